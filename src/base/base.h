@@ -1,0 +1,181 @@
+/*
+ * base.h - what every file of the engine stands on: status codes, errors with a position in the
+ * SQL text, the statement context, accounted arenas, byte slices.
+ *
+ * Errors      Every fallible function returns alm_status and writes its results through trailing
+ *             pointers, on success only. Details go to cx->err; the first error wins.
+ * Memory      Four lifetimes: process, session, query (an arena, freed whole), batch (an arena
+ *             that is reset for each batch). Code that serves a query never calls free.
+ * Threads     An alm_ctx belongs to one thread at a time. A parallel worker gets a context of its
+ *             own (alm_ctx_fork) and hands its error back (alm_ctx_join).
+ */
+#ifndef ALM_BASE_BASE_H
+#define ALM_BASE_BASE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ALM_NODISCARD __attribute__((warn_unused_result))
+#define ALM_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define ALM_UNUSED __attribute__((unused))
+#define ALM_HOT __attribute__((hot))
+/* Clones a kernel per instruction set level; the loader picks. Not under sanitizers (no ifunc). */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(ALM_NO_CLONES)
+#define ALM_SIMD __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define ALM_SIMD
+#endif
+
+typedef enum alm_status {
+    ALM_OK = 0,
+#define ALM_ERR(name, sqlstate, http, doc) ALM_E_##name,
+#include "base/err.def"
+#undef ALM_ERR
+    ALM_STATUS_COUNT
+} alm_status;
+
+const char *alm_status_name(alm_status st);     /* "SYNTAX" */
+const char *alm_status_sqlstate(alm_status st); /* "42601" */
+int alm_status_http(alm_status st);             /* 400 */
+
+/* Invariants of the program, on in release builds. Never for input, disk or network. */
+#define ALM_ASSERT(cond) ((cond) ? (void)0 : alm_assert_failed(#cond, __FILE__, __LINE__))
+#ifdef ALM_DEBUG
+#define ALM_DASSERT(cond) ALM_ASSERT(cond)
+#else
+#define ALM_DASSERT(cond) ((void)0)
+#endif
+_Noreturn void alm_assert_failed(const char *cond, const char *file, int line);
+
+#define ALM_TRY(expr)                                                                              \
+    do {                                                                                           \
+        const alm_status alm_try_st_ = (expr);                                                     \
+        if (alm_try_st_ != ALM_OK)                                                                 \
+            return alm_try_st_;                                                                    \
+    } while (0)
+
+#define ALM_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define ALM_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define ALM_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* Null of each fixed-width type; BOOLEAN, BYTE and SHORT have none, FLOAT and DOUBLE use NaN. */
+#define ALM_INT_NULL INT32_MIN
+#define ALM_LONG_NULL INT64_MIN
+#define ALM_TS_NULL INT64_MIN /* DATE, TIMESTAMP, TIMESTAMP_NS */
+
+/* ------------------------------------------------------------------ slices */
+
+typedef struct alm_str { /* borrowed bytes, UTF-8 where text; not terminated */
+    const char *ptr;
+    size_t len;
+} alm_str;
+
+#define ALM_STR(literal) ((alm_str){(literal), sizeof(literal) - 1})
+alm_str alm_str_of(const char *zstr);
+bool alm_str_eq(alm_str a, alm_str b);
+bool alm_str_ieq(alm_str a, alm_str b); /* ASCII letters without case */
+int alm_str_cmp(alm_str a, alm_str b);  /* bytes, then length */
+
+/* ------------------------------------------------------------------ memory */
+
+/* An account: bytes used against a limit, shared by the threads of one query; 0 = no limit.
+ * A child account charges its parent too. */
+typedef struct alm_mem {
+    _Atomic int64_t used_bytes;
+    _Atomic int64_t peak_bytes;
+    int64_t limit_bytes;
+    struct alm_mem *parent;
+    const char *name; /* named in the error: "query", "all queries" */
+} alm_mem;
+
+typedef struct alm_ctx alm_ctx;
+
+/* ALM_E_MEMORY names the account, the limit and `who` (an operator), and charges nothing. */
+ALM_NODISCARD alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *who);
+void alm_mem_release(alm_mem *mem, int64_t bytes);
+
+/* Bump allocator; blocks grow from 4 KiB to 1 MiB and are charged to `mem` (may be NULL). */
+typedef struct alm_arena {
+    struct alm_arena_block *block;
+    alm_mem *mem;
+    size_t next_bytes;
+} alm_arena;
+
+void alm_arena_init(alm_arena *arena, alm_mem *mem);
+void alm_arena_reset(alm_arena *arena);  /* keeps the largest block for reuse */
+void alm_arena_deinit(alm_arena *arena); /* gives all blocks back */
+/* 16-byte aligned, uninitialised. 64-byte aligned when bytes >= 256. */
+ALM_NODISCARD alm_status alm_arena_bytes(alm_ctx *cx, alm_arena *arena, size_t bytes, void *out);
+ALM_NODISCARD alm_status alm_arena_zero(alm_ctx *cx, alm_arena *arena, size_t bytes, void *out);
+ALM_NODISCARD alm_status alm_arena_copy(alm_ctx *cx, alm_arena *arena, alm_str text, alm_str *out);
+/* A terminated copy. */
+ALM_NODISCARD alm_status alm_arena_zstr(alm_ctx *cx, alm_arena *arena, alm_str text,
+                                        const char **out);
+ALM_NODISCARD alm_status alm_arena_printf(alm_ctx *cx, alm_arena *arena, const char **out,
+                                          const char *format, ...) ALM_PRINTF(4, 5);
+/* Typed allocation into a pointer: ALM_NEW(cx, arena, &node) and ALM_NEWN(cx, arena, n, &array);
+ * both zeroed. `out` is the address of the typed pointer. */
+#define ALM_NEW(cx, arena, out) alm_arena_zero((cx), (arena), sizeof(**(out)), (out))
+#define ALM_NEWN(cx, arena, n, out) alm_arena_zero((cx), (arena), (size_t)(n) * sizeof(**(out)), (out))
+
+/* Growable bytes on the heap (malloc), charged to `mem`; for encoders and network buffers. */
+typedef struct alm_buf {
+    char *ptr;
+    size_t len, cap;
+    alm_mem *mem;
+} alm_buf;
+
+void alm_buf_init(alm_buf *buf, alm_mem *mem);
+void alm_buf_deinit(alm_buf *buf);
+ALM_NODISCARD alm_status alm_buf_reserve(alm_ctx *cx, alm_buf *buf, size_t more_bytes);
+ALM_NODISCARD alm_status alm_buf_append(alm_ctx *cx, alm_buf *buf, const void *bytes, size_t n);
+ALM_NODISCARD alm_status alm_buf_text(alm_ctx *cx, alm_buf *buf, const char *zstr);
+ALM_NODISCARD alm_status alm_buf_printf(alm_ctx *cx, alm_buf *buf, const char *format, ...)
+    ALM_PRINTF(3, 4);
+
+/* ----------------------------------------------------------------- context */
+
+typedef struct alm_error {
+    alm_status code;
+    int32_t sql_pos; /* offset in bytes in the SQL text, -1 if none; net/ counts characters */
+    char msg[1024];
+} alm_error;
+
+/*
+ * What lives with one statement on one thread. All time, randomness, disk and permission go
+ * through it, so that tests can replace them. Zero-initialised is a usable context without limits
+ * (arena must be set before anything allocates from it).
+ */
+struct alm_ctx {
+    alm_error err;
+    alm_arena *arena; /* query lifetime */
+    alm_mem *mem;     /* query account */
+    const struct alm_conf *conf;
+    const struct alm_io *io;
+    struct alm_zones *zones; /* time/zone.h: zones by name, loaded on first use */
+    const atomic_bool *cancel; /* set by another thread: stop soon */
+    int64_t deadline_ns;       /* monotonic clock, 0 = none */
+    int64_t started_ns;        /* monotonic clock */
+    int64_t timeout_ms;        /* what deadline_ns was made of, for the message */
+    int64_t now_ns;            /* wall clock at statement start: now() and friends */
+    uint64_t seed;             /* of this statement's random functions */
+    const char *user;
+    struct alm_session *session;
+};
+
+/* Records the error unless one is recorded already; returns the code that is recorded. */
+alm_status alm_fail(alm_ctx *cx, alm_status code, int32_t sql_pos, const char *format, ...)
+    ALM_PRINTF(4, 5);
+void alm_error_clear(alm_ctx *cx);
+/* Cancel and time-out; call once per batch in every loop over data. Cheap (one load, one clock). */
+ALM_NODISCARD alm_status alm_check(alm_ctx *cx);
+/* Context for a parallel worker: same limits, own error and no arena. */
+void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child);
+/* Moves the child's error up (first wins). */
+alm_status alm_ctx_join(alm_ctx *parent, const alm_ctx *child);
+int64_t alm_monotonic_ns(void);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * exec.h - runs plans. Vectorised, pulled by batch, parallel by morsels.
+ *
+ * An execution borrows plan, snapshot and context; it belongs to one thread at a time but may move
+ * between threads from call to call (a slow reader holds an execution, never a thread). Operators
+ * that read all their input first (group, sort, join build, sample) split the scans below them into
+ * morsels that the worker pool's threads take; results are merged in morsel order, so that any
+ * number of threads gives the same rows and the same sums.
+ */
+#ifndef ALM_EXEC_EXEC_H
+#define ALM_EXEC_EXEC_H
+
+#include "sql/plan.h"
+#include "storage/storage.h"
+
+/* Threads that help with parallel work; the calling thread takes part too. n_threads counts all:
+ * 1 means no helpers. */
+typedef struct alm_workers alm_workers;
+ALM_NODISCARD alm_status alm_workers_new(alm_ctx *cx, uint32_t n_threads, alm_workers **out);
+void alm_workers_free(alm_workers *w);
+uint32_t alm_workers_count(const alm_workers *w);
+/* Runs task(arg, i, slot) for i in [0, n) on the caller and idle helpers; returns when all are done.
+ * slot < alm_workers_count identifies the thread for per-thread state. */
+void alm_workers_run(alm_workers *w, uint32_t n, void (*task)(void *arg, uint32_t i, uint32_t slot),
+                     void *arg);
+
+typedef struct alm_exec alm_exec;
+
+typedef struct alm_exec_env {
+    alm_workers *workers;
+    alm_snapshot *snapshot;
+    const alm_registry *registry;
+    bool analyze; /* count rows, time and bytes per operator */
+} alm_exec_env;
+
+/* cx->arena must live until close. */
+ALM_NODISCARD alm_status alm_exec_open(alm_ctx *cx, const alm_plan *plan, const alm_exec_env *env,
+                                       alm_exec **out);
+/* Next rows in *out (borrowed until the next call); all columns dense or const, no selection.
+ * *out = NULL: the end. */
+ALM_NODISCARD alm_status alm_exec_next(alm_ctx *cx, alm_exec *ex, alm_batch **out);
+void alm_exec_close(alm_exec *ex);
+
+/* Evaluates an expression without input columns to one element (planner: constant folding). */
+ALM_NODISCARD alm_status alm_exec_constant(alm_ctx *cx, const alm_expr *expr, alm_vec *out);
+
+/* Figures per plan node id, after or during a run with analyze. */
+typedef struct alm_op_stats {
+    int64_t rows, batches, cpu_ns, bytes;
+} alm_op_stats;
+const alm_op_stats *alm_exec_stats(const alm_exec *ex, uint32_t node_id);
+
+/* ------------------------------------------------------- table functions (exec/source.def) */
+
+/* What the binder needs of a table function: does it exist, which columns does it give. */
+typedef struct alm_source alm_source;
+const alm_source *alm_source_find(alm_str name);
+/* args: constants. Columns and data from cx->arena. */
+ALM_NODISCARD alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap,
+                                         int32_t pos, const alm_expr *const *args, uint32_t n_args,
+                                         alm_plan_col **cols, uint32_t *n_cols, int32_t *ts_col,
+                                         double *est_rows, void **data);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * registry.h - the one list of functions: scalars, operators, casts, aggregates, window functions.
+ *
+ * A function is one alm_fn row in the table at the end of the file that holds its kernel. The
+ * registry gathers the tables (registry.c names each table once), parses the signatures at start,
+ * and resolves overloads. Binder, evaluator, functions(), autocomplete and the reference page all
+ * read these rows; nothing else lists functions.
+ *
+ * Signature   "(unit STRING const, ts TIMESTAMP) TIMESTAMP". A parameter is: optional name, type or
+ *             family, optional `const` (constant or bind variable at plan time), optional `...` on
+ *             the last one (zero or more of it; one or more where a plain one stands before it).
+ *             Families: ANY; NUMERIC (BYTE..DOUBLE); INTEGRAL; TEXT (STRING, VARCHAR, SYMBOL:
+ *             kernels see views, or codes where the row sets ALM_FN_SYMBOLS); TIME (TIMESTAMP or
+ *             TIMESTAMP_NS, kept as it is); SAME (type of the first parameter).
+ *             Result: a type, or SAME, or `?` where bind() sets it.
+ * Null rule   ALM_NULL_IN_NULL_OUT is promised by the kernel itself (sentinels make most kernels do
+ *             it by nature); the flag tells the planner so.
+ */
+#ifndef ALM_FUNC_REGISTRY_H
+#define ALM_FUNC_REGISTRY_H
+
+#include "type/vector.h"
+
+typedef enum alm_fn_kind { ALM_FN_SCALAR, ALM_FN_AGGREGATE, ALM_FN_WINDOW } alm_fn_kind;
+
+enum {
+    ALM_FN_VOLATILE = 1 << 0,   /* another value each row (rnd_*): never folded, never shared */
+    ALM_FN_STABLE = 1 << 1,     /* constant within a statement (now()): folded when executed */
+    ALM_FN_SYMBOLS = 1 << 2,    /* kernel takes SYMBOL arguments as codes */
+    ALM_FN_INTERNAL = 1 << 3,   /* not listed to users (operators, casts, rewrites) */
+    ALM_FN_ROW_ORDER = 1 << 4,  /* aggregate whose result depends on row order (first, last) */
+    ALM_FN_NULL_OUT = 1 << 5    /* null in any argument gives null (or false) out */
+};
+
+struct alm_fn;
+
+/*
+ * One call site. `data` is made by bind, is read-only afterwards and shared by all threads; `state`
+ * is per thread (random generators), made by the evaluator from fn->state_bytes zeroed bytes.
+ * `arena` is where var-size results go: for scalars it lives as long as the batch, for aggregates
+ * as long as the states.
+ */
+typedef struct alm_call {
+    alm_ctx *cx;
+    const struct alm_fn *fn;
+    const void *data;
+    void *state;
+    alm_arena *arena;
+    alm_type result;
+    int32_t pos;
+    uint32_t argc;
+    uint64_t row_base; /* number of the first row of this batch in its stream (sequences) */
+} alm_call;
+
+/* What bind sees of an argument. `value` is set where it is constant (one element). */
+typedef struct alm_arg {
+    alm_type type;
+    const alm_vec *value;
+    int32_t pos;
+} alm_arg;
+
+/* Optional. Checks arguments, may change arg types it wants cast to (args[i].type), sets *result
+ * and *data (memory from the query arena cx->arena). */
+typedef alm_status (*alm_fn_bind)(alm_ctx *cx, const struct alm_fn *fn, int32_t pos, uint32_t argc,
+                                  alm_arg *args, alm_type *result, void **data);
+
+/*
+ * args[i] is dense or const; at least one is dense unless argc is 0 or n is 1 (then any mix).
+ * out->data has room for n elements of the result width (views for text results) and is not an
+ * alias of an argument. SYMBOL results: set out->dict and out->width when passing codes on, else
+ * leave views.
+ */
+typedef alm_status (*alm_scalar_kernel)(alm_call *call, size_t n, const alm_vec *args, alm_vec *out);
+
+/*
+ * An aggregate is a plain-old-data state per group, in an array (one array per aggregate).
+ * Rows come in row order within one array; partial arrays are merged in row order, so that results
+ * do not depend on the number of threads.
+ */
+typedef struct alm_agg_ops {
+    size_t state_bytes;
+    void (*init)(const alm_call *call, void *states, size_t n);
+    /* all n rows into one state */
+    alm_status (*update)(alm_call *call, void *state, size_t n, const alm_vec *args);
+    /* row i into states[group[i]] */
+    alm_status (*scatter)(alm_call *call, void *states, const uint32_t *group, size_t n,
+                          const alm_vec *args);
+    /* dst[index ? index[i] : i] takes in src[i], i in 0..n-1; src rows come after dst rows */
+    alm_status (*merge)(alm_call *call, void *dst, const uint32_t *index, const void *src, size_t n);
+    /* results of states 0..n-1 into out (flat, n elements; text as views) */
+    alm_status (*finish)(alm_call *call, const void *states, size_t n, alm_vec *out);
+} alm_agg_ops;
+
+struct alm_window_ops; /* func/window.h */
+
+typedef struct alm_fn {
+    const char *name; /* lower case; operators by their symbol: "+", "=", "like", "::int" */
+    const char *signature;
+    alm_fn_kind kind;
+    uint32_t flags;
+    alm_fn_bind bind;
+    alm_scalar_kernel kernel;
+    size_t state_bytes;
+    const alm_agg_ops *agg;
+    const struct alm_window_ops *window;
+    uint8_t monotone_arg; /* 1-based: the result never falls while this argument rises; 0: none */
+    const char *doc, *example, *since;
+} alm_fn;
+
+typedef struct alm_fn_table {
+    const alm_fn *rows;
+    size_t count;
+} alm_fn_table;
+
+typedef struct alm_registry alm_registry;
+
+/* Parses all rows; fails (ALM_E_INTERNAL, names the row) on a bad signature. */
+ALM_NODISCARD alm_status alm_registry_new(alm_ctx *cx, alm_registry **out);
+void alm_registry_free(alm_registry *reg);
+/* Rows in order of name, for functions() and the reference page. */
+size_t alm_registry_count(const alm_registry *reg);
+const alm_fn *alm_registry_at(const alm_registry *reg, size_t i);
+/* Is there any function of that name and kind (any case)? */
+bool alm_registry_has(const alm_registry *reg, alm_str name, alm_fn_kind kind);
+
+typedef struct alm_resolved {
+    const alm_fn *fn;
+    alm_type arg_types[64]; /* what each argument must be cast to; == given type: no cast */
+    uint32_t n_arg_types;   /* arguments above it take the type of the last */
+    alm_type result;
+    void *data;
+    uint32_t argc;
+} alm_resolved;
+
+/*
+ * Overload resolution: exact match first, then least total implicit cast cost (alm_cast_cost).
+ * Errors in the reference's words: "unknown function name: f(INT)", "there is no matching function
+ * `f` with the argument types: (INT, INT)", "there is no matching operator `+` with the argument
+ * types: BOOLEAN + INT".
+ */
+ALM_NODISCARD alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str name,
+                                              alm_fn_kind kind, int32_t pos, uint32_t argc,
+                                              alm_arg *args, alm_resolved *out);
+
+/* ------------------------------------------------------------------- casts (func/cast.h rules) */
+
+/* Cost of an implicit cast as a function argument: 0 same type, > 0 widening, < 0 not implicit. */
+int alm_cast_cost(alm_type from, alm_type to);
+/* The function that casts explicitly, NULL if there is none. One argument. */
+const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type to);
+/* Type in which two branches meet (CASE, COALESCE, UNION, comparison); NONE: they do not. */
+alm_type alm_type_meet(alm_type a, alm_type b);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * session.h - the one door to data: prepare, bind, execute, fetch, cancel, ingest. HTTP, PostgreSQL
+ * wire, line protocol, tests and the C library all come through it, so that permissions, limits,
+ * cancel, transactions and logging exist once.
+ *
+ * Lifetimes   alm_db (process) > alm_session (connection or request) > alm_prepared (statement text)
+ *             > alm_cursor (one execution).
+ * Threads     alm_db is shared. A session and what hangs on it are used by one thread at a time, and
+ *             may move between threads; alm_session_cancel may be called from any thread.
+ */
+#ifndef ALM_SESSION_SESSION_H
+#define ALM_SESSION_SESSION_H
+
+#include "exec/exec.h"
+#include "sql/sql.h"
+
+typedef struct alm_db alm_db;
+typedef struct alm_session alm_session;
+typedef struct alm_prepared alm_prepared;
+typedef struct alm_cursor alm_cursor;
+
+struct alm_conf; /* base/conf.h */
+
+ALM_NODISCARD alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root,
+                                    const struct alm_conf *conf, alm_db **out);
+/* Cancels running statements (they get `grace_ms`), checkpoints, closes. */
+void alm_db_free(alm_db *db, int64_t grace_ms);
+alm_storage *alm_db_storage(alm_db *db);
+const alm_registry *alm_db_registry(const alm_db *db);
+const struct alm_conf *alm_db_conf(const alm_db *db);
+
+ALM_NODISCARD alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user,
+                                         const char *protocol, alm_session **out);
+void alm_session_free(alm_session *s);
+/* Ends the statement that runs with that sequence number (0: whichever runs). Any thread. */
+void alm_session_cancel(alm_session *s, uint64_t statement);
+uint64_t alm_session_statement(const alm_session *s);
+/* 'I' no transaction, 'T' in a block, 'E' in a failed block. */
+char alm_session_tx_state(const alm_session *s);
+/* Settings that SET changes and SHOW shows (time zone, statement_timeout ...). */
+const char *alm_session_setting(const alm_session *s, const char *name);
+ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name, const char *value);
+void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configured default */
+
+/* The error of the last failed call on this session: position in bytes of the statement text. */
+const alm_error *alm_session_error(const alm_session *s);
+
+/* --------------------------------------------------------------- statements */
+
+/* Parses one statement (the text may hold several: *next is the offset of the rest; NULL: more than
+ * one is an error). Keeps its own copy of the text. Cached by text. */
+ALM_NODISCARD alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out);
+void alm_prepared_free(alm_prepared *p);
+alm_stmt_kind alm_prepared_kind(const alm_prepared *p);
+/* Parameters: given types (NONE: infer) are completed; result columns if it returns rows. */
+ALM_NODISCARD alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given,
+                                      uint32_t n_given, const alm_type **params, uint32_t *n_params,
+                                      const alm_plan_col **cols, uint32_t *n_cols);
+
+/* Plans and starts. values: one element each, copied. A statement without rows has run when this
+ * returns (INSERT, UPDATE, DDL): then alm_cursor_has_rows is false. */
+ALM_NODISCARD alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values,
+                                     uint32_t n_values, alm_cursor **out);
+bool alm_cursor_has_rows(const alm_cursor *c);
+const alm_plan_col *alm_cursor_cols(const alm_cursor *c, uint32_t *n);
+int32_t alm_cursor_ts_col(const alm_cursor *c);
+/* Rows changed by INSERT, UPDATE, CREATE TABLE AS; -1 where that has no meaning. */
+int64_t alm_cursor_affected(const alm_cursor *c);
+/* Command tag without counts, upper case: "SELECT", "INSERT", "CREATE TABLE", "SET" ... */
+const char *alm_cursor_tag(const alm_cursor *c);
+/* Small enough to run on a network thread? (from the plan's row estimate; DML and DDL never are) */
+bool alm_prepared_is_short(alm_session *s, const alm_prepared *p);
+bool alm_cursor_is_short(const alm_cursor *c);
+/* Next batch, NULL at the end; borrowed until the next call. */
+ALM_NODISCARD alm_status alm_cursor_next(alm_cursor *c, alm_batch **out);
+void alm_cursor_close(alm_cursor *c);
+/* Nanoseconds: parse+plan, and execution until now. */
+void alm_cursor_times(const alm_cursor *c, int64_t *compile_ns, int64_t *execute_ns);
+
+/* ------------------------------------------------------------------- ingest */
+
+/* Rows that do not come as SQL (CSV, line protocol): a table is made or found, columns matched by
+ * name, batches loaded; all visible at commit. */
+typedef struct alm_ingest alm_ingest;
+ALM_NODISCARD alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_missing,
+                                          bool overwrite, alm_ingest **out);
+const alm_table *alm_ingest_table(const alm_ingest *in);
+ALM_NODISCARD alm_status alm_ingest_append(alm_ingest *in, const alm_batch *rows);
+ALM_NODISCARD alm_status alm_ingest_commit(alm_ingest *in, int64_t *rows);
+void alm_ingest_rollback(alm_ingest *in);
+
+#endif

@@ -1,0 +1,323 @@
+/*
+ * ast.h - the tree the parser makes of SQL text. Names are not looked up, types are unknown.
+ *
+ * Ownership   All nodes and texts live in the query arena (texts may point into the SQL text).
+ * Positions   Every node keeps `pos`, the byte offset of the token an error should point at.
+ */
+#ifndef ALM_SQL_AST_H
+#define ALM_SQL_AST_H
+
+#include "base/base.h"
+
+/* ---------------------------------------------------------------- expressions */
+
+typedef enum alm_ast_kind {
+    ALM_AST_NULL,     /* null */
+    ALM_AST_BOOL,     /* text: true | false */
+    ALM_AST_NUMBER,   /* text as written: 1, 1_000, 1.5, 1e3, 3L, 2f, 1d, 0x1f, 12.5m */
+    ALM_AST_STRING,   /* text: decoded, without quotes */
+    ALM_AST_GEOHASH,  /* text: #u33d or ##0110 as written */
+    ALM_AST_NAME,     /* text: column; table: qualifier or empty; quoted flags */
+    ALM_AST_STAR,     /* * or t.* (table) */
+    ALM_AST_PARAM,    /* $n (number) */
+    ALM_AST_VAR,      /* @name of DECLARE */
+    ALM_AST_UNARY,    /* text: operator; arg[0] */
+    ALM_AST_BINARY,   /* text: operator, lower case: + - * / % & | ^ || = != <> < <= > >= and or
+                         like ilike ~ !~ << >> ... ; arg[0], arg[1] */
+    ALM_AST_CALL,     /* text: function as written; args; distinct, star, over, filter ... */
+    ALM_AST_CAST,     /* arg[0], type_name; double_colon */
+    ALM_AST_CASE,     /* arg[0]: operand or NULL; then pairs when, then; else_arg */
+    ALM_AST_IN,       /* arg[0] in (arg[1..]) or in subquery; negated */
+    ALM_AST_BETWEEN,  /* arg[0] between arg[1] and arg[2]; negated; symmetric */
+    ALM_AST_IS_NULL,  /* arg[0] is [not] null */
+    ALM_AST_SUBQUERY, /* scalar subquery: select */
+    ALM_AST_EXISTS,   /* exists (select) */
+    ALM_AST_QUANTIFIED, /* arg[0] op ANY|ALL (arg[1] | select): text = operator, number 1 any 2 all */
+    ALM_AST_ARRAY,    /* ARRAY[...] : args */
+    ALM_AST_INDEX,    /* arg[0][arg[1], ...] */
+    ALM_AST_SLICE,    /* lo:hi inside an index; either may be NULL */
+    ALM_AST_TYPED,    /* TYPE 'text' : type_name, text */
+    ALM_AST_INTERVAL  /* INTERVAL '1 day' style literal: text */
+} alm_ast_kind;
+
+typedef struct alm_ast alm_ast;
+typedef struct alm_select alm_select;
+
+typedef struct alm_ast_order { /* one ORDER BY item */
+    alm_ast *expr;
+    bool desc;
+    int8_t nulls; /* 0 default, 1 first, 2 last */
+} alm_ast_order;
+
+typedef struct alm_window_def { /* OVER (...) or WINDOW name AS (...) */
+    alm_str base;               /* name of the window it refers to, or empty */
+    alm_ast **partition;
+    uint32_t n_partition;
+    alm_ast_order *order;
+    uint32_t n_order;
+    uint8_t frame;      /* 0 none given, 'r' ROWS, 'g' RANGE, 'u' GROUPS */
+    uint8_t lo_kind;    /* 'U' unbounded preceding, 'p' preceding, 'c' current, 'f' following,
+                           'V' unbounded following */
+    uint8_t hi_kind;
+    alm_ast *lo, *hi;   /* offsets */
+    char lo_unit, hi_unit; /* time unit of a RANGE offset: 'n','U','T','s','m','h','d' or 0 */
+    uint8_t exclude;    /* 0 no others, 'c' current row, 'g' group, 't' ties */
+    int32_t pos;
+} alm_window_def;
+
+struct alm_ast {
+    alm_ast_kind kind;
+    int32_t pos;      /* of the operator for UNARY/BINARY, of the name for CALL */
+    int32_t end;      /* offset after the last byte of the node */
+    alm_str text;
+    alm_str table;    /* NAME, STAR: qualifier; CALL: schema */
+    alm_str type_name; /* CAST, TYPED: as written, parameters included */
+    int32_t type_pos;
+    int64_t number;
+    alm_ast **arg;
+    uint32_t n_args;
+    alm_ast *else_arg;
+    alm_select *select;
+    alm_window_def *over;
+    alm_str over_name;     /* OVER name */
+    alm_ast *filter;       /* FILTER (WHERE ...) */
+    alm_ast_order *order;  /* aggregate(x ORDER BY y) */
+    uint32_t n_order;
+    bool quoted, table_quoted, negated, distinct, star, parens, double_colon, ignore_nulls,
+        respect_nulls, symmetric;
+};
+
+/* ---------------------------------------------------------------- queries */
+
+typedef enum alm_from_kind { ALM_FROM_TABLE, ALM_FROM_FUNCTION, ALM_FROM_SELECT, ALM_FROM_VALUES } alm_from_kind;
+
+typedef enum alm_join_kind {
+    ALM_JOIN_NONE, /* the first item */
+    ALM_JOIN_CROSS,
+    ALM_JOIN_INNER,
+    ALM_JOIN_LEFT,
+    ALM_JOIN_RIGHT,
+    ALM_JOIN_FULL,
+    ALM_JOIN_ASOF,
+    ALM_JOIN_LT,
+    ALM_JOIN_SPLICE,
+    ALM_JOIN_WINDOW,
+    ALM_JOIN_LATERAL_INNER,
+    ALM_JOIN_LATERAL_LEFT
+} alm_join_kind;
+
+typedef struct alm_from { /* one item of FROM, with how it joins the items before it */
+    alm_from_kind kind;
+    alm_join_kind join;
+    alm_str name;     /* table */
+    alm_str schema;
+    bool quoted;
+    alm_ast *call;    /* table function */
+    alm_select *select;
+    alm_ast ***rows;  /* VALUES */
+    uint32_t n_rows, n_row_cols;
+    alm_str alias;
+    alm_str *col_aliases;
+    uint32_t n_col_aliases;
+    alm_str timestamp; /* `t timestamp(col)` : designated for this use */
+    int32_t timestamp_pos;
+    alm_ast *on;
+    alm_str *using_cols;
+    int32_t *using_pos;
+    uint32_t n_using;
+    alm_ast *tolerance; /* NUMBER whose text is like 5s; or NULL */
+    int32_t pos, join_pos;
+} alm_from;
+
+typedef struct alm_fill {
+    char kind;    /* 'n' NONE, 'N' NULL, 'p' PREV, 'l' LINEAR, 'v' value */
+    alm_ast *value;
+    int32_t pos;
+} alm_fill;
+
+typedef struct alm_sample_by {
+    alm_ast *period;  /* NUMBER text such as 1h, h, 15m, 500T; or expression with unit */
+    char unit;        /* n U T s m h d w M y */
+    int64_t count;
+    alm_ast *count_expr; /* when the count is an expression / variable; else NULL */
+    alm_ast *from, *to;
+    alm_fill *fill;
+    uint32_t n_fill;
+    char align;       /* 0 not given, 'c' CALENDAR, 'f' FIRST OBSERVATION */
+    alm_ast *zone, *offset;
+    int32_t pos;
+} alm_sample_by;
+
+typedef struct alm_select_item {
+    alm_ast *expr;
+    alm_str alias;
+    int32_t alias_pos;
+    bool alias_quoted;
+} alm_select_item;
+
+typedef struct alm_cte {
+    alm_str name;
+    alm_str *cols;
+    uint32_t n_cols;
+    alm_select *select;
+    int32_t pos;
+} alm_cte;
+
+typedef struct alm_declare { /* DECLARE @name := expr */
+    alm_str name;
+    alm_ast *value;
+    int32_t pos;
+} alm_declare;
+
+typedef struct alm_named_window {
+    alm_str name;
+    alm_window_def *def;
+    int32_t pos;
+} alm_named_window;
+
+typedef enum alm_set_op { ALM_SET_NONE, ALM_SET_UNION, ALM_SET_EXCEPT, ALM_SET_INTERSECT } alm_set_op;
+
+/*
+ * One query. Set operations: op != NONE, left and right hold the operands, and order, limit of the
+ * whole stand here; the other members are unused then.
+ */
+struct alm_select {
+    int32_t pos, end;
+    alm_declare *declare;
+    uint32_t n_declare;
+    alm_cte *with;
+    uint32_t n_with;
+    bool with_recursive;
+    alm_set_op op;
+    bool all;
+    int32_t op_pos;
+    alm_select *left, *right;
+    bool distinct;
+    alm_ast **distinct_on;
+    uint32_t n_distinct_on;
+    alm_select_item *items;
+    uint32_t n_items;
+    bool implicit_star; /* `tab where ...` without SELECT */
+    alm_from *from;
+    uint32_t n_from;
+    alm_ast *where;
+    int32_t where_pos;
+    alm_ast **latest_by;  /* LATEST ON ts PARTITION BY ... (or old LATEST BY) */
+    uint32_t n_latest_by;
+    alm_str latest_ts;
+    int32_t latest_pos;
+    bool latest_before_where; /* (t latest on ...) where: filter applies to the result */
+    alm_sample_by *sample;
+    alm_ast **group;
+    uint32_t n_group;
+    bool has_group;
+    int32_t group_pos;
+    alm_ast *having;
+    alm_named_window *windows;
+    uint32_t n_windows;
+    alm_ast *qualify;
+    alm_ast_order *order;
+    uint32_t n_order;
+    alm_ast *limit_lo, *limit_hi; /* LIMIT lo[,hi] */
+    bool limit_comma;
+    alm_ast *offset;
+    int32_t limit_pos;
+    void *ext; /* clauses of later features (PIVOT) */
+};
+
+/* ---------------------------------------------------------------- statements */
+
+typedef enum alm_stmt_kind {
+    ALM_STMT_EMPTY,
+    ALM_STMT_SELECT,
+    ALM_STMT_EXPLAIN,
+    ALM_STMT_CREATE_TABLE,
+    ALM_STMT_INSERT,
+    ALM_STMT_UPDATE,
+    ALM_STMT_DROP_TABLE,
+    ALM_STMT_TRUNCATE,
+    ALM_STMT_RENAME_TABLE,
+    ALM_STMT_SHOW,
+    ALM_STMT_SET,      /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
+    ALM_STMT_BEGIN,
+    ALM_STMT_COMMIT,
+    ALM_STMT_ROLLBACK,
+    ALM_STMT_SAVEPOINT,
+    ALM_STMT_OTHER     /* recognised but not there yet: text names it */
+} alm_stmt_kind;
+
+typedef struct alm_column_def {
+    alm_str name;
+    alm_str type_name;
+    int32_t pos, type_pos;
+    int64_t symbol_capacity; /* 0 not given */
+    int8_t cache;            /* -1 NOCACHE, 1 CACHE, 0 not given */
+    bool indexed, not_null, cast; /* cast: from the cast(col as type) list of CREATE TABLE AS */
+    int64_t index_capacity;
+} alm_column_def;
+
+typedef struct alm_assign {
+    alm_str col;
+    int32_t pos;
+    alm_ast *value;
+} alm_assign;
+
+typedef struct alm_stmt {
+    alm_stmt_kind kind;
+    int32_t pos, end;       /* text range, the ';' not included */
+    alm_str text;           /* first words, upper case, for tags: "CREATE TABLE" */
+    alm_str table;
+    bool table_quoted;
+    int32_t table_pos;
+    bool if_exists, if_not_exists, all_tables;
+    alm_select *select;     /* SELECT, EXPLAIN, INSERT SELECT, CREATE TABLE AS, UPDATE FROM (as from) */
+    struct alm_stmt *inner; /* EXPLAIN of another statement */
+    bool analyze;
+    /* CREATE TABLE */
+    alm_column_def *cols;
+    uint32_t n_cols;
+    alm_str like;
+    int32_t like_pos;
+    alm_str timestamp;
+    int32_t timestamp_pos;
+    alm_str partition;      /* as written: DAY ... empty: not given */
+    int32_t partition_pos;
+    int8_t wal;             /* 1 WAL, -1 BYPASS WAL, 0 not given */
+    alm_str *dedup_keys;
+    int32_t *dedup_pos;
+    uint32_t n_dedup;
+    bool dedup;
+    int64_t ttl_count;
+    char ttl_unit;          /* 0: no TTL */
+    alm_str volume;
+    alm_assign *with;       /* WITH name = value, ... */
+    uint32_t n_with;
+    int64_t batch_size, o3_max_lag_us;
+    /* INSERT */
+    alm_str *insert_cols;
+    int32_t *insert_pos;
+    uint32_t n_insert_cols;
+    alm_ast ***rows;        /* rows[r][c] */
+    uint32_t *row_lens;     /* values in row r */
+    int32_t *row_pos;
+    uint32_t n_rows;
+    /* UPDATE */
+    alm_str alias;
+    alm_assign *set;
+    uint32_t n_set;
+    alm_from *from;
+    uint32_t n_from;
+    alm_ast *where;
+    int32_t where_pos;
+    /* RENAME */
+    alm_str new_name;
+    int32_t new_name_pos;
+    /* SHOW, SET, OTHER */
+    alm_str what;           /* SHOW: "tables", "columns", "parameters", a setting ... lower case */
+    alm_str value;
+    int32_t what_pos;
+    uint32_t n_params;      /* highest $n seen */
+    void *ext;
+} alm_stmt;
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * plan.h - what the binder and planner make and exec runs: bound expressions (columns are numbers,
+ * functions are registry rows, types are known) and a tree of physical operators.
+ *
+ * A plan is read-only and lives in the query arena; run state is a separate tree (exec). Every node
+ * says its result columns. `pos` is for error messages.
+ */
+#ifndef ALM_SQL_PLAN_H
+#define ALM_SQL_PLAN_H
+
+#include "func/registry.h"
+#include "storage/catalog.h"
+
+typedef enum alm_expr_kind {
+    ALM_X_CONST, /* value */
+    ALM_X_COL,   /* column of the input */
+    ALM_X_CALL,  /* scalar function, operator or cast */
+    ALM_X_CASE,  /* searched CASE; COALESCE and friends too */
+    ALM_X_PARAM  /* only while a statement is described without values */
+} alm_expr_kind;
+
+typedef struct alm_expr alm_expr;
+struct alm_expr {
+    alm_expr_kind kind;
+    alm_type type;
+    int32_t pos;
+    bool stable_only; /* contains ALM_FN_STABLE or VOLATILE calls */
+    alm_vec value;    /* CONST: one element */
+    uint32_t col;     /* COL */
+    const alm_fn *fn; /* CALL */
+    const void *data; /* CALL: from bind */
+    alm_expr **args;  /* CALL: arguments; CASE: when, then, when, then ... [else] */
+    uint32_t n_args;
+};
+
+typedef struct alm_agg_call {
+    const alm_fn *fn;
+    const void *data;
+    alm_expr **args;
+    uint32_t n_args;
+    alm_expr *filter; /* FILTER (WHERE), or NULL */
+    bool distinct;
+    alm_type type;
+    int32_t pos;
+} alm_agg_call;
+
+typedef struct alm_sort_key {
+    alm_expr *expr;
+    bool desc;
+    bool nulls_first; /* resolved from the default of the dialect */
+} alm_sort_key;
+
+typedef struct alm_window_call {
+    const alm_fn *fn; /* kind WINDOW, or AGGREGATE used as a window */
+    const void *data;
+    alm_expr **args;
+    uint32_t n_args;
+    alm_expr *filter;
+    bool ignore_nulls;
+    alm_type type;
+    alm_expr **partition;
+    uint32_t n_partition;
+    alm_sort_key *order;
+    uint32_t n_order;
+    uint8_t frame;   /* 'r' ROWS, 'g' RANGE, 'u' GROUPS; always set */
+    uint8_t lo_kind, hi_kind; /* as in alm_window_def; always set */
+    int64_t lo, hi;  /* rows, groups, or units of the order column */
+    uint8_t exclude;
+    bool order_is_ts; /* ORDER BY is the designated timestamp in input order: nothing to sort */
+    int32_t pos;
+} alm_window_call;
+
+typedef enum alm_plan_op {
+#define ALM_OP(id, name, doc) ALM_P_##id,
+#include "sql/plan_op.def"
+#undef ALM_OP
+    ALM_PLAN_OP_COUNT
+} alm_plan_op;
+
+typedef struct alm_plan_col {
+    const char *name;
+    alm_type type;
+} alm_plan_col;
+
+typedef enum alm_ts_order { ALM_ORDER_NONE, ALM_ORDER_ASC, ALM_ORDER_DESC } alm_ts_order;
+
+/* Closed interval of the designated timestamp, in the unit of its type. */
+typedef struct alm_interval {
+    int64_t lo, hi;
+} alm_interval;
+
+typedef struct alm_fill_spec {
+    char kind;      /* 'n' NONE, 'N' NULL, 'p' PREV, 'l' LINEAR, 'v' value */
+    alm_expr *value; /* constant of the aggregate's type */
+} alm_fill_spec;
+
+/*
+ * SAMPLE BY. Result columns: bucket start, keys, aggregates, in that order; a PROJECT above makes
+ * the select list. Input is in timestamp order (the planner sorts otherwise).
+ */
+typedef struct alm_sample_spec {
+    uint32_t ts_col;    /* of the input */
+    int64_t count;      /* stride */
+    char unit;          /* n U T s m h d w M y */
+    bool first_observation;
+    const char *zone;   /* NULL: UTC; else a zone name or offset, checked */
+    int64_t offset;     /* in the unit of the timestamp */
+    bool has_from, has_to;
+    int64_t from, to;   /* from inclusive, to exclusive */
+    alm_expr **keys;
+    uint32_t n_keys;
+    alm_agg_call *aggs;
+    uint32_t n_aggs;
+    alm_fill_spec *fill; /* n_aggs entries, or NULL: no filling */
+} alm_sample_spec;
+
+typedef struct alm_plan alm_plan;
+struct alm_plan {
+    alm_plan_op op;
+    int32_t pos;
+    uint32_t id;         /* unique in the plan, for EXPLAIN ANALYZE */
+    alm_plan_col *cols;  /* result */
+    uint32_t n_cols;
+    int32_t ts_col;      /* designated timestamp among cols, -1 */
+    alm_ts_order order;  /* rows come ordered by ts_col */
+    double est_rows;     /* how many rows this node reads or makes, for inline execution */
+    alm_plan **child;
+    uint32_t n_children;
+    union {
+        struct { /* SCAN: columns of a table in timestamp order (or table order without one) */
+            const alm_table *table;
+            uint32_t *cols;        /* table column numbers */
+            alm_interval *interval; /* sorted, disjoint; n == 0 with has_interval: nothing */
+            uint32_t n_intervals;
+            bool has_interval;
+            bool backward;
+            alm_expr **filter;     /* conjuncts over the scan's columns, cheapest first */
+            uint32_t n_filters;
+            uint32_t n_out;        /* result is the first n_out of cols; the rest serve filters */
+            uint8_t unordered;     /* consumer does not need order */
+        } scan;
+        struct { /* SOURCE: table function (exec/source.def) */
+            const char *name;
+            alm_expr **args; /* constants */
+            uint32_t n_args;
+            void *data;      /* from its bind */
+        } source;
+        struct { /* VALUES */
+            alm_expr ***rows;
+            uint32_t n_rows;
+        } values;
+        struct { /* FILTER */
+            alm_expr **conjunct;
+            uint32_t n;
+        } filter;
+        struct { /* PROJECT: cols[i] = expr[i] over the child */
+            alm_expr **expr;
+        } project;
+        struct { /* GROUP: keys then aggregates; no keys: exactly one row. DISTINCT: no aggs */
+            alm_expr **keys;
+            uint32_t n_keys;
+            alm_agg_call *aggs;
+            uint32_t n_aggs;
+        } group;
+        alm_sample_spec sample;
+        struct { /* SORT; limit < 0: all rows, else only the first `limit` (top-k) */
+            alm_sort_key *keys;
+            uint32_t n_keys;
+            int64_t limit;
+        } sort;
+        struct { /* LIMIT: rows lo..hi-1 counted from 0; negative counts from the end; the planner
+                    passes hi = INT64_MAX for an open end */
+            int64_t lo, hi;
+        } limit;
+        struct { /* SETOP over two children of equal types: UNION is ALL + GROUP above it */
+            enum alm_set_kind { ALM_SETOP_UNION_ALL, ALM_SETOP_EXCEPT, ALM_SETOP_EXCEPT_ALL,
+                           ALM_SETOP_INTERSECT, ALM_SETOP_INTERSECT_ALL } kind;
+        } setop;
+        struct { /* JOIN: result is the left columns, then the right ones */
+            uint8_t kind;           /* alm_join_kind of ast.h: CROSS, INNER, LEFT, RIGHT, FULL,
+                                       ASOF, LT, SPLICE; SEMI 'S', ANTI 'A' as letters */
+            alm_expr **left_keys;   /* over the left child */
+            alm_expr **right_keys;  /* over the right child; pairs have equal types (text may mix) */
+            uint32_t n_keys;
+            alm_expr **residual;    /* over left columns ++ right columns */
+            uint32_t n_residual;
+            uint32_t left_ts, right_ts; /* ASOF family */
+            int64_t tolerance;      /* < 0: none; in the unit of the left timestamp */
+        } join;
+        struct { /* WINDOW: child columns ++ one column per call */
+            alm_window_call *calls;
+            uint32_t n_calls;
+        } window;
+        struct { /* LATEST: last row per key by ts_col of the child; result = child columns, in
+                    timestamp order. Child is a SCAN wherever possible */
+            alm_expr **keys;
+            uint32_t n_keys;
+            uint32_t ts_col;
+        } latest;
+    };
+};
+
+#endif

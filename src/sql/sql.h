@@ -1,0 +1,81 @@
+/*
+ * sql.h - SQL text to statements, statements to plans. Touches no data.
+ *
+ * parse: text -> alm_stmt (ast.h). Names are looked up later, so a parsed statement can be planned
+ * again after a schema change and with other parameter values.
+ * plan: statement + snapshot + parameter values -> alm_plan (plan.h).
+ */
+#ifndef ALM_SQL_SQL_H
+#define ALM_SQL_SQL_H
+
+#include "sql/ast.h"
+#include "sql/plan.h"
+#include "sql/source_if.h"
+
+/* Parses the first statement at or after *offset; *offset moves behind it and its ';'. At the end of
+ * the text: kind ALM_STMT_EMPTY. Nodes and texts from cx->arena; `text` must outlive them. */
+ALM_NODISCARD alm_status alm_sql_parse(alm_ctx *cx, alm_str text, size_t *offset, alm_stmt **out);
+
+/* Text of an expression as the dialect names an unnamed result column: normalised blanks, lower-case
+ * keywords, "price + qty * 2", at most 64 bytes (the rules: test/sql/expression_names.sql). */
+ALM_NODISCARD alm_status alm_ast_name(alm_ctx *cx, const alm_ast *expr, const char **out);
+
+typedef struct alm_param {
+    alm_type type;       /* NONE: not known, infer */
+    const alm_vec *value; /* one element; NULL: only describing */
+} alm_param;
+
+typedef struct alm_plan_env {
+    alm_snapshot *snapshot;
+    const alm_registry *registry;
+    const alm_source_if *sources;
+    alm_param *params;   /* n_params; describing writes inferred types back */
+    uint32_t n_params;
+    /* May the user do this? NULL: yes. action: "select", "insert", "update", "create" ... */
+    alm_status (*may)(alm_ctx *cx, const char *action, const char *table, const char *column);
+    const char *opt_off; /* comma list of optimiser rules to leave out (tests), or NULL */
+} alm_plan_env;
+
+/* A query (SELECT, and SHOW through its table function). */
+ALM_NODISCARD alm_status alm_plan_select(alm_ctx *cx, const alm_plan_env *env, alm_select *sel,
+                                         alm_plan **out);
+
+/* INSERT: a plan whose columns are the table's columns in order and type (implicit casts applied,
+ * missing columns null), for VALUES and SELECT alike. */
+ALM_NODISCARD alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                         const alm_table **table, alm_plan **out);
+/* CREATE TABLE [AS]: the table's specification; *source is the SELECT's plan in the column order and
+ * types of the table, or NULL. */
+struct alm_table_spec_sql;
+typedef struct alm_create {
+    const char *name;
+    alm_column *cols;
+    uint32_t n_cols;
+    int32_t ts_col;
+    alm_partition_by partition;
+    bool wal, dedup;
+    int64_t ttl_hours, max_uncommitted_rows, o3_max_lag_us;
+    alm_plan *source;
+    bool exists; /* IF NOT EXISTS and the table is there: do nothing */
+} alm_create;
+ALM_NODISCARD alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                         alm_create **out);
+/*
+ * UPDATE: plan over a full scan of the table (rows in scan order) whose result columns are: new
+ * values of set_cols (in their column types), then a LONG with the row's position in the scan
+ * (counted over all rows of the table in scan order). Only rows to change come out.
+ */
+typedef struct alm_update_plan {
+    const alm_table *table;
+    uint32_t *set_cols;
+    uint32_t n_set;
+    alm_plan *plan;
+} alm_update_plan;
+ALM_NODISCARD alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                         alm_update_plan **out);
+
+/* Physical plan as text lines, one per node, indented by two spaces a level. */
+ALM_NODISCARD alm_status alm_plan_explain(alm_ctx *cx, const alm_plan *plan, const char ***lines,
+                                          size_t *n_lines);
+
+#endif

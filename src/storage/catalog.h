@@ -1,0 +1,54 @@
+/*
+ * catalog.h - tables and columns as one snapshot sees them. Read-only; lives as long as the
+ * snapshot. The only header of storage/ that sql/ may include.
+ */
+#ifndef ALM_STORAGE_CATALOG_H
+#define ALM_STORAGE_CATALOG_H
+
+#include "type/vector.h"
+
+typedef enum alm_partition_by {
+    ALM_PART_NONE,
+    ALM_PART_HOUR,
+    ALM_PART_DAY,
+    ALM_PART_WEEK,
+    ALM_PART_MONTH,
+    ALM_PART_YEAR
+} alm_partition_by;
+
+typedef struct alm_column {
+    const char *name;
+    alm_type type;
+    uint32_t id;             /* never reused within a table; column numbers may shift, ids do not */
+    const alm_dict *dict;    /* SYMBOL: values of this snapshot */
+    bool indexed, dedup_key, symbol_cached;
+    int64_t symbol_capacity, index_capacity;
+} alm_column;
+
+typedef struct alm_table {
+    const char *name;        /* as created; looked up without case */
+    uint64_t id;             /* never reused */
+    uint64_t schema_version; /* grows with every change of the columns */
+    const alm_column *cols;
+    uint32_t n_cols;
+    int32_t ts_col;          /* designated timestamp, -1 none */
+    alm_partition_by partition;
+    bool wal;                /* as declared; shown, changes nothing */
+    bool dedup;
+    int64_t ttl_hours;       /* > 0 hours, < 0 months, 0 none */
+    int64_t row_count;       /* visible rows of this snapshot */
+    int64_t min_ts, max_ts;  /* of the visible rows; min > max when empty */
+    int64_t max_uncommitted_rows, o3_max_lag_us; /* as declared; shown, change nothing */
+    uint64_t handle;         /* storage's own */
+} alm_table;
+
+typedef struct alm_snapshot alm_snapshot; /* all tables at one LSN; counted */
+
+/* NULL: no such table. Names without case. */
+const alm_table *alm_snapshot_find(const alm_snapshot *snap, alm_str name);
+size_t alm_snapshot_count(const alm_snapshot *snap);
+const alm_table *alm_snapshot_at(const alm_snapshot *snap, size_t i);
+/* Column number, -1: none. Names without case. */
+int32_t alm_table_col(const alm_table *table, alm_str name);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * storage.h - what survives a restart: log, head, parts, catalogue, snapshots. Formats, commit
+ * protocol and crash behaviour: docs/internals/storage.md.
+ *
+ * Knows nothing of SQL. Offers snapshots, scans in time order, transactions that append rows, bulk
+ * loads, updates, and changes of the catalogue.
+ *
+ * Promises    A commit that returned ALM_OK is on disk (wal.sync=commit) and visible to every
+ *             snapshot acquired later, on any thread. A snapshot never changes. After a failed sync
+ *             every write fails until a restart (ALM_E_IO); after a full disk writes fail
+ *             (ALM_E_DISK_FULL) until there is room.
+ * Threads     All functions are thread safe, but one alm_txn, alm_bulk, alm_update and one
+ *             alm_scan_cursor belong to one thread at a time.
+ */
+#ifndef ALM_STORAGE_STORAGE_H
+#define ALM_STORAGE_STORAGE_H
+
+#include "io/io.h"
+#include "storage/catalog.h"
+
+typedef struct alm_storage alm_storage;
+
+typedef enum alm_wal_sync { ALM_SYNC_COMMIT, ALM_SYNC_INTERVAL, ALM_SYNC_OFF } alm_wal_sync;
+
+typedef struct alm_storage_conf {
+    alm_wal_sync sync;
+    int64_t sync_interval_ms;
+    int64_t wal_segment_bytes;     /* preallocated and recycled */
+    int64_t head_bytes_max;        /* all tables; over it the largest heads are flushed */
+    int64_t table_head_bytes_max;  /* one table */
+    int64_t checkpoint_wal_bytes;  /* a checkpoint after that much log */
+    int64_t part_rows_max;         /* rows of one part of a bulk load or flush */
+    int32_t overlap_max;           /* overlapping parts and runs before writers wait */
+    int64_t snapshot_age_max_ms;
+} alm_storage_conf;
+
+void alm_storage_conf_default(alm_storage_conf *conf);
+
+/* Opens or creates `root`/db; recovers; starts the background thread (flush, compaction,
+ * checkpoint). ALM_E_BUSY when another process holds the directory. */
+ALM_NODISCARD alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
+                                          const alm_storage_conf *conf, alm_storage **out);
+/* Stops the background thread, writes a checkpoint, closes. Snapshots must be released before. */
+void alm_storage_close(alm_storage *st);
+/* Writes heads to parts and a checkpoint now. */
+ALM_NODISCARD alm_status alm_storage_checkpoint(alm_ctx *cx, alm_storage *st);
+
+/* Offline verification for `almanac check`: every checksum, order, dictionary and catalogue entry.
+ * Calls `report` for each finding; *n_findings counts them. Changes nothing. */
+ALM_NODISCARD alm_status alm_storage_check(alm_ctx *cx, const alm_io *io, const char *root,
+                                           void (*report)(void *arg, const char *line), void *arg,
+                                           int64_t *n_findings);
+
+typedef struct alm_storage_stats {
+    int64_t syncs, commits, wal_bytes, head_bytes, parts, rows;
+    bool read_only; /* after a failed sync */
+} alm_storage_stats;
+void alm_storage_stats_get(alm_storage *st, alm_storage_stats *out);
+
+/* ------------------------------------------------------------------ snapshots */
+
+/* All tables at the newest visible LSN. Cheap: a counted reference to an immutable version. */
+ALM_NODISCARD alm_status alm_snapshot_acquire(alm_ctx *cx, alm_storage *st, alm_snapshot **out);
+alm_snapshot *alm_snapshot_retain(alm_snapshot *snap);
+void alm_snapshot_release(alm_snapshot *snap);
+uint64_t alm_snapshot_lsn(const alm_snapshot *snap);
+
+/* ---------------------------------------------------------------------- scans */
+
+/* A span is a run of rows that come in time order one after another; spans come in time order
+ * (backward: newest span first; rows inside a span are always numbered oldest first). */
+typedef struct alm_span {
+    int64_t rows;
+    int64_t min_ts, max_ts; /* of the span, before clipping may be wider */
+    bool direct;            /* one part or head chunk: columns can be borrowed without a copy */
+} alm_span;
+
+typedef struct alm_scan alm_scan;
+
+typedef struct alm_scan_range { /* closed, in the unit of the designated timestamp */
+    int64_t lo, hi;
+} alm_scan_range;
+
+/*
+ * Plans the scan of `cols` (column numbers) of a table over ranges (sorted, disjoint; n_ranges 0 and
+ * all == true: everything). Rows outside the ranges are not in the spans. Tables without a
+ * designated timestamp scan in insertion order. Snapshot must outlive the scan. Memory from arena.
+ */
+ALM_NODISCARD alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
+                                      const alm_table *table, const uint32_t *cols, uint32_t n_cols,
+                                      const alm_scan_range *ranges, uint32_t n_ranges, bool all,
+                                      alm_scan **out);
+size_t alm_scan_span_count(const alm_scan *scan);
+alm_span alm_scan_span_at(const alm_scan *scan, size_t i); /* i counts from the oldest */
+int64_t alm_scan_rows(const alm_scan *scan);
+
+/* Per-thread reader. */
+typedef struct alm_scan_cursor alm_scan_cursor;
+ALM_NODISCARD alm_status alm_scan_cursor_new(alm_ctx *cx, alm_arena *arena, const alm_scan *scan,
+                                             alm_scan_cursor **out);
+/*
+ * Rows [row, row + n) of span i, n <= ALM_BATCH_ROWS, as dense vectors in vecs[0..n_cols) (columns
+ * in the order given to alm_scan_new; symbols as codes with dict). wanted[c] == false: vecs[c] is
+ * left alone. Vectors of direct spans borrow mapped memory and live as long as the snapshot; those
+ * of merged spans live until the next read on this cursor. Sets no_nulls from statistics.
+ */
+ALM_NODISCARD alm_status alm_scan_read(alm_ctx *cx, alm_scan_cursor *cur, size_t i, int64_t row,
+                                       uint32_t n, const bool *wanted, alm_vec *vecs);
+
+/* Statistics of one column over a whole direct span, where the span covers whole blocks of the part
+ * (else valid == false). Numbers as double or int64 by the type of the column. */
+typedef struct alm_col_stats {
+    bool valid;
+    bool has_minmax, has_sum;
+    int64_t rows, nulls;
+    int64_t min_i, max_i; /* integer and time types, symbol codes */
+    double min_f, max_f;  /* floating types */
+    double sum_f;
+    int64_t sum_i;
+    bool sum_overflow;
+} alm_col_stats;
+/* Block size in rows of statistics; block b of span i covers rows [b * rows, ...) of the PART the
+ * span lies in; first_block_row tells where the span's row 0 lies in its block. */
+enum { ALM_STATS_BLOCK_ROWS = 65536 };
+void alm_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t col,
+                          int64_t *block_rows_left, alm_col_stats *out);
+/* Last row of each symbol code in span i for column c (row number in the span, -1: none), if the
+ * part keeps them; entries [0, *n). NULL: not kept, walk backward instead. */
+const int32_t *alm_scan_last_rows(const alm_scan *scan, size_t i, uint32_t col, uint32_t *n);
+
+/* --------------------------------------------------------------- transactions */
+
+typedef struct alm_txn alm_txn;
+ALM_NODISCARD alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out);
+/* Copies the rows. Columns by table column number in order, all of them; SYMBOL as views (or codes
+ * of any dictionary); rows in any time order. Null in the designated timestamp: ALM_E_VALUE. */
+ALM_NODISCARD alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_table *table,
+                                        const alm_batch *rows);
+/* Durable and visible when it returns OK. The transaction is gone either way. */
+ALM_NODISCARD alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn);
+void alm_txn_rollback(alm_txn *txn);
+
+/* Bulk load: rows go to part files of their partitions as they come, sorted per part, and become
+ * visible with one log record at the end. Memory bounded by part_rows_max rows. */
+typedef struct alm_bulk alm_bulk;
+ALM_NODISCARD alm_status alm_bulk_begin(alm_ctx *cx, alm_storage *st, const alm_table *table,
+                                        alm_bulk **out);
+ALM_NODISCARD alm_status alm_bulk_append(alm_ctx *cx, alm_bulk *bulk, const alm_batch *rows);
+ALM_NODISCARD alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows);
+void alm_bulk_rollback(alm_bulk *bulk);
+
+/*
+ * Update: new values of some columns for some rows, addressed by (span, row) of a scan over the
+ * whole table taken by alm_update_begin, which keeps other writers of the table out until the end
+ * (readers go on). Row numbers ascending per span. Columns: table column numbers, not the
+ * designated timestamp.
+ */
+typedef struct alm_update alm_update;
+ALM_NODISCARD alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_str table,
+                                          const uint32_t *cols, uint32_t n_cols, alm_update **out);
+alm_snapshot *alm_update_snapshot(alm_update *up); /* borrowed: scan with this one */
+ALM_NODISCARD alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span,
+                                         const int64_t *rows, uint32_t n, const alm_vec *values);
+ALM_NODISCARD alm_status alm_update_commit(alm_ctx *cx, alm_update *up, int64_t *rows);
+void alm_update_rollback(alm_update *up);
+
+/* ------------------------------------------------------------------- catalogue */
+
+typedef struct alm_table_spec {
+    alm_str name;
+    const alm_column *cols; /* name, type, symbol and index options, dedup_key */
+    uint32_t n_cols;
+    int32_t ts_col;
+    alm_partition_by partition;
+    bool wal, dedup;
+    int64_t ttl_hours;
+    int64_t max_uncommitted_rows, o3_max_lag_us;
+} alm_table_spec;
+
+/* Each is one durable log record: all or nothing. `load`, if not NULL, receives a bulk load into the
+ * new table whose commit creates table and rows together (CREATE TABLE AS SELECT). */
+ALM_NODISCARD alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *spec,
+                                          alm_bulk **load);
+ALM_NODISCARD alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name);
+ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to);
+ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name);
+ALM_NODISCARD alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name,
+                                              const alm_column *col);
+
+/* Partitions of a table, for SHOW PARTITIONS and TTL; oldest first. */
+typedef struct alm_partition_info {
+    char name[48];
+    int64_t min_ts, max_ts, rows, disk_bytes;
+    uint32_t parts;
+} alm_partition_info;
+ALM_NODISCARD alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
+                                              const alm_table *table, alm_partition_info **out,
+                                              size_t *n);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * type.h - SQL types as values, and what can be asked of a type without looking at data.
+ *
+ * A type is four bytes: the row of type.def and up to three parameters (precision and scale,
+ * geohash bits, array dimensions). Compare with alm_type_eq, switch on .id.
+ */
+#ifndef ALM_TYPE_TYPE_H
+#define ALM_TYPE_TYPE_H
+
+#include "base/base.h"
+
+typedef enum alm_type_id {
+    ALM_T_NONE = 0, /* an unset type */
+    ALM_T_NULL,     /* the untyped literal NULL; never stored, never leaves the binder unresolved
+                       but in a result column, where it shows as STRING */
+#define ALM_TYPE(id, name, width, null, oid, pg_len, arrow, cls, quoted) ALM_T_##id,
+#include "type/type.def"
+#undef ALM_TYPE
+    ALM_TYPE_COUNT
+} alm_type_id;
+
+typedef enum alm_type_class {
+    ALM_TC_NONE,
+    ALM_TC_BOOL,
+    ALM_TC_INTEGER,
+    ALM_TC_FLOATING,
+    ALM_TC_CHAR,
+    ALM_TC_TEXT,
+    ALM_TC_TIME,
+    ALM_TC_OTHER
+} alm_type_class;
+
+typedef enum alm_null_kind {
+    ALM_NULL_NONE,
+    ALM_NULL_INT,
+    ALM_NULL_LONG,
+    ALM_NULL_NAN32,
+    ALM_NULL_NAN64,
+    ALM_NULL_ZERO16,
+    ALM_NULL_ZERO32,
+    ALM_NULL_VIEW,
+    ALM_NULL_LONG2, /* UUID: both halves INT64_MIN */
+    ALM_NULL_CODE   /* SYMBOL: code 0 */
+} alm_null_kind;
+
+typedef struct alm_type {
+    uint8_t id; /* alm_type_id */
+    uint8_t p;  /* DECIMAL precision, GEOHASH bits */
+    uint8_t s;  /* DECIMAL scale */
+    uint8_t dims;
+} alm_type;
+
+typedef struct alm_type_info {
+    const char *name; /* as in JSON: "TIMESTAMP_NS", "IPv4" */
+    uint8_t width;
+    alm_null_kind null;
+    alm_type_class cls;
+    int32_t pg_oid;
+    int16_t pg_len;
+    const char *arrow;
+    bool csv_quoted;
+} alm_type_info;
+
+#define ALM_TY(ID) ((alm_type){.id = ALM_T_##ID})
+
+const alm_type_info *alm_type_info_of(alm_type t); /* never NULL; NONE and NULL have rows too */
+bool alm_type_eq(alm_type a, alm_type b);
+const char *alm_type_name(alm_type t);             /* "DOUBLE"; parameters included where any */
+/* Accepts every spelling of the dialect, any case: "int", "integer", "float8", "timestamp_ns",
+ * "text" ... False: no such type. */
+bool alm_type_parse(alm_str text, alm_type *out);
+static inline bool alm_type_is_text(alm_type t) /* STRING, VARCHAR, SYMBOL: views after decoding */
+{
+    return t.id == ALM_T_STRING || t.id == ALM_T_VARCHAR || t.id == ALM_T_SYMBOL;
+}
+static inline bool alm_type_is_timestamp(alm_type t)
+{
+    return t.id == ALM_T_TIMESTAMP || t.id == ALM_T_TIMESTAMP_NS;
+}
+static inline uint32_t alm_type_width(alm_type t) { return alm_type_info_of(t)->width; }
+
+#endif
