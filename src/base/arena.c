@@ -1,0 +1,265 @@
+/*
+ * arena.c - memory accounts and the bump allocator.
+ *
+ * An arena is a list of blocks, the current one first. Blocks double from 4 KiB to 1 MiB; what does
+ * not fit a block of the next size gets a block of its own, put behind the current one so that the
+ * room left there stays in use. A reset keeps the largest block: an arena that is reset per batch
+ * soon holds one block that fits all, and then never calls malloc again.
+ *
+ * Under AddressSanitizer the unused bytes of a block are poisoned and every piece is followed by a
+ * gap, so that reading past a piece, or after a reset, is reported.
+ */
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN 1
+#endif
+#endif
+#ifdef WITH_ASAN
+#include <sanitizer/asan_interface.h>
+enum { GAP_BYTES = 16 };
+#else
+#define ASAN_POISON_MEMORY_REGION(ptr, n)   ((void)(ptr), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(ptr, n) ((void)(ptr), (void)(n))
+enum { GAP_BYTES = 0 };
+#endif
+
+enum {
+    BLOCK_BYTES_MIN = 4096,
+    BLOCK_BYTES_MAX = 1 << 20,
+    PIECE_ALIGN = 16,
+    WIDE_ALIGN = 64, /* a cache line, and the widest vector register */
+    WIDE_FROM = 256
+};
+
+typedef struct alm_arena_block {
+    _Alignas(WIDE_ALIGN) struct alm_arena_block *next;
+    size_t bytes; /* with this header */
+    size_t used;  /* with this header */
+} alm_arena_block;
+
+/* ---------------------------------------------------------------- accounts */
+
+static void raise_peak(alm_mem *mem, int64_t used)
+{
+    int64_t peak = atomic_load_explicit(&mem->peak_bytes, memory_order_relaxed);
+    while (used > peak &&
+           !atomic_compare_exchange_weak_explicit(&mem->peak_bytes, &peak, used,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *who)
+{
+    ALM_ASSERT(bytes >= 0);
+    for (alm_mem *m = mem; m != NULL; m = m->parent) {
+        const int64_t before =
+            atomic_fetch_add_explicit(&m->used_bytes, bytes, memory_order_relaxed);
+        if (m->limit_bytes > 0 && bytes > m->limit_bytes - before) {
+            for (alm_mem *undo = mem;; undo = undo->parent) {
+                atomic_fetch_sub_explicit(&undo->used_bytes, bytes, memory_order_relaxed);
+                if (undo == m)
+                    break;
+            }
+            return alm_fail(
+                cx, ALM_E_MEMORY, -1,
+                "memory limit of %s exceeded [limit=%lld, used=%lld, wanted=%lld, by=%s]",
+                m->name != NULL ? m->name : "query", (long long)m->limit_bytes, (long long)before,
+                (long long)bytes, who != NULL ? who : "arena");
+        }
+        raise_peak(m, before + bytes);
+    }
+    return ALM_OK;
+}
+
+void alm_mem_release(alm_mem *mem, int64_t bytes)
+{
+    ALM_ASSERT(bytes >= 0);
+    for (alm_mem *m = mem; m != NULL; m = m->parent) {
+        const int64_t before =
+            atomic_fetch_sub_explicit(&m->used_bytes, bytes, memory_order_relaxed);
+        ALM_ASSERT(before >= bytes);
+    }
+}
+
+/* ------------------------------------------------------------------- arena */
+
+void alm_arena_init(alm_arena *arena, alm_mem *mem)
+{
+    *arena = (alm_arena){.mem = mem, .next_bytes = BLOCK_BYTES_MIN};
+}
+
+static void block_free(alm_arena *arena, alm_arena_block *block)
+{
+    const size_t bytes = block->bytes;
+    ASAN_UNPOISON_MEMORY_REGION(block, bytes);
+    free(block);
+    if (arena->mem != NULL)
+        alm_mem_release(arena->mem, (int64_t)bytes);
+}
+
+void alm_arena_deinit(alm_arena *arena)
+{
+    for (alm_arena_block *block = arena->block, *next; block != NULL; block = next) {
+        next = block->next;
+        block_free(arena, block);
+    }
+    alm_arena_init(arena, arena->mem);
+}
+
+void alm_arena_reset(alm_arena *arena)
+{
+    alm_arena_block *keep = NULL;
+    for (alm_arena_block *block = arena->block, *next; block != NULL; block = next) {
+        next = block->next;
+        if (keep == NULL || block->bytes > keep->bytes) {
+            if (keep != NULL)
+                block_free(arena, keep);
+            keep = block;
+        } else {
+            block_free(arena, block);
+        }
+    }
+    arena->block = keep;
+    if (keep != NULL) {
+        keep->next = NULL;
+        keep->used = sizeof(alm_arena_block);
+        ASAN_POISON_MEMORY_REGION((char *)keep + keep->used, keep->bytes - keep->used);
+    }
+}
+
+static alm_status block_new(alm_ctx *cx, alm_arena *arena, size_t bytes, alm_arena_block **out)
+{
+    ALM_ASSERT(bytes % WIDE_ALIGN == 0);
+    if (arena->mem != NULL)
+        ALM_TRY(alm_mem_charge(cx, arena->mem, (int64_t)bytes, NULL));
+    alm_arena_block *block = aligned_alloc(WIDE_ALIGN, bytes);
+    if (block == NULL) {
+        if (arena->mem != NULL)
+            alm_mem_release(arena->mem, (int64_t)bytes);
+        return alm_fail(cx, ALM_E_MEMORY, -1, "the machine has no memory left for %zu bytes",
+                        bytes);
+    }
+    block->bytes = bytes;
+    block->used = sizeof(alm_arena_block);
+    ASAN_POISON_MEMORY_REGION((char *)block + block->used, block->bytes - block->used);
+    *out = block;
+    return ALM_OK;
+}
+
+static size_t align_up(size_t n, size_t align)
+{
+    return (n + align - 1) & ~(align - 1);
+}
+
+static void *block_take(alm_arena_block *block, size_t bytes, size_t align)
+{
+    const size_t at = align_up(block->used, align);
+    if (at > block->bytes || bytes > block->bytes - at)
+        return NULL;
+    char *piece = (char *)block + at;
+    block->used = ALM_MIN(align_up(at + bytes + GAP_BYTES, PIECE_ALIGN), block->bytes);
+    ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
+    return piece;
+}
+
+static alm_status grow_and_take(alm_ctx *cx, alm_arena *arena, size_t bytes, size_t align,
+                                void **piece)
+{
+    if (bytes > (size_t)INT64_MAX / 2)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "a piece of %zu bytes is too large", bytes);
+    const size_t need =
+        align_up(sizeof(alm_arena_block) + bytes + GAP_BYTES + WIDE_ALIGN, WIDE_ALIGN);
+    alm_arena_block *block = NULL;
+    if (arena->next_bytes < BLOCK_BYTES_MIN) /* zero-initialised */
+        arena->next_bytes = BLOCK_BYTES_MIN;
+    if (need > arena->next_bytes) {
+        ALM_TRY(block_new(cx, arena, need, &block));
+        if (arena->block != NULL) {
+            block->next = arena->block->next;
+            arena->block->next = block;
+        } else {
+            block->next = NULL;
+            arena->block = block;
+        }
+    } else {
+        ALM_TRY(block_new(cx, arena, arena->next_bytes, &block));
+        block->next = arena->block;
+        arena->block = block;
+    }
+    if (arena->next_bytes < BLOCK_BYTES_MAX)
+        arena->next_bytes *= 2;
+    *piece = block_take(block, bytes, align);
+    ALM_ASSERT(*piece != NULL);
+    return ALM_OK;
+}
+
+alm_status alm_arena_bytes(alm_ctx *cx, alm_arena *arena, size_t bytes, void *out)
+{
+    const size_t align = bytes >= WIDE_FROM ? WIDE_ALIGN : PIECE_ALIGN;
+    void *piece = arena->block != NULL ? block_take(arena->block, bytes, align) : NULL;
+    if (piece == NULL)
+        ALM_TRY(grow_and_take(cx, arena, bytes, align, &piece));
+    memcpy(out, &piece, sizeof(piece));
+    return ALM_OK;
+}
+
+alm_status alm_arena_zero(alm_ctx *cx, alm_arena *arena, size_t bytes, void *out)
+{
+    void *piece = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, bytes, &piece));
+    memset(piece, 0, bytes);
+    memcpy(out, &piece, sizeof(piece));
+    return ALM_OK;
+}
+
+alm_status alm_arena_copy(alm_ctx *cx, alm_arena *arena, alm_str text, alm_str *out)
+{
+    char *copy = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, text.len, &copy));
+    if (text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    *out = (alm_str){copy, text.len};
+    return ALM_OK;
+}
+
+alm_status alm_arena_zstr(alm_ctx *cx, alm_arena *arena, alm_str text, const char **out)
+{
+    char *copy = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, text.len + 1, &copy));
+    if (text.len > 0)
+        memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    *out = copy;
+    return ALM_OK;
+}
+
+alm_status alm_arena_printf(alm_ctx *cx, alm_arena *arena, const char **out, const char *format,
+                            ...)
+{
+    char small[256];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(small, sizeof(small), format, args);
+    va_end(args);
+    if (n < 0)
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "bad format '%s'", format);
+    char *text = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n + 1, &text));
+    if ((size_t)n < sizeof(small)) {
+        memcpy(text, small, (size_t)n + 1);
+    } else {
+        va_start(args, format);
+        (void)vsnprintf(text, (size_t)n + 1, format, args);
+        va_end(args);
+    }
+    *out = text;
+    return ALM_OK;
+}

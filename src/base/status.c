@@ -1,0 +1,133 @@
+/*
+ * status.c - status tables (rows of err.def), the statement context: errors, time-out, cancel, and
+ * the contexts of parallel workers.
+ */
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct status_row {
+    const char *name, *sqlstate;
+    int http;
+} status_row;
+
+static const status_row STATUS[ALM_STATUS_COUNT] = {
+    [ALM_OK] = {"OK", "00000", 200},
+#define ALM_ERR(name, sqlstate, http, doc) [ALM_E_##name] = {#name, sqlstate, http},
+#include "base/err.def"
+#undef ALM_ERR
+};
+
+static const status_row *status_of(alm_status st)
+{
+    ALM_ASSERT((unsigned)st < ALM_STATUS_COUNT);
+    return &STATUS[st];
+}
+
+const char *alm_status_name(alm_status st)
+{
+    return status_of(st)->name;
+}
+const char *alm_status_sqlstate(alm_status st)
+{
+    return status_of(st)->sqlstate;
+}
+int alm_status_http(alm_status st)
+{
+    return status_of(st)->http;
+}
+
+void alm_assert_failed(const char *cond, const char *file, int line)
+{
+    (void)fprintf(stderr, "%s:%d: invariant broken: %s\n", file, line, cond);
+    abort();
+}
+
+/* Cuts an over-long message at a character boundary, so that it stays valid UTF-8. */
+static void cut_at_character(char *msg, size_t cap)
+{
+    size_t n = cap - 1;
+    while (n > 0 && ((unsigned char)msg[n - 1] & 0xC0) == 0x80)
+        n--;
+    if (n > 0 && (unsigned char)msg[n - 1] >= 0xC0)
+        n--;
+    msg[n] = '\0';
+}
+
+alm_status alm_fail(alm_ctx *cx, alm_status code, int32_t sql_pos, const char *format, ...)
+{
+    ALM_ASSERT(code != ALM_OK);
+    if (cx->err.code != ALM_OK)
+        return cx->err.code;
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(cx->err.msg, sizeof(cx->err.msg), format, args);
+    va_end(args);
+    if (n < 0)
+        cx->err.msg[0] = '\0';
+    else if ((size_t)n >= sizeof(cx->err.msg))
+        cut_at_character(cx->err.msg, sizeof(cx->err.msg));
+    cx->err.code = code;
+    cx->err.sql_pos = sql_pos;
+    return code;
+}
+
+void alm_error_clear(alm_ctx *cx)
+{
+    cx->err.code = ALM_OK;
+    cx->err.sql_pos = -1;
+    cx->err.msg[0] = '\0';
+}
+
+int64_t alm_monotonic_ns(void)
+{
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+alm_status alm_check(alm_ctx *cx)
+{
+    if (cx->cancel != NULL && atomic_load_explicit(cx->cancel, memory_order_relaxed))
+        return alm_fail(cx, ALM_E_CANCEL, -1, "cancelled by user");
+    if (cx->deadline_ns == 0)
+        return ALM_OK;
+    const int64_t now_ns = alm_monotonic_ns();
+    if (now_ns < cx->deadline_ns)
+        return ALM_OK;
+    const long long ran_ms = (now_ns - cx->started_ns) / 1000000;
+    return alm_fail(cx, ALM_E_TIMEOUT, -1,
+                    "timeout, query aborted [runtime=%lldms, timeout=%lldms]", ran_ms,
+                    (long long)cx->timeout_ms);
+}
+
+void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
+{
+    /* Field by field but the error: its kilobyte may be written by the parent's thread just now. */
+    child->arena = NULL;
+    child->mem = parent->mem;
+    child->conf = parent->conf;
+    child->io = parent->io;
+    child->zones = parent->zones;
+    child->cancel = parent->cancel;
+    child->deadline_ns = parent->deadline_ns;
+    child->started_ns = parent->started_ns;
+    child->timeout_ms = parent->timeout_ms;
+    child->now_ns = parent->now_ns;
+    child->seed = parent->seed;
+    child->user = parent->user;
+    child->session = parent->session;
+    alm_error_clear(child);
+}
+
+alm_status alm_ctx_join(alm_ctx *parent, const alm_ctx *child)
+{
+    if (child->err.code == ALM_OK)
+        return parent->err.code;
+    if (parent->err.code == ALM_OK)
+        parent->err = child->err;
+    return parent->err.code;
+}

@@ -1,0 +1,385 @@
+/*
+ * vector.c - views, and the moves of column vectors: new, null, expand, gather, decode.
+ *
+ * Each move is one typed loop per element width; all of them keep the order of rows and never look
+ * at values, so the null rule does not matter here (but for views, whose heap offsets become
+ * addresses).
+ */
+#include "type/vector.h"
+
+/* ------------------------------------------------------------------- views */
+
+alm_view alm_view_of(alm_str text)
+{
+    if (text.ptr == NULL)
+        return alm_view_null();
+    ALM_ASSERT(text.len < ALM_VIEW_NULL);
+    alm_view v = {.len = (uint32_t)text.len};
+    if (text.len <= ALM_VIEW_INLINE) {
+        /* through memcpy of the whole: prefix and tail are one run of 12 bytes */
+        if (text.len > 0)
+            memcpy((char *)&v + offsetof(alm_view, prefix), text.ptr, text.len);
+    } else {
+        memcpy(v.prefix, text.ptr, sizeof(v.prefix));
+        v.off = (uint64_t)(uintptr_t)text.ptr;
+    }
+    return v;
+}
+
+bool alm_view_eq(const alm_view *a, const char *heap_a, const alm_view *b, const char *heap_b)
+{
+    uint64_t head_a, head_b; /* length and prefix at once */
+    memcpy(&head_a, a, sizeof(head_a));
+    memcpy(&head_b, b, sizeof(head_b));
+    if (head_a != head_b)
+        return a->len == b->len && alm_view_is_null(a);
+    if (a->len <= ALM_VIEW_INLINE)
+        return a->off == b->off; /* the zero-filled tail */
+    if (alm_view_is_null(a))
+        return true;
+    return memcmp(alm_view_ptr(a, heap_a), alm_view_ptr(b, heap_b), a->len) == 0;
+}
+
+int alm_view_cmp(const alm_view *a, const char *heap_a, const alm_view *b, const char *heap_b)
+{
+    if (alm_view_is_null(a) || alm_view_is_null(b))
+        return (int)alm_view_is_null(b) - (int)alm_view_is_null(a); /* null first */
+    uint32_t prefix_a, prefix_b;
+    memcpy(&prefix_a, a->prefix, sizeof(prefix_a));
+    memcpy(&prefix_b, b->prefix, sizeof(prefix_b));
+    /* Prefixes of short texts are zero filled: a difference there decides, unless it is between
+     * the end of one text and a zero byte of the other, which compare equal here. */
+    if (prefix_a != prefix_b)
+        return __builtin_bswap32(prefix_a) < __builtin_bswap32(prefix_b) ? -1 : 1;
+    return alm_str_cmp(alm_view_str(a, heap_a), alm_view_str(b, heap_b));
+}
+
+/* --------------------------------------------------------------------- new */
+
+static uint8_t fresh_width(alm_type type)
+{
+    return type.id == ALM_T_SYMBOL ? (uint8_t)sizeof(alm_view) : (uint8_t)alm_type_width(type);
+}
+
+alm_status alm_vec_new(alm_ctx *cx, alm_arena *arena, alm_type type, size_t n, alm_vec *out)
+{
+    /* Room for views, also for symbols: enough for 4-byte codes, should a dictionary be set. */
+    const uint8_t width = fresh_width(type);
+    void *data = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, n * width, &data));
+    *out = (alm_vec){.type = type, .width = width, .data = data};
+    return ALM_OK;
+}
+
+static void store_null(alm_type type, void *at)
+{
+    const alm_view view = alm_view_null();
+    switch (alm_type_info_of(type)->null) {
+    case ALM_NULL_NONE:
+    case ALM_NULL_ZERO16:
+    case ALM_NULL_ZERO32:
+        memset(at, 0, alm_type_width(type));
+        return;
+    case ALM_NULL_INT:
+        memcpy(at, &(int32_t){ALM_INT_NULL}, sizeof(int32_t));
+        return;
+    case ALM_NULL_LONG:
+        memcpy(at, &(int64_t){ALM_LONG_NULL}, sizeof(int64_t));
+        return;
+    case ALM_NULL_NAN32:
+        memcpy(at, &(float){__builtin_nanf("")}, sizeof(float));
+        return;
+    case ALM_NULL_NAN64:
+        memcpy(at, &(double){__builtin_nan("")}, sizeof(double));
+        return;
+    case ALM_NULL_LONG2:
+        memcpy(at, (int64_t[2]){ALM_LONG_NULL, ALM_LONG_NULL}, 2 * sizeof(int64_t));
+        return;
+    case ALM_NULL_VIEW:
+    case ALM_NULL_CODE: /* without a dictionary a symbol is a view */
+        memcpy(at, &view, sizeof(view));
+        return;
+    }
+}
+
+alm_status alm_vec_null(alm_ctx *cx, alm_arena *arena, alm_type type, alm_vec *out)
+{
+    ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
+    store_null(type, out->data);
+    out->is_const = true;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ expand */
+
+#define DEFINE_FILL(bits)                                                                          \
+    static void fill_##bits(uint##bits##_t *restrict to, uint##bits##_t value, size_t n)           \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            to[i] = value;                                                                         \
+    }
+DEFINE_FILL(16)
+DEFINE_FILL(32)
+DEFINE_FILL(64)
+
+typedef struct wide {
+    uint64_t half[2];
+} wide;
+_Static_assert(sizeof(wide) == 16, "one element of 16 bytes");
+
+static void fill_wide(wide *restrict to, wide value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = value;
+}
+
+static void fill(void *to, const void *value, uint8_t width, size_t n)
+{
+    switch (width) {
+    case 1:
+        memset(to, *(const uint8_t *)value, n);
+        return;
+    case 2:
+        fill_16(to, *(const uint16_t *)value, n);
+        return;
+    case 4:
+        fill_32(to, *(const uint32_t *)value, n);
+        return;
+    case 8:
+        fill_64(to, *(const uint64_t *)value, n);
+        return;
+    case 16:
+        fill_wide(to, *(const wide *)value, n);
+        return;
+    default:
+        ALM_ASSERT(!"element width");
+    }
+}
+
+alm_status alm_vec_expand(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size_t n, alm_vec *out)
+{
+    alm_vec flat = *in;
+    if (in->is_const) {
+        ALM_TRY(alm_arena_bytes(cx, arena, n * in->width, &flat.data));
+        fill(flat.data, in->data, in->width, n);
+        flat.is_const = false;
+    }
+    flat.indirect = false;
+    *out = flat;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ gather */
+
+/* Moves by 32-bit row numbers and by 16-bit selection, one loop per element width. */
+#define DEFINE_GATHER(name, elem, index)                                                           \
+    ALM_SIMD static void name(elem *restrict to, const elem *restrict from,                        \
+                              const index *restrict idx, size_t n)                                 \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            to[i] = from[idx[i]];                                                                  \
+    }
+DEFINE_GATHER(gather_1, uint8_t, uint32_t)
+DEFINE_GATHER(gather_2, uint16_t, uint32_t)
+DEFINE_GATHER(gather_4, uint32_t, uint32_t)
+DEFINE_GATHER(gather_8, uint64_t, uint32_t)
+DEFINE_GATHER(gather_16, wide, uint32_t)
+DEFINE_GATHER(select_1, uint8_t, uint16_t)
+DEFINE_GATHER(select_2, uint16_t, uint16_t)
+DEFINE_GATHER(select_4, uint32_t, uint16_t)
+DEFINE_GATHER(select_8, uint64_t, uint16_t)
+DEFINE_GATHER(select_16, wide, uint16_t)
+
+static void gather(void *to, const void *from, uint8_t width, const uint32_t *idx, size_t n)
+{
+    switch (width) {
+    case 1:
+        gather_1(to, from, idx, n);
+        return;
+    case 2:
+        gather_2(to, from, idx, n);
+        return;
+    case 4:
+        gather_4(to, from, idx, n);
+        return;
+    case 8:
+        gather_8(to, from, idx, n);
+        return;
+    case 16:
+        gather_16(to, from, idx, n);
+        return;
+    default:
+        ALM_ASSERT(!"element width");
+    }
+}
+
+static void select_rows(void *to, const void *from, uint8_t width, const uint16_t *sel, size_t n)
+{
+    switch (width) {
+    case 1:
+        select_1(to, from, sel, n);
+        return;
+    case 2:
+        select_2(to, from, sel, n);
+        return;
+    case 4:
+        select_4(to, from, sel, n);
+        return;
+    case 8:
+        select_8(to, from, sel, n);
+        return;
+    case 16:
+        select_16(to, from, sel, n);
+        return;
+    default:
+        ALM_ASSERT(!"element width");
+    }
+}
+
+static bool holds_views(const alm_vec *v)
+{
+    return v->width == sizeof(alm_view) && v->dict == NULL &&
+           alm_type_info_of(v->type)->null != ALM_NULL_LONG2;
+}
+
+/* Offsets into `heap` become addresses. */
+static void views_to_addresses(alm_view *views, const char *heap, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bool outside = views[i].len > ALM_VIEW_INLINE && !alm_view_is_null(&views[i]);
+        views[i].off += outside ? (uint64_t)(uintptr_t)heap : 0;
+    }
+}
+
+alm_status alm_vec_gather(alm_ctx *cx, alm_arena *arena, const alm_vec *in, const uint32_t *idx,
+                          size_t n, alm_vec *out)
+{
+    ALM_DASSERT(!in->indirect);
+    alm_vec got = *in;
+    const size_t moved = in->is_const ? 1 : n;
+    ALM_TRY(alm_arena_bytes(cx, arena, moved * in->width, &got.data));
+    if (in->is_const)
+        memcpy(got.data, in->data, in->width);
+    else
+        gather(got.data, in->data, in->width, idx, n);
+    if (in->heap != NULL && holds_views(in)) {
+        views_to_addresses(got.data, in->heap, moved);
+        got.heap = NULL;
+    }
+    *out = got;
+    return ALM_OK;
+}
+
+alm_status alm_batch_column(alm_ctx *cx, alm_arena *arena, alm_batch *batch, uint32_t col,
+                            alm_vec **out)
+{
+    ALM_DASSERT(col < batch->n_cols);
+    alm_vec *v = &batch->cols[col];
+    *out = v;
+    if (!v->indirect)
+        return ALM_OK;
+    const uint32_t n = batch->rows;
+    const uint16_t *sel = batch->sel;
+    if (!v->is_const && sel != NULL && n > 0) {
+        if ((uint32_t)(sel[n - 1] - sel[0]) == n - 1) { /* one run of rows: point at it */
+            v->data = (char *)v->data + (size_t)sel[0] * v->width;
+        } else {
+            void *dense = NULL;
+            ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * v->width, &dense));
+            select_rows(dense, v->data, v->width, sel, n);
+            v->data = dense; /* views keep their heap, and with it their offsets */
+        }
+    }
+    v->indirect = false;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ decode */
+
+#define DEFINE_DECODE(bits)                                                                        \
+    static void decode_##bits(alm_view *restrict to, const uint##bits##_t *restrict codes,         \
+                              const alm_view *restrict views, size_t n)                            \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            to[i] = views[codes[i]];                                                               \
+    }
+DEFINE_DECODE(8)
+DEFINE_DECODE(16)
+DEFINE_DECODE(32)
+
+alm_status alm_vec_decode(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size_t n, alm_vec *out)
+{
+    ALM_DASSERT(!in->indirect);
+    alm_vec text = *in;
+    if (in->dict != NULL) {
+        const size_t count = in->is_const ? 1 : n;
+        const alm_view *views = in->dict->views;
+        ALM_TRY(alm_arena_bytes(cx, arena, count * sizeof(alm_view), &text.data));
+        if (in->width == 1)
+            decode_8(text.data, in->data, views, count);
+        else if (in->width == 2)
+            decode_16(text.data, in->data, views, count);
+        else
+            decode_32(text.data, in->data, views, count);
+        text.width = sizeof(alm_view);
+        text.dict = NULL;
+        text.heap = NULL;
+    }
+    *out = text;
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------- single values */
+
+static bool value_is_null(alm_null_kind kind, const void *at)
+{
+    switch (kind) {
+    case ALM_NULL_NONE:
+        return false;
+    case ALM_NULL_INT:
+        return *(const int32_t *)at == ALM_INT_NULL;
+    case ALM_NULL_LONG:
+        return *(const int64_t *)at == ALM_LONG_NULL;
+    case ALM_NULL_NAN32:
+        return __builtin_isnan(*(const float *)at) != 0;
+    case ALM_NULL_NAN64:
+        return __builtin_isnan(*(const double *)at) != 0;
+    case ALM_NULL_ZERO16:
+        return *(const uint16_t *)at == 0;
+    case ALM_NULL_ZERO32:
+    case ALM_NULL_CODE:
+        return *(const uint32_t *)at == 0;
+    case ALM_NULL_LONG2:
+        return ((const int64_t *)at)[0] == ALM_LONG_NULL &&
+               ((const int64_t *)at)[1] == ALM_LONG_NULL;
+    case ALM_NULL_VIEW:
+        return alm_view_is_null(at);
+    }
+    return false;
+}
+
+bool alm_vec_is_null(const alm_vec *v, size_t i)
+{
+    ALM_DASSERT(!v->indirect);
+    if (v->dict != NULL)
+        return alm_vec_code(v, i) == 0;
+    const char *at = (const char *)v->data + (v->is_const ? 0 : i) * v->width;
+    if (v->type.id == ALM_T_SYMBOL)
+        return value_is_null(ALM_NULL_VIEW, at);
+    return value_is_null(alm_type_info_of(v->type)->null, at);
+}
+
+alm_str alm_vec_text(const alm_vec *v, size_t i)
+{
+    ALM_DASSERT(!v->indirect);
+    const alm_view *view;
+    const char *heap = v->heap;
+    if (v->dict != NULL) {
+        view = &v->dict->views[alm_vec_code(v, i)];
+        heap = NULL;
+    } else {
+        ALM_ASSERT(v->width == sizeof(alm_view));
+        view = (const alm_view *)v->data + (v->is_const ? 0 : i);
+    }
+    return alm_view_is_null(view) ? (alm_str){0} : alm_view_str(view, heap);
+}
