@@ -1,0 +1,70 @@
+/*
+ * dict.h - the dictionary of one SYMBOL column: text <-> code, append-only, shared by all versions
+ * of the table.
+ *
+ * Shapes      Codes 1.. in order of arrival, code 0 is null. alm_dict (type/vector.h) is the view
+ * of a snapshot: the first `count` codes. Ten million values and more work. Invariants  An entry
+ * below the count never changes; text bytes and published arrays never move while the dictionary
+ * lives (arrays that were outgrown are kept until the end, which costs at most what is in use).
+ * Threads     alm_symbols_intern, _put, _save take the one lock; finding a text, reading a code and
+ *             making a view take none.
+ * Durability  Interning is memory only. Whoever commits rows puts the values that no log record
+ *             carried yet into its record (alm_symbols_text of codes from its own mark on);
+ * recovery gives them back with alm_symbols_put, in any order of files and log, twice if need be.
+ *
+ * File        append-only, one record per save (checkpoint), little-endian:
+ *             "ALMDICT1", u32 version, u32 column id, u64 table id, u32 CRC32C of the bytes before,
+ *             u32 0; then records: u32 magic, u32 first code, u32 n, u32 CRC32C of the rest,
+ *             u64 text bytes, u32 length x n, text bytes. What lies behind the records that make up
+ *             the count of the checkpoint is cut off by the next save (a crash left it there).
+ */
+#ifndef ALM_STORAGE_DICT_H
+#define ALM_STORAGE_DICT_H
+
+#include "io/io.h"
+#include "type/vector.h"
+
+typedef struct alm_symbols alm_symbols;
+
+enum { ALM_SYMBOLS_VERSION = 1 };
+
+/* `id` is alm_dict.id of all its views: unique in the process. */
+ALM_NODISCARD alm_status alm_symbols_new(alm_ctx *cx, uint32_t id, uint64_t table_id,
+                                         uint32_t col_id, alm_symbols **out);
+/* Once no view is in use. */
+void alm_symbols_free(alm_symbols *sym);
+
+/* Codes in use + 1, now. */
+uint32_t alm_symbols_count(const alm_symbols *sym);
+/* Text of a code below the count; code 0 gives ptr NULL. Lives as long as the dictionary. */
+alm_str alm_symbols_text(const alm_symbols *sym, uint32_t code);
+/* 0: not there. */
+uint32_t alm_symbols_find(const alm_symbols *sym, alm_str text);
+/* The first `count` codes (<= alm_symbols_count) as a snapshot sees them. */
+void alm_symbols_view(const alm_symbols *sym, uint32_t count, alm_dict *out);
+/* Bytes of memory in use. */
+int64_t alm_symbols_bytes(const alm_symbols *sym);
+
+/* Code of each of n texts, new ones are added. Null gives 0. */
+ALM_NODISCARD alm_status alm_symbols_intern(alm_ctx *cx, alm_symbols *sym, const alm_view *views,
+                                            const char *heap, size_t n, uint32_t *codes);
+ALM_NODISCARD alm_status alm_symbols_intern_one(alm_ctx *cx, alm_symbols *sym, alm_str text,
+                                                uint32_t *code);
+/* Codes of a vector of SYMBOL or text (views or codes of any dictionary, dense or const), n
+ * elements. A translation of a foreign dictionary costs one look-up per value in use. */
+ALM_NODISCARD alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const alm_vec *in,
+                                            size_t n, uint32_t *codes);
+/* Recovery: value of `code`, which is the next one or holds the same text already (else
+ * ALM_E_CORRUPT). */
+ALM_NODISCARD alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t code,
+                                         alm_str text);
+
+/* Appends the codes [saved, count) to the file and syncs it (and its directory when new). */
+ALM_NODISCARD alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
+                                          const char *dir, const char *name, uint32_t count);
+/* Loads into an empty dictionary the `count` codes a checkpoint promised. ALM_E_CORRUPT names the
+ * file and the offset. */
+ALM_NODISCARD alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
+                                          const char *path, uint32_t count);
+
+#endif
