@@ -1,0 +1,257 @@
+/*
+ * version.h - the contract inside storage/: what a table is made of at one LSN, and what the
+ * durable half (log, catalogue, head, recovery) and the data half (parts, dictionaries, scans,
+ * bulk, update, compaction) offer each other. Private to the folder.
+ *
+ * Version     Immutable, counted. A snapshot holds a catalogue version (all tables at one LSN),
+ * which holds one table version each. alm_table.handle of a table is the address of its alm_version
+ * (alm_version_of). Publishing makes new objects and shares what did not change; nothing reachable
+ * from a published version is ever written again, but rows of the last chunk of a lane beyond the
+ * published length. Sources     A version has parts (files) and lanes (memory). Each of them is
+ * sorted by the designated timestamp by itself. Without designated timestamp: in insertion order,
+ * all timestamps count as 0. Ties        Rows of equal timestamp come in the order of their
+ * insertion: parts before lanes, parts by ascending seq, lanes by ascending index; inside a source
+ * by row number. Dedup       In a dedup table no source has two rows of equal timestamp and keys;
+ * of equal rows in several sources the one of the last source (order as above) is visible. Row
+ * counts of a dedup version are an upper bound, exact when no two sources overlap in time. Columns
+ * Found by column id, never by position: a part or chunk made before ADD COLUMN lacks the column,
+ * which then reads as null (false/0 for types without null). Publishing  All changes pass through
+ * the commit queue (commit.h): the leader of a group builds the new versions, writes and syncs the
+ * log, then swaps one pointer. Change functions below block until durable and visible. Files Each
+ * file under tables/ is an alm_file, counted by the parts that name it. When the last reference
+ * goes while the storage is open, no version can reach the file any more: it is unlinked. A file
+ * that was written and not committed goes the same way. Files left by a crash are swept after
+ * start. Order of    1. maintenance lock of a table, 2. writer gate of a table, 3. commit queue.
+ * locks
+ */
+#ifndef ALM_STORAGE_VERSION_H
+#define ALM_STORAGE_VERSION_H
+
+#include "storage/storage.h"
+
+/* ---------------------------------------------------------------------- files */
+
+struct alm_part_map; /* part.h: an open, mapped, checked part or overlay file */
+
+typedef struct alm_file {
+    _Atomic uint32_t refs;
+    uint64_t id;       /* never reused while the file may exist; name: <id as 16 hex digits>.part */
+    uint64_t table_id; /* directory: tables/<table id as decimal>/ */
+    int64_t bytes;     /* size, set by the writer before commit; known to the catalogue */
+    alm_storage *st;
+    /* Data half: opened on first use (compare-and-swap NULL -> map; the loser frees its own). Freed
+     * by alm_part_map_free when the last reference goes. */
+    _Atomic(struct alm_part_map *) map;
+} alm_file;
+
+/* A fresh id, registered; makes the directory of the table if it is not there. refs = 1. */
+ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+                                      alm_file **out);
+alm_file *alm_file_retain(alm_file *file);
+void alm_file_release(alm_file *file);
+enum { ALM_PATH_MAX = 4096 };
+void alm_file_path(const alm_file *file, char *path, size_t path_size);
+/* fsync of the directory of the table: call once after the files of a change are synced. */
+ALM_NODISCARD alm_status alm_table_dir_sync(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+
+/* ---------------------------------------------------------------------- parts */
+
+typedef struct alm_overlay { /* new values of one column for all rows of the part */
+    uint32_t col_id;
+    alm_file *file;
+} alm_overlay;
+
+/* A part as the catalogue knows it. Immutable, counted; holds references to its files. */
+typedef struct alm_part {
+    _Atomic uint32_t refs;
+    uint64_t
+        id; /* of this description, never reused: an update makes a new one over the same file */
+    uint64_t seq; /* tie order; parts of one flush or bulk that follow each other ascend */
+    int64_t rows; /* > 0 */
+    int64_t min_ts, max_ts; /* 0 and 0 without designated timestamp */
+    int64_t bucket;         /* start of the partition, alm_partition_floor */
+    alm_file *file;
+    uint32_t n_overlays; /* at most one for a column */
+    alm_overlay *overlays;
+} alm_part;
+
+/* `part` is copied with its overlays; takes references to the files (caller keeps its own). id is
+ * assigned when 0; seq when 0 (newest). refs = 1. */
+ALM_NODISCARD alm_status alm_part_new(alm_ctx *cx, alm_storage *st, const alm_part *part,
+                                      alm_part **out);
+alm_part *alm_part_retain(alm_part *part);
+void alm_part_release(alm_part *part);
+/* File of the column in this part: its overlay, else part->file. */
+alm_file *alm_part_file_of(const alm_part *part, uint32_t col_id);
+
+/* Shared by all versions between two changes of the parts. Counted. */
+typedef struct alm_part_set {
+    _Atomic uint32_t refs;
+    uint32_t n;
+    uint32_t overlap; /* most parts that share one timestamp: 1 when none overlap, 0 when empty */
+    int64_t rows;
+    int64_t bytes;     /* of the files, overlays included */
+    alm_part *parts[]; /* by (min_ts, seq); without designated timestamp by seq */
+} alm_part_set;
+
+/* ----------------------------------------------------------------------- head */
+
+/*
+ * Rows in memory: one array per column of the schema it was made under. Text columns hold views in
+ * address form into memory of the chunk (vec.heap = NULL); SYMBOL columns hold 4-byte codes.
+ */
+typedef struct alm_schema alm_schema;
+typedef struct alm_chunk {
+    _Atomic uint32_t refs;
+    uint32_t cap; /* rows allocated */
+    uint32_t n_cols;
+    int64_t bytes;      /* of memory */
+    alm_schema *schema; /* counted; schema->cols[i] describes cols[i] */
+    struct alm_chunk_heap *heap;
+    void *cols[]; /* 64-byte aligned arrays */
+} alm_chunk;
+
+typedef struct alm_lane_chunk {
+    alm_chunk *chunk;
+    uint32_t rows; /* published rows of it, > 0 */
+} alm_lane_chunk;
+
+typedef struct alm_lane {
+    alm_lane_chunk *chunks; /* time goes on from chunk to chunk */
+    uint32_t n_chunks;
+    int64_t rows; /* > 0 */
+    int64_t min_ts, max_ts;
+} alm_lane;
+
+/* --------------------------------------------------------------------- schema */
+
+struct alm_symbols; /* dict.h: the live dictionary of one SYMBOL column */
+
+/* Columns with the dictionary sizes of one LSN; cols[i].dict points to dicts[i] of SYMBOL columns.
+ * Ids ascend with the position. Counted; shared until a column or a dictionary changes. */
+struct alm_schema {
+    _Atomic uint32_t refs;
+    uint32_t n_cols;
+    uint32_t row_bytes; /* sum of widths in memory */
+    alm_column *cols;
+    alm_dict *dicts;              /* n_cols entries, used where SYMBOL */
+    struct alm_symbols **symbols; /* n_cols entries, NULL where not SYMBOL */
+};
+/* Position of a column id, -1: not there. */
+int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id);
+
+/* -------------------------------------------------------------------- version */
+
+typedef struct alm_tab alm_tab; /* identity of a table across versions: its locks */
+
+typedef struct alm_version {
+    _Atomic uint32_t refs;
+    alm_table table; /* public face; cols = schema->cols */
+    alm_tab *tab;
+    alm_schema *schema;
+    alm_part_set *parts; /* never NULL */
+    alm_lane *lanes; /* n_lanes; the first n_frozen are being written to parts: no more appends */
+    uint32_t n_lanes, n_frozen;
+    int64_t head_rows, head_bytes;
+    uint64_t lsn;         /* of the newest change in it */
+    uint64_t flushed_lsn; /* rows of log records up to here are in parts (or gone) */
+    uint64_t frozen_lsn;  /* the same, once the frozen lanes are in parts */
+} alm_version;
+
+static inline const alm_version *alm_version_of(const alm_table *table)
+{
+    return (const alm_version *)(uintptr_t)table->handle;
+}
+alm_version *alm_version_retain(alm_version *v);
+void alm_version_release(alm_version *v);
+static inline bool alm_version_is_ns(const alm_version *v)
+{
+    return v->table.ts_col >= 0 && v->schema->cols[v->table.ts_col].type.id == ALM_T_TIMESTAMP_NS;
+}
+
+/* ----------------------------------------------------------------- partitions */
+
+/* Start of the partition that holds ts, and of the next one; `ns`: unit of the timestamp. NONE: one
+ * partition [INT64_MIN, INT64_MAX]. */
+int64_t alm_partition_floor(alm_partition_by by, bool ns, int64_t ts);
+int64_t alm_partition_next(alm_partition_by by, bool ns, int64_t ts);
+/* "2026-02-14T10", "2026-02-14", "2026-W07", "2026-02", "2026", "default". */
+void alm_partition_name(alm_partition_by by, bool ns, int64_t bucket, char *name, size_t name_size);
+
+/* ------------------------------------------ offered by the durable half (state.h) */
+
+const alm_io *alm_storage_io(const alm_storage *st);
+const alm_storage_conf *alm_storage_conf_of(const alm_storage *st);
+const char *alm_storage_root(const alm_storage *st); /* .../db */
+
+/*
+ * One change of the parts of one table: durable, atomic for readers. New symbol values of the table
+ * (interned before) are logged in the same record. ALM_E_CONFLICT when the table is gone or a
+ * removed part is no longer there. References stay with the caller.
+ */
+typedef struct alm_parts_change {
+    uint64_t table_id;
+    alm_part *const *add;
+    uint32_t n_add;
+    alm_part *const *remove;
+    uint32_t n_remove;
+    bool flush; /* the added parts replace the frozen lanes */
+    struct alm_pending
+        *create; /* CREATE TABLE AS: the table comes into being with them; else NULL */
+} alm_parts_change;
+ALM_NODISCARD alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st,
+                                          const alm_parts_change *change, uint64_t *lsn);
+
+/*
+ * Locks of a table, owned by a handle and not by a thread. MAINT: one flush, compaction or update
+ * at a time. WRITE: commits share it, an update takes it alone. Waiting ends with an error when cx
+ * is cancelled.
+ */
+typedef enum alm_tab_lock_kind { ALM_TAB_MAINT, ALM_TAB_SHARE, ALM_TAB_ALONE } alm_tab_lock_kind;
+ALM_NODISCARD alm_status alm_tab_lock(alm_ctx *cx, alm_storage *st, alm_tab *tab,
+                                      alm_tab_lock_kind kind);
+bool alm_tab_trylock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
+void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
+alm_tab *alm_tab_retain(alm_tab *tab);
+void alm_tab_release(alm_tab *tab);
+
+/* Writes the whole head of the table to parts. Caller holds MAINT. An update calls it first (with
+ * ALONE held too), so that all its rows lie in parts. */
+ALM_NODISCARD alm_status alm_head_flush(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+
+/* The newest version of a table (retained), NULL when it is gone. */
+alm_version *alm_storage_version(alm_storage *st, uint64_t table_id);
+
+/* A table that is not in the catalogue yet: version without rows to intern and write parts for. */
+struct alm_pending;
+alm_version *alm_pending_version(struct alm_pending *pending);
+void alm_pending_free(struct alm_pending *pending);
+
+/* --------------------------------------------------------- asked of the data half
+ *
+ * dict.h    typedef struct alm_symbols alm_symbols; counted, thread safe, codes from 1, append-only
+ *   alm_status alm_symbols_new(alm_ctx *cx, uint32_t dict_id, alm_symbols **out);
+ *   alm_symbols *alm_symbols_retain(alm_symbols *s);  void alm_symbols_release(alm_symbols *s);
+ *   alm_status alm_symbols_intern(alm_ctx *cx, alm_symbols *s, alm_str text, uint32_t *code);
+ *   alm_status alm_symbols_intern_vec(alm_ctx *cx, alm_symbols *s, const alm_vec *in, size_t n,
+ *                                     uint32_t *codes);   views or codes of any dictionary, const
+ * too uint32_t alm_symbols_count(alm_symbols *s);           live: codes in use + 1 (1 when empty)
+ *   void alm_symbols_face(alm_symbols *s, uint32_t count, alm_dict *out);   as a snapshot sees it;
+ *                                     find returns 0 for codes >= count
+ *   alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *s, const alm_io *io, const char *path,
+ *                               uint32_t count, int64_t *bytes);  appends what the file lacks,
+ * syncs; *bytes = valid length of the file with `count` codes. What lies beyond the length given to
+ * load is overwritten. alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *s, const alm_io *io,
+ * const char *path, uint32_t count, int64_t bytes);   into a new dictionary, checked part.h writer
+ * of a part file from sorted batches of a version's schema (all columns, table order), synced at
+ * the end: alm_part_writer_new / _add(batch) / _finish(-> alm_part) / _free void
+ * alm_part_map_free(struct alm_part_map *map, const alm_io *io); alm_status alm_part_check(cx, st,
+ * version, part, report, arg, &n_findings) scan.c alm_scan_new_version(cx, arena, alm_version *v,
+ * cols, n_cols, ranges, n_ranges, all, &scan): alm_scan_new without a snapshot (the flush scans a
+ * version that has frozen lanes only). compact.h alm_status alm_compact_table(cx, st, uint64_t
+ * table_id, bool *did): one step of merging where parts overlap or are many and small; caller holds
+ * MAINT. bulk.c alm_status alm_bulk_new_pending(cx, st, struct alm_pending *pending, alm_bulk
+ * **out): owns it.
+ */
+
+#endif
