@@ -31,7 +31,7 @@
 
 /* ---------------------------------------------------------------------- files */
 
-struct alm_part_map; /* part.h: an open, mapped, checked part or overlay file */
+struct alm_part; /* part.h: an open, mapped part or overlay file */
 
 typedef struct alm_file {
     _Atomic uint32_t refs;
@@ -39,9 +39,7 @@ typedef struct alm_file {
     uint64_t table_id; /* directory: tables/<table id as decimal>/ */
     int64_t bytes;     /* size, set by the writer before commit; known to the catalogue */
     alm_storage *st;
-    /* Data half: opened on first use (compare-and-swap NULL -> map; the loser frees its own). Freed
-     * by alm_part_map_free when the last reference goes. */
-    _Atomic(struct alm_part_map *) map;
+    _Atomic(struct alm_part *) part; /* opened on first use: alm_file_part */
 } alm_file;
 
 /* A fresh id, registered; makes the directory of the table if it is not there. refs = 1. */
@@ -50,9 +48,13 @@ ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t tab
 alm_file *alm_file_retain(alm_file *file);
 void alm_file_release(alm_file *file);
 enum { ALM_PATH_MAX = 4096 };
+/* Directory of the table and name of the file, as alm_part_write wants them. */
+enum { ALM_NAME_MAX = 32 };
+void alm_file_dir(const alm_file *file, char *dir, size_t dir_size);
+void alm_file_name(const alm_file *file, char *name, size_t name_size);
 void alm_file_path(const alm_file *file, char *path, size_t path_size);
-/* fsync of the directory of the table: call once after the files of a change are synced. */
-ALM_NODISCARD alm_status alm_table_dir_sync(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+/* The open part of the file, opened on first use; borrowed, lives as long as the file. */
+ALM_NODISCARD alm_status alm_file_part(alm_ctx *cx, alm_file *file, struct alm_part **out);
 
 /* ---------------------------------------------------------------------- parts */
 
@@ -62,7 +64,7 @@ typedef struct alm_overlay { /* new values of one column for all rows of the par
 } alm_overlay;
 
 /* A part as the catalogue knows it. Immutable, counted; holds references to its files. */
-typedef struct alm_part {
+typedef struct alm_part_ref {
     _Atomic uint32_t refs;
     uint64_t
         id; /* of this description, never reused: an update makes a new one over the same file */
@@ -73,16 +75,16 @@ typedef struct alm_part {
     alm_file *file;
     uint32_t n_overlays; /* at most one for a column */
     alm_overlay *overlays;
-} alm_part;
+} alm_part_ref;
 
 /* `part` is copied with its overlays; takes references to the files (caller keeps its own). id is
  * assigned when 0; seq when 0 (newest). refs = 1. */
-ALM_NODISCARD alm_status alm_part_new(alm_ctx *cx, alm_storage *st, const alm_part *part,
-                                      alm_part **out);
-alm_part *alm_part_retain(alm_part *part);
-void alm_part_release(alm_part *part);
+ALM_NODISCARD alm_status alm_part_ref_new(alm_ctx *cx, alm_storage *st, const alm_part_ref *part,
+                                          alm_part_ref **out);
+alm_part_ref *alm_part_ref_retain(alm_part_ref *part);
+void alm_part_ref_release(alm_part_ref *part);
 /* File of the column in this part: its overlay, else part->file. */
-alm_file *alm_part_file_of(const alm_part *part, uint32_t col_id);
+alm_file *alm_part_ref_file(const alm_part_ref *part, uint32_t col_id);
 
 /* Shared by all versions between two changes of the parts. Counted. */
 typedef struct alm_part_set {
@@ -90,8 +92,8 @@ typedef struct alm_part_set {
     uint32_t n;
     uint32_t overlap; /* most parts that share one timestamp: 1 when none overlap, 0 when empty */
     int64_t rows;
-    int64_t bytes;     /* of the files, overlays included */
-    alm_part *parts[]; /* by (min_ts, seq); without designated timestamp by seq */
+    int64_t bytes;         /* of the files, overlays included */
+    alm_part_ref *parts[]; /* by (min_ts, seq); without designated timestamp by seq */
 } alm_part_set;
 
 /* ----------------------------------------------------------------------- head */
@@ -125,7 +127,7 @@ typedef struct alm_lane {
 
 /* --------------------------------------------------------------------- schema */
 
-struct alm_symbols; /* dict.h: the live dictionary of one SYMBOL column */
+struct alm_symbols; /* dict.h: the live dictionary of a SYMBOL column; owned by alm_tab */
 
 /* Columns with the dictionary sizes of one LSN; cols[i].dict points to dicts[i] of SYMBOL columns.
  * Ids ascend with the position. Counted; shared until a column or a dictionary changes. */
@@ -191,9 +193,9 @@ const char *alm_storage_root(const alm_storage *st); /* .../db */
  */
 typedef struct alm_parts_change {
     uint64_t table_id;
-    alm_part *const *add;
+    alm_part_ref *const *add;
     uint32_t n_add;
-    alm_part *const *remove;
+    alm_part_ref *const *remove;
     uint32_t n_remove;
     bool flush; /* the added parts replace the frozen lanes */
     struct alm_pending
@@ -229,29 +231,16 @@ void alm_pending_free(struct alm_pending *pending);
 
 /* --------------------------------------------------------- asked of the data half
  *
- * dict.h    typedef struct alm_symbols alm_symbols; counted, thread safe, codes from 1, append-only
- *   alm_status alm_symbols_new(alm_ctx *cx, uint32_t dict_id, alm_symbols **out);
- *   alm_symbols *alm_symbols_retain(alm_symbols *s);  void alm_symbols_release(alm_symbols *s);
- *   alm_status alm_symbols_intern(alm_ctx *cx, alm_symbols *s, alm_str text, uint32_t *code);
- *   alm_status alm_symbols_intern_vec(alm_ctx *cx, alm_symbols *s, const alm_vec *in, size_t n,
- *                                     uint32_t *codes);   views or codes of any dictionary, const
- * too uint32_t alm_symbols_count(alm_symbols *s);           live: codes in use + 1 (1 when empty)
- *   void alm_symbols_face(alm_symbols *s, uint32_t count, alm_dict *out);   as a snapshot sees it;
- *                                     find returns 0 for codes >= count
- *   alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *s, const alm_io *io, const char *path,
- *                               uint32_t count, int64_t *bytes);  appends what the file lacks,
- * syncs; *bytes = valid length of the file with `count` codes. What lies beyond the length given to
- * load is overwritten. alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *s, const alm_io *io,
- * const char *path, uint32_t count, int64_t bytes);   into a new dictionary, checked part.h writer
- * of a part file from sorted batches of a version's schema (all columns, table order), synced at
- * the end: alm_part_writer_new / _add(batch) / _finish(-> alm_part) / _free void
- * alm_part_map_free(struct alm_part_map *map, const alm_io *io); alm_status alm_part_check(cx, st,
- * version, part, report, arg, &n_findings) scan.c alm_scan_new_version(cx, arena, alm_version *v,
- * cols, n_cols, ranges, n_ranges, all, &scan): alm_scan_new without a snapshot (the flush scans a
- * version that has frozen lanes only). compact.h alm_status alm_compact_table(cx, st, uint64_t
- * table_id, bool *did): one step of merging where parts overlap or are many and small; caller holds
- * MAINT. bulk.c alm_status alm_bulk_new_pending(cx, st, struct alm_pending *pending, alm_bulk
- * **out): owns it.
+ * dict.h and part.h as they stand (dictionaries belong to alm_tab and go with it), and
+ *
+ * - scan.c: alm_scan_new_version(cx, arena, v, cols, n_cols, ranges, n_ranges, all, &scan) is
+ *   alm_scan_new of a bare alm_version: the flush scans a version that has the frozen lanes only.
+ *
+ * - compact.h: alm_compact_table(cx, st, table_id, &did): one step of merging where parts overlap
+ *   or are many and small; caller holds MAINT.
+ *
+ * - bulk.c: alm_bulk_new_pending(cx, st, pending, &bulk): takes the pending table over, also when
+ *   it fails.
  */
 
 #endif
