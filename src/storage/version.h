@@ -1,28 +1,31 @@
 /*
- * version.h - the contract inside storage/: what a table is made of at one LSN, and what the
- * durable half (log, catalogue, head, recovery) and the data half (parts, dictionaries, scans,
- * bulk, update, compaction) offer each other. Private to the folder.
+ * version.h - the contract inside storage/: what a table is made of at one LSN, and what the durable
+ * half (log, catalogue, head, recovery) and the data half (parts, dictionaries, scans, bulk, update,
+ * compaction) offer each other. Private to the folder.
  *
- * Version     Immutable, counted. A snapshot holds a catalogue version (all tables at one LSN),
- * which holds one table version each. alm_table.handle of a table is the address of its alm_version
- * (alm_version_of). Publishing makes new objects and shares what did not change; nothing reachable
- * from a published version is ever written again, but rows of the last chunk of a lane beyond the
- * published length. Sources     A version has parts (files) and lanes (memory). Each of them is
- * sorted by the designated timestamp by itself. Without designated timestamp: in insertion order,
- * all timestamps count as 0. Ties        Rows of equal timestamp come in the order of their
- * insertion: parts before lanes, parts by ascending seq, lanes by ascending index; inside a source
- * by row number. Dedup       In a dedup table no source has two rows of equal timestamp and keys;
- * of equal rows in several sources the one of the last source (order as above) is visible. Row
- * counts of a dedup version are an upper bound, exact when no two sources overlap in time. Columns
- * Found by column id, never by position: a part or chunk made before ADD COLUMN lacks the column,
- * which then reads as null (false/0 for types without null). Publishing  All changes pass through
- * the commit queue (commit.h): the leader of a group builds the new versions, writes and syncs the
- * log, then swaps one pointer. Change functions below block until durable and visible. Files Each
- * file under tables/ is an alm_file, counted by the parts that name it. When the last reference
- * goes while the storage is open, no version can reach the file any more: it is unlinked. A file
- * that was written and not committed goes the same way. Files left by a crash are swept after
- * start. Order of    1. maintenance lock of a table, 2. writer gate of a table, 3. commit queue.
- * locks
+ * Version     Immutable, counted. A snapshot holds a catalogue version (all tables at one LSN), which
+ *             holds one table version each. alm_table.handle of a table is the address of its
+ *             alm_version (alm_version_of). Publishing makes new objects and shares what did not
+ *             change; nothing reachable from a published version is ever written again, but rows of
+ *             the last chunk of a lane beyond the published length.
+ * Sources     A version has parts (files) and lanes (memory). Each of them is sorted by the
+ *             designated timestamp by itself. Without designated timestamp: in insertion order, all
+ *             timestamps count as 0.
+ * Ties        Rows of equal timestamp come in the order of their insertion: parts before lanes, parts
+ *             by ascending seq, lanes by ascending index; inside a source by row number.
+ * Dedup       In a dedup table no source has two rows of equal timestamp and keys; of equal rows in
+ *             several sources the one of the last source (order as above) is visible. Row counts of a
+ *             dedup version are an upper bound, exact when no two sources overlap in time.
+ * Columns     Found by column id, never by position: a part or chunk made before ADD COLUMN lacks the
+ *             column, which then reads as null (false/0 for types without null).
+ * Publishing  All changes pass through the commit queue (commit.h): the leader of a group builds the
+ *             new versions, writes and syncs the log, then swaps one pointer. Change functions below
+ *             block until durable and visible.
+ * Files       Each file under tables/ is an alm_file, counted by the parts that name it. When the
+ *             last reference goes while the storage is open, no version can reach the file any more:
+ *             it is unlinked. A file that was written and not committed goes the same way. Files left
+ *             by a crash are swept after start.
+ * Lock order  1. maintenance lock of a table, 2. writer gate of a table, 3. commit queue.
  */
 #ifndef ALM_STORAGE_VERSION_H
 #define ALM_STORAGE_VERSION_H
@@ -66,8 +69,7 @@ typedef struct alm_overlay { /* new values of one column for all rows of the par
 /* A part as the catalogue knows it. Immutable, counted; holds references to its files. */
 typedef struct alm_part_ref {
     _Atomic uint32_t refs;
-    uint64_t
-        id; /* of this description, never reused: an update makes a new one over the same file */
+    uint64_t id;  /* never reused; an update makes a new description over the same file */
     uint64_t seq; /* tie order; parts of one flush or bulk that follow each other ascend */
     int64_t rows; /* > 0 */
     int64_t min_ts, max_ts; /* 0 and 0 without designated timestamp */
@@ -198,8 +200,8 @@ typedef struct alm_parts_change {
     alm_part_ref *const *remove;
     uint32_t n_remove;
     bool flush; /* the added parts replace the frozen lanes */
-    struct alm_pending
-        *create; /* CREATE TABLE AS: the table comes into being with them; else NULL */
+    /* CREATE TABLE AS: the table comes into being with its parts; else NULL. */
+    struct alm_pending *create;
 } alm_parts_change;
 ALM_NODISCARD alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st,
                                           const alm_parts_change *change, uint64_t *lsn);
