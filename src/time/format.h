@@ -19,21 +19,21 @@
 
 #include "time/timestamp.h"
 
-typedef struct alm_time_format alm_time_format;
+typedef struct alm_time_pattern alm_time_pattern;
 
 /* Allocated from `arena`. ALM_E_ARG for a pattern of more than 1000 bytes. century_year: see
  * Reading (the current year). */
-ALM_NODISCARD alm_status alm_time_format_compile(alm_ctx *cx, alm_arena *arena, alm_str pattern,
-                                                 int32_t century_year, int32_t pos,
-                                                 const alm_time_format **out);
+ALM_NODISCARD alm_status alm_time_pattern_compile(alm_ctx *cx, alm_arena *arena, alm_str text,
+                                                  int32_t century_year, int32_t pos,
+                                                  const alm_time_pattern **out);
 /* Upper bound of the bytes one time takes. */
-size_t alm_time_format_max(const alm_time_format *format);
-/* Bytes written; `time` is not null, `out` has room for alm_time_format_max bytes. */
-size_t alm_time_format_write(const alm_time_format *format, int64_t time, alm_time_unit unit,
-                             char *out);
+size_t alm_time_pattern_max(const alm_time_pattern *pattern);
+/* Bytes written; `time` is not null, `out` has room for alm_time_pattern_max bytes. */
+size_t alm_time_pattern_write(const alm_time_pattern *pattern, int64_t time, alm_time_unit unit,
+                              char *out);
 /* False: the text does not match, or names no time. Zone names are looked up in cx->zones; cx may
  * be NULL (then offsets and UTC alone). Never sets cx->err. */
-bool alm_time_format_read(alm_ctx *cx, const alm_time_format *format, alm_str text,
-                          alm_time_unit unit, int64_t *out);
+bool alm_time_pattern_read(alm_ctx *cx, const alm_time_pattern *pattern, alm_str text,
+                           alm_time_unit unit, int64_t *out);
 
 #endif

@@ -107,7 +107,7 @@ size_t alm_time_text_read(alm_str text, alm_time_text *out);
 bool alm_time_text_ticks(const alm_time_text *text, alm_time_unit unit, int64_t *out);
 /* The whole text is one time of the above form. */
 bool alm_time_parse(alm_str text, alm_time_unit unit, int64_t *out);
-/* An offset alone: +05:30, -08, +0530, Z. False: it is none, or beyond 18 hours. */
+/* An offset alone: +05:30, -08, +0530, Z. False: it is none, or not less than a day. */
 bool alm_time_offset_parse(alm_str text, int32_t *offset_s);
 
 /* ----------------------------------------------------------------- time to text */

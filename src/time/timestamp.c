@@ -1,0 +1,418 @@
+/*
+ * timestamp.c - civil dates, and the one text form of time that the dialect writes.
+ *
+ * Source      Gregorian rule: 400 years are 146097 days. Years are counted from March, so that the
+ *             leap day is the last of its year and months follow a linear rule
+ *             (day of year = (153 * month + 2) / 5).
+ * Cost        Writing with a writer, times in order: about 10 ns a row.
+ */
+#include "time/timestamp.h"
+
+enum {
+    DAYS_PER_ERA = 146097, /* 400 years */
+    DAYS_TO_1970 = 719468  /* from 0000-03-01 */
+};
+
+static const char two_digits[201] = "0001020304050607080910111213141516171819"
+                                    "2021222324252627282930313233343536373839"
+                                    "4041424344454647484950515253545556575859"
+                                    "6061626364656667686970717273747576777879"
+                                    "8081828384858687888990919293949596979899";
+
+int64_t alm_days_of_date(int64_t year, int32_t month, int32_t day)
+{
+    const int64_t y = year - (month <= 2); /* the year that began in March */
+    const int64_t era = alm_floor_div(y, 400);
+    const int64_t year_of_era = y - era * 400;
+    const int64_t month_of_year = month > 2 ? month - 3 : month + 9;
+    const int64_t day_of_year = (153 * month_of_year + 2) / 5 + day - 1;
+    const int64_t day_of_era =
+        year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    return era * DAYS_PER_ERA + day_of_era - DAYS_TO_1970;
+}
+
+void alm_date_of_days(int64_t days, int32_t *year, uint8_t *month, uint8_t *day)
+{
+    const int64_t shifted = days + DAYS_TO_1970;
+    const int64_t era = alm_floor_div(shifted, DAYS_PER_ERA);
+    const uint32_t doe = (uint32_t)(shifted - era * DAYS_PER_ERA);
+    /* leap days before doe taken away: what is left is years of 365 days */
+    const uint32_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    const uint32_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    const uint32_t mp = (5 * doy + 2) / 153;
+    *day = (uint8_t)(doy - (153 * mp + 2) / 5 + 1);
+    *month = (uint8_t)(mp < 10 ? mp + 3 : mp - 9);
+    *year = (int32_t)((int64_t)yoe + era * 400 + (mp >= 10));
+}
+
+int32_t alm_days_in_month(int64_t year, int32_t month)
+{
+    static const uint8_t days[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return month == 2 && alm_year_is_leap(year) ? 29 : days[month - 1];
+}
+
+/* Seconds and the ticks within; division by constants. */
+static int64_t split_second(int64_t time, alm_time_unit unit, int64_t *ticks)
+{
+    int64_t s;
+    if (unit == ALM_TIME_US) {
+        s = alm_floor_div(time, 1000000);
+        *ticks = (int64_t)((uint64_t)time - (uint64_t)s * 1000000u);
+    } else if (unit == ALM_TIME_NS) {
+        s = alm_floor_div(time, 1000000000);
+        *ticks = (int64_t)((uint64_t)time - (uint64_t)s * 1000000000u);
+    } else {
+        s = alm_floor_div(time, 1000);
+        *ticks = (int64_t)((uint64_t)time - (uint64_t)s * 1000u);
+    }
+    return s;
+}
+
+void alm_civil_of_time(int64_t time, alm_time_unit unit, alm_civil *out)
+{
+    int64_t ticks;
+    const int64_t s = split_second(time, unit, &ticks);
+    const int64_t day = alm_floor_div(s, ALM_SECONDS_PER_DAY);
+    const uint32_t sod = (uint32_t)(s - day * ALM_SECONDS_PER_DAY);
+    alm_date_of_days(day, &out->year, &out->month, &out->day);
+    out->hour = (uint8_t)(sod / 3600);
+    out->minute = (uint8_t)(sod / 60 % 60);
+    out->second = (uint8_t)(sod % 60);
+    out->nanos = (int32_t)(ticks * (1000000000 / alm_time_second(unit)));
+}
+
+/* s seconds and `nanos` in ticks; false if they do not fit. */
+static bool join_second(int64_t s, int32_t nanos, alm_time_unit unit, int64_t *out)
+{
+    const int64_t per_s = alm_time_second(unit);
+    const int64_t ticks = nanos / (1000000000 / per_s);
+    int64_t whole;
+    /* the product of the second before may not fit where the sum does */
+    if (s < 0 && ticks > 0)
+        return !__builtin_mul_overflow(s + 1, per_s, &whole) &&
+               !__builtin_add_overflow(whole, ticks - per_s, out) && *out != ALM_TS_NULL;
+    return !__builtin_mul_overflow(s, per_s, &whole) &&
+           !__builtin_add_overflow(whole, ticks, out) && *out != ALM_TS_NULL;
+}
+
+bool alm_time_of_civil(const alm_civil *c, alm_time_unit unit, int64_t *out)
+{
+    if (c->month < 1 || c->month > 12 || c->day < 1 ||
+        c->day > alm_days_in_month(c->year, c->month) || c->hour > 23 || c->minute > 59 ||
+        c->second > 59 || c->nanos < 0 || c->nanos > 999999999)
+        return false;
+    const int64_t day = alm_days_of_date(c->year, c->month, c->day);
+    const int64_t s =
+        day * ALM_SECONDS_PER_DAY + c->hour * 3600 + c->minute * 60 + c->second; /* year is int32 */
+    return join_second(s, c->nanos, unit, out);
+}
+
+/* ------------------------------------------------------------------ change of unit */
+
+int64_t alm_time_rescale(int64_t time, alm_time_unit from, alm_time_unit to)
+{
+    alm_time_rescale_all(&time, 1, from, to, &time);
+    return time;
+}
+
+ALM_SIMD static void multiply_all(const int64_t *in, size_t n, int64_t factor, int64_t *out)
+{
+    const int64_t hi = INT64_MAX / factor; /* null is below -hi: it stays null */
+    for (size_t i = 0; i < n; i++) {
+        const int64_t t = in[i];
+        out[i] = t <= hi && t >= -hi ? (int64_t)((uint64_t)t * (uint64_t)factor) : ALM_TS_NULL;
+    }
+}
+
+/* Inlined with a constant divisor. */
+static inline void divide_all(const int64_t *in, size_t n, int64_t divisor, int64_t *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const int64_t t = in[i];
+        out[i] = t == ALM_TS_NULL ? ALM_TS_NULL : alm_floor_div(t, divisor);
+    }
+}
+
+void alm_time_rescale_all(const int64_t *in, size_t n, alm_time_unit from, alm_time_unit to,
+                          int64_t *out)
+{
+    if (from == to)
+        memmove(out, in, n * sizeof(*out));
+    else if (from < to)
+        multiply_all(in, n, alm_time_second(to) / alm_time_second(from), out);
+    else if (from == ALM_TIME_NS && to == ALM_TIME_MS)
+        divide_all(in, n, 1000000, out);
+    else
+        divide_all(in, n, 1000, out);
+}
+
+/* ------------------------------------------------------------------ text to time */
+
+/* n digits at p; -1 if one of them is none. */
+static int32_t digits(const char *p, size_t n)
+{
+    int32_t v = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t d = (uint32_t)(unsigned char)p[i] - '0';
+        if (d > 9)
+            return -1;
+        v = v * 10 + (int32_t)d;
+    }
+    return v;
+}
+
+/* Offset at p..end, 0 bytes if there is none there. -1: one that is out of range. */
+static int32_t read_offset(const char *p, const char *end, int32_t *offset_s)
+{
+    if (p == end)
+        return 0;
+    if (*p == 'Z') {
+        *offset_s = 0;
+        return 1;
+    }
+    if ((*p != '+' && *p != '-') || end - p < 3)
+        return 0;
+    const int32_t hour = digits(p + 1, 2);
+    int32_t minute = 0, second = 0, len = 3;
+    if (hour < 0)
+        return 0;
+    if (end - p >= 6 && p[3] == ':' && (minute = digits(p + 4, 2)) >= 0) {
+        len = 6;
+        if (end - p >= 9 && p[6] == ':' && (second = digits(p + 7, 2)) >= 0)
+            len = 9;
+    } else if (end - p >= 5 && (minute = digits(p + 3, 2)) >= 0) {
+        len = 5;
+    }
+    minute = minute < 0 ? 0 : minute;
+    second = second < 0 ? 0 : second;
+    if (hour > 23 || minute > 59 || second > 59)
+        return -1;
+    const int32_t total = hour * 3600 + minute * 60 + second;
+    *offset_s = *p == '-' ? -total : total;
+    return len;
+}
+
+/* Fraction after the '.' at p; returns the bytes taken, the '.' included. */
+static size_t read_fraction(const char *p, const char *end, alm_time_text *out)
+{
+    static const int32_t scale[10] = {1000000000, 100000000, 10000000, 1000000, 100000,
+                                      10000,      1000,      100,      10,      1};
+    int32_t n = 0, v = 0;
+    for (const char *q = p + 1; q < end && n < 9 && *q >= '0' && *q <= '9'; q++, n++)
+        v = v * 10 + (*q - '0');
+    if (n == 0)
+        return 0;
+    out->fraction_digits = n;
+    out->civil.nanos = v * scale[n];
+    out->last = ALM_FIELD_FRACTION;
+    return (size_t)n + 1;
+}
+
+/* Date part; 0 if it is none or not in the calendar. */
+static size_t read_date(const char *p, size_t len, alm_time_text *out)
+{
+    if (len < 4)
+        return 0;
+    const int32_t year = digits(p, 4);
+    if (year < 1)
+        return 0;
+    out->civil = (alm_civil){.year = year, .month = 1, .day = 1};
+    out->last = ALM_FIELD_YEAR;
+    if (len < 7 || p[4] != '-')
+        return 4;
+    const int32_t month = digits(p + 5, 2);
+    if (month < 0)
+        return 4;
+    if (month < 1 || month > 12)
+        return 0;
+    out->civil.month = (uint8_t)month;
+    out->last = ALM_FIELD_MONTH;
+    if (len < 10 || p[7] != '-')
+        return 7;
+    const int32_t day = digits(p + 8, 2);
+    if (day < 0)
+        return 7;
+    if (day < 1 || day > alm_days_in_month(year, month))
+        return 0;
+    out->civil.day = (uint8_t)day;
+    out->last = ALM_FIELD_DAY;
+    return 10;
+}
+
+/* Time part after the date, from the separator on. 0: none there; -1: not a time of the day. */
+static int32_t read_clock(const char *p, const char *end, alm_time_text *out)
+{
+    if (end - p < 3 || (*p != 'T' && *p != ' '))
+        return 0;
+    const int32_t hour = digits(p + 1, 2);
+    if (hour < 0)
+        return 0;
+    if (hour > 23)
+        return -1;
+    out->civil.hour = (uint8_t)hour;
+    out->last = ALM_FIELD_HOUR;
+    const char *q = p + 3;
+    if (end - q < 3 || *q != ':')
+        return 3;
+    const int32_t minute = digits(q + 1, 2);
+    if (minute < 0 || minute > 59)
+        return -1;
+    out->civil.minute = (uint8_t)minute;
+    out->last = ALM_FIELD_MINUTE;
+    q += 3;
+    if (end - q < 3 || *q != ':')
+        return 6;
+    const int32_t second = digits(q + 1, 2);
+    if (second < 0 || second > 59)
+        return -1;
+    out->civil.second = (uint8_t)second;
+    out->last = ALM_FIELD_SECOND;
+    q += 3;
+    if (q < end && *q == '.')
+        q += read_fraction(q, end, out);
+    return (int32_t)(q - p);
+}
+
+size_t alm_time_text_read(alm_str text, alm_time_text *out)
+{
+    *out = (alm_time_text){0};
+    const char *p = text.ptr, *end = text.ptr + text.len;
+    const size_t date = read_date(p, text.len, out);
+    if (date < 10)
+        return date;
+    const int32_t clock = read_clock(p + date, end, out);
+    if (clock <= 0)
+        return clock < 0 ? 0 : date;
+    p += date + (size_t)clock;
+    const int32_t offset = read_offset(p, end, &out->offset_s);
+    if (offset < 0)
+        return 0;
+    out->has_offset = offset > 0;
+    return date + (size_t)clock + (size_t)offset;
+}
+
+bool alm_time_text_ticks(const alm_time_text *text, alm_time_unit unit, int64_t *out)
+{
+    const alm_civil *c = &text->civil;
+    const int64_t s = alm_days_of_date(c->year, c->month, c->day) * ALM_SECONDS_PER_DAY +
+                      c->hour * 3600 + c->minute * 60 + c->second - text->offset_s;
+    return join_second(s, c->nanos, unit, out);
+}
+
+bool alm_time_parse(alm_str text, alm_time_unit unit, int64_t *out)
+{
+    alm_time_text parsed;
+    return text.len >= 4 && alm_time_text_read(text, &parsed) == text.len &&
+           alm_time_text_ticks(&parsed, unit, out);
+}
+
+bool alm_time_offset_parse(alm_str text, int32_t *offset_s)
+{
+    int32_t got;
+    if (text.len == 0 || read_offset(text.ptr, text.ptr + text.len, &got) != (int32_t)text.len)
+        return false;
+    *offset_s = got;
+    return true;
+}
+
+/* ------------------------------------------------------------------ time to text */
+
+static inline char *put_two(char *p, uint32_t v)
+{
+    memcpy(p, two_digits + 2 * v, 2);
+    return p + 2;
+}
+
+static char *put_year(char *p, int32_t year)
+{
+    if (year >= 0 && year <= 9999)
+        return put_two(put_two(p, (uint32_t)year / 100), (uint32_t)year % 100);
+    uint32_t v = (uint32_t)year;
+    if (year < 0) {
+        *p++ = '-';
+        v = 0 - v;
+    }
+    char back[10];
+    int32_t n = 0;
+    for (; v > 0 || n < 4; v /= 10)
+        back[n++] = (char)('0' + v % 10);
+    while (n > 0)
+        *p++ = back[--n];
+    return p;
+}
+
+/* Fraction of 3, 6 or 9 digits from ticks of that many digits. */
+static char *put_fraction(char *p, uint32_t ticks, int32_t n)
+{
+    if (n == 9) {
+        *p++ = (char)('0' + ticks / 100000000);
+        ticks %= 100000000;
+        p = put_two(p, ticks / 1000000);
+        ticks %= 1000000;
+    } else if (n == 3) {
+        *p++ = (char)('0' + ticks / 100);
+        return put_two(p, ticks % 100);
+    }
+    p = put_two(p, ticks / 10000);
+    p = put_two(p, ticks / 100 % 100);
+    return put_two(p, ticks % 100);
+}
+
+void alm_time_writer_init(alm_time_writer *writer, alm_time_unit unit, alm_time_style style)
+{
+    *writer = (alm_time_writer){.unit = unit, .style = style};
+}
+
+/* Text up to the minute, and the ticks for which it holds. */
+static void writer_load(alm_time_writer *w, int64_t time)
+{
+    alm_civil c;
+    alm_civil_of_time(time, w->unit, &c);
+    char *p = put_year(w->text, c.year);
+    *p++ = '-';
+    p = put_two(p, c.month);
+    *p++ = '-';
+    p = put_two(p, c.day);
+    *p++ = w->style == ALM_TIME_ISO ? 'T' : ' ';
+    p = put_two(p, c.hour);
+    *p++ = ':';
+    p = put_two(p, c.minute);
+    *p++ = ':';
+    w->len = (uint32_t)(p - w->text);
+    const int64_t minute = alm_time_second(w->unit) * 60;
+    const int64_t in_minute = alm_floor_mod(time, minute);
+    if (__builtin_sub_overflow(time, in_minute, &w->minute_lo) ||
+        __builtin_add_overflow(w->minute_lo, minute, &w->minute_hi)) {
+        w->minute_lo = time; /* at the ends of int64: nothing to keep, and in_minute is lost */
+        w->minute_hi = time;
+    }
+}
+
+size_t alm_time_writer_put(alm_time_writer *w, int64_t time, char out[ALM_TIME_TEXT_MAX])
+{
+    if (time < w->minute_lo || time >= w->minute_hi)
+        writer_load(w, time);
+    int64_t ticks;
+    const int64_t s = split_second(time, w->unit, &ticks);
+    memcpy(out, w->text, ALM_TIME_TEXT_MAX);
+    char *p = put_two(out + w->len, (uint32_t)alm_floor_mod(s, 60));
+    *p++ = '.';
+    if (w->unit == ALM_TIME_NS && w->style == ALM_TIME_PG)
+        p = put_fraction(p, (uint32_t)(ticks / 1000), 6);
+    else
+        p = put_fraction(p, (uint32_t)ticks,
+                         w->unit == ALM_TIME_MS   ? 3
+                         : w->unit == ALM_TIME_US ? 6
+                                                  : 9);
+    if (w->style == ALM_TIME_ISO)
+        *p++ = 'Z';
+    return (size_t)(p - out);
+}
+
+size_t alm_time_format(int64_t time, alm_time_unit unit, alm_time_style style,
+                       char out[ALM_TIME_TEXT_MAX])
+{
+    alm_time_writer writer;
+    alm_time_writer_init(&writer, unit, style);
+    return alm_time_writer_put(&writer, time, out);
+}
