@@ -114,6 +114,13 @@ typedef struct alm_sample_spec {
     alm_fill_spec *fill; /* n_aggs entries, or NULL: no filling */
 } alm_sample_spec;
 
+/*
+ * In scan.cols: not a column but the position of the row, a LONG, counted from 0 over all rows of the
+ * table in scan order (0 is the first row of span 0). UPDATE asks for it, always without intervals
+ * and forward, so that positions stay the same whatever the filters are.
+ */
+#define ALM_SCAN_ROW UINT32_MAX
+
 typedef struct alm_plan alm_plan;
 struct alm_plan {
     alm_plan_op op;
@@ -129,7 +136,8 @@ struct alm_plan {
     union {
         struct { /* SCAN: columns of a table in timestamp order (or table order without one) */
             const alm_table *table;
-            uint32_t *cols;        /* table column numbers */
+            uint32_t *cols;        /* table column numbers, or ALM_SCAN_ROW */
+            uint32_t n_cols;       /* of them: n_out results, then what only filters need */
             alm_interval *interval; /* sorted, disjoint; n == 0 with has_interval: nothing */
             uint32_t n_intervals;
             bool has_interval;
@@ -145,9 +153,12 @@ struct alm_plan {
             uint32_t n_args;
             void *data;      /* from its bind */
         } source;
-        struct { /* VALUES */
+        struct { /* VALUES: either expressions row by row, or `vecs`: one vector of n_rows elements
+                    (dense, or const) for each column, made by INSERT; rows is NULL then. A SELECT
+                    without FROM is one row, n_rows == 1 */
             alm_expr ***rows;
             uint32_t n_rows;
+            alm_vec *vecs;
         } values;
         struct { /* FILTER */
             alm_expr **conjunct;
@@ -176,7 +187,10 @@ struct alm_plan {
             enum alm_set_kind { ALM_SETOP_UNION_ALL, ALM_SETOP_EXCEPT, ALM_SETOP_EXCEPT_ALL,
                            ALM_SETOP_INTERSECT, ALM_SETOP_INTERSECT_ALL } kind;
         } setop;
-        struct { /* JOIN: result is the left columns, then the right ones */
+        struct { /* JOIN: result is the left columns, then the right ones (SEMI, ANTI: the left ones
+                    only). Rows come in the order of the left input, but for RIGHT, FULL and
+                    SPLICE: node.order relies on it. Keys compare null = null. No keys and no
+                    residual: every pair (LEFT: null row on the right if there is none) */
             uint8_t kind;           /* alm_join_kind of ast.h: CROSS, INNER, LEFT, RIGHT, FULL,
                                        ASOF, LT, SPLICE; SEMI 'S', ANTI 'A' as letters */
             alm_expr **left_keys;   /* over the left child */
