@@ -102,7 +102,7 @@ typedef struct alm_part_coldef {
 } alm_part_coldef;
 
 /* Borrowed rows: one dense or const vector per column of the spec, of `rows` elements. SYMBOL
- * vectors are codes of the table's dictionary, of any width. */
+ * vectors are codes of the table's dictionary, of any width (a const null view will do too). */
 typedef struct alm_part_chunk {
     uint32_t rows;
     const alm_vec *cols;
@@ -145,10 +145,8 @@ typedef struct alm_part alm_part;
 ALM_NODISCARD alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path,
                                        uint64_t table_id, alm_part **out);
 alm_part *alm_part_retain(alm_part *part);
-/* The last release unmaps the file, and removes it if alm_part_doom was called. */
+/* The last release unmaps the file. */
 void alm_part_release(alm_part *part);
-/* The file is no longer named by the catalogue: it goes with the last reader. */
-void alm_part_doom(alm_part *part);
 
 const char *alm_part_path(const alm_part *part);
 const alm_part_footer *alm_part_info(const alm_part *part);
@@ -171,13 +169,16 @@ ALM_NODISCARD alm_status alm_part_last(alm_ctx *cx, const alm_part *part, uint32
                                        const int32_t **rows, uint32_t *n);
 
 /* Whole column as a vector over the mapped bytes (dict NULL), verified; a part that lacks the
- * column gives a const null in *null_space (32 bytes, 16-aligned). */
-ALM_NODISCARD alm_status alm_part_vec(alm_ctx *cx, const alm_part *part, uint32_t id, alm_type type,
-                                      void *null_space, alm_vec *out);
+ * column gives a const null from `arena`. */
+ALM_NODISCARD alm_status alm_part_vec(alm_ctx *cx, alm_arena *arena, const alm_part *part,
+                                      uint32_t id, alm_type type, alm_vec *out);
 
 /* First row with ts >= bound, by block statistics and interpolation; touches one block at most. */
 ALM_NODISCARD alm_status alm_part_lower_bound(alm_ctx *cx, const alm_part *part, int64_t bound,
                                               int64_t *row);
+
+/* First index with ts[i] >= bound, n: none, of times in order. */
+int64_t alm_times_lower_bound(const int64_t *ts, int64_t n, int64_t bound);
 
 /* Every checksum of every block, the order of the timestamps, codes within `dict_count` of the
  * column (callback; may be NULL), views within their heap. Calls report for each finding. */

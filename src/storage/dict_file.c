@@ -1,0 +1,236 @@
+/*
+ * dict_file.c - the append-only file of a symbol dictionary (format: dict.h).
+ *
+ * Crash       A save writes behind what the last checkpoint counts, so that a torn save leaves that
+ *             checkpoint intact; the file is cut to the counted records before the next save.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "storage/dict_impl.h"
+
+static const char FILE_MAGIC[8] = {'A', 'L', 'M', 'D', 'I', 'C', 'T', '1'};
+enum { RECORD_MAGIC = 0x52434944 /* "DICR" */, RECORD_BYTES_MAX = 32 << 20 };
+
+typedef struct file_header {
+    char magic[8];
+    uint32_t version, col_id;
+    uint64_t table_id;
+    uint32_t crc, zero;
+} file_header;
+_Static_assert(sizeof(file_header) == 32, "on disk");
+
+typedef struct record_header {
+    uint32_t magic, first, n;
+    uint32_t crc; /* of text_bytes, lengths and text */
+    uint64_t text_bytes;
+} record_header;
+_Static_assert(sizeof(record_header) == 24, "on disk");
+
+static uint32_t record_crc(const record_header *head, const void *payload, size_t bytes)
+{
+    const uint32_t crc = alm_crc32c(0, &head->text_bytes, sizeof(head->text_bytes));
+    return alm_crc32c(crc, payload, bytes);
+}
+
+/* Appends one record of codes [first, first + n) at *offset. */
+static alm_status save_record(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
+                              const char *path, uint32_t first, uint32_t n, int64_t *offset)
+{
+    uint64_t text_bytes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        text_bytes += alm_symbols_text(sym, first + i).len;
+    const size_t bytes = sizeof(record_header) + (size_t)n * 4 + (size_t)text_bytes;
+    char *buf = malloc(bytes);
+    if (buf == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "dictionary file '%s': no memory", path);
+    char *len_at = buf + sizeof(record_header);
+    char *text_at = len_at + (size_t)n * 4;
+    for (uint32_t i = 0; i < n; i++) {
+        const alm_str text = alm_symbols_text(sym, first + i);
+        const uint32_t len = (uint32_t)text.len;
+        memcpy(len_at, &len, 4);
+        len_at += 4;
+        memcpy(text_at, text.ptr, text.len);
+        text_at += text.len;
+    }
+    record_header head = {.magic = RECORD_MAGIC, .first = first, .n = n, .text_bytes = text_bytes};
+    head.crc = record_crc(&head, buf + sizeof(head), bytes - sizeof(head));
+    memcpy(buf, &head, sizeof(head));
+    const alm_status st = alm_io_write_all(cx, io, handle, buf, bytes, *offset, path);
+    free(buf);
+    if (st == ALM_OK)
+        *offset += (int64_t)bytes;
+    return st;
+}
+
+/* How many codes from `first` fit one record. */
+static uint32_t record_fill(const alm_symbols *sym, uint32_t first, uint32_t count)
+{
+    uint64_t bytes = 0;
+    uint32_t code = first;
+    while (code < count && (code == first || bytes < RECORD_BYTES_MAX))
+        bytes += alm_symbols_text(sym, code++).len + 4;
+    return code - first;
+}
+
+static alm_status write_header(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
+                               const char *path)
+{
+    file_header head = {
+        .version = ALM_SYMBOLS_VERSION, .col_id = sym->col_id, .table_id = sym->table_id};
+    memcpy(head.magic, FILE_MAGIC, sizeof(head.magic));
+    head.crc = alm_crc32c(0, &head, offsetof(file_header, crc));
+    return alm_io_write_all(cx, io, handle, &head, sizeof(head), 0, path);
+}
+
+static alm_status save_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
+                              const char *path, uint32_t count)
+{
+    const bool fresh = sym->saved_bytes == 0;
+    const int handle = io->open(
+        io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | (fresh ? ALM_IO_TRUNCATE : 0u));
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    alm_status st = ALM_OK;
+    int64_t offset = sym->saved_bytes;
+    if (fresh) {
+        st = write_header(cx, sym, io, handle, path);
+        offset = (int64_t)sizeof(file_header);
+    } else {
+        const int rc = io->truncate(io, handle, offset); /* what a crash left behind the count */
+        if (rc < 0)
+            st = alm_io_fail(cx, rc, path);
+    }
+    for (uint32_t code = sym->saved_count; code < count && st == ALM_OK;) {
+        const uint32_t n = record_fill(sym, code, count);
+        st = save_record(cx, sym, io, handle, path, code, n, &offset);
+        code += n;
+    }
+    if (st == ALM_OK) {
+        const int rc = io->sync(io, handle);
+        if (rc < 0)
+            st = alm_io_fail(cx, rc, path);
+    }
+    (void)io->close(io, handle);
+    if (st == ALM_OK && fresh) {
+        const int rc = io->sync_dir(io, dir);
+        if (rc < 0)
+            st = alm_io_fail(cx, rc, dir);
+    }
+    if (st == ALM_OK) {
+        sym->saved_bytes = offset;
+        sym->saved_count = count;
+    }
+    return st;
+}
+
+alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
+                            const char *name, uint32_t count)
+{
+    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
+    char path[1024];
+    if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+        return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
+    (void)pthread_mutex_lock(&sym->lock);
+    alm_status st = ALM_OK;
+    if (count > sym->saved_count || sym->saved_bytes == 0)
+        st = save_locked(cx, sym, io, dir, path, count);
+    (void)pthread_mutex_unlock(&sym->lock);
+    return st;
+}
+
+static alm_status corrupt(alm_ctx *cx, const char *path, int64_t offset, const char *what)
+{
+    return alm_fail(cx, ALM_E_CORRUPT, -1, "dictionary file '%s', offset %lld: %s", path,
+                    (long long)offset, what);
+}
+
+static alm_status check_header(alm_ctx *cx, const alm_symbols *sym, const char *path,
+                               const char *map, size_t size)
+{
+    file_header head;
+    if (size < sizeof(head))
+        return corrupt(cx, path, 0, "too short");
+    memcpy(&head, map, sizeof(head));
+    if (memcmp(head.magic, FILE_MAGIC, sizeof(head.magic)) != 0)
+        return corrupt(cx, path, 0, "not a dictionary");
+    if (head.version > ALM_SYMBOLS_VERSION)
+        return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                        "dictionary file '%s' has version %u, newer than %u: use a newer server",
+                        path, head.version, ALM_SYMBOLS_VERSION);
+    if (head.crc != alm_crc32c(0, &head, offsetof(file_header, crc)))
+        return corrupt(cx, path, 0, "header fails its checksum");
+    if (head.table_id != sym->table_id || head.col_id != sym->col_id)
+        return corrupt(cx, path, 0, "belongs to another column");
+    return ALM_OK;
+}
+
+/* Takes in the record at *offset. */
+static alm_status load_record(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
+                              size_t size, size_t *offset)
+{
+    record_header head;
+    if (size - *offset < sizeof(head))
+        return corrupt(cx, path, (int64_t)*offset, "record is cut off");
+    memcpy(&head, map + *offset, sizeof(head));
+    const size_t room = size - *offset - sizeof(head);
+    if (head.magic != RECORD_MAGIC || head.first != alm_symbols_count(sym))
+        return corrupt(cx, path, (int64_t)*offset, "not the next record");
+    if ((size_t)head.n * 4 > room || head.text_bytes > room - (size_t)head.n * 4)
+        return corrupt(cx, path, (int64_t)*offset, "record is cut off");
+    const char *lens = map + *offset + sizeof(head);
+    const size_t bytes = (size_t)head.n * 4 + (size_t)head.text_bytes;
+    if (head.crc != record_crc(&head, lens, bytes))
+        return corrupt(cx, path, (int64_t)*offset, "record fails its checksum");
+    const char *text = lens + (size_t)head.n * 4;
+    uint64_t left = head.text_bytes;
+    for (uint32_t i = 0; i < head.n; i++) {
+        uint32_t len;
+        memcpy(&len, lens + (size_t)i * 4, 4);
+        if (len > left)
+            return corrupt(cx, path, (int64_t)*offset, "lengths exceed the record");
+        ALM_TRY(alm_symbols_put(cx, sym, head.first + i, (alm_str){text, len}));
+        text += len;
+        left -= len;
+    }
+    *offset += sizeof(head) + bytes;
+    return ALM_OK;
+}
+
+static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
+                           size_t size, uint32_t count)
+{
+    ALM_TRY(check_header(cx, sym, path, map, size));
+    size_t offset = sizeof(file_header);
+    while (alm_symbols_count(sym) < count)
+        ALM_TRY(load_record(cx, sym, path, map, size, &offset));
+    if (alm_symbols_count(sym) != count)
+        return corrupt(cx, path, (int64_t)offset, "record reaches over the count");
+    sym->saved_count = count;
+    sym->saved_bytes = (int64_t)offset;
+    return ALM_OK;
+}
+
+alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
+                            uint32_t count)
+{
+    ALM_ASSERT(alm_symbols_count(sym) == 1);
+    const int handle = io->open(io, path, ALM_IO_READ);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    alm_io_stat meta = {0};
+    const void *map = NULL;
+    int rc = io->stat(io, path, &meta);
+    if (rc >= 0 && meta.size_bytes > 0)
+        rc = io->map(io, handle, (size_t)meta.size_bytes, &map);
+    (void)io->close(io, handle);
+    if (rc < 0)
+        return alm_io_fail(cx, rc, path);
+    const alm_status st =
+        load_map(cx, sym, path, map == NULL ? "" : map, (size_t)meta.size_bytes, count);
+    if (map != NULL)
+        (void)io->unmap(io, map, (size_t)meta.size_bytes);
+    return st;
+}

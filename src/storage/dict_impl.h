@@ -1,0 +1,39 @@
+/*
+ * dict_impl.h - inside of a symbol dictionary, shared by dict.c (memory) and dict_file.c (file).
+ */
+#ifndef ALM_STORAGE_DICT_IMPL_H
+#define ALM_STORAGE_DICT_IMPL_H
+
+#include <pthread.h>
+
+#include "storage/dict.h"
+
+/* Open addressing; slot: hash bits 32..63 << 32 | code, 0 empty. */
+typedef struct symbols_table {
+    uint64_t mask;
+    _Atomic uint64_t slots[];
+} symbols_table;
+
+typedef struct symbols_heap {
+    struct symbols_heap *next;
+    size_t len, cap;
+    char bytes[];
+} symbols_heap;
+
+struct alm_symbols {
+    uint32_t id, col_id;
+    uint64_t table_id;
+    _Atomic(alm_view *) views; /* address form */
+    _Atomic uint32_t count;
+    _Atomic(symbols_table *) table;
+    _Atomic int64_t bytes;
+    pthread_mutex_t lock; /* of everything below, and of changes above */
+    uint32_t views_cap;
+    symbols_heap *heap;
+    void *retired[128]; /* outgrown arrays: each is half of its successor */
+    size_t n_retired;
+    uint32_t saved_count; /* codes the file holds + 1 */
+    int64_t saved_bytes;  /* length of the file up to there */
+};
+
+#endif

@@ -1,0 +1,441 @@
+/*
+ * part_read.c - opens part files and checks what is touched (format: part.h).
+ *
+ * Cost        Opening reads header, footer and trailer; statistics are used where they are mapped.
+ *             A touched block costs one relaxed load; the first touch reads its bytes once (with
+ *             population of the pages asked for ahead) for the checksum.
+ * Errors      Everything that is read from the file before its checksum is compared against the size
+ *             of the file first: a damaged file is an error, never a crash.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "storage/part.h"
+#include "storage/part_format.h"
+
+struct alm_part {
+    _Atomic uint32_t refs;
+    const alm_io *io;
+    char *path;
+    const uint8_t *map;
+    size_t bytes;
+    const alm_part_footer *footer;
+    const alm_part_col *cols;
+    const alm_part_block *blocks;
+    /* One bit per entry and block found good, then one per entry for its last rows. */
+    _Atomic uint64_t *verified;
+};
+
+static alm_status corrupt(alm_ctx *cx, const char *path, uint64_t offset, const char *what)
+{
+    return alm_fail(cx, ALM_E_CORRUPT, -1, "part file '%s', offset %llu: %s", path,
+                    (unsigned long long)offset, what);
+}
+
+static alm_status newer(alm_ctx *cx, const char *path, uint32_t version)
+{
+    return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                    "part file '%s' has version %u, newer than %d: use a newer server", path,
+                    version, ALM_PART_VERSION);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static alm_status check_header(alm_ctx *cx, const alm_part *part, uint64_t table_id)
+{
+    alm_part_header head;
+    if (part->bytes < ALM_PART_PAGE + sizeof(alm_part_footer) + ALM_PART_TRAILER)
+        return corrupt(cx, part->path, 0, "the file is too short");
+    memcpy(&head, part->map, sizeof(head));
+    if (memcmp(head.magic, ALM_PART_MAGIC, sizeof(head.magic)) != 0)
+        return corrupt(cx, part->path, 0, "not a part file");
+    if (head.version > ALM_PART_VERSION)
+        return newer(cx, part->path, head.version);
+    if (head.crc != alm_crc32c(0, &head, offsetof(alm_part_header, crc)))
+        return corrupt(cx, part->path, 0, "the header fails its checksum");
+    if (head.page_bytes != ALM_PART_PAGE)
+        return corrupt(cx, part->path, 0, "unknown page size");
+    if (head.table_id != table_id)
+        return corrupt(cx, part->path, 0, "the file belongs to another table");
+    return ALM_OK;
+}
+
+static alm_status find_footer(alm_ctx *cx, alm_part *part)
+{
+    alm_part_trailer tail;
+    const size_t at = part->bytes - sizeof(tail);
+    memcpy(&tail, part->map + at, sizeof(tail));
+    if (memcmp(tail.magic, ALM_PART_END_MAGIC, sizeof(tail.magic)) != 0)
+        return corrupt(cx, part->path, at, "the end of the file is missing");
+    if (tail.version > ALM_PART_VERSION)
+        return newer(cx, part->path, tail.version);
+    if (tail.footer_off < ALM_PART_PAGE || tail.footer_off % ALM_PART_PAGE != 0 ||
+        tail.footer_off > at || tail.footer_bytes != at - tail.footer_off ||
+        tail.footer_bytes < sizeof(alm_part_footer))
+        return corrupt(cx, part->path, at, "the footer lies outside of the file");
+    const void *footer = part->map + tail.footer_off;
+    if (tail.crc != alm_crc32c(0, footer, tail.footer_bytes))
+        return corrupt(cx, part->path, tail.footer_off, "the footer fails its checksum");
+    part->footer = footer;
+    const alm_part_footer *f = part->footer;
+    const uint64_t blocks =
+        f->rows <= 0 ? 0 : ((uint64_t)f->rows + ALM_STATS_BLOCK_ROWS - 1) / ALM_STATS_BLOCK_ROWS;
+    const uint64_t need = sizeof(*f) + (uint64_t)f->n_cols * sizeof(alm_part_col) +
+                          (uint64_t)f->n_cols * f->n_blocks * sizeof(alm_part_block);
+    if (f->rows <= 0 || f->rows > ALM_PART_ROWS_LIMIT || f->n_blocks != blocks ||
+        f->block_rows != ALM_STATS_BLOCK_ROWS || f->n_cols == 0 || need != tail.footer_bytes ||
+        f->ts_entry >= (int64_t)f->n_cols)
+        return corrupt(cx, part->path, tail.footer_off, "the footer contradicts itself");
+    part->cols = (const alm_part_col *)(const void *)(f + 1);
+    part->blocks = (const alm_part_block *)(const void *)(part->cols + f->n_cols);
+    return ALM_OK;
+}
+
+static bool width_fits(const alm_part_col *col)
+{
+    if (col->type.id == ALM_T_SYMBOL)
+        return col->width == 1 || col->width == 2 || col->width == 4;
+    return col->type.id > ALM_T_NULL && col->type.id < ALM_TYPE_COUNT &&
+           col->width == alm_type_width(col->type);
+}
+
+static bool segment_fits(const alm_part *part, uint64_t off, uint64_t bytes)
+{
+    const uint64_t end = (uint64_t)((const uint8_t *)part->footer - part->map);
+    return off % ALM_PART_PAGE == 0 && off <= end && bytes <= end - off;
+}
+
+static alm_status check_columns(alm_ctx *cx, const alm_part *part)
+{
+    const alm_part_footer *f = part->footer;
+    for (uint32_t c = 0; c < f->n_cols; c++) {
+        const alm_part_col *col = &part->cols[c];
+        const uint64_t at = (uint64_t)((const uint8_t *)col - part->map);
+        if (!width_fits(col) || (c > 0 && col->id <= part->cols[c - 1].id) ||
+            !segment_fits(part, col->data_off, (uint64_t)f->rows * col->width) ||
+            !segment_fits(part, col->heap_off, col->heap_bytes) ||
+            !segment_fits(part, col->last_off, (uint64_t)col->n_last * sizeof(int32_t)))
+            return corrupt(cx, part->path, at, "a column lies outside of the file");
+        const alm_part_block *blocks = alm_part_blocks(part, c);
+        uint64_t heap_end = 0;
+        for (uint32_t b = 0; alm_part_has_heap(col->type) && b < f->n_blocks; b++) {
+            if (blocks[b].heap_end < heap_end || blocks[b].heap_end > col->heap_bytes)
+                return corrupt(cx, part->path, at, "a text heap lies outside of the file");
+            heap_end = blocks[b].heap_end;
+        }
+    }
+    if (f->ts_entry >= 0 && part->cols[f->ts_entry].width != sizeof(int64_t))
+        return corrupt(cx, part->path, 0, "the designated timestamp has another type");
+    return ALM_OK;
+}
+
+static alm_status map_file(alm_ctx *cx, alm_part *part)
+{
+    const alm_io *io = part->io;
+    const int handle = io->open(io, part->path, ALM_IO_READ);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, part->path);
+    alm_io_stat meta = {0};
+    const void *map = NULL;
+    int rc = io->stat(io, part->path, &meta);
+    if (rc >= 0 && meta.size_bytes > 0)
+        rc = io->map(io, handle, (size_t)meta.size_bytes, &map);
+    (void)io->close(io, handle); /* read-only: close cannot lose data */
+    if (rc < 0)
+        return alm_io_fail(cx, rc, part->path);
+    part->map = map;
+    part->bytes = (size_t)meta.size_bytes;
+    return ALM_OK;
+}
+
+static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id)
+{
+    ALM_TRY(map_file(cx, part));
+    ALM_TRY(check_header(cx, part, table_id));
+    ALM_TRY(find_footer(cx, part));
+    ALM_TRY(check_columns(cx, part));
+    const uint64_t bits =
+        (uint64_t)part->footer->n_cols * part->footer->n_blocks + part->footer->n_cols;
+    part->verified = calloc(bits / 64 + 1, sizeof(*part->verified));
+    if (part->verified == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", part->path);
+    return ALM_OK;
+}
+
+alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path, uint64_t table_id,
+                         alm_part **out)
+{
+    alm_part *part = calloc(1, sizeof(*part));
+    if (part == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", path);
+    part->io = io;
+    part->refs = 1;
+    part->path = strdup(path);
+    alm_status st = ALM_OK;
+    if (part->path == NULL)
+        st = alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", path);
+    else
+        st = open_part(cx, part, table_id);
+    if (st != ALM_OK) {
+        alm_part_release(part);
+        return st;
+    }
+    *out = part;
+    return ALM_OK;
+}
+
+alm_part *alm_part_retain(alm_part *part)
+{
+    atomic_fetch_add_explicit(&part->refs, 1, memory_order_relaxed);
+    return part;
+}
+
+void alm_part_release(alm_part *part)
+{
+    if (part == NULL || atomic_fetch_sub_explicit(&part->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (part->map != NULL)
+        (void)part->io->unmap(part->io, part->map, part->bytes);
+    free(part->verified);
+    free(part->path);
+    free(part);
+}
+
+/* ---------------------------------------------------------------- accessors */
+
+const char *alm_part_path(const alm_part *part)
+{
+    return part->path;
+}
+const alm_part_footer *alm_part_info(const alm_part *part)
+{
+    return part->footer;
+}
+int64_t alm_part_bytes(const alm_part *part)
+{
+    return (int64_t)part->bytes;
+}
+
+int32_t alm_part_find(const alm_part *part, uint32_t id, uint32_t hint)
+{
+    if (hint < part->footer->n_cols && part->cols[hint].id == id)
+        return (int32_t)hint;
+    uint32_t lo = 0, hi = part->footer->n_cols;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (part->cols[mid].id < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < part->footer->n_cols && part->cols[lo].id == id ? (int32_t)lo : -1;
+}
+
+const alm_part_col *alm_part_col_at(const alm_part *part, uint32_t entry)
+{
+    ALM_ASSERT(entry < part->footer->n_cols);
+    return &part->cols[entry];
+}
+
+const alm_part_block *alm_part_blocks(const alm_part *part, uint32_t entry)
+{
+    return part->blocks + (size_t)entry * part->footer->n_blocks;
+}
+
+const void *alm_part_data(const alm_part *part, uint32_t entry)
+{
+    return part->map + part->cols[entry].data_off;
+}
+
+const char *alm_part_heap(const alm_part *part, uint32_t entry)
+{
+    return (const char *)part->map + part->cols[entry].heap_off;
+}
+
+/* ------------------------------------------------------------- verification */
+
+/* Views of a block may point into the block's own heap bytes only. */
+static bool views_fit(const alm_view *views, uint32_t n, uint64_t heap_start, uint64_t heap_end)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (alm_view_is_null(&views[i]) || views[i].len <= ALM_VIEW_INLINE)
+            continue;
+        good &= views[i].off >= heap_start && views[i].off <= heap_end &&
+                views[i].len <= heap_end - views[i].off;
+    }
+    return good;
+}
+
+static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry, uint32_t b)
+{
+    const alm_part_col *col = &part->cols[entry];
+    const alm_part_block *blocks = alm_part_blocks(part, entry);
+    const uint64_t row = (uint64_t)b * ALM_STATS_BLOCK_ROWS;
+    const uint64_t n = ALM_MIN((uint64_t)part->footer->rows - row, (uint64_t)ALM_STATS_BLOCK_ROWS);
+    const uint64_t off = col->data_off + row * col->width;
+    const size_t size = (size_t)n * col->width;
+    (void)part->io->prefetch(part->io, part->map + off, size); /* only a hint */
+    if (alm_crc32c(0, part->map + off, size) != blocks[b].crc)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "part file '%s', column %u, offset %llu: block of %zu bytes fails its "
+                        "checksum",
+                        part->path, col->id, (unsigned long long)off, size);
+    if (!alm_part_has_heap(col->type))
+        return ALM_OK;
+    const uint64_t start = b == 0 ? 0 : blocks[b - 1].heap_end;
+    const uint64_t end = blocks[b].heap_end;
+    const uint8_t *heap = part->map + col->heap_off;
+    if (end > start)
+        (void)part->io->prefetch(part->io, heap + start, end - start);
+    if (alm_crc32c(0, heap + start, end - start) != blocks[b].heap_crc ||
+        !views_fit((const alm_view *)(const void *)(part->map + off), (uint32_t)n, start, end))
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "part file '%s', column %u, offset %llu: texts of %llu bytes fail their "
+                        "checksum",
+                        part->path, col->id, (unsigned long long)(col->heap_off + start),
+                        (unsigned long long)(end - start));
+    return ALM_OK;
+}
+
+static bool bit_get(const alm_part *part, uint64_t bit)
+{
+    return atomic_load_explicit(&part->verified[bit / 64], memory_order_relaxed) >> (bit % 64) & 1;
+}
+
+static void bit_set(const alm_part *part, uint64_t bit)
+{
+    atomic_fetch_or_explicit(&part->verified[bit / 64], UINT64_C(1) << (bit % 64),
+                             memory_order_relaxed);
+}
+
+alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int64_t row, int64_t n)
+{
+    ALM_DASSERT(entry < part->footer->n_cols && row >= 0 && n > 0 && row + n <= part->footer->rows);
+    const uint32_t first = (uint32_t)(row / ALM_STATS_BLOCK_ROWS);
+    const uint32_t last = (uint32_t)((row + n - 1) / ALM_STATS_BLOCK_ROWS);
+    for (uint32_t b = first; b <= last; b++) {
+        const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + b;
+        if (bit_get(part, bit))
+            continue;
+        ALM_TRY(verify_block(cx, part, entry, b));
+        bit_set(part, bit);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_part_last(alm_ctx *cx, const alm_part *part, uint32_t entry, const int32_t **rows,
+                         uint32_t *n)
+{
+    const alm_part_col *col = alm_part_col_at(part, entry);
+    *rows = NULL;
+    *n = 0;
+    if (col->n_last == 0)
+        return ALM_OK;
+    const int32_t *last = (const int32_t *)(const void *)(part->map + col->last_off);
+    const uint64_t bit = (uint64_t)part->footer->n_cols * part->footer->n_blocks + entry;
+    if (!bit_get(part, bit)) {
+        if (alm_crc32c(0, last, col->n_last * sizeof(*last)) != col->last_crc)
+            return alm_fail(cx, ALM_E_CORRUPT, -1,
+                            "part file '%s', column %u, offset %llu: last rows fail their checksum",
+                            part->path, col->id, (unsigned long long)col->last_off);
+        bit_set(part, bit);
+    }
+    *rows = last;
+    *n = col->n_last;
+    return ALM_OK;
+}
+
+alm_status alm_part_vec(alm_ctx *cx, alm_arena *arena, const alm_part *part, uint32_t id,
+                        alm_type type, alm_vec *out)
+{
+    const int32_t found = alm_part_find(part, id, UINT32_MAX);
+    if (found < 0)
+        return alm_vec_null(cx, arena, type, out);
+    const uint32_t entry = (uint32_t)found;
+    const alm_part_col *col = &part->cols[entry];
+    if (!alm_type_eq(col->type, type))
+        return corrupt(cx, part->path, col->data_off, "a column has another type than its table");
+    ALM_TRY(alm_part_touch(cx, part, entry, 0, part->footer->rows));
+    *out = (alm_vec){.type = type,
+                     .width = (uint8_t)col->width,
+                     .no_nulls = col->nulls == 0,
+                     .data = (void *)(uintptr_t)alm_part_data(part, entry),
+                     .heap = alm_part_has_heap(type) ? alm_part_heap(part, entry) : NULL};
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------- search in times */
+
+/* First block whose largest time is >= bound. */
+static uint32_t block_of(const alm_part_block *blocks, uint32_t n, int64_t bound)
+{
+    uint32_t lo = 0, hi = n;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if ((int64_t)blocks[mid].max < bound)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+alm_status alm_part_lower_bound(alm_ctx *cx, const alm_part *part, int64_t bound, int64_t *row)
+{
+    const alm_part_footer *f = part->footer;
+    if (f->ts_entry < 0)
+        return corrupt(cx, part->path, 0, "the part lacks the designated timestamp");
+    const uint32_t entry = (uint32_t)f->ts_entry;
+    const alm_part_block *blocks = alm_part_blocks(part, entry);
+    const uint32_t b = block_of(blocks, f->n_blocks, bound);
+    const int64_t first = (int64_t)b * ALM_STATS_BLOCK_ROWS;
+    if (b == f->n_blocks || (int64_t)blocks[b].min >= bound) {
+        *row = ALM_MIN(first, f->rows);
+        return ALM_OK;
+    }
+    const int64_t n = ALM_MIN(f->rows - first, (int64_t)ALM_STATS_BLOCK_ROWS);
+    ALM_TRY(alm_part_touch(cx, part, entry, first, n));
+    const int64_t *ts = (const int64_t *)alm_part_data(part, entry) + first;
+    *row = first + alm_times_lower_bound(ts, n, bound);
+    return ALM_OK;
+}
+
+int64_t alm_times_lower_bound(const int64_t *ts, int64_t n, int64_t bound)
+{
+    int64_t lo = 0, hi = n; /* ts[lo - 1] < bound <= ts[hi] */
+    /* A few steps of interpolation: rows come about evenly in time, so that they land next to the
+     * border; then plain bisection, whatever the data. */
+    for (int step = 0; step < 3 && hi - lo > 64; step++) {
+        const double span = (double)ts[hi - 1] - (double)ts[lo];
+        if (ts[lo] >= bound)
+            return lo;
+        if (ts[hi - 1] < bound)
+            return hi;
+        if (!(span > 0))
+            break;
+        const double part = ((double)bound - (double)ts[lo]) / span;
+        int64_t mid = lo + (int64_t)(part * (double)(hi - lo - 1));
+        mid = ALM_MAX(lo, ALM_MIN(mid, hi - 1));
+        const int64_t left = ALM_MAX(lo, mid - 32), right = ALM_MIN(hi - 1, mid + 32);
+        if (ts[left] < bound)
+            lo = left + 1;
+        else
+            hi = left;
+        if (right >= lo && right < hi) {
+            if (ts[right] < bound)
+                lo = right + 1;
+            else
+                hi = right;
+        }
+    }
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (ts[mid] < bound)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
