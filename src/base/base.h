@@ -18,10 +18,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ALM_NODISCARD __attribute__((warn_unused_result))
+#define ALM_NODISCARD         __attribute__((warn_unused_result))
 #define ALM_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define ALM_UNUSED __attribute__((unused))
-#define ALM_HOT __attribute__((hot))
+#define ALM_UNUSED            __attribute__((unused))
+#define ALM_HOT               __attribute__((hot))
 /* Clones a kernel per instruction set level; the loader picks. Not under sanitizers (no ifunc). */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(ALM_NO_CLONES)
 #define ALM_SIMD __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
@@ -58,13 +58,13 @@ _Noreturn void alm_assert_failed(const char *cond, const char *file, int line);
     } while (0)
 
 #define ALM_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define ALM_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define ALM_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define ALM_MIN(a, b)    ((a) < (b) ? (a) : (b))
+#define ALM_MAX(a, b)    ((a) > (b) ? (a) : (b))
 
 /* Null of each fixed-width type; BOOLEAN, BYTE and SHORT have none, FLOAT and DOUBLE use NaN. */
-#define ALM_INT_NULL INT32_MIN
+#define ALM_INT_NULL  INT32_MIN
 #define ALM_LONG_NULL INT64_MIN
-#define ALM_TS_NULL INT64_MIN /* DATE, TIMESTAMP, TIMESTAMP_NS */
+#define ALM_TS_NULL   INT64_MIN /* DATE, TIMESTAMP, TIMESTAMP_NS */
 
 /* ------------------------------------------------------------------ slices */
 
@@ -119,7 +119,8 @@ ALM_NODISCARD alm_status alm_arena_printf(alm_ctx *cx, alm_arena *arena, const c
 /* Typed allocation into a pointer: ALM_NEW(cx, arena, &node) and ALM_NEWN(cx, arena, n, &array);
  * both zeroed. `out` is the address of the typed pointer. */
 #define ALM_NEW(cx, arena, out) alm_arena_zero((cx), (arena), sizeof(**(out)), (out))
-#define ALM_NEWN(cx, arena, n, out) alm_arena_zero((cx), (arena), (size_t)(n) * sizeof(**(out)), (out))
+#define ALM_NEWN(cx, arena, n, out)                                                                \
+    alm_arena_zero((cx), (arena), (size_t)(n) * sizeof(**(out)), (out))
 
 /* Growable bytes on the heap (malloc), charged to `mem`; for encoders and network buffers. */
 typedef struct alm_buf {
@@ -155,7 +156,7 @@ struct alm_ctx {
     alm_mem *mem;     /* query account */
     const struct alm_conf *conf;
     const struct alm_io *io;
-    struct alm_zones *zones; /* time/zone.h: zones by name, loaded on first use */
+    struct alm_zones *zones;   /* time/zone.h: zones by name, loaded on first use */
     const atomic_bool *cancel; /* set by another thread: stop soon */
     int64_t deadline_ns;       /* monotonic clock, 0 = none */
     int64_t started_ns;        /* monotonic clock */
