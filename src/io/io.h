@@ -29,38 +29,40 @@ typedef struct alm_io_stat {
 
 struct alm_io {
     void *self;
-    int (*open)(const alm_io *io, const char *path, uint32_t flags);   /* a handle */
+    int (*open)(const alm_io *io, const char *path, uint32_t flags); /* a handle */
     int (*close)(const alm_io *io, int handle);
     int64_t (*read)(const alm_io *io, int handle, void *buf, size_t n, int64_t offset);
     int64_t (*write)(const alm_io *io, int handle, const void *buf, size_t n, int64_t offset);
-    int (*sync)(const alm_io *io, int handle);                         /* fdatasync */
-    int (*sync_dir)(const alm_io *io, const char *path);               /* fsync of a directory */
+    int (*sync)(const alm_io *io, int handle);           /* fdatasync */
+    int (*sync_dir)(const alm_io *io, const char *path); /* fsync of a directory */
     int (*allocate)(const alm_io *io, int handle, int64_t offset, int64_t n); /* real space */
     int (*truncate)(const alm_io *io, int handle, int64_t size);
     int (*rename)(const alm_io *io, const char *from, const char *to);
     int (*unlink)(const alm_io *io, const char *path);
-    int (*mkdir)(const alm_io *io, const char *path);                  /* 0 if it is there */
+    int (*mkdir)(const alm_io *io, const char *path); /* 0 if it is there */
     int (*rmdir)(const alm_io *io, const char *path);
     int (*stat)(const alm_io *io, const char *path, alm_io_stat *out);
     /* Calls each for every entry but . and .., in order of name; stops at a non-zero return. */
-    int (*list)(const alm_io *io, const char *path, int (*each)(void *arg, const char *name), void *arg);
+    int (*list)(const alm_io *io, const char *path, int (*each)(void *arg, const char *name),
+                void *arg);
     /* Read-only map of a whole range; *out stays valid after close of the handle. */
     int (*map)(const alm_io *io, int handle, size_t n, const void **out);
     int (*unmap)(const alm_io *io, const void *addr, size_t n);
-    int (*prefetch)(const alm_io *io, const void *addr, size_t n);     /* MADV_POPULATE_READ */
-    int (*lock)(const alm_io *io, int handle);                         /* exclusive, -EWOULDBLOCK */
-    int64_t (*wall_ns)(const alm_io *io);                              /* since 1970 */
+    int (*prefetch)(const alm_io *io, const void *addr, size_t n); /* MADV_POPULATE_READ */
+    int (*lock)(const alm_io *io, int handle);                     /* exclusive, -EWOULDBLOCK */
+    int64_t (*wall_ns)(const alm_io *io);                          /* since 1970 */
     int64_t (*mono_ns)(const alm_io *io);
     int (*random)(const alm_io *io, void *buf, size_t n);
-    int64_t (*sync_count)(const alm_io *io);                           /* sync calls that returned */
+    int64_t (*sync_count)(const alm_io *io); /* sync calls that returned */
 };
 
 const alm_io *alm_io_posix(void);
 
 /* Whole-buffer transfer; short and interrupted calls are continued. ALM_E_DISK_FULL for ENOSPC and
  * EDQUOT, ALM_E_READONLY for EROFS, ALM_E_IO else; the message has `what` and the errno text. */
-ALM_NODISCARD alm_status alm_io_write_all(alm_ctx *cx, const alm_io *io, int handle, const void *buf,
-                                          size_t n, int64_t offset, const char *what);
+ALM_NODISCARD alm_status alm_io_write_all(alm_ctx *cx, const alm_io *io, int handle,
+                                          const void *buf, size_t n, int64_t offset,
+                                          const char *what);
 ALM_NODISCARD alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf,
                                          size_t n, int64_t offset, const char *what);
 /* Maps a negative errno of any call to a status with a message "<what>: <errno text>". */

@@ -1,0 +1,63 @@
+/*
+ * io.c - what is common to all tables of functions: whole-buffer transfer and errno to status.
+ */
+#include "io/io.h"
+
+#include <errno.h>
+
+enum { CHUNK_BYTES_MAX = 1 << 30 }; /* Linux transfers at most 2 GiB - 4 KiB per call */
+
+alm_status alm_io_fail(alm_ctx *cx, int negative_errno, const char *what)
+{
+    const int e = negative_errno < 0 ? -negative_errno : EIO;
+    char text[128];
+    const char *msg = strerror_r(e, text, sizeof text); /* the GNU form: text or a static string */
+    alm_status st = ALM_E_IO;
+    if (e == ENOSPC || e == EDQUOT)
+        st = ALM_E_DISK_FULL;
+    else if (e == EROFS)
+        st = ALM_E_READONLY;
+    return alm_fail(cx, st, -1, "%s: %s", what, msg);
+}
+
+alm_status alm_io_write_all(alm_ctx *cx, const alm_io *io, int handle, const void *buf, size_t n,
+                            int64_t offset, const char *what)
+{
+    const char *at = buf;
+    while (n > 0) {
+        const size_t piece = ALM_MIN(n, (size_t)CHUNK_BYTES_MAX);
+        const int64_t done = io->write(io, handle, at, piece, offset);
+        if (done == -EINTR)
+            continue;
+        if (done < 0)
+            return alm_io_fail(cx, (int)done, what);
+        if (done == 0) /* no progress and no reason: do not spin */
+            return alm_io_fail(cx, -EIO, what);
+        at += done;
+        n -= (size_t)done;
+        offset += done;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf, size_t n,
+                           int64_t offset, const char *what)
+{
+    char *at = buf;
+    while (n > 0) {
+        const size_t piece = ALM_MIN(n, (size_t)CHUNK_BYTES_MAX);
+        const int64_t done = io->read(io, handle, at, piece, offset);
+        if (done == -EINTR)
+            continue;
+        if (done < 0)
+            return alm_io_fail(cx, (int)done, what);
+        if (done == 0)
+            return alm_fail(cx, ALM_E_CORRUPT, -1,
+                            "%s: the file ends at byte %lld, %zu more expected", what,
+                            (long long)offset, n);
+        at += done;
+        n -= (size_t)done;
+        offset += done;
+    }
+    return ALM_OK;
+}

@@ -1,0 +1,300 @@
+/*
+ * posix.c - the table of functions over Linux system calls.
+ *
+ * Errors      negative errno. EINTR is retried here; short transfers are returned as they are.
+ * State       the number of syncs, process-wide (an atomic; the table itself is constant).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/io.h"
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
+#endif
+
+static _Atomic int64_t posix_syncs;
+
+static int px_open(const alm_io *io, const char *path, uint32_t flags)
+{
+    (void)io;
+    int mode = O_CLOEXEC;
+    if (flags & ALM_IO_WRITE)
+        mode |= flags & ALM_IO_READ ? O_RDWR : O_WRONLY;
+    else
+        mode |= O_RDONLY;
+    if (flags & ALM_IO_CREATE)
+        mode |= O_CREAT;
+    if (flags & ALM_IO_EXCLUSIVE)
+        mode |= O_EXCL;
+    if (flags & ALM_IO_TRUNCATE)
+        mode |= O_TRUNC;
+    int fd;
+    do
+        fd = open(path, mode, 0640);
+    while (fd < 0 && errno == EINTR);
+    return fd < 0 ? -errno : fd;
+}
+
+static int px_close(const alm_io *io, int handle)
+{
+    (void)io;
+    /* The descriptor is gone even after EINTR (Linux). */
+    return close(handle) != 0 && errno != EINTR ? -errno : 0;
+}
+
+static int64_t px_read(const alm_io *io, int handle, void *buf, size_t n, int64_t offset)
+{
+    (void)io;
+    ssize_t done;
+    do
+        done = pread(handle, buf, n, offset);
+    while (done < 0 && errno == EINTR);
+    return done < 0 ? -errno : done;
+}
+
+static int64_t px_write(const alm_io *io, int handle, const void *buf, size_t n, int64_t offset)
+{
+    (void)io;
+    ssize_t done;
+    do
+        done = pwrite(handle, buf, n, offset);
+    while (done < 0 && errno == EINTR);
+    return done < 0 ? -errno : done;
+}
+
+static int px_sync(const alm_io *io, int handle)
+{
+    (void)io;
+    /* Not retried, whatever it says: after a failed sync the kernel may have dropped the pages. */
+    if (fdatasync(handle) != 0)
+        return -errno;
+    atomic_fetch_add_explicit(&posix_syncs, 1, memory_order_relaxed);
+    return 0;
+}
+
+static int px_sync_dir(const alm_io *io, const char *path)
+{
+    (void)io;
+    int fd;
+    do
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return -errno;
+    const int failed = fsync(fd) != 0 ? -errno : 0;
+    (void)close(fd); /* read-only: nothing to lose */
+    if (failed == 0)
+        atomic_fetch_add_explicit(&posix_syncs, 1, memory_order_relaxed);
+    return failed;
+}
+
+static int px_allocate(const alm_io *io, int handle, int64_t offset, int64_t n)
+{
+    (void)io;
+    int e;
+    do
+        e = fallocate(handle, 0, offset, n) != 0 ? errno : 0;
+    while (e == EINTR);
+    if (e == EOPNOTSUPP) /* file systems without fallocate: posix_fallocate writes zeros */
+        e = posix_fallocate(handle, offset, n);
+    return -e;
+}
+
+static int px_truncate(const alm_io *io, int handle, int64_t size)
+{
+    (void)io;
+    int failed;
+    do
+        failed = ftruncate(handle, size);
+    while (failed != 0 && errno == EINTR);
+    return failed != 0 ? -errno : 0;
+}
+
+static int px_rename(const alm_io *io, const char *from, const char *to)
+{
+    (void)io;
+    return rename(from, to) != 0 ? -errno : 0;
+}
+
+static int px_unlink(const alm_io *io, const char *path)
+{
+    (void)io;
+    return unlink(path) != 0 ? -errno : 0;
+}
+
+static int px_mkdir(const alm_io *io, const char *path)
+{
+    (void)io;
+    if (mkdir(path, 0750) == 0)
+        return 0;
+    const int e = errno;
+    struct stat meta;
+    if (e == EEXIST && stat(path, &meta) == 0 && S_ISDIR(meta.st_mode))
+        return 0;
+    return -e;
+}
+
+static int px_rmdir(const alm_io *io, const char *path)
+{
+    (void)io;
+    return rmdir(path) != 0 ? -errno : 0;
+}
+
+static int px_stat(const alm_io *io, const char *path, alm_io_stat *out)
+{
+    (void)io;
+    struct stat meta;
+    if (stat(path, &meta) != 0)
+        return -errno;
+    out->size_bytes = meta.st_size;
+    out->is_dir = S_ISDIR(meta.st_mode);
+    return 0;
+}
+
+static int without_dots(const struct dirent *entry)
+{
+    return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int px_list(const alm_io *io, const char *path, int (*each)(void *arg, const char *name),
+                   void *arg)
+{
+    (void)io;
+    struct dirent **entries = NULL;
+    const int n = scandir(path, &entries, without_dots, by_name);
+    if (n < 0)
+        return -errno;
+    int stop = 0;
+    for (int i = 0; i < n; i++) {
+        if (stop == 0)
+            stop = each(arg, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free((void *)entries);
+    return stop;
+}
+
+static int px_map(const alm_io *io, int handle, size_t n, const void **out)
+{
+    (void)io;
+    void *addr = mmap(NULL, n, PROT_READ, MAP_SHARED, handle, 0);
+    if (addr == MAP_FAILED)
+        return -errno;
+    *out = addr;
+    return 0;
+}
+
+static int px_unmap(const alm_io *io, const void *addr, size_t n)
+{
+    (void)io;
+    void *plain;
+    memcpy(&plain, &addr, sizeof plain); /* munmap takes no const */
+    return munmap(plain, n) != 0 ? -errno : 0;
+}
+
+static int px_prefetch(const alm_io *io, const void *addr, size_t n)
+{
+    (void)io;
+    const uintptr_t page = 4096;
+    const uintptr_t lo = (uintptr_t)addr & ~(page - 1);
+    const uintptr_t hi = ((uintptr_t)addr + n + page - 1) & ~(page - 1);
+    if (hi <= lo)
+        return 0;
+    if (madvise((void *)lo, hi - lo, MADV_POPULATE_READ) == 0)
+        return 0;
+    if (errno == EINVAL) /* older kernel: a hint will do */
+        return madvise((void *)lo, hi - lo, MADV_WILLNEED) != 0 ? -errno : 0;
+    return -errno;
+}
+
+static int px_lock(const alm_io *io, int handle)
+{
+    (void)io;
+    return flock(handle, LOCK_EX | LOCK_NB) != 0 ? -errno : 0;
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec now;
+    (void)clock_gettime(id, &now); /* cannot fail for these clocks */
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t px_wall_ns(const alm_io *io)
+{
+    (void)io;
+    return clock_ns(CLOCK_REALTIME);
+}
+
+static int64_t px_mono_ns(const alm_io *io)
+{
+    (void)io;
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+static int px_random(const alm_io *io, void *buf, size_t n)
+{
+    (void)io;
+    char *at = buf;
+    while (n > 0) {
+        const ssize_t got = getrandom(at, n, 0);
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        if (got > 0) {
+            at += got;
+            n -= (size_t)got;
+        }
+    }
+    return 0;
+}
+
+static int64_t px_sync_count(const alm_io *io)
+{
+    (void)io;
+    return atomic_load_explicit(&posix_syncs, memory_order_relaxed);
+}
+
+const alm_io *alm_io_posix(void)
+{
+    static const alm_io table = {
+        .self = NULL,
+        .open = px_open,
+        .close = px_close,
+        .read = px_read,
+        .write = px_write,
+        .sync = px_sync,
+        .sync_dir = px_sync_dir,
+        .allocate = px_allocate,
+        .truncate = px_truncate,
+        .rename = px_rename,
+        .unlink = px_unlink,
+        .mkdir = px_mkdir,
+        .rmdir = px_rmdir,
+        .stat = px_stat,
+        .list = px_list,
+        .map = px_map,
+        .unmap = px_unmap,
+        .prefetch = px_prefetch,
+        .lock = px_lock,
+        .wall_ns = px_wall_ns,
+        .mono_ns = px_mono_ns,
+        .random = px_random,
+        .sync_count = px_sync_count,
+    };
+    return &table;
+}

@@ -1,0 +1,70 @@
+/*
+ * sim.h - a simulated disk in memory behind alm_io: seeded, with power cuts, torn writes, errors on
+ * the n-th call and a count of everything. For tests; it runs exactly the code that ships.
+ *
+ * Model       A file is an inode: the bytes that are durable, and the list of writes, truncations
+ *             and allocations since its last sync. A directory entry is durable once sync_dir of its
+ *             directory returned; until then it is one of the pending operations (create, rename,
+ *             unlink, mkdir, rmdir).
+ * Power cut   alm_sim_cut_after(n): the n-th changing call from now takes part or no effect and
+ *             fails, and so does every later call, until alm_sim_restart. The restart keeps what was
+ *             durable and, of the rest, what the seed says: each 512-byte sector of each unsynced
+ *             write by itself, pending directory operations as a prefix or as any subset.
+ * Clock       real, so that threads and time-outs work.
+ * Threads     one lock; all functions are thread safe.
+ */
+#ifndef ALM_IO_SIM_H
+#define ALM_IO_SIM_H
+
+#include "io/io.h"
+
+typedef struct alm_sim alm_sim;
+
+typedef enum alm_sim_op {
+    ALM_SIM_OPEN,
+    ALM_SIM_READ,
+    ALM_SIM_WRITE,
+    ALM_SIM_SYNC,
+    ALM_SIM_SYNC_DIR,
+    ALM_SIM_ALLOCATE,
+    ALM_SIM_TRUNCATE,
+    ALM_SIM_RENAME,
+    ALM_SIM_UNLINK,
+    ALM_SIM_MKDIR,
+    ALM_SIM_RMDIR,
+    ALM_SIM_STAT,
+    ALM_SIM_LIST,
+    ALM_SIM_MAP,
+    ALM_SIM_ANY,    /* any of the above */
+    ALM_SIM_CHANGE, /* any that changes the disk: write, sync, sync_dir, allocate ... rmdir */
+    ALM_SIM_OP_COUNT
+} alm_sim_op;
+
+/* NULL: no memory. */
+alm_sim *alm_sim_new(uint64_t seed);
+void alm_sim_free(alm_sim *sim);
+const alm_io *alm_sim_io(alm_sim *sim);
+
+/* Calls of a kind so far (ANY and CHANGE are sums). */
+int64_t alm_sim_calls(alm_sim *sim, alm_sim_op op);
+/* The nth call of the kind from now (1: the next) fails with -err; `times` calls in all (0: for
+ * ever). err 0: a write that is cut short to half its bytes. One such rule at a time; nth 0 clears
+ * it. A failed sync leaves its writes unsynced and forgets them for good, as Linux does. */
+void alm_sim_fail(alm_sim *sim, alm_sim_op op, int64_t nth, int err, int64_t times);
+/* How often the rule of alm_sim_fail fired. */
+int64_t alm_sim_failed(alm_sim *sim);
+/* Power goes at the nth changing call from now; 0: never. */
+void alm_sim_cut_after(alm_sim *sim, int64_t nth);
+bool alm_sim_is_dead(alm_sim *sim);
+/* Power is back (a cut now if there was none): handles and locks are gone, unsynced state is
+ * resolved. */
+void alm_sim_restart(alm_sim *sim);
+/* sync and sync_dir return 0 and do nothing: what a server without syncs would be. */
+void alm_sim_ignore_sync(alm_sim *sim, bool ignore);
+/* Bytes of all files together; more gives -ENOSPC. 0: no limit. */
+void alm_sim_capacity(alm_sim *sim, int64_t bytes);
+int64_t alm_sim_used(alm_sim *sim);
+/* Flips one bit, durably; false: no such file or offset. */
+bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit);
+
+#endif
