@@ -1,0 +1,369 @@
+/*
+ * filter.c - which rows of a batch pass a list of conditions.
+ *
+ * Steps come in the order of the conjuncts. A RANGE step (column between two bounds, negated or not)
+ * and a CODE step (symbol equal to a constant, or not) read the column directly and write one byte
+ * per row; neighbours of this kind are combined before rows are numbered. An EXPR step evaluates its
+ * expression over the rows that are still in.
+ *
+ * What a comparison means (null, infinities, tolerance of floating equality) belongs to its kernel:
+ * a RANGE is made only after asking the kernel about the values at the borders, and moves its borders
+ * to where the kernel's answer changes.
+ */
+#include <math.h>
+
+#include "exec/eval.h"
+#include "exec/op.h"
+#include "exec/range.h"
+
+typedef enum step_kind { STEP_RANGE, STEP_CODE, STEP_EXPR } step_kind;
+
+typedef struct filter_step {
+    step_kind kind;
+    uint32_t col;
+    alm_range range;                    /* RANGE */
+    bool skip;                          /* RANGE: known to hold for all rows of the block */
+    alm_str text;                       /* CODE */
+    bool negate;                        /* CODE */
+    uint32_t dict_id, dict_count, code; /* CODE: code of `text` in that dictionary */
+    bool found, looked_up;
+    alm_eval *eval; /* EXPR */
+} filter_step;
+
+struct alm_filter {
+    filter_step *step;
+    uint32_t n;
+    uint32_t *range; /* steps that are RANGE */
+    uint32_t n_ranges;
+    uint8_t *keep; /* one byte per row */
+    uint16_t *sel, *spare;
+    uint32_t cap;  /* rows the buffers hold */
+    alm_vec *cols; /* columns of the batch under a selection */
+    uint32_t n_cols;
+    alm_arena *arena;
+    alm_arena batch;
+};
+
+/* -------------------------------------------------------------------------------- compilation */
+
+/* col <op> const, or mirrored. */
+static bool comparison(const alm_expr *e, const alm_expr **col, const alm_expr **value, char *op)
+{
+    static const struct {
+        const char *name;
+        char op, mirrored;
+    } ops[] = {{"=", '=', '='}, {"!=", '!', '!'}, {"<>", '!', '!'}, {"<", '<', '>'},
+               {">", '>', '<'}, {"<=", 'l', 'g'}, {">=", 'g', 'l'}};
+    if (e->kind != ALM_X_CALL || e->n_args != 2)
+        return false;
+    const bool plain = e->args[0]->kind == ALM_X_COL && e->args[1]->kind == ALM_X_CONST;
+    const bool mirror = e->args[1]->kind == ALM_X_COL && e->args[0]->kind == ALM_X_CONST;
+    if (!plain && !mirror)
+        return false;
+    *col = e->args[plain ? 0 : 1];
+    *value = e->args[plain ? 1 : 0];
+    for (size_t i = 0; i < ALM_COUNT(ops); i++)
+        if (strcmp(e->fn->name, ops[i].name) == 0) {
+            *op = plain ? ops[i].op : ops[i].mirrored;
+            return true;
+        }
+    return false;
+}
+
+static alm_status add_step(alm_ctx *cx, alm_filter *f, const alm_expr *e)
+{
+    const alm_expr *col = NULL, *value = NULL;
+    filter_step *s = &f->step[f->n];
+    char op = 0;
+    *s = (filter_step){.kind = STEP_EXPR};
+    if (comparison(e, &col, &value, &op)) {
+        s->col = col->col;
+        if (col->type.id == ALM_T_SYMBOL && (op == '=' || op == '!') &&
+            alm_type_is_text(value->value.type) && !alm_vec_is_null(&value->value, 0)) {
+            s->kind = STEP_CODE;
+            s->text = alm_vec_text(&value->value, 0);
+            s->negate = op == '!';
+            f->n++;
+            return ALM_OK;
+        }
+        bool made = false;
+        ALM_TRY(alm_range_make(cx, e, col, value, op, &s->range, &made));
+        if (made) {
+            for (uint32_t i = 0; i < f->n_ranges; i++) {
+                filter_step *other = &f->step[f->range[i]];
+                if (other->col == s->col && alm_range_intersect(&other->range, &s->range))
+                    return ALM_OK;
+            }
+            s->kind = STEP_RANGE;
+            f->range[f->n_ranges++] = f->n++;
+            return ALM_OK;
+        }
+    }
+    ALM_TRY(alm_eval_new(cx, &e, 1, &s->eval));
+    f->n++;
+    return ALM_OK;
+}
+
+alm_status alm_filter_new(alm_ctx *cx, const alm_expr *const *conjuncts, uint32_t n,
+                          alm_filter **out)
+{
+    alm_filter *f = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &f));
+    f->arena = cx->arena;
+    alm_arena_init(&f->batch, cx->mem);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->step));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->range));
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(add_step(cx, f, conjuncts[i]));
+    *out = f;
+    return ALM_OK;
+}
+
+void alm_filter_free(alm_filter *f)
+{
+    if (f == NULL)
+        return;
+    for (uint32_t i = 0; i < f->n; i++)
+        alm_eval_free(f->step[i].eval);
+    alm_arena_deinit(&f->batch);
+}
+
+/* --------------------------------------------------------------------------------- selections */
+
+/* Numbers of the rows whose byte is set; blocks of 64 without any cost one test. */
+static uint32_t select_rows(const uint8_t *restrict keep, uint32_t n, uint16_t *restrict sel)
+{
+    uint32_t k = 0, i = 0;
+    for (; i + 64 <= n; i += 64) {
+        uint64_t word[8], any = 0;
+        memcpy(word, keep + i, sizeof word);
+        for (uint32_t w = 0; w < 8; w++)
+            any |= word[w];
+        if (any == 0)
+            continue;
+        for (uint32_t j = i; j < i + 64; j++) {
+            sel[k] = (uint16_t)j;
+            k += keep[j];
+        }
+    }
+    for (; i < n; i++) {
+        sel[k] = (uint16_t)i;
+        k += keep[i];
+    }
+    return k;
+}
+
+ALM_SIMD static uint32_t count_kept(const uint8_t *keep, uint32_t n)
+{
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < n; i++)
+        total += keep[i];
+    return total;
+}
+
+/* rows of `sel` whose own byte (by position in sel) is set */
+static uint32_t compose(const uint8_t *restrict keep, const uint16_t *restrict sel, uint32_t k,
+                        uint16_t *restrict out)
+{
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < k; i++) {
+        out[m] = sel[i];
+        m += keep[i];
+    }
+    return m;
+}
+
+#define DEFINE_CODES(bits)                                                                         \
+    ALM_SIMD static void codes_##bits(const uint##bits##_t *restrict v, uint32_t n,                \
+                                      uint##bits##_t code, uint8_t negate, uint8_t *restrict keep) \
+    {                                                                                              \
+        for (uint32_t i = 0; i < n; i++)                                                           \
+            keep[i] = (uint8_t)((v[i] == code) ^ negate);                                          \
+    }
+DEFINE_CODES(8)
+DEFINE_CODES(16)
+DEFINE_CODES(32)
+
+ALM_SIMD static void and_bytes(uint8_t *restrict keep, const uint8_t *restrict more, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        keep[i] &= more[i];
+}
+
+/* ------------------------------------------------------------------------------------- steps */
+
+static void look_up_code(filter_step *s, const alm_dict *dict)
+{
+    if (s->looked_up && s->dict_id == dict->id && s->dict_count == dict->count)
+        return;
+    s->code = dict->find(dict, s->text);
+    s->found = s->code != 0 && s->code < dict->count;
+    s->dict_id = dict->id;
+    s->dict_count = dict->count;
+    s->looked_up = true;
+}
+
+/* One byte per row for a symbol compared with a text. */
+static void code_bytes(filter_step *s, const alm_vec *v, uint32_t n, uint8_t *keep)
+{
+    const uint8_t negate = s->negate;
+    if (v->dict == NULL) { /* views */
+        const alm_view text = alm_view_of(s->text);
+        const alm_view *views = v->data;
+        for (uint32_t i = 0; i < n; i++)
+            keep[i] =
+                (uint8_t)(alm_view_eq(&views[v->is_const ? 0 : i], v->heap, &text, NULL) ^ negate);
+        return;
+    }
+    look_up_code(s, v->dict);
+    const bool fits = v->width == 4 || s->code < (v->width == 1 ? 256U : 65536U);
+    if (!s->found || !fits)
+        memset(keep, negate, n);
+    else if (v->is_const)
+        memset(keep, (alm_vec_code(v, 0) == s->code) ^ negate, n);
+    else if (v->width == 1)
+        codes_8(v->data, n, (uint8_t)s->code, negate, keep);
+    else if (v->width == 2)
+        codes_16(v->data, n, (uint16_t)s->code, negate, keep);
+    else
+        codes_32(v->data, n, s->code, negate, keep);
+}
+
+typedef struct filter_state {
+    const alm_batch *in;
+    uint32_t n;          /* rows of the batch */
+    const uint16_t *sel; /* rows still in; NULL: all */
+    uint32_t k;
+} filter_state;
+
+/* Replaces the selection by the rows (of the selection) whose byte is set. */
+static void narrow(alm_filter *f, filter_state *st, const uint8_t *keep)
+{
+    const uint32_t kept = count_kept(keep, st->k);
+    if (kept == st->k)
+        return;
+    if (kept == 0) {
+        st->k = 0;
+    } else if (st->sel == NULL) {
+        st->k = select_rows(keep, st->n, f->sel);
+        st->sel = f->sel;
+    } else {
+        st->k = compose(keep, st->sel, st->k, f->spare);
+        uint16_t *swap = f->sel;
+        f->sel = f->spare;
+        f->spare = swap;
+        st->sel = f->sel;
+    }
+}
+
+/* Column `col` for the rows still in. */
+static alm_status selected_column(alm_ctx *cx, alm_filter *f, const filter_state *st, uint32_t col,
+                                  alm_vec *out)
+{
+    *out = st->in->cols[col];
+    if (st->sel == NULL || out->is_const)
+        return ALM_OK;
+    alm_batch one = {.rows = st->k, .n_cols = 1, .cols = out, .sel = st->sel};
+    alm_vec *dense = NULL;
+    out->indirect = true;
+    return alm_batch_column(cx, &f->batch, &one, 0, &dense);
+}
+
+static alm_status direct_bytes(alm_ctx *cx, alm_filter *f, filter_state *st, filter_step *s,
+                               uint8_t *keep)
+{
+    alm_vec v;
+    ALM_TRY(selected_column(cx, f, st, s->col, &v));
+    if (s->kind == STEP_CODE)
+        code_bytes(s, &v, st->k, keep);
+    else
+        alm_range_bytes(&s->range, &v, st->k, keep);
+    return ALM_OK;
+}
+
+static alm_status run_expr(alm_ctx *cx, alm_filter *f, filter_state *st, filter_step *s)
+{
+    alm_batch in = *st->in;
+    if (f->n_cols < in.n_cols) {
+        ALM_TRY(ALM_NEWN(cx, f->arena, in.n_cols, &f->cols));
+        f->n_cols = in.n_cols;
+    }
+    memcpy(f->cols, in.cols, in.n_cols * sizeof *f->cols);
+    in.cols = f->cols;
+    in.rows = st->k;
+    in.sel = st->sel;
+    for (uint32_t i = 0; st->sel != NULL && i < in.n_cols; i++)
+        in.cols[i].indirect = !in.cols[i].is_const;
+    alm_vec pass;
+    ALM_TRY(alm_eval_run(cx, s->eval, &f->batch, &in, &pass));
+    if (!pass.is_const)
+        narrow(f, st, pass.data);
+    else if (!*(const uint8_t *)pass.data)
+        st->k = 0;
+    return ALM_OK;
+}
+
+static alm_status buffers(alm_ctx *cx, alm_filter *f, uint32_t n)
+{
+    if (f->cap >= n)
+        return ALM_OK;
+    const uint32_t cap = f->cap == 0 ? ALM_MAX(n, 64U) : ALM_MAX(n, ALM_BATCH_ROWS);
+    ALM_TRY(alm_arena_bytes(cx, f->arena, 2 * (size_t)cap, &f->keep));
+    ALM_TRY(alm_arena_bytes(cx, f->arena, (cap + 1) * sizeof(uint16_t), &f->sel));
+    ALM_TRY(alm_arena_bytes(cx, f->arena, (cap + 1) * sizeof(uint16_t), &f->spare));
+    f->cap = cap;
+    return ALM_OK;
+}
+
+alm_status alm_filter_run(alm_ctx *cx, alm_filter *f, const alm_batch *in, const uint16_t **sel,
+                          uint32_t *kept)
+{
+    ALM_ASSERT(in->sel == NULL && in->rows <= ALM_BATCH_ROWS);
+    filter_state st = {.in = in, .n = in->rows, .k = in->rows};
+    ALM_TRY(buffers(cx, f, in->rows));
+    alm_arena_reset(&f->batch);
+    uint8_t *const keep = f->keep, *const more = f->keep + f->cap;
+    bool pending = false; /* keep[] holds the outcome of direct steps not yet in the selection */
+    for (uint32_t i = 0; i < f->n && st.k > 0; i++) {
+        filter_step *s = &f->step[i];
+        if (s->kind == STEP_EXPR) {
+            if (pending)
+                narrow(f, &st, keep);
+            pending = false;
+            if (st.k > 0)
+                ALM_TRY(run_expr(cx, f, &st, s));
+        } else if (!s->skip) {
+            ALM_TRY(direct_bytes(cx, f, &st, s, pending ? more : keep));
+            if (pending)
+                and_bytes(keep, more, st.k);
+            pending = true;
+        }
+    }
+    if (pending && st.k > 0)
+        narrow(f, &st, keep);
+    *sel = st.sel;
+    *kept = st.k;
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------------- block statistics */
+
+uint32_t alm_filter_ranges(const alm_filter *f)
+{
+    return f->n_ranges;
+}
+uint32_t alm_filter_range_col(const alm_filter *f, uint32_t i)
+{
+    return f->step[f->range[i]].col;
+}
+
+alm_block_answer alm_filter_range_test(const alm_filter *f, uint32_t i, int64_t min_i,
+                                       int64_t max_i, double min_f, double max_f, bool nulls)
+{
+    return alm_range_block(&f->step[f->range[i]].range, min_i, max_i, min_f, max_f, nulls);
+}
+
+void alm_filter_range_skip(alm_filter *f, uint32_t i, bool skip)
+{
+    f->step[f->range[i]].skip = skip;
+}

@@ -1,0 +1,21 @@
+/*
+ * op_make.h - the constructors and preparations named in op.def, declared from that table.
+ */
+#ifndef ALM_EXEC_OP_MAKE_H
+#define ALM_EXEC_OP_MAKE_H
+
+#include "exec/op.h"
+
+typedef alm_status alm_op_make_fn(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
+                                  alm_op **out);
+typedef alm_status alm_op_prepare_fn(alm_ctx *cx, alm_run *run, const alm_plan *plan,
+                                     void **shared);
+
+#define ALM_OPERATOR(id, make_fn, drive_fn, prepare_fn, unprepare_fn) alm_op_make_fn make_fn;
+#include "exec/op.def"
+#undef ALM_OPERATOR
+
+/* Names in the other columns of op.def, where they are not NULL. */
+alm_op_prepare_fn alm_op_scan_prepare;
+
+#endif

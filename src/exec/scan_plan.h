@@ -1,0 +1,29 @@
+/*
+ * scan_plan.h - a SCAN node made ready for one execution: the storage scan and its morsels. Shared
+ * by all threads, read-only after alm_op_scan_prepare.
+ *
+ * Morsel      A run of segments that follow one another in the order of the output, of about
+ *             ALM_MORSEL_ROWS rows. A segment lies in one span. Borders depend on the data alone.
+ */
+#ifndef ALM_EXEC_SCAN_PLAN_H
+#define ALM_EXEC_SCAN_PLAN_H
+
+#include "exec/op.h"
+
+enum { ALM_MORSEL_ROWS = 131072 }; /* two blocks of statistics */
+
+typedef struct alm_scan_segment {
+    uint32_t span;
+    int64_t lo, hi; /* rows of the span */
+} alm_scan_segment;
+
+typedef struct alm_scan_plan {
+    const alm_plan *plan;
+    alm_scan *scan;
+    alm_scan_segment *segment;
+    uint32_t n_segments;
+    uint32_t *morsel; /* n_morsels + 1 entries: first segment of each */
+    uint32_t n_morsels;
+} alm_scan_plan;
+
+#endif
