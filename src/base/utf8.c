@@ -1,0 +1,262 @@
+/*
+ * utf8.c - UTF-8. ASCII runs are taken 16 bytes at a time; everything else goes through one decoder.
+ */
+#include "base/utf8.h"
+
+#include <utf8proc.h>
+
+enum { REPLACEMENT = 0xFFFD, MAX_CODE_POINT = 0x10FFFF };
+
+static const uint64_t HIGH_BITS = UINT64_C(0x8080808080808080);
+
+/* Length of the ASCII run at the start, in steps of 16 bytes, then single ones. */
+static size_t ascii_run(const char *ptr, size_t n)
+{
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        uint64_t a, b;
+        memcpy(&a, ptr + i, sizeof(a));
+        memcpy(&b, ptr + i + 8, sizeof(b));
+        if (((a | b) & HIGH_BITS) != 0)
+            break;
+    }
+    while (i < n && (uint8_t)ptr[i] < 0x80)
+        i++;
+    return i;
+}
+
+/* Bytes of the well-formed character at p[0..n), n > 0; 0 if there is none. */
+static size_t decode(const char *ptr, size_t n, uint32_t *code_point)
+{
+    const uint8_t *p = (const uint8_t *)ptr;
+    const uint8_t lead = p[0];
+    if (lead < 0x80) {
+        *code_point = lead;
+        return 1;
+    }
+    const size_t len = lead >= 0xC2 && lead <= 0xDF   ? 2
+                       : lead >= 0xE0 && lead <= 0xEF ? 3
+                       : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                      : 0;
+    if (len == 0 || len > n)
+        return 0;
+    /* The second byte excludes overlong forms, surrogates, and what is above U+10FFFF. */
+    const uint8_t second_min = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    const uint8_t second_max = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (p[1] < second_min || p[1] > second_max)
+        return 0;
+    uint32_t cp = lead & (0x7FU >> len);
+    cp = cp << 6 | (p[1] & 0x3FU);
+    for (size_t i = 2; i < len; i++) {
+        if ((p[i] & 0xC0) != 0x80)
+            return 0;
+        cp = cp << 6 | (p[i] & 0x3FU);
+    }
+    *code_point = cp;
+    return len;
+}
+
+size_t alm_utf8_bad_at(alm_str text)
+{
+    size_t at = 0;
+    while (at < text.len) {
+        at += ascii_run(text.ptr + at, text.len - at);
+        while (at < text.len && (uint8_t)text.ptr[at] >= 0x80) {
+            uint32_t ignored;
+            const size_t n = decode(text.ptr + at, text.len - at, &ignored);
+            if (n == 0)
+                return at;
+            at += n;
+        }
+    }
+    return text.len;
+}
+
+bool alm_utf8_is_valid(alm_str text)
+{
+    return alm_utf8_bad_at(text) == text.len;
+}
+bool alm_utf8_is_ascii(alm_str text)
+{
+    return ascii_run(text.ptr, text.len) == text.len;
+}
+
+/* Every byte that does not continue a character starts one. */
+size_t alm_utf8_count(alm_str text)
+{
+    size_t continuing = 0;
+    for (size_t i = 0; i < text.len; i++)
+        continuing += ((uint8_t)text.ptr[i] & 0xC0) == 0x80;
+    return text.len - continuing;
+}
+
+size_t alm_utf8_count_utf16(alm_str text)
+{
+    size_t units = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        units += ((uint8_t)text.ptr[i] & 0xC0) != 0x80;
+        units += (uint8_t)text.ptr[i] >= 0xF0; /* four bytes: a pair */
+    }
+    return units;
+}
+
+size_t alm_utf8_offset(alm_str text, size_t n)
+{
+    size_t at = ALM_MIN(ascii_run(text.ptr, text.len), n);
+    for (size_t left = n - at; left > 0 && at < text.len; left--) {
+        at++;
+        while (at < text.len && ((uint8_t)text.ptr[at] & 0xC0) == 0x80)
+            at++;
+    }
+    return at;
+}
+
+uint32_t alm_utf8_next(alm_str text, size_t *at)
+{
+    ALM_DASSERT(*at < text.len);
+    uint32_t cp = REPLACEMENT;
+    const size_t n = decode(text.ptr + *at, text.len - *at, &cp);
+    *at += n == 0 ? 1 : n;
+    return cp;
+}
+
+size_t alm_utf8_put(uint32_t cp, char *out)
+{
+    if (cp > MAX_CODE_POINT || (cp >= 0xD800 && cp <= 0xDFFF))
+        cp = REPLACEMENT;
+    if (cp < 0x80) {
+        out[0] = (char)cp;
+        return 1;
+    }
+    if (cp < 0x800) {
+        out[0] = (char)(0xC0 | cp >> 6);
+        out[1] = (char)(0x80 | (cp & 0x3F));
+        return 2;
+    }
+    if (cp < 0x10000) {
+        out[0] = (char)(0xE0 | cp >> 12);
+        out[1] = (char)(0x80 | (cp >> 6 & 0x3F));
+        out[2] = (char)(0x80 | (cp & 0x3F));
+        return 3;
+    }
+    out[0] = (char)(0xF0 | cp >> 18);
+    out[1] = (char)(0x80 | (cp >> 12 & 0x3F));
+    out[2] = (char)(0x80 | (cp >> 6 & 0x3F));
+    out[3] = (char)(0x80 | (cp & 0x3F));
+    return 4;
+}
+
+/* --------------------------------------------------------------------- CHAR */
+
+size_t alm_utf8_from_unit(uint16_t unit, char *out)
+{
+    if (unit == 0)
+        return 0;
+    if (unit >= 0xD800 && unit <= 0xDFFF) {
+        out[0] = '?';
+        return 1;
+    }
+    return alm_utf8_put(unit, out);
+}
+
+uint16_t alm_utf8_first_unit(alm_str text)
+{
+    if (text.len == 0)
+        return 0;
+    size_t at = 0;
+    const uint32_t cp = alm_utf8_next(text, &at);
+    return (uint16_t)(cp < 0x10000 ? cp : 0xD800 + ((cp - 0x10000) >> 10));
+}
+
+/* --------------------------------------------------------------------- case */
+
+typedef int32_t (*case_map)(int32_t code_point);
+
+static int32_t upper_of(int32_t cp)
+{
+    return utf8proc_toupper(cp);
+}
+static int32_t lower_of(int32_t cp)
+{
+    return utf8proc_tolower(cp);
+}
+
+/* ASCII text: the bytes from `first` to `first` + 25 change by the bit of case. */
+static alm_status map_ascii(alm_ctx *cx, alm_arena *arena, alm_str text, char first, alm_str *out)
+{
+    size_t same = 0;
+    while (same < text.len && (uint8_t)(text.ptr[same] - first) >= 26)
+        same++;
+    if (same == text.len) {
+        *out = text;
+        return ALM_OK;
+    }
+    char *to = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, text.len, &to));
+    for (size_t i = 0; i < text.len; i++) {
+        const bool changes = (uint8_t)(text.ptr[i] - first) < 26;
+        to[i] = (char)(text.ptr[i] ^ (changes ? 0x20 : 0));
+    }
+    *out = (alm_str){to, text.len};
+    return ALM_OK;
+}
+
+static alm_status map_case(alm_ctx *cx, alm_arena *arena, alm_str text, case_map map, alm_str *out)
+{
+    /* A character may grow (two bytes to three); four bytes each is the most. Counted exactly, so
+     * that the result takes what it needs. */
+    size_t bytes = 0;
+    char one[4];
+    for (size_t at = 0; at < text.len;)
+        bytes += alm_utf8_put((uint32_t)map((int32_t)alm_utf8_next(text, &at)), one);
+    char *to = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, bytes, &to));
+    size_t end = 0;
+    for (size_t at = 0; at < text.len;) {
+        const size_t n = alm_utf8_put((uint32_t)map((int32_t)alm_utf8_next(text, &at)), one);
+        memcpy(to + end, one, n);
+        end += n;
+    }
+    ALM_ASSERT(end == bytes);
+    *out = (alm_str){to, bytes};
+    return ALM_OK;
+}
+
+alm_status alm_utf8_upper(alm_ctx *cx, alm_arena *arena, alm_str text, alm_str *out)
+{
+    if (alm_utf8_is_ascii(text))
+        return map_ascii(cx, arena, text, 'a', out);
+    return map_case(cx, arena, text, upper_of, out);
+}
+
+alm_status alm_utf8_lower(alm_ctx *cx, alm_arena *arena, alm_str text, alm_str *out)
+{
+    if (alm_utf8_is_ascii(text))
+        return map_ascii(cx, arena, text, 'A', out);
+    return map_case(cx, arena, text, lower_of, out);
+}
+
+static uint16_t map_unit(uint16_t unit, case_map map)
+{
+    if (unit >= 0xD800 && unit <= 0xDFFF)
+        return unit;
+    const int32_t mapped = map(unit);
+    return mapped > 0 && mapped < 0x10000 ? (uint16_t)mapped : unit;
+}
+
+uint16_t alm_utf8_unit_upper(uint16_t unit)
+{
+    return map_unit(unit, upper_of);
+}
+uint16_t alm_utf8_unit_lower(uint16_t unit)
+{
+    return map_unit(unit, lower_of);
+}
+
+/* By way of the upper case, so that characters with several lower forms agree. */
+uint32_t alm_utf8_fold(uint32_t code_point)
+{
+    if (code_point < 0x80)
+        return code_point >= 'A' && code_point <= 'Z' ? code_point + 32 : code_point;
+    return (uint32_t)utf8proc_tolower(utf8proc_toupper((int32_t)code_point));
+}
