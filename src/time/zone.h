@@ -49,8 +49,16 @@ const char *alm_zone_name(const alm_zone *zone);
 bool alm_zone_is_fixed(const alm_zone *zone, int32_t *offset_s);
 /* The stretch that holds an instant. */
 void alm_zone_span_at(const alm_zone *zone, int64_t utc_s, alm_zone_span *out);
-/* Instant of a local time, and the stretch it lies in; see Gaps. */
+/* Instant of a local time; see Gaps. */
 int64_t alm_zone_utc_of_local(const alm_zone *zone, int64_t local_s);
+
+/* The stretch that holds an instant, and the shift to local time, all in ticks. */
+typedef struct alm_zone_ticks {
+    int64_t from, to, shift;
+} alm_zone_ticks;
+void alm_zone_ticks_at(const alm_zone *zone, int64_t time, alm_time_unit unit, alm_zone_ticks *out);
+/* Instant at which the local clock first shows `local` or, where it jumps over it, the jump. */
+int64_t alm_zone_border(const alm_zone *zone, int64_t local, alm_time_unit unit);
 
 /* Columns of ticks; null in, null out; null where the result leaves int64. out may be in. */
 void alm_zone_to_local(const alm_zone *zone, const int64_t *in, size_t n, alm_time_unit unit,
