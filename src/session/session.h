@@ -41,6 +41,18 @@ char alm_session_tx_state(const alm_session *s);
 const char *alm_session_setting(const alm_session *s, const char *name);
 ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name, const char *value);
 void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configured default */
+/* Refuses every statement that writes: "Write permission denied". */
+void alm_session_read_only(alm_session *s, bool on);
+const char *alm_session_user(const alm_session *s);
+alm_db *alm_session_db(const alm_session *s);
+
+/* All settings in order of name; value NULL asks SET to go back to the default. */
+typedef struct alm_session_setting_row {
+    const char *name, *value, *doc;
+    bool reported; /* PG clients hear of it by ParameterStatus */
+} alm_session_setting_row;
+size_t alm_session_setting_count(void);
+void alm_session_setting_at(const alm_session *s, size_t i, alm_session_setting_row *out);
 
 /* The error of the last failed call on this session: position in bytes of the statement text. */
 const alm_error *alm_session_error(const alm_session *s);

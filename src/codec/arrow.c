@@ -1,0 +1,214 @@
+/*
+ * arrow.c - copies batches into Arrow arrays. One allocation per buffer, column at a time.
+ */
+#include "codec/arrow.h"
+
+#include <stdlib.h>
+
+#include "almanac.h"
+#include "type/text.h"
+
+typedef struct array_memory {
+    void *buffers[3];
+} array_memory;
+
+static alm_status no_memory(alm_ctx *cx)
+{
+    return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory for an Arrow array");
+}
+
+/* ------------------------------------------------------------------- schema */
+
+static void schema_release(struct ArrowSchema *schema)
+{
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        if (schema->children[i] != NULL && schema->children[i]->release != NULL)
+            schema->children[i]->release(schema->children[i]);
+        free(schema->children[i]);
+    }
+    free(schema->children);
+    free(schema->private_data);
+    schema->release = NULL;
+}
+
+static alm_status schema_init(alm_ctx *cx, const char *format, const char *name, int64_t n_children,
+                              struct ArrowSchema *out)
+{
+    *out = (struct ArrowSchema){.format = format, .name = "", .release = schema_release};
+    if (name != NULL) {
+        out->private_data = strdup(name);
+        if (out->private_data == NULL)
+            return no_memory(cx);
+        out->name = out->private_data;
+        out->flags = ARROW_FLAG_NULLABLE;
+    }
+    if (n_children == 0)
+        return ALM_OK;
+    out->children = calloc((size_t)n_children, sizeof(*out->children));
+    if (out->children == NULL)
+        return no_memory(cx);
+    for (int64_t i = 0; i < n_children; i++) {
+        out->children[i] = calloc(1, sizeof(struct ArrowSchema));
+        if (out->children[i] == NULL)
+            return no_memory(cx);
+        out->n_children = i + 1;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_arrow_schema(alm_ctx *cx, const alm_arrow_field *fields, uint32_t n,
+                            struct ArrowSchema *out)
+{
+    alm_status st = schema_init(cx, "+s", NULL, n, out);
+    for (uint32_t i = 0; st == ALM_OK && i < n; i++)
+        st = schema_init(cx, alm_type_info_of(fields[i].type)->arrow, fields[i].name, 0,
+                         out->children[i]);
+    if (st != ALM_OK)
+        schema_release(out);
+    return st;
+}
+
+/* -------------------------------------------------------------------- array */
+
+static void array_release(struct ArrowArray *array)
+{
+    for (int64_t i = 0; i < array->n_children; i++) {
+        if (array->children[i] != NULL && array->children[i]->release != NULL)
+            array->children[i]->release(array->children[i]);
+        free(array->children[i]);
+    }
+    free(array->children);
+    array_memory *memory = array->private_data;
+    for (size_t i = 0; memory != NULL && i < ALM_COUNT(memory->buffers); i++)
+        free(memory->buffers[i]);
+    free(memory);
+    free(array->buffers);
+    array->release = NULL;
+}
+
+static alm_status array_init(alm_ctx *cx, int64_t rows, int64_t n_buffers, struct ArrowArray *out)
+{
+    *out = (struct ArrowArray){.length = rows, .n_buffers = n_buffers, .release = array_release};
+    out->private_data = calloc(1, sizeof(array_memory));
+    out->buffers = calloc(3, sizeof(void *));
+    if (out->private_data == NULL || out->buffers == NULL)
+        return no_memory(cx);
+    return ALM_OK;
+}
+
+static void *array_buffer(struct ArrowArray *array, int64_t i, size_t bytes)
+{
+    array_memory *memory = array->private_data;
+    memory->buffers[i] = malloc(bytes + 8);
+    array->buffers[i] = memory->buffers[i];
+    return memory->buffers[i];
+}
+
+static alm_status fill_validity(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
+                                struct ArrowArray *out)
+{
+    if (vec->no_nulls || alm_type_info_of(vec->type)->null == ALM_NULL_NONE)
+        return ALM_OK; /* no bitmap: all valid */
+    uint8_t *bits = array_buffer(out, 0, (rows + 7) / 8);
+    if (bits == NULL)
+        return no_memory(cx);
+    (void)memset(bits, 0, (rows + 7) / 8);
+    for (uint32_t i = 0; i < rows; i++) {
+        const bool null = alm_vec_is_null(vec, vec->is_const ? 0 : i);
+        out->null_count += null;
+        bits[i / 8] |= (uint8_t)(!null << (i % 8));
+    }
+    return ALM_OK;
+}
+
+static alm_status fill_fixed(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
+{
+    uint8_t *to = array_buffer(out, 1, (size_t)rows * vec->width);
+    if (to == NULL)
+        return no_memory(cx);
+    if (!vec->is_const) {
+        (void)memcpy(to, vec->data, (size_t)rows * vec->width);
+        return ALM_OK;
+    }
+    for (uint32_t i = 0; i < rows; i++)
+        (void)memcpy(to + (size_t)i * vec->width, vec->data, vec->width);
+    return ALM_OK;
+}
+
+static alm_status fill_bits(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
+{
+    uint8_t *bits = array_buffer(out, 1, (rows + 7) / 8);
+    if (bits == NULL)
+        return no_memory(cx);
+    (void)memset(bits, 0, (rows + 7) / 8);
+    const uint8_t *from = vec->data;
+    for (uint32_t i = 0; i < rows; i++)
+        bits[i / 8] |= (uint8_t)((from[vec->is_const ? 0 : i] != 0) << (i % 8));
+    return ALM_OK;
+}
+
+/* Text types and those that Arrow has no type for, by their canonical text. */
+static alm_status fill_text(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
+{
+    alm_buf text;
+    alm_buf_init(&text, NULL);
+    int32_t *offsets = array_buffer(out, 1, ((size_t)rows + 1) * sizeof(*offsets));
+    alm_status st = offsets == NULL ? no_memory(cx) : ALM_OK;
+    for (uint32_t i = 0; st == ALM_OK && i < rows; i++) {
+        const size_t row = vec->is_const ? 0 : i;
+        offsets[i] = (int32_t)text.len;
+        if (alm_vec_is_null(vec, row))
+            continue;
+        if (alm_type_is_text(vec->type)) {
+            const alm_str s = alm_vec_text(vec, row);
+            st = alm_buf_append(cx, &text, s.ptr, s.len);
+        } else {
+            st = alm_value_format(cx, vec, row, ALM_TEXT_JSON, &text);
+        }
+        if (st == ALM_OK && text.len > INT32_MAX)
+            st = alm_fail(cx, ALM_E_LIMIT, -1, "text of one Arrow column is over 2 GiB");
+    }
+    if (st == ALM_OK) {
+        offsets[rows] = (int32_t)text.len;
+        char *bytes = array_buffer(out, 2, text.len);
+        if (bytes == NULL)
+            st = no_memory(cx);
+        else if (text.len > 0)
+            (void)memcpy(bytes, text.ptr, text.len);
+    }
+    alm_buf_deinit(&text);
+    return st;
+}
+
+static alm_status fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
+{
+    const char form = alm_type_info_of(vec->type)->arrow[0];
+    ALM_TRY(array_init(cx, rows, form == 'u' ? 3 : 2, out));
+    ALM_TRY(fill_validity(cx, vec, rows, out));
+    if (form == 'u')
+        return fill_text(cx, vec, rows, out);
+    return form == 'b' ? fill_bits(cx, vec, rows, out) : fill_fixed(cx, vec, rows, out);
+}
+
+alm_status alm_arrow_array(alm_ctx *cx, const alm_batch *batch, struct ArrowArray *out)
+{
+    ALM_ASSERT(batch->sel == NULL);
+    alm_status st = array_init(cx, batch->rows, 1, out);
+    if (st == ALM_OK) {
+        out->children = calloc(batch->n_cols + 1, sizeof(*out->children));
+        if (out->children == NULL)
+            st = no_memory(cx);
+    }
+    for (uint32_t i = 0; st == ALM_OK && i < batch->n_cols; i++) {
+        out->children[i] = calloc(1, sizeof(struct ArrowArray));
+        if (out->children[i] == NULL) {
+            st = no_memory(cx);
+            break;
+        }
+        out->n_children = (int64_t)i + 1;
+        st = fill_column(cx, &batch->cols[i], batch->rows, out->children[i]);
+    }
+    if (st != ALM_OK)
+        array_release(out);
+    return st;
+}

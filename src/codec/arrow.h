@@ -1,0 +1,26 @@
+/*
+ * arrow.h - batches as Arrow C data interface arrays (https://arrow.apache.org, "C data interface").
+ *
+ * Shapes      A batch becomes a struct array with one child per column. Text becomes utf8 with
+ *             32-bit offsets, CHAR, IPV4 and INTERVAL become utf8 too, BOOLEAN becomes bits.
+ * Ownership   Arrays and schemas own copies of everything; the consumer calls release.
+ */
+#ifndef ALM_CODEC_ARROW_H
+#define ALM_CODEC_ARROW_H
+
+#include "type/vector.h"
+
+struct ArrowSchema;
+struct ArrowArray;
+
+typedef struct alm_arrow_field {
+    const char *name;
+    alm_type type;
+} alm_arrow_field;
+
+ALM_NODISCARD alm_status alm_arrow_schema(alm_ctx *cx, const alm_arrow_field *fields, uint32_t n,
+                                          struct ArrowSchema *out);
+/* ALM_E_MEMORY; ALM_E_LIMIT when the text of one column passes 2 GiB. */
+ALM_NODISCARD alm_status alm_arrow_array(alm_ctx *cx, const alm_batch *batch, struct ArrowArray *out);
+
+#endif

@@ -1,0 +1,383 @@
+/*
+ * conn.c - one TCP connection on the loop: input buffer, send queue, pieces of work, closing.
+ */
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "net/loop_state.h"
+
+enum { READ_STEP = 16 << 10, IN_MAX_DEFAULT = 64 << 10 };
+
+typedef struct write_request {
+    uv_write_t req;
+    alm_conn *conn;
+    size_t n;
+    char *bytes; /* owned */
+} write_request;
+
+static void feed(alm_conn *conn);
+
+void *alm_conn_state(alm_conn *conn) { return conn->state; }
+void *alm_conn_arg(const alm_conn *conn) { return conn->listener->conf.arg; }
+alm_db *alm_conn_db(const alm_conn *conn) { return conn->listener->loop->db; }
+alm_loop *alm_conn_loop(const alm_conn *conn) { return conn->listener->loop; }
+uint64_t alm_conn_id(const alm_conn *conn) { return conn->id; }
+size_t alm_conn_unsent(const alm_conn *conn) { return conn->unsent; }
+bool alm_conn_is_closing(const alm_conn *conn) { return conn->closing || conn->finishing; }
+bool alm_conn_is_working(const alm_conn *conn) { return conn->working; }
+void alm_conn_input_max(alm_conn *conn, size_t bytes) { conn->in_max = bytes; }
+
+static void touch(alm_conn *conn) { conn->active_ms = (int64_t)uv_now(&conn->listener->loop->uv); }
+
+/* ------------------------------------------------------------------ closing */
+
+static void free_conn(alm_conn *conn)
+{
+    alm_loop *loop = conn->listener->loop;
+    if (conn->prev != NULL)
+        conn->prev->next = conn->next;
+    else
+        loop->conns = conn->next;
+    if (conn->next != NULL)
+        conn->next->prev = conn->prev;
+    atomic_fetch_sub(&conn->listener->connections, 1);
+    conn->listener->conf.protocol->close(conn);
+    free(conn->in);
+    free(conn);
+}
+
+static void maybe_free(alm_conn *conn)
+{
+    if (conn->closed && !conn->working && !conn->feeding)
+        free_conn(conn);
+}
+
+static void on_close(uv_handle_t *handle)
+{
+    alm_conn *conn = handle->data;
+    conn->closed = true;
+    maybe_free(conn);
+}
+
+void alm_conn_close_now(alm_conn *conn)
+{
+    if (conn->closing)
+        return;
+    conn->closing = true;
+    conn->listener->conf.protocol->closing(conn);
+    uv_close((uv_handle_t *)&conn->tcp, on_close);
+}
+
+void alm_conn_abort(alm_conn *conn) { alm_conn_close_now(conn); }
+
+static void on_shutdown(uv_shutdown_t *req, int status)
+{
+    (void)status;
+    alm_conn *conn = req->data;
+    free(req);
+    alm_conn_close_now(conn);
+}
+
+/* The last bytes are out: tell the peer, then close (a plain close could reset what it has not read). */
+static void shut_down(alm_conn *conn)
+{
+    uv_shutdown_t *req = malloc(sizeof(*req));
+    if (req == NULL) {
+        alm_conn_close_now(conn);
+        return;
+    }
+    req->data = conn;
+    if (uv_shutdown(req, (uv_stream_t *)&conn->tcp, on_shutdown) != 0) {
+        free(req);
+        alm_conn_close_now(conn);
+    }
+}
+
+void alm_conn_finish(alm_conn *conn)
+{
+    if (conn->finishing || conn->closing)
+        return;
+    conn->finishing = true;
+    conn->in_len = 0;
+    if (conn->writes == 0)
+        shut_down(conn);
+}
+
+/* ------------------------------------------------------------------ sending */
+
+static void on_written(uv_write_t *req, int status)
+{
+    write_request *write = (write_request *)req;
+    alm_conn *conn = write->conn;
+    conn->unsent -= write->n;
+    conn->writes--;
+    free(write->bytes);
+    free(write);
+    touch(conn);
+    if (status < 0) {
+        alm_conn_close_now(conn);
+        return;
+    }
+    if (conn->writes > 0 || conn->closing)
+        return;
+    if (conn->finishing) {
+        shut_down(conn);
+        return;
+    }
+    if (conn->listener->conf.protocol->drained != NULL)
+        conn->listener->conf.protocol->drained(conn);
+}
+
+/* What the socket takes at once is written at once; the rest waits in the loop. */
+static void send_owned(alm_conn *conn, char *bytes, size_t n)
+{
+    uv_buf_t buf = uv_buf_init(bytes, (unsigned int)n);
+    size_t done = 0;
+    if (conn->writes == 0) {
+        const int wrote = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
+        if (wrote > 0)
+            done = (size_t)wrote;
+        touch(conn);
+        if (done == n) {
+            free(bytes);
+            return;
+        }
+    }
+    write_request *write = malloc(sizeof(*write));
+    if (write == NULL) {
+        free(bytes);
+        alm_conn_close_now(conn);
+        return;
+    }
+    *write = (write_request){.conn = conn, .n = n - done, .bytes = bytes};
+    buf = uv_buf_init(bytes + done, (unsigned int)(n - done));
+    if (uv_write(&write->req, (uv_stream_t *)&conn->tcp, &buf, 1, on_written) != 0) {
+        free(bytes);
+        free(write);
+        alm_conn_close_now(conn);
+        return;
+    }
+    conn->writes++;
+    conn->unsent += n - done;
+}
+
+void alm_conn_send(alm_conn *conn, alm_buf *buf)
+{
+    char *bytes = buf->ptr;
+    const size_t n = buf->len;
+    if (buf->mem != NULL)
+        alm_mem_release(buf->mem, (int64_t)buf->cap);
+    buf->ptr = NULL;
+    buf->len = buf->cap = 0;
+    if (n == 0 || conn->closing) {
+        free(bytes);
+        return;
+    }
+    send_owned(conn, bytes, n);
+}
+
+void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
+{
+    if (n == 0 || conn->closing)
+        return;
+    if (conn->writes == 0) { /* small answers: no allocation when the socket has room */
+        uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned int)n);
+        const int wrote = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
+        touch(conn);
+        if (wrote == (int)n)
+            return;
+        if (wrote > 0) {
+            bytes = (const char *)bytes + wrote;
+            n -= (size_t)wrote;
+        }
+    }
+    char *copy = malloc(n);
+    if (copy == NULL) {
+        alm_conn_close_now(conn);
+        return;
+    }
+    (void)memcpy(copy, bytes, n);
+    send_owned(conn, copy, n);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+    (void)suggested;
+    alm_conn *conn = handle->data;
+    *out = uv_buf_init(NULL, 0);
+    if (conn->in_cap - conn->in_len < READ_STEP && conn->in_cap < conn->in_max + READ_STEP) {
+        const size_t cap = ALM_MAX(conn->in_len + READ_STEP, conn->in_cap * 2);
+        char *grown = realloc(conn->in, cap);
+        if (grown == NULL)
+            return;
+        conn->in = grown;
+        conn->in_cap = cap;
+    }
+    *out = uv_buf_init(conn->in + conn->in_len, (unsigned int)(conn->in_cap - conn->in_len));
+}
+
+static void stop_reading(alm_conn *conn)
+{
+    if (conn->reading)
+        (void)uv_read_stop((uv_stream_t *)&conn->tcp);
+    conn->reading = false;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    (void)buf;
+    alm_conn *conn = stream->data;
+    if (n == 0)
+        return;
+    if (n < 0) { /* the client ended its side: nobody waits for an answer */
+        conn->eof = true;
+        alm_conn_close_now(conn);
+        return;
+    }
+    touch(conn);
+    conn->in_len += (size_t)n;
+    feed(conn);
+}
+
+static void start_reading(alm_conn *conn)
+{
+    if (conn->reading || conn->closing || conn->finishing)
+        return;
+    if (uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read) != 0) {
+        alm_conn_close_now(conn);
+        return;
+    }
+    conn->reading = true;
+}
+
+/*
+ * Hands input to the protocol while it takes some. While a protocol is paused or works, reading goes
+ * on up to the input limit, so that a client that goes away is noticed.
+ */
+static void feed(alm_conn *conn)
+{
+    if (conn->feeding)
+        return;
+    conn->feeding = true;
+    while (conn->in_len > 0 && !conn->paused && !conn->working && !conn->closing &&
+           !conn->finishing) {
+        const size_t taken = conn->listener->conf.protocol->data(conn, conn->in, conn->in_len);
+        ALM_ASSERT(taken <= conn->in_len || conn->finishing);
+        if (conn->finishing || conn->closing)
+            break;
+        (void)memmove(conn->in, conn->in + taken, conn->in_len - taken);
+        conn->in_len -= taken;
+        if (taken == 0)
+            break;
+    }
+    conn->feeding = false;
+    if (conn->closing) {
+        maybe_free(conn);
+        return;
+    }
+    if (conn->finishing) {
+        conn->in_len = 0;
+        return;
+    }
+    if (conn->in_len == 0 && conn->in_cap > (256 << 10)) { /* a large request is over */
+        free(conn->in);
+        conn->in = NULL;
+        conn->in_cap = 0;
+    }
+    if (conn->in_len < conn->in_max)
+        start_reading(conn);
+    else
+        stop_reading(conn);
+}
+
+void alm_conn_pause(alm_conn *conn) { conn->paused = true; }
+
+void alm_conn_resume(alm_conn *conn)
+{
+    conn->paused = false;
+    if (!conn->working)
+        feed(conn);
+}
+
+/* --------------------------------------------------------------------- work */
+
+static void run_work(alm_pool_item *item)
+{
+    alm_conn *conn = (alm_conn *)((char *)item - offsetof(alm_conn, item));
+    alm_loop *loop = conn->listener->loop;
+    conn->work(conn->work_arg);
+    (void)pthread_mutex_lock(&loop->lock);
+    conn->done_next = loop->done_head;
+    loop->done_head = conn;
+    (void)pthread_mutex_unlock(&loop->lock);
+    (void)uv_async_send(&loop->wake);
+}
+
+void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+                   void (*drop)(void *arg), void *arg)
+{
+    ALM_ASSERT(!conn->working);
+    conn->working = true;
+    conn->work = work;
+    conn->done = done;
+    conn->drop = drop;
+    conn->work_arg = arg;
+    conn->item.run = run_work;
+    alm_pool_submit(conn->listener->loop->pool, &conn->item);
+}
+
+void alm_conn_work_done(alm_conn *conn)
+{
+    conn->working = false;
+    touch(conn);
+    if (conn->closing) {
+        if (conn->drop != NULL)
+            conn->drop(conn->work_arg);
+        maybe_free(conn);
+        return;
+    }
+    conn->done(conn, conn->work_arg);
+    if (!conn->working && !conn->paused)
+        feed(conn);
+}
+
+/* ------------------------------------------------------------------- accept */
+
+void alm_conn_accept(alm_listener *listener)
+{
+    alm_loop *loop = listener->loop;
+    const alm_protocol *protocol = listener->conf.protocol;
+    alm_conn *conn = calloc(1, sizeof(*conn) + protocol->state_bytes);
+    if (conn == NULL)
+        return;
+    conn->listener = listener;
+    conn->id = ++loop->next_id;
+    conn->in_max = IN_MAX_DEFAULT;
+    (void)uv_tcp_init(&loop->uv, &conn->tcp);
+    conn->tcp.data = conn;
+    conn->next = loop->conns;
+    if (conn->next != NULL)
+        conn->next->prev = conn;
+    loop->conns = conn;
+    const int64_t others = atomic_fetch_add(&listener->connections, 1);
+    protocol->open(conn);
+    if (uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&conn->tcp) != 0) {
+        alm_conn_close_now(conn);
+        return;
+    }
+    (void)uv_tcp_nodelay(&conn->tcp, 1);
+    touch(conn);
+    if (others >= listener->conf.connection_max) {
+        alm_log_warn(protocol->name, "connection limit of %lld reached",
+                     (long long)listener->conf.connection_max);
+        if (protocol->refuse != NULL) {
+            const alm_str bytes = protocol->refuse(listener);
+            alm_conn_send_bytes(conn, bytes.ptr, bytes.len);
+        }
+        alm_conn_finish(conn);
+        return;
+    }
+    start_reading(conn);
+}

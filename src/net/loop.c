@@ -1,0 +1,293 @@
+/*
+ * loop.c - the event loop thread: listeners, results of query threads, idle connections, stopping.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "net/loop_state.h"
+
+enum { TICK_MS = 250, BACKLOG = 1024 };
+
+alm_db *alm_loop_db(const alm_loop *loop) { return loop->db; }
+bool alm_loop_is_stopping(const alm_loop *loop) { return atomic_load(&loop->stopping); }
+const char *alm_listener_address(const alm_listener *listener) { return listener->address; }
+
+int64_t alm_listener_connections(const alm_listener *listener)
+{
+    return atomic_load(&listener->connections);
+}
+
+alm_conn *alm_loop_find(alm_loop *loop, uint64_t id)
+{
+    for (alm_conn *conn = loop->conns; conn != NULL; conn = conn->next)
+        if (conn->id == id)
+            return conn->closing ? NULL : conn;
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ stopping */
+
+static void close_listeners(alm_loop *loop)
+{
+    for (alm_listener *l = loop->listeners; l != NULL; l = l->next)
+        if (!uv_is_closing((uv_handle_t *)&l->tcp))
+            uv_close((uv_handle_t *)&l->tcp, NULL);
+}
+
+static void stop_step(alm_loop *loop)
+{
+    const bool all = atomic_load(&loop->cancel_all);
+    if (!loop->stop_seen)
+        close_listeners(loop);
+    loop->stop_seen = true;
+    alm_conn *next = NULL;
+    for (alm_conn *conn = loop->conns; conn != NULL; conn = next) {
+        next = conn->next;
+        if (all || (!conn->working && !conn->paused && conn->unsent == 0))
+            alm_conn_close_now(conn);
+    }
+    if (loop->conns == NULL && !uv_is_closing((uv_handle_t *)&loop->wake)) {
+        uv_close((uv_handle_t *)&loop->wake, NULL);
+        uv_close((uv_handle_t *)&loop->tick, NULL);
+    }
+}
+
+static void on_wake(uv_async_t *async)
+{
+    alm_loop *loop = async->data;
+    (void)pthread_mutex_lock(&loop->lock);
+    alm_conn *done = loop->done_head;
+    loop->done_head = NULL;
+    (void)pthread_mutex_unlock(&loop->lock);
+    while (done != NULL) {
+        alm_conn *next = done->done_next;
+        alm_conn_work_done(done);
+        done = next;
+    }
+    if (atomic_load(&loop->stopping))
+        stop_step(loop);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    alm_loop *loop = timer->data;
+    if (atomic_load(&loop->stopping)) {
+        stop_step(loop);
+        return;
+    }
+    const int64_t now = (int64_t)uv_now(&loop->uv);
+    alm_conn *next = NULL;
+    for (alm_conn *conn = loop->conns; conn != NULL; conn = next) {
+        next = conn->next;
+        const int64_t limit = conn->listener->conf.idle_ms;
+        if (limit <= 0 || conn->working || conn->closing || now - conn->active_ms < limit)
+            continue;
+        if (conn->listener->conf.protocol->idle != NULL && !conn->finishing) {
+            conn->listener->conf.protocol->idle(conn);
+            alm_conn_finish(conn);
+            conn->active_ms = now;
+        } else {
+            alm_conn_close_now(conn);
+        }
+    }
+}
+
+static void *run_loop(void *arg)
+{
+    alm_loop *loop = arg;
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    return NULL;
+}
+
+/* ----------------------------------------------------------------- life cycle */
+
+alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads, alm_loop **out)
+{
+    alm_loop *loop = calloc(1, sizeof(*loop));
+    if (loop == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    loop->db = db;
+    (void)pthread_mutex_init(&loop->lock, NULL);
+    int code = uv_loop_init(&loop->uv);
+    if (code == 0)
+        code = uv_async_init(&loop->uv, &loop->wake, on_wake);
+    if (code == 0)
+        code = uv_timer_init(&loop->uv, &loop->tick);
+    if (code == 0)
+        code = uv_timer_start(&loop->tick, on_tick, TICK_MS, TICK_MS);
+    if (code != 0) {
+        free(loop);
+        return alm_fail(cx, ALM_E_IO, -1, "cannot make an event loop: %s", uv_strerror(code));
+    }
+    loop->wake.data = loop;
+    loop->tick.data = loop;
+    const alm_status st = alm_pool_new(cx, query_threads, &loop->pool);
+    if (st != ALM_OK) {
+        alm_loop_free(loop);
+        return st;
+    }
+    *out = loop;
+    return ALM_OK;
+}
+
+alm_status alm_loop_start(alm_ctx *cx, alm_loop *loop)
+{
+    if (pthread_create(&loop->thread, NULL, run_loop, loop) != 0)
+        return alm_fail(cx, ALM_E_IO, -1, "cannot create the network thread");
+    loop->started = true;
+    return ALM_OK;
+}
+
+void alm_loop_stop(alm_loop *loop, int64_t grace_ms)
+{
+    if (!loop->started)
+        return;
+    atomic_store(&loop->stopping, true);
+    (void)uv_async_send(&loop->wake);
+    struct timespec step = {.tv_nsec = 5000000};
+    const int64_t until = alm_monotonic_ns() + grace_ms * 1000000;
+    for (;;) {
+        int64_t open = 0;
+        for (const alm_listener *l = loop->listeners; l != NULL; l = l->next)
+            open += alm_listener_connections(l);
+        if (open == 0 || alm_monotonic_ns() >= until)
+            break;
+        (void)nanosleep(&step, NULL);
+    }
+    atomic_store(&loop->cancel_all, true);
+    (void)uv_async_send(&loop->wake); /* at the latest the next tick sees it */
+    (void)pthread_join(loop->thread, NULL);
+    loop->started = false;
+}
+
+static void close_any(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void alm_loop_free(alm_loop *loop)
+{
+    if (loop == NULL)
+        return;
+    ALM_ASSERT(!loop->started);
+    uv_walk(&loop->uv, close_any, NULL); /* a loop that never ran still has its handles */
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    alm_pool_free(loop->pool);
+    (void)uv_loop_close(&loop->uv);
+    for (alm_listener *l = loop->listeners; l != NULL;) {
+        alm_listener *next = l->next;
+        free(l);
+        l = next;
+    }
+    (void)pthread_mutex_destroy(&loop->lock);
+    free(loop);
+}
+
+/* ------------------------------------------------------------------ listeners */
+
+static void on_connection(uv_stream_t *stream, int status)
+{
+    alm_listener *listener = stream->data;
+    if (status < 0) {
+        alm_log_warn("net", "accept on %s: %s", listener->address, uv_strerror(status));
+        return;
+    }
+    alm_conn_accept(listener);
+}
+
+static bool split_address(const char *address, char host[64], int *port)
+{
+    const char *colon = strrchr(address, ':');
+    if (colon == NULL || colon == address)
+        return false;
+    const char *from = address;
+    size_t n = (size_t)(colon - address);
+    if (address[0] == '[' && colon[-1] == ']') {
+        from++;
+        n -= 2;
+    }
+    char *end = NULL;
+    const long value = strtol(colon + 1, &end, 10);
+    if (n == 0 || n >= 64 || end == colon + 1 || *end != 0 || value < 0 || value > 65535)
+        return false;
+    (void)memcpy(host, from, n);
+    host[n] = 0;
+    *port = (int)value;
+    return true;
+}
+
+bool alm_address_is_loopback(const char *address)
+{
+    char host[64];
+    int port = 0;
+    struct in_addr v4;
+    if (!split_address(address, host, &port))
+        return false;
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return (ntohl(v4.s_addr) >> 24) == 127;
+    return strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
+}
+
+static void write_address(alm_listener *listener)
+{
+    struct sockaddr_storage bound;
+    int size = (int)sizeof(bound);
+    char host[64] = "";
+    (void)uv_tcp_getsockname(&listener->tcp, (struct sockaddr *)&bound, &size);
+    if (bound.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&bound;
+        (void)uv_ip6_name(v6, host, sizeof(host));
+        (void)snprintf(listener->address, sizeof(listener->address), "[%s]:%d", host,
+                       (int)ntohs(v6->sin6_port));
+        return;
+    }
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&bound;
+    (void)uv_ip4_name(v4, host, sizeof(host));
+    (void)snprintf(listener->address, sizeof(listener->address), "%s:%d", host,
+                   (int)ntohs(v4->sin_port));
+}
+
+static int bind_and_listen(alm_listener *listener, const char *host, int port)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    const char *ip = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
+    int code = UV_EINVAL;
+    if (uv_ip4_addr(ip, port, &v4) == 0)
+        code = uv_tcp_bind(&listener->tcp, (const struct sockaddr *)&v4, 0);
+    else if (uv_ip6_addr(ip, port, &v6) == 0)
+        code = uv_tcp_bind(&listener->tcp, (const struct sockaddr *)&v6, 0);
+    if (code == 0)
+        code = uv_listen((uv_stream_t *)&listener->tcp, BACKLOG, on_connection);
+    return code;
+}
+
+alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *conf,
+                           alm_listener **out)
+{
+    char host[64];
+    int port = 0;
+    if (!split_address(conf->address, host, &port))
+        return alm_fail(cx, ALM_E_ARG, -1, "'%s' is not an address of the form HOST:PORT",
+                        conf->address);
+    alm_listener *listener = calloc(1, sizeof(*listener));
+    if (listener == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    listener->loop = loop;
+    listener->conf = *conf;
+    (void)uv_tcp_init(&loop->uv, &listener->tcp);
+    listener->tcp.data = listener;
+    listener->next = loop->listeners;
+    loop->listeners = listener; /* freed with the loop, whatever happens next */
+    const int code = bind_and_listen(listener, host, port);
+    if (code != 0)
+        return alm_fail(cx, ALM_E_IO, -1, "cannot listen on %s: %s", conf->address,
+                        uv_strerror(code));
+    write_address(listener);
+    *out = listener;
+    return ALM_OK;
+}

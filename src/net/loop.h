@@ -1,0 +1,107 @@
+/*
+ * loop.h - one event loop thread with its connections, and the query threads that do what is too
+ * long for it. Private to net/.
+ *
+ * A protocol (HTTP, PG wire, health) is a table of callbacks that run on the loop thread. It never
+ * blocks: what may take long it hands to a query thread with alm_conn_work, one piece at a time per
+ * connection, and goes on in `done`, on the loop thread again.
+ *
+ * Back-pressure   Bytes to send queue up in the connection. A protocol that streams makes its next
+ *                 piece only while alm_conn_unsent is below its mark, and continues in `drained`. While
+ *                 a client does not read, its query holds a snapshot and this buffer, no thread.
+ *                 Input is not read while alm_conn_pause holds.
+ * Lifetime        A connection that is closed while a piece of work runs stays until the piece is done
+ *                 (its query is cancelled by the protocol's `closing`), then `close` is called once.
+ * Limits          connections per listener (refused with the protocol's `refuse` bytes), idle time.
+ */
+#ifndef ALM_NET_LOOP_H
+#define ALM_NET_LOOP_H
+
+#include "session/session.h"
+
+typedef struct alm_loop alm_loop;
+typedef struct alm_conn alm_conn;
+typedef struct alm_listener alm_listener;
+
+typedef struct alm_protocol {
+    const char *name;
+    size_t state_bytes; /* zeroed memory per connection: alm_conn_state */
+    /* First call for a connection. */
+    void (*open)(alm_conn *conn);
+    /* All unread bytes so far. Returns how many were taken; the rest comes again with more behind it.
+     * Not called while paused or while work runs. */
+    size_t (*data)(alm_conn *conn, const char *bytes, size_t n);
+    /* The send queue is empty. */
+    void (*drained)(alm_conn *conn);
+    /* The client is gone (or is being closed) while work may be running: cancel it. Any state. */
+    void (*closing)(alm_conn *conn);
+    /* Last call: free what hangs on the state. */
+    void (*close)(alm_conn *conn);
+    /* Idle for the listener's time: say something and close. NULL: close silently. */
+    void (*idle)(alm_conn *conn);
+    /* Bytes for a connection over the limit, before it is closed; NULL: none. */
+    alm_str (*refuse)(const alm_listener *listener);
+} alm_protocol;
+
+/* ------------------------------------------------------------------------ loop */
+
+ALM_NODISCARD alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads,
+                                      alm_loop **out);
+/* Starts the loop thread; listeners are added before. */
+ALM_NODISCARD alm_status alm_loop_start(alm_ctx *cx, alm_loop *loop);
+/* Stops accepting, closes idle connections, waits up to grace_ms for the others, then cancels. */
+void alm_loop_stop(alm_loop *loop, int64_t grace_ms);
+void alm_loop_free(alm_loop *loop);
+alm_db *alm_loop_db(const alm_loop *loop);
+bool alm_loop_is_stopping(const alm_loop *loop);
+
+typedef struct alm_listen_conf {
+    const char *address; /* host:port, [v6]:port; port 0: the system picks */
+    const alm_protocol *protocol;
+    void *arg; /* alm_conn_arg */
+    int64_t connection_max;
+    int64_t idle_ms; /* 0: for ever */
+} alm_listen_conf;
+ALM_NODISCARD alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *conf,
+                                         alm_listener **out);
+const char *alm_listener_address(const alm_listener *listener); /* with the real port */
+int64_t alm_listener_connections(const alm_listener *listener);
+/* Is the host part of "host:port" a loopback address? */
+bool alm_address_is_loopback(const char *address);
+
+/* ------------------------------------------------------------------ connections */
+
+void *alm_conn_state(alm_conn *conn);
+void *alm_conn_arg(const alm_conn *conn);
+alm_db *alm_conn_db(const alm_conn *conn);
+alm_loop *alm_conn_loop(const alm_conn *conn);
+uint64_t alm_conn_id(const alm_conn *conn); /* never reused while the process lives */
+/* The connection with that id, NULL: gone. Loop thread. */
+alm_conn *alm_loop_find(alm_loop *loop, uint64_t id);
+
+/* Queues the bytes of `buf`, which is left empty (its memory goes with the write). */
+void alm_conn_send(alm_conn *conn, alm_buf *buf);
+/* Queues a copy. */
+void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n);
+size_t alm_conn_unsent(const alm_conn *conn);
+/* No more input; closes when the queue is empty. */
+void alm_conn_finish(alm_conn *conn);
+/* Closes now; queued bytes are lost. */
+void alm_conn_abort(alm_conn *conn);
+bool alm_conn_is_closing(const alm_conn *conn);
+void alm_conn_pause(alm_conn *conn);
+/* Reads again; bytes that are there already are handed to `data` soon. */
+void alm_conn_resume(alm_conn *conn);
+/* Largest number of bytes that may stand unread in the connection (grows the buffer up to it). */
+void alm_conn_input_max(alm_conn *conn, size_t bytes);
+
+/*
+ * Runs work(arg) on a query thread, then done(conn, arg) on the loop thread. Not while another piece
+ * of the same connection runs. The connection is paused meanwhile. done is not called when the
+ * connection was closed; drop(arg), if given, is called then instead.
+ */
+void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+                   void (*drop)(void *arg), void *arg);
+bool alm_conn_is_working(const alm_conn *conn);
+
+#endif

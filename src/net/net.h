@@ -1,0 +1,24 @@
+/*
+ * net.h - the listeners of the server: HTTP (REST), PostgreSQL wire, health port. Turns bytes into
+ * calls of session/ and results into bytes, and nothing else.
+ *
+ * Threads     Event loops (libuv) own the sockets; statements that are not short run on query threads.
+ *             start and stop are called by the main thread.
+ */
+#ifndef ALM_NET_NET_H
+#define ALM_NET_NET_H
+
+#include "session/session.h"
+
+typedef struct alm_net alm_net;
+
+/* Binds every enabled listener of the configuration and serves. Fails without leaving anything
+ * behind: address in use, bad address, or an address that is not loopback while the listener has no
+ * authentication or factory credentials (the message says which keys to set). */
+ALM_NODISCARD alm_status alm_net_start(alm_ctx *cx, alm_db *db, alm_net **out);
+/* Stops listening, gives running statements grace_ms, then cancels them; closes all connections. */
+void alm_net_stop(alm_net *net, int64_t grace_ms);
+/* "127.0.0.1:9000" of a listener ("http", "pg", "health") as bound; NULL: not enabled. */
+const char *alm_net_address(const alm_net *net, const char *listener);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * pool.h - query threads: run pieces of work in the order they came. Threads are made when work
+ * waits and none is idle, up to the limit; the system's scheduler shares the cores among them, so
+ * that long statements do not hold up short ones. Idle threads above the first end after a while.
+ */
+#ifndef ALM_NET_POOL_H
+#define ALM_NET_POOL_H
+
+#include "base/base.h"
+
+typedef struct alm_pool alm_pool;
+
+typedef struct alm_pool_item { /* embedded in the caller's struct */
+    struct alm_pool_item *next;
+    void (*run)(struct alm_pool_item *item);
+} alm_pool_item;
+
+ALM_NODISCARD alm_status alm_pool_new(alm_ctx *cx, uint32_t threads_max, alm_pool **out);
+void alm_pool_submit(alm_pool *pool, alm_pool_item *item);
+/* Finishes all work that was submitted, ends the threads. */
+void alm_pool_free(alm_pool *pool);
+
+#endif

@@ -1,0 +1,27 @@
+/* main.c - the almanac program: reads the command line and does one of four things. */
+#include <stdio.h>
+
+#include "server/server.h"
+
+int main(int argc, char **argv)
+{
+    alm_ctx cx = {0};
+    alm_options options;
+    if (alm_options_parse(&cx, argc, argv, &options) != ALM_OK) {
+        (void)fprintf(stderr, "almanac: %s\nTry 'almanac --help'.\n", cx.err.msg);
+        return 2;
+    }
+    switch (options.verb) {
+    case ALM_VERB_HELP:
+        (void)fputs(alm_help_text(), stdout);
+        return 0;
+    case ALM_VERB_VERSION:
+        (void)puts("almanac " ALM_VERSION);
+        return 0;
+    case ALM_VERB_CHECK:
+        return alm_check_root(options.root);
+    case ALM_VERB_SERVE:
+        return alm_serve(options.root);
+    }
+    return 2;
+}

@@ -1,0 +1,30 @@
+/*
+ * server.h - what main does, in pieces that tests can call: command line, configuration files, the
+ * life of the server. Nothing else may include it.
+ */
+#ifndef ALM_SERVER_SERVER_H
+#define ALM_SERVER_SERVER_H
+
+#include "base/conf.h"
+
+typedef enum alm_verb { ALM_VERB_SERVE, ALM_VERB_CHECK, ALM_VERB_HELP, ALM_VERB_VERSION } alm_verb;
+
+typedef struct alm_options {
+    alm_verb verb;
+    const char *root;
+} alm_options;
+
+/* ALM_E_ARG says what is wrong with the command line. */
+ALM_NODISCARD alm_status alm_options_parse(alm_ctx *cx, int argc, char **argv, alm_options *out);
+const char *alm_help_text(void);
+
+/* Makes ROOT, ROOT/conf, ROOT/import; writes a commented ROOT/conf/server.conf when there is none;
+ * reads it and the environment. Warnings go to the log. */
+ALM_NODISCARD alm_status alm_server_conf(alm_ctx *cx, const char *root, alm_conf **out);
+
+/* Opens the database and serves until SIGTERM or SIGINT; 0 or an exit code. */
+int alm_serve(const char *root);
+/* `almanac check`: prints findings; 0: none, 1: some, 2: could not be checked. */
+int alm_check_root(const char *root);
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * db.c - the process-wide engine: opens storage, registry, workers and time zones; stops them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "session/session_state.h"
+
+static int64_t physical_memory_bytes(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page = sysconf(_SC_PAGE_SIZE);
+    return pages > 0 && page > 0 ? (int64_t)pages * page : INT64_C(1) << 32;
+}
+
+static void storage_conf(const struct alm_conf *conf, alm_storage_conf *out)
+{
+    alm_storage_conf_default(out);
+    if (conf == NULL)
+        return;
+    out->sync = strcmp(conf->wal_sync, "off") == 0        ? ALM_SYNC_OFF
+                : strcmp(conf->wal_sync, "interval") == 0 ? ALM_SYNC_INTERVAL
+                                                          : ALM_SYNC_COMMIT;
+    out->sync_interval_ms = conf->wal_sync_interval;
+    out->wal_segment_bytes = conf->wal_segment_size;
+    out->head_bytes_max = conf->storage_head_bytes_max;
+    out->table_head_bytes_max = conf->storage_table_head_bytes_max;
+    out->checkpoint_wal_bytes = conf->storage_checkpoint_wal_bytes;
+    out->part_rows_max = conf->storage_part_rows_max;
+    out->overlap_max = (int32_t)conf->storage_overlap_max;
+    out->snapshot_age_max_ms = conf->storage_snapshot_age_max;
+}
+
+/* Zone files of the system. They are no part of the data: read from the real disk always. */
+static bool load_zone(alm_ctx *cx, void *arg, const char *name, alm_buf *out)
+{
+    (void)arg;
+    const alm_io *io = alm_io_posix();
+    char path[512];
+    alm_io_stat meta;
+    (void)snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", name);
+    if (io->stat(io, path, &meta) < 0 || meta.is_dir || meta.size_bytes > (1 << 20))
+        return false;
+    const int file = io->open(io, path, ALM_IO_READ);
+    if (file < 0)
+        return false;
+    const size_t n = (size_t)meta.size_bytes;
+    bool done = alm_buf_reserve(cx, out, n) == ALM_OK;
+    done = done && io->read(io, file, out->ptr + out->len, n, 0) == (int64_t)n;
+    if (done)
+        out->len += n;
+    (void)io->close(io, file);
+    return done;
+}
+
+static alm_status open_parts(alm_ctx *cx, alm_db *db)
+{
+    alm_storage_conf conf;
+    storage_conf(db->conf, &conf);
+    uint32_t threads = db->conf != NULL ? (uint32_t)db->conf->shared_worker_count : 0;
+    if (threads == 0) {
+        const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        threads = cores > 0 ? (uint32_t)cores : 1;
+    }
+    ALM_TRY(alm_registry_new(cx, &db->registry));
+    ALM_TRY(alm_zones_new(cx, load_zone, NULL, &db->zones));
+    cx->zones = db->zones;
+    ALM_TRY(alm_workers_new(cx, threads, &db->workers));
+    return alm_storage_open(cx, db->io, db->root, &conf, &db->storage);
+}
+
+alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const struct alm_conf *conf,
+                      alm_db **out)
+{
+    alm_db *db = calloc(1, sizeof(*db));
+    if (db == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    db->io = io;
+    db->conf = conf;
+    if (strlen(root) >= sizeof(db->root)) {
+        free(db);
+        return alm_fail(cx, ALM_E_ARG, -1, "path of the data directory is longer than %zu bytes",
+                        sizeof(db->root) - 1);
+    }
+    (void)memcpy(db->root, root, strlen(root) + 1);
+    (void)pthread_mutex_init(&db->lock, NULL);
+    const int64_t ram = physical_memory_bytes();
+    const int64_t total = conf != NULL ? conf->query_memory_total_max : 0;
+    const int64_t one = conf != NULL ? conf->query_memory_max : 0;
+    db->mem.limit_bytes = total > 0 ? total : ram / 2;
+    db->mem.name = "all queries";
+    db->query_mem_bytes = one > 0 ? one : ram / 4;
+    const alm_status st = open_parts(cx, db);
+    if (st != ALM_OK) {
+        alm_db_free(db, 0);
+        return st;
+    }
+    *out = db;
+    return ALM_OK;
+}
+
+static int32_t sessions_left(alm_db *db, bool cancel)
+{
+    (void)pthread_mutex_lock(&db->lock);
+    int32_t running = 0;
+    for (alm_session *s = db->sessions; s != NULL; s = s->next) {
+        if (atomic_load(&s->statement) == 0)
+            continue;
+        running++;
+        if (cancel)
+            atomic_store(&s->cancel, true);
+    }
+    (void)pthread_mutex_unlock(&db->lock);
+    return running;
+}
+
+void alm_db_free(alm_db *db, int64_t grace_ms)
+{
+    if (db == NULL)
+        return;
+    atomic_store(&db->stopping, true);
+    const int64_t until = alm_monotonic_ns() + grace_ms * 1000000;
+    while (sessions_left(db, false) > 0 && alm_monotonic_ns() < until)
+        (void)usleep(2000);
+    while (sessions_left(db, true) > 0)
+        (void)usleep(1000); /* each loop over data checks the flag once per batch */
+    if (db->workers != NULL)
+        alm_workers_free(db->workers);
+    if (db->storage != NULL)
+        alm_storage_close(db->storage);
+    if (db->registry != NULL)
+        alm_registry_free(db->registry);
+    if (db->zones != NULL)
+        alm_zones_free(db->zones);
+    (void)pthread_mutex_destroy(&db->lock);
+    free(db);
+}
+
+alm_storage *alm_db_storage(alm_db *db) { return db->storage; }
+const alm_registry *alm_db_registry(const alm_db *db) { return db->registry; }
+const struct alm_conf *alm_db_conf(const alm_db *db) { return db->conf; }

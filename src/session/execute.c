@@ -1,0 +1,302 @@
+/*
+ * execute.c - one execution: context, dispatch by statement kind, rows to the caller.
+ *
+ * A statement that returns rows is planned and opened here and pulled by alm_cursor_next. One that
+ * does not (INSERT, UPDATE, DDL, SET ...) has run when alm_execute returns.
+ */
+#include <stdlib.h>
+
+#include "session/session_state.h"
+
+typedef alm_status (*run_fn)(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+
+static alm_status run_select_stmt(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    return alm_run_select(c, stmt->select, params, n);
+}
+
+static alm_status run_other(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos, "%.*s is not supported",
+                    (int)stmt->text.len, stmt->text.ptr);
+}
+
+/* One row per statement kind: how it runs, its command tag, does it write. */
+static const struct {
+    run_fn run;
+    const char *tag;
+    bool writes;
+} kinds[] = {
+    [ALM_STMT_EMPTY] = {alm_run_empty, "", false},
+    [ALM_STMT_SELECT] = {run_select_stmt, "SELECT", false},
+    [ALM_STMT_EXPLAIN] = {alm_run_explain, "EXPLAIN", false},
+    [ALM_STMT_CREATE_TABLE] = {alm_run_create, "CREATE TABLE", true},
+    [ALM_STMT_INSERT] = {alm_run_insert, "INSERT", true},
+    [ALM_STMT_UPDATE] = {alm_run_update, "UPDATE", true},
+    [ALM_STMT_DROP_TABLE] = {alm_run_drop, "DROP TABLE", true},
+    [ALM_STMT_TRUNCATE] = {alm_run_truncate, "TRUNCATE TABLE", true},
+    [ALM_STMT_RENAME_TABLE] = {alm_run_rename, "RENAME TABLE", true},
+    [ALM_STMT_SHOW] = {alm_run_show, "SHOW", false},
+    [ALM_STMT_SET] = {alm_run_set, "SET", false},
+    [ALM_STMT_BEGIN] = {alm_run_transaction, "BEGIN", false},
+    [ALM_STMT_COMMIT] = {alm_run_transaction, "COMMIT", false},
+    [ALM_STMT_ROLLBACK] = {alm_run_transaction, "ROLLBACK", false},
+    [ALM_STMT_SAVEPOINT] = {alm_run_transaction, "SAVEPOINT", false},
+    [ALM_STMT_OTHER] = {run_other, "", true},
+};
+
+static int64_t effective_timeout_ms(const alm_session *s)
+{
+    const int64_t server = s->db->conf != NULL ? s->db->conf->query_timeout : 60000;
+    if (s->timeout_ms <= 0)
+        return server;
+    return server > 0 ? ALM_MIN(server, s->timeout_ms) : s->timeout_ms;
+}
+
+void alm_cursor_context(alm_cursor *c)
+{
+    alm_session *s = c->session;
+    c->mem = (alm_mem){.limit_bytes = s->db->query_mem_bytes, .parent = &s->db->mem, .name = "query"};
+    alm_arena_init(&c->arena, &c->mem);
+    c->cx = (alm_ctx){.arena = &c->arena,
+                      .mem = &c->mem,
+                      .conf = s->db->conf,
+                      .io = s->db->io,
+                      .zones = s->db->zones,
+                      .cancel = &s->cancel,
+                      .user = s->user,
+                      .session = s};
+    c->cx.started_ns = alm_monotonic_ns();
+    c->cx.now_ns = s->db->io->wall_ns(s->db->io);
+    c->cx.timeout_ms = effective_timeout_ms(s);
+    c->cx.deadline_ns = c->cx.timeout_ms > 0 ? c->cx.started_ns + c->cx.timeout_ms * 1000000 : 0;
+    (void)s->db->io->random(s->db->io, &c->cx.seed, sizeof(c->cx.seed));
+}
+
+void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params)
+{
+    *env = (alm_plan_env){.snapshot = c->snapshot,
+                          .registry = c->session->db->registry,
+                          .sources = alm_session_sources(),
+                          .params = params,
+                          .n_params = n_params};
+}
+
+static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)
+{
+    alm_session *s = c->session;
+    if (s->read_only && kinds[stmt->kind].writes)
+        return alm_fail(&c->cx, ALM_E_DENIED, stmt->pos, "Write permission denied");
+    if (s->tx_state == 'E' && stmt->kind != ALM_STMT_COMMIT && stmt->kind != ALM_STMT_ROLLBACK &&
+        stmt->kind != ALM_STMT_SAVEPOINT && stmt->kind != ALM_STMT_EMPTY)
+        return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
+                        "current transaction is aborted, commands ignored until end of "
+                        "transaction block");
+    return ALM_OK;
+}
+
+static alm_status take_params(alm_ctx *cx, const alm_stmt *stmt, const alm_vec *values, uint32_t n,
+                              alm_param **out)
+{
+    alm_param *params = NULL;
+    if (n < stmt->n_params)
+        return alm_fail(cx, ALM_E_PARAM, stmt->pos,
+                        "the statement has %u parameters, %u values were given", stmt->n_params, n);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &params));
+    for (uint32_t i = 0; i < n; i++) {
+        static const uint32_t first = 0;
+        alm_vec *copy = NULL;
+        ALM_TRY(ALM_NEW(cx, cx->arena, &copy));
+        ALM_TRY(alm_vec_gather(cx, cx->arena, &values[i], &first, 1, copy));
+        copy->is_const = true;
+        if (alm_type_is_text(copy->type)) { /* long texts point into the caller's memory: copy */
+            alm_view *view = copy->data;
+            const alm_str text = alm_vec_text(copy, 0);
+            alm_str kept;
+            if (text.ptr != NULL) {
+                ALM_TRY(alm_arena_copy(cx, cx->arena, text, &kept));
+                *view = alm_view_of(kept);
+            }
+        }
+        params[i] = (alm_param){.type = values[i].type, .value = copy};
+    }
+    *out = params;
+    return ALM_OK;
+}
+
+static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values, uint32_t n)
+{
+    alm_param *params = NULL;
+    ALM_TRY(check_state(c, stmt));
+    ALM_TRY(take_params(&c->cx, stmt, values, n, &params));
+    ALM_TRY(alm_snapshot_acquire(&c->cx, c->session->db->storage, &c->snapshot));
+    return kinds[stmt->kind].run(c, stmt, params, n);
+}
+
+alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, uint32_t n_values,
+                       alm_cursor **out)
+{
+    alm_cursor *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        s->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
+        return ALM_E_MEMORY;
+    }
+    c->session = s;
+    c->affected = -1;
+    c->ts_col = -1;
+    c->tag = kinds[p->stmt->kind].tag;
+    atomic_store(&s->cancel, atomic_load(&s->db->stopping));
+    c->statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
+    atomic_store(&s->statement, c->statement);
+    alm_cursor_context(c);
+    c->compile_ns = p->parse_ns;
+    const alm_status st = run(c, p->stmt, values, n_values);
+    c->execute_ns = alm_monotonic_ns() - c->cx.started_ns - (c->compile_ns - p->parse_ns);
+    if (st != ALM_OK) {
+        const alm_status code = alm_session_failed(s, &c->cx);
+        alm_cursor_close(c);
+        return code;
+    }
+    if (!c->has_rows)
+        atomic_store(&s->statement, 0);
+    *out = c;
+    return ALM_OK;
+}
+
+alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, uint32_t n)
+{
+    alm_ctx *cx = &c->cx;
+    alm_plan_env env;
+    const int64_t start = alm_monotonic_ns();
+    alm_plan_env_init(&env, c, params, n);
+    ALM_TRY(alm_plan_select(cx, &env, select, &c->plan));
+    c->compile_ns += alm_monotonic_ns() - start;
+    c->cols = c->plan->cols;
+    c->n_cols = c->plan->n_cols;
+    c->ts_col = c->plan->ts_col;
+    c->has_rows = true;
+    const alm_exec_env exec_env = {.workers = c->session->db->workers,
+                                   .snapshot = c->snapshot,
+                                   .registry = c->session->db->registry};
+    return alm_exec_open(cx, c->plan, &exec_env, &c->exec);
+}
+
+alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)c;
+    (void)stmt;
+    (void)params;
+    (void)n;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ cursors */
+
+alm_status alm_cursor_texts(alm_cursor *c, const char *column, const char *const *texts, size_t n)
+{
+    alm_ctx *cx = &c->cx;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &c->cols));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &c->ready));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &c->ready->cols));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(column), &c->cols[0].name));
+    c->cols[0].type = ALM_TY(STRING);
+    c->n_cols = 1;
+    c->has_rows = true;
+    ALM_TRY(alm_vec_new(cx, cx->arena, ALM_TY(STRING), n, &c->ready->cols[0]));
+    alm_view *views = c->ready->cols[0].data;
+    for (size_t i = 0; i < n; i++)
+        views[i] = alm_view_of(alm_str_of(texts[i]));
+    c->ready->n_cols = 1;
+    c->ready->rows = (uint32_t)n;
+    return ALM_OK;
+}
+
+static alm_status next_ready(alm_cursor *c, alm_batch **out)
+{
+    const uint32_t left = c->ready->rows - c->ready_row;
+    if (left == 0) {
+        *out = NULL;
+        return ALM_OK;
+    }
+    alm_batch *piece = NULL;
+    ALM_TRY(ALM_NEW(&c->cx, &c->arena, &piece));
+    ALM_TRY(ALM_NEW(&c->cx, &c->arena, &piece->cols));
+    piece->cols[0] = c->ready->cols[0];
+    piece->cols[0].data = (alm_view *)c->ready->cols[0].data + c->ready_row;
+    piece->n_cols = 1;
+    piece->rows = ALM_MIN(left, (uint32_t)ALM_BATCH_ROWS);
+    c->ready_row += piece->rows;
+    *out = piece;
+    return ALM_OK;
+}
+
+alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
+{
+    *out = NULL;
+    if (!c->has_rows)
+        return ALM_OK;
+    const int64_t start = alm_monotonic_ns();
+    const alm_status st = c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
+    c->execute_ns += alm_monotonic_ns() - start;
+    if (st != ALM_OK)
+        return alm_session_failed(c->session, &c->cx);
+    return ALM_OK;
+}
+
+void alm_cursor_close(alm_cursor *c)
+{
+    if (c == NULL)
+        return;
+    if (c->exec != NULL)
+        alm_exec_close(c->exec);
+    if (c->snapshot != NULL)
+        alm_snapshot_release(c->snapshot);
+    uint64_t mine = c->statement;
+    (void)atomic_compare_exchange_strong(&c->session->statement, &mine, 0);
+    alm_arena_deinit(&c->arena);
+    free(c);
+}
+
+bool alm_cursor_has_rows(const alm_cursor *c) { return c->has_rows; }
+int32_t alm_cursor_ts_col(const alm_cursor *c) { return c->ts_col; }
+int64_t alm_cursor_affected(const alm_cursor *c) { return c->affected; }
+const char *alm_cursor_tag(const alm_cursor *c) { return c->tag; }
+
+const alm_plan_col *alm_cursor_cols(const alm_cursor *c, uint32_t *n)
+{
+    *n = c->n_cols;
+    return c->cols;
+}
+
+void alm_cursor_times(const alm_cursor *c, int64_t *compile_ns, int64_t *execute_ns)
+{
+    *compile_ns = c->compile_ns;
+    *execute_ns = c->execute_ns;
+}
+
+/* Rows below which a query takes less than about a millisecond, whatever it does with them. */
+static const double SHORT_ROWS = 20000;
+
+static double leaf_rows(const alm_plan *plan)
+{
+    double rows = plan->n_children == 0 ? plan->est_rows : 0;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        rows += leaf_rows(plan->child[i]);
+    return rows;
+}
+
+bool alm_cursor_is_short(const alm_cursor *c)
+{
+    return c->plan == NULL || leaf_rows(c->plan) <= SHORT_ROWS;
+}
+
+bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
+{
+    (void)s;
+    const alm_stmt_kind kind = p->stmt->kind;
+    /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk */
+    return kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_SET ||
+           kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN;
+}

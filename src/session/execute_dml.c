@@ -1,0 +1,343 @@
+/*
+ * execute_dml.c - statements that change rows: INSERT, UPDATE; transactions; EXPLAIN, which may run
+ * what it explains.
+ *
+ * INSERT goes through the log (one transaction, acknowledged after the sync), a big INSERT SELECT
+ * through a bulk load that writes parts and one log record. Either way nothing is visible before the
+ * whole statement is, and all of it afterwards.
+ */
+#include "session/session_state.h"
+
+/* An INSERT SELECT that may bring more rows than this is a bulk load. */
+static const double BULK_ROWS = 50000;
+
+alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snapshot,
+                        alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch), void *arg)
+{
+    alm_ctx *cx = &c->cx;
+    alm_exec *exec = NULL;
+    const alm_exec_env env = {.workers = c->session->db->workers,
+                              .snapshot = snapshot,
+                              .registry = c->session->db->registry};
+    ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
+    alm_status st = ALM_OK;
+    while (st == ALM_OK) {
+        alm_batch *batch = NULL;
+        st = alm_exec_next(cx, exec, &batch);
+        if (st != ALM_OK || batch == NULL)
+            break;
+        st = sink(cx, arg, batch);
+    }
+    alm_exec_close(exec);
+    return st;
+}
+
+/* ------------------------------------------------------------------- insert */
+
+typedef struct insert_sink {
+    alm_txn *txn;
+    alm_bulk *bulk;
+    const alm_table *table;
+    int64_t rows;
+} insert_sink;
+
+static alm_status insert_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
+{
+    insert_sink *sink = arg;
+    sink->rows += batch->rows;
+    return sink->bulk != NULL ? alm_bulk_append(cx, sink->bulk, batch)
+                              : alm_txn_append(cx, sink->txn, sink->table, batch);
+}
+
+static double widest_rows(const alm_plan *plan)
+{
+    double rows = plan->est_rows;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        rows = ALM_MAX(rows, widest_rows(plan->child[i]));
+    return rows;
+}
+
+static alm_status insert_bulk(alm_cursor *c, const alm_table *table, const alm_plan *plan)
+{
+    alm_ctx *cx = &c->cx;
+    insert_sink sink = {.table = table};
+    ALM_TRY(alm_bulk_begin(cx, c->session->db->storage, table, &sink.bulk));
+    const alm_status st = alm_run_plan(c, plan, c->snapshot, insert_batch, &sink);
+    if (st != ALM_OK) {
+        alm_bulk_rollback(sink.bulk);
+        return st;
+    }
+    return alm_bulk_commit(cx, sink.bulk, &c->affected);
+}
+
+static alm_status insert_logged(alm_cursor *c, const alm_table *table, const alm_plan *plan)
+{
+    alm_ctx *cx = &c->cx;
+    alm_session *s = c->session;
+    insert_sink sink = {.table = table, .txn = s->txn};
+    if (sink.txn == NULL)
+        ALM_TRY(alm_txn_begin(cx, s->db->storage, &sink.txn));
+    if (s->tx_state == 'T')
+        s->txn = sink.txn;
+    alm_status st = alm_run_plan(c, plan, c->snapshot, insert_batch, &sink);
+    if (st == ALM_OK && s->txn == NULL) {
+        uint64_t lsn = 0;
+        st = alm_txn_commit(cx, sink.txn, &lsn);
+    } else if (st != ALM_OK) {
+        alm_txn_rollback(sink.txn);
+        s->txn = NULL;
+    }
+    if (st == ALM_OK)
+        c->affected = sink.rows;
+    return st;
+}
+
+alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alm_plan_env env;
+    const alm_table *table = NULL;
+    const int64_t start = alm_monotonic_ns();
+    alm_plan_env_init(&env, c, params, n);
+    ALM_TRY(alm_plan_insert(&c->cx, &env, stmt, &table, &c->plan));
+    c->compile_ns += alm_monotonic_ns() - start;
+    if (stmt->select != NULL && c->session->tx_state != 'T' && widest_rows(c->plan) > BULK_ROWS)
+        return insert_bulk(c, table, c->plan);
+    return insert_logged(c, table, c->plan);
+}
+
+/* ------------------------------------------------------------------- update */
+
+typedef struct update_sink {
+    alm_update *update;
+    uint32_t n_set;
+    const alm_scan *scan;
+    size_t span;
+    int64_t span_start; /* position of the span's first row in the scan */
+} update_sink;
+
+/* Rows come in scan order: one span after another. */
+static alm_status update_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
+{
+    update_sink *sink = arg;
+    const alm_vec *position = &batch->cols[sink->n_set];
+    const int64_t *at = position->data;
+    int64_t *rows = NULL;
+    uint32_t *index = NULL;
+    alm_vec *piece = NULL;
+    alm_arena arena; /* as long as the batch */
+    alm_arena_init(&arena, cx->mem);
+    alm_status st = ALM_NEWN(cx, &arena, ALM_BATCH_ROWS, &rows);
+    if (st == ALM_OK)
+        st = ALM_NEWN(cx, &arena, ALM_BATCH_ROWS, &index);
+    if (st == ALM_OK)
+        st = ALM_NEWN(cx, &arena, sink->n_set, &piece);
+    for (uint32_t i = 0; st == ALM_OK && i < batch->rows;) {
+        const int64_t first = at[position->is_const ? 0 : i];
+        alm_span span = alm_scan_span_at(sink->scan, sink->span);
+        while (first >= sink->span_start + span.rows) {
+            sink->span_start += span.rows;
+            span = alm_scan_span_at(sink->scan, ++sink->span);
+        }
+        uint32_t n = 0;
+        for (; i < batch->rows; i++, n++) {
+            const int64_t row = at[position->is_const ? 0 : i] - sink->span_start;
+            if (row >= span.rows)
+                break;
+            rows[n] = row;
+            index[n] = i;
+        }
+        for (uint32_t k = 0; st == ALM_OK && k < sink->n_set; k++)
+            st = alm_vec_gather(cx, &arena, &batch->cols[k], index, n, &piece[k]);
+        if (st == ALM_OK)
+            st = alm_update_rows(cx, sink->update, sink->span, rows, n, piece);
+    }
+    alm_arena_deinit(&arena);
+    return st;
+}
+
+static alm_status update_columns(alm_cursor *c, const alm_stmt *stmt, uint32_t **cols)
+{
+    alm_ctx *cx = &c->cx;
+    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    if (table == NULL)
+        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
+                        (int)stmt->table.len, stmt->table.ptr);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, stmt->n_set, cols));
+    for (uint32_t i = 0; i < stmt->n_set; i++) {
+        const int32_t col = alm_table_col(table, stmt->set[i].col);
+        if (col < 0)
+            return alm_fail(cx, ALM_E_NAME, stmt->set[i].pos, "Invalid column: %.*s",
+                            (int)stmt->set[i].col.len, stmt->set[i].col.ptr);
+        if (col == table->ts_col)
+            return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->set[i].pos,
+                            "Designated timestamp column cannot be updated");
+        (*cols)[i] = (uint32_t)col;
+    }
+    return ALM_OK;
+}
+
+static alm_status update_run(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n,
+                             alm_update *update)
+{
+    alm_ctx *cx = &c->cx;
+    alm_plan_env env;
+    alm_update_plan *up = NULL;
+    alm_plan_env_init(&env, c, params, n);
+    env.snapshot = alm_update_snapshot(update);
+    ALM_TRY(alm_plan_update(cx, &env, stmt, &up));
+    alm_scan *scan = NULL;
+    ALM_TRY(alm_scan_new(cx, cx->arena, env.snapshot, up->table, up->set_cols, up->n_set, NULL, 0,
+                         true, &scan));
+    update_sink sink = {.update = update, .n_set = up->n_set, .scan = scan};
+    return alm_run_plan(c, up->plan, env.snapshot, update_batch, &sink);
+}
+
+alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alm_ctx *cx = &c->cx;
+    uint32_t *cols = NULL;
+    alm_update *update = NULL;
+    if (c->session->tx_state == 'T')
+        return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
+                        "UPDATE inside a transaction block is not supported");
+    /* plan once against the plain snapshot: bad statements fail before writers are kept out */
+    alm_plan_env env;
+    alm_update_plan *up = NULL;
+    alm_plan_env_init(&env, c, params, n);
+    ALM_TRY(alm_plan_update(cx, &env, stmt, &up));
+    ALM_TRY(update_columns(c, stmt, &cols));
+    ALM_TRY(alm_update_begin(cx, c->session->db->storage, stmt->table, cols, stmt->n_set, &update));
+    const alm_status st = update_run(c, stmt, params, n, update);
+    if (st != ALM_OK) {
+        alm_update_rollback(update);
+        return st;
+    }
+    return alm_update_commit(cx, update, &c->affected);
+}
+
+/* ------------------------------------------------------------- transactions */
+
+static alm_status commit_block(alm_cursor *c)
+{
+    alm_session *s = c->session;
+    const char state = s->tx_state;
+    alm_txn *txn = s->txn;
+    s->tx_state = 'I';
+    s->txn = NULL;
+    if (state == 'E') {
+        if (txn != NULL)
+            alm_txn_rollback(txn);
+        c->tag = "ROLLBACK"; /* what really happened */
+        return ALM_OK;
+    }
+    if (txn == NULL)
+        return ALM_OK;
+    uint64_t lsn = 0;
+    return alm_txn_commit(&c->cx, txn, &lsn);
+}
+
+alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    alm_session *s = c->session;
+    switch ((int)stmt->kind) {
+    case ALM_STMT_BEGIN:
+        if (s->tx_state == 'I')
+            s->tx_state = 'T';
+        return ALM_OK;
+    case ALM_STMT_COMMIT:
+        return commit_block(c);
+    case ALM_STMT_ROLLBACK:
+        if (s->txn != NULL)
+            alm_txn_rollback(s->txn);
+        s->txn = NULL;
+        s->tx_state = 'I';
+        return ALM_OK;
+    default: /* SAVEPOINT, RELEASE, ROLLBACK TO: fine while nothing was written inside */
+        ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
+        if (s->txn != NULL)
+            return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
+                            "%s after a write in the same transaction is not supported", c->tag);
+        if (s->tx_state == 'E' && strcmp(c->tag, "ROLLBACK") == 0)
+            s->tx_state = 'T';
+        return ALM_OK;
+    }
+}
+
+/* ------------------------------------------------------------------ explain */
+
+static alm_status count_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
+{
+    (void)cx;
+    *(int64_t *)arg += batch->rows;
+    return ALM_OK;
+}
+
+static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char **lines, size_t n)
+{
+    alm_ctx *cx = &c->cx;
+    alm_exec *exec = NULL;
+    const alm_exec_env env = {.workers = c->session->db->workers,
+                              .snapshot = c->snapshot,
+                              .registry = c->session->db->registry,
+                              .analyze = true};
+    int64_t rows = 0;
+    ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
+    alm_status st = ALM_OK;
+    for (alm_batch *batch = NULL; st == ALM_OK;) {
+        st = alm_exec_next(cx, exec, &batch);
+        if (st != ALM_OK || batch == NULL)
+            break;
+        st = count_batch(cx, &rows, batch);
+    }
+    const alm_plan *node = plan; /* nodes and lines come in the same order: a pre-order walk */
+    const alm_plan *stack[256];
+    size_t depth = 0;
+    for (size_t i = 0; st == ALM_OK && i < n && node != NULL; i++) {
+        const alm_op_stats *figures = alm_exec_stats(exec, node->id);
+        if (figures != NULL)
+            st = alm_arena_printf(cx, cx->arena, &lines[i], "%s (rows=%lld time=%.3fms memory=%lld)",
+                                  lines[i], (long long)figures->rows,
+                                  (double)figures->cpu_ns / 1e6, (long long)figures->bytes);
+        for (uint32_t k = node->n_children; k > 0 && depth < ALM_COUNT(stack); k--)
+            stack[depth++] = node->child[k - 1];
+        node = depth > 0 ? stack[--depth] : NULL;
+    }
+    alm_exec_close(exec);
+    return st;
+}
+
+alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alm_ctx *cx = &c->cx;
+    const alm_stmt *inner = stmt->inner;
+    alm_plan_env env;
+    alm_plan *plan = NULL;
+    const char **lines = NULL;
+    size_t n_lines = 0;
+    alm_plan_env_init(&env, c, params, n);
+    if (inner->kind == ALM_STMT_SELECT) {
+        ALM_TRY(alm_plan_select(cx, &env, inner->select, &plan));
+    } else if (inner->kind == ALM_STMT_INSERT) {
+        const alm_table *table = NULL;
+        ALM_TRY(alm_plan_insert(cx, &env, inner, &table, &plan));
+    } else if (inner->kind == ALM_STMT_UPDATE) {
+        alm_update_plan *up = NULL;
+        ALM_TRY(alm_plan_update(cx, &env, inner, &up));
+        plan = up->plan;
+    } else if (inner->kind == ALM_STMT_CREATE_TABLE) {
+        alm_create *create = NULL;
+        ALM_TRY(alm_plan_create(cx, &env, inner, &create));
+        plan = create->source;
+    }
+    if (plan == NULL) {
+        const char *line = NULL;
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, inner->text, &line));
+        return alm_cursor_texts(c, "QUERY PLAN", &line, 1);
+    }
+    ALM_TRY(alm_plan_explain(cx, plan, &lines, &n_lines));
+    if (stmt->analyze && inner->kind == ALM_STMT_SELECT)
+        ALM_TRY(analyze_plan(c, plan, lines, n_lines));
+    return alm_cursor_texts(c, "QUERY PLAN", lines, n_lines);
+}

@@ -1,0 +1,195 @@
+/*
+ * prepared.c - statements: parsed once, kept with their own copy of the text; described on demand.
+ *
+ * A plan is made anew for each execution, from the parsed tree, with the parameter values at hand:
+ * constant folding and time intervals then see them, and a schema change never meets an old plan.
+ */
+#include <stdlib.h>
+
+#include "session/session_state.h"
+
+static void prepare_context(alm_session *s, alm_prepared *p, alm_ctx *cx)
+{
+    *cx = (alm_ctx){.arena = &p->arena,
+                    .mem = &p->mem,
+                    .conf = s->db->conf,
+                    .io = s->db->io,
+                    .zones = s->db->zones,
+                    .user = s->user,
+                    .session = s};
+    cx->started_ns = alm_monotonic_ns();
+    cx->now_ns = s->db->io->wall_ns(s->db->io);
+}
+
+static alm_status parse_text(alm_ctx *cx, alm_prepared *p, alm_str text, size_t *next)
+{
+    ALM_TRY(alm_arena_copy(cx, &p->arena, text, &p->text));
+    size_t offset = next != NULL ? *next : 0;
+    ALM_TRY(alm_sql_parse(cx, p->text, &offset, &p->stmt));
+    if (next != NULL) {
+        *next = offset;
+        return ALM_OK;
+    }
+    if (p->stmt->kind == ALM_STMT_EMPTY)
+        return ALM_OK;
+    size_t rest = offset;
+    alm_stmt *other = NULL;
+    ALM_TRY(alm_sql_parse(cx, p->text, &rest, &other));
+    if (other->kind != ALM_STMT_EMPTY)
+        return alm_fail(cx, ALM_E_SYNTAX, other->pos,
+                        "cannot insert multiple commands into a prepared statement");
+    return ALM_OK;
+}
+
+alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out)
+{
+    alm_ctx cx;
+    alm_prepared *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        s->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
+        return ALM_E_MEMORY;
+    }
+    p->session = s;
+    p->mem = (alm_mem){.limit_bytes = s->db->query_mem_bytes,
+                       .parent = &s->db->mem,
+                       .name = "query"};
+    alm_arena_init(&p->arena, &p->mem);
+    prepare_context(s, p, &cx);
+    alm_status st = ALM_OK;
+    const int64_t limit = s->db->conf != NULL ? s->db->conf->sql_text_max : INT64_C(16) << 20;
+    if ((int64_t)text.len > limit)
+        st = alm_fail(&cx, ALM_E_LIMIT, -1,
+                      "statement of %zu bytes is longer than sql.text.max (%lld)", text.len,
+                      (long long)limit);
+    if (st == ALM_OK)
+        st = parse_text(&cx, p, text, next);
+    if (st != ALM_OK) {
+        st = alm_session_failed(s, &cx);
+        alm_prepared_free(p);
+        return st;
+    }
+    p->parse_ns = alm_monotonic_ns() - cx.started_ns;
+    *out = p;
+    return ALM_OK;
+}
+
+void alm_prepared_free(alm_prepared *p)
+{
+    if (p == NULL)
+        return;
+    alm_arena_deinit(&p->arena);
+    free(p);
+}
+
+alm_stmt_kind alm_prepared_kind(const alm_prepared *p) { return p->stmt->kind; }
+const char *alm_prepared_text(const alm_prepared *p, size_t *len)
+{
+    *len = p->text.len;
+    return p->text.ptr;
+}
+
+/* Result columns of statements that return rows without being a SELECT. */
+static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_plan_col **cols,
+                                 uint32_t *n_cols)
+{
+    const bool rows = stmt->kind == ALM_STMT_EXPLAIN || stmt->kind == ALM_STMT_SHOW;
+    *cols = NULL;
+    *n_cols = 0;
+    if (!rows)
+        return ALM_OK;
+    alm_plan_col *col = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &col));
+    *col = (alm_plan_col){.name = "QUERY PLAN", .type = ALM_TY(STRING)};
+    if (stmt->kind == ALM_STMT_SHOW)
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->what, &col->name));
+    *cols = col;
+    *n_cols = 1;
+    return ALM_OK;
+}
+
+static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *params, uint32_t n,
+                                const alm_plan_col **cols, uint32_t *n_cols)
+{
+    alm_ctx *cx = &c->cx;
+    alm_stmt *stmt = p->stmt;
+    alm_plan_env env;
+    *cols = NULL;
+    *n_cols = 0;
+    ALM_TRY(alm_snapshot_acquire(cx, c->session->db->storage, &c->snapshot));
+    alm_plan_env_init(&env, c, params, n);
+    alm_plan *plan = NULL;
+    if (stmt->kind == ALM_STMT_SELECT) {
+        ALM_TRY(alm_plan_select(cx, &env, stmt->select, &plan));
+        *cols = plan->cols;
+        *n_cols = plan->n_cols;
+        return ALM_OK;
+    }
+    if (stmt->kind == ALM_STMT_SHOW) {
+        alm_select *sel = NULL;
+        ALM_TRY(alm_show_select(cx, stmt, &sel));
+        if (sel != NULL) {
+            ALM_TRY(alm_plan_select(cx, &env, sel, &plan));
+            *cols = plan->cols;
+            *n_cols = plan->n_cols;
+            return ALM_OK;
+        }
+    }
+    if (n > 0 && stmt->kind == ALM_STMT_INSERT) {
+        const alm_table *table = NULL;
+        return alm_plan_insert(cx, &env, stmt, &table, &plan);
+    }
+    if (n > 0 && stmt->kind == ALM_STMT_UPDATE) {
+        alm_update_plan *update = NULL;
+        return alm_plan_update(cx, &env, stmt, &update);
+    }
+    return describe_other(cx, stmt, cols, n_cols);
+}
+
+/* Results are copied to the prepared statement, which outlives the planning. */
+static alm_status keep_description(alm_ctx *cx, alm_prepared *p, const alm_param *params, uint32_t n,
+                                   const alm_plan_col *from, uint32_t n_from, const alm_type **types,
+                                   const alm_plan_col **cols)
+{
+    alm_type *kept = NULL;
+    alm_plan_col *kept_cols = NULL;
+    ALM_TRY(ALM_NEWN(cx, &p->arena, n + 1, &kept));
+    for (uint32_t i = 0; i < n; i++)
+        kept[i] = params[i].type;
+    ALM_TRY(ALM_NEWN(cx, &p->arena, n_from + 1, &kept_cols));
+    for (uint32_t i = 0; i < n_from; i++) {
+        kept_cols[i].type = from[i].type;
+        ALM_TRY(alm_arena_zstr(cx, &p->arena, alm_str_of(from[i].name), &kept_cols[i].name));
+    }
+    *types = kept;
+    *cols = kept_cols;
+    return ALM_OK;
+}
+
+alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, uint32_t n_given,
+                        const alm_type **params, uint32_t *n_params, const alm_plan_col **cols,
+                        uint32_t *n_cols)
+{
+    alm_cursor c = {.session = s, .ts_col = -1};
+    const uint32_t n = ALM_MAX(p->stmt->n_params, n_given);
+    alm_cursor_context(&c);
+    alm_param *list = NULL;
+    const alm_plan_col *found = NULL;
+    uint32_t n_found = 0;
+    alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &list);
+    for (uint32_t i = 0; st == ALM_OK && i < n_given; i++)
+        list[i].type = given[i];
+    if (st == ALM_OK)
+        st = describe_plan(&c, p, list, n, &found, &n_found);
+    if (st == ALM_OK)
+        st = keep_description(&c.cx, p, list, n, found, n_found, params, cols);
+    if (st == ALM_OK) {
+        *n_params = n;
+        *n_cols = n_found;
+    } else {
+        st = alm_session_failed(s, &c.cx);
+    }
+    if (c.snapshot != NULL)
+        alm_snapshot_release(c.snapshot);
+    alm_arena_deinit(&c.arena);
+    return st;
+}

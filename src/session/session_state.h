@@ -1,0 +1,114 @@
+/*
+ * session_state.h - the structs behind session.h. Private to session/.
+ *
+ * Ownership   alm_db owns storage, registry, workers and zones; sessions are linked into it so that a
+ *             stop can cancel them. A prepared statement owns its text and tree; a cursor owns one
+ *             arena with everything of one execution, a snapshot and its running operators.
+ * Threads     db->lock guards the list of sessions. session->cancel is atomic; all else of a session
+ *             is used by one thread at a time.
+ */
+#ifndef ALM_SESSION_SESSION_STATE_H
+#define ALM_SESSION_SESSION_STATE_H
+
+#include <pthread.h>
+
+#include "base/conf.h"
+#include "session/session.h"
+#include "time/zone.h"
+
+struct alm_db {
+    const alm_io *io;
+    const struct alm_conf *conf;
+    char root[4096];
+    alm_storage *storage;
+    alm_registry *registry;
+    alm_workers *workers;
+    alm_zones *zones;
+    alm_mem mem; /* all queries */
+    int64_t query_mem_bytes;
+    _Atomic uint64_t next_statement;
+    atomic_bool stopping;
+    pthread_mutex_t lock;
+    alm_session *sessions;
+    int32_t n_sessions;
+};
+
+enum { ALM_SETTINGS_MAX = 48 };
+
+struct alm_session {
+    alm_db *db;
+    alm_session *prev, *next;
+    char user[128];
+    char protocol[16];
+    atomic_bool cancel;
+    _Atomic uint64_t statement; /* number of the one that runs, 0: none */
+    int64_t timeout_ms;         /* 0: configured default */
+    bool read_only;
+    char tx_state;
+    alm_txn *txn; /* open transaction that has written, or NULL */
+    alm_mem mem;  /* prepared statements and settings */
+    alm_arena arena;
+    char *settings[ALM_SETTINGS_MAX]; /* malloc'd values that differ from the default */
+    alm_error err;
+};
+
+struct alm_prepared {
+    alm_session *session;
+    alm_mem mem;
+    alm_arena arena;
+    alm_str text;
+    alm_stmt *stmt;
+    int64_t parse_ns;
+};
+
+struct alm_cursor {
+    alm_session *session;
+    alm_mem mem;
+    alm_arena arena;
+    alm_ctx cx;
+    alm_snapshot *snapshot;
+    alm_plan *plan;
+    alm_exec *exec;
+    alm_plan_col *cols;
+    uint32_t n_cols;
+    int32_t ts_col;
+    bool has_rows;
+    alm_batch *ready; /* result that is made at once (EXPLAIN, SHOW x), handed out piece by piece */
+    uint32_t ready_row;
+    int64_t affected;
+    const char *tag;
+    uint64_t statement;
+    int64_t compile_ns, execute_ns;
+};
+
+/* Context of one execution: arena, limits, clock, cancel flag of the session. */
+void alm_cursor_context(alm_cursor *c);
+/* Copies the context's error to the session; returns its code. */
+alm_status alm_session_failed(alm_session *s, const alm_ctx *cx);
+void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params);
+/* Rows of one plan run to the end and handed to `sink`. */
+alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snapshot,
+                        alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch), void *arg);
+/* One STRING column with n texts as the cursor's result. */
+alm_status alm_cursor_texts(alm_cursor *c, const char *column, const char *const *texts, size_t n);
+
+alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, uint32_t n);
+alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_create(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_drop(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+
+/* The query that answers SHOW what; NULL where it is a setting. */
+alm_status alm_show_select(alm_ctx *cx, const alm_stmt *stmt, alm_select **out);
+
+/* The table functions of exec/ in the form sql/ asks for. */
+const alm_source_if *alm_session_sources(void);
+
+#endif

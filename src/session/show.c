@@ -1,0 +1,115 @@
+/*
+ * show.c - SHOW and SET: settings of the session, and lists that are table functions of exec/.
+ */
+#include <strings.h>
+
+#include "session/session_state.h"
+
+/* SHOW words that are queries; `arg` takes the table name in quotes. */
+static const struct show_row {
+    const char *what, *sql;
+    bool arg;
+} show_rows[] = {
+    {"tables", "select table_name from tables() order by table_name", false},
+    {"columns", "select * from table_columns('%s')", true},
+    {"partitions", "select * from table_partitions('%s')", true},
+    {"create table", "select ddl from show_create_table('%s')", true},
+    {"parameters", "select * from show_parameters()", false},
+    {"all", "select * from show_settings()", false},
+};
+
+alm_status alm_show_select(alm_ctx *cx, const alm_stmt *stmt, alm_select **out)
+{
+    *out = NULL;
+    for (size_t i = 0; i < ALM_COUNT(show_rows); i++) {
+        const struct show_row *row = &show_rows[i];
+        if (!alm_str_ieq(stmt->what, alm_str_of(row->what)))
+            continue;
+        const char *sql = row->sql;
+        if (row->arg) {
+            /* the name stands in a literal: its quotes are doubled */
+            char *quoted = NULL;
+            ALM_TRY(alm_arena_bytes(cx, cx->arena, 2 * stmt->table.len + 1, &quoted));
+            size_t n = 0;
+            for (size_t k = 0; k < stmt->table.len; k++) {
+                if (stmt->table.ptr[k] == '\'')
+                    quoted[n++] = '\'';
+                quoted[n++] = stmt->table.ptr[k];
+            }
+            quoted[n] = 0;
+            const char *open = strstr(row->sql, "%s");
+            ALM_TRY(alm_arena_printf(cx, cx->arena, &sql, "%.*s%s%s", (int)(open - row->sql),
+                                     row->sql, quoted, open + 2));
+        }
+        size_t offset = 0;
+        alm_stmt *parsed = NULL;
+        ALM_TRY(alm_sql_parse(cx, alm_str_of(sql), &offset, &parsed));
+        *out = parsed->select;
+        return ALM_OK;
+    }
+    return ALM_OK;
+}
+
+/* A list that names a table points its error at the name in the statement, not in our query. */
+static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
+{
+    if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
+        return ALM_OK;
+    return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
+                    (int)stmt->table.len, stmt->table.ptr);
+}
+
+alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alm_ctx *cx = &c->cx;
+    alm_select *select = NULL;
+    c->tag = "SHOW";
+    ALM_TRY(check_table(c, stmt));
+    ALM_TRY(alm_show_select(cx, stmt, &select));
+    if (select != NULL)
+        return alm_run_select(c, select, params, n);
+    const char *name = NULL;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->what, &name));
+    static const struct {
+        const char *from, *to;
+    } other_names[] = {{"time zone", "timezone"},
+                       {"transaction isolation level", "transaction_isolation"},
+                       {"session authorization", "session_authorization"}};
+    const char *key = name;
+    for (size_t i = 0; i < ALM_COUNT(other_names); i++)
+        if (strcasecmp(name, other_names[i].from) == 0)
+            key = other_names[i].to;
+    const char *value = alm_session_setting(c->session, key);
+    if (value == NULL)
+        return alm_fail(cx, ALM_E_NAME, stmt->what_pos, "unrecognized configuration parameter \"%s\"",
+                        name);
+    return alm_cursor_texts(c, key, &value, 1);
+}
+
+alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    alm_ctx *cx = &c->cx;
+    const char *name = NULL, *value = NULL, *tag = NULL;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->what, &name));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &tag));
+    c->tag = tag;
+    const bool reset = strcasecmp(tag, "RESET") == 0 || strncasecmp(tag, "DISCARD", 7) == 0;
+    if (!reset && strcasecmp(tag, "SET") != 0)
+        return ALM_OK; /* CLOSE, UNLISTEN, DEALLOCATE: the wire's own business */
+    if (stmt->value.len > 0 && !reset)
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->value, &value));
+    if (value != NULL && strcasecmp(value, "default") == 0)
+        value = NULL;
+    if (reset && (name[0] == 0 || strcasecmp(name, "all") == 0)) {
+        for (size_t i = 0; i < alm_session_setting_count(); i++) {
+            alm_session_setting_row row;
+            alm_session_setting_at(c->session, i, &row);
+            ALM_TRY(alm_session_set(cx, c->session, row.name, NULL));
+        }
+        return ALM_OK;
+    }
+    return alm_session_set(cx, c->session, strcasecmp(name, "time zone") == 0 ? "TimeZone" : name,
+                           value);
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Runs the test suites and closes with 'N passed, N failed'.
+
+    run.py [--nightly] [SUITE...]       no names: all suites of the mode
+
+A suite is a row of SUITES: a function that returns (passed, failed). Suites of one line in the log
+each; what fails is printed in full. Builds are made by ./dev build.
+"""
+import argparse, os, pathlib, re, subprocess, sys, time
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TOP / "test"))
+from server import Server  # noqa: E402
+
+CLOSING = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
+
+
+def command(args, env=None, timeout=3600, quiet=False):
+    """Runs a program; (exit code, output)."""
+    p = subprocess.run(args, cwd=TOP, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=timeout)
+    if p.returncode and not quiet:
+        print(p.stdout[-8000:], flush=True)
+    return p.returncode, p.stdout
+
+
+def build(preset, *targets):
+    code, _ = command(["./dev", "build", preset, *targets])
+    if code:
+        raise SystemExit(f"build of preset {preset} failed")
+
+
+def counted(args, env=None, timeout=3600):
+    """A program whose last such line is 'N passed, N failed'."""
+    code, out = command(args, env, timeout, quiet=True)
+    found = CLOSING.findall(out)
+    passed, failed = map(int, found[-1]) if found else (0, 1)
+    if code or failed:
+        print(out[-12000:], flush=True)
+    return passed, failed + (1 if code and not failed else 0)
+
+
+def layers(mode):
+    code, _ = command([sys.executable, "tools/check_layers"])
+    return (0, 1) if code else (1, 0)
+
+
+def unit(preset, mode):
+    build(preset)
+    code, out = command(["cmake", "--build", f"build/{preset}", "--target", "unit_tests"])
+    if code:
+        return 0, 1
+    code, out = command(["ctest", "--test-dir", f"build/{preset}", "-j", str(os.cpu_count()), "--output-on-failure"])
+    m = re.search(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)", out)
+    if not m:
+        return 0, 1
+    return int(m[3]) - int(m[2]), int(m[2])
+
+
+def conformance(preset, mode, files=("test/sql",)):
+    build(preset)
+    with Server(preset=preset) as s:
+        return counted([sys.executable, "test/conform.py", "--url", s.url, "--timeout", "120",
+                        "--unmet", "test/sql/unmet.txt", *files])
+
+
+def script(path, *args):
+    def run(mode):
+        build("release")
+        return counted([sys.executable, path, *(["--nightly"] if mode == "nightly" else []), *args])
+    return run
+
+
+THIRD = [f"test/sql/{f}.sql" for f in ("select_basics", "select_where", "group_by", "sample_by", "sample_by_fill", "latest_on",
+                                       "joins", "asof_joins", "window_functions", "order_limit", "set_operations", "insert", "update")]
+FUZZ_SECONDS = {"ci": 10, "nightly": 600}
+
+
+def fuzz(mode):
+    build("fuzz")
+    code, out = command(["sh", "tools/run_fuzz.sh", str(TOP / "build/fuzz"), "all", str(FUZZ_SECONDS[mode])])
+    names = re.findall(r"^fuzz (\S+): clean", out, re.M)
+    return len(names), 1 if code else 0
+
+
+SUITES = [
+    # name, nightly only, function
+    ("layers", False, layers),
+    ("unit", False, lambda mode: unit("release", mode)),
+    ("conformance", False, lambda mode: conformance("release", mode)),
+    ("http", False, script("test/wire/http_test.py")),
+    ("pg", False, script("test/wire/pg_test.py")),
+    ("limits", False, script("test/limits_test.py")),
+    ("crash", False, script("test/crash/kill_test.py")),
+    ("docs", False, script("test/docs_test.py")),
+    ("unit-asan", False, lambda mode: unit("asan", mode)),
+    ("conformance-asan", False, lambda mode: conformance("asan", mode, THIRD if mode == "ci" else ("test/sql",))),
+    ("unit-tsan", False, lambda mode: unit("tsan", mode)),
+    ("conformance-tsan", True, lambda mode: conformance("tsan", mode)),
+    ("fuzz", False, fuzz),
+]
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("suites", nargs="*")
+    o = ap.parse_args()
+    mode = "nightly" if o.nightly else "ci"
+    known = [name for name, _, _ in SUITES]
+    for name in o.suites:
+        if name not in known:
+            raise SystemExit(f"no suite {name}; there are: {', '.join(known)}")
+    passed = failed = 0
+    for name, long, run in SUITES:
+        if (o.suites and name not in o.suites) or (not o.suites and long and mode == "ci"):
+            continue
+        start = time.monotonic()
+        try:
+            p, f = run(mode)
+        except Exception as e:  # a suite that cannot run has failed
+            print(f"{name}: {type(e).__name__}: {e}", flush=True)
+            p, f = 0, 1
+        passed, failed = passed + p, failed + f
+        print(f"{name}: {p} passed, {f} failed ({time.monotonic() - start:.0f} s)", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
