@@ -12,7 +12,8 @@
  *             Families: ANY; NUMERIC (BYTE..DOUBLE); INTEGRAL; TEXT (STRING, VARCHAR, SYMBOL:
  *             kernels see views, or codes where the row sets ALM_FN_SYMBOLS); TIME (TIMESTAMP or
  *             TIMESTAMP_NS, kept as it is); SAME (type of the first parameter).
- *             Result: a type, or SAME, or `?` where bind() sets it.
+ *             Result: a type, or SAME, or TIME (that of the TIME parameters; NS if any), or `?` where
+ *             bind() sets it.
  * Null rule   ALM_NULL_IN_NULL_OUT is promised by the kernel itself (sentinels make most kernels do
  *             it by nature); the flag tells the planner so.
  */
@@ -24,12 +25,12 @@
 typedef enum alm_fn_kind { ALM_FN_SCALAR, ALM_FN_AGGREGATE, ALM_FN_WINDOW } alm_fn_kind;
 
 enum {
-    ALM_FN_VOLATILE = 1 << 0,   /* another value each row (rnd_*): never folded, never shared */
-    ALM_FN_STABLE = 1 << 1,     /* constant within a statement (now()): folded when executed */
-    ALM_FN_SYMBOLS = 1 << 2,    /* kernel takes SYMBOL arguments as codes */
-    ALM_FN_INTERNAL = 1 << 3,   /* not listed to users (operators, casts, rewrites) */
-    ALM_FN_ROW_ORDER = 1 << 4,  /* aggregate whose result depends on row order (first, last) */
-    ALM_FN_NULL_OUT = 1 << 5    /* null in any argument gives null (or false) out */
+    ALM_FN_VOLATILE = 1 << 0,  /* another value each row (rnd_*): never folded, never shared */
+    ALM_FN_STABLE = 1 << 1,    /* constant within a statement (now()): folded when executed */
+    ALM_FN_SYMBOLS = 1 << 2,   /* kernel takes SYMBOL arguments as codes */
+    ALM_FN_INTERNAL = 1 << 3,  /* not listed to users (operators, casts, rewrites) */
+    ALM_FN_ROW_ORDER = 1 << 4, /* aggregate whose result depends on row order (first, last) */
+    ALM_FN_NULL_OUT = 1 << 5   /* null in any argument gives null (or false) out */
 };
 
 struct alm_fn;
@@ -54,9 +55,11 @@ typedef struct alm_call {
 
 /* What bind sees of an argument. `value` is set where it is constant (one element). */
 typedef struct alm_arg {
-    alm_type type;
-    const alm_vec *value;
+    alm_type type;        /* NONE: a bind variable whose type is not known yet */
+    const alm_vec *value; /* in the type it was written in, which `type` may differ from */
     int32_t pos;
+    bool is_param; /* a bind variable while a statement is only described: constant, but
+                             without a value yet; bind must cope */
 } alm_arg;
 
 /* Optional. Checks arguments, may change arg types it wants cast to (args[i].type), sets *result
@@ -70,7 +73,8 @@ typedef alm_status (*alm_fn_bind)(alm_ctx *cx, const struct alm_fn *fn, int32_t 
  * alias of an argument. SYMBOL results: set out->dict and out->width when passing codes on, else
  * leave views.
  */
-typedef alm_status (*alm_scalar_kernel)(alm_call *call, size_t n, const alm_vec *args, alm_vec *out);
+typedef alm_status (*alm_scalar_kernel)(alm_call *call, size_t n, const alm_vec *args,
+                                        alm_vec *out);
 
 /*
  * An aggregate is a plain-old-data state per group, in an array (one array per aggregate).
@@ -86,7 +90,8 @@ typedef struct alm_agg_ops {
     alm_status (*scatter)(alm_call *call, void *states, const uint32_t *group, size_t n,
                           const alm_vec *args);
     /* dst[index ? index[i] : i] takes in src[i], i in 0..n-1; src rows come after dst rows */
-    alm_status (*merge)(alm_call *call, void *dst, const uint32_t *index, const void *src, size_t n);
+    alm_status (*merge)(alm_call *call, void *dst, const uint32_t *index, const void *src,
+                        size_t n);
     /* results of states 0..n-1 into out (flat, n elements; text as views) */
     alm_status (*finish)(alm_call *call, const void *states, size_t n, alm_vec *out);
 } alm_agg_ops;
@@ -138,6 +143,8 @@ typedef struct alm_resolved {
  * `f` with the argument types: (INT, INT)", "there is no matching operator `+` with the argument
  * types: BOOLEAN + INT".
  */
+/* args[i].type is changed to what the function wants; out->arg_types repeats the first 64. More than
+ * 64 arguments are possible where all above the 64th want one type (lists of IN). */
 ALM_NODISCARD alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str name,
                                               alm_fn_kind kind, int32_t pos, uint32_t argc,
                                               alm_arg *args, alm_resolved *out);
@@ -150,5 +157,17 @@ int alm_cast_cost(alm_type from, alm_type to);
 const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type to);
 /* Type in which two branches meet (CASE, COALESCE, UNION, comparison); NONE: they do not. */
 alm_type alm_type_meet(alm_type a, alm_type b);
+
+/* Set operations are wider: SYMBOL gives STRING, and whatever meets text becomes text. */
+alm_type alm_type_union(alm_type a, alm_type b);
+/* Casts that stand without being written. They refuse (ALM_E_VALUE "inconvertible value: ...") what
+ * an explicit cast turns into null. NULL: there is none.
+ * implicit: to an argument type chosen by overload resolution (alm_cast_cost >= 0).
+ * assign:   from a value to the column it is stored in (INSERT, UPDATE). */
+const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type to);
+const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to);
+/* The comparison that `not (a op b)` means: "<" gives ">=". NULL: wrap it in "not". In the two-valued
+ * logic of the dialect `not (null > 5)` is false, as `null <= 5` is. */
+const char *alm_fn_negated(const char *name);
 
 #endif

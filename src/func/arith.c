@@ -1,0 +1,147 @@
+/*
+ * arith.c - the operators + - * / % and unary minus, over numbers and times.
+ *
+ * Null rule   Null in, null out. Integers wrap around on overflow; dividing by zero gives null; a
+ *             floating result that is not finite is null.
+ * Units       TIMESTAMP - TIMESTAMP is a count of the unit of the type, as is what is added to one.
+ * Cost        Memory bound for + - *; INT division runs on doubles, which is exact for 32 bits and
+ *             vectorises; LONG division is the processor's.
+ */
+#include <math.h>
+
+#include "func/kernel.h"
+#include "func/tables.h"
+
+#define INT_OR_NULL(expr)  (x == ALM_INT_NULL || y == ALM_INT_NULL ? ALM_INT_NULL : (expr))
+#define LONG_OR_NULL(expr) (x == ALM_LONG_NULL || y == ALM_LONG_NULL ? ALM_LONG_NULL : (expr))
+
+ALM_BINARY(add_int, int32_t, int32_t, int32_t, INT_OR_NULL((int32_t)((uint32_t)x + (uint32_t)y)))
+ALM_BINARY(sub_int, int32_t, int32_t, int32_t, INT_OR_NULL((int32_t)((uint32_t)x - (uint32_t)y)))
+ALM_BINARY(mul_int, int32_t, int32_t, int32_t, INT_OR_NULL((int32_t)((uint32_t)x *(uint32_t)y)))
+ALM_BINARY(add_long, int64_t, int64_t, int64_t, LONG_OR_NULL((int64_t)((uint64_t)x + (uint64_t)y)))
+ALM_BINARY(sub_long, int64_t, int64_t, int64_t, LONG_OR_NULL((int64_t)((uint64_t)x - (uint64_t)y)))
+ALM_BINARY(mul_long, int64_t, int64_t, int64_t, LONG_OR_NULL((int64_t)((uint64_t)x *(uint64_t)y)))
+
+/* A quotient of 32-bit numbers is exact in a double before truncation, and truncation is C's. */
+static inline int32_t int_quotient(int32_t x, int32_t y)
+{
+    return (int32_t)((double)x / (double)(y == 0 ? 1 : y));
+}
+#define INT_DIV_OR_NULL(expr)                                                                      \
+    (x == ALM_INT_NULL || y == ALM_INT_NULL || y == 0 ? ALM_INT_NULL : (expr))
+ALM_BINARY(div_int, int32_t, int32_t, int32_t,
+           INT_DIV_OR_NULL(int_quotient(x == ALM_INT_NULL ? 0 : x, y)))
+ALM_BINARY(mod_int, int32_t, int32_t, int32_t,
+           INT_DIV_OR_NULL((int32_t)((uint32_t)x -
+                                     (uint32_t)int_quotient(x == ALM_INT_NULL ? 0 : x, y) *
+                                         (uint32_t)y)))
+
+/* x = INT64_MIN is null, so the one overflow of division does not occur. */
+#define LONG_DIV_OR_NULL(expr)                                                                     \
+    (x == ALM_LONG_NULL || y == ALM_LONG_NULL || y == 0 ? ALM_LONG_NULL : (expr))
+ALM_BINARY(div_long, int64_t, int64_t, int64_t, LONG_DIV_OR_NULL(x / y))
+ALM_BINARY(mod_long, int64_t, int64_t, int64_t, LONG_DIV_OR_NULL(x % y))
+
+#define FLOATING(suffix, T, MOD)                                                                   \
+    ALM_BINARY(add_##suffix, T, T, T, ALM_FINITE(x + y))                                           \
+    ALM_BINARY(sub_##suffix, T, T, T, ALM_FINITE(x - y))                                           \
+    ALM_BINARY(mul_##suffix, T, T, T, ALM_FINITE(x *y))                                            \
+    ALM_BINARY(div_##suffix, T, T, T, ALM_FINITE(x / y))                                           \
+    ALM_BINARY(mod_##suffix, T, T, T, MOD(x, y))                                                   \
+    ALM_UNARY(neg_##suffix, T, T, -x)
+FLOATING(float, float, fmodf)
+FLOATING(double, double, fmod)
+
+/* The negative of a null is the null itself, by wrapping. */
+ALM_UNARY(neg_int, int32_t, int32_t, 0U - (uint32_t)x)
+ALM_UNARY(neg_long, int64_t, int64_t, UINT64_C(0) - (uint64_t)x)
+ALM_UNARY(neg_short, int16_t, int16_t, 0 - x)
+ALM_UNARY(neg_byte, int8_t, int8_t, 0 - x)
+
+/* Networks: an address moves by a count; one that leaves the range, or reaches 0.0.0.0, is null. */
+static inline uint32_t ipv4_moved(uint32_t address, int64_t by)
+{
+    const int64_t to = (int64_t)address + by;
+    return address == 0 || by == ALM_LONG_NULL || to < 0 || to > UINT32_MAX ? 0 : (uint32_t)to;
+}
+#define IPV4_STEP(y)                                                                               \
+    ((y) > INT64_C(0x1ffffffff) || (y) < -INT64_C(0x1ffffffff) ? ALM_LONG_NULL : (y))
+ALM_BINARY(add_ipv4_long, uint32_t, int64_t, uint32_t, ipv4_moved(x, IPV4_STEP(y)))
+ALM_BINARY(add_long_ipv4, int64_t, uint32_t, uint32_t, ipv4_moved(y, IPV4_STEP(x)))
+ALM_BINARY(sub_ipv4_long, uint32_t, int64_t, uint32_t,
+           ipv4_moved(x, y == ALM_LONG_NULL ? y : IPV4_STEP(-y)))
+ALM_BINARY(sub_ipv4, uint32_t, uint32_t, int64_t,
+           x == 0 || y == 0 ? ALM_LONG_NULL : (int64_t)x - (int64_t)y)
+
+alm_status alm_bind_meet_times(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                               ALM_UNUSED int32_t pos, uint32_t argc, alm_arg *args,
+                               ALM_UNUSED alm_type *result, ALM_UNUSED void **data)
+{
+    bool nanos = false;
+    for (uint32_t i = 0; i < argc; i++)
+        nanos = nanos || args[i].type.id == ALM_T_TIMESTAMP_NS;
+    for (uint32_t i = 0; nanos && i < argc; i++)
+        if (args[i].type.id == ALM_T_TIMESTAMP)
+            args[i].type = ALM_TY(TIMESTAMP_NS);
+    return ALM_OK;
+}
+
+#define OP(op, sig, kernel_, doc_, example_)                                                       \
+    {.name = op,                                                                                   \
+     .signature = sig,                                                                             \
+     .flags = ALM_FN_INTERNAL | ALM_FN_NULL_OUT,                                                   \
+     .kernel = kernel_,                                                                            \
+     .doc = doc_,                                                                                  \
+     .example = example_,                                                                          \
+     .since = "0.1"}
+#define OP_TIMES(op, sig, kernel_, doc_, example_)                                                 \
+    {.name = op,                                                                                   \
+     .signature = sig,                                                                             \
+     .flags = ALM_FN_INTERNAL | ALM_FN_NULL_OUT,                                                   \
+     .bind = alm_bind_meet_times,                                                                  \
+     .kernel = kernel_,                                                                            \
+     .doc = doc_,                                                                                  \
+     .example = example_,                                                                          \
+     .since = "0.1"}
+
+static const alm_fn ROWS[] = {
+    OP("+", "(INT, INT) INT", add_int, "Sum.", "1 + 2"),
+    OP("+", "(LONG, LONG) LONG", add_long, "Sum.", "1L + 2"),
+    OP("+", "(FLOAT, FLOAT) FLOAT", add_float, "Sum.", "0.1f + 0.2f"),
+    OP("+", "(DOUBLE, DOUBLE) DOUBLE", add_double, "Sum.", "0.1 + 0.2"),
+    OP("+", "(TIME, LONG) TIME", add_long, "Time moved by a count of its unit.", "ts + 1000000"),
+    OP("+", "(LONG, TIME) TIME", add_long, "Time moved by a count of its unit.", "1000000 + ts"),
+    OP("+", "(DATE, LONG) DATE", add_long, "Date moved by milliseconds.", "d + 1000"),
+    OP("+", "(LONG, DATE) DATE", add_long, "Date moved by milliseconds.", "1000 + d"),
+    OP("+", "(IPv4, LONG) IPv4", add_ipv4_long, "Address further on.", "ipv4 '10.0.0.1' + 5"),
+    OP("+", "(LONG, IPv4) IPv4", add_long_ipv4, "Address further on.", "5 + ipv4 '10.0.0.1'"),
+    OP("-", "(INT, INT) INT", sub_int, "Difference.", "5 - 7"),
+    OP("-", "(LONG, LONG) LONG", sub_long, "Difference.", "5L - 7"),
+    OP("-", "(FLOAT, FLOAT) FLOAT", sub_float, "Difference.", "0.3f - 0.2f"),
+    OP("-", "(DOUBLE, DOUBLE) DOUBLE", sub_double, "Difference.", "0.3 - 0.2"),
+    OP("-", "(TIME, LONG) TIME", sub_long, "Time moved back.", "ts - 1000000"),
+    OP_TIMES("-", "(TIME, TIME) LONG", sub_long, "Distance, in the finer unit.", "ts - ts0"),
+    OP("-", "(DATE, LONG) DATE", sub_long, "Date moved back by milliseconds.", "d - 1000"),
+    OP("-", "(DATE, DATE) LONG", sub_long, "Distance in milliseconds.", "d1 - d0"),
+    OP("-", "(IPv4, LONG) IPv4", sub_ipv4_long, "Address before.", "ipv4 '10.0.0.10' - 5"),
+    OP("-", "(IPv4, IPv4) LONG", sub_ipv4, "Distance of addresses.", "ip - ipv4 '10.0.0.0'"),
+    OP("*", "(INT, INT) INT", mul_int, "Product.", "3 * 4"),
+    OP("*", "(LONG, LONG) LONG", mul_long, "Product.", "3L * 4"),
+    OP("*", "(FLOAT, FLOAT) FLOAT", mul_float, "Product.", "0.5f * 3f"),
+    OP("*", "(DOUBLE, DOUBLE) DOUBLE", mul_double, "Product.", "0.5 * 3"),
+    OP("/", "(INT, INT) INT", div_int, "Quotient, cut towards zero.", "7 / 2"),
+    OP("/", "(LONG, LONG) LONG", div_long, "Quotient, cut towards zero.", "7L / 2"),
+    OP("/", "(FLOAT, FLOAT) FLOAT", div_float, "Quotient.", "1f / 3f"),
+    OP("/", "(DOUBLE, DOUBLE) DOUBLE", div_double, "Quotient.", "7 / 2.0"),
+    OP("%", "(INT, INT) INT", mod_int, "Remainder, with the sign of the dividend.", "7 % 3"),
+    OP("%", "(LONG, LONG) LONG", mod_long, "Remainder, with the sign of the dividend.", "7L % 3"),
+    OP("%", "(FLOAT, FLOAT) FLOAT", mod_float, "Remainder.", "5.5f % 2f"),
+    OP("%", "(DOUBLE, DOUBLE) DOUBLE", mod_double, "Remainder.", "5.5 % 2"),
+    OP("neg", "(BYTE) BYTE", neg_byte, "Negative.", "-b"),
+    OP("neg", "(SHORT) SHORT", neg_short, "Negative.", "-s"),
+    OP("neg", "(INT) INT", neg_int, "Negative.", "-i"),
+    OP("neg", "(LONG) LONG", neg_long, "Negative.", "-l"),
+    OP("neg", "(FLOAT) FLOAT", neg_float, "Negative.", "-f"),
+    OP("neg", "(DOUBLE) DOUBLE", neg_double, "Negative.", "-d"),
+};
+ALM_FN_TABLE(arith, ROWS);

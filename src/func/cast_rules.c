@@ -1,0 +1,164 @@
+/*
+ * cast_rules.c - which types turn into which without being asked, at what cost, and where two types
+ * meet. Data are touched by cast_number.c, cast_text.c and cast_time.c.
+ *
+ * Costs       0 the same type; 1..5 widening (one step of BYTE < SHORT < INT < LONG < FLOAT <
+ *             DOUBLE, or of DATE < TIMESTAMP < TIMESTAMP_NS, each); 8 a change of family that keeps
+ *             the value (LONG as TIMESTAMP); 16 and more text that is read as something else, which
+ *             may fail at run time. The numbers only have to order overloads.
+ */
+#include "func/cast_rules.h"
+
+/* Place on the ladder of numbers, 0 for what is none. */
+static int number_rank(alm_type t)
+{
+    static const uint8_t rank[ALM_TYPE_COUNT] = {
+        [ALM_T_BYTE] = 1, [ALM_T_SHORT] = 2, [ALM_T_INT] = 3,
+        [ALM_T_LONG] = 4, [ALM_T_FLOAT] = 5, [ALM_T_DOUBLE] = 6};
+    return rank[t.id];
+}
+
+static int time_rank(alm_type t)
+{
+    static const uint8_t rank[ALM_TYPE_COUNT] = {
+        [ALM_T_DATE] = 1, [ALM_T_TIMESTAMP] = 2, [ALM_T_TIMESTAMP_NS] = 3};
+    return rank[t.id];
+}
+
+static int text_cost(alm_type from, alm_type to)
+{
+    enum { TEXT_TO_TIME = 30, TEXT_TO_OTHER = 17, TEXT_TO_NUMBER = 32 };
+    const bool symbol = from.id == ALM_T_SYMBOL;
+    if (alm_type_is_text(to))
+        return 1;
+    if (time_rank(to) != 0)
+        return TEXT_TO_TIME + time_rank(to);
+    if (to.id == ALM_T_UUID || to.id == ALM_T_IPV4)
+        return TEXT_TO_OTHER;
+    if (symbol) /* sum(symbol) is a mistake, sum(varchar) may be meant */
+        return -1;
+    if (number_rank(to) != 0) /* DOUBLE holds what most texts of numbers say */
+        return TEXT_TO_NUMBER + 6 - number_rank(to);
+    if (to.id == ALM_T_CHAR)
+        return TEXT_TO_NUMBER;
+    return -1;
+}
+
+int alm_cast_cost(alm_type from, alm_type to)
+{
+    enum { OTHER_FAMILY = 8, NARROW_TIME = 12, CHAR_TO_NUMBER = 40 };
+    if (alm_type_eq(from, to) || from.id == ALM_T_NONE)
+        return 0;
+    if (from.id == ALM_T_NULL)
+        return 1;
+    if (alm_type_is_text(from))
+        return text_cost(from, to);
+    const int nf = number_rank(from), nt = number_rank(to);
+    const int tf = time_rank(from), tt = time_rank(to);
+    if (nf != 0 && nt != 0)
+        return nt > nf ? nt - nf : -1;
+    if (tf != 0 && tt != 0)
+        return tt > tf ? tt - tf : NARROW_TIME + tf - tt;
+    if (nf != 0 && nf <= 4 && tt != 0) /* 1704067200000000 as a timestamp */
+        return OTHER_FAMILY + tt;
+    if (tf != 0 && to.id == ALM_T_LONG)
+        return OTHER_FAMILY;
+    if (tf != 0 && to.id == ALM_T_DOUBLE)
+        return OTHER_FAMILY + 2;
+    if (from.id == ALM_T_CHAR && alm_type_is_text(to))
+        return to.id == ALM_T_STRING ? 1 : 2;
+    if (from.id == ALM_T_CHAR && nt != 0)
+        return CHAR_TO_NUMBER + 6 - nt;
+    return -1;
+}
+
+static bool is_text_or_char(alm_type t)
+{
+    return alm_type_is_text(t) || t.id == ALM_T_CHAR;
+}
+
+static alm_type not_symbol(alm_type t)
+{
+    return t.id == ALM_T_SYMBOL ? ALM_TY(STRING) : t;
+}
+
+alm_type alm_type_meet(alm_type a, alm_type b)
+{
+    if (a.id == ALM_T_NULL || a.id == ALM_T_NONE)
+        return not_symbol(b);
+    if (b.id == ALM_T_NULL || b.id == ALM_T_NONE)
+        return not_symbol(a);
+    if (alm_type_eq(a, b))
+        return not_symbol(a);
+    if (number_rank(a) != 0 && number_rank(b) != 0)
+        return number_rank(a) > number_rank(b) ? a : b;
+    if (time_rank(a) != 0 && time_rank(b) != 0)
+        return time_rank(a) > time_rank(b) ? a : b;
+    if (time_rank(a) != 0 && (b.id == ALM_T_INT || b.id == ALM_T_LONG))
+        return a;
+    if (time_rank(b) != 0 && (a.id == ALM_T_INT || a.id == ALM_T_LONG))
+        return b;
+    if (is_text_or_char(a) && is_text_or_char(b))
+        return a.id == ALM_T_VARCHAR || b.id == ALM_T_VARCHAR ? ALM_TY(VARCHAR) : ALM_TY(STRING);
+    return ALM_TY(NONE);
+}
+
+alm_type alm_type_union(alm_type a, alm_type b)
+{
+    if (is_text_or_char(a) && is_text_or_char(b) && !alm_type_eq(a, b))
+        return ALM_TY(STRING);
+    const alm_type met = alm_type_meet(a, b);
+    if (met.id != ALM_T_NONE)
+        return met;
+    return ALM_TY(STRING);
+}
+
+/* What may be stored into a column of another type. Narrowing is checked value by value. */
+bool alm_assign_allowed(alm_type from, alm_type to)
+{
+    if (alm_type_eq(from, to) || from.id == ALM_T_NULL)
+        return true;
+    const bool to_number = number_rank(to) != 0, to_time = time_rank(to) != 0;
+    if (number_rank(from) != 0)
+        return to_number || (to_time && number_rank(from) <= 4);
+    if (time_rank(from) != 0)
+        return to_time || (to_number && to.id != ALM_T_FLOAT);
+    switch ((alm_type_id)from.id) {
+    case ALM_T_CHAR:
+        return alm_type_is_text(to) || to_number || to_time;
+    case ALM_T_STRING:
+    case ALM_T_VARCHAR:
+        return to.id != ALM_T_BOOLEAN && to.id != ALM_T_INTERVAL;
+    case ALM_T_SYMBOL:
+        return alm_type_is_text(to) || to_time;
+    case ALM_T_UUID:
+    case ALM_T_IPV4:
+        return to.id == ALM_T_STRING || to.id == ALM_T_VARCHAR;
+    case ALM_T_NONE:
+    case ALM_T_NULL:
+    case ALM_T_BOOLEAN:
+    case ALM_T_BYTE:
+    case ALM_T_SHORT:
+    case ALM_T_INT:
+    case ALM_T_LONG:
+    case ALM_T_FLOAT:
+    case ALM_T_DOUBLE:
+    case ALM_T_DATE:
+    case ALM_T_TIMESTAMP:
+    case ALM_T_TIMESTAMP_NS:
+    case ALM_T_INTERVAL:
+    case ALM_TYPE_COUNT:
+        break;
+    }
+    return false;
+}
+
+const char *alm_fn_negated(const char *name)
+{
+    static const char *const pairs[][2] = {{"=", "!="}, {"!=", "="}, {"<>", "="}, {"<", ">="},
+                                           {">=", "<"}, {">", "<="}, {"<=", ">"}};
+    for (size_t i = 0; i < ALM_COUNT(pairs); i++)
+        if (strcmp(pairs[i][0], name) == 0)
+            return pairs[i][1];
+    return NULL;
+}

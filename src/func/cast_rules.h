@@ -1,0 +1,17 @@
+/*
+ * cast_rules.h - rules of casting that only this folder needs; the public part is in registry.h.
+ */
+#ifndef ALM_FUNC_CAST_RULES_H
+#define ALM_FUNC_CAST_RULES_H
+
+#include "func/registry.h"
+
+/* May a value of `from` be stored into a column of `to`? */
+bool alm_assign_allowed(alm_type from, alm_type to);
+
+/* Names of cast rows: "::long" gives null for what does not fit, "=>long" refuses it. Where a strict
+ * row is missing the other one cannot fail. */
+#define ALM_CAST_NAME        "::"
+#define ALM_CAST_STRICT_NAME "=>"
+
+#endif

@@ -1,0 +1,367 @@
+/*
+ * registry.c - gathers the function tables, parses their signatures, resolves overloads.
+ *
+ * Cost        Making the registry sorts some hundred rows, once in the life of the process. A look-up
+ *             is a binary search by name, resolution walks the overloads of that name.
+ * Threads     Read-only after alm_registry_new.
+ */
+#include "func/registry.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "func/cast_rules.h"
+#include "func/signature.h"
+#include "func/tables.h"
+
+typedef struct entry {
+    const alm_fn *fn;
+    alm_signature sig;
+    uint32_t order; /* place in the tables: overloads are tried in the order written */
+} entry;
+
+struct alm_registry {
+    entry *entries; /* by name, then order */
+    size_t count;
+    const alm_fn *casts[ALM_TYPE_COUNT][ALM_TYPE_COUNT]; /* [from][to] */
+    const alm_fn *strict[ALM_TYPE_COUNT][ALM_TYPE_COUNT];
+};
+
+#define TABLE_ADDRESS(name) &alm_fn_table_##name,
+static const alm_fn_table *const TABLES[] = {ALM_FN_TABLES(TABLE_ADDRESS)};
+#undef TABLE_ADDRESS
+
+/* ------------------------------------------------------------------ making */
+
+static int by_name(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    const int c = strcmp(x->fn->name, y->fn->name);
+    if (c != 0)
+        return c;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn)
+{
+    entry *e = &reg->entries[reg->count];
+    e->fn = fn;
+    e->order = (uint32_t)reg->count;
+    if (!alm_signature_parse(fn->signature, &e->sig))
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "function '%s' has a bad signature: %s", fn->name,
+                        fn->signature);
+    const bool runs = fn->kind == ALM_FN_SCALAR      ? fn->kernel != NULL
+                      : fn->kind == ALM_FN_AGGREGATE ? fn->agg != NULL
+                                                     : fn->window != NULL;
+    if (!runs || fn->doc == NULL || fn->example == NULL || fn->since == NULL)
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "function '%s' %s lacks its kernel or its text",
+                        fn->name, fn->signature);
+    if (e->sig.result.family == ALM_FAM_BOUND && fn->bind == NULL)
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "function '%s' %s needs a bind", fn->name,
+                        fn->signature);
+    reg->count++;
+
+    const bool loose = strncmp(fn->name, ALM_CAST_NAME, 2) == 0;
+    const bool strict = strncmp(fn->name, ALM_CAST_STRICT_NAME, 2) == 0 && fn->name[2] != '\0';
+    if (loose || strict) {
+        const alm_fn *(*matrix)[ALM_TYPE_COUNT] = loose ? reg->casts : reg->strict;
+        matrix[e->sig.params[0].type.id][e->sig.result.type.id] = fn;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_registry_new(alm_ctx *cx, alm_registry **out)
+{
+    size_t rows = 0;
+    for (size_t t = 0; t < ALM_COUNT(TABLES); t++)
+        rows += TABLES[t]->count;
+    alm_registry *reg = calloc(1, sizeof *reg);
+    if (reg != NULL)
+        reg->entries = calloc(rows, sizeof *reg->entries);
+    if (reg == NULL || reg->entries == NULL) {
+        free(reg);
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the function registry");
+    }
+    for (size_t t = 0; t < ALM_COUNT(TABLES); t++) {
+        for (size_t i = 0; i < TABLES[t]->count; i++) {
+            const alm_status st = add_row(cx, reg, &TABLES[t]->rows[i]);
+            if (st != ALM_OK) {
+                alm_registry_free(reg);
+                return st;
+            }
+        }
+    }
+    qsort(reg->entries, reg->count, sizeof *reg->entries, by_name);
+    *out = reg;
+    return ALM_OK;
+}
+
+void alm_registry_free(alm_registry *reg)
+{
+    if (reg == NULL)
+        return;
+    free(reg->entries);
+    free(reg);
+}
+
+/* ----------------------------------------------------------------- look-up */
+
+size_t alm_registry_count(const alm_registry *reg)
+{
+    return reg->count;
+}
+
+const alm_fn *alm_registry_at(const alm_registry *reg, size_t i)
+{
+    ALM_ASSERT(i < reg->count);
+    return reg->entries[i].fn;
+}
+
+static int name_cmp(alm_str asked, const char *name)
+{
+    for (size_t i = 0; i < asked.len; i++) {
+        const int a = tolower((unsigned char)asked.ptr[i]), b = (unsigned char)name[i];
+        if (a != b) /* a shorter name ends in 0 */
+            return a < b ? -1 : 1;
+    }
+    return name[asked.len] == '\0' ? 0 : -1;
+}
+
+/* Rows of that name: [*lo, return). */
+static size_t find_range(const alm_registry *reg, alm_str name, size_t *lo_out)
+{
+    size_t lo = 0, hi = reg->count;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if (name_cmp(name, reg->entries[mid].fn->name) > 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *lo_out = lo;
+    while (hi < reg->count && name_cmp(name, reg->entries[hi].fn->name) == 0)
+        hi++;
+    return hi;
+}
+
+bool alm_registry_has(const alm_registry *reg, alm_str name, alm_fn_kind kind)
+{
+    size_t i, end = find_range(reg, name, &i);
+    for (; i < end; i++)
+        if (reg->entries[i].fn->kind == kind)
+            return true;
+    return false;
+}
+
+/* -------------------------------------------------------------- resolution */
+
+/* Cost of the call with this overload, -1: it does not fit. Type by type, the exact type is better
+ * than its family, so that abs(INT) wins over abs(NUMERIC). */
+static int64_t overload_cost(const alm_signature *sig, uint32_t argc, const alm_arg *args)
+{
+    enum { STEP = 16, FAMILY = 1 };
+    if (argc < sig->min_args || argc > sig->max_args)
+        return -1;
+    int64_t total = 0;
+    alm_type first = ALM_TY(NONE);
+    for (uint32_t i = 0; i < argc; i++) {
+        const alm_sig_param *p = alm_signature_param(sig, i);
+        const alm_type type = args[i].type;
+        if (p->is_const && args[i].value == NULL && !args[i].is_param)
+            return -1;
+        const alm_type target = alm_family_target(p, type, first);
+        if (i == 0)
+            first = target;
+        const bool as_it_is = type.id != ALM_T_NULL && alm_family_has(p, type);
+        const int cost = as_it_is || p->family == ALM_FAM_ANY ? 0 : alm_cast_cost(type, target);
+        if (cost < 0)
+            return -1;
+        total += STEP * (int64_t)cost + (p->family == ALM_FAM_TYPE ? 0 : FAMILY);
+    }
+    return total;
+}
+
+static void append(char *buf, size_t size, const char *text)
+{
+    const size_t used = strlen(buf), more = strlen(text);
+    if (used + 1 < size) {
+        const size_t n = ALM_MIN(more, size - used - 1);
+        memcpy(buf + used, text, n);
+        buf[used + n] = '\0';
+    }
+}
+
+static const char *shown_type(alm_type t)
+{
+    return t.id == ALM_T_NONE ? "PARAM" : alm_type_name(t);
+}
+
+static void type_list(char *buf, size_t size, const char *between, uint32_t argc,
+                      const alm_arg *args)
+{
+    for (uint32_t i = 0; i < argc; i++) {
+        if (i > 0)
+            append(buf, size, between);
+        append(buf, size, shown_type(args[i].type));
+    }
+}
+
+static bool is_operator(alm_str name)
+{
+    static const char *const words[] = {"like", "ilike", "and", "or", "not", "in", "between"};
+    for (size_t i = 0; i < ALM_COUNT(words); i++)
+        if (alm_str_ieq(name, alm_str_of(words[i])))
+            return i < 2; /* the others read as functions in messages */
+    return name.len > 0 && !isalpha((unsigned char)name.ptr[0]);
+}
+
+static alm_status no_match(alm_ctx *cx, alm_str name, int32_t pos, uint32_t argc,
+                           const alm_arg *args)
+{
+    char list[600] = "";
+    if (is_operator(name) && argc == 2) {
+        char between[64];
+        (void)snprintf(between, sizeof between, " %.*s ", (int)ALM_MIN(name.len, 40), name.ptr);
+        type_list(list, sizeof list, between, argc, args);
+        return alm_fail(cx, ALM_E_FUNCTION, pos,
+                        "there is no matching operator `%.*s` with the argument types: %s",
+                        (int)name.len, name.ptr, list);
+    }
+    type_list(list, sizeof list, ", ", argc, args);
+    return alm_fail(cx, ALM_E_FUNCTION, pos,
+                    "there is no matching function `%.*s` with the argument types: (%s)",
+                    (int)name.len, name.ptr, list);
+}
+
+/* One overload only: the message can say what is wrong with the call. */
+static alm_status one_mismatch(alm_ctx *cx, const entry *e, alm_str name, int32_t pos,
+                               uint32_t argc, const alm_arg *args)
+{
+    const alm_signature *sig = &e->sig;
+    if (argc == 0)
+        return alm_fail(cx, ALM_E_FUNCTION, pos, "function `%.*s` requires arguments: %.*s(%s)",
+                        (int)name.len, name.ptr, (int)name.len, name.ptr,
+                        sig->n_params > 0 ? alm_family_name(&sig->params[0]) : "");
+    if ((argc < sig->min_args || argc > sig->max_args) && sig->max_args != UINT32_MAX)
+        return alm_fail(cx, ALM_E_FUNCTION, pos,
+                        "wrong number of arguments for function `%.*s`; expected: %u, provided: %u",
+                        (int)name.len, name.ptr, sig->n_params, argc);
+    alm_type first = ALM_TY(NONE);
+    for (uint32_t i = 0; i < argc && argc >= sig->min_args; i++) {
+        const alm_sig_param *p = alm_signature_param(sig, i);
+        const alm_type target = alm_family_target(p, args[i].type, first);
+        if (i == 0)
+            first = target;
+        if (p->is_const && args[i].value == NULL && !args[i].is_param)
+            return alm_fail(cx, ALM_E_FUNCTION, args[i].pos,
+                            "argument %u of `%.*s` must be a constant", i + 1, (int)name.len,
+                            name.ptr);
+        if (p->family != ALM_FAM_ANY && !alm_family_has(p, args[i].type) &&
+            alm_cast_cost(args[i].type, target) < 0)
+            return alm_fail(
+                cx, ALM_E_FUNCTION, args[i].pos,
+                "argument type mismatch for function `%.*s` at #%u expected: %s, actual: %s",
+                (int)name.len, name.ptr, i + 1, alm_family_name(p), shown_type(args[i].type));
+    }
+    return no_match(cx, name, pos, argc, args);
+}
+
+static alm_status unknown_name(alm_ctx *cx, alm_str name, int32_t pos, uint32_t argc,
+                               const alm_arg *args)
+{
+    char list[600] = "";
+    type_list(list, sizeof list, ", ", argc, args);
+    return alm_fail(cx, ALM_E_FUNCTION, pos, "unknown function name: %.*s(%s)", (int)name.len,
+                    name.ptr, list);
+}
+
+/* Argument types, bind, result type of the chosen overload. */
+static alm_status settle(alm_ctx *cx, const entry *e, int32_t pos, uint32_t argc, alm_arg *args,
+                         alm_resolved *out)
+{
+    enum { SLOTS = ALM_COUNT(((alm_resolved *)NULL)->arg_types) };
+    alm_type first = ALM_TY(NONE), time = ALM_TY(TIMESTAMP);
+    for (uint32_t i = 0; i < argc; i++) {
+        const alm_sig_param *p = alm_signature_param(&e->sig, i);
+        if (p->family == ALM_FAM_ANY && args[i].type.id == ALM_T_NULL)
+            continue; /* bind or kernel knows about NULL */
+        args[i].type = alm_family_target(p, args[i].type, first);
+        if (i == 0)
+            first = args[i].type;
+        if (p->family == ALM_FAM_TIME && args[i].type.id == ALM_T_TIMESTAMP_NS)
+            time = args[i].type;
+    }
+    out->fn = e->fn;
+    out->argc = argc;
+    out->data = NULL;
+    out->result = e->sig.result.family == ALM_FAM_SAME ? first : e->sig.result.type;
+    if (e->sig.result.family == ALM_FAM_TIME)
+        out->result = time;
+    if (e->fn->bind != NULL)
+        ALM_TRY(e->fn->bind(cx, e->fn, pos, argc, args, &out->result, &out->data));
+    out->n_arg_types = ALM_MIN(argc, (uint32_t)SLOTS);
+    for (uint32_t i = 0; i < out->n_arg_types; i++)
+        out->arg_types[i] = args[i].type;
+    for (uint32_t i = SLOTS; i < argc; i++)
+        if (!alm_type_eq(args[i].type, args[SLOTS - 1].type))
+            return alm_fail(cx, ALM_E_LIMIT, pos,
+                            "`%s` takes at most %d arguments of different types, got %u",
+                            e->fn->name, SLOTS, argc);
+    return ALM_OK;
+}
+
+alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str name,
+                                alm_fn_kind kind, int32_t pos, uint32_t argc, alm_arg *args,
+                                alm_resolved *out)
+{
+    size_t i, end = find_range(reg, name, &i);
+    const entry *best = NULL, *only = NULL;
+    int64_t best_cost = 0;
+    uint32_t seen = 0;
+    for (; i < end; i++) {
+        const entry *e = &reg->entries[i];
+        if (e->fn->kind != kind)
+            continue;
+        seen++;
+        only = e;
+        const int64_t cost = overload_cost(&e->sig, argc, args);
+        if (cost >= 0 && (best == NULL || cost < best_cost)) {
+            best = e;
+            best_cost = cost;
+        }
+    }
+    if (best != NULL)
+        return settle(cx, best, pos, argc, args, out);
+    if (seen == 0)
+        return unknown_name(cx, name, pos, argc, args);
+    if (seen == 1)
+        return one_mismatch(cx, only, name, pos, argc, args);
+    if (argc == 0)
+        return alm_fail(cx, ALM_E_FUNCTION, pos, "function `%.*s` requires arguments",
+                        (int)name.len, name.ptr);
+    return no_match(cx, name, pos, argc, args);
+}
+
+/* ------------------------------------------------------------------- casts */
+
+const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type to)
+{
+    return reg->casts[from.id][to.id];
+}
+
+static const alm_fn *strict_or_loose(const alm_registry *reg, alm_type from, alm_type to)
+{
+    const alm_fn *fn = reg->strict[from.id][to.id];
+    return fn != NULL ? fn : reg->casts[from.id][to.id];
+}
+
+const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type to)
+{
+    return alm_cast_cost(from, to) < 0 ? NULL : strict_or_loose(reg, from, to);
+}
+
+const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to)
+{
+    return alm_assign_allowed(from, to) ? strict_or_loose(reg, from, to) : NULL;
+}

@@ -1,0 +1,26 @@
+/*
+ * tables.h - the function tables, one for each file of kernels. registry.c gathers them.
+ *
+ * A new file declares its table here and lists it in registry.c; nothing else changes.
+ */
+#ifndef ALM_FUNC_TABLES_H
+#define ALM_FUNC_TABLES_H
+
+#include "func/registry.h"
+
+/* clang-format off */
+#define ALM_FN_TABLES(X)                                                                           \
+    X(arith) X(bits) X(compare) X(compare_text) X(logic) X(cast_number) X(cast_text) X(cast_time)  \
+    X(count) X(sum) X(extreme)                                                                     \
+    X(time)
+/* clang-format on */
+
+#define ALM_FN_TABLE_DECLARE(name) extern const alm_fn_table alm_fn_table_##name;
+ALM_FN_TABLES(ALM_FN_TABLE_DECLARE)
+#undef ALM_FN_TABLE_DECLARE
+
+/* Defines the table of a file from its array of rows. */
+#define ALM_FN_TABLE(name, rows_)                                                                  \
+    const alm_fn_table alm_fn_table_##name = {.rows = (rows_), .count = ALM_COUNT(rows_)}
+
+#endif

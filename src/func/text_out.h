@@ -1,0 +1,62 @@
+/*
+ * text_out.h - where kernels put the text they make: views into blocks of the call's arena.
+ *
+ * Texts of up to 12 bytes live in the view. Longer ones are cut from blocks of 64 KiB, so that a
+ * batch costs a few allocations. Views are in address form; the result vector has no heap.
+ */
+#ifndef ALM_FUNC_TEXT_OUT_H
+#define ALM_FUNC_TEXT_OUT_H
+
+#include "func/registry.h"
+
+typedef struct alm_text_out {
+    alm_ctx *cx;
+    alm_arena *arena;
+    char *at, *end;
+} alm_text_out;
+
+enum { ALM_TEXT_BLOCK_BYTES = 64 * 1024 };
+
+static inline alm_text_out alm_text_out_of(const alm_call *call)
+{
+    return (alm_text_out){.cx = call->cx, .arena = call->arena};
+}
+
+/* Room for `bytes`; *ptr stays valid with the arena. Nothing is taken until alm_text_take. */
+ALM_NODISCARD static inline alm_status alm_text_room(alm_text_out *w, size_t bytes, char **ptr)
+{
+    if ((size_t)(w->end - w->at) < bytes) {
+        const size_t block = ALM_MAX(bytes, (size_t)ALM_TEXT_BLOCK_BYTES);
+        char *fresh = NULL;
+        ALM_TRY(alm_arena_bytes(w->cx, w->arena, block, &fresh));
+        w->at = fresh;
+        w->end = fresh + block;
+    }
+    *ptr = w->at;
+    return ALM_OK;
+}
+
+/* The first `len` bytes of the room are a text. */
+static inline alm_view alm_text_take(alm_text_out *w, size_t len)
+{
+    const alm_view view = alm_view_of((alm_str){w->at, len});
+    if (len > ALM_VIEW_INLINE)
+        w->at += len;
+    return view;
+}
+
+/* A copy of text that does not live long enough by itself. */
+ALM_NODISCARD static inline alm_status alm_text_copy(alm_text_out *w, alm_str text, alm_view *out)
+{
+    if (text.ptr != NULL && text.len > ALM_VIEW_INLINE) {
+        char *ptr;
+        ALM_TRY(alm_text_room(w, text.len, &ptr));
+        memcpy(ptr, text.ptr, text.len);
+        *out = alm_text_take(w, text.len);
+    } else {
+        *out = alm_view_of(text);
+    }
+    return ALM_OK;
+}
+
+#endif
