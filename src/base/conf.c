@@ -1,0 +1,597 @@
+/*
+ * conf.c - reading of settings: text of server.conf, environment, ranges.
+ */
+#include "base/conf.h"
+
+#include "base/number.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RELOAD = 1, SECRET = 2 };
+
+static const alm_conf_row ROWS[ALM_CONF_COUNT] = {
+#define ALM_CONF(kind_, field, key_, def_, min_, max_, choices_, flags_, doc_)                     \
+    {.kind = ALM_CONF_##kind_,                                                                     \
+     .key = key_,                                                                                  \
+     .def = def_,                                                                                  \
+     .min = min_,                                                                                  \
+     .max = max_,                                                                                  \
+     .choices = choices_,                                                                          \
+     .reloadable = ((flags_) & RELOAD) != 0,                                                       \
+     .sensitive = ((flags_) & SECRET) != 0,                                                        \
+     .doc = doc_,                                                                                  \
+     .offset = offsetof(alm_conf, field)},
+#include "base/conf.def"
+#undef ALM_CONF
+};
+
+typedef struct alias_row {
+    const char *alias;
+    alm_conf_id id;
+    int64_t factor;
+} alias_row;
+
+static const alias_row ALIASES[] = {
+#define ALM_CONF_ALIAS(alias, field, factor) {alias, ALM_CONF_ID_##field, factor},
+#include "base/conf_alias.def"
+#undef ALM_CONF_ALIAS
+};
+
+typedef struct ignored_row {
+    const char *pattern;
+    const char *harmless; /* NULL: any value */
+} ignored_row;
+
+static const ignored_row IGNORED[] = {
+#define ALM_CONF_REFUSED(key, harmless) {key, harmless},
+#define ALM_CONF_IGNORED(pattern)       {pattern, NULL},
+#include "base/conf_ignored.def"
+#undef ALM_CONF_REFUSED
+#undef ALM_CONF_IGNORED
+};
+
+const alm_conf_row *alm_conf_row_at(size_t i)
+{
+    ALM_ASSERT(i < ALM_CONF_COUNT);
+    return &ROWS[i];
+}
+
+/* ------------------------------------------------------------------ values */
+
+/* Where a value came from, for messages. */
+typedef struct origin {
+    alm_conf_source source;
+    const char *file; /* or the name of the variable */
+    size_t line;
+} origin;
+
+typedef struct unit_row {
+    const char *name;
+    int64_t factor;
+} unit_row;
+
+static const unit_row SIZE_UNITS[] = {
+    {"", 1},           {"b", 1},         {"k", 1LL << 10},  {"kb", 1LL << 10}, {"m", 1LL << 20},
+    {"mb", 1LL << 20}, {"g", 1LL << 30}, {"gb", 1LL << 30}, {"t", 1LL << 40},  {"tb", 1LL << 40},
+};
+static const unit_row MS_UNITS[] = {
+    {"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000},
+};
+
+static alm_status bad_value(alm_ctx *cx, const char *key, alm_str value, const origin *from,
+                            bool secret, const char *why)
+{
+    const alm_str shown = secret ? ALM_STR("****") : value;
+    if (from->source == ALM_CONF_ENV)
+        return alm_fail(cx, ALM_E_ARG, -1, "%s=%.*s: %s (setting %s)", from->file,
+                        (int)ALM_MIN(shown.len, (size_t)200), shown.ptr, why, key);
+    return alm_fail(cx, ALM_E_ARG, -1, "%s line %zu: %s=%.*s: %s", from->file, from->line, key,
+                    (int)ALM_MIN(shown.len, (size_t)200), shown.ptr, why);
+}
+
+/* "16m" by a table of units; a number without unit counts `plain` each. */
+static bool parse_quantity(alm_str text, const unit_row *units, size_t n_units, int64_t plain,
+                           int64_t *out)
+{
+    size_t n = 0;
+    while (n < text.len &&
+           (text.ptr[n] == '-' || text.ptr[n] == '+' || (text.ptr[n] >= '0' && text.ptr[n] <= '9')))
+        n++;
+    int64_t number = 0;
+    if (alm_int64_parse((alm_str){text.ptr, n}, &number) != ALM_NUM_OK)
+        return false;
+    while (n < text.len && text.ptr[n] == ' ')
+        n++;
+    const alm_str unit = {text.ptr + n, text.len - n};
+    for (size_t i = 0; i < n_units; i++)
+        if (alm_str_ieq(unit, alm_str_of(units[i].name)))
+            return !__builtin_mul_overflow(number, unit.len == 0 ? plain : units[i].factor, out);
+    return false;
+}
+
+static bool parse_bool(alm_str text, bool *out)
+{
+    static const char *const words[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
+    for (size_t i = 0; i < ALM_COUNT(words); i++) {
+        if (alm_str_ieq(text, alm_str_of(words[i]))) {
+            *out = i % 2 == 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool alm_addr_split(alm_str text, alm_str *host, uint16_t *port)
+{
+    size_t colon = text.len;
+    while (colon > 0 && text.ptr[colon - 1] != ':')
+        colon--;
+    const alm_str number = {text.ptr + colon, text.len - colon};
+    uint64_t value = 0;
+    if (number.len == 0 || number.ptr[0] == '+' || number.ptr[0] == '-' ||
+        alm_uint64_parse(number, &value) != ALM_NUM_OK || value > UINT16_MAX)
+        return false;
+    alm_str name = {text.ptr, colon == 0 ? 0 : colon - 1};
+    const bool bracketed = name.len > 0 && name.ptr[0] == '[';
+    if (bracketed) {
+        if (name.len < 3 || name.ptr[name.len - 1] != ']')
+            return false;
+        name = (alm_str){name.ptr + 1, name.len - 2};
+    }
+    for (size_t i = 0; i < name.len; i++)
+        if ((uint8_t)name.ptr[i] <= ' ' || (name.ptr[i] == ':' && !bracketed))
+            return false;
+    *host = name;
+    *port = (uint16_t)value;
+    return true;
+}
+
+/* The choice as it is written in the table; NULL if it is none. */
+static bool find_choice(const char *choices, alm_str text, alm_str *out)
+{
+    for (const char *at = choices;; at++) {
+        const size_t n = strcspn(at, "|");
+        if (alm_str_ieq(text, (alm_str){at, n})) {
+            *out = (alm_str){at, n};
+            return true;
+        }
+        at += n;
+        if (*at == '\0')
+            return false;
+    }
+}
+
+static alm_status set_number(alm_ctx *cx, alm_conf *conf, const alm_conf_row *row, alm_str value,
+                             int64_t factor, const origin *from)
+{
+    int64_t number = 0;
+    char why[80];
+    const bool is_int = row->kind == ALM_CONF_INT;
+    const bool ok = is_int ? alm_int64_parse(value, &number) == ALM_NUM_OK
+                    : row->kind == ALM_CONF_SIZE
+                        ? parse_quantity(value, SIZE_UNITS, ALM_COUNT(SIZE_UNITS), factor, &number)
+                        : parse_quantity(value, MS_UNITS, ALM_COUNT(MS_UNITS), factor, &number);
+    if (!ok)
+        return bad_value(cx, row->key, value, from, row->sensitive,
+                         is_int                       ? "not a whole number"
+                         : row->kind == ALM_CONF_SIZE ? "not a size (a number, then k, m, g or t)"
+                                                      : "not a time (a number, then ms, s, m, h "
+                                                        "or d)");
+    if (number < row->min || number > row->max) {
+        (void)snprintf(why, sizeof(why), "must be between %lld and %lld", (long long)row->min,
+                       (long long)row->max);
+        return bad_value(cx, row->key, value, from, row->sensitive, why);
+    }
+    memcpy((char *)conf + row->offset, &number, sizeof(number));
+    return ALM_OK;
+}
+
+static alm_status set_text(alm_ctx *cx, alm_conf *conf, alm_arena *texts, const alm_conf_row *row,
+                           alm_str value)
+{
+    const char *copy = NULL;
+    ALM_TRY(alm_arena_zstr(cx, texts, value, &copy));
+    memcpy((char *)conf + row->offset, &copy, sizeof(copy));
+    return ALM_OK;
+}
+
+/* Texts go to `texts`; conf may be a scratch copy. */
+static alm_status set_value(alm_ctx *cx, alm_conf *conf, alm_arena *texts, alm_conf_id id,
+                            alm_str value, int64_t factor, const origin *from)
+{
+    const alm_conf_row *row = &ROWS[id];
+    bool flag = false;
+    alm_str host, choice;
+    uint16_t port;
+    switch (row->kind) {
+    case ALM_CONF_BOOL:
+        if (!parse_bool(value, &flag))
+            return bad_value(cx, row->key, value, from, row->sensitive, "not true or false");
+        memcpy((char *)conf + row->offset, &flag, sizeof(flag));
+        break;
+    case ALM_CONF_INT:
+    case ALM_CONF_SIZE:
+    case ALM_CONF_MS:
+        ALM_TRY(set_number(cx, conf, row, value, factor, from));
+        break;
+    case ALM_CONF_TEXT:
+        if (memchr(value.len > 0 ? value.ptr : "", '\0', value.len) != NULL)
+            return bad_value(cx, row->key, value, from, row->sensitive, "has a zero byte");
+        ALM_TRY(set_text(cx, conf, texts, row, value));
+        break;
+    case ALM_CONF_ADDR:
+        if (!alm_addr_split(value, &host, &port))
+            return bad_value(cx, row->key, value, from, row->sensitive,
+                             "not an address like 127.0.0.1:9000");
+        ALM_TRY(set_text(cx, conf, texts, row, value));
+        break;
+    case ALM_CONF_CHOICE:
+        if (!find_choice(row->choices, value, &choice)) {
+            char why[200] = "not one of ";
+            strncat(why, row->choices, sizeof(why) - strlen(why) - 1);
+            return bad_value(cx, row->key, value, from, row->sensitive, why);
+        }
+        ALM_TRY(set_text(cx, conf, texts, row, choice));
+        break;
+    }
+    conf->source[id] = (uint8_t)from->source;
+    return ALM_OK;
+}
+
+alm_status alm_conf_init(alm_ctx *cx, alm_conf *conf)
+{
+    memset(conf, 0, sizeof(*conf));
+    alm_arena_init(&conf->texts, NULL);
+    const origin from = {ALM_CONF_DEFAULT, "conf.def", 0};
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++)
+        ALM_TRY(
+            set_value(cx, conf, &conf->texts, (alm_conf_id)i, alm_str_of(ROWS[i].def), 1, &from));
+    return ALM_OK;
+}
+
+void alm_conf_deinit(alm_conf *conf)
+{
+    alm_arena_deinit(&conf->texts);
+}
+
+/* -------------------------------------------------------------------- keys */
+
+static bool find_key(alm_str key, alm_conf_id *id, int64_t *factor)
+{
+    *factor = 1;
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++) {
+        if (alm_str_eq(key, alm_str_of(ROWS[i].key))) {
+            *id = (alm_conf_id)i;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < ALM_COUNT(ALIASES); i++) {
+        if (alm_str_eq(key, alm_str_of(ALIASES[i].alias))) {
+            *id = ALIASES[i].id;
+            *factor = ALIASES[i].factor;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `*` in the pattern stands for any text. */
+static bool fits(const char *pattern, alm_str key)
+{
+    const char *star = NULL;
+    size_t at = 0, retry = 0;
+    while (at < key.len) {
+        if (*pattern == '*') {
+            star = pattern++;
+            retry = at;
+        } else if (*pattern == key.ptr[at]) {
+            pattern++;
+            at++;
+        } else if (star != NULL) {
+            pattern = star + 1;
+            at = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+static const ignored_row *find_ignored(alm_str key)
+{
+    for (size_t i = 0; i < ALM_COUNT(IGNORED); i++)
+        if (fits(IGNORED[i].pattern, key))
+            return &IGNORED[i];
+    return NULL;
+}
+
+/* Edit distance, for "did you mean"; texts over 63 bytes are as far as can be. */
+static size_t distance(alm_str a, alm_str b)
+{
+    enum { CAP = 64 };
+    size_t row[CAP];
+    if (a.len >= CAP || b.len >= CAP)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b.len; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            const size_t swap = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
+            diagonal = row[j];
+            row[j] = ALM_MIN(swap, ALM_MIN(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[b.len];
+}
+
+static const char *nearest_key(alm_str key)
+{
+    size_t best = 4; /* further than three edits is another key */
+    const char *found = NULL;
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++) {
+        const size_t d = distance(key, alm_str_of(ROWS[i].key));
+        if (d < best) {
+            best = d;
+            found = ROWS[i].key;
+        }
+    }
+    return found;
+}
+
+static alm_status warn(alm_ctx *cx, const alm_conf_input *input, const char *what, alm_str key,
+                       size_t line)
+{
+    if (input->warn == NULL)
+        return ALM_OK;
+    alm_buf text;
+    alm_buf_init(&text, NULL);
+    alm_status st = alm_buf_printf(cx, &text, "%s line %zu: setting %.*s %s", input->file, line,
+                                   (int)ALM_MIN(key.len, (size_t)200), key.ptr, what);
+    if (st == ALM_OK)
+        input->warn(input->warn_arg, text.ptr);
+    alm_buf_deinit(&text);
+    return st;
+}
+
+/* What a key that is no setting of ours deserves. *unknown counts those that fit nothing. */
+static alm_status other_key(alm_ctx *cx, const alm_conf_input *input, bool strict, alm_str key,
+                            alm_str value, size_t line)
+{
+    const ignored_row *row = find_ignored(key);
+    if (row != NULL && row->harmless == NULL)
+        return warn(cx, input, "is not used by this server", key, line);
+    if (row != NULL) {
+        if (alm_str_ieq(value, alm_str_of(row->harmless)))
+            return ALM_OK;
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "%s line %zu: %.*s=%.*s: not available in this version, and the server "
+                        "will not start without what it asks for",
+                        input->file, line, (int)ALM_MIN(key.len, (size_t)200), key.ptr,
+                        (int)ALM_MIN(value.len, (size_t)200), value.ptr);
+    }
+    if (!strict)
+        return warn(cx, input, "is not known", key, line);
+    const char *near = nearest_key(key);
+    return alm_fail(cx, ALM_E_ARG, -1, "%s line %zu: unknown setting '%.*s'%s%s%s", input->file,
+                    line, (int)ALM_MIN(key.len, (size_t)200), key.ptr,
+                    near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
+                    near != NULL ? "'?" : "");
+}
+
+/* -------------------------------------------------------------- properties */
+
+typedef struct reader {
+    alm_str text;
+    size_t at;
+    size_t line; /* of the entry, from 1 */
+    size_t next_line;
+    alm_buf key, value;
+} reader;
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\f';
+}
+
+static void skip_blank(reader *r)
+{
+    while (r->at < r->text.len && is_blank(r->text.ptr[r->at]))
+        r->at++;
+}
+
+static bool at_line_end(const reader *r)
+{
+    return r->at >= r->text.len || r->text.ptr[r->at] == '\n' || r->text.ptr[r->at] == '\r';
+}
+
+static void skip_line_end(reader *r)
+{
+    if (r->at >= r->text.len)
+        return;
+    const bool cr = r->text.ptr[r->at] == '\r';
+    r->at++;
+    if (cr && r->at < r->text.len && r->text.ptr[r->at] == '\n')
+        r->at++;
+    r->next_line++;
+}
+
+/* Behind a backslash: appends what it stands for (nothing for a joined line). */
+static alm_status read_escape(alm_ctx *cx, reader *r, alm_buf *to)
+{
+    static const char from[] = "tnrf", meant[] = "\t\n\r\f";
+    if (at_line_end(r)) {
+        skip_line_end(r);
+        skip_blank(r);
+        return ALM_OK;
+    }
+    char c = r->text.ptr[r->at++];
+    if (c == 'u') {
+        uint32_t unit = 0;
+        for (int i = 0; i < 4; i++, r->at++) {
+            const char h = r->at < r->text.len ? r->text.ptr[r->at] : '\0';
+            const uint32_t digit = h >= '0' && h <= '9'   ? (uint32_t)(h - '0')
+                                   : h >= 'a' && h <= 'f' ? (uint32_t)(h - 'a' + 10)
+                                   : h >= 'A' && h <= 'F' ? (uint32_t)(h - 'A' + 10)
+                                                          : 16;
+            if (digit == 16)
+                return alm_fail(cx, ALM_E_ARG, -1, "line %zu: \\u needs four hexadecimal digits",
+                                r->line);
+            unit = unit * 16 + digit;
+        }
+        char utf8[4];
+        return alm_buf_append(cx, to, utf8, alm_utf8_put(unit, utf8));
+    }
+    const char *known = strchr(from, c);
+    if (known != NULL && c != '\0')
+        c = meant[known - from];
+    return alm_buf_append(cx, to, &c, 1);
+}
+
+/* Next entry into key and value; false at the end of the text. */
+static alm_status read_entry(alm_ctx *cx, reader *r, bool *found)
+{
+    r->key.len = r->value.len = 0;
+    *found = false;
+    for (;;) { /* blank lines and comments */
+        skip_blank(r);
+        if (r->at >= r->text.len)
+            return ALM_OK;
+        const char c = r->text.ptr[r->at];
+        if (c == '#' || c == '!')
+            while (!at_line_end(r))
+                r->at++;
+        else if (!at_line_end(r))
+            break;
+        skip_line_end(r);
+    }
+    r->line = r->next_line;
+    *found = true;
+    while (!at_line_end(r)) {
+        const char c = r->text.ptr[r->at];
+        if (c == '=' || c == ':' || is_blank(c))
+            break;
+        r->at++;
+        if (c == '\\')
+            ALM_TRY(read_escape(cx, r, &r->key));
+        else
+            ALM_TRY(alm_buf_append(cx, &r->key, &c, 1));
+    }
+    skip_blank(r);
+    if (!at_line_end(r) && (r->text.ptr[r->at] == '=' || r->text.ptr[r->at] == ':')) {
+        r->at++;
+        skip_blank(r);
+    }
+    while (!at_line_end(r)) {
+        const char c = r->text.ptr[r->at++];
+        if (c == '\\')
+            ALM_TRY(read_escape(cx, r, &r->value));
+        else
+            ALM_TRY(alm_buf_append(cx, &r->value, &c, 1));
+    }
+    while (r->value.len > 0 && is_blank(r->value.ptr[r->value.len - 1]))
+        r->value.len--;
+    skip_line_end(r);
+    return ALM_OK;
+}
+
+static alm_status each_entry(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
+                             const alm_conf_input *input, bool known_keys, reader *r)
+{
+    static const alm_str bom = {"\xEF\xBB\xBF", 3};
+    r->text = input->text;
+    r->at = r->text.len >= 3 && memcmp(r->text.ptr, bom.ptr, bom.len) == 0 ? 3 : 0;
+    r->next_line = 1;
+    for (;;) {
+        bool found;
+        ALM_TRY(read_entry(cx, r, &found));
+        if (!found)
+            return ALM_OK;
+        const alm_str key = {r->key.ptr != NULL ? r->key.ptr : "", r->key.len};
+        const alm_str value = {r->value.ptr != NULL ? r->value.ptr : "", r->value.len};
+        const origin from = {ALM_CONF_FILE, input->file, r->line};
+        alm_conf_id id;
+        int64_t factor;
+        const bool known = find_key(key, &id, &factor);
+        if (known && known_keys)
+            ALM_TRY(set_value(cx, conf, texts, id, value, factor, &from));
+        else if (!known && !known_keys)
+            ALM_TRY(other_key(cx, input, conf->config_validation_strict, key, value, r->line));
+    }
+}
+
+/* ------------------------------------------------------------- environment */
+
+enum { ENV_NAME_MAX = 128 };
+
+/* a.b-c -> PREFIX_A_B_C */
+static void env_name(const char *prefix, const char *key, char out[ENV_NAME_MAX])
+{
+    size_t n = 0;
+    for (; *prefix != '\0'; prefix++)
+        out[n++] = *prefix;
+    for (; *key != '\0' && n < ENV_NAME_MAX - 1; key++)
+        out[n++] = (char)(*key == '.' || *key == '-'   ? '_'
+                          : *key >= 'a' && *key <= 'z' ? *key - 32
+                                                       : *key);
+    out[n] = '\0';
+}
+
+const char *alm_conf_getenv(void *unused, const char *name)
+{
+    (void)unused;
+    return getenv(name);
+}
+
+static alm_status read_env(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
+                           const alm_conf_input *input, const char *key, alm_conf_id id,
+                           int64_t factor)
+{
+    static const char *const prefixes[] = {"ALMANAC_", "QDB_"};
+    for (size_t i = 0; i < ALM_COUNT(prefixes); i++) {
+        char name[ENV_NAME_MAX];
+        env_name(prefixes[i], key, name);
+        const char *value = input->env(input->env_arg, name);
+        if (value == NULL)
+            continue;
+        const origin from = {ALM_CONF_ENV, name, 0};
+        return set_value(cx, conf, texts, id, alm_str_of(value), factor, &from);
+    }
+    return ALM_OK;
+}
+
+static alm_status each_env(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
+                           const alm_conf_input *input)
+{
+    for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
+        ALM_TRY(
+            read_env(cx, conf, texts, input, ALIASES[i].alias, ALIASES[i].id, ALIASES[i].factor));
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++)
+        ALM_TRY(read_env(cx, conf, texts, input, ROWS[i].key, (alm_conf_id)i, 1));
+    return ALM_OK;
+}
+
+alm_status alm_conf_read(alm_ctx *cx, alm_conf *conf, const alm_conf_input *input)
+{
+    alm_conf next = *conf; /* its arena is not used: texts go to conf->texts */
+    reader r = {0};
+    alm_buf_init(&r.key, NULL);
+    alm_buf_init(&r.value, NULL);
+    /* Known keys first: config.validation.strict holds for the whole file, wherever it stands. */
+    alm_status st = each_entry(cx, &next, &conf->texts, input, true, &r);
+    if (st == ALM_OK && input->env != NULL)
+        st = each_env(cx, &next, &conf->texts, input);
+    if (st == ALM_OK)
+        st = each_entry(cx, &next, &conf->texts, input, false, &r);
+    alm_buf_deinit(&r.key);
+    alm_buf_deinit(&r.value);
+    ALM_TRY(st);
+    next.texts = conf->texts;
+    *conf = next;
+    return ALM_OK;
+}

@@ -1,0 +1,124 @@
+/*
+ * conf_show.c - settings on their way out: SHOW PARAMETERS, the default file, reload.
+ */
+#include "base/conf.h"
+
+static bool is_text(const alm_conf_row *row)
+{
+    return row->kind == ALM_CONF_TEXT || row->kind == ALM_CONF_ADDR || row->kind == ALM_CONF_CHOICE;
+}
+
+static const char *text_of(const alm_conf *conf, const alm_conf_row *row)
+{
+    const char *text;
+    memcpy(&text, (const char *)conf + row->offset, sizeof(text));
+    return text;
+}
+
+static int64_t number_of(const alm_conf *conf, const alm_conf_row *row)
+{
+    int64_t number;
+    memcpy(&number, (const char *)conf + row->offset, sizeof(number));
+    return number;
+}
+
+static bool flag_of(const alm_conf *conf, const alm_conf_row *row)
+{
+    return *((const char *)conf + row->offset) != 0;
+}
+
+alm_status alm_conf_value_text(alm_ctx *cx, const alm_conf *conf, size_t i, alm_buf *out)
+{
+    const alm_conf_row *row = alm_conf_row_at(i);
+    if (row->kind == ALM_CONF_BOOL)
+        return alm_buf_text(cx, out, flag_of(conf, row) ? "true" : "false");
+    if (!is_text(row))
+        return alm_buf_printf(cx, out, "%lld", (long long)number_of(conf, row));
+    const char *text = text_of(conf, row);
+    return alm_buf_text(cx, out, row->sensitive && text[0] != '\0' ? "****" : text);
+}
+
+alm_status alm_conf_env_name(alm_ctx *cx, size_t i, alm_buf *out)
+{
+    ALM_TRY(alm_buf_text(cx, out, "QDB_"));
+    for (const char *key = alm_conf_row_at(i)->key; *key != '\0'; key++) {
+        const char c = (char)(*key == '.' || *key == '-'   ? '_'
+                              : *key >= 'a' && *key <= 'z' ? *key - 32
+                                                           : *key);
+        ALM_TRY(alm_buf_append(cx, out, &c, 1));
+    }
+    return ALM_OK;
+}
+
+const char *alm_conf_source_name(const alm_conf *conf, size_t i)
+{
+    static const char *const names[] = {
+        [ALM_CONF_DEFAULT] = "default", [ALM_CONF_FILE] = "conf", [ALM_CONF_ENV] = "env"};
+    ALM_ASSERT(i < ALM_CONF_COUNT);
+    return names[conf->source[i]];
+}
+
+alm_status alm_conf_write_default(alm_ctx *cx, alm_buf *out)
+{
+    ALM_TRY(alm_buf_text(cx, out,
+                         "# Settings of the server, each with its default. To change one, remove "
+                         "the # in front of it.\n"
+                         "# Sizes take k, m, g or t; times take ms, s, m, h or d (a plain number "
+                         "is milliseconds).\n"
+                         "# An environment variable wins over this file: http.bind.to is "
+                         "ALMANAC_HTTP_BIND_TO.\n"));
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++) {
+        const alm_conf_row *row = alm_conf_row_at(i);
+        ALM_TRY(alm_buf_printf(cx, out, "\n# %s", row->doc));
+        if (row->choices[0] != '\0')
+            ALM_TRY(alm_buf_printf(cx, out, " (%s)", row->choices));
+        if (row->reloadable)
+            ALM_TRY(alm_buf_text(cx, out, "; reloadable"));
+        ALM_TRY(alm_buf_printf(cx, out, "\n#%s=%s\n", row->key, row->def));
+    }
+    return ALM_OK;
+}
+
+static bool is_same(const alm_conf *a, const alm_conf *b, const alm_conf_row *row)
+{
+    if (row->kind == ALM_CONF_BOOL)
+        return flag_of(a, row) == flag_of(b, row);
+    if (is_text(row))
+        return strcmp(text_of(a, row), text_of(b, row)) == 0;
+    return number_of(a, row) == number_of(b, row);
+}
+
+/* One aligned store per field: threads may be reading it. */
+static alm_status take_over(alm_ctx *cx, alm_conf *live, const alm_conf *fresh,
+                            const alm_conf_row *row)
+{
+    char *field = (char *)live + row->offset;
+    if (row->kind == ALM_CONF_BOOL) {
+        __atomic_store_n((bool *)field, flag_of(fresh, row), __ATOMIC_RELEASE);
+    } else if (is_text(row)) {
+        const char *copy = NULL;
+        ALM_TRY(alm_arena_zstr(cx, &live->texts, alm_str_of(text_of(fresh, row)), &copy));
+        __atomic_store_n((const char **)(void *)field, copy, __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n((int64_t *)(void *)field, number_of(fresh, row), __ATOMIC_RELEASE);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_conf_reload(alm_ctx *cx, alm_conf *live, const alm_conf *fresh,
+                           void (*changed)(void *arg, const alm_conf_row *row, bool applied),
+                           void *arg)
+{
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++) {
+        const alm_conf_row *row = alm_conf_row_at(i);
+        if (is_same(live, fresh, row))
+            continue;
+        if (row->reloadable) {
+            ALM_TRY(take_over(cx, live, fresh, row));
+            live->source[i] = fresh->source[i];
+        }
+        if (changed != NULL)
+            changed(arg, row, row->reloadable);
+    }
+    return ALM_OK;
+}
