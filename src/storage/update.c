@@ -1,0 +1,455 @@
+/*
+ * update.c - UPDATE: the touched columns of the touched parts are written anew, as overlay files that
+ * lie over the part; the rest is shared. Readers keep their snapshot.
+ *
+ * Method      alm_update_begin keeps other writers out (ALM_TAB_MAINT, then ALM_TAB_ALONE) and
+ *             flushes the head, so that all rows lie in parts. New values are collected per part
+ *             with their row numbers; the commit copies each touched column of each touched part,
+ *             puts the values in, writes the overlay, and changes all parts with one record.
+ * Memory      the collected values, and the touched columns of one part at a time.
+ */
+#include <stdlib.h>
+
+#include "storage/bulk.h"
+#include "storage/dict.h"
+#include "storage/part_format.h"
+#include "storage/scan.h"
+
+/* New values for one part. */
+typedef struct update_part {
+    const alm_part_ref *ref;
+    uint32_t *rows; /* of the part; not ordered, later entries win */
+    alm_rowbuf values;
+    size_t n, cap;
+} update_part;
+
+struct alm_update {
+    alm_storage *st;
+    alm_snapshot *snap;
+    const alm_version *v;
+    alm_tab *tab; /* retained; NULL: no locks held */
+    bool maint, alone;
+    uint32_t *cols;
+    uint32_t n_cols;
+    alm_arena arena; /* scan, columns; until the end */
+    alm_scan *scan;
+    update_part *parts; /* one per part of the version */
+    alm_schema values;  /* of the touched columns, for the row buffers */
+    size_t order_span;  /* span that `order` belongs to */
+    uint64_t *order;
+    int64_t order_cap, rows;
+    alm_arena scratch; /* of one call */
+};
+
+static void update_free(alm_update *up)
+{
+    if (up->parts != NULL) {
+        for (uint32_t i = 0; i < up->v->parts->n; i++) {
+            alm_rowbuf_clear(&up->parts[i].values);
+            free(up->parts[i].rows);
+        }
+        free(up->parts);
+    }
+    free(up->order);
+    alm_arena_deinit(&up->scratch);
+    alm_arena_deinit(&up->arena);
+    if (up->snap != NULL)
+        alm_snapshot_release(up->snap);
+    if (up->alone)
+        alm_tab_unlock(up->st, up->tab, ALM_TAB_ALONE);
+    if (up->maint)
+        alm_tab_unlock(up->st, up->tab, ALM_TAB_MAINT);
+    if (up->tab != NULL)
+        alm_tab_release(up->tab);
+    free(up);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static const alm_table *find_table(alm_ctx *cx, const alm_snapshot *snap, alm_str name,
+                                   alm_status *st)
+{
+    const alm_table *table = alm_snapshot_find(snap, name);
+    if (table == NULL)
+        *st = alm_fail(cx, ALM_E_TABLE, -1, "table does not exist [table=%.*s]", (int)name.len,
+                       name.ptr);
+    return table;
+}
+
+/* Locks the table of that name, and makes sure that the name still stands for it. */
+static alm_status lock_table(alm_ctx *cx, alm_update *up, alm_str name)
+{
+    alm_status st = ALM_OK;
+    alm_snapshot *snap = NULL;
+    ALM_TRY(alm_snapshot_acquire(cx, up->st, &snap));
+    const alm_table *table = find_table(cx, snap, name, &st);
+    uint64_t id = 0;
+    if (table != NULL) {
+        id = table->id;
+        up->tab = alm_tab_retain(alm_version_of(table)->tab);
+    }
+    alm_snapshot_release(snap);
+    ALM_TRY(st);
+    ALM_TRY(alm_tab_lock(cx, up->st, up->tab, ALM_TAB_MAINT));
+    up->maint = true;
+    ALM_TRY(alm_tab_lock(cx, up->st, up->tab, ALM_TAB_ALONE));
+    up->alone = true;
+    ALM_TRY(alm_head_flush(cx, up->st, id));
+    ALM_TRY(alm_snapshot_acquire(cx, up->st, &up->snap));
+    table = find_table(cx, up->snap, name, &st);
+    ALM_TRY(st);
+    if (table->id != id)
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "table '%s' was replaced", table->name);
+    up->v = alm_version_of(table);
+    return ALM_OK;
+}
+
+/* Scan of all rows: its spans are those of the caller's scan, whatever columns that has. */
+static alm_status prepare(alm_ctx *cx, alm_update *up, const uint32_t *cols, uint32_t n_cols)
+{
+    const alm_version *v = up->v;
+    if (v->n_lanes > 0)
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "rows of table '%s' are not in parts",
+                        v->table.name);
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->cols));
+    up->n_cols = n_cols;
+    up->values.n_cols = n_cols;
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->values.cols));
+    for (uint32_t c = 0; c < n_cols; c++) {
+        if (cols[c] >= v->table.n_cols)
+            return alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed",
+                            v->table.name);
+        if ((int32_t)cols[c] == v->table.ts_col)
+            return alm_fail(cx, ALM_E_ARG, -1, "Designated timestamp column cannot be updated");
+        up->cols[c] = cols[c];
+        up->values.cols[c] = v->table.cols[cols[c]];
+    }
+    ALM_TRY(alm_scan_new_version(cx, &up->arena, v, NULL, 0, NULL, 0, true, &up->scan));
+    up->parts = calloc(v->parts->n + 1u, sizeof(*up->parts));
+    if (up->parts == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "update: no memory");
+    for (uint32_t i = 0; i < v->parts->n; i++) {
+        up->parts[i].ref = v->parts->parts[i];
+        alm_rowbuf_init(&up->parts[i].values, &up->values);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_str table, const uint32_t *cols,
+                            uint32_t n_cols, alm_update **out)
+{
+    alm_update *up = calloc(1, sizeof(*up));
+    if (up == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "update: no memory");
+    up->st = st;
+    up->order_span = SIZE_MAX;
+    alm_arena_init(&up->arena, NULL);
+    alm_arena_init(&up->scratch, NULL);
+    alm_status status = lock_table(cx, up, table);
+    if (status == ALM_OK)
+        status = prepare(cx, up, cols, n_cols);
+    if (status != ALM_OK) {
+        update_free(up);
+        return status;
+    }
+    *out = up;
+    return ALM_OK;
+}
+
+alm_snapshot *alm_update_snapshot(alm_update *up)
+{
+    return up->snap;
+}
+
+/* --------------------------------------------------------------- collecting */
+
+static update_part *part_of(alm_update *up, const alm_scan_piece *piece)
+{
+    const alm_part_set *set = up->v->parts;
+    for (uint32_t i = 0; i < set->n; i++)
+        if (set->parts[i] == piece->part)
+            return &up->parts[i];
+    ALM_ASSERT(false); /* pieces of a version without lanes lie in its parts */
+    return NULL;
+}
+
+/* Values idx[0..n) of `cols` for rows of one part. */
+static alm_status collect(alm_ctx *cx, update_part *part, const uint32_t *rows, const alm_vec *cols,
+                          const uint32_t *idx, uint32_t n)
+{
+    if (part->n + n > part->cap) {
+        const size_t cap = ALM_MAX(part->cap * 2, part->n + n);
+        uint32_t *grown = realloc(part->rows, cap * sizeof(*grown));
+        if (grown == NULL)
+            return alm_fail(cx, ALM_E_MEMORY, -1, "update: no memory for %zu rows", cap);
+        part->rows = grown;
+        part->cap = cap;
+    }
+    ALM_TRY(alm_rowbuf_append(cx, &part->values, cols, idx, 0, n));
+    memcpy(part->rows + part->n, rows, n * sizeof(*rows));
+    part->n += n;
+    return ALM_OK;
+}
+
+static alm_status load_order(alm_ctx *cx, alm_update *up, size_t i)
+{
+    const alm_scan_span *span = &up->scan->spans[i];
+    if (up->order_span == i)
+        return ALM_OK;
+    up->order_span = SIZE_MAX;
+    if (span->rows > up->order_cap) {
+        free(up->order);
+        up->order_cap = 0;
+        up->order = malloc((size_t)span->rows * sizeof(*up->order));
+        if (up->order == NULL)
+            return alm_fail(cx, ALM_E_MEMORY, -1, "update: no memory to merge rows");
+        up->order_cap = span->rows;
+    }
+    ALM_TRY(alm_scan_span_order(cx, &up->scratch, up->scan, i, up->order));
+    up->order_span = i;
+    return ALM_OK;
+}
+
+/* Rows of a merged span: piece by piece, those that lie in it. */
+static alm_status collect_merged(alm_ctx *cx, alm_update *up, size_t i, const int64_t *rows,
+                                 uint32_t n, const alm_vec *cols)
+{
+    const alm_scan_span *span = &up->scan->spans[i];
+    uint32_t *at = NULL, *idx = NULL;
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, n, &at));
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, n, &idx));
+    ALM_TRY(load_order(cx, up, i));
+    for (uint32_t k = 0; k < span->n_pieces; k++) {
+        uint32_t m = 0;
+        for (uint32_t r = 0; r < n; r++) {
+            const uint64_t from = up->order[rows[r]];
+            if (from >> 32 != k)
+                continue;
+            at[m] = (uint32_t)from;
+            idx[m++] = r;
+        }
+        if (m > 0)
+            ALM_TRY(collect(cx, part_of(up, &up->scan->pieces[span->piece + k]), at, cols, idx, m));
+    }
+    return ALM_OK;
+}
+
+static alm_status collect_direct(alm_ctx *cx, alm_update *up, size_t i, const int64_t *rows,
+                                 uint32_t n, const alm_vec *cols)
+{
+    const alm_scan_piece *piece = &up->scan->pieces[up->scan->spans[i].piece];
+    uint32_t *at = NULL, *idx = NULL;
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, n, &at));
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, n, &idx));
+    for (uint32_t r = 0; r < n; r++) {
+        at[r] = (uint32_t)(piece->lo + rows[r]);
+        idx[r] = r;
+    }
+    return collect(cx, part_of(up, piece), at, cols, idx, n);
+}
+
+/* Symbols as codes of the table. */
+static alm_status encode(alm_ctx *cx, alm_update *up, const alm_vec *values, uint32_t n,
+                         alm_vec *cols)
+{
+    for (uint32_t c = 0; c < up->n_cols; c++) {
+        const alm_type type = up->values.cols[c].type;
+        cols[c] = values[c];
+        if (type.id == ALM_T_SYMBOL) {
+            uint32_t *codes = NULL;
+            const size_t m = values[c].is_const ? 1 : n;
+            ALM_TRY(alm_arena_bytes(cx, &up->scratch, m * sizeof(*codes), &codes));
+            ALM_TRY(
+                alm_symbols_encode(cx, up->v->schema->symbols[up->cols[c]], &values[c], m, codes));
+            cols[c] =
+                (alm_vec){.type = type, .width = 4, .is_const = values[c].is_const, .data = codes};
+        } else if (!alm_type_eq(values[c].type, type)) {
+            return alm_fail(cx, ALM_E_INTERNAL, -1, "update: column '%s' is %s, not %s",
+                            up->values.cols[c].name, alm_type_name(values[c].type),
+                            alm_type_name(type));
+        }
+    }
+    return ALM_OK;
+}
+
+alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span, const int64_t *rows,
+                           uint32_t n, const alm_vec *values)
+{
+    ALM_TRY(alm_check(cx));
+    ALM_ASSERT(span < up->scan->n_spans);
+    if (n == 0)
+        return ALM_OK;
+    for (uint32_t r = 0; r < n; r++)
+        ALM_ASSERT(rows[r] >= 0 && rows[r] < up->scan->spans[span].rows);
+    alm_arena_reset(&up->scratch);
+    alm_vec *cols = NULL;
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, up->n_cols + 1, &cols));
+    ALM_TRY(encode(cx, up, values, n, cols));
+    up->rows += n;
+    if (up->scan->spans[span].n_pieces == 1)
+        return collect_direct(cx, up, span, rows, n, cols);
+    return collect_merged(cx, up, span, rows, n, cols);
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* Old values of a whole column in the widest form: 4-byte codes, address-form views. */
+static alm_status old_values(alm_ctx *cx, alm_update *up, const update_part *part, uint32_t c,
+                             alm_vec *out)
+{
+    const alm_scan_piece piece = {.part = part->ref, .hi = part->ref->rows};
+    alm_vec old;
+    ALM_TRY(alm_scan_piece_vec(cx, &up->scratch, up->v, &piece, up->cols[c], &old));
+    const size_t rows = (size_t)part->ref->rows;
+    const alm_type type = up->values.cols[c].type;
+    const size_t width = alm_type_width(type);
+    uint8_t *data = NULL;
+    ALM_TRY(alm_arena_bytes(cx, &up->scratch, rows * width, &data));
+    if (type.id == ALM_T_SYMBOL) {
+        uint32_t *codes = (uint32_t *)(void *)data;
+        for (size_t i = 0; i < rows; i++)
+            codes[i] = alm_vec_code(&old, i);
+    } else if (old.is_const) {
+        for (size_t i = 0; i < rows; i++)
+            memcpy(data + i * width, old.data, width);
+    } else {
+        memcpy(data, old.data, rows * width);
+    }
+    if (alm_part_has_heap(type) && !old.is_const) {
+        alm_view *views = (alm_view *)(void *)data;
+        for (size_t i = 0; i < rows; i++)
+            if (!alm_view_is_null(&views[i]) && views[i].len > ALM_VIEW_INLINE)
+                views[i].off += (uint64_t)(uintptr_t)old.heap;
+    }
+    *out = (alm_vec){.type = type, .width = (uint8_t)width, .data = data};
+    return ALM_OK;
+}
+
+/* Puts the collected values of column c over the old ones. */
+static void put_values(const update_part *part, uint32_t c, alm_vec *into)
+{
+    size_t at = 0;
+    for (size_t k = 0; k < part->values.n_chunks; k++) {
+        const alm_part_chunk *chunk = &part->values.chunks[k];
+        const char *from = chunk->cols[c].data;
+        for (uint32_t i = 0; i < chunk->rows; i++, at++)
+            memcpy((char *)into->data + (size_t)part->rows[at] * into->width,
+                   from + (size_t)i * into->width, into->width);
+    }
+}
+
+static alm_status write_overlay(alm_ctx *cx, alm_update *up, const update_part *part,
+                                alm_file *file)
+{
+    alm_vec *cols = NULL;
+    alm_part_coldef *defs = NULL;
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, up->n_cols, &cols));
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, up->n_cols, &defs));
+    for (uint32_t c = 0; c < up->n_cols; c++) {
+        ALM_TRY(alm_check(cx));
+        defs[c] = (alm_part_coldef){up->values.cols[c].id, up->values.cols[c].type};
+        ALM_TRY(old_values(cx, up, part, c, &cols[c]));
+        put_values(part, c, &cols[c]);
+    }
+    const alm_part_chunk chunk = {.rows = (uint32_t)part->ref->rows, .cols = cols};
+    const alm_part_spec spec = {.table_id = up->v->table.id,
+                                .cols = defs,
+                                .n_cols = up->n_cols,
+                                .ts_col = -1,
+                                .chunks = &chunk,
+                                .n_chunks = 1};
+    char dir[ALM_PATH_MAX], name[ALM_NAME_MAX];
+    alm_file_dir(file, dir, sizeof(dir));
+    alm_file_name(file, name, sizeof(name));
+    alm_part_written written = {0};
+    ALM_TRY(alm_part_write(cx, alm_storage_io(up->st), dir, name, &spec, &written));
+    file->bytes = written.bytes;
+    return ALM_OK;
+}
+
+static bool touches(const alm_update *up, uint32_t col_id)
+{
+    for (uint32_t c = 0; c < up->n_cols; c++)
+        if (up->values.cols[c].id == col_id)
+            return true;
+    return false;
+}
+
+/* The part with its new overlays: those of other columns stay. */
+static alm_status new_ref(alm_ctx *cx, alm_update *up, const update_part *part, alm_file *file,
+                          alm_part_ref **out)
+{
+    const alm_part_ref *old = part->ref;
+    alm_overlay *overlays = NULL;
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, old->n_overlays + up->n_cols, &overlays));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < old->n_overlays; i++)
+        if (!touches(up, old->overlays[i].col_id))
+            overlays[n++] = old->overlays[i];
+    for (uint32_t c = 0; c < up->n_cols; c++)
+        overlays[n++] = (alm_overlay){up->values.cols[c].id, file};
+    const alm_part_ref ref = {.seq = old->seq,
+                              .rows = old->rows,
+                              .min_ts = old->min_ts,
+                              .max_ts = old->max_ts,
+                              .bucket = old->bucket,
+                              .file = old->file,
+                              .n_overlays = n,
+                              .overlays = overlays};
+    return alm_part_ref_new(cx, up->st, &ref, out);
+}
+
+static alm_status rewrite_part(alm_ctx *cx, alm_update *up, const update_part *part,
+                               alm_part_ref **out)
+{
+    alm_arena_reset(&up->scratch);
+    up->order_span = SIZE_MAX;
+    alm_file *file = NULL;
+    ALM_TRY(alm_file_new(cx, up->st, up->v->table.id, &file));
+    alm_status st = write_overlay(cx, up, part, file);
+    if (st == ALM_OK)
+        st = new_ref(cx, up, part, file, out);
+    alm_file_release(file); /* the part holds its own references */
+    return st;
+}
+
+static alm_status commit_parts(alm_ctx *cx, alm_update *up)
+{
+    const uint32_t n_parts = up->v->parts->n;
+    alm_part_ref **add = NULL, **gone = NULL;
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &add));
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &gone));
+    uint32_t n = 0;
+    alm_status st = ALM_OK;
+    for (uint32_t i = 0; i < n_parts && st == ALM_OK; i++) {
+        if (up->parts[i].n == 0)
+            continue;
+        st = rewrite_part(cx, up, &up->parts[i], &add[n]);
+        if (st == ALM_OK)
+            gone[n++] = up->v->parts->parts[i];
+    }
+    if (st == ALM_OK && n > 0) {
+        const alm_parts_change change = {
+            .table_id = up->v->table.id, .add = add, .n_add = n, .remove = gone, .n_remove = n};
+        uint64_t lsn = 0;
+        st = alm_parts_commit(cx, up->st, &change, &lsn);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        alm_part_ref_release(add[i]);
+    return st;
+}
+
+alm_status alm_update_commit(alm_ctx *cx, alm_update *up, int64_t *rows)
+{
+    const alm_status st = commit_parts(cx, up);
+    if (st == ALM_OK)
+        *rows = up->rows;
+    update_free(up);
+    return st;
+}
+
+void alm_update_rollback(alm_update *up)
+{
+    if (up != NULL)
+        update_free(up);
+}
