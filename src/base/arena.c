@@ -105,8 +105,34 @@ static void block_free(alm_arena *arena, alm_arena_block *block)
         alm_mem_release(arena->mem, (int64_t)bytes);
 }
 
+/* Lives in the arena itself. */
+typedef struct alm_arena_defer {
+    struct alm_arena_defer *next;
+    void (*fn)(void *arg);
+    void *arg;
+} alm_arena_defer_item;
+
+alm_status alm_arena_defer(alm_ctx *cx, alm_arena *arena, void (*fn)(void *arg), void *arg)
+{
+    alm_arena_defer_item *item = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, sizeof *item, &item));
+    *item = (alm_arena_defer_item){.next = arena->deferred, .fn = fn, .arg = arg};
+    arena->deferred = item;
+    return ALM_OK;
+}
+
+static void run_deferred(alm_arena *arena)
+{
+    while (arena->deferred != NULL) {
+        alm_arena_defer_item *item = arena->deferred;
+        arena->deferred = item->next;
+        item->fn(item->arg);
+    }
+}
+
 void alm_arena_deinit(alm_arena *arena)
 {
+    run_deferred(arena);
     for (alm_arena_block *block = arena->block, *next; block != NULL; block = next) {
         next = block->next;
         block_free(arena, block);
@@ -116,6 +142,7 @@ void alm_arena_deinit(alm_arena *arena)
 
 void alm_arena_reset(alm_arena *arena)
 {
+    run_deferred(arena);
     alm_arena_block *keep = NULL;
     for (alm_arena_block *block = arena->block, *next; block != NULL; block = next) {
         next = block->next;

@@ -102,6 +102,7 @@ typedef struct alm_arena {
     struct alm_arena_block *block;
     alm_mem *mem;
     size_t next_bytes;
+    struct alm_arena_defer *deferred;
 } alm_arena;
 
 void alm_arena_init(alm_arena *arena, alm_mem *mem);
@@ -111,6 +112,10 @@ void alm_arena_deinit(alm_arena *arena); /* gives all blocks back */
 ALM_NODISCARD alm_status alm_arena_bytes(alm_ctx *cx, alm_arena *arena, size_t bytes, void *out);
 ALM_NODISCARD alm_status alm_arena_zero(alm_ctx *cx, alm_arena *arena, size_t bytes, void *out);
 ALM_NODISCARD alm_status alm_arena_copy(alm_ctx *cx, alm_arena *arena, alm_str text, alm_str *out);
+/* Calls fn(arg) when the arena is reset or given back, the last deferred first: for what lives as
+ * long as the arena but is not memory of it (compiled expressions of a library). */
+ALM_NODISCARD alm_status alm_arena_defer(alm_ctx *cx, alm_arena *arena, void (*fn)(void *arg),
+                                         void *arg);
 /* A terminated copy. */
 ALM_NODISCARD alm_status alm_arena_zstr(alm_ctx *cx, alm_arena *arena, alm_str text,
                                         const char **out);

@@ -104,6 +104,14 @@ alm_status alm_bind_meet_times(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *
      .example = example_,                                                                          \
      .since = "0.1"}
 
+#define NEGATIVE(op)                                                                               \
+    OP(op, "(BYTE) BYTE", neg_byte, "Negative.", "-b"),                                            \
+        OP(op, "(SHORT) SHORT", neg_short, "Negative.", "-s"),                                     \
+        OP(op, "(INT) INT", neg_int, "Negative.", "-i"),                                           \
+        OP(op, "(LONG) LONG", neg_long, "Negative.", "-l"),                                        \
+        OP(op, "(FLOAT) FLOAT", neg_float, "Negative.", "-f"),                                     \
+        OP(op, "(DOUBLE) DOUBLE", neg_double, "Negative.", "-d")
+
 static const alm_fn ROWS[] = {
     OP("+", "(INT, INT) INT", add_int, "Sum.", "1 + 2"),
     OP("+", "(LONG, LONG) LONG", add_long, "Sum.", "1L + 2"),
@@ -137,11 +145,7 @@ static const alm_fn ROWS[] = {
     OP("%", "(LONG, LONG) LONG", mod_long, "Remainder, with the sign of the dividend.", "7L % 3"),
     OP("%", "(FLOAT, FLOAT) FLOAT", mod_float, "Remainder.", "5.5f % 2f"),
     OP("%", "(DOUBLE, DOUBLE) DOUBLE", mod_double, "Remainder.", "5.5 % 2"),
-    OP("neg", "(BYTE) BYTE", neg_byte, "Negative.", "-b"),
-    OP("neg", "(SHORT) SHORT", neg_short, "Negative.", "-s"),
-    OP("neg", "(INT) INT", neg_int, "Negative.", "-i"),
-    OP("neg", "(LONG) LONG", neg_long, "Negative.", "-l"),
-    OP("neg", "(FLOAT) FLOAT", neg_float, "Negative.", "-f"),
-    OP("neg", "(DOUBLE) DOUBLE", neg_double, "Negative.", "-d"),
+    NEGATIVE("-"),
+    NEGATIVE("neg"),
 };
 ALM_FN_TABLE(arith, ROWS);

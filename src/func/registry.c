@@ -358,7 +358,7 @@ static const alm_fn *strict_or_loose(const alm_registry *reg, alm_type from, alm
 
 const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type to)
 {
-    return alm_cast_cost(from, to) < 0 ? NULL : strict_or_loose(reg, from, to);
+    return strict_or_loose(reg, from, to);
 }
 
 const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to)

@@ -162,7 +162,7 @@ alm_type alm_type_meet(alm_type a, alm_type b);
 alm_type alm_type_union(alm_type a, alm_type b);
 /* Casts that stand without being written. They refuse (ALM_E_VALUE "inconvertible value: ...") what
  * an explicit cast turns into null. NULL: there is none.
- * implicit: to an argument type chosen by overload resolution (alm_cast_cost >= 0).
+ * implicit: to an argument type chosen by resolution (alm_resolved.arg_types), whatever its cost.
  * assign:   from a value to the column it is stored in (INSERT, UPDATE). */
 const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type to);
 const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to);

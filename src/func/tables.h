@@ -11,7 +11,7 @@
 /* clang-format off */
 #define ALM_FN_TABLES(X)                                                                           \
     X(arith) X(bits) X(compare) X(compare_text) X(logic) X(cast_number) X(cast_text) X(cast_time)  \
-    X(count) X(sum) X(extreme)                                                                     \
+    X(count) X(sum) X(extreme) X(pick) X(stats)                                                                     \
     X(time)
 /* clang-format on */
 

@@ -1,0 +1,317 @@
+/*
+ * agg_pick.c - first, last, first_not_null, last_not_null: values by position in row order.
+ *
+ * Null rule   first and last take a null as it is; the others skip nulls. No rows give null.
+ * Shapes      States are stamped by width: fixed-width values are copied as bits. Text is kept as a
+ *             copy of the state; text of a dictionary lasts and is not copied.
+ * Cost        last over a batch looks at its final row only; first at one row, once.
+ */
+#include "func/agg.h"
+#include "func/tables.h"
+
+/* -------------------------------------------------------------- fixed width */
+
+typedef struct bits128 {
+    uint64_t half[2];
+} bits128;
+
+/* The null of the type as bits, for states that saw nothing. */
+static void null_bits(alm_type type, void *out)
+{
+    memset(out, 0, 16);
+    switch (alm_type_info_of(type)->null) {
+    case ALM_NULL_INT:
+        memcpy(out, &(int32_t){ALM_INT_NULL}, 4);
+        break;
+    case ALM_NULL_LONG:
+        memcpy(out, &(int64_t){ALM_LONG_NULL}, 8);
+        break;
+    case ALM_NULL_NAN32:
+        memcpy(out, &(float){__builtin_nanf("")}, 4);
+        break;
+    case ALM_NULL_NAN64:
+        memcpy(out, &(double){__builtin_nan("")}, 8);
+        break;
+    case ALM_NULL_LONG2:
+        memcpy(out, (int64_t[2]){ALM_LONG_NULL, ALM_LONG_NULL}, 16);
+        break;
+    case ALM_NULL_NONE:
+    case ALM_NULL_ZERO16:
+    case ALM_NULL_ZERO32:
+    case ALM_NULL_VIEW:
+    case ALM_NULL_CODE:
+        break;
+    }
+}
+
+/* Is x null? NaNs differ in their bits, so they are told by value. */
+static inline bool is_null_8(uint8_t x, alm_null_kind kind)
+{
+    (void)x, (void)kind;
+    return false;
+}
+static inline bool is_null_16(uint16_t x, alm_null_kind kind)
+{
+    return kind == ALM_NULL_ZERO16 && x == 0;
+}
+static inline bool is_null_32(uint32_t x, alm_null_kind kind)
+{
+    if (kind == ALM_NULL_NAN32)
+        return (x & 0x7fffffff) > 0x7f800000;
+    return kind == ALM_NULL_INT ? x == 0x80000000 : x == 0;
+}
+static inline bool is_null_64(uint64_t x, alm_null_kind kind)
+{
+    if (kind == ALM_NULL_NAN64)
+        return (x & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+    return x == (uint64_t)ALM_LONG_NULL;
+}
+static inline bool is_null_128(bits128 x, alm_null_kind kind)
+{
+    (void)kind;
+    return x.half[0] == (uint64_t)ALM_LONG_NULL && x.half[1] == (uint64_t)ALM_LONG_NULL;
+}
+
+/*
+ * skip: nulls do not count. For `first` a state that has a value is done; for `last` every value
+ * replaces the one before.
+ */
+#define PICK(w, T)                                                                                 \
+    typedef struct pick_##w {                                                                      \
+        T value;                                                                                   \
+        uint8_t seen;                                                                              \
+    } pick_##w;                                                                                    \
+    static void pick_##w##_init(const alm_call *call, void *states, size_t n)                      \
+    {                                                                                              \
+        bits128 null;                                                                              \
+        null_bits(call->result, &null);                                                            \
+        pick_##w *s = states, none = {0};                                                          \
+        memcpy(&none.value, &null, sizeof none.value);                                             \
+        for (size_t i = 0; i < n; i++)                                                             \
+            s[i] = none;                                                                           \
+    }                                                                                              \
+    static void first_##w##_take(pick_##w *s, const T *a, size_t step, size_t n, bool skip,        \
+                                 alm_null_kind kind)                                               \
+    {                                                                                              \
+        for (size_t i = 0; i < n && !s->seen; i++)                                                 \
+            if (!skip || !is_null_##w(a[i * step], kind))                                          \
+                *s = (pick_##w){a[i * step], 1};                                                   \
+    }                                                                                              \
+    static void last_##w##_take(pick_##w *s, const T *a, size_t step, size_t n, bool skip,         \
+                                alm_null_kind kind)                                                \
+    {                                                                                              \
+        for (size_t i = n; i-- > 0;) {                                                             \
+            if (!skip || !is_null_##w(a[i * step], kind)) {                                        \
+                *s = (pick_##w){a[i * step], 1};                                                   \
+                return;                                                                            \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void first_##w##_groups(pick_##w *restrict all, const uint32_t *restrict group,         \
+                                   const T *restrict a, size_t step, size_t n, bool skip,          \
+                                   alm_null_kind kind)                                             \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            pick_##w *s = &all[group[i]];                                                          \
+            if (!s->seen && !(skip && is_null_##w(a[i * step], kind)))                             \
+                *s = (pick_##w){a[i * step], 1};                                                   \
+        }                                                                                          \
+    }                                                                                              \
+    static void last_##w##_groups(pick_##w *restrict all, const uint32_t *restrict group,          \
+                                  const T *restrict a, size_t step, size_t n, bool skip,           \
+                                  alm_null_kind kind)                                              \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            if (!(skip && is_null_##w(a[i * step], kind)))                                         \
+                all[group[i]] = (pick_##w){a[i * step], 1};                                        \
+    }                                                                                              \
+    ALM_AGG_MERGE(first_##w, pick_##w, {                                                           \
+        if (!d->seen)                                                                              \
+            *d = *p;                                                                               \
+    })                                                                                             \
+    ALM_AGG_MERGE(last_##w, pick_##w, {                                                            \
+        if (p->seen)                                                                               \
+            *d = *p;                                                                               \
+    })                                                                                             \
+    ALM_AGG_FINISH(pick_##w, pick_##w, T, s->value)                                                \
+    PICK_OPS(first, w, T, false)                                                                   \
+    PICK_OPS(last, w, T, false)
+
+#define PICK_OPS(which, w, T, unused)                                                              \
+    PICK_CALLS(which, which##_any, w, T, false)                                                    \
+    PICK_CALLS(which, which##_value, w, T, true)
+
+#define PICK_CALLS(which, name, w, T, skip)                                                        \
+    static alm_status name##_##w##_update(ALM_UNUSED alm_call *call, void *state, size_t n,        \
+                                          const alm_vec *args)                                     \
+    {                                                                                              \
+        which##_##w##_take(state, args[0].data, args[0].is_const ? 0 : 1, n, skip,                 \
+                           alm_type_info_of(args[0].type)->null);                                  \
+        return ALM_OK;                                                                             \
+    }                                                                                              \
+    static alm_status name##_##w##_scatter(ALM_UNUSED alm_call *call, void *states,                \
+                                           const uint32_t *group, size_t n, const alm_vec *args)   \
+    {                                                                                              \
+        which##_##w##_groups(states, group, args[0].data, args[0].is_const ? 0 : 1, n, skip,       \
+                             alm_type_info_of(args[0].type)->null);                                \
+        return ALM_OK;                                                                             \
+    }                                                                                              \
+    static const alm_agg_ops name##_##w##_ops = {.state_bytes = sizeof(pick_##w),                  \
+                                                 .init = pick_##w##_init,                          \
+                                                 .update = name##_##w##_update,                    \
+                                                 .scatter = name##_##w##_scatter,                  \
+                                                 .merge = which##_##w##_merge,                     \
+                                                 .finish = pick_##w##_finish};
+
+PICK(8, uint8_t)
+PICK(16, uint16_t)
+PICK(32, uint32_t)
+PICK(64, uint64_t)
+PICK(128, bits128)
+
+/* -------------------------------------------------------------------- text */
+
+typedef struct pick_text {
+    alm_view view;
+    char *own; /* buffer of the state */
+    uint32_t cap;
+    uint32_t seen;
+    const alm_view *pending; /* while a batch is scattered: the row to be kept */
+} pick_text;
+
+ALM_AGG_INIT(pick_text, pick_text, {.view = {.len = ALM_VIEW_NULL}})
+
+static inline alm_view text_at(const alm_vec *v, size_t i)
+{
+    if (v->dict != NULL)
+        return v->dict->views[alm_vec_code(v, i)];
+    const alm_view view = ((const alm_view *)v->data)[v->is_const ? 0 : i];
+    if (view.len <= ALM_VIEW_INLINE || view.len == ALM_VIEW_NULL || v->heap == NULL)
+        return view;
+    return alm_view_of(alm_view_str(&view, v->heap));
+}
+
+static inline bool text_null_at(const alm_vec *v, size_t i)
+{
+    if (v->dict != NULL)
+        return alm_vec_code(v, i) == 0;
+    return alm_view_is_null(&((const alm_view *)v->data)[v->is_const ? 0 : i]);
+}
+
+static alm_status keep(const alm_call *call, pick_text *s, const alm_vec *v, size_t i)
+{
+    const alm_view x = text_at(v, i);
+    s->seen = 1;
+    s->view = x;
+    if (v->dict != NULL || x.len <= ALM_VIEW_INLINE || alm_view_is_null(&x))
+        return ALM_OK;
+    if (s->cap < x.len) {
+        const size_t cap = ALM_MAX((size_t)x.len + x.len / 2, (size_t)64);
+        ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &s->own));
+        s->cap = (uint32_t)ALM_MIN(cap, (size_t)UINT32_MAX);
+    }
+    memcpy(s->own, alm_view_ptr(&x, NULL), x.len);
+    s->view = alm_view_of((alm_str){s->own, x.len});
+    return ALM_OK;
+}
+
+static alm_status first_text(const alm_call *call, pick_text *s, size_t n, const alm_vec *v,
+                             bool skip)
+{
+    for (size_t i = 0; i < n && !s->seen; i++)
+        if (!skip || !text_null_at(v, i))
+            return keep(call, s, v, i);
+    return ALM_OK;
+}
+
+static alm_status last_text(const alm_call *call, pick_text *s, size_t n, const alm_vec *v,
+                            bool skip)
+{
+    for (size_t i = n; i-- > 0;)
+        if (!skip || !text_null_at(v, i))
+            return keep(call, s, v, i);
+    return ALM_OK;
+}
+
+static alm_status first_text_groups(const alm_call *call, pick_text *all, const uint32_t *group,
+                                    size_t n, const alm_vec *v, bool skip)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!all[group[i]].seen && !(skip && text_null_at(v, i)))
+            ALM_TRY(keep(call, &all[group[i]], v, i));
+    return ALM_OK;
+}
+
+/* Rows are walked from the end, so that each group copies one text a batch: `pending` marks the
+ * groups that have theirs, and a second walk takes the marks off. */
+static alm_status last_text_groups(const alm_call *call, pick_text *all, const uint32_t *group,
+                                   size_t n, const alm_vec *v, bool skip)
+{
+    static const alm_view mark;
+    alm_status st = ALM_OK;
+    for (size_t i = n; i-- > 0 && st == ALM_OK;) {
+        pick_text *s = &all[group[i]];
+        if (s->pending == NULL && !(skip && text_null_at(v, i))) {
+            s->pending = &mark;
+            st = keep(call, s, v, i);
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        all[group[i]].pending = NULL;
+    return st;
+}
+
+ALM_AGG_MERGE(first_text, pick_text, {
+    if (!d->seen)
+        *d = *p;
+})
+ALM_AGG_MERGE(last_text, pick_text, {
+    if (p->seen)
+        *d = *p;
+})
+ALM_AGG_FINISH(pick_text, pick_text, alm_view, s->view)
+
+#define TEXT_CALLS(which, name, skip)                                                              \
+    static alm_status name##_text_update(alm_call *call, void *state, size_t n,                    \
+                                         const alm_vec *args)                                      \
+    {                                                                                              \
+        return which##_text(call, state, n, &args[0], skip);                                       \
+    }                                                                                              \
+    static alm_status name##_text_scatter(alm_call *call, void *states, const uint32_t *group,     \
+                                          size_t n, const alm_vec *args)                           \
+    {                                                                                              \
+        return which##_text_groups(call, states, group, n, &args[0], skip);                        \
+    }                                                                                              \
+    static const alm_agg_ops name##_text_ops = {.state_bytes = sizeof(pick_text),                  \
+                                                .init = pick_text_init,                            \
+                                                .update = name##_text_update,                      \
+                                                .scatter = name##_text_scatter,                    \
+                                                .merge = which##_text_merge,                       \
+                                                .finish = pick_text_finish};
+TEXT_CALLS(first, first_any, false)
+TEXT_CALLS(first, first_value, true)
+TEXT_CALLS(last, last_any, false)
+TEXT_CALLS(last, last_value, true)
+
+/* -------------------------------------------------------------------- rows */
+
+#define ROW(f, T, ops, flags, doc)                                                                 \
+    ALM_AGG_ROW(f, "(" T ") " T, ops, ALM_FN_ROW_ORDER | (flags), doc, f "(price)")
+#define ROWS_OF(f, name, doc)                                                                      \
+    ROW(f, "BOOLEAN", name##_8_ops, 0, doc), ROW(f, "BYTE", name##_8_ops, 0, doc),                 \
+        ROW(f, "SHORT", name##_16_ops, 0, doc), ROW(f, "CHAR", name##_16_ops, 0, doc),             \
+        ROW(f, "INT", name##_32_ops, 0, doc), ROW(f, "IPv4", name##_32_ops, 0, doc),               \
+        ROW(f, "FLOAT", name##_32_ops, 0, doc), ROW(f, "LONG", name##_64_ops, 0, doc),             \
+        ROW(f, "DOUBLE", name##_64_ops, 0, doc), ROW(f, "DATE", name##_64_ops, 0, doc),            \
+        ROW(f, "TIMESTAMP", name##_64_ops, 0, doc), ROW(f, "TIMESTAMP_NS", name##_64_ops, 0, doc), \
+        ROW(f, "UUID", name##_128_ops, 0, doc), ROW(f, "INTERVAL", name##_128_ops, 0, doc),        \
+        ROW(f, "STRING", name##_text_ops, 0, doc), ROW(f, "VARCHAR", name##_text_ops, 0, doc),     \
+        ROW(f, "SYMBOL", name##_text_ops, ALM_FN_SYMBOLS, doc)
+
+static const alm_fn ROWS[] = {
+    ROWS_OF("first", first_any, "Value of the first row."),
+    ROWS_OF("last", last_any, "Value of the last row."),
+    ROWS_OF("first_not_null", first_value, "First value that is not null."),
+    ROWS_OF("last_not_null", last_value, "Last value that is not null."),
+};
+ALM_FN_TABLE(pick, ROWS);
