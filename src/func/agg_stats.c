@@ -323,15 +323,18 @@ static alm_status spread_update(ALM_UNUSED alm_call *call, void *state, size_t n
 }
 
 ALM_AGG_INIT(spread, spread, {0})
-ALM_AGG_MERGE(spread, spread, {
-    const double total = d->weight + p->weight, delta = p->mean - d->mean;
-    if (p->weight != 0 && total != 0) {
-        d->mean += delta * (p->weight / total);
-        d->m2 += p->m2 + delta * delta * (d->weight * (p->weight / total));
-        d->weight = total;
-        d->weight2 += p->weight2;
-    }
-})
+static inline void spread_join(spread *d, const spread *p)
+{
+    const double total = d->weight + p->weight;
+    if (p->weight == 0 || total == 0)
+        return;
+    const double delta = p->mean - d->mean;
+    d->mean += delta * (p->weight / total);
+    d->m2 += p->m2 + delta * delta * (d->weight * (p->weight / total));
+    d->weight = total;
+    d->weight2 += p->weight2;
+}
+ALM_AGG_MERGE(spread, spread, { spread_join(d, p); })
 
 /* Null where there are too few rows for the divisor. */
 static double root_of(double m2, double divisor)

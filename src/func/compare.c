@@ -10,6 +10,7 @@
  */
 #include "func/kernel.h"
 #include "func/tables.h"
+#include "type/text.h"
 
 /* ------------------------------------------------- integers and their kind */
 
@@ -132,32 +133,24 @@ DOUBLE_KERNEL(ge, le)
 
 /* ------------------------------------------------------- 16 bytes: UUID, INTERVAL */
 
-/* As stored: the low half of a UUID first, as the lower end of an interval. */
-typedef struct pair {
-    uint64_t lo, hi;
-} pair;
+typedef alm_uuid pair; /* intervals are only tested for equality */
 
 static inline bool pair_eq(pair x, pair y)
 {
     return x.lo == y.lo && x.hi == y.hi;
 }
-static inline bool pair_null(pair x)
-{
-    const uint64_t null = (uint64_t)ALM_LONG_NULL;
-    return x.lo == null && x.hi == null;
-}
+/* Nulls are neither below nor above anything. */
 static inline bool pair_below(pair x, pair y)
 {
-    return x.hi < y.hi || (x.hi == y.hi && x.lo < y.lo);
+    const bool below = x.hi < y.hi || (x.hi == y.hi && x.lo < y.lo);
+    return below && !alm_uuid_is_null(x) && !alm_uuid_is_null(y);
 }
 ALM_BINARY(eq_pair, pair, pair, uint8_t, pair_eq(x, y))
 ALM_BINARY(ne_pair, pair, pair, uint8_t, !pair_eq(x, y))
-ALM_BINARY(lt_pair, pair, pair, uint8_t, pair_below(x, y) && !pair_null(x) && !pair_null(y))
-ALM_BINARY(gt_pair, pair, pair, uint8_t, pair_below(y, x) && !pair_null(x) && !pair_null(y))
-ALM_BINARY(le_pair, pair, pair, uint8_t,
-           pair_eq(x, y) || (pair_below(x, y) && !pair_null(x) && !pair_null(y)))
-ALM_BINARY(ge_pair, pair, pair, uint8_t,
-           pair_eq(x, y) || (pair_below(y, x) && !pair_null(x) && !pair_null(y)))
+ALM_BINARY(lt_pair, pair, pair, uint8_t, pair_below(x, y))
+ALM_BINARY(gt_pair, pair, pair, uint8_t, pair_below(y, x))
+ALM_BINARY(le_pair, pair, pair, uint8_t, pair_eq(x, y) || pair_below(x, y))
+ALM_BINARY(ge_pair, pair, pair, uint8_t, pair_eq(x, y) || pair_below(y, x))
 
 /* -------------------------------------------------------------------- rows */
 
