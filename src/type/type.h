@@ -65,7 +65,7 @@ typedef struct alm_type_info {
 
 const alm_type_info *alm_type_info_of(alm_type t); /* never NULL; NONE and NULL have rows too */
 bool alm_type_eq(alm_type a, alm_type b);
-const char *alm_type_name(alm_type t);             /* "DOUBLE"; parameters included where any */
+const char *alm_type_name(alm_type t); /* "DOUBLE"; parameters included where any */
 /* Accepts every spelling of the dialect, any case: "int", "integer", "float8", "timestamp_ns",
  * "text" ... False: no such type. */
 bool alm_type_parse(alm_str text, alm_type *out);
@@ -77,6 +77,9 @@ static inline bool alm_type_is_timestamp(alm_type t)
 {
     return t.id == ALM_T_TIMESTAMP || t.id == ALM_T_TIMESTAMP_NS;
 }
-static inline uint32_t alm_type_width(alm_type t) { return alm_type_info_of(t)->width; }
+static inline uint32_t alm_type_width(alm_type t)
+{
+    return alm_type_info_of(t)->width;
+}
 
 #endif

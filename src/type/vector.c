@@ -71,7 +71,7 @@ alm_status alm_vec_new(alm_ctx *cx, alm_arena *arena, alm_type type, size_t n, a
     return ALM_OK;
 }
 
-static void store_null(alm_type type, void *at)
+void alm_value_set_null(alm_type type, void *at)
 {
     const alm_view view = alm_view_null();
     switch (alm_type_info_of(type)->null) {
@@ -105,7 +105,7 @@ static void store_null(alm_type type, void *at)
 alm_status alm_vec_null(alm_ctx *cx, alm_arena *arena, alm_type type, alm_vec *out)
 {
     ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
-    store_null(type, out->data);
+    alm_value_set_null(type, out->data);
     out->is_const = true;
     return ALM_OK;
 }

@@ -34,7 +34,10 @@ _Static_assert(sizeof(alm_view) == 16, "views are 16 bytes on disk");
 #define ALM_VIEW_NULL UINT32_MAX
 enum { ALM_VIEW_INLINE = 12 };
 
-static inline bool alm_view_is_null(const alm_view *v) { return v->len == ALM_VIEW_NULL; }
+static inline bool alm_view_is_null(const alm_view *v)
+{
+    return v->len == ALM_VIEW_NULL;
+}
 /* Bytes of a view that is not null. */
 static inline const char *alm_view_ptr(const alm_view *v, const char *heap)
 {
@@ -47,7 +50,10 @@ static inline alm_str alm_view_str(const alm_view *v, const char *heap)
 }
 /* A view of borrowed bytes (address form for long text); text.ptr == NULL gives null. */
 alm_view alm_view_of(alm_str text);
-static inline alm_view alm_view_null(void) { return (alm_view){.len = ALM_VIEW_NULL}; }
+static inline alm_view alm_view_null(void)
+{
+    return (alm_view){.len = ALM_VIEW_NULL};
+}
 bool alm_view_eq(const alm_view *a, const char *heap_a, const alm_view *b, const char *heap_b);
 int alm_view_cmp(const alm_view *a, const char *heap_a, const alm_view *b, const char *heap_b);
 
@@ -66,17 +72,17 @@ typedef struct alm_dict {
 
 typedef struct alm_vec {
     alm_type type;
-    uint8_t width;  /* bytes per element */
-    bool is_const;  /* data holds one element */
-    bool no_nulls;  /* known from statistics: no null in it */
-    bool indirect;  /* see Selection */
-    void *data;     /* read-only unless the reader made it */
+    uint8_t width; /* bytes per element */
+    bool is_const; /* data holds one element */
+    bool no_nulls; /* known from statistics: no null in it */
+    bool indirect; /* see Selection */
+    void *data;    /* read-only unless the reader made it */
     const char *heap;
     const alm_dict *dict;
 } alm_vec;
 
 typedef struct alm_batch {
-    uint32_t rows;       /* rows of the batch, after selection */
+    uint32_t rows; /* rows of the batch, after selection */
     uint32_t n_cols;
     alm_vec *cols;
     const uint16_t *sel; /* rows entries, ascending; NULL: none pending */
@@ -103,6 +109,8 @@ ALM_NODISCARD alm_status alm_vec_new(alm_ctx *cx, alm_arena *arena, alm_type typ
                                      alm_vec *out);
 /* A const vector of n = 1 that holds null of the type. */
 ALM_NODISCARD alm_status alm_vec_null(alm_ctx *cx, alm_arena *arena, alm_type type, alm_vec *out);
+/* Null of the type at `out` (width bytes; SYMBOL: a view). Types without null: zero. */
+void alm_value_set_null(alm_type type, void *out);
 /* Flat form of a const vector, n elements. */
 ALM_NODISCARD alm_status alm_vec_expand(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size_t n,
                                         alm_vec *out);

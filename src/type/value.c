@@ -1,0 +1,494 @@
+/*
+ * value.c - hash, equality and order of values.
+ *
+ * One loop per kind of element, reached through a switch on the type. Before they are hashed or
+ * compared, floating values are made canonical (one null, one zero).
+ */
+#include "type/value.h"
+
+#include "base/hash.h"
+#include "type/text.h"
+
+/* What the bits of an element mean; types that are equal here share all loops. */
+typedef enum kind {
+    KIND_U8,  /* BOOLEAN, codes of a byte */
+    KIND_I8,  /* BYTE */
+    KIND_U16, /* CHAR, codes of two bytes */
+    KIND_I16, /* SHORT */
+    KIND_U32, /* IPv4, codes of four bytes */
+    KIND_I32, /* INT */
+    KIND_I64, /* LONG and the times */
+    KIND_F32,
+    KIND_F64,
+    KIND_UUID,
+    KIND_INTERVAL,
+    KIND_VIEW
+} kind;
+
+static kind kind_of(const alm_vec *v)
+{
+    ALM_DASSERT(!v->indirect);
+    if (v->dict != NULL)
+        return v->width == 1 ? KIND_U8 : v->width == 2 ? KIND_U16 : KIND_U32;
+    switch ((alm_type_id)v->type.id) {
+    case ALM_T_BOOLEAN:
+        return KIND_U8;
+    case ALM_T_BYTE:
+        return KIND_I8;
+    case ALM_T_CHAR:
+        return KIND_U16;
+    case ALM_T_SHORT:
+        return KIND_I16;
+    case ALM_T_IPV4:
+        return KIND_U32;
+    case ALM_T_INT:
+        return KIND_I32;
+    case ALM_T_LONG:
+    case ALM_T_DATE:
+    case ALM_T_TIMESTAMP:
+    case ALM_T_TIMESTAMP_NS:
+        return KIND_I64;
+    case ALM_T_FLOAT:
+        return KIND_F32;
+    case ALM_T_DOUBLE:
+        return KIND_F64;
+    case ALM_T_UUID:
+        return KIND_UUID;
+    case ALM_T_INTERVAL:
+        return KIND_INTERVAL;
+    case ALM_T_STRING:
+    case ALM_T_VARCHAR:
+    case ALM_T_SYMBOL:
+    case ALM_T_NULL:
+        return KIND_VIEW;
+    case ALM_T_NONE:
+    case ALM_TYPE_COUNT:
+        break;
+    }
+    ALM_ASSERT(!"a type with values");
+    return KIND_VIEW;
+}
+
+#define F64_NULL_BITS UINT64_C(0x7FF8000000000000)
+#define F32_NULL_BITS UINT32_C(0x7FC00000)
+
+/* Bits of a floating value with one null and one zero; equal values have equal bits. */
+static inline uint64_t canonical64(uint64_t bits)
+{
+    const bool is_null = (bits & UINT64_C(0x7FF0000000000000)) == UINT64_C(0x7FF0000000000000);
+    return is_null ? F64_NULL_BITS : (bits << 1) == 0 ? 0 : bits;
+}
+static inline uint32_t canonical32(uint32_t bits)
+{
+    const bool is_null = (bits & UINT32_C(0x7F800000)) == UINT32_C(0x7F800000);
+    return is_null ? F32_NULL_BITS : (bits << 1) == 0 ? 0 : bits;
+}
+
+/* -------------------------------------------------------------------- hash */
+
+static inline uint64_t hash_u8(uint8_t x, const char *heap)
+{
+    (void)heap;
+    return alm_hash_u64(x);
+}
+static inline uint64_t hash_u16(uint16_t x, const char *heap)
+{
+    (void)heap;
+    return alm_hash_u64(x);
+}
+static inline uint64_t hash_u32(uint32_t x, const char *heap)
+{
+    (void)heap;
+    return alm_hash_u64(x);
+}
+static inline uint64_t hash_u64(uint64_t x, const char *heap)
+{
+    (void)heap;
+    return alm_hash_u64(x);
+}
+static inline uint64_t hash_f32(uint32_t x, const char *heap)
+{
+    (void)heap;
+    return alm_hash_u64(canonical32(x));
+}
+static inline uint64_t hash_f64(uint64_t x, const char *heap)
+{
+    (void)heap;
+    return alm_hash_u64(canonical64(x));
+}
+static inline uint64_t hash_uuid(alm_uuid x, const char *heap)
+{
+    (void)heap;
+    return alm_hash_u128(x.hi, x.lo);
+}
+/* Short text is hashed as the 16 bytes of its view: length, prefix and zero-filled tail. */
+static inline uint64_t hash_view(alm_view x, const char *heap)
+{
+    if (alm_view_is_null(&x))
+        return alm_hash_u64(ALM_VIEW_NULL);
+    if (x.len <= ALM_VIEW_INLINE) {
+        uint64_t head;
+        memcpy(&head, &x, sizeof(head));
+        return alm_hash_u128(head, x.off);
+    }
+    return alm_hash_bytes(alm_view_ptr(&x, heap), x.len);
+}
+
+#define DEFINE_HASH(name, elem, one)                                                               \
+    static void name##_all(const elem *restrict x, const char *heap, size_t n,                     \
+                           uint64_t *restrict hash)                                                \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            hash[i] = one(x[i], heap);                                                             \
+    }                                                                                              \
+    static void name##_more(const elem *restrict x, const char *heap, size_t n,                    \
+                            uint64_t *restrict hash)                                               \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++)                                                             \
+            hash[i] = alm_hash_combine(hash[i], one(x[i], heap));                                  \
+    }
+DEFINE_HASH(u8, uint8_t, hash_u8)
+DEFINE_HASH(u16, uint16_t, hash_u16)
+DEFINE_HASH(u32, uint32_t, hash_u32)
+DEFINE_HASH(u64, uint64_t, hash_u64)
+DEFINE_HASH(f32, uint32_t, hash_f32)
+DEFINE_HASH(f64, uint64_t, hash_f64)
+DEFINE_HASH(uuid, alm_uuid, hash_uuid)
+DEFINE_HASH(view, alm_view, hash_view)
+
+static void hash_column(const alm_vec *v, size_t n, bool combine, uint64_t *hash)
+{
+    const void *x = v->data;
+    const char *h = v->heap;
+    switch (kind_of(v)) {
+    case KIND_U8:
+    case KIND_I8:
+        combine ? u8_more(x, h, n, hash) : u8_all(x, h, n, hash);
+        return;
+    case KIND_U16:
+    case KIND_I16:
+        combine ? u16_more(x, h, n, hash) : u16_all(x, h, n, hash);
+        return;
+    case KIND_U32:
+    case KIND_I32:
+        combine ? u32_more(x, h, n, hash) : u32_all(x, h, n, hash);
+        return;
+    case KIND_I64:
+        combine ? u64_more(x, h, n, hash) : u64_all(x, h, n, hash);
+        return;
+    case KIND_F32:
+        combine ? f32_more(x, h, n, hash) : f32_all(x, h, n, hash);
+        return;
+    case KIND_F64:
+        combine ? f64_more(x, h, n, hash) : f64_all(x, h, n, hash);
+        return;
+    case KIND_UUID:
+    case KIND_INTERVAL:
+        combine ? uuid_more(x, h, n, hash) : uuid_all(x, h, n, hash);
+        return;
+    case KIND_VIEW:
+        combine ? view_more(x, h, n, hash) : view_all(x, h, n, hash);
+        return;
+    }
+}
+
+void alm_vec_hash(const alm_vec *v, size_t n, uint64_t *hash)
+{
+    if (!v->is_const) {
+        hash_column(v, n, false, hash);
+        return;
+    }
+    uint64_t one;
+    hash_column(v, 1, false, &one);
+    for (size_t i = 0; i < n; i++)
+        hash[i] = one;
+}
+
+void alm_vec_hash_combine(const alm_vec *v, size_t n, uint64_t *hash)
+{
+    if (!v->is_const) {
+        hash_column(v, n, true, hash);
+        return;
+    }
+    uint64_t one;
+    hash_column(v, 1, false, &one);
+    for (size_t i = 0; i < n; i++)
+        hash[i] = alm_hash_combine(hash[i], one);
+}
+
+/* ------------------------------------------------------------------- match */
+
+/* One side of a match: the element of number k is data[index ? index[k] : k], or data[0]. */
+typedef struct side {
+    const void *data;
+    const char *heap;
+    const uint32_t *index;
+    bool is_const;
+} side;
+
+static inline size_t side_at(const side *s, size_t k)
+{
+    return s->is_const ? 0 : s->index != NULL ? s->index[k] : k;
+}
+
+#define DEFINE_MATCH(name, elem, equal)                                                            \
+    static void match_##name(const side *a, const side *b, size_t n, uint8_t *match)               \
+    {                                                                                              \
+        const elem *x = a->data, *y = b->data;                                                     \
+        for (size_t k = 0; k < n; k++) {                                                           \
+            const elem *p = &x[side_at(a, k)], *q = &y[side_at(b, k)];                             \
+            match[k] = (uint8_t)(match[k] & (equal));                                              \
+        }                                                                                          \
+    }
+DEFINE_MATCH(8, uint8_t, *p == *q)
+DEFINE_MATCH(16, uint16_t, *p == *q)
+DEFINE_MATCH(32, uint32_t, *p == *q)
+DEFINE_MATCH(64, uint64_t, *p == *q)
+DEFINE_MATCH(f32, uint32_t, canonical32(*p) == canonical32(*q))
+DEFINE_MATCH(f64, uint64_t, canonical64(*p) == canonical64(*q))
+DEFINE_MATCH(128, alm_uuid, (p->hi == q->hi) & (p->lo == q->lo))
+DEFINE_MATCH(view, alm_view, alm_view_eq(p, a->heap, q, b->heap))
+
+void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const uint32_t *ib,
+                   size_t n, uint8_t *match)
+{
+    const side left = {a->data, a->heap, ia, a->is_const};
+    const side right = {b->data, b->heap, ib, b->is_const};
+    const bool codes = a->dict != NULL && b->dict != NULL;
+    ALM_DASSERT((a->dict == NULL) == (b->dict == NULL));
+    ALM_DASSERT(!codes || a->dict->id == b->dict->id);
+    if (codes && a->width != b->width) { /* code widths are chosen part by part */
+        for (size_t k = 0; k < n; k++)
+            match[k] = (uint8_t)(match[k] & (alm_vec_code(a, side_at(&left, k)) ==
+                                             alm_vec_code(b, side_at(&right, k))));
+        return;
+    }
+    const kind of = kind_of(a);
+    ALM_DASSERT(of == kind_of(b));
+    switch (of) {
+    case KIND_U8:
+    case KIND_I8:
+        match_8(&left, &right, n, match);
+        return;
+    case KIND_U16:
+    case KIND_I16:
+        match_16(&left, &right, n, match);
+        return;
+    case KIND_U32:
+    case KIND_I32:
+        match_32(&left, &right, n, match);
+        return;
+    case KIND_I64:
+        match_64(&left, &right, n, match);
+        return;
+    case KIND_F32:
+        match_f32(&left, &right, n, match);
+        return;
+    case KIND_F64:
+        match_f64(&left, &right, n, match);
+        return;
+    case KIND_UUID:
+    case KIND_INTERVAL:
+        match_128(&left, &right, n, match);
+        return;
+    case KIND_VIEW:
+        match_view(&left, &right, n, match);
+        return;
+    }
+}
+
+/* --------------------------------------------------------------- sort keys */
+
+/* Flips a sign bit so that unsigned order is signed order. */
+static inline uint64_t key_signed(int64_t x)
+{
+    return (uint64_t)x ^ (UINT64_C(1) << 63);
+}
+
+/* Negative numbers downwards, null above all. */
+static inline uint64_t key_f64(uint64_t bits)
+{
+    const uint64_t c = canonical64(bits);
+    return c >> 63 != 0 ? ~c : c | (UINT64_C(1) << 63);
+}
+static inline uint64_t key_f32(uint32_t bits)
+{
+    const uint32_t c = canonical32(bits);
+    return c >> 31 != 0 ? ~c : c | (UINT32_C(1) << 31);
+}
+
+/* The first eight bytes, big-endian. Null is 0; the empty text, which has no bytes, is 1 (as a text
+ * of zero bytes is): equal keys are compared anyway. */
+static inline uint64_t key_view(const alm_view *v, const char *heap)
+{
+    if (alm_view_is_null(v))
+        return 0;
+    uint64_t first = 0;
+    if (v->len <= ALM_VIEW_INLINE)
+        memcpy(&first, (const char *)v + offsetof(alm_view, prefix), sizeof(first));
+    else
+        memcpy(&first, alm_view_ptr(v, heap), sizeof(first));
+    first = __builtin_bswap64(first);
+    return first == 0 ? 1 : first;
+}
+
+#define DEFINE_KEYS(name, elem, key)                                                               \
+    static void keys_##name(const void *data, const char *heap, size_t n, uint64_t *restrict keys) \
+    {                                                                                              \
+        const elem *restrict x = data;                                                             \
+        (void)heap;                                                                                \
+        for (size_t i = 0; i < n; i++)                                                             \
+            keys[i] = key;                                                                         \
+    }
+DEFINE_KEYS(u8, uint8_t, x[i])
+DEFINE_KEYS(i8, int8_t, key_signed(x[i]))
+DEFINE_KEYS(u16, uint16_t, x[i])
+DEFINE_KEYS(i16, int16_t, key_signed(x[i]))
+DEFINE_KEYS(u32, uint32_t, x[i])
+DEFINE_KEYS(i32, int32_t, key_signed(x[i]))
+DEFINE_KEYS(i64, int64_t, key_signed(x[i]))
+DEFINE_KEYS(f32, uint32_t, key_f32(x[i]))
+DEFINE_KEYS(f64, uint64_t, key_f64(x[i]))
+DEFINE_KEYS(uuid, alm_uuid, alm_uuid_is_null(x[i]) ? 0 : x[i].hi)
+DEFINE_KEYS(interval, alm_interval_us, key_signed(x[i].lo_us))
+DEFINE_KEYS(view, alm_view, key_view(&x[i], heap))
+
+/* Symbols sort by text: the keys of the dictionary's texts, looked up by code. */
+static void keys_symbol(const alm_vec *v, size_t n, uint64_t *keys)
+{
+    const alm_view *views = v->dict->views;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = key_view(&views[alm_vec_code(v, i)], NULL);
+}
+
+static void sort_keys(const alm_vec *v, kind of, size_t n, uint64_t *keys)
+{
+    static void (*const all[])(const void *, const char *, size_t, uint64_t *) = {
+        [KIND_U8] = keys_u8,     [KIND_I8] = keys_i8,     [KIND_U16] = keys_u16,
+        [KIND_I16] = keys_i16,   [KIND_U32] = keys_u32,   [KIND_I32] = keys_i32,
+        [KIND_I64] = keys_i64,   [KIND_F32] = keys_f32,   [KIND_F64] = keys_f64,
+        [KIND_UUID] = keys_uuid, [KIND_VIEW] = keys_view, [KIND_INTERVAL] = keys_interval,
+    };
+    if (v->dict != NULL)
+        keys_symbol(v, n, keys);
+    else
+        all[of](v->data, v->heap, n, keys);
+}
+
+bool alm_vec_sort_keys(const alm_vec *v, size_t n, uint64_t *keys)
+{
+    const kind of = kind_of(v);
+    if (n > 0)
+        sort_keys(v, of, v->is_const ? 1 : n, keys);
+    for (size_t i = 1; v->is_const && i < n; i++)
+        keys[i] = keys[0];
+    return v->dict == NULL && of != KIND_VIEW && of != KIND_UUID && of != KIND_INTERVAL;
+}
+
+/* ----------------------------------------------------------- single values */
+
+static const void *element(const alm_vec *v, size_t i)
+{
+    return (const char *)v->data + (v->is_const ? 0 : i) * v->width;
+}
+
+static int compare_text(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
+{
+    const alm_view *x = a->dict != NULL ? &a->dict->views[alm_vec_code(a, i)] : element(a, i);
+    const alm_view *y = b->dict != NULL ? &b->dict->views[alm_vec_code(b, j)] : element(b, j);
+    return alm_view_cmp(x, a->dict != NULL ? NULL : a->heap, y, b->dict != NULL ? NULL : b->heap);
+}
+
+static bool is_text(const alm_vec *v)
+{
+    return alm_type_is_text(v->type) || v->type.id == ALM_T_NULL;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+int alm_vec_compare(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
+{
+    if (is_text(a) && is_text(b))
+        return compare_text(a, i, b, j);
+    ALM_DASSERT(a->type.id == b->type.id);
+    const kind of = kind_of(a);
+    const alm_vec one_a = {.type = a->type, .width = a->width, .data = a->data};
+    const alm_vec one_b = {.type = b->type, .width = b->width, .data = b->data};
+    alm_vec x = one_a, y = one_b;
+    x.data = (char *)x.data + (a->is_const ? 0 : i) * a->width;
+    y.data = (char *)y.data + (b->is_const ? 0 : j) * b->width;
+    uint64_t key_a = 0, key_b = 0;
+    sort_keys(&x, of, 1, &key_a);
+    sort_keys(&y, of, 1, &key_b);
+    if (key_a != key_b || (of != KIND_UUID && of != KIND_INTERVAL))
+        return compare_u64(key_a, key_b);
+    const alm_uuid *p = x.data, *q = y.data;
+    if (of == KIND_INTERVAL)
+        return compare_u64(key_signed((int64_t)p->lo), key_signed((int64_t)q->lo));
+    const bool null_a = alm_uuid_is_null(*p), null_b = alm_uuid_is_null(*q);
+    return null_a || null_b ? (int)null_b - (int)null_a : compare_u64(p->lo, q->lo);
+}
+
+bool alm_vec_equal(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
+{
+    return alm_vec_compare(a, i, b, j) == 0;
+}
+
+/* ------------------------------------------------------------------- nulls */
+
+#define DEFINE_NULLS(name, elem, is_null)                                                          \
+    static size_t nulls_##name(const void *data, size_t n, uint8_t *restrict out)                  \
+    {                                                                                              \
+        const elem *restrict x = data;                                                             \
+        size_t count = 0;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            out[i] = is_null;                                                                      \
+            count += out[i];                                                                       \
+        }                                                                                          \
+        return count;                                                                              \
+    }
+DEFINE_NULLS(code8, uint8_t, x[i] == 0)
+DEFINE_NULLS(zero16, uint16_t, x[i] == 0)
+DEFINE_NULLS(zero32, uint32_t, x[i] == 0)
+DEFINE_NULLS(i32, int32_t, x[i] == ALM_INT_NULL)
+DEFINE_NULLS(i64, int64_t, x[i] == ALM_LONG_NULL)
+DEFINE_NULLS(f32, uint32_t, (x[i] & UINT32_C(0x7F800000)) == UINT32_C(0x7F800000))
+DEFINE_NULLS(f64, uint64_t, (x[i] & UINT64_C(0x7FF0000000000000)) == UINT64_C(0x7FF0000000000000))
+DEFINE_NULLS(long2, alm_uuid, alm_uuid_is_null(x[i]))
+DEFINE_NULLS(view, alm_view, alm_view_is_null(&x[i]))
+
+static size_t nulls_none(const void *data, size_t n, uint8_t *restrict out)
+{
+    (void)data;
+    memset(out, 0, n);
+    return 0;
+}
+
+size_t alm_vec_null_mask(const alm_vec *v, size_t n, uint8_t *out)
+{
+    static size_t (*const all[])(const void *, size_t, uint8_t *) = {
+        [ALM_NULL_NONE] = nulls_none,     [ALM_NULL_INT] = nulls_i32,
+        [ALM_NULL_LONG] = nulls_i64,      [ALM_NULL_NAN32] = nulls_f32,
+        [ALM_NULL_NAN64] = nulls_f64,     [ALM_NULL_ZERO16] = nulls_zero16,
+        [ALM_NULL_ZERO32] = nulls_zero32, [ALM_NULL_VIEW] = nulls_view,
+        [ALM_NULL_LONG2] = nulls_long2,   [ALM_NULL_CODE] = nulls_view,
+    };
+    ALM_DASSERT(!v->indirect);
+    if (n == 0)
+        return 0;
+    const size_t count = v->is_const ? 1 : n;
+    size_t nulls;
+    if (v->dict != NULL)
+        nulls = v->width == 1   ? nulls_code8(v->data, count, out)
+                : v->width == 2 ? nulls_zero16(v->data, count, out)
+                                : nulls_zero32(v->data, count, out);
+    else
+        nulls = all[alm_type_info_of(v->type)->null](v->data, count, out);
+    if (!v->is_const)
+        return nulls;
+    memset(out, out[0], n);
+    return nulls * n;
+}

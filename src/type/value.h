@@ -1,0 +1,43 @@
+/*
+ * value.h - hash, equality and order of values, a column at a time: what grouping, joins, sorting
+ * and DISTINCT stand on.
+ *
+ * Equality    The one of the dialect: null equals null, -0.0 equals 0.0, NaN and the infinities are
+ *             all null. Hashes agree with it.
+ * Order       Ascending: nulls first; but last for FLOAT and DOUBLE (a null is the largest number
+ *             there), as the reference has it. Text by bytes. CHAR, IPv4 and UUID unsigned.
+ * Symbols     With a dictionary they are hashed and matched by code: vectors that are compared with
+ *             each other must have the same dict->id, else decode them first (alm_vec_decode).
+ *             alm_vec_compare and alm_vec_equal look at the text and need no such care.
+ * Shapes      Vectors are dense or const (not indirect).
+ */
+#ifndef ALM_TYPE_VALUE_H
+#define ALM_TYPE_VALUE_H
+
+#include "type/vector.h"
+
+/* hash[i] of element i, i < n. */
+void alm_vec_hash(const alm_vec *v, size_t n, uint64_t *hash);
+/* hash[i] = combination of hash[i] and element i: for the second and further key columns. */
+void alm_vec_hash_combine(const alm_vec *v, size_t n, uint64_t *hash);
+
+/* match[k] &= a[ia[k]] equals b[ib[k]], k < n; ia or ib NULL: k itself. Types must be the same. */
+void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const uint32_t *ib,
+                   size_t n, uint8_t *match);
+
+/* Two single values of the same type; text types compare with each other. */
+bool alm_vec_equal(const alm_vec *a, size_t i, const alm_vec *b, size_t j);
+/* < 0, 0, > 0. */
+int alm_vec_compare(const alm_vec *a, size_t i, const alm_vec *b, size_t j);
+
+/*
+ * Keys whose unsigned order is the order of the values (bit by bit inverted: the descending order).
+ * True: equal keys mean equal values, and the keys alone sort the column. False (text, UUID,
+ * INTERVAL): values with equal keys must be compared.
+ */
+bool alm_vec_sort_keys(const alm_vec *v, size_t n, uint64_t *keys);
+
+/* out[i] = 1 where element i is null. Returns how many are. */
+size_t alm_vec_null_mask(const alm_vec *v, size_t n, uint8_t *out);
+
+#endif
