@@ -154,17 +154,14 @@ static alm_status fill_text(alm_ctx *cx, const alm_vec *vec, uint32_t rows, stru
     alm_buf_init(&text, NULL);
     int32_t *offsets = array_buffer(out, 1, ((size_t)rows + 1) * sizeof(*offsets));
     alm_status st = offsets == NULL ? no_memory(cx) : ALM_OK;
+    char scratch[ALM_VALUE_TEXT_MAX];
     for (uint32_t i = 0; st == ALM_OK && i < rows; i++) {
         const size_t row = vec->is_const ? 0 : i;
         offsets[i] = (int32_t)text.len;
-        if (alm_vec_is_null(vec, row))
+        alm_str value;
+        if (!alm_value_text(vec, row, ALM_TEXT_DIALECT, scratch, &value))
             continue;
-        if (alm_type_is_text(vec->type)) {
-            const alm_str s = alm_vec_text(vec, row);
-            st = alm_buf_append(cx, &text, s.ptr, s.len);
-        } else {
-            st = alm_value_format(cx, vec, row, ALM_TEXT_JSON, &text);
-        }
+        st = alm_buf_append(cx, &text, value.ptr, value.len);
         if (st == ALM_OK && text.len > INT32_MAX)
             st = alm_fail(cx, ALM_E_LIMIT, -1, "text of one Arrow column is over 2 GiB");
     }

@@ -20,7 +20,7 @@ const char *alm_help_text(void);
 
 /* Makes ROOT, ROOT/conf, ROOT/import; writes a commented ROOT/conf/server.conf when there is none;
  * reads it and the environment. Warnings go to the log. */
-ALM_NODISCARD alm_status alm_server_conf(alm_ctx *cx, const char *root, alm_conf **out);
+ALM_NODISCARD alm_status alm_server_conf(alm_ctx *cx, const char *root, alm_conf *out);
 
 /* Opens the database and serves until SIGTERM or SIGINT; 0 or an exit code. */
 int alm_serve(const char *root);

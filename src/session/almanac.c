@@ -12,8 +12,7 @@
 
 struct almanac_database {
     alm_db *db;
-    alm_conf *conf;
-    alm_mem mem;
+    alm_conf conf;
     alm_arena arena;
 };
 
@@ -56,7 +55,7 @@ static int open_failed(almanac_database *database, const alm_ctx *cx, char *mess
     if (message != NULL && n > 0)
         (void)snprintf(message, n, "%s", cx->err.msg);
     const int code = (int)cx->err.code;
-    alm_conf_free(database->conf);
+    alm_conf_deinit(&database->conf);
     alm_arena_deinit(&database->arena);
     free(database);
     return code;
@@ -70,9 +69,9 @@ int almanac_open(const char *root, almanac_database **out, char *message, size_t
         return (int)ALM_E_MEMORY;
     alm_arena_init(&database->arena, NULL);
     alm_ctx cx = {.arena = &database->arena};
-    alm_status st = alm_conf_new(&cx, &database->conf);
+    alm_status st = alm_conf_init(&cx, &database->conf);
     if (st == ALM_OK)
-        st = alm_db_new(&cx, alm_io_posix(), root, database->conf, &database->db);
+        st = alm_db_new(&cx, alm_io_posix(), root, &database->conf, &database->db);
     if (st != ALM_OK)
         return open_failed(database, &cx, message, message_bytes);
     *out = database;
@@ -84,7 +83,7 @@ void almanac_close(almanac_database *database)
     if (database == NULL)
         return;
     alm_db_free(database->db, 0);
-    alm_conf_free(database->conf);
+    alm_conf_deinit(&database->conf);
     alm_arena_deinit(&database->arena);
     free(database);
 }

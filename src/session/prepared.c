@@ -37,7 +37,7 @@ static alm_status parse_text(alm_ctx *cx, alm_prepared *p, alm_str text, size_t 
     ALM_TRY(alm_sql_parse(cx, p->text, &rest, &other));
     if (other->kind != ALM_STMT_EMPTY)
         return alm_fail(cx, ALM_E_SYNTAX, other->pos,
-                        "cannot insert multiple commands into a prepared statement");
+                        "only one statement can be run at a time");
     return ALM_OK;
 }
 

@@ -1,6 +1,7 @@
 /*
  * session.c - sessions: settings, cancel, limits, error of the last call.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 

@@ -64,6 +64,7 @@ const alm_error *alm_session_error(const alm_session *s);
 ALM_NODISCARD alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out);
 void alm_prepared_free(alm_prepared *p);
 alm_stmt_kind alm_prepared_kind(const alm_prepared *p);
+const char *alm_prepared_text(const alm_prepared *p, size_t *len);
 /* Parameters: given types (NONE: infer) are completed; result columns if it returns rows. */
 ALM_NODISCARD alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given,
                                       uint32_t n_given, const alm_type **params, uint32_t *n_params,

@@ -43,6 +43,23 @@ typedef enum alm_ast_kind {
 typedef struct alm_ast alm_ast;
 typedef struct alm_select alm_select;
 
+/*
+ * What the parser makes of some forms, so that nobody else has to:
+ *   a is [not] true|false          BINARY = or !=
+ *   a is [not] distinct from b     BINARY != or = (null equals null in this dialect)
+ *   a not like b, not ilike, not within      UNARY not over the positive form
+ *   a within (b, c)                CALL within(a, b, c)
+ *   extract(hour from t)           CALL extract with a STRING argument 'hour'
+ *   substring(s from a for b)      CALL substring(s, a, b); position(a in b): CALL position(b, a)
+ *   t at time zone 'z'             CALL to_timezone(t, 'z')
+ *   current_user (no brackets)     CALL without arguments, raw set
+ *   +a                             a;   nan: NUMBER
+ *   @name of DECLARE               the declared expression itself (nodes are shared: read-only);
+ *                                  in FROM: its table, function or query. ALM_AST_VAR is left only
+ *                                  for a name that is not declared in the text.
+ *   count(distinct a)              CALL count with distinct, as written
+ *   long AND / OR chains           balanced trees, so that depth stays small (`balanced` is set)
+ */
 typedef struct alm_ast_order { /* one ORDER BY item */
     alm_ast *expr;
     bool desc;
@@ -85,6 +102,9 @@ struct alm_ast {
     uint32_t n_order;
     bool quoted, table_quoted, negated, distinct, star, parens, double_colon, ignore_nulls,
         respect_nulls, symmetric;
+    bool balanced;  /* BINARY and/or: made of a chain; grouping is not the user's */
+    uint16_t depth; /* levels of nodes below and with this one, sub-queries included */
+    alm_str raw;    /* NULL, BOOL, STRING, IS_NULL, SUBQUERY, EXISTS: as written, for names */
 };
 
 /* ---------------------------------------------------------------- queries */
@@ -127,6 +147,10 @@ typedef struct alm_from { /* one item of FROM, with how it joins the items befor
     uint32_t n_using;
     alm_ast *tolerance; /* NUMBER whose text is like 5s; or NULL */
     int32_t pos, join_pos;
+    int32_t alias_pos, tolerance_pos;
+    alm_window_def *window; /* WINDOW JOIN: its RANGE frame (frame, lo, hi, units) */
+    char prevailing;        /* WINDOW JOIN: 0 not given, 'i' INCLUDE, 'e' EXCLUDE PREVAILING */
+    bool lateral;
 } alm_from;
 
 typedef struct alm_fill {
@@ -151,9 +175,30 @@ typedef struct alm_sample_by {
 typedef struct alm_select_item {
     alm_ast *expr;
     alm_str alias;
-    int32_t alias_pos;
+    int32_t alias_pos; /* of AS, or of the alias where AS is left out: where errors point */
     bool alias_quoted;
 } alm_select_item;
+
+/* One `column IN (values)` of PIVOT ... FOR; either values or select. */
+typedef struct alm_pivot_for {
+    alm_ast *column;
+    alm_select_item *values;
+    uint32_t n_values;
+    alm_select *select;
+    int32_t pos, in_pos; /* in_pos: first token inside the brackets of IN */
+} alm_pivot_for;
+
+/* PIVOT (aggregates FOR column IN (...) ... [GROUP BY ...]): sel->ext of the select it stands in.
+ * Its input is the select's FROM and WHERE; items, ORDER BY and LIMIT see its output. */
+typedef struct alm_pivot {
+    alm_select_item *aggs;
+    uint32_t n_aggs;
+    alm_pivot_for *fors;
+    uint32_t n_fors;
+    alm_ast **group;
+    uint32_t n_group;
+    int32_t pos;
+} alm_pivot;
 
 typedef struct alm_cte {
     alm_str name;
@@ -163,10 +208,12 @@ typedef struct alm_cte {
     int32_t pos;
 } alm_cte;
 
-typedef struct alm_declare { /* DECLARE @name := expr */
+typedef struct alm_declare { /* DECLARE [OVERRIDABLE] @name := expr; name without the @ */
     alm_str name;
     alm_ast *value;
     int32_t pos;
+    bool overridable;
+    int32_t assign_pos;
 } alm_declare;
 
 typedef struct alm_named_window {
@@ -222,7 +269,8 @@ struct alm_select {
     bool limit_comma;
     alm_ast *offset;
     int32_t limit_pos;
-    void *ext; /* clauses of later features (PIVOT) */
+    void *ext; /* alm_pivot, or NULL */
+    uint32_t depth; /* as in alm_ast */
 };
 
 /* ---------------------------------------------------------------- statements */
@@ -243,7 +291,7 @@ typedef enum alm_stmt_kind {
     ALM_STMT_COMMIT,
     ALM_STMT_ROLLBACK,
     ALM_STMT_SAVEPOINT,
-    ALM_STMT_OTHER     /* recognised but not there yet: text names it */
+    ALM_STMT_OTHER     /* recognised but not there yet: text names it; ext holds what was parsed */
 } alm_stmt_kind;
 
 typedef struct alm_column_def {
@@ -317,7 +365,70 @@ typedef struct alm_stmt {
     alm_str value;
     int32_t what_pos;
     uint32_t n_params;      /* highest $n seen */
-    void *ext;
+    void *ext;              /* OTHER: alm_alter or alm_create_view where text says so, else NULL */
+    int32_t ttl_pos, dedup_kw_pos, volume_pos; /* of the value, of UPSERT, of the name */
+    int32_t *row_end;       /* INSERT: of the ')' behind row r */
+    bool or_replace;
 } alm_stmt;
+
+/* ALTER TABLE | MATERIALIZED VIEW | VIEW name action; stmt->table names the object. */
+typedef enum alm_alter_kind {
+    ALM_ALTER_ADD_COLUMN,     /* cols; if_not_exists */
+    ALM_ALTER_DROP_COLUMN,    /* cols: name, pos */
+    ALM_ALTER_RENAME_COLUMN,  /* cols: old names; new_names */
+    ALM_ALTER_COLUMN_TYPE,    /* cols[0] with type and symbol options */
+    ALM_ALTER_COLUMN_CAPACITY, /* cols[0].symbol_capacity */
+    ALM_ALTER_ADD_INDEX,      /* cols[0].index_capacity */
+    ALM_ALTER_DROP_INDEX,
+    ALM_ALTER_CACHE,          /* cols[0].cache */
+    ALM_ALTER_DROP_PARTITION, /* list or where; so do the next four */
+    ALM_ALTER_DETACH_PARTITION,
+    ALM_ALTER_ATTACH_PARTITION,
+    ALM_ALTER_TO_PARQUET,
+    ALM_ALTER_TO_NATIVE,
+    ALM_ALTER_SQUASH,
+    ALM_ALTER_SET_TTL,     /* stmt->ttl_count, ttl_unit, ttl_pos */
+    ALM_ALTER_SET_PARAM,   /* stmt->with */
+    ALM_ALTER_SET_TYPE,    /* value: WAL or BYPASS WAL in stmt->wal */
+    ALM_ALTER_DEDUP,       /* stmt->dedup_keys */
+    ALM_ALTER_DEDUP_OFF,
+    ALM_ALTER_SUSPEND_WAL,
+    ALM_ALTER_RESUME_WAL,
+    ALM_ALTER_REFRESH,     /* of a materialized view: value is the rest as written */
+    ALM_ALTER_QUERY        /* ALTER VIEW v AS (query): stmt->select */
+} alm_alter_kind;
+
+typedef struct alm_alter {
+    alm_alter_kind kind;
+    int32_t pos; /* of the first word of the action */
+    alm_column_def *cols;
+    uint32_t n_cols;
+    alm_str *new_names;
+    int32_t *new_pos;
+    alm_ast **list; /* partition names: STRING */
+    uint32_t n_list;
+    alm_ast *where;
+    int32_t where_pos;
+    alm_str value;
+} alm_alter;
+
+/* CREATE [MATERIALIZED] VIEW; the query is stmt->select, its text here. */
+typedef struct alm_create_view {
+    bool materialized;
+    alm_str sql;     /* the query as written, without brackets around it */
+    alm_str base;    /* WITH BASE */
+    alm_str refresh; /* the words behind REFRESH as written, or empty */
+} alm_create_view;
+
+/*
+ * Name of the n-th result column that would be called the same (n = 1: alm_ast_name itself): the
+ * dialect appends _n inside its length limit of 64 bytes, inside the quotes of a quoted name. The
+ * caller counts n up until the name is free (names are compared without case).
+ */
+ALM_NODISCARD alm_status alm_ast_name_nth(alm_ctx *cx, const alm_ast *expr, uint32_t n,
+                                          const char **out);
+
+/* Like alm_ast_name, but whole: neither quoted nor cut. For EXPLAIN and messages. */
+ALM_NODISCARD alm_status alm_ast_text(alm_ctx *cx, const alm_ast *expr, const char **out);
 
 #endif

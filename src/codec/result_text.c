@@ -1,0 +1,279 @@
+/*
+ * result_text.c - cell writers, one row per type, and the loops over rows.
+ *
+ * A cell writer gets memory with room for its type's longest text and returns the end; text cells
+ * reserve by their length.
+ */
+#include "codec/result_text.h"
+
+#include <math.h>
+
+#include "base/number.h"
+#include "codec/json_text.h"
+#include "time/timestamp.h"
+#include "type/text.h"
+
+enum { CELL_MAX = 64 }; /* longest text of a type of fixed width, quotes and comma included */
+
+typedef struct cell_writer cell_writer;
+typedef char *(*cell_fn)(cell_writer *w, const alm_vec *v, size_t row, char *out);
+
+struct cell_writer {
+    cell_fn write; /* NULL: text, or a type without a fast writer */
+    alm_type type;
+    bool is_text;
+    bool quoted;
+    const char *null;
+    size_t null_len;
+    alm_time_writer time;
+};
+
+struct alm_result_writer {
+    alm_result_form form;
+    char delimiter;
+    uint32_t n;
+    const uint32_t *cols;
+    cell_writer *cells;
+    int64_t rows;
+};
+
+static char *put_null(const cell_writer *w, char *out)
+{
+    (void)memcpy(out, w->null, w->null_len);
+    return out + w->null_len;
+}
+
+static char *put_boolean(cell_writer *w, const alm_vec *v, size_t row, char *out)
+{
+    (void)w;
+    const bool value = ((const uint8_t *)v->data)[row] != 0;
+    (void)memcpy(out, value ? "true" : "false", 5);
+    return out + (value ? 4 : 5);
+}
+
+static char *put_byte(cell_writer *w, const alm_vec *v, size_t row, char *out)
+{
+    (void)w;
+    return out + alm_int32_format(((const int8_t *)v->data)[row], out);
+}
+
+static char *put_short(cell_writer *w, const alm_vec *v, size_t row, char *out)
+{
+    (void)w;
+    return out + alm_int32_format(((const int16_t *)v->data)[row], out);
+}
+
+static char *put_int(cell_writer *w, const alm_vec *v, size_t row, char *out)
+{
+    const int32_t value = ((const int32_t *)v->data)[row];
+    return value == ALM_INT_NULL ? put_null(w, out) : out + alm_int32_format(value, out);
+}
+
+static char *put_long(cell_writer *w, const alm_vec *v, size_t row, char *out)
+{
+    const int64_t value = ((const int64_t *)v->data)[row];
+    if (value == ALM_LONG_NULL)
+        return put_null(w, out);
+    if (w->quoted)
+        *out++ = '"';
+    out += alm_int64_format(value, out);
+    if (w->quoted)
+        *out++ = '"';
+    return out;
+}
+
+static char *put_float(cell_writer *w, const alm_vec *v, size_t row, char *out)
+{
+    const float value = ((const float *)v->data)[row];
+    if (!isfinite(value))
+        return put_null(w, out);
+    return out + alm_float_format(value, ALM_NUM_DIALECT, out);
+}
+
+static char *put_double(cell_writer *w, const alm_vec *v, size_t row, char *out)
+{
+    const double value = ((const double *)v->data)[row];
+    if (!isfinite(value))
+        return put_null(w, out);
+    return out + alm_double_format(value, ALM_NUM_DIALECT, out);
+}
+
+static char *put_time(cell_writer *w, const alm_vec *v, size_t row, char *out)
+{
+    const int64_t value = ((const int64_t *)v->data)[row];
+    if (value == ALM_TS_NULL)
+        return put_null(w, out);
+    *out++ = '"';
+    out += alm_time_writer_put(&w->time, value, out);
+    *out++ = '"';
+    return out;
+}
+
+static cell_fn fast_writer(alm_type type)
+{
+    switch (type.id) {
+    case ALM_T_BOOLEAN:
+        return put_boolean;
+    case ALM_T_BYTE:
+        return put_byte;
+    case ALM_T_SHORT:
+        return put_short;
+    case ALM_T_INT:
+        return put_int;
+    case ALM_T_LONG:
+        return put_long;
+    case ALM_T_FLOAT:
+        return put_float;
+    case ALM_T_DOUBLE:
+        return put_double;
+    case ALM_T_DATE:
+    case ALM_T_TIMESTAMP:
+    case ALM_T_TIMESTAMP_NS:
+        return put_time;
+    default:
+        return NULL;
+    }
+}
+
+static void init_cell(cell_writer *w, alm_type type, const alm_result_options *options)
+{
+    const bool json = options->form == ALM_RESULT_JSON;
+    *w = (cell_writer){.write = fast_writer(type),
+                       .type = type,
+                       .is_text = alm_type_is_text(type) || type.id == ALM_T_NULL,
+                       .null = json ? (type.id == ALM_T_CHAR ? "\"\"" : "null") : ""};
+    w->null_len = strlen(w->null);
+    w->quoted = json ? type.id != ALM_T_LONG || options->quote_long
+                     : alm_type_info_of(type)->csv_quoted;
+    if (type.id == ALM_T_LONG && !json)
+        w->quoted = false;
+    if (w->write == put_time)
+        alm_time_writer_init(&w->time,
+                             type.id == ALM_T_DATE        ? ALM_TIME_MS
+                             : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
+                                                          : ALM_TIME_NS,
+                             ALM_TIME_ISO);
+}
+
+alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *types,
+                                 uint32_t n_types, const alm_result_options *options,
+                                 alm_result_writer **out)
+{
+    alm_result_writer *w = NULL;
+    ALM_TRY(ALM_NEW(cx, arena, &w));
+    w->form = options->form;
+    w->delimiter = options->delimiter != 0 ? options->delimiter : ',';
+    w->n = options->cols != NULL ? options->n_cols : n_types;
+    ALM_TRY(ALM_NEWN(cx, arena, w->n + 1, &w->cells));
+    uint32_t *cols = NULL;
+    ALM_TRY(ALM_NEWN(cx, arena, w->n + 1, &cols));
+    for (uint32_t i = 0; i < w->n; i++) {
+        cols[i] = options->cols != NULL ? options->cols[i] : i;
+        ALM_ASSERT(cols[i] < n_types);
+        init_cell(&w->cells[i], types[cols[i]], options);
+    }
+    w->cols = cols;
+    *out = w;
+    return ALM_OK;
+}
+
+/* A field in quotes with the quotes inside doubled; room for 2 * len + 2 bytes. */
+static char *write_quoted(char *out, alm_str text)
+{
+    *out++ = '"';
+    size_t at = 0;
+    while (at < text.len) {
+        const char *quote = memchr(text.ptr + at, '"', text.len - at);
+        const size_t n = quote != NULL ? (size_t)(quote - text.ptr) + 1 - at : text.len - at;
+        (void)memcpy(out, text.ptr + at, n);
+        out += n;
+        at += n;
+        if (quote != NULL)
+            *out++ = '"';
+    }
+    *out++ = '"';
+    return out;
+}
+
+alm_status alm_csv_put_quoted(alm_ctx *cx, alm_buf *out, alm_str text)
+{
+    ALM_TRY(alm_buf_reserve(cx, out, 2 * text.len + 2));
+    out->len = (size_t)(write_quoted(out->ptr + out->len, text) - out->ptr);
+    return ALM_OK;
+}
+
+static alm_status put_text(alm_ctx *cx, const alm_result_writer *w, const cell_writer *cell,
+                           alm_str text, alm_buf *out)
+{
+    ALM_TRY(alm_buf_reserve(cx, out, 6 * text.len + CELL_MAX));
+    char *end = out->ptr + out->len;
+    if (text.ptr == NULL)
+        end = put_null(cell, end);
+    else if (w->form == ALM_RESULT_JSON)
+        end = alm_json_write_string(end, text);
+    else
+        end = write_quoted(end, text);
+    out->len = (size_t)(end - out->ptr);
+    return ALM_OK;
+}
+
+/* Types without a fast writer: their canonical text, in quotes where JSON or CSV wants them. */
+static alm_status put_other(alm_ctx *cx, const alm_result_writer *w, const cell_writer *cell,
+                            const alm_vec *v, size_t row, alm_buf *out)
+{
+    char scratch[ALM_VALUE_TEXT_MAX];
+    alm_str text = {0};
+    if (!alm_value_text(v, row, ALM_TEXT_DIALECT, scratch, &text))
+        return put_text(cx, w, cell, (alm_str){0}, out);
+    if (w->form == ALM_RESULT_CSV && !cell->quoted)
+        return alm_buf_append(cx, out, text.ptr, text.len);
+    return put_text(cx, w, cell, text, out);
+}
+
+static alm_status put_cell(alm_ctx *cx, alm_result_writer *w, cell_writer *cell, const alm_vec *v,
+                           size_t row, alm_buf *out)
+{
+    if (cell->write != NULL) {
+        ALM_TRY(alm_buf_reserve(cx, out, CELL_MAX));
+        out->len = (size_t)(cell->write(cell, v, row, out->ptr + out->len) - out->ptr);
+        return ALM_OK;
+    }
+    if (cell->is_text)
+        return put_text(cx, w, cell, alm_vec_text(v, row), out);
+    return put_other(cx, w, cell, v, row, out);
+}
+
+alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch, uint32_t from,
+                           uint32_t to, alm_buf *out)
+{
+    ALM_ASSERT(batch->sel == NULL);
+    const bool json = w->form == ALM_RESULT_JSON;
+    alm_status st = ALM_OK;
+    for (uint32_t row = from; st == ALM_OK && row < to; row++) {
+        ALM_TRY(alm_buf_reserve(cx, out, 8));
+        if (json) {
+            if (w->rows > 0)
+                out->ptr[out->len++] = ',';
+            out->ptr[out->len++] = '[';
+        }
+        for (uint32_t i = 0; st == ALM_OK && i < w->n; i++) {
+            const alm_vec *v = &batch->cols[w->cols[i]];
+            if (i > 0) {
+                ALM_TRY(alm_buf_reserve(cx, out, 8));
+                out->ptr[out->len++] = json ? ',' : w->delimiter;
+            }
+            st = put_cell(cx, w, &w->cells[i], v, v->is_const ? 0 : row, out);
+        }
+        if (st != ALM_OK)
+            return st;
+        ALM_TRY(alm_buf_reserve(cx, out, 8));
+        if (json) {
+            out->ptr[out->len++] = ']';
+        } else {
+            out->ptr[out->len++] = '\r';
+            out->ptr[out->len++] = '\n';
+        }
+        w->rows++;
+    }
+    return st;
+}

@@ -1,0 +1,37 @@
+/*
+ * result_text.h - batches as the rows of a JSON result or a CSV file.
+ *
+ * Forms       /exec and /exp (docs/reference/rest.md): JSON rows are arrays, null is null (CHAR: "");
+ *             CSV quotes text and times, leaves numbers and booleans bare, writes null as an empty
+ *             field, ends rows by CRLF.
+ * Shapes      Batches without pending selection; columns dense or const.
+ * Cost        one pass over the rows, no allocation per cell; buffers grow.
+ * Threads     A writer belongs to one thread at a time.
+ */
+#ifndef ALM_CODEC_RESULT_TEXT_H
+#define ALM_CODEC_RESULT_TEXT_H
+
+#include "type/vector.h"
+
+typedef enum alm_result_form { ALM_RESULT_JSON, ALM_RESULT_CSV } alm_result_form;
+
+typedef struct alm_result_writer alm_result_writer;
+
+typedef struct alm_result_options {
+    alm_result_form form;
+    bool quote_long;  /* JSON: LONG as strings, for clients whose numbers are doubles */
+    char delimiter;   /* CSV */
+    const uint32_t *cols; /* which columns, in which order; NULL: all */
+    uint32_t n_cols;
+} alm_result_options;
+
+ALM_NODISCARD alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *types,
+                                               uint32_t n_types, const alm_result_options *options,
+                                               alm_result_writer **out);
+/* Appends rows [from, to) of the batch. JSON: with a comma before every row but the first ever. */
+ALM_NODISCARD alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch,
+                                         uint32_t from, uint32_t to, alm_buf *out);
+/* A CSV field in quotes, quotes doubled (RFC 4180). */
+ALM_NODISCARD alm_status alm_csv_put_quoted(alm_ctx *cx, alm_buf *out, alm_str text);
+
+#endif

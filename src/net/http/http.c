@@ -1,0 +1,393 @@
+/*
+ * http.c - the HTTP protocol on a connection: heads, bodies (by length and chunked), routing, login,
+ * one exchange after another.
+ */
+#include "net/http/http.h"
+
+#include <stdio.h>
+
+#include "base/conf.h"
+#include "base/log.h"
+#include "net/http/login.h"
+#include "net/http/query_run.h"
+
+enum {
+    CHUNK_SIZE, /* waiting for the size line */
+    CHUNK_DATA,
+    CHUNK_DATA_END, /* CRLF behind the data */
+    CHUNK_TRAILER,
+    CHUNK_DONE
+};
+
+enum { CHUNK_LINE_MAX = 4096, DISCARD_MAX = 1 << 20 };
+
+static const alm_http_route routes[] = {
+#define ALM_ROUTE(path, methods, handler, login, doc) {path, methods, &handler, login, doc},
+#include "net/http/route.def"
+#undef ALM_ROUTE
+};
+
+static void reset(alm_http *h);
+
+/* -------------------------------------------------------------- life cycle */
+
+static void http_open(alm_conn *conn)
+{
+    alm_http *h = alm_conn_state(conn);
+    h->conn = conn;
+    alm_arena_init(&h->arena, NULL);
+    const struct alm_conf *conf = alm_db_conf(alm_conn_db(conn));
+    const size_t head_max = (size_t)conf->http_request_header_buffer_size;
+    alm_conn_input_max(conn, head_max + 4);
+    reset(h);
+}
+
+static void health_open(alm_conn *conn)
+{
+    http_open(conn);
+    ((alm_http *)alm_conn_state(conn))->health = true;
+}
+
+static void reset(alm_http *h)
+{
+    if (h->route != NULL && h->route->handler->close != NULL)
+        h->route->handler->close(h);
+    alm_arena_reset(&h->arena);
+    h->state = ALM_HTTP_HEAD;
+    h->cx = (alm_ctx){.arena = &h->arena, .conf = alm_db_conf(alm_conn_db(h->conn))};
+    h->req = (alm_http_request){.minor = 1, .method = ALM_STR("GET"), .content_length = -1};
+    h->route = NULL;
+    h->work = NULL;
+    h->body_left = 0;
+    h->chunk_phase = CHUNK_SIZE;
+    h->answered = h->head_sent = h->streaming = false;
+}
+
+static void http_closing(alm_conn *conn)
+{
+    alm_http *h = alm_conn_state(conn);
+    if (h->session != NULL && alm_conn_is_working(conn))
+        alm_session_cancel(h->session, 0);
+    if (h->route != NULL && h->route->handler->closing != NULL)
+        h->route->handler->closing(h);
+}
+
+static void http_close(alm_conn *conn)
+{
+    alm_http *h = alm_conn_state(conn);
+    if (h->route != NULL && h->route->handler->close != NULL)
+        h->route->handler->close(h);
+    alm_session_free(h->session);
+    alm_arena_deinit(&h->arena);
+}
+
+static void http_drained(alm_conn *conn)
+{
+    alm_http *h = alm_conn_state(conn);
+    if (h->route != NULL && h->route->handler->drained != NULL)
+        h->route->handler->drained(h);
+}
+
+alm_session *alm_http_session(alm_http *h)
+{
+    if (h->session != NULL)
+        return h->session;
+    const char *user = h->cx.conf->http_user[0] != 0 ? h->cx.conf->http_user : "admin";
+    const alm_status st =
+        alm_session_new(&h->cx, alm_conn_db(h->conn), user, "http", &h->session);
+    if (st != ALM_OK) {
+        alm_http_reply_error(h, alm_status_http(st), (alm_str){0}, h->cx.err.msg, -1);
+        return NULL;
+    }
+    if (h->cx.conf->http_security_readonly)
+        alm_session_read_only(h->session, true);
+    return h->session;
+}
+
+/* ------------------------------------------------------------------ routing */
+
+static bool method_allowed(const char *methods, alm_str method)
+{
+    const char *at = methods;
+    while (*at != 0) {
+        const char *comma = strchr(at, ',');
+        const size_t n = comma != NULL ? (size_t)(comma - at) : strlen(at);
+        if (n == method.len && memcmp(at, method.ptr, n) == 0)
+            return true;
+        at += n + (comma != NULL);
+    }
+    return false;
+}
+
+static const alm_http_route *find_route(alm_str path)
+{
+    for (size_t i = 0; i < ALM_COUNT(routes); i++)
+        if (alm_str_eq(alm_str_of(routes[i].path), path))
+            return &routes[i];
+    return NULL;
+}
+
+static void reply_method(alm_http *h, const char *methods)
+{
+    char headers[128];
+    (void)snprintf(headers, sizeof(headers), "Allow: %s\r\n", methods);
+    const char *body = NULL;
+    if (alm_arena_printf(&h->cx, &h->arena, &body, "Method %.*s not supported\r\n",
+                         (int)ALM_MIN(h->req.method.len, (size_t)32), h->req.method.ptr) != ALM_OK)
+        body = "Method not supported\r\n";
+    alm_http_reply(h, 405, "text/plain; charset=utf-8", headers, alm_str_of(body));
+}
+
+static void begin_health(alm_http *h)
+{
+    if (!alm_str_eq(h->req.method, ALM_STR("GET")) && !alm_str_eq(h->req.method, ALM_STR("HEAD")))
+        reply_method(h, "GET, HEAD");
+    else
+        alm_http_reply(h, 200, "text/plain", NULL, ALM_STR("Status: Healthy"));
+}
+
+static void begin_request(alm_http *h)
+{
+    const alm_http_request *req = &h->req;
+    if (h->health) {
+        begin_health(h);
+        return;
+    }
+    const alm_http_route *route = find_route(req->path);
+    if (route == NULL) {
+        alm_http_reply_text(h, 404, "Not Found");
+        return;
+    }
+    if (!method_allowed(route->methods, req->method)) {
+        reply_method(h, route->methods);
+        return;
+    }
+    if (route->needs_login && !alm_http_login(h))
+        return;
+    const int64_t body_max = h->cx.conf->http_request_body_max;
+    if (req->has_body && route->handler->body == NULL) {
+        alm_http_reply_text(h, 400, "GET request method cannot have content");
+        return;
+    }
+    if (req->content_length > body_max) {
+        alm_http_reply_text(h, 413, "The body is longer than http.request.body.max");
+        return;
+    }
+    h->route = route;
+    if (req->has_body && req->expect_continue)
+        alm_conn_send_bytes(h->conn, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    route->handler->begin(h);
+}
+
+/* ------------------------------------------------------------------- bodies */
+
+/* Hands a piece on, or drops it where the answer is out already. */
+static void body_piece(alm_http *h, const char *bytes, size_t n)
+{
+    if (h->state == ALM_HTTP_BODY && !h->route->handler->body(h, bytes, n))
+        h->state = ALM_HTTP_DISCARD;
+}
+
+static void body_bad(alm_http *h, const char *why)
+{
+    h->close_after = true;
+    if (!h->head_sent)
+        alm_http_reply_text(h, 400, why);
+    alm_conn_finish(h->conn);
+}
+
+static void body_end(alm_http *h)
+{
+    if (h->state == ALM_HTTP_BODY) {
+        h->state = ALM_HTTP_ANSWER;
+        if (h->route->handler->end != NULL)
+            h->route->handler->end(h);
+    } else {
+        h->state = ALM_HTTP_ANSWER;
+    }
+}
+
+/* A CRLF-ended line of chunked framing: its length with CRLF, 0: incomplete, -1: bad. */
+static int64_t framing_line(const char *bytes, size_t n)
+{
+    const char *lf = memchr(bytes, '\n', ALM_MIN(n, (size_t)CHUNK_LINE_MAX));
+    if (lf == NULL)
+        return n >= CHUNK_LINE_MAX ? -1 : 0;
+    if (lf == bytes || lf[-1] != '\r')
+        return -1;
+    return lf - bytes + 1;
+}
+
+static int64_t chunk_size(const char *line, size_t n)
+{
+    int64_t size = 0;
+    size_t i = 0;
+    for (; i < n; i++) {
+        const char c = line[i];
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
+        if (digit < 0)
+            break;
+        if (size > (INT64_MAX >> 8))
+            return -1;
+        size = size * 16 + digit;
+    }
+    if (i == 0 || (i < n && line[i] != ';' && line[i] != ' ' && line[i] != '\t'))
+        return -1;
+    return size;
+}
+
+/* One step of chunked framing; bytes taken, 0: needs more. */
+static size_t chunked_step(alm_http *h, const char *bytes, size_t n)
+{
+    if (h->chunk_phase == CHUNK_DATA) {
+        const size_t take = ALM_MIN(n, (size_t)h->body_left);
+        body_piece(h, bytes, take);
+        h->body_left -= (int64_t)take;
+        if (h->body_left == 0)
+            h->chunk_phase = CHUNK_DATA_END;
+        return take;
+    }
+    const int64_t line = framing_line(bytes, n);
+    if (line <= 0) {
+        if (line < 0)
+            body_bad(h, "Bad chunked body");
+        return 0;
+    }
+    if (h->chunk_phase == CHUNK_DATA_END) {
+        if (line != 2)
+            body_bad(h, "Bad chunked body");
+        h->chunk_phase = CHUNK_SIZE;
+    } else if (h->chunk_phase == CHUNK_SIZE) {
+        h->body_left = chunk_size(bytes, (size_t)line - 2);
+        if (h->body_left < 0)
+            body_bad(h, "Bad chunk size");
+        h->chunk_phase = h->body_left == 0 ? CHUNK_TRAILER : CHUNK_DATA;
+    } else if (line == 2) {
+        h->chunk_phase = CHUNK_DONE;
+        body_end(h);
+    }
+    return (size_t)line;
+}
+
+static size_t body_data(alm_http *h, const char *bytes, size_t n)
+{
+    if (h->req.chunked)
+        return chunked_step(h, bytes, n);
+    const size_t take = ALM_MIN(n, (size_t)h->body_left);
+    body_piece(h, bytes, take);
+    h->body_left -= (int64_t)take;
+    if (h->body_left == 0)
+        body_end(h);
+    return take;
+}
+
+/* ------------------------------------------------------------------ requests */
+
+static size_t head_data(alm_http *h, const char *bytes, size_t n)
+{
+    size_t taken = 0;
+    int status = 400;
+    const char *why = "";
+    const size_t limit = (size_t)h->cx.conf->http_request_header_buffer_size;
+    const alm_http_parse parsed =
+        alm_http_parse_head(&h->cx, &h->arena, bytes, n, limit, &h->req, &taken, &status, &why);
+    if (parsed == ALM_HTTP_MORE)
+        return 0;
+    if (parsed == ALM_HTTP_BAD) {
+        h->close_after = true;
+        h->req.method = ALM_STR("GET");
+        alm_http_reply_text(h, status, why);
+        alm_conn_finish(h->conn);
+        return n;
+    }
+    h->close_after = !h->req.keep_alive || alm_loop_is_stopping(alm_conn_loop(h->conn));
+    h->body_left = h->req.chunked ? 0 : ALM_MAX(h->req.content_length, (int64_t)0);
+    h->state = h->req.has_body ? ALM_HTTP_BODY : ALM_HTTP_ANSWER;
+    begin_request(h);
+    if (h->req.has_body && h->answered && h->state == ALM_HTTP_BODY)
+        h->state = ALM_HTTP_DISCARD;
+    return taken;
+}
+
+static bool is_finished(const alm_http *h)
+{
+    return h->state == ALM_HTTP_ANSWER && h->answered && !h->streaming;
+}
+
+static void finish_exchange(alm_http *h)
+{
+    if (h->close_after) {
+        alm_conn_finish(h->conn);
+        return;
+    }
+    reset(h);
+}
+
+static size_t http_data(alm_conn *conn, const char *bytes, size_t n)
+{
+    alm_http *h = alm_conn_state(conn);
+    size_t taken = 0;
+    if (h->state == ALM_HTTP_ANSWER && is_finished(h))
+        finish_exchange(h);
+    if (alm_conn_is_closing(conn))
+        return n;
+    switch (h->state) {
+    case ALM_HTTP_HEAD:
+        taken = head_data(h, bytes, n);
+        break;
+    case ALM_HTTP_BODY:
+        taken = body_data(h, bytes, n);
+        break;
+    case ALM_HTTP_DISCARD:
+        /* a refused upload: a short rest is read so that the client sees the answer */
+        if (!h->req.chunked && h->body_left > DISCARD_MAX) {
+            alm_conn_finish(conn);
+            return n;
+        }
+        taken = body_data(h, bytes, n);
+        break;
+    case ALM_HTTP_ANSWER:
+        return 0;
+    }
+    if (!alm_conn_is_closing(conn) && is_finished(h))
+        finish_exchange(h);
+    return taken;
+}
+
+void alm_http_finished(alm_http *h)
+{
+    if (is_finished(h) && !alm_conn_is_closing(h->conn)) {
+        finish_exchange(h);
+        if (!alm_conn_is_closing(h->conn))
+            alm_conn_resume(h->conn);
+    }
+}
+
+static alm_str http_refuse(const alm_listener *listener)
+{
+    (void)listener;
+    return ALM_STR("HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                   "Connection: close\r\nContent-Length: 70\r\n\r\n"
+                   "too many connections: the limit is http.net.connection.limit, see docs");
+}
+
+const alm_protocol alm_http_protocol = {.name = "http",
+                                        .state_bytes = sizeof(alm_http),
+                                        .open = http_open,
+                                        .data = http_data,
+                                        .drained = http_drained,
+                                        .closing = http_closing,
+                                        .close = http_close,
+                                        .refuse = http_refuse};
+
+const alm_protocol alm_health_protocol = {.name = "health",
+                                          .state_bytes = sizeof(alm_http),
+                                          .open = health_open,
+                                          .data = http_data,
+                                          .drained = http_drained,
+                                          .closing = http_closing,
+                                          .close = http_close,
+                                          .refuse = http_refuse};

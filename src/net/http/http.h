@@ -1,0 +1,127 @@
+/*
+ * http.h - one HTTP/1.1 exchange: request as parsed, answer as sent. Private to net/http.
+ *
+ * Strict by RFC 9112: one Content-Length, never together with chunked, no bare CR or LF, no
+ * obsolete folding. Requests of one connection are answered in order, pipelined ones too.
+ *
+ * Life        The head is complete -> route -> handler->begin. A body goes to handler->body in pieces
+ *             as it comes (or is collected by the endpoint), then handler->end. The handler answers with
+ *             alm_http_reply, or with alm_http_stream_begin / _chunk / _end. After the end the exchange
+ *             is reset for the next request of the connection.
+ * Memory      Request texts live in the arena of the exchange, until it is reset.
+ * Threads     All functions are for the loop thread. Handlers that work long use alm_conn_work.
+ */
+#ifndef ALM_NET_HTTP_HTTP_H
+#define ALM_NET_HTTP_HTTP_H
+
+#include "net/loop.h"
+
+enum { ALM_HTTP_HEADERS_MAX = 100, ALM_HTTP_PARAMS_MAX = 200 };
+
+typedef struct alm_http_pair {
+    alm_str name, value;
+} alm_http_pair;
+
+typedef struct alm_http_request {
+    alm_str method, target, path, query;
+    int minor; /* HTTP/1.minor */
+    alm_http_pair *headers;
+    uint32_t n_headers;
+    alm_http_pair *params; /* decoded; of the query, later of a form body too */
+    uint32_t n_params;
+    int64_t content_length; /* -1: none given */
+    bool chunked, keep_alive, expect_continue, has_body;
+} alm_http_request;
+
+typedef struct alm_http alm_http;
+
+typedef struct alm_http_handler {
+    /* The head is there. For requests without body this is the only call. */
+    void (*begin)(alm_http *h);
+    /* A piece of the body; NULL: a body is refused. Returns false when it had enough (answered). */
+    bool (*body)(alm_http *h, const char *bytes, size_t n);
+    /* The body is complete. */
+    void (*end)(alm_http *h);
+    /* Frees h->work (cancels what runs there first, if `running`). Any time after begin. */
+    void (*closing)(alm_http *h);
+    void (*close)(alm_http *h);
+    void (*drained)(alm_http *h);
+} alm_http_handler;
+
+typedef struct alm_http_route {
+    const char *path;
+    const char *methods; /* "GET,HEAD" */
+    const alm_http_handler *handler;
+    bool needs_login;
+    const char *doc;
+} alm_http_route;
+
+typedef enum alm_http_state {
+    ALM_HTTP_HEAD,    /* waiting for a request */
+    ALM_HTTP_BODY,    /* body is coming */
+    ALM_HTTP_ANSWER,  /* request complete, answer not */
+    ALM_HTTP_DISCARD  /* answered before the body was read: skip what is left of it */
+} alm_http_state;
+
+struct alm_http {
+    alm_conn *conn;
+    alm_http_state state;
+    alm_arena arena;
+    alm_ctx cx; /* for parsing and small answers */
+    alm_http_request req;
+    const alm_http_route *route;
+    alm_session *session; /* of the connection */
+    void *work;           /* of the handler */
+    int64_t body_left;    /* Content-Length bytes, or of the current chunk */
+    uint8_t chunk_phase;
+    bool answered, head_sent, streaming, close_after, health;
+};
+
+extern const alm_protocol alm_http_protocol;
+extern const alm_protocol alm_health_protocol;
+
+/* ------------------------------------------------------------------- request */
+
+typedef enum alm_http_parse { ALM_HTTP_MORE, ALM_HTTP_DONE, ALM_HTTP_BAD } alm_http_parse;
+
+/*
+ * Parses a request head at the start of `bytes`. DONE: *taken bytes belong to it and *req points
+ * into memory of `arena`. BAD: *status and *why say what to answer; the connection must be closed.
+ */
+alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *bytes, size_t n,
+                                   size_t limit, alm_http_request *req, size_t *taken, int *status,
+                                   const char **why);
+/* Adds the pairs of an application/x-www-form-urlencoded text. False: bad escape or too many. */
+bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http_request *req);
+/* ptr NULL: not there. The last of several counts. */
+alm_str alm_http_param(const alm_http_request *req, const char *name);
+alm_str alm_http_header(const alm_http_request *req, const char *name);
+bool alm_http_param_is(const alm_http_request *req, const char *name, const char *value);
+
+/* -------------------------------------------------------------------- answer */
+
+const char *alm_http_reason(int status);
+/* A whole answer. `headers`: more lines, each ended by CRLF, or NULL. */
+void alm_http_reply(alm_http *h, int status, const char *type, const char *headers, alm_str body);
+void alm_http_reply_text(alm_http *h, int status, const char *text);
+/* {"query":...,"error":...,"position":n}; position in bytes of the query text is turned to
+ * characters; query.ptr NULL leaves it out. */
+void alm_http_reply_error(alm_http *h, int status, alm_str query, const char *message,
+                          int32_t position_bytes);
+
+/* A streamed answer: chunked, or until close for HTTP/1.0. */
+void alm_http_stream_begin(alm_http *h, int status, const char *type, const char *headers);
+void alm_http_stream_chunk(alm_http *h, alm_buf *buf); /* takes the bytes */
+void alm_http_stream_end(alm_http *h);
+/* Something failed after the head went out: close without the last chunk. */
+void alm_http_stream_break(alm_http *h);
+
+/* The session of the connection; NULL after an answer was sent (server stops, no memory). */
+alm_session *alm_http_session(alm_http *h);
+
+/* --------------------------------------------------------------------- endpoints */
+
+extern const alm_http_handler alm_ep_exec, alm_ep_exp, alm_ep_imp, alm_ep_ping, alm_ep_chk,
+    alm_ep_settings, alm_ep_warnings, alm_ep_index;
+
+#endif

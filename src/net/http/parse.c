@@ -1,0 +1,325 @@
+/*
+ * parse.c - request heads by RFC 9112, form parameters by the URL standard. Works on bytes that may
+ * be anything; nothing here trusts a length.
+ */
+#include "base/number.h"
+#include "base/utf8.h"
+#include "net/http/http.h"
+
+static bool is_token_char(unsigned char c)
+{
+    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))
+        return true;
+    return c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL;
+}
+
+static bool is_token(alm_str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (!is_token_char((unsigned char)s.ptr[i]))
+            return false;
+    return s.len > 0;
+}
+
+static alm_str trim(alm_str s)
+{
+    while (s.len > 0 && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {
+        s.ptr++;
+        s.len--;
+    }
+    while (s.len > 0 && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
+        s.len--;
+    return s;
+}
+
+alm_str alm_http_header(const alm_http_request *req, const char *name)
+{
+    const alm_str want = alm_str_of(name);
+    for (uint32_t i = 0; i < req->n_headers; i++)
+        if (alm_str_ieq(req->headers[i].name, want))
+            return req->headers[i].value;
+    return (alm_str){0};
+}
+
+alm_str alm_http_param(const alm_http_request *req, const char *name)
+{
+    const alm_str want = alm_str_of(name);
+    for (uint32_t i = req->n_params; i > 0; i--)
+        if (alm_str_eq(req->params[i - 1].name, want))
+            return req->params[i - 1].value;
+    return (alm_str){0};
+}
+
+bool alm_http_param_is(const alm_http_request *req, const char *name, const char *value)
+{
+    const alm_str found = alm_http_param(req, name);
+    return found.ptr != NULL && alm_str_eq(found, alm_str_of(value));
+}
+
+/* ----------------------------------------------------------------- parameters */
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* %XX and + decoded into arena memory. */
+static bool decode(alm_ctx *cx, alm_arena *arena, alm_str in, bool form, alm_str *out)
+{
+    char *to = NULL;
+    if (alm_arena_bytes(cx, arena, in.len + 1, &to) != ALM_OK)
+        return false;
+    size_t n = 0;
+    for (size_t i = 0; i < in.len; i++) {
+        if (in.ptr[i] == '%') {
+            if (in.len - i < 3)
+                return false;
+            const int high = hex_digit(in.ptr[i + 1]), low = hex_digit(in.ptr[i + 2]);
+            if (high < 0 || low < 0)
+                return false;
+            to[n++] = (char)(high * 16 + low);
+            i += 2;
+        } else {
+            to[n++] = form && in.ptr[i] == '+' ? ' ' : in.ptr[i];
+        }
+    }
+    to[n] = 0;
+    *out = (alm_str){to, n};
+    return true;
+}
+
+bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http_request *req)
+{
+    if (req->params == NULL &&
+        ALM_NEWN(cx, arena, ALM_HTTP_PARAMS_MAX, &req->params) != ALM_OK)
+        return false;
+    size_t at = 0;
+    while (at < text.len) {
+        const char *amp = memchr(text.ptr + at, '&', text.len - at);
+        const size_t end = amp != NULL ? (size_t)(amp - text.ptr) : text.len;
+        const alm_str pair = {text.ptr + at, end - at};
+        at = end + 1;
+        if (pair.len == 0)
+            continue;
+        if (req->n_params == ALM_HTTP_PARAMS_MAX)
+            return false;
+        const char *eq = memchr(pair.ptr, '=', pair.len);
+        const size_t name_len = eq != NULL ? (size_t)(eq - pair.ptr) : pair.len;
+        const alm_str value =
+            eq != NULL ? (alm_str){eq + 1, pair.len - name_len - 1} : (alm_str){"", 0};
+        alm_http_pair *slot = &req->params[req->n_params];
+        if (!decode(cx, arena, (alm_str){pair.ptr, name_len}, true, &slot->name) ||
+            !decode(cx, arena, value, true, &slot->value))
+            return false;
+        req->n_params++;
+    }
+    return true;
+}
+
+/* ----------------------------------------------------------------------- head */
+
+typedef struct head_parse {
+    alm_ctx *cx;
+    alm_arena *arena;
+    alm_http_request *req;
+    int *status;
+    const char **why;
+} head_parse;
+
+static bool bad(head_parse *p, int status, const char *why)
+{
+    *p->status = status;
+    *p->why = why;
+    return false;
+}
+
+static bool parse_target(head_parse *p)
+{
+    alm_http_request *req = p->req;
+    if (req->target.len == 0 || req->target.ptr[0] != '/') {
+        /* absolute form (RFC 9112 3.2.2): skip scheme and authority */
+        const char *slashes = memmem(req->target.ptr, req->target.len, "://", 3);
+        if (slashes == NULL)
+            return bad(p, 400, "Bad request target");
+        const char *from = slashes + 3;
+        const size_t left = req->target.len - (size_t)(from - req->target.ptr);
+        const char *path = memchr(from, '/', left);
+        req->target = path == NULL ? ALM_STR("/")
+                                   : (alm_str){path, left - (size_t)(path - from)};
+    }
+    const char *mark = memchr(req->target.ptr, '?', req->target.len);
+    const size_t path_len = mark != NULL ? (size_t)(mark - req->target.ptr) : req->target.len;
+    if (mark != NULL)
+        req->query = (alm_str){mark + 1, req->target.len - path_len - 1};
+    if (!decode(p->cx, p->arena, (alm_str){req->target.ptr, path_len}, false, &req->path))
+        return bad(p, 400, "Bad escape in the path");
+    if (memchr(req->path.ptr, 0, req->path.len) != NULL || !alm_utf8_is_valid(req->path))
+        return bad(p, 400, "Bad bytes in the path");
+    if (!alm_http_parse_params(p->cx, p->arena, req->query, req))
+        return bad(p, 400, "Bad escape in the query, or too many parameters");
+    return true;
+}
+
+static bool parse_request_line(head_parse *p, alm_str line)
+{
+    alm_http_request *req = p->req;
+    const char *first = memchr(line.ptr, ' ', line.len);
+    const char *last = memrchr(line.ptr, ' ', line.len);
+    if (first == NULL || first == last)
+        return bad(p, 400, "Bad request line");
+    req->method = (alm_str){line.ptr, (size_t)(first - line.ptr)};
+    req->target = (alm_str){first + 1, (size_t)(last - first - 1)};
+    const alm_str version = {last + 1, (size_t)(line.ptr + line.len - last - 1)};
+    if (!is_token(req->method))
+        return bad(p, 400, "Bad method");
+    if (version.len != 8 || memcmp(version.ptr, "HTTP/1.", 7) != 0 ||
+        (version.ptr[7] != '0' && version.ptr[7] != '1'))
+        return bad(p, version.len == 8 && memcmp(version.ptr, "HTTP/", 5) == 0 ? 505 : 400,
+                   "Bad HTTP version");
+    req->minor = version.ptr[7] - '0';
+    for (size_t i = 0; i < req->target.len; i++)
+        if ((unsigned char)req->target.ptr[i] <= ' ' || req->target.ptr[i] == 0x7f)
+            return bad(p, 400, "Bad byte in the request target");
+    return parse_target(p);
+}
+
+static bool parse_header_line(head_parse *p, alm_str line)
+{
+    alm_http_request *req = p->req;
+    const char *colon = memchr(line.ptr, ':', line.len);
+    if (colon == NULL)
+        return bad(p, 400, "Bad header line");
+    const alm_str name = {line.ptr, (size_t)(colon - line.ptr)};
+    const alm_str value = trim((alm_str){colon + 1, line.len - name.len - 1});
+    if (!is_token(name))
+        return bad(p, 400, "Bad header name");
+    for (size_t i = 0; i < value.len; i++)
+        if ((unsigned char)value.ptr[i] < ' ' && value.ptr[i] != '\t')
+            return bad(p, 400, "Control character in a header");
+    if (req->n_headers == ALM_HTTP_HEADERS_MAX)
+        return bad(p, 431, "Too many headers");
+    req->headers[req->n_headers++] = (alm_http_pair){name, value};
+    return true;
+}
+
+static bool list_has(alm_str list, const char *word)
+{
+    const alm_str want = alm_str_of(word);
+    size_t at = 0;
+    while (at <= list.len) {
+        const char *comma = memchr(list.ptr + at, ',', list.len - at);
+        const size_t end = comma != NULL ? (size_t)(comma - list.ptr) : list.len;
+        if (alm_str_ieq(trim((alm_str){list.ptr + at, end - at}), want))
+            return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+static bool read_framing(head_parse *p)
+{
+    alm_http_request *req = p->req;
+    req->content_length = -1;
+    bool encoded = false;
+    for (uint32_t i = 0; i < req->n_headers; i++) {
+        const alm_http_pair *h = &req->headers[i];
+        if (alm_str_ieq(h->name, ALM_STR("Content-Length"))) {
+            uint64_t n = 0;
+            if (req->content_length >= 0)
+                return bad(p, 400, "Two Content-Length headers");
+            if (h->value.len == 0 || h->value.ptr[0] == '+' || h->value.ptr[0] == '-' ||
+                alm_uint64_parse(h->value, &n) != ALM_NUM_OK || n > INT64_MAX)
+                return bad(p, 400, "Bad Content-Length");
+            req->content_length = (int64_t)n;
+        } else if (alm_str_ieq(h->name, ALM_STR("Transfer-Encoding"))) {
+            if (encoded || !alm_str_ieq(h->value, ALM_STR("chunked")))
+                return bad(p, encoded ? 400 : 501, "Transfer-Encoding is not 'chunked'");
+            encoded = true;
+        }
+    }
+    if (encoded && req->content_length >= 0)
+        return bad(p, 400, "Content-Length together with Transfer-Encoding");
+    if (encoded && req->minor == 0)
+        return bad(p, 400, "Transfer-Encoding in HTTP/1.0");
+    req->chunked = encoded;
+    req->has_body = encoded || req->content_length > 0;
+    const alm_str connection = alm_http_header(req, "Connection");
+    req->keep_alive = req->minor == 1;
+    if (connection.ptr != NULL && list_has(connection, "close"))
+        req->keep_alive = false;
+    else if (connection.ptr != NULL && list_has(connection, "keep-alive"))
+        req->keep_alive = true;
+    const alm_str expect = alm_http_header(req, "Expect");
+    if (expect.ptr != NULL && !alm_str_ieq(expect, ALM_STR("100-continue")))
+        return bad(p, 417, "Expectation failed");
+    req->expect_continue = expect.ptr != NULL && req->minor == 1;
+    return true;
+}
+
+static bool parse_lines(head_parse *p, alm_str head)
+{
+    size_t at = 0;
+    bool first = true;
+    while (at < head.len) {
+        const char *cr = memmem(head.ptr + at, head.len - at, "\r\n", 2);
+        ALM_ASSERT(cr != NULL);
+        const alm_str line = {head.ptr + at, (size_t)(cr - head.ptr) - at};
+        if (memchr(line.ptr, '\r', line.len) != NULL || memchr(line.ptr, '\n', line.len) != NULL)
+            return bad(p, 400, "Bare CR or LF");
+        if (first ? !parse_request_line(p, line) : !parse_header_line(p, line))
+            return false;
+        first = false;
+        at += line.len + 2;
+    }
+    return !first && read_framing(p);
+}
+
+alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *bytes, size_t n,
+                                   size_t limit, alm_http_request *req, size_t *taken, int *status,
+                                   const char **why)
+{
+    size_t skip = 0; /* blank lines before a request are allowed (RFC 9112 2.2) */
+    while (n - skip >= 2 && bytes[skip] == '\r' && bytes[skip + 1] == '\n')
+        skip += 2;
+    const char *from = bytes + skip;
+    const size_t left = n - skip;
+    const char *end = memmem(from, left, "\r\n\r\n", 4);
+    if (end == NULL || (size_t)(end - from) > limit) {
+        if (left <= limit && end == NULL) {
+            /* a request that can never become one ends at once: no letter, no line end in sight */
+            if (left > 0 && !is_token_char((unsigned char)from[0])) {
+                *status = 400;
+                *why = "Bad request line";
+                return ALM_HTTP_BAD;
+            }
+            const char *lf = memchr(from, '\n', left);
+            if (lf != NULL && (lf == from || lf[-1] != '\r')) {
+                *status = 400;
+                *why = "Bare LF";
+                return ALM_HTTP_BAD;
+            }
+            return ALM_HTTP_MORE;
+        }
+        const bool line = memmem(from, ALM_MIN(left, limit), "\r\n", 2) == NULL;
+        *status = line ? 414 : 431;
+        *why = line ? "The request line is longer than http.request.header.buffer.size"
+                    : "The headers are longer than http.request.header.buffer.size";
+        return ALM_HTTP_BAD;
+    }
+    *req = (alm_http_request){.content_length = -1};
+    head_parse p = {cx, arena, req, status, why};
+    alm_str head;
+    *status = 503;
+    *why = "out of memory";
+    if (alm_arena_copy(cx, arena, (alm_str){from, (size_t)(end - from) + 2}, &head) != ALM_OK ||
+        ALM_NEWN(cx, arena, ALM_HTTP_HEADERS_MAX, &req->headers) != ALM_OK)
+        return ALM_HTTP_BAD;
+    if (!parse_lines(&p, head))
+        return ALM_HTTP_BAD;
+    *taken = skip + (size_t)(end - from) + 4;
+    return ALM_HTTP_DONE;
+}

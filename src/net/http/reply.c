@@ -1,0 +1,213 @@
+/*
+ * reply.c - answers: heads, whole bodies, chunked streams, JSON errors.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/utf8.h"
+#include "codec/json_text.h"
+#include "net/http/http.h"
+
+static const struct {
+    int status;
+    const char *reason;
+} reasons[] = {{100, "Continue"},
+               {200, "OK"},
+               {204, "No Content"},
+               {301, "Moved Permanently"},
+               {304, "Not Modified"},
+               {400, "Bad Request"},
+               {401, "Unauthorized"},
+               {403, "Forbidden"},
+               {404, "Not Found"},
+               {405, "Method Not Allowed"},
+               {408, "Request Timeout"},
+               {409, "Conflict"},
+               {411, "Length Required"},
+               {413, "Content Too Large"},
+               {414, "URI Too Long"},
+               {415, "Unsupported Media Type"},
+               {417, "Expectation Failed"},
+               {429, "Too Many Requests"},
+               {431, "Request Header Fields Too Large"},
+               {500, "Internal Server Error"},
+               {501, "Not Implemented"},
+               {503, "Service Unavailable"},
+               {505, "HTTP Version Not Supported"},
+               {507, "Insufficient Storage"}};
+
+const char *alm_http_reason(int status)
+{
+    for (size_t i = 0; i < ALM_COUNT(reasons); i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "Unknown";
+}
+
+static void date_text(char out[40])
+{
+    /* English names whatever the locale */
+    static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    const time_t now = time(NULL);
+    struct tm tm;
+    (void)gmtime_r(&now, &tm);
+    (void)snprintf(out, 40, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[tm.tm_wday], tm.tm_mday,
+                   months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+/* Head of an answer; length < 0: chunked (or until close for HTTP/1.0). */
+static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *type,
+                           const char *headers, int64_t length)
+{
+    alm_ctx *cx = &h->cx;
+    char date[40];
+    date_text(date);
+    const bool stream = length < 0;
+    if (stream && h->req.minor == 0)
+        h->close_after = true;
+    ALM_TRY(alm_buf_printf(cx, out, "HTTP/1.1 %d %s\r\nServer: almanac/" ALM_VERSION
+                                    "\r\nDate: %s\r\n",
+                           status, alm_http_reason(status), date));
+    if (stream && h->req.minor != 0)
+        ALM_TRY(alm_buf_text(cx, out, "Transfer-Encoding: chunked\r\n"));
+    else if (!stream && status != 204 && status != 304)
+        ALM_TRY(alm_buf_printf(cx, out, "Content-Length: %lld\r\n", (long long)length));
+    if (type != NULL)
+        ALM_TRY(alm_buf_printf(cx, out, "Content-Type: %s\r\n", type));
+    if (headers != NULL)
+        ALM_TRY(alm_buf_text(cx, out, headers));
+    ALM_TRY(alm_buf_text(cx, out, "X-Content-Type-Options: nosniff\r\n"));
+    if (h->close_after)
+        ALM_TRY(alm_buf_text(cx, out, "Connection: close\r\n"));
+    else
+        ALM_TRY(alm_buf_text(cx, out, h->req.minor == 0 ? "Connection: keep-alive\r\n"
+                                                        : "Keep-Alive: timeout=300\r\n"));
+    return alm_buf_text(cx, out, "\r\n");
+}
+
+static bool is_head(const alm_http *h) { return alm_str_eq(h->req.method, ALM_STR("HEAD")); }
+
+void alm_http_reply(alm_http *h, int status, const char *type, const char *headers, alm_str body)
+{
+    if (h->answered)
+        return;
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    h->answered = true;
+    h->head_sent = true;
+    alm_status st = put_head(h, &out, status, type, headers, (int64_t)body.len);
+    if (st == ALM_OK && !is_head(h) && status != 204 && status != 304)
+        st = alm_buf_append(&h->cx, &out, body.ptr, body.len);
+    if (st == ALM_OK)
+        alm_conn_send_bytes(h->conn, out.ptr, out.len);
+    else
+        alm_conn_abort(h->conn);
+    alm_buf_deinit(&out);
+}
+
+void alm_http_reply_text(alm_http *h, int status, const char *text)
+{
+    char body[1200];
+    const int n = snprintf(body, sizeof(body), "%s\r\n", text);
+    alm_http_reply(h, status, "text/plain; charset=utf-8", NULL,
+                   (alm_str){body, ALM_MIN((size_t)n, sizeof(body) - 1)});
+}
+
+/* The position counts characters for the client, as the editor that shows it does. */
+static int64_t characters_before(alm_str text, int32_t bytes)
+{
+    if (bytes <= 0)
+        return 0;
+    const size_t n = ALM_MIN((size_t)bytes, text.len);
+    return (int64_t)alm_utf8_count_utf16((alm_str){text.ptr, n}) + (bytes - (int64_t)n);
+}
+
+void alm_http_reply_error(alm_http *h, int status, alm_str query, const char *message,
+                          int32_t position_bytes)
+{
+    alm_ctx *cx = &h->cx;
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    alm_error_clear(cx);
+    alm_status st = alm_buf_text(cx, &out, "{");
+    if (st == ALM_OK && query.ptr != NULL) {
+        st = alm_buf_text(cx, &out, "\"query\":");
+        if (st == ALM_OK)
+            st = alm_json_put_string(cx, &out, query);
+        if (st == ALM_OK)
+            st = alm_buf_text(cx, &out, ",");
+    }
+    if (st == ALM_OK)
+        st = alm_buf_text(cx, &out, "\"error\":");
+    if (st == ALM_OK)
+        st = alm_json_put_string(cx, &out, alm_str_of(message));
+    if (st == ALM_OK && query.ptr != NULL)
+        st = alm_buf_printf(cx, &out, ",\"position\":%lld",
+                            (long long)characters_before(query, position_bytes));
+    if (st == ALM_OK)
+        st = alm_buf_text(cx, &out, "}");
+    if (st == ALM_OK)
+        alm_http_reply(h, status, "application/json; charset=utf-8", NULL,
+                       (alm_str){out.ptr, out.len});
+    else
+        alm_conn_abort(h->conn);
+    alm_buf_deinit(&out);
+}
+
+/* ------------------------------------------------------------------- streams */
+
+void alm_http_stream_begin(alm_http *h, int status, const char *type, const char *headers)
+{
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    h->answered = true;
+    h->head_sent = true;
+    h->streaming = true;
+    if (put_head(h, &out, status, type, headers, -1) == ALM_OK)
+        alm_conn_send_bytes(h->conn, out.ptr, out.len);
+    else
+        alm_conn_abort(h->conn);
+    alm_buf_deinit(&out);
+}
+
+void alm_http_stream_chunk(alm_http *h, alm_buf *buf)
+{
+    if (buf->len == 0 || is_head(h)) {
+        buf->len = 0;
+        return;
+    }
+    if (h->req.minor == 0) {
+        alm_conn_send(h->conn, buf);
+        return;
+    }
+    char size[24];
+    const int n = snprintf(size, sizeof(size), "%zx\r\n", buf->len);
+    if (buf->len < 4096) { /* one packet for small answers */
+        char small[4096 + 32];
+        (void)memcpy(small, size, (size_t)n);
+        (void)memcpy(small + n, buf->ptr, buf->len);
+        (void)memcpy(small + (size_t)n + buf->len, "\r\n", 2);
+        alm_conn_send_bytes(h->conn, small, (size_t)n + buf->len + 2);
+        buf->len = 0;
+        return;
+    }
+    alm_conn_send_bytes(h->conn, size, (size_t)n);
+    alm_conn_send(h->conn, buf);
+    alm_conn_send_bytes(h->conn, "\r\n", 2);
+}
+
+void alm_http_stream_end(alm_http *h)
+{
+    h->streaming = false;
+    if (h->req.minor != 0 && !is_head(h))
+        alm_conn_send_bytes(h->conn, "0\r\n\r\n", 5);
+}
+
+void alm_http_stream_break(alm_http *h)
+{
+    h->streaming = false;
+    h->close_after = true;
+    alm_conn_finish(h->conn);
+}

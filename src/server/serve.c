@@ -1,0 +1,134 @@
+/*
+ * serve.c - the life of the server: open, listen, wait for a signal, stop in the reverse order.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "io/io.h"
+#include "net/net.h"
+#include "server/server.h"
+
+enum { GRACE_MS = 5000 };
+
+/* ROOT/conf/address names the ports as bound: scripts and tests read it (port 0 is allowed). */
+static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *net)
+{
+    static const char *const listeners[] = {"http", "pg", "health"};
+    const alm_io *io = alm_io_posix();
+    char path[4096], temporary[4096];
+    alm_buf text;
+    alm_buf_init(&text, NULL);
+    alm_status st = ALM_OK;
+    for (size_t i = 0; st == ALM_OK && i < ALM_COUNT(listeners); i++) {
+        const char *address = alm_net_address(net, listeners[i]);
+        if (address != NULL)
+            st = alm_buf_printf(cx, &text, "%s=%s\n", listeners[i], address);
+    }
+    (void)snprintf(path, sizeof(path), "%s/conf/address", root);
+    (void)snprintf(temporary, sizeof(temporary), "%s/conf/address.new", root);
+    if (st == ALM_OK) {
+        const int file = io->open(io, temporary, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+        st = file < 0 ? alm_io_fail(cx, file, temporary)
+                      : alm_io_write_all(cx, io, file, text.ptr, text.len, 0, temporary);
+        if (file >= 0)
+            (void)io->close(io, file);
+    }
+    if (st == ALM_OK) {
+        const int code = io->rename(io, temporary, path);
+        st = code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
+    }
+    alm_buf_deinit(&text);
+    return st;
+}
+
+static void log_start(const alm_net *net, int64_t start_ns)
+{
+    static const char *const listeners[] = {"http", "pg", "health"};
+    for (size_t i = 0; i < ALM_COUNT(listeners); i++)
+        if (alm_net_address(net, listeners[i]) != NULL)
+            alm_log_info(listeners[i], "listening on %s", alm_net_address(net, listeners[i]));
+    alm_log_info("server", "almanac " ALM_VERSION " is ready after %lld ms",
+                 (long long)((alm_monotonic_ns() - start_ns) / 1000000));
+}
+
+static void remove_addresses(const char *root)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/conf/address", root);
+    (void)alm_io_posix()->unlink(alm_io_posix(), path);
+}
+
+static alm_status serve_until(alm_ctx *cx, const char *root, const alm_conf *conf,
+                              const sigset_t *signals)
+{
+    const int64_t start_ns = alm_monotonic_ns();
+    alm_db *db = NULL;
+    alm_net *net = NULL;
+    ALM_TRY(alm_db_new(cx, alm_io_posix(), root, conf, &db));
+    alm_status st = alm_net_start(cx, db, &net);
+    if (st == ALM_OK)
+        st = write_addresses(cx, root, net);
+    if (st == ALM_OK) {
+        log_start(net, start_ns);
+        int got = 0;
+        (void)sigwait(signals, &got);
+        alm_log_info("server", "stopping on %s", got == SIGINT ? "SIGINT" : "SIGTERM");
+        remove_addresses(root);
+    }
+    alm_net_stop(net, GRACE_MS);
+    alm_db_free(db, GRACE_MS);
+    if (st == ALM_OK)
+        alm_log_info("server", "stopped");
+    return st;
+}
+
+int alm_serve(const char *root)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    /* before any thread is made, so that all of them leave the signals to this one */
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    alm_arena arena;
+    alm_conf conf;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena};
+    alm_status st = alm_server_conf(&cx, root, &conf);
+    if (st == ALM_OK) {
+        alm_log_level level = ALM_LOG_INFO;
+        if (alm_log_level_parse(alm_str_of(conf.log_level), &level))
+            alm_log_set_level(level);
+        st = serve_until(&cx, root, &conf, &signals);
+        alm_conf_deinit(&conf);
+    }
+    if (st != ALM_OK)
+        alm_log_error("server", "%s", cx.err.msg);
+    alm_arena_deinit(&arena);
+    return st == ALM_OK ? 0 : 1;
+}
+
+static void print_finding(void *arg, const char *line)
+{
+    (void)arg;
+    (void)puts(line);
+}
+
+int alm_check_root(const char *root)
+{
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena};
+    int64_t findings = 0;
+    const alm_status st =
+        alm_storage_check(&cx, alm_io_posix(), root, print_finding, NULL, &findings);
+    if (st != ALM_OK)
+        (void)fprintf(stderr, "almanac check: %s\n", cx.err.msg);
+    else
+        (void)printf("%lld findings\n", (long long)findings);
+    alm_arena_deinit(&arena);
+    return st != ALM_OK ? 2 : findings > 0 ? 1 : 0;
+}
