@@ -12,7 +12,7 @@
 #define ALM_FN_TABLES(X)                                                                           \
     X(arith) X(bits) X(compare) X(compare_text) X(logic) X(cast_number) X(cast_text) X(cast_time)  \
     X(count) X(sum) X(extreme) X(pick) X(stats)                                                                     \
-    X(time)
+    X(time) X(time_floor) X(time_text) X(time_zone) X(time_make)
 /* clang-format on */
 
 #define ALM_FN_TABLE_DECLARE(name) extern const alm_fn_table alm_fn_table_##name;

@@ -200,7 +200,7 @@ int64_t alm_time_add(int64_t time, alm_time_unit unit, char span_unit, int64_t c
     return out;
 }
 
-void alm_time_add_each(const int64_t *in, const int32_t *count, size_t n, alm_time_unit unit,
+void alm_time_add_each(const int64_t *in, const int64_t *count, size_t n, alm_time_unit unit,
                        char span_unit, int64_t *out)
 {
     const unit_row *row = unit_of(span_unit);
@@ -211,17 +211,17 @@ void alm_time_add_each(const int64_t *in, const int32_t *count, size_t n, alm_ti
             out[i] = ALM_TS_NULL;
     } else if (row->nanos == 0) {
         const int64_t per = row->letter == 'y' ? 12 : 1;
-        for (size_t i = 0; i < n; i++)
-            out[i] = in[i] == ALM_TS_NULL || count[i] == ALM_INT_NULL
-                         ? ALM_TS_NULL
-                         : add_months_time(in[i], day_ticks, count[i] * per);
+        for (size_t i = 0; i < n; i++) {
+            const int64_t most = MONTHS_LIMIT / per;
+            const bool ok = in[i] != ALM_TS_NULL && count[i] <= most && count[i] >= -most;
+            out[i] = ok ? add_months_time(in[i], day_ticks, count[i] * per) : ALM_TS_NULL;
+        }
     } else {
-        /* an int32 times a week of nanoseconds may not fit: checked per row */
         const int64_t mul = ALM_MAX(row->nanos / tick_nanos, 1);
         const int64_t div = ALM_MAX(tick_nanos / row->nanos, 1);
         for (size_t i = 0; i < n; i++) {
             int64_t delta, sum;
-            const bool ok = in[i] != ALM_TS_NULL && count[i] != ALM_INT_NULL &&
+            const bool ok = in[i] != ALM_TS_NULL && count[i] != ALM_LONG_NULL &&
                             !__builtin_mul_overflow(count[i] / div, mul, &delta) &&
                             !__builtin_add_overflow(in[i], delta, &sum);
             out[i] = ok ? sum : ALM_TS_NULL;

@@ -33,10 +33,10 @@ int64_t alm_unit_ticks(char unit, alm_time_unit time_unit);
 /* One time plus a span, null if null or out of range. Months and years keep the day of the month,
  * or take the last one of the month. A span finer than a tick is cut towards zero. */
 int64_t alm_time_add(int64_t time, alm_time_unit unit, char span_unit, int64_t count);
-/* The same number to a column; alm_time_add_each: a number for each row (ALM_INT_NULL: null). */
+/* The same number to a column; alm_time_add_each: a number for each row (ALM_LONG_NULL: null). */
 void alm_time_add_all(const int64_t *in, size_t n, alm_time_unit unit, char span_unit,
                       int64_t count, int64_t *out);
-void alm_time_add_each(const int64_t *in, const int32_t *count, size_t n, alm_time_unit unit,
+void alm_time_add_each(const int64_t *in, const int64_t *count, size_t n, alm_time_unit unit,
                        char span_unit, int64_t *out);
 
 /* ----------------------------------------------------------------- differences */

@@ -1,0 +1,336 @@
+/*
+ * scalar_time.c - current time, fields, adding, differences.
+ *
+ * Null rule   Null in, null out; is_leap_year of null is false.
+ * Units       Kernels take TIMESTAMP and TIMESTAMP_NS as they are; DATE is cast before.
+ */
+#include "func/scalar_time.h"
+
+/* ------------------------------------------------------------------ shared by scalar_time_*.c */
+
+alm_str alm_time_const_text(const alm_arg *arg)
+{
+    if (arg->value == NULL)
+        return (alm_str){NULL, 0};
+    if (arg->type.id == ALM_T_NULL || arg->value->type.id == ALM_T_NULL)
+        return (alm_str){NULL, 0};
+    if (arg->value->type.id == ALM_T_CHAR) {
+        const uint16_t unit = *(const uint16_t *)arg->value->data;
+        return unit == 0 || unit > 127 ? (alm_str){NULL, 0}
+                                       : (alm_str){(const char *)arg->value->data, 1};
+    }
+    return alm_vec_text(arg->value, 0);
+}
+
+alm_status alm_time_const_ticks(alm_ctx *cx, const alm_arg *arg, alm_time_unit unit, int64_t *out)
+{
+    *out = ALM_TS_NULL;
+    if (arg->value == NULL || arg->value->type.id == ALM_T_NULL || alm_vec_is_null(arg->value, 0))
+        return ALM_OK;
+    const alm_type type = arg->value->type;
+    if (alm_type_is_text(type)) {
+        const alm_str text = alm_vec_text(arg->value, 0);
+        if (!alm_time_parse(text, unit, out))
+            return alm_fail(cx, ALM_E_TIME, arg->pos, "Invalid date [str=%.*s]",
+                            (int)ALM_MIN(text.len, (size_t)100), text.ptr);
+    } else if (type.id == ALM_T_INT) {
+        *out = *(const int32_t *)arg->value->data;
+    } else if (type.id == ALM_T_LONG) {
+        *out = *(const int64_t *)arg->value->data;
+    } else {
+        *out = alm_time_rescale(*(const int64_t *)arg->value->data, alm_time_unit_of(type), unit);
+    }
+    return ALM_OK;
+}
+
+int64_t alm_time_const_long(const alm_arg *arg, int64_t absent)
+{
+    if (arg->value == NULL || arg->value->type.id == ALM_T_NULL || alm_vec_is_null(arg->value, 0))
+        return absent;
+    switch (arg->value->type.id) {
+    case ALM_T_BYTE:
+        return *(const int8_t *)arg->value->data;
+    case ALM_T_SHORT:
+        return *(const int16_t *)arg->value->data;
+    case ALM_T_INT:
+        return *(const int32_t *)arg->value->data;
+    case ALM_T_LONG:
+        return *(const int64_t *)arg->value->data;
+    default:
+        return absent;
+    }
+}
+
+alm_status alm_time_no_value(const alm_call *call)
+{
+    return alm_fail(call->cx, ALM_E_PARAM, call->pos,
+                    "`%s` needs the values of its bind variables when it is planned",
+                    call->fn->name);
+}
+
+const int64_t *alm_time_piece(const alm_vec *vec, size_t first, size_t n,
+                              int64_t room[ALM_TIME_CHUNK])
+{
+    ALM_DASSERT(n <= ALM_TIME_CHUNK);
+    if (vec->type.id == ALM_T_INT) {
+        const int32_t *in = (const int32_t *)vec->data + (vec->is_const ? 0 : first);
+        for (size_t i = 0; i < n; i++) {
+            const int32_t v = in[vec->is_const ? 0 : i];
+            room[i] = v == ALM_INT_NULL ? ALM_LONG_NULL : v;
+        }
+        return room;
+    }
+    const int64_t *in = vec->data;
+    if (!vec->is_const)
+        return in + first;
+    for (size_t i = 0; i < n; i++)
+        room[i] = in[0];
+    return room;
+}
+
+/* ------------------------------------------------------------------ the clock */
+
+static alm_status fill(size_t n, int64_t value, alm_vec *out)
+{
+    int64_t *o = out->data;
+    for (size_t i = 0; i < n; i++)
+        o[i] = value;
+    return ALM_OK;
+}
+
+/* Wall clock now: the start of the statement plus what the monotonic clock counted since. */
+static int64_t wall_ns(const alm_ctx *cx)
+{
+    return cx->started_ns == 0 ? cx->now_ns : cx->now_ns + (alm_monotonic_ns() - cx->started_ns);
+}
+
+static alm_status now_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    return fill(n, alm_floor_div(call->cx->now_ns, 1000), out);
+}
+
+static alm_status now_ns_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    return fill(n, call->cx->now_ns, out);
+}
+
+static alm_status systimestamp_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                                   alm_vec *out)
+{
+    return fill(n, alm_floor_div(wall_ns(call->cx), 1000), out);
+}
+
+static alm_status systimestamp_ns_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                                      alm_vec *out)
+{
+    return fill(n, wall_ns(call->cx), out);
+}
+
+static alm_status sysdate_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                              alm_vec *out)
+{
+    return fill(n, alm_floor_div(wall_ns(call->cx), 1000000), out);
+}
+
+/* ------------------------------------------------------------------ fields */
+
+#define FIELD(name, id)                                                                            \
+    static alm_status name##_run(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,         \
+                                 alm_vec *out)                                                     \
+    {                                                                                              \
+        alm_calendar_extract_all(args[0].data, n, alm_time_unit_of(args[0].type), ALM_CAL_##id,    \
+                                 out->data);                                                       \
+        return ALM_OK;                                                                             \
+    }
+FIELD(year, YEAR)
+FIELD(month, MONTH)
+FIELD(day, DAY)
+FIELD(hour, HOUR)
+FIELD(minute, MINUTE)
+FIELD(second, SECOND)
+FIELD(millis, MILLIS)
+FIELD(micros, MICROS)
+FIELD(nanos, NANOS)
+FIELD(day_of_week, ISODOW)
+FIELD(sunday_first, SUNDAY_FIRST)
+FIELD(week_of_year, WEEK)
+FIELD(days_in_month, DAYS_IN_MONTH)
+
+static alm_status is_leap_year_run(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+                                   alm_vec *out)
+{
+    int32_t leap[ALM_TIME_CHUNK];
+    uint8_t *o = out->data;
+    for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
+        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
+        alm_calendar_extract_all((const int64_t *)args[0].data + i, m,
+                                 alm_time_unit_of(args[0].type), ALM_CAL_LEAP_YEAR, leap);
+        for (size_t j = 0; j < m; j++)
+            o[i + j] = leap[j] == 1;
+    }
+    return ALM_OK;
+}
+
+typedef struct extract_data {
+    alm_calendar_field field;
+} extract_data;
+
+static alm_status extract_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
+                               ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
+                               void **data)
+{
+    extract_data *d;
+    const alm_str part = alm_time_const_text(&args[0]);
+    *result = ALM_TY(INT);
+    if (args[0].is_param && args[0].value == NULL)
+        return ALM_OK;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &d));
+    if (part.ptr == NULL || !alm_calendar_field_parse(part, &d->field))
+        return alm_fail(cx, ALM_E_ARG, args[0].pos, "unsupported timestamp part: %.*s",
+                        (int)ALM_MIN(part.len, (size_t)100), part.ptr == NULL ? "" : part.ptr);
+    if (d->field == ALM_CAL_EPOCH)
+        *result = ALM_TY(LONG);
+    *data = d;
+    return ALM_OK;
+}
+
+static alm_status extract_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const extract_data *d = call->data;
+    const alm_time_unit unit = alm_time_unit_of(args[1].type);
+    if (d == NULL)
+        return alm_time_no_value(call);
+    if (d->field == ALM_CAL_EPOCH)
+        alm_calendar_epoch_all(args[1].data, n, unit, out->data);
+    else
+        alm_calendar_extract_all(args[1].data, n, unit, d->field, out->data);
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ adding and differences */
+
+typedef struct span_data {
+    char unit;
+    const alm_zone *zone; /* NULL: none given */
+} span_data;
+
+/* Argument 0 is a unit; the last of four is a zone. */
+static alm_status span_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
+                            alm_arg *args, alm_type *result, void **data)
+{
+    span_data *d;
+    ALM_TRY(alm_bind_meet_times(cx, fn, pos, argc, args, result, data));
+    if (args[0].is_param && args[0].value == NULL)
+        return ALM_OK;
+    const alm_str text = alm_time_const_text(&args[0]);
+    ALM_TRY(ALM_NEW(cx, cx->arena, &d));
+    d->unit = text.len == 1 ? alm_unit_letter(text.ptr[0]) : 0;
+    if (d->unit == 0)
+        return alm_fail(cx, ALM_E_ARG, args[0].pos, "invalid time period [unit=%.*s]",
+                        (int)ALM_MIN(text.len, (size_t)100), text.ptr == NULL ? "" : text.ptr);
+    if (argc == 4) {
+        const alm_str zone = alm_time_const_text(&args[3]);
+        if (zone.ptr != NULL)
+            ALM_TRY(alm_zone_find(cx, zone, args[3].pos, &d->zone));
+    }
+    *data = d;
+    return ALM_OK;
+}
+
+static alm_status dateadd_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const span_data *d = call->data;
+    const alm_time_unit unit = alm_time_unit_of(args[2].type);
+    int64_t count_room[ALM_TIME_CHUNK], time_room[ALM_TIME_CHUNK];
+    if (d == NULL)
+        return alm_time_no_value(call);
+    for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
+        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
+        int64_t *o = (int64_t *)out->data + i;
+        const int64_t *time = alm_time_piece(&args[2], i, m, time_room);
+        if (d->zone != NULL) {
+            alm_zone_to_local(d->zone, time, m, unit, time_room);
+            time = time_room;
+        }
+        const int64_t *count = alm_time_piece(&args[1], i, args[1].is_const ? 1 : m, count_room);
+        if (args[1].is_const && count[0] != ALM_LONG_NULL)
+            alm_time_add_all(time, m, unit, d->unit, count[0], o);
+        else
+            alm_time_add_each(time, alm_time_piece(&args[1], i, m, count_room), m, unit, d->unit,
+                              o);
+        if (d->zone != NULL)
+            alm_zone_to_utc(d->zone, o, m, unit, o);
+    }
+    return ALM_OK;
+}
+
+static alm_status datediff_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const span_data *d = call->data;
+    if (d == NULL)
+        return alm_time_no_value(call);
+    alm_time_diff_all(args[1].data, args[1].is_const ? 0 : 1, args[2].data,
+                      args[2].is_const ? 0 : 1, n, alm_time_unit_of(args[1].type), d->unit,
+                      out->data);
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ table */
+
+#define CLOCK(name_, type, flags_, doc_)                                                           \
+    ALM_TIME_FN(#name_, "() " type, flags_, NULL, name_##_run, 0, doc_, #name_ "()")
+#define PART(name_, kernel_, type, mono, doc_)                                                     \
+    ALM_TIME_FN(name_, "(ts TIME) " type, ALM_FN_NULL_OUT, NULL, kernel_##_run, mono, doc_,        \
+                name_ "('2024-02-29T12:34:56.789012Z')")
+
+static const alm_fn ROWS[] = {
+    CLOCK(now, "TIMESTAMP", ALM_FN_STABLE, "Time at which the statement began."),
+    CLOCK(now_ns, "TIMESTAMP_NS", ALM_FN_STABLE,
+          "Time at which the statement began, to the nanosecond."),
+    CLOCK(systimestamp, "TIMESTAMP", ALM_FN_VOLATILE,
+          "Time of the clock when a batch of rows is made."),
+    CLOCK(systimestamp_ns, "TIMESTAMP_NS", ALM_FN_VOLATILE,
+          "Time of the clock when a batch of rows is made, to the nanosecond."),
+    CLOCK(sysdate, "DATE", ALM_FN_VOLATILE, "Time of the clock, to the millisecond."),
+    PART("year", year, "INT", 1, "Year."),
+    PART("month", month, "INT", 0, "Month, 1 to 12."),
+    PART("day", day, "INT", 0, "Day of the month, 1 to 31."),
+    PART("hour", hour, "INT", 0, "Hour of the day, 0 to 23."),
+    PART("minute", minute, "INT", 0, "Minute of the hour, 0 to 59."),
+    PART("second", second, "INT", 0, "Second of the minute, 0 to 59."),
+    PART("millis", millis, "INT", 0, "Milliseconds of the second, 0 to 999."),
+    PART("micros", micros, "INT", 0, "Microseconds of the millisecond, 0 to 999."),
+    PART("nanos", nanos, "INT", 0, "Nanoseconds of the microsecond, 0 to 999."),
+    PART("day_of_week", day_of_week, "INT", 0, "Day of the week, Monday 1 to Sunday 7."),
+    PART("day_of_week_sunday_first", sunday_first, "INT", 0,
+         "Day of the week, Sunday 1 to Saturday 7."),
+    PART("week_of_year", week_of_year, "INT", 0, "Week of the ISO year, 1 to 53."),
+    PART("days_in_month", days_in_month, "INT", 0, "Number of days of the month."),
+    PART("is_leap_year", is_leap_year, "BOOLEAN", 0, "Has the year a 29th of February?"),
+    ALM_TIME_FN("extract", "(part STRING const, ts TIME) ?", ALM_FN_NULL_OUT, extract_bind,
+                extract_run, 0,
+                "Part of a time: year, month, day, hour, minute, second, milliseconds, "
+                "microseconds, nanoseconds (each of the second), epoch (seconds since 1970), dow "
+                "(Sunday 0), isodow (Monday 1), doy, week, isoyear, quarter, decade, century, "
+                "millennium.",
+                "extract(hour FROM ts)"),
+    ALM_TIME_FN("dateadd", "(unit STRING const, n INT, ts TIME) TIME", ALM_FN_NULL_OUT, span_bind,
+                dateadd_run, 3,
+                "Time n units later: n nanosecond, u microsecond, T millisecond, s, m, h, d, w, M "
+                "month, y year. Months keep the day, or take the last one.",
+                "dateadd('M', 1, ts)"),
+    ALM_TIME_FN("dateadd", "(unit STRING const, n LONG, ts TIME) TIME", ALM_FN_NULL_OUT, span_bind,
+                dateadd_run, 3, "Time n units later.", "dateadd('d', x, ts)"),
+    ALM_TIME_FN("dateadd", "(unit STRING const, n INT, ts TIME, zone STRING const) TIME",
+                ALM_FN_NULL_OUT, span_bind, dateadd_run, 0,
+                "Time n units later by the clock of a time zone.",
+                "dateadd('d', 1, ts, 'Europe/Berlin')"),
+    ALM_TIME_FN("dateadd", "(unit STRING const, n LONG, ts TIME, zone STRING const) TIME",
+                ALM_FN_NULL_OUT, span_bind, dateadd_run, 0,
+                "Time n units later by the clock of a time zone.",
+                "dateadd('d', x, ts, 'Europe/Berlin')"),
+    ALM_TIME_FN("datediff", "(unit STRING const, a TIME, b TIME) LONG", ALM_FN_NULL_OUT, span_bind,
+                datediff_run, 0, "Whole units between two times, in either order.",
+                "datediff('h', a, b)"),
+};
+ALM_FN_TABLE(time, ROWS);
