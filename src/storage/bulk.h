@@ -33,6 +33,10 @@ ALM_NODISCARD alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *st, const al
                                           const alm_part_chunk *chunks, size_t n_chunks,
                                           int64_t bucket, alm_part_ref **out);
 
+/* Writes the rows of a spec as a part of its table; seq 0: the newest. */
+ALM_NODISCARD alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *st, const alm_part_spec *spec,
+                                          int64_t bucket, uint64_t seq, alm_part_ref **out);
+
 /* alm_bulk_begin of a table that comes into being with the commit. Takes `pending` over, also when
  * it fails. */
 ALM_NODISCARD alm_status alm_bulk_new_pending(alm_ctx *cx, alm_storage *st,

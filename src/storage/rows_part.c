@@ -63,7 +63,8 @@ static alm_status dedup_order(alm_ctx *cx, const alm_version *v, const alm_part_
 }
 
 static alm_status write_part(alm_ctx *cx, alm_storage *st, alm_file *file,
-                             const alm_part_spec *spec, int64_t bucket, alm_part_ref **out)
+                             const alm_part_spec *spec, int64_t bucket, uint64_t seq,
+                             alm_part_ref **out)
 {
     char dir[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_file_dir(file, dir, sizeof(dir));
@@ -72,12 +73,23 @@ static alm_status write_part(alm_ctx *cx, alm_storage *st, alm_file *file,
     ALM_TRY(alm_part_write(cx, alm_storage_io(st), dir, name, spec, &written));
     file->bytes = written.bytes;
     const bool timed = spec->ts_col >= 0;
-    const alm_part_ref ref = {.rows = written.rows,
+    const alm_part_ref ref = {.seq = seq,
+                              .rows = written.rows,
                               .min_ts = timed ? written.min_ts : 0,
                               .max_ts = timed ? written.max_ts : 0,
                               .bucket = bucket,
                               .file = file};
     return alm_part_ref_new(cx, st, &ref, out);
+}
+
+alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *st, const alm_part_spec *spec, int64_t bucket,
+                            uint64_t seq, alm_part_ref **out)
+{
+    alm_file *file = NULL;
+    ALM_TRY(alm_file_new(cx, st, spec->table_id, &file));
+    const alm_status status = write_part(cx, st, file, spec, bucket, seq, out);
+    alm_file_release(file); /* the part holds its own reference; without one the file goes */
+    return status;
 }
 
 alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *st, const alm_version *v,
@@ -97,18 +109,13 @@ alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *st, const alm_version *v,
                           .n_chunks = n_chunks,
                           .sort = true};
     uint64_t *order = NULL;
-    alm_file *file = NULL;
     alm_status status = ALM_OK;
     if (v->table.dedup) {
         status = dedup_order(cx, v, chunks, n_chunks, &order, &spec.n_order);
         spec.order = order;
     }
     if (status == ALM_OK)
-        status = alm_file_new(cx, st, v->table.id, &file);
-    if (status == ALM_OK)
-        status = write_part(cx, st, file, &spec, bucket, out);
-    if (file != NULL)
-        alm_file_release(file); /* the part holds its own reference; without one the file goes */
+        status = alm_spec_to_part(cx, st, &spec, bucket, 0, out);
     free(order);
     free(defs);
     return status;

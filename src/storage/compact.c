@@ -1,0 +1,233 @@
+/*
+ * compact.c - merges a group of parts into parts of at most part_rows_max rows that do not overlap.
+ *
+ * Method      An ordered merge of the mapped timestamps gives the order of the next output part; the
+ *             part writer then gathers column by column from the maps. A part ends where the time
+ *             changes, so that rows of equal time (and what DEDUP compares) stay together.
+ * Memory      8 bytes per row of one output part, and the writer's blocks.
+ */
+#include "storage/compact.h"
+
+#include <stdlib.h>
+
+#include "storage/bulk.h"
+#include "storage/compact_pick.h"
+#include "storage/merge.h"
+#include "storage/scan.h"
+
+typedef struct compaction {
+    alm_storage *st;
+    const alm_version *v;
+    const alm_part_ref **group; /* by seq */
+    uint32_t n;
+    uint64_t seq; /* of the output */
+    alm_arena arena;
+    uint32_t n_cols; /* columns that any part of the group has */
+    alm_part_coldef *defs;
+    int32_t ts_col; /* among them */
+    alm_part_chunk *chunks;
+    alm_dedup_src *dedup;
+    uint32_t n_keys;
+    uint64_t *order;
+    int64_t order_cap;
+    alm_part_ref **out;
+    uint32_t n_out, cap_out;
+} compaction;
+
+/* Columns of the table that at least one part of the group holds. */
+static alm_status find_columns(alm_ctx *cx, compaction *c, uint32_t **cols)
+{
+    ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, &c->defs));
+    ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, cols));
+    c->ts_col = -1;
+    for (uint32_t col = 0; col < c->v->table.n_cols; col++) {
+        const alm_column *def = &c->v->table.cols[col];
+        int32_t entry = -1;
+        alm_part *part = NULL;
+        for (uint32_t i = 0; i < c->n && entry < 0; i++)
+            ALM_TRY(alm_scan_part_col(cx, c->group[i], def->id, col, &part, &entry));
+        if (entry < 0)
+            continue;
+        if ((int32_t)col == c->v->table.ts_col)
+            c->ts_col = (int32_t)c->n_cols;
+        (*cols)[c->n_cols] = col;
+        c->defs[c->n_cols++] = (alm_part_coldef){def->id, def->type};
+    }
+    return ALM_OK;
+}
+
+/* A verified vector per part and column. */
+static alm_status map_columns(alm_ctx *cx, compaction *c)
+{
+    uint32_t *cols = NULL;
+    ALM_TRY(find_columns(cx, c, &cols));
+    ALM_TRY(ALM_NEWN(cx, &c->arena, c->n, &c->chunks));
+    ALM_TRY(ALM_NEWN(cx, &c->arena, c->n, &c->dedup));
+    for (uint32_t i = 0; i < c->n; i++) {
+        ALM_TRY(alm_check(cx));
+        const alm_scan_piece piece = {.part = c->group[i], .hi = c->group[i]->rows};
+        alm_vec *vecs = NULL, *keys = NULL;
+        ALM_TRY(ALM_NEWN(cx, &c->arena, c->n_cols, &vecs));
+        ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, &keys));
+        for (uint32_t k = 0; k < c->n_cols; k++)
+            ALM_TRY(alm_scan_piece_vec(cx, &c->arena, c->v, &piece, cols[k], &vecs[k]));
+        c->chunks[i] = (alm_part_chunk){.rows = (uint32_t)c->group[i]->rows, .cols = vecs};
+        c->n_keys = 0;
+        for (uint32_t col = 0; c->v->table.dedup && col < c->v->table.n_cols; col++)
+            if (c->v->table.cols[col].dedup_key && (int32_t)col != c->v->table.ts_col)
+                ALM_TRY(alm_scan_piece_vec(cx, &c->arena, c->v, &piece, col, &keys[c->n_keys++]));
+        c->dedup[i].keys = keys;
+        if (c->ts_col >= 0)
+            c->dedup[i].ts = vecs[c->ts_col].data;
+    }
+    return ALM_OK;
+}
+
+static alm_status add_output(alm_ctx *cx, compaction *c, const uint64_t *order, int64_t rows)
+{
+    if (c->n_out == c->cap_out) {
+        const uint32_t cap = c->cap_out == 0 ? 8 : c->cap_out * 2;
+        alm_part_ref **grown = realloc(c->out, cap * sizeof(*grown));
+        if (grown == NULL)
+            return alm_fail(cx, ALM_E_MEMORY, -1, "compaction: no memory");
+        c->out = grown;
+        c->cap_out = cap;
+    }
+    const alm_part_spec spec = {.table_id = c->v->table.id,
+                                .cols = c->defs,
+                                .n_cols = c->n_cols,
+                                .ts_col = c->ts_col,
+                                .chunks = c->chunks,
+                                .n_chunks = c->n,
+                                .order = order,
+                                .n_order = rows};
+    ALM_TRY(alm_spec_to_part(cx, c->st, &spec, c->group[0]->bucket, c->seq, &c->out[c->n_out]));
+    c->n_out++;
+    return ALM_OK;
+}
+
+static alm_status reserve_order(alm_ctx *cx, compaction *c, int64_t rows)
+{
+    if (rows <= c->order_cap)
+        return ALM_OK;
+    uint64_t *grown = realloc(c->order, (size_t)rows * sizeof(*grown));
+    if (grown == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "compaction: no memory for %lld rows",
+                        (long long)rows);
+    c->order = grown;
+    c->order_cap = rows;
+    return ALM_OK;
+}
+
+static int64_t merged_time(const compaction *c, uint64_t at)
+{
+    return c->dedup[at >> 32].ts[(uint32_t)at];
+}
+
+/* The next rows_max rows and those of the same time as the last. */
+static alm_status next_rows(alm_ctx *cx, compaction *c, alm_merge *m, int64_t rows_max,
+                            int64_t *rows)
+{
+    ALM_TRY(reserve_order(cx, c, rows_max));
+    int64_t n = alm_merge_next(m, c->order, rows_max);
+    while (n > 0 && m->n > 0) {
+        const alm_merge_src *top = &m->srcs[m->heap[0]];
+        if (top->ts[top->lo] != merged_time(c, c->order[n - 1]))
+            break;
+        if (n == c->order_cap)
+            ALM_TRY(reserve_order(cx, c, c->order_cap + c->order_cap / 2 + 1));
+        n += alm_merge_next(m, c->order + n, 1);
+    }
+    *rows = n;
+    return ALM_OK;
+}
+
+static alm_status merge_timed(alm_ctx *cx, compaction *c)
+{
+    alm_merge_src *srcs = NULL;
+    uint32_t *heap = NULL;
+    ALM_TRY(ALM_NEWN(cx, &c->arena, c->n, &srcs));
+    ALM_TRY(ALM_NEWN(cx, &c->arena, c->n, &heap));
+    int64_t left = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        srcs[i] = (alm_merge_src){.ts = c->dedup[i].ts, .hi = c->group[i]->rows};
+        left += c->group[i]->rows;
+    }
+    alm_merge m;
+    alm_merge_init(&m, srcs, c->n, heap);
+    const int64_t rows_max = alm_storage_conf_of(c->st)->part_rows_max;
+    while (left > 0) {
+        ALM_TRY(alm_check(cx));
+        int64_t rows = 0;
+        ALM_TRY(next_rows(cx, c, &m, ALM_MIN(left, rows_max), &rows));
+        left -= rows;
+        if (c->v->table.dedup)
+            ALM_TRY(alm_dedup_rows(cx, c->dedup, c->n_keys, c->order, rows, &rows));
+        ALM_TRY(add_output(cx, c, c->order, rows));
+    }
+    return ALM_OK;
+}
+
+static alm_status run(alm_ctx *cx, compaction *c)
+{
+    ALM_TRY(map_columns(cx, c));
+    c->seq = c->group[c->n - 1]->seq;
+    if (c->ts_col >= 0)
+        ALM_TRY(merge_timed(cx, c));
+    else
+        ALM_TRY(add_output(cx, c, NULL, 0)); /* one part after the other */
+    alm_part_ref **gone = NULL;
+    ALM_TRY(ALM_NEWN(cx, &c->arena, c->n, &gone));
+    memcpy(gone, c->group, c->n * sizeof(*gone));
+    const alm_parts_change change = {.table_id = c->v->table.id,
+                                     .add = c->out,
+                                     .n_add = c->n_out,
+                                     .remove = gone,
+                                     .n_remove = c->n};
+    uint64_t lsn = 0;
+    return alm_parts_commit(cx, c->st, &change, &lsn);
+}
+
+static void compaction_deinit(compaction *c)
+{
+    for (uint32_t i = 0; i < c->n_out; i++)
+        alm_part_ref_release(c->out[i]);
+    free(c->out);
+    free(c->order);
+    free(c->group);
+    alm_arena_deinit(&c->arena);
+}
+
+static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_version *v, bool *did)
+{
+    compaction c = {.st = st, .v = v};
+    c.group = calloc(v->parts->n + 1u, sizeof(*c.group));
+    if (c.group == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "compaction: no memory");
+    c.n = alm_compact_pick(v->parts, v->table.ts_col >= 0, v->table.dedup, alm_storage_conf_of(st),
+                           c.group);
+    if (c.n == 0) {
+        free(c.group);
+        return ALM_OK;
+    }
+    alm_arena_init(&c.arena, NULL);
+    alm_status status = run(cx, &c);
+    compaction_deinit(&c);
+    if (status == ALM_E_CONFLICT) { /* dropped or truncated meanwhile: the work was for nothing */
+        alm_error_clear(cx);
+        return ALM_OK;
+    }
+    *did = status == ALM_OK;
+    return status;
+}
+
+alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool *did)
+{
+    *did = false;
+    alm_version *v = alm_storage_version(st, table_id);
+    if (v == NULL)
+        return ALM_OK;
+    const alm_status status = compact_version(cx, st, v, did);
+    alm_version_release(v);
+    return status;
+}

@@ -1,0 +1,19 @@
+/*
+ * compact.h - background compaction: fewer parts, none that overlap.
+ *
+ * Invariant   Only groups of parts are merged that no other part of the table meets in time, not even
+ *             at one timestamp; the new parts take the largest seq of the group. So the order of rows
+ *             of equal time, and which row DEDUP UPSERT KEYS keep, stay what they were, also against
+ *             parts that are committed meanwhile (their seq is larger).
+ */
+#ifndef ALM_STORAGE_COMPACT_H
+#define ALM_STORAGE_COMPACT_H
+
+#include "storage/version.h"
+
+/* One step: merges one group of overlapping parts of one partition, or one run of small parts.
+ * *did == false: there is nothing to do. The caller holds ALM_TAB_MAINT. */
+ALM_NODISCARD alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+                                           bool *did);
+
+#endif

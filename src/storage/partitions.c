@@ -1,0 +1,116 @@
+/*
+ * partitions.c - what a table's partitions hold, for SHOW PARTITIONS and TTL.
+ *
+ * Parts lie in one partition each; rows of the head are counted where their times lie, by search in
+ * the sorted chunks.
+ */
+#include <stdlib.h>
+
+#include "storage/scan.h"
+
+typedef struct gathering {
+    alm_ctx *cx;
+    alm_arena *arena;
+    const alm_version *v;
+    bool ns;
+    struct bucket_info {
+        int64_t bucket;
+        alm_partition_info info;
+    } *rows;
+    size_t n, cap;
+} gathering;
+
+/* The entry of a partition, new ones at their place in time. */
+static alm_status entry_of(gathering *g, int64_t bucket, alm_partition_info **out)
+{
+    size_t lo = 0, hi = g->n;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if (g->rows[mid].bucket < bucket)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == g->n || g->rows[lo].bucket != bucket) {
+        if (g->n == g->cap) {
+            struct bucket_info *grown = NULL;
+            const size_t cap = g->cap == 0 ? 64 : g->cap * 2;
+            ALM_TRY(ALM_NEWN(g->cx, g->arena, cap, &grown));
+            if (g->n > 0)
+                memcpy(grown, g->rows, g->n * sizeof(*grown));
+            g->rows = grown;
+            g->cap = cap;
+        }
+        memmove(g->rows + lo + 1, g->rows + lo, (g->n - lo) * sizeof(*g->rows));
+        g->rows[lo] = (struct bucket_info){.bucket = bucket,
+                                           .info = {.min_ts = INT64_MAX, .max_ts = INT64_MIN}};
+        alm_partition_name(g->v->table.partition, g->ns, bucket, g->rows[lo].info.name,
+                           sizeof(g->rows[lo].info.name));
+        g->n++;
+    }
+    *out = &g->rows[lo].info;
+    return ALM_OK;
+}
+
+static alm_status add_part(gathering *g, const alm_part_ref *part)
+{
+    alm_partition_info *info = NULL;
+    ALM_TRY(entry_of(g, part->bucket, &info));
+    info->rows += part->rows;
+    info->parts++;
+    info->min_ts = ALM_MIN(info->min_ts, part->min_ts);
+    info->max_ts = ALM_MAX(info->max_ts, part->max_ts);
+    info->disk_bytes += part->file->bytes;
+    for (uint32_t i = 0; i < part->n_overlays; i++) /* one file may hold several columns */
+        if (i == 0 || part->overlays[i].file != part->overlays[i - 1].file)
+            info->disk_bytes += part->overlays[i].file->bytes;
+    return ALM_OK;
+}
+
+static alm_status add_chunk(gathering *g, const alm_lane_chunk *lc)
+{
+    const alm_partition_by by = g->v->table.partition;
+    const alm_scan_piece piece = {.chunk = lc->chunk, .hi = lc->rows};
+    const int64_t *ts = NULL;
+    alm_partition_info *info = NULL;
+    if (g->v->table.ts_col < 0) {
+        ALM_TRY(entry_of(g, alm_partition_floor(by, g->ns, 0), &info));
+        info->rows += lc->rows;
+        info->min_ts = ALM_MIN(info->min_ts, 0);
+        info->max_ts = ALM_MAX(info->max_ts, 0);
+        return ALM_OK;
+    }
+    ALM_TRY(alm_scan_piece_times(g->cx, g->v, &piece, &ts));
+    for (int64_t row = 0; row < lc->rows;) {
+        const int64_t next = alm_partition_next(by, g->ns, ts[row]);
+        const int64_t end = next == INT64_MAX
+                                ? lc->rows
+                                : row + alm_times_lower_bound(ts + row, lc->rows - row, next);
+        ALM_TRY(entry_of(g, alm_partition_floor(by, g->ns, ts[row]), &info));
+        info->rows += end - row;
+        info->min_ts = ALM_MIN(info->min_ts, ts[row]);
+        info->max_ts = ALM_MAX(info->max_ts, ts[end - 1]);
+        row = end;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
+                                const alm_table *table, alm_partition_info **out, size_t *n)
+{
+    (void)snap; /* keeps the version alive; the caller holds it */
+    const alm_version *v = alm_version_of(table);
+    gathering g = {.cx = cx, .arena = arena, .v = v, .ns = alm_version_is_ns(v)};
+    for (uint32_t i = 0; i < v->parts->n; i++)
+        ALM_TRY(add_part(&g, v->parts->parts[i]));
+    for (uint32_t l = 0; l < v->n_lanes; l++)
+        for (uint32_t c = 0; c < v->lanes[l].n_chunks; c++)
+            ALM_TRY(add_chunk(&g, &v->lanes[l].chunks[c]));
+    alm_partition_info *list = NULL;
+    ALM_TRY(ALM_NEWN(cx, arena, g.n + 1, &list));
+    for (size_t i = 0; i < g.n; i++)
+        list[i] = g.rows[i].info;
+    *out = list;
+    *n = g.n;
+    return ALM_OK;
+}
