@@ -94,8 +94,9 @@ typedef struct alm_part_set {
     uint32_t n;
     uint32_t overlap; /* most parts that share one timestamp: 1 when none overlap, 0 when empty */
     int64_t rows;
-    int64_t bytes;         /* of the files, overlays included */
-    alm_part_ref *parts[]; /* by (min_ts, seq); without designated timestamp by seq */
+    int64_t min_ts, max_ts; /* min > max when empty */
+    int64_t bytes;          /* of the files, overlays included */
+    alm_part_ref *parts[];  /* by (min_ts, seq); without designated timestamp by seq */
 } alm_part_set;
 
 /* ----------------------------------------------------------------------- head */

@@ -1,0 +1,199 @@
+/*
+ * file.c - the registry of files under tables/: names, references, removal when nobody needs them.
+ *
+ * A file whose last reference goes while the storage is open is reachable from no version: it is
+ * unlinked by whoever let it go. The registry holds every file with references, so that the sweep
+ * after a crash removes only what nobody knows.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "storage/part.h"
+#include "storage/state.h"
+
+static size_t slot_of(const alm_storage *st, uint64_t id)
+{
+    size_t at = (size_t)alm_hash_u64(id) & (st->files_cap - 1);
+    while (st->files[at].file != NULL && st->files[at].file->id != id)
+        at = (at + 1) & (st->files_cap - 1);
+    return at;
+}
+
+static alm_status registry_room(alm_ctx *cx, alm_storage *st)
+{
+    if ((st->n_files + 1) * 4 <= st->files_cap * 3)
+        return ALM_OK;
+    file_slot *old = st->files;
+    const size_t old_cap = st->files_cap;
+    const size_t cap = ALM_MAX((size_t)64, old_cap * 2);
+    file_slot *bigger = calloc(cap, sizeof *bigger);
+    if (bigger == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the registry of files");
+    st->files = bigger;
+    st->files_cap = cap;
+    for (size_t i = 0; i < old_cap; i++)
+        if (old[i].file != NULL)
+            bigger[slot_of(st, old[i].file->id)] = old[i];
+    free(old);
+    return ALM_OK;
+}
+
+/* Linear probing without tombstones: what follows moves up. */
+static void registry_remove(alm_storage *st, uint64_t id)
+{
+    size_t at = slot_of(st, id);
+    ALM_ASSERT(st->files[at].file != NULL);
+    const size_t mask = st->files_cap - 1;
+    for (size_t next = (at + 1) & mask; st->files[next].file != NULL; next = (next + 1) & mask) {
+        const size_t home = (size_t)alm_hash_u64(st->files[next].file->id) & mask;
+        if (((next - home) & mask) >= ((next - at) & mask)) {
+            st->files[at] = st->files[next];
+            at = next;
+        }
+    }
+    st->files[at].file = NULL;
+    st->n_files--;
+}
+
+void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, size_t dir_size)
+{
+    (void)snprintf(dir, dir_size, "%s/tables/%llu", st->root, (unsigned long long)table_id);
+}
+
+static alm_status file_make(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t id,
+                            int64_t bytes, alm_file **out)
+{
+    alm_file *f = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *f, "a file", &f));
+    *f = (alm_file){.refs = 1, .id = id, .table_id = table_id, .bytes = bytes, .st = st};
+    (void)pthread_mutex_lock(&st->file_lock);
+    const alm_status e = registry_room(cx, st);
+    if (e == ALM_OK) {
+        const size_t at = slot_of(st, id);
+        ALM_ASSERT(st->files[at].file == NULL);
+        st->files[at].file = f;
+        st->n_files++;
+    }
+    (void)pthread_mutex_unlock(&st->file_lock);
+    if (e != ALM_OK) {
+        free(f);
+        return e;
+    }
+    *out = f;
+    return ALM_OK;
+}
+
+alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_file **out)
+{
+    char dir[ALM_PATH_MAX];
+    alm_io_stat meta;
+    alm_storage_table_dir(st, table_id, dir, sizeof dir);
+    if (st->io->stat(st->io, dir, &meta) < 0) {
+        char tables[ALM_PATH_MAX];
+        (void)snprintf(tables, sizeof tables, "%s/tables", st->root);
+        int e = st->io->mkdir(st->io, dir);
+        if (e >= 0)
+            e = st->io->sync_dir(st->io, tables);
+        if (e < 0)
+            return alm_io_fail(cx, e, dir);
+    }
+    return file_make(cx, st, table_id, atomic_fetch_add(&st->next_file_id, 1), 0, out);
+}
+
+alm_status alm_file_known(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t id,
+                          int64_t bytes, alm_file **out)
+{
+    (void)pthread_mutex_lock(&st->file_lock);
+    alm_file *f = st->files_cap > 0 ? st->files[slot_of(st, id)].file : NULL;
+    if (f != NULL)
+        (void)atomic_fetch_add(&f->refs, 1);
+    (void)pthread_mutex_unlock(&st->file_lock);
+    if (f == NULL)
+        return file_make(cx, st, table_id, id, bytes, out);
+    if (f->table_id != table_id) {
+        const uint64_t other = f->table_id;
+        alm_file_release(f);
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "file %016llx belongs to tables %llu and %llu",
+                        (unsigned long long)id, (unsigned long long)other,
+                        (unsigned long long)table_id);
+    }
+    *out = f;
+    return ALM_OK;
+}
+
+bool alm_file_is_registered(alm_storage *st, uint64_t id)
+{
+    (void)pthread_mutex_lock(&st->file_lock);
+    const bool there = st->files_cap > 0 && st->files[slot_of(st, id)].file != NULL;
+    (void)pthread_mutex_unlock(&st->file_lock);
+    return there;
+}
+
+alm_file *alm_file_retain(alm_file *file)
+{
+    const uint32_t before = atomic_fetch_add_explicit(&file->refs, 1, memory_order_relaxed);
+    ALM_ASSERT(before > 0);
+    return file;
+}
+
+void alm_file_release(alm_file *file)
+{
+    if (file == NULL)
+        return;
+    alm_storage *st = file->st;
+    /* Under the lock, so that alm_file_known cannot find a file that is about to go. */
+    (void)pthread_mutex_lock(&st->file_lock);
+    const uint32_t before = atomic_fetch_sub(&file->refs, 1);
+    ALM_ASSERT(before > 0);
+    if (before == 1)
+        registry_remove(st, file->id);
+    (void)pthread_mutex_unlock(&st->file_lock);
+    if (before > 1)
+        return;
+    alm_part *part = atomic_load(&file->part);
+    if (part != NULL)
+        alm_part_release(part);
+    if (!st->closing) {
+        char path[ALM_PATH_MAX];
+        alm_file_path(file, path, sizeof path);
+        (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */
+    }
+    free(file);
+}
+
+void alm_file_dir(const alm_file *file, char *dir, size_t dir_size)
+{
+    alm_storage_table_dir(file->st, file->table_id, dir, dir_size);
+}
+
+void alm_file_name(const alm_file *file, char *name, size_t name_size)
+{
+    (void)snprintf(name, name_size, "%016llx.part", (unsigned long long)file->id);
+}
+
+void alm_file_path(const alm_file *file, char *path, size_t path_size)
+{
+    char dir[ALM_PATH_MAX - 64], name[ALM_NAME_MAX];
+    alm_file_dir(file, dir, sizeof dir);
+    alm_file_name(file, name, sizeof name);
+    (void)snprintf(path, path_size, "%s/%s", dir, name);
+}
+
+alm_status alm_file_part(alm_ctx *cx, alm_file *file, struct alm_part **out)
+{
+    alm_part *part = atomic_load_explicit(&file->part, memory_order_acquire);
+    if (part == NULL) {
+        char path[ALM_PATH_MAX];
+        alm_part *fresh = NULL;
+        alm_file_path(file, path, sizeof path);
+        ALM_TRY(alm_part_open(cx, file->st->io, path, file->table_id, &fresh));
+        if (atomic_compare_exchange_strong(&file->part, &part, fresh))
+            part = fresh;
+        else
+            alm_part_release(fresh); /* another thread was faster */
+    }
+    *out = part;
+    return ALM_OK;
+}

@@ -1,0 +1,368 @@
+/*
+ * head.c - chunks of rows in memory, and one sorted chunk out of the batches of a transaction.
+ *
+ * Memory      The columns of a chunk are one block: a table of 2,000 columns costs one allocation per
+ *             chunk. Text longer than a view lives in heap blocks that go with the chunk.
+ */
+#include "storage/head.h"
+
+#include <stdlib.h>
+
+#include "storage/merge.h"
+#include "storage/part.h"
+#include "storage/state.h"
+
+enum { HEAP_BYTES_MIN = 1024, HEAP_BYTES_MAX = 256 << 10, COLUMN_ALIGN = 64 };
+
+static size_t column_bytes(alm_type type, uint32_t cap)
+{
+    const size_t n = (size_t)alm_type_width(type) * cap;
+    return (n + COLUMN_ALIGN - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
+}
+
+alm_status alm_chunk_new(alm_ctx *cx, alm_schema *schema, uint32_t cap, alm_chunk **out)
+{
+    ALM_ASSERT(cap > 0);
+    size_t fixed = sizeof(alm_chunk) + schema->n_cols * sizeof(void *);
+    fixed = (fixed + COLUMN_ALIGN - 1) / COLUMN_ALIGN * COLUMN_ALIGN;
+    size_t bytes = fixed;
+    for (uint32_t c = 0; c < schema->n_cols; c++)
+        bytes += column_bytes(schema->cols[c].type, cap);
+    alm_chunk *chunk = aligned_alloc(COLUMN_ALIGN, bytes);
+    if (chunk == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for %u rows (%zu bytes)", cap, bytes);
+    *chunk = (alm_chunk){.refs = 1, .cap = cap, .n_cols = schema->n_cols, .bytes = (int64_t)bytes};
+    char *at = (char *)chunk + fixed;
+    for (uint32_t c = 0; c < schema->n_cols; c++) {
+        chunk->cols[c] = at;
+        at += column_bytes(schema->cols[c].type, cap);
+    }
+    chunk->schema = alm_schema_retain(schema);
+    *out = chunk;
+    return ALM_OK;
+}
+
+alm_chunk *alm_chunk_retain(alm_chunk *chunk)
+{
+    const uint32_t before = atomic_fetch_add_explicit(&chunk->refs, 1, memory_order_relaxed);
+    ALM_ASSERT(before > 0);
+    return chunk;
+}
+
+void alm_chunk_release(alm_chunk *chunk)
+{
+    if (chunk == NULL)
+        return;
+    const uint32_t before = atomic_fetch_sub_explicit(&chunk->refs, 1, memory_order_acq_rel);
+    ALM_ASSERT(before > 0);
+    if (before > 1)
+        return;
+    while (chunk->heap != NULL) {
+        alm_chunk_heap *next = chunk->heap->next;
+        free(chunk->heap);
+        chunk->heap = next;
+    }
+    alm_schema_release(chunk->schema);
+    free(chunk);
+}
+
+alm_status alm_chunk_text(alm_ctx *cx, alm_chunk *chunk, size_t bytes, char **out)
+{
+    alm_chunk_heap *heap = chunk->heap;
+    if (heap == NULL || heap->cap - heap->len < bytes) {
+        const size_t grown = heap == NULL ? HEAP_BYTES_MIN : heap->cap * 2;
+        const size_t cap = ALM_MAX(bytes, ALM_MIN(grown, (size_t)HEAP_BYTES_MAX));
+        heap = malloc(sizeof *heap + cap);
+        if (heap == NULL)
+            return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for text (%zu bytes)", cap);
+        heap->next = chunk->heap;
+        heap->len = 0;
+        heap->cap = cap;
+        chunk->heap = heap;
+        chunk->bytes += (int64_t)(sizeof *heap + cap);
+    }
+    *out = heap->bytes + heap->len;
+    heap->len += bytes;
+    return ALM_OK;
+}
+
+/* The null of a type as bytes; types without null give zero. */
+static void null_bytes(alm_type type, char out[16])
+{
+    memset(out, 0, 16);
+    switch (alm_type_info_of(type)->null) {
+    case ALM_NULL_INT: {
+        const int32_t v = ALM_INT_NULL;
+        memcpy(out, &v, sizeof v);
+        break;
+    }
+    case ALM_NULL_LONG:
+    case ALM_NULL_LONG2: {
+        const int64_t v[2] = {ALM_LONG_NULL, ALM_LONG_NULL};
+        memcpy(out, v, sizeof v);
+        break;
+    }
+    case ALM_NULL_NAN32: {
+        const float v = __builtin_nanf("");
+        memcpy(out, &v, sizeof v);
+        break;
+    }
+    case ALM_NULL_NAN64: {
+        const double v = __builtin_nan("");
+        memcpy(out, &v, sizeof v);
+        break;
+    }
+    case ALM_NULL_VIEW: {
+        const alm_view v = alm_view_null();
+        memcpy(out, &v, sizeof v);
+        break;
+    }
+    case ALM_NULL_NONE:
+    case ALM_NULL_ZERO16:
+    case ALM_NULL_ZERO32:
+    case ALM_NULL_CODE:
+        break;
+    }
+}
+
+void alm_chunk_null(alm_chunk *chunk, uint32_t c, uint32_t at, uint32_t n)
+{
+    const alm_type type = chunk->schema->cols[c].type;
+    const size_t width = alm_type_width(type);
+    char value[16];
+    null_bytes(type, value);
+    char *to = (char *)chunk->cols[c] + at * width;
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(to + i * width, value, width);
+}
+
+/* --------------------------------------------------------------------- copying */
+
+typedef struct wide {
+    uint64_t half[2];
+} wide;
+
+#define GATHER(type)                                                                               \
+    do {                                                                                           \
+        type *restrict out_ = to;                                                                  \
+        for (uint32_t i_ = 0; i_ < n; i_++)                                                        \
+            out_[i_] = ((const type *)from[order[i_] >> 32])[(uint32_t)order[i_]];                 \
+    } while (0)
+
+static void gather(void *to, const void *const *from, const uint64_t *order, uint32_t n,
+                   size_t width)
+{
+    switch (width) {
+    case 1:
+        GATHER(uint8_t);
+        break;
+    case 2:
+        GATHER(uint16_t);
+        break;
+    case 4:
+        GATHER(uint32_t);
+        break;
+    case 8:
+        GATHER(uint64_t);
+        break;
+    default:
+        ALM_ASSERT(width == 16);
+        GATHER(wide);
+    }
+}
+
+/* Long texts of rows [at, at + n) still point into their sources: move them here. */
+static alm_status own_text(alm_ctx *cx, alm_chunk *to, alm_view *views, uint32_t n)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!alm_view_is_null(&views[i]) && views[i].len > ALM_VIEW_INLINE)
+            bytes += views[i].len;
+    if (bytes == 0)
+        return ALM_OK;
+    char *text = NULL;
+    ALM_TRY(alm_chunk_text(cx, to, bytes, &text));
+    for (uint32_t i = 0; i < n; i++) {
+        if (alm_view_is_null(&views[i]) || views[i].len <= ALM_VIEW_INLINE)
+            continue;
+        memcpy(text, alm_view_ptr(&views[i], NULL), views[i].len);
+        views[i].off = (uintptr_t)text;
+        text += views[i].len;
+    }
+    return ALM_OK;
+}
+
+static bool is_text(alm_type type)
+{
+    return type.id == ALM_T_STRING || type.id == ALM_T_VARCHAR;
+}
+
+/* One column that all sources have (from[s] != NULL). */
+static void copy_column(void *to, const void *const *from, const uint64_t *order, uint32_t first,
+                        uint32_t n, size_t width)
+{
+    if (order != NULL)
+        gather(to, from, order, n, width);
+    else
+        memcpy(to, (const char *)from[0] + first * width, n * width);
+}
+
+/* One column that some sources lack. */
+static void copy_with_gaps(alm_chunk *to, uint32_t c, uint32_t at, const void *const *from,
+                           const uint64_t *order, uint32_t first, uint32_t n, size_t width)
+{
+    alm_chunk_null(to, c, at, n);
+    char *out = (char *)to->cols[c] + at * width;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t row = order != NULL ? order[i] : first + i;
+        const char *src = from[row >> 32];
+        if (src != NULL)
+            memcpy(out + i * width, src + (uint32_t)row * width, width);
+    }
+}
+
+alm_status alm_chunk_copy(alm_ctx *cx, alm_chunk *to, uint32_t at, alm_chunk *const *sources,
+                          uint32_t n_sources, const uint64_t *order, uint32_t first, uint32_t n)
+{
+    ALM_ASSERT(at + n <= to->cap);
+    const void **from = NULL;
+    ALM_TRY(alm_heap_bytes(cx, n_sources * sizeof *from, "a merge", &from));
+    alm_status st = ALM_OK;
+    for (uint32_t c = 0; c < to->n_cols && st == ALM_OK; c++) {
+        const alm_column *col = &to->schema->cols[c];
+        const size_t width = alm_type_width(col->type);
+        bool gaps = false;
+        for (uint32_t s = 0; s < n_sources; s++) {
+            const alm_chunk *src = sources[s];
+            const int32_t pos =
+                src->schema == to->schema ? (int32_t)c : alm_schema_find(src->schema, col->id);
+            from[s] = pos >= 0 && (uint32_t)pos < src->n_cols ? src->cols[pos] : NULL;
+            gaps |= from[s] == NULL;
+        }
+        char *out = (char *)to->cols[c] + at * width;
+        if (gaps)
+            copy_with_gaps(to, c, at, from, order, first, n, width);
+        else
+            copy_column(out, from, order, first, n, width);
+        if (is_text(col->type))
+            st = own_text(cx, to, (alm_view *)(void *)out, n);
+    }
+    free((void *)from);
+    return st;
+}
+
+/* ------------------------------------------------------- a batch becomes settled rows */
+
+static alm_vec chunk_vec(const alm_chunk *chunk, uint32_t c)
+{
+    const alm_type type = chunk->schema->cols[c].type;
+    return (alm_vec){.type = type, .width = (uint8_t)alm_type_width(type), .data = chunk->cols[c]};
+}
+
+alm_status alm_head_dedup(alm_ctx *cx, const alm_table *table, alm_chunk *const *chunks,
+                          uint32_t n_chunks, uint64_t *order, int64_t n, int64_t *kept)
+{
+    const alm_schema *schema = alm_version_of(table)->schema;
+    uint32_t n_keys = 0;
+    for (uint32_t c = 0; c < schema->n_cols; c++)
+        n_keys += schema->cols[c].dedup_key && (int32_t)c != table->ts_col;
+    alm_dedup_src *srcs = NULL;
+    alm_vec *keys = NULL;
+    ALM_TRY(alm_heap_bytes(cx, n_chunks * sizeof *srcs, "dedup", &srcs));
+    alm_status st = alm_heap_bytes(cx, (size_t)n_chunks * n_keys * sizeof *keys, "dedup", &keys);
+    for (uint32_t s = 0; s < n_chunks && st == ALM_OK; s++) {
+        uint32_t k = s * n_keys;
+        srcs[s] = (alm_dedup_src){.ts = chunks[s]->cols[table->ts_col], .keys = keys + k};
+        for (uint32_t c = 0; c < schema->n_cols; c++)
+            if (schema->cols[c].dedup_key && (int32_t)c != table->ts_col)
+                keys[k++] = chunk_vec(chunks[s], c); /* keys are never added later */
+    }
+    if (st == ALM_OK)
+        st = alm_dedup_rows(cx, srcs, n_keys, order, n, kept);
+    free(srcs);
+    free(keys);
+    return st;
+}
+
+/* Order of all rows by time; NULL: they are in order as they are. */
+static alm_status time_order(alm_ctx *cx, int32_t ts_col, alm_chunk *const *chunks,
+                             const uint32_t *rows, uint32_t n_chunks, uint64_t **order)
+{
+    *order = NULL;
+    if (ts_col < 0)
+        return ALM_OK;
+    alm_part_chunk *parts = NULL;
+    alm_vec *vecs = NULL;
+    ALM_TRY(alm_heap_bytes(cx, n_chunks * sizeof *parts, "sorting", &parts));
+    alm_status st = alm_heap_bytes(cx, n_chunks * sizeof *vecs, "sorting", &vecs);
+    for (uint32_t i = 0; i < n_chunks && st == ALM_OK; i++) {
+        vecs[i] = chunk_vec(chunks[i], (uint32_t)ts_col);
+        parts[i] = (alm_part_chunk){.rows = rows[i], .cols = &vecs[i]};
+    }
+    int64_t n = 0;
+    if (st == ALM_OK)
+        st = alm_part_sort(cx, parts, n_chunks, 0, order, &n);
+    free(parts);
+    free(vecs);
+    return st;
+}
+
+static alm_status plain_order(alm_ctx *cx, const uint32_t *rows, uint32_t n_chunks, int64_t total,
+                              uint64_t **order)
+{
+    ALM_TRY(alm_heap_bytes(cx, (size_t)total * sizeof **order, "the order of rows", order));
+    int64_t at = 0;
+    for (uint32_t s = 0; s < n_chunks; s++)
+        for (uint32_t i = 0; i < rows[s]; i++)
+            (*order)[at++] = (uint64_t)s << 32 | i;
+    return ALM_OK;
+}
+
+alm_status alm_rows_settle(alm_ctx *cx, const alm_table *table, alm_chunk *const *chunks,
+                           const uint32_t *rows, uint32_t n_chunks, alm_chunk **out,
+                           uint32_t *out_rows)
+{
+    int64_t total = 0;
+    for (uint32_t i = 0; i < n_chunks; i++)
+        total += rows[i];
+    if (total > INT32_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1,
+                        "a transaction writes %lld rows into table '%s', at most %d are allowed",
+                        (long long)total, table->name, INT32_MAX);
+    uint64_t *order = NULL;
+    int64_t kept = total;
+    alm_chunk *chunk = NULL;
+    ALM_TRY(time_order(cx, table->ts_col, chunks, rows, n_chunks, &order));
+    alm_status st = ALM_OK;
+    const bool dedup = table->dedup && table->ts_col >= 0 && total > 1;
+    if (order == NULL && (n_chunks > 1 || dedup))
+        st = plain_order(cx, rows, n_chunks, total, &order);
+    if (st == ALM_OK && dedup)
+        st = alm_head_dedup(cx, table, chunks, n_chunks, order, total, &kept);
+    if (st == ALM_OK &&
+        (order == NULL || (n_chunks == 1 && kept == total && dedup &&
+                           alm_chunk_in_order(chunks[0], table->ts_col, rows[0])))) {
+        chunk = alm_chunk_retain(chunks[0]);
+    } else if (st == ALM_OK) {
+        st = alm_chunk_new(cx, alm_version_of(table)->schema, (uint32_t)kept, &chunk);
+        if (st == ALM_OK)
+            st = alm_chunk_copy(cx, chunk, 0, chunks, n_chunks, order, 0, (uint32_t)kept);
+    }
+    free(order);
+    if (st != ALM_OK) {
+        alm_chunk_release(chunk);
+        return st;
+    }
+    *out = chunk;
+    *out_rows = (uint32_t)kept;
+    return ALM_OK;
+}
+
+bool alm_chunk_in_order(const alm_chunk *chunk, int32_t ts_col, uint32_t rows)
+{
+    const int64_t *ts = chunk->cols[ts_col];
+    for (uint32_t i = 1; i < rows; i++)
+        if (ts[i] < ts[i - 1])
+            return false;
+    return true;
+}

@@ -1,0 +1,62 @@
+/*
+ * head.h - rows in memory: chunks, sorting and deduplicating a batch, appending it to the lanes of a
+ * version, merging lanes.
+ *
+ * Threads     chunks are filled by one thread at a time: a transaction its own, the leader of a
+ *             commit group those of versions. Readers see published rows only.
+ */
+#ifndef ALM_STORAGE_HEAD_H
+#define ALM_STORAGE_HEAD_H
+
+#include "storage/version.h"
+
+enum {
+    ALM_CHUNK_ROWS_FIRST = 256,
+    ALM_CHUNK_ROWS_MAX = 65536,
+    ALM_CHUNK_BYTES_MAX = 8 << 20,
+    ALM_ADOPT_ROWS = 4096, /* a batch of that many rows becomes a chunk as it is */
+    ALM_LANES_MAX = 8      /* not frozen; more are merged */
+};
+
+typedef struct alm_chunk_heap {
+    struct alm_chunk_heap *next;
+    size_t len, cap;
+    char bytes[];
+} alm_chunk_heap;
+
+/* Takes a reference to the schema. The columns are zeroed. refs = 1. */
+ALM_NODISCARD alm_status alm_chunk_new(alm_ctx *cx, alm_schema *schema, uint32_t cap,
+                                       alm_chunk **out);
+alm_chunk *alm_chunk_retain(alm_chunk *chunk);
+void alm_chunk_release(alm_chunk *chunk);
+/* Room for text in the chunk's heap, contiguous. */
+ALM_NODISCARD alm_status alm_chunk_text(alm_ctx *cx, alm_chunk *chunk, size_t bytes, char **out);
+
+/* Rows of other chunks: order[i] = source << 32 | row for i in [0, n), or NULL: rows
+ * [first, first + n) of source 0. Columns of `to` that a source lacks become null. */
+ALM_NODISCARD alm_status alm_chunk_copy(alm_ctx *cx, alm_chunk *to, uint32_t at,
+                                        alm_chunk *const *sources, uint32_t n_sources,
+                                        const uint64_t *order, uint32_t first, uint32_t n);
+/* Rows [at, at + n) of column c become null. */
+void alm_chunk_null(alm_chunk *chunk, uint32_t c, uint32_t at, uint32_t n);
+
+bool alm_chunk_in_order(const alm_chunk *chunk, int32_t ts_col, uint32_t rows);
+
+/* The rows of some chunks as one chunk in order of time (stable), in a dedup table without
+ * duplicates (the last stays). Without designated timestamp: as they come. */
+ALM_NODISCARD alm_status alm_rows_settle(alm_ctx *cx, const alm_table *table,
+                                         alm_chunk *const *chunks, const uint32_t *rows,
+                                         uint32_t n_chunks, alm_chunk **out, uint32_t *out_rows);
+/* alm_dedup_rows over chunks of the table. */
+ALM_NODISCARD alm_status alm_head_dedup(alm_ctx *cx, const alm_table *table,
+                                        alm_chunk *const *chunks, uint32_t n_chunks,
+                                        uint64_t *order, int64_t n, int64_t *kept);
+
+/* A version like `v` with the settled rows appended. */
+ALM_NODISCARD alm_status alm_version_append(alm_ctx *cx, const alm_version *v, alm_chunk *rows,
+                                            uint32_t n, uint64_t lsn, alm_version **out);
+
+ALM_NODISCARD alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks,
+                                       alm_lane *out);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * state.h - the open storage and what the files of the durable half share. Private to the folder.
+ *
+ * Threads     queue_lock   the commit queue, who leads, the log's state between groups
+ *             publish_lock the pointer to the current catalogue version
+ *             tab_lock     the locks of all tables, and who waits for them
+ *             file_lock    the registry of files
+ *             work_lock    the background thread's wishes
+ *             The leader of a group alone touches the log, chunk memory beyond published lengths,
+ *             and the memory of tables.
+ */
+#ifndef ALM_STORAGE_STATE_H
+#define ALM_STORAGE_STATE_H
+
+#include <pthread.h>
+
+#include "storage/version.h"
+#include "storage/wal.h"
+
+/* ------------------------------------------------------------------ tables */
+
+typedef struct tab_text { /* names live as long as the table's identity */
+    struct tab_text *next;
+    char text[];
+} tab_text;
+
+struct alm_tab {
+    _Atomic uint32_t refs;
+    uint64_t id;
+    uint32_t next_col_id;
+    tab_text *texts;
+    struct alm_symbols **symbols; /* by order of creation; owned */
+    uint32_t n_symbols;
+    /* Under tab_lock. */
+    bool maint, alone;
+    uint32_t sharers, waiting_alone;
+    int64_t touched_ns; /* last commit of rows, for the flush of idle heads */
+};
+
+/* ------------------------------------------------------- catalogue versions */
+
+enum { CAT_BLOCK = 64 };
+
+typedef struct cat_block {
+    _Atomic uint32_t refs;
+    alm_version *versions[CAT_BLOCK];
+} cat_block;
+
+typedef struct cat_names { /* name -> position; open addressing */
+    _Atomic uint32_t refs;
+    uint32_t mask, n;
+    struct {
+        uint32_t hash, pos_plus_1; /* 0: free */
+    } slots[];
+} cat_names;
+
+/* All tables at one LSN, by ascending id. Counted, immutable once published. */
+typedef struct alm_catver {
+    _Atomic uint32_t refs;
+    uint64_t lsn;
+    size_t n, n_blocks;
+    cat_names *names;
+    cat_block **blocks;
+} alm_catver;
+
+struct alm_snapshot {
+    _Atomic uint32_t refs;
+    alm_storage *st;
+    alm_catver *cat;
+    int64_t acquired_ns;
+};
+
+alm_catver *alm_catver_retain(alm_catver *cat);
+void alm_catver_release(alm_catver *cat);
+alm_catver *alm_catver_current(alm_storage *st); /* retained */
+alm_version *alm_catver_at(const alm_catver *cat, size_t pos);
+/* Position of a table, -1: not there. */
+int64_t alm_catver_by_id(const alm_catver *cat, uint64_t table_id);
+int64_t alm_catver_by_name(const alm_catver *cat, alm_str name);
+
+/* The next catalogue version while a group of requests is prepared. */
+typedef struct alm_build {
+    alm_storage *st;
+    alm_catver *next;
+    uint64_t lsn; /* of the request that is prepared */
+    int64_t head_delta;
+} alm_build;
+ALM_NODISCARD alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out);
+ALM_NODISCARD alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b);
+void alm_build_abandon(alm_build *b);
+void alm_build_publish(alm_build *b);
+/* The current version of a table in the build (borrowed), NULL: not there. */
+alm_version *alm_build_find(const alm_build *b, uint64_t table_id);
+/* Makes sure that alm_build_put of this table cannot fail. Changes nothing that can be seen. */
+ALM_NODISCARD alm_status alm_build_own(alm_ctx *cx, alm_build *b, uint64_t table_id);
+/* Replaces the version of its table; takes over the reference. */
+void alm_build_put(alm_build *b, alm_version *v);
+/* Each takes over the reference to `v`, or fails without an effect. Names are not checked. */
+ALM_NODISCARD alm_status alm_build_add(alm_ctx *cx, alm_build *b, alm_version *v);
+ALM_NODISCARD alm_status alm_build_rename(alm_ctx *cx, alm_build *b, alm_version *v);
+ALM_NODISCARD alm_status alm_build_remove(alm_ctx *cx, alm_build *b, uint64_t table_id);
+
+/* ------------------------------------------------------------------ storage */
+
+typedef struct file_slot {
+    alm_file *file;
+} file_slot;
+
+struct alm_storage {
+    const alm_io *io;
+    char root[ALM_PATH_MAX - 128]; /* .../db */
+    alm_storage_conf conf;
+    int lock_handle;
+    bool closing; /* no more unlinking of files whose references go */
+
+    alm_wal wal;
+    pthread_mutex_t queue_lock;
+    pthread_cond_t queue_cond;
+    struct alm_request *queue_head, **queue_tail;
+    bool leading;
+    bool failed; /* read-only after a failed write or sync */
+    char failed_why[256];
+
+    pthread_mutex_t publish_lock;
+    alm_catver *current;
+    _Atomic int64_t n_snapshots;
+
+    pthread_mutex_t tab_lock;
+    pthread_cond_t tab_cond;
+
+    pthread_mutex_t file_lock;
+    file_slot *files; /* open addressing by id */
+    size_t files_cap, n_files;
+
+    _Atomic uint64_t next_table_id, next_part_id, next_file_id, next_seq;
+    _Atomic uint32_t next_dict_id;
+
+    _Atomic int64_t commits, head_bytes;
+
+    pthread_mutex_t work_lock;
+    pthread_cond_t work_cond;
+    pthread_mutex_t checkpoint_lock; /* one checkpoint at a time */
+    pthread_t worker;
+    bool worker_started, stop, work_wanted;
+    uint64_t checkpoint_lsn;      /* of the catalogue file */
+    int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
+};
+
+/* ------------------------------------------------------------ making versions */
+
+/* A copy of `v` that shares all its parts and chunks, with room for more lanes; refs = 1. The caller
+ * changes it, calls alm_version_settle, and puts it into a build. */
+ALM_NODISCARD alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lanes,
+                                          alm_version **out);
+/* A version of the same table without parts and lanes. */
+ALM_NODISCARD alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out);
+/* Recomputes the public face: rows, times, bytes. */
+void alm_version_settle(alm_version *v);
+/* Releases the chunks of lanes and zeroes them. */
+void alm_lanes_clear(alm_lane *lanes, uint32_t n);
+
+ALM_NODISCARD alm_status alm_tab_new(alm_ctx *cx, uint64_t id, alm_tab **out);
+ALM_NODISCARD alm_status alm_tab_text(alm_ctx *cx, alm_tab *tab, alm_str text, const char **out);
+
+/* Schema from column descriptions; `symbols` are the dictionaries of the columns (NULL: make new
+ * ones); counts gives codes in use + 1 per column (NULL: 1). Names are borrowed from the table. */
+ALM_NODISCARD alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab,
+                                        const alm_column *cols, uint32_t n_cols,
+                                        struct alm_symbols *const *symbols, const uint32_t *counts,
+                                        alm_schema **out);
+alm_schema *alm_schema_retain(alm_schema *schema);
+void alm_schema_release(alm_schema *schema);
+
+alm_part_set *alm_part_set_retain(alm_part_set *set);
+void alm_part_set_release(alm_part_set *set);
+/* parts[n] in any order; takes references of its own. `by_time`: the table has a timestamp. */
+ALM_NODISCARD alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *parts, uint32_t n,
+                                          bool by_time, alm_part_set **out);
+
+/* Used by recovery: a file with a known id. */
+ALM_NODISCARD alm_status alm_file_known(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+                                        uint64_t id, int64_t bytes, alm_file **out);
+bool alm_file_is_registered(alm_storage *st, uint64_t id);
+void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, size_t dir_size);
+
+/* malloc with ALM_E_MEMORY that says what for. */
+ALM_NODISCARD alm_status alm_heap_bytes(alm_ctx *cx, size_t bytes, const char *what, void *out);
+
+/* ------------------------------------------------------------------ services */
+
+/* Wakes the background thread. */
+void alm_storage_poke(alm_storage *st);
+ALM_NODISCARD alm_status alm_worker_start(alm_ctx *cx, alm_storage *st);
+void alm_worker_stop(alm_storage *st);
+/* Blocks while the heads are far over their limits. */
+ALM_NODISCARD alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, alm_tab *tab);
+
+/* checkpoint.c: the catalogue file. */
+ALM_NODISCARD alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat);
+
+#endif

@@ -1,0 +1,414 @@
+/*
+ * version.c - the counted objects a table version is made of: identity, schema, parts, lanes.
+ */
+#include "storage/version.h"
+
+#include <stdlib.h>
+
+#include "storage/dict.h"
+#include "storage/head.h"
+#include "storage/state.h"
+
+alm_status alm_heap_bytes(alm_ctx *cx, size_t bytes, const char *what, void *out)
+{
+    void *ptr = calloc(1, ALM_MAX(bytes, (size_t)1));
+    if (ptr == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for %s (%zu bytes)", what, bytes);
+    memcpy(out, &ptr, sizeof ptr);
+    return ALM_OK;
+}
+
+static bool last_reference(_Atomic uint32_t *refs)
+{
+    const uint32_t before = atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel);
+    ALM_ASSERT(before > 0);
+    return before == 1;
+}
+
+static void one_more(_Atomic uint32_t *refs)
+{
+    const uint32_t before = atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
+    ALM_ASSERT(before > 0);
+}
+
+/* ------------------------------------------------------------------- identity */
+
+alm_status alm_tab_new(alm_ctx *cx, uint64_t id, alm_tab **out)
+{
+    alm_tab *tab = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *tab, "a table", &tab));
+    tab->refs = 1;
+    tab->id = id;
+    tab->next_col_id = 1;
+    *out = tab;
+    return ALM_OK;
+}
+
+alm_tab *alm_tab_retain(alm_tab *tab)
+{
+    one_more(&tab->refs);
+    return tab;
+}
+
+void alm_tab_release(alm_tab *tab)
+{
+    if (tab == NULL || !last_reference(&tab->refs))
+        return;
+    for (uint32_t i = 0; i < tab->n_symbols; i++)
+        alm_symbols_free(tab->symbols[i]);
+    free((void *)tab->symbols);
+    while (tab->texts != NULL) {
+        tab_text *next = tab->texts->next;
+        free(tab->texts);
+        tab->texts = next;
+    }
+    free(tab);
+}
+
+alm_status alm_tab_text(alm_ctx *cx, alm_tab *tab, alm_str text, const char **out)
+{
+    tab_text *t = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *t + text.len + 1, "a name", &t));
+    if (text.len > 0)
+        memcpy(t->text, text.ptr, text.len);
+    t->next = tab->texts;
+    tab->texts = t;
+    *out = t->text;
+    return ALM_OK;
+}
+
+/* A dictionary that the table owns. */
+static alm_status tab_symbols(alm_ctx *cx, alm_storage *st, alm_tab *tab, uint32_t col_id,
+                              alm_symbols **out)
+{
+    alm_symbols **bigger =
+        realloc((void *)tab->symbols, (tab->n_symbols + 1) * sizeof *tab->symbols);
+    if (bigger == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a dictionary");
+    tab->symbols = bigger;
+    const uint32_t id = atomic_fetch_add(&st->next_dict_id, 1);
+    ALM_TRY(alm_symbols_new(cx, id, tab->id, col_id, out));
+    tab->symbols[tab->n_symbols++] = *out;
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- schema */
+
+alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab, const alm_column *cols,
+                          uint32_t n_cols, struct alm_symbols *const *symbols,
+                          const uint32_t *counts, alm_schema **out)
+{
+    alm_schema *s = NULL;
+    const size_t fixed = (sizeof *s + 15) / 16 * 16;
+    const size_t n = n_cols;
+    ALM_TRY(alm_heap_bytes(
+        cx, fixed + n * (sizeof(alm_column) + sizeof(alm_dict) + sizeof(alm_symbols *)),
+        "the columns of a table", &s));
+    s->refs = 1;
+    s->n_cols = n_cols;
+    s->cols = (alm_column *)((char *)s + fixed);
+    s->dicts = (alm_dict *)(s->cols + n);
+    s->symbols = (alm_symbols **)(s->dicts + n);
+    for (uint32_t i = 0; i < n_cols; i++) {
+        s->cols[i] = cols[i];
+        s->cols[i].dict = NULL;
+        s->row_bytes += alm_type_width(cols[i].type);
+        if (cols[i].type.id != ALM_T_SYMBOL)
+            continue;
+        s->symbols[i] = symbols != NULL ? symbols[i] : NULL;
+        if (s->symbols[i] == NULL) {
+            const alm_status e = tab_symbols(cx, st, tab, cols[i].id, &s->symbols[i]);
+            if (e != ALM_OK) {
+                free(s);
+                return e;
+            }
+        }
+        const uint32_t count = counts != NULL ? ALM_MAX(counts[i], 1U) : 1U;
+        alm_symbols_view(s->symbols[i], count, &s->dicts[i]);
+        s->cols[i].dict = &s->dicts[i];
+    }
+    *out = s;
+    return ALM_OK;
+}
+
+alm_schema *alm_schema_retain(alm_schema *schema)
+{
+    one_more(&schema->refs);
+    return schema;
+}
+
+void alm_schema_release(alm_schema *schema)
+{
+    if (schema != NULL && last_reference(&schema->refs))
+        free(schema);
+}
+
+int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id)
+{
+    uint32_t lo = 0, hi = schema->n_cols;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (schema->cols[mid].id < col_id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < schema->n_cols && schema->cols[lo].id == col_id ? (int32_t)lo : -1;
+}
+
+/* ---------------------------------------------------------------------- parts */
+
+alm_status alm_part_ref_new(alm_ctx *cx, alm_storage *st, const alm_part_ref *part,
+                            alm_part_ref **out)
+{
+    alm_part_ref *p = NULL;
+    ALM_ASSERT(part->file != NULL && part->rows > 0);
+    ALM_TRY(alm_heap_bytes(cx, sizeof *p + part->n_overlays * sizeof(alm_overlay),
+                           "the description of a part", &p));
+    *p = *part;
+    p->refs = 1;
+    p->overlays = (alm_overlay *)(p + 1);
+    if (part->n_overlays > 0)
+        memcpy(p->overlays, part->overlays, part->n_overlays * sizeof *p->overlays);
+    if (p->id == 0)
+        p->id = atomic_fetch_add(&st->next_part_id, 1);
+    if (p->seq == 0)
+        p->seq = atomic_fetch_add(&st->next_seq, 1);
+    (void)alm_file_retain(p->file);
+    for (uint32_t i = 0; i < p->n_overlays; i++)
+        (void)alm_file_retain(p->overlays[i].file);
+    *out = p;
+    return ALM_OK;
+}
+
+alm_part_ref *alm_part_ref_retain(alm_part_ref *part)
+{
+    one_more(&part->refs);
+    return part;
+}
+
+void alm_part_ref_release(alm_part_ref *part)
+{
+    if (part == NULL || !last_reference(&part->refs))
+        return;
+    for (uint32_t i = 0; i < part->n_overlays; i++)
+        alm_file_release(part->overlays[i].file);
+    alm_file_release(part->file);
+    free(part);
+}
+
+alm_file *alm_part_ref_file(const alm_part_ref *part, uint32_t col_id)
+{
+    for (uint32_t i = 0; i < part->n_overlays; i++)
+        if (part->overlays[i].col_id == col_id)
+            return part->overlays[i].file;
+    return part->file;
+}
+
+static int by_time_then_seq(const void *a, const void *b)
+{
+    const alm_part_ref *x = *(alm_part_ref *const *)a;
+    const alm_part_ref *y = *(alm_part_ref *const *)b;
+    if (x->min_ts != y->min_ts)
+        return x->min_ts < y->min_ts ? -1 : 1;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    const alm_part_ref *x = *(alm_part_ref *const *)a;
+    const alm_part_ref *y = *(alm_part_ref *const *)b;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Most parts that are open at one time: sweep over the starts (sorted already) and the ends. */
+static alm_status count_overlap(alm_ctx *cx, alm_part_set *set)
+{
+    int64_t *ends = NULL;
+    ALM_TRY(alm_heap_bytes(cx, set->n * sizeof *ends, "a list of parts", &ends));
+    for (uint32_t i = 0; i < set->n; i++)
+        ends[i] = set->parts[i]->max_ts;
+    qsort(ends, set->n, sizeof *ends, by_number);
+    uint32_t open = 0, ended = 0;
+    for (uint32_t i = 0; i < set->n; i++) {
+        while (ended < i && ends[ended] < set->parts[i]->min_ts) {
+            ended++;
+            open--;
+        }
+        open++;
+        set->overlap = ALM_MAX(set->overlap, open);
+    }
+    free(ends);
+    return ALM_OK;
+}
+
+alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *parts, uint32_t n, bool by_time,
+                            alm_part_set **out)
+{
+    alm_part_set *set = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *set + n * sizeof(alm_part_ref *), "a list of parts", &set));
+    set->refs = 1;
+    set->n = n;
+    set->min_ts = INT64_MAX;
+    set->max_ts = INT64_MIN;
+    for (uint32_t i = 0; i < n; i++)
+        set->parts[i] = parts[i];
+    qsort((void *)set->parts, n, sizeof(alm_part_ref *), by_time ? by_time_then_seq : by_seq);
+    for (uint32_t i = 0; i < n; i++) {
+        const alm_part_ref *p = set->parts[i];
+        set->rows += p->rows;
+        set->min_ts = ALM_MIN(set->min_ts, p->min_ts);
+        set->max_ts = ALM_MAX(set->max_ts, p->max_ts);
+        set->bytes += p->file->bytes;
+        for (uint32_t j = 0; j < p->n_overlays; j++)
+            set->bytes += p->overlays[j].file->bytes;
+    }
+    const alm_status st = by_time ? count_overlap(cx, set) : ALM_OK;
+    if (st != ALM_OK) {
+        free(set);
+        return st;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        (void)alm_part_ref_retain(set->parts[i]);
+    *out = set;
+    return ALM_OK;
+}
+
+alm_part_set *alm_part_set_retain(alm_part_set *set)
+{
+    one_more(&set->refs);
+    return set;
+}
+
+void alm_part_set_release(alm_part_set *set)
+{
+    if (set == NULL || !last_reference(&set->refs))
+        return;
+    for (uint32_t i = 0; i < set->n; i++)
+        alm_part_ref_release(set->parts[i]);
+    free(set);
+}
+
+/* -------------------------------------------------------------------- version */
+
+void alm_lanes_clear(alm_lane *lanes, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; j < lanes[i].n_chunks; j++)
+            alm_chunk_release(lanes[i].chunks[j].chunk);
+        free(lanes[i].chunks);
+        lanes[i] = (alm_lane){0};
+    }
+}
+
+alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks, alm_lane *out)
+{
+    alm_lane_chunk *chunks = NULL;
+    ALM_TRY(alm_heap_bytes(cx, (lane->n_chunks + more_chunks) * sizeof *chunks, "a list of chunks",
+                           &chunks));
+    *out = *lane;
+    out->chunks = chunks;
+    for (uint32_t i = 0; i < lane->n_chunks; i++) {
+        chunks[i] = lane->chunks[i];
+        (void)alm_chunk_retain(chunks[i].chunk);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lanes,
+                            alm_version **out)
+{
+    alm_version *c = NULL;
+    alm_lane *lanes = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *c, "a table version", &c));
+    alm_status st =
+        alm_heap_bytes(cx, (v->n_lanes + more_lanes) * sizeof *lanes, "a table version", &lanes);
+    if (st != ALM_OK) {
+        free(c);
+        return st;
+    }
+    *c = *v;
+    c->refs = 1;
+    c->lanes = lanes;
+    c->n_lanes = 0;
+    (void)alm_tab_retain(c->tab);
+    (void)alm_schema_retain(c->schema);
+    (void)alm_part_set_retain(c->parts);
+    for (uint32_t i = 0; i < v->n_lanes && st == ALM_OK; i++) {
+        st = alm_lane_copy(cx, &v->lanes[i], 0, &lanes[i]);
+        c->n_lanes += st == ALM_OK;
+    }
+    if (st != ALM_OK) {
+        alm_version_release(c);
+        return st;
+    }
+    *out = c;
+    return ALM_OK;
+}
+
+alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out)
+{
+    alm_version *c = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *c, "a table version", &c));
+    *c = *v;
+    c->refs = 1;
+    c->lanes = NULL;
+    c->n_lanes = c->n_frozen = 0;
+    const alm_status st = alm_part_set_new(cx, NULL, 0, true, &c->parts);
+    if (st != ALM_OK) {
+        free(c);
+        return st;
+    }
+    (void)alm_tab_retain(c->tab);
+    (void)alm_schema_retain(c->schema);
+    alm_version_settle(c);
+    *out = c;
+    return ALM_OK;
+}
+
+alm_version *alm_version_retain(alm_version *v)
+{
+    one_more(&v->refs);
+    return v;
+}
+
+void alm_version_release(alm_version *v)
+{
+    if (v == NULL || !last_reference(&v->refs))
+        return;
+    alm_lanes_clear(v->lanes, v->n_lanes);
+    free(v->lanes);
+    alm_part_set_release(v->parts);
+    alm_schema_release(v->schema);
+    alm_tab_release(v->tab);
+    free(v);
+}
+
+void alm_version_settle(alm_version *v)
+{
+    alm_table *t = &v->table;
+    t->handle = (uint64_t)(uintptr_t)v;
+    t->id = v->tab->id;
+    t->cols = v->schema->cols;
+    t->n_cols = v->schema->n_cols;
+    t->min_ts = v->parts->min_ts;
+    t->max_ts = v->parts->max_ts;
+    v->head_rows = v->head_bytes = 0;
+    for (uint32_t i = 0; i < v->n_lanes; i++) {
+        const alm_lane *lane = &v->lanes[i];
+        v->head_rows += lane->rows;
+        t->min_ts = ALM_MIN(t->min_ts, lane->min_ts);
+        t->max_ts = ALM_MAX(t->max_ts, lane->max_ts);
+        for (uint32_t j = 0; j < lane->n_chunks; j++)
+            v->head_bytes += lane->chunks[j].chunk->bytes;
+    }
+    t->row_count = v->parts->rows + v->head_rows;
+    if (t->ts_col < 0 && t->row_count > 0)
+        t->min_ts = t->max_ts = 0;
+}

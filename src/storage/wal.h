@@ -1,0 +1,107 @@
+/*
+ * wal.h - the log: segments, records, appending a group, reading back. Format and crash behaviour:
+ * docs/internals/storage.md, section 2.
+ *
+ * Threads     one thread at a time (the leader of a commit group, or recovery), but alm_wal_sync_all
+ *             and alm_wal_recycle, which take the lock themselves.
+ */
+#ifndef ALM_STORAGE_WAL_H
+#define ALM_STORAGE_WAL_H
+
+#include <pthread.h>
+
+#include "io/io.h"
+
+enum { ALM_WAL_VERSION = 1, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
+
+typedef struct alm_wal_header {
+    char magic[8];
+    uint32_t version, crc;
+    uint64_t number;
+    uint64_t prev_lsn; /* of the last record before this segment */
+    uint64_t salt;     /* random; every record of the segment repeats it */
+    uint64_t zero[3];
+} alm_wal_header;
+_Static_assert(sizeof(alm_wal_header) == ALM_WAL_HEADER, "on disk");
+
+typedef struct alm_rec_header {
+    char magic[4];
+    uint32_t crc; /* payload, then bytes 8..47 of this */
+    uint64_t bytes, lsn, prev_lsn, synced_lsn, salt;
+} alm_rec_header;
+_Static_assert(sizeof(alm_rec_header) == ALM_REC_HEADER, "on disk");
+
+typedef struct alm_wal_piece { /* of a payload; bytes a multiple of 8 */
+    const void *ptr;
+    size_t bytes;
+} alm_wal_piece;
+
+typedef struct alm_wal_record {
+    uint64_t lsn;
+    const alm_wal_piece *pieces;
+    uint32_t n_pieces;
+} alm_wal_record;
+
+typedef struct alm_wal_segment {
+    uint64_t number;
+    uint64_t prev_lsn, last_lsn; /* records in it: prev_lsn < lsn <= last_lsn */
+    int64_t bytes;               /* allocated */
+    bool in_chain;               /* set by alm_wal_read */
+} alm_wal_segment;
+
+typedef struct alm_wal {
+    const alm_io *io;
+    char dir[4096 - 64];
+    int64_t segment_bytes;
+    pthread_mutex_t lock; /* of segments[], spares and handles */
+    alm_wal_segment *segments;
+    size_t n_segments, cap_segments;
+    uint64_t spares[2];
+    int64_t spare_bytes[2];
+    uint32_t n_spares;
+    uint64_t next_number;
+    int handle; /* of the last segment, -1: none */
+    uint64_t salt;
+    int64_t at; /* where the next record goes */
+    uint64_t last_lsn;
+    _Atomic uint64_t synced_lsn;
+    uint64_t next_lsn;             /* never used before, not even by a group that failed */
+    _Atomic int64_t bytes_written; /* since open */
+    char *stage;                   /* small pieces of a group are written together */
+    size_t stage_bytes;
+    int64_t stage_at;
+} alm_wal;
+
+/* Called for every record in order. */
+typedef alm_status (*alm_wal_each)(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                                   size_t bytes);
+
+typedef struct alm_wal_scan {
+    uint64_t last_lsn; /* of the last valid record, or the checkpoint's */
+    size_t segment;    /* index in segments[] where the chain ends; n_segments: nowhere */
+    int64_t at;        /* offset behind the last record */
+    int64_t bytes;     /* read */
+} alm_wal_scan;
+
+ALM_NODISCARD alm_status alm_wal_init(alm_ctx *cx, alm_wal *wal, const alm_io *io, const char *dir,
+                                      int64_t segment_bytes);
+void alm_wal_deinit(alm_wal *wal);
+/* Lists the segments. Reads only. */
+ALM_NODISCARD alm_status alm_wal_list(alm_ctx *cx, alm_wal *wal);
+/* Walks the chain; calls `each` for records with lsn > after. ALM_E_CORRUPT for a log damaged in the
+ * middle, or one that begins after `after`. Reads only. */
+ALM_NODISCARD alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,
+                                      void *arg, alm_wal_scan *out);
+/* Makes the log ready for appending behind the chain that was read; removes what lies beyond. */
+ALM_NODISCARD alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan);
+
+/* Writes the records (LSNs ascending) and syncs if asked. On an error *fatal says whether the state
+ * of the disk is unknown; if not, the log is as it was before. */
+ALM_NODISCARD alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *records,
+                                        size_t n, bool sync, bool *fatal);
+/* Syncs what alm_wal_append did not. */
+ALM_NODISCARD alm_status alm_wal_sync_all(alm_ctx *cx, alm_wal *wal, uint64_t *synced_lsn);
+/* Gives up segments whose records are all <= lsn (never the current one). */
+ALM_NODISCARD alm_status alm_wal_recycle(alm_ctx *cx, alm_wal *wal, uint64_t lsn);
+
+#endif

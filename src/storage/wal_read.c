@@ -1,0 +1,274 @@
+/*
+ * wal_read.c - reading the log: the chain of records after a checkpoint, its end, and the proof that
+ * the end is a torn tail and not a hole.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "storage/wal.h"
+
+enum { PATH_BYTES = 4096 };
+
+static const char *const MAGIC = "ALMWAL01";
+
+typedef struct listing {
+    alm_wal *wal;
+    alm_ctx *cx;
+    alm_status st;
+} listing;
+
+/* "<prefix>%016x.wal" */
+static bool parse_name(const char *name, const char *prefix, uint64_t *number)
+{
+    const size_t skip = strlen(prefix);
+    if (strncmp(name, prefix, skip) != 0 || strlen(name) != skip + 20 ||
+        strcmp(name + skip + 16, ".wal") != 0)
+        return false;
+    char *end = NULL;
+    errno = 0;
+    *number = strtoull(name + skip, &end, 16);
+    return errno == 0 && end == name + skip + 16;
+}
+
+static int64_t file_bytes(const alm_wal *wal, const char *name)
+{
+    char path[PATH_BYTES];
+    alm_io_stat meta;
+    (void)snprintf(path, sizeof path, "%s/%s", wal->dir, name);
+    return wal->io->stat(wal->io, path, &meta) == 0 ? meta.size_bytes : 0;
+}
+
+static int list_one(void *arg, const char *name)
+{
+    listing *l = arg;
+    alm_wal *wal = l->wal;
+    uint64_t number;
+    if (parse_name(name, "spare-", &number)) {
+        if (wal->n_spares < ALM_COUNT(wal->spares)) {
+            wal->spare_bytes[wal->n_spares] = file_bytes(wal, name);
+            wal->spares[wal->n_spares++] = number;
+        }
+    } else if (parse_name(name, "", &number)) {
+        if (wal->n_segments == wal->cap_segments) {
+            const size_t cap = ALM_MAX((size_t)16, wal->cap_segments * 2);
+            alm_wal_segment *bigger = realloc(wal->segments, cap * sizeof *bigger);
+            if (bigger == NULL) {
+                l->st = alm_fail(l->cx, ALM_E_MEMORY, -1, "no memory for the list of log segments");
+                return 1;
+            }
+            wal->segments = bigger;
+            wal->cap_segments = cap;
+        }
+        /* Names have a fixed width, so their order is the order of the numbers. */
+        wal->segments[wal->n_segments++] =
+            (alm_wal_segment){.number = number, .bytes = file_bytes(wal, name)};
+    } else {
+        return 0; /* not ours */
+    }
+    wal->next_number = ALM_MAX(wal->next_number, number + 1);
+    return 0;
+}
+
+alm_status alm_wal_list(alm_ctx *cx, alm_wal *wal)
+{
+    listing l = {.wal = wal, .cx = cx, .st = ALM_OK};
+    const int e = wal->io->list(wal->io, wal->dir, list_one, &l);
+    if (e == -ENOENT)
+        return ALM_OK;
+    if (e < 0)
+        return alm_io_fail(cx, e, "list the log");
+    return l.st;
+}
+
+/* --------------------------------------------------------------- open segments */
+
+typedef struct segment_view {
+    const char *bytes;
+    int64_t n;
+    bool valid; /* header */
+    alm_wal_header head;
+} segment_view;
+
+static alm_status view_open(alm_ctx *cx, const alm_wal *wal, size_t i, segment_view *out)
+{
+    const alm_io *io = wal->io;
+    const alm_wal_segment *seg = &wal->segments[i];
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%016llx.wal", wal->dir, (unsigned long long)seg->number);
+    *out = (segment_view){.n = seg->bytes};
+    if (seg->bytes < ALM_WAL_HEADER)
+        return ALM_OK;
+    const int h = io->open(io, path, ALM_IO_READ);
+    if (h < 0)
+        return alm_io_fail(cx, h, path);
+    const void *map = NULL;
+    const int e = io->map(io, h, (size_t)seg->bytes, &map);
+    (void)io->close(io, h); /* read-only */
+    if (e < 0)
+        return alm_io_fail(cx, e, path);
+    out->bytes = map;
+    memcpy(&out->head, map, sizeof out->head);
+    const char *head = map;
+    const uint32_t crc = alm_crc32c(alm_crc32c(0, head, 12), head + 16, ALM_WAL_HEADER - 16);
+    out->valid = memcmp(out->head.magic, MAGIC, 8) == 0 && crc == out->head.crc &&
+                 out->head.number == seg->number;
+    if (out->valid && out->head.version > ALM_WAL_VERSION)
+        return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                        "'%s' has format version %u, this program reads up to %d", path,
+                        out->head.version, ALM_WAL_VERSION);
+    return ALM_OK;
+}
+
+static void view_close(const alm_wal *wal, segment_view *v)
+{
+    if (v->bytes != NULL)
+        (void)wal->io->unmap(wal->io, v->bytes, (size_t)v->n);
+    v->bytes = NULL;
+}
+
+/* A whole record of this life of the segment (any, if its header is no good) at `at`. */
+static bool record_at(const segment_view *v, int64_t at, alm_rec_header *out)
+{
+    if (at + ALM_REC_HEADER > v->n)
+        return false;
+    memcpy(out, v->bytes + at, sizeof *out);
+    if (memcmp(out->magic, "REC1", 4) != 0 || (v->valid && out->salt != v->head.salt))
+        return false;
+    if (out->bytes > (uint64_t)(v->n - at - ALM_REC_HEADER) || out->bytes % 8 != 0)
+        return false;
+    const char *payload = v->bytes + at + ALM_REC_HEADER;
+    const uint32_t crc = alm_crc32c(0, payload, (size_t)out->bytes);
+    return out->crc == alm_crc32c(crc, v->bytes + at + 8, ALM_REC_HEADER - 8);
+}
+
+/* The offset of a record in [at, end) which proves that records after `lsn` had been synced; 0. */
+static int64_t proof_of_loss(const segment_view *v, int64_t at, uint64_t lsn)
+{
+    for (; at + ALM_REC_HEADER <= v->n; at += 8) {
+        alm_rec_header rec;
+        if (memcmp(v->bytes + at, "REC1", 4) == 0 && record_at(v, at, &rec) && rec.lsn > lsn &&
+            rec.synced_lsn > lsn)
+            return at;
+    }
+    return 0;
+}
+
+typedef struct chain {
+    alm_ctx *cx;
+    const alm_wal *wal;
+    uint64_t after;
+    alm_wal_each each;
+    void *arg;
+    alm_wal_scan *out;
+} chain;
+
+/* Follows the chain through one segment. */
+static alm_status walk_segment(const chain *c, const segment_view *v, size_t index)
+{
+    c->out->segment = index;
+    c->out->at = ALM_WAL_HEADER;
+    for (;;) {
+        alm_rec_header rec;
+        if (!record_at(v, c->out->at, &rec) || rec.prev_lsn != c->out->last_lsn ||
+            rec.lsn <= rec.prev_lsn)
+            return ALM_OK;
+        if (rec.lsn > c->after)
+            ALM_TRY(c->each(c->cx, c->arg, rec.lsn, v->bytes + c->out->at + ALM_REC_HEADER,
+                            (size_t)rec.bytes));
+        c->out->last_lsn = rec.lsn;
+        c->out->at += ALM_REC_HEADER + (int64_t)rec.bytes;
+        c->out->bytes += ALM_REC_HEADER + (int64_t)rec.bytes;
+    }
+}
+
+static alm_status damaged(const chain *c, size_t segment, int64_t at)
+{
+    return alm_fail(c->cx, ALM_E_CORRUPT, -1,
+                    "the log is damaged: segment '%s/%016llx.wal' has no valid record at offset "
+                    "%lld, after lsn %llu, but later records exist",
+                    c->wal->dir, (unsigned long long)c->wal->segments[segment].number,
+                    (long long)at, (unsigned long long)c->out->last_lsn);
+}
+
+/* The chain ended; nothing behind the end may show that the log went on for certain. */
+static alm_status check_end(const chain *c)
+{
+    const alm_wal *wal = c->wal;
+    for (size_t i = c->out->segment; i < wal->n_segments; i++) {
+        segment_view v;
+        ALM_TRY(view_open(c->cx, wal, i, &v));
+        const int64_t from = i == c->out->segment ? c->out->at : ALM_WAL_HEADER;
+        const int64_t proof = proof_of_loss(&v, from, c->out->last_lsn);
+        view_close(wal, &v);
+        if (proof != 0)
+            return damaged(c, c->out->segment, c->out->at);
+    }
+    return ALM_OK;
+}
+
+/* Walks from segment i on, which begins at or before the checkpoint. */
+static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
+{
+    bool first = true;
+    for (; i < wal->n_segments; i++) {
+        segment_view v;
+        ALM_TRY(view_open(c->cx, wal, i, &v));
+        alm_status st = ALM_OK;
+        wal->segments[i].in_chain = v.valid && (first || v.head.prev_lsn == c->out->last_lsn);
+        if (wal->segments[i].in_chain) {
+            c->out->last_lsn = v.head.prev_lsn;
+            wal->segments[i].prev_lsn = v.head.prev_lsn;
+            st = walk_segment(c, &v, i);
+            wal->segments[i].last_lsn = c->out->last_lsn;
+        }
+        first = false;
+        view_close(wal, &v);
+        ALM_TRY(st);
+    }
+    return ALM_OK;
+}
+
+static alm_status too_short(const chain *c, bool begins)
+{
+    return alm_fail(c->cx, ALM_E_CORRUPT, -1, "the log in '%s' does not %s lsn %llu", c->wal->dir,
+                    begins ? "reach the checkpoint at" : "go back to the checkpoint at",
+                    (unsigned long long)c->after);
+}
+
+/*
+ * The start is the latest segment that begins at or before the checkpoint and whose chain reaches
+ * it: a segment of a group that failed may begin there as well, but its chain ends early. Chains
+ * that end early have called nobody.
+ */
+alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each, void *arg,
+                        alm_wal_scan *out)
+{
+    const chain c = {.cx = cx, .wal = wal, .after = after, .each = each, .arg = arg, .out = out};
+    bool any = false, begins = false;
+    *out = (alm_wal_scan){.last_lsn = after, .segment = wal->n_segments};
+    for (size_t i = wal->n_segments; i-- > 0;) {
+        segment_view v;
+        ALM_TRY(view_open(cx, wal, i, &v));
+        const bool fits = v.valid && v.head.prev_lsn <= after;
+        any |= v.valid;
+        view_close(wal, &v);
+        if (!fits)
+            continue;
+        begins = true;
+        for (size_t j = 0; j < wal->n_segments; j++)
+            wal->segments[j].in_chain = false;
+        *out = (alm_wal_scan){.last_lsn = after, .segment = i};
+        ALM_TRY(walk_from(&c, wal, i));
+        if (out->last_lsn >= after)
+            return check_end(&c);
+    }
+    if (!any && after == 0) { /* a new database, or one that stopped while it made its first segment */
+        *out = (alm_wal_scan){.at = 0};
+        ALM_TRY(check_end(&c));
+        out->segment = wal->n_segments;
+        return ALM_OK;
+    }
+    return too_short(&c, begins);
+}
