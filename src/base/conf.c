@@ -130,10 +130,10 @@ bool alm_addr_split(alm_str text, alm_str *host, uint16_t *port)
         colon--;
     const alm_str number = {text.ptr + colon, text.len - colon};
     uint64_t value = 0;
-    if (number.len == 0 || number.ptr[0] == '+' || number.ptr[0] == '-' ||
+    if (colon == 0 || number.len == 0 || number.ptr[0] == '+' || number.ptr[0] == '-' ||
         alm_uint64_parse(number, &value) != ALM_NUM_OK || value > UINT16_MAX)
         return false;
-    alm_str name = {text.ptr, colon == 0 ? 0 : colon - 1};
+    alm_str name = {text.ptr, colon - 1};
     const bool bracketed = name.len > 0 && name.ptr[0] == '[';
     if (bracketed) {
         if (name.len < 3 || name.ptr[name.len - 1] != ']')
