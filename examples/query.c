@@ -34,7 +34,8 @@ static void print_rows(const struct ArrowArray *rows)
     const char *bytes = symbol->buffers[2];
     const double *prices = price->buffers[1];
     for (int64_t i = 0; i < rows->length; i++)
-        (void)printf("%.*s %.2f\n", (int)(offsets[i + 1] - offsets[i]), bytes + offsets[i], prices[i]);
+        (void)printf("%.*s %.2f\n", (int)(offsets[i + 1] - offsets[i]), bytes + offsets[i],
+                     prices[i]);
 }
 
 static int read_back(almanac_connection *conn)

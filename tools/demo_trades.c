@@ -15,10 +15,10 @@ enum { DAYS = 5, DEFAULT_ROWS = 120000 };
 
 typedef struct instrument {
     const char *symbol;
-    int64_t base_ticks; /* price in ticks */
+    int64_t base_ticks;  /* price in ticks */
     int32_t tick_digits; /* decimals of a price */
-    int64_t lot;        /* median size in 1e-6 units */
-    uint32_t weight;    /* share of trades, per cent */
+    int64_t lot;         /* median size in 1e-6 units */
+    uint32_t weight;     /* share of trades, per cent */
     int64_t now_ticks;
 } instrument;
 
@@ -32,7 +32,10 @@ static uint64_t next_random(void)
     return z ^ (z >> 31);
 }
 
-static int64_t below(int64_t n) { return (int64_t)(next_random() % (uint64_t)n); }
+static int64_t below(int64_t n)
+{
+    return (int64_t)(next_random() % (uint64_t)n);
+}
 
 /* Sum of uniform steps: near normal, -3*scale .. 3*scale. */
 static int64_t bell(int64_t scale)
@@ -66,8 +69,8 @@ static void print_row(const instrument *in, const char *side, int64_t amount, in
     static const int64_t day_us = INT64_C(86400000000);
     const int64_t unit = power10(in->tick_digits);
     const int64_t of_day = us % day_us;
-    (void)printf("%s,%s,%" PRId64 ".%0*" PRId64 ",%" PRId64 ".%06" PRId64
-                 ",2026-01-%02" PRId64 "T%02" PRId64 ":%02" PRId64 ":%02" PRId64 ".%06" PRId64 "Z\n",
+    (void)printf("%s,%s,%" PRId64 ".%0*" PRId64 ",%" PRId64 ".%06" PRId64 ",2026-01-%02" PRId64
+                 "T%02" PRId64 ":%02" PRId64 ":%02" PRId64 ".%06" PRId64 "Z\n",
                  in->symbol, side, in->now_ticks / unit, (int)in->tick_digits, in->now_ticks % unit,
                  amount / 1000000, amount % 1000000, 5 + us / day_us, of_day / INT64_C(3600000000),
                  of_day / 60000000 % 60, of_day / 1000000 % 60, of_day % 1000000);
@@ -75,12 +78,10 @@ static void print_row(const instrument *in, const char *side, int64_t amount, in
 
 int main(int argc, char **argv)
 {
-    instrument market[] = {{"BTC-USD", 9125000, 2, 20000, 34, 9125000},
-                           {"ETH-USD", 312500, 2, 300000, 26, 312500},
-                           {"SOL-USD", 138400, 3, 4000000, 16, 138400},
-                           {"XRP-USD", 209500, 5, 250000000, 10, 209500},
-                           {"BTC-EUR", 7810000, 2, 15000, 8, 7810000},
-                           {"ETH-EUR", 267400, 2, 200000, 6, 267400}};
+    instrument market[] = {
+        {"BTC-USD", 9125000, 2, 20000, 34, 9125000}, {"ETH-USD", 312500, 2, 300000, 26, 312500},
+        {"SOL-USD", 138400, 3, 4000000, 16, 138400}, {"XRP-USD", 209500, 5, 250000000, 10, 209500},
+        {"BTC-EUR", 7810000, 2, 15000, 8, 7810000},  {"ETH-EUR", 267400, 2, 200000, 6, 267400}};
     const long rows = argc > 1 ? strtol(argv[1], NULL, 10) : DEFAULT_ROWS;
     if (rows < 1 || rows > 100000000)
         return 2;

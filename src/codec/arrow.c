@@ -177,7 +177,8 @@ static alm_status fill_text(alm_ctx *cx, const alm_vec *vec, uint32_t rows, stru
     return st;
 }
 
-static alm_status fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
+static alm_status fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
+                              struct ArrowArray *out)
 {
     const char form = alm_type_info_of(vec->type)->arrow[0];
     ALM_TRY(array_init(cx, rows, form == 'u' ? 3 : 2, out));

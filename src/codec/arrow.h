@@ -21,6 +21,7 @@ typedef struct alm_arrow_field {
 ALM_NODISCARD alm_status alm_arrow_schema(alm_ctx *cx, const alm_arrow_field *fields, uint32_t n,
                                           struct ArrowSchema *out);
 /* ALM_E_MEMORY; ALM_E_LIMIT when the text of one column passes 2 GiB. */
-ALM_NODISCARD alm_status alm_arrow_array(alm_ctx *cx, const alm_batch *batch, struct ArrowArray *out);
+ALM_NODISCARD alm_status alm_arrow_array(alm_ctx *cx, const alm_batch *batch,
+                                         struct ArrowArray *out);
 
 #endif

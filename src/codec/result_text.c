@@ -143,8 +143,8 @@ static void init_cell(cell_writer *w, alm_type type, const alm_result_options *o
                        .is_text = alm_type_is_text(type) || type.id == ALM_T_NULL,
                        .null = json ? (type.id == ALM_T_CHAR ? "\"\"" : "null") : ""};
     w->null_len = strlen(w->null);
-    w->quoted = json ? type.id != ALM_T_LONG || options->quote_long
-                     : alm_type_info_of(type)->csv_quoted;
+    w->quoted =
+        json ? type.id != ALM_T_LONG || options->quote_long : alm_type_info_of(type)->csv_quoted;
     if (type.id == ALM_T_LONG && !json)
         w->quoted = false;
     if (w->write == put_time)

@@ -19,8 +19,8 @@ typedef struct alm_result_writer alm_result_writer;
 
 typedef struct alm_result_options {
     alm_result_form form;
-    bool quote_long;  /* JSON: LONG as strings, for clients whose numbers are doubles */
-    char delimiter;   /* CSV */
+    bool quote_long;      /* JSON: LONG as strings, for clients whose numbers are doubles */
+    char delimiter;       /* CSV */
     const uint32_t *cols; /* which columns, in which order; NULL: all */
     uint32_t n_cols;
 } alm_result_options;

@@ -17,17 +17,47 @@ typedef struct write_request {
 
 static void feed(alm_conn *conn);
 
-void *alm_conn_state(alm_conn *conn) { return conn->state; }
-void *alm_conn_arg(const alm_conn *conn) { return conn->listener->conf.arg; }
-alm_db *alm_conn_db(const alm_conn *conn) { return conn->listener->loop->db; }
-alm_loop *alm_conn_loop(const alm_conn *conn) { return conn->listener->loop; }
-uint64_t alm_conn_id(const alm_conn *conn) { return conn->id; }
-size_t alm_conn_unsent(const alm_conn *conn) { return conn->unsent; }
-bool alm_conn_is_closing(const alm_conn *conn) { return conn->closing || conn->finishing; }
-bool alm_conn_is_working(const alm_conn *conn) { return conn->working; }
-void alm_conn_input_max(alm_conn *conn, size_t bytes) { conn->in_max = bytes; }
+void *alm_conn_state(alm_conn *conn)
+{
+    return conn->state;
+}
+void *alm_conn_arg(const alm_conn *conn)
+{
+    return conn->listener->conf.arg;
+}
+alm_db *alm_conn_db(const alm_conn *conn)
+{
+    return conn->listener->loop->db;
+}
+alm_loop *alm_conn_loop(const alm_conn *conn)
+{
+    return conn->listener->loop;
+}
+uint64_t alm_conn_id(const alm_conn *conn)
+{
+    return conn->id;
+}
+size_t alm_conn_unsent(const alm_conn *conn)
+{
+    return conn->unsent;
+}
+bool alm_conn_is_closing(const alm_conn *conn)
+{
+    return conn->closing || conn->finishing;
+}
+bool alm_conn_is_working(const alm_conn *conn)
+{
+    return conn->working;
+}
+void alm_conn_input_max(alm_conn *conn, size_t bytes)
+{
+    conn->in_max = bytes;
+}
 
-static void touch(alm_conn *conn) { conn->active_ms = (int64_t)uv_now(&conn->listener->loop->uv); }
+static void touch(alm_conn *conn)
+{
+    conn->active_ms = (int64_t)uv_now(&conn->listener->loop->uv);
+}
 
 /* ------------------------------------------------------------------ closing */
 
@@ -68,7 +98,10 @@ void alm_conn_close_now(alm_conn *conn)
     uv_close((uv_handle_t *)&conn->tcp, on_close);
 }
 
-void alm_conn_abort(alm_conn *conn) { alm_conn_close_now(conn); }
+void alm_conn_abort(alm_conn *conn)
+{
+    alm_conn_close_now(conn);
+}
 
 static void on_shutdown(uv_shutdown_t *req, int status)
 {
@@ -292,7 +325,10 @@ static void feed(alm_conn *conn)
         stop_reading(conn);
 }
 
-void alm_conn_pause(alm_conn *conn) { conn->paused = true; }
+void alm_conn_pause(alm_conn *conn)
+{
+    conn->paused = true;
+}
 
 void alm_conn_resume(alm_conn *conn)
 {

@@ -10,9 +10,18 @@
 
 enum { TICK_MS = 250, BACKLOG = 1024 };
 
-alm_db *alm_loop_db(const alm_loop *loop) { return loop->db; }
-bool alm_loop_is_stopping(const alm_loop *loop) { return atomic_load(&loop->stopping); }
-const char *alm_listener_address(const alm_listener *listener) { return listener->address; }
+alm_db *alm_loop_db(const alm_loop *loop)
+{
+    return loop->db;
+}
+bool alm_loop_is_stopping(const alm_loop *loop)
+{
+    return atomic_load(&loop->stopping);
+}
+const char *alm_listener_address(const alm_listener *listener)
+{
+    return listener->address;
+}
 
 int64_t alm_listener_connections(const alm_listener *listener)
 {

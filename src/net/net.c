@@ -24,17 +24,18 @@ static alm_status check_http(alm_ctx *cx, const struct alm_conf *conf)
     if (alm_address_is_loopback(conf->http_bind_to) ||
         (conf->http_user[0] != 0 && conf->http_password[0] != 0))
         return ALM_OK;
-    return alm_fail(cx, ALM_E_ARG, -1,
-                    "http.bind.to=%s is not a loopback address and HTTP has no login: set http.user "
-                    "and http.password, or bind to 127.0.0.1",
-                    conf->http_bind_to);
+    return alm_fail(
+        cx, ALM_E_ARG, -1,
+        "http.bind.to=%s is not a loopback address and HTTP has no login: set http.user "
+        "and http.password, or bind to 127.0.0.1",
+        conf->http_bind_to);
 }
 
 static alm_status check_pg(alm_ctx *cx, const struct alm_conf *conf)
 {
-    const bool factory = strcmp(conf->pg_password, "quest") == 0 ||
-                         (conf->pg_readonly_user_enabled &&
-                          strcmp(conf->pg_readonly_password, "quest") == 0);
+    const bool factory =
+        strcmp(conf->pg_password, "quest") == 0 ||
+        (conf->pg_readonly_user_enabled && strcmp(conf->pg_readonly_password, "quest") == 0);
     if (alm_address_is_loopback(conf->pg_net_bind_to) || (!factory && conf->pg_password[0] != 0))
         return ALM_OK;
     return alm_fail(cx, ALM_E_ARG, -1,

@@ -68,10 +68,8 @@ static alm_status read_conf(alm_ctx *cx, const alm_io *io, const char *path, alm
     if (st == ALM_OK)
         st = alm_conf_init(cx, conf);
     if (st == ALM_OK) {
-        const alm_conf_input input = {.text = {text.ptr, text.len},
-                                      .file = path,
-                                      .env = alm_conf_getenv,
-                                      .warn = warn};
+        const alm_conf_input input = {
+            .text = {text.ptr, text.len}, .file = path, .env = alm_conf_getenv, .warn = warn};
         st = alm_conf_read(cx, conf, &input);
         if (st != ALM_OK)
             alm_conf_deinit(conf);

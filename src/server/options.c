@@ -9,12 +9,16 @@ static const char help[] =
     "       almanac --version\n"
     "       almanac --help\n"
     "\n"
-    "Settings stand in ROOT/conf/server.conf (written with the defaults on first start) and may be\n"
+    "Settings stand in ROOT/conf/server.conf (written with the defaults on first start) and may "
+    "be\n"
     "overridden by environment variables: http.bind.to is ALMANAC_HTTP_BIND_TO.\n"
     "Listeners: HTTP 127.0.0.1:9000, PostgreSQL wire 127.0.0.1:8812, health 127.0.0.1:9003.\n"
     "SIGTERM and SIGINT stop the server cleanly.\n";
 
-const char *alm_help_text(void) { return help; }
+const char *alm_help_text(void)
+{
+    return help;
+}
 
 alm_status alm_options_parse(alm_ctx *cx, int argc, char **argv, alm_options *out)
 {

@@ -48,7 +48,10 @@ struct almanac_result {
     alm_prepared *owned; /* of almanac_query */
 };
 
-const char *almanac_version(void) { return ALM_VERSION; }
+const char *almanac_version(void)
+{
+    return ALM_VERSION;
+}
 
 static int open_failed(almanac_database *database, const alm_ctx *cx, char *message, size_t n)
 {
@@ -122,15 +125,17 @@ static int fail_own(almanac_connection *conn, alm_status code, const char *text)
 
 void almanac_error(const almanac_connection *conn, almanac_error_info *out)
 {
-    const alm_error *err =
-        conn->own.code != ALM_OK ? &conn->own : alm_session_error(conn->session);
+    const alm_error *err = conn->own.code != ALM_OK ? &conn->own : alm_session_error(conn->session);
     *out = (almanac_error_info){.code = (int)err->code,
                                 .sqlstate = alm_status_sqlstate(err->code),
                                 .message = err->msg,
                                 .position = err->sql_pos};
 }
 
-void almanac_cancel(almanac_connection *conn) { alm_session_cancel(conn->session, 0); }
+void almanac_cancel(almanac_connection *conn)
+{
+    alm_session_cancel(conn->session, 0);
+}
 
 /* --------------------------------------------------------------- statements */
 
@@ -176,9 +181,8 @@ static bound_value *slot(almanac_statement *stmt, uint32_t index, alm_type type)
     }
     bound_value *value = &stmt->values[index];
     free(value->text);
-    *value = (bound_value){.vec = {.type = type,
-                                   .width = (uint8_t)alm_type_width(type),
-                                   .is_const = true}};
+    *value = (bound_value){
+        .vec = {.type = type, .width = (uint8_t)alm_type_width(type), .is_const = true}};
     return value;
 }
 

@@ -137,6 +137,15 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
     free(db);
 }
 
-alm_storage *alm_db_storage(alm_db *db) { return db->storage; }
-const alm_registry *alm_db_registry(const alm_db *db) { return db->registry; }
-const struct alm_conf *alm_db_conf(const alm_db *db) { return db->conf; }
+alm_storage *alm_db_storage(alm_db *db)
+{
+    return db->storage;
+}
+const alm_registry *alm_db_registry(const alm_db *db)
+{
+    return db->registry;
+}
+const struct alm_conf *alm_db_conf(const alm_db *db)
+{
+    return db->conf;
+}

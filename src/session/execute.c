@@ -10,7 +10,8 @@
 
 typedef alm_status (*run_fn)(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 
-static alm_status run_select_stmt(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+static alm_status run_select_stmt(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
+                                  uint32_t n)
 {
     return alm_run_select(c, stmt->select, params, n);
 }
@@ -58,7 +59,8 @@ static int64_t effective_timeout_ms(const alm_session *s)
 void alm_cursor_context(alm_cursor *c)
 {
     alm_session *s = c->session;
-    c->mem = (alm_mem){.limit_bytes = s->db->query_mem_bytes, .parent = &s->db->mem, .name = "query"};
+    c->mem =
+        (alm_mem){.limit_bytes = s->db->query_mem_bytes, .parent = &s->db->mem, .name = "query"};
     alm_arena_init(&c->arena, &c->mem);
     c->cx = (alm_ctx){.arena = &c->arena,
                       .mem = &c->mem,
@@ -238,7 +240,8 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
     if (!c->has_rows)
         return ALM_OK;
     const int64_t start = alm_monotonic_ns();
-    const alm_status st = c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
+    const alm_status st =
+        c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
     c->execute_ns += alm_monotonic_ns() - start;
     if (st != ALM_OK)
         return alm_session_failed(c->session, &c->cx);
@@ -259,10 +262,22 @@ void alm_cursor_close(alm_cursor *c)
     free(c);
 }
 
-bool alm_cursor_has_rows(const alm_cursor *c) { return c->has_rows; }
-int32_t alm_cursor_ts_col(const alm_cursor *c) { return c->ts_col; }
-int64_t alm_cursor_affected(const alm_cursor *c) { return c->affected; }
-const char *alm_cursor_tag(const alm_cursor *c) { return c->tag; }
+bool alm_cursor_has_rows(const alm_cursor *c)
+{
+    return c->has_rows;
+}
+int32_t alm_cursor_ts_col(const alm_cursor *c)
+{
+    return c->ts_col;
+}
+int64_t alm_cursor_affected(const alm_cursor *c)
+{
+    return c->affected;
+}
+const char *alm_cursor_tag(const alm_cursor *c)
+{
+    return c->tag;
+}
 
 const alm_plan_col *alm_cursor_cols(const alm_cursor *c, uint32_t *n)
 {

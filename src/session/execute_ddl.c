@@ -92,9 +92,9 @@ alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
         return missing_table(c, stmt->table, stmt->table_pos);
     if (alm_snapshot_find(c->snapshot, stmt->new_name) != NULL)
-        return alm_fail(cx, ALM_E_EXISTS, stmt->new_name_pos,
-                        "cannot rename table, new name is already in use [table=%.*s, toTable=%.*s]",
-                        (int)stmt->table.len, stmt->table.ptr, (int)stmt->new_name.len,
-                        stmt->new_name.ptr);
+        return alm_fail(
+            cx, ALM_E_EXISTS, stmt->new_name_pos,
+            "cannot rename table, new name is already in use [table=%.*s, toTable=%.*s]",
+            (int)stmt->table.len, stmt->table.ptr, (int)stmt->new_name.len, stmt->new_name.ptr);
     return alm_table_rename(cx, c->session->db->storage, stmt->table, stmt->new_name);
 }

@@ -12,7 +12,8 @@
 static const double BULK_ROWS = 50000;
 
 alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snapshot,
-                        alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch), void *arg)
+                        alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch),
+                        void *arg)
 {
     alm_ctx *cx = &c->cx;
     alm_exec *exec = NULL;
@@ -297,9 +298,9 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
     for (size_t i = 0; st == ALM_OK && i < n && node != NULL; i++) {
         const alm_op_stats *figures = alm_exec_stats(exec, node->id);
         if (figures != NULL)
-            st = alm_arena_printf(cx, cx->arena, &lines[i], "%s (rows=%lld time=%.3fms memory=%lld)",
-                                  lines[i], (long long)figures->rows,
-                                  (double)figures->cpu_ns / 1e6, (long long)figures->bytes);
+            st = alm_arena_printf(
+                cx, cx->arena, &lines[i], "%s (rows=%lld time=%.3fms memory=%lld)", lines[i],
+                (long long)figures->rows, (double)figures->cpu_ns / 1e6, (long long)figures->bytes);
         for (uint32_t k = node->n_children; k > 0 && depth < ALM_COUNT(stack); k--)
             stack[depth++] = node->child[k - 1];
         node = depth > 0 ? stack[--depth] : NULL;

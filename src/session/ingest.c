@@ -74,7 +74,10 @@ alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_miss
     return ALM_OK;
 }
 
-const alm_table *alm_ingest_table(const alm_ingest *in) { return in->table; }
+const alm_table *alm_ingest_table(const alm_ingest *in)
+{
+    return in->table;
+}
 
 alm_status alm_ingest_append(alm_ingest *in, const alm_batch *rows)
 {

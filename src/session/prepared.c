@@ -36,8 +36,7 @@ static alm_status parse_text(alm_ctx *cx, alm_prepared *p, alm_str text, size_t 
     alm_stmt *other = NULL;
     ALM_TRY(alm_sql_parse(cx, p->text, &rest, &other));
     if (other->kind != ALM_STMT_EMPTY)
-        return alm_fail(cx, ALM_E_SYNTAX, other->pos,
-                        "only one statement can be run at a time");
+        return alm_fail(cx, ALM_E_SYNTAX, other->pos, "only one statement can be run at a time");
     return ALM_OK;
 }
 
@@ -50,9 +49,8 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
         return ALM_E_MEMORY;
     }
     p->session = s;
-    p->mem = (alm_mem){.limit_bytes = s->db->query_mem_bytes,
-                       .parent = &s->db->mem,
-                       .name = "query"};
+    p->mem =
+        (alm_mem){.limit_bytes = s->db->query_mem_bytes, .parent = &s->db->mem, .name = "query"};
     alm_arena_init(&p->arena, &p->mem);
     prepare_context(s, p, &cx);
     alm_status st = ALM_OK;
@@ -81,7 +79,10 @@ void alm_prepared_free(alm_prepared *p)
     free(p);
 }
 
-alm_stmt_kind alm_prepared_kind(const alm_prepared *p) { return p->stmt->kind; }
+alm_stmt_kind alm_prepared_kind(const alm_prepared *p)
+{
+    return p->stmt->kind;
+}
 const char *alm_prepared_text(const alm_prepared *p, size_t *len)
 {
     *len = p->text.len;
@@ -146,9 +147,9 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
 }
 
 /* Results are copied to the prepared statement, which outlives the planning. */
-static alm_status keep_description(alm_ctx *cx, alm_prepared *p, const alm_param *params, uint32_t n,
-                                   const alm_plan_col *from, uint32_t n_from, const alm_type **types,
-                                   const alm_plan_col **cols)
+static alm_status keep_description(alm_ctx *cx, alm_prepared *p, const alm_param *params,
+                                   uint32_t n, const alm_plan_col *from, uint32_t n_from,
+                                   const alm_type **types, const alm_plan_col **cols)
 {
     alm_type *kept = NULL;
     alm_plan_col *kept_cols = NULL;

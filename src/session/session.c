@@ -75,13 +75,34 @@ void alm_session_cancel(alm_session *s, uint64_t statement)
         atomic_store(&s->cancel, true);
 }
 
-uint64_t alm_session_statement(const alm_session *s) { return atomic_load(&s->statement); }
-char alm_session_tx_state(const alm_session *s) { return s->tx_state; }
-const alm_error *alm_session_error(const alm_session *s) { return &s->err; }
-void alm_session_timeout(alm_session *s, int64_t timeout_ms) { s->timeout_ms = timeout_ms; }
-void alm_session_read_only(alm_session *s, bool on) { s->read_only = on; }
-const char *alm_session_user(const alm_session *s) { return s->user; }
-alm_db *alm_session_db(const alm_session *s) { return s->db; }
+uint64_t alm_session_statement(const alm_session *s)
+{
+    return atomic_load(&s->statement);
+}
+char alm_session_tx_state(const alm_session *s)
+{
+    return s->tx_state;
+}
+const alm_error *alm_session_error(const alm_session *s)
+{
+    return &s->err;
+}
+void alm_session_timeout(alm_session *s, int64_t timeout_ms)
+{
+    s->timeout_ms = timeout_ms;
+}
+void alm_session_read_only(alm_session *s, bool on)
+{
+    s->read_only = on;
+}
+const char *alm_session_user(const alm_session *s)
+{
+    return s->user;
+}
+alm_db *alm_session_db(const alm_session *s)
+{
+    return s->db;
+}
 
 alm_status alm_session_failed(alm_session *s, const alm_ctx *cx)
 {
@@ -109,7 +130,10 @@ const char *alm_session_setting(const alm_session *s, const char *name)
     return settings[i].value != NULL ? settings[i].value : s->user;
 }
 
-size_t alm_session_setting_count(void) { return ALM_COUNT(settings); }
+size_t alm_session_setting_count(void)
+{
+    return ALM_COUNT(settings);
+}
 
 void alm_session_setting_at(const alm_session *s, size_t i, alm_session_setting_row *out)
 {

@@ -39,7 +39,8 @@ uint64_t alm_session_statement(const alm_session *s);
 char alm_session_tx_state(const alm_session *s);
 /* Settings that SET changes and SHOW shows (time zone, statement_timeout ...). */
 const char *alm_session_setting(const alm_session *s, const char *name);
-ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name, const char *value);
+ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name,
+                                         const char *value);
 void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configured default */
 /* Refuses every statement that writes: "Write permission denied". */
 void alm_session_read_only(alm_session *s, bool on);
@@ -61,7 +62,8 @@ const alm_error *alm_session_error(const alm_session *s);
 
 /* Parses one statement (the text may hold several: *next is the offset of the rest; NULL: more than
  * one is an error). Keeps its own copy of the text. Cached by text. */
-ALM_NODISCARD alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out);
+ALM_NODISCARD alm_status alm_prepare(alm_session *s, alm_str text, size_t *next,
+                                     alm_prepared **out);
 void alm_prepared_free(alm_prepared *p);
 alm_stmt_kind alm_prepared_kind(const alm_prepared *p);
 const char *alm_prepared_text(const alm_prepared *p, size_t *len);

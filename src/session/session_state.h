@@ -88,7 +88,8 @@ alm_status alm_session_failed(alm_session *s, const alm_ctx *cx);
 void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params);
 /* Rows of one plan run to the end and handed to `sink`. */
 alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snapshot,
-                        alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch), void *arg);
+                        alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch),
+                        void *arg);
 /* One STRING column with n texts as the cursor's result. */
 alm_status alm_cursor_texts(alm_cursor *c, const char *column, const char *const *texts, size_t n);
 

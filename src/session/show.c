@@ -81,8 +81,8 @@ alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
             key = other_names[i].to;
     const char *value = alm_session_setting(c->session, key);
     if (value == NULL)
-        return alm_fail(cx, ALM_E_NAME, stmt->what_pos, "unrecognized configuration parameter \"%s\"",
-                        name);
+        return alm_fail(cx, ALM_E_NAME, stmt->what_pos,
+                        "unrecognized configuration parameter \"%s\"", name);
     return alm_cursor_texts(c, key, &value, 1);
 }
 

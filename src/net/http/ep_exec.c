@@ -54,8 +54,8 @@ static void run_exec(alm_http *h)
                              .no_meta = is_true(h, "nm"),
                              .timings = is_true(h, "timings"),
                              .explain = is_true(h, "explain"),
-                             .quote_long =
-                                 is_true(h, "quoteLargeNum") || alm_http_param_is(&h->req, "src", "con"),
+                             .quote_long = is_true(h, "quoteLargeNum") ||
+                                           alm_http_param_is(&h->req, "src", "con"),
                              .timeout_ms = timeout_ms(h),
                              .cols = alm_http_param(&h->req, "cols"),
                              .type = "application/json; charset=utf-8"};
@@ -96,10 +96,10 @@ static alm_status disposition(alm_http *h, const char **out)
         for (size_t i = 0; st == ALM_OK && i < name.len; i++)
             st = alm_buf_printf(&h->cx, &escaped, "%%%02X", (unsigned)(unsigned char)name.ptr[i]);
         if (st == ALM_OK)
-            st = alm_arena_printf(
-                &h->cx, &h->arena, out,
-                "Content-Disposition: attachment; filename=\"query.csv\"; filename*=UTF-8''%.*s.csv\r\n",
-                (int)escaped.len, escaped.ptr);
+            st = alm_arena_printf(&h->cx, &h->arena, out,
+                                  "Content-Disposition: attachment; filename=\"query.csv\"; "
+                                  "filename*=UTF-8''%.*s.csv\r\n",
+                                  (int)escaped.len, escaped.ptr);
         alm_buf_deinit(&escaped);
     }
     alm_buf_deinit(&name);
@@ -161,8 +161,14 @@ static void begin(alm_http *h, void (*run)(alm_http *h))
     h->work = body;
 }
 
-static void begin_exec(alm_http *h) { begin(h, run_exec); }
-static void begin_exp(alm_http *h) { begin(h, run_exp); }
+static void begin_exec(alm_http *h)
+{
+    begin(h, run_exec);
+}
+static void begin_exp(alm_http *h)
+{
+    begin(h, run_exp);
+}
 
 static void free_body(alm_http *h)
 {
@@ -197,9 +203,9 @@ static void end_body(alm_http *h, void (*run)(alm_http *h))
     const alm_str type = alm_http_header(&h->req, "Content-Type");
     const alm_str form = ALM_STR("application/x-www-form-urlencoded");
     const bool is_form = type.len >= form.len && alm_str_ieq((alm_str){type.ptr, form.len}, form);
-    const bool ok = is_form && alm_http_parse_params(&h->cx, &h->arena,
-                                                     (alm_str){body->bytes.ptr, body->bytes.len},
-                                                     &h->req);
+    const bool ok =
+        is_form && alm_http_parse_params(&h->cx, &h->arena,
+                                         (alm_str){body->bytes.ptr, body->bytes.len}, &h->req);
     free_body(h);
     if (!is_form)
         alm_http_reply_text(h, 415, "The body must be application/x-www-form-urlencoded");
@@ -209,8 +215,14 @@ static void end_body(alm_http *h, void (*run)(alm_http *h))
         run(h);
 }
 
-static void end_exec(alm_http *h) { end_body(h, run_exec); }
-static void end_exp(alm_http *h) { end_body(h, run_exp); }
+static void end_exec(alm_http *h)
+{
+    end_body(h, run_exec);
+}
+static void end_exp(alm_http *h)
+{
+    end_body(h, run_exp);
+}
 
 static void close_any(alm_http *h)
 {

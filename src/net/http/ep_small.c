@@ -68,10 +68,12 @@ static const char page[] =
     "tables()</code></a>: JSON</li>\n"
     "<li><a href=\"/exec?query=SELECT%20*%20FROM%20trades%20LIMIT%20-10\"><code>/exec?query=SELECT "
     "* FROM trades LIMIT -10</code></a>: the newest trades of the demo table</li>\n"
-    "<li><a href=\"/exp?query=SELECT%20timestamp,%20symbol,%20avg(price)%20FROM%20trades%20SAMPLE%20"
+    "<li><a "
+    "href=\"/exp?query=SELECT%20timestamp,%20symbol,%20avg(price)%20FROM%20trades%20SAMPLE%20"
     "BY%201d\"><code>/exp?query=SELECT timestamp, symbol, avg(price) FROM trades SAMPLE BY 1d"
     "</code></a>: CSV</li>\n"
-    "<li><code>curl -F data=@file.csv 'http://host:port/imp?name=table'</code>: load a CSV file</li>\n"
+    "<li><code>curl -F data=@file.csv 'http://host:port/imp?name=table'</code>: load a CSV "
+    "file</li>\n"
     "</ul>\n</body></html>\n";
 
 static void index_page(alm_http *h)

@@ -93,8 +93,7 @@ alm_session *alm_http_session(alm_http *h)
     if (h->session != NULL)
         return h->session;
     const char *user = h->cx.conf->http_user[0] != 0 ? h->cx.conf->http_user : "admin";
-    const alm_status st =
-        alm_session_new(&h->cx, alm_conn_db(h->conn), user, "http", &h->session);
+    const alm_status st = alm_session_new(&h->cx, alm_conn_db(h->conn), user, "http", &h->session);
     if (st != ALM_OK) {
         alm_http_reply_error(h, alm_status_http(st), (alm_str){0}, h->cx.err.msg, -1);
         return NULL;

@@ -57,10 +57,10 @@ typedef struct alm_http_route {
 } alm_http_route;
 
 typedef enum alm_http_state {
-    ALM_HTTP_HEAD,    /* waiting for a request */
-    ALM_HTTP_BODY,    /* body is coming */
-    ALM_HTTP_ANSWER,  /* request complete, answer not */
-    ALM_HTTP_DISCARD  /* answered before the body was read: skip what is left of it */
+    ALM_HTTP_HEAD,   /* waiting for a request */
+    ALM_HTTP_BODY,   /* body is coming */
+    ALM_HTTP_ANSWER, /* request complete, answer not */
+    ALM_HTTP_DISCARD /* answered before the body was read: skip what is left of it */
 } alm_http_state;
 
 struct alm_http {

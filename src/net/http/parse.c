@@ -94,8 +94,7 @@ static bool decode(alm_ctx *cx, alm_arena *arena, alm_str in, bool form, alm_str
 
 bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http_request *req)
 {
-    if (req->params == NULL &&
-        ALM_NEWN(cx, arena, ALM_HTTP_PARAMS_MAX, &req->params) != ALM_OK)
+    if (req->params == NULL && ALM_NEWN(cx, arena, ALM_HTTP_PARAMS_MAX, &req->params) != ALM_OK)
         return false;
     size_t at = 0;
     while (at < text.len) {
@@ -148,8 +147,7 @@ static bool parse_target(head_parse *p)
         const char *from = slashes + 3;
         const size_t left = req->target.len - (size_t)(from - req->target.ptr);
         const char *path = memchr(from, '/', left);
-        req->target = path == NULL ? ALM_STR("/")
-                                   : (alm_str){path, left - (size_t)(path - from)};
+        req->target = path == NULL ? ALM_STR("/") : (alm_str){path, left - (size_t)(path - from)};
     }
     const char *mark = memchr(req->target.ptr, '?', req->target.len);
     const size_t path_len = mark != NULL ? (size_t)(mark - req->target.ptr) : req->target.len;

@@ -164,7 +164,8 @@ static alm_status choose_cols(query_run *run, const alm_plan_col *cols, uint32_t
         while (i < n && !alm_str_ieq(alm_str_of(cols[i].name), name))
             i++;
         if (i == n)
-            return alm_fail(cx, ALM_E_NAME, -1, "column not found: '%.*s'", (int)name.len, name.ptr);
+            return alm_fail(cx, ALM_E_NAME, -1, "column not found: '%.*s'", (int)name.len,
+                            name.ptr);
         run->cols[run->n_cols++] = i;
     }
     return ALM_OK;
@@ -240,8 +241,7 @@ static alm_status prepare(query_run *run)
     const alm_stmt_kind kind = alm_prepared_kind(run->prepared);
     if (kind == ALM_STMT_EMPTY)
         return alm_fail(&run->cx, ALM_E_SYNTAX, 0, "empty query");
-    const bool reads =
-        kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_EXPLAIN;
+    const bool reads = kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_EXPLAIN;
     if (run->opt.select_only && !reads)
         return alm_fail(&run->cx, ALM_E_ARG, 0, "/exp endpoint only accepts SELECT");
     return ALM_OK;

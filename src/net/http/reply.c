@@ -67,8 +67,8 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
     const bool stream = length < 0;
     if (stream && h->req.minor == 0)
         h->close_after = true;
-    ALM_TRY(alm_buf_printf(cx, out, "HTTP/1.1 %d %s\r\nServer: almanac/" ALM_VERSION
-                                    "\r\nDate: %s\r\n",
+    ALM_TRY(alm_buf_printf(cx, out,
+                           "HTTP/1.1 %d %s\r\nServer: almanac/" ALM_VERSION "\r\nDate: %s\r\n",
                            status, alm_http_reason(status), date));
     if (stream && h->req.minor != 0)
         ALM_TRY(alm_buf_text(cx, out, "Transfer-Encoding: chunked\r\n"));
@@ -82,12 +82,16 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
     if (h->close_after)
         ALM_TRY(alm_buf_text(cx, out, "Connection: close\r\n"));
     else
-        ALM_TRY(alm_buf_text(cx, out, h->req.minor == 0 ? "Connection: keep-alive\r\n"
-                                                        : "Keep-Alive: timeout=300\r\n"));
+        ALM_TRY(alm_buf_text(cx, out,
+                             h->req.minor == 0 ? "Connection: keep-alive\r\n"
+                                               : "Keep-Alive: timeout=300\r\n"));
     return alm_buf_text(cx, out, "\r\n");
 }
 
-static bool is_head(const alm_http *h) { return alm_str_eq(h->req.method, ALM_STR("HEAD")); }
+static bool is_head(const alm_http *h)
+{
+    return alm_str_eq(h->req.method, ALM_STR("HEAD"));
+}
 
 void alm_http_reply(alm_http *h, int status, const char *type, const char *headers, alm_str body)
 {

@@ -1,0 +1,93 @@
+/*
+ * csv.h - CSV bytes to column batches: records and fields (RFC 4180, other delimiters too), detection
+ * of delimiter, header and types, conversion a column at a time.
+ *
+ * Shapes      The reader takes bytes in any pieces and gives blocks of up to ALM_BATCH_ROWS records;
+ *             fields stand column by column, so that each conversion is one loop over one type.
+ * Text        Quoted fields may hold delimiters, line ends and doubled quotes. Line ends: LF, CRLF.
+ *             Blank lines are skipped, a UTF-8 byte order mark is dropped. An unquoted empty field is
+ *             null, a quoted one the empty text.
+ * Limits      A record may have as many bytes as fit `record_max`, and as many fields as a table has
+ *             columns; over it the import fails and names the line.
+ * Memory      Blocks borrow the reader's buffer: valid until the next call on the reader.
+ */
+#ifndef ALM_CODEC_CSV_CSV_H
+#define ALM_CODEC_CSV_CSV_H
+
+#include "type/vector.h"
+
+enum { ALM_CSV_COLS_MAX = 4096, ALM_CSV_NAME_MAX = 127 };
+
+typedef struct alm_csv_field {
+    uint32_t off; /* in the block's bytes, inside the quotes */
+    uint32_t len;
+    bool quoted, doubled; /* doubled: holds "" that stand for one quote */
+} alm_csv_field;
+
+typedef struct alm_csv_block {
+    const char *bytes;
+    uint32_t rows;
+    uint32_t cols; /* of every record in the block that is not ragged */
+    uint32_t stride;
+    alm_csv_field *fields; /* [col * stride + row]; missing ones have len 0, unquoted */
+    uint64_t *lines;       /* line number of each record, from 1 */
+    uint8_t *ragged;       /* 1: fewer fields than cols, 2: more */
+} alm_csv_block;
+
+typedef struct alm_csv_reader alm_csv_reader;
+
+ALM_NODISCARD alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
+                                            char delimiter, uint32_t cols, size_t record_max,
+                                            alm_csv_reader **out);
+void alm_csv_reader_free(alm_csv_reader *reader);
+ALM_NODISCARD alm_status alm_csv_feed(alm_ctx *cx, alm_csv_reader *reader, const char *bytes,
+                                      size_t n);
+/* Next block of complete records; rows == 0: feed more. last: no more bytes will come. */
+ALM_NODISCARD alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *reader, bool last,
+                                      alm_csv_block *out);
+/* Text of a field; doubled quotes are undone in arena memory. ptr NULL: null. */
+ALM_NODISCARD alm_status alm_csv_text(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block,
+                                      const alm_csv_field *field, alm_str *out);
+
+/* ------------------------------------------------------------------ detection */
+
+typedef struct alm_csv_column {
+    const char *name;
+    alm_type type;
+} alm_csv_column;
+
+typedef struct alm_csv_shape {
+    char delimiter;
+    bool header;
+    alm_csv_column *cols;
+    uint32_t n_cols;
+    uint32_t sample_rows;
+} alm_csv_shape;
+
+enum { ALM_CSV_SAMPLE_ROWS = 1000, ALM_CSV_SAMPLE_BYTES = 1 << 20 };
+
+typedef enum alm_csv_header { ALM_CSV_HEADER_DETECT, ALM_CSV_HEADER_YES } alm_csv_header;
+
+/*
+ * Looks at the start of a file. delimiter 0: the one of tab , | ; that splits the lines most evenly.
+ * Types: the narrowest that takes all values of the sample; text is VARCHAR, never narrower. An empty
+ * file gives n_cols 0.
+ */
+ALM_NODISCARD alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool whole,
+                                        char delimiter, alm_csv_header header, alm_csv_shape *out);
+/* A column name that a table can have: "a b" -> aB, "1x" -> _1x. */
+ALM_NODISCARD alm_status alm_csv_clean_name(alm_ctx *cx, alm_arena *arena, alm_str raw,
+                                            uint32_t col, const char **out);
+
+/* ----------------------------------------------------------------- conversion */
+
+/*
+ * One column of a block as values of `type` (n = block->rows). bad[row] is set to 1 where the text is
+ * not of the type; the value is null then (0 where there is none). *n_bad counts them. Text borrows
+ * the block or arena memory.
+ */
+ALM_NODISCARD alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block,
+                                         uint32_t col, alm_type type, uint8_t *bad, uint32_t *n_bad,
+                                         alm_vec *out);
+
+#endif

@@ -1,0 +1,151 @@
+/* csv_convert.c - one column of a block at a time: a loop per type over the fields. */
+#include <math.h>
+
+#include "base/number.h"
+#include "base/utf8.h"
+#include "codec/csv/csv.h"
+#include "time/timestamp.h"
+#include "type/text.h"
+
+typedef struct convert {
+    alm_ctx *cx;
+    alm_arena *arena;
+    const alm_csv_block *block;
+    const alm_csv_field *fields;
+    uint8_t *bad;
+    uint32_t n_bad;
+} convert;
+
+static void mark_bad(convert *c, uint32_t row)
+{
+    c->bad[row] = 1;
+    c->n_bad++;
+}
+
+static alm_str raw(const convert *c, uint32_t row)
+{
+    return (alm_str){c->block->bytes + c->fields[row].off, c->fields[row].len};
+}
+
+static void to_double(convert *c, double *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        const alm_str text = raw(c, i);
+        out[i] = (double)NAN;
+        if (text.len > 0 && alm_double_parse(text, &out[i]) != ALM_NUM_OK) {
+            out[i] = (double)NAN;
+            mark_bad(c, i);
+        }
+    }
+}
+
+static void to_long(convert *c, int64_t *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        const alm_str text = raw(c, i);
+        out[i] = ALM_LONG_NULL;
+        if (text.len > 0 && alm_int64_parse(text, &out[i]) != ALM_NUM_OK) {
+            out[i] = ALM_LONG_NULL;
+            mark_bad(c, i);
+        }
+    }
+}
+
+static void to_int(convert *c, int32_t *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        const alm_str text = raw(c, i);
+        out[i] = ALM_INT_NULL;
+        if (text.len > 0 && alm_int32_parse(text, &out[i]) != ALM_NUM_OK) {
+            out[i] = ALM_INT_NULL;
+            mark_bad(c, i);
+        }
+    }
+}
+
+/* A text, or a plain integer in ticks of the unit. */
+static void to_time(convert *c, alm_time_unit unit, int64_t *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        const alm_str text = raw(c, i);
+        out[i] = ALM_TS_NULL;
+        if (text.len == 0 || alm_time_parse(text, unit, &out[i]))
+            continue;
+        if (alm_int64_parse(text, &out[i]) != ALM_NUM_OK) {
+            out[i] = ALM_TS_NULL;
+            mark_bad(c, i);
+        }
+    }
+}
+
+static alm_status to_text(convert *c, alm_view *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        alm_str text;
+        ALM_TRY(alm_csv_text(c->cx, c->arena, c->block, &c->fields[i], &text));
+        out[i] = alm_view_of(text);
+        if (text.ptr != NULL && !alm_utf8_is_valid(text)) {
+            out[i] = alm_view_null();
+            mark_bad(c, i);
+        }
+    }
+    return ALM_OK;
+}
+
+static alm_status to_other(convert *c, alm_type type, uint8_t *out)
+{
+    const uint32_t width = alm_type_width(type);
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        alm_str text;
+        ALM_TRY(alm_csv_text(c->cx, c->arena, c->block, &c->fields[i], &text));
+        if (text.len == 0)
+            text.ptr = NULL;
+        if (alm_value_scan(type, text, out + (size_t)i * width) == ALM_SCAN_OK)
+            continue;
+        const alm_str null = {0};
+        if (alm_value_scan(type, null, out + (size_t)i * width) != ALM_SCAN_OK)
+            (void)memset(out + (size_t)i * width, 0, width);
+        mark_bad(c, i);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block, uint32_t col,
+                           alm_type type, uint8_t *bad, uint32_t *n_bad, alm_vec *out)
+{
+    ALM_ASSERT(col < block->cols);
+    convert c = {cx, arena, block, block->fields + (size_t)col * block->stride, bad, 0};
+    alm_status st = ALM_OK;
+    ALM_TRY(alm_vec_new(cx, arena, type, block->rows, out));
+    switch (type.id) {
+    case ALM_T_DOUBLE:
+        to_double(&c, out->data);
+        break;
+    case ALM_T_LONG:
+        to_long(&c, out->data);
+        break;
+    case ALM_T_INT:
+        to_int(&c, out->data);
+        break;
+    case ALM_T_DATE:
+        to_time(&c, ALM_TIME_MS, out->data);
+        break;
+    case ALM_T_TIMESTAMP:
+        to_time(&c, ALM_TIME_US, out->data);
+        break;
+    case ALM_T_TIMESTAMP_NS:
+        to_time(&c, ALM_TIME_NS, out->data);
+        break;
+    case ALM_T_STRING:
+    case ALM_T_VARCHAR:
+    case ALM_T_SYMBOL:
+        out->width = sizeof(alm_view); /* SYMBOL as views: the load interns them */
+        st = to_text(&c, out->data);
+        break;
+    default:
+        st = to_other(&c, type, out->data);
+        break;
+    }
+    *n_bad = c.n_bad;
+    return st;
+}

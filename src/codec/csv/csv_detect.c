@@ -1,0 +1,305 @@
+/*
+ * csv_detect.c - delimiter, header and types of a CSV file from its first lines.
+ *
+ * A type is a candidate until a value of the sample says otherwise. Types are never narrower than the
+ * sample, and text is never narrower than VARCHAR: a later, longer value must not be cut.
+ */
+#include "base/map.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "codec/csv/csv.h"
+#include "time/timestamp.h"
+#include "type/text.h"
+
+/* Candidates, narrowest first; the first that all values of a column fit is its type. */
+enum {
+    FIT_BOOLEAN,
+    FIT_INT,
+    FIT_LONG,
+    FIT_DOUBLE,
+    FIT_DATE,
+    FIT_TIMESTAMP,
+    FIT_NANOS,
+    FIT_UUID,
+    FIT_IPV4,
+    FIT_COUNT
+};
+
+static const alm_type fit_types[FIT_COUNT] = {
+    {.id = ALM_T_BOOLEAN},      {.id = ALM_T_INT},  {.id = ALM_T_LONG},
+    {.id = ALM_T_DOUBLE},       {.id = ALM_T_DATE}, {.id = ALM_T_TIMESTAMP},
+    {.id = ALM_T_TIMESTAMP_NS}, {.id = ALM_T_UUID}, {.id = ALM_T_IPV4}};
+
+static uint32_t time_fits(alm_str text)
+{
+    alm_time_text parsed;
+    if (text.len < 10 || alm_time_text_read(text, &parsed) != text.len)
+        return 0; /* years and months alone are numbers */
+    const int32_t digits = parsed.fraction_digits;
+    return (digits <= 3 ? 1u << FIT_DATE : 0) | (digits <= 6 ? 1u << FIT_TIMESTAMP : 0) |
+           1u << FIT_NANOS;
+}
+
+/* Set of the candidates that a value fits. */
+static uint32_t value_fits(alm_str text)
+{
+    uint32_t fits = 0;
+    int32_t i = 0;
+    int64_t l = 0;
+    double d = 0;
+    alm_uuid uuid;
+    uint32_t ip = 0;
+    const char *digits = text.ptr + (text.ptr[0] == '-' || text.ptr[0] == '+');
+    const size_t n = text.len - (size_t)(digits - text.ptr);
+    const bool code = n > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
+    if (alm_str_ieq(text, ALM_STR("true")) || alm_str_ieq(text, ALM_STR("false")))
+        return 1u << FIT_BOOLEAN;
+    if (code) /* 007 is a code, not the number seven */
+        return time_fits(text);
+    if (alm_int32_parse(text, &i) == ALM_NUM_OK)
+        fits |= 1u << FIT_INT;
+    if (alm_int64_parse(text, &l) == ALM_NUM_OK)
+        fits |= 1u << FIT_LONG;
+    if (alm_double_parse(text, &d) == ALM_NUM_OK)
+        fits |= 1u << FIT_DOUBLE;
+    if (text.len == ALM_UUID_TEXT && alm_uuid_parse(text, &uuid))
+        fits |= 1u << FIT_UUID;
+    if (memchr(text.ptr, '.', text.len) != NULL && alm_ipv4_parse(text, &ip))
+        fits |= 1u << FIT_IPV4;
+    return fits | time_fits(text);
+}
+
+static alm_type type_of_fits(uint32_t fits, bool any)
+{
+    for (uint32_t k = 0; any && k < FIT_COUNT; k++)
+        if ((fits >> k) & 1)
+            return fit_types[k];
+    return ALM_TY(VARCHAR);
+}
+
+/* ------------------------------------------------------------------ delimiter */
+
+static uint32_t count_outside_quotes(alm_str line, char c)
+{
+    uint32_t n = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < line.len; i++) {
+        if (line.ptr[i] == '"')
+            quoted = !quoted;
+        else if (line.ptr[i] == c && !quoted)
+            n++;
+    }
+    return n;
+}
+
+/* The delimiter with the most lines that have as many of it as the first line has. */
+static char find_delimiter(alm_str sample)
+{
+    static const char candidates[] = {',', '\t', '|', ';'};
+    char best = ',';
+    uint64_t best_score = 0;
+    for (size_t k = 0; k < ALM_COUNT(candidates); k++) {
+        uint64_t lines = 0, even = 0;
+        uint32_t first = 0;
+        for (size_t at = 0; at < sample.len && lines < 100; lines++) {
+            const char *lf = memchr(sample.ptr + at, '\n', sample.len - at);
+            const size_t end = lf != NULL ? (size_t)(lf - sample.ptr) : sample.len;
+            const uint32_t n =
+                count_outside_quotes((alm_str){sample.ptr + at, end - at}, candidates[k]);
+            if (lines == 0)
+                first = n;
+            even += n == first;
+            at = end + 1;
+        }
+        const uint64_t score =
+            first == 0 ? 0 : even * 1000 / (lines > 0 ? lines : 1) * 64 + ALM_MIN(first, 63u);
+        if (score > best_score) {
+            best_score = score;
+            best = candidates[k];
+        }
+    }
+    return best;
+}
+
+static uint32_t count_columns(alm_str sample, char delimiter)
+{
+    size_t at = 0;
+    while (at < sample.len && (sample.ptr[at] == '\n' || sample.ptr[at] == '\r'))
+        at++;
+    size_t end = at;
+    bool quoted = false;
+    while (end < sample.len && (quoted || sample.ptr[end] != '\n')) {
+        quoted ^= sample.ptr[end] == '"';
+        end++;
+    }
+    return 1 + count_outside_quotes((alm_str){sample.ptr + at, end - at}, delimiter);
+}
+
+/* --------------------------------------------------------------------- header */
+
+typedef struct sample_column {
+    alm_str first; /* of the first line */
+    uint32_t first_fits;
+    uint32_t fits;      /* of the other lines */
+    bool any;           /* a value among the other lines */
+    bool repeats_first; /* one of them equals the first line's */
+} sample_column;
+
+static bool is_name_like(alm_str text)
+{
+    if (text.len == 0 || text.len > ALM_CSV_NAME_MAX || (text.ptr[0] >= '0' && text.ptr[0] <= '9'))
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        const unsigned char c = (unsigned char)text.ptr[i];
+        if (c < ' ')
+            return false;
+    }
+    return true;
+}
+
+/*
+ * Names: all text. It is a header when some column's values are not text, or when nothing of it comes
+ * again below (files that are all text).
+ */
+static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t rows)
+{
+    bool typed_below = false, again = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (cols[i].first_fits != 0 || !is_name_like(cols[i].first))
+            return false;
+        for (uint32_t k = 0; k < i; k++)
+            if (alm_str_ieq(cols[i].first, cols[k].first))
+                return false;
+        typed_below |= cols[i].any && cols[i].fits != 0;
+        again |= cols[i].repeats_first;
+    }
+    return typed_below || (rows > 0 && !again);
+}
+
+static bool is_name_char(unsigned char c)
+{
+    return c > ' ' && strchr("/?:,*~+%()'\\.\"-", c) == NULL && c != 0x7f;
+}
+
+alm_status alm_csv_clean_name(alm_ctx *cx, alm_arena *arena, alm_str text, uint32_t col,
+                              const char **out)
+{
+    char *name = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, text.len + 2, &name));
+    size_t n = 0;
+    bool upper = false;
+    for (size_t i = 0; i < text.len && n < ALM_CSV_NAME_MAX; i++) {
+        const unsigned char c = (unsigned char)text.ptr[i];
+        if (!is_name_char(c)) {
+            upper = n > 0;
+            continue;
+        }
+        if (n == 0 && c >= '0' && c <= '9')
+            name[n++] = '_';
+        name[n++] = upper && c >= 'a' && c <= 'z' ? (char)(c - 32) : (char)c;
+        upper = false;
+    }
+    while (n > 0 && ((unsigned char)name[n - 1] & 0xc0) == 0x80 && n == ALM_CSV_NAME_MAX)
+        n--; /* a character that the limit cut in two */
+    name[n] = 0;
+    *out = name;
+    if (n == 0)
+        return alm_arena_printf(cx, arena, out, "f%u", col);
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- detect */
+
+static alm_status sample_block(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block,
+                               sample_column *cols, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const alm_csv_field *fields = block->fields + (size_t)i * block->stride;
+        cols[i].fits = ~0u;
+        for (uint32_t row = 0; row < block->rows; row++) {
+            alm_str text;
+            ALM_TRY(alm_csv_text(cx, arena, block, &fields[row], &text));
+            if (row == 0) {
+                cols[i].first = text;
+                cols[i].first_fits = text.len > 0 ? value_fits(text) : 0;
+                continue;
+            }
+            if (text.len == 0)
+                continue;
+            cols[i].any = true;
+            cols[i].fits &= cols[i].fits != 0 ? value_fits(text) : 0;
+            cols[i].repeats_first |= alm_str_eq(text, cols[i].first);
+        }
+    }
+    return ALM_OK;
+}
+
+static alm_status name_columns(alm_ctx *cx, alm_arena *arena, const sample_column *cols,
+                               alm_csv_shape *out)
+{
+    alm_map seen;
+    alm_map_init(&seen, true);
+    alm_status st = ALM_OK;
+    for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++) {
+        st = out->header ? alm_csv_clean_name(cx, arena, cols[i].first, i, &out->cols[i].name)
+                         : alm_arena_printf(cx, arena, &out->cols[i].name, "f%u", i);
+        if (st != ALM_OK)
+            break;
+        const alm_str name = alm_str_of(out->cols[i].name);
+        if (alm_map_get(&seen, name) != NULL)
+            st = alm_fail(cx, ALM_E_DUPLICATE, -1, "duplicate column name found [no=%u,name=%s]", i,
+                          out->cols[i].name);
+        else
+            st = alm_map_put(cx, &seen, name, &out->cols[i], NULL);
+    }
+    alm_map_deinit(&seen);
+    return st;
+}
+
+alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool whole, char delimiter,
+                          alm_csv_header header, alm_csv_shape *out)
+{
+    if (sample.len >= 3 && memcmp(sample.ptr, "\xef\xbb\xbf", 3) == 0) {
+        sample.ptr += 3;
+        sample.len -= 3;
+    }
+    *out = (alm_csv_shape){.delimiter = delimiter != 0 ? delimiter : find_delimiter(sample)};
+    alm_csv_reader *reader = NULL;
+    alm_csv_block block = {0};
+    out->n_cols = count_columns(sample, out->delimiter);
+    ALM_TRY(
+        alm_csv_reader_new(cx, arena, NULL, out->delimiter, out->n_cols, sample.len + 1, &reader));
+    alm_status st = alm_csv_feed(cx, reader, sample.ptr, sample.len);
+    if (st == ALM_OK)
+        st = alm_csv_next(cx, reader, whole, &block);
+    if (st == ALM_OK && block.rows == 0 && sample.len > 0 && !whole)
+        st = alm_fail(cx, ALM_E_LIMIT, -1, "line 1 is longer than %zu bytes", sample.len);
+    if (st == ALM_OK && block.rows > ALM_CSV_SAMPLE_ROWS)
+        block.rows = ALM_CSV_SAMPLE_ROWS;
+    sample_column *cols = NULL;
+    if (st == ALM_OK)
+        st = ALM_NEWN(cx, arena, out->n_cols, &cols);
+    if (st == ALM_OK && block.rows > 0)
+        st = sample_block(cx, arena, &block, cols, out->n_cols);
+    if (st == ALM_OK && block.rows == 0)
+        out->n_cols = 0;
+    if (st == ALM_OK && out->n_cols > 0) {
+        out->sample_rows = block.rows;
+        out->header =
+            header == ALM_CSV_HEADER_YES || looks_like_header(cols, out->n_cols, block.rows - 1);
+        st = ALM_NEWN(cx, arena, out->n_cols, &out->cols);
+        for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++) {
+            uint32_t fits = cols[i].fits;
+            bool any = cols[i].any;
+            if (!out->header && cols[i].first.len > 0) {
+                fits &= cols[i].first_fits;
+                any = true;
+            }
+            out->cols[i].type = type_of_fits(fits, any);
+        }
+        if (st == ALM_OK)
+            st = name_columns(cx, arena, cols, out);
+    }
+    alm_csv_reader_free(reader);
+    return st;
+}

@@ -1,0 +1,157 @@
+/* import_report.c - see import_report.h. */
+#include "net/http/import_report.h"
+
+#include <stdio.h>
+
+#include "codec/json.h"
+#include "codec/json_text.h"
+
+static const char *const partition_names[] = {
+    [ALM_PART_NONE] = "NONE", [ALM_PART_HOUR] = "HOUR",   [ALM_PART_DAY] = "DAY",
+    [ALM_PART_WEEK] = "WEEK", [ALM_PART_MONTH] = "MONTH", [ALM_PART_YEAR] = "YEAR"};
+
+alm_status alm_import_report_init(alm_ctx *cx, alm_arena *arena, alm_import_report *r,
+                                  const alm_csv_shape *shape, const alm_table *table)
+{
+    r->n_cols = shape->n_cols;
+    ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->col_names));
+    ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->col_types));
+    ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->errors));
+    for (uint32_t i = 0; i < r->n_cols; i++) {
+        r->col_names[i] = shape->cols[i].name;
+        r->col_types[i] = shape->cols[i].type;
+    }
+    return alm_import_report_table(cx, arena, r, table);
+}
+
+alm_status alm_import_report_table(alm_ctx *cx, alm_arena *arena, alm_import_report *r,
+                                   const alm_table *table)
+{
+    r->partition = partition_names[table->partition];
+    r->timestamp = NULL;
+    if (table->ts_col < 0)
+        return ALM_OK;
+    return alm_arena_zstr(cx, arena, alm_str_of(table->cols[table->ts_col].name), &r->timestamp);
+}
+
+static int json_size(alm_type type)
+{
+    if (type.id == ALM_T_STRING || type.id == ALM_T_VARCHAR)
+        return 0;
+    return type.id == ALM_T_SYMBOL ? 4 : (int)alm_type_width(type);
+}
+
+static alm_status write_json(alm_ctx *cx, const alm_import_report *r, alm_buf *out)
+{
+    ALM_TRY(alm_buf_text(cx, out, "{\"status\":\"OK\",\"location\":"));
+    ALM_TRY(alm_json_put_string(cx, out, r->name));
+    ALM_TRY(alm_buf_printf(cx, out,
+                           ",\"rowsRejected\":%lld,\"rowsImported\":%lld,\"header\":%s,"
+                           "\"partitionBy\":\"%s\"",
+                           (long long)r->rejected, (long long)r->imported,
+                           r->header ? "true" : "false",
+                           r->partition != NULL ? r->partition : "NONE"));
+    if (r->timestamp != NULL) {
+        ALM_TRY(alm_buf_text(cx, out, ",\"timestamp\":"));
+        ALM_TRY(alm_json_put_string(cx, out, alm_str_of(r->timestamp)));
+    }
+    if (r->warning != NULL)
+        ALM_TRY(alm_buf_printf(cx, out, ",\"warnings\":[\"%s\"]", r->warning));
+    ALM_TRY(alm_buf_text(cx, out, ",\"columns\":["));
+    for (uint32_t i = 0; i < r->n_cols; i++) {
+        ALM_TRY(alm_buf_text(cx, out, i > 0 ? ",{\"name\":" : "{\"name\":"));
+        ALM_TRY(alm_json_put_string(cx, out, alm_str_of(r->col_names[i])));
+        ALM_TRY(alm_buf_printf(cx, out, ",\"type\":\"%s\",\"size\":%d,\"errors\":%lld}",
+                               alm_type_name(r->col_types[i]), json_size(r->col_types[i]),
+                               (long long)r->errors[i]));
+    }
+    return alm_buf_text(cx, out, "]}");
+}
+
+static const char line[] =
+    "+---------------------------------------------------------------------------------------------"
+    "--------------------+\r\n";
+
+static alm_status text_pair(alm_ctx *cx, alm_buf *out, const char *key, const char *value)
+{
+    return alm_buf_printf(cx, out, "|  %16s  |  %45s  |  %10s  |  %13s  |  %9s  |\r\n", key, value,
+                          "", "", "");
+}
+
+static alm_status write_text(alm_ctx *cx, const alm_import_report *r, alm_buf *out)
+{
+    char value[160];
+    ALM_TRY(alm_buf_text(cx, out, line));
+    (void)snprintf(value, sizeof(value), "%.*s", (int)r->name.len, r->name.ptr);
+    ALM_TRY(alm_buf_printf(cx, out, "|  %16s  |  %45s  |  %10s  |  %13s  |  %9s  |\r\n",
+                           "Location:", value, "Pattern", "Locale", "Errors"));
+    ALM_TRY(text_pair(cx, out, "Partition by", r->partition != NULL ? r->partition : "NONE"));
+    ALM_TRY(text_pair(cx, out, "Timestamp", r->timestamp != NULL ? r->timestamp : "NONE"));
+    ALM_TRY(alm_buf_text(cx, out, line));
+    (void)snprintf(value, sizeof(value), "%lld", (long long)r->handled);
+    ALM_TRY(text_pair(cx, out, "Rows handled", value));
+    (void)snprintf(value, sizeof(value), "%lld", (long long)r->imported);
+    ALM_TRY(text_pair(cx, out, "Rows imported", value));
+    ALM_TRY(alm_buf_text(cx, out, line));
+    for (uint32_t i = 0; i < r->n_cols; i++)
+        ALM_TRY(alm_buf_printf(cx, out, "|  %16u  |  %45s  |  %26s  |  %12lld  |\r\n", i,
+                               r->col_names[i], alm_type_name(r->col_types[i]),
+                               (long long)r->errors[i]));
+    return alm_buf_text(cx, out, line);
+}
+
+alm_status alm_import_report_write(alm_ctx *cx, const alm_import_report *r, bool json, alm_buf *out)
+{
+    return json ? write_json(cx, r, out) : write_text(cx, r, out);
+}
+
+alm_status alm_import_report_failure(alm_ctx *cx, bool json, const char *message, alm_buf *out)
+{
+    if (!json)
+        return alm_buf_printf(cx, out, "%s\r\n", message);
+    ALM_TRY(alm_buf_text(cx, out, "{\"status\":"));
+    ALM_TRY(alm_json_put_string(cx, out, alm_str_of(message)));
+    return alm_buf_text(cx, out, "}");
+}
+
+/* --------------------------------------------------------------------- schema */
+
+static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_csv_shape *shape)
+{
+    const alm_str name = alm_json_text(alm_json_get(entry, "name"));
+    const alm_str type_name = alm_json_text(alm_json_get(entry, "type"));
+    alm_type type;
+    if (name.ptr == NULL)
+        return alm_fail(cx, ALM_E_ARG, -1, "Missing 'name' property");
+    if (type_name.ptr == NULL)
+        return alm_fail(cx, ALM_E_ARG, -1, "Missing 'type' property");
+    if (!alm_type_parse(type_name, &type))
+        return alm_fail(cx, ALM_E_ARG, -1, "Invalid type");
+    if (!shape->header) {
+        if (i >= shape->n_cols)
+            return alm_fail(cx, ALM_E_ARG, -1, "the schema has more columns than the file");
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, name, &shape->cols[i].name));
+        shape->cols[i].type = type;
+        return ALM_OK;
+    }
+    for (uint32_t k = 0; k < shape->n_cols; k++)
+        if (alm_str_ieq(name, alm_str_of(shape->cols[k].name)))
+            shape->cols[k].type = type;
+    return ALM_OK;
+}
+
+alm_status alm_schema_apply(alm_ctx *cx, alm_arena *arena, alm_str schema, alm_csv_shape *shape)
+{
+    (void)arena;
+    if (schema.len == 0)
+        return ALM_OK;
+    alm_json *document = NULL;
+    ALM_TRY(alm_json_parse(cx, schema, &document));
+    alm_status st = ALM_OK;
+    if (!alm_json_is_array(document))
+        st = alm_fail(cx, ALM_E_ARG, -1, "the schema must be a JSON list");
+    for (size_t i = 0; st == ALM_OK && i < alm_json_count(document); i++)
+        st = apply_entry(cx, alm_json_at(document, i), i, shape);
+    alm_json_free(document);
+    return st;
+}

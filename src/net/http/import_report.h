@@ -1,0 +1,35 @@
+/* import_report.h - what /imp answers, as JSON or as a box of text, and its schema part. */
+#ifndef ALM_NET_HTTP_IMPORT_REPORT_H
+#define ALM_NET_HTTP_IMPORT_REPORT_H
+
+#include "codec/csv/csv.h"
+#include "storage/catalog.h"
+
+typedef struct alm_import_report {
+    alm_str name;
+    bool header, existed;
+    char delimiter;
+    const char *warning;
+    int64_t handled, imported, rejected;
+    uint32_t n_cols;
+    const char **col_names; /* of the file's columns, as the table has them */
+    alm_type *col_types;
+    int64_t *errors;
+    const char *partition, *timestamp; /* timestamp NULL: none */
+} alm_import_report;
+
+ALM_NODISCARD alm_status alm_import_report_init(alm_ctx *cx, alm_arena *arena, alm_import_report *r,
+                                                const alm_csv_shape *shape, const alm_table *table);
+/* Copies what the report says of the table, which goes with the load. */
+ALM_NODISCARD alm_status alm_import_report_table(alm_ctx *cx, alm_arena *arena,
+                                                 alm_import_report *r, const alm_table *table);
+ALM_NODISCARD alm_status alm_import_report_write(alm_ctx *cx, const alm_import_report *r, bool json,
+                                                 alm_buf *out);
+ALM_NODISCARD alm_status alm_import_report_failure(alm_ctx *cx, bool json, const char *message,
+                                                   alm_buf *out);
+
+/* [{"name":..,"type":..}, ..]: types of columns by name, or by position in files without header. */
+ALM_NODISCARD alm_status alm_schema_apply(alm_ctx *cx, alm_arena *arena, alm_str schema,
+                                          alm_csv_shape *shape);
+
+#endif
