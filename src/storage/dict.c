@@ -157,7 +157,7 @@ static alm_status append(alm_ctx *cx, alm_symbols *sym, uint64_t hash, alm_str t
         return alm_fail(cx, ALM_E_LIMIT, -1, "symbol dictionary: more than %u values", code);
     if (code == sym->views_cap)
         ALM_TRY(views_grow(cx, sym, code));
-    ALM_TRY(table_grow(cx, sym, code + 1));
+    ALM_TRY(table_grow(cx, sym, code));
     if (text.len > ALM_VIEW_INLINE) {
         char *copy = NULL;
         ALM_TRY(heap_take(cx, sym, text.len, &copy));
