@@ -341,9 +341,9 @@ static bool value_is_null(alm_null_kind kind, const void *at)
     case ALM_NULL_LONG:
         return *(const int64_t *)at == ALM_LONG_NULL;
     case ALM_NULL_NAN32:
-        return __builtin_isnan(*(const float *)at) != 0;
+        return __builtin_isfinite(*(const float *)at) == 0;
     case ALM_NULL_NAN64:
-        return __builtin_isnan(*(const double *)at) != 0;
+        return __builtin_isfinite(*(const double *)at) == 0;
     case ALM_NULL_ZERO16:
         return *(const uint16_t *)at == 0;
     case ALM_NULL_ZERO32:
