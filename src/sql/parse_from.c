@@ -1,0 +1,340 @@
+/*
+ * parse_from.c - FROM: tables, functions, sub-queries, VALUES, and the joins between them.
+ */
+#include "sql/parse.h"
+
+/* ------------------------------------------------------------------ sources */
+
+static alm_status fill_table(alm_parser *p, alm_from *from)
+{
+    alm_parse_name name;
+    from->kind = ALM_FROM_TABLE;
+    ALM_TRY(alm_parse_qualified(p, "table name or sub-query", &from->schema, &name));
+    from->name = name.text;
+    from->quoted = name.quoted;
+    from->pos = name.pos;
+    if (alm_at_op(p, ALM_OP_LPAREN)) {
+        from->kind = ALM_FROM_FUNCTION;
+        ALM_TRY(alm_parse_call(p, from->schema, name, &from->call));
+    }
+    return ALM_OK;
+}
+
+/* FROM @t: the variable stands for a table, a function or a query. */
+static alm_status fill_variable(alm_parser *p, alm_from *from)
+{
+    alm_ast *value = NULL;
+    const int32_t pos = p->tok.pos;
+    ALM_TRY(alm_parse_var_use(p, &value));
+    from->pos = value->pos;
+    if (value->kind == ALM_AST_NAME || value->kind == ALM_AST_STRING) {
+        from->kind = ALM_FROM_TABLE;
+        from->name = value->text;
+        from->schema = value->table;
+        from->quoted = value->quoted;
+    } else if (value->kind == ALM_AST_CALL) {
+        from->kind = ALM_FROM_FUNCTION;
+        from->call = value;
+        from->name = value->text;
+        from->schema = value->table;
+    } else if (value->kind == ALM_AST_SUBQUERY) {
+        from->kind = ALM_FROM_SELECT;
+        from->select = value->select;
+    } else {
+        return alm_parse_fail(p, pos, "table name or sub-query expected");
+    }
+    return ALM_OK;
+}
+
+/* VALUES (1, 2), (3, 4) in FROM. */
+static alm_status fill_values(alm_parser *p, alm_from *from)
+{
+    alm_stmt *rows = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &rows));
+    from->kind = ALM_FROM_VALUES;
+    from->pos = p->tok.pos;
+    alm_parse_next(p);
+    ALM_TRY(alm_parse_rows(p, rows));
+    from->rows = rows->rows;
+    from->n_rows = rows->n_rows;
+    from->n_row_cols = rows->row_lens[0];
+    for (uint32_t i = 1; i < rows->n_rows; i++)
+        if (rows->row_lens[i] != from->n_row_cols)
+            return alm_parse_fail(p, rows->row_pos[i], "VALUES lists must all have %u values",
+                                  from->n_row_cols);
+    return ALM_OK;
+}
+
+static alm_status fill_source(alm_parser *p, alm_from *from)
+{
+    if (alm_at_op(p, ALM_OP_LPAREN)) {
+        from->kind = ALM_FROM_SELECT;
+        from->pos = p->tok.pos;
+        if (alm_token_is_kw(alm_parse_peek(p), ALM_KW_VALUES)) {
+            alm_parse_next(p);
+            ALM_TRY(fill_values(p, from));
+            return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+        }
+        return alm_parse_bracketed(p, &from->select);
+    }
+    if (p->tok.kind == ALM_TOK_VAR)
+        return fill_variable(p, from);
+    if (alm_at_kw(p, ALM_KW_VALUES))
+        return fill_values(p, from);
+    if (alm_at_end(p))
+        return alm_parse_fail(p, p->tok.pos, "table name or sub-query expected");
+    return fill_table(p, from);
+}
+
+/* `timestamp(col)`: the column in brackets is the designated timestamp here. */
+static alm_status take_timestamp(alm_parser *p, alm_from *from)
+{
+    if (!alm_at_kw(p, ALM_KW_TIMESTAMP) || !alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN))
+        return ALM_OK;
+    alm_parse_name name;
+    alm_parse_next(p);
+    alm_parse_next(p);
+    ALM_TRY(alm_parse_ident(p, "column name", &name));
+    from->timestamp = name.text;
+    from->timestamp_pos = name.pos;
+    return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+}
+
+static alm_status take_alias(alm_parser *p, alm_from *from)
+{
+    const bool as = alm_take_kw(p, ALM_KW_AS);
+    const uint32_t barred = ALM_KW_RESERVED | ALM_KW_NO_TABLE_ALIAS;
+    const bool word =
+        p->tok.kind == ALM_TOK_NAME && (alm_keyword_flags((alm_keyword)p->tok.kw) & barred) == 0 &&
+        !(alm_at_kw(p, ALM_KW_TIMESTAMP) && alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN));
+    if (!as && !word && p->tok.kind != ALM_TOK_QUOTED)
+        return ALM_OK;
+    alm_parse_name name;
+    ALM_TRY(alm_parse_ident(p, "table alias", &name));
+    from->alias = name.text;
+    from->alias_pos = name.pos;
+    if (!alm_at_op(p, ALM_OP_LPAREN))
+        return ALM_OK;
+    uint32_t cap = 0;
+    do {
+        alm_parse_next(p); /* ( or , */
+        ALM_TRY(ALM_GROW(p, &from->col_aliases, from->n_col_aliases, &cap));
+        ALM_TRY(alm_parse_ident(p, "column name", &name));
+        from->col_aliases[from->n_col_aliases++] = name.text;
+    } while (alm_at_op(p, ALM_OP_COMMA));
+    return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+}
+
+static alm_status parse_item(alm_parser *p, alm_from *from)
+{
+    from->lateral =
+        alm_at_kw(p, ALM_KW_LATERAL) && alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN);
+    if (from->lateral)
+        alm_parse_next(p);
+    ALM_TRY(fill_source(p, from));
+    ALM_TRY(take_timestamp(p, from));
+    ALM_TRY(take_alias(p, from));
+    return take_timestamp(p, from);
+}
+
+/* ------------------------------------------------------------------ joins */
+
+static const struct join_row {
+    uint16_t kw;
+    uint8_t kind; /* alm_join_kind */
+    bool outer;   /* OUTER may follow */
+    bool on;      /* needs ON or USING */
+} join_rows[] = {
+    {ALM_KW_JOIN, ALM_JOIN_INNER, false, true},     {ALM_KW_INNER, ALM_JOIN_INNER, false, true},
+    {ALM_KW_LEFT, ALM_JOIN_LEFT, true, true},       {ALM_KW_OUTER, ALM_JOIN_LEFT, false, true},
+    {ALM_KW_RIGHT, ALM_JOIN_RIGHT, true, true},     {ALM_KW_FULL, ALM_JOIN_FULL, true, true},
+    {ALM_KW_CROSS, ALM_JOIN_CROSS, false, false},   {ALM_KW_ASOF, ALM_JOIN_ASOF, false, false},
+    {ALM_KW_LT, ALM_JOIN_LT, false, false},         {ALM_KW_SPLICE, ALM_JOIN_SPLICE, false, false},
+    {ALM_KW_WINDOW, ALM_JOIN_WINDOW, false, false},
+};
+
+static const struct join_row *join_row_of(const alm_parser *p)
+{
+    if (p->tok.kind != ALM_TOK_NAME || p->tok.kw == ALM_KW_PLAIN)
+        return NULL;
+    if (alm_at_kw(p, ALM_KW_WINDOW) && !alm_token_is_kw(alm_parse_peek(p), ALM_KW_JOIN))
+        return NULL; /* the WINDOW clause */
+    for (size_t i = 0; i < ALM_COUNT(join_rows); i++)
+        if (p->tok.kw == join_rows[i].kw)
+            return &join_rows[i];
+    return NULL;
+}
+
+/* Where an error about something missing points: at the last word if the text ends there. */
+static int32_t here_or_last(const alm_parser *p)
+{
+    return alm_at_end(p) ? p->prev.pos : p->tok.pos;
+}
+
+/* Is this `( name [, name ...] )` and no comparison behind it? Then it lists columns. */
+static bool at_column_list(const alm_parser *p)
+{
+    alm_parser ahead = *p;
+    if (!alm_take_op(&ahead, ALM_OP_LPAREN))
+        return false;
+    do {
+        const bool word = ahead.tok.kind == ALM_TOK_NAME &&
+                          (alm_keyword_flags((alm_keyword)ahead.tok.kw) & ALM_KW_RESERVED) == 0;
+        if (!word && ahead.tok.kind != ALM_TOK_QUOTED)
+            return false;
+        alm_parse_next(&ahead);
+    } while (alm_take_op(&ahead, ALM_OP_COMMA));
+    return alm_take_op(&ahead, ALM_OP_RPAREN) &&
+           (ahead.tok.kind != ALM_TOK_OP || alm_at_op(&ahead, ALM_OP_RPAREN) ||
+            alm_at_op(&ahead, ALM_OP_COMMA) || alm_at_op(&ahead, ALM_OP_SEMI)) &&
+           !alm_at_kw(&ahead, ALM_KW_AND) && !alm_at_kw(&ahead, ALM_KW_OR);
+}
+
+static alm_status parse_column_list(alm_parser *p, alm_from *from)
+{
+    uint32_t cap = 0, cap_pos = 0;
+    if (!alm_at_op(p, ALM_OP_LPAREN))
+        return alm_parse_fail(p, p->tok.pos, "'(' expected");
+    do {
+        alm_parse_name name;
+        alm_parse_next(p); /* ( or , */
+        ALM_TRY(ALM_GROW(p, &from->using_cols, from->n_using, &cap));
+        ALM_TRY(ALM_GROW(p, &from->using_pos, from->n_using, &cap_pos));
+        ALM_TRY(alm_parse_ident(p, "column name", &name));
+        from->using_cols[from->n_using] = name.text;
+        from->using_pos[from->n_using++] = name.pos;
+    } while (alm_at_op(p, ALM_OP_COMMA));
+    return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+}
+
+static alm_status parse_on(alm_parser *p, alm_from *from)
+{
+    const int32_t pos = p->tok.pos;
+    if (from->join == ALM_JOIN_CROSS)
+        return alm_parse_fail(p, pos, "Cross joins cannot have join clauses");
+    alm_parse_next(p);
+    if (at_column_list(p))
+        return parse_column_list(p, from);
+    if (!alm_starts_expr(p))
+        return alm_parse_fail(p, pos, "Expression expected");
+    const bool no_window = p->no_window;
+    p->no_window = true;
+    ALM_TRY(alm_parse_expr(p, &from->on));
+    p->no_window = no_window;
+    if (from->on->kind != ALM_AST_NAME || from->on->table.len > 0)
+        return ALM_OK;
+    /* a lone column joins on itself, as in ON (col) */
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &from->using_cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &from->using_pos));
+    from->using_cols[0] = from->on->text;
+    from->using_pos[0] = from->on->pos;
+    from->n_using = 1;
+    from->on = NULL;
+    return ALM_OK;
+}
+
+static alm_status parse_tolerance(alm_parser *p, alm_from *from)
+{
+    const int32_t pos = p->tok.pos;
+    const char *join = from->join == ALM_JOIN_LT ? "LT" : "ASOF";
+    if (from->join != ALM_JOIN_ASOF && from->join != ALM_JOIN_LT)
+        return alm_parse_fail(p, pos, "TOLERANCE is only supported for ASOF and LT joins");
+    alm_parse_next(p);
+    if (alm_take_op(p, ALM_OP_MINUS))
+        return alm_parse_fail(p, p->tok.pos, "%s JOIN TOLERANCE must be positive", join);
+    from->tolerance_pos = p->tok.pos;
+    if (p->tok.kind == ALM_TOK_VAR)
+        ALM_TRY(alm_parse_var_use(p, &from->tolerance));
+    else if (p->tok.kind == ALM_TOK_NUMBER)
+        ALM_TRY(alm_parse_literal(p, &from->tolerance));
+    else
+        return alm_parse_fail(p, pos, "%s JOIN TOLERANCE period expected", join);
+    const alm_str t = from->tolerance->text;
+    if (from->tolerance->kind != ALM_AST_NUMBER || t.len == 0)
+        return alm_parse_fail(p, from->tolerance_pos, "%s JOIN TOLERANCE period expected", join);
+    const char unit = t.ptr[t.len - 1];
+    if (unit == 0 || strchr("nUTsmhdw", unit) == NULL)
+        return alm_parse_fail(p, from->tolerance_pos, "unsupported TOLERANCE unit [unit=%c]", unit);
+    return ALM_OK;
+}
+
+/* WINDOW JOIN ... RANGE BETWEEN lo AND hi [INCLUDE | EXCLUDE PREVAILING] */
+static alm_status parse_range(alm_parser *p, alm_from *from)
+{
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &from->window));
+    if (!alm_at_kw(p, ALM_KW_RANGE))
+        return alm_parse_fail(p, here_or_last(p), "'range' expected");
+    from->window->pos = p->tok.pos;
+    from->window->frame = 'g';
+    alm_parse_next(p);
+    if (!alm_at_kw(p, ALM_KW_BETWEEN))
+        return alm_parse_fail(p, p->tok.pos, "'between' expected");
+    ALM_TRY(alm_parse_bounds(p, from->window, true));
+    if (alm_at_kw(p, ALM_KW_INCLUDE) || alm_at_kw(p, ALM_KW_EXCLUDE)) {
+        from->prevailing = alm_at_kw(p, ALM_KW_INCLUDE) ? 'i' : 'e';
+        alm_parse_next(p);
+        ALM_TRY(alm_expect_kw(p, ALM_KW_PREVAILING, "'prevailing' expected"));
+    }
+    return ALM_OK;
+}
+
+static alm_status parse_join(alm_parser *p, const struct join_row *row, alm_from *from)
+{
+    from->join_pos = p->tok.pos;
+    from->join = (alm_join_kind)row->kind;
+    alm_parse_next(p);
+    if (row->outer)
+        (void)alm_take_kw(p, ALM_KW_OUTER);
+    if (row->kw != ALM_KW_JOIN && !alm_take_kw(p, ALM_KW_JOIN))
+        return alm_parse_fail(p, from->join_pos, "'join' expected");
+    ALM_TRY(parse_item(p, from));
+    if (from->lateral) {
+        if (from->join != ALM_JOIN_CROSS && from->join != ALM_JOIN_INNER &&
+            from->join != ALM_JOIN_LEFT)
+            return alm_parse_fail(p, from->join_pos,
+                                  "LATERAL is only supported for INNER, CROSS and LEFT joins");
+        from->join = from->join == ALM_JOIN_LEFT ? ALM_JOIN_LATERAL_LEFT : ALM_JOIN_LATERAL_INNER;
+    }
+    if (alm_at_kw(p, ALM_KW_ON)) {
+        ALM_TRY(parse_on(p, from));
+    } else if (alm_at_kw(p, ALM_KW_USING) && from->join != ALM_JOIN_CROSS) {
+        alm_parse_next(p);
+        ALM_TRY(parse_column_list(p, from));
+    } else if (row->on && !from->lateral) {
+        return alm_parse_fail(p, here_or_last(p), "'on' expected");
+    }
+    if (alm_at_kw(p, ALM_KW_TOLERANCE))
+        ALM_TRY(parse_tolerance(p, from));
+    if (from->join == ALM_JOIN_WINDOW)
+        ALM_TRY(parse_range(p, from));
+    return ALM_OK;
+}
+
+alm_status alm_parse_joins(alm_parser *p, alm_from **items, uint32_t *n, uint32_t *cap)
+{
+    for (;;) {
+        const struct join_row *row = join_row_of(p);
+        if (row == NULL && !alm_at_op(p, ALM_OP_COMMA))
+            return ALM_OK;
+        ALM_TRY(ALM_GROW(p, items, *n, cap));
+        alm_from *from = &(*items)[*n];
+        if (row != NULL) {
+            ALM_TRY(parse_join(p, row, from));
+        } else {
+            from->join_pos = p->tok.pos;
+            alm_parse_next(p);
+            ALM_TRY(parse_item(p, from));
+            from->join = from->lateral ? ALM_JOIN_LATERAL_INNER : ALM_JOIN_CROSS;
+        }
+        (*n)++;
+    }
+}
+
+alm_status alm_parse_from(alm_parser *p, alm_from **out, uint32_t *n)
+{
+    uint32_t cap = 0;
+    ALM_TRY(ALM_GROW(p, out, 0, &cap));
+    ALM_TRY(parse_item(p, &(*out)[0]));
+    *n = 1;
+    return alm_parse_joins(p, out, n, &cap);
+}

@@ -1,0 +1,499 @@
+/*
+ * parse_primary.c - operands: literals, names, calls, CASE, CAST, arrays, sub-queries, and what is
+ * written right behind an operand ([i], ::type, AT TIME ZONE, COLLATE).
+ */
+#include "sql/parse.h"
+
+/* ------------------------------------------------------------------ literals */
+
+static alm_status parse_param(alm_parser *p, alm_ast *node)
+{
+    uint32_t number = 0;
+    const alm_str t = node->raw;
+    for (size_t i = 1; i < t.len && number <= 65535; i++)
+        number = number * 10 + (uint32_t)(t.ptr[i] - '0');
+    if (number == 0 || number > 65535)
+        return alm_fail(p->cx, ALM_E_PARAM, node->pos, "parameter number must be 1..65535: %.*s",
+                        (int)ALM_MIN(t.len, 20), t.ptr);
+    node->number = number;
+    p->n_params = ALM_MAX(p->n_params, number);
+    return ALM_OK;
+}
+
+alm_status alm_parse_literal(alm_parser *p, alm_ast **out)
+{
+    static const alm_str bools[] = {{"false", 5}, {"true", 4}};
+    const alm_token t = p->tok;
+    alm_ast_kind kind = ALM_AST_NULL;
+    *out = NULL;
+    switch ((alm_tok_kind)t.kind) {
+    case ALM_TOK_STRING:
+        kind = ALM_AST_STRING;
+        break;
+    case ALM_TOK_NUMBER:
+        kind = ALM_AST_NUMBER;
+        break;
+    case ALM_TOK_GEOHASH:
+        kind = ALM_AST_GEOHASH;
+        break;
+    case ALM_TOK_PARAM:
+        kind = ALM_AST_PARAM;
+        break;
+    case ALM_TOK_NAME:
+        if (t.kw == ALM_KW_TRUE || t.kw == ALM_KW_FALSE)
+            kind = ALM_AST_BOOL;
+        else if (t.kw == ALM_KW_NAN && !alm_token_is_op(alm_parse_peek(p), ALM_OP_DOT))
+            kind = ALM_AST_NUMBER;
+        else if (t.kw != ALM_KW_NULL)
+            return ALM_OK;
+        break;
+    case ALM_TOK_END:
+    case ALM_TOK_QUOTED:
+    case ALM_TOK_VAR:
+    case ALM_TOK_OP:
+    case ALM_TOK_COMMENT:
+    case ALM_TOK_BAD:
+        return ALM_OK;
+    }
+    alm_ast *node = NULL;
+    ALM_TRY(alm_parse_node(p, kind, t.pos, &node));
+    node->raw = node->text = alm_token_text(p, t);
+    node->end = t.end;
+    if (kind == ALM_AST_STRING)
+        ALM_TRY(alm_parse_unquote(p, t, &node->text));
+    else if (kind == ALM_AST_BOOL)
+        node->text = bools[t.kw == ALM_KW_TRUE];
+    else if (kind == ALM_AST_PARAM)
+        ALM_TRY(parse_param(p, node));
+    alm_parse_next(p);
+    *out = node;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ types */
+
+/* Words that may follow the first word of a type name. */
+static void take_type_words(alm_parser *p, alm_str first)
+{
+    if (alm_str_ieq(first, ALM_STR("double"))) {
+        (void)alm_take_word(p, "precision");
+    } else if (alm_str_ieq(first, ALM_STR("character"))) {
+        (void)alm_take_word(p, "varying");
+    } else if (alm_str_ieq(first, ALM_STR("timestamp")) || alm_str_ieq(first, ALM_STR("time"))) {
+        const alm_token t = p->tok;
+        alm_parser ahead = *p;
+        alm_parse_next(&ahead);
+        if ((alm_token_is_kw(t, ALM_KW_WITH) || alm_token_is_kw(t, ALM_KW_WITHOUT)) &&
+            alm_take_kw(&ahead, ALM_KW_TIME) && alm_take_kw(&ahead, ALM_KW_ZONE))
+            *p = ahead;
+    }
+}
+
+alm_status alm_parse_type(alm_parser *p, alm_str *type, int32_t *pos)
+{
+    alm_parse_name name;
+    *pos = p->tok.pos;
+    ALM_TRY(alm_parse_ident(p, "type name", &name));
+    if (alm_take_op(p, ALM_OP_DOT)) /* pg_catalog.int4 */
+        ALM_TRY(alm_parse_ident(p, "type name", &name));
+    else
+        take_type_words(p, name.text);
+    if (alm_take_op(p, ALM_OP_LPAREN)) {
+        while (!alm_at_op(p, ALM_OP_RPAREN)) { /* numbers, 5c, commas */
+            if (p->tok.kind != ALM_TOK_NUMBER && p->tok.kind != ALM_TOK_NAME &&
+                !alm_at_op(p, ALM_OP_COMMA) && !alm_at_op(p, ALM_OP_MINUS))
+                return alm_parse_fail(p, p->tok.pos, "')' expected");
+            alm_parse_next(p);
+        }
+        alm_parse_next(p);
+    }
+    while (alm_at_op(p, ALM_OP_LBRACKET) && alm_token_is_op(alm_parse_peek(p), ALM_OP_RBRACKET)) {
+        alm_parse_next(p);
+        alm_parse_next(p);
+    }
+    *type = alm_parse_slice(p, *pos, p->prev.end);
+    return ALM_OK;
+}
+
+/* Type names that may stand before a text literal: timestamp '2024-01-01'. */
+static bool is_literal_type(alm_str word)
+{
+    static const char *const names[] = {
+        "timestamp", "timestamp_ns", "date",    "uuid",    "ipv4", "geohash", "double",
+        "float",     "int",          "long",    "short",   "byte", "char",    "string",
+        "varchar",   "symbol",       "boolean", "long256", "text", "decimal"};
+    for (size_t i = 0; i < ALM_COUNT(names); i++)
+        if (alm_str_ieq(word, (alm_str){names[i], strlen(names[i])}))
+            return true;
+    return false;
+}
+
+static alm_status parse_typed(alm_parser *p, alm_ast **out)
+{
+    alm_ast *node = NULL;
+    const alm_str type = alm_token_text(p, p->tok);
+    const bool interval = alm_at_kw(p, ALM_KW_INTERVAL);
+    const int32_t type_pos = p->tok.pos;
+    alm_parse_next(p);
+    ALM_TRY(alm_parse_node(p, interval ? ALM_AST_INTERVAL : ALM_AST_TYPED, p->tok.pos, &node));
+    node->type_name = type;
+    node->type_pos = type_pos;
+    node->raw = alm_token_text(p, p->tok);
+    ALM_TRY(alm_parse_unquote(p, p->tok, &node->text));
+    alm_parse_next(p);
+    node->end = p->prev.end;
+    *out = node;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ case, cast, extract */
+
+static alm_status parse_case(alm_parser *p, alm_ast **out)
+{
+    const int32_t pos = p->tok.pos;
+    alm_ast *node = NULL;
+    uint32_t cap = 0;
+    ALM_TRY(alm_parse_node(p, ALM_AST_CASE, pos, &node));
+    alm_parse_next(p);
+    ALM_TRY(ALM_GROW(p, &node->arg, 0, &cap));
+    if (!alm_at_kw(p, ALM_KW_WHEN) && alm_starts_expr(p))
+        ALM_TRY(alm_parse_expr(p, &node->arg[0]));
+    node->n_args = 1;
+    while (alm_take_kw(p, ALM_KW_WHEN)) {
+        for (int i = 0; i < 2; i++) {
+            if (i == 1 && !alm_take_kw(p, ALM_KW_THEN))
+                return alm_parse_fail(p, p->tok.pos, "'then' expected");
+            if (!alm_starts_expr(p))
+                return alm_parse_fail(p, p->tok.pos, "missing arguments");
+            ALM_TRY(ALM_GROW(p, &node->arg, node->n_args, &cap));
+            ALM_TRY(alm_parse_expr(p, &node->arg[node->n_args]));
+            node->n_args++;
+        }
+    }
+    if (node->n_args == 1)
+        return alm_parse_fail(p, p->tok.pos, "'when' expected");
+    if (alm_take_kw(p, ALM_KW_ELSE)) {
+        if (!alm_starts_expr(p))
+            return alm_parse_fail(p, p->tok.pos, "missing arguments");
+        ALM_TRY(alm_parse_expr(p, &node->else_arg));
+    }
+    if (!alm_take_kw(p, ALM_KW_END))
+        return alm_parse_fail(p, pos, "unbalanced 'case'");
+    *out = node;
+    return alm_parse_seal(p, node);
+}
+
+static alm_status parse_cast(alm_parser *p, alm_ast **out)
+{
+    const int32_t pos = p->tok.pos;
+    alm_ast *node = NULL, *arg = NULL;
+    alm_parse_next(p);
+    ALM_TRY(alm_expect_op(p, ALM_OP_LPAREN, "'(' expected"));
+    if (!alm_starts_expr(p))
+        return alm_parse_fail(p, pos, "too few arguments for 'cast' [found=0,expected=2]");
+    ALM_TRY(alm_parse_expr(p, &arg));
+    if (alm_at_op(p, ALM_OP_COMMA))
+        return alm_parse_fail(p, p->tok.pos, "',' is not expected here");
+    ALM_TRY(alm_expect_kw(p, ALM_KW_AS, "'as' missing"));
+    if (alm_at_op(p, ALM_OP_RPAREN) || alm_at_end(p))
+        return alm_parse_fail(p, pos, "too few arguments for 'cast' [found=1,expected=2]");
+    ALM_TRY(alm_parse_make(p, ALM_AST_CAST, pos, "cast", arg, NULL, &node));
+    ALM_TRY(alm_parse_type(p, &node->type_name, &node->type_pos));
+    ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+    node->end = p->prev.end;
+    *out = node;
+    return ALM_OK;
+}
+
+static alm_status parse_array(alm_parser *p, alm_ast **out)
+{
+    alm_ast *node = NULL;
+    uint32_t cap = 0;
+    ALM_TRY(alm_parse_enter(p));
+    ALM_TRY(alm_parse_node(p, ALM_AST_ARRAY, p->tok.pos, &node));
+    alm_parse_next(p); /* [ */
+    while (!alm_at_op(p, ALM_OP_RBRACKET)) {
+        if (node->n_args > 0)
+            ALM_TRY(alm_expect_op(p, ALM_OP_COMMA, "',' or ']' expected"));
+        ALM_TRY(ALM_GROW(p, &node->arg, node->n_args, &cap));
+        if (alm_at_op(p, ALM_OP_LBRACKET))
+            ALM_TRY(parse_array(p, &node->arg[node->n_args]));
+        else
+            ALM_TRY(alm_parse_expr(p, &node->arg[node->n_args]));
+        node->n_args++;
+    }
+    alm_parse_next(p);
+    p->nest--;
+    *out = node;
+    return alm_parse_seal(p, node);
+}
+
+/* ------------------------------------------------------------------ brackets */
+
+static alm_status subquery_node(alm_parser *p, alm_ast_kind kind, int32_t pos, alm_select *sel,
+                                alm_ast **out)
+{
+    alm_ast *node = NULL;
+    ALM_TRY(alm_parse_node(p, kind, sel->pos, &node));
+    node->select = sel;
+    node->raw = alm_parse_slice(p, pos, p->prev.end);
+    node->parens = true;
+    *out = node;
+    return alm_parse_seal(p, node);
+}
+
+static bool at_set_operator(const alm_parser *p)
+{
+    return alm_at_kw(p, ALM_KW_UNION) || alm_at_kw(p, ALM_KW_EXCEPT) ||
+           alm_at_kw(p, ALM_KW_INTERSECT);
+}
+
+static alm_status parse_brackets(alm_parser *p, alm_ast **out)
+{
+    const int32_t pos = p->tok.pos;
+    const alm_token inner = alm_parse_peek(p);
+    if (alm_starts_query(inner)) {
+        alm_select *sel = NULL;
+        ALM_TRY(alm_parse_bracketed(p, &sel));
+        return subquery_node(p, ALM_AST_SUBQUERY, pos, sel, out);
+    }
+    alm_parse_next(p);
+    ALM_TRY(alm_parse_expr(p, out));
+    if ((*out)->kind == ALM_AST_SUBQUERY && at_set_operator(p)) { /* ((select) union ...) */
+        alm_select *sel = NULL;
+        ALM_TRY(alm_parse_query_rest(p, (*out)->select, &sel));
+        if (!alm_take_op(p, ALM_OP_RPAREN))
+            return alm_parse_fail(p, pos, "unbalanced (");
+        return subquery_node(p, ALM_AST_SUBQUERY, pos, sel, out);
+    }
+    if (!alm_take_op(p, ALM_OP_RPAREN))
+        return alm_parse_fail(p, pos, "unbalanced (");
+    (*out)->parens = true;
+    return ALM_OK;
+}
+
+static alm_status parse_exists(alm_parser *p, alm_ast **out)
+{
+    const int32_t pos = p->tok.pos;
+    alm_select *sel = NULL;
+    alm_parse_next(p);
+    if (!alm_at_op(p, ALM_OP_LPAREN))
+        return alm_parse_fail(p, p->tok.pos, "'(' expected");
+    ALM_TRY(alm_parse_bracketed(p, &sel));
+    ALM_TRY(subquery_node(p, ALM_AST_EXISTS, pos, sel, out));
+    (*out)->pos = pos;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ names */
+
+/* a, t.a, t.*, schema.t.a, f(...), schema.f(...) */
+static alm_status parse_name(alm_parser *p, alm_ast **out)
+{
+    alm_parse_name name = {0}, table = {0};
+    const int32_t pos = p->tok.pos;
+    ALM_TRY(alm_parse_ident(p, "column name", &name));
+    while (alm_take_op(p, ALM_OP_DOT)) {
+        table = name;
+        if (alm_at_op(p, ALM_OP_STAR)) {
+            alm_parse_next(p);
+            ALM_TRY(alm_parse_node(p, ALM_AST_STAR, pos, out));
+            (*out)->table = table.text;
+            (*out)->table_quoted = table.quoted;
+            (*out)->text = ALM_STR("*");
+            return ALM_OK;
+        }
+        if (p->tok.kind == ALM_TOK_NAME) { /* behind a dot no word is special */
+            name = (alm_parse_name){alm_token_text(p, p->tok), p->tok.pos, false};
+            alm_parse_next(p);
+        } else {
+            ALM_TRY(alm_parse_ident(p, "column name", &name));
+        }
+    }
+    if (alm_at_op(p, ALM_OP_LPAREN)) {
+        name.pos = pos;
+        return alm_parse_call(p, table.text, name, out);
+    }
+    ALM_TRY(alm_parse_node(p, ALM_AST_NAME, pos, out));
+    (*out)->text = name.text;
+    (*out)->quoted = name.quoted;
+    (*out)->table = table.text;
+    (*out)->table_quoted = table.quoted;
+    return ALM_OK;
+}
+
+/* current_user and its like are calls without brackets. */
+static alm_status parse_bare_call(alm_parser *p, alm_ast **out)
+{
+    ALM_TRY(alm_parse_node(p, ALM_AST_CALL, p->tok.pos, out));
+    (*out)->text = (*out)->raw = alm_token_text(p, p->tok);
+    alm_parse_next(p);
+    (*out)->end = p->prev.end;
+    return ALM_OK;
+}
+
+static alm_status parse_word(alm_parser *p, alm_ast **out)
+{
+    const alm_token next = alm_parse_peek(p);
+    const bool call = alm_token_is_op(next, ALM_OP_LPAREN);
+    switch ((int)p->tok.kw) {
+    case ALM_KW_CASE:
+        return parse_case(p, out);
+    case ALM_KW_CAST:
+        return parse_cast(p, out);
+    case ALM_KW_EXISTS:
+        return parse_exists(p, out);
+    case ALM_KW_ARRAY:
+        if (alm_token_is_op(next, ALM_OP_LBRACKET)) {
+            const alm_str word = alm_token_text(p, p->tok);
+            alm_parse_next(p);
+            ALM_TRY(parse_array(p, out));
+            (*out)->raw = word;
+            return ALM_OK;
+        }
+        break;
+    case ALM_KW_CURRENT_USER:
+    case ALM_KW_SESSION_USER:
+    case ALM_KW_CURRENT_DATE:
+    case ALM_KW_CURRENT_TIMESTAMP:
+    case ALM_KW_CURRENT_CATALOG:
+        if (!call && !alm_token_is_op(next, ALM_OP_DOT))
+            return parse_bare_call(p, out);
+        break;
+    case ALM_KW_INTERVAL:
+        if (next.kind == ALM_TOK_STRING)
+            return parse_typed(p, out);
+        break;
+    default:
+        if (next.kind == ALM_TOK_STRING && is_literal_type(alm_token_text(p, p->tok)))
+            return parse_typed(p, out);
+        break;
+    }
+    return parse_name(p, out);
+}
+
+alm_status alm_parse_primary(alm_parser *p, alm_ast **out)
+{
+    ALM_TRY(alm_parse_literal(p, out));
+    if (*out != NULL)
+        return ALM_OK;
+    switch ((alm_tok_kind)p->tok.kind) {
+    case ALM_TOK_NAME:
+        return parse_word(p, out);
+    case ALM_TOK_QUOTED:
+        return parse_name(p, out);
+    case ALM_TOK_VAR:
+        return alm_parse_var_use(p, out);
+    case ALM_TOK_OP:
+        if (p->tok.op == ALM_OP_LPAREN)
+            return parse_brackets(p, out);
+        if (p->tok.op == ALM_OP_COMMA)
+            return alm_parse_fail(p, p->tok.pos, "missing expression");
+        if (p->tok.op != ALM_OP_RPAREN && p->tok.op != ALM_OP_SEMI)
+            return alm_parse_unexpected(p);
+        break;
+    case ALM_TOK_END:
+    case ALM_TOK_STRING:
+    case ALM_TOK_NUMBER:
+    case ALM_TOK_GEOHASH:
+    case ALM_TOK_PARAM:
+    case ALM_TOK_COMMENT:
+    case ALM_TOK_BAD:
+        break;
+    }
+    return alm_parse_fail(p, p->tok.pos, "Expression expected");
+}
+
+/* ------------------------------------------------------------------ behind an operand */
+
+/* One part of [..]: i, lo:hi, lo:, :hi. */
+static alm_status parse_subscript(alm_parser *p, alm_ast **out)
+{
+    alm_ast *lo = NULL, *hi = NULL;
+    const int32_t pos = p->tok.pos;
+    if (alm_at_op(p, ALM_OP_RBRACKET) || alm_at_op(p, ALM_OP_COMMA))
+        return alm_parse_fail(p, pos, "missing array index");
+    if (!alm_at_op(p, ALM_OP_COLON))
+        ALM_TRY(alm_parse_expr(p, &lo));
+    if (!alm_at_op(p, ALM_OP_COLON)) {
+        *out = lo;
+        return ALM_OK;
+    }
+    const int32_t colon = p->tok.pos;
+    alm_parse_next(p);
+    if (!alm_at_op(p, ALM_OP_RBRACKET) && !alm_at_op(p, ALM_OP_COMMA))
+        ALM_TRY(alm_parse_expr(p, &hi));
+    ALM_TRY(alm_parse_make(p, ALM_AST_SLICE, lo != NULL ? pos : colon, ":", lo, hi, out));
+    (*out)->n_args = 2;
+    return ALM_OK;
+}
+
+static alm_status parse_index(alm_parser *p, alm_ast *left, alm_ast **out)
+{
+    alm_ast *node = NULL;
+    uint32_t cap = 0;
+    ALM_TRY(alm_parse_node(p, ALM_AST_INDEX, p->tok.pos, &node));
+    ALM_TRY(ALM_GROW(p, &node->arg, 0, &cap));
+    node->arg[node->n_args++] = left;
+    do {
+        alm_parse_next(p); /* [ or , */
+        ALM_TRY(ALM_GROW(p, &node->arg, node->n_args, &cap));
+        ALM_TRY(parse_subscript(p, &node->arg[node->n_args]));
+        node->n_args++;
+    } while (alm_at_op(p, ALM_OP_COMMA));
+    ALM_TRY(alm_expect_op(p, ALM_OP_RBRACKET, "']' expected"));
+    *out = node;
+    return alm_parse_seal(p, node);
+}
+
+static alm_status parse_double_colon(alm_parser *p, alm_ast *left, alm_ast **out)
+{
+    alm_ast *node = NULL;
+    const int32_t pos = p->tok.pos;
+    alm_parse_next(p);
+    if (p->tok.kind != ALM_TOK_NAME && p->tok.kind != ALM_TOK_QUOTED)
+        return alm_parse_fail(p, pos, "too few arguments for '::' [found=1,expected=2]");
+    ALM_TRY(alm_parse_make(p, ALM_AST_CAST, pos, "cast", left, NULL, &node));
+    node->double_colon = true;
+    ALM_TRY(alm_parse_type(p, &node->type_name, &node->type_pos));
+    node->end = p->prev.end;
+    *out = node;
+    return ALM_OK;
+}
+
+/* left AT TIME ZONE zone, AT in hand */
+static alm_status parse_at_zone(alm_parser *p, alm_ast *left, alm_ast **out)
+{
+    alm_ast *zone = NULL;
+    const int32_t pos = p->tok.pos;
+    alm_parse_next(p);
+    alm_parse_next(p);
+    ALM_TRY(alm_expect_kw(p, ALM_KW_ZONE, "'zone' expected"));
+    ALM_TRY(alm_parse_expr_at(p, ALM_PREC_CAST, &zone));
+    return alm_parse_make(p, ALM_AST_CALL, pos, "to_timezone", left, zone, out);
+}
+
+alm_status alm_parse_postfix(alm_parser *p, alm_ast *left, alm_ast **out)
+{
+    for (;;) {
+        if (alm_at_op(p, ALM_OP_LBRACKET)) {
+            ALM_TRY(parse_index(p, left, &left));
+        } else if (alm_at_op(p, ALM_OP_CAST)) {
+            ALM_TRY(parse_double_colon(p, left, &left));
+        } else if (alm_at_kw(p, ALM_KW_AT) && alm_token_is_kw(alm_parse_peek(p), ALM_KW_TIME)) {
+            ALM_TRY(parse_at_zone(p, left, &left));
+        } else if (alm_at_kw(p, ALM_KW_COLLATE)) { /* texts compare by bytes: nothing to do */
+            alm_str schema;
+            alm_parse_name name;
+            alm_parse_next(p);
+            if (alm_at_kw(p, ALM_KW_DEFAULT))
+                alm_parse_next(p);
+            else
+                ALM_TRY(alm_parse_qualified(p, "collation", &schema, &name));
+        } else {
+            break;
+        }
+    }
+    *out = left;
+    return ALM_OK;
+}

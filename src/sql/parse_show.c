@@ -1,0 +1,192 @@
+/*
+ * parse_show.c - SHOW as a statement and as an item of FROM; SET and RESET.
+ */
+#include "sql/parse.h"
+
+static alm_status lower(alm_parser *p, alm_str text, alm_str *out)
+{
+    char *copy = NULL;
+    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, text.len + 1, &copy));
+    for (size_t i = 0; i < text.len; i++)
+        copy[i] = (char)(text.ptr[i] >= 'A' && text.ptr[i] <= 'Z' ? text.ptr[i] + 32 : text.ptr[i]);
+    copy[text.len] = 0;
+    *out = (alm_str){copy, text.len};
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ show */
+
+static alm_status parse_show_table(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_name name;
+    alm_str schema;
+    if (alm_at_end(p) || alm_at_op(p, ALM_OP_RPAREN))
+        return alm_parse_fail(p, p->tok.pos, "expected a table name");
+    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    s->table = name.text;
+    s->table_quoted = name.quoted;
+    s->table_pos = name.pos;
+    return ALM_OK;
+}
+
+/* Words of one blank between, lower case: "transaction isolation level". */
+static alm_status parse_words(alm_parser *p, alm_stmt *s)
+{
+    size_t len = 0;
+    char words[256];
+    while (p->tok.kind == ALM_TOK_NAME || p->tok.kind == ALM_TOK_QUOTED ||
+           alm_at_op(p, ALM_OP_DOT)) {
+        const alm_str t = alm_token_text(p, p->tok);
+        const bool joined = alm_at_op(p, ALM_OP_DOT) || (len > 0 && words[len - 1] == '.');
+        if (len + t.len + 1 > sizeof words)
+            return alm_parse_unexpected(p);
+        if (len > 0 && !joined)
+            words[len++] = ' ';
+        (void)memcpy(words + len, t.ptr, t.len);
+        len += t.len;
+        alm_parse_next(p);
+    }
+    return lower(p, (alm_str){words, len}, &s->what);
+}
+
+alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
+{
+    s->kind = ALM_STMT_SHOW;
+    s->text = ALM_STR("SHOW");
+    alm_parse_next(p); /* show */
+    s->what_pos = p->tok.pos;
+    if (p->tok.kind != ALM_TOK_NAME && p->tok.kind != ALM_TOK_QUOTED)
+        return alm_parse_fail(
+            p, p->tok.pos,
+            "expected 'TABLES', 'COLUMNS FROM <tab>', 'PARTITIONS FROM <tab>', 'TRANSACTION "
+            "ISOLATION LEVEL', 'transaction_isolation', 'max_identifier_length', "
+            "'standard_conforming_strings', 'parameters', 'server_version', 'server_version_num', "
+            "'search_path', 'datestyle', or 'time zone'");
+    const bool columns = alm_at_kw(p, ALM_KW_COLUMNS);
+    if (columns || alm_at_kw(p, ALM_KW_PARTITIONS)) {
+        s->what = columns ? ALM_STR("columns") : ALM_STR("partitions");
+        alm_parse_next(p);
+        ALM_TRY(alm_expect_kw(p, ALM_KW_FROM, "expected 'from'"));
+        return parse_show_table(p, s);
+    }
+    if (alm_take_kw(p, ALM_KW_CREATE)) {
+        if (alm_take_kw(p, ALM_KW_TABLE))
+            s->what = ALM_STR("create table");
+        else if (alm_take_kw(p, ALM_KW_VIEW))
+            s->what = ALM_STR("create view");
+        else if (alm_take_kw(p, ALM_KW_MATERIALIZED) && alm_take_kw(p, ALM_KW_VIEW))
+            s->what = ALM_STR("create materialized view");
+        else
+            return alm_parse_fail(p, p->tok.pos,
+                                  "expected 'TABLE' or 'VIEW' or 'MATERIALIZED VIEW'");
+        return parse_show_table(p, s);
+    }
+    return parse_words(p, s);
+}
+
+/* ------------------------------------------------------------------ from (show ...) */
+
+static alm_status table_call(alm_parser *p, const alm_stmt *s, const char *function, alm_ast **out)
+{
+    ALM_TRY(alm_parse_node(p, ALM_AST_CALL, s->what_pos, out));
+    (*out)->text = alm_str_of(function);
+    if (s->table.len == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &(*out)->arg));
+    ALM_TRY(alm_parse_node(p, ALM_AST_STRING, s->table_pos, &(*out)->arg[0]));
+    (*out)->arg[0]->text = s->table;
+    (*out)->n_args = 1;
+    return alm_parse_seal(p, *out);
+}
+
+alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
+{
+    static const struct {
+        const char *what, *function, *column; /* column: the only one shown, or NULL */
+    } rows[] = {
+        {"tables", "tables", "table_name"},       {"columns", "table_columns", NULL},
+        {"partitions", "table_partitions", NULL}, {"create table", "show_create_table", "ddl"},
+        {"parameters", "show_parameters", NULL},  {"all", "show_settings", NULL}};
+    alm_stmt s = {0};
+    const int32_t pos = p->tok.pos;
+    ALM_TRY(alm_parse_show(p, &s));
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        if (!alm_str_eq(s.what, alm_str_of(rows[i].what)))
+            continue;
+        alm_select *sel = NULL;
+        ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &sel));
+        sel->pos = pos;
+        sel->end = p->prev.end;
+        sel->depth = 3;
+        ALM_TRY(alm_parse_star_item(p, pos, sel));
+        if (rows[i].column != NULL) {
+            sel->implicit_star = false;
+            sel->items[0].expr->kind = ALM_AST_NAME;
+            sel->items[0].expr->text = alm_str_of(rows[i].column);
+        }
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &sel->from));
+        sel->n_from = 1;
+        sel->from[0].kind = ALM_FROM_FUNCTION;
+        sel->from[0].name = alm_str_of(rows[i].function);
+        sel->from[0].pos = pos;
+        *out = sel;
+        return table_call(p, &s, rows[i].function, &sel->from[0].call);
+    }
+    return alm_fail(p->cx, ALM_E_UNSUPPORTED, s.what_pos, "SHOW %.*s cannot stand in FROM",
+                    (int)s.what.len, s.what.ptr);
+}
+
+/* ------------------------------------------------------------------ set */
+
+/* One value decoded; a list, or anything longer, as written. */
+static alm_status parse_value(alm_parser *p, alm_stmt *s)
+{
+    const alm_token first = p->tok;
+    if (alm_at_end(p))
+        return alm_parse_fail(p, p->tok.pos, "value expected");
+    alm_parse_next(p);
+    if (!alm_at_end(p)) {
+        alm_parse_skip(p);
+        s->value = alm_parse_slice(p, first.pos, p->prev.end);
+        return ALM_OK;
+    }
+    if (first.kind == ALM_TOK_STRING || first.kind == ALM_TOK_QUOTED)
+        return alm_parse_unquote(p, first, &s->value);
+    s->value = alm_token_text(p, first);
+    return ALM_OK;
+}
+
+/* SET [SESSION | LOCAL] name TO value, SET TIME ZONE value, SET TRANSACTION ... */
+alm_status alm_parse_set(alm_parser *p, alm_stmt *s)
+{
+    s->kind = ALM_STMT_SET;
+    s->text = ALM_STR("SET");
+    alm_parse_next(p); /* set */
+    const alm_token next = alm_parse_peek(p);
+    if ((alm_at_word(p, "session") || alm_at_word(p, "local")) && next.kind == ALM_TOK_NAME &&
+        !alm_token_is_kw(next, ALM_KW_TO))
+        alm_parse_next(p);
+    s->what_pos = p->tok.pos;
+    if (alm_at_kw(p, ALM_KW_TIME)) {
+        alm_parse_next(p);
+        ALM_TRY(alm_expect_kw(p, ALM_KW_ZONE, "'zone' expected"));
+        s->what = ALM_STR("time zone");
+        (void)(alm_take_kw(p, ALM_KW_TO) || alm_take_op(p, ALM_OP_EQ));
+        return parse_value(p, s);
+    }
+    if (alm_at_word(p, "transaction") || alm_at_word(p, "characteristics")) {
+        alm_parse_skip(p); /* reads are snapshots whatever it asks for */
+        s->text = ALM_STR("SET TRANSACTION");
+        return ALM_OK;
+    }
+    const int32_t pos = p->tok.pos;
+    alm_parse_name name;
+    ALM_TRY(alm_parse_ident(p, "setting name", &name));
+    while (alm_take_op(p, ALM_OP_DOT))
+        ALM_TRY(alm_parse_ident(p, "setting name", &name));
+    const bool plain = name.pos == pos;
+    ALM_TRY(lower(p, plain ? name.text : alm_parse_slice(p, pos, p->prev.end), &s->what));
+    if (!alm_take_kw(p, ALM_KW_TO) && !alm_take_op(p, ALM_OP_EQ))
+        return alm_parse_fail(p, p->tok.pos, "'to' or '=' expected");
+    return parse_value(p, s);
+}

@@ -1,0 +1,311 @@
+/*
+ * parse_statement.c - which statement it is, and the short ones.
+ */
+#include "sql/parse.h"
+
+static alm_status parse_query_statement(alm_parser *p, alm_stmt *s)
+{
+    s->kind = ALM_STMT_SELECT;
+    s->text = ALM_STR("SELECT");
+    return alm_parse_query(p, &s->select);
+}
+
+static alm_status table_name(alm_parser *p, alm_stmt *s, const char *what)
+{
+    alm_parse_name name;
+    alm_str schema;
+    ALM_TRY(alm_parse_qualified(p, what, &schema, &name));
+    s->table = name.text;
+    s->table_quoted = name.quoted;
+    s->table_pos = name.pos;
+    return ALM_OK;
+}
+
+static alm_status take_if_exists(alm_parser *p, alm_stmt *s)
+{
+    if (!alm_take_kw(p, ALM_KW_IF))
+        return ALM_OK;
+    s->if_exists = true;
+    return alm_expect_kw(p, ALM_KW_EXISTS, "'exists' expected");
+}
+
+/* ------------------------------------------------------------------ with */
+
+/* WITH before INSERT or UPDATE; the scan ends at the first word outside brackets that decides. */
+static alm_keyword with_leads_to(const alm_parser *p)
+{
+    alm_parser ahead = *p;
+    int depth = 0;
+    while (ahead.tok.kind != ALM_TOK_END && ahead.tok.kind != ALM_TOK_BAD) {
+        if (alm_at_op(&ahead, ALM_OP_LPAREN))
+            depth++;
+        else if (alm_at_op(&ahead, ALM_OP_RPAREN))
+            depth--;
+        else if (depth == 0 && (alm_at_kw(&ahead, ALM_KW_SELECT) || alm_at_op(&ahead, ALM_OP_SEMI)))
+            break;
+        else if (depth == 0 &&
+                 (alm_at_kw(&ahead, ALM_KW_INSERT) || alm_at_kw(&ahead, ALM_KW_UPDATE)))
+            return (alm_keyword)ahead.tok.kw;
+        alm_parse_next(&ahead);
+    }
+    return ALM_KW_SELECT;
+}
+
+static alm_status parse_with_statement(alm_parser *p, alm_stmt *s)
+{
+    const alm_keyword kw = with_leads_to(p);
+    if (kw == ALM_KW_SELECT)
+        return parse_query_statement(p, s);
+    alm_select *head = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &head));
+    head->pos = p->tok.pos;
+    ALM_TRY(alm_parse_with(p, head));
+    if (kw == ALM_KW_UPDATE) {
+        s->select = head; /* only its WITH counts */
+        return alm_parse_update(p, s);
+    }
+    ALM_TRY(alm_parse_insert(p, s));
+    if (s->select == NULL || s->select->n_with > 0)
+        return alm_parse_fail(p, head->pos, "WITH before INSERT needs a SELECT without WITH");
+    s->select->with = head->with;
+    s->select->n_with = head->n_with;
+    s->select->with_recursive = head->with_recursive;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ explain */
+
+static alm_status parse_explain(alm_parser *p, alm_stmt *s)
+{
+    s->kind = ALM_STMT_EXPLAIN;
+    s->text = ALM_STR("EXPLAIN");
+    alm_parse_next(p);
+    if (alm_at_op(p, ALM_OP_LPAREN) && !alm_starts_query(alm_parse_peek(p)) &&
+        !alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN)) { /* (analyze, format text) */
+        alm_parser ahead = *p;
+        bool options = false;
+        alm_parse_next(&ahead);
+        options = alm_at_word(&ahead, "format") || alm_at_word(&ahead, "analyze") ||
+                  alm_at_word(&ahead, "verbose") || alm_at_word(&ahead, "costs") ||
+                  alm_at_word(&ahead, "timing") || alm_at_word(&ahead, "buffers");
+        if (options) {
+            for (; !alm_at_op(p, ALM_OP_RPAREN) && !alm_at_end(p); alm_parse_next(p))
+                s->analyze |= alm_at_kw(p, ALM_KW_ANALYZE);
+            ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+        }
+    }
+    if (alm_at_kw(p, ALM_KW_ANALYZE) && !s->analyze) {
+        alm_parse_next(p);
+        s->analyze = true;
+    }
+    if (alm_at_end(p))
+        return alm_parse_fail(p, p->tok.pos,
+                              "'create', 'insert', 'update', 'select', 'with' or '(' expected");
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &s->inner));
+    s->inner->pos = p->tok.pos;
+    ALM_TRY(alm_parse_enter(p)); /* explain explain ... */
+    ALM_TRY(alm_parse_statement(p, s->inner));
+    p->nest--;
+    s->inner->end = p->prev.end;
+    s->select = s->inner->select;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ drop, truncate, rename */
+
+static alm_status parse_drop(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_next(p);
+    s->kind = ALM_STMT_OTHER;
+    if (alm_take_kw(p, ALM_KW_ALL)) {
+        if (!alm_take_kw(p, ALM_KW_TABLES))
+            return alm_parse_fail(p, p->tok.pos, "'tables' expected");
+        (void)alm_take_op(p, ALM_OP_SEMI);
+        s->kind = ALM_STMT_DROP_TABLE;
+        s->text = ALM_STR("DROP TABLE");
+        s->all_tables = true;
+        return ALM_OK;
+    }
+    if (alm_take_kw(p, ALM_KW_TABLE)) {
+        s->kind = ALM_STMT_DROP_TABLE;
+        s->text = ALM_STR("DROP TABLE");
+    } else if (alm_take_kw(p, ALM_KW_VIEW)) {
+        s->text = ALM_STR("DROP VIEW");
+    } else if (alm_take_kw(p, ALM_KW_MATERIALIZED)) {
+        ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'view' expected"));
+        s->text = ALM_STR("DROP MATERIALIZED VIEW");
+    } else if (alm_at_word(p, "user") || alm_at_kw(p, ALM_KW_GROUP) || alm_at_word(p, "service") ||
+               alm_at_kw(p, ALM_KW_INDEX)) {
+        s->text = ALM_STR("DROP");
+        alm_parse_skip(p);
+        return ALM_OK;
+    } else {
+        return alm_parse_fail(p, p->tok.pos,
+                              "'table' or 'view' or 'materialized view' or 'all' expected");
+    }
+    ALM_TRY(take_if_exists(p, s));
+    return table_name(p, s, "table name");
+}
+
+static alm_status parse_truncate(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_next(p);
+    s->kind = ALM_STMT_TRUNCATE;
+    s->text = ALM_STR("TRUNCATE TABLE");
+    ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "TABLE expected"));
+    ALM_TRY(take_if_exists(p, s));
+    ALM_TRY(table_name(p, s, "table name"));
+    if (alm_take_word(p, "keep") && !alm_take_word(p, "symbol"))
+        return alm_parse_fail(p, p->tok.pos, "'symbol' expected");
+    if (p->prev.kind == ALM_TOK_NAME && alm_at_word(p, "maps"))
+        alm_parse_next(p); /* KEEP SYMBOL MAPS: dictionaries are kept anyway */
+    return ALM_OK;
+}
+
+static alm_status parse_rename(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_name name;
+    alm_str schema;
+    alm_parse_next(p);
+    s->kind = ALM_STMT_RENAME_TABLE;
+    s->text = ALM_STR("RENAME TABLE");
+    ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "TABLE expected"));
+    ALM_TRY(table_name(p, s, "table name"));
+    ALM_TRY(alm_expect_kw(p, ALM_KW_TO, "'to' expected"));
+    ALM_TRY(alm_parse_qualified(p, "new table name", &schema, &name));
+    s->new_name = name.text;
+    s->new_name_pos = name.pos;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ transactions, settings */
+
+static const struct word_row {
+    uint16_t kw;
+    uint8_t kind; /* alm_stmt_kind */
+    const char *text;
+} word_rows[] = {
+    {ALM_KW_BEGIN, ALM_STMT_BEGIN, "BEGIN"},
+    {ALM_KW_START, ALM_STMT_BEGIN, "START TRANSACTION"},
+    {ALM_KW_COMMIT, ALM_STMT_COMMIT, "COMMIT"},
+    {ALM_KW_END, ALM_STMT_COMMIT, "COMMIT"},
+    {ALM_KW_ROLLBACK, ALM_STMT_ROLLBACK, "ROLLBACK"},
+    {ALM_KW_ABORT, ALM_STMT_ROLLBACK, "ROLLBACK"},
+    {ALM_KW_SAVEPOINT, ALM_STMT_SAVEPOINT, "SAVEPOINT"},
+    {ALM_KW_RELEASE, ALM_STMT_SAVEPOINT, "RELEASE"},
+    {ALM_KW_RESET, ALM_STMT_SET, "RESET"},
+    {ALM_KW_DISCARD, ALM_STMT_SET, "DISCARD"},
+    {ALM_KW_DEALLOCATE, ALM_STMT_SET, "DEALLOCATE"},
+    {ALM_KW_CLOSE, ALM_STMT_SET, "CLOSE"},
+    {ALM_KW_UNLISTEN, ALM_STMT_SET, "UNLISTEN"},
+    {ALM_KW_LISTEN, ALM_STMT_OTHER, "LISTEN"},
+    {ALM_KW_BACKUP, ALM_STMT_OTHER, "BACKUP"},
+    {ALM_KW_CANCEL, ALM_STMT_OTHER, "CANCEL"},
+    {ALM_KW_CHECKPOINT, ALM_STMT_OTHER, "CHECKPOINT"},
+    {ALM_KW_COMMENT, ALM_STMT_OTHER, "COMMENT"},
+    {ALM_KW_COPY, ALM_STMT_OTHER, "COPY"},
+    {ALM_KW_DELETE, ALM_STMT_OTHER, "DELETE"},
+    {ALM_KW_DO, ALM_STMT_OTHER, "DO"},
+    {ALM_KW_EXECUTE, ALM_STMT_OTHER, "EXECUTE"},
+    {ALM_KW_GRANT, ALM_STMT_OTHER, "GRANT"},
+    {ALM_KW_LOCK, ALM_STMT_OTHER, "LOCK"},
+    {ALM_KW_PREPARE, ALM_STMT_OTHER, "PREPARE"},
+    {ALM_KW_REINDEX, ALM_STMT_OTHER, "REINDEX"},
+    {ALM_KW_REVOKE, ALM_STMT_OTHER, "REVOKE"},
+    {ALM_KW_SNAPSHOT, ALM_STMT_OTHER, "SNAPSHOT"},
+    {ALM_KW_VACUUM, ALM_STMT_OTHER, "VACUUM"},
+};
+
+/* Is the word in hand the name of a table after all? `backup where x > 1`, `copy;` */
+static bool is_table_word(const alm_parser *p)
+{
+    const alm_token next = alm_parse_peek(p);
+    return alm_token_is_kw(next, ALM_KW_WHERE) || alm_token_is_kw(next, ALM_KW_LATEST) ||
+           alm_token_is_kw(next, ALM_KW_ORDER) || alm_token_is_kw(next, ALM_KW_LIMIT);
+}
+
+/* The first word is consumed; what follows is kept as text, its first word as `what`. */
+static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct word_row *row)
+{
+    s->kind = (alm_stmt_kind)row->kind;
+    s->text = alm_str_of(row->text);
+    alm_parse_next(p);
+    const int32_t pos = p->tok.pos;
+    s->what_pos = pos;
+    if (row->kw == ALM_KW_ROLLBACK && alm_at_kw(p, ALM_KW_TO))
+        s->kind = ALM_STMT_SAVEPOINT; /* its tag stays ROLLBACK */
+    if (row->kind == ALM_STMT_SET && !alm_at_end(p)) {
+        s->what = alm_token_text(p, p->tok);
+        if (alm_at_kw(p, ALM_KW_ALL) && row->kw == ALM_KW_DISCARD)
+            s->text = ALM_STR("DISCARD ALL");
+        if (alm_at_kw(p, ALM_KW_ALL) && row->kw == ALM_KW_DEALLOCATE)
+            s->text = ALM_STR("DEALLOCATE ALL");
+        if (alm_at_kw(p, ALM_KW_TIME)) /* RESET TIME ZONE */
+            s->what = ALM_STR("time zone");
+    }
+    alm_parse_skip(p);
+    if (p->tok.kind == ALM_TOK_BAD)
+        return alm_parse_unexpected(p);
+    s->value = alm_parse_slice(p, pos, ALM_MAX(pos, p->prev.end));
+    return ALM_OK;
+}
+
+static alm_status parse_refresh(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_next(p);
+    s->kind = ALM_STMT_OTHER;
+    s->text = ALM_STR("REFRESH MATERIALIZED VIEW");
+    ALM_TRY(alm_expect_kw(p, ALM_KW_MATERIALIZED, "'materialized' expected"));
+    ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'view' expected"));
+    ALM_TRY(table_name(p, s, "materialized view name"));
+    s->what_pos = p->tok.pos;
+    s->what = alm_token_text(p, p->tok);
+    if (!alm_at_word(p, "full") && !alm_at_word(p, "incremental") && !alm_at_kw(p, ALM_KW_RANGE))
+        return alm_parse_fail(p, p->tok.pos, "'full' or 'incremental' or 'range' expected");
+    alm_parse_skip(p); /* RANGE FROM a TO b is in the text */
+    s->value = alm_parse_slice(p, s->what_pos, p->prev.end);
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ dispatch */
+
+alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
+{
+    switch ((int)(p->tok.kind == ALM_TOK_NAME ? p->tok.kw : ALM_KW_PLAIN)) {
+    case ALM_KW_SELECT:
+    case ALM_KW_DECLARE:
+        return parse_query_statement(p, s);
+    case ALM_KW_WITH:
+        return parse_with_statement(p, s);
+    case ALM_KW_INSERT:
+        return alm_parse_insert(p, s);
+    case ALM_KW_UPDATE:
+        return alm_parse_update(p, s);
+    case ALM_KW_CREATE:
+        return alm_parse_create(p, s);
+    case ALM_KW_ALTER:
+        return alm_parse_alter(p, s);
+    case ALM_KW_DROP:
+        return parse_drop(p, s);
+    case ALM_KW_TRUNCATE:
+        return parse_truncate(p, s);
+    case ALM_KW_RENAME:
+        return parse_rename(p, s);
+    case ALM_KW_SHOW:
+        return alm_parse_show(p, s);
+    case ALM_KW_SET:
+        return alm_parse_set(p, s);
+    case ALM_KW_EXPLAIN:
+        return parse_explain(p, s);
+    case ALM_KW_REFRESH:
+        return parse_refresh(p, s);
+    case ALM_KW_PLAIN:
+        return parse_query_statement(p, s);
+    default:
+        break;
+    }
+    for (size_t i = 0; i < ALM_COUNT(word_rows); i++)
+        if (p->tok.kw == word_rows[i].kw && !is_table_word(p))
+            return parse_word_statement(p, s, &word_rows[i]);
+    return parse_query_statement(p, s);
+}

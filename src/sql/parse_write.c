@@ -1,0 +1,211 @@
+/*
+ * parse_write.c - INSERT and UPDATE. Rows of VALUES are the one place where a statement may be
+ * megabytes long: a plain literal costs one token and one node.
+ */
+#include "sql/parse.h"
+
+/* ------------------------------------------------------------------ rows */
+
+/* [-] literal followed by , or ); anything else is an expression. */
+static alm_status parse_value(alm_parser *p, alm_ast **out)
+{
+    ALM_TRY(alm_parse_literal(p, out));
+    if (*out == NULL) {
+        if (!alm_starts_expr(p))
+            return alm_parse_fail(p, p->tok.pos, "Expression expected");
+        return alm_parse_expr(p, out);
+    }
+    if (alm_at_op(p, ALM_OP_COMMA) || alm_at_op(p, ALM_OP_RPAREN))
+        return ALM_OK;
+    return alm_parse_expr_rest(p, *out, ALM_PREC_OR, out);
+}
+
+static alm_status parse_row(alm_parser *p, uint32_t guess, alm_ast ***out, uint32_t *n)
+{
+    alm_ast **row = NULL;
+    uint32_t cap = guess;
+    *n = 0;
+    if (cap > 0)
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, cap, &row));
+    do {
+        ALM_TRY(ALM_GROW(p, &row, *n, &cap));
+        ALM_TRY(parse_value(p, &row[*n]));
+        (*n)++;
+    } while (alm_take_op(p, ALM_OP_COMMA));
+    *out = row;
+    if (alm_at_op(p, ALM_OP_RPAREN))
+        return ALM_OK;
+    return alm_parse_fail(p, p->tok.pos, alm_at_end(p) ? "',' expected" : "')' expected");
+}
+
+alm_status alm_parse_rows(alm_parser *p, alm_stmt *s)
+{
+    uint32_t cap[4] = {0};
+    do {
+        const uint32_t r = s->n_rows;
+        ALM_TRY(ALM_GROW(p, &s->rows, r, &cap[0]));
+        ALM_TRY(ALM_GROW(p, &s->row_lens, r, &cap[1]));
+        ALM_TRY(ALM_GROW(p, &s->row_pos, r, &cap[2]));
+        ALM_TRY(ALM_GROW(p, &s->row_end, r, &cap[3]));
+        s->row_pos[r] = p->tok.pos;
+        ALM_TRY(alm_expect_op(p, ALM_OP_LPAREN, "'(' expected"));
+        ALM_TRY(parse_row(p, r > 0 ? s->row_lens[r - 1] : 0, &s->rows[r], &s->row_lens[r]));
+        s->row_end[r] = p->tok.pos;
+        alm_parse_next(p);
+        s->n_rows++;
+    } while (alm_take_op(p, ALM_OP_COMMA));
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ insert */
+
+/* 1000000, 5s, 100ms, 20us: microseconds. */
+static alm_status parse_lag(alm_parser *p, int64_t *out_us)
+{
+    static const struct {
+        const char *unit;
+        int64_t us;
+    } rows[] = {{"us", 1},       {"ms", 1000},      {"s", 1000000},
+                {"m", 60000000}, {"h", 3600000000}, {"d", 86400000000}};
+    const alm_str t = alm_token_text(p, p->tok);
+    int64_t count = 0;
+    size_t i = 0;
+    bool ok = p->tok.kind == ALM_TOK_NUMBER;
+    for (; ok && i < t.len && t.ptr[i] >= '0' && t.ptr[i] <= '9'; i++)
+        ok = !__builtin_mul_overflow(count, 10, &count) &&
+             !__builtin_add_overflow(count, t.ptr[i] - '0', &count);
+    const alm_str unit = {t.ptr + i, t.len - i};
+    int64_t us = unit.len == 0 ? 1 : 0;
+    for (size_t k = 0; k < ALM_COUNT(rows); k++)
+        if (alm_str_eq(unit, (alm_str){rows[k].unit, strlen(rows[k].unit)}))
+            us = rows[k].us;
+    if (!ok || us == 0 || __builtin_mul_overflow(count, us, out_us))
+        return alm_parse_fail(p, p->tok.pos, "invalid interval qualifier %.*s",
+                              (int)ALM_MIN(t.len, 40), t.ptr);
+    alm_parse_next(p);
+    return ALM_OK;
+}
+
+static alm_status parse_insert_cols(alm_parser *p, alm_stmt *s)
+{
+    uint32_t cap = 0, cap_pos = 0;
+    do {
+        alm_parse_name name;
+        alm_parse_next(p); /* ( or , */
+        if (alm_at_op(p, ALM_OP_RPAREN))
+            return alm_parse_fail(p, p->tok.pos, "found [tok=')', len=1] missing column name");
+        ALM_TRY(ALM_GROW(p, &s->insert_cols, s->n_insert_cols, &cap));
+        ALM_TRY(ALM_GROW(p, &s->insert_pos, s->n_insert_cols, &cap_pos));
+        ALM_TRY(alm_parse_ident(p, "column name", &name));
+        s->insert_cols[s->n_insert_cols] = name.text;
+        s->insert_pos[s->n_insert_cols++] = name.pos;
+    } while (alm_at_op(p, ALM_OP_COMMA));
+    return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+}
+
+static alm_status parse_insert_options(alm_parser *p, alm_stmt *s)
+{
+    if (alm_take_kw(p, ALM_KW_ATOMIC))
+        return ALM_OK; /* every INSERT is */
+    if (!alm_take_kw(p, ALM_KW_BATCH))
+        return ALM_OK;
+    ALM_TRY(alm_parse_int(p, "batch size", &s->batch_size));
+    if (alm_take_kw(p, ALM_KW_O3MAXLAG))
+        ALM_TRY(parse_lag(p, &s->o3_max_lag_us));
+    return ALM_OK;
+}
+
+static alm_status parse_insert_into(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_name name;
+    alm_str schema;
+    alm_parse_next(p); /* insert */
+    s->kind = ALM_STMT_INSERT;
+    s->text = ALM_STR("INSERT");
+    ALM_TRY(parse_insert_options(p, s));
+    ALM_TRY(alm_expect_kw(p, ALM_KW_INTO, "'into' expected"));
+    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    s->table = name.text;
+    s->table_quoted = name.quoted;
+    s->table_pos = name.pos;
+    const alm_token next = alm_parse_peek(p);
+    if (alm_at_op(p, ALM_OP_LPAREN) && !alm_starts_query(next))
+        ALM_TRY(parse_insert_cols(p, s));
+    return ALM_OK;
+}
+
+alm_status alm_parse_insert(alm_parser *p, alm_stmt *s)
+{
+    ALM_TRY(parse_insert_into(p, s));
+    if (alm_take_kw(p, ALM_KW_VALUES))
+        return alm_parse_rows(p, s);
+    if (alm_starts_query(p->tok) || alm_at_op(p, ALM_OP_LPAREN))
+        return alm_parse_query(p, &s->select);
+    return alm_parse_fail(p, p->tok.pos, "'(' or 'select' expected");
+}
+
+/* ------------------------------------------------------------------ update */
+
+static alm_status parse_assignment(alm_parser *p, alm_stmt *s, alm_assign *a)
+{
+    alm_parse_name name;
+    alm_str table;
+    ALM_TRY(alm_parse_qualified(p, "column name", &table, &name));
+    a->col = name.text;
+    a->pos = name.pos;
+    for (uint32_t i = 0; i < s->n_set; i++)
+        if (alm_str_ieq(s->set[i].col, a->col))
+            return alm_parse_fail(p, a->pos, "Duplicate column [name=%.*s] in SET clause",
+                                  (int)ALM_MIN(a->col.len, 100), a->col.ptr);
+    ALM_TRY(alm_expect_op(p, ALM_OP_EQ, "'=' expected"));
+    return alm_parse_expr(p, &a->value);
+}
+
+static alm_status parse_update_table(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_name name;
+    alm_str schema;
+    alm_parse_next(p); /* update */
+    ALM_TRY(alm_parse_qualified(p, "table name or alias", &schema, &name));
+    s->table = name.text;
+    s->table_quoted = name.quoted;
+    s->table_pos = name.pos;
+    if (alm_at_end(p))
+        return alm_parse_fail(p, p->tok.pos, "AS, SET or table alias expected expected");
+    if (alm_take_kw(p, ALM_KW_AS) || !alm_at_kw(p, ALM_KW_SET)) {
+        ALM_TRY(alm_parse_ident(p, "table alias", &name));
+        s->alias = name.text;
+    }
+    return alm_expect_kw(p, ALM_KW_SET, "SET expected");
+}
+
+static alm_status parse_update_where(alm_parser *p, alm_stmt *s)
+{
+    s->where_pos = p->tok.pos;
+    alm_parse_next(p);
+    if (alm_at_end(p))
+        return alm_parse_fail(p, s->where_pos, "empty where clause");
+    p->no_window = true;
+    return alm_parse_expr(p, &s->where);
+}
+
+/* WITH before UPDATE comes in as s->select, a query without a body of its own (alm_parse_statement). */
+alm_status alm_parse_update(alm_parser *p, alm_stmt *s)
+{
+    uint32_t cap = 0;
+    s->kind = ALM_STMT_UPDATE;
+    s->text = ALM_STR("UPDATE");
+    ALM_TRY(parse_update_table(p, s));
+    do {
+        ALM_TRY(ALM_GROW(p, &s->set, s->n_set, &cap));
+        ALM_TRY(parse_assignment(p, s, &s->set[s->n_set]));
+        s->n_set++;
+    } while (alm_take_op(p, ALM_OP_COMMA));
+    if (alm_take_kw(p, ALM_KW_FROM))
+        ALM_TRY(alm_parse_from(p, &s->from, &s->n_from));
+    if (alm_at_kw(p, ALM_KW_WHERE))
+        ALM_TRY(parse_update_where(p, s));
+    if (!alm_at_end(p))
+        return alm_parse_fail(p, p->tok.pos, "FROM, WHERE or EOF expected");
+    return ALM_OK;
+}
