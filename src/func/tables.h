@@ -10,9 +10,11 @@
 
 /* clang-format off */
 #define ALM_FN_TABLES(X)                                                                           \
-    X(arith) X(bits) X(compare) X(compare_text) X(logic) X(cast_number) X(cast_text) X(cast_time)  \
-    X(count) X(sum) X(extreme) X(pick) X(stats)                                                                     \
-    X(time) X(time_floor) X(time_text) X(time_zone) X(time_make)
+    X(arith) X(bits) X(compare) X(compare_text) X(logic) X(in) X(like) X(regex)                    \
+    X(cast_number) X(cast_text) X(cast_time)                                                       \
+    X(numeric) X(conditional)                                                                      \
+    X(count) X(sum) X(extreme) X(pick) X(stats)                                                    \
+    X(time) X(time_floor) X(time_make) X(time_text) X(time_zone)
 /* clang-format on */
 
 #define ALM_FN_TABLE_DECLARE(name) extern const alm_fn_table alm_fn_table_##name;
