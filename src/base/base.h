@@ -48,6 +48,8 @@ int alm_status_http(alm_status st);             /* 400 */
 #else
 #define ALM_DASSERT(cond) ((void)0)
 #endif
+/* A place that is never reached; says so, and ends the program if it is. */
+#define ALM_UNREACHABLE(what) alm_assert_failed("never reached: " what, __FILE__, __LINE__)
 _Noreturn void alm_assert_failed(const char *cond, const char *file, int line);
 
 #define ALM_TRY(expr)                                                                              \

@@ -191,8 +191,8 @@ static void test_speed(void **state)
         crc = alm_crc32c_tables(crc, bytes, N);
     const int64_t table_ns = alm_monotonic_ns() - t0;
     print_message("crc32c %.1f GB/s, by tables %.1f GB/s (%u)\n",
-                  (double)N * ROUNDS / (double)fast_ns, (double)N * ROUNDS / 10 / (double)table_ns,
-                  crc);
+                  (double)((int64_t)N * ROUNDS) / (double)fast_ns,
+                  (double)((int64_t)N * ROUNDS / 10) / (double)table_ns, crc);
     free(bytes);
 }
 

@@ -215,8 +215,7 @@ static size_t format_fixed(alm_type type, const void *at, alm_text_style style, 
     case ALM_TYPE_COUNT:
         break;
     }
-    ALM_ASSERT(!"a type that formats");
-    return 0;
+    ALM_UNREACHABLE("a type that formats");
 }
 
 bool alm_value_text(const alm_vec *v, size_t i, alm_text_style style,
@@ -384,8 +383,7 @@ alm_scan_result alm_value_scan(alm_type type, alm_str text, void *out)
     case ALM_TYPE_COUNT:
         break;
     }
-    ALM_ASSERT(!"a type that can be read");
-    return ALM_SCAN_BAD;
+    ALM_UNREACHABLE("a type that can be read");
 }
 
 alm_status alm_value_parse(alm_ctx *cx, int32_t pos, alm_type type, alm_str text, void *out)

@@ -65,8 +65,7 @@ static kind kind_of(const alm_vec *v)
     case ALM_TYPE_COUNT:
         break;
     }
-    ALM_ASSERT(!"a type with values");
-    return KIND_VIEW;
+    ALM_UNREACHABLE("a type with values");
 }
 
 #define F64_NULL_BITS UINT64_C(0x7FF8000000000000)

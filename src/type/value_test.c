@@ -245,6 +245,7 @@ static void test_speed(void **state)
     enum { N = ALM_BATCH_ROWS, ROUNDS = 2000 };
     alm_ctx cx = {0};
     alm_arena arena = {0};
+    const double values = (double)((int64_t)N * ROUNDS);
     static uint64_t hash[N];
     static uint32_t idx[N];
     for (uint32_t i = 0; i < N; i++)
@@ -269,8 +270,8 @@ static void test_speed(void **state)
         const int64_t t3 = alm_monotonic_ns();
         alm_arena_deinit(&scratch);
         print_message("%-12s hash %.2f gather %.2f sort key %.2f ns/row\n", alm_type_name(type),
-                      (double)(t1 - t0) / N / ROUNDS, (double)(t2 - t1) / N / ROUNDS,
-                      (double)(t3 - t2) / N / ROUNDS);
+                      (double)(t1 - t0) / values, (double)(t2 - t1) / values,
+                      (double)(t3 - t2) / values);
     }
     alm_arena_deinit(&arena);
 }

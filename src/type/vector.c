@@ -152,7 +152,7 @@ static void fill(void *to, const void *value, uint8_t width, size_t n)
         fill_wide(to, *(const wide *)value, n);
         return;
     default:
-        ALM_ASSERT(!"element width");
+        ALM_UNREACHABLE("element width");
     }
 }
 
@@ -209,7 +209,7 @@ static void gather(void *to, const void *from, uint8_t width, const uint32_t *id
         gather_16(to, from, idx, n);
         return;
     default:
-        ALM_ASSERT(!"element width");
+        ALM_UNREACHABLE("element width");
     }
 }
 
@@ -232,7 +232,7 @@ static void select_rows(void *to, const void *from, uint8_t width, const uint16_
         select_16(to, from, sel, n);
         return;
     default:
-        ALM_ASSERT(!"element width");
+        ALM_UNREACHABLE("element width");
     }
 }
 
