@@ -308,7 +308,7 @@ bool alm_time_parse(alm_str text, alm_time_unit unit, int64_t *out)
 
 bool alm_time_offset_parse(alm_str text, int32_t *offset_s)
 {
-    int32_t got;
+    int32_t got = 0;
     if (text.len == 0 || read_offset(text.ptr, text.ptr + text.len, &got) != (int32_t)text.len)
         return false;
     *offset_s = got;
