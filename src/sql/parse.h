@@ -177,7 +177,7 @@ bool alm_starts_query(alm_token t); /* select, with, declare, show ... */
 ALM_NODISCARD alm_status alm_parse_query(alm_parser *p, alm_select **out);
 /* ( query ), the bracket in hand; *out as alm_parse_query. */
 ALM_NODISCARD alm_status alm_parse_bracketed(alm_parser *p, alm_select **out);
-/* Goes on behind a bracketed query: clauses, set operations, order, limit. */
+/* Goes on behind a query: set operations, order, limit. */
 ALM_NODISCARD alm_status alm_parse_query_rest(alm_parser *p, alm_select *left, alm_select **out);
 ALM_NODISCARD alm_status alm_parse_from(alm_parser *p, alm_from **out, uint32_t *n);
 /* More items behind the n that are there. */

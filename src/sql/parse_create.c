@@ -72,6 +72,19 @@ alm_status alm_parse_column(alm_parser *p, alm_column_def *col)
     return parse_constraints(p, col);
 }
 
+static alm_status not_symbol(alm_parser *p, const alm_column_def *col, int32_t pos)
+{
+    char type[64];
+    const size_t n = ALM_MIN(col->type_name.len, sizeof type);
+    for (size_t i = 0; i < n; i++) {
+        const char c = col->type_name.ptr[i];
+        type[i] = (char)(c >= 'a' && c <= 'z' ? c - 32 : c);
+    }
+    return alm_parse_fail(
+        p, pos, "indexes are supported only for SYMBOL columns [columnName=%.*s, columnType=%.*s]",
+        (int)ALM_MIN(col->name.len, 100), col->name.ptr, (int)n, type);
+}
+
 /* index(col [capacity n]), INDEX in hand */
 static alm_status parse_index(alm_parser *p, alm_stmt *s, uint32_t *cap)
 {
@@ -88,10 +101,7 @@ static alm_status parse_index(alm_parser *p, alm_stmt *s, uint32_t *cap)
         if (!alm_str_ieq(col->name, name.text))
             continue;
         if (s->select == NULL && !alm_str_ieq(col->type_name, ALM_STR("symbol")))
-            return alm_parse_fail(
-                p, name.pos,
-                "indexes are supported only for SYMBOL columns [columnName=%.*s, columnType=%.*s]",
-                (int)name.text.len, name.text.ptr, (int)col->type_name.len, col->type_name.ptr);
+            return not_symbol(p, col, name.pos);
         col->indexed = true;
         col->index_capacity = capacity;
         return ALM_OK;

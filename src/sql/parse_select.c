@@ -503,8 +503,6 @@ static bool at_tail(const alm_parser *p)
 
 alm_status alm_parse_query_rest(alm_parser *p, alm_select *left, alm_select **out)
 {
-    if (at_from_clause(p))
-        ALM_TRY(wrap_clauses(p, left, &left));
     while (alm_at_kw(p, ALM_KW_UNION) || alm_at_kw(p, ALM_KW_EXCEPT) ||
            alm_at_kw(p, ALM_KW_INTERSECT))
         ALM_TRY(parse_set_operation(p, left, &left));

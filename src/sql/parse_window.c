@@ -48,7 +48,15 @@ static char time_unit(alm_str word)
     return 0;
 }
 
-/* An offset is checked as far as its text tells. */
+static bool is_number(alm_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return text.len > 0;
+}
+
+/* An offset is checked as far as its text tells; '10' is as good as 10. */
 static alm_status parse_offset(alm_parser *p, alm_ast **out)
 {
     const int32_t pos = p->tok.pos;
@@ -57,7 +65,8 @@ static alm_status parse_offset(alm_parser *p, alm_ast **out)
     ALM_TRY(alm_parse_expr_at(p, ALM_PREC_ADD, out));
     const alm_ast *e = *out;
     const bool minus = e->kind == ALM_AST_UNARY && e->arg[0]->kind == ALM_AST_NUMBER;
-    if (e->kind == ALM_AST_STRING || e->kind == ALM_AST_NULL || e->kind == ALM_AST_BOOL || minus)
+    const bool text = e->kind == ALM_AST_STRING && !is_number(e->text);
+    if (text || e->kind == ALM_AST_NULL || e->kind == ALM_AST_BOOL || minus)
         return alm_parse_fail(p, pos, "non-negative integer expression expected");
     return ALM_OK;
 }
