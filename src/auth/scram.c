@@ -1,0 +1,166 @@
+/* scram.c - see scram.h. Primitives from OpenSSL. */
+#include "auth/scram.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+
+static alm_status crypto_failed(alm_ctx *cx)
+{
+    return alm_fail(cx, ALM_E_INTERNAL, -1, "a cryptographic function failed");
+}
+
+static bool hmac(const uint8_t *key, size_t key_len, alm_str text, uint8_t out[ALM_SCRAM_KEY])
+{
+    unsigned int n = 0;
+    return HMAC(EVP_sha256(), key, (int)key_len, (const unsigned char *)text.ptr, text.len, out,
+                &n) != NULL;
+}
+
+static bool sha256(const uint8_t *in, size_t n, uint8_t out[ALM_SCRAM_KEY])
+{
+    unsigned int len = 0;
+    return EVP_Digest(in, n, out, &len, EVP_sha256(), NULL) == 1;
+}
+
+static bool salted_password(alm_str password, const alm_scram_verifier *v,
+                            uint8_t out[ALM_SCRAM_KEY])
+{
+    return PKCS5_PBKDF2_HMAC(password.ptr, (int)password.len, v->salt, ALM_SCRAM_SALT,
+                             v->iterations, EVP_sha256(), ALM_SCRAM_KEY, out) == 1;
+}
+
+static bool derive_keys(alm_str password, alm_scram_verifier *v)
+{
+    uint8_t salted[ALM_SCRAM_KEY], client_key[ALM_SCRAM_KEY];
+    const bool ok = salted_password(password, v, salted) &&
+                    hmac(salted, sizeof(salted), ALM_STR("Client Key"), client_key) &&
+                    sha256(client_key, sizeof(client_key), v->stored_key) &&
+                    hmac(salted, sizeof(salted), ALM_STR("Server Key"), v->server_key);
+    OPENSSL_cleanse(salted, sizeof(salted));
+    OPENSSL_cleanse(client_key, sizeof(client_key));
+    return ok;
+}
+
+alm_status alm_scram_verifier_make(alm_ctx *cx, alm_str password,
+                                   const uint8_t salt[ALM_SCRAM_SALT], alm_scram_verifier *out)
+{
+    *out = (alm_scram_verifier){.iterations = ALM_SCRAM_ITERATIONS};
+    (void)memcpy(out->salt, salt, ALM_SCRAM_SALT);
+    return derive_keys(password, out) ? ALM_OK : crypto_failed(cx);
+}
+
+alm_status alm_scram_verifier_fake(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY], alm_str user,
+                                   alm_scram_verifier *out)
+{
+    uint8_t mac[ALM_SCRAM_KEY];
+    *out = (alm_scram_verifier){.iterations = ALM_SCRAM_ITERATIONS};
+    if (!hmac(secret, ALM_SCRAM_KEY, user, mac))
+        return crypto_failed(cx);
+    (void)memcpy(out->salt, mac, ALM_SCRAM_SALT);
+    if (!hmac(mac, sizeof(mac), ALM_STR("stored"), out->stored_key) ||
+        !hmac(mac, sizeof(mac), ALM_STR("server"), out->server_key))
+        return crypto_failed(cx);
+    return ALM_OK;
+}
+
+alm_status alm_scram_check_password(alm_ctx *cx, const alm_scram_verifier *verifier,
+                                    alm_str password, bool *fits)
+{
+    alm_scram_verifier made = *verifier;
+    if (!derive_keys(password, &made))
+        return crypto_failed(cx);
+    *fits = CRYPTO_memcmp(made.stored_key, verifier->stored_key, ALM_SCRAM_KEY) == 0;
+    OPENSSL_cleanse(&made, sizeof(made));
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- messages */
+
+static alm_status malformed(alm_ctx *cx)
+{
+    return alm_fail(cx, ALM_E_PROTOCOL, -1, "malformed SCRAM message");
+}
+
+/* Value of the attribute `name` ("r=...") in a comma list; ptr NULL: none. */
+static alm_str attribute(alm_str message, char name)
+{
+    size_t at = 0;
+    while (at < message.len) {
+        const char *comma = memchr(message.ptr + at, ',', message.len - at);
+        const size_t end = comma != NULL ? (size_t)(comma - message.ptr) : message.len;
+        if (end - at >= 2 && message.ptr[at] == name && message.ptr[at + 1] == '=')
+            return (alm_str){message.ptr + at + 2, end - at - 2};
+        at = end + 1;
+    }
+    return (alm_str){0};
+}
+
+alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message, const uint8_t random[18])
+{
+    /* gs2 header: "n,," or "y,,"; channel binding (p=) is not offered */
+    if (message.len < 3 || message.len >= ALM_SCRAM_MSG_MAX ||
+        (message.ptr[0] != 'n' && message.ptr[0] != 'y') || message.ptr[1] != ',')
+        return malformed(cx);
+    const char *second = memchr(message.ptr + 2, ',', message.len - 2);
+    if (second == NULL)
+        return malformed(cx);
+    const alm_str bare = {second + 1, message.len - (size_t)(second + 1 - message.ptr)};
+    const alm_str client_nonce = attribute(bare, 'r');
+    if (client_nonce.len < 8 || client_nonce.len > 90)
+        return malformed(cx);
+    (void)snprintf(s->client_first_bare, sizeof(s->client_first_bare), "%.*s", (int)bare.len,
+                   bare.ptr);
+    char own[32] = "", salt[32] = "";
+    (void)EVP_EncodeBlock((unsigned char *)own, random, 18);
+    (void)EVP_EncodeBlock((unsigned char *)salt, s->verifier.salt, ALM_SCRAM_SALT);
+    (void)snprintf(s->nonce, sizeof(s->nonce), "%.*s%s", (int)client_nonce.len, client_nonce.ptr,
+                   own);
+    (void)snprintf(s->server_first, sizeof(s->server_first), "r=%s,s=%s,i=%d", s->nonce, salt,
+                   (int)s->verifier.iterations);
+    return ALM_OK;
+}
+
+/* Checks the proof: ClientKey = proof xor HMAC(StoredKey, AuthMessage), and its hash. */
+static bool proof_fits(const alm_scram *s, alm_str auth_message, const uint8_t *proof)
+{
+    uint8_t signature[ALM_SCRAM_KEY], key[ALM_SCRAM_KEY], stored[ALM_SCRAM_KEY];
+    if (!hmac(s->verifier.stored_key, ALM_SCRAM_KEY, auth_message, signature))
+        return false;
+    for (size_t i = 0; i < ALM_SCRAM_KEY; i++)
+        key[i] = proof[i] ^ signature[i];
+    return sha256(key, sizeof(key), stored) &&
+           CRYPTO_memcmp(stored, s->verifier.stored_key, ALM_SCRAM_KEY) == 0;
+}
+
+alm_status alm_scram_final(alm_ctx *cx, alm_scram *s, alm_str message, char *out)
+{
+    const alm_str nonce = attribute(message, 'r');
+    const alm_str proof_text = attribute(message, 'p');
+    const alm_str binding = attribute(message, 'c');
+    if (message.len >= ALM_SCRAM_MSG_MAX || proof_text.len != 44 || nonce.ptr == NULL ||
+        binding.ptr == NULL)
+        return malformed(cx);
+    if (!alm_str_eq(nonce, alm_str_of(s->nonce)) ||
+        (!alm_str_eq(binding, ALM_STR("biws")) && !alm_str_eq(binding, ALM_STR("eSws"))))
+        return malformed(cx);
+    uint8_t proof[64];
+    if (EVP_DecodeBlock(proof, (const unsigned char *)proof_text.ptr, 44) != 33)
+        return malformed(cx);
+    const size_t without = (size_t)(proof_text.ptr - 3 - message.ptr); /* ",p=" */
+    char auth[3 * ALM_SCRAM_MSG_MAX + 8];
+    const int n = snprintf(auth, sizeof(auth), "%s,%s,%.*s", s->client_first_bare, s->server_first,
+                           (int)without, message.ptr);
+    const alm_str auth_message = {auth, (size_t)n};
+    const bool fits = proof_fits(s, auth_message, proof);
+    if (!fits || !s->known)
+        return alm_fail(cx, ALM_E_AUTH, -1, "invalid username/password");
+    uint8_t signature[ALM_SCRAM_KEY];
+    char text[48] = "";
+    if (!hmac(s->verifier.server_key, ALM_SCRAM_KEY, auth_message, signature))
+        return crypto_failed(cx);
+    (void)EVP_EncodeBlock((unsigned char *)text, signature, ALM_SCRAM_KEY);
+    (void)snprintf(out, ALM_SCRAM_MSG_MAX, "v=%s", text);
+    return ALM_OK;
+}

@@ -1,0 +1,50 @@
+/*
+ * scram.h - SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's side, as PostgreSQL clients speak it.
+ *
+ * Kept        A verifier (salt, iterations, StoredKey, ServerKey), never the password.
+ * Unknown users get an exchange with a made-up salt that is always the same for a name, and fail at
+ * its end like a bad password, in the same time.
+ */
+#ifndef ALM_AUTH_SCRAM_H
+#define ALM_AUTH_SCRAM_H
+
+#include "base/base.h"
+
+enum { ALM_SCRAM_KEY = 32, ALM_SCRAM_SALT = 16, ALM_SCRAM_ITERATIONS = 4096, ALM_SCRAM_MSG_MAX = 1024 };
+
+typedef struct alm_scram_verifier {
+    uint8_t salt[ALM_SCRAM_SALT];
+    uint8_t stored_key[ALM_SCRAM_KEY];
+    uint8_t server_key[ALM_SCRAM_KEY];
+    int32_t iterations;
+} alm_scram_verifier;
+
+/* salt: random bytes. */
+ALM_NODISCARD alm_status alm_scram_verifier_make(alm_ctx *cx, alm_str password,
+                                                 const uint8_t salt[ALM_SCRAM_SALT],
+                                                 alm_scram_verifier *out);
+/* A verifier that no password fits; the salt depends on secret and name alone. */
+ALM_NODISCARD alm_status alm_scram_verifier_fake(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY],
+                                                 alm_str user, alm_scram_verifier *out);
+
+typedef struct alm_scram {
+    alm_scram_verifier verifier;
+    bool known; /* a real account */
+    char client_first_bare[ALM_SCRAM_MSG_MAX];
+    char server_first[ALM_SCRAM_MSG_MAX];
+    char nonce[128];
+} alm_scram;
+
+/* client-first-message -> server-first-message in s->server_first. `random`: 18 bytes.
+ * ALM_E_PROTOCOL on a malformed message. */
+ALM_NODISCARD alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message,
+                                         const uint8_t random[18]);
+/* client-final-message -> server-final-message in `out` (room for ALM_SCRAM_MSG_MAX).
+ * ALM_E_AUTH: the proof is wrong; ALM_E_PROTOCOL: malformed. */
+ALM_NODISCARD alm_status alm_scram_final(alm_ctx *cx, alm_scram *s, alm_str message, char *out);
+
+/* Does the clear-text password fit the verifier? Takes as long whatever the answer. */
+ALM_NODISCARD alm_status alm_scram_check_password(alm_ctx *cx, const alm_scram_verifier *verifier,
+                                                  alm_str password, bool *fits);
+
+#endif

@@ -1,0 +1,97 @@
+/* Method: the exchange of RFC 7677 section 3, and the ways a client can be wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "auth/scram.h"
+
+static const uint8_t salt[ALM_SCRAM_SALT] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+static const uint8_t random_bytes[18] = {42};
+
+static alm_str z(const char *text) { return alm_str_of(text); }
+
+/* What a client does, written out by the RFC. */
+static void client_final(const char *password, const alm_scram *s, char *out, size_t out_size)
+{
+    uint8_t salted[32], key[32], stored[32], signature[32], proof[32];
+    unsigned int n = 0;
+    char without[512], auth[4096], text[64] = "";
+    assert_int_equal(PKCS5_PBKDF2_HMAC(password, (int)strlen(password), salt, 16,
+                                       ALM_SCRAM_ITERATIONS, EVP_sha256(), 32, salted),
+                     1);
+    assert_non_null(HMAC(EVP_sha256(), salted, 32, (const unsigned char *)"Client Key", 10, key, &n));
+    assert_int_equal(EVP_Digest(key, 32, stored, &n, EVP_sha256(), NULL), 1);
+    (void)snprintf(without, sizeof(without), "c=biws,r=%s", s->nonce);
+    (void)snprintf(auth, sizeof(auth), "%s,%s,%s", s->client_first_bare, s->server_first, without);
+    assert_non_null(HMAC(EVP_sha256(), stored, 32, (unsigned char *)auth, strlen(auth), signature, &n));
+    for (int i = 0; i < 32; i++)
+        proof[i] = key[i] ^ signature[i];
+    (void)EVP_EncodeBlock((unsigned char *)text, proof, 32);
+    (void)snprintf(out, out_size, "%s,p=%s", without, text);
+}
+
+static alm_status exchange(const char *real, const char *typed, bool known)
+{
+    alm_ctx cx = {0};
+    alm_scram s = {.known = known};
+    char message[1024], answer[ALM_SCRAM_MSG_MAX];
+    assert_int_equal(alm_scram_verifier_make(&cx, z(real), salt, &s.verifier), ALM_OK);
+    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), random_bytes), ALM_OK);
+    client_final(typed, &s, message, sizeof(message));
+    return alm_scram_final(&cx, &s, z(message), answer);
+}
+
+static void right_and_wrong_passwords(void **state)
+{
+    (void)state;
+    assert_int_equal(exchange("quest", "quest", true), ALM_OK);
+    assert_int_equal(exchange("quest", "Quest", true), ALM_E_AUTH);
+    assert_int_equal(exchange("quest", "quest", false), ALM_E_AUTH); /* unknown user */
+}
+
+static void malformed_messages_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "n", "p=tls-unique,,n=,r=abcdefghij", "n,,n=,r=short",
+                                      "n,,n=user"};
+    for (size_t i = 0; i < ALM_COUNT(bad); i++) {
+        alm_ctx cx = {0};
+        alm_scram s = {.known = true};
+        assert_int_equal(alm_scram_first(&cx, &s, z(bad[i]), random_bytes), ALM_E_PROTOCOL);
+    }
+    alm_ctx cx = {0};
+    alm_scram s = {.known = true};
+    char answer[ALM_SCRAM_MSG_MAX];
+    assert_int_equal(alm_scram_verifier_make(&cx, z("x"), salt, &s.verifier), ALM_OK);
+    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), random_bytes), ALM_OK);
+    assert_int_equal(alm_scram_final(&cx, &s, z("c=biws,r=other,p=AAAA"), answer), ALM_E_PROTOCOL);
+}
+
+static void made_up_salts_are_stable(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    static const uint8_t secret[ALM_SCRAM_KEY] = {7};
+    alm_scram_verifier a, b, c;
+    bool fits = true;
+    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("nobody"), &a), ALM_OK);
+    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("nobody"), &b), ALM_OK);
+    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("other"), &c), ALM_OK);
+    assert_memory_equal(a.salt, b.salt, sizeof(a.salt));
+    assert_memory_not_equal(a.salt, c.salt, sizeof(a.salt));
+    assert_int_equal(alm_scram_check_password(&cx, &a, z("quest"), &fits), ALM_OK);
+    assert_false(fits);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(right_and_wrong_passwords),
+                                       cmocka_unit_test(malformed_messages_are_refused),
+                                       cmocka_unit_test(made_up_salts_are_stable)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
