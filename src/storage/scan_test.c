@@ -233,7 +233,8 @@ static void seal_parts(table *t)
     t->v.parts->n = t->n_parts;
     for (uint32_t i = 0; i < t->n_parts; i++)
         t->v.parts->parts[i] = &t->refs[i];
-    qsort(t->v.parts->parts, t->n_parts, sizeof(alm_part_ref *), ref_by_time);
+    if (t->n_parts > 0)
+        qsort(t->v.parts->parts, t->n_parts, sizeof(alm_part_ref *), ref_by_time);
 }
 
 static void add_lane(table *t, uint64_t *seed, int64_t n, int64_t lo, int64_t width)
@@ -277,7 +278,8 @@ static bool in_ranges(int64_t ts, const alm_scan_range *ranges, uint32_t n)
 /* Sorts the rows and applies DEDUP, once per table. */
 static void oracle_settle(table *t)
 {
-    qsort(t->rows, (size_t)t->n_rows, sizeof(*t->rows), by_time);
+    if (t->n_rows > 0)
+        qsort(t->rows, (size_t)t->n_rows, sizeof(*t->rows), by_time);
     if (!t->v.table.dedup)
         return;
     int64_t kept = 0;
