@@ -95,12 +95,16 @@ static bucket_range months_of_local(const alm_bucketer *b, int64_t local)
     if (__builtin_sub_overflow(local, b->offset, &plain))
         return r;
     const int64_t month = alm_month_of_days(alm_floor_div(plain, alm_time_day(b->time_unit)));
-    int64_t k = alm_floor_div(month - b->origin_month, b->stride);
-    if (!month_border(b, k, &r.start))
-        r.start = INT64_MIN;
-    k -= r.start > local;
-    if (!month_border(b, k, &r.start))
-        r.start = ALM_TS_NULL;
+    const int64_t k = alm_floor_div(month - b->origin_month, b->stride);
+    int64_t border;
+    const bool fits = month_border(b, k, &border);
+    if (fits && border > local) { /* the origin is later in its month */
+        r.end = border;
+        if (!month_border(b, k - 1, &r.start))
+            r.start = ALM_TS_NULL;
+        return r;
+    }
+    r.start = fits ? border : ALM_TS_NULL;
     if (!month_border(b, k + 1, &r.end))
         r.end = INT64_MAX;
     return r;

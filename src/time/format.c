@@ -145,6 +145,11 @@ static char *put_number(char *p, int64_t value, int32_t width)
 {
     char back[20];
     int32_t n = 0;
+    if (width == 2 && value >= 0 && value < 100) { /* most of what is written */
+        p[0] = (char)('0' + value / 10);
+        p[1] = (char)('0' + value % 10);
+        return p + 2;
+    }
     uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     if (value < 0)
         *p++ = '-';
@@ -164,6 +169,8 @@ static char *put_name(char *p, const char *name, bool whole)
 
 static char *put_year(char *p, int64_t year, int32_t width)
 {
+    if (width == 4 && year >= 0 && year <= 9999)
+        return put_number(put_number(p, year / 100, 2), year % 100, 2);
     return width == 2 ? put_number(p, alm_floor_mod(year, 100), 2) : put_number(p, year, width);
 }
 
