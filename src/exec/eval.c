@@ -314,10 +314,10 @@ alm_status alm_eval_new(alm_ctx *cx, const alm_expr *const *exprs, uint32_t n, a
     return ALM_OK;
 }
 
-int32_t alm_eval_column(const alm_eval *ev, uint32_t i)
+alm_status alm_eval_views(alm_ctx *cx, alm_eval *ev, uint32_t i)
 {
-    const eval_instr *in = &ev->instr[ev->result[i]];
-    return in->kind == EVAL_COL ? (int32_t)in->col : -1;
+    ALM_ASSERT(i < ev->n_results && ev->rows_seen == 0);
+    return decoded(cx, ev, ev->result[i], &ev->result[i]);
 }
 
 void alm_eval_free(alm_eval *ev)

@@ -19,13 +19,12 @@ typedef struct alm_eval alm_eval;
 /* Memory from cx->arena, which must outlive the program; batch memory is charged to cx->mem. */
 ALM_NODISCARD alm_status alm_eval_new(alm_ctx *cx, const alm_expr *const *exprs, uint32_t n,
                                       alm_eval **out);
+/* Expression i shall come as views where it is a SYMBOL. Before the first run. */
+ALM_NODISCARD alm_status alm_eval_views(alm_ctx *cx, alm_eval *ev, uint32_t i);
 /* out[0..n): one vector per expression. `arena`: where columns of the batch are gathered. Zero rows
  * give vectors without elements. */
 ALM_NODISCARD alm_status alm_eval_run(alm_ctx *cx, alm_eval *ev, alm_arena *arena, alm_batch *in,
                                       alm_vec *out);
-/* Number of the input column where expression i is just that, else -1: it is not evaluated, and
- * out[i] is left alone if the program was told to skip it (alm_eval_pass). */
-int32_t alm_eval_column(const alm_eval *ev, uint32_t i);
 void alm_eval_free(alm_eval *ev); /* batch memory; NULL is fine */
 
 /* ------------------------------------------------------------------------- filters */

@@ -63,8 +63,12 @@ typedef struct alm_op_vt {
     alm_status (*start)(alm_ctx *cx, alm_op *op, uint32_t morsel);
     /* Gives back pools and arenas of its own. Children are closed by the framework. May be NULL. */
     void (*close)(alm_op *op);
-    /* The consumer will take about `rows` rows at the most. May be NULL. Pass it on where it holds. */
+    /* The consumer will take `rows` rows at the most. May be NULL. Pass it on where it holds. */
     void (*hint)(alm_op *op, int64_t rows);
+    /* Exact number of rows it will give, -1 where only running it tells. NULL: -1. */
+    int64_t (*count)(alm_ctx *cx, alm_op *op);
+    /* Leaves out the next `rows` rows without making them; only where count is known. */
+    void (*skip)(alm_op *op, int64_t rows);
 } alm_op_vt;
 
 enum { ALM_OP_CHILDREN_MAX = 2 };
@@ -102,6 +106,7 @@ typedef struct alm_op_node {
     void *shared;
     bool prepared;
     _Atomic int64_t rows, batches, cpu_ns, bytes;
+    alm_op_stats stats; /* a copy to hand out */
 } alm_op_node;
 
 /* One execution; what the operators of all threads share. */
@@ -110,7 +115,6 @@ struct alm_run {
     const alm_plan *plan;
     alm_op_node *node; /* by plan id */
     uint32_t n_nodes;
-    alm_op_stats stats; /* copy handed out */
 };
 
 /* Fills the embedded part; memory of `out.cols` from cx->arena. */
@@ -124,6 +128,8 @@ ALM_NODISCARD alm_status alm_op_child(alm_ctx *cx, alm_op *op, uint32_t i);
 ALM_NODISCARD alm_status alm_op_next(alm_ctx *cx, alm_op *op, alm_batch **out);
 ALM_NODISCARD alm_status alm_op_start(alm_ctx *cx, alm_op *op, uint32_t morsel);
 void alm_op_hint(alm_op *op, int64_t rows);
+int64_t alm_op_count(alm_ctx *cx, alm_op *op);
+void alm_op_skip(alm_op *op, int64_t rows);
 void alm_op_close(alm_op *op); /* with its children; NULL is fine */
 /* The node's shared state; prepares it if nobody did yet (only outside of parallel bodies). */
 ALM_NODISCARD alm_status alm_op_shared(alm_ctx *cx, alm_run *run, const alm_plan *plan, void *out);

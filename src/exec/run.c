@@ -109,6 +109,17 @@ void alm_op_hint(alm_op *op, int64_t rows)
         op->vt->hint(op, rows);
 }
 
+int64_t alm_op_count(alm_ctx *cx, alm_op *op)
+{
+    return op->vt->count != NULL ? op->vt->count(cx, op) : -1;
+}
+
+void alm_op_skip(alm_op *op, int64_t rows)
+{
+    ALM_ASSERT(op->vt->skip != NULL && rows >= 0);
+    op->vt->skip(op, rows);
+}
+
 void alm_op_close(alm_op *op)
 {
     if (op == NULL)

@@ -20,6 +20,11 @@ typedef struct alm_scan_segment {
 typedef struct alm_scan_plan {
     const alm_plan *plan;
     alm_scan *scan;
+    uint32_t n_cols; /* plan->scan.n_cols */
+    uint32_t
+        n_stored;    /* columns read from storage: the first ones unless `row_col` is among them */
+    int32_t row_col; /* position of ALM_SCAN_ROW among the columns, -1 none */
+    int64_t *span_row; /* with row_col: number of the first row of each span */
     alm_scan_segment *segment;
     uint32_t n_segments;
     uint32_t *morsel; /* n_morsels + 1 entries: first segment of each */

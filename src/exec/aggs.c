@@ -1,0 +1,364 @@
+/*
+ * aggs.c - see aggs.h.
+ */
+#include "exec/aggs.h"
+
+#include "exec/keymap.h"
+
+/* ---------------------------------------------------------------------------------- layout */
+
+static bool same_args(const alm_agg_call *a, const alm_agg_call *b)
+{
+    if (a->n_args != b->n_args || !alm_expr_equal(a->filter, b->filter))
+        return false;
+    for (uint32_t i = 0; i < a->n_args; i++)
+        if (!alm_expr_equal(a->args[i], b->args[i]))
+            return false;
+    return true;
+}
+
+/* One array of states does for both: all but the finish is the same. */
+static bool same_states(const alm_agg_call *a, const alm_agg_call *b)
+{
+    const alm_agg_ops *x = a->fn->agg, *y = b->fn->agg;
+    return x->state_bytes == y->state_bytes && x->init == y->init && x->update == y->update &&
+           x->scatter == y->scatter && x->merge == y->merge && a->data == b->data &&
+           a->distinct == b->distinct &&
+           (a->fn->flags & ALM_FN_SYMBOLS) == (b->fn->flags & ALM_FN_SYMBOLS) && same_args(a, b);
+}
+
+static void share_states(alm_aggs *a)
+{
+    for (uint32_t i = 0; i < a->n_calls; i++) {
+        uint32_t at = 0;
+        while (at < a->n_states && !same_states(a->state[at].call, &a->calls[i]))
+            at++;
+        if (at == a->n_states)
+            a->state[a->n_states++] =
+                (alm_agg_state){.ops = a->calls[i].fn->agg, .call = &a->calls[i], .filter = -1};
+        a->state_of[i] = at;
+    }
+}
+
+static alm_status make_program(alm_ctx *cx, alm_aggs *a, alm_expr *const *keys, uint32_t n_exprs)
+{
+    const alm_expr **expr = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_exprs + 1, &expr));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_exprs + 1, &a->vec));
+    for (uint32_t i = 0; i < a->n_keys; i++)
+        expr[a->n_vecs++] = keys[i];
+    for (uint32_t i = 0; i < a->n_states; i++) {
+        a->state[i].first_arg = a->n_vecs;
+        for (uint32_t k = 0; k < a->state[i].call->n_args; k++)
+            expr[a->n_vecs++] = a->state[i].call->args[k];
+        if (a->state[i].call->filter != NULL) {
+            a->state[i].filter = (int32_t)a->n_vecs;
+            expr[a->n_vecs++] = a->state[i].call->filter;
+        }
+    }
+    ALM_TRY(alm_eval_new(cx, expr, a->n_vecs, &a->eval));
+    for (uint32_t i = 0; i < a->n_states; i++)
+        if (!(a->state[i].call->fn->flags & ALM_FN_SYMBOLS))
+            for (uint32_t k = 0; k < a->state[i].call->n_args; k++)
+                ALM_TRY(alm_eval_views(cx, a->eval, a->state[i].first_arg + k));
+    return ALM_OK;
+}
+
+alm_status alm_aggs_new(alm_ctx *cx, alm_expr *const *keys, uint32_t n_keys,
+                        const alm_agg_call *calls, uint32_t n_calls, alm_arena *lasting,
+                        alm_aggs **out)
+{
+    alm_aggs *a = NULL;
+    uint32_t n_exprs = n_keys;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &a));
+    *out = a;
+    a->n_keys = n_keys;
+    a->calls = calls;
+    a->n_calls = n_calls;
+    alm_arena_init(&a->scratch, cx->mem);
+    alm_pool_init(&a->pool, cx->mem, "distinct");
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_calls + 1, &a->state));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_calls + 1, &a->state_of));
+    for (uint32_t i = 0; i < n_calls; i++)
+        n_exprs += calls[i].n_args + 1;
+    share_states(a);
+    for (uint32_t i = 0; i < a->n_states; i++) {
+        const alm_agg_call *c = a->state[i].call;
+        a->state[i].rt = (alm_call){.cx = cx,
+                                    .fn = c->fn,
+                                    .data = c->data,
+                                    .arena = lasting,
+                                    .result = c->type,
+                                    .pos = c->pos,
+                                    .argc = c->n_args};
+        if (c->fn->state_bytes > 0)
+            ALM_TRY(alm_arena_zero(cx, cx->arena, c->fn->state_bytes, &a->state[i].rt.state));
+    }
+    return make_program(cx, a, keys, n_exprs);
+}
+
+void alm_aggs_free(alm_aggs *a)
+{
+    if (a == NULL)
+        return;
+    alm_eval_free(a->eval);
+    alm_arena_deinit(&a->scratch);
+    alm_pool_deinit(&a->pool);
+}
+
+bool alm_aggs_distinct(const alm_aggs *a)
+{
+    for (uint32_t i = 0; i < a->n_calls; i++)
+        if (a->calls[i].distinct)
+            return true;
+    return false;
+}
+
+bool alm_aggs_row_order(const alm_aggs *a)
+{
+    for (uint32_t i = 0; i < a->n_calls; i++)
+        if (a->calls[i].fn->flags & ALM_FN_ROW_ORDER)
+            return true;
+    return false;
+}
+
+/* --------------------------------------------------------------------------------- batches */
+
+alm_status alm_aggs_eval(alm_ctx *cx, alm_aggs *a, alm_arena *scratch, alm_batch *in)
+{
+    a->rows = in->rows;
+    return alm_eval_run(cx, a->eval, scratch, in, a->vec);
+}
+
+static alm_vec slice(const alm_vec *v, uint32_t lo)
+{
+    alm_vec out = *v;
+    if (!v->is_const)
+        out.data = (char *)v->data + (size_t)lo * v->width;
+    return out;
+}
+
+enum { ARGS_MAX = 16 };
+
+/* The rows of one call: arguments, and group numbers (NULL: all of group `one`). */
+typedef struct call_rows {
+    alm_vec args[ARGS_MAX];
+    const uint32_t *group;
+    uint32_t one;
+    uint32_t n;
+} call_rows;
+
+/* Keeps rows pick[0..m) of them. */
+static alm_status keep_rows(alm_ctx *cx, alm_aggs *a, uint32_t n_args, const uint32_t *pick,
+                            uint32_t m, call_rows *r)
+{
+    const bool all = m == r->n;
+    r->n = m;
+    if (all || m == 0)
+        return ALM_OK;
+    for (uint32_t k = 0; k < n_args; k++)
+        if (!r->args[k].is_const) {
+            const alm_vec before = r->args[k];
+            ALM_TRY(alm_vec_gather(cx, &a->scratch, &before, pick, m, &r->args[k]));
+        }
+    if (r->group == NULL)
+        return ALM_OK;
+    uint32_t *group = NULL;
+    ALM_TRY(alm_arena_bytes(cx, &a->scratch, m * sizeof *group, &group));
+    for (uint32_t i = 0; i < m; i++)
+        group[i] = r->group[pick[i]];
+    r->group = group;
+    return ALM_OK;
+}
+
+static alm_status keep_filtered(alm_ctx *cx, alm_aggs *a, const alm_agg_state *st, uint32_t lo,
+                                call_rows *r)
+{
+    const alm_vec when = slice(&a->vec[st->filter], lo);
+    const uint8_t *holds = when.data;
+    if (when.is_const) {
+        r->n = holds[0] ? r->n : 0;
+        return ALM_OK;
+    }
+    uint32_t m = 0, *rows = NULL;
+    ALM_TRY(alm_arena_bytes(cx, &a->scratch, (r->n + 1) * sizeof *rows, &rows));
+    for (uint32_t i = 0; i < r->n; i++) {
+        rows[m] = i;
+        m += holds[i];
+    }
+    return keep_rows(cx, a, st->call->n_args, rows, m, r);
+}
+
+/* First appearances of (group, arguments) only. */
+static alm_status keep_distinct(alm_ctx *cx, alm_aggs *a, alm_agg_state *st, call_rows *r)
+{
+    const uint32_t n_args = st->call->n_args;
+    alm_vec keys[ARGS_MAX + 1];
+    alm_type types[ARGS_MAX + 1];
+    keys[0] = (alm_vec){.type = ALM_TY(INT), .width = 4, .is_const = r->group == NULL};
+    keys[0].data = &r->one;
+    uint32_t *number = NULL, *pick = NULL, m = 0;
+    if (r->group != NULL) {
+        uint32_t *group = NULL;
+        ALM_TRY(alm_arena_bytes(cx, &a->scratch, r->n * sizeof *group, &group));
+        memcpy(group, r->group, r->n * sizeof *group);
+        keys[0].data = group;
+    }
+    types[0] = keys[0].type;
+    for (uint32_t k = 0; k < n_args; k++) {
+        keys[k + 1] = r->args[k];
+        types[k + 1] = st->call->args[k]->type;
+    }
+    if (st->seen == NULL)
+        ALM_TRY(alm_keymap_new(cx, &a->pool, types, n_args + 1, &st->seen));
+    ALM_TRY(alm_arena_bytes(cx, &a->scratch, r->n * sizeof *number, &number));
+    ALM_TRY(alm_arena_bytes(cx, &a->scratch, r->n * sizeof *pick, &pick));
+    uint32_t next = alm_keymap_count(st->seen);
+    ALM_TRY(alm_keymap_add(cx, st->seen, keys, r->n, number));
+    for (uint32_t i = 0; i < r->n; i++) { /* new keys get ascending numbers */
+        pick[m] = i;
+        const bool fresh = number[i] == next;
+        m += fresh;
+        next += fresh;
+    }
+    return keep_rows(cx, a, n_args, pick, m, r);
+}
+
+static alm_status select_rows(alm_ctx *cx, alm_aggs *a, alm_agg_state *st, uint32_t lo,
+                              call_rows *r)
+{
+    ALM_ASSERT(st->call->n_args <= ARGS_MAX);
+    for (uint32_t k = 0; k < st->call->n_args; k++)
+        r->args[k] = slice(&a->vec[st->first_arg + k], lo);
+    if (st->filter < 0 && !st->call->distinct)
+        return ALM_OK;
+    alm_arena_reset(&a->scratch);
+    if (st->filter >= 0)
+        ALM_TRY(keep_filtered(cx, a, st, lo, r));
+    if (st->call->distinct && r->n > 0)
+        ALM_TRY(keep_distinct(cx, a, st, r));
+    return ALM_OK;
+}
+
+alm_status alm_aggs_update(alm_ctx *cx, alm_aggs *a, alm_states *s, uint32_t group, uint32_t lo,
+                           uint32_t n)
+{
+    for (uint32_t i = 0; i < a->n_states; i++) {
+        alm_agg_state *st = &a->state[i];
+        call_rows r;
+        r.group = NULL;
+        r.one = group;
+        r.n = n;
+        ALM_TRY(select_rows(cx, a, st, lo, &r));
+        if (r.n == 0)
+            continue;
+        st->rt.cx = cx;
+        ALM_TRY(st->ops->update(&st->rt, s->array[i] + group * st->ops->state_bytes, r.n, r.args));
+    }
+    return ALM_OK;
+}
+
+alm_status alm_aggs_scatter(alm_ctx *cx, alm_aggs *a, alm_states *s, const uint32_t *group,
+                            uint32_t lo, uint32_t n)
+{
+    for (uint32_t i = 0; i < a->n_states; i++) {
+        alm_agg_state *st = &a->state[i];
+        call_rows r;
+        r.group = group;
+        r.one = 0;
+        r.n = n;
+        ALM_TRY(select_rows(cx, a, st, lo, &r));
+        if (r.n == 0)
+            continue;
+        st->rt.cx = cx;
+        ALM_TRY(st->ops->scatter(&st->rt, s->array[i], r.group, r.n, r.args));
+    }
+    return ALM_OK;
+}
+
+alm_status alm_aggs_merge(alm_ctx *cx, alm_aggs *a, alm_states *dst, uint32_t dst_at,
+                          const uint32_t *index, const alm_states *src, uint32_t src_at, uint32_t n)
+{
+    for (uint32_t i = 0; n > 0 && i < a->n_states; i++) {
+        alm_agg_state *st = &a->state[i];
+        const size_t bytes = st->ops->state_bytes;
+        st->rt.cx = cx;
+        ALM_TRY(st->ops->merge(&st->rt, dst->array[i] + (index != NULL ? 0 : dst_at * bytes), index,
+                               src->array[i] + src_at * bytes, n));
+    }
+    return ALM_OK;
+}
+
+alm_status alm_aggs_finish(alm_ctx *cx, alm_aggs *a, const alm_states *s, uint32_t i, uint32_t at,
+                           uint32_t n, alm_arena *arena, alm_vec *out)
+{
+    alm_agg_state *st = &a->state[a->state_of[i]];
+    const alm_agg_call *c = &a->calls[i];
+    alm_call rt = st->rt;
+    rt.cx = cx;
+    rt.fn = c->fn;
+    rt.result = c->type;
+    ALM_TRY(alm_vec_new(cx, arena, c->type, ALM_MAX(n, 1U), out));
+    return c->fn->agg->finish(&rt, s->array[a->state_of[i]] + at * st->ops->state_bytes, n, out);
+}
+
+/* ---------------------------------------------------------------------------------- states */
+
+alm_status alm_states_reserve(alm_ctx *cx, alm_aggs *a, alm_states *s, alm_pool *pool, uint32_t n)
+{
+    if (s->array == NULL)
+        ALM_TRY(alm_pool_zero(cx, pool, (a->n_states + 1) * sizeof *s->array, &s->array));
+    if (n > s->cap) {
+        const uint64_t twice = ALM_MAX(2 * (uint64_t)s->cap, 16);
+        const uint32_t cap = (uint32_t)ALM_MIN(ALM_MAX(twice, n), (uint64_t)UINT32_MAX);
+        for (uint32_t i = 0; i < a->n_states; i++) {
+            const size_t bytes = a->state[i].ops->state_bytes;
+            ALM_TRY(alm_pool_grow(cx, pool, &s->array[i], s->n * bytes, cap * bytes));
+        }
+        s->cap = cap;
+    }
+    if (n > s->n) {
+        alm_states_clear(a, s, s->n, n - s->n);
+        s->n = n;
+    }
+    return ALM_OK;
+}
+
+void alm_states_clear(alm_aggs *a, alm_states *s, uint32_t at, uint32_t n)
+{
+    for (uint32_t i = 0; i < a->n_states; i++) {
+        const alm_agg_state *st = &a->state[i];
+        st->ops->init(&st->rt, s->array[i] + at * st->ops->state_bytes, n);
+    }
+}
+
+typedef struct state16 {
+    uint64_t half[2];
+} state16;
+
+#define DEFINE_PICK(name, type)                                                                    \
+    static void pick_##name(type *restrict to, const type *restrict from,                          \
+                            const uint32_t *restrict pick, uint32_t n)                             \
+    {                                                                                              \
+        for (uint32_t i = 0; i < n; i++)                                                           \
+            to[i] = from[pick[i]];                                                                 \
+    }
+DEFINE_PICK(8, uint64_t)
+DEFINE_PICK(16, state16)
+
+void alm_states_pick(const alm_aggs *a, alm_states *dst, uint32_t dst_at, const alm_states *src,
+                     const uint32_t *pick, uint32_t n)
+{
+    for (uint32_t i = 0; i < a->n_states; i++) {
+        const size_t bytes = a->state[i].ops->state_bytes;
+        char *to = dst->array[i] + dst_at * bytes;
+        const char *from = src->array[i];
+        if (bytes == sizeof(uint64_t))
+            pick_8((uint64_t *)(void *)to, (const uint64_t *)(const void *)from, pick, n);
+        else if (bytes == sizeof(state16))
+            pick_16((state16 *)(void *)to, (const state16 *)(const void *)from, pick, n);
+        else
+            for (uint32_t k = 0; k < n; k++)
+                memcpy(to + k * bytes, from + pick[k] * bytes, bytes);
+    }
+}

@@ -1,0 +1,100 @@
+/*
+ * group.h - the three ways of GROUP BY, and what they share.
+ *
+ *   plain    no keys: one group of states per morsel, merged in morsel order; minima, maxima and
+ *            counts of whole columns come from block statistics without touching data.
+ *   direct   keys are dictionary codes, booleans or bytes with a small product of ranges: the codes
+ *            index arrays of states. A morsel's touched groups are packed, then merged.
+ *   hash     anything else: a hash table per morsel, then radix partitions merged in parallel.
+ *
+ * Order       Partial results are merged in morsel order, and morsel borders depend on data alone, so
+ *             sums are the same for any number of threads.
+ * Threads     group_slot belongs to one thread of the pipe; everything else to the caller.
+ */
+#ifndef ALM_EXEC_GROUP_H
+#define ALM_EXEC_GROUP_H
+
+#include "exec/aggs.h"
+#include "exec/keymap.h"
+#include "exec/op.h"
+
+/* What a thread needs to take in rows. */
+typedef struct alm_group_slot {
+    alm_aggs *aggs;
+    alm_arena lasting; /* what states point to */
+    alm_arena scratch; /* one batch */
+    alm_pool pool;
+    uint32_t *number;  /* ALM_BATCH_ROWS group numbers */
+    alm_states states; /* direct: all groups, once or twice */
+    uint8_t *seen;     /* direct: touched groups */
+    bool ready;
+} alm_group_slot;
+
+typedef enum alm_group_way { ALM_GROUP_PLAIN, ALM_GROUP_DIRECT, ALM_GROUP_HASH } alm_group_way;
+
+enum {
+    ALM_GROUP_ROUND = 32, /* morsels between merges: bounds the memory of partial results */
+    ALM_GROUP_PARTS = 64, /* partitions of large hash results */
+    ALM_GROUP_DIRECT_MAX = 1 << 20
+};
+
+/* Results (and partial results) of the hash way. */
+typedef struct alm_group_table {
+    alm_pool pool;
+    alm_keymap *map;
+    alm_states states;
+    uint32_t *order;                     /* numbers by partition */
+    uint32_t start[ALM_GROUP_PARTS + 1]; /* in order */
+    alm_states sorted;                   /* states in that order */
+    uint32_t order_cap;
+} alm_group_table;
+
+typedef struct alm_group {
+    alm_op op;
+    alm_expr **keys;
+    uint32_t n_keys;
+    alm_group_way way;
+    alm_pipe *pipe;
+    alm_group_slot *slot;
+    uint32_t n_slots;
+    alm_group_slot own; /* of the caller: merges and finishes */
+    bool read;          /* input consumed */
+    /* direct */
+    uint32_t *card; /* range of each key */
+    const alm_dict **dict;
+    uint32_t n_groups;
+    uint32_t sets; /* 1 or 2 interleaved copies of the states */
+    uint8_t *seen;
+    uint32_t *present; /* numbers of the groups there are */
+    uint32_t n_present;
+    /* hash */
+    alm_group_table *table; /* 1 or ALM_GROUP_PARTS results */
+    uint32_t n_tables;
+    alm_group_table *round; /* ALM_GROUP_ROUND partial results */
+    uint32_t round_lo;
+    alm_states states; /* plain and direct results */
+    /* output */
+    uint32_t at_table, at;
+} alm_group;
+
+/* The slot's own program and buffers, on first use by its thread. */
+ALM_NODISCARD alm_status alm_group_slot_ready(alm_ctx *cx, const alm_group *g, alm_group_slot *s);
+
+ALM_NODISCARD alm_status alm_group_plain(alm_ctx *cx, alm_group *g);
+/* Can the codes of the keys index arrays? Sets card, dict and n_groups. */
+ALM_NODISCARD alm_status alm_group_direct_fits(alm_ctx *cx, alm_group *g, bool *fits);
+ALM_NODISCARD alm_status alm_group_direct(alm_ctx *cx, alm_group *g);
+/* Key column `key` of groups number[0..n). */
+ALM_NODISCARD alm_status alm_group_direct_key(alm_ctx *cx, const alm_group *g, alm_arena *arena,
+                                              uint32_t key, const uint32_t *number, uint32_t n,
+                                              alm_vec *out);
+/* Group numbers of a batch from its code vectors: mixed radix over card[]. */
+ALM_NODISCARD alm_status alm_group_codes(alm_ctx *cx, const alm_vec *keys, uint32_t n_keys,
+                                         const uint32_t *card, const alm_dict *const *dict,
+                                         uint32_t n, uint32_t *number);
+/* Largest code + 1 of a key whose values are codes; 0: it has none. *dict for symbols. */
+uint32_t alm_group_card(const alm_plan *input, const alm_expr *key, const alm_dict **dict);
+ALM_NODISCARD alm_status alm_group_hash(alm_ctx *cx, alm_group *g);
+void alm_group_hash_close(alm_group *g);
+
+#endif

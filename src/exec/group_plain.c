@@ -1,0 +1,240 @@
+/*
+ * group_plain.c - aggregates without keys.
+ *
+ * Each morsel has a group of its own; groups are merged in order of morsels. A query that asks only
+ * for counts, minima and maxima of whole stored columns reads block statistics instead: the extremes
+ * of a block are fed to the aggregate as two values, its count as a constant. Blocks without
+ * statistics (the newest rows in memory, merged ranges) are read.
+ */
+#include "exec/group.h"
+#include "exec/origin.h"
+#include "exec/scan_plan.h"
+
+/* --------------------------------------------------------------------------------- all rows */
+
+static alm_status take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
+{
+    alm_group *g = arg;
+    alm_group_slot *s = &g->slot[slot];
+    ALM_TRY(alm_group_slot_ready(cx, g, s));
+    for (;;) {
+        alm_batch *in = NULL;
+        ALM_TRY(alm_op_next(cx, input, &in));
+        if (in == NULL)
+            return ALM_OK;
+        alm_arena_reset(&s->scratch);
+        ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
+        ALM_TRY(alm_aggs_update(cx, s->aggs, &g->states, morsel, 0, in->rows));
+    }
+}
+
+/* -------------------------------------------------------------------------- block statistics */
+
+/* One argument of a state: a stored column whose statistics serve. */
+typedef struct stat_source {
+    char kind;    /* '*' rows, 'c' values, 'm' min or max */
+    uint32_t col; /* of the scan */
+    alm_type type;
+} stat_source;
+
+static bool stats_serve(alm_type t)
+{
+    const uint8_t id = t.id;
+    return id == ALM_T_INT || id == ALM_T_LONG || id == ALM_T_FLOAT || id == ALM_T_DOUBLE ||
+           id == ALM_T_DATE || id == ALM_T_TIMESTAMP || id == ALM_T_TIMESTAMP_NS;
+}
+
+static bool state_source(const alm_group *g, const alm_agg_state *st, const alm_plan **scan,
+                         stat_source *out)
+{
+    const alm_agg_call *c = st->call;
+    alm_origin from;
+    if (c->filter != NULL || c->distinct)
+        return false;
+    const bool counts = strcmp(c->fn->name, "count") == 0;
+    *out = (stat_source){.kind = '*'};
+    if (counts && c->n_args == 0)
+        return true;
+    const bool extreme = strcmp(c->fn->name, "min") == 0 || strcmp(c->fn->name, "max") == 0;
+    if (c->n_args != 1 || !(counts || extreme) ||
+        !alm_origin_of(g->op.plan->child[0], c->args[0], &from) || from.filtered ||
+        !stats_serve(c->args[0]->type))
+        return false;
+    *scan = from.scan;
+    *out =
+        (stat_source){.kind = counts ? 'c' : 'm', .col = from.scan_col, .type = c->args[0]->type};
+    return true;
+}
+
+/* All states can be made from statistics; *scan is their table, at least one reads a column. */
+static bool find_sources(const alm_group *g, stat_source *source, const alm_plan **scan)
+{
+    const alm_aggs *a = g->own.aggs;
+    *scan = NULL;
+    for (uint32_t i = 0; i < a->n_states; i++)
+        if (!state_source(g, &a->state[i], scan, &source[i]))
+            return false;
+    return *scan != NULL && (*scan)->scan.n_filters == 0;
+}
+
+typedef struct extremes {
+    union {
+        int32_t i32[2];
+        int64_t i64[2];
+        float f32[2];
+        double f64[2];
+    };
+} extremes;
+
+static void extreme_values(alm_type t, const alm_col_stats *s, extremes *out)
+{
+    if (t.id == ALM_T_DOUBLE) {
+        out->f64[0] = s->min_f;
+        out->f64[1] = s->max_f;
+    } else if (t.id == ALM_T_FLOAT) {
+        out->f32[0] = (float)s->min_f;
+        out->f32[1] = (float)s->max_f;
+    } else if (t.id == ALM_T_INT) {
+        out->i32[0] = (int32_t)s->min_i;
+        out->i32[1] = (int32_t)s->max_i;
+    } else {
+        out->i64[0] = s->min_i;
+        out->i64[1] = s->max_i;
+    }
+}
+
+static alm_status feed_block(alm_ctx *cx, alm_group *g, uint32_t i, const stat_source *src,
+                             const alm_col_stats *stats, int64_t rows)
+{
+    alm_agg_state *st = &g->own.aggs->state[i];
+    const int64_t values = src->kind == '*' ? rows : stats->rows - stats->nulls;
+    if (values == 0)
+        return ALM_OK;
+    extremes pair = {0};
+    alm_vec v = {.type = src->type, .width = (uint8_t)alm_type_width(src->type), .data = &pair};
+    uint64_t n = 2;
+    if (src->kind == 'm') {
+        extreme_values(src->type, stats, &pair);
+    } else {
+        v.is_const = v.no_nulls = true; /* zeroes: any value that is not null */
+        n = (uint64_t)values;
+    }
+    st->rt.cx = cx;
+    return st->ops->update(&st->rt, g->states.array[i], n, &v);
+}
+
+/* Statistics of all columns for the block at `row`; false: not all are there. *left rows. */
+static bool block_stats(const alm_scan_plan *sp, uint32_t span, int64_t row,
+                        const stat_source *source, uint32_t n, alm_col_stats *stats, int64_t *left)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < n; i++) {
+        if (source[i].kind == '*')
+            continue;
+        alm_scan_block_stats(sp->scan, span, row, source[i].col, left, &stats[i]);
+        all &= stats[i].valid &&
+               (source[i].kind == 'c' || stats[i].has_minmax || stats[i].nulls == stats[i].rows);
+    }
+    return all;
+}
+
+/* Rows [row, row + n) of a span as they are. */
+static alm_status feed_rows(alm_ctx *cx, alm_group *g, alm_scan_cursor *cur, uint32_t span,
+                            int64_t row, int64_t rows, const stat_source *source,
+                            const bool *wanted, alm_vec *vecs)
+{
+    alm_aggs *a = g->own.aggs;
+    for (int64_t done = 0; done < rows;) {
+        const uint32_t n = (uint32_t)ALM_MIN(rows - done, (int64_t)ALM_BATCH_ROWS);
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(alm_scan_read(cx, cur, span, row + done, n, wanted, vecs));
+        for (uint32_t i = 0; i < a->n_states; i++) {
+            alm_agg_state *st = &a->state[i];
+            st->rt.cx = cx;
+            ALM_TRY(st->ops->update(&st->rt, g->states.array[i], n,
+                                    source[i].kind == '*' ? NULL : &vecs[source[i].col]));
+        }
+        done += n;
+    }
+    return ALM_OK;
+}
+
+static alm_status read_stats(alm_ctx *cx, alm_group *g, const alm_scan_plan *sp,
+                             const stat_source *source)
+{
+    const uint32_t n = g->own.aggs->n_states;
+    alm_scan_cursor *cur = NULL;
+    alm_col_stats *stats = NULL;
+    alm_vec *vecs = NULL;
+    bool *wanted = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &stats));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &vecs));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &wanted));
+    for (uint32_t i = 0; i < n; i++)
+        if (source[i].kind != '*')
+            wanted[source[i].col] = true;
+    ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &cur));
+    for (uint32_t s = 0; s < sp->n_segments; s++) {
+        const alm_scan_segment *seg = &sp->segment[s];
+        ALM_TRY(alm_check(cx));
+        for (int64_t row = seg->lo; row < seg->hi;) {
+            int64_t left = 0;
+            const bool known = block_stats(sp, seg->span, row, source, n, stats, &left);
+            const int64_t rows = ALM_MIN(ALM_MAX(left, 1), seg->hi - row);
+            if (known && rows == left) {
+                for (uint32_t i = 0; i < n; i++)
+                    ALM_TRY(feed_block(cx, g, i, &source[i], &stats[i], rows));
+            } else {
+                ALM_TRY(feed_rows(cx, g, cur, seg->span, row, rows, source, wanted, vecs));
+            }
+            row += rows;
+        }
+    }
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------------------------------- the choice */
+
+/* DISTINCT arguments remember what they saw: one set of states, one thread, morsel after morsel. */
+static alm_status take_serial(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
+{
+    alm_group *g = arg;
+    (void)slot;
+    (void)morsel;
+    for (;;) {
+        alm_batch *in = NULL;
+        ALM_TRY(alm_op_next(cx, input, &in));
+        if (in == NULL)
+            return ALM_OK;
+        alm_arena_reset(&g->own.scratch);
+        ALM_TRY(alm_aggs_eval(cx, g->own.aggs, &g->own.scratch, in));
+        ALM_TRY(alm_aggs_update(cx, g->own.aggs, &g->states, 0, 0, in->rows));
+    }
+}
+
+alm_status alm_group_plain(alm_ctx *cx, alm_group *g)
+{
+    alm_aggs *a = g->own.aggs;
+    const uint32_t morsels = alm_pipe_morsels(g->pipe);
+    stat_source *source = NULL;
+    const alm_plan *scan = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_states + 1, &source));
+    const bool distinct = alm_aggs_distinct(a);
+    const bool stats = !distinct && alm_pipe_parallel(g->pipe) && find_sources(g, source, &scan);
+    const uint32_t groups = stats || distinct ? 1 : ALM_MAX(morsels, 1U);
+    ALM_TRY(alm_states_reserve(cx, a, &g->states, &g->own.pool, groups));
+    if (stats) {
+        const alm_scan_plan *sp = NULL;
+        ALM_TRY(alm_op_shared(cx, g->op.run, scan, &sp));
+        return read_stats(cx, g, sp, source);
+    }
+    if (distinct) {
+        for (uint32_t m = 0; m < morsels; m++)
+            ALM_TRY(alm_pipe_run(cx, g->pipe, m, m + 1, take_serial, g));
+        return ALM_OK;
+    }
+    ALM_TRY(alm_pipe_run(cx, g->pipe, 0, morsels, take_morsel, g));
+    for (uint32_t m = 1; m < morsels; m++)
+        ALM_TRY(alm_aggs_merge(cx, a, &g->states, 0, NULL, &g->states, m, 1));
+    return ALM_OK;
+}

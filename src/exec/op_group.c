@@ -1,0 +1,172 @@
+/*
+ * op_group.c - GROUP BY, DISTINCT and aggregates of everything: chooses the way (group.h), runs it,
+ * hands out the groups by batch.
+ */
+#include "exec/group.h"
+#include "exec/op_make.h"
+
+alm_status alm_group_slot_ready(alm_ctx *cx, const alm_group *g, alm_group_slot *s)
+{
+    if (s->ready)
+        return ALM_OK;
+    const alm_plan *p = g->op.plan;
+    alm_arena_init(&s->lasting, cx->mem);
+    alm_arena_init(&s->scratch, cx->mem);
+    alm_pool_init(&s->pool, cx->mem, "group by");
+    s->ready = true;
+    ALM_TRY(alm_aggs_new(cx, g->keys, g->n_keys, p->group.aggs, p->group.n_aggs, &s->lasting,
+                         &s->aggs));
+    return ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &s->number);
+}
+
+static void slot_close(alm_group_slot *s)
+{
+    if (!s->ready)
+        return;
+    alm_aggs_free(s->aggs);
+    alm_pool_deinit(&s->pool);
+    alm_arena_deinit(&s->lasting);
+    alm_arena_deinit(&s->scratch);
+}
+
+static bool any_distinct(const alm_plan *p)
+{
+    for (uint32_t i = 0; i < p->group.n_aggs; i++)
+        if (p->group.aggs[i].distinct)
+            return true;
+    return false;
+}
+
+/* Which groups there are, in order of number. */
+static alm_status list_present(alm_ctx *cx, alm_group *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_groups; i++)
+        n += g->seen[i];
+    ALM_TRY(alm_pool_alloc(cx, &g->own.pool, ((size_t)n + 1) * sizeof *g->present, &g->present));
+    for (uint32_t i = 0; i < g->n_groups; i++)
+        if (g->seen[i])
+            g->present[g->n_present++] = i;
+    ALM_ASSERT(g->n_present == n);
+    alm_states packed = {0}; /* finish takes states side by side */
+    ALM_TRY(alm_states_reserve(cx, g->own.aggs, &packed, &g->own.pool, n));
+    alm_states_pick(g->own.aggs, &packed, 0, &g->states, g->present, n);
+    g->states = packed;
+    return ALM_OK;
+}
+
+static alm_status read_input(alm_ctx *cx, alm_group *g)
+{
+    ALM_TRY(alm_group_slot_ready(cx, g, &g->own));
+    ALM_TRY(alm_pipe_new(cx, g->op.run, g->op.plan->child[0], g->op.plan, &g->pipe));
+    g->n_slots = alm_pipe_slots(g->pipe);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_slots, &g->slot));
+    bool fits = false;
+    g->way = g->n_keys == 0 ? ALM_GROUP_PLAIN : ALM_GROUP_HASH;
+    const bool distinct = any_distinct(g->op.plan);
+    if (g->n_keys > 0 && !distinct)
+        ALM_TRY(alm_group_direct_fits(cx, g, &fits));
+    if (g->way == ALM_GROUP_PLAIN)
+        return alm_group_plain(cx, g);
+    if (!fits)
+        return alm_group_hash(cx, g);
+    g->way = ALM_GROUP_DIRECT;
+    ALM_TRY(alm_group_direct(cx, g));
+    return list_present(cx, g);
+}
+
+/* Calls of aggregates over n groups from `at` of a set of states, into the columns after the keys. */
+static alm_status finish(alm_ctx *cx, alm_group *g, const alm_states *s, uint32_t at, uint32_t n)
+{
+    for (uint32_t i = 0; i < g->op.plan->group.n_aggs; i++)
+        ALM_TRY(alm_aggs_finish(cx, g->own.aggs, s, i, at, n, &g->op.batch,
+                                &g->op.out.cols[g->n_keys + i]));
+    g->op.out.rows = n;
+    return ALM_OK;
+}
+
+static alm_status emit_plain(alm_ctx *cx, alm_group *g, alm_batch **out)
+{
+    if (g->at > 0)
+        return ALM_OK;
+    g->at = 1;
+    *out = &g->op.out;
+    return finish(cx, g, &g->states, 0, 1);
+}
+
+static alm_status emit_direct(alm_ctx *cx, alm_group *g, alm_batch **out)
+{
+    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, g->n_present - g->at);
+    if (n == 0)
+        return ALM_OK;
+    for (uint32_t k = 0; k < g->n_keys; k++)
+        ALM_TRY(alm_group_direct_key(cx, g, &g->op.batch, k, g->present + g->at, n,
+                                     &g->op.out.cols[k]));
+    ALM_TRY(finish(cx, g, &g->states, g->at, n));
+    g->at += n;
+    *out = &g->op.out;
+    return ALM_OK;
+}
+
+static alm_status emit_hash(alm_ctx *cx, alm_group *g, alm_batch **out)
+{
+    for (; g->at_table < g->n_tables; g->at_table++, g->at = 0) {
+        const alm_group_table *t = &g->table[g->at_table];
+        const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, alm_keymap_count(t->map) - g->at);
+        if (n == 0)
+            continue;
+        for (uint32_t k = 0; k < g->n_keys; k++)
+            ALM_TRY(
+                alm_keymap_values(cx, t->map, &g->op.batch, k, g->at, NULL, n, &g->op.out.cols[k]));
+        ALM_TRY(finish(cx, g, &t->states, g->at, n));
+        g->at += n;
+        *out = &g->op.out;
+        return ALM_OK;
+    }
+    return ALM_OK;
+}
+
+static alm_status group_next(alm_ctx *cx, alm_op *op, alm_batch **out)
+{
+    alm_group *g = (alm_group *)op;
+    *out = NULL;
+    if (!g->read) {
+        ALM_TRY(read_input(cx, g));
+        g->read = true;
+    }
+    alm_arena_reset(&op->batch);
+    switch (g->way) {
+    case ALM_GROUP_PLAIN:
+        return emit_plain(cx, g, out);
+    case ALM_GROUP_DIRECT:
+        return emit_direct(cx, g, out);
+    case ALM_GROUP_HASH:
+        break;
+    }
+    return emit_hash(cx, g, out);
+}
+
+static void group_close(alm_op *op)
+{
+    alm_group *g = (alm_group *)op;
+    alm_pipe_free(g->pipe);
+    alm_group_hash_close(g);
+    for (uint32_t i = 0; g->slot != NULL && i < g->n_slots; i++)
+        slot_close(&g->slot[i]);
+    slot_close(&g->own);
+}
+
+static const alm_op_vt group_vt = {.name = "group by", .next = group_next, .close = group_close};
+
+alm_status alm_op_group_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
+                             alm_op **out)
+{
+    alm_group *g = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &g));
+    ALM_TRY(alm_op_init(cx, &g->op, &group_vt, run, plan, pipe));
+    g->keys = plan->group.keys;
+    g->n_keys = plan->group.n_keys;
+    ALM_ASSERT(plan->n_cols == plan->group.n_keys + plan->group.n_aggs);
+    *out = &g->op;
+    return ALM_OK;
+}

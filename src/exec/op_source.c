@@ -1,0 +1,119 @@
+/*
+ * op_source.c - the table of table functions, what the binder asks of it, and the operator that reads
+ * one. Adding a source touches source.def alone.
+ */
+#include "exec/op_make.h"
+#include "exec/source.h"
+
+#define ALM_SOURCE(id, name) extern const alm_source alm_source_##id;
+#include "exec/source.def"
+#undef ALM_SOURCE
+
+static const struct {
+    const char *name;
+    const alm_source *source;
+} sources[] = {
+#define ALM_SOURCE(id, name_) {name_, &alm_source_##id},
+#include "exec/source.def"
+#undef ALM_SOURCE
+};
+
+const alm_source *alm_source_find(alm_str name)
+{
+    for (size_t i = 0; i < ALM_COUNT(sources); i++)
+        if (alm_str_ieq(name, alm_str_of(sources[i].name)))
+            return sources[i].source;
+    return NULL;
+}
+
+alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap, int32_t pos,
+                           const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
+                           uint32_t *n_cols, int32_t *ts_col, double *est_rows, void **data)
+{
+    alm_source_bound bound = {.ts_col = -1};
+    ALM_TRY(src->bind(cx, snap, pos, args, n_args, &bound));
+    *cols = bound.cols;
+    *n_cols = bound.n_cols;
+    *ts_col = bound.ts_col;
+    *est_rows = bound.est_rows;
+    *data = bound.data;
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------------------------- operator */
+
+typedef struct op_source {
+    alm_op op;
+    const alm_source *source;
+    void *state;
+    bool opened, ended;
+} op_source;
+
+static alm_status opened(alm_ctx *cx, op_source *s)
+{
+    if (s->opened)
+        return ALM_OK;
+    ALM_TRY(s->source->open(cx, s->op.run, s->op.plan, &s->state));
+    s->opened = true;
+    return ALM_OK;
+}
+
+static alm_status source_next(alm_ctx *cx, alm_op *op, alm_batch **out)
+{
+    op_source *s = (op_source *)op;
+    *out = NULL;
+    if (s->ended)
+        return ALM_OK;
+    ALM_TRY(opened(cx, s));
+    alm_arena_reset(&op->batch);
+    op->out.rows = 0;
+    op->out.sel = NULL;
+    ALM_TRY(s->source->next(cx, s->state, &op->batch, &op->out));
+    s->ended = op->out.rows == 0;
+    if (!s->ended)
+        *out = &op->out;
+    return ALM_OK;
+}
+
+static int64_t source_count(alm_ctx *cx, alm_op *op)
+{
+    op_source *s = (op_source *)op;
+    if (s->source->count == NULL || s->source->skip == NULL || opened(cx, s) != ALM_OK)
+        return -1; /* the error is recorded and comes with next */
+    return s->source->count(s->state);
+}
+
+static void source_skip(alm_op *op, int64_t rows)
+{
+    op_source *s = (op_source *)op;
+    ALM_ASSERT(s->opened);
+    s->source->skip(s->state, rows);
+}
+
+static void source_close(alm_op *op)
+{
+    op_source *s = (op_source *)op;
+    if (s->opened && s->source->close != NULL)
+        s->source->close(s->state);
+}
+
+static const alm_op_vt source_vt = {.name = "source",
+                                    .next = source_next,
+                                    .close = source_close,
+                                    .count = source_count,
+                                    .skip = source_skip};
+
+alm_status alm_op_source_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
+                              alm_op **out)
+{
+    op_source *s = NULL;
+    const alm_source *source = alm_source_find(alm_str_of(plan->source.name));
+    if (source == NULL)
+        return alm_fail(cx, ALM_E_FUNCTION, plan->pos, "unknown table function: %s",
+                        plan->source.name);
+    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
+    ALM_TRY(alm_op_init(cx, &s->op, &source_vt, run, plan, pipe));
+    s->source = source;
+    *out = &s->op;
+    return ALM_OK;
+}

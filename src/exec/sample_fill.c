@@ -1,0 +1,342 @@
+/*
+ * sample_fill.c - FILL: a row for each bucket from the first to the last (or FROM to TO), and with
+ * keys for each key of the result.
+ *
+ * The rows with data are kept; filled rows are made batch by batch and never stored. For each output
+ * row three row numbers are known: the row with data, the key's last row before, the key's next row;
+ * each column is then one loop.
+ *
+ * Rules       NULL null; a value that value; PREV what the key's last row had, null included; LINEAR
+ *             on the line between the rows before and after, null where one of them is null or
+ *             missing; integers are cut towards zero. Real rows stay as they are.
+ */
+#include "exec/blend.h"
+#include "exec/sample.h"
+
+#define NO_ROW UINT32_MAX
+
+typedef struct alm_sample_fill {
+    alm_pool pool;
+    alm_rows rows;
+    alm_arena scratch;
+    alm_keymap *map;
+    uint32_t *key;   /* of each row */
+    uint32_t *next;  /* row -> the same key's next row */
+    uint32_t *first; /* key -> its first row */
+    uint32_t *prev;  /* key -> its last row before the bucket at hand */
+    uint32_t *real;  /* key -> its row in the bucket at hand */
+    uint32_t *ahead; /* key -> its first row after the bucket at hand */
+    uint32_t n_keys;
+    bool keyed;
+    int64_t bucket, end; /* the bucket at hand; first one not wanted */
+    bool inclusive;      /* `end` is the last one wanted */
+    uint32_t row_at;     /* first row not yet passed */
+    uint32_t key_at;     /* next key of the bucket at hand */
+    bool loaded, ended, in_bucket;
+    /* one batch */
+    int64_t *out_bucket;
+    uint32_t *out_key, *out_real, *out_prev, *out_next;
+} fill;
+
+alm_status alm_sample_fill_new(alm_ctx *cx, alm_sample *s, struct alm_sample_fill **out)
+{
+    fill *f = NULL;
+    const uint32_t n_keys = s->spec->n_keys;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &f));
+    alm_pool_init(&f->pool, cx->mem, "fill");
+    alm_arena_init(&f->scratch, cx->mem);
+    *out = f;
+    f->keyed = n_keys > 0;
+    ALM_TRY(alm_rows_init(cx, &f->rows, &f->pool, s->op.plan->cols, s->op.plan->n_cols));
+    alm_type *types = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys + 1, &types));
+    for (uint32_t k = 0; k < n_keys; k++)
+        types[k] = s->spec->keys[k]->type;
+    if (f->keyed)
+        ALM_TRY(alm_keymap_new(cx, &f->pool, types, n_keys, &f->map));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &f->out_bucket));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &f->out_key));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &f->out_real));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &f->out_prev));
+    return ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &f->out_next);
+}
+
+void alm_sample_fill_close(struct alm_sample_fill *f)
+{
+    if (f == NULL)
+        return;
+    alm_pool_deinit(&f->pool);
+    alm_arena_deinit(&f->scratch);
+}
+
+/* ----------------------------------------------------------------------------------- loading */
+
+static alm_status key_arrays(alm_ctx *cx, fill *f)
+{
+    const size_t n = f->n_keys + 1;
+    uint32_t **array[] = {&f->first, &f->prev, &f->real, &f->ahead};
+    for (size_t i = 0; i < ALM_COUNT(array); i++) {
+        ALM_TRY(alm_pool_alloc(cx, &f->pool, n * sizeof(uint32_t), array[i]));
+        memset(*array[i], 0xff, n * sizeof(uint32_t)); /* NO_ROW */
+    }
+    ALM_TRY(alm_pool_alloc(cx, &f->pool, ((size_t)f->rows.n + 1) * 4, &f->next));
+    for (uint32_t i = f->rows.n; i-- > 0;) {
+        const uint32_t key = f->keyed ? f->key[i] : 0;
+        f->next[i] = f->first[key];
+        f->first[key] = i;
+    }
+    memcpy(f->ahead, f->first, n * sizeof(uint32_t));
+    return ALM_OK;
+}
+
+static int64_t row_bucket(const fill *f, uint32_t row)
+{
+    return ((const int64_t *)(const void *)f->rows.col[0].data)[row];
+}
+
+/* From where to where: data, or FROM and TO. */
+static alm_status set_range(alm_ctx *cx, alm_sample *s, fill *f)
+{
+    const alm_sample_spec *spec = s->spec;
+    f->ended = f->rows.n == 0 && !(spec->has_from && spec->has_to);
+    f->n_keys = f->keyed ? alm_keymap_count(f->map) : 1;
+    if (f->ended || f->n_keys == 0) {
+        f->ended = true;
+        return ALM_OK;
+    }
+    if (!s->have_bucketer)
+        ALM_TRY(alm_sample_bucketer(cx, s, row_bucket(f, 0)));
+    f->bucket = spec->has_from ? alm_bucket_start(&s->bucketer, spec->from) : row_bucket(f, 0);
+    f->inclusive = !spec->has_to;
+    f->end = spec->has_to ? spec->to : row_bucket(f, f->rows.n - 1);
+    return key_arrays(cx, f);
+}
+
+static alm_status load(alm_ctx *cx, alm_sample *s, fill *f, alm_sample_rows rows)
+{
+    uint32_t cap = 0;
+    for (;;) {
+        alm_batch *in = NULL;
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(rows(cx, s, &in));
+        if (in == NULL)
+            return set_range(cx, s, f);
+        const uint32_t at = f->rows.n;
+        alm_arena_reset(&f->scratch);
+        ALM_TRY(alm_rows_append(cx, &f->rows, &f->scratch, in));
+        if (!f->keyed)
+            continue;
+        if (f->rows.n > cap) {
+            const uint32_t more = ALM_MAX(f->rows.n, 2 * cap);
+            ALM_TRY(alm_pool_grow(cx, &f->pool, &f->key, (size_t)at * 4, (size_t)more * 4));
+            cap = more;
+        }
+        ALM_TRY(alm_keymap_add(cx, f->map, in->cols + 1, in->rows, f->key + at));
+    }
+}
+
+/* -------------------------------------------------------------------------- buckets and keys */
+
+/* Enters the bucket at hand: which keys have rows in it. */
+static void enter_bucket(fill *f)
+{
+    for (; f->row_at < f->rows.n && row_bucket(f, f->row_at) <= f->bucket; f->row_at++) {
+        const uint32_t key = f->keyed ? f->key[f->row_at] : 0;
+        if (row_bucket(f, f->row_at) == f->bucket)
+            f->real[key] = f->row_at;
+        else /* a row off the grid (cannot be, unless FROM cuts it) counts as past */
+            f->prev[key] = f->row_at;
+        f->ahead[key] = f->next[f->row_at];
+    }
+    f->key_at = 0;
+    f->in_bucket = true;
+}
+
+static void leave_bucket(const alm_sample *s, fill *f)
+{
+    for (uint32_t k = 0; k < f->n_keys; k++)
+        if (f->real[k] != NO_ROW) {
+            f->prev[k] = f->real[k];
+            f->real[k] = NO_ROW;
+        }
+    const int64_t next = alm_bucket_next(&s->bucketer, f->bucket);
+    f->ended = next <= f->bucket || next == INT64_MAX;
+    f->bucket = next;
+    f->in_bucket = false;
+}
+
+/* Chooses the rows of the next batch. */
+static uint32_t choose_rows(const alm_sample *s, fill *f)
+{
+    uint32_t n = 0;
+    while (n < ALM_BATCH_ROWS && !f->ended) {
+        if (!f->in_bucket) {
+            if (f->inclusive ? f->bucket > f->end : f->bucket >= f->end) {
+                f->ended = true;
+                break;
+            }
+            enter_bucket(f);
+        }
+        for (; f->key_at < f->n_keys && n < ALM_BATCH_ROWS; f->key_at++, n++) {
+            f->out_bucket[n] = f->bucket;
+            f->out_key[n] = f->first[f->key_at];
+            f->out_real[n] = f->real[f->key_at];
+            f->out_prev[n] = f->prev[f->key_at];
+            f->out_next[n] = f->ahead[f->key_at];
+        }
+        if (f->key_at == f->n_keys)
+            leave_bucket(s, f);
+    }
+    return n;
+}
+
+/* ------------------------------------------------------------------------------------ columns */
+
+/* The element that stands for row i: real, previous, or `other`. */
+static const char *source(const fill *f, const alm_rows_col *c, uint32_t i, char kind,
+                          const char *other)
+{
+    if (f->out_real[i] != NO_ROW)
+        return c->data + (size_t)f->out_real[i] * c->width;
+    if (kind == 'p' && f->out_prev[i] != NO_ROW)
+        return c->data + (size_t)f->out_prev[i] * c->width;
+    return other;
+}
+
+static alm_status plain_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t col, uint32_t agg,
+                               uint32_t n, alm_vec *out)
+{
+    const alm_rows_col *c = &f->rows.col[col];
+    const alm_fill_spec *spec = &s->spec->fill[agg];
+    alm_vec other;
+    char value[sizeof(alm_view)] = {0};
+    char *data = NULL;
+    if (spec->kind == 'v')
+        ALM_TRY(alm_exec_constant(cx, spec->value, &other));
+    else
+        ALM_TRY(alm_vec_null(cx, &s->op.batch, c->type, &other));
+    if (c->dict == NULL) /* codes: 0 is null, and there are no values of SYMBOL type */
+        alm_blend_copy(&other, 1, value, c->width);
+    ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * c->width, &data));
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(data + (size_t)i * c->width, source(f, c, i, spec->kind, value), c->width);
+    *out = (alm_vec){.type = c->type, .width = c->width, .dict = c->dict, .data = data};
+    return ALM_OK;
+}
+
+/* Number of a kept row as a double; NaN for null. */
+static double number_at(const alm_rows_col *c, uint32_t row)
+{
+    const char *at = c->data + (size_t)row * c->width;
+    const double null = __builtin_nan("");
+    alm_vec v = {.type = c->type, .width = c->width, .is_const = true};
+    union {
+        const char *in;
+        void *out;
+    } cast = {.in = at};
+    v.data = cast.out;
+    if (alm_vec_is_null(&v, 0))
+        return null;
+    switch (c->type.id) {
+    case ALM_T_DOUBLE:
+        return *(const double *)(const void *)at;
+    case ALM_T_FLOAT:
+        return (double)*(const float *)(const void *)at;
+    case ALM_T_BYTE:
+        return *(const int8_t *)(const void *)at;
+    case ALM_T_SHORT:
+        return *(const int16_t *)(const void *)at;
+    case ALM_T_INT:
+        return *(const int32_t *)(const void *)at;
+    case ALM_T_LONG:
+    case ALM_T_DATE:
+    case ALM_T_TIMESTAMP:
+    case ALM_T_TIMESTAMP_NS:
+        return (double)*(const int64_t *)(const void *)at;
+    default:
+        return null;
+    }
+}
+
+static void store_number(alm_type t, double x, char *to)
+{
+    const bool null = x != x;
+    const int64_t whole = null ? ALM_LONG_NULL : (int64_t)x;
+    const int32_t half = null ? ALM_INT_NULL : (int32_t)whole;
+    switch (t.id) {
+    case ALM_T_DOUBLE:
+        memcpy(to, &x, sizeof x);
+        return;
+    case ALM_T_FLOAT:
+        memcpy(to, &(float){(float)x}, sizeof(float));
+        return;
+    case ALM_T_BYTE:
+        memcpy(to, &(int8_t){null ? 0 : (int8_t)whole}, 1);
+        return;
+    case ALM_T_SHORT:
+        memcpy(to, &(int16_t){null ? 0 : (int16_t)whole}, 2);
+        return;
+    case ALM_T_INT:
+        memcpy(to, &half, sizeof half);
+        return;
+    default:
+        memcpy(to, &whole, sizeof whole);
+    }
+}
+
+static alm_status linear_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t col, uint32_t n,
+                                alm_vec *out)
+{
+    const alm_rows_col *c = &f->rows.col[col];
+    char *data = NULL;
+    if (alm_type_info_of(c->type)->cls == ALM_TC_TEXT || c->width == 16 || c->dict != NULL)
+        return alm_fail(cx, ALM_E_TYPE, s->op.plan->pos, "LINEAR cannot fill a column of type %s",
+                        alm_type_name(c->type));
+    ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * c->width, &data));
+    for (uint32_t i = 0; i < n; i++) {
+        char *to = data + (size_t)i * c->width;
+        const uint32_t real = f->out_real[i], prev = f->out_prev[i], next = f->out_next[i];
+        if (real != NO_ROW) {
+            memcpy(to, c->data + (size_t)real * c->width, c->width);
+            continue;
+        }
+        double x = __builtin_nan("");
+        if (prev != NO_ROW && next != NO_ROW) {
+            const double a = number_at(c, prev), b = number_at(c, next);
+            const double lo = (double)row_bucket(f, prev), hi = (double)row_bucket(f, next);
+            x = a + (b - a) * (((double)f->out_bucket[i] - lo) / (hi - lo));
+        }
+        store_number(c->type, x, to);
+    }
+    *out = (alm_vec){.type = c->type, .width = c->width, .data = data};
+    return ALM_OK;
+}
+
+alm_status alm_sample_fill_next(alm_ctx *cx, alm_sample *s, alm_sample_rows rows, alm_batch **out)
+{
+    fill *f = s->fill;
+    const uint32_t n_keys = s->spec->n_keys;
+    *out = NULL;
+    if (!f->loaded)
+        ALM_TRY(load(cx, s, f, rows));
+    f->loaded = true;
+    const uint32_t n = choose_rows(s, f);
+    if (n == 0)
+        return ALM_OK;
+    alm_arena_reset(&s->op.batch);
+    if (f->keyed) { /* keys from the first row of each; then the other columns over them */
+        ALM_TRY(alm_rows_gather(cx, &f->rows, &s->op.batch, f->out_key, n, s->op.out.cols));
+    }
+    s->op.out.cols[0] =
+        (alm_vec){.type = s->op.plan->cols[0].type, .width = 8, .data = f->out_bucket};
+    for (uint32_t i = 0; i < s->spec->n_aggs; i++) {
+        const uint32_t col = 1 + n_keys + i;
+        ALM_TRY(s->spec->fill[i].kind == 'l'
+                    ? linear_column(cx, s, f, col, n, &s->op.out.cols[col])
+                    : plain_column(cx, s, f, col, i, n, &s->op.out.cols[col]));
+    }
+    s->op.out.rows = n;
+    s->op.out.sel = NULL;
+    *out = &s->op.out;
+    return ALM_OK;
+}
