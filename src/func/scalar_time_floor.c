@@ -9,7 +9,7 @@
 /* A unit text such as "15m". */
 static alm_status read_unit(alm_ctx *cx, const alm_arg *arg, alm_bucket_spec *spec)
 {
-    alm_span span;
+    alm_unit_span span;
     const alm_str text = alm_time_const_text(arg);
     if (text.ptr == NULL || !alm_span_parse(text, false, &span))
         return alm_fail(cx, ALM_E_ARG, arg->pos, "invalid unit '%.*s'",

@@ -52,7 +52,7 @@ static alm_bucketer make(env *e, const char *span, const char *zone, const char 
 {
     alm_bucket_spec spec = {.time_unit = ALM_TIME_US};
     alm_bucketer b;
-    alm_span s;
+    alm_unit_span s;
     assert_true(alm_span_parse(alm_str_of(span), false, &s));
     spec.unit = s.unit;
     spec.count = s.count;

@@ -50,7 +50,7 @@ int64_t alm_unit_ticks(char unit, alm_time_unit time_unit)
     return row == NULL ? 0 : row->nanos / (1000000000 / alm_time_second(time_unit));
 }
 
-bool alm_span_parse(alm_str text, bool negative, alm_span *out)
+bool alm_span_parse(alm_str text, bool negative, alm_unit_span *out)
 {
     size_t i = 0;
     const bool minus = negative && text.len > 0 && text.ptr[0] == '-';
@@ -66,7 +66,7 @@ bool alm_span_parse(alm_str text, bool negative, alm_span *out)
         count = 1;
     if (i + 1 != text.len || count == 0 || alm_unit_letter(text.ptr[i]) == 0)
         return false;
-    *out = (alm_span){.count = minus ? -count : count, .unit = alm_unit_letter(text.ptr[i])};
+    *out = (alm_unit_span){.count = minus ? -count : count, .unit = alm_unit_letter(text.ptr[i])};
     return true;
 }
 

@@ -15,14 +15,14 @@
 #include "time/timestamp.h"
 
 /* A number of calendar units: 15m, 3M. */
-typedef struct alm_span {
+typedef struct alm_unit_span {
     int64_t count;
     char unit;
-} alm_span;
+} alm_unit_span;
 
 /* "15m", "h" (one hour), "-2d" if `negative` is allowed. Unit letters in canonical form ('U' for
  * 'u'). False: no unit letter there, no number, zero, or beyond int32. */
-bool alm_span_parse(alm_str text, bool negative, alm_span *out);
+bool alm_span_parse(alm_str text, bool negative, alm_unit_span *out);
 /* Canonical letter of a unit letter, 0 if it is none. */
 char alm_unit_letter(char unit);
 /* Ticks of one unit; 0 for M and y (unequal) and for a unit finer than a tick. */

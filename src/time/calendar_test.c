@@ -223,7 +223,7 @@ static void fields_agree_with_libc_in_all_units(void **state)
 static void spans(void **state)
 {
     (void)state;
-    alm_span s;
+    alm_unit_span s;
     assert_true(alm_span_parse(ALM_STR("15m"), false, &s));
     assert_int_equal(s.count, 15);
     assert_int_equal(s.unit, 'm');

@@ -36,9 +36,9 @@ typedef struct parser {
     const alm_zone *zone;
     uint8_t weekdays; /* bit 0 Monday; 0: any */
     bool bracketed;
-    alm_span length[LENGTH_PARTS_MAX];
+    alm_unit_span length[LENGTH_PARTS_MAX];
     uint32_t n_length;
-    alm_span period; /* count 0: none */
+    alm_unit_span period; /* count 0: none */
     int64_t repeats;
     alm_time_range *items;
     uint32_t n, cap;
@@ -69,7 +69,7 @@ static alm_status push(parser *p, int64_t lo, int64_t hi)
 }
 
 /* A range without end in one direction where the sum does not fit. */
-static int64_t add_clamped(const parser *p, int64_t t, alm_span span)
+static int64_t add_clamped(const parser *p, int64_t t, alm_unit_span span)
 {
     const int64_t sum = alm_time_add(t, p->unit, span.unit, span.count);
     return sum != ALM_TS_NULL ? sum : span.count < 0 ? ALM_TS_NULL + 1 : INT64_MAX;
@@ -103,7 +103,7 @@ static alm_status add_range(parser *p, int64_t lo, int64_t hi, bool absolute)
             int64_t count;
             if (__builtin_mul_overflow(p->period.count, k, &count))
                 break;
-            const alm_span span = {.count = count, .unit = p->period.unit};
+            const alm_unit_span span = {.count = count, .unit = p->period.unit};
             a = alm_time_add(lo, p->unit, span.unit, span.count);
             b = add_clamped(p, hi, span);
             if (a == ALM_TS_NULL)
@@ -150,7 +150,7 @@ static int64_t end_of(const parser *p, const alm_time_text *text, int64_t lo)
 {
     static const char units[] = {'y', 'M', 'd', 'h', 'm', 's'};
     if (text->last != ALM_FIELD_FRACTION)
-        return add_clamped(p, lo, (alm_span){.count = 1, .unit = units[text->last]}) - 1;
+        return add_clamped(p, lo, (alm_unit_span){.count = 1, .unit = units[text->last]}) - 1;
     int64_t width = alm_time_second(p->unit);
     for (int32_t i = 0; i < text->fraction_digits; i++)
         width = ALM_MAX(width / 10, 1);
@@ -466,7 +466,7 @@ static alm_status read_length(parser *p, alm_str text)
         const char unit = alm_unit_letter(text.ptr[i++]);
         if (unit == 0 || p->n_length == LENGTH_PARTS_MAX)
             return bad_date(p);
-        p->length[p->n_length++] = (alm_span){.count = minus ? -count : count, .unit = unit};
+        p->length[p->n_length++] = (alm_unit_span){.count = minus ? -count : count, .unit = unit};
     }
     return ALM_OK;
 }
