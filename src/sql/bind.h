@@ -1,0 +1,194 @@
+/*
+ * bind.h - from the parsed tree to plans: what the bind_*.c files share; private to sql/.
+ *
+ * Names       Queries nest in environments (alm_names) of CTEs, looked up from the inside out; the
+ *             parser has put DECLARE variables in already. A scope is one FROM: relations and the
+ *             plan that joins them.
+ * Stages      SELECT is bound in the columns of its FROM; aggregates and window calls met on the way
+ *             are collected in the scope and stand as marked columns (expr.h). bind_select.c then
+ *             puts FROM - WHERE - GROUP or SAMPLE - HAVING - WINDOW - PROJECT - SORT - LIMIT on
+ *             top of each other and replaces the marks.
+ */
+#ifndef ALM_SQL_BIND_H
+#define ALM_SQL_BIND_H
+
+#include "sql/expr.h"
+
+/* ------------------------------------------------------------------- names */
+
+typedef struct alm_names {
+    const struct alm_names *outer;
+    const alm_cte *ctes; /* the first n_ctes are visible */
+    uint32_t n_ctes;
+} alm_names;
+
+/* ------------------------------------------------------------------- scopes */
+
+typedef struct alm_rel {
+    alm_str alias;
+    const alm_table *table; /* its columns are the table's, in order; NULL otherwise */
+    const alm_plan_col *cols;
+    uint32_t n_cols;
+    uint32_t first; /* number of its first column in the scope's plan */
+} alm_rel;
+
+typedef struct alm_item { /* one column of the select list, stars expanded */
+    alm_str name;         /* as it will show; empty until named */
+    alm_str alias;        /* as written, or empty */
+    const alm_ast *ast;   /* NULL: from a star */
+    alm_expr *expr;
+    bool star;
+    int32_t pos;
+} alm_item;
+
+typedef enum alm_agg_place { ALM_AGG_NO, ALM_AGG_YES, ALM_AGG_INSIDE } alm_agg_place;
+
+typedef struct alm_scope {
+    alm_planner *p;
+    const alm_names *names;
+    const alm_select *sel;
+    alm_rel *rels;
+    uint32_t n_rels, cap_rels;
+    alm_plan *plan; /* FROM as far as it is built */
+    /* what may stand in the expression that is bound now */
+    alm_agg_place aggs_allowed;
+    bool windows_allowed;
+    /* calls found */
+    alm_agg_call *aggs;
+    uint32_t n_aggs, cap_aggs;
+    bool share_aggs; /* equal aggregates are one (not with different FILLs) */
+    alm_window_call *windows;
+    uint32_t n_windows, cap_windows;
+    /* select list, for names in ORDER BY, GROUP BY and HAVING; NULL while it is bound itself */
+    const alm_item *items;
+    uint32_t n_items;
+    /* IN (SELECT ...) as a conjunct: SEMI and ANTI joins are possible */
+    bool conjunct;
+} alm_scope;
+
+/* -------------------------------------------------------------- expressions */
+
+ALM_NODISCARD alm_status alm_bind_expr(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* bind_literal.c */
+ALM_NODISCARD alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_string(alm_planner *p, alm_str text, int32_t pos, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out);
+/* bind_name.c; *out NULL: there is no such column (no error is set) */
+ALM_NODISCARD alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* bind_predicate.c */
+ALM_NODISCARD alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr *a,
+                                          alm_expr *b, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_is_null(alm_planner *p, alm_expr *e, bool negated, int32_t pos,
+                                          alm_expr **out);
+/* bind_call.c */
+ALM_NODISCARD alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* bind_case.c */
+ALM_NODISCARD alm_status alm_bind_case(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* bind_window.c: the call's function is looked up among window functions and aggregates */
+ALM_NODISCARD alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* bind_subquery.c: joins a subquery to the scope's plan and gives the column that tells */
+ALM_NODISCARD alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *ast,
+                                                  alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* Expression without columns, folded to a constant; `what` names the place in the error. */
+ALM_NODISCARD alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast *ast,
+                                        const char *what, alm_expr **out);
+/* A text or number or time as ticks of the type; "Invalid date [str=...]". */
+ALM_NODISCARD alm_status alm_bind_time(alm_planner *p, alm_expr *e, alm_type to, bool equality,
+                                       alm_expr **out);
+
+/* ------------------------------------------------------------------- queries */
+
+ALM_NODISCARD alm_status alm_bind_query(alm_planner *p, const alm_names *names,
+                                        const alm_select *sel, alm_plan **out);
+ALM_NODISCARD alm_status alm_bind_setop(alm_planner *p, const alm_names *names,
+                                        const alm_select *sel, alm_plan **out);
+/* FROM clause into the scope: relations and plan. */
+ALM_NODISCARD alm_status alm_bind_from(alm_scope *sc, const alm_from *from, uint32_t n_from);
+ALM_NODISCARD alm_status alm_scope_add(alm_scope *sc, alm_str alias, const alm_table *table,
+                                       const alm_plan *plan, uint32_t first);
+/* WHERE onto the scope's plan. */
+ALM_NODISCARD alm_status alm_bind_where(alm_scope *sc, const alm_ast *where);
+/* ORDER BY over a plan's result columns, LIMIT: for set operations. */
+ALM_NODISCARD alm_status alm_bind_limit(alm_planner *p, const alm_names *names,
+                                        const alm_select *sel, alm_plan **plan);
+ALM_NODISCARD alm_status alm_bind_order_result(alm_planner *p, const alm_names *names,
+                                               const alm_select *sel, alm_plan **plan);
+alm_status alm_sort_key_make(alm_planner *p, alm_expr *e, const alm_ast_order *item,
+                             alm_sort_key *out);
+/* bind_items.c */
+ALM_NODISCARD alm_status alm_bind_items(alm_scope *sc, alm_item **items, uint32_t *n_items);
+/* bind_group.c: GROUP BY over the scope's plan, marks in items, having and order replaced */
+typedef struct alm_stage { /* what is bound of a SELECT, before and after grouping */
+    alm_item *items;
+    uint32_t n_items;
+    alm_expr *having, *qualify;
+    alm_sort_key *order; /* expr NULL: position is in order_item */
+    int32_t *order_item; /* item number, -1: expr */
+    uint32_t n_order;
+} alm_stage;
+ALM_NODISCARD alm_status alm_bind_group(alm_scope *sc, alm_stage *st);
+/* bind_sample.c */
+ALM_NODISCARD alm_status alm_bind_sample(alm_scope *sc, alm_stage *st);
+/* Marks of aggregates and group keys in an expression replaced by columns of the GROUP. */
+typedef struct alm_group_map {
+    alm_scope *sc;
+    alm_exprs keys;
+    uint32_t first_key; /* number of the first key in the result: 0, or 1 behind a bucket */
+    uint32_t bucket;    /* SAMPLE BY: column of the input that is the bucket, else UINT32_MAX */
+    bool strict;        /* explicit GROUP BY: other columns are errors; else they become keys */
+    bool collecting;
+} alm_group_map;
+ALM_NODISCARD alm_status alm_group_collect(alm_group_map *map, alm_expr *e);
+ALM_NODISCARD alm_status alm_group_replace(alm_group_map *map, alm_expr **e);
+ALM_NODISCARD alm_status alm_stage_replace(alm_group_map *map, alm_stage *st);
+/* Makes the scope's plan deliver rows in ascending order of a timestamp column. */
+ALM_NODISCARD alm_status alm_plan_order_by_ts(alm_planner *p, alm_plan **plan, uint32_t col);
+
+/* --------------------------------------------------------------------- nodes */
+
+ALM_NODISCARD alm_status alm_plan_new(alm_planner *p, alm_plan_op op, int32_t pos, alm_plan *child,
+                                      alm_plan **out);
+ALM_NODISCARD alm_status alm_plan_new2(alm_planner *p, alm_plan_op op, int32_t pos, alm_plan *left,
+                                       alm_plan *right, alm_plan **out);
+/* One conjunct list as a FILTER; no node if there is none. */
+ALM_NODISCARD alm_status alm_plan_filter(alm_planner *p, alm_plan **plan,
+                                         const alm_exprs *conjuncts);
+/* PROJECT; names[i] must be terminated. Designated timestamp and order are carried over where the
+ * column stands in the list as it is. */
+ALM_NODISCARD alm_status alm_plan_project(alm_planner *p, alm_plan *child, alm_expr **exprs,
+                                          const char *const *names, uint32_t n, alm_plan **out);
+/* First n columns only. */
+ALM_NODISCARD alm_status alm_plan_cut(alm_planner *p, alm_plan **plan, uint32_t n);
+ALM_NODISCARD alm_status alm_plan_sort(alm_planner *p, alm_plan **plan, alm_sort_key *keys,
+                                       uint32_t n_keys);
+ALM_NODISCARD alm_status alm_plan_limit(alm_planner *p, alm_plan **plan, int64_t lo, int64_t hi);
+/* One row without a table. */
+ALM_NODISCARD alm_status alm_plan_one_row(alm_planner *p, int32_t pos, alm_plan **out);
+ALM_NODISCARD alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos,
+                                       alm_plan **out);
+/* GROUP over all columns: DISTINCT. */
+ALM_NODISCARD alm_status alm_plan_distinct(alm_planner *p, alm_plan **plan);
+/* Columns cast to other types; a node only if something changes. */
+ALM_NODISCARD alm_status alm_plan_cast(alm_planner *p, alm_plan **plan, const alm_type *types,
+                                       alm_cast_mode mode);
+/* JOIN by key pairs (types are made equal) and residual conditions; shapes cols, ts and order. */
+ALM_NODISCARD alm_status alm_plan_join(alm_planner *p, uint8_t kind, int32_t pos, alm_plan *left,
+                                       alm_plan *right, alm_plan **out);
+/* Makes a pair of key expressions comparable; false: their types are not. */
+ALM_NODISCARD alm_status alm_join_key_types(alm_planner *p, alm_expr **a, alm_expr **b, bool *ok);
+
+ALM_NODISCARD alm_status alm_may(alm_planner *p, const char *action, const char *table);
+ALM_NODISCARD alm_status alm_enter(alm_planner *p, int32_t pos); /* depth; pair with p->depth-- */
+
+/* ---------------------------------------------------------------- optimiser */
+
+/* All rules of opt.def in order. */
+ALM_NODISCARD alm_status alm_optimise(alm_planner *p, alm_plan **plan);
+
+#endif

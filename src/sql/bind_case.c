@@ -1,0 +1,166 @@
+/* bind_case.c - CASE, COALESCE and NULLIF: branches of one type, tests in order. */
+#include "sql/bind.h"
+
+/* Type in which all results meet; positions for the error. */
+static alm_status meet_all(alm_planner *p, alm_expr **values, uint32_t n, alm_type *out)
+{
+    alm_type type = ALM_TY(NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        if (alm_expr_unknown(values[i]))
+            continue;
+        const alm_type met = type.id == ALM_T_NULL ? values[i]->type
+                             : values[i]->type.id == ALM_T_NULL
+                                 ? type
+                                 : alm_type_meet(type, values[i]->type);
+        if (met.id == ALM_T_NONE)
+            return alm_fail(p->cx, ALM_E_TYPE, values[i]->pos,
+                            "inconvertible types: %s -> %s [from=%s, to=%s]",
+                            alm_type_name(values[i]->type), alm_type_name(type),
+                            alm_type_name(values[i]->type), alm_type_name(type));
+        type = met;
+    }
+    *out = type.id == ALM_T_SYMBOL ? ALM_TY(STRING) : type;
+    return ALM_OK;
+}
+
+static alm_status make_case(alm_planner *p, int32_t pos, alm_expr **args, uint32_t n, alm_type type,
+                            alm_expr **out)
+{
+    /* constant tests: false ones go, the first true one becomes the rest */
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n;) {
+        if (i + 1 == n) {
+            args[kept++] = args[i++];
+            break;
+        }
+        if (alm_expr_is_true(args[i])) {
+            args[kept++] = args[i + 1];
+            break;
+        }
+        if (!alm_expr_is_false(args[i])) {
+            args[kept] = args[i];
+            args[kept + 1] = args[i + 1];
+            kept += 2;
+        }
+        i += 2;
+    }
+    if (kept == 0)
+        return alm_expr_null(p->cx, type, pos, out);
+    if (kept == 1) {
+        *out = args[0];
+        return ALM_OK;
+    }
+    alm_expr *e = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
+    e->kind = ALM_X_CASE;
+    e->type = type;
+    e->pos = pos;
+    e->args = args;
+    e->n_args = kept;
+    for (uint32_t i = 0; i < kept; i++)
+        e->stable_only |= args[i]->stable_only;
+    ALM_TRY(alm_expr_fold(p, &e));
+    *out = e;
+    return ALM_OK;
+}
+
+/* args: when, then, when, then ... [else]; results cast to the type where they meet. */
+static alm_status finish(alm_planner *p, int32_t pos, alm_expr **args, uint32_t n, alm_expr **out)
+{
+    alm_expr **values = NULL;
+    uint32_t n_values = 0;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &values));
+    for (uint32_t i = 1; i < n; i += 2)
+        values[n_values++] = args[i];
+    if (n % 2 == 1)
+        values[n_values++] = args[n - 1];
+    alm_type type = ALM_TY(NULL);
+    ALM_TRY(meet_all(p, values, n_values, &type));
+    for (uint32_t i = 1; i < n; i += 2)
+        ALM_TRY(alm_expr_cast(p, args[i], type, ALM_CAST_EXPLICIT, &args[i]));
+    if (n % 2 == 1)
+        ALM_TRY(alm_expr_cast(p, args[n - 1], type, ALM_CAST_EXPLICIT, &args[n - 1]));
+    return make_case(p, pos, args, n, type, out);
+}
+
+alm_status alm_bind_case(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *operand = NULL, **args = NULL;
+    const uint32_t n = ast->n_args > 0 ? ast->n_args - 1 : 0; /* arg[0] is the operand or NULL */
+    if (n < 2)
+        return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "'when' expected");
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &args));
+    if (ast->arg[0] != NULL)
+        ALM_TRY(alm_bind_expr(sc, ast->arg[0], &operand));
+    for (uint32_t i = 0; i < n; i += 2) {
+        const alm_ast *when = ast->arg[1 + i];
+        ALM_TRY(alm_bind_expr(sc, when, &args[i]));
+        if (operand != NULL)
+            ALM_TRY(alm_bind_compare(sc, "=", when->pos, operand, args[i], &args[i]));
+        ALM_TRY(alm_param_infer(p, &args[i], ALM_TY(BOOLEAN)));
+        if (args[i]->type.id == ALM_T_NULL)
+            ALM_TRY(alm_expr_bool(p->cx, false, when->pos, &args[i]));
+        if (args[i]->type.id != ALM_T_BOOLEAN)
+            return alm_fail(p->cx, ALM_E_TYPE, when->pos, "BOOLEAN expected, found %s",
+                            alm_type_name(args[i]->type));
+        ALM_TRY(alm_bind_expr(sc, ast->arg[2 + i], &args[i + 1]));
+    }
+    uint32_t total = n;
+    if (ast->else_arg != NULL)
+        ALM_TRY(alm_bind_expr(sc, ast->else_arg, &args[total++]));
+    return finish(p, ast->pos, args, total, out);
+}
+
+alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    if (ast->n_args < 2)
+        return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
+                        "coalesce can be used with 2 or more arguments");
+    alm_expr **args = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2 * (size_t)ast->n_args, &args));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ast->n_args; i++) {
+        alm_expr *value = NULL;
+        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &value));
+        if (i + 1 < ast->n_args) {
+            if (alm_expr_unknown(value))
+                ALM_TRY(alm_expr_bool(p->cx, true, value->pos, &args[n]));
+            else
+                ALM_TRY(alm_bind_is_null(p, value, true, value->pos, &args[n]));
+            n++;
+        }
+        args[n++] = value;
+    }
+    return finish(p, ast->pos, args, n, out);
+}
+
+alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *a = NULL, *b = NULL, **args = NULL;
+    if (ast->n_args != 2) {
+        if (ast->n_args == 0)
+            return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
+                            "function `nullif` requires arguments");
+        ALM_TRY(alm_bind_expr(sc, ast->arg[0], &a));
+        return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
+                        "there is no matching function `nullif` with the argument types: (%s)",
+                        alm_type_name(a->type));
+    }
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 3, &args));
+    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &a));
+    ALM_TRY(alm_bind_expr(sc, ast->arg[1], &b));
+    if (a->type.id == ALM_T_NULL) /* nullif(null, 1) is an INT */
+        return alm_expr_null(p->cx, b->type, ast->pos, out);
+    if (b->type.id == ALM_T_NULL) {
+        *out = a;
+        return ALM_OK;
+    }
+    ALM_TRY(alm_bind_compare(sc, "=", ast->pos, a, b, &args[0]));
+    const alm_type type = a->type.id == ALM_T_SYMBOL ? ALM_TY(STRING) : a->type;
+    ALM_TRY(alm_expr_null(p->cx, type, ast->pos, &args[1]));
+    ALM_TRY(alm_expr_cast(p, a, type, ALM_CAST_EXPLICIT, &args[2]));
+    return make_case(p, ast->pos, args, 3, type, out);
+}

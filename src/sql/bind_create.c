@@ -1,0 +1,364 @@
+/* bind_create.c - CREATE TABLE, CREATE TABLE AS, CREATE TABLE LIKE: all checks, no effects. */
+#include "base/number.h"
+#include "sql/bind.h"
+
+/* --------------------------------------------------------------------- names */
+
+static bool name_ok(alm_str name)
+{
+    if (name.len == 0 || name.len > 127 || name.ptr[0] == '.' || name.ptr[name.len - 1] == '.')
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        const unsigned char c = (unsigned char)name.ptr[i];
+        if (c < 0x20 || c == 0x7F || memchr("?,'\"\\/:)(+*%~", c, 13) != NULL)
+            return false;
+    }
+    return true;
+}
+
+static alm_status check_table_name(alm_ctx *cx, const alm_stmt *stmt)
+{
+    if (name_ok(stmt->table))
+        return ALM_OK;
+    if (stmt->table.len > 0 && memchr(stmt->table.ptr, '/', stmt->table.len) != NULL)
+        return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "'/' is not allowed");
+    return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
+                    "Could not create table, invalid table name [table=%.*s]",
+                    (int)ALM_MIN(stmt->table.len, 200), stmt->table.ptr);
+}
+
+static int32_t find_col(const alm_create *c, alm_str name)
+{
+    for (uint32_t i = 0; i < c->n_cols; i++)
+        if (alm_str_ieq(alm_str_of(c->cols[i].name), name))
+            return (int32_t)i;
+    return -1;
+}
+
+static alm_status add_col(alm_planner *p, alm_create *c, alm_str name, alm_type type, int32_t pos)
+{
+    alm_column *col = &c->cols[c->n_cols];
+    if (find_col(c, name) >= 0)
+        return alm_fail(p->cx, ALM_E_DUPLICATE, pos, "Duplicate column [name=%.*s]", (int)name.len,
+                        name.ptr);
+    if (name.len == 0 || name.len > 255)
+        return alm_fail(p->cx, ALM_E_ARG, pos, "invalid column name: %.*s",
+                        (int)ALM_MIN(name.len, 200), name.ptr);
+    ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, name, &col->name));
+    col->type = type;
+    col->id = c->n_cols;
+    if (type.id == ALM_T_SYMBOL) {
+        col->symbol_capacity = 128;
+        col->symbol_cached = true;
+    }
+    c->n_cols++;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- columns */
+
+static alm_status symbol_options(alm_planner *p, const alm_column_def *def, alm_column *col)
+{
+    enum { INDEX_CAPACITY = 256 };
+    const bool symbol = col->type.id == ALM_T_SYMBOL;
+    if (def->indexed && !symbol)
+        return alm_fail(p->cx, ALM_E_TYPE, def->pos,
+                        "indexes are supported only for SYMBOL columns [columnName=%s, "
+                        "columnType=%s]",
+                        col->name, alm_type_name(col->type));
+    if (!symbol)
+        return ALM_OK;
+    if (def->symbol_capacity > 0)
+        col->symbol_capacity = def->symbol_capacity;
+    if (def->cache != 0)
+        col->symbol_cached = def->cache > 0;
+    if (def->indexed) {
+        col->indexed = true;
+        col->index_capacity = def->index_capacity > 0 ? def->index_capacity : INDEX_CAPACITY;
+    }
+    return ALM_OK;
+}
+
+static alm_status columns_from_list(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, stmt->n_cols + 1, &c->cols));
+    for (uint32_t i = 0; i < stmt->n_cols; i++) {
+        const alm_column_def *def = &stmt->cols[i];
+        alm_type type = ALM_TY(NONE);
+        if (def->type_name.len == 0) { /* index(name) behind the list */
+            const int32_t at = find_col(c, def->name);
+            if (at < 0)
+                return alm_fail(p->cx, ALM_E_NAME, def->pos, "Invalid column: %.*s",
+                                (int)def->name.len, def->name.ptr);
+            ALM_TRY(symbol_options(p, def, &c->cols[at]));
+            continue;
+        }
+        if (!alm_type_parse(def->type_name, &type))
+            return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
+                            (int)def->type_name.len, def->type_name.ptr);
+        ALM_TRY(add_col(p, c, def->name, type, def->pos));
+        ALM_TRY(symbol_options(p, def, &c->cols[c->n_cols - 1]));
+    }
+    return ALM_OK;
+}
+
+static alm_status columns_from_table(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    const alm_table *like = alm_snapshot_find(p->env->snapshot, stmt->like);
+    if (like == NULL)
+        return alm_fail(p->cx, ALM_E_TABLE, stmt->like_pos, "table does not exist [table=%.*s]",
+                        (int)stmt->like.len, stmt->like.ptr);
+    ALM_TRY(alm_may(p, "select", like->name));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, like->n_cols + 1, &c->cols));
+    c->n_cols = like->n_cols;
+    for (uint32_t i = 0; i < like->n_cols; i++) {
+        c->cols[i] = like->cols[i];
+        c->cols[i].dict = NULL;
+        c->cols[i].id = i;
+    }
+    c->ts_col = like->ts_col;
+    c->partition = like->partition;
+    c->wal = like->wal;
+    c->dedup = like->dedup;
+    c->ttl_hours = like->ttl_hours;
+    c->max_uncommitted_rows = like->max_uncommitted_rows;
+    c->o3_max_lag_us = like->o3_max_lag_us;
+    return ALM_OK;
+}
+
+static bool cast_allowed(const alm_planner *p, alm_type from, alm_type to)
+{
+    if (alm_type_eq(from, to))
+        return true;
+    if (from.id == ALM_T_SYMBOL && !alm_type_is_text(to))
+        return false;
+    return alm_cast_fn(p->env->registry, from, to) != NULL;
+}
+
+static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    alm_plan *plan = NULL;
+    alm_type *types = NULL;
+    ALM_TRY(alm_bind_query(p, NULL, stmt->select, &plan));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &c->cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &types));
+    for (uint32_t i = 0; i < plan->n_cols; i++) {
+        const alm_type t = plan->cols[i].type;
+        ALM_TRY(add_col(p, c, alm_str_of(plan->cols[i].name),
+                        t.id == ALM_T_NULL ? ALM_TY(STRING) : t, stmt->select->pos));
+    }
+    for (uint32_t i = 0; i < stmt->n_cols; i++) {
+        const alm_column_def *def = &stmt->cols[i];
+        const int32_t at = find_col(c, def->name);
+        if (at < 0)
+            return alm_fail(p->cx, ALM_E_NAME, def->pos,
+                            def->cast ? "CAST column doesn't exist [column=%.*s]"
+                                      : "Invalid column: %.*s",
+                            (int)def->name.len, def->name.ptr);
+        alm_column *col = &c->cols[at];
+        if (def->cast) {
+            alm_type to = ALM_TY(NONE);
+            if (!alm_type_parse(def->type_name, &to))
+                return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
+                                (int)def->type_name.len, def->type_name.ptr);
+            if (!cast_allowed(p, col->type, to))
+                return alm_fail(p->cx, ALM_E_TYPE, def->pos,
+                                "unsupported cast [column=%s, from=%s, to=%s]", col->name,
+                                alm_type_name(col->type), alm_type_name(to));
+            if (to.id == ALM_T_SYMBOL && col->type.id != ALM_T_SYMBOL) {
+                col->symbol_capacity = 128;
+                col->symbol_cached = true;
+            }
+            col->type = to;
+        }
+        ALM_TRY(symbol_options(p, def, col));
+    }
+    for (uint32_t i = 0; i < plan->n_cols; i++)
+        types[i] = c->cols[i].type;
+    c->ts_col = plan->ts_col; /* unless TIMESTAMP(x) says another */
+    ALM_TRY(alm_plan_cast(p, &plan, types, ALM_CAST_EXPLICIT));
+    ALM_TRY(alm_optimise(p, &plan));
+    c->source = plan;
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- clauses */
+
+static alm_status designated(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    if (stmt->timestamp.len == 0)
+        return ALM_OK;
+    const int32_t at = find_col(c, stmt->timestamp);
+    const bool as = stmt->select != NULL;
+    if (at < 0)
+        return alm_fail(p->cx, ALM_E_NAME, stmt->timestamp_pos,
+                        as ? "designated timestamp column doesn't exist [name=%.*s]"
+                           : "invalid designated timestamp column [name=%.*s]",
+                        (int)stmt->timestamp.len, stmt->timestamp.ptr);
+    const alm_column *col = &c->cols[at];
+    if (!alm_type_is_timestamp(col->type))
+        return alm_fail(p->cx, ALM_E_TYPE, stmt->timestamp_pos,
+                        "TIMESTAMP column expected [actual=%s, columnName=%s]",
+                        alm_type_name(col->type), col->name);
+    c->ts_col = at;
+    return ALM_OK;
+}
+
+static alm_status partitioning(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    static const char *const names[] = {"NONE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"};
+    if (stmt->partition.len == 0)
+        return ALM_OK;
+    for (uint32_t i = 0; i < ALM_COUNT(names); i++) {
+        if (!alm_str_ieq(stmt->partition, alm_str_of(names[i])))
+            continue;
+        c->partition = (alm_partition_by)i;
+        if (i > 0 && c->ts_col < 0)
+            return alm_fail(p->cx, ALM_E_ARG, stmt->partition_pos,
+                            "partitioning is possible only on tables with designated timestamps");
+        return ALM_OK;
+    }
+    return alm_fail(p->cx, ALM_E_ARG, stmt->partition_pos,
+                    "'NONE', 'HOUR', 'DAY', 'WEEK', 'MONTH' or 'YEAR' expected");
+}
+
+static alm_status ttl(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    static const int64_t partition_hours[] = {0, 1, 24, 168, 0, 0};
+    if (stmt->ttl_unit == 0)
+        return ALM_OK;
+    int64_t hours = 0, months = 0;
+    const int64_t n = stmt->ttl_count;
+    switch (stmt->ttl_unit) {
+    case 'h':
+    case 'H':
+        hours = n;
+        break;
+    case 'd':
+    case 'D':
+        hours = n * 24;
+        break;
+    case 'w':
+    case 'W':
+        hours = n * 168;
+        break;
+    case 'M':
+    case 'm':
+        months = n;
+        break;
+    case 'y':
+    case 'Y':
+        months = n * 12;
+        break;
+    default:
+        return alm_fail(p->cx, ALM_E_ARG, stmt->partition_pos, "invalid TTL unit '%c'",
+                        stmt->ttl_unit);
+    }
+    if (n < 0 || n > 1000000)
+        return alm_fail(p->cx, ALM_E_RANGE, stmt->partition_pos, "TTL value out of range: %lld",
+                        (long long)n);
+    if (c->partition == ALM_PART_NONE)
+        return alm_fail(p->cx, ALM_E_ARG, stmt->partition_pos,
+                        "cannot set TTL on a non-partitioned table");
+    const int64_t part = partition_hours[c->partition];
+    const bool fits = c->partition == ALM_PART_MONTH  ? hours == 0
+                      : c->partition == ALM_PART_YEAR ? hours == 0 && months % 12 == 0
+                                                      : hours % part == 0;
+    if (!fits)
+        return alm_fail(p->cx, ALM_E_ARG, stmt->partition_pos,
+                        "TTL value must be an integer multiple of partition size");
+    c->ttl_hours = hours != 0 ? hours : -months;
+    return ALM_OK;
+}
+
+static alm_status dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    if (!stmt->dedup)
+        return ALM_OK;
+    const int32_t pos = stmt->n_dedup > 0 ? stmt->dedup_pos[0] : stmt->pos;
+    if (!c->wal)
+        return alm_fail(p->cx, ALM_E_ARG, pos, "deduplication is possible only on WAL tables");
+    bool has_ts = false;
+    for (uint32_t i = 0; i < stmt->n_dedup; i++) {
+        const int32_t at = find_col(c, stmt->dedup_keys[i]);
+        if (at < 0)
+            return alm_fail(p->cx, ALM_E_NAME, stmt->dedup_pos[i],
+                            "deduplicate key column not found [column=%.*s]",
+                            (int)stmt->dedup_keys[i].len, stmt->dedup_keys[i].ptr);
+        c->cols[at].dedup_key = true;
+        has_ts |= at == c->ts_col;
+    }
+    if (!has_ts)
+        return alm_fail(p->cx, ALM_E_ARG, pos,
+                        "deduplicate key list must include dedicated timestamp column");
+    c->dedup = true;
+    return ALM_OK;
+}
+
+static alm_status parameters(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    for (uint32_t i = 0; i < stmt->n_with; i++) {
+        const alm_assign *w = &stmt->with[i];
+        const bool rows = alm_str_ieq(w->col, ALM_STR("maxUncommittedRows"));
+        if (!rows && !alm_str_ieq(w->col, ALM_STR("o3MaxLag")))
+            return alm_fail(p->cx, ALM_E_ARG, w->pos, "unrecognized WITH parameter: %.*s",
+                            (int)w->col.len, w->col.ptr);
+        if (!rows || w->value == NULL)
+            continue; /* stmt->o3_max_lag_us holds the other */
+        int64_t v = 0;
+        if (w->value->kind != ALM_AST_NUMBER || alm_int64_parse(w->value->text, &v) != ALM_NUM_OK ||
+            v < 0)
+            return alm_fail(p->cx, ALM_E_ARG, w->pos, "could not parse maxUncommittedRows value");
+        c->max_uncommitted_rows = v;
+    }
+    if (stmt->o3_max_lag_us > 0)
+        c->o3_max_lag_us = stmt->o3_max_lag_us;
+    return ALM_OK;
+}
+
+static alm_status clauses(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+{
+    ALM_TRY(designated(p, stmt, c));
+    ALM_TRY(partitioning(p, stmt, c));
+    if (stmt->like.len == 0)
+        c->wal = c->partition != ALM_PART_NONE;
+    if (stmt->wal != 0)
+        c->wal = stmt->wal > 0;
+    if (c->wal && c->partition == ALM_PART_NONE)
+        return alm_fail(p->cx, ALM_E_ARG, stmt->table_pos,
+                        "WAL Write Mode can only be used on partitioned tables");
+    ALM_TRY(ttl(p, stmt, c));
+    ALM_TRY(dedup(p, stmt, c));
+    if (stmt->volume.len > 0)
+        return alm_fail(p->cx, ALM_E_ARG, stmt->end, "volume alias is not allowed [alias=%.*s]",
+                        (int)stmt->volume.len, stmt->volume.ptr);
+    return parameters(p, stmt, c);
+}
+
+alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                           alm_create **out)
+{
+    alm_planner p = {.cx = cx, .env = env};
+    alm_create *c = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &c));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->table, &c->name));
+    c->ts_col = -1;
+    if (alm_snapshot_find(env->snapshot, stmt->table) != NULL) {
+        if (!stmt->if_not_exists)
+            return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos, "table already exists");
+        c->exists = true;
+        *out = c;
+        return ALM_OK;
+    }
+    ALM_TRY(check_table_name(cx, stmt));
+    ALM_TRY(alm_may(&p, "create", c->name));
+    if (stmt->select != NULL)
+        ALM_TRY(columns_from_select(&p, stmt, c));
+    else if (stmt->like.len > 0)
+        ALM_TRY(columns_from_table(&p, stmt, c));
+    else
+        ALM_TRY(columns_from_list(&p, stmt, c));
+    ALM_TRY(clauses(&p, stmt, c));
+    *out = c;
+    return ALM_OK;
+}

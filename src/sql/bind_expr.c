@@ -1,0 +1,317 @@
+/*
+ * bind_expr.c - one expression of the tree to a bound one: dispatch by kind, operators, casts.
+ */
+#include "sql/bind.h"
+
+/* Declared ones are gone already: the parser puts their values in. */
+static alm_status bind_var(alm_scope *sc, const alm_ast *ast)
+{
+    const bool at = ast->text.len > 0 && ast->text.ptr[0] == '@';
+    return alm_fail(sc->p->cx, ALM_E_NAME, ast->pos, "Invalid column: %s%.*s", at ? "" : "@",
+                    (int)ast->text.len, ast->text.ptr);
+}
+
+/* current_user and its like are written without parentheses. */
+static bool bare_function(alm_str name)
+{
+    static const char *const names[] = {"current_user",      "session_user", "current_database",
+                                        "current_timestamp", "current_date", "current_schema",
+                                        "current_catalog",   "user"};
+    for (size_t i = 0; i < ALM_COUNT(names); i++)
+        if (alm_str_ieq(name, alm_str_of(names[i])))
+            return true;
+    return false;
+}
+
+static alm_status bind_column(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    ALM_TRY(alm_bind_name(sc, ast, out));
+    if (*out != NULL)
+        return ALM_OK;
+    if (ast->table.len == 0 && bare_function(ast->text) &&
+        alm_registry_has(sc->p->env->registry, ast->text, ALM_FN_SCALAR))
+        return alm_expr_call_str(sc->p, ast->text, ast->pos, NULL, 0, out);
+    return alm_fail(sc->p->cx, ALM_E_NAME, ast->pos, "Invalid column: %.*s", (int)ast->text.len,
+                    ast->text.ptr);
+}
+
+/* ------------------------------------------------------------------ operators */
+
+static bool is_compare(alm_str op)
+{
+    return alm_str_eq(op, ALM_STR("=")) || alm_str_eq(op, ALM_STR("!=")) ||
+           alm_str_eq(op, ALM_STR("<>")) || alm_str_eq(op, ALM_STR("<")) ||
+           alm_str_eq(op, ALM_STR("<=")) || alm_str_eq(op, ALM_STR(">")) ||
+           alm_str_eq(op, ALM_STR(">="));
+}
+
+static alm_status need_boolean(alm_scope *sc, alm_expr **e, int32_t pos)
+{
+    if (alm_expr_unknown(*e))
+        return alm_param_infer(sc->p, e, ALM_TY(BOOLEAN));
+    if ((*e)->type.id == ALM_T_BOOLEAN)
+        return ALM_OK;
+    if ((*e)->type.id == ALM_T_NULL)
+        return alm_expr_bool(sc->p->cx, false, (*e)->pos, e);
+    return alm_fail(sc->p->cx, ALM_E_TYPE, pos,
+                    "expression type mismatch, expected: BOOLEAN, actual: %s",
+                    alm_type_name((*e)->type));
+}
+
+/* and, or: long chains lean to the left; walk them with a loop. */
+static alm_status bind_chain(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    uint32_t n = 0;
+    for (const alm_ast *a = ast; a->kind == ALM_AST_BINARY && alm_str_eq(a->text, ast->text);
+         a = a->arg[0])
+        n++;
+    const alm_ast **chain = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &chain));
+    const alm_ast *a = ast;
+    for (uint32_t i = n; i-- > 0; a = a->arg[0])
+        chain[i] = a;
+    const bool conjunct = sc->conjunct && alm_str_eq(ast->text, ALM_STR("and"));
+    alm_expr *args[2] = {NULL, NULL};
+    sc->conjunct = conjunct;
+    ALM_TRY(alm_bind_expr(sc, a, &args[0]));
+    ALM_TRY(need_boolean(sc, &args[0], a->pos));
+    for (uint32_t i = 0; i < n; i++) {
+        sc->conjunct = conjunct;
+        ALM_TRY(alm_bind_expr(sc, chain[i]->arg[1], &args[1]));
+        ALM_TRY(need_boolean(sc, &args[1], chain[i]->arg[1]->pos));
+        ALM_TRY(alm_expr_call_str(p, ast->text, chain[i]->pos, args, 2, &args[0]));
+    }
+    *out = args[0];
+    return ALM_OK;
+}
+
+/* a || b || c is concat(a, b, c), which shows null as nothing. */
+static alm_status bind_concat(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    uint32_t n = 1;
+    const alm_ast *a = ast;
+    for (; a->kind == ALM_AST_BINARY && alm_str_eq(a->text, ALM_STR("||")); a = a->arg[0])
+        n++;
+    alm_expr **args = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &args));
+    a = ast;
+    for (uint32_t i = n; i-- > 1; a = a->arg[0]) {
+        ALM_TRY(alm_bind_expr(sc, a->arg[1], &args[i]));
+        ALM_TRY(alm_param_infer(p, &args[i], ALM_TY(STRING)));
+    }
+    ALM_TRY(alm_bind_expr(sc, a, &args[0]));
+    ALM_TRY(alm_param_infer(p, &args[0], ALM_TY(STRING)));
+    return alm_expr_call(p, "concat", ast->pos, args, n, out);
+}
+
+/* An untyped parameter beside a known operand takes its type. */
+static alm_status infer_from(alm_planner *p, alm_expr **args, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!alm_expr_unknown(args[i]))
+            continue;
+        for (uint32_t j = 0; j < n; j++)
+            if (!alm_expr_unknown(args[j]))
+                ALM_TRY(alm_param_infer(p, &args[i], args[j]->type));
+    }
+    return ALM_OK;
+}
+
+static alm_status bind_arith(alm_scope *sc, const alm_ast *ast, alm_expr **args, alm_expr **out)
+{
+    ALM_TRY(infer_from(sc->p, args, 2));
+    return alm_expr_call_str(sc->p, ast->text, ast->pos, args, 2, out);
+}
+
+static alm_status bind_binary(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    if (alm_str_eq(ast->text, ALM_STR("and")) || alm_str_eq(ast->text, ALM_STR("or")))
+        return bind_chain(sc, ast, out);
+    if (alm_str_eq(ast->text, ALM_STR("||")))
+        return bind_concat(sc, ast, out);
+    /* left-deep chains of arithmetic by loop as well */
+    uint32_t n = 0;
+    const alm_ast *a = ast;
+    for (; a->kind == ALM_AST_BINARY && !is_compare(a->text) &&
+           !alm_str_eq(a->text, ALM_STR("and")) && !alm_str_eq(a->text, ALM_STR("or")) &&
+           !alm_str_eq(a->text, ALM_STR("||"));
+         a = a->arg[0])
+        n++;
+    if (n == 0) {
+        alm_expr *l = NULL, *r = NULL;
+        ALM_TRY(alm_bind_expr(sc, ast->arg[0], &l));
+        ALM_TRY(alm_bind_expr(sc, ast->arg[1], &r));
+        const char *op = NULL;
+        ALM_TRY(alm_arena_zstr(sc->p->cx, sc->p->cx->arena, ast->text, &op));
+        return alm_bind_compare(sc, op, ast->pos, l, r, out);
+    }
+    const alm_ast **chain = NULL;
+    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, n, &chain));
+    a = ast;
+    for (uint32_t i = n; i-- > 0; a = a->arg[0])
+        chain[i] = a;
+    alm_expr *args[2] = {NULL, NULL};
+    ALM_TRY(alm_bind_expr(sc, a, &args[0]));
+    for (uint32_t i = 0; i < n; i++) {
+        ALM_TRY(alm_bind_expr(sc, chain[i]->arg[1], &args[1]));
+        ALM_TRY(bind_arith(sc, chain[i], args, &args[0]));
+        if (chain[i]->negated) /* not like, not ilike */
+            ALM_TRY(alm_expr_not(sc->p, args[0], chain[i]->pos, &args[0]));
+    }
+    *out = args[0];
+    return ALM_OK;
+}
+
+static alm_status bind_unary(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *e = NULL;
+    if (alm_str_eq(ast->text, ALM_STR("-")) && ast->arg[0]->kind == ALM_AST_NUMBER &&
+        !ast->arg[0]->parens) {
+        /* the sign belongs to the number, so that the smallest LONG can be written */
+        alm_ast number = *ast->arg[0];
+        const char *text = NULL;
+        ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, &text, "-%.*s", (int)number.text.len,
+                                 number.text.ptr));
+        const bool hex = number.text.len > 1 && (number.text.ptr[1] | 0x20) == 'x';
+        number.text = hex ? number.text : alm_str_of(text);
+        if (!hex)
+            return alm_bind_number(p, &number, out);
+    }
+    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));
+    if (alm_str_eq(ast->text, ALM_STR("not"))) {
+        if (e->type.id == ALM_T_BOOLEAN || e->type.id == ALM_T_NULL || alm_expr_unknown(e)) {
+            ALM_TRY(need_boolean(sc, &e, ast->arg[0]->pos));
+            return alm_expr_not(p, e, ast->pos, out);
+        }
+        return alm_fail(p->cx, ALM_E_FUNCTION, ast->arg[0]->pos,
+                        "argument type mismatch for function `not` at #1 expected: BOOLEAN, "
+                        "actual: %s",
+                        alm_type_name(e->type));
+    }
+    if (alm_str_eq(ast->text, ALM_STR("+"))) {
+        *out = e;
+        return ALM_OK;
+    }
+    ALM_TRY(alm_param_infer(p, &e, ALM_TY(LONG)));
+    return alm_expr_call_str(p, ast->text, ast->pos, &e, 1, out);
+}
+
+/* --------------------------------------------------------------------- casts */
+
+static alm_status cast_to(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_type to = ALM_TY(NONE);
+    if (!alm_type_parse(ast->type_name, &to)) {
+        if (ast->double_colon)
+            return alm_fail(p->cx, ALM_E_TYPE, ast->type_pos, "invalid constant: %.*s",
+                            (int)ast->type_name.len, ast->type_name.ptr);
+        return alm_fail(p->cx, ALM_E_TYPE, ast->type_pos, "unsupported cast");
+    }
+    if (alm_expr_unknown(e)) {
+        ALM_TRY(alm_param_infer(p, &e, to));
+        return alm_expr_cast(p, e, to, ALM_CAST_EXPLICIT, out);
+    }
+    ALM_TRY(alm_expr_try_cast(p, e, to, ALM_CAST_EXPLICIT, out));
+    if (*out == NULL)
+        return alm_fail(p->cx, ALM_E_TYPE, ast->pos, "unsupported cast: %s -> %s",
+                        alm_type_name(e->type), alm_type_name(to));
+    return ALM_OK;
+}
+
+static alm_status bind_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_expr *e = NULL;
+    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));
+    return cast_to(sc, ast, e, out);
+}
+
+static alm_status bind_typed(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_expr *e = NULL;
+    ALM_TRY(alm_expr_text(sc->p->cx, ALM_TY(STRING), ast->text, ast->pos, &e));
+    return cast_to(sc, ast, e, out);
+}
+
+/* ------------------------------------------------------------------ dispatch */
+
+static alm_status unsupported(alm_scope *sc, const alm_ast *ast, const char *what)
+{
+    return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, ast->pos, "%s are not supported here", what);
+}
+
+static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    switch (ast->kind) {
+    case ALM_AST_NULL:
+        return alm_expr_null(p->cx, ALM_TY(NULL), ast->pos, out);
+    case ALM_AST_BOOL:
+        return alm_expr_bool(p->cx, (ast->text.ptr[0] | 0x20) == 't', ast->pos, out);
+    case ALM_AST_NUMBER:
+        return alm_bind_number(p, ast, out);
+    case ALM_AST_STRING:
+        return alm_bind_string(p, ast->text, ast->pos, out);
+    case ALM_AST_NAME:
+        return bind_column(sc, ast, out);
+    case ALM_AST_PARAM:
+        return alm_bind_param(p, ast, out);
+    case ALM_AST_VAR:
+        return bind_var(sc, ast);
+    case ALM_AST_UNARY:
+        return bind_unary(sc, ast, out);
+    case ALM_AST_BINARY:
+        return bind_binary(sc, ast, out);
+    case ALM_AST_CALL:
+        return alm_bind_call(sc, ast, out);
+    case ALM_AST_CAST:
+        return bind_cast(sc, ast, out);
+    case ALM_AST_TYPED:
+        return bind_typed(sc, ast, out);
+    case ALM_AST_CASE:
+        return alm_bind_case(sc, ast, out);
+    case ALM_AST_IN:
+        return alm_bind_in(sc, ast, out);
+    case ALM_AST_BETWEEN:
+        return alm_bind_between(sc, ast, out);
+    case ALM_AST_IS_NULL: {
+        alm_expr *e = NULL;
+        ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));
+        ALM_TRY(alm_param_infer(p, &e, ALM_TY(STRING)));
+        return alm_bind_is_null(p, e, ast->negated, ast->pos, out);
+    }
+    case ALM_AST_SUBQUERY:
+        return alm_bind_scalar_subquery(sc, ast, out);
+    case ALM_AST_EXISTS:
+        return alm_bind_exists(sc, ast, out);
+    case ALM_AST_QUANTIFIED:
+        return unsupported(sc, ast, "ANY and ALL");
+    case ALM_AST_STAR:
+        return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "'*' cannot stand here");
+    case ALM_AST_GEOHASH:
+        return unsupported(sc, ast, "geohashes");
+    case ALM_AST_ARRAY:
+    case ALM_AST_INDEX:
+    case ALM_AST_SLICE:
+        return unsupported(sc, ast, "arrays");
+    case ALM_AST_INTERVAL:
+        return unsupported(sc, ast, "INTERVAL literals");
+    }
+    return alm_fail(p->cx, ALM_E_INTERNAL, ast->pos, "unknown kind of expression %d",
+                    (int)ast->kind);
+}
+
+alm_status alm_bind_expr(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    /* only a conjunct itself, or an and of conjuncts, or a NOT around IN, stays one */
+    const bool keeps = ast->kind == ALM_AST_IN || ast->kind == ALM_AST_EXISTS ||
+                       (ast->kind == ALM_AST_BINARY && alm_str_eq(ast->text, ALM_STR("and")));
+    sc->conjunct = sc->conjunct && keeps;
+    ALM_TRY(alm_enter(sc->p, ast->pos));
+    ALM_TRY(dispatch(sc, ast, out));
+    sc->p->depth--;
+    return ALM_OK;
+}

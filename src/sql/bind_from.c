@@ -1,0 +1,442 @@
+/*
+ * bind_from.c - FROM: tables, CTEs, subqueries, table functions, VALUES, and how they join.
+ *
+ * Plans       Joins lean to the left in the order written. Equality of one side with the other
+ *             becomes a key, what is left a residual condition; WHERE is added later and pushed down
+ *             by a rule.
+ */
+#include "sql/bind.h"
+
+/* ---------------------------------------------------------------- relations */
+
+alm_status alm_scope_add(alm_scope *sc, alm_str alias, const alm_table *table, const alm_plan *plan,
+                         uint32_t first)
+{
+    ALM_TRY(alm_grow(sc->p->cx, &sc->rels, sc->n_rels, &sc->cap_rels, sizeof *sc->rels));
+    sc->rels[sc->n_rels++] = (alm_rel){
+        .alias = alias, .table = table, .cols = plan->cols, .n_cols = plan->n_cols, .first = first};
+    return ALM_OK;
+}
+
+static alm_status check_alias(alm_scope *sc, alm_str alias, int32_t pos)
+{
+    for (uint32_t r = 0; alias.len > 0 && r < sc->n_rels; r++)
+        if (alm_str_ieq(sc->rels[r].alias, alias))
+            return alm_fail(sc->p->cx, ALM_E_NAME, pos, "Duplicate table or alias: %.*s",
+                            (int)alias.len, alias.ptr);
+    return ALM_OK;
+}
+
+/* A CTE sees those written before it and what its WITH sees. */
+static alm_status find_cte(alm_scope *sc, const alm_from *f, alm_plan **out)
+{
+    for (const alm_names *names = sc->names; names != NULL; names = names->outer) {
+        for (uint32_t i = names->n_ctes; i-- > 0;) {
+            const alm_cte *cte = &names->ctes[i];
+            if (!alm_str_ieq(cte->name, f->name))
+                continue;
+            const alm_names before = {.outer = names->outer, .ctes = names->ctes, .n_ctes = i};
+            alm_plan *plan = NULL;
+            ALM_TRY(alm_bind_query(sc->p, &before, cte->select, &plan));
+            if (cte->n_cols > plan->n_cols)
+                return alm_fail(sc->p->cx, ALM_E_NAME, cte->pos,
+                                "'%.*s' has %u columns, %u names are given", (int)cte->name.len,
+                                cte->name.ptr, plan->n_cols, cte->n_cols);
+            alm_plan_col *cols = NULL;
+            ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, plan->n_cols + 1, &cols));
+            memcpy(cols, plan->cols, plan->n_cols * sizeof *cols);
+            for (uint32_t c = 0; c < cte->n_cols; c++)
+                ALM_TRY(alm_arena_zstr(sc->p->cx, sc->p->cx->arena, cte->cols[c], &cols[c].name));
+            plan->cols = cols;
+            *out = plan;
+            return ALM_OK;
+        }
+    }
+    *out = NULL;
+    return ALM_OK;
+}
+
+static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast *const *args,
+                              uint32_t n_args, alm_plan **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr **bound = NULL;
+    alm_plan *plan = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_args + 1, &bound));
+    for (uint32_t i = 0; i < n_args; i++)
+        ALM_TRY(alm_bind_const(p, sc->names, args[i], "argument of a table function", &bound[i]));
+    ALM_TRY(alm_plan_new(p, ALM_P_SOURCE, pos, NULL, &plan));
+    ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, name, &plan->source.name));
+    plan->source.args = bound;
+    plan->source.n_args = n_args;
+    alm_plan_col *cols = NULL;
+    ALM_TRY(p->env->sources->bind(p->cx, name, p->env->snapshot, pos,
+                                  (const alm_expr *const *)bound, n_args, &cols, &plan->n_cols,
+                                  &plan->ts_col, &plan->est_rows, &plan->source.data));
+    plan->cols = cols;
+    plan->order = plan->ts_col >= 0 ? ALM_ORDER_ASC : ALM_ORDER_NONE;
+    *out = plan;
+    return ALM_OK;
+}
+
+static bool has_source(const alm_planner *p, alm_str name)
+{
+    return p->env->sources != NULL && p->env->sources->exists != NULL &&
+           p->env->sources->exists(name);
+}
+
+static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table **table,
+                             alm_plan **out)
+{
+    alm_planner *p = sc->p;
+    if (f->schema.len == 0)
+        ALM_TRY(find_cte(sc, f, out));
+    if (f->schema.len == 0 && *out != NULL)
+        return ALM_OK;
+    const bool own = f->schema.len == 0 || alm_str_ieq(f->schema, ALM_STR("public"));
+    *table = own ? alm_snapshot_find(p->env->snapshot, f->name) : NULL;
+    if (*table != NULL) {
+        ALM_TRY(alm_may(p, "select", (*table)->name));
+        return alm_plan_scan(p, *table, f->pos, out);
+    }
+    if (f->schema.len > 0) { /* information_schema.tables and its like */
+        const char *full = NULL;
+        ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, &full, "%.*s.%.*s", (int)f->schema.len,
+                                 f->schema.ptr, (int)f->name.len, f->name.ptr));
+        if (has_source(p, alm_str_of(full)))
+            return bind_source(sc, alm_str_of(full), f->pos, NULL, 0, out);
+    }
+    if (!f->quoted && has_source(p, f->name))
+        return bind_source(sc, f->name, f->pos, NULL, 0, out);
+    return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s]",
+                    (int)f->name.len, f->name.ptr);
+}
+
+static alm_status bind_function(alm_scope *sc, const alm_from *f, alm_plan **out)
+{
+    const alm_ast *call = f->call;
+    if (has_source(sc->p, call->text))
+        return bind_source(sc, call->text, call->pos, call->arg, call->n_args, out);
+    return alm_fail(sc->p->cx, ALM_E_FUNCTION, call->pos, "unknown function name: %.*s",
+                    (int)call->text.len, call->text.ptr);
+}
+
+/* VALUES: columns column1, column2 ... in the type where the rows meet. */
+static alm_status bind_values(alm_scope *sc, const alm_from *f, alm_plan **out)
+{
+    alm_planner *p = sc->p;
+    alm_plan *plan = NULL;
+    const uint32_t n_cols = f->n_row_cols;
+    ALM_TRY(alm_plan_new(p, ALM_P_VALUES, f->pos, NULL, &plan));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_cols + 1, &plan->cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, f->n_rows + 1, &plan->values.rows));
+    plan->n_cols = n_cols;
+    plan->values.n_rows = f->n_rows;
+    plan->est_rows = f->n_rows;
+    for (uint32_t c = 0; c < n_cols; c++) {
+        plan->cols[c].type = ALM_TY(NULL);
+        ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, &plan->cols[c].name, "column%u", c + 1));
+    }
+    for (uint32_t r = 0; r < f->n_rows; r++) {
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_cols + 1, &plan->values.rows[r]));
+        for (uint32_t c = 0; c < n_cols; c++) {
+            alm_expr **cell = &plan->values.rows[r][c];
+            ALM_TRY(alm_bind_const(p, sc->names, f->rows[r][c], "VALUES", cell));
+            plan->cols[c].type =
+                r == 0 ? (*cell)->type : alm_type_union(plan->cols[c].type, (*cell)->type);
+        }
+    }
+    for (uint32_t r = 0; r < f->n_rows; r++)
+        for (uint32_t c = 0; c < n_cols; c++)
+            ALM_TRY(alm_expr_cast(p, plan->values.rows[r][c], plan->cols[c].type, ALM_CAST_EXPLICIT,
+                                  &plan->values.rows[r][c]));
+    *out = plan;
+    return ALM_OK;
+}
+
+static alm_status rename_cols(alm_planner *p, const alm_from *f, alm_plan *plan)
+{
+    if (f->n_col_aliases == 0)
+        return ALM_OK;
+    alm_plan_col *cols = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &cols));
+    memcpy(cols, plan->cols, plan->n_cols * sizeof *cols);
+    for (uint32_t c = 0; c < ALM_MIN(f->n_col_aliases, plan->n_cols); c++)
+        ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, f->col_aliases[c], &cols[c].name));
+    plan->cols = cols;
+    return ALM_OK;
+}
+
+/* `t timestamp(col)`: another designated timestamp. Its order is not taken for granted: who needs
+ * it sorts. */
+static alm_status override_timestamp(alm_planner *p, const alm_from *f, alm_plan *plan)
+{
+    if (f->timestamp.len == 0)
+        return ALM_OK;
+    for (uint32_t c = 0; c < plan->n_cols; c++) {
+        if (!alm_str_ieq(alm_str_of(plan->cols[c].name), f->timestamp))
+            continue;
+        if (!alm_type_is_timestamp(plan->cols[c].type))
+            return alm_fail(p->cx, ALM_E_TYPE, f->timestamp_pos, "not a TIMESTAMP");
+        if (plan->ts_col != (int32_t)c)
+            plan->order = ALM_ORDER_NONE;
+        plan->ts_col = (int32_t)c;
+        return ALM_OK;
+    }
+    return alm_fail(p->cx, ALM_E_NAME, f->timestamp_pos, "Invalid column: %.*s",
+                    (int)f->timestamp.len, f->timestamp.ptr);
+}
+
+/* One item: its plan, the name it goes by, and its table if it is one. */
+static alm_status bind_item(alm_scope *sc, const alm_from *f, alm_str *alias,
+                            const alm_table **table, alm_plan **out)
+{
+    *table = NULL;
+    *out = NULL;
+    *alias = f->alias;
+    switch (f->kind) {
+    case ALM_FROM_TABLE:
+        if (alias->len == 0)
+            *alias = f->name;
+        ALM_TRY(bind_table(sc, f, table, out));
+        break;
+    case ALM_FROM_FUNCTION:
+        if (alias->len == 0)
+            *alias = f->call->text;
+        ALM_TRY(bind_function(sc, f, out));
+        break;
+    case ALM_FROM_SELECT:
+        ALM_TRY(alm_bind_query(sc->p, sc->names, f->select, out));
+        break;
+    case ALM_FROM_VALUES:
+        ALM_TRY(bind_values(sc, f, out));
+        break;
+    }
+    ALM_TRY(rename_cols(sc->p, f, *out));
+    if (f->n_col_aliases > 0)
+        *table = NULL; /* names are no longer the table's */
+    return override_timestamp(sc->p, f, *out);
+}
+
+/* -------------------------------------------------------------------- joins */
+
+typedef struct join_cond {
+    alm_exprs left, right, residual;
+    uint32_t n_left, n_right;
+    int32_t bad_pos; /* of a condition that is no key, -1 */
+    const alm_ast *bad;
+} join_cond;
+
+static alm_status add_key(alm_scope *sc, join_cond *jc, alm_expr *a, alm_expr *b, int32_t pos)
+{
+    alm_planner *p = sc->p;
+    bool ok = false;
+    ALM_TRY(alm_expr_shift(p->cx, b, -(int64_t)jc->n_left, &b));
+    ALM_TRY(alm_join_key_types(p, &a, &b, &ok));
+    if (!ok)
+        return alm_fail(p->cx, ALM_E_TYPE, pos, "join column type mismatch");
+    ALM_TRY(alm_exprs_add(p->cx, &jc->left, a));
+    return alm_exprs_add(p->cx, &jc->right, b);
+}
+
+static alm_status on_condition(alm_scope *sc, const alm_ast *on, join_cond *jc)
+{
+    alm_planner *p = sc->p;
+    while (on->kind == ALM_AST_BINARY && alm_str_eq(on->text, ALM_STR("and"))) {
+        ALM_TRY(alm_enter(p, on->pos));
+        ALM_TRY(on_condition(sc, on->arg[0], jc));
+        p->depth--;
+        on = on->arg[1];
+    }
+    const uint32_t all = jc->n_left + jc->n_right;
+    alm_expr *e = NULL;
+    if (on->kind == ALM_AST_BINARY && alm_str_eq(on->text, ALM_STR("="))) {
+        alm_expr *a = NULL, *b = NULL;
+        ALM_TRY(alm_bind_expr(sc, on->arg[0], &a));
+        ALM_TRY(alm_bind_expr(sc, on->arg[1], &b));
+        if (alm_expr_has_col(a) && alm_expr_has_col(b)) {
+            const int32_t pos = on->arg[1]->pos;
+            if (alm_expr_within(a, 0, jc->n_left) && alm_expr_within(b, jc->n_left, all))
+                return add_key(sc, jc, a, b, pos);
+            if (alm_expr_within(b, 0, jc->n_left) && alm_expr_within(a, jc->n_left, all))
+                return add_key(sc, jc, b, a, pos);
+        }
+        ALM_TRY(alm_bind_compare(sc, "=", on->pos, a, b, &e));
+    } else {
+        ALM_TRY(alm_bind_expr(sc, on, &e));
+    }
+    if (e->type.id != ALM_T_BOOLEAN)
+        return alm_fail(p->cx, ALM_E_TYPE, on->pos, "boolean expression expected");
+    if (jc->bad == NULL)
+        jc->bad = on;
+    return alm_exprs_split(p->cx, &jc->residual, e);
+}
+
+/* ON (a, b): columns of that name on both sides; the leftmost relation that has it counts. */
+static alm_status using_columns(alm_scope *sc, const alm_from *f, join_cond *jc)
+{
+    alm_planner *p = sc->p;
+    alm_rel *const last = &sc->rels[sc->n_rels - 1];
+    for (uint32_t i = 0; i < f->n_using; i++) {
+        const alm_ast name = {
+            .kind = ALM_AST_NAME, .text = f->using_cols[i], .pos = f->using_pos[i]};
+        alm_expr *a = NULL, *b = NULL;
+        alm_scope one = *sc;
+        one.n_items = 0;
+        one.n_rels = 1;
+        for (uint32_t r = 0; a == NULL && r + 1 < sc->n_rels; r++) {
+            one.rels = &sc->rels[r];
+            ALM_TRY(alm_bind_name(&one, &name, &a));
+        }
+        one.rels = last;
+        ALM_TRY(alm_bind_name(&one, &name, &b));
+        if (a == NULL || b == NULL) {
+            const alm_str rel = a == NULL ? sc->rels[0].alias : last->alias;
+            return alm_fail(p->cx, ALM_E_NAME, name.pos, "Invalid column: %.*s%s%.*s", (int)rel.len,
+                            rel.ptr == NULL ? "" : rel.ptr, rel.len > 0 ? "." : "",
+                            (int)name.text.len, name.text.ptr);
+        }
+        ALM_TRY(add_key(sc, jc, a, b, name.pos));
+    }
+    return ALM_OK;
+}
+
+static bool is_asof(alm_join_kind kind)
+{
+    return kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE;
+}
+
+static alm_status tolerance(alm_planner *p, const alm_ast *ast, alm_type ts, int64_t *out)
+{
+    const int64_t us = ts.id == ALM_T_TIMESTAMP_NS ? 1000 : 1;
+    int64_t count = 0;
+    size_t i = 0;
+    const alm_str t = ast->text;
+    for (; i < t.len && t.ptr[i] >= '0' && t.ptr[i] <= '9'; i++)
+        if (count < INT32_MAX)
+            count = count * 10 + (t.ptr[i] - '0');
+    const char unit = i + 1 == t.len ? t.ptr[i] : '?';
+    static const struct {
+        char unit;
+        int64_t us;
+    } units[] = {{'U', 1},        {'u', 1},          {'T', 1000},        {'s', 1000000},
+                 {'m', 60000000}, {'h', 3600000000}, {'d', 86400000000}, {'w', 604800000000}};
+    if (count == 0 || i == 0)
+        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "ASOF JOIN TOLERANCE must be positive");
+    if (unit == 'n') {
+        *out = us == 1 ? count / 1000 : count;
+        return ALM_OK;
+    }
+    for (size_t k = 0; k < ALM_COUNT(units); k++) {
+        if (units[k].unit != unit)
+            continue;
+        if (__builtin_mul_overflow(count, units[k].us * us, out))
+            return alm_fail(p->cx, ALM_E_RANGE, ast->pos, "TOLERANCE value too high");
+        return ALM_OK;
+    }
+    return alm_fail(p->cx, ALM_E_ARG, ast->pos, "unsupported TOLERANCE unit [unit=%.*s]",
+                    (int)(t.len - i), t.ptr + i);
+}
+
+static alm_status prepare_asof(alm_scope *sc, const alm_from *f, alm_plan **left, alm_plan **right)
+{
+    alm_planner *p = sc->p;
+    if ((*left)->ts_col < 0)
+        return alm_fail(p->cx, ALM_E_TYPE, f->join_pos,
+                        "left side of time series join has no timestamp");
+    if ((*right)->ts_col < 0)
+        return alm_fail(p->cx, ALM_E_TYPE, f->join_pos,
+                        "right side of time series join has no timestamp");
+    ALM_TRY(alm_plan_order_by_ts(p, left, (uint32_t)(*left)->ts_col));
+    return alm_plan_order_by_ts(p, right, (uint32_t)(*right)->ts_col);
+}
+
+static alm_status finish_asof(alm_scope *sc, const alm_from *f, const join_cond *jc, alm_plan *join)
+{
+    alm_planner *p = sc->p;
+    const alm_plan *left = join->child[0], *right = join->child[1];
+    if (jc->residual.n > 0) {
+        const char *text = NULL;
+        ALM_TRY(alm_ast_name(p->cx, jc->bad, &text));
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, jc->bad->pos,
+                        "unsupported ASOF join expression [expr='%s']", text);
+    }
+    join->join.left_ts = (uint32_t)left->ts_col;
+    join->join.right_ts = (uint32_t)right->ts_col;
+    if (f->tolerance != NULL)
+        return tolerance(p, f->tolerance, left->cols[left->ts_col].type, &join->join.tolerance);
+    return ALM_OK;
+}
+
+static alm_status join_item(alm_scope *sc, const alm_from *f)
+{
+    alm_planner *p = sc->p;
+    alm_str alias = {0};
+    const alm_table *table = NULL;
+    alm_plan *left = sc->plan, *right = NULL, *join = NULL;
+    alm_join_kind kind = f->join == ALM_JOIN_NONE ? ALM_JOIN_CROSS : f->join;
+    if (kind == ALM_JOIN_WINDOW || kind == ALM_JOIN_LATERAL_INNER || kind == ALM_JOIN_LATERAL_LEFT)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->join_pos, "%s joins are not supported",
+                        kind == ALM_JOIN_WINDOW ? "WINDOW" : "LATERAL");
+    ALM_TRY(bind_item(sc, f, &alias, &table, &right));
+    ALM_TRY(check_alias(sc, alias, f->join_pos));
+    if (is_asof(kind))
+        ALM_TRY(prepare_asof(sc, f, &left, &right));
+    else if (f->tolerance != NULL)
+        return alm_fail(p->cx, ALM_E_SYNTAX, f->tolerance->pos,
+                        "TOLERANCE is only supported for ASOF and LT joins");
+    ALM_TRY(alm_scope_add(sc, alias, table, right, left->n_cols));
+
+    join_cond jc = {.n_left = left->n_cols, .n_right = right->n_cols, .bad_pos = -1};
+    sc->plan = NULL; /* no subqueries in ON */
+    if (f->n_using > 0)
+        ALM_TRY(using_columns(sc, f, &jc));
+    else if (f->on != NULL)
+        ALM_TRY(on_condition(sc, f->on, &jc));
+    ALM_TRY(alm_plan_join(p, (uint8_t)kind, f->join_pos, left, right, &join));
+    join->join.left_keys = jc.left.at;
+    join->join.right_keys = jc.right.at;
+    join->join.n_keys = jc.left.n;
+    join->join.residual = jc.residual.at;
+    join->join.n_residual = jc.residual.n;
+    if (is_asof(kind))
+        ALM_TRY(finish_asof(sc, f, &jc, join));
+    sc->plan = join;
+    return ALM_OK;
+}
+
+alm_status alm_bind_from(alm_scope *sc, const alm_from *from, uint32_t n_from)
+{
+    if (n_from == 0)
+        return alm_plan_one_row(sc->p, sc->sel != NULL ? sc->sel->pos : 0, &sc->plan);
+    for (uint32_t i = 0; i < n_from; i++) {
+        if (i > 0) {
+            ALM_TRY(join_item(sc, &from[i]));
+            continue;
+        }
+        alm_str alias = {0};
+        const alm_table *table = NULL;
+        ALM_TRY(bind_item(sc, &from[i], &alias, &table, &sc->plan));
+        ALM_TRY(alm_scope_add(sc, alias, table, sc->plan, 0));
+    }
+    return ALM_OK;
+}
+
+alm_status alm_bind_where(alm_scope *sc, const alm_ast *where)
+{
+    alm_planner *p = sc->p;
+    if (where == NULL)
+        return ALM_OK;
+    alm_expr *e = NULL;
+    alm_exprs conjuncts = {0};
+    sc->aggs_allowed = ALM_AGG_NO;
+    sc->windows_allowed = false;
+    sc->conjunct = true;
+    ALM_TRY(alm_bind_expr(sc, where, &e));
+    sc->conjunct = false;
+    ALM_TRY(alm_param_infer(p, &e, ALM_TY(BOOLEAN)));
+    if (e->type.id != ALM_T_BOOLEAN)
+        return alm_fail(p->cx, ALM_E_TYPE, where->pos, "boolean expression expected");
+    ALM_TRY(alm_exprs_split(p->cx, &conjuncts, e));
+    return alm_plan_filter(p, &sc->plan, &conjuncts);
+}

@@ -1,0 +1,351 @@
+/*
+ * bind_insert.c - INSERT: VALUES straight into columns, SELECT with casts on top.
+ *
+ * Shapes      VALUES becomes one vector of n_rows elements for each column of the table (const null
+ *             for those not named): thousands of rows cost no expression tree.
+ * Casts       By the rules of assignment (func: alm_assign_fn); what does not fit is an error.
+ */
+#include "base/number.h"
+#include "sql/bind.h"
+#include "time/timestamp.h"
+
+typedef struct insert_map { /* value i goes to table column target[i] */
+    const alm_table *table;
+    uint32_t *target;
+    uint32_t n;
+} insert_map;
+
+static alm_status map_columns(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
+                              insert_map *map)
+{
+    const uint32_t n = stmt->n_insert_cols > 0 ? stmt->n_insert_cols : table->n_cols;
+    bool *seen = NULL;
+    map->table = table;
+    map->n = n;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &map->target));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &seen));
+    for (uint32_t i = 0; i < n; i++) {
+        if (stmt->n_insert_cols == 0) {
+            map->target[i] = i;
+            seen[i] = true;
+            continue;
+        }
+        const alm_str name = stmt->insert_cols[i];
+        const int32_t col = alm_table_col(table, name);
+        if (col < 0)
+            return alm_fail(p->cx, ALM_E_NAME, stmt->insert_pos[i], "Invalid column: %.*s",
+                            (int)name.len, name.ptr);
+        if (seen[col])
+            return alm_fail(p->cx, ALM_E_DUPLICATE, stmt->insert_pos[i],
+                            "Duplicate column [name=%.*s]", (int)name.len, name.ptr);
+        seen[col] = true;
+        map->target[i] = (uint32_t)col;
+    }
+    if (table->ts_col >= 0 && !seen[table->ts_col])
+        return alm_fail(p->cx, ALM_E_VALUE, stmt->table_pos,
+                        "insert statement must populate timestamp");
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- one cell */
+
+static alm_status inconvertible(alm_planner *p, const alm_ast *ast, alm_type from,
+                                const alm_column *col, int32_t pos)
+{
+    const char *text = "";
+    if (ast != NULL)
+        ALM_TRY(alm_ast_name(p->cx, ast, &text));
+    return alm_fail(p->cx, ALM_E_TYPE, pos, "inconvertible types: %s -> %s [from=%s, to=%s]",
+                    alm_type_name(from), alm_type_name(col->type), text, col->name);
+}
+
+/* Any expression: bound, cast by the rules of assignment, folded. */
+static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
+                            size_t width)
+{
+    alm_expr *e = NULL, *cast = NULL;
+    ALM_TRY(alm_bind_const(p, NULL, ast, "a value of INSERT", &e));
+    ALM_TRY(alm_expr_try_cast(p, e, col->type, ALM_CAST_ASSIGN, &cast));
+    if (cast == NULL)
+        return inconvertible(p, ast, e->type, col, ast->pos);
+    if (cast->kind == ALM_X_PARAM)
+        return ALM_OK; /* described only: stays null */
+    if (cast->kind != ALM_X_CONST && p->env->sources != NULL && cast->kind == ALM_X_CALL &&
+        !alm_expr_has_col(cast)) {
+        for (uint32_t i = 0; i < cast->n_args; i++)
+            if (cast->args[i]->kind == ALM_X_PARAM)
+                return ALM_OK;
+        alm_vec v = {0};
+        ALM_TRY(p->env->sources->constant(p->cx, cast, &v));
+        v.type = col->type;
+        ALM_TRY(alm_expr_const(p->cx, &v, cast->pos, &cast));
+    }
+    if (cast->kind != ALM_X_CONST)
+        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "a value of INSERT must be constant");
+    if (alm_expr_is_null(cast))
+        return ALM_OK;
+    if (alm_type_is_text(col->type)) {
+        const alm_view view = alm_view_of(alm_vec_text(&cast->value, 0));
+        memcpy(at, &view, sizeof view);
+    } else {
+        memcpy(at, cast->value.data, width);
+    }
+    return ALM_OK;
+}
+
+static alm_time_unit unit_of(alm_type t)
+{
+    return t.id == ALM_T_DATE           ? ALM_TIME_MS
+           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
+                                        : ALM_TIME_US;
+}
+
+/* *done is false where the general way must decide. */
+static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
+                              bool *done)
+{
+    if (alm_type_is_text(col->type)) {
+        const alm_str text = {ast->text.ptr != NULL ? ast->text.ptr : "", ast->text.len};
+        const alm_view view = alm_view_of(text);
+        memcpy(at, &view, sizeof view);
+        *done = true;
+    } else if (alm_type_info_of(col->type)->cls == ALM_TC_TIME) {
+        int64_t ticks = 0;
+        if (!alm_time_parse(ast->text, unit_of(col->type), &ticks))
+            return alm_fail(
+                p->cx, ALM_E_TIME, ast->pos, "inconvertible value: `%.*s` [STRING -> %s]",
+                (int)ALM_MIN(ast->text.len, 200), ast->text.ptr, alm_type_name(col->type));
+        memcpy(at, &ticks, sizeof ticks);
+        *done = true;
+    }
+    return ALM_OK;
+}
+
+static void put_int(alm_type type, int64_t v, void *at, bool *done)
+{
+    const int8_t b = (int8_t)v;
+    const int16_t s = (int16_t)v;
+    const int32_t i = (int32_t)v;
+    *done = true;
+    if (type.id == ALM_T_BYTE && b == v)
+        memcpy(at, &b, sizeof b);
+    else if (type.id == ALM_T_SHORT && s == v)
+        memcpy(at, &s, sizeof s);
+    else if (type.id == ALM_T_INT && i == v && i != ALM_INT_NULL)
+        memcpy(at, &i, sizeof i);
+    else if (type.id == ALM_T_LONG || alm_type_info_of(type)->cls == ALM_TC_TIME)
+        memcpy(at, &v, sizeof v);
+    else
+        *done = false;
+}
+
+/* Plain decimal numbers without suffixes. */
+static void cell_number(alm_str text, bool negative, alm_type type, void *at, bool *done)
+{
+    const alm_type_class cls = alm_type_info_of(type)->cls;
+    char buf[48];
+    if (text.len == 0 || text.len + 1 >= sizeof buf)
+        return;
+    size_t n = 0;
+    if (negative)
+        buf[n++] = '-';
+    memcpy(buf + n, text.ptr, text.len);
+    const alm_str number = {buf, n + text.len};
+    if (cls == ALM_TC_INTEGER || cls == ALM_TC_TIME) {
+        int64_t v = 0;
+        if (alm_int64_parse(number, &v) == ALM_NUM_OK)
+            put_int(type, v, at, done);
+    } else if (type.id == ALM_T_DOUBLE) {
+        double d = 0;
+        if (alm_double_parse(number, &d) == ALM_NUM_OK) {
+            memcpy(at, &d, sizeof d);
+            *done = true;
+        }
+    } else if (type.id == ALM_T_FLOAT) {
+        float f = 0;
+        if (alm_float_parse(number, &f) == ALM_NUM_OK) {
+            memcpy(at, &f, sizeof f);
+            *done = true;
+        }
+    }
+}
+
+static alm_status put_cell(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
+                           size_t width)
+{
+    bool done = false;
+    switch ((int)ast->kind) {
+    case ALM_AST_NULL:
+        return ALM_OK; /* the column is null already */
+    case ALM_AST_STRING:
+        ALM_TRY(cell_string(p, ast, col, at, &done));
+        break;
+    case ALM_AST_NUMBER:
+        cell_number(ast->text, false, col->type, at, &done);
+        break;
+    case ALM_AST_UNARY:
+        if (alm_str_eq(ast->text, ALM_STR("-")) && ast->arg[0]->kind == ALM_AST_NUMBER)
+            cell_number(ast->arg[0]->text, true, col->type, at, &done);
+        break;
+    case ALM_AST_BOOL:
+        if (col->type.id == ALM_T_BOOLEAN) {
+            *(uint8_t *)at = (ast->text.ptr[0] | 0x20) == 't';
+            done = true;
+        }
+        break;
+    default:
+        break;
+    }
+    return done ? ALM_OK : cell_expr(p, ast, col, at, width);
+}
+
+/* --------------------------------------------------------------------- VALUES */
+
+/* n elements, all null. */
+static alm_status null_column(alm_planner *p, alm_type type, size_t n, alm_vec *out)
+{
+    alm_vec one = {0};
+    ALM_TRY(alm_vec_null(p->cx, p->cx->arena, type, &one));
+    ALM_TRY(alm_vec_new(p->cx, p->cx->arena, type, n, out));
+    const size_t width = out->width;
+    for (size_t i = 0; i < n; i++)
+        memcpy((char *)out->data + i * width, one.data, width);
+    return ALM_OK;
+}
+
+static alm_status check_rows(alm_planner *p, const alm_stmt *stmt, uint32_t expected)
+{
+    for (uint32_t r = 0; r < stmt->n_rows; r++) {
+        const uint32_t n = stmt->row_lens[r];
+        if (n == expected)
+            continue;
+        const int32_t pos = n > expected && stmt->rows[r][expected] != NULL
+                                ? stmt->rows[r][expected]->pos
+                                : stmt->row_pos[r];
+        return alm_fail(p->cx, ALM_E_ARG, pos,
+                        "row value count does not match column count [expected=%u, actual=%u, "
+                        "tuple=%u]",
+                        expected, n, r + 1);
+    }
+    return ALM_OK;
+}
+
+static alm_status fill_column(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
+                              uint32_t value, uint32_t target, alm_vec *vec)
+{
+    const alm_column *col = &table->cols[target];
+    const size_t width = vec->width;
+    const bool designated = (int32_t)target == table->ts_col;
+    char *at = vec->data;
+    for (uint32_t r = 0; r < stmt->n_rows; r++, at += width) {
+        if (r % ALM_BATCH_ROWS == 0)
+            ALM_TRY(alm_check(p->cx));
+        const alm_ast *ast = stmt->rows[r][value];
+        ALM_TRY(put_cell(p, ast, col, at, width));
+        int64_t ticks = 0;
+        if (!designated)
+            continue;
+        memcpy(&ticks, at, sizeof ticks);
+        if (ticks == ALM_TS_NULL && ast->kind != ALM_AST_PARAM)
+            return alm_fail(p->cx, ALM_E_VALUE, ast->pos,
+                            "designated timestamp column cannot be NULL");
+    }
+    return ALM_OK;
+}
+
+static alm_status table_shape(alm_planner *p, const alm_table *table, alm_plan *node)
+{
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &node->cols));
+    for (uint32_t c = 0; c < table->n_cols; c++)
+        node->cols[c] = (alm_plan_col){table->cols[c].name, table->cols[c].type};
+    node->n_cols = table->n_cols;
+    return ALM_OK;
+}
+
+static alm_status insert_values(alm_planner *p, const alm_stmt *stmt, const insert_map *map,
+                                alm_plan **out)
+{
+    const alm_table *table = map->table;
+    alm_plan *node = NULL;
+    bool *given = NULL;
+    ALM_TRY(check_rows(p, stmt, map->n));
+    ALM_TRY(alm_plan_new(p, ALM_P_VALUES, stmt->pos, NULL, &node));
+    ALM_TRY(table_shape(p, table, node));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &node->values.vecs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &given));
+    for (uint32_t i = 0; i < map->n; i++) {
+        const uint32_t target = map->target[i];
+        alm_vec *vec = &node->values.vecs[target];
+        given[target] = true;
+        ALM_TRY(null_column(p, table->cols[target].type, stmt->n_rows, vec));
+        ALM_TRY(fill_column(p, stmt, table, i, target, vec));
+    }
+    for (uint32_t c = 0; c < table->n_cols; c++)
+        if (!given[c])
+            ALM_TRY(alm_vec_null(p->cx, p->cx->arena, table->cols[c].type, &node->values.vecs[c]));
+    node->values.n_rows = stmt->n_rows;
+    node->est_rows = stmt->n_rows;
+    node->ts_col = table->ts_col;
+    *out = node;
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- SELECT */
+
+static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map *map,
+                                alm_plan **out)
+{
+    const alm_table *table = map->table;
+    alm_plan *plan = NULL;
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    ALM_TRY(alm_bind_query(p, NULL, stmt->select, &plan));
+    const bool ts_missing =
+        table->ts_col >= 0 && stmt->n_insert_cols == 0 && plan->n_cols <= (uint32_t)table->ts_col;
+    if (ts_missing)
+        return alm_fail(p->cx, ALM_E_VALUE, stmt->table_pos,
+                        "select clause must provide timestamp column");
+    if (plan->n_cols > map->n || (stmt->n_insert_cols > 0 && plan->n_cols != map->n))
+        return alm_fail(p->cx, ALM_E_ARG, stmt->table_pos,
+                        "column count mismatch [selected=%u, columns=%u]", plan->n_cols, map->n);
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &names));
+    for (uint32_t i = 0; i < plan->n_cols; i++) {
+        const alm_column *col = &table->cols[map->target[i]];
+        alm_expr *e = NULL, *cast = NULL;
+        ALM_TRY(alm_expr_col(p->cx, i, plan->cols[i].type, stmt->select->pos, &e));
+        ALM_TRY(alm_expr_try_cast(p, e, col->type, ALM_CAST_ASSIGN, &cast));
+        if (cast == NULL)
+            return alm_fail(p->cx, ALM_E_TYPE, stmt->select->pos,
+                            "inconvertible types: %s -> %s [from=%s, to=%s]",
+                            alm_type_name(e->type), alm_type_name(col->type), plan->cols[i].name,
+                            col->name);
+        exprs[map->target[i]] = cast;
+    }
+    for (uint32_t c = 0; c < table->n_cols; c++) {
+        names[c] = table->cols[c].name;
+        if (exprs[c] == NULL)
+            ALM_TRY(alm_expr_null(p->cx, table->cols[c].type, stmt->pos, &exprs[c]));
+    }
+    ALM_TRY(alm_plan_project(p, plan, exprs, names, table->n_cols, out));
+    return alm_optimise(p, out);
+}
+
+alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                           const alm_table **table, alm_plan **out)
+{
+    alm_planner p = {.cx = cx, .env = env};
+    insert_map map = {0};
+    const alm_table *found = alm_snapshot_find(env->snapshot, stmt->table);
+    if (found == NULL)
+        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
+                        (int)stmt->table.len, stmt->table.ptr);
+    ALM_TRY(alm_may(&p, "insert", found->name));
+    ALM_TRY(map_columns(&p, stmt, found, &map));
+    if (stmt->select != NULL)
+        ALM_TRY(insert_select(&p, stmt, &map, out));
+    else
+        ALM_TRY(insert_values(&p, stmt, &map, out));
+    *table = found;
+    return ALM_OK;
+}

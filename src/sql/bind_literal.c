@@ -1,0 +1,162 @@
+/* bind_literal.c - literals and parameters as constants; texts that stand for times. */
+#include "base/number.h"
+#include "sql/bind.h"
+#include "time/timestamp.h"
+
+static alm_status integer(alm_planner *p, alm_str text, int32_t pos, bool is_long, alm_expr **out)
+{
+    int64_t v = 0;
+    const alm_num_parse got = alm_int64_parse(text, &v);
+    if (got == ALM_NUM_OVERFLOW) {
+        double d = 0;
+        (void)alm_double_parse(text, &d);
+        uint64_t bits;
+        memcpy(&bits, &d, sizeof bits);
+        return alm_expr_bits(p->cx, ALM_TY(DOUBLE), bits, pos, out);
+    }
+    if (got != ALM_NUM_OK)
+        return alm_fail(p->cx, ALM_E_SYNTAX, pos, "invalid constant: %.*s", (int)text.len,
+                        text.ptr);
+    if (!is_long && v <= INT32_MAX && v > INT32_MIN)
+        return alm_expr_bits(p->cx, ALM_TY(INT), (uint64_t)v, pos, out);
+    return alm_expr_bits(p->cx, ALM_TY(LONG), (uint64_t)v, pos, out);
+}
+
+static alm_status hexadecimal(alm_planner *p, alm_str digits, int32_t pos, alm_expr **out)
+{
+    uint64_t v = 0;
+    for (size_t i = 2; i < digits.len; i++) {
+        const char c = digits.ptr[i];
+        const int d = c >= '0' && c <= '9'   ? c - '0'
+                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                             : -1;
+        if (d < 0 || (v >> 60) != 0)
+            return alm_fail(p->cx, ALM_E_SYNTAX, pos, "invalid constant: %.*s", (int)digits.len,
+                            digits.ptr);
+        v = v << 4 | (uint64_t)d;
+    }
+    return alm_expr_bits(p->cx, v <= INT32_MAX ? ALM_TY(INT) : ALM_TY(LONG), v, pos, out);
+}
+
+alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out)
+{
+    char small[64];
+    char *text = small;
+    const alm_str in = ast->text;
+    if (in.len > sizeof small)
+        ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, in.len, &text));
+    size_t n = 0;
+    bool fraction = false;
+    for (size_t i = 0; i < in.len; i++) {
+        if (in.ptr[i] == '_')
+            continue;
+        text[n++] = in.ptr[i];
+        fraction |= in.ptr[i] == '.' || in.ptr[i] == 'e' || in.ptr[i] == 'E';
+    }
+    if (n > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+        return hexadecimal(p, (alm_str){text, n}, ast->pos, out);
+    const char last = n > 0 ? text[n - 1] : 0;
+    const alm_str body = {text, n - 1};
+    if (last == 'L' || last == 'l')
+        return integer(p, body, ast->pos, true, out);
+    if (last == 'm' || last == 'M')
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos, "DECIMAL is not supported: %.*s",
+                        (int)in.len, in.ptr);
+    if (last == 'f' || last == 'F') {
+        float f = 0;
+        if (alm_float_parse(body, &f) == ALM_NUM_BAD)
+            return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)in.len,
+                            in.ptr);
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        return alm_expr_bits(p->cx, ALM_TY(FLOAT), bits, ast->pos, out);
+    }
+    const bool is_double = last == 'd' || last == 'D';
+    if (!is_double && !fraction)
+        return integer(p, (alm_str){text, n}, ast->pos, false, out);
+    double d = 0;
+    if (alm_double_parse(is_double ? body : (alm_str){text, n}, &d) == ALM_NUM_BAD)
+        return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)in.len,
+                        in.ptr);
+    uint64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    return alm_expr_bits(p->cx, ALM_TY(DOUBLE), bits, ast->pos, out);
+}
+
+/* The UTF-16 unit of a text that is one character of the basic plane; 0: it is not. */
+static uint16_t single_char(alm_str t)
+{
+    const uint8_t *b = (const uint8_t *)t.ptr;
+    if (t.len == 1 && b[0] < 0x80)
+        return b[0];
+    if (t.len == 2 && (b[0] & 0xE0) == 0xC0)
+        return (uint16_t)((b[0] & 0x1F) << 6 | (b[1] & 0x3F));
+    if (t.len == 3 && (b[0] & 0xF0) == 0xE0)
+        return (uint16_t)((b[0] & 0x0F) << 12 | (b[1] & 0x3F) << 6 | (b[2] & 0x3F));
+    return 0;
+}
+
+alm_status alm_bind_string(alm_planner *p, alm_str text, int32_t pos, alm_expr **out)
+{
+    const uint16_t c = single_char(text);
+    if (c != 0)
+        return alm_expr_bits(p->cx, ALM_TY(CHAR), c, pos, out);
+    if (text.ptr == NULL)
+        text.ptr = ""; /* an empty text is not null */
+    return alm_expr_text(p->cx, ALM_TY(STRING), text, pos, out);
+}
+
+alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out)
+{
+    const int64_t number = ast->number - 1;
+    if (number < 0 || number >= (int64_t)p->env->n_params)
+        return alm_fail(p->cx, ALM_E_PARAM, ast->pos, "undefined bind variable: $%lld",
+                        (long long)ast->number);
+    const alm_param *param = &p->env->params[number];
+    if (param->value != NULL)
+        return alm_expr_const(p->cx, param->value, ast->pos, out);
+    alm_expr *e = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
+    e->kind = ALM_X_PARAM;
+    e->type = param->type;
+    e->col = (uint32_t)number;
+    e->pos = ast->pos;
+    *out = e;
+    return ALM_OK;
+}
+
+static alm_time_unit unit_of(alm_type t)
+{
+    return t.id == ALM_T_DATE           ? ALM_TIME_MS
+           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
+                                        : ALM_TIME_US;
+}
+
+alm_status alm_bind_time(alm_planner *p, alm_expr *e, alm_type to, bool equality, alm_expr **out)
+{
+    bool is_text = false;
+    alm_str text = {0};
+    *out = e;
+    if (alm_expr_unknown(e))
+        return alm_param_infer(p, out, to);
+    ALM_TRY(alm_expr_string(p->cx, e, &is_text, &text));
+    if (!is_text) {
+        if (e->type.id == ALM_T_NULL || (alm_expr_is_null(e) && alm_type_is_text(e->type)))
+            return alm_expr_null(p->cx, to, e->pos, out);
+        return ALM_OK;
+    }
+    int64_t ticks = 0;
+    if (alm_time_parse(text, unit_of(to), &ticks))
+        return alm_expr_bits(p->cx, to, (uint64_t)ticks, e->pos, out);
+    if (equality && memchr(text.ptr, ';', text.len) != NULL)
+        return alm_fail(p->cx, ALM_E_TIME, e->pos,
+                        "not a timestamp, use IN keyword with intervals");
+    if (alm_int64_parse(text, &ticks) == ALM_NUM_OK) /* ticks as text */
+        return alm_expr_bits(p->cx, to, (uint64_t)ticks, e->pos, out);
+    if (equality)
+        return alm_fail(p->cx, ALM_E_TIME, e->pos, "invalid timestamp: %.*s",
+                        (int)ALM_MIN(text.len, 100), text.ptr);
+    return alm_fail(p->cx, ALM_E_TIME, e->pos, "Invalid date [str='%.*s']",
+                    (int)ALM_MIN(text.len, 100), text.ptr);
+}

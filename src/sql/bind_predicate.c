@@ -1,0 +1,227 @@
+/*
+ * bind_predicate.c - comparisons, IN, BETWEEN, IS NULL: constants take the type of what they are
+ * compared with, so that columns are read as they are stored and times become intervals.
+ */
+#include "sql/bind.h"
+#include "time/interval.h"
+
+static bool is_time(alm_type t)
+{
+    return alm_type_info_of(t)->cls == ALM_TC_TIME;
+}
+static bool is_int(alm_type t)
+{
+    return alm_type_info_of(t)->cls == ALM_TC_INTEGER;
+}
+static bool is_number(alm_type t)
+{
+    return is_int(t) || t.id == ALM_T_FLOAT || t.id == ALM_T_DOUBLE;
+}
+static bool is_texty(alm_type t)
+{
+    return alm_type_is_text(t) || t.id == ALM_T_CHAR;
+}
+
+static bool int_fits(int64_t v, alm_type t)
+{
+    switch ((int)t.id) {
+    case ALM_T_BYTE:
+        return v >= INT8_MIN && v <= INT8_MAX;
+    case ALM_T_SHORT:
+        return v >= INT16_MIN && v <= INT16_MAX;
+    case ALM_T_INT:
+        return v > INT32_MIN && v <= INT32_MAX;
+    default:
+        return false;
+    }
+}
+
+/* Gives the constant c the type of `with` where its value can be said in it. */
+static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool equality)
+{
+    alm_expr *e = *c;
+    const alm_type to = with->type;
+    if (alm_expr_unknown(e))
+        return alm_param_infer(p, c, to);
+    if (e->kind != ALM_X_CONST || alm_type_eq(e->type, to) || to.id == ALM_T_NONE ||
+        to.id == ALM_T_NULL)
+        return ALM_OK;
+    if (e->type.id == ALM_T_NULL)
+        return ALM_OK;
+    if (is_texty(e->type)) {
+        if (is_time(to))
+            return alm_bind_time(p, e, to, equality, c);
+        if (is_number(to) || to.id == ALM_T_UUID || to.id == ALM_T_IPV4)
+            return alm_expr_cast(p, e, to, ALM_CAST_IMPLICIT, c);
+        if (alm_type_is_text(to) && e->type.id == ALM_T_CHAR)
+            return alm_expr_cast(p, e, ALM_TY(STRING), ALM_CAST_EXPLICIT, c);
+        return ALM_OK;
+    }
+    int64_t v = 0;
+    if (is_int(e->type) && alm_expr_int(e, &v)) {
+        if (is_int(to) && int_fits(v, to))
+            return alm_expr_bits(p->cx, to, (uint64_t)v, e->pos, c);
+        if (is_time(to) && (e->type.id == ALM_T_INT || e->type.id == ALM_T_LONG))
+            return alm_expr_bits(p->cx, to, (uint64_t)v, e->pos, c);
+        return ALM_OK;
+    }
+    if (is_time(e->type) && is_time(to) && alm_cast_cost(e->type, to) > 0 &&
+        alm_type_eq(alm_type_meet(e->type, to), to))
+        return alm_expr_cast(p, e, to, ALM_CAST_EXPLICIT, c);
+    return ALM_OK;
+}
+
+alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr *a, alm_expr *b,
+                            alm_expr **out)
+{
+    const bool equality = op[0] == '=' || op[0] == '!' || op[1] == '>';
+    if (equality && (alm_expr_is_null(a) || alm_expr_is_null(b)) && !alm_expr_unknown(a) &&
+        !alm_expr_unknown(b))
+        return alm_bind_is_null(sc->p, alm_expr_is_null(b) ? a : b, op[0] != '=', pos, out);
+    ALM_TRY(adapt(sc->p, &b, a, equality));
+    ALM_TRY(adapt(sc->p, &a, b, equality));
+    alm_expr *args[2] = {a, b};
+    return alm_expr_call(sc->p, op, pos, args, 2, out);
+}
+
+alm_status alm_bind_is_null(alm_planner *p, alm_expr *e, bool negated, int32_t pos, alm_expr **out)
+{
+    if (e->type.id == ALM_T_NULL)
+        return alm_expr_bool(p->cx, !negated, pos, out);
+    return alm_expr_call(p, negated ? "is not null" : "is null", pos, &e, 1, out);
+}
+
+/* ------------------------------------------------------------------ intervals */
+
+static alm_status range_test(alm_planner *p, alm_expr *ts, const alm_time_range *r, int32_t pos,
+                             alm_expr **out)
+{
+    alm_expr *lo[2] = {ts, NULL}, *hi[2] = {ts, NULL}, *both[2] = {NULL, NULL};
+    ALM_TRY(alm_expr_bits(p->cx, ts->type, (uint64_t)r->lo, pos, &lo[1]));
+    if (r->lo == r->hi)
+        return alm_expr_call(p, "=", pos, lo, 2, out);
+    ALM_TRY(alm_expr_bits(p->cx, ts->type, (uint64_t)r->hi, pos, &hi[1]));
+    ALM_TRY(alm_expr_call(p, ">=", pos, lo, 2, &both[0]));
+    ALM_TRY(alm_expr_call(p, "<=", pos, hi, 2, &both[1]));
+    return alm_expr_call(p, "and", pos, both, 2, out);
+}
+
+/* Balanced, so that a thousand repeats nest ten deep. */
+static alm_status ranges_test(alm_planner *p, alm_expr *ts, const alm_time_range *items, uint32_t n,
+                              int32_t pos, alm_expr **out)
+{
+    if (n == 0)
+        return alm_expr_bool(p->cx, false, pos, out);
+    if (n == 1)
+        return range_test(p, ts, items, pos, out);
+    alm_expr *sides[2] = {NULL, NULL};
+    ALM_TRY(ranges_test(p, ts, items, n / 2, pos, &sides[0]));
+    ALM_TRY(ranges_test(p, ts, items + n / 2, n - n / 2, pos, &sides[1]));
+    return alm_expr_call(p, "or", pos, sides, 2, out);
+}
+
+static alm_time_unit unit_of(alm_type t)
+{
+    return t.id == ALM_T_DATE           ? ALM_TIME_MS
+           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
+                                        : ALM_TIME_US;
+}
+
+static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int32_t pos,
+                              alm_expr **out)
+{
+    bool is_text = false;
+    alm_str s = {0};
+    ALM_TRY(alm_expr_string(p->cx, text, &is_text, &s));
+    alm_time_ranges set = {0};
+    ALM_TRY(alm_interval_parse(p->cx, p->cx->arena, s, unit_of(ts->type), p->cx->now_ns, text->pos,
+                               &set));
+    return ranges_test(p, ts, set.items, set.n, pos, out);
+}
+
+/* ------------------------------------------------------------------------ IN */
+
+/* One value: an interval text for times, else equality. */
+static alm_status in_single(alm_scope *sc, alm_expr *x, alm_expr *value, int32_t pos,
+                            alm_expr **out)
+{
+    if (is_time(x->type)) {
+        if (alm_expr_unknown(value))
+            ALM_TRY(alm_param_infer(sc->p, &value, ALM_TY(STRING)));
+        if (value->kind == ALM_X_PARAM && is_texty(value->type)) /* describing: any boolean */
+            return alm_expr_bool(sc->p->cx, true, pos, out);
+        if (value->kind == ALM_X_CONST && is_texty(value->type) && !alm_expr_is_null(value))
+            return in_interval(sc->p, x, value, pos, out);
+        if (value->type.id == ALM_T_BOOLEAN)
+            return alm_fail(sc->p->cx, ALM_E_TIME, value->pos, "Invalid date");
+        if (value->type.id == ALM_T_INTERVAL) {
+            alm_expr *args[2] = {x, value};
+            return alm_expr_call(sc->p, "in", pos, args, 2, out);
+        }
+    }
+    return alm_bind_compare(sc, "=", pos, x, value, out);
+}
+
+static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    const uint32_t n = ast->n_args;
+    alm_expr **args = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &args));
+    args[0] = x;
+    for (uint32_t i = 1; i < n; i++) {
+        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
+        ALM_TRY(adapt(p, &args[i], x, true));
+        ALM_TRY(adapt(p, &args[0], args[i], true));
+    }
+    return alm_expr_call(p, "in", ast->pos, args, n, out);
+}
+
+/* `not` without turning comparisons around: NOT IN and NOT BETWEEN are true for null. */
+static alm_status negate(alm_planner *p, alm_expr *e, bool negated, int32_t pos, alm_expr **out)
+{
+    *out = e;
+    return negated ? alm_expr_call(p, "not", pos, &e, 1, out) : ALM_OK;
+}
+
+alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    if (ast->select != NULL || (ast->n_args == 2 && ast->arg[1]->kind == ALM_AST_SUBQUERY))
+        return alm_bind_in_subquery(sc, ast, out);
+    if (ast->n_args < 2)
+        return alm_fail(sc->p->cx, ALM_E_SYNTAX, ast->pos, "too few arguments for 'in'");
+    alm_expr *x = NULL, *test = NULL;
+    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
+    if (ast->n_args == 2) {
+        alm_expr *value = NULL;
+        ALM_TRY(alm_bind_expr(sc, ast->arg[1], &value));
+        ALM_TRY(in_single(sc, x, value, ast->pos, &test));
+    } else {
+        ALM_TRY(in_list(sc, x, ast, &test));
+    }
+    return negate(sc->p, test, ast->negated, ast->pos, out);
+}
+
+/* ------------------------------------------------------------------- BETWEEN */
+
+alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *args[3] = {NULL, NULL, NULL};
+    for (uint32_t i = 0; i < 3; i++) {
+        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
+        if (i > 0)
+            ALM_TRY(adapt(p, &args[i], args[0], false));
+    }
+    alm_expr *test = NULL;
+    int64_t lo = 0, hi = 0;
+    if (is_time(args[0]->type) && alm_type_eq(args[0]->type, args[1]->type) &&
+        alm_type_eq(args[0]->type, args[2]->type) && alm_expr_int(args[1], &lo) &&
+        alm_expr_int(args[2], &hi)) {
+        const alm_time_range range = {ALM_MIN(lo, hi), ALM_MAX(lo, hi)};
+        ALM_TRY(range_test(p, args[0], &range, ast->pos, &test));
+    } else {
+        ALM_TRY(alm_expr_call(p, "between", ast->pos, args, 3, &test));
+    }
+    return negate(p, test, ast->negated, ast->pos, out);
+}

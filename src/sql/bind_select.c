@@ -1,0 +1,335 @@
+/*
+ * bind_select.c - one SELECT: binds its clauses and stacks the plan nodes (bind.h, Stages).
+ */
+#include "sql/bind.h"
+
+/* -------------------------------------------------------------------- LATEST ON */
+
+static alm_status latest_column(alm_scope *sc, uint32_t *out)
+{
+    alm_ctx *cx = sc->p->cx;
+    const alm_select *sel = sc->sel;
+    const alm_plan *plan = sc->plan;
+    if (sel->latest_ts.len == 0) {
+        if (plan->ts_col < 0)
+            return alm_fail(cx, ALM_E_TYPE, sel->latest_pos,
+                            "latest by over a table requires designated TIMESTAMP");
+        *out = (uint32_t)plan->ts_col;
+        return ALM_OK;
+    }
+    const alm_ast name = {.kind = ALM_AST_NAME, .text = sel->latest_ts, .pos = sel->latest_pos};
+    alm_expr *e = NULL;
+    ALM_TRY(alm_bind_name(sc, &name, &e));
+    if (e == NULL)
+        return alm_fail(cx, ALM_E_NAME, sel->latest_pos, "Invalid column: %.*s",
+                        (int)sel->latest_ts.len, sel->latest_ts.ptr);
+    if (!alm_type_is_timestamp(e->type))
+        return alm_fail(cx, ALM_E_TYPE, sel->latest_pos, "not a TIMESTAMP");
+    if (sc->n_rels == 1 && sc->rels[0].table != NULL && plan->ts_col != (int32_t)e->col)
+        return alm_fail(cx, ALM_E_TYPE, sel->latest_pos,
+                        "latest by over a table requires designated TIMESTAMP");
+    *out = e->col;
+    return ALM_OK;
+}
+
+static alm_status bind_latest(alm_scope *sc)
+{
+    alm_planner *p = sc->p;
+    const alm_select *sel = sc->sel;
+    uint32_t ts = 0;
+    alm_expr **keys = NULL;
+    alm_plan *node = NULL;
+    if (sel->n_latest_by == 0)
+        return ALM_OK;
+    ALM_TRY(latest_column(sc, &ts));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sel->n_latest_by, &keys));
+    for (uint32_t i = 0; i < sel->n_latest_by; i++)
+        ALM_TRY(alm_bind_expr(sc, sel->latest_by[i], &keys[i]));
+    ALM_TRY(alm_plan_order_by_ts(p, &sc->plan, ts));
+    ALM_TRY(alm_plan_new(p, ALM_P_LATEST, sel->latest_pos, sc->plan, &node));
+    node->latest.keys = keys;
+    node->latest.n_keys = sel->n_latest_by;
+    node->latest.ts_col = ts;
+    node->ts_col = (int32_t)ts;
+    node->order = ALM_ORDER_ASC;
+    sc->plan = node;
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- ORDER BY */
+
+alm_status alm_sort_key_make(alm_planner *p, alm_expr *e, const alm_ast_order *item,
+                             alm_sort_key *out)
+{
+    (void)p;
+    const bool is_float = e->type.id == ALM_T_DOUBLE || e->type.id == ALM_T_FLOAT;
+    out->expr = e;
+    out->desc = item->desc;
+    /* a null is the smallest integer and the largest floating number */
+    out->nulls_first = item->nulls == 1   ? true
+                       : item->nulls == 2 ? false
+                       : is_float         ? item->desc
+                                          : !item->desc;
+    return ALM_OK;
+}
+
+/* Position of ORDER BY n; 0: it is none. */
+static uint32_t position_of(const alm_ast *ast)
+{
+    if (ast->kind != ALM_AST_NUMBER || ast->text.len > 9)
+        return 0;
+    uint32_t at = 0;
+    for (size_t i = 0; i < ast->text.len; i++) {
+        if (ast->text.ptr[i] < '0' || ast->text.ptr[i] > '9')
+            return 0;
+        at = at * 10 + (uint32_t)(ast->text.ptr[i] - '0');
+    }
+    return at == 0 ? UINT32_MAX : at;
+}
+
+static alm_status bind_order_item(alm_scope *sc, const alm_ast *ast, const alm_stage *st,
+                                  int32_t *item, alm_expr **expr)
+{
+    const uint32_t at = position_of(ast);
+    *item = -1;
+    *expr = NULL;
+    if (at > st->n_items)
+        return alm_fail(sc->p->cx, ALM_E_SYNTAX, ast->pos,
+                        "order column position is out of range [max=%u]", st->n_items);
+    if (at > 0) {
+        *item = (int32_t)at - 1;
+        return ALM_OK;
+    }
+    if (ast->kind == ALM_AST_NAME && ast->table.len == 0) {
+        for (uint32_t i = 0; i < st->n_items; i++) {
+            if (alm_str_ieq(st->items[i].name, ast->text)) {
+                *item = (int32_t)i;
+                return ALM_OK;
+            }
+        }
+    }
+    sc->aggs_allowed = ALM_AGG_YES;
+    sc->windows_allowed = true;
+    ALM_TRY(alm_bind_expr(sc, ast, expr));
+    for (uint32_t i = 0; i < st->n_items; i++) {
+        if (alm_expr_equal(st->items[i].expr, *expr)) {
+            *item = (int32_t)i;
+            *expr = NULL;
+            return ALM_OK;
+        }
+    }
+    return ALM_OK;
+}
+
+static alm_status bind_order(alm_scope *sc, alm_stage *st)
+{
+    const alm_select *sel = sc->sel;
+    alm_ctx *cx = sc->p->cx;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sel->n_order + 1, &st->order));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, sel->n_order + 1, &st->order_item));
+    for (uint32_t i = 0; i < sel->n_order; i++) {
+        alm_expr *e = NULL;
+        int32_t item = -1;
+        ALM_TRY(bind_order_item(sc, sel->order[i].expr, st, &item, &e));
+        if (item < 0 && e->kind == ALM_X_CONST)
+            continue; /* orders nothing */
+        const alm_expr *typed = item >= 0 ? st->items[item].expr : e;
+        const alm_expr *shown = typed;
+        alm_expr probe = {.type = shown->type};
+        ALM_TRY(alm_sort_key_make(sc->p, &probe, &sel->order[i], &st->order[st->n_order]));
+        st->order[st->n_order].expr = e;
+        st->order_item[st->n_order++] = item;
+    }
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- HAVING ... */
+
+static alm_status bind_condition(alm_scope *sc, const alm_ast *ast, bool windows, alm_expr **out)
+{
+    if (ast == NULL)
+        return ALM_OK;
+    sc->aggs_allowed = ALM_AGG_YES;
+    sc->windows_allowed = windows;
+    ALM_TRY(alm_bind_expr(sc, ast, out));
+    ALM_TRY(alm_param_infer(sc->p, out, ALM_TY(BOOLEAN)));
+    if ((*out)->type.id != ALM_T_BOOLEAN)
+        return alm_fail(sc->p->cx, ALM_E_TYPE, ast->pos, "boolean expression expected");
+    return ALM_OK;
+}
+
+static alm_status filter_by(alm_scope *sc, alm_expr *e)
+{
+    if (e == NULL)
+        return ALM_OK;
+    alm_exprs conjuncts = {0};
+    ALM_TRY(alm_exprs_split(sc->p->cx, &conjuncts, e));
+    return alm_plan_filter(sc->p, &sc->plan, &conjuncts);
+}
+
+/* ---------------------------------------------------------------------- windows */
+
+typedef struct window_marks {
+    alm_ctx *cx;
+    uint32_t first;
+} window_marks;
+
+static alm_status replace_window(void *arg, alm_expr *e, alm_expr **out)
+{
+    const window_marks *m = arg;
+    if (e->kind != ALM_X_COL || (e->col & ALM_COL_WIN) == 0)
+        return ALM_OK;
+    return alm_expr_col(m->cx, m->first + (e->col & ALM_COL_NUMBER), e->type, e->pos, out);
+}
+
+static alm_status add_windows(alm_scope *sc, alm_stage *st)
+{
+    alm_planner *p = sc->p;
+    if (sc->n_windows == 0)
+        return ALM_OK;
+    alm_plan *child = sc->plan, *node = NULL;
+    ALM_TRY(alm_plan_new(p, ALM_P_WINDOW, sc->windows[0].pos, child, &node));
+    node->n_cols = child->n_cols + sc->n_windows;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, node->n_cols, &node->cols));
+    memcpy(node->cols, child->cols, child->n_cols * sizeof *node->cols);
+    for (uint32_t w = 0; w < sc->n_windows; w++)
+        node->cols[child->n_cols + w] =
+            (alm_plan_col){sc->windows[w].fn->name, sc->windows[w].type};
+    node->window.calls = sc->windows;
+    node->window.n_calls = sc->n_windows;
+    sc->plan = node;
+
+    window_marks m = {p->cx, child->n_cols};
+    for (uint32_t i = 0; i < st->n_items; i++)
+        ALM_TRY(alm_expr_map(p->cx, st->items[i].expr, replace_window, &m, &st->items[i].expr));
+    for (uint32_t i = 0; i < st->n_order; i++)
+        if (st->order[i].expr != NULL)
+            ALM_TRY(alm_expr_map(p->cx, st->order[i].expr, replace_window, &m, &st->order[i].expr));
+    if (st->qualify != NULL)
+        ALM_TRY(alm_expr_map(p->cx, st->qualify, replace_window, &m, &st->qualify));
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- the result */
+
+/* Select list, then what only ORDER BY needs. */
+static alm_status add_project(alm_scope *sc, const alm_stage *st)
+{
+    alm_planner *p = sc->p;
+    const uint32_t room = st->n_items + st->n_order + 1;
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    uint32_t n = st->n_items;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, room, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, room, &names));
+    for (uint32_t i = 0; i < st->n_items; i++) {
+        exprs[i] = st->items[i].expr;
+        ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, st->items[i].name, &names[i]));
+    }
+    for (uint32_t i = 0; i < st->n_order; i++) {
+        if (st->order[i].expr == NULL)
+            continue;
+        exprs[n] = st->order[i].expr;
+        names[n] = "order";
+        n++;
+    }
+    if (sc->sel->distinct && n > st->n_items)
+        return alm_fail(p->cx, ALM_E_SYNTAX, sc->sel->order[0].expr->pos,
+                        "ORDER BY of SELECT DISTINCT must use columns of the select list");
+    return alm_plan_project(p, sc->plan, exprs, names, n, &sc->plan);
+}
+
+static alm_status add_sort(alm_scope *sc, const alm_stage *st)
+{
+    alm_planner *p = sc->p;
+    if (st->n_order == 0)
+        return ALM_OK;
+    uint32_t hidden = st->n_items;
+    for (uint32_t i = 0; i < st->n_order; i++) {
+        const uint32_t col = st->order_item[i] >= 0 ? (uint32_t)st->order_item[i] : hidden++;
+        ALM_TRY(alm_expr_col(p->cx, col, sc->plan->cols[col].type, sc->sel->order[0].expr->pos,
+                             &st->order[i].expr));
+    }
+    ALM_TRY(alm_plan_sort(p, &sc->plan, st->order, st->n_order));
+    return alm_plan_cut(p, &sc->plan, st->n_items);
+}
+
+static alm_status add_distinct(alm_scope *sc)
+{
+    if (sc->sel->n_distinct_on > 0)
+        return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, sc->sel->distinct_on[0]->pos,
+                        "DISTINCT ON is not supported");
+    return sc->sel->distinct ? alm_plan_distinct(sc->p, &sc->plan) : ALM_OK;
+}
+
+static alm_status bind_body(alm_scope *sc, alm_stage *st)
+{
+    const alm_select *sel = sc->sel;
+    sc->share_aggs = sel->sample == NULL || sel->sample->n_fill <= 1;
+    ALM_TRY(alm_bind_items(sc, &st->items, &st->n_items));
+    sc->items = st->items;
+    sc->n_items = st->n_items;
+    ALM_TRY(bind_condition(sc, sel->having, false, &st->having));
+    ALM_TRY(bind_condition(sc, sel->qualify, true, &st->qualify));
+    ALM_TRY(bind_order(sc, st));
+    if (sel->sample != NULL) {
+        if (sel->has_group)
+            return alm_fail(sc->p->cx, ALM_E_SYNTAX, sel->group_pos,
+                            "SELECT query must not contain both GROUP BY and SAMPLE BY");
+        return alm_bind_sample(sc, st);
+    }
+    if (sel->has_group || sc->n_aggs > 0)
+        return alm_bind_group(sc, st);
+    return ALM_OK;
+}
+
+static alm_status bind_select(alm_planner *p, const alm_names *names, const alm_select *sel,
+                              alm_plan **out)
+{
+    alm_scope sc = {.p = p, .names = names, .sel = sel};
+    alm_stage st = {0};
+    if (sel->ext != NULL)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, sel->pos, "PIVOT is not supported");
+    ALM_TRY(alm_bind_from(&sc, sel->from, sel->n_from));
+    if (!sel->latest_before_where)
+        ALM_TRY(alm_bind_where(&sc, sel->where));
+    ALM_TRY(bind_latest(&sc));
+    if (sel->latest_before_where)
+        ALM_TRY(alm_bind_where(&sc, sel->where));
+    ALM_TRY(bind_body(&sc, &st));
+    ALM_TRY(filter_by(&sc, st.having));
+    ALM_TRY(add_windows(&sc, &st));
+    ALM_TRY(filter_by(&sc, st.qualify));
+    ALM_TRY(add_project(&sc, &st));
+    ALM_TRY(add_distinct(&sc));
+    ALM_TRY(add_sort(&sc, &st));
+    *out = sc.plan;
+    return alm_bind_limit(p, names, sel, out);
+}
+
+/* ------------------------------------------------------------------------ query */
+
+static alm_status check_ctes(alm_planner *p, const alm_select *sel)
+{
+    for (uint32_t i = 0; i < sel->n_with; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (alm_str_ieq(sel->with[i].name, sel->with[j].name))
+                return alm_fail(p->cx, ALM_E_DUPLICATE, sel->with[i].pos, "duplicate name");
+    return ALM_OK;
+}
+
+alm_status alm_bind_query(alm_planner *p, const alm_names *names, const alm_select *sel,
+                          alm_plan **out)
+{
+    alm_names own = {.outer = names, .ctes = sel->with, .n_ctes = sel->n_with};
+    ALM_TRY(check_ctes(p, sel));
+    if (sel->n_with > 0)
+        names = &own;
+    ALM_TRY(alm_enter(p, sel->pos));
+    if (sel->op != ALM_SET_NONE)
+        ALM_TRY(alm_bind_setop(p, names, sel, out));
+    else
+        ALM_TRY(bind_select(p, names, sel, out));
+    p->depth--;
+    return ALM_OK;
+}

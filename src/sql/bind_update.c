@@ -1,0 +1,174 @@
+/*
+ * bind_update.c - UPDATE: a scan of the whole table with the position of each row, the rows that
+ * WHERE keeps, the new values (sql.h: alm_update_plan).
+ *
+ * FROM        The other tables are joined; a row that matches several times takes the first match.
+ */
+#include "sql/bind.h"
+
+static alm_status set_columns(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
+                              alm_update_plan *up)
+{
+    up->n_set = stmt->n_set;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, stmt->n_set + 1, &up->set_cols));
+    for (uint32_t i = 0; i < stmt->n_set; i++) {
+        const alm_assign *set = &stmt->set[i];
+        const int32_t col = alm_table_col(table, set->col);
+        if (col < 0)
+            return alm_fail(p->cx, ALM_E_NAME, set->pos, "Invalid column: %.*s", (int)set->col.len,
+                            set->col.ptr);
+        if (col == table->ts_col)
+            return alm_fail(p->cx, ALM_E_ARG, set->pos,
+                            "Designated timestamp column cannot be updated");
+        for (uint32_t j = 0; j < i; j++)
+            if (up->set_cols[j] == (uint32_t)col)
+                return alm_fail(p->cx, ALM_E_DUPLICATE, set->pos,
+                                "Duplicate column [name=%.*s] in SET clause", (int)set->col.len,
+                                set->col.ptr);
+        up->set_cols[i] = (uint32_t)col;
+    }
+    return ALM_OK;
+}
+
+/* The scan with the position behind the columns. */
+static alm_status scan_with_row(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
+                                alm_plan **out)
+{
+    alm_plan *scan = NULL;
+    ALM_TRY(alm_plan_scan(p, table, stmt->table_pos, &scan));
+    scan->cols[scan->n_cols] = (alm_plan_col){"row", ALM_TY(LONG)};
+    scan->scan.cols[scan->n_cols] = ALM_SCAN_ROW;
+    scan->n_cols++;
+    scan->scan.n_out++;
+    scan->scan.n_cols++;
+    *out = scan;
+    return ALM_OK;
+}
+
+static alm_status new_value(alm_scope *sc, const alm_assign *set, const alm_column *col,
+                            alm_expr **out)
+{
+    alm_expr *e = NULL, *cast = NULL;
+    ALM_TRY(alm_bind_expr(sc, set->value, &e));
+    if (alm_type_info_of(col->type)->cls == ALM_TC_TIME)
+        ALM_TRY(alm_bind_time(sc->p, e, col->type, false, &e));
+    ALM_TRY(alm_expr_try_cast(sc->p, e, col->type, ALM_CAST_ASSIGN, &cast));
+    if (cast == NULL)
+        return alm_fail(sc->p->cx, ALM_E_TYPE, set->value->pos,
+                        "inconvertible types: %s -> %s [from=, to=%s]", alm_type_name(e->type),
+                        alm_type_name(col->type), col->name);
+    *out = cast;
+    return ALM_OK;
+}
+
+/* The first new values of each row, rows in order. */
+static alm_status first_match(alm_planner *p, alm_plan **plan, uint32_t n_set)
+{
+    alm_plan *child = *plan, *node = NULL;
+    alm_expr **keys = NULL;
+    ALM_TRY(alm_plan_new(p, ALM_P_GROUP, child->pos, child, &node));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &keys));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_set + 1, &node->group.aggs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_set + 1, &node->cols));
+    ALM_TRY(alm_expr_col(p->cx, n_set, ALM_TY(LONG), child->pos, &keys[0]));
+    node->group.keys = keys;
+    node->group.n_keys = 1;
+    node->group.n_aggs = n_set;
+    node->cols[0] = (alm_plan_col){"row", ALM_TY(LONG)};
+    node->n_cols = n_set + 1;
+    for (uint32_t i = 0; i < n_set; i++) {
+        alm_agg_call *agg = &node->group.aggs[i];
+        alm_resolved r;
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &agg->args));
+        ALM_TRY(alm_expr_col(p->cx, i, child->cols[i].type, child->pos, &agg->args[0]));
+        ALM_TRY(
+            alm_args_resolve(p, ALM_STR("first"), ALM_FN_AGGREGATE, child->pos, agg->args, 1, &r));
+        *agg = (alm_agg_call){.fn = r.fn,
+                              .data = r.data,
+                              .args = agg->args,
+                              .n_args = 1,
+                              .type = r.result,
+                              .pos = child->pos};
+        node->cols[i + 1] = (alm_plan_col){child->cols[i].name, r.result};
+    }
+    node->ts_col = -1;
+    node->order = ALM_ORDER_NONE;
+    alm_sort_key *key = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &key));
+    key->nulls_first = true;
+    ALM_TRY(alm_expr_col(p->cx, 0, ALM_TY(LONG), child->pos, &key->expr));
+    ALM_TRY(alm_plan_sort(p, &node, key, 1));
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_set + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_set + 1, &names));
+    for (uint32_t i = 0; i <= n_set; i++) {
+        const uint32_t from = i == n_set ? 0 : i + 1;
+        names[i] = node->cols[from].name;
+        ALM_TRY(alm_expr_col(p->cx, from, node->cols[from].type, child->pos, &exprs[i]));
+    }
+    return alm_plan_project(p, node, exprs, names, n_set + 1, plan);
+}
+
+static alm_status bind_update(alm_planner *p, const alm_stmt *stmt, alm_update_plan *up)
+{
+    const alm_table *table = up->table;
+    const alm_select *with = stmt->select; /* WITH in front of UPDATE */
+    const alm_names names = {.ctes = with != NULL ? with->with : NULL,
+                             .n_ctes = with != NULL ? with->n_with : 0};
+    alm_select none = {.pos = stmt->pos};
+    alm_scope sc = {.p = p, .names = &names, .sel = &none};
+    ALM_TRY(set_columns(p, stmt, table, up));
+    ALM_TRY(scan_with_row(p, stmt, table, &sc.plan));
+    ALM_TRY(alm_scope_add(&sc, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, sc.plan, 0));
+    sc.rels[0].n_cols = table->n_cols; /* the position has no name */
+    for (uint32_t i = 0; i < stmt->n_from; i++) {
+        alm_scope right = {.p = p, .names = &names, .sel = &none};
+        alm_from item = stmt->from[i];
+        item.join = ALM_JOIN_NONE;
+        alm_plan *left = sc.plan;
+        ALM_TRY(alm_bind_from(&right, &item, 1));
+        ALM_TRY(
+            alm_scope_add(&sc, right.rels[0].alias, right.rels[0].table, right.plan, left->n_cols));
+        ALM_TRY(alm_plan_join(p, ALM_JOIN_CROSS, item.pos, left, right.plan, &sc.plan));
+        if (item.on != NULL) {
+            alm_expr *on = NULL;
+            alm_exprs conjuncts = {0};
+            ALM_TRY(alm_bind_expr(&sc, item.on, &on));
+            ALM_TRY(alm_exprs_split(p->cx, &conjuncts, on));
+            ALM_TRY(alm_plan_filter(p, &sc.plan, &conjuncts));
+        }
+    }
+    ALM_TRY(alm_bind_where(&sc, stmt->where));
+    alm_expr **exprs = NULL;
+    const char **cols = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, stmt->n_set + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, stmt->n_set + 1, &cols));
+    for (uint32_t i = 0; i < stmt->n_set; i++) {
+        const alm_column *col = &table->cols[up->set_cols[i]];
+        ALM_TRY(new_value(&sc, &stmt->set[i], col, &exprs[i]));
+        cols[i] = col->name;
+    }
+    ALM_TRY(alm_expr_col(p->cx, table->n_cols, ALM_TY(LONG), stmt->pos, &exprs[stmt->n_set]));
+    cols[stmt->n_set] = "row";
+    ALM_TRY(alm_plan_project(p, sc.plan, exprs, cols, stmt->n_set + 1, &up->plan));
+    if (stmt->n_from > 0)
+        ALM_TRY(first_match(p, &up->plan, stmt->n_set));
+    return alm_optimise(p, &up->plan);
+}
+
+alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                           alm_update_plan **out)
+{
+    alm_planner p = {.cx = cx, .env = env};
+    alm_update_plan *up = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &up));
+    up->table = alm_snapshot_find(env->snapshot, stmt->table);
+    if (up->table == NULL)
+        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
+                        (int)stmt->table.len, stmt->table.ptr);
+    ALM_TRY(alm_may(&p, "update", up->table->name));
+    ALM_TRY(bind_update(&p, stmt, up));
+    *out = up;
+    return ALM_OK;
+}

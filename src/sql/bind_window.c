@@ -1,0 +1,232 @@
+/*
+ * bind_window.c - calls with OVER: the function, its partition, order and frame.
+ *
+ * Frames      Always written out in the bound call. Without a frame clause: with ORDER BY, RANGE from
+ *             the start of the partition to the current row; without, the whole partition.
+ * Units       RANGE offsets with a time unit become ticks of the order column.
+ */
+#include "sql/bind.h"
+#include "time/timestamp.h"
+
+static const alm_window_def *find_window(const alm_scope *sc, alm_str name)
+{
+    for (uint32_t i = 0; i < sc->sel->n_windows; i++)
+        if (alm_str_ieq(sc->sel->windows[i].name, name))
+            return sc->sel->windows[i].def;
+    return NULL;
+}
+
+/* A window that refers to a named one takes over what it does not say itself. */
+static alm_status resolve_def(alm_scope *sc, const alm_ast *ast, alm_window_def *out)
+{
+    static const alm_window_def whole = {0};
+    const alm_window_def *def = ast->over;
+    alm_str base = ast->over_name;
+    if (def != NULL) {
+        *out = *def;
+        base = def->base;
+    } else {
+        *out = whole;
+        out->pos = ast->pos;
+    }
+    for (int depth = 0; base.len > 0; depth++) {
+        const alm_window_def *named = find_window(sc, base);
+        if (named == NULL || depth > 100)
+            return alm_fail(sc->p->cx, ALM_E_NAME, out->pos, "window '%.*s' is not defined",
+                            (int)base.len, base.ptr);
+        if (out->n_partition == 0) {
+            out->partition = named->partition;
+            out->n_partition = named->n_partition;
+        }
+        if (out->n_order == 0) {
+            out->order = named->order;
+            out->n_order = named->n_order;
+        }
+        if (out->frame == 0) {
+            out->frame = named->frame;
+            out->lo_kind = named->lo_kind;
+            out->hi_kind = named->hi_kind;
+            out->lo = named->lo;
+            out->hi = named->hi;
+            out->lo_unit = named->lo_unit;
+            out->hi_unit = named->hi_unit;
+            out->exclude = named->exclude;
+        }
+        base = named->base;
+    }
+    return ALM_OK;
+}
+
+static int64_t unit_ticks(char unit, alm_type type)
+{
+    const int64_t second = type.id == ALM_T_TIMESTAMP_NS ? 1000000000
+                           : type.id == ALM_T_DATE       ? 1000
+                                                         : 1000000;
+    switch (unit) {
+    case 'n':
+        return second / 1000000000;
+    case 'U':
+    case 'u':
+        return second / 1000000;
+    case 'T':
+        return second / 1000;
+    case 's':
+        return second;
+    case 'm':
+        return second * 60;
+    case 'h':
+        return second * 3600;
+    case 'd':
+        return second * 86400;
+    case 'w':
+        return second * 86400 * 7;
+    default:
+        return 1;
+    }
+}
+
+static alm_status frame_offset(alm_scope *sc, const alm_ast *ast, char unit, alm_type order,
+                               int64_t *out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *e = NULL;
+    ALM_TRY(alm_bind_const(p, sc->names, ast, "frame offset", &e));
+    bool is_text = false;
+    alm_str text = {0};
+    ALM_TRY(alm_expr_string(p->cx, e, &is_text, &text));
+    if (is_text) { /* '1' SECOND */
+        alm_expr *number = NULL;
+        ALM_TRY(alm_expr_try_cast(p, e, ALM_TY(LONG), ALM_CAST_EXPLICIT, &number));
+        if (number != NULL)
+            e = number;
+    }
+    int64_t v = 0;
+    if (e->kind == ALM_X_PARAM) {
+        *out = 0;
+        return alm_param_infer(p, &e, ALM_TY(LONG));
+    }
+    if (!alm_expr_int(e, &v) || v < 0 ||
+        __builtin_mul_overflow(v, unit != 0 ? unit_ticks(unit, order) : 1, out))
+        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "non-negative integer expression expected");
+    return ALM_OK;
+}
+
+static alm_status bind_frame(alm_scope *sc, const alm_window_def *def, alm_window_call *call)
+{
+    alm_planner *p = sc->p;
+    if (def->frame == 0) {
+        call->frame = call->n_order > 0 ? 'g' : 'r';
+        call->lo_kind = 'U';
+        call->hi_kind = call->n_order > 0 ? 'c' : 'V';
+        call->exclude = def->exclude;
+        return ALM_OK;
+    }
+    call->frame = def->frame;
+    call->lo_kind = def->lo_kind;
+    call->hi_kind = def->hi_kind != 0 ? def->hi_kind : 'c';
+    call->exclude = def->exclude;
+    const int32_t lo_pos = def->lo != NULL ? def->lo->pos : def->pos;
+    if (call->lo_kind == 'c' && call->hi_kind == 'p')
+        return alm_fail(p->cx, ALM_E_ARG, def->hi != NULL ? def->hi->pos : def->pos,
+                        "start row is CURRENT, end row must not be PRECEDING");
+    if (call->lo_kind == 'f' && (call->hi_kind == 'p' || call->hi_kind == 'c'))
+        return alm_fail(p->cx, ALM_E_ARG, lo_pos, "start row is FOLLOWING, end row must follow");
+    if (call->lo_kind == 'V' || call->hi_kind == 'U')
+        return alm_fail(p->cx, ALM_E_ARG, def->pos, "'preceding' expected");
+    const bool offsets = call->lo_kind == 'p' || call->lo_kind == 'f' || call->hi_kind == 'p' ||
+                         call->hi_kind == 'f';
+    const alm_type order = call->n_order > 0 ? call->order[0].expr->type : ALM_TY(NONE);
+    if (call->frame == 'g' && offsets) {
+        if (call->n_order != 1)
+            return alm_fail(p->cx, ALM_E_ARG, lo_pos,
+                            "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY "
+                            "column");
+        if (!alm_type_is_timestamp(order) && (def->lo_unit != 0 || def->hi_unit != 0 ||
+                                              alm_type_info_of(order)->cls != ALM_TC_INTEGER))
+            return alm_fail(p->cx, ALM_E_ARG, call->order[0].expr->pos,
+                            "RANGE is supported only for queries ordered by designated timestamp");
+    }
+    if (call->lo_kind == 'p' || call->lo_kind == 'f')
+        ALM_TRY(frame_offset(sc, def->lo, def->lo_unit, order, &call->lo));
+    if (call->hi_kind == 'p' || call->hi_kind == 'f')
+        ALM_TRY(frame_offset(sc, def->hi, def->hi_unit, order, &call->hi));
+    const bool crossed = (call->lo_kind == 'p' && call->hi_kind == 'p' && call->lo < call->hi) ||
+                         (call->lo_kind == 'f' && call->hi_kind == 'f' && call->lo > call->hi);
+    if (crossed)
+        return alm_fail(p->cx, ALM_E_ARG, lo_pos, "start of window must be lower than end");
+    return ALM_OK;
+}
+
+/* Aggregates as windows sum into DOUBLE and keep extremes of integers as LONG. */
+static alm_status widen(alm_planner *p, alm_str name, alm_expr **args, uint32_t n)
+{
+    if (n == 0 || alm_type_info_of(args[0]->type)->cls != ALM_TC_INTEGER)
+        return ALM_OK;
+    const bool sums = alm_str_ieq(name, ALM_STR("sum")) || alm_str_ieq(name, ALM_STR("avg"));
+    const bool keeps = alm_str_ieq(name, ALM_STR("min")) || alm_str_ieq(name, ALM_STR("max"));
+    if (!sums && !keeps)
+        return ALM_OK;
+    return alm_expr_cast(p, args[0], sums ? ALM_TY(DOUBLE) : ALM_TY(LONG), ALM_CAST_EXPLICIT,
+                         &args[0]);
+}
+
+static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_call *call)
+{
+    alm_planner *p = sc->p;
+    const alm_registry *reg = p->env->registry;
+    const bool window = alm_registry_has(reg, ast->text, ALM_FN_WINDOW);
+    if (!window && !alm_registry_has(reg, ast->text, ALM_FN_AGGREGATE))
+        return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
+                        alm_registry_has(reg, ast->text, ALM_FN_SCALAR)
+                            ? "non-window function called in window context"
+                            : "unknown function name: %.*s",
+                        (int)ast->text.len, ast->text.ptr);
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_args + 1, &call->args));
+    for (uint32_t i = 0; i < ast->n_args; i++)
+        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &call->args[i]));
+    call->n_args = ast->n_args;
+    if (ast->distinct)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                        "DISTINCT is not supported in window functions");
+    alm_str name = ast->text;
+    if (!window)
+        ALM_TRY(widen(p, name, call->args, call->n_args));
+    alm_resolved r;
+    ALM_TRY(alm_args_resolve(p, name, window ? ALM_FN_WINDOW : ALM_FN_AGGREGATE, ast->pos,
+                             call->args, call->n_args, &r));
+    call->fn = r.fn;
+    call->data = r.data;
+    call->type = r.result;
+    call->ignore_nulls = ast->ignore_nulls;
+    if (ast->filter != NULL)
+        ALM_TRY(alm_bind_expr(sc, ast->filter, &call->filter));
+    return ALM_OK;
+}
+
+alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    if (!sc->windows_allowed)
+        return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos, "window functions are not allowed here");
+    alm_window_def def;
+    alm_window_call call = {.pos = ast->pos};
+    ALM_TRY(resolve_def(sc, ast, &def));
+    sc->windows_allowed = false;
+    ALM_TRY(bind_function(sc, ast, &call));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, def.n_partition + 1, &call.partition));
+    call.n_partition = def.n_partition;
+    for (uint32_t i = 0; i < def.n_partition; i++)
+        ALM_TRY(alm_bind_expr(sc, def.partition[i], &call.partition[i]));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, def.n_order + 1, &call.order));
+    call.n_order = def.n_order;
+    for (uint32_t i = 0; i < def.n_order; i++) {
+        alm_expr *key = NULL;
+        ALM_TRY(alm_bind_expr(sc, def.order[i].expr, &key));
+        ALM_TRY(alm_sort_key_make(p, key, &def.order[i], &call.order[i]));
+    }
+    ALM_TRY(bind_frame(sc, &def, &call));
+    sc->windows_allowed = true;
+    ALM_TRY(alm_grow(p->cx, &sc->windows, sc->n_windows, &sc->cap_windows, sizeof *sc->windows));
+    sc->windows[sc->n_windows] = call;
+    return alm_expr_col(p->cx, ALM_COL_WIN | sc->n_windows++, call.type, ast->pos, out);
+}

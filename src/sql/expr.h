@@ -1,0 +1,124 @@
+/*
+ * expr.h - making and reshaping bound expressions; private to sql/.
+ *
+ * Ownership   Nodes live in the query arena and may be shared by several parents: nothing changes a
+ *             node that somebody else may see, rewriting copies.
+ * Columns     While a SELECT is bound, aggregates and window calls are columns with a mark
+ *             (ALM_COL_AGG, ALM_COL_WIN) and a number; the marks are gone when its plan stands.
+ */
+#ifndef ALM_SQL_EXPR_H
+#define ALM_SQL_EXPR_H
+
+#include "sql/sql.h"
+
+enum {
+    ALM_COL_AGG = 1u << 30, /* aggregate number */
+    ALM_COL_WIN = 1u << 29, /* window call number */
+    ALM_COL_NUMBER = ALM_COL_WIN - 1
+};
+
+/* What the code that makes plans carries around. One thread. */
+typedef struct alm_planner {
+    alm_ctx *cx;
+    const alm_plan_env *env;
+    uint32_t depth; /* of nested expressions and queries, against stack overflow */
+} alm_planner;
+
+enum { ALM_DEPTH_MAX = 2000 };
+
+/* ------------------------------------------------------------------ leaves */
+
+ALM_NODISCARD alm_status alm_expr_const(alm_ctx *cx, const alm_vec *value, int32_t pos,
+                                        alm_expr **out);
+ALM_NODISCARD alm_status alm_expr_null(alm_ctx *cx, alm_type type, int32_t pos, alm_expr **out);
+ALM_NODISCARD alm_status alm_expr_bool(alm_ctx *cx, bool value, int32_t pos, alm_expr **out);
+/* Any type with a fixed width of 1 to 8 bytes; `bits` little-endian. */
+ALM_NODISCARD alm_status alm_expr_bits(alm_ctx *cx, alm_type type, uint64_t bits, int32_t pos,
+                                       alm_expr **out);
+ALM_NODISCARD alm_status alm_expr_text(alm_ctx *cx, alm_type type, alm_str text, int32_t pos,
+                                       alm_expr **out);
+ALM_NODISCARD alm_status alm_expr_col(alm_ctx *cx, uint32_t col, alm_type type, int32_t pos,
+                                      alm_expr **out);
+
+bool alm_expr_is_null(const alm_expr *e); /* a constant null, typed or not */
+bool alm_expr_is_true(const alm_expr *e);
+bool alm_expr_is_false(const alm_expr *e);
+/* A constant of an integer or time type that is not null. */
+bool alm_expr_int(const alm_expr *e, int64_t *out);
+/* A constant text (CHAR too) that is not null; memory of CHAR from the arena. */
+ALM_NODISCARD alm_status alm_expr_string(alm_ctx *cx, const alm_expr *e, bool *is_text,
+                                         alm_str *out);
+/* Is it a call of the registry's scalar of that name? */
+bool alm_expr_is_call(const alm_expr *e, const char *name);
+
+/* ------------------------------------------------------------------- calls */
+
+/* Resolves name over the arguments, casts them, folds if all are constant. args may be changed. */
+ALM_NODISCARD alm_status alm_expr_call(alm_planner *p, const char *name, int32_t pos,
+                                       alm_expr **args, uint32_t n, alm_expr **out);
+ALM_NODISCARD alm_status alm_expr_call_str(alm_planner *p, alm_str name, int32_t pos,
+                                           alm_expr **args, uint32_t n, alm_expr **out);
+/* The arguments of a resolved call become what it asks for; room for n in args. */
+ALM_NODISCARD alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_kind kind,
+                                          int32_t pos, alm_expr **args, uint32_t n,
+                                          alm_resolved *out);
+/* Replaces a call of constants by its value; anything else is left alone. */
+ALM_NODISCARD alm_status alm_expr_fold(alm_planner *p, alm_expr **e);
+
+typedef enum alm_cast_mode { ALM_CAST_EXPLICIT, ALM_CAST_IMPLICIT, ALM_CAST_ASSIGN } alm_cast_mode;
+/* *out = e in another type. NULL: *out is NULL and no error is set when there is no such cast. */
+ALM_NODISCARD alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to,
+                                           alm_cast_mode mode, alm_expr **out);
+/* The same, "inconvertible types: A -> B" when there is none. */
+ALM_NODISCARD alm_status alm_expr_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_mode mode,
+                                       alm_expr **out);
+/* A parameter of unknown type takes this one (describing). Others are left alone. */
+ALM_NODISCARD alm_status alm_param_infer(alm_planner *p, alm_expr **e, alm_type type);
+static inline bool alm_expr_unknown(const alm_expr *e)
+{
+    return e->kind == ALM_X_PARAM && e->type.id == ALM_T_NONE;
+}
+
+ALM_NODISCARD alm_status alm_expr_and(alm_planner *p, alm_expr *a, alm_expr *b, alm_expr **out);
+/* Logical opposite; comparisons turn around (null > 5 and its opposite are both false). */
+ALM_NODISCARD alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out);
+
+/* ----------------------------------------------------------------- shape */
+
+bool alm_expr_equal(const alm_expr *a, const alm_expr *b); /* volatile calls equal nothing */
+bool alm_expr_volatile(const alm_expr *e);
+/* Calls visit for every column; false ends and is returned. */
+bool alm_expr_each_col(const alm_expr *e, bool (*visit)(void *arg, const alm_expr *col), void *arg);
+bool alm_expr_has_col(const alm_expr *e); /* any column at all */
+/* Are all columns in [lo, hi)? */
+bool alm_expr_within(const alm_expr *e, uint32_t lo, uint32_t hi);
+bool alm_expr_has_mark(const alm_expr *e, uint32_t mark);
+/* Copy in which each node for which rewrite gives a result is replaced. */
+typedef alm_status (*alm_expr_rewrite)(void *arg, alm_expr *e, alm_expr **out);
+ALM_NODISCARD alm_status alm_expr_map(alm_ctx *cx, alm_expr *e, alm_expr_rewrite rewrite, void *arg,
+                                      alm_expr **out);
+/* Columns renumbered: map[old] = new. */
+ALM_NODISCARD alm_status alm_expr_renumber(alm_ctx *cx, alm_expr *e, const uint32_t *map,
+                                           alm_expr **out);
+/* Columns from `from` on move by `by`. */
+ALM_NODISCARD alm_status alm_expr_shift(alm_ctx *cx, alm_expr *e, int64_t by, alm_expr **out);
+/* Columns replaced by expressions: column i becomes exprs[i]. */
+ALM_NODISCARD alm_status alm_expr_substitute(alm_ctx *cx, alm_expr *e, alm_expr *const *exprs,
+                                             alm_expr **out);
+
+/* ------------------------------------------------------------------- lists */
+
+/* A growing array of expressions in the arena. */
+typedef struct alm_exprs {
+    alm_expr **at;
+    uint32_t n, cap;
+} alm_exprs;
+ALM_NODISCARD alm_status alm_exprs_add(alm_ctx *cx, alm_exprs *list, alm_expr *e);
+/* Parts of a conjunction, in order; constant true is left out. */
+ALM_NODISCARD alm_status alm_exprs_split(alm_ctx *cx, alm_exprs *list, alm_expr *e);
+
+/* Growing arrays in the arena: makes room for one more element. */
+ALM_NODISCARD alm_status alm_grow(alm_ctx *cx, void *array_of_pointer, uint32_t n, uint32_t *cap,
+                                  size_t element_bytes);
+
+#endif

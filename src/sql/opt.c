@@ -1,0 +1,121 @@
+/* opt.c - runs the rules of opt.def and numbers the nodes. */
+#include "sql/opt.h"
+
+typedef struct rule {
+    const char *name;
+    alm_status (*run)(alm_planner *p, alm_plan **plan);
+} rule;
+
+static const rule RULES[] = {
+#define ALM_RULE(name, doc) {#name, alm_rule_##name},
+#include "sql/opt.def"
+#undef ALM_RULE
+};
+
+/* Is the rule in the comma list? */
+static bool is_off(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    while (list != NULL && *list != '\0') {
+        const char *comma = strchr(list, ',');
+        const size_t len = comma != NULL ? (size_t)(comma - list) : strlen(list);
+        if (len == n && memcmp(list, name, n) == 0)
+            return true;
+        list = comma != NULL ? comma + 1 : NULL;
+    }
+    return false;
+}
+
+static void number(alm_plan *plan, uint32_t *next)
+{
+    plan->id = (*next)++;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        number(plan->child[i], next);
+}
+
+alm_status alm_optimise(alm_planner *p, alm_plan **plan)
+{
+    for (size_t i = 0; i < ALM_COUNT(RULES); i++)
+        if (!is_off(p->env->opt_off, RULES[i].name))
+            ALM_TRY(RULES[i].run(p, plan));
+    uint32_t next = 0;
+    number(*plan, &next);
+    return ALM_OK;
+}
+
+alm_status alm_plan_bottom_up(alm_planner *p, alm_plan **plan,
+                              alm_status (*f)(alm_planner *p, alm_plan **plan))
+{
+    for (uint32_t i = 0; i < (*plan)->n_children; i++)
+        ALM_TRY(alm_plan_bottom_up(p, &(*plan)->child[i], f));
+    return f(p, plan);
+}
+
+static alm_status each(alm_expr **list, uint32_t n, alm_expr_visit f, void *arg)
+{
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(f(arg, &list[i]));
+    return ALM_OK;
+}
+
+static alm_status each_agg(alm_agg_call *aggs, uint32_t n, alm_expr_visit f, void *arg)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        ALM_TRY(each(aggs[i].args, aggs[i].n_args, f, arg));
+        if (aggs[i].filter != NULL)
+            ALM_TRY(f(arg, &aggs[i].filter));
+    }
+    return ALM_OK;
+}
+
+static alm_status each_key(alm_sort_key *keys, uint32_t n, alm_expr_visit f, void *arg)
+{
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(f(arg, &keys[i].expr));
+    return ALM_OK;
+}
+
+static alm_status each_call(alm_plan *plan, alm_expr_visit f, void *arg)
+{
+    for (uint32_t i = 0; i < plan->window.n_calls; i++) {
+        alm_window_call *call = &plan->window.calls[i];
+        ALM_TRY(each(call->args, call->n_args, f, arg));
+        ALM_TRY(each(call->partition, call->n_partition, f, arg));
+        ALM_TRY(each_key(call->order, call->n_order, f, arg));
+        if (call->filter != NULL)
+            ALM_TRY(f(arg, &call->filter));
+    }
+    return ALM_OK;
+}
+
+alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
+{
+    switch (plan->op) {
+    case ALM_P_SCAN:
+        return each(plan->scan.filter, plan->scan.n_filters, f, arg);
+    case ALM_P_FILTER:
+        return each(plan->filter.conjunct, plan->filter.n, f, arg);
+    case ALM_P_PROJECT:
+        return each(plan->project.expr, plan->n_cols, f, arg);
+    case ALM_P_GROUP:
+        ALM_TRY(each(plan->group.keys, plan->group.n_keys, f, arg));
+        return each_agg(plan->group.aggs, plan->group.n_aggs, f, arg);
+    case ALM_P_SAMPLE:
+        ALM_TRY(each(plan->sample.keys, plan->sample.n_keys, f, arg));
+        return each_agg(plan->sample.aggs, plan->sample.n_aggs, f, arg);
+    case ALM_P_SORT:
+        return each_key(plan->sort.keys, plan->sort.n_keys, f, arg);
+    case ALM_P_WINDOW:
+        return each_call(plan, f, arg);
+    case ALM_P_LATEST:
+        return each(plan->latest.keys, plan->latest.n_keys, f, arg);
+    case ALM_P_JOIN: /* keys and residual speak of different inputs: the rules do them */
+    case ALM_P_SOURCE:
+    case ALM_P_VALUES:
+    case ALM_P_LIMIT:
+    case ALM_P_SETOP:
+    case ALM_PLAN_OP_COUNT:
+        break;
+    }
+    return ALM_OK;
+}

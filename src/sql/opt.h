@@ -1,0 +1,33 @@
+/*
+ * opt.h - what the rules share; private to sql/.
+ *
+ * A rule changes the plan in place; nodes have one parent. It must leave result columns (number, type,
+ * name), designated timestamp and order of the root as they are.
+ */
+#ifndef ALM_SQL_OPT_H
+#define ALM_SQL_OPT_H
+
+#include "sql/bind.h"
+
+#define ALM_RULE(name, doc)                                                                        \
+    ALM_NODISCARD alm_status alm_rule_##name(alm_planner *p, alm_plan **plan);
+#include "sql/opt.def"
+#undef ALM_RULE
+
+/* Calls f for every expression of a node (not of its children); expressions may be replaced. */
+typedef alm_status (*alm_expr_visit)(void *arg, alm_expr **e);
+ALM_NODISCARD alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg);
+
+/* Applies f to the children, then to the node. */
+ALM_NODISCARD alm_status alm_plan_bottom_up(alm_planner *p, alm_plan **plan,
+                                            alm_status (*f)(alm_planner *p, alm_plan **plan));
+
+static inline bool alm_plan_updates(const alm_plan *scan) /* gives row positions: UPDATE */
+{
+    for (uint32_t i = 0; i < scan->scan.n_cols; i++)
+        if (scan->scan.cols[i] == ALM_SCAN_ROW)
+            return true;
+    return false;
+}
+
+#endif

@@ -1,0 +1,429 @@
+/*
+ * opt_prune.c - every node gives only the columns somebody above reads; scans read no others.
+ *
+ * Method      Top down with a set of wanted columns, bottom up with a map from old to new numbers. A
+ *             node may still give more than wanted (what its own conditions read); parents renumber.
+ */
+#include "sql/opt.h"
+
+#define NONE UINT32_MAX
+
+static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map);
+
+static alm_status flags(alm_planner *p, uint32_t n, bool **out)
+{
+    return ALM_NEWN(p->cx, p->cx->arena, n + 1, out);
+}
+
+static bool mark_col(void *arg, const alm_expr *col)
+{
+    ((bool *)arg)[col->col] = true;
+    return true;
+}
+
+static alm_status mark(void *arg, alm_expr **e)
+{
+    (void)alm_expr_each_col(*e, mark_col, arg);
+    return ALM_OK;
+}
+
+typedef struct renumber_arg {
+    alm_ctx *cx;
+    const uint32_t *map;
+} renumber_arg;
+
+static alm_status renumber(void *arg, alm_expr **e)
+{
+    const renumber_arg *r = arg;
+    return alm_expr_renumber(r->cx, *e, r->map, e);
+}
+
+/* Columns of the node are those of its only child. */
+static void take_child(alm_plan *plan)
+{
+    plan->cols = plan->child[0]->cols;
+    plan->n_cols = plan->child[0]->n_cols;
+}
+
+static int32_t mapped(const uint32_t *map, int32_t col)
+{
+    return col < 0 || map[col] == NONE ? -1 : (int32_t)map[col];
+}
+
+static alm_status identity(alm_planner *p, uint32_t n, uint32_t **map)
+{
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, map));
+    for (uint32_t i = 0; i < n; i++)
+        (*map)[i] = i;
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------------- leaves */
+
+static alm_status prune_scan(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    const uint32_t n = plan->scan.n_cols;
+    bool *reads = NULL;
+    uint32_t *cols = NULL;
+    alm_plan_col *out = NULL;
+    ALM_TRY(flags(p, n, &reads));
+    ALM_TRY(alm_plan_exprs(plan, mark, reads));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, map));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &out));
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        (*map)[i] = NONE;
+        if (!need[i])
+            continue;
+        out[k] = plan->cols[i];
+        cols[k] = plan->scan.cols[i];
+        (*map)[i] = k++;
+    }
+    plan->scan.n_out = k;
+    uint32_t *all = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &all));
+    for (uint32_t i = 0; i < n; i++) {
+        all[i] = (*map)[i];
+        if (!reads[i] || need[i])
+            continue;
+        cols[k] = plan->scan.cols[i];
+        all[i] = k++;
+    }
+    renumber_arg r = {p->cx, all};
+    ALM_TRY(alm_plan_exprs(plan, renumber, &r));
+    plan->ts_col = mapped(*map, plan->ts_col);
+    plan->scan.cols = cols;
+    plan->scan.n_cols = k;
+    plan->cols = out;
+    plan->n_cols = plan->scan.n_out;
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- one child */
+
+/* FILTER, SORT, LIMIT, LATEST: the child's columns pass through. */
+static alm_status prune_passing(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    bool *wanted = NULL;
+    ALM_TRY(flags(p, plan->n_cols, &wanted));
+    memcpy(wanted, need, plan->n_cols * sizeof *wanted);
+    ALM_TRY(alm_plan_exprs(plan, mark, wanted));
+    if (plan->op == ALM_P_LATEST)
+        wanted[plan->latest.ts_col] = true;
+    ALM_TRY(prune(p, &plan->child[0], wanted, map));
+    renumber_arg r = {p->cx, *map};
+    ALM_TRY(alm_plan_exprs(plan, renumber, &r));
+    if (plan->op == ALM_P_LATEST)
+        plan->latest.ts_col = (*map)[plan->latest.ts_col];
+    plan->ts_col = mapped(*map, plan->ts_col);
+    take_child(plan);
+    return ALM_OK;
+}
+
+static alm_status prune_project(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
+{
+    alm_plan *plan = *slot;
+    bool *wanted = NULL;
+    uint32_t *below = NULL;
+    alm_plan_col *cols = NULL;
+    alm_expr **exprs = NULL;
+    const uint32_t n = plan->n_cols;
+    ALM_TRY(flags(p, plan->child[0]->n_cols, &wanted));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, map));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &exprs));
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        (*map)[i] = NONE;
+        if (!need[i])
+            continue;
+        (void)alm_expr_each_col(plan->project.expr[i], mark_col, wanted);
+        cols[k] = plan->cols[i];
+        exprs[k] = plan->project.expr[i];
+        (*map)[i] = k++;
+    }
+    ALM_TRY(prune(p, &plan->child[0], wanted, &below));
+    if (k == 0) { /* only the number of rows counts */
+        *slot = plan->child[0];
+        return ALM_OK;
+    }
+    for (uint32_t i = 0; i < k; i++)
+        ALM_TRY(alm_expr_renumber(p->cx, exprs[i], below, &exprs[i]));
+    plan->ts_col = mapped(*map, plan->ts_col);
+    plan->project.expr = exprs;
+    plan->cols = cols;
+    plan->n_cols = k;
+    return ALM_OK;
+}
+
+/* Aggregates that nobody reads go; `first` columns stand before them. */
+static alm_status drop_aggs(alm_planner *p, alm_plan *plan, const bool *need, uint32_t first,
+                            bool keep_one, uint32_t **map)
+{
+    const bool sample = plan->op == ALM_P_SAMPLE;
+    alm_agg_call *aggs = sample ? plan->sample.aggs : plan->group.aggs;
+    const uint32_t n = sample ? plan->sample.n_aggs : plan->group.n_aggs;
+    alm_plan_col *cols = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, map));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &cols));
+    for (uint32_t i = 0; i < first; i++) {
+        (*map)[i] = i;
+        cols[i] = plan->cols[i];
+    }
+    uint32_t k = 0;
+    for (uint32_t a = 0; a < n; a++) {
+        (*map)[first + a] = NONE;
+        if (!need[first + a] && !(keep_one && k == 0 && a + 1 == n))
+            continue;
+        (*map)[first + a] = first + k;
+        cols[first + k] = plan->cols[first + a];
+        if (sample && plan->sample.fill != NULL)
+            plan->sample.fill[k] = plan->sample.fill[a];
+        aggs[k++] = aggs[a];
+    }
+    if (sample)
+        plan->sample.n_aggs = k;
+    else
+        plan->group.n_aggs = k;
+    plan->cols = cols;
+    plan->n_cols = first + k;
+    return ALM_OK;
+}
+
+static alm_status prune_group(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    const bool sample = plan->op == ALM_P_SAMPLE;
+    const uint32_t first = sample ? 1 + plan->sample.n_keys : plan->group.n_keys;
+    bool *wanted = NULL;
+    uint32_t *below = NULL;
+    ALM_TRY(drop_aggs(p, plan, need, first, sample || plan->group.n_keys == 0, map));
+    ALM_TRY(flags(p, plan->child[0]->n_cols, &wanted));
+    ALM_TRY(alm_plan_exprs(plan, mark, wanted));
+    if (sample)
+        wanted[plan->sample.ts_col] = true;
+    ALM_TRY(prune(p, &plan->child[0], wanted, &below));
+    renumber_arg r = {p->cx, below};
+    if (sample)
+        plan->sample.ts_col = below[plan->sample.ts_col];
+    return alm_plan_exprs(plan, renumber, &r);
+}
+
+static alm_status prune_window(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    const uint32_t nc = plan->child[0]->n_cols;
+    bool *wanted = NULL;
+    uint32_t *below = NULL, *all = NULL;
+    uint32_t k = 0;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &all));
+    alm_plan_col *kept = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->window.n_calls + 1, &kept));
+    for (uint32_t w = 0; w < plan->window.n_calls; w++) {
+        all[nc + w] = NONE;
+        if (!need[nc + w])
+            continue;
+        all[nc + w] = k;
+        kept[k] = plan->cols[nc + w];
+        plan->window.calls[k++] = plan->window.calls[w];
+    }
+    const uint32_t n_calls = plan->window.n_calls;
+    plan->window.n_calls = k;
+    ALM_TRY(flags(p, nc, &wanted));
+    memcpy(wanted, need, nc * sizeof *wanted);
+    ALM_TRY(alm_plan_exprs(plan, mark, wanted));
+    ALM_TRY(prune(p, &plan->child[0], wanted, &below));
+    renumber_arg r = {p->cx, below};
+    ALM_TRY(alm_plan_exprs(plan, renumber, &r));
+    const alm_plan *child = plan->child[0];
+    memcpy(all, below, nc * sizeof *all);
+    for (uint32_t w = 0; w < n_calls; w++)
+        if (all[nc + w] != NONE)
+            all[nc + w] += child->n_cols;
+    plan->ts_col = mapped(all, plan->ts_col);
+    plan->n_cols = child->n_cols + k;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &plan->cols));
+    if (child->n_cols > 0)
+        memcpy(plan->cols, child->cols, child->n_cols * sizeof *plan->cols);
+    if (k > 0)
+        memcpy(plan->cols + child->n_cols, kept, k * sizeof *kept);
+    *map = all;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ two children */
+
+static bool is_asof(uint8_t kind)
+{
+    return kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE;
+}
+
+static alm_status join_cols(alm_planner *p, alm_plan *plan)
+{
+    const alm_plan *l = plan->child[0], *r = plan->child[1];
+    const bool left_only = plan->join.kind == 'S' || plan->join.kind == 'A';
+    const uint32_t nr = left_only ? 0 : r->n_cols;
+    plan->n_cols = l->n_cols + nr;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &plan->cols));
+    if (l->n_cols > 0)
+        memcpy(plan->cols, l->cols, l->n_cols * sizeof *plan->cols);
+    if (nr > 0)
+        memcpy(plan->cols + l->n_cols, r->cols, nr * sizeof *plan->cols);
+    return ALM_OK;
+}
+
+static alm_status prune_join(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    const uint32_t nl = plan->child[0]->n_cols, nr = plan->child[1]->n_cols;
+    const bool left_only = plan->join.kind == 'S' || plan->join.kind == 'A';
+    bool *wanted = NULL;
+    uint32_t *left = NULL, *right = NULL;
+    ALM_TRY(flags(p, nl + nr, &wanted));
+    memcpy(wanted, need, (left_only ? nl : nl + nr) * sizeof *wanted);
+    for (uint32_t i = 0; i < plan->join.n_residual; i++)
+        ALM_TRY(mark(wanted, &plan->join.residual[i]));
+    for (uint32_t i = 0; i < plan->join.n_keys; i++) {
+        ALM_TRY(mark(wanted, &plan->join.left_keys[i]));
+        ALM_TRY(mark(wanted + nl, &plan->join.right_keys[i]));
+    }
+    if (is_asof(plan->join.kind)) {
+        wanted[plan->join.left_ts] = true;
+        wanted[nl + plan->join.right_ts] = true;
+    }
+    ALM_TRY(prune(p, &plan->child[0], wanted, &left));
+    ALM_TRY(prune(p, &plan->child[1], wanted + nl, &right));
+    uint32_t *all = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, nl + nr + 1, &all));
+    memcpy(all, left, nl * sizeof *all);
+    for (uint32_t i = 0; i < nr; i++)
+        all[nl + i] = right[i] == NONE ? NONE : right[i] + plan->child[0]->n_cols;
+    renumber_arg r = {p->cx, all}, rl = {p->cx, left}, rr = {p->cx, right};
+    for (uint32_t i = 0; i < plan->join.n_residual; i++)
+        ALM_TRY(renumber(&r, &plan->join.residual[i]));
+    for (uint32_t i = 0; i < plan->join.n_keys; i++) {
+        ALM_TRY(renumber(&rl, &plan->join.left_keys[i]));
+        ALM_TRY(renumber(&rr, &plan->join.right_keys[i]));
+    }
+    if (is_asof(plan->join.kind)) {
+        plan->join.left_ts = left[plan->join.left_ts];
+        plan->join.right_ts = right[plan->join.right_ts];
+    }
+    plan->ts_col = mapped(all, plan->ts_col);
+    *map = all;
+    return join_cols(p, plan);
+}
+
+/* Exactly the wanted columns of the child, in order. */
+static alm_status exact(alm_planner *p, alm_plan **slot, const bool *need, uint32_t n,
+                        const uint32_t *map)
+{
+    uint32_t k = 0;
+    bool same = true;
+    for (uint32_t i = 0; i < n; i++)
+        if (need[i])
+            same &= map[i] == k++;
+    if (same && (*slot)->n_cols == k)
+        return ALM_OK;
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, k + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, k + 1, &names));
+    k = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!need[i])
+            continue;
+        const alm_plan_col *col = &(*slot)->cols[map[i]];
+        names[k] = col->name;
+        ALM_TRY(alm_expr_col(p->cx, map[i], col->type, (*slot)->pos, &exprs[k++]));
+    }
+    return alm_plan_project(p, *slot, exprs, names, k, slot);
+}
+
+static alm_status prune_setop(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    const uint32_t n = plan->n_cols;
+    bool *wanted = NULL;
+    uint32_t *below = NULL;
+    ALM_TRY(flags(p, n, &wanted));
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        wanted[i] = need[i] || plan->setop.kind != ALM_SETOP_UNION_ALL;
+        any |= wanted[i];
+    }
+    if (!any && n > 0)
+        wanted[0] = true; /* rows of both sides must look alike */
+    for (uint32_t side = 0; side < 2; side++) {
+        ALM_TRY(prune(p, &plan->child[side], wanted, &below));
+        ALM_TRY(exact(p, &plan->child[side], wanted, n, below));
+    }
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, map));
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i++)
+        (*map)[i] = wanted[i] ? k++ : NONE;
+    plan->ts_col = mapped(*map, plan->ts_col);
+    take_child(plan);
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- dispatch */
+
+static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
+{
+    alm_plan *plan = *slot;
+    switch (plan->op) {
+    case ALM_P_SCAN:
+        return prune_scan(p, plan, need, map);
+    case ALM_P_PROJECT:
+        return prune_project(p, slot, need, map);
+    case ALM_P_FILTER:
+    case ALM_P_SORT:
+    case ALM_P_LIMIT:
+    case ALM_P_LATEST:
+        return prune_passing(p, plan, need, map);
+    case ALM_P_GROUP:
+    case ALM_P_SAMPLE:
+        return prune_group(p, plan, need, map);
+    case ALM_P_WINDOW:
+        return prune_window(p, plan, need, map);
+    case ALM_P_JOIN:
+        return prune_join(p, plan, need, map);
+    case ALM_P_SETOP:
+        return prune_setop(p, plan, need, map);
+    case ALM_P_SOURCE:
+    case ALM_P_VALUES:
+    case ALM_PLAN_OP_COUNT:
+        break;
+    }
+    return identity(p, plan->n_cols, map);
+}
+
+static alm_status drop_identity(alm_planner *p, alm_plan **slot)
+{
+    alm_plan *plan = *slot, *child = plan->n_children > 0 ? plan->child[0] : NULL;
+    (void)p;
+    if (plan->op != ALM_P_PROJECT || plan->n_cols != child->n_cols ||
+        plan->ts_col != child->ts_col || plan->order != child->order)
+        return ALM_OK;
+    for (uint32_t i = 0; i < plan->n_cols; i++)
+        if (plan->project.expr[i]->kind != ALM_X_COL || plan->project.expr[i]->col != i)
+            return ALM_OK;
+    child->cols = plan->cols;
+    *slot = child;
+    return ALM_OK;
+}
+
+alm_status alm_rule_prune(alm_planner *p, alm_plan **plan)
+{
+    bool *need = NULL;
+    uint32_t *map = NULL;
+    const uint32_t n = (*plan)->n_cols;
+    const alm_plan_col *cols = (*plan)->cols;
+    ALM_TRY(flags(p, n, &need));
+    memset(need, 1, n * sizeof *need);
+    ALM_TRY(prune(p, plan, need, &map));
+    ALM_TRY(exact(p, plan, need, n, map));
+    ALM_TRY(alm_plan_bottom_up(p, plan, drop_identity));
+    /* names that nodes further down share must not show */
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &(*plan)->cols));
+    memcpy((*plan)->cols, cols, n * sizeof *cols);
+    return ALM_OK;
+}

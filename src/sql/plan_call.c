@@ -1,0 +1,217 @@
+/*
+ * plan_call.c - calls of bound expressions: overload resolution with the casts it asks for, constant
+ * folding, casts, boolean shapes (expr.h).
+ *
+ * Describing  While a statement is described, a parameter of unknown type has type NONE; it takes
+ *             the type that the first place it stands in asks for.
+ */
+#include "sql/expr.h"
+
+alm_status alm_param_infer(alm_planner *p, alm_expr **e, alm_type type)
+{
+    if (!alm_expr_unknown(*e) || type.id == ALM_T_NONE)
+        return ALM_OK;
+    if (type.id == ALM_T_NULL || type.id == ALM_T_SYMBOL || type.id == ALM_T_CHAR)
+        type = ALM_TY(STRING);
+    const uint32_t number = (*e)->col;
+    if (number < p->env->n_params && p->env->params[number].type.id == ALM_T_NONE)
+        p->env->params[number].type = type;
+    alm_expr *copy = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &copy));
+    *copy = **e;
+    copy->type = type;
+    *e = copy;
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- folding */
+
+static bool foldable(const alm_planner *p, const alm_expr *e)
+{
+    if (p->env->sources == NULL || p->env->sources->constant == NULL)
+        return false;
+    if (e->kind == ALM_X_CALL) {
+        if ((e->fn->flags & ALM_FN_VOLATILE) != 0 || e->fn->kind != ALM_FN_SCALAR)
+            return false;
+    } else if (e->kind != ALM_X_CASE) {
+        return false;
+    }
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (e->args[i]->kind != ALM_X_CONST)
+            return false;
+    return true;
+}
+
+alm_status alm_expr_fold(alm_planner *p, alm_expr **e)
+{
+    if (!foldable(p, *e))
+        return ALM_OK;
+    alm_vec v = {0};
+    ALM_TRY(p->env->sources->constant(p->cx, *e, &v));
+    v.type = (*e)->type;
+    alm_expr *folded = NULL;
+    ALM_TRY(alm_expr_const(p->cx, &v, (*e)->pos, &folded));
+    folded->stable_only =
+        (*e)->stable_only || ((*e)->kind == ALM_X_CALL && ((*e)->fn->flags & ALM_FN_STABLE) != 0);
+    *e = folded;
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- casts */
+
+static const alm_fn *cast_fn(const alm_planner *p, alm_type from, alm_type to, alm_cast_mode mode)
+{
+    switch (mode) {
+    case ALM_CAST_EXPLICIT:
+        return alm_cast_fn(p->env->registry, from, to);
+    case ALM_CAST_IMPLICIT:
+        return alm_implicit_fn(p->env->registry, from, to);
+    case ALM_CAST_ASSIGN:
+        break;
+    }
+    return alm_assign_fn(p->env->registry, from, to);
+}
+
+static alm_status make_call(alm_planner *p, const alm_fn *fn, const void *data, alm_type result,
+                            int32_t pos, alm_expr **args, uint32_t n, alm_expr **out)
+{
+    alm_expr *e = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
+    e->kind = ALM_X_CALL;
+    e->type = result;
+    e->pos = pos;
+    e->fn = fn;
+    e->data = data;
+    e->n_args = n;
+    if (n > 0) {
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &e->args));
+        memcpy(e->args, args, n * sizeof *args);
+    }
+    e->stable_only = (fn->flags & (ALM_FN_STABLE | ALM_FN_VOLATILE)) != 0;
+    for (uint32_t i = 0; i < n; i++)
+        e->stable_only |= args[i]->stable_only;
+    ALM_TRY(alm_expr_fold(p, &e));
+    *out = e;
+    return ALM_OK;
+}
+
+alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_mode mode,
+                             alm_expr **out)
+{
+    *out = e;
+    if (alm_expr_unknown(e))
+        return alm_param_infer(p, out, to);
+    if (alm_type_eq(e->type, to) || to.id == ALM_T_NULL || to.id == ALM_T_NONE)
+        return ALM_OK;
+    if (e->type.id == ALM_T_NULL)
+        return alm_expr_null(p->cx, to, e->pos, out);
+    const alm_fn *fn = cast_fn(p, e->type, to, mode);
+    if (fn == NULL) {
+        *out = NULL;
+        return ALM_OK;
+    }
+    alm_type result = to;
+    void *data = NULL;
+    if (fn->bind != NULL) {
+        alm_arg arg = {.type = e->type,
+                       .value = e->kind == ALM_X_CONST ? &e->value : NULL,
+                       .pos = e->pos,
+                       .is_param = e->kind == ALM_X_PARAM};
+        ALM_TRY(fn->bind(p->cx, fn, e->pos, 1, &arg, &result, &data));
+    }
+    return make_call(p, fn, data, result, e->pos, &e, 1, out);
+}
+
+alm_status alm_expr_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_mode mode,
+                         alm_expr **out)
+{
+    alm_expr *cast = NULL;
+    ALM_TRY(alm_expr_try_cast(p, e, to, mode, &cast));
+    if (cast == NULL)
+        return alm_fail(p->cx, ALM_E_TYPE, e->pos, "inconvertible types: %s -> %s [from=%s, to=%s]",
+                        alm_type_name(e->type), alm_type_name(to), alm_type_name(e->type),
+                        alm_type_name(to));
+    *out = cast;
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- calls */
+
+alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_kind kind, int32_t pos,
+                            alm_expr **args, uint32_t n, alm_resolved *out)
+{
+    enum { ON_STACK = 16 };
+    alm_arg small[ON_STACK] = {0}, *list = small;
+    if (n > ON_STACK)
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &list));
+    for (uint32_t i = 0; i < n; i++) {
+        list[i].type = args[i]->type;
+        list[i].value = args[i]->kind == ALM_X_CONST ? &args[i]->value : NULL;
+        list[i].pos = args[i]->pos;
+        list[i].is_param = args[i]->kind == ALM_X_PARAM;
+    }
+    ALM_TRY(alm_registry_resolve(p->cx, p->env->registry, name, kind, pos, n, list, out));
+    for (uint32_t i = 0; i < n; i++) {
+        if (alm_type_eq(args[i]->type, list[i].type))
+            continue;
+        alm_expr *cast = NULL;
+        ALM_TRY(alm_expr_try_cast(p, args[i], list[i].type, ALM_CAST_IMPLICIT, &cast));
+        if (cast == NULL)
+            ALM_TRY(alm_expr_cast(p, args[i], list[i].type, ALM_CAST_EXPLICIT, &cast));
+        args[i] = cast;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_expr_call_str(alm_planner *p, alm_str name, int32_t pos, alm_expr **args, uint32_t n,
+                             alm_expr **out)
+{
+    alm_resolved r;
+    ALM_TRY(alm_args_resolve(p, name, ALM_FN_SCALAR, pos, args, n, &r));
+    return make_call(p, r.fn, r.data, r.result, pos, args, n, out);
+}
+
+alm_status alm_expr_call(alm_planner *p, const char *name, int32_t pos, alm_expr **args, uint32_t n,
+                         alm_expr **out)
+{
+    return alm_expr_call_str(p, alm_str_of(name), pos, args, n, out);
+}
+
+/* ------------------------------------------------------------------ booleans */
+
+alm_status alm_expr_and(alm_planner *p, alm_expr *a, alm_expr *b, alm_expr **out)
+{
+    if (a == NULL || alm_expr_is_true(a) || alm_expr_is_false(b)) {
+        *out = b;
+        return ALM_OK;
+    }
+    if (alm_expr_is_true(b) || alm_expr_is_false(a)) {
+        *out = a;
+        return ALM_OK;
+    }
+    alm_expr *args[2] = {a, b};
+    return alm_expr_call(p, "and", b->pos, args, 2, out);
+}
+
+alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out)
+{
+    if (alm_expr_is_call(e, "not")) {
+        *out = e->args[0];
+        return ALM_OK;
+    }
+    const bool is_and = alm_expr_is_call(e, "and"), is_or = alm_expr_is_call(e, "or");
+    if (is_and || is_or) {
+        alm_expr *args[2] = {NULL, NULL};
+        if (e->n_args == 2) {
+            ALM_TRY(alm_expr_not(p, e->args[0], pos, &args[0]));
+            ALM_TRY(alm_expr_not(p, e->args[1], pos, &args[1]));
+            return alm_expr_call(p, is_and ? "or" : "and", e->pos, args, 2, out);
+        }
+    }
+    const char *turned = e->kind == ALM_X_CALL ? alm_fn_negated(e->fn->name) : NULL;
+    if (turned != NULL && e->n_args == 2) {
+        alm_expr *args[2] = {e->args[0], e->args[1]};
+        return alm_expr_call(p, turned, e->pos, args, 2, out);
+    }
+    return alm_expr_call(p, "not", pos, &e, 1, out);
+}
