@@ -1,0 +1,287 @@
+/*
+ * scalar_random.c - rnd_*: values made up per row, and to_uuid.
+ *
+ * Method      A value is a function of the statement's seed, the place of the call in its text and the
+ *             row number in the stream: the same seed gives the same rows whatever the batch size and
+ *             the number of threads, and two calls in one statement differ. Mixer: alm_hash_u128.
+ * Rates       A null rate of n makes about one row in n null, 0 none.
+ */
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "func/args.h"
+#include "func/tables.h"
+#include "func/text_out.h"
+
+/* What bind reads: lo, hi, rate; or a list of texts; or sizes of generated texts. */
+typedef struct params {
+    int64_t lo, hi;
+    int64_t rate; /* one null in so many; 0: none */
+    uint32_t n_texts;
+    alm_view *texts;
+    int64_t len_lo, len_hi;
+} params;
+
+static inline uint64_t draw(const alm_call *call, uint64_t row, uint64_t salt)
+{
+    const uint64_t place = (uint64_t)(uint32_t)call->pos << 32 | (salt & UINT32_MAX);
+    return alm_hash_u128(call->cx->seed ^ place * ALM_HASH_K1, row);
+}
+
+static inline bool is_null_row(const alm_call *call, const params *p, uint64_t row)
+{
+    return p != NULL && p->rate > 0 && draw(call, row, 1) % (uint64_t)p->rate == 0;
+}
+
+/* lo..hi, both included; the bias of the fold is below 2^-32 for ranges up to 2^32. */
+static inline int64_t between(uint64_t bits, int64_t lo, int64_t hi)
+{
+    const uint64_t span = (uint64_t)hi - (uint64_t)lo + 1;
+    if (span == 0)
+        return (int64_t)bits;
+    const uint64_t off = (uint64_t)(((unsigned __int128)bits * span) >> 64);
+    return (int64_t)((uint64_t)lo + off);
+}
+
+static inline double unit(uint64_t bits)
+{
+    return (double)(bits >> 11) * 0x1p-53;
+}
+
+/* -------------------------------------------------------------------- bind */
+
+static alm_status new_params(alm_ctx *cx, params **out)
+{
+    ALM_TRY(ALM_NEW(cx, cx->arena, out));
+    (*out)->lo = INT64_MIN;
+    (*out)->hi = INT64_MAX;
+    return ALM_OK;
+}
+
+static alm_status read_rate(alm_ctx *cx, const alm_arg *arg, int64_t *out)
+{
+    ALM_TRY(alm_arg_long(cx, arg, out));
+    if (*out < 0)
+        return alm_fail(cx, ALM_E_ARG, arg->pos, "invalid null rate: %lld", (long long)*out);
+    return ALM_OK;
+}
+
+/* (lo, hi[, rate]) or (rate) or () */
+static alm_status bind_range(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
+                             uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result, void **data)
+{
+    params *p = NULL;
+    ALM_TRY(new_params(cx, &p));
+    *data = p;
+    for (uint32_t i = 0; i < argc; i++)
+        if (args[i].value == NULL)
+            return ALM_OK;
+    if (argc >= 2) {
+        bool fits;
+        int64_t ends[2][2] = {{0}, {0}};
+        const bool time = alm_type_info_of(args[0].type)->cls == ALM_TC_TIME;
+        for (uint32_t i = 0; i < 2 && time; i++)
+            ALM_TRY(alm_arg_value(cx, &args[i], args[i].type, ends[i], &fits));
+        for (uint32_t i = 0; i < 2 && !time; i++)
+            ALM_TRY(alm_arg_long(cx, &args[i], ends[i]));
+        p->lo = ends[0][0];
+        p->hi = ends[1][0];
+        if (p->lo > p->hi || p->lo == ALM_LONG_NULL)
+            return alm_fail(cx, ALM_E_ARG, args[0].pos, "invalid range");
+    }
+    if (argc == 1 || argc == 3)
+        ALM_TRY(read_rate(cx, &args[argc - 1], &p->rate));
+    return ALM_OK;
+}
+
+/* (text, text, ...) */
+static alm_status bind_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
+                             alm_arg *args, ALM_UNUSED alm_type *result, void **data)
+{
+    params *p = NULL;
+    ALM_TRY(new_params(cx, &p));
+    *data = p;
+    if (argc == 0)
+        return alm_fail(cx, ALM_E_ARG, pos, "a list of texts is expected");
+    ALM_TRY(ALM_NEWN(cx, cx->arena, argc, &p->texts));
+    for (uint32_t i = 0; i < argc; i++) {
+        alm_str text, copy;
+        if (args[i].value == NULL)
+            return ALM_OK;
+        ALM_TRY(alm_arg_text(cx, &args[i], &text));
+        if (text.ptr != NULL) {
+            ALM_TRY(alm_arena_copy(cx, cx->arena, text, &copy));
+            text = copy;
+        }
+        p->texts[i] = alm_view_of(text);
+    }
+    p->n_texts = argc;
+    return ALM_OK;
+}
+
+/* Texts of letters: (count, shortest, longest, rate) keeps so many different ones; without count all
+ * differ. */
+static alm_status bind_made_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                                  uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
+                                  void **data)
+{
+    enum { LENGTH_MAX = 10000 };
+    params *p = NULL;
+    int64_t v[4] = {0};
+    ALM_TRY(new_params(cx, &p));
+    *data = p;
+    for (uint32_t i = 0; i < argc; i++) {
+        if (args[i].value == NULL)
+            return ALM_OK;
+        ALM_TRY(alm_arg_long(cx, &args[i], &v[i + 4 - argc]));
+    }
+    p->hi = argc == 4 ? v[0] : 0; /* how many different ones; 0: no limit */
+    p->len_lo = v[1];
+    p->len_hi = v[2];
+    p->rate = v[3];
+    if (p->hi < 0 || p->len_lo < 1 || p->len_hi < p->len_lo || p->len_hi > LENGTH_MAX ||
+        p->rate < 0)
+        return alm_fail(cx, ALM_E_ARG, pos, "invalid range of text lengths or null rate");
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------- kernels */
+
+/* VALUE over uint64_t r (the draw) and const params *p. */
+#define RANDOM(name, T, none, VALUE)                                                               \
+    static alm_status name(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out) \
+    {                                                                                              \
+        const params *p = call->data;                                                              \
+        T *o = out->data;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const uint64_t row = call->row_base + i, r = draw(call, row, 0);                       \
+            o[i] = is_null_row(call, p, row) ? (T)(none) : (T)(VALUE);                             \
+        }                                                                                          \
+        return ALM_OK;                                                                             \
+    }
+RANDOM(rnd_boolean, uint8_t, 0, r & 1)
+RANDOM(rnd_byte, int8_t, 0, between(r, ALM_MAX(p->lo, INT8_MIN), ALM_MIN(p->hi, INT8_MAX)))
+RANDOM(rnd_short, int16_t, 0, between(r, ALM_MAX(p->lo, INT16_MIN), ALM_MIN(p->hi, INT16_MAX)))
+RANDOM(rnd_int, int32_t, ALM_INT_NULL,
+       between(r, ALM_MAX(p->lo, -INT32_MAX), ALM_MIN(p->hi, INT32_MAX)))
+RANDOM(rnd_long, int64_t, ALM_LONG_NULL, between(r, ALM_MAX(p->lo, -INT64_MAX), p->hi))
+RANDOM(rnd_time, int64_t, ALM_TS_NULL, between(r, ALM_MAX(p->lo, 0), p->hi))
+RANDOM(rnd_double, double, __builtin_nan(""), unit(r))
+RANDOM(rnd_float, float, __builtin_nanf(""), unit(r))
+RANDOM(rnd_char, uint16_t, 0, 'A' + r % 26)
+RANDOM(rnd_ipv4, uint32_t, 0, between(r, 1, UINT32_MAX))
+
+typedef struct uuid_halves {
+    uint64_t hi, lo;
+} uuid_halves;
+
+/* Version 4, variant 1 (RFC 9562). */
+static alm_status rnd_uuid4(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    const params *p = call->data;
+    uuid_halves *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t row = call->row_base + i;
+        const uint64_t a = draw(call, row, 0), b = draw(call, row, 2);
+        o[i].hi = (a & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
+        o[i].lo = (b >> 2) | (UINT64_C(1) << 63);
+        if (is_null_row(call, p, row))
+            o[i] = (uuid_halves){(uint64_t)ALM_LONG_NULL, (uint64_t)ALM_LONG_NULL};
+    }
+    return ALM_OK;
+}
+
+static alm_status rnd_of_list(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                              alm_vec *out)
+{
+    const params *p = call->data;
+    alm_view *o = out->data;
+    ALM_ASSERT(p->n_texts > 0);
+    for (size_t i = 0; i < n; i++)
+        o[i] = p->texts[between(draw(call, call->row_base + i, 0), 0, p->n_texts - 1)];
+    return ALM_OK;
+}
+
+static alm_status rnd_made_text(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                                alm_vec *out)
+{
+    const params *p = call->data;
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t row = call->row_base + i;
+        o[i] = alm_view_null();
+        if (is_null_row(call, p, row))
+            continue;
+        /* a limited number of texts: the text is a function of its number instead of the row */
+        const uint64_t which = p->hi == 0 ? row : draw(call, row, 0) % (uint64_t)p->hi;
+        const size_t len = (size_t)between(draw(call, which, 3), p->len_lo, p->len_hi);
+        char *text;
+        ALM_TRY(alm_text_room(&w, len, &text));
+        for (size_t k = 0; k < len; k++)
+            text[k] = (char)('A' + draw(call, which, 4 + k) % 26);
+        o[i] = alm_text_take(&w, len);
+    }
+    return ALM_OK;
+}
+
+static alm_status to_uuid(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    uuid_halves *o = out->data;
+    const uint64_t *lo = args[0].data, *hi = args[1].data;
+    for (size_t i = 0; i < n; i++)
+        o[i] =
+            (uuid_halves){.hi = hi[args[1].is_const ? 0 : i], .lo = lo[args[0].is_const ? 0 : i]};
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- rows */
+
+#define ROW(f, sig, bind_, kernel_, doc_, example_)                                                \
+    {.name = f,                                                                                    \
+     .signature = sig,                                                                             \
+     .flags = ALM_FN_VOLATILE,                                                                     \
+     .bind = bind_,                                                                                \
+     .kernel = kernel_,                                                                            \
+     .doc = doc_,                                                                                  \
+     .example = example_,                                                                          \
+     .since = "0.1"}
+#define RANGE(f, T, A, kernel, doc)                                                                \
+    ROW(f, "() " T, bind_range, kernel, doc, f "()"),                                              \
+        ROW(f, "(" A " const, " A " const) " T, bind_range, kernel, doc, f "(1, 9)"),              \
+        ROW(f, "(" A " const, " A " const, INT const) " T, bind_range, kernel, doc, f "(1, 9, 2)")
+#define RATED(f, T, kernel, doc)                                                                   \
+    ROW(f, "() " T, bind_range, kernel, doc, f "()"),                                              \
+        ROW(f, "(INT const) " T, bind_range, kernel, doc, f "(2)")
+#define TEXTS(f, T, doc)                                                                           \
+    ROW(f, "(TEXT const, TEXT const...) " T, bind_texts, rnd_of_list, doc, f "('ab', 'cd')"),      \
+        ROW(f, "(INT const, INT const, INT const) " T, bind_made_texts, rnd_made_text, doc,        \
+            f "(3, 5, 0)"),                                                                        \
+        ROW(f, "(INT const, INT const, INT const, INT const) " T, bind_made_texts, rnd_made_text,  \
+            doc, f "(10, 3, 5, 0)")
+
+static const alm_fn ROWS[] = {
+    ROW("rnd_boolean", "() BOOLEAN", bind_range, rnd_boolean, "True or false.", "rnd_boolean()"),
+    RANGE("rnd_byte", "BYTE", "INT", rnd_byte, "A BYTE, of a range or any."),
+    RANGE("rnd_short", "SHORT", "INT", rnd_short, "A SHORT, of a range or any."),
+    RANGE("rnd_int", "INT", "INT", rnd_int, "An INT, of a range or any."),
+    RANGE("rnd_long", "LONG", "LONG", rnd_long, "A LONG, of a range or any."),
+    RATED("rnd_double", "DOUBLE", rnd_double, "A number from 0 to below 1."),
+    RATED("rnd_float", "FLOAT", rnd_float, "A number from 0 to below 1."),
+    ROW("rnd_char", "() CHAR", bind_range, rnd_char, "A capital letter.", "rnd_char()"),
+    RATED("rnd_uuid4", "UUID", rnd_uuid4, "A UUID of version 4."),
+    ROW("rnd_ipv4", "() IPv4", bind_range, rnd_ipv4, "An address.", "rnd_ipv4()"),
+    RANGE("rnd_date", "DATE", "DATE", rnd_time, "A DATE of a range."),
+    RANGE("rnd_timestamp", "TIMESTAMP", "TIMESTAMP", rnd_time, "A TIMESTAMP of a range."),
+    RANGE("rnd_timestamp_ns", "TIMESTAMP_NS", "TIMESTAMP_NS", rnd_time,
+          "A TIMESTAMP_NS of a range."),
+    TEXTS("rnd_symbol", "SYMBOL", "One of the texts, or letters: number, lengths, null rate."),
+    TEXTS("rnd_str", "STRING", "One of the texts, or letters: lengths from, to, null rate."),
+    TEXTS("rnd_varchar", "VARCHAR", "One of the texts, or letters: lengths from, to, null rate."),
+    {.name = "to_uuid",
+     .signature = "(LONG, LONG) UUID",
+     .kernel = to_uuid,
+     .doc = "UUID of its low and its high half.",
+     .example = "to_uuid(1, 2)",
+     .since = "0.1"},
+};
+ALM_FN_TABLE(random, ROWS);

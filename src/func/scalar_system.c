@@ -1,0 +1,164 @@
+/*
+ * scalar_system.c - typeOf, version, who and where: values of the statement, not of its rows.
+ *
+ * Clients of PostgreSQL ask for these when they connect; the answers are what they expect from a
+ * server that speaks its protocol 12.
+ */
+#include "func/tables.h"
+
+static alm_status fill_view(size_t n, alm_vec *out, alm_view view)
+{
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++)
+        o[i] = view;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- typeOf */
+
+static alm_status bind_type_of(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
+                               ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
+                               void **data)
+{
+    alm_view *name = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &name));
+    const char *text = args[0].type.id == ALM_T_NULL ? "NULL" : alm_type_name(args[0].type);
+    *name = alm_view_of(alm_str_of(text));
+    *data = name;
+    return ALM_OK;
+}
+
+static alm_status type_of(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    return fill_view(n, out, *(const alm_view *)call->data);
+}
+
+/* -------------------------------------------------------------------- texts */
+
+#define TEXT(name, text)                                                                           \
+    static alm_status name(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,    \
+                           alm_vec *out)                                                           \
+    {                                                                                              \
+        return fill_view(n, out, alm_view_of(text));                                               \
+    }
+TEXT(version, ALM_STR("PostgreSQL 12.3, compiled by gcc, 64-bit, Almanac " ALM_VERSION))
+TEXT(build, ALM_STR("Build Information: Almanac " ALM_VERSION))
+TEXT(database, ALM_STR("qdb"))
+TEXT(schema, ALM_STR("public"))
+TEXT(no_text, (alm_str){0})
+
+static alm_status user(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    const char *name = call->cx->user != NULL ? call->cx->user : "admin";
+    return fill_view(n, out, alm_view_of(alm_str_of(name)));
+}
+
+/* ---------------------------------------------------- PostgreSQL's own names */
+
+static alm_status flags(size_t n, alm_vec *out, uint8_t value)
+{
+    memset(out->data, value, n);
+    return ALM_OK;
+}
+static alm_status yes(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                      alm_vec *out)
+{
+    return flags(n, out, 1);
+}
+static alm_status no(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                     alm_vec *out)
+{
+    return flags(n, out, 0);
+}
+
+static alm_status transaction_number(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                                     alm_vec *out)
+{
+    int64_t *o = out->data;
+    const int64_t number = call->cx->now_ns > 0 ? call->cx->now_ns / 1000 : 1;
+    for (size_t i = 0; i < n; i++)
+        o[i] = number;
+    return ALM_OK;
+}
+
+/* Object numbers of types, as drivers print them. */
+static alm_str name_of_oid(int32_t oid)
+{
+    static const struct {
+        int32_t oid;
+        const char *name;
+    } names[] = {{16, "boolean"},
+                 {18, "char"},
+                 {20, "bigint"},
+                 {21, "smallint"},
+                 {23, "integer"},
+                 {25, "text"},
+                 {700, "real"},
+                 {701, "double precision"},
+                 {1042, "character"},
+                 {1043, "character varying"},
+                 {1082, "date"},
+                 {1114, "timestamp without time zone"},
+                 {1184, "timestamp with time zone"},
+                 {1700, "numeric"},
+                 {2950, "uuid"}};
+    for (size_t i = 0; i < ALM_COUNT(names); i++)
+        if (names[i].oid == oid)
+            return alm_str_of(names[i].name);
+    return ALM_STR("???");
+}
+
+static alm_status format_type(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+                              alm_vec *out)
+{
+    const int32_t *oid = args[0].data;
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const int32_t x = oid[args[0].is_const ? 0 : i];
+        o[i] = x == ALM_INT_NULL ? alm_view_null() : alm_view_of(name_of_oid(x));
+    }
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- rows */
+
+#define ROW(f, sig, flags_, bind_, kernel_, doc_)                                                  \
+    {.name = f,                                                                                    \
+     .signature = sig,                                                                             \
+     .flags = flags_,                                                                              \
+     .bind = bind_,                                                                                \
+     .kernel = kernel_,                                                                            \
+     .doc = doc_,                                                                                  \
+     .example = f "()",                                                                            \
+     .since = "0.1"}
+#define STABLE(f, kernel, doc) ROW(f, "() STRING", ALM_FN_STABLE, NULL, kernel, doc)
+
+static const alm_fn ROWS[] = {
+    {.name = "typeof",
+     .signature = "(ANY) STRING",
+     .flags = ALM_FN_SYMBOLS,
+     .bind = bind_type_of,
+     .kernel = type_of,
+     .doc = "Name of the type of an expression.",
+     .example = "typeOf(1 + 1L)",
+     .since = "0.1"},
+    STABLE("version", version, "Version, in the form clients of PostgreSQL expect."),
+    STABLE("build", build, "Version of the server."),
+    STABLE("current_user", user, "User of the session."),
+    STABLE("session_user", user, "User of the session."),
+    STABLE("current_database", database, "Name of the database."),
+    STABLE("current_catalog", database, "Name of the database."),
+    STABLE("current_schema", schema, "Name of the schema."),
+    ROW("pg_is_in_recovery", "() BOOLEAN", ALM_FN_STABLE, NULL, no, "Is this a standby server?"),
+    ROW("txid_current", "() LONG", ALM_FN_STABLE, NULL, transaction_number,
+        "A number of the running transaction."),
+    ROW("pg_table_is_visible", "(INT) BOOLEAN", 0, NULL, yes,
+        "Can the table be named without its schema?"),
+    ROW("pg_get_userbyid", "(INT) STRING", 0, NULL, schema, "Name of an owner."),
+    ROW("pg_get_partkeydef", "(INT) STRING", 0, NULL, no_text, "Always null."),
+    ROW("pg_get_expr", "(STRING, INT) STRING", 0, NULL, no_text, "Always null."),
+    ROW("pg_get_expr", "(STRING, INT, BOOLEAN) STRING", 0, NULL, no_text, "Always null."),
+    ROW("format_type", "(INT, INT) STRING", 0, NULL, format_type,
+        "Name of a type by its object number."),
+};
+ALM_FN_TABLE(system, ROWS);
