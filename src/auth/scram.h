@@ -10,7 +10,12 @@
 
 #include "base/base.h"
 
-enum { ALM_SCRAM_KEY = 32, ALM_SCRAM_SALT = 16, ALM_SCRAM_ITERATIONS = 4096, ALM_SCRAM_MSG_MAX = 1024 };
+enum {
+    ALM_SCRAM_KEY = 32,
+    ALM_SCRAM_SALT = 16,
+    ALM_SCRAM_ITERATIONS = 4096,
+    ALM_SCRAM_MSG_MAX = 1024
+};
 
 typedef struct alm_scram_verifier {
     uint8_t salt[ALM_SCRAM_SALT];

@@ -13,7 +13,10 @@
 static const uint8_t salt[ALM_SCRAM_SALT] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 static const uint8_t random_bytes[18] = {42};
 
-static alm_str z(const char *text) { return alm_str_of(text); }
+static alm_str z(const char *text)
+{
+    return alm_str_of(text);
+}
 
 /* What a client does, written out by the RFC. */
 static void client_final(const char *password, const alm_scram *s, char *out, size_t out_size)
@@ -24,11 +27,13 @@ static void client_final(const char *password, const alm_scram *s, char *out, si
     assert_int_equal(PKCS5_PBKDF2_HMAC(password, (int)strlen(password), salt, 16,
                                        ALM_SCRAM_ITERATIONS, EVP_sha256(), 32, salted),
                      1);
-    assert_non_null(HMAC(EVP_sha256(), salted, 32, (const unsigned char *)"Client Key", 10, key, &n));
+    assert_non_null(
+        HMAC(EVP_sha256(), salted, 32, (const unsigned char *)"Client Key", 10, key, &n));
     assert_int_equal(EVP_Digest(key, 32, stored, &n, EVP_sha256(), NULL), 1);
     (void)snprintf(without, sizeof(without), "c=biws,r=%s", s->nonce);
     (void)snprintf(auth, sizeof(auth), "%s,%s,%s", s->client_first_bare, s->server_first, without);
-    assert_non_null(HMAC(EVP_sha256(), stored, 32, (unsigned char *)auth, strlen(auth), signature, &n));
+    assert_non_null(
+        HMAC(EVP_sha256(), stored, 32, (unsigned char *)auth, strlen(auth), signature, &n));
     for (int i = 0; i < 32; i++)
         proof[i] = key[i] ^ signature[i];
     (void)EVP_EncodeBlock((unsigned char *)text, proof, 32);
@@ -41,7 +46,8 @@ static alm_status exchange(const char *real, const char *typed, bool known)
     alm_scram s = {.known = known};
     char message[1024], answer[ALM_SCRAM_MSG_MAX];
     assert_int_equal(alm_scram_verifier_make(&cx, z(real), salt, &s.verifier), ALM_OK);
-    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), random_bytes), ALM_OK);
+    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), random_bytes),
+                     ALM_OK);
     client_final(typed, &s, message, sizeof(message));
     return alm_scram_final(&cx, &s, z(message), answer);
 }
@@ -68,7 +74,8 @@ static void malformed_messages_are_refused(void **state)
     alm_scram s = {.known = true};
     char answer[ALM_SCRAM_MSG_MAX];
     assert_int_equal(alm_scram_verifier_make(&cx, z("x"), salt, &s.verifier), ALM_OK);
-    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), random_bytes), ALM_OK);
+    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), random_bytes),
+                     ALM_OK);
     assert_int_equal(alm_scram_final(&cx, &s, z("c=biws,r=other,p=AAAA"), answer), ALM_E_PROTOCOL);
 }
 

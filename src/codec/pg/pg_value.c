@@ -1,0 +1,302 @@
+/* pg_value.c - see pg_value.h. */
+#include "codec/pg/pg_value.h"
+
+#include <math.h>
+
+#include "base/number.h"
+#include "base/utf8.h"
+#include "time/timestamp.h"
+#include "type/text.h"
+
+void alm_pg_put16(char *to, uint16_t v)
+{
+    to[0] = (char)(v >> 8);
+    to[1] = (char)v;
+}
+
+void alm_pg_put32(char *to, uint32_t v)
+{
+    alm_pg_put16(to, (uint16_t)(v >> 16));
+    alm_pg_put16(to + 2, (uint16_t)v);
+}
+
+void alm_pg_put64(char *to, uint64_t v)
+{
+    alm_pg_put32(to, (uint32_t)(v >> 32));
+    alm_pg_put32(to + 4, (uint32_t)v);
+}
+
+uint16_t alm_pg_get16(const char *from)
+{
+    return (uint16_t)((unsigned char)from[0] << 8 | (unsigned char)from[1]);
+}
+
+uint32_t alm_pg_get32(const char *from)
+{
+    return (uint32_t)alm_pg_get16(from) << 16 | alm_pg_get16(from + 2);
+}
+
+uint64_t alm_pg_get64(const char *from)
+{
+    return (uint64_t)alm_pg_get32(from) << 32 | alm_pg_get32(from + 4);
+}
+
+int32_t alm_pg_oid(alm_type type)
+{
+    return type.id == ALM_T_NULL ? 1043 : alm_type_info_of(type)->pg_oid;
+}
+
+int16_t alm_pg_size(alm_type type)
+{
+    return type.id == ALM_T_NULL ? -1 : alm_type_info_of(type)->pg_len;
+}
+
+int32_t alm_pg_typmod(alm_type type)
+{
+    return type.id == ALM_T_CHAR ? 5 : -1;
+}
+
+/* ---------------------------------------------------------------------- cells */
+
+static int64_t pg_time(alm_type type, int64_t value)
+{
+    const alm_time_unit unit = type.id == ALM_T_DATE        ? ALM_TIME_MS
+                               : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
+                                                            : ALM_TIME_NS;
+    return alm_time_rescale(value, unit, ALM_TIME_US) - ALM_PG_EPOCH_US;
+}
+
+/* Binary form of a value that is not null into `to` (16 bytes); bytes written, -1: as text. */
+static int32_t binary_value(const alm_vec *v, size_t row, char *to)
+{
+    const char *at = (const char *)v->data + row * v->width;
+    uint16_t u16 = 0;
+    uint32_t u32 = 0;
+    uint64_t u64 = 0;
+    alm_uuid uuid;
+    switch (v->type.id) {
+    case ALM_T_BOOLEAN:
+        to[0] = *at != 0;
+        return 1;
+    case ALM_T_BYTE:
+        alm_pg_put16(to, (uint16_t)(int16_t)*(const int8_t *)at);
+        return 2;
+    case ALM_T_SHORT:
+        (void)memcpy(&u16, at, 2);
+        alm_pg_put16(to, u16);
+        return 2;
+    case ALM_T_INT:
+    case ALM_T_FLOAT:
+        (void)memcpy(&u32, at, 4);
+        alm_pg_put32(to, u32);
+        return 4;
+    case ALM_T_LONG:
+    case ALM_T_DOUBLE:
+        (void)memcpy(&u64, at, 8);
+        alm_pg_put64(to, u64);
+        return 8;
+    case ALM_T_DATE:
+    case ALM_T_TIMESTAMP:
+    case ALM_T_TIMESTAMP_NS:
+        (void)memcpy(&u64, at, 8);
+        alm_pg_put64(to, (uint64_t)pg_time(v->type, (int64_t)u64));
+        return 8;
+    case ALM_T_UUID:
+        (void)memcpy(&uuid, at, sizeof(uuid));
+        alm_uuid_to_bytes(uuid, (uint8_t *)to);
+        return 16;
+    default:
+        return -1;
+    }
+}
+
+static alm_status put_bytes(alm_ctx *cx, alm_buf *out, const char *bytes, size_t n)
+{
+    ALM_TRY(alm_buf_reserve(cx, out, n + 4));
+    alm_pg_put32(out->ptr + out->len, (uint32_t)n);
+    if (n > 0)
+        (void)memcpy(out->ptr + out->len + 4, bytes, n);
+    out->len += n + 4;
+    return ALM_OK;
+}
+
+static bool is_not_finite(const alm_vec *v, size_t row)
+{
+    if (v->type.id == ALM_T_DOUBLE)
+        return !isfinite(((const double *)v->data)[row]);
+    return v->type.id == ALM_T_FLOAT && !isfinite(((const float *)v->data)[row]);
+}
+
+alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binary, alm_buf *out)
+{
+    char scratch[ALM_VALUE_TEXT_MAX];
+    const size_t i = v->is_const ? 0 : row;
+    if (v->type.id == ALM_T_NULL || alm_vec_is_null(v, i) || is_not_finite(v, i)) {
+        ALM_TRY(alm_buf_reserve(cx, out, 4));
+        alm_pg_put32(out->ptr + out->len, UINT32_MAX);
+        out->len += 4;
+        return ALM_OK;
+    }
+    const int32_t n = binary ? binary_value(v, i, scratch) : -1;
+    if (n >= 0)
+        return put_bytes(cx, out, scratch, (size_t)n);
+    alm_str text = {"", 0};
+    if (alm_type_is_text(v->type))
+        text = alm_vec_text(v, i);
+    else
+        (void)alm_value_text(v, i, ALM_TEXT_PG, scratch, &text);
+    return put_bytes(cx, out, text.ptr, text.len);
+}
+
+/* ----------------------------------------------------------------- parameters */
+
+static const struct {
+    uint32_t oid;
+    alm_type type;
+} param_types[] = {{16, {.id = ALM_T_BOOLEAN}},     {20, {.id = ALM_T_LONG}},
+                   {21, {.id = ALM_T_SHORT}},       {23, {.id = ALM_T_INT}},
+                   {700, {.id = ALM_T_FLOAT}},      {701, {.id = ALM_T_DOUBLE}},
+                   {18, {.id = ALM_T_VARCHAR}},     {19, {.id = ALM_T_VARCHAR}},
+                   {25, {.id = ALM_T_VARCHAR}},     {705, {.id = ALM_T_NONE}},
+                   {1042, {.id = ALM_T_VARCHAR}},   {1043, {.id = ALM_T_VARCHAR}},
+                   {114, {.id = ALM_T_VARCHAR}},    {3802, {.id = ALM_T_VARCHAR}},
+                   {1082, {.id = ALM_T_TIMESTAMP}}, {1114, {.id = ALM_T_TIMESTAMP}},
+                   {1184, {.id = ALM_T_TIMESTAMP}}, {1700, {.id = ALM_T_DOUBLE}},
+                   {2950, {.id = ALM_T_UUID}},      {26, {.id = ALM_T_LONG}},
+                   {0, {.id = ALM_T_NONE}}};
+
+alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out)
+{
+    for (size_t i = 0; i < ALM_COUNT(param_types); i++) {
+        if (param_types[i].oid != oid)
+            continue;
+        *out = param_types[i].type;
+        return ALM_OK;
+    }
+    return alm_fail(cx, ALM_E_UNSUPPORTED, -1, "unsupported parameter type (OID %u)", oid);
+}
+
+static alm_status bad_length(alm_ctx *cx, uint32_t index, size_t want, size_t got)
+{
+    return alm_fail(cx, ALM_E_FORMAT, -1,
+                    "bad parameter value length [sizeRequired=%zu, sizeActual=%zu, "
+                    "variableIndex=%u]",
+                    want, got, index);
+}
+
+/* numeric of the wire: ndigits, weight, sign, dscale, base-10000 digits. */
+static alm_status numeric_to_text(alm_ctx *cx, uint32_t index, alm_str in, char out[512], size_t *n)
+{
+    if (in.len < 8)
+        return bad_length(cx, index, 8, in.len);
+    const uint16_t digits = alm_pg_get16(in.ptr);
+    const int16_t weight = (int16_t)alm_pg_get16(in.ptr + 2);
+    const uint16_t sign = alm_pg_get16(in.ptr + 4);
+    if (in.len != 8 + 2 * (size_t)digits)
+        return bad_length(cx, index, 8 + 2 * (size_t)digits, in.len);
+    if (sign == 0xC000 || sign == 0xD000 || sign == 0xF000) {
+        (void)memcpy(out, "NaN", 3);
+        *n = 3;
+        return ALM_OK;
+    }
+    if (digits > 60)
+        return alm_fail(cx, ALM_E_RANGE, -1, "numeric parameter %u has too many digits", index + 1);
+    size_t at = 0;
+    if (sign == 0x4000)
+        out[at++] = '-';
+    out[at++] = '0';
+    for (uint16_t i = 0; i < digits; i++) { /* as an integer; the exponent follows */
+        uint16_t group = alm_pg_get16(in.ptr + 8 + 2 * i);
+        if (group > 9999)
+            return alm_fail(cx, ALM_E_FORMAT, -1, "bad digit in numeric parameter %u", index + 1);
+        for (uint16_t unit = 1000; unit > 0; unit /= 10) {
+            out[at++] = (char)('0' + group / unit);
+            group %= unit;
+        }
+    }
+    out[at++] = 'e';
+    at += alm_int32_format(4 * (weight - (int32_t)digits + 1), out + at);
+    *n = at;
+    return ALM_OK;
+}
+
+/* Binary value of the OID the client named, as the value of the type that OID stands for. */
+static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_type type, alm_str in,
+                               void *out)
+{
+    char text[512];
+    size_t n = 0;
+    if (oid == 1700) {
+        ALM_TRY(numeric_to_text(cx, index, in, text, &n));
+        return alm_value_parse(cx, -1, type, (alm_str){text, n}, out);
+    }
+    if (oid == 1082) {
+        if (in.len != 4)
+            return bad_length(cx, index, 4, in.len);
+        const int64_t us = (int64_t)(int32_t)alm_pg_get32(in.ptr) * INT64_C(86400000000);
+        *(int64_t *)out = us + ALM_PG_EPOCH_US;
+        return ALM_OK;
+    }
+    const size_t want = type.id == ALM_T_BYTE ? 2 : alm_type_width(type);
+    if (in.len != want)
+        return bad_length(cx, index, want, in.len);
+    switch (want) {
+    case 1:
+        *(uint8_t *)out = in.ptr[0] != 0;
+        return ALM_OK;
+    case 2:
+        if (type.id == ALM_T_BYTE)
+            *(int8_t *)out = (int8_t)alm_pg_get16(in.ptr);
+        else
+            *(uint16_t *)out = alm_pg_get16(in.ptr);
+        return ALM_OK;
+    case 4:
+        *(uint32_t *)out = alm_pg_get32(in.ptr);
+        return ALM_OK;
+    case 8: {
+        const int64_t value = (int64_t)alm_pg_get64(in.ptr);
+        int64_t us = 0;
+        *(int64_t *)out = value;
+        if (alm_type_info_of(type)->cls != ALM_TC_TIME)
+            return ALM_OK;
+        if (__builtin_add_overflow(value, ALM_PG_EPOCH_US, &us))
+            us = ALM_TS_NULL; /* infinity */
+        *(int64_t *)out = alm_time_rescale(us, ALM_TIME_US,
+                                           type.id == ALM_T_DATE        ? ALM_TIME_MS
+                                           : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
+                                                                        : ALM_TIME_NS);
+        return ALM_OK;
+    }
+    default: {
+        const alm_uuid uuid = alm_uuid_from_bytes((const uint8_t *)in.ptr);
+        (void)memcpy(out, &uuid, sizeof(uuid));
+        return ALM_OK;
+    }
+    }
+}
+
+static bool takes_text(alm_type type)
+{
+    return alm_type_is_text(type) || type.id == ALM_T_CHAR || type.id == ALM_T_IPV4 ||
+           type.id == ALM_T_INTERVAL;
+}
+
+alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid, alm_type type,
+                        bool binary, alm_str bytes, alm_vec *out)
+{
+    if (type.id == ALM_T_NONE || type.id == ALM_T_NULL || type.id == ALM_T_SYMBOL)
+        type = ALM_TY(VARCHAR);
+    if (bytes.ptr == NULL)
+        return alm_vec_null(cx, arena, type, out);
+    ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
+    out->is_const = true;
+    if (binary && !takes_text(type))
+        return binary_param(cx, index, oid, type, bytes, out->data);
+    if (!alm_utf8_is_valid(bytes))
+        return alm_fail(cx, ALM_E_UTF8, -1, "parameter %u is not UTF-8", index + 1);
+    alm_str kept;
+    ALM_TRY(alm_arena_copy(cx, arena, bytes, &kept));
+    if (kept.ptr == NULL)
+        kept = (alm_str){"", 0};
+    return alm_value_parse(cx, -1, type, kept, out->data);
+}

@@ -1,0 +1,39 @@
+/*
+ * pg_value.h - values as the PostgreSQL wire has them: cells of DataRow in text and binary, and
+ * parameters back. OIDs, sizes and text forms: type.def and type/text.h.
+ *
+ * Binary      big-endian; times are microseconds since 2000-01-01 (TIMESTAMP_NS is cut to them).
+ * Null        a cell of length -1.
+ */
+#ifndef ALM_CODEC_PG_PG_VALUE_H
+#define ALM_CODEC_PG_PG_VALUE_H
+
+#include "type/vector.h"
+
+/* 00:00 of 2000-01-01 in microseconds since 1970. */
+#define ALM_PG_EPOCH_US INT64_C(946684800000000)
+
+int32_t alm_pg_oid(alm_type type);
+int16_t alm_pg_size(alm_type type);
+int32_t alm_pg_typmod(alm_type type);
+
+/* Appends one cell: 4-byte length and bytes. */
+ALM_NODISCARD alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binary,
+                                         alm_buf *out);
+
+/* Type of a parameter that the client named by OID; NONE: infer. ALM_E_UNSUPPORTED names the OID. */
+ALM_NODISCARD alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out);
+/* One parameter value into a const vector (memory from arena, bytes copied). oid: what the client
+ * said, 0 for none; type: what the statement wants. bytes.ptr NULL: null. */
+ALM_NODISCARD alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid,
+                                      alm_type type, bool binary, alm_str bytes, alm_vec *out);
+
+/* Big-endian integers. */
+void alm_pg_put16(char *to, uint16_t v);
+void alm_pg_put32(char *to, uint32_t v);
+void alm_pg_put64(char *to, uint64_t v);
+uint16_t alm_pg_get16(const char *from);
+uint32_t alm_pg_get32(const char *from);
+uint64_t alm_pg_get64(const char *from);
+
+#endif

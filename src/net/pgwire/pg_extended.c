@@ -1,0 +1,464 @@
+/*
+ * pg_extended.c - messages of a logged-in connection: the extended query protocol, and which message
+ * goes where.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "net/pgwire/pg_state.h"
+
+void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql)
+{
+    pg_send_error(c, err, sql, false);
+    c->skip = true;
+}
+
+void pg_fail(pg_conn *c, alm_status code, const char *text)
+{
+    alm_error err = {.code = code, .sql_pos = -1};
+    (void)snprintf(err.msg, sizeof(err.msg), "%s", text);
+    pg_fail_err(c, &err, (alm_str){0});
+}
+
+/* ----------------------------------------------------------------- statements */
+
+void pg_statement_release(pg_statement *s)
+{
+    if (s == NULL || --s->refs > 0)
+        return;
+    alm_prepared_free(s->prepared);
+    free(s->oids);
+    free(s->types);
+    free(s->name);
+    free(s);
+}
+
+void pg_statement_drop(pg_conn *c, alm_str name)
+{
+    pg_statement_release(alm_map_remove(&c->statements, name));
+}
+
+void pg_portal_free(pg_portal *portal)
+{
+    if (portal == NULL)
+        return;
+    alm_cursor_close(portal->cursor);
+    pg_statement_release(portal->statement);
+    alm_arena_deinit(&portal->arena);
+    free(portal->formats);
+    free(portal->name);
+    free(portal);
+}
+
+static void drop_portal(pg_conn *c, alm_str name)
+{
+    pg_portal_free(alm_map_remove(&c->portals, name));
+}
+
+void pg_drop_all(pg_conn *c)
+{
+    const alm_map_entry *e = NULL;
+    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;)
+        pg_portal_free(e->value);
+    alm_map_deinit(&c->portals);
+    alm_map_init(&c->portals, false);
+    for (size_t at = 0; (e = alm_map_next(&c->statements, &at)) != NULL;)
+        pg_statement_release(e->value);
+    alm_map_deinit(&c->statements);
+    alm_map_init(&c->statements, false);
+}
+
+static char *copy_text(alm_str text)
+{
+    char *copy = malloc(text.len + 1);
+    if (copy == NULL)
+        return NULL;
+    (void)memcpy(copy, text.ptr, text.len);
+    copy[text.len] = 0;
+    return copy;
+}
+
+static alm_str statement_text(const pg_statement *s)
+{
+    size_t n = 0;
+    const char *text = alm_prepared_text(s->prepared, &n);
+    return (alm_str){text, n};
+}
+
+/* Types and result columns; false: the error was sent. */
+static bool describe(pg_conn *c, pg_statement *s)
+{
+    const alm_type *types = NULL;
+    uint32_t n = 0;
+    if (s->described)
+        return true;
+    if (alm_describe(c->session, s->prepared, s->types, s->n_params, &types, &n, &s->cols,
+                     &s->n_cols) != ALM_OK) {
+        pg_fail_err(c, alm_session_error(c->session), statement_text(s));
+        return false;
+    }
+    alm_type *kept = calloc(n + 1, sizeof(*kept));
+    uint32_t *oids = calloc(n + 1, sizeof(*oids));
+    if (kept == NULL || oids == NULL) {
+        free(kept);
+        free(oids);
+        pg_fail(c, ALM_E_MEMORY, "out of memory");
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        kept[i] = types[i];
+        oids[i] = i < s->n_params ? s->oids[i] : 0;
+    }
+    free(s->types);
+    free(s->oids);
+    s->types = kept;
+    s->oids = oids;
+    s->n_params = n;
+    s->described = true;
+    return true;
+}
+
+static bool read_param_types(pg_conn *c, pg_reader *r, pg_statement *s)
+{
+    const int32_t n = pg_read16(r) & 0xffff;
+    s->n_params = (uint32_t)n;
+    s->oids = calloc((size_t)n + 1, sizeof(*s->oids));
+    s->types = calloc((size_t)n + 1, sizeof(*s->types));
+    if (s->oids == NULL || s->types == NULL) {
+        pg_fail(c, ALM_E_MEMORY, "out of memory");
+        return false;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        s->oids[i] = (uint32_t)pg_read32(r);
+        alm_error_clear(&c->cx);
+        if (!r->bad && alm_pg_param_type(&c->cx, s->oids[i], &s->types[i]) != ALM_OK) {
+            pg_fail_err(c, &c->cx.err, (alm_str){0});
+            return false;
+        }
+    }
+    if (r->bad)
+        pg_fail(c, ALM_E_PROTOCOL, "malformed Parse message");
+    return !r->bad;
+}
+
+static bool prepare(pg_conn *c, pg_statement *s, alm_str text)
+{
+    if (!alm_utf8_is_valid(text)) {
+        pg_fail(c, ALM_E_UTF8, "the statement is not UTF-8");
+        return false;
+    }
+    if (alm_prepare(c->session, text, NULL, &s->prepared) != ALM_OK) {
+        pg_fail_err(c, alm_session_error(c->session), text);
+        return false;
+    }
+    return true;
+}
+
+static void on_parse(pg_conn *c, pg_reader *r)
+{
+    const alm_str name = pg_read_text(r);
+    const alm_str text = pg_read_text(r);
+    if (r->bad) {
+        pg_fail(c, ALM_E_PROTOCOL, "malformed Parse message");
+        return;
+    }
+    if (name.len > 0 && alm_map_get(&c->statements, name) != NULL) {
+        pg_fail(c, ALM_E_STATEMENT_EXISTS, "prepared statement already exists");
+        return;
+    }
+    if ((int64_t)c->statements.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit) {
+        pg_fail(c, ALM_E_STATEMENT_LIMIT,
+                "too many prepared statements: the limit is "
+                "pg.named.statement.limit");
+        return;
+    }
+    pg_statement *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        pg_fail(c, ALM_E_MEMORY, "out of memory");
+        return;
+    }
+    s->refs = 1;
+    s->name = copy_text(name);
+    alm_error_clear(&c->cx);
+    if (s->name == NULL || !read_param_types(c, r, s) || !prepare(c, s, text)) {
+        pg_statement_release(s);
+        return;
+    }
+    pg_statement_drop(c, name);
+    if (alm_map_put(&c->cx, &c->statements, (alm_str){s->name, name.len}, s, NULL) != ALM_OK) {
+        pg_statement_release(s);
+        pg_fail(c, ALM_E_MEMORY, "out of memory");
+        return;
+    }
+    pg_simple_message(c, '1');
+}
+
+/* ----------------------------------------------------------------------- bind */
+
+pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement)
+{
+    pg_portal *portal = calloc(1, sizeof(*portal));
+    if (portal == NULL)
+        return NULL;
+    portal->name = copy_text(name);
+    if (portal->name == NULL) {
+        free(portal);
+        return NULL;
+    }
+    alm_arena_init(&portal->arena, NULL);
+    portal->statement = statement;
+    statement->refs++;
+    (void)c;
+    return portal;
+}
+
+static int16_t *read_formats(pg_reader *r, uint32_t *n)
+{
+    *n = (uint32_t)(pg_read16(r) & 0xffff);
+    int16_t *formats = calloc(*n + 1, sizeof(*formats));
+    for (uint32_t i = 0; formats != NULL && i < *n; i++) {
+        formats[i] = (int16_t)pg_read16(r);
+        if (formats[i] != 0 && formats[i] != 1)
+            r->bad = true;
+    }
+    if (formats == NULL)
+        r->bad = true;
+    return formats;
+}
+
+static bool read_values(pg_conn *c, pg_reader *r, pg_portal *portal, const int16_t *formats,
+                        uint32_t n_formats)
+{
+    const pg_statement *s = portal->statement;
+    const uint32_t n = (uint32_t)(pg_read16(r) & 0xffff);
+    if (r->bad || n != s->n_params || (n_formats > 1 && n_formats != n)) {
+        alm_error err = {.code = ALM_E_PROTOCOL, .sql_pos = -1};
+        (void)snprintf(
+            err.msg, sizeof(err.msg),
+            "bind message supplies %u parameters, but the prepared statement requires %u", n,
+            s->n_params);
+        pg_fail_err(c, &err, (alm_str){0});
+        return false;
+    }
+    c->cx.arena = &portal->arena;
+    alm_status st = ALM_NEWN(&c->cx, &portal->arena, n + 1, &portal->values);
+    portal->n_values = n;
+    for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
+        const int32_t length = pg_read32(r);
+        alm_str bytes = {0};
+        if (length >= 0)
+            bytes = pg_read_bytes(r, (size_t)length);
+        if (r->bad || length < -1) {
+            pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message");
+            break;
+        }
+        const bool binary = n_formats > 0 && formats[n_formats == 1 ? 0 : i] == 1;
+        st = alm_pg_param(&c->cx, &portal->arena, i, s->oids[i], s->types[i], binary, bytes,
+                          &portal->values[i]);
+    }
+    c->cx.arena = &c->arena;
+    if (st != ALM_OK)
+        pg_fail_err(c, &c->cx.err, (alm_str){0});
+    return st == ALM_OK && !r->bad;
+}
+
+static void on_bind(pg_conn *c, pg_reader *r)
+{
+    const alm_str name = pg_read_text(r);
+    const alm_str statement_name = pg_read_text(r);
+    uint32_t n_formats = 0;
+    int16_t *formats = read_formats(r, &n_formats);
+    pg_statement *s = r->bad ? NULL : alm_map_get(&c->statements, statement_name);
+    pg_portal *portal = NULL;
+    bool ok = false;
+    alm_error_clear(&c->cx);
+    if (r->bad)
+        pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message");
+    else if (s == NULL)
+        pg_fail(c, ALM_E_STATEMENT, "prepared statement does not exist");
+    else if (name.len > 0 && alm_map_get(&c->portals, name) != NULL)
+        pg_fail(c, ALM_E_PORTAL_EXISTS, "portal already exists");
+    else if (describe(c, s)) {
+        portal = pg_portal_new(c, name, s);
+        if (portal == NULL)
+            pg_fail(c, ALM_E_MEMORY, "out of memory");
+        else
+            ok = read_values(c, r, portal, formats, n_formats);
+    }
+    free(formats);
+    if (ok) {
+        portal->formats = read_formats(r, &portal->n_formats);
+        ok = !r->bad && (portal->n_formats <= 1 || portal->n_formats == s->n_cols);
+        if (!ok)
+            pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message: result formats");
+    }
+    if (ok) {
+        drop_portal(c, name);
+        ok = alm_map_put(&c->cx, &c->portals, (alm_str){portal->name, name.len}, portal, NULL) ==
+             ALM_OK;
+    }
+    if (!ok) {
+        pg_portal_free(portal);
+        if (!c->skip)
+            pg_fail(c, ALM_E_MEMORY, "out of memory");
+        return;
+    }
+    pg_simple_message(c, '2');
+}
+
+/* ------------------------------------------------------------ describe, close */
+
+static void describe_statement(pg_conn *c, pg_statement *s)
+{
+    size_t at = 0;
+    if (!describe(c, s))
+        return;
+    pg_begin(c, 't', &at);
+    pg_put16(c, (int32_t)s->n_params);
+    for (uint32_t i = 0; i < s->n_params; i++)
+        pg_put32(c, s->oids[i] != 0                ? (int32_t)s->oids[i]
+                    : s->types[i].id == ALM_T_NONE ? 25
+                                                   : alm_pg_oid(s->types[i]));
+    pg_end(c, at);
+    if (s->n_cols > 0)
+        pg_send_row_description(c, s->cols, s->n_cols, NULL, 0);
+    else
+        pg_simple_message(c, 'n');
+}
+
+static void on_describe(pg_conn *c, pg_reader *r)
+{
+    const alm_str kind = pg_read_bytes(r, 1);
+    const alm_str name = pg_read_text(r);
+    if (r->bad || (kind.ptr[0] != 'S' && kind.ptr[0] != 'P')) {
+        pg_fail(c, ALM_E_PROTOCOL, "malformed Describe message");
+        return;
+    }
+    if (kind.ptr[0] == 'S') {
+        pg_statement *s = alm_map_get(&c->statements, name);
+        if (s == NULL)
+            pg_fail(c, ALM_E_STATEMENT, "prepared statement does not exist");
+        else
+            describe_statement(c, s);
+        return;
+    }
+    pg_portal *portal = alm_map_get(&c->portals, name);
+    if (portal == NULL)
+        pg_fail(c, ALM_E_PORTAL, "portal does not exist");
+    else if (portal->statement->n_cols > 0)
+        pg_send_row_description(c, portal->statement->cols, portal->statement->n_cols,
+                                portal->formats, portal->n_formats);
+    else
+        pg_simple_message(c, 'n');
+}
+
+static void on_close(pg_conn *c, pg_reader *r)
+{
+    const alm_str kind = pg_read_bytes(r, 1);
+    const alm_str name = pg_read_text(r);
+    if (r->bad || (kind.ptr[0] != 'S' && kind.ptr[0] != 'P')) {
+        pg_fail(c, ALM_E_PROTOCOL, "malformed Close message");
+        return;
+    }
+    if (kind.ptr[0] == 'S')
+        pg_statement_drop(c, name);
+    else
+        drop_portal(c, name);
+    pg_simple_message(c, '3');
+}
+
+static void on_execute(pg_conn *c, pg_reader *r)
+{
+    const alm_str name = pg_read_text(r);
+    const int32_t limit = pg_read32(r);
+    pg_portal *portal = r->bad ? NULL : alm_map_get(&c->portals, name);
+    if (r->bad)
+        pg_fail(c, ALM_E_PROTOCOL, "malformed Execute message");
+    else if (portal == NULL)
+        pg_fail(c, ALM_E_PORTAL, "portal does not exist");
+    else
+        pg_run_portal(c, portal, limit > 0 ? limit : 0);
+}
+
+/* Portals whose rows are all sent go; others stay, so that a fetch size works without a block. */
+static void on_sync(pg_conn *c)
+{
+    c->skip = false;
+    for (;;) {
+        const alm_map_entry *e = NULL;
+        pg_portal *done = NULL;
+        for (size_t at = 0; done == NULL && (e = alm_map_next(&c->portals, &at)) != NULL;)
+            if (((pg_portal *)e->value)->done)
+                done = e->value;
+        if (done == NULL)
+            break;
+        drop_portal(c, alm_str_of(done->name));
+    }
+    pg_send_ready(c);
+}
+
+/* ------------------------------------------------------------------- messages */
+
+static void unknown_message(pg_conn *c, char type)
+{
+    alm_error err = {.code = ALM_E_PROTOCOL, .sql_pos = -1};
+    (void)snprintf(err.msg, sizeof(err.msg), "unknown message [type=%d]", type);
+    pg_send_error(c, &err, (alm_str){0}, true);
+    pg_flush(c);
+    alm_conn_finish(c->conn);
+}
+
+void pg_message(pg_conn *c, char type, const char *body, size_t n)
+{
+    pg_reader r = {.at = body, .end = body + n};
+    if (c->skip && type != 'S' && type != 'X')
+        return;
+    switch (type) {
+    case 'Q': {
+        const alm_str text = pg_read_text(&r);
+        if (r.bad) {
+            pg_fail(c, ALM_E_PROTOCOL, "malformed Query message");
+            on_sync(c);
+        } else {
+            pg_run_simple(c, text);
+        }
+        return;
+    }
+    case 'P':
+        on_parse(c, &r);
+        return;
+    case 'B':
+        on_bind(c, &r);
+        return;
+    case 'D':
+        on_describe(c, &r);
+        return;
+    case 'E':
+        on_execute(c, &r);
+        return;
+    case 'C':
+        on_close(c, &r);
+        return;
+    case 'H':
+        pg_flush(c);
+        return;
+    case 'S':
+        on_sync(c);
+        return;
+    case 'X':
+        alm_conn_finish(c->conn);
+        return;
+    case 'F':
+        pg_fail(c, ALM_E_UNSUPPORTED, "the function call protocol is not supported");
+        on_sync(c);
+        return;
+    case 'd':
+    case 'c':
+    case 'f':
+        return; /* rest of a COPY that was refused */
+    default:
+        unknown_message(c, type);
+        return;
+    }
+}

@@ -1,0 +1,260 @@
+/*
+ * pg_login.c - start-up and login: SSL and GSS refusal, cancel requests, SCRAM-SHA-256, clear text
+ * where pg.auth.cleartext allows it.
+ *
+ * An unknown user takes the same steps in the same time as a wrong password, and gets the same answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "net/pgwire/pg_state.h"
+
+enum {
+    CODE_CANCEL = 80877102,
+    CODE_SSL = 80877103,
+    CODE_GSS = 80877104,
+    STARTUP_MAX = 10000,
+    PASSWORD_MAX = 65536
+};
+
+static void fatal(pg_conn *c, alm_status code, const char *text)
+{
+    alm_error err = {.code = code, .sql_pos = -1};
+    (void)snprintf(err.msg, sizeof(err.msg), "%s", text);
+    pg_send_error(c, &err, (alm_str){0}, true);
+    pg_flush(c);
+    alm_conn_finish(c->conn);
+}
+
+static void auth_message(pg_conn *c, int32_t code, alm_str data)
+{
+    size_t at = 0;
+    pg_begin(c, 'R', &at);
+    pg_put32(c, code);
+    pg_put(c, data.ptr, data.len);
+    pg_end(c, at);
+}
+
+static const alm_scram_verifier *account(const pg_conn *c, alm_str user, bool *read_only)
+{
+    const struct alm_conf *conf = alm_db_conf(c->pg->db);
+    *read_only = false;
+    if (alm_str_eq(user, alm_str_of(conf->pg_user)))
+        return &c->pg->admin;
+    if (conf->pg_readonly_user_enabled && alm_str_eq(user, alm_str_of(conf->pg_readonly_user))) {
+        *read_only = true;
+        return &c->pg->reader;
+    }
+    return NULL;
+}
+
+static void ask_password(pg_conn *c)
+{
+    const alm_scram_verifier *verifier = account(c, alm_str_of(c->user), &c->read_only);
+    c->scram.known = verifier != NULL;
+    if (verifier != NULL) {
+        c->scram.verifier = *verifier;
+    } else if (alm_scram_verifier_fake(&c->cx, c->pg->secret, alm_str_of(c->user),
+                                       &c->scram.verifier) != ALM_OK) {
+        fatal(c, c->cx.err.code, c->cx.err.msg);
+        return;
+    }
+    if (alm_db_conf(c->pg->db)->pg_auth_cleartext) {
+        auth_message(c, 3, (alm_str){"", 0});
+        c->phase = PG_PASSWORD;
+    } else {
+        auth_message(c, 10, (alm_str){"SCRAM-SHA-256\0", sizeof("SCRAM-SHA-256\0")});
+        c->phase = PG_SASL_FIRST;
+    }
+    pg_flush(c);
+}
+
+/* ------------------------------------------------------------------- start-up */
+
+static int64_t option_timeout(alm_str options)
+{
+    static const alm_str name = {"statement_timeout=", 18};
+    const char *found = memmem(options.ptr, options.len, name.ptr, name.len);
+    if (found == NULL)
+        return 0;
+    const long long ms = strtoll(found + name.len, NULL, 10); /* options is terminated */
+    return ms > 0 && ms < INT64_MAX / 1000000 ? ms : 0;
+}
+
+static bool read_parameters(pg_conn *c, pg_reader *r)
+{
+    while (!r->bad && r->at < r->end && *r->at != 0) {
+        const alm_str name = pg_read_text(r);
+        const alm_str value = pg_read_text(r);
+        if (r->bad)
+            return false;
+        if (alm_str_eq(name, ALM_STR("user")))
+            (void)snprintf(c->user, sizeof(c->user), "%.*s", (int)value.len, value.ptr);
+        else if (alm_str_eq(name, ALM_STR("application_name")))
+            (void)snprintf(c->application, sizeof(c->application), "%.*s", (int)value.len,
+                           value.ptr);
+        else if (alm_str_eq(name, ALM_STR("options")))
+            c->start_timeout_ms = option_timeout(value);
+        else if (alm_str_eq(name, ALM_STR("statement_timeout")))
+            c->start_timeout_ms = strtoll(value.ptr, NULL, 10);
+    }
+    return !r->bad;
+}
+
+static void cancel_request(pg_conn *c, const char *body, size_t n)
+{
+    pg_reader r = {.at = body + 4, .end = body + n};
+    const int32_t pid = pg_read32(&r);
+    const alm_str key = pg_read_bytes(&r, ALM_PG_KEY_BYTES);
+    alm_conn *target = r.bad ? NULL : alm_loop_find(alm_conn_loop(c->conn), (uint32_t)pid);
+    if (target == NULL || alm_conn_arg(target) != c->pg)
+        return;
+    pg_conn *other = alm_conn_state(target);
+    if (other->session != NULL && memcmp(other->key, key.ptr, ALM_PG_KEY_BYTES) == 0)
+        alm_session_cancel(other->session, 0);
+}
+
+/* Minor versions above 0 and options we do not know: say so and go on as 3.0. */
+static void negotiate(pg_conn *c)
+{
+    size_t at = 0;
+    pg_begin(c, 'v', &at);
+    pg_put32(c, 0);
+    pg_put32(c, 0);
+    pg_end(c, at);
+}
+
+bool pg_startup(pg_conn *c, const char *body, size_t n)
+{
+    if (n < 4 || n > STARTUP_MAX) {
+        alm_conn_abort(c->conn);
+        return false;
+    }
+    const uint32_t code = alm_pg_get32(body);
+    if (code == CODE_SSL || code == CODE_GSS) {
+        pg_put(c, "N", 1);
+        pg_flush(c);
+        return true;
+    }
+    if (code == CODE_CANCEL) {
+        cancel_request(c, body, n);
+        alm_conn_finish(c->conn);
+        return false;
+    }
+    if (code >> 16 != 3) {
+        fatal(c, ALM_E_UNSUPPORTED, "unsupported frontend protocol: the server speaks 3.0");
+        return false;
+    }
+    pg_reader r = {.at = body + 4, .end = body + n};
+    if (!read_parameters(c, &r)) {
+        fatal(c, ALM_E_PROTOCOL, "invalid start-up packet layout");
+        return false;
+    }
+    if ((code & 0xffff) != 0)
+        negotiate(c);
+    if (c->user[0] == 0) {
+        fatal(c, ALM_E_AUTH_SPEC, "no PostgreSQL user name specified in start-up packet");
+        return false;
+    }
+    ask_password(c);
+    return true;
+}
+
+/* ---------------------------------------------------------------------- login */
+
+static void refused(pg_conn *c)
+{
+    alm_log_warn("pg", "login of '%s' failed", c->user);
+    fatal(c, ALM_E_AUTH, "invalid username/password");
+}
+
+static void logged_in(pg_conn *c)
+{
+    size_t at = 0;
+    c->cx = (alm_ctx){.arena = &c->arena, .conf = alm_db_conf(c->pg->db)};
+    const alm_io *io = alm_io_posix();
+    if (io->random(io, c->key, sizeof(c->key)) < 0 ||
+        alm_session_new(&c->cx, c->pg->db, c->user, "pg", &c->session) != ALM_OK) {
+        fatal(c, ALM_E_SHUTDOWN, c->cx.err.msg);
+        return;
+    }
+    const struct alm_conf *conf = alm_db_conf(c->pg->db);
+    alm_session_read_only(c->session, c->read_only || conf->pg_security_readonly);
+    if (c->start_timeout_ms > 0)
+        alm_session_timeout(c->session, c->start_timeout_ms);
+    if (c->application[0] != 0 &&
+        alm_session_set(&c->cx, c->session, "application_name", c->application) != ALM_OK)
+        alm_error_clear(&c->cx);
+    c->phase = PG_READY;
+    c->pid = (int32_t)alm_conn_id(c->conn);
+    alm_conn_input_max(c->conn, (size_t)conf->pg_message_bytes_max + 5);
+    auth_message(c, 0, (alm_str){"", 0});
+    pg_send_settings(c);
+    pg_begin(c, 'K', &at);
+    pg_put32(c, c->pid);
+    pg_put(c, c->key, sizeof(c->key));
+    pg_end(c, at);
+    pg_send_ready(c);
+}
+
+static void sasl_first(pg_conn *c, const char *body, size_t n)
+{
+    uint8_t random[18];
+    const alm_io *io = alm_io_posix();
+    pg_reader r = {.at = body, .end = body + n};
+    const alm_str mechanism = pg_read_text(&r);
+    const int32_t length = pg_read32(&r);
+    const alm_str message = pg_read_bytes(&r, length > 0 ? (size_t)length : 0);
+    if (r.bad || !alm_str_eq(mechanism, ALM_STR("SCRAM-SHA-256")) ||
+        io->random(io, random, sizeof(random)) < 0 ||
+        alm_scram_first(&c->cx, &c->scram, message, random) != ALM_OK) {
+        fatal(c, ALM_E_PROTOCOL, "malformed SCRAM message");
+        return;
+    }
+    auth_message(c, 11, alm_str_of(c->scram.server_first));
+    c->phase = PG_SASL_FINAL;
+    pg_flush(c);
+}
+
+static void sasl_final(pg_conn *c, const char *body, size_t n)
+{
+    char answer[ALM_SCRAM_MSG_MAX];
+    const alm_status st = alm_scram_final(&c->cx, &c->scram, (alm_str){body, n}, answer);
+    if (st == ALM_E_PROTOCOL) {
+        fatal(c, st, "malformed SCRAM message");
+    } else if (st != ALM_OK) {
+        refused(c);
+    } else {
+        auth_message(c, 12, alm_str_of(answer));
+        logged_in(c);
+    }
+}
+
+static void clear_text(pg_conn *c, const char *body, size_t n)
+{
+    pg_reader r = {.at = body, .end = body + n};
+    const alm_str password = pg_read_text(&r);
+    bool fits = false;
+    if (r.bad || password.len > PASSWORD_MAX) {
+        fatal(c, ALM_E_PROTOCOL, "malformed password message");
+        return;
+    }
+    if (alm_scram_check_password(&c->cx, &c->scram.verifier, password, &fits) != ALM_OK || !fits ||
+        !c->scram.known)
+        refused(c);
+    else
+        logged_in(c);
+}
+
+void pg_login_message(pg_conn *c, char type, const char *body, size_t n)
+{
+    if (type != 'p')
+        fatal(c, ALM_E_PROTOCOL, "expected a password message");
+    else if (c->phase == PG_SASL_FIRST)
+        sasl_first(c, body, n);
+    else if (c->phase == PG_SASL_FINAL)
+        sasl_final(c, body, n);
+    else
+        clear_text(c, body, n);
+}

@@ -1,0 +1,189 @@
+/* pg_message.c - messages to the client, and reading of message bodies. */
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "net/pgwire/pg_state.h"
+
+void pg_put(pg_conn *c, const void *bytes, size_t n)
+{
+    if (alm_buf_append(&c->cx, &c->out, bytes, n) != ALM_OK)
+        alm_conn_abort(c->conn);
+}
+
+void pg_put16(pg_conn *c, int32_t v)
+{
+    char bytes[2];
+    alm_pg_put16(bytes, (uint16_t)v);
+    pg_put(c, bytes, 2);
+}
+
+void pg_put32(pg_conn *c, int32_t v)
+{
+    char bytes[4];
+    alm_pg_put32(bytes, (uint32_t)v);
+    pg_put(c, bytes, 4);
+}
+
+void pg_put_text(pg_conn *c, const char *text)
+{
+    pg_put(c, text, strlen(text) + 1);
+}
+
+void pg_begin(pg_conn *c, char type, size_t *at)
+{
+    pg_put(c, &type, 1);
+    *at = c->out.len;
+    pg_put32(c, 0);
+}
+
+void pg_end(pg_conn *c, size_t at)
+{
+    if (c->out.len >= at + 4)
+        alm_pg_put32(c->out.ptr + at, (uint32_t)(c->out.len - at));
+}
+
+void pg_simple_message(pg_conn *c, char type)
+{
+    size_t at = 0;
+    pg_begin(c, type, &at);
+    pg_end(c, at);
+}
+
+void pg_flush(pg_conn *c)
+{
+    alm_conn_send(c->conn, &c->out);
+}
+
+static void put_field(pg_conn *c, char field, const char *text)
+{
+    pg_put(c, &field, 1);
+    pg_put_text(c, text);
+}
+
+void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal)
+{
+    size_t at = 0;
+    char number[24];
+    pg_begin(c, 'E', &at);
+    put_field(c, 'S', fatal ? "FATAL" : "ERROR");
+    put_field(c, 'V', fatal ? "FATAL" : "ERROR");
+    put_field(c, 'C', alm_status_sqlstate(err->code));
+    put_field(c, 'M', err->msg);
+    if (err->sql_pos >= 0 && sql.ptr != NULL && (size_t)err->sql_pos <= sql.len) {
+        /* characters from 1 */
+        const size_t n = alm_utf8_count((alm_str){sql.ptr, (size_t)err->sql_pos});
+        (void)snprintf(number, sizeof(number), "%zu", n + 1);
+        put_field(c, 'P', number);
+    }
+    if (err->code == ALM_E_STALE)
+        put_field(c, 'R', "RevalidateCachedQuery");
+    pg_put(c, "", 1);
+    pg_end(c, at);
+}
+
+void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
+                             const int16_t *formats, uint32_t n_formats)
+{
+    size_t at = 0;
+    pg_begin(c, 'T', &at);
+    pg_put16(c, (int32_t)n);
+    for (uint32_t i = 0; i < n; i++) {
+        pg_put_text(c, cols[i].name);
+        pg_put32(c, 0);
+        pg_put16(c, (int32_t)i + 1);
+        pg_put32(c, alm_pg_oid(cols[i].type));
+        pg_put16(c, alm_pg_size(cols[i].type));
+        pg_put32(c, alm_pg_typmod(cols[i].type));
+        pg_put16(c, n_formats == 0 ? 0 : n_formats == 1 ? formats[0] : formats[i]);
+    }
+    pg_end(c, at);
+}
+
+void pg_send_ready(pg_conn *c)
+{
+    size_t at = 0;
+    pg_begin(c, 'Z', &at);
+    const char state = alm_session_tx_state(c->session);
+    pg_put(c, &state, 1);
+    pg_end(c, at);
+    pg_flush(c);
+}
+
+void pg_send_complete(pg_conn *c, const pg_portal *portal)
+{
+    size_t at = 0;
+    char tag[96];
+    const char *name = alm_cursor_tag(portal->cursor);
+    const int64_t affected = alm_cursor_affected(portal->cursor);
+    if (name[0] == 0) {
+        pg_simple_message(c, 'I');
+        return;
+    }
+    if (strcmp(name, "SELECT") == 0)
+        (void)snprintf(tag, sizeof(tag), "SELECT %lld", (long long)portal->sent);
+    else if (strcmp(name, "INSERT") == 0)
+        (void)snprintf(tag, sizeof(tag), "INSERT 0 %lld", (long long)ALM_MAX(affected, INT64_C(0)));
+    else if (strcmp(name, "CREATE TABLE") == 0 && affected >= 0)
+        (void)snprintf(tag, sizeof(tag), "SELECT %lld", (long long)affected);
+    else if (affected >= 0)
+        (void)snprintf(tag, sizeof(tag), "%s %lld", name, (long long)affected);
+    else
+        (void)snprintf(tag, sizeof(tag), "%s", name);
+    pg_begin(c, 'C', &at);
+    pg_put_text(c, tag);
+    pg_end(c, at);
+    if (strcmp(name, "SET") == 0 || strcmp(name, "RESET") == 0 || strcmp(name, "DISCARD") == 0)
+        pg_send_settings(c);
+}
+
+void pg_send_settings(pg_conn *c)
+{
+    for (size_t i = 0; i < alm_session_setting_count(); i++) {
+        alm_session_setting_row row;
+        size_t at = 0;
+        alm_session_setting_at(c->session, i, &row);
+        if (!row.reported)
+            continue;
+        pg_begin(c, 'S', &at);
+        pg_put_text(c, row.name);
+        pg_put_text(c, row.value);
+        pg_end(c, at);
+    }
+}
+
+/* -------------------------------------------------------------------- reading */
+
+alm_str pg_read_bytes(pg_reader *r, size_t n)
+{
+    if (r->bad || (size_t)(r->end - r->at) < n) {
+        r->bad = true;
+        return (alm_str){"", 0};
+    }
+    const alm_str bytes = {r->at, n};
+    r->at += n;
+    return bytes;
+}
+
+int32_t pg_read32(pg_reader *r)
+{
+    const alm_str bytes = pg_read_bytes(r, 4);
+    return r->bad ? 0 : (int32_t)alm_pg_get32(bytes.ptr);
+}
+
+int32_t pg_read16(pg_reader *r)
+{
+    const alm_str bytes = pg_read_bytes(r, 2);
+    return r->bad ? 0 : (int16_t)alm_pg_get16(bytes.ptr);
+}
+
+alm_str pg_read_text(pg_reader *r)
+{
+    const char *zero = r->bad ? NULL : memchr(r->at, 0, (size_t)(r->end - r->at));
+    if (zero == NULL) {
+        r->bad = true;
+        return (alm_str){"", 0};
+    }
+    const alm_str text = {r->at, (size_t)(zero - r->at)};
+    r->at = zero + 1;
+    return text;
+}

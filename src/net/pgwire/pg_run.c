@@ -1,0 +1,318 @@
+/*
+ * pg_run.c - statements of a PG connection as they run: on the loop thread while they are short, else
+ * on a query thread, piece by piece. A simple query is a small loop of prepare, execute, rows over the
+ * statements of its text; an Execute is one turn of the same.
+ */
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "net/pgwire/pg_state.h"
+
+enum { INLINE_TEXT_MAX = 32 << 10 };
+
+typedef enum step_result { STEP_PIECE, STEP_THREAD, STEP_END } step_result;
+
+static alm_str run_text(const pg_run *run)
+{
+    if (run->simple)
+        return (alm_str){run->text, run->text_len};
+    size_t n = 0;
+    const char *text = alm_prepared_text(run->portal->statement->prepared, &n);
+    return (alm_str){text, n};
+}
+
+static step_result run_failed(pg_conn *c)
+{
+    c->run.err = *alm_session_error(c->session);
+    c->run.failed = true;
+    return STEP_END;
+}
+
+/* --------------------------------------------------------------------- pieces */
+
+static alm_status put_row(pg_conn *c, const pg_portal *portal, const alm_batch *batch, uint32_t row)
+{
+    alm_buf *out = &c->out;
+    ALM_TRY(alm_buf_reserve(&c->cx, out, 7));
+    const size_t at = out->len;
+    out->ptr[at] = 'D';
+    alm_pg_put16(out->ptr + at + 5, (uint16_t)batch->n_cols);
+    out->len += 7;
+    for (uint32_t i = 0; i < batch->n_cols; i++) {
+        const int16_t format = portal->n_formats == 0   ? 0
+                               : portal->n_formats == 1 ? portal->formats[0]
+                                                        : portal->formats[i];
+        ALM_TRY(alm_pg_put_cell(&c->cx, &batch->cols[i], row, format == 1, out));
+    }
+    alm_pg_put32(out->ptr + at + 1, (uint32_t)(out->len - at - 1));
+    return ALM_OK;
+}
+
+static bool at_limit(const pg_run *run, const pg_portal *portal)
+{
+    return run->limit > 0 && portal->sent >= run->limit;
+}
+
+/* Rows until the piece is full, the limit is reached or the rows are over. */
+static step_result put_rows(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    pg_portal *portal = run->portal;
+    while (c->out.len < c->piece_bytes && !at_limit(run, portal)) {
+        if (portal->batch == NULL || portal->row == portal->batch->rows) {
+            portal->row = 0;
+            if (alm_cursor_next(portal->cursor, &portal->batch) != ALM_OK)
+                return run_failed(c);
+            if (portal->batch == NULL) {
+                portal->done = true;
+                run->step = PG_DONE;
+                return STEP_END;
+            }
+            continue;
+        }
+        if (put_row(c, portal, portal->batch, portal->row) != ALM_OK) {
+            run->err = c->cx.err;
+            run->failed = true;
+            return STEP_END;
+        }
+        portal->row++;
+        portal->sent++;
+    }
+    if (at_limit(run, portal)) {
+        run->step = PG_DONE;
+        return STEP_END;
+    }
+    return STEP_PIECE;
+}
+
+static step_result prepare_next(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    pg_statement *s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        return run_failed(c);
+    s->refs = 1;
+    run->statement = s;
+    size_t next = run->offset;
+    if (alm_prepare(c->session, (alm_str){run->text, run->text_len}, &next, &s->prepared) != ALM_OK)
+        return run_failed(c);
+    run->offset = next;
+    if (alm_prepared_kind(s->prepared) == ALM_STMT_EMPTY) {
+        run->finished = true;
+        return STEP_END;
+    }
+    run->any = true;
+    run->portal = pg_portal_new(c, (alm_str){"", 0}, s);
+    if (run->portal == NULL)
+        return run_failed(c);
+    run->step = PG_EXECUTE;
+    return STEP_PIECE;
+}
+
+static step_result execute(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    pg_portal *portal = run->portal;
+    if (alm_execute(c->session, portal->statement->prepared, portal->values, portal->n_values,
+                    &portal->cursor) != ALM_OK)
+        return run_failed(c);
+    if (!alm_cursor_has_rows(portal->cursor)) {
+        portal->done = true;
+        run->step = PG_DONE;
+        return STEP_END;
+    }
+    uint32_t n = 0;
+    const alm_plan_col *cols = alm_cursor_cols(portal->cursor, &n);
+    if (run->simple) {
+        pg_send_row_description(c, cols, n, NULL, 0);
+    } else if (n != portal->statement->n_cols) {
+        run->err = (alm_error){
+            .code = ALM_E_STALE, .sql_pos = -1, .msg = "cached plan must not change result type"};
+        run->failed = true;
+        return STEP_END;
+    }
+    run->step = PG_ROWS;
+    return STEP_PIECE;
+}
+
+/* One statement is over: its tag, and on to the next one of the text. */
+static void complete(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    pg_portal *portal = run->portal;
+    if (!portal->done)
+        pg_simple_message(c, 's');
+    else
+        pg_send_complete(c, portal);
+    if (!run->simple) {
+        if (portal->done) { /* the snapshot goes; another Execute finds no rows */
+            portal->batch = NULL;
+            portal->sent = 0;
+        }
+        run->finished = true;
+        return;
+    }
+    pg_portal_free(portal);
+    pg_statement_release(run->statement);
+    run->portal = NULL;
+    run->statement = NULL;
+    run->step = PG_PREPARE;
+}
+
+/* Goes on until there is a piece to send, a thread is needed (only when `inline_only`), or the end. */
+static step_result advance(pg_conn *c, bool inline_only)
+{
+    pg_run *run = &c->run;
+    while (!run->finished && !run->failed) {
+        step_result r = STEP_PIECE;
+        switch (run->step) {
+        case PG_PREPARE:
+            r = prepare_next(c);
+            break;
+        case PG_EXECUTE:
+            if (inline_only && !alm_prepared_is_short(c->session, run->portal->statement->prepared))
+                return STEP_THREAD;
+            r = execute(c);
+            break;
+        case PG_ROWS:
+            if (inline_only && !alm_cursor_is_short(run->portal->cursor))
+                return STEP_THREAD;
+            r = put_rows(c);
+            if (r == STEP_PIECE)
+                return STEP_PIECE;
+            break;
+        case PG_DONE:
+            complete(c);
+            break;
+        }
+        if (c->out.len >= c->piece_bytes)
+            return STEP_PIECE;
+    }
+    return STEP_END;
+}
+
+/* ------------------------------------------------------------------ delivery */
+
+void pg_run_clear(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    if (run->simple) {
+        pg_portal_free(run->portal);
+        pg_statement_release(run->statement);
+    }
+    free(run->text);
+    *run = (pg_run){0};
+    c->running = false;
+}
+
+static void run_end(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    const bool simple = run->simple;
+    if (run->failed) {
+        pg_send_error(c, &run->err, run_text(run), false);
+        if (!simple) {
+            c->skip = true;
+            run->portal->done = true;
+        }
+    } else if (simple && !run->any) {
+        pg_simple_message(c, 'I');
+    }
+    pg_run_clear(c);
+    if (simple)
+        pg_send_ready(c);
+}
+
+static void work(void *arg)
+{
+    pg_conn *c = arg;
+    (void)advance(c, false);
+}
+
+static void deliver(pg_conn *c);
+
+static void work_done(alm_conn *conn, void *arg)
+{
+    (void)conn;
+    deliver(arg);
+}
+
+static void next_piece(pg_conn *c)
+{
+    alm_conn_work(c->conn, work, work_done, NULL, c);
+}
+
+static void deliver(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    if (run->failed || run->finished) {
+        run_end(c);
+        if (c->out.len >= c->piece_bytes)
+            pg_flush(c);
+        return;
+    }
+    pg_flush(c);
+    if (alm_conn_unsent(c->conn) > c->piece_bytes) {
+        run->waiting = true;
+        alm_conn_pause(c->conn);
+        return;
+    }
+    next_piece(c);
+}
+
+void pg_run_drained(pg_conn *c)
+{
+    if (!c->running || !c->run.waiting)
+        return;
+    c->run.waiting = false;
+    next_piece(c);
+    alm_conn_resume(c->conn);
+}
+
+static void start(pg_conn *c, bool try_inline)
+{
+    c->running = true;
+    if (try_inline && advance(c, true) != STEP_THREAD)
+        deliver(c);
+    else
+        next_piece(c);
+}
+
+void pg_run_simple(pg_conn *c, alm_str text)
+{
+    pg_run *run = &c->run;
+    c->skip = false;
+    if (!alm_utf8_is_valid(text)) {
+        pg_fail(c, ALM_E_UTF8, "the statement is not UTF-8");
+        c->skip = false;
+        pg_send_ready(c);
+        return;
+    }
+    *run = (pg_run){.step = PG_PREPARE, .simple = true, .text_len = text.len};
+    run->text = malloc(text.len + 1);
+    if (run->text == NULL) {
+        pg_fail(c, ALM_E_MEMORY, "out of memory");
+        c->skip = false;
+        pg_send_ready(c);
+        return;
+    }
+    (void)memcpy(run->text, text.ptr, text.len);
+    run->text[text.len] = 0;
+    start(c, text.len <= INLINE_TEXT_MAX);
+}
+
+void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit)
+{
+    if (alm_prepared_kind(portal->statement->prepared) == ALM_STMT_EMPTY) {
+        pg_simple_message(c, 'I');
+        portal->done = true;
+        return;
+    }
+    portal->sent = 0;
+    c->run = (pg_run){.step = portal->cursor == NULL ? PG_EXECUTE
+                              : portal->done         ? PG_DONE
+                                                     : PG_ROWS,
+                      .portal = portal,
+                      .limit = limit};
+    start(c, true);
+}

@@ -1,0 +1,143 @@
+/*
+ * pg_state.h - the structs of a PG connection. Private to net/pgwire.
+ *
+ * Order       Messages are handled one after the other; while one runs on a query thread no other is
+ *             looked at. Answers are appended to `out` in that order and nowhere else, so they cannot
+ *             swap or get lost.
+ * Errors      After an error in the extended protocol all messages up to Sync are skipped; what was
+ *             answered before stays.
+ */
+#ifndef ALM_NET_PGWIRE_PG_STATE_H
+#define ALM_NET_PGWIRE_PG_STATE_H
+
+#include <pthread.h>
+
+#include "auth/scram.h"
+#include "base/conf.h"
+#include "base/map.h"
+#include "codec/pg/pg_value.h"
+#include "net/pgwire/pgwire.h"
+
+enum { ALM_PG_KEY_BYTES = 4 };
+
+struct alm_pg {
+    alm_db *db;
+    uint8_t secret[ALM_SCRAM_KEY]; /* of made-up salts */
+    uint8_t salt[ALM_SCRAM_SALT];
+    alm_scram_verifier admin, reader;
+};
+
+typedef enum pg_phase { PG_STARTUP, PG_SASL_FIRST, PG_SASL_FINAL, PG_PASSWORD, PG_READY } pg_phase;
+
+typedef struct pg_statement {
+    char *name;
+    alm_prepared *prepared;
+    uint32_t *oids; /* as the client gave them, n_params entries */
+    alm_type *types;
+    uint32_t n_params;
+    const alm_plan_col *cols; /* owned by prepared */
+    uint32_t n_cols;
+    bool described;
+    int32_t refs; /* portals use it after Close */
+} pg_statement;
+
+typedef struct pg_portal {
+    char *name;
+    pg_statement *statement;
+    alm_arena arena; /* parameter values */
+    alm_vec *values;
+    uint32_t n_values;
+    int16_t *formats;
+    uint32_t n_formats;
+    alm_cursor *cursor;
+    alm_batch *batch; /* rows [row, batch->rows) are not sent */
+    uint32_t row;
+    int64_t sent; /* of the current Execute */
+    bool done;
+} pg_portal;
+
+typedef enum pg_step { PG_PREPARE, PG_EXECUTE, PG_ROWS, PG_DONE } pg_step;
+
+/* What runs: a simple query text with its statements, or one Execute of a portal. */
+typedef struct pg_run {
+    pg_step step;
+    bool simple;
+    char *text;
+    size_t text_len, offset;
+    pg_statement *statement; /* simple: the current one */
+    pg_portal *portal;
+    int64_t limit; /* rows of this Execute; 0: all */
+    bool any;      /* simple: a statement was there */
+    bool failed, finished, waiting;
+    alm_error err;
+} pg_run;
+
+typedef struct pg_conn {
+    alm_conn *conn;
+    alm_pg *pg;
+    pg_phase phase;
+    alm_arena arena; /* start-up parameters */
+    alm_ctx cx;
+    char user[128], application[128];
+    bool read_only;
+    alm_scram scram;
+    alm_session *session;
+    int32_t pid;
+    uint8_t key[ALM_PG_KEY_BYTES];
+    alm_buf out;
+    alm_map statements, portals;
+    bool skip; /* until Sync */
+    pg_run run;
+    bool running;
+    size_t piece_bytes;
+    int64_t start_timeout_ms;
+    uint32_t settings_sent; /* changes seen */
+} pg_conn;
+
+/* pg_message.c: answers, appended to c->out. Out of memory closes the connection. */
+void pg_begin(pg_conn *c, char type, size_t *at);
+void pg_end(pg_conn *c, size_t at);
+void pg_put(pg_conn *c, const void *bytes, size_t n);
+void pg_put16(pg_conn *c, int32_t v);
+void pg_put32(pg_conn *c, int32_t v);
+void pg_put_text(pg_conn *c, const char *text); /* terminated */
+void pg_simple_message(pg_conn *c, char type);  /* without body */
+void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal);
+void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
+                             const int16_t *formats, uint32_t n_formats);
+void pg_send_ready(pg_conn *c);
+void pg_send_complete(pg_conn *c, const pg_portal *portal);
+void pg_send_settings(pg_conn *c);
+void pg_flush(pg_conn *c);
+
+/* Reader of one message body; `bad` is set when it was too short. */
+typedef struct pg_reader {
+    const char *at, *end;
+    bool bad;
+} pg_reader;
+int32_t pg_read32(pg_reader *r);
+int32_t pg_read16(pg_reader *r);
+alm_str pg_read_text(pg_reader *r); /* up to its zero byte */
+alm_str pg_read_bytes(pg_reader *r, size_t n);
+
+/* pg_login.c */
+bool pg_startup(pg_conn *c, const char *body, size_t n); /* false: closed */
+void pg_login_message(pg_conn *c, char type, const char *body, size_t n);
+
+/* pg_extended.c */
+void pg_message(pg_conn *c, char type, const char *body, size_t n);
+void pg_fail(pg_conn *c, alm_status code, const char *text);
+void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql);
+void pg_statement_release(pg_statement *s);
+void pg_statement_drop(pg_conn *c, alm_str name);
+void pg_portal_free(pg_portal *portal);
+void pg_drop_all(pg_conn *c);
+pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement);
+
+/* pg_run.c */
+void pg_run_simple(pg_conn *c, alm_str text);
+void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit);
+void pg_run_drained(pg_conn *c);
+void pg_run_clear(pg_conn *c);
+
+#endif

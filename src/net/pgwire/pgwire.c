@@ -1,0 +1,167 @@
+/* pgwire.c - the PG protocol on a connection: framing of messages, life of a connection. */
+#include "net/pgwire/pgwire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "net/pgwire/pg_state.h"
+
+enum { LOGIN_BYTES_MAX = 70000 };
+
+alm_status alm_pg_new(alm_ctx *cx, alm_db *db, alm_pg **out)
+{
+    const alm_io *io = alm_io_posix();
+    const struct alm_conf *conf = alm_db_conf(db);
+    alm_pg *pg = calloc(1, sizeof(*pg));
+    if (pg == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    pg->db = db;
+    alm_status st = ALM_OK;
+    const int code = ALM_MIN(io->random(io, pg->secret, sizeof(pg->secret)),
+                             io->random(io, pg->salt, sizeof(pg->salt)));
+    if (code < 0)
+        st = alm_io_fail(cx, code, "random bytes");
+    if (st == ALM_OK)
+        st = alm_scram_verifier_make(cx, alm_str_of(conf->pg_password), pg->salt, &pg->admin);
+    if (st == ALM_OK)
+        st = alm_scram_verifier_make(cx, alm_str_of(conf->pg_readonly_password), pg->salt,
+                                     &pg->reader);
+    if (st != ALM_OK) {
+        free(pg);
+        return st;
+    }
+    *out = pg;
+    return ALM_OK;
+}
+
+void alm_pg_free(alm_pg *pg)
+{
+    free(pg);
+}
+
+static void pg_open(alm_conn *conn)
+{
+    pg_conn *c = alm_conn_state(conn);
+    c->conn = conn;
+    c->pg = alm_conn_arg(conn);
+    alm_arena_init(&c->arena, NULL);
+    alm_buf_init(&c->out, NULL);
+    alm_map_init(&c->statements, false);
+    alm_map_init(&c->portals, false);
+    c->cx = (alm_ctx){.arena = &c->arena, .conf = alm_db_conf(c->pg->db)};
+    c->piece_bytes = (size_t)c->cx.conf->pg_send_buffer_size;
+    alm_conn_input_max(conn, LOGIN_BYTES_MAX);
+}
+
+static void pg_closing(alm_conn *conn)
+{
+    pg_conn *c = alm_conn_state(conn);
+    if (c->session != NULL && alm_conn_is_working(conn))
+        alm_session_cancel(c->session, 0);
+}
+
+static void pg_close(alm_conn *conn)
+{
+    pg_conn *c = alm_conn_state(conn);
+    pg_run_clear(c);
+    pg_drop_all(c);
+    alm_map_deinit(&c->statements);
+    alm_map_deinit(&c->portals);
+    alm_session_free(c->session);
+    alm_buf_deinit(&c->out);
+    alm_arena_deinit(&c->arena);
+}
+
+static void too_long(pg_conn *c, uint32_t length)
+{
+    alm_error err = {.code = ALM_E_LIMIT, .sql_pos = -1};
+    (void)snprintf(err.msg, sizeof(err.msg),
+                   "message of %u bytes: the limit is pg.message.bytes.max", length);
+    pg_send_error(c, &err, (alm_str){0}, true);
+    pg_flush(c);
+    alm_conn_finish(c->conn);
+}
+
+/* One message at the start of the bytes; bytes taken, 0: not complete. */
+static size_t one_message(pg_conn *c, const char *bytes, size_t n)
+{
+    const size_t head = c->phase == PG_STARTUP ? 4 : 5;
+    if (n < head)
+        return 0;
+    const uint32_t length = alm_pg_get32(bytes + head - 4);
+    const int64_t max = c->phase == PG_READY ? c->cx.conf->pg_message_bytes_max : LOGIN_BYTES_MAX;
+    if (c->phase == PG_STARTUP && (length < 8 || length > 10000)) {
+        alm_conn_abort(c->conn); /* not a PG client */
+        return n;
+    }
+    if (length < 4) {
+        alm_conn_abort(c->conn);
+        return n;
+    }
+    if ((int64_t)length > max) {
+        too_long(c, length);
+        return n;
+    }
+    const size_t total = head - 4 + length;
+    if (n < total)
+        return 0;
+    const char *body = bytes + head;
+    if (c->phase == PG_STARTUP)
+        (void)pg_startup(c, body, length - 4);
+    else if (c->phase == PG_READY)
+        pg_message(c, bytes[0], body, length - 4);
+    else
+        pg_login_message(c, bytes[0], body, length - 4);
+    return total;
+}
+
+static size_t pg_data(alm_conn *conn, const char *bytes, size_t n)
+{
+    pg_conn *c = alm_conn_state(conn);
+    size_t taken = 0;
+    while (taken < n && !c->running && !alm_conn_is_closing(conn)) {
+        const size_t step = one_message(c, bytes + taken, n - taken);
+        if (step == 0)
+            break;
+        taken += step;
+        if (c->out.len >= c->piece_bytes)
+            pg_flush(c);
+    }
+    return alm_conn_is_closing(conn) ? n : taken;
+}
+
+static void pg_drained(alm_conn *conn)
+{
+    pg_run_drained(alm_conn_state(conn));
+}
+
+static void pg_idle(alm_conn *conn)
+{
+    pg_conn *c = alm_conn_state(conn);
+    alm_error err = {.code = ALM_E_IDLE,
+                     .sql_pos = -1,
+                     .msg = "connection was idle longer than pg.net.connection.timeout"};
+    if (c->phase != PG_READY)
+        return;
+    pg_send_error(c, &err, (alm_str){0}, true);
+    pg_flush(c);
+}
+
+static alm_str pg_refuse(const alm_listener *listener)
+{
+    /* E, length, fields: the client has not said anything yet and reads this as the answer */
+    static const char message[] = "E\0\0\0\x58SFATAL\0VFATAL\0C53300\0Msorry, too many clients "
+                                  "already: see pg.net.connection.limit\0";
+    (void)listener;
+    return (alm_str){message, sizeof(message)};
+}
+
+const alm_protocol alm_pg_protocol = {.name = "pg",
+                                      .state_bytes = sizeof(pg_conn),
+                                      .open = pg_open,
+                                      .data = pg_data,
+                                      .drained = pg_drained,
+                                      .closing = pg_closing,
+                                      .close = pg_close,
+                                      .idle = pg_idle,
+                                      .refuse = pg_refuse};
