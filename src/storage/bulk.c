@@ -330,13 +330,7 @@ static alm_status commit_parts(alm_ctx *cx, alm_bulk *bulk)
                                      .n_add = (uint32_t)bulk->n_parts,
                                      .create = bulk->pending};
     uint64_t lsn = 0;
-    if (bulk->pending != NULL)
-        return alm_parts_commit(cx, bulk->st, &change, &lsn);
-    /* An update of the table keeps other writers out until its end. */
-    ALM_TRY(alm_tab_lock(cx, bulk->st, bulk->v->tab, ALM_TAB_SHARE));
-    const alm_status status = alm_parts_commit(cx, bulk->st, &change, &lsn);
-    alm_tab_unlock(bulk->st, bulk->v->tab, ALM_TAB_SHARE);
-    return status;
+    return alm_parts_commit(cx, bulk->st, &change, &lsn); /* takes the locks of the table */
 }
 
 alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows)
