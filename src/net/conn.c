@@ -339,7 +339,7 @@ void alm_conn_resume(alm_conn *conn)
 
 /* --------------------------------------------------------------------- work */
 
-static void run_work(alm_pool_item *item)
+static void run_work(alm_thread_pool_item *item)
 {
     alm_conn *conn = (alm_conn *)((char *)item - offsetof(alm_conn, item));
     alm_loop *loop = conn->listener->loop;
@@ -361,7 +361,7 @@ void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_con
     conn->drop = drop;
     conn->work_arg = arg;
     conn->item.run = run_work;
-    alm_pool_submit(conn->listener->loop->pool, &conn->item);
+    alm_thread_pool_submit(conn->listener->loop->pool, &conn->item);
 }
 
 void alm_conn_work_done(alm_conn *conn)

@@ -132,7 +132,7 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads, alm_loo
     }
     loop->wake.data = loop;
     loop->tick.data = loop;
-    const alm_status st = alm_pool_new(cx, query_threads, &loop->pool);
+    const alm_status st = alm_thread_pool_new(cx, query_threads, &loop->pool);
     if (st != ALM_OK) {
         alm_loop_free(loop);
         return st;
@@ -185,7 +185,7 @@ void alm_loop_free(alm_loop *loop)
     ALM_ASSERT(!loop->started);
     uv_walk(&loop->uv, close_any, NULL); /* a loop that never ran still has its handles */
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
-    alm_pool_free(loop->pool);
+    alm_thread_pool_free(loop->pool);
     (void)uv_loop_close(&loop->uv);
     for (alm_listener *l = loop->listeners; l != NULL;) {
         alm_listener *next = l->next;

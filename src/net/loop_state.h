@@ -29,7 +29,7 @@ struct alm_conn {
     int64_t active_ms; /* loop time of the last bytes either way */
     int32_t writes;    /* write requests under way */
     bool reading, paused, working, feeding, finishing, closing, closed, eof;
-    alm_pool_item item;
+    alm_thread_pool_item item;
     alm_conn *done_next;
     void (*work)(void *arg);
     void (*done)(alm_conn *conn, void *arg);
@@ -45,7 +45,7 @@ struct alm_loop {
     uv_timer_t tick; /* idle connections */
     pthread_t thread;
     bool started;
-    alm_pool *pool;
+    alm_thread_pool *pool;
     alm_listener *listeners;
     alm_conn *conns;
     uint64_t next_id;

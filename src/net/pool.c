@@ -7,17 +7,17 @@
 
 enum { IDLE_SECONDS = 10 };
 
-struct alm_pool {
+struct alm_thread_pool {
     pthread_mutex_t lock;
     pthread_cond_t work, ended;
-    alm_pool_item *head, *tail;
+    alm_thread_pool_item *head, *tail;
     uint32_t threads, idle, threads_max, waiting_items;
     bool stop;
 };
 
-static alm_pool_item *take(alm_pool *pool)
+static alm_thread_pool_item *take(alm_thread_pool *pool)
 {
-    alm_pool_item *item = pool->head;
+    alm_thread_pool_item *item = pool->head;
     pool->head = item->next;
     if (pool->head == NULL)
         pool->tail = NULL;
@@ -26,7 +26,7 @@ static alm_pool_item *take(alm_pool *pool)
 }
 
 /* With the lock held: waits for an item; NULL: this thread shall end. */
-static alm_pool_item *wait_for_item(alm_pool *pool)
+static alm_thread_pool_item *wait_for_item(alm_thread_pool *pool)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);
@@ -49,10 +49,10 @@ static alm_pool_item *wait_for_item(alm_pool *pool)
 
 static void *run_thread(void *arg)
 {
-    alm_pool *pool = arg;
+    alm_thread_pool *pool = arg;
     (void)pthread_mutex_lock(&pool->lock);
     for (;;) {
-        alm_pool_item *item = wait_for_item(pool);
+        alm_thread_pool_item *item = wait_for_item(pool);
         if (item == NULL)
             break;
         (void)pthread_mutex_unlock(&pool->lock);
@@ -66,7 +66,7 @@ static void *run_thread(void *arg)
 }
 
 /* With the lock held. Failing is no harm while one thread lives. */
-static bool add_thread(alm_pool *pool)
+static bool add_thread(alm_thread_pool *pool)
 {
     pthread_t thread;
     pthread_attr_t attr;
@@ -79,9 +79,9 @@ static bool add_thread(alm_pool *pool)
     return made;
 }
 
-alm_status alm_pool_new(alm_ctx *cx, uint32_t threads_max, alm_pool **out)
+alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, alm_thread_pool **out)
 {
-    alm_pool *pool = calloc(1, sizeof(*pool));
+    alm_thread_pool *pool = calloc(1, sizeof(*pool));
     if (pool == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     (void)pthread_mutex_init(&pool->lock, NULL);
@@ -92,14 +92,14 @@ alm_status alm_pool_new(alm_ctx *cx, uint32_t threads_max, alm_pool **out)
     const bool made = add_thread(pool);
     (void)pthread_mutex_unlock(&pool->lock);
     if (!made) {
-        alm_pool_free(pool);
+        alm_thread_pool_free(pool);
         return alm_fail(cx, ALM_E_IO, -1, "cannot create a query thread");
     }
     *out = pool;
     return ALM_OK;
 }
 
-void alm_pool_submit(alm_pool *pool, alm_pool_item *item)
+void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item)
 {
     item->next = NULL;
     (void)pthread_mutex_lock(&pool->lock);
@@ -115,7 +115,7 @@ void alm_pool_submit(alm_pool *pool, alm_pool_item *item)
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
-void alm_pool_free(alm_pool *pool)
+void alm_thread_pool_free(alm_thread_pool *pool)
 {
     if (pool == NULL)
         return;

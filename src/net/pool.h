@@ -8,16 +8,16 @@
 
 #include "base/base.h"
 
-typedef struct alm_pool alm_pool;
+typedef struct alm_thread_pool alm_thread_pool;
 
-typedef struct alm_pool_item { /* embedded in the caller's struct */
-    struct alm_pool_item *next;
-    void (*run)(struct alm_pool_item *item);
-} alm_pool_item;
+typedef struct alm_thread_pool_item { /* embedded in the caller's struct */
+    struct alm_thread_pool_item *next;
+    void (*run)(struct alm_thread_pool_item *item);
+} alm_thread_pool_item;
 
-ALM_NODISCARD alm_status alm_pool_new(alm_ctx *cx, uint32_t threads_max, alm_pool **out);
-void alm_pool_submit(alm_pool *pool, alm_pool_item *item);
+ALM_NODISCARD alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, alm_thread_pool **out);
+void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item);
 /* Finishes all work that was submitted, ends the threads. */
-void alm_pool_free(alm_pool *pool);
+void alm_thread_pool_free(alm_thread_pool *pool);
 
 #endif
