@@ -11,7 +11,8 @@
 
 void alm_parse_next(alm_parser *p)
 {
-    ALM_DASSERT(p->tok.kind != ALM_TOK_BAD);
+    if (p->tok.kind == ALM_TOK_BAD)
+        return; /* stays in hand until somebody fails on it */
     p->prev = p->tok;
     p->tok = alm_lex(p->text, p->tok.end, false);
 }
@@ -25,8 +26,8 @@ alm_token alm_parse_peek(const alm_parser *p)
 
 alm_str alm_parse_slice(const alm_parser *p, int32_t pos, int32_t end)
 {
-    ALM_DASSERT(pos >= 0 && pos <= end);
-    return (alm_str){p->text.ptr + pos, (size_t)(end - pos)};
+    ALM_DASSERT(pos >= 0);
+    return (alm_str){p->text.ptr + pos, end > pos ? (size_t)(end - pos) : 0};
 }
 
 alm_str alm_token_text(const alm_parser *p, alm_token t)
@@ -331,7 +332,7 @@ alm_status alm_sql_parse(alm_ctx *cx, alm_str text, size_t *offset, alm_stmt **o
         return alm_fail(cx, ALM_E_LIMIT, -1, "statement text is longer than %d bytes", INT32_MAX);
     alm_parser p = {.cx = cx, .text = text, .depth_max = ALM_PARSE_DEPTH_MAX};
     if (cx->conf != NULL && cx->conf->sql_nesting_max > 0)
-        p.depth_max = (uint32_t)ALM_MIN(cx->conf->sql_nesting_max, INT16_MAX);
+        p.depth_max = (uint32_t)ALM_MIN(cx->conf->sql_nesting_max, ALM_PARSE_DEPTH_LIMIT);
     p.tok = alm_lex(text, (int32_t)*offset, false);
     while (alm_at_op(&p, ALM_OP_SEMI)) /* empty statements */
         alm_parse_next(&p);

@@ -39,6 +39,7 @@ typedef struct alm_parser {
 
 enum {
     ALM_PARSE_DEPTH_MAX = 1000,    /* without settings */
+    ALM_PARSE_DEPTH_LIMIT = 2000,  /* whatever the setting says: 1.3 KiB of stack a level */
     ALM_PARSE_WEIGHT_MAX = 200000, /* nodes a statement may grow to through variables */
     /* precedence: how loose an operator may be to bind here */
     ALM_PREC_CAST = 2,
@@ -94,6 +95,7 @@ static inline bool alm_take_kw(alm_parser *p, alm_keyword kw)
 bool alm_at_word(const alm_parser *p, const char *word); /* a word that is no keyword.def row */
 bool alm_take_word(alm_parser *p, const char *word);
 alm_str alm_token_text(const alm_parser *p, alm_token t);
+/* Empty when end is not behind pos: nothing was consumed since. */
 alm_str alm_parse_slice(const alm_parser *p, int32_t pos, int32_t end);
 bool alm_token_is_kw(alm_token t, alm_keyword kw);
 bool alm_token_is_op(alm_token t, alm_op op);

@@ -198,7 +198,7 @@ static alm_status parse_set_option(alm_parser *p, alm_stmt *s, alm_alter *a)
         const int32_t pos = p->tok.pos;
         a->kind = ALM_ALTER_REFRESH;
         alm_parse_skip(p);
-        a->value = alm_parse_slice(p, pos, ALM_MAX(pos, p->prev.end));
+        a->value = alm_parse_slice(p, pos, p->prev.end);
         return ALM_OK;
     }
     return alm_parse_fail(p, p->tok.pos, "'param', 'ttl', 'type' or 'refresh' expected");
@@ -223,7 +223,7 @@ static alm_status parse_wal(alm_parser *p, alm_alter *a, bool resume)
     const int32_t pos = p->tok.pos;
     if (alm_at_kw(p, ALM_KW_FROM) || alm_at_kw(p, ALM_KW_WITH))
         alm_parse_skip(p); /* FROM TXN n, WITH code, message */
-    a->value = alm_parse_slice(p, pos, ALM_MAX(pos, p->prev.end));
+    a->value = alm_parse_slice(p, pos, p->prev.end);
     return ALM_OK;
 }
 

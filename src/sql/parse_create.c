@@ -447,7 +447,7 @@ static alm_status parse_view_options(alm_parser *p, alm_create_view *view)
     const int32_t pos = p->tok.pos;
     while (!alm_at_kw(p, ALM_KW_AS) && !alm_at_end(p) && p->tok.kind != ALM_TOK_BAD)
         alm_parse_next(p);
-    view->refresh = alm_parse_slice(p, pos, ALM_MAX(pos, p->prev.end));
+    view->refresh = alm_parse_slice(p, pos, p->prev.end);
     return ALM_OK;
 }
 

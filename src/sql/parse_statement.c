@@ -89,7 +89,8 @@ static alm_status parse_explain(alm_parser *p, alm_stmt *s)
                   alm_at_word(&ahead, "verbose") || alm_at_word(&ahead, "costs") ||
                   alm_at_word(&ahead, "timing") || alm_at_word(&ahead, "buffers");
         if (options) {
-            for (; !alm_at_op(p, ALM_OP_RPAREN) && !alm_at_end(p); alm_parse_next(p))
+            for (; !alm_at_op(p, ALM_OP_RPAREN) && !alm_at_end(p) && p->tok.kind != ALM_TOK_BAD;
+                 alm_parse_next(p))
                 s->analyze |= alm_at_kw(p, ALM_KW_ANALYZE);
             ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
         }
@@ -246,7 +247,7 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
     alm_parse_skip(p);
     if (p->tok.kind == ALM_TOK_BAD)
         return alm_parse_unexpected(p);
-    s->value = alm_parse_slice(p, pos, ALM_MAX(pos, p->prev.end));
+    s->value = alm_parse_slice(p, pos, p->prev.end);
     return ALM_OK;
 }
 
