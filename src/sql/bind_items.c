@@ -132,8 +132,11 @@ alm_status alm_bind_items(alm_scope *sc, alm_item **items, uint32_t *n_items)
         alm_item item = {.alias = it->alias,
                          .ast = it->expr,
                          .pos = it->alias.len > 0 ? it->alias_pos : it->expr->pos};
+        item.name = it->alias; /* later items may use it: a + 1 as b, b * 2 */
         sc->aggs_allowed = ALM_AGG_YES;
         sc->windows_allowed = true;
+        sc->items = list.at;
+        sc->n_items = list.n;
         ALM_TRY(alm_bind_expr(sc, it->expr, &item.expr));
         ALM_TRY(alm_param_infer(sc->p, &item.expr, ALM_TY(STRING)));
         ALM_TRY(add_item(sc->p->cx, &list, item));

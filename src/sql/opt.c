@@ -35,9 +35,16 @@ static void number(alm_plan *plan, uint32_t *next)
 
 alm_status alm_optimise(alm_planner *p, alm_plan **plan)
 {
+    const uint32_t n = (*plan)->n_cols;
+    const alm_plan_col *cols = (*plan)->cols;
     for (size_t i = 0; i < ALM_COUNT(RULES); i++)
         if (!is_off(p->env->opt_off, RULES[i].name))
             ALM_TRY(RULES[i].run(p, plan));
+    /* names inside the plan mean nothing, those of the result are the statement's */
+    ALM_ASSERT((*plan)->n_cols == n);
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &(*plan)->cols));
+    if (n > 0)
+        memcpy((*plan)->cols, cols, n * sizeof *cols);
     uint32_t next = 0;
     number(*plan, &next);
     return ALM_OK;

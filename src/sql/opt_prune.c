@@ -401,7 +401,7 @@ static alm_status drop_identity(alm_planner *p, alm_plan **slot)
     alm_plan *plan = *slot, *child = plan->n_children > 0 ? plan->child[0] : NULL;
     (void)p;
     if (plan->op != ALM_P_PROJECT || plan->n_cols != child->n_cols ||
-        plan->ts_col != child->ts_col || plan->order != child->order)
+        plan->ts_col != child->ts_col || (plan->ts_col >= 0 && plan->order != child->order))
         return ALM_OK;
     for (uint32_t i = 0; i < plan->n_cols; i++)
         if (plan->project.expr[i]->kind != ALM_X_COL || plan->project.expr[i]->col != i)
@@ -416,14 +416,9 @@ alm_status alm_rule_prune(alm_planner *p, alm_plan **plan)
     bool *need = NULL;
     uint32_t *map = NULL;
     const uint32_t n = (*plan)->n_cols;
-    const alm_plan_col *cols = (*plan)->cols;
     ALM_TRY(flags(p, n, &need));
     memset(need, 1, n * sizeof *need);
     ALM_TRY(prune(p, plan, need, &map));
     ALM_TRY(exact(p, plan, need, n, map));
-    ALM_TRY(alm_plan_bottom_up(p, plan, drop_identity));
-    /* names that nodes further down share must not show */
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &(*plan)->cols));
-    memcpy((*plan)->cols, cols, n * sizeof *cols);
-    return ALM_OK;
+    return alm_plan_bottom_up(p, plan, drop_identity);
 }

@@ -35,7 +35,7 @@ static bool is_identity(const alm_plan *plan)
 {
     const alm_plan *child = plan->child[0];
     if (plan->n_cols != child->n_cols || plan->ts_col != child->ts_col ||
-        plan->order != child->order)
+        (plan->ts_col >= 0 && plan->order != child->order))
         return false;
     for (uint32_t i = 0; i < plan->n_cols; i++)
         if (plan->project.expr[i]->kind != ALM_X_COL || plan->project.expr[i]->col != i)
