@@ -9,10 +9,10 @@
 
 static bool same_args(const alm_agg_call *a, const alm_agg_call *b)
 {
-    if (a->n_args != b->n_args || !alm_expr_equal(a->filter, b->filter))
+    if (a->n_args != b->n_args || !alm_eval_expr_equal(a->filter, b->filter))
         return false;
     for (uint32_t i = 0; i < a->n_args; i++)
-        if (!alm_expr_equal(a->args[i], b->args[i]))
+        if (!alm_eval_expr_equal(a->args[i], b->args[i]))
             return false;
     return true;
 }

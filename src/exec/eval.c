@@ -67,14 +67,14 @@ struct alm_eval {
 
 /* ------------------------------------------------------------------ questions about trees */
 
-bool alm_expr_volatile(const alm_expr *e)
+bool alm_eval_expr_volatile(const alm_expr *e)
 {
     if (e == NULL)
         return false;
     if (e->kind == ALM_X_CALL && (e->fn->flags & ALM_FN_VOLATILE))
         return true;
     for (uint32_t i = 0; i < e->n_args; i++)
-        if (alm_expr_volatile(e->args[i]))
+        if (alm_eval_expr_volatile(e->args[i]))
             return true;
     return false;
 }
@@ -102,10 +102,10 @@ static bool const_equal(const alm_vec *a, const alm_vec *b)
     return a->width == b->width && memcmp(a->data, b->data, a->width) == 0;
 }
 
-bool alm_expr_equal(const alm_expr *a, const alm_expr *b)
+bool alm_eval_expr_equal(const alm_expr *a, const alm_expr *b)
 {
     if (a == b)
-        return a == NULL || !alm_expr_volatile(a);
+        return a == NULL || !alm_eval_expr_volatile(a);
     if (a == NULL || b == NULL || a->kind != b->kind || !alm_type_eq(a->type, b->type) ||
         a->n_args != b->n_args)
         return false;
@@ -119,7 +119,7 @@ bool alm_expr_equal(const alm_expr *a, const alm_expr *b)
         (a->fn != b->fn || a->data != b->data || (a->fn->flags & ALM_FN_VOLATILE)))
         return false;
     for (uint32_t i = 0; i < a->n_args; i++)
-        if (!alm_expr_equal(a->args[i], b->args[i]))
+        if (!alm_eval_expr_equal(a->args[i], b->args[i]))
             return false;
     return true;
 }
@@ -163,7 +163,7 @@ static alm_status compile(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uint32_t
 static bool find_instr(const alm_eval *ev, const alm_expr *e, uint32_t *out)
 {
     for (uint32_t i = 0; i < ev->n; i++)
-        if (ev->instr[i].kind != EVAL_DECODE && alm_expr_equal(ev->instr[i].expr, e)) {
+        if (ev->instr[i].kind != EVAL_DECODE && alm_eval_expr_equal(ev->instr[i].expr, e)) {
             *out = i;
             return true;
         }
@@ -274,7 +274,7 @@ static alm_status compile(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uint32_t
         in->invariant = in->done = true;
         return ALM_OK;
     }
-    const int64_t col = ev->no_dict || alm_expr_volatile(e) ? -1 : only_symbol(e);
+    const int64_t col = ev->no_dict || alm_eval_expr_volatile(e) ? -1 : only_symbol(e);
     if (col >= 0)
         return compile_dict(cx, ev, e, (uint32_t)col, out);
     if (e->kind == ALM_X_CALL)

@@ -227,6 +227,19 @@ static void hash_rows(const alm_keymap *m, const uint64_t *row, uint32_t n, uint
             hash[i] = row_hash(m, row + (size_t)i * m->words);
 }
 
+static void pack_rows(const alm_keymap *m, const alm_vec *keys, uint32_t n, uint64_t *row,
+                      uint64_t *hash)
+{
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < m->n_parts; i++)
+        used += m->part[i].text ? 16 : m->part[i].width;
+    if (used != m->words * 8) /* padding takes part in comparisons */
+        memset(row, 0, (size_t)n * m->words * 8);
+    for (uint32_t i = 0; i < m->n_parts; i++)
+        pack_part(&m->part[i], &keys[i], n, (char *)row + m->part[i].offset, (size_t)m->words * 8);
+    hash_rows(m, row, n, hash);
+}
+
 static alm_status pack_batch(alm_ctx *cx, alm_keymap *m, const alm_vec *keys, uint32_t n)
 {
     if (n > m->batch_cap) {
@@ -234,15 +247,7 @@ static alm_status pack_batch(alm_ctx *cx, alm_keymap *m, const alm_vec *keys, ui
         ALM_TRY(alm_pool_grow(cx, m->pool, &m->batch_hash, 0, (size_t)n * 8));
         m->batch_cap = n;
     }
-    uint32_t used = 0;
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        used += m->part[i].text ? 16 : m->part[i].width;
-    if (used != m->words * 8) /* padding takes part in comparisons */
-        memset(m->batch_row, 0, (size_t)n * m->words * 8);
-    for (uint32_t i = 0; i < m->n_parts; i++)
-        pack_part(&m->part[i], &keys[i], n, (char *)m->batch_row + m->part[i].offset,
-                  (size_t)m->words * 8);
-    hash_rows(m, m->batch_row, n, m->batch_hash);
+    pack_rows(m, keys, n, m->batch_row, m->batch_hash);
     return ALM_OK;
 }
 
@@ -472,6 +477,27 @@ alm_status alm_keymap_find(alm_ctx *cx, alm_keymap *m, const alm_vec *keys, uint
     ALM_TRY(settle_symbols(cx, m, keys));
     ALM_TRY(pack_batch(cx, m, keys, n));
     return add_rows(cx, m, m->batch_row, m->batch_hash, n, false, number);
+}
+
+const alm_dict *alm_keymap_dict(const alm_keymap *m, uint32_t key)
+{
+    const key_part *p = &m->part[key];
+    return p->symbol && !p->text ? p->dict : NULL;
+}
+
+alm_status alm_keymap_probe(alm_ctx *cx, const alm_keymap *m, alm_arena *arena, const alm_vec *keys,
+                            uint32_t n, uint32_t *number)
+{
+    uint64_t *row = NULL, *hash = NULL;
+    if (m->slot == NULL || n == 0) { /* no key was ever added */
+        memset(number, 0xff, n * sizeof *number);
+        return ALM_OK;
+    }
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * m->words * 8, &row));
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * sizeof *hash, &hash));
+    pack_rows(m, keys, n, row, hash);
+    alm_keymap same = *m; /* look-ups change nothing */
+    return add_rows(cx, &same, row, hash, n, false, number);
 }
 
 /* ------------------------------------------------------------------------------ reading back */

@@ -8,7 +8,7 @@
  * Layout      A key row is `words` 8-byte words: all fixed-width keys packed, then two words (a view)
  *             per text key; texts are copied. Open addressing over (tag, number) slots, at most half
  *             full.
- * Threads     One at a time.
+ * Threads     One at a time, but for alm_keymap_probe.
  */
 #ifndef ALM_EXEC_KEYMAP_H
 #define ALM_EXEC_KEYMAP_H
@@ -26,6 +26,15 @@ ALM_NODISCARD alm_status alm_keymap_add(alm_ctx *cx, alm_keymap *map, const alm_
 /* The same without adding: UINT32_MAX where the key is not there. */
 ALM_NODISCARD alm_status alm_keymap_find(alm_ctx *cx, alm_keymap *map, const alm_vec *keys,
                                          uint32_t n, uint32_t *number);
+/*
+ * The same for several threads at once, while nobody adds. The caller sees to it that symbol keys
+ * come as codes of alm_keymap_dict where that is not NULL (a code the dictionary has not: no key);
+ * any form will do elsewhere.
+ */
+ALM_NODISCARD alm_status alm_keymap_probe(alm_ctx *cx, const alm_keymap *map, alm_arena *arena,
+                                          const alm_vec *keys, uint32_t n, uint32_t *number);
+/* Dictionary of a key that is kept as codes, NULL for all others. */
+const alm_dict *alm_keymap_dict(const alm_keymap *map, uint32_t key);
 uint32_t alm_keymap_count(const alm_keymap *map);
 /* Hash of key `number`: the same for the same key in all maps that see the same form of symbols. */
 uint64_t alm_keymap_hash(const alm_keymap *map, uint32_t number);

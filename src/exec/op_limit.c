@@ -8,6 +8,7 @@
  *   otherwise   rows are held back in a queue no longer than the larger distance from the end.
  */
 #include "exec/op_make.h"
+#include "exec/reverse.h"
 #include "exec/rows.h"
 
 typedef struct op_limit {
@@ -23,40 +24,6 @@ typedef struct op_limit {
     uint32_t *pick;
     alm_arena scratch;
 } op_limit;
-
-/* ----------------------------------------------------------------------- backward instead */
-
-static bool reversible(const alm_plan *p)
-{
-    for (;; p = p->child[0]) {
-        if (p->op == ALM_P_SCAN)
-            return !p->scan.backward;
-        if (p->op == ALM_P_PROJECT) {
-            for (uint32_t i = 0; i < p->n_cols; i++)
-                if (alm_expr_volatile(p->project.expr[i]))
-                    return false;
-        } else if (p->op == ALM_P_FILTER) {
-            for (uint32_t i = 0; i < p->filter.n; i++)
-                if (alm_expr_volatile(p->filter.conjunct[i]))
-                    return false;
-        } else {
-            return false;
-        }
-    }
-}
-
-/* Plans are read-only: a copy of the chain whose scan runs the other way. */
-static alm_status reversed_plan(alm_ctx *cx, const alm_plan *p, alm_plan **out)
-{
-    ALM_TRY(ALM_NEW(cx, cx->arena, out));
-    **out = *p;
-    if (p->op == ALM_P_SCAN) {
-        (*out)->scan.backward = true;
-        return ALM_OK;
-    }
-    ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &(*out)->child));
-    return reversed_plan(cx, p->child[0], &(*out)->child[0]);
-}
 
 /* --------------------------------------------------------------------------------- streaming */
 
@@ -267,9 +234,9 @@ alm_status alm_op_limit_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, al
     ALM_TRY(alm_rows_init(cx, &l->held, &l->pool, plan->cols, plan->n_cols));
     const alm_plan *child = plan->child[0];
     if (l->lo < 0 && l->lo >= -REVERSE_MAX && (l->hi == INT64_MAX || l->hi < 0) &&
-        reversible(child)) {
+        alm_reverse_can(child)) {
         alm_plan *backward = NULL;
-        ALM_TRY(reversed_plan(cx, child, &backward));
+        ALM_TRY(alm_reverse_plan(cx, child, &backward));
         ALM_TRY(alm_op_new(cx, run, backward, NULL, &l->op.child[0]));
         l->op.child[0]->parent = &l->op;
         alm_op_hint(l->op.child[0], -l->lo);

@@ -34,7 +34,7 @@ struct alm_pipe {
 static bool exprs_volatile(alm_expr *const *e, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (alm_expr_volatile(e[i]))
+        if (alm_eval_expr_volatile(e[i]))
             return true;
     return false;
 }

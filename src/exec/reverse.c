@@ -1,0 +1,35 @@
+/*
+ * reverse.c - see reverse.h.
+ */
+#include "exec/reverse.h"
+
+bool alm_reverse_can(const alm_plan *plan)
+{
+    for (const alm_plan *p = plan;; p = p->child[0]) {
+        if (p->op == ALM_P_SCAN)
+            return !p->scan.backward;
+        if (p->op == ALM_P_PROJECT) {
+            for (uint32_t i = 0; i < p->n_cols; i++)
+                if (alm_eval_expr_volatile(p->project.expr[i]))
+                    return false;
+        } else if (p->op == ALM_P_FILTER) {
+            for (uint32_t i = 0; i < p->filter.n; i++)
+                if (alm_eval_expr_volatile(p->filter.conjunct[i]))
+                    return false;
+        } else {
+            return false;
+        }
+    }
+}
+
+alm_status alm_reverse_plan(alm_ctx *cx, const alm_plan *plan, alm_plan **out)
+{
+    ALM_TRY(ALM_NEW(cx, cx->arena, out));
+    **out = *plan;
+    if (plan->op == ALM_P_SCAN) {
+        (*out)->scan.backward = true;
+        return ALM_OK;
+    }
+    ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &(*out)->child));
+    return alm_reverse_plan(cx, plan->child[0], &(*out)->child[0]);
+}

@@ -1,0 +1,44 @@
+/*
+ * sortkey.h - order of values as order of unsigned 64-bit numbers.
+ *
+ * alm_sort_encode maps values so that a before b means code(a) <= code(b), direction and place of
+ * nulls included. Exact codes are equal only for equal values; text and 16-byte values have inexact
+ * ones (their first 8 bytes) and ties ask alm_sort_compare.
+ */
+#ifndef ALM_EXEC_SORTKEY_H
+#define ALM_EXEC_SORTKEY_H
+
+#include "exec/op.h"
+#include "exec/rows.h"
+
+typedef struct alm_sort_order {
+    bool desc, nulls_first;
+    /* SYMBOL as codes: place of each code among the texts of its dictionary */
+    const uint32_t *rank;
+    uint32_t rank_dict, rank_count;
+} alm_sort_order;
+
+/* Makes ranks for a vector of symbol codes, if it is one with a small dictionary and has none. */
+ALM_NODISCARD alm_status alm_sort_rank(alm_ctx *cx, alm_pool *pool, const alm_vec *v,
+                                       alm_sort_order *order);
+bool alm_sort_exact(const alm_vec *v, const alm_sort_order *order);
+/* out[i] = code of row (pick ? pick[i] : i) of a dense or const vector. */
+void alm_sort_encode(const alm_vec *v, const alm_sort_order *order, const uint32_t *pick,
+                     uint32_t n, uint64_t *out);
+/* Rows a and b of a dense vector: < 0, 0, > 0 in the order asked for. */
+int alm_sort_compare(const alm_vec *v, const alm_sort_order *order, uint32_t a, uint32_t b);
+
+/* A row to be sorted. */
+typedef struct alm_sort_item {
+    uint64_t code;
+    uint32_t row;
+} alm_sort_item;
+
+/*
+ * Sorts item[0..n) (row set) by key columns key[0..n_keys) of kept rows; stable. spare: room for n.
+ */
+ALM_NODISCARD alm_status alm_sort_items(alm_ctx *cx, const alm_vec *key,
+                                        const alm_sort_order *order, uint32_t n_keys,
+                                        alm_sort_item *item, alm_sort_item *spare, uint32_t n);
+
+#endif
