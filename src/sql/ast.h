@@ -82,29 +82,29 @@ typedef struct alm_window_def { /* OVER (...) or WINDOW name AS (...) */
     int32_t pos;
 } alm_window_def;
 
-struct alm_ast {
+struct alm_ast { /* 176 bytes: VALUES lists are made of them, so no padding */
     alm_ast_kind kind;
     int32_t pos;      /* of the operator for UNARY/BINARY, of the name for CALL */
     int32_t end;      /* offset after the last byte of the node */
+    int32_t type_pos;
+    uint32_t n_args;
+    uint32_t n_order;
+    uint16_t depth; /* levels of nodes below and with this one, sub-queries included */
+    bool quoted, table_quoted, negated, distinct, star, parens, double_colon, ignore_nulls,
+        respect_nulls, symmetric;
+    bool balanced;  /* BINARY and/or: made of a chain; grouping is not the user's */
     alm_str text;
     alm_str table;    /* NAME, STAR: qualifier; CALL: schema */
     alm_str type_name; /* CAST, TYPED: as written, parameters included */
-    int32_t type_pos;
+    alm_str raw;       /* literals, IS_NULL, SUBQUERY, EXISTS: as written, for names */
     int64_t number;
     alm_ast **arg;
-    uint32_t n_args;
     alm_ast *else_arg;
     alm_select *select;
     alm_window_def *over;
     alm_str over_name;     /* OVER name */
     alm_ast *filter;       /* FILTER (WHERE ...) */
     alm_ast_order *order;  /* aggregate(x ORDER BY y) */
-    uint32_t n_order;
-    bool quoted, table_quoted, negated, distinct, star, parens, double_colon, ignore_nulls,
-        respect_nulls, symmetric;
-    bool balanced;  /* BINARY and/or: made of a chain; grouping is not the user's */
-    uint16_t depth; /* levels of nodes below and with this one, sub-queries included */
-    alm_str raw;    /* NULL, BOOL, STRING, IS_NULL, SUBQUERY, EXISTS: as written, for names */
 };
 
 /* ---------------------------------------------------------------- queries */

@@ -95,7 +95,7 @@ static alm_token bad(size_t pos, size_t end, const char *why)
 
 /* ------------------------------------------------------------------ scanners; i is the start */
 
-/* End of the comment that starts at i, or i when there is none. An open block reaches to the end. */
+/* End of the comment that starts at i, or i where none does. An open block reaches to the end. */
 static size_t comment_end(alm_str s, size_t i, bool *open)
 {
     *open = false;

@@ -136,7 +136,7 @@ typedef struct alm_parse_name {
     bool quoted;
 } alm_parse_name;
 
-/* NAME that is not reserved, QUOTED, or STRING: tables and columns. `what` as in "what expected". */
+/* NAME that is not reserved, QUOTED or STRING: tables, columns. `what` as in "what expected". */
 ALM_NODISCARD alm_status alm_parse_ident(alm_parser *p, const char *what, alm_parse_name *out);
 /* [schema.]name */
 ALM_NODISCARD alm_status alm_parse_qualified(alm_parser *p, const char *what, alm_str *schema,

@@ -1,11 +1,11 @@
 /*
  * parse_cases_test.c - the parser against recorded statements of the dialect.
  *
- * Goal     Every statement that was accepted parses; every statement that was refused for its syntax
- *          is refused, with the same message and position where PINNED says so; every unnamed column
- *          of a plain SELECT gets the recorded name.
- * Method   NAME.json files from the directory ALM_SQL_CASES, or test/sql of this source tree; without
- *          either the tests are skipped, and say so.
+ * Goal     Every statement that was accepted parses; every statement that was refused for its
+ *          syntax is refused, with the same message and position where `pinned` says so; every
+ *          unnamed column of a plain SELECT gets the recorded name.
+ * Method   NAME.json files from the directory ALM_SQL_CASES, or test/sql of this source tree;
+ *          without either the test is skipped, and says so.
  */
 #include <dirent.h>
 #include <setjmp.h>

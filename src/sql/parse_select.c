@@ -141,7 +141,7 @@ alm_status alm_parse_star_item(alm_parser *p, int32_t pos, alm_select *sel)
     return ALM_OK;
 }
 
-/* May the word in hand be an alias without AS? Words that start a clause only before , ) or FROM. */
+/* May the word in hand be an alias without AS? One that starts a clause only before , ) FROM. */
 static bool at_bare_alias(const alm_parser *p)
 {
     if (p->tok.kind == ALM_TOK_QUOTED || p->tok.kind == ALM_TOK_STRING)

@@ -1,8 +1,8 @@
 /*
  * parse_test.c - statements to trees: shapes, positions, limits.
  *
- * Goal     Each clause lands in its member of ast.h with its byte position; precedence gives the right
- *          trees; no text makes the parser, or a walker of its trees, run out of stack or memory.
+ * Goal     Each clause lands in its member of ast.h with its byte position; precedence gives the
+ *          right trees; no text makes the parser, or who walks its trees, run out of stack.
  * Method   Trees of expressions are written with all brackets, (a + (b * c)), and compared.
  */
 #include <setjmp.h>

@@ -189,7 +189,7 @@ static alm_status parse_update_where(alm_parser *p, alm_stmt *s)
     return alm_parse_expr(p, &s->where);
 }
 
-/* WITH before UPDATE comes in as s->select, a query without a body of its own (alm_parse_statement). */
+/* WITH before UPDATE comes in as s->select, a query without a body (alm_parse_statement). */
 alm_status alm_parse_update(alm_parser *p, alm_stmt *s)
 {
     uint32_t cap = 0;
