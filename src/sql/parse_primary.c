@@ -293,7 +293,9 @@ static alm_status parse_name(alm_parser *p, alm_ast **out)
     alm_parse_name name = {0}, table = {0};
     const int32_t pos = p->tok.pos;
     ALM_TRY(alm_parse_ident(p, "column name", &name));
-    while (alm_take_op(p, ALM_OP_DOT)) {
+    for (int parts = 2; alm_take_op(p, ALM_OP_DOT); parts++) {
+        if (parts > 3)
+            return alm_parse_fail(p, p->prev.pos, "too many dots");
         table = name;
         if (alm_at_op(p, ALM_OP_STAR)) {
             alm_parse_next(p);
