@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Kill rounds: writers insert over HTTP and PG wire while the server is killed with SIGKILL at a random
+moment; after the restart every acknowledged row is there, once, and nothing half of a statement is.
+
+Method: each writer numbers its rows and keeps the last number that was acknowledged outside the
+server. A statement carries ROWS rows, so a torn statement shows as a partial group of numbers.
+Options: --nightly (100 rounds instead of 10), --rounds N.
+"""
+import argparse, pathlib, random, sys, threading, time, urllib.error
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from server import Server  # noqa: E402
+
+ROWS = 7
+WRITERS = 3
+
+
+def insert_sql(writer, first):
+    rows = ",".join(f"({writer},{n},'s{n % 5}',{n}.5,{1700000000000000 + (n * 7919 % 100000) * 1000})"
+                    for n in range(first, first + ROWS))
+    return f"insert into k (w, n, s, v, ts) values {rows}"
+
+
+class Writer(threading.Thread):
+    def __init__(self, server, number, acked):
+        super().__init__(daemon=True)
+        self.server, self.number, self.acked, self.stop = server, number, acked, False
+
+    def run(self):
+        send = self.pg if self.number == 0 else self.http
+        try:
+            send()
+        except Exception:
+            pass  # the server was killed
+
+    def http(self):
+        while not self.stop:
+            first = self.acked[self.number]["sent"]
+            self.acked[self.number]["sent"] += ROWS
+            self.server.exec(insert_sql(self.number, first))
+            self.acked[self.number]["acked"].append(first)
+
+    def pg(self):
+        import psycopg
+        with psycopg.connect(self.server.pg_dsn(), autocommit=True) as c:
+            while not self.stop:
+                first = self.acked[self.number]["sent"]
+                self.acked[self.number]["sent"] += ROWS
+                c.execute(insert_sql(self.number, first))
+                self.acked[self.number]["acked"].append(first)
+
+
+def check(server, acked):
+    """Problems found; empty: none."""
+    bad = []
+    for w in range(WRITERS):
+        rows = server.rows(f"select n, s, v from k where w = {w} order by n")
+        numbers = [r[0] for r in rows]
+        seen = set(numbers)
+        if len(seen) != len(numbers):
+            bad.append(f"writer {w}: {len(numbers) - len(seen)} rows twice")
+        for n, s, v in rows:
+            if s != f"s{n % 5}" or v != n + 0.5:
+                bad.append(f"writer {w}: row {n} is changed: {s} {v}")
+                break
+        for first in acked[w]["acked"]:
+            if not seen.issuperset(range(first, first + ROWS)):
+                bad.append(f"writer {w}: acknowledged rows from {first} are lost")
+                break
+        for first in range(0, acked[w]["sent"], ROWS):
+            n = len(seen & set(range(first, first + ROWS)))
+            if n not in (0, ROWS):
+                bad.append(f"writer {w}: {n} of {ROWS} rows of the statement at {first}")
+                break
+    return bad
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--rounds", type=int)
+    ap.add_argument("--seed", type=int, default=20260105)
+    o = ap.parse_args()
+    rounds = o.rounds or (100 if o.nightly else 10)
+    rng = random.Random(o.seed)
+    server = Server().start()
+    # small limits, so that flushes, checkpoints and recycled segments happen within a round too
+    server.env = {"ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "256k", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "1m",
+                  "ALMANAC_WAL_SEGMENT_SIZE": "1m"}
+    passed = failed = 0
+    acked = [{"sent": 0, "acked": []} for _ in range(WRITERS)]
+    try:
+        server.exec("create table k (w int, n long, s symbol, v double, ts timestamp) timestamp(ts) partition by hour")
+        for round_ in range(rounds):
+            writers = [Writer(server, w, acked) for w in range(WRITERS)]
+            for w in writers:
+                w.start()
+            time.sleep(rng.uniform(0.1, 1.2))
+            server.kill()
+            for w in writers:
+                w.stop = True
+                w.join(30)
+            server.start()
+            bad = check(server, acked)
+            print(f"round {round_ + 1}: {sum(len(a['acked']) for a in acked) * ROWS} rows acknowledged, "
+                  f"restart {server.start_seconds:.2f} s{''.join(chr(10) + '  ' + b for b in bad)}", flush=True)
+            passed, failed = passed + (not bad), failed + bool(bad)
+            if bad:
+                break
+        server.__exit__(None, None, None)
+    finally:
+        if server.process is not None:
+            server.kill()
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Bounds that hold whatever a client asks for: memory of streams, memory and time of queries, nesting,
+syncs per acknowledgement, a server at rest, a read-only or full disk, a second server."""
+import http.client, json, os, pathlib, subprocess, sys, tempfile, time, urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from server import Server, TOP  # noqa: E402
+
+CHECKS = []
+
+
+def check(f):
+    CHECKS.append(f)
+    return f
+
+
+def expect(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+@check
+def result_of_100_million_rows_streams_in_constant_memory(s):
+    """/exp of long_sequence(100000000): about 900 MB of CSV, read slowly at first."""
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=300)
+    s.exec("select 1")
+    before = s.resident_bytes()[1]
+    c.request("GET", "/exp?" + urllib.parse.urlencode({"query": "select x from long_sequence(100000000)"}))
+    r = c.getresponse()
+    total = len(r.read(1 << 20))
+    time.sleep(0.5)  # a slow reader: what waits for it is bounded
+    peak = s.resident_bytes()[1]
+    lines = tail = 0
+    while True:
+        block = r.read(8 << 20)
+        if not block:
+            break
+        total += len(block)
+        tail = block[-12:]
+        if lines % 16 == 0:
+            peak = max(peak, s.resident_bytes()[1])
+        lines += 1
+    expect(tail.endswith(b"100000000\r\n"), f"the last row is {tail!r}")
+    expect(total > 880_000_000, f"{total} bytes")
+    expect(peak - before < 64 << 20, f"memory grew by {(peak - before) >> 20} MB")
+
+
+@check
+def query_over_its_memory_limit_fails_alone(s):
+    try:
+        s.exec("select x, count() from long_sequence(20000000) group by x order by x limit 1")
+        raise AssertionError("no error")
+    except RuntimeError as e:
+        expect("query" in str(e) and "memory" in str(e).lower(), str(e))
+    expect(s.rows("select 1") == [[1]], "the server does not answer")
+
+
+@check
+def query_over_its_time_limit_fails_alone(s):
+    start = time.monotonic()
+    status, _, body = s.get("/exec", query="select sum(x) from long_sequence(1000000000000)", headers={"Statement-Timeout": "300"})
+    took = time.monotonic() - start
+    expect(status == 400 and "timeout" in json.loads(body)["error"], f"{status} {body[:200]}")
+    expect(took < 2, f"took {took:.2f} s")
+
+
+@check
+def client_that_goes_away_ends_its_query(s):
+    sock = s.connect()
+    q = urllib.parse.quote("select sum(x) from long_sequence(1000000000000)")
+    sock.sendall(f"GET /exec?query={q} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+    time.sleep(0.3)
+    sock.close()
+    time.sleep(0.5)
+    stat = lambda: sum(map(int, pathlib.Path(f"/proc/{s.process.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+    a = stat()
+    time.sleep(0.5)
+    expect(stat() - a < 10, "the query still runs")
+
+
+@check
+def nesting_is_refused_with_a_message(s):
+    for sql in ("select " + "(" * 10000 + "1" + ")" * 10000, "select " + "-" * 0 + "not " * 10000 + "true",
+                "select * from " + "(select * from " * 5000 + "long_sequence(1)" + ")" * 5000):
+        status, _, body = s.post_query(sql)
+        expect(status == 400 and "error" in json.loads(body), f"{status} {body[:200]}")
+    expect(s.rows("select 1") == [[1]], "the server does not answer")
+
+
+@check
+def bad_bytes_are_errors(s):
+    for sql in (b"select '\xff\xfe'", b"select '\x00'", b"\xc3\x28", b"select \x01"):
+        status, _, body = s.get_raw("/exec?query=" + urllib.parse.quote_from_bytes(sql))
+        expect(status in (200, 400), f"{status}")
+        json.loads(body)
+    expect(s.rows("select 1") == [[1]], "the server does not answer")
+
+
+def syncs_for_20_commits(**env):
+    """Sync calls while one client commits 20 times, counted outside the server."""
+    with tempfile.TemporaryDirectory() as d:
+        so, counter = f"{d}/sync_count.so", pathlib.Path(d) / "count"
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", so, str(TOP / "test/sync_count.c"), "-ldl"], check=True)
+        read = lambda: int.from_bytes(counter.read_bytes(), "little")
+        with Server(env={"LD_PRELOAD": so, "SYNC_COUNT_FILE": str(counter), **env}) as s:
+            s.exec("create table syncs (ts timestamp, v int) timestamp(ts) partition by day")
+            s.exec("insert into syncs values (0, 0)")
+            before = read()
+            for i in range(20):
+                s.exec(f"insert into syncs values ({i}, {i})")
+            return read() - before
+
+
+@check
+def every_acknowledgement_has_its_sync(s):
+    n = syncs_for_20_commits()
+    expect(20 <= n <= 30, f"{n} syncs for 20 acknowledgements of one client")
+
+
+@check
+def the_sync_test_notices_a_missing_sync(s):
+    n = syncs_for_20_commits(ALMANAC_WAL_SYNC="off")
+    expect(n < 20, f"{n} syncs with wal.sync=off: the count proves nothing")
+
+
+@check
+def second_server_on_the_directory_is_refused(s):
+    p = subprocess.run([s.binary, "-d", str(s.root)], env={**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0",
+                       "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0"},
+                       capture_output=True, text=True, timeout=30)
+    expect(p.returncode != 0 and "another" in p.stderr.lower(), p.stderr[-400:])
+
+
+@check
+def open_listeners_are_refused_without_credentials(s):
+    with tempfile.TemporaryDirectory() as root:
+        for key, word in (("ALMANAC_HTTP_BIND_TO", "http.user"), ("ALMANAC_PG_NET_BIND_TO", "pg.password")):
+            env = {**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0", "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0",
+                   "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", key: "0.0.0.0:0"}
+            p = subprocess.run([s.binary, "-d", root], env=env, capture_output=True, text=True, timeout=30)
+            expect(p.returncode != 0 and word in p.stderr, f"{key}: {p.stderr[-400:]}")
+
+
+@check
+def bad_settings_name_key_value_and_file(s):
+    with tempfile.TemporaryDirectory() as root:
+        conf = pathlib.Path(root) / "conf"
+        conf.mkdir()
+        for text, words in (("no.such.key=1\n", ["no.such.key", "server.conf"]),
+                            ("query.timeout=soon\n", ["query.timeout", "soon", "server.conf"])):
+            (conf / "server.conf").write_text(text)
+            p = subprocess.run([s.binary, "-d", root], capture_output=True, text=True, timeout=30)
+            expect(p.returncode != 0 and all(w in p.stderr for w in words), p.stderr[-400:])
+
+
+@check
+def server_at_rest_is_small_and_starts_quickly(s):
+    with Server() as fresh:
+        fresh.exec("select 1")
+        resident = fresh.resident_bytes()[0]
+        expect(resident < 50 << 20, f"{resident >> 20} MB resident")
+        expect(fresh.start_seconds < 1.0, f"started in {fresh.start_seconds:.2f} s")
+
+
+def post_query(self, sql):
+    import urllib.error, urllib.request
+    body = urllib.parse.urlencode({"query": sql}).encode()
+    try:
+        with urllib.request.urlopen(self.url + "/exec", data=body, timeout=60) as r:
+            return r.status, r.headers, r.read()
+    except urllib.error.HTTPError as e:
+        return e.code, e.headers, e.read()
+
+
+def get_raw(self, path):
+    host, port = self.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    c.request("GET", path)
+    r = c.getresponse()
+    return r.status, r.headers, r.read()
+
+
+Server.post_query = post_query
+Server.get_raw = get_raw
+
+
+def main():
+    names = [a for a in sys.argv[1:] if not a.startswith("-")]
+    passed = failed = 0
+    with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "256m"}) as s:
+        for f in CHECKS:
+            if names and f.__name__ not in names:
+                continue
+            try:
+                f(s)
+                passed += 1
+            except Exception as e:
+                failed += 1
+                print(f"{f.__name__}: {type(e).__name__}: {e}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
