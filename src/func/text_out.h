@@ -25,7 +25,7 @@ static inline alm_text_out alm_text_out_of(const alm_call *call)
 /* Room for `bytes`; *ptr stays valid with the arena. Nothing is taken until alm_text_take. */
 ALM_NODISCARD static inline alm_status alm_text_room(alm_text_out *w, size_t bytes, char **ptr)
 {
-    if ((size_t)(w->end - w->at) < bytes) {
+    if (w->at == NULL || (size_t)(w->end - w->at) < bytes) { /* no bytes are a text too */
         const size_t block = ALM_MAX(bytes, (size_t)ALM_TEXT_BLOCK_BYTES);
         char *fresh = NULL;
         ALM_TRY(alm_arena_bytes(w->cx, w->arena, block, &fresh));
