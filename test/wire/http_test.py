@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""REST over raw sockets and http.client: framing, /exec and /exp bodies as recorded, /imp, errors.
+
+Recorded cases: test/wire/http/*.case. A case is a request (method, path, headers, body) and the
+status, chosen headers and exact body it gets; `--record` writes the answers anew for review.
+"""
+import argparse, http.client, json, pathlib, re, socket, sys, urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from server import Server  # noqa: E402
+
+SETUP = ["create table h (ts timestamp, sym symbol, side symbol, price double, qty int, big long, note varchar, ok boolean, f float,"
+         " d date, n timestamp_ns, u uuid, ip ipv4, c char, b byte, sh short, s string) timestamp(ts) partition by day",
+         "insert into h values ('2024-03-01T09:00:00.000001Z','A','buy',1.5,10,10000000000,'it''s \"quoted\"',true,0.1f,'2024-03-01T00:00:00.123Z',"
+         "'2024-03-01T09:00:00.000000001Z','11111111-2222-3333-4444-555555555555','1.2.3.4','x',1,2,'line\nbreak'),"
+         "('2024-03-01T09:01:00.000000Z','B',null,null,null,null,null,false,null,null,null,null,null,null,0,0,null),"
+         "('2024-03-02T00:00:00.000000Z','ünï','sell',12345678.9,-5,-1,'',true,-2.5f,'1969-12-31','1970-01-01','00000000-0000-0000-0000-000000000001',"
+         "'255.255.255.255','\"',-128,-32768,'tab\there')"]
+CHECKS = []
+
+
+def check(f):
+    CHECKS.append(f)
+    return f
+
+
+def expect(got, want, what=""):
+    if got != want:
+        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
+
+
+# ------------------------------------------------------------------ recorded cases
+def read_cases(path):
+    """[(name, request lines, expected text)]"""
+    for block in re.split(r"^=== ", path.read_text(), flags=re.M)[1:]:
+        head, _, rest = block.partition("\n")
+        request, _, answer = rest.partition("--- answer\n")
+        yield head.strip(), request.strip("\n"), answer.rstrip("\n")
+
+
+def run_case(server, request):
+    lines = request.split("\n")
+    method, path = lines[0].split(" ", 1)
+    headers, body = {}, None
+    for i, line in enumerate(lines[1:], 1):
+        if not line:
+            body = "\r\n".join(lines[i + 1:]).encode()
+            break
+        k, _, v = line.partition(": ")
+        headers[k] = v
+    host, port = server.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    c.request(method, urllib.parse.quote(path, safe="/?&=%+,:;()*'!~$@"), body, headers)
+    r = c.getresponse()
+    text = r.read().decode()
+    out = [f"{r.status} {r.reason}"]
+    for k in ("Content-Type", "Content-Disposition", "Location", "Allow", "WWW-Authenticate"):
+        if r.headers.get(k):
+            v = re.sub(r"almanac-query-\d+", "almanac-query-N", r.headers[k])
+            out.append(f"{k}: {v}")
+    out.append("")
+    text = re.sub(r'"(compiler|execute)":\d+', r'"\1":N', text)
+    out += text.replace("\r\n", "<CRLF>\n").split("\n")
+    return "\n".join(out).rstrip("\n")
+
+
+def recorded(server, record):
+    passed = failed = 0
+    for path in sorted((HERE / "http").glob("*.case")):
+        out = []
+        for name, request, want in read_cases(path):
+            got = run_case(server, request)
+            out.append(f"=== {name}\n{request}\n--- answer\n{got}\n")
+            if got == want:
+                passed += 1
+            else:
+                failed += 1
+                if not record:
+                    print(f"{path.name}: {name}\n  got\n{got}\n  want\n{want}", flush=True)
+        if record:
+            path.write_text("\n".join(out))
+    return passed, failed
+
+
+# ------------------------------------------------------------------ framing over raw sockets
+def raw(server, data, shut=False, parts=None):
+    s = server.connect()
+    for part in parts or [data]:
+        s.sendall(part)
+    got = b""
+    s.settimeout(5)
+    try:
+        while True:
+            b = s.recv(65536)
+            if not b:
+                break
+            got += b
+    except socket.timeout:
+        pass
+    s.close()
+    return got
+
+
+GET = b"GET /exec?query=select%201 HTTP/1.1\r\nHost: a\r\n"
+
+
+@check
+def connection_close_is_honoured(s):
+    got = raw(s, GET + b"Connection: close\r\n\r\n")
+    expect(got.startswith(b"HTTP/1.1 200 OK\r\n"), True)
+    expect(b"Connection: close" in got, True)
+
+
+@check
+def http_1_0_is_not_chunked_and_closes(s):
+    got = raw(s, b"GET /exec?query=select%20x%20from%20long_sequence(200000) HTTP/1.0\r\n\r\n")
+    expect(b"chunked" in got, False)
+    expect(got.endswith(b'"count":200000}'), True, got[-40:])
+
+
+@check
+def pipelined_requests_are_all_answered_in_order(s):
+    data = b"".join(b"GET /exec?query=select%%20%d HTTP/1.1\r\nHost: a\r\n%s\r\n" % (i, b"Connection: close\r\n" if i == 49 else b"")
+                    for i in range(50))
+    got = raw(s, data)
+    expect(re.findall(rb'"dataset":\[\[(\d+)\]\]', got), [b"%d" % i for i in range(50)])
+
+
+@check
+def requests_split_at_any_byte_are_answered(s):
+    data = GET + b"Connection: close\r\n\r\n"
+    for cut in range(1, len(data), 7):
+        got = raw(s, b"", parts=[data[:cut], data[cut:]])
+        expect(got.startswith(b"HTTP/1.1 200"), True, cut)
+
+
+@check
+def malformed_requests_get_400_and_the_server_lives(s):
+    bad = [b"GARBAGE\r\n\r\n", b"GET  HTTP/1.1\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+           b"GET / HTTP/1.1\nHost: a\n\n", b"GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", b"GET / HTTP/1.1\r\nHo st: a\r\n\r\n",
+           b"GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", b"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /exec?query=%4 HTTP/1.1\r\nHost: a\r\n\r\n",
+           b"POST /exec HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
+           b"POST /exec HTTP/1.1\r\nContent-Length: abc\r\n\r\n", b"POST /exec HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+           b"POST /exec HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+           b"POST /exec HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"GET /\x00 HTTP/1.1\r\n\r\n",
+           b"POST /exec HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"]
+    for data in bad:
+        got = raw(s, data)
+        expect(re.match(rb"HTTP/1.1 (400|501|505) ", got) is not None, True, (data, got[:60]))
+    expect(s.rows("select 1"), [[1]])
+
+
+@check
+def long_lines_are_414_and_431(s):
+    expect(raw(s, b"GET /exec?query=" + b"a" * 70000 + b" HTTP/1.1\r\n\r\n").split(b" ")[1], b"414")
+    expect(raw(s, b"GET / HTTP/1.1\r\nX: " + b"a" * 70000 + b"\r\n\r\n").split(b" ")[1], b"431")
+
+
+@check
+def statements_of_any_length_come_as_a_form(s):
+    sql = "select " + " + ".join(["1"] * 400) + " as n, '" + "x" * 200000 + "' as t"
+    host, port = s.http.rsplit(":", 1)
+    for chunked in (False, True):
+        c = http.client.HTTPConnection(host, int(port), timeout=60)
+        body = urllib.parse.urlencode({"query": sql, "nm": "true"}).encode()
+        c.request("POST", "/exec", iter([body[:1000], body[1000:]]) if chunked else body,
+                  {"Content-Type": "application/x-www-form-urlencoded"}, encode_chunked=chunked)
+        r = c.getresponse()
+        expect(json.loads(r.read()), {"dataset": [[400, "x" * 200000]], "count": 1}, chunked)
+
+
+@check
+def expect_100_continue_is_answered(s):
+    sock = s.connect()
+    sock.sendall(b"POST /exec HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 14\r\nExpect: 100-continue\r\n\r\n")
+    sock.settimeout(5)
+    expect(sock.recv(100).startswith(b"HTTP/1.1 100 Continue"), True)
+    sock.sendall(b"query=select+1")
+    expect(b'"dataset":[[1]]' in sock.recv(4000), True)
+
+
+@check
+def a_late_error_cuts_the_stream_without_a_last_chunk(s):
+    sock = s.connect()
+    q = urllib.parse.quote("select x from long_sequence(100000000000)").encode()
+    sock.sendall(b"GET /exec?query=" + q + b" HTTP/1.1\r\nHost: a\r\nStatement-Timeout: 500\r\n\r\n")
+    head, last = b"", b""
+    while True:
+        block = sock.recv(1 << 20)
+        if not block:
+            break
+        head = head or block
+        last = (last + block)[-64:]
+    expect(head.startswith(b"HTTP/1.1 200 OK"), True, head[:60])
+    expect(last.endswith(b"0\r\n\r\n"), False, last)
+
+
+@check
+def time_limits_do_not_leak_to_other_requests(s):
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    q = "/exec?" + urllib.parse.urlencode({"query": "select sum(x) from long_sequence(1000000000000)"})
+    c.request("GET", q, headers={"Statement-Timeout": "100"})
+    r = c.getresponse()
+    expect(r.status, 400)
+    expect("timeout" in json.loads(r.read())["error"], True)
+    c.request("GET", "/exec?" + urllib.parse.urlencode({"query": "select count() from long_sequence(300000000)"}))
+    expect(json.loads(c.getresponse().read())["dataset"], [[300000000]])
+
+
+@check
+def two_long_queries_do_not_delay_a_short_one(s):
+    import threading, time
+    long_q = "/exec?" + urllib.parse.urlencode({"query": "select sum(x % 7) from long_sequence(400000000)"})
+    def run():
+        host, port = s.http.rsplit(":", 1)
+        c = http.client.HTTPConnection(host, int(port), timeout=60)
+        c.request("GET", long_q)
+        c.getresponse().read()
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for t in threads:
+        t.start()
+    time.sleep(0.1)
+    times = []
+    for _ in range(20):
+        start = time.monotonic()
+        s.rows("select 1")
+        times.append(time.monotonic() - start)
+    for t in threads:
+        t.join()
+    expect(sorted(times)[10] < 0.25, True, times)
+
+
+# ------------------------------------------------------------------ /imp
+def imp(s, data, query="", boundary="B", quoted=False, name="data", schema=None):
+    body = b""
+    if schema is not None:
+        body += f'--{boundary}\r\nContent-Disposition: form-data; name="schema"\r\n\r\n{schema}\r\n'.encode()
+    body += f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="f.csv"\r\n\r\n'.encode() + data + f"\r\n--{boundary}--\r\n".encode()
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    mark = f'"{boundary}"' if quoted else boundary
+    c.request("POST", "/imp?" + query, body, {"Content-Type": f"multipart/form-data; boundary={mark}"})
+    r = c.getresponse()
+    return r.status, r.read().decode()
+
+
+@check
+def imp_detects_types_and_header(s):
+    data = (b"sym,side,price,qty,big,ok,ts,d,u,code,text\r\n"
+            b'A,buy,1.5,10,10000000000,true,2024-01-02T03:04:05.123456Z,2024-01-02,11111111-2222-3333-4444-555555555555,007,"a ""b"""\r\n'
+            b"B,,,,,false,2024-01-02T03:04:06.000000Z,,,12,\"multi\nline\"\r\n")
+    status, text = imp(s, data, "name=i1&fmt=json&timestamp=ts&partitionBy=DAY", quoted=True)
+    j = json.loads(text)
+    expect(status, 200, text)
+    expect([(c["name"], c["type"]) for c in j["columns"]],
+           [("sym", "VARCHAR"), ("side", "VARCHAR"), ("price", "DOUBLE"), ("qty", "INT"), ("big", "LONG"), ("ok", "BOOLEAN"),
+            ("ts", "TIMESTAMP"), ("d", "DATE"), ("u", "UUID"), ("code", "VARCHAR"), ("text", "VARCHAR")])
+    expect((j["rowsImported"], j["rowsRejected"], j["header"], j["partitionBy"], j["timestamp"]), (2, 0, True, "DAY", "ts"))
+    expect(s.rows("select sym, side, price, qty, big, code, text from i1"),
+           [["A", "buy", 1.5, 10, 10000000000, "007", 'a "b"'], ["B", None, None, None, None, "12", "multi\nline"]])
+
+
+@check
+def imp_matches_columns_by_name_and_refuses_unknown_ones(s):
+    s.exec("create table i2 (ts timestamp, a int, b symbol) timestamp(ts) partition by day")
+    expect(imp(s, b"b,ts,a\nx,2024-01-01T00:00:00.000000Z,1\ny,2024-01-01T00:00:01.000000Z,2\n", "name=i2")[0], 200)
+    expect(s.rows("select a, b from i2"), [[1, "x"], [2, "y"]])
+    status, text = imp(s, b"b,ts,zzz\nx,2024-01-01T00:00:00.000000Z,1\n", "name=i2&fmt=json")
+    expect(status, 400, text)
+    expect("zzz" in text, True)
+    expect(s.rows("select count() from i2"), [[2]])
+
+
+@check
+def imp_never_cuts_text_and_counts_the_last_line(s):
+    expect(imp(s, b"a,b\n1,x\n2,hello", "name=i3&forceHeader=true")[0], 200)
+    expect(s.rows("select * from i3"), [[1, "x"], [2, "hello"]])
+
+
+@check
+def imp_abort_is_all_or_nothing(s):
+    s.exec("create table i4 (a int, b double)")
+    status, text = imp(s, b"a,b\n1,1.5\nx,2\n3,3\n", "name=i4&atomicity=abort&forceHeader=true")
+    expect(status, 400, text)
+    expect("line 3" in text, True, text)
+    expect(s.rows("select count() from i4"), [[0]])
+    status, text = imp(s, b"a,b\n1,1.5\nx,2\n3,3\n", "name=i4&atomicity=skipRow&forceHeader=true&fmt=json")
+    expect((json.loads(text)["rowsImported"], json.loads(text)["rowsRejected"]), (2, 1))
+    expect(s.rows("select * from i4"), [[1, 1.5], [3, 3.0]])
+
+
+@check
+def imp_failures_have_4xx_status(s):
+    expect(imp(s, b"a,b\n1,2\n", "name=a/b")[0], 400)
+    expect(imp(s, b"a,b\n1,2\n", "name=i5&partitionBy=DAY")[0], 400)
+    expect(imp(s, b"a,b\n1,2\n", "name=i5&timestamp=zz&forceHeader=true")[0], 400)
+    expect(imp(s, b"a,b\n1,2\n", "name=i5&create=false")[0], 400)
+    expect(imp(s, b"a,A\n1,2\n", "name=i5&forceHeader=true")[0], 400)
+    expect(imp(s, b"a,b\n1,2\n", "name=i5", name="other")[0], 400)
+    expect(imp(s, b"a,b\n1,2\n", "name=i5", schema="[{")[0], 400)
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    c.request("POST", "/imp?name=i5", b"a,b\n1,2\n", {"Content-Type": "text/csv"})
+    expect(c.getresponse().status, 400)
+
+
+@check
+def imp_schema_sets_types(s):
+    status, text = imp(s, b"a,b\n1,x\n", "name=i6&fmt=json&forceHeader=true", schema='[{"name":"a","type":"LONG"},{"name":"b","type":"SYMBOL"}]')
+    expect(status, 200, text)
+    expect([c["type"] for c in json.loads(text)["columns"]], ["LONG", "SYMBOL"])
+
+
+@check
+def imp_takes_a_million_lines_and_exp_gives_them_back(s):
+    lines = [b"a,t,v"] + [b"%d,2024-01-01T00:%02d:%02d.000000Z,%d.5" % (i, i // 60 % 60, i % 60, i) for i in range(300000)]
+    status, text = imp(s, b"\n".join(lines) + b"\n", "name=i7&timestamp=t&partitionBy=HOUR&fmt=json")
+    expect(status, 200, text)
+    expect(json.loads(text)["rowsImported"], 300000)
+    expect(s.rows("select count(), sum(a), sum(v) from i7"), [[300000, 44999850000, 44999850000 + 150000.0]])
+    back = s.get("/exp", query="select a, v from i7 order by a", nm="true")[2]
+    expect(len(back.split(b"\r\n")), 300001)
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--record", action="store_true")
+    ap.add_argument("names", nargs="*")
+    o = ap.parse_args()
+    with Server() as s:
+        for sql in SETUP:
+            s.exec(sql)
+        passed, failed = recorded(s, o.record) if not o.names else (0, 0)
+        for f in CHECKS:
+            if o.names and f.__name__ not in o.names:
+                continue
+            try:
+                f(s)
+                passed += 1
+            except Exception as e:
+                failed += 1
+                print(f"{f.__name__}: {type(e).__name__}: {e}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
