@@ -96,8 +96,10 @@ alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_fil
         int e = st->io->mkdir(st->io, dir);
         if (e >= 0)
             e = st->io->sync_dir(st->io, tables);
-        if (e < 0)
+        if (e < 0) {
+            (void)st->io->rmdir(st->io, dir); /* or the next caller would believe in it */
             return alm_io_fail(cx, e, dir);
+        }
     }
     return file_make(cx, st, table_id, atomic_fetch_add(&st->next_file_id, 1), 0, out);
 }

@@ -27,14 +27,12 @@ typedef struct tab_text { /* names live as long as the table's identity */
 struct alm_tab {
     _Atomic uint32_t refs;
     uint64_t id;
-    uint32_t next_col_id;
     tab_text *texts;
     struct alm_symbols **symbols; /* by order of creation; owned */
     uint32_t n_symbols;
     /* Under tab_lock. */
     bool maint, alone;
     uint32_t sharers, waiting_alone;
-    int64_t touched_ns; /* last commit of rows, for the flush of idle heads */
 };
 
 /* ------------------------------------------------------- catalogue versions */
@@ -142,8 +140,11 @@ struct alm_storage {
     pthread_mutex_t checkpoint_lock; /* one checkpoint at a time */
     pthread_t worker;
     bool worker_started, stop, work_wanted;
-    uint64_t checkpoint_lsn;      /* of the catalogue file */
-    int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
+    atomic_bool worker_cancel; /* ends long work at a stop */
+    alm_error work_error;      /* of the last round; code ALM_OK: none */
+    uint64_t compacted_lsn;
+    uint64_t checkpoint_lsn;              /* of the catalogue file */
+    _Atomic int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
 };
 
 /* ------------------------------------------------------------ making versions */
@@ -192,10 +193,36 @@ ALM_NODISCARD alm_status alm_heap_bytes(alm_ctx *cx, size_t bytes, const char *w
 void alm_storage_poke(alm_storage *st);
 ALM_NODISCARD alm_status alm_worker_start(alm_ctx *cx, alm_storage *st);
 void alm_worker_stop(alm_storage *st);
-/* Blocks while the heads are far over their limits. */
-ALM_NODISCARD alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, alm_tab *tab);
+/* Blocks while the heads, or the overlapping parts of the table, are far over their limits. */
+ALM_NODISCARD alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+/* Wakes the background thread if there is something for it to do. Cheap. */
+void alm_storage_nudge(alm_storage *st);
 
-/* checkpoint.c: the catalogue file. */
+/* Flushes the largest heads until all together hold at most `keep_bytes`, writes the catalogue file,
+ * recycles the log. */
+ALM_NODISCARD alm_status alm_heads_flush(alm_ctx *cx, alm_storage *st, int64_t keep_bytes);
+ALM_NODISCARD alm_status alm_checkpoint(alm_ctx *cx, alm_storage *st, int64_t keep_bytes);
+enum { ALM_CHECKPOINT_KEEP_BYTES = 16 << 20 };
+
+/* The catalogue file. `read` maps and checks it: *bytes == 0, there is none. */
+typedef struct alm_catalog_file {
+    const void *map;
+    size_t bytes;
+    uint64_t lsn;
+} alm_catalog_file;
 ALM_NODISCARD alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat);
+ALM_NODISCARD alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out);
+void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file);
+struct alm_flush_marks;
+ALM_NODISCARD alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *file,
+                                          const struct alm_flush_marks *marks);
+
+/* Opens without writing anything: catalogue and log into memory. `scan` says where the log ends. */
+ALM_NODISCARD alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan);
+ALM_NODISCARD alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
+                                         const alm_storage_conf *conf, alm_storage **out);
+void alm_storage_free(alm_storage *st);
+/* Removes files under tables/ that nobody knows. */
+void alm_sweep(alm_storage *st, uint64_t table_id_end);
 
 #endif

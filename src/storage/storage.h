@@ -25,13 +25,14 @@ typedef enum alm_wal_sync { ALM_SYNC_COMMIT, ALM_SYNC_INTERVAL, ALM_SYNC_OFF } a
 typedef struct alm_storage_conf {
     alm_wal_sync sync;
     int64_t sync_interval_ms;
-    int64_t wal_segment_bytes;     /* preallocated and recycled */
-    int64_t head_bytes_max;        /* all tables; over it the largest heads are flushed */
-    int64_t table_head_bytes_max;  /* one table */
-    int64_t checkpoint_wal_bytes;  /* a checkpoint after that much log */
-    int64_t part_rows_max;         /* rows of one part of a bulk load or flush */
-    int32_t overlap_max;           /* overlapping parts and runs before writers wait */
+    int64_t wal_segment_bytes;    /* preallocated and recycled */
+    int64_t head_bytes_max;       /* all tables; over it the largest heads are flushed */
+    int64_t table_head_bytes_max; /* one table */
+    int64_t checkpoint_wal_bytes; /* a checkpoint after that much log */
+    int64_t part_rows_max;        /* rows of one part of a bulk load or flush */
+    int32_t overlap_max;          /* overlapping parts and runs before writers wait */
     int64_t snapshot_age_max_ms;
+    bool manual; /* no background thread: flush and checkpoint when called for (tests) */
 } alm_storage_conf;
 
 void alm_storage_conf_default(alm_storage_conf *conf);

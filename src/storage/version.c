@@ -39,7 +39,6 @@ alm_status alm_tab_new(alm_ctx *cx, uint64_t id, alm_tab **out)
     ALM_TRY(alm_heap_bytes(cx, sizeof *tab, "a table", &tab));
     tab->refs = 1;
     tab->id = id;
-    tab->next_col_id = 1;
     *out = tab;
     return ALM_OK;
 }

@@ -157,6 +157,7 @@ typedef struct alm_version {
     alm_part_set *parts; /* never NULL */
     alm_lane *lanes; /* n_lanes; the first n_frozen are being written to parts: no more appends */
     uint32_t n_lanes, n_frozen;
+    uint32_t next_col_id;
     int64_t head_rows, head_bytes;
     uint64_t lsn;         /* of the newest change in it */
     uint64_t flushed_lsn; /* rows of log records up to here are in parts (or gone) */
@@ -192,7 +193,9 @@ const char *alm_storage_root(const alm_storage *st); /* .../db */
 /*
  * One change of the parts of one table: durable, atomic for readers. New symbol values of the table
  * (interned before) are logged in the same record. ALM_E_CONFLICT when the table is gone or a
- * removed part is no longer there. References stay with the caller.
+ * removed part is no longer there. References stay with the caller. A load (nothing removed, no
+ * flush, no create) takes MAINT and SHARE itself, flushes rows of the head that it meets in time, and
+ * gives its parts the newest seq. The others: the caller holds MAINT.
  */
 typedef struct alm_parts_change {
     uint64_t table_id;

@@ -1,0 +1,312 @@
+/*
+ * catalog_file.c - the checkpoint of the catalogue: tables, parts, dictionary sizes, and the rows
+ * that are still in heads. Layout: docs/internals/storage.md, section 5.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "storage/change.h"
+#include "storage/dict.h"
+
+enum { CATALOG_VERSION = 1, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
+
+typedef struct catalog_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t crc; /* of the bytes behind the header, then of bytes 16..63 */
+    uint64_t bytes, lsn;
+    uint64_t next_table_id, next_part_id, next_file_id, next_seq;
+} catalog_header;
+_Static_assert(sizeof(catalog_header) == CATALOG_HEADER, "on disk");
+
+/* Written in pieces: 16 MB of rows need not be in memory twice. */
+typedef struct catalog_out {
+    alm_ctx *cx;
+    const alm_io *io;
+    int handle;
+    int64_t at;
+    uint32_t crc;
+    alm_buf buf;
+} catalog_out;
+
+static alm_status out_flush(catalog_out *o, size_t least)
+{
+    if (o->buf.len < least || o->buf.len == 0)
+        return ALM_OK;
+    o->crc = alm_crc32c(o->crc, o->buf.ptr, o->buf.len);
+    ALM_TRY(alm_io_write_all(o->cx, o->io, o->handle, o->buf.ptr, o->buf.len, o->at,
+                             "write the catalogue"));
+    o->at += (int64_t)o->buf.len;
+    o->buf.len = 0;
+    return ALM_OK;
+}
+
+static alm_status put_version(catalog_out *o, const alm_version *v)
+{
+    alm_ctx *cx = o->cx;
+    alm_buf *buf = &o->buf;
+    ALM_TRY(alm_put_table(cx, buf, v));
+    ALM_TRY(alm_put_u64(cx, buf, v->flushed_lsn));
+    ALM_TRY(alm_put_u64(cx, buf, v->frozen_lsn));
+    ALM_TRY(alm_put_u32(cx, buf, v->parts->n));
+    for (uint32_t i = 0; i < v->parts->n; i++) {
+        ALM_TRY(alm_put_part(cx, buf, v->parts->parts[i]));
+        ALM_TRY(out_flush(o, PIECE_BYTES));
+    }
+    ALM_TRY(alm_put_u32(cx, buf, v->n_frozen));
+    ALM_TRY(alm_put_u32(cx, buf, v->n_lanes));
+    for (uint32_t i = 0; i < v->n_lanes; i++) {
+        ALM_TRY(alm_put_u32(cx, buf, v->lanes[i].n_chunks));
+        for (uint32_t j = 0; j < v->lanes[i].n_chunks; j++) {
+            const alm_lane_chunk *c = &v->lanes[i].chunks[j];
+            ALM_TRY(alm_put_rows(cx, buf, v->table.id, c->chunk, c->rows));
+            ALM_TRY(out_flush(o, PIECE_BYTES));
+        }
+    }
+    return out_flush(o, PIECE_BYTES);
+}
+
+static alm_status write_file(catalog_out *o, alm_storage *st, const alm_catver *cat)
+{
+    catalog_header head = {.magic = {'A', 'L', 'M', 'C', 'A', 'T', '0', '1'},
+                           .version = CATALOG_VERSION,
+                           .lsn = cat->lsn};
+    head.next_table_id = atomic_load(&st->next_table_id);
+    head.next_part_id = atomic_load(&st->next_part_id);
+    head.next_file_id = atomic_load(&st->next_file_id);
+    head.next_seq = atomic_load(&st->next_seq);
+    o->at = CATALOG_HEADER;
+    ALM_TRY(alm_put_u64(o->cx, &o->buf, cat->n));
+    for (size_t i = 0; i < cat->n; i++)
+        ALM_TRY(put_version(o, alm_catver_at(cat, i)));
+    ALM_TRY(out_flush(o, 0));
+    head.bytes = (uint64_t)o->at;
+    head.crc = alm_crc32c(o->crc, (const char *)&head + 16, sizeof head - 16);
+    ALM_TRY(
+        alm_io_write_all(o->cx, o->io, o->handle, &head, sizeof head, 0, "write the catalogue"));
+    const int e = o->io->sync(o->io, o->handle);
+    return e < 0 ? alm_io_fail(o->cx, e, "sync the catalogue") : ALM_OK;
+}
+
+alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat)
+{
+    char tmp[ALM_PATH_MAX], path[ALM_PATH_MAX];
+    (void)snprintf(tmp, sizeof tmp, "%s/catalog.tmp", st->root);
+    (void)snprintf(path, sizeof path, "%s/catalog", st->root);
+    catalog_out o = {.cx = cx, .io = st->io};
+    o.handle = st->io->open(st->io, tmp, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    if (o.handle < 0)
+        return alm_io_fail(cx, o.handle, "create the catalogue");
+    alm_buf_init(&o.buf, NULL);
+    alm_status s = write_file(&o, st, cat);
+    alm_buf_deinit(&o.buf);
+    int e = st->io->close(st->io, o.handle);
+    if (s == ALM_OK && e < 0)
+        s = alm_io_fail(cx, e, "close the catalogue");
+    if (s == ALM_OK && (e = st->io->rename(st->io, tmp, path)) < 0)
+        s = alm_io_fail(cx, e, "rename the catalogue");
+    if (s == ALM_OK && (e = st->io->sync_dir(st->io, st->root)) < 0)
+        s = alm_io_fail(cx, e, "sync the directory of the catalogue");
+    return s;
+}
+
+/* ---------------------------------------------------------------------- reading */
+
+alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out)
+{
+    char path[ALM_PATH_MAX];
+    alm_io_stat meta;
+    const alm_io *io = st->io;
+    (void)snprintf(path, sizeof path, "%s/catalog", st->root);
+    *out = (alm_catalog_file){0};
+    int e = io->stat(io, path, &meta);
+    if (e == -ENOENT)
+        return ALM_OK;
+    if (e < 0)
+        return alm_io_fail(cx, e, path);
+    if (meta.size_bytes < CATALOG_HEADER)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: it has %lld bytes", path,
+                        (long long)meta.size_bytes);
+    const int h = io->open(io, path, ALM_IO_READ);
+    if (h < 0)
+        return alm_io_fail(cx, h, path);
+    e = io->map(io, h, (size_t)meta.size_bytes, &out->map);
+    (void)io->close(io, h); /* read-only */
+    if (e < 0)
+        return alm_io_fail(cx, e, path);
+    out->bytes = (size_t)meta.size_bytes;
+    catalog_header head;
+    memcpy(&head, out->map, sizeof head);
+    const char *bytes = out->map;
+    alm_status s = ALM_OK;
+    if (memcmp(head.magic, "ALMCAT01", 8) == 0 && head.version > CATALOG_VERSION) {
+        s = alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                     "'%s' has format version %u, this program reads up to %d", path, head.version,
+                     CATALOG_VERSION);
+    } else {
+        uint32_t crc = alm_crc32c(0, bytes + CATALOG_HEADER, out->bytes - CATALOG_HEADER);
+        crc = alm_crc32c(crc, bytes + 16, CATALOG_HEADER - 16);
+        if (memcmp(head.magic, "ALMCAT01", 8) != 0 || head.version == 0 ||
+            head.bytes != out->bytes || crc != head.crc)
+            s = alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: its checksum does not match",
+                         path);
+    }
+    if (s != ALM_OK) {
+        alm_catalog_unmap(st, out);
+        return s;
+    }
+    out->lsn = head.lsn;
+    atomic_store(&st->next_table_id, head.next_table_id);
+    atomic_store(&st->next_part_id, head.next_part_id);
+    atomic_store(&st->next_file_id, head.next_file_id);
+    atomic_store(&st->next_seq, head.next_seq);
+    return ALM_OK;
+}
+
+void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file)
+{
+    if (file->map != NULL)
+        (void)st->io->unmap(st->io, file->map, file->bytes);
+    *file = (alm_catalog_file){0};
+}
+
+static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const uint32_t *counts)
+{
+    char dir[ALM_PATH_MAX - 64], path[ALM_PATH_MAX];
+    alm_schema *schema = NULL;
+    alm_storage_table_dir(st, v->table.id, dir, sizeof dir);
+    for (uint32_t c = 0; c < v->schema->n_cols; c++) {
+        if (v->schema->symbols[c] == NULL || counts[c] <= 1)
+            continue;
+        (void)snprintf(path, sizeof path, "%s/%u.dict", dir, v->schema->cols[c].id);
+        ALM_TRY(alm_symbols_load(cx, v->schema->symbols[c], st->io, path, counts[c]));
+    }
+    ALM_TRY(alm_change_dicts(cx, st, v, NULL, &schema));
+    if (schema != NULL) {
+        alm_schema_release(v->schema);
+        v->schema = schema;
+    }
+    return ALM_OK;
+}
+
+static alm_status bad_catalog(alm_ctx *cx, const alm_version *v)
+{
+    return alm_fail(cx, ALM_E_CORRUPT, -1, "the catalogue's entry of table '%s' is damaged",
+                    v->table.name);
+}
+
+static alm_status load_parts(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_version *v)
+{
+    const uint32_t n = alm_get_u32(r);
+    if (r->bad || n > (uint64_t)(r->end - r->at))
+        return bad_catalog(cx, v);
+    alm_part_ref **parts = NULL;
+    uint32_t got = 0;
+    alm_part_set *set = NULL;
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *parts, "a list of parts", &parts));
+    alm_status e = ALM_OK;
+    for (; got < n && e == ALM_OK; got += e == ALM_OK)
+        e = alm_get_part(cx, st, v->table.id, r, &parts[got]);
+    if (e == ALM_OK)
+        e = alm_part_set_new(cx, parts, n, v->table.ts_col >= 0, &set);
+    for (uint32_t i = 0; i < got; i++)
+        alm_part_ref_release(parts[i]);
+    free((void *)parts);
+    ALM_TRY(e);
+    alm_part_set_release(v->parts);
+    v->parts = set;
+    return ALM_OK;
+}
+
+/* One lane; rows that a later record put into parts are read over. */
+static alm_status load_lane(alm_ctx *cx, alm_reader *r, alm_version *v, bool skip, alm_lane *lane)
+{
+    const uint32_t n = alm_get_u32(r);
+    if (r->bad || n > (uint64_t)(r->end - r->at))
+        return bad_catalog(cx, v);
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *lane->chunks, "a list of chunks", &lane->chunks));
+    for (uint32_t i = 0; i < n; i++) {
+        alm_lane_chunk c = {0};
+        if (alm_get_u64(r) != v->table.id)
+            return bad_catalog(cx, v);
+        ALM_TRY(alm_get_rows(cx, r, v->schema, &c.chunk, &c.rows));
+        if (skip) {
+            alm_chunk_release(c.chunk);
+            continue;
+        }
+        const int64_t *ts = v->table.ts_col >= 0 ? c.chunk->cols[v->table.ts_col] : NULL;
+        if (lane->n_chunks == 0)
+            lane->min_ts = ts != NULL ? ts[0] : 0;
+        lane->max_ts = ts != NULL ? ts[c.rows - 1] : 0;
+        lane->rows += c.rows;
+        lane->chunks[lane->n_chunks++] = c;
+    }
+    return ALM_OK;
+}
+
+static alm_status load_lanes(alm_ctx *cx, alm_reader *r, alm_version *v, uint64_t lsn,
+                             uint64_t mark)
+{
+    const uint32_t n_frozen = alm_get_u32(r), n = alm_get_u32(r);
+    if (r->bad || n_frozen > n || n > (uint64_t)(r->end - r->at) + 1)
+        return bad_catalog(cx, v);
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *v->lanes, "lanes", &v->lanes));
+    for (uint32_t i = 0; i < n; i++) {
+        alm_lane *lane = &v->lanes[v->n_lanes];
+        const bool frozen = i < n_frozen;
+        /* A later flush took the frozen lanes, or (frozen later still) all of them. */
+        const bool skip = frozen ? mark >= v->frozen_lsn : mark >= lsn;
+        v->n_lanes++; /* released with the version, whatever happens */
+        ALM_TRY(load_lane(cx, r, v, skip, lane));
+        if (skip) {
+            v->n_lanes--;
+            free(lane->chunks);
+            *lane = (alm_lane){0};
+        } else {
+            v->n_frozen += frozen;
+        }
+    }
+    return ALM_OK;
+}
+
+static alm_status load_table(alm_ctx *cx, alm_build *b, alm_reader *r, uint64_t lsn,
+                             const alm_flush_marks *marks)
+{
+    alm_version *v = NULL;
+    uint32_t *counts = NULL;
+    ALM_TRY(alm_get_table(cx, b->st, r, &v, &counts));
+    alm_status e = load_dicts(cx, b->st, v, counts);
+    free(counts);
+    v->flushed_lsn = alm_get_u64(r);
+    v->frozen_lsn = alm_get_u64(r);
+    if (e == ALM_OK)
+        e = load_parts(cx, b->st, r, v);
+    if (e == ALM_OK)
+        e = load_lanes(cx, r, v, lsn, alm_flush_marks_get(marks, v->table.id));
+    v->lsn = lsn;
+    alm_version_settle(v);
+    if (e == ALM_OK)
+        e = alm_change_create(cx, b, v);
+    if (e != ALM_OK)
+        alm_version_release(v);
+    return e;
+}
+
+alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *file,
+                            const alm_flush_marks *marks)
+{
+    if (file->bytes == 0)
+        return ALM_OK;
+    const char *bytes = file->map;
+    alm_reader r = {.at = bytes + CATALOG_HEADER, .end = bytes + file->bytes};
+    const uint64_t n = alm_get_u64(&r);
+    b->lsn = file->lsn;
+    for (uint64_t i = 0; i < n; i++)
+        ALM_TRY(load_table(cx, b, &r, file->lsn, marks));
+    b->next->lsn = file->lsn;
+    if (r.bad || r.at != r.end)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "the catalogue is longer than its entries");
+    return ALM_OK;
+}

@@ -1,0 +1,269 @@
+/*
+ * change.c - changes of tables as functions from version to version (change.h).
+ */
+#include "storage/change.h"
+
+#include <stdlib.h>
+
+#include "storage/dict.h"
+
+static alm_status table_gone(alm_ctx *cx, uint64_t table_id, const char *name)
+{
+    if (name != NULL)
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [table=%s]", name);
+    return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
+                    (unsigned long long)table_id);
+}
+
+alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v, alm_buf *ops,
+                            alm_schema **out)
+{
+    const alm_schema *s = v->schema;
+    uint32_t *counts = NULL;
+    *out = NULL;
+    bool grown = false;
+    for (uint32_t c = 0; c < s->n_cols && !grown; c++)
+        grown = s->symbols[c] != NULL && alm_symbols_count(s->symbols[c]) > s->dicts[c].count;
+    if (!grown)
+        return ALM_OK;
+    ALM_TRY(alm_heap_bytes(cx, s->n_cols * sizeof *counts, "columns", &counts));
+    alm_status e = ALM_OK;
+    for (uint32_t c = 0; c < s->n_cols && e == ALM_OK; c++) {
+        if (s->symbols[c] == NULL)
+            continue;
+        counts[c] = alm_symbols_count(s->symbols[c]);
+        if (counts[c] > s->dicts[c].count && ops != NULL)
+            e = alm_op_symbols(cx, ops, v->table.id, s->cols[c].id, s->symbols[c],
+                               s->dicts[c].count, counts[c]);
+    }
+    if (e == ALM_OK)
+        e = alm_schema_new(cx, st, v->tab, s->cols, s->n_cols, s->symbols, counts, out);
+    free(counts);
+    return e;
+}
+
+/* Takes over `schema` unless NULL. */
+static void version_set_schema(alm_version *v, alm_schema *schema)
+{
+    if (schema == NULL)
+        return;
+    alm_schema_release(v->schema);
+    v->schema = schema;
+}
+
+alm_status alm_change_rows(alm_ctx *cx, const alm_build *b, uint64_t table_id, const char *name,
+                           alm_chunk *rows, uint32_t n, alm_buf *ops, alm_version **out)
+{
+    const alm_version *v = alm_build_find(b, table_id);
+    if (v == NULL)
+        return table_gone(cx, table_id, name);
+    alm_schema *schema = NULL;
+    alm_version *next = NULL;
+    ALM_TRY(alm_change_dicts(cx, b->st, v, ops, &schema));
+    const alm_status e = alm_version_append(cx, v, rows, n, b->lsn, &next);
+    if (e != ALM_OK) {
+        alm_schema_release(schema);
+        return e;
+    }
+    version_set_schema(next, schema);
+    alm_version_settle(next);
+    *out = next;
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------------- parts */
+
+/* The parts of `v` without those of the change, and with the new ones. */
+static alm_status new_parts(alm_ctx *cx, const alm_version *v, const alm_parts_change *change,
+                            alm_part_set **out)
+{
+    const alm_part_set *old = v->parts;
+    alm_part_ref **parts = NULL;
+    ALM_TRY(
+        alm_heap_bytes(cx, (old->n + change->n_add) * sizeof *parts, "a list of parts", &parts));
+    uint32_t n = 0, removed = 0;
+    for (uint32_t i = 0; i < old->n; i++) {
+        bool gone = false;
+        for (uint32_t j = 0; j < change->n_remove && !gone; j++)
+            gone = change->remove[j]->id == old->parts[i]->id;
+        removed += gone;
+        if (!gone)
+            parts[n++] = old->parts[i];
+    }
+    alm_status e = ALM_OK;
+    if (removed != change->n_remove)
+        e = alm_fail(cx, ALM_E_CONFLICT, -1, "rows of the table were changed meanwhile [table=%s]",
+                     v->table.name);
+    for (uint32_t i = 0; i < change->n_add; i++)
+        parts[n++] = change->add[i];
+    if (e == ALM_OK)
+        e = alm_part_set_new(cx, parts, n, v->table.ts_col >= 0, out);
+    free((void *)parts);
+    return e;
+}
+
+static void drop_frozen(alm_version *v)
+{
+    alm_lanes_clear(v->lanes, v->n_frozen);
+    memmove(v->lanes, v->lanes + v->n_frozen, (v->n_lanes - v->n_frozen) * sizeof *v->lanes);
+    v->n_lanes -= v->n_frozen;
+    v->n_frozen = 0;
+    v->flushed_lsn = v->frozen_lsn;
+}
+
+/* The new version of a table that exists. */
+static alm_status parts_version(alm_ctx *cx, const alm_build *b, const alm_version *v,
+                                const alm_parts_change *change, uint64_t flushed_lsn, bool redo,
+                                alm_buf *ops, alm_version **out)
+{
+    if (change->flush && !redo && (v->n_frozen == 0 || v->frozen_lsn != flushed_lsn))
+        return alm_fail(cx, ALM_E_CONFLICT, -1,
+                        "rows of the table were removed while they were flushed [table=%s]",
+                        v->table.name);
+    alm_version *next = NULL;
+    alm_part_set *parts = NULL;
+    alm_schema *schema = NULL;
+    ALM_TRY(alm_version_copy(cx, v, 0, &next));
+    alm_status e = new_parts(cx, v, change, &parts);
+    if (e == ALM_OK)
+        e = alm_change_dicts(cx, b->st, v, ops, &schema);
+    if (e != ALM_OK) {
+        alm_part_set_release(parts);
+        alm_version_release(next);
+        return e;
+    }
+    version_set_schema(next, schema);
+    alm_part_set_release(next->parts);
+    next->parts = parts;
+    if (change->flush && next->n_frozen > 0 && next->frozen_lsn == flushed_lsn)
+        drop_frozen(next);
+    next->lsn = b->lsn;
+    alm_version_settle(next);
+    *out = next;
+    return ALM_OK;
+}
+
+alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_parts_change *change,
+                            uint64_t flushed_lsn, bool redo, alm_buf *ops)
+{
+    const alm_version *v =
+        change->create != NULL ? change->create->v : alm_build_find(b, change->table_id);
+    if (v == NULL)
+        return table_gone(cx, change->table_id, NULL);
+    alm_version *next = NULL;
+    ALM_TRY(parts_version(cx, b, v, change, flushed_lsn, redo, ops, &next));
+    alm_status e;
+    if (change->create != NULL) {
+        e = alm_change_create(cx, b, next);
+    } else {
+        e = alm_build_own(cx, b, change->table_id);
+        if (e == ALM_OK)
+            alm_build_put(b, next);
+    }
+    if (e != ALM_OK)
+        alm_version_release(next);
+    return e;
+}
+
+/* ------------------------------------------------------------------- catalogue */
+
+alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_version *v)
+{
+    if (alm_catver_by_name(b->next, alm_str_of(v->table.name)) >= 0)
+        return alm_fail(cx, ALM_E_EXISTS, -1, "table already exists");
+    v->lsn = b->lsn;
+    return alm_build_add(cx, b, v);
+}
+
+alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_str to)
+{
+    const alm_version *v = alm_build_find(b, table_id);
+    if (v == NULL)
+        return table_gone(cx, table_id, NULL);
+    const int64_t other = alm_catver_by_name(b->next, to);
+    if (other >= 0 && alm_catver_at(b->next, (size_t)other)->table.id != table_id)
+        return alm_fail(cx, ALM_E_EXISTS, -1,
+                        "cannot rename table, new name is already in use [table=%s, "
+                        "toTableName=%.*s]",
+                        v->table.name, (int)to.len, to.ptr);
+    alm_version *next = NULL;
+    ALM_TRY(alm_version_copy(cx, v, 0, &next));
+    alm_status e = alm_tab_text(cx, next->tab, to, &next->table.name);
+    next->lsn = b->lsn;
+    alm_version_settle(next);
+    if (e == ALM_OK)
+        e = alm_build_rename(cx, b, next);
+    if (e != ALM_OK)
+        alm_version_release(next);
+    return e;
+}
+
+alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, uint64_t table_id)
+{
+    const alm_version *v = alm_build_find(b, table_id);
+    if (v == NULL)
+        return table_gone(cx, table_id, NULL);
+    alm_version *next = NULL;
+    ALM_TRY(alm_version_bare(cx, v, &next));
+    next->lsn = next->flushed_lsn = next->frozen_lsn = b->lsn;
+    alm_version_settle(next);
+    const alm_status e = alm_build_own(cx, b, table_id);
+    if (e == ALM_OK)
+        alm_build_put(b, next);
+    else
+        alm_version_release(next);
+    return e;
+}
+
+alm_status alm_change_add_column(alm_ctx *cx, alm_build *b, uint64_t table_id,
+                                 const alm_column *col)
+{
+    const alm_version *v = alm_build_find(b, table_id);
+    if (v == NULL)
+        return table_gone(cx, table_id, NULL);
+    if (alm_table_col(&v->table, alm_str_of(col->name)) >= 0)
+        return alm_fail(cx, ALM_E_DUPLICATE, -1, "column '%s' already exists", col->name);
+    const uint32_t n = v->schema->n_cols;
+    if (n >= 4096)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "table '%s' has %u columns, no more are allowed",
+                        v->table.name, n);
+    alm_column *cols = NULL;
+    uint32_t *counts = NULL;
+    alm_symbols **symbols = NULL;
+    alm_version *next = NULL;
+    alm_schema *schema = NULL;
+    alm_status e = alm_heap_bytes(cx, (n + 1) * sizeof *cols, "columns", &cols);
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, (n + 1) * sizeof *counts, "columns", &counts);
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, (n + 1) * sizeof *symbols, "columns", &symbols);
+    if (e == ALM_OK) {
+        for (uint32_t i = 0; i < n; i++) {
+            cols[i] = v->schema->cols[i];
+            symbols[i] = v->schema->symbols[i];
+            counts[i] = symbols[i] != NULL ? v->schema->dicts[i].count : 1;
+        }
+        cols[n] = *col;
+        counts[n] = 1;
+        e = alm_schema_new(cx, b->st, v->tab, cols, n + 1, symbols, counts, &schema);
+    }
+    if (e == ALM_OK)
+        e = alm_version_copy(cx, v, 0, &next);
+    if (e == ALM_OK)
+        e = alm_build_own(cx, b, table_id);
+    free(cols);
+    free(counts);
+    free((void *)symbols);
+    if (e != ALM_OK) {
+        alm_version_release(next);
+        alm_schema_release(schema);
+        return e;
+    }
+    version_set_schema(next, schema);
+    next->next_col_id = ALM_MAX(next->next_col_id, col->id + 1);
+    next->table.schema_version++;
+    next->lsn = b->lsn;
+    alm_version_settle(next);
+    alm_build_put(b, next);
+    return ALM_OK;
+}

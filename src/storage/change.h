@@ -1,0 +1,53 @@
+/*
+ * change.h - the changes themselves: operations of a log record applied to a build. Commits prepare
+ * with these functions, recovery redoes with them, so that both give the same versions.
+ */
+#ifndef ALM_STORAGE_CHANGE_H
+#define ALM_STORAGE_CHANGE_H
+
+#include "storage/commit.h"
+#include "storage/head.h"
+#include "storage/payload.h"
+
+struct alm_pending {
+    alm_storage *st;
+    alm_version *v; /* bare; its table id is taken */
+};
+
+/* A version of the table whose dictionaries show all values interned so far; NULL in *out if it has
+ * them already. `ops` (may be NULL) receives symbols operations for the new ones. */
+ALM_NODISCARD alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v,
+                                          alm_buf *ops, alm_schema **out);
+/* Settled rows appended to the newest version; the result is not yet in the build. */
+ALM_NODISCARD alm_status alm_change_rows(alm_ctx *cx, const alm_build *b, uint64_t table_id,
+                                         const char *name, alm_chunk *rows, uint32_t n,
+                                         alm_buf *ops, alm_version **out);
+/* The parts of a change; `redo`: frozen lanes may be missing, sequence numbers stand. */
+ALM_NODISCARD alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_parts_change *change,
+                                          uint64_t flushed_lsn, bool redo, alm_buf *ops);
+ALM_NODISCARD alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_version *v);
+ALM_NODISCARD alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id,
+                                           alm_str to);
+ALM_NODISCARD alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, uint64_t table_id);
+ALM_NODISCARD alm_status alm_change_add_column(alm_ctx *cx, alm_build *b, uint64_t table_id,
+                                               const alm_column *col);
+
+/* LSN up to which rows of tables are in parts, collected by the first pass of recovery. */
+typedef struct alm_flush_marks {
+    struct alm_flush_mark {
+        uint64_t table_id, lsn;
+    } *rows;
+    size_t n, cap; /* open addressing, cap a power of two; table_id 0: free */
+} alm_flush_marks;
+uint64_t alm_flush_marks_get(const alm_flush_marks *m, uint64_t table_id);
+ALM_NODISCARD alm_status alm_flush_marks_raise(alm_ctx *cx, alm_flush_marks *m, uint64_t table_id,
+                                               uint64_t lsn);
+void alm_flush_marks_free(alm_flush_marks *m);
+/* First pass over one record. */
+ALM_NODISCARD alm_status alm_redo_marks(alm_ctx *cx, alm_flush_marks *m, const char *payload,
+                                        size_t bytes);
+/* Second pass: applies one record. */
+ALM_NODISCARD alm_status alm_redo(alm_ctx *cx, alm_build *b, const alm_flush_marks *m,
+                                  const char *payload, size_t bytes);
+
+#endif

@@ -1,0 +1,155 @@
+/*
+ * check.c - offline verification: catalogue and log as recovery reads them, every dictionary, every
+ * part. Changes nothing.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "storage/change.h"
+#include "storage/part.h"
+
+typedef struct checking {
+    alm_ctx *cx;
+    alm_storage *st;
+    const alm_version *v;
+    void (*report)(void *arg, const char *line);
+    void *arg;
+    int64_t n;
+} checking;
+
+static void finding(void *arg, const char *line)
+{
+    checking *c = arg;
+    c->n++;
+    if (c->report != NULL)
+        c->report(c->arg, line);
+}
+
+static uint32_t dict_count(void *arg, uint32_t col_id)
+{
+    const checking *c = arg;
+    const int32_t at = alm_schema_find(c->v->schema, col_id);
+    return at < 0 || c->v->schema->symbols[at] == NULL ? 0 : c->v->schema->dicts[at].count;
+}
+
+/* Findings end up in the report, not in the context; only cancel and memory stop the check. */
+static alm_status part_file(checking *c, const alm_part_ref *part, const alm_file *file)
+{
+    char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 256];
+    alm_io_stat meta;
+    alm_file_path(file, path, sizeof path);
+    ALM_TRY(alm_check(c->cx));
+    const int e = c->st->io->stat(c->st->io, path, &meta);
+    if (e < 0 || meta.size_bytes != file->bytes) {
+        (void)snprintf(line, sizeof line,
+                       "table '%s': '%s' is missing or has not the %lld bytes of the catalogue",
+                       c->v->table.name, path, (long long)file->bytes);
+        finding(c, line);
+        return ALM_OK;
+    }
+    alm_part_check_arg arg = {.report = finding, .arg = c, .dict_count = dict_count};
+    const alm_status s = alm_part_check(c->cx, c->st->io, path, file->table_id, &arg);
+    if (s == ALM_E_CORRUPT || s == ALM_E_UNSUPPORTED || s == ALM_E_IO) {
+        (void)snprintf(line, sizeof line, "table '%s': %s", c->v->table.name, c->cx->err.msg);
+        finding(c, line);
+        alm_error_clear(c->cx);
+        return ALM_OK;
+    }
+    (void)part;
+    return s;
+}
+
+/* Times of a lane must ascend, symbols be in their dictionaries. */
+static void lane(checking *c, const alm_lane *l)
+{
+    const int32_t ts_col = c->v->table.ts_col;
+    char line[256];
+    int64_t last = INT64_MIN;
+    for (uint32_t i = 0; i < l->n_chunks; i++) {
+        const alm_chunk *chunk = l->chunks[i].chunk;
+        for (uint32_t col = 0; col < chunk->n_cols; col++) {
+            if (c->v->schema->symbols[col] == NULL)
+                continue;
+            const uint32_t *codes = chunk->cols[col];
+            for (uint32_t row = 0; row < l->chunks[i].rows; row++) {
+                if (codes[row] < c->v->schema->dicts[col].count)
+                    continue;
+                (void)snprintf(line, sizeof line,
+                               "table '%.64s', column '%.64s': code %u is not in the dictionary",
+                               c->v->table.name, c->v->table.cols[col].name, codes[row]);
+                finding(c, line);
+                break;
+            }
+        }
+        if (ts_col < 0)
+            continue;
+        const int64_t *ts = chunk->cols[ts_col];
+        for (uint32_t row = 0; row < l->chunks[i].rows; row++) {
+            if (ts[row] < last) {
+                (void)snprintf(line, sizeof line, "table '%.64s': new rows are not in order",
+                               c->v->table.name);
+                finding(c, line);
+                return;
+            }
+            last = ts[row];
+        }
+    }
+}
+
+static alm_status table(checking *c)
+{
+    for (uint32_t i = 0; i < c->v->n_lanes; i++)
+        lane(c, &c->v->lanes[i]);
+    for (uint32_t i = 0; i < c->v->parts->n; i++) {
+        const alm_part_ref *part = c->v->parts->parts[i];
+        ALM_TRY(part_file(c, part, part->file));
+        for (uint32_t j = 0; j < part->n_overlays; j++)
+            ALM_TRY(part_file(c, part, part->overlays[j].file));
+    }
+    return ALM_OK;
+}
+
+/* Held while checking, if there is a lock file: no server may write meanwhile. */
+static alm_status take_lock(alm_ctx *cx, alm_storage *st)
+{
+    char path[ALM_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/lock", st->root);
+    st->lock_handle = st->io->open(st->io, path, ALM_IO_READ);
+    if (st->lock_handle == -ENOENT)
+        return alm_fail(cx, ALM_E_ARG, -1, "'%s' is not a data directory", st->root);
+    if (st->lock_handle < 0)
+        return alm_io_fail(cx, st->lock_handle, path);
+    const int e = st->io->lock(st->io, st->lock_handle);
+    if (e == -EWOULDBLOCK)
+        return alm_fail(cx, ALM_E_BUSY, -1, "'%s' is in use by another process", st->root);
+    return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
+}
+
+alm_status alm_storage_check(alm_ctx *cx, const alm_io *io, const char *root,
+                             void (*report)(void *arg, const char *line), void *arg,
+                             int64_t *n_findings)
+{
+    alm_storage *st = NULL;
+    alm_wal_scan scan;
+    checking c = {.cx = cx, .report = report, .arg = arg};
+    ALM_TRY(alm_storage_new(cx, io, root, NULL, &st));
+    alm_status e = take_lock(cx, st);
+    if (e == ALM_OK) {
+        e = alm_storage_recover(cx, st, &scan);
+        if (e == ALM_E_CORRUPT || e == ALM_E_UNSUPPORTED) { /* nothing behind it can be judged */
+            finding(&c, cx->err.msg);
+            alm_error_clear(cx);
+            e = ALM_OK;
+        }
+    }
+    st->closing = true; /* nothing that goes may go from the disk */
+    c.st = st;
+    for (size_t i = 0; i < st->current->n && e == ALM_OK; i++) {
+        c.v = alm_catver_at(st->current, i);
+        e = table(&c);
+    }
+    alm_storage_free(st);
+    if (e == ALM_OK)
+        *n_findings = c.n;
+    return e;
+}

@@ -1,0 +1,36 @@
+/*
+ * commit.h - the commit queue: every change of the database is a request in it. Protocol:
+ * docs/internals/storage.md, section 3.
+ */
+#ifndef ALM_STORAGE_COMMIT_H
+#define ALM_STORAGE_COMMIT_H
+
+#include "storage/state.h"
+
+typedef struct alm_request alm_request;
+struct alm_request {
+    /* Builds the new versions into the build and, unless no_log, sets the pieces of the payload.
+     * Runs on the leader's thread with the context of the waiting one. May run more than once. A
+     * failure leaves the build as it was: allocate first, then alm_build_own, then alm_build_put. */
+    alm_status (*prepare)(alm_ctx *cx, alm_request *rq, alm_build *b);
+    void *arg;
+    bool no_log; /* in memory only: publishes, but writes nothing */
+
+    alm_buf buf;             /* for the payload; released by alm_commit */
+    alm_wal_piece pieces[2]; /* pieces[0] may be the caller's; cleared before each prepare */
+    uint32_t n_pieces;
+
+    alm_ctx *cx;
+    alm_status status;
+    uint64_t lsn;
+    bool done;
+    alm_request *next;
+};
+
+/* Returns when the change is durable and visible, or has failed. */
+ALM_NODISCARD alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq);
+/* Marks the storage read-only until a restart. */
+void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx);
+ALM_NODISCARD alm_status alm_storage_writable(alm_ctx *cx, alm_storage *st);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * ddl.c - create, drop, rename, truncate, add column: each is one log record.
+ */
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "storage/bulk.h"
+#include "storage/change.h"
+
+enum { NAME_BYTES_MAX = 1024, COLUMNS_MAX = 4096 };
+
+static alm_status set_piece(alm_request *rq)
+{
+    rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
+    rq->n_pieces = 1;
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------------------- create */
+
+static alm_status check_spec(alm_ctx *cx, const alm_table_spec *spec)
+{
+    if (spec->name.len == 0 || spec->name.len > NAME_BYTES_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a table name must have 1 to %d bytes, not %zu",
+                        NAME_BYTES_MAX, spec->name.len);
+    if (spec->n_cols > COLUMNS_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a table may have %d columns, not %u", COLUMNS_MAX,
+                        spec->n_cols);
+    if (spec->ts_col >= (int32_t)spec->n_cols ||
+        (spec->ts_col >= 0 && !alm_type_is_timestamp(spec->cols[spec->ts_col].type)))
+        return alm_fail(cx, ALM_E_TYPE, -1, "the designated timestamp must be a TIMESTAMP column");
+    if (spec->ts_col < 0 && spec->partition != ALM_PART_NONE)
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "partitioning is possible only on tables with designated timestamps");
+    alm_map names; /* 4,096 columns: not each with each */
+    alm_map_init(&names, true);
+    alm_status e = ALM_OK;
+    for (uint32_t i = 0; i < spec->n_cols && e == ALM_OK; i++) {
+        const alm_column *col = &spec->cols[i];
+        const alm_str name = alm_str_of(col->name);
+        void *old = NULL;
+        if (name.len == 0 || name.len > NAME_BYTES_MAX)
+            e = alm_fail(cx, ALM_E_LIMIT, -1, "a column name must have 1 to %d bytes, not %zu",
+                         NAME_BYTES_MAX, name.len);
+        else if (col->type.id <= ALM_T_NULL || col->type.id >= ALM_TYPE_COUNT)
+            e = alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", col->name);
+        else
+            e = alm_map_put(cx, &names, name, &names, &old);
+        if (e == ALM_OK && old != NULL)
+            e = alm_fail(cx, ALM_E_DUPLICATE, -1, "Duplicate column [name=%s]", col->name);
+    }
+    alm_map_deinit(&names);
+    return e;
+}
+
+static alm_status make_version(alm_ctx *cx, alm_storage *st, const alm_table_spec *spec,
+                               alm_version **out)
+{
+    alm_version v = {.refs = 1,
+                     .table = {.id = atomic_fetch_add(&st->next_table_id, 1),
+                               .schema_version = 1,
+                               .ts_col = spec->ts_col,
+                               .partition = spec->partition,
+                               .wal = spec->wal,
+                               .dedup = spec->dedup,
+                               .ttl_hours = spec->ttl_hours,
+                               .max_uncommitted_rows = spec->max_uncommitted_rows,
+                               .o3_max_lag_us = spec->o3_max_lag_us}};
+    alm_column *cols = NULL;
+    ALM_TRY(alm_tab_new(cx, v.table.id, &v.tab));
+    alm_status e = alm_heap_bytes(cx, spec->n_cols * sizeof *cols, "columns", &cols);
+    if (e == ALM_OK)
+        e = alm_tab_text(cx, v.tab, spec->name, &v.table.name);
+    for (uint32_t i = 0; i < spec->n_cols && e == ALM_OK; i++) {
+        cols[i] = spec->cols[i];
+        cols[i].id = i + 1;
+        cols[i].dict = NULL;
+        e = alm_tab_text(cx, v.tab, alm_str_of(spec->cols[i].name), &cols[i].name);
+    }
+    v.next_col_id = spec->n_cols + 1;
+    if (e == ALM_OK)
+        e = alm_schema_new(cx, st, v.tab, cols, spec->n_cols, NULL, NULL, &v.schema);
+    if (e == ALM_OK)
+        e = alm_version_bare(cx, &v, out);
+    free(cols);
+    alm_schema_release(v.schema);
+    alm_tab_release(v.tab);
+    return e;
+}
+
+static alm_status prepare_create(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    alm_version *v = rq->arg;
+    size_t mark;
+    ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_CREATE, &mark));
+    ALM_TRY(alm_put_table(cx, &rq->buf, v));
+    ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    (void)alm_version_retain(v); /* may run again after a failure */
+    const alm_status e = alm_change_create(cx, b, v);
+    if (e != ALM_OK) {
+        alm_version_release(v);
+        return e;
+    }
+    return set_piece(rq);
+}
+
+alm_version *alm_pending_version(struct alm_pending *pending)
+{
+    return pending->v;
+}
+
+void alm_pending_free(struct alm_pending *pending)
+{
+    if (pending == NULL)
+        return;
+    alm_version_release(pending->v);
+    free(pending);
+}
+
+alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *spec,
+                            alm_bulk **load)
+{
+    alm_version *v = NULL;
+    ALM_TRY(alm_storage_writable(cx, st));
+    ALM_TRY(check_spec(cx, spec));
+    ALM_TRY(make_version(cx, st, spec, &v));
+    if (load == NULL) {
+        alm_request rq = {.prepare = prepare_create, .arg = v};
+        const alm_status e = alm_commit(cx, st, &rq);
+        alm_version_release(v);
+        return e;
+    }
+    /* Tell early what the commit would say at the end of the load. */
+    alm_catver *cat = alm_catver_current(st);
+    const bool exists = alm_catver_by_name(cat, spec->name) >= 0;
+    alm_catver_release(cat);
+    struct alm_pending *pending = NULL;
+    alm_status e = exists ? alm_fail(cx, ALM_E_EXISTS, -1, "table already exists") : ALM_OK;
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, sizeof *pending, "a new table", &pending);
+    if (e != ALM_OK) {
+        alm_version_release(v);
+        return e;
+    }
+    *pending = (struct alm_pending){.st = st, .v = v};
+    return alm_bulk_new_pending(cx, st, pending, load);
+}
+
+/* ------------------------------------------------------- changes of one table by name */
+
+typedef struct ddl_arg {
+    alm_op_kind kind;
+    alm_str name, to;
+    const alm_column *col;
+} ddl_arg;
+
+static alm_status prepare_column(alm_ctx *cx, alm_request *rq, alm_build *b, const alm_version *v,
+                                 const alm_column *spec)
+{
+    alm_column col = *spec;
+    col.id = v->next_col_id;
+    col.dict = NULL;
+    ALM_TRY(alm_tab_text(cx, v->tab, alm_str_of(spec->name), &col.name));
+    ALM_TRY(alm_put_column(cx, &rq->buf, &col, 1));
+    return alm_change_add_column(cx, b, v->table.id, &col);
+}
+
+static alm_status prepare_ddl(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    const ddl_arg *arg = rq->arg;
+    const int64_t pos = alm_catver_by_name(b->next, arg->name);
+    if (pos < 0)
+        return alm_fail(cx, ALM_E_TABLE, -1, "table does not exist [table=%.*s]",
+                        (int)arg->name.len, arg->name.ptr);
+    const alm_version *v = alm_catver_at(b->next, (size_t)pos);
+    const uint64_t id = v->table.id;
+    size_t mark;
+    ALM_TRY(alm_buf_reserve(cx, &rq->buf, 256 + arg->to.len + NAME_BYTES_MAX));
+    ALM_TRY(alm_op_begin(cx, &rq->buf, arg->kind, &mark));
+    ALM_TRY(alm_put_u64(cx, &rq->buf, id));
+    alm_status e;
+    if (arg->kind == ALM_OP_DROP) {
+        e = alm_build_remove(cx, b, id);
+    } else if (arg->kind == ALM_OP_RENAME) {
+        e = alm_put_text(cx, &rq->buf, arg->to);
+        if (e == ALM_OK)
+            e = alm_change_rename(cx, b, id, arg->to);
+    } else if (arg->kind == ALM_OP_TRUNCATE) {
+        e = alm_change_truncate(cx, b, id);
+    } else {
+        e = prepare_column(cx, rq, b, v, arg->col);
+    }
+    ALM_TRY(e);
+    const alm_status end = alm_op_end(cx, &rq->buf, mark);
+    ALM_ASSERT(end == ALM_OK); /* within what was reserved */
+    return set_piece(rq);
+}
+
+static alm_status change_table(alm_ctx *cx, alm_storage *st, ddl_arg *arg)
+{
+    alm_request rq = {.prepare = prepare_ddl, .arg = arg};
+    return alm_commit(cx, st, &rq);
+}
+
+alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name)
+{
+    ddl_arg arg = {.kind = ALM_OP_DROP, .name = name};
+    return change_table(cx, st, &arg);
+}
+
+alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to)
+{
+    if (to.len == 0 || to.len > NAME_BYTES_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a table name must have 1 to %d bytes, not %zu",
+                        NAME_BYTES_MAX, to.len);
+    ddl_arg arg = {.kind = ALM_OP_RENAME, .name = name, .to = to};
+    return change_table(cx, st, &arg);
+}
+
+alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name)
+{
+    ddl_arg arg = {.kind = ALM_OP_TRUNCATE, .name = name};
+    return change_table(cx, st, &arg);
+}
+
+alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name, const alm_column *col)
+{
+    const size_t len = alm_str_of(col->name).len;
+    if (len == 0 || len > NAME_BYTES_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a column name must have 1 to %d bytes, not %zu",
+                        NAME_BYTES_MAX, len);
+    if (col->type.id <= ALM_T_NULL || col->type.id >= ALM_TYPE_COUNT)
+        return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", col->name);
+    ddl_arg arg = {.kind = ALM_OP_ADD_COLUMN, .name = name, .col = col};
+    return change_table(cx, st, &arg);
+}

@@ -1,0 +1,89 @@
+/*
+ * locks.c - the locks of tables (version.h). They are flags under one mutex, because their owners are
+ * handles that may move between threads, and 10,000 idle tables should cost nothing.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "storage/state.h"
+
+enum { WAIT_MS = 20 }; /* how soon a waiting statement sees that it was cancelled */
+
+static bool take(alm_tab *tab, alm_tab_lock_kind kind)
+{
+    switch (kind) {
+    case ALM_TAB_MAINT:
+        if (tab->maint)
+            return false;
+        tab->maint = true;
+        return true;
+    case ALM_TAB_SHARE:
+        if (tab->alone || tab->waiting_alone > 0)
+            return false;
+        tab->sharers++;
+        return true;
+    case ALM_TAB_ALONE:
+        if (tab->alone || tab->sharers > 0)
+            return false;
+        tab->alone = true;
+        return true;
+    }
+    return false;
+}
+
+static void wait_a_little(alm_storage *st)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += WAIT_MS * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_nsec -= 1000000000L;
+        until.tv_sec++;
+    }
+    (void)pthread_cond_timedwait(&st->tab_cond, &st->tab_lock, &until);
+}
+
+alm_status alm_tab_lock(alm_ctx *cx, alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
+{
+    alm_status e = ALM_OK;
+    (void)pthread_mutex_lock(&st->tab_lock);
+    tab->waiting_alone += kind == ALM_TAB_ALONE;
+    while (e == ALM_OK && !take(tab, kind)) {
+        wait_a_little(st);
+        e = alm_check(cx);
+    }
+    tab->waiting_alone -= kind == ALM_TAB_ALONE;
+    if (kind == ALM_TAB_ALONE && e != ALM_OK)
+        (void)pthread_cond_broadcast(&st->tab_cond); /* those it held up */
+    (void)pthread_mutex_unlock(&st->tab_lock);
+    return e;
+}
+
+bool alm_tab_trylock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
+{
+    (void)pthread_mutex_lock(&st->tab_lock);
+    const bool taken = take(tab, kind);
+    (void)pthread_mutex_unlock(&st->tab_lock);
+    return taken;
+}
+
+void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
+{
+    (void)pthread_mutex_lock(&st->tab_lock);
+    switch (kind) {
+    case ALM_TAB_MAINT:
+        ALM_ASSERT(tab->maint);
+        tab->maint = false;
+        break;
+    case ALM_TAB_SHARE:
+        ALM_ASSERT(tab->sharers > 0);
+        tab->sharers--;
+        break;
+    case ALM_TAB_ALONE:
+        ALM_ASSERT(tab->alone);
+        tab->alone = false;
+        break;
+    }
+    (void)pthread_cond_broadcast(&st->tab_cond);
+    (void)pthread_mutex_unlock(&st->tab_lock);
+}

@@ -1,0 +1,316 @@
+/*
+ * open.c - opening and closing a storage directory, recovery, what is asked of an open storage.
+ *
+ * Recovery reads the catalogue file and the log into memory and writes nothing; only then is the log
+ * made ready for appending. A crash in it changes nothing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "storage/change.h"
+
+void alm_storage_conf_default(alm_storage_conf *conf)
+{
+    *conf = (alm_storage_conf){
+        .sync = ALM_SYNC_COMMIT,
+        .sync_interval_ms = 100,
+        .wal_segment_bytes = INT64_C(16) << 20,
+        .head_bytes_max = INT64_C(256) << 20,
+        .table_head_bytes_max = INT64_C(64) << 20,
+        .checkpoint_wal_bytes = INT64_C(256) << 20,
+        .part_rows_max = INT64_C(4) << 20,
+        .overlap_max = 64,
+        .snapshot_age_max_ms = INT64_C(3600000),
+    };
+}
+
+const alm_io *alm_storage_io(const alm_storage *st)
+{
+    return st->io;
+}
+const alm_storage_conf *alm_storage_conf_of(const alm_storage *st)
+{
+    return &st->conf;
+}
+const char *alm_storage_root(const alm_storage *st)
+{
+    return st->root;
+}
+
+/* -------------------------------------------------------------------- the struct */
+
+static void init_locks(alm_storage *st)
+{
+    (void)pthread_mutex_init(&st->queue_lock, NULL);
+    (void)pthread_cond_init(&st->queue_cond, NULL);
+    (void)pthread_mutex_init(&st->publish_lock, NULL);
+    (void)pthread_mutex_init(&st->tab_lock, NULL);
+    (void)pthread_cond_init(&st->tab_cond, NULL);
+    (void)pthread_mutex_init(&st->file_lock, NULL);
+    (void)pthread_mutex_init(&st->work_lock, NULL);
+    (void)pthread_cond_init(&st->work_cond, NULL);
+    (void)pthread_mutex_init(&st->checkpoint_lock, NULL);
+}
+
+static void deinit_locks(alm_storage *st)
+{
+    (void)pthread_mutex_destroy(&st->queue_lock);
+    (void)pthread_cond_destroy(&st->queue_cond);
+    (void)pthread_mutex_destroy(&st->publish_lock);
+    (void)pthread_mutex_destroy(&st->tab_lock);
+    (void)pthread_cond_destroy(&st->tab_cond);
+    (void)pthread_mutex_destroy(&st->file_lock);
+    (void)pthread_mutex_destroy(&st->work_lock);
+    (void)pthread_cond_destroy(&st->work_cond);
+    (void)pthread_mutex_destroy(&st->checkpoint_lock);
+}
+
+alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
+                           const alm_storage_conf *conf, alm_storage **out)
+{
+    alm_storage *st = NULL;
+    ALM_TRY(alm_heap_bytes(cx, sizeof *st, "the storage", &st));
+    st->io = io;
+    if (conf != NULL)
+        st->conf = *conf;
+    else
+        alm_storage_conf_default(&st->conf);
+    st->conf.wal_segment_bytes = ALM_MAX(st->conf.wal_segment_bytes, INT64_C(4096));
+    st->lock_handle = -1;
+    st->queue_tail = &st->queue_head;
+    st->next_table_id = st->next_part_id = st->next_file_id = st->next_seq = 1;
+    st->next_dict_id = 1;
+    char wal[ALM_PATH_MAX];
+    const int n = snprintf(st->root, sizeof st->root, "%s/db", root);
+    alm_status e = n < 0 || (size_t)n >= sizeof st->root
+                       ? alm_fail(cx, ALM_E_ARG, -1, "the path of the data is too long")
+                       : ALM_OK;
+    (void)snprintf(wal, sizeof wal, "%s/wal", st->root);
+    if (e == ALM_OK)
+        e = alm_wal_init(cx, &st->wal, io, wal, st->conf.wal_segment_bytes);
+    if (e != ALM_OK) {
+        free(st);
+        return e;
+    }
+    init_locks(st);
+    e = alm_catver_empty(cx, &st->current);
+    if (e != ALM_OK) {
+        alm_storage_free(st);
+        return e;
+    }
+    *out = st;
+    return ALM_OK;
+}
+
+void alm_storage_free(alm_storage *st)
+{
+    st->closing = true; /* files stay */
+    alm_catver_release(st->current);
+    alm_wal_deinit(&st->wal);
+    if (st->lock_handle >= 0)
+        (void)st->io->close(st->io, st->lock_handle);
+    ALM_ASSERT(st->n_files == 0);
+    free(st->files);
+    deinit_locks(st);
+    free(st);
+}
+
+/* --------------------------------------------------------------------- recovery */
+
+typedef struct recovery {
+    alm_build build;
+    alm_flush_marks marks;
+} recovery;
+
+static alm_status first_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                             size_t bytes)
+{
+    recovery *rec = arg;
+    (void)lsn;
+    return alm_redo_marks(cx, &rec->marks, payload, bytes);
+}
+
+static alm_status second_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                              size_t bytes)
+{
+    recovery *rec = arg;
+    rec->build.lsn = lsn;
+    ALM_TRY(alm_redo(cx, &rec->build, &rec->marks, payload, bytes));
+    rec->build.next->lsn = lsn;
+    return ALM_OK;
+}
+
+/* Dictionaries may have got values whose rows are in parts: show them. */
+static alm_status show_symbols(alm_ctx *cx, alm_build *b)
+{
+    for (size_t i = 0; i < b->next->n; i++) {
+        const alm_version *v = alm_catver_at(b->next, i);
+        alm_schema *schema = NULL;
+        alm_version *next = NULL;
+        ALM_TRY(alm_change_dicts(cx, b->st, v, NULL, &schema));
+        if (schema == NULL)
+            continue;
+        alm_status e = alm_version_copy(cx, v, 0, &next);
+        if (e == ALM_OK)
+            e = alm_build_own(cx, b, v->table.id);
+        if (e != ALM_OK) {
+            alm_version_release(next);
+            alm_schema_release(schema);
+            return e;
+        }
+        alm_schema_release(next->schema);
+        next->schema = schema;
+        alm_version_settle(next);
+        alm_build_put(b, next);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
+{
+    alm_catalog_file file;
+    recovery rec = {0};
+    ALM_TRY(alm_catalog_read(cx, st, &file));
+    st->checkpoint_lsn = file.lsn;
+    st->closing = true; /* what recovery lets go of must stay on disk */
+    alm_status e = alm_wal_list(cx, &st->wal);
+    if (e == ALM_OK)
+        e = alm_wal_read(cx, &st->wal, file.lsn, first_pass, &rec, scan);
+    if (e == ALM_OK)
+        e = alm_build_begin(cx, st, &rec.build);
+    if (e == ALM_OK) {
+        e = alm_catalog_load(cx, &rec.build, &file, &rec.marks);
+        if (e == ALM_OK)
+            e = alm_wal_read(cx, &st->wal, file.lsn, second_pass, &rec, scan);
+        if (e == ALM_OK)
+            e = show_symbols(cx, &rec.build);
+        if (e == ALM_OK)
+            alm_build_publish(&rec.build);
+        else
+            alm_build_abandon(&rec.build);
+    }
+    st->closing = false;
+    alm_flush_marks_free(&rec.marks);
+    alm_catalog_unmap(st, &file);
+    return e;
+}
+
+static alm_status make_dir(alm_ctx *cx, const alm_io *io, const char *dir, const char *parent)
+{
+    alm_io_stat meta;
+    if (io->stat(io, dir, &meta) == 0 && meta.is_dir)
+        return ALM_OK;
+    int e = io->mkdir(io, dir);
+    if (e < 0)
+        return alm_io_fail(cx, e, dir);
+    e = io->sync_dir(io, parent);
+    return e < 0 ? alm_io_fail(cx, e, parent) : ALM_OK;
+}
+
+static alm_status make_dirs(alm_ctx *cx, alm_storage *st, const char *root)
+{
+    char path[ALM_PATH_MAX];
+    alm_io_stat meta;
+    if (st->io->stat(st->io, root, &meta) < 0) {
+        const int e = st->io->mkdir(st->io, root);
+        if (e < 0)
+            return alm_io_fail(cx, e, root);
+        char parent[ALM_PATH_MAX];
+        (void)snprintf(parent, sizeof parent, "%s", root);
+        char *slash = strrchr(parent, '/');
+        if (slash == NULL)
+            parent[0] = 0; /* relative: the working directory, which we do not sync */
+        else
+            *slash = 0;
+        if (parent[0] != 0)
+            (void)st->io->sync_dir(st->io, parent); /* may be out of our reach */
+    }
+    ALM_TRY(make_dir(cx, st->io, st->root, root));
+    (void)snprintf(path, sizeof path, "%s/wal", st->root);
+    ALM_TRY(make_dir(cx, st->io, path, st->root));
+    (void)snprintf(path, sizeof path, "%s/tables", st->root);
+    ALM_TRY(make_dir(cx, st->io, path, st->root));
+    /* A directory made by a start that failed may never have been synced. */
+    int e = st->io->sync_dir(st->io, root);
+    if (e >= 0)
+        e = st->io->sync_dir(st->io, st->root);
+    return e < 0 ? alm_io_fail(cx, e, st->root) : ALM_OK;
+}
+
+static alm_status take_lock(alm_ctx *cx, alm_storage *st)
+{
+    char path[ALM_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/lock", st->root);
+    st->lock_handle = st->io->open(st->io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE);
+    if (st->lock_handle < 0)
+        return alm_io_fail(cx, st->lock_handle, path);
+    const int e = st->io->lock(st->io, st->lock_handle);
+    if (e == -EWOULDBLOCK)
+        return alm_fail(cx, ALM_E_BUSY, -1, "'%s' is in use by another process", st->root);
+    return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
+}
+
+alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
+                            const alm_storage_conf *conf, alm_storage **out)
+{
+    alm_storage *st = NULL;
+    alm_wal_scan scan;
+    ALM_TRY(alm_storage_new(cx, io, root, conf, &st));
+    const int64_t started = io->mono_ns(io);
+    alm_status e = make_dirs(cx, st, root);
+    if (e == ALM_OK)
+        e = take_lock(cx, st);
+    if (e == ALM_OK)
+        e = alm_storage_recover(cx, st, &scan);
+    if (e == ALM_OK)
+        e = alm_wal_start(cx, &st->wal, &scan);
+    if (e == ALM_OK && !st->conf.manual)
+        e = alm_worker_start(cx, st);
+    if (e != ALM_OK) {
+        alm_storage_free(st);
+        return e;
+    }
+    alm_log_info("storage", "opened '%s' in %lld ms: %zu tables, %lld bytes of log after lsn %llu",
+                 st->root, (long long)((io->mono_ns(io) - started) / 1000000), st->current->n,
+                 (long long)scan.bytes, (unsigned long long)st->checkpoint_lsn);
+    *out = st;
+    return ALM_OK;
+}
+
+void alm_storage_close(alm_storage *st)
+{
+    if (st == NULL)
+        return;
+    alm_worker_stop(st);
+    alm_ctx cx = {.io = st->io};
+    if (!st->failed && st->current->lsn != st->checkpoint_lsn &&
+        alm_checkpoint(&cx, st, ALM_CHECKPOINT_KEEP_BYTES) != ALM_OK)
+        alm_log_warn("storage", "no checkpoint at the end (the log has everything): %s",
+                     cx.err.msg);
+    if (atomic_load(&st->n_snapshots) != 0) { /* freeing under a reader would be worse */
+        alm_log_error("storage", "closed with %lld snapshots in use",
+                      (long long)atomic_load(&st->n_snapshots));
+        return;
+    }
+    alm_storage_free(st);
+}
+
+void alm_storage_stats_get(alm_storage *st, alm_storage_stats *out)
+{
+    *out = (alm_storage_stats){.syncs = st->io->sync_count(st->io),
+                               .commits = atomic_load(&st->commits),
+                               .wal_bytes = atomic_load(&st->wal.bytes_written),
+                               .head_bytes = atomic_load(&st->head_bytes)};
+    alm_catver *cat = alm_catver_current(st);
+    for (size_t i = 0; i < cat->n; i++) {
+        const alm_version *v = alm_catver_at(cat, i);
+        out->parts += v->parts->n;
+        out->rows += v->table.row_count;
+    }
+    alm_catver_release(cat);
+    (void)pthread_mutex_lock(&st->queue_lock);
+    out->read_only = st->failed;
+    (void)pthread_mutex_unlock(&st->queue_lock);
+}

@@ -1,0 +1,128 @@
+/*
+ * parts_commit.c - one record that adds and removes parts: flush, bulk load, update, compaction.
+ *
+ * A load is newer than every row that was committed before it, but rows of the head come behind all
+ * parts. So a load first flushes the head, if the head has rows of the same times.
+ */
+#include "storage/change.h"
+
+typedef struct parts_arg {
+    const alm_parts_change *change;
+    uint64_t flushed_lsn;
+    bool is_load;
+    bool in_the_way; /* rows of the head that must be flushed first */
+    alm_buf parts;   /* the parts operation */
+} parts_arg;
+
+/* Do rows of the head meet the new parts in time? */
+static bool head_meets(const alm_version *v, const alm_parts_change *change)
+{
+    for (uint32_t i = 0; i < v->n_lanes; i++) {
+        if (v->table.ts_col < 0)
+            return true;
+        for (uint32_t j = 0; j < change->n_add; j++)
+            if (v->lanes[i].min_ts <= change->add[j]->max_ts &&
+                change->add[j]->min_ts <= v->lanes[i].max_ts)
+                return true;
+    }
+    return false;
+}
+
+static alm_status put_parts(alm_ctx *cx, alm_buf *buf, const alm_parts_change *change,
+                            uint64_t flushed_lsn)
+{
+    size_t mark;
+    buf->len = 0;
+    ALM_TRY(alm_op_begin(cx, buf, ALM_OP_PARTS, &mark));
+    ALM_TRY(alm_put_u64(cx, buf, change->table_id));
+    ALM_TRY(alm_put_u64(cx, buf, flushed_lsn));
+    ALM_TRY(alm_put_u32(cx, buf, change->n_remove));
+    ALM_TRY(alm_put_u32(cx, buf, change->n_add));
+    for (uint32_t i = 0; i < change->n_remove; i++)
+        ALM_TRY(alm_put_u64(cx, buf, change->remove[i]->id));
+    for (uint32_t i = 0; i < change->n_add; i++)
+        ALM_TRY(alm_put_part(cx, buf, change->add[i]));
+    return alm_op_end(cx, buf, mark);
+}
+
+static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    parts_arg *arg = rq->arg;
+    const alm_parts_change *change = arg->change;
+    const alm_version *v = alm_build_find(b, change->table_id);
+    arg->in_the_way = arg->is_load && v != NULL && head_meets(v, change);
+    if (arg->in_the_way)
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "rows were inserted meanwhile [table=%s]",
+                        v->table.name);
+    if (arg->is_load || change->create != NULL) /* not shared yet: the caller's alone */
+        for (uint32_t i = 0; i < change->n_add; i++)
+            change->add[i]->seq = atomic_fetch_add(&b->st->next_seq, 1);
+    if (change->create != NULL) {
+        size_t mark;
+        ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_CREATE, &mark));
+        ALM_TRY(alm_put_table(cx, &rq->buf, change->create->v));
+        ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    }
+    ALM_TRY(put_parts(cx, &arg->parts, change, change->flush ? arg->flushed_lsn : 0));
+    /* Symbols go between the table and its parts. Nothing may fail behind this. */
+    ALM_TRY(alm_change_parts(cx, b, change, arg->flushed_lsn, false, &rq->buf));
+    rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
+    rq->pieces[1] = (alm_wal_piece){arg->parts.ptr, arg->parts.len};
+    rq->n_pieces = 2;
+    return ALM_OK;
+}
+
+static alm_status commit_once(alm_ctx *cx, alm_storage *st, parts_arg *arg, uint64_t *lsn)
+{
+    alm_request rq = {.prepare = prepare_parts, .arg = arg};
+    alm_buf_init(&arg->parts, NULL);
+    const alm_status e = alm_commit(cx, st, &rq);
+    alm_buf_deinit(&arg->parts);
+    if (e == ALM_OK && lsn != NULL)
+        *lsn = rq.lsn;
+    return e;
+}
+
+/* Flushes what is in the way and tries again; rows of other writers may come in between. */
+static alm_status commit_load(alm_ctx *cx, alm_storage *st, alm_tab *tab, parts_arg *arg,
+                              uint64_t *lsn)
+{
+    enum { TRIES = 8 };
+    for (int i = 0;; i++) {
+        /* The last try keeps other writers out. */
+        const alm_tab_lock_kind gate = i + 1 < TRIES ? ALM_TAB_SHARE : ALM_TAB_ALONE;
+        ALM_TRY(alm_tab_lock(cx, st, tab, ALM_TAB_MAINT));
+        alm_status e = alm_tab_lock(cx, st, tab, gate);
+        if (e == ALM_OK) {
+            alm_version *v = alm_storage_version(st, tab->id);
+            if (v != NULL && head_meets(v, arg->change))
+                e = alm_head_flush(cx, st, tab->id);
+            alm_version_release(v);
+            if (e == ALM_OK)
+                e = commit_once(cx, st, arg, lsn);
+            alm_tab_unlock(st, tab, gate);
+        }
+        alm_tab_unlock(st, tab, ALM_TAB_MAINT);
+        if (e != ALM_E_CONFLICT || !arg->in_the_way || i + 1 == TRIES)
+            return e;
+        alm_error_clear(cx);
+    }
+}
+
+alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st, const alm_parts_change *change,
+                            uint64_t *lsn)
+{
+    parts_arg arg = {.change = change};
+    if (change->create != NULL)
+        return commit_once(cx, st, &arg, lsn);
+    alm_version *v = alm_storage_version(st, change->table_id);
+    if (v == NULL)
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
+                        (unsigned long long)change->table_id);
+    arg.flushed_lsn = v->frozen_lsn;
+    arg.is_load = !change->flush && change->n_remove == 0;
+    const alm_status e =
+        arg.is_load ? commit_load(cx, st, v->tab, &arg, lsn) : commit_once(cx, st, &arg, lsn);
+    alm_version_release(v);
+    return e;
+}

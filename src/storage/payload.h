@@ -1,0 +1,77 @@
+/*
+ * payload.h - operations as bytes: what log records and the catalogue file are made of. Layout:
+ * docs/internals/storage.md, sections 2 and 5. Little-endian.
+ *
+ * Errors      A reader never goes beyond its end: after the first item that does not fit, `bad` is
+ *             set and everything reads as zero. Decoders return ALM_E_CORRUPT.
+ */
+#ifndef ALM_STORAGE_PAYLOAD_H
+#define ALM_STORAGE_PAYLOAD_H
+
+#include "storage/state.h"
+
+typedef enum alm_op_kind {
+    ALM_OP_ROWS = 1,
+    ALM_OP_SYMBOLS,
+    ALM_OP_CREATE,
+    ALM_OP_DROP,
+    ALM_OP_RENAME,
+    ALM_OP_TRUNCATE,
+    ALM_OP_ADD_COLUMN,
+    ALM_OP_PARTS
+} alm_op_kind;
+
+/* ------------------------------------------------------------------- writing */
+
+ALM_NODISCARD alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t v);
+ALM_NODISCARD alm_status alm_put_u64(alm_ctx *cx, alm_buf *buf, uint64_t v);
+ALM_NODISCARD alm_status alm_put_i64(alm_ctx *cx, alm_buf *buf, int64_t v);
+ALM_NODISCARD alm_status alm_put_text(alm_ctx *cx, alm_buf *buf, alm_str text);
+ALM_NODISCARD alm_status alm_put_column(alm_ctx *cx, alm_buf *buf, const alm_column *col,
+                                        uint32_t dict_count);
+/* Name, schema, options; neither parts nor rows. */
+ALM_NODISCARD alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v);
+ALM_NODISCARD alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part);
+/* Body of rows [0, rows) of a chunk. */
+ALM_NODISCARD alm_status alm_put_rows(alm_ctx *cx, alm_buf *buf, uint64_t table_id,
+                                      const alm_chunk *chunk, uint32_t rows);
+/* An operation around what is put between the two calls. */
+ALM_NODISCARD alm_status alm_op_begin(alm_ctx *cx, alm_buf *buf, alm_op_kind kind, size_t *mark);
+ALM_NODISCARD alm_status alm_op_end(alm_ctx *cx, alm_buf *buf, size_t mark);
+/* Codes [from, to) of a column. */
+ALM_NODISCARD alm_status alm_op_symbols(alm_ctx *cx, alm_buf *buf, uint64_t table_id,
+                                        uint32_t col_id, const struct alm_symbols *symbols,
+                                        uint32_t from, uint32_t to);
+
+/* ------------------------------------------------------------------- reading */
+
+typedef struct alm_reader {
+    const char *at, *end;
+    bool bad;
+} alm_reader;
+
+uint8_t alm_get_u8(alm_reader *r);
+uint32_t alm_get_u32(alm_reader *r);
+uint64_t alm_get_u64(alm_reader *r);
+int64_t alm_get_i64(alm_reader *r);
+alm_str alm_get_text(alm_reader *r);
+/* n bytes, NULL if there are not that many. */
+const char *alm_get_bytes(alm_reader *r, uint64_t n);
+
+/* One operation of a payload; false: no more (or bad). */
+bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body);
+
+/* Fills col (name is copied into the table's memory) and its dictionary count. */
+ALM_NODISCARD alm_status alm_get_column(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_column *col,
+                                        uint32_t *dict_count);
+/* A version without parts and rows, with new dictionaries; counts[] (malloc, n_cols) says how many
+ * codes the dictionaries must get before the version is used. */
+ALM_NODISCARD alm_status alm_get_table(alm_ctx *cx, alm_storage *st, alm_reader *r,
+                                       alm_version **out, uint32_t **counts);
+ALM_NODISCARD alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+                                      alm_reader *r, alm_part_ref **out);
+/* The body of a rows operation behind its table id, as a chunk of `schema`. */
+ALM_NODISCARD alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema,
+                                      alm_chunk **out, uint32_t *rows);
+
+#endif

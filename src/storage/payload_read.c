@@ -1,0 +1,304 @@
+/*
+ * payload_read.c - bytes back to tables, columns, parts, rows (payload.h). Bytes are checked before
+ * they are believed, though a checksum vouches for them: a wrong program may have written them.
+ */
+#include <stdlib.h>
+
+#include "storage/head.h"
+#include "storage/payload.h"
+
+enum { COLUMNS_MAX = 4096 };
+
+const char *alm_get_bytes(alm_reader *r, uint64_t n)
+{
+    if (r->bad || n > (uint64_t)(r->end - r->at)) {
+        r->bad = true;
+        return NULL;
+    }
+    const char *at = r->at;
+    r->at += n;
+    return at;
+}
+
+uint8_t alm_get_u8(alm_reader *r)
+{
+    const char *at = alm_get_bytes(r, 1);
+    return at == NULL ? 0 : (uint8_t)*at;
+}
+
+uint32_t alm_get_u32(alm_reader *r)
+{
+    uint32_t v = 0;
+    const char *at = alm_get_bytes(r, sizeof v);
+    if (at != NULL)
+        memcpy(&v, at, sizeof v);
+    return v;
+}
+
+uint64_t alm_get_u64(alm_reader *r)
+{
+    uint64_t v = 0;
+    const char *at = alm_get_bytes(r, sizeof v);
+    if (at != NULL)
+        memcpy(&v, at, sizeof v);
+    return v;
+}
+
+int64_t alm_get_i64(alm_reader *r)
+{
+    int64_t v = 0;
+    const char *at = alm_get_bytes(r, sizeof v);
+    if (at != NULL)
+        memcpy(&v, at, sizeof v);
+    return v;
+}
+
+alm_str alm_get_text(alm_reader *r)
+{
+    const uint32_t len = alm_get_u32(r);
+    const char *at = alm_get_bytes(r, len);
+    return at == NULL ? (alm_str){"", 0} : (alm_str){at, len};
+}
+
+static uint64_t padded(uint64_t n)
+{
+    return (n + 7) & ~UINT64_C(7);
+}
+
+bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body)
+{
+    if (r->bad || r->at == r->end)
+        return false;
+    const uint32_t k = alm_get_u32(r);
+    (void)alm_get_u32(r);
+    const uint64_t n = alm_get_u64(r);
+    const char *at = n > (uint64_t)1 << 62 ? NULL : alm_get_bytes(r, padded(n));
+    if (at == NULL || k < ALM_OP_ROWS || k > ALM_OP_PARTS) {
+        r->bad = true;
+        return false;
+    }
+    *kind = (alm_op_kind)k;
+    *body = (alm_reader){.at = at, .end = at + n};
+    return true;
+}
+
+static alm_status corrupt(alm_ctx *cx, const char *what)
+{
+    return alm_fail(cx, ALM_E_CORRUPT, -1, "stored description of %s is damaged", what);
+}
+
+static bool type_is_known(alm_type t)
+{
+    return t.id > ALM_T_NULL && t.id < ALM_TYPE_COUNT;
+}
+
+static alm_type get_type(alm_reader *r)
+{
+    alm_type t = {0};
+    const char *at = alm_get_bytes(r, sizeof t);
+    if (at != NULL)
+        memcpy(&t, at, sizeof t);
+    if (!type_is_known(t))
+        r->bad = true;
+    return t;
+}
+
+alm_status alm_get_column(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_column *col,
+                          uint32_t *dict_count)
+{
+    *col = (alm_column){.id = alm_get_u32(r)};
+    col->type = get_type(r);
+    col->indexed = alm_get_u8(r) != 0;
+    col->dedup_key = alm_get_u8(r) != 0;
+    col->symbol_cached = alm_get_u8(r) != 0;
+    (void)alm_get_u8(r);
+    col->symbol_capacity = alm_get_i64(r);
+    col->index_capacity = alm_get_i64(r);
+    *dict_count = alm_get_u32(r);
+    const alm_str name = alm_get_text(r);
+    if (r->bad)
+        return corrupt(cx, "a column");
+    return alm_tab_text(cx, tab, name, &col->name);
+}
+
+/* Columns behind the head of the description. */
+static alm_status get_columns(alm_ctx *cx, alm_reader *r, alm_tab *tab, uint32_t n,
+                              uint32_t next_col_id, alm_column *cols, uint32_t *counts)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        ALM_TRY(alm_get_column(cx, r, tab, &cols[i], &counts[i]));
+        if ((i > 0 && cols[i].id <= cols[i - 1].id) || cols[i].id >= next_col_id)
+            return corrupt(cx, "columns");
+    }
+    return ALM_OK;
+}
+
+alm_status alm_get_table(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_version **out,
+                         uint32_t **counts)
+{
+    alm_version v = {.refs = 1};
+    const uint64_t id = alm_get_u64(r);
+    const alm_str name = alm_get_text(r);
+    v.table.schema_version = alm_get_u64(r);
+    const uint32_t next_col_id = alm_get_u32(r);
+    v.table.ts_col = (int32_t)alm_get_u32(r);
+    const uint8_t partition = alm_get_u8(r);
+    v.table.wal = alm_get_u8(r) != 0;
+    v.table.dedup = alm_get_u8(r) != 0;
+    (void)alm_get_u8(r);
+    v.table.ttl_hours = alm_get_i64(r);
+    v.table.max_uncommitted_rows = alm_get_i64(r);
+    v.table.o3_max_lag_us = alm_get_i64(r);
+    const uint32_t n = alm_get_u32(r);
+    if (r->bad || n > COLUMNS_MAX || partition > ALM_PART_YEAR || v.table.ts_col < -1 ||
+        v.table.ts_col >= (int32_t)n)
+        return corrupt(cx, "a table");
+    v.table.partition = (alm_partition_by)partition;
+    alm_column *cols = NULL;
+    ALM_TRY(alm_tab_new(cx, id, &v.tab));
+    v.next_col_id = next_col_id;
+    *counts = NULL;
+    alm_status e = alm_tab_text(cx, v.tab, name, &v.table.name);
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, n * sizeof *cols, "columns", &cols);
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, n * sizeof **counts, "columns", counts);
+    if (e == ALM_OK)
+        e = get_columns(cx, r, v.tab, n, next_col_id, cols, *counts);
+    if (e == ALM_OK && v.table.ts_col >= 0 && !alm_type_is_timestamp(cols[v.table.ts_col].type))
+        e = corrupt(cx, "a designated timestamp");
+    if (e == ALM_OK)
+        e = alm_schema_new(cx, st, v.tab, cols, n, NULL, NULL, &v.schema);
+    free(cols);
+    if (e == ALM_OK) {
+        v.table.id = id;
+        e = alm_version_bare(cx, &v, out); /* takes references of its own */
+    }
+    alm_schema_release(v.schema);
+    alm_tab_release(v.tab);
+    if (e != ALM_OK) {
+        free(*counts);
+        *counts = NULL;
+    }
+    return e;
+}
+
+/* The next number to give out is above all that were seen. */
+static void see_number(_Atomic uint64_t *next, uint64_t seen)
+{
+    if (atomic_load(next) <= seen)
+        atomic_store(next, seen + 1);
+}
+
+alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_reader *r,
+                        alm_part_ref **out)
+{
+    alm_part_ref p = {.id = alm_get_u64(r), .seq = alm_get_u64(r)};
+    p.rows = alm_get_i64(r);
+    p.min_ts = alm_get_i64(r);
+    p.max_ts = alm_get_i64(r);
+    p.bucket = alm_get_i64(r);
+    const uint64_t file_id = alm_get_u64(r);
+    const int64_t bytes = alm_get_i64(r);
+    const uint32_t n = alm_get_u32(r);
+    if (r->bad || p.rows <= 0 || p.id == 0 || p.seq == 0 || file_id == 0 || n > COLUMNS_MAX)
+        return corrupt(cx, "a part");
+    see_number(&st->next_part_id, p.id);
+    see_number(&st->next_seq, p.seq);
+    see_number(&st->next_file_id, file_id);
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *p.overlays, "a part", &p.overlays));
+    alm_status e = alm_file_known(cx, st, table_id, file_id, bytes, &p.file);
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++) {
+        p.overlays[i].col_id = alm_get_u32(r);
+        const uint64_t over_id = alm_get_u64(r);
+        const int64_t over_bytes = alm_get_i64(r);
+        see_number(&st->next_file_id, over_id);
+        e = r->bad || over_id == 0
+                ? corrupt(cx, "a part")
+                : alm_file_known(cx, st, table_id, over_id, over_bytes, &p.overlays[i].file);
+        p.n_overlays += e == ALM_OK;
+    }
+    if (e == ALM_OK)
+        e = alm_part_ref_new(cx, st, &p, out);
+    for (uint32_t i = 0; i < p.n_overlays; i++)
+        alm_file_release(p.overlays[i].file);
+    alm_file_release(p.file);
+    free(p.overlays);
+    return e;
+}
+
+/* Views of a column: offsets become addresses of a copy of the heap. */
+static alm_status get_views(alm_ctx *cx, alm_chunk *chunk, uint32_t c, const char *values,
+                            const char *heap, uint64_t heap_bytes, uint32_t rows)
+{
+    alm_view *views = chunk->cols[c];
+    char *text = NULL;
+    if (heap_bytes > 0) {
+        ALM_TRY(alm_chunk_text(cx, chunk, (size_t)heap_bytes, &text));
+        memcpy(text, heap, (size_t)heap_bytes);
+    }
+    memcpy(views, values, rows * sizeof *views);
+    for (uint32_t i = 0; i < rows; i++) {
+        if (alm_view_is_null(&views[i]) || views[i].len <= ALM_VIEW_INLINE)
+            continue;
+        if (views[i].off > heap_bytes || views[i].len > heap_bytes - views[i].off)
+            return corrupt(cx, "text values");
+        views[i].off = (uintptr_t)(text + views[i].off);
+    }
+    return ALM_OK;
+}
+
+static alm_status get_values(alm_ctx *cx, alm_reader *r, alm_chunk *chunk, uint32_t rows,
+                             bool *there)
+{
+    const alm_schema *schema = chunk->schema;
+    const uint32_t id = alm_get_u32(r);
+    const alm_type type = get_type(r);
+    const uint64_t heap_bytes = alm_get_u64(r);
+    if (r->bad || heap_bytes > (uint64_t)(r->end - r->at))
+        return corrupt(cx, "rows");
+    const bool text = type.id == ALM_T_STRING || type.id == ALM_T_VARCHAR;
+    const uint64_t bytes = (uint64_t)alm_type_width(type) * rows;
+    const char *values = alm_get_bytes(r, padded(bytes));
+    const char *heap = text ? alm_get_bytes(r, padded(heap_bytes)) : NULL;
+    const int32_t c = alm_schema_find(schema, id);
+    if (values == NULL || (text && heap == NULL) || (c >= 0 && there[c]))
+        return corrupt(cx, "rows");
+    if (c < 0)
+        return ALM_OK; /* a column that is gone */
+    if (!alm_type_eq(schema->cols[c].type, type))
+        return corrupt(cx, "rows");
+    there[c] = true;
+    if (text)
+        return get_views(cx, chunk, (uint32_t)c, values, heap, heap_bytes, rows);
+    memcpy(chunk->cols[c], values, (size_t)bytes);
+    return ALM_OK;
+}
+
+alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema, alm_chunk **out,
+                        uint32_t *rows)
+{
+    const uint64_t n = alm_get_u64(r);
+    const uint32_t n_cols = alm_get_u32(r);
+    (void)alm_get_u32(r);
+    /* A row takes at least a byte, so this bounds what a damaged number can ask for. */
+    if (r->bad || n == 0 || n > INT32_MAX || n > (uint64_t)(r->end - r->at) || n_cols > COLUMNS_MAX)
+        return corrupt(cx, "rows");
+    alm_chunk *chunk = NULL;
+    bool *there = NULL;
+    ALM_TRY(alm_heap_bytes(cx, schema->n_cols * sizeof *there, "rows", &there));
+    alm_status e = alm_chunk_new(cx, schema, (uint32_t)n, &chunk);
+    for (uint32_t i = 0; i < n_cols && e == ALM_OK; i++)
+        e = get_values(cx, r, chunk, (uint32_t)n, there);
+    for (uint32_t c = 0; c < schema->n_cols && e == ALM_OK; c++)
+        if (!there[c])
+            alm_chunk_null(chunk, c, 0, (uint32_t)n);
+    free(there);
+    if (e != ALM_OK) {
+        alm_chunk_release(chunk);
+        return e;
+    }
+    *out = chunk;
+    *rows = (uint32_t)n;
+    return ALM_OK;
+}

@@ -1,0 +1,303 @@
+/*
+ * worker.c - the background thread: syncs by interval, flushes large heads, compacts, checkpoints,
+ * sweeps; and the brake for writers that are faster than it.
+ *
+ * Failure     of a round is logged, kept for writers that wait, and tried again a second later.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "storage/commit.h"
+#include "storage/compact.h"
+
+enum { ROUND_MS = 1000, BRAKE_MS = 10, BRAKE_ROUNDS_MAX = 500 };
+
+static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    const int64_t ns = until.tv_nsec + ms * 1000000;
+    until.tv_sec += ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    (void)pthread_cond_timedwait(cond, lock, &until);
+}
+
+void alm_storage_poke(alm_storage *st)
+{
+    (void)pthread_mutex_lock(&st->work_lock);
+    st->work_wanted = true;
+    (void)pthread_cond_broadcast(&st->work_cond);
+    (void)pthread_mutex_unlock(&st->work_lock);
+}
+
+static bool wants_checkpoint(alm_storage *st)
+{
+    return atomic_load(&st->wal.bytes_written) - atomic_load(&st->checkpoint_wal_bytes) >
+           st->conf.checkpoint_wal_bytes;
+}
+
+void alm_storage_nudge(alm_storage *st)
+{
+    /* One table over its limit shows in the sum: look closer only then. */
+    const int64_t least = ALM_MIN(st->conf.head_bytes_max, st->conf.table_head_bytes_max);
+    if (atomic_load(&st->head_bytes) > least || wants_checkpoint(st))
+        alm_storage_poke(st);
+}
+
+/* ------------------------------------------------------------------------ rounds */
+
+static alm_status sync_log(alm_ctx *cx, alm_storage *st)
+{
+    if (st->conf.sync != ALM_SYNC_INTERVAL || alm_storage_writable(cx, st) != ALM_OK)
+        return cx->err.code;
+    const alm_status e = alm_wal_sync_all(cx, &st->wal, NULL);
+    if (e != ALM_OK)
+        alm_storage_set_failed(st, cx);
+    return e;
+}
+
+static alm_status flush_table(alm_ctx *cx, alm_storage *st, uint64_t table_id)
+{
+    alm_version *v = alm_storage_version(st, table_id);
+    if (v == NULL)
+        return ALM_OK;
+    alm_tab *tab = alm_tab_retain(v->tab);
+    alm_version_release(v);
+    alm_status e = ALM_OK;
+    if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) { /* an update flushes by itself */
+        e = alm_head_flush(cx, st, table_id);
+        alm_tab_unlock(st, tab, ALM_TAB_MAINT);
+    }
+    alm_tab_release(tab);
+    return e;
+}
+
+static alm_status flush_large(alm_ctx *cx, alm_storage *st)
+{
+    const int64_t limit = st->conf.table_head_bytes_max;
+    if (atomic_load(&st->head_bytes) <= ALM_MIN(st->conf.head_bytes_max, limit))
+        return ALM_OK;
+    alm_catver *cat = alm_catver_current(st);
+    const size_t n = cat->n;
+    uint64_t *ids = NULL;
+    size_t n_ids = 0;
+    alm_status e = alm_heap_bytes(cx, n * sizeof *ids, "a flush", &ids);
+    for (size_t i = 0; i < n && e == ALM_OK; i++)
+        if (alm_catver_at(cat, i)->head_bytes > limit)
+            ids[n_ids++] = alm_catver_at(cat, i)->table.id;
+    alm_catver_release(cat);
+    for (size_t i = 0; i < n_ids && e == ALM_OK; i++)
+        e = flush_table(cx, st, ids[i]);
+    free(ids);
+    if (e == ALM_OK && atomic_load(&st->head_bytes) > st->conf.head_bytes_max)
+        e = alm_heads_flush(cx, st, st->conf.head_bytes_max / 4 * 3);
+    return e;
+}
+
+/* One step for each table that changed since the last look. */
+static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
+{
+    alm_catver *cat = alm_catver_current(st);
+    const uint64_t lsn = cat->lsn;
+    alm_status e = ALM_OK;
+    uint64_t *ids = NULL;
+    size_t n = 0;
+    if (lsn != st->compacted_lsn)
+        e = alm_heap_bytes(cx, cat->n * sizeof *ids, "compaction", &ids);
+    for (size_t i = 0; i < cat->n && ids != NULL; i++) {
+        const alm_version *v = alm_catver_at(cat, i);
+        if (v->lsn > st->compacted_lsn && v->parts->n > 1)
+            ids[n++] = v->table.id;
+    }
+    alm_catver_release(cat);
+    for (size_t i = 0; i < n && e == ALM_OK; i++) {
+        alm_version *v = alm_storage_version(st, ids[i]);
+        if (v == NULL)
+            continue;
+        alm_tab *tab = alm_tab_retain(v->tab);
+        alm_version_release(v);
+        bool did = true; /* busy: look again */
+        if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) {
+            e = alm_compact_table(cx, st, ids[i], &did);
+            alm_tab_unlock(st, tab, ALM_TAB_MAINT);
+            if (e == ALM_E_CONFLICT) {
+                alm_error_clear(cx);
+                e = ALM_OK;
+            }
+        }
+        alm_tab_release(tab);
+        *more |= did;
+    }
+    free(ids);
+    if (e == ALM_OK && !*more)
+        st->compacted_lsn = lsn;
+    return e;
+}
+
+static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
+{
+    ALM_TRY(sync_log(cx, st));
+    if (alm_storage_writable(cx, st) != ALM_OK)
+        return cx->err.code;
+    ALM_TRY(flush_large(cx, st));
+    ALM_TRY(compact(cx, st, more));
+    if (wants_checkpoint(st))
+        ALM_TRY(alm_checkpoint(cx, st, ALM_CHECKPOINT_KEEP_BYTES));
+    return ALM_OK;
+}
+
+static void keep_error(alm_storage *st, const alm_ctx *cx)
+{
+    (void)pthread_mutex_lock(&st->work_lock);
+    if (cx->err.code != ALM_OK && strcmp(st->work_error.msg, cx->err.msg) != 0)
+        alm_log_warn("storage", "background work failed, will be tried again: %s", cx->err.msg);
+    st->work_error = cx->err;
+    (void)pthread_cond_broadcast(&st->work_cond);
+    (void)pthread_mutex_unlock(&st->work_lock);
+}
+
+static void *worker_main(void *arg)
+{
+    alm_storage *st = arg;
+    const int64_t round_ms = st->conf.sync == ALM_SYNC_INTERVAL
+                                 ? ALM_MAX(ALM_MIN(st->conf.sync_interval_ms, ROUND_MS), 1)
+                                 : ROUND_MS;
+    alm_sweep(st, atomic_load(&st->next_table_id));
+    (void)pthread_mutex_lock(&st->work_lock);
+    while (!st->stop) {
+        if (!st->work_wanted)
+            wait_until(&st->work_cond, &st->work_lock, round_ms);
+        st->work_wanted = false;
+        if (st->stop)
+            break;
+        (void)pthread_mutex_unlock(&st->work_lock);
+        alm_arena arena;
+        alm_arena_init(&arena, NULL);
+        alm_ctx cx = {.io = st->io, .arena = &arena, .cancel = &st->worker_cancel};
+        bool more = false;
+        (void)one_round(&cx, st, &more);
+        keep_error(st, &cx);
+        alm_arena_deinit(&arena);
+        (void)pthread_mutex_lock(&st->work_lock);
+        if (more && cx.err.code == ALM_OK)
+            st->work_wanted = true;
+        else if (cx.err.code != ALM_OK && !st->stop) /* not at once again */
+            wait_until(&st->work_cond, &st->work_lock, ROUND_MS / 4);
+    }
+    (void)pthread_mutex_unlock(&st->work_lock);
+    return NULL;
+}
+
+alm_status alm_worker_start(alm_ctx *cx, alm_storage *st)
+{
+    const int e = pthread_create(&st->worker, NULL, worker_main, st);
+    if (e != 0)
+        return alm_io_fail(cx, -e, "start the background thread of the storage");
+    st->worker_started = true;
+    return ALM_OK;
+}
+
+void alm_worker_stop(alm_storage *st)
+{
+    if (!st->worker_started)
+        return;
+    atomic_store(&st->worker_cancel, true);
+    (void)pthread_mutex_lock(&st->work_lock);
+    st->stop = true;
+    (void)pthread_cond_broadcast(&st->work_cond);
+    (void)pthread_mutex_unlock(&st->work_lock);
+    (void)pthread_join(st->worker, NULL);
+    st->worker_started = false;
+}
+
+/* ------------------------------------------------------------------------- brake */
+
+static bool too_much(alm_storage *st, uint64_t table_id)
+{
+    if (atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max)
+        return true;
+    alm_version *v = alm_storage_version(st, table_id);
+    const bool much =
+        v != NULL &&
+        (v->head_bytes > 2 * st->conf.table_head_bytes_max ||
+         (st->conf.overlap_max > 0 && v->parts->overlap > (uint32_t)st->conf.overlap_max));
+    alm_version_release(v);
+    return much;
+}
+
+alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id)
+{
+    for (int i = 0; i < BRAKE_ROUNDS_MAX && st->worker_started && too_much(st, table_id); i++) {
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(alm_storage_writable(cx, st));
+        (void)pthread_mutex_lock(&st->work_lock);
+        st->work_wanted = true;
+        (void)pthread_cond_broadcast(&st->work_cond);
+        wait_until(&st->work_cond, &st->work_lock, BRAKE_MS);
+        const alm_error why = st->work_error;
+        (void)pthread_mutex_unlock(&st->work_lock);
+        if (why.code != ALM_OK && atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max)
+            return alm_fail(cx, why.code, -1, "memory of new rows is full: %s", why.msg);
+    }
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------------- sweep */
+
+typedef struct sweeping {
+    alm_storage *st;
+    char dir[ALM_PATH_MAX - 128];
+    uint64_t table_id, table_id_end;
+    bool table_exists;
+} sweeping;
+
+static int sweep_file(void *arg, const char *name)
+{
+    const sweeping *s = arg;
+    char path[ALM_PATH_MAX];
+    char *end = NULL;
+    const size_t n = strlen(name);
+    bool orphan = false;
+    if (n == 21 && strcmp(name + 16, ".part") == 0) {
+        const uint64_t id = strtoull(name, &end, 16);
+        orphan = end == name + 16 && !alm_file_is_registered(s->st, id);
+    } else if (n > 5 && strcmp(name + n - 5, ".dict") == 0) {
+        orphan = !s->table_exists;
+    }
+    (void)snprintf(path, sizeof path, "%s/%s", s->dir, name);
+    if (orphan && s->st->io->unlink(s->st->io, path) == 0)
+        alm_log_debug("storage", "removed '%s', which nothing names", path);
+    return 0;
+}
+
+static int sweep_table(void *arg, const char *name)
+{
+    sweeping *s = arg;
+    char *end = NULL;
+    errno = 0;
+    s->table_id = strtoull(name, &end, 10);
+    if (errno != 0 || *end != 0 || s->table_id >= s->table_id_end)
+        return 0; /* a load that began after the start may own it */
+    alm_version *v = alm_storage_version(s->st, s->table_id);
+    s->table_exists = v != NULL;
+    alm_version_release(v);
+    alm_storage_table_dir(s->st, s->table_id, s->dir, sizeof s->dir);
+    (void)s->st->io->list(s->st->io, s->dir, sweep_file, s);
+    if (!s->table_exists)
+        (void)s->st->io->rmdir(s->st->io, s->dir);
+    (void)pthread_mutex_lock(&s->st->work_lock);
+    const bool stop = s->st->stop;
+    (void)pthread_mutex_unlock(&s->st->work_lock);
+    return stop;
+}
+
+void alm_sweep(alm_storage *st, uint64_t table_id_end)
+{
+    sweeping s = {.st = st, .table_id_end = table_id_end};
+    char dir[ALM_PATH_MAX];
+    (void)snprintf(dir, sizeof dir, "%s/tables", st->root);
+    (void)st->io->list(st->io, dir, sweep_table, &s);
+}
