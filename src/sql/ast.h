@@ -8,6 +8,7 @@
 #define ALM_SQL_AST_H
 
 #include "base/base.h"
+#include "sql/join_kind.h"
 
 /* ---------------------------------------------------------------- expressions */
 
@@ -110,21 +111,6 @@ struct alm_ast { /* 176 bytes: VALUES lists are made of them, so no padding */
 /* ---------------------------------------------------------------- queries */
 
 typedef enum alm_from_kind { ALM_FROM_TABLE, ALM_FROM_FUNCTION, ALM_FROM_SELECT, ALM_FROM_VALUES } alm_from_kind;
-
-typedef enum alm_join_kind {
-    ALM_JOIN_NONE, /* the first item */
-    ALM_JOIN_CROSS,
-    ALM_JOIN_INNER,
-    ALM_JOIN_LEFT,
-    ALM_JOIN_RIGHT,
-    ALM_JOIN_FULL,
-    ALM_JOIN_ASOF,
-    ALM_JOIN_LT,
-    ALM_JOIN_SPLICE,
-    ALM_JOIN_WINDOW,
-    ALM_JOIN_LATERAL_INNER,
-    ALM_JOIN_LATERAL_LEFT
-} alm_join_kind;
 
 typedef struct alm_from { /* one item of FROM, with how it joins the items before it */
     alm_from_kind kind;

@@ -9,6 +9,7 @@
 #define ALM_SQL_PLAN_H
 
 #include "func/registry.h"
+#include "sql/join_kind.h"
 #include "storage/catalog.h"
 
 typedef enum alm_expr_kind {
@@ -191,7 +192,7 @@ struct alm_plan {
                     only). Rows come in the order of the left input, but for RIGHT, FULL and
                     SPLICE: node.order relies on it. Keys compare null = null. No keys and no
                     residual: every pair (LEFT: null row on the right if there is none) */
-            uint8_t kind;           /* alm_join_kind of ast.h: CROSS, INNER, LEFT, RIGHT, FULL,
+            uint8_t kind;           /* alm_join_kind: CROSS, INNER, LEFT, RIGHT, FULL,
                                        ASOF, LT, SPLICE; SEMI 'S', ANTI 'A' as letters */
             alm_expr **left_keys;   /* over the left child */
             alm_expr **right_keys;  /* over the right child; pairs have equal types (text may mix) */
