@@ -1,0 +1,91 @@
+/*
+ * agg_haversine.c - haversine_dist_deg: length of a track of points on the globe.
+ *
+ * Units       Latitude and longitude in degrees, result in kilometres on a sphere of 6371.088 km.
+ * Null rule   A point with a null in latitude, longitude or time is left out; fewer than two points
+ *             give 0, none gives null.
+ * Order       Points are joined in row order, so parts are merged in row order too.
+ */
+#include <math.h>
+
+#include "func/agg.h"
+#include "func/kernel.h"
+#include "func/tables.h"
+
+static const double RADIUS_KM = 6371.088;
+
+typedef struct track {
+    double length_km;
+    double first_lat, first_lon, last_lat, last_lon;
+    int64_t points;
+} track;
+
+static double distance_km(double lat_a, double lon_a, double lat_b, double lon_b)
+{
+    const double radian = M_PI / 180, half_lat = (lat_b - lat_a) * radian / 2,
+                 half_lon = (lon_b - lon_a) * radian / 2;
+    const double h = sin(half_lat) * sin(half_lat) +
+                     cos(lat_a * radian) * cos(lat_b * radian) * sin(half_lon) * sin(half_lon);
+    return 2 * RADIUS_KM * asin(sqrt(h < 1 ? h : 1));
+}
+
+static void add_point(track *s, double lat, double lon, int64_t ts)
+{
+    if (lat != lat || lon != lon || ts == ALM_TS_NULL)
+        return;
+    if (s->points == 0) {
+        s->first_lat = lat;
+        s->first_lon = lon;
+    } else {
+        s->length_km += distance_km(s->last_lat, s->last_lon, lat, lon);
+    }
+    s->last_lat = lat;
+    s->last_lon = lon;
+    s->points++;
+}
+
+static void append_track(track *d, const track *p)
+{
+    if (p->points == 0)
+        return;
+    if (d->points == 0) {
+        *d = *p;
+        return;
+    }
+    d->length_km +=
+        p->length_km + distance_km(d->last_lat, d->last_lon, p->first_lat, p->first_lon);
+    d->last_lat = p->last_lat;
+    d->last_lon = p->last_lon;
+    d->points += p->points;
+}
+
+static alm_status track_update(ALM_UNUSED alm_call *call, void *state, size_t n,
+                               const alm_vec *args)
+{
+    for (size_t i = 0; i < n; i++)
+        add_point(state, ALM_AT(double, args[0], i), ALM_AT(double, args[1], i),
+                  ALM_AT(int64_t, args[2], i));
+    return ALM_OK;
+}
+
+static alm_status track_scatter(ALM_UNUSED alm_call *call, void *states, const uint32_t *group,
+                                size_t n, const alm_vec *args)
+{
+    track *all = states;
+    for (size_t i = 0; i < n; i++)
+        add_point(&all[group[i]], ALM_AT(double, args[0], i), ALM_AT(double, args[1], i),
+                  ALM_AT(int64_t, args[2], i));
+    return ALM_OK;
+}
+
+ALM_AGG_INIT(track, track, {0})
+ALM_AGG_MERGE(track, track, { append_track(d, p); })
+ALM_AGG_FINISH(track, track, double, s->points == 0 ? __builtin_nan("") : s->length_km)
+ALM_AGG_OPS(track, track, track, track)
+
+static const alm_fn ROWS[] = {
+    ALM_AGG_ROW("haversine_dist_deg", "(DOUBLE, DOUBLE, TIME) DOUBLE", track_ops, ALM_FN_ROW_ORDER,
+                "Length in kilometres of a track of latitudes and longitudes in degrees.",
+                "haversine_dist_deg(lat, lon, ts)"),
+};
+ALM_FN_TABLE(haversine, ROWS);
