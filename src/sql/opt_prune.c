@@ -396,21 +396,6 @@ static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint3
     return identity(p, plan->n_cols, map);
 }
 
-static alm_status drop_identity(alm_planner *p, alm_plan **slot)
-{
-    alm_plan *plan = *slot, *child = plan->n_children > 0 ? plan->child[0] : NULL;
-    (void)p;
-    if (plan->op != ALM_P_PROJECT || plan->n_cols != child->n_cols ||
-        plan->ts_col != child->ts_col || (plan->ts_col >= 0 && plan->order != child->order))
-        return ALM_OK;
-    for (uint32_t i = 0; i < plan->n_cols; i++)
-        if (plan->project.expr[i]->kind != ALM_X_COL || plan->project.expr[i]->col != i)
-            return ALM_OK;
-    child->cols = plan->cols;
-    *slot = child;
-    return ALM_OK;
-}
-
 alm_status alm_rule_prune(alm_planner *p, alm_plan **plan)
 {
     bool *need = NULL;
@@ -419,6 +404,5 @@ alm_status alm_rule_prune(alm_planner *p, alm_plan **plan)
     ALM_TRY(flags(p, n, &need));
     memset(need, 1, n * sizeof *need);
     ALM_TRY(prune(p, plan, need, &map));
-    ALM_TRY(exact(p, plan, need, n, map));
-    return alm_plan_bottom_up(p, plan, drop_identity);
+    return exact(p, plan, need, n, map);
 }

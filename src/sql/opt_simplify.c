@@ -114,3 +114,8 @@ alm_status alm_rule_simplify(alm_planner *p, alm_plan **plan)
 {
     return alm_plan_bottom_up(p, plan, simplify);
 }
+
+alm_status alm_rule_tidy(alm_planner *p, alm_plan **plan)
+{
+    return alm_plan_bottom_up(p, plan, simplify);
+}

@@ -134,8 +134,8 @@ static inline void fixture_init(fixture *f)
         .exists = fixture_exists, .bind = fixture_bind, .constant = fixture_constant};
     if (alm_registry_new(&f->cx, &f->registry) != ALM_OK)
         abort();
-    f->env = (alm_plan_env){
-        .snapshot = &f->snapshot, .registry = f->registry, .sources = &f->sources};
+    f->env =
+        (alm_plan_env){.snapshot = &f->snapshot, .registry = f->registry, .sources = &f->sources};
 }
 
 static inline void fixture_free(fixture *f)
