@@ -85,6 +85,7 @@ static ALM_UNUSED fixture *fix_new(uint64_t seed, bool dedup, bool create)
     alm_arena_init(&f->arena, NULL);
     f->cx.arena = &f->arena;
     assert_int_equal(alm_sim_io(f->sim)->mkdir(alm_sim_io(f->sim), "/r"), 0);
+    assert_int_equal(alm_sim_io(f->sim)->sync_dir(alm_sim_io(f->sim), ""), 0);
     alm_storage_conf_default(&f->conf);
     f->conf.part_rows_max = 1000;
     fix_open(f);
