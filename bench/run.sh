@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# ./dev bench [SCALE [bench.py ARGS]]: this server beside its peers, on the same data, in one run.
+# Peers that cannot be had on the machine are left out and named. Data and databases stay in
+# build/bench for the next run; results are build/bench/result.json and result.md.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+scale=${1:-1}
+[ $# -gt 0 ] && shift
+work=$top/build/bench
+mkdir -p "$work"
+stamp=$work/venv/.$(cksum <"$top/bench/requirements.txt" | cut -d' ' -f1)
+if [ ! -e "$stamp" ]; then
+    python3 -m venv "$work/venv"
+    "$work/venv/bin/pip" install -q --disable-pip-version-check -r "$top/bench/requirements.txt"
+    : >"$stamp"
+fi
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true' EXIT
+root=$work/root-$scale
+mkdir -p "$root"
+rm -f "$root/conf/address"
+ALMANAC_QUERY_TIMEOUT=900s ALMANAC_HTTP_BIND_TO=127.0.0.1:0 ALMANAC_PG_NET_BIND_TO=127.0.0.1:0 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:0 \
+    "$top/build/release/almanac" -d "$root" 2>"$work/server.log" &
+pids+=($!)
+for _ in $(seq 200); do [ -s "$root/conf/address" ] && break; sleep 0.05; done
+http=$(sed -n 's/^http=//p' "$root/conf/address") pg=$(sed -n 's/^pg=//p' "$root/conf/address")
+engines=target ref=()
+if command -v java >/dev/null && command -v mvn >/dev/null &&
+    pid=$(QDB_CAIRO_SQL_COPY_ROOT=$work bash "$top/bench/reference.sh" "$work/ref-$scale" 9100 8912 9109 9103); then
+    pids+=("$pid")
+    engines+=,questdb
+    ref=(--ref-url http://127.0.0.1:9100 --ref-pg 127.0.0.1:8912 --ref-ilp 127.0.0.1:9109 --ref-import-prefix "data-$scale")
+else
+    echo "left out: the reference (needs java and mvn)" >&2
+fi
+for peer in duckdb:duckdb clickhouse:chdb polars:polars; do
+    if "$work/venv/bin/python" -c "import ${peer#*:}" 2>/dev/null; then engines+=,${peer%:*}; else echo "left out: ${peer%:*}" >&2; fi
+done
+"$work/venv/bin/python" "$top/bench/bench.py" --data "$work/data-$scale" --work "$work" --scale "$scale" --engines "$engines" \
+    --url "http://$http" --pg "$pg" "${ref[@]}" --base questdb --phases load,query --json "$work/result.json" --markdown "$work/result.md" "$@"

@@ -1,0 +1,471 @@
+/*
+ * op_join_hash.c - INNER, LEFT, RIGHT, FULL, CROSS, SEMI and ANTI joins, with or without keys and
+ * residual conditions. Streaming over the left input, but for RIGHT and FULL, which end with the
+ * right rows nobody matched.
+ *
+ * Two ways    simple  at most one match per left row and no residual: the left columns pass as they
+ *                     are, under a selection where rows fall out; only right columns are gathered.
+ *             pairs   candidates of left rows, up to a batch at a time, both sides gathered; residual
+ *                     conditions see all candidates, then the kind of join decides what stays.
+ * Order       Left order; matches of one left row in right order.
+ */
+#include "exec/join.h"
+#include "exec/op_make.h"
+
+typedef struct op_join {
+    alm_op op;
+    uint8_t kind;
+    const alm_join_table *table;
+    alm_join_probe probe;
+    alm_filter *residual;
+    bool *tested;          /* columns of left ++ right the residual reads */
+    alm_vec *test;         /* those, for one batch of candidates */
+    uint32_t n_left;       /* columns */
+    bool keep_left;        /* LEFT, FULL: rows without a match come with nulls */
+    bool one_side;         /* SEMI, ANTI */
+    alm_arena left_arena;  /* lives as long as the left batch */
+    alm_batch *left;       /* NULL: fetch */
+    const alm_dict **dict; /* of left columns, last seen: nulls keep the form */
+    uint32_t at, off;      /* next left row, and how many of its candidates are done */
+    uint32_t open_row;     /* row whose candidates did not fit into the batch, ALM_JOIN_NO_ROW */
+    bool open_matched;
+    bool ended; /* left input at its end */
+    uint32_t tail;
+    uint32_t *number;    /* per left row */
+    uint32_t *li, *ri;   /* candidates */
+    uint32_t *oli, *ori; /* what stays of them */
+    uint8_t *pass;
+    uint16_t *sel;
+} op_join;
+
+/* --------------------------------------------------------------------------- output columns */
+
+/* Left rows li[0..k) ascending, each once: no data moves unless it has to. */
+static alm_status select_left(alm_ctx *cx, op_join *j, const uint32_t *li, uint32_t k)
+{
+    const alm_batch *in = j->left;
+    alm_batch *out = &j->op.out;
+    memcpy(out->cols, in->cols, j->n_left * sizeof *out->cols);
+    out->rows = k;
+    out->sel = in->sel;
+    if (k == in->rows)
+        return ALM_OK;
+    for (uint32_t i = 0; i < k; i++)
+        j->sel[i] = in->sel == NULL ? (uint16_t)li[i] : in->sel[li[i]];
+    out->sel = j->sel;
+    for (uint32_t c = 0; c < j->n_left; c++) {
+        alm_vec *v = &out->cols[c];
+        if (in->sel == NULL)
+            v->indirect = !v->is_const;
+        else if (!v->indirect && !v->is_const)
+            ALM_TRY(alm_vec_gather(cx, &j->op.batch, &in->cols[c], li, k, v));
+    }
+    return ALM_OK;
+}
+
+/* Left rows li[0..k), in any number each; column c of the left into *out. */
+static alm_status gather_left(alm_ctx *cx, op_join *j, uint32_t c, const uint32_t *li, uint32_t k,
+                              alm_vec *out)
+{
+    alm_vec *dense = NULL;
+    ALM_TRY(alm_batch_column(cx, &j->left_arena, j->left, c, &dense));
+    if (k > 0 && li[0] == li[k - 1]) { /* one row against many */
+        *out = *dense;
+        if (!dense->is_const)
+            out->data = (char *)dense->data + (size_t)li[0] * dense->width;
+        out->is_const = true;
+        return ALM_OK;
+    }
+    return alm_vec_gather(cx, &j->op.batch, dense, li, k, out);
+}
+
+static alm_status gather_right(alm_ctx *cx, op_join *j, const uint32_t *ri, uint32_t k,
+                               alm_vec *out)
+{
+    const alm_rows *rows = &j->table->rows;
+    if (!j->table->keyed && k > 0 && ri[k - 1] - ri[0] == k - 1 && ri[0] <= ri[k - 1]) {
+        for (uint32_t c = 0; c < rows->n_cols; c++) /* a run of rows, as in cross joins */
+            alm_rows_slice(rows, c, ri[0], &out[c]);
+        return ALM_OK;
+    }
+    return alm_rows_gather(cx, rows, &j->op.batch, ri, k, out);
+}
+
+static alm_status gather_pairs(alm_ctx *cx, op_join *j, const uint32_t *li, const uint32_t *ri,
+                               uint32_t k)
+{
+    alm_batch *out = &j->op.out;
+    for (uint32_t c = 0; c < j->n_left; c++)
+        ALM_TRY(gather_left(cx, j, c, li, k, &out->cols[c]));
+    if (!j->one_side)
+        ALM_TRY(gather_right(cx, j, ri, k, out->cols + j->n_left));
+    out->rows = k;
+    out->sel = NULL;
+    return ALM_OK;
+}
+
+static void mark_matched(op_join *j, const uint32_t *ri, uint32_t k)
+{
+    uint8_t *matched = j->table->matched;
+    if (matched == NULL)
+        return;
+    for (uint32_t i = 0; i < k; i++)
+        if (ri[i] < j->table->n)
+            matched[ri[i]] = 1;
+}
+
+/* ------------------------------------------------------------------------------ simple way */
+
+static bool is_simple(const op_join *j)
+{
+    return j->residual == NULL && j->table->keyed && (j->table->unique || j->one_side);
+}
+
+static bool has_rows(const alm_join_table *t, uint32_t number)
+{
+    if (number == ALM_JOIN_NO_ROW)
+        return false;
+    return t->unique ? t->first[number] != ALM_JOIN_NO_ROW
+                     : t->first[number] < t->first[number + 1];
+}
+
+static uint32_t simple_rows(op_join *j)
+{
+    const alm_join_table *t = j->table;
+    const uint32_t *number = j->number;
+    const uint32_t n = j->left->rows;
+    uint32_t k = 0;
+    if (j->one_side) {
+        const bool wanted = j->kind == 'S';
+        for (uint32_t i = 0; i < n; i++) {
+            j->li[k] = i;
+            k += has_rows(t, number[i]) == wanted;
+        }
+        return k;
+    }
+    if (j->keep_left) {
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t r = number[i] == ALM_JOIN_NO_ROW ? t->n : t->first[number[i]];
+            j->ri[i] = ALM_MIN(r, t->n);
+        }
+        return n;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t r = number[i] == ALM_JOIN_NO_ROW ? ALM_JOIN_NO_ROW : t->first[number[i]];
+        j->li[k] = i;
+        j->ri[k] = r;
+        k += r != ALM_JOIN_NO_ROW;
+    }
+    return k;
+}
+
+static alm_status emit_simple(alm_ctx *cx, op_join *j, alm_batch **out)
+{
+    const uint32_t k = simple_rows(j);
+    j->at = j->left->rows;
+    if (k == 0)
+        return ALM_OK;
+    ALM_TRY(select_left(cx, j, j->li, k));
+    if (!j->one_side) {
+        mark_matched(j, j->ri, k);
+        ALM_TRY(alm_rows_gather(cx, &j->table->rows, &j->op.batch, j->ri, k,
+                                j->op.out.cols + j->n_left));
+    }
+    *out = &j->op.out;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------------------- pairs way */
+
+/* Candidates [lo, hi) of a left row, as positions for candidate(). */
+static void candidates(const alm_join_table *t, uint32_t number, uint32_t *lo, uint32_t *hi)
+{
+    *lo = *hi = 0;
+    if (number == ALM_JOIN_NO_ROW)
+        return;
+    if (t->keyed && t->unique) {
+        *lo = t->first[number];
+        *hi = *lo == ALM_JOIN_NO_ROW ? *lo : *lo + 1;
+    } else {
+        *lo = t->first[number];
+        *hi = t->first[number + 1];
+    }
+}
+
+/* The next candidates into li, ri; a left row without any has the row of nulls where `pad` is set. */
+static uint32_t fill_pairs(op_join *j, bool pad)
+{
+    const alm_join_table *t = j->table;
+    uint32_t k = 0;
+    while (j->at < j->left->rows && k < ALM_BATCH_ROWS) {
+        uint32_t lo, hi;
+        candidates(t, j->number[j->at], &lo, &hi);
+        const uint32_t take = ALM_MIN(hi - lo - j->off, ALM_BATCH_ROWS - k);
+        const uint32_t *list = t->list != NULL ? t->list + lo + j->off : NULL;
+        for (uint32_t x = 0; x < take; x++) {
+            j->li[k + x] = j->at;
+            j->ri[k + x] = list != NULL ? list[x] : lo + j->off + x;
+        }
+        k += take;
+        j->off += take;
+        if (j->off < hi - lo)
+            break;
+        if (pad && lo == hi) {
+            j->li[k] = j->at;
+            j->ri[k++] = t->n;
+        }
+        j->at++;
+        j->off = 0;
+    }
+    return k;
+}
+
+static alm_status test_pairs(alm_ctx *cx, op_join *j, uint32_t k)
+{
+    const alm_rows *rows = &j->table->rows;
+    alm_vec *right = j->test + j->n_left;
+    for (uint32_t c = 0; c < j->n_left; c++)
+        if (j->tested[c])
+            ALM_TRY(gather_left(cx, j, c, j->li, k, &j->test[c]));
+    bool any_right = false;
+    for (uint32_t c = 0; c < rows->n_cols; c++)
+        any_right |= j->tested[j->n_left + c];
+    if (any_right)
+        ALM_TRY(gather_right(cx, j, j->ri, k, right));
+    const alm_batch batch = {.rows = k, .n_cols = j->n_left + rows->n_cols, .cols = j->test};
+    const uint16_t *sel = NULL;
+    uint32_t kept = 0;
+    ALM_TRY(alm_filter_run(cx, j->residual, &batch, &sel, &kept));
+    memset(j->pass, sel == NULL && kept == k, k);
+    for (uint32_t i = 0; sel != NULL && i < kept; i++)
+        j->pass[sel[i]] = 1;
+    return ALM_OK;
+}
+
+/* What the kind of join makes of the tested candidates. */
+static uint32_t resolve_pairs(op_join *j, uint32_t k)
+{
+    uint32_t kept = 0;
+    bool any = false;
+    for (uint32_t x = 0; x < k; x++) {
+        const uint32_t row = j->li[x];
+        if (x == 0)
+            any = row == j->open_row && j->open_matched;
+        else if (row != j->li[x - 1])
+            any = false;
+        const bool ok = j->pass[x] && j->ri[x] != j->table->n;
+        if (ok && (!j->one_side || (j->kind == 'S' && !any))) {
+            j->oli[kept] = row;
+            j->ori[kept++] = j->ri[x];
+        }
+        any |= ok;
+        const bool last = x + 1 < k ? j->li[x + 1] != row : row < j->at;
+        if (last && !any && (j->keep_left || j->kind == 'A')) {
+            j->oli[kept] = row;
+            j->ori[kept++] = j->table->n;
+        }
+    }
+    const bool open = k > 0 && j->li[k - 1] == j->at && j->off > 0;
+    j->open_row = open ? j->at : ALM_JOIN_NO_ROW;
+    j->open_matched = open && any;
+    return kept;
+}
+
+static alm_status emit_pairs(alm_ctx *cx, op_join *j, alm_batch **out)
+{
+    const uint32_t k = fill_pairs(j, j->keep_left || j->kind == 'A');
+    if (k == 0)
+        return ALM_OK;
+    if (j->residual == NULL) {
+        mark_matched(j, j->ri, k);
+        *out = &j->op.out;
+        return gather_pairs(cx, j, j->li, j->ri, k);
+    }
+    ALM_TRY(test_pairs(cx, j, k));
+    const uint32_t kept = resolve_pairs(j, k);
+    if (kept == 0)
+        return ALM_OK;
+    mark_matched(j, j->ori, kept);
+    *out = &j->op.out;
+    return gather_pairs(cx, j, j->oli, j->ori, kept);
+}
+
+/* Right rows that nobody matched, with nulls at the left. */
+static alm_status emit_tail(alm_ctx *cx, op_join *j, alm_batch **out)
+{
+    const alm_join_table *t = j->table;
+    uint32_t k = 0;
+    for (; t->matched != NULL && j->tail < t->n && k < ALM_BATCH_ROWS; j->tail++) {
+        j->ri[k] = j->tail;
+        k += !t->matched[j->tail];
+    }
+    if (k == 0)
+        return ALM_OK;
+    for (uint32_t c = 0; c < j->n_left; c++) {
+        alm_vec *v = &j->op.out.cols[c];
+        ALM_TRY(alm_vec_null(cx, &j->op.batch, j->op.plan->cols[c].type, v));
+        if (j->dict[c] != NULL) {
+            v->dict = j->dict[c];
+            v->width = sizeof(uint32_t);
+            memset(v->data, 0, v->width);
+        }
+    }
+    ALM_TRY(
+        alm_rows_gather(cx, &t->rows, &j->op.batch, j->ri, k, j->op.out.cols + j->n_left));
+    j->op.out.rows = k;
+    j->op.out.sel = NULL;
+    *out = &j->op.out;
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------------------- operator */
+
+static alm_status get_ready(alm_ctx *cx, op_join *j)
+{
+    if (j->table != NULL)
+        return ALM_OK;
+    ALM_TRY(alm_op_shared(cx, j->op.run, j->op.plan, &j->table));
+    j->probe.table = j->table;
+    return ALM_OK;
+}
+
+static alm_status fetch_left(alm_ctx *cx, op_join *j)
+{
+    alm_arena_reset(&j->left_arena);
+    ALM_TRY(alm_op_next(cx, j->op.child[0], &j->left));
+    j->at = j->off = 0;
+    j->open_row = ALM_JOIN_NO_ROW;
+    if (j->left == NULL) {
+        j->ended = true;
+        return ALM_OK;
+    }
+    for (uint32_t c = 0; c < j->n_left; c++)
+        if (j->left->cols[c].dict != NULL)
+            j->dict[c] = j->left->cols[c].dict;
+    return alm_join_probe_run(cx, &j->probe, &j->left_arena, j->left, j->number);
+}
+
+static alm_status join_next(alm_ctx *cx, alm_op *op, alm_batch **out)
+{
+    op_join *j = (op_join *)op;
+    *out = NULL;
+    ALM_TRY(get_ready(cx, j));
+    while (*out == NULL && !j->ended) {
+        alm_arena_reset(&op->batch);
+        ALM_TRY(alm_check(cx));
+        if (j->left == NULL || j->at == j->left->rows)
+            ALM_TRY(fetch_left(cx, j));
+        if (j->left == NULL)
+            break;
+        if (is_simple(j))
+            ALM_TRY(emit_simple(cx, j, out));
+        else
+            ALM_TRY(emit_pairs(cx, j, out));
+    }
+    if (*out != NULL)
+        return ALM_OK;
+    alm_arena_reset(&op->batch);
+    return emit_tail(cx, j, out);
+}
+
+static alm_status join_start(alm_ctx *cx, alm_op *op, uint32_t morsel)
+{
+    op_join *j = (op_join *)op;
+    j->left = NULL;
+    j->ended = false;
+    return alm_op_start(cx, op->child[0], morsel);
+}
+
+static void join_close(alm_op *op)
+{
+    op_join *j = (op_join *)op;
+    alm_join_probe_free(&j->probe);
+    alm_filter_free(j->residual);
+    alm_arena_deinit(&j->left_arena);
+}
+
+static const alm_op_vt join_vt = {
+    .name = "join", .next = join_next, .start = join_start, .close = join_close};
+
+static alm_status make_residual(alm_ctx *cx, op_join *j, const alm_plan *plan)
+{
+    const uint32_t n = j->n_left + plan->child[1]->n_cols;
+    if (plan->join.n_residual == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &j->tested));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &j->test));
+    for (uint32_t i = 0; i < plan->join.n_residual; i++)
+        alm_expr_cols(plan->join.residual[i], j->tested, n);
+    for (uint32_t c = 0; c < n; c++) { /* what no condition reads stays a null */
+        const alm_plan *side = plan->child[c >= j->n_left];
+        ALM_TRY(alm_vec_null(cx, cx->arena, side->cols[c < j->n_left ? c : c - j->n_left].type,
+                             &j->test[c]));
+    }
+    return alm_filter_new(cx, (const alm_expr *const *)plan->join.residual, plan->join.n_residual,
+                          &j->residual);
+}
+
+static alm_status make_hash(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
+                            alm_op **out)
+{
+    op_join *j = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &j));
+    ALM_TRY(alm_op_init(cx, &j->op, &join_vt, run, plan, pipe));
+    alm_arena_init(&j->left_arena, cx->mem);
+    j->kind = plan->join.kind;
+    j->n_left = plan->child[0]->n_cols;
+    j->keep_left = j->kind == ALM_JOIN_LEFT || j->kind == ALM_JOIN_FULL;
+    j->one_side = j->kind == 'S' || j->kind == 'A';
+    *out = &j->op;
+    ALM_TRY(alm_op_child(cx, &j->op, 0));
+    ALM_ASSERT(plan->n_cols == j->n_left + (j->one_side ? 0 : plan->child[1]->n_cols));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, j->n_left + 1, &j->dict));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &j->number));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &j->li));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &j->ri));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &j->sel));
+    if (plan->join.n_residual > 0) {
+        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &j->oli));
+        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &j->ori));
+        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &j->pass));
+    }
+    ALM_TRY(make_residual(cx, j, plan));
+    return alm_join_probe_new(cx, plan, join_vt.name, &j->probe);
+}
+
+static bool is_asof(const alm_plan *plan)
+{
+    return plan->join.kind == ALM_JOIN_ASOF || plan->join.kind == ALM_JOIN_LT ||
+           plan->join.kind == ALM_JOIN_SPLICE;
+}
+
+alm_status alm_op_join_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
+                            alm_op **out)
+{
+    if (plan->join.kind == ALM_JOIN_SPLICE)
+        return alm_op_splice_make(cx, run, plan, pipe, out);
+    if (is_asof(plan))
+        return alm_op_asof_make(cx, run, plan, pipe, out);
+    return make_hash(cx, run, plan, pipe, out);
+}
+
+int32_t alm_op_join_drive(const alm_plan *plan)
+{
+    const bool serial =
+        is_asof(plan) || plan->join.kind == ALM_JOIN_RIGHT || plan->join.kind == ALM_JOIN_FULL;
+    return serial ? -1 : 0;
+}
+
+alm_status alm_op_join_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **shared)
+{
+    alm_join_table *t = NULL;
+    ALM_ASSERT(!is_asof(plan));
+    ALM_TRY(alm_join_table_new(cx, run, plan, &t));
+    *shared = t;
+    return ALM_OK;
+}
+
+void alm_op_join_unprepare(void *shared)
+{
+    alm_join_table_free(shared);
+}
