@@ -451,6 +451,8 @@ static int sim_sync_dir(const alm_io *io, const char *path)
     sim->syncs++;
     if (sim->ignore_sync)
         return (int)leave(sim, 0);
+    if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0)
+        path = ""; /* what parent_of says */
     size_t kept = 0;
     for (size_t i = 0; i < sim->n_pending; i++) {
         sim_pending *p = &sim->pending[i];

@@ -221,11 +221,10 @@ static alm_status make_dirs(alm_ctx *cx, alm_storage *st, const char *root)
         (void)snprintf(parent, sizeof parent, "%s", root);
         char *slash = strrchr(parent, '/');
         if (slash == NULL)
-            parent[0] = 0; /* relative: the working directory, which we do not sync */
+            (void)snprintf(parent, sizeof parent, ".");
         else
-            *slash = 0;
-        if (parent[0] != 0)
-            (void)st->io->sync_dir(st->io, parent); /* may be out of our reach */
+            slash[slash == parent] = 0; /* "/x" lies in "/" */
+        (void)st->io->sync_dir(st->io, parent); /* may be out of our reach */
     }
     ALM_TRY(make_dir(cx, st->io, st->root, root));
     (void)snprintf(path, sizeof path, "%s/wal", st->root);
