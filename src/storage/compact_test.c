@@ -170,6 +170,12 @@ static void the_policy_picks_closed_groups(void **state)
     m.refs[2].seq = 4;
     assert_int_equal(alm_compact_pick(&m.set, true, false, &conf, group), 3);
     assert_true(group[0]->seq < group[1]->seq && group[1]->seq < group[2]->seq);
+    /* rows at 12 come from seq 1, then 3; merged without the third they would have seq 4 */
+    const int64_t tie[][4] = {{5, 10, 900, 4}, {7, 12, 900, 1}, {12, 20, 900, 3}, {21, 25, 900, 2}};
+    make_set(&m, 4, tie, 1000);
+    assert_int_equal(alm_compact_pick(&m.set, true, false, &conf, group), 3);
+    m.refs[2].seq = 7;
+    assert_int_equal(alm_compact_pick(&m.set, true, false, &conf, group), 2);
     /* a large day with few late rows waits until four small parts came */
     const int64_t late[][4] = {
         {0, 1000000, 900, 1}, {5, 500, 10, 2}, {6, 600, 12, 3}, {7, 700, 9, 4}, {8, 800, 11, 5}};
