@@ -56,7 +56,8 @@ typedef struct alm_scope {
     /* calls found */
     alm_agg_call *aggs;
     uint32_t n_aggs, cap_aggs;
-    bool share_aggs; /* equal aggregates are one (not with different FILLs) */
+    bool share_aggs;      /* equal aggregates are one (not with different FILLs) */
+    alm_expr *agg_filter; /* PIVOT: which rows the aggregates bound now take; or NULL */
     alm_window_call *windows;
     uint32_t n_windows, cap_windows;
     /* select list, for names in ORDER BY, GROUP BY and HAVING; NULL while it is bound itself */
@@ -133,6 +134,8 @@ typedef struct alm_stage { /* what is bound of a SELECT, before and after groupi
     uint32_t n_order;
 } alm_stage;
 ALM_NODISCARD alm_status alm_bind_group(alm_scope *sc, alm_stage *st);
+/* bind_pivot.c: the scope's plan becomes the pivoted one, its only relation */
+ALM_NODISCARD alm_status alm_bind_pivot(alm_scope *sc);
 /* bind_sample.c */
 ALM_NODISCARD alm_status alm_bind_sample(alm_scope *sc, alm_stage *st);
 /* Marks of aggregates and group keys in an expression replaced by columns of the GROUP. */

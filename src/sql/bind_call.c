@@ -57,6 +57,8 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
         if (call.filter->type.id != ALM_T_BOOLEAN)
             return alm_fail(p->cx, ALM_E_TYPE, ast->filter->pos, "boolean expression expected");
     }
+    if (sc->agg_filter != NULL)
+        ALM_TRY(alm_expr_and(p, call.filter, sc->agg_filter, &call.filter));
     sc->aggs_allowed = ALM_AGG_YES;
     sc->windows_allowed = windows;
     call.n_args = ast->n_args;

@@ -96,6 +96,9 @@ static alm_status columns_from_list(alm_planner *p, const alm_stmt *stmt, alm_cr
         if (!alm_type_parse(def->type_name, &type))
             return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
                             (int)def->type_name.len, def->type_name.ptr);
+        if (type.id == ALM_T_INTERVAL)
+            return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "non-persisted type: %.*s",
+                            (int)def->type_name.len, def->type_name.ptr);
         ALM_TRY(add_col(p, c, def->name, type, def->pos));
         ALM_TRY(symbol_options(p, def, &c->cols[c->n_cols - 1]));
     }

@@ -211,6 +211,8 @@ static alm_status cast_to(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_ex
                             (int)ast->type_name.len, ast->type_name.ptr);
         return alm_fail(p->cx, ALM_E_TYPE, ast->type_pos, "unsupported cast");
     }
+    if (ast->double_colon && to.id == ALM_T_FLOAT && alm_str_ieq(ast->type_name, ALM_STR("float")))
+        to = ALM_TY(DOUBLE); /* x::float is PostgreSQL's float; CAST(x AS FLOAT) is ours */
     if (alm_expr_unknown(e)) {
         ALM_TRY(alm_param_infer(p, &e, to));
         return alm_expr_cast(p, e, to, ALM_CAST_EXPLICIT, out);

@@ -73,10 +73,11 @@ alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out)
         return alm_expr_bits(p->cx, ALM_TY(FLOAT), bits, ast->pos, out);
     }
     const bool is_double = last == 'd' || last == 'D';
+    fraction |= alm_str_ieq((alm_str){text, n}, ALM_STR("nan"));
     if (!is_double && !fraction)
         return integer(p, (alm_str){text, n}, ast->pos, false, out);
     double d = 0;
-    if (alm_double_parse(is_double ? body : (alm_str){text, n}, &d) == ALM_NUM_BAD)
+    if (alm_double_parse(is_double ? body : (alm_str){text, n}, &d) != ALM_NUM_OK)
         return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)in.len,
                         in.ptr);
     uint64_t bits;

@@ -288,14 +288,13 @@ static alm_status bind_select(alm_planner *p, const alm_names *names, const alm_
 {
     alm_scope sc = {.p = p, .names = names, .sel = sel};
     alm_stage st = {0};
-    if (sel->ext != NULL)
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, sel->pos, "PIVOT is not supported");
     ALM_TRY(alm_bind_from(&sc, sel->from, sel->n_from));
     if (!sel->latest_before_where)
         ALM_TRY(alm_bind_where(&sc, sel->where));
     ALM_TRY(bind_latest(&sc));
     if (sel->latest_before_where)
         ALM_TRY(alm_bind_where(&sc, sel->where));
+    ALM_TRY(alm_bind_pivot(&sc));
     ALM_TRY(bind_body(&sc, &st));
     ALM_TRY(filter_by(&sc, st.having));
     ALM_TRY(add_windows(&sc, &st));
