@@ -4,7 +4,8 @@
  * Logic       Two-valued: null equals null, null is unequal to all else, and neither below nor above
  *             anything; so null <= null is true and null < 1 is false. The result is a byte, 0 or 1.
  * DOUBLE      Numbers that differ by rounding only are equal: by no more than 2 units in the last
- *             place and no more than 1e-10 (0.1 + 0.2 = 0.3). Below and above keep that distance.
+ *             place and no more than 1e-10 (0.1 + 0.2 = 0.3); below 1e-300 all are 0. Below and
+ *             above keep that distance.
  *             Against a constant this costs nothing: the band around it is worked out before the
  *             loop.
  */
@@ -64,7 +65,8 @@ ALM_BINARY(ge_float, float, float, uint8_t, (x >= y) | ((x != x) & (y != y)))
 static inline double band(double y)
 {
     const double relative = 0x1p-51 * (y < 0 ? -y : y);
-    return relative < 1e-10 ? relative : (y == y ? 1e-10 : y);
+    const double wide = relative < 1e-10 ? relative : (y == y ? 1e-10 : y);
+    return wide < 1e-300 ? 1e-300 : wide;
 }
 
 /*

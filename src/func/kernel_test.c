@@ -320,6 +320,8 @@ static void doubles_equal_but_for_rounding(void **state)
     assert_int_equal(ONE(uint8_t, r), 1);
     CALL(r, "<", 1, double_of(0.3), double_of(0.1 + 0.2));
     assert_int_equal(ONE(uint8_t, r), 0);
+    CALL(r, ">", 1, double_of(2.2250738585072014e-308), double_of(0));
+    assert_int_equal(ONE(uint8_t, r), 0);
     CALL(r, "=", 1, double_of(1e-12), double_of(2e-12)); /* small is not equal to small */
     assert_int_equal(ONE(uint8_t, r), 0);
     CALL(r, "=", 1, double_of(9007199254740992.0), double_of(9007199254740994.0));
@@ -612,8 +614,8 @@ static void rounding_as_recorded(void **state)
                  {"round", 1234.5678, 1, 1234.6},
                  {"round_up", 1.01, 1, 1.1},
                  {"round_up", -1.01, 1, -1.1},
-                 {"round_up", 2.5, 1, 2.5},
-                 {"round_up", 1.1, 1, 1.1},
+                 {"round_up", 2.5, 1, 2.6},
+                 {"round_up", 0.0, 1, 0.0},
                  {"round_down", 1.99, 1, 1.9},
                  {"round_down", -1.99, 1, -1.9},
                  {"round_down", 2.5, 1, 2.5},

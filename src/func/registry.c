@@ -257,7 +257,7 @@ static alm_status one_mismatch(alm_ctx *cx, const entry *e, alm_str name, int32_
             return alm_fail(cx, ALM_E_FUNCTION, args[i].pos,
                             "argument %u of `%.*s` must be a constant", i + 1, (int)name.len,
                             name.ptr);
-        if (p->family != ALM_FAM_ANY && !alm_family_has(p, args[i].type) &&
+        if (p->family == ALM_FAM_TYPE && !alm_family_has(p, args[i].type) &&
             alm_cast_cost(args[i].type, target) < 0)
             return alm_fail(
                 cx, ALM_E_FUNCTION, args[i].pos,

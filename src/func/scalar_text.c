@@ -424,6 +424,14 @@ static alm_status quote_ident(alm_call *call, size_t n, const alm_vec *args, alm
     ROW(f, "(STRING" rest ") STRING", kernel, NULLS, doc, example),                                \
         ROW(f, "(SYMBOL" rest ") STRING", kernel, NULLS, doc, example),                            \
         ROW(f, "(VARCHAR" rest ") VARCHAR", kernel, NULLS, doc, example)
+/* The same with a second text, which must be VARCHAR too for a result of VARCHAR. */
+#define TWO_TEXTS(f, rest, more, kernel, doc, example)                                             \
+    ROW(f, "(STRING" rest "STRING" more ") STRING", kernel, NULLS, doc, example),                  \
+        ROW(f, "(SYMBOL" rest "STRING" more ") STRING", kernel, NULLS, doc, example),              \
+        ROW(f, "(VARCHAR" rest "VARCHAR" more ") VARCHAR", kernel, NULLS, doc, example)
+#define ROW_OF_REPLACE(sig)                                                                        \
+    ROW("replace", sig, replace, NULLS, "Every occurrence of the second text replaced.",           \
+        "replace('abcabc', 'bc', 'X')")
 
 static const alm_fn ROWS[] = {
     TEXTS("left", ", INT", left, "First characters; with a negative count all but the last.",
@@ -437,9 +445,9 @@ static const alm_fn ROWS[] = {
     TEXTS("ltrim", "", ltrim, "Without blanks in front.", "ltrim('  x')"),
     TEXTS("rtrim", "", rtrim, "Without blanks behind.", "rtrim('x  ')"),
     TEXTS("lpad", ", INT", lpad, "Filled up in front with blanks, or cut.", "lpad('7', 3)"),
-    TEXTS("lpad", ", INT, TEXT", lpad, "Filled up in front, or cut.", "lpad('7', 3, '0')"),
+    TWO_TEXTS("lpad", ", INT, ", "", lpad, "Filled up in front, or cut.", "lpad('7', 3, '0')"),
     TEXTS("rpad", ", INT", rpad, "Filled up behind with blanks, or cut.", "rpad('7', 3)"),
-    TEXTS("rpad", ", INT, TEXT", rpad, "Filled up behind, or cut.", "rpad('7', 3, '.')"),
+    TWO_TEXTS("rpad", ", INT, ", "", rpad, "Filled up behind, or cut.", "rpad('7', 3, '.')"),
     ROW("upper", "(TEXT) STRING", upper, NULLS, "In capital letters.", "upper('abc')"),
     ROW("to_uppercase", "(TEXT) STRING", upper, NULLS, "In capital letters.",
         "to_uppercase('abc')"),
@@ -451,11 +459,12 @@ static const alm_fn ROWS[] = {
         "Where the second text starts in the first, from 1; 0: nowhere.", "strpos('Hello', 'l')"),
     ROW("position", "(TEXT, TEXT) INT", strpos, NULLS,
         "Where the second text starts in the first, from 1; 0: nowhere.", "position('Hello', 'l')"),
-    TEXTS("replace", ", TEXT, TEXT", replace, "Every occurrence of the second text replaced.",
-          "replace('abcabc', 'bc', 'X')"),
-    TEXTS("split_part", ", TEXT, INT", split_part,
-          "Field between separators, counted from 1, from the end with a negative number.",
-          "split_part('a,b,c', ',', 2)"),
+    ROW_OF_REPLACE("(STRING, STRING, STRING) STRING"),
+    ROW_OF_REPLACE("(SYMBOL, STRING, STRING) STRING"),
+    ROW_OF_REPLACE("(VARCHAR, VARCHAR, VARCHAR) VARCHAR"),
+    TWO_TEXTS("split_part", ", ", ", INT", split_part,
+              "Field between separators, counted from 1, from the end with a negative number.",
+              "split_part('a,b,c', ',', 2)"),
     TEXTS("quote_ident", "", quote_ident, "As a quoted name, where it has to be.",
           "quote_ident('a b')"),
 };
