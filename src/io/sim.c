@@ -70,6 +70,7 @@ struct alm_sim {
     int64_t cut_nth;
     bool dead, ignore_sync;
     int64_t capacity, used;
+    _Atomic int64_t sync_delay_us;
 };
 
 /* ------------------------------------------------------------------ helpers of the model */
@@ -221,8 +222,6 @@ static void pending_add(alm_sim *sim, const char *from, const char *to, sim_node
 
 static void pending_apply(alm_sim *sim, sim_pending *p)
 {
-    if (p->to[0] != 0 && !parent_exists(sim, &sim->durable, p->to))
-        return; /* its directory was lost: so is it */
     if (p->from[0] != 0)
         space_remove(sim, &sim->durable, p->from);
     if (p->to[0] != 0)
@@ -423,6 +422,12 @@ static int64_t sim_write_(const alm_io *io, int handle, const void *buf, size_t 
 
 static int sim_sync(const alm_io *io, int handle)
 {
+    const alm_sim *slow = io->self;
+    const int64_t us = slow->sync_delay_us;
+    if (us > 0) {
+        const struct timespec nap = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+        (void)nanosleep(&nap, NULL); /* not under the lock: other calls go on */
+    }
     alm_sim *sim = enter_locked(io);
     const int e = enter(sim, ALM_SIM_SYNC);
     if (sim->dead)
@@ -818,11 +823,28 @@ static void settle_names(alm_sim *sim)
     pending_clear(sim);
 }
 
+/* An entry in a directory that is not there itself cannot be reached. */
+static void drop_unreachable(alm_sim *sim)
+{
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t i = 0; i < sim->durable.n; i++) {
+            if (parent_exists(sim, &sim->durable, sim->durable.entries[i].path))
+                continue;
+            char path[PATH_BYTES];
+            memcpy(path, sim->durable.entries[i].path, sizeof path);
+            space_remove(sim, &sim->durable, path);
+            again = true;
+        }
+    }
+}
+
 void alm_sim_restart(alm_sim *sim)
 {
     (void)enter_locked(&sim->io);
     drop_handles(sim);
     settle_names(sim);
+    drop_unreachable(sim);
     space_free(sim, &sim->live);
     sim->used = 0;
     for (size_t i = 0; i < sim->durable.n; i++) {
@@ -844,6 +866,11 @@ void alm_sim_ignore_sync(alm_sim *sim, bool ignore)
     (void)enter_locked(&sim->io);
     sim->ignore_sync = ignore;
     (void)leave(sim, 0);
+}
+
+void alm_sim_sync_delay(alm_sim *sim, int64_t us)
+{
+    sim->sync_delay_us = us;
 }
 
 void alm_sim_capacity(alm_sim *sim, int64_t bytes)

@@ -61,6 +61,8 @@ bool alm_sim_is_dead(alm_sim *sim);
 void alm_sim_restart(alm_sim *sim);
 /* sync and sync_dir return 0 and do nothing: what a server without syncs would be. */
 void alm_sim_ignore_sync(alm_sim *sim, bool ignore);
+/* Each sync takes that long. */
+void alm_sim_sync_delay(alm_sim *sim, int64_t us);
 /* Bytes of all files together; more gives -ENOSPC. 0: no limit. */
 void alm_sim_capacity(alm_sim *sim, int64_t bytes);
 int64_t alm_sim_used(alm_sim *sim);

@@ -12,8 +12,8 @@ void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
 {
     (void)pthread_mutex_lock(&st->queue_lock);
     if (!st->failed) {
-        st->failed = true;
         (void)snprintf(st->failed_why, sizeof st->failed_why, "%.200s", cx->err.msg);
+        atomic_store(&st->failed, true);
         alm_log_error("storage", "read-only until a restart: %s", st->failed_why);
     }
     (void)pthread_mutex_unlock(&st->queue_lock);
@@ -21,14 +21,11 @@ void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
 
 alm_status alm_storage_writable(alm_ctx *cx, alm_storage *st)
 {
-    (void)pthread_mutex_lock(&st->queue_lock);
-    const bool failed = st->failed;
-    (void)pthread_mutex_unlock(&st->queue_lock);
-    if (!failed)
-        return ALM_OK; /* failed_why does not change once it is set */
+    if (!atomic_load(&st->failed))
+        return ALM_OK;
     return alm_fail(cx, ALM_E_IO, -1,
                     "writes are refused until a restart, because the log failed: %s",
-                    st->failed_why);
+                    st->failed_why); /* set before `failed`, once */
 }
 
 static void fail_request(alm_request *rq, const alm_ctx *why)

@@ -157,7 +157,8 @@ void alm_file_release(alm_file *file)
     alm_part *part = atomic_load(&file->part);
     if (part != NULL)
         alm_part_release(part);
-    if (!st->closing) {
+    /* A log record that failed to sync may be on disk all the same and name this file. */
+    if (!st->closing && !atomic_load(&st->failed)) {
         char path[ALM_PATH_MAX];
         alm_file_path(file, path, sizeof path);
         (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */

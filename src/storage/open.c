@@ -224,7 +224,11 @@ static alm_status make_dirs(alm_ctx *cx, alm_storage *st, const char *root)
             (void)snprintf(parent, sizeof parent, ".");
         else
             slash[slash == parent] = 0; /* "/x" lies in "/" */
-        (void)st->io->sync_dir(st->io, parent); /* may be out of our reach */
+        const int failed = st->io->sync_dir(st->io, parent);
+        if (failed < 0 && failed != -EACCES && failed != -EPERM) { /* these: not ours to sync */
+            (void)st->io->rmdir(st->io, root);
+            return alm_io_fail(cx, failed, parent);
+        }
     }
     ALM_TRY(make_dir(cx, st->io, st->root, root));
     (void)snprintf(path, sizeof path, "%s/wal", st->root);

@@ -116,7 +116,7 @@ struct alm_storage {
     pthread_cond_t queue_cond;
     struct alm_request *queue_head, **queue_tail;
     bool leading;
-    bool failed; /* read-only after a failed write or sync */
+    atomic_bool failed; /* read-only after a failed write or sync */
     char failed_why[256];
 
     pthread_mutex_t publish_lock;

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "io/sim.h"
 #include "storage/storage.h"
 
@@ -509,6 +510,7 @@ static void the_real_disk_works(void **state)
 
 int main(void)
 {
+    alm_log_set_level(ALM_LOG_OFF);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_survive),
         cmocka_unit_test(snapshots_do_not_change),

@@ -254,12 +254,29 @@ static alm_status sync_handle(alm_ctx *cx, alm_wal *wal, int handle)
     return e < 0 ? alm_io_fail(cx, e, "sync the log") : ALM_OK;
 }
 
-/* Space errors leave the log where it was; everything else leaves its state unknown. */
-static alm_status write_failed(alm_wal *wal, alm_status st, bool *fatal)
+static bool erase_header(alm_wal *wal, int handle, int64_t at)
 {
-    wal->stage_bytes = 0;
-    *fatal = st != ALM_E_DISK_FULL && st != ALM_E_MEMORY;
-    return st;
+    static const char zeros[ALM_WAL_HEADER];
+    alm_ctx own = {0};
+    return alm_io_write_all(&own, wal->io, handle, zeros, ALM_REC_HEADER, at, "erase") == ALM_OK &&
+           wal->io->sync(wal->io, handle) >= 0;
+}
+
+/*
+ * What is left of a group that failed for lack of space must not come back after a crash: its owners
+ * were told that it failed, and its files are removed. False: the state of the disk is unknown.
+ */
+static bool undo_group(alm_wal *wal, int next)
+{
+    const int64_t room = wal->segments[wal->n_segments - 1].bytes;
+    if (wal->at + ALM_REC_HEADER <= room && !erase_header(wal, wal->handle, wal->at))
+        return false;
+    return next < 0 || erase_header(wal, next, 0);
+}
+
+static bool is_space(alm_status st)
+{
+    return st == ALM_E_DISK_FULL || st == ALM_E_MEMORY;
 }
 
 /* Records [0, n_here) go to the current segment, the others to a new one (handle next, or -1). */
@@ -308,15 +325,19 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
         if (st == ALM_OK)
             st = segment_new(cx, wal, bytes, prev, &next_seg, &next, &next_salt);
         (void)pthread_mutex_unlock(&wal->lock);
-        if (st != ALM_OK) /* nothing of the group is written */
-            return write_failed(wal, st, fatal);
+        if (st != ALM_OK) /* nothing of the group is written: no room, no descriptors ... */
+            return st;
     }
     int64_t at = wal->at;
     const alm_status st = write_group(cx, wal, records, n, n_here, next, next_salt, &at, sync);
     if (st != ALM_OK) {
-        if (next >= 0)
+        wal->stage_bytes = 0;
+        *fatal = !is_space(st) || !undo_group(wal, next);
+        if (next >= 0 && !*fatal)
             segment_drop(wal, &next_seg, next);
-        return write_failed(wal, st, fatal);
+        else if (next >= 0)
+            (void)wal->io->close(wal->io, next);
+        return st;
     }
     (void)pthread_mutex_lock(&wal->lock);
     if (next >= 0) {

@@ -1,0 +1,684 @@
+/*
+ * Goal: after a power cut at any moment every acknowledged change is there exactly once, and the one
+ * that was under way wholly or not at all; errors of single calls lose nothing; recovery can crash
+ * and be repeated.
+ *
+ * Method: one deterministic list of changes on the simulated disk. It runs once for every number k
+ * of changing calls, with a power cut at the k-th; after the restart the database is read into a
+ * model and compared with the model before and after the change that was cut. Without syncs the same
+ * test must fail. Another loop lets the n-th call of any kind fail.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "io/sim.h"
+#include "storage/storage.h"
+
+enum { TABLES = 3, VALUES = 1024, MANY = 150 };
+
+/* What a client knows: which values are in which table. */
+typedef struct model {
+    struct {
+        bool there;
+        uint32_t n_cols;
+        uint8_t count[VALUES]; /* of rows with this value */
+    } tables[TABLES];
+    bool damaged; /* a row was not what its value says, or times did not ascend */
+} model;
+
+static const char *const NAMES[TABLES] = {"alpha", "beta", "gamma"};
+
+typedef struct world {
+    alm_ctx cx;
+    alm_arena arena;
+    alm_sim *sim;
+    alm_storage *st;
+    alm_storage_conf conf;
+    model known;
+} world;
+
+/* ----------------------------------------------------------------------- changes */
+
+static alm_status make(world *w, int table, model *m)
+{
+    const alm_column cols[] = {{.name = "ts", .type = {.id = ALM_T_TIMESTAMP}},
+                               {.name = "sym", .type = {.id = ALM_T_SYMBOL}},
+                               {.name = "txt", .type = {.id = ALM_T_VARCHAR}},
+                               {.name = "val", .type = {.id = ALM_T_LONG}}};
+    const alm_table_spec spec = {.name = alm_str_of(NAMES[table]),
+                                 .cols = cols,
+                                 .n_cols = 4,
+                                 .ts_col = 0,
+                                 .partition = ALM_PART_HOUR};
+    m->tables[table].there = true;
+    m->tables[table].n_cols = 4;
+    return alm_table_create(&w->cx, w->st, &spec, NULL);
+}
+
+/* The time of a value: mostly ascending, some late, over several hours. */
+static int64_t time_of(int64_t val)
+{
+    return (val % 7 == 3 ? val / 2 : val) * INT64_C(60000000) * 2;
+}
+
+static alm_status put(world *w, alm_txn *txn, const alm_table *t, int64_t from, int64_t n)
+{
+    alm_vec cols[8] = {{.type = ALM_TY(TIMESTAMP), .width = 8},
+                       {.type = ALM_TY(SYMBOL), .width = 16},
+                       {.type = ALM_TY(VARCHAR), .width = 16},
+                       {.type = ALM_TY(LONG), .width = 8}};
+    int64_t *ts, *val;
+    alm_view *sym, *txt;
+    ALM_TRY(ALM_NEWN(&w->cx, &w->arena, n, &ts));
+    ALM_TRY(ALM_NEWN(&w->cx, &w->arena, n, &val));
+    ALM_TRY(ALM_NEWN(&w->cx, &w->arena, n, &sym));
+    ALM_TRY(ALM_NEWN(&w->cx, &w->arena, n, &txt));
+    for (int64_t i = 0; i < n; i++) {
+        const char *s;
+        ts[i] = time_of(from + i);
+        val[i] = from + i;
+        ALM_TRY(alm_arena_printf(&w->cx, &w->arena, &s, "sym-%d", (int)((from + i) / 5)));
+        sym[i] = alm_view_of(alm_str_of(s));
+        ALM_TRY(alm_arena_printf(&w->cx, &w->arena, &s, "the text of %d", (int)(from + i)));
+        txt[i] = alm_view_of(alm_str_of(s));
+    }
+    cols[0].data = ts;
+    cols[1].data = sym;
+    cols[2].data = txt;
+    cols[3].data = val;
+    for (uint32_t c = 4; c < t->n_cols; c++)
+        ALM_TRY(alm_vec_null(&w->cx, &w->arena, t->cols[c].type, &cols[c]));
+    const alm_batch batch = {.rows = (uint32_t)n, .n_cols = t->n_cols, .cols = cols};
+    return alm_txn_append(&w->cx, txn, t, &batch);
+}
+
+/* Rows into one table, or into two with one transaction (other >= 0). */
+static alm_status rows(world *w, int table, int other, int64_t from, int64_t n, model *m)
+{
+    alm_snapshot *snap;
+    alm_txn *txn;
+    ALM_TRY(alm_snapshot_acquire(&w->cx, w->st, &snap));
+    alm_status st = alm_txn_begin(&w->cx, w->st, &txn);
+    for (int i = 0; i < 2 && st == ALM_OK; i++) {
+        const int which = i == 0 ? table : other;
+        if (which < 0)
+            continue;
+        const alm_table *t = alm_snapshot_find(snap, alm_str_of(NAMES[which]));
+        st = t == NULL ? alm_fail(&w->cx, ALM_E_TABLE, -1, "gone") : put(w, txn, t, from, n);
+        for (int64_t v = from; v < from + n; v++)
+            m->tables[which].count[v]++;
+        if (st != ALM_OK)
+            alm_txn_rollback(txn);
+    }
+    if (st == ALM_OK)
+        st = alm_txn_commit(&w->cx, txn, NULL);
+    alm_snapshot_release(snap);
+    alm_arena_reset(&w->arena);
+    return st;
+}
+
+static alm_status widen(world *w, int table, model *m)
+{
+    char name[16];
+    (void)snprintf(name, sizeof name, "extra%u", m->tables[table].n_cols);
+    const alm_column col = {.name = name, .type = {.id = ALM_T_DOUBLE}};
+    m->tables[table].n_cols++;
+    return alm_table_add_column(&w->cx, w->st, alm_str_of(NAMES[table]), &col);
+}
+
+static alm_status load(world *w, int table, int64_t from, int64_t n, model *m)
+{
+    alm_snapshot *snap;
+    alm_bulk *bulk = NULL;
+    int64_t loaded;
+    ALM_TRY(alm_snapshot_acquire(&w->cx, w->st, &snap));
+    const alm_table *t = alm_snapshot_find(snap, alm_str_of(NAMES[table]));
+    alm_status st = t == NULL ? alm_fail(&w->cx, ALM_E_TABLE, -1, "gone")
+                              : alm_bulk_begin(&w->cx, w->st, t, &bulk);
+    if (st == ALM_OK) {
+        alm_vec cols[8] = {{.type = ALM_TY(TIMESTAMP), .width = 8}};
+        int64_t ts[64], val[64];
+        alm_view sym[64], txt[64];
+        char texts[64][32], names[64][32];
+        for (int64_t i = 0; i < n; i++) {
+            ts[i] = time_of(from + i);
+            val[i] = from + i;
+            (void)snprintf(names[i], 32, "sym-%d", (int)((from + i) / 5));
+            sym[i] = alm_view_of(alm_str_of(names[i]));
+            (void)snprintf(texts[i], 32, "the text of %d", (int)(from + i));
+            txt[i] = alm_view_of(alm_str_of(texts[i]));
+            m->tables[table].count[from + i]++;
+        }
+        cols[0] = (alm_vec){.type = ALM_TY(TIMESTAMP), .width = 8, .data = ts};
+        cols[1] = (alm_vec){.type = ALM_TY(SYMBOL), .width = 16, .data = sym};
+        cols[2] = (alm_vec){.type = ALM_TY(VARCHAR), .width = 16, .data = txt};
+        cols[3] = (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = val};
+        for (uint32_t c = 4; c < t->n_cols && st == ALM_OK; c++)
+            st = alm_vec_null(&w->cx, &w->arena, t->cols[c].type, &cols[c]);
+        const alm_batch batch = {.rows = (uint32_t)n, .n_cols = t->n_cols, .cols = cols};
+        if (st == ALM_OK)
+            st = alm_bulk_append(&w->cx, bulk, &batch);
+        if (st == ALM_OK)
+            st = alm_bulk_commit(&w->cx, bulk, &loaded);
+        else
+            alm_bulk_rollback(bulk);
+    }
+    alm_snapshot_release(snap);
+    alm_arena_reset(&w->arena);
+    return st;
+}
+
+static alm_status drop(world *w, int table, model *m)
+{
+    memset(&m->tables[table], 0, sizeof m->tables[table]);
+    return alm_table_drop(&w->cx, w->st, alm_str_of(NAMES[table]));
+}
+
+static alm_status truncate_table(world *w, int table, model *m)
+{
+    memset(m->tables[table].count, 0, sizeof m->tables[table].count);
+    return alm_table_truncate(&w->cx, w->st, alm_str_of(NAMES[table]));
+}
+
+static alm_status swap_name(world *w, int from, int to, model *m)
+{
+    m->tables[to] = m->tables[from];
+    memset(&m->tables[from], 0, sizeof m->tables[from]);
+    return alm_table_rename(&w->cx, w->st, alm_str_of(NAMES[from]), alm_str_of(NAMES[to]));
+}
+
+enum { STEPS = 31 };
+
+static alm_status step(world *w, int i, model *m)
+{
+    switch (i) {
+    case 0:
+        return make(w, 0, m);
+    case 1:
+        return make(w, 1, m);
+    case 6:
+    case 24:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    case 7:
+        return widen(w, 0, m);
+    case 10:
+        return rows(w, 0, 1, 600, 40, m);
+    case 12:
+        return truncate_table(w, 1, m);
+    case 13:
+        return rows(w, 1, -1, 700, 5, m);
+    case 15:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    case 16:
+        return swap_name(w, 1, 2, m);
+    case 17:
+        return make(w, 1, m);
+    case 18:
+        return load(w, 2, 710, 20, m);
+    case 20:
+        return drop(w, 2, m);
+    case 22:
+        return rows(w, 0, -1, 750, MANY, m); /* longer than a segment */
+    case 23:
+        return widen(w, 1, m);
+    case 26:
+        return load(w, 1, 930, 10, m);
+    case 28:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    default:
+        return rows(w, i % 4 == 1 ? 1 : 0, -1, i * 10, 3, m);
+    }
+}
+
+/* ----------------------------------------------------------------------- reading */
+
+static bool row_is_right(const alm_vec *v, size_t i, int64_t val)
+{
+    char want[32];
+    (void)snprintf(want, sizeof want, "sym-%d", (int)(val / 5));
+    if (!alm_str_eq(alm_vec_text(&v[1], i), alm_str_of(want)))
+        return false;
+    (void)snprintf(want, sizeof want, "the text of %d", (int)val);
+    return alm_str_eq(alm_vec_text(&v[2], i), alm_str_of(want)) &&
+           ((const int64_t *)v[0].data)[i] == time_of(val);
+}
+
+static alm_status read_table(world *w, alm_snapshot *snap, const alm_table *t, int table, model *m)
+{
+    static const uint32_t cols[4] = {0, 1, 2, 3};
+    const bool wanted[4] = {true, true, true, true};
+    alm_scan *scan;
+    alm_scan_cursor *cur;
+    int64_t last = INT64_MIN;
+    ALM_TRY(alm_scan_new(&w->cx, &w->arena, snap, t, cols, 4, NULL, 0, true, &scan));
+    ALM_TRY(alm_scan_cursor_new(&w->cx, &w->arena, scan, &cur));
+    for (size_t s = 0; s < alm_scan_span_count(scan); s++) {
+        const int64_t n = alm_scan_span_at(scan, s).rows;
+        alm_vec v[4];
+        assert_true(n <= ALM_BATCH_ROWS);
+        ALM_TRY(alm_scan_read(&w->cx, cur, s, 0, (uint32_t)n, wanted, v));
+        for (size_t i = 0; i < (size_t)n; i++) {
+            const int64_t val = ((const int64_t *)v[3].data)[i];
+            const int64_t ts = ((const int64_t *)v[0].data)[i];
+            if (val < 0 || val >= VALUES || ts < last || !row_is_right(v, i, val))
+                m->damaged = true;
+            else
+                m->tables[table].count[val]++;
+            last = ts;
+        }
+    }
+    return ALM_OK;
+}
+
+static alm_status read_model(world *w, model *m)
+{
+    alm_snapshot *snap;
+    alm_status st = ALM_OK;
+    memset(m, 0, sizeof *m);
+    ALM_TRY(alm_snapshot_acquire(&w->cx, w->st, &snap));
+    for (int i = 0; i < TABLES && st == ALM_OK; i++) {
+        const alm_table *t = alm_snapshot_find(snap, alm_str_of(NAMES[i]));
+        if (t == NULL)
+            continue;
+        m->tables[i].there = true;
+        m->tables[i].n_cols = t->n_cols;
+        st = read_table(w, snap, t, i, m);
+    }
+    alm_snapshot_release(snap);
+    alm_arena_reset(&w->arena);
+    return st;
+}
+
+static bool same(const model *a, const model *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* ------------------------------------------------------------------------- runs */
+
+static void world_init(world *w, uint64_t seed)
+{
+    memset(w, 0, sizeof *w);
+    alm_arena_init(&w->arena, NULL);
+    w->cx.arena = &w->arena;
+    w->sim = alm_sim_new(seed);
+    alm_storage_conf_default(&w->conf);
+    w->conf.wal_segment_bytes = 4096;
+    w->conf.manual = true;
+}
+
+static alm_status world_open(world *w)
+{
+    w->st = NULL;
+    alm_error_clear(&w->cx);
+    return alm_storage_open(&w->cx, alm_sim_io(w->sim), "r", &w->conf, &w->st);
+}
+
+static void world_deinit(world *w)
+{
+    if (w->st != NULL)
+        alm_storage_close(w->st);
+    alm_arena_deinit(&w->arena);
+    alm_sim_free(w->sim);
+}
+
+/* Runs the steps until one fails; *after is the model with that step. False: none failed. */
+static bool run_steps(world *w, model *after)
+{
+    for (int i = 0; i < STEPS; i++) {
+        *after = w->known;
+        if (step(w, i, after) != ALM_OK)
+            return true;
+        w->known = *after;
+    }
+    return false;
+}
+
+/* Opens after the power came back; cuts it again `again` times within recovery. */
+static alm_status reopen(world *w, int again)
+{
+    if (w->st != NULL)
+        alm_storage_close(w->st); /* on a dead disk */
+    alm_sim_restart(w->sim);
+    for (int n = 1; n <= again; n++) {
+        alm_sim_cut_after(w->sim, n);
+        if (world_open(w) == ALM_OK)
+            alm_storage_close(w->st);
+        alm_sim_restart(w->sim);
+    }
+    return world_open(w);
+}
+
+/* One run with a power cut at the k-th changing call. *finished: there were fewer calls. */
+static bool survives_cut(uint64_t seed, int64_t k, bool ignore_sync, int again, bool *finished)
+{
+    world w;
+    model after, found;
+    bool ok = false;
+    world_init(&w, seed);
+    alm_sim_ignore_sync(w.sim, ignore_sync);
+    alm_sim_cut_after(w.sim, k);
+    memset(&after, 0, sizeof after);
+    *finished = world_open(&w) == ALM_OK && !run_steps(&w, &after);
+    if (reopen(&w, again) == ALM_OK && read_model(&w, &found) == ALM_OK) {
+        ok = same(&found, &w.known) || same(&found, &after);
+        /* The log must go on behind whatever tail the cut left. */
+        if (ok && found.tables[0].there) {
+            alm_error_clear(&w.cx);
+            w.known = found;
+            ok = rows(&w, 0, -1, 1000, 2, &w.known) == ALM_OK &&
+                 rows(&w, 0, -1, 1002, 2, &w.known) == ALM_OK && reopen(&w, 0) == ALM_OK &&
+                 read_model(&w, &found) == ALM_OK && same(&found, &w.known);
+        }
+    }
+    if (!ok && !ignore_sync)
+        print_error("seed %llu, cut at call %lld: %s\n", (unsigned long long)seed, (long long)k,
+                    w.cx.err.msg);
+    world_deinit(&w);
+    return ok;
+}
+
+static void power_cut_at_every_call(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        bool finished = false;
+        for (int64_t k = 1; !finished; k++)
+            assert_true(survives_cut(seed * 1000 + (uint64_t)k, k, false, 0, &finished));
+    }
+}
+
+static void power_cuts_within_recovery(void **state)
+{
+    (void)state;
+    bool finished = false;
+    for (int64_t k = 1; !finished; k += 3)
+        assert_true(survives_cut((uint64_t)k, k, false, 12, &finished));
+}
+
+static void without_syncs_the_test_fails(void **state)
+{
+    (void)state;
+    int failed = 0;
+    bool finished = false;
+    for (int64_t k = 1; !finished; k += 5)
+        failed += !survives_cut((uint64_t)k, k, true, 0, &finished);
+    assert_true(failed > 5);
+}
+
+/* ------------------------------------------------------------------ failing calls */
+
+static bool survives_error(alm_sim_op op, int64_t n, int err, bool *finished)
+{
+    world w;
+    model after, possible, found;
+    bool maybe = false, ok = true;
+    world_init(&w, (uint64_t)n);
+    alm_sim_fail(w.sim, op, n, err, 1);
+    alm_status st = world_open(&w);
+    if (st != ALM_OK)
+        st = world_open(&w); /* the error has passed */
+    ok = st == ALM_OK;
+    for (int i = 0; i < STEPS && ok; i++) {
+        after = w.known;
+        st = step(&w, i, &after);
+        if (st != ALM_OK) {
+            ok = w.cx.err.msg[0] != 0;
+            alm_error_clear(&w.cx);
+            if (!maybe) /* the first that failed may have reached the disk */
+                possible = after;
+            maybe = true;
+            after = w.known;
+        }
+        w.known = after;
+        if (st != ALM_OK) { /* what failed is not seen, what was there is readable */
+            ok = ok && read_model(&w, &found) == ALM_OK && same(&found, &w.known);
+            alm_storage_stats stats;
+            alm_storage_stats_get(w.st, &stats);
+            if (stats.read_only)
+                break;
+            maybe = false;
+        }
+    }
+    *finished = alm_sim_failed(w.sim) == 0;
+    alm_sim_fail(w.sim, op, 0, 0, 0);
+    ok = ok && reopen(&w, 0) == ALM_OK && read_model(&w, &found) == ALM_OK &&
+         (same(&found, &w.known) || (maybe && same(&found, &possible)));
+    int64_t findings = -1;
+    if (ok) {
+        alm_storage_close(w.st);
+        w.st = NULL;
+        ok = alm_storage_check(&w.cx, alm_sim_io(w.sim), "r", NULL, NULL, &findings) == ALM_OK &&
+             findings == 0;
+    }
+    if (!ok)
+        print_error("call %lld of kind %d, errno %d: %lld findings, %s\n", (long long)n, (int)op,
+                    err, (long long)findings, w.cx.err.msg);
+    world_deinit(&w);
+    return ok;
+}
+
+static void every_call_may_fail(void **state)
+{
+    (void)state;
+    static const struct {
+        alm_sim_op op;
+        int err;
+    } kinds[] = {{ALM_SIM_ANY, EIO}, {ALM_SIM_CHANGE, ENOSPC},   {ALM_SIM_SYNC, EIO},
+                 {ALM_SIM_WRITE, 0}, {ALM_SIM_ALLOCATE, ENOSPC}, {ALM_SIM_OPEN, EMFILE}};
+    for (size_t i = 0; i < ALM_COUNT(kinds); i++) {
+        bool finished = false;
+        for (int64_t n = 1; !finished; n++)
+            assert_true(survives_error(kinds[i].op, n, kinds[i].err, &finished));
+    }
+}
+
+static void a_full_disk_is_an_ordinary_error(void **state)
+{
+    (void)state;
+    world w;
+    model after, found;
+    world_init(&w, 1);
+    assert_int_equal(world_open(&w), ALM_OK);
+    assert_int_equal(make(&w, 0, &w.known), ALM_OK);
+    alm_sim_capacity(w.sim, alm_sim_used(w.sim) + 1000); /* the segment in use goes on */
+    int failed = 0;
+    for (int i = 0; i < 60; i++) {
+        after = w.known;
+        const alm_status st = rows(&w, 0, -1, i * 5, 5, &after);
+        if (st == ALM_OK) {
+            w.known = after;
+            continue;
+        }
+        assert_int_equal(st, ALM_E_DISK_FULL);
+        alm_error_clear(&w.cx);
+        failed++;
+        if (failed == 3)
+            alm_sim_capacity(w.sim, 0); /* somebody made room */
+    }
+    assert_int_equal(failed, 3);
+    assert_int_equal(read_model(&w, &found), ALM_OK);
+    assert_true(same(&found, &w.known));
+    assert_int_equal(reopen(&w, 0), ALM_OK);
+    assert_int_equal(read_model(&w, &found), ALM_OK);
+    assert_true(same(&found, &w.known));
+    world_deinit(&w);
+}
+
+static void a_failed_sync_refuses_writes_until_restart(void **state)
+{
+    (void)state;
+    world w;
+    model found;
+    alm_storage_stats stats;
+    world_init(&w, 1);
+    assert_int_equal(world_open(&w), ALM_OK);
+    assert_int_equal(make(&w, 0, &w.known), ALM_OK);
+    assert_int_equal(rows(&w, 0, -1, 0, 5, &w.known), ALM_OK);
+    model lost = w.known;
+    alm_sim_fail(w.sim, ALM_SIM_SYNC, 1, EIO, 1);
+    assert_int_equal(rows(&w, 0, -1, 10, 5, &lost), ALM_E_IO);
+    alm_error_clear(&w.cx);
+    for (int i = 0; i < 3; i++) {
+        model no = w.known;
+        assert_int_equal(rows(&w, 0, -1, 20, 5, &no), ALM_E_IO);
+        assert_non_null(strstr(w.cx.err.msg, "restart"));
+        alm_error_clear(&w.cx);
+    }
+    alm_storage_stats_get(w.st, &stats);
+    assert_true(stats.read_only);
+    assert_int_equal(read_model(&w, &found), ALM_OK); /* reads go on */
+    assert_true(same(&found, &w.known));
+    assert_int_equal(reopen(&w, 0), ALM_OK);
+    assert_int_equal(read_model(&w, &found), ALM_OK);
+    assert_true(same(&found, &w.known) || same(&found, &lost));
+    w.known = found;
+    assert_int_equal(rows(&w, 0, -1, 30, 5, &w.known), ALM_OK);
+    world_deinit(&w);
+}
+
+/* ------------------------------------------------------------------------ damage */
+
+/* Bits of the log flipped: never a wrong row; a hole is refused by name. */
+static void damage_of_the_log_is_noticed(void **state)
+{
+    (void)state;
+    int refused = 0;
+    for (int64_t offset = 70; offset < 3000; offset += 37) {
+        world w;
+        model found;
+        world_init(&w, 5);
+        w.conf.wal_segment_bytes = 64 << 10;
+        assert_int_equal(world_open(&w), ALM_OK);
+        assert_int_equal(make(&w, 0, &w.known), ALM_OK);
+        for (int i = 0; i < 10; i++)
+            assert_int_equal(rows(&w, 0, -1, i * 5, 3, &w.known), ALM_OK);
+        alm_sim_cut_after(w.sim, 1);
+        alm_storage_close(w.st);
+        w.st = NULL;
+        alm_sim_restart(w.sim);
+        assert_true(alm_sim_flip(w.sim, "r/db/wal/0000000000000001.wal", offset, 3));
+        const alm_status st = world_open(&w);
+        if (st == ALM_OK) {
+            /* Only the last group may be taken for a torn tail. */
+            assert_int_equal(read_model(&w, &found), ALM_OK);
+            assert_false(found.damaged);
+            for (int v = 0; v < 43; v++)
+                assert_true(found.tables[0].count[v] == w.known.tables[0].count[v] || v >= 45);
+        } else {
+            assert_int_equal(st, ALM_E_CORRUPT);
+            assert_non_null(strstr(w.cx.err.msg, "0000000000000001.wal"));
+            refused++;
+        }
+        world_deinit(&w);
+    }
+    assert_true(refused > 30);
+}
+
+static void damage_of_the_catalogue_is_noticed(void **state)
+{
+    (void)state;
+    for (int64_t offset = 0; offset < 400; offset += 7) {
+        world w;
+        world_init(&w, 5);
+        assert_int_equal(world_open(&w), ALM_OK);
+        assert_int_equal(make(&w, 0, &w.known), ALM_OK);
+        assert_int_equal(rows(&w, 0, -1, 0, 5, &w.known), ALM_OK);
+        alm_storage_close(w.st);
+        w.st = NULL;
+        assert_true(alm_sim_flip(w.sim, "r/db/catalog", offset, (unsigned)offset));
+        const alm_status st = world_open(&w);
+        assert_true(st == ALM_E_CORRUPT || st == ALM_E_UNSUPPORTED);
+        assert_non_null(strstr(w.cx.err.msg, "catalog"));
+        int64_t n = 0;
+        alm_error_clear(&w.cx);
+        assert_int_equal(alm_storage_check(&w.cx, alm_sim_io(w.sim), "r", NULL, NULL, &n), ALM_OK);
+        assert_true(n > 0);
+        world_deinit(&w);
+    }
+}
+
+/* ---------------------------------------------------------------- group commit */
+
+typedef struct client {
+    world *w;
+    int64_t from;
+    int acknowledged;
+} client;
+
+static void *client_main(void *arg)
+{
+    client *c = arg;
+    world own = {.st = c->w->st}; /* a context and an arena of its own */
+    alm_arena_init(&own.arena, NULL);
+    own.cx.arena = &own.arena;
+    for (int i = 0; i < 40; i++)
+        c->acknowledged += rows(&own, 0, -1, c->from + i, 1, &own.known) == ALM_OK;
+    alm_arena_deinit(&own.arena);
+    return NULL;
+}
+
+static void syncs_are_shared(void **state)
+{
+    (void)state;
+    enum { CLIENTS = 12 };
+    world w;
+    model found;
+    world_init(&w, 1);
+    w.conf.wal_segment_bytes = 1 << 20;
+    w.conf.manual = false;
+    assert_int_equal(world_open(&w), ALM_OK);
+    assert_int_equal(make(&w, 0, &w.known), ALM_OK);
+    const alm_io *io = alm_sim_io(w.sim);
+    int64_t before = io->sync_count(io);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(rows(&w, 0, -1, 900 + i, 1, &w.known), ALM_OK);
+    assert_int_equal(io->sync_count(io) - before, 20); /* one each: no more, no less */
+    alm_sim_sync_delay(w.sim, 500);
+    before = io->sync_count(io);
+    pthread_t threads[CLIENTS];
+    client clients[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = (client){.w = &w, .from = i * 40};
+        assert_int_equal(pthread_create(&threads[i], NULL, client_main, &clients[i]), 0);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(clients[i].acknowledged, 40);
+    }
+    const int64_t syncs = io->sync_count(io) - before;
+    assert_true(syncs > 0 && syncs < CLIENTS * 40 / 2);
+    for (int v = 0; v < CLIENTS * 40; v++)
+        w.known.tables[0].count[v]++;
+    assert_int_equal(read_model(&w, &found), ALM_OK);
+    assert_true(same(&found, &w.known));
+    assert_int_equal(reopen(&w, 0), ALM_OK);
+    assert_int_equal(read_model(&w, &found), ALM_OK);
+    assert_true(same(&found, &w.known));
+    world_deinit(&w);
+}
+
+int main(void)
+{
+    alm_log_set_level(ALM_LOG_OFF);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(power_cut_at_every_call),
+        cmocka_unit_test(power_cuts_within_recovery),
+        cmocka_unit_test(without_syncs_the_test_fails),
+        cmocka_unit_test(every_call_may_fail),
+        cmocka_unit_test(a_full_disk_is_an_ordinary_error),
+        cmocka_unit_test(a_failed_sync_refuses_writes_until_restart),
+        cmocka_unit_test(damage_of_the_log_is_noticed),
+        cmocka_unit_test(damage_of_the_catalogue_is_noticed),
+        cmocka_unit_test(syncs_are_shared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
