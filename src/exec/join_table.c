@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 
-
 enum { READ_ROUND = 32 };
 
 static const char *const WHO = "join";

@@ -310,8 +310,7 @@ static alm_status emit_tail(alm_ctx *cx, op_join *j, alm_batch **out)
             memset(v->data, 0, v->width);
         }
     }
-    ALM_TRY(
-        alm_rows_gather(cx, &t->rows, &j->op.batch, j->ri, k, j->op.out.cols + j->n_left));
+    ALM_TRY(alm_rows_gather(cx, &t->rows, &j->op.batch, j->ri, k, j->op.out.cols + j->n_left));
     j->op.out.rows = k;
     j->op.out.sel = NULL;
     *out = &j->op.out;

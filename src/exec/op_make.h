@@ -17,5 +17,12 @@ typedef alm_status alm_op_prepare_fn(alm_ctx *cx, alm_run *run, const alm_plan *
 
 /* Names in the other columns of op.def, where they are not NULL. */
 alm_op_prepare_fn alm_op_scan_prepare;
+alm_op_prepare_fn alm_op_join_prepare;
+int32_t alm_op_join_drive(const alm_plan *plan);
+void alm_op_join_unprepare(void *shared);
+
+/* Kinds of JOIN with an operator of their own. */
+alm_op_make_fn alm_op_asof_make;
+alm_op_make_fn alm_op_splice_make;
 
 #endif
