@@ -30,6 +30,9 @@ typedef struct alm_rel {
     const alm_plan_col *cols;
     uint32_t n_cols;
     uint32_t first; /* number of its first column in the scope's plan */
+    uint32_t lookups;
+    uint32_t *slots; /* names of a wide relation: 1 + column, 0 free; made when it pays */
+    uint32_t mask;
 } alm_rel;
 
 typedef struct alm_item { /* one column of the select list, stars expanded */
