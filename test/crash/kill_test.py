@@ -85,7 +85,7 @@ def main():
     rng = random.Random(o.seed)
     server = Server().start()
     # small limits, so that flushes, checkpoints and recycled segments happen within a round too
-    server.env = {"ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "256k", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "1m",
+    server.env = {"ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "2m",
                   "ALMANAC_WAL_SEGMENT_SIZE": "1m"}
     passed = failed = 0
     acked = [{"sent": 0, "acked": []} for _ in range(WRITERS)]
