@@ -140,6 +140,8 @@ static void names_and_types(void **state)
          "sym:SYMBOL ts:TIMESTAMP @1"},
         {"select 1 a union all select null union all select 2.5", "a:DOUBLE @-1"},
         {"select 1 a union all select 'abc'", "a:STRING @-1"},
+        {"select distinct n from (select null n union select null)", "n:STRING @-1"},
+        {"select n, count() from (select null n from trades)", "n:STRING count():LONG @-1"},
         {"with a (x, y) as (select sym, lot from ref) select y, x from a", "y:INT x:SYMBOL @-1"},
         {"trades latest on ts partition by sym", "ts:TIMESTAMP sym:SYMBOL price:DOUBLE qty:INT "
                                                  "big:LONG note:VARCHAR ok:BOOLEAN @0"},

@@ -42,9 +42,11 @@ alm_status alm_optimise(alm_planner *p, alm_plan **plan)
             ALM_TRY(RULES[i].run(p, plan));
     /* names inside the plan mean nothing, those of the result are the statement's */
     ALM_ASSERT((*plan)->n_cols == n);
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &(*plan)->cols));
-    if (n > 0)
-        memcpy((*plan)->cols, cols, n * sizeof *cols);
+    alm_plan_col *named = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &named));
+    for (uint32_t i = 0; i < n; i++)
+        named[i] = (alm_plan_col){cols[i].name, (*plan)->cols[i].type};
+    (*plan)->cols = named;
     uint32_t next = 0;
     number(*plan, &next);
     return ALM_OK;
