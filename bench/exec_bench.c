@@ -138,10 +138,10 @@ int main(int argc, char **argv)
     fill(&b, n);
     plan_maker *m = &b.m;
     alm_plan *s = p_scan(m, &b.t);
-#define COL(i) x_col(m, s, i)
+#define COL(i)         x_col(m, s, i)
 #define AGG(name, col) x_agg(m, name, COL(col))
-    const alm_agg_call wide[] = {AGG("sum", 3), AGG("min", 3), AGG("max", 3), AGG("sum", 4),
-                                 AGG("min", 4), AGG("max", 4)};
+    const alm_agg_call wide[] = {AGG("sum", 3), AGG("min", 3), AGG("max", 3),
+                                 AGG("sum", 4), AGG("min", 4), AGG("max", 4)};
     const alm_agg_call five[] = {x_agg(m, "count", NULL), AGG("sum", 3), AGG("avg", 4),
                                  AGG("min", 3), AGG("max", 3)};
     const alm_agg_call avg[] = {AGG("avg", 3)};
