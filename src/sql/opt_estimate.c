@@ -54,7 +54,7 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
         const int64_t hi = plan->limit.hi;
         plan->est_rows = a;
         if (plan->limit.lo >= 0 && hi >= 0 && hi != INT64_MAX && streams(plan->child[0])) {
-            cap(plan->child[0], (double)hi + ALM_BATCH_ROWS);
+            cap(plan->child[0], (double)hi + (double)ALM_BATCH_ROWS);
             plan->est_rows = ALM_MIN(a, (double)hi);
         }
         if (plan->limit.lo == 0 && hi == 0)
