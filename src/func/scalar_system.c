@@ -81,6 +81,16 @@ static alm_status transaction_number(alm_call *call, size_t n, ALM_UNUSED const 
     return ALM_OK;
 }
 
+/* Transactions are not numbered by wrap-around: nothing grows old. */
+static alm_status age(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const int64_t *a = args[0].data;
+    int64_t *o = out->data;
+    for (size_t i = 0; i < n; i++)
+        o[i] = a[args[0].is_const ? 0 : i];
+    return ALM_OK;
+}
+
 /* Object numbers of types, as drivers print them. */
 static alm_str name_of_oid(int32_t oid)
 {
@@ -152,6 +162,7 @@ static const alm_fn ROWS[] = {
     ROW("pg_is_in_recovery", "() BOOLEAN", ALM_FN_STABLE, NULL, no, "Is this a standby server?"),
     ROW("txid_current", "() LONG", ALM_FN_STABLE, NULL, transaction_number,
         "A number of the running transaction."),
+    ROW("age", "(LONG) LONG", 0, NULL, age, "Age of a transaction number."),
     ROW("pg_table_is_visible", "(INT) BOOLEAN", 0, NULL, yes,
         "Can the table be named without its schema?"),
     ROW("pg_get_userbyid", "(INT) STRING", 0, NULL, schema, "Name of an owner."),
