@@ -159,7 +159,9 @@ ALM_NODISCARD alm_status alm_pipe_run(alm_ctx *cx, alm_pipe *pipe, uint32_t lo, 
 typedef alm_status (*alm_pipe_task)(alm_ctx *cx, void *arg, uint32_t slot, uint32_t i);
 ALM_NODISCARD alm_status alm_pipe_each(alm_ctx *cx, alm_pipe *pipe, uint32_t n, alm_pipe_task task,
                                        void *arg);
-void alm_pipe_free(alm_pipe *pipe); /* closes the copies; NULL is fine */
+/* Closes the copies and gives back the arenas of the threads: all that bodies took from cx->arena. NULL
+ * is fine. */
+void alm_pipe_free(alm_pipe *pipe);
 
 /* ------------------------------------------------------------------------ expressions */
 

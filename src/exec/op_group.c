@@ -149,11 +149,11 @@ static alm_status group_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 static void group_close(alm_op *op)
 {
     alm_group *g = (alm_group *)op;
-    alm_pipe_free(g->pipe);
     alm_group_hash_close(g);
     for (uint32_t i = 0; g->slot != NULL && i < g->n_slots; i++)
         slot_close(&g->slot[i]);
     slot_close(&g->own);
+    alm_pipe_free(g->pipe); /* last: the slots live in its arenas */
 }
 
 static const alm_op_vt group_vt = {.name = "group by", .next = group_next, .close = group_close};

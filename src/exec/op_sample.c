@@ -317,7 +317,6 @@ static void slot_close(alm_sample_slot *slot)
 static void sample_close(alm_op *op)
 {
     alm_sample *s = (alm_sample *)op;
-    alm_pipe_free(s->pipe);
     alm_sample_fill_close(s->fill);
     for (uint32_t m = 0; s->round != NULL && m < ALM_SAMPLE_ROUND; m++)
         alm_pool_deinit(&s->round[m].pool);
@@ -326,6 +325,7 @@ static void sample_close(alm_op *op)
     for (uint32_t i = 0; s->slot != NULL && i < s->n_slots; i++)
         slot_close(&s->slot[i]);
     slot_close(&s->own);
+    alm_pipe_free(s->pipe); /* last: the slots live in its arenas */
 }
 
 static void sample_hint(alm_op *op, int64_t rows)

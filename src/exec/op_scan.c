@@ -24,7 +24,6 @@ typedef struct op_scan {
     uint32_t segment, segment_end;
     int64_t row; /* forward: next row of the segment; backward: end of the rows left */
     bool in_segment;
-    int64_t hint;       /* rows the consumer may still take */
     uint32_t step_rows; /* size of the next batch */
     int64_t tested_to;  /* rows of the segment below it have had their blocks tested */
     uint32_t *reversed; /* row numbers of a backward batch */
@@ -261,8 +260,6 @@ static alm_status emit(alm_ctx *cx, op_scan *s, const uint16_t *sel, uint32_t k,
         }
         s->op.out.sel = sel;
     }
-    if (s->hint != INT64_MAX)
-        s->hint -= k;
     *out = &s->op.out;
     return ALM_OK;
 }
@@ -319,7 +316,8 @@ static void scan_hint(alm_op *op, int64_t rows)
 {
     op_scan *s = (op_scan *)op;
     s->hint = rows;
-    const int64_t first = s->filter == NULL ? rows : ALM_MAX(4 * rows, 1024);
+    const int64_t few = ALM_MIN(rows, (int64_t)ALM_BATCH_ROWS);
+    const int64_t first = s->filter == NULL ? few : ALM_MAX(4 * few, 1024);
     s->step_rows = (uint32_t)ALM_MIN(ALM_MAX(first, 1), (int64_t)ALM_BATCH_ROWS);
 }
 
@@ -400,7 +398,6 @@ alm_status alm_op_scan_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm
         ALM_TRY(alm_filter_new(cx, (const alm_expr *const *)plan->scan.filter, plan->scan.n_filters,
                                &s->filter));
     s->segment_end = s->sp->n_segments;
-    s->hint = INT64_MAX;
     s->step_rows = ALM_BATCH_ROWS;
     return ALM_OK;
 }

@@ -339,10 +339,10 @@ static alm_status sort_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 static void sort_close(alm_op *op)
 {
     op_sort *s = (op_sort *)op;
-    alm_pipe_free(s->pipe);
     for (uint32_t i = 0; s->slot != NULL && i < s->n_slots; i++)
         slot_close(&s->slot[i]);
     slot_close(&s->own);
+    alm_pipe_free(s->pipe); /* last: the slots live in its arenas */
 }
 
 static const alm_op_vt sort_vt = {.name = "sort", .next = sort_next, .close = sort_close};

@@ -98,7 +98,10 @@ alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const
     return ALM_OK;
 }
 
-size_t alm_scan_span_count(const alm_scan *scan) { return scan->n_spans; }
+size_t alm_scan_span_count(const alm_scan *scan)
+{
+    return scan->n_spans;
+}
 
 alm_span alm_scan_span_at(const alm_scan *scan, size_t i)
 {
@@ -147,15 +150,20 @@ void alm_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t 
     const uint32_t c = scan->cols[col];
     const int64_t at = scan->lo[i] + row, part = at / t->span_rows * t->span_rows;
     const int64_t first = part + (at - part) / ALM_STATS_BLOCK_ROWS * ALM_STATS_BLOCK_ROWS;
-    const int64_t end = ALM_MIN(ALM_MIN(first + ALM_STATS_BLOCK_ROWS, part + t->span_rows), t->rows);
+    const int64_t end =
+        ALM_MIN(ALM_MIN(first + ALM_STATS_BLOCK_ROWS, part + t->span_rows), t->rows);
     *out = (alm_col_stats){0};
     *block_rows_left = ALM_MIN(end, scan->hi[i]) - at;
     if (t->no_stats || at != first || end > scan->hi[i] ||
         (t->col[c].type.id != ALM_T_DOUBLE && t->width[c] != 8))
         return;
     const bool floating = t->col[c].type.id == ALM_T_DOUBLE;
-    *out = (alm_col_stats){.valid = true, .rows = end - at, .min_i = INT64_MAX, .max_i = INT64_MIN,
-                           .min_f = 1e308, .max_f = -1e308};
+    *out = (alm_col_stats){.valid = true,
+                           .rows = end - at,
+                           .min_i = INT64_MAX,
+                           .max_i = INT64_MIN,
+                           .min_f = 1e308,
+                           .max_f = -1e308};
     for (int64_t k = at; k < end; k++) {
         if (floating) {
             const double x = ((const double *)t->data[c])[k];
@@ -262,8 +270,14 @@ static inline alm_expr *x_bits(plan_maker *m, alm_type type, const void *bits)
     return e;
 }
 
-static inline alm_expr *x_double(plan_maker *m, double v) { return x_bits(m, ALM_TY(DOUBLE), &v); }
-static inline alm_expr *x_long(plan_maker *m, int64_t v) { return x_bits(m, ALM_TY(LONG), &v); }
+static inline alm_expr *x_double(plan_maker *m, double v)
+{
+    return x_bits(m, ALM_TY(DOUBLE), &v);
+}
+static inline alm_expr *x_long(plan_maker *m, int64_t v)
+{
+    return x_bits(m, ALM_TY(LONG), &v);
+}
 
 static inline alm_expr *x_text(plan_maker *m, const char *text)
 {
