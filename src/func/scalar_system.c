@@ -87,7 +87,7 @@ static alm_status age(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, 
     const int64_t *a = args[0].data;
     int64_t *o = out->data;
     for (size_t i = 0; i < n; i++)
-        o[i] = a[args[0].is_const ? 0 : i];
+        o[i] = a[args[0].is_const ? 0 : i] == ALM_LONG_NULL ? ALM_LONG_NULL : 0;
     return ALM_OK;
 }
 
