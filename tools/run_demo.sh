@@ -1,27 +1,46 @@
 #!/bin/sh
 # Starts the server on ROOT and fills the demo table through /imp when it is not there.
 #   run_demo.sh BINDIR ROOT [SERVER ARGS]
+# Ctrl-C stops the server cleanly; the exit code is the server's.
 set -eu
 bin=$1 root=$2
 shift 2
+
+rm -f "$root/conf/address" # a killed server leaves it behind
 "$bin/almanac" -d "$root" "$@" &
 server=$!
-trap 'kill -TERM $server 2>/dev/null || true' INT TERM HUP
+stop() { kill -TERM "$server" 2>/dev/null || true; }
+trap stop INT TERM HUP EXIT
+
+# A signal ends `wait` early, with a code above 128: ask again until the server itself has ended.
+await() {
+    code=0
+    wait "$server" || code=$?
+    while kill -0 "$server" 2>/dev/null || [ "$code" -gt 128 ]; do
+        code=0
+        wait "$server" || code=$?
+    done
+    return "$code"
+}
+
 address=""
-for _ in $(seq 200); do
-    kill -0 $server 2>/dev/null || { wait $server; exit $?; }
-    if [ -s "$root/conf/address" ]; then
-        address=$(sed -n 's/^http=//p' "$root/conf/address")
-        [ -n "$address" ] && curl -fsS -o /dev/null "http://$address/ping" 2>/dev/null && break
+until [ -n "$address" ] && curl -fsS -o /dev/null "http://$address/ping" 2>/dev/null; do
+    if ! kill -0 "$server" 2>/dev/null; then
+        code=0
+        await || code=$?
+        [ "$code" = 0 ] || echo "The server did not start. Where a port is taken: ALMANAC_HTTP_BIND_TO=127.0.0.1:9100" \
+            "ALMANAC_PG_NET_BIND_TO=127.0.0.1:8912 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:9103 ./dev run" >&2
+        exit "$code"
     fi
     sleep 0.05
+    [ ! -s "$root/conf/address" ] || address=$(sed -n 's/^http=//p' "$root/conf/address")
 done
-[ -n "$address" ] || { echo "the server did not answer" >&2; kill $server; exit 1; }
 pg=$(sed -n 's/^pg=//p' "$root/conf/address")
-exists=$(curl -fsS "http://$address/chk?f=json&j=trades")
-case $exists in
+case $(curl -fsS "http://$address/chk?f=json&j=trades") in
 *"Does not exist"*)
-    "$bin/demo_trades" | curl -fsS -o /dev/null -F 'data=@-;filename=trades' \
+    "$bin/demo_trades" | curl -fsS -o /dev/null \
+        -F 'schema=[{"name":"symbol","type":"SYMBOL"},{"name":"side","type":"SYMBOL"}]' \
+        -F 'data=@-;filename=trades' \
         "http://$address/imp?name=trades&timestamp=timestamp&partitionBy=DAY&forceHeader=true&fmt=json"
     ;;
 esac
@@ -30,7 +49,7 @@ cat <<EOT
 Almanac is running. Data directory: $root
 
   REST and CSV       http://$address/exec   http://$address/exp
-  PostgreSQL wire    psql -h ${pg%:*} -p ${pg##*:} -U admin qdb      (password: quest)
+  PostgreSQL wire    PGPASSWORD=quest psql -h ${pg%:*} -p ${pg##*:} -U admin qdb
 
 Three queries to try on the demo table (the same text works in psql):
 
@@ -42,6 +61,4 @@ Three queries to try on the demo table (the same text works in psql):
 
 Ctrl-C stops the server; the data stays.
 EOT
-wait $server || true
-# a signal ends the first wait: wait for the clean stop itself
-wait $server 2>/dev/null || true
+await
