@@ -33,7 +33,7 @@ typedef struct alm_group_slot {
 typedef enum alm_group_way { ALM_GROUP_PLAIN, ALM_GROUP_DIRECT, ALM_GROUP_HASH } alm_group_way;
 
 enum {
-    ALM_GROUP_ROUND = 32, /* morsels between merges: bounds the memory of partial results */
+    ALM_GROUP_ROUND = 16, /* morsels between merges: bounds the memory of partial results */
     ALM_GROUP_PARTS = 64, /* partitions of large hash results */
     ALM_GROUP_DIRECT_MAX = 1 << 20
 };

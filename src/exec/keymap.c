@@ -334,12 +334,20 @@ static alm_status own_texts(alm_ctx *cx, alm_keymap *m, uint64_t *row)
     return ALM_OK;
 }
 
+/* memcpy of a few words, without the call */
+static inline void copy_words(uint64_t *restrict to, const uint64_t *restrict from, uint32_t words)
+{
+    to[0] = from[0];
+    for (uint32_t w = 1; w < words; w++)
+        to[w] = from[w];
+}
+
 static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, uint64_t hash)
 {
     if (m->n == m->cap)
         ALM_TRY(grow_rows(cx, m));
     uint64_t *to = m->row + (size_t)m->n * m->words;
-    memcpy(to, row, (size_t)m->words * 8);
+    copy_words(to, row, m->words);
     if (m->any_text)
         ALM_TRY(own_texts(cx, m, to));
     m->hash[m->n++] = hash;
@@ -587,9 +595,9 @@ alm_status alm_keymap_add_from(alm_ctx *cx, alm_keymap *m, const alm_keymap *fro
         ALM_TRY(alm_pool_grow(cx, m->pool, &m->batch_hash, 0, (size_t)n * 8));
         m->batch_cap = n;
     }
+    const uint32_t words = m->words;
     for (uint32_t i = 0; i < n; i++) {
-        memcpy(m->batch_row + (size_t)i * m->words, from->row + (size_t)pick[i] * m->words,
-               (size_t)m->words * 8);
+        copy_words(m->batch_row + (size_t)i * words, from->row + (size_t)pick[i] * words, words);
         m->batch_hash[i] = from->hash[pick[i]];
     }
     return add_rows(cx, m, m->batch_row, m->batch_hash, n, true, number);

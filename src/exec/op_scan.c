@@ -315,7 +315,6 @@ static alm_status scan_start(alm_ctx *cx, alm_op *op, uint32_t morsel)
 static void scan_hint(alm_op *op, int64_t rows)
 {
     op_scan *s = (op_scan *)op;
-    s->hint = rows;
     const int64_t few = ALM_MIN(rows, (int64_t)ALM_BATCH_ROWS);
     const int64_t first = s->filter == NULL ? few : ALM_MAX(4 * few, 1024);
     s->step_rows = (uint32_t)ALM_MIN(ALM_MAX(first, 1), (int64_t)ALM_BATCH_ROWS);
