@@ -320,6 +320,14 @@ alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks
     return ALM_OK;
 }
 
+/* All but the count of references, which other threads change. */
+static void copy_fields(alm_version *to, const alm_version *from)
+{
+    const size_t skip = offsetof(alm_version, table);
+    memcpy((char *)to + skip, (const char *)from + skip, sizeof *to - skip);
+    to->refs = 1;
+}
+
 alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lanes,
                             alm_version **out)
 {
@@ -332,8 +340,7 @@ alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lan
         free(c);
         return st;
     }
-    *c = *v;
-    c->refs = 1;
+    copy_fields(c, v);
     c->lanes = lanes;
     c->n_lanes = 0;
     (void)alm_tab_retain(c->tab);
@@ -355,8 +362,7 @@ alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out
 {
     alm_version *c = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *c, "a table version", &c));
-    *c = *v;
-    c->refs = 1;
+    copy_fields(c, v);
     c->lanes = NULL;
     c->n_lanes = c->n_frozen = 0;
     const alm_status st = alm_part_set_new(cx, NULL, 0, true, &c->parts);

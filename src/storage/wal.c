@@ -191,6 +191,8 @@ static alm_status stage_flush(alm_ctx *cx, alm_wal *wal, int handle)
 static alm_status stage_put(alm_ctx *cx, alm_wal *wal, int handle, const void *bytes, size_t n,
                             int64_t at)
 {
+    if (n == 0)
+        return ALM_OK;
     if (n >= DIRECT_BYTES) {
         ALM_TRY(stage_flush(cx, wal, handle));
         return alm_io_write_all(cx, wal->io, handle, bytes, n, at, "write the log");
