@@ -149,7 +149,7 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     c->affected = -1;
     c->ts_col = -1;
     c->tag = kinds[p->stmt->kind].tag;
-    atomic_store(&s->cancel, atomic_load(&s->db->stopping));
+    atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
     c->statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
     atomic_store(&s->statement, c->statement);
     alm_cursor_context(c);
@@ -260,6 +260,21 @@ void alm_cursor_close(alm_cursor *c)
     (void)atomic_compare_exchange_strong(&c->session->statement, &mine, 0);
     alm_arena_deinit(&c->arena);
     free(c);
+}
+
+void alm_cursor_waited(alm_cursor *c, int64_t ns)
+{
+    if (c->cx.deadline_ns > 0)
+        c->cx.deadline_ns += ns;
+}
+
+void alm_cursor_resume(alm_cursor *c)
+{
+    alm_session *s = c->session;
+    atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
+    atomic_store(&s->statement, c->statement);
+    if (c->cx.timeout_ms > 0)
+        c->cx.deadline_ns = alm_monotonic_ns() + c->cx.timeout_ms * 1000000;
 }
 
 bool alm_cursor_has_rows(const alm_cursor *c)

@@ -1,6 +1,6 @@
 /*
- * execute_dml.c - statements that change rows: INSERT, UPDATE; transactions; EXPLAIN, which may run
- * what it explains.
+ * execute_dml.c - statements that change rows: INSERT, UPDATE; EXPLAIN, which may run what it
+ * explains.
  *
  * INSERT goes through the log (one transaction, acknowledged after the sync), a big INSERT SELECT
  * through a bulk load that writes parts and one log record. Either way nothing is visible before the
@@ -216,56 +216,6 @@ alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     return alm_update_commit(cx, update, &c->affected);
 }
 
-/* ------------------------------------------------------------- transactions */
-
-static alm_status commit_block(alm_cursor *c)
-{
-    alm_session *s = c->session;
-    const char state = s->tx_state;
-    alm_txn *txn = s->txn;
-    s->tx_state = 'I';
-    s->txn = NULL;
-    if (state == 'E') {
-        if (txn != NULL)
-            alm_txn_rollback(txn);
-        c->tag = "ROLLBACK"; /* what really happened */
-        return ALM_OK;
-    }
-    if (txn == NULL)
-        return ALM_OK;
-    uint64_t lsn = 0;
-    return alm_txn_commit(&c->cx, txn, &lsn);
-}
-
-alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
-{
-    (void)params;
-    (void)n;
-    alm_session *s = c->session;
-    switch ((int)stmt->kind) {
-    case ALM_STMT_BEGIN:
-        if (s->tx_state == 'I')
-            s->tx_state = 'T';
-        return ALM_OK;
-    case ALM_STMT_COMMIT:
-        return commit_block(c);
-    case ALM_STMT_ROLLBACK:
-        if (s->txn != NULL)
-            alm_txn_rollback(s->txn);
-        s->txn = NULL;
-        s->tx_state = 'I';
-        return ALM_OK;
-    default: /* SAVEPOINT, RELEASE, ROLLBACK TO: fine while nothing was written inside */
-        ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
-        if (s->txn != NULL)
-            return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
-                            "%s after a write in the same transaction is not supported", c->tag);
-        if (s->tx_state == 'E' && strcmp(c->tag, "ROLLBACK") == 0)
-            s->tx_state = 'T';
-        return ALM_OK;
-    }
-}
-
 /* ------------------------------------------------------------------ explain */
 
 static alm_status count_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
@@ -298,9 +248,10 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
     for (size_t i = 0; st == ALM_OK && i < n && node != NULL; i++) {
         const alm_op_stats *figures = alm_exec_stats(exec, node->id);
         if (figures != NULL)
-            st = alm_arena_printf(
-                cx, cx->arena, &lines[i], "%s (rows=%lld time=%.3fms memory=%lld)", lines[i],
-                (long long)figures->rows, (double)figures->cpu_ns / 1e6, (long long)figures->bytes);
+            st = alm_arena_printf(cx, cx->arena, &lines[i],
+                                  "%s (rows=%lld batches=%lld time=%.3fms memory=%lld)", lines[i],
+                                  (long long)figures->rows, (double)figures->cpu_ns / 1e6,
+                                  (long long)figures->bytes);
         for (uint32_t k = node->n_children; k > 0 && depth < ALM_COUNT(stack); k--)
             stack[depth++] = node->child[k - 1];
         node = depth > 0 ? stack[--depth] : NULL;

@@ -23,7 +23,10 @@ static void prepare_context(alm_session *s, alm_prepared *p, alm_ctx *cx)
 
 static alm_status parse_text(alm_ctx *cx, alm_prepared *p, alm_str text, size_t *next)
 {
-    ALM_TRY(alm_arena_copy(cx, &p->arena, text, &p->text));
+    if (next == NULL)
+        ALM_TRY(alm_arena_copy(cx, &p->arena, text, &p->text));
+    else
+        p->text = text;
     size_t offset = next != NULL ? *next : 0;
     ALM_TRY(alm_sql_parse(cx, p->text, &offset, &p->stmt));
     if (next != NULL) {
@@ -89,6 +92,13 @@ const char *alm_prepared_text(const alm_prepared *p, size_t *len)
     return p->text.ptr;
 }
 
+void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest)
+{
+    const bool words = p->stmt->kind == ALM_STMT_SET;
+    *tag = words ? p->stmt->text : (alm_str){"", 0};
+    *rest = words ? p->stmt->value : (alm_str){"", 0};
+}
+
 /* Result columns of statements that return rows without being a SELECT. */
 static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_plan_col **cols,
                                  uint32_t *n_cols)
@@ -102,7 +112,7 @@ static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_pl
     ALM_TRY(ALM_NEW(cx, cx->arena, &col));
     *col = (alm_plan_col){.name = "QUERY PLAN", .type = ALM_TY(STRING)};
     if (stmt->kind == ALM_STMT_SHOW)
-        ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->what, &col->name));
+        ALM_TRY(alm_setting_name(cx, stmt->what, &col->name));
     *cols = col;
     *n_cols = 1;
     return ALM_OK;

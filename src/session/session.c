@@ -7,6 +7,9 @@
 
 #include "session/session_state.h"
 
+/* What a client may ask for at most; nanoseconds of it fit 64 bits many times over. */
+static const int64_t TIMEOUT_MAX_MS = INT64_C(1000000000);
+
 typedef struct setting {
     const char *name, *value;
     bool reported;
@@ -64,8 +67,15 @@ void alm_session_free(alm_session *s)
     (void)pthread_mutex_unlock(&db->lock);
     for (size_t i = 0; i < ALM_COUNT(settings); i++)
         free(s->settings[i]);
+    alm_savepoints_clear(s);
     alm_arena_deinit(&s->arena);
     free(s);
+}
+
+void alm_session_abandon(alm_session *s)
+{
+    atomic_store(&s->gone, true);
+    atomic_store(&s->cancel, true);
 }
 
 void alm_session_cancel(alm_session *s, uint64_t statement)
@@ -89,7 +99,7 @@ const alm_error *alm_session_error(const alm_session *s)
 }
 void alm_session_timeout(alm_session *s, int64_t timeout_ms)
 {
-    s->timeout_ms = timeout_ms;
+    s->timeout_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);
 }
 void alm_session_read_only(alm_session *s, bool on)
 {
@@ -104,11 +114,21 @@ alm_db *alm_session_db(const alm_session *s)
     return s->db;
 }
 
+void alm_session_no_blocks(alm_session *s)
+{
+    s->no_blocks = true;
+}
+
+void alm_session_fail_block(alm_session *s)
+{
+    if (s->tx_state == 'T')
+        s->tx_state = 'E';
+}
+
 alm_status alm_session_failed(alm_session *s, const alm_ctx *cx)
 {
     s->err = cx->err;
-    if (s->tx_state == 'T')
-        s->tx_state = 'E';
+    alm_session_fail_block(s);
     return cx->err.code;
 }
 
@@ -118,6 +138,23 @@ static int setting_index(const char *name)
         if (strcasecmp(settings[i].name, name) == 0)
             return (int)i;
     return -1;
+}
+
+alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out)
+{
+    static const struct {
+        const char *from, *to;
+    } other_names[] = {{"time zone", "TimeZone"},
+                       {"transaction isolation level", "transaction_isolation"},
+                       {"session authorization", "session_authorization"}};
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, words, out));
+    for (size_t i = 0; i < ALM_COUNT(other_names); i++)
+        if (strcasecmp(*out, other_names[i].from) == 0)
+            *out = other_names[i].to;
+    const int found = setting_index(*out);
+    if (found >= 0)
+        *out = settings[found].name;
+    return ALM_OK;
 }
 
 const char *alm_session_setting(const alm_session *s, const char *name)
@@ -163,11 +200,38 @@ static int64_t duration_ms(const char *text)
     return -1;
 }
 
+/* Settings that tell what the server does cannot be set to something it does not do. */
+static alm_status check_value(alm_ctx *cx, const alm_session *s, const char *name,
+                              const char *value)
+{
+    static const char *const fixed[] = {
+        "in_hot_standby",  "integer_datetimes",          "is_superuser",   "lc_collate",
+        "lc_ctype",        "max_identifier_length",      "server_version", "server_version_num",
+        "server_encoding", "standard_conforming_strings"};
+    static const char *const encodings[] = {"UTF8", "UTF-8", "UNICODE", "SQL_ASCII"};
+    if (strcasecmp(name, "client_encoding") == 0) {
+        for (size_t i = 0; i < ALM_COUNT(encodings); i++)
+            if (strcasecmp(value, encodings[i]) == 0)
+                return ALM_OK;
+        return alm_fail(cx, ALM_E_ARG, -1, "invalid value for client_encoding: '%s': it is UTF8",
+                        value);
+    }
+    for (size_t i = 0; i < ALM_COUNT(fixed); i++)
+        if (strcasecmp(name, fixed[i]) == 0 && strcasecmp(value, alm_session_setting(s, name)) != 0)
+            return alm_fail(cx, ALM_E_ARG, -1, "parameter \"%s\" cannot be changed", name);
+    return ALM_OK;
+}
+
 alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name, const char *value)
 {
     const int i = setting_index(name);
     if (i < 0)
         return ALM_OK; /* settings of other servers: drivers send many, none matters here */
+    if (value != NULL) {
+        ALM_TRY(check_value(cx, s, name, value));
+        if (strcasecmp(name, "client_encoding") == 0)
+            value = NULL; /* whatever name of it was given */
+    }
     if (strcasecmp(name, "statement_timeout") == 0 && value != NULL) {
         const int64_t ms = duration_ms(value);
         if (ms < 0)

@@ -34,9 +34,15 @@ ALM_NODISCARD alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *us
 void alm_session_free(alm_session *s);
 /* Ends the statement that runs with that sequence number (0: whichever runs). Any thread. */
 void alm_session_cancel(alm_session *s, uint64_t statement);
+/* The client is gone: ends what runs and whatever is started still. Any thread. */
+void alm_session_abandon(alm_session *s);
 uint64_t alm_session_statement(const alm_session *s);
 /* 'I' no transaction, 'T' in a block, 'E' in a failed block. */
 char alm_session_tx_state(const alm_session *s);
+/* Something failed outside of any statement (a bad message): an open block is failed by it too. */
+void alm_session_fail_block(alm_session *s);
+/* BEGIN, COMMIT and ROLLBACK do nothing: for protocols whose requests stand alone. */
+void alm_session_no_blocks(alm_session *s);
 /* Settings that SET changes and SHOW shows (time zone, statement_timeout ...). */
 const char *alm_session_setting(const alm_session *s, const char *name);
 ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name,
@@ -61,12 +67,16 @@ const alm_error *alm_session_error(const alm_session *s);
 /* --------------------------------------------------------------- statements */
 
 /* Parses one statement (the text may hold several: *next is the offset of the rest; NULL: more than
- * one is an error). Keeps its own copy of the text. Cached by text. */
+ * one is an error). Keeps its own copy of the text; with `next` it borrows the text, which must
+ * outlive the statement: a script of many statements is not copied for each of them. */
 ALM_NODISCARD alm_status alm_prepare(alm_session *s, alm_str text, size_t *next,
                                      alm_prepared **out);
 void alm_prepared_free(alm_prepared *p);
 alm_stmt_kind alm_prepared_kind(const alm_prepared *p);
 const char *alm_prepared_text(const alm_prepared *p, size_t *len);
+/* What SET, DISCARD, DEALLOCATE, CLOSE ... name, as written behind the command tag; tag "" for other
+ * statements. Objects of the wire (statements, portals) are dropped by the wire. */
+void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest);
 /* Parameters: given types (NONE: infer) are completed; result columns if it returns rows. */
 ALM_NODISCARD alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given,
                                       uint32_t n_given, const alm_type **params, uint32_t *n_params,
@@ -89,6 +99,11 @@ bool alm_cursor_is_short(const alm_cursor *c);
 /* Next batch, NULL at the end; borrowed until the next call. */
 ALM_NODISCARD alm_status alm_cursor_next(alm_cursor *c, alm_batch **out);
 void alm_cursor_close(alm_cursor *c);
+/* The client did not want rows for so long: that time does not count against the time limit. */
+void alm_cursor_waited(alm_cursor *c, int64_t ns);
+/* Rows of a cursor that stood still are asked for again: the time limit starts anew, and a cancel
+ * that came meanwhile was not meant for it. */
+void alm_cursor_resume(alm_cursor *c);
 /* Nanoseconds: parse+plan, and execution until now. */
 void alm_cursor_times(const alm_cursor *c, int64_t *compile_ns, int64_t *execute_ns);
 

@@ -40,11 +40,13 @@ struct alm_session {
     alm_session *prev, *next;
     char user[128];
     char protocol[16];
-    atomic_bool cancel;
+    atomic_bool cancel, gone;   /* gone: for good */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
     int64_t timeout_ms;         /* 0: configured default */
-    bool read_only;
+    bool read_only, no_blocks;
     char tx_state;
+    char *savepoints; /* malloc'd: names set in the block, each ended by a zero byte */
+    size_t savepoints_len;
     alm_txn *txn; /* open transaction that has written, or NULL */
     alm_mem mem;  /* prepared statements and settings */
     alm_arena arena;
@@ -108,6 +110,12 @@ alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
 
 /* The query that answers SHOW what; NULL where it is a setting. */
 alm_status alm_show_select(alm_ctx *cx, const alm_stmt *stmt, alm_select **out);
+/* Name of the setting that SHOW or SET names, as the table has it ("time zone": TimeZone); else the
+ * words themselves. */
+alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out);
+
+/* execute_tx.c */
+void alm_savepoints_clear(alm_session *s);
 
 /* The table functions of exec/ in the form sql/ asks for. */
 const alm_source_if *alm_session_sources(void);

@@ -68,21 +68,12 @@ alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
     ALM_TRY(alm_show_select(cx, stmt, &select));
     if (select != NULL)
         return alm_run_select(c, select, params, n);
-    const char *name = NULL;
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->what, &name));
-    static const struct {
-        const char *from, *to;
-    } other_names[] = {{"time zone", "timezone"},
-                       {"transaction isolation level", "transaction_isolation"},
-                       {"session authorization", "session_authorization"}};
-    const char *key = name;
-    for (size_t i = 0; i < ALM_COUNT(other_names); i++)
-        if (strcasecmp(name, other_names[i].from) == 0)
-            key = other_names[i].to;
+    const char *key = NULL;
+    ALM_TRY(alm_setting_name(cx, stmt->what, &key));
     const char *value = alm_session_setting(c->session, key);
     if (value == NULL)
         return alm_fail(cx, ALM_E_NAME, stmt->what_pos,
-                        "unrecognized configuration parameter \"%s\"", name);
+                        "unrecognized configuration parameter \"%s\"", key);
     return alm_cursor_texts(c, key, &value, 1);
 }
 
@@ -110,6 +101,6 @@ alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, u
         }
         return ALM_OK;
     }
-    return alm_session_set(cx, c->session, strcasecmp(name, "time zone") == 0 ? "TimeZone" : name,
-                           value);
+    ALM_TRY(alm_setting_name(cx, stmt->what, &name));
+    return alm_session_set(cx, c->session, name, value);
 }
