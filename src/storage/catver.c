@@ -154,7 +154,8 @@ static alm_status names_own(alm_ctx *cx, alm_catver *cat)
         sizeof(cat_names) + ((size_t)cat->names->mask + 1) * sizeof cat->names->slots[0];
     cat_names *copy = NULL;
     ALM_TRY(alm_heap_bytes(cx, bytes, "table names", &copy));
-    memcpy(copy, cat->names, bytes);
+    const size_t skip = offsetof(cat_names, mask); /* readers change the count of references */
+    memcpy((char *)copy + skip, (const char *)cat->names + skip, bytes - skip);
     copy->refs = 1;
     if (last_reference(&cat->names->refs))
         free(cat->names);

@@ -158,6 +158,7 @@ alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan)
                             &wal->salt));
         wal->segments[wal->n_segments++] = first;
         wal->at = ALM_WAL_HEADER;
+        wal->room = first.bytes;
         return ALM_OK;
     }
     alm_wal_segment *seg = &wal->segments[wal->n_segments - 1];
@@ -173,6 +174,7 @@ alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan)
         return alm_io_fail(cx, failed, "sync the last log segment");
     wal->salt = head.salt;
     wal->at = scan->at;
+    wal->room = seg->bytes;
     seg->last_lsn = scan->last_lsn;
     return ALM_OK;
 }
@@ -270,8 +272,7 @@ static bool erase_header(alm_wal *wal, int handle, int64_t at)
  */
 static bool undo_group(alm_wal *wal, int next)
 {
-    const int64_t room = wal->segments[wal->n_segments - 1].bytes;
-    if (wal->at + ALM_REC_HEADER <= room && !erase_header(wal, wal->handle, wal->at))
+    if (wal->at + ALM_REC_HEADER <= wal->room && !erase_header(wal, wal->handle, wal->at))
         return false;
     return next < 0 || erase_header(wal, next, 0);
 }
@@ -304,7 +305,7 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
     ALM_ASSERT(n > 0 && wal->handle >= 0);
     if (wal->stage == NULL && (wal->stage = malloc(STAGE_BYTES)) == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write the log");
-    const int64_t room = wal->segments[wal->n_segments - 1].bytes;
+    const int64_t room = wal->room;
     int64_t here = wal->at, rest = 0;
     size_t n_here = 0;
     for (size_t i = 0; i < n; i++) {
@@ -349,6 +350,7 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
         wal->handle = next;
         wal->salt = next_salt;
         wal->segments[wal->n_segments++] = next_seg;
+        wal->room = next_seg.bytes;
     }
     wal->bytes_written += here - wal->at + (next >= 0 ? at : 0);
     wal->at = at;

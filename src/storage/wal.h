@@ -62,7 +62,8 @@ typedef struct alm_wal {
     uint64_t next_number;
     int handle; /* of the last segment, -1: none */
     uint64_t salt;
-    int64_t at; /* where the next record goes */
+    int64_t at;   /* where the next record goes */
+    int64_t room; /* bytes of the current segment; the leader's, as `at` */
     uint64_t last_lsn;
     _Atomic uint64_t synced_lsn;
     uint64_t next_lsn;             /* never used before, not even by a group that failed */
