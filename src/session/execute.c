@@ -181,7 +181,8 @@ alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, 
     c->has_rows = true;
     const alm_exec_env exec_env = {.workers = c->session->db->workers,
                                    .snapshot = c->snapshot,
-                                   .registry = c->session->db->registry};
+                                   .registry = c->session->db->registry,
+                                   .texts = alm_session_texts};
     return alm_exec_open(cx, c->plan, &exec_env, &c->exec);
 }
 

@@ -119,5 +119,8 @@ void alm_savepoints_clear(alm_session *s);
 
 /* The table functions of exec/ in the form sql/ asks for. */
 const alm_source_if *alm_session_sources(void);
+/* Lists for table functions: alm_exec_env.texts. */
+alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **cells,
+                             size_t *rows);
 
 #endif

@@ -1,4 +1,7 @@
-/* sources.c - hands exec's table functions and constant folding to sql/, which may not include it. */
+/*
+ * sources.c - hands exec's table functions and constant folding to sql/, which may not include it;
+ * and to exec's table functions what they cannot see themselves: settings of the session, keywords.
+ */
 #include "session/session_state.h"
 
 static bool source_exists(alm_str name)
@@ -21,4 +24,41 @@ const alm_source_if *alm_session_sources(void)
     static const alm_source_if table = {
         .exists = source_exists, .bind = source_bind, .constant = alm_exec_constant};
     return &table;
+}
+
+/* ----------------------------------------------------------- lists for table functions */
+
+static const char *const keywords[] = {
+#define ALM_KEYWORD(id, text, flags) text,
+#include "sql/keyword.def"
+#undef ALM_KEYWORD
+};
+
+static alm_status settings_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
+{
+    const size_t n = alm_session_setting_count();
+    const char **out = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, 3 * n, &out));
+    for (size_t i = 0; i < n; i++) {
+        alm_session_setting_row row;
+        alm_session_setting_at(cx->session, i, &row);
+        out[3 * i] = row.name;
+        out[3 * i + 1] = row.value;
+        out[3 * i + 2] = row.doc;
+    }
+    *cells = out;
+    *rows = n;
+    return ALM_OK;
+}
+
+alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **cells, size_t *rows)
+{
+    *rows = 0;
+    if (strcmp(what, "keywords") == 0) {
+        *cells = keywords;
+        *rows = ALM_COUNT(keywords);
+    } else if (strcmp(what, "settings") == 0 && cx->session != NULL) {
+        return settings_texts(cx, cells, rows);
+    }
+    return ALM_OK;
 }

@@ -48,7 +48,7 @@ static alm_status add_col(alm_planner *p, alm_create *c, alm_str name, alm_type 
     col->type = type;
     col->id = c->n_cols;
     if (type.id == ALM_T_SYMBOL) {
-        col->symbol_capacity = 128;
+        col->symbol_capacity = 256;
         col->symbol_cached = true;
     }
     c->n_cols++;
@@ -169,7 +169,7 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
                                 "unsupported cast [column=%s, from=%s, to=%s]", col->name,
                                 alm_type_name(col->type), alm_type_name(to));
             if (to.id == ALM_T_SYMBOL && col->type.id != ALM_T_SYMBOL) {
-                col->symbol_capacity = 128;
+                col->symbol_capacity = 256;
                 col->symbol_cached = true;
             }
             col->type = to;

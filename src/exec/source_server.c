@@ -1,0 +1,128 @@
+/*
+ * source_server.c - what the server can do and how it is set: functions(), keywords(),
+ * show_parameters(), show_settings().
+ */
+#include "base/conf.h"
+#include "exec/source_list.h"
+
+/* ------------------------------------------------------------------------------ functions */
+
+static const alm_plan_col function_cols[] = {
+    {"name", ALM_TY(STRING)},
+    {"signature", ALM_TY(STRING)},
+    {"signature_translated", ALM_TY(STRING)},
+    {"runtime_constant", ALM_TY(BOOLEAN)},
+    {"type", ALM_TY(STRING)},
+};
+
+static alm_status fill_functions(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    static const char *const kinds[] = {
+        [ALM_FN_SCALAR] = "STANDARD", [ALM_FN_AGGREGATE] = "GROUP_BY", [ALM_FN_WINDOW] = "WINDOW"};
+    const alm_registry *reg = args->run->env.registry;
+    for (size_t i = 0; reg != NULL && i < alm_registry_count(reg); i++) {
+        const alm_fn *fn = alm_registry_at(reg, i);
+        const char *text = NULL;
+        if ((fn->flags & ALM_FN_INTERNAL) != 0)
+            continue;
+        ALM_TRY(alm_arena_printf(cx, cx->arena, &text, "%s%s", fn->name, fn->signature));
+        ALM_TRY(alm_list_row(cx, l));
+        alm_list_text(l, 0, fn->name);
+        alm_list_text(l, 1, text);
+        alm_list_text(l, 2, text);
+        alm_list_bool(l, 3, (fn->flags & ALM_FN_STABLE) != 0);
+        alm_list_text(l, 4, kinds[fn->kind]);
+    }
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(functions, "functions", false, function_cols, fill_functions,
+                "All functions, one row per signature.", "select name from functions()");
+
+/* ------------------------------------------------------------- texts only the session knows */
+
+static alm_status fill_texts(alm_ctx *cx, const alm_list_args *args, const char *what, alm_list *l)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    if (args->run->env.texts == NULL)
+        return ALM_OK;
+    ALM_TRY(args->run->env.texts(cx, what, &cell, &rows));
+    for (size_t i = 0; i < rows; i++) {
+        ALM_TRY(alm_list_row(cx, l));
+        for (uint32_t c = 0; c < l->n_cols; c++)
+            alm_list_text(l, c, cell[i * l->n_cols + c]);
+    }
+    return ALM_OK;
+}
+
+static const alm_plan_col keyword_cols[] = {{"keyword", ALM_TY(STRING)}};
+
+static alm_status fill_keywords(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    return fill_texts(cx, args, "keywords", l);
+}
+
+ALM_LIST_SOURCE(keywords, "keywords", false, keyword_cols, fill_keywords, "The words of SQL.",
+                "select keyword from keywords()");
+
+static const alm_plan_col setting_cols[] = {
+    {"name", ALM_TY(STRING)}, {"setting", ALM_TY(STRING)}, {"description", ALM_TY(STRING)}};
+
+static alm_status fill_settings(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    return fill_texts(cx, args, "settings", l);
+}
+
+ALM_LIST_SOURCE(show_settings, "show_settings", false, setting_cols, fill_settings,
+                "Settings of the session; SHOW ALL is this.",
+                "select name, setting from show_settings()");
+
+/* ------------------------------------------------------------------------ show_parameters */
+
+static const alm_plan_col parameter_cols[] = {
+    {"property_path", ALM_TY(STRING)}, {"env_var_name", ALM_TY(STRING)},
+    {"value", ALM_TY(STRING)},         {"value_source", ALM_TY(STRING)},
+    {"sensitive", ALM_TY(BOOLEAN)},    {"reloadable", ALM_TY(BOOLEAN)},
+};
+
+static alm_status put_buf(alm_ctx *cx, alm_buf *b, alm_list *l, uint32_t col)
+{
+    alm_str text = {0};
+    ALM_TRY(alm_arena_copy(cx, cx->arena, (alm_str){b->len > 0 ? b->ptr : "", b->len}, &text));
+    alm_list_str(l, col, text);
+    b->len = 0;
+    return ALM_OK;
+}
+
+static alm_status put_parameter(alm_ctx *cx, alm_buf *b, alm_list *l, size_t i)
+{
+    const alm_conf_row *row = alm_conf_row_at(i);
+    ALM_TRY(alm_list_row(cx, l));
+    alm_list_text(l, 0, row->key);
+    ALM_TRY(alm_conf_env_name(cx, i, b));
+    ALM_TRY(put_buf(cx, b, l, 1));
+    ALM_TRY(alm_conf_value_text(cx, cx->conf, i, b));
+    ALM_TRY(put_buf(cx, b, l, 2));
+    alm_list_text(l, 3, alm_conf_source_name(cx->conf, i));
+    alm_list_bool(l, 4, row->sensitive);
+    alm_list_bool(l, 5, row->reloadable);
+    return ALM_OK;
+}
+
+static alm_status fill_parameters(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    (void)args;
+    alm_buf b;
+    alm_status st = ALM_OK;
+    alm_buf_init(&b, cx->mem);
+    for (size_t i = 0; cx->conf != NULL && i < ALM_CONF_COUNT && st == ALM_OK; i++)
+        st = put_parameter(cx, &b, l, i);
+    alm_buf_deinit(&b);
+    return st;
+}
+
+ALM_LIST_SOURCE(
+    show_parameters, "show_parameters", false, parameter_cols, fill_parameters,
+    "Settings of the server, with where each value comes from; SHOW PARAMETERS is this.",
+    "select property_path, value from show_parameters()");
