@@ -3,7 +3,7 @@
  * times), to be set against plain C loops over the same shape. Not part of the test suite.
  *
  * Build    cc -O3 -Isrc bench/exec_bench.c with the release libraries of exec, func, type, time, base.
- * Run      exec_bench [rows] [threads] [repetitions]
+ * Run      exec_bench [rows] [threads] [repetitions] [part of a name]
  */
 #include <math.h>
 #include <time.h>
@@ -33,12 +33,15 @@ typedef struct bench {
     alm_dict symbols, sides;
     alm_workers *workers;
     int repetitions;
+    const char *only; /* part of the names to run, NULL: all */
 } bench;
 
 static void run(bench *b, const char *name, alm_plan *plan)
 {
     double best_cpu = 1e9, best_wall = 1e9, check = 0;
     int64_t rows = 0;
+    if (b->only != NULL && strstr(name, b->only) == NULL)
+        return;
     for (int r = 0; r < b->repetitions; r++) {
         alm_arena arena;
         alm_ctx cx = {.now_ns = 1};
@@ -128,6 +131,7 @@ int main(int argc, char **argv)
     const int64_t n = argc > 1 ? atoll(argv[1]) : 20000000;
     const uint32_t threads = argc > 2 ? (uint32_t)atoi(argv[2]) : 1;
     b.repetitions = argc > 3 ? atoi(argv[3]) : 5;
+    b.only = argc > 4 ? argv[4] : NULL;
     alm_arena_init(&arena, NULL);
     cx.arena = &arena;
     b.m.cx = &cx;

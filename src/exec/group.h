@@ -46,7 +46,8 @@ typedef struct alm_group_table {
     uint32_t *order;                     /* numbers by partition */
     uint32_t start[ALM_GROUP_PARTS + 1]; /* in order */
     alm_states sorted;                   /* states in that order */
-    uint32_t order_cap;
+    uint64_t *sorted_row, *sorted_hash;  /* keys in that order, packed */
+    uint32_t order_cap, sorted_cap;
 } alm_group_table;
 
 typedef struct alm_group {

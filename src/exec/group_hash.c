@@ -67,17 +67,18 @@ static alm_status take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t mo
 
 /* ------------------------------------------------------------------------------------ merges */
 
-/* Groups from->order[lo..hi) with states `states` (in that order) into a result table. */
+/* Groups [lo, hi) of a table, in its order by partition, into a result table. */
 static alm_status merge_groups(alm_ctx *cx, alm_aggs *aggs, alm_group_table *to,
-                               const alm_keymap *from, const uint32_t *order,
-                               const alm_states *states, uint32_t lo, uint32_t hi)
+                               const alm_group_table *from, uint32_t lo, uint32_t hi)
 {
+    const uint32_t words = alm_keymap_words(from->map);
     uint32_t number[CHUNK];
     for (uint32_t at = lo; at < hi; at += CHUNK) {
         const uint32_t n = ALM_MIN((uint32_t)CHUNK, hi - at);
-        ALM_TRY(alm_keymap_add_from(cx, to->map, from, order + at, n, number));
+        ALM_TRY(alm_keymap_add_packed(cx, to->map, from->map, from->sorted_row + (size_t)at * words,
+                                      from->sorted_hash + at, n, number));
         ALM_TRY(alm_states_reserve(cx, aggs, &to->states, &to->pool, alm_keymap_count(to->map)));
-        ALM_TRY(alm_aggs_merge(cx, aggs, &to->states, 0, number, states, at, n));
+        ALM_TRY(alm_aggs_merge(cx, aggs, &to->states, 0, number, &from->sorted, at, n));
     }
     return ALM_OK;
 }
@@ -92,7 +93,16 @@ static alm_status merge_whole(alm_ctx *cx, alm_group *g, alm_group_table *from)
     }
     for (uint32_t i = 0; i < n; i++)
         from->order[i] = i;
-    return merge_groups(cx, g->own.aggs, &g->table[0], from->map, from->order, &from->states, 0, n);
+    alm_group_table *to = &g->table[0];
+    uint32_t number[CHUNK];
+    for (uint32_t at = 0; at < n; at += CHUNK) {
+        const uint32_t m = ALM_MIN((uint32_t)CHUNK, n - at);
+        ALM_TRY(alm_keymap_add_from(cx, to->map, from->map, from->order + at, m, number));
+        ALM_TRY(
+            alm_states_reserve(cx, g->own.aggs, &to->states, &to->pool, alm_keymap_count(to->map)));
+        ALM_TRY(alm_aggs_merge(cx, g->own.aggs, &to->states, 0, number, &from->states, at, m));
+    }
+    return ALM_OK;
 }
 
 /* Orders the groups of a table by partition. */
@@ -116,6 +126,13 @@ static alm_status partition(alm_ctx *cx, alm_aggs *aggs, alm_group_table *t)
     t->start[ALM_GROUP_PARTS] = sum;
     for (uint32_t i = 0; i < n; i++)
         t->order[at[alm_keymap_hash(t->map, i) >> 58]++] = i;
+    if (n > t->sorted_cap) {
+        const size_t row_bytes = (size_t)alm_keymap_words(t->map) * 8;
+        ALM_TRY(alm_pool_grow(cx, &t->pool, &t->sorted_row, 0, n * row_bytes));
+        ALM_TRY(alm_pool_grow(cx, &t->pool, &t->sorted_hash, 0, (size_t)n * 8));
+        t->sorted_cap = n;
+    }
+    alm_keymap_pack(t->map, t->order, n, t->sorted_row, t->sorted_hash);
     ALM_TRY(alm_states_reserve(cx, aggs, &t->sorted, &t->pool, n));
     alm_states_pick(aggs, &t->sorted, 0, &t->states, t->order, n);
     return ALM_OK;
@@ -142,13 +159,11 @@ static alm_status merge_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t p)
     alm_aggs *aggs = r->g->slot[slot].aggs;
     ALM_TRY(table_ready(cx, r->g, aggs, to));
     if (r->old != NULL)
-        ALM_TRY(merge_groups(cx, aggs, to, r->old->map, r->old->order, &r->old->sorted,
-                             r->old->start[p], r->old->start[p + 1]));
+        ALM_TRY(merge_groups(cx, aggs, to, r->old, r->old->start[p], r->old->start[p + 1]));
     for (uint32_t m = 0; m < r->n; m++) {
         alm_group_table *t = &r->g->round[m];
         ALM_TRY(alm_check(cx));
-        ALM_TRY(
-            merge_groups(cx, aggs, to, t->map, t->order, &t->sorted, t->start[p], t->start[p + 1]));
+        ALM_TRY(merge_groups(cx, aggs, to, t, t->start[p], t->start[p + 1]));
     }
     return ALM_OK;
 }

@@ -579,15 +579,20 @@ static alm_status add_vectors_from(alm_ctx *cx, alm_keymap *m, const alm_keymap 
     return st;
 }
 
+/* An unused map takes the form of the other. */
+static void adopt_form(alm_keymap *m, const alm_keymap *from)
+{
+    if (m->n > 0 || m->slot != NULL)
+        return;
+    memcpy(m->part, from->part, m->n_parts * sizeof *m->part);
+    m->words = from->words;
+    m->any_text = from->any_text;
+}
+
 alm_status alm_keymap_add_from(alm_ctx *cx, alm_keymap *m, const alm_keymap *from,
                                const uint32_t *pick, uint32_t n, uint32_t *number)
 {
-    if (m->n == 0 && m->slot == NULL) /* an unused map takes the form of the other */
-        for (uint32_t i = 0; i < m->n_parts; i++) {
-            m->part[i] = from->part[i];
-            m->words = from->words;
-            m->any_text = from->any_text;
-        }
+    adopt_form(m, from);
     if (!same_form(m, from))
         return add_vectors_from(cx, m, from, pick, n, number);
     if (n > m->batch_cap) {
@@ -595,10 +600,30 @@ alm_status alm_keymap_add_from(alm_ctx *cx, alm_keymap *m, const alm_keymap *fro
         ALM_TRY(alm_pool_grow(cx, m->pool, &m->batch_hash, 0, (size_t)n * 8));
         m->batch_cap = n;
     }
+    alm_keymap_pack(from, pick, n, m->batch_row, m->batch_hash);
+    return add_rows(cx, m, m->batch_row, m->batch_hash, n, true, number);
+}
+
+uint32_t alm_keymap_words(const alm_keymap *m)
+{
+    return m->words;
+}
+
+void alm_keymap_pack(const alm_keymap *m, const uint32_t *pick, uint32_t n, uint64_t *rows,
+                     uint64_t *hashes)
+{
     const uint32_t words = m->words;
     for (uint32_t i = 0; i < n; i++) {
-        copy_words(m->batch_row + (size_t)i * words, from->row + (size_t)pick[i] * words, words);
-        m->batch_hash[i] = from->hash[pick[i]];
+        copy_words(rows + (size_t)i * words, m->row + (size_t)pick[i] * words, words);
+        hashes[i] = m->hash[pick[i]];
     }
-    return add_rows(cx, m, m->batch_row, m->batch_hash, n, true, number);
+}
+
+alm_status alm_keymap_add_packed(alm_ctx *cx, alm_keymap *m, const alm_keymap *from,
+                                 const uint64_t *rows, const uint64_t *hashes, uint32_t n,
+                                 uint32_t *number)
+{
+    adopt_form(m, from);
+    ALM_ASSERT(same_form(m, from));
+    return add_rows(cx, m, rows, hashes, n, true, number);
 }

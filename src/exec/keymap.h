@@ -45,6 +45,15 @@ ALM_NODISCARD alm_status alm_keymap_values(alm_ctx *cx, const alm_keymap *map, a
 /* Adds keys pick[0..n) of another map (same types). */
 ALM_NODISCARD alm_status alm_keymap_add_from(alm_ctx *cx, alm_keymap *map, const alm_keymap *from,
                                              const uint32_t *pick, uint32_t n, uint32_t *number);
+/* Packed copies of keys pick[0..n), side by side for a merge that reads them in that order: rows of
+ * alm_keymap_words words, and hashes. Text is borrowed from the map. */
+uint32_t alm_keymap_words(const alm_keymap *map);
+void alm_keymap_pack(const alm_keymap *map, const uint32_t *pick, uint32_t n, uint64_t *rows,
+                     uint64_t *hashes);
+/* Adds n packed keys of `from`; map is of the same form, or new. */
+ALM_NODISCARD alm_status alm_keymap_add_packed(alm_ctx *cx, alm_keymap *map, const alm_keymap *from,
+                                               const uint64_t *rows, const uint64_t *hashes,
+                                               uint32_t n, uint32_t *number);
 /* Do hashes of the two agree (the same symbols as codes)? */
 bool alm_keymap_same_form(const alm_keymap *a, const alm_keymap *b);
 /* Forgets all keys, keeps the memory. */
