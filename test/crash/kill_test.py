@@ -6,7 +6,7 @@ Method: each writer numbers its rows and keeps the last number that was acknowle
 server. A statement carries ROWS rows, so a torn statement shows as a partial group of numbers.
 Options: --nightly (100 rounds instead of 10), --rounds N.
 """
-import argparse, pathlib, random, sys, threading, time, urllib.error
+import argparse, pathlib, random, subprocess, sys, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from server import Server  # noqa: E402
@@ -107,6 +107,11 @@ def main():
             passed, failed = passed + (not bad), failed + bool(bad)
             if bad:
                 break
+        server.stop()
+        found = subprocess.run([server.binary, "check", "-d", str(server.root)], capture_output=True, text=True)
+        if found.returncode != 0:
+            print(f"almanac check: {found.stdout}{found.stderr}")
+        passed, failed = passed + (found.returncode == 0), failed + (found.returncode != 0)
         server.__exit__(None, None, None)
     finally:
         if server.process is not None:

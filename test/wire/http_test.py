@@ -328,9 +328,10 @@ def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--nightly", action="store_true")
     ap.add_argument("--record", action="store_true")
+    ap.add_argument("--preset", default="release", help="build directory under build/")
     ap.add_argument("names", nargs="*")
     o = ap.parse_args()
-    with Server() as s:
+    with Server(preset=o.preset) as s:
         for sql in SETUP:
             s.exec(sql)
         passed, failed = recorded(s, o.record) if not o.names else (0, 0)

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Real trades, loaded through /imp by the documented command, against answers recorded from the
+reference server (test/data/real_data.json). The CSV files stand beside the project, in
+../shared/data; where they are absent the test says so and is skipped."""
+import json, pathlib, subprocess, sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from conform import same_value  # noqa: E402
+from server import Server, TOP  # noqa: E402
+
+DATA = TOP.parent / "shared" / "data"
+
+
+def check_answers(s, passed, failed, when):
+    for case in json.loads((TOP / "test/data/real_data.json").read_text()):
+        got = s.exec(case["sql"])
+        names = [[c["name"], c["type"]] for c in got["columns"]]
+        rows = got["dataset"]
+        if names == case["columns"] and len(rows) == len(case["rows"]) and all(map(same_value, rows, case["rows"])):
+            passed += 1
+        else:
+            failed += 1
+            print(f"{when}: {case['sql']}\n  got {names} {str(rows)[:300]}\n  want {case['columns']} {str(case['rows'])[:300]}")
+    return passed, failed
+
+
+def main():
+    if not DATA.is_dir():
+        print("skipped: ../shared/data is not there")
+        print("0 passed, 0 failed")
+        return
+    passed = failed = 0
+    s = Server().start()
+    try:
+        for table in ("btc_trades", "nasdaq_trades"):
+            out = subprocess.run(["curl", "-sS", "-F", f"data=@{DATA / (table + '.csv')}",
+                                  f"{s.url}/imp?name={table}&timestamp=timestamp&partitionBy=DAY&fmt=json"],
+                                 capture_output=True, text=True, check=True).stdout
+            report = json.loads(out)
+            ok = report["status"] == "OK" and report["rowsRejected"] == 0 and all(c["errors"] == 0 for c in report["columns"])
+            passed, failed = passed + ok, failed + (not ok)
+            if not ok:
+                print(out)
+        passed, failed = check_answers(s, passed, failed, "loaded")
+        s.stop()
+        s.start()
+        passed, failed = check_answers(s, passed, failed, "after a restart")
+        s.__exit__(None, None, None)
+    finally:
+        if s.process is not None:
+            s.kill()
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
