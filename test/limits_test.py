@@ -163,6 +163,51 @@ def server_at_rest_is_small_and_starts_quickly(s):
         expect(fresh.start_seconds < 1.0, f"started in {fresh.start_seconds:.2f} s")
 
 
+@check
+def full_disk_is_an_error_and_writes_resume(s):
+    """A small file system of its own (needs root; skipped where mounting is not allowed)."""
+    with tempfile.TemporaryDirectory() as d:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", d], capture_output=True).returncode:
+            print("skipped: full_disk (cannot mount a tmpfs)")
+            return
+        try:
+            with Server(root=d, log="/dev/null", env={"ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "4m"}) as small:
+                small.exec("create table f (ts timestamp, n long, v varchar) timestamp(ts) partition by day")
+                filler = pathlib.Path(d) / "filler"
+                filler.write_bytes(b"x" * (16 << 20))
+                acked, error = 0, None
+                for i in range(400):
+                    status, _, body = small.post_query(f"insert into f select x, x + {acked}, rpad('a', 500, 'b') from long_sequence(200)")
+                    if status != 200:
+                        error = (status, json.loads(body)["error"])
+                        break
+                    acked += 200
+                expect(error is not None, "the disk never got full")
+                expect("space" in error[1].lower() or "full" in error[1].lower(), str(error))
+                expect(small.rows("select count() from f") == [[acked]], f"{acked} rows were acknowledged")
+                filler.unlink()
+                end = time.monotonic() + 10
+                while small.post_query("insert into f values (1, -1, 'again')")[0] != 200:
+                    expect(time.monotonic() < end, "writes do not resume")
+                    time.sleep(0.2)
+                expect(small.rows("select count() from f") == [[acked + 1]], "rows after the disk had room")
+        finally:
+            subprocess.run(["umount", "-l", d], check=True)
+
+
+@check
+def read_only_directory_is_a_clear_error(s):
+    with tempfile.TemporaryDirectory() as d:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", d], capture_output=True).returncode:
+            print("skipped: read_only (cannot mount a tmpfs)")
+            return
+        try:
+            p = subprocess.run([s.binary, "-d", d], capture_output=True, text=True, timeout=30)
+            expect(p.returncode == 1 and "read-only" in p.stderr.lower(), p.stderr[-300:])
+        finally:
+            subprocess.run(["umount", d], check=True)
+
+
 def post_query(self, sql):
     import urllib.error, urllib.request
     body = urllib.parse.urlencode({"query": sql}).encode()

@@ -70,7 +70,7 @@ class Server:
     def __exit__(self, kind, value, trace):
         try:
             code = self.stop()
-            if kind is None and code != 0:
+            if kind is None and code not in (0, None):
                 raise RuntimeError(f"server ended with {code}: {self.tail()}")
         finally:
             if self.process is not None:
