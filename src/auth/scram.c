@@ -142,6 +142,8 @@ alm_status alm_scram_final(alm_ctx *cx, alm_scram *s, alm_str message, char *out
     if (message.len >= ALM_SCRAM_MSG_MAX || proof_text.len != 44 || nonce.ptr == NULL ||
         binding.ptr == NULL)
         return malformed(cx);
+    if (proof_text.ptr - message.ptr < 3 || proof_text.ptr + 44 != message.ptr + message.len)
+        return malformed(cx); /* the proof comes last (RFC 5802 7) */
     if (!alm_str_eq(nonce, alm_str_of(s->nonce)) ||
         (!alm_str_eq(binding, ALM_STR("biws")) && !alm_str_eq(binding, ALM_STR("eSws"))))
         return malformed(cx);

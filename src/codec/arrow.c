@@ -126,6 +126,12 @@ static alm_status fill_fixed(alm_ctx *cx, const alm_vec *vec, uint32_t rows, str
     uint8_t *to = array_buffer(out, 1, (size_t)rows * vec->width);
     if (to == NULL)
         return no_memory(cx);
+    if (vec->type.id == ALM_T_UUID) { /* bytes in the order of the text */
+        const alm_uuid *uuids = vec->data;
+        for (uint32_t i = 0; i < rows; i++)
+            alm_uuid_to_bytes(uuids[vec->is_const ? 0 : i], to + (size_t)i * 16);
+        return ALM_OK;
+    }
     if (!vec->is_const) {
         (void)memcpy(to, vec->data, (size_t)rows * vec->width);
         return ALM_OK;

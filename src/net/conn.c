@@ -6,7 +6,12 @@
 #include "base/log.h"
 #include "net/loop_state.h"
 
-enum { READ_STEP = 16 << 10, IN_MAX_DEFAULT = 64 << 10 };
+enum {
+    READ_STEP = 16 << 10,
+    IN_MAX_DEFAULT = 64 << 10,
+    OUT_MARK = 1 << 20, /* unsent bytes over which no more input is handled */
+    LINGER_MS = 2000
+};
 
 typedef struct write_request {
     uv_write_t req;
@@ -44,6 +49,10 @@ size_t alm_conn_unsent(const alm_conn *conn)
 bool alm_conn_is_closing(const alm_conn *conn)
 {
     return conn->closing || conn->finishing;
+}
+bool alm_conn_is_over_limit(const alm_conn *conn)
+{
+    return conn->over_limit;
 }
 bool alm_conn_is_working(const alm_conn *conn)
 {
@@ -103,15 +112,23 @@ void alm_conn_abort(alm_conn *conn)
     alm_conn_close_now(conn);
 }
 
+static void start_lingering(alm_conn *conn);
+
 static void on_shutdown(uv_shutdown_t *req, int status)
 {
-    (void)status;
     alm_conn *conn = req->data;
     free(req);
-    alm_conn_close_now(conn);
+    if (status < 0 || conn->eof)
+        alm_conn_close_now(conn);
+    else
+        start_lingering(conn);
 }
 
-/* The last bytes are out: tell the peer, then close (a plain close could reset what it has not read). */
+/*
+ * The last bytes are out: tell the peer, then read and drop what it still sends until it closes too,
+ * for a while. Closing with unread input would reset the connection, and the peer could lose the
+ * answer (RFC 9112 9.6).
+ */
 static void shut_down(alm_conn *conn)
 {
     uv_shutdown_t *req = malloc(sizeof(*req));
@@ -159,6 +176,7 @@ static void on_written(uv_write_t *req, int status)
     }
     if (conn->listener->conf.protocol->drained != NULL)
         conn->listener->conf.protocol->drained(conn);
+    feed(conn); /* requests that waited for the client to read */
 }
 
 /* What the socket takes at once is written at once; the rest waits in the loop. */
@@ -269,6 +287,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         alm_conn_close_now(conn);
         return;
     }
+    if (conn->finishing)
+        return; /* dropped: see shut_down */
     touch(conn);
     conn->in_len += (size_t)n;
     feed(conn);
@@ -285,9 +305,18 @@ static void start_reading(alm_conn *conn)
     conn->reading = true;
 }
 
+static void start_lingering(alm_conn *conn)
+{
+    conn->linger_until_ms = (int64_t)uv_now(&conn->listener->loop->uv) + LINGER_MS;
+    if (!conn->reading && uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read) != 0)
+        alm_conn_close_now(conn);
+    conn->reading = true;
+}
+
 /*
- * Hands input to the protocol while it takes some. While a protocol is paused or works, reading goes
- * on up to the input limit, so that a client that goes away is noticed.
+ * Hands input to the protocol while it takes some, and while the client reads the answers. While a
+ * protocol is paused or works, reading goes on up to the input limit, so that a client that goes away
+ * is noticed.
  */
 static void feed(alm_conn *conn)
 {
@@ -295,7 +324,7 @@ static void feed(alm_conn *conn)
         return;
     conn->feeding = true;
     while (conn->in_len > 0 && !conn->paused && !conn->working && !conn->closing &&
-           !conn->finishing) {
+           !conn->finishing && conn->unsent <= OUT_MARK) {
         const size_t taken = conn->listener->conf.protocol->data(conn, conn->in, conn->in_len);
         ALM_ASSERT(taken <= conn->in_len || conn->finishing);
         if (conn->finishing || conn->closing)
@@ -405,7 +434,9 @@ void alm_conn_accept(alm_listener *listener)
     }
     (void)uv_tcp_nodelay(&conn->tcp, 1);
     touch(conn);
-    if (others >= listener->conf.connection_max) {
+    conn->over_limit = others >= listener->conf.connection_max;
+    if (conn->over_limit &&
+        !(protocol->refuses_late && others < 2 * listener->conf.connection_max)) {
         alm_log_warn(protocol->name, "connection limit of %lld reached",
                      (long long)listener->conf.connection_max);
         if (protocol->refuse != NULL) {

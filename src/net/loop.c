@@ -90,6 +90,10 @@ static void on_tick(uv_timer_t *timer)
     alm_conn *next = NULL;
     for (alm_conn *conn = loop->conns; conn != NULL; conn = next) {
         next = conn->next;
+        if (conn->linger_until_ms > 0 && now >= conn->linger_until_ms) {
+            alm_conn_close_now(conn);
+            continue;
+        }
         const int64_t limit = conn->listener->conf.idle_ms;
         if (limit <= 0 || conn->working || conn->closing || now - conn->active_ms < limit)
             continue;

@@ -41,6 +41,9 @@ typedef struct alm_protocol {
     void (*idle)(alm_conn *conn);
     /* Bytes for a connection over the limit, before it is closed; NULL: none. */
     alm_str (*refuse)(const alm_listener *listener);
+    /* Connections over the limit are taken (up to twice the limit); the protocol asks
+     * alm_conn_is_over_limit and says so in its own words when its client can hear it. */
+    bool refuses_late;
 } alm_protocol;
 
 /* ------------------------------------------------------------------------ loop */
@@ -84,11 +87,12 @@ void alm_conn_send(alm_conn *conn, alm_buf *buf);
 /* Queues a copy. */
 void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n);
 size_t alm_conn_unsent(const alm_conn *conn);
-/* No more input; closes when the queue is empty. */
+/* No more input; closes when the queue is empty and the peer has closed too, or after two seconds. */
 void alm_conn_finish(alm_conn *conn);
 /* Closes now; queued bytes are lost. */
 void alm_conn_abort(alm_conn *conn);
 bool alm_conn_is_closing(const alm_conn *conn);
+bool alm_conn_is_over_limit(const alm_conn *conn);
 void alm_conn_pause(alm_conn *conn);
 /* Reads again; bytes that are there already are handed to `data` soon. */
 void alm_conn_resume(alm_conn *conn);

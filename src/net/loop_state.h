@@ -26,9 +26,10 @@ struct alm_conn {
     char *in; /* unread bytes */
     size_t in_len, in_cap, in_max;
     size_t unsent;
-    int64_t active_ms; /* loop time of the last bytes either way */
-    int32_t writes;    /* write requests under way */
-    bool reading, paused, working, feeding, finishing, closing, closed, eof;
+    int64_t active_ms;       /* loop time of the last bytes either way */
+    int32_t writes;          /* write requests under way */
+    int64_t linger_until_ms; /* 0: not lingering */
+    bool reading, paused, working, feeding, finishing, closing, closed, eof, over_limit;
     alm_thread_pool_item item;
     alm_conn *done_next;
     void (*work)(void *arg);

@@ -15,7 +15,8 @@ typedef struct alm_thread_pool_item { /* embedded in the caller's struct */
     void (*run)(struct alm_thread_pool_item *item);
 } alm_thread_pool_item;
 
-ALM_NODISCARD alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, alm_thread_pool **out);
+ALM_NODISCARD alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max,
+                                             alm_thread_pool **out);
 void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item);
 /* Finishes all work that was submitted, ends the threads. */
 void alm_thread_pool_free(alm_thread_pool *pool);

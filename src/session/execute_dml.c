@@ -250,7 +250,8 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
         if (figures != NULL)
             st = alm_arena_printf(cx, cx->arena, &lines[i],
                                   "%s (rows=%lld batches=%lld time=%.3fms memory=%lld)", lines[i],
-                                  (long long)figures->rows, (double)figures->cpu_ns / 1e6,
+                                  (long long)figures->rows, (long long)figures->batches,
+                                  (double)figures->cpu_ns / 1e6,
                                   (long long)figures->bytes);
         for (uint32_t k = node->n_children; k > 0 && depth < ALM_COUNT(stack); k--)
             stack[depth++] = node->child[k - 1];

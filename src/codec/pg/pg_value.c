@@ -63,7 +63,10 @@ static int64_t pg_time(alm_type type, int64_t value)
     const alm_time_unit unit = type.id == ALM_T_DATE        ? ALM_TIME_MS
                                : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
                                                             : ALM_TIME_NS;
-    return alm_time_rescale(value, unit, ALM_TIME_US) - ALM_PG_EPOCH_US;
+    int64_t us = 0;
+    if (__builtin_sub_overflow(alm_time_rescale(value, unit, ALM_TIME_US), ALM_PG_EPOCH_US, &us))
+        return INT64_MIN; /* -infinity, to the client */
+    return us;
 }
 
 /* Binary form of a value that is not null into `to` (16 bytes); bytes written, -1: as text. */
@@ -220,6 +223,25 @@ static alm_status numeric_to_text(alm_ctx *cx, uint32_t index, alm_str in, char 
     return ALM_OK;
 }
 
+/* Microseconds since 2000 as a time of the type; both infinities are null. */
+static alm_status time_param(alm_ctx *cx, uint32_t index, alm_type type, int64_t value, void *out)
+{
+    int64_t us = 0, time = ALM_TS_NULL;
+    if (value == INT64_MAX || value == INT64_MIN) {
+        (void)memcpy(out, &time, sizeof(time));
+        return ALM_OK;
+    }
+    if (!__builtin_add_overflow(value, ALM_PG_EPOCH_US, &us))
+        time = alm_time_rescale(us, ALM_TIME_US,
+                                type.id == ALM_T_DATE        ? ALM_TIME_MS
+                                : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
+                                                             : ALM_TIME_NS);
+    if (time == ALM_TS_NULL)
+        return alm_fail(cx, ALM_E_RANGE, -1, "time parameter %u is out of range", index + 1);
+    (void)memcpy(out, &time, sizeof(time));
+    return ALM_OK;
+}
+
 /* Binary value of the OID the client named, as the value of the type that OID stands for. */
 static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_type type, alm_str in,
                                void *out)
@@ -233,9 +255,12 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
     if (oid == 1082) {
         if (in.len != 4)
             return bad_length(cx, index, 4, in.len);
-        const int64_t us = (int64_t)(int32_t)alm_pg_get32(in.ptr) * INT64_C(86400000000);
-        *(int64_t *)out = us + ALM_PG_EPOCH_US;
-        return ALM_OK;
+        const int64_t days = (int32_t)alm_pg_get32(in.ptr);
+        const bool finite = days != INT32_MAX && days != INT32_MIN;
+        int64_t us = 0;
+        if (finite && __builtin_mul_overflow(days, INT64_C(86400000000), &us))
+            return alm_fail(cx, ALM_E_RANGE, -1, "date parameter %u is out of range", index + 1);
+        return time_param(cx, index, type, finite ? us : INT64_MAX, out);
     }
     const size_t want = type.id == ALM_T_BYTE ? 2 : alm_type_width(type);
     if (in.len != want)
@@ -244,28 +269,26 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
     case 1:
         *(uint8_t *)out = in.ptr[0] != 0;
         return ALM_OK;
-    case 2:
-        if (type.id == ALM_T_BYTE)
-            *(int8_t *)out = (int8_t)alm_pg_get16(in.ptr);
-        else
+    case 2: {
+        if (type.id != ALM_T_BYTE) {
             *(uint16_t *)out = alm_pg_get16(in.ptr);
+            return ALM_OK;
+        }
+        const int16_t value = (int16_t)alm_pg_get16(in.ptr);
+        if (value < INT8_MIN || value > INT8_MAX)
+            return alm_fail(cx, ALM_E_RANGE, -1, "inconvertible value: %d [SHORT -> BYTE]", value);
+        *(int8_t *)out = (int8_t)value;
         return ALM_OK;
+    }
     case 4:
         *(uint32_t *)out = alm_pg_get32(in.ptr);
         return ALM_OK;
     case 8: {
         const int64_t value = (int64_t)alm_pg_get64(in.ptr);
-        int64_t us = 0;
         *(int64_t *)out = value;
         if (alm_type_info_of(type)->cls != ALM_TC_TIME)
             return ALM_OK;
-        if (__builtin_add_overflow(value, ALM_PG_EPOCH_US, &us))
-            us = ALM_TS_NULL; /* infinity */
-        *(int64_t *)out = alm_time_rescale(us, ALM_TIME_US,
-                                           type.id == ALM_T_DATE        ? ALM_TIME_MS
-                                           : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
-                                                                        : ALM_TIME_NS);
-        return ALM_OK;
+        return time_param(cx, index, type, value, out);
     }
     default: {
         const alm_uuid uuid = alm_uuid_from_bytes((const uint8_t *)in.ptr);

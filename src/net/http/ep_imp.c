@@ -440,7 +440,9 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
         alm_http_reply_text(h, 503, "out of memory");
         return false;
     }
-    if (run->in.len >= PIECE_BYTES)
+    const bool is_last =
+        !h->req.chunked && h->body_left == (int64_t)n; /* end_body follows at once */
+    if (run->in.len >= PIECE_BYTES && !is_last)
         alm_conn_work(h->conn, work, work_done, NULL, run);
     return true;
 }

@@ -52,22 +52,28 @@ static void reset(alm_http *h)
 {
     if (h->route != NULL && h->route->handler->close != NULL)
         h->route->handler->close(h);
-    alm_arena_reset(&h->arena);
+    if (h->req.has_body) { /* a statement in a form may be long: its memory goes */
+        alm_arena_deinit(&h->arena);
+        alm_arena_init(&h->arena, NULL);
+    } else {
+        alm_arena_reset(&h->arena);
+    }
     h->state = ALM_HTTP_HEAD;
     h->cx = (alm_ctx){.arena = &h->arena, .conf = alm_db_conf(alm_conn_db(h->conn))};
     h->req = (alm_http_request){.minor = 1, .method = ALM_STR("GET"), .content_length = -1};
     h->route = NULL;
     h->work = NULL;
-    h->body_left = 0;
+    h->body_left = h->body_seen = 0;
     h->chunk_phase = CHUNK_SIZE;
+    h->discard_from = 0;
     h->answered = h->head_sent = h->streaming = false;
 }
 
 static void http_closing(alm_conn *conn)
 {
     alm_http *h = alm_conn_state(conn);
-    if (h->session != NULL && alm_conn_is_working(conn))
-        alm_session_cancel(h->session, 0);
+    if (h->session != NULL)
+        alm_session_abandon(h->session);
     if (h->route != NULL && h->route->handler->closing != NULL)
         h->route->handler->closing(h);
 }
@@ -98,6 +104,7 @@ alm_session *alm_http_session(alm_http *h)
         alm_http_reply_error(h, alm_status_http(st), (alm_str){0}, h->cx.err.msg, -1);
         return NULL;
     }
+    alm_session_no_blocks(h->session);
     if (h->cx.conf->http_security_readonly)
         alm_session_read_only(h->session, true);
     return h->session;
@@ -183,6 +190,11 @@ static void begin_request(alm_http *h)
 /* Hands a piece on, or drops it where the answer is out already. */
 static void body_piece(alm_http *h, const char *bytes, size_t n)
 {
+    h->body_seen += (int64_t)n;
+    if (h->state == ALM_HTTP_BODY && h->body_seen > h->cx.conf->http_request_body_max) {
+        alm_http_reply_text(h, 413, "The body is longer than http.request.body.max");
+        h->state = ALM_HTTP_DISCARD;
+    }
     if (h->state == ALM_HTTP_BODY && !h->route->handler->body(h, bytes, n))
         h->state = ALM_HTTP_DISCARD;
 }
@@ -342,7 +354,9 @@ static size_t http_data(alm_conn *conn, const char *bytes, size_t n)
         break;
     case ALM_HTTP_DISCARD:
         /* a refused upload: a short rest is read so that the client sees the answer */
-        if (!h->req.chunked && h->body_left > DISCARD_MAX) {
+        if (h->discard_from == 0)
+            h->discard_from = h->body_seen + 1;
+        if (h->body_left > DISCARD_MAX || h->body_seen - h->discard_from > DISCARD_MAX) {
             alm_conn_finish(conn);
             return n;
         }

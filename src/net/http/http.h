@@ -73,6 +73,8 @@ struct alm_http {
     alm_session *session; /* of the connection */
     void *work;           /* of the handler */
     int64_t body_left;    /* Content-Length bytes, or of the current chunk */
+    int64_t body_seen;    /* bytes of the body so far */
+    int64_t discard_from; /* body_seen + 1 when the rest began to be dropped; 0: not yet */
     uint8_t chunk_phase;
     bool answered, head_sent, streaming, close_after, health;
 };

@@ -29,6 +29,7 @@ typedef struct query_run {
     size_t piece_bytes;
     int64_t rows_seen, rows_sent;
     bool finished, failed, waiting;
+    int64_t waiting_since_ns; /* for the client to read */
     alm_error err;
 } query_run;
 
@@ -307,6 +308,7 @@ static void deliver(query_run *run)
         run->cursor = NULL;
     } else if (alm_conn_unsent(h->conn) > run->piece_bytes) {
         run->waiting = true;
+        run->waiting_since_ns = alm_monotonic_ns();
         alm_conn_pause(h->conn);
     } else {
         next_piece(run);
@@ -332,6 +334,7 @@ void alm_query_run_drained(alm_http *h)
     if (run == NULL || !run->waiting)
         return;
     run->waiting = false;
+    alm_cursor_waited(run->cursor, alm_monotonic_ns() - run->waiting_since_ns);
     next_piece(run);
     alm_conn_resume(h->conn);
 }

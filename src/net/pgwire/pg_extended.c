@@ -11,6 +11,7 @@
 void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql)
 {
     pg_send_error(c, err, sql, false);
+    alm_session_fail_block(c->session);
     c->skip = true;
 }
 
@@ -18,6 +19,14 @@ void pg_fail(pg_conn *c, alm_status code, const char *text)
 {
     alm_error err = {.code = code, .sql_pos = -1};
     (void)snprintf(err.msg, sizeof(err.msg), "%s", text);
+    pg_fail_err(c, &err, (alm_str){0});
+}
+
+static void ALM_PRINTF(3, 0)
+    fail_name(pg_conn *c, alm_status code, const char *format, const char *name)
+{
+    alm_error err = {.code = code, .sql_pos = -1};
+    (void)snprintf(err.msg, sizeof(err.msg), format, name);
     pg_fail_err(c, &err, (alm_str){0});
 }
 
@@ -51,6 +60,99 @@ void pg_portal_free(pg_portal *portal)
     free(portal);
 }
 
+static const char *word_end(alm_str words)
+{
+    const char *space = memchr(words.ptr, ' ', words.len);
+    return space != NULL ? space : words.ptr + words.len;
+}
+
+/* Name in "x", "X" in quotes, "prepare x"; folded to lower case where it is not quoted. */
+static alm_str object_name(alm_str words, char out[128])
+{
+    static const alm_str prepare = {"prepare", 7};
+    const alm_str first = {words.ptr, (size_t)(word_end(words) - words.ptr)};
+    size_t at = alm_str_ieq(first, prepare) && words.len > 8 ? 8 : 0;
+    size_t n = 0;
+    const bool quoted = at < words.len && words.ptr[at] == '"';
+    for (at += quoted; at < words.len && n < 127; at++) {
+        char ch = words.ptr[at];
+        if (quoted && ch == '"' && at + 1 < words.len && words.ptr[at + 1] == '"')
+            at++; /* a doubled quote is one */
+        else if (quoted && ch == '"')
+            break;
+        if (!quoted && ch >= 'A' && ch <= 'Z')
+            ch = (char)(ch + 32);
+        out[n++] = ch;
+    }
+    out[n] = 0;
+    return (alm_str){out, n};
+}
+
+static void drop_portal(pg_conn *c, alm_str name);
+
+/* Of all portals or of the done ones; the portal that runs stays. */
+static void drop_portals(pg_conn *c, bool only_done)
+{
+    const alm_map_entry *e = NULL;
+    pg_portal *list = NULL; /* the map must not change while it is walked */
+    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
+        pg_portal *portal = e->value;
+        if (portal == c->run.portal || (only_done && !portal->done))
+            continue;
+        portal->next_drop = list;
+        list = portal;
+    }
+    while (list != NULL) {
+        pg_portal *next = list->next_drop;
+        drop_portal(c, alm_str_of(list->name));
+        list = next;
+    }
+}
+
+static void drop_all_statements(pg_conn *c)
+{
+    const alm_map_entry *e = NULL;
+    for (size_t at = 0; (e = alm_map_next(&c->statements, &at)) != NULL;)
+        pg_statement_release(e->value);
+    alm_map_deinit(&c->statements);
+    alm_map_init(&c->statements, false);
+}
+
+bool pg_drop_named(pg_conn *c, const alm_prepared *prepared, alm_error *err)
+{
+    alm_str tag, words;
+    char text[128];
+    alm_prepared_words(prepared, &tag, &words);
+    const alm_str name = object_name(words, text);
+    const bool all = alm_str_eq(name, ALM_STR("all"));
+    const bool discard = alm_str_eq(tag, ALM_STR("DISCARD ALL"));
+    if (discard || alm_str_eq(tag, ALM_STR("DEALLOCATE ALL")))
+        drop_all_statements(c);
+    if (discard || (all && alm_str_eq(tag, ALM_STR("CLOSE"))))
+        drop_portals(c, false);
+    if (all || discard)
+        return true;
+    if (alm_str_eq(tag, ALM_STR("DEALLOCATE"))) {
+        if (alm_map_get(&c->statements, name) == NULL) {
+            *err = (alm_error){.code = ALM_E_STATEMENT, .sql_pos = -1};
+            (void)snprintf(err->msg, sizeof(err->msg), "prepared statement \"%s\" does not exist",
+                           text);
+            return false;
+        }
+        pg_statement_drop(c, name);
+    } else if (alm_str_eq(tag, ALM_STR("CLOSE"))) {
+        const pg_portal *portal = alm_map_get(&c->portals, name);
+        if (portal == NULL) {
+            *err = (alm_error){.code = ALM_E_PORTAL, .sql_pos = -1};
+            (void)snprintf(err->msg, sizeof(err->msg), "cursor \"%s\" does not exist", text);
+            return false;
+        }
+        if (portal != c->run.portal)
+            drop_portal(c, name);
+    }
+    return true;
+}
+
 static void drop_portal(pg_conn *c, alm_str name)
 {
     pg_portal_free(alm_map_remove(&c->portals, name));
@@ -58,15 +160,8 @@ static void drop_portal(pg_conn *c, alm_str name)
 
 void pg_drop_all(pg_conn *c)
 {
-    const alm_map_entry *e = NULL;
-    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;)
-        pg_portal_free(e->value);
-    alm_map_deinit(&c->portals);
-    alm_map_init(&c->portals, false);
-    for (size_t at = 0; (e = alm_map_next(&c->statements, &at)) != NULL;)
-        pg_statement_release(e->value);
-    alm_map_deinit(&c->statements);
-    alm_map_init(&c->statements, false);
+    drop_portals(c, false);
+    drop_all_statements(c);
 }
 
 static char *copy_text(alm_str text)
@@ -137,9 +232,10 @@ static bool read_param_types(pg_conn *c, pg_reader *r, pg_statement *s)
             return false;
         }
     }
-    if (r->bad)
-        pg_fail(c, ALM_E_PROTOCOL, "malformed Parse message");
-    return !r->bad;
+    if (!r->bad && r->at == r->end)
+        return true;
+    pg_fail(c, ALM_E_PROTOCOL, "malformed Parse message");
+    return false;
 }
 
 static bool prepare(pg_conn *c, pg_statement *s, alm_str text)
@@ -164,7 +260,7 @@ static void on_parse(pg_conn *c, pg_reader *r)
         return;
     }
     if (name.len > 0 && alm_map_get(&c->statements, name) != NULL) {
-        pg_fail(c, ALM_E_STATEMENT_EXISTS, "prepared statement already exists");
+        fail_name(c, ALM_E_STATEMENT_EXISTS, "prepared statement \"%s\" already exists", name.ptr);
         return;
     }
     if ((int64_t)c->statements.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit) {
@@ -213,18 +309,29 @@ pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement)
     return portal;
 }
 
-static int16_t *read_formats(pg_reader *r, uint32_t *n)
+/* NULL: the error was sent. */
+static int16_t *read_formats(pg_conn *c, pg_reader *r, uint32_t *n)
 {
     *n = (uint32_t)(pg_read16(r) & 0xffff);
     int16_t *formats = calloc(*n + 1, sizeof(*formats));
+    int16_t unknown = 0;
     for (uint32_t i = 0; formats != NULL && i < *n; i++) {
         formats[i] = (int16_t)pg_read16(r);
-        if (formats[i] != 0 && formats[i] != 1)
-            r->bad = true;
+        if (formats[i] != 0 && formats[i] != 1 && unknown == 0)
+            unknown = formats[i];
     }
+    if (formats != NULL && !r->bad && unknown == 0)
+        return formats;
+    alm_error err = {.code = ALM_E_ARG, .sql_pos = -1};
+    (void)snprintf(err.msg, sizeof(err.msg), "unsupported format code: %d", (int)unknown);
     if (formats == NULL)
-        r->bad = true;
-    return formats;
+        pg_fail(c, ALM_E_MEMORY, "out of memory");
+    else if (r->bad)
+        pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message");
+    else
+        pg_fail_err(c, &err, (alm_str){0});
+    free(formats);
+    return NULL;
 }
 
 static bool read_values(pg_conn *c, pg_reader *r, pg_portal *portal, const int16_t *formats,
@@ -268,17 +375,21 @@ static void on_bind(pg_conn *c, pg_reader *r)
     const alm_str name = pg_read_text(r);
     const alm_str statement_name = pg_read_text(r);
     uint32_t n_formats = 0;
-    int16_t *formats = read_formats(r, &n_formats);
-    pg_statement *s = r->bad ? NULL : alm_map_get(&c->statements, statement_name);
+    int16_t *formats = read_formats(c, r, &n_formats);
+    if (formats == NULL)
+        return;
+    pg_statement *s = alm_map_get(&c->statements, statement_name);
     pg_portal *portal = NULL;
     bool ok = false;
     alm_error_clear(&c->cx);
-    if (r->bad)
-        pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message");
-    else if (s == NULL)
-        pg_fail(c, ALM_E_STATEMENT, "prepared statement does not exist");
+    if (s == NULL)
+        fail_name(c, ALM_E_STATEMENT, "prepared statement \"%s\" does not exist",
+                  statement_name.ptr);
     else if (name.len > 0 && alm_map_get(&c->portals, name) != NULL)
-        pg_fail(c, ALM_E_PORTAL_EXISTS, "portal already exists");
+        fail_name(c, ALM_E_PORTAL_EXISTS, "portal \"%s\" already exists", name.ptr);
+    else if ((int64_t)c->portals.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit)
+        pg_fail(c, ALM_E_STATEMENT_LIMIT,
+                "too many portals: the limit is pg.named.statement.limit");
     else if (describe(c, s)) {
         portal = pg_portal_new(c, name, s);
         if (portal == NULL)
@@ -288,10 +399,12 @@ static void on_bind(pg_conn *c, pg_reader *r)
     }
     free(formats);
     if (ok) {
-        portal->formats = read_formats(r, &portal->n_formats);
-        ok = !r->bad && (portal->n_formats <= 1 || portal->n_formats == s->n_cols);
-        if (!ok)
+        portal->formats = read_formats(c, r, &portal->n_formats);
+        ok = portal->formats != NULL;
+        if (ok && (r->at != r->end || (portal->n_formats > 1 && portal->n_formats != s->n_cols))) {
             pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message: result formats");
+            ok = false;
+        }
     }
     if (ok) {
         drop_portal(c, name);
@@ -331,21 +444,21 @@ static void on_describe(pg_conn *c, pg_reader *r)
 {
     const alm_str kind = pg_read_bytes(r, 1);
     const alm_str name = pg_read_text(r);
-    if (r->bad || (kind.ptr[0] != 'S' && kind.ptr[0] != 'P')) {
+    if (r->bad || r->at != r->end || (kind.ptr[0] != 'S' && kind.ptr[0] != 'P')) {
         pg_fail(c, ALM_E_PROTOCOL, "malformed Describe message");
         return;
     }
     if (kind.ptr[0] == 'S') {
         pg_statement *s = alm_map_get(&c->statements, name);
         if (s == NULL)
-            pg_fail(c, ALM_E_STATEMENT, "prepared statement does not exist");
+            fail_name(c, ALM_E_STATEMENT, "prepared statement \"%s\" does not exist", name.ptr);
         else
             describe_statement(c, s);
         return;
     }
     pg_portal *portal = alm_map_get(&c->portals, name);
     if (portal == NULL)
-        pg_fail(c, ALM_E_PORTAL, "portal does not exist");
+        fail_name(c, ALM_E_PORTAL, "portal \"%s\" does not exist", name.ptr);
     else if (portal->statement->n_cols > 0)
         pg_send_row_description(c, portal->statement->cols, portal->statement->n_cols,
                                 portal->formats, portal->n_formats);
@@ -357,7 +470,7 @@ static void on_close(pg_conn *c, pg_reader *r)
 {
     const alm_str kind = pg_read_bytes(r, 1);
     const alm_str name = pg_read_text(r);
-    if (r->bad || (kind.ptr[0] != 'S' && kind.ptr[0] != 'P')) {
+    if (r->bad || r->at != r->end || (kind.ptr[0] != 'S' && kind.ptr[0] != 'P')) {
         pg_fail(c, ALM_E_PROTOCOL, "malformed Close message");
         return;
     }
@@ -373,10 +486,12 @@ static void on_execute(pg_conn *c, pg_reader *r)
     const alm_str name = pg_read_text(r);
     const int32_t limit = pg_read32(r);
     pg_portal *portal = r->bad ? NULL : alm_map_get(&c->portals, name);
-    if (r->bad)
+    if (r->bad || r->at != r->end)
         pg_fail(c, ALM_E_PROTOCOL, "malformed Execute message");
     else if (portal == NULL)
-        pg_fail(c, ALM_E_PORTAL, "portal does not exist");
+        fail_name(c, ALM_E_PORTAL, "portal \"%s\" does not exist", name.ptr);
+    else if (portal->done && portal->cursor != NULL && !alm_cursor_has_rows(portal->cursor))
+        fail_name(c, ALM_E_PORTAL, "portal \"%s\" cannot be run again", name.ptr);
     else
         pg_run_portal(c, portal, limit > 0 ? limit : 0);
 }
@@ -385,16 +500,7 @@ static void on_execute(pg_conn *c, pg_reader *r)
 static void on_sync(pg_conn *c)
 {
     c->skip = false;
-    for (;;) {
-        const alm_map_entry *e = NULL;
-        pg_portal *done = NULL;
-        for (size_t at = 0; done == NULL && (e = alm_map_next(&c->portals, &at)) != NULL;)
-            if (((pg_portal *)e->value)->done)
-                done = e->value;
-        if (done == NULL)
-            break;
-        drop_portal(c, alm_str_of(done->name));
-    }
+    drop_portals(c, true);
     pg_send_ready(c);
 }
 
@@ -417,7 +523,7 @@ void pg_message(pg_conn *c, char type, const char *body, size_t n)
     switch (type) {
     case 'Q': {
         const alm_str text = pg_read_text(&r);
-        if (r.bad) {
+        if (r.bad || r.at != r.end) {
             pg_fail(c, ALM_E_PROTOCOL, "malformed Query message");
             on_sync(c);
         } else {

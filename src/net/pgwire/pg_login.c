@@ -72,14 +72,64 @@ static void ask_password(pg_conn *c)
 
 /* ------------------------------------------------------------------- start-up */
 
-static int64_t option_timeout(alm_str options)
+static alm_status keep_setting(pg_conn *c, alm_str name, alm_str value)
 {
-    static const alm_str name = {"statement_timeout=", 18};
-    const char *found = memmem(options.ptr, options.len, name.ptr, name.len);
-    if (found == NULL)
-        return 0;
-    const long long ms = strtoll(found + name.len, NULL, 10); /* options is terminated */
-    return ms > 0 && ms < INT64_MAX / 1000000 ? ms : 0;
+    pg_start_setting *s = NULL;
+    ALM_TRY(ALM_NEW(&c->cx, &c->arena, &s));
+    ALM_TRY(alm_arena_zstr(&c->cx, &c->arena, name, &s->name));
+    ALM_TRY(alm_arena_zstr(&c->cx, &c->arena, value, &s->value));
+    s->next = c->start_settings;
+    c->start_settings = s;
+    return ALM_OK;
+}
+
+/* "-c name=value --other-name=value": a backslash takes the next character as it is. */
+static alm_status read_options(pg_conn *c, alm_str options)
+{
+    char *word = NULL;
+    ALM_TRY(alm_arena_bytes(&c->cx, &c->arena, options.len + 1, &word));
+    for (size_t at = 0; at < options.len;) {
+        size_t n = 0;
+        while (at < options.len && options.ptr[at] == ' ')
+            at++;
+        for (; at < options.len && options.ptr[at] != ' '; at++) {
+            if (options.ptr[at] == '\\' && at + 1 < options.len)
+                at++;
+            word[n++] = options.ptr[at];
+        }
+        alm_str rest = {word, n};
+        if (n >= 2 && word[0] == '-' && (word[1] == 'c' || word[1] == '-')) {
+            rest.ptr += 2;
+            rest.len -= 2;
+        }
+        const char *eq = memchr(rest.ptr, '=', rest.len);
+        if (eq == NULL)
+            continue; /* "-c" alone: its setting is the next word */
+        const alm_str name = {rest.ptr, (size_t)(eq - rest.ptr)};
+        for (size_t i = 0; i < name.len; i++)
+            if (name.ptr[i] == '-')
+                word[(size_t)(name.ptr - word) + i] = '_';
+        ALM_TRY(keep_setting(c, name, (alm_str){eq + 1, rest.len - name.len - 1}));
+    }
+    return ALM_OK;
+}
+
+static alm_status read_parameter(pg_conn *c, alm_str name, alm_str value)
+{
+    if (alm_str_eq(name, ALM_STR("user"))) {
+        (void)snprintf(c->user, sizeof(c->user), "%.*s", (int)value.len, value.ptr);
+        return ALM_OK;
+    }
+    if (alm_str_eq(name, ALM_STR("options")))
+        return read_options(c, value);
+    if (name.len > 5 && memcmp(name.ptr, "_pq_.", 5) == 0) {
+        if (c->n_unknown_options == PG_OPTIONS_MAX)
+            return ALM_OK;
+        return alm_arena_zstr(&c->cx, &c->arena, name, &c->unknown_options[c->n_unknown_options++]);
+    }
+    if (alm_str_eq(name, ALM_STR("database")) || alm_str_eq(name, ALM_STR("replication")))
+        return ALM_OK;
+    return keep_setting(c, name, value);
 }
 
 static bool read_parameters(pg_conn *c, pg_reader *r)
@@ -87,17 +137,8 @@ static bool read_parameters(pg_conn *c, pg_reader *r)
     while (!r->bad && r->at < r->end && *r->at != 0) {
         const alm_str name = pg_read_text(r);
         const alm_str value = pg_read_text(r);
-        if (r->bad)
+        if (r->bad || read_parameter(c, name, value) != ALM_OK)
             return false;
-        if (alm_str_eq(name, ALM_STR("user")))
-            (void)snprintf(c->user, sizeof(c->user), "%.*s", (int)value.len, value.ptr);
-        else if (alm_str_eq(name, ALM_STR("application_name")))
-            (void)snprintf(c->application, sizeof(c->application), "%.*s", (int)value.len,
-                           value.ptr);
-        else if (alm_str_eq(name, ALM_STR("options")))
-            c->start_timeout_ms = option_timeout(value);
-        else if (alm_str_eq(name, ALM_STR("statement_timeout")))
-            c->start_timeout_ms = strtoll(value.ptr, NULL, 10);
     }
     return !r->bad;
 }
@@ -112,7 +153,7 @@ static void cancel_request(pg_conn *c, const char *body, size_t n)
         return;
     pg_conn *other = alm_conn_state(target);
     if (other->session != NULL && memcmp(other->key, key.ptr, ALM_PG_KEY_BYTES) == 0)
-        alm_session_cancel(other->session, 0);
+        pg_run_cancel(other);
 }
 
 /* Minor versions above 0 and options we do not know: say so and go on as 3.0. */
@@ -121,7 +162,9 @@ static void negotiate(pg_conn *c)
     size_t at = 0;
     pg_begin(c, 'v', &at);
     pg_put32(c, 0);
-    pg_put32(c, 0);
+    pg_put32(c, (int32_t)c->n_unknown_options);
+    for (uint32_t i = 0; i < c->n_unknown_options; i++)
+        pg_put_text(c, c->unknown_options[i]);
     pg_end(c, at);
 }
 
@@ -151,7 +194,11 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         fatal(c, ALM_E_PROTOCOL, "invalid start-up packet layout");
         return false;
     }
-    if ((code & 0xffff) != 0)
+    if (alm_conn_is_over_limit(c->conn)) {
+        fatal(c, ALM_E_BUSY, "sorry, too many clients already: see pg.net.connection.limit");
+        return false;
+    }
+    if ((code & 0xffff) != 0 || c->n_unknown_options > 0)
         negotiate(c);
     if (c->user[0] == 0) {
         fatal(c, ALM_E_AUTH_SPEC, "no PostgreSQL user name specified in start-up packet");
@@ -169,6 +216,21 @@ static void refused(pg_conn *c)
     fatal(c, ALM_E_AUTH, "invalid username/password");
 }
 
+/* The list is newest first: what was said last must be set last. Values that cannot be are left. */
+static void apply_settings(pg_conn *c)
+{
+    pg_start_setting *list = NULL;
+    while (c->start_settings != NULL) {
+        pg_start_setting *s = c->start_settings;
+        c->start_settings = s->next;
+        s->next = list;
+        list = s;
+    }
+    for (; list != NULL; list = list->next)
+        if (alm_session_set(&c->cx, c->session, list->name, list->value) != ALM_OK)
+            alm_error_clear(&c->cx);
+}
+
 static void logged_in(pg_conn *c)
 {
     size_t at = 0;
@@ -181,11 +243,11 @@ static void logged_in(pg_conn *c)
     }
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
     alm_session_read_only(c->session, c->read_only || conf->pg_security_readonly);
-    if (c->start_timeout_ms > 0)
-        alm_session_timeout(c->session, c->start_timeout_ms);
-    if (c->application[0] != 0 &&
-        alm_session_set(&c->cx, c->session, "application_name", c->application) != ALM_OK)
-        alm_error_clear(&c->cx);
+    apply_settings(c);
+    if (ALM_NEWN(&c->cx, &c->arena, alm_session_setting_count(), &c->settings_sent) != ALM_OK) {
+        fatal(c, ALM_E_MEMORY, "out of memory");
+        return;
+    }
     c->phase = PG_READY;
     c->pid = (int32_t)alm_conn_id(c->conn);
     alm_conn_input_max(c->conn, (size_t)conf->pg_message_bytes_max + 5);

@@ -1,6 +1,7 @@
 /* pg_message.c - messages to the client, and reading of message bodies. */
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
 
@@ -127,12 +128,14 @@ void pg_send_complete(pg_conn *c, const pg_portal *portal)
         (void)snprintf(tag, sizeof(tag), "SELECT %lld", (long long)affected);
     else if (affected >= 0)
         (void)snprintf(tag, sizeof(tag), "%s %lld", name, (long long)affected);
+    else if (strcmp(name, "CLOSE") == 0)
+        (void)snprintf(tag, sizeof(tag), "CLOSE CURSOR");
     else
         (void)snprintf(tag, sizeof(tag), "%s", name);
     pg_begin(c, 'C', &at);
     pg_put_text(c, tag);
     pg_end(c, at);
-    if (strcmp(name, "SET") == 0 || strcmp(name, "RESET") == 0 || strcmp(name, "DISCARD") == 0)
+    if (alm_prepared_kind(portal->statement->prepared) == ALM_STMT_SET)
         pg_send_settings(c);
 }
 
@@ -142,8 +145,10 @@ void pg_send_settings(pg_conn *c)
         alm_session_setting_row row;
         size_t at = 0;
         alm_session_setting_at(c->session, i, &row);
-        if (!row.reported)
+        const uint64_t hash = alm_hash_str(alm_str_of(row.value)) | 1;
+        if (!row.reported || c->settings_sent[i] == hash)
             continue;
+        c->settings_sent[i] = hash;
         pg_begin(c, 'S', &at);
         pg_put_text(c, row.name);
         pg_put_text(c, row.value);

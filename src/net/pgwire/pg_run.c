@@ -3,6 +3,7 @@
  * on a query thread, piece by piece. A simple query is a small loop of prepare, execute, rows over the
  * statements of its text; an Execute is one turn of the same.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -25,6 +26,14 @@ static step_result run_failed(pg_conn *c)
 {
     c->run.err = *alm_session_error(c->session);
     c->run.failed = true;
+    return STEP_END;
+}
+
+static step_result own_failure(pg_run *run, alm_status code, const char *text)
+{
+    run->err = (alm_error){.code = code, .sql_pos = -1};
+    (void)snprintf(run->err.msg, sizeof(run->err.msg), "%s", text);
+    run->failed = true;
     return STEP_END;
 }
 
@@ -90,7 +99,7 @@ static step_result prepare_next(pg_conn *c)
     pg_run *run = &c->run;
     pg_statement *s = calloc(1, sizeof(*s));
     if (s == NULL)
-        return run_failed(c);
+        return own_failure(run, ALM_E_MEMORY, "out of memory");
     s->refs = 1;
     run->statement = s;
     size_t next = run->offset;
@@ -104,19 +113,40 @@ static step_result prepare_next(pg_conn *c)
     run->any = true;
     run->portal = pg_portal_new(c, (alm_str){"", 0}, s);
     if (run->portal == NULL)
-        return run_failed(c);
+        return own_failure(run, ALM_E_MEMORY, "out of memory");
     run->step = PG_EXECUTE;
     return STEP_PIECE;
+}
+
+/* Do the rows have the types that the client was told? */
+static bool same_shape(const pg_statement *s, const alm_plan_col *cols, uint32_t n)
+{
+    if (n != s->n_cols)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (cols[i].type.id != s->cols[i].type.id)
+            return false;
+    return true;
 }
 
 static step_result execute(pg_conn *c)
 {
     pg_run *run = &c->run;
     pg_portal *portal = run->portal;
-    if (alm_execute(c->session, portal->statement->prepared, portal->values, portal->n_values,
+    if (!atomic_load(&run->cancelled) &&
+        alm_execute(c->session, portal->statement->prepared, portal->values, portal->n_values,
                     &portal->cursor) != ALM_OK)
         return run_failed(c);
+    /* a cancel that came before the statement had a number */
+    if (atomic_load(&run->cancelled) &&
+        (portal->cursor == NULL || alm_cursor_has_rows(portal->cursor)))
+        return own_failure(run, ALM_E_CANCEL, "cancelled by user");
     if (!alm_cursor_has_rows(portal->cursor)) {
+        if (alm_prepared_kind(portal->statement->prepared) == ALM_STMT_SET &&
+            !pg_drop_named(c, portal->statement->prepared, &run->err)) {
+            run->failed = true;
+            return STEP_END;
+        }
         portal->done = true;
         run->step = PG_DONE;
         return STEP_END;
@@ -125,11 +155,8 @@ static step_result execute(pg_conn *c)
     const alm_plan_col *cols = alm_cursor_cols(portal->cursor, &n);
     if (run->simple) {
         pg_send_row_description(c, cols, n, NULL, 0);
-    } else if (n != portal->statement->n_cols) {
-        run->err = (alm_error){
-            .code = ALM_E_STALE, .sql_pos = -1, .msg = "cached plan must not change result type"};
-        run->failed = true;
-        return STEP_END;
+    } else if (!same_shape(portal->statement, cols, n)) {
+        return own_failure(run, ALM_E_STALE, "cached plan must not change result type");
     }
     run->step = PG_ROWS;
     return STEP_PIECE;
@@ -210,6 +237,7 @@ static void run_end(pg_conn *c)
     pg_run *run = &c->run;
     const bool simple = run->simple;
     if (run->failed) {
+        alm_session_fail_block(c->session);
         pg_send_error(c, &run->err, run_text(run), false);
         if (!simple) {
             c->skip = true;
@@ -254,6 +282,7 @@ static void deliver(pg_conn *c)
     pg_flush(c);
     if (alm_conn_unsent(c->conn) > c->piece_bytes) {
         run->waiting = true;
+        run->waiting_since_ns = alm_monotonic_ns();
         alm_conn_pause(c->conn);
         return;
     }
@@ -265,8 +294,18 @@ void pg_run_drained(pg_conn *c)
     if (!c->running || !c->run.waiting)
         return;
     c->run.waiting = false;
+    if (c->run.portal != NULL && c->run.portal->cursor != NULL)
+        alm_cursor_waited(c->run.portal->cursor, alm_monotonic_ns() - c->run.waiting_since_ns);
     next_piece(c);
     alm_conn_resume(c->conn);
+}
+
+void pg_run_cancel(pg_conn *c)
+{
+    if (!c->running)
+        return;
+    atomic_store(&c->run.cancelled, true);
+    alm_session_cancel(c->session, 0);
 }
 
 static void start(pg_conn *c, bool try_inline)
@@ -309,6 +348,8 @@ void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit)
         return;
     }
     portal->sent = 0;
+    if (portal->cursor != NULL && !portal->done)
+        alm_cursor_resume(portal->cursor);
     c->run = (pg_run){.step = portal->cursor == NULL ? PG_EXECUTE
                               : portal->done         ? PG_DONE
                                                      : PG_ROWS,

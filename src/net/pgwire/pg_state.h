@@ -54,6 +54,7 @@ typedef struct pg_portal {
     uint32_t row;
     int64_t sent; /* of the current Execute */
     bool done;
+    struct pg_portal *next_drop;
 } pg_portal;
 
 typedef enum pg_step { PG_PREPARE, PG_EXECUTE, PG_ROWS, PG_DONE } pg_step;
@@ -69,8 +70,17 @@ typedef struct pg_run {
     int64_t limit; /* rows of this Execute; 0: all */
     bool any;      /* simple: a statement was there */
     bool failed, finished, waiting;
+    int64_t waiting_since_ns; /* for the client to read */
+    atomic_bool cancelled;    /* asked for while this run waits for a thread, too */
     alm_error err;
 } pg_run;
+
+enum { PG_OPTIONS_MAX = 16 };
+
+typedef struct pg_start_setting {
+    const char *name, *value;
+    struct pg_start_setting *next;
+} pg_start_setting;
 
 typedef struct pg_conn {
     alm_conn *conn;
@@ -78,7 +88,10 @@ typedef struct pg_conn {
     pg_phase phase;
     alm_arena arena; /* start-up parameters */
     alm_ctx cx;
-    char user[128], application[128];
+    char user[128];
+    pg_start_setting *start_settings; /* start-up parameters, newest first; in arena */
+    const char *unknown_options[PG_OPTIONS_MAX];
+    uint32_t n_unknown_options;
     bool read_only;
     alm_scram scram;
     alm_session *session;
@@ -90,8 +103,7 @@ typedef struct pg_conn {
     pg_run run;
     bool running;
     size_t piece_bytes;
-    int64_t start_timeout_ms;
-    uint32_t settings_sent; /* changes seen */
+    uint64_t *settings_sent; /* hash of each value that the client knows; in arena */
 } pg_conn;
 
 /* pg_message.c: answers, appended to c->out. Out of memory closes the connection. */
@@ -107,7 +119,7 @@ void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
                              const int16_t *formats, uint32_t n_formats);
 void pg_send_ready(pg_conn *c);
 void pg_send_complete(pg_conn *c, const pg_portal *portal);
-void pg_send_settings(pg_conn *c);
+void pg_send_settings(pg_conn *c); /* those that changed since the last time */
 void pg_flush(pg_conn *c);
 
 /* Reader of one message body; `bad` is set when it was too short. */
@@ -132,12 +144,15 @@ void pg_statement_release(pg_statement *s);
 void pg_statement_drop(pg_conn *c, alm_str name);
 void pg_portal_free(pg_portal *portal);
 void pg_drop_all(pg_conn *c);
+/* DEALLOCATE, CLOSE, DISCARD: drops what the statement names. False: there is no such thing. */
+bool pg_drop_named(pg_conn *c, const alm_prepared *prepared, alm_error *err);
 pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement);
 
 /* pg_run.c */
 void pg_run_simple(pg_conn *c, alm_str text);
 void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit);
 void pg_run_drained(pg_conn *c);
+void pg_run_cancel(pg_conn *c); /* by request of the client; nothing runs: no effect */
 void pg_run_clear(pg_conn *c);
 
 #endif

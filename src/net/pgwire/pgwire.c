@@ -56,8 +56,8 @@ static void pg_open(alm_conn *conn)
 static void pg_closing(alm_conn *conn)
 {
     pg_conn *c = alm_conn_state(conn);
-    if (c->session != NULL && alm_conn_is_working(conn))
-        alm_session_cancel(c->session, 0);
+    if (c->session != NULL)
+        alm_session_abandon(c->session);
 }
 
 static void pg_close(alm_conn *conn)
@@ -95,7 +95,10 @@ static size_t one_message(pg_conn *c, const char *bytes, size_t n)
         return n;
     }
     if (length < 4) {
-        alm_conn_abort(c->conn);
+        alm_error err = {.code = ALM_E_PROTOCOL, .sql_pos = -1, .msg = "invalid message length"};
+        pg_send_error(c, &err, (alm_str){0}, true);
+        pg_flush(c);
+        alm_conn_finish(c->conn);
         return n;
     }
     if ((int64_t)length > max) {
@@ -147,15 +150,6 @@ static void pg_idle(alm_conn *conn)
     pg_flush(c);
 }
 
-static alm_str pg_refuse(const alm_listener *listener)
-{
-    /* E, length, fields: the client has not said anything yet and reads this as the answer */
-    static const char message[] = "E\0\0\0\x58SFATAL\0VFATAL\0C53300\0Msorry, too many clients "
-                                  "already: see pg.net.connection.limit\0";
-    (void)listener;
-    return (alm_str){message, sizeof(message)};
-}
-
 const alm_protocol alm_pg_protocol = {.name = "pg",
                                       .state_bytes = sizeof(pg_conn),
                                       .open = pg_open,
@@ -164,4 +158,4 @@ const alm_protocol alm_pg_protocol = {.name = "pg",
                                       .closing = pg_closing,
                                       .close = pg_close,
                                       .idle = pg_idle,
-                                      .refuse = pg_refuse};
+                                      .refuses_late = true};
