@@ -86,54 +86,24 @@ alm_status alm_chunk_text(alm_ctx *cx, alm_chunk *chunk, size_t bytes, char **ou
     return ALM_OK;
 }
 
-/* The null of a type as bytes; types without null give zero. */
-static void null_bytes(alm_type type, char out[16])
-{
-    memset(out, 0, 16);
-    switch (alm_type_info_of(type)->null) {
-    case ALM_NULL_INT: {
-        const int32_t v = ALM_INT_NULL;
-        memcpy(out, &v, sizeof v);
-        break;
-    }
-    case ALM_NULL_LONG:
-    case ALM_NULL_LONG2: {
-        const int64_t v[2] = {ALM_LONG_NULL, ALM_LONG_NULL};
-        memcpy(out, v, sizeof v);
-        break;
-    }
-    case ALM_NULL_NAN32: {
-        const float v = __builtin_nanf("");
-        memcpy(out, &v, sizeof v);
-        break;
-    }
-    case ALM_NULL_NAN64: {
-        const double v = __builtin_nan("");
-        memcpy(out, &v, sizeof v);
-        break;
-    }
-    case ALM_NULL_VIEW: {
-        const alm_view v = alm_view_null();
-        memcpy(out, &v, sizeof v);
-        break;
-    }
-    case ALM_NULL_NONE:
-    case ALM_NULL_ZERO16:
-    case ALM_NULL_ZERO32:
-    case ALM_NULL_CODE:
-        break;
-    }
-}
-
-void alm_chunk_null(alm_chunk *chunk, uint32_t c, uint32_t at, uint32_t n)
+alm_status alm_chunk_null(alm_ctx *cx, alm_chunk *chunk, uint32_t c, uint32_t at, uint32_t n)
 {
     const alm_type type = chunk->schema->cols[c].type;
     const size_t width = alm_type_width(type);
-    char value[16];
-    null_bytes(type, value);
     char *to = (char *)chunk->cols[c] + at * width;
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(to + i * width, value, width);
+    if (type.id == ALM_T_SYMBOL) { /* stored as codes, while a vector of nulls has views */
+        memset(to, 0, n * width);
+        return ALM_OK;
+    }
+    alm_arena arena;
+    alm_vec null;
+    alm_arena_init(&arena, NULL);
+    const alm_status e = alm_vec_null(cx, &arena, type, &null);
+    ALM_ASSERT(e != ALM_OK || null.width == width);
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++)
+        memcpy(to + i * width, null.data, width);
+    alm_arena_deinit(&arena);
+    return e;
 }
 
 /* --------------------------------------------------------------------- copying */
@@ -141,6 +111,10 @@ void alm_chunk_null(alm_chunk *chunk, uint32_t c, uint32_t at, uint32_t n)
 typedef struct wide {
     uint64_t half[2];
 } wide;
+
+typedef struct wider {
+    uint64_t word[4];
+} wider;
 
 #define GATHER(type)                                                                               \
     do {                                                                                           \
@@ -165,9 +139,12 @@ static void gather(void *to, const void *const *from, const uint64_t *order, uin
     case 8:
         GATHER(uint64_t);
         break;
-    default:
-        ALM_ASSERT(width == 16);
+    case 16:
         GATHER(wide);
+        break;
+    default:
+        ALM_ASSERT(width == sizeof(wider));
+        GATHER(wider);
     }
 }
 
@@ -192,11 +169,6 @@ static alm_status own_text(alm_ctx *cx, alm_chunk *to, alm_view *views, uint32_t
     return ALM_OK;
 }
 
-static bool is_text(alm_type type)
-{
-    return type.id == ALM_T_STRING || type.id == ALM_T_VARCHAR;
-}
-
 /* One column that all sources have (from[s] != NULL). */
 static void copy_column(void *to, const void *const *from, const uint64_t *order, uint32_t first,
                         uint32_t n, size_t width)
@@ -208,10 +180,11 @@ static void copy_column(void *to, const void *const *from, const uint64_t *order
 }
 
 /* One column that some sources lack. */
-static void copy_with_gaps(alm_chunk *to, uint32_t c, uint32_t at, const void *const *from,
-                           const uint64_t *order, uint32_t first, uint32_t n, size_t width)
+static alm_status copy_with_gaps(alm_ctx *cx, alm_chunk *to, uint32_t c, uint32_t at,
+                                 const void *const *from, const uint64_t *order, uint32_t first,
+                                 uint32_t n, size_t width)
 {
-    alm_chunk_null(to, c, at, n);
+    ALM_TRY(alm_chunk_null(cx, to, c, at, n));
     char *out = (char *)to->cols[c] + at * width;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t row = order != NULL ? order[i] : first + i;
@@ -219,6 +192,7 @@ static void copy_with_gaps(alm_chunk *to, uint32_t c, uint32_t at, const void *c
         if (src != NULL)
             memcpy(out + i * width, src + (uint32_t)row * width, width);
     }
+    return ALM_OK;
 }
 
 alm_status alm_chunk_copy(alm_ctx *cx, alm_chunk *to, uint32_t at, alm_chunk *const *sources,
@@ -241,10 +215,10 @@ alm_status alm_chunk_copy(alm_ctx *cx, alm_chunk *to, uint32_t at, alm_chunk *co
         }
         char *out = (char *)to->cols[c] + at * width;
         if (gaps)
-            copy_with_gaps(to, c, at, from, order, first, n, width);
+            st = copy_with_gaps(cx, to, c, at, from, order, first, n, width);
         else
             copy_column(out, from, order, first, n, width);
-        if (is_text(col->type))
+        if (st == ALM_OK && alm_type_holds_views(col->type))
             st = own_text(cx, to, (alm_view *)(void *)out, n);
     }
     free((void *)from);

@@ -38,7 +38,13 @@ ALM_NODISCARD alm_status alm_chunk_copy(alm_ctx *cx, alm_chunk *to, uint32_t at,
                                         alm_chunk *const *sources, uint32_t n_sources,
                                         const uint64_t *order, uint32_t first, uint32_t n);
 /* Rows [at, at + n) of column c become null. */
-void alm_chunk_null(alm_chunk *chunk, uint32_t c, uint32_t at, uint32_t n);
+ALM_NODISCARD alm_status alm_chunk_null(alm_ctx *cx, alm_chunk *chunk, uint32_t c, uint32_t at,
+                                        uint32_t n);
+/* Values are views in storage too (SYMBOL has codes there). */
+static inline bool alm_type_holds_views(alm_type type)
+{
+    return alm_type_info_of(type)->null == ALM_NULL_VIEW;
+}
 
 bool alm_chunk_in_order(const alm_chunk *chunk, int32_t ts_col, uint32_t rows);
 

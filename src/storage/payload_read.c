@@ -257,7 +257,7 @@ static alm_status get_values(alm_ctx *cx, alm_reader *r, alm_chunk *chunk, uint3
     const uint64_t heap_bytes = alm_get_u64(r);
     if (r->bad || heap_bytes > (uint64_t)(r->end - r->at))
         return corrupt(cx, "rows");
-    const bool text = type.id == ALM_T_STRING || type.id == ALM_T_VARCHAR;
+    const bool text = alm_type_holds_views(type);
     const uint64_t bytes = (uint64_t)alm_type_width(type) * rows;
     const char *values = alm_get_bytes(r, padded(bytes));
     const char *heap = text ? alm_get_bytes(r, padded(heap_bytes)) : NULL;
@@ -292,7 +292,7 @@ alm_status alm_get_rows(alm_ctx *cx, alm_reader *r, alm_schema *schema, alm_chun
         e = get_values(cx, r, chunk, (uint32_t)n, there);
     for (uint32_t c = 0; c < schema->n_cols && e == ALM_OK; c++)
         if (!there[c])
-            alm_chunk_null(chunk, c, 0, (uint32_t)n);
+            e = alm_chunk_null(cx, chunk, c, 0, (uint32_t)n);
     free(there);
     if (e != ALM_OK) {
         alm_chunk_release(chunk);

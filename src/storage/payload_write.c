@@ -2,6 +2,7 @@
  * payload_write.c - tables, columns, parts, rows and symbols to bytes (payload.h).
  */
 #include "storage/dict.h"
+#include "storage/head.h"
 #include "storage/payload.h"
 
 alm_status alm_put_u32(alm_ctx *cx, alm_buf *buf, uint32_t v)
@@ -141,7 +142,7 @@ alm_status alm_put_rows(alm_ctx *cx, alm_buf *buf, uint64_t table_id, const alm_
         const size_t bytes = (size_t)alm_type_width(col->type) * rows;
         ALM_TRY(alm_put_u32(cx, buf, col->id));
         ALM_TRY(alm_buf_append(cx, buf, &col->type, sizeof col->type));
-        if (col->type.id == ALM_T_STRING || col->type.id == ALM_T_VARCHAR) {
+        if (alm_type_holds_views(col->type)) {
             ALM_TRY(put_views(cx, buf, chunk->cols[c], rows));
             continue;
         }

@@ -143,6 +143,7 @@ struct alm_storage {
     atomic_bool worker_cancel; /* ends long work at a stop */
     alm_error work_error;      /* of the last round; code ALM_OK: none */
     uint64_t compacted_lsn;
+    int64_t idle_commits, idle_since_ns;
     uint64_t checkpoint_lsn;              /* of the catalogue file */
     _Atomic int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
 };

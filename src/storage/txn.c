@@ -191,9 +191,9 @@ static alm_status append_column(alm_ctx *cx, const alm_table *table, alm_chunk *
     char *out = (char *)chunk->cols[c] + (size_t)at * width;
     if (col->type.id == ALM_T_SYMBOL && alm_type_is_text(v->type))
         return alm_symbols_encode(cx, chunk->schema->symbols[c], v, n, (uint32_t *)(void *)out);
-    const bool text = col->type.id == ALM_T_STRING || col->type.id == ALM_T_VARCHAR;
-    const bool same = text ? alm_type_is_text(v->type) && v->width == sizeof(alm_view)
-                           : alm_type_eq(v->type, col->type) && v->width == width;
+    const bool text = alm_type_holds_views(col->type);
+    const bool both_text = alm_type_is_text(v->type) && alm_type_is_text(col->type);
+    const bool same = (both_text || alm_type_eq(v->type, col->type)) && v->width == width;
     if (!same)
         return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' of table '%s' is %s, the value is %s",
                         col->name, table->name, alm_type_name(col->type), alm_type_name(v->type));

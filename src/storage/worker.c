@@ -13,6 +13,7 @@
 #include "storage/commit.h"
 #include "storage/compact.h"
 
+enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };
 enum { ROUND_MS = 1000, BRAKE_MS = 10, BRAKE_ROUNDS_MAX = 500 };
 
 static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
@@ -137,12 +138,27 @@ static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
     return e;
 }
 
+/* A server that nobody writes to should not keep what it was sent in memory. */
+static alm_status flush_idle(alm_ctx *cx, alm_storage *st)
+{
+    const int64_t now_ns = st->io->mono_ns(st->io), commits = atomic_load(&st->commits);
+    if (commits != st->idle_commits) {
+        st->idle_commits = commits;
+        st->idle_since_ns = now_ns;
+    }
+    if (now_ns - st->idle_since_ns < (int64_t)IDLE_ROUNDS * ROUND_MS * 1000000 ||
+        atomic_load(&st->head_bytes) < IDLE_BYTES)
+        return ALM_OK;
+    return alm_heads_flush(cx, st, IDLE_KEEP_BYTES);
+}
+
 static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
 {
     ALM_TRY(sync_log(cx, st));
     if (alm_storage_writable(cx, st) != ALM_OK)
         return cx->err.code;
     ALM_TRY(flush_large(cx, st));
+    ALM_TRY(flush_idle(cx, st));
     ALM_TRY(compact(cx, st, more));
     if (wants_checkpoint(st))
         ALM_TRY(alm_checkpoint(cx, st, ALM_CHECKPOINT_KEEP_BYTES));
