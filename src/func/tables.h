@@ -14,7 +14,8 @@
     X(cast_number) X(cast_text) X(cast_time) X(cast_net)                                                      \
     X(numeric) X(conditional) X(concat) X(text) X(hash) X(finance) X(system) X(random)                                                                     \
     X(count) X(sum) X(extreme) X(pick) X(stats) X(distinct) X(percentile) X(haversine)\
-    X(time) X(time_floor) X(time_make) X(time_text) X(time_zone)
+    X(time) X(time_floor) X(time_make) X(time_text) X(time_zone)                                   \
+    X(window_rank) X(window_value)
 /* clang-format on */
 
 #define ALM_FN_TABLE_DECLARE(name) extern const alm_fn_table alm_fn_table_##name;
