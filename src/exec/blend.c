@@ -7,6 +7,10 @@ typedef struct wide {
     uint64_t half[2];
 } wide;
 
+typedef struct wide4 {
+    uint64_t word[4];
+} wide4;
+
 /* ------------------------------------------------------------------------------------- choose */
 
 #define DEFINE_CHOOSE(name, type)                                                                  \
@@ -27,6 +31,7 @@ DEFINE_CHOOSE(16, uint16_t)
 DEFINE_CHOOSE(32, uint32_t)
 DEFINE_CHOOSE(64, uint64_t)
 DEFINE_CHOOSE(128, wide)
+DEFINE_CHOOSE(256, wide4)
 
 static alm_view addressed(alm_view v, const char *heap)
 {
@@ -63,6 +68,9 @@ static void choose(const uint8_t *when, const alm_vec *then, size_t n, alm_vec *
         return;
     case 8:
         choose_64(when, then->data, then->is_const, n, out->data);
+        return;
+    case 32:
+        choose_256(when, then->data, then->is_const, n, out->data);
         return;
     default:
         ALM_DASSERT(out->width == 16);
@@ -113,6 +121,7 @@ DEFINE_LOOKUPS(16, uint16_t)
 DEFINE_LOOKUPS(32, uint32_t)
 DEFINE_LOOKUPS(64, uint64_t)
 DEFINE_LOOKUPS(128, wide)
+DEFINE_LOOKUPS(256, wide4)
 
 void alm_blend_lookup(const alm_vec *codes, const void *table, uint32_t width, uint32_t count,
                       size_t n, void *out)
@@ -131,6 +140,9 @@ void alm_blend_lookup(const alm_vec *codes, const void *table, uint32_t width, u
         return;
     case 8:
         lookup_64(codes, table, n, out);
+        return;
+    case 32:
+        lookup_256(codes, table, n, out);
         return;
     default:
         ALM_DASSERT(width == 16);
@@ -158,6 +170,7 @@ DEFINE_FILL(16, uint16_t)
 DEFINE_FILL(32, uint32_t)
 DEFINE_FILL(64, uint64_t)
 DEFINE_FILL(128, wide)
+DEFINE_FILL(256, wide4)
 
 void alm_blend_copy(const alm_vec *in, size_t n, void *out, uint32_t width)
 {
@@ -189,6 +202,9 @@ void alm_blend_copy(const alm_vec *in, size_t n, void *out, uint32_t width)
         return;
     case 8:
         fill_64(*(const uint64_t *)in->data, n, out);
+        return;
+    case 32:
+        fill_256(*(const wide4 *)in->data, n, out);
         return;
     default:
         fill_128(*(const wide *)in->data, n, out);

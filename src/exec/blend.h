@@ -8,6 +8,12 @@
 
 #include "type/vector.h"
 
+/* Are elements without a dictionary views? */
+static inline bool alm_has_views(alm_type t)
+{
+    return t.id == ALM_T_SYMBOL || t.id == ALM_T_NULL || alm_type_info_of(t)->null == ALM_NULL_VIEW;
+}
+
 /* args: when, then, when, then ..., else (n_args is odd); conditions are BOOLEAN. out is flat. */
 void alm_blend_case(const alm_vec *args, uint32_t n_args, size_t n, alm_vec *out);
 /* out[i] = table[code of row i]; elements of `width` bytes. Codes below `count`. */

@@ -318,6 +318,32 @@ static void test_distinct_and_filtered_calls(void **state)
     free(r.v);
 }
 
+static void test_count_distinct_by_grouping_twice(void **state)
+{
+    (void)state;
+    alm_plan *s = p_scan(&w->m, &w->t);
+    const alm_agg_call agg = x_agg(&w->m, "count_distinct", col(s, 2));
+    bool(*seen)[5000] = calloc(SYMBOLS + 2, sizeof *seen);
+    double want[SYMBOLS + 2] = {0};
+    alm_expr *key[] = {col(s, 1)};
+    for (int i = 0; i < ROWS; i++) {
+        if (w->n[i] == ALM_LONG_NULL)
+            continue;
+        want[w->sym[i]] += !seen[w->sym[i]][w->n[i]];
+        want[SYMBOLS + 1] += !seen[SYMBOLS + 1][w->n[i]];
+        seen[w->sym[i]][w->n[i]] = seen[SYMBOLS + 1][w->n[i]] = true;
+    }
+    result r = run(p_group(&w->m, s, 0, NULL, 1, &agg));
+    assert_near(at(&r, 0, 0), want[SYMBOLS + 1]);
+    free(r.v);
+    r = run(p_group(&w->m, s, 1, key, 1, &agg));
+    assert_int_equal(r.n, SYMBOLS + 1);
+    for (int64_t i = 0; i < r.n; i++)
+        assert_near(at(&r, i, 1), want[isnan(at(&r, i, 0)) ? 0 : (int)at(&r, i, 0)]);
+    free(r.v);
+    free(seen);
+}
+
 static void test_sample_by_borders_and_keys(void **state)
 {
     (void)state;
@@ -586,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_group_by_symbol_is_direct_and_complete),
         cmocka_unit_test(test_group_by_long_and_symbol_hashes),
         cmocka_unit_test(test_distinct_and_filtered_calls),
+        cmocka_unit_test(test_count_distinct_by_grouping_twice),
         cmocka_unit_test(test_sample_by_borders_and_keys),
         cmocka_unit_test(test_sample_by_fills),
         cmocka_unit_test(test_sort_top_and_ties),

@@ -81,6 +81,9 @@ typedef struct alm_group {
 /* The slot's own program and buffers, on first use by its thread. */
 ALM_NODISCARD alm_status alm_group_slot_ready(alm_ctx *cx, const alm_group *g, alm_group_slot *s);
 
+/* *out: an equal plan that counts distinct values by grouping twice, or p itself. */
+ALM_NODISCARD alm_status alm_group_rewrite(alm_ctx *cx, const alm_run *run, const alm_plan *p,
+                                           const alm_plan **out);
 ALM_NODISCARD alm_status alm_group_plain(alm_ctx *cx, alm_group *g);
 /* Can the codes of the keys index arrays? Sets card, dict and n_groups. */
 ALM_NODISCARD alm_status alm_group_direct_fits(alm_ctx *cx, alm_group *g, bool *fits);

@@ -8,6 +8,7 @@
 #include "exec/keymap.h"
 
 #include "base/hash.h"
+#include "exec/blend.h"
 
 enum { SLOTS_MIN = 256, TEXT_CHUNK = 64 * 1024, PREFETCH = 16 };
 
@@ -42,7 +43,7 @@ static void lay_out(alm_keymap *m)
 {
     uint32_t bytes = 0;
     m->any_text = false;
-    static const uint8_t widths[] = {16, 8, 4, 2, 1}; /* widest first: everything is aligned */
+    static const uint8_t widths[] = {32, 16, 8, 4, 2, 1}; /* widest first: everything is aligned */
     for (size_t w = 0; w < sizeof widths; w++)
         for (uint32_t i = 0; i < m->n_parts; i++)
             if (!m->part[i].text && m->part[i].width == widths[w]) {
@@ -70,7 +71,7 @@ alm_status alm_keymap_new(alm_ctx *cx, alm_pool *pool, const alm_type *types, ui
     for (uint32_t i = 0; i < n_keys; i++) {
         const alm_type t = types[i];
         const bool symbol = t.id == ALM_T_SYMBOL;
-        const bool text = alm_type_is_text(t) || t.id == ALM_T_NULL;
+        const bool text = alm_has_views(t);
         m->part[i] = (key_part){.type = t,
                                 .text = text && !symbol,
                                 .symbol = symbol,
@@ -117,6 +118,10 @@ DEFINE_PACK(16, uint16_t)
 DEFINE_PACK(32, uint32_t)
 DEFINE_PACK(64, uint64_t)
 DEFINE_PACK(128, wide)
+typedef struct wide4 {
+    uint64_t word[4];
+} wide4;
+DEFINE_PACK(256, wide4)
 
 static void pack_double(const alm_vec *v, uint32_t n, char *restrict to, size_t stride)
 {
@@ -184,8 +189,10 @@ static void pack_part(const key_part *p, const alm_vec *v, uint32_t n, char *to,
         pack_32(v, n, to, stride);
     else if (p->width == 8)
         pack_64(v, n, to, stride);
-    else
+    else if (p->width == 16)
         pack_128(v, n, to, stride);
+    else
+        pack_256(v, n, to, stride);
 }
 
 static uint64_t text_hash(const uint64_t *words)
@@ -522,6 +529,7 @@ DEFINE_UNPACK(16, uint16_t)
 DEFINE_UNPACK(32, uint32_t)
 DEFINE_UNPACK(64, uint64_t)
 DEFINE_UNPACK(128, wide)
+DEFINE_UNPACK(256, wide4)
 
 alm_status alm_keymap_values(alm_ctx *cx, const alm_keymap *m, alm_arena *arena, uint32_t key,
                              uint32_t at, const uint32_t *pick, uint32_t n, alm_vec *out)
@@ -540,8 +548,10 @@ alm_status alm_keymap_values(alm_ctx *cx, const alm_keymap *m, alm_arena *arena,
         unpack_32(from, stride, at, pick, n, data);
     else if (width == 8)
         unpack_64(from, stride, at, pick, n, data);
-    else
+    else if (width == 16)
         unpack_128(from, stride, at, pick, n, data);
+    else
+        unpack_256(from, stride, at, pick, n, data);
     *out =
         (alm_vec){.type = p->type, .width = width, .dict = p->text ? NULL : p->dict, .data = data};
     return ALM_OK;

@@ -163,6 +163,7 @@ alm_status alm_op_group_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, al
 {
     alm_group *g = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &g));
+    ALM_TRY(alm_group_rewrite(cx, run, plan, &plan));
     ALM_TRY(alm_op_init(cx, &g->op, &group_vt, run, plan, pipe));
     g->keys = plan->group.keys;
     g->n_keys = plan->group.n_keys;

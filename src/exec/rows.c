@@ -14,7 +14,7 @@ alm_status alm_rows_init(alm_ctx *cx, alm_rows *rows, alm_pool *pool, const alm_
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &rows->col));
     for (uint32_t i = 0; i < n_cols; i++) {
         const alm_type t = cols[i].type;
-        const bool text = t.id == ALM_T_SYMBOL || t.id == ALM_T_NULL;
+        const bool text = alm_has_views(t);
         rows->col[i] = (alm_rows_col){
             .type = t, .width = text ? sizeof(alm_view) : (uint8_t)alm_type_width(t)};
     }
@@ -105,6 +105,10 @@ DEFINE_PICK(16, uint16_t)
 DEFINE_PICK(32, uint32_t)
 DEFINE_PICK(64, uint64_t)
 DEFINE_PICK(128, wide)
+typedef struct wide4 {
+    uint64_t word[4];
+} wide4;
+DEFINE_PICK(256, wide4)
 
 static void pick_any(const void *from, uint8_t width, const uint32_t *pick, uint32_t n, void *to)
 {
@@ -120,6 +124,9 @@ static void pick_any(const void *from, uint8_t width, const uint32_t *pick, uint
         return;
     case 8:
         pick_64(from, pick, n, to);
+        return;
+    case 32:
+        pick_256(from, pick, n, to);
         return;
     default:
         ALM_DASSERT(width == 16);
@@ -156,7 +163,7 @@ static alm_status append_column(alm_ctx *cx, alm_rows *rows, alm_rows_col *c, co
                 view->off += (uint64_t)(uintptr_t)v->heap;
         }
     }
-    if (alm_type_is_text(c->type) && v->dict == NULL)
+    if (alm_has_views(c->type) && v->dict == NULL)
         return own_text(cx, rows, (alm_view *)(void *)to, n);
     return ALM_OK;
 }

@@ -209,7 +209,7 @@ static alm_status plain_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t col
     const alm_rows_col *c = &f->rows.col[col];
     const alm_fill_spec *spec = &s->spec->fill[agg];
     alm_vec other;
-    char value[sizeof(alm_view)] = {0};
+    char value[32] = {0}; /* the widest type */
     char *data = NULL;
     if (spec->kind == 'v')
         ALM_TRY(alm_exec_constant(cx, spec->value, &other));
@@ -289,7 +289,8 @@ static alm_status linear_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t co
 {
     const alm_rows_col *c = &f->rows.col[col];
     char *data = NULL;
-    if (alm_type_info_of(c->type)->cls == ALM_TC_TEXT || c->width == 16 || c->dict != NULL)
+    const alm_type_class cls = alm_type_info_of(c->type)->cls;
+    if (cls != ALM_TC_INTEGER && cls != ALM_TC_FLOATING && cls != ALM_TC_TIME)
         return alm_fail(cx, ALM_E_TYPE, s->op.plan->pos, "LINEAR cannot fill a column of type %s",
                         alm_type_name(c->type));
     ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * c->width, &data));

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "exec/blend.h"
+
 enum { RANK_MAX = 1 << 17, INSERTION_MAX = 48 };
 
 /* ------------------------------------------------------------------------------ symbol ranks */
@@ -104,6 +106,8 @@ DEFINE_ENCODE(i64, int64_t, (uint64_t)x ^ SIGN, x == ALM_LONG_NULL)
 DEFINE_ENCODE(i32, int32_t, (uint64_t)(int64_t)x ^ SIGN, x == ALM_INT_NULL)
 DEFINE_ENCODE(i16, int16_t, (uint64_t)(int64_t)x ^ SIGN, false)
 DEFINE_ENCODE(i8, int8_t, (uint64_t)(int64_t)x ^ SIGN, false)
+DEFINE_ENCODE(null16, int16_t, (uint64_t)(int64_t)x ^ SIGN, x == INT16_MIN)
+DEFINE_ENCODE(null8, int8_t, (uint64_t)(int64_t)x ^ SIGN, x == INT8_MIN)
 DEFINE_ENCODE(bool, uint8_t, (uint64_t)x + 1, false)
 DEFINE_ENCODE(u16, uint16_t, (uint64_t)x, x == 0)
 DEFINE_ENCODE(u32, uint32_t, (uint64_t)x, x == 0)
@@ -145,25 +149,28 @@ static void encode_ranks(const alm_vec *v, const alm_sort_order *o, const uint32
     }
 }
 
-typedef struct wide {
-    int64_t half[2];
-} wide;
-
-/* UUID: the high half is the second; INTERVAL: the start is the first. */
-static int64_t wide_head(const alm_vec *v, const wide *x)
+/*
+ * Values of 16 and 32 bytes: INTERVAL by its start, then its end; the others are numbers, least word
+ * first: UUID and LONG256 without sign.
+ */
+static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
 {
-    return v->type.id == ALM_T_UUID ? x->half[1] : x->half[0];
+    const uint32_t words = v->width / 8U;
+    const uint64_t *x = (const uint64_t *)v->data + (v->is_const ? 0 : (size_t)row * words);
+    const uint8_t id = v->type.id;
+    if (id == ALM_T_INTERVAL)
+        return x[place] ^ SIGN;
+    const bool sign = place == 0 && id == ALM_T_DECIMAL;
+    return x[words - 1 - place] ^ (sign ? SIGN : 0);
 }
 
 static void encode_wide(const alm_vec *v, const alm_sort_order *o, const uint32_t *pick, uint32_t n,
                         uint64_t *out)
 {
-    const uint64_t flip = v->type.id == ALM_T_UUID ? 0 : SIGN;
     for (uint32_t i = 0; i < n; i++) {
-        const wide *x = (const wide *)v->data + (v->is_const ? 0 : pick != NULL ? pick[i] : i);
-        const bool null = x->half[0] == ALM_LONG_NULL && x->half[1] == ALM_LONG_NULL;
-        const uint64_t up = (uint64_t)wide_head(v, x) ^ flip;
-        out[i] = null ? (o->nulls_first ? 0 : UINT64_MAX) : o->desc ? ~up : up;
+        const uint32_t row = pick != NULL ? pick[i] : i;
+        const uint64_t up = wide_word(v, row, 0);
+        out[i] = alm_vec_is_null(v, row) ? (o->nulls_first ? 0 : UINT64_MAX) : o->desc ? ~up : up;
     }
 }
 
@@ -175,7 +182,7 @@ void alm_sort_encode(const alm_vec *v, const alm_sort_order *o, const uint32_t *
         encode_ranks(v, o, pick, n, out);
         return;
     }
-    if (alm_type_is_text(v->type) || v->type.id == ALM_T_NULL) {
+    if (alm_has_views(v->type)) {
         encode_text(v, o, pick, n, out);
         return;
     }
@@ -207,8 +214,14 @@ void alm_sort_encode(const alm_vec *v, const alm_sort_order *o, const uint32_t *
     default:
         break;
     }
-    if (v->width == 16)
+    if (v->width >= 16)
         encode_wide(v, o, pick, n, out);
+    else if (v->width == 4)
+        encode_i32(v->data, step, pick, n, o->desc, o->nulls_first, out);
+    else if (v->width == 2)
+        encode_null16(v->data, step, pick, n, o->desc, o->nulls_first, out);
+    else if (v->width == 1)
+        encode_null8(v->data, step, pick, n, o->desc, o->nulls_first, out);
     else
         encode_i64(v->data, step, pick, n, o->desc, o->nulls_first, out);
 }
@@ -235,21 +248,24 @@ static int compare_text(const alm_vec *v, const alm_sort_order *o, uint32_t a, u
 
 int alm_sort_compare(const alm_vec *v, const alm_sort_order *o, uint32_t a, uint32_t b)
 {
-    if (!has_rank(v, o) && (alm_type_is_text(v->type) || v->type.id == ALM_T_NULL))
+    if (!has_rank(v, o) && alm_has_views(v->type))
         return compare_text(v, o, a, b);
     const uint32_t rows[2] = {a, b};
     uint64_t code[2];
     alm_sort_encode(v, o, rows, 2, code);
     if (code[0] != code[1])
         return code[0] < code[1] ? -1 : 1;
-    if (v->width != 16 || v->is_const)
+    if (v->width < 16 || v->is_const)
         return 0;
-    const wide *x = (const wide *)v->data + a, *y = (const wide *)v->data + b;
-    const bool uuid = v->type.id == ALM_T_UUID;
-    const uint64_t p = uuid ? (uint64_t)x->half[0] : (uint64_t)x->half[1] ^ SIGN;
-    const uint64_t q = uuid ? (uint64_t)y->half[0] : (uint64_t)y->half[1] ^ SIGN;
-    const int c = p < q ? -1 : p > q;
-    return o->desc ? -c : c;
+    const bool null_a = alm_vec_is_null(v, a), null_b = alm_vec_is_null(v, b);
+    if (null_a || null_b)
+        return o->nulls_first ? (int)null_b - (int)null_a : (int)null_a - (int)null_b;
+    for (uint32_t place = 1; place < v->width / 8U; place++) {
+        const uint64_t p = wide_word(v, a, place), q = wide_word(v, b, place);
+        if (p != q)
+            return (p < q) == !o->desc ? -1 : 1;
+    }
+    return 0;
 }
 
 /* ----------------------------------------------------------------------------------- sorting */
