@@ -160,7 +160,7 @@ static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
     const uint8_t id = v->type.id;
     if (id == ALM_T_INTERVAL)
         return x[place] ^ SIGN;
-    const bool sign = place == 0 && id == ALM_T_DECIMAL;
+    const bool sign = place == 0 && alm_type_info_of(v->type)->cls != ALM_TC_OTHER;
     return x[words - 1 - place] ^ (sign ? SIGN : 0);
 }
 
