@@ -152,7 +152,7 @@ static bool runs_are_short(const alm_sample *s, const int64_t *ts, uint32_t lo, 
     const int64_t end = alm_bucket_next(&s->bucketer, t);
     const double span = (double)ts[hi - 1] - (double)ts[lo];
     const double buckets = span / ALM_MAX((double)end - (double)start, 1.0) + 1.0;
-    return (double)(hi - lo) < SHORT_RUN * buckets;
+    return (double)(hi - lo) < (double)SHORT_RUN * buckets;
 }
 
 /* ------------------------------------------------------------------------------------- keyed */
