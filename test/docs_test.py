@@ -248,7 +248,7 @@ def check_demo():
         check(demo.stop() == 0, "dev run: Ctrl-C ends it with exit code 0")
         demo = Demo(root)
         count = shell(f"curl -fsS -G {demo.url}/exp --data-urlencode 'query=select count() from trades'").stdout
-        check(count.split() == ['"count"', "120001"], "dev run: the data stays", count)
+        check(count.split() == ['"count()"', "120001"], "dev run: the data stays", count)
         check(demo.stop() == 0, "dev run: the second Ctrl-C too")
     finally:
         shutil.rmtree(root, ignore_errors=True)
