@@ -38,7 +38,8 @@ typedef enum alm_ast_kind {
     ALM_AST_INDEX,    /* arg[0][arg[1], ...] */
     ALM_AST_SLICE,    /* lo:hi inside an index; either may be NULL */
     ALM_AST_TYPED,    /* TYPE 'text' : type_name, text */
-    ALM_AST_INTERVAL  /* INTERVAL '1 day' style literal: text */
+    ALM_AST_INTERVAL, /* INTERVAL '1 day' style literal: text */
+    ALM_AST_ROW       /* (a, b, ...): args, two or more */
 } alm_ast_kind;
 
 typedef struct alm_ast alm_ast;

@@ -319,6 +319,10 @@ static alm_status put_node(sink *s, const alm_ast *e)
         ALM_TRY(put_str(s, e->raw));
         ALM_TRY(put(s, "::"));
         return put_type(s, e->type_name);
+    case ALM_AST_ROW:
+        ALM_TRY(put(s, "("));
+        ALM_TRY(put_args(s, e->arg, e->n_args));
+        return put(s, ")");
     case ALM_AST_INTERVAL:
         ALM_TRY(put(s, "interval "));
         return put_str(s, e->raw);

@@ -20,6 +20,7 @@ typedef struct alm_names {
     const struct alm_names *outer;
     const alm_cte *ctes; /* the first n_ctes are visible */
     uint32_t n_ctes;
+    struct alm_scope *scope; /* the query around this one, whose columns may be named; or NULL */
 } alm_names;
 
 /* ------------------------------------------------------------------- scopes */
@@ -33,6 +34,7 @@ typedef struct alm_rel {
     uint32_t lookups;
     uint32_t *slots; /* names of a wide relation: 1 + column, 0 free; made when it pays */
     uint32_t mask;
+    bool *hidden; /* n_cols: not in stars, only by qualified name; or NULL */
 } alm_rel;
 
 typedef struct alm_item { /* one column of the select list, stars expanded */
@@ -84,6 +86,10 @@ ALM_NODISCARD alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t
                                           alm_expr *b, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* bind_row.c: (a, b) op (c, d), and (a, b) IN ((c, d), ...) */
+ALM_NODISCARD alm_status alm_bind_row_compare(alm_scope *sc, alm_str op, int32_t pos,
+                                              const alm_ast *a, const alm_ast *b, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_row_in(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_is_null(alm_planner *p, alm_expr *e, bool negated, int32_t pos,
                                           alm_expr **out);
 /* bind_call.c */
@@ -99,6 +105,30 @@ ALM_NODISCARD alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *
                                                   alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* bind_correlate.c: a query over columns of the scope around it, made independent of it.
+ * open: outer columns of level 1 become ALM_COL_DEP, others come one level nearer; was there any?
+ * Then either of:
+ * decorrelate: *plan gets one more column at the end for each of `outer` (expressions over the
+ *   scope's plan); its rows belong to the outer rows for which these are equal, null to null.
+ * decorrelate_semi: keys and residual of a SEMI or ANTI join of the scope's plan with *plan. */
+ALM_NODISCARD alm_status alm_correlate_open(alm_planner *p, alm_plan *plan, bool *found);
+ALM_NODISCARD alm_status alm_decorrelate(alm_scope *sc, alm_plan **plan, alm_exprs *outer);
+typedef struct alm_semi {
+    alm_exprs left, right, residual;
+} alm_semi;
+ALM_NODISCARD alm_status alm_decorrelate_semi(alm_scope *sc, alm_plan **plan, alm_semi *semi);
+/* The plan with one row or more per outer row, joined; values[i] is its column i over sc->plan. */
+ALM_NODISCARD alm_status alm_join_dependent(alm_scope *sc, uint8_t kind, int32_t pos,
+                                            alm_plan *inner, alm_expr ***values);
+/* A query in the scope's environment that may name the scope's columns. */
+ALM_NODISCARD alm_status alm_bind_dependent(alm_scope *sc, const alm_select *sel, alm_plan **out,
+                                            bool *correlated);
+/* LIMIT lo, hi for each value of the n columns from n0 on, in the order rows come. */
+ALM_NODISCARD alm_status alm_plan_limit_per(alm_planner *p, alm_plan **plan, uint32_t n0,
+                                            uint32_t n, int64_t lo, int64_t hi);
+/* plan_copy.c: nodes and lists are new, expressions are shared */
+ALM_NODISCARD alm_status alm_plan_copy(alm_planner *p, const alm_plan *plan, alm_plan **out);
 /* Expression without columns, folded to a constant; `what` names the place in the error. */
 ALM_NODISCARD alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast *ast,
                                         const char *what, alm_expr **out);

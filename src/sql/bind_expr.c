@@ -139,6 +139,8 @@ static alm_status bind_binary(alm_scope *sc, const alm_ast *ast, alm_expr **out)
            !alm_str_eq(a->text, ALM_STR("||"));
          a = a->arg[0])
         n++;
+    if (n == 0 && (ast->arg[0]->kind == ALM_AST_ROW || ast->arg[1]->kind == ALM_AST_ROW))
+        return alm_bind_row_compare(sc, ast->text, ast->pos, ast->arg[0], ast->arg[1], out);
     if (n == 0) {
         alm_expr *l = NULL, *r = NULL;
         ALM_TRY(alm_bind_expr(sc, ast->arg[0], &l));
@@ -290,7 +292,10 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     case ALM_AST_EXISTS:
         return alm_bind_exists(sc, ast, out);
     case ALM_AST_QUANTIFIED:
-        return unsupported(sc, ast, "ANY and ALL");
+        return alm_bind_quantified(sc, ast, out);
+    case ALM_AST_ROW:
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                        "a row (a, b, ...) can only be compared, or stand before IN");
     case ALM_AST_STAR:
         return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "'*' cannot stand here");
     case ALM_AST_GEOHASH:
@@ -309,7 +314,8 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 alm_status alm_bind_expr(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     /* only a conjunct itself, or an and of conjuncts, or a NOT around IN, stays one */
-    const bool keeps = ast->kind == ALM_AST_IN || ast->kind == ALM_AST_EXISTS ||
+    const bool keeps = ast->kind == ALM_AST_IN || ast->kind == ALM_AST_QUANTIFIED ||
+                       ast->kind == ALM_AST_EXISTS ||
                        (ast->kind == ALM_AST_BINARY && alm_str_eq(ast->text, ALM_STR("and")));
     sc->conjunct = sc->conjunct && keeps;
     ALM_TRY(alm_enter(sc->p, ast->pos));

@@ -368,6 +368,65 @@ static alm_status finish_asof(alm_scope *sc, const alm_from *f, const join_cond 
     return ALM_OK;
 }
 
+/* LATERAL (query): the query may name columns of the items before it. */
+static alm_status lateral_item(alm_scope *sc, const alm_from *f)
+{
+    alm_planner *p = sc->p;
+    const bool left_join = f->join == ALM_JOIN_LATERAL_LEFT;
+    const uint32_t n_left = sc->plan->n_cols;
+    alm_plan *inner = NULL;
+    alm_expr **values = NULL, **exprs = NULL;
+    const char **names = NULL;
+    bool correlated = false;
+    ALM_TRY(alm_bind_dependent(sc, f->select, &inner, &correlated));
+    ALM_TRY(rename_cols(p, f, inner));
+    ALM_TRY(check_alias(sc, f->alias, f->join_pos));
+    const uint32_t n = inner->n_cols;
+    alm_plan_col *const cols = inner->cols;
+    if (correlated) {
+        const uint8_t kind = left_join ? ALM_JOIN_LEFT : ALM_JOIN_INNER;
+        ALM_TRY(alm_join_dependent(sc, kind, f->join_pos, inner, &values));
+    } else {
+        const uint8_t kind = left_join ? ALM_JOIN_LEFT : ALM_JOIN_CROSS;
+        ALM_TRY(alm_plan_join(p, kind, f->join_pos, sc->plan, inner, &sc->plan));
+    }
+    /* what carried the outer values goes away again */
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_left + n + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_left + n + 1, &names));
+    for (uint32_t i = 0; i < n_left + n; i++) {
+        names[i] = i < n_left ? sc->plan->cols[i].name : cols[i - n_left].name;
+        if (i >= n_left && values != NULL)
+            exprs[i] = values[i - n_left];
+        else
+            ALM_TRY(alm_expr_col(p->cx, i, sc->plan->cols[i].type, f->pos, &exprs[i]));
+    }
+    alm_plan *join = sc->plan;
+    ALM_TRY(alm_plan_project(p, sc->plan, exprs, names, n_left + n, &sc->plan));
+    alm_plan shape = {.cols = cols, .n_cols = n};
+    ALM_TRY(alm_scope_add(sc, f->alias, NULL, &shape, n_left));
+    if (f->n_using > 0)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->join_pos, "LATERAL does not go with USING");
+    if (f->on == NULL)
+        return ALM_OK;
+    alm_expr *on = NULL;
+    alm_exprs conjuncts = {0};
+    ALM_TRY(alm_bind_expr(sc, f->on, &on));
+    if (on->type.id != ALM_T_BOOLEAN)
+        return alm_fail(p->cx, ALM_E_TYPE, f->on->pos, "boolean expression expected");
+    ALM_TRY(alm_exprs_split(p->cx, &conjuncts, on));
+    if (!left_join)
+        return alm_plan_filter(p, &sc->plan, &conjuncts);
+    for (uint32_t i = 0; i < conjuncts.n; i++)
+        ALM_TRY(alm_expr_substitute(p->cx, conjuncts.at[i], exprs, &conjuncts.at[i]));
+    for (uint32_t i = 0; conjuncts.n > 0 && i < n; i++)
+        if (values != NULL && (values[i]->kind != ALM_X_COL || values[i]->col != n_left + i))
+            return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->on->pos,
+                            "LEFT JOIN LATERAL of an aggregate takes ON true only");
+    join->join.residual = conjuncts.at;
+    join->join.n_residual = conjuncts.n;
+    return ALM_OK;
+}
+
 static alm_status join_item(alm_scope *sc, const alm_from *f)
 {
     alm_planner *p = sc->p;
@@ -375,9 +434,10 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
     const alm_table *table = NULL;
     alm_plan *left = sc->plan, *right = NULL, *join = NULL;
     alm_join_kind kind = f->join == ALM_JOIN_NONE ? ALM_JOIN_CROSS : f->join;
-    if (kind == ALM_JOIN_WINDOW || kind == ALM_JOIN_LATERAL_INNER || kind == ALM_JOIN_LATERAL_LEFT)
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->join_pos, "%s joins are not supported",
-                        kind == ALM_JOIN_WINDOW ? "WINDOW" : "LATERAL");
+    if (kind == ALM_JOIN_WINDOW)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->join_pos, "WINDOW joins are not supported");
+    if (kind == ALM_JOIN_LATERAL_INNER || kind == ALM_JOIN_LATERAL_LEFT)
+        return lateral_item(sc, f);
     ALM_TRY(bind_item(sc, f, &alias, &table, &right));
     ALM_TRY(check_alias(sc, alias, f->join_pos));
     if (is_asof(kind))

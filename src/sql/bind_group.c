@@ -42,7 +42,7 @@ static alm_status collect_columns(alm_group_map *map, alm_expr *e)
     if (is_bucket(map, e) || find_key(map, e) >= 0)
         return ALM_OK;
     if (e->kind == ALM_X_COL) {
-        if ((e->col & (ALM_COL_AGG | ALM_COL_WIN)) != 0)
+        if ((e->col & (ALM_COL_AGG | ALM_COL_WIN | ALM_COL_OUTER)) != 0)
             return ALM_OK;
         return alm_exprs_add(map->sc->p->cx, &map->keys, e);
     }
@@ -60,6 +60,8 @@ alm_status alm_group_collect(alm_group_map *map, alm_expr *e)
         return collect_columns(map, e);
     if (find_key(map, e) >= 0)
         return ALM_OK;
+    if (alm_expr_has_mark(e, ALM_COL_OUTER)) /* constant for this query */
+        return collect_columns(map, e);
     return alm_exprs_add(map->sc->p->cx, &map->keys, e);
 }
 
@@ -75,7 +77,7 @@ static alm_status replace(void *arg, alm_expr *e, alm_expr **out)
     if ((e->col & ALM_COL_AGG) != 0)
         return alm_expr_col(cx, map->first_key + map->keys.n + (e->col & ALM_COL_NUMBER), e->type,
                             e->pos, out);
-    if ((e->col & ALM_COL_WIN) != 0) {
+    if ((e->col & (ALM_COL_WIN | ALM_COL_OUTER)) != 0) {
         *out = e;
         return ALM_OK;
     }

@@ -101,6 +101,8 @@ static alm_status expand_star(alm_scope *sc, const alm_ast *star, item_list *lis
             continue;
         known = true;
         for (uint32_t c = 0; c < rel->n_cols; c++) {
+            if (rel->hidden != NULL && rel->hidden[c] && star->table.len == 0)
+                continue;
             alm_item item = {.name = alm_str_of(rel->cols[c].name), .star = true, .pos = star->pos};
             ALM_TRY(
                 alm_expr_col(sc->p->cx, rel->first + c, rel->cols[c].type, star->pos, &item.expr));

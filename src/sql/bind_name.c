@@ -72,26 +72,31 @@ static alm_status rel_find(alm_ctx *cx, alm_rel *rel, alm_str name, int32_t *out
     return ALM_OK;
 }
 
+/* Columns that USING and NATURAL have merged with those of a relation before. */
+static bool rel_hides(const alm_rel *rel, uint32_t col)
+{
+    return rel->hidden != NULL && rel->hidden[col];
+}
+
 static alm_status found(alm_scope *sc, const alm_rel *rel, int32_t i, int32_t pos, alm_expr **out)
 {
     return alm_expr_col(sc->p->cx, rel->first + (uint32_t)i, rel->cols[i].type, pos, out);
 }
 
-static alm_status qualified(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+static alm_status qualified(alm_scope *sc, const alm_ast *ast, bool *known, alm_expr **out)
 {
-    bool known = false;
     for (uint32_t r = 0; r < sc->n_rels; r++) {
         alm_rel *rel = &sc->rels[r];
         int32_t i = -1;
         if (!alm_str_ieq(rel->alias, ast->table))
             continue;
-        known = true;
+        *known = true;
         ALM_TRY(rel_find(sc->p->cx, rel, ast->text, &i));
         if (i >= 0)
             return found(sc, rel, i, ast->pos, out);
     }
-    if (!known)
-        return alm_fail(sc->p->cx, ALM_E_TABLE, ast->pos, "Invalid table name or alias");
+    if (!*known)
+        return ALM_OK;
     return alm_fail(sc->p->cx, ALM_E_NAME, ast->pos, "Invalid column: %.*s.%.*s",
                     (int)ast->table.len, ast->table.ptr, (int)ast->text.len, ast->text.ptr);
 }
@@ -108,17 +113,19 @@ static alm_status from_list(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     return ALM_OK;
 }
 
-alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+/* Among the relations of this scope only; *out NULL: it has no such column. */
+static alm_status local_name(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
-    *out = NULL;
-    if (ast->table.len > 0)
-        return qualified(sc, ast, out);
     const alm_rel *hit = NULL;
     int32_t hit_col = -1;
+    bool known = false;
+    *out = NULL;
+    if (ast->table.len > 0)
+        return qualified(sc, ast, &known, out);
     for (uint32_t r = 0; r < sc->n_rels; r++) {
         int32_t i = -1;
         ALM_TRY(rel_find(sc->p->cx, &sc->rels[r], ast->text, &i));
-        if (i < 0)
+        if (i < 0 || rel_hides(&sc->rels[r], (uint32_t)i))
             continue;
         if (hit != NULL)
             return alm_fail(sc->p->cx, ALM_E_NAME, ast->pos, "Ambiguous column [name=%.*s]",
@@ -126,7 +133,38 @@ alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         hit = &sc->rels[r];
         hit_col = i;
     }
-    if (hit != NULL)
-        return found(sc, hit, hit_col, ast->pos, out);
-    return from_list(sc, ast, out);
+    return hit != NULL ? found(sc, hit, hit_col, ast->pos, out) : ALM_OK;
+}
+
+/* A column of a query around this one. */
+static alm_status outer_name(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    uint32_t level = 0;
+    for (const alm_names *names = sc->names; names != NULL; names = names->outer) {
+        if (names->scope == NULL)
+            continue;
+        level++;
+        ALM_TRY(local_name(names->scope, ast, out));
+        if (*out == NULL)
+            continue;
+        if (level > ALM_OUTER_LEVELS || (*out)->col > ALM_OUTER_NUMBER)
+            return alm_fail(sc->p->cx, ALM_E_LIMIT, ast->pos,
+                            "column of a query too far out (limit %d levels)", ALM_OUTER_LEVELS);
+        sc->p->outer_refs++;
+        return alm_expr_col(sc->p->cx, ALM_COL_OUTER | level << ALM_OUTER_SHIFT | (*out)->col,
+                            (*out)->type, ast->pos, out);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    ALM_TRY(local_name(sc, ast, out));
+    if (*out == NULL && ast->table.len == 0)
+        ALM_TRY(from_list(sc, ast, out));
+    if (*out == NULL)
+        ALM_TRY(outer_name(sc, ast, out));
+    if (*out == NULL && ast->table.len > 0)
+        return alm_fail(sc->p->cx, ALM_E_TABLE, ast->pos, "Invalid table name or alias");
+    return ALM_OK;
 }

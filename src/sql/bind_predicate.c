@@ -191,6 +191,10 @@ alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     if (ast->n_args < 2)
         return alm_fail(sc->p->cx, ALM_E_SYNTAX, ast->pos, "too few arguments for 'in'");
     alm_expr *x = NULL, *test = NULL;
+    if (ast->arg[0]->kind == ALM_AST_ROW) {
+        ALM_TRY(alm_bind_row_in(sc, ast, &test));
+        return negate(sc->p, test, ast->negated, ast->pos, out);
+    }
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
     if (ast->n_args == 2) {
         alm_expr *value = NULL;

@@ -113,7 +113,7 @@ alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast 
             ALM_TRY(alm_expr_const(p->cx, &v, e->pos, &e));
         }
     }
-    if (e->kind == ALM_X_COL)
+    if (e->kind == ALM_X_COL || alm_expr_has_mark(e, ALM_COL_OUTER))
         return alm_fail(p->cx, ALM_E_ARG, ast->pos, "%s must be constant", what);
     *out = e;
     return ALM_OK;

@@ -1,6 +1,7 @@
 /*
- * bind_subquery.c - queries inside expressions that do not look outside: joined to the scope's plan
- * on the side, so that the expression reads a column.
+ * bind_subquery.c - queries inside expressions: joined to the scope's plan on the side, so that the
+ * expression reads a column. Those that use columns of the query around them are made independent
+ * first (bind_correlate.c).
  *
  * Plans       scalar: CROSS or LEFT join of at most one row. EXISTS: CROSS join of a count.
  *             IN as a condition of its own: SEMI or ANTI join; elsewhere a LEFT join of the distinct
@@ -9,12 +10,14 @@
 #include "sql/bind.h"
 
 static alm_status bind_inner(alm_scope *sc, const alm_select *sel, int32_t pos, bool one_col,
-                             alm_plan **out)
+                             alm_plan **out, bool *correlated)
 {
     alm_planner *p = sc->p;
-    if (sc->plan == NULL || sc->aggs_allowed == ALM_AGG_INSIDE)
+    if (sc->plan == NULL)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, pos, "a subquery cannot stand here");
-    ALM_TRY(alm_bind_query(p, sc->names, sel, out));
+    const bool conjunct = sc->conjunct;
+    ALM_TRY(alm_bind_dependent(sc, sel, out, correlated));
+    sc->conjunct = conjunct;
     if (one_col && (*out)->n_cols != 1)
         return alm_fail(p->cx, ALM_E_TYPE, pos, "subquery must give one column, gives %u",
                         (*out)->n_cols);
@@ -34,9 +37,18 @@ alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *ast, alm_expr 
 {
     alm_planner *p = sc->p;
     alm_plan *inner = NULL, *left = sc->plan;
-    ALM_TRY(bind_inner(sc, ast->select, ast->pos, true, &inner));
+    bool correlated = false;
+    ALM_TRY(bind_inner(sc, ast->select, ast->pos, true, &inner, &correlated));
     left = sc->plan;
     const bool one = is_one_row(inner);
+    if (correlated) {
+        alm_expr **values = NULL;
+        if (!one)
+            ALM_TRY(alm_plan_limit(p, &inner, 0, 1));
+        ALM_TRY(alm_join_dependent(sc, ALM_JOIN_LEFT, ast->pos, inner, &values));
+        *out = values[0];
+        return ALM_OK;
+    }
     if (!one)
         ALM_TRY(alm_plan_limit(p, &inner, 0, 1));
     ALM_TRY(
@@ -63,11 +75,83 @@ static alm_status count_rows(alm_planner *p, int32_t pos, alm_plan **plan)
     return ALM_OK;
 }
 
+static alm_status join_by(alm_planner *p, uint8_t kind, int32_t pos, alm_plan *left,
+                          alm_plan *right, const alm_semi *by, alm_plan **out)
+{
+    ALM_TRY(alm_plan_join(p, kind, pos, left, right, out));
+    (*out)->join.left_keys = by->left.at;
+    (*out)->join.right_keys = by->right.at;
+    (*out)->join.n_keys = by->left.n;
+    (*out)->join.residual = by->residual.at;
+    (*out)->join.n_residual = by->residual.n;
+    return ALM_OK;
+}
+
+/* Adds the pair x = column col of the inner plan. */
+static alm_status add_pair(alm_planner *p, alm_semi *by, alm_expr *x, const alm_plan *inner,
+                           uint32_t col, int32_t pos)
+{
+    alm_expr *key = NULL;
+    bool ok = false;
+    ALM_TRY(alm_expr_col(p->cx, col, inner->cols[col].type, pos, &key));
+    ALM_TRY(alm_param_infer(p, &x, key->type));
+    ALM_TRY(alm_join_key_types(p, &x, &key, &ok));
+    if (!ok)
+        return alm_fail(p->cx, ALM_E_TYPE, pos, "cannot compare %s with %s", alm_type_name(x->type),
+                        alm_type_name(key->type));
+    ALM_TRY(alm_exprs_add(p->cx, &by->left, x));
+    return alm_exprs_add(p->cx, &by->right, key);
+}
+
+static alm_status with_mark(alm_planner *p, alm_plan **plan);
+
+/* LEFT join of the distinct rows with a mark; the answer is whether there is one. */
+static alm_status mark_join(alm_scope *sc, const alm_ast *ast, alm_plan *inner, const alm_semi *by,
+                            alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    ALM_TRY(with_mark(p, &inner));
+    ALM_TRY(join_by(p, ALM_JOIN_LEFT, ast->pos, sc->plan, inner, by, &sc->plan));
+    ALM_TRY(alm_expr_col(p->cx, sc->plan->n_cols - 1, ALM_TY(INT), ast->pos, out));
+    return alm_bind_is_null(p, *out, !ast->negated, ast->pos, out);
+}
+
+/* EXISTS over a query that uses outer columns. */
+static alm_status dependent_exists(alm_scope *sc, const alm_ast *ast, alm_plan *inner,
+                                   alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_semi by = {0};
+    if (sc->conjunct) {
+        ALM_TRY(alm_decorrelate_semi(sc, &inner, &by));
+        ALM_TRY(join_by(p, ast->negated ? 'A' : 'S', ast->pos, sc->plan, inner, &by, &sc->plan));
+        return alm_expr_bool(p->cx, true, ast->pos, out);
+    }
+    alm_exprs outer = {0};
+    const uint32_t n0 = inner->n_cols;
+    ALM_TRY(alm_decorrelate(sc, &inner, &outer));
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, outer.n + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, outer.n + 1, &names));
+    for (uint32_t i = 0; i < outer.n; i++) {
+        names[i] = "outer";
+        ALM_TRY(alm_expr_col(p->cx, n0 + i, inner->cols[n0 + i].type, ast->pos, &exprs[i]));
+    }
+    ALM_TRY(alm_plan_project(p, inner, exprs, names, outer.n, &inner));
+    for (uint32_t i = 0; i < outer.n; i++)
+        ALM_TRY(add_pair(p, &by, outer.at[i], inner, i, ast->pos));
+    return mark_join(sc, ast, inner, &by, out);
+}
+
 alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
     alm_plan *inner = NULL;
-    ALM_TRY(bind_inner(sc, ast->select, ast->pos, false, &inner));
+    bool correlated = false;
+    ALM_TRY(bind_inner(sc, ast->select, ast->pos, false, &inner, &correlated));
+    if (correlated)
+        return dependent_exists(sc, ast, inner, out);
     alm_plan *left = sc->plan;
     ALM_TRY(alm_plan_limit(p, &inner, 0, 1));
     ALM_TRY(count_rows(p, ast->pos, &inner));
@@ -78,50 +162,145 @@ alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     return alm_expr_call(p, ast->negated ? "=" : "!=", ast->pos, args, 2, out);
 }
 
-/* Distinct values of the only column, and a mark beside them. */
+/* Distinct rows, and a mark behind them. */
 static alm_status with_mark(alm_planner *p, alm_plan **plan)
 {
+    const uint32_t n = (*plan)->n_cols;
     ALM_TRY(alm_plan_distinct(p, plan));
     alm_expr **exprs = NULL;
     const char **names = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2, &exprs));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2, &names));
-    ALM_TRY(alm_expr_col(p->cx, 0, (*plan)->cols[0].type, (*plan)->pos, &exprs[0]));
-    ALM_TRY(alm_expr_bits(p->cx, ALM_TY(INT), 1, (*plan)->pos, &exprs[1]));
-    names[0] = (*plan)->cols[0].name;
-    names[1] = "mark";
-    return alm_plan_project(p, *plan, exprs, names, 2, plan);
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &names));
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = (*plan)->cols[i].name;
+        ALM_TRY(alm_expr_col(p->cx, i, (*plan)->cols[i].type, (*plan)->pos, &exprs[i]));
+    }
+    ALM_TRY(alm_expr_bits(p->cx, ALM_TY(INT), 1, (*plan)->pos, &exprs[n]));
+    names[n] = "mark";
+    return alm_plan_project(p, *plan, exprs, names, n + 1, plan);
 }
 
+/* (a, b) IN (SELECT ...): a row has as many columns as the query. */
 alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
     const bool conjunct = sc->conjunct;
     const alm_select *sel = ast->select != NULL ? ast->select : ast->arg[1]->select;
-    alm_plan *inner = NULL, *join = NULL;
-    alm_expr *x = NULL, *key = NULL;
-    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
-    ALM_TRY(bind_inner(sc, sel, ast->pos, true, &inner));
+    const bool row = ast->arg[0]->kind == ALM_AST_ROW;
+    alm_ast *const *left = row ? ast->arg[0]->arg : &ast->arg[0];
+    const uint32_t n = row ? ast->arg[0]->n_args : 1;
+    alm_plan *inner = NULL;
+    bool correlated = false;
+    alm_exprs outer = {0};
+    alm_semi by = {0};
+    alm_expr **x = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &x));
+    for (uint32_t i = 0; i < n; i++) {
+        sc->conjunct = false;
+        ALM_TRY(alm_bind_expr(sc, left[i], &x[i]));
+    }
+    ALM_TRY(bind_inner(sc, sel, ast->pos, false, &inner, &correlated));
+    if (inner->n_cols != n)
+        return alm_fail(p->cx, ALM_E_TYPE, ast->pos, "subquery must give %u column%s, gives %u", n,
+                        n == 1 ? "" : "s", inner->n_cols);
+    if (correlated)
+        ALM_TRY(alm_decorrelate(sc, &inner, &outer));
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(add_pair(p, &by, x[i], inner, i, ast->pos));
+    for (uint32_t i = 0; i < outer.n; i++)
+        ALM_TRY(add_pair(p, &by, outer.at[i], inner, n + i, ast->pos));
     if (!conjunct)
-        ALM_TRY(with_mark(p, &inner));
-    alm_plan *left = sc->plan;
-    bool ok = false;
-    ALM_TRY(alm_expr_col(p->cx, 0, inner->cols[0].type, ast->pos, &key));
-    ALM_TRY(alm_param_infer(p, &x, key->type));
-    ALM_TRY(alm_join_key_types(p, &x, &key, &ok));
-    if (!ok)
-        return alm_fail(p->cx, ALM_E_TYPE, ast->pos, "cannot compare %s with %s",
-                        alm_type_name(x->type), alm_type_name(key->type));
-    const uint8_t kind = !conjunct ? ALM_JOIN_LEFT : ast->negated ? 'A' : 'S';
-    ALM_TRY(alm_plan_join(p, kind, ast->pos, left, inner, &join));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &join->join.left_keys));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &join->join.right_keys));
-    join->join.left_keys[0] = x;
-    join->join.right_keys[0] = key;
-    join->join.n_keys = 1;
-    sc->plan = join;
-    if (conjunct)
-        return alm_expr_bool(p->cx, true, ast->pos, out);
-    ALM_TRY(alm_expr_col(p->cx, left->n_cols + 1, ALM_TY(INT), ast->pos, out));
-    return alm_bind_is_null(p, *out, !ast->negated, ast->pos, out);
+        return mark_join(sc, ast, inner, &by, out);
+    ALM_TRY(join_by(p, ast->negated ? 'A' : 'S', ast->pos, sc->plan, inner, &by, &sc->plan));
+    return alm_expr_bool(p->cx, true, ast->pos, out);
+}
+
+/* ----------------------------------------------------------------- ANY and ALL */
+
+static const char *opposite(alm_str op)
+{
+    static const char *const pairs[][2] = {{"=", "!="}, {"!=", "="}, {"<>", "="}, {"<", ">="},
+                                           {">=", "<"}, {">", "<="}, {"<=", ">"}};
+    for (size_t i = 0; i < ALM_COUNT(pairs); i++)
+        if (alm_str_eq(op, alm_str_of(pairs[i][0])))
+            return pairs[i][1];
+    return NULL;
+}
+
+/* x op ANY (query), op one of < <= > >=: x op (the least or greatest of it). */
+static alm_status any_extreme(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **out)
+{
+    alm_ast arg = {.kind = ALM_AST_NAME, .pos = ast->pos, .depth = 1};
+    alm_ast *args[1] = {&arg};
+    alm_ast call = {.kind = ALM_AST_CALL, .pos = ast->pos, .arg = args, .n_args = 1, .depth = 2};
+    alm_select_item item = {.expr = &call};
+    alm_str name = ALM_STR("v");
+    alm_from from = {.kind = ALM_FROM_SELECT,
+                     .select = ast->select,
+                     .col_aliases = &name,
+                     .n_col_aliases = 1,
+                     .pos = ast->pos};
+    alm_select sel = {.pos = ast->pos, .items = &item, .n_items = 1, .from = &from, .n_from = 1};
+    alm_ast query = {.kind = ALM_AST_SUBQUERY, .pos = ast->pos, .select = &sel};
+    alm_expr *x = NULL, *bound = NULL;
+    arg.text = name;
+    call.text = op.ptr[0] == '<' ? ALM_STR("max") : ALM_STR("min");
+    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
+    ALM_TRY(alm_bind_scalar_subquery(sc, &query, &bound));
+    const char *text = NULL;
+    ALM_TRY(alm_arena_zstr(sc->p->cx, sc->p->cx->arena, op, &text));
+    return alm_bind_compare(sc, text, ast->pos, x, bound, out);
+}
+
+/* ANY over an array: one comparison or another. Balanced. */
+static alm_status any_of(alm_scope *sc, const alm_ast *ast, const char *op, alm_expr *x,
+                         alm_ast *const *list, uint32_t n, alm_expr **out)
+{
+    if (n == 0)
+        return alm_expr_bool(sc->p->cx, false, ast->pos, out);
+    if (n == 1) {
+        alm_expr *value = NULL;
+        ALM_TRY(alm_bind_expr(sc, list[0], &value));
+        return alm_bind_compare(sc, op, ast->pos, x, value, out);
+    }
+    alm_expr *sides[2] = {NULL, NULL};
+    ALM_TRY(any_of(sc, ast, op, x, list, n / 2, &sides[0]));
+    ALM_TRY(any_of(sc, ast, op, x, list + n / 2, n - n / 2, &sides[1]));
+    return alm_expr_call(sc->p, "or", ast->pos, sides, 2, out);
+}
+
+/* x op ALL (...) is not (x opposite ANY (...)). */
+alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    const bool all = ast->number == 2;
+    const char *turned = opposite(ast->text);
+    if (turned == NULL)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos, "'%.*s' does not go with ANY or ALL",
+                        (int)ast->text.len, ast->text.ptr);
+    const alm_str op = all ? alm_str_of(turned) : ast->text;
+    const bool equal = alm_str_eq(op, ALM_STR("="));
+    if (ast->select != NULL && equal) {
+        alm_ast in = *ast;
+        in.kind = ALM_AST_IN;
+        in.negated = all;
+        return alm_bind_in_subquery(sc, &in, out);
+    }
+    sc->conjunct = false;
+    if (ast->select != NULL) {
+        if (opposite(op)[0] == '=')
+            return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                            "<> ANY and = ALL over a subquery are not supported");
+        ALM_TRY(any_extreme(sc, ast, op, out));
+    } else {
+        if (ast->n_args < 2 || ast->arg[1]->kind != ALM_AST_ARRAY)
+            return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                            "ANY and ALL take ARRAY[...] or a subquery");
+        alm_expr *x = NULL;
+        const char *text = NULL;
+        ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
+        ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, op, &text));
+        ALM_TRY(any_of(sc, ast, text, x, ast->arg[1]->arg, ast->arg[1]->n_args, out));
+    }
+    return all ? alm_expr_call(p, "not", ast->pos, out, 1, out) : ALM_OK;
 }

@@ -14,7 +14,14 @@
 enum {
     ALM_COL_AGG = 1u << 30, /* aggregate number */
     ALM_COL_WIN = 1u << 29, /* window call number */
-    ALM_COL_NUMBER = ALM_COL_WIN - 1
+    ALM_COL_NUMBER = ALM_COL_WIN - 1,
+    /* column of an enclosing query, ALM_OUTER_LEVEL levels out; gone when the query around it stands
+     * (bind_correlate.c) */
+    ALM_COL_OUTER = 1u << 28,
+    ALM_OUTER_SHIFT = 24, /* levels in bits 24 to 26 */
+    ALM_OUTER_LEVELS = 7,
+    ALM_COL_DEP = 1u << 27, /* the same while it is joined: column of the query around it */
+    ALM_OUTER_NUMBER = (1u << ALM_OUTER_SHIFT) - 1
 };
 
 /* What the code that makes plans carries around. One thread. */
@@ -22,6 +29,7 @@ typedef struct alm_planner {
     alm_ctx *cx;
     const alm_plan_env *env;
     uint32_t depth; /* of nested expressions and queries, against stack overflow */
+    uint32_t outer_refs; /* columns of enclosing queries met so far */
 } alm_planner;
 
 enum { ALM_DEPTH_MAX = 2000 };

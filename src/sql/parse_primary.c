@@ -248,6 +248,26 @@ static bool at_set_operator(const alm_parser *p)
            alm_at_kw(p, ALM_KW_INTERSECT);
 }
 
+/* (a, b, ...): the first is read. */
+static alm_status parse_row(alm_parser *p, int32_t pos, alm_ast **out)
+{
+    alm_ast *node = NULL;
+    uint32_t cap = 0;
+    ALM_TRY(alm_parse_node(p, ALM_AST_ROW, pos, &node));
+    ALM_TRY(ALM_GROW(p, &node->arg, 0, &cap));
+    node->arg[0] = *out;
+    node->n_args = 1;
+    while (alm_take_op(p, ALM_OP_COMMA)) {
+        ALM_TRY(ALM_GROW(p, &node->arg, node->n_args, &cap));
+        ALM_TRY(alm_parse_expr(p, &node->arg[node->n_args]));
+        node->n_args++;
+    }
+    if (!alm_take_op(p, ALM_OP_RPAREN))
+        return alm_parse_fail(p, pos, "unbalanced (");
+    *out = node;
+    return alm_parse_seal(p, node);
+}
+
 static alm_status parse_brackets(alm_parser *p, alm_ast **out)
 {
     const int32_t pos = p->tok.pos;
@@ -266,6 +286,8 @@ static alm_status parse_brackets(alm_parser *p, alm_ast **out)
             return alm_parse_fail(p, pos, "unbalanced (");
         return subquery_node(p, ALM_AST_SUBQUERY, pos, sel, out);
     }
+    if (alm_at_op(p, ALM_OP_COMMA))
+        return parse_row(p, pos, out);
     if (!alm_take_op(p, ALM_OP_RPAREN))
         return alm_parse_fail(p, pos, "unbalanced (");
     (*out)->parens = true;

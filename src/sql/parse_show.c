@@ -174,6 +174,11 @@ alm_status alm_parse_set(alm_parser *p, alm_stmt *s)
         (void)(alm_take_kw(p, ALM_KW_TO) || alm_take_op(p, ALM_OP_EQ));
         return parse_value(p, s);
     }
+    if (alm_at_word(p, "names") && next.kind != ALM_TOK_OP && !alm_token_is_kw(next, ALM_KW_TO)) {
+        alm_parse_next(p);
+        s->what = ALM_STR("client_encoding");
+        return parse_value(p, s);
+    }
     if (alm_at_word(p, "transaction") || alm_at_word(p, "characteristics")) {
         alm_parse_skip(p); /* reads are snapshots whatever it asks for */
         s->text = ALM_STR("SET TRANSACTION");

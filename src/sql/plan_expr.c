@@ -331,7 +331,7 @@ typedef struct renumbering {
 static alm_status renumber(void *arg, alm_expr *e, alm_expr **out)
 {
     const renumbering *r = arg;
-    if (e->kind != ALM_X_COL)
+    if (e->kind != ALM_X_COL || (e->col & (ALM_COL_OUTER | ALM_COL_DEP)) != 0)
         return ALM_OK;
     if (r->exprs != NULL) {
         *out = r->exprs[e->col];

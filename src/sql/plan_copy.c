@@ -1,0 +1,108 @@
+/*
+ * plan_copy.c - a second plan like the first: nodes and their lists are new, so that rules may
+ * change one and not the other; expressions, tables and data of sources are shared.
+ */
+#include "sql/bind.h"
+
+static alm_status copy_bytes(alm_planner *p, const void *from, size_t bytes, void **out)
+{
+    *out = NULL;
+    if (from == NULL || bytes == 0)
+        return ALM_OK;
+    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, bytes, out));
+    memcpy(*out, from, bytes);
+    return ALM_OK;
+}
+
+#define COPY_LIST(field, n)                                                                        \
+    do {                                                                                           \
+        void *list_ = NULL;                                                                        \
+        ALM_TRY(copy_bytes(p, (field), (size_t)(n) * sizeof *(field), &list_));                    \
+        (field) = list_;                                                                           \
+    } while (0)
+
+static alm_status copy_aggs(alm_planner *p, alm_agg_call **aggs, uint32_t n)
+{
+    COPY_LIST(*aggs, n);
+    for (uint32_t i = 0; i < n; i++)
+        COPY_LIST((*aggs)[i].args, (*aggs)[i].n_args);
+    return ALM_OK;
+}
+
+static alm_status copy_windows(alm_planner *p, alm_plan *plan)
+{
+    COPY_LIST(plan->window.calls, plan->window.n_calls);
+    for (uint32_t i = 0; i < plan->window.n_calls; i++) {
+        alm_window_call *call = &plan->window.calls[i];
+        COPY_LIST(call->args, call->n_args);
+        COPY_LIST(call->partition, call->n_partition);
+        COPY_LIST(call->order, call->n_order);
+    }
+    return ALM_OK;
+}
+
+static alm_status copy_lists(alm_planner *p, alm_plan *plan)
+{
+    switch (plan->op) {
+    case ALM_P_SCAN:
+        COPY_LIST(plan->scan.cols, plan->scan.n_cols);
+        COPY_LIST(plan->scan.interval, plan->scan.n_intervals);
+        COPY_LIST(plan->scan.filter, plan->scan.n_filters);
+        break;
+    case ALM_P_FILTER:
+        COPY_LIST(plan->filter.conjunct, plan->filter.n);
+        break;
+    case ALM_P_PROJECT:
+        COPY_LIST(plan->project.expr, plan->n_cols);
+        break;
+    case ALM_P_GROUP:
+        COPY_LIST(plan->group.keys, plan->group.n_keys);
+        return copy_aggs(p, &plan->group.aggs, plan->group.n_aggs);
+    case ALM_P_SAMPLE:
+        COPY_LIST(plan->sample.keys, plan->sample.n_keys);
+        COPY_LIST(plan->sample.fill, plan->sample.n_aggs);
+        return copy_aggs(p, &plan->sample.aggs, plan->sample.n_aggs);
+    case ALM_P_SORT:
+        COPY_LIST(plan->sort.keys, plan->sort.n_keys);
+        break;
+    case ALM_P_JOIN:
+        COPY_LIST(plan->join.left_keys, plan->join.n_keys);
+        COPY_LIST(plan->join.right_keys, plan->join.n_keys);
+        COPY_LIST(plan->join.residual, plan->join.n_residual);
+        break;
+    case ALM_P_WINDOW:
+        return copy_windows(p, plan);
+    case ALM_P_LATEST:
+        COPY_LIST(plan->latest.keys, plan->latest.n_keys);
+        break;
+    case ALM_P_VALUES:
+        for (uint32_t r = 0; plan->values.rows != NULL && r < plan->values.n_rows; r++) {
+            if (r == 0)
+                COPY_LIST(plan->values.rows, plan->values.n_rows);
+            COPY_LIST(plan->values.rows[r], plan->n_cols);
+        }
+        break;
+    case ALM_P_SOURCE:
+    case ALM_P_LIMIT:
+    case ALM_P_SETOP:
+    case ALM_PLAN_OP_COUNT:
+        break;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_plan_copy(alm_planner *p, const alm_plan *plan, alm_plan **out)
+{
+    alm_plan *copy = NULL;
+    ALM_TRY(alm_enter(p, plan->pos));
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &copy));
+    *copy = *plan;
+    COPY_LIST(copy->cols, copy->n_cols);
+    COPY_LIST(copy->child, copy->n_children);
+    ALM_TRY(copy_lists(p, copy));
+    for (uint32_t i = 0; i < copy->n_children; i++)
+        ALM_TRY(alm_plan_copy(p, plan->child[i], &copy->child[i]));
+    p->depth--;
+    *out = copy;
+    return ALM_OK;
+}
