@@ -10,6 +10,7 @@
 #include "exec/window.h"
 
 #include "exec/op_make.h"
+#include "exec/window_stream.h"
 #include "type/value.h"
 
 typedef struct call_state {
@@ -466,6 +467,8 @@ alm_status alm_op_window_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, a
                               alm_op **out)
 {
     op_window *w = NULL;
+    if (alm_op_window_streams(plan))
+        return alm_op_window_stream_make(cx, run, plan, pipe, out);
     ALM_TRY(ALM_NEW(cx, cx->arena, &w));
     ALM_TRY(alm_op_init(cx, &w->op, &window_vt, run, plan, pipe));
     alm_pool_init(&w->pool, cx->mem, window_vt.name);
