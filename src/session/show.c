@@ -85,7 +85,7 @@ alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, u
     const char *name = NULL, *value = NULL, *tag = NULL;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->what, &name));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &tag));
-    c->tag = tag;
+    c->tag = strcmp(tag, "SET TRANSACTION") == 0 ? "SET" : tag;
     const bool reset = strcasecmp(tag, "RESET") == 0 || strncasecmp(tag, "DISCARD", 7) == 0;
     if (!reset && strcasecmp(tag, "SET") != 0)
         return ALM_OK; /* CLOSE, UNLISTEN, DEALLOCATE: the wire's own business */

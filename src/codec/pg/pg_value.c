@@ -315,11 +315,22 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
     out->is_const = true;
     if (binary && !takes_text(type))
         return binary_param(cx, index, oid, type, bytes, out->data);
+    if (!takes_text(type)) { /* " 12 " is twelve, as in PostgreSQL */
+        while (bytes.len > 0 && bytes.ptr[0] == ' ') {
+            bytes.ptr++;
+            bytes.len--;
+        }
+        while (bytes.len > 0 && bytes.ptr[bytes.len - 1] == ' ')
+            bytes.len--;
+    }
     if (!alm_utf8_is_valid(bytes))
         return alm_fail(cx, ALM_E_UTF8, -1, "parameter %u is not UTF-8", index + 1);
     alm_str kept;
     ALM_TRY(alm_arena_copy(cx, arena, bytes, &kept));
     if (kept.ptr == NULL)
         kept = (alm_str){"", 0};
-    return alm_value_parse(cx, -1, type, kept, out->data);
+    const alm_status st = alm_value_parse(cx, -1, type, kept, out->data);
+    if (st == ALM_E_VALUE && alm_type_info_of(type)->cls == ALM_TC_TIME)
+        cx->err.code = ALM_E_TIME;
+    return st != ALM_OK ? cx->err.code : ALM_OK;
 }

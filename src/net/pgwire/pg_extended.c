@@ -13,6 +13,7 @@ void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql)
     pg_send_error(c, err, sql, false);
     alm_session_fail_block(c->session);
     c->skip = true;
+    pg_flush(c); /* the client may wait for it before it sends its Sync */
 }
 
 void pg_fail(pg_conn *c, alm_status code, const char *text)

@@ -242,6 +242,7 @@ static void run_end(pg_conn *c)
         if (!simple) {
             c->skip = true;
             run->portal->done = true;
+            pg_flush(c);
         }
     } else if (simple && !run->any) {
         pg_simple_message(c, 'I');

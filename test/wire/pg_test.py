@@ -1,0 +1,1144 @@
+#!/usr/bin/env python3
+"""The PostgreSQL wire: messages by hand (pgclient.py), psycopg, asyncpg, psql, pgjdbc.
+
+    pg_test.py [--preset NAME] [--nightly] [CHECK...]
+
+Checks that need a driver which is not installed print a line and are skipped.
+"""
+import argparse, asyncio, datetime as dt, decimal, os, pathlib, random, shutil, socket, struct, subprocess, sys, tempfile, threading, time, uuid
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent))
+from server import Server  # noqa: E402
+from pgclient import (FLUSH, SYNC, TERMINATE, Closed, Wire, bind, cells, close, describe, execute, fields, msg, parse, query,  # noqa: E402
+                      startup)
+
+try:
+    import psycopg
+except ImportError:
+    psycopg = None
+try:
+    import asyncpg
+except ImportError:
+    asyncpg = None
+
+CHECKS = []
+UTC = dt.timezone.utc
+
+
+class Skip(Exception):
+    pass
+
+
+def check(f):
+    CHECKS.append(f)
+    return f
+
+
+def expect(got, want, what=""):
+    if got != want:
+        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
+
+
+def text(rows):
+    return [[None if c is None else c.decode() for c in r] for r in rows]
+
+
+def data_rows(answer):
+    return [cells(b) for k, b in answer if k == "D"]
+
+
+def tags(answer):
+    return [b[:-1].decode() for k, b in answer if k == "C"]
+
+
+def kinds(answer):
+    return "".join(k for k, _ in answer)
+
+
+def state(answer):
+    return answer[-1][1].decode()
+
+
+# ------------------------------------------------------------------ start-up and login
+@check
+def login_is_scram_and_reports_the_settings(s):
+    w = Wire(s.pg)
+    expect(w.seen[:3], ["R", "R", "R"])
+    for name, value in {"server_encoding": "UTF8", "client_encoding": "UTF8", "DateStyle": "ISO, MDY", "integer_datetimes": "on",
+                        "standard_conforming_strings": "on", "TimeZone": "UTC", "IntervalStyle": "postgres", "is_superuser": "on",
+                        "session_authorization": "admin", "default_transaction_read_only": "off", "in_hot_standby": "off",
+                        "application_name": ""}.items():
+        expect(w.settings.get(name), value, name)
+    expect(int(w.settings["server_version"].split(".")[0]) >= 14, True)
+    expect(len(w.key), 8)
+
+
+@check
+def wrong_password_and_unknown_user_get_the_same_answer(s):
+    found = []
+    for user, password in (("admin", "wrong"), ("nobody", "quest"), ("ADMIN", "quest"), ("admin", "")):
+        try:
+            Wire(s.pg, user, password)
+            raise AssertionError("logged in")
+        except PermissionError as e:
+            found.append(e.args[0])
+    expect([(f["S"], f["C"]) for f in found], [("FATAL", "28P01")] * 4)
+    expect(len({f["M"] for f in found}), 1)
+
+
+@check
+def malformed_logins_are_refused(s):
+    first = "n,,n=,r=abcdefghijklmnop"
+    tails = [b"", b"c=biws", b"p=", b"p=" + b"A" * 44, b"p=" + b"A" * 44 + b",c=biws,r=", b"c=biws,r=x,p=" + b"A" * 44, b"\xff" * 100,
+             b"c=biws,r=" + b"x" * 2000, b"\0" * 50]
+    for tail in tails:
+        w = Wire(s.pg, login=False)
+        w.send(startup([("user", "admin")]))
+        w.read()
+        w.send(msg(b"p", b"SCRAM-SHA-256\0" + struct.pack("!i", len(first)) + first.encode()))
+        nonce = w.read()[1]
+        if tail.endswith(b"r="):
+            tail += nonce.split(b"r=")[1].split(b",")[0]
+        w.send(msg(b"p", tail))
+        kind, body = w.read()
+        expect((kind, fields(body)["S"], fields(body)["C"] in ("08P01", "28P01")), ("E", "FATAL", True), tail)
+    for first in (b"", b"SCRAM-SHA-1\0\0\0\0\0", b"SCRAM-SHA-256\0\xff\xff\xff\xff", b"SCRAM-SHA-256\0\x7f\xff\xff\xff", b"SCRAM-SHA-256\0\0\0\0\x03n,,",
+                  b"SCRAM-SHA-256\0\0\0\0\x09p=x,,r=ab", b"SCRAM-SHA-256"):
+        w = Wire(s.pg, login=False)
+        w.send(startup([("user", "admin")]), msg(b"p", first))
+        w.read()
+        kind, body = w.read()
+        expect((kind, fields(body)["C"]), ("E", "08P01"), first)
+    w = Wire(s.pg, login=False)
+    w.send(startup([("user", "admin")]), query("select 1"))
+    w.read()
+    expect(fields(w.read()[1])["C"], "08P01")
+
+
+@check
+def ssl_and_gss_requests_are_answered_no_and_the_start_goes_on(s):
+    w = Wire(s.pg, login=False)
+    w.send(struct.pack("!II", 8, 80877104))
+    expect(w.take(1), b"N")
+    w.send(struct.pack("!II", 8, 80877103))
+    expect(w.take(1), b"N")
+    w.send(startup([("user", "admin")]))
+    w.login("quest")
+    expect(w.rows("select 1"), [["1"]])
+
+
+@check
+def newer_minor_versions_are_negotiated(s):
+    w = Wire(s.pg, code=196610, params=[("_pq_.column_encryption", "1")])
+    expect(w.seen[0], "v")
+    expect(w.rows("select 2"), [["2"]])
+    w = Wire(s.pg, params=[("_pq_.something", "1")])
+    expect(w.seen[0], "v")
+
+
+@check
+def other_starts_are_refused(s):
+    w = Wire(s.pg, login=False)
+    w.send(startup([("user", "admin")], code=131072))
+    expect(fields(w.read()[1])["C"], "0A000")
+    w = Wire(s.pg, login=False)
+    w.send(startup([("database", "qdb")]))
+    expect(fields(w.read()[1])["C"], "28000")
+    for junk in (b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x04", b"\0\0\0\0", b"\xff\xff\xff\xff", b"\0\0\x27\x11" + b"x" * 10001, b"\0\0\0\x09\0\3\0\0u"):
+        w = Wire(s.pg, login=False)
+        w.send(junk)
+        try:
+            kind, body = w.read()
+            expect(kind, "E", junk)
+            w.read()
+            raise AssertionError("still open")
+        except (Closed, ConnectionResetError):
+            pass
+
+
+@check
+def start_up_parameters_are_settings(s):
+    w = Wire(s.pg, params=[("application_name", "tester"), ("options", "-c statement_timeout=120000 --search-path=x -c jit=off"), ("TimeZone", "Europe/Berlin"),
+                           ("client_encoding", "'utf-8'"), ("DateStyle", "ISO"), ("extra_float_digits", "3"), ("replication", "false"), ("unknown", "x")])
+    expect(w.settings["application_name"], "tester")
+    expect(w.settings["client_encoding"], "UTF8")
+    expect(w.rows("show statement_timeout"), [["120000"]])
+    expect(w.rows("show search_path"), [["x"]])
+    expect(w.rows("show extra_float_digits"), [["3"]])
+    expect(w.rows("select current_database()"), [["qdb"]])
+
+
+# ------------------------------------------------------------------ simple queries
+@check
+def several_statements_in_one_text(s):
+    w = Wire(s.pg)
+    expect(w.kinds(query("select 1; select 'a;b' -- ;\n; select 3;")), "TDCTDCTDCZ")
+    expect(w.kinds(query("")), "IZ")
+    expect(w.kinds(query(" -- nothing\n")), "IZ")
+    expect(w.kinds(query(";;")), "IZ")
+    a = w.ask(query("select 1; select nope; select 3"))
+    expect(kinds(a), "TDCEZ")
+    expect(state(a), "I")
+    w.rows("create table multi (a int)")
+    a = w.ask(query("insert into multi values (1); insert into multi values (2), (3); insert into multi values ('x')"))
+    expect((tags(a), kinds(a)), (["INSERT 0 1", "INSERT 0 2"], "CCEZ"))
+    expect(w.rows("select count() from multi"), [["3"]])
+
+
+@check
+def many_statements_in_one_text_take_linear_time(s):
+    w = Wire(s.pg)
+    start = time.monotonic()
+    a = w.ask(query("select 1;" * 20000))
+    expect(len(tags(a)), 20000)
+    expect(time.monotonic() - start < 30, True, time.monotonic() - start)
+
+
+@check
+def command_tags(s):
+    w = Wire(s.pg)
+    tag = lambda sql: tags(w.ask(query(sql)))
+    for sql, want in [("create table tags (ts timestamp, a int) timestamp(ts) partition by day", "CREATE TABLE"), ("insert into tags values (1, 1), (2, 2)", "INSERT 0 2"),
+                      ("insert into tags select x, x::int from long_sequence(5)", "INSERT 0 5"), ("update tags set a = 7 where a = 1", "UPDATE 2"),
+                      ("select * from tags", "SELECT 7"), ("tags", "SELECT 7"), ("show tables", "SHOW"), ("explain select 1", "EXPLAIN"),
+                      ("create table tags2 as (select * from tags)", "SELECT 7"), ("truncate table tags", "TRUNCATE TABLE"), ("drop table tags", "DROP TABLE"),
+                      ("begin", "BEGIN"), ("commit", "COMMIT"), ("start transaction isolation level serializable, read only", "START TRANSACTION"), ("end", "COMMIT"),
+                      ("begin read write", "BEGIN"), ("abort", "ROLLBACK"), ("set x = 1", "SET"), ("reset all", "RESET"), ("discard all", "DISCARD ALL"),
+                      ("close all", "CLOSE CURSOR"), ("unlisten *", "UNLISTEN"), ("deallocate all", "DEALLOCATE ALL")]:
+        expect(tag(sql), [want], sql)
+
+
+@check
+def errors_carry_sqlstate_and_position_in_characters(s):
+    w = Wire(s.pg)
+    w.rows("create table posn (a int)")
+    for sql, code, position in [("select 'ü', nope", "42703", "13"), ("select * from nope", "42P01", "15"), ("select '\U0001F600', nope", "42703", "13"),
+                                ("select 1 +", "42601", None), ("select foo(1)", "42883", "8"), ("create table bad (a badtype)", None, "21"), ("delete from x", "0A000", None),
+                                ("select 1; select 'ü', nope", "42703", "23"), ("insert into posn values ('x')", "22P02", None), ("copy x from stdin", "0A000", None),
+                                ("listen x", "0A000", None), ("show nonsense", None, None)]:
+        e = w.error(query(sql))
+        if e is None:
+            raise AssertionError(f"no error: {sql}")
+        expect((e["S"], e["V"]), ("ERROR", "ERROR"), sql)
+        if code:
+            expect(e["C"], code, (sql, e))
+        if position:
+            expect(e.get("P"), position, (sql, e))
+    expect(w.error(parse("", "select 'ü', nope"), describe("S"), SYNC).get("P"), "13")
+
+
+@check
+def bad_utf8_is_22021(s):
+    w = Wire(s.pg)
+    expect(w.error(msg(b"Q", b"select '\xff'\0"))["C"], "22021")
+    expect(w.error(msg(b"P", b"\0select '\xff'\0\0\0"), SYNC)["C"], "22021")
+    expect(w.error(parse("", "select $1::varchar"), bind(values=[b"\xc3"]), SYNC)["C"], "22021")
+    expect(w.rows("select 1"), [["1"]])
+
+
+# ------------------------------------------------------------------ extended queries
+@check
+def the_usual_round(s):
+    w = Wire(s.pg)
+    a = w.ask(parse("", "select $1::int + 1 as n, $2 as t"), bind(values=[b"41", "grüße".encode()]), describe("P"), execute(), SYNC)
+    expect(kinds(a), "12TDCZ")
+    expect(text(data_rows(a)), [["42", "grüße"]])
+    expect(tags(a), ["SELECT 1"])
+
+
+@check
+def describe_of_statement_and_portal_in_one_pipeline(s):
+    w = Wire(s.pg)
+    a = w.ask(parse("q", "select $1::long"), describe("S", "q"), bind("p", "q", [struct.pack("!q", 5)], [1], [1]), describe("P", "p"), execute("p"), close("P", "p"),
+              close("S", "q"), SYNC)
+    expect(kinds(a), "1tT2TDC33Z")
+    expect(struct.unpack("!HI", a[1][1]), (1, 20))
+    expect([a[2][1][-2:], a[4][1][-2:]], [b"\0\0", b"\0\1"])
+    expect(data_rows(a), [[struct.pack("!q", 5)]])
+    a = w.ask(parse("", "set x = 1"), describe("S"), bind(), describe("P"), execute(), SYNC)
+    expect(kinds(a), "1tn2nCZ")
+    a = w.ask(parse("", ""), describe("S"), bind(), describe("P"), execute(), SYNC)
+    expect(kinds(a), "1tn2nIZ")
+
+
+@check
+def an_unnamed_statement_can_be_bound_again(s):
+    w = Wire(s.pg)
+    a = w.ask(parse("", "select $1::int"), bind(values=[b"1"]), execute(), SYNC)
+    a += w.ask(bind(values=[b"2"]), execute(), bind(values=[b"3"]), execute(), SYNC)
+    expect(text(data_rows(a)), [["1"], ["2"], ["3"]])
+    expect(w.error(parse("", "select 1"), parse("", "nonsense ("), SYNC)["C"], "42601")
+
+
+@check
+def each_bind_has_its_own_result_formats(s):
+    w = Wire(s.pg)
+    a = w.ask(parse("q", "select 1::int a, 2::long b"), *[m for f in ([], [1], [0], [1, 0], [0, 1], [1]) for m in (bind("", "q", (), (), f), execute())], SYNC)
+    one, two = struct.pack("!i", 1), struct.pack("!q", 2)
+    expect(data_rows(a), [[b"1", b"2"], [one, two], [b"1", b"2"], [one, b"2"], [b"1", two], [one, two]])
+
+
+@check
+def names_that_are_not_there_or_taken(s):
+    w = Wire(s.pg)
+    expect(w.kinds(close("S", "nope"), close("P", "nope"), close("S", ""), SYNC), "333Z")
+    expect(w.error(bind("", "nope"), SYNC)["C"], "26000")
+    expect(w.error(describe("S", "nope"), SYNC)["C"], "26000")
+    expect(w.error(describe("P", "nope"), SYNC)["C"], "34000")
+    expect(w.error(execute("nope"), SYNC)["C"], "34000")
+    expect(w.error(parse("a", "select 1"), parse("a", "select 2"), SYNC)["C"], "42P05")
+    expect(w.error(bind("p", "a"), bind("p", "a"), SYNC)["C"], "42P03")
+    expect(w.error(parse("", "select 1; select 2"), SYNC)["C"], "42601")
+
+
+@check
+def after_an_error_all_up_to_sync_is_skipped(s):
+    w = Wire(s.pg)
+    a = w.ask(parse("", "select 1"), bind(), execute(), parse("", "select nope"), bind(), execute(), query("select 2"), parse("", "select 3"), SYNC)
+    expect(kinds(a), "12DC1EZ")
+    expect(w.kinds(parse("", "select 3"), bind(), execute(), SYNC), "12DCZ")
+
+
+@check
+def row_limits_suspend_and_go_on(s):
+    w = Wire(s.pg)
+    a = w.ask(parse("", "select x from long_sequence(5)"), bind("p"), execute("p", 2), execute("p", 2), FLUSH, execute("p", 2), execute("p", 2), SYNC)
+    expect(kinds(a), "12DDsDDsDCCZ")
+    expect(tags(a), ["SELECT 1", "SELECT 0"])
+    a = w.ask(bind("q"), execute("q", 5), execute("q", 5), SYNC)
+    expect(kinds(a), "2DDDDDsCZ")
+    a = w.ask(bind("r"), execute("r", 3), SYNC)
+    expect(kinds(a), "2DDDsZ")
+    expect(text(data_rows(w.ask(execute("r", 3), SYNC))), [["4"], ["5"]])
+
+
+@check
+def portals_take_turns(s):
+    w = Wire(s.pg)
+    a = w.ask(parse("q", "select x + $1::long from long_sequence(20000)"), bind("a", "q", [b"0"]), bind("b", "q", [b"100"]),
+              *[m for _ in range(4) for m in (execute("a", 1), execute("b", 1))], execute("a"), execute("b"), SYNC)
+    rows = [int(r[0]) for r in data_rows(a)]
+    expect(rows[:8], [1, 101, 2, 102, 3, 103, 4, 104])
+    expect(rows[8:], list(range(5, 20001)) + list(range(105, 20101)))
+    expect(tags(a), ["SELECT 19996"] * 2)
+
+
+@check
+def flush_sends_what_is_ready_and_ends_nothing(s):
+    w = Wire(s.pg)
+    w.send(parse("", "select x from long_sequence(3)"), FLUSH)
+    expect(w.read()[0], "1")
+    w.send(bind(), execute("", 1), FLUSH)
+    expect([w.read()[0] for _ in range(3)], ["2", "D", "s"])
+    w.send(execute("", 1), FLUSH)
+    expect([w.read()[0] for _ in range(2)], ["D", "s"])
+    expect(w.kinds(execute(), SYNC), "DCZ")
+
+
+@check
+def a_finished_insert_does_not_run_twice(s):
+    w = Wire(s.pg)
+    w.rows("create table once (a int)")
+    a = w.ask(parse("", "insert into once values (1)"), bind("p"), execute("p"), execute("p"), SYNC)
+    expect(kinds(a), "12CEZ")
+    expect(w.rows("select count() from once"), [["1"]])
+
+
+@check
+def bad_counts_and_formats_of_bind(s):
+    w = Wire(s.pg)
+    w.ask(parse("q", "select $1::int, $2::int"), SYNC)
+    for m, code in [(bind("", "q", [b"1"]), "08P01"), (bind("", "q", [b"1"] * 3), "08P01"), (bind("", "q", [b"1", b"2"], [0, 0, 0]), "08P01"),
+                    (bind("", "q", [b"1", b"2"], [2]), "22023"), (bind("", "q", [b"1", b"2"], [-1]), "22023"), (bind("", "q", [b"1", b"2"], [0], [0, 0, 0]), "08P01"),
+                    (bind("", "q", [b"1", b"2"], [0], [7]), "22023"), (bind("", "q", [b"1", b"2"], [1]), "22P03"), (bind("", "q", [b"x", b"2"]), "22P02"),
+                    (bind("", "q", [b"1", b"99999999999"]), "22003")]:
+        expect(w.error(m, SYNC)["C"], code, m)
+    expect(w.error(parse("", "select $1", [1083]), SYNC)["C"], "0A000")
+    expect(w.kinds(bind("", "q", [b"1", None]), execute(), SYNC), "2DCZ")
+
+
+@check
+def malformed_messages_never_end_the_server(s):
+    whole = [b"P\0\0\0\x04", b"B\0\0\0\x04", b"D\0\0\0\x04", b"E\0\0\0\x04", b"C\0\0\0\x04", b"Q\0\0\0\x04", msg(b"P", b"a"), msg(b"P", b"a\0select 1"),
+             msg(b"P", b"\0select 1\0"), msg(b"P", b"\0select 1\0\0\x05"), msg(b"P", b"\0select 1\0\xff\xff"), msg(b"P", b"\0select 1\0\0\0junk"), msg(b"B", b"\0"),
+             msg(b"B", b"\0\0"), msg(b"B", b"\0\0\xff\xff"), msg(b"B", b"\0\0\0\0\0\1\x7f\xff\xff\xff"), msg(b"B", b"\0\0\0\0\0\1\xff\xff\xff\xfe\0\0"),
+             msg(b"D", b"X\0"), msg(b"D", b"S"), msg(b"D", b"S\0more\0"), msg(b"C", b"Z\0"), msg(b"E", b"\0"), msg(b"E", b"\0\0\0\0\0\0"), msg(b"Q", b"select 1"),
+             msg(b"Q", b"select 1\0select 2\0"), msg(b"H", b"xx"), msg(b"S", b"xx")]
+    w = Wire(s.pg)
+    for m in whole:
+        a = w.ask(m) if m[:1] in (b"Q", b"S") else w.ask(m, SYNC)
+        if m[:1] in b"PBDECQ":
+            expect(kinds(a)[-2:], "EZ", m)
+            expect(fields(a[-2][1])["C"] in ("08P01", "26000"), True, (m, fields(a[-2][1])))
+        w.rows("select 1")
+    for m in (b"Q\0\0\0\3", b"Q\0\0\0\0", b"Q\xff\xff\xff\xff", b"Q\x7f\xff\xff\xff", b"P\x40\0\0\1", msg(b"~"), msg(b"\0"), msg(b"p", b"x")):
+        w = Wire(s.pg)
+        w.send(m)
+        kind, body = w.read()
+        expect((kind, fields(body)["S"]), ("E", "FATAL"), m)
+        try:
+            w.read()
+            raise AssertionError(f"still open: {m}")
+        except (Closed, ConnectionResetError):
+            pass
+    rng = random.Random(7)
+    for i in range(300):
+        w = Wire(s.pg)
+        w.s.settimeout(10)
+        kind = bytes([rng.choice(b"PBDECQSHXFdcf")])
+        body = bytes(rng.choice([0, 0, 0, 1, 2, 65, 255, rng.randrange(256)]) for _ in range(rng.randrange(40)))
+        w.send(msg(kind, body), SYNC, TERMINATE)
+        try:
+            while True:
+                w.read()
+        except (Closed, ConnectionResetError, BrokenPipeError):
+            pass
+        w.close()
+    expect(s.rows("select 1"), [[1]])
+
+
+@check
+def function_calls_and_copy_messages(s):
+    w = Wire(s.pg)
+    a = w.ask(msg(b"F", b"\0\0\0\1\0\0\0\0\0\0"))
+    expect((kinds(a), fields(a[0][1])["C"]), ("EZ", "0A000"))
+    expect(w.kinds(msg(b"d", b"x"), msg(b"c"), msg(b"f", b"x\0"), SYNC), "Z")
+    expect(w.rows("select 1"), [["1"]])
+
+
+@check
+def messages_come_in_any_pieces(s):
+    data = parse("", "select $1::int, 'ü'") + bind("", "", [b"7"], [0], [1, 0]) + describe("P") + execute() + SYNC + query("select 1; select 2")
+    w = Wire(s.pg)
+    for i in range(len(data)):
+        w.send(data[i:i + 1])
+    expect(kinds(w.until_ready()) + kinds(w.until_ready()), "12TDCZTDCTDCZ")
+    for cut in range(1, len(data)):
+        w.send(data[:cut])
+        if cut % 16 == 0:
+            time.sleep(0.001)
+        w.send(data[cut:])
+        expect(kinds(w.until_ready()) + kinds(w.until_ready()), "12TDCZTDCTDCZ", cut)
+    start = startup([("user", "admin"), ("database", "x")])
+    w = Wire(s.pg, login=False)
+    for i in range(len(start)):
+        w.send(start[i:i + 1])
+    w.login("quest")
+
+
+@check
+def three_thousand_syncs_before_anything_is_read(s):
+    w = Wire(s.pg)
+    w.send(SYNC * 3000)
+    for _ in range(3000):
+        expect(w.until_ready(), [("Z", b"I")])
+
+
+@check
+def long_pipelines_answer_in_order(s):
+    w = Wire(s.pg)
+    rng = random.Random(1)
+    for turn in range(20):
+        data = b"".join(parse("", f"select {turn * 1000 + i}") + bind() + describe("P") + execute() for i in range(100)) + SYNC
+        at = 0
+        while at < len(data):
+            n = rng.randrange(1, 3000)
+            w.send(data[at:at + n])
+            at += n
+        a = w.until_ready()
+        expect(kinds(a), "12TDC" * 100 + "Z")
+        expect([int(r[0]) for r in data_rows(a)], [turn * 1000 + i for i in range(100)])
+
+
+@check
+def values_of_many_megabytes_and_messages_over_the_limit(s):
+    w = Wire(s.pg)
+    big = os.urandom(6 << 20).hex().encode()
+    a = w.ask(parse("", "select $1::varchar"), bind(values=[big]), execute(), SYNC)
+    expect(data_rows(a) == [[big]], True)
+    w.send(b"Q" + struct.pack("!I", (65 << 20)))
+    try:
+        for _ in range(65):
+            w.send(b"x" * (1 << 20))
+    except OSError:
+        pass
+    kind, body = w.read()
+    expect((kind, fields(body)["S"], fields(body)["C"]), ("E", "FATAL", "54000"))
+
+
+@check
+def a_changed_table_makes_an_old_plan_stale(s):
+    w = Wire(s.pg)
+    w.rows("create table stale (a int, b long)")
+    w.rows("insert into stale values (1, 2)")
+    expect(w.kinds(parse("q", "select * from stale"), describe("S", "q"), bind("", "q"), execute(), SYNC), "1tT2DCZ")
+    w.rows("drop table stale")
+    w.rows("create table stale (a int, b varchar)")
+    w.rows("insert into stale values (1, 'x')")
+    e = w.error(bind("", "q"), execute(), SYNC)
+    expect((e["C"], e["R"]), ("0A000", "RevalidateCachedQuery"))
+    expect(w.kinds(parse("", "select * from stale"), describe("S"), bind(), execute(), SYNC), "1tT2DCZ")
+
+
+@check
+def parameters_are_inferred(s):
+    w = Wire(s.pg)
+    w.rows("create table infer (ts timestamp, bo boolean, by byte, sh short, i int, l long, f float, d double, s string, v varchar, sy symbol, da date, n timestamp_ns,"
+           " u uuid, ip ipv4, c char) timestamp(ts) partition by day")
+    want = [1114, 16, 21, 21, 23, 20, 700, 701, 1043, 1043, 1043, 1114, 1114, 2950, 1043, 1042]
+    a = w.ask(parse("", "insert into infer values (" + ",".join(f"${i + 1}" for i in range(16)) + ")"), describe("S"), SYNC)
+    expect(kinds(a), "1tnZ")
+    got = list(struct.unpack("!H16I", a[1][1])[1:])
+    expect((got[:15], got[15] in (1042, 1043)), (want[:15], True))
+    for sql, oids in [("select * from infer where i = $1", [23]), ("select * from infer where l > $1 and d < $2", [20, 701]), ("select * from infer limit $1", [20]),
+                      ("select * from infer where sy = $1", [1043]), ("select * from infer where ts > $1", [1114]), ("select * from infer where bo = $1", [16]),
+                      ("select $1::int", None), ("select * from infer where i in ($1, $2)", None), ("select $1", None), ("update infer set d = $1 where sy = $2", [701, 1043])]:
+        a = w.ask(parse("", sql), describe("S"), SYNC)
+        expect(kinds(a)[:2], "1t", (sql, a))
+        if oids:
+            expect(list(struct.unpack(f"!H{len(oids)}I", a[1][1])[1:]), oids, sql)
+    expect(struct.unpack("!HI", w.ask(parse("", "select $1::int", [21]), describe("S"), SYNC)[1][1]), (1, 21))
+
+
+@check
+def parameters_as_text(s):
+    w = Wire(s.pg)
+
+    def value(cast, given, oid=0):
+        a = w.ask(parse("", f"select cast($1 as {cast})", [oid] if oid else []), bind(values=[None if given is None else given.encode()]), execute(), SYNC)
+        for k, b in a:
+            if k == "E":
+                return fields(b)["C"]
+        return text(data_rows(a))[0][0]
+
+    for t in ("true", "T", "t", "yes", "Y", "on", "1"):
+        expect(value("boolean", t, 16), "t", t)
+    for t in ("false", "F", "f", "no", "N", "off", "0"):
+        expect(value("boolean", t, 16), "f", t)
+    expect(value("boolean", "maybe", 16), "22P02")
+    for cast, oid, given, want in [("int", 23, "+12", "12"), ("int", 23, " 12 ", "12"), ("int", 23, "-2147483647", "-2147483647"), ("int", 23, "2147483648", "22003"),
+                                   ("int", 23, "1.5", "22P02"), ("short", 21, "32767", "32767"), ("short", 21, "32768", "22003"), ("long", 20, "9223372036854775807", "9223372036854775807"),
+                                   ("long", 20, "9223372036854775808", "22003"), ("double", 701, "NaN", None), ("double", 701, "Infinity", None), ("double", 701, "1e-300", "1e-300"),
+                                   ("double", 1700, "12345.678", "12345.678"), ("float", 700, "0.1", "0.1"), ("varchar", 25, "", ""), ("varchar", 1043, "a'b\\", "a'b\\"),
+                                   ("timestamp", 1114, "2024-01-02 03:04:05.123456", "2024-01-02 03:04:05.123456"), ("timestamp", 1114, "2024-01-02T03:04:05Z", "2024-01-02 03:04:05.000000"),
+                                   ("timestamp", 1184, "2024-01-02 03:04:05+05:30", "2024-01-01 21:34:05.000000"), ("timestamp", 1184, "2024-01-02 03:04:05+00", "2024-01-02 03:04:05.000000"),
+                                   ("timestamp", 1082, "2024-01-02", "2024-01-02 00:00:00.000000"), ("timestamp", 1114, "tomorrow", "22007"),
+                                   ("uuid", 2950, "11111111-2222-3333-4444-555555555555", "11111111-2222-3333-4444-555555555555"), ("uuid", 2950, "x", "22P02"),
+                                   ("int", 23, None, None), ("boolean", 16, None, "f"), ("short", 21, None, "0"), ("varchar", 25, None, None), ("uuid", 2950, None, None)]:
+        expect(value(cast, given, oid), want, (cast, oid, given))
+
+
+@check
+def parameters_and_results_in_binary(s):
+    w = Wire(s.pg)
+    numeric = struct.pack("!HhHH3H", 3, 1, 0, 3, 1, 2345, 6780)
+    us = lambda *a: int((dt.datetime(*a, tzinfo=UTC) - dt.datetime(2000, 1, 1, tzinfo=UTC)).total_seconds() * 1_000_000)
+    for cast, oid, given, want in [("boolean", 16, b"\1", b"\1"), ("boolean", 16, b"\0", b"\0"), ("short", 21, struct.pack("!h", -32768), struct.pack("!h", -32768)),
+                                   ("int", 23, struct.pack("!i", -5), struct.pack("!i", -5)), ("long", 20, struct.pack("!q", 1 << 62), struct.pack("!q", 1 << 62)),
+                                   ("float", 700, struct.pack("!f", 1.5), struct.pack("!f", 1.5)), ("double", 701, struct.pack("!d", -0.1), struct.pack("!d", -0.1)),
+                                   ("double", 701, struct.pack("!d", float("nan")), None), ("double", 1700, numeric, struct.pack("!d", 12345.678)),
+                                   ("double", 1700, struct.pack("!HhHH", 0, 0, 0, 0), struct.pack("!d", 0.0)), ("double", 1700, struct.pack("!HhHHH", 1, -1, 0x4000, 1, 5000), struct.pack("!d", -0.5)),
+                                   ("timestamp", 1114, struct.pack("!q", us(2024, 1, 2, 3, 4, 5)), struct.pack("!q", us(2024, 1, 2, 3, 4, 5))),
+                                   ("timestamp", 1114, struct.pack("!q", us(1960, 1, 1)), struct.pack("!q", us(1960, 1, 1))), ("timestamp", 1184, struct.pack("!q", -1), struct.pack("!q", -1)),
+                                   ("timestamp", 1082, struct.pack("!i", -1), struct.pack("!q", -86400000000)), ("timestamp", 1082, struct.pack("!i", 2147483647), None),
+                                   ("timestamp", 1114, struct.pack("!q", (1 << 63) - 1), None), ("date", 1114, struct.pack("!q", 1234567), struct.pack("!q", 1234000)),
+                                   ("uuid", 2950, bytes(range(16)), bytes(range(16))), ("varchar", 25, "ü".encode(), "ü".encode()), ("varchar", 1043, b"", b""),
+                                   ("long", 20, None, None)]:
+        a = w.ask(parse("", f"select cast($1 as {cast})", [oid]), bind("", "", [given], [1], [1]), execute(), SYNC)
+        expect(kinds(a), "12DCZ", (cast, oid, given, [fields(b) for k, b in a if k == "E"]))
+        expect(data_rows(a), [[want]], (cast, oid, given))
+    for oid, given, code in [(23, b"123", "22P03"), (20, b"", "22P03"), (2950, b"x", "22P03"), (1700, b"\0\1", "22P03"), (1700, struct.pack("!HhHHH", 1, 0, 0, 0, 10000), "22P03"),
+                             (1082, struct.pack("!i", 2147483646), "22003"), (16, b"\1\1", "22P03"), (1114, struct.pack("!q", (1 << 63) - 2), "22003")]:
+        expect(w.error(parse("", "select $1", [oid]), bind("", "", [given], [1]), SYNC)["C"], code, (oid, given))
+
+
+ALL = ("select true bo, cast(-5 as byte) by, cast(300 as short) sh, 'x'::char c, 7 i, 70000000000 l, cast(1.5 as float) f, 0.1::double d, 'str' s, 'ünï'::varchar v, 'sym'::symbol sy,"
+       " '2024-03-01T00:00:00.123Z'::date da, '2024-03-01T09:00:00.000001Z'::timestamp t, '1969-12-31T23:59:59.999999999Z'::timestamp_ns n,"
+       " '11111111-2222-3333-4444-555555555555'::uuid u, '1.2.3.4'::ipv4 ip, null nu")
+NULLS = ("select null::char c, null::int i, null::long l, cast(null as float) f, null::double d, null::string s, null::varchar v, null::symbol sy, null::date da, null::timestamp t,"
+         " null::timestamp_ns n, null::uuid u, null::ipv4 ip, null nu")
+
+
+@check
+def every_type_in_text_and_binary(s):
+    w = Wire(s.pg)
+    expect(w.rows(ALL), [["t", "-5", "300", "x", "7", "70000000000", "1.5", "0.1", "str", "ünï", "sym", "2024-03-01 00:00:00.123", "2024-03-01 09:00:00.000001",
+                          "1969-12-31 23:59:59.999999", "11111111-2222-3333-4444-555555555555", "1.2.3.4", None]])
+    a = w.ask(parse("", ALL), bind("", "", (), (), [1]), describe("P"), execute(), SYNC)
+    day = lambda *x: struct.pack("!q", int((dt.datetime(*x, tzinfo=UTC) - dt.datetime(2000, 1, 1, tzinfo=UTC)) / dt.timedelta(microseconds=1)))
+    expect(data_rows(a), [[b"\1", b"\xff\xfb", b"\x01\x2c", b"x", struct.pack("!i", 7), struct.pack("!q", 70000000000), struct.pack("!f", 1.5), struct.pack("!d", 0.1), b"str",
+                           "ünï".encode(), b"sym", day(2024, 3, 1, 0, 0, 0, 123000), day(2024, 3, 1, 9, 0, 0, 1), day(1969, 12, 31, 23, 59, 59, 999999),
+                           uuid.UUID("11111111-2222-3333-4444-555555555555").bytes, b"1.2.3.4", None]])
+    columns = next(b for k, b in a if k == "T")
+    found, at = [], 2
+    for _ in range(struct.unpack("!H", columns[:2])[0]):
+        end = columns.index(b"\0", at)
+        found.append(struct.unpack_from("!IHIhih", columns, end + 1)[2:5])
+        at = end + 19
+    expect(found, [(16, 1, -1), (21, 2, -1), (21, 2, -1), (1042, -1, 5), (23, 4, -1), (20, 8, -1), (700, 4, -1), (701, 8, -1), (1043, -1, -1), (1043, -1, -1), (1043, -1, -1),
+                   (1114, 8, -1), (1114, 8, -1), (1114, 8, -1), (2950, 16, -1), (1043, -1, -1), (1043, -1, -1)])
+    for f in (0, 1):
+        a = w.ask(parse("", NULLS), bind("", "", (), (), [f]), execute(), SYNC)
+        expect(data_rows(a), [[None] * 14])
+
+
+# ------------------------------------------------------------------ transactions, settings
+@check
+def transaction_blocks(s):
+    w = Wire(s.pg)
+    other = Wire(s.pg)
+    w.rows("create table tx (a int)")
+    expect(state(w.ask(query("begin"))), "T")
+    expect(state(w.ask(query("insert into tx values (1)"))), "T")
+    expect(other.rows("select count() from tx"), [["0"]])
+    expect(state(w.ask(query("commit"))), "I")
+    expect(other.rows("select count() from tx"), [["1"]])
+    w.ask(query("begin; insert into tx values (2)"))
+    expect(tags(w.ask(query("rollback"))), ["ROLLBACK"])
+    expect(other.rows("select count() from tx"), [["1"]])
+    w.ask(query("begin"))
+    w.ask(query("insert into tx values (3)"))
+    expect(state(w.ask(query("select nope"))), "E")
+    expect(w.error(query("select 1"))["C"], "25P02")
+    expect(w.error(parse("", "select 1"), bind(), execute(), SYNC)["C"], "25P02")
+    a = w.ask(query("commit"))
+    expect((tags(a), state(a)), (["ROLLBACK"], "I"))
+    expect(other.rows("select count() from tx"), [["1"]])
+    for broken in (msg(b"Q", b"select '\xff'\0"), msg(b"P", b"x") + SYNC, bind("", "nope") + SYNC):
+        w.ask(query("begin"))
+        expect(state(w.ask(broken)), "E", broken)
+        w.ask(query("rollback"))
+    w.ask(query("begin"))
+    w.ask(query("insert into tx values (4)"))
+    w.close()
+    time.sleep(0.1)
+    expect(other.rows("select count() from tx"), [["1"]])
+
+
+@check
+def savepoints_before_writes(s):
+    w = Wire(s.pg)
+    w.rows("create table sp (a int)")
+    w.ask(query("begin"))
+    expect(tags(w.ask(query("savepoint one"))), ["SAVEPOINT"])
+    expect(state(w.ask(query("select nope"))), "E")
+    a = w.ask(query("rollback to savepoint one"))
+    expect((tags(a), state(a)), (["ROLLBACK"], "T"))
+    w.ask(query("insert into sp values (1)"))
+    expect(w.error(query("savepoint two"))["C"], "0A000")
+    a = w.ask(query("rollback to one"))
+    expect(state(a), "T")
+    w.ask(query("insert into sp values (2)"))
+    expect(tags(w.ask(query("release savepoint one"))), ["RELEASE"])
+    expect(state(w.ask(query("rollback to one"))), "E")
+    w.ask(query("rollback"))
+    w.ask(query("begin"))
+    w.ask(query("insert into sp values (3)"))
+    w.ask(query("insert into sp values ('x')"))
+    expect(state(w.ask(query("rollback to nowhere"))), "E")
+    expect(tags(w.ask(query("commit"))), ["ROLLBACK"])
+    expect(w.rows("select count() from sp"), [["0"]])
+    w.ask(query("begin; savepoint a; insert into sp values (4); rollback to a; insert into sp values (5); commit"))
+    expect(w.rows("select a from sp"), [["5"]])
+
+
+@check
+def set_show_and_reset(s):
+    w = Wire(s.pg)
+    for sql, name, value in [("set statement_timeout = 5000", "statement_timeout", "5000"), ("set statement_timeout to '3s'", "statement_timeout", "3s"),
+                             ("set application_name = 'an app'", "application_name", "an app"), ("set session time zone 'UTC'", "timezone", "UTC"),
+                             ("set datestyle to iso", "datestyle", None), ("set extra_float_digits = 3", "extra_float_digits", "3"), ("set names 'utf8'", "client_encoding", "UTF8"),
+                             ("set client_encoding to 'UTF8'", "client_encoding", "UTF8"), ("set local lock_timeout = 1", "lock_timeout", "1")]:
+        expect(tags(w.ask(query(sql))), ["SET"], sql)
+        if value:
+            expect(w.rows(f"show {name}"), [[value]], sql)
+    a = w.ask(query("set application_name = 'other'"))
+    expect([b for k, b in a if k == "S"], [b"application_name\0other\0"])
+    expect(kinds(w.ask(query("set application_name = 'other'"))), "CZ")
+    expect(kinds(w.ask(query("reset application_name"))), "CSZ")
+    w.ask(query("reset all"))
+    expect(w.rows("show statement_timeout"), [["0"]])
+    for name in ("server_version", "server_version_num", "transaction_isolation", "transaction isolation level", "max_identifier_length", "standard_conforming_strings",
+                 "search_path", "datestyle", "time zone", "timezone", "default_transaction_read_only", "transaction_read_only", "in_hot_standby", "client_encoding",
+                 "server_encoding", "integer_datetimes", "default_transaction_isolation", "lc_collate"):
+        expect(len(w.rows(f"show {name}")), 1, name)
+    expect(w.error(query("set client_encoding = 'LATIN1'"))["C"], "22023")
+    expect(w.error(query("set standard_conforming_strings = off"))["C"], "22023")
+    expect(w.kinds(query("set standard_conforming_strings = on; set whatever.else = 'x'; set session characteristics as transaction read only; set transaction isolation level serializable")), "CCCCZ")
+
+
+@check
+def deallocate_discard_and_close(s):
+    w = Wire(s.pg)
+    for name in ("a", "b", "pdo_1", "MiXed"):
+        w.ask(parse(name, "select 1"), SYNC)
+    expect(tags(w.ask(query("deallocate a"))), ["DEALLOCATE"])
+    expect(w.error(bind("", "a"), SYNC)["C"], "26000")
+    expect(w.error(query("deallocate a"))["C"], "26000")
+    expect(w.kinds(query("deallocate prepare pdo_1")), "CZ")
+    expect(w.kinds(query('deallocate "MiXed"')), "CZ")
+    expect(w.kinds(bind("", "b"), execute(), SYNC), "2DCZ")
+    expect(w.kinds(query("deallocate all")), "CZ")
+    expect(w.error(bind("", "b"), SYNC)["C"], "26000")
+    w.ask(parse("c", "select x from long_sequence(9)"), bind("p", "c"), execute("p", 2), SYNC)
+    expect(w.kinds(query("close p")), "CZ")
+    expect(w.error(execute("p"), SYNC)["C"], "34000")
+    w.ask(bind("p", "c"), execute("p", 2), SYNC)
+    expect(w.kinds(query("close all; unlisten *; reset all")), "CCCZ")
+    expect(w.error(execute("p"), SYNC)["C"], "34000")
+    w.ask(query("set application_name = 'x'"))
+    a = w.ask(query("discard all"))
+    expect((kinds(a), tags(a)), ("CSZ", ["DISCARD ALL"]))
+    expect(w.error(bind("", "c"), SYNC)["C"], "26000")
+    expect(w.kinds(parse("", "discard all"), bind(), execute(), SYNC), "12CZ")
+    expect(w.kinds(parse("d", "deallocate all"), bind("dp", "d"), execute("dp"), SYNC), "12CZ")
+    expect(w.error(query("deallocate nope"))["C"], "26000")
+
+
+# ------------------------------------------------------------------ time, cancel, memory
+SLOW = "select sum(x % 7) from long_sequence(1000000000000)"
+STREAM = "select x, x * 1.5, 'some text here' from long_sequence(100000000000)"
+
+
+@check
+def cancel_while_computing(s):
+    w = Wire(s.pg)
+    start = time.monotonic()
+    threading.Timer(0.3, w.cancel).start()
+    e = w.error(query(SLOW))
+    expect(e["C"], "57014")
+    expect(time.monotonic() - start < 5, True)
+    expect(w.rows("select 1"), [["1"]])
+    threading.Timer(0.3, w.cancel).start()
+    expect(w.error(parse("", SLOW), bind(), execute(), SYNC)["C"], "57014")
+    expect(w.rows("select 1"), [["1"]])
+
+
+@check
+def cancel_while_rows_are_sent(s):
+    w = Wire(s.pg)
+    w.send(query(STREAM))
+    w.read(), w.read()
+    w.cancel()
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        kind, body = w.read()
+        if kind == "E":
+            break
+    expect((kind, fields(body)["C"]), ("E", "57014"))
+    expect(w.until_ready(), [("Z", b"I")])
+    expect(w.rows("select 1"), [["1"]])
+
+
+@check
+def a_late_cancel_hits_nothing(s):
+    w = Wire(s.pg)
+    w.ask(parse("q", "select x from long_sequence(100000)"), bind("p", "q"), execute("p", 10), SYNC)
+    for _ in range(20):
+        w.cancel()
+        expect(w.rows("select count() from long_sequence(1000)"), [["1000"]])
+    w.cancel()
+    time.sleep(0.05)
+    expect(len(data_rows(w.ask(execute("p", 50000), SYNC))), 50000)
+    wrong = w.key
+    w.key = wrong[:4] + bytes(4)
+    threading.Timer(0.2, w.cancel).start()
+    expect(w.rows("select count() from long_sequence(300000000)"), [["300000000"]])
+
+
+@check
+def statement_timeouts(s):
+    w = Wire(s.pg)
+    for sql in ("set statement_timeout = 200", "set statement_timeout = '200ms'"):
+        w.ask(query(sql))
+        start = time.monotonic()
+        e = w.error(query(SLOW))
+        expect((e["C"], "timeout" in e["M"]), ("57014", True))
+        expect(time.monotonic() - start < 5, True)
+    w.ask(query("reset statement_timeout"))
+    expect(w.rows("show statement_timeout"), [["0"]])
+    for params in ([("statement_timeout", "200")], [("options", "-c statement_timeout=200ms")]):
+        expect(Wire(s.pg, params=params).error(query(SLOW))["C"], "57014", params)
+
+
+@check
+def time_between_fetches_does_not_count(s):
+    w = Wire(s.pg, params=[("statement_timeout", "700")])
+    w.ask(parse("", "select x from long_sequence(1000000)"), bind("p"), execute("p", 10), SYNC)
+    time.sleep(1.2)
+    expect(kinds(w.ask(execute("p", 10), SYNC)), "D" * 10 + "sZ")
+
+
+@check
+def a_gone_client_ends_its_query(s):
+    before = threads_cpu(s)
+    for _ in range(3):
+        w = Wire(s.pg)
+        w.send(query(SLOW))
+        w.close()
+    time.sleep(1.5)
+    first = threads_cpu(s)
+    time.sleep(1)
+    expect(threads_cpu(s) - first < 0.3, True, (before, first))
+
+
+def threads_cpu(s):
+    parts = pathlib.Path(f"/proc/{s.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@check
+def large_results_stream_in_bounded_memory(s):
+    w = Wire(s.pg)
+    s.rows("select 1")
+    base = s.resident_bytes()[1]
+    w.send(query("select x, 'some text that is not short at all' from long_sequence(3000000)"))
+    n, top = 0, 0
+    while True:
+        kind, _ = w.read()
+        if kind == "D":
+            n += 1
+            if n == 100000:
+                time.sleep(1)
+            if n % 250000 == 0:
+                top = max(top, s.resident_bytes()[1])
+        if kind == "Z":
+            break
+    expect(n, 3000000)
+    if not s.sanitized:
+        expect(top - base < 64 << 20, True, top - base)
+
+
+@check
+def pipelines_that_nobody_reads_do_not_pile_up(s):
+    w = Wire(s.pg)
+    base = s.resident_bytes()[1]
+    w.s.setblocking(False)
+    data = (parse("", "select x, 'some text that is not short at all' from long_sequence(1000)") + bind() + execute() + SYNC) * 100
+    sent, end = 0, time.monotonic() + 3
+    while time.monotonic() < end:
+        try:
+            sent += w.s.send(data[sent % len(data):])
+        except BlockingIOError:
+            time.sleep(0.05)
+    grown = s.resident_bytes()[1] - base
+    if not s.sanitized:
+        expect(grown < 200 << 20, True, grown)
+    w.close()
+    expect(s.rows("select 1"), [[1]])
+
+
+@check
+def a_slow_reader_holds_no_thread(s):
+    readers = []
+    for _ in range(30):
+        w = Wire(s.pg)
+        w.send(query(STREAM))
+        readers.append(w)
+    time.sleep(1)
+    start = time.monotonic()
+    expect(Wire(s.pg).rows("select count() from long_sequence(1000000)"), [["1000000"]])
+    expect(time.monotonic() - start < 5, True)
+    for w in readers:
+        w.close()
+
+
+@check
+def over_the_connection_limit_one_is_told_at_once(s):
+    with Server(preset=s.preset, env={"ALMANAC_PG_NET_CONNECTION_LIMIT": "3", "ALMANAC_PG_NET_CONNECTION_TIMEOUT": "2s"}) as small:
+        held = [Wire(small.pg) for _ in range(3)]
+        try:
+            Wire(small.pg)
+            raise AssertionError("logged in")
+        except PermissionError as e:
+            expect((e.args[0]["S"], e.args[0]["C"]), ("FATAL", "53300"))
+        held[0].close()
+        time.sleep(0.2)
+        Wire(small.pg).rows("select 1")
+        kind, body = held[1].read()
+        expect((kind, fields(body)["C"], fields(body)["S"]), ("E", "57P05", "FATAL"))
+
+
+@check
+def read_only_accounts(s):
+    with Server(preset=s.preset, env={"ALMANAC_PG_READONLY_USER_ENABLED": "true", "ALMANAC_PG_AUTH_CLEARTEXT": "true"}) as small:
+        w = Wire(small.pg, "user", "quest")
+        expect(w.rows("select 1"), [["1"]])
+        expect(w.error(query("create table x (a int)"))["C"], "42501")
+        expect(w.kinds(query("begin; set a = 1; rollback")), "CCCZ")
+        Wire(small.pg).rows("create table x (a int)")
+        for user, password in (("user", "no"), ("nobody", "quest")):
+            try:
+                Wire(small.pg, user, password)
+                raise AssertionError("logged in")
+            except PermissionError as e:
+                expect(e.args[0]["C"], "28P01")
+
+
+@check
+def named_statement_limit(s):
+    with Server(preset=s.preset, env={"ALMANAC_PG_NAMED_STATEMENT_LIMIT": "50"}) as small:
+        w = Wire(small.pg)
+        for i in range(50):
+            expect(w.kinds(parse(f"s{i}", "select 1"), SYNC), "1Z")
+        expect(w.error(parse("more", "select 1"), SYNC)["C"], "53400")
+        for i in range(50):
+            expect(w.kinds(bind(f"p{i}", "s0"), SYNC), "2Z")
+        expect(w.error(bind("more", "s0"), SYNC)["C"], "53400")
+
+
+# ------------------------------------------------------------------ psycopg
+def pg(s, **more):
+    if psycopg is None:
+        raise Skip("psycopg is not installed")
+    return psycopg.connect(s.pg_dsn(), **more)
+
+
+@check
+def psycopg_types_round_trip(s):
+    with pg(s, autocommit=True) as c:
+        c.execute("create table pt (ts timestamp, bo boolean, sh short, i int, l long, f float, d double, s string, v varchar, sy symbol, u uuid, da date, c char, ip ipv4)"
+                  " timestamp(ts) partition by day")
+        row = (dt.datetime(2024, 3, 1, 9, 0, 0, 123456), True, -7, 12, 1 << 40, 1.5, 0.1, "it's \"q\" \\ ü", "text", "sym", uuid.uuid4(), dt.datetime(2024, 1, 2, 3, 4, 5, 123000), "x", "1.2.3.4")
+        nulls = (dt.datetime(2024, 3, 2),) + (False, 0) + (None,) * 11
+        insert = "insert into pt values (" + ",".join(["%s"] * 14) + ")"
+        c.execute(insert, row)
+        c.execute(insert, nulls)
+        for binary in (False, True):
+            got = c.execute("select * from pt", binary=binary).fetchall()
+            expect(got[0], row, binary)
+            expect(got[1], nulls, binary)
+        insert_b = "insert into pt values (" + ",".join(["%b"] * 14) + ")"
+        c.execute(insert_b, row)
+        expect(c.execute("select count() from pt where u = %s and ts = %s and d = %s and l = %s and bo = %s", (row[10], row[0], 0.1, 1 << 40, True)).fetchone(), (2,))
+        for value in (dt.datetime(2024, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2))), dt.date(2024, 1, 1)):
+            c.execute("insert into pt (ts, i) values (%s, %s)", (value, 5))
+        expect(c.execute("select ts from pt where i = 5 order by ts").fetchall(), [(dt.datetime(2023, 12, 31, 22),), (dt.datetime(2024, 1, 1),)])
+        c.execute("insert into pt (ts, d, l) values (%s, %s, %s)", (dt.datetime(2024, 5, 1), decimal.Decimal("12345.678"), 3))
+        expect(c.execute("select d, l from pt where ts = '2024-05-01'").fetchone(), (12345.678, 3))
+
+
+@check
+def psycopg_prepares_and_reuses(s):
+    with pg(s, autocommit=True) as c:
+        for i in range(20):
+            expect(c.execute("select %s::int + 1, %s", (i, "a"), prepare=i > 2 or None).fetchone(), (i + 1, "a"))
+        c.execute("deallocate all")
+
+
+@check
+def psycopg_executemany_and_pipeline(s):
+    with pg(s, autocommit=True) as c:
+        c.execute("create table many (ts timestamp, a int, t varchar) timestamp(ts) partition by day")
+        rows = [(dt.datetime(2024, 1, 1) + dt.timedelta(seconds=i), i, f"t{i}") for i in range(2000)]
+        with c.cursor() as cur:
+            cur.executemany("insert into many values (%s, %s, %s)", rows)
+            expect(cur.rowcount, 2000)
+        expect(c.execute("select count(), sum(a) from many").fetchone(), (2000, 1999000))
+        with c.pipeline():
+            cursors = [c.execute("select %s::long", (i,)) for i in range(500)]
+        expect([cur.fetchone()[0] for cur in cursors], list(range(500)))
+        try:
+            with c.pipeline():
+                c.execute("select 1")
+                c.execute("select nope")
+            raise AssertionError("no error")
+        except psycopg.errors.UndefinedColumn:
+            pass
+        expect(c.execute("select 1").fetchone(), (1,))
+
+
+@check
+def psycopg_transactions(s):
+    with pg(s) as c:
+        c.autocommit = True
+        c.execute("create table ptx (a int)")
+        c.autocommit = False
+        c.execute("insert into ptx values (1)")
+        c.rollback()
+        c.execute("insert into ptx values (2)")
+        c.commit()
+        try:
+            with c.transaction():
+                c.execute("insert into ptx values (3)")
+                c.execute("select nope")
+        except psycopg.errors.UndefinedColumn as e:
+            expect((e.sqlstate, e.diag.statement_position), ("42703", "8"))
+        with c.transaction():
+            try:
+                with c.transaction():
+                    c.execute("select * from nope")
+            except psycopg.errors.UndefinedTable:
+                pass
+            c.execute("insert into ptx values (4)")
+        expect(c.execute("select a from ptx order by a").fetchall(), [(2,), (4,)])
+        c.commit()
+
+
+@check
+def psycopg_cancel_and_stream(s):
+    with pg(s, autocommit=True) as c:
+        threading.Timer(0.3, c.cancel).start()
+        try:
+            c.execute(SLOW)
+            raise AssertionError("not cancelled")
+        except psycopg.errors.QueryCanceled:
+            pass
+        n = 0
+        with c.cursor() as cur:
+            for row in cur.stream("select x from long_sequence(100000)"):
+                n += row[0]
+        expect(n, 5000050000)
+
+
+@check
+def psycopg_wrong_password(s):
+    if psycopg is None:
+        raise Skip("psycopg is not installed")
+    for more in ({"password": "no"}, {"user": "nobody"}):
+        try:
+            psycopg.connect(s.pg_dsn(**more)).close()
+            raise AssertionError("logged in")
+        except psycopg.OperationalError as e:
+            expect("invalid username/password" in str(e), True, e)
+
+
+# ------------------------------------------------------------------ asyncpg
+def with_asyncpg(s, body):
+    if asyncpg is None:
+        raise Skip("asyncpg is not installed")
+
+    async def run():
+        host, port = s.pg.rsplit(":", 1)
+        c = await asyncpg.connect(host=host, port=int(port), user="admin", password="quest", database="qdb", ssl=False)
+        try:
+            await asyncio.wait_for(body(c), 120)
+        finally:
+            await c.close()
+    asyncio.run(run())
+
+
+@check
+def asyncpg_types_and_inserts(s):
+    async def body(c):
+        await c.execute("create table at (ts timestamp, bo boolean, sh short, i int, l long, f float, d double, s string, v varchar, sy symbol, u uuid) timestamp(ts) partition by day")
+        row = (dt.datetime(2024, 3, 1, 9, 0, 0, 123456), True, -7, 12, 1 << 40, 1.5, 0.1, "ü", "text", "sym", uuid.uuid4())
+        await c.execute("insert into at values ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)", *row)
+        expect(tuple(await c.fetchrow("select * from at")), row)
+        await c.executemany("insert into at (ts, i) values ($1, $2)", [(dt.datetime(2024, 3, 2) + dt.timedelta(seconds=i), i) for i in range(1000)])
+        expect(await c.fetchval("select count() from at where i < $1", 500), 501)
+        expect(tuple(await c.fetchrow("select bo, sh, i, l, f, d, s, v, sy, u from at where i = 3")), (False, 0, 3) + (None,) * 7)
+        st = await c.prepare("select * from at where i = $1")
+        for i in range(5):
+            expect(len(await st.fetch(i)), 1)
+    with_asyncpg(s, body)
+
+
+@check
+def asyncpg_cursors_and_transactions(s):
+    async def body(c):
+        async with c.transaction():
+            n = 0
+            async for r in c.cursor("select x from long_sequence(10000)", prefetch=333):
+                n += r[0]
+            expect(n, 50005000)
+            cur = await c.cursor("select x from long_sequence(100)")
+            expect([r[0] for r in await cur.fetch(3)], [1, 2, 3])
+            expect((await cur.fetchrow())[0], 4)
+        await c.execute("create table atx (a int)")
+        try:
+            async with c.transaction():
+                await c.execute("insert into atx values (1)")
+                raise KeyError
+        except KeyError:
+            pass
+        async with c.transaction(isolation="serializable", readonly=False):
+            await c.execute("insert into atx values (2)")
+        expect([r[0] for r in await c.fetch("select a from atx")], [2])
+    with_asyncpg(s, body)
+
+
+@check
+def asyncpg_errors_and_timeouts(s):
+    async def body(c):
+        for sql, error in (("select * from nope", asyncpg.UndefinedTableError), ("select nope", asyncpg.UndefinedColumnError), ("selec 1", asyncpg.PostgresSyntaxError)):
+            try:
+                await c.fetch(sql)
+                raise AssertionError(sql)
+            except error:
+                pass
+        try:
+            await c.fetch(SLOW, timeout=0.3)
+            raise AssertionError("no timeout")
+        except asyncio.TimeoutError:
+            pass
+        expect(await c.fetchval("select 1"), 1)
+    with_asyncpg(s, body)
+
+
+# ------------------------------------------------------------------ psql, pgjdbc
+@check
+def psql_runs_scripts(s):
+    if shutil.which("psql") is None:
+        raise Skip("psql is not installed")
+    host, port = s.pg.rsplit(":", 1)
+    env = {**os.environ, "PGPASSWORD": "quest", "PGCLIENTENCODING": "UTF8"}
+    run = lambda *a, stdin="": subprocess.run(["psql", "-X", "-h", host, "-p", port, "-U", "admin", "-d", "qdb", *a], env=env, input=stdin, capture_output=True, text=True, timeout=60)
+    p = run("-At", "-c", "select 1 a, 'ü' b, null c; select true")
+    expect((p.stdout, p.stderr, p.returncode), ("1|ü|\nt\n", "", 0))
+    p = run("--csv", "-v", "ON_ERROR_STOP=1", stdin="create table ps (a int, b varchar);\ninsert into ps values (1, 'x'), (2, null);\nselect * from ps;\n\\conninfo\nbegin;\nrollback;\n")
+    expect(p.returncode, 0, p.stderr)
+    expect("a,b\n1,x\n2,\n" in p.stdout, True, p.stdout)
+    p = run("-v", "ON_ERROR_STOP=1", "-c", "select 'ü', nope")
+    expect(p.returncode, 1)
+    expect("LINE 1: select 'ü', nope\n                    ^" in p.stderr, True, p.stderr)
+    p = run("-v", "VERBOSITY=verbose", stdin="select * from nope;\nselect 1;\n")
+    expect("42P01" in p.stderr, True, p.stderr)
+
+
+JAR = "/usr/share/java/postgresql.jar"
+
+
+@check
+def pgjdbc_program(s):
+    if shutil.which("java") is None or not os.path.exists(JAR):
+        raise Skip("java or the jar of pgjdbc (libpostgresql-jdbc-java) is missing")
+    p = subprocess.run(["java", "-XX:TieredStopAtLevel=1", "-cp", JAR, str(HERE / "pg" / "JdbcCheck.java"), s.pg], capture_output=True, text=True, timeout=300)
+    expect(p.stdout.strip().splitlines()[-1:], ["jdbc: all well"], p.stdout[-3000:] + p.stderr[-3000:])
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--preset", default="release", help="build directory under build/")
+    ap.add_argument("names", nargs="*")
+    o = ap.parse_args()
+    passed = failed = 0
+    with Server(preset=o.preset) as s:
+        s.preset = o.preset
+        s.sanitized = "asan" in o.preset or "tsan" in o.preset
+        for f in CHECKS:
+            if o.names and f.__name__ not in o.names:
+                continue
+            start = time.monotonic()
+            try:
+                f(s)
+                passed += 1
+            except Skip as e:
+                print(f"{f.__name__}: skipped: {e}", flush=True)
+            except Exception as e:
+                failed += 1
+                print(f"{f.__name__}: {type(e).__name__}: {e}", flush=True)
+                if s.process.poll() is not None:
+                    print(f"the server ended: {s.tail()}", flush=True)
+                    break
+            if time.monotonic() - start > 10:
+                print(f"{f.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
