@@ -666,7 +666,7 @@ def set_show_and_reset(s):
         expect(len(w.rows(f"show {name}")), 1, name)
     expect(w.error(query("set client_encoding = 'LATIN1'"))["C"], "22023")
     expect(w.error(query("set standard_conforming_strings = off"))["C"], "22023")
-    expect(w.kinds(query("set standard_conforming_strings = on; set whatever.else = 'x'; set session characteristics as transaction read only; set transaction isolation level serializable")), "CCCCZ")
+    expect(w.kinds(query("set standard_conforming_strings = on; set whatever.thing = 'x'; set session characteristics as transaction read only; set transaction isolation level serializable")), "CCCCZ")
 
 
 @check

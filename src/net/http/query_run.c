@@ -234,6 +234,50 @@ static alm_status fill_piece(query_run *run)
     return ALM_OK;
 }
 
+/* ---------------------------------------------------------------- statement */
+
+static const char wrap_before[] = "SELECT * FROM (";
+
+/* The statement in parentheses, with a LIMIT behind it that the optimizer sees; only where it surely
+ * can stand there, else it stays as it is. */
+static alm_status wrap_last(query_run *run)
+{
+    alm_str q = run->query;
+    while (q.len > 0 && (q.ptr[q.len - 1] == ';' || q.ptr[q.len - 1] == ' ' ||
+                         q.ptr[q.len - 1] == '\n' || q.ptr[q.len - 1] == '\t'))
+        q.len--;
+    if (q.len < 7 || !alm_str_ieq((alm_str){q.ptr, 7}, ALM_STR("select ")) ||
+        memchr(q.ptr, ';', q.len) != NULL || memchr(q.ptr, 0, q.len) != NULL)
+        return ALM_OK;
+    const char *text = NULL;
+    ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &text, "%s%.*s\n) LIMIT -%lld", wrap_before,
+                             (int)q.len, q.ptr, (long long)run->opt.window.last));
+    run->text = alm_str_of(text);
+    run->text_shift = (int32_t)sizeof(wrap_before) - 1;
+    return ALM_OK;
+}
+
+/* The last rows of what is no query in parentheses, or of what is counted anyway: counted first. */
+static alm_status count_first(query_run *run)
+{
+    int64_t rows = 0;
+    for (;;) {
+        alm_batch *batch = NULL;
+        if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
+            return run_failed(run, alm_session_error(run->session));
+        if (batch == NULL)
+            break;
+        rows += batch->rows;
+    }
+    run->opt.window =
+        (alm_row_window){.lo = ALM_MAX(rows - run->opt.window.last, (int64_t)0), .hi = INT64_MAX};
+    alm_cursor_close(run->cursor);
+    run->cursor = NULL;
+    if (alm_execute(run->session, run->prepared, NULL, 0, &run->cursor) != ALM_OK)
+        return run_failed(run, alm_session_error(run->session));
+    return ALM_OK;
+}
+
 static alm_status prepare(query_run *run)
 {
     alm_session_timeout(run->session, run->opt.timeout_ms);
@@ -245,6 +289,15 @@ static alm_status prepare(query_run *run)
     const bool reads = kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_EXPLAIN;
     if (run->opt.select_only && !reads)
         return alm_fail(&run->cx, ALM_E_ARG, 0, "/exp endpoint only accepts SELECT");
+    if (run->opt.window.last == 0 || kind != ALM_STMT_SELECT || run->opt.count_all)
+        return ALM_OK;
+    ALM_TRY(wrap_last(run));
+    if (run->text_shift == 0)
+        return ALM_OK;
+    alm_prepared_free(run->prepared);
+    run->prepared = NULL;
+    if (alm_prepare(run->session, run->text, NULL, &run->prepared) != ALM_OK)
+        return run_failed(run, alm_session_error(run->session));
     return ALM_OK;
 }
 
@@ -252,6 +305,8 @@ static alm_status execute(query_run *run)
 {
     if (alm_execute(run->session, run->prepared, NULL, 0, &run->cursor) != ALM_OK)
         return run_failed(run, alm_session_error(run->session));
+    if (run->opt.window.last > 0 && run->text_shift == 0 && alm_cursor_has_rows(run->cursor))
+        ALM_TRY(count_first(run));
     return alm_cursor_has_rows(run->cursor) ? start_rows(run) : no_rows(run);
 }
 
@@ -354,26 +409,10 @@ void alm_query_run_close(alm_http *h)
 
 /* --------------------------------------------------------------------- start */
 
-static const char wrap_before[] = "SELECT * FROM (";
-
-static alm_status wrap_last(query_run *run)
-{
-    alm_str q = run->query;
-    while (q.len > 0 && (q.ptr[q.len - 1] == ';' || q.ptr[q.len - 1] == ' ' ||
-                         q.ptr[q.len - 1] == '\n' || q.ptr[q.len - 1] == '\t'))
-        q.len--;
-    const char *text = NULL;
-    ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &text, "%s%.*s\n) LIMIT -%lld", wrap_before,
-                             (int)q.len, q.ptr, (long long)run->opt.window.last));
-    run->text = alm_str_of(text);
-    run->text_shift = (int32_t)sizeof(wrap_before) - 1;
-    return ALM_OK;
-}
-
 /* Short statements run here and now; anything else goes to a query thread. */
 static bool run_inline(query_run *run)
 {
-    if (run->query.len > INLINE_TEXT_MAX)
+    if (run->query.len > INLINE_TEXT_MAX || run->opt.window.last > 0)
         return false;
     alm_status st = prepare(run);
     if (st == ALM_OK && !alm_prepared_is_short(run->session, run->prepared))
@@ -412,9 +451,7 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     alm_buf_init(&run->out, NULL);
     run->cx = (alm_ctx){.arena = &run->arena, .conf = h->cx.conf};
     h->work = run;
-    if (options->window.last > 0 && wrap_last(run) != ALM_OK)
-        (void)run_failed(run, &run->cx.err);
-    if (run->failed || run_inline(run))
+    if (run_inline(run))
         deliver(run);
     else
         next_piece(run);
