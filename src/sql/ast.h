@@ -269,9 +269,12 @@ typedef enum alm_stmt_kind {
     ALM_STMT_CREATE_TABLE,
     ALM_STMT_INSERT,
     ALM_STMT_UPDATE,
+    ALM_STMT_DELETE,   /* alias, where as UPDATE */
     ALM_STMT_DROP_TABLE,
     ALM_STMT_TRUNCATE,
     ALM_STMT_RENAME_TABLE,
+    ALM_STMT_ALTER_TABLE, /* ext: alm_alter */
+    ALM_STMT_MAINTAIN, /* VACUUM, REINDEX, COMMENT: checked and done with; text tells */
     ALM_STMT_SHOW,
     ALM_STMT_SET,      /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
     ALM_STMT_BEGIN,
@@ -352,7 +355,8 @@ typedef struct alm_stmt {
     alm_str value;
     int32_t what_pos;
     uint32_t n_params;      /* highest $n seen */
-    void *ext;              /* OTHER: alm_alter or alm_create_view where text says so, else NULL */
+    void *ext;              /* ALTER_TABLE: alm_alter; OTHER: alm_alter or alm_create_view where text
+                               says so, else NULL */
     int32_t ttl_pos, dedup_kw_pos, volume_pos; /* of the value, of UPSERT, of the name */
     int32_t *row_end;       /* INSERT: of the ')' behind row r */
     bool or_replace;

@@ -68,6 +68,8 @@ typedef struct alm_scope {
     /* select list, for names in ORDER BY, GROUP BY and HAVING; NULL while it is bound itself */
     const alm_item *items;
     uint32_t n_items;
+    /* WINDOW JOIN, the last item of FROM: `plan` is its left side until the select list is bound */
+    const struct alm_window_join *window_join;
     /* IN (SELECT ...) as a conjunct: SEMI and ANTI joins are possible */
     bool conjunct;
 } alm_scope;
@@ -157,6 +159,18 @@ alm_status alm_sort_key_make(alm_planner *p, alm_expr *e, const alm_ast_order *i
                              alm_sort_key *out);
 /* bind_items.c */
 ALM_NODISCARD alm_status alm_bind_items(alm_scope *sc, alm_item **items, uint32_t *n_items);
+/* bind_window_join.c */
+typedef struct alm_window_join {
+    const alm_from *from;
+    alm_plan *right;
+    alm_exprs left_keys, right_keys;
+    uint32_t n_left;
+} alm_window_join;
+struct alm_stage;
+ALM_NODISCARD alm_status alm_bind_window_join(alm_scope *sc, struct alm_stage *st);
+/* Offset of a frame, ticks of the order column. */
+ALM_NODISCARD alm_status alm_frame_offset(alm_scope *sc, const alm_ast *ast, char unit,
+                                          alm_type order, int64_t *out);
 /* bind_group.c: GROUP BY over the scope's plan, marks in items, having and order replaced */
 typedef struct alm_stage { /* what is bound of a SELECT, before and after grouping */
     alm_item *items;

@@ -30,6 +30,15 @@ static alm_status each_expr(alm_plan *plan, alm_status (*f)(void *, alm_expr **)
         for (uint32_t i = 0; i < plan->join.n_residual; i++)
             ALM_TRY(f(arg, &plan->join.residual[i]));
     }
+    if (plan->op == ALM_P_WINDOW_JOIN) {
+        for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
+            ALM_TRY(f(arg, &plan->winjoin.left_keys[i]));
+            ALM_TRY(f(arg, &plan->winjoin.right_keys[i]));
+        }
+        for (uint32_t a = 0; a < plan->winjoin.n_aggs; a++)
+            for (uint32_t i = 0; i < plan->winjoin.aggs[a].n_args; i++)
+                ALM_TRY(f(arg, &plan->winjoin.aggs[a].args[i]));
+    }
     for (uint32_t i = 0; i < plan->n_children; i++)
         ALM_TRY(each_expr(plan->child[i], f, arg));
     return ALM_OK;
@@ -787,6 +796,9 @@ static alm_status push(const dep *d, alm_plan **plan, alm_exprs *carried)
         break;
     case ALM_P_SETOP:
         code = push_setop(d, plan, carried);
+        break;
+    case ALM_P_WINDOW_JOIN:
+        code = too_hard(d, *plan, "a WINDOW join");
         break;
     case ALM_P_SCAN:
     case ALM_P_SOURCE:

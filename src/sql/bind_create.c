@@ -1,6 +1,6 @@
 /* bind_create.c - CREATE TABLE, CREATE TABLE AS, CREATE TABLE LIKE: all checks, no effects. */
 #include "base/number.h"
-#include "sql/bind.h"
+#include "sql/bind_table.h"
 
 /* --------------------------------------------------------------------- names */
 
@@ -27,7 +27,7 @@ static alm_status check_table_name(alm_ctx *cx, const alm_stmt *stmt)
                     (int)ALM_MIN(stmt->table.len, 200), stmt->table.ptr);
 }
 
-static int32_t find_col(const alm_create *c, alm_str name)
+int32_t alm_create_find(const alm_create *c, alm_str name)
 {
     for (uint32_t i = 0; i < c->n_cols; i++)
         if (alm_str_ieq(alm_str_of(c->cols[i].name), name))
@@ -35,10 +35,19 @@ static int32_t find_col(const alm_create *c, alm_str name)
     return -1;
 }
 
+void alm_create_defaults(alm_column *col)
+{
+    enum { SYMBOL_CAPACITY = 256 };
+    if (col->type.id != ALM_T_SYMBOL)
+        return;
+    col->symbol_capacity = SYMBOL_CAPACITY;
+    col->symbol_cached = true;
+}
+
 static alm_status add_col(alm_planner *p, alm_create *c, alm_str name, alm_type type, int32_t pos)
 {
     alm_column *col = &c->cols[c->n_cols];
-    if (find_col(c, name) >= 0)
+    if (alm_create_find(c, name) >= 0)
         return alm_fail(p->cx, ALM_E_DUPLICATE, pos, "Duplicate column [name=%.*s]", (int)name.len,
                         name.ptr);
     if (name.len == 0 || name.len > 255)
@@ -47,19 +56,15 @@ static alm_status add_col(alm_planner *p, alm_create *c, alm_str name, alm_type 
     ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, name, &col->name));
     col->type = type;
     col->id = c->n_cols;
-    if (type.id == ALM_T_SYMBOL) {
-        col->symbol_capacity = 256;
-        col->symbol_cached = true;
-    }
+    alm_create_defaults(col);
     c->n_cols++;
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------- columns */
 
-static alm_status symbol_options(alm_planner *p, const alm_column_def *def, alm_column *col)
+alm_status alm_create_symbol(alm_planner *p, const alm_column_def *def, alm_column *col)
 {
-    enum { INDEX_CAPACITY = 256 };
     const bool symbol = col->type.id == ALM_T_SYMBOL;
     if (def->indexed && !symbol)
         return alm_fail(p->cx, ALM_E_TYPE, def->pos,
@@ -74,8 +79,19 @@ static alm_status symbol_options(alm_planner *p, const alm_column_def *def, alm_
         col->symbol_cached = def->cache > 0;
     if (def->indexed) {
         col->indexed = true;
-        col->index_capacity = def->index_capacity > 0 ? def->index_capacity : INDEX_CAPACITY;
+        col->index_capacity = def->index_capacity > 0 ? def->index_capacity : ALM_INDEX_CAPACITY;
     }
+    return ALM_OK;
+}
+
+alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *out)
+{
+    if (!alm_type_parse(def->type_name, out))
+        return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
+                        (int)def->type_name.len, def->type_name.ptr);
+    if (out->id == ALM_T_INTERVAL)
+        return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "non-persisted type: %.*s",
+                        (int)def->type_name.len, def->type_name.ptr);
     return ALM_OK;
 }
 
@@ -86,21 +102,16 @@ static alm_status columns_from_list(alm_planner *p, const alm_stmt *stmt, alm_cr
         const alm_column_def *def = &stmt->cols[i];
         alm_type type = ALM_TY(NONE);
         if (def->type_name.len == 0) { /* index(name) behind the list */
-            const int32_t at = find_col(c, def->name);
+            const int32_t at = alm_create_find(c, def->name);
             if (at < 0)
                 return alm_fail(p->cx, ALM_E_NAME, def->pos, "Invalid column: %.*s",
                                 (int)def->name.len, def->name.ptr);
-            ALM_TRY(symbol_options(p, def, &c->cols[at]));
+            ALM_TRY(alm_create_symbol(p, def, &c->cols[at]));
             continue;
         }
-        if (!alm_type_parse(def->type_name, &type))
-            return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
-                            (int)def->type_name.len, def->type_name.ptr);
-        if (type.id == ALM_T_INTERVAL)
-            return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "non-persisted type: %.*s",
-                            (int)def->type_name.len, def->type_name.ptr);
+        ALM_TRY(alm_create_type(p, def, &type));
         ALM_TRY(add_col(p, c, def->name, type, def->pos));
-        ALM_TRY(symbol_options(p, def, &c->cols[c->n_cols - 1]));
+        ALM_TRY(alm_create_symbol(p, def, &c->cols[c->n_cols - 1]));
     }
     return ALM_OK;
 }
@@ -152,7 +163,7 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
     }
     for (uint32_t i = 0; i < stmt->n_cols; i++) {
         const alm_column_def *def = &stmt->cols[i];
-        const int32_t at = find_col(c, def->name);
+        const int32_t at = alm_create_find(c, def->name);
         if (at < 0)
             return alm_fail(p->cx, ALM_E_NAME, def->pos,
                             def->cast ? "CAST column doesn't exist [column=%.*s]"
@@ -168,13 +179,12 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
                 return alm_fail(p->cx, ALM_E_TYPE, def->pos,
                                 "unsupported cast [column=%s, from=%s, to=%s]", col->name,
                                 alm_type_name(col->type), alm_type_name(to));
-            if (to.id == ALM_T_SYMBOL && col->type.id != ALM_T_SYMBOL) {
-                col->symbol_capacity = 256;
-                col->symbol_cached = true;
-            }
+            const bool new_symbol = col->type.id != ALM_T_SYMBOL;
             col->type = to;
+            if (new_symbol)
+                alm_create_defaults(col);
         }
-        ALM_TRY(symbol_options(p, def, col));
+        ALM_TRY(alm_create_symbol(p, def, col));
     }
     for (uint32_t i = 0; i < plan->n_cols; i++)
         types[i] = c->cols[i].type;
@@ -191,7 +201,7 @@ static alm_status designated(alm_planner *p, const alm_stmt *stmt, alm_create *c
 {
     if (stmt->timestamp.len == 0)
         return ALM_OK;
-    const int32_t at = find_col(c, stmt->timestamp);
+    const int32_t at = alm_create_find(c, stmt->timestamp);
     const bool as = stmt->select != NULL;
     if (at < 0)
         return alm_fail(p->cx, ALM_E_NAME, stmt->timestamp_pos,
@@ -225,7 +235,7 @@ static alm_status partitioning(alm_planner *p, const alm_stmt *stmt, alm_create 
                     "'NONE', 'HOUR', 'DAY', 'WEEK', 'MONTH' or 'YEAR' expected");
 }
 
-static alm_status ttl(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+alm_status alm_create_ttl(alm_planner *p, const alm_stmt *stmt, alm_create *c)
 {
     static const int64_t partition_hours[] = {0, 1, 24, 168, 0, 0};
     if (stmt->ttl_unit == 0)
@@ -254,27 +264,27 @@ static alm_status ttl(alm_planner *p, const alm_stmt *stmt, alm_create *c)
         months = n * 12;
         break;
     default:
-        return alm_fail(p->cx, ALM_E_ARG, stmt->partition_pos, "invalid TTL unit '%c'",
+        return alm_fail(p->cx, ALM_E_ARG, stmt->ttl_pos, "invalid TTL unit '%c'",
                         stmt->ttl_unit);
     }
     if (n < 0 || n > 1000000)
-        return alm_fail(p->cx, ALM_E_RANGE, stmt->partition_pos, "TTL value out of range: %lld",
+        return alm_fail(p->cx, ALM_E_RANGE, stmt->ttl_pos, "TTL value out of range: %lld",
                         (long long)n);
     if (c->partition == ALM_PART_NONE)
-        return alm_fail(p->cx, ALM_E_ARG, stmt->partition_pos,
+        return alm_fail(p->cx, ALM_E_ARG, stmt->ttl_pos,
                         "cannot set TTL on a non-partitioned table");
     const int64_t part = partition_hours[c->partition];
     const bool fits = c->partition == ALM_PART_MONTH  ? hours == 0
                       : c->partition == ALM_PART_YEAR ? hours == 0 && months % 12 == 0
                                                       : hours % part == 0;
     if (!fits)
-        return alm_fail(p->cx, ALM_E_ARG, stmt->partition_pos,
+        return alm_fail(p->cx, ALM_E_ARG, stmt->ttl_pos,
                         "TTL value must be an integer multiple of partition size");
     c->ttl_hours = hours != 0 ? hours : -months;
     return ALM_OK;
 }
 
-static alm_status dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+alm_status alm_create_dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c)
 {
     if (!stmt->dedup)
         return ALM_OK;
@@ -283,7 +293,7 @@ static alm_status dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c)
         return alm_fail(p->cx, ALM_E_ARG, pos, "deduplication is possible only on WAL tables");
     bool has_ts = false;
     for (uint32_t i = 0; i < stmt->n_dedup; i++) {
-        const int32_t at = find_col(c, stmt->dedup_keys[i]);
+        const int32_t at = alm_create_find(c, stmt->dedup_keys[i]);
         if (at < 0)
             return alm_fail(p->cx, ALM_E_NAME, stmt->dedup_pos[i],
                             "deduplicate key column not found [column=%.*s]",
@@ -330,8 +340,8 @@ static alm_status clauses(alm_planner *p, const alm_stmt *stmt, alm_create *c)
     if (c->wal && c->partition == ALM_PART_NONE)
         return alm_fail(p->cx, ALM_E_ARG, stmt->table_pos,
                         "WAL Write Mode can only be used on partitioned tables");
-    ALM_TRY(ttl(p, stmt, c));
-    ALM_TRY(dedup(p, stmt, c));
+    ALM_TRY(alm_create_ttl(p, stmt, c));
+    ALM_TRY(alm_create_dedup(p, stmt, c));
     if (stmt->volume.len > 0)
         return alm_fail(p->cx, ALM_E_ARG, stmt->end, "volume alias is not allowed [alias=%.*s]",
                         (int)stmt->volume.len, stmt->volume.ptr);

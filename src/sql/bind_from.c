@@ -85,6 +85,23 @@ static bool has_source(const alm_planner *p, alm_str name)
            p->env->sources->exists(name);
 }
 
+/*
+ * Under which name the sources have a name of FROM, NULL: they have none. pg_catalog may be left out;
+ * what is called, pg_class(), is found with its brackets where it differs from the relation.
+ */
+static alm_status source_name(alm_planner *p, alm_str schema, alm_str name, bool call,
+                              const char **out)
+{
+    const bool plain = schema.len == 0 || alm_str_ieq(schema, ALM_STR("pg_catalog"));
+    ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, out, "%.*s%s%.*s%s", (int)schema.len,
+                             schema.ptr == NULL ? "" : schema.ptr, schema.len > 0 ? "." : "",
+                             (int)name.len, name.ptr, call ? "()" : ""));
+    if (has_source(p, alm_str_of(*out)))
+        return ALM_OK;
+    *out = NULL;
+    return plain && has_source(p, name) ? alm_arena_zstr(p->cx, p->cx->arena, name, out) : ALM_OK;
+}
+
 static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table **table,
                              alm_plan **out)
 {
@@ -99,24 +116,22 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
         ALM_TRY(alm_may(p, "select", (*table)->name));
         return alm_plan_scan(p, *table, f->pos, out);
     }
-    if (f->schema.len > 0) { /* information_schema.tables and its like */
-        const char *full = NULL;
-        ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, &full, "%.*s.%.*s", (int)f->schema.len,
-                                 f->schema.ptr, (int)f->name.len, f->name.ptr));
-        if (has_source(p, alm_str_of(full)))
-            return bind_source(sc, alm_str_of(full), f->pos, NULL, 0, out);
-    }
-    if (!f->quoted && has_source(p, f->name))
-        return bind_source(sc, f->name, f->pos, NULL, 0, out);
-    return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s]",
-                    (int)f->name.len, f->name.ptr);
+    const char *name = NULL;
+    ALM_TRY(source_name(p, f->schema, f->name, false, &name));
+    if (name != NULL && (!f->quoted || f->schema.len > 0))
+        return bind_source(sc, alm_str_of(name), f->pos, NULL, 0, out);
+    return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s%s%.*s]",
+                    (int)f->schema.len, f->schema.ptr == NULL ? "" : f->schema.ptr,
+                    f->schema.len > 0 ? "." : "", (int)f->name.len, f->name.ptr);
 }
 
 static alm_status bind_function(alm_scope *sc, const alm_from *f, alm_plan **out)
 {
     const alm_ast *call = f->call;
-    if (has_source(sc->p, call->text))
-        return bind_source(sc, call->text, call->pos, call->arg, call->n_args, out);
+    const char *name = NULL;
+    ALM_TRY(source_name(sc->p, call->table, call->text, true, &name));
+    if (name != NULL)
+        return bind_source(sc, alm_str_of(name), call->pos, call->arg, call->n_args, out);
     return alm_fail(sc->p->cx, ALM_E_FUNCTION, call->pos, "unknown function name: %.*s",
                     (int)call->text.len, call->text.ptr);
 }
@@ -368,6 +383,29 @@ static alm_status finish_asof(alm_scope *sc, const alm_from *f, const join_cond 
     return ALM_OK;
 }
 
+/* The node comes later, when the aggregates over the right side are known. */
+static alm_status window_join_item(alm_scope *sc, const alm_from *f, const join_cond *jc,
+                                   alm_plan *left, alm_plan *right)
+{
+    alm_planner *p = sc->p;
+    alm_window_join *wj = NULL;
+    if (jc->residual.n > 0) {
+        const char *text = NULL;
+        ALM_TRY(alm_ast_name(p->cx, jc->bad, &text));
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, jc->bad->pos,
+                        "unsupported WINDOW join expression [expr='%s']", text);
+    }
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &wj));
+    wj->from = f;
+    wj->right = right;
+    wj->left_keys = jc->left;
+    wj->right_keys = jc->right;
+    wj->n_left = left->n_cols;
+    sc->window_join = wj;
+    sc->plan = left;
+    return ALM_OK;
+}
+
 /* LATERAL (query): the query may name columns of the items before it. */
 static alm_status lateral_item(alm_scope *sc, const alm_from *f)
 {
@@ -434,13 +472,14 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
     const alm_table *table = NULL;
     alm_plan *left = sc->plan, *right = NULL, *join = NULL;
     alm_join_kind kind = f->join == ALM_JOIN_NONE ? ALM_JOIN_CROSS : f->join;
-    if (kind == ALM_JOIN_WINDOW)
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->join_pos, "WINDOW joins are not supported");
+    if (sc->window_join != NULL)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->join_pos,
+                        "no join can follow a WINDOW JOIN: put it into a subquery");
     if (kind == ALM_JOIN_LATERAL_INNER || kind == ALM_JOIN_LATERAL_LEFT)
         return lateral_item(sc, f);
     ALM_TRY(bind_item(sc, f, &alias, &table, &right));
     ALM_TRY(check_alias(sc, alias, f->join_pos));
-    if (is_asof(kind))
+    if (is_asof(kind) || kind == ALM_JOIN_WINDOW)
         ALM_TRY(prepare_asof(sc, f, &left, &right));
     else if (f->tolerance != NULL)
         return alm_fail(p->cx, ALM_E_SYNTAX, f->tolerance->pos,
@@ -453,6 +492,8 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
         ALM_TRY(using_columns(sc, f, &jc));
     else if (f->on != NULL)
         ALM_TRY(on_condition(sc, f->on, &jc));
+    if (kind == ALM_JOIN_WINDOW)
+        return window_join_item(sc, f, &jc, left, right);
     ALM_TRY(alm_plan_join(p, (uint8_t)kind, f->join_pos, left, right, &join));
     join->join.left_keys = jc.left.at;
     join->join.right_keys = jc.right.at;
@@ -497,6 +538,9 @@ alm_status alm_bind_where(alm_scope *sc, const alm_ast *where)
     ALM_TRY(alm_param_infer(p, &e, ALM_TY(BOOLEAN)));
     if (e->type.id != ALM_T_BOOLEAN)
         return alm_fail(p->cx, ALM_E_TYPE, where->pos, "boolean expression expected");
+    if (sc->window_join != NULL && !alm_expr_within(e, 0, sc->window_join->n_left))
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, where->pos,
+                        "WHERE of a WINDOW join can use columns of the left side only");
     ALM_TRY(alm_exprs_split(p->cx, &conjuncts, e));
     return alm_plan_filter(p, &sc->plan, &conjuncts);
 }

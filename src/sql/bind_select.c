@@ -272,6 +272,8 @@ static alm_status bind_body(alm_scope *sc, alm_stage *st)
     ALM_TRY(bind_condition(sc, sel->having, false, &st->having));
     ALM_TRY(bind_condition(sc, sel->qualify, true, &st->qualify));
     ALM_TRY(bind_order(sc, st));
+    if (sc->window_join != NULL)
+        return alm_bind_window_join(sc, st);
     if (sel->sample != NULL) {
         if (sel->has_group)
             return alm_fail(sc->p->cx, ALM_E_SYNTAX, sel->group_pos,

@@ -13,7 +13,7 @@ static alm_status bind_inner(alm_scope *sc, const alm_select *sel, int32_t pos, 
                              alm_plan **out, bool *correlated)
 {
     alm_planner *p = sc->p;
-    if (sc->plan == NULL)
+    if (sc->plan == NULL || sc->window_join != NULL)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, pos, "a subquery cannot stand here");
     const bool conjunct = sc->conjunct;
     ALM_TRY(alm_bind_dependent(sc, sel, out, correlated));

@@ -1,10 +1,11 @@
 /*
- * bind_update.c - UPDATE: a scan of the whole table with the position of each row, the rows that
+ * bind_update.c - UPDATE and DELETE: a scan of the whole table with the position of each row, the rows that
  * WHERE keeps, the new values (sql.h: alm_update_plan).
  *
+ * DELETE      The positions alone.
  * FROM        The other tables are joined; a row that matches several times takes the first match.
  */
-#include "sql/bind.h"
+#include "sql/bind_table.h"
 
 static alm_status set_columns(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
                               alm_update_plan *up)
@@ -30,12 +31,10 @@ static alm_status set_columns(alm_planner *p, const alm_stmt *stmt, const alm_ta
     return ALM_OK;
 }
 
-/* The scan with the position behind the columns. */
-static alm_status scan_with_row(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
-                                alm_plan **out)
+alm_status alm_plan_scan_rows(alm_planner *p, const alm_table *table, int32_t pos, alm_plan **out)
 {
     alm_plan *scan = NULL;
-    ALM_TRY(alm_plan_scan(p, table, stmt->table_pos, &scan));
+    ALM_TRY(alm_plan_scan(p, table, pos, &scan));
     scan->cols[scan->n_cols] = (alm_plan_col){"row", ALM_TY(LONG)};
     scan->scan.cols[scan->n_cols] = ALM_SCAN_ROW;
     scan->n_cols++;
@@ -119,7 +118,7 @@ static alm_status bind_update(alm_planner *p, const alm_stmt *stmt, alm_update_p
     alm_select none = {.pos = stmt->pos};
     alm_scope sc = {.p = p, .names = &names, .sel = &none};
     ALM_TRY(set_columns(p, stmt, table, up));
-    ALM_TRY(scan_with_row(p, stmt, table, &sc.plan));
+    ALM_TRY(alm_plan_scan_rows(p, table, stmt->table_pos, &sc.plan));
     ALM_TRY(alm_scope_add(&sc, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, sc.plan, 0));
     sc.rels[0].n_cols = table->n_cols; /* the position has no name */
     for (uint32_t i = 0; i < stmt->n_from; i++) {
@@ -169,6 +168,41 @@ alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
                         (int)stmt->table.len, stmt->table.ptr);
     ALM_TRY(alm_may(&p, "update", up->table->name));
     ALM_TRY(bind_update(&p, stmt, up));
+    *out = up;
+    return ALM_OK;
+}
+
+static alm_status bind_delete(alm_planner *p, const alm_stmt *stmt, alm_update_plan *up)
+{
+    const alm_table *table = up->table;
+    alm_select none = {.pos = stmt->pos};
+    alm_scope sc = {.p = p, .sel = &none};
+    ALM_TRY(alm_plan_scan_rows(p, table, stmt->table_pos, &sc.plan));
+    ALM_TRY(alm_scope_add(&sc, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, sc.plan, 0));
+    sc.rels[0].n_cols = table->n_cols; /* the position has no name */
+    ALM_TRY(alm_bind_where(&sc, stmt->where));
+    alm_expr **exprs = NULL;
+    const char **cols = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &cols));
+    ALM_TRY(alm_expr_col(p->cx, table->n_cols, ALM_TY(LONG), stmt->pos, &exprs[0]));
+    cols[0] = "row";
+    ALM_TRY(alm_plan_project(p, sc.plan, exprs, cols, 1, &up->plan));
+    return alm_optimise(p, &up->plan);
+}
+
+alm_status alm_plan_delete(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                           alm_update_plan **out)
+{
+    alm_planner p = {.cx = cx, .env = env};
+    alm_update_plan *up = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &up));
+    up->table = alm_snapshot_find(env->snapshot, stmt->table);
+    if (up->table == NULL)
+        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
+                        (int)stmt->table.len, stmt->table.ptr);
+    ALM_TRY(alm_may(&p, "delete", up->table->name));
+    ALM_TRY(bind_delete(&p, stmt, up));
     *out = up;
     return ALM_OK;
 }

@@ -85,8 +85,8 @@ static int64_t unit_ticks(char unit, alm_type type)
     }
 }
 
-static alm_status frame_offset(alm_scope *sc, const alm_ast *ast, char unit, alm_type order,
-                               int64_t *out)
+alm_status alm_frame_offset(alm_scope *sc, const alm_ast *ast, char unit, alm_type order,
+                            int64_t *out)
 {
     alm_planner *p = sc->p;
     alm_expr *e = NULL;
@@ -147,9 +147,9 @@ static alm_status bind_frame(alm_scope *sc, const alm_window_def *def, alm_windo
                             "RANGE is supported only for queries ordered by designated timestamp");
     }
     if (call->lo_kind == 'p' || call->lo_kind == 'f')
-        ALM_TRY(frame_offset(sc, def->lo, def->lo_unit, order, &call->lo));
+        ALM_TRY(alm_frame_offset(sc, def->lo, def->lo_unit, order, &call->lo));
     if (call->hi_kind == 'p' || call->hi_kind == 'f')
-        ALM_TRY(frame_offset(sc, def->hi, def->hi_unit, order, &call->hi));
+        ALM_TRY(alm_frame_offset(sc, def->hi, def->hi_unit, order, &call->hi));
     const bool crossed = (call->lo_kind == 'p' && call->hi_kind == 'p' && call->lo < call->hi) ||
                          (call->lo_kind == 'f' && call->hi_kind == 'f' && call->lo > call->hi);
     if (crossed)

@@ -378,6 +378,15 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
         return put_join(pr, plan);
     case ALM_P_WINDOW:
         return put_window(pr, plan);
+    case ALM_P_WINDOW_JOIN:
+        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "%s range: ",
+                               plan->winjoin.prevailing ? " include prevailing" : ""));
+        if (plan->winjoin.lo == INT64_MIN)
+            ALM_TRY(put(pr, "unbounded"));
+        else
+            ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "%" PRId64, plan->winjoin.lo));
+        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " to %" PRId64, plan->winjoin.hi));
+        return put_keys(pr, " keys: ", plan->winjoin.left_keys, plan->winjoin.n_keys, child);
     case ALM_P_LATEST:
         return put_keys(pr, " keys: ", plan->latest.keys, plan->latest.n_keys, child);
     case ALM_PLAN_OP_COUNT:

@@ -118,6 +118,7 @@ alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
         return each_call(plan, f, arg);
     case ALM_P_LATEST:
         return each(plan->latest.keys, plan->latest.n_keys, f, arg);
+    case ALM_P_WINDOW_JOIN:
     case ALM_P_JOIN: /* keys and residual speak of different inputs: the rules do them */
     case ALM_P_SOURCE:
     case ALM_P_VALUES:

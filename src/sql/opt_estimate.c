@@ -80,6 +80,7 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
     case ALM_P_SAMPLE:
     case ALM_P_SORT:
     case ALM_P_WINDOW:
+    case ALM_P_WINDOW_JOIN:
     case ALM_P_LATEST:
     case ALM_PLAN_OP_COUNT:
         plan->est_rows = a;

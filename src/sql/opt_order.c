@@ -97,6 +97,9 @@ static void visit(alm_plan **slot, bool needed)
         below[1] = asof || (needed && k != 'S' && k != 'A');
         break;
     }
+    case ALM_P_WINDOW_JOIN:
+        below[0] = below[1] = true;
+        break;
     case ALM_P_SOURCE:
     case ALM_P_VALUES:
     case ALM_P_FILTER:

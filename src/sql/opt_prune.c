@@ -312,6 +312,66 @@ static alm_status prune_join(alm_planner *p, alm_plan *plan, const bool *need, u
     return join_cols(p, plan);
 }
 
+static alm_status window_join_args(alm_plan *plan, alm_expr_visit f, void *arg)
+{
+    for (uint32_t a = 0; a < plan->winjoin.n_aggs; a++) {
+        alm_agg_call *call = &plan->winjoin.aggs[a];
+        for (uint32_t i = 0; i < call->n_args; i++)
+            ALM_TRY(f(arg, &call->args[i]));
+        if (call->filter != NULL)
+            ALM_TRY(f(arg, &call->filter));
+    }
+    return ALM_OK;
+}
+
+static alm_status prune_window_join(alm_planner *p, alm_plan *plan, const bool *need,
+                                    uint32_t **map)
+{
+    const uint32_t nl = plan->child[0]->n_cols, nr = plan->child[1]->n_cols;
+    bool *wanted = NULL;
+    uint32_t *left = NULL, *right = NULL, *all = NULL;
+    ALM_TRY(flags(p, nl + nr, &wanted));
+    memcpy(wanted, need, nl * sizeof *wanted);
+    ALM_TRY(window_join_args(plan, mark, wanted));
+    for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
+        ALM_TRY(mark(wanted, &plan->winjoin.left_keys[i]));
+        ALM_TRY(mark(wanted + nl, &plan->winjoin.right_keys[i]));
+    }
+    wanted[plan->winjoin.left_ts] = true;
+    wanted[nl + plan->winjoin.right_ts] = true;
+    ALM_TRY(prune(p, &plan->child[0], wanted, &left));
+    ALM_TRY(prune(p, &plan->child[1], wanted + nl, &right));
+    const alm_plan *child = plan->child[0];
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, nl + nr + 1, &all));
+    memcpy(all, left, nl * sizeof *all);
+    for (uint32_t i = 0; i < nr; i++)
+        all[nl + i] = right[i] == NONE ? NONE : right[i] + child->n_cols;
+    renumber_arg r = {p->cx, all}, rl = {p->cx, left}, rr = {p->cx, right};
+    ALM_TRY(window_join_args(plan, renumber, &r));
+    for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
+        ALM_TRY(renumber(&rl, &plan->winjoin.left_keys[i]));
+        ALM_TRY(renumber(&rr, &plan->winjoin.right_keys[i]));
+    }
+    plan->winjoin.left_ts = left[plan->winjoin.left_ts];
+    plan->winjoin.right_ts = right[plan->winjoin.right_ts];
+    /* result: what is left of the left side, then the aggregates */
+    const uint32_t n_aggs = plan->winjoin.n_aggs;
+    alm_plan_col *cols = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + n_aggs + 1, &cols));
+    if (child->n_cols > 0)
+        memcpy(cols, child->cols, child->n_cols * sizeof *cols);
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, nl + n_aggs + 1, map));
+    memcpy(*map, left, nl * sizeof **map);
+    for (uint32_t a = 0; a < n_aggs; a++) {
+        cols[child->n_cols + a] = plan->cols[nl + a];
+        (*map)[nl + a] = child->n_cols + a;
+    }
+    plan->cols = cols;
+    plan->n_cols = child->n_cols + n_aggs;
+    plan->ts_col = mapped(left, plan->ts_col);
+    return ALM_OK;
+}
+
 /* Exactly the wanted columns of the child, in order. */
 static alm_status exact(alm_planner *p, alm_plan **slot, const bool *need, uint32_t n,
                         const uint32_t *map)
@@ -386,6 +446,8 @@ static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint3
         return prune_window(p, plan, need, map);
     case ALM_P_JOIN:
         return prune_join(p, plan, need, map);
+    case ALM_P_WINDOW_JOIN:
+        return prune_window_join(p, plan, need, map);
     case ALM_P_SETOP:
         return prune_setop(p, plan, need, map);
     case ALM_P_SOURCE:

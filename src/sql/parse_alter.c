@@ -278,8 +278,10 @@ alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
     const bool view = alm_take_kw(p, ALM_KW_VIEW);
     if (view)
         s->text = ALM_STR("ALTER VIEW");
-    else if (alm_take_kw(p, ALM_KW_TABLE))
+    else if (alm_take_kw(p, ALM_KW_TABLE)) {
+        s->kind = ALM_STMT_ALTER_TABLE;
         s->text = ALM_STR("ALTER TABLE");
+    }
     else if (alm_take_kw(p, ALM_KW_MATERIALIZED) && alm_take_kw(p, ALM_KW_VIEW))
         s->text = ALM_STR("ALTER MATERIALIZED VIEW");
     else

@@ -423,7 +423,8 @@ static void short_statements(void **state)
     assert_true(parse(f, "drop all tables")->all_tables);
     s = parse(f, "alter table t add column a int, b symbol capacity 4 index");
     const alm_alter *a = s->ext;
-    assert_true(s->kind == ALM_STMT_OTHER && a->kind == ALM_ALTER_ADD_COLUMN && a->n_cols == 2);
+    assert_true(s->kind == ALM_STMT_ALTER_TABLE && a->kind == ALM_ALTER_ADD_COLUMN &&
+                a->n_cols == 2);
     a = parse(f, "alter table t convert partition to parquet list '2024', '2025'")->ext;
     assert_true(a->kind == ALM_ALTER_TO_PARQUET && a->n_list == 2);
     a = parse(f, "alter materialized view v set refresh limit 1 week")->ext;

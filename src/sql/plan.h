@@ -202,6 +202,17 @@ struct alm_plan {
             uint32_t left_ts, right_ts; /* ASOF family */
             int64_t tolerance;      /* < 0: none; in the unit of the left timestamp */
         } join;
+        struct { /* WINDOW_JOIN: left columns ++ one per aggregate. Both inputs come in ascending
+                    order of their timestamps. Right rows of a left row: equal keys (null = null)
+                    and left_ts + lo <= right_ts <= left_ts + hi */
+            alm_expr **left_keys, **right_keys; /* over their child */
+            uint32_t n_keys;
+            uint32_t left_ts, right_ts;
+            int64_t lo, hi;      /* in the unit of the left timestamp; INT64_MIN: from the start */
+            bool prevailing;     /* without a row at left_ts + lo, the last one before it too */
+            alm_agg_call *aggs;  /* over left columns ++ right columns */
+            uint32_t n_aggs;
+        } winjoin;
         struct { /* WINDOW: child columns ++ one column per call */
             alm_window_call *calls;
             uint32_t n_calls;

@@ -72,6 +72,10 @@ static alm_status copy_lists(alm_planner *p, alm_plan *plan)
         break;
     case ALM_P_WINDOW:
         return copy_windows(p, plan);
+    case ALM_P_WINDOW_JOIN:
+        COPY_LIST(plan->winjoin.left_keys, plan->winjoin.n_keys);
+        COPY_LIST(plan->winjoin.right_keys, plan->winjoin.n_keys);
+        return copy_aggs(p, &plan->winjoin.aggs, plan->winjoin.n_aggs);
     case ALM_P_LATEST:
         COPY_LIST(plan->latest.keys, plan->latest.n_keys);
         break;

@@ -61,6 +61,27 @@ typedef struct alm_create {
 ALM_NODISCARD alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                                          alm_create **out);
 /*
+ * ALTER TABLE: the table as it shall be (alm_create; columns keep their ids, 0: a new one).
+ */
+typedef struct alm_alter_plan {
+    const alm_table *table;
+    alm_create *to;
+    bool nothing;     /* it is as it shall be already */
+    bool partitions;  /* about partitions: `to` says nothing */
+    alm_plan *values; /* COLUMN TYPE: the new values of the column whose id is 0, then a LONG with the
+                         position of the row as for UPDATE; else NULL */
+} alm_alter_plan;
+ALM_NODISCARD alm_status alm_plan_alter(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                        alm_alter_plan **out);
+/* WHERE of DROP PARTITION and its like: a plan that gives those of the starts of partitions (borrowed,
+ * in the type of the designated timestamp) for which it holds. */
+ALM_NODISCARD alm_status alm_plan_partitions(alm_ctx *cx, const alm_plan_env *env,
+                                             const alm_stmt *stmt, const alm_table *table,
+                                             int64_t *starts, uint32_t n, alm_plan **out);
+/* LIST: could this be the name of a partition of the table? */
+ALM_NODISCARD alm_status alm_check_partition_name(alm_ctx *cx, const alm_table *table, alm_str name,
+                                                  int32_t pos);
+/*
  * UPDATE: plan over a full scan of the table (rows in scan order) whose result columns are: new
  * values of set_cols (in their column types), then a LONG with the row's position in the scan
  * (counted over all rows of the table in scan order). Only rows to change come out.
@@ -72,6 +93,10 @@ typedef struct alm_update_plan {
     alm_plan *plan;
 } alm_update_plan;
 ALM_NODISCARD alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                         alm_update_plan **out);
+
+/* DELETE: the same, with nothing but the positions of the rows that go (n_set is 0). */
+ALM_NODISCARD alm_status alm_plan_delete(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                                          alm_update_plan **out);
 
 /* Physical plan as text lines, one per node, indented by two spaces a level. */

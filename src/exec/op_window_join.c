@@ -1,0 +1,389 @@
+/*
+ * op_window_join.c - WINDOW JOIN: for each left row, aggregates over the right rows of its key in a
+ * range of time around it.
+ *
+ * Right side  Read whole at the first pull and kept in memory, grouped by key, each group in time
+ *             order (SPAN k: rows [start[k], start[k + 1])). Two pointers per key only move forward,
+ *             because left rows come in time order, so finding the ranges costs one pass.
+ * Work        Ranges of a left batch become pairs (left row, right row), a batch of pairs at a time,
+ *             which the aggregates take with one scatter; a long range is not copied: its rows are a
+ *             slice of the store beside the left row as constants.
+ * Null rule   Null keys are equal. An empty range gives what the aggregates give for no rows.
+ * Memory      The right columns that are read, charged to the query.
+ */
+#include "exec/aggs.h"
+#include "exec/asof.h"
+#include "exec/keymap.h"
+#include "exec/op_make.h"
+#include "exec/rows.h"
+
+enum { LONG_RANGE = 512 };
+
+typedef struct op_winjoin {
+    alm_op op;
+    alm_pool pool;
+    int64_t left_unit, right_unit; /* factors to a common unit */
+    int64_t lo, hi;                /* in it */
+    alm_rows store;
+    bool loaded;
+    /* keys */
+    alm_eval *left_eval, *right_eval;
+    alm_vec *left_key, *right_key;
+    uint32_t n_keys;
+    alm_keymap *map;
+    uint32_t *number; /* of right rows while loading, then unused */
+    uint32_t cap_number;
+    uint32_t n_spans;
+    uint32_t *start;     /* n_spans + 1 */
+    uint32_t *from, *to; /* per span: first row not before the range, first row behind it */
+    const int64_t *ts;   /* of the store, common unit */
+    /* aggregates */
+    alm_aggs *aggs;
+    alm_arena lasting; /* what states point to; a left batch long */
+    alm_states states;
+    bool *used;    /* columns of left ++ right that aggregates read */
+    alm_vec *cols; /* the same columns of one batch of pairs */
+    uint32_t n_left, n_right;
+    alm_arena pair_arena;
+    uint32_t *li, *ri; /* pairs */
+    uint32_t n_pairs;
+    uint32_t *left_number;
+} op_winjoin;
+
+/* ----------------------------------------------------------------------------- right side */
+
+static alm_status add_numbers(alm_ctx *cx, op_winjoin *w, alm_batch *in, uint32_t base)
+{
+    const uint32_t n = in->rows;
+    if (base + n > w->cap_number) {
+        const uint32_t cap = ALM_MAX(base + n, w->cap_number * 2);
+        ALM_TRY(alm_pool_grow(cx, &w->pool, &w->number, base * sizeof *w->number,
+                              cap * sizeof *w->number));
+        w->cap_number = cap;
+    }
+    if (w->n_keys == 0) {
+        memset(w->number + base, 0, n * sizeof *w->number);
+        return ALM_OK;
+    }
+    ALM_TRY(alm_eval_run(cx, w->right_eval, &w->pair_arena, in, w->right_key));
+    return alm_keymap_add(cx, w->map, w->right_key, n, w->number + base);
+}
+
+/* Rows by key, in time order within one: a counting sort of the row numbers. */
+static alm_status group_rows(alm_ctx *cx, op_winjoin *w)
+{
+    const uint32_t n = w->store.n;
+    uint32_t *pick = NULL, *next = NULL;
+    w->n_spans = w->n_keys == 0 ? 1 : alm_keymap_count(w->map);
+    const size_t bytes = ((size_t)w->n_spans + 1) * sizeof *w->start;
+    ALM_TRY(alm_pool_zero(cx, &w->pool, bytes, &w->start));
+    ALM_TRY(alm_pool_zero(cx, &w->pool, bytes, &w->from));
+    ALM_TRY(alm_pool_zero(cx, &w->pool, bytes, &w->to));
+    for (uint32_t i = 0; i < n; i++)
+        w->start[w->number[i] + 1]++;
+    for (uint32_t k = 0; k < w->n_spans; k++) {
+        w->start[k + 1] += w->start[k];
+        w->from[k] = w->to[k] = w->start[k];
+    }
+    if (w->n_spans <= 1)
+        return ALM_OK;
+    ALM_TRY(alm_pool_alloc(cx, &w->pool, ((size_t)n + 1) * sizeof *pick, &pick));
+    ALM_TRY(alm_pool_alloc(cx, &w->pool, bytes, &next));
+    memcpy(next, w->start, bytes);
+    for (uint32_t i = 0; i < n; i++)
+        pick[next[w->number[i]]++] = i;
+    ALM_TRY(alm_rows_keep(cx, &w->store, pick, n));
+    alm_pool_free(&w->pool, pick);
+    alm_pool_free(&w->pool, next);
+    return ALM_OK;
+}
+
+static alm_status load_times(alm_ctx *cx, op_winjoin *w)
+{
+    const uint32_t n = w->store.n;
+    const int64_t *ts = (const int64_t *)(void *)w->store.col[w->op.plan->winjoin.right_ts].data;
+    if (w->right_unit == 1 || n == 0) {
+        w->ts = ts;
+        return ALM_OK;
+    }
+    int64_t *scaled = NULL;
+    ALM_TRY(alm_pool_alloc(cx, &w->pool, (size_t)n * sizeof *scaled, &scaled));
+    for (uint32_t i = 0; i < n; i++)
+        scaled[i] = alm_asof_scale(ts[i], w->right_unit);
+    w->ts = scaled;
+    return ALM_OK;
+}
+
+static alm_status load(alm_ctx *cx, op_winjoin *w)
+{
+    w->loaded = true;
+    for (;;) {
+        alm_batch *in = NULL;
+        ALM_TRY(alm_op_next(cx, w->op.child[1], &in));
+        if (in == NULL)
+            break;
+        alm_arena_reset(&w->pair_arena);
+        ALM_TRY(add_numbers(cx, w, in, w->store.n));
+        ALM_TRY(alm_rows_append(cx, &w->store, &w->pair_arena, in));
+    }
+    ALM_TRY(group_rows(cx, w));
+    alm_pool_free(&w->pool, w->number);
+    w->number = NULL;
+    ALM_TRY(load_times(cx, w));
+    alm_op_count_bytes(w->op.run, w->op.plan, w->pool.bytes);
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------------------------------- ranges */
+
+static int64_t shifted(int64_t ts, int64_t by)
+{
+    int64_t out;
+    if (by == INT64_MIN || by == INT64_MAX)
+        return by;
+    if (!__builtin_add_overflow(ts, by, &out))
+        return out;
+    return by < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* Right rows [*a, *b) of a left row at time t. */
+static void range_of(op_winjoin *w, uint32_t span, int64_t t, uint32_t *a, uint32_t *b)
+{
+    const int64_t *ts = w->ts;
+    const uint32_t end = w->start[span + 1];
+    const int64_t lo = shifted(t, w->lo), hi = shifted(t, w->hi);
+    uint32_t from = w->from[span], to = w->to[span];
+    while (from < end && ts[from] < lo)
+        from++;
+    while (to < end && ts[to] <= hi)
+        to++;
+    w->from[span] = from;
+    w->to[span] = to;
+    *a = from;
+    if (w->op.plan->winjoin.prevailing && from > w->start[span] && (from == end || ts[from] > lo))
+        *a = from - 1;
+    *b = ALM_MAX(to, from);
+}
+
+/* ----------------------------------------------------------------------------------- pairs */
+
+static alm_status pair_batch(alm_ctx *cx, op_winjoin *w, alm_batch *left, alm_batch *out)
+{
+    for (uint32_t c = 0; c < w->n_left; c++) {
+        alm_vec *dense = NULL;
+        if (!w->used[c])
+            continue;
+        ALM_TRY(alm_batch_column(cx, &w->op.batch, left, c, &dense));
+        ALM_TRY(alm_vec_gather(cx, &w->pair_arena, dense, w->li, w->n_pairs, &w->cols[c]));
+    }
+    for (uint32_t c = 0; c < w->n_right; c++) {
+        alm_vec all = {0};
+        if (!w->used[w->n_left + c])
+            continue;
+        alm_rows_slice(&w->store, c, 0, &all);
+        ALM_TRY(
+            alm_vec_gather(cx, &w->pair_arena, &all, w->ri, w->n_pairs, &w->cols[w->n_left + c]));
+    }
+    *out = (alm_batch){.n_cols = w->n_left + w->n_right, .cols = w->cols, .rows = w->n_pairs};
+    return ALM_OK;
+}
+
+static alm_status flush(alm_ctx *cx, op_winjoin *w, alm_batch *left)
+{
+    alm_batch pairs;
+    if (w->n_pairs == 0)
+        return ALM_OK;
+    ALM_TRY(alm_check(cx));
+    alm_arena_reset(&w->pair_arena);
+    ALM_TRY(pair_batch(cx, w, left, &pairs));
+    ALM_TRY(alm_aggs_eval(cx, w->aggs, &w->pair_arena, &pairs));
+    ALM_TRY(alm_aggs_scatter(cx, w->aggs, &w->states, w->li, 0, w->n_pairs));
+    w->n_pairs = 0;
+    return ALM_OK;
+}
+
+/* Rows [a, a + n) of the store with left row i. */
+static alm_status take_slice(alm_ctx *cx, op_winjoin *w, alm_batch *left, uint32_t i, uint32_t a,
+                             uint32_t n)
+{
+    alm_batch rows = {.n_cols = w->n_left + w->n_right, .cols = w->cols, .rows = n};
+    ALM_TRY(alm_check(cx));
+    alm_arena_reset(&w->pair_arena);
+    for (uint32_t c = 0; c < w->n_left; c++) {
+        alm_vec *dense = NULL;
+        if (!w->used[c])
+            continue;
+        ALM_TRY(alm_batch_column(cx, &w->op.batch, left, c, &dense));
+        w->cols[c] = *dense;
+        if (!dense->is_const)
+            w->cols[c].data = (char *)dense->data + (size_t)i * dense->width;
+        w->cols[c].is_const = true;
+    }
+    for (uint32_t c = 0; c < w->n_right; c++)
+        if (w->used[w->n_left + c])
+            alm_rows_slice(&w->store, c, a, &w->cols[w->n_left + c]);
+    ALM_TRY(alm_aggs_eval(cx, w->aggs, &w->pair_arena, &rows));
+    return alm_aggs_update(cx, w->aggs, &w->states, i, 0, n);
+}
+
+static alm_status take_range(alm_ctx *cx, op_winjoin *w, alm_batch *left, uint32_t i, uint32_t a,
+                             uint32_t b)
+{
+    if (b - a >= LONG_RANGE) {
+        for (; a < b; a += ALM_MIN(b - a, (uint32_t)ALM_BATCH_ROWS))
+            ALM_TRY(take_slice(cx, w, left, i, a, ALM_MIN(b - a, (uint32_t)ALM_BATCH_ROWS)));
+        return ALM_OK;
+    }
+    if (w->n_pairs + (b - a) > ALM_BATCH_ROWS)
+        ALM_TRY(flush(cx, w, left));
+    for (; a < b; a++) {
+        w->li[w->n_pairs] = i;
+        w->ri[w->n_pairs++] = a;
+    }
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------------------- operator */
+
+static alm_status left_spans(alm_ctx *cx, op_winjoin *w, alm_batch *left)
+{
+    if (w->n_keys == 0) {
+        memset(w->left_number, 0, left->rows * sizeof *w->left_number);
+        return ALM_OK;
+    }
+    ALM_TRY(alm_eval_run(cx, w->left_eval, &w->op.batch, left, w->left_key));
+    return alm_keymap_find(cx, w->map, w->left_key, left->rows, w->left_number);
+}
+
+static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
+{
+    op_winjoin *w = (op_winjoin *)op;
+    alm_batch *left = NULL;
+    alm_vec *ts = NULL;
+    const int64_t *times = NULL;
+    *out = NULL;
+    if (!w->loaded)
+        ALM_TRY(load(cx, w));
+    alm_arena_reset(&op->batch);
+    alm_arena_reset(&w->lasting);
+    ALM_TRY(alm_op_next(cx, op->child[0], &left));
+    if (left == NULL)
+        return ALM_OK;
+    const uint32_t n = left->rows;
+    ALM_TRY(alm_batch_column(cx, &op->batch, left, op->plan->winjoin.left_ts, &ts));
+    ALM_TRY(alm_asof_times(cx, &op->batch, ts, n, w->left_unit, &times));
+    const size_t step = ts->is_const && w->left_unit == 1 ? 0 : 1;
+    ALM_TRY(left_spans(cx, w, left));
+    ALM_TRY(alm_states_reserve(cx, w->aggs, &w->states, &w->pool, ALM_BATCH_ROWS));
+    alm_states_clear(w->aggs, &w->states, 0, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t a = 0, b = 0;
+        if (w->left_number[i] >= w->n_spans)
+            continue;
+        range_of(w, w->left_number[i], times[i * step], &a, &b);
+        ALM_TRY(take_range(cx, w, left, i, a, b));
+    }
+    ALM_TRY(flush(cx, w, left));
+    for (uint32_t c = 0; c < w->n_left; c++) {
+        alm_vec *dense = NULL;
+        ALM_TRY(alm_batch_column(cx, &op->batch, left, c, &dense));
+        op->out.cols[c] = *dense;
+    }
+    for (uint32_t c = 0; c < op->plan->winjoin.n_aggs; c++)
+        ALM_TRY(alm_aggs_finish(cx, w->aggs, &w->states, c, 0, n, &op->batch,
+                                &op->out.cols[w->n_left + c]));
+    op->out.rows = n;
+    op->out.sel = NULL;
+    *out = &op->out;
+    return ALM_OK;
+}
+
+static void winjoin_close(alm_op *op)
+{
+    op_winjoin *w = (op_winjoin *)op;
+    alm_eval_free(w->left_eval);
+    alm_eval_free(w->right_eval);
+    alm_aggs_free(w->aggs);
+    alm_arena_deinit(&w->lasting);
+    alm_arena_deinit(&w->pair_arena);
+    alm_pool_deinit(&w->pool);
+}
+
+static void winjoin_hint(alm_op *op, int64_t rows)
+{
+    alm_op_hint(op->child[0], rows);
+}
+
+static const alm_op_vt winjoin_vt = {
+    .name = "window join", .next = winjoin_next, .close = winjoin_close, .hint = winjoin_hint};
+
+static int64_t scaled_bound(int64_t v, int64_t factor)
+{
+    return v == INT64_MIN || v == INT64_MAX ? v : alm_asof_scale(v, factor);
+}
+
+static alm_status make_keys(alm_ctx *cx, op_winjoin *w, const alm_plan *plan)
+{
+    const uint32_t n = plan->winjoin.n_keys;
+    alm_type *types = NULL;
+    w->n_keys = n;
+    if (n == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &types));
+    for (uint32_t k = 0; k < n; k++) {
+        types[k] = plan->winjoin.right_keys[k]->type;
+        if (plan->winjoin.left_keys[k]->type.id != types[k].id)
+            types[k] = ALM_TY(VARCHAR); /* kinds of text may mix */
+    }
+    ALM_TRY(alm_keymap_new(cx, &w->pool, types, n, &w->map));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &w->left_key));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &w->right_key));
+    ALM_TRY(alm_eval_new(cx, (const alm_expr *const *)plan->winjoin.left_keys, n, &w->left_eval));
+    return alm_eval_new(cx, (const alm_expr *const *)plan->winjoin.right_keys, n, &w->right_eval);
+}
+
+static alm_status make_aggs(alm_ctx *cx, op_winjoin *w, const alm_plan *plan)
+{
+    const uint32_t n = w->n_left + w->n_right;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &w->used));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &w->cols));
+    for (uint32_t a = 0; a < plan->winjoin.n_aggs; a++) {
+        const alm_agg_call *call = &plan->winjoin.aggs[a];
+        for (uint32_t i = 0; i < call->n_args; i++)
+            alm_expr_cols(call->args[i], w->used, n);
+        if (call->filter != NULL)
+            alm_expr_cols(call->filter, w->used, n);
+    }
+    return alm_aggs_new(cx, NULL, 0, plan->winjoin.aggs, plan->winjoin.n_aggs, &w->lasting,
+                        &w->aggs);
+}
+
+alm_status alm_op_window_join_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
+                                   alm_op **out)
+{
+    op_winjoin *w = NULL;
+    const alm_plan *left = plan->child[0], *right = plan->child[1];
+    ALM_TRY(ALM_NEW(cx, cx->arena, &w));
+    ALM_TRY(alm_op_init(cx, &w->op, &winjoin_vt, run, plan, pipe));
+    alm_arena_init(&w->lasting, cx->mem);
+    alm_arena_init(&w->pair_arena, cx->mem);
+    alm_pool_init(&w->pool, cx->mem, winjoin_vt.name);
+    *out = &w->op;
+    w->n_left = left->n_cols;
+    w->n_right = right->n_cols;
+    ALM_ASSERT(plan->n_cols == w->n_left + plan->winjoin.n_aggs);
+    const bool left_ns = left->cols[plan->winjoin.left_ts].type.id == ALM_T_TIMESTAMP_NS;
+    const bool right_ns = right->cols[plan->winjoin.right_ts].type.id == ALM_T_TIMESTAMP_NS;
+    w->left_unit = left_ns || !right_ns ? 1 : 1000;
+    w->right_unit = right_ns || !left_ns ? 1 : 1000;
+    w->lo = scaled_bound(plan->winjoin.lo, w->left_unit);
+    w->hi = scaled_bound(plan->winjoin.hi, w->left_unit);
+    ALM_TRY(alm_op_child(cx, &w->op, 0));
+    ALM_TRY(alm_op_child(cx, &w->op, 1));
+    ALM_TRY(alm_rows_init(cx, &w->store, &w->pool, right->cols, right->n_cols));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &w->li));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &w->ri));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &w->left_number));
+    ALM_TRY(make_keys(cx, w, plan));
+    return make_aggs(cx, w, plan);
+}

@@ -1,0 +1,29 @@
+/*
+ * bind_table.h - what CREATE TABLE and ALTER TABLE share: columns and options of a table that is
+ * described, checked, not made. Private to sql/.
+ */
+#ifndef ALM_SQL_BIND_TABLE_H
+#define ALM_SQL_BIND_TABLE_H
+
+#include "sql/bind.h"
+
+enum { ALM_INDEX_CAPACITY = 256 };
+
+/* Column number, -1: none. */
+int32_t alm_create_find(const alm_create *c, alm_str name);
+/* The type of a definition, one that can be stored. */
+ALM_NODISCARD alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *out);
+/* What a SYMBOL column has unless its definition says another. */
+void alm_create_defaults(alm_column *col);
+/* CAPACITY, CACHE, INDEX of a definition. */
+ALM_NODISCARD alm_status alm_create_symbol(alm_planner *p, const alm_column_def *def,
+                                           alm_column *col);
+/* TTL and DEDUP UPSERT KEYS of a statement; nothing if it has none. */
+ALM_NODISCARD alm_status alm_create_ttl(alm_planner *p, const alm_stmt *stmt, alm_create *c);
+ALM_NODISCARD alm_status alm_create_dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c);
+
+/* bind_update.c: the scan of a table with the position of each row behind its columns. */
+ALM_NODISCARD alm_status alm_plan_scan_rows(alm_planner *p, const alm_table *table, int32_t pos,
+                                            alm_plan **out);
+
+#endif
