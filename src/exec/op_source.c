@@ -3,7 +3,7 @@
  * one. Adding a source touches source.def alone.
  */
 #include "exec/op_make.h"
-#include "exec/source.h"
+#include "exec/source_catalog.h"
 
 #define ALM_SOURCE(id, name) extern const alm_source alm_source_##id;
 #include "exec/source.def"
@@ -23,7 +23,7 @@ const alm_source *alm_source_find(alm_str name)
     for (size_t i = 0; i < ALM_COUNT(sources); i++)
         if (alm_str_ieq(name, alm_str_of(sources[i].name)))
             return sources[i].source;
-    return NULL;
+    return alm_catalog_find(name);
 }
 
 alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap, int32_t pos,

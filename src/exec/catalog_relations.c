@@ -1,0 +1,388 @@
+/*
+ * catalog_relations.c - rows about tables, their columns and indexes: pg_class, pg_attribute,
+ * pg_index, pg_tables, information_schema.tables, columns and their like.
+ *
+ * The relations of the catalogue list themselves too, so that tools can describe them; the functions
+ * (FROM pg_class()) list tables only.
+ */
+#include "base/conf.h"
+#include "exec/source_catalog.h"
+
+int32_t alm_oid_of_table(const alm_table *t)
+{
+    return (int32_t)(ALM_OID_TABLES + (t->id & 0x1fffffff));
+}
+
+/* 2048 columns a table fit beside half a million tables; beyond, numbers repeat. */
+int32_t alm_oid_of_index(const alm_table *t, uint32_t col)
+{
+    return (int32_t)(ALM_OID_INDEXES + ((t->id << 11 | (col & 0x7ff)) & 0x3fffffff));
+}
+
+static bool has_index(const alm_table *t)
+{
+    for (uint32_t c = 0; c < t->n_cols; c++)
+        if (t->cols[c].indexed)
+            return true;
+    return false;
+}
+
+static alm_status index_name(alm_ctx *cx, const alm_table *t, uint32_t c, const char **out)
+{
+    return alm_arena_printf(cx, cx->arena, out, "%s_%s_idx", t->name, t->cols[c].name);
+}
+
+/* --------------------------------------------------------------------------------- pg_class */
+
+static alm_status class_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *name,
+                            int32_t schema, char kind, uint32_t n_cols, int64_t rows, bool indexed)
+{
+    ALM_TRY(alm_cat_row(cx, cat));
+    alm_cat_int(cat, oid);
+    alm_cat_text(cat, name);
+    alm_cat_int(cat, schema);
+    alm_cat_int(cat, oid);
+    alm_cat_int(cat, kind);
+    alm_cat_int(cat, (int16_t)ALM_MIN(n_cols, (uint32_t)INT16_MAX));
+    alm_cat_float(cat, (double)rows);
+    alm_cat_bool(cat, indexed);
+    alm_cat_int(cat, kind == 'r' ? 2 : kind == 'i' ? 403 : 0);
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(classes)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "oid relname relnamespace relfilenode relkind relnatts reltuples "
+                       "relhasindex relam");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        ALM_TRY(class_row(cx, cat, alm_oid_of_table(t), t->name, ALM_OID_PUBLIC, 'r', t->n_cols,
+                          t->row_count, !cat->function && has_index(t)));
+        for (uint32_t c = 0; !cat->function && c < t->n_cols; c++) {
+            const char *name = NULL;
+            if (!t->cols[c].indexed)
+                continue;
+            ALM_TRY(index_name(cx, t, c, &name));
+            ALM_TRY(class_row(cx, cat, alm_oid_of_index(t, c), name, ALM_OID_PUBLIC, 'i', 1,
+                              t->row_count, false));
+        }
+    }
+    for (size_t i = 0; i < alm_relation_count(); i++) {
+        const alm_relation *rel = alm_relation_at(i);
+        alm_plan_col cols[ALM_CAT_COLS];
+        uint32_t n = 0;
+        ALM_TRY(alm_relation_columns(cx, rel, cols, &n));
+        /* those PostgreSQL has as tables have numbers of their own */
+        ALM_TRY(class_row(cx, cat, rel->oid, rel->name, alm_relation_schema_oid(rel),
+                          rel->oid < 10000 ? 'r' : 'v', n, -1, false));
+    }
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------------------- pg_attribute */
+
+static alm_status attribute_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *name,
+                                uint32_t number, alm_type type)
+{
+    const alm_pg_type_row *row = alm_pg_type_find(alm_pg_column_type(type));
+    ALM_TRY(alm_cat_row(cx, cat));
+    alm_cat_int(cat, oid);
+    alm_cat_text(cat, name);
+    alm_cat_int(cat, (int16_t)number);
+    alm_cat_int(cat, alm_pg_column_type(type));
+    alm_cat_int(cat, row != NULL ? row->length : -1);
+    /* precision and scale, as numeric(p,s) has them; CHAR is char(1) */
+    alm_cat_int(cat, alm_pg_column_type(type) == 1700 ? (((int32_t)type.p << 16) | type.s) + 4
+                     : type.id == ALM_T_CHAR          ? 5
+                                                      : -1);
+    alm_cat_int(cat, row != NULL ? row->collation : 0);
+    alm_cat_int(cat, row != NULL ? row->storage : 'x');
+    alm_cat_int(cat, row != NULL ? row->align : 'd');
+    alm_cat_bool(cat, row != NULL && row->by_value);
+    alm_cat_int(cat, type.dims);
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(attributes)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "attrelid attname attnum atttypid attlen atttypmod attcollation attstorage "
+                       "attalign attbyval attndims");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        for (uint32_t c = 0; c < t->n_cols; c++)
+            ALM_TRY(attribute_row(cx, cat, alm_oid_of_table(t), t->cols[c].name, c + 1,
+                                  t->cols[c].type));
+        for (uint32_t c = 0; !cat->function && c < t->n_cols; c++)
+            if (t->cols[c].indexed)
+                ALM_TRY(attribute_row(cx, cat, alm_oid_of_index(t, c), t->cols[c].name, 1,
+                                      t->cols[c].type));
+    }
+    for (size_t i = 0; i < alm_relation_count(); i++) {
+        const alm_relation *rel = alm_relation_at(i);
+        alm_plan_col cols[ALM_CAT_COLS];
+        uint32_t n = 0;
+        ALM_TRY(alm_relation_columns(cx, rel, cols, &n));
+        for (uint32_t c = 0; c < n; c++)
+            ALM_TRY(attribute_row(cx, cat, rel->oid, cols[c].name, c + 1, cols[c].type));
+    }
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------------------------------- indexes */
+
+ALM_CAT_FILL(indexes)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    if (cat->function)
+        return ALM_OK;
+    alm_cat_order(cat, "indexrelid indrelid indkey");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        for (uint32_t c = 0; c < t->n_cols; c++) {
+            const char *key = NULL;
+            if (!t->cols[c].indexed)
+                continue;
+            ALM_TRY(alm_arena_printf(cx, cx->arena, &key, "%u", c + 1));
+            ALM_TRY(alm_cat_row(cx, cat));
+            alm_cat_int(cat, alm_oid_of_index(t, c));
+            alm_cat_int(cat, alm_oid_of_table(t));
+            alm_cat_text(cat, key);
+        }
+    }
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(index_list)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "tablename indexname indexdef");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        for (uint32_t c = 0; c < t->n_cols; c++) {
+            const char *name = NULL, *text = NULL;
+            if (!t->cols[c].indexed)
+                continue;
+            ALM_TRY(index_name(cx, t, c, &name));
+            ALM_TRY(alm_arena_printf(cx, cx->arena, &text,
+                                     "CREATE INDEX %s ON public.%s USING btree (%s)", name, t->name,
+                                     t->cols[c].name));
+            ALM_TRY(alm_cat_row(cx, cat));
+            alm_cat_text(cat, t->name);
+            alm_cat_text(cat, name);
+            alm_cat_text(cat, text);
+        }
+    }
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------------------------- lists of names */
+
+static const char *owner_of(const alm_ctx *cx)
+{
+    return cx->conf != NULL ? cx->conf->pg_user : "admin";
+}
+
+ALM_CAT_FILL(table_list)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "schemaname tablename tableowner hasindexes");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, "public");
+        alm_cat_text(cat, t->name);
+        alm_cat_text(cat, owner_of(cx));
+        alm_cat_bool(cat, has_index(t));
+    }
+    for (size_t i = 0; i < alm_relation_count(); i++) {
+        const alm_relation *rel = alm_relation_at(i);
+        if (rel->oid >= 10000)
+            continue;
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, rel->schema);
+        alm_cat_text(cat, rel->name);
+        alm_cat_text(cat, owner_of(cx));
+        alm_cat_bool(cat, false);
+    }
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(view_list)
+{
+    alm_cat_order(cat, "schemaname viewname viewowner");
+    for (size_t i = 0; i < alm_relation_count(); i++) {
+        const alm_relation *rel = alm_relation_at(i);
+        if (rel->oid < 10000)
+            continue;
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, rel->schema);
+        alm_cat_text(cat, rel->name);
+        alm_cat_text(cat, owner_of(cx));
+    }
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(table_stats)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "relid relname n_live_tup");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_int(cat, alm_oid_of_table(t));
+        alm_cat_text(cat, t->name);
+        alm_cat_int(cat, t->row_count);
+    }
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------------- information_schema */
+
+static alm_status table_row(alm_ctx *cx, alm_cat *cat, const char *schema, const char *name,
+                            bool table)
+{
+    ALM_TRY(alm_cat_row(cx, cat));
+    alm_cat_text(cat, schema);
+    alm_cat_text(cat, name);
+    alm_cat_text(cat, table ? "BASE TABLE" : "VIEW");
+    alm_cat_bool(cat, table);
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(is_tables)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "table_schema table_name table_type is_insertable_into");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++)
+        ALM_TRY(table_row(cx, cat, "public", alm_snapshot_at(snap, i)->name, true));
+    for (size_t i = 0; !cat->function && i < alm_relation_count(); i++) {
+        const alm_relation *rel = alm_relation_at(i);
+        ALM_TRY(table_row(cx, cat, rel->schema, rel->name, false));
+    }
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(is_views)
+{
+    alm_cat_order(cat, "table_schema table_name");
+    for (size_t i = 0; i < alm_relation_count(); i++) {
+        const alm_relation *rel = alm_relation_at(i);
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, rel->schema);
+        alm_cat_text(cat, rel->name);
+    }
+    return ALM_OK;
+}
+
+/* Words of the standard for a type of pg_type, and its figures; 0 is null. */
+static const struct word {
+    int32_t oid;
+    const char *name, *reference; /* what the reference says, where it differs */
+    int16_t precision, radix, time;
+} words[] = {
+    {16, "boolean", NULL, 0, 0, 0},
+    {17, "bytea", NULL, 0, 0, 0},
+    {20, "bigint", NULL, 64, 2, 0},
+    {21, "smallint", NULL, 16, 2, 0},
+    {23, "integer", NULL, 32, 2, 0},
+    {700, "real", NULL, 24, 2, 0},
+    {701, "double precision", NULL, 53, 2, 0},
+    {1022, "ARRAY", "unknown", 0, 0, 0},
+    {1042, "character", NULL, 0, 0, 0},
+    {1043, "character varying", NULL, 0, 0, 0},
+    {1114, "timestamp without time zone", NULL, 0, 0, 6},
+    {1184, "timestamp with time zone", NULL, 0, 0, 6},
+    {1700, "numeric", "unknown", 0, 10, 0},
+    {2950, "uuid", "character varying", 0, 0, 0},
+};
+
+static const struct word *word_of(int32_t oid)
+{
+    for (size_t i = 0; i < ALM_COUNT(words); i++)
+        if (words[i].oid == oid)
+            return &words[i];
+    return NULL;
+}
+
+static void int_or_null(alm_cat *cat, int32_t value)
+{
+    alm_cat_int(cat, value > 0 ? value : ALM_INT_NULL);
+}
+
+static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, const char *table,
+                             const char *name, uint32_t number, alm_type type, bool updatable)
+{
+    const int32_t oid = alm_pg_column_type(type);
+    const struct word *w = word_of(oid);
+    const alm_pg_type_row *row = alm_pg_type_find(oid);
+    const bool decimal = oid == 1700;
+    const char *id = NULL;
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &id, "%u", number));
+    ALM_TRY(alm_cat_row(cx, cat));
+    alm_cat_text(cat, schema);
+    alm_cat_text(cat, table);
+    alm_cat_text(cat, name);
+    alm_cat_int(cat, number);
+    alm_cat_text(cat, cat->function ? "yes" : "YES");
+    alm_cat_text(cat, w == NULL                               ? "unknown"
+                      : cat->function && w->reference != NULL ? w->reference
+                                                              : w->name);
+    int_or_null(cat, type.id == ALM_T_CHAR ? 1 : 0);
+    int_or_null(cat, decimal ? type.p : w != NULL ? w->precision : 0);
+    int_or_null(cat, w != NULL ? w->radix : 0);
+    if (decimal)
+        alm_cat_int(cat, type.s);
+    else /* whole numbers have a scale, of 0 */
+        alm_cat_int(cat, oid == 20 || oid == 21 || oid == 23 ? 0 : ALM_INT_NULL);
+    int_or_null(cat, type.id == ALM_T_DATE ? 3 : w != NULL ? w->time : 0);
+    alm_cat_text(cat, row != NULL ? row->name : oid == 1022 ? "_float8" : NULL);
+    alm_cat_text(cat, id);
+    alm_cat_bool(cat, updatable);
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(is_columns)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "table_schema table_name column_name ordinal_position is_nullable data_type "
+                       "character_maximum_length numeric_precision numeric_precision_radix "
+                       "numeric_scale datetime_precision udt_name dtd_identifier is_updatable");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        for (uint32_t c = 0; c < t->n_cols; c++)
+            ALM_TRY(column_row(cx, cat, "public", t->name, t->cols[c].name, c + 1, t->cols[c].type,
+                               true));
+    }
+    for (size_t i = 0; !cat->function && i < alm_relation_count(); i++) {
+        const alm_relation *rel = alm_relation_at(i);
+        alm_plan_col cols[ALM_CAT_COLS];
+        uint32_t n = 0;
+        ALM_TRY(alm_relation_columns(cx, rel, cols, &n));
+        for (uint32_t c = 0; c < n; c++)
+            ALM_TRY(column_row(cx, cat, rel->schema, rel->name, cols[c].name, c + 1, cols[c].type,
+                               false));
+    }
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(own_columns)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "table_name column_name ordinal_position data_type");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        for (uint32_t c = 0; c < t->n_cols; c++) {
+            const char *type = NULL;
+            ALM_TRY(
+                alm_arena_zstr(cx, cx->arena, alm_str_of(alm_type_name(t->cols[c].type)), &type));
+            ALM_TRY(alm_cat_row(cx, cat));
+            alm_cat_text(cat, t->name);
+            alm_cat_text(cat, t->cols[c].name);
+            alm_cat_int(cat, c + 1);
+            alm_cat_text(cat, type);
+        }
+    }
+    return ALM_OK;
+}
