@@ -153,7 +153,7 @@ static alm_status fill_bits(alm_ctx *cx, const alm_vec *vec, uint32_t rows, stru
     return ALM_OK;
 }
 
-/* Text types and those that Arrow has no type for, by their canonical text. */
+/* Text, bytes and the types that Arrow has no type for, by their canonical text. */
 static alm_status fill_text(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
 {
     alm_buf text;
@@ -187,9 +187,9 @@ static alm_status fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
                               struct ArrowArray *out)
 {
     const char form = alm_type_info_of(vec->type)->arrow[0];
-    ALM_TRY(array_init(cx, rows, form == 'u' ? 3 : 2, out));
+    ALM_TRY(array_init(cx, rows, form == 'u' || form == 'z' ? 3 : 2, out));
     ALM_TRY(fill_validity(cx, vec, rows, out));
-    if (form == 'u')
+    if (form == 'u' || form == 'z')
         return fill_text(cx, vec, rows, out);
     return form == 'b' ? fill_bits(cx, vec, rows, out) : fill_fixed(cx, vec, rows, out);
 }

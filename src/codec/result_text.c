@@ -135,13 +135,21 @@ static cell_fn fast_writer(alm_type type)
     }
 }
 
+/* How null looks in JSON. BINARY has no other look: its bytes do not leave by this way. */
+static const char *json_null(alm_type type)
+{
+    if (type.id == ALM_T_CHAR || type.id == ALM_T_LONG256)
+        return "\"\"";
+    return type.id == ALM_T_BINARY ? "[]" : "null";
+}
+
 static void init_cell(cell_writer *w, alm_type type, const alm_result_options *options)
 {
     const bool json = options->form == ALM_RESULT_JSON;
     *w = (cell_writer){.write = fast_writer(type),
                        .type = type,
                        .is_text = alm_type_is_text(type) || type.id == ALM_T_NULL,
-                       .null = json ? (type.id == ALM_T_CHAR ? "\"\"" : "null") : ""};
+                       .null = json ? json_null(type) : ""};
     w->null_len = strlen(w->null);
     w->quoted =
         json ? type.id != ALM_T_LONG || options->quote_long : alm_type_info_of(type)->csv_quoted;
@@ -223,7 +231,7 @@ static alm_status put_other(alm_ctx *cx, const alm_result_writer *w, const cell_
 {
     char scratch[ALM_VALUE_TEXT_MAX];
     alm_str text = {0};
-    if (!alm_value_text(v, row, ALM_TEXT_DIALECT, scratch, &text))
+    if (v->type.id == ALM_T_BINARY || !alm_value_text(v, row, ALM_TEXT_DIALECT, scratch, &text))
         return put_text(cx, w, cell, (alm_str){0}, out);
     if (w->form == ALM_RESULT_CSV && !cell->quoted)
         return alm_buf_append(cx, out, text.ptr, text.len);

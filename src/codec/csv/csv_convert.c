@@ -63,15 +63,15 @@ static void to_int(convert *c, int32_t *out)
     }
 }
 
-/* A text, or a plain integer in ticks of the unit. */
+/* A plain integer in ticks of the unit (1000 is no year), or a text. */
 static void to_time(convert *c, alm_time_unit unit, int64_t *out)
 {
     for (uint32_t i = 0; i < c->block->rows; i++) {
         const alm_str text = raw(c, i);
         out[i] = ALM_TS_NULL;
-        if (text.len == 0 || alm_time_parse(text, unit, &out[i]))
+        if (text.len == 0 || alm_int64_parse(text, &out[i]) == ALM_NUM_OK)
             continue;
-        if (alm_int64_parse(text, &out[i]) != ALM_NUM_OK) {
+        if (!alm_time_parse(text, unit, &out[i])) {
             out[i] = ALM_TS_NULL;
             mark_bad(c, i);
         }

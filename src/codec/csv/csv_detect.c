@@ -79,16 +79,29 @@ static alm_type type_of_fits(uint32_t fits, bool any)
 
 /* ------------------------------------------------------------------ delimiter */
 
-static uint32_t count_outside_quotes(alm_str line, char c)
+/* Delimiters of the record at the start of `text`; *end: its length without the line end. */
+static uint32_t count_delimiters(alm_str text, char delimiter, size_t *end)
 {
     uint32_t n = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < line.len; i++) {
-        if (line.ptr[i] == '"')
-            quoted = !quoted;
-        else if (line.ptr[i] == c && !quoted)
+    bool quoted = false, start = true;
+    size_t i = 0;
+    for (; i < text.len && (quoted || text.ptr[i] != '\n'); i++) {
+        const char c = text.ptr[i];
+        if (quoted) {
+            if (c == '"' && i + 1 < text.len && text.ptr[i + 1] == '"')
+                i++;
+            else
+                quoted = c != '"';
+        } else if (c == delimiter) {
             n++;
+            start = true;
+            continue;
+        } else {
+            quoted = start && c == '"';
+        }
+        start = false;
     }
+    *end = i < text.len ? i : text.len;
     return n;
 }
 
@@ -102,14 +115,13 @@ static char find_delimiter(alm_str sample)
         uint64_t lines = 0, even = 0;
         uint32_t first = 0;
         for (size_t at = 0; at < sample.len && lines < 100; lines++) {
-            const char *lf = memchr(sample.ptr + at, '\n', sample.len - at);
-            const size_t end = lf != NULL ? (size_t)(lf - sample.ptr) : sample.len;
+            size_t end = 0;
             const uint32_t n =
-                count_outside_quotes((alm_str){sample.ptr + at, end - at}, candidates[k]);
+                count_delimiters((alm_str){sample.ptr + at, sample.len - at}, candidates[k], &end);
             if (lines == 0)
                 first = n;
             even += n == first;
-            at = end + 1;
+            at += end + 1;
         }
         const uint64_t score =
             first == 0 ? 0 : even * 1000 / (lines > 0 ? lines : 1) * 64 + ALM_MIN(first, 63u);
@@ -126,13 +138,8 @@ static uint32_t count_columns(alm_str sample, char delimiter)
     size_t at = 0;
     while (at < sample.len && (sample.ptr[at] == '\n' || sample.ptr[at] == '\r'))
         at++;
-    size_t end = at;
-    bool quoted = false;
-    while (end < sample.len && (quoted || sample.ptr[end] != '\n')) {
-        quoted ^= sample.ptr[end] == '"';
-        end++;
-    }
-    return 1 + count_outside_quotes((alm_str){sample.ptr + at, end - at}, delimiter);
+    size_t end = 0;
+    return 1 + count_delimiters((alm_str){sample.ptr + at, sample.len - at}, delimiter, &end);
 }
 
 /* --------------------------------------------------------------------- header */
@@ -188,9 +195,10 @@ alm_status alm_csv_clean_name(alm_ctx *cx, alm_arena *arena, alm_str text, uint3
     ALM_TRY(alm_arena_bytes(cx, arena, text.len + 2, &name));
     size_t n = 0;
     bool upper = false;
+    const bool utf8 = alm_utf8_is_valid(text);
     for (size_t i = 0; i < text.len && n < ALM_CSV_NAME_MAX; i++) {
         const unsigned char c = (unsigned char)text.ptr[i];
-        if (!is_name_char(c)) {
+        if (!is_name_char(c) || (c >= 0x80 && !utf8)) {
             upper = n > 0;
             continue;
         }
@@ -199,7 +207,7 @@ alm_status alm_csv_clean_name(alm_ctx *cx, alm_arena *arena, alm_str text, uint3
         name[n++] = upper && c >= 'a' && c <= 'z' ? (char)(c - 32) : (char)c;
         upper = false;
     }
-    while (n > 0 && ((unsigned char)name[n - 1] & 0xc0) == 0x80 && n == ALM_CSV_NAME_MAX)
+    while (n > 0 && !alm_utf8_is_valid((alm_str){name, n}))
         n--; /* a character that the limit cut in two */
     name[n] = 0;
     *out = name;

@@ -35,6 +35,8 @@ alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem, char 
     if (cols == 0 || cols > ALM_CSV_COLS_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "a CSV file may have 1 to %d columns, not %u",
                         ALM_CSV_COLS_MAX, cols);
+    if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == 0)
+        return alm_fail(cx, ALM_E_ARG, -1, "a quote or a line end cannot be the delimiter");
     ALM_TRY(ALM_NEW(cx, arena, &r));
     r->mem = mem;
     r->delimiter = delimiter;
@@ -66,11 +68,65 @@ alm_status alm_csv_feed(alm_ctx *cx, alm_csv_reader *r, const char *bytes, size_
     }
     ALM_TRY(alm_buf_append(cx, &r->buf, bytes, n));
     if (!r->started && r->buf.len >= 3) {
-        if (memcmp(r->buf.ptr, "\xef\xbb\xbf", 3) == 0)
+        if (memcmp(r->buf.ptr, "\xef\xbb\xbf", 3) == 0) {
             r->at = 3;
+            r->scanned = 0;
+        }
         r->started = true;
     }
     return ALM_OK;
+}
+
+/* State of looking for the end of a record: bytes before `i` are done with. */
+typedef struct record_scan {
+    size_t i;
+    size_t line; /* next line end at or behind `i`, or the end of the bytes; < i: not known */
+    bool quoted;
+} record_scan;
+
+/* Inside quotes: to behind the closing one. False: it is not there, or not known to be it. */
+static bool scan_quoted(const char *from, size_t left, bool last, record_scan *s)
+{
+    const char *quote = memchr(from + s->i, '"', left - s->i);
+    if (quote == NULL) {
+        s->i = left;
+        return false;
+    }
+    const size_t at = (size_t)(quote - from);
+    if (at + 1 == left && !last) { /* it may be the first of two */
+        s->i = at;
+        return false;
+    }
+    if (at + 1 < left && from[at + 1] == '"') {
+        s->i = at + 2;
+        return s->i < left;
+    }
+    s->i = at + 1;
+    s->quoted = false;
+    return true;
+}
+
+/* Outside of quotes: to the line end (true: found) or behind a quote that opens a field. A quote in
+ * the middle of a field is a byte like others. */
+static bool scan_plain(const char *from, size_t left, char delimiter, record_scan *s)
+{
+    if (s->line < s->i || s->line == 0) {
+        const char *lf = memchr(from + s->i, '\n', left - s->i);
+        s->line = lf != NULL ? (size_t)(lf - from) : left;
+    }
+    while (s->i < s->line) {
+        const char *quote = memchr(from + s->i, '"', s->line - s->i);
+        if (quote == NULL)
+            break;
+        const size_t at = (size_t)(quote - from);
+        s->i = at + 1;
+        if (at == 0 || from[at - 1] == delimiter) {
+            s->quoted = true;
+            return false;
+        }
+    }
+    s->i = s->line;
+    return s->line < left;
 }
 
 /* Length of the record at `at` without its line end, or -1: the end is not there yet. *next: bytes to
@@ -79,49 +135,31 @@ static int64_t record_end(alm_csv_reader *r, bool last, size_t *next, uint64_t *
 {
     const char *from = r->buf.ptr + r->at;
     const size_t left = r->buf.len - r->at;
-    size_t i = r->scanned;
-    bool quoted = r->scan_quoted;
-    while (i < left) {
-        if (quoted) {
-            const char *quote = memchr(from + i, '"', left - i);
-            if (quote == NULL) {
-                i = left;
+    record_scan s = {.i = r->scanned, .quoted = r->scan_quoted};
+    bool found = false;
+    while (!found && s.i < left) {
+        if (s.quoted) {
+            if (!scan_quoted(from, left, last, &s))
                 break;
-            }
-            i = (size_t)(quote - from) + 1;
-            quoted = false;
             continue;
         }
-        const char *lf = memchr(from + i, '\n', left - i);
-        const size_t line = lf != NULL ? (size_t)(lf - from) : left;
-        const char *quote = memchr(from + i, '"', line - i);
-        if (quote != NULL) { /* a doubled quote opens and closes at once: no harm */
-            i = (size_t)(quote - from) + 1;
-            quoted = true;
-            continue;
-        }
-        if (lf == NULL) {
-            i = left;
+        found = scan_plain(from, left, r->delimiter, &s);
+        if (!found && !s.quoted)
             break;
-        }
-        *next = line + 1;
-        *newlines = 1;
-        for (const char *p = from; (p = memchr(p, '\n', line - (size_t)(p - from))) != NULL; p++)
-            (*newlines)++;
-        r->scanned = 0;
-        r->scan_quoted = false;
-        return (int64_t)(line > 0 && from[line - 1] == '\r' ? line - 1 : line);
     }
-    if (!last) {
-        r->scanned = i;
-        r->scan_quoted = quoted;
+    if (!found && !last) {
+        r->scanned = s.i;
+        r->scan_quoted = s.quoted;
         return -1;
     }
-    *next = left;
-    *newlines = 0;
+    const size_t end = found ? s.i : left;
+    *next = found ? end + 1 : left;
+    *newlines = found;
+    for (const char *p = from; (p = memchr(p, '\n', end - (size_t)(p - from))) != NULL; p++)
+        (*newlines)++;
     r->scanned = 0;
     r->scan_quoted = false;
-    return (int64_t)(left > 0 && from[left - 1] == '\r' ? left - 1 : left);
+    return (int64_t)(end > 0 && from[end - 1] == '\r' ? end - 1 : end);
 }
 
 /* Reads a quoted field at from[*i] (behind the opening quote); leaves *i at the delimiter or end. */
@@ -200,6 +238,7 @@ alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block
         }
         r->line += newlines;
         r->at += next;
+        r->started = true; /* no byte order mark but at the start of the file */
         if (r->at > UINT32_MAX / 2)
             break; /* offsets of a block are 32 bits */
     }

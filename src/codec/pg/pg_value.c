@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "time/timestamp.h"
+#include "type/decimal.h"
 #include "type/text.h"
 
 void alm_pg_put16(char *to, uint16_t v)
@@ -69,7 +70,44 @@ static int64_t pg_time(alm_type type, int64_t value)
     return us;
 }
 
-/* Binary form of a value that is not null into `to` (16 bytes); bytes written, -1: as text. */
+enum { NUMERIC_GROUP = 10000, NUMERIC_HEAD = 8 };
+
+/* numeric of the wire: number of groups, weight of the first, sign, scale, groups of four digits without
+ * those at the end that are 0. At most 8 + 2 * 21 bytes. */
+static int32_t numeric_value(alm_type type, const char *at, char *to)
+{
+    enum { GROUPS = 24 };
+    uint16_t group[GROUPS]; /* least first */
+    const alm_i256 x = alm_decimal_load(type, at);
+    alm_i256 m = alm_i256_abs(x);
+    /* the point falls between groups once the scale is a multiple of four */
+    const uint32_t fill = (4 - type.s % 4U) % 4, behind = (type.s + fill) / 4U;
+    uint32_t n = 0, first = 0, low = 1;
+    for (uint32_t i = fill; i < 4 && fill > 0; i++) /* the last group holds 4 - fill digits */
+        low *= 10;
+    uint32_t shift = 1;
+    for (uint32_t i = 0; i < fill; i++)
+        shift *= 10;
+    if (fill > 0)
+        group[n++] = (uint16_t)(alm_u256_div_small(&m, low) * shift);
+    while (!alm_i256_is_zero(m) && n < GROUPS)
+        group[n++] = (uint16_t)alm_u256_div_small(&m, NUMERIC_GROUP);
+    while (n > 0 && group[n - 1] == 0)
+        n--;
+    while (first < n && group[first] == 0)
+        first++;
+    const int32_t weight = n == first ? 0 : (int32_t)n - (int32_t)behind - 1;
+    alm_pg_put16(to, (uint16_t)(n - first));
+    alm_pg_put16(to + 2, (uint16_t)(int16_t)weight);
+    alm_pg_put16(to + 4, alm_i256_is_neg(x) ? 0x4000 : 0);
+    alm_pg_put16(to + 6, type.s);
+    int32_t len = NUMERIC_HEAD;
+    for (uint32_t i = n; i > first; i--, len += 2)
+        alm_pg_put16(to + len, group[i - 1]);
+    return len;
+}
+
+/* Binary form of a value that is not null into `to` (96 bytes); bytes written, -1: as text. */
 static int32_t binary_value(const alm_vec *v, size_t row, char *to)
 {
     const char *at = (const char *)v->data + row * v->width;
@@ -108,6 +146,8 @@ static int32_t binary_value(const alm_vec *v, size_t row, char *to)
         (void)memcpy(&uuid, at, sizeof(uuid));
         alm_uuid_to_bytes(uuid, (uint8_t *)to);
         return 16;
+    case ALM_T_DECIMAL:
+        return numeric_value(v->type, at, to);
     default:
         return -1;
     }
@@ -130,6 +170,26 @@ static bool is_not_finite(const alm_vec *v, size_t row)
     return v->type.id == ALM_T_FLOAT && !isfinite(((const float *)v->data)[row]);
 }
 
+/* bytea: the bytes, or as text \x and their digits. */
+static alm_status put_binary(alm_ctx *cx, alm_str bytes, bool binary, alm_buf *out)
+{
+    static const char hex[] = "0123456789abcdef";
+    if (binary)
+        return put_bytes(cx, out, bytes.ptr, bytes.len);
+    const size_t n = 2 + 2 * bytes.len;
+    ALM_TRY(alm_buf_reserve(cx, out, n + 4));
+    alm_pg_put32(out->ptr + out->len, (uint32_t)n);
+    char *to = out->ptr + out->len + 4;
+    *to++ = '\\';
+    *to++ = 'x';
+    for (size_t i = 0; i < bytes.len; i++) {
+        *to++ = hex[(uint8_t)bytes.ptr[i] >> 4];
+        *to++ = hex[(uint8_t)bytes.ptr[i] & 15];
+    }
+    out->len += n + 4;
+    return ALM_OK;
+}
+
 alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binary, alm_buf *out)
 {
     char scratch[ALM_VALUE_TEXT_MAX];
@@ -140,6 +200,8 @@ alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binar
         out->len += 4;
         return ALM_OK;
     }
+    if (v->type.id == ALM_T_BINARY)
+        return put_binary(cx, alm_vec_text(v, i), binary, out);
     const int32_t n = binary ? binary_value(v, i, scratch) : -1;
     if (n >= 0)
         return put_bytes(cx, out, scratch, (size_t)n);
@@ -165,8 +227,8 @@ static const struct {
                    {114, {.id = ALM_T_VARCHAR}},    {3802, {.id = ALM_T_VARCHAR}},
                    {1082, {.id = ALM_T_TIMESTAMP}}, {1114, {.id = ALM_T_TIMESTAMP}},
                    {1184, {.id = ALM_T_TIMESTAMP}}, {1700, {.id = ALM_T_DOUBLE}},
-                   {2950, {.id = ALM_T_UUID}},      {26, {.id = ALM_T_LONG}},
-                   {0, {.id = ALM_T_NONE}}};
+                   {17, {.id = ALM_T_BINARY}},      {2950, {.id = ALM_T_UUID}},
+                   {26, {.id = ALM_T_LONG}},        {0, {.id = ALM_T_NONE}}};
 
 alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out)
 {
@@ -262,6 +324,8 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
             return alm_fail(cx, ALM_E_RANGE, -1, "date parameter %u is out of range", index + 1);
         return time_param(cx, index, type, finite ? us : INT64_MAX, out);
     }
+    if (type.id == ALM_T_DECIMAL) /* of another OID: none has a binary form like it */
+        return bad_length(cx, index, 0, in.len);
     const size_t want = type.id == ALM_T_BYTE ? 2 : alm_type_width(type);
     if (in.len != want)
         return bad_length(cx, index, want, in.len);
@@ -298,10 +362,45 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
     }
 }
 
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* bytea: bytes as they are, or \x and hexadecimal digits. */
+static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t index, bool binary,
+                                    alm_str in, void *out)
+{
+    alm_str kept;
+    ALM_TRY(alm_arena_copy(cx, arena, in, &kept));
+    if (!binary) {
+        char *to = (char *)(uintptr_t)kept.ptr;
+        size_t n = 0;
+        bool good = in.len >= 2 && in.len % 2 == 0 && in.ptr[0] == '\\' && in.ptr[1] == 'x';
+        for (size_t i = 2; good && i < in.len; i += 2) {
+            const int high = hex_digit(in.ptr[i]), low = hex_digit(in.ptr[i + 1]);
+            good = high >= 0 && low >= 0;
+            to[n++] = (char)(high << 4 | low);
+        }
+        if (!good)
+            return alm_fail(cx, ALM_E_VALUE, -1, "bytea parameter %u is not \\x and digits",
+                            index + 1);
+        kept.len = n;
+    }
+    if (kept.ptr == NULL)
+        kept.ptr = "";
+    const alm_view view = alm_view_of(kept);
+    (void)memcpy(out, &view, sizeof(view));
+    return ALM_OK;
+}
+
 static bool takes_text(alm_type type)
 {
     return alm_type_is_text(type) || type.id == ALM_T_CHAR || type.id == ALM_T_IPV4 ||
-           type.id == ALM_T_INTERVAL;
+           type.id == ALM_T_INTERVAL || type.id == ALM_T_LONG256 || type.id == ALM_T_GEOHASH;
 }
 
 alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid, alm_type type,
@@ -313,6 +412,8 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
         return alm_vec_null(cx, arena, type, out);
     ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
     out->is_const = true;
+    if (type.id == ALM_T_BINARY)
+        return binary_text_param(cx, arena, index, binary, bytes, out->data);
     if (binary && !takes_text(type))
         return binary_param(cx, index, oid, type, bytes, out->data);
     if (!takes_text(type)) { /* " 12 " is twelve, as in PostgreSQL */
