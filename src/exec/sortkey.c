@@ -96,7 +96,8 @@ static inline uint64_t placed(uint64_t up, bool null, bool desc, bool nulls_firs
 
 static inline uint64_t double_up(double x)
 {
-    const double y = x + 0.0; /* -0.0 and 0.0 are one value */
+    /* what the comparison takes for 0 is one value, -0.0 too (func/compare.c) */
+    const double y = x > -1e-300 && x < 1e-300 ? 0.0 : x;
     uint64_t bits = 0;
     memcpy(&bits, &y, sizeof bits);
     return bits ^ ((uint64_t)((int64_t)bits >> 63) | SIGN);

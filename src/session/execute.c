@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "session/plan_texts.h"
 #include "session/session_state.h"
 
 typedef alm_status (*run_fn)(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
@@ -82,6 +83,7 @@ void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint
     *env = (alm_plan_env){.snapshot = c->snapshot,
                           .registry = c->session->db->registry,
                           .sources = alm_session_sources(),
+                          .texts = alm_plan_texts,
                           .params = params,
                           .n_params = n_params};
 }

@@ -13,33 +13,33 @@
 /* ---------------------------------------------------------------- expressions */
 
 typedef enum alm_ast_kind {
-    ALM_AST_NULL,     /* null */
-    ALM_AST_BOOL,     /* text: true | false */
-    ALM_AST_NUMBER,   /* text as written: 1, 1_000, 1.5, 1e3, 3L, 2f, 1d, 0x1f, 12.5m */
-    ALM_AST_STRING,   /* text: decoded, without quotes */
-    ALM_AST_GEOHASH,  /* text: #u33d or ##0110 as written */
-    ALM_AST_NAME,     /* text: column; table: qualifier or empty; quoted flags */
-    ALM_AST_STAR,     /* * or t.* (table) */
-    ALM_AST_PARAM,    /* $n (number) */
-    ALM_AST_VAR,      /* @name of DECLARE */
-    ALM_AST_UNARY,    /* text: operator; arg[0] */
-    ALM_AST_BINARY,   /* text: operator, lower case: + - * / % & | ^ || = != <> < <= > >= and or
+    ALM_AST_NULL,       /* null */
+    ALM_AST_BOOL,       /* text: true | false */
+    ALM_AST_NUMBER,     /* text as written: 1, 1_000, 1.5, 1e3, 3L, 2f, 1d, 0x1f, 12.5m */
+    ALM_AST_STRING,     /* text: decoded, without quotes */
+    ALM_AST_GEOHASH,    /* text: #u33d or ##0110 as written */
+    ALM_AST_NAME,       /* text: column; table: qualifier or empty; quoted flags */
+    ALM_AST_STAR,       /* * or t.* (table) */
+    ALM_AST_PARAM,      /* $n (number) */
+    ALM_AST_VAR,        /* @name of DECLARE */
+    ALM_AST_UNARY,      /* text: operator; arg[0] */
+    ALM_AST_BINARY,     /* text: operator, lower case: + - * / % & | ^ || = != <> < <= > >= and or
                          like ilike ~ !~ << >> ... ; arg[0], arg[1] */
-    ALM_AST_CALL,     /* text: function as written; args; distinct, star, over, filter ... */
-    ALM_AST_CAST,     /* arg[0], type_name; double_colon */
-    ALM_AST_CASE,     /* arg[0]: operand or NULL; then pairs when, then; else_arg */
-    ALM_AST_IN,       /* arg[0] in (arg[1..]) or in subquery; negated */
-    ALM_AST_BETWEEN,  /* arg[0] between arg[1] and arg[2]; negated; symmetric */
-    ALM_AST_IS_NULL,  /* arg[0] is [not] null */
-    ALM_AST_SUBQUERY, /* scalar subquery: select */
-    ALM_AST_EXISTS,   /* exists (select) */
+    ALM_AST_CALL,       /* text: function as written; args; distinct, star, over, filter ... */
+    ALM_AST_CAST,       /* arg[0], type_name; double_colon */
+    ALM_AST_CASE,       /* arg[0]: operand or NULL; then pairs when, then; else_arg */
+    ALM_AST_IN,         /* arg[0] in (arg[1..]) or in subquery; negated */
+    ALM_AST_BETWEEN,    /* arg[0] between arg[1] and arg[2]; negated; symmetric */
+    ALM_AST_IS_NULL,    /* arg[0] is [not] null */
+    ALM_AST_SUBQUERY,   /* scalar subquery: select */
+    ALM_AST_EXISTS,     /* exists (select) */
     ALM_AST_QUANTIFIED, /* arg[0] op ANY|ALL (arg[1] | select): text = operator, number 1 any 2 all */
-    ALM_AST_ARRAY,    /* ARRAY[...] : args */
-    ALM_AST_INDEX,    /* arg[0][arg[1], ...] */
-    ALM_AST_SLICE,    /* lo:hi inside an index; either may be NULL */
-    ALM_AST_TYPED,    /* TYPE 'text' : type_name, text */
-    ALM_AST_INTERVAL, /* INTERVAL '1 day' style literal: text */
-    ALM_AST_ROW       /* (a, b, ...): args, two or more */
+    ALM_AST_ARRAY,      /* ARRAY[...] : args */
+    ALM_AST_INDEX,      /* arg[0][arg[1], ...] */
+    ALM_AST_SLICE,      /* lo:hi inside an index; either may be NULL */
+    ALM_AST_TYPED,      /* TYPE 'text' : type_name, text */
+    ALM_AST_INTERVAL,   /* INTERVAL '1 day' style literal: text */
+    ALM_AST_ROW         /* (a, b, ...): args, two or more */
 } alm_ast_kind;
 
 typedef struct alm_ast alm_ast;
@@ -74,29 +74,29 @@ typedef struct alm_window_def { /* OVER (...) or WINDOW name AS (...) */
     uint32_t n_partition;
     alm_ast_order *order;
     uint32_t n_order;
-    uint8_t frame;      /* 0 none given, 'r' ROWS, 'g' RANGE, 'u' GROUPS */
-    uint8_t lo_kind;    /* 'U' unbounded preceding, 'p' preceding, 'c' current, 'f' following,
+    uint8_t frame;   /* 0 none given, 'r' ROWS, 'g' RANGE, 'u' GROUPS */
+    uint8_t lo_kind; /* 'U' unbounded preceding, 'p' preceding, 'c' current, 'f' following,
                            'V' unbounded following */
     uint8_t hi_kind;
-    alm_ast *lo, *hi;   /* offsets */
+    alm_ast *lo, *hi;      /* offsets */
     char lo_unit, hi_unit; /* time unit of a RANGE offset: 'n','U','T','s','m','h','d' or 0 */
-    uint8_t exclude;    /* 0 no others, 'c' current row, 'g' group, 't' ties */
+    uint8_t exclude;       /* 0 no others, 'c' current row, 'g' group, 't' ties */
     int32_t pos;
 } alm_window_def;
 
 struct alm_ast { /* 176 bytes: VALUES lists are made of them, so no padding */
     alm_ast_kind kind;
-    int32_t pos;      /* of the operator for UNARY/BINARY, of the name for CALL */
-    int32_t end;      /* offset after the last byte of the node */
+    int32_t pos; /* of the operator for UNARY/BINARY, of the name for CALL */
+    int32_t end; /* offset after the last byte of the node */
     int32_t type_pos;
     uint32_t n_args;
     uint32_t n_order;
     uint16_t depth; /* levels of nodes below and with this one, sub-queries included */
     bool quoted, table_quoted, negated, distinct, star, parens, double_colon, ignore_nulls,
         respect_nulls, symmetric;
-    bool balanced;  /* BINARY and/or: made of a chain; grouping is not the user's */
+    bool balanced; /* BINARY and/or: made of a chain; grouping is not the user's */
     alm_str text;
-    alm_str table;    /* NAME, STAR: qualifier; CALL: schema */
+    alm_str table;     /* NAME, STAR: qualifier; CALL: schema */
     alm_str type_name; /* CAST, TYPED: as written, parameters included */
     alm_str raw;       /* literals, IS_NULL, SUBQUERY, EXISTS: as written, for names */
     int64_t number;
@@ -104,24 +104,29 @@ struct alm_ast { /* 176 bytes: VALUES lists are made of them, so no padding */
     alm_ast *else_arg;
     alm_select *select;
     alm_window_def *over;
-    alm_str over_name;     /* OVER name */
-    alm_ast *filter;       /* FILTER (WHERE ...) */
-    alm_ast_order *order;  /* aggregate(x ORDER BY y) */
+    alm_str over_name;    /* OVER name */
+    alm_ast *filter;      /* FILTER (WHERE ...) */
+    alm_ast_order *order; /* aggregate(x ORDER BY y) */
 };
 
 /* ---------------------------------------------------------------- queries */
 
-typedef enum alm_from_kind { ALM_FROM_TABLE, ALM_FROM_FUNCTION, ALM_FROM_SELECT, ALM_FROM_VALUES } alm_from_kind;
+typedef enum alm_from_kind {
+    ALM_FROM_TABLE,
+    ALM_FROM_FUNCTION,
+    ALM_FROM_SELECT,
+    ALM_FROM_VALUES
+} alm_from_kind;
 
 typedef struct alm_from { /* one item of FROM, with how it joins the items before it */
     alm_from_kind kind;
     alm_join_kind join;
-    alm_str name;     /* table */
+    alm_str name; /* table */
     alm_str schema;
     bool quoted;
-    alm_ast *call;    /* table function */
+    alm_ast *call; /* table function */
     alm_select *select;
-    alm_ast ***rows;  /* VALUES */
+    alm_ast ***rows; /* VALUES */
     uint32_t n_rows, n_row_cols;
     alm_str alias;
     alm_str *col_aliases;
@@ -138,23 +143,25 @@ typedef struct alm_from { /* one item of FROM, with how it joins the items befor
     alm_window_def *window; /* WINDOW JOIN: its RANGE frame (frame, lo, hi, units) */
     char prevailing;        /* WINDOW JOIN: 0 not given, 'i' INCLUDE, 'e' EXCLUDE PREVAILING */
     bool lateral;
+    bool natural; /* NATURAL JOIN */
+    bool merge;   /* USING, NATURAL: the joined columns are one */
 } alm_from;
 
 typedef struct alm_fill {
-    char kind;    /* 'n' NONE, 'N' NULL, 'p' PREV, 'l' LINEAR, 'v' value */
+    char kind; /* 'n' NONE, 'N' NULL, 'p' PREV, 'l' LINEAR, 'v' value */
     alm_ast *value;
     int32_t pos;
 } alm_fill;
 
 typedef struct alm_sample_by {
-    alm_ast *period;  /* NUMBER text such as 1h, h, 15m, 500T; or expression with unit */
-    char unit;        /* n U T s m h d w M y */
+    alm_ast *period; /* NUMBER text such as 1h, h, 15m, 500T; or expression with unit */
+    char unit;       /* n U T s m h d w M y */
     int64_t count;
     alm_ast *count_expr; /* when the count is an expression / variable; else NULL */
     alm_ast *from, *to;
     alm_fill *fill;
     uint32_t n_fill;
-    char align;       /* 0 not given, 'c' CALENDAR, 'f' FIRST OBSERVATION */
+    char align; /* 0 not given, 'c' CALENDAR, 'f' FIRST OBSERVATION */
     alm_ast *zone, *offset;
     int32_t pos;
 } alm_sample_by;
@@ -209,7 +216,12 @@ typedef struct alm_named_window {
     int32_t pos;
 } alm_named_window;
 
-typedef enum alm_set_op { ALM_SET_NONE, ALM_SET_UNION, ALM_SET_EXCEPT, ALM_SET_INTERSECT } alm_set_op;
+typedef enum alm_set_op {
+    ALM_SET_NONE,
+    ALM_SET_UNION,
+    ALM_SET_EXCEPT,
+    ALM_SET_INTERSECT
+} alm_set_op;
 
 /*
  * One query. Set operations: op != NONE, left and right hold the operands, and order, limit of the
@@ -236,7 +248,7 @@ struct alm_select {
     uint32_t n_from;
     alm_ast *where;
     int32_t where_pos;
-    alm_ast **latest_by;  /* LATEST ON ts PARTITION BY ... (or old LATEST BY) */
+    alm_ast **latest_by; /* LATEST ON ts PARTITION BY ... (or old LATEST BY) */
     uint32_t n_latest_by;
     alm_str latest_ts;
     int32_t latest_pos;
@@ -245,6 +257,9 @@ struct alm_select {
     alm_ast **group;
     uint32_t n_group;
     bool has_group;
+    uint64_t
+        *group_sets; /* ROLLUP, CUBE, GROUPING SETS: bit i: by group[i]; n_group_sets 0: none */
+    uint32_t n_group_sets;
     int32_t group_pos;
     alm_ast *having;
     alm_named_window *windows;
@@ -256,7 +271,7 @@ struct alm_select {
     bool limit_comma;
     alm_ast *offset;
     int32_t limit_pos;
-    void *ext; /* alm_pivot, or NULL */
+    void *ext;      /* alm_pivot, or NULL */
     uint32_t depth; /* as in alm_ast */
 };
 
@@ -269,27 +284,27 @@ typedef enum alm_stmt_kind {
     ALM_STMT_CREATE_TABLE,
     ALM_STMT_INSERT,
     ALM_STMT_UPDATE,
-    ALM_STMT_DELETE,   /* alias, where as UPDATE */
+    ALM_STMT_DELETE, /* alias, where as UPDATE */
     ALM_STMT_DROP_TABLE,
     ALM_STMT_TRUNCATE,
     ALM_STMT_RENAME_TABLE,
     ALM_STMT_ALTER_TABLE, /* ext: alm_alter */
-    ALM_STMT_MAINTAIN, /* VACUUM, REINDEX, COMMENT: checked and done with; text tells */
+    ALM_STMT_MAINTAIN,    /* VACUUM, REINDEX, COMMENT: checked and done with; text tells */
     ALM_STMT_SHOW,
-    ALM_STMT_SET,      /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
+    ALM_STMT_SET, /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
     ALM_STMT_BEGIN,
     ALM_STMT_COMMIT,
     ALM_STMT_ROLLBACK,
     ALM_STMT_SAVEPOINT,
-    ALM_STMT_OTHER     /* recognised but not there yet: text names it; ext holds what was parsed */
+    ALM_STMT_OTHER /* recognised but not there yet: text names it; ext holds what was parsed */
 } alm_stmt_kind;
 
 typedef struct alm_column_def {
     alm_str name;
     alm_str type_name;
     int32_t pos, type_pos;
-    int64_t symbol_capacity; /* 0 not given */
-    int8_t cache;            /* -1 NOCACHE, 1 CACHE, 0 not given */
+    int64_t symbol_capacity;      /* 0 not given */
+    int8_t cache;                 /* -1 NOCACHE, 1 CACHE, 0 not given */
     bool indexed, not_null, cast; /* cast: from the cast(col as type) list of CREATE TABLE AS */
     int64_t index_capacity;
 } alm_column_def;
@@ -302,13 +317,13 @@ typedef struct alm_assign {
 
 typedef struct alm_stmt {
     alm_stmt_kind kind;
-    int32_t pos, end;       /* text range, the ';' not included */
-    alm_str text;           /* first words, upper case, for tags: "CREATE TABLE" */
+    int32_t pos, end; /* text range, the ';' not included */
+    alm_str text;     /* first words, upper case, for tags: "CREATE TABLE" */
     alm_str table;
     bool table_quoted;
     int32_t table_pos;
     bool if_exists, if_not_exists, all_tables;
-    alm_select *select;     /* SELECT, EXPLAIN, INSERT SELECT, CREATE TABLE AS, UPDATE FROM (as from) */
+    alm_select *select; /* SELECT, EXPLAIN, INSERT SELECT, CREATE TABLE AS, UPDATE FROM (as from) */
     struct alm_stmt *inner; /* EXPLAIN of another statement */
     bool analyze;
     /* CREATE TABLE */
@@ -318,25 +333,25 @@ typedef struct alm_stmt {
     int32_t like_pos;
     alm_str timestamp;
     int32_t timestamp_pos;
-    alm_str partition;      /* as written: DAY ... empty: not given */
+    alm_str partition; /* as written: DAY ... empty: not given */
     int32_t partition_pos;
-    int8_t wal;             /* 1 WAL, -1 BYPASS WAL, 0 not given */
+    int8_t wal; /* 1 WAL, -1 BYPASS WAL, 0 not given */
     alm_str *dedup_keys;
     int32_t *dedup_pos;
     uint32_t n_dedup;
     bool dedup;
     int64_t ttl_count;
-    char ttl_unit;          /* 0: no TTL */
+    char ttl_unit; /* 0: no TTL */
     alm_str volume;
-    alm_assign *with;       /* WITH name = value, ... */
+    alm_assign *with; /* WITH name = value, ... */
     uint32_t n_with;
     int64_t batch_size, o3_max_lag_us;
     /* INSERT */
     alm_str *insert_cols;
     int32_t *insert_pos;
     uint32_t n_insert_cols;
-    alm_ast ***rows;        /* rows[r][c] */
-    uint32_t *row_lens;     /* values in row r */
+    alm_ast ***rows;    /* rows[r][c] */
+    uint32_t *row_lens; /* values in row r */
     int32_t *row_pos;
     uint32_t n_rows;
     /* UPDATE */
@@ -351,25 +366,25 @@ typedef struct alm_stmt {
     alm_str new_name;
     int32_t new_name_pos;
     /* SHOW, SET, OTHER */
-    alm_str what;           /* SHOW: "tables", "columns", "parameters", a setting ... lower case */
+    alm_str what; /* SHOW: "tables", "columns", "parameters", a setting ... lower case */
     alm_str value;
     int32_t what_pos;
-    uint32_t n_params;      /* highest $n seen */
-    void *ext;              /* ALTER_TABLE: alm_alter; OTHER: alm_alter or alm_create_view where text
+    uint32_t n_params; /* highest $n seen */
+    void *ext;         /* ALTER_TABLE: alm_alter; OTHER: alm_alter or alm_create_view where text
                                says so, else NULL */
     int32_t ttl_pos, dedup_kw_pos, volume_pos; /* of the value, of UPSERT, of the name */
-    int32_t *row_end;       /* INSERT: of the ')' behind row r */
+    int32_t *row_end;                          /* INSERT: of the ')' behind row r */
     bool or_replace;
 } alm_stmt;
 
 /* ALTER TABLE | MATERIALIZED VIEW | VIEW name action; stmt->table names the object. */
 typedef enum alm_alter_kind {
-    ALM_ALTER_ADD_COLUMN,     /* cols; if_not_exists */
-    ALM_ALTER_DROP_COLUMN,    /* cols: name, pos */
-    ALM_ALTER_RENAME_COLUMN,  /* cols: old names; new_names */
-    ALM_ALTER_COLUMN_TYPE,    /* cols[0] with type and symbol options */
+    ALM_ALTER_ADD_COLUMN,      /* cols; if_not_exists */
+    ALM_ALTER_DROP_COLUMN,     /* cols: name, pos */
+    ALM_ALTER_RENAME_COLUMN,   /* cols: old names; new_names */
+    ALM_ALTER_COLUMN_TYPE,     /* cols[0] with type and symbol options */
     ALM_ALTER_COLUMN_CAPACITY, /* cols[0].symbol_capacity */
-    ALM_ALTER_ADD_INDEX,      /* cols[0].index_capacity */
+    ALM_ALTER_ADD_INDEX,       /* cols[0].index_capacity */
     ALM_ALTER_DROP_INDEX,
     ALM_ALTER_CACHE,          /* cols[0].cache */
     ALM_ALTER_DROP_PARTITION, /* list or where; so do the next four */
@@ -378,15 +393,15 @@ typedef enum alm_alter_kind {
     ALM_ALTER_TO_PARQUET,
     ALM_ALTER_TO_NATIVE,
     ALM_ALTER_SQUASH,
-    ALM_ALTER_SET_TTL,     /* stmt->ttl_count, ttl_unit, ttl_pos */
-    ALM_ALTER_SET_PARAM,   /* stmt->with */
-    ALM_ALTER_SET_TYPE,    /* value: WAL or BYPASS WAL in stmt->wal */
-    ALM_ALTER_DEDUP,       /* stmt->dedup_keys */
+    ALM_ALTER_SET_TTL,   /* stmt->ttl_count, ttl_unit, ttl_pos */
+    ALM_ALTER_SET_PARAM, /* stmt->with */
+    ALM_ALTER_SET_TYPE,  /* value: WAL or BYPASS WAL in stmt->wal */
+    ALM_ALTER_DEDUP,     /* stmt->dedup_keys */
     ALM_ALTER_DEDUP_OFF,
     ALM_ALTER_SUSPEND_WAL,
     ALM_ALTER_RESUME_WAL,
-    ALM_ALTER_REFRESH,     /* of a materialized view: value is the rest as written */
-    ALM_ALTER_QUERY        /* ALTER VIEW v AS (query): stmt->select */
+    ALM_ALTER_REFRESH, /* of a materialized view: value is the rest as written */
+    ALM_ALTER_QUERY    /* ALTER VIEW v AS (query): stmt->select */
 } alm_alter_kind;
 
 typedef struct alm_alter {

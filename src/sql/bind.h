@@ -61,13 +61,18 @@ typedef struct alm_scope {
     /* calls found */
     alm_agg_call *aggs;
     uint32_t n_aggs, cap_aggs;
-    bool share_aggs;      /* equal aggregates are one (not with different FILLs) */
-    alm_expr *agg_filter; /* PIVOT: which rows the aggregates bound now take; or NULL */
+    alm_sort_key *agg_order; /* ORDER BY inside aggregates: one for all of them */
+    uint32_t n_agg_order;
+    uint64_t ordered_aggs; /* bit per aggregate that has it */
+    bool share_aggs;       /* equal aggregates are one (not with different FILLs) */
+    alm_expr *agg_filter;  /* PIVOT: which rows the aggregates bound now take; or NULL */
     alm_window_call *windows;
     uint32_t n_windows, cap_windows;
     /* select list, for names in ORDER BY, GROUP BY and HAVING; NULL while it is bound itself */
     const alm_item *items;
     uint32_t n_items;
+    /* columns of subqueries that do not look outside: the same in all rows, so free of GROUP BY */
+    alm_exprs constants;
     /* WINDOW JOIN, the last item of FROM: `plan` is its left side until the select list is bound */
     const struct alm_window_join *window_join;
     /* IN (SELECT ...) as a conjunct: SEMI and ANTI joins are possible */
@@ -179,10 +184,14 @@ typedef struct alm_stage { /* what is bound of a SELECT, before and after groupi
     alm_sort_key *order; /* expr NULL: position is in order_item */
     int32_t *order_item; /* item number, -1: expr */
     uint32_t n_order;
+    alm_expr **on; /* DISTINCT ON */
+    uint32_t n_on;
 } alm_stage;
 ALM_NODISCARD alm_status alm_bind_group(alm_scope *sc, alm_stage *st);
 /* bind_pivot.c: the scope's plan becomes the pivoted one, its only relation */
 ALM_NODISCARD alm_status alm_bind_pivot(alm_scope *sc);
+/* Sorts the scope's plan where aggregates have ORDER BY. */
+ALM_NODISCARD alm_status alm_bind_agg_order(alm_scope *sc);
 /* bind_sample.c */
 ALM_NODISCARD alm_status alm_bind_sample(alm_scope *sc, alm_stage *st);
 /* Marks of aggregates and group keys in an expression replaced by columns of the GROUP. */

@@ -14,13 +14,24 @@ static bool same_call(const alm_agg_call *a, const alm_agg_call *b)
     return true;
 }
 
-static alm_status add_agg(alm_scope *sc, const alm_agg_call *call, alm_expr **out)
+static bool is_ordered(const alm_scope *sc, uint32_t i)
+{
+    return i < 64 && (sc->ordered_aggs >> i & 1) != 0;
+}
+
+static alm_status add_agg(alm_scope *sc, const alm_agg_call *call, bool ordered, alm_expr **out)
 {
     uint32_t i = 0;
-    while (sc->share_aggs && i < sc->n_aggs && !same_call(&sc->aggs[i], call))
+    while (sc->share_aggs && i < sc->n_aggs &&
+           (!same_call(&sc->aggs[i], call) || ordered != is_ordered(sc, i)))
         i++;
     if (!sc->share_aggs)
         i = sc->n_aggs;
+    if (ordered && i >= 64)
+        return alm_fail(sc->p->cx, ALM_E_LIMIT, call->pos,
+                        "too many aggregates beside one with ORDER BY");
+    if (ordered)
+        sc->ordered_aggs |= UINT64_C(1) << i;
     if (i == sc->n_aggs) {
         ALM_TRY(alm_grow(sc->p->cx, &sc->aggs, sc->n_aggs, &sc->cap_aggs, sizeof *sc->aggs));
         sc->aggs[sc->n_aggs++] = *call;
@@ -38,15 +49,53 @@ static alm_status bind_args(alm_scope *sc, const alm_ast *ast, alm_expr ***out)
     return ALM_OK;
 }
 
+/* string_agg(x, ',' ORDER BY y): rows are sorted before they are grouped, so all have one order. */
+static alm_status bind_agg_keys(alm_scope *sc, const alm_ast *ast)
+{
+    alm_planner *p = sc->p;
+    alm_sort_key *keys = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_order + 1, &keys));
+    for (uint32_t i = 0; i < ast->n_order; i++) {
+        alm_expr *e = NULL;
+        ALM_TRY(alm_bind_expr(sc, ast->order[i].expr, &e));
+        ALM_TRY(alm_sort_key_make(p, e, &ast->order[i], &keys[i]));
+    }
+    bool same = sc->n_agg_order == 0 || sc->n_agg_order == ast->n_order;
+    for (uint32_t i = 0; same && i < sc->n_agg_order; i++)
+        same = keys[i].desc == sc->agg_order[i].desc &&
+               keys[i].nulls_first == sc->agg_order[i].nulls_first &&
+               alm_expr_equal(keys[i].expr, sc->agg_order[i].expr);
+    if (!same)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->order[0].expr->pos,
+                        "aggregates of one SELECT must have the same ORDER BY");
+    sc->agg_order = keys;
+    sc->n_agg_order = ast->n_order;
+    return ALM_OK;
+}
+
+alm_status alm_bind_agg_order(alm_scope *sc)
+{
+    if (sc->n_agg_order == 0)
+        return ALM_OK;
+    for (uint32_t i = 0; i < sc->n_aggs; i++)
+        if (sc->aggs[i].fn != NULL && (sc->aggs[i].fn->flags & ALM_FN_ROW_ORDER) != 0 &&
+            !is_ordered(sc, i))
+            return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, sc->aggs[i].pos,
+                            "%s() goes by the order of rows: beside an aggregate with ORDER BY it "
+                            "needs the same ORDER BY",
+                            sc->aggs[i].fn->name);
+    return alm_plan_sort(sc->p, &sc->plan, sc->agg_order, sc->n_agg_order);
+}
+
 static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
     if (sc->aggs_allowed != ALM_AGG_YES)
         return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
                         "Aggregate function cannot be passed as an argument");
-    if (ast->n_order > 0)
+    if (ast->n_order > 0 && sc->sel->sample != NULL)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
-                        "ORDER BY inside an aggregate is not supported");
+                        "ORDER BY inside an aggregate is not supported with SAMPLE BY");
     alm_agg_call call = {.pos = ast->pos, .distinct = ast->distinct};
     const bool windows = sc->windows_allowed;
     sc->aggs_allowed = ALM_AGG_INSIDE;
@@ -57,6 +106,8 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
         if (call.filter->type.id != ALM_T_BOOLEAN)
             return alm_fail(p->cx, ALM_E_TYPE, ast->filter->pos, "boolean expression expected");
     }
+    if (ast->n_order > 0)
+        ALM_TRY(bind_agg_keys(sc, ast));
     if (sc->agg_filter != NULL)
         ALM_TRY(alm_expr_and(p, call.filter, sc->agg_filter, &call.filter));
     sc->aggs_allowed = ALM_AGG_YES;
@@ -74,7 +125,7 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
     call.fn = r.fn;
     call.data = r.data;
     call.type = r.result;
-    return add_agg(sc, &call, out);
+    return add_agg(sc, &call, ast->n_order > 0, out);
 }
 
 /* extract(hour FROM ts): the field is a word, not a column. */
@@ -92,10 +143,26 @@ static alm_status bind_extract(alm_scope *sc, const alm_ast *ast, alm_expr **out
     return alm_expr_call_str(sc->p, ast->text, ast->pos, args, 2, out);
 }
 
+/* grouping(x): 1 where x is not in the grouping set of the row. An aggregate without a function,
+ * until the sets are known (bind_group.c). */
+static alm_status bind_grouping(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_agg_call call = {.pos = ast->pos, .type = ALM_TY(INT), .n_args = 1};
+    if (ast->n_args != 1 || sc->aggs_allowed != ALM_AGG_YES)
+        return alm_fail(sc->p->cx, ALM_E_FUNCTION, ast->pos,
+                        "grouping(x) takes one expression of GROUP BY");
+    sc->aggs_allowed = ALM_AGG_INSIDE;
+    ALM_TRY(bind_args(sc, ast, &call.args));
+    sc->aggs_allowed = ALM_AGG_YES;
+    return add_agg(sc, &call, false, out);
+}
+
 alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
     const alm_registry *reg = p->env->registry;
+    if (sc->sel->n_group_sets > 0 && alm_str_ieq(ast->text, ALM_STR("grouping")))
+        return bind_grouping(sc, ast, out);
     if (ast->over != NULL || ast->over_name.len > 0)
         return alm_bind_window(sc, ast, out);
     if (alm_str_ieq(ast->text, ALM_STR("coalesce")))

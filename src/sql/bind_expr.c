@@ -119,6 +119,61 @@ static alm_status infer_from(alm_planner *p, alm_expr **args, uint32_t n)
     return ALM_OK;
 }
 
+/* time + INTERVAL '1 day 2 hours': one dateadd for each number and unit. */
+static alm_status add_interval(alm_scope *sc, const alm_ast *ast, const alm_ast *interval,
+                               alm_expr *time, alm_expr **out)
+{
+    static const struct {
+        const char *word;
+        char unit;
+    } units[] = {{"year", 'y'},        {"month", 'M'},      {"week", 'w'},   {"day", 'd'},
+                 {"hour", 'h'},        {"minute", 'm'},     {"second", 's'}, {"millisecond", 'T'},
+                 {"microsecond", 'u'}, {"nanosecond", 'n'}, {"min", 'm'},    {"sec", 's'}};
+    alm_planner *p = sc->p;
+    const alm_str text = interval->text;
+    const bool minus = ast->text.ptr[0] == '-';
+    size_t i = 0;
+    int parts = 0;
+    *out = time;
+    for (;; parts++) {
+        int64_t n = 0;
+        bool negative = minus;
+        const char *unit = NULL;
+        while (i < text.len && text.ptr[i] == ' ')
+            i++;
+        if (i == text.len)
+            break;
+        if (text.ptr[i] == '-' || text.ptr[i] == '+')
+            negative ^= text.ptr[i++] == '-';
+        const size_t digits = i;
+        for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && n <= INT32_MAX; i++)
+            n = n * 10 + (text.ptr[i] - '0');
+        const bool number = i > digits && n <= INT32_MAX;
+        while (i < text.len && text.ptr[i] == ' ')
+            i++;
+        const size_t start = i;
+        while (i < text.len && ((text.ptr[i] | 0x20) >= 'a' && (text.ptr[i] | 0x20) <= 'z'))
+            i++;
+        alm_str word = {text.ptr + start, i - start};
+        for (size_t k = 0; k < ALM_COUNT(units); k++) {
+            const alm_str name = alm_str_of(units[k].word);
+            const alm_str one = {word.ptr, word.len > 0 ? word.len - 1 : 0};
+            if (alm_str_ieq(word, name) ||
+                (alm_str_ieq(one, name) && (word.ptr[word.len - 1] | 0x20) == 's'))
+                unit = &units[k].unit;
+        }
+        if (!number || unit == NULL)
+            return alm_fail(p->cx, ALM_E_VALUE, interval->pos, "invalid interval: '%.*s'",
+                            (int)text.len, text.ptr);
+        alm_expr *args[3] = {NULL, NULL, *out};
+        ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), (alm_str){unit, 1}, interval->pos, &args[0]));
+        ALM_TRY(alm_expr_bits(p->cx, ALM_TY(INT), (uint64_t)(negative ? -n : n), interval->pos,
+                              &args[1]));
+        ALM_TRY(alm_expr_call(p, "dateadd", ast->pos, args, 3, out));
+    }
+    return parts > 0 ? ALM_OK : alm_fail(p->cx, ALM_E_VALUE, interval->pos, "invalid interval: ''");
+}
+
 static alm_status bind_arith(alm_scope *sc, const alm_ast *ast, alm_expr **args, alm_expr **out)
 {
     ALM_TRY(infer_from(sc->p, args, 2));
@@ -157,6 +212,12 @@ static alm_status bind_binary(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     alm_expr *args[2] = {NULL, NULL};
     ALM_TRY(alm_bind_expr(sc, a, &args[0]));
     for (uint32_t i = 0; i < n; i++) {
+        const bool shift =
+            alm_str_eq(chain[i]->text, ALM_STR("+")) || alm_str_eq(chain[i]->text, ALM_STR("-"));
+        if (shift && chain[i]->arg[1]->kind == ALM_AST_INTERVAL) {
+            ALM_TRY(add_interval(sc, chain[i], chain[i]->arg[1], args[0], &args[0]));
+            continue;
+        }
         ALM_TRY(alm_bind_expr(sc, chain[i]->arg[1], &args[1]));
         ALM_TRY(bind_arith(sc, chain[i], args, &args[0]));
         if (chain[i]->negated) /* not like, not ilike */
@@ -305,7 +366,8 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     case ALM_AST_SLICE:
         return unsupported(sc, ast, "arrays");
     case ALM_AST_INTERVAL:
-        return unsupported(sc, ast, "INTERVAL literals");
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                        "an INTERVAL literal can only be added to a time or taken from it");
     }
     return alm_fail(p->cx, ALM_E_INTERNAL, ast->pos, "unknown kind of expression %d",
                     (int)ast->kind);

@@ -316,6 +316,54 @@ static alm_status using_columns(alm_scope *sc, const alm_from *f, join_cond *jc)
     return ALM_OK;
 }
 
+/* Columns both sides call by the same name. */
+static alm_status natural_columns(alm_scope *sc, alm_from *f)
+{
+    alm_planner *p = sc->p;
+    const alm_rel *last = &sc->rels[sc->n_rels - 1];
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, last->n_cols + 1, &f->using_cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, last->n_cols + 1, &f->using_pos));
+    f->n_using = 0;
+    for (uint32_t c = 0; c < last->n_cols; c++) {
+        const alm_str name = alm_str_of(last->cols[c].name);
+        bool there = false;
+        for (uint32_t r = 0; r + 1 < sc->n_rels; r++)
+            for (uint32_t i = 0; i < sc->rels[r].n_cols; i++)
+                there |= alm_str_ieq(name, alm_str_of(sc->rels[r].cols[i].name));
+        if (!there)
+            continue;
+        f->using_pos[f->n_using] = f->join_pos;
+        f->using_cols[f->n_using++] = name;
+    }
+    return ALM_OK;
+}
+
+static alm_status hide(alm_planner *p, alm_rel *rel, uint32_t col)
+{
+    if (rel->hidden == NULL)
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, rel->n_cols + 1, &rel->hidden));
+    rel->hidden[col] = true;
+    return ALM_OK;
+}
+
+/* The joined columns are one from here on: that of the side whose rows all stay. FULL has none. */
+static alm_status merge_columns(alm_scope *sc, const alm_from *f)
+{
+    alm_rel *const last = &sc->rels[sc->n_rels - 1];
+    for (uint32_t i = 0; i < f->n_using; i++) {
+        if (f->join == ALM_JOIN_FULL)
+            return ALM_OK;
+        for (uint32_t c = 0; f->join != ALM_JOIN_RIGHT && c < last->n_cols; c++)
+            if (alm_str_ieq(alm_str_of(last->cols[c].name), f->using_cols[i]))
+                ALM_TRY(hide(sc->p, last, c));
+        for (uint32_t r = 0; f->join == ALM_JOIN_RIGHT && r + 1 < sc->n_rels; r++)
+            for (uint32_t c = 0; c < sc->rels[r].n_cols; c++)
+                if (alm_str_ieq(alm_str_of(sc->rels[r].cols[c].name), f->using_cols[i]))
+                    ALM_TRY(hide(sc->p, &sc->rels[r], c));
+    }
+    return ALM_OK;
+}
+
 static bool is_asof(alm_join_kind kind)
 {
     return kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE;
@@ -478,7 +526,7 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
     if (kind == ALM_JOIN_LATERAL_INNER || kind == ALM_JOIN_LATERAL_LEFT)
         return lateral_item(sc, f);
     ALM_TRY(bind_item(sc, f, &alias, &table, &right));
-    ALM_TRY(check_alias(sc, alias, f->join_pos));
+    ALM_TRY(check_alias(sc, alias, f->alias_pos > 0 ? f->alias_pos : f->pos));
     if (is_asof(kind) || kind == ALM_JOIN_WINDOW)
         ALM_TRY(prepare_asof(sc, f, &left, &right));
     else if (f->tolerance != NULL)
@@ -488,6 +536,11 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
 
     join_cond jc = {.n_left = left->n_cols, .n_right = right->n_cols, .bad_pos = -1};
     sc->plan = NULL; /* no subqueries in ON */
+    alm_from natural = *f;
+    if (f->natural) {
+        ALM_TRY(natural_columns(sc, &natural));
+        f = &natural;
+    }
     if (f->n_using > 0)
         ALM_TRY(using_columns(sc, f, &jc));
     else if (f->on != NULL)
@@ -503,6 +556,8 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
     if (is_asof(kind))
         ALM_TRY(finish_asof(sc, f, &jc, join));
     sc->plan = join;
+    if (f->merge)
+        return merge_columns(sc, f);
     return ALM_OK;
 }
 

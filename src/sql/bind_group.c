@@ -124,6 +124,8 @@ alm_status alm_stage_replace(alm_group_map *map, alm_stage *st)
     ALM_TRY(alm_group_replace(map, &st->qualify));
     for (uint32_t i = 0; i < st->n_order; i++)
         ALM_TRY(alm_group_replace(map, &st->order[i].expr));
+    for (uint32_t i = 0; i < st->n_on; i++)
+        ALM_TRY(alm_group_replace(map, &st->on[i]));
     return each_window_expr(map, alm_group_replace);
 }
 
@@ -139,7 +141,8 @@ static bool is_position(const alm_ast *ast)
     return true;
 }
 
-static alm_status written_key(alm_group_map *map, const alm_ast *ast, const alm_stage *st)
+static alm_status written_key(alm_group_map *map, const alm_ast *ast, const alm_stage *st,
+                              int32_t *at_key)
 {
     alm_scope *sc = map->sc;
     alm_expr *key = NULL;
@@ -163,8 +166,13 @@ static alm_status written_key(alm_group_map *map, const alm_ast *ast, const alm_
     if (alm_expr_has_mark(key, ALM_COL_WIN))
         return alm_fail(sc->p->cx, ALM_E_SYNTAX, ast->pos,
                         "window functions are not allowed in GROUP BY");
-    if (key->kind == ALM_X_CONST || find_key(map, key) >= 0)
+    *at_key = -1;
+    if (key->kind == ALM_X_CONST)
         return ALM_OK;
+    *at_key = find_key(map, key);
+    if (*at_key >= 0)
+        return ALM_OK;
+    *at_key = (int32_t)map->keys.n;
     return alm_exprs_add(sc->p->cx, &map->keys, key);
 }
 
@@ -175,38 +183,182 @@ static const char *key_name(const alm_plan *child, const alm_expr *e)
                                    : "case";
 }
 
+/* GROUP by the keys whose bit is set in `in` (all: UINT64_MAX), and the real aggregates. */
+static alm_status group_node(alm_scope *sc, const alm_group_map *map, const bool *in,
+                             alm_plan *child, alm_plan **out)
+{
+    alm_planner *p = sc->p;
+    alm_plan *node = NULL;
+    ALM_TRY(alm_plan_new(p, ALM_P_GROUP, sc->sel->pos, child, &node));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, map->keys.n + sc->n_aggs + 1, &node->cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, map->keys.n + 1, &node->group.keys));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sc->n_aggs + 1, &node->group.aggs));
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < map->keys.n; k++) {
+        if (in != NULL && !in[k])
+            continue;
+        node->group.keys[n] = map->keys.at[k];
+        node->cols[n++] = (alm_plan_col){key_name(child, map->keys.at[k]), map->keys.at[k]->type};
+    }
+    node->group.n_keys = n;
+    for (uint32_t a = 0; a < sc->n_aggs; a++) {
+        if (sc->aggs[a].fn == NULL)
+            continue;
+        alm_agg_call *call = &node->group.aggs[node->group.n_aggs++];
+        *call = sc->aggs[a];
+        if (in != NULL) { /* several nodes: each renumbers its own */
+            ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, call->n_args + 1, &call->args));
+            for (uint32_t i = 0; i < call->n_args; i++)
+                call->args[i] = sc->aggs[a].args[i];
+        }
+        node->cols[n++] = (alm_plan_col){sc->aggs[a].fn->name, sc->aggs[a].type};
+    }
+    node->n_cols = n;
+    node->ts_col = -1;
+    node->order = ALM_ORDER_NONE;
+    *out = node;
+    return ALM_OK;
+}
+
+/* The columns all sets have in common: keys (null where not in the set), aggregates, grouping(). */
+static alm_status shape_set(alm_scope *sc, const alm_group_map *map, const bool *in,
+                            alm_plan **plan)
+{
+    alm_planner *p = sc->p;
+    const alm_plan *group = *plan;
+    alm_expr **exprs = NULL;
+    const char **names = NULL;
+    const uint32_t n = map->keys.n + sc->n_aggs;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &names));
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < map->keys.n; k++) {
+        const alm_expr *key = map->keys.at[k];
+        names[k] = "key";
+        if (in[k]) {
+            ALM_TRY(alm_expr_col(p->cx, at++, key->type, key->pos, &exprs[k]));
+        } else { /* texts of all sets have one form, so symbols are null as texts are */
+            ALM_TRY(alm_expr_null(p->cx, key->type, key->pos, &exprs[k]));
+        }
+    }
+    for (uint32_t a = 0; a < sc->n_aggs; a++) {
+        const alm_agg_call *call = &sc->aggs[a];
+        alm_expr **e = &exprs[map->keys.n + a];
+        names[map->keys.n + a] = "agg";
+        if (call->fn != NULL) {
+            ALM_TRY(alm_expr_col(p->cx, at++, call->type, call->pos, e));
+            continue;
+        }
+        const int32_t k = find_key(map, call->args[0]);
+        if (k < 0)
+            return alm_fail(p->cx, ALM_E_FUNCTION, call->pos,
+                            "grouping(x) takes one expression of GROUP BY");
+        ALM_TRY(alm_expr_bits(p->cx, call->type, in[k] ? 0 : 1, call->pos, e));
+    }
+    ALM_ASSERT(at == group->n_cols);
+    return alm_plan_project(p, *plan, exprs, names, n, plan);
+}
+
+/* One GROUP for each set over a copy of the input, one after the other. */
+static alm_status group_sets(alm_scope *sc, const alm_group_map *map, const int32_t *key_of,
+                             uint32_t n_written)
+{
+    alm_planner *p = sc->p;
+    const alm_select *sel = sc->sel;
+    alm_plan *input = sc->plan, *all = NULL;
+    bool *in = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, map->keys.n + 1, &in));
+    for (uint32_t s = 0; s < sel->n_group_sets; s++) {
+        alm_plan *one = NULL;
+        for (uint32_t k = 0; k < map->keys.n; k++)
+            in[k] = k >= n_written; /* what is constant anyway is in all of them */
+        for (uint32_t g = 0; g < sel->n_group; g++)
+            if (key_of[g] >= 0 && (sel->group_sets[s] >> g & 1) != 0)
+                in[key_of[g]] = true;
+        ALM_TRY(alm_plan_copy(p, input, &one));
+        ALM_TRY(group_node(sc, map, in, one, &one));
+        ALM_TRY(shape_set(sc, map, in, &one));
+        if (all == NULL) {
+            all = one;
+            continue;
+        }
+        alm_plan *both = NULL;
+        ALM_TRY(alm_plan_new2(p, ALM_P_SETOP, sel->group_pos, all, one, &both));
+        both->cols = all->cols;
+        both->n_cols = all->n_cols;
+        both->setop.kind = ALM_SETOP_UNION_ALL;
+        all = both;
+    }
+    sc->plan = all;
+    return ALM_OK;
+}
+
+typedef struct constant_seek {
+    alm_group_map *map;
+    alm_status code;
+} constant_seek;
+
+static bool add_constant(void *arg, const alm_expr *col)
+{
+    constant_seek *seek = arg;
+    const alm_exprs *list = &seek->map->sc->constants;
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->at[i]->col == col->col && find_key(seek->map, col) < 0)
+            seek->code = alm_exprs_add(seek->map->sc->p->cx, &seek->map->keys, list->at[i]);
+    return seek->code == ALM_OK;
+}
+
+/* Subqueries in the list, HAVING and ORDER BY have one value for all rows: keys that split nothing. */
+static alm_status add_constants(alm_group_map *map, const alm_stage *st)
+{
+    constant_seek seek = {map, ALM_OK};
+    for (uint32_t i = 0; i < st->n_items; i++)
+        (void)alm_expr_each_col(st->items[i].expr, add_constant, &seek);
+    if (st->having != NULL)
+        (void)alm_expr_each_col(st->having, add_constant, &seek);
+    if (st->qualify != NULL)
+        (void)alm_expr_each_col(st->qualify, add_constant, &seek);
+    for (uint32_t i = 0; i < st->n_order; i++)
+        if (st->order[i].expr != NULL)
+            (void)alm_expr_each_col(st->order[i].expr, add_constant, &seek);
+    return seek.code;
+}
+
+static alm_status written_keys(alm_group_map *map, const alm_stage *st, int32_t *key_of)
+{
+    alm_scope *sc = map->sc;
+    sc->aggs_allowed = ALM_AGG_YES; /* for a better message below */
+    sc->windows_allowed = false;
+    for (uint32_t i = 0; i < sc->sel->n_group; i++)
+        ALM_TRY(written_key(map, sc->sel->group[i], st, &key_of[i]));
+    return ALM_OK;
+}
+
+static alm_status implied_keys(alm_group_map *map, const alm_stage *st)
+{
+    for (uint32_t i = 0; i < st->n_items; i++) /* whole items first: they cover columns */
+        if (!alm_expr_has_mark(st->items[i].expr, ALM_COL_AGG | ALM_COL_WIN))
+            ALM_TRY(alm_group_collect(map, st->items[i].expr));
+    for (uint32_t i = 0; i < st->n_items; i++)
+        ALM_TRY(alm_group_collect(map, st->items[i].expr));
+    return each_window_expr(map, collect_window);
+}
+
 alm_status alm_bind_group(alm_scope *sc, alm_stage *st)
 {
     alm_planner *p = sc->p;
     alm_group_map map = {.sc = sc, .bucket = UINT32_MAX, .strict = sc->sel->has_group};
-    if (map.strict) {
-        sc->aggs_allowed = ALM_AGG_YES; /* for a better message below */
-        sc->windows_allowed = false;
-        for (uint32_t i = 0; i < sc->sel->n_group; i++)
-            ALM_TRY(written_key(&map, sc->sel->group[i], st));
-    } else {
-        for (uint32_t i = 0; i < st->n_items; i++) /* whole items first: they cover columns */
-            if (!alm_expr_has_mark(st->items[i].expr, ALM_COL_AGG | ALM_COL_WIN))
-                ALM_TRY(alm_group_collect(&map, st->items[i].expr));
-        for (uint32_t i = 0; i < st->n_items; i++)
-            ALM_TRY(alm_group_collect(&map, st->items[i].expr));
-        ALM_TRY(each_window_expr(&map, collect_window));
-    }
-    alm_plan *node = NULL, *child = sc->plan;
+    int32_t *key_of = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sc->sel->n_group + 1, &key_of));
+    if (map.strict)
+        ALM_TRY(written_keys(&map, st, key_of));
+    else
+        ALM_TRY(implied_keys(&map, st));
+    const uint32_t n_written = map.keys.n;
+    ALM_TRY(add_constants(&map, st));
     ALM_TRY(alm_stage_replace(&map, st));
-    ALM_TRY(alm_plan_new(p, ALM_P_GROUP, sc->sel->pos, child, &node));
-    node->n_cols = map.keys.n + sc->n_aggs;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, node->n_cols + 1, &node->cols));
-    for (uint32_t k = 0; k < map.keys.n; k++)
-        node->cols[k] = (alm_plan_col){key_name(child, map.keys.at[k]), map.keys.at[k]->type};
-    for (uint32_t a = 0; a < sc->n_aggs; a++)
-        node->cols[map.keys.n + a] = (alm_plan_col){sc->aggs[a].fn->name, sc->aggs[a].type};
-    node->group.keys = map.keys.at;
-    node->group.n_keys = map.keys.n;
-    node->group.aggs = sc->aggs;
-    node->group.n_aggs = sc->n_aggs;
-    node->ts_col = -1;
-    node->order = ALM_ORDER_NONE;
-    sc->plan = node;
-    return ALM_OK;
+    ALM_TRY(alm_bind_agg_order(sc));
+    if (sc->sel->n_group_sets > 0)
+        return group_sets(sc, &map, key_of, n_written);
+    return group_node(sc, &map, NULL, sc->plan, &sc->plan);
 }

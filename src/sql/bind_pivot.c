@@ -4,7 +4,7 @@
  *
  * Names       The values (or their aliases) joined by '_'; behind them the aggregate's alias, or its
  *             text where there are several aggregates.
- * Limits      Lists of values must be written out: a list from a query would need data at planning.
+ * Lists       A list from a query is run while the statement is planned: its values are columns.
  */
 #include "sql/bind.h"
 
@@ -78,6 +78,59 @@ static alm_status add_aggregates(alm_scope *sc, const alm_pivot *pivot, alm_str 
     return ALM_OK;
 }
 
+static alm_status value_node(alm_planner *p, alm_type type, alm_str text, int32_t pos,
+                             alm_ast **out)
+{
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
+    const alm_type_class cls = alm_type_info_of(type)->cls;
+    (*out)->kind = text.ptr == NULL                                  ? ALM_AST_NULL
+                   : type.id == ALM_T_BOOLEAN                        ? ALM_AST_BOOL
+                   : cls == ALM_TC_INTEGER || cls == ALM_TC_FLOATING ? ALM_AST_NUMBER
+                                                                     : ALM_AST_STRING;
+    (*out)->pos = pos;
+    (*out)->depth = 1;
+    (*out)->text = text;
+    (*out)->raw = text;
+    return ALM_OK;
+}
+
+/* FOR column IN (SELECT ...): the values as if they were written out. */
+static alm_status query_values(alm_scope *sc, alm_pivot_for *f)
+{
+    alm_planner *p = sc->p;
+    alm_ctx *cx = p->cx;
+    alm_plan *plan = NULL;
+    alm_str *texts = NULL;
+    uint32_t n = 0;
+    ALM_TRY(alm_bind_query(p, sc->names, f->select, &plan));
+    if (plan->n_cols != 1)
+        return alm_fail(cx, ALM_E_SYNTAX, f->in_pos,
+                        "PIVOT IN subquery must return exactly one column, got %u", plan->n_cols);
+    const alm_type type = plan->cols[0].type, text = ALM_TY(STRING);
+    ALM_TRY(alm_plan_cast(p, &plan, &text, ALM_CAST_EXPLICIT));
+    ALM_TRY(alm_optimise(p, &plan));
+    if (p->env->texts == NULL)
+        return alm_fail(cx, ALM_E_UNSUPPORTED, f->in_pos, "PIVOT over a query cannot be run here");
+    ALM_TRY(
+        p->env->texts(cx, p->env->snapshot, p->env->registry, plan, COMBINATIONS_MAX, &texts, &n));
+    if (n == 0)
+        return alm_fail(cx, ALM_E_VALUE, f->in_pos, "PIVOT IN subquery returned empty result set");
+    if (n > COMBINATIONS_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, f->in_pos, "PIVOT gives too many columns (limit %d)",
+                        COMBINATIONS_MAX);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->values));
+    f->n_values = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool seen = false; /* without DISTINCT: each value once */
+        for (uint32_t k = 0; k < i; k++)
+            seen |=
+                (texts[i].ptr == NULL) == (texts[k].ptr == NULL) && alm_str_eq(texts[i], texts[k]);
+        if (!seen)
+            ALM_TRY(value_node(p, type, texts[i], f->in_pos, &f->values[f->n_values++].expr));
+    }
+    return ALM_OK;
+}
+
 /* Values of the lists from `level` on, those before are in `prefix` and `test`. */
 static alm_status combine(alm_scope *sc, const alm_pivot *pivot, uint32_t level, alm_str prefix,
                           alm_expr *test, pivot_out *out)
@@ -93,9 +146,11 @@ static alm_status combine(alm_scope *sc, const alm_pivot *pivot, uint32_t level,
         return ALM_OK;
     }
     const alm_pivot_for *f = &pivot->fors[level];
-    if (f->select != NULL)
-        return alm_fail(cx, ALM_E_UNSUPPORTED, f->in_pos,
-                        "PIVOT with a list of values from a query is not supported");
+    alm_pivot_for listed = *f;
+    if (f->select != NULL) {
+        ALM_TRY(query_values(sc, &listed));
+        f = &listed;
+    }
     for (uint32_t v = 0; v < f->n_values; v++) {
         alm_expr *own = NULL, *both = NULL;
         alm_str name = {0};

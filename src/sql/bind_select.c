@@ -143,6 +143,22 @@ static alm_status bind_order(alm_scope *sc, alm_stage *st)
     return ALM_OK;
 }
 
+/* DISTINCT ON (...): positions and names of the list count, as in ORDER BY. */
+static alm_status bind_distinct_on(alm_scope *sc, alm_stage *st)
+{
+    const alm_select *sel = sc->sel;
+    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, sel->n_distinct_on + 1, &st->on));
+    for (uint32_t i = 0; i < sel->n_distinct_on; i++) {
+        int32_t item = -1;
+        ALM_TRY(bind_order_item(sc, sel->distinct_on[i], st, &item, &st->on[st->n_on]));
+        if (item >= 0)
+            st->on[st->n_on] = st->items[item].expr;
+        if (st->on[st->n_on]->kind != ALM_X_CONST)
+            st->n_on++;
+    }
+    return ALM_OK;
+}
+
 /* ------------------------------------------------------------------- HAVING ... */
 
 static alm_status bind_condition(alm_scope *sc, const alm_ast *ast, bool windows, alm_expr **out)
@@ -205,6 +221,8 @@ static alm_status add_windows(alm_scope *sc, alm_stage *st)
     for (uint32_t i = 0; i < st->n_order; i++)
         if (st->order[i].expr != NULL)
             ALM_TRY(alm_expr_map(p->cx, st->order[i].expr, replace_window, &m, &st->order[i].expr));
+    for (uint32_t i = 0; i < st->n_on; i++)
+        ALM_TRY(alm_expr_map(p->cx, st->on[i], replace_window, &m, &st->on[i]));
     if (st->qualify != NULL)
         ALM_TRY(alm_expr_map(p->cx, st->qualify, replace_window, &m, &st->qualify));
     return ALM_OK;
@@ -216,7 +234,7 @@ static alm_status add_windows(alm_scope *sc, alm_stage *st)
 static alm_status add_project(alm_scope *sc, const alm_stage *st)
 {
     alm_planner *p = sc->p;
-    const uint32_t room = st->n_items + st->n_order + 1;
+    const uint32_t room = st->n_items + st->n_order + st->n_on + 1;
     alm_expr **exprs = NULL;
     const char **names = NULL;
     uint32_t n = st->n_items;
@@ -233,9 +251,13 @@ static alm_status add_project(alm_scope *sc, const alm_stage *st)
         names[n] = "order";
         n++;
     }
-    if (sc->sel->distinct && n > st->n_items)
+    if (sc->sel->distinct && sc->sel->n_distinct_on == 0 && n > st->n_items)
         return alm_fail(p->cx, ALM_E_SYNTAX, sc->sel->order[0].expr->pos,
                         "ORDER BY of SELECT DISTINCT must use columns of the select list");
+    for (uint32_t i = 0; i < st->n_on; i++) {
+        exprs[n] = st->on[i];
+        names[n++] = "on";
+    }
     return alm_plan_project(p, sc->plan, exprs, names, n, &sc->plan);
 }
 
@@ -243,7 +265,7 @@ static alm_status add_sort(alm_scope *sc, const alm_stage *st)
 {
     alm_planner *p = sc->p;
     if (st->n_order == 0)
-        return ALM_OK;
+        return alm_plan_cut(p, &sc->plan, st->n_items + st->n_on);
     uint32_t hidden = st->n_items;
     for (uint32_t i = 0; i < st->n_order; i++) {
         const uint32_t col = st->order_item[i] >= 0 ? (uint32_t)st->order_item[i] : hidden++;
@@ -251,15 +273,24 @@ static alm_status add_sort(alm_scope *sc, const alm_stage *st)
                              &st->order[i].expr));
     }
     ALM_TRY(alm_plan_sort(p, &sc->plan, st->order, st->n_order));
-    return alm_plan_cut(p, &sc->plan, st->n_items);
+    return st->n_on > 0 ? ALM_OK : alm_plan_cut(p, &sc->plan, st->n_items);
 }
 
 static alm_status add_distinct(alm_scope *sc)
 {
-    if (sc->sel->n_distinct_on > 0)
-        return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, sc->sel->distinct_on[0]->pos,
-                        "DISTINCT ON is not supported");
-    return sc->sel->distinct ? alm_plan_distinct(sc->p, &sc->plan) : ALM_OK;
+    const bool all = sc->sel->distinct && sc->sel->n_distinct_on == 0;
+    return all ? alm_plan_distinct(sc->p, &sc->plan) : ALM_OK;
+}
+
+/* The first row of each value, in the order rows have by now. */
+static alm_status add_distinct_on(alm_scope *sc, const alm_stage *st)
+{
+    if (sc->sel->n_distinct_on == 0)
+        return ALM_OK;
+    if (st->n_on == 0) /* constants: one row */
+        return alm_plan_limit(sc->p, &sc->plan, 0, 1);
+    ALM_TRY(alm_plan_limit_per(sc->p, &sc->plan, sc->plan->n_cols - st->n_on, st->n_on, 0, 1));
+    return alm_plan_cut(sc->p, &sc->plan, st->n_items);
 }
 
 static alm_status bind_body(alm_scope *sc, alm_stage *st)
@@ -272,6 +303,7 @@ static alm_status bind_body(alm_scope *sc, alm_stage *st)
     ALM_TRY(bind_condition(sc, sel->having, false, &st->having));
     ALM_TRY(bind_condition(sc, sel->qualify, true, &st->qualify));
     ALM_TRY(bind_order(sc, st));
+    ALM_TRY(bind_distinct_on(sc, st));
     if (sc->window_join != NULL)
         return alm_bind_window_join(sc, st);
     if (sel->sample != NULL) {
@@ -304,6 +336,7 @@ static alm_status bind_select(alm_planner *p, const alm_names *names, const alm_
     ALM_TRY(add_project(&sc, &st));
     ALM_TRY(add_distinct(&sc));
     ALM_TRY(add_sort(&sc, &st));
+    ALM_TRY(add_distinct_on(&sc, &st));
     *out = sc.plan;
     return alm_bind_limit(p, names, sel, out);
 }

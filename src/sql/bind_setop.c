@@ -41,7 +41,8 @@ alm_status alm_bind_setop(alm_planner *p, const alm_names *names, const alm_sele
     ALM_TRY(alm_bind_query(p, names, sel->left, &left));
     ALM_TRY(alm_bind_query(p, names, sel->right, &right));
     if (left->n_cols != right->n_cols)
-        return alm_fail(p->cx, ALM_E_TYPE, sel->op_pos, "queries have different number of columns");
+        return alm_fail(p->cx, ALM_E_TYPE, sel->right->pos,
+                        "queries have different number of columns");
     ALM_TRY(meet_columns(p, sel, &left, &right));
     ALM_TRY(alm_plan_new2(p, ALM_P_SETOP, sel->op_pos, left, right, &node));
     node->cols = left->cols;

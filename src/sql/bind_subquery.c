@@ -53,7 +53,8 @@ alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *ast, alm_expr 
         ALM_TRY(alm_plan_limit(p, &inner, 0, 1));
     ALM_TRY(
         alm_plan_join(p, one ? ALM_JOIN_CROSS : ALM_JOIN_LEFT, ast->pos, left, inner, &sc->plan));
-    return alm_expr_col(p->cx, left->n_cols, inner->cols[0].type, ast->pos, out);
+    ALM_TRY(alm_expr_col(p->cx, left->n_cols, inner->cols[0].type, ast->pos, out));
+    return alm_exprs_add(p->cx, &sc->constants, *out);
 }
 
 static alm_status count_rows(alm_planner *p, int32_t pos, alm_plan **plan)
@@ -159,6 +160,7 @@ alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     alm_expr *args[2] = {NULL, NULL};
     ALM_TRY(alm_expr_col(p->cx, left->n_cols, inner->cols[0].type, ast->pos, &args[0]));
     ALM_TRY(alm_expr_bits(p->cx, inner->cols[0].type, 0, ast->pos, &args[1]));
+    ALM_TRY(alm_exprs_add(p->cx, &sc->constants, args[0]));
     return alm_expr_call(p, ast->negated ? "=" : "!=", ast->pos, args, 2, out);
 }
 

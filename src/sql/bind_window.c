@@ -185,6 +185,9 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_ca
     for (uint32_t i = 0; i < ast->n_args; i++)
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &call->args[i]));
     call->n_args = ast->n_args;
+    if (ast->n_order > 0)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                        "ORDER BY inside a window function: it stands in OVER (...)");
     if (ast->distinct)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
                         "DISTINCT is not supported in window functions");

@@ -41,6 +41,8 @@ static alm_status replace_all(marks *m, alm_stage *st)
     for (uint32_t i = 0; i < st->n_order; i++)
         if (st->order[i].expr != NULL)
             ALM_TRY(alm_expr_map(cx, st->order[i].expr, replace, m, &st->order[i].expr));
+    for (uint32_t i = 0; i < st->n_on; i++)
+        ALM_TRY(alm_expr_map(cx, st->on[i], replace, m, &st->on[i]));
     if (st->having != NULL)
         ALM_TRY(alm_expr_map(cx, st->having, replace, m, &st->having));
     if (st->qualify != NULL)

@@ -159,6 +159,8 @@ ALM_NODISCARD alm_status alm_parse_call(alm_parser *p, alm_str schema, alm_parse
                                         alm_ast **out);
 /* Expressions with commas between; at least one. */
 ALM_NODISCARD alm_status alm_parse_exprs(alm_parser *p, alm_ast ***out, uint32_t *n);
+/* What stands behind GROUP BY (parse_group.c). */
+ALM_NODISCARD alm_status alm_parse_group_list(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_type(alm_parser *p, alm_str *type, int32_t *pos);
 ALM_NODISCARD alm_status alm_parse_make(alm_parser *p, alm_ast_kind kind, int32_t pos,
                                         const char *text, alm_ast *a, alm_ast *b, alm_ast **out);

@@ -155,6 +155,9 @@ static alm_status parse_columns(alm_parser *p, alm_stmt *s, uint32_t *cap)
     if (alm_take_op(p, ALM_OP_RPAREN))
         return ALM_OK;
     const alm_str t = alm_token_text(p, p->tok);
+    if (p->tok.kind == ALM_TOK_NAME && alm_str_ieq(alm_token_text(p, p->tok), ALM_STR("default")))
+        return alm_parse_fail(p, p->tok.pos,
+                              "DEFAULT is not supported: a column without a value is null");
     return alm_parse_fail(p, p->tok.pos, "found [tok='%.*s', len=%zu] ',' or ')' expected",
                           (int)ALM_MIN(t.len, 100), t.ptr, t.len);
 }

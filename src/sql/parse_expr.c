@@ -298,6 +298,35 @@ static alm_status parse_chain(alm_parser *p, const struct op_row *row, alm_ast *
 
 /* ------------------------------------------------------------------ climbing */
 
+/* x like 'p' escape 'c': the sign c before another takes it as it is, which \ does in patterns. */
+static alm_status parse_escape(alm_parser *p, alm_ast *pattern)
+{
+    const int32_t pos = p->tok.pos;
+    alm_ast *sign = NULL;
+    alm_parse_next(p);
+    if (p->tok.kind != ALM_TOK_STRING)
+        return alm_parse_fail(p, p->tok.pos, "ESCAPE takes one character in quotes");
+    ALM_TRY(alm_parse_literal(p, &sign));
+    if (pattern->kind != ALM_AST_STRING)
+        return alm_parse_fail(p, pos, "ESCAPE needs a pattern that is a constant");
+    if (sign->text.len > 1)
+        return alm_parse_fail(p, sign->pos, "ESCAPE takes one character in quotes");
+    char *text = NULL;
+    const alm_str from = pattern->text;
+    size_t n = 0;
+    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, 2 * from.len + 1, &text));
+    for (size_t i = 0; i < from.len; i++) {
+        const bool escaped = sign->text.len == 1 && from.ptr[i] == sign->text.ptr[0];
+        if (escaped && ++i == from.len)
+            return alm_parse_fail(p, pattern->pos, "the pattern ends with its ESCAPE character");
+        if (escaped || from.ptr[i] == '\\')
+            text[n++] = '\\';
+        text[n++] = from.ptr[i];
+    }
+    pattern->text = (alm_str){text, n};
+    return ALM_OK;
+}
+
 static alm_status parse_binary(alm_parser *p, const struct op_row *row, alm_ast *left,
                                alm_ast **out)
 {
@@ -309,6 +338,10 @@ static alm_status parse_binary(alm_parser *p, const struct op_row *row, alm_ast 
     if (!alm_starts_expr(p))
         return too_few(p, row->text, pos, 1, 2);
     ALM_TRY(alm_parse_expr_at(p, row->prec - 1u, &right));
+    const bool like = row->kw == ALM_KW_LIKE || row->kw == ALM_KW_ILIKE;
+    if (like && p->tok.kind == ALM_TOK_NAME &&
+        alm_str_ieq(alm_token_text(p, p->tok), ALM_STR("escape")))
+        ALM_TRY(parse_escape(p, right));
     return alm_parse_make(p, ALM_AST_BINARY, pos, row->text, left, right, out);
 }
 

@@ -280,7 +280,8 @@ static alm_status parse_range(alm_parser *p, alm_from *from)
 
 static alm_status parse_join(alm_parser *p, const struct join_row *row, alm_from *from)
 {
-    from->join_pos = p->tok.pos;
+    if (!from->natural)
+        from->join_pos = p->tok.pos;
     from->join = (alm_join_kind)row->kind;
     alm_parse_next(p);
     if (row->outer)
@@ -295,10 +296,13 @@ static alm_status parse_join(alm_parser *p, const struct join_row *row, alm_from
                                   "LATERAL is only supported for INNER, CROSS and LEFT joins");
         from->join = from->join == ALM_JOIN_LEFT ? ALM_JOIN_LATERAL_LEFT : ALM_JOIN_LATERAL_INNER;
     }
+    if (from->natural)
+        return ALM_OK;
     if (alm_at_kw(p, ALM_KW_ON)) {
         ALM_TRY(parse_on(p, from));
     } else if (alm_at_kw(p, ALM_KW_USING) && from->join != ALM_JOIN_CROSS) {
         alm_parse_next(p);
+        from->merge = true;
         ALM_TRY(parse_column_list(p, from));
     } else if (row->on && !from->lateral) {
         return alm_parse_fail(p, here_or_last(p), "'on' expected");
@@ -313,11 +317,17 @@ static alm_status parse_join(alm_parser *p, const struct join_row *row, alm_from
 alm_status alm_parse_joins(alm_parser *p, alm_from **items, uint32_t *n, uint32_t *cap)
 {
     for (;;) {
+        const int32_t pos = p->tok.pos;
+        const bool natural = alm_take_kw(p, ALM_KW_NATURAL);
         const struct join_row *row = join_row_of(p);
+        if (natural && (row == NULL || !row->on))
+            return alm_parse_fail(p, p->tok.pos, "'join' expected");
         if (row == NULL && !alm_at_op(p, ALM_OP_COMMA))
             return ALM_OK;
         ALM_TRY(ALM_GROW(p, items, *n, cap));
         alm_from *from = &(*items)[*n];
+        from->natural = from->merge = natural;
+        from->join_pos = pos;
         if (row != NULL) {
             ALM_TRY(parse_join(p, row, from));
         } else {

@@ -128,6 +128,15 @@ static bool is_literal_type(alm_str word)
     return false;
 }
 
+static bool is_interval_unit(alm_str word)
+{
+    static const char *const names[] = {"year", "month", "week", "day", "hour", "minute", "second"};
+    for (size_t i = 0; i < ALM_COUNT(names); i++)
+        if (alm_str_ieq(word, alm_str_of(names[i])))
+            return true;
+    return false;
+}
+
 static alm_status parse_typed(alm_parser *p, alm_ast **out)
 {
     alm_ast *node = NULL;
@@ -141,6 +150,14 @@ static alm_status parse_typed(alm_parser *p, alm_ast **out)
     node->raw = alm_token_text(p, p->tok);
     ALM_TRY(alm_parse_unquote(p, p->tok, &node->text));
     alm_parse_next(p);
+    if (interval && p->tok.kind == ALM_TOK_NAME && is_interval_unit(alm_token_text(p, p->tok))) {
+        const alm_str unit = alm_token_text(p, p->tok); /* INTERVAL '1' DAY */
+        const char *text = NULL;
+        ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, &text, "%.*s %.*s", (int)node->text.len,
+                                 node->text.ptr, (int)unit.len, unit.ptr));
+        node->text = alm_str_of(text);
+        alm_parse_next(p);
+    }
     node->end = p->prev.end;
     *out = node;
     return ALM_OK;

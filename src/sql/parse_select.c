@@ -276,7 +276,7 @@ static alm_status parse_group(alm_parser *p, alm_select *sel)
     if (sel->sample != NULL)
         return alm_parse_fail(p, p->tok.pos,
                               "SELECT query must not contain both GROUP BY and SAMPLE BY");
-    return alm_parse_exprs(p, &sel->group, &sel->n_group);
+    return alm_parse_group_list(p, sel);
 }
 
 static alm_status parse_windows(alm_parser *p, alm_select *sel)

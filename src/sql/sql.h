@@ -21,7 +21,7 @@ ALM_NODISCARD alm_status alm_sql_parse(alm_ctx *cx, alm_str text, size_t *offset
 ALM_NODISCARD alm_status alm_ast_name(alm_ctx *cx, const alm_ast *expr, const char **out);
 
 typedef struct alm_param {
-    alm_type type;       /* NONE: not known, infer */
+    alm_type type;        /* NONE: not known, infer */
     const alm_vec *value; /* one element; NULL: only describing */
 } alm_param;
 
@@ -29,10 +29,14 @@ typedef struct alm_plan_env {
     alm_snapshot *snapshot;
     const alm_registry *registry;
     const alm_source_if *sources;
-    alm_param *params;   /* n_params; describing writes inferred types back */
+    alm_param *params; /* n_params; describing writes inferred types back */
     uint32_t n_params;
     /* May the user do this? NULL: yes. action: "select", "insert", "update", "create" ... */
     alm_status (*may)(alm_ctx *cx, const char *action, const char *table, const char *column);
+    /* Runs a plan of one text column: its values (ptr NULL: null), at most max + 1 of them. For PIVOT
+     * ... IN (SELECT ...), whose columns are data. NULL: there is none. */
+    alm_status (*texts)(alm_ctx *cx, alm_snapshot *snapshot, const alm_registry *registry,
+                        const alm_plan *plan, uint32_t max, alm_str **out, uint32_t *n);
     const char *opt_off; /* comma list of optimiser rules to leave out (tests), or NULL */
 } alm_plan_env;
 
@@ -66,9 +70,10 @@ ALM_NODISCARD alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, c
 typedef struct alm_alter_plan {
     const alm_table *table;
     alm_create *to;
-    bool nothing;     /* it is as it shall be already */
-    bool partitions;  /* about partitions: `to` says nothing */
-    alm_plan *values; /* COLUMN TYPE: the new values of the column whose id is 0, then a LONG with the
+    bool nothing;    /* it is as it shall be already */
+    bool partitions; /* about partitions: `to` says nothing */
+    alm_plan
+        *values; /* COLUMN TYPE: the new values of the column whose id is 0, then a LONG with the
                          position of the row as for UPDATE; else NULL */
 } alm_alter_plan;
 ALM_NODISCARD alm_status alm_plan_alter(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
