@@ -11,27 +11,37 @@ struct alm_ingest {
     alm_cursor c; /* context, arena and account; never executed */
     alm_bulk *bulk;
     const alm_table *table;
+    alm_table made; /* a table that comes into being with the commit */
 };
 
-static alm_status find_or_create(alm_ingest *in, const alm_table_spec *spec, bool overwrite)
+/* A new table, or one in the place of another: it is made, and the old one dropped, by the record
+ * that commits the rows; a load that fails changes nothing. */
+static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool overwrite)
+{
+    alm_ctx *cx = &in->c.cx;
+    alm_table_spec replacing = *spec;
+    alm_column *cols = NULL;
+    replacing.replace = overwrite;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, spec->n_cols, &cols));
+    (void)memcpy(cols, spec->cols, spec->n_cols * sizeof(*cols));
+    in->made = (alm_table){.cols = cols,
+                           .n_cols = spec->n_cols,
+                           .ts_col = spec->ts_col,
+                           .partition = spec->partition};
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, spec->name, &in->made.name));
+    in->table = &in->made;
+    return alm_table_create(cx, in->c.session->db->storage, &replacing, &in->bulk);
+}
+
+static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool overwrite)
 {
     alm_ctx *cx = &in->c.cx;
     alm_storage *st = in->c.session->db->storage;
     ALM_TRY(alm_snapshot_acquire(cx, st, &in->c.snapshot));
     in->table = alm_snapshot_find(in->c.snapshot, spec->name);
-    if (in->table != NULL && !overwrite)
-        return ALM_OK;
-    if (in->table != NULL)
-        ALM_TRY(alm_table_drop(cx, st, spec->name));
-    ALM_TRY(alm_table_create(cx, st, spec, NULL));
-    alm_snapshot_release(in->c.snapshot);
-    in->c.snapshot = NULL;
-    ALM_TRY(alm_snapshot_acquire(cx, st, &in->c.snapshot));
-    in->table = alm_snapshot_find(in->c.snapshot, spec->name);
-    if (in->table == NULL)
-        return alm_fail(cx, ALM_E_CONFLICT, -1, "table '%.*s' was dropped at the same time",
-                        (int)spec->name.len, spec->name.ptr);
-    return ALM_OK;
+    if (in->table == NULL || overwrite)
+        return begin_new(in, spec, overwrite);
+    return alm_bulk_begin(cx, st, in->table, &in->bulk);
 }
 
 static void ingest_free(alm_ingest *in)
@@ -62,9 +72,7 @@ alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_miss
     if (s->read_only)
         st = alm_fail(&in->c.cx, ALM_E_DENIED, -1, "Write permission denied");
     if (st == ALM_OK)
-        st = find_or_create(in, create_if_missing, overwrite);
-    if (st == ALM_OK)
-        st = alm_bulk_begin(&in->c.cx, s->db->storage, in->table, &in->bulk);
+        st = begin_load(in, create_if_missing, overwrite);
     if (st != ALM_OK) {
         st = alm_session_failed(s, &in->c.cx);
         ingest_free(in);

@@ -290,7 +290,7 @@ alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out
     }
     sc->conjunct = false;
     if (ast->select != NULL) {
-        if (opposite(op)[0] == '=')
+        if (alm_str_eq(op, ALM_STR("!=")) || alm_str_eq(op, ALM_STR("<>")))
             return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
                             "<> ANY and = ALL over a subquery are not supported");
         ALM_TRY(any_extreme(sc, ast, op, out));

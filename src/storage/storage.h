@@ -164,6 +164,17 @@ ALM_NODISCARD alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t spa
                                          const int64_t *rows, uint32_t n, const alm_vec *values);
 ALM_NODISCARD alm_status alm_update_commit(alm_ctx *cx, alm_update *up, int64_t *rows);
 void alm_update_rollback(alm_update *up);
+/* Delete: the rows given to alm_update_rows (values NULL) go. Parts that lose some are written anew,
+ * parts that lose all are dropped. */
+ALM_NODISCARD alm_status alm_delete_begin(alm_ctx *cx, alm_storage *st, alm_str table,
+                                          alm_update **out);
+/*
+ * The type of a column changes: all rows are given to alm_update_rows, in scan order, with their
+ * values in the type of `col`; the column gets a new id and keeps its place. `was` as for
+ * alm_table_alter; ALM_E_STALE also at the commit.
+ */
+ALM_NODISCARD alm_status alm_retype_begin(alm_ctx *cx, alm_storage *st, const alm_table *was,
+                                          uint32_t at, const alm_column *col, alm_update **out);
 
 /* ------------------------------------------------------------------- catalogue */
 
@@ -176,6 +187,7 @@ typedef struct alm_table_spec {
     bool wal, dedup;
     int64_t ttl_hours;
     int64_t max_uncommitted_rows, o3_max_lag_us;
+    bool replace; /* with a load: the commit drops a table of that name, if there is one */
 } alm_table_spec;
 
 /* Each is one durable log record: all or nothing. `load`, if not NULL, receives a bulk load into the
@@ -188,9 +200,26 @@ ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_st
 ALM_NODISCARD alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name,
                                               const alm_column *col);
 
+/*
+ * ALTER: the table as it shall be, one record. spec->cols[i].id: the column of `was` that it is, 0: a
+ * new one; columns that are not named go. Types, name and partitioning stay. ALM_E_STALE: columns or
+ * options are not those of `was` any more (look again); `was` belongs to a snapshot that is held.
+ */
+ALM_NODISCARD alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
+                                         const alm_table_spec *spec);
+
+/* Partitions with these starts (alm_partition_info.bucket) go with all their rows, one record; those
+ * that are not there are left out. `table` belongs to a snapshot that is held. */
+ALM_NODISCARD alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st,
+                                                   const alm_table *table, const int64_t *starts,
+                                                   uint32_t n);
+/* Merges the parts of the table where they overlap or are many and small. */
+ALM_NODISCARD alm_status alm_table_squash(alm_ctx *cx, alm_storage *st, const alm_table *table);
+
 /* Partitions of a table, for SHOW PARTITIONS and TTL; oldest first. */
 typedef struct alm_partition_info {
     char name[48];
+    int64_t bucket; /* where the partition starts */
     int64_t min_ts, max_ts, rows, disk_bytes;
     uint32_t parts;
 } alm_partition_info;

@@ -14,7 +14,13 @@
 #include "net/http/multipart.h"
 #include "net/http/query_run.h"
 
-enum { PIECE_BYTES = 1 << 20, RECORD_MAX = 64 << 20, SCHEMA_MAX = 1 << 20 };
+/* SYMBOL_CAPACITY: what CREATE TABLE declares when nothing is said. */
+enum {
+    PIECE_BYTES = 1 << 20,
+    RECORD_MAX = 64 << 20,
+    SCHEMA_MAX = 1 << 20,
+    SYMBOL_CAPACITY = 256
+};
 
 typedef enum bad_rule { BAD_SKIP_COLUMN, BAD_SKIP_ROW, BAD_ABORT } bad_rule;
 
@@ -179,7 +185,10 @@ static alm_status open_table(import_run *run)
     ALM_TRY(partition_unit(run, &spec.partition));
     ALM_TRY(ALM_NEWN(cx, &run->arena, run->shape.n_cols, &cols));
     for (uint32_t i = 0; i < run->shape.n_cols; i++)
-        cols[i] = (alm_column){.name = run->shape.cols[i].name, .type = run->shape.cols[i].type};
+        cols[i] = (alm_column){.name = run->shape.cols[i].name,
+                               .type = run->shape.cols[i].type,
+                               .symbol_capacity = SYMBOL_CAPACITY,
+                               .symbol_cached = true};
     spec.cols = cols;
     alm_snapshot *snap = NULL;
     ALM_TRY(alm_snapshot_acquire(cx, alm_db_storage(alm_conn_db(run->h->conn)), &snap));
