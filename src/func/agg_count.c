@@ -6,6 +6,7 @@
  */
 #include "func/agg.h"
 #include "func/tables.h"
+#include "type/value.h"
 
 typedef int64_t tally;
 
@@ -70,7 +71,7 @@ COUNTER(u32, uint32_t, x != 0)
 COUNTER(text, alm_view, x.len != ALM_VIEW_NULL)
 COUNTER(wide, longs, x.lo != ALM_LONG_NULL || x.hi != ALM_LONG_NULL)
 
-typedef enum counter { ALL, I32, I64, F32, F64, U8, U16, U32, TEXT, WIDE } counter;
+typedef enum counter { ALL, I32, I64, F32, F64, U8, U16, U32, TEXT, WIDE, OTHER } counter;
 
 static counter counter_of(const alm_vec *v)
 {
@@ -93,11 +94,45 @@ static counter counter_of(const alm_vec *v)
         return U32;
     case ALM_NULL_LONG2:
         return WIDE;
+    case ALM_NULL_MIN8:
+    case ALM_NULL_MIN16:
+    case ALM_NULL_MIN128:
+    case ALM_NULL_MIN256:
+    case ALM_NULL_LONG4:
+        return OTHER;
     case ALM_NULL_VIEW:
     case ALM_NULL_CODE:
         break;
     }
     return TEXT;
+}
+
+/* Types without a loop of their own: by the mask of nulls. */
+static int64_t other_count(const alm_vec *v, size_t n)
+{
+    uint8_t mask[ALM_BATCH_ROWS];
+    int64_t count = 0;
+    for (size_t at = 0; at < n; at += ALM_BATCH_ROWS) {
+        alm_vec part = *v;
+        part.data = (char *)v->data + at * v->width;
+        const size_t some = ALM_MIN(n - at, (size_t)ALM_BATCH_ROWS);
+        count += (int64_t)(some - alm_vec_null_mask(&part, some, mask));
+    }
+    return count;
+}
+
+static void other_groups(const alm_vec *v, const uint32_t *restrict group, size_t n,
+                         tally *restrict s)
+{
+    uint8_t mask[ALM_BATCH_ROWS];
+    for (size_t at = 0; at < n; at += ALM_BATCH_ROWS) {
+        alm_vec part = *v;
+        part.data = (char *)v->data + at * v->width;
+        const size_t some = ALM_MIN(n - at, (size_t)ALM_BATCH_ROWS);
+        (void)alm_vec_null_mask(&part, some, mask);
+        for (size_t i = 0; i < some; i++)
+            s[group[at + i]] += mask[i] == 0;
+    }
 }
 
 static int64_t count_values(const alm_vec *v, size_t n)
@@ -123,6 +158,8 @@ static int64_t count_values(const alm_vec *v, size_t n)
         return text_count(v->data, n);
     case WIDE:
         return wide_count(v->data, n);
+    case OTHER:
+        return other_count(v, n);
     }
     return (int64_t)n;
 }
@@ -183,6 +220,9 @@ static alm_status value_scatter(ALM_UNUSED alm_call *call, void *states, const u
         break;
     case WIDE:
         wide_groups(v->data, group, n, states);
+        break;
+    case OTHER:
+        other_groups(v, group, n, states);
         break;
     }
     return ALM_OK;

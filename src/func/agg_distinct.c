@@ -223,6 +223,39 @@ static const alm_agg_ops distinct_key_ops = {.state_bytes = sizeof(alm_bag),
                                              .merge = key_bag_merge,
                                              .finish = bag_finish};
 
+/* Values of other widths, by their bytes; BINARY is like text. */
+static alm_status bytes_add(const alm_call *call, alm_bag *bag, const alm_vec *v, size_t i)
+{
+    if (alm_vec_is_null(v, i))
+        return ALM_OK;
+    const alm_str bytes = {(const char *)v->data + (v->is_const ? 0 : i) * v->width, v->width};
+    const alm_view view = alm_view_of(bytes);
+    return alm_bag_add_text(call, bag, &view, alm_bag_text_hash(&view), false, 1);
+}
+
+static alm_status bytes_bag_update(alm_call *call, void *state, size_t n, const alm_vec *args)
+{
+    for (size_t i = 0; i < (args[0].is_const ? 1 : n); i++)
+        ALM_TRY(bytes_add(call, state, &args[0], i));
+    return ALM_OK;
+}
+
+static alm_status bytes_bag_scatter(alm_call *call, void *states, const uint32_t *group, size_t n,
+                                    const alm_vec *args)
+{
+    alm_bag *all = states;
+    for (size_t i = 0; i < n; i++)
+        ALM_TRY(bytes_add(call, &all[group[i]], &args[0], i));
+    return ALM_OK;
+}
+
+static const alm_agg_ops distinct_bytes_ops = {.state_bytes = sizeof(alm_bag),
+                                               .init = bag_init,
+                                               .update = bytes_bag_update,
+                                               .scatter = bytes_bag_scatter,
+                                               .merge = text_bag_merge,
+                                               .finish = bag_finish};
+
 /* --------------------------------------------------------------------- mode */
 
 /* The most frequent entry, the first of equals; NULL: none. */
@@ -447,6 +480,10 @@ static const alm_fn ROWS[] = {
     DISTINCT("TIMESTAMP_NS", distinct_long_ops, 0),
     DISTINCT("IPv4", distinct_ipv4_ops, 0),
     DISTINCT("UUID", distinct_key_ops, 0),
+    DISTINCT("LONG256", distinct_bytes_ops, 0),
+    DISTINCT("GEOHASH", distinct_bytes_ops, 0),
+    DISTINCT("DECIMAL", distinct_bytes_ops, 0),
+    DISTINCT("BINARY", distinct_text_ops, 0),
     DISTINCT("STRING", distinct_text_ops, 0),
     DISTINCT("VARCHAR", distinct_text_ops, 0),
     DISTINCT("SYMBOL", distinct_text_ops, ALM_FN_SYMBOLS),

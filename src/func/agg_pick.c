@@ -8,6 +8,7 @@
  */
 #include "func/agg.h"
 #include "func/tables.h"
+#include "type/int256.h"
 
 /* -------------------------------------------------------------- fixed width */
 
@@ -15,44 +16,14 @@ typedef struct bits128 {
     uint64_t half[2];
 } bits128;
 
-/* The null of the type as bits, for states that saw nothing. */
-static void null_bits(alm_type type, void *out)
-{
-    memset(out, 0, 16);
-    switch (alm_type_info_of(type)->null) {
-    case ALM_NULL_INT:
-        memcpy(out, &(int32_t){ALM_INT_NULL}, 4);
-        break;
-    case ALM_NULL_LONG:
-        memcpy(out, &(int64_t){ALM_LONG_NULL}, 8);
-        break;
-    case ALM_NULL_NAN32:
-        memcpy(out, &(float){__builtin_nanf("")}, 4);
-        break;
-    case ALM_NULL_NAN64:
-        memcpy(out, &(double){__builtin_nan("")}, 8);
-        break;
-    case ALM_NULL_LONG2:
-        memcpy(out, (int64_t[2]){ALM_LONG_NULL, ALM_LONG_NULL}, 16);
-        break;
-    case ALM_NULL_NONE:
-    case ALM_NULL_ZERO16:
-    case ALM_NULL_ZERO32:
-    case ALM_NULL_VIEW:
-    case ALM_NULL_CODE:
-        break;
-    }
-}
-
 /* Is x null? NaNs differ in their bits, so they are told by value. */
 static inline bool is_null_8(uint8_t x, alm_null_kind kind)
 {
-    (void)x, (void)kind;
-    return false;
+    return kind == ALM_NULL_MIN8 && x == 0x80;
 }
 static inline bool is_null_16(uint16_t x, alm_null_kind kind)
 {
-    return kind == ALM_NULL_ZERO16 && x == 0;
+    return kind == ALM_NULL_MIN16 ? x == 0x8000 : kind == ALM_NULL_ZERO16 && x == 0;
 }
 static inline bool is_null_32(uint32_t x, alm_null_kind kind)
 {
@@ -68,8 +39,12 @@ static inline bool is_null_64(uint64_t x, alm_null_kind kind)
 }
 static inline bool is_null_128(bits128 x, alm_null_kind kind)
 {
-    (void)kind;
-    return x.half[0] == (uint64_t)ALM_LONG_NULL && x.half[1] == (uint64_t)ALM_LONG_NULL;
+    const uint64_t low = kind == ALM_NULL_MIN128 ? 0 : (uint64_t)ALM_LONG_NULL;
+    return x.half[0] == low && x.half[1] == (uint64_t)ALM_LONG_NULL;
+}
+static inline bool is_null_256(alm_i256 x, alm_null_kind kind)
+{
+    return kind == ALM_NULL_MIN256 ? alm_i256_is_min(x) : alm_long256_is_null(x);
 }
 
 /*
@@ -83,10 +58,8 @@ static inline bool is_null_128(bits128 x, alm_null_kind kind)
     } pick_##w;                                                                                    \
     static void pick_##w##_init(const alm_call *call, void *states, size_t n)                      \
     {                                                                                              \
-        bits128 null;                                                                              \
-        null_bits(call->result, &null);                                                            \
         pick_##w *s = states, none = {0};                                                          \
-        memcpy(&none.value, &null, sizeof none.value);                                             \
+        alm_value_set_null(call->result, &none.value);                                             \
         for (size_t i = 0; i < n; i++)                                                             \
             s[i] = none;                                                                           \
     }                                                                                              \
@@ -168,6 +141,103 @@ PICK(16, uint16_t)
 PICK(32, uint32_t)
 PICK(64, uint64_t)
 PICK(128, bits128)
+PICK(256, alm_i256)
+
+/* ---------------------------------------- width of the precision: GEOHASH, DECIMAL */
+
+typedef struct pick_sized {
+    uint64_t value[4]; /* the width of the type of it */
+    uint64_t seen;
+} pick_sized;
+
+static void pick_sized_init(const alm_call *call, void *states, size_t n)
+{
+    pick_sized *s = states, none = {0};
+    alm_value_set_null(call->result, none.value);
+    for (size_t i = 0; i < n; i++)
+        s[i] = none;
+}
+
+static void take_sized(pick_sized *s, const alm_vec *v, size_t i)
+{
+    memcpy(s->value, (const char *)v->data + (v->is_const ? 0 : i) * v->width, v->width);
+    s->seen = 1;
+}
+
+static void first_sized(pick_sized *s, size_t n, const alm_vec *v, bool skip)
+{
+    for (size_t i = 0; i < n && !s->seen; i++)
+        if (!skip || !alm_vec_is_null(v, i))
+            take_sized(s, v, i);
+}
+
+static void last_sized(pick_sized *s, size_t n, const alm_vec *v, bool skip)
+{
+    for (size_t i = n; i-- > 0;) {
+        if (!skip || !alm_vec_is_null(v, i)) {
+            take_sized(s, v, i);
+            return;
+        }
+    }
+}
+
+static void first_sized_groups(pick_sized *all, const uint32_t *group, size_t n, const alm_vec *v,
+                               bool skip)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!all[group[i]].seen && !(skip && alm_vec_is_null(v, i)))
+            take_sized(&all[group[i]], v, i);
+}
+
+static void last_sized_groups(pick_sized *all, const uint32_t *group, size_t n, const alm_vec *v,
+                              bool skip)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(skip && alm_vec_is_null(v, i)))
+            take_sized(&all[group[i]], v, i);
+}
+
+ALM_AGG_MERGE(first_sized, pick_sized, {
+    if (!d->seen)
+        *d = *p;
+})
+ALM_AGG_MERGE(last_sized, pick_sized, {
+    if (p->seen)
+        *d = *p;
+})
+
+static alm_status pick_sized_finish(ALM_UNUSED alm_call *call, const void *states, size_t n,
+                                    alm_vec *out)
+{
+    const pick_sized *s = states;
+    for (size_t i = 0; i < n; i++)
+        memcpy((char *)out->data + i * out->width, s[i].value, out->width);
+    return ALM_OK;
+}
+
+#define SIZED_CALLS(which, name, skip)                                                             \
+    static alm_status name##_sized_update(ALM_UNUSED alm_call *call, void *state, size_t n,        \
+                                          const alm_vec *args)                                     \
+    {                                                                                              \
+        which##_sized(state, n, &args[0], skip);                                                   \
+        return ALM_OK;                                                                             \
+    }                                                                                              \
+    static alm_status name##_sized_scatter(ALM_UNUSED alm_call *call, void *states,                \
+                                           const uint32_t *group, size_t n, const alm_vec *args)   \
+    {                                                                                              \
+        which##_sized_groups(states, group, n, &args[0], skip);                                    \
+        return ALM_OK;                                                                             \
+    }                                                                                              \
+    static const alm_agg_ops name##_sized_ops = {.state_bytes = sizeof(pick_sized),                \
+                                                 .init = pick_sized_init,                          \
+                                                 .update = name##_sized_update,                    \
+                                                 .scatter = name##_sized_scatter,                  \
+                                                 .merge = which##_sized_merge,                     \
+                                                 .finish = pick_sized_finish};
+SIZED_CALLS(first, first_any, false)
+SIZED_CALLS(first, first_value, true)
+SIZED_CALLS(last, last_any, false)
+SIZED_CALLS(last, last_value, true)
 
 /* -------------------------------------------------------------------- text */
 
@@ -297,6 +367,8 @@ TEXT_CALLS(last, last_value, true)
 
 #define ROW(f, T, ops, flags, doc)                                                                 \
     ALM_AGG_ROW(f, "(" T ") " T, ops, ALM_FN_ROW_ORDER | (flags), doc, f "(price)")
+#define SAME_ROW(f, T, ops, doc)                                                                   \
+    ALM_AGG_ROW(f, "(" T ") SAME", ops, ALM_FN_ROW_ORDER, doc, f "(price)")
 #define ROWS_OF(f, name, doc)                                                                      \
     ROW(f, "BOOLEAN", name##_8_ops, 0, doc), ROW(f, "BYTE", name##_8_ops, 0, doc),                 \
         ROW(f, "SHORT", name##_16_ops, 0, doc), ROW(f, "CHAR", name##_16_ops, 0, doc),             \
@@ -305,6 +377,8 @@ TEXT_CALLS(last, last_value, true)
         ROW(f, "DOUBLE", name##_64_ops, 0, doc), ROW(f, "DATE", name##_64_ops, 0, doc),            \
         ROW(f, "TIMESTAMP", name##_64_ops, 0, doc), ROW(f, "TIMESTAMP_NS", name##_64_ops, 0, doc), \
         ROW(f, "UUID", name##_128_ops, 0, doc), ROW(f, "INTERVAL", name##_128_ops, 0, doc),        \
+        ROW(f, "LONG256", name##_256_ops, 0, doc), SAME_ROW(f, "GEOHASH", name##_sized_ops, doc),  \
+        SAME_ROW(f, "DECIMAL", name##_sized_ops, doc), ROW(f, "BINARY", name##_text_ops, 0, doc),  \
         ROW(f, "STRING", name##_text_ops, 0, doc), ROW(f, "VARCHAR", name##_text_ops, 0, doc),     \
         ROW(f, "SYMBOL", name##_text_ops, ALM_FN_SYMBOLS, doc)
 

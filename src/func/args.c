@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "time/timestamp.h"
+#include "type/decimal.h"
 #include "type/text.h"
 
 alm_status alm_arg_text(alm_ctx *cx, const alm_arg *arg, alm_str *out)
@@ -129,6 +130,27 @@ static bool store_long(int64_t x, alm_type to, void *out)
     return true;
 }
 
+/* Whole numbers and decimals as a DECIMAL without loss. */
+static bool store_decimal(const alm_vec *v, alm_type to, void *out)
+{
+    int64_t whole = 0;
+    alm_i256 x;
+    uint32_t scale = 0;
+    if (v->type.id == ALM_T_DECIMAL) {
+        x = alm_decimal_load(v->type, v->data);
+        scale = v->type.s;
+    } else if (as_long(v, &whole)) {
+        x = alm_i256_of(whole);
+    } else {
+        return false;
+    }
+    if (!alm_decimal_rescale(x, scale, to.s, ALM_ROUND_EXACT, &x) ||
+        !alm_decimal_fits(x, to.p == 0 ? 18 : to.p))
+        return false;
+    alm_decimal_store(to, x, out);
+    return true;
+}
+
 static bool store_number(const alm_vec *v, alm_type to, void *out)
 {
     const alm_type_class cls = alm_type_info_of(to)->cls;
@@ -178,6 +200,7 @@ alm_status alm_arg_value(alm_ctx *cx, const alm_arg *arg, alm_type to, void *out
         memcpy(out, arg->value->data, arg->value->width);
         return ALM_OK;
     }
-    *fits = store_number(arg->value, to, out);
+    *fits = to.id == ALM_T_DECIMAL ? store_decimal(arg->value, to, out)
+                                   : store_number(arg->value, to, out);
     return ALM_OK;
 }

@@ -278,5 +278,9 @@ static const alm_fn ROWS[] = {
     FROM_NULL("UUID", "uuid"),
     FROM_NULL("IPv4", "ipv4"),
     FROM_NULL("INTERVAL", "interval"),
+    FROM_NULL("LONG256", "long256"),
+    FROM_NULL("GEOHASH", "geohash"),
+    FROM_NULL("BINARY", "binary"),
+    FROM_NULL("DECIMAL", "decimal"),
 };
 ALM_FN_TABLE(cast_number, ROWS);

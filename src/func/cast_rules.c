@@ -25,9 +25,35 @@ static int time_rank(alm_type t)
     return rank[t.id];
 }
 
+alm_type alm_decimal_for(alm_type from)
+{
+    enum { PRECISION = 18, SCALE = 3 };
+    switch (from.id) {
+    case ALM_T_DECIMAL:
+        return from;
+    case ALM_T_BYTE:
+        return alm_type_decimal(3, 0);
+    case ALM_T_SHORT:
+        return alm_type_decimal(5, 0);
+    case ALM_T_INT:
+        return alm_type_decimal(10, 0);
+    case ALM_T_LONG:
+        return alm_type_decimal(19, 0);
+    default:
+        return alm_type_decimal(PRECISION, SCALE);
+    }
+}
+
+alm_type alm_decimal_meet(alm_type a, alm_type b)
+{
+    const uint32_t scale = ALM_MAX(a.s, b.s);
+    const uint32_t whole = ALM_MAX((uint32_t)a.p - a.s, (uint32_t)b.p - b.s);
+    return alm_type_decimal(ALM_MIN(whole + scale, (uint32_t)ALM_DECIMAL_DIGITS_MAX), scale);
+}
+
 static int text_cost(alm_type from, alm_type to)
 {
-    enum { TEXT_TO_TIME = 30, TEXT_TO_OTHER = 17, TEXT_TO_NUMBER = 32 };
+    enum { TEXT_TO_TIME = 30, TEXT_TO_OTHER = 17, TEXT_TO_NUMBER = 32, TEXT_TO_WIDE = 50 };
     const bool symbol = from.id == ALM_T_SYMBOL;
     if (alm_type_is_text(to))
         return 1;
@@ -35,6 +61,8 @@ static int text_cost(alm_type from, alm_type to)
         return TEXT_TO_TIME + time_rank(to);
     if (to.id == ALM_T_UUID || to.id == ALM_T_IPV4)
         return TEXT_TO_OTHER;
+    if (to.id == ALM_T_GEOHASH || to.id == ALM_T_LONG256 || to.id == ALM_T_DECIMAL)
+        return symbol ? -1 : TEXT_TO_WIDE;
     if (symbol) /* sum(symbol) is a mistake, sum(varchar) may be meant */
         return -1;
     if (number_rank(to) != 0) /* DOUBLE holds what most texts of numbers say */
@@ -46,11 +74,21 @@ static int text_cost(alm_type from, alm_type to)
 
 int alm_cast_cost(alm_type from, alm_type to)
 {
-    enum { OTHER_FAMILY = 8, NARROW_TIME = 12, CHAR_TO_NUMBER = 40 };
+    enum {
+        OTHER_FAMILY = 8,
+        TO_DECIMAL = 9,
+        NARROW_TIME = 12,
+        FROM_DECIMAL = 20,
+        CHAR_TO_NUMBER = 40,
+        TO_LONG256 = 45
+    };
     if (alm_type_eq(from, to) || from.id == ALM_T_NONE)
         return 0;
-    if (from.id == ALM_T_NULL)
-        return 1;
+    if (from.id == ALM_T_NULL) /* of an untyped null nobody means the rare types */
+        return to.id == ALM_T_LONG256 || to.id == ALM_T_GEOHASH || to.id == ALM_T_DECIMAL ||
+                       to.id == ALM_T_BINARY
+                   ? 2
+                   : 1;
     if (alm_type_is_text(from))
         return text_cost(from, to);
     const int nf = number_rank(from), nt = number_rank(to);
@@ -61,6 +99,16 @@ int alm_cast_cost(alm_type from, alm_type to)
         return tt > tf ? tt - tf : NARROW_TIME + tf - tt;
     if (nf != 0 && nf <= 4 && tt != 0) /* 1704067200000000 as a timestamp */
         return OTHER_FAMILY + tt;
+    if (nf != 0 && nf <= 4 && to.id == ALM_T_DECIMAL)
+        return TO_DECIMAL;
+    if (nf != 0 && nf <= 4 && to.id == ALM_T_LONG256)
+        return TO_LONG256;
+    if (from.id == ALM_T_DECIMAL && to.id == ALM_T_DECIMAL)
+        return 1;
+    if (from.id == ALM_T_DECIMAL && to.id == ALM_T_DOUBLE)
+        return FROM_DECIMAL;
+    if (from.id == ALM_T_CHAR && (to.id == ALM_T_GEOHASH || to.id == ALM_T_DECIMAL))
+        return CHAR_TO_NUMBER + 10;
     if (tf != 0 && to.id == ALM_T_LONG)
         return OTHER_FAMILY;
     if (tf != 0 && to.id == ALM_T_DOUBLE)
@@ -92,6 +140,18 @@ alm_type alm_type_meet(alm_type a, alm_type b)
         return not_symbol(a);
     if (number_rank(a) != 0 && number_rank(b) != 0)
         return number_rank(a) > number_rank(b) ? a : b;
+    const bool dec_a = a.id == ALM_T_DECIMAL, dec_b = b.id == ALM_T_DECIMAL;
+    if (dec_a || dec_b) {
+        const alm_type other = dec_a ? b : a;
+        const int rank = number_rank(other);
+        if (rank > 4)
+            return ALM_TY(DOUBLE);
+        return rank == 0 && !(dec_a && dec_b)
+                   ? ALM_TY(NONE)
+                   : alm_decimal_meet(alm_decimal_for(a), alm_decimal_for(b));
+    }
+    if (a.id == ALM_T_GEOHASH && b.id == ALM_T_GEOHASH) /* the coarser one */
+        return a.p < b.p ? a : b;
     if (time_rank(a) != 0 && time_rank(b) != 0)
         return time_rank(a) > time_rank(b) ? a : b;
     if (time_rank(a) != 0 && (b.id == ALM_T_INT || b.id == ALM_T_LONG))
@@ -120,17 +180,25 @@ bool alm_assign_allowed(alm_type from, alm_type to)
         return true;
     const bool to_number = number_rank(to) != 0, to_time = time_rank(to) != 0;
     if (number_rank(from) != 0)
-        return to_number || (to_time && number_rank(from) <= 4);
+        return to_number || (number_rank(from) <= 4 &&
+                             (to_time || to.id == ALM_T_DECIMAL || to.id == ALM_T_LONG256));
     if (time_rank(from) != 0)
         return to_time || (to_number && to.id != ALM_T_FLOAT);
     switch ((alm_type_id)from.id) {
     case ALM_T_CHAR:
-        return alm_type_is_text(to) || to_number || to_time;
+        return alm_type_is_text(to) || to_number || to_time || to.id == ALM_T_GEOHASH ||
+               to.id == ALM_T_DECIMAL;
     case ALM_T_STRING:
     case ALM_T_VARCHAR:
-        return to.id != ALM_T_BOOLEAN && to.id != ALM_T_INTERVAL;
+        return to.id != ALM_T_BOOLEAN && to.id != ALM_T_INTERVAL && to.id != ALM_T_BINARY;
     case ALM_T_SYMBOL:
         return alm_type_is_text(to) || to_time;
+    case ALM_T_DECIMAL:
+        return to.id == ALM_T_DECIMAL || to.id == ALM_T_DOUBLE || to.id == ALM_T_FLOAT;
+    case ALM_T_GEOHASH: /* cells may grow, not shrink */
+        return to.id == ALM_T_GEOHASH ? from.p >= to.p
+                                      : to.id == ALM_T_STRING || to.id == ALM_T_VARCHAR;
+    case ALM_T_LONG256:
     case ALM_T_UUID:
     case ALM_T_IPV4:
         return to.id == ALM_T_STRING || to.id == ALM_T_VARCHAR;
@@ -147,6 +215,7 @@ bool alm_assign_allowed(alm_type from, alm_type to)
     case ALM_T_TIMESTAMP:
     case ALM_T_TIMESTAMP_NS:
     case ALM_T_INTERVAL:
+    case ALM_T_BINARY:
     case ALM_TYPE_COUNT:
         break;
     }

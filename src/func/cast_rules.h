@@ -9,6 +9,12 @@
 /* May a value of `from` be stored into a column of `to`? */
 bool alm_assign_allowed(alm_type from, alm_type to);
 
+/* The DECIMAL that holds all of another type: its own, that of the digits of an integer type, else the
+ * usual one. */
+alm_type alm_decimal_for(alm_type from);
+/* Precision and scale that hold the values of both. */
+alm_type alm_decimal_meet(alm_type a, alm_type b);
+
 /* Names of cast rows: "::long" gives null for what does not fit, "=>long" refuses it. Where a strict
  * row is missing the other one cannot fail. */
 #define ALM_CAST_NAME        "::"

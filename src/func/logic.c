@@ -7,6 +7,7 @@
 #include "func/dict.h"
 #include "func/kernel.h"
 #include "func/tables.h"
+#include "type/value.h"
 
 ALM_BINARY(and_bool, uint8_t, uint8_t, uint8_t, x &y)
 ALM_BINARY(or_bool, uint8_t, uint8_t, uint8_t, x | y)
@@ -70,6 +71,15 @@ static void null_test(const alm_vec *v, uint8_t no, uint8_t *o, size_t n)
         return;
     case ALM_NULL_LONG2:
         null_longs(v->data, no, o, n);
+        return;
+    case ALM_NULL_MIN8:
+    case ALM_NULL_MIN16:
+    case ALM_NULL_MIN128:
+    case ALM_NULL_MIN256:
+    case ALM_NULL_LONG4:
+        (void)alm_vec_null_mask(v, n, o);
+        for (size_t i = 0; i < n; i++)
+            o[i] ^= (uint8_t)no;
         return;
     case ALM_NULL_VIEW:
     case ALM_NULL_CODE:

@@ -79,6 +79,21 @@ static bool fill_text(const alm_vec *v, alm_view *o, size_t n)
     return left > 0;
 }
 
+/* Types without a loop of their own; v has the type of the result. */
+static bool fill_other(const alm_vec *v, void *o, size_t n)
+{
+    alm_vec so_far = {.type = v->type, .width = v->width, .data = o};
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!alm_vec_is_null(&so_far, i))
+            continue;
+        memcpy((char *)o + i * v->width, (const char *)v->data + (v->is_const ? 0 : i) * v->width,
+               v->width);
+        left += alm_vec_is_null(&so_far, i);
+    }
+    return left > 0;
+}
+
 static bool fill_nulls(const alm_vec *v, alm_null_kind kind, void *o, size_t n)
 {
     switch (kind) {
@@ -98,6 +113,12 @@ static bool fill_nulls(const alm_vec *v, alm_null_kind kind, void *o, size_t n)
         return fill_u32(v, o, n);
     case ALM_NULL_LONG2:
         return fill_longs(v, o, n);
+    case ALM_NULL_MIN8:
+    case ALM_NULL_MIN16:
+    case ALM_NULL_MIN128:
+    case ALM_NULL_MIN256:
+    case ALM_NULL_LONG4:
+        return fill_other(v, o, n);
     case ALM_NULL_VIEW:
     case ALM_NULL_CODE:
         break;

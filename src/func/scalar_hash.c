@@ -60,14 +60,15 @@ DIGEST(md5, EVP_md5)
 DIGEST(sha1, EVP_sha1)
 DIGEST(sha256, EVP_sha256)
 
-#define ROW(f)                                                                                     \
+#define ROW(f, type)                                                                               \
     {.name = #f,                                                                                   \
-     .signature = "(TEXT) VARCHAR",                                                                \
+     .signature = "(" type ") VARCHAR",                                                            \
      .flags = ALM_FN_SYMBOLS | ALM_FN_NULL_OUT,                                                    \
      .kernel = f,                                                                                  \
-     .doc = "Digest " #f " of the bytes of a text, as hexadecimal digits.",                        \
+     .doc = "Digest " #f " of the bytes, as hexadecimal digits.",                                  \
      .example = #f "('abc')",                                                                      \
      .since = "0.1"}
 
-static const alm_fn ROWS[] = {ROW(md5), ROW(sha1), ROW(sha256)};
+static const alm_fn ROWS[] = {ROW(md5, "TEXT"),   ROW(sha1, "TEXT"),   ROW(sha256, "TEXT"),
+                              ROW(md5, "BINARY"), ROW(sha1, "BINARY"), ROW(sha256, "BINARY")};
 ALM_FN_TABLE(hash, ROWS);

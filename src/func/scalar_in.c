@@ -19,13 +19,14 @@
 enum { FEW = 8 };
 
 typedef struct wide {
-    uint64_t half[2];
+    uint64_t half[2]; /* all of most types */
+    uint64_t more[2];
 } wide;
 
-/* All values in slots of 16 bytes; fixed-width ones zero filled above their width. */
+/* All values in slots of 32 bytes; fixed-width ones zero filled above their width. */
 typedef struct value_set {
     uint32_t count;
-    uint8_t width; /* of the element: 1, 2, 4, 8, 16 */
+    uint8_t width; /* of the element: 1, 2, 4, 8, 16, 32 */
     bool is_text;
     wide *values;    /* count, distinct not required */
     uint32_t mask;   /* slots - 1; 0: no hash set */
@@ -68,7 +69,8 @@ static alm_view view_of_slot(wide slot)
 static uint64_t hash_slot(const value_set *set, wide slot)
 {
     if (!set->is_text)
-        return alm_hash_u128(slot.half[0], slot.half[1]);
+        return alm_hash_combine(alm_hash_u128(slot.half[0], slot.half[1]),
+                                slot.more[0] ^ slot.more[1]);
     const alm_view view = view_of_slot(slot);
     return alm_view_is_null(&view) ? 0 : alm_hash_str(alm_view_str(&view, NULL));
 }
@@ -76,7 +78,7 @@ static uint64_t hash_slot(const value_set *set, wide slot)
 static bool same_slot(const value_set *set, wide a, wide b)
 {
     if (!set->is_text)
-        return a.half[0] == b.half[0] && a.half[1] == b.half[1];
+        return memcmp(&a, &b, sizeof a) == 0;
     const alm_view x = view_of_slot(a), y = view_of_slot(b);
     return alm_view_eq(&x, NULL, &y, NULL);
 }
@@ -199,10 +201,8 @@ static void one_pass(const alm_vec *v, wide value, uint8_t *o, size_t n)
     else if (v->width == 8)
         pass_64(v->data, value.half[0], o, n);
     else
-        for (size_t i = 0; i < n; i++) {
-            const wide x = ((const wide *)v->data)[i];
-            o[i] |= x.half[0] == value.half[0] && x.half[1] == value.half[1];
-        }
+        for (size_t i = 0; i < n; i++)
+            o[i] |= memcmp((const char *)v->data + i * v->width, &value, v->width) == 0;
 }
 
 static void in_fixed(const value_set *set, const alm_vec *v, uint8_t *o, size_t n)
@@ -229,8 +229,8 @@ static void in_text(const value_set *set, const alm_vec *v, uint8_t *o, size_t n
         alm_view view = views[i];
         if (v->heap != NULL && view.len > ALM_VIEW_INLINE && view.len != ALM_VIEW_NULL)
             view = alm_view_of(alm_view_str(&views[i], v->heap));
-        wide slot;
-        memcpy(&slot, &view, sizeof slot);
+        wide slot = {0};
+        memcpy(&slot, &view, sizeof view);
         if (set->mask != 0) {
             o[i] = hash_has(set, slot);
             continue;

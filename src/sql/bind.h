@@ -83,6 +83,7 @@ typedef struct alm_scope {
 
 ALM_NODISCARD alm_status alm_bind_expr(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* bind_literal.c */
+ALM_NODISCARD alm_status alm_bind_geohash(alm_planner *p, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_string(alm_planner *p, alm_str text, int32_t pos, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out);

@@ -86,7 +86,8 @@ alm_status alm_create_symbol(alm_planner *p, const alm_column_def *def, alm_colu
 
 alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *out)
 {
-    if (!alm_type_parse(def->type_name, out))
+    ALM_TRY(alm_type_read(p->cx, def->type_pos, def->type_name, out));
+    if (out->id == ALM_T_NONE)
         return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
                         (int)def->type_name.len, def->type_name.ptr);
     if (out->id == ALM_T_INTERVAL)

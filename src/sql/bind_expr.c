@@ -268,7 +268,8 @@ static alm_status cast_to(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_ex
 {
     alm_planner *p = sc->p;
     alm_type to = ALM_TY(NONE);
-    if (!alm_type_parse(ast->type_name, &to)) {
+    ALM_TRY(alm_type_read(p->cx, ast->type_pos, ast->type_name, &to));
+    if (to.id == ALM_T_NONE) {
         if (ast->double_colon)
             return alm_fail(p->cx, ALM_E_TYPE, ast->type_pos, "invalid constant: %.*s",
                             (int)ast->type_name.len, ast->type_name.ptr);
@@ -287,9 +288,38 @@ static alm_status cast_to(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_ex
     return ALM_OK;
 }
 
+/* json_extract(text, path) behind a cast is one call, which knows the kind of the JSON value. *out stays
+ * NULL where it is not that. */
+static alm_status json_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    const alm_ast *call = ast->arg[0];
+    alm_type to = ALM_TY(NONE);
+    char name[40] = "json_extract::";
+    const size_t at = strlen(name);
+    if (call->kind != ALM_AST_CALL || !alm_str_ieq(call->text, ALM_STR("json_extract")) ||
+        call->n_args != 2 || call->over != NULL || !alm_type_parse(ast->type_name, &to))
+        return ALM_OK;
+    if (ast->double_colon && alm_str_ieq(ast->type_name, ALM_STR("float")))
+        to = ALM_TY(DOUBLE);
+    const char *type = alm_type_name(to);
+    for (size_t i = 0; type[i] != '\0' && at + i + 1 < sizeof name; i++)
+        name[at + i] = (char)(type[i] >= 'A' && type[i] <= 'Z' ? type[i] | 0x20 : type[i]);
+    if (!alm_registry_has(p->env->registry, alm_str_of(name), ALM_FN_SCALAR))
+        return ALM_OK;
+    alm_expr *args[2] = {NULL, NULL};
+    for (uint32_t i = 0; i < 2; i++)
+        ALM_TRY(alm_bind_expr(sc, call->arg[i], &args[i]));
+    return alm_expr_call(p, name, call->pos, args, 2, out);
+}
+
 static alm_status bind_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_expr *e = NULL;
+    *out = NULL;
+    ALM_TRY(json_cast(sc, ast, out));
+    if (*out != NULL)
+        return ALM_OK;
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));
     return cast_to(sc, ast, e, out);
 }
@@ -360,7 +390,7 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     case ALM_AST_STAR:
         return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "'*' cannot stand here");
     case ALM_AST_GEOHASH:
-        return unsupported(sc, ast, "geohashes");
+        return alm_bind_geohash(p, ast, out);
     case ALM_AST_ARRAY:
     case ALM_AST_INDEX:
     case ALM_AST_SLICE:

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "sql/bind.h"
 #include "time/timestamp.h"
+#include "type/text.h"
 
 typedef struct insert_map { /* value i goes to table column target[i] */
     const alm_table *table;
@@ -84,7 +85,7 @@ static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column
         return alm_fail(p->cx, ALM_E_ARG, ast->pos, "a value of INSERT must be constant");
     if (alm_expr_is_null(cast))
         return ALM_OK;
-    if (alm_type_is_text(col->type)) {
+    if (alm_type_has_heap(col->type) || col->type.id == ALM_T_SYMBOL) {
         const alm_view view = alm_view_of(alm_vec_text(&cast->value, 0));
         memcpy(at, &view, sizeof view);
     } else {
@@ -116,6 +117,11 @@ static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_colu
                 p->cx, ALM_E_TIME, ast->pos, "inconvertible value: `%.*s` [STRING -> %s]",
                 (int)ALM_MIN(ast->text.len, 200), ast->text.ptr, alm_type_name(col->type));
         memcpy(at, &ticks, sizeof ticks);
+        *done = true;
+    } else if (col->type.id == ALM_T_GEOHASH || col->type.id == ALM_T_DECIMAL ||
+               col->type.id == ALM_T_LONG256) {
+        const alm_str text = {ast->text.ptr != NULL ? ast->text.ptr : "", ast->text.len};
+        ALM_TRY(alm_value_parse(p->cx, ast->pos, col->type, text, at));
         *done = true;
     }
     return ALM_OK;

@@ -2,6 +2,8 @@
 #include "base/number.h"
 #include "sql/bind.h"
 #include "time/timestamp.h"
+#include "type/decimal.h"
+#include "type/geohash.h"
 
 static alm_status integer(alm_planner *p, alm_str text, int32_t pos, bool is_long, alm_expr **out)
 {
@@ -22,21 +24,66 @@ static alm_status integer(alm_planner *p, alm_str text, int32_t pos, bool is_lon
     return alm_expr_bits(p->cx, ALM_TY(LONG), (uint64_t)v, pos, out);
 }
 
+/* A constant of a type of any fixed width. */
+static alm_status wide_constant(alm_planner *p, alm_type type, const void *value, int32_t pos,
+                                alm_expr **out)
+{
+    alm_vec v = {0};
+    ALM_TRY(alm_vec_new(p->cx, p->cx->arena, type, 1, &v));
+    memcpy(v.data, value, v.width);
+    return alm_expr_const(p->cx, &v, pos, out);
+}
+
 static alm_status hexadecimal(alm_planner *p, alm_str digits, int32_t pos, alm_expr **out)
 {
-    uint64_t v = 0;
-    for (size_t i = 2; i < digits.len; i++) {
-        const char c = digits.ptr[i];
-        const int d = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
-        if (d < 0 || (v >> 60) != 0)
-            return alm_fail(p->cx, ALM_E_SYNTAX, pos, "invalid constant: %.*s", (int)digits.len,
-                            digits.ptr);
-        v = v << 4 | (uint64_t)d;
+    alm_i256 v;
+    if (!alm_long256_parse(digits, &v))
+        return alm_fail(p->cx, ALM_E_SYNTAX, pos, "invalid constant: %.*s", (int)digits.len,
+                        digits.ptr);
+    return wide_constant(p, ALM_TY(LONG256), &v, pos, out);
+}
+
+/* 12.50m: as many digits as are written. */
+static alm_status decimal(alm_planner *p, alm_str text, int32_t pos, alm_expr **out)
+{
+    alm_i256 x;
+    uint32_t precision = 0, scale = 0;
+    uint64_t value[4] = {0};
+    if (!alm_decimal_parse(text, &x, &precision, &scale))
+        return alm_fail(p->cx, ALM_E_SYNTAX, pos, "invalid decimal constant: %.*s", (int)text.len,
+                        text.ptr);
+    const alm_type type = alm_type_decimal(precision, scale);
+    alm_decimal_store(type, x, value);
+    return wide_constant(p, type, value, pos, out);
+}
+
+/* #u33d8, #u33d8/20 (bits of it), ##0110 */
+alm_status alm_bind_geohash(alm_planner *p, const alm_ast *ast, alm_expr **out)
+{
+    const alm_str text = ast->text;
+    int64_t bits = 0, wanted = 0;
+    uint32_t n = 0;
+    bool good = text.len > 1;
+    if (good && text.ptr[1] == '#') {
+        good = alm_geohash_parse_bits((alm_str){text.ptr + 2, text.len - 2}, &bits, &n);
+    } else if (good) {
+        const char *slash = memchr(text.ptr, '/', text.len);
+        const size_t end = slash == NULL ? text.len : (size_t)(slash - text.ptr);
+        good = alm_geohash_parse((alm_str){text.ptr + 1, end - 1}, &bits, &n);
+        if (good && slash != NULL) {
+            const alm_str size = {slash + 1, text.len - end - 1};
+            good = alm_int64_parse(size, &wanted) == ALM_NUM_OK && wanted >= 1 && wanted <= n;
+            if (good) {
+                bits >>= n - (uint32_t)wanted;
+                n = (uint32_t)wanted;
+            }
+        }
     }
-    return alm_expr_bits(p->cx, v <= INT32_MAX ? ALM_TY(INT) : ALM_TY(LONG), v, pos, out);
+    if (!good)
+        return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)text.len,
+                        text.ptr);
+    const alm_type type = alm_type_geohash(n);
+    return alm_expr_bits(p->cx, type, (uint64_t)bits, ast->pos, out);
 }
 
 alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out)
@@ -61,8 +108,7 @@ alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out)
     if (last == 'L' || last == 'l')
         return integer(p, body, ast->pos, true, out);
     if (last == 'm' || last == 'M')
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos, "DECIMAL is not supported: %.*s",
-                        (int)in.len, in.ptr);
+        return decimal(p, body, ast->pos, out);
     if (last == 'f' || last == 'F') {
         float f = 0;
         if (alm_float_parse(body, &f) == ALM_NUM_BAD)

@@ -51,7 +51,8 @@ static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool
     if (is_texty(e->type)) {
         if (is_time(to))
             return alm_bind_time(p, e, to, equality, c);
-        if (is_number(to) || to.id == ALM_T_UUID || to.id == ALM_T_IPV4)
+        if (is_number(to) || to.id == ALM_T_UUID || to.id == ALM_T_IPV4 || to.id == ALM_T_LONG256 ||
+            to.id == ALM_T_GEOHASH || to.id == ALM_T_DECIMAL)
             return alm_expr_cast(p, e, to, ALM_CAST_IMPLICIT, c);
         if (alm_type_is_text(to) && e->type.id == ALM_T_CHAR)
             return alm_expr_cast(p, e, ALM_TY(STRING), ALM_CAST_EXPLICIT, c);

@@ -27,7 +27,7 @@ _Static_assert(sizeof(alm_part_trailer) == ALM_PART_TRAILER, "on disk");
 /* Columns stored as views with a heap segment. */
 static inline bool alm_part_has_heap(alm_type type)
 {
-    return type.id == ALM_T_STRING || type.id == ALM_T_VARCHAR;
+    return alm_type_has_heap(type);
 }
 
 #endif

@@ -96,8 +96,7 @@ static bool width_fits(const alm_part_col *col)
 {
     if (col->type.id == ALM_T_SYMBOL)
         return col->width == 1 || col->width == 2 || col->width == 4;
-    return col->type.id > ALM_T_NULL && col->type.id < ALM_TYPE_COUNT &&
-           col->width == alm_type_width(col->type);
+    return alm_type_is_valid(col->type) && col->width == alm_type_width(col->type);
 }
 
 static bool segment_fits(const alm_part *part, uint64_t off, uint64_t bytes)

@@ -5,6 +5,8 @@
  */
 #include "storage/part_stats.h"
 
+#include "type/value.h"
+
 static uint64_t bits_of(double value)
 {
     uint64_t bits;
@@ -35,6 +37,8 @@ static uint64_t bits_of(double value)
 DEFINE_NARROW(stats_i8, int8_t, false, 0)
 DEFINE_NARROW(stats_i16, int16_t, false, 0)
 DEFINE_NARROW(stats_i32, int32_t, true, ALM_INT_NULL)
+DEFINE_NARROW(stats_min8, int8_t, true, INT8_MIN)
+DEFINE_NARROW(stats_min16, int16_t, true, INT16_MIN)
 DEFINE_NARROW(stats_code8, uint8_t, true, 0)
 DEFINE_NARROW(stats_code16, uint16_t, true, 0)
 DEFINE_NARROW(stats_code32, uint32_t, true, 0)
@@ -114,6 +118,20 @@ static uint32_t nulls_long2(const int64_t *in, uint32_t n)
     return nulls;
 }
 
+static uint32_t nulls_any(alm_type type, uint32_t width, const void *in, uint32_t n)
+{
+    enum { STEP = 1024 };
+    uint8_t mask[STEP];
+    size_t nulls = 0;
+    for (uint32_t i = 0; i < n; i += STEP) {
+        const alm_vec part = {.type = type,
+                              .width = (uint8_t)width,
+                              .data = (char *)(uintptr_t)in + (size_t)i * width};
+        nulls += alm_vec_null_mask(&part, ALM_MIN(n - i, (uint32_t)STEP), mask);
+    }
+    return (uint32_t)nulls;
+}
+
 static uint32_t nulls_view(const alm_view *in, uint32_t n)
 {
     uint32_t nulls = 0;
@@ -127,6 +145,23 @@ static void drop_sum(alm_part_block *out)
 {
     out->sum = 0;
     out->flags &= (uint32_t)ALM_BLOCK_MINMAX;
+}
+
+/* Numbers of the width of the precision. The sum would want the scale: it is left out. */
+static void number_stats(alm_type type, uint32_t width, const void *data, uint32_t n,
+                         alm_part_block *out)
+{
+    if (width == 1)
+        stats_min8(data, n, out);
+    else if (width == 2)
+        stats_min16(data, n, out);
+    else if (width == 4)
+        stats_i32(data, n, out);
+    else if (width == 8)
+        minmax_i64(data, n, out);
+    else
+        out->nulls = nulls_any(type, width, data, n);
+    drop_sum(out);
 }
 
 void alm_part_block_stats(alm_type type, uint32_t width, const void *data, uint32_t n,
@@ -183,8 +218,16 @@ void alm_part_block_stats(alm_type type, uint32_t width, const void *data, uint3
     case ALM_T_INTERVAL:
         out->nulls = nulls_long2(data, n);
         break;
+    case ALM_T_LONG256:
+        out->nulls = nulls_any(type, width, data, n);
+        break;
+    case ALM_T_GEOHASH:
+    case ALM_T_DECIMAL:
+        number_stats(type, width, data, n, out);
+        break;
     case ALM_T_STRING:
     case ALM_T_VARCHAR:
+    case ALM_T_BINARY:
         out->nulls = nulls_view(data, n);
         break;
     case ALM_T_NONE:

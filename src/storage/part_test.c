@@ -62,7 +62,7 @@ static void set_value(rows *r, uint32_t c, uint32_t row, uint64_t *seed, bool in
         memcpy(at, &ts, sizeof(ts));
         return;
     }
-    if (v->type.id == ALM_T_STRING || v->type.id == ALM_T_VARCHAR) {
+    if (alm_type_has_heap(v->type)) {
         const alm_view view = random_text(r, seed);
         memcpy(at, &view, sizeof(view));
         return;
@@ -83,7 +83,7 @@ static void set_value(rows *r, uint32_t c, uint32_t row, uint64_t *seed, bool in
         const float f = (float)(next_random(seed) % 1000) / 8 - 60;
         memcpy(at, &f, sizeof(f));
     } else {
-        const uint64_t bits[2] = {next_random(seed) % 2000, next_random(seed)};
+        const uint64_t bits[4] = {next_random(seed) % 2000, next_random(seed), 3, 4};
         memcpy(at, bits, v->width);
     }
 }
@@ -169,7 +169,7 @@ static void same_value(const alm_vec *got, uint32_t i, const alm_vec *want, uint
 {
     if (got->type.id == ALM_T_SYMBOL) {
         assert_int_equal(alm_vec_code(got, i), alm_vec_code(want, k));
-    } else if (got->type.id == ALM_T_STRING || got->type.id == ALM_T_VARCHAR) {
+    } else if (alm_type_has_heap(got->type)) {
         const alm_view *g = (const alm_view *)got->data + i, *w = (const alm_view *)want->data + k;
         assert_true(alm_view_eq(g, got->heap, w, want->heap));
     } else {

@@ -13,6 +13,7 @@
 #include "storage/part.h"
 #include "storage/part_format.h"
 #include "storage/part_stats.h"
+#include "type/int256.h"
 
 enum { HEAP_BUFFER = 1 << 20 };
 
@@ -72,6 +73,7 @@ DEFINE_COPY(copy16, uint16_t)
 DEFINE_COPY(copy32, uint32_t)
 DEFINE_COPY(copy64, uint64_t)
 DEFINE_COPY(copy128, wide)
+DEFINE_COPY(copy256, alm_i256)
 
 static void copy_ordered(const part_writer *w, uint32_t col, uint32_t width, const uint64_t *order,
                          uint32_t n, void *out)
@@ -88,6 +90,9 @@ static void copy_ordered(const part_writer *w, uint32_t col, uint32_t width, con
         break;
     case 8:
         copy64_order(w, col, order, n, out);
+        break;
+    case 32:
+        copy256_order(w, col, order, n, out);
         break;
     default:
         ALM_ASSERT(width == 16);

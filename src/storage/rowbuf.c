@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "storage/bulk.h"
+#include "type/int256.h"
 
 enum { FIRST_ROWS = 1024, CHUNK_ROWS = 65536 };
 
@@ -78,6 +79,7 @@ DEFINE_TAKE(take_16, uint16_t)
 DEFINE_TAKE(take_32, uint32_t)
 DEFINE_TAKE(take_64, uint64_t)
 DEFINE_TAKE(take_wide, wide)
+DEFINE_TAKE(take_256, alm_i256)
 
 static void copy_fixed(const alm_vec *in, const uint32_t *idx, uint32_t first, uint32_t n,
                        uint32_t width, void *out)
@@ -95,7 +97,10 @@ static void copy_fixed(const alm_vec *in, const uint32_t *idx, uint32_t first, u
         take_32(in, idx, n, out);
     } else if (width == 8) {
         take_64(in, idx, n, out);
+    } else if (width == 32) {
+        take_256(in, idx, n, out);
     } else {
+        ALM_DASSERT(width == 16);
         take_wide(in, idx, n, out);
     }
 }
@@ -124,7 +129,7 @@ static alm_status append_run(alm_ctx *cx, alm_rowbuf *buf, const alm_vec *cols, 
         const alm_vec *to = &chunk->cols[c];
         void *out = (char *)to->data + (size_t)chunk->rows * to->width;
         copy_fixed(&cols[c], idx, first, n, to->width, out);
-        if (to->type.id == ALM_T_STRING || to->type.id == ALM_T_VARCHAR)
+        if (alm_type_has_heap(to->type))
             ALM_TRY(own_texts(cx, buf, cols[c].heap, out, n));
     }
     chunk->rows += n;

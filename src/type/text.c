@@ -6,6 +6,8 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "time/timestamp.h"
+#include "type/decimal.h"
+#include "type/geohash.h"
 
 /* --------------------------------------------------------------------- UUID */
 
@@ -157,6 +159,11 @@ static bool is_number(double d)
     return __builtin_isfinite(d) != 0;
 }
 
+static uint32_t geohash_bits(alm_type type)
+{
+    return type.p == 0 ? ALM_GEOHASH_BITS_MAX : type.p;
+}
+
 /* Bytes written, 0 for null: no value has an empty text but a null one. Not for text types. */
 static size_t format_fixed(alm_type type, const void *at, alm_text_style style, char *out)
 {
@@ -207,9 +214,23 @@ static size_t format_fixed(alm_type type, const void *at, alm_text_style style, 
         return *(const uint32_t *)at == 0 ? 0 : alm_ipv4_format(*(const uint32_t *)at, out);
     case ALM_T_INTERVAL:
         return longs[0] == ALM_TS_NULL && longs[1] == ALM_TS_NULL ? 0 : format_interval(longs, out);
+    case ALM_T_LONG256: {
+        alm_i256 x;
+        memcpy(&x, at, sizeof x);
+        return alm_long256_is_null(x) ? 0 : alm_long256_format(x, out);
+    }
+    case ALM_T_GEOHASH: {
+        const int64_t bits = alm_geohash_load(at, alm_type_width(type));
+        return bits == ALM_LONG_NULL ? 0 : alm_geohash_format(bits, geohash_bits(type), out);
+    }
+    case ALM_T_DECIMAL: {
+        const alm_i256 x = alm_decimal_load(type, at);
+        return alm_i256_is_min(x) ? 0 : alm_decimal_format(x, type.s, out);
+    }
     case ALM_T_STRING:
     case ALM_T_VARCHAR:
     case ALM_T_SYMBOL:
+    case ALM_T_BINARY:
     case ALM_T_NULL:
     case ALM_T_NONE:
     case ALM_TYPE_COUNT:
@@ -222,7 +243,7 @@ bool alm_value_text(const alm_vec *v, size_t i, alm_text_style style,
                     char scratch[ALM_VALUE_TEXT_MAX], alm_str *out)
 {
     ALM_DASSERT(!v->indirect);
-    if (alm_type_is_text(v->type) || v->type.id == ALM_T_NULL) {
+    if (alm_type_is_text(v->type) || v->type.id == ALM_T_NULL || v->type.id == ALM_T_BINARY) {
         *out = alm_vec_text(v, i);
         return out->ptr != NULL;
     }
@@ -328,6 +349,35 @@ static alm_scan_result scan_interval(alm_str text, alm_interval_us *out)
     return ALM_SCAN_OK;
 }
 
+/* Letters, as many as the type wants at least: what is behind them is cut off. Where five does not
+ * divide the bits, also as many 0 and 1: the form of text out. */
+static alm_scan_result scan_geohash(alm_type type, alm_str text, void *out)
+{
+    const uint32_t want = geohash_bits(type);
+    int64_t bits = 0;
+    uint32_t n = 0;
+    const bool as_bits =
+        want % 5 != 0 && text.len == want && alm_geohash_parse_bits(text, &bits, &n);
+    if (!as_bits && (!alm_geohash_parse(text, &bits, &n) || n < want))
+        return ALM_SCAN_BAD;
+    alm_geohash_store(bits >> (n - want), out, alm_type_width(type));
+    return ALM_SCAN_OK;
+}
+
+static alm_scan_result scan_decimal(alm_type type, alm_str text, void *out)
+{
+    const uint32_t most = type.p == 0 ? 18 : type.p;
+    alm_i256 x;
+    uint32_t precision = 0, scale = 0;
+    if (!alm_decimal_parse(text, &x, &precision, &scale) ||
+        !alm_decimal_rescale(x, scale, type.s, ALM_ROUND_EXACT, &x))
+        return ALM_SCAN_BAD;
+    if (!alm_decimal_fits(x, most))
+        return ALM_SCAN_RANGE;
+    alm_decimal_store(type, x, out);
+    return ALM_SCAN_OK;
+}
+
 alm_scan_result alm_value_scan(alm_type type, alm_str text, void *out)
 {
     alm_scan_result got = ALM_SCAN_BAD;
@@ -373,9 +423,21 @@ alm_scan_result alm_value_scan(alm_type type, alm_str text, void *out)
         return alm_ipv4_parse(text, out) ? ALM_SCAN_OK : ALM_SCAN_BAD;
     case ALM_T_INTERVAL:
         return scan_interval(text, out);
+    case ALM_T_LONG256: {
+        alm_i256 x;
+        if (!alm_long256_parse(text, &x))
+            return ALM_SCAN_BAD;
+        memcpy(out, &x, sizeof x);
+        return ALM_SCAN_OK;
+    }
+    case ALM_T_GEOHASH:
+        return scan_geohash(type, text, out);
+    case ALM_T_DECIMAL:
+        return scan_decimal(type, text, out);
     case ALM_T_STRING:
     case ALM_T_VARCHAR:
     case ALM_T_SYMBOL:
+    case ALM_T_BINARY:
     case ALM_T_NULL:
         *(alm_view *)out = alm_view_of(text);
         return ALM_SCAN_OK;
@@ -405,7 +467,7 @@ alm_status alm_vec_parse(alm_ctx *cx, alm_arena *arena, int32_t pos, alm_type ty
     alm_vec one;
     alm_str copy = text;
     ALM_TRY(alm_vec_null(cx, arena, type, &one));
-    if (alm_type_is_text(type) && text.ptr != NULL)
+    if ((alm_type_is_text(type) || type.id == ALM_T_BINARY) && text.ptr != NULL)
         ALM_TRY(alm_arena_copy(cx, arena, text, &copy));
     ALM_TRY(alm_value_parse(cx, pos, type, copy, one.data));
     *out = one;

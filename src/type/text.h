@@ -7,7 +7,7 @@
  *             ALM_TEXT_PG: t, 100, 2020-01-02 03:04:05.678901.
  * Null rule   Null has no text: false is returned. NaN and the infinities are null, as everywhere in
  *             the dialect. BOOLEAN, BYTE and SHORT are never null.
- * Text in     Takes both forms of text out, and what the dialect's casts take.
+ * Text in     Takes both forms of text out, and what the dialect's casts take. BINARY: its bytes, as they are.
  * Ownership   Text results point into the scratch given, or to the stored text.
  */
 #ifndef ALM_TYPE_TEXT_H

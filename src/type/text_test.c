@@ -57,6 +57,17 @@ static const sample SAMPLES[] = {
     {ALM_T_IPV4, "255.0.10.1", "255.0.10.1", "255.0.10.1"},
     {ALM_T_IPV4, "0.0.0.0", NULL, NULL},
     {ALM_T_INTERVAL, DAY_TEXT, DAY_TEXT, DAY_TEXT},
+    {ALM_T_LONG256, "0xABCdef", "0xabcdef", "0xabcdef"},
+    {ALM_T_LONG256, "0x0", "0x00", "0x00"},
+    {ALM_T_LONG256, "0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+     "0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+     "0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"},
+    {ALM_T_LONG256, "0x8000000000000000800000000000000080000000000000008000000000000000", NULL,
+     NULL},
+    {ALM_T_GEOHASH, "u33d8b12u33d", "u33d8b12u33d", "u33d8b12u33d"},
+    {ALM_T_BINARY, "twelve bytes and more", "twelve bytes and more", "twelve bytes and more"},
+    {ALM_T_DECIMAL, "-00123m", "-123", "-123"},
+    {ALM_T_DECIMAL, "1.2e3", "1200", "1200"},
 };
 
 static const struct {
@@ -99,6 +110,19 @@ static const struct {
     {ALM_T_INTERVAL, "(2024-01-02, 2024-01-03)", ALM_SCAN_BAD},
     {ALM_T_INTERVAL, "(,)", ALM_SCAN_BAD},
     {ALM_T_INTERVAL, "", ALM_SCAN_BAD},
+    {ALM_T_LONG256, "0x", ALM_SCAN_BAD},
+    {ALM_T_LONG256, "12", ALM_SCAN_BAD},
+    {ALM_T_LONG256, "0x1g", ALM_SCAN_BAD},
+    {ALM_T_LONG256, "0x00123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+     ALM_SCAN_BAD},
+    {ALM_T_GEOHASH, "u33d8b12u33", ALM_SCAN_BAD}, /* too short */
+    {ALM_T_GEOHASH, "a33d8b12u33d", ALM_SCAN_BAD},
+    {ALM_T_GEOHASH, "", ALM_SCAN_BAD},
+    {ALM_T_DECIMAL, "1.5", ALM_SCAN_BAD}, /* would lose a digit */
+    {ALM_T_DECIMAL, "", ALM_SCAN_BAD},
+    {ALM_T_DECIMAL, ".", ALM_SCAN_BAD},
+    {ALM_T_DECIMAL, "1e", ALM_SCAN_BAD},
+    {ALM_T_DECIMAL, "1000000000000000000", ALM_SCAN_RANGE},
 };
 
 /* The text of one value, "<null>" for null, terminated. */
@@ -165,13 +189,13 @@ static void test_random_round_trip(void **state)
     uint64_t seed = 42;
     for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++) {
         const alm_type type = {.id = id};
-        if (alm_type_is_text(type) || id == ALM_T_INTERVAL)
+        if (alm_type_is_text(type) || id == ALM_T_INTERVAL || id == ALM_T_BINARY)
             continue; /* text is its own; intervals show milliseconds only */
         for (int round = 0; round < 20000; round++) {
-            uint64_t bits[2], back[2] = {0, 0};
+            uint64_t bits[4], back[4] = {0, 0, 0, 0};
             char scratch[ALM_VALUE_TEXT_MAX];
             alm_str text;
-            for (int k = 0; k < 2; k++) {
+            for (int k = 0; k < 4; k++) {
                 seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
                 bits[k] = seed ^ seed >> 29;
             }
@@ -182,6 +206,10 @@ static void test_random_round_trip(void **state)
             if (id == ALM_T_DATE || id == ALM_T_TIMESTAMP) /* years 1 to 9999 are read */
                 bits[0] = (bits[0] >> 1) % (id == ALM_T_DATE ? UINT64_C(200000000000000)
                                                              : UINT64_C(200000000000000000));
+            if (id == ALM_T_GEOHASH)
+                bits[0] >>= 4;
+            if (id == ALM_T_DECIMAL)
+                bits[0] %= UINT64_C(1000000000000000000);
             const alm_vec v = {.type = type, .width = (uint8_t)alm_type_width(type), .data = bits};
             const bool shown = alm_value_text(&v, 0, ALM_TEXT_DIALECT, scratch, &text);
             assert_true(shown || alm_vec_is_null(&v, 0) || id == ALM_T_FLOAT || id == ALM_T_DOUBLE);
@@ -201,7 +229,7 @@ static void test_bad_text(void **state)
     for (size_t i = 0; i < ALM_COUNT(BAD); i++) {
         alm_ctx cx = {0};
         const alm_type type = {.id = (uint8_t)BAD[i].type};
-        uint64_t out[2];
+        uint64_t out[4];
         const alm_scan_result got = alm_value_scan(type, alm_str_of(BAD[i].text), out);
         if (got != BAD[i].why)
             fail_msg("%s '%s': %d", alm_type_name(type), BAD[i].text, got);
@@ -250,6 +278,65 @@ static void test_uuid_bytes(void **state)
     assert_true(back.hi == uuid.hi && back.lo == uuid.lo);
 }
 
+/* Parameters decide the width, the null and the digits. */
+static void test_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *in, *out;
+        uint32_t width;
+    } rows[] = {
+        {"geohash(1b)", "1", "1", 1},
+        {"geohash(1c)", "u33", "u", 1},
+        {"geohash(7b)", "u33d8", "1101000", 1},
+        {"geohash(8b)", "11010000", "11010000", 2},
+        {"GEOHASH(15b)", "u33", "u33", 2},
+        {"geohash(16b)", "u33d", "1101000011000110", 4},
+        {"geohash( 31 b )", "u33d8b1", "1101000011000110110001000010100", 4},
+        {"geohash(32b)", "u33d8b1", "11010000110001101100010000101000", 8},
+        {"geohash(12c)", "zzzzzzzzzzzz", "zzzzzzzzzzzz", 8},
+        {"decimal(2,2)", "-0.99", "-0.99", 1},
+        {"decimal(3)", "-999", "-999", 2},
+        {"decimal(5,2)", "1.5", "1.50", 4},
+        {"decimal", "1.5m", "1.500", 8},
+        {"decimal(18,18)", "0.000000000000000001", "0.000000000000000001", 8},
+        {"decimal(19,0)", "-9999999999999999999", "-9999999999999999999", 16},
+        {"decimal(38,10)", "123456789012345678901234567.0123456789",
+         "123456789012345678901234567.0123456789", 16},
+        {"decimal(76,76)",
+         "-0.9999999999999999999999999999999999999999999999999999999999999999999999999999",
+         "-0.9999999999999999999999999999999999999999999999999999999999999999999999999999", 32},
+        {"numeric(39,0)", "1e38", "100000000000000000000000000000000000000", 32},
+    };
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        alm_type type, again;
+        uint64_t value[4];
+        char text[256];
+        assert_true(alm_type_parse(alm_str_of(rows[i].type), &type));
+        assert_true(alm_type_parse(alm_str_of(alm_type_name(type)), &again));
+        assert_true(alm_type_eq(type, again));
+        assert_int_equal(alm_type_width(type), rows[i].width);
+        const alm_vec v = {.type = type, .width = (uint8_t)rows[i].width, .data = value};
+        assert_int_equal(alm_value_scan(type, alm_str_of(rows[i].in), value), ALM_SCAN_OK);
+        assert_false(alm_vec_is_null(&v, 0));
+        show(&v, ALM_TEXT_DIALECT, text);
+        assert_string_equal(text, rows[i].out);
+        assert_int_equal(alm_value_scan(type, (alm_str){0}, value), ALM_SCAN_OK);
+        assert_true(alm_vec_is_null(&v, 0));
+        show(&v, ALM_TEXT_DIALECT, text);
+        assert_string_equal(text, "<null>");
+    }
+    static const char *const bad[] = {"geohash",      "geohash(13c)", "geohash(61b)",
+                                      "geohash(0c)",  "geohash(5)",   "decimal(77,0)",
+                                      "decimal(5,6)", "decimal(0,0)", "decimal(,)",
+                                      "decimal(5,2",  "int(5)",       "decimal(99999999)"};
+    for (size_t i = 0; i < ALM_COUNT(bad); i++) {
+        alm_type type;
+        if (alm_type_parse(alm_str_of(bad[i]), &type))
+            fail_msg("%s is a type", bad[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_random_round_trip),
         cmocka_unit_test(test_bad_text),
+        cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_null_text),
         cmocka_unit_test(test_uuid_bytes),
     };

@@ -43,11 +43,54 @@ static const type_alias ALIASES[] = {
     ALIAS("timestamp with time zone", TIMESTAMP),
     ALIAS("timestamp without time zone", TIMESTAMP),
     ALIAS("inet", IPV4),
+    ALIAS("bytea", BINARY),
 };
+
+/* Rows by width of the types whose width depends on the precision. */
+enum { WIDTH_1, WIDTH_2, WIDTH_4, WIDTH_8, WIDTH_16, WIDTH_32, WIDTHS };
+#define PARAMETRIC(name, width, null, oid, cls, quoted)                                            \
+    {name, width, ALM_NULL_##null, ALM_TC_##cls, oid, -1, "u", quoted}
+#define WIDTH_ROWS(name, oid, cls, quoted)                                                         \
+    {                                                                                              \
+        [WIDTH_1] = PARAMETRIC(name, 1, MIN8, oid, cls, quoted),                                   \
+        [WIDTH_2] = PARAMETRIC(name, 2, MIN16, oid, cls, quoted),                                  \
+        [WIDTH_4] = PARAMETRIC(name, 4, INT, oid, cls, quoted),                                    \
+        [WIDTH_8] = PARAMETRIC(name, 8, LONG, oid, cls, quoted),                                   \
+        [WIDTH_16] = PARAMETRIC(name, 16, MIN128, oid, cls, quoted),                               \
+        [WIDTH_32] = PARAMETRIC(name, 32, MIN256, oid, cls, quoted),                               \
+    }
+static const alm_type_info GEOHASH_INFO[WIDTHS] = WIDTH_ROWS("GEOHASH", 1043, OTHER, true);
+static const alm_type_info DECIMAL_INFO[WIDTHS] = WIDTH_ROWS("DECIMAL", 1700, DECIMAL, false);
+
+/* A bit of each width is left for the null. */
+static uint32_t geohash_width(uint32_t bits)
+{
+    return bits == 0   ? WIDTH_8
+           : bits < 8  ? WIDTH_1
+           : bits < 16 ? WIDTH_2
+           : bits < 32 ? WIDTH_4
+                       : WIDTH_8;
+}
+
+/* The most digits that any number of the width holds. */
+static uint32_t decimal_width(uint32_t digits)
+{
+    static const uint8_t most[WIDTHS] = {2, 4, 9, 18, 38, ALM_DECIMAL_DIGITS_MAX};
+    if (digits == 0)
+        return WIDTH_8;
+    uint32_t w = WIDTH_1;
+    while (w < WIDTH_32 && digits > most[w])
+        w++;
+    return w;
+}
 
 const alm_type_info *alm_type_info_of(alm_type t)
 {
     ALM_ASSERT(t.id < ALM_TYPE_COUNT);
+    if (t.id == ALM_T_GEOHASH)
+        return &GEOHASH_INFO[geohash_width(t.p)];
+    if (t.id == ALM_T_DECIMAL)
+        return &DECIMAL_INFO[decimal_width(t.p)];
     return &INFO[t.id];
 }
 
@@ -56,24 +99,130 @@ bool alm_type_eq(alm_type a, alm_type b)
     return a.id == b.id && a.p == b.p && a.s == b.s && a.dims == b.dims;
 }
 
-const char *alm_type_name(alm_type t)
+/* ------------------------------------------------------------------- parsing */
+
+static bool is_blank(char c)
 {
-    return alm_type_info_of(t)->name;
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static alm_str trimmed(alm_str text)
+{
+    while (text.len > 0 && is_blank(text.ptr[0]))
+        text = (alm_str){text.ptr + 1, text.len - 1};
+    while (text.len > 0 && is_blank(text.ptr[text.len - 1]))
+        text.len--;
+    return text;
+}
+
+/* Digits at the start of *text, taken off it; false: none, or too many. */
+static bool take_number(alm_str *text, uint32_t *out)
+{
+    uint32_t n = 0;
+    size_t i = 0;
+    for (; i < text->len && text->ptr[i] >= '0' && text->ptr[i] <= '9'; i++) {
+        if (i > 5)
+            return false;
+        n = n * 10 + (uint32_t)(text->ptr[i] - '0');
+    }
+    *out = n;
+    *text = trimmed((alm_str){text->ptr + i, text->len - i});
+    return i > 0;
+}
+
+/* "5c", "20b" */
+static alm_status read_geohash(alm_ctx *cx, int32_t pos, alm_str inside, alm_type *out)
+{
+    uint32_t n = 0;
+    alm_str rest = inside;
+    if (!take_number(&rest, &n) || rest.len != 1 ||
+        ((rest.ptr[0] | 0x20) != 'c' && (rest.ptr[0] | 0x20) != 'b'))
+        return alm_fail(cx, ALM_E_TYPE, pos,
+                        "invalid GEOHASH size, must be number followed by 'C' or 'B' character");
+    const uint32_t bits = (rest.ptr[0] | 0x20) == 'c' ? n * 5 : n;
+    if (bits < 1 || bits > ALM_GEOHASH_BITS_MAX)
+        return alm_fail(cx, ALM_E_TYPE, pos,
+                        "invalid GEOHASH type precision range, must be [1, 60] bits, provided=%u",
+                        bits);
+    *out = alm_type_geohash(bits);
+    return ALM_OK;
+}
+
+/* "10,2" or "10" */
+static alm_status read_decimal(alm_ctx *cx, int32_t pos, alm_str inside, alm_type *out)
+{
+    uint32_t p = 0, s = 0;
+    alm_str rest = inside;
+    bool good = take_number(&rest, &p);
+    if (good && rest.len > 0) {
+        good = rest.ptr[0] == ',';
+        rest = trimmed((alm_str){rest.ptr + 1, rest.len - 1});
+        good = good && take_number(&rest, &s) && rest.len == 0;
+    }
+    if (!good)
+        return alm_fail(cx, ALM_E_TYPE, pos,
+                        "Invalid decimal type. The precision ('%.*s') must be "
+                        "a number, with an optional scale after a comma",
+                        (int)ALM_MIN(inside.len, (size_t)40), inside.ptr);
+    if (p == 0)
+        return alm_fail(cx, ALM_E_TYPE, pos,
+                        "Invalid decimal type. The precision (0) must be greater than zero");
+    if (p > ALM_DECIMAL_DIGITS_MAX)
+        return alm_fail(cx, ALM_E_TYPE, pos,
+                        "Invalid decimal type. The precision (%u) must be less than 76", p);
+    if (s > p)
+        return alm_fail(cx, ALM_E_TYPE, pos,
+                        "Invalid decimal type. The precision (%u) must be greater than or equal to "
+                        "the scale (%u)",
+                        p, s);
+    *out = alm_type_decimal(p, s);
+    return ALM_OK;
+}
+
+static alm_type plain_type(alm_str text)
+{
+    for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
+        if (alm_str_ieq(text, alm_str_of(INFO[id].name)))
+            return (alm_type){.id = id};
+    for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
+        if (alm_str_ieq(text, ALIASES[i].name))
+            return (alm_type){.id = (uint8_t)ALIASES[i].id};
+    if (alm_str_ieq(text, ALM_STR("numeric")))
+        return ALM_TY(DECIMAL);
+    return ALM_TY(NONE);
+}
+
+alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out)
+{
+    enum { PRECISION = 18, SCALE = 3 };
+    *out = ALM_TY(NONE);
+    const alm_str all = trimmed(text);
+    const char *open = all.len == 0 ? NULL : memchr(all.ptr, '(', all.len);
+    const size_t before = open == NULL ? all.len : (size_t)(open - all.ptr);
+    const alm_type type = plain_type(trimmed((alm_str){all.ptr, before}));
+    const int32_t at = pos < 0 ? pos : pos + (int32_t)before;
+    if (open == NULL) {
+        if (type.id == ALM_T_GEOHASH)
+            return alm_fail(cx, ALM_E_TYPE, at, "'(' expected");
+        *out = type.id == ALM_T_DECIMAL ? alm_type_decimal(PRECISION, SCALE) : type;
+        return ALM_OK;
+    }
+    const bool parametric = type.id == ALM_T_GEOHASH || type.id == ALM_T_DECIMAL;
+    if (!parametric)
+        return ALM_OK;
+    if (all.ptr[all.len - 1] != ')')
+        return alm_fail(cx, ALM_E_TYPE, at, "')' expected");
+    const alm_str inside = trimmed((alm_str){open + 1, all.len - before - 2});
+    return type.id == ALM_T_GEOHASH ? read_geohash(cx, at, inside, out)
+                                    : read_decimal(cx, at, inside, out);
 }
 
 bool alm_type_parse(alm_str text, alm_type *out)
 {
-    for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++) {
-        if (alm_str_ieq(text, alm_str_of(INFO[id].name))) {
-            *out = (alm_type){.id = id};
-            return true;
-        }
-    }
-    for (size_t i = 0; i < ALM_COUNT(ALIASES); i++) {
-        if (alm_str_ieq(text, ALIASES[i].name)) {
-            *out = (alm_type){.id = (uint8_t)ALIASES[i].id};
-            return true;
-        }
-    }
-    return false;
+    alm_ctx quiet = {0};
+    alm_type type = ALM_TY(NONE);
+    if (alm_type_read(&quiet, -1, text, &type) != ALM_OK || type.id == ALM_T_NONE)
+        return false;
+    *out = type;
+    return true;
 }

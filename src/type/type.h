@@ -24,6 +24,7 @@ typedef enum alm_type_class {
     ALM_TC_BOOL,
     ALM_TC_INTEGER,
     ALM_TC_FLOATING,
+    ALM_TC_DECIMAL,
     ALM_TC_CHAR,
     ALM_TC_TEXT,
     ALM_TC_TIME,
@@ -32,6 +33,8 @@ typedef enum alm_type_class {
 
 typedef enum alm_null_kind {
     ALM_NULL_NONE,
+    ALM_NULL_MIN8,
+    ALM_NULL_MIN16,
     ALM_NULL_INT,
     ALM_NULL_LONG,
     ALM_NULL_NAN32,
@@ -39,8 +42,11 @@ typedef enum alm_null_kind {
     ALM_NULL_ZERO16,
     ALM_NULL_ZERO32,
     ALM_NULL_VIEW,
-    ALM_NULL_LONG2, /* UUID: both halves INT64_MIN */
-    ALM_NULL_CODE   /* SYMBOL: code 0 */
+    ALM_NULL_LONG2,  /* UUID: both halves INT64_MIN */
+    ALM_NULL_LONG4,  /* LONG256: all four words INT64_MIN */
+    ALM_NULL_MIN128, /* DECIMAL: the least number of 16 bytes */
+    ALM_NULL_MIN256, /* DECIMAL: the least number of 32 bytes */
+    ALM_NULL_CODE    /* SYMBOL: code 0 */
 } alm_null_kind;
 
 typedef struct alm_type {
@@ -69,13 +75,39 @@ const char *alm_type_name(alm_type t); /* "DOUBLE"; parameters included where an
 /* Accepts every spelling of the dialect, any case: "int", "integer", "float8", "timestamp_ns",
  * "text" ... False: no such type. */
 bool alm_type_parse(alm_str text, alm_type *out);
+/* The same where a bad parameter has an error of its own: "geohash(61b)", "decimal(5,6)". A name that
+ * is no type at all gives NONE. */
+ALM_NODISCARD alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out);
+
+/* Parameters: GEOHASH 1..60 bits; DECIMAL 1..76 digits, 0..p of them behind the point. */
+enum { ALM_GEOHASH_BITS_MAX = 60, ALM_DECIMAL_DIGITS_MAX = 76 };
+static inline alm_type alm_type_geohash(uint32_t bits)
+{
+    return (alm_type){.id = ALM_T_GEOHASH, .p = (uint8_t)bits};
+}
+static inline alm_type alm_type_decimal(uint32_t precision, uint32_t scale)
+{
+    return (alm_type){.id = ALM_T_DECIMAL, .p = (uint8_t)precision, .s = (uint8_t)scale};
+}
 static inline bool alm_type_is_text(alm_type t) /* STRING, VARCHAR, SYMBOL: views after decoding */
 {
     return t.id == ALM_T_STRING || t.id == ALM_T_VARCHAR || t.id == ALM_T_SYMBOL;
 }
+/* Values are views whose long bytes lie elsewhere, in storage too (SYMBOL has codes there). */
+static inline bool alm_type_has_heap(alm_type t)
+{
+    return t.id == ALM_T_STRING || t.id == ALM_T_VARCHAR || t.id == ALM_T_BINARY;
+}
 static inline bool alm_type_is_timestamp(alm_type t)
 {
     return t.id == ALM_T_TIMESTAMP || t.id == ALM_T_TIMESTAMP_NS;
+}
+/* A type that may be stored: for what is read from files. */
+static inline bool alm_type_is_valid(alm_type t)
+{
+    return t.id > ALM_T_NULL && t.id < ALM_TYPE_COUNT &&
+           (t.id != ALM_T_GEOHASH || t.p <= ALM_GEOHASH_BITS_MAX) &&
+           (t.id != ALM_T_DECIMAL || (t.p <= ALM_DECIMAL_DIGITS_MAX && t.s <= t.p));
 }
 static inline uint32_t alm_type_width(alm_type t)
 {

@@ -7,6 +7,7 @@
 #include "type/value.h"
 
 #include "base/hash.h"
+#include "type/int256.h"
 #include "type/text.h"
 
 /* What the bits of an element mean; types that are equal here share all loops. */
@@ -22,8 +23,30 @@ typedef enum kind {
     KIND_F64,
     KIND_UUID,
     KIND_INTERVAL,
+    KIND_I128, /* DECIMAL */
+    KIND_I256, /* DECIMAL */
+    KIND_U256, /* LONG256 */
     KIND_VIEW
 } kind;
+
+/* DECIMAL and GEOHASH: signed numbers of the width of the precision. */
+static kind kind_of_width(uint32_t width)
+{
+    switch (width) {
+    case 1:
+        return KIND_I8;
+    case 2:
+        return KIND_I16;
+    case 4:
+        return KIND_I32;
+    case 8:
+        return KIND_I64;
+    case 16:
+        return KIND_I128;
+    default:
+        return KIND_I256;
+    }
+}
 
 static kind kind_of(const alm_vec *v)
 {
@@ -56,9 +79,15 @@ static kind kind_of(const alm_vec *v)
         return KIND_UUID;
     case ALM_T_INTERVAL:
         return KIND_INTERVAL;
+    case ALM_T_LONG256:
+        return KIND_U256;
+    case ALM_T_GEOHASH:
+    case ALM_T_DECIMAL:
+        return kind_of_width(v->width);
     case ALM_T_STRING:
     case ALM_T_VARCHAR:
     case ALM_T_SYMBOL:
+    case ALM_T_BINARY:
     case ALM_T_NULL:
         return KIND_VIEW;
     case ALM_T_NONE:
@@ -120,6 +149,11 @@ static inline uint64_t hash_uuid(alm_uuid x, const char *heap)
     (void)heap;
     return alm_hash_u128(x.hi, x.lo);
 }
+static inline uint64_t hash_256(alm_i256 x, const char *heap)
+{
+    (void)heap;
+    return alm_hash_combine(alm_hash_u128(x.w[3], x.w[2]), alm_hash_u128(x.w[1], x.w[0]));
+}
 /* Short text is hashed as the 16 bytes of its view: length, prefix and zero-filled tail. */
 static inline uint64_t hash_view(alm_view x, const char *heap)
 {
@@ -153,6 +187,7 @@ DEFINE_HASH(u64, uint64_t, hash_u64)
 DEFINE_HASH(f32, uint32_t, hash_f32)
 DEFINE_HASH(f64, uint64_t, hash_f64)
 DEFINE_HASH(uuid, alm_uuid, hash_uuid)
+DEFINE_HASH(i256, alm_i256, hash_256)
 DEFINE_HASH(view, alm_view, hash_view)
 
 static void hash_column(const alm_vec *v, size_t n, bool combine, uint64_t *hash)
@@ -183,7 +218,12 @@ static void hash_column(const alm_vec *v, size_t n, bool combine, uint64_t *hash
         return;
     case KIND_UUID:
     case KIND_INTERVAL:
+    case KIND_I128:
         combine ? uuid_more(x, h, n, hash) : uuid_all(x, h, n, hash);
+        return;
+    case KIND_I256:
+    case KIND_U256:
+        combine ? i256_more(x, h, n, hash) : i256_all(x, h, n, hash);
         return;
     case KIND_VIEW:
         combine ? view_more(x, h, n, hash) : view_all(x, h, n, hash);
@@ -246,6 +286,7 @@ DEFINE_MATCH(64, uint64_t, *p == *q)
 DEFINE_MATCH(f32, uint32_t, canonical32(*p) == canonical32(*q))
 DEFINE_MATCH(f64, uint64_t, canonical64(*p) == canonical64(*q))
 DEFINE_MATCH(128, alm_uuid, (p->hi == q->hi) & (p->lo == q->lo))
+DEFINE_MATCH(256, alm_i256, alm_i256_eq(*p, *q))
 DEFINE_MATCH(view, alm_view, alm_view_eq(p, a->heap, q, b->heap))
 
 void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const uint32_t *ib,
@@ -288,7 +329,12 @@ void alm_vec_match(const alm_vec *a, const uint32_t *ia, const alm_vec *b, const
         return;
     case KIND_UUID:
     case KIND_INTERVAL:
+    case KIND_I128:
         match_128(&left, &right, n, match);
+        return;
+    case KIND_I256:
+    case KIND_U256:
+        match_256(&left, &right, n, match);
         return;
     case KIND_VIEW:
         match_view(&left, &right, n, match);
@@ -350,6 +396,9 @@ DEFINE_KEYS(f32, uint32_t, key_f32(x[i]))
 DEFINE_KEYS(f64, uint64_t, key_f64(x[i]))
 DEFINE_KEYS(uuid, alm_uuid, alm_uuid_is_null(x[i]) ? 0 : x[i].hi)
 DEFINE_KEYS(interval, alm_interval_us, key_signed(x[i].lo_us))
+DEFINE_KEYS(i128, alm_interval_us, key_signed(x[i].hi_us)) /* the second word is the high one */
+DEFINE_KEYS(i256, alm_i256, key_signed((int64_t)x[i].w[3]))
+DEFINE_KEYS(u256, alm_i256, alm_long256_is_null(x[i]) ? 0 : x[i].w[3])
 DEFINE_KEYS(view, alm_view, key_view(&x[i], heap))
 
 /* Symbols sort by text: the keys of the dictionary's texts, looked up by code. */
@@ -367,11 +416,19 @@ static void sort_keys(const alm_vec *v, kind of, size_t n, uint64_t *keys)
         [KIND_I16] = keys_i16,   [KIND_U32] = keys_u32,   [KIND_I32] = keys_i32,
         [KIND_I64] = keys_i64,   [KIND_F32] = keys_f32,   [KIND_F64] = keys_f64,
         [KIND_UUID] = keys_uuid, [KIND_VIEW] = keys_view, [KIND_INTERVAL] = keys_interval,
+        [KIND_I128] = keys_i128, [KIND_I256] = keys_i256, [KIND_U256] = keys_u256,
     };
     if (v->dict != NULL)
         keys_symbol(v, n, keys);
     else
         all[of](v->data, v->heap, n, keys);
+}
+
+/* Do different values have equal keys? */
+static bool has_ties(kind of)
+{
+    return of == KIND_VIEW || of == KIND_UUID || of == KIND_INTERVAL || of == KIND_I128 ||
+           of == KIND_I256 || of == KIND_U256;
 }
 
 bool alm_vec_sort_keys(const alm_vec *v, size_t n, uint64_t *keys)
@@ -381,7 +438,7 @@ bool alm_vec_sort_keys(const alm_vec *v, size_t n, uint64_t *keys)
         sort_keys(v, of, v->is_const ? 1 : n, keys);
     for (size_t i = 1; v->is_const && i < n; i++)
         keys[i] = keys[0];
-    return v->dict == NULL && of != KIND_VIEW && of != KIND_UUID && of != KIND_INTERVAL;
+    return v->dict == NULL && !has_ties(of);
 }
 
 /* ----------------------------------------------------------- single values */
@@ -400,12 +457,31 @@ static int compare_text(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
 
 static bool is_text(const alm_vec *v)
 {
-    return alm_type_is_text(v->type) || v->type.id == ALM_T_NULL;
+    return alm_type_is_text(v->type) || v->type.id == ALM_T_BINARY || v->type.id == ALM_T_NULL;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
+}
+
+/* Two of 16 or 32 bytes whose keys are equal. */
+static int compare_wide(kind of, const void *a, const void *b)
+{
+    const alm_uuid *p = a, *q = b;
+    if (of == KIND_I256)
+        return alm_i256_cmp(*(const alm_i256 *)a, *(const alm_i256 *)b);
+    if (of == KIND_I128) /* the words of a number, the low one first */
+        return compare_u64(p->hi, q->hi);
+    if (of == KIND_INTERVAL)
+        return compare_u64(key_signed((int64_t)p->lo), key_signed((int64_t)q->lo));
+    const alm_i256 *x = a, *y = b;
+    const bool wide = of == KIND_U256;
+    const bool null_a = wide ? alm_long256_is_null(*x) : alm_uuid_is_null(*p);
+    const bool null_b = wide ? alm_long256_is_null(*y) : alm_uuid_is_null(*q);
+    if (null_a || null_b)
+        return (int)null_b - (int)null_a;
+    return wide ? alm_u256_cmp(*x, *y) : compare_u64(p->lo, q->lo);
 }
 
 int alm_vec_compare(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
@@ -422,13 +498,9 @@ int alm_vec_compare(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
     uint64_t key_a = 0, key_b = 0;
     sort_keys(&x, of, 1, &key_a);
     sort_keys(&y, of, 1, &key_b);
-    if (key_a != key_b || (of != KIND_UUID && of != KIND_INTERVAL))
+    if (key_a != key_b || !has_ties(of))
         return compare_u64(key_a, key_b);
-    const alm_uuid *p = x.data, *q = y.data;
-    if (of == KIND_INTERVAL)
-        return compare_u64(key_signed((int64_t)p->lo), key_signed((int64_t)q->lo));
-    const bool null_a = alm_uuid_is_null(*p), null_b = alm_uuid_is_null(*q);
-    return null_a || null_b ? (int)null_b - (int)null_a : compare_u64(p->lo, q->lo);
+    return compare_wide(of, x.data, y.data);
 }
 
 bool alm_vec_equal(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
@@ -450,6 +522,8 @@ bool alm_vec_equal(const alm_vec *a, size_t i, const alm_vec *b, size_t j)
         return count;                                                                              \
     }
 DEFINE_NULLS(code8, uint8_t, x[i] == 0)
+DEFINE_NULLS(min8, int8_t, x[i] == INT8_MIN)
+DEFINE_NULLS(min16, int16_t, x[i] == INT16_MIN)
 DEFINE_NULLS(zero16, uint16_t, x[i] == 0)
 DEFINE_NULLS(zero32, uint32_t, x[i] == 0)
 DEFINE_NULLS(i32, int32_t, x[i] == ALM_INT_NULL)
@@ -457,6 +531,9 @@ DEFINE_NULLS(i64, int64_t, x[i] == ALM_LONG_NULL)
 DEFINE_NULLS(f32, uint32_t, (x[i] & UINT32_C(0x7F800000)) == UINT32_C(0x7F800000))
 DEFINE_NULLS(f64, uint64_t, (x[i] & UINT64_C(0x7FF0000000000000)) == UINT64_C(0x7FF0000000000000))
 DEFINE_NULLS(long2, alm_uuid, alm_uuid_is_null(x[i]))
+DEFINE_NULLS(min128, alm_interval_us, x[i].lo_us == 0 && x[i].hi_us == INT64_MIN)
+DEFINE_NULLS(min256, alm_i256, alm_i256_is_min(x[i]))
+DEFINE_NULLS(long4, alm_i256, alm_long256_is_null(x[i]))
 DEFINE_NULLS(view, alm_view, alm_view_is_null(&x[i]))
 
 static size_t nulls_none(const void *data, size_t n, uint8_t *restrict out)
@@ -474,6 +551,9 @@ size_t alm_vec_null_mask(const alm_vec *v, size_t n, uint8_t *out)
         [ALM_NULL_NAN64] = nulls_f64,     [ALM_NULL_ZERO16] = nulls_zero16,
         [ALM_NULL_ZERO32] = nulls_zero32, [ALM_NULL_VIEW] = nulls_view,
         [ALM_NULL_LONG2] = nulls_long2,   [ALM_NULL_CODE] = nulls_view,
+        [ALM_NULL_MIN8] = nulls_min8,     [ALM_NULL_MIN16] = nulls_min16,
+        [ALM_NULL_MIN128] = nulls_min128, [ALM_NULL_MIN256] = nulls_min256,
+        [ALM_NULL_LONG4] = nulls_long4,
     };
     ALM_DASSERT(!v->indirect);
     if (n == 0)

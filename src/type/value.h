@@ -5,7 +5,7 @@
  * Equality    The one of the dialect: null equals null, -0.0 equals 0.0, NaN and the infinities are
  *             all null. Hashes agree with it.
  * Order       Ascending: nulls first; but last for FLOAT and DOUBLE (a null is the largest number
- *             there), as the reference has it. Text by bytes. CHAR, IPv4 and UUID unsigned.
+ *             there), as the reference has it. Text by bytes. CHAR, IPv4, UUID and LONG256 unsigned.
  * Symbols     With a dictionary they are hashed and matched by code: vectors that are compared with
  *             each other must have the same dict->id, else decode them first (alm_vec_decode).
  *             alm_vec_compare and alm_vec_equal look at the text and need no such care.
@@ -33,7 +33,7 @@ int alm_vec_compare(const alm_vec *a, size_t i, const alm_vec *b, size_t j);
 /*
  * Keys whose unsigned order is the order of the values (bit by bit inverted: the descending order).
  * True: equal keys mean equal values, and the keys alone sort the column. False (text, UUID,
- * INTERVAL): values with equal keys must be compared.
+ * INTERVAL, numbers over 64 bits): values with equal keys must be compared.
  */
 bool alm_vec_sort_keys(const alm_vec *v, size_t n, uint64_t *keys);
 

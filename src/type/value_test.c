@@ -46,6 +46,14 @@ static const ladder LADDERS[] = {
     {ALM_T_INTERVAL,
      {"-", "('1960-01-01', '1960-01-02')", "('2024-01-01', '2024-01-02')",
       "('2024-01-01', '2024-01-03')", "('2024-01-02', '2024-01-02')"}},
+    {ALM_T_LONG256,
+     {"-", "0x00", "0x01", "0xff", "0x010000000000000000", "0x020000000000000000",
+      "0x7fffffffffffffff000000000000000000000000000000000000000000000000",
+      "0x8000000000000000800000000000000080000000000000008000000000000001",
+      "0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"}},
+    {ALM_T_GEOHASH, {"-", "000000000000", "000000000001", "u33d8b12u33d", "zzzzzzzzzzzz"}},
+    {ALM_T_BINARY, {"-", "A", "a", "aaaaaaaab", "aaaaaaaabaaaaaaaaa", "b"}},
+    {ALM_T_DECIMAL, {"-", "-999999999999999999", "-1", "0", "1", "999999999999999999"}},
 };
 
 static size_t ladder_count(const ladder *l)
@@ -115,7 +123,8 @@ static void check_ladder(const alm_vec *v, const ladder *l, size_t n, bool keys_
 static bool keys_tie(alm_type_id type)
 {
     return type == ALM_T_STRING || type == ALM_T_VARCHAR || type == ALM_T_SYMBOL ||
-           type == ALM_T_UUID || type == ALM_T_INTERVAL;
+           type == ALM_T_UUID || type == ALM_T_INTERVAL || type == ALM_T_LONG256 ||
+           type == ALM_T_BINARY;
 }
 
 static void test_ladders(void **state)
@@ -147,6 +156,52 @@ static void test_ladders(void **state)
     for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
         if (!seen[id])
             fail_msg("no ladder of %s", alm_type_name((alm_type){.id = id}));
+}
+
+/* Decimals and geohashes of every width. */
+static void test_widths(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        ladder l;
+        bool ties;
+    } rows[] = {
+        {"decimal(2,1)", {ALM_T_DECIMAL, {"-", "-9.9", "-1", "0", "0.1", "9.9"}}, false},
+        {"decimal(4,2)", {ALM_T_DECIMAL, {"-", "-99.99", "-1", "0", "0.01", "99.99"}}, false},
+        {"decimal(9,3)", {ALM_T_DECIMAL, {"-", "-999999", "-1", "0", "0.001", "9"}}, false},
+        {"decimal(38,0)",
+         {ALM_T_DECIMAL,
+          {"-", "-99999999999999999999999999999999999999", "-18446744073709551616", "-1", "0", "1",
+           "18446744073709551615", "18446744073709551616",
+           "99999999999999999999999999999999999999"}},
+         true},
+        {"decimal(76,0)",
+         {ALM_T_DECIMAL,
+          {"-", "-9e75", "-99999999999999999999999999999999999999", "-18446744073709551616", "-1",
+           "0", "1", "18446744073709551615", "1e40", "9e75"}},
+         true},
+        {"geohash(1c)", {ALM_T_GEOHASH, {"-", "0", "1", "u", "z"}}, false},
+        {"geohash(15b)", {ALM_T_GEOHASH, {"-", "000", "u33", "zzz"}}, false},
+        {"geohash(30b)", {ALM_T_GEOHASH, {"-", "000000", "u33d8b", "zzzzzz"}}, false},
+    };
+    for (size_t k = 0; k < ALM_COUNT(rows); k++) {
+        alm_ctx cx = {0};
+        alm_arena arena = {0};
+        alm_type type;
+        alm_vec v;
+        assert_true(alm_type_parse(alm_str_of(rows[k].type), &type));
+        const size_t n = ladder_count(&rows[k].l);
+        assert_int_equal(alm_vec_new(&cx, &arena, type, n, &v), ALM_OK);
+        for (size_t i = 0; i < n; i++) {
+            const char *text = rows[k].l.texts[i];
+            const alm_str in = strcmp(text, "-") == 0 ? (alm_str){0} : alm_str_of(text);
+            assert_int_equal(alm_value_parse(&cx, 0, type, in, (char *)v.data + i * v.width),
+                             ALM_OK);
+        }
+        check_ladder(&v, &rows[k].l, n, rows[k].ties);
+        alm_arena_deinit(&arena);
+    }
 }
 
 /* Symbols by code, in every width; the dictionary is not in order of text. */
@@ -280,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ladders),
+        cmocka_unit_test(test_widths),
         cmocka_unit_test(test_symbol_codes),
         cmocka_unit_test(test_floating_zero_and_nan),
         cmocka_unit_test(test_long_text_in_heaps),

@@ -7,6 +7,8 @@
  */
 #include "type/vector.h"
 
+#include "type/int256.h"
+
 /* ------------------------------------------------------------------- views */
 
 alm_view alm_view_of(alm_str text)
@@ -80,6 +82,12 @@ void alm_value_set_null(alm_type type, void *at)
     case ALM_NULL_ZERO32:
         memset(at, 0, alm_type_width(type));
         return;
+    case ALM_NULL_MIN8:
+        memcpy(at, &(int8_t){INT8_MIN}, sizeof(int8_t));
+        return;
+    case ALM_NULL_MIN16:
+        memcpy(at, &(int16_t){INT16_MIN}, sizeof(int16_t));
+        return;
     case ALM_NULL_INT:
         memcpy(at, &(int32_t){ALM_INT_NULL}, sizeof(int32_t));
         return;
@@ -94,6 +102,15 @@ void alm_value_set_null(alm_type type, void *at)
         return;
     case ALM_NULL_LONG2:
         memcpy(at, (int64_t[2]){ALM_LONG_NULL, ALM_LONG_NULL}, 2 * sizeof(int64_t));
+        return;
+    case ALM_NULL_LONG4:
+        memcpy(at, &(alm_i256[1]){alm_long256_null()}, sizeof(alm_i256));
+        return;
+    case ALM_NULL_MIN128:
+        memcpy(at, (int64_t[2]){0, INT64_MIN}, 2 * sizeof(int64_t));
+        return;
+    case ALM_NULL_MIN256:
+        memcpy(at, &(alm_i256[1]){alm_i256_min()}, sizeof(alm_i256));
         return;
     case ALM_NULL_VIEW:
     case ALM_NULL_CODE: /* without a dictionary a symbol is a view */
@@ -133,6 +150,12 @@ static void fill_wide(wide *restrict to, wide value, size_t n)
         to[i] = value;
 }
 
+static void fill_256(alm_i256 *restrict to, alm_i256 value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = value;
+}
+
 static void fill(void *to, const void *value, uint8_t width, size_t n)
 {
     switch (width) {
@@ -150,6 +173,9 @@ static void fill(void *to, const void *value, uint8_t width, size_t n)
         return;
     case 16:
         fill_wide(to, *(const wide *)value, n);
+        return;
+    case 32:
+        fill_256(to, *(const alm_i256 *)value, n);
         return;
     default:
         ALM_UNREACHABLE("element width");
@@ -184,11 +210,13 @@ DEFINE_GATHER(gather_2, uint16_t, uint32_t)
 DEFINE_GATHER(gather_4, uint32_t, uint32_t)
 DEFINE_GATHER(gather_8, uint64_t, uint32_t)
 DEFINE_GATHER(gather_16, wide, uint32_t)
+DEFINE_GATHER(gather_32, alm_i256, uint32_t)
 DEFINE_GATHER(select_1, uint8_t, uint16_t)
 DEFINE_GATHER(select_2, uint16_t, uint16_t)
 DEFINE_GATHER(select_4, uint32_t, uint16_t)
 DEFINE_GATHER(select_8, uint64_t, uint16_t)
 DEFINE_GATHER(select_16, wide, uint16_t)
+DEFINE_GATHER(select_32, alm_i256, uint16_t)
 
 static void gather(void *to, const void *from, uint8_t width, const uint32_t *idx, size_t n)
 {
@@ -207,6 +235,9 @@ static void gather(void *to, const void *from, uint8_t width, const uint32_t *id
         return;
     case 16:
         gather_16(to, from, idx, n);
+        return;
+    case 32:
+        gather_32(to, from, idx, n);
         return;
     default:
         ALM_UNREACHABLE("element width");
@@ -231,6 +262,9 @@ static void select_rows(void *to, const void *from, uint8_t width, const uint16_
     case 16:
         select_16(to, from, sel, n);
         return;
+    case 32:
+        select_32(to, from, sel, n);
+        return;
     default:
         ALM_UNREACHABLE("element width");
     }
@@ -238,8 +272,8 @@ static void select_rows(void *to, const void *from, uint8_t width, const uint16_
 
 static bool holds_views(const alm_vec *v)
 {
-    return v->width == sizeof(alm_view) && v->dict == NULL &&
-           alm_type_info_of(v->type)->null != ALM_NULL_LONG2;
+    const alm_null_kind null = alm_type_info_of(v->type)->null;
+    return v->dict == NULL && (null == ALM_NULL_VIEW || null == ALM_NULL_CODE);
 }
 
 /* Offsets into `heap` become addresses. */
@@ -336,6 +370,10 @@ static bool value_is_null(alm_null_kind kind, const void *at)
     switch (kind) {
     case ALM_NULL_NONE:
         return false;
+    case ALM_NULL_MIN8:
+        return *(const int8_t *)at == INT8_MIN;
+    case ALM_NULL_MIN16:
+        return *(const int16_t *)at == INT16_MIN;
     case ALM_NULL_INT:
         return *(const int32_t *)at == ALM_INT_NULL;
     case ALM_NULL_LONG:
@@ -352,6 +390,12 @@ static bool value_is_null(alm_null_kind kind, const void *at)
     case ALM_NULL_LONG2:
         return ((const int64_t *)at)[0] == ALM_LONG_NULL &&
                ((const int64_t *)at)[1] == ALM_LONG_NULL;
+    case ALM_NULL_LONG4:
+        return alm_long256_is_null(*(const alm_i256 *)at);
+    case ALM_NULL_MIN128:
+        return ((const int64_t *)at)[0] == 0 && ((const int64_t *)at)[1] == INT64_MIN;
+    case ALM_NULL_MIN256:
+        return alm_i256_is_min(*(const alm_i256 *)at);
     case ALM_NULL_VIEW:
         return alm_view_is_null(at);
     }

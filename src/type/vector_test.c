@@ -35,7 +35,7 @@ static int tear_down(void **state)
 
 static bool holds_text(alm_type type)
 {
-    return alm_type_is_text(type);
+    return alm_type_is_text(type) || type.id == ALM_T_BINARY;
 }
 
 /* N distinct elements; texts of 0 to 40 bytes in a heap, every seventh null. */
@@ -261,9 +261,11 @@ static void test_type_names(void **state)
     (void)state;
     alm_type t;
     for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++) {
+        assert_true(alm_type_width((alm_type){.id = id}) > 0);
+        if (id == ALM_T_GEOHASH || id == ALM_T_DECIMAL)
+            continue; /* text_test.c has their parameters */
         assert_true(alm_type_parse(alm_str_of(alm_type_name((alm_type){.id = id})), &t));
         assert_true(alm_type_eq(t, (alm_type){.id = id}));
-        assert_true(alm_type_width(t) > 0);
     }
     assert_true(alm_type_parse(ALM_STR("BigInt"), &t));
     assert_int_equal(t.id, ALM_T_LONG);

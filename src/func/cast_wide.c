@@ -1,0 +1,230 @@
+/*
+ * cast_wide.c - LONG256, GEOHASH, DECIMAL and BINARY as text and back, and LONG256 as other numbers.
+ *
+ * Null rule   Null to null. A text that is no value of the type: for LONG256 null, or an error where
+ *             the cast is strict; GEOHASH and DECIMAL never lose a value in silence.
+ */
+#include "base/utf8.h"
+#include "func/args.h"
+#include "func/kernel.h"
+#include "func/tables.h"
+#include "func/text_out.h"
+#include "type/decimal.h"
+#include "type/geohash.h"
+#include "type/text.h"
+
+/* ----------------------------------------------------------- values to text */
+
+static alm_status value_to_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        char *p;
+        alm_str text;
+        o[i] = alm_view_null();
+        ALM_TRY(alm_text_room(&w, ALM_VALUE_TEXT_MAX, &p));
+        if (!alm_value_text(&args[0], i, ALM_TEXT_DIALECT, p, &text))
+            continue;
+        o[i] = alm_text_take(&w, text.len);
+    }
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------- text to values */
+
+static alm_str text_at(const alm_vec *v, size_t i, char scratch[4])
+{
+    if (v->type.id != ALM_T_CHAR)
+        return alm_vec_text(v, i);
+    const uint16_t unit = ((const uint16_t *)v->data)[v->is_const ? 0 : i];
+    return unit == 0 ? (alm_str){0} : (alm_str){scratch, alm_utf8_from_unit(unit, scratch)};
+}
+
+static alm_status inconvertible(const alm_call *call, const alm_vec *from, alm_str text,
+                                alm_type to)
+{
+    const alm_type shown = from->type.id == ALM_T_CHAR ? ALM_TY(STRING) : from->type;
+    return alm_fail(call->cx, ALM_E_VALUE, call->pos, "inconvertible value: `%.*s` [%s -> %s]",
+                    (int)ALM_MIN(text.len, (size_t)100), text.ptr, alm_type_name(shown),
+                    alm_type_name(to));
+}
+
+static alm_status read_all(const alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
+                           bool strict)
+{
+    char *o = out->data;
+    for (size_t i = 0; i < n; i++, o += out->width) {
+        char scratch[4];
+        const alm_str text = text_at(&args[0], i, scratch);
+        if (alm_value_scan(out->type, text, o) == ALM_SCAN_OK)
+            continue;
+        if (strict)
+            return inconvertible(call, &args[0], text, out->type);
+        alm_value_set_null(out->type, o);
+    }
+    return ALM_OK;
+}
+
+static alm_status read_loose(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    return read_all(call, n, args, out, false);
+}
+
+static alm_status read_strict(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    return read_all(call, n, args, out, true);
+}
+
+/* A constant is refused where it stands, with the reason. */
+static alm_status bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                               ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
+                               ALM_UNUSED void **data)
+{
+    alm_str text;
+    int64_t bits;
+    uint32_t n = 0;
+    uint64_t value;
+    if (args[0].value == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_arg_text(cx, &args[0], &text));
+    if (alm_value_scan(*result, text, &value) == ALM_SCAN_OK)
+        return ALM_OK;
+    if (alm_geohash_parse(text, &bits, &n))
+        return alm_fail(cx, ALM_E_VALUE, pos,
+                        "string is too short to cast to chosen GEOHASH precision [len=%zu, "
+                        "precision=%d]",
+                        text.len, result->p);
+    return alm_fail(cx, ALM_E_VALUE, pos, "invalid GEOHASH");
+}
+
+static alm_status text_to_binary(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+                                 alm_vec *out)
+{
+    memcpy(out->data, args[0].data, n * sizeof(alm_view));
+    out->heap = args[0].heap;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ LONG256 */
+
+static inline alm_i256 long256_of(int64_t x, bool is_null)
+{
+    return is_null ? alm_long256_null() : (alm_i256){{(uint64_t)x, 0, 0, 0}};
+}
+ALM_UNARY(byte_to_long256, int8_t, alm_i256, long256_of(x, false))
+ALM_UNARY(short_to_long256, int16_t, alm_i256, long256_of(x, false))
+ALM_UNARY(int_to_long256, int32_t, alm_i256, long256_of(x, x == ALM_INT_NULL))
+ALM_UNARY(long_to_long256, int64_t, alm_i256, long256_of(x, x == ALM_LONG_NULL))
+ALM_UNARY(long256_to_long, alm_i256, int64_t,
+          alm_long256_is_null(x) ? ALM_LONG_NULL : (int64_t)x.w[0])
+ALM_UNARY(long256_to_int, alm_i256, int32_t,
+          alm_long256_is_null(x) ? ALM_INT_NULL : (int32_t)(uint32_t)x.w[0])
+ALM_UNARY(same_long256, alm_i256, alm_i256, x)
+
+static inline double long256_real(alm_i256 x)
+{
+    double d = 0;
+    for (int i = 3; i >= 0; i--)
+        d = d * 18446744073709551616.0 + (double)x.w[i];
+    return d;
+}
+ALM_UNARY(long256_to_double, alm_i256, double,
+          alm_long256_is_null(x) ? __builtin_nan("") : long256_real(x))
+
+/* ------------------------------------------------------------------ GEOHASH */
+
+static uint32_t bits_of(alm_type type)
+{
+    return type.p == 0 ? ALM_GEOHASH_BITS_MAX : type.p;
+}
+
+static alm_status bind_coarser(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                               ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
+                               ALM_UNUSED void **data)
+{
+    if (bits_of(args[0].type) >= bits_of(*result))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_TYPE, pos,
+                    "CAST cannot narrow values from GEOHASH(%ub) to "
+                    "GEOHASH(%ub)",
+                    bits_of(args[0].type), bits_of(*result));
+}
+
+static alm_status geohash_to_geohash(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+                                     alm_vec *out)
+{
+    const uint32_t cut = bits_of(args[0].type) - bits_of(out->type);
+    const char *from = args[0].data;
+    char *to = out->data;
+    for (size_t i = 0; i < n; i++, from += args[0].width, to += out->width) {
+        const int64_t bits = alm_geohash_load(from, args[0].width);
+        alm_geohash_store(bits == ALM_LONG_NULL ? bits : bits >> cut, to, out->width);
+    }
+    return ALM_OK;
+}
+
+/* The low bits of a number. */
+static alm_status long_to_geohash(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+                                  alm_vec *out)
+{
+    const int64_t mask = (INT64_C(1) << bits_of(out->type)) - 1;
+    const int64_t *from = args[0].data;
+    char *to = out->data;
+    for (size_t i = 0; i < n; i++, to += out->width)
+        alm_geohash_store(from[i] == ALM_LONG_NULL ? from[i] : from[i] & mask, to, out->width);
+    return ALM_OK;
+}
+
+static alm_status same_views(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    memcpy(out->data, args[0].data, n * sizeof(alm_view));
+    out->heap = args[0].heap;
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- rows */
+
+#define CAST(name_, from, to, bind_, kernel_)                                                      \
+    {.name = name_,                                                                                \
+     .signature = "(" from ") " to,                                                                \
+     .flags = ALM_FN_INTERNAL,                                                                     \
+     .bind = bind_,                                                                                \
+     .kernel = kernel_,                                                                            \
+     .doc = "Cast of " from " to " to ".",                                                         \
+     .example = "cast(x as " to ")",                                                               \
+     .since = "0.1"}
+#define TO_TEXT(from)                                                                              \
+    CAST("::string", from, "STRING", NULL, value_to_text),                                         \
+        CAST("::varchar", from, "VARCHAR", NULL, value_to_text),                                   \
+        CAST("::symbol", from, "SYMBOL", NULL, value_to_text)
+#define FROM_TEXT(text)                                                                            \
+    CAST("::long256", text, "LONG256", NULL, read_loose),                                          \
+        CAST("=>long256", text, "LONG256", NULL, read_strict),                                     \
+        CAST("::geohash", text, "GEOHASH", bind_geohash, read_strict),                             \
+        CAST("=>geohash", text, "GEOHASH", NULL, read_strict),                                     \
+        CAST("::decimal", text, "DECIMAL", NULL, read_strict)
+
+static const alm_fn ROWS[] = {
+    TO_TEXT("LONG256"),
+    TO_TEXT("GEOHASH"),
+    TO_TEXT("DECIMAL"),
+    FROM_TEXT("STRING"),
+    FROM_TEXT("VARCHAR"),
+    FROM_TEXT("SYMBOL"),
+    FROM_TEXT("CHAR"),
+    CAST("::binary", "STRING", "BINARY", NULL, text_to_binary),
+    CAST("::binary", "VARCHAR", "BINARY", NULL, text_to_binary),
+    CAST("::long256", "BYTE", "LONG256", NULL, byte_to_long256),
+    CAST("::long256", "SHORT", "LONG256", NULL, short_to_long256),
+    CAST("::long256", "INT", "LONG256", NULL, int_to_long256),
+    CAST("::long256", "LONG", "LONG256", NULL, long_to_long256),
+    CAST("::int", "LONG256", "INT", NULL, long256_to_int),
+    CAST("::long", "LONG256", "LONG", NULL, long256_to_long),
+    CAST("::double", "LONG256", "DOUBLE", NULL, long256_to_double),
+    CAST("::geohash", "GEOHASH", "GEOHASH", bind_coarser, geohash_to_geohash),
+    CAST("::geohash", "LONG", "GEOHASH", NULL, long_to_geohash),
+    CAST("::long256", "LONG256", "LONG256", NULL, same_long256),
+    CAST("::binary", "BINARY", "BINARY", NULL, same_views),
+};
+ALM_FN_TABLE(cast_wide, ROWS);

@@ -1,0 +1,68 @@
+/*
+ * geohash.c - see geohash.h.
+ */
+#include "type/geohash.h"
+
+static const char LETTERS[] = "0123456789bcdefghjkmnpqrstuvwxyz";
+
+size_t alm_geohash_format(int64_t bits, uint32_t n, char out[ALM_GEOHASH_TEXT_MAX])
+{
+    const uint32_t step = n % 5 == 0 ? 5 : 1;
+    size_t len = 0;
+    for (uint32_t left = n; left > 0; left -= step) {
+        const uint64_t digit = (uint64_t)bits >> (left - step) & ((1U << step) - 1);
+        out[len++] = step == 5 ? LETTERS[digit] : (char)('0' + digit);
+    }
+    return len;
+}
+
+bool alm_geohash_parse(alm_str text, int64_t *bits, uint32_t *n)
+{
+    if (text.len < 1 || text.len > ALM_GEOHASH_BITS_MAX / 5)
+        return false;
+    int64_t value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        const char c = text.ptr[i];
+        const char lower = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+        const char *at = lower == '\0' ? NULL : strchr(LETTERS, lower);
+        if (at == NULL)
+            return false;
+        value = value << 5 | (at - LETTERS);
+    }
+    *bits = value;
+    *n = (uint32_t)text.len * 5;
+    return true;
+}
+
+bool alm_geohash_parse_bits(alm_str text, int64_t *bits, uint32_t *n)
+{
+    if (text.len < 1 || text.len > ALM_GEOHASH_BITS_MAX)
+        return false;
+    int64_t value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] != '0' && text.ptr[i] != '1')
+            return false;
+        value = value << 1 | (text.ptr[i] - '0');
+    }
+    *bits = value;
+    *n = (uint32_t)text.len;
+    return true;
+}
+
+/* One side of the world cut in 2^32 strips; the far edge belongs to the last. */
+static uint32_t strip(double at, double low, double span)
+{
+    const double scaled = (at - low) / span * 4294967296.0;
+    return scaled >= 4294967295.0 ? UINT32_MAX : scaled <= 0 ? 0 : (uint32_t)scaled;
+}
+
+int64_t alm_geohash_of(double longitude, double latitude, uint32_t n)
+{
+    const uint32_t x = strip(longitude, -180, 360), y = strip(latitude, -90, 180);
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < n; i++) { /* longitude and latitude in turn */
+        const uint32_t side = i % 2 == 0 ? x : y;
+        bits = bits << 1 | (side >> (31 - i / 2) & 1);
+    }
+    return (int64_t)bits;
+}
