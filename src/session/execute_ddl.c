@@ -4,12 +4,19 @@
  */
 #include "session/session_state.h"
 
-static alm_status outside_block(alm_cursor *c, const alm_stmt *stmt)
+alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt)
 {
     if (c->session->txn == NULL)
         return ALM_OK;
     return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
                     "%s after a write in the same transaction is not supported", c->tag);
+}
+
+alm_status alm_cursor_look_again(alm_cursor *c)
+{
+    alm_snapshot_release(c->snapshot);
+    c->snapshot = NULL;
+    return alm_snapshot_acquire(&c->cx, c->session->db->storage, &c->snapshot);
 }
 
 static alm_status load_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
@@ -22,7 +29,7 @@ alm_status alm_run_create(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     alm_ctx *cx = &c->cx;
     alm_plan_env env;
     alm_create *create = NULL;
-    ALM_TRY(outside_block(c, stmt));
+    ALM_TRY(alm_outside_block(c, stmt));
     alm_plan_env_init(&env, c, params, n);
     ALM_TRY(alm_plan_create(cx, &env, stmt, &create));
     if (create->exists)
@@ -62,7 +69,7 @@ alm_status alm_run_drop(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
     (void)n;
     alm_ctx *cx = &c->cx;
     alm_storage *st = c->session->db->storage;
-    ALM_TRY(outside_block(c, stmt));
+    ALM_TRY(alm_outside_block(c, stmt));
     if (stmt->all_tables) {
         for (size_t i = 0; i < alm_snapshot_count(c->snapshot); i++)
             ALM_TRY(alm_table_drop(cx, st, alm_str_of(alm_snapshot_at(c->snapshot, i)->name)));
@@ -77,7 +84,7 @@ alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *para
 {
     (void)params;
     (void)n;
-    ALM_TRY(outside_block(c, stmt));
+    ALM_TRY(alm_outside_block(c, stmt));
     if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
         return stmt->if_exists ? ALM_OK : missing_table(c, stmt->table, stmt->table_pos);
     return alm_table_truncate(&c->cx, c->session->db->storage, stmt->table);
@@ -88,7 +95,7 @@ alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     (void)params;
     (void)n;
     alm_ctx *cx = &c->cx;
-    ALM_TRY(outside_block(c, stmt));
+    ALM_TRY(alm_outside_block(c, stmt));
     if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
         return missing_table(c, stmt->table, stmt->table_pos);
     if (alm_snapshot_find(c->snapshot, stmt->new_name) != NULL)

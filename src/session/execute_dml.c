@@ -1,5 +1,5 @@
 /*
- * execute_dml.c - statements that change rows: INSERT, UPDATE; EXPLAIN, which may run what it
+ * execute_dml.c - statements that change rows: INSERT, UPDATE, DELETE; EXPLAIN, which may run what it
  * explains.
  *
  * INSERT goes through the log (one transaction, acknowledged after the sync), a big INSERT SELECT
@@ -131,7 +131,7 @@ static alm_status update_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
     if (st == ALM_OK)
         st = ALM_NEWN(cx, &arena, ALM_BATCH_ROWS, &index);
     if (st == ALM_OK)
-        st = ALM_NEWN(cx, &arena, sink->n_set, &piece);
+        st = ALM_NEWN(cx, &arena, sink->n_set + 1, &piece);
     for (uint32_t i = 0; st == ALM_OK && i < batch->rows;) {
         const int64_t first = at[position->is_const ? 0 : i];
         alm_span span = alm_scan_span_at(sink->scan, sink->span);
@@ -156,6 +156,20 @@ static alm_status update_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
     return st;
 }
 
+alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_table *table,
+                               uint32_t n_set, alm_update *update)
+{
+    alm_ctx *cx = &c->cx;
+    alm_scan *scan = NULL;
+    alm_snapshot *snapshot = alm_update_snapshot(update);
+    ALM_TRY(alm_scan_new(cx, cx->arena, snapshot, table, NULL, 0, NULL, 0, true, &scan));
+    update_sink sink = {.update = update, .n_set = n_set, .scan = scan};
+    return alm_run_plan(c, plan, snapshot, update_batch, &sink);
+}
+
+typedef alm_status (*plan_rows_fn)(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                   alm_update_plan **out);
+
 static alm_status update_columns(alm_cursor *c, const alm_stmt *stmt, uint32_t **cols)
 {
     alm_ctx *cx = &c->cx;
@@ -177,20 +191,17 @@ static alm_status update_columns(alm_cursor *c, const alm_stmt *stmt, uint32_t *
     return ALM_OK;
 }
 
+/* Plans on the snapshot of the update and gives it the rows. */
 static alm_status update_run(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n,
-                             alm_update *update)
+                             plan_rows_fn plan_rows, alm_update *update)
 {
     alm_ctx *cx = &c->cx;
     alm_plan_env env;
     alm_update_plan *up = NULL;
     alm_plan_env_init(&env, c, params, n);
     env.snapshot = alm_update_snapshot(update);
-    ALM_TRY(alm_plan_update(cx, &env, stmt, &up));
-    alm_scan *scan = NULL;
-    ALM_TRY(alm_scan_new(cx, cx->arena, env.snapshot, up->table, up->set_cols, up->n_set, NULL, 0,
-                         true, &scan));
-    update_sink sink = {.update = update, .n_set = up->n_set, .scan = scan};
-    return alm_run_plan(c, up->plan, env.snapshot, update_batch, &sink);
+    ALM_TRY(plan_rows(cx, &env, stmt, &up));
+    return alm_run_update_plan(c, up->plan, up->table, up->n_set, update);
 }
 
 alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -208,7 +219,27 @@ alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     ALM_TRY(alm_plan_update(cx, &env, stmt, &up));
     ALM_TRY(update_columns(c, stmt, &cols));
     ALM_TRY(alm_update_begin(cx, c->session->db->storage, stmt->table, cols, stmt->n_set, &update));
-    const alm_status st = update_run(c, stmt, params, n, update);
+    const alm_status st = update_run(c, stmt, params, n, alm_plan_update, update);
+    if (st != ALM_OK) {
+        alm_update_rollback(update);
+        return st;
+    }
+    return alm_update_commit(cx, update, &c->affected);
+}
+
+alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alm_ctx *cx = &c->cx;
+    alm_plan_env env;
+    alm_update_plan *up = NULL;
+    alm_update *update = NULL;
+    if (c->session->tx_state == 'T')
+        return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
+                        "DELETE inside a transaction block is not supported");
+    alm_plan_env_init(&env, c, params, n);
+    ALM_TRY(alm_plan_delete(cx, &env, stmt, &up)); /* as for UPDATE */
+    ALM_TRY(alm_delete_begin(cx, c->session->db->storage, stmt->table, &update));
+    const alm_status st = update_run(c, stmt, params, n, alm_plan_delete, update);
     if (st != ALM_OK) {
         alm_update_rollback(update);
         return st;
@@ -251,8 +282,7 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
             st = alm_arena_printf(cx, cx->arena, &lines[i],
                                   "%s (rows=%lld batches=%lld time=%.3fms memory=%lld)", lines[i],
                                   (long long)figures->rows, (long long)figures->batches,
-                                  (double)figures->cpu_ns / 1e6,
-                                  (long long)figures->bytes);
+                                  (double)figures->cpu_ns / 1e6, (long long)figures->bytes);
         for (uint32_t k = node->n_children; k > 0 && depth < ALM_COUNT(stack); k--)
             stack[depth++] = node->child[k - 1];
         node = depth > 0 ? stack[--depth] : NULL;
@@ -278,6 +308,10 @@ alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     } else if (inner->kind == ALM_STMT_UPDATE) {
         alm_update_plan *up = NULL;
         ALM_TRY(alm_plan_update(cx, &env, inner, &up));
+        plan = up->plan;
+    } else if (inner->kind == ALM_STMT_DELETE) {
+        alm_update_plan *up = NULL;
+        ALM_TRY(alm_plan_delete(cx, &env, inner, &up));
         plan = up->plan;
     } else if (inner->kind == ALM_STMT_CREATE_TABLE) {
         alm_create *create = NULL;

@@ -153,6 +153,10 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
         alm_update_plan *update = NULL;
         return alm_plan_update(cx, &env, stmt, &update);
     }
+    if (n > 0 && stmt->kind == ALM_STMT_DELETE) {
+        alm_update_plan *update = NULL;
+        return alm_plan_delete(cx, &env, stmt, &update);
+    }
     return describe_other(cx, stmt, cols, n_cols);
 }
 

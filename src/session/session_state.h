@@ -97,6 +97,17 @@ alm_status alm_cursor_texts(alm_cursor *c, const char *column, const char *const
 
 alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, uint32_t n);
 alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+/* New values of n_set columns and then the position of the row, as the plan of an UPDATE gives them,
+ * to the update; n_set == 0: the rows of a DELETE. */
+alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_table *table,
+                               uint32_t n_set, alm_update *update);
+/* Catalogue changes are refused in a transaction that has written. */
+alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt);
+/* A newer snapshot. Plans made on the one before must not be used any more. */
+alm_status alm_cursor_look_again(alm_cursor *c);
+alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_create(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);

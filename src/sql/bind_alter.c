@@ -15,9 +15,8 @@ typedef struct altering {
 
 static alm_status no_column(const altering *al, const alm_column_def *def)
 {
-    return alm_fail(al->p->cx, ALM_E_NAME, def->pos,
-                    "column '%.*s' does not exist in table '%s'", (int)def->name.len, def->name.ptr,
-                    al->out->table->name);
+    return alm_fail(al->p->cx, ALM_E_NAME, def->pos, "column '%.*s' does not exist in table '%s'",
+                    (int)def->name.len, def->name.ptr, al->out->table->name);
 }
 
 static alm_status invalid_column(const altering *al, const alm_column_def *def)
@@ -234,7 +233,7 @@ static alm_status parse_lag(const altering *al, const alm_assign *w, int64_t *ou
     static const struct {
         const char *unit;
         int64_t us;
-    } units[] = {{"us", 1},         {"ms", 1000},        {"s", 1000000}, {"m", 60000000},
+    } units[] = {{"us", 1},         {"ms", 1000},       {"s", 1000000}, {"m", 60000000},
                  {"h", 3600000000}, {"d", 86400000000}, {"", 1}};
     const alm_str text = w->value->text;
     size_t digits = 0;
@@ -306,8 +305,8 @@ static alm_status dedup_off(altering *al)
 static alm_status wal_flow(altering *al)
 {
     if (!al->out->table->wal)
-        return alm_fail(al->p->cx, ALM_E_ARG, al->stmt->table_pos,
-                        "%s is not a WAL table", al->out->table->name);
+        return alm_fail(al->p->cx, ALM_E_ARG, al->stmt->table_pos, "%s is not a WAL table",
+                        al->out->table->name);
     al->out->nothing = true;
     return ALM_OK;
 }
@@ -365,8 +364,7 @@ alm_status alm_plan_partitions(alm_ctx *cx, const alm_plan_env *env, const alm_s
     ALM_TRY(ALM_NEW(cx, cx->arena, &node->values.vecs));
     node->cols[0] = (alm_plan_col){ts->name, ts->type};
     node->n_cols = 1;
-    node->values.vecs[0] =
-        (alm_vec){.type = ts->type, .width = sizeof(*starts), .data = starts};
+    node->values.vecs[0] = (alm_vec){.type = ts->type, .width = sizeof(*starts), .data = starts};
     node->values.n_rows = n;
     node->est_rows = n;
     node->ts_col = -1;

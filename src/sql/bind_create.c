@@ -173,7 +173,8 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
         alm_column *col = &c->cols[at];
         if (def->cast) {
             alm_type to = ALM_TY(NONE);
-            if (!alm_type_parse(def->type_name, &to))
+            ALM_TRY(alm_type_read(p->cx, def->type_pos, def->type_name, &to));
+            if (to.id == ALM_T_NONE)
                 return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
                                 (int)def->type_name.len, def->type_name.ptr);
             if (!cast_allowed(p, col->type, to))
@@ -265,8 +266,7 @@ alm_status alm_create_ttl(alm_planner *p, const alm_stmt *stmt, alm_create *c)
         months = n * 12;
         break;
     default:
-        return alm_fail(p->cx, ALM_E_ARG, stmt->ttl_pos, "invalid TTL unit '%c'",
-                        stmt->ttl_unit);
+        return alm_fail(p->cx, ALM_E_ARG, stmt->ttl_pos, "invalid TTL unit '%c'", stmt->ttl_unit);
     }
     if (n < 0 || n > 1000000)
         return alm_fail(p->cx, ALM_E_RANGE, stmt->ttl_pos, "TTL value out of range: %lld",

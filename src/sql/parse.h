@@ -207,6 +207,8 @@ ALM_NODISCARD alm_status alm_parse_statement(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_create(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_insert(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_update(alm_parser *p, alm_stmt *s);
+/* Behind DELETE. */
+ALM_NODISCARD alm_status alm_parse_delete(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_alter(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_show(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_set(alm_parser *p, alm_stmt *s);

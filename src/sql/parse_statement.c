@@ -203,18 +203,18 @@ static const struct word_row {
     {ALM_KW_BACKUP, ALM_STMT_OTHER, "BACKUP"},
     {ALM_KW_CANCEL, ALM_STMT_OTHER, "CANCEL"},
     {ALM_KW_CHECKPOINT, ALM_STMT_OTHER, "CHECKPOINT"},
-    {ALM_KW_COMMENT, ALM_STMT_OTHER, "COMMENT"},
+    {ALM_KW_COMMENT, ALM_STMT_MAINTAIN, "COMMENT"},
     {ALM_KW_COPY, ALM_STMT_OTHER, "COPY"},
-    {ALM_KW_DELETE, ALM_STMT_OTHER, "DELETE"},
+    {ALM_KW_DELETE, ALM_STMT_DELETE, "DELETE"},
     {ALM_KW_DO, ALM_STMT_OTHER, "DO"},
     {ALM_KW_EXECUTE, ALM_STMT_OTHER, "EXECUTE"},
     {ALM_KW_GRANT, ALM_STMT_OTHER, "GRANT"},
     {ALM_KW_LOCK, ALM_STMT_OTHER, "LOCK"},
     {ALM_KW_PREPARE, ALM_STMT_OTHER, "PREPARE"},
-    {ALM_KW_REINDEX, ALM_STMT_OTHER, "REINDEX"},
+    {ALM_KW_REINDEX, ALM_STMT_MAINTAIN, "REINDEX"},
     {ALM_KW_REVOKE, ALM_STMT_OTHER, "REVOKE"},
     {ALM_KW_SNAPSHOT, ALM_STMT_OTHER, "SNAPSHOT"},
-    {ALM_KW_VACUUM, ALM_STMT_OTHER, "VACUUM"},
+    {ALM_KW_VACUUM, ALM_STMT_MAINTAIN, "VACUUM"},
 };
 
 /* Is the word in hand the name of a table after all? `backup where x > 1`, `copy;` */
@@ -225,6 +225,33 @@ static bool is_table_word(const alm_parser *p)
            alm_token_is_kw(next, ALM_KW_ORDER) || alm_token_is_kw(next, ALM_KW_LIMIT);
 }
 
+/* VACUUM TABLE t, REINDEX TABLE t ..., COMMENT ON TABLE t IS 'text' or ON COLUMN t.c: the table is
+ * kept; there is nothing to do for any of them. */
+static alm_status parse_maintain(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_name name;
+    alm_str schema;
+    const int32_t pos = p->tok.pos;
+    const bool comment = alm_take_kw(p, ALM_KW_ON);
+    const bool column = comment && alm_take_kw(p, ALM_KW_COLUMN);
+    const bool partitions = !comment && alm_take_kw(p, ALM_KW_PARTITIONS);
+    if (!column && !partitions && !alm_take_kw(p, ALM_KW_TABLE))
+        return alm_parse_fail(p, p->tok.pos,
+                              comment ? "'table' or 'column' expected" : "'table' expected");
+    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    s->table = column && schema.len > 0 ? schema : name.text;
+    s->table_quoted = name.quoted;
+    s->table_pos = name.pos;
+    if (comment) {
+        ALM_TRY(alm_expect_kw(p, ALM_KW_IS, "'is' expected"));
+        if (p->tok.kind != ALM_TOK_STRING && !alm_at_kw(p, ALM_KW_NULL))
+            return alm_parse_fail(p, p->tok.pos, "text expected");
+    }
+    alm_parse_skip(p);
+    s->value = alm_parse_slice(p, pos, p->prev.end);
+    return ALM_OK;
+}
+
 /* The first word is consumed; what follows is kept as text, its first word as `what`. */
 static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct word_row *row)
 {
@@ -233,6 +260,10 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
     alm_parse_next(p);
     const int32_t pos = p->tok.pos;
     s->what_pos = pos;
+    if (s->kind == ALM_STMT_DELETE)
+        return alm_parse_delete(p, s);
+    if (s->kind == ALM_STMT_MAINTAIN)
+        return parse_maintain(p, s);
     if (row->kw == ALM_KW_ROLLBACK && alm_at_kw(p, ALM_KW_TO))
         s->kind = ALM_STMT_SAVEPOINT; /* its tag stays ROLLBACK */
     if (row->kind == ALM_STMT_SET && !alm_at_end(p)) {

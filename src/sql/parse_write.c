@@ -209,3 +209,23 @@ alm_status alm_parse_update(alm_parser *p, alm_stmt *s)
         return alm_parse_fail(p, p->tok.pos, "FROM, WHERE or EOF expected");
     return ALM_OK;
 }
+
+alm_status alm_parse_delete(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_name name;
+    alm_str schema;
+    ALM_TRY(alm_expect_kw(p, ALM_KW_FROM, "FROM expected"));
+    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    s->table = name.text;
+    s->table_quoted = name.quoted;
+    s->table_pos = name.pos;
+    if (alm_take_kw(p, ALM_KW_AS) || (!alm_at_end(p) && !alm_at_kw(p, ALM_KW_WHERE))) {
+        ALM_TRY(alm_parse_ident(p, "table alias", &name));
+        s->alias = name.text;
+    }
+    if (alm_at_kw(p, ALM_KW_WHERE))
+        ALM_TRY(parse_update_where(p, s));
+    if (!alm_at_end(p))
+        return alm_parse_fail(p, p->tok.pos, "WHERE or EOF expected");
+    return ALM_OK;
+}

@@ -328,7 +328,8 @@ static alm_status commit_parts(alm_ctx *cx, alm_bulk *bulk)
     const alm_parts_change change = {.table_id = bulk->v->table.id,
                                      .add = bulk->parts,
                                      .n_add = (uint32_t)bulk->n_parts,
-                                     .create = bulk->pending};
+                                     .create = bulk->pending,
+                                     .made_for = bulk->v};
     uint64_t lsn = 0;
     return alm_parts_commit(cx, bulk->st, &change, &lsn); /* takes the locks of the table */
 }

@@ -71,6 +71,30 @@ alm_status alm_change_rows(alm_ctx *cx, const alm_build *b, uint64_t table_id, c
     return ALM_OK;
 }
 
+static bool same_keys(const alm_version *a, const alm_version *b)
+{
+    if (a->table.dedup != b->table.dedup)
+        return false;
+    for (uint32_t i = 0; a->table.dedup && i < a->schema->n_cols; i++) {
+        const int32_t at = alm_schema_find(b->schema, a->schema->cols[i].id);
+        if (a->schema->cols[i].dedup_key != (at >= 0 && b->schema->cols[at].dedup_key))
+            return false;
+    }
+    return true;
+}
+
+alm_status alm_change_accepts(alm_ctx *cx, const alm_version *now, const alm_version *then)
+{
+    if (now->table.schema_version == then->table.schema_version)
+        return ALM_OK;
+    bool fits = same_keys(now, then);
+    for (uint32_t i = 0; i < then->schema->n_cols && fits; i++)
+        fits = alm_schema_find(now->schema, then->schema->cols[i].id) >= 0;
+    return fits ? ALM_OK
+                : alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed meanwhile",
+                           now->table.name);
+}
+
 /* ----------------------------------------------------------------------- parts */
 
 /* The parts of `v` without those of the change, and with the new ones. */
@@ -144,10 +168,11 @@ static alm_status parts_version(alm_ctx *cx, const alm_build *b, const alm_versi
 }
 
 alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_parts_change *change,
-                            uint64_t flushed_lsn, bool redo, alm_buf *ops)
+                            const alm_version *from, uint64_t flushed_lsn, bool redo, alm_buf *ops)
 {
-    const alm_version *v =
-        change->create != NULL ? change->create->v : alm_build_find(b, change->table_id);
+    const alm_version *v = from;
+    if (v == NULL)
+        v = change->create != NULL ? change->create->v : alm_build_find(b, change->table_id);
     if (v == NULL)
         return table_gone(cx, change->table_id, NULL);
     alm_version *next = NULL;
@@ -265,5 +290,79 @@ alm_status alm_change_add_column(alm_ctx *cx, alm_build *b, uint64_t table_id,
     next->lsn = b->lsn;
     alm_version_settle(next);
     alm_build_put(b, next);
+    return ALM_OK;
+}
+
+/* Columns of `to` with ids, and the dictionaries that they have already. */
+static alm_status altered_columns(alm_ctx *cx, const alm_version *v, const alm_table *to,
+                                  const alm_schema *made, uint32_t *next_col_id, alm_column *cols,
+                                  alm_symbols **symbols, uint32_t *counts)
+{
+    for (uint32_t i = 0; i < to->n_cols; i++) {
+        cols[i] = to->cols[i];
+        cols[i].dict = NULL;
+        if (cols[i].id == 0)
+            cols[i].id = *next_col_id;
+        *next_col_id = ALM_MAX(*next_col_id, cols[i].id + 1);
+        counts[i] = 1;
+        const int32_t at = alm_schema_find(v->schema, cols[i].id);
+        const int32_t fresh = made == NULL ? -1 : alm_schema_find(made, cols[i].id);
+        if (at >= 0 && !alm_type_eq(cols[i].type, v->schema->cols[at].type))
+            return alm_fail(cx, ALM_E_INTERNAL, -1, "column '%s' cannot change its type in place",
+                            cols[i].name);
+        if (at >= 0 && v->schema->symbols[at] != NULL) {
+            symbols[i] = v->schema->symbols[at];
+            counts[i] = v->schema->dicts[at].count;
+        } else if (fresh >= 0) {
+            symbols[i] = made->symbols[fresh];
+        }
+        if (at >= 0 && strcmp(cols[i].name, v->schema->cols[at].name) == 0)
+            cols[i].name = v->schema->cols[at].name;
+        else
+            ALM_TRY(alm_tab_text(cx, v->tab, alm_str_of(to->cols[i].name), &cols[i].name));
+    }
+    return ALM_OK;
+}
+
+alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const alm_version *v,
+                            const alm_table *to, uint32_t next_col_id, const alm_schema *made,
+                            alm_version **out)
+{
+    alm_column *cols = NULL;
+    uint32_t *counts = NULL;
+    alm_symbols **symbols = NULL;
+    alm_version *next = NULL;
+    alm_schema *schema = NULL;
+    const size_t n = to->n_cols;
+    alm_status e = alm_heap_bytes(cx, n * sizeof *cols, "columns", &cols);
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, n * sizeof *counts, "columns", &counts);
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, n * sizeof *symbols, "columns", &symbols);
+    if (e == ALM_OK)
+        e = altered_columns(cx, v, to, made, &next_col_id, cols, symbols, counts);
+    if (e == ALM_OK)
+        e = alm_schema_new(cx, b->st, v->tab, cols, to->n_cols, symbols, counts, &schema);
+    if (e == ALM_OK)
+        e = alm_version_copy(cx, v, 0, &next);
+    free(cols);
+    free(counts);
+    free((void *)symbols);
+    if (e != ALM_OK) {
+        alm_schema_release(schema);
+        return e;
+    }
+    version_set_schema(next, schema);
+    next->next_col_id = next_col_id;
+    next->table.schema_version = to->schema_version;
+    next->table.ts_col = to->ts_col;
+    next->table.wal = to->wal;
+    next->table.dedup = to->dedup;
+    next->table.ttl_hours = to->ttl_hours;
+    next->table.max_uncommitted_rows = to->max_uncommitted_rows;
+    next->table.o3_max_lag_us = to->o3_max_lag_us;
+    next->lsn = b->lsn;
+    alm_version_settle(next);
+    *out = next;
     return ALM_OK;
 }

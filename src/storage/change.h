@@ -12,23 +12,37 @@
 struct alm_pending {
     alm_storage *st;
     alm_version *v; /* bare; its table id is taken */
+    bool replace;   /* a table of that name goes in the same record */
 };
 
 /* A version of the table whose dictionaries show all values interned so far; NULL in *out if it has
  * them already. `ops` (may be NULL) receives symbols operations for the new ones. */
 ALM_NODISCARD alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v,
                                           alm_buf *ops, alm_schema **out);
+/* Columns of a description: names and types, no name twice. */
+ALM_NODISCARD alm_status alm_columns_check(alm_ctx *cx, const alm_column *cols, uint32_t n);
+/* May rows that were made for version `then` go into `now`? ALM_E_STALE if a column of theirs is gone
+ * or the keys of DEDUP are others. */
+ALM_NODISCARD alm_status alm_change_accepts(alm_ctx *cx, const alm_version *now,
+                                            const alm_version *then);
 /* Settled rows appended to the newest version; the result is not yet in the build. */
 ALM_NODISCARD alm_status alm_change_rows(alm_ctx *cx, const alm_build *b, uint64_t table_id,
                                          const char *name, alm_chunk *rows, uint32_t n,
                                          alm_buf *ops, alm_version **out);
-/* The parts of a change; `redo`: frozen lanes may be missing, sequence numbers stand. */
+/* The parts of a change, put on `from` (NULL: the newest version); `redo`: frozen lanes may be
+ * missing, sequence numbers stand. */
 ALM_NODISCARD alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_parts_change *change,
-                                          uint64_t flushed_lsn, bool redo, alm_buf *ops);
+                                          const alm_version *from, uint64_t flushed_lsn, bool redo,
+                                          alm_buf *ops);
 ALM_NODISCARD alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_version *v);
 ALM_NODISCARD alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                            alm_str to);
 ALM_NODISCARD alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, uint64_t table_id);
+/* `v` with the columns and options of `to`: columns keep what they have by id; id 0 is a new column.
+ * `made` (may be NULL) has the dictionaries of new columns. The result is not yet in the build. */
+ALM_NODISCARD alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const alm_version *v,
+                                          const alm_table *to, uint32_t next_col_id,
+                                          const alm_schema *made, alm_version **out);
 ALM_NODISCARD alm_status alm_change_add_column(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                                const alm_column *col);
 

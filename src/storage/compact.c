@@ -162,7 +162,8 @@ static alm_status merge_timed(alm_ctx *cx, compaction *c)
         ALM_TRY(next_rows(cx, c, &m, ALM_MIN(left, rows_max), &rows));
         left -= rows;
         if (c->v->table.dedup)
-            ALM_TRY(alm_dedup_rows(cx, c->dedup, c->n_keys, c->order, rows, &rows));
+            ALM_TRY(
+                alm_dedup_rows(cx, ALM_DEDUP_SOURCES, c->dedup, c->n_keys, c->order, rows, &rows));
         ALM_TRY(add_output(cx, c, c->order, rows));
     }
     return ALM_OK;
@@ -198,14 +199,19 @@ static void compaction_deinit(compaction *c)
     alm_arena_deinit(&c->arena);
 }
 
-static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_version *v, bool *did)
+/* `overlaps`: those that have to be merged because they meet in time, and no others. */
+static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_version *v, bool overlaps,
+                                  bool *did)
 {
     compaction c = {.st = st, .v = v};
     c.group = calloc(v->parts->n + 1u, sizeof(*c.group));
     if (c.group == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "compaction: no memory");
-    c.n = alm_compact_pick(v->parts, v->table.ts_col >= 0, v->table.dedup, alm_storage_conf_of(st),
-                           c.group);
+    const bool timed = v->table.ts_col >= 0;
+    if (overlaps)
+        c.n = timed ? alm_compact_pick_overlap(v->parts, true, NULL, c.group) : 0;
+    else
+        c.n = alm_compact_pick(v->parts, timed, v->table.dedup, alm_storage_conf_of(st), c.group);
     if (c.n == 0) {
         free(c.group);
         return ALM_OK;
@@ -221,13 +227,28 @@ static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_versio
     return status;
 }
 
-alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool *did)
+static alm_status one_step(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool overlaps,
+                           bool *did)
 {
     *did = false;
     alm_version *v = alm_storage_version(st, table_id);
     if (v == NULL)
         return ALM_OK;
-    const alm_status status = compact_version(cx, st, v, did);
+    const alm_status status = compact_version(cx, st, v, overlaps, did);
     alm_version_release(v);
     return status;
+}
+
+alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool *did)
+{
+    return one_step(cx, st, table_id, false, did);
+}
+
+alm_status alm_compact_overlaps(alm_ctx *cx, alm_storage *st, uint64_t table_id)
+{
+    for (bool did = true; did;) {
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(one_step(cx, st, table_id, true, &did));
+    }
+    return ALM_OK;
 }

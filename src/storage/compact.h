@@ -16,4 +16,7 @@
 ALM_NODISCARD alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id,
                                            bool *did);
 
+/* Merges until no two parts have rows of one time. The caller holds ALM_TAB_MAINT. */
+ALM_NODISCARD alm_status alm_compact_overlaps(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+
 #endif

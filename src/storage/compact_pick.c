@@ -93,8 +93,8 @@ static uint32_t newest_run(const alm_part_ref **cluster, uint32_t n, int64_t row
     return run;
 }
 
-static uint32_t pick_overlap(const alm_part_set *set, bool dedup, const alm_storage_conf *conf,
-                             const alm_part_ref **group)
+uint32_t alm_compact_pick_overlap(const alm_part_set *set, bool dedup, const alm_storage_conf *conf,
+                                  const alm_part_ref **group)
 {
     for (uint32_t i = 0; i < set->n;) {
         uint32_t end = i + 1;
@@ -112,7 +112,8 @@ static uint32_t pick_overlap(const alm_part_set *set, bool dedup, const alm_stor
             for (uint32_t k = i; k < end; k++)
                 group[n++] = set->parts[k];
             qsort(group, n, sizeof(*group), by_seq);
-            if (bytes > WHOLE_BYTES && (int64_t)set->overlap < ALM_MAX(conf->overlap_max / 2, 2))
+            if (conf != NULL && bytes > WHOLE_BYTES &&
+                (int64_t)set->overlap < ALM_MAX(conf->overlap_max / 2, 2))
                 n = newest_run(group, n, conf->part_rows_max);
         }
         if (n > 0)
@@ -151,6 +152,6 @@ static uint32_t pick_small(const alm_part_set *set, bool timed, const alm_storag
 uint32_t alm_compact_pick(const alm_part_set *set, bool timed, bool dedup,
                           const alm_storage_conf *conf, const alm_part_ref **group)
 {
-    const uint32_t n = timed ? pick_overlap(set, dedup, conf, group) : 0;
+    const uint32_t n = timed ? alm_compact_pick_overlap(set, dedup, conf, group) : 0;
     return n > 0 ? n : pick_small(set, timed, conf, group);
 }

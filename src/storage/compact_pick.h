@@ -21,4 +21,8 @@ enum { ALM_COMPACT_SMALL_MIN = 4 }; /* small parts that are worth a merge */
 uint32_t alm_compact_pick(const alm_part_set *set, bool timed, bool dedup,
                           const alm_storage_conf *conf, const alm_part_ref **group);
 
+/* The first rule alone. conf NULL: whatever the size; dedup: also parts that meet at one time. */
+uint32_t alm_compact_pick_overlap(const alm_part_set *set, bool dedup, const alm_storage_conf *conf,
+                                  const alm_part_ref **group);
+
 #endif

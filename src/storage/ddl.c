@@ -18,39 +18,42 @@ static alm_status set_piece(alm_request *rq)
 
 /* ---------------------------------------------------------------------- create */
 
+alm_status alm_columns_check(alm_ctx *cx, const alm_column *cols, uint32_t n)
+{
+    if (n > COLUMNS_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a table may have %d columns, not %u", COLUMNS_MAX, n);
+    alm_map names; /* 4,096 columns: not each with each */
+    alm_map_init(&names, true);
+    alm_status e = ALM_OK;
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++) {
+        const alm_str name = alm_str_of(cols[i].name);
+        void *old = NULL;
+        if (name.len == 0 || name.len > NAME_BYTES_MAX)
+            e = alm_fail(cx, ALM_E_LIMIT, -1, "a column name must have 1 to %d bytes, not %zu",
+                         NAME_BYTES_MAX, name.len);
+        else if (cols[i].type.id <= ALM_T_NULL || cols[i].type.id >= ALM_TYPE_COUNT)
+            e = alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", cols[i].name);
+        else
+            e = alm_map_put(cx, &names, name, &names, &old);
+        if (e == ALM_OK && old != NULL)
+            e = alm_fail(cx, ALM_E_DUPLICATE, -1, "Duplicate column [name=%s]", cols[i].name);
+    }
+    alm_map_deinit(&names);
+    return e;
+}
+
 static alm_status check_spec(alm_ctx *cx, const alm_table_spec *spec)
 {
     if (spec->name.len == 0 || spec->name.len > NAME_BYTES_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "a table name must have 1 to %d bytes, not %zu",
                         NAME_BYTES_MAX, spec->name.len);
-    if (spec->n_cols > COLUMNS_MAX)
-        return alm_fail(cx, ALM_E_LIMIT, -1, "a table may have %d columns, not %u", COLUMNS_MAX,
-                        spec->n_cols);
     if (spec->ts_col >= (int32_t)spec->n_cols ||
         (spec->ts_col >= 0 && !alm_type_is_timestamp(spec->cols[spec->ts_col].type)))
         return alm_fail(cx, ALM_E_TYPE, -1, "the designated timestamp must be a TIMESTAMP column");
     if (spec->ts_col < 0 && spec->partition != ALM_PART_NONE)
         return alm_fail(cx, ALM_E_ARG, -1,
                         "partitioning is possible only on tables with designated timestamps");
-    alm_map names; /* 4,096 columns: not each with each */
-    alm_map_init(&names, true);
-    alm_status e = ALM_OK;
-    for (uint32_t i = 0; i < spec->n_cols && e == ALM_OK; i++) {
-        const alm_column *col = &spec->cols[i];
-        const alm_str name = alm_str_of(col->name);
-        void *old = NULL;
-        if (name.len == 0 || name.len > NAME_BYTES_MAX)
-            e = alm_fail(cx, ALM_E_LIMIT, -1, "a column name must have 1 to %d bytes, not %zu",
-                         NAME_BYTES_MAX, name.len);
-        else if (!alm_type_is_valid(col->type))
-            e = alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", col->name);
-        else
-            e = alm_map_put(cx, &names, name, &names, &old);
-        if (e == ALM_OK && old != NULL)
-            e = alm_fail(cx, ALM_E_DUPLICATE, -1, "Duplicate column [name=%s]", col->name);
-    }
-    alm_map_deinit(&names);
-    return e;
+    return alm_columns_check(cx, spec->cols, spec->n_cols);
 }
 
 static alm_status make_version(alm_ctx *cx, alm_storage *st, const alm_table_spec *spec,
@@ -132,7 +135,7 @@ alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *
     }
     /* Tell early what the commit would say at the end of the load. */
     alm_catver *cat = alm_catver_current(st);
-    const bool exists = alm_catver_by_name(cat, spec->name) >= 0;
+    const bool exists = !spec->replace && alm_catver_by_name(cat, spec->name) >= 0;
     alm_catver_release(cat);
     struct alm_pending *pending = NULL;
     alm_status e = exists ? alm_fail(cx, ALM_E_EXISTS, -1, "table already exists") : ALM_OK;
@@ -142,7 +145,7 @@ alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *
         alm_version_release(v);
         return e;
     }
-    *pending = (struct alm_pending){.st = st, .v = v};
+    *pending = (struct alm_pending){.st = st, .v = v, .replace = spec->replace};
     return alm_bulk_new_pending(cx, st, pending, load);
 }
 
@@ -229,7 +232,7 @@ alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name, cons
     if (len == 0 || len > NAME_BYTES_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "a column name must have 1 to %d bytes, not %zu",
                         NAME_BYTES_MAX, len);
-    if (!alm_type_is_valid(col->type))
+    if (col->type.id <= ALM_T_NULL || col->type.id >= ALM_TYPE_COUNT)
         return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", col->name);
     ddl_arg arg = {.kind = ALM_OP_ADD_COLUMN, .name = name, .col = col};
     return change_table(cx, st, &arg);

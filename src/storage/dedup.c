@@ -27,10 +27,10 @@ static inline uint32_t code_of(const alm_vec *v, uint64_t at)
     return v->width == sizeof(alm_view) ? 0 : alm_vec_code(v, row_of(at)); /* null view: missing */
 }
 
-/* A fixed-width key in 32 bytes; all NaNs are one null. */
-static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[4])
+/* A fixed-width key in 16 bytes; all NaNs are one null. */
+static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[2])
 {
-    out[0] = out[1] = out[2] = out[3] = 0;
+    out[0] = out[1] = 0;
     if (v->type.id == ALM_T_SYMBOL) {
         out[0] = code_of(v, at);
         return;
@@ -46,7 +46,7 @@ static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[4])
 
 static bool is_text(const alm_vec *v)
 {
-    return alm_type_has_heap(v->type);
+    return v->type.id == ALM_T_STRING || v->type.id == ALM_T_VARCHAR;
 }
 
 static bool same_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a, uint64_t b)
@@ -59,10 +59,10 @@ static bool same_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a, ui
                 return false;
             continue;
         }
-        uint64_t ka[4], kb[4];
+        uint64_t ka[2], kb[2];
         key_bits(va, a, ka);
         key_bits(vb, b, kb);
-        if (memcmp(ka, kb, sizeof ka) != 0)
+        if (ka[0] != kb[0] || ka[1] != kb[1])
             return false;
     }
     return true;
@@ -78,33 +78,38 @@ static uint64_t hash_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a
             hash = alm_hash_combine(
                 hash, alm_view_is_null(view) ? 0 : alm_hash_str(alm_view_str(view, v->heap)));
         } else {
-            uint64_t bits[4];
+            uint64_t bits[2];
             key_bits(v, at, bits);
             hash = alm_hash_combine(hash, alm_hash_u128(bits[0], bits[1]));
-            if (v->width > 16)
-                hash = alm_hash_combine(hash, alm_hash_u128(bits[2], bits[3]));
         }
     }
     return hash;
 }
 
+/* Does a row go, of which an equal one stays already? Those that stay are of the last source. */
+static inline bool replaced(alm_dedup_kind kind, uint64_t row, uint64_t stays)
+{
+    return kind == ALM_DEDUP_ROWS || row >> 32 != stays >> 32;
+}
+
 /* Both group functions move the rows that stay to the end of rows[0..n), in order, and return how
  * many they are: walking backward, the first of equals seen is the last. */
-static int64_t group_pairwise(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t *rows, int64_t n)
+static int64_t group_pairwise(alm_dedup_kind kind, const alm_dedup_src *srcs, uint32_t n_keys,
+                              uint64_t *rows, int64_t n)
 {
     int64_t kept = n; /* rows[kept..n) stay */
     for (int64_t i = n; i-- > 0;) {
         bool seen = false;
         for (int64_t k = kept; k < n && !seen; k++)
-            seen = same_keys(srcs, n_keys, rows[i], rows[k]);
+            seen = same_keys(srcs, n_keys, rows[i], rows[k]) && replaced(kind, rows[i], rows[k]);
         if (!seen)
             rows[--kept] = rows[i];
     }
     return n - kept;
 }
 
-static alm_status group_hashed(alm_ctx *cx, const alm_dedup_src *srcs, uint32_t n_keys,
-                               uint64_t *rows, int64_t n, int64_t *out)
+static alm_status group_hashed(alm_ctx *cx, alm_dedup_kind kind, const alm_dedup_src *srcs,
+                               uint32_t n_keys, uint64_t *rows, int64_t n, int64_t *out)
 {
     uint64_t slots = 64;
     while (slots < (uint64_t)n * 2)
@@ -118,7 +123,7 @@ static alm_status group_hashed(alm_ctx *cx, const alm_dedup_src *srcs, uint32_t 
         uint64_t at = hash_keys(srcs, n_keys, rows[i]) & (slots - 1);
         while (table[at] != 0 && !same_keys(srcs, n_keys, rows[i], rows[table[at] - 1]))
             at = (at + 1) & (slots - 1);
-        if (table[at] != 0)
+        if (table[at] != 0 && replaced(kind, rows[i], rows[table[at] - 1]))
             continue;
         rows[--kept] = rows[i];
         table[at] = kept + 1;
@@ -128,8 +133,17 @@ static alm_status group_hashed(alm_ctx *cx, const alm_dedup_src *srcs, uint32_t 
     return ALM_OK;
 }
 
-alm_status alm_dedup_rows(alm_ctx *cx, const alm_dedup_src *srcs, uint32_t n_keys, uint64_t *rows,
-                          int64_t n, int64_t *kept)
+/* Without keys all rows of one time are equal. */
+static int64_t group_alike(alm_dedup_kind kind, const uint64_t *rows, int64_t n)
+{
+    int64_t stay = 1;
+    while (kind == ALM_DEDUP_SOURCES && stay < n && rows[n - 1 - stay] >> 32 == rows[n - 1] >> 32)
+        stay++;
+    return stay;
+}
+
+alm_status alm_dedup_rows(alm_ctx *cx, alm_dedup_kind kind, const alm_dedup_src *srcs,
+                          uint32_t n_keys, uint64_t *rows, int64_t n, int64_t *kept)
 {
     int64_t out = 0;
     for (int64_t i = 0; i < n;) {
@@ -138,10 +152,12 @@ alm_status alm_dedup_rows(alm_ctx *cx, const alm_dedup_src *srcs, uint32_t n_key
         while (end < n && srcs[rows[end] >> 32].ts[row_of(rows[end])] == ts)
             end++;
         int64_t stay = 1;
-        if (n_keys > 0 && end - i > SMALL_GROUP)
-            ALM_TRY(group_hashed(cx, srcs, n_keys, rows + i, end - i, &stay));
-        else if (n_keys > 0 && end - i > 1)
-            stay = group_pairwise(srcs, n_keys, rows + i, end - i);
+        if (n_keys == 0)
+            stay = group_alike(kind, rows + i, end - i);
+        else if (end - i > SMALL_GROUP)
+            ALM_TRY(group_hashed(cx, kind, srcs, n_keys, rows + i, end - i, &stay));
+        else if (end - i > 1)
+            stay = group_pairwise(kind, srcs, n_keys, rows + i, end - i);
         for (int64_t k = 0; k < stay; k++)
             rows[out + k] = rows[end - stay + k];
         out += stay;

@@ -252,7 +252,7 @@ alm_status alm_head_dedup(alm_ctx *cx, const alm_table *table, alm_chunk *const 
                 keys[k++] = chunk_vec(chunks[s], c); /* keys are never added later */
     }
     if (st == ALM_OK)
-        st = alm_dedup_rows(cx, srcs, n_keys, order, n, kept);
+        st = alm_dedup_rows(cx, ALM_DEDUP_ROWS, srcs, n_keys, order, n, kept);
     free(srcs);
     free(keys);
     return st;

@@ -33,9 +33,13 @@ typedef struct alm_dedup_src {
     const alm_vec *keys; /* n_keys vectors, without the designated timestamp; SYMBOL as codes */
 } alm_dedup_src;
 
-/* Of merged rows that agree in time and all keys (null equals null), only the last stays. In place;
- * *kept rows remain, in order. */
-ALM_NODISCARD alm_status alm_dedup_rows(alm_ctx *cx, const alm_dedup_src *srcs, uint32_t n_keys,
-                                        uint64_t *rows, int64_t n, int64_t *kept);
+/* Of merged rows that agree in time and all keys (null equals null), which stay? */
+typedef enum alm_dedup_kind {
+    ALM_DEDUP_ROWS,   /* the last one: rows of one load replace each other too */
+    ALM_DEDUP_SOURCES /* those of the last source that has one */
+} alm_dedup_kind;
+/* In place; *kept rows remain, in order. */
+ALM_NODISCARD alm_status alm_dedup_rows(alm_ctx *cx, alm_dedup_kind kind, const alm_dedup_src *srcs,
+                                        uint32_t n_keys, uint64_t *rows, int64_t n, int64_t *kept);
 
 #endif

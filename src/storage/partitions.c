@@ -1,11 +1,14 @@
 /*
- * partitions.c - what a table's partitions hold, for SHOW PARTITIONS and TTL.
+ * partitions.c - what a table's partitions hold, for SHOW PARTITIONS and TTL; DROP PARTITION and
+ * SQUASH PARTITIONS.
  *
  * Parts lie in one partition each; rows of the head are counted where their times lie, by search in
  * the sorted chunks.
  */
 #include <stdlib.h>
 
+#include "storage/alter.h"
+#include "storage/compact.h"
 #include "storage/scan.h"
 
 typedef struct gathering {
@@ -42,8 +45,8 @@ static alm_status entry_of(gathering *g, int64_t bucket, alm_partition_info **ou
             g->cap = cap;
         }
         memmove(g->rows + lo + 1, g->rows + lo, (g->n - lo) * sizeof(*g->rows));
-        g->rows[lo] = (struct bucket_info){.bucket = bucket,
-                                           .info = {.min_ts = INT64_MAX, .max_ts = INT64_MIN}};
+        g->rows[lo] = (struct bucket_info){
+            .bucket = bucket, .info = {.bucket = bucket, .min_ts = INT64_MAX, .max_ts = INT64_MIN}};
         alm_partition_name(g->v->table.partition, g->ns, bucket, g->rows[lo].info.name,
                            sizeof(g->rows[lo].info.name));
         g->n++;
@@ -113,4 +116,59 @@ alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *sna
     *out = list;
     *n = g.n;
     return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- changes */
+
+static bool is_listed(const int64_t *starts, uint32_t n, int64_t bucket)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (starts[i] == bucket)
+            return true;
+    return false;
+}
+
+static alm_status drop_held(alm_ctx *cx, alm_storage *st, const alm_version *v,
+                            const int64_t *starts, uint32_t n)
+{
+    alm_part_ref **gone = NULL;
+    uint32_t n_gone = 0;
+    ALM_TRY(alm_heap_bytes(cx, v->parts->n * sizeof *gone, "a list of parts", &gone));
+    for (uint32_t i = 0; i < v->parts->n; i++)
+        if (is_listed(starts, n, v->parts->parts[i]->bucket))
+            gone[n_gone++] = v->parts->parts[i];
+    const alm_parts_change change = {.table_id = v->table.id, .remove = gone, .n_remove = n_gone};
+    const alm_status e = n_gone > 0 ? alm_parts_commit(cx, st, &change, NULL) : ALM_OK;
+    free((void *)gone);
+    return e;
+}
+
+alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st, const alm_table *table,
+                                     const int64_t *starts, uint32_t n)
+{
+    alm_held_table held;
+    if (n == 0)
+        return ALM_OK;
+    alm_status e = alm_table_hold(cx, st, alm_version_of(table)->tab, &held);
+    alm_version *v = e == ALM_OK ? alm_storage_version(st, table->id) : NULL;
+    if (v != NULL)
+        e = drop_held(cx, st, v, starts, n);
+    alm_version_release(v);
+    alm_table_let_go(&held);
+    return e;
+}
+
+alm_status alm_table_squash(alm_ctx *cx, alm_storage *st, const alm_table *table)
+{
+    alm_tab *tab = alm_tab_retain(alm_version_of(table)->tab);
+    alm_status e = alm_storage_writable(cx, st);
+    for (bool did = true; did && e == ALM_OK;) { /* flushes may come in between */
+        e = alm_tab_lock(cx, st, tab, ALM_TAB_MAINT);
+        if (e != ALM_OK)
+            break;
+        e = alm_compact_table(cx, st, tab->id, &did);
+        alm_tab_unlock(st, tab, ALM_TAB_MAINT);
+    }
+    alm_tab_release(tab);
+    return e;
 }

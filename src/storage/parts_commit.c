@@ -4,7 +4,7 @@
  * A load is newer than every row that was committed before it, but rows of the head come behind all
  * parts. So a load first flushes the head, if the head has rows of the same times.
  */
-#include "storage/change.h"
+#include "storage/alter.h"
 
 typedef struct parts_arg {
     const alm_parts_change *change;
@@ -45,6 +45,22 @@ static alm_status put_parts(alm_ctx *cx, alm_buf *buf, const alm_parts_change *c
     return alm_op_end(cx, buf, mark);
 }
 
+/* The table that a new one replaces goes in the same record. */
+static alm_status drop_replaced(alm_ctx *cx, alm_request *rq, alm_build *b,
+                                const struct alm_pending *create)
+{
+    const int64_t pos =
+        create->replace ? alm_catver_by_name(b->next, alm_str_of(create->v->table.name)) : -1;
+    if (pos < 0)
+        return ALM_OK;
+    const uint64_t id = alm_catver_at(b->next, (size_t)pos)->table.id;
+    size_t mark;
+    ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_DROP, &mark));
+    ALM_TRY(alm_put_u64(cx, &rq->buf, id));
+    ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    return alm_build_remove(cx, b, id);
+}
+
 static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     parts_arg *arg = rq->arg;
@@ -54,18 +70,27 @@ static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
     if (arg->in_the_way)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "rows were inserted meanwhile [table=%s]",
                         v->table.name);
+    if (arg->is_load && v != NULL && change->made_for != NULL)
+        ALM_TRY(alm_change_accepts(cx, v, change->made_for));
     if (arg->is_load || change->create != NULL) /* not shared yet: the caller's alone */
         for (uint32_t i = 0; i < change->n_add; i++)
             change->add[i]->seq = atomic_fetch_add(&b->st->next_seq, 1);
     if (change->create != NULL) {
         size_t mark;
+        ALM_TRY(drop_replaced(cx, rq, b, change->create));
         ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_CREATE, &mark));
         ALM_TRY(alm_put_table(cx, &rq->buf, change->create->v));
         ALM_TRY(alm_op_end(cx, &rq->buf, mark));
     }
     ALM_TRY(put_parts(cx, &arg->parts, change, change->flush ? arg->flushed_lsn : 0));
+    alm_version *altered = NULL;
+    if (change->alter != NULL)
+        ALM_TRY(alm_alter_prepare(cx, &rq->buf, b, change->alter, &altered));
     /* Symbols go between the table and its parts. Nothing may fail behind this. */
-    ALM_TRY(alm_change_parts(cx, b, change, arg->flushed_lsn, false, &rq->buf));
+    const alm_status e =
+        alm_change_parts(cx, b, change, altered, arg->flushed_lsn, false, &rq->buf);
+    alm_version_release(altered);
+    ALM_TRY(e);
     rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
     rq->pieces[1] = (alm_wal_piece){arg->parts.ptr, arg->parts.len};
     rq->n_pieces = 2;
@@ -120,7 +145,7 @@ alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st, const alm_parts_change
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
                         (unsigned long long)change->table_id);
     arg.flushed_lsn = v->frozen_lsn;
-    arg.is_load = !change->flush && change->n_remove == 0;
+    arg.is_load = !change->flush && change->n_remove == 0 && change->alter == NULL;
     const alm_status e =
         arg.is_load ? commit_load(cx, st, v->tab, &arg, lsn) : commit_once(cx, st, &arg, lsn);
     alm_version_release(v);

@@ -18,7 +18,9 @@ typedef enum alm_op_kind {
     ALM_OP_RENAME,
     ALM_OP_TRUNCATE,
     ALM_OP_ADD_COLUMN,
-    ALM_OP_PARTS
+    ALM_OP_PARTS,
+    ALM_OP_ALTER,
+    ALM_OP_LAST = ALM_OP_ALTER
 } alm_op_kind;
 
 /* ------------------------------------------------------------------- writing */
@@ -64,6 +66,15 @@ bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body);
 /* Fills col (name is copied into the table's memory) and its dictionary count. */
 ALM_NODISCARD alm_status alm_get_column(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_column *col,
                                         uint32_t *dict_count);
+/* The description of a table as it was written. Names are in the memory of the table. */
+typedef struct alm_description {
+    alm_table table; /* cols: malloc */
+    uint32_t next_col_id;
+    uint32_t *counts; /* per column, codes of its dictionary; malloc */
+} alm_description;
+ALM_NODISCARD alm_status alm_get_description(alm_ctx *cx, alm_reader *r, alm_tab *tab,
+                                             alm_description *out);
+void alm_description_free(alm_description *d);
 /* A version without parts and rows, with new dictionaries; counts[] (malloc, n_cols) says how many
  * codes the dictionaries must get before the version is used. */
 ALM_NODISCARD alm_status alm_get_table(alm_ctx *cx, alm_storage *st, alm_reader *r,

@@ -73,7 +73,7 @@ bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body)
     (void)alm_get_u32(r);
     const uint64_t n = alm_get_u64(r);
     const char *at = n > (uint64_t)1 << 62 ? NULL : alm_get_bytes(r, padded(n));
-    if (at == NULL || k < ALM_OP_ROWS || k > ALM_OP_PARTS) {
+    if (at == NULL || k < ALM_OP_ROWS || k > ALM_OP_LAST) {
         r->bad = true;
         return false;
     }
@@ -89,7 +89,7 @@ static alm_status corrupt(alm_ctx *cx, const char *what)
 
 static bool type_is_known(alm_type t)
 {
-    return alm_type_is_valid(t);
+    return t.id > ALM_T_NULL && t.id < ALM_TYPE_COUNT;
 }
 
 static alm_type get_type(alm_reader *r)
@@ -121,65 +121,105 @@ alm_status alm_get_column(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_column *
     return alm_tab_text(cx, tab, name, &col->name);
 }
 
-/* Columns behind the head of the description. */
-static alm_status get_columns(alm_ctx *cx, alm_reader *r, alm_tab *tab, uint32_t n,
-                              uint32_t next_col_id, alm_column *cols, uint32_t *counts)
+static int by_number(const void *a, const void *b)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        ALM_TRY(alm_get_column(cx, r, tab, &cols[i], &counts[i]));
-        if ((i > 0 && cols[i].id <= cols[i - 1].id) || cols[i].id >= next_col_id)
-            return corrupt(cx, "columns");
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Every id once, and below the next. */
+static alm_status check_ids(alm_ctx *cx, const alm_description *d)
+{
+    uint32_t *ids = NULL;
+    const uint32_t n = d->table.n_cols;
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *ids, "columns", &ids));
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] = d->table.cols[i].id;
+    qsort(ids, n, sizeof *ids, by_number);
+    bool good = n == 0 || (ids[0] > 0 && ids[n - 1] < d->next_col_id);
+    for (uint32_t i = 1; i < n; i++)
+        good = good && ids[i] != ids[i - 1];
+    free(ids);
+    return good ? ALM_OK : corrupt(cx, "columns");
+}
+
+void alm_description_free(alm_description *d)
+{
+    free((void *)(uintptr_t)d->table.cols);
+    free(d->counts);
+    *d = (alm_description){0};
+}
+
+/* The columns behind the head of the description. */
+static alm_status get_columns(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_description *d)
+{
+    alm_column *cols = NULL;
+    const uint32_t n = d->table.n_cols;
+    const int32_t ts_col = d->table.ts_col;
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *cols, "columns", &cols));
+    d->table.cols = cols;
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *d->counts, "columns", &d->counts));
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(alm_get_column(cx, r, tab, &cols[i], &d->counts[i]));
+    ALM_TRY(check_ids(cx, d));
+    if (ts_col >= 0 && !alm_type_is_timestamp(cols[ts_col].type))
+        return corrupt(cx, "a designated timestamp");
+    return ALM_OK;
+}
+
+alm_status alm_get_description(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_description *out)
+{
+    alm_description d = {.table = {.id = alm_get_u64(r)}};
+    const alm_str name = alm_get_text(r);
+    alm_table *t = &d.table;
+    t->schema_version = alm_get_u64(r);
+    d.next_col_id = alm_get_u32(r);
+    t->ts_col = (int32_t)alm_get_u32(r);
+    const uint8_t partition = alm_get_u8(r);
+    t->wal = alm_get_u8(r) != 0;
+    t->dedup = alm_get_u8(r) != 0;
+    (void)alm_get_u8(r);
+    t->ttl_hours = alm_get_i64(r);
+    t->max_uncommitted_rows = alm_get_i64(r);
+    t->o3_max_lag_us = alm_get_i64(r);
+    t->n_cols = alm_get_u32(r);
+    if (r->bad || t->n_cols > COLUMNS_MAX || partition > ALM_PART_YEAR || t->ts_col < -1 ||
+        t->ts_col >= (int32_t)t->n_cols)
+        return corrupt(cx, "a table");
+    t->partition = (alm_partition_by)partition;
+    alm_status e = alm_tab_text(cx, tab, name, &t->name);
+    if (e == ALM_OK)
+        e = get_columns(cx, r, tab, &d);
+    if (e != ALM_OK) {
+        alm_description_free(&d);
+        return e;
     }
+    *out = d;
     return ALM_OK;
 }
 
 alm_status alm_get_table(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_version **out,
                          uint32_t **counts)
 {
+    alm_reader head = *r;
     alm_version v = {.refs = 1};
-    const uint64_t id = alm_get_u64(r);
-    const alm_str name = alm_get_text(r);
-    v.table.schema_version = alm_get_u64(r);
-    const uint32_t next_col_id = alm_get_u32(r);
-    v.table.ts_col = (int32_t)alm_get_u32(r);
-    const uint8_t partition = alm_get_u8(r);
-    v.table.wal = alm_get_u8(r) != 0;
-    v.table.dedup = alm_get_u8(r) != 0;
-    (void)alm_get_u8(r);
-    v.table.ttl_hours = alm_get_i64(r);
-    v.table.max_uncommitted_rows = alm_get_i64(r);
-    v.table.o3_max_lag_us = alm_get_i64(r);
-    const uint32_t n = alm_get_u32(r);
-    if (r->bad || n > COLUMNS_MAX || partition > ALM_PART_YEAR || v.table.ts_col < -1 ||
-        v.table.ts_col >= (int32_t)n)
-        return corrupt(cx, "a table");
-    v.table.partition = (alm_partition_by)partition;
-    alm_column *cols = NULL;
-    ALM_TRY(alm_tab_new(cx, id, &v.tab));
-    v.next_col_id = next_col_id;
-    *counts = NULL;
-    alm_status e = alm_tab_text(cx, v.tab, name, &v.table.name);
-    if (e == ALM_OK)
-        e = alm_heap_bytes(cx, n * sizeof *cols, "columns", &cols);
-    if (e == ALM_OK)
-        e = alm_heap_bytes(cx, n * sizeof **counts, "columns", counts);
-    if (e == ALM_OK)
-        e = get_columns(cx, r, v.tab, n, next_col_id, cols, *counts);
-    if (e == ALM_OK && v.table.ts_col >= 0 && !alm_type_is_timestamp(cols[v.table.ts_col].type))
-        e = corrupt(cx, "a designated timestamp");
-    if (e == ALM_OK)
-        e = alm_schema_new(cx, st, v.tab, cols, n, NULL, NULL, &v.schema);
-    free(cols);
+    alm_description d;
+    ALM_TRY(alm_tab_new(cx, alm_get_u64(&head), &v.tab));
+    alm_status e = alm_get_description(cx, r, v.tab, &d);
     if (e == ALM_OK) {
-        v.table.id = id;
-        e = alm_version_bare(cx, &v, out); /* takes references of its own */
+        e = alm_schema_new(cx, st, v.tab, d.table.cols, d.table.n_cols, NULL, NULL, &v.schema);
+        v.table = d.table;
+        v.next_col_id = d.next_col_id;
+        if (e == ALM_OK)
+            e = alm_version_bare(cx, &v, out); /* takes references of its own */
+        if (e == ALM_OK) {
+            *counts = d.counts;
+            d.counts = NULL;
+        }
+        alm_description_free(&d);
     }
     alm_schema_release(v.schema);
     alm_tab_release(v.tab);
-    if (e != ALM_OK) {
-        free(*counts);
-        *counts = NULL;
-    }
     return e;
 }
 

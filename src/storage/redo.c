@@ -170,7 +170,7 @@ static alm_status redo_parts(alm_ctx *cx, alm_build *b, alm_reader *r)
                                          .remove = parts,
                                          .n_remove = n_remove,
                                          .flush = flushed != 0};
-        e = alm_change_parts(cx, b, &change, flushed, true, NULL);
+        e = alm_change_parts(cx, b, &change, NULL, flushed, true, NULL);
     }
     for (uint32_t i = 0; i < n_read; i++)
         alm_part_ref_release(add[i]);
@@ -188,6 +188,27 @@ static alm_status redo_add_column(alm_ctx *cx, alm_build *b, alm_reader *r)
     uint32_t count;
     ALM_TRY(alm_get_column(cx, r, v->tab, &col, &count));
     return alm_change_add_column(cx, b, table_id, &col);
+}
+
+static alm_status redo_alter(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    alm_reader head = *r;
+    const uint64_t table_id = alm_get_u64(&head);
+    const alm_version *v = alm_build_find(b, table_id);
+    if (v == NULL)
+        return bad_record(cx, b->lsn, "a change of a table that does not exist");
+    alm_description d;
+    alm_version *next = NULL;
+    ALM_TRY(alm_get_description(cx, r, v->tab, &d));
+    alm_status e = alm_change_alter(cx, b, v, &d.table, d.next_col_id, NULL, &next);
+    alm_description_free(&d);
+    if (e == ALM_OK)
+        e = alm_build_own(cx, b, table_id);
+    if (e == ALM_OK)
+        alm_build_put(b, next);
+    else
+        alm_version_release(next);
+    return e;
 }
 
 static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_op_kind kind,
@@ -215,6 +236,8 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         return redo_add_column(cx, b, r);
     case ALM_OP_PARTS:
         return redo_parts(cx, b, r);
+    case ALM_OP_ALTER:
+        return redo_alter(cx, b, r);
     }
     return bad_record(cx, b->lsn, "unknown operation");
 }

@@ -56,7 +56,7 @@ static alm_status dedup_order(alm_ctx *cx, const alm_version *v, const alm_part_
     uint32_t n_keys = 0;
     alm_status st = dedup_sources(cx, v, chunks, n_chunks, &srcs, &keys, &n_keys);
     if (st == ALM_OK)
-        st = alm_dedup_rows(cx, srcs, n_keys, *order, *rows, rows);
+        st = alm_dedup_rows(cx, ALM_DEDUP_ROWS, srcs, n_keys, *order, *rows, rows);
     free(srcs);
     free(keys);
     return st;

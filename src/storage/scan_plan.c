@@ -249,7 +249,7 @@ static alm_status span_dedup(planner *p, alm_scan_span *span)
         srcs[k].keys = keys;
     }
     int64_t kept = 0;
-    ALM_TRY(alm_dedup_rows(p->cx, srcs, n_keys, order, span->rows, &kept));
+    ALM_TRY(alm_dedup_rows(p->cx, ALM_DEDUP_SOURCES, srcs, n_keys, order, span->rows, &kept));
     p->scan->rows -= span->rows - kept;
     span->rows = kept;
     span->order = order;

@@ -41,6 +41,7 @@ typedef struct table {
     alm_dict dict;
     alm_column cols[COLS];
     alm_schema schema, old_schema; /* old: without the column `late` */
+    uint32_t by_id[COLS];
     alm_version v;
     alm_lane lanes[SOURCES_MAX];
     alm_part_ref refs[SOURCES_MAX];
@@ -75,8 +76,10 @@ static table *table_new(uint64_t seed, bool dedup)
                                   .id = c + 1,
                                   .dict = c == COL_SYM ? &t->dict : NULL,
                                   .dedup_key = dedup && (c == COL_TS || c == COL_SYM)};
-    t->schema = (alm_schema){.refs = 1, .n_cols = COLS, .cols = t->cols};
-    t->old_schema = (alm_schema){.refs = 1, .n_cols = COLS - 1, .cols = t->cols};
+    for (uint32_t i = 0; i < COLS; i++)
+        t->by_id[i] = i;
+    t->schema = (alm_schema){.refs = 1, .n_cols = COLS, .cols = t->cols, .by_id = t->by_id};
+    t->old_schema = (alm_schema){.refs = 1, .n_cols = COLS - 1, .cols = t->cols, .by_id = t->by_id};
     t->v = (alm_version){.refs = 1,
                          .table = {.name = "t",
                                    .id = 42,

@@ -254,8 +254,12 @@ static alm_status prepare_rows(alm_ctx *cx, alm_request *rq, alm_build *b)
         t->next = NULL;
         if (t->n_settled == 0)
             continue;
-        e = alm_change_rows(cx, b, t->id, t->bare->table.name, t->settled, t->n_settled, &rq->buf,
-                            &t->next);
+        const alm_version *now = alm_build_find(b, t->id);
+        if (now != NULL)
+            e = alm_change_accepts(cx, now, t->bare);
+        if (e == ALM_OK)
+            e = alm_change_rows(cx, b, t->id, t->bare->table.name, t->settled, t->n_settled,
+                                &rq->buf, &t->next);
         if (e == ALM_OK)
             e = alm_build_own(cx, b, t->id);
     }

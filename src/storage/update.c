@@ -1,45 +1,24 @@
 /*
  * update.c - UPDATE: the touched columns of the touched parts are written anew, as overlay files that
- * lie over the part; the rest is shared. Readers keep their snapshot.
+ * lie over the part; the rest is shared. Readers keep their snapshot. DELETE and changes of a column's
+ * type collect their rows here too.
  *
  * Method      alm_update_begin keeps other writers out (ALM_TAB_MAINT, then ALM_TAB_ALONE) and
  *             flushes the head, so that all rows lie in parts. New values are collected per part
  *             with their row numbers; the commit copies each touched column of each touched part,
  *             puts the values in, writes the overlay, and changes all parts with one record.
- * Memory      the collected values, and the touched columns of one part at a time.
+ * DEDUP       Rows that newer ones replace lie in their parts still. Where a change could bring them
+ *             back, or make rows equal (DELETE, new values of keys), the parts that overlap are
+ *             merged first.
+ * Memory      the collected values, and the touched columns of one part at a time. A new type writes
+ *             the overlay of a part as soon as all its rows are there.
  */
 #include <stdlib.h>
 
-#include "storage/bulk.h"
+#include "storage/compact.h"
 #include "storage/dict.h"
 #include "storage/part_format.h"
-#include "storage/scan.h"
-
-/* New values for one part. */
-typedef struct update_part {
-    const alm_part_ref *ref;
-    uint32_t *rows; /* of the part; not ordered, later entries win */
-    alm_rowbuf values;
-    size_t n, cap;
-} update_part;
-
-struct alm_update {
-    alm_storage *st;
-    alm_snapshot *snap;
-    const alm_version *v;
-    alm_tab *tab; /* retained; NULL: no locks held */
-    bool maint, alone;
-    uint32_t *cols;
-    uint32_t n_cols;
-    alm_arena arena; /* scan, columns; until the end */
-    alm_scan *scan;
-    update_part *parts; /* one per part of the version */
-    alm_schema values;  /* of the touched columns, for the row buffers */
-    size_t order_span;  /* span that `order` belongs to */
-    uint64_t *order;
-    int64_t order_cap, rows;
-    alm_arena scratch; /* of one call */
-};
+#include "storage/update.h"
 
 static void update_free(alm_update *up)
 {
@@ -47,6 +26,7 @@ static void update_free(alm_update *up)
         for (uint32_t i = 0; i < up->v->parts->n; i++) {
             alm_rowbuf_clear(&up->parts[i].values);
             free(up->parts[i].rows);
+            alm_part_ref_release(up->parts[i].done);
         }
         free(up->parts);
     }
@@ -55,12 +35,8 @@ static void update_free(alm_update *up)
     alm_arena_deinit(&up->arena);
     if (up->snap != NULL)
         alm_snapshot_release(up->snap);
-    if (up->alone)
-        alm_tab_unlock(up->st, up->tab, ALM_TAB_ALONE);
-    if (up->maint)
-        alm_tab_unlock(up->st, up->tab, ALM_TAB_MAINT);
-    if (up->tab != NULL)
-        alm_tab_release(up->tab);
+    alm_schema_release(up->made);
+    alm_table_let_go(&up->held);
     free(up);
 }
 
@@ -76,8 +52,19 @@ static const alm_table *find_table(alm_ctx *cx, const alm_snapshot *snap, alm_st
     return table;
 }
 
+/* Does the change decide which rows of a dedup table are visible? */
+static bool concerns_dedup(const alm_update *up, const alm_table *table, const uint32_t *cols,
+                           uint32_t n_cols)
+{
+    bool keys = up->kind != ALM_UPDATE_VALUES;
+    for (uint32_t c = 0; c < n_cols && !keys; c++)
+        keys = cols[c] < table->n_cols && table->cols[cols[c]].dedup_key;
+    return table->dedup && keys;
+}
+
 /* Locks the table of that name, and makes sure that the name still stands for it. */
-static alm_status lock_table(alm_ctx *cx, alm_update *up, alm_str name)
+static alm_status lock_table(alm_ctx *cx, alm_update *up, alm_str name, const uint32_t *cols,
+                             uint32_t n_cols)
 {
     alm_status st = ALM_OK;
     alm_snapshot *snap = NULL;
@@ -86,15 +73,12 @@ static alm_status lock_table(alm_ctx *cx, alm_update *up, alm_str name)
     uint64_t id = 0;
     if (table != NULL) {
         id = table->id;
-        up->tab = alm_tab_retain(alm_version_of(table)->tab);
+        st = alm_table_hold(cx, up->st, alm_version_of(table)->tab, &up->held);
+        if (st == ALM_OK && concerns_dedup(up, table, cols, n_cols))
+            st = alm_compact_overlaps(cx, up->st, id);
     }
     alm_snapshot_release(snap);
     ALM_TRY(st);
-    ALM_TRY(alm_tab_lock(cx, up->st, up->tab, ALM_TAB_MAINT));
-    up->maint = true;
-    ALM_TRY(alm_tab_lock(cx, up->st, up->tab, ALM_TAB_ALONE));
-    up->alone = true;
-    ALM_TRY(alm_head_flush(cx, up->st, id));
     ALM_TRY(alm_snapshot_acquire(cx, up->st, &up->snap));
     table = find_table(cx, up->snap, name, &st);
     ALM_TRY(st);
@@ -105,25 +89,12 @@ static alm_status lock_table(alm_ctx *cx, alm_update *up, alm_str name)
 }
 
 /* Scan of all rows: its spans are those of the caller's scan, whatever columns that has. */
-static alm_status prepare(alm_ctx *cx, alm_update *up, const uint32_t *cols, uint32_t n_cols)
+static alm_status prepare_scan(alm_ctx *cx, alm_update *up)
 {
     const alm_version *v = up->v;
     if (v->n_lanes > 0)
         return alm_fail(cx, ALM_E_INTERNAL, -1, "rows of table '%s' are not in parts",
                         v->table.name);
-    ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->cols));
-    up->n_cols = n_cols;
-    up->values.n_cols = n_cols;
-    ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->values.cols));
-    for (uint32_t c = 0; c < n_cols; c++) {
-        if (cols[c] >= v->table.n_cols)
-            return alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed",
-                            v->table.name);
-        if ((int32_t)cols[c] == v->table.ts_col)
-            return alm_fail(cx, ALM_E_ARG, -1, "Designated timestamp column cannot be updated");
-        up->cols[c] = cols[c];
-        up->values.cols[c] = v->table.cols[cols[c]];
-    }
     ALM_TRY(alm_scan_new_version(cx, &up->arena, v, NULL, 0, NULL, 0, true, &up->scan));
     up->parts = calloc(v->parts->n + 1u, sizeof(*up->parts));
     if (up->parts == NULL)
@@ -135,19 +106,81 @@ static alm_status prepare(alm_ctx *cx, alm_update *up, const uint32_t *cols, uin
     return ALM_OK;
 }
 
-alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_str table, const uint32_t *cols,
-                            uint32_t n_cols, alm_update **out)
+static alm_status prepare_columns(alm_ctx *cx, alm_update *up, const uint32_t *cols,
+                                  uint32_t n_cols)
+{
+    const alm_version *v = up->v;
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->cols));
+    up->n_cols = n_cols;
+    up->values.n_cols = n_cols;
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->values.cols));
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n_cols + 1, &up->symbols));
+    for (uint32_t c = 0; c < n_cols; c++) {
+        if (cols[c] >= v->table.n_cols)
+            return alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed",
+                            v->table.name);
+        if ((int32_t)cols[c] == v->table.ts_col)
+            return alm_fail(cx, ALM_E_ARG, -1, "Designated timestamp column cannot be updated");
+        up->cols[c] = cols[c];
+        up->values.cols[c] = v->table.cols[cols[c]];
+        up->symbols[c] = v->schema->symbols[cols[c]];
+    }
+    return ALM_OK;
+}
+
+static alm_status update_new(alm_ctx *cx, alm_storage *st, alm_update_kind kind, alm_update **out)
 {
     alm_update *up = calloc(1, sizeof(*up));
     if (up == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "update: no memory");
     up->st = st;
+    up->kind = kind;
     up->order_span = SIZE_MAX;
     alm_arena_init(&up->arena, NULL);
     alm_arena_init(&up->scratch, NULL);
-    alm_status status = lock_table(cx, up, table);
+    *out = up;
+    return ALM_OK;
+}
+
+static alm_status begin(alm_ctx *cx, alm_storage *st, alm_update_kind kind, alm_str table,
+                        const uint32_t *cols, uint32_t n_cols, alm_update **out)
+{
+    alm_update *up = NULL;
+    ALM_TRY(update_new(cx, st, kind, &up));
+    alm_status status = lock_table(cx, up, table, cols, n_cols);
     if (status == ALM_OK)
-        status = prepare(cx, up, cols, n_cols);
+        status = prepare_columns(cx, up, cols, n_cols);
+    if (status == ALM_OK)
+        status = prepare_scan(cx, up);
+    if (status != ALM_OK) {
+        update_free(up);
+        return status;
+    }
+    *out = up;
+    return ALM_OK;
+}
+
+alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_str table, const uint32_t *cols,
+                            uint32_t n_cols, alm_update **out)
+{
+    return begin(cx, st, ALM_UPDATE_VALUES, table, cols, n_cols, out);
+}
+
+alm_status alm_delete_begin(alm_ctx *cx, alm_storage *st, alm_str table, alm_update **out)
+{
+    return begin(cx, st, ALM_UPDATE_DELETE, table, NULL, 0, out);
+}
+
+alm_status alm_retype_begin(alm_ctx *cx, alm_storage *st, const alm_table *was, uint32_t at,
+                            const alm_column *col, alm_update **out)
+{
+    alm_update *up = NULL;
+    ALM_TRY(update_new(cx, st, ALM_UPDATE_RETYPE, &up));
+    alm_status status = lock_table(cx, up, alm_str_of(was->name), NULL, 0);
+    if (status == ALM_OK)
+        status = alm_retype_prepare(cx, up, was, at, col);
+    if (status == ALM_OK)
+        status = prepare_scan(cx, up);
     if (status != ALM_OK) {
         update_free(up);
         return status;
@@ -185,7 +218,8 @@ static alm_status collect(alm_ctx *cx, update_part *part, const uint32_t *rows, 
         part->rows = grown;
         part->cap = cap;
     }
-    ALM_TRY(alm_rowbuf_append(cx, &part->values, cols, idx, 0, n));
+    if (part->values.schema->n_cols > 0)
+        ALM_TRY(alm_rowbuf_append(cx, &part->values, cols, idx, 0, n));
     memcpy(part->rows + part->n, rows, n * sizeof(*rows));
     part->n += n;
     return ALM_OK;
@@ -259,8 +293,7 @@ static alm_status encode(alm_ctx *cx, alm_update *up, const alm_vec *values, uin
             uint32_t *codes = NULL;
             const size_t m = values[c].is_const ? 1 : n;
             ALM_TRY(alm_arena_bytes(cx, &up->scratch, m * sizeof(*codes), &codes));
-            ALM_TRY(
-                alm_symbols_encode(cx, up->v->schema->symbols[up->cols[c]], &values[c], m, codes));
+            ALM_TRY(alm_symbols_encode(cx, up->symbols[c], &values[c], m, codes));
             cols[c] =
                 (alm_vec){.type = type, .width = 4, .is_const = values[c].is_const, .data = codes};
         } else if (!alm_type_eq(values[c].type, type)) {
@@ -268,6 +301,26 @@ static alm_status encode(alm_ctx *cx, alm_update *up, const alm_vec *values, uin
                             up->values.cols[c].name, alm_type_name(values[c].type),
                             alm_type_name(type));
         }
+    }
+    return ALM_OK;
+}
+
+static alm_status rewrite_part(alm_ctx *cx, alm_update *up, const update_part *part,
+                               alm_part_ref **out);
+
+/* Parts of the span that have all their new values are written, and their values go. */
+static alm_status finish_parts(alm_ctx *cx, alm_update *up, size_t i)
+{
+    const alm_scan_span *span = &up->scan->spans[i];
+    for (uint32_t k = 0; k < span->n_pieces; k++) {
+        update_part *part = part_of(up, &up->scan->pieces[span->piece + k]);
+        if (part->done != NULL || (int64_t)part->n < part->ref->rows)
+            continue;
+        ALM_TRY(rewrite_part(cx, up, part, &part->done));
+        alm_rowbuf_clear(&part->values);
+        free(part->rows);
+        part->rows = NULL;
+        part->cap = 0;
     }
     return ALM_OK;
 }
@@ -286,9 +339,9 @@ alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span, const int64
     ALM_TRY(ALM_NEWN(cx, &up->scratch, up->n_cols + 1, &cols));
     ALM_TRY(encode(cx, up, values, n, cols));
     up->rows += n;
-    if (up->scan->spans[span].n_pieces == 1)
-        return collect_direct(cx, up, span, rows, n, cols);
-    return collect_merged(cx, up, span, rows, n, cols);
+    ALM_TRY(up->scan->spans[span].n_pieces == 1 ? collect_direct(cx, up, span, rows, n, cols)
+                                                : collect_merged(cx, up, span, rows, n, cols));
+    return up->kind == ALM_UPDATE_RETYPE ? finish_parts(cx, up, span) : ALM_OK;
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -325,6 +378,18 @@ static alm_status old_values(alm_ctx *cx, alm_update *up, const update_part *par
     return ALM_OK;
 }
 
+/* Room for a whole column: every row is given. */
+static alm_status no_values(alm_ctx *cx, alm_update *up, const update_part *part, uint32_t c,
+                            alm_vec *out)
+{
+    const alm_type type = up->values.cols[c].type;
+    const size_t width = alm_type_width(type);
+    uint8_t *data = NULL;
+    ALM_TRY(alm_arena_bytes(cx, &up->scratch, (size_t)part->ref->rows * width, &data));
+    *out = (alm_vec){.type = type, .width = (uint8_t)width, .data = data};
+    return ALM_OK;
+}
+
 /* Puts the collected values of column c over the old ones. */
 static void put_values(const update_part *part, uint32_t c, alm_vec *into)
 {
@@ -348,7 +413,10 @@ static alm_status write_overlay(alm_ctx *cx, alm_update *up, const update_part *
     for (uint32_t c = 0; c < up->n_cols; c++) {
         ALM_TRY(alm_check(cx));
         defs[c] = (alm_part_coldef){up->values.cols[c].id, up->values.cols[c].type};
-        ALM_TRY(old_values(cx, up, part, c, &cols[c]));
+        if (up->kind == ALM_UPDATE_RETYPE)
+            ALM_TRY(no_values(cx, up, part, c, &cols[c]));
+        else
+            ALM_TRY(old_values(cx, up, part, c, &cols[c]));
         put_values(part, c, &cols[c]);
     }
     const alm_part_chunk chunk = {.rows = (uint32_t)part->ref->rows, .cols = cols};
@@ -370,7 +438,7 @@ static alm_status write_overlay(alm_ctx *cx, alm_update *up, const update_part *
 static bool touches(const alm_update *up, uint32_t col_id)
 {
     for (uint32_t c = 0; c < up->n_cols; c++)
-        if (up->values.cols[c].id == col_id)
+        if (up->v->table.cols[up->cols[c]].id == col_id)
             return true;
     return false;
 }
@@ -413,28 +481,49 @@ static alm_status rewrite_part(alm_ctx *cx, alm_update *up, const update_part *p
     return st;
 }
 
+/* What a part becomes; *out NULL: nothing is left of it. */
+static alm_status change_part(alm_ctx *cx, alm_update *up, update_part *part, alm_part_ref **out)
+{
+    if (up->kind == ALM_UPDATE_DELETE)
+        return alm_delete_part(cx, up, part, out);
+    if (up->kind == ALM_UPDATE_VALUES)
+        return rewrite_part(cx, up, part, out);
+    if (part->done == NULL)
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "table '%s': %zu of %lld rows have a new value",
+                        up->v->table.name, part->n, (long long)part->ref->rows);
+    *out = part->done;
+    part->done = NULL;
+    return ALM_OK;
+}
+
 static alm_status commit_parts(alm_ctx *cx, alm_update *up)
 {
     const uint32_t n_parts = up->v->parts->n;
     alm_part_ref **add = NULL, **gone = NULL;
     ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &add));
     ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &gone));
-    uint32_t n = 0;
+    uint32_t n_add = 0, n_gone = 0;
     alm_status st = ALM_OK;
     for (uint32_t i = 0; i < n_parts && st == ALM_OK; i++) {
-        if (up->parts[i].n == 0)
+        if (up->parts[i].n == 0 && up->kind != ALM_UPDATE_RETYPE)
             continue;
-        st = rewrite_part(cx, up, &up->parts[i], &add[n]);
+        st = change_part(cx, up, &up->parts[i], &add[n_add]);
         if (st == ALM_OK)
-            gone[n++] = up->v->parts->parts[i];
+            gone[n_gone++] = up->v->parts->parts[i];
+        n_add += add[n_add] != NULL;
     }
-    if (st == ALM_OK && n > 0) {
-        const alm_parts_change change = {
-            .table_id = up->v->table.id, .add = add, .n_add = n, .remove = gone, .n_remove = n};
+    if (st == ALM_OK && (n_gone > 0 || up->kind == ALM_UPDATE_RETYPE)) {
+        const alm_parts_change change = {.table_id = up->v->table.id,
+                                         .add = add,
+                                         .n_add = n_add,
+                                         .remove = gone,
+                                         .n_remove = n_gone,
+                                         .alter =
+                                             up->kind == ALM_UPDATE_RETYPE ? &up->alter : NULL};
         uint64_t lsn = 0;
         st = alm_parts_commit(cx, up->st, &change, &lsn);
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n_add; i++)
         alm_part_ref_release(add[i]);
     return st;
 }

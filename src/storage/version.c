@@ -93,6 +93,17 @@ static alm_status tab_symbols(alm_ctx *cx, alm_storage *st, alm_tab *tab, uint32
 
 /* --------------------------------------------------------------------- schema */
 
+/* Ids ascend but for columns whose type was changed: insertion is cheap. */
+static void order_by_id(alm_schema *s)
+{
+    for (uint32_t i = 0; i < s->n_cols; i++) {
+        uint32_t at = i;
+        for (; at > 0 && s->cols[s->by_id[at - 1]].id > s->cols[i].id; at--)
+            s->by_id[at] = s->by_id[at - 1];
+        s->by_id[at] = i;
+    }
+}
+
 alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab, const alm_column *cols,
                           uint32_t n_cols, struct alm_symbols *const *symbols,
                           const uint32_t *counts, alm_schema **out)
@@ -100,14 +111,16 @@ alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab, const alm_
     alm_schema *s = NULL;
     const size_t fixed = (sizeof *s + 15) / 16 * 16;
     const size_t n = n_cols;
-    ALM_TRY(alm_heap_bytes(
-        cx, fixed + n * (sizeof(alm_column) + sizeof(alm_dict) + sizeof(alm_symbols *)),
-        "the columns of a table", &s));
+    ALM_TRY(alm_heap_bytes(cx,
+                           fixed + n * (sizeof(alm_column) + sizeof(alm_dict) +
+                                        sizeof(alm_symbols *) + sizeof(uint32_t)),
+                           "the columns of a table", &s));
     s->refs = 1;
     s->n_cols = n_cols;
     s->cols = (alm_column *)((char *)s + fixed);
     s->dicts = (alm_dict *)(s->cols + n);
     s->symbols = (alm_symbols **)(s->dicts + n);
+    s->by_id = (uint32_t *)(s->symbols + n);
     for (uint32_t i = 0; i < n_cols; i++) {
         s->cols[i] = cols[i];
         s->cols[i].dict = NULL;
@@ -126,6 +139,7 @@ alm_status alm_schema_new(alm_ctx *cx, alm_storage *st, alm_tab *tab, const alm_
         alm_symbols_view(s->symbols[i], count, &s->dicts[i]);
         s->cols[i].dict = &s->dicts[i];
     }
+    order_by_id(s);
     *out = s;
     return ALM_OK;
 }
@@ -147,12 +161,14 @@ int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id)
     uint32_t lo = 0, hi = schema->n_cols;
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (schema->cols[mid].id < col_id)
+        if (schema->cols[schema->by_id[mid]].id < col_id)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo < schema->n_cols && schema->cols[lo].id == col_id ? (int32_t)lo : -1;
+    if (lo == schema->n_cols || schema->cols[schema->by_id[lo]].id != col_id)
+        return -1;
+    return (int32_t)schema->by_id[lo];
 }
 
 /* ---------------------------------------------------------------------- parts */

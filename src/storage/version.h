@@ -13,11 +13,14 @@
  *             timestamps count as 0.
  * Ties        Rows of equal timestamp come in the order of their insertion: parts before lanes, parts
  *             by ascending seq, lanes by ascending index; inside a source by row number.
- * Dedup       In a dedup table no source has two rows of equal timestamp and keys; of equal rows in
- *             several sources the one of the last source (order as above) is visible. Row counts of a
+ * Dedup       In a dedup table no source has two rows of equal timestamp and keys, but those that it
+ *             had when DEDUP was enabled; of equal rows in several sources those of the last source
+ *             (order as above) are visible. Row counts of a
  *             dedup version are an upper bound, exact when no two sources overlap in time.
  * Columns     Found by column id, never by position: a part or chunk made before ADD COLUMN lacks the
- *             column, which then reads as null (false/0 for types without null).
+ *             column, which then reads as null (false/0 for types without null). What has columns
+ *             that are gone keeps them unread until it is rewritten. The schemas of all chunks of a
+ *             version agree in their first columns: changes other than ADD and RENAME flush first.
  * Publishing  All changes pass through the commit queue (commit.h): the leader of a group builds the
  *             new versions, writes and syncs the log, then swaps one pointer. Change functions below
  *             block until durable and visible.
@@ -133,7 +136,8 @@ typedef struct alm_lane {
 struct alm_symbols; /* dict.h: the live dictionary of a SYMBOL column; owned by alm_tab */
 
 /* Columns with the dictionary sizes of one LSN; cols[i].dict points to dicts[i] of SYMBOL columns.
- * Ids ascend with the position. Counted; shared until a column or a dictionary changes. */
+ * A column that changed its type keeps its place and has a new id, so that ids need not ascend.
+ * Counted; shared until a column or a dictionary changes. */
 struct alm_schema {
     _Atomic uint32_t refs;
     uint32_t n_cols;
@@ -141,6 +145,7 @@ struct alm_schema {
     alm_column *cols;
     alm_dict *dicts;              /* n_cols entries, used where SYMBOL */
     struct alm_symbols **symbols; /* n_cols entries, NULL where not SYMBOL */
+    uint32_t *by_id;              /* positions by ascending id */
 };
 /* Position of a column id, -1: not there. */
 int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id);
@@ -206,6 +211,8 @@ typedef struct alm_parts_change {
     bool flush; /* the added parts replace the frozen lanes */
     /* CREATE TABLE AS: the table comes into being with its parts; else NULL. */
     struct alm_pending *create;
+    const struct alm_alteration *alter; /* columns change with the parts; or NULL */
+    const alm_version *made_for;        /* load: whose columns the new parts have; or NULL */
 } alm_parts_change;
 ALM_NODISCARD alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st,
                                           const alm_parts_change *change, uint64_t *lsn);

@@ -197,7 +197,7 @@ static alm_status no_rows(query_run *run)
     alm_ctx *cx = &run->cx;
     const char *tag = alm_cursor_tag(run->cursor);
     run->finished = true;
-    if (strcmp(tag, "UPDATE") == 0)
+    if (strcmp(tag, "UPDATE") == 0 || strcmp(tag, "DELETE") == 0)
         return alm_buf_printf(cx, &run->out, "{\"dml\":\"OK\",\"updated\":%lld}",
                               (long long)alm_cursor_affected(run->cursor));
     if (strcmp(tag, "INSERT") == 0)

@@ -1,0 +1,164 @@
+/*
+ * execute_alter.c - ALTER TABLE, and the statements about a table that have nothing to do here.
+ *
+ * Races       A statement is planned on a snapshot; storage refuses it (ALM_E_STALE) when the table was
+ *             altered since. Then it is planned again on a newer one.
+ */
+#include "session/session_state.h"
+
+enum { TRIES = 16 };
+
+typedef struct alter_run {
+    alm_cursor *c;
+    const alm_stmt *stmt;
+    const alm_alter *alter;
+    alm_plan_env env;
+    alm_alter_plan *plan;
+    alm_storage *st;
+} alter_run;
+
+/* ------------------------------------------------------------------- columns */
+
+static alm_status run_edit(alter_run *r)
+{
+    const alm_create *to = r->plan->to;
+    const alm_table_spec spec = {.name = alm_str_of(to->name),
+                                 .cols = to->cols,
+                                 .n_cols = to->n_cols,
+                                 .ts_col = to->ts_col,
+                                 .partition = to->partition,
+                                 .wal = to->wal,
+                                 .dedup = to->dedup,
+                                 .ttl_hours = to->ttl_hours,
+                                 .max_uncommitted_rows = to->max_uncommitted_rows,
+                                 .o3_max_lag_us = to->o3_max_lag_us};
+    return alm_table_alter(&r->c->cx, r->st, r->plan->table, &spec);
+}
+
+static alm_status run_retype(alter_run *r)
+{
+    alm_ctx *cx = &r->c->cx;
+    const alm_create *to = r->plan->to;
+    alm_update *update = NULL;
+    int64_t rows = 0;
+    uint32_t at = 0;
+    while (to->cols[at].id != 0)
+        at++;
+    ALM_TRY(alm_retype_begin(cx, r->st, r->plan->table, at, &to->cols[at], &update));
+    /* Nobody writes now: plan again on what is there. */
+    alm_status st = ALM_OK;
+    r->env.snapshot = alm_update_snapshot(update);
+    st = alm_plan_alter(cx, &r->env, r->stmt, &r->plan);
+    if (st == ALM_OK)
+        st = alm_run_update_plan(r->c, r->plan->values, r->plan->table, 1, update);
+    if (st != ALM_OK) {
+        alm_update_rollback(update);
+        return st;
+    }
+    return alm_update_commit(cx, update, &rows);
+}
+
+/* ---------------------------------------------------------------- partitions */
+
+typedef struct start_sink { /* starts of partitions for which WHERE holds */
+    int64_t *starts;
+    uint32_t n;
+} start_sink;
+
+static alm_status keep_starts(alm_ctx *cx, void *arg, const alm_batch *batch)
+{
+    start_sink *sink = arg;
+    alm_batch copy = *batch;
+    alm_vec *col = NULL;
+    ALM_TRY(alm_batch_column(cx, cx->arena, &copy, 0, &col));
+    for (uint32_t i = 0; i < batch->rows; i++)
+        sink->starts[sink->n++] = ((const int64_t *)col->data)[col->is_const ? 0 : i];
+    return ALM_OK;
+}
+
+static alm_status starts_where(alter_run *r, const alm_partition_info *parts, size_t n,
+                               start_sink *out)
+{
+    alm_ctx *cx = &r->c->cx;
+    int64_t *starts = NULL;
+    alm_plan *plan = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &starts));
+    for (size_t i = 0; i < n; i++)
+        starts[i] = parts[i].bucket;
+    ALM_TRY(alm_plan_partitions(cx, &r->env, r->stmt, r->plan->table, starts, (uint32_t)n, &plan));
+    return alm_run_plan(r->c, plan, r->c->snapshot, keep_starts, out);
+}
+
+static alm_status starts_listed(alter_run *r, const alm_partition_info *parts, size_t n,
+                                start_sink *out)
+{
+    for (uint32_t k = 0; k < r->alter->n_list; k++) {
+        const alm_ast *name = r->alter->list[k];
+        ALM_TRY(alm_check_partition_name(&r->c->cx, r->plan->table, name->text, name->pos));
+        for (size_t i = 0; i < n; i++)
+            if (alm_str_eq(name->text, alm_str_of(parts[i].name)))
+                out->starts[out->n++] = parts[i].bucket;
+    }
+    return ALM_OK;
+}
+
+static alm_status chosen_starts(alter_run *r, start_sink *out)
+{
+    alm_ctx *cx = &r->c->cx;
+    alm_partition_info *parts = NULL;
+    size_t n = 0;
+    ALM_TRY(alm_table_partitions(cx, cx->arena, r->c->snapshot, r->plan->table, &parts, &n));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + r->alter->n_list + 1, &out->starts));
+    return r->alter->where != NULL ? starts_where(r, parts, n, out)
+                                   : starts_listed(r, parts, n, out);
+}
+
+static alm_status run_partitions(alter_run *r)
+{
+    alm_ctx *cx = &r->c->cx;
+    start_sink chosen = {0};
+    if (r->alter->kind == ALM_ALTER_SQUASH)
+        return alm_table_squash(cx, r->st, r->plan->table);
+    ALM_TRY(chosen_starts(r, &chosen));
+    if (r->alter->kind == ALM_ALTER_DROP_PARTITION)
+        return alm_table_drop_partitions(cx, r->st, r->plan->table, chosen.starts, chosen.n);
+    return alm_fail(cx, ALM_E_UNSUPPORTED, r->alter->pos, "this ALTER TABLE is not supported");
+}
+
+/* ------------------------------------------------------------------ dispatch */
+
+static alm_status alter_once(alter_run *r)
+{
+    ALM_TRY(alm_plan_alter(&r->c->cx, &r->env, r->stmt, &r->plan));
+    if (r->plan->nothing)
+        return ALM_OK;
+    if (r->plan->partitions)
+        return run_partitions(r);
+    return r->plan->values != NULL ? run_retype(r) : run_edit(r);
+}
+
+alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alter_run r = {.c = c, .stmt = stmt, .alter = stmt->ext, .st = c->session->db->storage};
+    ALM_TRY(alm_outside_block(c, stmt));
+    for (int i = 1;; i++) {
+        alm_plan_env_init(&r.env, c, params, n);
+        const alm_status st = alter_once(&r);
+        if (st != ALM_E_STALE || i == TRIES)
+            return st;
+        alm_error_clear(&c->cx);
+        ALM_TRY(alm_cursor_look_again(c));
+    }
+}
+
+/* ------------------------------------------------------------------ maintain */
+
+alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
+        return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
+                        (int)stmt->table.len, stmt->table.ptr);
+    return ALM_OK;
+}
