@@ -119,11 +119,10 @@ static alm_status part_head(alm_ctx *cx, alm_multipart *m, bool *more)
     }
     const size_t n = (size_t)(end - m->kept.ptr);
     ALM_TRY(start_part(cx, m, (alm_str){m->kept.ptr, n}));
-    /* An empty part may have its boundary right here, with the blank line as its line end. */
-    const char *next = m->kept.ptr + n + 4;
-    const size_t left = m->kept.len - n - 4;
-    const bool empty = left >= m->mark_len - 2 && memcmp(next, m->mark + 2, m->mark_len - 2) == 0;
-    drop(m, empty ? n + 2 : n + 4);
+    /* An empty part may have its boundary right here, with the blank line as its line end: that line
+     * end is kept, and is no data. */
+    drop(m, n + 2);
+    m->lead = 2;
     m->phase = PART_DATA;
     *more = true;
     return ALM_OK;
@@ -141,12 +140,16 @@ static alm_status part_data(alm_ctx *cx, alm_multipart *m, bool *more)
             from++;
         n = from;
     }
-    if (n > 0 && m->phase == PART_DATA)
-        ALM_TRY(m->events.bytes(cx, m->events.arg, m->kept.ptr, n));
+    if (n > m->lead && m->phase == PART_DATA)
+        ALM_TRY(m->events.bytes(cx, m->events.arg, m->kept.ptr + m->lead, n - m->lead));
     if (mark == NULL) {
-        drop(m, n);
+        if (n >= m->lead) {
+            drop(m, n);
+            m->lead = 0;
+        }
         return ALM_OK;
     }
+    m->lead = 0;
     drop(m, n + m->mark_len);
     m->phase = PART_HEAD;
     *more = true;

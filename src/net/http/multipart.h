@@ -24,6 +24,7 @@ typedef struct alm_multipart {
     char mark[ALM_BOUNDARY_MAX + 8]; /* CRLF--boundary */
     size_t mark_len;
     alm_buf kept;
+    size_t lead; /* kept bytes before the data of the part: the end of its head */
     int phase;
     bool done;
 } alm_multipart;

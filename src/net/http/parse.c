@@ -289,7 +289,8 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *by
     if (end == NULL || (size_t)(end - from) > limit) {
         if (left <= limit && end == NULL) {
             /* a request that can never become one ends at once: no letter, no line end in sight */
-            if (left > 0 && !is_token_char((unsigned char)from[0])) {
+            const bool half_blank = left == 1 && from[0] == '\r';
+            if (left > 0 && !half_blank && !is_token_char((unsigned char)from[0])) {
                 *status = 400;
                 *why = "Bad request line";
                 return ALM_HTTP_BAD;
