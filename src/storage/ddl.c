@@ -31,7 +31,7 @@ alm_status alm_columns_check(alm_ctx *cx, const alm_column *cols, uint32_t n)
         if (name.len == 0 || name.len > NAME_BYTES_MAX)
             e = alm_fail(cx, ALM_E_LIMIT, -1, "a column name must have 1 to %d bytes, not %zu",
                          NAME_BYTES_MAX, name.len);
-        else if (cols[i].type.id <= ALM_T_NULL || cols[i].type.id >= ALM_TYPE_COUNT)
+        else if (!alm_type_is_valid(cols[i].type))
             e = alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", cols[i].name);
         else
             e = alm_map_put(cx, &names, name, &names, &old);
@@ -232,7 +232,7 @@ alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name, cons
     if (len == 0 || len > NAME_BYTES_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "a column name must have 1 to %d bytes, not %zu",
                         NAME_BYTES_MAX, len);
-    if (col->type.id <= ALM_T_NULL || col->type.id >= ALM_TYPE_COUNT)
+    if (!alm_type_is_valid(col->type))
         return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", col->name);
     ddl_arg arg = {.kind = ALM_OP_ADD_COLUMN, .name = name, .col = col};
     return change_table(cx, st, &arg);

@@ -27,10 +27,10 @@ static inline uint32_t code_of(const alm_vec *v, uint64_t at)
     return v->width == sizeof(alm_view) ? 0 : alm_vec_code(v, row_of(at)); /* null view: missing */
 }
 
-/* A fixed-width key in 16 bytes; all NaNs are one null. */
-static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[2])
+/* A fixed-width key in 32 bytes; all NaNs are one null. */
+static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[4])
 {
-    out[0] = out[1] = 0;
+    out[0] = out[1] = out[2] = out[3] = 0;
     if (v->type.id == ALM_T_SYMBOL) {
         out[0] = code_of(v, at);
         return;
@@ -46,7 +46,7 @@ static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[2])
 
 static bool is_text(const alm_vec *v)
 {
-    return v->type.id == ALM_T_STRING || v->type.id == ALM_T_VARCHAR;
+    return alm_type_has_heap(v->type);
 }
 
 static bool same_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a, uint64_t b)
@@ -59,10 +59,10 @@ static bool same_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a, ui
                 return false;
             continue;
         }
-        uint64_t ka[2], kb[2];
+        uint64_t ka[4], kb[4];
         key_bits(va, a, ka);
         key_bits(vb, b, kb);
-        if (ka[0] != kb[0] || ka[1] != kb[1])
+        if (memcmp(ka, kb, sizeof ka) != 0)
             return false;
     }
     return true;
@@ -78,9 +78,11 @@ static uint64_t hash_keys(const alm_dedup_src *srcs, uint32_t n_keys, uint64_t a
             hash = alm_hash_combine(
                 hash, alm_view_is_null(view) ? 0 : alm_hash_str(alm_view_str(view, v->heap)));
         } else {
-            uint64_t bits[2];
+            uint64_t bits[4];
             key_bits(v, at, bits);
             hash = alm_hash_combine(hash, alm_hash_u128(bits[0], bits[1]));
+            if (v->width > 16)
+                hash = alm_hash_combine(hash, alm_hash_u128(bits[2], bits[3]));
         }
     }
     return hash;

@@ -89,7 +89,7 @@ static alm_status corrupt(alm_ctx *cx, const char *what)
 
 static bool type_is_known(alm_type t)
 {
-    return t.id > ALM_T_NULL && t.id < ALM_TYPE_COUNT;
+    return alm_type_is_valid(t);
 }
 
 static alm_type get_type(alm_reader *r)
