@@ -131,6 +131,7 @@ static alm_status add_index(altering *al)
 {
     alm_column *col = NULL;
     ALM_TRY(one_column(al, "indexes are", &col));
+    ALM_ASSERT(col != NULL);
     if (col->indexed)
         return alm_fail(al->p->cx, ALM_E_ARG, al->stmt->table_pos,
                         "column is already indexed [column=%s]", col->name);
@@ -144,6 +145,7 @@ static alm_status drop_index(altering *al)
 {
     alm_column *col = NULL;
     ALM_TRY(one_column(al, "indexes are", &col));
+    ALM_ASSERT(col != NULL);
     if (!col->indexed)
         return alm_fail(al->p->cx, ALM_E_ARG, al->a->cols[0].pos,
                         "column is not indexed [column=%s]", col->name);
@@ -156,6 +158,7 @@ static alm_status set_cache(altering *al)
 {
     alm_column *col = NULL;
     ALM_TRY(one_column(al, "cache is", &col));
+    ALM_ASSERT(col != NULL);
     col->symbol_cached = al->a->cols[0].cache > 0;
     return ALM_OK;
 }
@@ -164,6 +167,7 @@ static alm_status set_capacity(altering *al)
 {
     alm_column *col = NULL;
     ALM_TRY(one_column(al, "symbol capacity is", &col));
+    ALM_ASSERT(col != NULL);
     return alm_create_symbol(al->p, &al->a->cols[0], col);
 }
 
