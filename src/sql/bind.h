@@ -126,6 +126,10 @@ typedef struct alm_semi {
     alm_exprs left, right, residual;
 } alm_semi;
 ALM_NODISCARD alm_status alm_decorrelate_semi(alm_scope *sc, alm_plan **plan, alm_semi *semi);
+/* The same for a query whose columns are compared too: exprs become what they are over *plan. *done
+ * false: it has not the form (projections over a filter), nothing has changed. */
+ALM_NODISCARD alm_status alm_decorrelate_in(alm_scope *sc, alm_plan **plan, alm_semi *semi,
+                                            alm_expr ***exprs, bool *done);
 /* The plan with one row or more per outer row, joined; values[i] is its column i over sc->plan. */
 ALM_NODISCARD alm_status alm_join_dependent(alm_scope *sc, uint8_t kind, int32_t pos,
                                             alm_plan *inner, alm_expr ***values);

@@ -981,3 +981,20 @@ alm_status alm_join_dependent(alm_scope *sc, uint8_t kind, int32_t pos, alm_plan
     sc->plan = join;
     return ALM_OK;
 }
+
+alm_status alm_decorrelate_in(alm_scope *sc, alm_plan **plan, alm_semi *semi, alm_expr ***exprs,
+                              bool *done)
+{
+    alm_plan *below = NULL;
+    const uint32_t n = (*plan)->n_cols;
+    *done = false;
+    ALM_TRY(compose(sc->p, *plan, &below, exprs));
+    if (below->op != ALM_P_FILTER)
+        return ALM_OK;
+    for (uint32_t i = 0; i < n; i++)
+        if (alm_expr_has_mark((*exprs)[i], ALM_COL_DEP) || alm_expr_volatile((*exprs)[i]))
+            return ALM_OK;
+    *done = true;
+    *plan = below;
+    return alm_decorrelate_semi(sc, plan, semi);
+}

@@ -72,6 +72,17 @@ static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool
     return ALM_OK;
 }
 
+static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int32_t pos,
+                              alm_expr **out);
+
+/* designated timestamp != 'text': the text is an interval here, as in NOT IN (the dialect's way). */
+static bool is_not_in(const alm_scope *sc, const char *op, const alm_expr *a, const alm_expr *b)
+{
+    return (op[0] == '!' || op[1] == '>') && sc->plan != NULL && sc->plan->ts_col >= 0 &&
+           a->kind == ALM_X_COL && a->col == (uint32_t)sc->plan->ts_col && is_time(a->type) &&
+           b->kind == ALM_X_CONST && alm_type_is_text(b->type) && !alm_expr_is_null(b);
+}
+
 alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr *a, alm_expr *b,
                             alm_expr **out)
 {
@@ -79,6 +90,10 @@ alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr
     if (equality && (alm_expr_is_null(a) || alm_expr_is_null(b)) && !alm_expr_unknown(a) &&
         !alm_expr_unknown(b))
         return alm_bind_is_null(sc->p, alm_expr_is_null(b) ? a : b, op[0] != '=', pos, out);
+    if (is_not_in(sc, op, a, b)) {
+        ALM_TRY(in_interval(sc->p, a, b, pos, out));
+        return alm_expr_call(sc->p, "not", pos, out, 1, out);
+    }
     ALM_TRY(adapt(sc->p, &b, a, equality));
     ALM_TRY(adapt(sc->p, &a, b, equality));
     alm_expr *args[2] = {a, b};

@@ -182,6 +182,25 @@ static alm_status with_mark(alm_planner *p, alm_plan **plan)
     return alm_plan_project(p, *plan, exprs, names, n + 1, plan);
 }
 
+/* The compared values are further keys of the join. */
+static alm_status in_semi(alm_scope *sc, const alm_ast *ast, alm_plan *inner, alm_semi *by,
+                          alm_expr **x, alm_expr **values, uint32_t n, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    for (uint32_t i = 0; i < n; i++) {
+        bool ok = false;
+        ALM_TRY(alm_param_infer(p, &x[i], values[i]->type));
+        ALM_TRY(alm_join_key_types(p, &x[i], &values[i], &ok));
+        if (!ok)
+            return alm_fail(p->cx, ALM_E_TYPE, ast->pos, "cannot compare %s with %s",
+                            alm_type_name(x[i]->type), alm_type_name(values[i]->type));
+        ALM_TRY(alm_exprs_add(p->cx, &by->left, x[i]));
+        ALM_TRY(alm_exprs_add(p->cx, &by->right, values[i]));
+    }
+    ALM_TRY(join_by(p, ast->negated ? 'A' : 'S', ast->pos, sc->plan, inner, by, &sc->plan));
+    return alm_expr_bool(p->cx, true, ast->pos, out);
+}
+
 /* (a, b) IN (SELECT ...): a row has as many columns as the query. */
 alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
@@ -205,6 +224,13 @@ alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **ou
     if (inner->n_cols != n)
         return alm_fail(p->cx, ALM_E_TYPE, ast->pos, "subquery must give %u column%s, gives %u", n,
                         n == 1 ? "" : "s", inner->n_cols);
+    if (correlated && conjunct) {
+        bool done = false;
+        alm_expr **values = NULL;
+        ALM_TRY(alm_decorrelate_in(sc, &inner, &by, &values, &done));
+        if (done)
+            return in_semi(sc, ast, inner, &by, x, values, n, out);
+    }
     if (correlated)
         ALM_TRY(alm_decorrelate(sc, &inner, &outer));
     for (uint32_t i = 0; i < n; i++)

@@ -220,7 +220,13 @@ static void conditions_move_down(void **state)
            "    scan ref [sym, lot] filter: lot = 5");
     expect(f, "select t.qty from trades t left join ref r on (sym) where t.price > 1 and r.lot = 5",
            "project qty\n"
-           "  filter lot = 5\n"
+           "  join inner keys: sym = sym\n"
+           "    scan trades [sym, qty; price] filter: price > 1.0\n"
+           "    scan ref [sym; lot] filter: lot = 5");
+    expect(f,
+           "select t.qty from trades t left join ref r on (sym) where t.price > 1 and r.lot < qty",
+           "project qty\n"
+           "  filter lot < qty\n"
            "    join left keys: sym = sym\n"
            "      scan trades [sym, qty; price] filter: price > 1.0\n"
            "      scan ref [sym, lot]");
@@ -261,6 +267,13 @@ static void rules_before_and_after(void **state)
         {"interval", "select qty from trades where ts > '2024-02-01'",
          "scan trades [qty; ts] filter: ts > 2024-02-01T00:00:00.000000Z",
          "scan trades [qty] interval: [2024-02-01T00:00:00.000001Z, MAX]"},
+        {"outer",
+         "select trades.qty, ref.lot from trades left join ref on trades.sym = ref.sym "
+         "where ref.lot > 5",
+         "project qty, lot\n  filter lot > 5\n    join left keys: sym = sym\n"
+         "      scan trades [sym, qty]\n      scan ref [sym, lot]",
+         "project qty, lot\n  join inner keys: sym = sym\n    scan trades [sym, qty]\n"
+         "    scan ref [sym, lot] filter: lot > 5"},
         {"symbol", "select qty from trades where sym = 'nobody'",
          "scan trades [qty; sym] filter: sym = 'nobody'", "limit lo: 0 hi: 0\n  scan trades [qty]"},
         {"symbol", "select qty from trades where sym != 'nobody' and sym = 'A'",
@@ -286,6 +299,23 @@ static void rules_before_and_after(void **state)
         f->env.opt_off = NULL;
         expect(f, cases[i].sql, cases[i].after);
     }
+}
+
+static void dependent_queries_become_joins(void **state)
+{
+    fixture *f = *state;
+    expect(f,
+           "select qty from trades where exists (select 1 from ref where ref.sym = trades.sym "
+           "and lot > qty)",
+           "project qty\n  join semi keys: sym = sym filter: right.lot > qty\n"
+           "    scan trades [sym, qty]\n    scan ref [sym, lot] any order");
+    expect(f, "select qty from trades where qty not in (select lot from ref where t < ts)",
+           "project qty\n  join anti keys: qty = lot filter: right.t < ts\n"
+           "    scan trades [ts, qty]\n    scan ref [lot, t] any order");
+    expect(f, "select qty, (select max(lot) from ref where ref.sym = trades.sym) m from trades",
+           "project qty, max\n  join left keys: sym = outer\n    scan trades [sym, qty]\n"
+           "    project max, outer\n      group by keys: outer values: max(lot)\n"
+           "        project lot, sym\n          scan ref [sym, lot] any order");
 }
 
 static void order_is_known(void **state)
@@ -393,6 +423,7 @@ int main(void)
         cmocka_unit_test(timestamp_conditions_become_ranges),
         cmocka_unit_test(conditions_move_down),
         cmocka_unit_test(rules_before_and_after),
+        cmocka_unit_test(dependent_queries_become_joins),
         cmocka_unit_test(order_is_known),
         cmocka_unit_test(limits_take_every_form),
         cmocka_unit_test(rows_are_estimated),
