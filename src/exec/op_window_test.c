@@ -532,7 +532,7 @@ static void ties_over_many_batches(void **state)
     result r = run_with(p_window(scan, &call, 1), w->one);
     assert_int_equal(r.n, MANY);
     for (int64_t i = 0; i < r.n; i++) {
-        const double want = i < SAME_FROM || i >= SAME_TO ? (double)(i + 1) : SAME_TO;
+        const double want = i < SAME_FROM || i >= SAME_TO ? (double)(i + 1) : (double)SAME_TO;
         assert_true(got(&r, i, COLS) == want);
         assert_true(same(got(&r, i, COL_X), cell_of(&t, i, COL_X)));
     }
