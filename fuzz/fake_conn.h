@@ -1,0 +1,198 @@
+/*
+ * fake_conn.h - a connection without a socket: the functions of net/loop.h over memory, so that a
+ * protocol can be driven byte by byte in one thread. Included once by a harness; what is defined here
+ * takes the place of net/conn.c and net/loop.c at link time.
+ *
+ * The database is made once per process, in a directory below TMPDIR, and read-only: statements of
+ * one input must not be seen by the next.
+ */
+#ifndef ALM_FUZZ_FAKE_CONN_H
+#define ALM_FUZZ_FAKE_CONN_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/conf.h"
+#include "net/loop.h"
+
+struct alm_conn {
+    alm_db *db;
+    void *arg, *state;
+    bool closing, paused, working;
+    void (*work)(void *arg);
+    void (*done)(alm_conn *conn, void *arg);
+    void *work_arg;
+    alm_buf sent;
+};
+
+void *alm_conn_state(alm_conn *conn)
+{
+    return conn->state;
+}
+void *alm_conn_arg(const alm_conn *conn)
+{
+    return conn->arg;
+}
+alm_db *alm_conn_db(const alm_conn *conn)
+{
+    return conn->db;
+}
+alm_loop *alm_conn_loop(const alm_conn *conn)
+{
+    (void)conn;
+    return NULL;
+}
+uint64_t alm_conn_id(const alm_conn *conn)
+{
+    (void)conn;
+    return 1;
+}
+alm_conn *alm_loop_find(alm_loop *loop, uint64_t id)
+{
+    (void)loop;
+    (void)id;
+    return NULL;
+}
+bool alm_loop_is_stopping(const alm_loop *loop)
+{
+    (void)loop;
+    return false;
+}
+size_t alm_conn_unsent(const alm_conn *conn)
+{
+    (void)conn;
+    return 0;
+}
+void alm_conn_finish(alm_conn *conn)
+{
+    conn->closing = true;
+}
+void alm_conn_abort(alm_conn *conn)
+{
+    conn->closing = true;
+}
+bool alm_conn_is_closing(const alm_conn *conn)
+{
+    return conn->closing;
+}
+bool alm_conn_is_over_limit(const alm_conn *conn)
+{
+    (void)conn;
+    return false;
+}
+bool alm_conn_is_working(const alm_conn *conn)
+{
+    return conn->working;
+}
+void alm_conn_pause(alm_conn *conn)
+{
+    conn->paused = true;
+}
+void alm_conn_resume(alm_conn *conn)
+{
+    conn->paused = false;
+}
+void alm_conn_input_max(alm_conn *conn, size_t bytes)
+{
+    (void)conn;
+    (void)bytes;
+}
+
+void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
+{
+    alm_ctx cx = {0};
+    if (!conn->closing)
+        ALM_ASSERT(alm_buf_append(&cx, &conn->sent, bytes, n) == ALM_OK);
+}
+
+void alm_conn_send(alm_conn *conn, alm_buf *buf)
+{
+    alm_conn_send_bytes(conn, buf->ptr, buf->len);
+    alm_buf_deinit(buf);
+    alm_buf_init(buf, NULL);
+}
+
+void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+                   void (*drop)(void *arg), void *arg)
+{
+    (void)drop;
+    ALM_ASSERT(!conn->working); /* one piece at a time */
+    conn->working = true;
+    conn->work = work;
+    conn->done = done;
+    conn->work_arg = arg;
+}
+
+static void fake_run_work(alm_conn *conn)
+{
+    while (conn->working && !conn->closing) {
+        conn->work(conn->work_arg);
+        conn->working = false;
+        conn->done(conn, conn->work_arg);
+    }
+    conn->working = false;
+}
+
+static void fake_open(alm_conn *conn, const alm_protocol *protocol, alm_db *db, void *arg)
+{
+    *conn = (alm_conn){.db = db, .arg = arg, .state = calloc(1, protocol->state_bytes)};
+    ALM_ASSERT(conn->state != NULL);
+    alm_buf_init(&conn->sent, NULL);
+    protocol->open(conn);
+}
+
+/* Bytes in pieces, as the loop hands them over: what is not taken comes again with more behind it. */
+static void fake_feed(alm_conn *conn, const alm_protocol *protocol, alm_str bytes, size_t piece)
+{
+    size_t start = 0;
+    for (size_t end = 0; end < bytes.len && !conn->closing;) {
+        end = ALM_MIN(end + piece, bytes.len);
+        while (start < end && !conn->closing) {
+            ALM_ASSERT(!conn->paused);
+            const size_t n = end - start;
+            char *copy = malloc(n);
+            ALM_ASSERT(copy != NULL);
+            (void)memcpy(copy, bytes.ptr + start, n);
+            const size_t taken = protocol->data(conn, copy, n);
+            free(copy);
+            ALM_ASSERT(taken <= n);
+            start += taken;
+            const bool worked = conn->working;
+            fake_run_work(conn);
+            if (taken == 0 && !worked)
+                break;
+        }
+    }
+}
+
+static void fake_close(alm_conn *conn, const alm_protocol *protocol)
+{
+    protocol->closing(conn);
+    protocol->close(conn);
+    alm_buf_deinit(&conn->sent);
+    free(conn->state);
+}
+
+static alm_db *fake_database(void)
+{
+    static alm_conf conf;
+    static alm_db *db;
+    static alm_arena arena;
+    if (db != NULL)
+        return db;
+    char root[4096];
+    const char *tmp = getenv("TMPDIR");
+    alm_ctx cx = {.arena = &arena};
+    alm_arena_init(&arena, NULL);
+    (void)snprintf(root, sizeof(root), "%s/almanac-fuzz-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    ALM_ASSERT(mkdtemp(root) != NULL);
+    ALM_ASSERT(alm_conf_init(&cx, &conf) == ALM_OK);
+    conf.query_timeout = 20;
+    conf.pg_auth_cleartext = true;
+    conf.pg_security_readonly = true;
+    conf.http_security_readonly = true;
+    ALM_ASSERT(alm_db_new(&cx, alm_io_posix(), root, &conf, &db) == ALM_OK);
+    return db;
+}
+
+#endif

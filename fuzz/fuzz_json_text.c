@@ -1,0 +1,80 @@
+/*
+ * fuzz_json_text.c - any bytes as a JSON string and as a CSV field: what is written is valid, and reads
+ * back as the same text; and any bytes as a JSON document.
+ */
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "codec/csv/csv.h"
+#include "codec/json.h"
+#include "codec/json_text.h"
+#include "codec/result_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void json_there_and_back(alm_str text)
+{
+    alm_ctx cx = {0};
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    ALM_ASSERT(alm_buf_text(&cx, &out, "[") == ALM_OK);
+    ALM_ASSERT(alm_json_put_string(&cx, &out, text) == ALM_OK);
+    ALM_ASSERT(alm_buf_text(&cx, &out, "]") == ALM_OK);
+    ALM_ASSERT(alm_utf8_is_valid((alm_str){out.ptr, out.len}));
+    for (size_t i = 0; i < out.len; i++)
+        ALM_ASSERT((unsigned char)out.ptr[i] >= 0x20);
+    if (memchr(text.ptr, 0, text.len) == NULL) {
+        alm_json *doc = NULL;
+        ALM_ASSERT(alm_json_parse(&cx, (alm_str){out.ptr, out.len}, &doc) == ALM_OK);
+        const alm_str back = alm_json_text(alm_json_at(doc, 0));
+        if (alm_utf8_is_valid(text))
+            ALM_ASSERT(alm_str_eq(back, text));
+        alm_json_free(doc);
+    }
+    alm_buf_deinit(&out);
+}
+
+static void csv_there_and_back(alm_str text)
+{
+    alm_arena arena;
+    alm_ctx cx = {.arena = &arena};
+    alm_buf out;
+    alm_arena_init(&arena, NULL);
+    alm_buf_init(&out, NULL);
+    alm_csv_reader *reader = NULL;
+    alm_csv_block block;
+    alm_str back;
+    ALM_ASSERT(alm_csv_put_quoted(&cx, &out, text) == ALM_OK);
+    ALM_ASSERT(alm_buf_text(&cx, &out, "\r\n") == ALM_OK);
+    ALM_ASSERT(alm_csv_reader_new(&cx, &arena, NULL, ',', 1, 1 << 30, &reader) == ALM_OK);
+    ALM_ASSERT(alm_csv_feed(&cx, reader, out.ptr, out.len) == ALM_OK);
+    ALM_ASSERT(alm_csv_next(&cx, reader, true, &block) == ALM_OK);
+    ALM_ASSERT(block.rows == 1 && block.ragged[0] == 0);
+    ALM_ASSERT(alm_csv_text(&cx, &arena, &block, &block.fields[0], &back) == ALM_OK);
+    ALM_ASSERT(alm_str_eq(back, text));
+    alm_csv_reader_free(reader);
+    alm_buf_deinit(&out);
+    alm_arena_deinit(&arena);
+}
+
+static void document(alm_str text)
+{
+    alm_ctx cx = {0};
+    alm_json *doc = NULL;
+    if (alm_json_parse(&cx, text, &doc) != ALM_OK)
+        return;
+    for (size_t i = 0; i < alm_json_count(doc); i++)
+        (void)alm_json_text(alm_json_get(alm_json_at(doc, i), "name"));
+    alm_json_free(doc);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    const alm_str text = {(const char *)data, n};
+    if (n == 0)
+        return 0;
+    json_there_and_back(text);
+    csv_there_and_back(text);
+    document(text);
+    return 0;
+}
