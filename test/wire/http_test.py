@@ -324,6 +324,120 @@ def imp_takes_a_million_lines_and_exp_gives_them_back(s):
     expect(len(back.split(b"\r\n")), 300001)
 
 
+@check
+def imports_of_any_size_around_a_piece_work(s):
+    """A piece of work starts at a megabyte of body: the end may come with it, just before or just after."""
+    for size in [(1 << 20) + d for d in (-300, -1, 0, 1, 40, 200, 65536, 131072)] + [(2 << 20) + 7]:
+        line = b"12345,abcdefghij\n"
+        data = b"a,b\n" + line * ((size - 4) // len(line))
+        status, text = imp(s, data, "name=pieces&overwrite=true&fmt=json&forceHeader=true")
+        expect((status, json.loads(text)["rowsImported"]), (200, (size - 4) // len(line)), size)
+
+
+@check
+def a_refused_upload_gets_its_answer(s):
+    status, text = imp(s, b"a,b\n" + b"1,2\n" * 3000000, "name=a/b")
+    expect((status, "invalid table name" in text), (400, True))
+    status, text = imp(s, b"a,b\n" + b"1,2\n" * 3000000, "name=i9", name="other")
+    expect(status, 400)
+
+
+@check
+def transactions_do_not_outlive_a_request(s):
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    def run(sql):
+        c.request("GET", "/exec?" + urllib.parse.urlencode({"query": sql}))
+        return json.loads(c.getresponse().read())
+    run("create table alone (a int)")
+    for sql in ("begin", "insert into alone values (1)", "select nope"):
+        run(sql)
+    expect(run("select count() from alone")["dataset"], [[1]])
+    expect(s.rows("select count() from alone"), [[1]])
+    expect(run("rollback"), {"ddl": "OK"})
+    expect(s.rows("select count() from alone"), [[1]])
+
+
+@check
+def pipelines_that_nobody_reads_do_not_pile_up(s):
+    import time
+    sock = s.connect()
+    sock.setblocking(False)
+    base = s.resident_bytes()[1]
+    data = b"GET /exec?query=select%20x%20from%20long_sequence(5000) HTTP/1.1\r\nHost: a\r\n\r\n" * 200
+    sent, end = 0, time.monotonic() + 2
+    while time.monotonic() < end:
+        try:
+            sent += sock.send(data[sent % len(data):])
+        except BlockingIOError:
+            time.sleep(0.05)
+    if "asan" not in s.preset:
+        expect(s.resident_bytes()[1] - base < 100 << 20, True, s.resident_bytes()[1] - base)
+    sock.close()
+    expect(s.rows("select 1"), [[1]])
+
+
+@check
+def large_results_stream_in_bounded_memory(s):
+    import time
+    sock = s.connect()
+    base = s.resident_bytes()[1]
+    sock.sendall(b"GET /exp?query=select%20x,'some%20text%20that%20is%20not%20short'%20from%20long_sequence(2000000) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    n = top = 0
+    while True:
+        block = sock.recv(1 << 20)
+        if not block:
+            break
+        n += len(block)
+        top = max(top, s.resident_bytes()[1])
+        if n < 4 << 20:
+            time.sleep(0.02)
+    expect(n > 60 << 20, True, n)
+    if "asan" not in s.preset:
+        expect(top - base < 64 << 20, True, top - base)
+
+
+@check
+def a_client_that_is_gone_ends_its_query(s):
+    import time, pathlib
+    def cpu():
+        parts = pathlib.Path(f"/proc/{s.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(parts[11]) + int(parts[12])) / 100
+    for _ in range(3):
+        sock = s.connect()
+        sock.sendall(b"GET /exec?query=select%20sum(x%20%25%207)%20from%20long_sequence(1000000000000) HTTP/1.1\r\n\r\n")
+        sock.close()
+    time.sleep(1.5)
+    first = cpu()
+    time.sleep(1)
+    expect(cpu() - first < 0.3, True)
+
+
+@check
+def over_the_connection_limit_the_answer_is_503(s):
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_NET_CONNECTION_LIMIT": "2"}) as small:
+        held = [small.connect() for _ in range(2)]
+        held[0].sendall(b"GET /ping HTTP/1.1\r\n\r\n")
+        held[0].recv(1000)
+        got = raw(small, GET + b"\r\n")
+        expect((got[:12], len(got.split(b"\r\n\r\n")[1])), (b"HTTP/1.1 503", int(re.search(rb"Content-Length: (\d+)", got)[1])))
+
+
+@check
+def logins_are_basic_and_compared_whole(s):
+    import base64
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_USER": "me", "ALMANAC_HTTP_PASSWORD": "pass:w\u00f6rd"}) as locked:
+        code = lambda user, password, scheme="Basic": {"Authorization": scheme + " " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+        for headers, want in [({}, 401), (code("me", "pass:w\u00f6rd"), 200), (code("me", "pass:w\u00f6rd", "basic"), 200), (code("me", "pass"), 401),
+                              (code("", ""), 401), (code("Me", "pass:w\u00f6rd"), 401), ({"Authorization": "Basic"}, 401), ({"Authorization": "Basic ===="}, 401),
+                              ({"Authorization": "Basic a"}, 401), ({"Authorization": "Bearer x"}, 401), ({"Authorization": "Basic " + "A" * 4000}, 401)]:
+            status, got, _ = locked.get("/exec", headers=headers, query="select 1")
+            expect((status, "WWW-Authenticate" in got), (want, want == 401), headers)
+        for path in ("/ping", "/settings", "/", "/index.html", "/warnings"):
+            expect(locked.get(path)[0] < 400, True, path)
+        expect(locked.get("/chk", j="x", f="json")[0], 401)
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--nightly", action="store_true")
@@ -332,6 +446,7 @@ def main():
     ap.add_argument("names", nargs="*")
     o = ap.parse_args()
     with Server(preset=o.preset) as s:
+        s.preset = o.preset
         for sql in SETUP:
             s.exec(sql)
         passed, failed = recorded(s, o.record) if not o.names else (0, 0)
