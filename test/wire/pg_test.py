@@ -469,6 +469,22 @@ def values_of_many_megabytes_and_messages_over_the_limit(s):
 
 
 @check
+def long_statements_do_not_hold_up_others(s):
+    w = Wire(s.pg)
+    sql = "select " + ",".join(f"{i} + x as c{i}" for i in range(1500)) + ", '" + "x" * 200000 + "' from long_sequence(2)"
+    a = w.ask(parse("long", sql), describe("S", "long"), bind("", "long"), execute(), parse("", "select 1"), bind(), execute(), SYNC)
+    expect(kinds(a), "1tT2DDC12DCZ")
+    expect(len(data_rows(a)[1]), 1501)
+    e = w.error(parse("", sql + " where nope ("), SYNC)
+    expect(e["C"], "42601")
+    expect(int(e["P"]) > 200000, True)
+    w = Wire(s.pg)
+    w.send(parse("", sql))
+    w.close()
+    expect(s.rows("select 1"), [[1]])
+
+
+@check
 def a_changed_table_makes_an_old_plan_stale(s):
     w = Wire(s.pg)
     w.rows("create table stale (a int, b long)")
@@ -1103,8 +1119,8 @@ JAR = "/usr/share/java/postgresql.jar"
 
 @check
 def pgjdbc_program(s):
-    if shutil.which("java") is None or not os.path.exists(JAR):
-        raise Skip("java or the jar of pgjdbc (libpostgresql-jdbc-java) is missing")
+    if shutil.which("javac") is None or not os.path.exists(JAR):
+        raise Skip("a JDK (default-jdk-headless) or pgjdbc (libpostgresql-jdbc-java) is missing")
     p = subprocess.run(["java", "-XX:TieredStopAtLevel=1", "-cp", JAR, str(HERE / "pg" / "JdbcCheck.java"), s.pg], capture_output=True, text=True, timeout=300)
     expect(p.stdout.strip().splitlines()[-1:], ["jdbc: all well"], p.stdout[-3000:] + p.stderr[-3000:])
 

@@ -15,12 +15,7 @@
 #include "net/http/query_run.h"
 
 /* SYMBOL_CAPACITY: what CREATE TABLE declares when nothing is said. */
-enum {
-    PIECE_BYTES = 1 << 20,
-    RECORD_MAX = 64 << 20,
-    SCHEMA_MAX = 1 << 20,
-    SYMBOL_CAPACITY = 256
-};
+enum { PIECE_BYTES = 1 << 20, RECORD_MAX = 64 << 20, SCHEMA_MAX = 1 << 20, SYMBOL_CAPACITY = 256 };
 
 typedef enum bad_rule { BAD_SKIP_COLUMN, BAD_SKIP_ROW, BAD_ABORT } bad_rule;
 

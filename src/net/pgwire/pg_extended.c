@@ -239,17 +239,68 @@ static bool read_param_types(pg_conn *c, pg_reader *r, pg_statement *s)
     return false;
 }
 
-static bool prepare(pg_conn *c, pg_statement *s, alm_str text)
+/* A parsed statement gets its name. */
+static void keep_statement(pg_conn *c, pg_statement *s)
+{
+    const alm_str name = alm_str_of(s->name);
+    pg_statement_drop(c, name);
+    alm_error_clear(&c->cx);
+    if (alm_map_put(&c->cx, &c->statements, name, s, NULL) != ALM_OK) {
+        pg_statement_release(s);
+        pg_fail(c, ALM_E_MEMORY, "out of memory");
+        return;
+    }
+    pg_simple_message(c, '1');
+}
+
+static void parse_work(void *arg)
+{
+    pg_conn *c = arg;
+    pg_run *run = &c->run;
+    run->failed = alm_prepare(c->session, (alm_str){run->text, run->text_len}, NULL,
+                              &run->statement->prepared) != ALM_OK;
+}
+
+static void parse_done(alm_conn *conn, void *arg)
+{
+    pg_conn *c = arg;
+    pg_run *run = &c->run;
+    (void)conn;
+    if (run->failed) {
+        pg_fail_err(c, alm_session_error(c->session), (alm_str){run->text, run->text_len});
+    } else {
+        keep_statement(c, run->statement);
+        run->statement = NULL;
+    }
+    pg_run_clear(c);
+}
+
+/* Short texts are parsed here and now, long ones on a query thread. */
+static void parse(pg_conn *c, pg_statement *s, alm_str text)
 {
     if (!alm_utf8_is_valid(text)) {
         pg_fail(c, ALM_E_UTF8, "the statement is not UTF-8");
-        return false;
+        pg_statement_release(s);
+        return;
+    }
+    if (text.len > PG_INLINE_TEXT_MAX) {
+        c->run = (pg_run){.parsing = true, .text = copy_text(text), .text_len = text.len};
+        c->run.statement = s;
+        if (c->run.text == NULL) {
+            pg_run_clear(c);
+            pg_fail(c, ALM_E_MEMORY, "out of memory");
+            return;
+        }
+        c->running = true;
+        alm_conn_work(c->conn, parse_work, parse_done, NULL, c);
+        return;
     }
     if (alm_prepare(c->session, text, NULL, &s->prepared) != ALM_OK) {
         pg_fail_err(c, alm_session_error(c->session), text);
-        return false;
+        pg_statement_release(s);
+        return;
     }
-    return true;
+    keep_statement(c, s);
 }
 
 static void on_parse(pg_conn *c, pg_reader *r)
@@ -278,17 +329,13 @@ static void on_parse(pg_conn *c, pg_reader *r)
     s->refs = 1;
     s->name = copy_text(name);
     alm_error_clear(&c->cx);
-    if (s->name == NULL || !read_param_types(c, r, s) || !prepare(c, s, text)) {
+    if (s->name == NULL || !read_param_types(c, r, s)) {
+        if (!c->skip)
+            pg_fail(c, ALM_E_MEMORY, "out of memory");
         pg_statement_release(s);
         return;
     }
-    pg_statement_drop(c, name);
-    if (alm_map_put(&c->cx, &c->statements, (alm_str){s->name, name.len}, s, NULL) != ALM_OK) {
-        pg_statement_release(s);
-        pg_fail(c, ALM_E_MEMORY, "out of memory");
-        return;
-    }
-    pg_simple_message(c, '1');
+    parse(c, s, text);
 }
 
 /* ----------------------------------------------------------------------- bind */

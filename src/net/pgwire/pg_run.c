@@ -9,8 +9,6 @@
 #include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
 
-enum { INLINE_TEXT_MAX = 32 << 10 };
-
 typedef enum step_result { STEP_PIECE, STEP_THREAD, STEP_END } step_result;
 
 static alm_str run_text(const pg_run *run)
@@ -223,10 +221,10 @@ static step_result advance(pg_conn *c, bool inline_only)
 void pg_run_clear(pg_conn *c)
 {
     pg_run *run = &c->run;
-    if (run->simple) {
+    if (run->simple)
         pg_portal_free(run->portal);
+    if (run->simple || run->parsing)
         pg_statement_release(run->statement);
-    }
     free(run->text);
     *run = (pg_run){0};
     c->running = false;
@@ -338,7 +336,7 @@ void pg_run_simple(pg_conn *c, alm_str text)
     }
     (void)memcpy(run->text, text.ptr, text.len);
     run->text[text.len] = 0;
-    start(c, text.len <= INLINE_TEXT_MAX);
+    start(c, text.len <= PG_INLINE_TEXT_MAX);
 }
 
 void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit)
@@ -356,5 +354,5 @@ void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit)
                                                      : PG_ROWS,
                       .portal = portal,
                       .limit = limit};
-    start(c, true);
+    start(c, portal->cursor != NULL || run_text(&c->run).len <= PG_INLINE_TEXT_MAX);
 }

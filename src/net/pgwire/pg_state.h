@@ -62,10 +62,10 @@ typedef enum pg_step { PG_PREPARE, PG_EXECUTE, PG_ROWS, PG_DONE } pg_step;
 /* What runs: a simple query text with its statements, or one Execute of a portal. */
 typedef struct pg_run {
     pg_step step;
-    bool simple;
+    bool simple, parsing; /* parsing: a long Parse, nothing else */
     char *text;
     size_t text_len, offset;
-    pg_statement *statement; /* simple: the current one */
+    pg_statement *statement; /* simple: the current one; parsing: the new one */
     pg_portal *portal;
     int64_t limit; /* rows of this Execute; 0: all */
     bool any;      /* simple: a statement was there */
@@ -75,7 +75,8 @@ typedef struct pg_run {
     alm_error err;
 } pg_run;
 
-enum { PG_OPTIONS_MAX = 16 };
+/* Longer statements are parsed and planned on a query thread. */
+enum { PG_OPTIONS_MAX = 16, PG_INLINE_TEXT_MAX = 32 << 10 };
 
 typedef struct pg_start_setting {
     const char *name, *value;
