@@ -172,6 +172,7 @@ struct alm_ctx {
     uint64_t seed;             /* of this statement's random functions */
     const char *user;
     struct alm_session *session;
+    const struct alm_lookup *lookup; /* base/lookup.h: what functions may ask; may be NULL */
 };
 
 /* Records the error unless one is recorded already; returns the code that is recorded. */

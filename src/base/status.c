@@ -120,6 +120,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     child->seed = parent->seed;
     child->user = parent->user;
     child->session = parent->session;
+    child->lookup = parent->lookup;
     alm_error_clear(child);
 }
 

@@ -165,9 +165,7 @@ ALM_CAT_FILL(index_list)
             if (!t->cols[c].indexed)
                 continue;
             ALM_TRY(index_name(cx, t, c, &name));
-            ALM_TRY(alm_arena_printf(cx, cx->arena, &text,
-                                     "CREATE INDEX %s ON public.%s USING btree (%s)", name, t->name,
-                                     t->cols[c].name));
+            ALM_TRY(alm_catalog_index(cx, cx->arena, t, (int32_t)c, &text));
             ALM_TRY(alm_cat_row(cx, cat));
             alm_cat_text(cat, t->name);
             alm_cat_text(cat, name);

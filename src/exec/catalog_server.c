@@ -111,8 +111,8 @@ ALM_CAT_FILL(is_character_sets)
 /* ------------------------------------------------------------------------------------ types */
 
 static const alm_pg_type_row types[] = {
-#define ALM_PG_TYPE(oid_, array_, name_, length_, by_value_, kind_, category_, preferred_, align_, \
-                    storage_, collation_, prefix_, in_, out_, recv_, send_)                        \
+#define ALM_PG_TYPE(oid_, array_, name_, display_, length_, by_value_, kind_, category_,           \
+                    preferred_, align_, storage_, collation_, prefix_, in_, out_, recv_, send_)    \
     {.oid = oid_,                                                                                  \
      .array_oid = array_,                                                                          \
      .name = name_,                                                                                \
@@ -129,7 +129,7 @@ static const alm_pg_type_row types[] = {
      .out = out_,                                                                                  \
      .recv = recv_,                                                                                \
      .send = send_},
-#include "exec/catalog_type.def"
+#include "func/pg_type.def"
 #undef ALM_PG_TYPE
 };
 

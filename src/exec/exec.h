@@ -65,4 +65,16 @@ ALM_NODISCARD alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm
                                          alm_plan_col **cols, uint32_t *n_cols, int32_t *ts_col,
                                          double *est_rows, void **data);
 
+/* ------------------------------------------------- object numbers of pg_class, for regclass */
+
+/* Number of a table or catalogue relation by name; schema, quotes and digits are understood. 0: none. */
+int32_t alm_catalog_oid(const alm_snapshot *snap, alm_str name);
+/* NULL: no table. *index_col: the column whose index has that number, -1: the table itself. */
+const alm_table *alm_catalog_table(const alm_snapshot *snap, int32_t oid, int32_t *index_col);
+/* Name as it is written, *out = NULL: no such relation; statement that makes an index. */
+ALM_NODISCARD alm_status alm_catalog_name(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
+                                          int32_t oid, const char **out);
+ALM_NODISCARD alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_table *t,
+                                           int32_t col, const char **out);
+
 #endif

@@ -68,7 +68,7 @@ ALM_NODISCARD alm_status alm_relation_columns(alm_ctx *cx, const alm_relation *r
                                               alm_plan_col *cols, uint32_t *n);
 int32_t alm_relation_schema_oid(const alm_relation *rel);
 
-/* catalog_type.def as values. */
+/* func/pg_type.def as values. */
 typedef struct alm_pg_type_row {
     int32_t oid, array_oid;
     const char *name;

@@ -45,7 +45,6 @@ TEXT(version, ALM_STR("PostgreSQL 12.3, compiled by gcc, 64-bit, Almanac " ALM_V
 TEXT(build, ALM_STR("Build Information: Almanac " ALM_VERSION))
 TEXT(database, ALM_STR("qdb"))
 TEXT(schema, ALM_STR("public"))
-TEXT(no_text, (alm_str){0})
 
 static alm_status user(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
 {
@@ -59,11 +58,6 @@ static alm_status flags(size_t n, alm_vec *out, uint8_t value)
 {
     memset(out->data, value, n);
     return ALM_OK;
-}
-static alm_status yes(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
-                      alm_vec *out)
-{
-    return flags(n, out, 1);
 }
 static alm_status no(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
                      alm_vec *out)
@@ -88,45 +82,6 @@ static alm_status age(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, 
     int64_t *o = out->data;
     for (size_t i = 0; i < n; i++)
         o[i] = a[args[0].is_const ? 0 : i] == ALM_LONG_NULL ? ALM_LONG_NULL : 0;
-    return ALM_OK;
-}
-
-/* Object numbers of types, as drivers print them. */
-static alm_str name_of_oid(int32_t oid)
-{
-    static const struct {
-        int32_t oid;
-        const char *name;
-    } names[] = {{16, "boolean"},
-                 {18, "char"},
-                 {20, "bigint"},
-                 {21, "smallint"},
-                 {23, "integer"},
-                 {25, "text"},
-                 {700, "real"},
-                 {701, "double precision"},
-                 {1042, "character"},
-                 {1043, "character varying"},
-                 {1082, "date"},
-                 {1114, "timestamp without time zone"},
-                 {1184, "timestamp with time zone"},
-                 {1700, "numeric"},
-                 {2950, "uuid"}};
-    for (size_t i = 0; i < ALM_COUNT(names); i++)
-        if (names[i].oid == oid)
-            return alm_str_of(names[i].name);
-    return ALM_STR("???");
-}
-
-static alm_status format_type(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
-                              alm_vec *out)
-{
-    const int32_t *oid = args[0].data;
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const int32_t x = oid[args[0].is_const ? 0 : i];
-        o[i] = x == ALM_INT_NULL ? alm_view_null() : alm_view_of(name_of_oid(x));
-    }
     return ALM_OK;
 }
 
@@ -156,6 +111,8 @@ static const alm_fn ROWS[] = {
     STABLE("build", build, "Version of the server."),
     STABLE("current_user", user, "User of the session."),
     STABLE("session_user", user, "User of the session."),
+    STABLE("user", user, "User of the session."),
+    STABLE("current_role", user, "User of the session."),
     STABLE("current_database", database, "Name of the database."),
     STABLE("current_catalog", database, "Name of the database."),
     STABLE("current_schema", schema, "Name of the schema."),
@@ -163,13 +120,5 @@ static const alm_fn ROWS[] = {
     ROW("txid_current", "() LONG", ALM_FN_STABLE, NULL, transaction_number,
         "A number of the running transaction."),
     ROW("age", "(LONG) LONG", 0, NULL, age, "Age of a transaction number."),
-    ROW("pg_table_is_visible", "(INT) BOOLEAN", 0, NULL, yes,
-        "Can the table be named without its schema?"),
-    ROW("pg_get_userbyid", "(INT) STRING", 0, NULL, schema, "Name of an owner."),
-    ROW("pg_get_partkeydef", "(INT) STRING", 0, NULL, no_text, "Always null."),
-    ROW("pg_get_expr", "(STRING, INT) STRING", 0, NULL, no_text, "Always null."),
-    ROW("pg_get_expr", "(STRING, INT, BOOLEAN) STRING", 0, NULL, no_text, "Always null."),
-    ROW("format_type", "(INT, INT) STRING", 0, NULL, format_type,
-        "Name of a type by its object number."),
 };
 ALM_FN_TABLE(system, ROWS);

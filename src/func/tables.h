@@ -14,7 +14,7 @@
     X(cast_number) X(cast_text) X(cast_time) X(cast_net) X(cast_wide) X(cast_decimal)              \
     X(long256) X(geohash) X(binary) X(decimal) X(decimal_round) X(decimal_sum) X(wide_extreme)     \
     X(json)                                                                                        \
-    X(numeric) X(conditional) X(concat) X(text) X(hash) X(finance) X(system) X(random)                                                                     \
+    X(numeric) X(conditional) X(concat) X(text) X(hash) X(finance) X(system) X(pg) X(random)                                                                     \
     X(count) X(sum) X(extreme) X(pick) X(stats) X(distinct) X(percentile) X(haversine)\
     X(time) X(time_floor) X(time_make) X(time_text) X(time_zone)                                   \
     X(window_rank) X(window_value)

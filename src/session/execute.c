@@ -79,6 +79,7 @@ void alm_cursor_context(alm_cursor *c)
     c->cx.timeout_ms = effective_timeout_ms(s);
     c->cx.deadline_ns = c->cx.timeout_ms > 0 ? c->cx.started_ns + c->cx.timeout_ms * 1000000 : 0;
     (void)s->db->io->random(s->db->io, &c->cx.seed, sizeof(c->cx.seed));
+    alm_cursor_lookup(c);
 }
 
 void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params)

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "base/conf.h"
+#include "base/lookup.h"
 #include "session/session.h"
 #include "time/zone.h"
 
@@ -40,6 +41,7 @@ struct alm_session {
     alm_session *prev, *next;
     char user[128];
     char protocol[16];
+    int32_t pid; /* of the connection; 0: it has none */
     atomic_bool cancel, gone;   /* gone: for good */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
     int64_t timeout_ms;         /* 0: configured default */
@@ -68,6 +70,7 @@ struct alm_cursor {
     alm_mem mem;
     alm_arena arena;
     alm_ctx cx;
+    alm_lookup lookup;
     alm_snapshot *snapshot;
     alm_plan *plan;
     alm_exec *exec;
@@ -127,6 +130,9 @@ alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out);
 
 /* execute_tx.c */
 void alm_savepoints_clear(alm_session *s);
+
+/* Lets functions of this execution ask for settings and object numbers. */
+void alm_cursor_lookup(alm_cursor *c);
 
 /* The table functions of exec/ in the form sql/ asks for. */
 const alm_source_if *alm_session_sources(void);

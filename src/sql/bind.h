@@ -112,6 +112,8 @@ ALM_NODISCARD alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_
 ALM_NODISCARD alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *ast,
                                                   alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* A cast to regclass, oid, name and such (bind_object.c); *out = NULL: another type. */
+alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* bind_correlate.c: a query over columns of the scope around it, made independent of it.

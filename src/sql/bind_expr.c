@@ -268,6 +268,9 @@ static alm_status cast_to(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_ex
 {
     alm_planner *p = sc->p;
     alm_type to = ALM_TY(NONE);
+    ALM_TRY(alm_bind_object_cast(sc, ast, e, out)); /* regclass and its like */
+    if (*out != NULL)
+        return ALM_OK;
     ALM_TRY(alm_type_read(p->cx, ast->type_pos, ast->type_name, &to));
     if (to.id == ALM_T_NONE) {
         if (ast->double_colon)

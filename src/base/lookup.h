@@ -1,0 +1,37 @@
+/*
+ * lookup.h - what functions may ask about the session and its tables: settings, object numbers.
+ *
+ * Kernels see columns only. The few functions that tools of PostgreSQL call about the server itself
+ * (current_setting, to_regclass, pg_table_size) ask through cx->lookup, which the session fills in.
+ *
+ * Null rule   cx->lookup is NULL where no session is (unit tests, the library): nothing is known.
+ * Ownership   Texts are in the arena given, or live as long as the statement.
+ * Threads     Called from any thread that runs the statement.
+ */
+#ifndef ALM_BASE_LOOKUP_H
+#define ALM_BASE_LOOKUP_H
+
+#include "base/base.h"
+
+typedef enum alm_relation_text {
+    ALM_RELATION_NAME,  /* as regclass is shown: with its schema only where it needs one */
+    ALM_RELATION_INDEX, /* CREATE INDEX ... of an index */
+    ALM_RELATION_COLUMN /* the column of an index */
+} alm_relation_text;
+
+typedef struct alm_lookup {
+    void *arg;
+    /* *out = NULL: no such setting. */
+    alm_status (*setting)(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, const char **out);
+    alm_status (*set)(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, alm_str value);
+    /* Number of a relation by name, schema and quotes allowed; 0: there is none. */
+    alm_status (*relation)(alm_ctx *cx, void *arg, alm_str name, int32_t *oid);
+    /* *out = NULL: no relation of that number. */
+    alm_status (*relation_text)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid,
+                                alm_relation_text what, const char **out);
+    /* Bytes on disk of a table; 0 for what is none; -1: no such relation. oid 0: all tables. */
+    alm_status (*bytes)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int64_t *out);
+    int32_t pid; /* number of the connection, by which it is cancelled */
+} alm_lookup;
+
+#endif
