@@ -225,10 +225,7 @@ static alm_status check_rows(alm_planner *p, const alm_stmt *stmt, uint32_t expe
         const uint32_t n = stmt->row_lens[r];
         if (n == expected)
             continue;
-        const int32_t pos = n > expected && stmt->rows[r][expected] != NULL
-                                ? stmt->rows[r][expected]->pos
-                                : stmt->row_pos[r];
-        return alm_fail(p->cx, ALM_E_ARG, pos,
+        return alm_fail(p->cx, ALM_E_ARG, stmt->row_end[r],
                         "row value count does not match column count [expected=%u, actual=%u, "
                         "tuple=%u]",
                         expected, n, r + 1);

@@ -206,7 +206,7 @@ static void errors_and_positions(void **state)
         {"insert into trades (ts, qty) values (null, 1)", 37, "cannot be NULL"},
         {"insert into trades (ts, qty) values ('2024-01-01', true)", 51,
          "inconvertible types: BOOLEAN -> INT [from=true, to=qty]"},
-        {"insert into ref values ('a', 1, '2024-01-01')", 23, "expected=4, actual=3, tuple=1"},
+        {"insert into ref values ('a', 1, '2024-01-01')", 44, "expected=4, actual=3, tuple=1"},
         {"insert into nope values (1)", 12, "table does not exist [table=nope]"},
         {"insert into ref select note, 1, ts, 1 from trades union all select 1, 2, 3, 4", 16, ""},
         {"create table trades (a int)", 13, "table already exists"},
