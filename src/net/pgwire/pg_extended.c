@@ -61,18 +61,13 @@ void pg_portal_free(pg_portal *portal)
     free(portal);
 }
 
-static const char *word_end(alm_str words)
-{
-    const char *space = memchr(words.ptr, ' ', words.len);
-    return space != NULL ? space : words.ptr + words.len;
-}
-
 /* Name in "x", "X" in quotes, "prepare x"; folded to lower case where it is not quoted. */
 static alm_str object_name(alm_str words, char out[128])
 {
     static const alm_str prepare = {"prepare", 7};
-    const alm_str first = {words.ptr, (size_t)(word_end(words) - words.ptr)};
-    size_t at = alm_str_ieq(first, prepare) && words.len > 8 ? 8 : 0;
+    const bool prefix =
+        words.len > 8 && words.ptr[7] == ' ' && alm_str_ieq((alm_str){words.ptr, 7}, prepare);
+    size_t at = prefix ? 8 : 0;
     size_t n = 0;
     const bool quoted = at < words.len && words.ptr[at] == '"';
     for (at += quoted; at < words.len && n < 127; at++) {
