@@ -122,6 +122,8 @@ static alm_status run_partitions(alter_run *r)
     ALM_TRY(chosen_starts(r, &chosen));
     if (r->alter->kind == ALM_ALTER_DROP_PARTITION)
         return alm_table_drop_partitions(cx, r->st, r->plan->table, chosen.starts, chosen.n);
+    if (r->alter->kind == ALM_ALTER_TO_NATIVE)
+        return ALM_OK; /* they all are */
     return alm_fail(cx, ALM_E_UNSUPPORTED, r->alter->pos, "this ALTER TABLE is not supported");
 }
 
@@ -157,6 +159,7 @@ alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *para
 {
     (void)params;
     (void)n;
+    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
     if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
         return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
                         (int)stmt->table.len, stmt->table.ptr);

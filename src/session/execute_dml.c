@@ -93,7 +93,14 @@ static alm_status insert_logged(alm_cursor *c, const alm_table *table, const alm
     return st;
 }
 
-alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+/* Was the table altered between plan and commit, and may the statement be planned again? */
+static bool try_again(alm_cursor *c, alm_status st, int tries)
+{
+    enum { TRIES = 16 };
+    return st == ALM_E_STALE && c->session->tx_state != 'T' && tries < TRIES;
+}
+
+static alm_status insert_once(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     alm_plan_env env;
     const alm_table *table = NULL;
@@ -104,6 +111,17 @@ alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     if (stmt->select != NULL && c->session->tx_state != 'T' && widest_rows(c->plan) > BULK_ROWS)
         return insert_bulk(c, table, c->plan);
     return insert_logged(c, table, c->plan);
+}
+
+alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alm_status st = insert_once(c, stmt, params, n);
+    for (int tries = 1; try_again(c, st, tries); tries++) {
+        alm_error_clear(&c->cx);
+        ALM_TRY(alm_cursor_look_again(c));
+        st = insert_once(c, stmt, params, n);
+    }
+    return st;
 }
 
 /* ------------------------------------------------------------------- update */
@@ -193,7 +211,7 @@ static alm_status update_columns(alm_cursor *c, const alm_stmt *stmt, uint32_t *
 
 /* Plans on the snapshot of the update and gives it the rows. */
 static alm_status update_run(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n,
-                             plan_rows_fn plan_rows, alm_update *update)
+                             plan_rows_fn plan_rows, const uint32_t *cols, alm_update *update)
 {
     alm_ctx *cx = &c->cx;
     alm_plan_env env;
@@ -201,10 +219,14 @@ static alm_status update_run(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     alm_plan_env_init(&env, c, params, n);
     env.snapshot = alm_update_snapshot(update);
     ALM_TRY(plan_rows(cx, &env, stmt, &up));
+    for (uint32_t i = 0; i < up->n_set; i++)
+        if (up->set_cols[i] != cols[i])
+            return alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed",
+                            up->table->name);
     return alm_run_update_plan(c, up->plan, up->table, up->n_set, update);
 }
 
-alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+static alm_status update_once(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     alm_ctx *cx = &c->cx;
     uint32_t *cols = NULL;
@@ -219,12 +241,23 @@ alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     ALM_TRY(alm_plan_update(cx, &env, stmt, &up));
     ALM_TRY(update_columns(c, stmt, &cols));
     ALM_TRY(alm_update_begin(cx, c->session->db->storage, stmt->table, cols, stmt->n_set, &update));
-    const alm_status st = update_run(c, stmt, params, n, alm_plan_update, update);
+    const alm_status st = update_run(c, stmt, params, n, alm_plan_update, cols, update);
     if (st != ALM_OK) {
         alm_update_rollback(update);
         return st;
     }
     return alm_update_commit(cx, update, &c->affected);
+}
+
+alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alm_status st = update_once(c, stmt, params, n);
+    for (int tries = 1; try_again(c, st, tries); tries++) {
+        alm_error_clear(&c->cx);
+        ALM_TRY(alm_cursor_look_again(c));
+        st = update_once(c, stmt, params, n);
+    }
+    return st;
 }
 
 alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -239,7 +272,7 @@ alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     alm_plan_env_init(&env, c, params, n);
     ALM_TRY(alm_plan_delete(cx, &env, stmt, &up)); /* as for UPDATE */
     ALM_TRY(alm_delete_begin(cx, c->session->db->storage, stmt->table, &update));
-    const alm_status st = update_run(c, stmt, params, n, alm_plan_delete, update);
+    const alm_status st = update_run(c, stmt, params, n, alm_plan_delete, NULL, update);
     if (st != ALM_OK) {
         alm_update_rollback(update);
         return st;

@@ -266,10 +266,11 @@ static alm_status set_params(altering *al)
         if (!alm_str_ieq(w->col, ALM_STR("maxUncommittedRows")))
             return alm_fail(al->p->cx, ALM_E_ARG, w->pos, "unknown parameter '%.*s'",
                             (int)w->col.len, w->col.ptr);
-        if (alm_int64_parse(w->value->text, &n) != ALM_NUM_OK || n < 0 || n > INT32_MAX)
+        const char *text = NULL;
+        ALM_TRY(alm_ast_text(al->p->cx, w->value, &text));
+        if (alm_int64_parse(alm_str_of(text), &n) != ALM_NUM_OK || n < 0 || n > INT32_MAX)
             return alm_fail(al->p->cx, ALM_E_ARG, w->value->pos,
-                            "invalid value for maxUncommittedRows: %.*s",
-                            (int)ALM_MIN(w->value->text.len, 100), w->value->text.ptr);
+                            "invalid value for maxUncommittedRows: %.100s", text);
         al->to->max_uncommitted_rows = n;
     }
     return ALM_OK;

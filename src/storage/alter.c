@@ -6,8 +6,9 @@
  *             and flushes the head first: chunks of rows in memory never differ from the table but by
  *             columns that were added behind. Rows that were made for the columns before are refused
  *             at their commit (alm_change_accepts).
- * DEDUP       Enabling it does not touch the rows there are. Parts that overlap in time are merged
- *             before, so that no two of them have rows of one time: then only newer rows replace any.
+ * DEDUP       Enabling it does not touch the rows there are, disabling it does not bring back any.
+ *             Parts that overlap in time are merged before, so that no two of them have rows of one
+ *             time: then only newer rows replace any, and none wait for being seen again.
  */
 #include "storage/alter.h"
 
@@ -152,5 +153,5 @@ alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
     const bool keys_stay = same_keys(was, spec);
     if (columns_stay(was, spec) && keys_stay)
         return commit_alter(cx, st, &alter);
-    return alter_held(cx, st, &alter, spec->dedup && !keys_stay);
+    return alter_held(cx, st, &alter, !keys_stay);
 }

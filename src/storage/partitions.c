@@ -109,6 +109,9 @@ alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *sna
     for (uint32_t l = 0; l < v->n_lanes; l++)
         for (uint32_t c = 0; c < v->lanes[l].n_chunks; c++)
             ALM_TRY(add_chunk(&g, &v->lanes[l].chunks[c]));
+    alm_partition_info *whole = NULL; /* a table without partitions is one, even when it is empty */
+    if (v->table.partition == ALM_PART_NONE && g.n == 0)
+        ALM_TRY(entry_of(&g, alm_partition_floor(ALM_PART_NONE, g.ns, 0), &whole));
     alm_partition_info *list = NULL;
     ALM_TRY(ALM_NEWN(cx, arena, g.n + 1, &list));
     for (size_t i = 0; i < g.n; i++)
