@@ -300,13 +300,6 @@ ALM_CAT_FILL(settings)
     return ALM_OK;
 }
 
-ALM_CAT_FILL(activity)
-{
-    (void)cx;
-    alm_cat_order(cat, "");
-    return ALM_OK;
-}
-
 ALM_CAT_FILL(zones)
 {
     alm_cat_order(cat, "name abbrev utc_offset is_dst");

@@ -159,6 +159,7 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     c->statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
     atomic_store(&s->statement, c->statement);
     alm_cursor_context(c);
+    alm_activity_begin(s, p->text, c->cx.now_ns / 1000);
     c->compile_ns = p->parse_ns;
     const alm_status st = run(c, p->stmt, values, n_values);
     c->execute_ns = alm_monotonic_ns() - c->cx.started_ns - (c->compile_ns - p->parse_ns);

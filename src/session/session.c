@@ -38,6 +38,7 @@ alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user, const char
     (void)snprintf(s->user, sizeof(s->user), "%s", user);
     (void)snprintf(s->protocol, sizeof(s->protocol), "%s", protocol);
     alm_arena_init(&s->arena, &s->mem);
+    (void)pthread_mutex_init(&s->activity.lock, NULL);
     (void)pthread_mutex_lock(&db->lock);
     s->next = db->sessions;
     if (s->next != NULL)
@@ -69,6 +70,7 @@ void alm_session_free(alm_session *s)
         free(s->settings[i]);
     alm_savepoints_clear(s);
     alm_arena_deinit(&s->arena);
+    (void)pthread_mutex_destroy(&s->activity.lock);
     free(s);
 }
 
@@ -100,6 +102,12 @@ const alm_error *alm_session_error(const alm_session *s)
 void alm_session_timeout(alm_session *s, int64_t timeout_ms)
 {
     s->timeout_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);
+}
+void alm_session_pid(alm_session *s, int32_t pid)
+{
+    (void)pthread_mutex_lock(&s->activity.lock); /* the session is listed already */
+    s->pid = pid;
+    (void)pthread_mutex_unlock(&s->activity.lock);
 }
 void alm_session_read_only(alm_session *s, bool on)
 {

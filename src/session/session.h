@@ -50,6 +50,8 @@ ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char
 void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configured default */
 /* Refuses every statement that writes: "Write permission denied". */
 void alm_session_read_only(alm_session *s, bool on);
+/* Number of the connection, as pg_backend_pid() and the lists of sessions show it. */
+void alm_session_pid(alm_session *s, int32_t pid);
 const char *alm_session_user(const alm_session *s);
 alm_db *alm_session_db(const alm_session *s);
 

@@ -36,12 +36,20 @@ struct alm_db {
 
 enum { ALM_SETTINGS_MAX = 48 };
 
+/* The statement that runs, or ran last, for others to see. */
+typedef struct alm_activity {
+    pthread_mutex_t lock;
+    int64_t begin_us; /* wall clock */
+    char text[1024];  /* its beginning */
+} alm_activity;
+
 struct alm_session {
     alm_db *db;
     alm_session *prev, *next;
     char user[128];
     char protocol[16];
     int32_t pid; /* of the connection; 0: it has none */
+    alm_activity activity;
     atomic_bool cancel, gone;   /* gone: for good */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
     int64_t timeout_ms;         /* 0: configured default */
@@ -133,6 +141,13 @@ void alm_savepoints_clear(alm_session *s);
 
 /* Lets functions of this execution ask for settings and object numbers. */
 void alm_cursor_lookup(alm_cursor *c);
+
+/* activity.c. Rows of ALM_ACTIVITY_CELLS texts: statement, connection, begin, user, protocol, state,
+ * text; of two texts: name of an account of memory, bytes. */
+enum { ALM_ACTIVITY_CELLS = 7 };
+void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
+alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
+alm_status alm_memory_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 
 /* The table functions of exec/ in the form sql/ asks for. */
 const alm_source_if *alm_session_sources(void);

@@ -59,6 +59,10 @@ alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **
         *rows = ALM_COUNT(keywords);
     } else if (strcmp(what, "settings") == 0 && cx->session != NULL) {
         return settings_texts(cx, cells, rows);
+    } else if (strcmp(what, "activity") == 0 && cx->session != NULL) {
+        return alm_activity_texts(cx, cells, rows);
+    } else if (strcmp(what, "memory") == 0 && cx->session != NULL) {
+        return alm_memory_texts(cx, cells, rows);
     }
     return ALM_OK;
 }

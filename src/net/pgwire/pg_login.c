@@ -250,6 +250,7 @@ static void logged_in(pg_conn *c)
     }
     c->phase = PG_READY;
     c->pid = (int32_t)alm_conn_id(c->conn);
+    alm_session_pid(c->session, c->pid);
     alm_conn_input_max(c->conn, (size_t)conf->pg_message_bytes_max + 5);
     auth_message(c, 0, (alm_str){"", 0});
     pg_send_settings(c);

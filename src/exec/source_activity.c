@@ -1,0 +1,113 @@
+/*
+ * source_activity.c - what goes on now: query_activity(), memory_metrics(), reader_pool(), and the
+ * rows of pg_stat_activity.
+ */
+#include "exec/source_catalog.h"
+
+#include <stdlib.h>
+
+/* The texts of one session, as exec.h lists them. */
+enum { STATEMENT, PID, BEGIN_US, USER, PROTOCOL, STATE, TEXT, CELLS };
+
+static int64_t number(const char *text)
+{
+    return strtoll(text, NULL, 10);
+}
+
+static alm_status texts(alm_ctx *cx, const alm_run *run, const char *what, const char *const **cell,
+                        size_t *rows)
+{
+    *rows = 0;
+    return run->env.texts == NULL ? ALM_OK : run->env.texts(cx, what, cell, rows);
+}
+
+static const alm_plan_col activity_cols[] = {
+    {"query_id", ALM_TY(LONG)},         {"worker_id", ALM_TY(LONG)},
+    {"worker_pool", ALM_TY(STRING)},    {"username", ALM_TY(STRING)},
+    {"query_start", ALM_TY(TIMESTAMP)}, {"state_change", ALM_TY(TIMESTAMP)},
+    {"state", ALM_TY(STRING)},          {"is_wal", ALM_TY(BOOLEAN)},
+    {"query", ALM_TY(STRING)},
+};
+
+static alm_status fill_activity(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(texts(cx, args->run, "activity", &cell, &rows));
+    for (; rows > 0; rows--, cell += CELLS) {
+        if (number(cell[STATEMENT]) == 0)
+            continue; /* idle */
+        ALM_TRY(alm_list_row(cx, l));
+        alm_list_int(l, 0, number(cell[STATEMENT]));
+        alm_list_int(l, 1, number(cell[PID]));
+        alm_list_text(l, 2, cell[PROTOCOL]);
+        alm_list_text(l, 3, cell[USER]);
+        alm_list_int(l, 4, number(cell[BEGIN_US]));
+        alm_list_int(l, 5, number(cell[BEGIN_US]));
+        alm_list_text(l, 6, cell[STATE]);
+        alm_list_text(l, 8, cell[TEXT]);
+    }
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(query_activity, "query_activity", false, activity_cols, fill_activity,
+                "The statements that run now, this one too.",
+                "select query_id, query_start, query from query_activity()");
+
+static const alm_plan_col memory_cols[] = {{"memory_tag", ALM_TY(STRING)}, {"bytes", ALM_TY(LONG)}};
+
+static alm_status fill_memory(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(texts(cx, args->run, "memory", &cell, &rows));
+    for (size_t i = 0; i < rows; i++) {
+        ALM_TRY(alm_list_row(cx, l));
+        alm_list_text(l, 0, cell[2 * i]);
+        alm_list_int(l, 1, number(cell[2 * i + 1]));
+    }
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(memory_metrics, "memory_metrics", false, memory_cols, fill_memory,
+                "Memory that queries hold, and its limit.",
+                "select memory_tag, bytes from memory_metrics()");
+
+static const alm_plan_col reader_cols[] = {{"table_name", ALM_TY(STRING)},
+                                           {"owner_thread_id", ALM_TY(LONG)},
+                                           {"last_access_timestamp", ALM_TY(TIMESTAMP)},
+                                           {"current_txn", ALM_TY(LONG)}};
+
+static alm_status fill_readers(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    (void)cx;
+    (void)args;
+    (void)l;
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(reader_pool, "reader_pool", false, reader_cols, fill_readers,
+                "Always empty: queries share snapshots, no reader is kept open for a table.",
+                "select table_name from reader_pool()");
+
+ALM_CAT_FILL(activity)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(texts(cx, cat->run, "activity", &cell, &rows));
+    alm_cat_order(cat, "pid usename application_name query_start state_change state query "
+                       "backend_type");
+    for (; rows > 0; rows--, cell += CELLS) {
+        const int64_t begin = number(cell[BEGIN_US]);
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_int(cat, number(cell[PID]));
+        alm_cat_text(cat, cell[USER]);
+        alm_cat_text(cat, cell[PROTOCOL]);
+        alm_cat_int(cat, begin > 0 ? begin : ALM_TS_NULL);
+        alm_cat_int(cat, begin > 0 ? begin : ALM_TS_NULL);
+        alm_cat_text(cat, cell[STATE]);
+        alm_cat_text(cat, cell[TEXT]);
+        alm_cat_text(cat, "client backend");
+    }
+    return ALM_OK;
+}

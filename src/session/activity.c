@@ -1,0 +1,86 @@
+/*
+ * activity.c - what the sessions do right now, for query_activity() and pg_stat_activity; memory.
+ *
+ * Threads     A session writes its line under its own lock, once per statement; a reader holds the
+ *             lock of the list, which keeps sessions from going away, and each line's lock for a copy.
+ * Rights      A read-only session sees the texts of its own user's statements alone.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "session/session_state.h"
+
+void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us)
+{
+    alm_activity *a = &s->activity;
+    const size_t n = ALM_MIN(text.len, sizeof a->text - 1);
+    (void)pthread_mutex_lock(&a->lock);
+    memcpy(a->text, text.ptr == NULL ? "" : text.ptr, n);
+    a->text[n] = 0;
+    a->begin_us = now_us;
+    (void)pthread_mutex_unlock(&a->lock);
+}
+
+static alm_status number(alm_ctx *cx, int64_t value, const char **out)
+{
+    return alm_arena_printf(cx, cx->arena, out, "%lld", (long long)value);
+}
+
+/* Cells of one session; its texts are copied. */
+static alm_status line(alm_ctx *cx, alm_session *s, const char **cell)
+{
+    const alm_session *me = cx->session;
+    const uint64_t statement = atomic_load(&s->statement);
+    const bool open = me == NULL || !me->read_only || strcmp(me->user, s->user) == 0;
+    ALM_TRY(number(cx, (int64_t)statement, &cell[0]));
+    ALM_TRY(number(cx, s->pid, &cell[1]));
+    ALM_TRY(number(cx, s->activity.begin_us, &cell[2]));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(s->user), &cell[3]));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(s->protocol), &cell[4]));
+    cell[5] = statement != 0 ? "active" : "idle";
+    return alm_arena_zstr(
+        cx, cx->arena, alm_str_of(open ? s->activity.text : "<insufficient privilege>"), &cell[6]);
+}
+
+static alm_status lines(alm_ctx *cx, alm_db *db, const char **cell, size_t cap, size_t *rows)
+{
+    alm_status st = ALM_OK;
+    (void)pthread_mutex_lock(&db->lock);
+    for (alm_session *s = db->sessions; s != NULL && st == ALM_OK && *rows < cap; s = s->next) {
+        (void)pthread_mutex_lock(&s->activity.lock);
+        st = line(cx, s, cell + ALM_ACTIVITY_CELLS * *rows);
+        (void)pthread_mutex_unlock(&s->activity.lock);
+        ++*rows;
+    }
+    (void)pthread_mutex_unlock(&db->lock);
+    return st;
+}
+
+alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
+{
+    alm_db *db = cx->session->db;
+    const char **cell = NULL;
+    (void)pthread_mutex_lock(&db->lock);
+    const size_t cap = (size_t)db->n_sessions + 16; /* who comes later is left out */
+    (void)pthread_mutex_unlock(&db->lock);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_ACTIVITY_CELLS * cap, &cell));
+    *cells = cell;
+    *rows = 0;
+    return lines(cx, db, cell, cap, rows);
+}
+
+alm_status alm_memory_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
+{
+    alm_db *db = cx->session->db;
+    const char **cell = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, 6, &cell));
+    cell[0] = "QUERIES";
+    ALM_TRY(number(cx, atomic_load(&db->mem.used_bytes), &cell[1]));
+    cell[2] = "QUERIES_LIMIT";
+    ALM_TRY(number(cx, db->mem.limit_bytes, &cell[3]));
+    cell[4] = "THIS_QUERY";
+    ALM_TRY(number(cx, cx->mem != NULL ? atomic_load(&cx->mem->used_bytes) : 0, &cell[5]));
+    *cells = cell;
+    *rows = 3;
+    return ALM_OK;
+}
