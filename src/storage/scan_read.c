@@ -8,6 +8,7 @@
  */
 #include "storage/part_format.h"
 #include "storage/scan.h"
+#include "type/int256.h"
 
 /* ------------------------------------------------------------------- pieces */
 
@@ -275,6 +276,7 @@ DEFINE_GATHER(gather_16, uint16_t)
 DEFINE_GATHER(gather_32, uint32_t)
 DEFINE_GATHER(gather_64, uint64_t)
 DEFINE_GATHER(gather_wide, wide)
+DEFINE_GATHER(gather_256, alm_i256)
 
 /* Sources may hold codes of different widths: 4 bytes come out. */
 static void gather_codes(const alm_vec *pieces, const uint64_t *order, uint32_t n, uint32_t *out)
@@ -328,8 +330,10 @@ static void gather(const col_at *at, alm_type type, const uint64_t *order, uint3
         gather_32(at->pieces, order, n, at->buffer);
     else if (at->buffer_width == 8)
         gather_64(at->pieces, order, n, at->buffer);
-    else
+    else if (at->buffer_width == 16)
         gather_wide(at->pieces, order, n, at->buffer);
+    else
+        gather_256(at->pieces, order, n, at->buffer);
 }
 
 static alm_status read_merged(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan_span *span,
