@@ -20,6 +20,7 @@ typedef struct alm_names {
     const struct alm_names *outer;
     const alm_cte *ctes; /* the first n_ctes are visible */
     uint32_t n_ctes;
+    const alm_cte *defining; /* inside the query of this one, which does not see itself; or NULL */
     struct alm_scope *scope; /* the query around this one, whose columns may be named; or NULL */
 } alm_names;
 
@@ -45,6 +46,12 @@ typedef struct alm_item { /* one column of the select list, stars expanded */
     bool star;
     int32_t pos;
 } alm_item;
+
+/* Columns [first, end) of the scope's plan that follow from the expressions `outer`: a subquery. */
+typedef struct alm_dependent {
+    uint32_t first, end;
+    alm_exprs outer;
+} alm_dependent;
 
 typedef enum alm_agg_place { ALM_AGG_NO, ALM_AGG_YES, ALM_AGG_INSIDE } alm_agg_place;
 
@@ -73,6 +80,9 @@ typedef struct alm_scope {
     uint32_t n_items;
     /* columns of subqueries that do not look outside: the same in all rows, so free of GROUP BY */
     alm_exprs constants;
+    alm_dependent
+        *dependents; /* the same in all rows of a group whose keys are what they follow from */
+    uint32_t n_dependents, cap_dependents;
     /* WINDOW JOIN, the last item of FROM: `plan` is its left side until the select list is bound */
     const struct alm_window_join *window_join;
     /* IN (SELECT ...) as a conjunct: SEMI and ANTI joins are possible */

@@ -923,6 +923,15 @@ static alm_status join_carried(alm_scope *sc, uint8_t kind, int32_t pos, alm_pla
     return ALM_OK;
 }
 
+static alm_status note_dependent(alm_scope *sc, uint32_t first, const alm_plan *join,
+                                 const alm_exprs *outer)
+{
+    ALM_TRY(alm_grow(sc->p->cx, &sc->dependents, sc->n_dependents, &sc->cap_dependents,
+                     sizeof *sc->dependents));
+    sc->dependents[sc->n_dependents++] = (alm_dependent){first, join->n_cols, *outer};
+    return ALM_OK;
+}
+
 /* Where there is no inner row, the expressions are those over empty aggregates. */
 static alm_status scalar_values(alm_scope *sc, int32_t pos, alm_plan *inner, alm_expr **values,
                                 uint32_t n)
@@ -957,6 +966,7 @@ static alm_status scalar_values(alm_scope *sc, int32_t pos, alm_plan *inner, alm
         if (!same)
             ALM_TRY(unless_null(p, mark, e, f, &values[i]));
     }
+    ALM_TRY(note_dependent(sc, n_left, join, &outer));
     sc->plan = join;
     return ALM_OK;
 }
@@ -978,6 +988,7 @@ alm_status alm_join_dependent(alm_scope *sc, uint8_t kind, int32_t pos, alm_plan
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, values));
     for (uint32_t i = 0; i < n; i++)
         ALM_TRY(col_of(p, join, n_left + i, &(*values)[i]));
+    ALM_TRY(note_dependent(sc, n_left, join, &outer));
     sc->plan = join;
     return ALM_OK;
 }

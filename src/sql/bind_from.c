@@ -35,7 +35,8 @@ static alm_status find_cte(alm_scope *sc, const alm_from *f, alm_plan **out)
             const alm_cte *cte = &names->ctes[i];
             if (!alm_str_ieq(cte->name, f->name))
                 continue;
-            const alm_names before = {.outer = names->outer, .ctes = names->ctes, .n_ctes = i};
+            const alm_names before = {
+                .outer = names->outer, .ctes = names->ctes, .n_ctes = i, .defining = cte};
             alm_plan *plan = NULL;
             ALM_TRY(alm_bind_query(sc->p, &before, cte->select, &plan));
             if (cte->n_cols > plan->n_cols)
@@ -120,6 +121,11 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
     ALM_TRY(source_name(p, f->schema, f->name, false, &name));
     if (name != NULL && (!f->quoted || f->schema.len > 0))
         return bind_source(sc, alm_str_of(name), f->pos, NULL, 0, out);
+    for (const alm_names *names = sc->names; names != NULL; names = names->outer)
+        if (names->defining != NULL && alm_str_ieq(names->defining->name, f->name))
+            return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->pos,
+                            "recursive queries are not supported [name=%.*s]", (int)f->name.len,
+                            f->name.ptr);
     return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s%s%.*s]",
                     (int)f->schema.len, f->schema.ptr == NULL ? "" : f->schema.ptr,
                     f->schema.len > 0 ? "." : "", (int)f->name.len, f->name.ptr);

@@ -298,13 +298,41 @@ typedef struct constant_seek {
     alm_status code;
 } constant_seek;
 
+static bool is_key_col(void *arg, const alm_expr *col)
+{
+    return find_key(arg, col) >= 0;
+}
+
+/* Is it one value per group: a subquery of no outer column, or of group keys only? */
+static bool is_group_value(const alm_group_map *map, const alm_expr *col)
+{
+    const alm_scope *sc = map->sc;
+    for (uint32_t i = 0; i < sc->constants.n; i++)
+        if (sc->constants.at[i]->col == col->col)
+            return true;
+    for (uint32_t d = 0; d < sc->n_dependents; d++) {
+        const alm_dependent *dep = &sc->dependents[d];
+        bool keys = col->col >= dep->first && col->col < dep->end;
+        alm_group_map look = *map;
+        for (uint32_t i = 0; keys && i < dep->outer.n; i++)
+            keys = find_key(map, dep->outer.at[i]) >= 0 ||
+                   alm_expr_each_col(dep->outer.at[i], is_key_col, &look);
+        if (keys)
+            return true;
+    }
+    return false;
+}
+
 static bool add_constant(void *arg, const alm_expr *col)
 {
     constant_seek *seek = arg;
-    const alm_exprs *list = &seek->map->sc->constants;
-    for (uint32_t i = 0; i < list->n; i++)
-        if (list->at[i]->col == col->col && find_key(seek->map, col) < 0)
-            seek->code = alm_exprs_add(seek->map->sc->p->cx, &seek->map->keys, list->at[i]);
+    alm_expr *key = NULL;
+    alm_ctx *cx = seek->map->sc->p->cx;
+    if (!is_group_value(seek->map, col) || find_key(seek->map, col) >= 0)
+        return true;
+    seek->code = alm_expr_col(cx, col->col, col->type, col->pos, &key);
+    if (seek->code == ALM_OK)
+        seek->code = alm_exprs_add(cx, &seek->map->keys, key);
     return seek->code == ALM_OK;
 }
 

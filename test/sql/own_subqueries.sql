@@ -43,8 +43,16 @@ SELECT t.n, x.name FROM osq_t t, LATERAL (SELECT name FROM osq_s s WHERE s.sym =
 SELECT t.n, x.m FROM osq_t t LEFT JOIN LATERAL (SELECT max(lim) AS m FROM osq_s s WHERE s.sym = t.sym) x ON true;
 SELECT t.n, x.c FROM osq_t t CROSS JOIN LATERAL (SELECT count() AS c FROM osq_s s WHERE s.lim < t.n) x;
 SELECT t.n, x.name, x.lim FROM osq_t t LEFT JOIN LATERAL (SELECT name, lim FROM osq_s s WHERE s.lim > t.n ORDER BY lim DESC LIMIT 1) x ON true;
+SELECT sym, max(n) AS x, (SELECT max(lim) FROM osq_s s WHERE s.sym = t.sym) AS m FROM osq_t t GROUP BY sym ORDER BY sym;
+SELECT sym, (SELECT count() FROM osq_s s WHERE s.sym = t.sym) AS c FROM osq_t t GROUP BY sym ORDER BY sym;
+SELECT sym, max(n) AS x FROM osq_t t GROUP BY sym HAVING max(n) > (SELECT max(lim) FROM osq_s s WHERE s.sym = t.sym) ORDER BY sym;
+SELECT n, (SELECT last(px) FROM osq_t x WHERE x.sym = t.sym AND x.ts < t.ts) AS p FROM osq_t t;
+SELECT n, (SELECT px FROM osq_t x WHERE x.sym = t.sym LATEST ON ts PARTITION BY sym) AS p FROM osq_t t;
+SELECT (SELECT count() FROM osq_t) AS c, (SELECT count() FROM osq_s) AS d;
 -- errors
 SELECT n FROM osq_t WHERE EXISTS (SELECT nosuch FROM osq_s);
 SELECT n, (SELECT lim, name FROM osq_s) FROM osq_t;
 SELECT n FROM osq_t WHERE (sym, n) IN (('A', 1, 2));
 SELECT n FROM osq_t t WHERE n IN (SELECT lim FROM osq_s LIMIT t.n);
+SELECT sym, (SELECT max(lim) FROM osq_s s WHERE s.lim > t.n) AS m FROM osq_t t GROUP BY sym;
+WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 5) SELECT * FROM r;
