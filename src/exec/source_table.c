@@ -85,6 +85,9 @@ static alm_status fill_partitions(alm_ctx *cx, const alm_list_args *args, alm_li
     alm_partition_info *part = NULL;
     size_t n = 0;
     ALM_TRY(alm_table_partitions(cx, cx->arena, args->run->env.snapshot, t, &part, &n));
+    size_t n_attached = n;
+    while (n_attached > 0 && part[n_attached - 1].detached)
+        n_attached--;
     for (size_t i = 0; i < n; i++) {
         const char *human = NULL;
         const bool timed = t->ts_col >= 0 && part[i].rows > 0;
@@ -98,8 +101,10 @@ static alm_status fill_partitions(alm_ctx *cx, const alm_list_args *args, alm_li
         alm_list_int(l, 5, part[i].rows);
         alm_list_int(l, 6, part[i].disk_bytes);
         alm_list_text(l, 7, human);
-        alm_list_bool(l, 9, i + 1 == n);
-        alm_list_bool(l, 10, true);
+        alm_list_bool(l, 9, i + 1 == n_attached);
+        alm_list_bool(l, 10, !part[i].detached);
+        alm_list_bool(l, 11, part[i].detached);
+        alm_list_bool(l, 12, part[i].detached);
         alm_list_int(l, 14, -1);
     }
     return ALM_OK;

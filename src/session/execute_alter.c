@@ -76,6 +76,14 @@ static alm_status keep_starts(alm_ctx *cx, void *arg, const alm_batch *batch)
     return ALM_OK;
 }
 
+/* Which partitions may the statement be about? */
+static bool is_meant(const alter_run *r, const alm_partition_info *part)
+{
+    if (r->alter->kind == ALM_ALTER_ATTACH_PARTITION)
+        return part->detached;
+    return !part->detached || r->alter->force;
+}
+
 static alm_status starts_where(alter_run *r, const alm_partition_info *parts, size_t n,
                                start_sink *out)
 {
@@ -83,9 +91,11 @@ static alm_status starts_where(alter_run *r, const alm_partition_info *parts, si
     int64_t *starts = NULL;
     alm_plan *plan = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &starts));
+    uint32_t n_starts = 0;
     for (size_t i = 0; i < n; i++)
-        starts[i] = parts[i].bucket;
-    ALM_TRY(alm_plan_partitions(cx, &r->env, r->stmt, r->plan->table, starts, (uint32_t)n, &plan));
+        if (is_meant(r, &parts[i]))
+            starts[n_starts++] = parts[i].bucket;
+    ALM_TRY(alm_plan_partitions(cx, &r->env, r->stmt, r->plan->table, starts, n_starts, &plan));
     return alm_run_plan(r->c, plan, r->c->snapshot, keep_starts, out);
 }
 
@@ -94,10 +104,18 @@ static alm_status starts_listed(alter_run *r, const alm_partition_info *parts, s
 {
     for (uint32_t k = 0; k < r->alter->n_list; k++) {
         const alm_ast *name = r->alter->list[k];
+        const uint32_t before = out->n;
         ALM_TRY(alm_check_partition_name(&r->c->cx, r->plan->table, name->text, name->pos));
-        for (size_t i = 0; i < n; i++)
-            if (alm_str_eq(name->text, alm_str_of(parts[i].name)))
+        for (size_t i = 0; i < n && out->n == before; i++)
+            if (is_meant(r, &parts[i]) && alm_str_eq(name->text, alm_str_of(parts[i].name)))
                 out->starts[out->n++] = parts[i].bucket;
+        const bool must = r->alter->kind == ALM_ALTER_DETACH_PARTITION ||
+                          r->alter->kind == ALM_ALTER_ATTACH_PARTITION;
+        if (must && out->n == before)
+            return alm_fail(&r->c->cx, ALM_E_ARG, name->pos,
+                            "could not %s partition [table=%s, partition=%.*s]: there is none",
+                            r->alter->kind == ALM_ALTER_ATTACH_PARTITION ? "attach" : "detach",
+                            r->plan->table->name, (int)name->text.len, name->text.ptr);
     }
     return ALM_OK;
 }
@@ -120,11 +138,15 @@ static alm_status run_partitions(alter_run *r)
     if (r->alter->kind == ALM_ALTER_SQUASH)
         return alm_table_squash(cx, r->st, r->plan->table);
     ALM_TRY(chosen_starts(r, &chosen));
-    if (r->alter->kind == ALM_ALTER_DROP_PARTITION)
-        return alm_table_drop_partitions(cx, r->st, r->plan->table, chosen.starts, chosen.n);
     if (r->alter->kind == ALM_ALTER_TO_NATIVE)
         return ALM_OK; /* they all are */
-    return alm_fail(cx, ALM_E_UNSUPPORTED, r->alter->pos, "this ALTER TABLE is not supported");
+    if (r->alter->kind == ALM_ALTER_DROP_PARTITION && !r->alter->force)
+        return alm_table_drop_partitions(cx, r->st, r->plan->table, chosen.starts, chosen.n);
+    const alm_partition_move move =
+        r->alter->kind == ALM_ALTER_DROP_PARTITION     ? ALM_PARTITION_FORGET
+        : r->alter->kind == ALM_ALTER_ATTACH_PARTITION ? ALM_PARTITION_ATTACH
+                                                       : ALM_PARTITION_DETACH;
+    return alm_table_move_partitions(cx, r->st, r->plan->table, move, chosen.starts, chosen.n);
 }
 
 /* ------------------------------------------------------------------ dispatch */

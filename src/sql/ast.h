@@ -416,6 +416,7 @@ typedef struct alm_alter {
     alm_ast *where;
     int32_t where_pos;
     alm_str value;
+    bool force; /* FORCE DROP PARTITION */
 } alm_alter;
 
 /* CREATE [MATERIALIZED] VIEW; the query is stmt->select, its text here. */

@@ -242,6 +242,13 @@ static alm_status parse_action(alm_parser *p, alm_stmt *s, alm_alter *a)
         return parse_set_option(p, s, a);
     if (alm_take_kw(p, ALM_KW_DEDUP))
         return parse_dedup(p, s, a);
+    if (alm_take_word(p, "force")) {
+        ALM_TRY(alm_expect_kw(p, ALM_KW_DROP, "'drop' expected"));
+        a->force = true;
+        ALM_TRY(alm_expect_kw(p, ALM_KW_PARTITION, "'partition' expected"));
+        a->kind = ALM_ALTER_DROP_PARTITION;
+        return parse_partition_set(p, a);
+    }
     if (alm_take_word(p, "convert"))
         return parse_convert(p, a);
     if (alm_take_word(p, "attach"))

@@ -10,7 +10,7 @@
 #include "storage/change.h"
 #include "storage/dict.h"
 
-enum { CATALOG_VERSION = 1, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
+enum { CATALOG_VERSION = 2, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
 
 typedef struct catalog_header {
     char magic[8];
@@ -43,6 +43,17 @@ static alm_status out_flush(catalog_out *o, size_t least)
     return ALM_OK;
 }
 
+static alm_status put_parts(catalog_out *o, const alm_part_set *set)
+{
+    const uint32_t n = set == NULL ? 0 : set->n;
+    ALM_TRY(alm_put_u32(o->cx, &o->buf, n));
+    for (uint32_t i = 0; i < n; i++) {
+        ALM_TRY(alm_put_part(o->cx, &o->buf, set->parts[i]));
+        ALM_TRY(out_flush(o, PIECE_BYTES));
+    }
+    return ALM_OK;
+}
+
 static alm_status put_version(catalog_out *o, const alm_version *v)
 {
     alm_ctx *cx = o->cx;
@@ -50,11 +61,8 @@ static alm_status put_version(catalog_out *o, const alm_version *v)
     ALM_TRY(alm_put_table(cx, buf, v));
     ALM_TRY(alm_put_u64(cx, buf, v->flushed_lsn));
     ALM_TRY(alm_put_u64(cx, buf, v->frozen_lsn));
-    ALM_TRY(alm_put_u32(cx, buf, v->parts->n));
-    for (uint32_t i = 0; i < v->parts->n; i++) {
-        ALM_TRY(alm_put_part(cx, buf, v->parts->parts[i]));
-        ALM_TRY(out_flush(o, PIECE_BYTES));
-    }
+    ALM_TRY(put_parts(o, v->parts));
+    ALM_TRY(put_parts(o, v->detached));
     ALM_TRY(alm_put_u32(cx, buf, v->n_frozen));
     ALM_TRY(alm_put_u32(cx, buf, v->n_lanes));
     for (uint32_t i = 0; i < v->n_lanes; i++) {
@@ -158,6 +166,7 @@ alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out)
         return s;
     }
     out->lsn = head.lsn;
+    st->catalog_version = head.version;
     atomic_store(&st->next_table_id, head.next_table_id);
     atomic_store(&st->next_part_id, head.next_part_id);
     atomic_store(&st->next_file_id, head.next_file_id);
@@ -197,7 +206,8 @@ static alm_status bad_catalog(alm_ctx *cx, const alm_version *v)
                     v->table.name);
 }
 
-static alm_status load_parts(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_version *v)
+static alm_status load_parts(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_version *v,
+                             alm_part_set **out)
 {
     const uint32_t n = alm_get_u32(r);
     if (r->bad || n > (uint64_t)(r->end - r->at))
@@ -215,8 +225,8 @@ static alm_status load_parts(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_ve
         alm_part_ref_release(parts[i]);
     free((void *)parts);
     ALM_TRY(e);
-    alm_part_set_release(v->parts);
-    v->parts = set;
+    alm_part_set_release(*out);
+    *out = set;
     return ALM_OK;
 }
 
@@ -282,7 +292,9 @@ static alm_status load_table(alm_ctx *cx, alm_build *b, alm_reader *r, uint64_t 
     v->flushed_lsn = alm_get_u64(r);
     v->frozen_lsn = alm_get_u64(r);
     if (e == ALM_OK)
-        e = load_parts(cx, b->st, r, v);
+        e = load_parts(cx, b->st, r, v, &v->parts);
+    if (e == ALM_OK && b->st->catalog_version >= 2)
+        e = load_parts(cx, b->st, r, v, &v->detached);
     if (e == ALM_OK)
         e = load_lanes(cx, r, v, lsn, alm_flush_marks_get(marks, v->table.id));
     v->lsn = lsn;

@@ -43,6 +43,9 @@ ALM_NODISCARD alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, uint64_t
 ALM_NODISCARD alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const alm_version *v,
                                           const alm_table *to, uint32_t next_col_id,
                                           const alm_schema *made, alm_version **out);
+/* Parts with these ids are detached, attached, or forgotten wherever they are. */
+ALM_NODISCARD alm_status alm_change_move(alm_ctx *cx, alm_build *b, uint64_t table_id,
+                                         alm_partition_move move, const uint64_t *ids, uint32_t n);
 ALM_NODISCARD alm_status alm_change_add_column(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                                const alm_column *col);
 

@@ -96,17 +96,23 @@ static void lane(checking *c, const alm_lane *l)
     }
 }
 
-static alm_status table(checking *c)
+static alm_status parts(checking *c, const alm_part_set *set)
 {
-    for (uint32_t i = 0; i < c->v->n_lanes; i++)
-        lane(c, &c->v->lanes[i]);
-    for (uint32_t i = 0; i < c->v->parts->n; i++) {
-        const alm_part_ref *part = c->v->parts->parts[i];
+    for (uint32_t i = 0; i < set->n; i++) {
+        const alm_part_ref *part = set->parts[i];
         ALM_TRY(part_file(c, part, part->file));
         for (uint32_t j = 0; j < part->n_overlays; j++)
             ALM_TRY(part_file(c, part, part->overlays[j].file));
     }
     return ALM_OK;
+}
+
+static alm_status table(checking *c)
+{
+    for (uint32_t i = 0; i < c->v->n_lanes; i++)
+        lane(c, &c->v->lanes[i]);
+    ALM_TRY(parts(c, c->v->parts));
+    return c->v->detached != NULL ? parts(c, c->v->detached) : ALM_OK;
 }
 
 /* Held while checking, if there is a lock file: no server may write meanwhile. */

@@ -40,6 +40,7 @@ typedef struct model {
         } cols[8];
         int64_t ttl_hours;
         uint8_t count[VALUES]; /* of rows with this value */
+        uint8_t apart[VALUES]; /* of those that are detached: not looked at */
     } tables[TABLES];
     bool damaged; /* a row was not what its value says, or times did not ascend */
 } model;
@@ -380,7 +381,37 @@ static alm_status drop_oldest(world *w, int table, model *m)
     return st;
 }
 
-enum { STEPS = 31, ALTER_STEPS = 17 };
+/* The oldest hour is detached, or attached again. */
+static alm_status move_oldest(world *w, int table, alm_partition_move move, model *m)
+{
+    static const uint32_t one = 1;
+    edit e;
+    alm_partition_info *info = NULL;
+    size_t n = 0;
+    const int64_t hour = INT64_C(3600000000);
+    ALM_TRY(edit_begin(w, table, &e));
+    alm_status st = alm_table_partitions(&w->cx, &w->arena, e.snap, e.table, &info, &n);
+    const size_t at = move == ALM_PARTITION_DETACH ? 0 : n - 1;
+    if (st == ALM_OK && (n == 0 || info[at].detached != (move == ALM_PARTITION_ATTACH)))
+        st = alm_fail(&w->cx, ALM_E_ARG, -1, "no such partition");
+    for (int v = 0; v < VALUES && st == ALM_OK; v++) {
+        const bool here = time_of(v) >= info[at].bucket && time_of(v) < info[at].bucket + hour;
+        if (here && move == ALM_PARTITION_DETACH) {
+            m->tables[table].apart[v] = m->tables[table].count[v];
+            m->tables[table].count[v] = 0;
+        } else if (here) {
+            m->tables[table].count[v] = m->tables[table].apart[v];
+            m->tables[table].apart[v] = 0;
+        }
+    }
+    if (st == ALM_OK)
+        st = alm_table_move_partitions(&w->cx, w->st, e.table, move, &info[at].bucket, one);
+    alm_snapshot_release(e.snap);
+    alm_arena_reset(&w->arena);
+    return st;
+}
+
+enum { STEPS = 31, ALTER_STEPS = 21 };
 
 static alm_status step(world *w, int i, model *m)
 {
@@ -447,6 +478,12 @@ static alm_status alter_step(world *w, int i, model *m)
         return narrow(w, 0, m);
     case 15:
         return delete_thirds(w, 0, m);
+    case 16:
+        return move_oldest(w, 0, ALM_PARTITION_DETACH, m);
+    case 18:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    case 19:
+        return move_oldest(w, 0, ALM_PARTITION_ATTACH, m);
     default:
         return rows(w, 0, -1, i * 20, 10, m);
     }
@@ -516,7 +553,12 @@ static alm_status read_model(world *w, model *m)
 
 static bool same(const model *a, const model *b)
 {
-    return memcmp(a, b, sizeof *a) == 0;
+    model x = *a, y = *b;
+    for (int i = 0; i < TABLES; i++) {
+        memset(x.tables[i].apart, 0, sizeof x.tables[i].apart);
+        memset(y.tables[i].apart, 0, sizeof y.tables[i].apart);
+    }
+    return memcmp(&x, &y, sizeof x) == 0;
 }
 
 /* ------------------------------------------------------------------------- runs */

@@ -109,15 +109,22 @@ alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *sna
     for (uint32_t l = 0; l < v->n_lanes; l++)
         for (uint32_t c = 0; c < v->lanes[l].n_chunks; c++)
             ALM_TRY(add_chunk(&g, &v->lanes[l].chunks[c]));
+    gathering apart = {.cx = cx, .arena = arena, .v = v, .ns = g.ns};
+    for (uint32_t i = 0; v->detached != NULL && i < v->detached->n; i++)
+        ALM_TRY(add_part(&apart, v->detached->parts[i]));
     alm_partition_info *whole = NULL; /* a table without partitions is one, even when it is empty */
     if (v->table.partition == ALM_PART_NONE && g.n == 0)
         ALM_TRY(entry_of(&g, alm_partition_floor(ALM_PART_NONE, g.ns, 0), &whole));
     alm_partition_info *list = NULL;
-    ALM_TRY(ALM_NEWN(cx, arena, g.n + 1, &list));
+    ALM_TRY(ALM_NEWN(cx, arena, g.n + apart.n + 1, &list));
     for (size_t i = 0; i < g.n; i++)
         list[i] = g.rows[i].info;
+    for (size_t i = 0; i < apart.n; i++) {
+        list[g.n + i] = apart.rows[i].info;
+        list[g.n + i].detached = true;
+    }
     *out = list;
-    *n = g.n;
+    *n = g.n + apart.n;
     return ALM_OK;
 }
 

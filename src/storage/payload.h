@@ -20,7 +20,8 @@ typedef enum alm_op_kind {
     ALM_OP_ADD_COLUMN,
     ALM_OP_PARTS,
     ALM_OP_ALTER,
-    ALM_OP_LAST = ALM_OP_ALTER
+    ALM_OP_MOVE,
+    ALM_OP_LAST = ALM_OP_MOVE
 } alm_op_kind;
 
 /* ------------------------------------------------------------------- writing */

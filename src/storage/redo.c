@@ -211,6 +211,21 @@ static alm_status redo_alter(alm_ctx *cx, alm_build *b, alm_reader *r)
     return e;
 }
 
+static alm_status redo_move(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    const uint64_t table_id = alm_get_u64(r);
+    const uint32_t move = alm_get_u32(r), n = alm_get_u32(r);
+    const char *at = alm_get_bytes(r, (uint64_t)n * sizeof(uint64_t));
+    uint64_t *ids = NULL;
+    if (at == NULL || move > ALM_PARTITION_FORGET)
+        return bad_record(cx, b->lsn, "a move of partitions");
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *ids, "parts", &ids));
+    memcpy(ids, at, n * sizeof *ids);
+    const alm_status e = alm_change_move(cx, b, table_id, (alm_partition_move)move, ids, n);
+    free(ids);
+    return e;
+}
+
 static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_op_kind kind,
                           alm_reader *r)
 {
@@ -238,6 +253,8 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         return redo_parts(cx, b, r);
     case ALM_OP_ALTER:
         return redo_alter(cx, b, r);
+    case ALM_OP_MOVE:
+        return redo_move(cx, b, r);
     }
     return bad_record(cx, b->lsn, "unknown operation");
 }

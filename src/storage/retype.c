@@ -31,6 +31,12 @@ alm_status alm_retype_prepare(alm_ctx *cx, alm_update *up, const alm_table *was,
     if (v->table.id != was->id || v->table.schema_version != was->schema_version ||
         at >= v->table.n_cols)
         return alm_fail(cx, ALM_E_STALE, -1, "table '%s' was changed meanwhile", was->name);
+    if (v->detached != NULL && v->detached->n > 0)
+        return alm_fail(
+            cx, ALM_E_ARG, -1,
+            "partitions of table '%s' are detached: attach or drop them before a column "
+            "changes its type",
+            v->table.name);
     if ((int32_t)at == v->table.ts_col)
         return alm_fail(cx, ALM_E_ARG, -1, "cannot change type of designated timestamp column");
     alm_column *cols = NULL;

@@ -145,6 +145,7 @@ struct alm_storage {
     uint64_t compacted_lsn;
     int64_t idle_commits, idle_since_ns;
     uint64_t checkpoint_lsn;              /* of the catalogue file */
+    uint32_t catalog_version;             /* of the file that was read */
     _Atomic int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
 };
 

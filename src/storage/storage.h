@@ -213,15 +213,27 @@ ALM_NODISCARD alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm
 ALM_NODISCARD alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st,
                                                    const alm_table *table, const int64_t *starts,
                                                    uint32_t n);
+/* Detached partitions stay on disk and are not read until they are attached again; each is one record.
+ * DETACH, ATTACH: ALM_E_ARG for a start that has no such partition, or (ATTACH) has rows by now.
+ * FORGET drops attached and detached ones. */
+typedef enum alm_partition_move {
+    ALM_PARTITION_DETACH,
+    ALM_PARTITION_ATTACH,
+    ALM_PARTITION_FORGET
+} alm_partition_move;
+ALM_NODISCARD alm_status alm_table_move_partitions(alm_ctx *cx, alm_storage *st,
+                                                   const alm_table *table, alm_partition_move move,
+                                                   const int64_t *starts, uint32_t n);
 /* Merges the parts of the table where they overlap or are many and small. */
 ALM_NODISCARD alm_status alm_table_squash(alm_ctx *cx, alm_storage *st, const alm_table *table);
 
-/* Partitions of a table, for SHOW PARTITIONS and TTL; oldest first. */
+/* Partitions of a table, for SHOW PARTITIONS and TTL; oldest first, detached ones at the end. */
 typedef struct alm_partition_info {
     char name[48];
     int64_t bucket; /* where the partition starts */
     int64_t min_ts, max_ts, rows, disk_bytes;
     uint32_t parts;
+    bool detached; /* a partition can be there twice: detached, and with rows that came later */
 } alm_partition_info;
 ALM_NODISCARD alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
                                               const alm_table *table, alm_partition_info **out,

@@ -362,6 +362,8 @@ alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lan
     (void)alm_tab_retain(c->tab);
     (void)alm_schema_retain(c->schema);
     (void)alm_part_set_retain(c->parts);
+    if (c->detached != NULL)
+        (void)alm_part_set_retain(c->detached);
     for (uint32_t i = 0; i < v->n_lanes && st == ALM_OK; i++) {
         st = alm_lane_copy(cx, &v->lanes[i], 0, &lanes[i]);
         c->n_lanes += st == ALM_OK;
@@ -388,6 +390,8 @@ alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out
     }
     (void)alm_tab_retain(c->tab);
     (void)alm_schema_retain(c->schema);
+    if (c->detached != NULL)
+        (void)alm_part_set_retain(c->detached);
     alm_version_settle(c);
     *out = c;
     return ALM_OK;
@@ -406,6 +410,7 @@ void alm_version_release(alm_version *v)
     alm_lanes_clear(v->lanes, v->n_lanes);
     free(v->lanes);
     alm_part_set_release(v->parts);
+    alm_part_set_release(v->detached);
     alm_schema_release(v->schema);
     alm_tab_release(v->tab);
     free(v);

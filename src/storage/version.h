@@ -159,7 +159,8 @@ typedef struct alm_version {
     alm_table table; /* public face; cols = schema->cols */
     alm_tab *tab;
     alm_schema *schema;
-    alm_part_set *parts; /* never NULL */
+    alm_part_set *parts;    /* never NULL */
+    alm_part_set *detached; /* DETACH PARTITION: kept and not read; NULL: none */
     alm_lane *lanes; /* n_lanes; the first n_frozen are being written to parts: no more appends */
     uint32_t n_lanes, n_frozen;
     uint32_t next_col_id;
