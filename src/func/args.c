@@ -130,10 +130,11 @@ static bool store_long(int64_t x, alm_type to, void *out)
     return true;
 }
 
-/* Whole numbers and decimals as a DECIMAL without loss. */
+/* Numbers as a DECIMAL without loss. */
 static bool store_decimal(const alm_vec *v, alm_type to, void *out)
 {
     int64_t whole = 0;
+    double real = 0;
     alm_i256 x;
     uint32_t scale = 0;
     if (v->type.id == ALM_T_DECIMAL) {
@@ -141,6 +142,10 @@ static bool store_decimal(const alm_vec *v, alm_type to, void *out)
         scale = v->type.s;
     } else if (as_long(v, &whole)) {
         x = alm_i256_of(whole);
+    } else if (as_double(v, &real)) {
+        if (!alm_decimal_of_double(real, to.s, &x) || alm_decimal_to_double(x, to.s) != real)
+            return false;
+        scale = to.s;
     } else {
         return false;
     }

@@ -11,6 +11,8 @@
 #include "func/args.h"
 #include "func/tables.h"
 #include "func/text_out.h"
+#include "type/decimal.h"
+#include "type/geohash.h"
 
 /* What bind reads: lo, hi, rate; or a list of texts; or sizes of generated texts. */
 typedef struct params {
@@ -224,6 +226,128 @@ static alm_status rnd_made_text(alm_call *call, size_t n, ALM_UNUSED const alm_v
     return ALM_OK;
 }
 
+/* ------------------------------------------- LONG256, GEOHASH, DECIMAL, BINARY */
+
+static alm_i256 draw_256(const alm_call *call, uint64_t row)
+{
+    alm_i256 x;
+    for (uint32_t k = 0; k < 4; k++)
+        x.w[k] = draw(call, row, 16 + k);
+    return x;
+}
+
+static alm_status rnd_long256(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                              alm_vec *out)
+{
+    alm_i256 *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t row = call->row_base + i;
+        o[i] = is_null_row(call, call->data, row) ? alm_long256_null() : draw_256(call, row);
+    }
+    return ALM_OK;
+}
+
+static alm_status bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
+                               ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
+                               ALM_UNUSED void **data)
+{
+    int64_t bits = 1;
+    if (args[0].value != NULL)
+        ALM_TRY(alm_arg_long(cx, &args[0], &bits));
+    if (bits < 1 || bits > ALM_GEOHASH_BITS_MAX)
+        return alm_fail(cx, ALM_E_ARG, args[0].pos, "precision must be in [1..60] range");
+    *result = alm_type_geohash((uint32_t)bits);
+    return ALM_OK;
+}
+
+static alm_status rnd_geohash(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                              alm_vec *out)
+{
+    char *o = out->data;
+    for (size_t i = 0; i < n; i++, o += out->width)
+        alm_geohash_store((int64_t)(draw(call, call->row_base + i, 0) >> (64 - call->result.p)), o,
+                          out->width);
+    return ALM_OK;
+}
+
+/* precision, scale, null rate */
+static alm_status bind_decimal(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
+                               ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
+                               void **data)
+{
+    int64_t sizes[2] = {1, 0};
+    params *p = NULL;
+    ALM_TRY(new_params(cx, &p));
+    for (uint32_t i = 0; i < 2; i++)
+        if (args[i].value != NULL)
+            ALM_TRY(alm_arg_long(cx, &args[i], &sizes[i]));
+    if (sizes[0] < 1 || sizes[0] > ALM_DECIMAL_DIGITS_MAX)
+        return alm_fail(cx, ALM_E_ARG, args[0].pos, "precision must be in [1..76] range");
+    if (sizes[1] < 0 || sizes[1] > sizes[0])
+        return alm_fail(cx, ALM_E_ARG, args[1].pos, "scale must be in [0..precision] range");
+    if (args[2].value != NULL)
+        ALM_TRY(read_rate(cx, &args[2], &p->rate));
+    *result = alm_type_decimal((uint32_t)sizes[0], (uint32_t)sizes[1]);
+    *data = p;
+    return ALM_OK;
+}
+
+static alm_status rnd_decimal(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                              alm_vec *out)
+{
+    const alm_i256 limit = alm_pow10_256(call->result.p);
+    char *o = out->data;
+    for (size_t i = 0; i < n; i++, o += out->width) {
+        const uint64_t row = call->row_base + i;
+        alm_i256 whole, x = draw_256(call, row);
+        x.w[3] >>= 1; /* not below zero */
+        alm_i256_divmod(x, limit, &whole, &x);
+        alm_decimal_store(call->result, is_null_row(call, call->data, row) ? alm_i256_min() : x, o);
+    }
+    return ALM_OK;
+}
+
+/* least and most bytes, null rate */
+static alm_status bind_bin(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
+                           alm_arg *args, ALM_UNUSED alm_type *result, void **data)
+{
+    enum { USUAL = 32, MOST = 1 << 20 };
+    params *p = NULL;
+    ALM_TRY(new_params(cx, &p));
+    p->len_lo = p->len_hi = USUAL;
+    if (argc > 0 && args[0].value != NULL)
+        ALM_TRY(alm_arg_long(cx, &args[0], &p->len_lo));
+    if (argc > 0 && args[1].value != NULL)
+        ALM_TRY(alm_arg_long(cx, &args[1], &p->len_hi));
+    if (argc > 0 && args[2].value != NULL)
+        ALM_TRY(read_rate(cx, &args[2], &p->rate));
+    if (p->len_lo < 1 || p->len_hi < p->len_lo || p->len_hi > MOST)
+        return alm_fail(cx, ALM_E_ARG, pos, "sizes must be in [1..%d] range, the least first",
+                        MOST);
+    *data = p;
+    return ALM_OK;
+}
+
+static alm_status rnd_bin(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    const params *p = call->data;
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t row = call->row_base + i;
+        o[i] = alm_view_null();
+        if (is_null_row(call, p, row))
+            continue;
+        const size_t len = (size_t)between(draw(call, row, 3), p->len_lo, p->len_hi);
+        char *bytes;
+        ALM_TRY(alm_text_room(&w, len, &bytes));
+        for (size_t k = 0; k < len; k++)
+            bytes[k] = (char)draw(call, row, 4 + k);
+        o[i] = alm_text_take(&w, len);
+    }
+    return ALM_OK;
+}
+
 static alm_status to_uuid(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     uuid_halves *o = out->data;
@@ -277,6 +401,14 @@ static const alm_fn ROWS[] = {
     TEXTS("rnd_symbol", "SYMBOL", "One of the texts, or letters: number, lengths, null rate."),
     TEXTS("rnd_str", "STRING", "One of the texts, or letters: lengths from, to, null rate."),
     TEXTS("rnd_varchar", "VARCHAR", "One of the texts, or letters: lengths from, to, null rate."),
+    RATED("rnd_long256", "LONG256", rnd_long256, "A LONG256."),
+    ROW("rnd_geohash", "(INT const) ?", bind_geohash, rnd_geohash, "A cell of so many bits.",
+        "rnd_geohash(30)"),
+    ROW("rnd_decimal", "(INT const, INT const, INT const) ?", bind_decimal, rnd_decimal,
+        "A decimal from 0: precision, scale, null rate.", "rnd_decimal(10, 2, 0)"),
+    ROW("rnd_bin", "() BINARY", bind_bin, rnd_bin, "32 bytes.", "rnd_bin()"),
+    ROW("rnd_bin", "(LONG const, LONG const, INT const) BINARY", bind_bin, rnd_bin,
+        "Bytes: least and most, null rate.", "rnd_bin(5, 10, 2)"),
     {.name = "to_uuid",
      .signature = "(LONG, LONG) UUID",
      .kernel = to_uuid,
