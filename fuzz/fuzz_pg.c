@@ -20,11 +20,16 @@ static void param(alm_str bytes)
     static const uint32_t oids[] = {0,    16,   17,   18,   19,   20,   21,   23,
                                     25,   26,   114,  700,  701,  705,  1022, 1042,
                                     1043, 1082, 1083, 1114, 1184, 1700, 2950, 3802};
+    static const alm_type_id types[] = {
+        ALM_T_NONE,    ALM_T_BOOLEAN, ALM_T_BYTE,    ALM_T_SHORT,     ALM_T_CHAR,
+        ALM_T_INT,     ALM_T_LONG,    ALM_T_FLOAT,   ALM_T_DOUBLE,    ALM_T_STRING,
+        ALM_T_VARCHAR, ALM_T_SYMBOL,  ALM_T_DATE,    ALM_T_TIMESTAMP, ALM_T_TIMESTAMP_NS,
+        ALM_T_UUID,    ALM_T_IPV4,    ALM_T_INTERVAL};
     if (bytes.len < 3)
         return;
     const uint32_t oid = oids[(unsigned char)bytes.ptr[0] % ALM_COUNT(oids)];
     const bool binary = bytes.ptr[1] & 1;
-    alm_type type = {.id = (uint8_t)(ALM_T_BOOLEAN + (unsigned char)bytes.ptr[2] % ALM_T_INTERVAL)};
+    alm_type type = {.id = (uint8_t)types[(unsigned char)bytes.ptr[2] % ALM_COUNT(types)]};
     alm_arena arena;
     alm_ctx cx = {.arena = &arena};
     alm_vec value;

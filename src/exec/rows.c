@@ -204,7 +204,7 @@ void alm_rows_slice(const alm_rows *rows, uint32_t col, uint32_t at, alm_vec *ou
     *out = (alm_vec){.type = c->type,
                      .width = c->width,
                      .dict = c->dict,
-                     .data = c->data + (size_t)at * c->width};
+                     .data = c->data != NULL ? c->data + (size_t)at * c->width : NULL};
 }
 
 alm_status alm_rows_gather(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
