@@ -267,6 +267,8 @@ static alm_status name_columns(alm_ctx *cx, alm_arena *arena, const sample_colum
 alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool whole, char delimiter,
                           alm_csv_header header, alm_csv_shape *out)
 {
+    if (sample.ptr == NULL)
+        sample = (alm_str){"", 0};
     if (sample.len >= 3 && memcmp(sample.ptr, "\xef\xbb\xbf", 3) == 0) {
         sample.ptr += 3;
         sample.len -= 3;

@@ -137,6 +137,9 @@ static void test_names(void **state)
                      ALM_OK);
     assert_string_equal(name, "gr\xc3\xb6\xc3\x9f"
                               "E");
+    alm_csv_shape shape;
+    assert_int_equal(alm_csv_detect(&cx, &arena, (alm_str){0}, true, 0, 0, &shape), ALM_OK);
+    assert_int_equal(shape.n_cols, 0);
     alm_arena_deinit(&arena);
 }
 
