@@ -70,11 +70,8 @@ alm_status alm_run_drop(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
     alm_ctx *cx = &c->cx;
     alm_storage *st = c->session->db->storage;
     ALM_TRY(alm_outside_block(c, stmt));
-    if (stmt->all_tables) {
-        for (size_t i = 0; i < alm_snapshot_count(c->snapshot); i++)
-            ALM_TRY(alm_table_drop(cx, st, alm_str_of(alm_snapshot_at(c->snapshot, i)->name)));
-        return ALM_OK;
-    }
+    if (stmt->all_tables)
+        return alm_tables_drop_all(cx, st);
     if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
         return stmt->if_exists ? ALM_OK : missing_table(c, stmt->table, stmt->table_pos);
     return alm_table_drop(cx, st, stmt->table);

@@ -345,6 +345,22 @@ alm_status alm_build_remove(alm_ctx *cx, alm_build *b, uint64_t table_id)
     return ALM_OK;
 }
 
+alm_status alm_build_clear(alm_ctx *cx, alm_build *b)
+{
+    alm_catver *cat = b->next;
+    cat_names *names = NULL;
+    ALM_TRY(names_new(cx, 0, &names));
+    for (size_t i = 0; i < cat->n; i++)
+        b->head_delta -= alm_catver_at(cat, i)->head_bytes;
+    for (size_t i = 0; i < cat->n_blocks; i++)
+        block_release(cat->blocks[i]);
+    cat->n = cat->n_blocks = 0;
+    if (last_reference(&cat->names->refs))
+        free(cat->names);
+    cat->names = names;
+    return ALM_OK;
+}
+
 alm_status alm_build_rename(alm_ctx *cx, alm_build *b, alm_version *v)
 {
     cat_names *names = NULL;

@@ -211,6 +211,24 @@ alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name)
     return change_table(cx, st, &arg);
 }
 
+static alm_status prepare_drop_all(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    for (size_t i = 0; i < b->next->n; i++) {
+        size_t mark;
+        ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_DROP, &mark));
+        ALM_TRY(alm_put_u64(cx, &rq->buf, alm_catver_at(b->next, i)->table.id));
+        ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    }
+    ALM_TRY(alm_build_clear(cx, b));
+    return set_piece(rq);
+}
+
+alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st)
+{
+    alm_request rq = {.prepare = prepare_drop_all};
+    return alm_commit(cx, st, &rq);
+}
+
 alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to)
 {
     if (to.len == 0 || to.len > NAME_BYTES_MAX)

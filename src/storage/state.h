@@ -97,6 +97,8 @@ void alm_build_put(alm_build *b, alm_version *v);
 ALM_NODISCARD alm_status alm_build_add(alm_ctx *cx, alm_build *b, alm_version *v);
 ALM_NODISCARD alm_status alm_build_rename(alm_ctx *cx, alm_build *b, alm_version *v);
 ALM_NODISCARD alm_status alm_build_remove(alm_ctx *cx, alm_build *b, uint64_t table_id);
+/* Removes all tables, or fails without an effect. */
+ALM_NODISCARD alm_status alm_build_clear(alm_ctx *cx, alm_build *b);
 
 /* ------------------------------------------------------------------ storage */
 

@@ -195,6 +195,7 @@ typedef struct alm_table_spec {
 ALM_NODISCARD alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *spec,
                                           alm_bulk **load);
 ALM_NODISCARD alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name);
+ALM_NODISCARD alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st);
 ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to);
 ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name);
 ALM_NODISCARD alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name,
