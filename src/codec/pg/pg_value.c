@@ -226,7 +226,7 @@ static const struct {
                    {1042, {.id = ALM_T_VARCHAR}},   {1043, {.id = ALM_T_VARCHAR}},
                    {114, {.id = ALM_T_VARCHAR}},    {3802, {.id = ALM_T_VARCHAR}},
                    {1082, {.id = ALM_T_TIMESTAMP}}, {1114, {.id = ALM_T_TIMESTAMP}},
-                   {1184, {.id = ALM_T_TIMESTAMP}}, {1700, {.id = ALM_T_DOUBLE}},
+                   {1184, {.id = ALM_T_TIMESTAMP}}, {1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
                    {17, {.id = ALM_T_BINARY}},      {2950, {.id = ALM_T_UUID}},
                    {26, {.id = ALM_T_LONG}},        {0, {.id = ALM_T_NONE}}};
 
@@ -310,8 +310,12 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
 {
     char text[512];
     size_t n = 0;
-    if (oid == 1700) {
+    if (oid == 1700 || type.id == ALM_T_DECIMAL) {
         ALM_TRY(numeric_to_text(cx, index, in, text, &n));
+        if (type.id == ALM_T_DECIMAL && alm_str_eq((alm_str){text, n}, ALM_STR("NaN"))) {
+            alm_value_set_null(type, out);
+            return ALM_OK;
+        }
         return alm_value_parse(cx, -1, type, (alm_str){text, n}, out);
     }
     if (oid == 1082) {
@@ -324,8 +328,6 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
             return alm_fail(cx, ALM_E_RANGE, -1, "date parameter %u is out of range", index + 1);
         return time_param(cx, index, type, finite ? us : INT64_MAX, out);
     }
-    if (type.id == ALM_T_DECIMAL) /* of another OID: none has a binary form like it */
-        return bad_length(cx, index, 0, in.len);
     const size_t want = type.id == ALM_T_BYTE ? 2 : alm_type_width(type);
     if (in.len != want)
         return bad_length(cx, index, want, in.len);

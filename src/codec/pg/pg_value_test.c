@@ -107,6 +107,52 @@ static void test_there_and_back(void **state)
     }
 }
 
+/* numeric and bytea as PostgreSQL sends them, and back. */
+static void test_decimals_and_bytes(void **state)
+{
+    fixture *f = *state;
+    static const struct {
+        const char *type, *text, *wire;
+        size_t len;
+    } rows[] = {
+        {"decimal(4,2)", "12.34", "\0\2\0\0\0\0\0\2\0\x0C\x0D\x48", 12},
+        {"decimal(4,2)", "-0.05", "\0\1\xFF\xFF\x40\0\0\2\x01\xF4", 10},
+        {"decimal(4,2)", "0.00", "\0\0\0\0\0\0\0\2", 8},
+        {"decimal(9,0)", "10000", "\0\1\0\1\0\0\0\0\0\1", 10},
+        {"decimal(18,5)", "12345678.00001", "\0\4\0\1\0\0\0\5\x04\xD2\x16\x2E\0\0\x03\xE8", 16},
+        {"decimal(10,8)", "0.00000001", "\0\1\xFF\xFE\0\0\0\x08\0\1", 10},
+    };
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        alm_type type;
+        alm_vec value, back;
+        assert_true(alm_type_parse(alm_str_of(rows[i].type), &type));
+        assert_int_equal(
+            alm_pg_param(&f->cx, &f->arena, 0, 0, type, false, alm_str_of(rows[i].text), &value),
+            ALM_OK);
+        const alm_str sent = cell(f, &value, true);
+        assert_int_equal(sent.len, rows[i].len);
+        assert_memory_equal(sent.ptr, rows[i].wire, sent.len);
+        assert_int_equal(alm_pg_param(&f->cx, &f->arena, 0, 0, type, true,
+                                      (alm_str){rows[i].wire, rows[i].len}, &back),
+                         ALM_OK);
+        const alm_str text = cell(f, &back, false);
+        assert_int_equal(text.len, strlen(rows[i].text));
+        assert_memory_equal(text.ptr, rows[i].text, text.len);
+    }
+    alm_vec bytes;
+    assert_int_equal(
+        alm_pg_param(&f->cx, &f->arena, 0, 17, ALM_TY(BINARY), false, ALM_STR("\\x00fF7f"), &bytes),
+        ALM_OK);
+    const alm_str raw = cell(f, &bytes, true);
+    assert_int_equal(raw.len, 3);
+    assert_memory_equal(raw.ptr, "\x00\xFF\x7F", 3);
+    const alm_str text = cell(f, &bytes, false);
+    assert_true(alm_str_eq(text, ALM_STR("\\x00ff7f")));
+    assert_int_not_equal(
+        alm_pg_param(&f->cx, &f->arena, 0, 17, ALM_TY(BINARY), false, ALM_STR("\\x0"), &bytes),
+        ALM_OK);
+}
+
 static void test_nulls(void **state)
 {
     fixture *f = *state;
@@ -237,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_there_and_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_decimals_and_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nulls, setup, teardown),
         cmocka_unit_test_setup_teardown(test_times_at_the_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_big_endian, setup, teardown),
