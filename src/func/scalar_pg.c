@@ -217,10 +217,57 @@ static alm_status find_role(alm_call *call, alm_str name, int32_t *oid)
     return ALM_OK;
 }
 
-static alm_status find_number(alm_call *call, alm_str name, int32_t *oid)
+/* Functions that read and write values: those pg_type points at. */
+static const struct pg_proc {
+    const char *prefix;
+    int32_t oid[4];
+} procs[] = {
+#define ALM_PG_TYPE(oid_, array_, name_, display_, length_, by_value_, kind_, category_,           \
+                    preferred_, align_, storage_, collation_, prefix_, in_, out_, recv_, send_)    \
+    {prefix_, {in_, out_, recv_, send_}},
+#include "func/pg_type.def"
+#undef ALM_PG_TYPE
+    {"array_", {750, 751, 2400, 2401}},
+};
+static const char *const ways[] = {"in", "out", "recv", "send"};
+
+/* "array_in", "pg_catalog.array_in", "array_in(cstring,oid,integer)". */
+static alm_status find_function(alm_call *call, alm_str name, int32_t *oid)
 {
     (void)call;
+    const char *bracket = memchr(name.ptr, '(', name.len);
+    if (bracket != NULL)
+        name.len = (size_t)(bracket - name.ptr);
+    if (name.len > 11 && strncmp(name.ptr, "pg_catalog.", 11) == 0)
+        name = (alm_str){name.ptr + 11, name.len - 11};
     *oid = ALM_MAX(digits(name), 0);
+    for (size_t i = 0; i < ALM_COUNT(procs) && *oid == 0; i++)
+        for (size_t w = 0; w < ALM_COUNT(ways) && *oid == 0; w++) {
+            const size_t len = strlen(procs[i].prefix);
+            if (name.len == len + strlen(ways[w]) && memcmp(name.ptr, procs[i].prefix, len) == 0 &&
+                memcmp(name.ptr + len, ways[w], name.len - len) == 0)
+                *oid = procs[i].oid[w];
+        }
+    return ALM_OK;
+}
+
+KERNEL(regproc_out)
+{
+    alm_text_out writer = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t r = 0; r < n; r++) {
+        const int32_t oid = ALM_AT(int32_t, args[0], r);
+        o[r] = oid == 0 ? view_of("-") : alm_view_null();
+        for (size_t i = 0; oid > 0 && i < ALM_COUNT(procs); i++)
+            for (size_t w = 0; w < ALM_COUNT(ways); w++) {
+                char *ptr = NULL;
+                if (procs[i].oid[w] != oid)
+                    continue;
+                ALM_TRY(alm_text_room(&writer, 40, &ptr));
+                o[r] = alm_text_take(&writer,
+                                     (size_t)snprintf(ptr, 40, "%s%s", procs[i].prefix, ways[w]));
+            }
+    }
     return ALM_OK;
 }
 
@@ -257,8 +304,8 @@ TO_OID(to_regnamespace, find_schema, NULL)
 TO_OID(regnamespace_in, find_schema, "schema")
 TO_OID(to_regrole, find_role, NULL)
 TO_OID(regrole_in, find_role, "role")
-TO_OID(to_regproc, find_number, NULL)
-TO_OID(regproc_in, find_number, "function")
+TO_OID(to_regproc, find_function, NULL)
+TO_OID(regproc_in, find_function, "function")
 
 /* ---------------------------------------------------------------------------- numbers to names */
 
@@ -588,6 +635,119 @@ KERNEL(list_join)
     return ALM_OK;
 }
 
+/* The part of a list "{a,b}" up to the next comma; *list is what follows. ptr NULL: the end. */
+static alm_str next_element(alm_str *list)
+{
+    if (list->ptr == NULL)
+        return (alm_str){0};
+    const char *comma = memchr(list->ptr, ',', list->len);
+    const alm_str one = {list->ptr, comma != NULL ? (size_t)(comma - list->ptr) : list->len};
+    *list = comma != NULL ? (alm_str){comma + 1, list->len - one.len - 1} : (alm_str){0};
+    return one;
+}
+
+static alm_str inside(alm_str list)
+{
+    if (list.len >= 2 && list.ptr[0] == '{' && list.ptr[list.len - 1] == '}')
+        list = (alm_str){list.ptr + 1, list.len - 2};
+    return list.len == 0 ? (alm_str){0} : list;
+}
+
+KERNEL(list_has)
+{
+    uint8_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str wanted = text_at(&args[1], i);
+        alm_str list = inside(text_at(&args[0], i));
+        o[i] = 0;
+        for (alm_str one = next_element(&list); one.ptr != NULL && o[i] == 0;
+             one = next_element(&list))
+            o[i] = wanted.ptr != NULL && alm_str_eq(one, wanted);
+    }
+    return ALM_OK;
+}
+
+/* Number of elements; null of an empty list, as of an array without a dimension. */
+KERNEL(list_length)
+{
+    int32_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        alm_str list = inside(text_at(&args[0], i));
+        int32_t count = 0;
+        while (next_element(&list).ptr != NULL)
+            count++;
+        o[i] = count > 0 && ALM_AT(int32_t, args[1], i) == 1 ? count : ALM_INT_NULL;
+    }
+    return ALM_OK;
+}
+
+/* ---------------------------------------------------------------------------------------- JSON */
+
+/* Everything comes as text; which arguments go without quotes is kept. */
+static alm_status bind_json(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
+                            alm_arg *args, ALM_UNUSED alm_type *result, void **data)
+{
+    uint8_t *bare = NULL;
+    if (argc % 2 != 0)
+        return alm_fail(cx, ALM_E_ARG, pos, "json_build_object takes names and values in turn");
+    ALM_TRY(ALM_NEWN(cx, cx->arena, argc + 1, &bare));
+    for (uint32_t i = 0; i < argc; i++) {
+        const alm_type_class cls = alm_type_info_of(args[i].type)->cls;
+        bare[i] =
+            i % 2 == 1 && (cls == ALM_TC_BOOL || cls == ALM_TC_INTEGER || cls == ALM_TC_FLOATING);
+        args[i].type = ALM_TY(STRING);
+    }
+    *data = bare;
+    return ALM_OK;
+}
+
+static size_t json_text(char *to, alm_str t, bool bare)
+{
+    size_t n = 0;
+    if (t.ptr == NULL || bare) {
+        const alm_str plain = t.ptr == NULL ? ALM_STR("null") : t;
+        memcpy(to, plain.ptr, plain.len);
+        return plain.len;
+    }
+    to[n++] = '"';
+    for (size_t i = 0; i < t.len; i++) {
+        const unsigned char ch = (unsigned char)t.ptr[i];
+        if (ch < 0x20)
+            n += (size_t)snprintf(to + n, 7, "\\u%04x", ch);
+        else if (ch == '"' || ch == '\\')
+            to[n++] = '\\', to[n++] = (char)ch;
+        else
+            to[n++] = (char)ch;
+    }
+    to[n++] = '"';
+    return n;
+}
+
+KERNEL(json_object)
+{
+    alm_text_out w = alm_text_out_of(call);
+    const uint8_t *bare = call->data;
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        size_t room = 8, len = 0;
+        char *ptr = NULL;
+        for (uint32_t a = 0; a < call->argc; a++)
+            room += 6 * text_at(&args[a], i).len + 12;
+        ALM_TRY(alm_text_room(&w, room, &ptr));
+        ptr[len++] = '{';
+        for (uint32_t a = 0; a < call->argc; a++) {
+            if (a > 0) {
+                memcpy(ptr + len, a % 2 == 1 ? " : " : ", ", 3);
+                len += a % 2 == 1 ? 3 : 2;
+            }
+            len += json_text(ptr + len, text_at(&args[a], i), bare[a] != 0);
+        }
+        ptr[len++] = '}';
+        o[i] = alm_text_take(&w, len);
+    }
+    return ALM_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ rows */
 
 #define ROW(f, sig, flags_, kernel_, doc_)                                                         \
@@ -614,7 +774,7 @@ static const alm_fn ROWS[] = {
     REG("regtype", "type", regtype_in, to_regtype, format_type),
     REG("regnamespace", "schema", regnamespace_in, to_regnamespace, regnamespace_out),
     REG("regrole", "user", regrole_in, to_regrole, user_by_id),
-    REG("regproc", "function", regproc_in, to_regproc, no_text),
+    REG("regproc", "function", regproc_in, to_regproc, regproc_out),
     ROW("format_type", "(INT, INT) STRING", 0, format_type, "Name of a type by its object number."),
     ROW("pg_get_userbyid", "(INT) STRING", ALM_FN_STABLE, user_by_id, "Name of an owner."),
     ROW("pg_encoding_to_char", "(INT) STRING", 0, encoding_name, "Name of a character set."),
@@ -648,6 +808,17 @@ static const alm_fn ROWS[] = {
         "Can the table be named without its schema?"),
     ROW("array_to_string", "(TEXT, TEXT) STRING", 0, list_join,
         "Elements of a list of names with a text between them."),
+    ROW("list_has", "(TEXT, TEXT) BOOLEAN", ALM_FN_INTERNAL, list_has,
+        "Is the text an element of the list of names?"),
+    ROW("array_length", "(TEXT, INT) INT", 0, list_length, "Elements in a list of names."),
+    ROW("array_upper", "(TEXT, INT) INT", 0, list_length, "Elements in a list of names."),
+    {.name = "json_build_object",
+     .signature = "(ANY...) STRING",
+     .bind = bind_json,
+     .kernel = json_object,
+     .doc = "A JSON object of names and values in turn.",
+     .example = "json_build_object('a', 1)",
+     .since = "0.1"},
     VISIBLE("pg_type_is_visible"),
     VISIBLE("pg_function_is_visible"),
     VISIBLE("pg_operator_is_visible"),

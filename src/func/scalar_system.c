@@ -2,7 +2,7 @@
  * scalar_system.c - typeOf, version, who and where: values of the statement, not of its rows.
  *
  * Clients of PostgreSQL ask for these when they connect; the answers are what they expect from a
- * server that speaks its protocol 12.
+ * server that speaks its protocol; the version is the setting server_version.
  */
 #include "func/tables.h"
 
@@ -41,7 +41,7 @@ static alm_status type_of(alm_call *call, size_t n, ALM_UNUSED const alm_vec *ar
     {                                                                                              \
         return fill_view(n, out, alm_view_of(text));                                               \
     }
-TEXT(version, ALM_STR("PostgreSQL 12.3, compiled by gcc, 64-bit, Almanac " ALM_VERSION))
+TEXT(version, ALM_STR("PostgreSQL 14.0, compiled by gcc, 64-bit, Almanac " ALM_VERSION))
 TEXT(build, ALM_STR("Build Information: Almanac " ALM_VERSION))
 TEXT(database, ALM_STR("qdb"))
 TEXT(schema, ALM_STR("public"))

@@ -169,6 +169,9 @@ alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         return alm_bind_coalesce(sc, ast, out);
     if (alm_str_ieq(ast->text, ALM_STR("nullif")))
         return alm_bind_nullif(sc, ast, out);
+    if (alm_str_ieq(ast->text, ALM_STR("array")) && ast->n_args == 1 &&
+        ast->arg[0]->kind == ALM_AST_SUBQUERY)
+        return alm_bind_array_of(sc, ast, out);
     if (alm_str_ieq(ast->text, ALM_STR("extract")))
         return bind_extract(sc, ast, out);
     if (alm_registry_has(reg, ast->text, ALM_FN_AGGREGATE))

@@ -29,9 +29,6 @@ static const object_type object_types[] = {
     {"\"char\"", NULL, NULL, {.id = ALM_T_CHAR}},
     {"cstring", NULL, NULL, {.id = ALM_T_STRING}},
     {"pg_node_tree", NULL, NULL, {.id = ALM_T_STRING}},
-    {"text[]", NULL, NULL, {.id = ALM_T_STRING}}, /* lists of names are texts: {a,b} */
-    {"name[]", NULL, NULL, {.id = ALM_T_STRING}},
-    {"varchar[]", NULL, NULL, {.id = ALM_T_STRING}},
 };
 
 static alm_str without_schema(alm_str name)
@@ -42,9 +39,25 @@ static alm_str without_schema(alm_str name)
     return name;
 }
 
+/* Lists of names and numbers are texts, {a,b}; only DOUBLE has arrays of its own. */
+static bool is_list(alm_str name)
+{
+    alm_type base = ALM_TY(NONE);
+    if (name.len < 3 || memcmp(name.ptr + name.len - 2, "[]", 2) != 0)
+        return false;
+    name.len -= 2;
+    for (size_t i = 0; i < ALM_COUNT(object_types); i++)
+        if (alm_str_ieq(name, alm_str_of(object_types[i].name)))
+            return true;
+    return alm_type_parse(name, &base) && base.id != ALM_T_DOUBLE && base.dims == 0;
+}
+
 static const object_type *object_type_of(alm_str name)
 {
+    static const object_type list = {"list", NULL, NULL, {.id = ALM_T_STRING}};
     name = without_schema(name);
+    if (is_list(name))
+        return &list;
     for (size_t i = 0; i < ALM_COUNT(object_types); i++)
         if (alm_str_ieq(name, alm_str_of(object_types[i].name)))
             return &object_types[i];
@@ -87,4 +100,72 @@ alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, 
         return alm_expr_call(p, t->in, ast->pos, &e, 1, out);
     ALM_TRY(alm_expr_cast(p, e, ALM_TY(INT), ALM_CAST_EXPLICIT, &e));
     return alm_expr_call(p, t->out, ast->pos, &e, 1, out);
+}
+
+/* -------------------------------------------------------------- lists of names, as text: {a,b} */
+
+/* x = ANY('{a,b}'), x <> ALL(...): a list that is a text. `op` is the one to be true of any. */
+alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *args[2] = {NULL, NULL};
+    ALM_TRY(alm_bind_expr(sc, ast->arg[1], &args[0]));
+    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &args[1]));
+    ALM_TRY(alm_param_infer(p, &args[0], ALM_TY(STRING)));
+    ALM_TRY(alm_param_infer(p, &args[1], ALM_TY(STRING)));
+    if (!alm_str_eq(op, ALM_STR("=")) || !alm_type_is_text(args[0]->type))
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                        "ANY and ALL take ARRAY[...], a list {a,b} or a subquery");
+    ALM_TRY(alm_expr_cast(p, args[1], ALM_TY(STRING), ALM_CAST_EXPLICIT, &args[1]));
+    return alm_expr_call(p, "list_has", ast->pos, args, 2, out);
+}
+
+static alm_status text_node(alm_planner *p, const char *text, int32_t pos, alm_ast **out)
+{
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
+    **out = (alm_ast){.kind = ALM_AST_STRING, .text = alm_str_of(text), .pos = pos, .end = pos};
+    return ALM_OK;
+}
+
+static alm_status call_node(alm_planner *p, const char *name, int32_t pos, uint32_t n_args,
+                            alm_ast **out)
+{
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
+    **out = (alm_ast){.kind = ALM_AST_CALL, .text = alm_str_of(name), .pos = pos, .end = pos};
+    (*out)->n_args = n_args;
+    return ALM_NEWN(p->cx, p->cx->arena, n_args, &(*out)->arg);
+}
+
+/*
+ * ARRAY(select x from ...) is the scalar subquery select '{' || string_agg(x, ',') || '}' from ...;
+ * rows come in the order of the input, ORDER BY or not.
+ */
+alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_ast sub = *ast->arg[0];
+    alm_select sel = *sub.select;
+    alm_ast *all = NULL, *join = NULL, *item = NULL;
+    if (sel.op != 0 || sel.n_items != 1 || sel.distinct || sel.has_group || sel.n_group > 0 ||
+        sel.limit_lo != NULL || sel.sample != NULL || sel.n_latest_by > 0)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                        "ARRAY(...) takes a plain select of one column");
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &item));
+    *item = (alm_ast){.kind = ALM_AST_CAST, .type_name = ALM_STR("string"), .pos = ast->pos};
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &item->arg));
+    item->arg[0] = sel.items[0].expr;
+    item->n_args = 1;
+    ALM_TRY(call_node(p, "string_agg", ast->pos, 2, &join));
+    join->arg[0] = item;
+    ALM_TRY(text_node(p, ",", ast->pos, &join->arg[1]));
+    ALM_TRY(call_node(p, "concat", ast->pos, 3, &all));
+    ALM_TRY(text_node(p, "{", ast->pos, &all->arg[0]));
+    all->arg[1] = join;
+    ALM_TRY(text_node(p, "}", ast->pos, &all->arg[2]));
+    alm_select_item only = {.expr = all, .alias = ALM_STR("array")};
+    sel.items = &only;
+    sel.order = NULL;
+    sel.n_order = 0;
+    sub.select = &sel;
+    return alm_bind_expr(sc, &sub, out);
 }

@@ -321,14 +321,18 @@ alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out
                             "<> ANY and = ALL over a subquery are not supported");
         ALM_TRY(any_extreme(sc, ast, op, out));
     } else {
-        if (ast->n_args < 2 || ast->arg[1]->kind != ALM_AST_ARRAY)
-            return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
-                            "ANY and ALL take ARRAY[...] or a subquery");
+        const alm_ast *list = ast->n_args < 2 ? NULL : ast->arg[1];
+        while (list != NULL && list->kind == ALM_AST_CAST && list->arg[0]->kind == ALM_AST_ARRAY)
+            list = list->arg[0]; /* ARRAY[1, 2]::oid[] */
+        if (list == NULL || list->kind != ALM_AST_ARRAY) {
+            ALM_TRY(alm_bind_any_list(sc, ast, op, out));
+            return all ? alm_expr_call(p, "not", ast->pos, out, 1, out) : ALM_OK;
+        }
         alm_expr *x = NULL;
         const char *text = NULL;
         ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
         ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, op, &text));
-        ALM_TRY(any_of(sc, ast, text, x, ast->arg[1]->arg, ast->arg[1]->n_args, out));
+        ALM_TRY(any_of(sc, ast, text, x, list->arg, list->n_args, out));
     }
     return all ? alm_expr_call(p, "not", ast->pos, out, 1, out) : ALM_OK;
 }

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""What clients of PostgreSQL ask by themselves: the statements of drivers and tools, and psql's commands.
+
+    pg_catalog_test.py [--preset NAME | --binary FILE] [--record]
+
+pg/catalog.case holds the statements, as the clients send them, with their answers: `=== client`, the
+statement, `--- N rows`, the first rows as JSON (texts as on the wire). `--- some rows`: their number
+grows with the catalogue. --record writes the answers anew; read the difference before it is kept.
+"""
+import argparse, json, os, pathlib, re, shutil, subprocess, sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent))
+from server import Server  # noqa: E402
+from pgclient import SYNC, Wire, bind, cells, describe, execute, fields, parse, query  # noqa: E402
+
+CASES = HERE / "pg" / "catalog.case"
+SHOWN = 3
+SETUP = ["create table trades (symbol symbol index, price double, n long, v varchar, c char, ts timestamp) "
+         "timestamp(ts) partition by day",
+         "insert into trades values ('a', 1.5, 1, 'x', 'c', '2024-01-01T00:00:00')"]
+
+# psql command: what must stand in its answer
+COMMANDS = {
+    r"\d": [r"public \| trades *\| table \| admin"],
+    r"\dt": [r"public \| trades *\| table \| admin"],
+    r"\dt+": [r"trades", r"permanent"],
+    r"\d trades": [r"symbol \| character varying", r"price +\| double precision", r"n +\| bigint", r"c +\| character\(1\)",
+                   r"ts +\| timestamp without time zone", r'"trades_symbol_idx" btree \(symbol\)'],
+    r"\di": [r"trades_symbol_idx \| index \| admin \| trades"],
+    r"\l": [r"qdb +\| admin \| UTF8"],
+    r"\du": [r"admin +\| Superuser"],
+    r"\dn": [r"public \| admin"],
+    r"\dn+": [r"public \| admin"],
+    r"\df": [r"0 rows"],
+    r"\dT": [r"0 rows"],
+    r"\dv": [r"Did not find"],
+    r"\dp": [r"public \| trades"],
+    r"\db": [r"pg_default \| admin"],
+    r"\dx": [r"0 rows"],
+    r"\dS": [r"pg_catalog \| pg_class +\| table"],
+    r"\d pg_class": [r"relname +\| character varying"],
+    r"\dC": [r"List of casts"],
+    r"\dL": [r"List of languages"],
+    r"\dA": [r"heap"],
+    r"\drds": [r"Did not find"],
+}
+
+
+def read():
+    for block in re.split(r"^=== ", CASES.read_text(), flags=re.M)[1:]:
+        name, rest = block.split("\n", 1)
+        sql, answer = re.split(r"^--- ", rest, flags=re.M)
+        count, *rows = answer.strip().split("\n")
+        yield name, sql.strip(), count.split()[0], [json.loads(r) for r in rows]
+
+
+def run(w, sql, extended):
+    w.send(*([parse("", sql), bind(), describe("P"), execute(), SYNC] if extended else [query(sql)]))
+    rows = []
+    for kind, body in w.until_ready():
+        if kind == "E":
+            raise AssertionError(fields(body)["M"])
+        if kind == "D":
+            rows.append([None if c is None else c.decode() for c in cells(body)])
+    return rows
+
+
+def statements(s, record):
+    passed = failed = 0
+    out = ""
+    w = Wire(s.pg)
+    for sql in SETUP:
+        run(w, sql, False)
+    for name, sql, count, want in read():
+        try:
+            rows = run(w, sql, False)
+            again = run(w, sql, True)
+            first = rows[:len(want)] if count == "some" else rows[:SHOWN]
+            if rows != again:
+                raise AssertionError("a prepared statement answers differently")
+            if record:
+                want = rows[:0 if "version()" in sql else SHOWN]
+                count = count if count == "some" else str(len(rows))
+                out += f"=== {name}\n{sql}\n--- {count} rows\n" + "".join(json.dumps(r) + "\n" for r in want) + "\n"
+            elif first != want or count not in ("some", str(len(rows))):
+                raise AssertionError(f"{len(rows)} rows {first}, want {count} rows {want}")
+            passed += 1
+        except AssertionError as e:
+            failed += 1
+            print(f"{name}: {e}", flush=True)
+    if record:
+        CASES.write_text(out)
+    return passed, failed
+
+
+def commands(s):
+    psql = shutil.which("psql")
+    if psql is None:
+        print("psql: skipped: not installed")
+        return 0, 0
+    passed = failed = 0
+    host, port = s.pg.rsplit(":", 1)
+    env = {**os.environ, "PGHOST": host, "PGPORT": port, "PGUSER": "admin", "PGPASSWORD": "quest", "PGDATABASE": "qdb",
+           "PSQLRC": "/dev/null"}
+    for command, wanted in COMMANDS.items():
+        p = subprocess.run([psql, "-c", command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, timeout=60)
+        missing = [w for w in wanted if re.search(w, p.stdout) is None]
+        if missing or "ERROR" in p.stdout:
+            failed += 1
+            print(f"psql {command}: lacks {missing}\n{p.stdout[-1500:]}", flush=True)
+        else:
+            passed += 1
+    return passed, failed
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--preset", default="release", help="build directory under build/")
+    ap.add_argument("--binary")
+    ap.add_argument("--record", action="store_true")
+    o = ap.parse_args()
+    with Server(preset=o.preset, binary=o.binary) as s:
+        passed, failed = statements(s, o.record)
+        more = commands(s)
+    passed, failed = passed + more[0], failed + more[1]
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
