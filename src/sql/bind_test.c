@@ -103,7 +103,7 @@ static void names_and_types(void **state)
         {"select 1, -2, 3.5, 'txt', 'c', true, null",
          "1:INT -(2):INT \"3.5\":DOUBLE 'txt':STRING 'c':CHAR true:BOOLEAN null:STRING @-1"},
         {"select 2147483648 l, 1f f, 3L g, 1_000 h, 1e3 e, 0x10 x",
-         "l:LONG f:FLOAT g:LONG h:INT e:DOUBLE x:INT @-1"},
+         "l:LONG f:FLOAT g:LONG h:INT e:DOUBLE x:LONG256 @-1"},
         {"select * from trades", "ts:TIMESTAMP sym:SYMBOL price:DOUBLE qty:INT big:LONG "
                                  "note:VARCHAR ok:BOOLEAN @0"},
         {"select SYM, PrIcE from TRADES", "SYM:SYMBOL PrIcE:DOUBLE @-1"},

@@ -63,8 +63,8 @@ typedef struct world {
 static void know_column(model *m, int table, uint32_t at, const char *name, alm_type_id type)
 {
     memset(m->tables[table].cols[at].name, 0, sizeof m->tables[table].cols[at].name);
-    (void)snprintf(m->tables[table].cols[at].name, sizeof m->tables[table].cols[at].name, "%s",
-                   name);
+    assert_true(strlen(name) < sizeof m->tables[table].cols[at].name);
+    memcpy(m->tables[table].cols[at].name, name, strlen(name));
     m->tables[table].cols[at].type = type;
 }
 
