@@ -4,7 +4,8 @@ reference server (test/data/real_data.json). The CSV files stand beside the proj
 ../shared/data; where they are absent the test says so and is skipped."""
 import json, pathlib, subprocess, sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "sql")]
 from conform import same_value  # noqa: E402
 from server import Server, TOP  # noqa: E402
 
