@@ -129,6 +129,8 @@ alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_
 alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* bind_outer.c: does the plan still use columns of the query around it? */
+bool alm_plan_is_dependent(alm_plan *plan);
 /* bind_correlate.c: a query over columns of the scope around it, made independent of it.
  * open: outer columns of level 1 become ALM_COL_DEP, others come one level nearer; was there any?
  * Then either of:

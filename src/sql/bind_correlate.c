@@ -17,86 +17,6 @@ typedef struct dep {
     const alm_plan *outer; /* what the domain is made of */
 } dep;
 
-/* ------------------------------------------------------------------ expressions of a tree */
-
-static alm_status each_expr(alm_plan *plan, alm_status (*f)(void *, alm_expr **), void *arg)
-{
-    ALM_TRY(alm_plan_exprs(plan, f, arg));
-    if (plan->op == ALM_P_JOIN) {
-        for (uint32_t i = 0; i < plan->join.n_keys; i++) {
-            ALM_TRY(f(arg, &plan->join.left_keys[i]));
-            ALM_TRY(f(arg, &plan->join.right_keys[i]));
-        }
-        for (uint32_t i = 0; i < plan->join.n_residual; i++)
-            ALM_TRY(f(arg, &plan->join.residual[i]));
-    }
-    if (plan->op == ALM_P_WINDOW_JOIN) {
-        for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
-            ALM_TRY(f(arg, &plan->winjoin.left_keys[i]));
-            ALM_TRY(f(arg, &plan->winjoin.right_keys[i]));
-        }
-        for (uint32_t a = 0; a < plan->winjoin.n_aggs; a++)
-            for (uint32_t i = 0; i < plan->winjoin.aggs[a].n_args; i++)
-                ALM_TRY(f(arg, &plan->winjoin.aggs[a].args[i]));
-    }
-    for (uint32_t i = 0; i < plan->n_children; i++)
-        ALM_TRY(each_expr(plan->child[i], f, arg));
-    return ALM_OK;
-}
-
-typedef struct opening {
-    alm_ctx *cx;
-    bool found;
-} opening;
-
-static alm_status open_col(void *arg, alm_expr *e, alm_expr **out)
-{
-    opening *o = arg;
-    if (e->kind != ALM_X_COL || (e->col & ALM_COL_OUTER) == 0)
-        return ALM_OK;
-    const uint32_t level = (e->col >> ALM_OUTER_SHIFT) & ALM_OUTER_LEVELS;
-    const uint32_t number = e->col & ALM_OUTER_NUMBER;
-    o->found |= level == 1;
-    const uint32_t col =
-        level == 1 ? ALM_COL_DEP | number : ALM_COL_OUTER | (level - 1) << ALM_OUTER_SHIFT | number;
-    return alm_expr_col(o->cx, col, e->type, e->pos, out);
-}
-
-static alm_status open_expr(void *arg, alm_expr **e)
-{
-    return alm_expr_map(((opening *)arg)->cx, *e, open_col, arg, e);
-}
-
-alm_status alm_correlate_open(alm_planner *p, alm_plan *plan, bool *found)
-{
-    opening o = {.cx = p->cx};
-    ALM_TRY(each_expr(plan, open_expr, &o));
-    *found = o.found;
-    return ALM_OK;
-}
-
-alm_status alm_bind_dependent(alm_scope *sc, const alm_select *sel, alm_plan **out,
-                              bool *correlated)
-{
-    const alm_names names = {.outer = sc->names, .scope = sc};
-    const uint32_t before = sc->p->outer_refs;
-    *correlated = false;
-    ALM_TRY(alm_bind_query(sc->p, &names, sel, out));
-    return sc->p->outer_refs == before ? ALM_OK : alm_correlate_open(sc->p, *out, correlated);
-}
-
-static alm_status seek_dep(void *arg, alm_expr **e)
-{
-    *(bool *)arg |= alm_expr_has_mark(*e, ALM_COL_DEP);
-    return ALM_OK;
-}
-
-static bool is_dependent(alm_plan *plan)
-{
-    bool found = false;
-    return each_expr(plan, seek_dep, &found) == ALM_OK && found;
-}
-
 /* ----------------------------------------------------------------------- columns of outer */
 
 typedef struct sides {
@@ -762,7 +682,7 @@ static alm_status push_setop(const dep *d, alm_plan **plan, alm_exprs *carried)
 static alm_status push(const dep *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_status code = ALM_OK;
-    if (!is_dependent(*plan))
+    if (!alm_plan_is_dependent(*plan))
         return ALM_OK;
     ALM_TRY(alm_enter(d->p, (*plan)->pos));
     switch ((*plan)->op) {
@@ -943,7 +863,7 @@ static alm_status scalar_values(alm_scope *sc, int32_t pos, alm_plan *inner, alm
     alm_exprs outer = {0};
     alm_expr **empty = NULL, **full = NULL, *mark = NULL;
     alm_plan *join = NULL;
-    if (is_dependent(inner))
+    if (alm_plan_is_dependent(inner))
         ALM_TRY(push_group_keys(&d, &inner, &outer));
     ALM_TRY(add_mark(p, &inner));
     ALM_TRY(join_carried(sc, ALM_JOIN_LEFT, pos, inner, &outer, n_aggs, &join));
