@@ -314,20 +314,37 @@ void alm_cursor_times(const alm_cursor *c, int64_t *compile_ns, int64_t *execute
     *execute_ns = c->execute_ns;
 }
 
-/* Rows below which a query takes less than about a millisecond, whatever it does with them. */
-static const double SHORT_ROWS = 20000;
+/*
+ * Rows below which a query takes less than about a millisecond: scans, filters and aggregates spend
+ * about a nanosecond on a row and column; whatever else there is (sorts, joins, windows) up to ten
+ * times that. A long result leaves this thread after its first piece.
+ */
+static const double SHORT_ROWS = 200000, OTHER_WEIGHT = 10;
 
-static double leaf_rows(const alm_plan *plan)
+static bool is_plain(alm_plan_op op)
 {
-    double rows = plan->n_children == 0 ? plan->est_rows : 0;
+    return op == ALM_P_SCAN || op == ALM_P_FILTER || op == ALM_P_PROJECT || op == ALM_P_LIMIT ||
+           op == ALM_P_GROUP || op == ALM_P_SAMPLE;
+}
+
+static double weighted_rows(const alm_plan *plan, double weight)
+{
+    /* the last row of each symbol is kept by the parts: nothing is scanned */
+    if (plan->op == ALM_P_LATEST && plan->child[0]->op == ALM_P_SCAN &&
+        plan->child[0]->scan.n_filters == 0 && plan->latest.n_keys == 1 &&
+        plan->latest.keys[0]->type.id == ALM_T_SYMBOL)
+        return plan->est_rows * OTHER_WEIGHT;
+    if (!is_plain(plan->op))
+        weight = OTHER_WEIGHT;
+    double rows = plan->n_children == 0 ? plan->est_rows * weight : 0;
     for (uint32_t i = 0; i < plan->n_children; i++)
-        rows += leaf_rows(plan->child[i]);
+        rows += weighted_rows(plan->child[i], weight);
     return rows;
 }
 
 bool alm_cursor_is_short(const alm_cursor *c)
 {
-    return c->plan == NULL || leaf_rows(c->plan) <= SHORT_ROWS;
+    return c->plan == NULL || weighted_rows(c->plan, 1) <= SHORT_ROWS;
 }
 
 bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)

@@ -148,6 +148,8 @@ static alm_status put_call(sink *s, const alm_ast *e)
 {
     if (e->raw.len > 0)
         return put_str(s, e->raw); /* current_user */
+    if (e->n_args == 0 && alm_str_ieq(e->text, ALM_STR("current_user")))
+        return put_str(s, e->text); /* with brackets or without: one column name for clients */
     if (e->table.len > 0) {
         ALM_TRY(put_str(s, e->table));
         ALM_TRY(put(s, "."));

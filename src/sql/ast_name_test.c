@@ -80,7 +80,7 @@ static const struct row {
     {"avg(x) over (partition by y order by z rows 2 preceding)", "avg(x)"},
     {"first_value(a) ignore nulls over (order by ts)", "first_value(a)"},
     {"current_user", "current_user"},
-    {"current_user()", "current_user()"},
+    {"current_user()", "current_user"},
     {"pg_catalog.version()", "\"pg_catalog.version()\""},
     {"arr[1]", "arr[1]"},
     {"arr[-1]", "arr[-(1)]"},
