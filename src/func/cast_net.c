@@ -5,6 +5,7 @@
  *             cast is strict, else null.
  */
 #include "func/args.h"
+#include "func/cast_value.h"
 #include "func/dict.h"
 #include "func/kernel.h"
 #include "func/tables.h"
@@ -13,7 +14,7 @@
 
 /* ----------------------------------------------------------- values to text */
 
-static alm_status value_to_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+alm_status alm_cast_value_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     alm_text_out w = alm_text_out_of(call);
     alm_view *o = out->data;
@@ -206,24 +207,11 @@ static alm_status netmask(ALM_UNUSED alm_call *call, size_t n, const alm_vec *ar
 
 /* -------------------------------------------------------------------- rows */
 
-#define CAST(name_, from, to, bind_, kernel_)                                                      \
-    {.name = name_,                                                                                \
-     .signature = "(" from ") " to,                                                                \
-     .flags = ALM_FN_INTERNAL,                                                                     \
-     .bind = bind_,                                                                                \
-     .kernel = kernel_,                                                                            \
-     .doc = "Cast of " from " to " to ".",                                                         \
-     .example = "cast(x as " to ")",                                                               \
-     .since = "0.1"}
-#define TO(from)                                                                                   \
-    CAST("::string", from, "STRING", NULL, value_to_text),                                         \
-        CAST("::varchar", from, "VARCHAR", NULL, value_to_text),                                   \
-        CAST("::symbol", from, "SYMBOL", NULL, value_to_text)
 #define FROM(text)                                                                                 \
-    CAST("::uuid", text, "UUID", bind_uuid, text_to_uuid),                                         \
-        CAST("=>uuid", text, "UUID", NULL, text_to_uuid_strict),                                   \
-        CAST("::ipv4", text, "IPv4", bind_ipv4, text_to_ipv4),                                     \
-        CAST("=>ipv4", text, "IPv4", NULL, text_to_ipv4_strict)
+    ALM_CAST_ROW("::uuid", text, "UUID", bind_uuid, text_to_uuid),                                 \
+        ALM_CAST_ROW("=>uuid", text, "UUID", NULL, text_to_uuid_strict),                           \
+        ALM_CAST_ROW("::ipv4", text, "IPv4", bind_ipv4, text_to_ipv4),                             \
+        ALM_CAST_ROW("=>ipv4", text, "IPv4", NULL, text_to_ipv4_strict)
 #define NET(op, sig, bind_, kernel_, doc_, example_)                                               \
     {.name = op,                                                                                   \
      .signature = sig " BOOLEAN",                                                                  \
@@ -235,9 +223,9 @@ static alm_status netmask(ALM_UNUSED alm_call *call, size_t n, const alm_vec *ar
      .since = "0.1"}
 
 static const alm_fn ROWS[] = {
-    TO("UUID"),
-    TO("IPv4"),
-    TO("INTERVAL"),
+    ALM_CASTS_TO_TEXT("UUID"),
+    ALM_CASTS_TO_TEXT("IPv4"),
+    ALM_CASTS_TO_TEXT("INTERVAL"),
     FROM("STRING"),
     FROM("VARCHAR"),
     FROM("SYMBOL"),

@@ -6,30 +6,13 @@
  */
 #include "base/utf8.h"
 #include "func/args.h"
+#include "func/cast_value.h"
 #include "func/kernel.h"
 #include "func/tables.h"
 #include "func/text_out.h"
 #include "type/decimal.h"
 #include "type/geohash.h"
 #include "type/text.h"
-
-/* ----------------------------------------------------------- values to text */
-
-static alm_status value_to_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
-{
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        char *p;
-        alm_str text;
-        o[i] = alm_view_null();
-        ALM_TRY(alm_text_room(&w, ALM_VALUE_TEXT_MAX, &p));
-        if (!alm_value_text(&args[0], i, ALM_TEXT_DIALECT, p, &text))
-            continue;
-        o[i] = alm_text_take(&w, text.len);
-    }
-    return ALM_OK;
-}
 
 /* ----------------------------------------------------------- text to values */
 
@@ -185,46 +168,33 @@ static alm_status same_views(ALM_UNUSED alm_call *call, size_t n, const alm_vec 
 
 /* -------------------------------------------------------------------- rows */
 
-#define CAST(name_, from, to, bind_, kernel_)                                                      \
-    {.name = name_,                                                                                \
-     .signature = "(" from ") " to,                                                                \
-     .flags = ALM_FN_INTERNAL,                                                                     \
-     .bind = bind_,                                                                                \
-     .kernel = kernel_,                                                                            \
-     .doc = "Cast of " from " to " to ".",                                                         \
-     .example = "cast(x as " to ")",                                                               \
-     .since = "0.1"}
-#define TO_TEXT(from)                                                                              \
-    CAST("::string", from, "STRING", NULL, value_to_text),                                         \
-        CAST("::varchar", from, "VARCHAR", NULL, value_to_text),                                   \
-        CAST("::symbol", from, "SYMBOL", NULL, value_to_text)
 #define FROM_TEXT(text)                                                                            \
-    CAST("::long256", text, "LONG256", NULL, read_loose),                                          \
-        CAST("=>long256", text, "LONG256", NULL, read_strict),                                     \
-        CAST("::geohash", text, "GEOHASH", bind_geohash, read_strict),                             \
-        CAST("=>geohash", text, "GEOHASH", NULL, read_strict),                                     \
-        CAST("::decimal", text, "DECIMAL", NULL, read_strict)
+    ALM_CAST_ROW("::long256", text, "LONG256", NULL, read_loose),                                  \
+        ALM_CAST_ROW("=>long256", text, "LONG256", NULL, read_strict),                             \
+        ALM_CAST_ROW("::geohash", text, "GEOHASH", bind_geohash, read_strict),                     \
+        ALM_CAST_ROW("=>geohash", text, "GEOHASH", NULL, read_strict),                             \
+        ALM_CAST_ROW("::decimal", text, "DECIMAL", NULL, read_strict)
 
 static const alm_fn ROWS[] = {
-    TO_TEXT("LONG256"),
-    TO_TEXT("GEOHASH"),
-    TO_TEXT("DECIMAL"),
+    ALM_CASTS_TO_TEXT("LONG256"),
+    ALM_CASTS_TO_TEXT("GEOHASH"),
+    ALM_CASTS_TO_TEXT("DECIMAL"),
     FROM_TEXT("STRING"),
     FROM_TEXT("VARCHAR"),
     FROM_TEXT("SYMBOL"),
     FROM_TEXT("CHAR"),
-    CAST("::binary", "STRING", "BINARY", NULL, text_to_binary),
-    CAST("::binary", "VARCHAR", "BINARY", NULL, text_to_binary),
-    CAST("::long256", "BYTE", "LONG256", NULL, byte_to_long256),
-    CAST("::long256", "SHORT", "LONG256", NULL, short_to_long256),
-    CAST("::long256", "INT", "LONG256", NULL, int_to_long256),
-    CAST("::long256", "LONG", "LONG256", NULL, long_to_long256),
-    CAST("::int", "LONG256", "INT", NULL, long256_to_int),
-    CAST("::long", "LONG256", "LONG", NULL, long256_to_long),
-    CAST("::double", "LONG256", "DOUBLE", NULL, long256_to_double),
-    CAST("::geohash", "GEOHASH", "GEOHASH", bind_coarser, geohash_to_geohash),
-    CAST("::geohash", "LONG", "GEOHASH", NULL, long_to_geohash),
-    CAST("::long256", "LONG256", "LONG256", NULL, same_long256),
-    CAST("::binary", "BINARY", "BINARY", NULL, same_views),
+    ALM_CAST_ROW("::binary", "STRING", "BINARY", NULL, text_to_binary),
+    ALM_CAST_ROW("::binary", "VARCHAR", "BINARY", NULL, text_to_binary),
+    ALM_CAST_ROW("::long256", "BYTE", "LONG256", NULL, byte_to_long256),
+    ALM_CAST_ROW("::long256", "SHORT", "LONG256", NULL, short_to_long256),
+    ALM_CAST_ROW("::long256", "INT", "LONG256", NULL, int_to_long256),
+    ALM_CAST_ROW("::long256", "LONG", "LONG256", NULL, long_to_long256),
+    ALM_CAST_ROW("::int", "LONG256", "INT", NULL, long256_to_int),
+    ALM_CAST_ROW("::long", "LONG256", "LONG", NULL, long256_to_long),
+    ALM_CAST_ROW("::double", "LONG256", "DOUBLE", NULL, long256_to_double),
+    ALM_CAST_ROW("::geohash", "GEOHASH", "GEOHASH", bind_coarser, geohash_to_geohash),
+    ALM_CAST_ROW("::geohash", "LONG", "GEOHASH", NULL, long_to_geohash),
+    ALM_CAST_ROW("::long256", "LONG256", "LONG256", NULL, same_long256),
+    ALM_CAST_ROW("::binary", "BINARY", "BINARY", NULL, same_views),
 };
 ALM_FN_TABLE(cast_wide, ROWS);
