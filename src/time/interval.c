@@ -4,38 +4,43 @@
  * Grammar     interval = dates [@zone] [#days] [;length [;period;count]]
  *             dates    = piece {piece}: plain characters, and brackets [item{,item}], each of whose
  *                        items takes the place of the bracket in turn
- *             item     = text | number..number | date..date | variable..variable
- *             date     = as timestamp.h reads it, the whole of what it names; or variable
- *             variable = $now | $today | $yesterday | $tomorrow, then any of +n unit, -n unit;
- *                        unit bd: Monday to Friday
+ *             item     = text [@zone] | number..number | date..date; it may have brackets itself
+ *             date     = as interval_date.h reads it, the whole of what it names
  *             date..date outside brackets is one range
  *             days     = workday | wd | weekend | Mon,Tue,...
- *             length   = [-] n unit {n unit}: moves the end; period = [-] n unit
+ *             length   = [-] n unit {n unit}; period = [-] n unit
  *             2024-[01..03]-15T[09:30,14:00]@Europe/Berlin#wd;1h
- * Method      Ranges are made in local time of the zone and taken to UTC when they are complete.
+ * Length      In a text of a date alone it moves the end of what the date names, as ever:
+ *             '2024-01-15T10:00;1h' ends at 11:00:59.999999. Where the text has a bracket, a
+ *             variable, a zone, a day filter, a week or a length of several units it is the length:
+ *             '2024-01-[15]T10:00;1h' ends at 10:59:59.999999; and a year, month or week in it
+ *             stands for each of its days.
+ * Method      Ranges are made in local time of the zone, filtered by day, taken to UTC, and then
+ *             given their length: six hours are six hours when the clock changes.
  */
 #include "time/interval.h"
 
 #include <stdio.h>
 
 #include "time/calendar.h"
+#include "time/interval_date.h"
 #include "time/zone.h"
 
 enum {
     TEXT_MAX = 120,       /* of one date after the brackets are replaced */
     RANGES_MAX = 1000000, /* a text must not take all memory */
-    LENGTH_PARTS_MAX = 8
+    LENGTH_PARTS_MAX = 8,
+    BRACKETS_MAX = 16 /* side by side or inside each other */
 };
 
 typedef struct parser {
     alm_ctx *cx;
     alm_arena *arena;
-    alm_time_unit unit;
+    alm_named_clock clock; /* its zone is that of the date at hand */
     int32_t pos;
-    int64_t now; /* local time of `zone`, ticks */
-    const alm_zone *zone;
-    uint8_t weekdays; /* bit 0 Monday; 0: any */
-    bool bracketed;
+    const alm_zone *zone; /* of the whole text; NULL: UTC */
+    uint8_t weekdays;     /* bit 0 Monday; 0: any */
+    bool newer;           /* see Length */
     alm_unit_span length[LENGTH_PARTS_MAX];
     uint32_t n_length;
     alm_unit_span period; /* count 0: none */
@@ -47,6 +52,14 @@ typedef struct parser {
 static alm_status bad_date(parser *p)
 {
     return alm_fail(p->cx, ALM_E_TIME, p->pos, "Invalid date");
+}
+
+static alm_status bad_text(parser *p, alm_str text)
+{
+    if (text.len == 0 || text.ptr[0] != '$' || alm_named_variable_known(text))
+        return bad_date(p);
+    return alm_fail(p->cx, ALM_E_TIME, p->pos, "Unknown date variable: %.*s",
+                    (int)ALM_MIN(text.len, (size_t)40), text.ptr);
 }
 
 /* ------------------------------------------------------------------ collecting ranges */
@@ -68,49 +81,61 @@ static alm_status push(parser *p, int64_t lo, int64_t hi)
     return ALM_OK;
 }
 
-/* A range without end in one direction where the sum does not fit. */
-static int64_t add_clamped(const parser *p, int64_t t, alm_unit_span span)
+/* t plus the length; one without end where the sum does not fit. */
+static int64_t add_length(const parser *p, int64_t t)
 {
-    const int64_t sum = alm_time_add(t, p->unit, span.unit, span.count);
-    return sum != ALM_TS_NULL ? sum : span.count < 0 ? ALM_TS_NULL + 1 : INT64_MAX;
+    for (uint32_t i = 0; i < p->n_length; i++)
+        t = alm_named_add(t, p->clock.unit, p->length[i].unit, p->length[i].count);
+    return t;
 }
 
 /* To UTC: the range ends where the next one would begin. */
-static void to_utc(const parser *p, int64_t *lo, int64_t *hi)
+static void to_utc(const alm_named_clock *c, int64_t *lo, int64_t *hi)
 {
-    if (p->zone == NULL)
+    if (c->zone == NULL)
         return;
-    alm_zone_to_utc(p->zone, lo, 1, p->unit, lo);
+    alm_zone_to_utc(c->zone, lo, 1, c->unit, lo);
     if (*hi != INT64_MAX) {
         *hi += 1;
-        alm_zone_to_utc(p->zone, hi, 1, p->unit, hi);
+        alm_zone_to_utc(c->zone, hi, 1, c->unit, hi);
         *hi -= *hi != ALM_TS_NULL;
     }
 }
 
-/* A range in local time: days, length, repetitions, zone. `absolute`: it is in UTC already. */
-static alm_status add_range(parser *p, int64_t lo, int64_t hi, bool absolute)
+static bool wanted_day(const parser *p, int64_t day)
 {
-    const int64_t day = alm_floor_div(lo, alm_time_day(p->unit));
-    if (p->weekdays != 0 && (p->weekdays >> alm_floor_mod(day + 3, 7) & 1) == 0)
+    return p->weekdays == 0 || (p->weekdays >> alm_floor_mod(day + 3, 7) & 1) != 0;
+}
+
+/* A range, as yet in local time unless `absolute`. measured: its length counts from its start. */
+static alm_status add_range(parser *p, int64_t lo, int64_t hi, bool absolute, bool measured)
+{
+    const alm_time_unit unit = p->clock.unit;
+    int64_t local = lo;
+    if (absolute && p->clock.zone != NULL)
+        alm_zone_to_local(p->clock.zone, &local, 1, unit, &local);
+    if (!wanted_day(p, alm_floor_div(local, alm_time_day(unit))))
         return ALM_OK;
-    for (uint32_t i = 0; i < p->n_length; i++)
-        hi = add_clamped(p, hi, p->length[i]);
+    measured &= p->n_length > 0 && add_length(p, lo) > lo;
+    if (!measured)
+        hi = add_length(p, hi);
     const int64_t times = p->period.count == 0 ? 1 : ALM_MAX(p->repeats, 1);
     for (int64_t k = 0; k < times; k++) {
-        int64_t a = lo, b = hi;
+        int64_t a = lo, b = hi, count;
         if (k > 0) {
-            int64_t count;
             if (__builtin_mul_overflow(p->period.count, k, &count))
                 break;
-            const alm_unit_span span = {.count = count, .unit = p->period.unit};
-            a = alm_time_add(lo, p->unit, span.unit, span.count);
-            b = add_clamped(p, hi, span);
+            a = alm_time_add(lo, unit, p->period.unit, count);
+            b = alm_named_add(hi, unit, p->period.unit, count);
             if (a == ALM_TS_NULL)
                 break;
         }
         if (!absolute)
-            to_utc(p, &a, &b);
+            to_utc(&p->clock, &a, &b);
+        if (measured) {
+            b = add_length(p, a);
+            b -= b != INT64_MAX;
+        }
         if (a <= b)
             ALM_TRY(push(p, a, b));
         if ((k & 1023) == 0)
@@ -119,137 +144,23 @@ static alm_status add_range(parser *p, int64_t lo, int64_t hi, bool absolute)
     return ALM_OK;
 }
 
-static alm_status add_days(parser *p, int64_t first, int64_t last, uint8_t weekdays)
+/* Days [first, last], each a range. */
+static alm_status add_days(parser *p, int64_t first, int64_t last, bool business)
 {
-    const int64_t day = alm_time_day(p->unit);
+    const int64_t day = alm_time_day(p->clock.unit);
     for (int64_t d = first; d <= last; d++) {
         int64_t lo;
-        if (weekdays != 0 && (weekdays >> alm_floor_mod(d + 3, 7) & 1) == 0)
+        if (business && alm_floor_mod(d + 3, 7) >= 5)
             continue;
         if (!__builtin_mul_overflow(d, day, &lo) && lo < INT64_MAX - day)
-            ALM_TRY(add_range(p, lo, lo + day - 1, false));
+            ALM_TRY(add_range(p, lo, lo + day - 1, false, p->newer));
     }
     return ALM_OK;
 }
 
-/* ------------------------------------------------------------------ dates and variables */
+/* ------------------------------------------------------------------ texts without brackets */
 
 enum { MONDAY_TO_FRIDAY = 0x1f, WEEKEND = 0x60 };
-
-/* What a text names: [lo, hi] in local time, or in UTC where it has an offset. */
-typedef struct named {
-    int64_t lo, hi;
-    alm_time_field last;
-    bool absolute;
-    bool fits;          /* false: no tick of this unit lies in it */
-    bool business_days; /* a variable with bd in it */
-} named;
-
-/* Ticks from the start of what is named to its end. */
-static int64_t end_of(const parser *p, const alm_time_text *text, int64_t lo)
-{
-    static const char units[] = {'y', 'M', 'd', 'h', 'm', 's'};
-    if (text->last != ALM_FIELD_FRACTION)
-        return add_clamped(p, lo, (alm_unit_span){.count = 1, .unit = units[text->last]}) - 1;
-    int64_t width = alm_time_second(p->unit);
-    for (int32_t i = 0; i < text->fraction_digits; i++)
-        width = ALM_MAX(width / 10, 1);
-    return lo + width - 1;
-}
-
-static bool read_date(const parser *p, alm_str text, named *out)
-{
-    alm_time_text t;
-    if (alm_time_text_read(text, &t) != text.len || text.len == 0)
-        return false;
-    *out = (named){.last = t.last, .absolute = t.has_offset};
-    out->fits = alm_time_text_ticks(&t, p->unit, &out->lo);
-    if (out->fits)
-        out->hi = end_of(p, &t, out->lo);
-    return true;
-}
-
-static int64_t add_business_days(int64_t day, int64_t count)
-{
-    for (int64_t left = count < 0 ? -count : count; left > 0;) {
-        day += count < 0 ? -1 : 1;
-        left -= alm_floor_mod(day + 3, 7) < 5;
-    }
-    return day;
-}
-
-/* "+5bd", " - 2h": moves *t; false if it is none. */
-static bool read_move(const parser *p, alm_str text, size_t *at, int64_t *t, bool *business)
-{
-    size_t i = *at;
-    const bool minus = text.ptr[i] == '-';
-    if (!minus && text.ptr[i] != '+')
-        return false;
-    for (i++; i < text.len && text.ptr[i] == ' '; i++)
-        ;
-    int64_t count = 0;
-    const size_t first = i;
-    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && count < 1000000; i++)
-        count = count * 10 + text.ptr[i] - '0';
-    if (i == first || i == text.len)
-        return false;
-    count = minus ? -count : count;
-    if (text.len - i >= 2 && text.ptr[i] == 'b' && text.ptr[i + 1] == 'd') {
-        const int64_t ticks = alm_time_day(p->unit);
-        const int64_t day = alm_floor_div(*t, ticks);
-        *t += (add_business_days(day, count) - day) * ticks;
-        *business = true;
-        i += 2;
-    } else {
-        const char unit = alm_unit_letter(text.ptr[i++]);
-        if (unit == 0)
-            return false;
-        *t = alm_time_add(*t, p->unit, unit, count);
-    }
-    *at = i;
-    return *t != ALM_TS_NULL;
-}
-
-static bool read_variable(const parser *p, alm_str text, named *out)
-{
-    static const struct {
-        const char *name;
-        int32_t days;
-        bool instant;
-    } variables[] = {{"$now", 0, true},
-                     {"$today", 0, false},
-                     {"$yesterday", -1, false},
-                     {"$tomorrow", 1, false}};
-    const int64_t day = alm_time_day(p->unit);
-    size_t word = 1;
-    while (word < text.len && text.ptr[word] >= 'A' && text.ptr[word] <= 'z')
-        word++;
-    for (size_t i = 0; i < ALM_COUNT(variables); i++) {
-        if (!alm_str_ieq((alm_str){text.ptr, word}, alm_str_of(variables[i].name)))
-            continue;
-        int64_t t = p->now;
-        if (!variables[i].instant)
-            t = t - alm_floor_mod(t, day) + variables[i].days * day;
-        *out = (named){.last = variables[i].instant ? ALM_FIELD_FRACTION : ALM_FIELD_DAY,
-                       .fits = true};
-        for (size_t at = word; at < text.len;) {
-            if (text.ptr[at] == ' ')
-                at++;
-            else if (!read_move(p, text, &at, &t, &out->business_days))
-                return false;
-        }
-        out->lo = t;
-        out->hi = variables[i].instant ? t : t + day - 1;
-        return true;
-    }
-    return false;
-}
-
-static bool read_named(const parser *p, alm_str text, named *out)
-{
-    return text.len > 0 && text.ptr[0] == '$' ? read_variable(p, text, out)
-                                              : read_date(p, text, out);
-}
 
 static alm_str trim(alm_str text)
 {
@@ -262,12 +173,14 @@ static alm_str trim(alm_str text)
     return text;
 }
 
-/* Splits at the first occurrence of `mark`. */
+/* Splits at the first occurrence of `mark` that is in no bracket. */
 static bool split(alm_str text, const char *mark, alm_str *left, alm_str *right)
 {
     const size_t n = strlen(mark);
+    int32_t depth = 0;
     for (size_t i = 0; i + n <= text.len; i++) {
-        if (memcmp(text.ptr + i, mark, n) == 0) {
+        depth += (text.ptr[i] == '[') - (text.ptr[i] == ']');
+        if (depth <= 0 && memcmp(text.ptr + i, mark, n) == 0) {
             *left = trim((alm_str){text.ptr, i});
             *right = trim((alm_str){text.ptr + i + n, text.len - i - n});
             return true;
@@ -276,56 +189,79 @@ static bool split(alm_str text, const char *mark, alm_str *left, alm_str *right)
     return false;
 }
 
-/* "2025-01" + "T09:30" out of a bracket: every day of the month. */
+/* "2025-01" + "T09:30": every day of the month. */
 static alm_status add_each_day(parser *p, alm_str text, size_t date_len)
 {
-    named month;
-    char one[TEXT_MAX + 16];
-    const alm_str rest = {text.ptr + date_len, text.len - date_len};
-    if (!read_date(p, (alm_str){text.ptr, date_len}, &month))
+    alm_named_time month, clock;
+    char one[ALM_TIME_TEXT_MAX + TEXT_MAX];
+    if (!alm_named_time_read(&p->clock, (alm_str){text.ptr, date_len}, &month))
         return bad_date(p);
     if (!month.fits)
         return ALM_OK;
-    const int64_t ticks = alm_time_day(p->unit);
+    const int64_t ticks = alm_time_day(p->clock.unit);
     for (int64_t d = alm_floor_div(month.lo, ticks); d <= alm_floor_div(month.hi, ticks); d++) {
-        int32_t year;
-        uint8_t m, day;
-        named clock;
-        alm_date_of_days(d, &year, &m, &day);
-        const int len =
-            snprintf(one, sizeof(one), "%04d-%02d-%02d%.*s", year, m, day, (int)rest.len, rest.ptr);
-        if (!read_date(p, (alm_str){one, (size_t)len}, &clock))
+        size_t n = alm_named_day_text(d, one);
+        memcpy(one + n, text.ptr + date_len, text.len - date_len);
+        n += text.len - date_len;
+        if (!alm_named_time_read(&p->clock, (alm_str){one, n}, &clock))
             return bad_date(p);
         if (clock.fits)
-            ALM_TRY(add_range(p, clock.lo, clock.hi, clock.absolute));
+            ALM_TRY(add_range(p, clock.lo, clock.hi, clock.absolute, true));
     }
     return ALM_OK;
+}
+
+/* One range from a to b; day by day where something asks for days. */
+static alm_status add_from_to(parser *p, alm_str left, alm_str right)
+{
+    alm_named_time a, b;
+    if (!alm_named_time_read(&p->clock, left, &a))
+        return bad_text(p, left);
+    if (!alm_named_time_read(&p->clock, right, &b))
+        return bad_text(p, right);
+    if (!a.fits || !b.fits)
+        return ALM_OK;
+    const bool business = a.business_days || b.business_days;
+    const bool days = a.last <= ALM_FIELD_DAY && b.last <= ALM_FIELD_DAY;
+    const int64_t day = alm_time_day(p->clock.unit);
+    if (days && (business || p->weekdays != 0))
+        return add_days(p, alm_floor_div(a.lo, day), alm_floor_div(b.hi, day), business);
+    if (a.absolute != b.absolute) { /* to UTC, each */
+        int64_t hi = a.hi;
+        if (a.absolute) {
+            int64_t lo = b.lo;
+            to_utc(&p->clock, &lo, &b.hi);
+        } else {
+            to_utc(&p->clock, &a.lo, &hi);
+        }
+        a.absolute = true;
+    }
+    return add_range(p, a.lo, b.hi, a.absolute, false);
 }
 
 /* One date, without brackets. */
 static alm_status add_text(parser *p, alm_str text)
 {
-    named a, b;
+    alm_named_time a;
     alm_str left, right;
-    if (split(text, "..", &left, &right)) {
-        if (!read_named(p, left, &a) || !read_named(p, right, &b) || a.absolute != b.absolute)
-            return bad_date(p);
-        return a.fits && b.fits ? add_range(p, a.lo, b.hi, a.absolute) : ALM_OK;
-    }
-    if (p->bracketed && text.len > 4 && text.ptr[0] != '$') {
-        alm_time_text read;
-        const size_t len = alm_time_text_read(text, &read);
-        if (len > 0 && len < 10 && text.ptr[len] == 'T')
-            return add_each_day(p, text, len);
-    }
-    if (!read_named(p, text, &a))
-        return bad_date(p);
+    text = trim(text);
+    if (split(text, "..", &left, &right))
+        return add_from_to(p, left, right);
+    const size_t date_len = alm_named_date_length(&p->clock, text);
+    if (date_len > 0)
+        return add_each_day(p, text, date_len);
+    if (!alm_named_time_read(&p->clock, text, &a))
+        return bad_text(p, text);
     if (!a.fits)
         return ALM_OK;
-    const int64_t day = alm_time_day(p->unit);
-    if (p->weekdays != 0 && a.last < ALM_FIELD_DAY)
-        return add_days(p, alm_floor_div(a.lo, day), alm_floor_div(a.hi, day), 0);
-    return add_range(p, a.lo, a.hi, a.absolute);
+    const bool week = text.len > 5 && text.ptr[5] == 'W';
+    const bool each = p->weekdays != 0 || (p->n_length > 0 && (p->newer || week));
+    const int64_t day = alm_time_day(p->clock.unit);
+    if (each && a.last < ALM_FIELD_DAY) {
+        p->newer = true;
+        return add_days(p, alm_floor_div(a.lo, day), alm_floor_div(a.hi, day), false);
+    }
+    return add_range(p, a.lo, a.hi, a.absolute, p->newer || week);
 }
 
 /* ------------------------------------------------------------------ brackets */
@@ -333,9 +269,16 @@ static alm_status add_text(parser *p, alm_str text)
 typedef struct draft { /* the text so far, and what is still to be read */
     char text[TEXT_MAX];
     size_t len;
+    const alm_zone *zone; /* of an item; NULL: that of the whole text */
+    int32_t brackets;     /* replaced so far */
 } draft;
 
 static alm_status expand(parser *p, draft so_far, alm_str rest);
+
+static void use_zone(parser *p, const draft *d)
+{
+    p->clock.zone = d->zone != NULL ? d->zone : p->zone;
+}
 
 static alm_status expand_with(parser *p, const draft *so_far, alm_str item, alm_str rest)
 {
@@ -363,65 +306,106 @@ static int64_t number_of(alm_str text)
     return v;
 }
 
+/* [5,10] as well as [05,10]; the day of a week has one digit. */
+static int digits_wanted(const draft *so_far, size_t written)
+{
+    const bool weekday = so_far->len == 9 && so_far->text[5] == 'W';
+    return weekday ? 1 : (int)ALM_MAX(written, 2);
+}
+
 /* An item a..b: numbers, or days from one date to another. */
 static alm_status expand_range(parser *p, const draft *so_far, alm_str a, alm_str b, alm_str rest)
 {
-    char item[TEXT_MAX];
-    named from, to;
+    char item[ALM_TIME_TEXT_MAX];
+    alm_named_time from, to;
     if (all_digits(a) && all_digits(b) && !(so_far->len == 0 && a.len == 4 && b.len == 4)) {
         const int64_t hi = number_of(b);
-        const int width = (int)ALM_MAX(a.len, 2);
+        if (number_of(a) > hi)
+            return alm_fail(p->cx, ALM_E_TIME, p->pos, "Range must be ascending: %.*s..%.*s",
+                            (int)a.len, a.ptr, (int)b.len, b.ptr);
         for (int64_t v = number_of(a); v <= hi; v++) {
-            const int len = snprintf(item, sizeof(item), "%0*lld", width, (long long)v);
+            const int len =
+                snprintf(item, sizeof(item), "%0*lld", digits_wanted(so_far, a.len), (long long)v);
             ALM_TRY(expand_with(p, so_far, (alm_str){item, (size_t)len}, rest));
         }
         return ALM_OK;
     }
-    if (so_far->len > 0 || !read_named(p, a, &from) || !read_named(p, b, &to))
+    use_zone(p, so_far);
+    if (so_far->len > 0)
         return bad_date(p);
+    if (!alm_named_time_read(&p->clock, a, &from))
+        return bad_text(p, a);
+    if (!alm_named_time_read(&p->clock, b, &to))
+        return bad_text(p, b);
     if (!from.fits || !to.fits)
         return ALM_OK;
     if (from.last > ALM_FIELD_DAY || to.last > ALM_FIELD_DAY)
-        return rest.len > 0 ? bad_date(p) : add_range(p, from.lo, to.hi, from.absolute);
+        return rest.len > 0 ? bad_date(p) : add_from_to(p, a, b);
     const bool business = from.business_days || to.business_days;
-    const int64_t ticks = alm_time_day(p->unit);
+    const int64_t ticks = alm_time_day(p->clock.unit);
     for (int64_t d = alm_floor_div(from.lo, ticks); d <= alm_floor_div(to.hi, ticks); d++) {
-        int32_t year;
-        uint8_t month, day;
         if (business && alm_floor_mod(d + 3, 7) >= 5)
             continue;
-        alm_date_of_days(d, &year, &month, &day);
-        const int len = snprintf(item, sizeof(item), "%04d-%02d-%02d", year, month, day);
-        ALM_TRY(expand_with(p, so_far, (alm_str){item, (size_t)len}, rest));
+        const size_t len = alm_named_day_text(d, item);
+        ALM_TRY(expand_with(p, so_far, (alm_str){item, len}, rest));
     }
     return ALM_OK;
 }
 
-static alm_status expand_item(parser *p, const draft *so_far, alm_str item, alm_str rest)
+/* An item with brackets of its own: it and what follows become the text to be read. */
+static alm_status expand_nested(parser *p, const draft *so_far, alm_str item, alm_str rest)
 {
-    alm_str a, b;
-    char text[16];
-    named v;
-    if (split(item, "..", &a, &b))
-        return expand_range(p, so_far, a, b, rest);
-    if (item.len > 0 && item.ptr[0] == '$' && so_far->len == 0 && rest.len > 0) {
-        int32_t year;
-        uint8_t month, day;
-        if (!read_variable(p, item, &v) || v.last != ALM_FIELD_DAY)
-            return bad_date(p);
-        alm_date_of_days(alm_floor_div(v.lo, alm_time_day(p->unit)), &year, &month, &day);
-        const int len = snprintf(text, sizeof(text), "%04d-%02u-%02u", year % 10000, month, day);
-        return expand_with(p, so_far, (alm_str){text, (size_t)len}, rest);
-    }
-    if (all_digits(item) && item.len == 1) { /* [5,10] as well as [05,10] */
-        text[0] = '0';
-        text[1] = item.ptr[0];
-        return expand_with(p, so_far, (alm_str){text, 2}, rest);
-    }
-    return expand_with(p, so_far, item, rest);
+    char *text;
+    ALM_TRY(alm_arena_bytes(p->cx, p->arena, item.len + rest.len + 1, &text));
+    memcpy(text, item.ptr, item.len);
+    if (rest.len > 0)
+        memcpy(text + item.len, rest.ptr, rest.len);
+    return expand(p, *so_far, (alm_str){text, item.len + rest.len});
 }
 
-/* Replaces the first bracket of `rest`, each item in turn; depth is the number of brackets. */
+static alm_status expand_item(parser *p, const draft *so_far, alm_str item, alm_str rest)
+{
+    alm_str a, b, zone;
+    char text[ALM_TIME_TEXT_MAX];
+    draft d = *so_far;
+    alm_named_time v;
+    if (item.len == 0)
+        return alm_fail(p->cx, ALM_E_TIME, p->pos, "Empty bracket expansion");
+    if (split(item, "@", &item, &zone))
+        ALM_TRY(alm_zone_find(p->cx, zone, p->pos, &d.zone));
+    if (memchr(item.ptr, '[', item.len) != NULL)
+        return expand_nested(p, &d, item, rest);
+    if (split(item, "..", &a, &b))
+        return expand_range(p, &d, a, b, rest);
+    if (item.len > 0 && item.ptr[0] == '$' && d.len == 0 && rest.len > 0) {
+        use_zone(p, &d);
+        if (!alm_named_time_read(&p->clock, item, &v) || v.last != ALM_FIELD_DAY)
+            return bad_text(p, item);
+        const size_t len =
+            alm_named_day_text(alm_floor_div(v.lo, alm_time_day(p->clock.unit)), text);
+        return expand_with(p, &d, (alm_str){text, len}, rest);
+    }
+    if (all_digits(item) && item.len == 1 && digits_wanted(&d, 1) == 2) {
+        text[0] = '0';
+        text[1] = item.ptr[0];
+        return expand_with(p, &d, (alm_str){text, 2}, rest);
+    }
+    return expand_with(p, &d, item, rest);
+}
+
+/* The bracket that closes the one at the start of the text. */
+static size_t closing(alm_str text)
+{
+    int32_t depth = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        depth += (text.ptr[i] == '[') - (text.ptr[i] == ']');
+        if (depth == 0)
+            return i;
+    }
+    return 0;
+}
+
+/* Replaces the first bracket of `rest`, each item in turn. */
 static alm_status expand(parser *p, draft so_far, alm_str rest)
 {
     size_t i = 0;
@@ -432,15 +416,18 @@ static alm_status expand(parser *p, draft so_far, alm_str rest)
         return bad_date(p);
     memcpy(so_far.text + so_far.len, rest.ptr, i);
     so_far.len += i;
-    if (i == rest.len)
+    if (i == rest.len) {
+        use_zone(p, &so_far);
         return add_text(p, (alm_str){so_far.text, so_far.len});
-    size_t close = i + 1;
-    while (close < rest.len && rest.ptr[close] != ']' && rest.ptr[close] != '[')
-        close++;
-    if (close == rest.len || rest.ptr[close] == '[')
-        return bad_date(p);
-    const alm_str after = {rest.ptr + close + 1, rest.len - close - 1};
-    alm_str list = {rest.ptr + i + 1, close - i - 1}, item;
+    }
+    const size_t close = closing((alm_str){rest.ptr + i, rest.len - i});
+    if (close == 0)
+        return alm_fail(p->cx, ALM_E_TIME, p->pos, "Unclosed '[' in interval");
+    if (++so_far.brackets > BRACKETS_MAX)
+        return alm_fail(p->cx, ALM_E_LIMIT, p->pos, "interval has more than %d brackets",
+                        BRACKETS_MAX);
+    const alm_str after = {rest.ptr + i + close + 1, rest.len - i - close - 1};
+    alm_str list = {rest.ptr + i + 1, close - 1}, item;
     while (split(list, ",", &item, &list))
         ALM_TRY(expand_item(p, &so_far, item, after));
     return expand_item(p, &so_far, trim(list), after);
@@ -508,9 +495,16 @@ static alm_status read_tail(parser *p, alm_str tail)
     return n == 3 ? read_period(p, part[1], part[2]) : ALM_OK;
 }
 
+/* Mon and Monday alike. */
+static bool is_day_name(alm_str text, const char *name)
+{
+    return alm_str_ieq(text, alm_str_of(name)) || alm_str_ieq(text, (alm_str){name, 3});
+}
+
 static alm_status read_weekdays(parser *p, alm_str text)
 {
-    static const char *const names[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+    static const char *const names[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
+                                        "Friday", "Saturday", "Sunday"};
     alm_str item;
     bool more = true;
     while (more) {
@@ -521,11 +515,11 @@ static alm_status read_weekdays(parser *p, alm_str text)
             bits = MONDAY_TO_FRIDAY;
         else if (alm_str_ieq(item, ALM_STR("weekend")))
             bits = WEEKEND;
-        for (size_t i = 0; i < 7; i++)
-            if (item.len >= 3 && alm_str_ieq((alm_str){item.ptr, 3}, alm_str_of(names[i])))
+        for (size_t i = 0; i < ALM_COUNT(names); i++)
+            if (is_day_name(item, names[i]))
                 bits = (uint8_t)(1 << i);
         if (bits == 0)
-            return alm_fail(p->cx, ALM_E_TIME, p->pos, "unknown day: %.*s",
+            return alm_fail(p->cx, ALM_E_TIME, p->pos, "Invalid day name: %.*s",
                             (int)ALM_MIN(item.len, (size_t)40), item.ptr);
         p->weekdays |= bits;
     }
@@ -535,21 +529,24 @@ static alm_status read_weekdays(parser *p, alm_str text)
 alm_status alm_interval_parse(alm_ctx *cx, alm_arena *arena, alm_str text, alm_time_unit unit,
                               int64_t now_ns, int32_t pos, alm_time_ranges *out)
 {
-    parser p = {.cx = cx, .arena = arena, .unit = unit, .pos = pos};
-    alm_str dates = text, tail, days, zone;
-    if (text.len == 0)
+    parser p = {.cx = cx, .arena = arena, .pos = pos};
+    alm_str dates = trim(text), tail, days, zone;
+    if (dates.len == 0)
         return bad_date(&p);
-    if (split(text, ";", &dates, &tail))
+    p.clock = (alm_named_clock){.unit = unit, .now = alm_time_rescale(now_ns, ALM_TIME_NS, unit)};
+    if (split(dates, ";", &dates, &tail))
         ALM_TRY(read_tail(&p, tail));
     if (split(dates, "#", &dates, &days))
         ALM_TRY(read_weekdays(&p, days));
     if (split(dates, "@", &dates, &zone))
         ALM_TRY(alm_zone_find(cx, zone, pos, &p.zone));
-    p.now = alm_time_rescale(now_ns, ALM_TIME_NS, unit);
-    if (p.zone != NULL)
-        alm_zone_to_local(p.zone, &p.now, 1, unit, &p.now);
-    p.bracketed = memchr(dates.ptr, '[', dates.len) != NULL;
-    if (p.bracketed || dates.len > TEXT_MAX)
+    if (dates.len == 0)
+        return bad_date(&p);
+    p.clock.zone = p.zone;
+    const bool bracketed = memchr(dates.ptr, '[', dates.len) != NULL;
+    p.newer = bracketed || memchr(dates.ptr, '$', dates.len) != NULL || p.zone != NULL ||
+              p.weekdays != 0 || p.n_length > 1;
+    if (bracketed || dates.len > TEXT_MAX)
         ALM_TRY(expand(&p, (draft){.len = 0}, dates));
     else
         ALM_TRY(add_text(&p, dates));

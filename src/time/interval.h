@@ -3,14 +3,15 @@
  *
  * Texts       2024, 2024-03, 2024-03-01, ...T10, T10:30, T10:30:05, T10:30:05.123: the whole of
  *             what is named. ';1d' moves the end (months keep the day), ';-2h' moves it back.
- *             ';1h;7d;4' repeats the range 4 times every 7 days (negative: backwards). Brackets and
- *             variables: see interval.c.
+ *             ';1h;7d;4' repeats the range 4 times every 7 days (negative: backwards). Brackets,
+ *             variables, weeks, zones and day filters: see interval.c.
  * Units       Ticks of the unit asked for. Ranges are closed: lo <= t <= hi.
  * Invariants  A set is sorted, disjoint and not touching; an empty set has n == 0.
  * Ownership   Sets are allocated from the arena given.
  * Errors      ALM_E_TIME at `pos`, the position of the text, in the reference's words: "Invalid
  *             date", "Range not a number", "Count not a number", "Invalid interval format",
- *             "Unknown period: x at 1". ALM_E_LIMIT for more than a million ranges.
+ *             "Unknown period: x at 1", "Unclosed '[' in interval" and so on. ALM_E_LIMIT for more
+ *             than a million ranges or 16 brackets.
  * Threads     Pure functions.
  */
 #ifndef ALM_TIME_INTERVAL_H

@@ -128,8 +128,118 @@ static void newer_forms(void **state)
         return;
     check(e, "2024-03-31@Europe/Berlin", "2024-03-30T23:00:00.000Z..2024-03-31T21:59:59.999Z");
     check(e, "[2024-03-29..2024-04-01]T09:30@Europe/Berlin#workday;6h30m",
-          "2024-03-29T08:30:00.000Z..2024-03-29T15:00:59.999Z "
-          "2024-04-01T07:30:00.000Z..2024-04-01T14:00:59.999Z");
+          "2024-03-29T08:30:00.000Z..2024-03-29T14:59:59.999Z "
+          "2024-04-01T07:30:00.000Z..2024-04-01T13:59:59.999Z");
+    /* a zone for each item; the day filter asks the local day; a length is elapsed time */
+    check(e, "2024-01-15T[09:30@America/New_York,08:00@Europe/London,09:00@+09:00];1h",
+          "2024-01-15T00:00:00.000Z..2024-01-15T00:59:59.999Z "
+          "2024-01-15T08:00:00.000Z..2024-01-15T08:59:59.999Z "
+          "2024-01-15T14:30:00.000Z..2024-01-15T15:29:59.999Z");
+    check(e, "[2024-01-15@Europe/London,2024-07-15@Europe/London]T08:00",
+          "2024-01-15T08:00:00.000Z..2024-01-15T08:00:59.999Z "
+          "2024-07-15T07:00:00.000Z..2024-07-15T07:00:59.999Z");
+    check(e, "2024-01-[05..08]T02@Asia/Tokyo#Mon;1h",
+          "2024-01-07T17:00:00.000Z..2024-01-07T17:59:59.999Z");
+    check(e, "2024-03-30T22@Europe/Berlin;8h",
+          "2024-03-30T21:00:00.000Z..2024-03-31T04:59:59.999Z");
+    check(e, "$today@Asia/Tokyo", "2024-02-06T15:00:00.000Z..2024-02-07T14:59:59.999Z");
+    check(e, "[$now-2h..$now]@Asia/Tokyo", "2024-02-07T11:34:56.789Z..2024-02-07T13:34:56.789Z");
+    check(e, "$today..$now@Asia/Tokyo", "2024-02-06T15:00:00.000Z..2024-02-07T13:34:56.789Z");
+}
+
+static void lengths_of_newer_forms(void **state)
+{
+    env *e = *state;
+    check(e, "2024-01-[10,15]T10:30;1h",
+          "2024-01-10T10:30:00.000Z..2024-01-10T11:29:59.999Z "
+          "2024-01-15T10:30:00.000Z..2024-01-15T11:29:59.999Z");
+    check(e, "2024-01-15T[09:00,10:30];2h", "2024-01-15T09:00:00.000Z..2024-01-15T12:29:59.999Z");
+    check(e, "2024-01-15T09:30:00;1s500T", "2024-01-15T09:30:00.000Z..2024-01-15T09:30:01.499Z");
+    check(e, "2024-01-15T09:30;6h30m", "2024-01-15T09:30:00.000Z..2024-01-15T15:59:59.999Z");
+    check(e, "$now;1h", "2024-02-07T13:34:56.789Z..2024-02-07T14:34:56.788Z");
+    check(e, "[$now - 2h, $now];5m",
+          "2024-02-07T11:34:56.789Z..2024-02-07T11:39:56.788Z "
+          "2024-02-07T13:34:56.789Z..2024-02-07T13:39:56.788Z");
+    check(e, "$todayT09:30;30m", "2024-02-07T09:30:00.000Z..2024-02-07T09:59:59.999Z");
+    check(e, "$TODAY + 1dT[09,14]:30;1m",
+          "2024-02-08T09:30:00.000Z..2024-02-08T09:30:59.999Z "
+          "2024-02-08T14:30:00.000Z..2024-02-08T14:30:59.999Z");
+    check(e, "2024-01-[15]T10;1h;1d;2",
+          "2024-01-15T10:00:00.000Z..2024-01-15T10:59:59.999Z "
+          "2024-01-16T10:00:00.000Z..2024-01-16T10:59:59.999Z");
+    check(e, "2024-01-[15]T10;0s", "2024-01-15T10:00:00.000Z..2024-01-15T10:59:59.999Z");
+    check(e, "[$now - 1h..$now];1h", "2024-02-07T12:34:56.789Z..2024-02-07T14:34:56.789Z");
+}
+
+static void coarse_dates(void **state)
+{
+    env *e = *state;
+    check(e, "[2024-02]", "2024-02-01T00:00:00.000Z..2024-02-29T23:59:59.999Z");
+    check(e, "2024-[01..03]", "2024-01-01T00:00:00.000Z..2024-03-31T23:59:59.999Z");
+    check(e, "[2024-02-28..2024-03-01]T09:30;1m",
+          "2024-02-28T09:30:00.000Z..2024-02-28T09:30:59.999Z "
+          "2024-02-29T09:30:00.000Z..2024-02-29T09:30:59.999Z "
+          "2024-03-01T09:30:00.000Z..2024-03-01T09:30:59.999Z");
+    check(e, "[2024-12-31,2025-01-[04..05]]T10;1h",
+          "2024-12-31T10:00:00.000Z..2024-12-31T10:59:59.999Z "
+          "2025-01-04T10:00:00.000Z..2025-01-04T10:59:59.999Z "
+          "2025-01-05T10:00:00.000Z..2025-01-05T10:59:59.999Z");
+    check(e, "2024-[01,04,07,10]-[01..07]T02:00#Sunday;6h",
+          "2024-01-07T02:00:00.000Z..2024-01-07T07:59:59.999Z "
+          "2024-04-07T02:00:00.000Z..2024-04-07T07:59:59.999Z "
+          "2024-07-07T02:00:00.000Z..2024-07-07T07:59:59.999Z "
+          "2024-10-06T02:00:00.000Z..2024-10-06T07:59:59.999Z");
+    static const struct {
+        const char *text;
+        uint32_t n;
+    } counts[] = {{"2024-02T09:30", 29},
+                  {"[2024-02];6h30m", 29},
+                  {"2023-02;6h30m", 28},
+                  {"2100-02;6h30m", 28},
+                  {"[2024];6h30m", 366},
+                  {"2024T09:30", 366},
+                  {"[2024]T09:30#workday;6h30m", 262},
+                  {"2024-[01..03]T09:30", 91},
+                  {"2024-[01..02];6h30m", 60},
+                  {"[2024-01-15, 2024-02]T09:30", 30},
+                  {"[2024-02]T[09:30,14:00]", 58},
+                  {"[2024-01]#Mon,Wed,Fri", 14},
+                  {"2024-W[01..52]-1T09:00;1h", 52},
+                  {"2024-W[01..04]-[1,5]", 8},
+                  {"2024-W01T10", 7}};
+    for (size_t i = 0; i < ALM_COUNT(counts); i++) {
+        alm_time_ranges r;
+        assert_int_equal(alm_interval_parse(&e->cx, &e->arena, alm_str_of(counts[i].text),
+                                            ALM_TIME_US, NOW_NS, 0, &r),
+                         ALM_OK);
+        if (r.n != counts[i].n)
+            fail_msg("'%s': %u ranges, not %u", counts[i].text, r.n, counts[i].n);
+    }
+}
+
+static void weeks(void **state)
+{
+    env *e = *state;
+    check(e, "2024-W01", "2024-01-01T00:00:00.000Z..2024-01-07T23:59:59.999Z");
+    check(e, "2026-W01", "2025-12-29T00:00:00.000Z..2026-01-04T23:59:59.999Z");
+    check(e, "2020-W53-7", "2021-01-03T00:00:00.000Z..2021-01-03T23:59:59.999Z");
+    check(e, "2024-W01-5T09:00", "2024-01-05T09:00:00.000Z..2024-01-05T09:00:59.999Z");
+    check(e, "2024-W[01..04]", "2024-01-01T00:00:00.000Z..2024-01-28T23:59:59.999Z");
+    check(e, "2024-W02-[1..5]", "2024-01-08T00:00:00.000Z..2024-01-12T23:59:59.999Z");
+    check(e, "2024-W02#weekend", "2024-01-13T00:00:00.000Z..2024-01-14T23:59:59.999Z");
+}
+
+static void business_days(void **state)
+{
+    env *e = *state;
+    check(e, "$today..$today + 3bd",
+          "2024-02-07T00:00:00.000Z..2024-02-09T23:59:59.999Z "
+          "2024-02-12T00:00:00.000Z..2024-02-12T23:59:59.999Z");
+    check(e, "$today + 12bd", "2024-02-23T00:00:00.000Z..2024-02-23T23:59:59.999Z");
+    check(e, "$today + 3d + 1bd", "2024-02-12T00:00:00.000Z..2024-02-12T23:59:59.999Z");
+    check(e, "$today + 3d - 6bd", "2024-02-02T00:00:00.000Z..2024-02-02T23:59:59.999Z");
+    check(e, "$today + 1M - 1y", "2023-03-07T00:00:00.000Z..2023-03-07T23:59:59.999Z");
+    check(e, "$now - 500T..$now", "2024-02-07T13:34:56.289Z..2024-02-07T13:34:56.789Z");
 }
 
 static void recorded_errors(void **state)
@@ -155,12 +265,22 @@ static void recorded_errors(void **state)
         {"2022-01-01;1d;1d;x", "Count not a number"},
         {"2022-01-01;1d;1d;3;4", "Invalid interval format"},
         {"2022-01-01;1d;1d;9999999", "interval has more than 1000000 ranges"},
-        {"2022-01-[10", "Invalid date"},
-        {"2022-01-[[10]]", "Invalid date"},
+        {"2022-01-[10", "Unclosed '[' in interval"},
+        {"2022-01-[]", "Empty bracket expansion"},
+        {"2022-01-[10,]", "Empty bracket expansion"},
+        {"2022-01-[15..10]", "Range must be ascending: 15..10"},
+        {"2022-01-01T[10][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1][1]",
+         "interval has more than 16 brackets"},
+        {"2022-W54", "Invalid date"},
+        {"2022-W53", "Invalid date"},
+        {"2022-W01-8", "Invalid date"},
+        {"2022-W01-0", "Invalid date"},
+        {"[$nowT10]", "Invalid date"},
+        {"$today + 1x", "Invalid date"},
         {"2022-01-[1..999999999]", "Invalid date"},
-        {"$never", "Invalid date"},
+        {"$never", "Unknown date variable: $never"},
         {"2022-01-01T06@Mars/Olympus", "invalid timezone: Mars/Olympus"},
-        {"2022-01-01#never", "unknown day: never"},
+        {"2022-01-01#never", "Invalid day name: never"},
     };
     for (size_t i = 0; i < ALM_COUNT(rows); i++) {
         alm_time_ranges r;
@@ -246,9 +366,15 @@ static void algebra(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefixes_and_lengths),  cmocka_unit_test(repetitions),
-        cmocka_unit_test(newer_forms),           cmocka_unit_test(recorded_errors),
-        cmocka_unit_test(times_beyond_the_unit), cmocka_unit_test(algebra)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prefixes_and_lengths),
+                                       cmocka_unit_test(repetitions),
+                                       cmocka_unit_test(newer_forms),
+                                       cmocka_unit_test(recorded_errors),
+                                       cmocka_unit_test(lengths_of_newer_forms),
+                                       cmocka_unit_test(coarse_dates),
+                                       cmocka_unit_test(weeks),
+                                       cmocka_unit_test(business_days),
+                                       cmocka_unit_test(times_beyond_the_unit),
+                                       cmocka_unit_test(algebra)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
