@@ -8,6 +8,7 @@
 
 #include "session/plan_texts.h"
 #include "session/session_state.h"
+#include "storage/spill.h"
 
 typedef alm_status (*run_fn)(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 
@@ -188,6 +189,7 @@ alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, 
     c->has_rows = true;
     const alm_exec_env exec_env = {.workers = c->session->db->workers,
                                    .snapshot = c->snapshot,
+                                   .spill = alm_storage_spill_space(c->session->db->storage),
                                    .registry = c->session->db->registry,
                                    .texts = alm_session_texts};
     return alm_exec_open(cx, c->plan, &exec_env, &c->exec);

@@ -7,6 +7,7 @@
  * whole statement is, and all of it afterwards.
  */
 #include "session/session_state.h"
+#include "storage/spill.h"
 
 /* An INSERT SELECT that may bring more rows than this is a bulk load. */
 static const double BULK_ROWS = 50000;
@@ -19,6 +20,7 @@ alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snaps
     alm_exec *exec = NULL;
     const alm_exec_env env = {.workers = c->session->db->workers,
                               .snapshot = snapshot,
+                              .spill = alm_storage_spill_space(c->session->db->storage),
                               .registry = c->session->db->registry};
     ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
     alm_status st = ALM_OK;
@@ -295,6 +297,7 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
     alm_exec *exec = NULL;
     const alm_exec_env env = {.workers = c->session->db->workers,
                               .snapshot = c->snapshot,
+                              .spill = alm_storage_spill_space(c->session->db->storage),
                               .registry = c->session->db->registry,
                               .analyze = true};
     int64_t rows = 0;

@@ -34,6 +34,10 @@ const alm_storage_conf *alm_storage_conf_of(const alm_storage *st)
 {
     return &st->conf;
 }
+alm_spill_space *alm_storage_spill_space(alm_storage *st)
+{
+    return &st->spill;
+}
 const char *alm_storage_root(const alm_storage *st)
 {
     return st->root;
@@ -255,6 +259,13 @@ static alm_status take_lock(alm_ctx *cx, alm_storage *st)
     return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
 }
 
+static alm_status open_spill(alm_ctx *cx, alm_storage *st)
+{
+    char path[ALM_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/spill", st->root);
+    return alm_spill_space_open(cx, &st->spill, st->io, path);
+}
+
 alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
                             const alm_storage_conf *conf, alm_storage **out)
 {
@@ -265,6 +276,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
     alm_status e = make_dirs(cx, st, root);
     if (e == ALM_OK)
         e = take_lock(cx, st);
+    if (e == ALM_OK)
+        e = open_spill(cx, st);
     if (e == ALM_OK)
         e = alm_storage_recover(cx, st, &scan);
     if (e == ALM_OK)

@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "storage/spill.h"
 #include "storage/version.h"
 #include "storage/wal.h"
 
@@ -136,6 +137,7 @@ struct alm_storage {
     _Atomic uint32_t next_dict_id;
 
     _Atomic int64_t commits, head_bytes;
+    alm_spill_space spill;
 
     pthread_mutex_t work_lock;
     pthread_cond_t work_cond;
