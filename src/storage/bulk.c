@@ -321,6 +321,15 @@ alm_status alm_bulk_append(alm_ctx *cx, alm_bulk *bulk, const alm_batch *rows)
 
 /* ------------------------------------------------------------------- ending */
 
+alm_status alm_bulk_parts(alm_ctx *cx, alm_bulk *bulk, alm_part_ref *const **parts, uint32_t *n)
+{
+    for (size_t i = 0; i < bulk->n_buckets; i++)
+        ALM_TRY(bucket_flush(cx, bulk, bulk->buckets[i]));
+    *parts = bulk->parts;
+    *n = (uint32_t)bulk->n_parts;
+    return ALM_OK;
+}
+
 static alm_status commit_parts(alm_ctx *cx, alm_bulk *bulk)
 {
     if (bulk->n_parts == 0 && bulk->pending == NULL)
@@ -329,6 +338,7 @@ static alm_status commit_parts(alm_ctx *cx, alm_bulk *bulk)
                                      .add = bulk->parts,
                                      .n_add = (uint32_t)bulk->n_parts,
                                      .create = bulk->pending,
+                                     .data = true,
                                      .made_for = bulk->v};
     uint64_t lsn = 0;
     return alm_parts_commit(cx, bulk->st, &change, &lsn); /* takes the locks of the table */
@@ -345,6 +355,11 @@ alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows)
         *rows = bulk->rows;
     bulk_free(bulk);
     return status;
+}
+
+int64_t alm_bulk_rows(const alm_bulk *bulk)
+{
+    return bulk->rows;
 }
 
 void alm_bulk_rollback(alm_bulk *bulk)

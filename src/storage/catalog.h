@@ -19,11 +19,46 @@ typedef enum alm_partition_by {
 typedef struct alm_column {
     const char *name;
     alm_type type;
-    uint32_t id;             /* never reused within a table; column numbers may shift, ids do not */
-    const alm_dict *dict;    /* SYMBOL: values of this snapshot */
+    uint32_t id;          /* never reused within a table; column numbers may shift, ids do not */
+    const alm_dict *dict; /* SYMBOL: values of this snapshot */
     bool indexed, dedup_key, symbol_cached;
     int64_t symbol_capacity, index_capacity;
 } alm_column;
+
+typedef enum alm_table_kind { ALM_TABLE_BASE, ALM_TABLE_VIEW, ALM_TABLE_MATVIEW } alm_table_kind;
+
+typedef enum alm_refresh_kind {
+    ALM_REFRESH_IMMEDIATE,
+    ALM_REFRESH_MANUAL,
+    ALM_REFRESH_TIMER
+} alm_refresh_kind;
+
+typedef struct alm_every { /* "3 h": unit m h d w M y; count 0: none */
+    uint32_t count;
+    char unit;
+} alm_every;
+
+/*
+ * What a view is: its query, and of a materialized one how it is refreshed and how far that has come.
+ * Texts are never NULL. Times are microseconds since 1970 (ALM_TS_NULL: none) but `period_hi`.
+ */
+typedef struct alm_view_def {
+    const char *sql;    /* the query */
+    const char *reason; /* why it is invalid; "": it is valid */
+    int64_t status_us;  /* when it became what it is */
+    /* materialized */
+    const char *base; /* table whose changes it follows */
+    uint64_t base_id;
+    alm_refresh_kind refresh;
+    bool deferred;
+    alm_every every, period, delay, limit; /* of the timer; PERIOD (LENGTH, DELAY); REFRESH LIMIT */
+    int64_t start_us;                      /* of the timer */
+    const char *zone;                      /* of timer and period; "": UTC */
+    /* state: the view holds its query over the base table at `lsn`, rows before period_hi only */
+    uint64_t lsn;                    /* 0: never refreshed */
+    int64_t period_hi;               /* in the unit of the base's timestamp; INT64_MAX: no period */
+    int64_t started_us, finished_us; /* of the last refresh */
+} alm_view_def;
 
 typedef struct alm_table {
     const char *name;        /* as created; looked up without case */
@@ -31,15 +66,17 @@ typedef struct alm_table {
     uint64_t schema_version; /* grows with every change of the columns */
     const alm_column *cols;
     uint32_t n_cols;
-    int32_t ts_col;          /* designated timestamp, -1 none */
+    int32_t ts_col; /* designated timestamp, -1 none */
     alm_partition_by partition;
-    bool wal;                /* as declared; shown, changes nothing */
+    bool wal; /* as declared; shown, changes nothing */
     bool dedup;
-    int64_t ttl_hours;       /* > 0 hours, < 0 months, 0 none */
-    int64_t row_count;       /* visible rows of this snapshot */
-    int64_t min_ts, max_ts;  /* of the visible rows; min > max when empty */
+    int64_t ttl_hours;                           /* > 0 hours, < 0 months, 0 none */
+    int64_t row_count;                           /* visible rows of this snapshot */
+    int64_t min_ts, max_ts;                      /* of the visible rows; min > max when empty */
     int64_t max_uncommitted_rows, o3_max_lag_us; /* as declared; shown, change nothing */
-    uint64_t handle;         /* storage's own */
+    alm_table_kind kind;                         /* a VIEW has columns and nothing else */
+    const alm_view_def *view;                    /* NULL: a table */
+    uint64_t handle;                             /* storage's own */
 } alm_table;
 
 typedef struct alm_snapshot alm_snapshot; /* all tables at one LSN; counted */

@@ -9,8 +9,9 @@
 #include "base/crc32c.h"
 #include "storage/change.h"
 #include "storage/dict.h"
+#include "storage/view.h"
 
-enum { CATALOG_VERSION = 2, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
+enum { CATALOG_VERSION = 3, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
 
 typedef struct catalog_header {
     char magic[8];
@@ -54,6 +55,18 @@ static alm_status put_parts(catalog_out *o, const alm_part_set *set)
     return ALM_OK;
 }
 
+static alm_status put_touched(catalog_out *o, const alm_touched *t)
+{
+    ALM_TRY(alm_put_u32(o->cx, &o->buf, t != NULL));
+    ALM_TRY(alm_put_u32(o->cx, &o->buf, t == NULL ? 0 : t->n));
+    for (uint32_t i = 0; t != NULL && i < t->n; i++) {
+        ALM_TRY(alm_put_u64(o->cx, &o->buf, t->rows[i].lsn));
+        ALM_TRY(alm_put_i64(o->cx, &o->buf, t->rows[i].lo));
+        ALM_TRY(alm_put_i64(o->cx, &o->buf, t->rows[i].hi));
+    }
+    return ALM_OK;
+}
+
 static alm_status put_version(catalog_out *o, const alm_version *v)
 {
     alm_ctx *cx = o->cx;
@@ -63,6 +76,7 @@ static alm_status put_version(catalog_out *o, const alm_version *v)
     ALM_TRY(alm_put_u64(cx, buf, v->frozen_lsn));
     ALM_TRY(put_parts(o, v->parts));
     ALM_TRY(put_parts(o, v->detached));
+    ALM_TRY(put_touched(o, v->touched));
     ALM_TRY(alm_put_u32(cx, buf, v->n_frozen));
     ALM_TRY(alm_put_u32(cx, buf, v->n_lanes));
     for (uint32_t i = 0; i < v->n_lanes; i++) {
@@ -230,6 +244,23 @@ static alm_status load_parts(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_ve
     return ALM_OK;
 }
 
+/* Ranges ascend and do not meet: who adds to them relies on it. */
+static alm_status load_touched(alm_ctx *cx, alm_reader *r, alm_version *v)
+{
+    const uint32_t followed = alm_get_u32(r), n = alm_get_u32(r);
+    alm_touch rows[ALM_TOUCH_MAX];
+    if (r->bad || followed > 1 || n > ALM_TOUCH_MAX)
+        return bad_catalog(cx, v);
+    for (uint32_t i = 0; i < n; i++) {
+        rows[i].lsn = alm_get_u64(r);
+        rows[i].lo = alm_get_i64(r);
+        rows[i].hi = alm_get_i64(r);
+        if (r->bad || rows[i].lo > rows[i].hi || (i > 0 && rows[i].lo <= rows[i - 1].hi))
+            return bad_catalog(cx, v);
+    }
+    return followed ? alm_touched_new(cx, rows, n, &v->touched) : ALM_OK;
+}
+
 /* One lane; rows that a later record put into parts are read over. */
 static alm_status load_lane(alm_ctx *cx, alm_reader *r, alm_version *v, bool skip, alm_lane *lane)
 {
@@ -295,12 +326,14 @@ static alm_status load_table(alm_ctx *cx, alm_build *b, alm_reader *r, uint64_t 
         e = load_parts(cx, b->st, r, v, &v->parts);
     if (e == ALM_OK && b->st->catalog_version >= 2)
         e = load_parts(cx, b->st, r, v, &v->detached);
+    if (e == ALM_OK && b->st->catalog_version >= 3)
+        e = load_touched(cx, r, v);
     if (e == ALM_OK)
         e = load_lanes(cx, r, v, lsn, alm_flush_marks_get(marks, v->table.id));
     v->lsn = lsn;
     alm_version_settle(v);
-    if (e == ALM_OK)
-        e = alm_change_create(cx, b, v);
+    if (e == ALM_OK) /* as they are: a view may stand before its base */
+        e = alm_build_add(cx, b, v);
     if (e != ALM_OK)
         alm_version_release(v);
     return e;

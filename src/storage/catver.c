@@ -383,6 +383,8 @@ void alm_build_publish(alm_build *b)
     st->current = b->next;
     (void)pthread_mutex_unlock(&st->publish_lock);
     atomic_fetch_add(&st->head_bytes, b->head_delta);
+    if (b->touched)
+        alm_touch_wake(st);
     b->next = NULL;
     alm_catver_release(old);
 }

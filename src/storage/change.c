@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "storage/dict.h"
+#include "storage/view.h"
 
 static alm_status table_gone(alm_ctx *cx, uint64_t table_id, const char *name)
 {
@@ -136,7 +137,7 @@ static void drop_frozen(alm_version *v)
 }
 
 /* The new version of a table that exists. */
-static alm_status parts_version(alm_ctx *cx, const alm_build *b, const alm_version *v,
+static alm_status parts_version(alm_ctx *cx, alm_build *b, const alm_version *v,
                                 const alm_parts_change *change, uint64_t flushed_lsn, bool redo,
                                 alm_buf *ops, alm_version **out)
 {
@@ -151,7 +152,10 @@ static alm_status parts_version(alm_ctx *cx, const alm_build *b, const alm_versi
     alm_status e = new_parts(cx, v, change, &parts);
     if (e == ALM_OK)
         e = alm_change_dicts(cx, b->st, v, ops, &schema);
+    if (e == ALM_OK && change->data && !redo)
+        e = alm_change_touches(cx, b, next, change, ops);
     if (e != ALM_OK) {
+        alm_schema_release(schema);
         alm_part_set_release(parts);
         alm_version_release(next);
         return e;
@@ -197,7 +201,14 @@ alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_version *v)
     if (alm_catver_by_name(b->next, alm_str_of(v->table.name)) >= 0)
         return alm_fail(cx, ALM_E_EXISTS, -1, "table already exists");
     v->lsn = b->lsn;
+    ALM_TRY(alm_base_follow(cx, b, v));
     return alm_build_add(cx, b, v);
+}
+
+alm_status alm_change_drop(alm_ctx *cx, alm_build *b, uint64_t table_id)
+{
+    ALM_TRY(alm_base_unfollow(cx, b, table_id));
+    return alm_build_remove(cx, b, table_id);
 }
 
 alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_str to)
@@ -232,7 +243,10 @@ alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, uint64_t table_id)
     ALM_TRY(alm_version_bare(cx, v, &next));
     next->lsn = next->flushed_lsn = next->frozen_lsn = b->lsn;
     alm_version_settle(next);
-    const alm_status e = alm_build_own(cx, b, table_id);
+    const alm_scan_range all = {INT64_MIN, INT64_MAX};
+    alm_status e = alm_version_touch(cx, b, next, &all, 1, NULL);
+    if (e == ALM_OK)
+        e = alm_build_own(cx, b, table_id);
     if (e == ALM_OK)
         alm_build_put(b, next);
     else

@@ -35,6 +35,7 @@ ALM_NODISCARD alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_p
                                           const alm_version *from, uint64_t flushed_lsn, bool redo,
                                           alm_buf *ops);
 ALM_NODISCARD alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_version *v);
+ALM_NODISCARD alm_status alm_change_drop(alm_ctx *cx, alm_build *b, uint64_t table_id);
 ALM_NODISCARD alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                            alm_str to);
 ALM_NODISCARD alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, uint64_t table_id);

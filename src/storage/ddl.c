@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "storage/bulk.h"
 #include "storage/change.h"
+#include "storage/view.h"
 
 enum { NAME_BYTES_MAX = 1024, COLUMNS_MAX = 4096 };
 
@@ -68,7 +69,8 @@ static alm_status make_version(alm_ctx *cx, alm_storage *st, const alm_table_spe
                                .dedup = spec->dedup,
                                .ttl_hours = spec->ttl_hours,
                                .max_uncommitted_rows = spec->max_uncommitted_rows,
-                               .o3_max_lag_us = spec->o3_max_lag_us}};
+                               .o3_max_lag_us = spec->o3_max_lag_us,
+                               .kind = spec->kind}};
     alm_column *cols = NULL;
     ALM_TRY(alm_tab_new(cx, v.table.id, &v.tab));
     alm_status e = alm_heap_bytes(cx, spec->n_cols * sizeof *cols, "columns", &cols);
@@ -83,18 +85,46 @@ static alm_status make_version(alm_ctx *cx, alm_storage *st, const alm_table_spe
     v.next_col_id = spec->n_cols + 1;
     if (e == ALM_OK)
         e = alm_schema_new(cx, st, v.tab, cols, spec->n_cols, NULL, NULL, &v.schema);
+    if (e == ALM_OK && spec->view != NULL)
+        e = alm_view_obj_new(cx, spec->view, &v.view);
     if (e == ALM_OK)
         e = alm_version_bare(cx, &v, out);
+    alm_view_obj_release(v.view);
     free(cols);
     alm_schema_release(v.schema);
     alm_tab_release(v.tab);
     return e;
 }
 
+typedef struct create_arg {
+    alm_version *v;
+    bool replace;
+} create_arg;
+
+/* What has the name of `v` and is of its kind goes. */
+static alm_status drop_replaced(alm_ctx *cx, alm_request *rq, alm_build *b, const alm_version *v)
+{
+    const int64_t pos = alm_catver_by_name(b->next, alm_str_of(v->table.name));
+    if (pos < 0)
+        return ALM_OK;
+    const alm_version *old = alm_catver_at(b->next, (size_t)pos);
+    const uint64_t id = old->table.id;
+    if (old->table.kind != v->table.kind)
+        return ALM_OK; /* the name is taken */
+    size_t mark;
+    ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_DROP, &mark));
+    ALM_TRY(alm_put_u64(cx, &rq->buf, id));
+    ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    return alm_change_drop(cx, b, id);
+}
+
 static alm_status prepare_create(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
-    alm_version *v = rq->arg;
+    const create_arg *arg = rq->arg;
+    alm_version *v = arg->v;
     size_t mark;
+    if (arg->replace)
+        ALM_TRY(drop_replaced(cx, rq, b, v));
     ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_CREATE, &mark));
     ALM_TRY(alm_put_table(cx, &rq->buf, v));
     ALM_TRY(alm_op_end(cx, &rq->buf, mark));
@@ -128,7 +158,8 @@ alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *
     ALM_TRY(check_spec(cx, spec));
     ALM_TRY(make_version(cx, st, spec, &v));
     if (load == NULL) {
-        alm_request rq = {.prepare = prepare_create, .arg = v};
+        create_arg arg = {.v = v, .replace = spec->replace};
+        alm_request rq = {.prepare = prepare_create, .arg = &arg};
         const alm_status e = alm_commit(cx, st, &rq);
         alm_version_release(v);
         return e;
@@ -183,7 +214,7 @@ static alm_status prepare_ddl(alm_ctx *cx, alm_request *rq, alm_build *b)
     ALM_TRY(alm_put_u64(cx, &rq->buf, id));
     alm_status e;
     if (arg->kind == ALM_OP_DROP) {
-        e = alm_build_remove(cx, b, id);
+        e = alm_change_drop(cx, b, id);
     } else if (arg->kind == ALM_OP_RENAME) {
         e = alm_put_text(cx, &rq->buf, arg->to);
         if (e == ALM_OK)

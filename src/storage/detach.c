@@ -10,6 +10,7 @@
 
 #include "storage/alter.h"
 #include "storage/compact.h"
+#include "storage/view.h"
 
 /* --------------------------------------------------------------------- change */
 
@@ -69,6 +70,22 @@ static alm_status moved_sets(alm_ctx *cx, const alm_version *v, alm_partition_mo
     return e;
 }
 
+/* Rows that come or go, for what follows the table. */
+static alm_status touch_moved(alm_ctx *cx, alm_build *b, alm_version *v, const uint64_t *ids,
+                              uint32_t n)
+{
+    const alm_part_set *const sets[] = {v->parts, v->detached};
+    for (size_t s = 0; v->touched != NULL && s < ALM_COUNT(sets); s++) {
+        for (uint32_t i = 0; sets[s] != NULL && i < sets[s]->n; i++) {
+            const alm_part_ref *part = sets[s]->parts[i];
+            const alm_scan_range range = {part->min_ts, part->max_ts};
+            if (is_one_of(ids, n, part->id))
+                ALM_TRY(alm_version_touch(cx, b, v, &range, 1, NULL));
+        }
+    }
+    return ALM_OK;
+}
+
 alm_status alm_change_move(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_partition_move move,
                            const uint64_t *ids, uint32_t n)
 {
@@ -83,6 +100,13 @@ alm_status alm_change_move(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_par
         e = alm_version_copy(cx, v, 0, &next);
     if (e == ALM_OK)
         e = alm_build_own(cx, b, table_id);
+    if (e != ALM_OK) {
+        alm_part_set_release(parts);
+        alm_part_set_release(detached);
+        alm_version_release(next);
+        return e;
+    }
+    e = touch_moved(cx, b, next, ids, n);
     if (e != ALM_OK) {
         alm_part_set_release(parts);
         alm_part_set_release(detached);

@@ -53,6 +53,8 @@ static void init_locks(alm_storage *st)
     (void)pthread_mutex_init(&st->tab_lock, NULL);
     (void)pthread_cond_init(&st->tab_cond, NULL);
     (void)pthread_mutex_init(&st->file_lock, NULL);
+    (void)pthread_mutex_init(&st->touch_lock, NULL);
+    (void)pthread_cond_init(&st->touch_cond, NULL);
     (void)pthread_mutex_init(&st->work_lock, NULL);
     (void)pthread_cond_init(&st->work_cond, NULL);
     (void)pthread_mutex_init(&st->checkpoint_lock, NULL);
@@ -66,6 +68,8 @@ static void deinit_locks(alm_storage *st)
     (void)pthread_mutex_destroy(&st->tab_lock);
     (void)pthread_cond_destroy(&st->tab_cond);
     (void)pthread_mutex_destroy(&st->file_lock);
+    (void)pthread_mutex_destroy(&st->touch_lock);
+    (void)pthread_cond_destroy(&st->touch_cond);
     (void)pthread_mutex_destroy(&st->work_lock);
     (void)pthread_cond_destroy(&st->work_cond);
     (void)pthread_mutex_destroy(&st->checkpoint_lock);

@@ -147,7 +147,8 @@ static alm_status drop_held(alm_ctx *cx, alm_storage *st, const alm_version *v,
     for (uint32_t i = 0; i < v->parts->n; i++)
         if (is_listed(starts, n, v->parts->parts[i]->bucket))
             gone[n_gone++] = v->parts->parts[i];
-    const alm_parts_change change = {.table_id = v->table.id, .remove = gone, .n_remove = n_gone};
+    const alm_parts_change change = {
+        .table_id = v->table.id, .remove = gone, .n_remove = n_gone, .data = true};
     const alm_status e = n_gone > 0 ? alm_parts_commit(cx, st, &change, NULL) : ALM_OK;
     free((void *)gone);
     return e;

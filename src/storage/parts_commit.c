@@ -5,6 +5,7 @@
  * parts. So a load first flushes the head, if the head has rows of the same times.
  */
 #include "storage/alter.h"
+#include "storage/view.h"
 
 typedef struct parts_arg {
     const alm_parts_change *change;
@@ -53,12 +54,15 @@ static alm_status drop_replaced(alm_ctx *cx, alm_request *rq, alm_build *b,
         create->replace ? alm_catver_by_name(b->next, alm_str_of(create->v->table.name)) : -1;
     if (pos < 0)
         return ALM_OK;
-    const uint64_t id = alm_catver_at(b->next, (size_t)pos)->table.id;
+    const alm_table *old = &alm_catver_at(b->next, (size_t)pos)->table;
+    const uint64_t id = old->id;
+    if (old->kind != ALM_TABLE_BASE)
+        return ALM_OK; /* the name is taken */
     size_t mark;
     ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_DROP, &mark));
     ALM_TRY(alm_put_u64(cx, &rq->buf, id));
     ALM_TRY(alm_op_end(cx, &rq->buf, mark));
-    return alm_build_remove(cx, b, id);
+    return alm_change_drop(cx, b, id);
 }
 
 static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
@@ -86,9 +90,13 @@ static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
     alm_version *altered = NULL;
     if (change->alter != NULL)
         ALM_TRY(alm_alter_prepare(cx, &rq->buf, b, change->alter, &altered));
+    else if (change->view != NULL)
+        ALM_TRY(alm_view_altered(cx, b, change->view, &rq->buf, &altered));
     /* Symbols go between the table and its parts. Nothing may fail behind this. */
     const alm_status e =
         alm_change_parts(cx, b, change, altered, arg->flushed_lsn, false, &rq->buf);
+    if (e == ALM_OK && change->view != NULL)
+        alm_touched_prune(b, altered->view->v.base_id);
     alm_version_release(altered);
     ALM_TRY(e);
     rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
@@ -138,6 +146,7 @@ alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st, const alm_parts_change
                             uint64_t *lsn)
 {
     parts_arg arg = {.change = change};
+    ALM_ASSERT(change->alter == NULL || change->view == NULL);
     if (change->create != NULL)
         return commit_once(cx, st, &arg, lsn);
     alm_version *v = alm_storage_version(st, change->table_id);
@@ -145,7 +154,8 @@ alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st, const alm_parts_change
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
                         (unsigned long long)change->table_id);
     arg.flushed_lsn = v->frozen_lsn;
-    arg.is_load = !change->flush && change->n_remove == 0 && change->alter == NULL;
+    arg.is_load =
+        !change->flush && change->n_remove == 0 && change->alter == NULL && change->view == NULL;
     const alm_status e =
         arg.is_load ? commit_load(cx, st, v->tab, &arg, lsn) : commit_once(cx, st, &arg, lsn);
     alm_version_release(v);

@@ -21,7 +21,9 @@ typedef enum alm_op_kind {
     ALM_OP_PARTS,
     ALM_OP_ALTER,
     ALM_OP_MOVE,
-    ALM_OP_LAST = ALM_OP_MOVE
+    ALM_OP_VIEW,
+    ALM_OP_TOUCH,
+    ALM_OP_LAST = ALM_OP_TOUCH
 } alm_op_kind;
 
 /* ------------------------------------------------------------------- writing */
@@ -35,6 +37,7 @@ ALM_NODISCARD alm_status alm_put_column(alm_ctx *cx, alm_buf *buf, const alm_col
 /* Name, schema, options; neither parts nor rows. */
 ALM_NODISCARD alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v);
 ALM_NODISCARD alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part);
+ALM_NODISCARD alm_status alm_put_view(alm_ctx *cx, alm_buf *buf, const alm_view_def *view);
 /* Body of rows [0, rows) of a chunk. */
 ALM_NODISCARD alm_status alm_put_rows(alm_ctx *cx, alm_buf *buf, uint64_t table_id,
                                       const alm_chunk *chunk, uint32_t rows);
@@ -67,11 +70,14 @@ bool alm_get_op(alm_reader *r, alm_op_kind *kind, alm_reader *body);
 /* Fills col (name is copied into the table's memory) and its dictionary count. */
 ALM_NODISCARD alm_status alm_get_column(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_column *col,
                                         uint32_t *dict_count);
+/* One reference to the caller. */
+ALM_NODISCARD alm_status alm_get_view(alm_ctx *cx, alm_reader *r, struct alm_view_obj **out);
 /* The description of a table as it was written. Names are in the memory of the table. */
 typedef struct alm_description {
     alm_table table; /* cols: malloc */
     uint32_t next_col_id;
-    uint32_t *counts; /* per column, codes of its dictionary; malloc */
+    uint32_t *counts;          /* per column, codes of its dictionary; malloc */
+    struct alm_view_obj *view; /* or NULL */
 } alm_description;
 ALM_NODISCARD alm_status alm_get_description(alm_ctx *cx, alm_reader *r, alm_tab *tab,
                                              alm_description *out);

@@ -6,6 +6,7 @@
 
 #include "storage/head.h"
 #include "storage/payload.h"
+#include "storage/view.h"
 
 enum { COLUMNS_MAX = 4096 };
 
@@ -147,6 +148,7 @@ void alm_description_free(alm_description *d)
 {
     free((void *)(uintptr_t)d->table.cols);
     free(d->counts);
+    alm_view_obj_release(d->view);
     *d = (alm_description){0};
 }
 
@@ -178,18 +180,21 @@ alm_status alm_get_description(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_des
     const uint8_t partition = alm_get_u8(r);
     t->wal = alm_get_u8(r) != 0;
     t->dedup = alm_get_u8(r) != 0;
-    (void)alm_get_u8(r);
+    const uint8_t kind = alm_get_u8(r);
     t->ttl_hours = alm_get_i64(r);
     t->max_uncommitted_rows = alm_get_i64(r);
     t->o3_max_lag_us = alm_get_i64(r);
     t->n_cols = alm_get_u32(r);
     if (r->bad || t->n_cols > COLUMNS_MAX || partition > ALM_PART_YEAR || t->ts_col < -1 ||
-        t->ts_col >= (int32_t)t->n_cols)
+        kind > ALM_TABLE_MATVIEW || t->ts_col >= (int32_t)t->n_cols)
         return corrupt(cx, "a table");
     t->partition = (alm_partition_by)partition;
+    t->kind = (alm_table_kind)kind;
     alm_status e = alm_tab_text(cx, tab, name, &t->name);
     if (e == ALM_OK)
         e = get_columns(cx, r, tab, &d);
+    if (e == ALM_OK && kind != ALM_TABLE_BASE)
+        e = alm_get_view(cx, r, &d.view);
     if (e != ALM_OK) {
         alm_description_free(&d);
         return e;
@@ -210,6 +215,7 @@ alm_status alm_get_table(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_versio
         e = alm_schema_new(cx, st, v.tab, d.table.cols, d.table.n_cols, NULL, NULL, &v.schema);
         v.table = d.table;
         v.next_col_id = d.next_col_id;
+        v.view = d.view;
         if (e == ALM_OK)
             e = alm_version_bare(cx, &v, out); /* takes references of its own */
         if (e == ALM_OK) {

@@ -75,7 +75,7 @@ alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v)
     ALM_TRY(alm_put_u64(cx, buf, t->schema_version));
     ALM_TRY(alm_put_u32(cx, buf, v->next_col_id));
     ALM_TRY(alm_put_u32(cx, buf, (uint32_t)t->ts_col));
-    ALM_TRY(put_u8s(cx, buf, (uint8_t)t->partition, t->wal, t->dedup, 0));
+    ALM_TRY(put_u8s(cx, buf, (uint8_t)t->partition, t->wal, t->dedup, (uint8_t)t->kind));
     ALM_TRY(alm_put_i64(cx, buf, t->ttl_hours));
     ALM_TRY(alm_put_i64(cx, buf, t->max_uncommitted_rows));
     ALM_TRY(alm_put_i64(cx, buf, t->o3_max_lag_us));
@@ -84,7 +84,7 @@ alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v)
         const uint32_t count = v->schema->symbols[i] != NULL ? v->schema->dicts[i].count : 1;
         ALM_TRY(alm_put_column(cx, buf, &t->cols[i], count));
     }
-    return ALM_OK;
+    return t->kind == ALM_TABLE_BASE ? ALM_OK : alm_put_view(cx, buf, t->view);
 }
 
 alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part)

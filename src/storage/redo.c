@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "storage/change.h"
 #include "storage/dict.h"
+#include "storage/view.h"
 
 /* ---------------------------------------------------------------- flush marks */
 
@@ -226,6 +227,34 @@ static alm_status redo_move(alm_ctx *cx, alm_build *b, alm_reader *r)
     return e;
 }
 
+static alm_status redo_view(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    const uint64_t id = alm_get_u64(r);
+    const alm_version *v = alm_build_find(b, id);
+    alm_view_obj *view = NULL;
+    if (v == NULL || v->view == NULL)
+        return bad_record(cx, b->lsn, "a view that does not exist");
+    ALM_TRY(alm_get_view(cx, r, &view));
+    return alm_change_view(cx, b, id, view);
+}
+
+static alm_status redo_touch(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    const uint64_t table_id = alm_get_u64(r);
+    const uint32_t n = alm_get_u32(r);
+    (void)alm_get_u32(r);
+    alm_scan_range ranges[ALM_TOUCH_MAX];
+    if (r->bad || n > ALM_TOUCH_MAX)
+        return bad_record(cx, b->lsn, "touched times");
+    for (uint32_t i = 0; i < n; i++) {
+        ranges[i].lo = alm_get_i64(r);
+        ranges[i].hi = alm_get_i64(r);
+        if (ranges[i].lo > ranges[i].hi)
+            return bad_record(cx, b->lsn, "touched times");
+    }
+    return r->bad ? ALM_OK : alm_redo_touch(cx, b, table_id, ranges, n);
+}
+
 static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_op_kind kind,
                           alm_reader *r)
 {
@@ -241,7 +270,7 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         table_id = alm_get_u64(r);
         if (alm_build_find(b, table_id) == NULL)
             return bad_record(cx, b->lsn, "drop of a table that does not exist");
-        return alm_build_remove(cx, b, table_id);
+        return alm_change_drop(cx, b, table_id);
     case ALM_OP_RENAME:
         table_id = alm_get_u64(r);
         return alm_change_rename(cx, b, table_id, alm_get_text(r));
@@ -255,6 +284,10 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         return redo_alter(cx, b, r);
     case ALM_OP_MOVE:
         return redo_move(cx, b, r);
+    case ALM_OP_VIEW:
+        return redo_view(cx, b, r);
+    case ALM_OP_TOUCH:
+        return redo_touch(cx, b, r);
     }
     return bad_record(cx, b->lsn, "unknown operation");
 }

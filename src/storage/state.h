@@ -83,6 +83,7 @@ typedef struct alm_build {
     alm_catver *next;
     uint64_t lsn; /* of the request that is prepared */
     int64_t head_delta;
+    bool touched; /* rows that materialized views follow */
 } alm_build;
 ALM_NODISCARD alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out);
 ALM_NODISCARD alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b);
@@ -138,6 +139,10 @@ struct alm_storage {
 
     _Atomic int64_t commits, head_bytes;
     alm_spill_space spill;
+
+    pthread_mutex_t touch_lock; /* alm_touch_wait */
+    pthread_cond_t touch_cond;
+    uint64_t touch_count;
 
     pthread_mutex_t work_lock;
     pthread_cond_t work_cond;

@@ -187,7 +187,9 @@ typedef struct alm_table_spec {
     bool wal, dedup;
     int64_t ttl_hours;
     int64_t max_uncommitted_rows, o3_max_lag_us;
-    bool replace; /* with a load: the commit drops a table of that name, if there is one */
+    bool replace; /* the commit drops what has that name and is of that kind, if there is any */
+    alm_table_kind kind;
+    const alm_view_def *view; /* of views; copied */
 } alm_table_spec;
 
 /* Each is one durable log record: all or nothing. `load`, if not NULL, receives a bulk load into the
@@ -239,5 +241,44 @@ typedef struct alm_partition_info {
 ALM_NODISCARD alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
                                               const alm_table *table, alm_partition_info **out,
                                               size_t *n);
+
+/* ----------------------------------------------------------------------- views */
+
+/*
+ * Views are created by alm_table_create (spec.kind, spec.view) and dropped as tables are. Of a table
+ * that has materialized views, storage keeps which times were touched since they were refreshed.
+ */
+
+/* Which fields of a view change: what it is declared as, how far it is refreshed, its validity. */
+enum { ALM_VIEW_OPTIONS = 1, ALM_VIEW_STATE = 2, ALM_VIEW_STATUS = 4 };
+ALM_NODISCARD alm_status alm_view_change(alm_ctx *cx, alm_storage *st, uint64_t view_id,
+                                         unsigned what, const alm_view_def *to);
+
+/* Times of the table that commits behind `lsn` touched (inserted, changed, removed rows there): sorted,
+ * disjoint, from arena. May be more than was touched, never less. */
+ALM_NODISCARD alm_status alm_table_touched(alm_ctx *cx, alm_arena *arena, const alm_table *table,
+                                           uint64_t lsn, alm_scan_range **out, uint32_t *n);
+bool alm_table_is_touched(const alm_table *table, uint64_t lsn);
+
+/*
+ * Refresh: rows of a materialized view in some ranges of time are replaced, and its state goes on, by
+ * one log record. Holds the maintenance lock of the view: one refresh at a time; readers go on.
+ */
+typedef struct alm_refresh alm_refresh;
+ALM_NODISCARD alm_status alm_refresh_begin(alm_ctx *cx, alm_storage *st, uint64_t view_id,
+                                           alm_refresh **out);
+const alm_table *alm_refresh_table(const alm_refresh *r); /* the view as it is; until the end */
+ALM_NODISCARD alm_status alm_refresh_append(alm_ctx *cx, alm_refresh *r, const alm_batch *rows);
+/* Ranges sorted and disjoint; all: every row. what, state: as for alm_view_change. */
+ALM_NODISCARD alm_status alm_refresh_commit(alm_ctx *cx, alm_refresh *r,
+                                            const alm_scan_range *ranges, uint32_t n, bool all,
+                                            unsigned what, const alm_view_def *state,
+                                            int64_t *rows);
+void alm_refresh_rollback(alm_refresh *r);
+
+/* Counts commits that touched tables with materialized views, and calls of alm_touch_wake. Waits until
+ * the count is another than `seen`, or for `ms`; gives the count. */
+uint64_t alm_touch_wait(alm_storage *st, uint64_t seen, int64_t ms);
+void alm_touch_wake(alm_storage *st);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "storage/change.h"
 #include "storage/dict.h"
+#include "storage/view.h"
 
 typedef struct txn_table {
     uint64_t id;
@@ -244,6 +245,28 @@ alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_table *table, con
 
 /* -------------------------------------------------------------------- committing */
 
+/* Times of the rows; a gap of more than an hour (in microseconds) parts them. */
+static alm_status touch_rows(alm_ctx *cx, alm_build *b, const txn_table *t, alm_buf *ops)
+{
+    enum { RANGES = 16 };
+    alm_version *v = t->next;
+    if (v->touched == NULL)
+        return ALM_OK;
+    alm_scan_range ranges[RANGES] = {{INT64_MIN, INT64_MAX}};
+    uint32_t n = 1;
+    if (v->table.ts_col >= 0) {
+        const int64_t *ts = t->settled->cols[t->bare->table.ts_col];
+        const uint64_t gap = UINT64_C(3600000000) * (alm_version_is_ns(v) ? 1000 : 1);
+        ranges[0] = (alm_scan_range){ts[0], ts[0]};
+        for (uint32_t i = 1; i < t->n_settled; i++) {
+            if ((uint64_t)ts[i] - (uint64_t)ts[i - 1] > gap && n < RANGES)
+                ranges[n++].lo = ts[i];
+            ranges[n - 1].hi = ts[i];
+        }
+    }
+    return alm_version_touch(cx, b, v, ranges, n, ops);
+}
+
 static alm_status prepare_rows(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     alm_txn *txn = rq->arg;
@@ -260,6 +283,8 @@ static alm_status prepare_rows(alm_ctx *cx, alm_request *rq, alm_build *b)
         if (e == ALM_OK)
             e = alm_change_rows(cx, b, t->id, t->bare->table.name, t->settled, t->n_settled,
                                 &rq->buf, &t->next);
+        if (e == ALM_OK)
+            e = touch_rows(cx, b, t, &rq->buf);
         if (e == ALM_OK)
             e = alm_build_own(cx, b, t->id);
     }

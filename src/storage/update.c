@@ -496,18 +496,41 @@ static alm_status change_part(alm_ctx *cx, alm_update *up, update_part *part, al
     return ALM_OK;
 }
 
+/* The times of the rows that change in one part, for what follows the table. */
+static alm_status touched_times(alm_ctx *cx, const alm_update *up, const update_part *part,
+                                alm_scan_range *out)
+{
+    *out = (alm_scan_range){part->ref->min_ts, part->ref->max_ts};
+    if (up->v->touched == NULL || up->v->table.ts_col < 0 || up->kind == ALM_UPDATE_RETYPE)
+        return ALM_OK;
+    const alm_scan_piece piece = {.part = part->ref, .hi = part->ref->rows};
+    const int64_t *ts = NULL;
+    uint32_t first = UINT32_MAX, last = 0;
+    ALM_TRY(alm_scan_piece_times(cx, up->v, &piece, &ts));
+    for (size_t i = 0; i < part->n; i++) {
+        first = ALM_MIN(first, part->rows[i]);
+        last = ALM_MAX(last, part->rows[i]);
+    }
+    *out = (alm_scan_range){ts[first], ts[last]};
+    return ALM_OK;
+}
+
 static alm_status commit_parts(alm_ctx *cx, alm_update *up)
 {
     const uint32_t n_parts = up->v->parts->n;
     alm_part_ref **add = NULL, **gone = NULL;
     ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &add));
     ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &gone));
+    alm_scan_range *touch = NULL;
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &touch));
     uint32_t n_add = 0, n_gone = 0;
     alm_status st = ALM_OK;
     for (uint32_t i = 0; i < n_parts && st == ALM_OK; i++) {
         if (up->parts[i].n == 0 && up->kind != ALM_UPDATE_RETYPE)
             continue;
-        st = change_part(cx, up, &up->parts[i], &add[n_add]);
+        st = touched_times(cx, up, &up->parts[i], &touch[n_gone]);
+        if (st == ALM_OK)
+            st = change_part(cx, up, &up->parts[i], &add[n_add]);
         if (st == ALM_OK)
             gone[n_gone++] = up->v->parts->parts[i];
         n_add += add[n_add] != NULL;
@@ -518,6 +541,9 @@ static alm_status commit_parts(alm_ctx *cx, alm_update *up)
                                          .n_add = n_add,
                                          .remove = gone,
                                          .n_remove = n_gone,
+                                         .data = true,
+                                         .touch = touch,
+                                         .n_touch = n_gone,
                                          .alter =
                                              up->kind == ALM_UPDATE_RETYPE ? &up->alter : NULL};
         uint64_t lsn = 0;

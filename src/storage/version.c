@@ -8,6 +8,7 @@
 #include "storage/dict.h"
 #include "storage/head.h"
 #include "storage/state.h"
+#include "storage/view.h"
 
 alm_status alm_heap_bytes(alm_ctx *cx, size_t bytes, const char *what, void *out)
 {
@@ -364,6 +365,8 @@ alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lan
     (void)alm_part_set_retain(c->parts);
     if (c->detached != NULL)
         (void)alm_part_set_retain(c->detached);
+    (void)alm_view_obj_retain(c->view);
+    (void)alm_touched_retain(c->touched);
     for (uint32_t i = 0; i < v->n_lanes && st == ALM_OK; i++) {
         st = alm_lane_copy(cx, &v->lanes[i], 0, &lanes[i]);
         c->n_lanes += st == ALM_OK;
@@ -392,6 +395,8 @@ alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out
     (void)alm_schema_retain(c->schema);
     if (c->detached != NULL)
         (void)alm_part_set_retain(c->detached);
+    (void)alm_view_obj_retain(c->view);
+    (void)alm_touched_retain(c->touched);
     alm_version_settle(c);
     *out = c;
     return ALM_OK;
@@ -413,6 +418,8 @@ void alm_version_release(alm_version *v)
     alm_part_set_release(v->detached);
     alm_schema_release(v->schema);
     alm_tab_release(v->tab);
+    alm_view_obj_release(v->view);
+    alm_touched_release(v->touched);
     free(v);
 }
 
@@ -423,6 +430,7 @@ void alm_version_settle(alm_version *v)
     t->id = v->tab->id;
     t->cols = v->schema->cols;
     t->n_cols = v->schema->n_cols;
+    t->view = v->view == NULL ? NULL : &v->view->v;
     t->min_ts = v->parts->min_ts;
     t->max_ts = v->parts->max_ts;
     v->head_rows = v->head_bytes = 0;

@@ -153,6 +153,8 @@ int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id);
 /* -------------------------------------------------------------------- version */
 
 typedef struct alm_tab alm_tab; /* identity of a table across versions: its locks */
+struct alm_view_obj;            /* view.h */
+struct alm_touched;
 
 typedef struct alm_version {
     _Atomic uint32_t refs;
@@ -165,9 +167,11 @@ typedef struct alm_version {
     uint32_t n_lanes, n_frozen;
     uint32_t next_col_id;
     int64_t head_rows, head_bytes;
-    uint64_t lsn;         /* of the newest change in it */
-    uint64_t flushed_lsn; /* rows of log records up to here are in parts (or gone) */
-    uint64_t frozen_lsn;  /* the same, once the frozen lanes are in parts */
+    uint64_t lsn;                /* of the newest change in it */
+    uint64_t flushed_lsn;        /* rows of log records up to here are in parts (or gone) */
+    uint64_t frozen_lsn;         /* the same, once the frozen lanes are in parts */
+    struct alm_view_obj *view;   /* counted; table.view points into it; NULL: a table */
+    struct alm_touched *touched; /* counted; NULL: no materialized view follows the table */
 } alm_version;
 
 static inline const alm_version *alm_version_of(const alm_table *table)
@@ -214,6 +218,10 @@ typedef struct alm_parts_change {
     struct alm_pending *create;
     const struct alm_alteration *alter; /* columns change with the parts; or NULL */
     const alm_version *made_for;        /* load: whose columns the new parts have; or NULL */
+    bool data; /* rows change for readers (a load does that anyway): what follows tells where */
+    const alm_scan_range *touch; /* or NULL: in all of the parts that come and go */
+    uint32_t n_touch;
+    const struct alm_view_edit *view; /* goes on with the parts; or NULL */
 } alm_parts_change;
 ALM_NODISCARD alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st,
                                           const alm_parts_change *change, uint64_t *lsn);
