@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "almanac.h"
-#include "type/text.h"
+#include "type/array.h"
 
 typedef struct array_memory {
     void *buffers[3];
@@ -56,13 +56,26 @@ static alm_status schema_init(alm_ctx *cx, const char *format, const char *name,
     return ALM_OK;
 }
 
+/* One list per dimension, numbers at the end. */
+static alm_status list_schema(alm_ctx *cx, const char *name, uint32_t dims, struct ArrowSchema *out)
+{
+    if (dims == 0)
+        return schema_init(cx, "g", name, 0, out);
+    ALM_TRY(schema_init(cx, "+l", name, 1, out));
+    return list_schema(cx, "item", dims - 1, out->children[0]);
+}
+
 alm_status alm_arrow_schema(alm_ctx *cx, const alm_arrow_field *fields, uint32_t n,
                             struct ArrowSchema *out)
 {
     alm_status st = schema_init(cx, "+s", NULL, n, out);
-    for (uint32_t i = 0; st == ALM_OK && i < n; i++)
-        st = schema_init(cx, alm_type_info_of(fields[i].type)->arrow, fields[i].name, 0,
-                         out->children[i]);
+    for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
+        if (fields[i].type.id == ALM_T_ARRAY)
+            st = list_schema(cx, fields[i].name, fields[i].type.dims, out->children[i]);
+        else
+            st = schema_init(cx, alm_type_info_of(fields[i].type)->arrow, fields[i].name, 0,
+                             out->children[i]);
+    }
     if (st != ALM_OK)
         schema_release(out);
     return st;
@@ -183,10 +196,77 @@ static alm_status fill_text(alm_ctx *cx, const alm_vec *vec, uint32_t rows, stru
     return st;
 }
 
+/* ------------------------------------------------------------------ lists */
+
+static size_t lists_at(const alm_array *a, uint32_t dim)
+{
+    size_t n = a->dims == 0 ? 0 : 1;
+    for (uint32_t d = 0; d < dim && n > 0; d++)
+        n *= a->len[d];
+    return n;
+}
+
+/* The numbers of all rows, one after another. */
+static alm_status fill_numbers(alm_ctx *cx, const alm_vec *vec, uint32_t rows, size_t count,
+                               struct ArrowArray *out)
+{
+    ALM_TRY(array_init(cx, (int64_t)count, 2, out));
+    uint8_t *bits = array_buffer(out, 0, count / 8 + 1);
+    double *to = array_buffer(out, 1, count * sizeof(double));
+    if (bits == NULL || to == NULL)
+        return no_memory(cx);
+    (void)memset(bits, 0, count / 8 + 1);
+    size_t at = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        const alm_array a = alm_array_of(vec, i);
+        for (size_t k = 0; k < a.count; k++, at++) {
+            const double x = alm_array_at(a.data, k);
+            to[at] = x;
+            out->null_count += x != x;
+            bits[at / 8] |= (uint8_t)((x == x) << (at % 8));
+        }
+    }
+    return ALM_OK;
+}
+
+/* Lists of dimension `dim`: `count` of them over all rows. */
+static alm_status fill_lists(alm_ctx *cx, const alm_vec *vec, uint32_t rows, uint32_t dim,
+                             size_t count, struct ArrowArray *out)
+{
+    ALM_TRY(array_init(cx, (int64_t)count, 2, out));
+    if (dim == 0)
+        ALM_TRY(fill_validity(cx, vec, rows, out));
+    int32_t *offsets = array_buffer(out, 1, (count + 1) * sizeof(*offsets));
+    out->children = calloc(1, sizeof(*out->children));
+    if (offsets == NULL || out->children == NULL)
+        return no_memory(cx);
+    size_t n = 0, items = 0;
+    offsets[0] = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        const alm_array a = alm_array_of(vec, i);
+        const size_t lists = dim == 0 ? 1 : lists_at(&a, dim);
+        for (size_t k = 0; k < lists; k++) {
+            items += a.len[dim];
+            if (items > INT32_MAX)
+                return alm_fail(cx, ALM_E_LIMIT, -1, "arrays of one Arrow column are too large");
+            offsets[++n] = (int32_t)items;
+        }
+    }
+    ALM_ASSERT(n == count);
+    out->children[0] = calloc(1, sizeof(struct ArrowArray));
+    if (out->children[0] == NULL)
+        return no_memory(cx);
+    out->n_children = 1;
+    return dim + 1 < vec->type.dims ? fill_lists(cx, vec, rows, dim + 1, items, out->children[0])
+                                    : fill_numbers(cx, vec, rows, items, out->children[0]);
+}
+
 static alm_status fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
                               struct ArrowArray *out)
 {
     const char form = alm_type_info_of(vec->type)->arrow[0];
+    if (vec->type.id == ALM_T_ARRAY)
+        return fill_lists(cx, vec, rows, 0, rows, out);
     ALM_TRY(array_init(cx, rows, form == 'u' || form == 'z' ? 3 : 2, out));
     ALM_TRY(fill_validity(cx, vec, rows, out));
     if (form == 'u' || form == 'z')

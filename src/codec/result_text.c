@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "codec/json_text.h"
 #include "time/timestamp.h"
-#include "type/text.h"
+#include "type/array.h"
 
 enum { CELL_MAX = 64 }; /* longest text of a type of fixed width, quotes and comma included */
 
@@ -238,6 +238,19 @@ static alm_status put_other(alm_ctx *cx, const alm_result_writer *w, const cell_
     return put_text(cx, w, cell, text, out);
 }
 
+/* [[1.0,null],[2.5]]: a value of JSON, a quoted field of CSV. */
+static alm_status put_array(alm_ctx *cx, const cell_writer *cell, const alm_vec *v, size_t row,
+                            bool json, alm_buf *out)
+{
+    const alm_array a = alm_array_of(v, row);
+    if (a.dims == 0)
+        return alm_buf_append(cx, out, cell->null, cell->null_len);
+    if (!json)
+        ALM_TRY(alm_buf_text(cx, out, "\""));
+    ALM_TRY(alm_array_format(cx, &a, ALM_TEXT_DIALECT, out));
+    return json ? ALM_OK : alm_buf_text(cx, out, "\"");
+}
+
 static alm_status put_cell(alm_ctx *cx, alm_result_writer *w, cell_writer *cell, const alm_vec *v,
                            size_t row, alm_buf *out)
 {
@@ -248,6 +261,8 @@ static alm_status put_cell(alm_ctx *cx, alm_result_writer *w, cell_writer *cell,
     }
     if (cell->is_text)
         return put_text(cx, w, cell, alm_vec_text(v, row), out);
+    if (cell->type.id == ALM_T_ARRAY)
+        return put_array(cx, cell, v, row, w->form == ALM_RESULT_JSON, out);
     return put_other(cx, w, cell, v, row, out);
 }
 

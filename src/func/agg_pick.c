@@ -379,7 +379,8 @@ TEXT_CALLS(last, last_value, true)
         ROW(f, "UUID", name##_128_ops, 0, doc), ROW(f, "INTERVAL", name##_128_ops, 0, doc),        \
         ROW(f, "LONG256", name##_256_ops, 0, doc), SAME_ROW(f, "GEOHASH", name##_sized_ops, doc),  \
         SAME_ROW(f, "DECIMAL", name##_sized_ops, doc), ROW(f, "BINARY", name##_text_ops, 0, doc),  \
-        ROW(f, "STRING", name##_text_ops, 0, doc), ROW(f, "VARCHAR", name##_text_ops, 0, doc),     \
+        SAME_ROW(f, "ARRAY", name##_text_ops, doc), ROW(f, "STRING", name##_text_ops, 0, doc),     \
+        ROW(f, "VARCHAR", name##_text_ops, 0, doc),                                                \
         ROW(f, "SYMBOL", name##_text_ops, ALM_FN_SYMBOLS, doc)
 
 static const alm_fn ROWS[] = {

@@ -282,5 +282,6 @@ static const alm_fn ROWS[] = {
     FROM_NULL("GEOHASH", "geohash"),
     FROM_NULL("BINARY", "binary"),
     FROM_NULL("DECIMAL", "decimal"),
+    FROM_NULL("ARRAY", "array"),
 };
 ALM_FN_TABLE(cast_number, ROWS);

@@ -86,7 +86,7 @@ int alm_cast_cost(alm_type from, alm_type to)
         return 0;
     if (from.id == ALM_T_NULL) /* of an untyped null nobody means the rare types */
         return to.id == ALM_T_LONG256 || to.id == ALM_T_GEOHASH || to.id == ALM_T_DECIMAL ||
-                       to.id == ALM_T_BINARY
+                       to.id == ALM_T_BINARY || to.id == ALM_T_ARRAY
                    ? 2
                    : 1;
     if (alm_type_is_text(from))
@@ -165,6 +165,8 @@ alm_type alm_type_meet(alm_type a, alm_type b)
 
 alm_type alm_type_union(alm_type a, alm_type b)
 {
+    if (a.id == ALM_T_ARRAY && b.id == ALM_T_ARRAY)
+        return a.dims > b.dims ? a : b;
     if (is_text_or_char(a) && is_text_or_char(b) && !alm_type_eq(a, b))
         return ALM_TY(STRING);
     const alm_type met = alm_type_meet(a, b);
@@ -216,6 +218,7 @@ bool alm_assign_allowed(alm_type from, alm_type to)
     case ALM_T_TIMESTAMP_NS:
     case ALM_T_INTERVAL:
     case ALM_T_BINARY:
+    case ALM_T_ARRAY:
     case ALM_TYPE_COUNT:
         break;
     }

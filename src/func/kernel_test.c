@@ -726,7 +726,8 @@ static void every_cast_runs(void **state)
     (void)state;
     for (int from = ALM_T_BOOLEAN; from < ALM_TYPE_COUNT; from++) {
         for (int to = ALM_T_BOOLEAN; to < ALM_TYPE_COUNT; to++) {
-            const alm_type f = {.id = (uint8_t)from}, t = {.id = (uint8_t)to};
+            const alm_type f = {.id = (uint8_t)from, .dims = from == ALM_T_ARRAY},
+                           t = {.id = (uint8_t)to, .dims = to == ALM_T_ARRAY};
             const alm_fn *fn = alm_cast_fn(reg, f, t);
             if (fn == NULL)
                 continue;

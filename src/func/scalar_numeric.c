@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "func/kernel.h"
+#include "func/rounding.h"
 #include "func/tables.h"
 #include "func/text_out.h"
 
@@ -96,9 +97,13 @@ static inline double round_up_half(double x)
     return __builtin_fabs(x) < 0x1p52 ? low + (x - low >= 0.5 ? 1.0 : 0.0) + 0.0 : x;
 }
 
+double alm_round_to(double x, int32_t scale)
+{
+    return scale == 0 && x == x ? round_up_half(x) : round_scaled(x, scale, HALF_AWAY);
+}
+
 ALM_UNARY(round_1, double, double, x != x ? x : round_up_half(x))
-ALM_BINARY(round_2, double, int32_t, double,
-           y == 0 && x == x ? round_up_half(x) : round_scaled(x, y, HALF_AWAY))
+ALM_BINARY(round_2, double, int32_t, double, alm_round_to(x, y))
 ALM_BINARY(round_even, double, int32_t, double, round_scaled(x, y, HALF_EVEN))
 ALM_BINARY(round_up, double, int32_t, double, round_scaled(x, y, UP))
 ALM_BINARY(round_down, double, int32_t, double, round_scaled(x, y, DOWN))

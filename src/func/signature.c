@@ -121,17 +121,12 @@ const alm_sig_param *alm_signature_param(const alm_signature *sig, uint32_t i)
     return &sig->params[i < sig->n_params ? i : sig->n_params - 1];
 }
 
-static bool is_sized(alm_type type)
-{
-    return type.id == ALM_T_GEOHASH || type.id == ALM_T_DECIMAL;
-}
-
 bool alm_family_has(const alm_sig_param *param, alm_type type)
 {
     const alm_type_class cls = alm_type_info_of(type)->cls;
     switch (param->family) {
     case ALM_FAM_TYPE: /* one with parameters takes them all */
-        return alm_type_eq(param->type, type) || (param->type.id == type.id && is_sized(type));
+        return alm_type_eq(param->type, type) || (param->type.id == type.id && alm_type_is_sized(type));
     case ALM_FAM_ANY:
     case ALM_FAM_BOUND:
         return true;
@@ -154,7 +149,7 @@ alm_type alm_family_target(const alm_sig_param *param, alm_type arg, alm_type fi
     if (param->family == ALM_FAM_SAME)
         return first;
     if (alm_family_has(param, arg) && arg.id != ALM_T_NONE)
-        return param->family == ALM_FAM_TYPE && !is_sized(arg) ? param->type : arg;
+        return param->family == ALM_FAM_TYPE && !alm_type_is_sized(arg) ? param->type : arg;
     switch (param->family) {
     case ALM_FAM_TYPE:
         return param->type.id == ALM_T_DECIMAL ? alm_decimal_for(arg) : param->type;

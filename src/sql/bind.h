@@ -103,6 +103,9 @@ ALM_NODISCARD alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_ex
 ALM_NODISCARD alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr *a,
                                           alm_expr *b, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* ARRAY[...] and x[...] */
+ALM_NODISCARD alm_status alm_bind_array(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_index(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* bind_row.c: (a, b) op (c, d), and (a, b) IN ((c, d), ...) */
 ALM_NODISCARD alm_status alm_bind_row_compare(alm_scope *sc, alm_str op, int32_t pos,

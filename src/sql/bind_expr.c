@@ -336,11 +336,6 @@ static alm_status bind_typed(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 
 /* ------------------------------------------------------------------ dispatch */
 
-static alm_status unsupported(alm_scope *sc, const alm_ast *ast, const char *what)
-{
-    return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, ast->pos, "%s are not supported here", what);
-}
-
 static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -395,9 +390,11 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     case ALM_AST_GEOHASH:
         return alm_bind_geohash(p, ast, out);
     case ALM_AST_ARRAY:
+        return alm_bind_array(sc, ast, out);
     case ALM_AST_INDEX:
+        return alm_bind_index(sc, ast, out);
     case ALM_AST_SLICE:
-        return unsupported(sc, ast, "arrays");
+        return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "a slice can only stand in [ ]");
     case ALM_AST_INTERVAL:
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
                         "an INTERVAL literal can only be added to a time or taken from it");

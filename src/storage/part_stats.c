@@ -228,6 +228,7 @@ void alm_part_block_stats(alm_type type, uint32_t width, const void *data, uint3
     case ALM_T_STRING:
     case ALM_T_VARCHAR:
     case ALM_T_BINARY:
+    case ALM_T_ARRAY:
         out->nulls = nulls_view(data, n);
         break;
     case ALM_T_NONE:

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "time/timestamp.h"
+#include "type/array.h"
 #include "type/decimal.h"
 #include "type/geohash.h"
 
@@ -231,6 +232,7 @@ static size_t format_fixed(alm_type type, const void *at, alm_text_style style, 
     case ALM_T_VARCHAR:
     case ALM_T_SYMBOL:
     case ALM_T_BINARY:
+    case ALM_T_ARRAY:
     case ALM_T_NULL:
     case ALM_T_NONE:
     case ALM_TYPE_COUNT:
@@ -247,6 +249,10 @@ bool alm_value_text(const alm_vec *v, size_t i, alm_text_style style,
         *out = alm_vec_text(v, i);
         return out->ptr != NULL;
     }
+    if (v->type.id == ALM_T_ARRAY) { /* as long as it is: alm_value_format */
+        *out = (alm_str){0};
+        return false;
+    }
     const char *at = (const char *)v->data + (v->is_const ? 0 : i) * v->width;
     *out = (alm_str){scratch, format_fixed(v->type, at, style, scratch)};
     ALM_DASSERT(out->len <= ALM_VALUE_TEXT_MAX);
@@ -258,6 +264,11 @@ alm_status alm_value_format(alm_ctx *cx, const alm_vec *v, size_t i, alm_text_st
 {
     char scratch[ALM_VALUE_TEXT_MAX];
     alm_str text;
+    if (v->type.id == ALM_T_ARRAY) {
+        const alm_array a = alm_array_of(v, i);
+        *is_null = a.dims == 0;
+        return *is_null ? ALM_OK : alm_array_format(cx, &a, style, out);
+    }
     *is_null = !alm_value_text(v, i, style, scratch, &text);
     return *is_null ? ALM_OK : alm_buf_append(cx, out, text.ptr, text.len);
 }
@@ -441,6 +452,11 @@ alm_scan_result alm_value_scan(alm_type type, alm_str text, void *out)
     case ALM_T_NULL:
         *(alm_view *)out = alm_view_of(text);
         return ALM_SCAN_OK;
+    case ALM_T_ARRAY: /* needs memory: alm_array_parse */
+        if (text.ptr != NULL)
+            return ALM_SCAN_BAD;
+        *(alm_view *)out = alm_view_null();
+        return ALM_SCAN_OK;
     case ALM_T_NONE:
     case ALM_TYPE_COUNT:
         break;
@@ -450,7 +466,12 @@ alm_scan_result alm_value_scan(alm_type type, alm_str text, void *out)
 
 alm_status alm_value_parse(alm_ctx *cx, int32_t pos, alm_type type, alm_str text, void *out)
 {
-    const alm_scan_result got = alm_value_scan(type, text, out);
+    alm_scan_result got = alm_value_scan(type, text, out);
+    if (type.id == ALM_T_ARRAY && text.ptr != NULL) {
+        bool good = false;
+        ALM_TRY(alm_array_parse(cx, cx->arena, pos, type.dims, text, out, &good));
+        got = good ? ALM_SCAN_OK : ALM_SCAN_BAD;
+    }
     if (got == ALM_SCAN_OK)
         return ALM_OK;
     const int shown = (int)ALM_MIN(text.len, (size_t)200);

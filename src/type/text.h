@@ -30,7 +30,7 @@ typedef enum alm_text_style { ALM_TEXT_DIALECT, ALM_TEXT_PG } alm_text_style;
 
 enum { ALM_VALUE_TEXT_MAX = 96 }; /* bytes of any value that is not text itself */
 
-/* Text of row i of a dense or const vector; false: null. */
+/* Text of row i of a dense or const vector; false: null. Not of an ARRAY. */
 bool alm_value_text(const alm_vec *v, size_t i, alm_text_style style,
                     char scratch[ALM_VALUE_TEXT_MAX], alm_str *out);
 /* The same, appended to a buffer; *is_null instead of a result. */

@@ -177,7 +177,7 @@ static void test_every_type_has_a_sample(void **state)
         bool found = false;
         for (size_t i = 0; i < ALM_COUNT(SAMPLES); i++)
             found |= SAMPLES[i].type == id;
-        if (!found)
+        if (!found && id != ALM_T_ARRAY) /* array_test.c has them */
             fail_msg("no sample of %s", alm_type_name((alm_type){.id = id}));
     }
 }
@@ -189,8 +189,9 @@ static void test_random_round_trip(void **state)
     uint64_t seed = 42;
     for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++) {
         const alm_type type = {.id = id};
-        if (alm_type_is_text(type) || id == ALM_T_INTERVAL || id == ALM_T_BINARY)
-            continue; /* text is its own; intervals show milliseconds only */
+        if (alm_type_is_text(type) || id == ALM_T_INTERVAL || id == ALM_T_BINARY ||
+            id == ALM_T_ARRAY)
+            continue; /* text is its own; intervals show milliseconds only; array_test.c */
         for (int round = 0; round < 20000; round++) {
             uint64_t bits[4], back[4] = {0, 0, 0, 0};
             char scratch[ALM_VALUE_TEXT_MAX];

@@ -182,7 +182,7 @@ static alm_status read_decimal(alm_ctx *cx, int32_t pos, alm_str inside, alm_typ
 static alm_type plain_type(alm_str text)
 {
     for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
-        if (alm_str_ieq(text, alm_str_of(INFO[id].name)))
+        if (id != ALM_T_ARRAY && alm_str_ieq(text, alm_str_of(INFO[id].name)))
             return (alm_type){.id = id};
     for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
         if (alm_str_ieq(text, ALIASES[i].name))
@@ -192,11 +192,44 @@ static alm_type plain_type(alm_str text)
     return ALM_TY(NONE);
 }
 
+/* The [] behind the name of a type, taken off it. */
+static uint32_t take_dimensions(alm_str *text)
+{
+    uint32_t dims = 0;
+    while (text->len > 0 && text->ptr[text->len - 1] == ']') {
+        const alm_str before = trimmed((alm_str){text->ptr, text->len - 1});
+        if (before.len == 0 || before.ptr[before.len - 1] != '[')
+            break;
+        *text = trimmed((alm_str){before.ptr, before.len - 1});
+        dims++;
+    }
+    return dims;
+}
+
+static alm_status read_array(alm_ctx *cx, int32_t pos, alm_str element, uint32_t dims,
+                             alm_type *out)
+{
+    const alm_type type = plain_type(element);
+    if (type.id == ALM_T_NONE)
+        return ALM_OK;
+    if (type.id != ALM_T_DOUBLE)
+        return alm_fail(cx, ALM_E_TYPE, pos, "unsupported array element type [type=%s]",
+                        alm_type_name(type));
+    if (dims > ALM_ARRAY_DIMS_MAX)
+        return alm_fail(cx, ALM_E_TYPE, pos, "too many array dimensions [nDims=%u, maxNDims=%d]",
+                        dims, ALM_ARRAY_DIMS_MAX);
+    *out = alm_type_array(dims);
+    return ALM_OK;
+}
+
 alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out)
 {
     enum { PRECISION = 18, SCALE = 3 };
     *out = ALM_TY(NONE);
-    const alm_str all = trimmed(text);
+    alm_str all = trimmed(text);
+    const uint32_t dims = take_dimensions(&all);
+    if (dims > 0)
+        return read_array(cx, pos, all, dims, out);
     const char *open = all.len == 0 ? NULL : memchr(all.ptr, '(', all.len);
     const size_t before = open == NULL ? all.len : (size_t)(open - all.ptr);
     const alm_type type = plain_type(trimmed((alm_str){all.ptr, before}));

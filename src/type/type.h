@@ -53,7 +53,7 @@ typedef struct alm_type {
     uint8_t id; /* alm_type_id */
     uint8_t p;  /* DECIMAL precision, GEOHASH bits */
     uint8_t s;  /* DECIMAL scale */
-    uint8_t dims;
+    uint8_t dims; /* ARRAY dimensions */
 } alm_type;
 
 typedef struct alm_type_info {
@@ -79,8 +79,9 @@ bool alm_type_parse(alm_str text, alm_type *out);
  * is no type at all gives NONE. */
 ALM_NODISCARD alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out);
 
-/* Parameters: GEOHASH 1..60 bits; DECIMAL 1..76 digits, 0..p of them behind the point. */
-enum { ALM_GEOHASH_BITS_MAX = 60, ALM_DECIMAL_DIGITS_MAX = 76 };
+/* Parameters: GEOHASH 1..60 bits; DECIMAL 1..76 digits, 0..p of them behind the point; ARRAY 1..32
+ * dimensions of DOUBLE. */
+enum { ALM_GEOHASH_BITS_MAX = 60, ALM_DECIMAL_DIGITS_MAX = 76, ALM_ARRAY_DIMS_MAX = 32 };
 static inline alm_type alm_type_geohash(uint32_t bits)
 {
     return (alm_type){.id = ALM_T_GEOHASH, .p = (uint8_t)bits};
@@ -89,6 +90,15 @@ static inline alm_type alm_type_decimal(uint32_t precision, uint32_t scale)
 {
     return (alm_type){.id = ALM_T_DECIMAL, .p = (uint8_t)precision, .s = (uint8_t)scale};
 }
+static inline alm_type alm_type_array(uint32_t dims)
+{
+    return (alm_type){.id = ALM_T_ARRAY, .dims = (uint8_t)dims};
+}
+/* Whose width or meaning depends on parameters; a bare one stands for all of them in signatures. */
+static inline bool alm_type_is_sized(alm_type t)
+{
+    return t.id == ALM_T_GEOHASH || t.id == ALM_T_DECIMAL || t.id == ALM_T_ARRAY;
+}
 static inline bool alm_type_is_text(alm_type t) /* STRING, VARCHAR, SYMBOL: views after decoding */
 {
     return t.id == ALM_T_STRING || t.id == ALM_T_VARCHAR || t.id == ALM_T_SYMBOL;
@@ -96,7 +106,8 @@ static inline bool alm_type_is_text(alm_type t) /* STRING, VARCHAR, SYMBOL: view
 /* Values are views whose long bytes lie elsewhere, in storage too (SYMBOL has codes there). */
 static inline bool alm_type_has_heap(alm_type t)
 {
-    return t.id == ALM_T_STRING || t.id == ALM_T_VARCHAR || t.id == ALM_T_BINARY;
+    return t.id == ALM_T_STRING || t.id == ALM_T_VARCHAR || t.id == ALM_T_BINARY ||
+           t.id == ALM_T_ARRAY;
 }
 static inline bool alm_type_is_timestamp(alm_type t)
 {
@@ -107,7 +118,8 @@ static inline bool alm_type_is_valid(alm_type t)
 {
     return t.id > ALM_T_NULL && t.id < ALM_TYPE_COUNT &&
            (t.id != ALM_T_GEOHASH || t.p <= ALM_GEOHASH_BITS_MAX) &&
-           (t.id != ALM_T_DECIMAL || (t.p <= ALM_DECIMAL_DIGITS_MAX && t.s <= t.p));
+           (t.id != ALM_T_DECIMAL || (t.p <= ALM_DECIMAL_DIGITS_MAX && t.s <= t.p)) &&
+           (t.id == ALM_T_ARRAY ? t.dims >= 1 && t.dims <= ALM_ARRAY_DIMS_MAX : t.dims == 0);
 }
 static inline uint32_t alm_type_width(alm_type t)
 {

@@ -1,6 +1,6 @@
 /*
  * type_name.c - the name of a type as it is shown, parameters included: "GEOHASH(5c)",
- * "DECIMAL(10,2)". Names are constants of the program, so that they outlive whoever asks.
+ * "DECIMAL(10,2)", "DOUBLE[][]". Names are constants of the program, so that they outlive whoever asks.
  */
 #include "type/type.h"
 
@@ -44,8 +44,23 @@ static const char
         ALL(70),     ALL(71), ALL(72),   ALL(73),   ALL(74),   ALL(75),   ALL(76),
 };
 
+/* ARRAY_NAMES[dims]; without dimensions it stands for all of them. */
+#define A1  "[]"
+#define A2  A1 A1
+#define A4  A2 A2
+#define A8  A4 A4
+#define A16 A8 A8
+#define FOUR(before)                                                                               \
+    "DOUBLE" before A1, "DOUBLE" before A2, "DOUBLE" before A2 A1, "DOUBLE" before A4
+static const char *const ARRAY_NAMES[ALM_ARRAY_DIMS_MAX + 1] = {
+    "DOUBLE[]", FOUR(""),     FOUR(A4),     FOUR(A8),        FOUR(A8 A4),
+    FOUR(A16),  FOUR(A16 A4), FOUR(A16 A8), FOUR(A16 A8 A4),
+};
+
 const char *alm_type_name(alm_type t)
 {
+    if (t.id == ALM_T_ARRAY && t.dims <= ALM_ARRAY_DIMS_MAX)
+        return ARRAY_NAMES[t.dims];
     if (t.id == ALM_T_GEOHASH && t.p <= ALM_GEOHASH_BITS_MAX)
         return GEOHASH_NAMES[t.p];
     if (t.id == ALM_T_DECIMAL && t.p <= ALM_DECIMAL_DIGITS_MAX && t.s <= t.p)

@@ -88,6 +88,7 @@ static kind kind_of(const alm_vec *v)
     case ALM_T_VARCHAR:
     case ALM_T_SYMBOL:
     case ALM_T_BINARY:
+    case ALM_T_ARRAY:
     case ALM_T_NULL:
         return KIND_VIEW;
     case ALM_T_NONE:

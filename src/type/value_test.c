@@ -154,7 +154,7 @@ static void test_ladders(void **state)
         alm_arena_deinit(&arena);
     }
     for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
-        if (!seen[id])
+        if (!seen[id] && id != ALM_T_ARRAY) /* arrays are equal or not, but have no order */
             fail_msg("no ladder of %s", alm_type_name((alm_type){.id = id}));
 }
 

@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "codec/csv/csv.h"
 #include "time/timestamp.h"
-#include "type/text.h"
+#include "type/array.h"
 
 typedef struct convert {
     alm_ctx *cx;
@@ -110,6 +110,21 @@ static alm_status to_other(convert *c, alm_type type, uint8_t *out)
     return ALM_OK;
 }
 
+static alm_status to_array(convert *c, alm_type type, alm_view *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        alm_str text;
+        bool good = true;
+        ALM_TRY(alm_csv_text(c->cx, c->arena, c->block, &c->fields[i], &text));
+        out[i] = alm_view_null();
+        if (text.len > 0)
+            ALM_TRY(alm_array_parse(c->cx, c->arena, -1, type.dims, text, &out[i], &good));
+        if (!good)
+            mark_bad(c, i);
+    }
+    return ALM_OK;
+}
+
 alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block, uint32_t col,
                            alm_type type, uint8_t *bad, uint32_t *n_bad, alm_vec *out)
 {
@@ -141,6 +156,9 @@ alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *b
     case ALM_T_SYMBOL:
         out->width = sizeof(alm_view); /* SYMBOL as views: the load interns them */
         st = to_text(&c, out->data);
+        break;
+    case ALM_T_ARRAY:
+        st = to_array(&c, type, out->data);
         break;
     default:
         st = to_other(&c, type, out->data);

@@ -6,8 +6,8 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "time/timestamp.h"
+#include "type/array.h"
 #include "type/decimal.h"
-#include "type/text.h"
 
 void alm_pg_put16(char *to, uint16_t v)
 {
@@ -163,6 +163,48 @@ static alm_status put_bytes(alm_ctx *cx, alm_buf *out, const char *bytes, size_t
     return ALM_OK;
 }
 
+/* {1,NULL}, or in binary: dimensions, has nulls, element type, lengths with their lower bounds, values.
+ * An empty array has no dimensions. */
+static alm_status put_array(alm_ctx *cx, const alm_vec *v, size_t row, bool binary, alm_buf *out)
+{
+    enum { FLOAT8 = 701, HEAD = 12, PER_DIM = 8, PER_VALUE = 12 };
+    const alm_array a = alm_array_of(v, row);
+    const size_t start = out->len;
+    ALM_TRY(alm_buf_reserve(cx, out, 4));
+    out->len += 4;
+    if (!binary) {
+        ALM_TRY(alm_array_format(cx, &a, ALM_TEXT_PG, out));
+        alm_pg_put32(out->ptr + start, (uint32_t)(out->len - start - 4));
+        return ALM_OK;
+    }
+    const uint32_t dims = a.count == 0 ? 0 : a.dims;
+    ALM_TRY(alm_buf_reserve(cx, out, HEAD + PER_DIM * dims + PER_VALUE * a.count));
+    char *to = out->ptr + out->len, *has_null = to + 4;
+    alm_pg_put32(to, dims);
+    alm_pg_put32(has_null, 0);
+    alm_pg_put32(to + 8, FLOAT8);
+    to += HEAD;
+    for (uint32_t d = 0; d < dims; d++, to += PER_DIM) {
+        alm_pg_put32(to, a.len[d]);
+        alm_pg_put32(to + 4, 1);
+    }
+    for (size_t i = 0; i < a.count; i++) {
+        const double x = alm_array_at(a.data, i);
+        const bool null = !isfinite(x);
+        uint64_t bits;
+        (void)memcpy(&bits, &x, sizeof bits);
+        alm_pg_put32(to, null ? UINT32_MAX : 8);
+        if (null)
+            alm_pg_put32(has_null, 1);
+        else
+            alm_pg_put64(to + 4, bits);
+        to += null ? 4 : 12;
+    }
+    out->len = (size_t)(to - out->ptr);
+    alm_pg_put32(out->ptr + start, (uint32_t)(out->len - start - 4));
+    return ALM_OK;
+}
+
 static bool is_not_finite(const alm_vec *v, size_t row)
 {
     if (v->type.id == ALM_T_DOUBLE)
@@ -202,6 +244,8 @@ alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binar
     }
     if (v->type.id == ALM_T_BINARY)
         return put_binary(cx, alm_vec_text(v, i), binary, out);
+    if (v->type.id == ALM_T_ARRAY)
+        return put_array(cx, v, i, binary, out);
     const int32_t n = binary ? binary_value(v, i, scratch) : -1;
     if (n >= 0)
         return put_bytes(cx, out, scratch, (size_t)n);
@@ -218,17 +262,29 @@ alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binar
 static const struct {
     uint32_t oid;
     alm_type type;
-} param_types[] = {{16, {.id = ALM_T_BOOLEAN}},     {20, {.id = ALM_T_LONG}},
-                   {21, {.id = ALM_T_SHORT}},       {23, {.id = ALM_T_INT}},
-                   {700, {.id = ALM_T_FLOAT}},      {701, {.id = ALM_T_DOUBLE}},
-                   {18, {.id = ALM_T_VARCHAR}},     {19, {.id = ALM_T_VARCHAR}},
-                   {25, {.id = ALM_T_VARCHAR}},     {705, {.id = ALM_T_NONE}},
-                   {1042, {.id = ALM_T_VARCHAR}},   {1043, {.id = ALM_T_VARCHAR}},
-                   {114, {.id = ALM_T_VARCHAR}},    {3802, {.id = ALM_T_VARCHAR}},
-                   {1082, {.id = ALM_T_TIMESTAMP}}, {1114, {.id = ALM_T_TIMESTAMP}},
-                   {1184, {.id = ALM_T_TIMESTAMP}}, {1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
-                   {17, {.id = ALM_T_BINARY}},      {2950, {.id = ALM_T_UUID}},
-                   {26, {.id = ALM_T_LONG}},        {0, {.id = ALM_T_NONE}}};
+} param_types[] = {{16, {.id = ALM_T_BOOLEAN}},
+                   {20, {.id = ALM_T_LONG}},
+                   {21, {.id = ALM_T_SHORT}},
+                   {23, {.id = ALM_T_INT}},
+                   {700, {.id = ALM_T_FLOAT}},
+                   {701, {.id = ALM_T_DOUBLE}},
+                   {18, {.id = ALM_T_VARCHAR}},
+                   {19, {.id = ALM_T_VARCHAR}},
+                   {25, {.id = ALM_T_VARCHAR}},
+                   {705, {.id = ALM_T_NONE}},
+                   {1042, {.id = ALM_T_VARCHAR}},
+                   {1043, {.id = ALM_T_VARCHAR}},
+                   {114, {.id = ALM_T_VARCHAR}},
+                   {3802, {.id = ALM_T_VARCHAR}},
+                   {1082, {.id = ALM_T_TIMESTAMP}},
+                   {1114, {.id = ALM_T_TIMESTAMP}},
+                   {1184, {.id = ALM_T_TIMESTAMP}},
+                   {1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
+                   {1022, {.id = ALM_T_ARRAY, .dims = 1}},
+                   {17, {.id = ALM_T_BINARY}},
+                   {2950, {.id = ALM_T_UUID}},
+                   {26, {.id = ALM_T_LONG}},
+                   {0, {.id = ALM_T_NONE}}};
 
 alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out)
 {
@@ -399,6 +455,60 @@ static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t inde
     return ALM_OK;
 }
 
+/* float8[] of the wire, with as many dimensions as it says. */
+static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t index, alm_str in,
+                                     alm_type *type, alm_view *out)
+{
+    enum { FLOAT8 = 701, HEAD = 12, PER_DIM = 8 };
+    uint32_t len[ALM_ARRAY_DIMS_MAX] = {0};
+    const uint32_t dims = in.len >= HEAD ? alm_pg_get32(in.ptr) : UINT32_MAX;
+    if (dims > ALM_ARRAY_DIMS_MAX || in.len < HEAD + PER_DIM * (size_t)dims ||
+        alm_pg_get32(in.ptr + 8) != FLOAT8)
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of float8", index + 1);
+    for (uint32_t d = 0; d < dims; d++)
+        len[d] = alm_pg_get32(in.ptr + HEAD + PER_DIM * (size_t)d);
+    if (dims > 0)
+        type->dims = (uint8_t)dims;
+    alm_str rest = {in.ptr + HEAD + PER_DIM * (size_t)dims, in.len - HEAD - PER_DIM * (size_t)dims};
+    size_t count = dims > 0;
+    for (uint32_t d = 0; d < dims && count <= rest.len; d++)
+        count *= len[d];
+    alm_array_out w = {0};
+    bool good = count * 4 <= rest.len;
+    if (good)
+        ALM_TRY(alm_array_begin(cx, arena, -1, ALM_MAX(type->dims, 1U), len, &w));
+    for (size_t i = 0; good && i < w.count; i++) {
+        const uint32_t n = rest.len >= 4 ? alm_pg_get32(rest.ptr) : 1;
+        good = n == UINT32_MAX || (n == 8 && rest.len >= 12);
+        const size_t used = n == UINT32_MAX ? 4 : 12;
+        double x = __builtin_nan("");
+        if (good && n == 8) {
+            const uint64_t bits = alm_pg_get64(rest.ptr + 4);
+            (void)memcpy(&x, &bits, sizeof x);
+        }
+        alm_array_put(&w, i, x);
+        if (good)
+            rest = (alm_str){rest.ptr + used, rest.len - used};
+    }
+    if (!good || rest.len != 0)
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u: bad lengths in an array", index + 1);
+    *out = alm_array_finish(&w);
+    return ALM_OK;
+}
+
+/* The dimensions of an array in text: the braces it starts with. */
+static uint32_t leading_braces(alm_str text)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '{' || text.ptr[i] == '[')
+            n++;
+        else if ((uint8_t)text.ptr[i] > ' ')
+            break;
+    }
+    return ALM_MIN(ALM_MAX(n, 1U), (uint32_t)ALM_ARRAY_DIMS_MAX);
+}
+
 static bool takes_text(alm_type type)
 {
     return alm_type_is_text(type) || type.id == ALM_T_CHAR || type.id == ALM_T_IPV4 ||
@@ -416,6 +526,10 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
     out->is_const = true;
     if (type.id == ALM_T_BINARY)
         return binary_text_param(cx, arena, index, binary, bytes, out->data);
+    if (type.id == ALM_T_ARRAY && binary)
+        return binary_array_param(cx, arena, index, bytes, &out->type, out->data);
+    if (type.id == ALM_T_ARRAY)
+        out->type = type = alm_type_array(leading_braces(bytes));
     if (binary && !takes_text(type))
         return binary_param(cx, index, oid, type, bytes, out->data);
     if (!takes_text(type)) { /* " 12 " is twelve, as in PostgreSQL */

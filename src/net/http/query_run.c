@@ -90,7 +90,12 @@ static alm_status put_columns(query_run *run, const alm_plan_col *cols, uint32_t
         const alm_plan_col *col = &cols[run->cols[i]];
         ALM_TRY(alm_buf_text(cx, out, i > 0 ? ",{\"name\":" : "{\"name\":"));
         ALM_TRY(alm_json_put_string(cx, out, alm_str_of(col->name)));
-        ALM_TRY(alm_buf_printf(cx, out, ",\"type\":\"%s\"}", type_name(col->type)));
+        if (col->type.id == ALM_T_ARRAY)
+            ALM_TRY(alm_buf_printf(cx, out,
+                                   ",\"type\":\"ARRAY\",\"dim\":%u,\"elemType\":\"DOUBLE\"}",
+                                   col->type.dims));
+        else
+            ALM_TRY(alm_buf_printf(cx, out, ",\"type\":\"%s\"}", type_name(col->type)));
     }
     return alm_buf_text(cx, out, "],");
 }
