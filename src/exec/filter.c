@@ -1,10 +1,11 @@
 /*
  * filter.c - which rows of a batch pass a list of conditions.
  *
- * Steps come in the order of the conjuncts. A RANGE step (column between two bounds, negated or not)
- * and a CODE step (symbol equal to a constant, or not) read the column directly and write one byte
- * per row; neighbours of this kind are combined before rows are numbered. An EXPR step evaluates its
- * expression over the rows that are still in.
+ * A CODE step (symbol equal to one of some constants, or to none) and a RANGE step (column between
+ * two bounds, negated or not) read the column directly and write one byte per row; neighbours of this
+ * kind are combined before rows are numbered, unless few are left, for which the next column is then
+ * read alone. An EXPR step evaluates its expression over the rows that are still in. CODE steps come
+ * first, because their columns are narrow, then RANGE, then EXPR, each in the order of the conjuncts.
  *
  * What a comparison means (null, infinities, tolerance of floating equality) belongs to its kernel:
  * a RANGE is made only after asking the kernel about the values at the borders, and moves its borders
@@ -16,17 +17,25 @@
 #include "exec/op.h"
 #include "exec/range.h"
 
+enum {
+    CODES_MAX = 16, /* texts of one CODE step: each is a pass over the codes of a batch */
+    FEW = 8,        /* a batch is narrowed between direct steps when one row in so many is left */
+    SPARSE = 6      /* rows of 64 that are taken one by one */
+};
+
 typedef enum step_kind { STEP_RANGE, STEP_CODE, STEP_EXPR } step_kind;
 
 typedef struct filter_step {
     step_kind kind;
     uint32_t col;
-    alm_range range;                    /* RANGE */
-    bool skip;                          /* RANGE: known to hold for all rows of the block */
-    alm_str text;                       /* CODE */
-    bool negate;                        /* CODE */
-    uint32_t dict_id, dict_count, code; /* CODE: code of `text` in that dictionary */
-    bool found, looked_up;
+    alm_range range; /* RANGE */
+    bool skip;       /* RANGE: known to hold for all rows of the block */
+    alm_str *text;   /* CODE */
+    uint32_t n_texts;
+    bool negate;                  /* CODE */
+    uint32_t dict_id, dict_count; /* CODE: the dictionary of code[] */
+    uint32_t *code, n_codes;      /* of those texts that it has */
+    bool looked_up;
     alm_eval *eval; /* EXPR */
 } filter_step;
 
@@ -70,23 +79,54 @@ static bool comparison(const alm_expr *e, const alm_expr **col, const alm_expr *
     return false;
 }
 
+/* A step for symbol = text, symbol != text, symbol IN (text, ...), or NOT of the last. */
+static alm_status code_step(alm_ctx *cx, filter_step *s, const alm_expr *e, bool *made)
+{
+    const alm_expr *col = NULL, *value = NULL;
+    char op = 0;
+    *made = false;
+    const bool isnt = e->kind == ALM_X_CALL && e->n_args == 1 && strcmp(e->fn->name, "not") == 0;
+    const alm_expr *in = isnt ? e->args[0] : e;
+    const bool pair = comparison(e, &col, &value, &op) && (op == '=' || op == '!');
+    const bool list = !pair && in->kind == ALM_X_CALL && strcmp(in->fn->name, "in") == 0 &&
+                      in->n_args > 1 && in->n_args <= CODES_MAX + 1 &&
+                      in->args[0]->kind == ALM_X_COL;
+    if (!pair && !list)
+        return ALM_OK;
+    col = pair ? col : in->args[0];
+    s->n_texts = pair ? 1 : in->n_args - 1;
+    if (col->type.id != ALM_T_SYMBOL)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_texts, &s->text));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_texts, &s->code));
+    for (uint32_t i = 0; i < s->n_texts; i++) {
+        const alm_expr *v = pair ? value : in->args[1 + i];
+        if (v->kind != ALM_X_CONST || !alm_type_is_text(v->value.type) ||
+            alm_vec_is_null(&v->value, 0))
+            return ALM_OK;
+        s->text[i] = alm_vec_text(&v->value, 0);
+    }
+    s->kind = STEP_CODE;
+    s->col = col->col;
+    s->negate = pair ? op == '!' : isnt;
+    *made = true;
+    return ALM_OK;
+}
+
 static alm_status add_step(alm_ctx *cx, alm_filter *f, const alm_expr *e)
 {
     const alm_expr *col = NULL, *value = NULL;
     filter_step *s = &f->step[f->n];
     char op = 0;
+    bool made = false;
     *s = (filter_step){.kind = STEP_EXPR};
+    ALM_TRY(code_step(cx, s, e, &made));
+    if (made) {
+        f->n++;
+        return ALM_OK;
+    }
     if (comparison(e, &col, &value, &op)) {
         s->col = col->col;
-        if (col->type.id == ALM_T_SYMBOL && (op == '=' || op == '!') &&
-            alm_type_is_text(value->value.type) && !alm_vec_is_null(&value->value, 0)) {
-            s->kind = STEP_CODE;
-            s->text = alm_vec_text(&value->value, 0);
-            s->negate = op == '!';
-            f->n++;
-            return ALM_OK;
-        }
-        bool made = false;
         ALM_TRY(alm_range_make(cx, e, col, value, op, &s->range, &made));
         if (made) {
             for (uint32_t i = 0; i < f->n_ranges; i++) {
@@ -104,6 +144,25 @@ static alm_status add_step(alm_ctx *cx, alm_filter *f, const alm_expr *e)
     return ALM_OK;
 }
 
+static alm_status order_steps(alm_ctx *cx, alm_filter *f)
+{
+    filter_step *sorted = NULL;
+    uint32_t n = 0;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, f->n + 1, &sorted));
+    f->n_ranges = 0;
+    static const step_kind order[] = {STEP_CODE, STEP_RANGE, STEP_EXPR};
+    for (size_t k = 0; k < ALM_COUNT(order); k++)
+        for (uint32_t i = 0; i < f->n; i++) {
+            if (f->step[i].kind != order[k])
+                continue;
+            if (order[k] == STEP_RANGE)
+                f->range[f->n_ranges++] = n;
+            sorted[n++] = f->step[i];
+        }
+    f->step = sorted;
+    return ALM_OK;
+}
+
 alm_status alm_filter_new(alm_ctx *cx, const alm_expr *const *conjuncts, uint32_t n,
                           alm_filter **out)
 {
@@ -115,6 +174,7 @@ alm_status alm_filter_new(alm_ctx *cx, const alm_expr *const *conjuncts, uint32_
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->range));
     for (uint32_t i = 0; i < n; i++)
         ALM_TRY(add_step(cx, f, conjuncts[i]));
+    ALM_TRY(order_steps(cx, f));
     *out = f;
     return ALM_OK;
 }
@@ -136,7 +196,8 @@ static const uint8_t select8[256][8] = {
 
 /*
  * Numbers of the rows whose byte (0 or 1) is set. Eight rows at a time without a branch: the bytes are
- * gathered into bits, a table gives the numbers. Blocks of 64 without any cost one test. sel has room
+ * gathered into bits, a table gives the numbers. Blocks of 64 without any cost one test, those with
+ * few one step for each. sel has room
  * for 8 entries more than rows.
  */
 ALM_SIMD static uint32_t select_rows(const uint8_t *restrict keep, uint32_t n,
@@ -150,8 +211,16 @@ ALM_SIMD static uint32_t select_rows(const uint8_t *restrict keep, uint32_t n,
             any |= word[w];
         if (any == 0)
             continue;
+        uint64_t set = 0;
+        for (uint32_t w = 0; w < 8; w++)
+            set |= (word[w] * UINT64_C(0x0102040810204080)) >> 56 << (8 * w);
+        if (__builtin_popcountll(set) <= SPARSE) {
+            for (; set != 0; set &= set - 1)
+                sel[k++] = (uint16_t)(i + (uint32_t)__builtin_ctzll(set));
+            continue;
+        }
         for (uint32_t w = 0; w < 8; w++) {
-            const uint8_t bits = (uint8_t)((word[w] * UINT64_C(0x0102040810204080)) >> 56);
+            const uint8_t bits = (uint8_t)(set >> (8 * w));
             const uint8_t *rows = select8[bits];
             for (uint32_t j = 0; j < 8; j++)
                 sel[k + j] = (uint16_t)(i + 8 * w + rows[j]);
@@ -191,6 +260,12 @@ static uint32_t compose(const uint8_t *restrict keep, const uint16_t *restrict s
     {                                                                                              \
         for (uint32_t i = 0; i < n; i++)                                                           \
             keep[i] = (uint8_t)((v[i] == code) ^ negate);                                          \
+    }                                                                                              \
+    ALM_SIMD static void more_##bits(const uint##bits##_t *restrict v, uint32_t n,                 \
+                                     uint##bits##_t code, uint8_t negate, uint8_t *restrict keep)  \
+    {                                                                                              \
+        for (uint32_t i = 0; i < n; i++)                                                           \
+            keep[i] = (uint8_t)(v[i] == code ? negate ^ 1 : keep[i]);                              \
     }
 DEFINE_CODES(8)
 DEFINE_CODES(16)
@@ -204,41 +279,68 @@ ALM_SIMD static void and_bytes(uint8_t *restrict keep, const uint8_t *restrict m
 
 /* ------------------------------------------------------------------------------------- steps */
 
-static void look_up_code(filter_step *s, const alm_dict *dict)
+static void look_up_codes(filter_step *s, const alm_dict *dict)
 {
     if (s->looked_up && s->dict_id == dict->id && s->dict_count == dict->count)
         return;
-    s->code = dict->find(dict, s->text);
-    s->found = s->code != 0 && s->code < dict->count;
+    s->n_codes = 0;
+    for (uint32_t i = 0; i < s->n_texts; i++) {
+        const uint32_t code = dict->find(dict, s->text[i]);
+        bool known = code == 0 || code >= dict->count;
+        for (uint32_t k = 0; k < s->n_codes; k++)
+            known |= s->code[k] == code;
+        if (!known)
+            s->code[s->n_codes++] = code;
+    }
     s->dict_id = dict->id;
     s->dict_count = dict->count;
     s->looked_up = true;
 }
 
-/* One byte per row for a symbol compared with a text. */
+/* One byte per row for texts that are not coded. */
+static void view_bytes(const filter_step *s, const alm_vec *v, uint32_t n, uint8_t *keep)
+{
+    const alm_view *views = v->data;
+    memset(keep, s->negate, n);
+    for (uint32_t k = 0; k < s->n_texts; k++) {
+        const alm_view text = alm_view_of(s->text[k]);
+        for (uint32_t i = 0; i < n; i++)
+            if (alm_view_eq(&views[v->is_const ? 0 : i], v->heap, &text, NULL))
+                keep[i] = !s->negate;
+    }
+}
+
+/* One byte per row for a symbol compared with texts. */
 static void code_bytes(filter_step *s, const alm_vec *v, uint32_t n, uint8_t *keep)
 {
     const uint8_t negate = s->negate;
-    if (v->dict == NULL) { /* views */
-        const alm_view text = alm_view_of(s->text);
-        const alm_view *views = v->data;
-        for (uint32_t i = 0; i < n; i++)
-            keep[i] =
-                (uint8_t)(alm_view_eq(&views[v->is_const ? 0 : i], v->heap, &text, NULL) ^ negate);
+    if (v->dict == NULL) {
+        view_bytes(s, v, n, keep);
         return;
     }
-    look_up_code(s, v->dict);
-    const bool fits = v->width == 4 || s->code < (v->width == 1 ? 256U : 65536U);
-    if (!s->found || !fits)
+    look_up_codes(s, v->dict);
+    if (v->is_const) {
+        bool found = false;
+        for (uint32_t k = 0; k < s->n_codes; k++)
+            found |= alm_vec_code(v, 0) == s->code[k];
+        memset(keep, found ^ negate, n);
+        return;
+    }
+    bool any = false;
+    for (uint32_t k = 0; k < s->n_codes; k++) {
+        const uint32_t code = s->code[k];
+        if (v->width == 1 && code < 256)
+            (any ? more_8 : codes_8)(v->data, n, (uint8_t)code, negate, keep);
+        else if (v->width == 2 && code < 65536)
+            (any ? more_16 : codes_16)(v->data, n, (uint16_t)code, negate, keep);
+        else if (v->width == 4)
+            (any ? more_32 : codes_32)(v->data, n, code, negate, keep);
+        else
+            continue;
+        any = true;
+    }
+    if (!any)
         memset(keep, negate, n);
-    else if (v->is_const)
-        memset(keep, (alm_vec_code(v, 0) == s->code) ^ negate, n);
-    else if (v->width == 1)
-        codes_8(v->data, n, (uint8_t)s->code, negate, keep);
-    else if (v->width == 2)
-        codes_16(v->data, n, (uint16_t)s->code, negate, keep);
-    else
-        codes_32(v->data, n, s->code, negate, keep);
 }
 
 typedef struct filter_state {
@@ -349,6 +451,10 @@ alm_status alm_filter_run(alm_ctx *cx, alm_filter *f, const alm_batch *in, const
             if (pending)
                 and_bytes(keep, more, st.k);
             pending = true;
+            if (i + 1 < f->n && FEW * count_kept(keep, st.k) < st.k) {
+                narrow(f, &st, keep);
+                pending = false;
+            }
         }
     }
     if (pending && st.k > 0)

@@ -9,6 +9,18 @@
 
 enum { SHORT_RUN = 32 };
 
+/* Times of the rows of a batch, ascending; under a selection they stay where storage has them, so
+ * that a search touches only the times it looks at. */
+typedef struct row_times {
+    const int64_t *at;
+    const uint16_t *sel; /* NULL: at[] is dense */
+} row_times;
+
+static inline int64_t time_of(const row_times *t, uint32_t i)
+{
+    return t->at[t->sel != NULL ? t->sel[i] : i];
+}
+
 alm_status alm_sample_slot_ready(alm_ctx *cx, const alm_sample *s, alm_sample_slot *slot)
 {
     if (slot->ready)
@@ -70,17 +82,17 @@ static void open_bucket(const alm_bucketer *b, alm_sample_slot *slot, int64_t t)
 }
 
 /* First row of [from, n) at or after `limit`: gallop, then bisect. */
-static uint32_t run_end(const int64_t *ts, uint32_t from, uint32_t n, int64_t limit)
+static uint32_t run_end(const row_times *ts, uint32_t from, uint32_t n, int64_t limit)
 {
-    if (n == 0 || ts[n - 1] < limit)
+    if (n == 0 || time_of(ts, n - 1) < limit)
         return n;
     uint32_t step = 1;
-    while (from + step < n && ts[from + step] < limit)
+    while (from + step < n && time_of(ts, from + step) < limit)
         step *= 2;
     uint32_t lo = from + step / 2, hi = ALM_MIN(from + step, n);
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (ts[mid] < limit)
+        if (time_of(ts, mid) < limit)
             lo = mid + 1;
         else
             hi = mid;
@@ -128,11 +140,12 @@ static alm_status take_short_runs(alm_ctx *cx, const alm_sample *s, alm_sample_s
 }
 
 static alm_status take_long_runs(alm_ctx *cx, const alm_sample *s, alm_sample_slot *slot,
-                                 alm_sample_part *p, const int64_t *ts, uint32_t lo, uint32_t hi)
+                                 alm_sample_part *p, const row_times *ts, uint32_t lo, uint32_t hi)
 {
     for (uint32_t i = lo; i < hi;) {
-        if (!slot->open || ts[i] >= slot->end) {
-            open_bucket(&s->bucketer, slot, ts[i]);
+        const int64_t t = time_of(ts, i);
+        if (!slot->open || t >= slot->end) {
+            open_bucket(&s->bucketer, slot, t);
             ALM_TRY(reserve_groups(cx, p, 1));
             add_group(p, slot->start, 0);
             ALM_TRY(alm_states_reserve(cx, slot->aggs, &p->states, &p->pool, p->n));
@@ -145,12 +158,12 @@ static alm_status take_long_runs(alm_ctx *cx, const alm_sample *s, alm_sample_sl
 }
 
 /* How many rows a bucket has about, from the length of one and the time the batch spans. */
-static bool runs_are_short(const alm_sample *s, const int64_t *ts, uint32_t lo, uint32_t hi)
+static bool runs_are_short(const alm_sample *s, const row_times *ts, uint32_t lo, uint32_t hi)
 {
-    const int64_t t = ts[lo + (hi - lo) / 2];
+    const int64_t t = time_of(ts, lo + (hi - lo) / 2);
     const int64_t start = alm_bucket_start(&s->bucketer, t);
     const int64_t end = alm_bucket_next(&s->bucketer, t);
-    const double span = (double)ts[hi - 1] - (double)ts[lo];
+    const double span = (double)time_of(ts, hi - 1) - (double)time_of(ts, lo);
     const double buckets = span / ALM_MAX((double)end - (double)start, 1.0) + 1.0;
     return (double)(hi - lo) < (double)SHORT_RUN * buckets;
 }
@@ -197,13 +210,14 @@ static void number_run(alm_sample_slot *slot, alm_sample_part *p, uint32_t lo, u
 }
 
 static alm_status take_keyed(alm_ctx *cx, const alm_sample *s, alm_sample_slot *slot,
-                             alm_sample_part *p, const int64_t *ts, uint32_t lo, uint32_t hi)
+                             alm_sample_part *p, const row_times *ts, uint32_t lo, uint32_t hi)
 {
     ALM_TRY(key_numbers(cx, s, slot, p, slot->aggs->rows));
     ALM_TRY(reserve_groups(cx, p, hi - lo));
     for (uint32_t i = lo; i < hi;) {
-        if (!slot->open || ts[i] >= slot->end) {
-            open_bucket(&s->bucketer, slot, ts[i]);
+        const int64_t t = time_of(ts, i);
+        if (!slot->open || t >= slot->end) {
+            open_bucket(&s->bucketer, slot, t);
             slot->first = p->n;
         }
         const uint32_t end = run_end(ts, i, hi, slot->end);
@@ -240,32 +254,51 @@ static alm_status check_order(alm_ctx *cx, const alm_sample *s, alm_sample_slot 
     return ALM_OK;
 }
 
+/* A scan promises order; its filtered rows need no copies of their times. */
+static alm_status batch_times(alm_ctx *cx, const alm_sample *s, alm_sample_slot *slot,
+                              alm_batch *in, row_times *out)
+{
+    const alm_vec *v = &in->cols[s->spec->ts_col];
+    if (s->sorted && v->indirect && in->sel != NULL) {
+        *out = (row_times){v->data, in->sel};
+        return ALM_OK;
+    }
+    out->sel = NULL;
+    ALM_TRY(flat_times(cx, s, slot, in, &out->at));
+    return check_order(cx, s, slot, out->at, in->rows);
+}
+
+/* Rows [*lo, *hi) count: not null, and between FROM and TO. */
+static void cut_rows(const alm_sample_spec *spec, const row_times *ts, uint32_t *lo, uint32_t *hi)
+{
+    while (*lo < *hi && time_of(ts, *lo) == ALM_TS_NULL)
+        ++*lo; /* nulls come first */
+    if (spec->has_from && *lo < *hi && time_of(ts, *lo) < spec->from)
+        *lo = run_end(ts, *lo, *hi, spec->from);
+    if (spec->has_to && *lo < *hi)
+        *hi = time_of(ts, *lo) >= spec->to ? *lo : run_end(ts, *lo, *hi, spec->to);
+}
+
 static alm_status take_batch(alm_ctx *cx, alm_sample *s, alm_sample_slot *slot, alm_sample_part *p,
                              alm_batch *in)
 {
-    const int64_t *ts = NULL;
-    alm_arena_reset(&slot->scratch);
-    ALM_TRY(flat_times(cx, s, slot, in, &ts));
-    ALM_TRY(check_order(cx, s, slot, ts, in->rows));
+    row_times ts;
     uint32_t lo = 0, hi = in->rows;
-    while (lo < hi && ts[lo] == ALM_TS_NULL)
-        lo++; /* nulls come first */
-    if (s->spec->has_from && lo < hi && ts[lo] < s->spec->from)
-        lo = run_end(ts, lo, hi, s->spec->from);
-    if (s->spec->has_to && lo < hi)
-        hi = run_end(ts, lo, hi, s->spec->to);
-    if (lo < hi && hi > lo && s->spec->has_to && ts[lo] >= s->spec->to)
-        hi = lo;
+    alm_arena_reset(&slot->scratch);
+    ALM_TRY(batch_times(cx, s, slot, in, &ts));
+    cut_rows(s->spec, &ts, &lo, &hi);
     if (lo >= hi)
         return ALM_OK;
     if (!s->have_bucketer) /* a serial input; a parallel one was asked before */
-        ALM_TRY(alm_sample_bucketer(cx, s, ts[lo]));
+        ALM_TRY(alm_sample_bucketer(cx, s, time_of(&ts, lo)));
     ALM_TRY(alm_aggs_eval(cx, slot->aggs, &slot->scratch, in));
     if (s->spec->n_keys > 0)
-        return take_keyed(cx, s, slot, p, ts, lo, hi);
-    if (runs_are_short(s, ts, lo, hi))
-        return take_short_runs(cx, s, slot, p, ts, lo, hi - lo);
-    return take_long_runs(cx, s, slot, p, ts, lo, hi);
+        return take_keyed(cx, s, slot, p, &ts, lo, hi);
+    if (!runs_are_short(s, &ts, lo, hi))
+        return take_long_runs(cx, s, slot, p, &ts, lo, hi);
+    if (ts.sel != NULL)
+        ALM_TRY(flat_times(cx, s, slot, in, &ts.at));
+    return take_short_runs(cx, s, slot, p, ts.at, lo, hi - lo);
 }
 
 alm_status alm_sample_collect(alm_ctx *cx, void *sample, uint32_t slot_no, uint32_t morsel,
