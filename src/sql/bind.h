@@ -126,7 +126,8 @@ ALM_NODISCARD alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *
                                                   alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* A cast to regclass, oid, name and such (bind_object.c); *out = NULL: another type. */
-alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out);
+alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out);
 /* x = ANY(text) over a list {a,b}; ARRAY(select ...) as such a text (bind_object.c). */
 alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **out);
 alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out);

@@ -321,6 +321,8 @@ static alm_status bind_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     alm_expr *e = NULL;
     *out = NULL;
     ALM_TRY(json_cast(sc, ast, out));
+    if (*out == NULL)
+        ALM_TRY(alm_bind_list_literal(sc, ast, out));
     if (*out != NULL)
         return ALM_OK;
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));

@@ -76,6 +76,27 @@ static alm_status shown(alm_planner *p, const alm_ast *ast, alm_expr *e, alm_exp
     return t == NULL || t->out == NULL ? ALM_OK : alm_expr_call(p, t->out, ast->pos, &e, 1, out);
 }
 
+/* ARRAY['a', 'b']::text[] is the list {a,b}: concat('{', a, ',', b, '}'). *out NULL: no such cast. */
+alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    const alm_ast *array = cast->arg[0];
+    alm_expr **parts = NULL;
+    uint32_t n = 0;
+    *out = NULL;
+    if (array->kind != ALM_AST_ARRAY || !is_list(without_schema(cast->type_name)))
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2 * (size_t)array->n_args + 2, &parts));
+    ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), ALM_STR("{"), cast->pos, &parts[n++]));
+    for (uint32_t i = 0; i < array->n_args; i++) {
+        if (i > 0)
+            ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), ALM_STR(","), cast->pos, &parts[n++]));
+        ALM_TRY(alm_bind_expr(sc, array->arg[i], &parts[n++]));
+    }
+    ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), ALM_STR("}"), cast->pos, &parts[n++]));
+    return alm_expr_call(p, "concat", cast->pos, parts, n, out);
+}
+
 alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out)
 {
     alm_planner *p = sc->p;

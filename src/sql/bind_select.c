@@ -61,7 +61,9 @@ static alm_status bind_latest(alm_scope *sc)
 alm_status alm_sort_key_make(alm_planner *p, alm_expr *e, const alm_ast_order *item,
                              alm_sort_key *out)
 {
-    (void)p;
+    if (e->type.id == ALM_T_ARRAY)
+        return alm_fail(p->cx, ALM_E_TYPE, item->expr->pos,
+                        "%s is not a supported type in ORDER BY clause", alm_type_name(e->type));
     const bool is_float = e->type.id == ALM_T_DOUBLE || e->type.id == ALM_T_FLOAT;
     out->expr = e;
     out->desc = item->desc;

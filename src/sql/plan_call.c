@@ -105,6 +105,12 @@ alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_
         return ALM_OK;
     if (e->type.id == ALM_T_NULL)
         return alm_expr_null(p->cx, to, e->pos, out);
+    if (e->kind == ALM_X_PARAM && e->type.id == ALM_T_ARRAY && to.id == ALM_T_ARRAY) {
+        ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out)); /* its dimensions come with its value */
+        **out = *e;
+        (*out)->type = to;
+        return ALM_OK;
+    }
     const alm_fn *fn = cast_fn(p, e->type, to, mode);
     if (fn == NULL) {
         *out = NULL;

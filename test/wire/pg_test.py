@@ -937,6 +937,20 @@ def psycopg_types_round_trip(s):
 
 
 @check
+def psycopg_arrays(s):
+    with pg(s, autocommit=True) as c:
+        c.execute("create table pa (k int, a double[], m double[][])")
+        rows = [(1, [1.5, None, -2.0], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), (2, None, None), (3, [], [[7.0]])]
+        for row in rows[:2]:
+            c.execute("insert into pa values (%s, %s::double[], %s::double[][])", row)
+        c.execute("insert into pa values (%b, %b, %b)", rows[2])
+        for binary in (False, True):
+            expect(c.execute("select * from pa order by k", binary=binary).fetchall(), rows)
+        expect(c.execute("select array_sum(%b), (%b)[2]", ([1.0, 2.5], [3.0, 4.0])).fetchone(), (3.5, 4.0))
+        expect(c.execute("select k from pa where a = %b", (rows[0][1],)).fetchall(), [(1,)])
+
+
+@check
 def psycopg_prepares_and_reuses(s):
     with pg(s, autocommit=True) as c:
         for i in range(20):
