@@ -64,6 +64,17 @@ def conformance(preset, mode, files=("test/sql",)):
                         "--unmet", "test/sql/unmet.txt", *files])
 
 
+def conformance_pg(mode):
+    """The same cases over the PostgreSQL wire: text, then binary."""
+    build("release")
+    passed = failed = 0
+    with Server() as s:
+        for form in ([], ["--binary"]):
+            p, f = counted([sys.executable, "test/sql/conform.py", "--pg", s.pg, *form, "--unmet", "test/sql/unmet.txt", "test/sql"])
+            passed, failed = passed + p, failed + f
+    return passed, failed
+
+
 def script(path, *args):
     def run(mode):
         build("release")
@@ -88,6 +99,9 @@ SUITES = [
     ("layers", False, layers),
     ("unit", False, lambda mode: unit("release", mode)),
     ("conformance", False, lambda mode: conformance("release", mode)),
+    ("conformance-pg", False, conformance_pg),
+    ("differential", False, script("test/oracle/differential.py")),
+    ("restart", False, script("test/sql/restart_test.py")),
     ("http", False, script("test/wire/http_test.py")),
     ("pg", False, script("test/wire/pg_test.py")),
     ("pg-catalog", False, script("test/wire/pg_catalog_test.py")),

@@ -14,6 +14,7 @@ Usage: conform.py --url http://127.0.0.1:9000 PATH...            compare; exit 1
 Options: -v shows each failure in full. --strict: error position, timestamp index and updated count
 count too. --unmet FILE: cases that are known to fail; a run then fails when any other case fails,
 and when a listed one passes, so that the list can only shrink. --write-unmet FILE makes the list.
+--pg ADDRESS [--binary]: the statements go over the PostgreSQL wire, with results as text or binary.
 The last line reads 'N passed, N failed'. Only the Python standard library is used.
 """
 import argparse, json, math, pathlib, re, sys, time, urllib.error, urllib.parse, urllib.request
@@ -125,9 +126,15 @@ def main():
     ap.add_argument("--strict", action="store_true")
     ap.add_argument("--unmet", type=pathlib.Path)
     ap.add_argument("--write-unmet", type=pathlib.Path)
+    ap.add_argument("--pg", metavar="ADDRESS")
+    ap.add_argument("--binary", action="store_true")
     ap.add_argument("paths", nargs="+", type=pathlib.Path)
     o = ap.parse_args()
     files = sorted(f for p in o.paths for f in (p.rglob("*.sql") if p.is_dir() else [p]))
+    ask = lambda sql, want: run(o.url, sql, o.timeout)
+    if o.pg:
+        from over_pg import OverPg, as_seen
+        ask = OverPg(o.pg, o.binary)
     total = passed = soft = 0
     listed = set()
     if o.unmet and o.unmet.exists():
@@ -153,12 +160,12 @@ def main():
             if o.wait:
                 settle(o.url, 30)
             try:
-                got = run(o.url, sql, o.timeout)
+                got = ask(sql, want)
             except Exception as e:                      # the server went away or timed out
                 got = {"error": "%s: %s" % (type(e).__name__, e)}
                 why, notes = "no answer: %s" % got["error"], []
             else:
-                why, notes = (None, []) if "skip" in d else compare(want, got, d)
+                why, notes = (None, []) if "skip" in d else compare(as_seen(want) if o.pg else want, got, d)
             soft += bool(notes)
             hard = [n for n in notes if not n.startswith("error text")]
             if o.strict and why is None and hard:

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Random queries over random tables, answered by this server in several ways and by DuckDB.
+
+    differential.py [--binary FILE] [--nightly] [--seed N] [--queries N] [--only N] [--keep-going N]
+
+Each round makes tables from its seed (types, nulls, duplicates, late rows, several partitions, updates,
+deletes) and asks each query of
+  - a server with four workers, tables in partitions, rows come late and in pieces;
+  - a server with one worker, the same rows in one part each, written once;
+  - DuckDB, where the dialects meet (generate.py writes each query for both).
+Then the first server is killed and started with one worker: what it answered before it must answer
+again, bit for bit. A difference prints seed and number: --seed N --only K asks that one again.
+Differences that are known and right are rows of EXPLAINED, with the reason.
+"""
+import argparse, datetime, decimal, json, math, pathlib, random, re, sys, time, urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "wire"), str(HERE.parent / "sql")]
+import duckdb  # noqa: E402
+import generate  # noqa: E402
+import pgclient  # noqa: E402
+from server import Server  # noqa: E402
+
+# (condition on both statements, reason)
+EXPLAINED = []
+
+MACROS = """
+create macro floor_ts(t, us) as make_timestamp(epoch_us(t) - ((epoch_us(t) % us) + us) % us);
+create macro trunc_div(a, b) as (a - (a % b)) // b;
+"""
+
+
+class Asker:
+    """One kept connection for queries: a request each."""
+
+    def __init__(self, server):
+        import http.client
+        host, port = server.http.rsplit(":", 1)
+        self.c = http.client.HTTPConnection(host, int(port), timeout=120)
+
+    def __call__(self, sql):
+        self.c.request("GET", "/exec?" + urllib.parse.urlencode({"query": sql, "timings": "false"}))
+        r = self.c.getresponse()
+        body = r.read()
+        answer = json.loads(body)
+        if "dataset" in answer:
+            return answer["dataset"]
+        return f"error: {answer.get('error', answer)}"
+
+
+def plain(v):
+    """A value of DuckDB as JSON of this server has it."""
+    if v is None or isinstance(v, (bool, int, str)):
+        return v
+    if isinstance(v, float):
+        return v if math.isfinite(v) else None
+    if isinstance(v, decimal.Decimal):
+        return str(v)
+    if isinstance(v, datetime.datetime):
+        return v.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return str(v)
+
+
+def same(a, b):
+    if a == b and isinstance(a, bool) == isinstance(b, bool):
+        return True
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and not isinstance(a, bool) and not isinstance(b, bool):
+        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+    return False
+
+
+def sort_key(row):
+    return [(v is not None, str(type(v)) if not isinstance(v, (int, float)) else "n", round(v, 6) if isinstance(v, float) else v) if v is not None else (False, "", 0)
+            for v in row]
+
+
+def differ(got, want, ordered):
+    """None, or where they differ."""
+    if isinstance(got, str) or isinstance(want, str):
+        return None if isinstance(got, str) and isinstance(want, str) else f"{str(got)[:300]} <> {str(want)[:300]}"
+    if len(got) != len(want):
+        return f"{len(got)} rows, want {len(want)}: {got[:3]} <> {want[:3]}"
+    if not ordered:
+        got, want = sorted(got, key=sort_key), sorted(want, key=sort_key)
+    for k, (x, y) in enumerate(zip(got, want)):
+        if len(x) != len(y) or not all(map(same, x, y)):
+            if not ordered and multiset_equal(got, want):
+                return None
+            return f"row {k}: {x} <> {y}"
+    return None
+
+
+def multiset_equal(got, want):
+    """Rounding may have put close rows in another order."""
+    left = list(want)
+    for row in got:
+        for k, other in enumerate(left[:50]):
+            if all(map(same, row, other)):
+                del left[k]
+                break
+        else:
+            return False
+    return True
+
+
+class Round:
+    def __init__(self, seed, binary, options):
+        self.seed, self.options = seed, options
+        rng = random.Random(seed)
+        self.tables = generate.make_tables(rng)
+        self.duck = duckdb.connect()
+        self.duck.execute("set error_on_division_by_zero = false" if duckdb.__version__ >= "1.5" else "select 1")
+        self.duck.execute("set threads = 1")
+        self.duck.execute("set timezone = 'UTC'") if False else None
+        self.duck.execute(MACROS)
+        self.many = Server(binary=binary, env={"ALMANAC_SHARED_WORKER_COUNT": "4", "ALMANAC_WAL_SYNC": "off"})
+        self.one = Server(binary=binary, env={"ALMANAC_SHARED_WORKER_COUNT": "1", "ALMANAC_WAL_SYNC": "off"})
+        self.many.start()
+        self.one.start()
+        self.fill(rng)
+        self.answers = []
+
+    def fill(self, rng):
+        wire, other = pgclient.Wire(self.many.pg), pgclient.Wire(self.one.pg)
+        for t in self.tables:
+            self.duck.execute(generate.create(t, True))
+            wire.rows(generate.create(t, False))
+            other.rows(generate.create(t, False, one_part=True))
+            for sql in generate.inserts(t, True, 1):
+                self.duck.execute(sql)
+            for sql in generate.inserts(t, False, rng.randint(1, 7), rng):
+                wire.rows(sql)
+            if t.rows or t.big:
+                self.change(t, rng, wire)
+            if t.big:
+                for sql in generate.inserts(t, False, 1):
+                    other.rows(sql)
+                for sql in self.changes:
+                    other.rows(sql)
+            else:
+                self.copy(t, other)
+        wire.close()
+        other.close()
+
+    def change(self, t, rng, wire):
+        """Updates and deletes of both."""
+        g = generate.Gen(rng, [x for x in self.tables if not x.big])
+        src = generate.Source(t.name, t.name, [generate.Column(c[0], c[1], c[0], c[0], 500) for c in t.columns], t.unique, 0)
+        self.changes = []
+        for _ in range(rng.randint(0, 3)):
+            c = g.compare(rng.choice(["=", "<", ">"]), g.column(src, "int"), g.literal("int"))
+            if rng.random() < 0.6:
+                col = rng.choice([k for k in src.columns if k.name in ("i", "l", "d", "s", "sym")])
+                v = g.literal(col.t)
+                v = generate.E(v.t, "null", "null") if rng.random() < 0.2 else v
+                a, d = f"update {t.name} set {col.name} = {v.a} where {c.a}", f"update {t.name} set {col.name} = {v.d} where {c.d}"
+            else:
+                extra = g.compare("=", generate.E("int", "id % 3", "id % 3"), generate.E("int", "1", "1"))
+                a, d = f"delete from {t.name} where {c.a} and {extra.a}", f"delete from {t.name} where {c.d} and {extra.d}"
+            wire.rows(a)
+            self.duck.execute(d)
+            self.changes.append(a)
+
+    def copy(self, t, wire):
+        """The rows as they are now, in one INSERT in order."""
+        names = [c[0] for c in t.columns]
+        rows = self.duck.execute(f"select {', '.join(names)} from {t.name} order by ts, id").fetchall()
+        if not rows:
+            return
+
+        def cell(name, v):
+            if isinstance(v, datetime.datetime):
+                return "'" + v.strftime("%Y-%m-%dT%H:%M:%S.%fZ") + "'"
+            return generate.cell(name, v if v is None or isinstance(v, (int, float)) else str(v), False)
+
+        values = ", ".join("(" + ", ".join(map(cell, names, r)) + ")" for r in rows)
+        wire.rows(f"insert into {t.name} values {values}")
+
+    def query(self, k):
+        return generate.Gen(random.Random(f"{self.seed}/{k}"), self.tables).query()
+
+    def run(self, numbers):
+        """Differences found, as texts; [] if all is well."""
+        many, one = Asker(self.many), Asker(self.one)
+        found, explained, errors = [], 0, 0
+        for k in numbers:
+            shape, a, d, ordered = self.query(k)
+            try:
+                got = many(a)
+                mine = one(a)
+            except Exception as e:
+                found.append(f"seed {self.seed} only {k} ({shape}): no answer: {type(e).__name__} {e}\n  {a}")
+                try:
+                    if self.many.process.poll() is not None:
+                        self.many.start()
+                    if self.one.process.poll() is not None:
+                        self.one.start()
+                except RuntimeError:
+                    return found, explained, errors
+                many, one = Asker(self.many), Asker(self.one)
+                continue
+            if self.options.only is not None:
+                print(a, "\n", d, "\n", "many", got if isinstance(got, str) else got[:10], "\n", "one", mine if isinstance(mine, str) else mine[:10])
+            self.answers.append((a, json.dumps(got), ordered))
+            why = differ(got, mine, ordered)
+            if why:
+                found.append(f"seed {self.seed} only {k} ({shape}): many workers <> one\n  {a}\n  {why}")
+                continue
+            if d is None:
+                if isinstance(got, str):
+                    errors += 1
+                    found.append(f"seed {self.seed} only {k} ({shape}): {got}\n  {a}")
+                continue
+            try:
+                want = [[plain(v) for v in row] for row in self.duck.execute(d).fetchall()]
+            except duckdb.Error as e:
+                want = f"error: {e}"
+            if self.options.only is not None:
+                print(" duck", want if isinstance(want, str) else want[:10])
+            why = differ(got, want, ordered)
+            if isinstance(got, str) and isinstance(want, str):
+                errors += 1
+            if why:
+                if any(rule(a, d) for rule, _ in EXPLAINED):
+                    explained += 1
+                else:
+                    found.append(f"seed {self.seed} only {k} ({shape}): here <> DuckDB\n  {a}\n  {d}\n  {why}")
+        return found, explained, errors
+
+    def again(self):
+        """After kill -9, with one worker: the same bytes."""
+        self.many.kill()
+        self.many.env["ALMANAC_SHARED_WORKER_COUNT"] = "1"
+        self.many.start()
+        ask, found = Asker(self.many), []
+        for a, want, ordered in self.answers:
+            got = json.dumps(ask(a))
+            if got != want and (ordered or sorted(json.loads(got), key=json.dumps) != sorted(json.loads(want), key=json.dumps)):
+                found.append(f"seed {self.seed}: after kill -9 and a start with one worker\n  {a}\n  {got[:400]} <> {want[:400]}")
+        return found
+
+    def close(self):
+        self.many.__exit__(1, None, None)
+        self.one.__exit__(1, None, None)
+        self.duck.close()
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--binary")
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--seed", type=int)
+    ap.add_argument("--queries", type=int)
+    ap.add_argument("--per-round", type=int, default=400)
+    ap.add_argument("--only", type=int)
+    ap.add_argument("--show", type=int, default=40, help="differences printed in full")
+    o = ap.parse_args()
+    total = o.queries or (20000 if o.nightly else 400)
+    seed = o.seed if o.seed is not None else (int(time.time()) if o.nightly else 1)
+    passed, explained, errors, failures, done = 0, 0, 0, [], 0
+    while done < total:
+        n = min(o.per_round, total - done)
+        numbers = [o.only] if o.only is not None else range(n)
+        r = Round(seed, o.binary, o)
+        try:
+            found, e, x = r.run(numbers)
+            if o.only is None:
+                found += r.again()
+        finally:
+            r.close()
+        explained, errors = explained + e, errors + x
+        passed += len(numbers) - len({f.split("\n")[0] for f in found})
+        for f in found:
+            if len(failures) < o.show:
+                print(f, flush=True)
+            failures.append(f)
+        if o.only is not None:
+            break
+        done += n
+        seed += 1
+    print(f"last seed {seed}: {explained} differences explained, {errors} queries are errors everywhere")
+    print(f"{passed} passed, {len(failures)} failed")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()

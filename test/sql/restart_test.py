@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""The recorded cases across restarts: what a query answers must not depend on them.
+
+Runs the case files, but leaves standing what they would drop at their ends. Then every query of them is
+asked of the same tables: as they were made, after a stop and a start with one worker, after kill -9 and a
+start with seven. All answers must be the same, floating values bit for bit.
+
+    restart_test.py [--binary FILE] [--nightly] [FILE.sql...]
+"""
+import argparse, json, os, pathlib, re, sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from conform import run, statements  # noqa: E402
+from server import Server  # noqa: E402
+
+READS = re.compile(r"\s*(--.*\n\s*)*\(*\s*(select|with|declare|show|values|from)\b", re.I)
+WRITES = re.compile(r"^\s*(with|declare)\b.*\b(update\s+\w+\s+set|insert\s+into)\b", re.I | re.S)
+DROPS = re.compile(r"\s*drop\s+(table|view|materialized\s+view)\s+(if\s+exists\s+)?['\"]?(\w+)", re.I)
+MAKES = re.compile(r"\s*create\s+(or\s+replace\s+)?(atomic\s+|batch\s+\d+\s+)?(table|view|materialized\s+view)\s+(if\s+not\s+exists\s+)?['\"]?(\w+)", re.I)
+# What a restart may change, and why.
+MAY_DIFFER = [
+    (re.compile(r"\b(now|systimestamp|sysdate|today|yesterday|tomorrow|current_timestamp|clock_timestamp)\b", re.I), "the clock"),
+    (re.compile(r"\b(rnd_\w+|random)\b", re.I), "random values"),
+    (re.compile(r"\b(query_activity|pg_stat_activity|memory_metrics|wal_transactions|pg_backend_pid|pg_postmaster_start_time)\b", re.I), "the process"),
+]
+
+
+def plan(path):
+    """(statements that make the tables, queries)"""
+    cases = list(statements(path.read_text()))
+    made_later, setup, queries = set(), [], []
+    for sql, directives in reversed(cases):
+        dropped, made = DROPS.match(sql), MAKES.match(sql)
+        if made:
+            made_later.add(made[5].lower())
+        if READS.match(sql) and not WRITES.match(sql):
+            if not directives & {"columns-only", "skip"} and not any(r.search(sql) for r, _ in MAY_DIFFER):
+                queries.append((path.name, sql, "unordered" in directives))
+        elif not dropped or dropped[3].lower() in made_later:
+            setup.append(sql)
+    return setup[::-1], queries[::-1]
+
+
+def answer(s, sql, unordered):
+    a = run(s.url, sql, 60)
+    if unordered and "rows" in a:
+        a["rows"].sort(key=json.dumps)
+    return json.dumps(a)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--binary")
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("paths", nargs="*", type=pathlib.Path)
+    o = ap.parse_args()
+    files = sorted(f for p in o.paths or [HERE] for f in (p.rglob("*.sql") if p.is_dir() else [p]))
+    s = Server(binary=o.binary)
+    passed = failed = 0
+    try:
+        s.start()
+        queries = []
+        for f in files:
+            setup, asked = plan(f)
+            for sql in setup:
+                run(s.url, sql, 60)
+            queries += asked
+        before = [answer(s, sql, u) for _, sql, u in queries]
+        for how, stop, workers in (("a stop, 1 worker", s.stop, "1"), ("kill -9, 7 workers", s.kill, "7")):
+            stop()
+            s.env = {"ALMANAC_SHARED_WORKER_COUNT": workers}
+            s.start()
+            for (name, sql, u), want in zip(queries, before):
+                got = answer(s, sql, u)
+                if got == want:
+                    passed += 1
+                else:
+                    failed += 1
+                    print(f"{name}: {sql}\n    before {want[:600]}\n    after {how} {got[:600]}")
+        s.stop()
+    finally:
+        s.__exit__(None, None, None)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
