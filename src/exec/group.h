@@ -3,9 +3,10 @@
  *
  *   plain    no keys: one group of states per morsel, merged in morsel order; minima, maxima and
  *            counts of whole columns come from block statistics without touching data.
- *   direct   keys are dictionary codes, booleans or bytes with a small product of ranges: the codes
- *            index arrays of states. A morsel's touched groups are packed, then merged.
- *   hash     anything else: a hash table per morsel, then radix partitions merged in parallel.
+ *   direct   keys are dictionary codes, booleans, bytes or stored integers, with a small product of
+ *            ranges: the codes index arrays of states. A morsel's touched groups are packed, then merged.
+ *   hash     anything else: a hash table per morsel while that makes rows fewer, else the rows as they
+ *            are, cut into partitions (group_block.h); the partitions are merged in parallel.
  *
  * Order       Partial results are merged in morsel order, and morsel borders depend on data alone, so
  *             sums are the same for any number of threads.
@@ -14,9 +15,7 @@
 #ifndef ALM_EXEC_GROUP_H
 #define ALM_EXEC_GROUP_H
 
-#include "exec/aggs.h"
-#include "exec/keymap.h"
-#include "exec/op.h"
+#include "exec/group_block.h"
 
 /* What a thread needs to take in rows. */
 typedef struct alm_group_slot {
@@ -24,9 +23,10 @@ typedef struct alm_group_slot {
     alm_arena lasting; /* what states point to */
     alm_arena scratch; /* one batch */
     alm_pool pool;
-    uint32_t *number;  /* ALM_BATCH_ROWS group numbers */
-    alm_states states; /* direct: all groups, once or twice */
-    uint8_t *seen;     /* direct: touched groups */
+    uint32_t *number;          /* ALM_BATCH_ROWS group numbers */
+    alm_states states;         /* direct: all groups, once or twice */
+    uint8_t *seen;             /* direct: touched groups */
+    alm_block_pending pending; /* hash: rows on their way into blocks */
     bool ready;
 } alm_group_slot;
 
@@ -34,8 +34,8 @@ typedef enum alm_group_way { ALM_GROUP_PLAIN, ALM_GROUP_DIRECT, ALM_GROUP_HASH }
 
 enum {
     ALM_GROUP_ROUND = 16, /* morsels between merges: bounds the memory of partial results */
-    ALM_GROUP_PARTS = 64, /* partitions of large hash results */
-    ALM_GROUP_DIRECT_MAX = 1 << 20
+    ALM_GROUP_DIRECT_MAX = 1 << 20,
+    ALM_GROUP_RANGE_MAX = 1 << 16 /* of an integer: less certain to be dense than a dictionary */
 };
 
 /* Results (and partial results) of the hash way. */
@@ -48,6 +48,9 @@ typedef struct alm_group_table {
     alm_states sorted;                   /* states in that order */
     uint64_t *sorted_row, *sorted_hash;  /* keys in that order, packed */
     uint32_t order_cap, sorted_cap;
+    bool raw;              /* partial results: from some row on, rows went into blocks */
+    alm_block_shape shape; /* of the blocks */
+    alm_block_list blocks; /* their rows come behind those of the groups */
 } alm_group_table;
 
 typedef struct alm_group {
@@ -62,6 +65,8 @@ typedef struct alm_group {
     bool read;          /* input consumed */
     /* direct */
     uint32_t *card; /* range of each key */
+    int64_t *least; /* integers: the value of code 1 */
+    bool *ranged;   /* integers */
     const alm_dict **dict;
     uint32_t n_groups;
     uint32_t sets; /* 1 or 2 interleaved copies of the states */
@@ -73,7 +78,10 @@ typedef struct alm_group {
     uint32_t n_tables;
     alm_group_table *round; /* ALM_GROUP_ROUND partial results */
     uint32_t round_lo;
-    alm_states states; /* plain and direct results */
+    alm_block_shape shape; /* without words */
+    bool raw_fits;         /* rows may go into blocks */
+    bool raw_first;        /* all morsels of the round before ended so: no table is tried first */
+    alm_states states;     /* plain and direct results */
     /* output */
     uint32_t at_table, at;
 } alm_group;
@@ -98,6 +106,14 @@ ALM_NODISCARD alm_status alm_group_codes(alm_ctx *cx, const alm_vec *keys, uint3
                                          uint32_t n, uint32_t *number);
 /* Largest code + 1 of a key whose values are codes; 0: it has none. *dict for symbols. */
 uint32_t alm_group_card(const alm_plan *input, const alm_expr *key, const alm_dict **dict);
+/* Range of an integer key: *card codes from *least on; 0: not known, or too wide. */
+ALM_NODISCARD alm_status alm_group_range(alm_ctx *cx, const alm_group *g, const alm_expr *key,
+                                         int64_t *least, uint32_t *card);
+/* Its values as codes of 4 bytes, and one back. */
+ALM_NODISCARD alm_status alm_group_range_codes(alm_ctx *cx, alm_arena *arena, const alm_vec *v,
+                                               uint32_t n, int64_t least, uint32_t card,
+                                               alm_vec *out);
+void alm_group_range_value(alm_type type, int64_t least, uint32_t code, void *out);
 ALM_NODISCARD alm_status alm_group_hash(alm_ctx *cx, alm_group *g);
 void alm_group_hash_close(alm_group *g);
 

@@ -51,8 +51,14 @@ alm_status alm_group_direct_fits(alm_ctx *cx, alm_group *g, bool *fits)
     *fits = false;
     ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &g->card));
     ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &g->dict));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &g->least));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_keys + 1, &g->ranged));
     for (uint32_t k = 0; k < g->n_keys; k++) {
         g->card[k] = alm_group_card(input, g->keys[k], &g->dict[k]);
+        if (g->card[k] == 0) {
+            ALM_TRY(alm_group_range(cx, g, g->keys[k], &g->least[k], &g->card[k]));
+            g->ranged[k] = true;
+        }
         product *= g->card[k];
         if (product == 0 || product > ALM_GROUP_DIRECT_MAX)
             return ALM_OK;
@@ -108,18 +114,21 @@ alm_status alm_group_direct_key(alm_ctx *cx, const alm_group *g, alm_arena *aren
     uint32_t below = 1; /* product of the ranges of the keys after it */
     for (uint32_t k = key + 1; k < g->n_keys; k++)
         below *= g->card[k];
-    const bool symbol = g->dict[key] != NULL;
+    const bool symbol = g->dict[key] != NULL, ranged = g->ranged[key];
+    const alm_type type = g->keys[key]->type;
+    const uint8_t width = ranged ? (uint8_t)alm_type_width(type) : symbol ? 4 : 1;
     void *data = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * 4, &data));
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * 8, &data));
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t code = number[i] / below % g->card[key];
-        if (symbol)
+        if (ranged)
+            alm_group_range_value(type, g->least[key], code, (char *)data + (size_t)i * width);
+        else if (symbol)
             ((uint32_t *)data)[i] = code;
         else
             ((uint8_t *)data)[i] = (uint8_t)code;
     }
-    *out = (alm_vec){
-        .type = g->keys[key]->type, .width = symbol ? 4 : 1, .dict = g->dict[key], .data = data};
+    *out = (alm_vec){.type = type, .width = width, .dict = g->dict[key], .data = data};
     return ALM_OK;
 }
 
@@ -151,6 +160,12 @@ static alm_status take_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, alm_ba
 {
     alm_arena_reset(&s->scratch);
     ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
+    for (uint32_t k = 0; k < g->n_keys; k++)
+        if (g->ranged[k]) {
+            const alm_vec values = s->aggs->vec[k];
+            ALM_TRY(alm_group_range_codes(cx, &s->scratch, &values, in->rows, g->least[k],
+                                          g->card[k], &s->aggs->vec[k]));
+        }
     ALM_TRY(alm_group_codes(cx, s->aggs->vec, g->n_keys, g->card, g->dict, in->rows, s->number));
     mark_seen(s->seen, s->number, in->rows);
     if (g->sets == 2)

@@ -1,14 +1,20 @@
 /*
  * group_hash.c - GROUP BY over any keys.
  *
- * A morsel is grouped in a table of its own. After a round of morsels the tables are merged into the
- * result in morsel order. Few groups: one result table, one thread. Many: each morsel's groups are
- * ordered by the top bits of their hash, and the result is ALM_GROUP_PARTS tables, each merged by one
- * thread and small enough for its cache.
+ * A morsel is grouped in a table of its own. As soon as that shows to be of no use (more than RAW_MIN
+ * groups, and less than RAW_SHARE rows for each) the rest of the morsel goes into blocks as it is. After
+ * a round of morsels all is merged into the result in morsel order. Few groups: one result table, one
+ * thread. Many: groups and rows are in the order of the top bits of their hash, and the result is
+ * ALM_GROUP_PARTS tables, each merged by one thread and small enough for its cache.
+ *
+ * Order       What a morsel does follows from its own rows and from the rounds before, not from threads.
  */
+#include "exec/blend.h"
 #include "exec/group.h"
+#include "exec/origin.h"
+#include "exec/scan_plan.h"
 
-enum { PARTITION_MIN = 8192, CHUNK = 4096 };
+enum { PARTITION_MIN = 8192, CHUNK = 4096, RAW_MIN = 4096, RAW_SHARE = 3 };
 
 static void table_init(alm_group_table *t, alm_mem *mem)
 {
@@ -35,34 +41,66 @@ static void table_clear(alm_group_table *t)
         alm_keymap_clear(t->map);
     t->states.n = 0;
     t->sorted.n = 0;
+    alm_group_block_clear(&t->blocks);
 }
 
 /* ----------------------------------------------------------------------------------- morsels */
 
-static alm_status take_batch(alm_ctx *cx, alm_group_slot *s, alm_group_table *t, alm_batch *in)
+static alm_status group_batch(alm_ctx *cx, alm_group_slot *s, alm_group_table *t, uint32_t n)
 {
-    alm_arena_reset(&s->scratch);
-    ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
-    ALM_TRY(alm_keymap_add(cx, t->map, s->aggs->vec, in->rows, s->number));
+    ALM_TRY(alm_keymap_add(cx, t->map, s->aggs->vec, n, s->number));
     ALM_TRY(alm_states_reserve(cx, s->aggs, &t->states, &t->pool, alm_keymap_count(t->map)));
-    return alm_aggs_scatter(cx, s->aggs, &t->states, s->number, 0, in->rows);
+    return alm_aggs_scatter(cx, s->aggs, &t->states, s->number, 0, n);
+}
+
+/* The batch as it is, into blocks. */
+static alm_status keep_batch(alm_ctx *cx, alm_group_slot *s, alm_group_table *t, uint32_t n)
+{
+    ALM_TRY(alm_keymap_settle(cx, t->map, s->aggs->vec));
+    return alm_group_block_add(cx, &t->shape, s->aggs, t->map, n, &s->pool, &s->pending, &t->pool,
+                               &t->blocks);
+}
+
+/* Rows of the input into a table until `limit` rows are taken or there are no more (*end). */
+static alm_status take_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, alm_group_table *t,
+                            alm_op *input, uint64_t limit, bool *end)
+{
+    uint64_t rows = 0;
+    ALM_TRY(table_ready(cx, g, s->aggs, t));
+    table_clear(t);
+    t->raw = g->raw_first;
+    while (rows < limit && !*end) {
+        alm_batch *in = NULL;
+        ALM_TRY(alm_op_next(cx, input, &in));
+        *end = in == NULL;
+        if (in == NULL)
+            break;
+        alm_arena_reset(&s->scratch);
+        ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
+        rows += in->rows;
+        if (t->raw) {
+            ALM_TRY(keep_batch(cx, s, t, in->rows));
+            continue;
+        }
+        ALM_TRY(group_batch(cx, s, t, in->rows));
+        const uint64_t groups = alm_keymap_count(t->map);
+        t->raw = g->raw_fits && groups > RAW_MIN && groups * RAW_SHARE > rows;
+        if (t->raw && rows == in->rows) { /* the first batch tells: it goes with the others */
+            table_clear(t);
+            ALM_TRY(keep_batch(cx, s, t, in->rows));
+        }
+    }
+    return t->raw ? alm_group_block_flush(cx, &t->shape, &s->pending, &t->pool, &t->blocks)
+                  : ALM_OK;
 }
 
 static alm_status take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
 {
     alm_group *g = arg;
-    alm_group_slot *s = &g->slot[slot];
-    alm_group_table *t = &g->round[morsel - g->round_lo];
-    ALM_TRY(alm_group_slot_ready(cx, g, s));
-    ALM_TRY(table_ready(cx, g, s->aggs, t));
-    table_clear(t);
-    for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, input, &in));
-        if (in == NULL)
-            return ALM_OK;
-        ALM_TRY(take_batch(cx, s, t, in));
-    }
+    bool end = false;
+    ALM_TRY(alm_group_slot_ready(cx, g, &g->slot[slot]));
+    return take_rows(cx, g, &g->slot[slot], &g->round[morsel - g->round_lo], input, UINT64_MAX,
+                     &end);
 }
 
 /* ------------------------------------------------------------------------------------ merges */
@@ -80,6 +118,36 @@ static alm_status merge_groups(alm_ctx *cx, alm_aggs *aggs, alm_group_table *to,
         ALM_TRY(alm_states_reserve(cx, aggs, &to->states, &to->pool, alm_keymap_count(to->map)));
         ALM_TRY(alm_aggs_merge(cx, aggs, &to->states, 0, number, &from->sorted, at, n));
     }
+    return ALM_OK;
+}
+
+/* The rows collected from blocks of `from` into a result table. */
+static alm_status merge_pending(alm_ctx *cx, alm_group_slot *s, alm_group_table *to,
+                                const alm_group_table *from)
+{
+    alm_block_pending *p = &s->pending;
+    if (p->n == 0)
+        return ALM_OK;
+    ALM_TRY(alm_keymap_add_packed(cx, to->map, from->map, p->row, p->hash, p->n, s->number));
+    ALM_TRY(alm_states_reserve(cx, s->aggs, &to->states, &to->pool, alm_keymap_count(to->map)));
+    alm_group_block_args(&from->shape, p, s->aggs);
+    ALM_TRY(alm_aggs_scatter(cx, s->aggs, &to->states, s->number, 0, p->n));
+    p->n = 0;
+    return ALM_OK;
+}
+
+/* Partition p of the rows of a table's blocks; some may stay pending. */
+static alm_status merge_rows(alm_ctx *cx, alm_group_slot *s, alm_group_table *to,
+                             const alm_group_table *from, uint32_t p)
+{
+    const alm_group_block *b = from->blocks.first;
+    for (uint32_t i = 0; i < from->blocks.n_used; i++, b = b->next)
+        for (uint32_t at = b->start[p]; at < b->start[p + 1];) {
+            ALM_TRY(alm_group_block_collect(cx, &from->shape, b, &at, b->start[p + 1], &s->pool,
+                                            &s->pending));
+            if (s->pending.n == ALM_BATCH_ROWS)
+                ALM_TRY(merge_pending(cx, s, to, from));
+        }
     return ALM_OK;
 }
 
@@ -154,18 +222,26 @@ static alm_status partition_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t
 static alm_status merge_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t p)
 {
     merge_run *r = arg;
+    alm_group_slot *s = &r->g->slot[slot];
     alm_group_table *to = &r->g->table[p];
-    ALM_TRY(alm_group_slot_ready(cx, r->g, &r->g->slot[slot]));
-    alm_aggs *aggs = r->g->slot[slot].aggs;
-    ALM_TRY(table_ready(cx, r->g, aggs, to));
+    const alm_group_table *rows = NULL; /* whose rows are pending */
+    ALM_TRY(alm_group_slot_ready(cx, r->g, s));
+    ALM_TRY(table_ready(cx, r->g, s->aggs, to));
     if (r->old != NULL)
-        ALM_TRY(merge_groups(cx, aggs, to, r->old, r->old->start[p], r->old->start[p + 1]));
+        ALM_TRY(merge_groups(cx, s->aggs, to, r->old, r->old->start[p], r->old->start[p + 1]));
     for (uint32_t m = 0; m < r->n; m++) {
-        alm_group_table *t = &r->g->round[m];
+        const alm_group_table *t = &r->g->round[m];
         ALM_TRY(alm_check(cx));
-        ALM_TRY(merge_groups(cx, aggs, to, t, t->start[p], t->start[p + 1]));
+        if (t->start[p] < t->start[p + 1]) {
+            ALM_TRY(merge_pending(cx, s, to, rows)); /* they come before these groups */
+            ALM_TRY(merge_groups(cx, s->aggs, to, t, t->start[p], t->start[p + 1]));
+        }
+        if (t->blocks.n_used > 0) {
+            ALM_TRY(merge_rows(cx, s, to, t, p));
+            rows = t;
+        }
     }
-    return ALM_OK;
+    return merge_pending(cx, s, to, rows);
 }
 
 static alm_status merge_partitions(alm_ctx *cx, alm_group *g, uint32_t n)
@@ -194,7 +270,7 @@ static bool one_form(const alm_group *g, uint32_t n)
     const alm_keymap *first = NULL;
     for (uint32_t t = 0; t < n + (g->n_tables == 1 ? 1 : g->n_tables); t++) {
         const alm_keymap *map = t < n ? g->round[t].map : g->table[t - n].map;
-        if (map == NULL || alm_keymap_count(map) == 0)
+        if (map == NULL || (alm_keymap_count(map) == 0 && (t >= n || g->round[t].blocks.rows == 0)))
             continue;
         if (first != NULL && !alm_keymap_same_form(first, map))
             return false;
@@ -205,10 +281,15 @@ static bool one_form(const alm_group *g, uint32_t n)
 
 static alm_status merge_round(alm_ctx *cx, alm_group *g, uint32_t n)
 {
-    uint64_t groups = g->n_tables == 1 ? alm_keymap_count(g->table[0].map) : 0;
-    for (uint32_t m = 0; m < n; m++)
+    uint64_t groups = g->n_tables == 1 ? alm_keymap_count(g->table[0].map) : 0, rows = 0;
+    uint32_t raw = 0;
+    for (uint32_t m = 0; m < n; m++) {
         groups += alm_keymap_count(g->round[m].map);
-    if (g->n_tables > 1 || (groups > PARTITION_MIN && one_form(g, n))) {
+        rows += g->round[m].blocks.rows;
+        raw += g->round[m].raw;
+    }
+    g->raw_first = n > 0 && raw == n;
+    if (g->n_tables > 1 || rows > 0 || (groups > PARTITION_MIN && one_form(g, n))) {
         if (!one_form(g, n))
             return alm_fail(cx, ALM_E_INTERNAL, -1, "a symbol key changed its dictionary");
         return merge_partitions(cx, g, n);
@@ -218,44 +299,94 @@ static alm_status merge_round(alm_ctx *cx, alm_group *g, uint32_t n)
     return ALM_OK;
 }
 
-/* --------------------------------------------------------------------------------- serial */
+/* --------------------------------------------------------------------------------- the whole */
 
-/* Straight into the result: one morsel in all, or DISTINCT arguments, which need all rows in one. */
-static alm_status take_serial(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
+/* Straight into the result: DISTINCT arguments, which need all rows in one, or symbols from anywhere. */
+static alm_status take_into_one(alm_ctx *cx, alm_group *g, alm_op *input)
 {
-    alm_group *g = arg;
-    (void)slot;
-    (void)morsel;
     for (;;) {
         alm_batch *in = NULL;
         ALM_TRY(alm_op_next(cx, input, &in));
         if (in == NULL)
             return ALM_OK;
-        ALM_TRY(take_batch(cx, &g->own, &g->table[0], in));
+        alm_arena_reset(&g->own.scratch);
+        ALM_TRY(alm_aggs_eval(cx, g->own.aggs, &g->own.scratch, in));
+        ALM_TRY(group_batch(cx, &g->own, &g->table[0], in->rows));
     }
 }
 
-alm_status alm_group_hash(alm_ctx *cx, alm_group *g)
+static alm_status take_serial(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
+{
+    (void)slot;
+    (void)morsel;
+    return take_into_one(cx, arg, input);
+}
+
+/* Input that one thread reads: cut by rows, so that at least the merges are parallel. */
+static alm_status read_child(alm_ctx *cx, alm_group *g)
+{
+    bool end = false;
+    ALM_TRY(alm_op_child(cx, &g->op, 0));
+    if (!g->raw_fits)
+        return take_into_one(cx, g, g->op.child[0]);
+    while (!end) {
+        uint32_t n = 0;
+        while (n < ALM_GROUP_ROUND && !end)
+            ALM_TRY(
+                take_rows(cx, g, &g->own, &g->round[n++], g->op.child[0], ALM_MORSEL_ROWS, &end));
+        ALM_TRY(merge_round(cx, g, n));
+    }
+    return ALM_OK;
+}
+
+static alm_status read_morsels(alm_ctx *cx, alm_group *g)
 {
     const uint32_t morsels = alm_pipe_morsels(g->pipe);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &g->table));
-    table_init(&g->table[0], cx->mem);
-    g->n_tables = 1;
-    ALM_TRY(table_ready(cx, g, g->own.aggs, &g->table[0]));
-    if (morsels <= 1 || alm_aggs_distinct(g->own.aggs)) {
+    if (alm_aggs_distinct(g->own.aggs)) {
         for (uint32_t m = 0; m < morsels; m++)
             ALM_TRY(alm_pipe_run(cx, g->pipe, m, m + 1, take_serial, g));
         return ALM_OK;
     }
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_ROUND, &g->round));
-    for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++)
-        table_init(&g->round[m], cx->mem);
     for (uint32_t lo = 0; lo < morsels; lo += ALM_GROUP_ROUND) {
         const uint32_t n = ALM_MIN((uint32_t)ALM_GROUP_ROUND, morsels - lo);
         g->round_lo = lo;
         ALM_TRY(alm_pipe_run(cx, g->pipe, lo, lo + n, take_morsel, g));
         ALM_TRY(merge_round(cx, g, n));
     }
+    return ALM_OK;
+}
+
+/* May rows go into blocks? Symbols must keep their dictionary, which those of a scan do. */
+static alm_status choose(alm_ctx *cx, alm_group *g)
+{
+    alm_origin from;
+    const alm_plan *input = g->op.plan->child[0];
+    g->raw_fits = !alm_aggs_distinct(g->own.aggs);
+    for (uint32_t k = 0; k < g->n_keys; k++)
+        if (g->keys[k]->type.id == ALM_T_SYMBOL)
+            g->raw_fits &= alm_pipe_parallel(g->pipe);
+    for (uint32_t i = 0; i < g->own.aggs->n_states; i++) {
+        const alm_agg_call *c = g->own.aggs->state[i].call;
+        for (uint32_t k = 0; k < c->n_args; k++)
+            if (c->args[k]->type.id == ALM_T_SYMBOL && (c->fn->flags & ALM_FN_SYMBOLS))
+                g->raw_fits &= alm_origin_of(input, c->args[k], &from) && from.column->dict != NULL;
+    }
+    return alm_group_block_shape(cx, g->own.aggs, &g->shape);
+}
+
+alm_status alm_group_hash(alm_ctx *cx, alm_group *g)
+{
+    ALM_TRY(choose(cx, g));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &g->table));
+    table_init(&g->table[0], cx->mem);
+    g->n_tables = 1;
+    ALM_TRY(table_ready(cx, g, g->own.aggs, &g->table[0]));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_ROUND, &g->round));
+    for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++) {
+        table_init(&g->round[m], cx->mem);
+        g->round[m].shape = g->shape;
+    }
+    ALM_TRY(alm_pipe_parallel(g->pipe) ? read_morsels(cx, g) : read_child(cx, g));
     for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++)
         alm_pool_deinit(&g->round[m].pool);
     g->round = NULL;

@@ -364,13 +364,15 @@ static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, ui
 /* ---------------------------------------------------------------------------- look-ups */
 
 /* Finds or adds n packed rows. SAME compares row `k` of the map with the packed row `r`. */
-#define DEFINE_ADD(name, STRIDE, SAME)                                                             \
+#define PREFETCH_SLOT                                                                              \
+    if (i + PREFETCH < n)                                                                          \
+    __builtin_prefetch(&m->slot[(uint32_t)hash[i + PREFETCH] & m->mask])
+#define DEFINE_ADD(name, STRIDE, AHEAD, SAME)                                                      \
     static alm_status add_##name(alm_ctx *cx, alm_keymap *m, const uint64_t *rows,                 \
                                  const uint64_t *hash, uint32_t n, bool add, uint32_t *number)     \
     {                                                                                              \
         for (uint32_t i = 0; i < n; i++) {                                                         \
-            if (i + PREFETCH < n)                                                                  \
-                __builtin_prefetch(&m->slot[(uint32_t)hash[i + PREFETCH] & m->mask]);              \
+            AHEAD;                                                                                 \
             const uint64_t *r = rows + (size_t)i * (STRIDE);                                       \
             const uint64_t h = hash[i], tag = h & 0xffffffff00000000U;                             \
             uint32_t at = (uint32_t)h & m->mask, found = UINT32_MAX;                               \
@@ -393,10 +395,37 @@ static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, ui
         }                                                                                          \
         return ALM_OK;                                                                             \
     }
-DEFINE_ADD(one, 1, m->row[k] == r[0])
-DEFINE_ADD(two, 2, m->row[2 * (size_t)k] == r[0] && m->row[2 * (size_t)k + 1] == r[1])
-DEFINE_ADD(text, 2, text_equal(m->row + 2 * (size_t)k, r))
-DEFINE_ADD(any, m->words, rows_equal(m, m->row + (size_t)k * m->words, r))
+DEFINE_ADD(one, 1, PREFETCH_SLOT, m->row[k] == r[0])
+DEFINE_ADD(two, 2, PREFETCH_SLOT,
+           m->row[2 * (size_t)k] == r[0] && m->row[2 * (size_t)k + 1] == r[1])
+/* A text: its own bytes, and those of the key in the first slot, are called for ahead of time. */
+static inline void prefetch_text(const alm_keymap *m, const uint64_t *rows, const uint64_t *hash,
+                                 uint32_t i, uint32_t n)
+{
+    if (i + 3 * PREFETCH < n)
+        __builtin_prefetch(&m->slot[(uint32_t)hash[i + 3 * PREFETCH] & m->mask]);
+    if (i + 2 * PREFETCH < n) {
+        const uint32_t k = (uint32_t)m->slot[(uint32_t)hash[i + 2 * PREFETCH] & m->mask];
+        if (k != 0)
+            __builtin_prefetch(m->row + 2 * (size_t)(k - 1));
+    }
+    if (i + PREFETCH < n) {
+        const uint64_t *r = rows + 2 * (size_t)(i + PREFETCH);
+        const uint32_t k = (uint32_t)m->slot[(uint32_t)hash[i + PREFETCH] & m->mask];
+        const uint32_t len = (uint32_t)r[0];
+        if (k == 0 || len <= ALM_VIEW_INLINE || len == ALM_VIEW_NULL)
+            return;
+        __builtin_prefetch((const void *)(uintptr_t)r[1]);
+        __builtin_prefetch((const void *)(uintptr_t)(r[1] + len - 1));
+        const uint64_t *known = m->row + 2 * (size_t)(k - 1);
+        if (known[0] == r[0]) {
+            __builtin_prefetch((const void *)(uintptr_t)known[1]);
+            __builtin_prefetch((const void *)(uintptr_t)(known[1] + len - 1));
+        }
+    }
+}
+DEFINE_ADD(text, 2, prefetch_text(m, rows, hash, i, n), text_equal(m->row + 2 * (size_t)k, r))
+DEFINE_ADD(any, m->words, PREFETCH_SLOT, rows_equal(m, m->row + (size_t)k * m->words, r))
 
 static alm_status add_rows(alm_ctx *cx, alm_keymap *m, const uint64_t *rows, const uint64_t *hash,
                            uint32_t n, bool add, uint32_t *number)
@@ -476,6 +505,26 @@ static alm_status settle_symbols(alm_ctx *cx, alm_keymap *m, const alm_vec *keys
         }
     }
     return ALM_OK;
+}
+
+alm_status alm_keymap_settle(alm_ctx *cx, alm_keymap *m, const alm_vec *keys)
+{
+    return settle_symbols(cx, m, keys);
+}
+
+void alm_keymap_pack_batch(const alm_keymap *m, const alm_vec *keys, uint32_t n, uint64_t *rows,
+                           uint64_t *hashes)
+{
+    pack_rows(m, keys, n, rows, hashes);
+}
+
+uint32_t alm_keymap_text_words(const alm_keymap *m, uint32_t *at)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->n_parts; i++)
+        if (m->part[i].text)
+            at[n++] = m->part[i].offset / 8;
+    return n;
 }
 
 alm_status alm_keymap_add(alm_ctx *cx, alm_keymap *m, const alm_vec *keys, uint32_t n,

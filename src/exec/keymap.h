@@ -50,6 +50,13 @@ ALM_NODISCARD alm_status alm_keymap_add_from(alm_ctx *cx, alm_keymap *map, const
 uint32_t alm_keymap_words(const alm_keymap *map);
 void alm_keymap_pack(const alm_keymap *map, const uint32_t *pick, uint32_t n, uint64_t *rows,
                      uint64_t *hashes);
+/* Decides the form of symbols from a batch of keys, as alm_keymap_add does: alm_keymap_words holds after
+ * it. Then the n rows packed and hashed into the caller's memory, without adding them; texts point to
+ * those of the vectors. Views stand at words at[0..result) of a row (room for all keys). */
+ALM_NODISCARD alm_status alm_keymap_settle(alm_ctx *cx, alm_keymap *map, const alm_vec *keys);
+void alm_keymap_pack_batch(const alm_keymap *map, const alm_vec *keys, uint32_t n, uint64_t *rows,
+                           uint64_t *hashes);
+uint32_t alm_keymap_text_words(const alm_keymap *map, uint32_t *at);
 /* Adds n packed keys of `from`; map is of the same form, or new. */
 ALM_NODISCARD alm_status alm_keymap_add_packed(alm_ctx *cx, alm_keymap *map, const alm_keymap *from,
                                                const uint64_t *rows, const uint64_t *hashes,
