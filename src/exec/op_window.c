@@ -11,6 +11,7 @@
 
 #include "exec/op_make.h"
 #include "exec/window_stream.h"
+#include "exec/window_top.h"
 #include "type/value.h"
 
 typedef struct call_state {
@@ -37,6 +38,7 @@ typedef struct op_window {
     alm_vec *vecs;
     call_state *state;
     uint32_t n_calls;
+    alm_window_top *top; /* where only the first rows of each partition are wanted */
     bool ready;
     uint32_t at;
 } op_window;
@@ -104,7 +106,8 @@ static alm_status read_input(alm_ctx *cx, op_window *w)
 {
     for (;;) {
         alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, w->op.child[0], &in));
+        ALM_TRY(w->top != NULL ? alm_window_top_next(cx, w->top, &in)
+                               : alm_op_next(cx, w->op.child[0], &in));
         if (in == NULL)
             break;
         ALM_TRY(append_batch(cx, w, in));
@@ -433,6 +436,7 @@ static void window_close(alm_op *op)
 {
     op_window *w = (op_window *)op;
     alm_eval_free(w->eval);
+    alm_window_top_free(w->top);
     alm_pool_deinit(&w->pool);
     alm_arena_deinit(&w->lasting);
     alm_arena_deinit(&w->scratch);
@@ -467,7 +471,8 @@ alm_status alm_op_window_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, a
                               alm_op **out)
 {
     op_window *w = NULL;
-    if (alm_op_window_streams(plan))
+    const bool top = plan->window.top > 0;
+    if (!top && alm_op_window_streams(plan))
         return alm_op_window_stream_make(cx, run, plan, pipe, out);
     ALM_TRY(ALM_NEW(cx, cx->arena, &w));
     ALM_TRY(alm_op_init(cx, &w->op, &window_vt, run, plan, pipe));
@@ -478,6 +483,9 @@ alm_status alm_op_window_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, a
     w->n_child = plan->child[0]->n_cols;
     w->n_calls = plan->window.n_calls;
     ALM_ASSERT(plan->n_cols == w->n_child + w->n_calls);
-    ALM_TRY(alm_op_child(cx, &w->op, 0));
+    if (top)
+        ALM_TRY(alm_window_top_new(cx, run, plan, &w->top));
+    else
+        ALM_TRY(alm_op_child(cx, &w->op, 0));
     return make_columns(cx, w, plan);
 }

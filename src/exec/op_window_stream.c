@@ -26,7 +26,7 @@ typedef struct stream_call {
     const alm_window_call *call;
     alm_window_stream *stream;
     uint32_t part;
-    int32_t arg, other; /* vectors of the program, -1: none */
+    int32_t arg, other, filter; /* vectors of the program, -1: none */
     void *out, *held_out;
 } stream_call;
 
@@ -42,6 +42,7 @@ typedef struct op_window_stream {
     stream_call *call;
     uint32_t n_calls, n_child;
     uint32_t n_vecs;
+    bool *is_key; /* by vector: of a PARTITION BY */
     /* rows that may still have peers: the child's columns, then the vectors of the program */
     alm_rows held;
     alm_rows_col *fresh; /* columns of empty rows */
@@ -81,6 +82,31 @@ static alm_status partition_map(alm_ctx *cx, op_window_stream *w, partition *p)
     return ALM_OK;
 }
 
+ALM_SIMD static void widen_8(const uint8_t *restrict code, uint32_t n, uint32_t *restrict number)
+{
+    for (uint32_t i = 0; i < n; i++)
+        number[i] = code[i];
+}
+
+ALM_SIMD static void widen_16(const uint16_t *restrict code, uint32_t n, uint32_t *restrict number)
+{
+    for (uint32_t i = 0; i < n; i++)
+        number[i] = code[i];
+}
+
+static void codes_to_numbers(const alm_vec *v, uint32_t n, uint32_t *number)
+{
+    if (v->is_const)
+        for (uint32_t i = 0; i < n; i++)
+            number[i] = alm_vec_code(v, 0);
+    else if (v->width == 1)
+        widen_8(v->data, n, number);
+    else if (v->width == 2)
+        widen_16(v->data, n, number);
+    else
+        memcpy(number, v->data, n * sizeof *number);
+}
+
 static alm_status number_rows(alm_ctx *cx, op_window_stream *w, partition *p, uint32_t n,
                               uint32_t *n_numbers)
 {
@@ -91,8 +117,7 @@ static alm_status number_rows(alm_ctx *cx, op_window_stream *w, partition *p, ui
     const bool codes = p->n_keys == 1 && v->dict != NULL && p->map == NULL;
     if (codes && (p->dict == NULL || p->dict->id == v->dict->id)) {
         p->dict = v->dict;
-        for (uint32_t i = 0; i < n; i++)
-            p->number[i] = alm_vec_code(v, i);
+        codes_to_numbers(v, n, p->number);
         *n_numbers = v->dict->count;
         return ALM_OK;
     }
@@ -121,14 +146,22 @@ static alm_status run_calls(alm_ctx *cx, op_window_stream *w, const alm_vec *vec
     for (uint32_t i = 0; i < w->n_calls; i++) {
         stream_call *c = &w->call[i];
         const partition *p = &w->part[c->part];
+        alm_stream_rows r = {.n = n,
+                             .number = (held ? p->held : p->number) + at,
+                             .single = p->n_keys == 0,
+                             .ts = ts};
         alm_vec arg, other;
-        if (c->arg >= 0)
+        if (c->arg >= 0) {
             arg = from_row(&vec[c->arg], at);
-        if (c->other >= 0)
+            r.arg = &arg;
+        }
+        if (c->other >= 0) {
             other = from_row(&vec[c->other], at);
-        ALM_TRY(alm_window_stream_run(cx, c->stream, n, (held ? p->held : p->number) + at, ts,
-                                      c->arg >= 0 ? &arg : NULL, c->other >= 0 ? &other : NULL,
-                                      held ? c->held_out : c->out));
+            r.other = &other;
+        }
+        if (c->filter >= 0)
+            r.pass = (const uint8_t *)vec[c->filter].data + at;
+        ALM_TRY(alm_window_stream_run(cx, c->stream, &r, held ? c->held_out : c->out));
     }
     return ALM_OK;
 }
@@ -150,10 +183,11 @@ static alm_status take_batch(alm_ctx *cx, op_window_stream *w, alm_batch *in)
 {
     alm_arena_reset(&w->scratch);
     ALM_TRY(alm_eval_run(cx, w->eval, &w->scratch, in, w->vec));
-    if (w->ts >= 0 && w->vec[w->ts].is_const) {
-        const alm_vec one = w->vec[w->ts];
-        ALM_TRY(alm_vec_expand(cx, &w->scratch, &one, in->rows, &w->vec[w->ts]));
-    }
+    for (uint32_t v = 0; v < w->n_vecs; v++)
+        if (w->vec[v].is_const && !w->is_key[v]) { /* kernels take arrays */
+            const alm_vec one = w->vec[v];
+            ALM_TRY(alm_vec_expand(cx, &w->scratch, &one, in->rows, &w->vec[v]));
+        }
     for (uint32_t p = 0; p < w->n_parts; p++) {
         uint32_t numbers = 0;
         ALM_TRY(number_rows(cx, w, &w->part[p], in->rows, &numbers));
@@ -348,8 +382,10 @@ static alm_status place_partition(alm_ctx *cx, op_window_stream *w, stream_call 
     p->key = c->call->partition;
     p->n_keys = c->call->n_partition;
     p->first_vec = w->n_vecs;
-    for (uint32_t i = 0; i < p->n_keys; i++)
+    for (uint32_t i = 0; i < p->n_keys; i++) {
+        w->is_key[w->n_vecs] = true;
         expr[w->n_vecs++] = p->key[i];
+    }
     return ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &p->number);
 }
 
@@ -360,7 +396,11 @@ static alm_status place_call(alm_ctx *cx, op_window_stream *w, stream_call *c,
     const bool value = call->fn->kind == ALM_FN_WINDOW;
     const int32_t other = value ? call->fn->window->default_arg : 0;
     ALM_TRY(place_partition(cx, w, c, expr));
-    c->arg = c->other = -1;
+    c->arg = c->other = c->filter = -1;
+    if (call->filter != NULL) {
+        c->filter = (int32_t)w->n_vecs;
+        expr[w->n_vecs++] = call->filter;
+    }
     if (call->n_args > 0) {
         c->arg = (int32_t)w->n_vecs;
         expr[w->n_vecs++] = call->args[0];
@@ -373,9 +413,10 @@ static alm_status place_call(alm_ctx *cx, op_window_stream *w, stream_call *c,
         w->ts = (int32_t)w->n_vecs;
         expr[w->n_vecs++] = call->order[0].expr;
     }
-    w->ties |= call->n_order > 0 && call->frame != 'r';
     ALM_TRY(alm_arena_bytes(cx, cx->arena, ALM_BATCH_ROWS * alm_type_width(call->type), &c->out));
-    return alm_window_stream_new(cx, &w->pool, call, &c->stream);
+    ALM_TRY(alm_window_stream_new(cx, &w->pool, call, &c->stream));
+    w->ties |= alm_window_stream_ties(c->stream);
+    return ALM_OK;
 }
 
 static alm_status make_held(alm_ctx *cx, op_window_stream *w, const alm_plan *child,
@@ -420,8 +461,9 @@ alm_status alm_op_window_stream_make(alm_ctx *cx, alm_run *run, const alm_plan *
     ALM_ASSERT(plan->n_cols == w->n_child + w->n_calls);
     ALM_TRY(alm_op_child(cx, &w->op, 0));
     for (uint32_t i = 0; i < w->n_calls; i++)
-        most += plan->window.calls[i].n_partition + 3;
+        most += plan->window.calls[i].n_partition + 4;
     ALM_TRY(ALM_NEWN(cx, cx->arena, most, &expr));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, most, &w->is_key));
     ALM_TRY(ALM_NEWN(cx, cx->arena, w->n_calls, &w->call));
     ALM_TRY(ALM_NEWN(cx, cx->arena, w->n_calls, &w->part));
     for (uint32_t i = 0; i < w->n_calls; i++) {

@@ -449,7 +449,10 @@ static const frame_case frames[] = {
     {'g', 'p', 'p', 0, 9000, 900}, {'g', 'p', 'f', 0, 2000, 2000}, {'g', 'f', 'f', 0, 1, 4000},
     {'g', 'p', 'c', 'c', 4000, 0}, {'g', 'p', 'f', 'g', 4000, 9},  {'u', 'p', 'c', 0, 2, 0},
     {'u', 'c', 'f', 0, 0, 2},      {'u', 'p', 'p', 0, 3, 1},       {'u', 'f', 'f', 0, 1, 2},
-    {'u', 'U', 'c', 't', 0, 0}};
+    {'u', 'U', 'c', 't', 0, 0},    {'r', 'p', 'c', 'c', 3, 0},     {'r', 'U', 'c', 'c', 0, 0},
+    {'r', 'p', 'p', 0, 9, 0},      {'r', 'p', 'p', 0, 2, 2},       {'g', 'U', 'p', 0, 0, 3000},
+    {'g', 'p', 'p', 0, 3000, 0},   {'g', 'p', 'p', 0, 3000, 3000}, {'r', 'c', 'c', 'c', 0, 0},
+    {'r', 'U', 'V', 't', 0, 0},    {'g', 'U', 'V', 'c', 0, 0},     {'u', 'p', 'f', 'g', 1, 1}};
 
 static void check_frames(const char *const *fns, const int *args, size_t n_fns, bool ignore_nulls,
                          bool filter)
@@ -539,6 +542,61 @@ static void ties_over_many_batches(void **state)
     free(r.v);
 }
 
+/* Rows that rank first are all there, with the ranks they have among all rows. */
+static void check_top(const alm_plan *all, const alm_plan *some, alm_workers *workers, bool ties,
+                      int64_t top)
+{
+    const uint32_t rank = COLS + (ties ? 1 : 0);
+    result a = run_with(all, w->one), b = run_with(some, workers);
+    int64_t k = 0;
+    assert_true(b.n <= a.n);
+    for (int64_t row = 0; row < a.n; row++) {
+        if (got(&a, row, rank) > (double)top)
+            continue;
+        while (k < b.n && got(&b, k, rank) > (double)top)
+            k++;
+        assert_true(k < b.n);
+        for (uint32_t c = 0; c < COLS + 3; c++)
+            assert_true(same(got(&a, row, c), got(&b, k, c)));
+        k++;
+    }
+    for (; k < b.n; k++)
+        assert_true(got(&b, k, rank) > (double)top);
+    free(a.v);
+    free(b.v);
+}
+
+static void first_rows_of_each_partition(void **state)
+{
+    (void)state;
+    enum { MANY = 12000 };
+    static const int by[][2] = {{COL_N, -1}, {COL_X, COL_N}, {COL_TEXT, COL_X}, {COL_TS, -1}};
+    static const int64_t tops[] = {1, 3, 50};
+    static const char *const fns[] = {"row_number", "rank", "lag"};
+    side_table many;
+    fill_table(&many, MANY, 4000, 1, 1, 3, 12, 1000);
+    t = many;
+    alm_plan *scan = p_scan(&w->m, &t.t);
+    for (size_t p = 0; p < ALM_COUNT(parts); p++)
+        for (size_t o = 0; o < ALM_COUNT(by); o++)
+            for (size_t k = 0; k < ALM_COUNT(tops) * 2; k++) {
+                alm_window_call calls[3];
+                for (int i = 0; i < 3; i++) {
+                    window_case c = plain;
+                    c.fn = fns[i];
+                    c.arg = i == 2 ? COL_N : -1;
+                    c.desc = (o + k) % 2 == 1;
+                    memcpy(c.part, parts[p], sizeof parts[p]);
+                    memcpy(c.order, by[o], sizeof by[o]);
+                    calls[i] = call_of(scan, &c, false);
+                }
+                alm_plan *all = p_window(scan, calls, 3), *some = p_window(scan, calls, 3);
+                some->window.top = tops[k / 2];
+                some->window.top_ties = k % 2 == 1;
+                check_top(all, some, k % 3 == 0 ? w->one : w->four, k % 2 == 1, tops[k / 2]);
+            }
+}
+
 static void no_rows(void **state)
 {
     (void)state;
@@ -577,6 +635,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(aggregates_over_frames, setup, world_teardown),
         cmocka_unit_test_setup_teardown(values_over_frames, setup, world_teardown),
         cmocka_unit_test_setup_teardown(ties_over_many_batches, setup, world_teardown),
+        cmocka_unit_test_setup_teardown(first_rows_of_each_partition, setup, world_teardown),
         cmocka_unit_test_setup_teardown(no_rows, setup, world_teardown),
         cmocka_unit_test_setup_teardown(a_lag_of_nothing_is_refused, setup, world_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,108 +1,107 @@
 /*
- * window_stream.c - states and kernels of streaming window functions. See window_stream.h.
+ * window_stream.c - which calls stream, and how. See window_stream.h.
  *
- * Sliding frames keep the values of the frame in a ring per partition. Its older part holds, in place
- * of each value, the aggregate from there to the end of that part; the newer part has one aggregate. A
- * result is the sum of the two; values leave from the front; when the older part is used up the newer
- * one becomes it. Each value is touched twice, nothing is subtracted.
+ * Every kernel is one loop over the batch with the state of each row's partition found by number.
+ * Aggregates of frames are in window_slide.c; here are ranks, values of other rows, and what turns a
+ * call into one of those:
  *
- * Null rule   A null is not counted and adds nothing; no value at all gives null (count: 0).
+ *   - FILTER makes nulls of the rows that do not pass.
+ *   - A frame that ends k rows before the current one is that frame of lag(value, k): the nulls at the
+ *     beginning add nothing.
+ *   - Rows that tie under RANGE have one result, that of the last of them in their partition: it is
+ *     copied to the others afterwards.
  */
 #include "exec/window_stream.h"
 
+#include "exec/window_slide.h"
 #include "type/value.h"
 
-enum { RING_MIN = 8, LAG_MAX = 1 << 16 };
+enum { LAG_MAX = 1 << 16, LAG_FLAT_MAX = 8, LATE_MAX = 1024 };
 
 typedef enum stream_kind {
     S_NONE,
     S_ROW_NUMBER,
     S_RANK,
     S_DENSE_RANK,
-    S_LAG,
-    S_FIRST, /* of a frame without a beginning, or the oldest row of a ROWS frame */
-    S_LAST,  /* of a frame that ends at the current row */
-    S_COUNT,
-    S_SUM,
-    S_AVG,
-    S_MIN,
-    S_MAX
+    S_LAG,    /* the value `depth` rows back */
+    S_FIRST,  /* of a frame without a beginning */
+    S_OLDEST, /* the oldest row of a ROWS frame */
+    S_AGG
 } stream_kind;
+
+/* How a call streams. */
+typedef struct stream_way {
+    stream_kind kind;
+    alm_slide_spec agg;
+    uint32_t depth; /* LAG: rows back; OLDEST: rows of the frame; AGG: rows the frame ends before */
+    bool ties;      /* peers share the result */
+} stream_way;
 
 /* Rank: rows and groups so far, time of the group. */
 typedef struct rank_state {
     int64_t rows, rank, dense, ts;
 } rank_state;
 
-/* An aggregate of some values: bits of a double or an int64. */
-typedef struct value {
-    union {
-        double f;
-        int64_t i;
-    };
-    int64_t count;
-} value;
-
-typedef struct ring_entry {
-    value v;
-    int64_t ts;
-} ring_entry;
-
-typedef struct ring {
-    ring_entry *entry;
-    uint32_t mask; /* entries - 1; 0: none yet */
-    uint32_t head, mid, end;
-    value newer;
-} ring;
-
-/* The last k values of a partition, for lag. */
+/* The last `depth` values of a partition. */
 typedef struct past {
     char *data;
     uint32_t count, next, cap;
 } past;
 
+/* The last values of all partitions, `depth` each, side by side; at first all of them the default. */
+typedef struct flat {
+    char *data;
+    uint32_t *next; /* depth > 1: place of the oldest */
+    uint32_t n, depth;
+} flat;
+
 struct alm_window_stream {
     const alm_window_call *call;
     alm_pool *pool;
-    stream_kind kind;
-    bool floating, ties, sliding, range;
-    int64_t back;   /* rows or ticks of a sliding frame */
-    uint32_t depth; /* values a lag looks back */
+    stream_way way;
     uint8_t width;
     uint32_t n; /* partitions */
+    int64_t *rows;
     rank_state *rank;
-    value *total; /* frames without a beginning */
-    ring *rings;
+    flat flat;
     past *pasts;
-    uint8_t *null; /* of the rows of a run */
-    uint32_t null_cap;
-    char none[32]; /* null of the result */
+    uint8_t *seen; /* FIRST: is there a value */
+    alm_slide *slide;
+    flat late;     /* values on their way into frames that end before the current row */
+    char *last;    /* by partition: result of the last peer */
+    uint8_t *null; /* per row: nulls, where they are passed over */
+    uint64_t *values, *delayed; /* per row */
+    uint32_t cap;               /* of the arrays per row */
+    char none[32];              /* null of the result, or the constant default */
 };
 
 /* ----------------------------------------------------------------------------- which calls */
 
-static stream_kind agg_kind(const alm_window_call *call)
+static bool agg_way(const alm_window_call *call, alm_slide_spec *out)
 {
     static const struct {
         const char *name;
-        stream_kind kind;
-    } known[] = {
-        {"count", S_COUNT}, {"sum", S_SUM}, {"avg", S_AVG}, {"min", S_MIN}, {"max", S_MAX}};
+        alm_slide_op op;
+    } known[] = {{"count", ALM_SLIDE_COUNT},
+                 {"sum", ALM_SLIDE_SUM},
+                 {"avg", ALM_SLIDE_AVG},
+                 {"min", ALM_SLIDE_MIN},
+                 {"max", ALM_SLIDE_MAX}};
     for (size_t i = 0; i < ALM_COUNT(known); i++) {
         if (strcmp(call->fn->name, known[i].name) != 0)
             continue;
-        if (known[i].kind == S_COUNT)
-            return call->n_args <= 1 && call->type.id == ALM_T_LONG ? S_COUNT : S_NONE;
-        if (call->n_args != 1 || call->type.id == ALM_T_NONE)
-            return S_NONE;
+        out->op = known[i].op;
+        if (out->op == ALM_SLIDE_COUNT)
+            return call->n_args <= 1 && call->type.id == ALM_T_LONG;
+        if (call->n_args != 1)
+            return false;
         const alm_type t = call->args[0]->type;
-        const bool extreme = known[i].kind == S_MIN || known[i].kind == S_MAX;
+        const bool extreme = out->op == ALM_SLIDE_MIN || out->op == ALM_SLIDE_MAX;
         const bool whole = t.id == ALM_T_LONG || alm_type_is_timestamp(t) || t.id == ALM_T_DATE;
-        if (t.id == ALM_T_DOUBLE || (extreme && whole))
-            return alm_type_eq(call->type, t) ? known[i].kind : S_NONE;
-        return S_NONE;
+        out->floating = t.id == ALM_T_DOUBLE;
+        return (out->floating || (extreme && whole)) && alm_type_eq(call->type, t);
     }
-    return S_NONE;
+    return false;
 }
 
 static bool fixed_width(alm_type t)
@@ -110,7 +109,15 @@ static bool fixed_width(alm_type t)
     return !alm_type_is_text(t) && t.id != ALM_T_NULL && alm_type_info_of(t)->null != ALM_NULL_VIEW;
 }
 
-static stream_kind value_kind(const alm_window_call *call)
+static stream_kind lag_way(const alm_window_call *call, int64_t rows, stream_way *way)
+{
+    if (rows >= LAG_MAX || (call->ignore_nulls && rows == 0))
+        return S_NONE;
+    way->depth = (uint32_t)rows;
+    return S_LAG;
+}
+
+static stream_kind value_kind(const alm_window_call *call, stream_way *way)
 {
     const alm_window_ops *ops = call->fn->window;
     if (ops == &alm_window_row_number)
@@ -121,45 +128,93 @@ static stream_kind value_kind(const alm_window_call *call)
         return S_DENSE_RANK;
     if (call->n_args == 0 || !fixed_width(call->args[0]->type))
         return S_NONE;
-    const bool no_start = call->lo_kind == 'U';
-    const bool rows_back = call->frame == 'r' && call->lo_kind == 'p' && call->lo < LAG_MAX;
     if (ops == &alm_window_lag)
-        return ((const alm_window_offset *)call->data)->offset < LAG_MAX ? S_LAG : S_NONE;
+        return lag_way(call, ((const alm_window_offset *)call->data)->offset, way);
+    const bool no_start = call->lo_kind == 'U', rows = call->frame == 'r';
+    if (call->exclude != 0)
+        return S_NONE;
+    way->ties = !rows && call->n_order > 0;
+    if (call->hi_kind == 'p' && rows && ops == &alm_window_last_value && !call->ignore_nulls)
+        return no_start || (call->lo_kind == 'p' && call->lo >= call->hi)
+                   ? lag_way(call, call->hi, way)
+                   : S_NONE;
     if (call->hi_kind != 'c')
         return S_NONE;
-    if (ops == &alm_window_first_value)
-        return no_start || (rows_back && !call->ignore_nulls) ? S_FIRST : S_NONE;
-    if (ops == &alm_window_last_value)
-        return no_start || (call->frame == 'r' && !call->ignore_nulls) ? S_LAST : S_NONE;
-    return S_NONE;
+    if (ops == &alm_window_last_value) {
+        way->depth = 1;
+        return call->ignore_nulls && no_start              ? S_OLDEST
+               : !call->ignore_nulls && (no_start || rows) ? S_OLDEST
+                                                           : S_NONE;
+    }
+    if (ops != &alm_window_first_value)
+        return S_NONE;
+    way->ties = way->ties && call->ignore_nulls;
+    if (no_start)
+        return S_FIRST;
+    if (!rows || call->lo_kind != 'p' || call->lo >= LAG_MAX || call->ignore_nulls)
+        return S_NONE;
+    way->depth = (uint32_t)call->lo + 1;
+    return S_OLDEST;
 }
 
-static stream_kind kind_of(const alm_window_call *call)
+/* Frames of aggregates that end at the current row or before it. */
+static bool frame_way(const alm_window_call *call, stream_way *way)
 {
-    if (call->filter != NULL || (call->n_order > 0 && !call->order_is_ts))
-        return S_NONE;
-    if (call->n_order > 0 && call->order[0].desc)
-        return S_NONE;
-    if (call->fn->kind == ALM_FN_WINDOW) {
-        const stream_kind kind = value_kind(call);
-        return call->exclude != 0 && call->fn->window->frame ? S_NONE : kind;
+    const bool rows = call->frame == 'r', no_start = call->lo_kind == 'U';
+    const bool at_row = call->hi_kind == 'c' || (call->hi_kind == 'p' && call->hi == 0);
+    int64_t lo = call->lo_kind == 'p' ? call->lo : 0, hi = call->hi_kind == 'p' ? call->hi : 0;
+    const bool start = no_start || call->lo_kind == 'p' || (rows && call->lo_kind == 'c');
+    if (!start || (call->hi_kind != 'c' && call->hi_kind != 'p'))
+        return false;
+    if (call->exclude == 'c' && rows && at_row && (no_start || lo > 0))
+        hi = 1; /* the rows before the current one */
+    else if (call->exclude != 0)
+        return false;
+    way->agg.pos = call->pos;
+    if (rows) {
+        if (hi > LATE_MAX || (!no_start && (lo < hi || lo - hi >= ALM_SLIDE_ROWS_MAX)))
+            return false;
+        way->depth = (uint32_t)hi;
+        way->agg.back = lo - hi;
+        way->agg.shape = no_start ? ALM_SLIDE_TOTAL : ALM_SLIDE_ROWS;
+        return true;
     }
-    const bool start = call->lo_kind == 'U' || (call->lo_kind == 'p' && call->frame != 'u');
-    if (!start || call->hi_kind != 'c' || call->exclude != 0)
-        return S_NONE;
-    if (call->frame != 'r' && call->n_order == 0)
-        return S_NONE;
-    if (call->frame == 'r' && call->lo_kind == 'p' && call->lo >= INT32_MAX / 2)
-        return S_NONE;
-    return agg_kind(call);
+    if (call->n_order == 0 || (call->frame == 'u' && (!no_start || !at_row)))
+        return false;
+    way->ties = at_row;
+    way->agg.back = no_start ? INT64_MAX : lo;
+    way->agg.ahead = hi;
+    way->agg.shape = no_start && at_row ? ALM_SLIDE_TOTAL : ALM_SLIDE_RANGE;
+    return no_start ? at_row : lo >= hi;
+}
+
+static stream_way way_of(const alm_window_call *call)
+{
+    stream_way way = {0};
+    if (call->n_order > 0 && (!call->order_is_ts || call->order[0].desc))
+        return way;
+    if (call->fn->kind == ALM_FN_WINDOW) {
+        if (call->filter == NULL)
+            way.kind = value_kind(call, &way);
+    } else if (agg_way(call, &way.agg) && frame_way(call, &way)) {
+        way.kind = S_AGG;
+    }
+    return way;
 }
 
 bool alm_window_streams(const alm_window_call *call)
 {
-    return kind_of(call) != S_NONE;
+    return way_of(call).kind != S_NONE;
 }
 
 /* ------------------------------------------------------------------------------------ making */
+
+/* Few values back: no pointer per partition. */
+static bool is_flat(const alm_window_stream *s)
+{
+    return s->way.kind == S_LAG && s->way.depth <= LAG_FLAT_MAX &&
+           (s->call->n_args < 3 || s->call->args[2]->kind == ALM_X_CONST);
+}
 
 alm_status alm_window_stream_new(alm_ctx *cx, alm_pool *pool, const alm_window_call *call,
                                  alm_window_stream **out)
@@ -168,22 +223,14 @@ alm_status alm_window_stream_new(alm_ctx *cx, alm_pool *pool, const alm_window_c
     ALM_TRY(ALM_NEW(cx, cx->arena, &s));
     s->call = call;
     s->pool = pool;
-    s->kind = kind_of(call);
-    ALM_ASSERT(s->kind != S_NONE);
-    s->floating = s->kind == S_SUM || s->kind == S_AVG ||
-                  (call->n_args > 0 && call->args[0]->type.id == ALM_T_DOUBLE);
-    s->range = call->frame != 'r';
-    s->ties = s->range && call->n_order > 0 && s->kind >= S_LAST;
-    s->sliding = s->kind >= S_COUNT && call->lo_kind == 'p';
-    s->back = call->lo;
+    s->way = way_of(call);
+    ALM_ASSERT(s->way.kind != S_NONE);
     s->width = (uint8_t)alm_type_width(call->type);
-    if (s->kind == S_LAG)
-        s->depth = (uint32_t)((const alm_window_offset *)call->data)->offset;
-    else if (s->kind == S_FIRST && call->lo_kind == 'p')
-        s->depth = (uint32_t)call->lo + 1;
-    else if (s->kind == S_FIRST || s->kind == S_LAST)
-        s->depth = 1;
     alm_value_set_null(call->type, s->none);
+    if (is_flat(s) && call->n_args > 2)
+        memcpy(s->none, call->args[2]->value.data, s->width);
+    if (s->way.kind == S_AGG)
+        ALM_TRY(alm_slide_new(cx, pool, &s->way.agg, &s->slide));
     *out = s;
     return ALM_OK;
 }
@@ -198,32 +245,85 @@ static alm_status grow_states(alm_ctx *cx, alm_window_stream *s, void *states, s
     return ALM_OK;
 }
 
+/* Room for n partitions, the new ones filled with `none`. */
+static alm_status flat_reserve(alm_ctx *cx, alm_pool *pool, flat *f, uint32_t depth, uint32_t n,
+                               uint8_t width, const void *none)
+{
+    const size_t old = (size_t)f->n * depth, all = (size_t)n * depth;
+    f->depth = depth;
+    ALM_TRY(alm_pool_grow(cx, pool, &f->data, old * width, all * width));
+    for (size_t i = old; i < all; i++)
+        memcpy(f->data + i * width, none, width);
+    if (depth > 1) {
+        ALM_TRY(alm_pool_grow(cx, pool, &f->next, f->n * sizeof(uint32_t), n * sizeof(uint32_t)));
+        memset(f->next + f->n, 0, (n - f->n) * sizeof(uint32_t));
+    }
+    f->n = n;
+    return ALM_OK;
+}
+
 alm_status alm_window_stream_reserve(alm_ctx *cx, alm_window_stream *s, uint32_t n)
 {
+    static const uint64_t null_f = 0x7ff8000000000000, null_i = (uint64_t)INT64_MIN, null_c = 0;
     if (n <= s->n)
         return ALM_OK;
     n = ALM_MAX(n, 2 * s->n);
-    if (s->kind <= S_DENSE_RANK)
+    if (s->way.ties)
+        ALM_TRY(grow_states(cx, s, &s->last, s->width, n));
+    switch (s->way.kind) {
+    case S_NONE:
+        break;
+    case S_ROW_NUMBER:
+        ALM_TRY(grow_states(cx, s, &s->rows, sizeof *s->rows, n));
+        break;
+    case S_RANK:
+    case S_DENSE_RANK:
         ALM_TRY(grow_states(cx, s, &s->rank, sizeof *s->rank, n));
-    else if (s->kind <= S_LAST)
-        ALM_TRY(grow_states(cx, s, &s->pasts, sizeof *s->pasts, n));
-    else if (s->sliding)
-        ALM_TRY(grow_states(cx, s, &s->rings, sizeof *s->rings, n));
-    else
-        ALM_TRY(grow_states(cx, s, &s->total, sizeof *s->total, n));
+        break;
+    case S_LAG:
+        if (s->way.depth == 0)
+            break;
+        if (is_flat(s))
+            ALM_TRY(flat_reserve(cx, s->pool, &s->flat, s->way.depth, n, s->width, s->none));
+        else
+            ALM_TRY(grow_states(cx, s, &s->pasts, sizeof *s->pasts, n));
+        break;
+    case S_FIRST:
+        ALM_TRY(grow_states(cx, s, &s->seen, 1, n));
+        ALM_TRY(flat_reserve(cx, s->pool, &s->flat, 1, n, s->width, s->none));
+        break;
+    case S_OLDEST:
+        if (s->way.depth == 1)
+            ALM_TRY(flat_reserve(cx, s->pool, &s->flat, 1, n, s->width, s->none));
+        else
+            ALM_TRY(grow_states(cx, s, &s->pasts, sizeof *s->pasts, n));
+        break;
+    case S_AGG:
+        ALM_TRY(alm_slide_reserve(cx, s->slide, n));
+        if (s->way.depth > 0)
+            ALM_TRY(flat_reserve(cx, s->pool, &s->late, s->way.depth, n, 8,
+                                 s->way.agg.op == ALM_SLIDE_COUNT ? &null_c
+                                 : s->way.agg.floating            ? &null_f
+                                                                  : &null_i));
+        break;
+    }
     s->n = n;
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------------------------ ranks */
 
-static void run_ranks(alm_window_stream *s, uint32_t n, const uint32_t *number, const int64_t *ts,
-                      int64_t *out)
+static void run_ranks(alm_window_stream *s, uint32_t n, const uint32_t *number, bool single,
+                      const int64_t *ts, int64_t *restrict out)
 {
     rank_state *state = s->rank;
-    if (s->kind == S_ROW_NUMBER) {
-        for (uint32_t i = 0; i < n; i++)
-            out[i] = ++state[number[i]].rows;
+    if (s->way.kind == S_ROW_NUMBER) {
+        int64_t *restrict rows = s->rows;
+        for (uint32_t i = 0; single && i < n; i++)
+            out[i] = rows[0] + i + 1;
+        for (uint32_t i = 0; !single && i < n; i++)
+            out[i] = ++rows[number[i]];
+        rows[0] += single ? n : 0;
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -234,296 +334,305 @@ static void run_ranks(alm_window_stream *s, uint32_t n, const uint32_t *number, 
             r->dense++;
             r->ts = ts != NULL ? ts[i] : 0;
         }
-        out[i] = s->kind == S_RANK ? r->rank : r->dense;
+        out[i] = s->way.kind == S_RANK ? r->rank : r->dense;
     }
 }
 
 /* ----------------------------------------------------------------------------------- values */
 
+typedef struct wide {
+    uint64_t half[2];
+} wide;
+typedef struct widest {
+    uint64_t part[4];
+} widest;
+
+/* null: rows to be passed over, or NULL. */
+typedef struct value_rows {
+    uint32_t n;
+    const uint32_t *number;
+    const uint8_t *null;
+    const void *arg;
+    void *out;
+} value_rows;
+
+#define DEFINE_VALUES(name, type)                                                                  \
+    static void lag_##name(flat *f, const value_rows *r)                                           \
+    {                                                                                              \
+        type *data = (type *)(void *)f->data, *restrict out = r->out;                              \
+        const type *restrict arg = r->arg;                                                         \
+        const uint32_t depth = f->depth;                                                           \
+        for (uint32_t i = 0; depth == 1 && i < r->n; i++) {                                        \
+            type *at = &data[r->number[i]];                                                        \
+            out[i] = *at;                                                                          \
+            if (r->null == NULL || !r->null[i])                                                    \
+                *at = arg[i];                                                                      \
+        }                                                                                          \
+        for (uint32_t i = 0; depth > 1 && i < r->n; i++) {                                         \
+            uint32_t *next = &f->next[r->number[i]];                                               \
+            type *at = &data[(size_t)r->number[i] * depth + *next];                                \
+            out[i] = *at;                                                                          \
+            if (r->null == NULL || !r->null[i]) {                                                  \
+                *at = arg[i];                                                                      \
+                *next = *next + 1 == depth ? 0 : *next + 1;                                        \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void first_##name(flat *f, uint8_t *seen, const value_rows *r)                          \
+    {                                                                                              \
+        type *data = (type *)(void *)f->data, *restrict out = r->out;                              \
+        const type *restrict arg = r->arg;                                                         \
+        for (uint32_t i = 0; i < r->n; i++) {                                                      \
+            const uint32_t k = r->number[i];                                                       \
+            if (!seen[k] && (r->null == NULL || !r->null[i])) {                                    \
+                data[k] = arg[i];                                                                  \
+                seen[k] = 1;                                                                       \
+            }                                                                                      \
+            out[i] = data[k];                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void last_##name(flat *f, const value_rows *r)                                          \
+    {                                                                                              \
+        type *data = (type *)(void *)f->data, *restrict out = r->out;                              \
+        const type *restrict arg = r->arg;                                                         \
+        for (uint32_t i = 0; i < r->n; i++) {                                                      \
+            type *at = &data[r->number[i]];                                                        \
+            if (r->null == NULL || !r->null[i])                                                    \
+                *at = arg[i];                                                                      \
+            out[i] = *at;                                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    /* Rows of one time: the result of the last one of each partition is that of all. */           \
+    static void tie_##name(type *restrict last, const uint32_t *restrict number,                   \
+                           const int64_t *restrict ts, uint32_t n, type *restrict out)             \
+    {                                                                                              \
+        for (uint32_t i = 0, end; i < n; i = end) {                                                \
+            for (end = i + 1; end < n && ts[end] == ts[i];)                                        \
+                end++;                                                                             \
+            if (end == i + 1)                                                                      \
+                continue;                                                                          \
+            for (uint32_t k = i; k < end; k++)                                                     \
+                last[number[k]] = out[k];                                                          \
+            for (uint32_t k = i; k < end; k++)                                                     \
+                out[k] = last[number[k]];                                                          \
+        }                                                                                          \
+    }
+DEFINE_VALUES(8, uint8_t)
+DEFINE_VALUES(16, uint16_t)
+DEFINE_VALUES(32, uint32_t)
+DEFINE_VALUES(64, uint64_t)
+DEFINE_VALUES(128, wide)
+DEFINE_VALUES(256, widest)
+
+typedef struct value_kernels {
+    void (*lag)(flat *f, const value_rows *r);
+    void (*first)(flat *f, uint8_t *seen, const value_rows *r);
+    void (*last)(flat *f, const value_rows *r);
+} value_kernels;
+
+static const value_kernels *kernels_of(uint8_t width)
+{
+    static const value_kernels rows[] = {
+        {lag_8, first_8, last_8},       {lag_16, first_16, last_16},
+        {lag_32, first_32, last_32},    {lag_64, first_64, last_64},
+        {lag_128, first_128, last_128}, {lag_256, first_256, last_256}};
+    uint32_t i = 0;
+    while (1U << i < width)
+        i++;
+    ALM_ASSERT(i < ALM_COUNT(rows) && 1U << i == width);
+    return &rows[i];
+}
+
 static alm_status past_push(alm_ctx *cx, alm_window_stream *s, past *p, const void *v)
 {
-    if (p->count == p->cap && p->cap < s->depth) { /* not full yet: entries start at 0 */
-        const uint32_t cap = ALM_MIN(ALM_MAX(2 * p->cap, 4U), s->depth);
+    const uint32_t depth = s->way.depth;
+    if (p->count == p->cap && p->cap < depth) { /* not full yet: entries start at 0 */
+        const uint32_t cap = ALM_MIN(ALM_MAX(2 * p->cap, 4U), depth);
         ALM_TRY(alm_pool_grow(cx, s->pool, &p->data, (size_t)p->cap * s->width,
                               (size_t)cap * s->width));
         p->cap = cap;
         p->next = p->count;
     }
     memcpy(p->data + (size_t)p->next * s->width, v, s->width);
-    p->next = p->next + 1 == s->depth ? 0 : p->next + 1;
-    p->count += p->count < s->depth;
+    p->next = p->next + 1 == depth ? 0 : p->next + 1;
+    p->count += p->count < depth;
     return ALM_OK;
 }
 
 /* The oldest of the values kept; once `depth` of them are there, the one about to be replaced. */
 static const void *past_oldest(const alm_window_stream *s, const past *p)
 {
-    return p->data + (p->count == s->depth ? (size_t)p->next * s->width : 0);
+    return p->data + (p->count == s->way.depth ? (size_t)p->next * s->width : 0);
 }
 
-static const char *at(const alm_vec *v, uint32_t i)
+/* Values far back, in arrays that grow by partition. */
+static alm_status run_past(alm_ctx *cx, alm_window_stream *s, const value_rows *r,
+                           const alm_vec *other)
 {
-    return (const char *)v->data + (v->is_const ? 0 : (size_t)i * v->width);
-}
-
-static alm_status run_lag(alm_ctx *cx, alm_window_stream *s, uint32_t n, const uint32_t *number,
-                          const alm_vec *arg, const alm_vec *other, char *out)
-{
-    for (uint32_t i = 0; i < n; i++, out += s->width) {
-        past *p = &s->pasts[number[i]];
-        if (s->depth == 0) {
-            memcpy(out, at(arg, i), s->width);
-            continue;
-        }
-        if (p->count == s->depth)
-            memcpy(out, past_oldest(s, p), s->width);
-        else
-            memcpy(out, other != NULL ? at(other, i) : s->none, s->width);
-        if (!s->call->ignore_nulls || !s->null[i])
-            ALM_TRY(past_push(cx, s, p, at(arg, i)));
+    const bool lag = s->way.kind == S_LAG;
+    const char *arg = r->arg, *none = other != NULL ? other->data : s->none;
+    const size_t step = other != NULL && !other->is_const ? s->width : 0;
+    char *out = r->out;
+    for (uint32_t i = 0; i < r->n; i++, out += s->width, arg += s->width, none += step) {
+        past *p = &s->pasts[r->number[i]];
+        if (lag)
+            memcpy(out, p->count == s->way.depth ? past_oldest(s, p) : none, s->width);
+        if (r->null == NULL || !r->null[i])
+            ALM_TRY(past_push(cx, s, p, arg));
+        if (!lag)
+            memcpy(out, p->count > 0 ? past_oldest(s, p) : none, s->width);
     }
     return ALM_OK;
 }
 
-static alm_status run_first(alm_ctx *cx, alm_window_stream *s, uint32_t n, const uint32_t *number,
-                            const alm_vec *arg, char *out)
+static alm_status run_values(alm_ctx *cx, alm_window_stream *s, const value_rows *r,
+                             const alm_vec *other)
 {
-    const bool no_start = s->call->lo_kind == 'U';
-    for (uint32_t i = 0; i < n; i++, out += s->width) {
-        past *p = &s->pasts[number[i]];
-        const bool skip = s->call->ignore_nulls && s->null[i];
-        if (!skip && !(no_start && p->count > 0))
-            ALM_TRY(past_push(cx, s, p, at(arg, i)));
-        memcpy(out, p->count > 0 ? past_oldest(s, p) : s->none, s->width);
-    }
-    return ALM_OK;
-}
-
-/* End of the rows with the time of row i; one row where ties do not matter. */
-static uint32_t run_end(const alm_window_stream *s, const int64_t *ts, uint32_t i, uint32_t n)
-{
-    uint32_t end = i + 1;
-    while (s->ties && end < n && ts[end] == ts[i])
-        end++;
-    return end;
-}
-
-static alm_status run_last(alm_ctx *cx, alm_window_stream *s, uint32_t n, const uint32_t *number,
-                           const int64_t *ts, const alm_vec *arg, char *out)
-{
-    for (uint32_t i = 0; i < n;) {
-        const uint32_t end = run_end(s, ts, i, n);
-        for (uint32_t k = i; k < end; k++)
-            if (!s->call->ignore_nulls || !s->null[k])
-                ALM_TRY(past_push(cx, s, &s->pasts[number[k]], at(arg, k)));
-        for (; i < end; i++) {
-            const past *p = &s->pasts[number[i]];
-            memcpy(out + (size_t)i * s->width, p->count > 0 ? past_oldest(s, p) : s->none,
-                   s->width);
-        }
+    const value_kernels *k = kernels_of(s->width);
+    if (s->way.kind == S_FIRST) {
+        k->first(&s->flat, s->seen, r);
+    } else if (s->way.depth == 0) {
+        memcpy(r->out, r->arg, (size_t)r->n * s->width);
+    } else if (is_flat(s)) {
+        k->lag(&s->flat, r);
+    } else if (s->way.kind == S_OLDEST && s->way.depth == 1) {
+        k->last(&s->flat, r);
+    } else {
+        return run_past(cx, s, r, other);
     }
     return ALM_OK;
 }
 
 /* ------------------------------------------------------------------------------- aggregates */
 
-static inline value value_at(const alm_window_stream *s, const alm_vec *arg, uint32_t i)
+ALM_SIMD static void marks_to_ones(const uint8_t *restrict null, const uint8_t *restrict pass,
+                                   uint32_t n, uint64_t *restrict out)
 {
-    if (arg == NULL)
-        return (value){.count = 1};
-    if (s->kind == S_COUNT)
-        return (value){.count = !s->null[i]};
-    if (s->floating) {
-        const double x = ((const double *)arg->data)[arg->is_const ? 0 : i];
-        const bool some = x - x == 0; /* infinities are nulls too */
-        return (value){.f = some ? x : 0, .count = some};
-    }
-    const int64_t x = ((const int64_t *)arg->data)[arg->is_const ? 0 : i];
-    return (value){.i = x, .count = x != ALM_LONG_NULL};
-}
-
-/* a and what comes after it. A value with count 0 is nothing. */
-static inline value combine(const alm_window_stream *s, value a, value b)
-{
-    if (b.count == 0)
-        return a;
-    if (a.count == 0)
-        return b;
-    value out = {.count = a.count + b.count};
-    switch (s->kind) {
-    case S_SUM:
-    case S_AVG:
-        out.f = a.f + b.f;
-        break;
-    case S_MIN:
-        if (s->floating)
-            out.f = b.f < a.f ? b.f : a.f;
-        else
-            out.i = b.i < a.i ? b.i : a.i;
-        break;
-    case S_MAX:
-        if (s->floating)
-            out.f = b.f > a.f ? b.f : a.f;
-        else
-            out.i = b.i > a.i ? b.i : a.i;
-        break;
-    case S_NONE:
-    case S_ROW_NUMBER:
-    case S_RANK:
-    case S_DENSE_RANK:
-    case S_LAG:
-    case S_FIRST:
-    case S_LAST:
-    case S_COUNT:
-        break;
-    }
-    return out;
-}
-
-static inline void put(const alm_window_stream *s, value v, void *out)
-{
-    if (s->kind == S_COUNT)
-        *(int64_t *)out = v.count;
-    else if (s->floating)
-        *(double *)out = v.count == 0       ? __builtin_nan("")
-                         : s->kind == S_AVG ? v.f / (double)v.count
-                                            : v.f;
+    if (pass == NULL)
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = null[i] ^ 1U;
     else
-        *(int64_t *)out = v.count == 0 ? ALM_LONG_NULL : v.i;
+        for (uint32_t i = 0; i < n; i++)
+            out[i] = (null[i] ^ 1U) & pass[i];
 }
 
-static void run_total(alm_window_stream *s, uint32_t n, const uint32_t *number, const int64_t *ts,
-                      const alm_vec *arg, char *out)
+ALM_SIMD static void keep_passing(const uint64_t *restrict values, const uint8_t *restrict pass,
+                                  uint64_t none, uint32_t n, uint64_t *restrict out)
 {
-    for (uint32_t i = 0; i < n;) {
-        const uint32_t end = run_end(s, ts, i, n);
-        for (uint32_t k = i; k < end; k++) {
-            value *v = &s->total[number[k]];
-            *v = combine(s, *v, value_at(s, arg, k));
-        }
-        for (; i < end; i++)
-            put(s, s->total[number[i]], out + 8 * (size_t)i);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = pass[i] ? values[i] : none;
+}
+
+/* What the kernels take: values, or ones and zeros to be counted; nulls where the filter says no. */
+static const uint64_t *agg_values(alm_window_stream *s, uint32_t n, const alm_vec *arg,
+                                  const uint8_t *pass)
+{
+    if (s->way.agg.op == ALM_SLIDE_COUNT) {
+        if (arg != NULL && !arg->no_nulls)
+            (void)alm_vec_null_mask(arg, n, s->null);
+        else
+            memset(s->null, 0, n);
+        marks_to_ones(s->null, pass, n, s->values);
+        return s->values;
     }
+    if (pass == NULL)
+        return arg->data;
+    uint64_t none;
+    memcpy(&none, s->none, sizeof none);
+    keep_passing(arg->data, pass, none, n, s->values);
+    return s->values;
 }
 
-static alm_status ring_grow(alm_ctx *cx, alm_window_stream *s, ring *r)
+static alm_status run_agg(alm_ctx *cx, alm_window_stream *s, const alm_stream_rows *r, void *out)
 {
-    const uint32_t old = r->mask == 0 ? 0 : r->mask + 1, cap = ALM_MAX(2 * old, (uint32_t)RING_MIN);
-    ring_entry *entry = NULL;
-    if (cap == 0)
-        return alm_fail(cx, ALM_E_LIMIT, s->call->pos, "window: frame of too many rows");
-    ALM_TRY(alm_pool_alloc(cx, s->pool, (size_t)cap * sizeof *entry, &entry));
-    for (uint32_t i = r->head; i != r->end; i++)
-        entry[i & (cap - 1)] = r->entry[i & r->mask];
-    alm_pool_free(s->pool, r->entry);
-    r->entry = entry;
-    r->mask = cap - 1;
-    return ALM_OK;
-}
-
-static alm_status ring_push(alm_ctx *cx, alm_window_stream *s, ring *r, value v, int64_t ts)
-{
-    if (r->mask == 0 || r->end - r->head > r->mask)
-        ALM_TRY(ring_grow(cx, s, r));
-    r->entry[r->end & r->mask] = (ring_entry){.v = v, .ts = ts};
-    r->end++;
-    r->newer = combine(s, r->newer, v);
-    return ALM_OK;
-}
-
-static void ring_pop(const alm_window_stream *s, ring *r)
-{
-    if (r->head == r->mid) { /* the newer part becomes the older one */
-        value sum = {0};
-        for (uint32_t i = r->end; i != r->mid; i--) {
-            ring_entry *e = &r->entry[(i - 1) & r->mask];
-            sum = e->v = combine(s, e->v, sum);
-        }
-        r->mid = r->end;
-        r->newer = (value){0};
+    const uint64_t *values = agg_values(s, r->n, r->arg, r->pass);
+    if (s->way.depth > 0) {
+        lag_64(&s->late,
+               &(value_rows){.n = r->n, .number = r->number, .arg = values, .out = s->delayed});
+        values = s->delayed;
     }
-    r->head++;
-}
-
-static value ring_value(const alm_window_stream *s, const ring *r)
-{
-    return r->head == r->mid ? r->newer : combine(s, r->entry[r->head & r->mask].v, r->newer);
-}
-
-static alm_status run_sliding_rows(alm_ctx *cx, alm_window_stream *s, uint32_t n,
-                                   const uint32_t *number, const alm_vec *arg, char *out)
-{
-    const uint32_t most = (uint32_t)s->back + 1;
-    for (uint32_t i = 0; i < n; i++) {
-        ring *r = &s->rings[number[i]];
-        if (r->end - r->head == most)
-            ring_pop(s, r);
-        ALM_TRY(ring_push(cx, s, r, value_at(s, arg, i), 0));
-        put(s, ring_value(s, r), out + 8 * (size_t)i);
-    }
-    return ALM_OK;
-}
-
-static alm_status run_sliding_range(alm_ctx *cx, alm_window_stream *s, uint32_t n,
-                                    const uint32_t *number, const int64_t *ts, const alm_vec *arg,
-                                    char *out)
-{
-    for (uint32_t i = 0; i < n;) {
-        const uint32_t end = run_end(s, ts, i, n);
-        int64_t least;
-        if (__builtin_sub_overflow(ts[i], s->back, &least))
-            least = INT64_MIN;
-        for (uint32_t k = i; k < end; k++) {
-            ring *r = &s->rings[number[k]];
-            while (r->head != r->end && r->entry[r->head & r->mask].ts < least)
-                ring_pop(s, r);
-            ALM_TRY(ring_push(cx, s, r, value_at(s, arg, k), ts[k]));
-        }
-        for (; i < end; i++)
-            put(s, ring_value(s, &s->rings[number[i]]), out + 8 * (size_t)i);
-    }
-    return ALM_OK;
+    return alm_slide_run(cx, s->slide, r->n, r->number, r->single, r->ts, values, out);
 }
 
 /* -------------------------------------------------------------------------------------- all */
 
-alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *s, uint32_t n,
-                                 const uint32_t *number, const int64_t *ts, const alm_vec *arg,
-                                 const alm_vec *other, void *out)
+static bool any_ties(const int64_t *ts, uint32_t n)
 {
-    if (arg != NULL && (s->call->ignore_nulls || s->kind == S_COUNT)) {
-        if (n > s->null_cap) {
-            ALM_TRY(alm_pool_grow(cx, s->pool, &s->null, 0, n));
-            s->null_cap = n;
-        }
-        alm_vec_null_mask(arg, n, s->null);
+    uint32_t ties = 0;
+    for (uint32_t i = 1; i < n; i++)
+        ties += ts[i] == ts[i - 1];
+    return ties > 0;
+}
+
+static void share_results(alm_window_stream *s, const alm_stream_rows *r, void *out)
+{
+    if (!any_ties(r->ts, r->n))
+        return;
+    switch (s->width) {
+    case 1:
+        tie_8((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    case 2:
+        tie_16((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    case 4:
+        tie_32((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    case 8:
+        tie_64((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    case 16:
+        tie_128((void *)s->last, r->number, r->ts, r->n, out);
+        break;
+    default:
+        tie_256((void *)s->last, r->number, r->ts, r->n, out);
     }
-    switch (s->kind) {
+}
+
+static alm_status reserve_rows(alm_ctx *cx, alm_window_stream *s, uint32_t n)
+{
+    if (n <= s->cap)
+        return ALM_OK;
+    ALM_TRY(alm_pool_grow(cx, s->pool, &s->null, 0, n));
+    ALM_TRY(alm_pool_grow(cx, s->pool, &s->values, 0, n * sizeof *s->values));
+    ALM_TRY(alm_pool_grow(cx, s->pool, &s->delayed, 0, n * sizeof *s->delayed));
+    s->cap = n;
+    return ALM_OK;
+}
+
+bool alm_window_stream_ties(const alm_window_stream *s)
+{
+    return s->way.ties;
+}
+
+alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *s, const alm_stream_rows *r,
+                                 void *out)
+{
+    ALM_TRY(reserve_rows(cx, s, r->n));
+    switch (s->way.kind) {
+    case S_NONE:
+        ALM_UNREACHABLE("a call that does not stream");
     case S_ROW_NUMBER:
     case S_RANK:
     case S_DENSE_RANK:
-        run_ranks(s, n, number, s->call->n_order > 0 ? ts : NULL, out);
+        run_ranks(s, r->n, r->number, r->single, s->call->n_order > 0 ? r->ts : NULL, out);
         return ALM_OK;
     case S_LAG:
-        return run_lag(cx, s, n, number, arg, other, out);
     case S_FIRST:
-        return run_first(cx, s, n, number, arg, out);
-    case S_LAST:
-        return run_last(cx, s, n, number, ts, arg, out);
-    case S_COUNT:
-    case S_SUM:
-    case S_AVG:
-    case S_MIN:
-    case S_MAX:
+    case S_OLDEST: {
+        const bool skip = s->call->ignore_nulls && !r->arg->no_nulls;
+        value_rows v = {.n = r->n, .number = r->number, .arg = r->arg->data, .out = out};
+        if (skip) {
+            (void)alm_vec_null_mask(r->arg, r->n, s->null);
+            v.null = s->null;
+        }
+        ALM_TRY(run_values(cx, s, &v, r->other));
         break;
-    case S_NONE:
-        ALM_UNREACHABLE("a call that does not stream");
     }
-    if (!s->sliding)
-        run_total(s, n, number, ts, arg, out);
-    else if (s->range)
-        return run_sliding_range(cx, s, n, number, ts, arg, out);
-    else
-        return run_sliding_rows(cx, s, n, number, arg, out);
+    case S_AGG:
+        ALM_TRY(run_agg(cx, s, r, out));
+    }
+    if (s->way.ties)
+        share_results(s, r, out);
     return ALM_OK;
 }

@@ -22,13 +22,22 @@ ALM_NODISCARD alm_status alm_window_stream_new(alm_ctx *cx, alm_pool *pool,
                                                alm_window_stream **out);
 /* Makes room for partitions 0..n-1. */
 ALM_NODISCARD alm_status alm_window_stream_reserve(alm_ctx *cx, alm_window_stream *s, uint32_t n);
-/*
- * The next n rows: partition numbers, times (NULL without ORDER BY), first argument and default (dense
- * or const; NULL where there is none). All peers of the last row are among them. out: n results.
- */
-ALM_NODISCARD alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *s, uint32_t n,
-                                               const uint32_t *number, const int64_t *ts,
-                                               const alm_vec *arg, const alm_vec *other, void *out);
+/* Do rows of one time share a result, so that they must come in one run? */
+bool alm_window_stream_ties(const alm_window_stream *s);
+
+/* The next rows. Vectors are dense; all peers of the last row are among them where ties matter. */
+typedef struct alm_stream_rows {
+    uint32_t n;
+    const uint32_t *number; /* partitions; all 0 where `single` is set */
+    bool single;
+    const int64_t *ts;    /* NULL without ORDER BY */
+    const alm_vec *arg;   /* first argument, NULL: none */
+    const alm_vec *other; /* lag: default (dense or const), NULL: null */
+    const uint8_t *pass;  /* FILTER: 1 where the row counts; NULL: all do */
+} alm_stream_rows;
+
+ALM_NODISCARD alm_status alm_window_stream_run(alm_ctx *cx, alm_window_stream *s,
+                                               const alm_stream_rows *r, void *out);
 
 /* The operator, for plans all of whose calls stream. */
 bool alm_op_window_streams(const alm_plan *plan);

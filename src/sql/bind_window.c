@@ -170,6 +170,19 @@ static alm_status widen(alm_planner *p, alm_str name, alm_expr **args, uint32_t 
                          &args[0]);
 }
 
+/* Errors about -1 point at its sign. */
+static alm_status place_constant(alm_planner *p, const alm_ast *ast, alm_expr **e)
+{
+    if (ast->kind != ALM_AST_UNARY || (*e)->kind != ALM_X_CONST)
+        return ALM_OK;
+    alm_expr *copy = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &copy));
+    *copy = **e;
+    copy->pos = ast->pos;
+    *e = copy;
+    return ALM_OK;
+}
+
 static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_call *call)
 {
     alm_planner *p = sc->p;
@@ -182,8 +195,10 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_ca
                             : "unknown function name: %.*s",
                         (int)ast->text.len, ast->text.ptr);
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_args + 1, &call->args));
-    for (uint32_t i = 0; i < ast->n_args; i++)
+    for (uint32_t i = 0; i < ast->n_args; i++) {
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &call->args[i]));
+        ALM_TRY(place_constant(p, ast->arg[i], &call->args[i]));
+    }
     call->n_args = ast->n_args;
     if (ast->n_order > 0)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,

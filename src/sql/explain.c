@@ -306,6 +306,8 @@ static alm_status put_window(printer *pr, const alm_plan *plan)
         }
         ALM_TRY(put(pr, ")"));
     }
+    if (plan->window.top > 0)
+        return alm_buf_printf(pr->cx, &pr->buf, " first: %" PRId64, plan->window.top);
     return ALM_OK;
 }
 
@@ -379,8 +381,8 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
     case ALM_P_WINDOW:
         return put_window(pr, plan);
     case ALM_P_WINDOW_JOIN:
-        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "%s range: ",
-                               plan->winjoin.prevailing ? " include prevailing" : ""));
+        ALM_TRY(alm_buf_printf(
+            pr->cx, &pr->buf, "%s range: ", plan->winjoin.prevailing ? " include prevailing" : ""));
         if (plan->winjoin.lo == INT64_MIN)
             ALM_TRY(put(pr, "unbounded"));
         else

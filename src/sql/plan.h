@@ -63,9 +63,9 @@ typedef struct alm_window_call {
     uint32_t n_partition;
     alm_sort_key *order;
     uint32_t n_order;
-    uint8_t frame;   /* 'r' ROWS, 'g' RANGE, 'u' GROUPS; always set */
+    uint8_t frame;            /* 'r' ROWS, 'g' RANGE, 'u' GROUPS; always set */
     uint8_t lo_kind, hi_kind; /* as in alm_window_def; always set */
-    int64_t lo, hi;  /* rows, groups, or units of the order column */
+    int64_t lo, hi;           /* rows, groups, or units of the order column */
     uint8_t exclude;
     bool order_is_ts; /* ORDER BY is the designated timestamp in input order: nothing to sort */
     int32_t pos;
@@ -91,7 +91,7 @@ typedef struct alm_interval {
 } alm_interval;
 
 typedef struct alm_fill_spec {
-    char kind;      /* 'n' NONE, 'N' NULL, 'p' PREV, 'l' LINEAR, 'v' value */
+    char kind;       /* 'n' NONE, 'N' NULL, 'p' PREV, 'l' LINEAR, 'v' value */
     alm_expr *value; /* constant of the aggregate's type */
 } alm_fill_spec;
 
@@ -100,14 +100,14 @@ typedef struct alm_fill_spec {
  * the select list. Input is in timestamp order (the planner sorts otherwise).
  */
 typedef struct alm_sample_spec {
-    uint32_t ts_col;    /* of the input */
-    int64_t count;      /* stride */
-    char unit;          /* n U T s m h d w M y */
+    uint32_t ts_col; /* of the input */
+    int64_t count;   /* stride */
+    char unit;       /* n U T s m h d w M y */
     bool first_observation;
-    const char *zone;   /* NULL: UTC; else a zone name or offset, checked */
-    int64_t offset;     /* in the unit of the timestamp */
+    const char *zone; /* NULL: UTC; else a zone name or offset, checked */
+    int64_t offset;   /* in the unit of the timestamp */
     bool has_from, has_to;
-    int64_t from, to;   /* from inclusive, to exclusive */
+    int64_t from, to; /* from inclusive, to exclusive */
     alm_expr **keys;
     uint32_t n_keys;
     alm_agg_call *aggs;
@@ -126,33 +126,33 @@ typedef struct alm_plan alm_plan;
 struct alm_plan {
     alm_plan_op op;
     int32_t pos;
-    uint32_t id;         /* unique in the plan, for EXPLAIN ANALYZE */
-    alm_plan_col *cols;  /* result */
+    uint32_t id;        /* unique in the plan, for EXPLAIN ANALYZE */
+    alm_plan_col *cols; /* result */
     uint32_t n_cols;
-    int32_t ts_col;      /* designated timestamp among cols, -1 */
-    alm_ts_order order;  /* rows come ordered by ts_col */
-    double est_rows;     /* how many rows this node reads or makes, for inline execution */
+    int32_t ts_col;     /* designated timestamp among cols, -1 */
+    alm_ts_order order; /* rows come ordered by ts_col */
+    double est_rows;    /* how many rows this node reads or makes, for inline execution */
     alm_plan **child;
     uint32_t n_children;
     union {
         struct { /* SCAN: columns of a table in timestamp order (or table order without one) */
             const alm_table *table;
-            uint32_t *cols;        /* table column numbers, or ALM_SCAN_ROW */
-            uint32_t n_cols;       /* of them: n_out results, then what only filters need */
+            uint32_t *cols;         /* table column numbers, or ALM_SCAN_ROW */
+            uint32_t n_cols;        /* of them: n_out results, then what only filters need */
             alm_interval *interval; /* sorted, disjoint; n == 0 with has_interval: nothing */
             uint32_t n_intervals;
             bool has_interval;
             bool backward;
-            alm_expr **filter;     /* conjuncts over the scan's columns, cheapest first */
+            alm_expr **filter; /* conjuncts over the scan's columns, cheapest first */
             uint32_t n_filters;
-            uint32_t n_out;        /* result is the first n_out of cols; the rest serve filters */
-            uint8_t unordered;     /* consumer does not need order */
+            uint32_t n_out;    /* result is the first n_out of cols; the rest serve filters */
+            uint8_t unordered; /* consumer does not need order */
         } scan;
         struct { /* SOURCE: table function (exec/source.def) */
             const char *name;
             alm_expr **args; /* constants */
             uint32_t n_args;
-            void *data;      /* from its bind */
+            void *data; /* from its bind */
         } source;
         struct { /* VALUES: either expressions row by row, or `vecs`: one vector of n_rows elements
                     (dense, or const) for each column, made by INSERT; rows is NULL then. A SELECT
@@ -185,22 +185,27 @@ struct alm_plan {
             int64_t lo, hi;
         } limit;
         struct { /* SETOP over two children of equal types: UNION is ALL + GROUP above it */
-            enum alm_set_kind { ALM_SETOP_UNION_ALL, ALM_SETOP_EXCEPT, ALM_SETOP_EXCEPT_ALL,
-                           ALM_SETOP_INTERSECT, ALM_SETOP_INTERSECT_ALL } kind;
+            enum alm_set_kind {
+                ALM_SETOP_UNION_ALL,
+                ALM_SETOP_EXCEPT,
+                ALM_SETOP_EXCEPT_ALL,
+                ALM_SETOP_INTERSECT,
+                ALM_SETOP_INTERSECT_ALL
+            } kind;
         } setop;
         struct { /* JOIN: result is the left columns, then the right ones (SEMI, ANTI: the left ones
                     only). Rows come in the order of the left input, but for RIGHT, FULL and
                     SPLICE: node.order relies on it. Keys compare null = null. No keys and no
                     residual: every pair (LEFT: null row on the right if there is none) */
-            uint8_t kind;           /* alm_join_kind: CROSS, INNER, LEFT, RIGHT, FULL,
+            uint8_t kind;          /* alm_join_kind: CROSS, INNER, LEFT, RIGHT, FULL,
                                        ASOF, LT, SPLICE; SEMI 'S', ANTI 'A' as letters */
-            alm_expr **left_keys;   /* over the left child */
-            alm_expr **right_keys;  /* over the right child; pairs have equal types (text may mix) */
+            alm_expr **left_keys;  /* over the left child */
+            alm_expr **right_keys; /* over the right child; pairs have equal types (text may mix) */
             uint32_t n_keys;
-            alm_expr **residual;    /* over left columns ++ right columns */
+            alm_expr **residual; /* over left columns ++ right columns */
             uint32_t n_residual;
             uint32_t left_ts, right_ts; /* ASOF family */
-            int64_t tolerance;      /* < 0: none; in the unit of the left timestamp */
+            int64_t tolerance;          /* < 0: none; in the unit of the left timestamp */
         } join;
         struct { /* WINDOW_JOIN: left columns ++ one per aggregate. Both inputs come in ascending
                     order of their timestamps. Right rows of a left row: equal keys (null = null)
@@ -208,14 +213,18 @@ struct alm_plan {
             alm_expr **left_keys, **right_keys; /* over their child */
             uint32_t n_keys;
             uint32_t left_ts, right_ts;
-            int64_t lo, hi;      /* in the unit of the left timestamp; INT64_MIN: from the start */
-            bool prevailing;     /* without a row at left_ts + lo, the last one before it too */
-            alm_agg_call *aggs;  /* over left columns ++ right columns */
+            int64_t lo, hi;     /* in the unit of the left timestamp; INT64_MIN: from the start */
+            bool prevailing;    /* without a row at left_ts + lo, the last one before it too */
+            alm_agg_call *aggs; /* over left columns ++ right columns */
             uint32_t n_aggs;
         } winjoin;
         struct { /* WINDOW: child columns ++ one column per call */
             alm_window_call *calls;
             uint32_t n_calls;
+            int64_t
+                top; /* > 0: rows whose rank() would be above it need not come. All calls have the
+                            same PARTITION BY and ORDER BY and look at rows before theirs only */
+            bool top_ties; /* rows that tie with the last one are wanted too */
         } window;
         struct { /* LATEST: last row per key by ts_col of the child; result = child columns, in
                     timestamp order. Child is a SCAN wherever possible */

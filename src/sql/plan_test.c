@@ -291,6 +291,24 @@ static void rules_before_and_after(void **state)
          "group by values: sum(qty)\n  project qty\n    sort order\n      project qty, price\n"
          "        scan trades [price, qty]",
          "group by values: sum(qty)\n  scan trades [qty] any order"},
+        {"topk",
+         "select qty from (select qty, row_number() over (partition by sym order by price) n from "
+         "trades) where n < 3",
+         "project qty\n  filter row_number < 3\n"
+         "    window row_number() over (partition by sym order by price)\n"
+         "      scan trades [sym, price, qty]",
+         "project qty\n  filter row_number < 3\n"
+         "    window row_number() over (partition by sym order by price) first: 2\n"
+         "      scan trades [sym, price, qty]"},
+        {"topk",
+         "select qty, lag(qty) over (order by price) l from trades "
+         "qualify 5 >= rank() over (order by price)",
+         "project qty, lag\n  filter 5 >= rank\n"
+         "    window lag(qty::LONG) over (order by price), rank() over (order by price)\n"
+         "      scan trades [price, qty]",
+         "project qty, lag\n  filter 5 >= rank\n"
+         "    window lag(qty::LONG) over (order by price), rank() over (order by price) first: 5\n"
+         "      scan trades [price, qty]"},
     };
     fixture *f = *state;
     for (size_t i = 0; i < ALM_COUNT(cases); i++) {
@@ -298,6 +316,30 @@ static void rules_before_and_after(void **state)
         expect(f, cases[i].sql, cases[i].before);
         f->env.opt_off = NULL;
         expect(f, cases[i].sql, cases[i].after);
+    }
+}
+
+/* Other calls of the node must not miss the rows that are dropped. */
+static void windows_keep_what_others_need(void **state)
+{
+    static const char *const kept_whole[] = {
+        "select qty, sum(qty) over (partition by sym) from trades "
+        "qualify row_number() over (partition by sym order by price) = 1",
+        "select qty, rank() over (partition by sym order by qty) from trades "
+        "qualify row_number() over (partition by sym order by price) = 1",
+        "select qty, lead(qty) over (order by price) from trades "
+        "qualify row_number() over (order by price) = 1",
+        "select qty from trades qualify dense_rank() over (order by price) <= 2",
+        "select qty from trades qualify row_number() over (order by price) <> 2",
+        "select qty from trades qualify row_number() over (order by price) >= 2",
+        "select qty from trades qualify row_number() over (partition by sym order by ts) = 1",
+    };
+    fixture *f = *state;
+    for (size_t i = 0; i < ALM_COUNT(kept_whole); i++) {
+        char got[4096];
+        text_of(f, kept_whole[i], got, sizeof got);
+        if (strstr(got, "first:") != NULL)
+            fail_msg("%s\n%s", kept_whole[i], got);
     }
 }
 
@@ -423,6 +465,7 @@ int main(void)
         cmocka_unit_test(timestamp_conditions_become_ranges),
         cmocka_unit_test(conditions_move_down),
         cmocka_unit_test(rules_before_and_after),
+        cmocka_unit_test(windows_keep_what_others_need),
         cmocka_unit_test(dependent_queries_become_joins),
         cmocka_unit_test(order_is_known),
         cmocka_unit_test(limits_take_every_form),
