@@ -1,9 +1,5 @@
 /*
- * sortkey.c - see sortkey.h.
- *
- * Sorting is by the codes of the first key: radix by byte, least first, bytes that are the same
- * everywhere left out; short ranges by insertion. Runs of equal codes are then sorted by the next key
- * in the same way, or by comparison where codes are inexact. All steps are stable.
+ * sortkey.c - see sortkey.h. What is done with the codes: sort_items.c.
  */
 #include "exec/sortkey.h"
 
@@ -11,7 +7,7 @@
 
 #include "exec/blend.h"
 
-enum { RANK_MAX = 1 << 17, INSERTION_MAX = 48 };
+enum { RANK_MAX = 1 << 17 };
 
 /* ------------------------------------------------------------------------------ symbol ranks */
 
@@ -75,6 +71,31 @@ static inline uint64_t placed(uint64_t up, bool null, bool desc, bool nulls_firs
     return nulls_first ? up : up - 1;
 }
 
+#define SIGN UINT64_C(0x8000000000000000)
+
+static inline uint64_t double_up(double x)
+{
+    /* what the comparison takes for 0 is one value, -0.0 too (func/compare.c) */
+    const double y = x > -1e-300 && x < 1e-300 ? 0.0 : x;
+    uint64_t bits = 0;
+    memcpy(&bits, &y, sizeof bits);
+    return bits ^ ((uint64_t)((int64_t)bits >> 63) | SIGN);
+}
+
+/* FORM(name, type of elements, rising number of element x, is x null) */
+#define EXACT_FORMS(FORM)                                                                          \
+    FORM(i64, int64_t, (uint64_t)x ^ SIGN, x == ALM_LONG_NULL)                                     \
+    FORM(i32, int32_t, (uint64_t)(int64_t)x ^ SIGN, x == ALM_INT_NULL)                             \
+    FORM(i16, int16_t, (uint64_t)(int64_t)x ^ SIGN, false)                                         \
+    FORM(i8, int8_t, (uint64_t)(int64_t)x ^ SIGN, false)                                           \
+    FORM(null16, int16_t, (uint64_t)(int64_t)x ^ SIGN, x == INT16_MIN)                             \
+    FORM(null8, int8_t, (uint64_t)(int64_t)x ^ SIGN, x == INT8_MIN)                                \
+    FORM(bool, uint8_t, (uint64_t)x + 1, false)                                                    \
+    FORM(u16, uint16_t, (uint64_t)x, x == 0)                                                       \
+    FORM(u32, uint32_t, (uint64_t)x, x == 0)                                                       \
+    FORM(double, double, double_up(x), x != x)                                                     \
+    FORM(float, float, double_up((double)x), x != x)
+
 #define DEFINE_ENCODE(name, type, UP, NULL_TEST)                                                   \
     ALM_SIMD static void encode_##name(const type *restrict v, size_t step,                        \
                                        const uint32_t *restrict pick, uint32_t n, bool desc,       \
@@ -91,52 +112,79 @@ static inline uint64_t placed(uint64_t up, bool null, bool desc, bool nulls_firs
                 out[i] = placed((UP), (NULL_TEST), desc, nulls_first);                             \
             }                                                                                      \
     }
+EXACT_FORMS(DEFINE_ENCODE)
 
-#define SIGN UINT64_C(0x8000000000000000)
+typedef enum sort_form {
+#define FORM_ID(name, type, UP, NULL_TEST) FORM_##name,
+    EXACT_FORMS(FORM_ID)
+#undef FORM_ID
+        FORM_wide,
+    FORM_text,
+    FORM_rank
+} sort_form;
 
-static inline uint64_t double_up(double x)
+static sort_form form_of(const alm_vec *v, const alm_sort_order *o)
 {
-    /* what the comparison takes for 0 is one value, -0.0 too (func/compare.c) */
-    const double y = x > -1e-300 && x < 1e-300 ? 0.0 : x;
-    uint64_t bits = 0;
-    memcpy(&bits, &y, sizeof bits);
-    return bits ^ ((uint64_t)((int64_t)bits >> 63) | SIGN);
+    if (has_rank(v, o))
+        return FORM_rank;
+    if (alm_has_views(v->type))
+        return FORM_text;
+    switch (v->type.id) {
+    case ALM_T_DOUBLE:
+        return FORM_double;
+    case ALM_T_FLOAT:
+        return FORM_float;
+    case ALM_T_INT:
+        return FORM_i32;
+    case ALM_T_SHORT:
+        return FORM_i16;
+    case ALM_T_BYTE:
+        return FORM_i8;
+    case ALM_T_BOOLEAN:
+        return FORM_bool;
+    case ALM_T_CHAR:
+        return FORM_u16;
+    case ALM_T_IPV4:
+        return FORM_u32;
+    default:
+        break;
+    }
+    return v->width >= 16  ? FORM_wide
+           : v->width == 4 ? FORM_i32
+           : v->width == 2 ? FORM_null16
+           : v->width == 1 ? FORM_null8
+                           : FORM_i64;
 }
 
-DEFINE_ENCODE(i64, int64_t, (uint64_t)x ^ SIGN, x == ALM_LONG_NULL)
-DEFINE_ENCODE(i32, int32_t, (uint64_t)(int64_t)x ^ SIGN, x == ALM_INT_NULL)
-DEFINE_ENCODE(i16, int16_t, (uint64_t)(int64_t)x ^ SIGN, false)
-DEFINE_ENCODE(i8, int8_t, (uint64_t)(int64_t)x ^ SIGN, false)
-DEFINE_ENCODE(null16, int16_t, (uint64_t)(int64_t)x ^ SIGN, x == INT16_MIN)
-DEFINE_ENCODE(null8, int8_t, (uint64_t)(int64_t)x ^ SIGN, x == INT8_MIN)
-DEFINE_ENCODE(bool, uint8_t, (uint64_t)x + 1, false)
-DEFINE_ENCODE(u16, uint16_t, (uint64_t)x, x == 0)
-DEFINE_ENCODE(u32, uint32_t, (uint64_t)x, x == 0)
-DEFINE_ENCODE(double, double, double_up(x), x != x)
-DEFINE_ENCODE(float, float, double_up((double)x), x != x)
-
-static uint64_t view_up(const alm_view *v, const char *heap)
+/* Bytes [8 * level, 8 * level + 8) of a text, first byte highest; zeros behind its end. */
+static uint64_t view_up(const alm_view *v, const char *heap, uint32_t level)
 {
     char head[8] = {0};
     uint64_t up = 0;
-    memcpy(head, alm_view_ptr(v, heap), ALM_MIN(v->len, 8U));
+    if (v->len <= 8 * level)
+        return 0;
+    memcpy(head, alm_view_ptr(v, heap) + 8 * (size_t)level, ALM_MIN(v->len - 8 * level, 8U));
     memcpy(&up, head, sizeof up);
     return __builtin_bswap64(up);
 }
 
-static void encode_text(const alm_vec *v, const alm_sort_order *o, const uint32_t *pick, uint32_t n,
-                        uint64_t *out)
+static const alm_view *view_at(const alm_vec *v, uint32_t row)
 {
+    return v->dict != NULL ? &v->dict->views[alm_vec_code(v, row)]
+                           : &((const alm_view *)v->data)[v->is_const ? 0 : row];
+}
+
+static void encode_text(const alm_vec *v, const alm_sort_order *o, uint32_t level,
+                        const uint32_t *pick, uint32_t n, uint64_t *out)
+{
+    const char *heap = v->dict != NULL ? NULL : v->heap;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t row = pick != NULL ? pick[i] : i;
-        const alm_view *view = v->dict != NULL
-                                   ? &v->dict->views[alm_vec_code(v, row)]
-                                   : &((const alm_view *)v->data)[v->is_const ? 0 : row];
+        const alm_view *view = view_at(v, pick != NULL ? pick[i] : i);
         if (alm_view_is_null(view)) {
             out[i] = o->nulls_first ? 0 : UINT64_MAX;
             continue;
         }
-        const uint64_t up = view_up(view, v->dict != NULL ? NULL : v->heap);
+        const uint64_t up = view_up(view, heap, level);
         out[i] = o->desc ? ~up : up; /* inexact anyway: no room is made for null */
     }
 }
@@ -165,97 +213,131 @@ static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
     return x[words - 1 - place] ^ (sign ? SIGN : 0);
 }
 
-static void encode_wide(const alm_vec *v, const alm_sort_order *o, const uint32_t *pick, uint32_t n,
-                        uint64_t *out)
+static void encode_wide(const alm_vec *v, const alm_sort_order *o, uint32_t place,
+                        const uint32_t *pick, uint32_t n, uint64_t *out)
 {
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t row = pick != NULL ? pick[i] : i;
-        const uint64_t up = wide_word(v, row, 0);
+        const uint64_t up = wide_word(v, row, place);
         out[i] = alm_vec_is_null(v, row) ? (o->nulls_first ? 0 : UINT64_MAX) : o->desc ? ~up : up;
     }
+}
+
+static void encode_nulls(const alm_vec *v, const alm_sort_order *o, const uint32_t *pick,
+                         uint32_t n, uint64_t *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = alm_vec_is_null(v, pick != NULL ? pick[i] : i) != o->nulls_first;
+}
+
+bool alm_sort_is_text(const alm_vec *v)
+{
+    return alm_has_views(v->type);
+}
+
+uint32_t alm_sort_text_len(const alm_vec *v, uint32_t row)
+{
+    return view_at(v, row)->len;
+}
+
+void alm_sort_encode_at(const alm_vec *v, const alm_sort_order *o, uint32_t level,
+                        const uint32_t *pick, uint32_t n, uint64_t *out)
+{
+    if (alm_sort_exact(v, o))
+        alm_sort_encode(v, o, pick, n, out);
+    else if (level == 0)
+        encode_nulls(v, o, pick, n, out);
+    else if (alm_has_views(v->type))
+        encode_text(v, o, level - 1, pick, n, out);
+    else
+        encode_wide(v, o, level - 1, pick, n, out);
 }
 
 void alm_sort_encode(const alm_vec *v, const alm_sort_order *o, const uint32_t *pick, uint32_t n,
                      uint64_t *out)
 {
-    const size_t step = v->is_const ? 0 : 1;
-    if (has_rank(v, o)) {
+    switch (form_of(v, o)) {
+#define ENCODE(name, type, UP, NULL_TEST)                                                          \
+    case FORM_##name:                                                                              \
+        encode_##name(v->data, v->is_const ? 0 : 1, pick, n, o->desc, o->nulls_first, out);        \
+        return;
+        EXACT_FORMS(ENCODE)
+#undef ENCODE
+    case FORM_rank:
         encode_ranks(v, o, pick, n, out);
         return;
-    }
-    if (alm_has_views(v->type)) {
-        encode_text(v, o, pick, n, out);
+    case FORM_text:
+        encode_text(v, o, 0, pick, n, out);
+        return;
+    case FORM_wide:
+        encode_wide(v, o, 0, pick, n, out);
         return;
     }
-    switch (v->type.id) {
-    case ALM_T_DOUBLE:
-        encode_double(v->data, step, pick, n, o->desc, o->nulls_first, out);
-        return;
-    case ALM_T_FLOAT:
-        encode_float(v->data, step, pick, n, o->desc, o->nulls_first, out);
-        return;
-    case ALM_T_INT:
-        encode_i32(v->data, step, pick, n, o->desc, o->nulls_first, out);
-        return;
-    case ALM_T_SHORT:
-        encode_i16(v->data, step, pick, n, o->desc, o->nulls_first, out);
-        return;
-    case ALM_T_BYTE:
-        encode_i8(v->data, step, pick, n, o->desc, o->nulls_first, out);
-        return;
-    case ALM_T_BOOLEAN:
-        encode_bool(v->data, step, pick, n, o->desc, o->nulls_first, out);
-        return;
-    case ALM_T_CHAR:
-        encode_u16(v->data, step, pick, n, o->desc, o->nulls_first, out);
-        return;
-    case ALM_T_IPV4:
-        encode_u32(v->data, step, pick, n, o->desc, o->nulls_first, out);
-        return;
-    default:
+}
+
+/* The same for one row, without the cost of starting a vector loop. */
+static uint64_t encode_one(const alm_vec *v, const alm_sort_order *o, uint32_t row)
+{
+    uint64_t out = 0;
+    switch (form_of(v, o)) {
+#define ONE(name, type, UP, NULL_TEST)                                                             \
+    case FORM_##name: {                                                                            \
+        const type x = ((const type *)v->data)[v->is_const ? 0 : row];                             \
+        return placed((UP), (NULL_TEST), o->desc, o->nulls_first);                                 \
+    }
+        EXACT_FORMS(ONE)
+#undef ONE
+    case FORM_rank:
+        encode_ranks(v, o, &row, 1, &out);
+        break;
+    case FORM_text:
+        encode_text(v, o, 0, &row, 1, &out);
+        break;
+    case FORM_wide:
+        encode_wide(v, o, 0, &row, 1, &out);
         break;
     }
-    if (v->width >= 16)
-        encode_wide(v, o, pick, n, out);
-    else if (v->width == 4)
-        encode_i32(v->data, step, pick, n, o->desc, o->nulls_first, out);
-    else if (v->width == 2)
-        encode_null16(v->data, step, pick, n, o->desc, o->nulls_first, out);
-    else if (v->width == 1)
-        encode_null8(v->data, step, pick, n, o->desc, o->nulls_first, out);
-    else
-        encode_i64(v->data, step, pick, n, o->desc, o->nulls_first, out);
+    return out;
 }
 
 /* -------------------------------------------------------------------------------- comparing */
 
-static int compare_text(const alm_vec *v, const alm_sort_order *o, uint32_t a, uint32_t b)
+static int compare_text(const alm_vec *v, const alm_sort_order *o, const alm_view *x,
+                        const alm_vec *w, const alm_view *y)
 {
-    const alm_view *x, *y;
-    const char *heap = v->dict != NULL ? NULL : v->heap;
-    if (v->dict != NULL) {
-        x = &v->dict->views[alm_vec_code(v, a)];
-        y = &v->dict->views[alm_vec_code(v, b)];
-    } else {
-        x = &((const alm_view *)v->data)[v->is_const ? 0 : a];
-        y = &((const alm_view *)v->data)[v->is_const ? 0 : b];
-    }
+    const char *heap_x = v->dict != NULL ? NULL : v->heap,
+               *heap_y = w->dict != NULL ? NULL : w->heap;
     const bool null_x = alm_view_is_null(x), null_y = alm_view_is_null(y);
     if (null_x || null_y)
         return o->nulls_first ? (int)null_y - (int)null_x : (int)null_x - (int)null_y;
-    const int c = alm_view_cmp(x, heap, y, heap);
+    const int c = alm_view_cmp(x, heap_x, y, heap_y);
     return o->desc ? -c : c;
+}
+
+int alm_sort_compare_two(const alm_vec *v, uint32_t a, const alm_vec *w, uint32_t b,
+                         const alm_sort_order *o)
+{
+    if (alm_has_views(v->type))
+        return compare_text(v, o, view_at(v, a), w, view_at(w, b));
+    uint64_t x = 0, y = 0;
+    if (v->width < 16) {
+        x = encode_one(v, o, a);
+        y = encode_one(w, o, b);
+    }
+    for (uint32_t level = 0; v->width >= 16 && level <= v->width / 8U && x == y; level++) {
+        alm_sort_encode_at(v, o, level, &a, 1, &x);
+        alm_sort_encode_at(w, o, level, &b, 1, &y);
+    }
+    return x == y ? 0 : x < y ? -1 : 1;
 }
 
 int alm_sort_compare(const alm_vec *v, const alm_sort_order *o, uint32_t a, uint32_t b)
 {
     if (!has_rank(v, o) && alm_has_views(v->type))
-        return compare_text(v, o, a, b);
-    const uint32_t rows[2] = {a, b};
-    uint64_t code[2];
-    alm_sort_encode(v, o, rows, 2, code);
-    if (code[0] != code[1])
-        return code[0] < code[1] ? -1 : 1;
+        return compare_text(v, o, view_at(v, a), v, view_at(v, b));
+    const uint64_t x = encode_one(v, o, a), y = encode_one(v, o, b);
+    if (x != y)
+        return x < y ? -1 : 1;
     if (v->width < 16 || v->is_const)
         return 0;
     const bool null_a = alm_vec_is_null(v, a), null_b = alm_vec_is_null(v, b);
@@ -267,137 +349,4 @@ int alm_sort_compare(const alm_vec *v, const alm_sort_order *o, uint32_t a, uint
             return (p < q) == !o->desc ? -1 : 1;
     }
     return 0;
-}
-
-/* ----------------------------------------------------------------------------------- sorting */
-
-static void insertion(alm_sort_item *item, uint32_t n)
-{
-    for (uint32_t i = 1; i < n; i++) {
-        const alm_sort_item x = item[i];
-        uint32_t at = i;
-        for (; at > 0 && item[at - 1].code > x.code; at--)
-            item[at] = item[at - 1];
-        item[at] = x;
-    }
-}
-
-/* Least byte first; the result is in `item` again. */
-static void radix(alm_sort_item *item, alm_sort_item *spare, uint32_t n)
-{
-    uint64_t all_and = UINT64_MAX, all_or = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        all_and &= item[i].code;
-        all_or |= item[i].code;
-    }
-    const uint64_t varies = all_and ^ all_or;
-    alm_sort_item *from = item, *to = spare;
-    for (uint32_t shift = 0; shift < 64; shift += 8) {
-        uint32_t at[256] = {0}, sum = 0;
-        if (((varies >> shift) & 255) == 0)
-            continue;
-        for (uint32_t i = 0; i < n; i++)
-            at[(from[i].code >> shift) & 255]++;
-        for (uint32_t b = 0; b < 256; b++) {
-            const uint32_t count = at[b];
-            at[b] = sum;
-            sum += count;
-        }
-        for (uint32_t i = 0; i < n; i++)
-            to[at[(from[i].code >> shift) & 255]++] = from[i];
-        alm_sort_item *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != item)
-        memcpy(item, from, n * sizeof *item);
-}
-
-typedef struct sort_run {
-    alm_ctx *cx;
-    const alm_vec *key;
-    const alm_sort_order *order;
-    uint32_t n_keys;
-} sort_run;
-
-static int compare_rows(const sort_run *r, uint32_t key, uint32_t a, uint32_t b)
-{
-    for (uint32_t k = key; k < r->n_keys; k++) {
-        const int c = alm_sort_compare(&r->key[k], &r->order[k], a, b);
-        if (c != 0)
-            return c;
-    }
-    return 0;
-}
-
-/* Merge sort by comparison of keys `key` and later. */
-static alm_status merge_sort(const sort_run *r, uint32_t key, alm_sort_item *item,
-                             alm_sort_item *spare, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i += 8) /* short runs first */
-        for (uint32_t j = i + 1; j < ALM_MIN(i + 8, n); j++) {
-            const alm_sort_item x = item[j];
-            uint32_t at = j;
-            for (; at > i && compare_rows(r, key, item[at - 1].row, x.row) > 0; at--)
-                item[at] = item[at - 1];
-            item[at] = x;
-        }
-    for (uint64_t width = 8; width < n; width *= 2) {
-        ALM_TRY(alm_check(r->cx));
-        for (uint64_t lo = 0; lo < n; lo += 2 * width) {
-            const uint64_t mid = ALM_MIN(lo + width, n), hi = ALM_MIN(lo + 2 * width, n);
-            uint64_t a = lo, b = mid, to = lo;
-            while (a < mid && b < hi)
-                spare[to++] =
-                    compare_rows(r, key, item[a].row, item[b].row) <= 0 ? item[a++] : item[b++];
-            memcpy(spare + to, item + a, (mid - a) * sizeof *item);
-            memcpy(spare + to + (mid - a), item + b, (hi - b) * sizeof *item);
-        }
-        memcpy(item, spare, n * sizeof *item);
-    }
-    return ALM_OK;
-}
-
-/* Recursion depth is the number of keys. */
-static alm_status sort_by(const sort_run *r, uint32_t key, alm_sort_item *item,
-                          alm_sort_item *spare, uint32_t n)
-{
-    enum { CHUNK = 1024 };
-    uint32_t pick[CHUNK];
-    uint64_t code[CHUNK];
-    ALM_TRY(alm_check(r->cx));
-    for (uint32_t at = 0; at < n; at += CHUNK) {
-        const uint32_t m = ALM_MIN((uint32_t)CHUNK, n - at);
-        for (uint32_t i = 0; i < m; i++)
-            pick[i] = item[at + i].row;
-        alm_sort_encode(&r->key[key], &r->order[key], pick, m, code);
-        for (uint32_t i = 0; i < m; i++)
-            item[at + i].code = code[i];
-    }
-    if (n <= INSERTION_MAX)
-        insertion(item, n);
-    else
-        radix(item, spare, n);
-    const bool exact = alm_sort_exact(&r->key[key], &r->order[key]);
-    if (exact && key + 1 == r->n_keys)
-        return ALM_OK;
-    for (uint32_t lo = 0, hi = 0; lo < n; lo = hi) {
-        for (hi = lo + 1; hi < n && item[hi].code == item[lo].code;)
-            hi++;
-        if (hi - lo < 2)
-            continue;
-        ALM_TRY(exact && hi - lo > 8
-                    ? sort_by(r, key + 1, item + lo, spare + lo, hi - lo)
-                    : merge_sort(r, exact ? key + 1 : key, item + lo, spare + lo, hi - lo));
-    }
-    return ALM_OK;
-}
-
-alm_status alm_sort_items(alm_ctx *cx, const alm_vec *key, const alm_sort_order *order,
-                          uint32_t n_keys, alm_sort_item *item, alm_sort_item *spare, uint32_t n)
-{
-    const sort_run r = {.cx = cx, .key = key, .order = order, .n_keys = n_keys};
-    if (n < 2 || n_keys == 0)
-        return ALM_OK;
-    return sort_by(&r, 0, item, spare, n);
 }
