@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "func/args.h"
 #include "func/dict.h"
+#include "func/search.h"
 #include "func/tables.h"
 
 typedef enum shape { EQUALS, PREFIX, SUFFIX, CONTAINS, GENERAL, NEVER } shape;
@@ -21,6 +22,7 @@ typedef struct pattern {
     bool nocase;
     alm_str text;  /* unescaped bytes of the first four shapes, folded if nocase */
     alm_str whole; /* as written, folded if nocase: GENERAL */
+    alm_str piece; /* GENERAL: the longest run of plain bytes that every match contains */
 } pattern;
 
 /* ------------------------------------------------------------------ folding */
@@ -112,6 +114,25 @@ static inline bool match(const pattern *p, alm_str text)
 
 /* -------------------------------------------------------------- compilation */
 
+/* The longest run of bytes of a pattern between its signs; `run` has room for all of it. */
+static alm_str longest_piece(alm_str like, char *run)
+{
+    alm_str best = {run, 0};
+    char *start = run, *end = run;
+    for (size_t i = 0; i <= like.len; i++) {
+        if (i == like.len || like.ptr[i] == '%' || like.ptr[i] == '_') {
+            if ((size_t)(end - start) > best.len)
+                best = (alm_str){start, (size_t)(end - start)};
+            start = end;
+            continue;
+        }
+        if (like.ptr[i] == '\\' && i + 1 < like.len)
+            i++;
+        *end++ = like.ptr[i];
+    }
+    return best;
+}
+
 /* Which signs stand where: % only at the ends makes a simple shape. */
 static alm_status compile(alm_ctx *cx, alm_arena *arena, alm_str text, bool nocase, pattern *out)
 {
@@ -148,12 +169,14 @@ static alm_status compile(alm_ctx *cx, alm_arena *arena, alm_str text, bool noca
     }
     out->whole = (alm_str){whole, whole_len};
     out->text = (alm_str){plain, n};
-    if (!simple)
+    if (!simple) {
         out->shape = GENERAL;
-    else if (front)
+        out->piece = longest_piece(out->whole, plain);
+    } else if (front) {
         out->shape = behind || n == 0 ? CONTAINS : SUFFIX;
-    else
+    } else {
         out->shape = behind ? PREFIX : EQUALS;
+    }
     return ALM_OK;
 }
 
@@ -221,6 +244,12 @@ static alm_status match_vector(const alm_call *call, const pattern *p, const alm
     const alm_view *views = v->data;
     if (p->shape == PREFIX && p->text.len <= sizeof views->prefix) {
         short_prefix(p, views, n, o);
+        return ALM_OK;
+    }
+    if (p->shape == CONTAINS || (p->shape == GENERAL && p->piece.len > 1)) {
+        alm_search_views(views, v->heap, n, p->shape == CONTAINS ? p->text : p->piece, o);
+        for (size_t i = 0; p->shape == GENERAL && i < n; i++)
+            o[i] = o[i] && match(p, alm_view_str(&views[i], v->heap));
         return ALM_OK;
     }
     for (size_t i = 0; i < n; i++)

@@ -1,6 +1,9 @@
 /*
  * scalar_regex.c - ~, !~ and regexp_replace, by PCRE2.
  *
+ * Prefilter   Bytes that every match must contain, and those it must end with, are read off the pattern
+ *             where it is plain (regex_literal.c); texts without them are not given to the library.
+ *
  * Syntax      Perl's, which covers what users of the reference write. Found anywhere in the text.
  * Null rule   Null text or pattern gives false for ~ and true for !~; null for regexp_replace.
  * Safety      Compiled once, just in time where the machine can; matching has a limit on steps and
@@ -12,6 +15,8 @@
 
 #include "func/args.h"
 #include "func/dict.h"
+#include "func/regex_literal.h"
+#include "func/search.h"
 #include "func/tables.h"
 #include "func/text_out.h"
 
@@ -21,6 +26,7 @@ typedef struct regex {
     pcre2_code *code; /* NULL: the pattern is null */
     pcre2_match_context *limits;
     alm_str replacement; /* of regexp_replace */
+    alm_regex_literals must;
 } regex;
 
 static void regex_free(void *arg)
@@ -57,7 +63,7 @@ static alm_status compile(alm_ctx *cx, alm_str pattern, int32_t pos, regex **out
     (void)pcre2_set_depth_limit(r->limits, DEPTH_LIMIT);
     (void)pcre2_set_heap_limit(r->limits, HEAP_LIMIT_KIB);
     (void)pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE); /* refused: the interpreter does it */
-    return ALM_OK;
+    return alm_regex_literals_of(cx, pattern, &r->must);
 }
 
 static alm_status bind_pattern(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
@@ -69,7 +75,7 @@ static alm_status bind_pattern(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
     alm_str pattern;
     regex *r = NULL;
     ALM_TRY(alm_arg_text(cx, &args[1], &pattern));
-    ALM_TRY(compile(cx, pattern, args[1].pos, &r));
+    ALM_TRY(compile(cx, pattern, args[1].pos + 1, &r)); /* behind the quote */
     if (argc == 3 && args[2].value != NULL)
         ALM_TRY(alm_arg_text(cx, &args[2], &r->replacement));
     *data = r;
@@ -86,6 +92,25 @@ static alm_status match_failed(const alm_call *call, int code)
 
 /* ------------------------------------------------------------------ matching */
 
+/* o[i] = 1 where text i has what every match must have; 0 for null. */
+static void find_candidates(const regex *r, const alm_vec *v, size_t n, uint8_t *o)
+{
+    const alm_view *views = v->data;
+    const alm_str end = r->must.end;
+    if (v->is_const)
+        memset(o, !alm_view_is_null(&views[0]), n);
+    else
+        alm_search_views(views, v->heap, n, r->must.inside, o);
+    if (v->is_const || end.len == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (o[i] != 0) {
+            const alm_str text = alm_view_str(&views[i], v->heap);
+            o[i] =
+                text.len >= end.len && memcmp(text.ptr + text.len - end.len, end.ptr, end.len) == 0;
+        }
+}
+
 static alm_status match_all(const alm_call *call, const alm_vec *v, size_t n, uint8_t differ,
                             uint8_t *o)
 {
@@ -99,12 +124,13 @@ static alm_status match_all(const alm_call *call, const alm_vec *v, size_t n, ui
         return alm_fail(call->cx, ALM_E_MEMORY, call->pos, "no memory for a regular expression");
     alm_status st = ALM_OK;
     const alm_view *views = v->data;
+    find_candidates(r, v, n, o);
     for (size_t i = 0; i < n && st == ALM_OK; i++) {
+        const bool candidate = o[i] != 0;
         o[i] = differ;
-        const alm_view *view = &views[v->is_const ? 0 : i];
-        if (alm_view_is_null(view))
+        if (!candidate)
             continue;
-        const alm_str text = alm_view_str(view, v->heap);
+        const alm_str text = alm_view_str(&views[v->is_const ? 0 : i], v->heap);
         const int rc = pcre2_match(r->code, (PCRE2_SPTR)text.ptr, text.len, 0, PCRE2_NO_UTF_CHECK,
                                    found, r->limits);
         if (rc >= 0)

@@ -1,0 +1,150 @@
+/*
+ * search.c - see search.h.
+ */
+#include "func/search.h"
+
+enum {
+    PLACES = 128
+}; /* looked at together: a loop without branches, which the compiler vectorises */
+
+static inline bool equal_inside(const char *at, alm_str what)
+{
+    return what.len <= 2 || memcmp(at + 1, what.ptr + 1, what.len - 2) == 0;
+}
+
+/* The first of PLACES places whose first and last byte agree, and what lies between; PLACES: none. */
+static size_t first_hit(const char *at, const uint8_t *agree, alm_str what)
+{
+    for (size_t k = 0; k < PLACES; k += 8) {
+        uint64_t word;
+        memcpy(&word, agree + k, sizeof word);
+        for (; word != 0; word &= word - 1) { /* bytes are 0 or 1 */
+            const size_t place = k + (size_t)__builtin_ctzll(word) / 8;
+            if (equal_inside(at + place, what))
+                return place;
+        }
+    }
+    return PLACES;
+}
+
+ALM_SIMD static size_t find(const char *restrict in, size_t n, const char *what_ptr,
+                            size_t what_len)
+{
+    const alm_str what = {what_ptr, what_len};
+    const char first = what_ptr[0], last = what_ptr[what_len - 1];
+    uint8_t agree[PLACES];
+    size_t i = 0;
+    if (n < what_len)
+        return n;
+    const size_t places = n - what_len + 1;
+    for (; i + PLACES <= places; i += PLACES) {
+        const char *restrict a = in + i, *restrict b = in + i + what_len - 1;
+        uint8_t any = 0;
+        for (size_t k = 0; k < PLACES; k++) {
+            const uint8_t both = (uint8_t)((a[k] == first) & (b[k] == last));
+            agree[k] = both;
+            any |= both;
+        }
+        if (any == 0)
+            continue;
+        const size_t hit = first_hit(a, agree, what);
+        if (hit < PLACES)
+            return i + hit;
+    }
+    for (; i < places; i++)
+        if (in[i] == first && in[i + what_len - 1] == last && equal_inside(in + i, what))
+            return i;
+    return n;
+}
+
+size_t alm_search_find(const char *in, size_t n, alm_str what)
+{
+    return find(in, n, what.ptr, what.len);
+}
+
+static bool is_long(const alm_view *v)
+{
+    return v->len > ALM_VIEW_INLINE && v->len != ALM_VIEW_NULL;
+}
+
+/* Do the long texts lie in ascending order and nearly without gaps? [*lo, *hi): their bytes. Between
+ * addresses (no heap) a gap may be anything: there must be none. */
+static bool contiguous(const alm_view *views, const char *heap, size_t n, uint64_t *lo,
+                       uint64_t *hi)
+{
+    uint64_t bytes = 0, first = UINT64_MAX, end = 0;
+    bool rising = true;
+    for (size_t i = 0; i < n; i++) {
+        const bool in = is_long(&views[i]);
+        const uint64_t from = in ? views[i].off : end, len = in ? views[i].len : 0;
+        rising &= from >= end;
+        first = in && first == UINT64_MAX ? from : first;
+        end = from + len;
+        bytes += len;
+    }
+    *lo = first;
+    *hi = end;
+    return rising && bytes > 0 && end - first <= (heap != NULL ? 2 : 1) * bytes;
+}
+
+/* The usual case at one look: all texts long, one behind the other. */
+ALM_SIMD static bool all_long_rising(const alm_view *views, size_t n)
+{
+    uint32_t bad = views[0].len <= ALM_VIEW_INLINE || views[0].len == ALM_VIEW_NULL;
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t len = views[i].len;
+        bad |= (uint32_t)(len <= ALM_VIEW_INLINE) | (uint32_t)(len == ALM_VIEW_NULL) |
+               (uint32_t)(views[i].off < views[i - 1].off + views[i - 1].len);
+    }
+    return bad == 0;
+}
+
+/* All long texts as one piece. */
+static void search_piece(const alm_view *views, const char *heap, size_t n, alm_str what,
+                         uint64_t lo, uint64_t hi, uint8_t *found)
+{
+    const char *base = (const char *)((uintptr_t)heap + (uintptr_t)lo);
+    const size_t size = (size_t)(hi - lo);
+    size_t row = 0;
+    for (size_t at = 0; at < size;) {
+        const size_t hit = at + find(base + at, size - at, what.ptr, what.len);
+        if (hit >= size)
+            return;
+        const uint64_t off = lo + hit;
+        while (row < n && (!is_long(&views[row]) || views[row].off + views[row].len <= off))
+            row++;
+        if (row == n)
+            return;
+        const uint64_t end = views[row].off + views[row].len;
+        found[row] |= off >= views[row].off && off + what.len <= end;
+        at = found[row] ? (size_t)(end - lo) : hit + 1;
+    }
+}
+
+void alm_search_views(const alm_view *views, const char *heap, size_t n, alm_str what,
+                      uint8_t *found)
+{
+    uint64_t lo = 0, hi = 0;
+    if (what.len == 0) {
+        for (size_t i = 0; i < n; i++)
+            found[i] = !alm_view_is_null(&views[i]);
+        return;
+    }
+    memset(found, 0, n);
+    if (n > 1 && heap != NULL && all_long_rising(views, n) &&
+        views[n - 1].off - views[0].off <= 128 * n) {
+        search_piece(views, heap, n, what, views[0].off, views[n - 1].off + views[n - 1].len,
+                     found);
+        return;
+    }
+    const bool piece = n > 1 && contiguous(views, heap, n, &lo, &hi);
+    if (piece)
+        search_piece(views, heap, n, what, lo, hi, found);
+    for (size_t i = 0; i < n; i++) {
+        if (alm_view_is_null(&views[i]) || views[i].len < what.len ||
+            (piece && views[i].len > ALM_VIEW_INLINE))
+            continue;
+        const size_t len = views[i].len;
+        found[i] = find(alm_view_ptr(&views[i], heap), len, what.ptr, what.len) < len;
+    }
+}
