@@ -199,8 +199,8 @@ static void encode_ranks(const alm_vec *v, const alm_sort_order *o, const uint32
 }
 
 /*
- * Values of 16 and 32 bytes: INTERVAL by its start, then its end; the others are numbers, least word
- * first: UUID and LONG256 without sign.
+ * Values of 16 and 32 bytes: INTERVAL by its start, then its end; UUID by its halves; the others are numbers,
+ * least word first, LONG256 without sign.
  */
 static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
 {
@@ -209,6 +209,8 @@ static uint64_t wide_word(const alm_vec *v, uint32_t row, uint32_t place)
     const uint8_t id = v->type.id;
     if (id == ALM_T_INTERVAL)
         return x[place] ^ SIGN;
+    if (id == ALM_T_UUID) /* its first half first */
+        return x[place];
     const bool sign = place == 0 && alm_type_info_of(v->type)->cls != ALM_TC_OTHER;
     return x[words - 1 - place] ^ (sign ? SIGN : 0);
 }

@@ -112,6 +112,18 @@ alm_status alm_bind_case(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     return finish(p, ast->pos, args, total, out);
 }
 
+/* coalesce(ts, '2024-01-01'): a constant text is a value of the type of `first`, if that is one that is written
+ * as text. */
+static alm_status read_text(alm_planner *p, const alm_expr *first, alm_expr **value)
+{
+    const alm_type to = first->type;
+    const bool written = alm_type_info_of(to)->cls == ALM_TC_TIME || to.id == ALM_T_UUID ||
+                         to.id == ALM_T_IPV4 || to.id == ALM_T_LONG256 || to.id == ALM_T_GEOHASH;
+    if (!written || (*value)->kind != ALM_X_CONST || !alm_type_is_text((*value)->type))
+        return ALM_OK;
+    return alm_expr_cast(p, *value, to, ALM_CAST_IMPLICIT, value);
+}
+
 alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -121,9 +133,13 @@ alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     alm_expr **args = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2 * (size_t)ast->n_args, &args));
     uint32_t n = 0;
+    const alm_expr *first = NULL;
     for (uint32_t i = 0; i < ast->n_args; i++) {
         alm_expr *value = NULL;
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &value));
+        if (i == 0)
+            first = value;
+        ALM_TRY(read_text(p, first, &value));
         if (i + 1 < ast->n_args) {
             if (alm_expr_unknown(value))
                 ALM_TRY(alm_expr_bool(p->cx, true, value->pos, &args[n]));

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""Every column type in every place a value can stand: read back over REST, CSV and PostgreSQL (text and binary),
+grouped, ordered, joined, aggregated, filled, cast to every other type, updated, exported and imported again, and all of it once
+more after a restart.
+
+A type is a ladder of values in ascending order: the literal, the value in JSON, the text in CSV and over PostgreSQL (where
+it differs). Each value stands in two rows, and so does null. What a type cannot do must be refused with status 400; such
+places are listed, so that a change in either direction shows."""
+import csv, datetime as dt, io, json, pathlib, subprocess, sys, urllib.error, urllib.parse, urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE)]
+from server import Server  # noqa: E402
+
+try:
+    import psycopg
+except ImportError:
+    psycopg = None
+
+NO_NULL = {"BOOLEAN", "BYTE", "SHORT"}
+FLOATING = {"FLOAT", "DOUBLE"}  # nulls come last
+# name: (column type, [(literal, JSON, CSV, PG), ...]); CSV None: as JSON, PG None: as CSV
+LADDERS = {
+    "BOOLEAN": [("false", False, "false", "f"), ("true", True, "true", "t")],
+    "BYTE": [(v, int(v), v, None) for v in ("-128", "-1", "0", "127")],
+    "SHORT": [(v, int(v), v, None) for v in ("-32768", "-1", "0", "32767")],
+    "CHAR": [(f"'{c}'", c, c, None) for c in "0Azž日"],
+    "INT": [(v, int(v), v, None) for v in ("-2147483647", "-1", "0", "2147483647")],
+    "LONG": [(v, int(v), v, None) for v in ("-9223372036854775807", "-1", "0", "9223372036854775807")],
+    "FLOAT": [("-1.5e30f", -1.5e30, "-1.5E30", "-1.5e+30"), ("-0.25f", -0.25, "-0.25", None), ("0f", 0.0, "0.0", "0"), ("0.1f", 0.1, "0.1", None), ("3e38f", 3e38, "3.0E38", "3e+38")],
+    "DOUBLE": [("-1.7e308", -1.7e308, "-1.7E308", "-1.7e+308"), ("-0.25", -0.25, "-0.25", None), ("0.0", 0.0, "0.0", "0"), ("1e-290", 1e-290, "1.0E-290", "1e-290"), ("0.1", 0.1, "0.1", None),
+               ("1.7976931348623157e308", 1.7976931348623157e308, "1.7976931348623157E308", "1.7976931348623157e+308")],
+    "STRING": [(f"'{v}'", v, v, None) for v in ("", "A", "a \"q\", b", "aaaaaaaaaaaa", "aaaaaaaaaaaaa", "line\nend", "ž")],
+    "VARCHAR": [(f"'{v}'", v, v, None) for v in ("", "A", "a \"q\", b", "aaaaaaaaaaaa", "aaaaaaaaaaaaa", "line\nend", "ž")],
+    "SYMBOL": [(f"'{v}'", v, v, None) for v in ("", "A", "a \"q\", b", "aaaaaaaaaaaaa", "ž")],
+    "DATE": [(f"'{v}'", v, v, v[:-1].replace("T", " ")) for v in ("0001-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z")],
+    "TIMESTAMP": [(f"'{v}'", v, v, v[:-1].replace("T", " ")) for v in ("0001-01-01T00:00:00.000000Z", "1969-12-31T23:59:59.999999Z", "1970-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.999999Z")],
+    "TIMESTAMP_NS": [(f"'{v}'", v, v, v[:-4].replace("T", " ")) for v in ("1700-01-01T00:00:00.000000001Z", "1969-12-31T23:59:59.999999999Z", "1970-01-01T00:00:00.000000000Z", "2262-01-01T00:00:00.123456789Z")],
+    "UUID": [(f"'{v}'", v, v, None) for v in ("00000000-0000-0000-0000-000000000000", "11111111-2222-3333-4444-555555555555", "80000000-0000-0000-0000-000000000001", "ffffffff-ffff-ffff-ffff-ffffffffffff")],
+    "IPv4": [(f"'{v}'", v, v, None) for v in ("0.0.0.1", "10.0.0.255", "127.255.255.255", "255.255.255.255")],
+    "LONG256": [(v, v, v, None) for v in ("0x00", "0xff", "0x010000000000000000", "0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")],
+    "GEOHASH(4c)": [(f"#{v}", v, v, None) for v in ("0000", "u33d", "zzzz")],
+    "GEOHASH(7b)": [(f"##{v}", v, v, None) for v in ("0000000", "0101010", "1111111")],
+    "DECIMAL(4,2)": [(v + "m", v, v, None) for v in ("-99.99", "-0.01", "0.00", "99.99")],
+    "DECIMAL(38,6)": [(v + "m", v, v, None) for v in ("-99999999999999999999999999999999.999999", "0.000000", "0.000001")],
+    "DECIMAL(76,0)": [(v + "m", v, v, None) for v in ("-" + "9" * 76, "0", "9" * 76)],
+    "BINARY": [(f"from_base64('{v}')", [], "", None) for v in ("AA==", "AAECAwQFBgcICQoLDA0O")],
+    "DOUBLE[]": [("ARRAY[]", [], "[]", "{}"), ("ARRAY[1.5, null]", [1.5, None], "[1.5,null]", "{1.5,NULL}"), ("ARRAY[1.0, 2.0, 3.0]", [1.0, 2.0, 3.0], "[1.0,2.0,3.0]", "{1,2,3}")],
+    "DOUBLE[][]": [("ARRAY[[1.0], [2.5]]", [[1.0], [2.5]], "[[1.0],[2.5]]", "{{1},{2.5}}"), ("ARRAY[[1.0, 2.5]]", [[1.0, 2.5]], "[[1.0,2.5]]", "{{1,2.5}}")],
+}
+NO_ORDER = {"DOUBLE[]", "DOUBLE[][]"}
+# the places a type is refused at, in so many words
+REFUSED = {
+    "extremes": {"BINARY", "DOUBLE[]", "DOUBLE[][]"},
+    "count_distinct": {"DOUBLE[]", "DOUBLE[][]"},
+}
+
+
+def same(a, b):
+    if isinstance(a, float) or isinstance(b, float):
+        return a is not None and b is not None and abs(a - b) <= 1e-6 * max(abs(a), abs(b))
+    return a == b
+
+
+class Matrix:
+    def __init__(self, server):
+        self.s, self.passed, self.failed = server, 0, 0
+
+    def ask(self, sql):
+        try:
+            with urllib.request.urlopen(f"{self.s.url}/exec?" + urllib.parse.urlencode({"query": sql})) as r:
+                return json.loads(r.read())
+        except urllib.error.HTTPError as e:
+            return {"status": e.code, **json.loads(e.read())}
+
+    def check(self, what, got, want):
+        good = same(got, want) if not isinstance(want, list) else len(got or []) == len(want) and all(map(self.row_same, got, want))
+        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
+        if not good:
+            print(f"{self.type}: {what}\n  got  {str(got)[:400]}\n  want {str(want)[:400]}", flush=True)
+        return good
+
+    @staticmethod
+    def row_same(a, b):
+        return (isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and all(map(Matrix.row_same, a, b))) if isinstance(b, list) else same(a, b)
+
+    def rows(self, what, sql, want):
+        got = self.ask(sql)
+        self.check(f"{what}: {sql}" + (f": {got['error']}" if "error" in got else ""), got.get("dataset"), want)
+
+    def refused(self, what, sql):
+        got = self.ask(sql)
+        self.check(f"{what} must be refused: {sql}", (got.get("status"), bool(got.get("error"))), (400, True))
+
+    def place(self, what, sql, want, refused=()):
+        if self.type in refused:
+            self.refused(what, sql)
+        else:
+            self.rows(what, sql, want)
+
+    # ---------------------------------------------------------------- one type
+    def begin(self, name):
+        self.type, self.ladder = name, LADDERS[name]
+        self.t = "mx_" + "".join(c if c.isalnum() else "_" for c in name.lower())
+        self.json = [v for _, v, _, _ in self.ladder]
+        self.null = {"BOOLEAN": False, "BYTE": 0, "SHORT": 0, "CHAR": "", "LONG256": "", "BINARY": []}.get(name)
+        self.values = self.json + [self.null]
+
+    def make(self):
+        self.ask(f"drop table if exists {self.t}")
+        got = self.ask(f"create table {self.t} (k int, v {self.type}, ts timestamp) timestamp(ts) partition by day")
+        if not self.check("create", got.get("ddl"), "OK"):
+            return False
+        for twin in range(2):
+            for i, literal in enumerate([x[0] for x in self.ladder] + ["null"]):
+                got = self.ask(f"insert into {self.t} values ({i}, {literal}, '2024-01-0{1 + twin}T{i:02d}')")
+                self.check(f"insert {literal}: {got.get('error')}", got.get("dml"), "OK")
+        return True
+
+    def read(self, when):
+        n = len(self.values)
+        t = self.t
+        self.rows(when, f"select k, v from {t}", [[i, v] for i, v in enumerate(self.values)] * 2)
+        text = urllib.request.urlopen(f"{self.s.url}/exp?query=select+k,v+from+{t}").read().decode()
+        got = list(csv.reader(io.StringIO(text, newline="")))[1:]
+        null = {"BOOLEAN": "false", "BYTE": "0", "SHORT": "0"}.get(self.type, "")
+        self.check(f"{when}: CSV", got, [[str(i), c] for i, c in enumerate([c for _, _, c, _ in self.ladder] + [null])] * 2)
+        if psycopg is not None:
+            self.read_pg(when, n)
+
+    def read_pg(self, when, n):
+        with psycopg.connect(self.s.pg_dsn(), autocommit=True) as c:
+            cursor = c.cursor()
+            both = []
+            for binary in (False, True):
+                cursor = c.cursor(binary=binary)
+                cursor.execute(f"select v from {self.t} where ts in '2024-01-01'")
+                try:
+                    both.append([r[0] for r in cursor.fetchall()])
+                except psycopg.DataError:  # a time before year 1 or after 9999 of Python
+                    both.append("no value of Python")
+            self.check(f"{when}: PG, binary as text", both[1], both[0])
+            raw = c.pgconn.exec_(f"select v from {self.t} where ts in '2024-01-01'".encode())
+            want = [p if p is not None else v for _, _, v, p in self.ladder]
+            if self.type == "BINARY":
+                want = ["\\x00", "\\x000102030405060708090a0b0c0d0e"]
+            null = {"BOOLEAN": "f", "BYTE": "0", "SHORT": "0"}.get(self.type)
+            got = [raw.get_value(i, 0) for i in range(n)]
+            self.check(f"{when}: PG text", [g if g is None else g.decode() for g in got], want + [null])
+
+    def group(self):
+        t, n = self.t, len(self.json)
+        by_key = lambda rows: sorted(rows, key=lambda r: json.dumps(r))  # noqa: E731
+        got = self.ask(f"select min(k) k, count() c from (select k, v from {t} order by k) group by v").get("dataset") or []
+        merged = {}
+        for i, v in enumerate(self.values if self.type != "BINARY" else list(range(n + 1))):
+            first = next((j for j, w in enumerate(self.values[:i]) if self.type != "BINARY" and w == v), i)
+            merged[first] = merged.get(first, 0) + 2
+        self.check("group by", by_key(got), by_key([[k, c] for k, c in merged.items()]))
+        got = self.ask(f"select count() from (select distinct v from {t})").get("dataset")
+        self.check("distinct", got, [[len(merged)]])
+        got = self.ask(f"select k from {t} latest on ts partition by v").get("dataset") or []
+        last = sorted({max(j for j in range(n + 1) if j == k or (self.type != "BINARY" and self.values[j] == self.values[k])) for k in merged})
+        self.check("latest on", sorted(r[0] for r in got), last)
+
+    def order(self):
+        t, n = self.t, len(self.json)
+        if self.type in NO_ORDER:
+            return self.refused("order by", f"select k from {t} order by v")
+        up = list(range(n))
+        if self.type in NO_NULL:
+            at = next(i for i in range(n) if self.values[i] == self.null)
+            keys = [[i] for i in range(n) for _ in range(2)]
+            got = [r for r in self.ask(f"select k from {t} order by v, ts").get("dataset") or [] if r[0] != n]
+            return self.check("order by", got, keys) and at >= 0
+        asc = up + [n] if self.type in FLOATING else [n] + up
+        double = [[k] for k in asc for _ in range(2)]
+        self.rows("order by", f"select k from {t} order by v, ts", double)
+        self.rows("order by desc", f"select k from {t} order by v desc, ts", [[k] for k in reversed(asc) for _ in range(2)])
+        self.rows("order by nulls last", f"select k from {t} order by v nulls last, ts limit 1", [[0]])
+        self.rows("top", f"select k from {t} where v is not null order by v desc, ts limit 1", [[n - 1]])
+        return None
+
+    def aggregate(self):
+        t, n = self.t, len(self.json)
+        low, high = (self.json[0], self.json[-1])
+        self.place("min, max", f"select min(v) a, max(v) b from {t}", [[low, high]], REFUSED["extremes"])
+        self.place("count_distinct", f"select count_distinct(v) from {t}", [[n]], REFUSED["count_distinct"])
+        self.rows("count", f"select count(v) from {t}", [[2 * n + (2 if self.type in NO_NULL else 0)]])
+        self.rows("first, last", f"select first(v), last(v) from {t}", [[self.json[0], self.null]])
+        if self.type not in NO_NULL:
+            self.rows("first_not_null, last_not_null", f"select first_not_null(v), last_not_null(v) from {t}", [[low, high]])
+        for fill in ("prev", "null"):
+            got = self.ask(f"select ts, first(v) f from {t} where k = 0 sample by 12h fill({fill})")
+            middle = self.json[0] if fill == "prev" else self.null
+            self.check(f"sample by fill({fill}): {got.get('error')}", [r[1] for r in got.get("dataset") or []], [self.json[0], middle, self.json[0]])
+
+    def conditions(self):
+        t, n = self.t, len(self.json)
+        for i, (literal, _, _, _) in enumerate(self.ladder):
+            twins = [j for j in range(n + 1) if self.type != "BINARY" and self.values[j] == self.values[i]] if self.type in NO_NULL else [i]
+            self.rows("=", f"select count() from {t} where v = {literal}", [[2 * len(twins)]])
+            self.rows("!=", f"select count() from {t} where v != {literal}", [[2 * (n + 1 - len(twins))]])
+        if self.type not in NO_NULL:
+            self.rows("is null", f"select count() from {t} where v is null", [[2]])
+            self.rows("is not null", f"select count() from {t} where v is not null", [[2 * n]])
+            self.rows("join", f"select count() from {t} a join {t} b on a.v = b.v where a.v is not null", [[4 * n]])
+            self.rows("coalesce", f"select coalesce(v, {self.ladder[0][0]}) from {t} where k = {n} limit 1", [[self.json[0]]])
+            self.rows("asof join by key", f"select count() from {t} a asof join {t} b on (v) where a.v is not null and b.k = a.k", [[2 * n]])
+        self.rows("in a subquery", f"select count() from {t} where k = 0 and v in (select v from {t} where k = 0)", [[2]])
+        self.rows("case", f"select case when k = 0 then v end c from {t} limit 2", [[self.json[0]], [self.null]])
+        self.rows("union all", f"select v from {t} where k = 0 union all select v from {t} where k = 0", [[self.json[0]]] * 4)
+        none = None if self.type in ("BYTE", "SHORT") else self.null  # lag of these is an INT, which has a null
+        self.rows("lag", f"select lag(v) over (order by ts) l from {t} limit 2", [[none], [self.json[0]]])
+        self.rows("first_value", f"select first_value(v) over (partition by k order by ts) f from {t} where k = 0", [[self.json[0]]] * 2)
+
+    def casts(self):
+        t, n = self.t, len(self.json)
+        if self.type not in ("BINARY", "DOUBLE[]", "DOUBLE[][]") and not self.type.startswith("DECIMAL"):
+            got = self.ask(f"select count() from {t} where cast(cast(v as varchar) as {self.type}) = v")
+            self.check(f"text and back: {got.get('error')}", got.get("dataset"), [[2 * (n + 1)]])
+        self.rows("cast to itself", f"select count() from {t} where cast(v as {self.type}) = v", [[2 * (n + 1)]])
+        for to in LADDERS:
+            got = self.ask(f"select k, cast(v as {to}) c from {t}")
+            if "error" in got:  # refused as a whole, or for a value that does not fit; never by a crash
+                self.check(f"cast to {to}: {got}", (got.get("status"), bool(got["error"]), got.get("position", -1) >= 0), (400, True, True))
+                continue
+            null = {"BOOLEAN": False, "BYTE": 0, "SHORT": 0, "CHAR": "", "LONG256": "", "BINARY": []}.get(to)
+            if self.type not in NO_NULL:
+                self.check(f"null as {to}", [r[1] for r in got["dataset"] if r[0] == n], [null, null])
+
+    def change(self):
+        t, n = self.t, len(self.json)
+        self.ask(f"create table {t}_u as (select * from {t}) timestamp(ts) partition by day")
+        got = self.ask(f"update {t}_u set v = {self.ladder[-1][0]} where k = 0")
+        self.check(f"update: {got.get('error')}", got.get("updated"), 2)
+        self.rows("after update", f"select v from {t}_u where k = 0", [[self.json[-1]]] * 2)
+        self.ask(f"update {t}_u set v = null where k = {n - 1}")
+        self.rows("after update to null", f"select v from {t}_u where k = {n - 1}", [[self.null]] * 2)
+        got = self.ask(f"insert into {t}_u select * from {t} where k = 0")
+        self.rows(f"insert select: {got.get('error')}", f"select count() from {t}_u where v = {self.ladder[-1][0]}",
+                  [[2 + (2 if n == 1 else 0) if self.type not in NO_NULL or self.json[-1] != self.null else 2]])
+        self.ask(f"drop table {t}_u")
+
+    def reimport(self):
+        """What /exp wrote, /imp reads back. BINARY has no text."""
+        if self.type == "BINARY":
+            return
+        t = self.t
+        text = urllib.request.urlopen(f"{self.s.url}/exp?query=select+*+from+{t}").read()
+        self.ask(f"create table {t}_i (k int, v {self.type}, ts timestamp) timestamp(ts) partition by day")
+        out = subprocess.run(["curl", "-sS", "-F", "data=@-", f"{self.s.url}/imp?name={t}_i&fmt=json&atomicity=abort&forceHeader=true"], input=text, capture_output=True).stdout
+        report = json.loads(out)
+        if self.check(f"import: {out.decode()[:300]}", report.get("status"), "OK"):
+            want = self.ask(f"select k, v from {t}").get("dataset")
+            self.rows("imported", f"select k, v from {t}_i", want)
+        self.ask(f"drop table {t}_i")
+
+
+def main():
+    chosen = [a for a in sys.argv[1:] if not a.startswith("--")]
+    preset = next((a.split("=")[1] for a in sys.argv if a.startswith("--preset=")), "release")
+    names = [n for n in LADDERS if not chosen or n in chosen]
+    start = dt.datetime.now()
+    with Server(preset=preset) as s:
+        m = Matrix(s)
+        for name in names:
+            m.begin(name)
+            if not m.make():
+                continue
+            m.read("written")
+            for part in (m.group, m.order, m.aggregate, m.conditions, m.casts, m.change, m.reimport):
+                part()
+        s.stop()
+        s.start()
+        for name in names:
+            m.begin(name)
+            m.read("after a restart")
+    if psycopg is None:
+        print("psycopg is not installed: the PostgreSQL column is left out")
+    print(f"{len(names)} types, {(dt.datetime.now() - start).seconds} s")
+    print(f"{m.passed} passed, {m.failed} failed")
+    sys.exit(m.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
