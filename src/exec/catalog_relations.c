@@ -50,6 +50,12 @@ static alm_status class_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *
     return ALM_OK;
 }
 
+/* pg_class() says what the reference says there: everything is a table. */
+static char relation_kind(const alm_cat *cat, const alm_table *t)
+{
+    return !cat->function && t->kind == ALM_TABLE_VIEW ? 'v' : 'r';
+}
+
 ALM_CAT_FILL(classes)
 {
     const alm_snapshot *snap = cat->run->env.snapshot;
@@ -57,7 +63,8 @@ ALM_CAT_FILL(classes)
                        "relhasindex relam");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
-        ALM_TRY(class_row(cx, cat, alm_oid_of_table(t), t->name, ALM_OID_PUBLIC, 'r', t->n_cols,
+        ALM_TRY(class_row(cx, cat, alm_oid_of_table(t), t->name, ALM_OID_PUBLIC,
+                          relation_kind(cat, t), t->n_cols,
                           t->row_count, !cat->function && has_index(t)));
         for (uint32_t c = 0; !cat->function && c < t->n_cols; c++) {
             const char *name = NULL;
@@ -209,7 +216,18 @@ ALM_CAT_FILL(table_list)
 
 ALM_CAT_FILL(view_list)
 {
-    alm_cat_order(cat, "schemaname viewname viewowner");
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "schemaname viewname viewowner definition");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        if (t->kind != ALM_TABLE_VIEW)
+            continue;
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, "public");
+        alm_cat_text(cat, t->name);
+        alm_cat_text(cat, owner_of(cx));
+        alm_cat_text(cat, t->view->sql);
+    }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         if (rel->oid < 10000)
@@ -254,7 +272,8 @@ ALM_CAT_FILL(is_tables)
     const alm_snapshot *snap = cat->run->env.snapshot;
     alm_cat_order(cat, "table_schema table_name table_type is_insertable_into");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++)
-        ALM_TRY(table_row(cx, cat, "public", alm_snapshot_at(snap, i)->name, true));
+        ALM_TRY(table_row(cx, cat, "public", alm_snapshot_at(snap, i)->name,
+                          cat->function || alm_snapshot_at(snap, i)->kind != ALM_TABLE_VIEW));
     for (size_t i = 0; !cat->function && i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         ALM_TRY(table_row(cx, cat, rel->schema, rel->name, false));
@@ -264,7 +283,15 @@ ALM_CAT_FILL(is_tables)
 
 ALM_CAT_FILL(is_views)
 {
+    const alm_snapshot *snap = cat->run->env.snapshot;
     alm_cat_order(cat, "table_schema table_name");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        if (alm_snapshot_at(snap, i)->kind != ALM_TABLE_VIEW)
+            continue;
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, "public");
+        alm_cat_text(cat, alm_snapshot_at(snap, i)->name);
+    }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         ALM_TRY(alm_cat_row(cx, cat));

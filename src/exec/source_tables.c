@@ -82,7 +82,7 @@ static alm_status fill_tables(alm_ctx *cx, const alm_list_args *args, alm_list *
         alm_list_int(l, 0, (int64_t)t->id);
         alm_list_text(l, 1, t->name);
         alm_list_text(l, 2, t->ts_col < 0 ? NULL : t->cols[t->ts_col].name);
-        alm_list_text(l, 3, alm_schema_partition(t));
+        alm_list_text(l, 3, t->kind == ALM_TABLE_VIEW ? "N/A" : alm_schema_partition(t));
         alm_list_int(l, 4, t->max_uncommitted_rows);
         alm_list_int(l, 5, t->o3_max_lag_us);
         alm_list_bool(l, 6, t->wal);
@@ -90,9 +90,11 @@ static alm_status fill_tables(alm_ctx *cx, const alm_list_args *args, alm_list *
         alm_list_bool(l, 8, t->dedup);
         alm_list_int(l, 9, ttl);
         alm_list_text(l, 10, unit);
-        alm_list_bool(l, 11, false);
-        alm_list_int(l, 12, 'T');
+        alm_list_bool(l, 11, t->kind == ALM_TABLE_MATVIEW);
+        alm_list_int(l, 12, "TVM"[t->kind]);
         alm_list_bool(l, 13, false);
+        if (t->kind == ALM_TABLE_VIEW)
+            continue;
         alm_list_int(l, 14, t->row_count);
         alm_list_int(l, 15, table_time(t, t->min_ts));
         alm_list_int(l, 16, table_time(t, t->max_ts));
@@ -134,7 +136,7 @@ static alm_status fill_wal(alm_ctx *cx, const alm_list_args *args, alm_list *l)
     const int64_t lsn = (int64_t)alm_snapshot_lsn(snap);
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
-        if (!t->wal)
+        if (!t->wal || t->kind == ALM_TABLE_VIEW)
             continue;
         ALM_TRY(alm_list_row(cx, l));
         alm_list_text(l, 0, t->name);
@@ -168,6 +170,8 @@ static alm_status fill_storage(alm_ctx *cx, const alm_list_args *args, alm_list 
         size_t n = 0;
         int64_t bytes = 0;
         ALM_TRY(alm_check(cx));
+        if (t->kind == ALM_TABLE_VIEW)
+            continue;
         ALM_TRY(alm_table_partitions(cx, cx->arena, snap, t, &part, &n));
         for (size_t k = 0; k < n; k++)
             bytes += part[k].disk_bytes;

@@ -96,6 +96,11 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
         alm_db_free(db, 0);
         return st;
     }
+    const alm_status started = alm_refresher_start(cx, db);
+    if (started != ALM_OK) {
+        alm_db_free(db, 0);
+        return started;
+    }
     *out = db;
     return ALM_OK;
 }
@@ -120,6 +125,7 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
     if (db == NULL)
         return;
     atomic_store(&db->stopping, true);
+    alm_refresher_stop(db);
     const int64_t until = alm_monotonic_ns() + grace_ms * 1000000;
     while (sessions_left(db, false) > 0 && alm_monotonic_ns() < until)
         (void)usleep(2000);

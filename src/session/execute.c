@@ -43,6 +43,12 @@ static const struct {
     [ALM_STMT_TRUNCATE] = {alm_run_truncate, "TRUNCATE TABLE", true},
     [ALM_STMT_RENAME_TABLE] = {alm_run_rename, "RENAME TABLE", true},
     [ALM_STMT_ALTER_TABLE] = {alm_run_alter, "ALTER TABLE", true},
+    [ALM_STMT_CREATE_VIEW] = {alm_run_create_view, "CREATE VIEW", true},
+    [ALM_STMT_ALTER_VIEW] = {alm_run_create_view, "ALTER VIEW", true},
+    [ALM_STMT_DROP_VIEW] = {alm_run_drop_view, "DROP VIEW", true},
+    [ALM_STMT_ALTER_MATVIEW] = {alm_run_alter_matview, "ALTER MATERIALIZED VIEW", true},
+    [ALM_STMT_DROP_MATVIEW] = {alm_run_drop_view, "DROP MATERIALIZED VIEW", true},
+    [ALM_STMT_REFRESH] = {alm_run_refresh, "REFRESH MATERIALIZED VIEW", true},
     [ALM_STMT_MAINTAIN] = {alm_run_maintain, "VACUUM", true},
     [ALM_STMT_SHOW] = {alm_run_show, "SHOW", false},
     [ALM_STMT_SET] = {alm_run_set, "SET", false},
@@ -141,7 +147,8 @@ static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values
     ALM_TRY(check_state(c, stmt));
     ALM_TRY(take_params(&c->cx, stmt, values, n, &params));
     ALM_TRY(alm_snapshot_acquire(&c->cx, c->session->db->storage, &c->snapshot));
-    return kinds[stmt->kind].run(c, stmt, params, n);
+    ALM_TRY(kinds[stmt->kind].run(c, stmt, params, n));
+    return alm_views_settle(c, stmt->kind);
 }
 
 alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, uint32_t n_values,

@@ -72,8 +72,12 @@ alm_status alm_run_drop(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
     ALM_TRY(alm_outside_block(c, stmt));
     if (stmt->all_tables)
         return alm_tables_drop_all(cx, st);
-    if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
+    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    if (table == NULL)
         return stmt->if_exists ? ALM_OK : missing_table(c, stmt->table, stmt->table_pos);
+    if (table->kind != ALM_TABLE_BASE)
+        return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
+                        "table name expected, got view or materialized view name");
     return alm_table_drop(cx, st, stmt->table);
 }
 
@@ -82,8 +86,10 @@ alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *para
     (void)params;
     (void)n;
     ALM_TRY(alm_outside_block(c, stmt));
-    if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
+    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    if (table == NULL)
         return stmt->if_exists ? ALM_OK : missing_table(c, stmt->table, stmt->table_pos);
+    ALM_TRY(alm_refuse_view(&c->cx, table, stmt->table_pos));
     return alm_table_truncate(&c->cx, c->session->db->storage, stmt->table);
 }
 
@@ -93,8 +99,10 @@ alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     (void)n;
     alm_ctx *cx = &c->cx;
     ALM_TRY(alm_outside_block(c, stmt));
-    if (alm_snapshot_find(c->snapshot, stmt->table) == NULL)
+    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    if (table == NULL)
         return missing_table(c, stmt->table, stmt->table_pos);
+    ALM_TRY(alm_refuse_view(cx, table, stmt->table_pos));
     if (alm_snapshot_find(c->snapshot, stmt->new_name) != NULL)
         return alm_fail(
             cx, ALM_E_EXISTS, stmt->new_name_pos,

@@ -39,6 +39,8 @@ static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool ov
     alm_storage *st = in->c.session->db->storage;
     ALM_TRY(alm_snapshot_acquire(cx, st, &in->c.snapshot));
     in->table = alm_snapshot_find(in->c.snapshot, spec->name);
+    if (in->table != NULL)
+        ALM_TRY(alm_refuse_view(cx, in->table, -1));
     if (in->table == NULL || overwrite)
         return begin_new(in, spec, overwrite);
     return alm_bulk_begin(cx, st, in->table, &in->bulk);

@@ -32,6 +32,8 @@ struct alm_db {
     pthread_mutex_t lock;
     alm_session *sessions;
     int32_t n_sessions;
+    pthread_t refresher;
+    alm_session *refresher_session; /* NULL: it does not run */
 };
 
 enum { ALM_SETTINGS_MAX = 48 };
@@ -117,6 +119,17 @@ alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt);
 /* A newer snapshot. Plans made on the one before must not be used any more. */
 alm_status alm_cursor_look_again(alm_cursor *c);
 alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+/* execute_view.c */
+alm_status alm_run_create_view(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_alter_matview(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
+                                 uint32_t n);
+/* After a change of the catalogue: columns and validity of the views that read what changed. */
+alm_status alm_views_settle(alm_cursor *c, alm_stmt_kind kind);
+/* matview.c: REFRESH, and the thread that refreshes by itself. */
+alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_refresher_start(alm_ctx *cx, alm_db *db);
+void alm_refresher_stop(alm_db *db);
 alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);

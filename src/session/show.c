@@ -14,6 +14,8 @@ static const struct show_row {
     {"columns", "select * from table_columns('%s')", true},
     {"partitions", "select * from table_partitions('%s')", true},
     {"create table", "select ddl from show_create_table('%s')", true},
+    {"create view", "select ddl from show_create_view('%s')", true},
+    {"create materialized view", "select ddl from show_create_materialized_view('%s')", true},
     {"parameters", "select * from show_parameters()", false},
     {"all", "select * from show_settings()", false},
 };
@@ -53,6 +55,19 @@ alm_status alm_show_select(alm_ctx *cx, const alm_stmt *stmt, alm_select **out)
 /* A list that names a table points its error at the name in the statement, not in our query. */
 static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
 {
+    const bool view = alm_str_eq(stmt->what, ALM_STR("create view"));
+    const bool matview = alm_str_eq(stmt->what, ALM_STR("create materialized view"));
+    if (view || matview) {
+        const alm_table *t = alm_snapshot_find(c->snapshot, stmt->table);
+        const char *const what = view ? "view" : "materialized view";
+        if (t == NULL)
+            return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "%s does not exist [view=%.*s]",
+                            what, (int)stmt->table.len, stmt->table.ptr);
+        if (t->kind != (view ? ALM_TABLE_VIEW : ALM_TABLE_MATVIEW))
+            return alm_fail(&c->cx, ALM_E_ARG, stmt->table_pos, "%s name expected, got table name",
+                            what);
+        return ALM_OK;
+    }
     if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
         return ALM_OK;
     return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",

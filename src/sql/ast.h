@@ -289,6 +289,12 @@ typedef enum alm_stmt_kind {
     ALM_STMT_TRUNCATE,
     ALM_STMT_RENAME_TABLE,
     ALM_STMT_ALTER_TABLE, /* ext: alm_alter */
+    ALM_STMT_CREATE_VIEW, /* ext: alm_create_view; clauses of a materialized one as CREATE TABLE */
+    ALM_STMT_ALTER_VIEW,  /* ext: alm_alter, QUERY */
+    ALM_STMT_DROP_VIEW,
+    ALM_STMT_ALTER_MATVIEW, /* ext: alm_alter */
+    ALM_STMT_DROP_MATVIEW,
+    ALM_STMT_REFRESH,     /* what: full, incremental, range; from and to in range_from, range_to */
     ALM_STMT_MAINTAIN,    /* VACUUM, REINDEX, COMMENT: checked and done with; text tells */
     ALM_STMT_SHOW,
     ALM_STMT_SET, /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
@@ -375,6 +381,8 @@ typedef struct alm_stmt {
     int32_t ttl_pos, dedup_kw_pos, volume_pos; /* of the value, of UPSERT, of the name */
     int32_t *row_end;                          /* INSERT: of the ')' behind row r */
     bool or_replace;
+    alm_str range_from, range_to; /* REFRESH ... RANGE: texts */
+    int32_t range_from_pos, range_to_pos;
 } alm_stmt;
 
 /* ALTER TABLE | MATERIALIZED VIEW | VIEW name action; stmt->table names the object. */
@@ -400,7 +408,8 @@ typedef enum alm_alter_kind {
     ALM_ALTER_DEDUP_OFF,
     ALM_ALTER_SUSPEND_WAL,
     ALM_ALTER_RESUME_WAL,
-    ALM_ALTER_REFRESH, /* of a materialized view: value is the rest as written */
+    ALM_ALTER_REFRESH,       /* of a materialized view: refresh */
+    ALM_ALTER_REFRESH_LIMIT, /* stmt->ttl_count, ttl_unit */
     ALM_ALTER_QUERY    /* ALTER VIEW v AS (query): stmt->select */
 } alm_alter_kind;
 
@@ -417,14 +426,33 @@ typedef struct alm_alter {
     int32_t where_pos;
     alm_str value;
     bool force; /* FORCE DROP PARTITION */
+    struct alm_refresh_clause *refresh;
 } alm_alter;
+
+typedef struct alm_length { /* 3h; count 0: not given */
+    int64_t count;
+    char unit; /* m h d w M y */
+    int32_t pos;
+} alm_length;
+
+/* REFRESH IMMEDIATE | MANUAL | EVERY 1h [START 't' [TIME ZONE 'z']] [DEFERRED]
+ * [PERIOD (LENGTH 1d [TIME ZONE 'z'] [DELAY 2h])] */
+typedef struct alm_refresh_clause {
+    char kind; /* i m t, 0: nothing said */
+    bool deferred;
+    alm_length every, period, delay;
+    bool period_is_sample; /* PERIOD (SAMPLE BY INTERVAL) */
+    alm_str start, zone;
+    int32_t start_pos, zone_pos;
+} alm_refresh_clause;
 
 /* CREATE [MATERIALIZED] VIEW; the query is stmt->select, its text here. */
 typedef struct alm_create_view {
     bool materialized;
     alm_str sql;     /* the query as written, without brackets around it */
     alm_str base;    /* WITH BASE */
-    alm_str refresh; /* the words behind REFRESH as written, or empty */
+    int32_t base_pos;
+    alm_refresh_clause refresh;
 } alm_create_view;
 
 /*

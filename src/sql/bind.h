@@ -188,6 +188,11 @@ ALM_NODISCARD alm_status alm_bind_order_result(alm_planner *p, const alm_names *
                                                const alm_select *sel, alm_plan **plan);
 alm_status alm_sort_key_make(alm_planner *p, alm_expr *e, const alm_ast_order *item,
                              alm_sort_key *out);
+/* bind_view.c: the query of a view in the place of its name. */
+ALM_NODISCARD alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos,
+                                       alm_plan **out);
+/* The variables of a DECLARE as views inside the query may take them. */
+ALM_NODISCARD alm_status alm_declare_around(alm_planner *p, const alm_select *sel);
 /* bind_items.c */
 ALM_NODISCARD alm_status alm_bind_items(alm_scope *sc, alm_item **items, uint32_t *n_items);
 /* bind_window_join.c */

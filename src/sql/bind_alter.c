@@ -409,7 +409,8 @@ static alm_status (*const actions[])(altering *al) = {
     [ALM_ALTER_DEDUP_OFF] = dedup_off,
     [ALM_ALTER_SUSPEND_WAL] = wal_flow,
     [ALM_ALTER_RESUME_WAL] = wal_flow,
-    [ALM_ALTER_REFRESH] = later,
+    [ALM_ALTER_REFRESH] = later, /* session/execute_view.c */
+    [ALM_ALTER_REFRESH_LIMIT] = later,
     [ALM_ALTER_QUERY] = later,
 };
 
@@ -443,6 +444,8 @@ alm_status alm_plan_alter(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *
     if (al.out->table == NULL)
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
                         (int)stmt->table.len, stmt->table.ptr);
+    if (stmt->kind != ALM_STMT_ALTER_MATVIEW)
+        ALM_TRY(alm_refuse_view(cx, al.out->table, stmt->table_pos));
     ALM_TRY(alm_may(&p, "alter", al.out->table->name));
     ALM_TRY(describe(&al));
     ALM_TRY(actions[al.a->kind](&al));

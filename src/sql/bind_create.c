@@ -16,7 +16,7 @@ static bool name_ok(alm_str name)
     return true;
 }
 
-static alm_status check_table_name(alm_ctx *cx, const alm_stmt *stmt)
+alm_status alm_create_check_name(alm_ctx *cx, const alm_stmt *stmt)
 {
     if (name_ok(stmt->table))
         return ALM_OK;
@@ -44,7 +44,7 @@ void alm_create_defaults(alm_column *col)
     col->symbol_cached = true;
 }
 
-static alm_status add_col(alm_planner *p, alm_create *c, alm_str name, alm_type type, int32_t pos)
+alm_status alm_create_add(alm_planner *p, alm_create *c, alm_str name, alm_type type, int32_t pos)
 {
     alm_column *col = &c->cols[c->n_cols];
     if (alm_create_find(c, name) >= 0)
@@ -111,7 +111,7 @@ static alm_status columns_from_list(alm_planner *p, const alm_stmt *stmt, alm_cr
             continue;
         }
         ALM_TRY(alm_create_type(p, def, &type));
-        ALM_TRY(add_col(p, c, def->name, type, def->pos));
+        ALM_TRY(alm_create_add(p, c, def->name, type, def->pos));
         ALM_TRY(alm_create_symbol(p, def, &c->cols[c->n_cols - 1]));
     }
     return ALM_OK;
@@ -159,7 +159,7 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &types));
     for (uint32_t i = 0; i < plan->n_cols; i++) {
         const alm_type t = plan->cols[i].type;
-        ALM_TRY(add_col(p, c, alm_str_of(plan->cols[i].name),
+        ALM_TRY(alm_create_add(p, c, alm_str_of(plan->cols[i].name),
                         t.id == ALM_T_NULL ? ALM_TY(STRING) : t, stmt->select->pos));
     }
     for (uint32_t i = 0; i < stmt->n_cols; i++) {
@@ -330,7 +330,7 @@ static alm_status parameters(alm_planner *p, const alm_stmt *stmt, alm_create *c
     return ALM_OK;
 }
 
-static alm_status clauses(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+alm_status alm_create_clauses(alm_planner *p, const alm_stmt *stmt, alm_create *c)
 {
     ALM_TRY(designated(p, stmt, c));
     ALM_TRY(partitioning(p, stmt, c));
@@ -357,14 +357,18 @@ alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     ALM_TRY(ALM_NEW(cx, cx->arena, &c));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->table, &c->name));
     c->ts_col = -1;
-    if (alm_snapshot_find(env->snapshot, stmt->table) != NULL) {
+    const alm_table *old = alm_snapshot_find(env->snapshot, stmt->table);
+    if (old != NULL && old->kind != ALM_TABLE_BASE)
+        return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos,
+                        "view or materialized view with the requested name already exists");
+    if (old != NULL) {
         if (!stmt->if_not_exists)
             return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos, "table already exists");
         c->exists = true;
         *out = c;
         return ALM_OK;
     }
-    ALM_TRY(check_table_name(cx, stmt));
+    ALM_TRY(alm_create_check_name(cx, stmt));
     ALM_TRY(alm_may(&p, "create", c->name));
     if (stmt->select != NULL)
         ALM_TRY(columns_from_select(&p, stmt, c));
@@ -372,7 +376,7 @@ alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
         ALM_TRY(columns_from_table(&p, stmt, c));
     else
         ALM_TRY(columns_from_list(&p, stmt, c));
-    ALM_TRY(clauses(&p, stmt, c));
+    ALM_TRY(alm_create_clauses(&p, stmt, c));
     *out = c;
     return ALM_OK;
 }

@@ -114,7 +114,12 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
     const bool own = f->schema.len == 0 || alm_str_ieq(f->schema, ALM_STR("public"));
     *table = own ? alm_snapshot_find(p->env->snapshot, f->name) : NULL;
     if (*table != NULL) {
-        ALM_TRY(alm_may(p, "select", (*table)->name));
+        const alm_table *found = *table;
+        ALM_TRY(alm_may(p, "select", found->name));
+        if (found->kind == ALM_TABLE_VIEW) {
+            *table = NULL; /* columns are those of its query */
+            return alm_bind_view(p, found, f->pos, out);
+        }
         return alm_plan_scan(p, *table, f->pos, out);
     }
     const char *name = NULL;

@@ -343,6 +343,7 @@ alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     if (found == NULL)
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
                         (int)stmt->table.len, stmt->table.ptr);
+    ALM_TRY(alm_refuse_view(cx, found, stmt->table_pos));
     ALM_TRY(alm_may(&p, "insert", found->name));
     ALM_TRY(map_columns(&p, stmt, found, &map));
     if (stmt->select != NULL)

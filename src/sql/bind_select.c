@@ -362,10 +362,13 @@ alm_status alm_bind_query(alm_planner *p, const alm_names *names, const alm_sele
     if (sel->n_with > 0)
         names = &own;
     ALM_TRY(alm_enter(p, sel->pos));
+    const struct alm_override *const around = p->overrides;
+    ALM_TRY(alm_declare_around(p, sel));
     if (sel->op != ALM_SET_NONE)
         ALM_TRY(alm_bind_setop(p, names, sel, out));
     else
         ALM_TRY(bind_select(p, names, sel, out));
+    p->overrides = around;
     p->depth--;
     return ALM_OK;
 }

@@ -18,6 +18,12 @@ void alm_create_defaults(alm_column *col);
 /* CAPACITY, CACHE, INDEX of a definition. */
 ALM_NODISCARD alm_status alm_create_symbol(alm_planner *p, const alm_column_def *def,
                                            alm_column *col);
+ALM_NODISCARD alm_status alm_create_check_name(alm_ctx *cx, const alm_stmt *stmt);
+/* One more column; room for it is there. */
+ALM_NODISCARD alm_status alm_create_add(alm_planner *p, alm_create *c, alm_str name, alm_type type,
+                                        int32_t pos);
+/* TIMESTAMP(), PARTITION BY, WAL, TTL, DEDUP, WITH. */
+ALM_NODISCARD alm_status alm_create_clauses(alm_planner *p, const alm_stmt *stmt, alm_create *c);
 /* TTL and DEDUP UPSERT KEYS of a statement; nothing if it has none. */
 ALM_NODISCARD alm_status alm_create_ttl(alm_planner *p, const alm_stmt *stmt, alm_create *c);
 ALM_NODISCARD alm_status alm_create_dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c);

@@ -166,6 +166,7 @@ alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     if (up->table == NULL)
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
                         (int)stmt->table.len, stmt->table.ptr);
+    ALM_TRY(alm_refuse_view(cx, up->table, stmt->pos));
     ALM_TRY(alm_may(&p, "update", up->table->name));
     ALM_TRY(bind_update(&p, stmt, up));
     *out = up;
@@ -201,6 +202,7 @@ alm_status alm_plan_delete(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     if (up->table == NULL)
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
                         (int)stmt->table.len, stmt->table.ptr);
+    ALM_TRY(alm_refuse_view(cx, up->table, stmt->table_pos));
     ALM_TRY(alm_may(&p, "delete", up->table->name));
     ALM_TRY(bind_delete(&p, stmt, up));
     *out = up;

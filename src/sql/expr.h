@@ -27,6 +27,8 @@ enum {
 /* What the code that makes plans carries around. One thread. */
 typedef struct alm_planner {
     alm_ctx *cx;
+    const struct alm_view_level *views;  /* the views whose queries are bound now (bind_view.c) */
+    const struct alm_override *overrides; /* DECLAREs around, for views */
     const alm_plan_env *env;
     uint32_t depth; /* of nested expressions and queries, against stack overflow */
     uint32_t outer_refs; /* columns of enclosing queries met so far */

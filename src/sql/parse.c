@@ -325,15 +325,34 @@ void alm_parse_skip(alm_parser *p)
 
 /* ------------------------------------------------------------------ entry */
 
+static void start(alm_parser *p, alm_ctx *cx, alm_str text, size_t offset)
+{
+    *p = (alm_parser){.cx = cx, .text = text, .depth_max = ALM_PARSE_DEPTH_MAX};
+    if (cx->conf != NULL && cx->conf->sql_nesting_max > 0)
+        p->depth_max = (uint32_t)ALM_MIN(cx->conf->sql_nesting_max, ALM_PARSE_DEPTH_LIMIT);
+    p->tok = alm_lex(text, (int32_t)offset, false);
+}
+
+alm_status alm_sql_parse_view(alm_ctx *cx, alm_str text, const alm_override *overrides,
+                              bool *refused, alm_select **out)
+{
+    alm_parser p;
+    start(&p, cx, text, 0);
+    p.overrides = overrides;
+    alm_status st = alm_parse_query(&p, out);
+    *refused = p.override_refused;
+    if (st == ALM_OK && !alm_at_end(&p))
+        st = alm_parse_unexpected(&p);
+    return st;
+}
+
 alm_status alm_sql_parse(alm_ctx *cx, alm_str text, size_t *offset, alm_stmt **out)
 {
     ALM_ASSERT(cx->arena != NULL && *offset <= text.len);
     if (text.len > INT32_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "statement text is longer than %d bytes", INT32_MAX);
-    alm_parser p = {.cx = cx, .text = text, .depth_max = ALM_PARSE_DEPTH_MAX};
-    if (cx->conf != NULL && cx->conf->sql_nesting_max > 0)
-        p.depth_max = (uint32_t)ALM_MIN(cx->conf->sql_nesting_max, ALM_PARSE_DEPTH_LIMIT);
-    p.tok = alm_lex(text, (int32_t)*offset, false);
+    alm_parser p;
+    start(&p, cx, text, *offset);
     while (alm_at_op(&p, ALM_OP_SEMI)) /* empty statements */
         alm_parse_next(&p);
     alm_stmt *s = NULL;

@@ -33,6 +33,8 @@ typedef struct alm_parser {
     uint32_t n_params;
     bool no_window; /* OVER is not allowed here (WHERE, ON ...) */
     const alm_parse_var *vars;
+    const struct alm_override *overrides; /* variables set from outside, or NULL */
+    bool override_refused;                /* the error is that one of them may not be set */
     alm_ast *spare; /* zeroed nodes not handed out yet */
     uint32_t n_spare, n_chunk;
 } alm_parser;
@@ -201,6 +203,11 @@ const alm_parse_var *alm_parse_var_find(const alm_parser *p, alm_str name);
 /* The token in hand is a VAR: consumes it and hands out what it stands for (or a VAR node). */
 ALM_NODISCARD alm_status alm_parse_var_use(alm_parser *p, alm_ast **out);
 
+/* The query of a view. *refused: a variable may not be set; else positions are those of `text`. */
+ALM_NODISCARD alm_status alm_sql_parse_view(alm_ctx *cx, alm_str text,
+                                            const struct alm_override *overrides, bool *refused,
+                                            alm_select **out);
+
 /* ------------------------------------------------------------------ statements */
 
 ALM_NODISCARD alm_status alm_parse_statement(alm_parser *p, alm_stmt *s);
@@ -219,7 +226,25 @@ ALM_NODISCARD alm_status alm_parse_column(alm_parser *p, alm_column_def *col);
 ALM_NODISCARD alm_status alm_parse_symbol_options(alm_parser *p, alm_column_def *col);
 ALM_NODISCARD alm_status alm_parse_ttl(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_upsert_keys(alm_parser *p, alm_stmt *s);
+/* Clauses behind the columns or the query: TIMESTAMP(), PARTITION BY, TTL ... */
+ALM_NODISCARD alm_status alm_parse_table_clauses(alm_parser *p, alm_stmt *s, uint32_t *cap,
+                                                 bool view);
+/* [IF NOT EXISTS] name */
+ALM_NODISCARD alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const char *what);
+/* parse_view.c */
 ALM_NODISCARD alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized);
+/* AS (query) of a view: the query, and its text. */
+ALM_NODISCARD alm_status alm_parse_view_query(alm_parser *p, alm_select **out, alm_str *sql);
+/* Behind SET of ALTER MATERIALIZED VIEW. */
+ALM_NODISCARD alm_status alm_parse_matview_set(alm_parser *p, alm_stmt *s, alm_alter *a);
+ALM_NODISCARD alm_status alm_parse_refresh(alm_parser *p, alm_stmt *s);
+/* The variables that a query around a view sets in it: alm_sql_parse_view. */
+typedef struct alm_override {
+    alm_str name;
+    alm_ast *value;
+    int32_t pos;
+    const struct alm_override *next; /* of a query further out */
+} alm_override;
 ALM_NODISCARD alm_status alm_parse_int(alm_parser *p, const char *what, int64_t *out);
 /* Skips to the end of the statement. */
 void alm_parse_skip(alm_parser *p);

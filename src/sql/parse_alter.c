@@ -194,14 +194,7 @@ static alm_status parse_set_option(alm_parser *p, alm_stmt *s, alm_alter *a)
         s->wal = alm_take_kw(p, ALM_KW_BYPASS) ? -1 : 1;
         return alm_expect_kw(p, ALM_KW_WAL, "'bypass' or 'wal' expected");
     }
-    if (alm_take_kw(p, ALM_KW_REFRESH)) {
-        const int32_t pos = p->tok.pos;
-        a->kind = ALM_ALTER_REFRESH;
-        alm_parse_skip(p);
-        a->value = alm_parse_slice(p, pos, p->prev.end);
-        return ALM_OK;
-    }
-    return alm_parse_fail(p, p->tok.pos, "'param', 'ttl', 'type' or 'refresh' expected");
+    return alm_parse_fail(p, p->tok.pos, "'param', 'ttl' or 'type' expected");
 }
 
 static alm_status parse_dedup(alm_parser *p, alm_stmt *s, alm_alter *a)
@@ -268,6 +261,21 @@ static alm_status parse_action(alm_parser *p, alm_stmt *s, alm_alter *a)
                           "'rename', 'set' or 'squash' expected");
 }
 
+/* ALTER MATERIALIZED VIEW v: what changes its table, and how it is refreshed */
+static alm_status parse_matview_action(alm_parser *p, alm_stmt *s, alm_alter *a)
+{
+    a->pos = p->tok.pos;
+    if (alm_take_kw(p, ALM_KW_ALTER))
+        return parse_alter_column(p, a);
+    if (alm_take_kw(p, ALM_KW_SET))
+        return alm_parse_matview_set(p, s, a);
+    if (alm_take_word(p, "resume"))
+        return parse_wal(p, a, true);
+    if (alm_take_word(p, "suspend"))
+        return parse_wal(p, a, false);
+    return alm_parse_fail(p, p->tok.pos, "'alter' or 'resume' or 'suspend' expected");
+}
+
 alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
 {
     alm_alter *a = NULL;
@@ -289,24 +297,21 @@ alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
         s->kind = ALM_STMT_ALTER_TABLE;
         s->text = ALM_STR("ALTER TABLE");
     }
-    else if (alm_take_kw(p, ALM_KW_MATERIALIZED) && alm_take_kw(p, ALM_KW_VIEW))
+    else if (alm_take_kw(p, ALM_KW_MATERIALIZED) && alm_take_kw(p, ALM_KW_VIEW)) {
+        s->kind = ALM_STMT_ALTER_MATVIEW;
         s->text = ALM_STR("ALTER MATERIALIZED VIEW");
-    else
+    } else
         return alm_parse_fail(p, p->tok.pos, "'table' or 'materialized' or 'view' expected");
     ALM_TRY(alm_parse_qualified(p, view ? "view name" : "table name", &schema, &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
     if (!view)
-        return parse_action(p, s, a);
+        return s->kind == ALM_STMT_ALTER_TABLE ? parse_action(p, s, a)
+                                               : parse_matview_action(p, s, a);
+    s->kind = ALM_STMT_ALTER_VIEW;
     a->kind = ALM_ALTER_QUERY;
     a->pos = p->tok.pos;
     ALM_TRY(alm_expect_kw(p, ALM_KW_AS, "'as' expected"));
-    if (!alm_at_op(p, ALM_OP_LPAREN) && !alm_starts_query(p->tok))
-        return alm_parse_fail(p, p->tok.pos, "'(' or 'with' or 'select' expected");
-    const bool brackets = alm_at_op(p, ALM_OP_LPAREN);
-    const int32_t pos = brackets ? alm_parse_peek(p).pos : p->tok.pos;
-    ALM_TRY(brackets ? alm_parse_bracketed(p, &s->select) : alm_parse_query(p, &s->select));
-    a->value = alm_parse_slice(p, pos, brackets ? p->prev.pos : p->prev.end);
-    return ALM_OK;
+    return alm_parse_view_query(p, &s->select, &a->value);
 }

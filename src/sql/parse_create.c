@@ -318,7 +318,7 @@ static alm_status parse_volume(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
-static alm_status parse_clauses(alm_parser *p, alm_stmt *s, uint32_t *cap, bool view)
+alm_status alm_parse_table_clauses(alm_parser *p, alm_stmt *s, uint32_t *cap, bool view)
 {
     for (;;) {
         const alm_token next = alm_parse_peek(p);
@@ -379,7 +379,7 @@ static alm_status check_name(alm_parser *p, alm_parse_name name)
                           (int)ALM_MIN(name.text.len, 200), name.text.ptr);
 }
 
-static alm_status parse_new_name(alm_parser *p, alm_stmt *s, const char *what)
+alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const char *what)
 {
     alm_str schema;
     alm_parse_name name;
@@ -416,7 +416,7 @@ static alm_status parse_create_table(alm_parser *p, alm_stmt *s)
     s->kind = ALM_STMT_CREATE_TABLE;
     s->text = ALM_STR("CREATE TABLE");
     alm_parse_next(p); /* table */
-    ALM_TRY(parse_new_name(p, s, "table name or 'if'"));
+    ALM_TRY(alm_parse_new_name(p, s, "table name or 'if'"));
     if (alm_take_kw(p, ALM_KW_AS)) {
         if (alm_at_op(p, ALM_OP_LPAREN))
             ALM_TRY(alm_parse_bracketed(p, &s->select));
@@ -430,53 +430,7 @@ static alm_status parse_create_table(alm_parser *p, alm_stmt *s)
     } else {
         return alm_parse_fail(p, p->tok.pos, "'(' or 'as' expected");
     }
-    return parse_clauses(p, s, &cap, false);
-}
-
-/* ------------------------------------------------------------------ create view */
-
-/* Behind the name of a materialized view: WITH BASE t, REFRESH ... */
-static alm_status parse_view_options(alm_parser *p, alm_create_view *view)
-{
-    if (alm_take_kw(p, ALM_KW_WITH)) {
-        alm_parse_name base;
-        if (!alm_take_word(p, "base"))
-            return alm_parse_fail(p, p->tok.pos, "'base' expected");
-        ALM_TRY(alm_parse_ident(p, "base table name", &base));
-        view->base = base.text;
-    }
-    if (!alm_take_kw(p, ALM_KW_REFRESH))
-        return ALM_OK;
-    const int32_t pos = p->tok.pos;
-    while (!alm_at_kw(p, ALM_KW_AS) && !alm_at_end(p) && p->tok.kind != ALM_TOK_BAD)
-        alm_parse_next(p);
-    view->refresh = alm_parse_slice(p, pos, p->prev.end);
-    return ALM_OK;
-}
-
-alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized)
-{
-    alm_create_view *view = NULL;
-    uint32_t cap = 0;
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &view));
-    s->kind = ALM_STMT_OTHER;
-    s->text = materialized ? ALM_STR("CREATE MATERIALIZED VIEW") : ALM_STR("CREATE VIEW");
-    s->ext = view;
-    view->materialized = materialized;
-    alm_parse_next(p); /* view */
-    ALM_TRY(parse_new_name(p, s, "view name"));
-    ALM_TRY(parse_view_options(p, view));
-    ALM_TRY(alm_expect_kw(p, ALM_KW_AS, "'as' expected"));
-    if (!alm_at_op(p, ALM_OP_LPAREN) && !alm_starts_query(p->tok))
-        return alm_parse_fail(p, p->tok.pos, "'(' or 'with' or 'select' expected");
-    const bool brackets = alm_at_op(p, ALM_OP_LPAREN);
-    const int32_t pos = brackets ? alm_parse_peek(p).pos : p->tok.pos;
-    if (brackets)
-        ALM_TRY(alm_parse_bracketed(p, &s->select));
-    else
-        ALM_TRY(alm_parse_query(p, &s->select));
-    view->sql = alm_parse_slice(p, pos, brackets ? p->prev.pos : p->prev.end);
-    return materialized ? parse_clauses(p, s, &cap, true) : ALM_OK;
+    return alm_parse_table_clauses(p, s, &cap, false);
 }
 
 /* ------------------------------------------------------------------ create */

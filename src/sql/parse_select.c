@@ -44,6 +44,24 @@ alm_status alm_parse_var_use(alm_parser *p, alm_ast **out)
     return ALM_OK;
 }
 
+/* A query around the view that is parsed may say another value, if the view allows it. */
+static alm_status override(alm_parser *p, alm_declare *d)
+{
+    const alm_override *o = p->overrides;
+    while (o != NULL && !alm_str_ieq(o->name, d->name))
+        o = o->next;
+    if (o == NULL)
+        return ALM_OK;
+    if (!d->overridable) {
+        p->override_refused = true;
+        return alm_fail(p->cx, ALM_E_NAME, o->pos, "variable is not overridable: @%.*s",
+                        (int)d->name.len, d->name.ptr);
+    }
+    d->value = o->value;
+    p->weight += o->value->depth;
+    return ALM_OK;
+}
+
 static alm_status declare_one(alm_parser *p, alm_declare *d)
 {
     d->overridable = alm_take_kw(p, ALM_KW_OVERRIDABLE);
@@ -67,6 +85,7 @@ static alm_status declare_one(alm_parser *p, alm_declare *d)
         return alm_parse_fail(p, d->assign_pos, "too few arguments for ':=' [found=1,expected=2]");
     const uint32_t before = p->weight;
     ALM_TRY(alm_parse_expr(p, &d->value));
+    ALM_TRY(override(p, d));
     alm_parse_var *var = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &var));
     *var = (alm_parse_var){d->name, d->value, p->weight - before, p->vars};

@@ -106,6 +106,8 @@ alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
     } rows[] = {
         {"tables", "tables", "table_name"},       {"columns", "table_columns", NULL},
         {"partitions", "table_partitions", NULL}, {"create table", "show_create_table", "ddl"},
+        {"create view", "show_create_view", "ddl"},
+        {"create materialized view", "show_create_materialized_view", "ddl"},
         {"parameters", "show_parameters", NULL},  {"all", "show_settings", NULL}};
     alm_stmt s = {0};
     const int32_t pos = p->tok.pos;

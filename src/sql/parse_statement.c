@@ -131,9 +131,11 @@ static alm_status parse_drop(alm_parser *p, alm_stmt *s)
         s->kind = ALM_STMT_DROP_TABLE;
         s->text = ALM_STR("DROP TABLE");
     } else if (alm_take_kw(p, ALM_KW_VIEW)) {
+        s->kind = ALM_STMT_DROP_VIEW;
         s->text = ALM_STR("DROP VIEW");
     } else if (alm_take_kw(p, ALM_KW_MATERIALIZED)) {
         ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'view' expected"));
+        s->kind = ALM_STMT_DROP_MATVIEW;
         s->text = ALM_STR("DROP MATERIALIZED VIEW");
     } else if (alm_at_word(p, "user") || alm_at_kw(p, ALM_KW_GROUP) || alm_at_word(p, "service") ||
                alm_at_kw(p, ALM_KW_INDEX)) {
@@ -282,23 +284,6 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
     return ALM_OK;
 }
 
-static alm_status parse_refresh(alm_parser *p, alm_stmt *s)
-{
-    alm_parse_next(p);
-    s->kind = ALM_STMT_OTHER;
-    s->text = ALM_STR("REFRESH MATERIALIZED VIEW");
-    ALM_TRY(alm_expect_kw(p, ALM_KW_MATERIALIZED, "'materialized' expected"));
-    ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'view' expected"));
-    ALM_TRY(table_name(p, s, "materialized view name"));
-    s->what_pos = p->tok.pos;
-    s->what = alm_token_text(p, p->tok);
-    if (!alm_at_word(p, "full") && !alm_at_word(p, "incremental") && !alm_at_kw(p, ALM_KW_RANGE))
-        return alm_parse_fail(p, p->tok.pos, "'full' or 'incremental' or 'range' expected");
-    alm_parse_skip(p); /* RANGE FROM a TO b is in the text */
-    s->value = alm_parse_slice(p, s->what_pos, p->prev.end);
-    return ALM_OK;
-}
-
 /* ------------------------------------------------------------------ dispatch */
 
 alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
@@ -330,7 +315,7 @@ alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
     case ALM_KW_EXPLAIN:
         return parse_explain(p, s);
     case ALM_KW_REFRESH:
-        return parse_refresh(p, s);
+        return alm_parse_refresh(p, s);
     case ALM_KW_PLAIN:
         return parse_query_statement(p, s);
     default:

@@ -407,9 +407,9 @@ static void short_statements(void **state)
         {"delete where a > 1", "SELECT", "", "", ALM_STMT_SELECT},
         {"copy t from 'x' with header true", "COPY", "", "t from 'x' with header true",
          ALM_STMT_OTHER},
-        {"drop view if exists v", "DROP VIEW", "", "", ALM_STMT_OTHER},
-        {"refresh materialized view v full", "REFRESH MATERIALIZED VIEW", "full", "full",
-         ALM_STMT_OTHER},
+        {"drop view if exists v", "DROP VIEW", "", "", ALM_STMT_DROP_VIEW},
+        {"refresh materialized view v full", "REFRESH MATERIALIZED VIEW", "full", "",
+         ALM_STMT_REFRESH},
         {"truncate table t keep symbol maps", "TRUNCATE TABLE", "", "", ALM_STMT_TRUNCATE},
         {"drop table if exists t", "DROP TABLE", "", "", ALM_STMT_DROP_TABLE},
         {"rename table a to 'b'", "RENAME TABLE", "", "", ALM_STMT_RENAME_TABLE},
@@ -432,8 +432,38 @@ static void short_statements(void **state)
                 a->n_cols == 2);
     a = parse(f, "alter table t convert partition to parquet list '2024', '2025'")->ext;
     assert_true(a->kind == ALM_ALTER_TO_PARQUET && a->n_list == 2);
-    a = parse(f, "alter materialized view v set refresh limit 1 week")->ext;
-    is(a->value, "limit 1 week");
+    s = parse(f, "alter materialized view v set refresh limit 2 weeks");
+    a = s->ext;
+    assert_true(s->kind == ALM_STMT_ALTER_MATVIEW && a->kind == ALM_ALTER_REFRESH_LIMIT);
+    assert_true(s->ttl_count == 2 && s->ttl_unit == 'w');
+}
+
+static void views(void **state)
+{
+    fixture *f = *state;
+    const alm_stmt *s = parse(f, "create materialized view v with base b refresh every 10m start "
+                                 "'2024' time zone 'CET' deferred period (length 1 d delay 2h) as "
+                                 "(select 1 ) partition by hour owned by x");
+    const alm_create_view *v = s->ext;
+    const alm_refresh_clause *r = &v->refresh;
+    assert_true(s->kind == ALM_STMT_CREATE_VIEW && v->materialized);
+    is(v->base, "b");
+    is(v->sql, "select 1");
+    assert_true(r->kind == 't' && r->deferred && r->every.count == 10 && r->every.unit == 'm');
+    assert_true(r->period.count == 1 && r->period.unit == 'd' && r->delay.count == 2);
+    is(r->start, "2024");
+    is(r->zone, "CET");
+    s = parse(f, "refresh materialized view v range from '2024' to '2025'");
+    is(s->range_from, "2024");
+    is(s->range_to, "2025");
+    refuse(f, "create materialized view v refresh every 1x as select 1", ALM_E_SYNTAX, 41,
+           "Invalid unit: 1x");
+    refuse(f, "create materialized view v refresh sometimes as select 1", ALM_E_SYNTAX, 35,
+           "'as' expected");
+    refuse(f, "create view v as select $1", ALM_E_SYNTAX, 17, "parameters");
+    refuse(f, "refresh materialized view v full now", ALM_E_SYNTAX, 33, "unexpected token [now]");
+    refuse(f, "alter materialized view v set refresh", ALM_E_SYNTAX, 37, "'immediate' or");
+    refuse(f, "alter materialized view v rename to x", ALM_E_SYNTAX, 26, "'alter' or");
 }
 
 static void several_statements(void **state)
@@ -610,6 +640,7 @@ int main(void)
                                        T(create_table),
                                        T(writes),
                                        T(short_statements),
+                                       T(views),
                                        T(several_statements),
                                        T(depth_is_an_error_not_a_crash),
                                        T(settings_bound_depth),

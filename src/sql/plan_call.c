@@ -88,6 +88,10 @@ static alm_status make_call(alm_planner *p, const alm_fn *fn, const void *data, 
         memcpy(e->args, args, n * sizeof *args);
     }
     e->stable_only = (fn->flags & (ALM_FN_STABLE | ALM_FN_VOLATILE)) != 0;
+    if (e->stable_only && p->env->fixed)
+        return alm_fail(p->cx, ALM_E_ARG, pos,
+                        "non-deterministic function cannot be used in materialized view: %s",
+                        fn->name);
     for (uint32_t i = 0; i < n; i++)
         e->stable_only |= args[i]->stable_only;
     ALM_TRY(alm_expr_fold(p, &e));

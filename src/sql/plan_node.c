@@ -175,6 +175,13 @@ alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos, al
     node->scan.table = table;
     node->ts_col = table->ts_col;
     node->order = table->ts_col >= 0 ? ALM_ORDER_ASC : ALM_ORDER_NONE;
+    if (p->env->only_table != 0 && p->env->only_table == table->id) {
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, p->env->n_only + 1, &node->scan.interval));
+        if (p->env->n_only > 0)
+            memcpy(node->scan.interval, p->env->only, p->env->n_only * sizeof *p->env->only);
+        node->scan.n_intervals = p->env->n_only;
+        node->scan.has_interval = true;
+    }
     *out = node;
     return ALM_OK;
 }

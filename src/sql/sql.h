@@ -37,6 +37,12 @@ typedef struct alm_plan_env {
      * ... IN (SELECT ...), whose columns are data. NULL: there is none. */
     alm_status (*texts)(alm_ctx *cx, alm_snapshot *snapshot, const alm_registry *registry,
                         const alm_plan *plan, uint32_t max, alm_str **out, uint32_t *n);
+    /* Refresh of a materialized view: of the table with that id only rows in these times are read.
+     * 0: no table. */
+    uint64_t only_table;
+    const alm_interval *only;
+    uint32_t n_only;
+    bool fixed; /* for a materialized view: functions must give the same whenever they are called */
     const char *opt_off; /* comma list of optimiser rules to leave out (tests), or NULL */
 } alm_plan_env;
 
@@ -86,6 +92,30 @@ ALM_NODISCARD alm_status alm_plan_partitions(alm_ctx *cx, const alm_plan_env *en
 /* LIST: could this be the name of a partition of the table? */
 ALM_NODISCARD alm_status alm_check_partition_name(alm_ctx *cx, const alm_table *table, alm_str name,
                                                   int32_t pos);
+/* ------------------------------------------------------------------- views */
+
+/* CREATE VIEW, CREATE MATERIALIZED VIEW, ALTER VIEW: columns, options, description; `create.exists`:
+ * nothing to do. A materialized one follows view.base_id. */
+typedef struct alm_view_plan {
+    alm_create create;
+    alm_table_kind kind;
+    bool replace;
+    alm_view_def view;
+} alm_view_plan;
+ALM_NODISCARD alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env,
+                                              const alm_stmt *stmt, alm_view_plan **out);
+/* REFRESH and its options of a materialized view into `out`, which keeps what is not said. */
+ALM_NODISCARD alm_status alm_view_refresh_options(alm_ctx *cx, const alm_refresh_clause *clause,
+                                                  alm_every sample, alm_view_def *out);
+/* The query of a view, in the columns it has now. */
+ALM_NODISCARD alm_status alm_plan_view(alm_ctx *cx, const alm_plan_env *env, const char *sql,
+                                       alm_plan **out);
+/* The SAMPLE BY whose buckets are the view's rows, NULL: none. *incremental: rows of a bucket follow
+ * from the rows of the base table in its time, and from no others of it. */
+const alm_sample_spec *alm_view_shape(const alm_plan *plan, uint64_t base_id, bool *incremental);
+/* ALM_E_DENIED at `pos` unless it is a table. */
+ALM_NODISCARD alm_status alm_refuse_view(alm_ctx *cx, const alm_table *table, int32_t pos);
+
 /*
  * UPDATE: plan over a full scan of the table (rows in scan order) whose result columns are: new
  * values of set_cols (in their column types), then a LONG with the row's position in the scan

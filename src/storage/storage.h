@@ -249,8 +249,9 @@ ALM_NODISCARD alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm
  * that has materialized views, storage keeps which times were touched since they were refreshed.
  */
 
-/* Which fields of a view change: what it is declared as, how far it is refreshed, its validity. */
-enum { ALM_VIEW_OPTIONS = 1, ALM_VIEW_STATE = 2, ALM_VIEW_STATUS = 4 };
+/* Which fields of a view change: what it is declared as, how far it is refreshed, its validity, which
+ * table it follows. */
+enum { ALM_VIEW_OPTIONS = 1, ALM_VIEW_STATE = 2, ALM_VIEW_STATUS = 4, ALM_VIEW_BASE = 8 };
 ALM_NODISCARD alm_status alm_view_change(alm_ctx *cx, alm_storage *st, uint64_t view_id,
                                          unsigned what, const alm_view_def *to);
 
@@ -258,6 +259,8 @@ ALM_NODISCARD alm_status alm_view_change(alm_ctx *cx, alm_storage *st, uint64_t 
  * disjoint, from arena. May be more than was touched, never less. */
 ALM_NODISCARD alm_status alm_table_touched(alm_ctx *cx, alm_arena *arena, const alm_table *table,
                                            uint64_t lsn, alm_scan_range **out, uint32_t *n);
+/* Of the newest such commit; `lsn` itself if there is none. */
+uint64_t alm_table_touched_lsn(const alm_table *table, uint64_t lsn);
 bool alm_table_is_touched(const alm_table *table, uint64_t lsn);
 
 /*

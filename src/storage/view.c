@@ -310,6 +310,14 @@ alm_status alm_redo_touch(alm_ctx *cx, alm_build *b, uint64_t table_id,
     return e;
 }
 
+uint64_t alm_table_touched_lsn(const alm_table *table, uint64_t lsn)
+{
+    const alm_touched *t = alm_version_of(table)->touched;
+    for (uint32_t i = 0; t != NULL && i < t->n; i++)
+        lsn = ALM_MAX(lsn, t->rows[i].lsn);
+    return lsn;
+}
+
 bool alm_table_is_touched(const alm_table *table, uint64_t lsn)
 {
     const alm_touched *t = alm_version_of(table)->touched;
@@ -358,19 +366,25 @@ static alm_status set_touched(alm_ctx *cx, alm_build *b, const alm_version *base
     return ALM_OK;
 }
 
+/* A base that is gone is nothing to follow: the view is invalid. */
+static alm_status follow_base(alm_ctx *cx, alm_build *b, uint64_t base_id)
+{
+    const alm_version *base = alm_build_find(b, base_id);
+    alm_touched *none = NULL;
+    if (base == NULL || base->touched != NULL)
+        return ALM_OK;
+    ALM_TRY(alm_touched_new(cx, NULL, 0, &none));
+    return set_touched(cx, b, base, none);
+}
+
 alm_status alm_base_follow(alm_ctx *cx, alm_build *b, const alm_version *view)
 {
     if (view->table.kind != ALM_TABLE_MATVIEW)
         return ALM_OK;
-    const alm_version *base = alm_build_find(b, view->view->v.base_id);
-    alm_touched *none = NULL;
-    if (base == NULL)
+    if (alm_build_find(b, view->view->v.base_id) == NULL)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [table=%s]",
                         view->view->v.base);
-    if (base->touched != NULL)
-        return ALM_OK;
-    ALM_TRY(alm_touched_new(cx, NULL, 0, &none));
-    return set_touched(cx, b, base, none);
+    return follow_base(cx, b, view->view->v.base_id);
 }
 
 alm_status alm_base_unfollow(alm_ctx *cx, alm_build *b, uint64_t view_id)
@@ -398,7 +412,7 @@ void alm_touched_prune(alm_build *b, uint64_t base_id)
     uint64_t seen = UINT64_MAX;
     for (size_t i = 0; i < b->next->n; i++) {
         const alm_version *view = alm_catver_at(b->next, i);
-        if (follows(view, base_id) && view->view->v.lsn > 0)
+        if (follows(view, base_id) && (view->view->v.lsn > 0 || view->view->v.deferred))
             seen = ALM_MIN(seen, view->view->v.lsn);
     }
     alm_touch left[ALM_TOUCH_MAX];
@@ -432,6 +446,8 @@ alm_status alm_change_view(alm_ctx *cx, alm_build *b, uint64_t view_id, alm_view
                                   (unsigned long long)view_id)
                        : alm_version_copy(cx, v, 0, &next);
     if (e == ALM_OK)
+        e = follow_base(cx, b, view->v.base_id);
+    if (e == ALM_OK)
         e = alm_build_own(cx, b, view_id);
     if (e != ALM_OK) {
         alm_version_release(next);
@@ -464,6 +480,10 @@ static void take_fields(alm_view_def *to, unsigned what, const alm_view_def *fro
         to->started_us = from->started_us;
         to->finished_us = from->finished_us;
     }
+    if (what & ALM_VIEW_BASE) {
+        to->base = from->base;
+        to->base_id = from->base_id;
+    }
     if (what & ALM_VIEW_STATUS) {
         to->reason = from->reason;
         to->status_us = from->status_us;
@@ -487,12 +507,14 @@ static alm_status changed_view(alm_ctx *cx, const alm_build *b, const alm_view_e
     return alm_view_obj_new(cx, &to, out);
 }
 
-alm_status alm_view_altered(alm_ctx *cx, const alm_build *b, const alm_view_edit *change,
-                            alm_buf *ops, alm_version **out)
+alm_status alm_view_altered(alm_ctx *cx, alm_build *b, const alm_view_edit *change, alm_buf *ops,
+                            alm_version **out)
 {
     alm_view_obj *obj = NULL;
     ALM_TRY(changed_view(cx, b, change, ops, &obj));
-    const alm_status e = alm_version_copy(cx, alm_build_find(b, change->view_id), 0, out);
+    alm_status e = follow_base(cx, b, obj->v.base_id);
+    if (e == ALM_OK)
+        e = alm_version_copy(cx, alm_build_find(b, change->view_id), 0, out);
     if (e != ALM_OK) {
         alm_view_obj_release(obj);
         return e;

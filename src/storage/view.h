@@ -59,9 +59,8 @@ typedef struct alm_view_edit {
     const alm_view_def *to;
 } alm_view_edit;
 /* The operation, and the version that it makes; not in the build yet. */
-ALM_NODISCARD alm_status alm_view_altered(alm_ctx *cx, const alm_build *b,
-                                          const alm_view_edit *change, alm_buf *ops,
-                                          alm_version **out);
+ALM_NODISCARD alm_status alm_view_altered(alm_ctx *cx, alm_build *b, const alm_view_edit *change,
+                                          alm_buf *ops, alm_version **out);
 void alm_touched_prune(alm_build *b, uint64_t base_id);
 /* Into the build, and the list of the base is pruned; takes `view` over. */
 ALM_NODISCARD alm_status alm_change_view(alm_ctx *cx, alm_build *b, uint64_t view_id,

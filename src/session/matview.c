@@ -1,0 +1,377 @@
+/*
+ * matview.c - REFRESH MATERIALIZED VIEW: the query of a view over the rows of whole buckets that were
+ * touched, put in the place of the rows it had there.
+ *
+ * What        A view is its query over its base table as of the LSN it names (storage.h). Touched times
+ *             behind that LSN, widened to buckets of SAMPLE BY, are computed again; everything, where
+ *             the query does not follow its base bucket by bucket (alm_view_shape).
+ * Period      Rows of the base from period_hi on wait for their period to end.
+ * Locks       The maintenance lock of the view, from before the snapshot to behind the commit: what is
+ *             written was read after the state it goes on from.
+ * Errors      Of the query make the view invalid, with the message as the reason; others (no memory, no
+ *             room, cancelled) leave it as it was.
+ */
+#include "session/matview.h"
+
+#include "time/bucket.h"
+
+enum { UNITS_PER_US_NS = 1000 };
+
+static bool is_ns(const alm_table *t)
+{
+    return t->ts_col >= 0 && t->cols[t->ts_col].type.id == ALM_T_TIMESTAMP_NS;
+}
+
+static alm_time_unit unit_of(const alm_table *t)
+{
+    return is_ns(t) ? ALM_TIME_NS : ALM_TIME_US;
+}
+
+/* ---------------------------------------------------------------- time */
+
+static alm_status bucketer_of(alm_ctx *cx, alm_every every, const char *zone, int64_t origin,
+                              alm_time_unit unit, alm_bucketer *out)
+{
+    alm_bucket_spec spec = {.unit = every.unit,
+                            .count = every.count,
+                            .time_unit = unit,
+                            .has_origin = origin != ALM_TS_NULL,
+                            .origin = origin};
+    if (zone != NULL && zone[0] != 0)
+        ALM_TRY(alm_zone_find(cx, alm_str_of(zone), -1, &spec.zone));
+    return alm_bucketer_init(cx, -1, &spec, out);
+}
+
+alm_status alm_matview_timer(alm_ctx *cx, const alm_view_def *v, int64_t now_us, int64_t *last,
+                             int64_t *next)
+{
+    alm_bucketer b;
+    ALM_TRY(bucketer_of(cx, v->every, v->zone, v->start_us, ALM_TIME_US, &b));
+    *last = alm_bucket_start(&b, now_us);
+    *next = alm_bucket_next(&b, now_us);
+    if (v->start_us != ALM_TS_NULL && now_us < v->start_us) {
+        *last = INT64_MIN;
+        *next = v->start_us;
+    }
+    return ALM_OK;
+}
+
+/* `us` less a length of time */
+static alm_status minus(alm_ctx *cx, int64_t us, alm_every e, int64_t *out)
+{
+    static const struct {
+        char unit;
+        int64_t us;
+    } rows[] = {{'s', 1000000},          {'m', 60000000},        {'h', 3600000000},
+                {'d', 86400000000},      {'w', 7 * 86400000000}, {'M', 31 * 86400000000},
+                {'y', 366 * 86400000000}};
+    *out = us;
+    for (size_t i = 0; i < ALM_COUNT(rows); i++)
+        if (rows[i].unit == e.unit && e.count > 0 &&
+            __builtin_sub_overflow(us, rows[i].us * (int64_t)e.count, out))
+            return alm_fail(cx, ALM_E_RANGE, -1, "length of time is too long");
+    return ALM_OK;
+}
+
+alm_status alm_matview_period_hi(alm_ctx *cx, const alm_view_def *v, const alm_table *base,
+                                 int64_t now_us, int64_t *out)
+{
+    alm_bucketer b;
+    int64_t us = 0;
+    *out = INT64_MAX;
+    if (v->period.count == 0)
+        return ALM_OK;
+    ALM_TRY(minus(cx, now_us, v->delay, &us));
+    ALM_TRY(bucketer_of(cx, v->period, v->zone, ALM_TS_NULL, ALM_TIME_US, &b));
+    us = alm_bucket_start(&b, us);
+    *out = is_ns(base) ? us * UNITS_PER_US_NS : us;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------- what to compute */
+
+typedef struct work {
+    alm_cursor *c;
+    const alm_stmt *stmt;
+    alm_refresh *r;
+    const alm_table *view, *base;
+    const alm_sample_spec *sample;
+    bool incremental; /* the query follows its base bucket by bucket */
+    alm_bucketer buckets;
+    alm_view_def state;
+    unsigned what;
+    bool all;
+    alm_scan_range *out; /* buckets that are replaced */
+    alm_interval *scan;  /* rows that are read */
+    uint32_t n, n_scan;
+} work;
+
+static void add_range(work *w, int64_t lo, int64_t hi)
+{
+    if (lo > hi)
+        return;
+    const int64_t from = alm_bucket_start(&w->buckets, lo);
+    const int64_t next = alm_bucket_next(&w->buckets, hi);
+    const int64_t to = next == INT64_MAX ? INT64_MAX : next - 1;
+    uint32_t at = 0;
+    while (at < w->n && w->out[at].hi < from)
+        at++;
+    uint32_t end = at;
+    alm_scan_range one = {from, to};
+    for (; end < w->n && w->out[end].lo <= to; end++) {
+        one.lo = ALM_MIN(one.lo, w->out[end].lo);
+        one.hi = ALM_MAX(one.hi, w->out[end].hi);
+    }
+    memmove(w->out + at + 1, w->out + end, (w->n - end) * sizeof *w->out);
+    w->out[at] = one;
+    w->n = w->n - (end - at) + 1;
+}
+
+/* Rows of the buckets, but those that wait for their period. */
+static alm_status read_ranges(work *w)
+{
+    alm_ctx *cx = &w->c->cx;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, w->n + 2, &w->scan));
+    uint32_t n = 0;
+    const int64_t end = w->state.period_hi == INT64_MAX ? INT64_MAX : w->state.period_hi - 1;
+    if (w->all)
+        w->scan[n++] = (alm_interval){INT64_MIN, end};
+    for (uint32_t i = 0; i < w->n && !w->all; i++)
+        if (w->out[i].lo <= end)
+            w->scan[n++] = (alm_interval){w->out[i].lo, ALM_MIN(w->out[i].hi, end)};
+    w->n = w->all ? 0 : w->n;
+    w->n_scan = n;
+    return ALM_OK;
+}
+
+static alm_status bucketer_of_query(work *w)
+{
+    alm_ctx *cx = &w->c->cx;
+    const alm_sample_spec *s = w->sample;
+    alm_bucket_spec spec = {
+        .unit = s->unit, .count = s->count, .time_unit = unit_of(w->base), .offset = s->offset};
+    if (s->zone != NULL)
+        ALM_TRY(alm_zone_find(cx, alm_str_of(s->zone), -1, &spec.zone));
+    return alm_bucketer_init(cx, -1, &spec, &w->buckets);
+}
+
+/* Times of REFRESH RANGE in the unit of the base. */
+static alm_status range_bounds(work *w, int64_t *lo, int64_t *hi)
+{
+    alm_ctx *cx = &w->c->cx;
+    const alm_stmt *s = w->stmt;
+    if (!alm_time_parse(s->range_from, unit_of(w->base), lo))
+        return alm_fail(cx, ALM_E_ARG, s->range_from_pos, "invalid FROM timestamp value");
+    if (!alm_time_parse(s->range_to, unit_of(w->base), hi))
+        return alm_fail(cx, ALM_E_ARG, s->range_to_pos, "invalid TO timestamp value");
+    if (*lo > *hi)
+        return alm_fail(cx, ALM_E_ARG, s->range_to_pos,
+                        "TO timestamp must not be earlier than FROM timestamp");
+    return ALM_OK;
+}
+
+/* Touched times behind the state of the view. *nothing: there is nothing to do. */
+static alm_status touched_ranges(work *w, bool *nothing)
+{
+    alm_ctx *cx = &w->c->cx;
+    const alm_view_def *was = w->view->view;
+    alm_scan_range *touched = NULL;
+    uint32_t n = 0;
+    int64_t from = INT64_MIN;
+    ALM_TRY(alm_table_touched(cx, cx->arena, w->base, was->lsn, &touched, &n));
+    const bool moved = w->state.period_hi != was->period_hi;
+    *nothing = n == 0 && !moved;
+    if (*nothing)
+        return ALM_OK;
+    w->all =
+        !w->incremental || (n == 1 && touched[0].lo == INT64_MIN && touched[0].hi == INT64_MAX);
+    if (w->all)
+        return ALM_OK;
+    if (was->limit.count > 0) {
+        ALM_TRY(minus(cx, cx->now_ns / 1000, was->limit, &from));
+        from = alm_bucket_start(&w->buckets, is_ns(w->base) ? from * UNITS_PER_US_NS : from);
+    }
+    const int64_t end = w->state.period_hi == INT64_MAX ? INT64_MAX : w->state.period_hi - 1;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 2, &w->out));
+    for (uint32_t i = 0; i < n; i++)
+        add_range(w, ALM_MAX(touched[i].lo, from), ALM_MIN(touched[i].hi, end));
+    if (moved)
+        add_range(w, ALM_MAX(was->period_hi, from), end);
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------- the query */
+
+static alm_status check_columns(work *w, const alm_plan *plan)
+{
+    bool same = plan->n_cols == w->view->n_cols && plan->ts_col == w->view->ts_col;
+    for (uint32_t i = 0; same && i < plan->n_cols; i++) {
+        const alm_type type = plan->cols[i].type;
+        same = alm_type_eq(type, w->view->cols[i].type) || type.id == ALM_T_NULL;
+    }
+    return same ? ALM_OK
+                : alm_fail(&w->c->cx, ALM_E_TYPE, -1,
+                           "columns of the query are not those of the view any more");
+}
+
+static alm_status plan_query(work *w, bool restricted, alm_plan **plan)
+{
+    alm_ctx *cx = &w->c->cx;
+    alm_plan_env env;
+    alm_plan_env_init(&env, w->c, NULL, 0);
+    if (restricted) {
+        env.only_table = w->base->id;
+        env.only = w->scan;
+        env.n_only = w->n_scan;
+    }
+    ALM_TRY(alm_plan_view(cx, &env, w->view->view->sql, plan));
+    return check_columns(w, *plan);
+}
+
+static alm_status take_rows(alm_ctx *cx, void *arg, const alm_batch *batch)
+{
+    return alm_refresh_append(cx, arg, batch);
+}
+
+static alm_status run_query(work *w)
+{
+    alm_plan *plan = NULL;
+    ALM_TRY(plan_query(w, !w->all || w->state.period_hi != INT64_MAX, &plan));
+    return alm_run_plan(w->c, plan, w->c->snapshot, take_rows, w->r);
+}
+
+static alm_status commit(work *w)
+{
+    alm_ctx *cx = &w->c->cx;
+    const alm_io *io = w->c->session->db->io;
+    w->state.finished_us = io->wall_ns(io) / 1000;
+    w->state.status_us =
+        w->view->view->reason[0] == 0 ? w->view->view->status_us : w->state.finished_us;
+    w->state.reason = "";
+    alm_refresh *r = w->r;
+    w->r = NULL;
+    return alm_refresh_commit(cx, r, w->out, w->n, w->all,
+                              w->what | ALM_VIEW_STATE | ALM_VIEW_STATUS, &w->state, NULL);
+}
+
+/* ---------------------------------------------------------------------- refresh */
+
+/* The base of the view; a FULL refresh takes the table that has its name now. */
+static alm_status find_base(work *w, bool full)
+{
+    alm_ctx *cx = &w->c->cx;
+    const alm_view_def *was = w->view->view;
+    w->base = alm_snapshot_find(w->c->snapshot, alm_str_of(was->base));
+    if (w->base == NULL || w->base->kind == ALM_TABLE_VIEW ||
+        (w->base->id != was->base_id && !full))
+        return alm_fail(cx, ALM_E_TABLE, -1, "base table is dropped or renamed");
+    if (w->base->id != was->base_id) {
+        w->state.base_id = w->base->id;
+        w->what |= ALM_VIEW_BASE;
+    }
+    return ALM_OK;
+}
+
+static alm_status choose(work *w, bool *nothing)
+{
+    alm_ctx *cx = &w->c->cx;
+    const alm_view_def *was = w->view->view;
+    const bool range = alm_str_eq(w->stmt->what, ALM_STR("range"));
+    const bool full = alm_str_eq(w->stmt->what, ALM_STR("full"));
+    alm_plan *plan = NULL;
+    ALM_TRY(find_base(w, full));
+    ALM_TRY(plan_query(w, false, &plan));
+    w->sample = alm_view_shape(plan, w->base->id, &w->incremental);
+    w->incremental = w->incremental && w->view->ts_col >= 0 && is_ns(w->view) == is_ns(w->base);
+    if (w->incremental)
+        ALM_TRY(bucketer_of_query(w));
+    if (range) {
+        int64_t lo = 0, hi = 0;
+        ALM_TRY(range_bounds(w, &lo, &hi));
+        w->all = !w->incremental || was->lsn == 0;
+        ALM_TRY(ALM_NEWN(cx, cx->arena, 2, &w->out));
+        if (!w->all) {
+            add_range(w, lo, hi);
+            return ALM_OK; /* the state stays: other times may still be behind */
+        }
+    }
+    ALM_TRY(alm_matview_period_hi(cx, was, w->base, cx->now_ns / 1000, &w->state.period_hi));
+    w->state.lsn = alm_snapshot_lsn(w->c->snapshot);
+    w->all = w->all || full || was->lsn == 0;
+    return w->all ? ALM_OK : touched_ranges(w, nothing);
+}
+
+static alm_status refresh(work *w)
+{
+    bool nothing = false;
+    w->state = *w->view->view;
+    w->state.started_us = w->c->cx.now_ns / 1000;
+    ALM_TRY(choose(w, &nothing));
+    if (nothing)
+        return ALM_OK;
+    ALM_TRY(read_ranges(w));
+    ALM_TRY(run_query(w));
+    return commit(w);
+}
+
+static bool is_passing(alm_status st)
+{
+    switch ((int)st) {
+    case ALM_E_MEMORY:
+    case ALM_E_IO:
+    case ALM_E_DISK_FULL:
+    case ALM_E_BUSY:
+    case ALM_E_CANCEL:
+    case ALM_E_TIMEOUT:
+    case ALM_E_SHUTDOWN:
+    case ALM_E_CONFLICT:
+    case ALM_E_STALE:
+    case ALM_E_LIMIT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Keeps the error of the query as the reason why the view is invalid. */
+static void invalidate(alm_cursor *c, uint64_t view_id)
+{
+    alm_ctx cx = c->cx;
+    const alm_view_def to = {.reason = c->cx.err.msg, .status_us = c->cx.now_ns / 1000};
+    alm_error_clear(&cx);
+    if (alm_view_change(&cx, c->session->db->storage, view_id, ALM_VIEW_STATUS, &to) != ALM_OK)
+        alm_error_clear(&cx); /* it was dropped, or the next refresh tells */
+}
+
+alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    alm_ctx *cx = &c->cx;
+    work w = {.c = c, .stmt = stmt};
+    ALM_TRY(alm_outside_block(c, stmt));
+    const alm_table *view = alm_snapshot_find(c->snapshot, stmt->table);
+    if (view == NULL)
+        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos,
+                        "materialized view does not exist [view=%.*s]", (int)stmt->table.len,
+                        stmt->table.ptr);
+    if (view->kind != ALM_TABLE_MATVIEW)
+        return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
+                        "materialized view name expected, got table name");
+    const uint64_t view_id = view->id;
+    cx->deadline_ns = 0; /* as long as it takes; it can be cancelled */
+    ALM_TRY(alm_refresh_begin(cx, c->session->db->storage, view_id, &w.r));
+    alm_status st = alm_cursor_look_again(c); /* behind the state that the lock holds still */
+    w.view = alm_refresh_table(w.r);
+    const bool invalid = w.view->view->reason[0] != 0;
+    if (st == ALM_OK && invalid && !alm_str_eq(stmt->what, ALM_STR("full")))
+        st = alm_fail(cx, ALM_E_ARG, stmt->table_pos,
+                      "materialized view is invalid and needs a full refresh [view=%s, reason=%s]",
+                      w.view->name, w.view->view->reason);
+    else if (st == ALM_OK)
+        st = refresh(&w);
+    alm_refresh_rollback(w.r);
+    if (st != ALM_OK && !invalid && !is_passing(st) && cx->err.sql_pos < 0)
+        invalidate(c, view_id);
+    return st;
+}
