@@ -361,7 +361,8 @@ static alm_status compute_all(alm_ctx *cx, op_window *w)
         if (w->state[i].done)
             continue;
         const alm_window_call *first = w->state[i].call;
-        ALM_TRY(alm_window_sort(cx, &w->pool, &w->rows, w->n, first, &w->state[i].cols, &o));
+        ALM_TRY(alm_window_sort(cx, &w->pool, w->op.run->env.workers, &w->rows, w->n, first,
+                                &w->state[i].cols, &o));
         for (uint32_t k = i; k < w->n_calls; k++)
             if (!w->state[k].done && same_order(first, w->state[k].call))
                 ALM_TRY(compute_call(cx, w, &w->state[k], &o));

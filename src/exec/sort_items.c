@@ -22,7 +22,8 @@ enum {
     DEAL = 1 << DEAL_BITS,
     MID = 1 << 14, /* rows sorted in two passes */
     MID_BITS = 8,
-    LEVELS_MAX = 16 /* parts of a text before comparison takes over */
+    BATCHED_KEYS = 32, /* of more, the stack would be too small */
+    LEVELS_MAX = 16    /* parts of a text before comparison takes over */
 };
 
 typedef struct sorter {
@@ -250,11 +251,76 @@ static bool codes_decide(const sorter *r, uint32_t key)
     return key + 1 == r->n_keys && alm_sort_exact(&r->key[key], &r->order[key]);
 }
 
+/* Short runs of equal codes that wait for the codes of the next key. */
+typedef struct tie_batch {
+    uint32_t n, n_rows;
+    uint32_t lo[CHUNK / 2], hi[CHUNK / 2];
+} tie_batch;
+
+static alm_status sort_ties(const sorter *r, uint32_t key, uint32_t level, alm_sort_item *item,
+                            alm_sort_item *spare, uint32_t n);
+
+/* One look at the next key for all of them: the rows lie anywhere in memory, so that many fetches at
+ * once are much faster than comparisons one after the other. */
+__attribute__((noinline)) static void encode_ties(const sorter *r, uint32_t key,
+                                                  const tie_batch *batch, alm_sort_item *item)
+{
+    uint32_t pick[CHUNK], m = 0;
+    uint64_t code[CHUNK];
+    for (uint32_t t = 0; t < batch->n; t++)
+        for (uint32_t i = batch->lo[t]; i < batch->hi[t]; i++)
+            pick[m++] = item[i].row;
+    alm_sort_encode_at(&r->key[key], &r->order[key], 0, pick, m, code);
+    m = 0;
+    for (uint32_t t = 0; t < batch->n; t++)
+        for (uint32_t i = batch->lo[t]; i < batch->hi[t]; i++)
+            item[i].code = code[m++];
+}
+
+static alm_status settle_ties(const sorter *r, uint32_t key, tie_batch *batch, alm_sort_item *item,
+                              alm_sort_item *spare)
+{
+    encode_ties(r, key, batch, item);
+    for (uint32_t t = 0; t < batch->n; t++) {
+        const uint32_t lo = batch->lo[t], n = batch->hi[t] - lo;
+        insertion(item + lo, n);
+        if (!codes_decide(r, key))
+            ALM_TRY(sort_ties(r, key, 0, item + lo, spare + lo, n));
+    }
+    batch->n = batch->n_rows = 0;
+    return ALM_OK;
+}
+
+/* Runs of equal codes of an exact key that is not the last one. */
+__attribute__((noinline)) static alm_status sort_exact_ties(const sorter *r, uint32_t key,
+                                                            alm_sort_item *item,
+                                                            alm_sort_item *spare, uint32_t n)
+{
+    tie_batch batch;
+    batch.n = batch.n_rows = 0;
+    for (uint32_t lo = 0, hi = 0; lo < n; lo = hi) {
+        for (hi = lo + 1; hi < n && item[hi].code == item[lo].code;)
+            hi++;
+        if (hi - lo > INSERTION_MAX) {
+            ALM_TRY(sort_by(r, key + 1, 0, item + lo, spare + lo, hi - lo));
+        } else if (hi - lo > 1) {
+            if (batch.n_rows + (hi - lo) > CHUNK)
+                ALM_TRY(settle_ties(r, key + 1, &batch, item, spare));
+            batch.lo[batch.n] = lo;
+            batch.hi[batch.n++] = hi;
+            batch.n_rows += hi - lo;
+        }
+    }
+    return batch.n > 0 ? settle_ties(r, key + 1, &batch, item, spare) : ALM_OK;
+}
+
 static alm_status sort_ties(const sorter *r, uint32_t key, uint32_t level, alm_sort_item *item,
                             alm_sort_item *spare, uint32_t n)
 {
     if (codes_decide(r, key))
         return ALM_OK;
+    if (n > INSERTION_MAX && key < BATCHED_KEYS && alm_sort_exact(&r->key[key], &r->order[key]))
+        return sort_exact_ties(r, key, item, spare, n);
     for (uint32_t lo = 0, hi = 0; lo < n; lo = hi) {
         for (hi = lo + 1; hi < n && item[hi].code == item[lo].code;)
             hi++;

@@ -28,9 +28,10 @@ typedef struct alm_window_order {
     uint32_t *peer_lo, *peer_hi; /* per position, counted from the partition's start */
 } alm_window_order;
 
-ALM_NODISCARD alm_status alm_window_sort(alm_ctx *cx, alm_pool *pool, const alm_rows *rows,
-                                         uint32_t n, const alm_window_call *call,
-                                         const alm_window_cols *cols, alm_window_order *out);
+ALM_NODISCARD alm_status alm_window_sort(alm_ctx *cx, alm_pool *pool, alm_workers *workers,
+                                         const alm_rows *rows, uint32_t n,
+                                         const alm_window_call *call, const alm_window_cols *cols,
+                                         alm_window_order *out);
 void alm_window_order_free(alm_pool *pool, alm_window_order *o);
 
 /* Column `col` of the rows in window order: a slice, or a copy in `pool` (*owned to be freed). */

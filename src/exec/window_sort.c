@@ -47,14 +47,15 @@ static alm_status number_partitions(alm_ctx *cx, alm_pool *pool, const alm_rows 
 /* ------------------------------------------------------------------------------------ order */
 
 /* Rows in the order of ORDER BY, as a permutation. */
-static alm_status sort_rows(alm_ctx *cx, alm_pool *pool, uint32_t n, const alm_vec *key,
-                            alm_sort_order *order, uint32_t n_keys, uint32_t *perm)
+static alm_status sort_rows(alm_ctx *cx, alm_pool *pool, alm_workers *workers, uint32_t n,
+                            const alm_vec *key, alm_sort_order *order, uint32_t n_keys,
+                            uint32_t *perm)
 {
     alm_sort_item *item = NULL;
     ALM_TRY(alm_pool_alloc(cx, pool, 2 * (size_t)n * sizeof *item, &item));
     for (uint32_t i = 0; i < n; i++)
         item[i].row = i;
-    ALM_TRY(alm_sort_items(cx, key, order, n_keys, item, item + n, n));
+    ALM_TRY(alm_sort_items_on(cx, workers, key, order, n_keys, item, item + n, n));
     for (uint32_t i = 0; i < n; i++)
         perm[i] = item[i].row;
     alm_pool_free(pool, item);
@@ -87,28 +88,45 @@ static alm_status deal(alm_ctx *cx, alm_pool *pool, uint32_t n, const uint32_t *
 
 /* ------------------------------------------------------------------------------------ peers */
 
-static bool rows_tie(const alm_vec *key, const alm_sort_order *order, uint32_t n_keys, uint32_t a,
-                     uint32_t b)
+enum { CHUNK = 1024 };
+
+/* tie[i], where it is set: do rows row[i - 1] and row[i] have equal values of the key? */
+static uint32_t test_ties(const alm_vec *key, const alm_sort_order *order, const uint32_t *row,
+                          uint32_t m, uint8_t *tie)
 {
-    for (uint32_t k = 0; k < n_keys; k++)
-        if (alm_sort_compare(&key[k], &order[k], a, b) != 0)
-            return false;
-    return true;
+    const bool exact = alm_sort_exact(key, order);
+    uint64_t code[CHUNK + 1];
+    uint32_t left = 0;
+    alm_sort_encode(key, order, row, m, code);
+    for (uint32_t i = 1; i < m; i++) {
+        bool equal = tie[i] && code[i] == code[i - 1];
+        if (equal && !exact)
+            equal = alm_sort_compare(key, order, row[i - 1], row[i]) == 0;
+        tie[i] = equal;
+        left += equal;
+    }
+    return left;
 }
 
-/* First position of the group each position is in; a single 8-byte key is compared directly. */
+/* First position of the group each position is in. The rows lie anywhere in memory: their keys are
+ * fetched for many rows at once. */
 static void find_groups(const alm_window_order *o, uint32_t p, const alm_vec *key,
                         const alm_sort_order *order, uint32_t n_keys, uint32_t *group)
 {
     const uint32_t start = o->start[p], n = o->start[p + 1] - start;
-    const bool plain = n_keys == 1 && key[0].width == 8 && key[0].type.id != ALM_T_DOUBLE;
-    const int64_t *value = plain ? key[0].data : NULL;
+    uint32_t row[CHUNK + 1];
+    uint8_t tie[CHUNK + 1];
     group[start] = 0;
-    for (uint32_t i = 1; i < n; i++) {
-        const uint32_t a = o->perm != NULL ? o->perm[start + i - 1] : start + i - 1;
-        const uint32_t b = o->perm != NULL ? o->perm[start + i] : start + i;
-        const bool tie = plain ? value[a] == value[b] : rows_tie(key, order, n_keys, a, b);
-        group[start + i] = tie ? group[start + i - 1] : i;
+    for (uint32_t at = 0; at + 1 < n; at += CHUNK) { /* positions at .. at + m - 1 */
+        const uint32_t m = ALM_MIN((uint32_t)CHUNK + 1, n - at);
+        uint32_t left = m;
+        for (uint32_t i = 0; i < m; i++)
+            row[i] = o->perm != NULL ? o->perm[start + at + i] : start + at + i;
+        memset(tie, 1, m);
+        for (uint32_t k = 0; k < n_keys && left > 0; k++)
+            left = test_ties(&key[k], &order[k], row, m, tie);
+        for (uint32_t i = 1; i < m; i++)
+            group[start + at + i] = tie[i] ? group[start + at + i - 1] : at + i;
     }
 }
 
@@ -139,8 +157,8 @@ static alm_status find_peers(alm_ctx *cx, alm_pool *pool, uint32_t n, const alm_
 
 /* -------------------------------------------------------------------------------------- all */
 
-alm_status alm_window_sort(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, uint32_t n,
-                           const alm_window_call *call, const alm_window_cols *cols,
+alm_status alm_window_sort(alm_ctx *cx, alm_pool *pool, alm_workers *workers, const alm_rows *rows,
+                           uint32_t n, const alm_window_call *call, const alm_window_cols *cols,
                            alm_window_order *out)
 {
     alm_vec *key = NULL;
@@ -157,7 +175,7 @@ alm_status alm_window_sort(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, ui
     }
     if (call->n_order > 0 && !call->order_is_ts) {
         ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *perm, &perm));
-        ALM_TRY(sort_rows(cx, pool, n, key, order, call->n_order, perm));
+        ALM_TRY(sort_rows(cx, pool, workers, n, key, order, call->n_order, perm));
     }
     if (call->n_partition > 0) {
         ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *number, &number));
