@@ -102,6 +102,7 @@ SUITES = [
     ("conformance-pg", False, conformance_pg),
     ("differential", False, script("test/oracle/differential.py")),
     ("restart", False, script("test/sql/restart_test.py")),
+    ("matviews", False, script("test/matview_test.py")),
     ("http", False, script("test/wire/http_test.py")),
     ("pg", False, script("test/wire/pg_test.py")),
     ("pg-catalog", False, script("test/wire/pg_catalog_test.py")),
@@ -124,6 +125,8 @@ def main():
     ap.add_argument("suites", nargs="*")
     o = ap.parse_args()
     mode = "nightly" if o.nightly else "ci"
+    if o.nightly:
+        os.environ["ALM_TEST_ALL"] = "1"  # unit tests that take samples take everything
     known = [name for name, _, _ in SUITES]
     for name in o.suites:
         if name not in known:

@@ -53,7 +53,7 @@ static alm_status class_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *
 /* pg_class() says what the reference says there: everything is a table. */
 static char relation_kind(const alm_cat *cat, const alm_table *t)
 {
-    return !cat->function && t->kind == ALM_TABLE_VIEW ? 'v' : 'r';
+    return cat->function ? 'r' : "rvm"[t->kind];
 }
 
 ALM_CAT_FILL(classes)
@@ -195,6 +195,8 @@ ALM_CAT_FILL(table_list)
     alm_cat_order(cat, "schemaname tablename tableowner hasindexes");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (t->kind != ALM_TABLE_BASE)
+            continue;
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, "public");
         alm_cat_text(cat, t->name);
@@ -236,6 +238,25 @@ ALM_CAT_FILL(view_list)
         alm_cat_text(cat, rel->schema);
         alm_cat_text(cat, rel->name);
         alm_cat_text(cat, owner_of(cx));
+    }
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(matview_list)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "schemaname matviewname matviewowner hasindexes ispopulated definition");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        if (t->kind != ALM_TABLE_MATVIEW)
+            continue;
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, "public");
+        alm_cat_text(cat, t->name);
+        alm_cat_text(cat, owner_of(cx));
+        alm_cat_bool(cat, has_index(t));
+        alm_cat_bool(cat, t->view->lsn > 0);
+        alm_cat_text(cat, t->view->sql);
     }
     return ALM_OK;
 }

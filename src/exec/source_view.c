@@ -114,9 +114,9 @@ static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list
             continue;
         const alm_view_def *v = t->view;
         const alm_table *base = base_of(snap, v);
-        const char *reason = v->reason[0] != 0 ? v->reason
-                             : base == NULL    ? "base table is dropped or renamed"
-                                               : NULL;
+        const char *reason = base == NULL        ? "base table is dropped or renamed"
+                             : v->reason[0] != 0 ? v->reason
+                                                 : NULL;
         ALM_TRY(alm_list_row(cx, l));
         alm_list_text(l, 0, t->name);
         alm_list_text(l, 1, refresh_name(v));

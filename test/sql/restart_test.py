@@ -7,7 +7,7 @@ start with seven. All answers must be the same, floating values bit for bit.
 
     restart_test.py [--binary FILE] [--nightly] [FILE.sql...]
 """
-import argparse, json, os, pathlib, re, sys
+import argparse, json, os, pathlib, re, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -49,6 +49,16 @@ def answer(s, sql, unordered):
     return json.dumps(a)
 
 
+def settle(s):
+    """Waits until materialized views have seen what was written."""
+    for _ in range(1000):
+        rows = run(s.url, "select view_name from materialized_views() where refresh_type = 'immediate' and view_status = 'valid' "
+                          "and refresh_base_table_txn <> base_table_txn", 60).get("rows")
+        if not rows:
+            return
+        time.sleep(0.02)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--binary")
@@ -66,6 +76,7 @@ def main():
             for sql in setup:
                 run(s.url, sql, 60)
             queries += asked
+        settle(s)
         before = [answer(s, sql, u) for _, sql, u in queries]
         for how, stop, workers in (("a stop, 1 worker", s.stop, "1"), ("kill -9, 7 workers", s.kill, "7")):
             stop()

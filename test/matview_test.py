@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""A materialized view holds what its query gives, whatever happens to its base table.
+
+Random changes of two base tables (rows in time order, late rows, rows all over, UPDATE, DELETE, DEDUP, TRUNCATE,
+DROP PARTITION, DETACH and ATTACH), restarts, kill -9 in the middle. After each few of them every view is
+compared with its query run directly: as soon as the refresher is through (IMMEDIATE), or after REFRESH.
+Values are quarters, so that sums do not depend on the order of rows.
+
+    matview_test.py [--binary FILE] [--nightly] [--seed N] [--rounds N] [-v]
+"""
+import argparse, json, pathlib, random, sys, time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "sql")]
+from conform import run  # noqa: E402
+from server import Server  # noqa: E402
+
+BASES = ["create table mb (id long, y symbol, p double, q long, ts timestamp) timestamp(ts) partition by day wal",
+         "create table md (id long, y symbol, p double, q long, ts timestamp_ns) timestamp(ts) partition by month wal "
+         "dedup upsert keys(ts, y)",
+         "create table ref (ts timestamp, y symbol, f double) timestamp(ts) partition by year wal"]
+AGGS = "y, sum(p) s, count() n, min(p) lo, max(q) hi, first(id) f, last(id) l"
+# name, options, query, order
+VIEWS = [
+    ("v_hour", "refresh immediate", f"select ts, {AGGS} from mb sample by 1h", "ts, y"),
+    ("v_plain", "", "select ts, sum(q) q, count() n from mb where p > 2 sample by 30m", "ts"),
+    ("v_zone", "refresh immediate", f"select ts, {AGGS} from mb sample by 1d align to calendar time zone 'Europe/Berlin' "
+     "with offset '02:00'", "ts, y"),
+    ("v_week", "refresh manual", "select ts, y, sum(p) s, count() n from mb sample by 1w", "ts, y"),
+    ("v_month", "refresh manual deferred", "select ts, y, sum(p) s, count() n from mb sample by 1M", "ts, y"),
+    ("v_dedup", "refresh immediate", f"select ts, {AGGS} from md sample by 15m", "ts, y"),
+    ("v_join", "with base mb refresh immediate", "select m.ts, m.y, sum(m.p * r.f) s, count() n from mb m asof join ref r on (y) "
+     "sample by 2h", "ts, y"),
+    ("v_expr", "refresh immediate", "select ts, concat(y, '!') z, y, s * 2 s2, n from (select ts, y, sum(p) s, count() n from mb "
+     "sample by 1h) where n > 1", "ts, y"),
+    ("v_nested", "refresh immediate", "select ts, y, max(s) m, count() n from (select ts, y, sum(p) s from mb sample by 1h) "
+     "sample by 1d", "ts, y"),
+    ("v_over", "refresh immediate", "select ts, y, sum(s) s, sum(n) n from v_hour sample by 1d", "ts, y"),
+    ("v_over2", "refresh immediate", "select ts, sum(n) n from v_over sample by 1M", "ts"),
+    ("v_view", "refresh immediate", "select ts, y, sum(p) s, count() n from plain_view sample by 1h", "ts, y"),
+]
+BY_HAND = {"v_week", "v_month"}
+DAY = 86400 * 1000000
+START = 1704067200 * 1000000  # 2024
+
+
+class Test:
+    def __init__(self, server, seed, verbose):
+        self.s, self.rnd, self.verbose = server, random.Random(seed), verbose
+        self.next_id, self.now, self.n = 1, START + 40 * DAY, 0
+        self.passed = self.failed = 0
+        self.detached = set()
+
+    def sql(self, text, may_fail=False):
+        if self.verbose:
+            print("   ", text[:150], flush=True)
+        a = run(self.s.url, text, 60)
+        if "error" in a and not may_fail:
+            raise RuntimeError(f"{text[:300]}: {a['error']}")
+        return a
+
+    def insert(self, table, times):
+        if not times:
+            return
+        ns = table == "md"
+        rows = []
+        for t in times:
+            rows.append(f"({self.next_id}, {self.rnd.choice(['null', chr(39) + 'a' + chr(39), chr(39) + 'b' + chr(39), chr(39) + 'c' + chr(39)])}, "
+                        f"{self.rnd.randrange(0, 40) / 4}, {self.rnd.randrange(1000)}, {t * 1000 if ns else t})")
+            self.next_id += 1
+        self.sql(f"insert into {table} values {', '.join(rows)}")
+
+    def change(self):
+        r, table = self.rnd, self.rnd.choice(["mb", "mb", "md"])
+        kind = r.choices(["order", "late", "spread", "update", "delete", "truncate", "drop", "detach", "ref", "bulk"],
+                         [30, 20, 10, 8, 8, 1, 2, 2, 2, 3])[0]
+        day = START + r.randrange(45) * DAY
+        text = time.strftime("%Y-%m-%d", time.gmtime(day / 1e6))
+        if kind == "order":
+            times = []
+            for _ in range(r.randrange(1, 60)):
+                self.now += r.randrange(0, 900) * 1000000
+                times.append(self.now)
+            self.insert(table, times)
+        elif kind == "late":
+            at = self.now - r.randrange(0, 40 * DAY)
+            self.insert(table, [at + r.randrange(0, 7200) * 1000000 for _ in range(r.randrange(1, 20))])
+        elif kind == "spread":
+            self.insert(table, [START + r.randrange(0, 60 * DAY) for _ in range(r.randrange(1, 30))])
+        elif kind == "bulk":
+            self.sql(f"insert into {table} select x + {self.next_id}, 'b', (x % 16) / 4.0, x, "
+                     f"timestamp_sequence({day}::timestamp, 60000000) from long_sequence(60000)")
+            self.next_id += 60000
+        elif kind == "update":
+            self.sql(f"update {table} set p = p + {r.randrange(8) / 4} where ts in '{text}' and id % {r.randrange(1, 5)} = 0")
+        elif kind == "delete":
+            self.sql(f"delete from {table} where ts in '{text}' and id % {r.randrange(1, 5)} = 0")
+        elif kind == "truncate":
+            self.sql(f"truncate table {table}")
+        elif kind == "drop":
+            self.sql(f"alter table mb drop partition list '{text}'", may_fail=True)
+        elif kind == "detach":
+            if "error" not in self.sql(f"alter table mb detach partition list '{text}'", may_fail=True):
+                if r.random() < 0.7:
+                    self.sql(f"alter table mb attach partition list '{text}'", may_fail=True)
+        elif kind == "ref":  # changes of tables beside the base count from the next full refresh on
+            self.sql(f"insert into ref values ({START - r.randrange(1, 100) * DAY}, '{r.choice('abc')}', {r.randrange(8) / 4})")
+            self.sql("refresh materialized view v_join full")
+
+    def settle(self):
+        """Waits until the refresher has seen everything; touched by nobody meanwhile."""
+        end = time.monotonic() + 60
+        quiet = 0
+        while quiet < 2:
+            rows = self.sql("select view_name, refresh_base_table_txn, base_table_txn, view_status, invalidation_reason "
+                            "from materialized_views() where refresh_type = 'immediate'")["rows"]
+            bad = [r for r in rows if r[3] != "valid"]
+            if bad:
+                raise RuntimeError(f"invalid: {bad}")
+            quiet = quiet + 1 if all(r[1] == r[2] and r[1] > 0 for r in rows) else 0
+            if time.monotonic() > end:
+                raise RuntimeError(f"not refreshed after 60 s: {rows}")
+            time.sleep(0.005)
+
+    def compare(self):
+        self.settle()
+        for name in BY_HAND:
+            self.sql(f"refresh materialized view {name} {self.rnd.choice(['incremental', 'incremental', 'full'])}")
+        for name, _, query, order in VIEWS:
+            want = self.sql(f"select * from ({query}) order by {order}")
+            got = self.sql(f"select * from {name} order by {order}")
+            self.n += 1
+            if json.dumps(want["rows"]) == json.dumps(got["rows"]) and want["columns"] == got["columns"]:
+                self.passed += 1
+                continue
+            self.failed += 1
+            only = [r for r in want["rows"] if r not in got["rows"]][:3], [r for r in got["rows"] if r not in want["rows"]][:3]
+            print(f"{name}: {len(want['rows'])} rows by the query, {len(got['rows'])} in the view; missing {only[0]}, too many {only[1]}")
+
+    def restart(self):
+        how = self.rnd.choice(["stop", "kill", "kill"])
+        if self.verbose:
+            print("   ", how, flush=True)
+        self.s.stop() if how == "stop" else self.s.kill()
+        self.s.start()
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--binary")
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--rounds", type=int)
+    ap.add_argument("-v", action="store_true")
+    o = ap.parse_args()
+    rounds = o.rounds or (400 if o.nightly else 40)
+    s = Server(binary=o.binary, env={"ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "1048576"})
+    s.start()
+    t = Test(s, o.seed, o.v)
+    try:
+        for sql in BASES:
+            t.sql(sql)
+        t.sql("create view plain_view as (declare overridable @lo := 1.0 select * from mb where p >= @lo)")
+        t.insert("mb", [START + i * 1800 * 1000000 for i in range(100)])
+        for name, options, query, _ in VIEWS:
+            t.sql(f"create materialized view {name} {options} as ({query})")
+        for i in range(rounds):
+            for _ in range(t.rnd.randrange(1, 6)):
+                t.change()
+            if t.rnd.random() < 0.15:
+                t.restart()
+            t.compare()
+            if t.failed:
+                print(f"seed {o.seed}, round {i}")
+                break
+        s.stop()
+    finally:
+        s.__exit__(Exception, None, None)
+    print(f"{t.passed} passed, {t.failed} failed")
+    sys.exit(t.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
