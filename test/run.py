@@ -109,6 +109,7 @@ SUITES = [
     ("types", False, script("test/types_test.py")),
     ("data", False, script("test/data_test.py")),
     ("limits", False, script("test/limits_test.py")),
+    ("cancel", True, script("test/cancel_test.py")),
     ("crash", False, script("test/crash/kill_test.py")),
     ("docs", False, script("test/docs_test.py")),
     ("unit-asan", False, lambda mode: unit("asan", mode)),

@@ -349,6 +349,8 @@ DEFINE_PICK(16, state16)
 void alm_states_pick(const alm_aggs *a, alm_states *dst, uint32_t dst_at, const alm_states *src,
                      const uint32_t *pick, uint32_t n)
 {
+    if (n == 0) /* there may be no arrays */
+        return;
     for (uint32_t i = 0; i < a->n_states; i++) {
         const size_t bytes = a->state[i].ops->state_bytes;
         char *to = dst->array[i] + dst_at * bytes;

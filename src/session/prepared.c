@@ -137,7 +137,7 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
     }
     if (stmt->kind == ALM_STMT_SHOW) {
         alm_select *sel = NULL;
-        ALM_TRY(alm_show_select(cx, stmt, &sel));
+        ALM_TRY(alm_show_select(c, stmt, &sel));
         if (sel != NULL) {
             ALM_TRY(alm_plan_select(cx, &env, sel, &plan));
             *cols = plan->cols;

@@ -143,8 +143,8 @@ alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, u
 alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 
-/* The query that answers SHOW what; NULL where it is a setting. */
-alm_status alm_show_select(alm_ctx *cx, const alm_stmt *stmt, alm_select **out);
+/* The query that answers SHOW what; NULL where it is a setting. Fails if it names an unknown table. */
+alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out);
 /* Name of the setting that SHOW or SET names, as the table has it ("time zone": TimeZone); else the
  * words themselves. */
 alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out);

@@ -20,9 +20,33 @@ static const struct show_row {
     {"all", "select * from show_settings()", false},
 };
 
-alm_status alm_show_select(alm_ctx *cx, const alm_stmt *stmt, alm_select **out)
+/* A list that names a table points its error at the name in the statement, not in our query. */
+static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
 {
+    const bool view = alm_str_eq(stmt->what, ALM_STR("create view"));
+    const bool matview = alm_str_eq(stmt->what, ALM_STR("create materialized view"));
+    if (view || matview) {
+        const alm_table *t = alm_snapshot_find(c->snapshot, stmt->table);
+        const char *const what = view ? "view" : "materialized view";
+        if (t == NULL)
+            return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "%s does not exist [view=%.*s]",
+                            what, (int)stmt->table.len, stmt->table.ptr);
+        if (t->kind != (view ? ALM_TABLE_VIEW : ALM_TABLE_MATVIEW))
+            return alm_fail(&c->cx, ALM_E_ARG, stmt->table_pos, "%s name expected, got table name",
+                            what);
+        return ALM_OK;
+    }
+    if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
+        return ALM_OK;
+    return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
+                    (int)stmt->table.len, stmt->table.ptr);
+}
+
+alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out)
+{
+    alm_ctx *cx = &c->cx;
     *out = NULL;
+    ALM_TRY(check_table(c, stmt));
     for (size_t i = 0; i < ALM_COUNT(show_rows); i++) {
         const struct show_row *row = &show_rows[i];
         if (!alm_str_ieq(stmt->what, alm_str_of(row->what)))
@@ -52,35 +76,12 @@ alm_status alm_show_select(alm_ctx *cx, const alm_stmt *stmt, alm_select **out)
     return ALM_OK;
 }
 
-/* A list that names a table points its error at the name in the statement, not in our query. */
-static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
-{
-    const bool view = alm_str_eq(stmt->what, ALM_STR("create view"));
-    const bool matview = alm_str_eq(stmt->what, ALM_STR("create materialized view"));
-    if (view || matview) {
-        const alm_table *t = alm_snapshot_find(c->snapshot, stmt->table);
-        const char *const what = view ? "view" : "materialized view";
-        if (t == NULL)
-            return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "%s does not exist [view=%.*s]",
-                            what, (int)stmt->table.len, stmt->table.ptr);
-        if (t->kind != (view ? ALM_TABLE_VIEW : ALM_TABLE_MATVIEW))
-            return alm_fail(&c->cx, ALM_E_ARG, stmt->table_pos, "%s name expected, got table name",
-                            what);
-        return ALM_OK;
-    }
-    if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
-        return ALM_OK;
-    return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
-                    (int)stmt->table.len, stmt->table.ptr);
-}
-
 alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     alm_ctx *cx = &c->cx;
     alm_select *select = NULL;
     c->tag = "SHOW";
-    ALM_TRY(check_table(c, stmt));
-    ALM_TRY(alm_show_select(cx, stmt, &select));
+    ALM_TRY(alm_show_select(c, stmt, &select));
     if (select != NULL)
         return alm_run_select(c, select, params, n);
     const char *key = NULL;

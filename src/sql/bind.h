@@ -87,6 +87,8 @@ typedef struct alm_scope {
     const struct alm_window_join *window_join;
     /* IN (SELECT ...) as a conjunct: SEMI and ANTI joins are possible */
     bool conjunct;
+    /* among the ANDs, ORs and NOTs of WHERE, where NOT turns comparisons around */
+    bool turns;
 } alm_scope;
 
 /* -------------------------------------------------------------- expressions */

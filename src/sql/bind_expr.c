@@ -247,7 +247,8 @@ static alm_status bind_unary(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     if (alm_str_eq(ast->text, ALM_STR("not"))) {
         if (e->type.id == ALM_T_BOOLEAN || e->type.id == ALM_T_NULL || alm_expr_unknown(e)) {
             ALM_TRY(need_boolean(sc, &e, ast->arg[0]->pos));
-            return alm_expr_not(p, e, ast->pos, out);
+            return sc->turns ? alm_expr_not(p, e, ast->pos, out)
+                             : alm_expr_call(p, "not", ast->pos, &e, 1, out);
         }
         return alm_fail(p->cx, ALM_E_FUNCTION, ast->arg[0]->pos,
                         "argument type mismatch for function `not` at #1 expected: BOOLEAN, "
@@ -405,15 +406,25 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
                     (int)ast->kind);
 }
 
+static bool is_logic(const alm_ast *ast)
+{
+    return (ast->kind == ALM_AST_UNARY && alm_str_eq(ast->text, ALM_STR("not"))) ||
+           (ast->kind == ALM_AST_BINARY &&
+            (alm_str_eq(ast->text, ALM_STR("and")) || alm_str_eq(ast->text, ALM_STR("or"))));
+}
+
 alm_status alm_bind_expr(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     /* only a conjunct itself, or an and of conjuncts, or a NOT around IN, stays one */
     const bool keeps = ast->kind == ALM_AST_IN || ast->kind == ALM_AST_QUANTIFIED ||
                        ast->kind == ALM_AST_EXISTS ||
                        (ast->kind == ALM_AST_BINARY && alm_str_eq(ast->text, ALM_STR("and")));
+    const bool turns = sc->turns;
     sc->conjunct = sc->conjunct && keeps;
+    sc->turns = turns && is_logic(ast);
     ALM_TRY(alm_enter(sc->p, ast->pos));
     ALM_TRY(dispatch(sc, ast, out));
     sc->p->depth--;
+    sc->turns = turns;
     return ALM_OK;
 }

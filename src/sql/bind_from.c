@@ -598,9 +598,9 @@ alm_status alm_bind_where(alm_scope *sc, const alm_ast *where)
     alm_exprs conjuncts = {0};
     sc->aggs_allowed = ALM_AGG_NO;
     sc->windows_allowed = false;
-    sc->conjunct = true;
+    sc->conjunct = sc->turns = true;
     ALM_TRY(alm_bind_expr(sc, where, &e));
-    sc->conjunct = false;
+    sc->conjunct = sc->turns = false;
     ALM_TRY(alm_param_infer(p, &e, ALM_TY(BOOLEAN)));
     if (e->type.id != ALM_T_BOOLEAN)
         return alm_fail(p->cx, ALM_E_TYPE, where->pos, "boolean expression expected");

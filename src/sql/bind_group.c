@@ -359,7 +359,11 @@ static alm_status written_keys(alm_group_map *map, const alm_stage *st, int32_t 
     sc->windows_allowed = false;
     for (uint32_t i = 0; i < sc->sel->n_group; i++)
         ALM_TRY(written_key(map, sc->sel->group[i], st, &key_of[i]));
-    return ALM_OK;
+    if (map->keys.n > 0 || sc->sel->n_group == 0 || sc->sel->n_group_sets > 0)
+        return ALM_OK;
+    alm_expr *one = NULL; /* only constants: no rows are no group, unlike without GROUP BY */
+    ALM_TRY(alm_expr_bool(sc->p->cx, true, sc->sel->pos, &one));
+    return alm_exprs_add(sc->p->cx, &map->keys, one);
 }
 
 static alm_status implied_keys(alm_group_map *map, const alm_stage *st)

@@ -104,10 +104,14 @@ static alm_status qualified(alm_scope *sc, const alm_ast *ast, bool *known, alm_
 static alm_status from_list(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     for (uint32_t i = 0; i < sc->n_items; i++) {
-        if (sc->items[i].expr != NULL && alm_str_ieq(sc->items[i].name, ast->text)) {
-            *out = sc->items[i].expr;
-            return ALM_OK;
-        }
+        alm_expr *e = sc->items[i].expr;
+        if (e == NULL || !alm_str_ieq(sc->items[i].name, ast->text))
+            continue;
+        if (sc->aggs_allowed == ALM_AGG_INSIDE && alm_expr_has_mark(e, ALM_COL_AGG | ALM_COL_WIN))
+            return alm_fail(sc->p->cx, ALM_E_FUNCTION, ast->pos,
+                            "Aggregate function cannot be passed as an argument");
+        *out = e;
+        return ALM_OK;
     }
     *out = NULL;
     return ALM_OK;

@@ -90,7 +90,7 @@ static inline bool alm_expr_unknown(const alm_expr *e)
 }
 
 ALM_NODISCARD alm_status alm_expr_and(alm_planner *p, alm_expr *a, alm_expr *b, alm_expr **out);
-/* Logical opposite; comparisons turn around (null > 5 and its opposite are both false). */
+/* NOT as WHERE has it: comparisons turn around (null > 5 and its opposite are both false). */
 ALM_NODISCARD alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out);
 
 /* ----------------------------------------------------------------- shape */

@@ -132,6 +132,7 @@ static alm_status parse_item(alm_parser *p, alm_from *from)
     if (from->lateral)
         alm_parse_next(p);
     ALM_TRY(fill_source(p, from));
+    from->lateral = from->lateral && from->kind == ALM_FROM_SELECT; /* others see nothing anyway */
     ALM_TRY(take_timestamp(p, from));
     ALM_TRY(take_alias(p, from));
     return take_timestamp(p, from);

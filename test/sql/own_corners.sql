@@ -1,0 +1,31 @@
+-- What random queries and fuzzing found wrong: answers by the rules, checked with DuckDB or the reference.
+drop table if exists oco_t;
+drop table if exists oco_empty;
+create table oco_t (k int, x double, s symbol, ts timestamp) timestamp(ts) partition by day;
+create table oco_empty (k int, x double, s symbol, ts timestamp) timestamp(ts) partition by day;
+insert into oco_t values (1, 1.0, 'a', '2024-01-01'), (2, null, null, '2024-01-02'), (3, 2.0, 'b', '2024-01-03');
+-- NOT is the opposite in a list; in WHERE it turns comparisons around, so that a null is left out both ways
+select k, not (x > 1) n, not (x <= 1 and s = 'a') m from oco_t order by k;
+select k from oco_t where not (x > 1) order by k;
+select k from oco_t where not (x > 1 or k = 7) order by k;
+select k from oco_t where not (not (x > 1)) order by k;
+select k from oco_t where case when not (x > 1) then true else false end order by k;
+select k from oco_t where x > all (select x from oco_empty) and k <> 2 order by k;
+-- GROUP BY a constant has no group without rows
+select 1 a, count() n from oco_t where k > 9 group by 1;
+select 1 a, count() n from oco_t where k > 9;
+select 'a' a, count() n, max(x) m from oco_t group by 1;
+select 1 a, 'b' b, count() n from oco_empty group by a, b having count() >= 0;
+-- an aggregate of a name that stands for an aggregate
+select min(k) lo, max(k) hi from oco_t order by sum(lo) nulls first;
+select max(k) + 1 hi from oco_t group by s having max(hi) > 1;
+-- LATERAL before what cannot look to the left
+select t.k, v.c from oco_t t left join lateral (values (1, 'one'), (3, 'three')) v(n, c) on v.n = t.k order by t.k;
+select t.k, v.c from oco_t t, lateral (values (1, 'one'), (3, 'three')) v(n, c) order by t.k, v.c;
+-- positions of lists of tables that are not there
+show columns from oco_nosuch;
+show partitions from oco_nosuch;
+show create table oco_nosuch;
+-- empty groups
+select s, sum(x) t from oco_empty group by s;
+select s, sum(x) t, first(k) f from oco_empty sample by 1h;
