@@ -24,6 +24,7 @@ alm_status alm_sample_bucketer(alm_ctx *cx, alm_sample *s, int64_t first_ts)
     } else if (p->has_from) {
         spec.has_origin = true;
         spec.origin = p->from;
+        spec.offset = 0; /* FROM says where buckets start */
     }
     ALM_TRY(alm_bucketer_init(cx, s->op.plan->pos, &spec, &s->bucketer));
     s->have_bucketer = true;

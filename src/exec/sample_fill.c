@@ -6,7 +6,8 @@
  * row three row numbers are known: the row with data, the key's last row before, the key's next row;
  * each column is then one loop.
  *
- * Rules       NULL null; a value that value; PREV what the key's last row had, null included; LINEAR
+ * Rules       NULL null; a value that value; PREV what the key's last row had, null included, in the
+ *             same column or another of its type; LINEAR
  *             on the line between the rows before and after, null where one of them is null or
  *             missing; integers are cut towards zero. Real rows stay as they are.
  */
@@ -192,14 +193,14 @@ static uint32_t choose_rows(const alm_sample *s, fill *f)
 
 /* ------------------------------------------------------------------------------------ columns */
 
-/* The element that stands for row i: real, previous, or `other`. */
-static const char *source(const fill *f, const alm_rows_col *c, uint32_t i, char kind,
-                          const char *other)
+/* The element that stands for row i: real, the previous of column `from`, or `other`. */
+static const char *source(const fill *f, const alm_rows_col *c, const alm_rows_col *from,
+                          uint32_t i, const char *other)
 {
     if (f->out_real[i] != NO_ROW)
         return c->data + (size_t)f->out_real[i] * c->width;
-    if (kind == 'p' && f->out_prev[i] != NO_ROW)
-        return c->data + (size_t)f->out_prev[i] * c->width;
+    if (from != NULL && f->out_prev[i] != NO_ROW)
+        return from->data + (size_t)f->out_prev[i] * from->width;
     return other;
 }
 
@@ -208,6 +209,10 @@ static alm_status plain_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t col
 {
     const alm_rows_col *c = &f->rows.col[col];
     const alm_fill_spec *spec = &s->spec->fill[agg];
+    const alm_rows_col *from = spec->kind != 'p' ? NULL
+                               : spec->prev == 0
+                                   ? c
+                                   : &f->rows.col[1 + s->spec->n_keys + spec->prev - 1];
     alm_vec other;
     char value[32] = {0}; /* the widest type */
     char *data = NULL;
@@ -219,7 +224,7 @@ static alm_status plain_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t col
         alm_blend_copy(&other, 1, value, c->width);
     ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * c->width, &data));
     for (uint32_t i = 0; i < n; i++)
-        memcpy(data + (size_t)i * c->width, source(f, c, i, spec->kind, value), c->width);
+        memcpy(data + (size_t)i * c->width, source(f, c, from, i, value), c->width);
     *out = (alm_vec){.type = c->type, .width = c->width, .dict = c->dict, .data = data};
     return ALM_OK;
 }

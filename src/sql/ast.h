@@ -150,6 +150,7 @@ typedef struct alm_from { /* one item of FROM, with how it joins the items befor
 typedef struct alm_fill {
     char kind; /* 'n' NONE, 'N' NULL, 'p' PREV, 'l' LINEAR, 'v' value */
     alm_ast *value;
+    alm_str prev; /* PREV(column); ptr NULL: of the column itself */
     int32_t pos;
 } alm_fill;
 

@@ -69,6 +69,20 @@ static alm_status bind_bound(alm_scope *sc, const alm_ast *ast, alm_type ts, boo
     return ALM_OK;
 }
 
+/* With TIME ZONE the bounds are what the clock of the zone shows. */
+static alm_status bounds_to_utc(alm_ctx *cx, alm_type ts, alm_sample_spec *spec)
+{
+    const alm_zone *zone = NULL;
+    if (spec->zone == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_zone_find(cx, alm_str_of(spec->zone), -1, &zone));
+    if (spec->has_from)
+        spec->from = alm_zone_border(zone, spec->from, unit_of(ts));
+    if (spec->has_to)
+        spec->to = alm_zone_border(zone, spec->to, unit_of(ts));
+    return ALM_OK;
+}
+
 static alm_status bind_period(alm_scope *sc, const alm_sample_by *sb, alm_sample_spec *spec)
 {
     spec->unit = sb->unit;
@@ -124,6 +138,33 @@ static alm_status fill_one(alm_scope *sc, const alm_fill *fill, const alm_agg_ca
     return ALM_OK;
 }
 
+/* PREV(column): the aggregate that is this column of the result. */
+static alm_status find_prev(alm_scope *sc, const alm_fill *fill, const alm_stage *st, uint32_t self,
+                            uint32_t *out)
+{
+    alm_ctx *cx = sc->p->cx;
+    *out = 0;
+    if (fill->prev.ptr == NULL)
+        return ALM_OK;
+    for (uint32_t i = 0; i < st->n_items; i++) {
+        const alm_expr *e = st->items[i].expr;
+        if (!alm_str_ieq(fill->prev, st->items[i].name))
+            continue;
+        if (e->kind != ALM_X_COL || (e->col & ALM_COL_AGG) == 0)
+            return alm_fail(cx, ALM_E_ARG, fill->pos, "PREV takes the column of an aggregate: %.*s",
+                            (int)fill->prev.len, fill->prev.ptr);
+        const uint32_t other = e->col & ALM_COL_NUMBER;
+        const alm_type to = sc->aggs[self].type;
+        *out = 1 + other;
+        if (!alm_type_eq(sc->aggs[other].type, to) || to.id == ALM_T_SYMBOL)
+            return alm_fail(cx, ALM_E_TYPE, fill->pos, "PREV cannot fill %s from %s",
+                            alm_type_name(to), alm_type_name(sc->aggs[other].type));
+        return ALM_OK;
+    }
+    return alm_fail(cx, ALM_E_NAME, fill->pos, "Invalid column: %.*s", (int)fill->prev.len,
+                    fill->prev.ptr);
+}
+
 static alm_status bind_fill(alm_scope *sc, const alm_sample_by *sb, const alm_stage *st,
                             alm_sample_spec *spec)
 {
@@ -145,8 +186,10 @@ static alm_status bind_fill(alm_scope *sc, const alm_sample_by *sb, const alm_st
         if (sb->n_fill > 1 && at >= sb->n_fill)
             return alm_fail(cx, ALM_E_ARG, sb->fill[0].pos, "not enough fill values");
         const alm_fill *fill = &sb->fill[sb->n_fill == 1 ? 0 : at++];
-        for (uint32_t a = r.lo; a < r.hi; a++)
+        for (uint32_t a = r.lo; a < r.hi; a++) {
             ALM_TRY(fill_one(sc, fill, &sc->aggs[a], &spec->fill[a]));
+            ALM_TRY(find_prev(sc, fill, st, a, &spec->fill[a].prev));
+        }
     }
     if (sb->n_fill > 1 && at < sb->n_fill)
         return alm_fail(cx, ALM_E_ARG, sb->fill[at].pos, "too many fill values");
@@ -206,6 +249,7 @@ alm_status alm_bind_sample(alm_scope *sc, alm_stage *st)
     ALM_TRY(bind_align(sc, sb, ts, &spec));
     ALM_TRY(bind_bound(sc, sb->from, ts, &spec.has_from, &spec.from));
     ALM_TRY(bind_bound(sc, sb->to, ts, &spec.has_to, &spec.to));
+    ALM_TRY(bounds_to_utc(sc->p->cx, ts, &spec));
     ALM_TRY(bind_fill(sc, sb, st, &spec));
     alm_bucketer bucketer;
     const alm_bucket_spec trial = {

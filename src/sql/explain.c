@@ -271,7 +271,7 @@ static alm_status put_sample(printer *pr, const alm_plan *plan)
             ALM_TRY(put_const(pr, s->fill[i].value));
         else
             ALM_TRY(put(pr, kind == 'N'   ? "null"
-                            : kind == 'p' ? "prev"
+                            : kind == 'p' ? (s->fill[i].prev == 0 ? "prev" : "prev of another")
                             : kind == 'l' ? "linear"
                                           : "none"));
     }

@@ -157,6 +157,14 @@ static alm_status prune_project(alm_planner *p, alm_plan **slot, const bool *nee
     return ALM_OK;
 }
 
+/* Where the aggregate whose value PREV takes is now. One that is kept only because another takes its
+ * value may itself take that of one that went: nobody sees what it is filled with. */
+static uint32_t mapped_prev(const uint32_t *map, uint32_t first, uint32_t prev)
+{
+    const uint32_t to = map[first + prev - 1];
+    return to == NONE ? 0 : to - first + 1;
+}
+
 /* Aggregates that nobody reads go; `first` columns stand before them. */
 static alm_status drop_aggs(alm_planner *p, alm_plan *plan, const bool *need, uint32_t first,
                             bool keep_one, uint32_t **map)
@@ -172,9 +180,15 @@ static alm_status drop_aggs(alm_planner *p, alm_plan *plan, const bool *need, ui
         cols[i] = plan->cols[i];
     }
     uint32_t k = 0;
+    bool *wanted = NULL;
+    ALM_TRY(flags(p, plan->n_cols, &wanted));
+    memcpy(wanted, need, plan->n_cols * sizeof *wanted);
+    for (uint32_t a = 0; sample && plan->sample.fill != NULL && a < n; a++)
+        if (need[first + a] && plan->sample.fill[a].prev > 0)
+            wanted[first + plan->sample.fill[a].prev - 1] = true;
     for (uint32_t a = 0; a < n; a++) {
         (*map)[first + a] = NONE;
-        if (!need[first + a] && !(keep_one && k == 0 && a + 1 == n))
+        if (!wanted[first + a] && !(keep_one && k == 0 && a + 1 == n))
             continue;
         (*map)[first + a] = first + k;
         cols[first + k] = plan->cols[first + a];
@@ -182,6 +196,9 @@ static alm_status drop_aggs(alm_planner *p, alm_plan *plan, const bool *need, ui
             plan->sample.fill[k] = plan->sample.fill[a];
         aggs[k++] = aggs[a];
     }
+    for (uint32_t a = 0; sample && plan->sample.fill != NULL && a < k; a++)
+        if (plan->sample.fill[a].prev > 0)
+            plan->sample.fill[a].prev = mapped_prev(*map, first, plan->sample.fill[a].prev);
     if (sample)
         plan->sample.n_aggs = k;
     else

@@ -57,6 +57,17 @@ static alm_status parse_period(alm_parser *p, alm_sample_by *sample)
     return ALM_OK;
 }
 
+static alm_status parse_prev(alm_parser *p, alm_fill *f)
+{
+    alm_parse_name name;
+    f->kind = 'p';
+    if (!alm_take_op(p, ALM_OP_LPAREN))
+        return ALM_OK;
+    ALM_TRY(alm_parse_ident(p, "column name", &name));
+    f->prev = name.text;
+    return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+}
+
 static alm_status parse_fill(alm_parser *p, alm_sample_by *sample)
 {
     uint32_t cap = 0;
@@ -71,7 +82,7 @@ static alm_status parse_fill(alm_parser *p, alm_sample_by *sample)
         else if (alm_take_kw(p, ALM_KW_NULL))
             f->kind = 'N';
         else if (alm_take_kw(p, ALM_KW_PREV))
-            f->kind = 'p';
+            ALM_TRY(parse_prev(p, f));
         else if (alm_take_word(p, "linear"))
             f->kind = 'l';
         else if (!alm_starts_expr(p))

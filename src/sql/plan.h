@@ -93,6 +93,7 @@ typedef struct alm_interval {
 typedef struct alm_fill_spec {
     char kind;       /* 'n' NONE, 'N' NULL, 'p' PREV, 'l' LINEAR, 'v' value */
     alm_expr *value; /* constant of the aggregate's type */
+    uint32_t prev;   /* 'p': 1 + the aggregate whose previous value it is; 0: its own */
 } alm_fill_spec;
 
 /*
