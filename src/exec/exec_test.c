@@ -524,6 +524,37 @@ static void test_latest_three_ways(void **state)
     w->t.last[1] = NULL;
 }
 
+/* A symbol that ended at the beginning of the table costs no more than any other. */
+static void test_latest_of_an_ended_symbol(void **state)
+{
+    (void)state;
+    enum { ENDED = 7, ALIVE = 5 };
+    fake_table t = w->t;
+    uint8_t *sym = malloc(ROWS);
+    for (int i = 0; i < ROWS; i++)
+        sym[i] = i >= ALIVE && w->sym[i] == ENDED ? 1 : w->sym[i];
+    sym[2] = ENDED;
+    t.data[1] = sym;
+    t.last[1] = calloc(SYMBOLS + 1, 4);
+    for (int filtered = 0; filtered < 3; filtered++) {
+        alm_plan *s = p_scan(&w->m, &t);
+        s->ts_col = 0;
+        if (filtered > 0)
+            p_where(&w->m, s,
+                    x_two(&w->m, filtered == 1 ? "=" : "!=", col(s, 1), x_text(&w->m, "s7")));
+        alm_expr *key[] = {col(s, 1)};
+        fake_rows_read = 0;
+        result r = run(p_latest(&w->m, s, 1, key));
+        assert_int_equal(r.n, filtered == 0 ? SYMBOLS + 1 : filtered == 1 ? 1 : SYMBOLS);
+        if (filtered < 2)
+            assert_near(at(&r, 0, 0), (double)w->ts[2]);
+        assert_true(fake_rows_read <= 2 * ALM_BATCH_ROWS);
+        free(r.v);
+    }
+    free(t.last[1]);
+    free(sym);
+}
+
 static void test_backward_scan_reverses(void **state)
 {
     (void)state;
@@ -618,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_sort_top_and_ties),
         cmocka_unit_test(test_limit_forms),
         cmocka_unit_test(test_latest_three_ways),
+        cmocka_unit_test(test_latest_of_an_ended_symbol),
         cmocka_unit_test(test_backward_scan_reverses),
         cmocka_unit_test(test_project_shares_and_branches),
         cmocka_unit_test(test_memory_limit_names_the_operator),

@@ -1,9 +1,10 @@
 /*
  * op_latest.c - the newest row of each key, in timestamp order. Three ways:
  *
- *   look-up   one SYMBOL key of an unfiltered scan: each part keeps the last row of every symbol, so
- *             whole parts are answered without reading rows; the rest (the newest rows, in memory) is
- *             walked backward.
+ *   look-up   one SYMBOL key of a scan without conditions on other columns: each part keeps the last
+ *             row of every symbol, so whole parts are answered without reading rows; the rest (the
+ *             newest rows, in memory) is walked backward. A symbol that ended long ago costs a look at
+ *             each part.
  *   backward  a chain of filters over a scan runs backward; the first row met of a key is its newest.
  *             Stops when every value the key's dictionary can still give was met.
  *   forward   any other input: the newest row of each key so far is kept, the rest forgotten.
@@ -23,8 +24,10 @@
 
 typedef struct found_row {
     uint32_t span;
-    int64_t row;
+    int64_t row; /* NOT_FOUND, UNWANTED: none */
 } found_row;
+
+enum { NOT_FOUND = -1, UNWANTED = -2, LOOK_UP_MAX = 1 << 16 };
 
 typedef struct op_latest {
     alm_op op;
@@ -75,7 +78,7 @@ static alm_status walk_span(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan *s
         ALM_TRY(alm_scan_read(cx, cur, span, row, n, wanted, vecs));
         for (uint32_t i = n; i-- > 0 && *missing > 0;) {
             const uint32_t code = alm_vec_code(&vecs[col], i);
-            if (code < n_codes && found[code].row < 0) {
+            if (code < n_codes && found[code].row == NOT_FOUND) {
                 found[code] = (found_row){.span = span, .row = row + i};
                 (*missing)--;
             }
@@ -86,12 +89,11 @@ static alm_status walk_span(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan *s
 }
 
 static alm_status find_rows(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, uint32_t n_codes,
-                            found_row *found)
+                            uint32_t missing, found_row *found)
 {
     alm_scan_cursor *cur = NULL;
     alm_vec *vecs = NULL;
     bool *wanted = NULL;
-    uint32_t missing = n_codes;
     ALM_TRY(alm_scan_cursor_new(cx, cx->arena, sp->scan, &cur));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &vecs));
     ALM_TRY(ALM_NEWN(cx, cx->arena, sp->n_cols + 1, &wanted));
@@ -105,7 +107,7 @@ static alm_status find_rows(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, 
             continue;
         }
         for (uint32_t code = 0; code < ALM_MIN(n, n_codes); code++)
-            if (last[code] >= 0 && found[code].row < 0) {
+            if (last[code] >= 0 && found[code].row == NOT_FOUND) {
                 found[code] = (found_row){.span = (uint32_t)i, .row = last[code]};
                 missing--;
             }
@@ -145,21 +147,74 @@ static alm_status fetch_rows(alm_ctx *cx, op_latest *l, const alm_scan_plan *sp,
     return ALM_OK;
 }
 
-static bool can_look_up(const op_latest *l, uint32_t *col)
+/* Which codes pass the conditions that read the key alone: those are worth waiting for. */
+static alm_status codes_that_pass(alm_ctx *cx, const alm_plan *scan, uint32_t col,
+                                  const alm_dict *dict, uint8_t *pass)
+{
+    bool *used = NULL;
+    alm_batch in = {.n_cols = scan->scan.n_cols};
+    memset(pass, 1, dict->count);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, in.n_cols + 1, &used));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, in.n_cols + 1, &in.cols));
+    for (uint32_t f = 0; f < scan->scan.n_filters; f++) {
+        const alm_expr *e = scan->scan.filter[f];
+        bool only = true;
+        memset(used, 0, in.n_cols * sizeof *used);
+        alm_expr_cols(e, used, in.n_cols);
+        for (uint32_t c = 0; c < in.n_cols; c++)
+            only &= used[c] == (c == col);
+        if (!only || alm_eval_expr_volatile(e))
+            continue;
+        alm_eval *eval = NULL;
+        ALM_TRY(alm_eval_new(cx, &e, 1, &eval));
+        alm_status st = ALM_OK;
+        for (uint32_t at = 0; at < dict->count && st == ALM_OK; at += ALM_BATCH_ROWS) {
+            alm_vec out;
+            in.rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, dict->count - at);
+            in.cols[col] = (alm_vec){.type = ALM_TY(SYMBOL),
+                                     .width = sizeof(alm_view),
+                                     .data = (void *)(uintptr_t)(dict->views + at)};
+            st = alm_eval_run(cx, eval, cx->arena, &in, &out);
+            for (uint32_t i = 0; st == ALM_OK && i < in.rows; i++)
+                pass[at + i] &= ((const uint8_t *)out.data)[out.is_const ? 0 : i];
+        }
+        alm_eval_free(eval);
+        ALM_TRY(st);
+    }
+    return ALM_OK;
+}
+
+/* Do all conditions of a scan read this column alone, and always answer the same? */
+static alm_status conditions_on(alm_ctx *cx, const alm_plan *scan, uint32_t col, bool *out)
+{
+    bool *used = NULL;
+    *out = true;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, scan->scan.n_cols + 1, &used));
+    for (uint32_t f = 0; f < scan->scan.n_filters; f++) {
+        alm_expr_cols(scan->scan.filter[f], used, scan->scan.n_cols);
+        *out &= !alm_eval_expr_volatile(scan->scan.filter[f]);
+    }
+    for (uint32_t c = 0; c < scan->scan.n_cols; c++)
+        *out &= c == col || !used[c];
+    return ALM_OK;
+}
+
+static alm_status can_look_up(alm_ctx *cx, const op_latest *l, uint32_t *col, bool *out)
 {
     const alm_plan *scan = l->op.plan->child[0];
     const alm_expr *key = l->op.plan->latest.keys[0];
     alm_origin from;
-    if (scan->op != ALM_P_SCAN || scan->scan.n_filters > 0 || scan->scan.backward ||
-        l->op.plan->latest.n_keys != 1 || key->type.id != ALM_T_SYMBOL ||
-        !alm_origin_of(scan, key, &from) || from.column->dict == NULL ||
-        scan->scan.n_cols != scan->scan.n_out)
-        return false;
+    *out = false;
+    if (scan->op != ALM_P_SCAN || scan->scan.backward || l->op.plan->latest.n_keys != 1 ||
+        key->type.id != ALM_T_SYMBOL || !alm_origin_of(scan, key, &from) ||
+        from.column->dict == NULL ||
+        (scan->scan.n_filters > 0 && from.column->dict->count > LOOK_UP_MAX))
+        return ALM_OK;
     for (uint32_t i = 0; i < scan->scan.n_cols; i++)
         if (scan->scan.cols[i] == ALM_SCAN_ROW)
-            return false;
+            return ALM_OK;
     *col = from.scan_col;
-    return true;
+    return conditions_on(cx, scan, *col, out);
 }
 
 static alm_status look_up(alm_ctx *cx, op_latest *l, uint32_t col)
@@ -168,12 +223,17 @@ static alm_status look_up(alm_ctx *cx, op_latest *l, uint32_t col)
     const alm_plan *scan = l->op.plan->child[0];
     const alm_dict *dict = scan->scan.table->cols[scan->scan.cols[col]].dict;
     found_row *found = NULL;
-    uint32_t n = 0;
+    uint8_t *pass = NULL;
+    uint32_t n = 0, missing = 0;
     ALM_TRY(alm_op_shared(cx, l->op.run, scan, &sp));
     ALM_TRY(alm_pool_alloc(cx, &l->pool, dict->count * sizeof *found, &found));
-    for (uint32_t c = 0; c < dict->count; c++)
-        found[c].row = -1;
-    ALM_TRY(find_rows(cx, sp, col, dict->count, found));
+    ALM_TRY(alm_pool_alloc(cx, &l->pool, dict->count, &pass));
+    ALM_TRY(codes_that_pass(cx, scan, col, dict, pass));
+    for (uint32_t c = 0; c < dict->count; c++) {
+        found[c].row = pass[c] ? NOT_FOUND : UNWANTED;
+        missing += pass[c];
+    }
+    ALM_TRY(find_rows(cx, sp, col, dict->count, missing, found));
     for (uint32_t c = 0; c < dict->count; c++)
         if (found[c].row >= 0)
             found[n++] = found[c];
@@ -216,43 +276,6 @@ static alm_status has_null(alm_ctx *cx, const alm_scan_plan *sp, uint32_t col, b
         }
     }
     *out = false;
-    return ALM_OK;
-}
-
-/* Which codes pass the conditions that read the key alone: those are worth waiting for. */
-static alm_status codes_that_pass(alm_ctx *cx, const alm_plan *scan, uint32_t col,
-                                  const alm_dict *dict, uint8_t *pass)
-{
-    bool *used = NULL;
-    alm_batch in = {.n_cols = scan->scan.n_cols};
-    memset(pass, 1, dict->count);
-    ALM_TRY(ALM_NEWN(cx, cx->arena, in.n_cols + 1, &used));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, in.n_cols + 1, &in.cols));
-    for (uint32_t f = 0; f < scan->scan.n_filters; f++) {
-        const alm_expr *e = scan->scan.filter[f];
-        bool only = true;
-        memset(used, 0, in.n_cols * sizeof *used);
-        alm_expr_cols(e, used, in.n_cols);
-        for (uint32_t c = 0; c < in.n_cols; c++)
-            only &= used[c] == (c == col);
-        if (!only || alm_eval_expr_volatile(e))
-            continue;
-        alm_eval *eval = NULL;
-        ALM_TRY(alm_eval_new(cx, &e, 1, &eval));
-        alm_status st = ALM_OK;
-        for (uint32_t at = 0; at < dict->count && st == ALM_OK; at += ALM_BATCH_ROWS) {
-            alm_vec out;
-            in.rows = ALM_MIN((uint32_t)ALM_BATCH_ROWS, dict->count - at);
-            in.cols[col] = (alm_vec){.type = ALM_TY(SYMBOL),
-                                     .width = sizeof(alm_view),
-                                     .data = (void *)(uintptr_t)(dict->views + at)};
-            st = alm_eval_run(cx, eval, cx->arena, &in, &out);
-            for (uint32_t i = 0; st == ALM_OK && i < in.rows; i++)
-                pass[at + i] &= ((const uint8_t *)out.data)[out.is_const ? 0 : i];
-        }
-        alm_eval_free(eval);
-        ALM_TRY(st);
-    }
     return ALM_OK;
 }
 
@@ -454,7 +477,10 @@ static alm_status latest_next(alm_ctx *cx, alm_op *op, alm_batch **out)
         const alm_plan *child = op->plan->child[0];
         const bool in_order =
             child->order == ALM_ORDER_ASC && child->ts_col == (int32_t)op->plan->latest.ts_col;
-        if (in_order && can_look_up(l, &col))
+        bool known = false;
+        if (in_order)
+            ALM_TRY(can_look_up(cx, l, &col, &known));
+        if (known)
             ALM_TRY(look_up(cx, l, col));
         else if (in_order && alm_reverse_can(child))
             ALM_TRY(read_backward(cx, l));

@@ -26,6 +26,9 @@ typedef struct fake_table {
     int32_t *last[FAKE_COLS]; /* scratch of alm_scan_last_rows */
 } fake_table;
 
+/* Rows asked of alm_scan_read since it was set to 0. */
+static int64_t fake_rows_read;
+
 struct alm_scan {
     const fake_table *t;
     uint32_t *cols;
@@ -130,6 +133,7 @@ alm_status alm_scan_read(alm_ctx *cx, alm_scan_cursor *cur, size_t i, int64_t ro
     (void)cx;
     const alm_scan *s = cur->scan;
     ALM_ASSERT(n <= ALM_BATCH_ROWS && row >= 0 && s->lo[i] + row + n <= s->hi[i]);
+    (void)__atomic_fetch_add(&fake_rows_read, n, __ATOMIC_RELAXED);
     for (uint32_t c = 0; c < s->n_cols; c++) {
         const uint32_t col = s->cols[c];
         if (!wanted[c])
