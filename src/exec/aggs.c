@@ -64,6 +64,44 @@ static alm_status make_program(alm_ctx *cx, alm_aggs *a, alm_expr *const *keys, 
     return ALM_OK;
 }
 
+static bool may_fuse(const alm_agg_state *st)
+{
+    const uint8_t kind = st->ops->fuse;
+    return st->filter < 0 && !st->call->distinct && kind != ALM_FUSE_NONE;
+}
+
+/* States of the same DOUBLE column; count() joins the first of them. */
+static alm_status fuse_states(alm_ctx *cx, alm_aggs *a)
+{
+    ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_states + 1, &a->fused));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_states + 1, &a->is_fused));
+    a->rows_state = -1;
+    for (uint32_t i = 0; i < a->n_states; i++)
+        if (may_fuse(&a->state[i]) && a->state[i].ops->fuse == ALM_FUSE_ROWS)
+            a->rows_state = (int32_t)i;
+    for (uint32_t i = 0; i < a->n_states; i++) {
+        if (!may_fuse(&a->state[i]) || a->is_fused[i] || (int32_t)i == a->rows_state)
+            continue;
+        alm_agg_fused *f = &a->fused[a->n_fused++];
+        *f = (alm_agg_fused){.arg = a->state[i].first_arg};
+        memset(f->state, 0xff, sizeof f->state);
+        if (a->n_fused == 1 && a->rows_state >= 0) {
+            f->state[ALM_FUSE_ROWS] = a->rows_state;
+            f->n = 1;
+        }
+        for (uint32_t k = i; k < a->n_states; k++) {
+            const alm_agg_state *st = &a->state[k];
+            if (may_fuse(st) && (int32_t)k != a->rows_state && f->state[st->ops->fuse] < 0 &&
+                same_args(st->call, a->state[i].call)) {
+                f->state[st->ops->fuse] = (int32_t)k;
+                a->is_fused[k] = true;
+                f->n++;
+            }
+        }
+    }
+    return ALM_OK;
+}
+
 alm_status alm_aggs_new(alm_ctx *cx, alm_expr *const *keys, uint32_t n_keys,
                         const alm_agg_call *calls, uint32_t n_calls, alm_arena *lasting,
                         alm_aggs **out)
@@ -94,7 +132,8 @@ alm_status alm_aggs_new(alm_ctx *cx, alm_expr *const *keys, uint32_t n_keys,
         if (c->fn->state_bytes > 0)
             ALM_TRY(alm_arena_zero(cx, cx->arena, c->fn->state_bytes, &a->state[i].rt.state));
     }
-    return make_program(cx, a, keys, n_exprs);
+    ALM_TRY(make_program(cx, a, keys, n_exprs));
+    return fuse_states(cx, a);
 }
 
 void alm_aggs_free(alm_aggs *a)
@@ -258,21 +297,54 @@ alm_status alm_aggs_update(alm_ctx *cx, alm_aggs *a, alm_states *s, uint32_t gro
     return ALM_OK;
 }
 
+static alm_status scatter_state(alm_ctx *cx, alm_aggs *a, alm_states *s, uint32_t i,
+                                const uint32_t *group, uint32_t lo, uint32_t n)
+{
+    alm_agg_state *st = &a->state[i];
+    call_rows r;
+    r.group = group;
+    r.one = 0;
+    r.n = n;
+    ALM_TRY(select_rows(cx, a, st, lo, &r));
+    if (r.n == 0)
+        return ALM_OK;
+    st->rt.cx = cx;
+    return st->ops->scatter(&st->rt, s->array[i], r.group, r.n, r.args);
+}
+
+static alm_status scatter_fused(alm_ctx *cx, alm_aggs *a, alm_states *s, const alm_agg_fused *f,
+                                const uint32_t *group, uint32_t lo, uint32_t n)
+{
+    void *state[ALM_FUSE_KINDS];
+    const alm_vec *v = &a->vec[f->arg];
+    const bool alone = f->n < 2 || v->is_const;
+    for (uint32_t k = 0; k < ALM_FUSE_KINDS; k++) {
+        if (alone && f->state[k] >= 0)
+            ALM_TRY(scatter_state(cx, a, s, (uint32_t)f->state[k], group, lo, n));
+        state[k] = f->state[k] >= 0 ? s->array[f->state[k]] : NULL;
+    }
+    if (!alone)
+        alm_fused_scatter(state, group, n, (const double *)v->data + lo);
+    return ALM_OK;
+}
+
 alm_status alm_aggs_scatter(alm_ctx *cx, alm_aggs *a, alm_states *s, const uint32_t *group,
                             uint32_t lo, uint32_t n)
 {
-    for (uint32_t i = 0; i < a->n_states; i++) {
-        alm_agg_state *st = &a->state[i];
-        call_rows r;
-        r.group = group;
-        r.one = 0;
-        r.n = n;
-        ALM_TRY(select_rows(cx, a, st, lo, &r));
-        if (r.n == 0)
-            continue;
-        st->rt.cx = cx;
-        ALM_TRY(st->ops->scatter(&st->rt, s->array[i], r.group, r.n, r.args));
-    }
+    for (uint32_t i = 0; i < a->n_fused; i++)
+        ALM_TRY(scatter_fused(cx, a, s, &a->fused[i], group, lo, n));
+    for (uint32_t i = 0; i < a->n_states; i++)
+        if (!a->is_fused[i] && ((int32_t)i != a->rows_state || a->n_fused == 0))
+            ALM_TRY(scatter_state(cx, a, s, i, group, lo, n));
+    return ALM_OK;
+}
+
+alm_status alm_aggs_scatter_rest(alm_ctx *cx, alm_aggs *a, alm_states *s, const uint32_t *group,
+                                 uint32_t n)
+{
+    for (uint32_t i = 0; i < a->n_states; i++)
+        if (!a->is_fused[i] && (int32_t)i != a->rows_state)
+            ALM_TRY(scatter_state(cx, a, s, i, group, 0, n));
     return ALM_OK;
 }
 

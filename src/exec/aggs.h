@@ -14,6 +14,7 @@
 
 #include "exec/eval.h"
 #include "exec/op.h"
+#include "func/agg_fused.h"
 
 typedef struct alm_agg_state {
     const alm_agg_ops *ops;
@@ -24,6 +25,13 @@ typedef struct alm_agg_state {
     struct alm_keymap *seen; /* DISTINCT: (group, arguments) met so far */
 } alm_agg_state;
 
+/* States of one DOUBLE argument that can be taken together (func/agg_fused.h). */
+typedef struct alm_agg_fused {
+    int32_t state[ALM_FUSE_KINDS]; /* by kind, -1 none; count() is with the first argument */
+    uint32_t arg;                  /* in vec[] */
+    uint32_t n;                    /* states */
+} alm_agg_fused;
+
 typedef struct alm_aggs {
     alm_eval *eval;
     alm_vec *vec; /* results of eval: keys, then arguments, then conditions */
@@ -33,6 +41,10 @@ typedef struct alm_aggs {
     const alm_agg_call *calls;
     uint32_t n_calls;
     uint32_t *state_of; /* by call */
+    alm_agg_fused *fused;
+    uint32_t n_fused;
+    bool *is_fused;     /* by state */
+    int32_t rows_state; /* of count(), -1 none */
     alm_arena scratch;  /* rows picked by FILTER or DISTINCT, one batch */
     alm_pool pool;      /* DISTINCT */
     uint32_t rows;      /* of the batch evaluated last */
@@ -56,6 +68,9 @@ ALM_NODISCARD alm_status alm_aggs_update(alm_ctx *cx, alm_aggs *a, alm_states *s
 /* Rows [lo, lo + n) into group[0..n). */
 ALM_NODISCARD alm_status alm_aggs_scatter(alm_ctx *cx, alm_aggs *a, alm_states *s,
                                           const uint32_t *group, uint32_t lo, uint32_t n);
+/* The same for the states that are in no alm_agg_fused (nor rows_state): the caller does the others. */
+ALM_NODISCARD alm_status alm_aggs_scatter_rest(alm_ctx *cx, alm_aggs *a, alm_states *s,
+                                               const uint32_t *group, uint32_t n);
 /* dst[index ? index[i] : i + dst_at] takes in src[src_at + i], i < n. */
 ALM_NODISCARD alm_status alm_aggs_merge(alm_ctx *cx, alm_aggs *a, alm_states *dst, uint32_t dst_at,
                                         const uint32_t *index, const alm_states *src,

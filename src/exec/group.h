@@ -24,8 +24,9 @@ typedef struct alm_group_slot {
     alm_arena scratch; /* one batch */
     alm_pool pool;
     uint32_t *number;          /* ALM_BATCH_ROWS group numbers */
-    alm_states states;         /* direct: all groups, once or twice */
-    uint8_t *seen;             /* direct: touched groups */
+    alm_states states;         /* direct: all groups, `sets` times */
+    uint32_t *rows;            /* direct: rows of the morsel per group, `sets` times */
+    alm_fused_row **fused;     /* direct: per alm_agg_fused, like states */
     alm_block_pending pending; /* hash: rows on their way into blocks */
     bool ready;
 } alm_group_slot;
@@ -69,7 +70,8 @@ typedef struct alm_group {
     bool *ranged;   /* integers */
     const alm_dict **dict;
     uint32_t n_groups;
-    uint32_t sets; /* 1 or 2 interleaved copies of the states */
+    uint32_t sets; /* 1, 2 or 4 interleaved copies of the states */
+    bool fused;    /* alm_fused_row in use: its arrays fit the first-level cache, more or less */
     uint8_t *seen;
     uint32_t *present; /* numbers of the groups there are */
     uint32_t n_present;

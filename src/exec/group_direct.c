@@ -1,7 +1,7 @@
 /*
  * group_direct.c - GROUP BY over codes: group number = the codes of the keys in mixed radix.
  *
- * Each thread has arrays of states for all groups (twice, for even and odd rows, where there are few:
+ * Each thread has arrays of states for all groups (two or four times, rows in turn, where there are few:
  * two rows of a frequent group then do not wait for each other's store). After a morsel the touched
  * groups are packed and cleared; a round of packed morsels is merged in morsel order, by ranges of
  * group numbers in parallel where there are many.
@@ -9,7 +9,13 @@
 #include "exec/group.h"
 #include "exec/origin.h"
 
-enum { TWO_SETS_MAX = 1024, MERGE_RANGES = 16, MERGE_PARALLEL_MIN = 65536 };
+enum {
+    TWO_SETS_MAX = 1024,
+    FOUR_SETS_MAX = 128,
+    FUSED_MAX = 2048,
+    MERGE_RANGES = 16,
+    MERGE_PARALLEL_MIN = 65536
+};
 
 /* The touched groups of one morsel. */
 typedef struct packed {
@@ -136,24 +142,48 @@ alm_status alm_group_direct_key(alm_ctx *cx, const alm_group *g, alm_arena *aren
 
 static alm_status slot_ready(alm_ctx *cx, alm_group *g, alm_group_slot *s)
 {
+    const size_t n = (size_t)g->n_groups * g->sets;
     ALM_TRY(alm_group_slot_ready(cx, g, s));
-    if (s->seen != NULL)
+    if (s->rows != NULL)
         return ALM_OK;
-    ALM_TRY(alm_states_reserve(cx, s->aggs, &s->states, &s->pool, g->n_groups * g->sets));
-    return alm_pool_zero(cx, &s->pool, ((size_t)g->n_groups + 8) & ~(size_t)7, &s->seen);
+    ALM_TRY(alm_states_reserve(cx, s->aggs, &s->states, &s->pool, (uint32_t)n));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, s->aggs->n_fused + 1, &s->fused));
+    for (uint32_t f = 0; f < s->aggs->n_fused && g->fused; f++) {
+        ALM_TRY(alm_pool_alloc(cx, &s->pool, n * sizeof **s->fused, &s->fused[f]));
+        alm_fused_rows_init(s->fused[f], n);
+    }
+    return alm_pool_zero(cx, &s->pool, (n + 8) * sizeof *s->rows, &s->rows);
 }
 
-static void mark_seen(uint8_t *restrict seen, const uint32_t *restrict number, uint32_t n)
+static void count_rows(uint32_t *restrict rows, const uint32_t *restrict number, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        seen[number[i]] = 1;
+        rows[number[i]]++;
 }
 
-/* Odd rows go to the second set. */
-static void spread(uint32_t *restrict number, uint32_t n, uint32_t groups)
+/* Row i goes to set i modulo `sets`, a power of two. */
+ALM_SIMD static void spread(uint32_t *restrict number, uint32_t n, uint32_t groups, uint32_t sets)
 {
-    for (uint32_t i = 1; i < n; i += 2)
-        number[i] += groups;
+    for (uint32_t i = 0; i < n; i++)
+        number[i] += (i & (sets - 1)) * groups;
+}
+
+/* The same where only presence counts. */
+static void mark_rows(uint32_t *restrict rows, const uint32_t *restrict number, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        rows[number[i]] = 1;
+}
+
+static alm_status take_fused(alm_ctx *cx, alm_group_slot *s, uint32_t i, uint32_t n)
+{
+    const alm_agg_fused *f = &s->aggs->fused[i];
+    alm_vec dense = s->aggs->vec[f->arg];
+    if (dense.is_const)
+        ALM_TRY(alm_vec_expand(cx, &s->scratch, &s->aggs->vec[f->arg], n, &dense));
+    alm_fused_rows_add(s->fused[i], s->number, n, dense.data, f->state[ALM_FUSE_SUM] >= 0,
+                       f->state[ALM_FUSE_MIN] >= 0 || f->state[ALM_FUSE_MAX] >= 0);
+    return ALM_OK;
 }
 
 static alm_status take_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, alm_batch *in)
@@ -167,44 +197,84 @@ static alm_status take_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, alm_ba
                                           g->card[k], &s->aggs->vec[k]));
         }
     ALM_TRY(alm_group_codes(cx, s->aggs->vec, g->n_keys, g->card, g->dict, in->rows, s->number));
-    mark_seen(s->seen, s->number, in->rows);
-    if (g->sets == 2)
-        spread(s->number, in->rows, g->n_groups);
-    return alm_aggs_scatter(cx, s->aggs, &s->states, s->number, 0, in->rows);
+    if (g->sets > 1)
+        spread(s->number, in->rows, g->n_groups, g->sets);
+    if (!g->fused) {
+        mark_rows(s->rows, s->number, in->rows);
+        return alm_aggs_scatter(cx, s->aggs, &s->states, s->number, 0, in->rows);
+    }
+    count_rows(s->rows, s->number, in->rows);
+    for (uint32_t i = 0; i < s->aggs->n_fused; i++)
+        ALM_TRY(take_fused(cx, s, i, in->rows));
+    return alm_aggs_scatter_rest(cx, s->aggs, &s->states, s->number, in->rows);
+}
+
+/* Numbers of the groups that have rows, ascending. */
+static uint32_t find_touched(const alm_group *g, const alm_group_slot *s, uint32_t *number)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_groups; i++) {
+        uint32_t rows = 0;
+        for (uint32_t set = 0; set < g->sets; set++)
+            rows |= s->rows[set * g->n_groups + i];
+        number[n] = i;
+        n += rows != 0;
+    }
+    return n;
+}
+
+/* States of one set of the touched groups (to->number is in that set) into `states`; all as new after. */
+static alm_status take_set(alm_ctx *cx, const alm_group *g, alm_group_slot *s, const packed *to,
+                           alm_states *states, alm_pool *pool)
+{
+    const uint32_t n = to->n;
+    alm_aggs *a = s->aggs;
+    alm_states set = {0};
+    const bool first = states->n == 0 && n > 0;
+    ALM_TRY(alm_states_reserve(cx, a, &set, pool, n));
+    alm_states_pick(a, &set, 0, &s->states, to->number, n);
+    for (uint32_t i = 0, run = 1; i < n; i += run, run = 1) { /* neighbours in one call */
+        while (i + run < n && to->number[i + run] == to->number[i] + run)
+            run++;
+        alm_states_clear(a, &s->states, to->number[i], run);
+    }
+    if (first)
+        *states = set;
+    else
+        ALM_TRY(alm_aggs_merge(cx, a, states, 0, NULL, &set, 0, n));
+    for (uint32_t f = 0; f < a->n_fused && g->fused; f++) {
+        void *state[ALM_FUSE_KINDS];
+        for (uint32_t k = 0; k < ALM_FUSE_KINDS; k++)
+            state[k] = a->fused[f].state[k] >= 0 ? states->array[a->fused[f].state[k]] : NULL;
+        for (uint32_t i = 0; i < n; i++) {
+            alm_fused_rows_take(&s->fused[f][to->number[i]], state, i);
+            alm_fused_rows_init(&s->fused[f][to->number[i]], 1);
+        }
+    }
+    int64_t *count = g->fused && a->rows_state >= 0 && n > 0
+                         ? (int64_t *)(void *)states->array[a->rows_state]
+                         : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (count != NULL)
+            count[i] += s->rows[to->number[i]];
+        s->rows[to->number[i]] = 0;
+    }
+    return ALM_OK;
 }
 
 /* Moves the touched groups out of the thread's arrays and makes those as new. */
 static alm_status pack_touched(alm_ctx *cx, alm_group *g, alm_group_slot *s, packed *to)
 {
-    uint32_t n = 0;
     ALM_TRY(alm_pool_alloc(cx, &to->pool, ((size_t)g->n_groups + 1) * 4, &to->number));
-    for (uint32_t i = 0; i < g->n_groups; i += 8) {
-        uint64_t any = 0;
-        memcpy(&any, s->seen + i, sizeof any);
-        for (uint32_t k = i; any != 0 && k < i + 8 && k < g->n_groups; k++)
-            if (s->seen[k]) {
-                s->seen[k] = 0;
-                to->number[n++] = k;
-            }
-    }
-    to->n = n;
+    to->n = find_touched(g, s, to->number);
     to->states = (alm_states){0};
-    ALM_TRY(alm_states_reserve(cx, s->aggs, &to->states, &to->pool, n));
-    alm_states_pick(s->aggs, &to->states, 0, &s->states, to->number, n);
-    if (g->sets == 2) {
-        alm_states odd = {0};
-        for (uint32_t i = 0; i < n; i++)
+    for (uint32_t set = 0; set < g->sets; set++) {
+        for (uint32_t i = 0; i < to->n && set > 0; i++)
             to->number[i] += g->n_groups;
-        ALM_TRY(alm_states_reserve(cx, s->aggs, &odd, &to->pool, n));
-        alm_states_pick(s->aggs, &odd, 0, &s->states, to->number, n);
-        ALM_TRY(alm_aggs_merge(cx, s->aggs, &to->states, 0, NULL, &odd, 0, n));
-        for (uint32_t i = 0; i < n; i++) {
-            alm_states_clear(s->aggs, &s->states, to->number[i], 1);
-            to->number[i] -= g->n_groups;
-        }
+        ALM_TRY(take_set(cx, g, s, to, &to->states, &to->pool));
     }
-    for (uint32_t i = 0; i < n; i++)
-        alm_states_clear(s->aggs, &s->states, to->number[i], 1);
+    for (uint32_t i = 0; i < to->n; i++)
+        to->number[i] -= (g->sets - 1) * g->n_groups;
     return ALM_OK;
 }
 
@@ -284,10 +354,10 @@ alm_status alm_group_direct(alm_ctx *cx, alm_group *g)
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_ROUND, &r.round));
     for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++)
         alm_pool_init(&r.round[m].pool, cx->mem, "group by");
-    g->sets = g->n_groups <= TWO_SETS_MAX && !alm_aggs_row_order(g->own.aggs) &&
-                      alm_pipe_rows(g->pipe) > 8 * (int64_t)ALM_BATCH_ROWS
-                  ? 2
-                  : 1;
+    const bool spreads =
+        !alm_aggs_row_order(g->own.aggs) && alm_pipe_rows(g->pipe) > 8 * (int64_t)ALM_BATCH_ROWS;
+    g->sets = !spreads || g->n_groups > TWO_SETS_MAX ? 1 : g->n_groups > FOUR_SETS_MAX ? 2 : 4;
+    g->fused = g->n_groups * g->sets <= FUSED_MAX;
     ALM_TRY(alm_states_reserve(cx, g->own.aggs, &g->states, &g->own.pool, g->n_groups));
     ALM_TRY(alm_pool_zero(cx, &g->own.pool, (size_t)g->n_groups + 8, &g->seen));
     alm_status st = ALM_OK;

@@ -97,9 +97,11 @@ typedef int64_t alm_i64x8 __attribute__((vector_size(64), aligned(8)));
         return ALM_OK;                                                                             \
     }
 
-/* The table of operations; finish may come from another stamp. */
-#define ALM_AGG_OPS(name, S, base, end)                                                            \
+/* The table of operations; finish may come from another stamp. fuse_: see agg_fused.h. */
+#define ALM_AGG_OPS(name, S, base, end) ALM_AGG_FUSED_OPS(name, S, base, end, 0)
+#define ALM_AGG_FUSED_OPS(name, S, base, end, fuse_)                                               \
     static const alm_agg_ops name##_ops = {.state_bytes = sizeof(S),                               \
+                                           .fuse = (fuse_),                                        \
                                            .init = base##_init,                                    \
                                            .update = base##_update,                                \
                                            .scatter = base##_scatter,                              \

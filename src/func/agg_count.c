@@ -5,6 +5,7 @@
  *             BYTE and SHORT are never null.
  */
 #include "func/agg.h"
+#include "func/agg_fused.h"
 #include "func/tables.h"
 #include "type/value.h"
 
@@ -229,6 +230,7 @@ static alm_status value_scatter(ALM_UNUSED alm_call *call, void *states, const u
 }
 
 static const alm_agg_ops all_ops = {.state_bytes = sizeof(tally),
+                                    .fuse = ALM_FUSE_ROWS,
                                     .init = count_init,
                                     .update = all_update,
                                     .scatter = all_scatter,

@@ -8,6 +8,7 @@
  * Text        The state keeps its own copy of the winner, but for symbols, whose dictionary lasts.
  */
 #include "func/agg.h"
+#include "func/agg_fused.h"
 #include "func/tables.h"
 
 /* ---------------------------------------------------------------- integers */
@@ -83,7 +84,7 @@ ALM_AGG_OPS(min_bool, flag, min_bool, min_bool)
 
 /* Eight and sixteen independent lanes; `cmp ? x : best` is one instruction of the processor, with
  * just this treatment of NaN. The order of lanes does not matter for a minimum. */
-#define FLOATING_EXTREME(name, T, CMP, NONE)                                                       \
+#define FLOATING_EXTREME(name, T, CMP, NONE, FUSE)                                                 \
     static ALM_SIMD T name##_lanes(const T *restrict a, size_t n)                                  \
     {                                                                                              \
         enum { LANES = 64 / sizeof(T) * 2 };                                                       \
@@ -113,11 +114,11 @@ ALM_AGG_OPS(min_bool, flag, min_bool, min_bool)
     ALM_AGG_SCATTER(name, T, T, { *s = x CMP * s ? x : *s; })                                      \
     ALM_AGG_MERGE(name, T, { *d = *p CMP * d ? *p : *d; })                                         \
     ALM_AGG_FINISH(name, T, T, *s - (*s - *s)) /* infinite: none */                                \
-    ALM_AGG_OPS(name, T, name, name)
-FLOATING_EXTREME(max_double, double, >, -__builtin_inf())
-FLOATING_EXTREME(min_double, double, <, __builtin_inf())
-FLOATING_EXTREME(max_float, float, >, -__builtin_inff())
-FLOATING_EXTREME(min_float, float, <, __builtin_inff())
+    ALM_AGG_FUSED_OPS(name, T, name, name, FUSE)
+FLOATING_EXTREME(max_double, double, >, -__builtin_inf(), ALM_FUSE_MAX)
+FLOATING_EXTREME(min_double, double, <, __builtin_inf(), ALM_FUSE_MIN)
+FLOATING_EXTREME(max_float, float, >, -__builtin_inff(), ALM_FUSE_NONE)
+FLOATING_EXTREME(min_float, float, <, __builtin_inff(), ALM_FUSE_NONE)
 
 /* -------------------------------------------------------------------- text */
 

@@ -8,15 +8,13 @@
  *             one count per row, free of branches.
  */
 #include "func/agg.h"
+#include "func/agg_fused.h"
 #include "func/kernel.h"
 #include "func/tables.h"
 
 /* ---------------------------------------------------------- DOUBLE, FLOAT */
 
-typedef struct fsum {
-    double sum;
-    int64_t count;
-} fsum;
+typedef alm_fsum fsum;
 
 /* Lanes in one order: 0..15. */
 static double lanes_total(const alm_f64x8 *acc)
@@ -303,20 +301,22 @@ ALM_AGG_FINISH(nsum, ksum, double, s->count == 0 ? __builtin_nan("") : ALM_FINIT
 
 /* -------------------------------------------------------------------- rows */
 
-#define OPS(name, S, base, up, end)                                                                \
+#define OPS(name, S, base, up, end) FUSED_OPS(name, S, base, up, end, ALM_FUSE_NONE)
+#define FUSED_OPS(name, S, base, up, end, fuse_)                                                   \
     static const alm_agg_ops name##_ops = {.state_bytes = sizeof(S),                               \
+                                           .fuse = (fuse_),                                        \
                                            .init = base##_init,                                    \
                                            .update = up##_update,                                  \
                                            .scatter = up##_scatter,                                \
                                            .merge = base##_merge,                                  \
                                            .finish = end##_finish};
-OPS(sum_double, fsum, fsum, fsum, fsum)
+FUSED_OPS(sum_double, fsum, fsum, fsum, fsum, ALM_FUSE_SUM)
 OPS(sum_float, fsum, fsum, fsum32, fsum32)
 OPS(sum_byte, isum, isum, isum8, isum)
 OPS(sum_short, isum, isum, isum16, isum)
 OPS(sum_int, isum, isum, isum32, isum)
 OPS(sum_long, isum, isum, isum64, isum)
-OPS(avg_double, fsum, fsum, fsum, favg)
+FUSED_OPS(avg_double, fsum, fsum, fsum, favg, ALM_FUSE_SUM)
 OPS(avg_float, fsum, fsum, fsum32, favg)
 OPS(avg_byte, isum, isum, isum8, iavg)
 OPS(avg_short, isum, isum, isum16, iavg)

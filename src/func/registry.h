@@ -94,6 +94,7 @@ typedef struct alm_agg_ops {
                         size_t n);
     /* results of states 0..n-1 into out (flat, n elements; text as views) */
     alm_status (*finish)(alm_call *call, const void *states, size_t n, alm_vec *out);
+    uint8_t fuse; /* alm_fuse (agg_fused.h): scatter may be taken together with others */
 } alm_agg_ops;
 
 struct alm_window_ops; /* func/window.h */
