@@ -1,36 +1,56 @@
 /*
- * window_agg.c - any aggregate over the frames of a partition. See window.h.
+ * window_agg.c - aggregates over the frames of a partition. See window.h.
  *
- * Ways        whole    one frame for all rows: one state, its result repeated.
- *             running  frames that only grow: one state, a result per distinct end.
- *             sliding  frames whose both ends move forward: two stacks. The older part of the frame has
- *                      the states of all its suffixes, the newer part one state; a result is the merge
- *                      of the two. Nothing is ever taken out of a state, so that sums do not drift and
- *                      extremes need no search. Each row is added twice and merged twice at the most.
- *             pieces   EXCLUDE: each frame from its rows anew.
+ * Simple      sum, avg, min, max, count of doubles, of integers where it applies: loops of
+ *             window_slide.c.
+ * Any other   Two stacks of states: the older part of the frame has the states of all its suffixes, the
+ *             newer part one state; a result is the merge of the two. Nothing is ever taken out of a
+ *             state, so that sums do not drift and extremes need no search. Each row is added twice and
+ *             merged twice at the most; a frame that only grows needs one state.
+ * EXCLUDE     The rows before the gap and those behind it are two frames whose borders never go back;
+ *             between them may be the row itself (EXCLUDE TIES).
  */
 #include "exec/window.h"
+#include "exec/window_slide.h"
+#include "type/value.h"
+
+/* A frame on its way through the partition. */
+typedef struct slider {
+    char *newer;  /* state of [mid, end) */
+    char *suffix; /* states of [base, mid), [base + 1, mid) ... */
+    uint32_t cap, base, mid, end;
+} slider;
 
 struct alm_window_agg {
     alm_call call;
     const alm_agg_ops *ops;
     alm_pool *pool;
-    uint32_t n_args;
+    uint32_t n_args, width;
     alm_vec *slice; /* of the arguments */
-    char *state;    /* two: the newer part, and scratch for results */
-    char *suffix;   /* the older part */
-    uint32_t suffix_cap;
-    alm_vec out;
+    char *result;   /* state to merge into */
+    slider part[2]; /* before the gap, behind it */
+    bool simple;
+    alm_slide_part loop;
+    uint64_t *other;
+    uint32_t *edge, *count; /* simple: borders, two for each row; values of the frames */
+    uint8_t *pass;
+    uint32_t cap;
+    /* any other: rows that pass the filter */
+    uint32_t *before, *some;
+    alm_vec *args;
+    alm_arena scratch; /* of their values */
 };
 
 alm_status alm_window_agg_new(alm_ctx *cx, alm_pool *pool, const alm_window_call *call,
-                              alm_arena *lasting, alm_window_agg **out)
+                              alm_arena *lasting, uint32_t width, alm_window_agg **out)
 {
     alm_window_agg *a = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &a));
     a->ops = call->fn->agg;
     a->pool = pool;
     a->n_args = call->n_args;
+    a->width = width;
+    a->simple = alm_slide_op_of(call, &a->loop.op, &a->loop.floating);
     a->call = (alm_call){.cx = cx,
                          .fn = call->fn,
                          .data = call->data,
@@ -38,17 +58,25 @@ alm_status alm_window_agg_new(alm_ctx *cx, alm_pool *pool, const alm_window_call
                          .result = call->type,
                          .pos = call->pos,
                          .argc = call->n_args};
-    ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_args + 1, &a->slice));
-    ALM_TRY(alm_pool_alloc(cx, pool, 2 * a->ops->state_bytes + 64, &a->state));
+    alm_arena_init(&a->scratch, cx->mem);
     *out = a;
+    if (call->fn->state_bytes > 0)
+        ALM_TRY(alm_arena_zero(cx, cx->arena, call->fn->state_bytes, &a->call.state));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_args + 1, &a->slice));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_args + 1, &a->args));
+    ALM_TRY(alm_pool_alloc(cx, pool, a->ops->state_bytes, &a->result));
+    for (int i = 0; i < 2; i++)
+        ALM_TRY(alm_pool_alloc(cx, pool, a->ops->state_bytes, &a->part[i].newer));
     return ALM_OK;
 }
 
-/* A border, counted in rows that pass the filter. */
-static inline uint32_t kept(const uint32_t *before, uint32_t i)
+void alm_window_agg_free(alm_window_agg *a)
 {
-    return before != NULL ? before[i] : i;
+    if (a != NULL)
+        alm_arena_deinit(&a->scratch);
 }
+
+/* ------------------------------------------------------------------------------ any aggregate */
 
 /* Rows [lo, hi) into a state. */
 static alm_status add(alm_window_agg *a, const alm_vec *args, void *state, uint32_t lo, uint32_t hi)
@@ -63,55 +91,20 @@ static alm_status add(alm_window_agg *a, const alm_vec *args, void *state, uint3
     return a->ops->update(&a->call, state, hi - lo, a->slice);
 }
 
-static alm_status finish(alm_window_agg *a, const void *state, uint32_t width, void *out)
-{
-    alm_vec v = {.type = a->call.result, .width = (uint8_t)width, .data = out};
-    return a->ops->finish(&a->call, state, 1, &v);
-}
-
-static void repeat(void *out, uint32_t width, uint32_t from, uint32_t to)
-{
-    const char *one = (const char *)out + (size_t)from * width;
-    for (uint32_t i = from + 1; i < to; i++)
-        memcpy((char *)out + (size_t)i * width, one, width);
-}
-
-static alm_status run_growing(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
-                              const uint32_t *before, const alm_vec *args, uint32_t width,
-                              char *out)
-{
-    uint32_t have = kept(before, w->lo[0]);
-    a->ops->init(&a->call, a->state, 1);
-    for (uint32_t i = 0; i < w->n;) {
-        uint32_t end = i + 1;
-        while (end < w->n && w->hi[end] == w->hi[i])
-            end++;
-        if (i % ALM_BATCH_ROWS == 0)
-            ALM_TRY(alm_check(cx));
-        const uint32_t hi = kept(before, w->hi[i]);
-        ALM_TRY(add(a, args, a->state, have, hi));
-        have = ALM_MAX(have, hi);
-        ALM_TRY(finish(a, a->state, width, out + (size_t)i * width));
-        repeat(out, width, i, end);
-        i = end;
-    }
-    return ALM_OK;
-}
-
-/* States of all suffixes of rows [lo, hi), suffix[0] the longest. */
-static alm_status make_suffixes(alm_ctx *cx, alm_window_agg *a, const alm_vec *args, uint32_t lo,
-                                uint32_t hi)
+/* States of all suffixes of rows [lo, hi), the longest first. */
+static alm_status make_suffixes(alm_ctx *cx, alm_window_agg *a, slider *s, const alm_vec *args,
+                                uint32_t lo, uint32_t hi)
 {
     const size_t bytes = a->ops->state_bytes;
     const uint32_t n = hi - lo;
-    if (n > a->suffix_cap) {
-        const uint32_t cap = ALM_MAX(n, 2 * a->suffix_cap);
-        ALM_TRY(alm_pool_grow(cx, a->pool, &a->suffix, 0, (size_t)cap * bytes));
-        a->suffix_cap = cap;
+    if (n > s->cap) {
+        const uint32_t cap = ALM_MAX(n, 2 * s->cap);
+        ALM_TRY(alm_pool_grow(cx, a->pool, &s->suffix, 0, (size_t)cap * bytes));
+        s->cap = cap;
     }
-    a->ops->init(&a->call, a->suffix, n);
+    a->ops->init(&a->call, s->suffix, n);
     for (uint32_t i = n; i-- > 0;) {
-        char *state = a->suffix + (size_t)i * bytes;
+        char *state = s->suffix + (size_t)i * bytes;
         ALM_TRY(add(a, args, state, lo + i, lo + i + 1));
         if (i + 1 < n)
             ALM_TRY(a->ops->merge(&a->call, state, NULL, state + bytes, 1));
@@ -119,73 +112,218 @@ static alm_status make_suffixes(alm_ctx *cx, alm_window_agg *a, const alm_vec *a
     return ALM_OK;
 }
 
-static alm_status run_sliding(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
-                              const uint32_t *before, const alm_vec *args, uint32_t width,
-                              char *out)
+static void slider_start(alm_window_agg *a, slider *s, uint32_t at)
 {
-    const size_t bytes = a->ops->state_bytes;
-    char *newer = a->state, *result = a->state + ((bytes + 15) & ~(size_t)15);
-    uint32_t base = kept(before, w->lo[0]), mid = base,
-             end = base; /* suffixes of [base, mid), newer [mid, end) */
-    a->ops->init(&a->call, newer, 1);
-    for (uint32_t i = 0; i < w->n; i++) {
-        const uint32_t lo = kept(before, w->lo[i]), hi = kept(before, w->hi[i]);
+    s->base = s->mid = s->end = at;
+    a->ops->init(&a->call, s->newer, 1);
+}
+
+/* Moves to [lo, hi); *older (or NULL) and *newer (or NULL) are its two parts. */
+static alm_status slide(alm_ctx *cx, alm_window_agg *a, slider *s, const alm_vec *args, uint32_t lo,
+                        uint32_t hi, const void **older, const void **newer)
+{
+    if (lo > s->mid) { /* a row of the newer part goes: make it the older one */
+        if (lo < s->end)
+            ALM_TRY(make_suffixes(cx, a, s, args, lo, s->end));
+        const uint32_t end = ALM_MAX(s->end, lo);
+        slider_start(a, s, lo);
+        s->mid = s->end = end;
+    }
+    if (hi > s->end) {
+        ALM_TRY(add(a, args, s->newer, s->end, hi));
+        s->end = hi;
+    }
+    *older =
+        lo < s->mid && lo < hi ? s->suffix + (size_t)(lo - s->base) * a->ops->state_bytes : NULL;
+    *newer = s->end > s->mid && lo < hi ? s->newer : NULL;
+    return ALM_OK;
+}
+
+static alm_status finish(alm_window_agg *a, const void *state, void *out)
+{
+    alm_vec v = {.type = a->call.result, .width = (uint8_t)a->width, .data = out};
+    return a->ops->finish(&a->call, state, 1, &v);
+}
+
+static alm_status merge_in(alm_window_agg *a, const void *state)
+{
+    return state == NULL ? ALM_OK : a->ops->merge(&a->call, a->result, NULL, state, 1);
+}
+
+/* A border, counted in rows that pass the filter. */
+static inline uint32_t kept(const alm_window_agg *a, uint32_t i)
+{
+    return a->before != NULL ? a->before[i] : i;
+}
+
+static alm_status run_whole_frames(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
+                                   const alm_vec *args, char *out)
+{
+    slider *s = &a->part[0];
+    slider_start(a, s, kept(a, w->lo[0]));
+    for (uint32_t i = 0; i < w->n; i++, out += a->width) {
+        const void *older = NULL, *newer = NULL;
         if (i % ALM_BATCH_ROWS == 0)
             ALM_TRY(alm_check(cx));
-        if (lo > mid) { /* a row of the newer part goes: make it the older one */
-            if (lo < end)
-                ALM_TRY(make_suffixes(cx, a, args, lo, end));
-            base = lo;
-            mid = end = ALM_MAX(end, lo);
-            a->ops->init(&a->call, newer, 1);
+        if (i > 0 && w->lo[i] == w->lo[i - 1] && w->hi[i] == w->hi[i - 1]) {
+            memcpy(out, out - a->width, a->width);
+            continue;
         }
-        if (hi > end) {
-            ALM_TRY(add(a, args, newer, end, hi));
-            end = hi;
+        ALM_TRY(slide(cx, a, s, args, kept(a, w->lo[i]), kept(a, w->hi[i]), &older, &newer));
+        if (older == NULL && newer != NULL) {
+            ALM_TRY(finish(a, newer, out));
+            continue;
         }
-        const char *state = newer;
-        if (lo < mid) {
-            a->ops->init(&a->call, result, 1);
-            ALM_TRY(
-                a->ops->merge(&a->call, result, NULL, a->suffix + (size_t)(lo - base) * bytes, 1));
-            if (end > mid)
-                ALM_TRY(a->ops->merge(&a->call, result, NULL, newer, 1));
-            state = result;
-        } else if (lo >= hi) { /* an empty frame behind everything added so far */
-            a->ops->init(&a->call, result, 1);
-            state = result;
-        }
-        ALM_TRY(finish(a, state, width, out + (size_t)i * width));
+        a->ops->init(&a->call, a->result, 1);
+        ALM_TRY(merge_in(a, older));
+        ALM_TRY(merge_in(a, newer));
+        ALM_TRY(finish(a, a->result, out));
     }
     return ALM_OK;
 }
 
-static alm_status run_pieces(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
-                             const uint32_t *before, const alm_vec *args, uint32_t width, char *out)
+/* What EXCLUDE leaves out of the frame of i: [*lo, *hi) of it. */
+static void gap_of(const alm_window_rows *w, uint32_t i, uint32_t *lo, uint32_t *hi)
 {
-    for (uint32_t i = 0; i < w->n; i++) {
-        alm_window_range piece[3];
-        const uint32_t n = alm_window_pieces(w, i, piece);
-        if (i % 64 == 0)
+    const uint32_t from = w->exclude == 'c' ? i : w->peer_lo[i];
+    const uint32_t to = w->exclude == 'c' ? i + 1 : w->peer_hi[i];
+    *lo = ALM_MIN(w->hi[i], ALM_MAX(w->lo[i], from));
+    *hi = ALM_MAX(w->lo[i], ALM_MIN(w->hi[i], to));
+    *hi = ALM_MAX(*lo, *hi);
+}
+
+static bool own_row(const alm_window_rows *w, uint32_t i)
+{
+    return w->exclude == 't' && w->lo[i] <= i && i < w->hi[i];
+}
+
+static alm_status run_gaps(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
+                           const alm_vec *args, char *out)
+{
+    uint32_t lo, hi;
+    gap_of(w, 0, &lo, &hi);
+    slider_start(a, &a->part[0], kept(a, w->lo[0]));
+    slider_start(a, &a->part[1], kept(a, hi));
+    for (uint32_t i = 0; i < w->n; i++, out += a->width) {
+        const void *older = NULL, *newer = NULL;
+        if (i % ALM_BATCH_ROWS == 0)
             ALM_TRY(alm_check(cx));
-        a->ops->init(&a->call, a->state, 1);
-        for (uint32_t k = 0; k < n; k++)
-            ALM_TRY(add(a, args, a->state, kept(before, piece[k].lo), kept(before, piece[k].hi)));
-        ALM_TRY(finish(a, a->state, width, out + (size_t)i * width));
+        gap_of(w, i, &lo, &hi);
+        a->ops->init(&a->call, a->result, 1);
+        ALM_TRY(slide(cx, a, &a->part[0], args, kept(a, w->lo[i]), kept(a, lo), &older, &newer));
+        ALM_TRY(merge_in(a, older));
+        ALM_TRY(merge_in(a, newer));
+        if (own_row(w, i))
+            ALM_TRY(add(a, args, a->result, kept(a, i), kept(a, i + 1)));
+        ALM_TRY(slide(cx, a, &a->part[1], args, kept(a, hi), kept(a, w->hi[i]), &older, &newer));
+        ALM_TRY(merge_in(a, older));
+        ALM_TRY(merge_in(a, newer));
+        ALM_TRY(finish(a, a->result, out));
     }
+    return ALM_OK;
+}
+
+/* The arguments of the rows that pass, and how many do before each row. */
+static alm_status filter_args(alm_ctx *cx, alm_window_agg *a, uint32_t n, const uint8_t *pass,
+                              const alm_vec *args)
+{
+    uint32_t k = 0;
+    alm_arena_reset(&a->scratch);
+    ALM_TRY(alm_arena_bytes(cx, &a->scratch, ((size_t)n + 1) * sizeof(uint32_t), &a->before));
+    ALM_TRY(alm_arena_bytes(cx, &a->scratch, ((size_t)n + 1) * sizeof(uint32_t), &a->some));
+    for (uint32_t i = 0; i < n; i++) {
+        a->before[i] = k;
+        a->some[k] = i;
+        k += pass[i];
+    }
+    a->before[n] = k;
+    for (uint32_t i = 0; i < a->n_args; i++)
+        ALM_TRY(alm_vec_gather(cx, &a->scratch, &args[i], a->some, k, &a->args[i]));
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------------------- simple ones */
+
+static alm_status reserve(alm_ctx *cx, alm_window_agg *a, uint32_t n)
+{
+    if (n <= a->cap)
+        return ALM_OK;
+    const uint32_t cap = ALM_MAX(n, 2 * a->cap);
+    const size_t values = (size_t)cap * sizeof(uint64_t), numbers = ((size_t)cap + 1) * 4;
+    ALM_TRY(alm_pool_grow(cx, a->pool, &a->loop.plain, 0, values));
+    ALM_TRY(alm_pool_grow(cx, a->pool, &a->loop.suffix, 0, values));
+    ALM_TRY(alm_pool_grow(cx, a->pool, &a->other, 0, values));
+    ALM_TRY(alm_pool_grow(cx, a->pool, &a->loop.before, 0, numbers));
+    ALM_TRY(alm_pool_grow(cx, a->pool, &a->count, 0, numbers));
+    ALM_TRY(alm_pool_grow(cx, a->pool, &a->edge, 0, 4 * numbers));
+    ALM_TRY(alm_pool_grow(cx, a->pool, &a->pass, 0, cap));
+    a->cap = cap;
+    return ALM_OK;
+}
+
+/* One frame per row, of one partition; its values are added to the counts. */
+static void simple_frames(alm_window_agg *a, const uint32_t *lo, const uint32_t *hi, void *out)
+{
+    const uint32_t *before = a->loop.before;
+    alm_slide_frames(&a->loop, lo, hi, out);
+    for (uint32_t i = 0; i < a->loop.n; i++)
+        a->count[i] += lo[i] < hi[i] ? before[hi[i]] - before[lo[i]] : 0;
+}
+
+static void simple_gaps(alm_window_agg *a, const alm_window_rows *w, void *out)
+{
+    const uint32_t n = w->n;
+    uint32_t *from = a->edge, *to = from + n, *own = to + n, *next = own + n;
+    for (uint32_t i = 0; i < n; i++) {
+        gap_of(w, i, &from[i], &to[i]);
+        own[i] = i;
+        next[i] = i + own_row(w, i);
+    }
+    simple_frames(a, w->lo, from, out);
+    if (w->exclude == 't') {
+        simple_frames(a, own, next, a->other);
+        alm_slide_merge(&a->loop, a->other, out);
+    }
+    simple_frames(a, to, w->hi, a->other);
+    alm_slide_merge(&a->loop, a->other, out);
+}
+
+static alm_status run_simple(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
+                             const uint8_t *pass, const alm_vec *args, void *out)
+{
+    ALM_TRY(reserve(cx, a, w->n));
+    a->loop.n = w->n;
+    a->loop.pass = pass;
+    if (a->n_args > 0)
+        a->loop.value = args[0].data;
+    if (a->loop.op == ALM_SLIDE_COUNT && a->n_args > 0) {
+        (void)alm_vec_null_mask(&args[0], w->n, a->pass);
+        for (uint32_t i = 0; i < w->n; i++)
+            a->pass[i] = !a->pass[i] && (pass == NULL || pass[i]);
+        a->loop.pass = a->pass;
+    }
+    alm_slide_prepare(&a->loop);
+    memset(a->count, 0, (size_t)w->n * sizeof *a->count);
+    if (w->exclude != 0)
+        simple_gaps(a, w, out);
+    else
+        simple_frames(a, w->lo, w->hi, out);
+    alm_slide_settle(&a->loop, a->count, out);
     return ALM_OK;
 }
 
 alm_status alm_window_agg_run(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
-                              const uint32_t *before, const alm_vec *args, uint32_t width,
-                              void *out)
+                              const uint8_t *pass, const alm_vec *args, void *out)
 {
+    a->call.cx = cx;
     if (w->n == 0)
         return ALM_OK;
-    a->call.cx = cx;
-    if (w->exclude != 0)
-        return run_pieces(cx, a, w, before, args, width, out);
-    if (w->lo[0] == w->lo[w->n - 1])
-        return run_growing(cx, a, w, before, args, width, out);
-    return run_sliding(cx, a, w, before, args, width, out);
+    if (a->simple)
+        return run_simple(cx, a, w, pass, args, out);
+    a->before = NULL;
+    if (pass != NULL) {
+        ALM_TRY(filter_args(cx, a, w->n, pass, args));
+        args = a->args;
+    }
+    return w->exclude != 0 ? run_gaps(cx, a, w, args, out) : run_whole_frames(cx, a, w, args, out);
 }

@@ -12,7 +12,9 @@ typedef struct frame_part {
     const uint32_t *peer_lo, *peer_hi;
     uint32_t *lo, *hi;
     const int64_t *value;      /* RANGE offsets: the order column, turned so that it rises */
+    const double *real;        /* the same for floating columns */
     uint32_t some_lo, some_hi; /* positions whose value is not null */
+    uint32_t *group;           /* GROUPS: room for n + 1 */
 } frame_part;
 
 static uint32_t back(uint32_t i, int64_t k)
@@ -52,84 +54,72 @@ static int64_t add_clamped(int64_t a, int64_t b)
     return b < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static void range_lo(const frame_part *f, uint8_t kind, int64_t k)
-{
-    uint32_t at = f->some_lo;
-    for (uint32_t i = 0; i < f->n; i++) {
-        if (kind == 'U') {
-            f->lo[i] = 0;
-        } else if (kind == 'c' || i < f->some_lo || i >= f->some_hi) {
-            f->lo[i] = f->peer_lo[i];
-        } else {
-            const int64_t least = add_clamped(f->value[i], kind == 'p' ? -k : k);
-            while (at < f->some_hi && f->value[at] < least)
-                at++;
-            f->lo[i] = at;
-        }
+/* Frames of rows with a value begin (end) where the others' values are at least (above) it. The
+ * others have their peers. */
+#define DEFINE_RANGE(name, type, member, ADD)                                                      \
+    static void name##_lo(const frame_part *f, uint8_t kind, type k)                               \
+    {                                                                                              \
+        uint32_t at = f->some_lo;                                                                  \
+        for (uint32_t i = f->some_lo; i < f->some_hi; i++) {                                       \
+            const type least = ADD(f->member[i], kind == 'p' ? -k : k);                            \
+            while (at < f->some_hi && f->member[at] < least)                                       \
+                at++;                                                                              \
+            f->lo[i] = at;                                                                         \
+        }                                                                                          \
+    }                                                                                              \
+    static void name##_hi(const frame_part *f, uint8_t kind, type k)                               \
+    {                                                                                              \
+        uint32_t at = f->some_lo;                                                                  \
+        for (uint32_t i = f->some_lo; i < f->some_hi; i++) {                                       \
+            const type most = ADD(f->member[i], kind == 'p' ? -k : k);                             \
+            while (at < f->some_hi && f->member[at] <= most)                                       \
+                at++;                                                                              \
+            f->hi[i] = at;                                                                         \
+        }                                                                                          \
     }
-}
+#define ADD_REAL(a, b) ((a) + (b))
+DEFINE_RANGE(ticks, int64_t, value, add_clamped)
+DEFINE_RANGE(real, double, real, ADD_REAL)
 
-static void range_hi(const frame_part *f, uint8_t kind, int64_t k)
+static void range_borders(const frame_part *f, const alm_window_call *call)
 {
-    uint32_t at = f->some_lo;
     for (uint32_t i = 0; i < f->n; i++) {
-        if (kind == 'V') {
-            f->hi[i] = f->n;
-        } else if (kind == 'c' || i < f->some_lo || i >= f->some_hi) {
-            f->hi[i] = f->peer_hi[i];
-        } else {
-            const int64_t most = add_clamped(f->value[i], kind == 'p' ? -k : k);
-            while (at < f->some_hi && f->value[at] <= most)
-                at++;
-            f->hi[i] = at;
-        }
+        f->lo[i] = call->lo_kind == 'U' ? 0 : f->peer_lo[i];
+        f->hi[i] = call->hi_kind == 'V' ? f->n : f->peer_hi[i];
     }
+    const bool lo = call->lo_kind == 'p' || call->lo_kind == 'f';
+    const bool hi = call->hi_kind == 'p' || call->hi_kind == 'f';
+    if (lo && f->real != NULL)
+        real_lo(f, call->lo_kind, call->lo_real);
+    else if (lo)
+        ticks_lo(f, call->lo_kind, call->lo);
+    if (hi && f->real != NULL)
+        real_hi(f, call->hi_kind, call->hi_real);
+    else if (hi)
+        ticks_hi(f, call->hi_kind, call->hi);
 }
 
 /* ----------------------------------------------------------------------------------- GROUPS */
 
-static uint32_t groups_back(const frame_part *f, uint32_t i, int64_t k)
-{
-    uint32_t at = f->peer_lo[i];
-    for (; k > 0 && at > 0; k--)
-        at = f->peer_lo[at - 1];
-    return at;
-}
-
-static uint32_t groups_forth(const frame_part *f, uint32_t i, int64_t k)
-{
-    uint32_t end = f->peer_hi[i];
-    for (; k > 0 && end < f->n; k--)
-        end = f->peer_hi[end];
-    return end;
-}
-
 /* By group, not by row: all rows of one group have the same frame. */
 static void group_borders(const frame_part *f, const alm_window_call *call)
 {
-    for (uint32_t i = 0; i < f->n;) {
-        const uint32_t end = f->peer_hi[i];
-        uint32_t lo = f->peer_lo[i], hi = end;
-        if (call->lo_kind == 'U')
-            lo = 0;
-        else if (call->lo_kind == 'p')
-            lo = groups_back(f, i, call->lo);
+    uint32_t *start = f->group;
+    int64_t groups = 0;
+    for (uint32_t i = 0; i < f->n; i = f->peer_hi[i])
+        start[groups++] = i;
+    start[groups] = f->n;
+    for (int64_t g = 0; g < groups; g++) {
+        uint32_t lo = start[g], hi = start[g + 1];
+        if (call->lo_kind == 'U' || call->lo_kind == 'p')
+            lo = call->lo_kind == 'U' || call->lo > g ? 0 : start[g - call->lo];
         else if (call->lo_kind == 'f')
-            lo = call->lo == 0                             ? i
-                 : groups_forth(f, i, call->lo - 1) < f->n ? groups_forth(f, i, call->lo - 1)
-                                                           : f->n;
-        if (call->hi_kind == 'V')
-            hi = f->n;
-        else if (call->hi_kind == 'f')
-            hi = groups_forth(f, i, call->hi);
-        else if (call->hi_kind == 'p') {
-            int64_t k = call->hi;
-            uint32_t at = i;
-            for (; k > 0 && at > 0; k--)
-                at = f->peer_lo[at - 1];
-            hi = k > 0 ? 0 : f->peer_hi[at];
-        }
-        for (; i < end; i++) {
+            lo = call->lo > groups - g ? f->n : start[g + call->lo];
+        if (call->hi_kind == 'V' || call->hi_kind == 'f')
+            hi = call->hi_kind == 'V' || call->hi >= groups - g ? f->n : start[g + call->hi + 1];
+        else if (call->hi_kind == 'p')
+            hi = call->hi > g ? 0 : start[g - call->hi + 1];
+        for (uint32_t i = start[g]; i < start[g + 1]; i++) {
             f->lo[i] = lo;
             f->hi[i] = hi;
         }
@@ -161,13 +151,27 @@ static void order_values(const alm_vec *v, uint32_t n, bool desc, int64_t *out)
     }
 }
 
+static void order_reals(const alm_vec *v, uint32_t n, bool desc, double *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const double x = v->type.id == ALM_T_FLOAT ? (double)((const float *)v->data)[i]
+                                                   : ((const double *)v->data)[i];
+        out[i] = desc ? -x : x;
+    }
+}
+
+static bool no_value(const frame_part *f, uint32_t i)
+{
+    return f->real != NULL ? f->real[i] != f->real[i] : f->value[i] == INT64_MIN;
+}
+
 static void find_values(frame_part *f)
 {
     f->some_lo = 0;
     f->some_hi = f->n;
-    while (f->some_lo < f->n && f->value[f->some_lo] == INT64_MIN)
+    while (f->some_lo < f->n && no_value(f, f->some_lo))
         f->some_lo++;
-    while (f->some_hi > f->some_lo && f->value[f->some_hi - 1] == INT64_MIN)
+    while (f->some_hi > f->some_lo && no_value(f, f->some_hi - 1))
         f->some_hi--;
 }
 
@@ -176,8 +180,7 @@ static void part_frames(frame_part *f, const alm_window_call *call)
     if (call->frame == 'u') {
         group_borders(f, call);
     } else if (call->frame == 'g') {
-        range_lo(f, call->lo_kind, call->lo);
-        range_hi(f, call->hi_kind, call->hi);
+        range_borders(f, call);
     } else {
         rows_lo(f, call->lo_kind, call->lo);
         rows_hi(f, call->hi_kind, call->hi);
@@ -193,36 +196,44 @@ static bool has_offset(const alm_window_call *call)
            call->hi_kind == 'f';
 }
 
-alm_status alm_window_frames(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, uint32_t n,
-                             const alm_window_order *o, const alm_window_call *call,
+alm_status alm_window_frames(alm_ctx *cx, const alm_window_slice *s, const alm_window_call *call,
                              const alm_window_cols *cols, uint32_t *lo, uint32_t *hi)
 {
+    const alm_window_order *o = s->order;
+    const uint32_t n = s->to - s->from;
     int64_t *value = NULL;
+    double *real = NULL;
+    uint32_t *group = NULL;
     if (call->frame == 'g' && has_offset(call)) {
         alm_vec v;
-        void *owned = NULL;
         ALM_ASSERT(call->n_order == 1);
-        ALM_TRY(alm_window_column(cx, pool, rows, n, o, cols->order[0], &v, &owned));
-        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *value, &value));
-        order_values(&v, n, call->order[0].desc, value);
-        alm_pool_free(pool, owned);
+        ALM_TRY(alm_window_column(cx, s, cols->order[0], &v));
+        if (v.type.id == ALM_T_DOUBLE || v.type.id == ALM_T_FLOAT) {
+            ALM_TRY(alm_arena_bytes(cx, s->arena, ((size_t)n + 1) * sizeof *real, &real));
+            order_reals(&v, n, call->order[0].desc, real);
+        } else {
+            ALM_TRY(alm_arena_bytes(cx, s->arena, ((size_t)n + 1) * sizeof *value, &value));
+            order_values(&v, n, call->order[0].desc, value);
+        }
     }
-    for (uint32_t p = 0; p < o->n_parts; p++) {
-        const uint32_t start = o->start[p];
+    if (call->frame == 'u')
+        ALM_TRY(alm_arena_bytes(cx, s->arena, ((size_t)n + 1) * sizeof *group, &group));
+    for (uint32_t p = s->lo; p < s->hi; p++) {
+        const uint32_t start = o->start[p], at = start - s->from;
         frame_part f = {.n = o->start[p + 1] - start,
-                        .peer_lo = o->peer_lo + start,
-                        .peer_hi = o->peer_hi + start,
-                        .lo = lo + start,
-                        .hi = hi + start};
+                        .peer_lo = o->peer_lo != NULL ? o->peer_lo + start : NULL,
+                        .peer_hi = o->peer_hi != NULL ? o->peer_hi + start : NULL,
+                        .lo = lo + at,
+                        .hi = hi + at,
+                        .value = value != NULL ? value + at : NULL,
+                        .real = real != NULL ? real + at : NULL,
+                        .group = group};
         if (f.n == 0)
             continue;
         ALM_TRY(alm_check(cx));
-        if (value != NULL) {
-            f.value = value + start;
+        if (value != NULL || real != NULL)
             find_values(&f);
-        }
         part_frames(&f, call);
     }
-    alm_pool_free(pool, value);
     return ALM_OK;
 }

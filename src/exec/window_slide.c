@@ -155,6 +155,34 @@ static const slide_kernel whole_kernels[][4] = {SHAPES(least), SHAPES(most)}; /*
 
 /* --------------------------------------------------------------------------------- interface */
 
+bool alm_slide_op_of(const alm_window_call *call, alm_slide_op *op, bool *floating)
+{
+    *floating = false;
+    static const struct {
+        const char *name;
+        alm_slide_op op;
+    } known[] = {{"count", ALM_SLIDE_COUNT},
+                 {"sum", ALM_SLIDE_SUM},
+                 {"avg", ALM_SLIDE_AVG},
+                 {"min", ALM_SLIDE_MIN},
+                 {"max", ALM_SLIDE_MAX}};
+    for (size_t i = 0; i < ALM_COUNT(known); i++) {
+        if (strcmp(call->fn->name, known[i].name) != 0)
+            continue;
+        *op = known[i].op;
+        if (*op == ALM_SLIDE_COUNT)
+            return call->n_args <= 1 && call->type.id == ALM_T_LONG;
+        if (call->n_args != 1)
+            return false;
+        const alm_type t = call->args[0]->type;
+        const bool extreme = *op == ALM_SLIDE_MIN || *op == ALM_SLIDE_MAX;
+        const bool whole = t.id == ALM_T_LONG || alm_type_is_timestamp(t) || t.id == ALM_T_DATE;
+        *floating = t.id == ALM_T_DOUBLE;
+        return (*floating || (extreme && whole)) && alm_type_eq(call->type, t);
+    }
+    return false;
+}
+
 alm_status alm_slide_new(alm_ctx *cx, alm_pool *pool, const alm_slide_spec *spec, alm_slide **out)
 {
     alm_slide *s = NULL;
@@ -224,4 +252,62 @@ alm_status alm_slide_run(alm_ctx *cx, alm_slide *s, uint32_t n, const uint32_t *
     if (s->spec.floating || op == ALM_SLIDE_COUNT)
         return kernels[op][shape](cx, &r);
     return whole_kernels[op == ALM_SLIDE_MIN ? 0 : 1][shape](cx, &r);
+}
+
+/* ------------------------------------------------------------------- frames of rows in memory */
+
+/* One body for each operation and type, op a constant in it. */
+#define BY_OP(p, f, ...)                                                                           \
+    do {                                                                                           \
+        const alm_slide_op by_op = (p)->op;                                                        \
+        if (by_op == ALM_SLIDE_COUNT)                                                              \
+            break;                                                                                 \
+        if ((p)->floating && by_op == ALM_SLIDE_MIN)                                               \
+            f##_f(ALM_SLIDE_MIN, __VA_ARGS__);                                                     \
+        else if ((p)->floating && by_op == ALM_SLIDE_MAX)                                          \
+            f##_f(ALM_SLIDE_MAX, __VA_ARGS__);                                                     \
+        else if ((p)->floating && by_op == ALM_SLIDE_AVG)                                          \
+            f##_f(ALM_SLIDE_AVG, __VA_ARGS__);                                                     \
+        else if ((p)->floating)                                                                    \
+            f##_f(ALM_SLIDE_SUM, __VA_ARGS__);                                                     \
+        else if (by_op == ALM_SLIDE_MIN)                                                           \
+            f##_i(ALM_SLIDE_MIN, __VA_ARGS__);                                                     \
+        else                                                                                       \
+            f##_i(ALM_SLIDE_MAX, __VA_ARGS__);                                                     \
+    } while (0)
+
+static void count_rows(const uint8_t *pass, uint32_t n, uint32_t *before)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        before[i] = count;
+        count += pass == NULL || pass[i];
+    }
+    before[n] = count;
+}
+
+void alm_slide_prepare(const alm_slide_part *p)
+{
+    if (p->op == ALM_SLIDE_COUNT)
+        count_rows(p->pass, p->n, p->before);
+    BY_OP(p, plain, p->n, p->value, p->pass, p->plain, p->before);
+}
+
+void alm_slide_frames(const alm_slide_part *p, const uint32_t *lo, const uint32_t *hi, void *out)
+{
+    if (p->n > 0)
+        BY_OP(p, frames, p->n, lo, hi, p->plain, p->suffix, out);
+}
+
+void alm_slide_merge(const alm_slide_part *p, const void *b, void *a)
+{
+    BY_OP(p, merge, p->n, b, a);
+}
+
+void alm_slide_settle(const alm_slide_part *p, const uint32_t *count, void *out)
+{
+    if (p->op == ALM_SLIDE_COUNT)
+        for (uint32_t i = 0; i < p->n; i++)
+            ((int64_t *)out)[i] = count[i];
+    BY_OP(p, settle, p->n, count, out);
 }

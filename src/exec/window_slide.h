@@ -23,6 +23,9 @@ typedef enum alm_slide_op {
     ALM_SLIDE_MAX
 } alm_slide_op;
 
+/* Is the call one of these over values of these types? */
+bool alm_slide_op_of(const alm_window_call *call, alm_slide_op *op, bool *floating);
+
 typedef enum alm_slide_shape { ALM_SLIDE_TOTAL, ALM_SLIDE_ROWS, ALM_SLIDE_RANGE } alm_slide_shape;
 
 typedef struct alm_slide_spec {
@@ -46,5 +49,28 @@ ALM_NODISCARD alm_status alm_slide_reserve(alm_ctx *cx, alm_slide *s, uint32_t n
 ALM_NODISCARD alm_status alm_slide_run(alm_ctx *cx, alm_slide *s, uint32_t n,
                                        const uint32_t *number, bool single, const int64_t *ts,
                                        const void *values, void *out);
+
+/* ------------------------------------------------------------------- frames of rows in memory */
+
+/* One partition: n rows, 8-byte values as above (COUNT has none). */
+typedef struct alm_slide_part {
+    alm_slide_op op;
+    bool floating;
+    uint32_t n;
+    const void *value;
+    const uint8_t *pass; /* FILTER: 1 where the row counts; NULL: all do */
+    /* Room: n values each; n + 1 counts */
+    void *plain, *suffix;
+    uint32_t *before;
+} alm_slide_part;
+
+/* Makes plain (values, nulls as what changes nothing) and before (values among the first i rows). */
+void alm_slide_prepare(const alm_slide_part *p);
+/* out[i]: values [lo[i], hi[i]) together; neither border ever goes back. */
+void alm_slide_frames(const alm_slide_part *p, const uint32_t *lo, const uint32_t *hi, void *out);
+/* a[i] and after it b[i] */
+void alm_slide_merge(const alm_slide_part *p, const void *b, void *a);
+/* Results from what the frames gave and how many values they have. */
+void alm_slide_settle(const alm_slide_part *p, const uint32_t *count, void *out);
 
 #endif

@@ -1,12 +1,13 @@
 /*
  * window_sort.c - window order: partitions, order within them, peers. See window.h.
  *
- * Rows are sorted by ORDER BY (not at all where the input comes in that order), then dealt to their
- * partitions by a counting sort, which keeps the order.
+ * Rows are dealt to their partitions by a counting sort, which keeps their order; then each partition
+ * is sorted by ORDER BY, unless the input comes in that order.
  */
 #include "exec/keymap.h"
-#include "exec/sortkey.h"
 #include "exec/window.h"
+
+enum { LARGE_MIN = 1 << 18 };
 
 /* ------------------------------------------------------------------------------ partitions */
 
@@ -46,29 +47,13 @@ static alm_status number_partitions(alm_ctx *cx, alm_pool *pool, const alm_rows 
 
 /* ------------------------------------------------------------------------------------ order */
 
-/* Rows in the order of ORDER BY, as a permutation. */
-static alm_status sort_rows(alm_ctx *cx, alm_pool *pool, alm_workers *workers, uint32_t n,
-                            const alm_vec *key, alm_sort_order *order, uint32_t n_keys,
-                            uint32_t *perm)
-{
-    alm_sort_item *item = NULL;
-    ALM_TRY(alm_pool_alloc(cx, pool, 2 * (size_t)n * sizeof *item, &item));
-    for (uint32_t i = 0; i < n; i++)
-        item[i].row = i;
-    ALM_TRY(alm_sort_items_on(cx, workers, key, order, n_keys, item, item + n, n));
-    for (uint32_t i = 0; i < n; i++)
-        perm[i] = item[i].row;
-    alm_pool_free(pool, item);
-    return ALM_OK;
-}
-
-/* Deals the rows of perm (NULL: in input order) to their partitions. */
+/* Deals the rows, in input order, to their partitions. */
 static alm_status deal(alm_ctx *cx, alm_pool *pool, uint32_t n, const uint32_t *number,
-                       const uint32_t *perm, alm_window_order *o)
+                       alm_window_order *o)
 {
     uint32_t *to = NULL;
     ALM_TRY(alm_pool_zero(cx, pool, ((size_t)o->n_parts + 2) * sizeof *o->start, &o->start));
-    ALM_TRY(alm_pool_alloc(cx, pool, (size_t)n * sizeof *to, &to));
+    ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *to, &to));
     uint32_t *next = o->start + 1;
     for (uint32_t i = 0; i < n; i++)
         next[number[i]]++;
@@ -78,11 +63,101 @@ static alm_status deal(alm_ctx *cx, alm_pool *pool, uint32_t n, const uint32_t *
         next[p] = sum;
         sum += size;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t row = perm != NULL ? perm[i] : i;
-        to[next[number[row]]++] = row;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        to[next[number[i]]++] = i;
     o->perm = to;
+    return ALM_OK;
+}
+
+static alm_status one_partition(alm_ctx *cx, alm_pool *pool, uint32_t n, alm_window_order *o)
+{
+    ALM_TRY(alm_pool_zero(cx, pool, 2 * sizeof *o->start, &o->start));
+    o->start[1] = n;
+    if (o->as_it_comes)
+        return ALM_OK;
+    ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *o->perm, &o->perm));
+    for (uint32_t i = 0; i < n; i++)
+        o->perm[i] = i;
+    return ALM_OK;
+}
+
+alm_status alm_window_deal(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, uint32_t n,
+                           const alm_window_call *call, const alm_window_cols *cols, bool peers,
+                           alm_window_order *out)
+{
+    alm_vec *key = NULL;
+    alm_sort_order *order = NULL;
+    uint32_t *number = NULL;
+    alm_window_order o = {.n_parts = 1,
+                          .n_keys = call->n_order,
+                          .as_it_comes = call->n_order == 0 || call->order_is_ts};
+    ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_order + 1, &key));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_order + 1, &order));
+    for (uint32_t k = 0; k < call->n_order; k++) {
+        order[k] = (alm_sort_order){.desc = call->order[k].desc,
+                                    .nulls_first = call->order[k].nulls_first};
+        alm_rows_slice(rows, cols->order[k], 0, &key[k]);
+        ALM_TRY(alm_sort_rank(cx, pool, &key[k], &order[k]));
+    }
+    o.key = key;
+    o.order = order;
+    if (peers) {
+        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *o.peer_lo, &o.peer_lo));
+        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *o.peer_hi, &o.peer_hi));
+    }
+    if (call->n_partition > 0) {
+        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *number, &number));
+        ALM_TRY(number_partitions(cx, pool, rows, n, call, cols, number, &o.n_parts));
+        ALM_TRY(deal(cx, pool, n, number, &o));
+        alm_pool_free(pool, number);
+    } else {
+        ALM_TRY(one_partition(cx, pool, n, &o));
+    }
+    *out = o;
+    return ALM_OK;
+}
+
+void alm_window_order_free(alm_pool *pool, alm_window_order *o)
+{
+    alm_pool_free(pool, o->perm);
+    alm_pool_free(pool, o->start);
+    alm_pool_free(pool, o->peer_lo);
+    alm_pool_free(pool, o->peer_hi);
+}
+
+/* workers: NULL for the calling thread alone. */
+static alm_status sort_partition(alm_ctx *cx, alm_workers *workers, const alm_window_order *o,
+                                 uint32_t *perm, uint32_t n, alm_sort_item *item)
+{
+    for (uint32_t i = 0; i < n; i++)
+        item[i].row = perm[i];
+    if (workers != NULL)
+        ALM_TRY(alm_sort_items_on(cx, workers, o->key, o->order, o->n_keys, item, item + n, n));
+    else
+        ALM_TRY(alm_sort_items(cx, o->key, o->order, o->n_keys, item, item + n, n));
+    for (uint32_t i = 0; i < n; i++)
+        perm[i] = item[i].row;
+    return ALM_OK;
+}
+
+/* Partitions that are too large for one thread. */
+static bool is_large(const alm_window_order *o, uint32_t p)
+{
+    return o->start[p + 1] - o->start[p] >= LARGE_MIN;
+}
+
+alm_status alm_window_sort_large(alm_ctx *cx, alm_pool *pool, alm_workers *workers,
+                                 const alm_window_order *o)
+{
+    for (uint32_t p = 0; p < o->n_parts && !o->as_it_comes; p++) {
+        alm_sort_item *item = NULL;
+        const uint32_t n = o->start[p + 1] - o->start[p];
+        if (!is_large(o, p))
+            continue;
+        ALM_TRY(alm_pool_alloc(cx, pool, 2 * (size_t)n * sizeof *item, &item));
+        ALM_TRY(sort_partition(cx, workers, o, o->perm + o->start[p], n, item));
+        alm_pool_free(pool, item);
+    }
     return ALM_OK;
 }
 
@@ -110,97 +185,61 @@ static uint32_t test_ties(const alm_vec *key, const alm_sort_order *order, const
 
 /* First position of the group each position is in. The rows lie anywhere in memory: their keys are
  * fetched for many rows at once. */
-static void find_groups(const alm_window_order *o, uint32_t p, const alm_vec *key,
-                        const alm_sort_order *order, uint32_t n_keys, uint32_t *group)
+static void find_groups(const alm_window_order *o, uint32_t from, uint32_t n, uint32_t *group)
 {
-    const uint32_t start = o->start[p], n = o->start[p + 1] - start;
     uint32_t row[CHUNK + 1];
     uint8_t tie[CHUNK + 1];
-    group[start] = 0;
+    group[0] = 0;
     for (uint32_t at = 0; at + 1 < n; at += CHUNK) { /* positions at .. at + m - 1 */
         const uint32_t m = ALM_MIN((uint32_t)CHUNK + 1, n - at);
         uint32_t left = m;
         for (uint32_t i = 0; i < m; i++)
-            row[i] = o->perm != NULL ? o->perm[start + at + i] : start + at + i;
+            row[i] = o->perm != NULL ? o->perm[from + at + i] : from + at + i;
         memset(tie, 1, m);
-        for (uint32_t k = 0; k < n_keys && left > 0; k++)
-            left = test_ties(&key[k], &order[k], row, m, tie);
+        for (uint32_t k = 0; k < o->n_keys && left > 0; k++)
+            left = test_ties(&o->key[k], &o->order[k], row, m, tie);
         for (uint32_t i = 1; i < m; i++)
-            group[start + at + i] = tie[i] ? group[start + at + i - 1] : at + i;
+            group[at + i] = tie[i] ? group[at + i - 1] : at + i;
     }
 }
 
-static alm_status find_peers(alm_ctx *cx, alm_pool *pool, uint32_t n, const alm_vec *key,
-                             const alm_sort_order *order, uint32_t n_keys, alm_window_order *o)
+static void find_peers(const alm_window_order *o, uint32_t from, uint32_t n)
 {
-    ALM_TRY(alm_pool_alloc(cx, pool, (size_t)n * sizeof *o->peer_lo, &o->peer_lo));
-    ALM_TRY(alm_pool_alloc(cx, pool, (size_t)n * sizeof *o->peer_hi, &o->peer_hi));
-    for (uint32_t p = 0; p < o->n_parts; p++) {
-        const uint32_t start = o->start[p], size = o->start[p + 1] - start;
-        if (size == 0)
+    uint32_t *lo = o->peer_lo + from, *hi = o->peer_hi + from;
+    if (o->n_keys == 0) {
+        memset(lo, 0, n * sizeof *lo);
+        for (uint32_t i = 0; i < n; i++)
+            hi[i] = n;
+        return;
+    }
+    find_groups(o, from, n, lo);
+    for (uint32_t i = n; i-- > 0;)
+        hi[i] = i + 1 == n || lo[i + 1] == i + 1 ? i + 1 : hi[i + 1];
+}
+
+alm_status alm_window_arrange(alm_ctx *cx, const alm_window_slice *s)
+{
+    const alm_window_order *o = s->order;
+    uint32_t most = 0;
+    alm_sort_item *item = NULL;
+    for (uint32_t p = s->lo; p < s->hi; p++)
+        most = is_large(o, p) ? most : ALM_MAX(most, o->start[p + 1] - o->start[p]);
+    if (!o->as_it_comes)
+        ALM_TRY(alm_arena_bytes(cx, s->arena, (2 * (size_t)most + 1) * sizeof *item, &item));
+    for (uint32_t p = s->lo; p < s->hi; p++) {
+        const uint32_t from = o->start[p], n = o->start[p + 1] - from;
+        if (n == 0)
             continue;
         ALM_TRY(alm_check(cx));
-        if (n_keys == 0) {
-            memset(o->peer_lo + start, 0, size * sizeof *o->peer_lo);
-            for (uint32_t i = 0; i < size; i++)
-                o->peer_hi[start + i] = size;
-            continue;
-        }
-        find_groups(o, p, key, order, n_keys, o->peer_lo);
-        for (uint32_t i = size; i-- > 0;) {
-            const bool last = i + 1 == size || o->peer_lo[start + i + 1] == i + 1;
-            o->peer_hi[start + i] = last ? i + 1 : o->peer_hi[start + i + 1];
-        }
+        if (!o->as_it_comes && !is_large(o, p))
+            ALM_TRY(sort_partition(cx, NULL, o, o->perm + from, n, item));
+        if (o->peer_lo != NULL)
+            find_peers(o, from, n);
     }
     return ALM_OK;
 }
 
-/* -------------------------------------------------------------------------------------- all */
-
-alm_status alm_window_sort(alm_ctx *cx, alm_pool *pool, alm_workers *workers, const alm_rows *rows,
-                           uint32_t n, const alm_window_call *call, const alm_window_cols *cols,
-                           alm_window_order *out)
-{
-    alm_vec *key = NULL;
-    alm_sort_order *order = NULL;
-    uint32_t *perm = NULL, *number = NULL;
-    alm_window_order o = {.n_parts = 1};
-    ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_order + 1, &key));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_order + 1, &order));
-    for (uint32_t k = 0; k < call->n_order; k++) {
-        order[k] = (alm_sort_order){.desc = call->order[k].desc,
-                                    .nulls_first = call->order[k].nulls_first};
-        alm_rows_slice(rows, cols->order[k], 0, &key[k]);
-        ALM_TRY(alm_sort_rank(cx, pool, &key[k], &order[k]));
-    }
-    if (call->n_order > 0 && !call->order_is_ts) {
-        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *perm, &perm));
-        ALM_TRY(sort_rows(cx, pool, workers, n, key, order, call->n_order, perm));
-    }
-    if (call->n_partition > 0) {
-        ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *number, &number));
-        ALM_TRY(number_partitions(cx, pool, rows, n, call, cols, number, &o.n_parts));
-        ALM_TRY(deal(cx, pool, n, number, perm, &o));
-        alm_pool_free(pool, number);
-        alm_pool_free(pool, perm);
-    } else {
-        ALM_TRY(alm_pool_zero(cx, pool, 2 * sizeof *o.start, &o.start));
-        o.start[1] = n;
-        o.perm = perm;
-    }
-    ALM_TRY(find_peers(cx, pool, n, key, order, call->n_order, &o));
-    *out = o;
-    return ALM_OK;
-}
-
-void alm_window_order_free(alm_pool *pool, alm_window_order *o)
-{
-    alm_pool_free(pool, o->perm);
-    alm_pool_free(pool, o->start);
-    alm_pool_free(pool, o->peer_lo);
-    alm_pool_free(pool, o->peer_hi);
-    *o = (alm_window_order){0};
-}
+/* ---------------------------------------------------------------------------------- columns */
 
 #define DEFINE_ORDERED(bits, type)                                                                 \
     static void ordered_##bits(const type *restrict from, const uint32_t *restrict perm,           \
@@ -212,45 +251,47 @@ void alm_window_order_free(alm_pool *pool, alm_window_order *o)
 typedef struct wide {
     uint64_t half[2];
 } wide;
+typedef struct widest {
+    uint64_t part[4];
+} widest;
 DEFINE_ORDERED(8, uint8_t)
 DEFINE_ORDERED(16, uint16_t)
 DEFINE_ORDERED(32, uint32_t)
 DEFINE_ORDERED(64, uint64_t)
 DEFINE_ORDERED(128, wide)
-typedef struct widest {
-    uint64_t part[4];
-} widest;
 DEFINE_ORDERED(256, widest)
 
-alm_status alm_window_column(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, uint32_t n,
-                             const alm_window_order *o, uint32_t col, alm_vec *out, void **owned)
+alm_status alm_window_column(alm_ctx *cx, const alm_window_slice *s, uint32_t col, alm_vec *out)
 {
+    const uint32_t n = s->to - s->from;
     void *to = NULL;
-    alm_rows_slice(rows, col, 0, out);
-    *owned = NULL;
-    if (o->perm == NULL)
+    if (s->order->perm == NULL) {
+        alm_rows_slice(s->rows, col, s->from, out);
         return ALM_OK;
-    ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * out->width, &to));
+    }
+    const uint32_t *perm = s->order->perm + s->from;
+    alm_rows_slice(s->rows, col, 0, out);
+    ALM_TRY(alm_arena_bytes(cx, s->arena, ((size_t)n + 1) * out->width, &to));
     switch (out->width) {
     case 1:
-        ordered_8(out->data, o->perm, n, to);
+        ordered_8(out->data, perm, n, to);
         break;
     case 2:
-        ordered_16(out->data, o->perm, n, to);
+        ordered_16(out->data, perm, n, to);
         break;
     case 4:
-        ordered_32(out->data, o->perm, n, to);
+        ordered_32(out->data, perm, n, to);
         break;
     case 8:
-        ordered_64(out->data, o->perm, n, to);
+        ordered_64(out->data, perm, n, to);
         break;
     case 16:
-        ordered_128(out->data, o->perm, n, to);
+        ordered_128(out->data, perm, n, to);
         break;
     default:
         ALM_ASSERT(out->width == 32);
-        ordered_256(out->data, o->perm, n, to);
+        ordered_256(out->data, perm, n, to);
     }
-    out->data = *owned = to;
+    out->data = to;
     return ALM_OK;
 }

@@ -77,33 +77,6 @@ struct alm_window_stream {
 
 /* ----------------------------------------------------------------------------- which calls */
 
-static bool agg_way(const alm_window_call *call, alm_slide_spec *out)
-{
-    static const struct {
-        const char *name;
-        alm_slide_op op;
-    } known[] = {{"count", ALM_SLIDE_COUNT},
-                 {"sum", ALM_SLIDE_SUM},
-                 {"avg", ALM_SLIDE_AVG},
-                 {"min", ALM_SLIDE_MIN},
-                 {"max", ALM_SLIDE_MAX}};
-    for (size_t i = 0; i < ALM_COUNT(known); i++) {
-        if (strcmp(call->fn->name, known[i].name) != 0)
-            continue;
-        out->op = known[i].op;
-        if (out->op == ALM_SLIDE_COUNT)
-            return call->n_args <= 1 && call->type.id == ALM_T_LONG;
-        if (call->n_args != 1)
-            return false;
-        const alm_type t = call->args[0]->type;
-        const bool extreme = out->op == ALM_SLIDE_MIN || out->op == ALM_SLIDE_MAX;
-        const bool whole = t.id == ALM_T_LONG || alm_type_is_timestamp(t) || t.id == ALM_T_DATE;
-        out->floating = t.id == ALM_T_DOUBLE;
-        return (out->floating || (extreme && whole)) && alm_type_eq(call->type, t);
-    }
-    return false;
-}
-
 static bool fixed_width(alm_type t)
 {
     return !alm_type_is_text(t) && t.id != ALM_T_NULL && alm_type_info_of(t)->null != ALM_NULL_VIEW;
@@ -191,12 +164,12 @@ static bool frame_way(const alm_window_call *call, stream_way *way)
 static stream_way way_of(const alm_window_call *call)
 {
     stream_way way = {0};
-    if (call->n_order > 0 && (!call->order_is_ts || call->order[0].desc))
+    if (call->distinct || (call->n_order > 0 && (!call->order_is_ts || call->order[0].desc)))
         return way;
     if (call->fn->kind == ALM_FN_WINDOW) {
         if (call->filter == NULL)
             way.kind = value_kind(call, &way);
-    } else if (agg_way(call, &way.agg) && frame_way(call, &way)) {
+    } else if (alm_slide_op_of(call, &way.agg.op, &way.agg.floating) && frame_way(call, &way)) {
         way.kind = S_AGG;
     }
     return way;

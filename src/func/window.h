@@ -6,8 +6,8 @@
  * number; value functions say at which position the value stands, and the engine moves it, whatever
  * its type.
  *
- * Null rule   `null` marks positions whose first argument is null; given where IGNORE NULLS is asked
- *             for, NULL otherwise.
+ * Null rule   Where IGNORE NULLS or FILTER leave rows out, `some` lists the positions of the others, and
+ *             before[i], i <= n, says how many of them are before position i. NULL: all rows count.
  */
 #ifndef ALM_FUNC_WINDOW_H
 #define ALM_FUNC_WINDOW_H
@@ -19,9 +19,9 @@
 typedef struct alm_window_rows {
     uint32_t n;
     const uint32_t *lo, *hi;           /* frame of i: [lo[i], hi[i]), lo <= hi; NULL: not needed */
-    const uint32_t *peer_lo, *peer_hi; /* peers of i: [peer_lo[i], peer_hi[i]) */
+    const uint32_t *peer_lo, *peer_hi; /* peers of i: [peer_lo[i], peer_hi[i]); NULL: not needed */
     uint8_t exclude;                   /* 0, 'c' current row, 'g' group, 't' ties */
-    const uint8_t *null;
+    const uint32_t *some, *before;
 } alm_window_rows;
 
 typedef struct alm_window_ops {

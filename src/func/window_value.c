@@ -3,8 +3,7 @@
  *
  * Types       BYTE, SHORT and INT give LONG, FLOAT gives DOUBLE (the reference has no narrower ones);
  *             every other type stays as it is.
- * Cost        Constant per row; with IGNORE NULLS lag and lead walk over the values that are there,
- *             first and last value over the nulls at the frame's ends.
+ * Cost        Constant per row.
  */
 #include "func/args.h"
 #include "func/tables.h"
@@ -14,11 +13,11 @@ uint32_t alm_window_pieces(const alm_window_rows *w, uint32_t i, alm_window_rang
 {
     const uint32_t lo = w->lo[i], hi = w->hi[i];
     alm_window_range all[3] = {{lo, hi}, {0, 0}, {0, 0}};
-    const uint32_t group_lo = w->peer_lo[i], group_hi = w->peer_hi[i];
     if (w->exclude == 'c') {
         all[0] = (alm_window_range){lo, ALM_MIN(hi, i)};
         all[1] = (alm_window_range){ALM_MAX(lo, i + 1), hi};
     } else if (w->exclude == 'g' || w->exclude == 't') {
+        const uint32_t group_lo = w->peer_lo[i], group_hi = w->peer_hi[i];
         all[0] = (alm_window_range){lo, ALM_MIN(hi, group_lo)};
         if (w->exclude == 't')
             all[1] = (alm_window_range){ALM_MAX(lo, i), ALM_MIN(hi, i + 1)};
@@ -31,6 +30,17 @@ uint32_t alm_window_pieces(const alm_window_rows *w, uint32_t i, alm_window_rang
     return n;
 }
 
+/* Rows that count, by ordinal: those before position i, and the position of the k-th. */
+static inline uint32_t ordinal(const alm_window_rows *w, uint32_t i)
+{
+    return w->before != NULL ? w->before[i] : i;
+}
+
+static inline uint32_t position(const alm_window_rows *w, uint32_t k)
+{
+    return w->some != NULL ? w->some[k] : k;
+}
+
 /* ---------------------------------------------------------------------------- lag and lead */
 
 static int64_t offset_of(const alm_call *call)
@@ -38,117 +48,75 @@ static int64_t offset_of(const alm_call *call)
     return ((const alm_window_offset *)call->data)->offset;
 }
 
+static void same_row(const alm_window_rows *w, uint32_t *at)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        at[i] = i;
+}
+
 static void lag(const alm_call *call, const alm_window_rows *w, uint32_t *at)
 {
     const int64_t k = offset_of(call);
-    if (w->null == NULL || k == 0) {
-        for (uint32_t i = 0; i < w->n; i++)
-            at[i] = i >= k ? (uint32_t)(i - k) : ALM_WINDOW_NONE;
+    if (k == 0) {
+        same_row(w, at);
         return;
     }
-    /* First the ordinal, among the values that are there, of the one looked for. */
-    uint32_t seen = 0;
     for (uint32_t i = 0; i < w->n; i++) {
-        const uint32_t before = seen;
-        if (!w->null[i])
-            seen++;
-        at[i] = before >= k ? (uint32_t)(before - k) : ALM_WINDOW_NONE;
-    }
-    uint32_t ordinal = 0, pos = 0; /* ordinals rise: one walk turns them into positions */
-    for (uint32_t i = 0; i < w->n; i++) {
-        if (at[i] == ALM_WINDOW_NONE)
-            continue;
-        while (w->null[pos] || ordinal < at[i]) {
-            ordinal += !w->null[pos];
-            pos++;
-        }
-        at[i] = pos;
+        const uint32_t seen = ordinal(w, i);
+        at[i] = seen >= k ? position(w, (uint32_t)(seen - k)) : ALM_WINDOW_NONE;
     }
 }
 
 static void lead(const alm_call *call, const alm_window_rows *w, uint32_t *at)
 {
-    const int64_t k = offset_of(call);
-    if (w->null == NULL || k == 0) {
-        for (uint32_t i = 0; i < w->n; i++)
-            at[i] = k < (int64_t)w->n - i ? (uint32_t)(i + k) : ALM_WINDOW_NONE;
+    const int64_t k = offset_of(call), all = ordinal(w, w->n);
+    if (k == 0) {
+        same_row(w, at);
         return;
     }
-    uint32_t seen = 0; /* the same as lag, from the end */
-    for (uint32_t i = w->n; i-- > 0;) {
-        const uint32_t after = seen;
-        if (!w->null[i])
-            seen++;
-        at[i] = after >= k ? (uint32_t)(after - k) : ALM_WINDOW_NONE;
-    }
-    uint32_t ordinal = 0, pos = w->n;
-    for (uint32_t i = w->n; i-- > 0;) {
-        if (at[i] == ALM_WINDOW_NONE)
-            continue;
-        while (w->null[pos - 1] || ordinal < at[i]) {
-            ordinal += !w->null[pos - 1];
-            pos--;
-        }
-        at[i] = pos - 1;
+    for (uint32_t i = 0; i < w->n; i++) {
+        const int64_t left = all - ordinal(w, i + 1);
+        at[i] = k <= left ? position(w, (uint32_t)(all - left + k - 1)) : ALM_WINDOW_NONE;
     }
 }
 
 /* ------------------------------------------------------------------------- values of frames */
 
+/* The k-th row, from 1, of what is left of the frame of i; k < 0: from the end. */
+static uint32_t row_of_frame(const alm_window_rows *w, uint32_t i, int64_t k)
+{
+    alm_window_range piece[3];
+    const uint32_t n = alm_window_pieces(w, i, piece);
+    for (uint32_t p = 0; p < n; p++) {
+        const alm_window_range r = piece[k > 0 ? p : n - 1 - p];
+        const int64_t lo = ordinal(w, r.lo), hi = ordinal(w, r.hi);
+        if (k > 0 && lo + k <= hi)
+            return position(w, (uint32_t)(lo + k - 1));
+        if (k < 0 && hi + k >= lo)
+            return position(w, (uint32_t)(hi + k));
+        k += k > 0 ? lo - hi : hi - lo;
+    }
+    return ALM_WINDOW_NONE;
+}
+
 static void first_value(const alm_call *call, const alm_window_rows *w, uint32_t *at)
 {
     (void)call;
-    for (uint32_t i = 0; i < w->n; i++) {
-        alm_window_range piece[3];
-        const uint32_t n = alm_window_pieces(w, i, piece);
-        at[i] = ALM_WINDOW_NONE;
-        for (uint32_t k = 0; k < n && at[i] == ALM_WINDOW_NONE; k++)
-            for (uint32_t p = piece[k].lo; p < piece[k].hi; p++)
-                if (w->null == NULL || !w->null[p]) {
-                    at[i] = p;
-                    break;
-                }
-    }
+    for (uint32_t i = 0; i < w->n; i++)
+        at[i] = row_of_frame(w, i, 1);
 }
 
 static void last_value(const alm_call *call, const alm_window_rows *w, uint32_t *at)
 {
     (void)call;
-    for (uint32_t i = 0; i < w->n; i++) {
-        alm_window_range piece[3];
-        const uint32_t n = alm_window_pieces(w, i, piece);
-        at[i] = ALM_WINDOW_NONE;
-        for (uint32_t k = n; k-- > 0 && at[i] == ALM_WINDOW_NONE;)
-            for (uint32_t p = piece[k].hi; p-- > piece[k].lo;)
-                if (w->null == NULL || !w->null[p]) {
-                    at[i] = p;
-                    break;
-                }
-    }
+    for (uint32_t i = 0; i < w->n; i++)
+        at[i] = row_of_frame(w, i, -1);
 }
 
 static void nth_value(const alm_call *call, const alm_window_rows *w, uint32_t *at)
 {
-    for (uint32_t i = 0; i < w->n; i++) {
-        alm_window_range piece[3];
-        const uint32_t n = alm_window_pieces(w, i, piece);
-        int64_t left = offset_of(call);
-        at[i] = ALM_WINDOW_NONE;
-        for (uint32_t k = 0; k < n && left > 0; k++) {
-            const int64_t size = (int64_t)piece[k].hi - piece[k].lo;
-            if (w->null == NULL) {
-                if (left <= size)
-                    at[i] = piece[k].lo + (uint32_t)(left - 1);
-                left -= size;
-                continue;
-            }
-            for (uint32_t p = piece[k].lo; p < piece[k].hi && left > 0; p++) {
-                left -= !w->null[p];
-                if (left == 0)
-                    at[i] = p;
-            }
-        }
-    }
+    for (uint32_t i = 0; i < w->n; i++)
+        at[i] = row_of_frame(w, i, offset_of(call));
 }
 
 /* ------------------------------------------------------------------------------------- bind */

@@ -111,6 +111,52 @@ alm_status alm_frame_offset(alm_scope *sc, const alm_ast *ast, char unit, alm_ty
     return ALM_OK;
 }
 
+/* RANGE over a floating column: a distance of its values. */
+static alm_status real_offset(alm_scope *sc, const alm_ast *ast, double *out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *e = NULL, *number = NULL;
+    ALM_TRY(alm_bind_const(p, sc->names, ast, "frame offset", &e));
+    if (e->kind == ALM_X_PARAM) {
+        *out = 0;
+        return alm_param_infer(p, &e, ALM_TY(DOUBLE));
+    }
+    ALM_TRY(alm_expr_try_cast(p, e, ALM_TY(DOUBLE), ALM_CAST_EXPLICIT, &number));
+    if (number != NULL && number->kind == ALM_X_CONST)
+        memcpy(out, number->value.data, sizeof *out);
+    if (number == NULL || number->kind != ALM_X_CONST || !(*out >= 0 && *out - *out == 0))
+        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "non-negative number expected");
+    return ALM_OK;
+}
+
+static bool is_floating(alm_type t)
+{
+    return t.id == ALM_T_DOUBLE || t.id == ALM_T_FLOAT;
+}
+
+static alm_status bind_offsets(alm_scope *sc, const alm_window_def *def, alm_type order,
+                               alm_window_call *call)
+{
+    const bool lo = call->lo_kind == 'p' || call->lo_kind == 'f';
+    const bool hi = call->hi_kind == 'p' || call->hi_kind == 'f';
+    const bool real = call->frame == 'g' && is_floating(order);
+    if (lo && real)
+        ALM_TRY(real_offset(sc, def->lo, &call->lo_real));
+    else if (lo)
+        ALM_TRY(alm_frame_offset(sc, def->lo, def->lo_unit, order, &call->lo));
+    if (hi && real)
+        ALM_TRY(real_offset(sc, def->hi, &call->hi_real));
+    else if (hi)
+        ALM_TRY(alm_frame_offset(sc, def->hi, def->hi_unit, order, &call->hi));
+    const bool more = real ? call->lo_real > call->hi_real : call->lo > call->hi;
+    const bool less = real ? call->lo_real < call->hi_real : call->lo < call->hi;
+    if ((call->lo_kind == 'p' && call->hi_kind == 'p' && less) ||
+        (call->lo_kind == 'f' && call->hi_kind == 'f' && more))
+        return alm_fail(sc->p->cx, ALM_E_ARG, def->lo->pos,
+                        "start of window must be lower than end");
+    return ALM_OK;
+}
+
 static alm_status bind_frame(alm_scope *sc, const alm_window_def *def, alm_window_call *call)
 {
     alm_planner *p = sc->p;
@@ -141,20 +187,15 @@ static alm_status bind_frame(alm_scope *sc, const alm_window_def *def, alm_windo
             return alm_fail(p->cx, ALM_E_ARG, lo_pos,
                             "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY "
                             "column");
-        if (!alm_type_is_timestamp(order) && (def->lo_unit != 0 || def->hi_unit != 0 ||
-                                              alm_type_info_of(order)->cls != ALM_TC_INTEGER))
+        const bool units = def->lo_unit != 0 || def->hi_unit != 0;
+        const bool number = alm_type_info_of(order)->cls == ALM_TC_INTEGER || is_floating(order);
+        if (!alm_type_is_timestamp(order) && (units || !number))
             return alm_fail(p->cx, ALM_E_ARG, call->order[0].expr->pos,
-                            "RANGE is supported only for queries ordered by designated timestamp");
+                            units ? "RANGE is supported only for queries ordered by designated "
+                                    "timestamp"
+                                  : "RANGE with an offset needs ORDER BY a number or a timestamp");
     }
-    if (call->lo_kind == 'p' || call->lo_kind == 'f')
-        ALM_TRY(alm_frame_offset(sc, def->lo, def->lo_unit, order, &call->lo));
-    if (call->hi_kind == 'p' || call->hi_kind == 'f')
-        ALM_TRY(alm_frame_offset(sc, def->hi, def->hi_unit, order, &call->hi));
-    const bool crossed = (call->lo_kind == 'p' && call->hi_kind == 'p' && call->lo < call->hi) ||
-                         (call->lo_kind == 'f' && call->hi_kind == 'f' && call->lo > call->hi);
-    if (crossed)
-        return alm_fail(p->cx, ALM_E_ARG, lo_pos, "start of window must be lower than end");
-    return ALM_OK;
+    return bind_offsets(sc, def, order, call);
 }
 
 /* Aggregates as windows sum into DOUBLE and keep extremes of integers as LONG. */
@@ -203,9 +244,9 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_ca
     if (ast->n_order > 0)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
                         "ORDER BY inside a window function: it stands in OVER (...)");
-    if (ast->distinct)
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
-                        "DISTINCT is not supported in window functions");
+    if (ast->distinct && window)
+        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "DISTINCT: '%.*s' is no aggregate",
+                        (int)ast->text.len, ast->text.ptr);
     alm_str name = ast->text;
     if (!window)
         ALM_TRY(widen(p, name, call->args, call->n_args));
@@ -216,8 +257,26 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_ca
     call->data = r.data;
     call->type = r.result;
     call->ignore_nulls = ast->ignore_nulls;
+    if (ast->filter != NULL && window && (call->n_args == 0 || alm_str_ieq(name, ALM_STR("ntile"))))
+        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "FILTER: '%.*s' counts all rows",
+                        (int)ast->text.len, ast->text.ptr);
     if (ast->filter != NULL)
         ALM_TRY(alm_bind_expr(sc, ast->filter, &call->filter));
+    return ALM_OK;
+}
+
+/* Each value once: where the frame only grows, so that it is the first row of a value that counts. */
+static alm_status bind_distinct(alm_scope *sc, const alm_ast *ast, alm_window_call *call)
+{
+    const bool extreme =
+        alm_str_ieq(ast->text, ALM_STR("min")) || alm_str_ieq(ast->text, ALM_STR("max"));
+    if (!ast->distinct || extreme || call->n_args == 0)
+        return ALM_OK;
+    if (call->lo_kind != 'U' || call->exclude != 0)
+        return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                        "DISTINCT in a window function needs a frame that starts with UNBOUNDED "
+                        "PRECEDING and excludes nothing");
+    call->distinct = true;
     return ALM_OK;
 }
 
@@ -243,6 +302,7 @@ alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         ALM_TRY(alm_sort_key_make(p, key, &def.order[i], &call.order[i]));
     }
     ALM_TRY(bind_frame(sc, &def, &call));
+    ALM_TRY(bind_distinct(sc, ast, &call));
     sc->windows_allowed = true;
     ALM_TRY(alm_grow(p->cx, &sc->windows, sc->n_windows, &sc->cap_windows, sizeof *sc->windows));
     sc->windows[sc->n_windows] = call;
