@@ -94,13 +94,34 @@ static void list_add(list *l, alm_expr *e)
     l->names[l->n++] = "outer";
 }
 
+static bool is_side_join(const alm_plan *plan)
+{
+    return plan->op == ALM_P_JOIN && (plan->join.kind == ALM_JOIN_LEFT || plan->join.kind == 'S' ||
+                                      plan->join.kind == 'A');
+}
+
+/* The outer plan without what hangs on its rows: the joins of earlier subqueries neither add values
+ * nor, but for a first SEMI or ANTI join, take enough away to be worth a copy. Copies of copies would
+ * double the plan with every subquery. */
+static const alm_plan *domain_rows(const alm_plan *plan, const alm_exprs *of)
+{
+    for (; is_side_join(plan); plan = plan->child[0]) {
+        if (plan->join.kind != ALM_JOIN_LEFT && !is_side_join(plan->child[0]))
+            return plan;
+        for (uint32_t i = 0; i < of->n; i++)
+            if (!alm_expr_within(of->at[i], 0, plan->child[0]->n_cols))
+                return plan;
+    }
+    return plan;
+}
+
 /* Distinct values of the expressions over the outer plan. */
 static alm_status domain(const dep *d, const alm_exprs *of, alm_plan **out)
 {
     alm_planner *p = d->p;
     alm_plan *plan = NULL;
     list l;
-    ALM_TRY(alm_plan_copy(p, d->outer, &plan));
+    ALM_TRY(alm_plan_copy(p, domain_rows(d->outer, of), &plan));
     ALM_TRY(list_new(p, of->n, &l));
     for (uint32_t i = 0; i < of->n; i++)
         list_add(&l, of->at[i]);
