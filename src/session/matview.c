@@ -56,34 +56,24 @@ alm_status alm_matview_timer(alm_ctx *cx, const alm_view_def *v, int64_t now_us,
     return ALM_OK;
 }
 
-/* `us` less a length of time */
-static alm_status minus(alm_ctx *cx, int64_t us, alm_every e, int64_t *out)
+/* `us` less a length of time; as far back as times go where that is further */
+static int64_t minus(int64_t us, alm_every e)
 {
-    static const struct {
-        char unit;
-        int64_t us;
-    } rows[] = {{'s', 1000000},          {'m', 60000000},        {'h', 3600000000},
-                {'d', 86400000000},      {'w', 7 * 86400000000}, {'M', 31 * 86400000000},
-                {'y', 366 * 86400000000}};
-    *out = us;
-    for (size_t i = 0; i < ALM_COUNT(rows); i++)
-        if (rows[i].unit == e.unit && e.count > 0 &&
-            __builtin_sub_overflow(us, rows[i].us * (int64_t)e.count, out))
-            return alm_fail(cx, ALM_E_RANGE, -1, "length of time is too long");
-    return ALM_OK;
+    if (e.count == 0)
+        return us;
+    const int64_t t = alm_time_add(us, ALM_TIME_US, e.unit, -(int64_t)e.count);
+    return t == ALM_TS_NULL ? INT64_MIN / 2000 : t;
 }
 
 alm_status alm_matview_period_hi(alm_ctx *cx, const alm_view_def *v, const alm_table *base,
                                  int64_t now_us, int64_t *out)
 {
     alm_bucketer b;
-    int64_t us = 0;
     *out = INT64_MAX;
     if (v->period.count == 0)
         return ALM_OK;
-    ALM_TRY(minus(cx, now_us, v->delay, &us));
     ALM_TRY(bucketer_of(cx, v->period, v->zone, ALM_TS_NULL, ALM_TIME_US, &b));
-    us = alm_bucket_start(&b, us);
+    const int64_t us = alm_bucket_start(&b, minus(now_us, v->delay));
     *out = is_ns(base) ? us * UNITS_PER_US_NS : us;
     return ALM_OK;
 }
@@ -188,7 +178,7 @@ static alm_status touched_ranges(work *w, bool *nothing)
     if (w->all)
         return ALM_OK;
     if (was->limit.count > 0) {
-        ALM_TRY(minus(cx, cx->now_ns / 1000, was->limit, &from));
+        from = minus(cx->now_ns / 1000, was->limit);
         from = alm_bucket_start(&w->buckets, is_ns(w->base) ? from * UNITS_PER_US_NS : from);
     }
     const int64_t end = w->state.period_hi == INT64_MAX ? INT64_MAX : w->state.period_hi - 1;
@@ -204,7 +194,7 @@ static alm_status touched_ranges(work *w, bool *nothing)
 
 static alm_status check_columns(work *w, const alm_plan *plan)
 {
-    bool same = plan->n_cols == w->view->n_cols && plan->ts_col == w->view->ts_col;
+    bool same = plan->n_cols == w->view->n_cols;
     for (uint32_t i = 0; same && i < plan->n_cols; i++) {
         const alm_type type = plan->cols[i].type;
         same = alm_type_eq(type, w->view->cols[i].type) || type.id == ALM_T_NULL;
@@ -254,6 +244,16 @@ static alm_status commit(work *w)
                               w->what | ALM_VIEW_STATE | ALM_VIEW_STATUS, &w->state, NULL);
 }
 
+/* TTL of the view. */
+static alm_status expire(alm_cursor *c, alm_str name)
+{
+    ALM_TRY(alm_cursor_look_again(c));
+    const alm_table *view = alm_snapshot_find(c->snapshot, name);
+    return view == NULL || view->kind != ALM_TABLE_MATVIEW
+               ? ALM_OK
+               : alm_table_expire(&c->cx, c->session->db->storage, view);
+}
+
 /* ---------------------------------------------------------------------- refresh */
 
 /* The base of the view; a FULL refresh takes the table that has its name now. */
@@ -282,7 +282,8 @@ static alm_status choose(work *w, bool *nothing)
     ALM_TRY(find_base(w, full));
     ALM_TRY(plan_query(w, false, &plan));
     w->sample = alm_view_shape(plan, w->base->id, &w->incremental);
-    w->incremental = w->incremental && w->view->ts_col >= 0 && is_ns(w->view) == is_ns(w->base);
+    w->incremental = w->incremental && w->view->ts_col >= 0 && plan->ts_col == w->view->ts_col &&
+                     is_ns(w->view) == is_ns(w->base);
     if (w->incremental)
         ALM_TRY(bucketer_of_query(w));
     if (range) {
@@ -371,7 +372,9 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     else if (st == ALM_OK)
         st = refresh(&w);
     alm_refresh_rollback(w.r);
-    if (st != ALM_OK && !invalid && !is_passing(st) && cx->err.sql_pos < 0)
+    if (st == ALM_OK)
+        return expire(c, stmt->table);
+    if (!invalid && !is_passing(st) && cx->err.sql_pos < 0)
         invalidate(c, view_id);
     return st;
 }

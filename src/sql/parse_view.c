@@ -96,7 +96,7 @@ static alm_status parse_refresh_clause(alm_parser *p, alm_refresh_clause *r)
         r->kind = 'm';
     } else if (alm_take_word(p, "every")) {
         r->kind = 't';
-        ALM_TRY(parse_length(p, "mhdwMy", &r->every));
+        ALM_TRY(parse_length(p, "smhdwMy", &r->every));
     }
     r->deferred = alm_take_word(p, "deferred");
     if (r->kind == 't' && alm_take_kw(p, ALM_KW_START))

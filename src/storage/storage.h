@@ -216,6 +216,9 @@ ALM_NODISCARD alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm
 ALM_NODISCARD alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st,
                                                    const alm_table *table, const int64_t *starts,
                                                    uint32_t n);
+/* Partitions that end before the newest row less the TTL of the table go. Materialized views over the
+ * table keep what they made of them. `table` belongs to a snapshot that is held. */
+ALM_NODISCARD alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, const alm_table *table);
 /* Detached partitions stay on disk and are not read until they are attached again; each is one record.
  * DETACH, ATTACH: ALM_E_ARG for a start that has no such partition, or (ATTACH) has rows by now.
  * FORGET drops attached and detached ones. */
