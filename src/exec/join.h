@@ -37,6 +37,15 @@ typedef struct alm_join_table {
 ALM_NODISCARD alm_status alm_join_table_new(alm_ctx *cx, alm_run *run, const alm_plan *plan,
                                             alm_join_table **out);
 void alm_join_table_free(alm_join_table *t); /* NULL is fine */
+/* All rows of an input of the join, read in parallel where it is a pipeline, in its order. */
+ALM_NODISCARD alm_status alm_join_read_rows(alm_ctx *cx, alm_run *run, const alm_plan *input,
+                                            const alm_plan *join, alm_rows *rows);
+
+/* What all copies of a join share: one of the two. */
+typedef struct alm_join_shared {
+    alm_join_table *table;
+    struct alm_asof_right *asof;
+} alm_join_shared;
 
 /* Translation of codes of one dictionary, filled as codes are met. */
 typedef struct alm_join_codes {
@@ -61,6 +70,12 @@ void alm_join_probe_free(alm_join_probe *p);
  * table. `arena`: what lives as long as the batch. */
 ALM_NODISCARD alm_status alm_join_probe_run(alm_ctx *cx, alm_join_probe *p, alm_arena *arena,
                                             alm_batch *left, uint32_t *number);
+
+/* The same against a key map, or (one text key) as codes of a dictionary. UINT32_MAX: not there. */
+ALM_NODISCARD alm_status alm_join_probe_map(alm_ctx *cx, alm_join_probe *p, const alm_keymap *map,
+                                            alm_arena *arena, alm_batch *left, uint32_t *number);
+ALM_NODISCARD alm_status alm_join_probe_dict(alm_ctx *cx, alm_join_probe *p, const alm_dict *dict,
+                                             alm_arena *arena, alm_batch *left, uint32_t *number);
 
 /*
  * Codes (4 bytes each) of n values of a text vector in another dictionary; 0 for null,

@@ -60,8 +60,8 @@ alm_status alm_join_translate(alm_ctx *cx, alm_pool *pool, alm_join_codes *codes
 /* ------------------------------------------------------------------------------- look-ups */
 
 /* One text key against symbols on the left: each symbol is looked up once. */
-static alm_status probe_symbols(alm_ctx *cx, alm_join_probe *p, alm_arena *arena, uint32_t n,
-                                uint32_t *number)
+static alm_status probe_symbols(alm_ctx *cx, alm_join_probe *p, const alm_keymap *map,
+                                alm_arena *arena, uint32_t n, uint32_t *number)
 {
     const alm_vec *v = &p->key[0];
     alm_join_codes *codes = &p->codes[0];
@@ -73,19 +73,20 @@ static alm_status probe_symbols(alm_ctx *cx, alm_join_probe *p, alm_arena *arena
                                  .width = sizeof(alm_view),
                                  .is_const = true,
                                  .data = (void *)(uintptr_t)&v->dict->views[code]};
-            ALM_TRY(alm_keymap_probe(cx, p->table->map, arena, &one, 1, &codes->to[code]));
+            ALM_TRY(alm_keymap_probe(cx, map, arena, &one, 1, &codes->to[code]));
         }
         number[i] = codes->to[code];
     }
     return ALM_OK;
 }
 
-static alm_status probe_map(alm_ctx *cx, alm_join_probe *p, alm_arena *arena, uint32_t n,
-                            uint32_t *number)
+alm_status alm_join_probe_map(alm_ctx *cx, alm_join_probe *p, const alm_keymap *map,
+                              alm_arena *arena, alm_batch *left, uint32_t *number)
 {
-    const alm_keymap *map = p->table->map;
+    const uint32_t n = left->rows;
+    ALM_TRY(alm_eval_run(cx, p->eval, arena, left, p->key));
     if (p->n_keys == 1 && p->key[0].dict != NULL && alm_keymap_dict(map, 0) == NULL)
-        return probe_symbols(cx, p, arena, n, number);
+        return probe_symbols(cx, p, map, arena, n, number);
     for (uint32_t k = 0; k < p->n_keys; k++) {
         const alm_dict *dict = alm_keymap_dict(map, k);
         if (dict == NULL || (p->key[k].dict != NULL && p->key[k].dict->id == dict->id))
@@ -97,6 +98,13 @@ static alm_status probe_map(alm_ctx *cx, alm_join_probe *p, alm_arena *arena, ui
             (alm_vec){.type = ALM_TY(SYMBOL), .width = sizeof *code, .dict = dict, .data = code};
     }
     return alm_keymap_probe(cx, map, arena, p->key, n, number);
+}
+
+alm_status alm_join_probe_dict(alm_ctx *cx, alm_join_probe *p, const alm_dict *dict,
+                               alm_arena *arena, alm_batch *left, uint32_t *number)
+{
+    ALM_TRY(alm_eval_run(cx, p->eval, arena, left, p->key));
+    return alm_join_translate(cx, &p->pool, &p->codes[0], dict, &p->key[0], left->rows, number);
 }
 
 alm_status alm_join_probe_run(alm_ctx *cx, alm_join_probe *p, alm_arena *arena, alm_batch *left,
@@ -112,10 +120,9 @@ alm_status alm_join_probe_run(alm_ctx *cx, alm_join_probe *p, alm_arena *arena, 
         memset(number, 0xff, n * sizeof *number);
         return ALM_OK;
     }
-    ALM_TRY(alm_eval_run(cx, p->eval, arena, left, p->key));
     if (t->dict == NULL)
-        return probe_map(cx, p, arena, n, number);
-    ALM_TRY(alm_join_translate(cx, &p->pool, &p->codes[0], t->dict, &p->key[0], n, number));
+        return alm_join_probe_map(cx, p, t->map, arena, left, number);
+    ALM_TRY(alm_join_probe_dict(cx, p, t->dict, arena, left, number));
     for (uint32_t i = 0; i < n; i++) /* the same dictionary may have grown for a later reader */
         number[i] = number[i] < t->n_numbers ? number[i] : ALM_JOIN_NO_ROW;
     return ALM_OK;

@@ -69,19 +69,19 @@ static void part_free(read_part *p)
     p->used = false;
 }
 
-static alm_status append_part(alm_ctx *cx, alm_join_table *t, const read_part *p, alm_vec *vecs)
+static alm_status append_part(alm_ctx *cx, alm_rows *rows, const read_part *p, alm_vec *vecs)
 {
     for (uint32_t at = 0; at < p->rows.n; at += ALM_BATCH_ROWS) {
         ALM_TRY(alm_check(cx));
         const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, p->rows.n - at);
         for (uint32_t c = 0; c < p->rows.n_cols; c++)
             alm_rows_slice(&p->rows, c, at, &vecs[c]);
-        ALM_TRY(alm_rows_append_picked(cx, &t->rows, vecs, NULL, n));
+        ALM_TRY(alm_rows_append_picked(cx, rows, vecs, NULL, n));
     }
     return ALM_OK;
 }
 
-static alm_status read_parallel(alm_ctx *cx, alm_join_table *t, alm_pipe *pipe, read_job *job)
+static alm_status read_parallel(alm_ctx *cx, alm_rows *rows, alm_pipe *pipe, read_job *job)
 {
     alm_vec *vecs = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, job->input->n_cols + 1, &vecs));
@@ -93,42 +93,41 @@ static alm_status read_parallel(alm_ctx *cx, alm_join_table *t, alm_pipe *pipe, 
         st = alm_pipe_run(cx, pipe, lo, hi, read_morsel, job);
         for (uint32_t m = lo; m < hi; m++) {
             if (st == ALM_OK)
-                st = append_part(cx, t, &job->part[m - lo], vecs);
+                st = append_part(cx, rows, &job->part[m - lo], vecs);
             part_free(&job->part[m - lo]);
         }
     }
     return st;
 }
 
-static alm_status read_serial(alm_ctx *cx, alm_join_table *t, alm_run *run, const alm_plan *input)
+static alm_status read_serial(alm_ctx *cx, alm_rows *rows, alm_run *run, const alm_plan *input)
 {
     alm_op *op = NULL;
     alm_arena scratch;
     alm_arena_init(&scratch, cx->mem);
     alm_status st = alm_op_new(cx, run, input, NULL, &op);
     if (st == ALM_OK)
-        st = read_rows(cx, &t->rows, &scratch, op);
+        st = read_rows(cx, rows, &scratch, op);
     alm_op_close(op);
     alm_arena_deinit(&scratch);
     return st;
 }
 
-static alm_status read_input(alm_ctx *cx, alm_join_table *t, alm_run *run, const alm_plan *plan)
+alm_status alm_join_read_rows(alm_ctx *cx, alm_run *run, const alm_plan *input,
+                              const alm_plan *join, alm_rows *rows)
 {
-    const alm_plan *input = plan->child[1];
     alm_pipe *pipe = NULL;
     read_job *job = NULL;
-    ALM_TRY(alm_rows_init(cx, &t->rows, &t->pool, input->cols, input->n_cols));
-    ALM_TRY(alm_pipe_new(cx, run, input, plan, &pipe));
+    ALM_TRY(alm_pipe_new(cx, run, input, join, &pipe));
     alm_status st = ALM_OK;
     if (!alm_pipe_parallel(pipe) || alm_pipe_morsels(pipe) <= 1 || alm_pipe_slots(pipe) <= 1) {
         alm_pipe_free(pipe);
-        return read_serial(cx, t, run, input);
+        return read_serial(cx, rows, run, input);
     }
     st = ALM_NEW(cx, cx->arena, &job);
     if (st == ALM_OK) {
         job->input = input;
-        st = read_parallel(cx, t, pipe, job);
+        st = read_parallel(cx, rows, pipe, job);
     }
     alm_pipe_free(pipe);
     return st;
@@ -251,7 +250,9 @@ static alm_status append_nulls(alm_ctx *cx, alm_join_table *t)
 
 static alm_status fill_table(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_join_table *t)
 {
-    ALM_TRY(read_input(cx, t, run, plan));
+    const alm_plan *input = plan->child[1];
+    ALM_TRY(alm_rows_init(cx, &t->rows, &t->pool, input->cols, input->n_cols));
+    ALM_TRY(alm_join_read_rows(cx, run, input, plan, &t->rows));
     t->n = t->rows.n;
     t->keyed = plan->join.n_keys > 0;
     ALM_TRY(append_nulls(cx, t));

@@ -49,17 +49,48 @@ static int64_t prevailing(const side_table *l, int64_t i, const side_table *r, c
     return -1;
 }
 
-static void check(const side_table *l, const side_table *r, const key_case *k, uint8_t kind,
-                  int64_t tolerance)
+/* The right row a join in some direction takes; -1: none. */
+static int64_t wanted_row(const side_table *l, int64_t i, const side_table *r, const key_case *k,
+                          bool strict, int64_t tolerance, uint8_t direction)
+{
+    const double t = cell_of(l, i, COL_TS);
+    const int64_t back = prevailing(l, i, r, k, strict, tolerance);
+    if (direction == ALM_ASOF_BACKWARD)
+        return back;
+    int64_t ahead = -1, lo = 0, hi = r->rows; /* first right row at or after t */
+    while (lo < hi) {
+        const int64_t mid = (lo + hi) / 2;
+        const double rt = cell_of(r, mid, COL_TS);
+        if (strict ? rt <= t : rt < t)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (int64_t j = lo; ahead < 0 && j < r->rows; j++)
+        if (keys_equal(l, i, r, j, k))
+            ahead = j;
+    if (ahead >= 0 && tolerance >= 0 && cell_of(r, ahead, COL_TS) - t > (double)tolerance)
+        ahead = -1;
+    if (direction == ALM_ASOF_FORWARD || back < 0)
+        return ahead;
+    return ahead >= 0 && cell_of(r, ahead, COL_TS) - t < t - cell_of(r, back, COL_TS) ? ahead
+                                                                                      : back;
+}
+
+/* stream: what the merge of two streams answers, else what looking at row numbers does. */
+static void check_way(const side_table *l, const side_table *r, const key_case *k, uint8_t kind,
+                      int64_t tolerance, uint8_t direction, bool stream)
 {
     alm_plan *plan = p_join(&w->m, kind, p_scan(&w->m, &l->t), p_scan(&w->m, &r->t));
     for (uint32_t c = 0; c < k->n; c++)
         join_key(&w->m, plan, k->left[c], k->right[c]);
     plan->join.tolerance = tolerance;
+    plan->join.direction = direction;
+    plan->child[1]->est_rows = stream ? 1e15 : 0;
     result res = run_with(plan, w->one);
     assert_int_equal(res.n, l->rows);
     for (int64_t i = 0; i < res.n; i++) {
-        const int64_t j = prevailing(l, i, r, k, kind == ALM_JOIN_LT, tolerance);
+        const int64_t j = wanted_row(l, i, r, k, kind == ALM_JOIN_LT, tolerance, direction);
         for (uint32_t c = 0; c < 2 * COLS; c++) {
             const double want = c < COLS               ? cell_of(l, i, c)
                                 : j >= 0               ? cell_of(r, j, c - COLS)
@@ -69,6 +100,15 @@ static void check(const side_table *l, const side_table *r, const key_case *k, u
         }
     }
     free(res.v);
+}
+
+static void check(const side_table *l, const side_table *r, const key_case *k, uint8_t kind,
+                  int64_t tolerance)
+{
+    check_way(l, r, k, kind, tolerance, ALM_ASOF_BACKWARD, true);
+    check_way(l, r, k, kind, tolerance, ALM_ASOF_BACKWARD, false);
+    check_way(l, r, k, kind, tolerance, ALM_ASOF_FORWARD, false);
+    check_way(l, r, k, kind, tolerance, ALM_ASOF_NEAREST, false);
 }
 
 static void check_all(const side_table *l, const side_table *r)
@@ -144,6 +184,62 @@ static void units_are_mixed(void **state)
     }
 }
 
+static size_t small_key(const side_table *t, int64_t row, uint32_t n_keys, uint32_t col)
+{
+    const double v = n_keys == 0 ? 0 : cell_of(t, row, col);
+    return isnan(v) ? 256 : (size_t)v;
+}
+
+/* Morsels on one and on four threads: the rows one search per row finds. */
+static void morsels_agree(void **state)
+{
+    (void)state;
+    side_table l, r, thin;
+    fill_table(&l, 500000, 90000, 1, 1, 30, 50, 10);
+    fill_table(&r, 700000, 170000, 2, 4, 40, 50, 8);
+    fill_table(&thin, 4000, 1500, 3, 2, 200, 50, 1200);
+    const side_table *pairs[][2] = {{&l, &r}, {&l, &thin}, {&thin, &r}, {&r, &l}};
+    for (size_t p = 0; p < ALM_COUNT(pairs); p++)
+        for (size_t k = 0; k < 3; k++) {
+            const side_table *a = pairs[p][0], *b = pairs[p][1];
+            alm_plan *join = p_join(&w->m, k == 1 ? ALM_JOIN_LT : ALM_JOIN_ASOF,
+                                    p_scan(&w->m, &a->t), p_scan(&w->m, &b->t));
+            for (uint32_t c = 0; c < keys[k].n; c++)
+                join_key(&w->m, join, keys[k].left[c], keys[k].right[c]);
+            double sum = 0, n = 0;
+            int64_t last[257], next = 0; /* by key (a small number, null, or none at all) */
+            memset(last, 0xff, sizeof last);
+            for (int64_t i = 0; i < a->rows; i++) {
+                const double t = cell_of(a, i, COL_TS);
+                for (; next < b->rows; next++) {
+                    const double rt = cell_of(b, next, COL_TS);
+                    if (k == 1 ? rt >= t : rt > t)
+                        break;
+                    last[small_key(b, next, keys[k].n, keys[k].right[0])] = next;
+                }
+                const int64_t j = last[small_key(a, i, keys[k].n, keys[k].left[0])];
+                const double x = cell_of(b, j, COL_X);
+                n += !isnan(x);
+                sum += isnan(x) ? 0 : x * (cell_of(a, i, COL_FLAG) + 1);
+            }
+            alm_expr *flag = x_col(&w->m, join, COL_FLAG);
+            alm_agg_call aggs[] = {x_agg(&w->m, "count", x_col(&w->m, join, COLS + COL_X)),
+                                   x_agg(&w->m, "sum", x_col(&w->m, join, COLS + COL_X))};
+            alm_plan *group = p_group(&w->m, join, 1, &flag, 2, aggs);
+            for (int threads = 0; threads < 2; threads++) {
+                result res = run_with(group, threads == 0 ? w->one : w->four);
+                double got_n = 0, got_sum = 0;
+                for (int64_t g = 0; g < res.n; g++) {
+                    got_n += got(&res, g, 1);
+                    got_sum += got(&res, g, 2) * (got(&res, g, 0) + 1);
+                }
+                assert_true(got_n == n);
+                assert_true(near(got_sum, sum));
+                free(res.v);
+            }
+        }
+}
+
 /* ----------------------------------------------------------------------------------- splice */
 
 /* Every row of both sides appears beside what prevails; equal times and keys share a row. */
@@ -200,6 +296,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(dense_and_sparse_sides, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(store_is_cut, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(units_are_mixed, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(morsels_agree, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(splice_rows, world_setup, world_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
  *                     conditions see all candidates, then the kind of join decides what stays.
  * Order       Left order; matches of one left row in right order.
  */
+#include "exec/asof_right.h"
 #include "exec/join.h"
 #include "exec/op_make.h"
 
@@ -323,7 +324,9 @@ static alm_status get_ready(alm_ctx *cx, op_join *j)
 {
     if (j->table != NULL)
         return ALM_OK;
-    ALM_TRY(alm_op_shared(cx, j->op.run, j->op.plan, &j->table));
+    const alm_join_shared *shared = NULL;
+    ALM_TRY(alm_op_shared(cx, j->op.run, j->op.plan, &shared));
+    j->table = shared->table;
     j->probe.table = j->table;
     return ALM_OK;
 }
@@ -444,27 +447,34 @@ alm_status alm_op_join_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm
     if (plan->join.kind == ALM_JOIN_SPLICE)
         return alm_op_splice_make(cx, run, plan, pipe, out);
     if (is_asof(plan))
-        return alm_op_asof_make(cx, run, plan, pipe, out);
+        return (alm_asof_fits(plan) ? alm_op_asof_seek_make : alm_op_asof_make)(cx, run, plan, pipe,
+                                                                                out);
     return make_hash(cx, run, plan, pipe, out);
 }
 
 int32_t alm_op_join_drive(const alm_plan *plan)
 {
-    const bool serial =
-        is_asof(plan) || plan->join.kind == ALM_JOIN_RIGHT || plan->join.kind == ALM_JOIN_FULL;
-    return serial ? -1 : 0;
+    const uint8_t kind = plan->join.kind;
+    if (kind == ALM_JOIN_SPLICE || kind == ALM_JOIN_RIGHT || kind == ALM_JOIN_FULL)
+        return -1;
+    return is_asof(plan) && !alm_asof_fits(plan) ? -1 : 0;
 }
 
 alm_status alm_op_join_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **shared)
 {
-    alm_join_table *t = NULL;
-    ALM_ASSERT(!is_asof(plan));
-    ALM_TRY(alm_join_table_new(cx, run, plan, &t));
-    *shared = t;
+    alm_join_shared *s = NULL;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
+    if (is_asof(plan))
+        ALM_TRY(alm_asof_right_new(cx, run, plan, &s->asof));
+    else
+        ALM_TRY(alm_join_table_new(cx, run, plan, &s->table));
+    *shared = s;
     return ALM_OK;
 }
 
 void alm_op_join_unprepare(void *shared)
 {
-    alm_join_table_free(shared);
+    alm_join_shared *s = shared;
+    alm_join_table_free(s->table);
+    alm_asof_right_free(s->asof);
 }

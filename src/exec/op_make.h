@@ -23,6 +23,7 @@ void alm_op_join_unprepare(void *shared);
 
 /* Kinds of JOIN with an operator of their own. */
 alm_op_make_fn alm_op_asof_make;
+alm_op_make_fn alm_op_asof_seek_make;
 alm_op_make_fn alm_op_splice_make;
 
 #endif

@@ -118,6 +118,16 @@ typedef enum alm_from_kind {
     ALM_FROM_VALUES
 } alm_from_kind;
 
+/* Offsets of a HORIZON JOIN: RANGE FROM value[0] TO value[1] STEP value[2], or LIST (value, ...). */
+typedef struct alm_horizon {
+    bool list;
+    alm_ast **value; /* NUMBER whose text is like 5s */
+    bool *negative;
+    uint32_t n;
+    alm_str alias;
+    int32_t pos;
+} alm_horizon;
+
 typedef struct alm_from { /* one item of FROM, with how it joins the items before it */
     alm_from_kind kind;
     alm_join_kind join;
@@ -141,6 +151,9 @@ typedef struct alm_from { /* one item of FROM, with how it joins the items befor
     int32_t pos, join_pos;
     int32_t alias_pos, tolerance_pos;
     alm_window_def *window; /* WINDOW JOIN: its RANGE frame (frame, lo, hi, units) */
+    alm_horizon *horizon;   /* HORIZON JOIN: on the last one of several */
+    uint8_t direction;      /* ASOF, LT: alm_asof_direction */
+    int32_t direction_pos;
     char prevailing;        /* WINDOW JOIN: 0 not given, 'i' INCLUDE, 'e' EXCLUDE PREVAILING */
     bool lateral;
     bool natural; /* NATURAL JOIN */

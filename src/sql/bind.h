@@ -85,6 +85,7 @@ typedef struct alm_scope {
     uint32_t n_dependents, cap_dependents;
     /* WINDOW JOIN, the last item of FROM: `plan` is its left side until the select list is bound */
     const struct alm_window_join *window_join;
+    uint32_t lane_col; /* HORIZON JOIN: which column of `plan` holds the offset */
     /* IN (SELECT ...) as a conjunct: SEMI and ANTI joins are possible */
     bool conjunct;
     /* among the ANDs, ORs and NOTs of WHERE, where NOT turns comparisons around */
@@ -206,6 +207,11 @@ typedef struct alm_window_join {
 } alm_window_join;
 struct alm_stage;
 ALM_NODISCARD alm_status alm_bind_window_join(alm_scope *sc, struct alm_stage *st);
+/* bind_horizon.c: offsets of the HORIZON JOINs that begin with `from` onto the plan of the scope */
+ALM_NODISCARD alm_status alm_bind_horizon(alm_scope *sc, const alm_from *from, uint32_t n_from);
+/* A NUMBER like 5s in ticks of the timestamp; `what` for the error. */
+ALM_NODISCARD alm_status alm_bind_duration(alm_planner *p, const alm_ast *ast, alm_type ts,
+                                           const char *what, int64_t *out);
 /* Offset of a frame, ticks of the order column. */
 ALM_NODISCARD alm_status alm_frame_offset(alm_scope *sc, const alm_ast *ast, char unit,
                                           alm_type order, int64_t *out);

@@ -741,6 +741,9 @@ static alm_status push(const dep *d, alm_plan **plan, alm_exprs *carried)
     case ALM_P_WINDOW_JOIN:
         code = too_hard(d, *plan, "a WINDOW join");
         break;
+    case ALM_P_HORIZON:
+        code = too_hard(d, *plan, "a HORIZON join");
+        break;
     case ALM_P_SCAN:
     case ALM_P_SOURCE:
     case ALM_P_VALUES:

@@ -377,39 +377,19 @@ static alm_status merge_columns(alm_scope *sc, const alm_from *f)
 
 static bool is_asof(alm_join_kind kind)
 {
-    return kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE;
+    return kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE ||
+           kind == ALM_JOIN_HORIZON;
 }
 
 static alm_status tolerance(alm_planner *p, const alm_ast *ast, alm_type ts, int64_t *out)
 {
-    const int64_t us = ts.id == ALM_T_TIMESTAMP_NS ? 1000 : 1;
-    int64_t count = 0;
-    size_t i = 0;
-    const alm_str t = ast->text;
-    for (; i < t.len && t.ptr[i] >= '0' && t.ptr[i] <= '9'; i++)
-        if (count < INT32_MAX)
-            count = count * 10 + (t.ptr[i] - '0');
-    const char unit = i + 1 == t.len ? t.ptr[i] : '?';
-    static const struct {
-        char unit;
-        int64_t us;
-    } units[] = {{'U', 1},        {'u', 1},          {'T', 1000},        {'s', 1000000},
-                 {'m', 60000000}, {'h', 3600000000}, {'d', 86400000000}, {'w', 604800000000}};
-    if (count == 0 || i == 0)
+    ALM_TRY(alm_bind_duration(p, ast, ts, "TOLERANCE", out));
+    if (ast->text.len > 0 && *out == 0 && ast->text.ptr[ast->text.len - 1] == 'n' &&
+        ast->text.ptr[0] != '0')
+        return ALM_OK; /* less than a tick */
+    if (*out == 0)
         return alm_fail(p->cx, ALM_E_ARG, ast->pos, "ASOF JOIN TOLERANCE must be positive");
-    if (unit == 'n') {
-        *out = us == 1 ? count / 1000 : count;
-        return ALM_OK;
-    }
-    for (size_t k = 0; k < ALM_COUNT(units); k++) {
-        if (units[k].unit != unit)
-            continue;
-        if (__builtin_mul_overflow(count, units[k].us * us, out))
-            return alm_fail(p->cx, ALM_E_RANGE, ast->pos, "TOLERANCE value too high");
-        return ALM_OK;
-    }
-    return alm_fail(p->cx, ALM_E_ARG, ast->pos, "unsupported TOLERANCE unit [unit=%.*s]",
-                    (int)(t.len - i), t.ptr + i);
+    return ALM_OK;
 }
 
 static alm_status prepare_asof(alm_scope *sc, const alm_from *f, alm_plan **left, alm_plan **right)
@@ -425,18 +405,59 @@ static alm_status prepare_asof(alm_scope *sc, const alm_from *f, alm_plan **left
     return alm_plan_order_by_ts(p, right, (uint32_t)(*right)->ts_col);
 }
 
+static bool is_column(const alm_expr *e, uint32_t col)
+{
+    return e->kind == ALM_X_COL && e->col == col;
+}
+
+/* ON ... AND l.ts >= r.ts: comparing the designated timestamps says which row is taken. */
+static alm_status asof_condition(alm_scope *sc, const alm_from *f, const join_cond *jc,
+                                 alm_plan *join, bool *settled)
+{
+    static const struct {
+        const char *op, *turned; /* left op right */
+        uint8_t kind, direction;
+    } rows[] = {{">=", "<=", ALM_JOIN_ASOF, ALM_ASOF_BACKWARD},
+                {">", "<", ALM_JOIN_LT, ALM_ASOF_BACKWARD},
+                {"<=", ">=", ALM_JOIN_ASOF, ALM_ASOF_FORWARD},
+                {"<", ">", ALM_JOIN_LT, ALM_ASOF_FORWARD}};
+    if (jc->residual.n != 1 || f->join != ALM_JOIN_ASOF)
+        return ALM_OK;
+    const alm_expr *e = jc->residual.at[0];
+    const uint32_t l = join->join.left_ts, r = join->join.right_ts + join->child[0]->n_cols;
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        const bool plain =
+            alm_expr_is_call(e, rows[i].op) && is_column(e->args[0], l) && is_column(e->args[1], r);
+        const bool turned = alm_expr_is_call(e, rows[i].turned) && is_column(e->args[0], r) &&
+                            is_column(e->args[1], l);
+        if (!plain && !turned)
+            continue;
+        if (f->direction_pos > 0)
+            return alm_fail(sc->p->cx, ALM_E_SYNTAX, f->direction_pos,
+                            "DIRECTION does not go with a condition on the timestamps");
+        join->join.kind = rows[i].kind;
+        join->join.direction = rows[i].direction;
+        *settled = true;
+        return ALM_OK;
+    }
+    return ALM_OK;
+}
+
 static alm_status finish_asof(alm_scope *sc, const alm_from *f, const join_cond *jc, alm_plan *join)
 {
     alm_planner *p = sc->p;
     const alm_plan *left = join->child[0], *right = join->child[1];
-    if (jc->residual.n > 0) {
+    bool settled = false;
+    join->join.left_ts = (uint32_t)left->ts_col;
+    join->join.right_ts = (uint32_t)right->ts_col;
+    join->join.direction = f->direction;
+    ALM_TRY(asof_condition(sc, f, jc, join, &settled));
+    if (jc->residual.n > 0 && !settled) {
         const char *text = NULL;
         ALM_TRY(alm_ast_name(p->cx, jc->bad, &text));
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, jc->bad->pos,
                         "unsupported ASOF join expression [expr='%s']", text);
     }
-    join->join.left_ts = (uint32_t)left->ts_col;
-    join->join.right_ts = (uint32_t)right->ts_col;
     if (f->tolerance != NULL)
         return tolerance(p, f->tolerance, left->cols[left->ts_col].type, &join->join.tolerance);
     return ALM_OK;
@@ -538,7 +559,9 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
         return lateral_item(sc, f);
     ALM_TRY(bind_item(sc, f, &alias, &table, &right));
     ALM_TRY(check_alias(sc, alias, f->alias_pos > 0 ? f->alias_pos : f->pos));
-    if (is_asof(kind) || kind == ALM_JOIN_WINDOW)
+    if (kind == ALM_JOIN_HORIZON) /* the left side has its rows in lanes */
+        ALM_TRY(alm_plan_order_by_ts(p, &right, (uint32_t)ALM_MAX(right->ts_col, 0)));
+    else if (is_asof(kind) || kind == ALM_JOIN_WINDOW)
         ALM_TRY(prepare_asof(sc, f, &left, &right));
     else if (f->tolerance != NULL)
         return alm_fail(p->cx, ALM_E_SYNTAX, f->tolerance->pos,
@@ -558,7 +581,11 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
         ALM_TRY(on_condition(sc, f->on, &jc));
     if (kind == ALM_JOIN_WINDOW)
         return window_join_item(sc, f, &jc, left, right);
-    ALM_TRY(alm_plan_join(p, (uint8_t)kind, f->join_pos, left, right, &join));
+    const bool horizon = kind == ALM_JOIN_HORIZON;
+    ALM_TRY(alm_plan_join(p, (uint8_t)(horizon ? ALM_JOIN_ASOF : kind), f->join_pos, left, right,
+                          &join));
+    join->join.has_lane = horizon;
+    join->join.lane_col = horizon ? sc->lane_col : 0;
     join->join.left_keys = jc.left.at;
     join->join.right_keys = jc.right.at;
     join->join.n_keys = jc.left.n;
@@ -578,6 +605,8 @@ alm_status alm_bind_from(alm_scope *sc, const alm_from *from, uint32_t n_from)
         return alm_plan_one_row(sc->p, sc->sel != NULL ? sc->sel->pos : 0, &sc->plan);
     for (uint32_t i = 0; i < n_from; i++) {
         if (i > 0) {
+            if (from[i].join == ALM_JOIN_HORIZON && from[i - 1].join != ALM_JOIN_HORIZON)
+                ALM_TRY(alm_bind_horizon(sc, &from[i], n_from - i));
             ALM_TRY(join_item(sc, &from[i]));
             continue;
         }

@@ -329,6 +329,9 @@ static alm_status put_join(printer *pr, const alm_plan *plan)
         ALM_TRY(put(pr, " = "));
         ALM_TRY(put_expr(pr, plan->join.right_keys[i], r, NULL));
     }
+    if (plan->join.direction != ALM_ASOF_BACKWARD)
+        ALM_TRY(put(pr, plan->join.direction == ALM_ASOF_FORWARD ? " direction: forward"
+                                                                 : " direction: nearest"));
     if (plan->join.tolerance >= 0)
         ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " tolerance: %" PRId64, plan->join.tolerance));
     return put_conjuncts(pr, " filter: ", plan->join.residual, plan->join.n_residual, l, r);
@@ -389,6 +392,10 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
             ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "%" PRId64, plan->winjoin.lo));
         ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " to %" PRId64, plan->winjoin.hi));
         return put_keys(pr, " keys: ", plan->winjoin.left_keys, plan->winjoin.n_keys, child);
+    case ALM_P_HORIZON:
+        return alm_buf_printf(pr->cx, &pr->buf, " offsets: %u, %" PRId64 " to %" PRId64,
+                              plan->horizon.n_offsets, plan->horizon.offset[0],
+                              plan->horizon.offset[plan->horizon.n_offsets - 1]);
     case ALM_P_LATEST:
         return put_keys(pr, " keys: ", plan->latest.keys, plan->latest.n_keys, child);
     case ALM_PLAN_OP_COUNT:

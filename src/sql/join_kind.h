@@ -13,8 +13,16 @@ typedef enum alm_join_kind {
     ALM_JOIN_LT,
     ALM_JOIN_SPLICE,
     ALM_JOIN_WINDOW,
+    ALM_JOIN_HORIZON,
     ALM_JOIN_LATERAL_INNER,
     ALM_JOIN_LATERAL_LEFT
 } alm_join_kind;
+
+/* Which right row an ASOF or LT join takes: the last one before, the first one after, the nearer one. */
+typedef enum alm_asof_direction {
+    ALM_ASOF_BACKWARD,
+    ALM_ASOF_FORWARD,
+    ALM_ASOF_NEAREST
+} alm_asof_direction;
 
 #endif

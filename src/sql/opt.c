@@ -122,6 +122,7 @@ alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
     case ALM_P_JOIN: /* keys and residual speak of different inputs: the rules do them */
     case ALM_P_SOURCE:
     case ALM_P_VALUES:
+    case ALM_P_HORIZON:
     case ALM_P_LIMIT:
     case ALM_P_SETOP:
     case ALM_PLAN_OP_COUNT:

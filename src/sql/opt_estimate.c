@@ -69,6 +69,9 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
         plan->est_rows = pairs ? ALM_MAX(a * b, a + b) : a + b;
         break;
     }
+    case ALM_P_HORIZON:
+        plan->est_rows = a * plan->horizon.n_offsets;
+        break;
     case ALM_P_SETOP:
         plan->est_rows = a + b;
         break;

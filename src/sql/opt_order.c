@@ -87,6 +87,7 @@ static void visit(alm_plan **slot, bool needed)
     case ALM_P_SAMPLE:
     case ALM_P_LATEST:
     case ALM_P_WINDOW:
+    case ALM_P_HORIZON:
     case ALM_P_LIMIT:
         below[0] = true;
         break;

@@ -267,6 +267,33 @@ static alm_status prune_window(alm_planner *p, alm_plan *plan, const bool *need,
     return ALM_OK;
 }
 
+/* Offset and time stay, whoever reads them. */
+static alm_status prune_horizon(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    const uint32_t n = plan->child[0]->n_cols;
+    bool *wanted = NULL;
+    uint32_t *below = NULL;
+    alm_plan_col *cols = NULL;
+    ALM_TRY(flags(p, n, &wanted));
+    memcpy(wanted, need, n * sizeof *wanted);
+    wanted[plan->horizon.ts_col] = true;
+    ALM_TRY(prune(p, &plan->child[0], wanted, &below));
+    const alm_plan *child = plan->child[0];
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 3, map));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, child->n_cols + 2, &cols));
+    memcpy(*map, below, n * sizeof **map);
+    memcpy(cols, child->cols, child->n_cols * sizeof *cols);
+    for (uint32_t i = 0; i < 2; i++) {
+        (*map)[n + i] = child->n_cols + i;
+        cols[child->n_cols + i] = plan->cols[n + i];
+    }
+    plan->horizon.ts_col = below[plan->horizon.ts_col];
+    plan->cols = cols;
+    plan->n_cols = child->n_cols + 2;
+    plan->ts_col = mapped(*map, plan->ts_col);
+    return ALM_OK;
+}
+
 /* ------------------------------------------------------------------ two children */
 
 static bool is_asof(uint8_t kind)
@@ -288,6 +315,20 @@ static alm_status join_cols(alm_planner *p, alm_plan *plan)
     return ALM_OK;
 }
 
+/* Columns that are there for the keys alone. */
+static alm_status mark_unread(alm_planner *p, alm_plan *plan, const bool *need,
+                              const uint32_t *map, uint32_t n)
+{
+    bool *unread = NULL;
+    ALM_TRY(flags(p, plan->n_cols, &unread));
+    memset(unread, 1, plan->n_cols * sizeof *unread);
+    for (uint32_t i = 0; i < n; i++)
+        if (need[i] && map[i] != NONE)
+            unread[map[i]] = false;
+    plan->join.unread = unread;
+    return ALM_OK;
+}
+
 static alm_status prune_join(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
 {
     const uint32_t nl = plan->child[0]->n_cols, nr = plan->child[1]->n_cols;
@@ -305,6 +346,8 @@ static alm_status prune_join(alm_planner *p, alm_plan *plan, const bool *need, u
     if (is_asof(plan->join.kind)) {
         wanted[plan->join.left_ts] = true;
         wanted[nl + plan->join.right_ts] = true;
+        if (plan->join.has_lane)
+            wanted[plan->join.lane_col] = true;
     }
     ALM_TRY(prune(p, &plan->child[0], wanted, &left));
     ALM_TRY(prune(p, &plan->child[1], wanted + nl, &right));
@@ -323,10 +366,13 @@ static alm_status prune_join(alm_planner *p, alm_plan *plan, const bool *need, u
     if (is_asof(plan->join.kind)) {
         plan->join.left_ts = left[plan->join.left_ts];
         plan->join.right_ts = right[plan->join.right_ts];
+        if (plan->join.has_lane)
+            plan->join.lane_col = left[plan->join.lane_col];
     }
     plan->ts_col = mapped(all, plan->ts_col);
     *map = all;
-    return join_cols(p, plan);
+    ALM_TRY(join_cols(p, plan));
+    return mark_unread(p, plan, need, all, left_only ? nl : nl + nr);
 }
 
 static alm_status window_join_args(alm_plan *plan, alm_expr_visit f, void *arg)
@@ -465,6 +511,8 @@ static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint3
         return prune_join(p, plan, need, map);
     case ALM_P_WINDOW_JOIN:
         return prune_window_join(p, plan, need, map);
+    case ALM_P_HORIZON:
+        return prune_horizon(p, plan, need, map);
     case ALM_P_SETOP:
         return prune_setop(p, plan, need, map);
     case ALM_P_SOURCE:

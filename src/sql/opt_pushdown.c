@@ -288,6 +288,12 @@ static alm_status push_into(alm_planner *p, alm_plan *plan, const alm_exprs *in,
         ALM_TRY(push_child(p, plan, 0, &down));
         down = (alm_exprs){0};
         return push_child(p, plan, 1, &down);
+    case ALM_P_HORIZON: /* conditions on columns of the child */
+        for (uint32_t i = 0; i < in->n; i++)
+            ALM_TRY(alm_exprs_add(
+                p->cx, alm_expr_within(in->at[i], 0, plan->child[0]->n_cols) ? &down : stay,
+                in->at[i]));
+        return push_child(p, plan, 0, &down);
     case ALM_P_SETOP:
         return push_setop(p, plan, in, stay);
     case ALM_P_SORT:

@@ -100,13 +100,24 @@ static alm_status take_timestamp(alm_parser *p, alm_from *from)
     return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
 }
 
+/* Words that begin a clause here, with what follows them, though they may be names elsewhere. */
+static bool at_clause(const alm_parser *p)
+{
+    const alm_token next = alm_parse_peek(p);
+    if (alm_at_kw(p, ALM_KW_DIRECTION))
+        return alm_token_is_kw(next, ALM_KW_FORWARD) || alm_token_is_kw(next, ALM_KW_BACKWARD) ||
+               alm_token_is_kw(next, ALM_KW_NEAREST);
+    return alm_at_kw(p, ALM_KW_LIST) && alm_token_is_op(next, ALM_OP_LPAREN);
+}
+
 static alm_status take_alias(alm_parser *p, alm_from *from)
 {
     const bool as = alm_take_kw(p, ALM_KW_AS);
     const uint32_t barred = ALM_KW_RESERVED | ALM_KW_NO_TABLE_ALIAS;
     const bool word =
         p->tok.kind == ALM_TOK_NAME && (alm_keyword_flags((alm_keyword)p->tok.kw) & barred) == 0 &&
-        !(alm_at_kw(p, ALM_KW_TIMESTAMP) && alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN));
+        !(alm_at_kw(p, ALM_KW_TIMESTAMP) && alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN)) &&
+        !at_clause(p);
     if (!as && !word && p->tok.kind != ALM_TOK_QUOTED)
         return ALM_OK;
     alm_parse_name name;
@@ -146,12 +157,18 @@ static const struct join_row {
     bool outer;   /* OUTER may follow */
     bool on;      /* needs ON or USING */
 } join_rows[] = {
-    {ALM_KW_JOIN, ALM_JOIN_INNER, false, true},     {ALM_KW_INNER, ALM_JOIN_INNER, false, true},
-    {ALM_KW_LEFT, ALM_JOIN_LEFT, true, true},       {ALM_KW_OUTER, ALM_JOIN_LEFT, false, true},
-    {ALM_KW_RIGHT, ALM_JOIN_RIGHT, true, true},     {ALM_KW_FULL, ALM_JOIN_FULL, true, true},
-    {ALM_KW_CROSS, ALM_JOIN_CROSS, false, false},   {ALM_KW_ASOF, ALM_JOIN_ASOF, false, false},
-    {ALM_KW_LT, ALM_JOIN_LT, false, false},         {ALM_KW_SPLICE, ALM_JOIN_SPLICE, false, false},
+    {ALM_KW_JOIN, ALM_JOIN_INNER, false, true},
+    {ALM_KW_INNER, ALM_JOIN_INNER, false, true},
+    {ALM_KW_LEFT, ALM_JOIN_LEFT, true, true},
+    {ALM_KW_OUTER, ALM_JOIN_LEFT, false, true},
+    {ALM_KW_RIGHT, ALM_JOIN_RIGHT, true, true},
+    {ALM_KW_FULL, ALM_JOIN_FULL, true, true},
+    {ALM_KW_CROSS, ALM_JOIN_CROSS, false, false},
+    {ALM_KW_ASOF, ALM_JOIN_ASOF, false, false},
+    {ALM_KW_LT, ALM_JOIN_LT, false, false},
+    {ALM_KW_SPLICE, ALM_JOIN_SPLICE, false, false},
     {ALM_KW_WINDOW, ALM_JOIN_WINDOW, false, false},
+    {ALM_KW_HORIZON, ALM_JOIN_HORIZON, false, false},
 };
 
 static const struct join_row *join_row_of(const alm_parser *p)
@@ -160,6 +177,8 @@ static const struct join_row *join_row_of(const alm_parser *p)
         return NULL;
     if (alm_at_kw(p, ALM_KW_WINDOW) && !alm_token_is_kw(alm_parse_peek(p), ALM_KW_JOIN))
         return NULL; /* the WINDOW clause */
+    if (alm_at_kw(p, ALM_KW_HORIZON) && !alm_token_is_kw(alm_parse_peek(p), ALM_KW_JOIN))
+        return NULL;
     for (size_t i = 0; i < ALM_COUNT(join_rows); i++)
         if (p->tok.kw == join_rows[i].kw)
             return &join_rows[i];
@@ -279,6 +298,79 @@ static alm_status parse_range(alm_parser *p, alm_from *from)
     return ALM_OK;
 }
 
+/* ASOF JOIN q ON ... DIRECTION FORWARD | BACKWARD | NEAREST */
+static alm_status parse_direction(alm_parser *p, alm_from *from)
+{
+    from->direction_pos = p->tok.pos;
+    if (from->join != ALM_JOIN_ASOF && from->join != ALM_JOIN_LT)
+        return alm_parse_fail(p, p->tok.pos, "DIRECTION is only supported for ASOF and LT joins");
+    alm_parse_next(p);
+    from->direction = alm_at_kw(p, ALM_KW_FORWARD)   ? ALM_ASOF_FORWARD
+                      : alm_at_kw(p, ALM_KW_NEAREST) ? ALM_ASOF_NEAREST
+                                                     : ALM_ASOF_BACKWARD;
+    alm_parse_next(p);
+    return ALM_OK;
+}
+
+/* One offset of a HORIZON JOIN: 5s, -1m, 0, @variable. */
+static alm_status parse_offset(alm_parser *p, alm_horizon *h, uint32_t *cap, uint32_t *cap_negative)
+{
+    alm_ast *value = NULL;
+    ALM_TRY(ALM_GROW(p, &h->value, h->n, cap));
+    ALM_TRY(ALM_GROW(p, &h->negative, h->n, cap_negative));
+    h->negative[h->n] = alm_take_op(p, ALM_OP_MINUS);
+    const int32_t pos = p->tok.pos;
+    if (p->tok.kind == ALM_TOK_VAR)
+        ALM_TRY(alm_parse_var_use(p, &value));
+    else if (p->tok.kind == ALM_TOK_NUMBER)
+        ALM_TRY(alm_parse_literal(p, &value));
+    if (value != NULL && value->kind == ALM_AST_UNARY && alm_str_eq(value->text, ALM_STR("-"))) {
+        h->negative[h->n] = !h->negative[h->n];
+        value = value->arg[0];
+    }
+    if (value == NULL || value->kind != ALM_AST_NUMBER)
+        return alm_parse_fail(p, pos, "offset expected, such as 5s, -1m or 0");
+    h->value[h->n++] = value;
+    return ALM_OK;
+}
+
+/* HORIZON JOIN ... RANGE FROM a TO b STEP c AS h, or LIST (a, b, ...) AS h; the last one has it. */
+static alm_status parse_horizon(alm_parser *p, alm_from *from)
+{
+    alm_horizon *h = NULL;
+    uint32_t cap = 0, cap_negative = 0;
+    alm_parse_name name;
+    if (alm_at_kw(p, ALM_KW_HORIZON))
+        return ALM_OK;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &h));
+    h->pos = p->tok.pos;
+    h->list = alm_at_kw(p, ALM_KW_LIST);
+    if (!h->list && !alm_at_kw(p, ALM_KW_RANGE))
+        return alm_parse_fail(p, here_or_last(p), "'range' or 'list' expected");
+    alm_parse_next(p);
+    if (h->list) {
+        if (!alm_at_op(p, ALM_OP_LPAREN))
+            return alm_parse_fail(p, p->tok.pos, "'(' expected");
+        do {
+            alm_parse_next(p); /* ( or , */
+            ALM_TRY(parse_offset(p, h, &cap, &cap_negative));
+        } while (alm_at_op(p, ALM_OP_COMMA));
+        ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+    } else {
+        ALM_TRY(alm_expect_kw(p, ALM_KW_FROM, "'from' expected"));
+        ALM_TRY(parse_offset(p, h, &cap, &cap_negative));
+        ALM_TRY(alm_expect_kw(p, ALM_KW_TO, "'to' expected"));
+        ALM_TRY(parse_offset(p, h, &cap, &cap_negative));
+        ALM_TRY(alm_expect_kw(p, ALM_KW_STEP, "'step' expected"));
+        ALM_TRY(parse_offset(p, h, &cap, &cap_negative));
+    }
+    ALM_TRY(alm_expect_kw(p, ALM_KW_AS, "'as' expected"));
+    ALM_TRY(alm_parse_ident(p, "horizon alias", &name));
+    h->alias = name.text;
+    from->horizon = h;
+    return ALM_OK;
+}
+
 static alm_status parse_join(alm_parser *p, const struct join_row *row, alm_from *from)
 {
     if (!from->natural)
@@ -308,10 +400,16 @@ static alm_status parse_join(alm_parser *p, const struct join_row *row, alm_from
     } else if (row->on && !from->lateral) {
         return alm_parse_fail(p, here_or_last(p), "'on' expected");
     }
+    if (at_clause(p) && alm_at_kw(p, ALM_KW_DIRECTION))
+        ALM_TRY(parse_direction(p, from));
     if (alm_at_kw(p, ALM_KW_TOLERANCE))
         ALM_TRY(parse_tolerance(p, from));
+    if (from->direction_pos == 0 && at_clause(p) && alm_at_kw(p, ALM_KW_DIRECTION))
+        ALM_TRY(parse_direction(p, from));
     if (from->join == ALM_JOIN_WINDOW)
         ALM_TRY(parse_range(p, from));
+    if (from->join == ALM_JOIN_HORIZON)
+        ALM_TRY(parse_horizon(p, from));
     return ALM_OK;
 }
 

@@ -209,6 +209,11 @@ struct alm_plan {
             uint32_t n_residual;
             uint32_t left_ts, right_ts; /* ASOF family */
             int64_t tolerance;          /* < 0: none; in the unit of the left timestamp */
+            uint8_t direction;          /* alm_asof_direction: ASOF, LT */
+            bool has_lane;      /* ASOF above a HORIZON: rows come in time order only among */
+            uint32_t lane_col;  /* those with the same offset, which is this left column */
+            const bool *unread; /* by column of the result: nobody reads it, it may hold nulls;
+                                       NULL: all are read */
         } join;
         struct { /* WINDOW_JOIN: left columns ++ one per aggregate. Both inputs come in ascending
                     order of their timestamps. Right rows of a left row: equal keys (null = null)
@@ -221,6 +226,14 @@ struct alm_plan {
             alm_agg_call *aggs; /* over left columns ++ right columns */
             uint32_t n_aggs;
         } winjoin;
+        struct
+        { /* HORIZON: child columns, then offset (LONG) and time + offset, once per offset; the
+                    child comes in ascending order of ts_col. Rows with the same offset stay in
+                    order, all rows together do not: batch by batch, offset by offset */
+            uint32_t ts_col; /* of the child */
+            int64_t *offset; /* ascending, in the unit of the timestamp */
+            uint32_t n_offsets;
+        } horizon;
         struct { /* WINDOW: child columns ++ one column per call */
             alm_window_call *calls;
             uint32_t n_calls;

@@ -76,6 +76,8 @@ static alm_status copy_lists(alm_planner *p, alm_plan *plan)
         COPY_LIST(plan->winjoin.left_keys, plan->winjoin.n_keys);
         COPY_LIST(plan->winjoin.right_keys, plan->winjoin.n_keys);
         return copy_aggs(p, &plan->winjoin.aggs, plan->winjoin.n_aggs);
+    case ALM_P_HORIZON:
+        break; /* offsets are never changed */
     case ALM_P_LATEST:
         COPY_LIST(plan->latest.keys, plan->latest.n_keys);
         break;
