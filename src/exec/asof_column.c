@@ -6,6 +6,7 @@
  * bytes, because segments differ in both.
  */
 #include "exec/asof_right.h"
+#include "exec/origin.h"
 
 typedef struct matched {
     const uint32_t *match;
@@ -194,8 +195,9 @@ static alm_status null_column(alm_ctx *cx, const alm_asof_reader *rd, alm_arena 
     const alm_asof_right *a = rd->right;
     const alm_plan *right = a->plan->child[1];
     const alm_type type = right->cols[c].type;
+    const alm_expr e = {.kind = ALM_X_COL, .type = type, .col = c};
     const alm_dict *dict =
-        a->scan != NULL ? right->scan.table->cols[right->scan.cols[c]].dict : a->store.col[c].dict;
+        a->n > 0 && a->scan == NULL ? a->store.col[c].dict : alm_origin_dict(right, &e);
     if (type.id != ALM_T_SYMBOL || dict == NULL)
         return alm_vec_null(cx, arena, type, out);
     void *code = NULL;

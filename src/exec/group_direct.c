@@ -36,17 +36,13 @@ typedef struct direct_run {
 
 uint32_t alm_group_card(const alm_plan *input, const alm_expr *key, const alm_dict **dict)
 {
-    alm_origin from;
     *dict = NULL;
     if (key->type.id == ALM_T_BOOLEAN)
         return 2;
     if (key->type.id == ALM_T_BYTE)
         return 256;
-    if (key->type.id != ALM_T_SYMBOL || !alm_origin_of(input, key, &from) ||
-        from.column->dict == NULL)
-        return 0;
-    *dict = from.column->dict;
-    return from.column->dict->count;
+    *dict = alm_origin_dict(input, key);
+    return *dict == NULL ? 0 : (*dict)->count;
 }
 
 alm_status alm_group_direct_fits(alm_ctx *cx, alm_group *g, bool *fits)

@@ -6,6 +6,7 @@
  * order, so that row numbers do not depend on the number of threads.
  */
 #include "exec/join.h"
+#include "exec/origin.h"
 
 #include <stdlib.h>
 
@@ -229,13 +230,18 @@ static alm_status number_rows(alm_ctx *cx, alm_join_table *t, const alm_plan *pl
 /* --------------------------------------------------------------------------------- making */
 
 /* The row that stands for "no match". */
-static alm_status append_nulls(alm_ctx *cx, alm_join_table *t)
+static alm_status append_nulls(alm_ctx *cx, alm_join_table *t, const alm_plan *input)
 {
     static const uint32_t no_code = 0;
     alm_vec *nulls = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, t->rows.n_cols + 1, &nulls));
     for (uint32_t c = 0; c < t->rows.n_cols; c++) {
-        const alm_rows_col *col = &t->rows.col[c];
+        alm_rows_col *col = &t->rows.col[c];
+        if (t->n == 0 && col->type.id == ALM_T_SYMBOL) { /* codes, as rows would have come */
+            const alm_expr e = {.kind = ALM_X_COL, .type = col->type, .col = c};
+            col->dict = alm_origin_dict(input, &e);
+            col->width = col->dict != NULL ? sizeof(uint32_t) : col->width;
+        }
         if (col->dict != NULL) {
             void *code = NULL;
             ALM_TRY(alm_arena_zero(cx, cx->arena, sizeof no_code, &code));
@@ -255,7 +261,7 @@ static alm_status fill_table(alm_ctx *cx, alm_run *run, const alm_plan *plan, al
     ALM_TRY(alm_join_read_rows(cx, run, input, plan, &t->rows));
     t->n = t->rows.n;
     t->keyed = plan->join.n_keys > 0;
-    ALM_TRY(append_nulls(cx, t));
+    ALM_TRY(append_nulls(cx, t, input));
     ALM_TRY(number_rows(cx, t, plan));
     if (plan->join.kind == ALM_JOIN_RIGHT || plan->join.kind == ALM_JOIN_FULL)
         ALM_TRY(alm_pool_zero(cx, &t->pool, (size_t)t->n + 1, &t->matched));

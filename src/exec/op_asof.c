@@ -15,6 +15,7 @@
  */
 #include "exec/asof.h"
 #include "exec/op_make.h"
+#include "exec/origin.h"
 
 enum { STORE_MIN = 1 << 17 };
 
@@ -195,9 +196,12 @@ static alm_status append_null_row(alm_ctx *cx, op_asof *a, const alm_batch *like
     alm_vec *nulls = NULL;
     ALM_TRY(ALM_NEWN(cx, &a->right_arena, store->n_cols + 1, &nulls));
     for (uint32_t c = 0; c < store->n_cols; c++) {
+        const alm_expr e = {.kind = ALM_X_COL, .type = store->col[c].type, .col = c};
+        const alm_dict *dict =
+            like != NULL ? like->cols[c].dict : alm_origin_dict(a->op.plan->child[1], &e);
         ALM_TRY(alm_vec_null(cx, &a->right_arena, store->col[c].type, &nulls[c]));
-        if (like != NULL && like->cols[c].dict != NULL) {
-            nulls[c].dict = like->cols[c].dict;
+        if (dict != NULL) {
+            nulls[c].dict = dict;
             nulls[c].width = sizeof(uint32_t);
             memset(nulls[c].data, 0, nulls[c].width);
         }

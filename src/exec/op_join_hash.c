@@ -13,14 +13,25 @@
 #include "exec/join.h"
 #include "exec/op_make.h"
 
+/* Right row of each left code; ALM_JOIN_NO_ROW: left rows with that code go. */
+typedef struct code_rows {
+    uint32_t *row;
+    uint32_t dict_id, count;
+    bool all; /* no row goes */
+} code_rows;
+
 typedef struct op_join {
     alm_op op;
     uint8_t kind;
     const alm_join_table *table;
     alm_join_probe probe;
+    code_rows codes; /* simple way with one symbol key */
+    bool by_code;    /* for the left batch under way; else `number` */
     alm_filter *residual;
     bool *tested;          /* columns of left ++ right the residual reads */
     alm_vec *test;         /* those, for one batch of candidates */
+    const bool *unread;    /* right columns nobody reads, or NULL */
+    alm_vec *unread_vec;   /* what stands for them */
     uint32_t n_left;       /* columns */
     bool keep_left;        /* LEFT, FULL: rows without a match come with nulls */
     bool one_side;         /* SEMI, ANTI */
@@ -92,6 +103,19 @@ static alm_status gather_right(alm_ctx *cx, op_join *j, const uint32_t *ri, uint
     return alm_rows_gather(cx, rows, &j->op.batch, ri, k, out);
 }
 
+/* Right columns of the result; those nobody reads are constants. */
+static alm_status result_right(alm_ctx *cx, op_join *j, const uint32_t *ri, uint32_t k)
+{
+    const alm_rows *rows = &j->table->rows;
+    alm_vec *out = j->op.out.cols + j->n_left;
+    if (j->unread == NULL || !j->table->keyed)
+        return gather_right(cx, j, ri, k, out);
+    for (uint32_t c = 0; c < rows->n_cols; c++)
+        if (j->unread[c])
+            out[c] = j->unread_vec[c];
+    return alm_rows_gather_some(cx, rows, &j->op.batch, ri, k, j->unread, out);
+}
+
 static alm_status gather_pairs(alm_ctx *cx, op_join *j, const uint32_t *li, const uint32_t *ri,
                                uint32_t k)
 {
@@ -99,7 +123,7 @@ static alm_status gather_pairs(alm_ctx *cx, op_join *j, const uint32_t *li, cons
     for (uint32_t c = 0; c < j->n_left; c++)
         ALM_TRY(gather_left(cx, j, c, li, k, &out->cols[c]));
     if (!j->one_side)
-        ALM_TRY(gather_right(cx, j, ri, k, out->cols + j->n_left));
+        ALM_TRY(result_right(cx, j, ri, k));
     out->rows = k;
     out->sel = NULL;
     return ALM_OK;
@@ -130,8 +154,77 @@ static bool has_rows(const alm_join_table *t, uint32_t number)
                      : t->first[number] < t->first[number + 1];
 }
 
+/* For dictionaries that are small beside the rows that will come. */
+enum { CODES_MAX = 65536 };
+
+static alm_status make_code_rows(alm_ctx *cx, op_join *j, const alm_dict *from)
+{
+    const alm_join_table *t = j->table;
+    code_rows *c = &j->codes;
+    uint32_t *code = NULL;
+    if (c->row != NULL && c->dict_id == from->id && c->count >= from->count)
+        return ALM_OK;
+    ALM_TRY(alm_pool_grow(cx, &j->probe.pool, &c->row, 0, from->count * sizeof *c->row));
+    ALM_TRY(alm_arena_bytes(cx, &j->left_arena, from->count * sizeof *code, &code));
+    for (uint32_t i = 0; i < from->count; i++)
+        code[i] = i;
+    const alm_vec all = {.type = ALM_TY(SYMBOL), .width = 4, .dict = from, .data = code};
+    ALM_TRY(alm_join_translate(cx, &j->probe.pool, &j->probe.codes[0], t->dict, &all, from->count,
+                               c->row));
+    c->dict_id = from->id;
+    c->count = from->count;
+    c->all = true;
+    for (uint32_t i = 0; i < from->count; i++) {
+        const uint32_t number = c->row[i] < t->n_numbers ? c->row[i] : ALM_JOIN_NO_ROW;
+        const bool there = has_rows(t, number);
+        if (j->one_side)
+            c->row[i] = there == (j->kind == 'S') ? 0 : ALM_JOIN_NO_ROW;
+        else
+            c->row[i] = there ? t->first[number] : j->keep_left ? t->n : ALM_JOIN_NO_ROW;
+        c->all &= c->row[i] != ALM_JOIN_NO_ROW;
+    }
+    return ALM_OK;
+}
+
+#define DEFINE_MATCH(bits)                                                                         \
+    static uint32_t match_##bits(const uint##bits##_t *restrict code, uint32_t n,                  \
+                                 const uint32_t *restrict row, bool all, uint32_t *restrict li,    \
+                                 uint32_t *restrict ri)                                            \
+    {                                                                                              \
+        uint32_t k = 0;                                                                            \
+        if (all) {                                                                                 \
+            for (uint32_t i = 0; i < n; i++)                                                       \
+                ri[i] = row[code[i]];                                                              \
+            return n;                                                                              \
+        }                                                                                          \
+        for (uint32_t i = 0; i < n; i++) {                                                         \
+            const uint32_t r = row[code[i]];                                                       \
+            li[k] = i;                                                                             \
+            ri[k] = r;                                                                             \
+            k += r != ALM_JOIN_NO_ROW;                                                             \
+        }                                                                                          \
+        return k;                                                                                  \
+    }
+DEFINE_MATCH(8)
+DEFINE_MATCH(16)
+DEFINE_MATCH(32)
+
+static uint32_t code_matches(op_join *j)
+{
+    const alm_vec *v = &j->probe.key[0];
+    const code_rows *c = &j->codes;
+    const uint32_t n = j->left->rows;
+    if (v->width == 1)
+        return match_8(v->data, n, c->row, c->all, j->li, j->ri);
+    if (v->width == 2)
+        return match_16(v->data, n, c->row, c->all, j->li, j->ri);
+    return match_32(v->data, n, c->row, c->all, j->li, j->ri);
+}
+
 static uint32_t simple_rows(op_join *j)
 {
+    if (j->by_code)
+        return code_matches(j);
     const alm_join_table *t = j->table;
     const uint32_t *number = j->number;
     const uint32_t n = j->left->rows;
@@ -169,8 +262,7 @@ static alm_status emit_simple(alm_ctx *cx, op_join *j, alm_batch **out)
     ALM_TRY(select_left(cx, j, j->li, k));
     if (!j->one_side) {
         mark_matched(j, j->ri, k);
-        ALM_TRY(alm_rows_gather(cx, &j->table->rows, &j->op.batch, j->ri, k,
-                                j->op.out.cols + j->n_left));
+        ALM_TRY(result_right(cx, j, j->ri, k));
     }
     *out = &j->op.out;
     return ALM_OK;
@@ -344,7 +436,15 @@ static alm_status fetch_left(alm_ctx *cx, op_join *j)
     for (uint32_t c = 0; c < j->n_left; c++)
         if (j->left->cols[c].dict != NULL)
             j->dict[c] = j->left->cols[c].dict;
-    return alm_join_probe_run(cx, &j->probe, &j->left_arena, j->left, j->number);
+    j->by_code = false;
+    if (j->table->dict == NULL || j->probe.n_keys != 1 || !is_simple(j))
+        return alm_join_probe_run(cx, &j->probe, &j->left_arena, j->left, j->number);
+    ALM_TRY(alm_eval_run(cx, j->probe.eval, &j->left_arena, j->left, j->probe.key));
+    const alm_vec *key = &j->probe.key[0];
+    if (key->dict == NULL || key->is_const || key->dict->count > CODES_MAX)
+        return alm_join_probe_run(cx, &j->probe, &j->left_arena, j->left, j->number);
+    j->by_code = true;
+    return make_code_rows(cx, j, key->dict);
 }
 
 static alm_status join_next(alm_ctx *cx, alm_op *op, alm_batch **out)
@@ -407,6 +507,18 @@ static alm_status make_residual(alm_ctx *cx, op_join *j, const alm_plan *plan)
                           &j->residual);
 }
 
+static alm_status make_unread(alm_ctx *cx, op_join *j, const alm_plan *plan)
+{
+    const alm_plan *right = plan->child[1];
+    if (plan->join.unread == NULL || j->one_side)
+        return ALM_OK;
+    j->unread = plan->join.unread + j->n_left;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, right->n_cols + 1, &j->unread_vec));
+    for (uint32_t c = 0; c < right->n_cols; c++)
+        ALM_TRY(alm_vec_null(cx, cx->arena, right->cols[c].type, &j->unread_vec[c]));
+    return ALM_OK;
+}
+
 static alm_status make_hash(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe *pipe,
                             alm_op **out)
 {
@@ -419,6 +531,7 @@ static alm_status make_hash(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm
     j->keep_left = j->kind == ALM_JOIN_LEFT || j->kind == ALM_JOIN_FULL;
     j->one_side = j->kind == 'S' || j->kind == 'A';
     *out = &j->op;
+    ALM_TRY(make_unread(cx, j, plan));
     ALM_TRY(alm_op_child(cx, &j->op, 0));
     ALM_ASSERT(plan->n_cols == j->n_left + (j->one_side ? 0 : plan->child[1]->n_cols));
     ALM_TRY(ALM_NEWN(cx, cx->arena, j->n_left + 1, &j->dict));

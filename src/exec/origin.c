@@ -26,3 +26,37 @@ bool alm_origin_of(const alm_plan *plan, const alm_expr *e, alm_origin *out)
     }
     return false;
 }
+
+const alm_dict *alm_origin_dict(const alm_plan *plan, const alm_expr *e)
+{
+    if (e->kind != ALM_X_COL || e->type.id != ALM_T_SYMBOL)
+        return NULL;
+    uint32_t col = e->col;
+    const alm_plan *p = plan;
+    for (;;) {
+        if (p->op == ALM_P_SCAN) {
+            const uint32_t at = p->scan.cols[col];
+            return at == ALM_SCAN_ROW ? NULL : p->scan.table->cols[at].dict;
+        }
+        if (p->op == ALM_P_PROJECT) {
+            if (p->project.expr[col]->kind != ALM_X_COL)
+                return NULL;
+            col = p->project.expr[col]->col;
+        } else if (p->op == ALM_P_JOIN) {
+            const uint8_t kind = p->join.kind;
+            const uint32_t n_left = p->child[0]->n_cols;
+            if (kind == ALM_JOIN_RIGHT || kind == ALM_JOIN_FULL || kind == ALM_JOIN_SPLICE)
+                return NULL; /* left columns may be nulls of any form */
+            const bool right = col >= n_left;
+            p = p->child[right];
+            col -= right ? n_left : 0;
+            continue;
+        } else if (p->op == ALM_P_HORIZON || p->op == ALM_P_WINDOW_JOIN) {
+            if (col >= p->child[0]->n_cols)
+                return NULL;
+        } else if (p->op != ALM_P_FILTER) {
+            return NULL;
+        }
+        p = p->child[0];
+    }
+}

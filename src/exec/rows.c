@@ -210,9 +210,17 @@ void alm_rows_slice(const alm_rows *rows, uint32_t col, uint32_t at, alm_vec *ou
 alm_status alm_rows_gather(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
                            const uint32_t *pick, uint32_t n, alm_vec *out)
 {
+    return alm_rows_gather_some(cx, rows, arena, pick, n, NULL, out);
+}
+
+alm_status alm_rows_gather_some(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
+                                const uint32_t *pick, uint32_t n, const bool *skip, alm_vec *out)
+{
     for (uint32_t i = 0; i < rows->n_cols; i++) {
         const alm_rows_col *c = &rows->col[i];
         void *data = NULL;
+        if (skip != NULL && skip[i])
+            continue;
         ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * c->width, &data));
         pick_any(c->data, c->width, pick, n, data);
         out[i] = (alm_vec){.type = c->type, .width = c->width, .dict = c->dict, .data = data};

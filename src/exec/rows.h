@@ -41,6 +41,10 @@ void alm_rows_slice(const alm_rows *rows, uint32_t col, uint32_t at, alm_vec *ou
 /* Rows pick[0..n) of all columns into out[0..n_cols), memory from `arena`. */
 ALM_NODISCARD alm_status alm_rows_gather(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
                                          const uint32_t *pick, uint32_t n, alm_vec *out);
+/* The same; columns with skip[c] are left alone. */
+ALM_NODISCARD alm_status alm_rows_gather_some(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
+                                              const uint32_t *pick, uint32_t n, const bool *skip,
+                                              alm_vec *out);
 /* Keeps rows pick[0..n) only, in that order. The text of the others stays until the pool goes. */
 ALM_NODISCARD alm_status alm_rows_keep(alm_ctx *cx, alm_rows *rows, const uint32_t *pick,
                                        uint32_t n);

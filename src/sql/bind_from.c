@@ -401,7 +401,8 @@ static alm_status prepare_asof(alm_scope *sc, const alm_from *f, alm_plan **left
     if ((*right)->ts_col < 0)
         return alm_fail(p->cx, ALM_E_TYPE, f->join_pos,
                         "right side of time series join has no timestamp");
-    ALM_TRY(alm_plan_order_by_ts(p, left, (uint32_t)(*left)->ts_col));
+    if (f->join != ALM_JOIN_HORIZON) /* there the left side has its rows in lanes */
+        ALM_TRY(alm_plan_order_by_ts(p, left, (uint32_t)(*left)->ts_col));
     return alm_plan_order_by_ts(p, right, (uint32_t)(*right)->ts_col);
 }
 
@@ -456,7 +457,8 @@ static alm_status finish_asof(alm_scope *sc, const alm_from *f, const join_cond 
         const char *text = NULL;
         ALM_TRY(alm_ast_name(p->cx, jc->bad, &text));
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, jc->bad->pos,
-                        "unsupported ASOF join expression [expr='%s']", text);
+                        "unsupported %s join expression [expr='%s']",
+                        f->join == ALM_JOIN_HORIZON ? "HORIZON" : "ASOF", text);
     }
     if (f->tolerance != NULL)
         return tolerance(p, f->tolerance, left->cols[left->ts_col].type, &join->join.tolerance);
@@ -559,9 +561,7 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
         return lateral_item(sc, f);
     ALM_TRY(bind_item(sc, f, &alias, &table, &right));
     ALM_TRY(check_alias(sc, alias, f->alias_pos > 0 ? f->alias_pos : f->pos));
-    if (kind == ALM_JOIN_HORIZON) /* the left side has its rows in lanes */
-        ALM_TRY(alm_plan_order_by_ts(p, &right, (uint32_t)ALM_MAX(right->ts_col, 0)));
-    else if (is_asof(kind) || kind == ALM_JOIN_WINDOW)
+    if (is_asof(kind) || kind == ALM_JOIN_WINDOW)
         ALM_TRY(prepare_asof(sc, f, &left, &right));
     else if (f->tolerance != NULL)
         return alm_fail(p->cx, ALM_E_SYNTAX, f->tolerance->pos,

@@ -30,4 +30,7 @@ static inline bool alm_plan_updates(const alm_plan *scan) /* gives row positions
     return false;
 }
 
+/* Rows a SCAN reads by its intervals, before filters. */
+double alm_scan_estimate(const alm_plan *scan);
+
 #endif

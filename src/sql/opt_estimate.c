@@ -4,7 +4,7 @@
  */
 #include "sql/opt.h"
 
-static double scan_rows(const alm_plan *plan)
+double alm_scan_estimate(const alm_plan *plan)
 {
     const alm_table *t = plan->scan.table;
     const double rows = (double)t->row_count;
@@ -45,7 +45,7 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
     const double b = plan->n_children > 1 ? plan->child[1]->est_rows : 0;
     switch (plan->op) {
     case ALM_P_SCAN:
-        plan->est_rows = scan_rows(plan);
+        plan->est_rows = alm_scan_estimate(plan);
         break;
     case ALM_P_VALUES:
         plan->est_rows = plan->values.n_rows;

@@ -94,6 +94,7 @@ static void visit(alm_plan **slot, bool needed)
     case ALM_P_JOIN: {
         const uint8_t k = plan->join.kind;
         const bool asof = k == ALM_JOIN_ASOF || k == ALM_JOIN_LT || k == ALM_JOIN_SPLICE;
+        plan->join.unordered = !needed;
         below[0] = asof || needed;
         below[1] = asof || (needed && k != 'S' && k != 'A');
         break;

@@ -209,6 +209,7 @@ struct alm_plan {
             uint32_t n_residual;
             uint32_t left_ts, right_ts; /* ASOF family */
             int64_t tolerance;          /* < 0: none; in the unit of the left timestamp */
+            bool unordered;             /* nobody sees the order of the rows */
             uint8_t direction;          /* alm_asof_direction: ASOF, LT */
             bool has_lane;      /* ASOF above a HORIZON: rows come in time order only among */
             uint32_t lane_col;  /* those with the same offset, which is this left column */

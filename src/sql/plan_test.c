@@ -279,6 +279,22 @@ static void rules_before_and_after(void **state)
         {"symbol", "select qty from trades where sym != 'nobody' and sym = 'A'",
          "scan trades [qty; sym] filter: sym != 'nobody' and sym = 'A'",
          "scan trades [qty; sym] filter: sym = 'A'"},
+        {"transfer", "select count() from trades t left join ref r on (sym) where t.sym = 'A'",
+         "group by values: count()\n  join left keys: sym = sym\n"
+         "    scan trades [sym] any order filter: sym = 'A'\n    scan ref [sym] any order",
+         "group by values: count()\n  join left keys: sym = sym\n"
+         "    scan trades [sym] any order filter: sym = 'A'\n"
+         "    scan ref [sym] any order filter: sym = 'A'"},
+        {"joins", "select count() from ref r join trades t on r.sym = t.sym",
+         "group by values: count()\n  join inner keys: sym = sym\n"
+         "    scan ref [sym] any order\n    scan trades [sym] any order",
+         "group by values: count()\n  join inner keys: sym = sym\n"
+         "    scan trades [sym] any order\n    scan ref [sym] any order"},
+        {"joins", "select sum(r.lot), max(t.qty) from ref r right join trades t on r.sym = t.sym",
+         "group by values: sum(lot), max(qty)\n  join right keys: sym = sym\n"
+         "    scan ref [sym, lot] any order\n    scan trades [sym, qty] any order",
+         "group by values: sum(lot), max(qty)\n  project lot, qty\n    join left keys: sym = sym\n"
+         "      scan trades [sym, qty] any order\n      scan ref [sym, lot] any order"},
         {"limit", "select qty from trades order by qty limit 3",
          "limit lo: 0 hi: 3\n  sort qty\n    scan trades [qty]",
          "limit lo: 0 hi: 3\n  sort qty first: 3\n    scan trades [qty]"},

@@ -1,0 +1,62 @@
+-- Joins the reference lacks or gets wrong: direction of ASOF, nearest rows, keyed SPLICE, chains of inner joins, non-equi outer joins.
+DROP TABLE IF EXISTS oj_t;
+DROP TABLE IF EXISTS oj_q;
+create table oj_t (ts timestamp, s symbol, p double) timestamp(ts) partition by day;
+create table oj_q (ts timestamp, s symbol, b double) timestamp(ts) partition by day;
+insert into oj_t values ('2024-01-01T00:00:10','a',1),('2024-01-01T00:00:20','b',2),('2024-01-01T00:00:30','a',3),('2024-01-01T00:00:40',null,4);
+insert into oj_q values ('2024-01-01T00:00:05','a',10),('2024-01-01T00:00:12','a',11),('2024-01-01T00:00:20','b',12),('2024-01-01T00:00:26','b',13),('2024-01-01T00:00:31','a',14),('2024-01-01T00:00:50',null,15);
+select t.ts, t.s, q.ts qts, b from oj_t t asof join oj_q q on (s) direction forward;
+select t.ts, t.s, q.ts qts, b from oj_t t asof join oj_q q on (s) direction nearest;
+select t.ts, t.s, q.ts qts, b from oj_t t asof join oj_q q on (s) direction backward;
+select t.ts, t.s, q.ts qts, b from oj_t t lt join oj_q q on (s) direction forward;
+select t.ts, t.s, q.ts qts, b from oj_t t lt join oj_q q on (s) direction nearest;
+select t.ts, q.ts qts, b from oj_t t asof join oj_q q direction forward;
+select t.ts, q.ts qts, b from oj_t t asof join oj_q q direction nearest tolerance 3s;
+select t.ts, q.ts qts, b from oj_t t asof join oj_q q tolerance 3s direction nearest;
+-- the same as a condition on the designated timestamps
+select t.ts, t.s, q.ts qts, b from oj_t t asof join oj_q q on t.s = q.s and t.ts >= q.ts;
+select t.ts, t.s, q.ts qts, b from oj_t t asof join oj_q q on t.s = q.s and q.ts < t.ts;
+select t.ts, t.s, q.ts qts, b from oj_t t asof join oj_q q on t.s = q.s and t.ts <= q.ts;
+select t.ts, t.s, q.ts qts, b from oj_t t asof join oj_q q on t.s = q.s and t.ts < q.ts tolerance 5s;
+select t.ts, q.ts qts, b from oj_t t asof join oj_q q on t.ts <= q.ts;
+-- a column of that name, a table called so
+select t.ts, direction.b from oj_t t asof join oj_q direction on (s);
+-- errors
+select * from oj_t t asof join oj_q q on t.s = q.s and t.p < q.b;
+select * from oj_t t asof join oj_q q on t.s = q.s and t.ts <= q.ts direction nearest;
+select * from oj_t t join oj_q q on t.s = q.s direction forward;
+-- filters on the key reach both sides
+select t.ts, q.ts qts, b from (select * from oj_t where s = 'a') t asof join oj_q q on (s);
+select t.ts, q.ts qts, b from oj_t t left join oj_q q on t.s = q.s where t.s = 'b' order by 1, 2;
+select count() from oj_t t join oj_q q on t.s = q.s where q.s in ('a', 'nobody');
+-- SPLICE by key: each side beside what prevails on the other for its own key
+select * from oj_t t splice join oj_q q on (s);
+-- null keys are equal, whatever the join
+select t.ts, q.ts qts from oj_t t join oj_q q on t.s = q.s where t.s is null;
+select count() from oj_t t join oj_q q on t.s = q.s and t.ts = q.ts;
+-- chains of inner joins come out the same in any order of tables
+DROP TABLE IF EXISTS oj_fact;
+DROP TABLE IF EXISTS oj_item;
+DROP TABLE IF EXISTS oj_shop;
+DROP TABLE IF EXISTS oj_area;
+create table oj_fact (ts timestamp, item int, shop int, n long) timestamp(ts) partition by day;
+create table oj_item (id int, name symbol, price double);
+create table oj_shop (id int, area int, city symbol);
+create table oj_area (id int, name symbol);
+insert into oj_fact select timestamp_sequence('2024-01-01', 1000000L), (x * 7 % 11)::int, (x * 13 % 23)::int, x from long_sequence(20000);
+insert into oj_item select x::int - 1, 'item' || (x % 4), x * 1.5 from long_sequence(9);
+insert into oj_shop select x::int - 1, (x % 3)::int, 'city' || (x % 5) from long_sequence(20);
+insert into oj_area select x::int - 1, 'area' || x from long_sequence(3);
+select a.name an, i.name iname, count() c, sum(f.n) n from oj_fact f join oj_item i on f.item = i.id join oj_shop s on f.shop = s.id join oj_area a on s.area = a.id group by an, iname order by 1, 2;
+select a.name an, i.name iname, count() c, sum(f.n) n from oj_area a join oj_shop s on s.area = a.id join oj_fact f on f.shop = s.id join oj_item i on f.item = i.id group by an, iname order by 1, 2;
+select a.name an, i.name iname, count() c, sum(f.n) n from oj_item i cross join oj_area a join oj_shop s on s.area = a.id join oj_fact f on f.shop = s.id and f.item = i.id group by an, iname order by 1, 2;
+select s.city, count() c, sum(i.price) p from oj_shop s join oj_fact f on f.shop = s.id and f.n > s.area * 1000 join oj_item i on i.id = f.item and i.price < 10 group by s.city order by 1;
+select count() c, sum(f.n) n, count(s.id) m from oj_shop s right join oj_fact f on f.shop = s.id;
+select count() c, sum(f.n) n, count(s.id) m from oj_fact f left join oj_shop s on f.shop = s.id;
+-- a join with an empty side, grouped by its symbols
+select s.city, count() c from oj_fact f left join (select * from oj_shop where id > 100) s on f.shop = s.id group by s.city;
+select q.s, count() c from oj_t t asof join (select * from oj_q where b > 100) q group by q.s;
+-- outer joins by other conditions than equality
+select t.ts, t.p, q.b from oj_t t right join oj_q q on t.ts > q.ts and t.p > 2 order by q.ts, t.ts;
+select t.p, q.b from oj_t t full join oj_q q on t.p * 6 > q.b and t.s = q.s order by t.ts, q.ts;
+select t.p, q.b from oj_t t full join oj_q q on t.p > 3 and q.b > 14 order by t.ts, q.ts;
