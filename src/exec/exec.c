@@ -14,7 +14,7 @@ struct alm_exec {
 
 static uint32_t max_id(const alm_plan *plan)
 {
-    uint32_t id = plan->id;
+    uint32_t id = alm_plan_lists(plan) ? max_id(plan->shared.of) : plan->id;
     for (uint32_t i = 0; i < plan->n_children; i++)
         id = ALM_MAX(id, max_id(plan->child[i]));
     return id;
@@ -23,6 +23,8 @@ static uint32_t max_id(const alm_plan *plan)
 static void place_nodes(alm_run *run, const alm_plan *plan)
 {
     run->node[plan->id].plan = plan;
+    if (alm_plan_lists(plan))
+        place_nodes(run, plan->shared.of);
     for (uint32_t i = 0; i < plan->n_children; i++)
         place_nodes(run, plan->child[i]);
 }

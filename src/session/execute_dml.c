@@ -291,7 +291,8 @@ static alm_status count_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
     return ALM_OK;
 }
 
-static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char **lines, size_t n)
+static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char **lines,
+                               const alm_plan *const *nodes, size_t n)
 {
     alm_ctx *cx = &c->cx;
     alm_exec *exec = NULL;
@@ -309,19 +310,13 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
             break;
         st = count_batch(cx, &rows, batch);
     }
-    const alm_plan *node = plan; /* nodes and lines come in the same order: a pre-order walk */
-    const alm_plan *stack[256];
-    size_t depth = 0;
-    for (size_t i = 0; st == ALM_OK && i < n && node != NULL; i++) {
-        const alm_op_stats *figures = alm_exec_stats(exec, node->id);
+    for (size_t i = 0; st == ALM_OK && i < n; i++) {
+        const alm_op_stats *figures = alm_exec_stats(exec, nodes[i]->id);
         if (figures != NULL)
             st = alm_arena_printf(cx, cx->arena, &lines[i],
                                   "%s (rows=%lld batches=%lld time=%.3fms memory=%lld)", lines[i],
                                   (long long)figures->rows, (long long)figures->batches,
                                   (double)figures->cpu_ns / 1e6, (long long)figures->bytes);
-        for (uint32_t k = node->n_children; k > 0 && depth < ALM_COUNT(stack); k--)
-            stack[depth++] = node->child[k - 1];
-        node = depth > 0 ? stack[--depth] : NULL;
     }
     alm_exec_close(exec);
     return st;
@@ -334,6 +329,7 @@ alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     alm_plan_env env;
     alm_plan *plan = NULL;
     const char **lines = NULL;
+    const alm_plan **nodes = NULL;
     size_t n_lines = 0;
     alm_plan_env_init(&env, c, params, n);
     if (inner->kind == ALM_STMT_SELECT) {
@@ -359,8 +355,8 @@ alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *param
         ALM_TRY(alm_arena_zstr(cx, cx->arena, inner->text, &line));
         return alm_cursor_texts(c, "QUERY PLAN", &line, 1);
     }
-    ALM_TRY(alm_plan_explain(cx, plan, &lines, &n_lines));
+    ALM_TRY(alm_plan_explain(cx, plan, &lines, &nodes, &n_lines));
     if (stmt->analyze && inner->kind == ALM_STMT_SELECT)
-        ALM_TRY(analyze_plan(c, plan, lines, n_lines));
+        ALM_TRY(analyze_plan(c, plan, lines, nodes, n_lines));
     return alm_cursor_texts(c, "QUERY PLAN", lines, n_lines);
 }

@@ -214,6 +214,7 @@ typedef struct alm_cte {
     uint32_t n_cols;
     alm_select *select;
     int32_t pos;
+    int8_t materialized; /* 1 AS MATERIALIZED, -1 AS NOT MATERIALIZED, 0 not given */
 } alm_cte;
 
 typedef struct alm_declare { /* DECLARE [OVERRIDABLE] @name := expr; name without the @ */

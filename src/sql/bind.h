@@ -16,10 +16,25 @@
 
 /* ------------------------------------------------------------------- names */
 
+typedef struct alm_cte_use { /* a CTE that was bound: its plan, or the node that keeps its rows */
+    alm_plan *plan, *keep;
+} alm_cte_use;
+
+/* A CTE of WITH RECURSIVE while it is bound itself (bind_cte.c). */
+typedef struct alm_recursion {
+    const alm_cte *cte;
+    alm_plan *node; /* RECURSE; its columns as far as they are known */
+    bool open;      /* may be named: not in the first query */
+    uint32_t used;
+} alm_recursion;
+
 typedef struct alm_names {
     const struct alm_names *outer;
     const alm_cte *ctes; /* the first n_ctes are visible */
     uint32_t n_ctes;
+    alm_cte_use *uses;       /* of ctes */
+    bool recursive;          /* WITH RECURSIVE */
+    alm_recursion *recursion; /* `defining` of WITH RECURSIVE, or NULL */
     const alm_cte *defining; /* inside the query of this one, which does not see itself; or NULL */
     struct alm_scope *scope; /* the query around this one, whose columns may be named; or NULL */
 } alm_names;
@@ -178,6 +193,12 @@ ALM_NODISCARD alm_status alm_bind_query(alm_planner *p, const alm_names *names,
                                         const alm_select *sel, alm_plan **out);
 ALM_NODISCARD alm_status alm_bind_setop(alm_planner *p, const alm_names *names,
                                         const alm_select *sel, alm_plan **out);
+/* Makes the environment of a query's WITH: `own` is filled, and names then points to it. */
+ALM_NODISCARD alm_status alm_names_with(alm_planner *p, const alm_select *sel, alm_names *own,
+                                        const alm_names **names);
+/* bind_cte.c: the CTE a name of FROM stands for; *out NULL: none. */
+ALM_NODISCARD alm_status alm_bind_cte(alm_planner *p, const alm_names *names, alm_str name,
+                                      int32_t pos, alm_plan **out);
 /* FROM clause into the scope: relations and plan. */
 ALM_NODISCARD alm_status alm_bind_from(alm_scope *sc, const alm_from *from, uint32_t n_from);
 ALM_NODISCARD alm_status alm_scope_add(alm_scope *sc, alm_str alias, const alm_table *table,

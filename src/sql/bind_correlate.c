@@ -741,11 +741,17 @@ static alm_status push(const dep *d, alm_plan **plan, alm_exprs *carried)
     case ALM_P_WINDOW_JOIN:
         code = too_hard(d, *plan, "a WINDOW join");
         break;
+    case ALM_P_RECURSE:
+        code = too_hard(d, *plan, "a WITH RECURSIVE of its own");
+        break;
     case ALM_P_HORIZON:
         code = too_hard(d, *plan, "a HORIZON join");
         break;
     case ALM_P_SCAN:
     case ALM_P_SOURCE:
+    case ALM_P_SHARED:
+    case ALM_P_MATERIALISE:
+    case ALM_P_WORKING:
     case ALM_P_VALUES:
     case ALM_PLAN_OP_COUNT:
         code = too_hard(d, *plan, "such a source");

@@ -27,36 +27,6 @@ static alm_status check_alias(alm_scope *sc, alm_str alias, int32_t pos)
     return ALM_OK;
 }
 
-/* A CTE sees those written before it and what its WITH sees. */
-static alm_status find_cte(alm_scope *sc, const alm_from *f, alm_plan **out)
-{
-    for (const alm_names *names = sc->names; names != NULL; names = names->outer) {
-        for (uint32_t i = names->n_ctes; i-- > 0;) {
-            const alm_cte *cte = &names->ctes[i];
-            if (!alm_str_ieq(cte->name, f->name))
-                continue;
-            const alm_names before = {
-                .outer = names->outer, .ctes = names->ctes, .n_ctes = i, .defining = cte};
-            alm_plan *plan = NULL;
-            ALM_TRY(alm_bind_query(sc->p, &before, cte->select, &plan));
-            if (cte->n_cols > plan->n_cols)
-                return alm_fail(sc->p->cx, ALM_E_NAME, cte->pos,
-                                "'%.*s' has %u columns, %u names are given", (int)cte->name.len,
-                                cte->name.ptr, plan->n_cols, cte->n_cols);
-            alm_plan_col *cols = NULL;
-            ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, plan->n_cols + 1, &cols));
-            memcpy(cols, plan->cols, plan->n_cols * sizeof *cols);
-            for (uint32_t c = 0; c < cte->n_cols; c++)
-                ALM_TRY(alm_arena_zstr(sc->p->cx, sc->p->cx->arena, cte->cols[c], &cols[c].name));
-            plan->cols = cols;
-            *out = plan;
-            return ALM_OK;
-        }
-    }
-    *out = NULL;
-    return ALM_OK;
-}
-
 static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast *const *args,
                               uint32_t n_args, alm_plan **out)
 {
@@ -108,7 +78,7 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
 {
     alm_planner *p = sc->p;
     if (f->schema.len == 0)
-        ALM_TRY(find_cte(sc, f, out));
+        ALM_TRY(alm_bind_cte(p, sc->names, f->name, f->pos, out));
     if (f->schema.len == 0 && *out != NULL)
         return ALM_OK;
     const bool own = f->schema.len == 0 || alm_str_ieq(f->schema, ALM_STR("public"));
@@ -128,8 +98,8 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
         return bind_source(sc, alm_str_of(name), f->pos, NULL, 0, out);
     for (const alm_names *names = sc->names; names != NULL; names = names->outer)
         if (names->defining != NULL && alm_str_ieq(names->defining->name, f->name))
-            return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->pos,
-                            "recursive queries are not supported [name=%.*s]", (int)f->name.len,
+            return alm_fail(p->cx, ALM_E_TABLE, f->pos,
+                            "'%.*s' uses itself: that needs WITH RECURSIVE", (int)f->name.len,
                             f->name.ptr);
     return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s%s%.*s]",
                     (int)f->schema.len, f->schema.ptr == NULL ? "" : f->schema.ptr,

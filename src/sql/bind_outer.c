@@ -6,7 +6,7 @@
 
 /* ------------------------------------------------------------------ expressions of a tree */
 
-static alm_status each_expr(alm_plan *plan, alm_status (*f)(void *, alm_expr **), void *arg)
+alm_status alm_plan_each_expr(alm_plan *plan, alm_expr_visit f, void *arg)
 {
     ALM_TRY(alm_plan_exprs(plan, f, arg));
     if (plan->op == ALM_P_JOIN) {
@@ -27,7 +27,7 @@ static alm_status each_expr(alm_plan *plan, alm_status (*f)(void *, alm_expr **)
                 ALM_TRY(f(arg, &plan->winjoin.aggs[a].args[i]));
     }
     for (uint32_t i = 0; i < plan->n_children; i++)
-        ALM_TRY(each_expr(plan->child[i], f, arg));
+        ALM_TRY(alm_plan_each_expr(plan->child[i], f, arg));
     return ALM_OK;
 }
 
@@ -57,7 +57,7 @@ static alm_status open_expr(void *arg, alm_expr **e)
 alm_status alm_correlate_open(alm_planner *p, alm_plan *plan, bool *found)
 {
     opening o = {.cx = p->cx};
-    ALM_TRY(each_expr(plan, open_expr, &o));
+    ALM_TRY(alm_plan_each_expr(plan, open_expr, &o));
     *found = o.found;
     return ALM_OK;
 }
@@ -81,5 +81,5 @@ static alm_status seek_dep(void *arg, alm_expr **e)
 bool alm_plan_is_dependent(alm_plan *plan)
 {
     bool found = false;
-    return each_expr(plan, seek_dep, &found) == ALM_OK && found;
+    return alm_plan_each_expr(plan, seek_dep, &found) == ALM_OK && found;
 }

@@ -354,13 +354,26 @@ static alm_status check_ctes(alm_planner *p, const alm_select *sel)
     return ALM_OK;
 }
 
+alm_status alm_names_with(alm_planner *p, const alm_select *sel, alm_names *own,
+                          const alm_names **names)
+{
+    if (sel->n_with == 0)
+        return ALM_OK;
+    ALM_TRY(check_ctes(p, sel));
+    *own = (alm_names){.outer = *names,
+                       .ctes = sel->with,
+                       .n_ctes = sel->n_with,
+                       .recursive = sel->with_recursive};
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sel->n_with, &own->uses));
+    *names = own;
+    return ALM_OK;
+}
+
 alm_status alm_bind_query(alm_planner *p, const alm_names *names, const alm_select *sel,
                           alm_plan **out)
 {
-    alm_names own = {.outer = names, .ctes = sel->with, .n_ctes = sel->n_with};
-    ALM_TRY(check_ctes(p, sel));
-    if (sel->n_with > 0)
-        names = &own;
+    alm_names own;
+    ALM_TRY(alm_names_with(p, sel, &own, &names));
     ALM_TRY(alm_enter(p, sel->pos));
     const struct alm_override *const around = p->overrides;
     ALM_TRY(alm_declare_around(p, sel));

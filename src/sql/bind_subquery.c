@@ -27,8 +27,8 @@ static alm_status bind_inner(alm_scope *sc, const alm_select *sel, int32_t pos, 
 /* Does the plan give exactly one row, whatever the data? */
 static bool is_one_row(const alm_plan *plan)
 {
-    while (plan->op == ALM_P_PROJECT)
-        plan = plan->child[0];
+    while (plan->op == ALM_P_PROJECT || plan->op == ALM_P_SHARED)
+        plan = plan->op == ALM_P_SHARED ? plan->shared.of->child[0] : plan->child[0];
     return (plan->op == ALM_P_GROUP && plan->group.n_keys == 0) ||
            (plan->op == ALM_P_VALUES && plan->values.n_rows == 1);
 }

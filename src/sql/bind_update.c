@@ -113,16 +113,18 @@ static alm_status bind_update(alm_planner *p, const alm_stmt *stmt, alm_update_p
 {
     const alm_table *table = up->table;
     const alm_select *with = stmt->select; /* WITH in front of UPDATE */
-    const alm_names names = {.ctes = with != NULL ? with->with : NULL,
-                             .n_ctes = with != NULL ? with->n_with : 0};
+    alm_names own = {0};
+    const alm_names *names = NULL;
+    if (with != NULL)
+        ALM_TRY(alm_names_with(p, with, &own, &names));
     alm_select none = {.pos = stmt->pos};
-    alm_scope sc = {.p = p, .names = &names, .sel = &none};
+    alm_scope sc = {.p = p, .names = names, .sel = &none};
     ALM_TRY(set_columns(p, stmt, table, up));
     ALM_TRY(alm_plan_scan_rows(p, table, stmt->table_pos, &sc.plan));
     ALM_TRY(alm_scope_add(&sc, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, sc.plan, 0));
     sc.rels[0].n_cols = table->n_cols; /* the position has no name */
     for (uint32_t i = 0; i < stmt->n_from; i++) {
-        alm_scope right = {.p = p, .names = &names, .sel = &none};
+        alm_scope right = {.p = p, .names = names, .sel = &none};
         alm_from item = stmt->from[i];
         item.join = ALM_JOIN_NONE;
         alm_plan *left = sc.plan;

@@ -13,7 +13,8 @@ typedef struct printer {
     alm_ctx *cx;
     alm_buf buf;
     const char **lines;
-    uint32_t n, cap;
+    const alm_plan **nodes;
+    uint32_t n, cap, cap_nodes;
 } printer;
 
 static alm_status put(printer *pr, const char *text)
@@ -392,6 +393,15 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
             ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "%" PRId64, plan->winjoin.lo));
         ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " to %" PRId64, plan->winjoin.hi));
         return put_keys(pr, " keys: ", plan->winjoin.left_keys, plan->winjoin.n_keys, child);
+    case ALM_P_SHARED:
+        return alm_buf_printf(pr->cx, &pr->buf, " %s", plan->shared.of->materialise.name);
+    case ALM_P_MATERIALISE:
+        return alm_buf_printf(pr->cx, &pr->buf, " %s", plan->materialise.name);
+    case ALM_P_RECURSE:
+        return alm_buf_printf(pr->cx, &pr->buf, " %s%s", plan->recurse.name,
+                              plan->recurse.distinct ? " new rows only" : "");
+    case ALM_P_WORKING:
+        return alm_buf_printf(pr->cx, &pr->buf, " %s", plan->working.of->recurse.name);
     case ALM_P_HORIZON:
         return alm_buf_printf(pr->cx, &pr->buf, " offsets: %u, %" PRId64 " to %" PRId64,
                               plan->horizon.n_offsets, plan->horizon.offset[0],
@@ -422,15 +432,20 @@ static alm_status put_node(printer *pr, const alm_plan *plan, uint32_t level)
     ALM_TRY(put(pr, op_name(plan->op)));
     ALM_TRY(put_detail(pr, plan));
     ALM_TRY(alm_grow(pr->cx, &pr->lines, pr->n, &pr->cap, sizeof *pr->lines));
+    ALM_TRY(alm_grow(pr->cx, &pr->nodes, pr->n, &pr->cap_nodes, sizeof *pr->nodes));
+    pr->nodes[pr->n] = plan;
     const alm_str line = {pr->buf.ptr, pr->buf.len};
     ALM_TRY(alm_arena_zstr(pr->cx, pr->cx->arena, line, &pr->lines[pr->n]));
     pr->n++;
+    if (alm_plan_lists(plan))
+        ALM_TRY(put_node(pr, plan->shared.of, level + 1));
     for (uint32_t i = 0; i < plan->n_children; i++)
         ALM_TRY(put_node(pr, plan->child[i], level + 1));
     return ALM_OK;
 }
 
-alm_status alm_plan_explain(alm_ctx *cx, const alm_plan *plan, const char ***lines, size_t *n_lines)
+alm_status alm_plan_explain(alm_ctx *cx, const alm_plan *plan, const char ***lines,
+                            const alm_plan ***nodes, size_t *n_lines)
 {
     printer pr = {.cx = cx};
     alm_buf_init(&pr.buf, cx->mem);
@@ -439,6 +454,8 @@ alm_status alm_plan_explain(alm_ctx *cx, const alm_plan *plan, const char ***lin
     if (st != ALM_OK)
         return st;
     *lines = pr.lines;
+    if (nodes != NULL)
+        *nodes = pr.nodes;
     *n_lines = pr.n;
     return ALM_OK;
 }

@@ -32,6 +32,8 @@ typedef struct alm_planner {
     const alm_plan_env *env;
     uint32_t depth; /* of nested expressions and queries, against stack overflow */
     uint32_t outer_refs; /* columns of enclosing queries met so far */
+    alm_plan **kept; /* MATERIALISE nodes, inner ones before those that use them */
+    uint32_t n_kept, cap_kept;
 } alm_planner;
 
 enum { ALM_DEPTH_MAX = 2000 };

@@ -29,17 +29,34 @@ static bool is_off(const char *list, const char *name)
 static void number(alm_plan *plan, uint32_t *next)
 {
     plan->id = (*next)++;
+    if (plan->op == ALM_P_SHARED && plan->shared.of->id == 0)
+        number(plan->shared.of, next);
     for (uint32_t i = 0; i < plan->n_children; i++)
         number(plan->child[i], next);
+}
+
+/* These two look at the plan and at what it shares together; others take each on its own. */
+static bool is_whole(const rule *r)
+{
+    return r->run == alm_rule_share || r->run == alm_rule_prune;
+}
+
+static alm_status run_rule(alm_planner *p, const rule *r, alm_plan **plan)
+{
+    for (uint32_t k = 0; k < p->n_kept && !is_whole(r); k++)
+        if (p->kept[k]->materialise.refs > 0)
+            ALM_TRY(r->run(p, &p->kept[k]->child[0]));
+    return r->run(p, plan);
 }
 
 alm_status alm_optimise(alm_planner *p, alm_plan **plan)
 {
     const uint32_t n = (*plan)->n_cols;
     const alm_plan_col *cols = (*plan)->cols;
+    alm_plan_count_shared(p, *plan);
     for (size_t i = 0; i < ALM_COUNT(RULES); i++)
         if (!is_off(p->env->opt_off, RULES[i].name))
-            ALM_TRY(RULES[i].run(p, plan));
+            ALM_TRY(run_rule(p, &RULES[i], plan));
     /* names inside the plan mean nothing, those of the result are the statement's */
     ALM_ASSERT((*plan)->n_cols == n);
     alm_plan_col *named = NULL;
@@ -118,6 +135,10 @@ alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
         return each_call(plan, f, arg);
     case ALM_P_LATEST:
         return each(plan->latest.keys, plan->latest.n_keys, f, arg);
+    case ALM_P_SHARED:
+    case ALM_P_MATERIALISE:
+    case ALM_P_RECURSE:
+    case ALM_P_WORKING:
     case ALM_P_WINDOW_JOIN:
     case ALM_P_JOIN: /* keys and residual speak of different inputs: the rules do them */
     case ALM_P_SOURCE:

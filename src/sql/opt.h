@@ -18,9 +18,16 @@
 typedef alm_status (*alm_expr_visit)(void *arg, alm_expr **e);
 ALM_NODISCARD alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg);
 
+/* The same for all nodes of a tree, keys and residuals of joins too (bind_outer.c). Rows kept for several
+ * uses are not part of it. */
+ALM_NODISCARD alm_status alm_plan_each_expr(alm_plan *plan, alm_expr_visit f, void *arg);
+
 /* Applies f to the children, then to the node. */
 ALM_NODISCARD alm_status alm_plan_bottom_up(alm_planner *p, alm_plan **plan,
                                             alm_status (*f)(alm_planner *p, alm_plan **plan));
+
+/* Sets materialise.refs of p->kept (opt_share.c). */
+void alm_plan_count_shared(alm_planner *p, alm_plan *root);
 
 static inline bool alm_plan_updates(const alm_plan *scan) /* gives row positions: UPDATE */
 {

@@ -4,6 +4,8 @@
  */
 #include "sql/opt.h"
 
+static const double RECURSION_ROWS = 100000;
+
 double alm_scan_estimate(const alm_plan *plan)
 {
     const alm_table *t = plan->scan.table;
@@ -77,7 +79,17 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
         break;
     case ALM_P_SOURCE: /* its bind said it */
         break;
+    case ALM_P_SHARED:
+        plan->est_rows = plan->shared.of->child[0]->est_rows;
+        break;
+    case ALM_P_WORKING: /* nobody knows: enough not to run it at once */
+        plan->est_rows = RECURSION_ROWS;
+        break;
+    case ALM_P_RECURSE:
+        plan->est_rows = ALM_MAX(a + b, RECURSION_ROWS);
+        break;
     case ALM_P_FILTER:
+    case ALM_P_MATERIALISE:
     case ALM_P_PROJECT:
     case ALM_P_GROUP:
     case ALM_P_SAMPLE:

@@ -103,6 +103,10 @@ static void visit(alm_plan **slot, bool needed)
         below[0] = below[1] = true;
         break;
     case ALM_P_SOURCE:
+    case ALM_P_SHARED:
+    case ALM_P_MATERIALISE:
+    case ALM_P_RECURSE:
+    case ALM_P_WORKING:
     case ALM_P_VALUES:
     case ALM_P_FILTER:
     case ALM_P_PROJECT:

@@ -8,6 +8,12 @@
 
 #define NONE UINT32_MAX
 
+typedef struct alm_shared_use shared_use;
+struct alm_shared_use {
+    alm_plan *node;
+    shared_use *next;
+};
+
 static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map);
 
 static alm_status flags(alm_planner *p, uint32_t n, bool **out)
@@ -487,6 +493,75 @@ static alm_status prune_setop(alm_planner *p, alm_plan *plan, const bool *need, 
     return ALM_OK;
 }
 
+/* --------------------------------------------------------------- shared, recursive */
+
+/* Remembers the node: what all of them read together is kept, and numbered anew afterwards. */
+static alm_status prune_shared(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    const uint32_t n = plan->n_cols;
+    uint32_t *cols = NULL;
+    alm_plan_col *out = NULL;
+    shared_use *use = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, map));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &out));
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        (*map)[i] = NONE;
+        if (!need[i])
+            continue;
+        out[k] = plan->cols[i];
+        cols[k] = plan->shared.cols[i];
+        (*map)[i] = k++;
+    }
+    plan->ts_col = mapped(*map, plan->ts_col);
+    plan->shared.cols = cols;
+    plan->cols = out;
+    plan->n_cols = k;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &use));
+    *use = (shared_use){plan, plan->shared.of->materialise.uses};
+    plan->shared.of->materialise.uses = use;
+    return ALM_OK;
+}
+
+static alm_status prune_kept(alm_planner *p, alm_plan *kept)
+{
+    const uint32_t n = kept->n_cols;
+    bool *need = NULL, any = false;
+    uint32_t *map = NULL, *at = NULL, k = 0;
+    ALM_TRY(flags(p, n, &need));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &at));
+    for (const shared_use *u = kept->materialise.uses; u != NULL; u = u->next)
+        for (uint32_t i = 0; i < u->node->n_cols; i++)
+            any = need[u->node->shared.cols[i]] = true;
+    if (!any && n > 0)
+        need[0] = true;
+    ALM_TRY(prune(p, &kept->child[0], need, &map));
+    ALM_TRY(exact(p, &kept->child[0], need, n, map));
+    for (uint32_t i = 0; i < n; i++)
+        at[i] = need[i] ? k++ : NONE;
+    kept->ts_col = mapped(at, kept->ts_col);
+    take_child(kept);
+    for (const shared_use *u = kept->materialise.uses; u != NULL; u = u->next)
+        for (uint32_t i = 0; i < u->node->n_cols; i++)
+            u->node->shared.cols[i] = at[u->node->shared.cols[i]];
+    return ALM_OK;
+}
+
+/* Start and step give the same columns: all of them. */
+static alm_status prune_recurse(alm_planner *p, alm_plan *plan, uint32_t **map)
+{
+    bool *wanted = NULL;
+    uint32_t *below = NULL;
+    ALM_TRY(flags(p, plan->n_cols, &wanted));
+    memset(wanted, 1, plan->n_cols * sizeof *wanted);
+    for (uint32_t side = 0; side < 2; side++) {
+        ALM_TRY(prune(p, &plan->child[side], wanted, &below));
+        ALM_TRY(exact(p, &plan->child[side], wanted, plan->n_cols, below));
+    }
+    return identity(p, plan->n_cols, map);
+}
+
 /* --------------------------------------------------------------------- dispatch */
 
 static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint32_t **map)
@@ -515,8 +590,14 @@ static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint3
         return prune_horizon(p, plan, need, map);
     case ALM_P_SETOP:
         return prune_setop(p, plan, need, map);
+    case ALM_P_SHARED:
+        return prune_shared(p, plan, need, map);
+    case ALM_P_RECURSE:
+        return prune_recurse(p, plan, map);
     case ALM_P_SOURCE:
     case ALM_P_VALUES:
+    case ALM_P_MATERIALISE:
+    case ALM_P_WORKING:
     case ALM_PLAN_OP_COUNT:
         break;
     }
@@ -531,5 +612,9 @@ alm_status alm_rule_prune(alm_planner *p, alm_plan **plan)
     ALM_TRY(flags(p, n, &need));
     memset(need, 1, n * sizeof *need);
     ALM_TRY(prune(p, plan, need, &map));
-    return exact(p, plan, need, n, map);
+    ALM_TRY(exact(p, plan, need, n, map));
+    for (uint32_t k = p->n_kept; k-- > 0;) /* those who use another come behind it */
+        if (p->kept[k]->materialise.refs > 0)
+            ALM_TRY(prune_kept(p, p->kept[k]));
+    return ALM_OK;
 }

@@ -306,6 +306,10 @@ static alm_status push_into(alm_planner *p, alm_plan *plan, const alm_exprs *in,
         return push_scan(p, plan, in);
     case ALM_P_LIMIT:
     case ALM_P_SOURCE:
+    case ALM_P_SHARED:
+    case ALM_P_MATERIALISE:
+    case ALM_P_RECURSE:
+    case ALM_P_WORKING:
     case ALM_P_VALUES:
     case ALM_P_FILTER:
     case ALM_PLAN_OP_COUNT:

@@ -127,6 +127,14 @@ static alm_status parse_cte(alm_parser *p, alm_select *sel, alm_cte *cte)
         ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
     }
     ALM_TRY(alm_expect_kw(p, ALM_KW_AS, "'as' expected"));
+    if (alm_take_word(p, "materialized")) {
+        cte->materialized = 1;
+    } else if (alm_at_kw(p, ALM_KW_NOT)) {
+        alm_parse_next(p);
+        if (!alm_take_word(p, "materialized"))
+            return alm_parse_fail(p, p->tok.pos, "'materialized' expected");
+        cte->materialized = -1;
+    }
     if (!alm_at_op(p, ALM_OP_LPAREN))
         return alm_parse_fail(p, p->tok.pos, "'(' expected");
     return alm_parse_bracketed(p, &cte->select);

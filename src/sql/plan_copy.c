@@ -88,7 +88,15 @@ static alm_status copy_lists(alm_planner *p, alm_plan *plan)
             COPY_LIST(plan->values.rows[r], plan->n_cols);
         }
         break;
+    case ALM_P_SHARED: /* of the same rows */
+        COPY_LIST(plan->shared.cols, plan->n_cols);
+        break;
+    case ALM_P_RECURSE: /* its WORKING nodes point to it */
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, plan->pos,
+                        "WITH RECURSIVE inside a subquery that is copied is not supported");
     case ALM_P_SOURCE:
+    case ALM_P_MATERIALISE:
+    case ALM_P_WORKING: /* of the same recursion, which is around both */
     case ALM_P_LIMIT:
     case ALM_P_SETOP:
     case ALM_PLAN_OP_COUNT:

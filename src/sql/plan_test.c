@@ -90,7 +90,7 @@ static void text_of(fixture *f, const char *sql, char *out, size_t size)
 {
     const char **lines = NULL;
     size_t n_lines = 0, n = 0;
-    assert_int_equal(alm_plan_explain(&f->cx, plan_of(f, sql), &lines, &n_lines), ALM_OK);
+    assert_int_equal(alm_plan_explain(&f->cx, plan_of(f, sql), &lines, NULL, &n_lines), ALM_OK);
     for (size_t i = 0; i < n_lines && n < size; i++)
         n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? "\n" : "", lines[i]);
 }
@@ -307,6 +307,18 @@ static void rules_before_and_after(void **state)
          "group by values: sum(qty)\n  project qty\n    sort order\n      project qty, price\n"
          "        scan trades [price, qty]",
          "group by values: sum(qty)\n  scan trades [qty] any order"},
+        {"share", "with t as (select sym, max(qty) m from trades) select m from t where sym = 'A'",
+         "project m\n  filter sym = 'A'\n    shared t\n      materialise t\n"
+         "        group by keys: sym values: max(qty)\n          scan trades [sym, qty] any order",
+         "project m\n  group by keys: sym values: max(qty)\n"
+         "    scan trades [sym, qty] any order filter: sym = 'A'"},
+        {"recursion",
+         "with recursive r as (select 1 q union select ref.lot from ref join r on ref.lot = "
+         "r.q) select q from r",
+         "recursion r new rows only\n  values rows: 1\n  project lot\n"
+         "    join inner keys: lot = q\n      scan ref [lot]\n      last rows r",
+         "recursion r new rows only\n  values rows: 1\n  project lot\n"
+         "    join inner keys: q = lot\n      last rows r\n      scan ref [lot]"},
         {"topk",
          "select qty from (select qty, row_number() over (partition by sym order by price) n from "
          "trades) where n < 3",
@@ -374,6 +386,33 @@ static void dependent_queries_become_joins(void **state)
            "project qty, max\n  join left keys: sym = outer\n    scan trades [sym, qty]\n"
            "    project max, outer\n      group by keys: outer values: max(lot)\n"
            "        project lot, sym\n          scan ref [sym, lot] any order");
+}
+
+static void queries_of_with_are_shared(void **state)
+{
+    fixture *f = *state;
+    expect(
+        f,
+        "with t as (select sym, max(qty) m, min(qty) n from trades) "
+        "select x.m from t x join t y on x.sym = y.sym",
+        "project m\n  join inner keys: sym = sym\n    shared t\n      materialise t\n"
+        "        group by keys: sym values: max(qty)\n          scan trades [sym, qty] any order\n"
+        "    shared t");
+    /* cheap, or not wanted: once for each use */
+    expect(f, "with t as (select qty from trades where sym = 'A') select x.qty from t x, t y",
+           "join cross\n  scan trades [qty; sym] filter: sym = 'A'\n"
+           "  scan trades [; sym] filter: sym = 'A'");
+    expect(f, "with t as not materialized (select max(qty) m from trades) select x.m from t x, t y",
+           "project m\n  join cross\n    group by values: max(qty)\n      scan trades [qty] any "
+           "order\n"
+           "    group by values: max(qty)\n      scan trades [qty] any order");
+    /* one inside another: each is kept where it pays */
+    expect(
+        f,
+        "with a as (select max(qty) m from trades), b as (select m from a union all select m from "
+        "a) select m from b",
+        "set operation union all\n  shared a\n    materialise a\n"
+        "      group by values: max(qty)\n        scan trades [qty] any order\n  shared a");
 }
 
 static void order_is_known(void **state)
@@ -483,6 +522,7 @@ int main(void)
         cmocka_unit_test(rules_before_and_after),
         cmocka_unit_test(windows_keep_what_others_need),
         cmocka_unit_test(dependent_queries_become_joins),
+        cmocka_unit_test(queries_of_with_are_shared),
         cmocka_unit_test(order_is_known),
         cmocka_unit_test(limits_take_every_form),
         cmocka_unit_test(rows_are_estimated),

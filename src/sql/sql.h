@@ -134,8 +134,9 @@ ALM_NODISCARD alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, c
 ALM_NODISCARD alm_status alm_plan_delete(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                                          alm_update_plan **out);
 
-/* Physical plan as text lines, one per node, indented by two spaces a level. */
+/* Physical plan as text lines, one per node, indented by two spaces a level; the node of each line in
+ * *nodes (may be NULL). */
 ALM_NODISCARD alm_status alm_plan_explain(alm_ctx *cx, const alm_plan *plan, const char ***lines,
-                                          size_t *n_lines);
+                                          const alm_plan ***nodes, size_t *n_lines);
 
 #endif
