@@ -161,6 +161,8 @@ static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int3
 static alm_status in_single(alm_scope *sc, alm_expr *x, alm_expr *value, int32_t pos,
                             alm_expr **out)
 {
+    if (value->type.id == ALM_T_INTERVAL && is_texty(x->type))
+        ALM_TRY(alm_bind_time(sc->p, x, ALM_TY(TIMESTAMP), true, &x));
     if (is_time(x->type)) {
         if (alm_expr_unknown(value))
             ALM_TRY(alm_param_infer(sc->p, &value, ALM_TY(STRING)));
@@ -178,6 +180,21 @@ static alm_status in_single(alm_scope *sc, alm_expr *x, alm_expr *value, int32_t
     return alm_bind_compare(sc, "=", pos, x, value, out);
 }
 
+/* A list with intervals in it: one test or the other, balanced. */
+static alm_status in_any(alm_scope *sc, alm_expr *x, alm_expr *const *value, uint32_t n,
+                         int32_t pos, alm_expr **out)
+{
+    alm_expr *sides[2] = {NULL, NULL};
+    if (n > 1) {
+        ALM_TRY(in_any(sc, x, value, n / 2, pos, &sides[0]));
+        ALM_TRY(in_any(sc, x, value + n / 2, n - n / 2, pos, &sides[1]));
+        return alm_expr_call(sc->p, "or", pos, sides, 2, out);
+    }
+    if (value[0]->type.id == ALM_T_INTERVAL)
+        return in_single(sc, x, value[0], pos, out);
+    return alm_bind_compare(sc, "=", pos, x, value[0], out);
+}
+
 static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -185,8 +202,14 @@ static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_ex
     alm_expr **args = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &args));
     args[0] = x;
+    bool intervals = false;
     for (uint32_t i = 1; i < n; i++) {
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
+        intervals |= args[i]->type.id == ALM_T_INTERVAL;
+    }
+    if (intervals && is_time(x->type))
+        return in_any(sc, x, args + 1, n - 1, ast->pos, out);
+    for (uint32_t i = 1; i < n; i++) {
         ALM_TRY(adapt(p, &args[i], x, true));
         ALM_TRY(adapt(p, &args[0], args[i], true));
     }

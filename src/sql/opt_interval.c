@@ -2,13 +2,14 @@
  * opt_interval.c - conditions on the designated timestamp become ranges of the scan, exactly: what
  * is taken into the ranges is no longer tested.
  *
- * Taken       comparisons with constants, BETWEEN, IN, null tests, AND, OR, NOT of such; comparisons
+ * Taken       comparisons with constants, BETWEEN, IN (values or an interval), null tests, AND, OR, NOT of such; comparisons
  *             of a function that never falls while the timestamp rises (year(ts) = 2024): its
  *             borders are searched between the oldest and the newest row of the snapshot.
  * Null rule   The designated timestamp is never null.
  */
 #include "sql/opt.h"
 #include "time/interval.h"
+#include "type/text.h"
 
 typedef struct extractor {
     alm_planner *p;
@@ -220,10 +221,26 @@ static alm_status extract_between(extractor *x, const alm_expr *e, bool *ok, alm
     return set_one(x, ALM_MIN(a, b), ALM_MAX(a, b), out);
 }
 
+/* ts IN interval(lo, hi), today() and the like. */
+static alm_status extract_in_value(extractor *x, const alm_expr *value, bool *ok,
+                                   alm_time_ranges *out)
+{
+    alm_interval_us r;
+    if (value->kind != ALM_X_CONST || x->type.id != ALM_T_TIMESTAMP)
+        return ALM_OK;
+    *ok = true;
+    if (alm_expr_is_null(value))
+        return set_one(x, 1, 0, out);
+    memcpy(&r, value->value.data, sizeof r);
+    return set_one(x, r.lo_us, r.hi_us, out);
+}
+
 static alm_status extract_in(extractor *x, const alm_expr *e, bool *ok, alm_time_ranges *out)
 {
     if (!is_ts(x, e->args[0]))
         return ALM_OK;
+    if (e->n_args == 2 && e->args[1]->type.id == ALM_T_INTERVAL)
+        return extract_in_value(x, e->args[1], ok, out);
     alm_time_range *items = NULL;
     uint32_t n = 0;
     ALM_TRY(ALM_NEWN(x->p->cx, x->p->cx->arena, e->n_args, &items));

@@ -67,3 +67,12 @@ select count() from oin where ts in '$never';
 select count() from oin where ts in '2024-01-05#Moonday';
 select count() from oin where ts in '2024-01-05@Mars/Olympus';
 select count() from oin where ts in '2024-W54';
+-- values of type INTERVAL: both ends are in
+select count(), min(ts), max(ts) from oin where ts in interval('2024-01-05', '2024-01-06');
+select count(), min(ts), max(ts) from oin where ts not in interval('2024-01-05', '2024-03-30');
+select count(), min(ts), max(ts) from oin where ts in (interval('2024-01-05', '2024-01-06'), interval('2024-02-01', '2024-02-02'));
+select count(), min(ts), max(ts) from oin where ts in (interval('2024-01-05', '2024-01-06'), '2024-02-01T10:00:00.000000Z');
+select count() from oin where ts in interval(null, '2024-01-06');
+select count() from oin where '2024-01-05T10:15' in interval(ts, dateadd('h', 1, ts));
+select '2024-01-05T10:00' in interval('2024-01-05', '2024-01-06') inside;
+select count() from oin_now where ts in (today(), tomorrow());
