@@ -46,6 +46,7 @@ typedef struct alm_sample_slot {
     int64_t start, end;
     uint32_t first; /* its first group */
     bool open;
+    bool many;      /* many rows of the run before opened a group */
     int64_t newest; /* greatest timestamp so far */
 } alm_sample_slot;
 

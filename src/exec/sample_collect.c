@@ -121,12 +121,17 @@ static alm_status number_rows(alm_ctx *cx, const alm_sample *s, alm_sample_slot 
                               alm_sample_part *p, const int64_t *ts, uint32_t n)
 {
     ALM_TRY(reserve_groups(cx, p, n));
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t *restrict number = slot->number;
+    for (uint32_t i = 0; i < n;) {
         if (!slot->open || ts[i] >= slot->end) {
             open_bucket(&s->bucketer, slot, ts[i]);
             add_group(p, slot->start, 0);
         }
-        slot->number[i] = p->n - 1;
+        const int64_t end = slot->end;
+        const uint32_t group = p->n - 1;
+        do
+            number[i++] = group;
+        while (i < n && ts[i] < end);
     }
     return ALM_OK;
 }
@@ -192,28 +197,64 @@ static alm_status key_numbers(alm_ctx *cx, const alm_sample *s, alm_sample_slot 
     return reserve_last(cx, slot, alm_keymap_count(p->map));
 }
 
-/* Turns key numbers of rows [lo, end), all of the bucket at hand, into group numbers. */
-static void number_run(alm_sample_slot *slot, alm_sample_part *p, uint32_t lo, uint32_t end)
+/*
+ * Two ways to turn the key numbers of n rows, all of the bucket at hand, into group numbers; the
+ * number of groups so far is given and returned. Without a branch where many rows open a group, for
+ * that cannot be foreseen: what is written beyond the last group is written again by the next, so
+ * there is room for one more than rows. With a branch where few do: nothing is stored then.
+ */
+static uint32_t number_many(const alm_sample_slot *slot, const alm_sample_part *p,
+                            uint32_t *restrict number, uint32_t rows, uint32_t groups)
 {
-    uint32_t *restrict number = slot->number, *restrict last = slot->last;
+    uint32_t *restrict last = slot->last, *restrict keys = p->key;
+    int64_t *restrict bucket = p->bucket;
+    const int64_t start = slot->start;
     const uint32_t first = slot->first;
-    for (uint32_t i = lo; i < end; i++) {
+    for (uint32_t i = 0; i < rows; i++) {
+        const uint32_t key = number[i], known = last[key]; /* group + 1 */
+        const bool fresh = known <= first;
+        bucket[groups] = start;
+        keys[groups] = key;
+        groups += fresh;
+        const uint32_t group = fresh ? groups : known;
+        last[key] = group;
+        number[i] = group - 1;
+    }
+    return groups;
+}
+
+static uint32_t number_few(const alm_sample_slot *slot, const alm_sample_part *p,
+                           uint32_t *restrict number, uint32_t rows, uint32_t groups)
+{
+    uint32_t *restrict last = slot->last, *restrict keys = p->key;
+    int64_t *restrict bucket = p->bucket;
+    const uint32_t first = slot->first;
+    for (uint32_t i = 0; i < rows; i++) {
         const uint32_t key = number[i];
         uint32_t group = last[key]; /* + 1 */
         if (group <= first) {
-            add_group(p, slot->start, key);
-            group = p->n;
-            last[key] = group;
+            bucket[groups] = slot->start;
+            keys[groups++] = key;
+            last[key] = group = groups;
         }
         number[i] = group - 1;
     }
+    return groups;
+}
+
+static void number_run(alm_sample_slot *slot, alm_sample_part *p, uint32_t lo, uint32_t end)
+{
+    enum { MANY = 16 }; /* one row in so many opens a group: as the run before had it */
+    const uint32_t before = p->n;
+    p->n = (slot->many ? number_many : number_few)(slot, p, slot->number + lo, end - lo, before);
+    slot->many = (uint64_t)(p->n - before) * MANY > end - lo;
 }
 
 static alm_status take_keyed(alm_ctx *cx, const alm_sample *s, alm_sample_slot *slot,
                              alm_sample_part *p, const row_times *ts, uint32_t lo, uint32_t hi)
 {
     ALM_TRY(key_numbers(cx, s, slot, p, slot->aggs->rows));
-    ALM_TRY(reserve_groups(cx, p, hi - lo));
+    ALM_TRY(reserve_groups(cx, p, hi - lo + 1));
     for (uint32_t i = lo; i < hi;) {
         const int64_t t = time_of(ts, i);
         if (!slot->open || t >= slot->end) {

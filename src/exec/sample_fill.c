@@ -193,15 +193,45 @@ static uint32_t choose_rows(const alm_sample *s, fill *f)
 
 /* ------------------------------------------------------------------------------------ columns */
 
-/* The element that stands for row i: real, the previous of column `from`, or `other`. */
-static const char *source(const fill *f, const alm_rows_col *c, const alm_rows_col *from,
-                          uint32_t i, const char *other)
+typedef struct wide {
+    uint64_t half[2];
+} wide;
+
+typedef struct wide4 {
+    uint64_t word[4];
+} wide4;
+
+/* out[i]: element real[i] of `own`, or else prev[i] of `from` (NULL: none), or else `other`. */
+#define DEFINE_TAKE(bits, type)                                                                    \
+    static void take_##bits(const fill *f, uint32_t n, const void *own, const void *from,          \
+                            const void *other, void *to)                                           \
+    {                                                                                              \
+        const uint32_t *restrict real = f->out_real, *restrict prev = f->out_prev;                 \
+        const type *restrict a = own, *restrict b = from;                                          \
+        type *restrict out = to, missing;                                                          \
+        memcpy(&missing, other, sizeof missing);                                                   \
+        for (uint32_t i = 0; i < n; i++)                                                           \
+            if (real[i] != NO_ROW)                                                                 \
+                out[i] = a[real[i]];                                                               \
+            else                                                                                   \
+                out[i] = b != NULL && prev[i] != NO_ROW ? b[prev[i]] : missing;                    \
+    }
+DEFINE_TAKE(8, uint8_t)
+DEFINE_TAKE(16, uint16_t)
+DEFINE_TAKE(32, uint32_t)
+DEFINE_TAKE(64, uint64_t)
+DEFINE_TAKE(128, wide)
+DEFINE_TAKE(256, wide4)
+
+static void take(const fill *f, uint32_t width, uint32_t n, const void *own, const void *from,
+                 const void *other, void *to)
 {
-    if (f->out_real[i] != NO_ROW)
-        return c->data + (size_t)f->out_real[i] * c->width;
-    if (from != NULL && f->out_prev[i] != NO_ROW)
-        return from->data + (size_t)f->out_prev[i] * from->width;
-    return other;
+    (width == 1    ? take_8
+     : width == 2  ? take_16
+     : width == 4  ? take_32
+     : width == 8  ? take_64
+     : width == 16 ? take_128
+                   : take_256)(f, n, own, from, other, to);
 }
 
 static alm_status plain_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t col, uint32_t agg,
@@ -223,8 +253,8 @@ static alm_status plain_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t col
     if (c->dict == NULL) /* codes: 0 is null, and there are no values of SYMBOL type */
         alm_blend_copy(&other, 1, value, c->width);
     ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * c->width, &data));
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(data + (size_t)i * c->width, source(f, c, from, i, value), c->width);
+    ALM_DASSERT(from == NULL || from->width == c->width);
+    take(f, c->width, n, c->data, from == NULL ? NULL : from->data, value, data);
     *out = (alm_vec){.type = c->type, .width = c->width, .dict = c->dict, .data = data};
     return ALM_OK;
 }
