@@ -26,6 +26,8 @@ VIEWS = [
     ("v_plain", "", "select ts, sum(q) q, count() n from mb where p > 2 sample by 30m", "ts"),
     ("v_zone", "refresh immediate", f"select ts, {AGGS} from mb sample by 1d align to calendar time zone 'Europe/Berlin' "
      "with offset '02:00'", "ts, y"),
+    ("v_clock", "refresh immediate", "select ts, sum(p) s, count() n from mb sample by 2h align to calendar time zone 'America/New_York'",
+     "ts"),
     ("v_week", "refresh manual", "select ts, y, sum(p) s, count() n from mb sample by 1w", "ts, y"),
     ("v_month", "refresh manual deferred", "select ts, y, sum(p) s, count() n from mb sample by 1M", "ts, y"),
     ("v_dedup", "refresh immediate", f"select ts, {AGGS} from md sample by 15m", "ts, y"),
@@ -86,7 +88,7 @@ class Test:
             at = self.now - r.randrange(0, 40 * DAY)
             self.insert(table, [at + r.randrange(0, 7200) * 1000000 for _ in range(r.randrange(1, 20))])
         elif kind == "spread":
-            self.insert(table, [START + r.randrange(0, 60 * DAY) for _ in range(r.randrange(1, 30))])
+            self.insert(table, [START + r.randrange(0, r.choice([60, 360]) * DAY) for _ in range(r.randrange(1, 30))])
         elif kind == "bulk":
             self.sql(f"insert into {table} select x + {self.next_id}, 'b', (x % 16) / 4.0, x, "
                      f"timestamp_sequence({day}::timestamp, 60000000) from long_sequence(60000)")

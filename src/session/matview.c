@@ -94,6 +94,7 @@ typedef struct work {
     alm_scan_range *out; /* buckets that are replaced */
     alm_interval *scan;  /* rows that are read */
     uint32_t n, n_scan;
+    bool in_query; /* what fails is the query of the view */
 } work;
 
 static void add_range(work *w, int64_t lo, int64_t hi)
@@ -288,7 +289,9 @@ static alm_status choose(work *w, bool *nothing)
         ALM_TRY(bucketer_of_query(w));
     if (range) {
         int64_t lo = 0, hi = 0;
+        w->in_query = false;
         ALM_TRY(range_bounds(w, &lo, &hi));
+        w->in_query = true;
         w->all = !w->incremental || was->lsn == 0;
         ALM_TRY(ALM_NEWN(cx, cx->arena, 2, &w->out));
         if (!w->all) {
@@ -305,6 +308,7 @@ static alm_status choose(work *w, bool *nothing)
 static alm_status refresh(work *w)
 {
     bool nothing = false;
+    w->in_query = true;
     w->state = *w->view->view;
     w->state.started_us = w->c->cx.now_ns / 1000;
     ALM_TRY(choose(w, &nothing));
@@ -312,6 +316,7 @@ static alm_status refresh(work *w)
         return ALM_OK;
     ALM_TRY(read_ranges(w));
     ALM_TRY(run_query(w));
+    w->in_query = false;
     return commit(w);
 }
 
@@ -374,7 +379,10 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     alm_refresh_rollback(w.r);
     if (st == ALM_OK)
         return expire(c, stmt->table);
-    if (!invalid && !is_passing(st) && cx->err.sql_pos < 0)
-        invalidate(c, view_id);
+    if (w.in_query) {
+        cx->err.sql_pos = stmt->table_pos; /* not a place in the text of the view */
+        if (!invalid && !is_passing(st))
+            invalidate(c, view_id);
+    }
     return st;
 }

@@ -15,6 +15,11 @@
 
 enum { BURST_MS = 5, IDLE_MS = 1000 };
 
+typedef struct refresher {
+    alm_session *session;
+    alm_error told; /* the last failure that was logged */
+} refresher;
+
 typedef struct round_plan {
     const alm_table *view, *base;
     int64_t now_us, next_us; /* when to look again at the latest */
@@ -64,8 +69,12 @@ static alm_status collect(alm_ctx *cx, alm_db *db, alm_buf *names, int64_t *next
         p.base = base_of(snap, p.view->view);
         if (p.base == NULL)
             continue;
-        st = is_due(cx, &p, &due);
-        if (st == ALM_OK && due)
+        if (is_due(cx, &p, &due) != ALM_OK) { /* its zone is gone, say: the others go on */
+            alm_log_warn("views", "'%s' is not refreshed: %s", p.view->name, cx->err.msg);
+            alm_error_clear(cx);
+            continue;
+        }
+        if (due)
             st = alm_buf_append(cx, names, p.view->name, strlen(p.view->name) + 1);
     }
     alm_snapshot_release(snap);
@@ -73,8 +82,20 @@ static alm_status collect(alm_ctx *cx, alm_db *db, alm_buf *names, int64_t *next
     return st;
 }
 
-static alm_status refresh_one(alm_ctx *cx, alm_session *s, const char *name)
+/* Says why a refresh failed, but not each second the same. */
+static void tell(refresher *r, const char *name)
 {
+    const alm_error *e = &r->session->err;
+    if (atomic_load(&r->session->db->stopping) || e->code == ALM_E_CONFLICT ||
+        e->code == ALM_E_TABLE || strcmp(e->msg, r->told.msg) == 0)
+        return; /* or the view was dropped meanwhile */
+    alm_log_warn("views", "refresh of '%s' failed: %s", name, e->msg);
+    r->told = *e;
+}
+
+static alm_status refresh_one(alm_ctx *cx, refresher *r, const char *name)
+{
+    alm_session *s = r->session;
     alm_buf sql;
     alm_prepared *prepared = NULL;
     alm_cursor *cursor = NULL;
@@ -88,8 +109,8 @@ static alm_status refresh_one(alm_ctx *cx, alm_session *s, const char *name)
         st = alm_prepare(s, (alm_str){sql.ptr, sql.len}, NULL, &prepared);
     if (st == ALM_OK)
         st = alm_execute(s, prepared, NULL, 0, &cursor);
-    if (st != ALM_OK && !atomic_load(&s->db->stopping))
-        alm_log_warn("views", "refresh of '%s' failed: %s", name, s->err.msg);
+    if (st != ALM_OK)
+        tell(r, name);
     if (cursor != NULL)
         alm_cursor_close(cursor);
     if (prepared != NULL)
@@ -98,8 +119,9 @@ static alm_status refresh_one(alm_ctx *cx, alm_session *s, const char *name)
     return st;
 }
 
-static void one_round(alm_session *s, int64_t *next_us, bool *failed)
+static void one_round(refresher *r, int64_t *next_us, bool *failed)
 {
+    alm_session *s = r->session;
     alm_arena arena;
     alm_buf names;
     alm_arena_init(&arena, NULL);
@@ -108,21 +130,21 @@ static void one_round(alm_session *s, int64_t *next_us, bool *failed)
     *failed = collect(&cx, s->db, &names, next_us) != ALM_OK;
     for (size_t at = 0; at < names.len && !atomic_load(&s->db->stopping);
          at += strlen(names.ptr + at) + 1)
-        *failed |= refresh_one(&cx, s, names.ptr + at) != ALM_OK;
+        *failed |= refresh_one(&cx, r, names.ptr + at) != ALM_OK;
     alm_buf_deinit(&names);
     alm_arena_deinit(&arena);
 }
 
 static void *refresher_main(void *arg)
 {
-    alm_session *s = arg;
-    alm_db *db = s->db;
+    refresher r = {.session = arg};
+    alm_db *db = r.session->db;
     uint64_t seen = alm_touch_wait(db->storage, 0, 0);
     while (!atomic_load(&db->stopping)) {
         const int64_t now_us = db->io->wall_ns(db->io) / 1000;
         int64_t next_us = now_us + IDLE_MS * 1000;
         bool failed = false;
-        one_round(s, &next_us, &failed);
+        one_round(&r, &next_us, &failed);
         const int64_t ms = ALM_MIN(ALM_MAX((next_us - now_us) / 1000, 1), (int64_t)IDLE_MS);
         if (failed) { /* not at once again, whatever is written meanwhile */
             for (int i = 0; i < IDLE_MS / 10 && !atomic_load(&db->stopping); i++)

@@ -11,6 +11,7 @@
 
 #include "storage/bulk.h"
 #include "storage/dict.h"
+#include "storage/view.h"
 
 #define BYTES_MAX (INT64_C(256) << 20)
 
@@ -71,6 +72,12 @@ static alm_status bulk_new(alm_ctx *cx, alm_storage *st, alm_version *v,
 }
 
 alm_status alm_bulk_begin(alm_ctx *cx, alm_storage *st, const alm_table *table, alm_bulk **out)
+{
+    ALM_TRY(alm_refuse_rows(cx, table));
+    return alm_bulk_begin_any(cx, st, table, out);
+}
+
+alm_status alm_bulk_begin_any(alm_ctx *cx, alm_storage *st, const alm_table *table, alm_bulk **out)
 {
     alm_version *v = alm_storage_version(st, table->id);
     if (v == NULL)

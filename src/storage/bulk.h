@@ -37,6 +37,9 @@ ALM_NODISCARD alm_status alm_rows_to_part(alm_ctx *cx, alm_storage *st, const al
 ALM_NODISCARD alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *st, const alm_part_spec *spec,
                                           int64_t bucket, uint64_t seq, alm_part_ref **out);
 
+/* alm_bulk_begin for views, too. */
+ALM_NODISCARD alm_status alm_bulk_begin_any(alm_ctx *cx, alm_storage *st, const alm_table *table,
+                                            alm_bulk **out);
 /* Writes what is left and gives all parts, borrowed; the caller commits them and then ends the load by
  * alm_bulk_rollback, which keeps what was committed. */
 ALM_NODISCARD alm_status alm_bulk_parts(alm_ctx *cx, alm_bulk *bulk, alm_part_ref *const **parts,

@@ -81,7 +81,7 @@ const alm_table *alm_refresh_table(const alm_refresh *r)
 alm_status alm_refresh_append(alm_ctx *cx, alm_refresh *r, const alm_batch *rows)
 {
     if (r->bulk == NULL)
-        ALM_TRY(alm_bulk_begin(cx, r->st, &r->v->table, &r->bulk));
+        ALM_TRY(alm_bulk_begin_any(cx, r->st, &r->v->table, &r->bulk));
     return alm_bulk_append(cx, r->bulk, rows);
 }
 

@@ -87,6 +87,7 @@ static alm_status table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, tx
             txn->cap = cap;
         }
         txn_table *t = NULL;
+        ALM_TRY(alm_refuse_rows(cx, table));
         ALM_TRY(alm_heap_bytes(cx, sizeof *t, "a transaction", &t));
         const alm_status e = alm_version_bare(cx, alm_version_of(table), &t->bare);
         if (e != ALM_OK) {

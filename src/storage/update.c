@@ -19,6 +19,7 @@
 #include "storage/dict.h"
 #include "storage/part_format.h"
 #include "storage/update.h"
+#include "storage/view.h"
 
 static void update_free(alm_update *up)
 {
@@ -71,7 +72,9 @@ static alm_status lock_table(alm_ctx *cx, alm_update *up, alm_str name, const ui
     ALM_TRY(alm_snapshot_acquire(cx, up->st, &snap));
     const alm_table *table = find_table(cx, snap, name, &st);
     uint64_t id = 0;
-    if (table != NULL) {
+    if (table != NULL)
+        st = alm_refuse_rows(cx, table);
+    if (st == ALM_OK) {
         id = table->id;
         st = alm_table_hold(cx, up->st, alm_version_of(table)->tab, &up->held);
         if (st == ALM_OK && concerns_dedup(up, table, cols, n_cols))

@@ -144,6 +144,14 @@ alm_status alm_get_view(alm_ctx *cx, alm_reader *r, alm_view_obj **out)
     return e;
 }
 
+alm_status alm_refuse_rows(alm_ctx *cx, const alm_table *table)
+{
+    if (table->kind == ALM_TABLE_BASE)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, -1, "cannot modify %s [view=%s]",
+                    table->kind == ALM_TABLE_VIEW ? "view" : "materialized view", table->name);
+}
+
 /* --------------------------------------------------------------- touched ranges */
 
 alm_status alm_touched_new(alm_ctx *cx, const alm_touch *rows, uint32_t n, alm_touched **out)

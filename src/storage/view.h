@@ -52,6 +52,9 @@ ALM_NODISCARD alm_status alm_version_touch(alm_ctx *cx, alm_build *b, alm_versio
 ALM_NODISCARD alm_status alm_change_touches(alm_ctx *cx, alm_build *b, alm_version *v,
                                             const alm_parts_change *change, alm_buf *ops);
 
+/* Rows of views do not come by writers: ALM_E_ARG. */
+ALM_NODISCARD alm_status alm_refuse_rows(alm_ctx *cx, const alm_table *table);
+
 /* A change of a view as a part of a record. */
 typedef struct alm_view_edit {
     uint64_t view_id;
