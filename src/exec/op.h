@@ -52,6 +52,9 @@ ALM_NODISCARD alm_status alm_pool_grow(alm_ctx *cx, alm_pool *pool, void *ptr, s
                                        size_t new_bytes);
 void alm_pool_free(alm_pool *pool, void *ptr); /* early; NULL is fine */
 void alm_pool_deinit(alm_pool *pool);          /* everything */
+/* Bytes that may still be taken from the account and those above it, INT64_MAX: no limit. *limit: the
+ * limit that is nearest. */
+int64_t alm_pool_room(const alm_pool *pool, int64_t *limit);
 
 /* ---------------------------------------------------------------------- operators */
 

@@ -126,8 +126,7 @@ alm_status alm_op_scan_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, 
 
 /* ------------------------------------------------------------------------------------ reading */
 
-/* Number among the stored columns of column i of the scan. */
-static uint32_t stored(const alm_scan_plan *sp, uint32_t i)
+uint32_t alm_scan_stored(const alm_scan_plan *sp, uint32_t i)
 {
     return sp->row_col >= 0 && i > (uint32_t)sp->row_col ? i - 1 : i;
 }
@@ -158,8 +157,19 @@ static alm_status make_row_numbers(alm_ctx *cx, op_scan *s, uint32_t span, int64
 static void place_columns(op_scan *s, const bool *wanted)
 {
     for (uint32_t i = 0; i < s->sp->n_cols; i++)
-        if ((int32_t)i != s->sp->row_col && wanted[stored(s->sp, i)])
-            s->vecs[i] = s->stored[stored(s->sp, i)];
+        if ((int32_t)i != s->sp->row_col && wanted[alm_scan_stored(s->sp, i)])
+            s->vecs[i] = s->stored[alm_scan_stored(s->sp, i)];
+}
+
+/* Has the block at `row` only rows that the sort above does not want? */
+static bool block_beyond(const op_scan *s, uint32_t span, int64_t row, int64_t *rows)
+{
+    const alm_scan_bound *bound = s->sp->bound;
+    const uint64_t code = atomic_load_explicit(&bound->code, memory_order_relaxed);
+    alm_col_stats stats;
+    alm_scan_block_stats(s->sp->scan, span, row, bound->stored_col, rows, &stats);
+    return code != UINT64_MAX && stats.valid && stats.rows > 0 &&
+           alm_sort_best_code(bound->type, &bound->order, &stats) > code;
 }
 
 /*
@@ -170,13 +180,16 @@ static bool block_excluded(op_scan *s, uint32_t span, int64_t row, int64_t *rows
 {
     int64_t left = INT64_MAX;
     bool none = false;
-    for (uint32_t i = 0; i < alm_filter_ranges(s->filter); i++) {
+    if (s->sp->bound != NULL)
+        none = block_beyond(s, span, row, &left);
+    for (uint32_t i = 0; s->filter != NULL && i < alm_filter_ranges(s->filter); i++) {
         const uint32_t col = alm_filter_range_col(s->filter, i);
         alm_col_stats stats = {0};
         int64_t block_left = 0;
         alm_block_answer answer = ALM_BLOCK_SOME;
         if ((int32_t)col != s->sp->row_col) {
-            alm_scan_block_stats(s->sp->scan, span, row, stored(s->sp, col), &block_left, &stats);
+            alm_scan_block_stats(s->sp->scan, span, row, alm_scan_stored(s->sp, col), &block_left,
+                                 &stats);
             if (stats.valid && stats.has_minmax)
                 answer = alm_filter_range_test(s->filter, i, stats.min_i, stats.max_i, stats.min_f,
                                                stats.max_f, stats.nulls != 0);
@@ -207,6 +220,7 @@ static bool next_block(op_scan *s, const alm_scan_segment *seg)
 static uint32_t next_rows(op_scan *s, uint32_t *span, int64_t *row)
 {
     const bool backward = s->sp->plan->scan.backward;
+    const bool by_block = !backward && (s->filter != NULL || s->sp->bound != NULL);
     for (; s->segment < s->segment_end; s->segment++, s->in_segment = false) {
         const alm_scan_segment *seg = &s->sp->segment[s->segment];
         if (!s->in_segment) {
@@ -214,10 +228,10 @@ static uint32_t next_rows(op_scan *s, uint32_t *span, int64_t *row)
             s->tested_to = seg->lo;
             s->in_segment = true;
         }
-        if (!backward && s->filter != NULL && !next_block(s, seg))
+        if (by_block && !next_block(s, seg))
             continue;
         int64_t n = backward ? s->row - seg->lo : seg->hi - s->row;
-        if (!backward && s->filter != NULL)
+        if (by_block)
             n = ALM_MIN(n, s->tested_to - s->row);
         if (n <= 0)
             continue;
@@ -372,8 +386,8 @@ static alm_status choose_columns(alm_ctx *cx, op_scan *s)
         if ((int32_t)i == s->sp->row_col)
             continue;
         const bool first = plan->scan.n_filters == 0 || used[i];
-        s->first[stored(s->sp, i)] = first;
-        s->rest[stored(s->sp, i)] = !first && i < plan->scan.n_out;
+        s->first[alm_scan_stored(s->sp, i)] = first;
+        s->rest[alm_scan_stored(s->sp, i)] = !first && i < plan->scan.n_out;
         s->any_first |= first;
         s->any_rest |= !first && i < plan->scan.n_out;
         s->row_bytes += alm_type_width(plan->scan.table->cols[plan->scan.cols[i]].type);

@@ -7,6 +7,11 @@
 
 enum { TEXT_CHUNK = 256 * 1024, ROWS_MIN = 256 };
 
+uint8_t alm_rows_width(alm_type type)
+{
+    return alm_has_views(type) ? sizeof(alm_view) : (uint8_t)alm_type_width(type);
+}
+
 alm_status alm_rows_init(alm_ctx *cx, alm_rows *rows, alm_pool *pool, const alm_plan_col *cols,
                          uint32_t n_cols)
 {
@@ -14,9 +19,7 @@ alm_status alm_rows_init(alm_ctx *cx, alm_rows *rows, alm_pool *pool, const alm_
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &rows->col));
     for (uint32_t i = 0; i < n_cols; i++) {
         const alm_type t = cols[i].type;
-        const bool text = alm_has_views(t);
-        rows->col[i] = (alm_rows_col){
-            .type = t, .width = text ? sizeof(alm_view) : (uint8_t)alm_type_width(t)};
+        rows->col[i] = (alm_rows_col){.type = t, .width = alm_rows_width(t)};
     }
     return ALM_OK;
 }

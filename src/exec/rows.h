@@ -30,6 +30,7 @@ typedef struct alm_rows {
 /* Types of the columns from `cols`; small memory from cx->arena. */
 ALM_NODISCARD alm_status alm_rows_init(alm_ctx *cx, alm_rows *rows, alm_pool *pool,
                                        const alm_plan_col *cols, uint32_t n_cols);
+uint8_t alm_rows_width(alm_type type); /* bytes per row; SYMBOL: as views */
 /* Copies the rows of a batch (selection applied). */
 ALM_NODISCARD alm_status alm_rows_append(alm_ctx *cx, alm_rows *rows, alm_arena *scratch,
                                          alm_batch *batch);

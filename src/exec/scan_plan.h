@@ -9,6 +9,7 @@
 #define ALM_EXEC_SCAN_PLAN_H
 
 #include "exec/op.h"
+#include "exec/sortkey.h"
 
 enum { ALM_MORSEL_ROWS = 131072 }; /* two blocks of statistics */
 
@@ -16,6 +17,18 @@ typedef struct alm_scan_segment {
     uint32_t span;
     int64_t lo, hi; /* rows of the span */
 } alm_scan_segment;
+
+/*
+ * What a top-k sort above a scan knows: rows whose value of a column has a code above `code` cannot be in
+ * its result. The scan leaves out blocks whose statistics say that they have only such rows. Lowered by
+ * all threads while they run.
+ */
+typedef struct alm_scan_bound {
+    uint32_t stored_col;
+    alm_type type;
+    alm_sort_order order;
+    _Atomic uint64_t code; /* UINT64_MAX: not known yet */
+} alm_scan_bound;
 
 typedef struct alm_scan_plan {
     const alm_plan *plan;
@@ -29,6 +42,10 @@ typedef struct alm_scan_plan {
     uint32_t n_segments;
     uint32_t *morsel; /* n_morsels + 1 entries: first segment of each */
     uint32_t n_morsels;
+    alm_scan_bound *bound; /* set before the scan runs, or NULL */
 } alm_scan_plan;
+
+/* Number among the stored columns of column i of the scan. */
+uint32_t alm_scan_stored(const alm_scan_plan *sp, uint32_t i);
 
 #endif

@@ -82,8 +82,6 @@ static void pass(const alm_sort_item *from, alm_sort_item *to, uint32_t n, uint6
         to[at[((from[i].code - base) >> shift) & ((1 << MID_BITS) - 1)]++] = from[i];
 }
 
-static void sort_codes(alm_sort_item *item, alm_sort_item *spare, uint32_t n);
-
 /* Up to MID rows whose codes span [base, base + 2^bits). */
 static void sort_mid(alm_sort_item *item, alm_sort_item *spare, uint32_t n, uint64_t base,
                      uint32_t bits)
@@ -96,7 +94,7 @@ static void sort_mid(alm_sort_item *item, alm_sort_item *spare, uint32_t n, uint
         for (hi = lo + 1; hi < n && (item[hi].code - base) >> low == top;)
             hi++;
         if (hi - lo > 1)
-            sort_codes(item + lo, spare + lo, hi - lo);
+            alm_sort_codes(item + lo, spare + lo, hi - lo);
     }
 }
 
@@ -119,14 +117,14 @@ static void sort_wide(alm_sort_item *item, alm_sort_item *spare, uint32_t n, uin
     uint32_t lo = 0;
     for (uint32_t b = 0; b < DEAL; b++) {
         if (shift > 0)
-            sort_codes(spare + lo, item + lo, at[b] - lo);
+            alm_sort_codes(spare + lo, item + lo, at[b] - lo);
         lo = at[b];
     }
     memcpy(item, spare, n * sizeof *item);
 }
 
 /* The result is in `item` again. */
-static void sort_codes(alm_sort_item *item, alm_sort_item *spare, uint32_t n)
+void alm_sort_codes(alm_sort_item *item, alm_sort_item *spare, uint32_t n)
 {
     uint64_t lo = 0, hi = 0;
     if (n <= INSERTION_MAX) {
@@ -336,7 +334,7 @@ static alm_status sort_by(const sorter *r, uint32_t key, uint32_t level, alm_sor
 {
     ALM_TRY(alm_check(r->cx));
     encode_items(r, key, level, item, n);
-    sort_codes(item, spare, n);
+    alm_sort_codes(item, spare, n);
     return sort_ties(r, key, level, item, spare, n);
 }
 
@@ -442,7 +440,7 @@ static alm_status sort_buckets(deal *d, const sorter *r, uint32_t i)
             continue;
         ALM_TRY(alm_check(r->cx));
         if (n <= BIG) {
-            sort_codes(d->spare + lo, d->item + lo, n);
+            alm_sort_codes(d->spare + lo, d->item + lo, n);
             ALM_TRY(sort_ties(r, d->key, d->level, d->spare + lo, d->item + lo, n));
         }
         memcpy(d->item + lo, d->spare + lo, n * sizeof *d->item);

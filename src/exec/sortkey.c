@@ -302,6 +302,27 @@ static uint64_t encode_one(const alm_vec *v, const alm_sort_order *o, uint32_t r
     return out;
 }
 
+/* ------------------------------------------------------------------------------- statistics */
+
+bool alm_sort_has_stats(alm_type type)
+{
+    const uint8_t id = type.id;
+    return id == ALM_T_DOUBLE || id == ALM_T_FLOAT || id == ALM_T_LONG || id == ALM_T_INT ||
+           id == ALM_T_SHORT || id == ALM_T_BYTE || id == ALM_T_TIMESTAMP || id == ALM_T_DATE;
+}
+
+uint64_t alm_sort_best_code(alm_type type, const alm_sort_order *o, const alm_col_stats *stats)
+{
+    const bool floating = type.id == ALM_T_DOUBLE || type.id == ALM_T_FLOAT;
+    if (stats->nulls > 0 && o->nulls_first)
+        return 0;
+    if (!stats->has_minmax) /* nulls alone, at the end; or it is not known */
+        return stats->nulls == stats->rows ? UINT64_MAX : 0;
+    const uint64_t up = floating ? double_up(o->desc ? stats->max_f : stats->min_f)
+                                 : (uint64_t)(o->desc ? stats->max_i : stats->min_i) ^ SIGN;
+    return placed(up, false, o->desc, o->nulls_first);
+}
+
 /* -------------------------------------------------------------------------------- comparing */
 
 static int compare_text(const alm_vec *v, const alm_sort_order *o, const alm_view *x,

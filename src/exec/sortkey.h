@@ -40,12 +40,19 @@ int alm_sort_compare_two(const alm_vec *v, uint32_t a, const alm_vec *w, uint32_
 /* Rows a and b of a dense vector: < 0, 0, > 0 in the order asked for. */
 int alm_sort_compare(const alm_vec *v, const alm_sort_order *order, uint32_t a, uint32_t b);
 
+/* Do the statistics of a column of this type have its order? */
+bool alm_sort_has_stats(alm_type type);
+/* The least code of a value in a block with these statistics (valid, of at least one row). */
+uint64_t alm_sort_best_code(alm_type type, const alm_sort_order *order, const alm_col_stats *stats);
+
 /* A row to be sorted. */
 typedef struct alm_sort_item {
     uint64_t code;
     uint32_t row;
 } alm_sort_item;
 
+/* By code alone. */
+void alm_sort_codes(alm_sort_item *item, alm_sort_item *spare, uint32_t n);
 /*
  * Sorts item[0..n) (row set) by key columns key[0..n_keys) of kept rows; stable. spare: room for n.
  */
