@@ -3,7 +3,7 @@
  */
 #include "exec/aggs.h"
 
-#include "exec/keymap.h"
+#include "exec/agg_rows.h"
 
 /* ---------------------------------------------------------------------------------- layout */
 
@@ -21,9 +21,10 @@ static bool same_args(const alm_agg_call *a, const alm_agg_call *b)
 static bool same_states(const alm_agg_call *a, const alm_agg_call *b)
 {
     const alm_agg_ops *x = a->fn->agg, *y = b->fn->agg;
+    if (alm_agg_rows_wanted(a) || alm_agg_rows_wanted(b))
+        return false;
     return x->state_bytes == y->state_bytes && x->init == y->init && x->update == y->update &&
            x->scatter == y->scatter && x->merge == y->merge && a->data == b->data &&
-           a->distinct == b->distinct &&
            (a->fn->flags & ALM_FN_SYMBOLS) == (b->fn->flags & ALM_FN_SYMBOLS) && same_args(a, b);
 }
 
@@ -67,7 +68,7 @@ static alm_status make_program(alm_ctx *cx, alm_aggs *a, alm_expr *const *keys, 
 static bool may_fuse(const alm_agg_state *st)
 {
     const uint8_t kind = st->ops->fuse;
-    return st->filter < 0 && !st->call->distinct && kind != ALM_FUSE_NONE;
+    return st->filter < 0 && kind != ALM_FUSE_NONE;
 }
 
 /* States of the same DOUBLE column; count() joins the first of them. */
@@ -114,7 +115,6 @@ alm_status alm_aggs_new(alm_ctx *cx, alm_expr *const *keys, uint32_t n_keys,
     a->calls = calls;
     a->n_calls = n_calls;
     alm_arena_init(&a->scratch, cx->mem);
-    alm_pool_init(&a->pool, cx->mem, "distinct");
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_calls + 1, &a->state));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_calls + 1, &a->state_of));
     for (uint32_t i = 0; i < n_calls; i++)
@@ -131,6 +131,10 @@ alm_status alm_aggs_new(alm_ctx *cx, alm_expr *const *keys, uint32_t n_keys,
                                     .argc = c->n_args};
         if (c->fn->state_bytes > 0)
             ALM_TRY(alm_arena_zero(cx, cx->arena, c->fn->state_bytes, &a->state[i].rt.state));
+        if (alm_agg_rows_wanted(c)) {
+            a->state[i].ops = &alm_agg_rows_ops;
+            ALM_TRY(alm_agg_rows_new(cx, c, &a->state[i].rt));
+        }
     }
     ALM_TRY(make_program(cx, a, keys, n_exprs));
     return fuse_states(cx, a);
@@ -142,21 +146,15 @@ void alm_aggs_free(alm_aggs *a)
         return;
     alm_eval_free(a->eval);
     alm_arena_deinit(&a->scratch);
-    alm_pool_deinit(&a->pool);
-}
-
-bool alm_aggs_distinct(const alm_aggs *a)
-{
-    for (uint32_t i = 0; i < a->n_calls; i++)
-        if (a->calls[i].distinct)
-            return true;
-    return false;
+    for (uint32_t i = 0; i < a->n_states; i++)
+        if (a->state[i].ops == &alm_agg_rows_ops && a->state[i].rt.state != NULL)
+            alm_agg_rows_free(&a->state[i].rt);
 }
 
 bool alm_aggs_row_order(const alm_aggs *a)
 {
     for (uint32_t i = 0; i < a->n_calls; i++)
-        if (a->calls[i].fn->flags & ALM_FN_ROW_ORDER)
+        if (a->calls[i].fn->flags & ALM_FN_ROW_ORDER || alm_agg_rows_wanted(&a->calls[i]))
             return true;
     return false;
 }
@@ -177,11 +175,9 @@ static alm_vec slice(const alm_vec *v, uint32_t lo)
     return out;
 }
 
-enum { ARGS_MAX = 16 };
-
 /* The rows of one call: arguments, and group numbers (NULL: all of group `one`). */
 typedef struct call_rows {
-    alm_vec args[ARGS_MAX];
+    alm_vec args[ALM_AGG_ARGS_MAX];
     const uint32_t *group;
     uint32_t one;
     uint32_t n;
@@ -228,55 +224,16 @@ static alm_status keep_filtered(alm_ctx *cx, alm_aggs *a, const alm_agg_state *s
     return keep_rows(cx, a, st->call->n_args, rows, m, r);
 }
 
-/* First appearances of (group, arguments) only. */
-static alm_status keep_distinct(alm_ctx *cx, alm_aggs *a, alm_agg_state *st, call_rows *r)
-{
-    const uint32_t n_args = st->call->n_args;
-    alm_vec keys[ARGS_MAX + 1];
-    alm_type types[ARGS_MAX + 1];
-    keys[0] = (alm_vec){.type = ALM_TY(INT), .width = 4, .is_const = r->group == NULL};
-    keys[0].data = &r->one;
-    uint32_t *number = NULL, *pick = NULL, m = 0;
-    if (r->group != NULL) {
-        uint32_t *group = NULL;
-        ALM_TRY(alm_arena_bytes(cx, &a->scratch, r->n * sizeof *group, &group));
-        memcpy(group, r->group, r->n * sizeof *group);
-        keys[0].data = group;
-    }
-    types[0] = keys[0].type;
-    for (uint32_t k = 0; k < n_args; k++) {
-        keys[k + 1] = r->args[k];
-        types[k + 1] = st->call->args[k]->type;
-    }
-    if (st->seen == NULL)
-        ALM_TRY(alm_keymap_new(cx, &a->pool, types, n_args + 1, &st->seen));
-    ALM_TRY(alm_arena_bytes(cx, &a->scratch, r->n * sizeof *number, &number));
-    ALM_TRY(alm_arena_bytes(cx, &a->scratch, r->n * sizeof *pick, &pick));
-    uint32_t next = alm_keymap_count(st->seen);
-    ALM_TRY(alm_keymap_add(cx, st->seen, keys, r->n, number));
-    for (uint32_t i = 0; i < r->n; i++) { /* new keys get ascending numbers */
-        pick[m] = i;
-        const bool fresh = number[i] == next;
-        m += fresh;
-        next += fresh;
-    }
-    return keep_rows(cx, a, n_args, pick, m, r);
-}
-
 static alm_status select_rows(alm_ctx *cx, alm_aggs *a, alm_agg_state *st, uint32_t lo,
                               call_rows *r)
 {
-    ALM_ASSERT(st->call->n_args <= ARGS_MAX);
+    ALM_ASSERT(st->call->n_args <= ALM_AGG_ARGS_MAX);
     for (uint32_t k = 0; k < st->call->n_args; k++)
         r->args[k] = slice(&a->vec[st->first_arg + k], lo);
-    if (st->filter < 0 && !st->call->distinct)
+    if (st->filter < 0)
         return ALM_OK;
     alm_arena_reset(&a->scratch);
-    if (st->filter >= 0)
-        ALM_TRY(keep_filtered(cx, a, st, lo, r));
-    if (st->call->distinct && r->n > 0)
-        ALM_TRY(keep_distinct(cx, a, st, r));
-    return ALM_OK;
+    return keep_filtered(cx, a, st, lo, r);
 }
 
 alm_status alm_aggs_update(alm_ctx *cx, alm_aggs *a, alm_states *s, uint32_t group, uint32_t lo,
@@ -371,7 +328,8 @@ alm_status alm_aggs_finish(alm_ctx *cx, alm_aggs *a, const alm_states *s, uint32
     rt.fn = c->fn;
     rt.result = c->type;
     ALM_TRY(alm_vec_new(cx, arena, c->type, ALM_MAX(n, 1U), out));
-    return c->fn->agg->finish(&rt, s->array[a->state_of[i]] + at * st->ops->state_bytes, n, out);
+    const alm_agg_ops *ops = st->ops == &alm_agg_rows_ops ? st->ops : c->fn->agg;
+    return ops->finish(&rt, s->array[a->state_of[i]] + at * st->ops->state_bytes, n, out);
 }
 
 /* ---------------------------------------------------------------------------------- states */

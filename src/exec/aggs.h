@@ -20,9 +20,8 @@ typedef struct alm_agg_state {
     const alm_agg_ops *ops;
     const alm_agg_call *call; /* the first of those that share it */
     alm_call rt;
-    uint32_t first_arg;      /* in vec[] */
-    int32_t filter;          /* in vec[], -1 none */
-    struct alm_keymap *seen; /* DISTINCT: (group, arguments) met so far */
+    uint32_t first_arg; /* in vec[] */
+    int32_t filter;     /* in vec[], -1 none */
 } alm_agg_state;
 
 /* States of one DOUBLE argument that can be taken together (func/agg_fused.h). */
@@ -45,8 +44,7 @@ typedef struct alm_aggs {
     uint32_t n_fused;
     bool *is_fused;     /* by state */
     int32_t rows_state; /* of count(), -1 none */
-    alm_arena scratch;  /* rows picked by FILTER or DISTINCT, one batch */
-    alm_pool pool;      /* DISTINCT */
+    alm_arena scratch;  /* rows picked by FILTER, one batch */
     uint32_t rows;      /* of the batch evaluated last */
 } alm_aggs;
 
@@ -78,8 +76,6 @@ ALM_NODISCARD alm_status alm_aggs_merge(alm_ctx *cx, alm_aggs *a, alm_states *ds
 /* Results of call i for groups [at, at + n) into a fresh vector from `arena`. */
 ALM_NODISCARD alm_status alm_aggs_finish(alm_ctx *cx, alm_aggs *a, const alm_states *s, uint32_t i,
                                          uint32_t at, uint32_t n, alm_arena *arena, alm_vec *out);
-/* Does a call take DISTINCT values? Then all rows must go through this one object, in order. */
-bool alm_aggs_distinct(const alm_aggs *a);
 bool alm_aggs_row_order(const alm_aggs *a); /* does a result depend on the order of rows? */
 
 /* Room for n groups in all; new ones are initialised. */

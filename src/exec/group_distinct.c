@@ -15,7 +15,8 @@ static bool rewritable(const alm_plan *p)
     for (uint32_t i = 0; i < p->group.n_aggs; i++) {
         const alm_agg_call *c = &p->group.aggs[i];
         if (c->fn != first->fn || c->n_args != 1 || c->filter != NULL || c->distinct ||
-            c->type.id != ALM_T_LONG || !alm_eval_expr_equal(c->args[0], first->args[0]))
+            c->n_order > 0 || c->type.id != ALM_T_LONG ||
+            !alm_eval_expr_equal(c->args[0], first->args[0]))
             return false;
     }
     return true;

@@ -301,7 +301,7 @@ static alm_status merge_round(alm_ctx *cx, alm_group *g, uint32_t n)
 
 /* --------------------------------------------------------------------------------- the whole */
 
-/* Straight into the result: DISTINCT arguments, which need all rows in one, or symbols from anywhere. */
+/* Straight into the result: symbols from anywhere. */
 static alm_status take_into_one(alm_ctx *cx, alm_group *g, alm_op *input)
 {
     for (;;) {
@@ -313,13 +313,6 @@ static alm_status take_into_one(alm_ctx *cx, alm_group *g, alm_op *input)
         ALM_TRY(alm_aggs_eval(cx, g->own.aggs, &g->own.scratch, in));
         ALM_TRY(group_batch(cx, &g->own, &g->table[0], in->rows));
     }
-}
-
-static alm_status take_serial(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
-{
-    (void)slot;
-    (void)morsel;
-    return take_into_one(cx, arg, input);
 }
 
 /* Input that one thread reads: cut by rows, so that at least the merges are parallel. */
@@ -342,11 +335,6 @@ static alm_status read_child(alm_ctx *cx, alm_group *g)
 static alm_status read_morsels(alm_ctx *cx, alm_group *g)
 {
     const uint32_t morsels = alm_pipe_morsels(g->pipe);
-    if (alm_aggs_distinct(g->own.aggs)) {
-        for (uint32_t m = 0; m < morsels; m++)
-            ALM_TRY(alm_pipe_run(cx, g->pipe, m, m + 1, take_serial, g));
-        return ALM_OK;
-    }
     for (uint32_t lo = 0; lo < morsels; lo += ALM_GROUP_ROUND) {
         const uint32_t n = ALM_MIN((uint32_t)ALM_GROUP_ROUND, morsels - lo);
         g->round_lo = lo;
@@ -361,7 +349,7 @@ static alm_status choose(alm_ctx *cx, alm_group *g)
 {
     alm_origin from;
     const alm_plan *input = g->op.plan->child[0];
-    g->raw_fits = !alm_aggs_distinct(g->own.aggs);
+    g->raw_fits = true;
     for (uint32_t k = 0; k < g->n_keys; k++)
         if (g->keys[k]->type.id == ALM_T_SYMBOL)
             g->raw_fits &= alm_pipe_parallel(g->pipe);

@@ -49,7 +49,7 @@ static bool state_source(const alm_group *g, const alm_agg_state *st, const alm_
 {
     const alm_agg_call *c = st->call;
     alm_origin from;
-    if (c->filter != NULL || c->distinct)
+    if (c->filter != NULL || c->distinct || c->n_order > 0)
         return false;
     const bool counts = strcmp(c->fn->name, "count") == 0;
     *out = (stat_source){.kind = '*'};
@@ -195,23 +195,6 @@ static alm_status read_stats(alm_ctx *cx, alm_group *g, const alm_scan_plan *sp,
 
 /* ---------------------------------------------------------------------------------- the choice */
 
-/* DISTINCT arguments remember what they saw: one set of states, one thread, morsel after morsel. */
-static alm_status take_serial(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel, alm_op *input)
-{
-    alm_group *g = arg;
-    (void)slot;
-    (void)morsel;
-    for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, input, &in));
-        if (in == NULL)
-            return ALM_OK;
-        alm_arena_reset(&g->own.scratch);
-        ALM_TRY(alm_aggs_eval(cx, g->own.aggs, &g->own.scratch, in));
-        ALM_TRY(alm_aggs_update(cx, g->own.aggs, &g->states, 0, 0, in->rows));
-    }
-}
-
 alm_status alm_group_plain(alm_ctx *cx, alm_group *g)
 {
     alm_aggs *a = g->own.aggs;
@@ -219,19 +202,13 @@ alm_status alm_group_plain(alm_ctx *cx, alm_group *g)
     stat_source *source = NULL;
     const alm_plan *scan = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_states + 1, &source));
-    const bool distinct = alm_aggs_distinct(a);
-    const bool stats = !distinct && alm_pipe_parallel(g->pipe) && find_sources(g, source, &scan);
-    const uint32_t groups = stats || distinct ? 1 : ALM_MAX(morsels, 1U);
+    const bool stats = alm_pipe_parallel(g->pipe) && find_sources(g, source, &scan);
+    const uint32_t groups = stats ? 1 : ALM_MAX(morsels, 1U);
     ALM_TRY(alm_states_reserve(cx, a, &g->states, &g->own.pool, groups));
     if (stats) {
         const alm_scan_plan *sp = NULL;
         ALM_TRY(alm_op_shared(cx, g->op.run, scan, &sp));
         return read_stats(cx, g, sp, source);
-    }
-    if (distinct) {
-        for (uint32_t m = 0; m < morsels; m++)
-            ALM_TRY(alm_pipe_run(cx, g->pipe, m, m + 1, take_serial, g));
-        return ALM_OK;
     }
     ALM_TRY(alm_pipe_run(cx, g->pipe, 0, morsels, take_morsel, g));
     for (uint32_t m = 1; m < morsels; m++)

@@ -29,14 +29,6 @@ static void slot_close(alm_group_slot *s)
     alm_arena_deinit(&s->scratch);
 }
 
-static bool any_distinct(const alm_plan *p)
-{
-    for (uint32_t i = 0; i < p->group.n_aggs; i++)
-        if (p->group.aggs[i].distinct)
-            return true;
-    return false;
-}
-
 /* Which groups there are, in order of number. */
 static alm_status list_present(alm_ctx *cx, alm_group *g)
 {
@@ -63,8 +55,7 @@ static alm_status read_input(alm_ctx *cx, alm_group *g)
     ALM_TRY(ALM_NEWN(cx, cx->arena, g->n_slots, &g->slot));
     bool fits = false;
     g->way = g->n_keys == 0 ? ALM_GROUP_PLAIN : ALM_GROUP_HASH;
-    const bool distinct = any_distinct(g->op.plan);
-    if (g->n_keys > 0 && !distinct)
+    if (g->n_keys > 0)
         ALM_TRY(alm_group_direct_fits(cx, g, &fits));
     if (g->way == ALM_GROUP_PLAIN)
         return alm_group_plain(cx, g);

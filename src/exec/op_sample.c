@@ -53,10 +53,6 @@ static alm_status choose_keys(alm_ctx *cx, alm_sample *s)
 static alm_status prepare(alm_ctx *cx, alm_sample *s)
 {
     const alm_plan *input = s->op.plan->child[0];
-    for (uint32_t i = 0; i < s->spec->n_aggs; i++)
-        if (s->spec->aggs[i].distinct)
-            return alm_fail(cx, ALM_E_UNSUPPORTED, s->spec->aggs[i].pos,
-                            "DISTINCT is not supported in aggregates of SAMPLE BY");
     ALM_TRY(alm_sample_slot_ready(cx, s, &s->own));
     ALM_TRY(choose_keys(cx, s));
     s->sorted = input->op == ALM_P_SCAN && input->order == ALM_ORDER_ASC &&

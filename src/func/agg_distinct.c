@@ -1,10 +1,9 @@
 /*
- * agg_distinct.c - count_distinct, approx_count_distinct, mode, string_agg, string_distinct_agg.
+ * agg_distinct.c - count_distinct, mode, string_agg, string_distinct_agg.
  *
  * Null rule   Nulls are no values: they are not counted and not joined.
  * Method      Distinct numbers of up to 8 bytes go into a set of bare 64-bit keys; texts, UUIDs and
- *             mode into a bag (bag.h). approx_count_distinct counts exactly as well: a set of keys
- *             costs less than sketches do until there are very many groups with very many values.
+ *             mode into a bag (bag.h).
  * Order       mode: of equally frequent values the one that came first. string_distinct_agg: in
  *             order of first arrival.
  */
@@ -420,36 +419,11 @@ static const alm_agg_ops distinct_joined_ops = {.state_bytes = sizeof(alm_bag),
                                                 .merge = text_bag_merge,
                                                 .finish = distinct_joined_finish};
 
-/* ---------------------------------------------------- approx_count_distinct */
-
-static alm_status bind_precision(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
-                                 ALM_UNUSED uint32_t argc, alm_arg *args,
-                                 ALM_UNUSED alm_type *result, ALM_UNUSED void **data)
-{
-    int64_t precision = 14;
-    if (args[1].value != NULL)
-        ALM_TRY(alm_arg_long(cx, &args[1], &precision));
-    if (precision < 4 || precision > 18)
-        return alm_fail(cx, ALM_E_ARG, pos, "precision must be between 4 and 18");
-    return ALM_OK;
-}
-
 /* -------------------------------------------------------------------- rows */
 
 #define DISTINCT(T, ops, flags)                                                                    \
     ALM_AGG_ROW("count_distinct", "(" T ") LONG", ops, flags, "Number of different values.",       \
                 "count_distinct(sym)")
-#define APPROX(T, ops)                                                                             \
-    ALM_AGG_ROW("approx_count_distinct", "(" T ") LONG", ops, 0, "Number of different values.",    \
-                "approx_count_distinct(qty)"),                                                     \
-        {.name = "approx_count_distinct",                                                          \
-         .signature = "(" T ", INT const) LONG",                                                   \
-         .kind = ALM_FN_AGGREGATE,                                                                 \
-         .agg = &(ops),                                                                            \
-         .bind = bind_precision,                                                                   \
-         .doc = "Number of different values; the precision is a hint.",                            \
-         .example = "approx_count_distinct(qty, 8)",                                               \
-         .since = "0.1"}
 #define MODE(T, ops, flags)                                                                        \
     ALM_AGG_ROW("mode", "(" T ") " T, ops, flags, "Most frequent value.", "mode(side)")
 #define JOINED(f, T, R, ops, flags_, doc_)                                                         \
@@ -487,9 +461,6 @@ static const alm_fn ROWS[] = {
     DISTINCT("STRING", distinct_text_ops, 0),
     DISTINCT("VARCHAR", distinct_text_ops, 0),
     DISTINCT("SYMBOL", distinct_text_ops, ALM_FN_SYMBOLS),
-    APPROX("INT", distinct_int_ops),
-    APPROX("LONG", distinct_long_ops),
-    APPROX("IPv4", distinct_ipv4_ops),
     MODE("BOOLEAN", mode_key_ops, 0),
     MODE("INT", mode_key_ops, 0),
     MODE("LONG", mode_key_ops, 0),

@@ -37,6 +37,9 @@ static alm_status bind_percentile(alm_ctx *cx, const alm_fn *fn, int32_t pos, ui
     double fraction = 0.5;
     int64_t precision = 1;
     ALM_TRY(ALM_NEW(cx, cx->arena, &p));
+    if (!median && args[1].value == NULL && !args[1].is_param)
+        return alm_fail(cx, ALM_E_ARG, args[1].pos,
+                        "percentile must be a constant or runtime constant");
     if (!median && args[1].value != NULL)
         ALM_TRY(alm_arg_double(cx, &args[1], &fraction));
     if (!(fraction >= 0 && fraction <= 1))
@@ -165,9 +168,9 @@ ALM_AGG_OPS(histogram, histogram, histogram, histogram)
      .since = "0.1"}
 
 static const alm_fn ROWS[] = {
-    ROW("approx_percentile", "(DOUBLE, DOUBLE const)", "Value below which that share of values is.",
+    ROW("approx_percentile", "(DOUBLE, DOUBLE)", "Value below which that share of values is.",
         "approx_percentile(price, 0.9)"),
-    ROW("approx_percentile", "(DOUBLE, DOUBLE const, INT const)",
+    ROW("approx_percentile", "(DOUBLE, DOUBLE, INT const)",
         "The same with a number of significant digits.", "approx_percentile(price, 0.9, 3)"),
     ROW("approx_median", "(DOUBLE)", "Value in the middle.", "approx_median(price)"),
     ROW("approx_median", "(DOUBLE, INT const)", "The same with a number of significant digits.",

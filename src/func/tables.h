@@ -16,7 +16,7 @@
     X(long256) X(geohash) X(binary) X(decimal) X(decimal_round) X(decimal_sum) X(wide_extreme)     \
     X(json)                                                                                        \
     X(numeric) X(conditional) X(concat) X(text) X(hash) X(finance) X(system) X(pg) X(random)                                                                     \
-    X(count) X(sum) X(extreme) X(pick) X(stats) X(distinct) X(percentile) X(haversine)\
+    X(count) X(sum) X(extreme) X(pick) X(stats) X(distinct) X(sketch) X(percentile) X(haversine)\
     X(time) X(time_floor) X(time_make) X(time_text) X(time_zone)                                   \
     X(window_rank) X(window_value)
 /* clang-format on */

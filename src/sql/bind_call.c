@@ -4,8 +4,12 @@
 static bool same_call(const alm_agg_call *a, const alm_agg_call *b)
 {
     if (a->fn != b->fn || a->n_args != b->n_args || a->distinct != b->distinct ||
-        (a->filter == NULL) != (b->filter == NULL))
+        a->n_order != b->n_order || (a->filter == NULL) != (b->filter == NULL))
         return false;
+    for (uint32_t i = 0; i < a->n_order; i++)
+        if (a->order[i].desc != b->order[i].desc ||
+            a->order[i].nulls_first != b->order[i].nulls_first)
+            return false;
     if (a->filter != NULL && !alm_expr_equal(a->filter, b->filter))
         return false;
     for (uint32_t i = 0; i < a->n_args; i++)
@@ -49,42 +53,82 @@ static alm_status bind_args(alm_scope *sc, const alm_ast *ast, alm_expr ***out)
     return ALM_OK;
 }
 
-/* string_agg(x, ',' ORDER BY y): rows are sorted before they are grouped, so all have one order. */
-static alm_status bind_agg_keys(alm_scope *sc, const alm_ast *ast)
+/*
+ * string_agg(x, ',' ORDER BY y): rows are sorted before they are grouped if all such aggregates have one
+ * order. *own is set where this one has another, or where SAMPLE BY needs the rows in order of time: the
+ * keys go behind its arguments then, and it puts its values in order itself.
+ */
+static alm_status bind_agg_keys(alm_scope *sc, const alm_ast *ast, alm_sort_key **own)
 {
     alm_planner *p = sc->p;
     alm_sort_key *keys = NULL;
+    *own = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_order + 1, &keys));
     for (uint32_t i = 0; i < ast->n_order; i++) {
         alm_expr *e = NULL;
         ALM_TRY(alm_bind_expr(sc, ast->order[i].expr, &e));
         ALM_TRY(alm_sort_key_make(p, e, &ast->order[i], &keys[i]));
     }
-    bool same = sc->n_agg_order == 0 || sc->n_agg_order == ast->n_order;
+    bool same =
+        sc->sel->sample == NULL && (sc->n_agg_order == 0 || sc->n_agg_order == ast->n_order);
     for (uint32_t i = 0; same && i < sc->n_agg_order; i++)
         same = keys[i].desc == sc->agg_order[i].desc &&
                keys[i].nulls_first == sc->agg_order[i].nulls_first &&
                alm_expr_equal(keys[i].expr, sc->agg_order[i].expr);
-    if (!same)
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->order[0].expr->pos,
-                        "aggregates of one SELECT must have the same ORDER BY");
+    if (!same) {
+        *own = keys;
+        return ALM_OK;
+    }
     sc->agg_order = keys;
     sc->n_agg_order = ast->n_order;
     return ALM_OK;
+}
+
+/* Sort keys behind the arguments of a call. */
+static alm_status add_order(alm_planner *p, const alm_sort_key *keys, uint32_t n,
+                            alm_agg_call *call)
+{
+    alm_expr **args = NULL;
+    alm_agg_order *order = NULL;
+    if (call->n_args + n > ALM_AGG_ARGS_MAX)
+        return alm_fail(p->cx, ALM_E_LIMIT, call->pos,
+                        "%s() has more than %d arguments and sort keys", call->fn->name,
+                        ALM_AGG_ARGS_MAX);
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, call->n_args + n, &args));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &order));
+    for (uint32_t i = 0; i < call->n_args; i++)
+        args[i] = call->args[i];
+    for (uint32_t i = 0; i < n; i++) {
+        args[call->n_args + i] = keys[i].expr;
+        order[i] = (alm_agg_order){.desc = keys[i].desc, .nulls_first = keys[i].nulls_first};
+    }
+    call->args = args;
+    call->n_args += n;
+    call->order = order;
+    call->n_order = n;
+    return ALM_OK;
+}
+
+/* Does an aggregate go by the order of rows as they come, beside those with ORDER BY? */
+static bool any_by_rows(const alm_scope *sc)
+{
+    for (uint32_t i = 0; i < sc->n_aggs; i++)
+        if (sc->aggs[i].fn != NULL && (sc->aggs[i].fn->flags & ALM_FN_ROW_ORDER) != 0 &&
+            sc->aggs[i].n_order == 0 && !is_ordered(sc, i))
+            return true;
+    return false;
 }
 
 alm_status alm_bind_agg_order(alm_scope *sc)
 {
     if (sc->n_agg_order == 0)
         return ALM_OK;
+    if (!any_by_rows(sc))
+        return alm_plan_sort(sc->p, &sc->plan, sc->agg_order, sc->n_agg_order);
     for (uint32_t i = 0; i < sc->n_aggs; i++)
-        if (sc->aggs[i].fn != NULL && (sc->aggs[i].fn->flags & ALM_FN_ROW_ORDER) != 0 &&
-            !is_ordered(sc, i))
-            return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, sc->aggs[i].pos,
-                            "%s() goes by the order of rows: beside an aggregate with ORDER BY it "
-                            "needs the same ORDER BY",
-                            sc->aggs[i].fn->name);
-    return alm_plan_sort(sc->p, &sc->plan, sc->agg_order, sc->n_agg_order);
+        if (is_ordered(sc, i))
+            ALM_TRY(add_order(sc->p, sc->agg_order, sc->n_agg_order, &sc->aggs[i]));
+    return ALM_OK;
 }
 
 static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **out)
@@ -93,9 +137,6 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
     if (sc->aggs_allowed != ALM_AGG_YES)
         return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
                         "Aggregate function cannot be passed as an argument");
-    if (ast->n_order > 0 && sc->sel->sample != NULL)
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
-                        "ORDER BY inside an aggregate is not supported with SAMPLE BY");
     alm_agg_call call = {.pos = ast->pos, .distinct = ast->distinct};
     const bool windows = sc->windows_allowed;
     sc->aggs_allowed = ALM_AGG_INSIDE;
@@ -106,8 +147,9 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
         if (call.filter->type.id != ALM_T_BOOLEAN)
             return alm_fail(p->cx, ALM_E_TYPE, ast->filter->pos, "boolean expression expected");
     }
+    alm_sort_key *own = NULL;
     if (ast->n_order > 0)
-        ALM_TRY(bind_agg_keys(sc, ast));
+        ALM_TRY(bind_agg_keys(sc, ast, &own));
     if (sc->agg_filter != NULL)
         ALM_TRY(alm_expr_and(p, call.filter, sc->agg_filter, &call.filter));
     sc->aggs_allowed = ALM_AGG_YES;
@@ -125,7 +167,9 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
     call.fn = r.fn;
     call.data = r.data;
     call.type = r.result;
-    return add_agg(sc, &call, ast->n_order > 0, out);
+    if (own != NULL)
+        ALM_TRY(add_order(p, own, ast->n_order, &call));
+    return add_agg(sc, &call, ast->n_order > 0 && own == NULL, out);
 }
 
 /* extract(hour FROM ts): the field is a word, not a column. */

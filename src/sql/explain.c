@@ -220,7 +220,13 @@ static alm_status put_aggs(printer *pr, const alm_agg_call *aggs, uint32_t n, co
     for (uint32_t i = 0; i < n; i++) {
         ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "%s%s(%s", i > 0 ? ", " : "", aggs[i].fn->name,
                                aggs[i].distinct ? "distinct " : ""));
-        ALM_TRY(put_list(pr, aggs[i].args, aggs[i].n_args, child, NULL));
+        const uint32_t n_args = aggs[i].n_args - aggs[i].n_order;
+        ALM_TRY(put_list(pr, aggs[i].args, n_args, child, NULL));
+        for (uint32_t k = 0; k < aggs[i].n_order; k++) {
+            ALM_TRY(put(pr, k == 0 ? " order by " : ", "));
+            ALM_TRY(put_operand(pr, aggs[i].args[n_args + k], child, NULL));
+            ALM_TRY(put(pr, aggs[i].order[k].desc ? " desc" : ""));
+        }
         ALM_TRY(put(pr, ")"));
         if (aggs[i].filter != NULL) {
             ALM_TRY(put(pr, " filter "));

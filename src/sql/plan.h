@@ -34,12 +34,21 @@ struct alm_expr {
     uint32_t n_args;
 };
 
+enum { ALM_AGG_ARGS_MAX = 16 };
+
+/* A key of ORDER BY inside an aggregate. */
+typedef struct alm_agg_order {
+    bool desc, nulls_first;
+} alm_agg_order;
+
 typedef struct alm_agg_call {
     const alm_fn *fn;
     const void *data;
-    alm_expr **args;
+    alm_expr **args; /* the last n_order of them are sort keys, not arguments */
     uint32_t n_args;
     alm_expr *filter; /* FILTER (WHERE), or NULL */
+    const alm_agg_order *order;
+    uint32_t n_order;
     bool distinct;
     alm_type type;
     int32_t pos;
@@ -186,6 +195,7 @@ struct alm_plan {
         struct { /* LIMIT: rows lo..hi-1 counted from 0; negative counts from the end; the planner
                     passes hi = INT64_MAX for an open end */
             int64_t lo, hi;
+            bool single; /* 0, 1 and more rows than that are an error: a subquery that is a value */
         } limit;
         struct { /* SETOP over two children of equal types: UNION is ALL + GROUP above it */
             enum alm_set_kind {

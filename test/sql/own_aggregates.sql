@@ -1,0 +1,26 @@
+-- Aggregates beyond the reference: DISTINCT and ORDER BY of their own in every aggregate, also in SAMPLE BY; FILTER;
+-- several counts of distinct values; approx_count_distinct of every type. Groups of many and of few rows.
+DROP TABLE IF EXISTS oag_t;
+CREATE TABLE oag_t (ts TIMESTAMP, s SYMBOL, v VARCHAR, i INT, l LONG, d DOUBLE) TIMESTAMP(ts) PARTITION BY DAY;
+INSERT INTO oag_t VALUES ('2024-01-01T00:00:00', 'a', 'x', 1, 10, 1.5), ('2024-01-01T01:00:00', 'b', 'yy', 2, 10, 2.5), ('2024-01-01T02:00:00', 'a', 'x', 1, 20, 0.5), ('2024-01-01T03:00:00', null, null, null, null, null), ('2024-01-02T00:00:00', 'b', 'a longer text than twelve', 3, 30, -0.0), ('2024-01-02T01:00:00', 'a', 'yy', 2, 10, 0.0), ('2024-01-02T02:00:00', 'b', 'yy', 2, 20, 2.5), ('2024-01-02T03:00:00', 'a', 'z', 1, 30, 4.0);
+SELECT s, count(DISTINCT v) AS a, count(DISTINCT i) AS b, sum(DISTINCT l) AS c, avg(DISTINCT d) AS e, count() AS n FROM oag_t ORDER BY s;
+SELECT count(DISTINCT v) AS a, count(DISTINCT d) AS b, sum(DISTINCT i) AS c, min(DISTINCT v) AS e FROM oag_t;
+SELECT ts, sum(DISTINCT i) AS a, count(DISTINCT v) AS b, count(DISTINCT s) AS c FROM oag_t SAMPLE BY 1d;
+SELECT ts, s, string_agg(DISTINCT v, '|') AS a, sum(DISTINCT l) AS b FROM oag_t SAMPLE BY 1d ORDER BY ts, s;
+SELECT ts, string_agg(v, '|' ORDER BY l DESC, v) AS a, first(v ORDER BY d) AS b FROM oag_t SAMPLE BY 1d;
+SELECT ts, string_agg(v, '|' ORDER BY v DESC) AS a FROM oag_t SAMPLE BY 12h FILL('none');
+SELECT ts, string_agg(DISTINCT v, '|' ORDER BY v) AS a, count() FILTER (WHERE i > 1) AS b, sum(l) FILTER (WHERE s = 'a') AS c FROM oag_t SAMPLE BY 1d;
+SELECT s, string_agg(v, '|' ORDER BY ts DESC) AS a, string_agg(v, '|' ORDER BY v) AS b, first(i) AS c, last(i) AS e FROM oag_t ORDER BY s;
+SELECT string_agg(v, '|' ORDER BY d NULLS FIRST, l) AS a FROM oag_t;
+SELECT string_agg(DISTINCT v, '|' ORDER BY v) AS a, string_agg(DISTINCT v, '|' ORDER BY v DESC) AS b FROM oag_t;
+SELECT s, sum(DISTINCT i) FILTER (WHERE l > 10) AS a, count(DISTINCT v) FILTER (WHERE l > 10) AS b FROM oag_t ORDER BY s;
+SELECT s, i, count(DISTINCT l) AS a FROM oag_t GROUP BY ROLLUP(s, i) ORDER BY s, i, a;
+SELECT approx_count_distinct(v) AS a, approx_count_distinct(s) AS b, approx_count_distinct(d) AS c, approx_count_distinct(ts) AS e, approx_count_distinct(i, 4) AS f FROM oag_t;
+SELECT s, approx_count_distinct(l) AS a FROM oag_t ORDER BY s;
+SELECT abs(approx_count_distinct(x) - 100000) < 3000 AS a, abs(approx_count_distinct(x, 18) - 100000) < 1000 AS b, abs(approx_count_distinct(x, 8) - 100000) < 25000 AS c FROM long_sequence(100000);
+SELECT approx_count_distinct(x % 1000) AS a FROM long_sequence(100000);
+SELECT count() AS a, sum(c) AS b, max(c) AS e FROM (SELECT x * 7919 % 50021 AS k, count() AS c FROM long_sequence(200000) GROUP BY k);
+SELECT count() AS a, sum(c) AS b, max(c) AS e FROM (SELECT 'a text with the number ' || (x * 7919 % 50021) AS k, count() AS c FROM long_sequence(200000) GROUP BY k);
+SELECT count(DISTINCT x % 30011) AS a, count(DISTINCT x % 7) AS b, sum(DISTINCT x % 100) AS c FROM long_sequence(100000);
+SELECT v FROM oag_t WHERE v LIKE '%a%er%t%' OR v ~ 'y+$' ORDER BY v;
+DROP TABLE oag_t;
