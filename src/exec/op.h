@@ -70,8 +70,8 @@ typedef struct alm_op_vt {
     void (*hint)(alm_op *op, int64_t rows);
     /* Exact number of rows it will give, -1 where only running it tells. NULL: -1. */
     int64_t (*count)(alm_ctx *cx, alm_op *op);
-    /* Leaves out the next `rows` rows without making them; only where count is known. */
-    void (*skip)(alm_op *op, int64_t rows);
+    /* Leaves out the next `rows` rows without making them; only where count is known. false: cannot. */
+    bool (*skip)(alm_op *op, int64_t rows);
 } alm_op_vt;
 
 enum { ALM_OP_CHILDREN_MAX = 2 };
@@ -132,7 +132,7 @@ ALM_NODISCARD alm_status alm_op_next(alm_ctx *cx, alm_op *op, alm_batch **out);
 ALM_NODISCARD alm_status alm_op_start(alm_ctx *cx, alm_op *op, uint32_t morsel);
 void alm_op_hint(alm_op *op, int64_t rows);
 int64_t alm_op_count(alm_ctx *cx, alm_op *op);
-void alm_op_skip(alm_op *op, int64_t rows);
+bool alm_op_skip(alm_op *op, int64_t rows);
 void alm_op_close(alm_op *op); /* with its children; NULL is fine */
 /* The node's shared state; prepares it if nobody did yet (only outside of parallel bodies). */
 ALM_NODISCARD alm_status alm_op_shared(alm_ctx *cx, alm_run *run, const alm_plan *plan, void *out);

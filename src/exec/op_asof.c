@@ -419,9 +419,9 @@ static int64_t asof_count(alm_ctx *cx, alm_op *op)
     return alm_op_count(cx, op->child[0]);
 }
 
-static void asof_skip(alm_op *op, int64_t rows)
+static bool asof_skip(alm_op *op, int64_t rows)
 {
-    alm_op_skip(op->child[0], rows);
+    return alm_op_skip(op->child[0], rows);
 }
 
 static const alm_op_vt asof_vt = {.name = "asof join",

@@ -525,9 +525,9 @@ static int64_t seek_count(alm_ctx *cx, alm_op *op)
     return alm_op_count(cx, op->child[0]);
 }
 
-static void seek_skip(alm_op *op, int64_t rows)
+static bool seek_skip(alm_op *op, int64_t rows)
 {
-    alm_op_skip(op->child[0], rows);
+    return alm_op_skip(op->child[0], rows);
 }
 
 static const alm_op_vt seek_vt = {.name = "asof join",

@@ -186,10 +186,8 @@ static void resolve(alm_ctx *cx, op_limit *l)
         l->hi = ALM_MAX(n + l->hi, 0);
     l->lo = ALM_MIN(l->lo, n);
     l->hi = ALM_MIN(l->hi, n);
-    if (l->lo < l->hi && l->lo > 0 && l->op.child[0]->vt->skip != NULL) {
-        alm_op_skip(l->op.child[0], l->lo);
+    if (l->lo < l->hi && l->lo > 0 && alm_op_skip(l->op.child[0], l->lo))
         l->at = l->lo;
-    }
 }
 
 static alm_status limit_next(alm_ctx *cx, alm_op *op, alm_batch **out)

@@ -341,7 +341,7 @@ static int64_t scan_count(alm_ctx *cx, alm_op *op)
     return s->filter == NULL && op->pipe == NULL ? alm_scan_rows(s->sp->scan) : -1;
 }
 
-static void scan_skip(alm_op *op, int64_t rows)
+static bool scan_skip(alm_op *op, int64_t rows)
 {
     op_scan *s = (op_scan *)op;
     const bool backward = op->plan->scan.backward;
@@ -352,10 +352,11 @@ static void scan_skip(alm_op *op, int64_t rows)
         if (rows < n) {
             s->row = backward ? seg->hi - rows : seg->lo + rows;
             s->in_segment = true;
-            return;
+            return true;
         }
         rows -= n;
     }
+    return true;
 }
 
 static void scan_close(alm_op *op)

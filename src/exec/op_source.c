@@ -83,11 +83,12 @@ static int64_t source_count(alm_ctx *cx, alm_op *op)
     return s->source->count(s->state);
 }
 
-static void source_skip(alm_op *op, int64_t rows)
+static bool source_skip(alm_op *op, int64_t rows)
 {
     op_source *s = (op_source *)op;
     ALM_ASSERT(s->opened);
     s->source->skip(s->state, rows);
+    return true;
 }
 
 static void source_close(alm_op *op)

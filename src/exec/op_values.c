@@ -65,10 +65,11 @@ static int64_t values_count(alm_ctx *cx, alm_op *op)
     return op->plan->values.n_rows;
 }
 
-static void values_skip(alm_op *op, int64_t rows)
+static bool values_skip(alm_op *op, int64_t rows)
 {
     op_values *v = (op_values *)op;
     v->at = (uint32_t)ALM_MIN((int64_t)op->plan->values.n_rows, v->at + rows);
+    return true;
 }
 
 static const alm_op_vt values_vt = {

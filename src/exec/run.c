@@ -114,10 +114,10 @@ int64_t alm_op_count(alm_ctx *cx, alm_op *op)
     return op->vt->count != NULL ? op->vt->count(cx, op) : -1;
 }
 
-void alm_op_skip(alm_op *op, int64_t rows)
+bool alm_op_skip(alm_op *op, int64_t rows)
 {
-    ALM_ASSERT(op->vt->skip != NULL && rows >= 0);
-    op->vt->skip(op, rows);
+    ALM_ASSERT(rows >= 0);
+    return op->vt->skip != NULL && op->vt->skip(op, rows);
 }
 
 void alm_op_close(alm_op *op)

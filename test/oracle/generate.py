@@ -4,7 +4,7 @@ Where the dialects mean different things by the same words, the DuckDB text says
 (two-valued conditions, null = null), so that answers can be compared without looking away. A query that
 DuckDB cannot say has no second text: then only our own answers are compared with each other.
 """
-import random
+import random, re
 
 DAY = 86400000000
 BASE = 19723 * DAY  # 2024-01-01
@@ -18,6 +18,7 @@ COLUMNS = [  # name, type of the generator, type here, type in DuckDB
 BIG = ("ts", "id", "sym", "key", "b", "i", "l", "d", "s")
 NOT_NULL = {"ts", "id", "b", "sh"}
 WORDS = ["", "a", "A", "ab", "abc", "Alpha", "beta", "gamma ray", " x ", "zz%", "a_b", "\u00e4\u00f6", "\u65e5\u672c", "0", "12", "-3.5"]
+NAMES = re.compile(r"\b[a-z]\.\w")
 STEPS = [("1s", 10**6), ("30s", 30 * 10**6), ("5m", 300 * 10**6), ("1h", 3600 * 10**6), ("6h", 6 * 3600 * 10**6), ("1d", DAY)]
 
 
@@ -168,7 +169,7 @@ class Gen:
             return E(t, f"{v}" if v >= 0 else f"({v})", f"({v}::double)", abs(v))
         if t == "txt":
             v = r.choice(WORDS + ["A", "B", "C", "k1", "S1", "v12"])
-            return E(t, quote(v), quote(v))
+            return E(t, quote(v) + ("::varchar" if len(v) == 1 else ""), quote(v))  # one letter would be CHAR
         if t == "bool":
             v = r.choice(["true", "false"])
             return E(t, v, v)
@@ -216,8 +217,26 @@ class Gen:
 
     def whole(self, src, depth, t, most):
         r = self.r
-        kind = r.randrange(11)
+        kind = r.randrange(16)
         x = self.expr(src, t, depth)
+        if kind == 11:
+            v = self.literal(t)
+            return E(t, f"nullif({x.a} + 0, {v.a})", f"(case when {x.d} = {v.d} then null else {x.d} end)", x.m)
+        if kind == 12:
+            y, f = self.expr(src, t, depth), r.choice(["greatest", "least"])
+            return E(t, f"{f}({x.a} + 0, {y.a})", f"{f}({x.d}, {y.d})", max(x.m, y.m))
+        if kind == 13:
+            y = self.expr(src, "txt", depth)
+            return E(t, f"position({y.a}, 'a')", f"strpos({y.d}, 'a')::bigint", 100)
+        if kind == 14:
+            y = self.expr(src, "dbl", depth)
+            if y.m < 10**8:
+                return E(t, f"({y.a})::{t}", f"trunc({y.d})::bigint", y.m)
+            return x
+        if kind == 15 and t == "long":
+            u, us = r.choice([("s", 10**6), ("h", 3600 * 10**6), ("d", DAY)])
+            y, z = self.expr(src, "ts", depth), self.expr(src, "ts", depth)
+            return E(t, f"datediff('{u}', {y.a}, {z.a})", f"(abs(epoch_us({y.d}) - epoch_us({z.d})) // {us})", 10**9)
         if kind <= 2:
             y, op = self.expr(src, t, depth), r.choice("+-*")
             m = x.m * y.m if op == "*" else x.m + y.m
@@ -281,8 +300,17 @@ class Gen:
     # -- text, time
     def make_txt(self, src, depth):
         r = self.r
-        kind = r.randrange(10)
+        kind = r.randrange(13)
         x = self.expr(src, "txt", depth)
+        if kind == 10:
+            f, n = r.choice(["lpad", "rpad"]), r.randint(0, 6)
+            return E("txt", f"{f}({x.a}, {n}, '*')", f"{f}({x.d}, {n}, '*')")
+        if kind == 11:
+            n = r.randint(1, 3)
+            return E("txt", f"split_part({x.a}, 'a', {n})", f"split_part({x.d}, 'a', {n})")
+        if kind == 12:
+            y = self.literal("txt")
+            return E("txt", f"nullif({x.a}, {y.a})", f"nullif({x.d}, {y.d})")
         if kind == 0:
             f = r.choice(["upper", "lower"])
             return E("txt", f"{f}({x.a})", f"{f}({x.d})")
@@ -525,6 +553,14 @@ class Gen:
                            [x.t for x in exprs], src.rows > 5000)
 
     def aggregate(self, src):
+        x = self.plain_aggregate(src)
+        if self.r.random() < 0.15 and not x.a.startswith(("first", "last")):
+            c = self.cond(src, 1)
+            if "select" not in c.a:
+                return E(x.t, f"{x.a} filter (where {c.a})", x.d.replace("::bigint", "") + f" filter (where {c.d})" + ("::bigint" if x.d.endswith("::bigint") else ""))
+        return x
+
+    def plain_aggregate(self, src):
         r = self.r
         kind = r.randrange(12)
         if kind == 0:
@@ -566,7 +602,7 @@ class Gen:
         src = self.source()
         keys = [self.leaf(src, r.choice(["txt", "txt", "int", "bool", "ts"])) if r.random() < 0.7 else self.any(src, 1)
                 for _ in range(r.randint(0, 3))]
-        keys = [k for k in keys if k.a[0] not in "'(0123456789" and k.a not in ("true", "false") and "::timestamp" not in k.a[:40]]
+        keys = [k for k in keys if NAMES.search(k.a) and k.a[0] not in "'("]  # a constant is no key unless it is written
         aggs = [self.aggregate(src) for _ in range(r.randint(1, 4))]
         exprs = keys + aggs
         wa, wd = self.where(src)
@@ -624,7 +660,11 @@ class Gen:
                 lo = "3 preceding"
             if lo == "0 preceding" and hi == "1 preceding":
                 lo = "2 preceding"
-            f = f" rows between {lo} and {hi}"
+            f = f" rows between {lo} and {hi}" + (r.choice([" exclude current row", " exclude no others", " exclude group"]) if r.random() < 0.15 else "")
+            return f, f
+        if r.random() < 0.4:
+            f = f" groups between {r.randint(0, 3)} preceding and {r.choice(['current row', '1 following', 'unbounded following'])}"
+            f += r.choice(["", " exclude current row", " exclude ties", " exclude group"])
             return f, f
         n, (u, word) = r.randint(1, 90), r.choice([("second", "second"), ("minute", "minute"), ("hour", "hour")])
         return f" range between {n} {u} preceding and current row", f" range between interval {n} {word} preceding and current row"
@@ -635,11 +675,14 @@ class Gen:
         ts = next(c for c in src.columns if c.name == "ts")
         over = lambda f, frame: E(None, f"{f} over ({'partition by ' + part.a + ' ' if part else ''}order by {ts.a}{frame[0]})",
                                   f"{f} over ({'partition by ' + part.d + ' ' if part else ''}order by {ts.d}{frame[1]})")
-        kind = r.randrange(6)
+        kind = r.randrange(8)
         if kind == 0:
-            f = r.choice(["row_number()", "rank()", "dense_rank()"])
+            f = r.choice(["row_number()", "rank()", "dense_rank()", f"ntile({r.randint(1, 7)})"])
             x = over(f, ("", ""))
             return E("long", x.a, x.d)
+        if kind == 6:
+            x = over(r.choice(["percent_rank()", "cume_dist()"]), ("", ""))
+            return E("dbl", x.a, x.d)
         c = self.column(src, "dbl", "int", "long")
         frame = self.window_frame()
 
@@ -647,12 +690,17 @@ class Gen:
             head = lambda p, o, fr: f" over ({'partition by ' + p + ' ' if p else ''}order by {o}{fr})"
             return E(t, fa + head(part and part.a, ts.a, frame[0]), fd + head(part and part.d, ts.d, frame[1]))
 
+        if kind == 7:
+            n = r.randint(1, 4)
+            return both(f"nth_value({c.a}, {n})", f"nth_value({c.d}, {n})", c.t)
         if kind == 1:
             n, f = r.randint(1, 4), r.choice(["lag", "lead"])
             frame = ("", "")
             return both(f"{f}({c.a}, {n})", f"{f}({c.d}, {n})", c.t)
         if kind == 2:
             f = r.choice(["first_value", "last_value"])
+            if r.random() < 0.3 and "exclude" not in frame[0]:
+                return both(f"{f}({c.a}) ignore nulls", f"{f}({c.d} ignore nulls)", c.t)
             return both(f"{f}({c.a})", f"{f}({c.d})", c.t)
         f = r.choice(["sum", "avg", "min", "max", "count"])
         if f == "count":
@@ -741,6 +789,123 @@ class Gen:
              f"order by a.ts desc) rn from {src.d}{wd}) where rn = 1")
         return a, d, False
 
+    def q_join3(self):
+        r = self.r
+        a, b, c = (self.relation(n, small=True) for n in "abc")
+        k1, k2 = r.choice(["sym", "i", "key"]), r.choice(["key", "i", "s"])
+        j1, j2 = r.choice(["join", "left join"]), r.choice(["join", "left join"])
+        on1 = f"a.{k1} is not distinct from b.{k1}"
+        on2 = f"{r.choice('ab')}.{k2} is not distinct from c.{k2}"
+        xs = [E("long", "count(*)", "count(*)")]
+        for f, s in (("sum", r.choice([b, c])), ("max", r.choice([a, b, c]))):
+            x = r.choice([k for k in s.of("int", "long", "dbl") if k.name != "sh"])
+            xs.append(E("long" if x.t != "dbl" else "dbl", f"{f}({x.a})", f"{f}({x.d})" + ("::bigint" if x.t != "dbl" else "")))
+        ia, id_ = self.items(xs)
+        w = self.cond(a, 1)
+        eq = lambda on: on.replace("is not distinct from", "=")
+        return (f"select {ia} from {a.a} {j1} {b.a} on {eq(on1)} {j2} {c.a} on {eq(on2)} where {w.a}",
+                f"select {id_} from {a.d} {j1} {b.d} on {on1} {j2} {c.d} on {on2} where {w.w}", False)
+
+    def q_cte(self):
+        r = self.r
+        src = self.relation("a", small=True)
+        c, k = self.cond(src, 1), r.choice(["sym", "key", "s"])
+        inner = lambda w, f: f"with q as (select a.{k} k, a.i i, a.d d from {f} where {w}) "
+        tail = r.choice([
+            ("select x.k, x.i, y.d from q x join q y on x.k = y.k and x.i = y.i", "select x.k, x.i, y.d from q x join q y on x.k is not distinct from y.k and x.i is not distinct from y.i"),
+            ("select k, count(*) c, sum(i) s from q where i > (select avg(i) from q) group by k", "select k, count(*) c, sum(i)::bigint s from q where coalesce(i > (select avg(i) from q), false) group by k"),
+            ("select * from (select k, max(d) m from q group by k) where m in (select d from q where i > 10)",
+             "select * from (select k, max(d) m from q group by k) t where exists (select 1 from q where coalesce(i > 10, false) and q.d is not distinct from t.m)"),
+            ("select i, d from q union select i + 1, d from q", "select i, d from q union select i + 1, d from q")])
+        return inner(c.a, src.a) + tail[0], inner(c.w, src.d) + tail[1], False
+
+    def q_scalar(self):
+        """Subqueries with outer columns in the list."""
+        r = self.r
+        a, b = self.relation("a", small=True), self.relation("b", small=True)
+        k = r.choice(["sym", "key", "i"])
+        c = self.cond(b, 0)
+        xs = [E("long", "a.id", "a.id")]
+        for _ in range(r.randint(1, 2)):
+            f, col = r.choice(["sum", "max", "min"]), r.choice(["d", "i", "f"])
+            cast = "::bigint" if col == "i" else ""
+            more = r.choice(["", "", " and b.d > a.d"])
+            xs.append(E("dbl", f"(select {f}(b.{col}) from {b.a} where b.{k} = a.{k} and {c.a}{more})",
+                        f"(select {f}(b.{col}){cast} from {b.d} where b.{k} is not distinct from a.{k} and {c.w}{more})"))
+        if r.random() < 0.5:
+            xs.append(E("long", f"(select count(*) from {b.a} where b.{k} = a.{k})", f"(select count(*) from {b.d} where b.{k} is not distinct from a.{k})"))
+        ia, id_ = self.items(xs)
+        wa, wd = self.where(a, 0.5)
+        return f"select {ia} from {a.a}{wa}", f"select {id_} from {a.d}{wd}", False
+
+    def q_interval(self):
+        r = self.r
+        src = self.relation("a")
+        day = BASE + r.randint(0, 6) * DAY
+        iso = ts_text(day)[:10]
+        lo, hi, text = r.choice([(day, day + DAY, iso), (day, day + DAY // 24, iso + "T00"), (day, day + 3 * DAY, iso + ";2d"),
+                                 (day + 3600 * 10**6 * 5, day + 3600 * 10**6 * 6, iso + "T05"), (BASE, BASE + 31 * DAY, "2024-01")])
+        no = r.random() < 0.2
+        t = lambda v: f"timestamp '{ts_text(v)[:-1]}'"
+        xs = [E("long", "count(*)", "count(*)")] + [self.aggregate(src) for _ in range(2)]
+        ia, id_ = self.items(xs)
+        more = self.cond(src, 1)
+        d = f"(a.ts >= {t(lo)} and a.ts < {t(hi)})"
+        op = r.choice(["and", "and", "or"])
+        return (f"select {ia} from {src.a} where a.ts {'not ' if no else ''}in '{text}' {op} {more.a}",
+                f"select {id_} from {src.d} where {'not ' if no else ''}{d} {op} {more.w}", False)
+
+    def q_keys(self):
+        """Grouping, joining and counting by the other types."""
+        r = self.r
+        src = self.relation("a", small=True)
+        k = r.choice(["u", "ip", "de", "ch", "ts2", "b"])
+        show = (lambda c: f"coalesce({c}, '')") if k == "ch" else (lambda c: c)
+        wa, wd = self.where(src, 0.5)
+        kind = r.randrange(4)
+        if kind == 0:
+            return (f"select a.{k} k, count(*) n, sum(a.i) s, min(a.d) m from {src.a}{wa} group by a.{k}",
+                    f"select {show('a.' + k)} k, count(*) n, sum(a.i)::bigint s, min(a.d) m from {src.d}{wd} group by a.{k}", False)
+        if kind == 1:
+            return f"select distinct a.{k} from {src.a}{wa}", f"select distinct {show('a.' + k)} from {src.d}{wd}", False
+        if kind == 2:
+            b = self.relation("b", small=True)
+            return (f"select count(*) n, sum(b.i) s from {src.a} join {b.a} on a.{k} = b.{k}{wa}",
+                    f"select count(*) n, sum(b.i)::bigint s from {src.d} join {b.d} on a.{k} is not distinct from b.{k}{wd}", False)
+        v = r.choice(["0.00", "12.5", "-7.25", "50"])
+        op = r.choice(["<", ">", "<=", ">="])
+        c = {"<": f"coalesce(a.de < {v}, false)", ">": f"coalesce(a.de > {v}, false)", "<=": f"coalesce(a.de <= {v}, false)", ">=": f"coalesce(a.de >= {v}, false)"}[op]
+        return (f"select sum(a.de) s, min(a.de) m, max(a.de) x, count(a.de) n from {src.a} where a.de {op} {v}m",
+                f"select sum(a.de) s, min(a.de) m, max(a.de) x, count(a.de) n from {src.d} where {c}", False)
+
+    def q_distinct_on(self):
+        r = self.r
+        src = self.relation("a", small=True, unique=True)
+        k = r.choice(["sym", "key"])
+        down = r.random() < 0.5
+        wa, wd = self.where(src, 0.5)
+        return (f"select distinct on (a.{k}) a.{k} k, a.id c, a.d e from {src.a}{wa} order by a.{k}, a.ts{' desc' if down else ''}",
+                f"select distinct on (a.{k}) a.{k} k, a.id c, a.d e from {src.d}{wd} order by a.{k} nulls first, a.ts{' desc' if down else ''}", False)
+
+    def q_qualify(self):
+        r = self.r
+        src = self.relation("a", small=True, unique=True)
+        k, f, n = r.choice(["sym", "key", "b"]), r.choice(["row_number()", "rank()", "count(*)", "ntile(3)"]), r.randint(1, 4)
+        wa, wd = self.where(src, 0.5)
+        tail = f" qualify {f} over (partition by a.{k} order by a.ts{r.choice(['', ' desc'])}) {r.choice(['<=', '=', '>'])} {n}"
+        return f"select a.id, a.{k} from {src.a}{wa}{tail}", f"select a.id, a.{k} from {src.d}{wd}{tail}", False
+
+    def q_lateral(self):
+        r = self.r
+        a, b = self.relation("a", small=True), self.relation("b", small=True, unique=True)
+        k, n, left = r.choice(["sym", "key"]), r.randint(1, 3), r.random() < 0.5
+        d = r.choice(["", " desc"])
+        inner = lambda f, eq: f"(select b.id bid, b.d bd from {f} where {eq} order by b.ts{d} limit {n})"
+        j = "left join lateral" if left else "cross join lateral"
+        on = " on true" if left else ""
+        return (f"select a.id, l.bid, l.bd from {a.a} {j} {inner(b.a, f'b.{k} = a.{k}')} l{on}",
+                f"select a.id, l.bid, l.bd from {a.d} {j} {inner(b.d, f'b.{k} is not distinct from a.{k}')} l{on}", False)
+
     def q_self(self):
         """What DuckDB has no words for."""
         r = self.r
@@ -759,7 +924,8 @@ class Gen:
             return f"select count(), min(ts), max(ts), sum(d) from {left.a} where ts in '{day}{r.choice(['', ';2d', 'T00;1h'])}'", None, False
         return f"select a.ts, a.id, sum(b.d) s, count() n from {left.a} window join {right.a} on (sym) range between {r.randint(1, 60)} minutes preceding and {r.randint(0, 9)} minutes following include prevailing", None, False
 
-    SHAPES = [("select", 9), ("group", 7), ("set", 2), ("window", 5), ("sample", 4), ("asof", 3), ("latest", 2), ("rollup", 1), ("self", 2)]
+    SHAPES = [("select", 9), ("group", 7), ("set", 2), ("window", 5), ("sample", 4), ("asof", 3), ("latest", 2), ("rollup", 1), ("self", 2),
+              ("join3", 2), ("cte", 2), ("scalar", 2), ("interval", 2), ("keys", 2), ("distinct_on", 1), ("qualify", 1), ("lateral", 1)]
 
     def query(self):
         shape = self.r.choices([s for s, _ in self.SHAPES], [w for _, w in self.SHAPES])[0]

@@ -29,3 +29,8 @@ show create table oco_nosuch;
 -- empty groups
 select s, sum(x) t from oco_empty group by s;
 select s, sum(x) t, first(k) f from oco_empty sample by 1h;
+-- the last rows of what knows its number of rows but cannot leave any out
+select t.k, u.k uk from (select ts, s, k, lag(k) over (partition by s order by ts) p from oco_t) t asof join oco_t u on (s) limit -2;
+select k, p from (select k, lag(k) over (order by ts) p from oco_t) limit -1;
+-- subqueries with outer columns do not double each other's plans
+select k, (select max(u.k) from oco_t u where u.k < t.k + 1) a, (select max(u.k) from oco_t u where u.k < t.k + 2) b, (select max(u.k) from oco_t u where u.k < t.k + 3) c, (select max(u.k) from oco_t u where u.k < t.k + 4) d, (select max(u.k) from oco_t u where u.k < t.k + 5) e, (select max(u.k) from oco_t u where u.k < t.k + 6) f, (select max(u.k) from oco_t u where u.k < t.k + 7) g, (select max(u.k) from oco_t u where u.k < t.k + 8) h, (select max(u.k) from oco_t u where u.k < t.k + 9) i, (select max(u.k) from oco_t u where u.k < t.k + 10) j, (select max(u.k) from oco_t u where u.k < t.k + 11) l, (select max(u.k) from oco_t u where u.k < t.k + 12) m, (select max(u.k) from oco_t u where u.k < t.k + 13) n, (select max(u.k) from oco_t u where u.k < t.k + 14) o, (select max(u.k) from oco_t u where u.k < t.k + 15) p, (select max(u.k) from oco_t u where u.k < t.k + 16) q from oco_t t order by k;
