@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { READ_ROUND = 32 };
+enum { READ_ROUND = 32, CHECK_ROWS = 65536 };
 
 static const char *const WHO = "join";
 
@@ -186,9 +186,12 @@ static alm_status list_rows(alm_ctx *cx, alm_join_table *t, uint32_t *number)
     ALM_TRY(alm_pool_zero(cx, &t->pool, bytes, &t->first));
     uint32_t *count = t->first + 1; /* becomes the end of each number, shifted by one */
     t->unique = true;
-    for (uint32_t r = 0; r < t->n; r++)
+    for (uint32_t r = 0; r < t->n; r++) {
+        if ((r & (CHECK_ROWS - 1)) == 0)
+            ALM_TRY(alm_check(cx));
         if (++count[number[r]] > 1)
             t->unique = false;
+    }
     if (t->unique) {
         memset(t->first, 0xff, bytes);
         for (uint32_t r = 0; r < t->n; r++)
@@ -202,8 +205,11 @@ static alm_status list_rows(alm_ctx *cx, alm_join_table *t, uint32_t *number)
         sum += n;
     }
     ALM_TRY(alm_pool_alloc(cx, &t->pool, (size_t)t->n * sizeof *t->list, &t->list));
-    for (uint32_t r = 0; r < t->n; r++)
+    for (uint32_t r = 0; r < t->n; r++) {
+        if ((r & (CHECK_ROWS - 1)) == 0)
+            ALM_TRY(alm_check(cx));
         t->list[count[number[r]]++] = r;
+    }
     return ALM_OK; /* first[0] is 0 and first[k + 1] the end of k */
 }
 

@@ -146,6 +146,53 @@ static int64_t shifted(int64_t ts, int64_t by)
     return by < 0 ? INT64_MIN : INT64_MAX;
 }
 
+/* First row in [lo, hi) of the store at or after a time. */
+static uint32_t first_from(const int64_t *ts, uint32_t lo, uint32_t hi, int64_t t)
+{
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (ts[mid] < t)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* The same as range_of where the bounds are the left row's own. */
+static void own_range(const op_winjoin *w, uint32_t span, int64_t t, int64_t lo_by, int64_t hi_by,
+                      uint32_t *a, uint32_t *b)
+{
+    const uint32_t start = w->start[span], end = w->start[span + 1];
+    *a = *b = start;
+    if (lo_by == ALM_LONG_NULL || hi_by == ALM_LONG_NULL)
+        return;
+    const int64_t lo = shifted(t, alm_asof_scale(lo_by, w->left_unit));
+    const int64_t hi = shifted(t, alm_asof_scale(hi_by, w->left_unit));
+    const uint32_t from = first_from(w->ts, start, end, lo);
+    *a = from;
+    *b = hi == INT64_MAX ? end : first_from(w->ts, from, end, hi + 1);
+    if (w->op.plan->winjoin.prevailing && from > start && (from == end || w->ts[from] > lo))
+        *a = from - 1;
+}
+
+/* A bound of the left row; constant ones for all rows. */
+static alm_status bounds_of(alm_ctx *cx, op_winjoin *w, alm_batch *left, int32_t col,
+                            int64_t constant, alm_vec *out)
+{
+    alm_vec *v = NULL;
+    int64_t *value = NULL;
+    if (col >= 0) {
+        ALM_TRY(alm_batch_column(cx, &w->op.batch, left, (uint32_t)col, &v));
+        *out = *v;
+        return ALM_OK;
+    }
+    ALM_TRY(alm_arena_bytes(cx, &w->op.batch, sizeof *value, &value));
+    *value = constant == INT64_MIN ? -INT64_MAX : constant; /* null would be no rows */
+    *out = (alm_vec){.type = ALM_TY(LONG), .width = 8, .is_const = true, .data = value};
+    return ALM_OK;
+}
+
 /* Right rows [*a, *b) of a left row at time t. */
 static void range_of(op_winjoin *w, uint32_t span, int64_t t, uint32_t *a, uint32_t *b)
 {
@@ -276,11 +323,22 @@ static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
     ALM_TRY(left_spans(cx, w, left));
     ALM_TRY(alm_states_reserve(cx, w->aggs, &w->states, &w->pool, ALM_BATCH_ROWS));
     alm_states_clear(w->aggs, &w->states, 0, n);
+    const bool own = op->plan->winjoin.lo_col >= 0 || op->plan->winjoin.hi_col >= 0;
+    alm_vec lo = {0}, hi = {0};
+    if (own) {
+        ALM_TRY(bounds_of(cx, w, left, op->plan->winjoin.lo_col, op->plan->winjoin.lo, &lo));
+        ALM_TRY(bounds_of(cx, w, left, op->plan->winjoin.hi_col, op->plan->winjoin.hi, &hi));
+    }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t a = 0, b = 0;
         if (w->left_number[i] >= w->n_spans)
             continue;
-        range_of(w, w->left_number[i], times[i * step], &a, &b);
+        if (own)
+            own_range(w, w->left_number[i], times[i * step],
+                      ((const int64_t *)lo.data)[lo.is_const ? 0 : i],
+                      ((const int64_t *)hi.data)[hi.is_const ? 0 : i], &a, &b);
+        else
+            range_of(w, w->left_number[i], times[i * step], &a, &b);
         ALM_TRY(take_range(cx, w, left, i, a, b));
     }
     ALM_TRY(flush(cx, w, left));

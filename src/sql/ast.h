@@ -115,7 +115,8 @@ typedef enum alm_from_kind {
     ALM_FROM_TABLE,
     ALM_FROM_FUNCTION,
     ALM_FROM_SELECT,
-    ALM_FROM_VALUES
+    ALM_FROM_VALUES,
+    ALM_FROM_JOINS /* joined items in brackets */
 } alm_from_kind;
 
 /* Offsets of a HORIZON JOIN: RANGE FROM value[0] TO value[1] STEP value[2], or LIST (value, ...). */
@@ -138,6 +139,8 @@ typedef struct alm_from { /* one item of FROM, with how it joins the items befor
     alm_select *select;
     alm_ast ***rows; /* VALUES */
     uint32_t n_rows, n_row_cols;
+    struct alm_from *items; /* JOINS */
+    uint32_t n_items;
     alm_str alias;
     alm_str *col_aliases;
     uint32_t n_col_aliases;

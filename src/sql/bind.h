@@ -100,6 +100,8 @@ typedef struct alm_scope {
     uint32_t n_dependents, cap_dependents;
     /* WINDOW JOIN, the last item of FROM: `plan` is its left side until the select list is bound */
     const struct alm_window_join *window_join;
+    alm_rel *joined; /* of the joined items in brackets bound last */
+    uint32_t n_joined;
     uint32_t lane_col; /* HORIZON JOIN: which column of `plan` holds the offset */
     /* IN (SELECT ...) as a conjunct: SEMI and ANTI joins are possible */
     bool conjunct;
@@ -145,7 +147,8 @@ ALM_NODISCARD alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *
 ALM_NODISCARD alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* A cast to regclass, oid, name and such (bind_object.c); *out = NULL: another type. */
 alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **out);
-ALM_NODISCARD alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e,
+                                              alm_expr **out);
 /* x = ANY(text) over a list {a,b}; ARRAY(select ...) as such a text (bind_object.c). */
 alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **out);
 alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out);
@@ -220,12 +223,15 @@ ALM_NODISCARD alm_status alm_declare_around(alm_planner *p, const alm_select *se
 /* bind_items.c */
 ALM_NODISCARD alm_status alm_bind_items(alm_scope *sc, alm_item **items, uint32_t *n_items);
 /* bind_window_join.c */
-typedef struct alm_window_join {
+typedef struct alm_window_join alm_window_join;
+struct alm_window_join {
     const alm_from *from;
+    const alm_window_join *before; /* of the same FROM; they share the left side */
     alm_plan *right;
     alm_exprs left_keys, right_keys;
     uint32_t n_left;
-} alm_window_join;
+    uint32_t first; /* column of the scope where the right side begins */
+};
 struct alm_stage;
 ALM_NODISCARD alm_status alm_bind_window_join(alm_scope *sc, struct alm_stage *st);
 /* bind_horizon.c: offsets of the HORIZON JOINs that begin with `from` onto the plan of the scope */

@@ -183,6 +183,22 @@ static alm_status override_timestamp(alm_planner *p, const alm_from *f, alm_plan
                     (int)f->timestamp.len, f->timestamp.ptr);
 }
 
+/* Joined items in brackets: their relations wait in the scope until add_item takes them. */
+static alm_status bind_joins(alm_scope *sc, const alm_from *f, alm_plan **out)
+{
+    alm_scope inner = {.p = sc->p, .names = sc->names, .sel = sc->sel};
+    ALM_TRY(alm_enter(sc->p, f->pos));
+    ALM_TRY(alm_bind_from(&inner, f->items, f->n_items));
+    sc->p->depth--;
+    if (inner.window_join != NULL)
+        return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, f->pos,
+                        "a WINDOW JOIN cannot stand in brackets: make it a subquery");
+    sc->joined = inner.rels;
+    sc->n_joined = inner.n_rels;
+    *out = inner.plan;
+    return ALM_OK;
+}
+
 /* One item: its plan, the name it goes by, and its table if it is one. */
 static alm_status bind_item(alm_scope *sc, const alm_from *f, alm_str *alias,
                             const alm_table **table, alm_plan **out)
@@ -207,6 +223,9 @@ static alm_status bind_item(alm_scope *sc, const alm_from *f, alm_str *alias,
     case ALM_FROM_VALUES:
         ALM_TRY(bind_values(sc, f, out));
         break;
+    case ALM_FROM_JOINS:
+        ALM_TRY(bind_joins(sc, f, out));
+        break;
     }
     ALM_TRY(rename_cols(sc->p, f, *out));
     if (f->n_col_aliases > 0)
@@ -214,11 +233,33 @@ static alm_status bind_item(alm_scope *sc, const alm_from *f, alm_str *alias,
     return override_timestamp(sc->p, f, *out);
 }
 
+/* The relations of an item into the scope, with its first column at `first`. */
+static alm_status add_item(alm_scope *sc, const alm_from *f, alm_str alias, const alm_table *table,
+                           const alm_plan *plan, uint32_t first)
+{
+    if (f->kind != ALM_FROM_JOINS) {
+        ALM_TRY(check_alias(sc, alias, f->alias_pos > 0 ? f->alias_pos : f->pos));
+        return alm_scope_add(sc, alias, table, plan, first);
+    }
+    for (uint32_t r = 0; r < sc->n_joined; r++) {
+        ALM_TRY(check_alias(sc, sc->joined[r].alias, f->pos));
+        ALM_TRY(alm_grow(sc->p->cx, &sc->rels, sc->n_rels, &sc->cap_rels, sizeof *sc->rels));
+        sc->rels[sc->n_rels] = sc->joined[r];
+        sc->rels[sc->n_rels++].first += first;
+    }
+    return ALM_OK;
+}
+
 /* -------------------------------------------------------------------- joins */
 
 typedef struct join_cond {
     alm_exprs left, right, residual;
     uint32_t n_left, n_right;
+    uint32_t left_rels; /* relations of the left side come first in the scope */
+    uint32_t first; /* column where the right side begins: n_left, but for a second WINDOW JOIN */
+    bool inner;
+    const alm_ast **query; /* conditions of an inner join that hold subqueries */
+    uint32_t n_queries, cap_queries;
     int32_t bad_pos; /* of a condition that is no key, -1 */
     const alm_ast *bad;
 } join_cond;
@@ -227,12 +268,24 @@ static alm_status add_key(alm_scope *sc, join_cond *jc, alm_expr *a, alm_expr *b
 {
     alm_planner *p = sc->p;
     bool ok = false;
-    ALM_TRY(alm_expr_shift(p->cx, b, -(int64_t)jc->n_left, &b));
+    ALM_TRY(alm_expr_shift(p->cx, b, -(int64_t)jc->first, &b));
     ALM_TRY(alm_join_key_types(p, &a, &b, &ok));
     if (!ok)
         return alm_fail(p->cx, ALM_E_TYPE, pos, "join column type mismatch");
     ALM_TRY(alm_exprs_add(p->cx, &jc->left, a));
     return alm_exprs_add(p->cx, &jc->right, b);
+}
+
+static bool has_query(const alm_ast *e)
+{
+    if (e == NULL)
+        return false;
+    if (e->kind == ALM_AST_SUBQUERY || e->kind == ALM_AST_EXISTS || e->select != NULL)
+        return true;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (has_query(e->arg[i]))
+            return true;
+    return has_query(e->else_arg);
 }
 
 static alm_status on_condition(alm_scope *sc, const alm_ast *on, join_cond *jc)
@@ -244,17 +297,22 @@ static alm_status on_condition(alm_scope *sc, const alm_ast *on, join_cond *jc)
         p->depth--;
         on = on->arg[1];
     }
-    const uint32_t all = jc->n_left + jc->n_right;
+    const uint32_t all = jc->first + jc->n_right;
     alm_expr *e = NULL;
+    if (jc->inner && has_query(on)) { /* as in WHERE, when the join stands */
+        ALM_TRY(alm_grow(p->cx, &jc->query, jc->n_queries, &jc->cap_queries, sizeof *jc->query));
+        jc->query[jc->n_queries++] = on;
+        return ALM_OK;
+    }
     if (on->kind == ALM_AST_BINARY && alm_str_eq(on->text, ALM_STR("="))) {
         alm_expr *a = NULL, *b = NULL;
         ALM_TRY(alm_bind_expr(sc, on->arg[0], &a));
         ALM_TRY(alm_bind_expr(sc, on->arg[1], &b));
         if (alm_expr_has_col(a) && alm_expr_has_col(b)) {
             const int32_t pos = on->arg[1]->pos;
-            if (alm_expr_within(a, 0, jc->n_left) && alm_expr_within(b, jc->n_left, all))
+            if (alm_expr_within(a, 0, jc->n_left) && alm_expr_within(b, jc->first, all))
                 return add_key(sc, jc, a, b, pos);
-            if (alm_expr_within(b, 0, jc->n_left) && alm_expr_within(a, jc->n_left, all))
+            if (alm_expr_within(b, 0, jc->n_left) && alm_expr_within(a, jc->first, all))
                 return add_key(sc, jc, b, a, pos);
         }
         ALM_TRY(alm_bind_compare(sc, "=", on->pos, a, b, &e));
@@ -272,7 +330,6 @@ static alm_status on_condition(alm_scope *sc, const alm_ast *on, join_cond *jc)
 static alm_status using_columns(alm_scope *sc, const alm_from *f, join_cond *jc)
 {
     alm_planner *p = sc->p;
-    alm_rel *const last = &sc->rels[sc->n_rels - 1];
     for (uint32_t i = 0; i < f->n_using; i++) {
         const alm_ast name = {
             .kind = ALM_AST_NAME, .text = f->using_cols[i], .pos = f->using_pos[i]};
@@ -280,14 +337,14 @@ static alm_status using_columns(alm_scope *sc, const alm_from *f, join_cond *jc)
         alm_scope one = *sc;
         one.n_items = 0;
         one.n_rels = 1;
-        for (uint32_t r = 0; a == NULL && r + 1 < sc->n_rels; r++) {
+        for (uint32_t r = 0; r < sc->n_rels; r++) {
+            alm_expr **side = r < jc->left_rels ? &a : &b;
             one.rels = &sc->rels[r];
-            ALM_TRY(alm_bind_name(&one, &name, &a));
+            if (*side == NULL)
+                ALM_TRY(alm_bind_name(&one, &name, side));
         }
-        one.rels = last;
-        ALM_TRY(alm_bind_name(&one, &name, &b));
         if (a == NULL || b == NULL) {
-            const alm_str rel = a == NULL ? sc->rels[0].alias : last->alias;
+            const alm_str rel = sc->rels[a == NULL ? 0 : jc->left_rels].alias;
             return alm_fail(p->cx, ALM_E_NAME, name.pos, "Invalid column: %.*s%s%.*s", (int)rel.len,
                             rel.ptr == NULL ? "" : rel.ptr, rel.len > 0 ? "." : "",
                             (int)name.text.len, name.text.ptr);
@@ -297,25 +354,33 @@ static alm_status using_columns(alm_scope *sc, const alm_from *f, join_cond *jc)
     return ALM_OK;
 }
 
+static bool has_column(const alm_scope *sc, uint32_t lo, uint32_t hi, alm_str name)
+{
+    for (uint32_t r = lo; r < hi; r++)
+        for (uint32_t i = 0; i < sc->rels[r].n_cols; i++)
+            if (alm_str_ieq(name, alm_str_of(sc->rels[r].cols[i].name)))
+                return true;
+    return false;
+}
+
 /* Columns both sides call by the same name. */
-static alm_status natural_columns(alm_scope *sc, alm_from *f)
+static alm_status natural_columns(alm_scope *sc, alm_from *f, uint32_t left_rels)
 {
     alm_planner *p = sc->p;
-    const alm_rel *last = &sc->rels[sc->n_rels - 1];
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, last->n_cols + 1, &f->using_cols));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, last->n_cols + 1, &f->using_pos));
+    uint32_t n = 0;
+    for (uint32_t r = left_rels; r < sc->n_rels; r++)
+        n += sc->rels[r].n_cols;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &f->using_cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &f->using_pos));
     f->n_using = 0;
-    for (uint32_t c = 0; c < last->n_cols; c++) {
-        const alm_str name = alm_str_of(last->cols[c].name);
-        bool there = false;
-        for (uint32_t r = 0; r + 1 < sc->n_rels; r++)
-            for (uint32_t i = 0; i < sc->rels[r].n_cols; i++)
-                there |= alm_str_ieq(name, alm_str_of(sc->rels[r].cols[i].name));
-        if (!there)
-            continue;
-        f->using_pos[f->n_using] = f->join_pos;
-        f->using_cols[f->n_using++] = name;
-    }
+    for (uint32_t r = left_rels; r < sc->n_rels; r++)
+        for (uint32_t c = 0; c < sc->rels[r].n_cols; c++) {
+            const alm_str name = alm_str_of(sc->rels[r].cols[c].name);
+            if (!has_column(sc, 0, left_rels, name))
+                continue;
+            f->using_pos[f->n_using] = f->join_pos;
+            f->using_cols[f->n_using++] = name;
+        }
     return ALM_OK;
 }
 
@@ -328,20 +393,17 @@ static alm_status hide(alm_planner *p, alm_rel *rel, uint32_t col)
 }
 
 /* The joined columns are one from here on: that of the side whose rows all stay. FULL has none. */
-static alm_status merge_columns(alm_scope *sc, const alm_from *f)
+static alm_status merge_columns(alm_scope *sc, const alm_from *f, uint32_t left_rels)
 {
-    alm_rel *const last = &sc->rels[sc->n_rels - 1];
-    for (uint32_t i = 0; i < f->n_using; i++) {
-        if (f->join == ALM_JOIN_FULL)
-            return ALM_OK;
-        for (uint32_t c = 0; f->join != ALM_JOIN_RIGHT && c < last->n_cols; c++)
-            if (alm_str_ieq(alm_str_of(last->cols[c].name), f->using_cols[i]))
-                ALM_TRY(hide(sc->p, last, c));
-        for (uint32_t r = 0; f->join == ALM_JOIN_RIGHT && r + 1 < sc->n_rels; r++)
+    if (f->join == ALM_JOIN_FULL)
+        return ALM_OK;
+    const uint32_t lo = f->join == ALM_JOIN_RIGHT ? 0 : left_rels;
+    const uint32_t hi = f->join == ALM_JOIN_RIGHT ? left_rels : sc->n_rels;
+    for (uint32_t i = 0; i < f->n_using; i++)
+        for (uint32_t r = lo; r < hi; r++)
             for (uint32_t c = 0; c < sc->rels[r].n_cols; c++)
                 if (alm_str_ieq(alm_str_of(sc->rels[r].cols[c].name), f->using_cols[i]))
                     ALM_TRY(hide(sc->p, &sc->rels[r], c));
-    }
     return ALM_OK;
 }
 
@@ -453,6 +515,8 @@ static alm_status window_join_item(alm_scope *sc, const alm_from *f, const join_
     wj->left_keys = jc->left;
     wj->right_keys = jc->right;
     wj->n_left = left->n_cols;
+    wj->first = jc->first;
+    wj->before = sc->window_join;
     sc->window_join = wj;
     sc->plan = left;
     return ALM_OK;
@@ -524,25 +588,34 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
     const alm_table *table = NULL;
     alm_plan *left = sc->plan, *right = NULL, *join = NULL;
     alm_join_kind kind = f->join == ALM_JOIN_NONE ? ALM_JOIN_CROSS : f->join;
-    if (sc->window_join != NULL)
+    if (sc->window_join != NULL && kind != ALM_JOIN_WINDOW)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->join_pos,
-                        "no join can follow a WINDOW JOIN: put it into a subquery");
+                        "no join but a WINDOW JOIN can follow a WINDOW JOIN: put it into a "
+                        "subquery");
     if (kind == ALM_JOIN_LATERAL_INNER || kind == ALM_JOIN_LATERAL_LEFT)
         return lateral_item(sc, f);
     ALM_TRY(bind_item(sc, f, &alias, &table, &right));
-    ALM_TRY(check_alias(sc, alias, f->alias_pos > 0 ? f->alias_pos : f->pos));
     if (is_asof(kind) || kind == ALM_JOIN_WINDOW)
         ALM_TRY(prepare_asof(sc, f, &left, &right));
     else if (f->tolerance != NULL)
         return alm_fail(p->cx, ALM_E_SYNTAX, f->tolerance->pos,
                         "TOLERANCE is only supported for ASOF and LT joins");
-    ALM_TRY(alm_scope_add(sc, alias, table, right, left->n_cols));
+    const uint32_t first = sc->window_join == NULL
+                               ? left->n_cols
+                               : sc->window_join->first + sc->window_join->right->n_cols;
+    const uint32_t left_rels = sc->n_rels;
+    ALM_TRY(add_item(sc, f, alias, table, right, first));
 
-    join_cond jc = {.n_left = left->n_cols, .n_right = right->n_cols, .bad_pos = -1};
-    sc->plan = NULL; /* no subqueries in ON */
+    join_cond jc = {.n_left = left->n_cols,
+                    .n_right = right->n_cols,
+                    .left_rels = left_rels,
+                    .first = first,
+                    .bad_pos = -1};
+    jc.inner = kind == ALM_JOIN_INNER;
+    sc->plan = NULL; /* no subqueries in ON, but for those put off */
     alm_from natural = *f;
     if (f->natural) {
-        ALM_TRY(natural_columns(sc, &natural));
+        ALM_TRY(natural_columns(sc, &natural, left_rels));
         f = &natural;
     }
     if (f->n_using > 0)
@@ -564,8 +637,10 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
     if (is_asof(kind))
         ALM_TRY(finish_asof(sc, f, &jc, join));
     sc->plan = join;
+    for (uint32_t i = 0; i < jc.n_queries; i++)
+        ALM_TRY(alm_bind_where(sc, jc.query[i]));
     if (f->merge)
-        return merge_columns(sc, f);
+        return merge_columns(sc, f, left_rels);
     return ALM_OK;
 }
 
@@ -583,7 +658,7 @@ alm_status alm_bind_from(alm_scope *sc, const alm_from *from, uint32_t n_from)
         alm_str alias = {0};
         const alm_table *table = NULL;
         ALM_TRY(bind_item(sc, &from[i], &alias, &table, &sc->plan));
-        ALM_TRY(alm_scope_add(sc, alias, table, sc->plan, 0));
+        ALM_TRY(add_item(sc, &from[i], alias, table, sc->plan, 0));
     }
     return ALM_OK;
 }

@@ -393,11 +393,16 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
     case ALM_P_WINDOW_JOIN:
         ALM_TRY(alm_buf_printf(
             pr->cx, &pr->buf, "%s range: ", plan->winjoin.prevailing ? " include prevailing" : ""));
-        if (plan->winjoin.lo == INT64_MIN)
+        if (plan->winjoin.lo_col >= 0)
+            ALM_TRY(put(pr, "by row"));
+        else if (plan->winjoin.lo == INT64_MIN)
             ALM_TRY(put(pr, "unbounded"));
         else
             ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "%" PRId64, plan->winjoin.lo));
-        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " to %" PRId64, plan->winjoin.hi));
+        if (plan->winjoin.hi_col >= 0)
+            ALM_TRY(put(pr, " to by row"));
+        else
+            ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " to %" PRId64, plan->winjoin.hi));
         return put_keys(pr, " keys: ", plan->winjoin.left_keys, plan->winjoin.n_keys, child);
     case ALM_P_SHARED:
         return alm_buf_printf(pr->cx, &pr->buf, " %s", plan->shared.of->materialise.name);

@@ -407,6 +407,10 @@ static alm_status prune_window_join(alm_planner *p, alm_plan *plan, const bool *
         ALM_TRY(mark(wanted + nl, &plan->winjoin.right_keys[i]));
     }
     wanted[plan->winjoin.left_ts] = true;
+    if (plan->winjoin.lo_col >= 0)
+        wanted[plan->winjoin.lo_col] = true;
+    if (plan->winjoin.hi_col >= 0)
+        wanted[plan->winjoin.hi_col] = true;
     wanted[nl + plan->winjoin.right_ts] = true;
     ALM_TRY(prune(p, &plan->child[0], wanted, &left));
     ALM_TRY(prune(p, &plan->child[1], wanted + nl, &right));
@@ -422,6 +426,8 @@ static alm_status prune_window_join(alm_planner *p, alm_plan *plan, const bool *
         ALM_TRY(renumber(&rr, &plan->winjoin.right_keys[i]));
     }
     plan->winjoin.left_ts = left[plan->winjoin.left_ts];
+    plan->winjoin.lo_col = mapped(left, plan->winjoin.lo_col);
+    plan->winjoin.hi_col = mapped(left, plan->winjoin.hi_col);
     plan->winjoin.right_ts = right[plan->winjoin.right_ts];
     /* result: what is left of the left side, then the aggregates */
     const uint32_t n_aggs = plan->winjoin.n_aggs;

@@ -65,8 +65,56 @@ static alm_status fill_values(alm_parser *p, alm_from *from)
     return ALM_OK;
 }
 
+/*
+ * Are these brackets around joined items, (a JOIN b ON ...)? With a clause or an alias behind them they
+ * are a short query, as brackets around a table are.
+ */
+static bool at_joined_items(const alm_parser *p)
+{
+    enum { LOOK_MAX = 4096 };
+    static const uint16_t query_words[] = {
+        ALM_KW_SELECT,    ALM_KW_WITH,   ALM_KW_DECLARE, ALM_KW_WHERE,  ALM_KW_GROUP,
+        ALM_KW_ORDER,     ALM_KW_LIMIT,  ALM_KW_SAMPLE,  ALM_KW_LATEST, ALM_KW_UNION,
+        ALM_KW_INTERSECT, ALM_KW_EXCEPT, ALM_KW_PIVOT,   ALM_KW_VALUES, ALM_KW_SHOW};
+    alm_parser ahead = *p;
+    uint32_t depth = 0;
+    bool joins = false;
+    for (uint32_t n = 0; n < LOOK_MAX && !alm_at_end(&ahead); n++) {
+        if (alm_at_op(&ahead, ALM_OP_LPAREN)) {
+            depth++;
+        } else if (alm_at_op(&ahead, ALM_OP_RPAREN) && --depth == 0) {
+            alm_parse_next(&ahead);
+            const uint32_t barred = ALM_KW_RESERVED | ALM_KW_NO_TABLE_ALIAS;
+            const bool alias = alm_at_kw(&ahead, ALM_KW_AS) || ahead.tok.kind == ALM_TOK_QUOTED ||
+                               (ahead.tok.kind == ALM_TOK_NAME &&
+                                (alm_keyword_flags((alm_keyword)ahead.tok.kw) & barred) == 0);
+            return joins && !alias;
+        } else if (depth == 1 && ahead.tok.kind == ALM_TOK_NAME) {
+            for (size_t i = 0; i < ALM_COUNT(query_words); i++)
+                if (ahead.tok.kw == query_words[i])
+                    return false;
+            joins |= alm_at_kw(&ahead, ALM_KW_JOIN);
+        }
+        alm_parse_next(&ahead);
+    }
+    return false;
+}
+
+static alm_status fill_joined_items(alm_parser *p, alm_from *from)
+{
+    ALM_TRY(alm_parse_enter(p));
+    from->kind = ALM_FROM_JOINS;
+    from->pos = p->tok.pos;
+    alm_parse_next(p);
+    ALM_TRY(alm_parse_from(p, &from->items, &from->n_items));
+    p->nest--;
+    return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+}
+
 static alm_status fill_source(alm_parser *p, alm_from *from)
 {
+    if (alm_at_op(p, ALM_OP_LPAREN) && at_joined_items(p))
+        return fill_joined_items(p, from);
     if (alm_at_op(p, ALM_OP_LPAREN)) {
         from->kind = ALM_FROM_SELECT;
         from->pos = p->tok.pos;

@@ -232,9 +232,11 @@ struct alm_plan {
             alm_expr **left_keys, **right_keys; /* over their child */
             uint32_t n_keys;
             uint32_t left_ts, right_ts;
-            int64_t lo, hi;     /* in the unit of the left timestamp; INT64_MIN: from the start */
-            bool prevailing;    /* without a row at left_ts + lo, the last one before it too */
-            alm_agg_call *aggs; /* over left columns ++ right columns */
+            int64_t lo, hi; /* in the unit of the left timestamp; INT64_MIN: from the start */
+            int32_t lo_col, hi_col; /* instead of lo, hi: left columns (LONG) with the ticks of the
+                                       row, null: no rows; -1: lo, hi */
+            bool prevailing;        /* without a row at left_ts + lo, the last one before it too */
+            alm_agg_call *aggs;     /* over left columns ++ right columns */
             uint32_t n_aggs;
         } winjoin;
         struct

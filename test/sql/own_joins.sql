@@ -60,3 +60,15 @@ select q.s, count() c from oj_t t asof join (select * from oj_q where b > 100) q
 select t.ts, t.p, q.b from oj_t t right join oj_q q on t.ts > q.ts and t.p > 2 order by q.ts, t.ts;
 select t.p, q.b from oj_t t full join oj_q q on t.p * 6 > q.b and t.s = q.s order by t.ts, q.ts;
 select t.p, q.b from oj_t t full join oj_q q on t.p > 3 and q.b > 14 order by t.ts, q.ts;
+-- joins in brackets: at the left, at the right, nested; names of what is inside stay
+select f.n, i.name iname, s.city from ((oj_fact f join oj_item i on f.item = i.id) join oj_shop s on f.shop = s.id) where f.n < 6 order by f.n;
+select f.n, s.city, a.name an from oj_fact f join (oj_shop s join oj_area a on s.area = a.id) on f.shop = s.id where f.n < 6 order by f.n;
+select f.n, s.city, a.name an from oj_fact f left join (oj_shop s join oj_area a on s.area = a.id and a.name != 'area1') on f.shop = s.id where f.n < 6 order by f.n;
+select count() c, sum(f.n) n from oj_item i join (oj_fact f join (oj_shop s join oj_area a on s.area = a.id) on f.shop = s.id) on i.id = f.item;
+select t.p, q.b from (oj_t t asof join oj_q q on (s)) where t.p < 3;
+select * from (oj_t t asof join oj_q q on (s)) x where p < 2;
+select * from oj_t t join (oj_q q join oj_t t on (s)) on (s);
+-- subqueries in ON of inner joins
+select i.name iname, count() c from oj_fact f join oj_item i on f.item = i.id and i.price > (select avg(price) from oj_item) group by iname order by 1;
+select i.name iname, count() c from oj_fact f join oj_item i on f.item = i.id and i.id in (select id from oj_shop where area = 1) group by iname order by 1;
+select i.name iname, count() c from oj_fact f left join oj_item i on f.item = i.id and i.price > (select avg(price) from oj_item) group by iname order by 1;
