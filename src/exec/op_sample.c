@@ -10,21 +10,13 @@
 alm_status alm_sample_bucketer(alm_ctx *cx, alm_sample *s, int64_t first_ts)
 {
     const alm_sample_spec *p = s->spec;
-    const alm_type ts_type = s->op.plan->cols[0].type;
-    alm_bucket_spec spec = {.unit = p->unit,
-                            .count = p->count,
-                            .time_unit =
-                                ts_type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS : ALM_TIME_US,
-                            .offset = p->offset};
+    const alm_zone *zone = NULL;
     if (p->zone != NULL)
-        ALM_TRY(alm_zone_find(cx, alm_str_of(p->zone), s->op.plan->pos, &spec.zone));
+        ALM_TRY(alm_zone_find(cx, alm_str_of(p->zone), s->op.plan->pos, &zone));
+    alm_bucket_spec spec = alm_sample_buckets(p, s->op.plan->cols[0].type, zone);
     if (p->first_observation) {
         spec.has_origin = true;
         spec.origin = first_ts;
-    } else if (p->has_from) {
-        spec.has_origin = true;
-        spec.origin = p->from;
-        spec.offset = 0; /* FROM says where buckets start */
     }
     ALM_TRY(alm_bucketer_init(cx, s->op.plan->pos, &spec, &s->bucketer));
     s->have_bucketer = true;

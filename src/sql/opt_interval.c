@@ -5,6 +5,7 @@
  * Taken       comparisons with constants, BETWEEN, IN (values or an interval), null tests, AND, OR, NOT of such; comparisons
  *             of a function that never falls while the timestamp rises (year(ts) = 2024): its
  *             borders are searched between the oldest and the newest row of the snapshot.
+ *             Conditions on the buckets of a SAMPLE BY narrow the scan below it too.
  * Null rule   The designated timestamp is never null.
  */
 #include "sql/opt.h"
@@ -13,7 +14,8 @@
 
 typedef struct extractor {
     alm_planner *p;
-    const alm_table *table;
+    const alm_table
+        *table;  /* NULL: times are buckets; no searching between oldest and newest row */
     uint32_t ts; /* column of the scan */
     alm_type type;
 } extractor;
@@ -206,7 +208,7 @@ static alm_status extract_compare(extractor *x, const alm_expr *e, bool *ok, alm
             return set_one(x, TIME_MIN, INT64_MAX, out);
         return set_one(x, 1, 0, out);
     }
-    if (is_rising(x, a) && alm_expr_int(b, &v) && alm_type_eq(a->type, b->type))
+    if (x->table != NULL && is_rising(x, a) && alm_expr_int(b, &v) && alm_type_eq(a->type, b->type))
         return compare_rising(x, a, op, v, ok, out);
     return ALM_OK;
 }
@@ -366,22 +368,27 @@ static alm_status from_filters(alm_planner *p, alm_plan *scan)
     return ALM_OK;
 }
 
-/* SAMPLE BY FROM - TO reads only that much. */
-static alm_status from_sample(alm_planner *p, const alm_plan *sample)
+/* The scan that a SAMPLE BY has its times from; NULL: there is something between. */
+static alm_plan *sampled_scan(const alm_plan *sample)
 {
-    const alm_sample_spec *spec = &sample->sample;
-    if (!spec->has_from && !spec->has_to)
-        return ALM_OK;
-    uint32_t col = spec->ts_col;
+    uint32_t col = sample->sample.ts_col;
     alm_plan *node = sample->child[0];
     for (; node->op == ALM_P_FILTER || node->op == ALM_P_PROJECT; node = node->child[0]) {
         if (node->op != ALM_P_PROJECT)
             continue;
         if (node->project.expr[col]->kind != ALM_X_COL)
-            return ALM_OK;
+            return NULL;
         col = node->project.expr[col]->col;
     }
-    if (node->op != ALM_P_SCAN || (int32_t)col != scan_ts(node))
+    return node->op == ALM_P_SCAN && (int32_t)col == scan_ts(node) ? node : NULL;
+}
+
+/* SAMPLE BY FROM - TO reads only that much. */
+static alm_status from_sample(alm_planner *p, const alm_plan *sample)
+{
+    const alm_sample_spec *spec = &sample->sample;
+    alm_plan *node = spec->has_from || spec->has_to ? sampled_scan(sample) : NULL;
+    if (node == NULL)
         return ALM_OK;
     alm_time_range range = {spec->has_from ? spec->from : TIME_MIN,
                             spec->has_to ? spec->to - 1 : INT64_MAX};
@@ -389,8 +396,42 @@ static alm_status from_sample(alm_planner *p, const alm_plan *sample)
     return narrow(p, node, &set);
 }
 
+/* Conditions on the buckets of a SAMPLE BY: rows of others are not read. The conditions stay, for a
+ * bucket may be cut where it begins before the range. Filling looks at its neighbours. */
+static alm_status from_buckets(alm_planner *p, const alm_plan *filter)
+{
+    const alm_plan *sample = filter->child[0];
+    const alm_sample_spec *spec = &sample->sample;
+    alm_plan *scan = spec->fill == NULL && !spec->first_observation ? sampled_scan(sample) : NULL;
+    if (scan == NULL)
+        return ALM_OK;
+    const alm_zone *zone = NULL;
+    alm_bucketer buckets;
+    if (spec->zone != NULL)
+        ALM_TRY(alm_zone_find(p->cx, alm_str_of(spec->zone), sample->pos, &zone));
+    const alm_bucket_spec bucket_spec = alm_sample_buckets(spec, sample->cols[0].type, zone);
+    ALM_TRY(alm_bucketer_init(p->cx, sample->pos, &bucket_spec, &buckets));
+    extractor x = {.p = p, .ts = 0, .type = sample->cols[0].type};
+    for (uint32_t i = 0; i < filter->filter.n; i++) {
+        alm_time_ranges set = {0};
+        bool ok = false;
+        ALM_TRY(extract(&x, filter->filter.conjunct[i], &ok, &set));
+        if (!ok)
+            continue;
+        for (uint32_t r = 0; r < set.n; r++) { /* to the end of its last bucket */
+            const int64_t next = alm_bucket_next(&buckets, set.items[r].hi);
+            set.items[r].hi = next == INT64_MAX ? next : next - 1;
+        }
+        set.n = alm_ranges_normalise(set.items, set.n);
+        ALM_TRY(narrow(p, scan, &set));
+    }
+    return ALM_OK;
+}
+
 static alm_status visit(alm_planner *p, alm_plan **plan)
 {
+    if ((*plan)->op == ALM_P_FILTER && (*plan)->child[0]->op == ALM_P_SAMPLE)
+        return from_buckets(p, *plan);
     if ((*plan)->op == ALM_P_SCAN)
         return from_filters(p, *plan);
     if ((*plan)->op == ALM_P_SAMPLE)

@@ -11,6 +11,7 @@
 #include "func/registry.h"
 #include "sql/join_kind.h"
 #include "storage/catalog.h"
+#include "time/bucket.h"
 
 typedef enum alm_expr_kind {
     ALM_X_CONST, /* value */
@@ -126,6 +127,21 @@ typedef struct alm_sample_spec {
     uint32_t n_aggs;
     alm_fill_spec *fill; /* n_aggs entries, or NULL: no filling */
 } alm_sample_spec;
+
+/* Its buckets; `ts` is the type of the timestamp. Those aligned to the first observation get their
+ * origin from whoever knows it. */
+static inline alm_bucket_spec alm_sample_buckets(const alm_sample_spec *s, alm_type ts,
+                                                 const alm_zone *zone)
+{
+    const bool from = s->has_from && !s->first_observation; /* says where buckets start */
+    return (alm_bucket_spec){.unit = s->unit,
+                             .count = s->count,
+                             .time_unit = ts.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS : ALM_TIME_US,
+                             .zone = zone,
+                             .offset = from ? 0 : s->offset,
+                             .has_origin = from,
+                             .origin = from ? s->from : 0};
+}
 
 /*
  * In scan.cols: not a column but the position of the row, a LONG, counted from 0 over all rows of the

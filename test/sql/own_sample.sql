@@ -147,3 +147,18 @@ select * from osm_a latest by k;
 select count() from (osm_a latest on ts partition by k) where v > 5.5;
 select ts, k, v from osm_a where k in ('a','zz') latest on ts partition by k;
 select * from osm_a latest on ts partition by i % 2;
+
+-- conditions on the buckets of a query below: rows of other buckets are not read
+explain select * from (select ts, sum(v) s from osm_a sample by 1h) where ts > '2024-03-31T03';
+select * from (select ts, sum(v) s from osm_a sample by 1h) where ts > '2024-03-31T00';
+select * from (select ts, sum(v) s from osm_a sample by 1h) where ts > '2024-03-31T00:10';
+select * from (select ts, sum(v) s from osm_a sample by 1d align to calendar time zone 'Europe/Berlin') where ts = '2024-03-30T23:00';
+select * from (select ts, sum(v) s from osm_a sample by 1d align to calendar time zone 'Europe/Berlin') where ts <= '2024-03-31';
+select * from (select ts, k, sum(v) s from osm_a sample by 6h) where ts in '2024-03-31';
+select * from (select ts, sum(v) s from osm_a sample by 1h fill(prev)) where ts in '2024-03-31T02';
+select * from (select ts, sum(v) s from osm_a sample by 1h align to first observation) where ts > '2024-03-31';
+select * from (select ts t, sum(v) s from osm_a sample by 1M) where t = '2024-03-01';
+select * from (select ts t, sum(v) s from osm_a sample by 1M) where t > '2024-03-01';
+select * from (select ts t, sum(v) s from osm_a sample by 1M) where year(t) = 2024 and t < '2024-03-15';
+select * from (select ts t, sum(v) s from osm_a sample by 1d) where t > '2024-03-31' or s > 13;
+explain select * from (select ts t, sum(v) s from osm_a sample by 1M) where year(t) = 2024 and t < '2024-03-15';
