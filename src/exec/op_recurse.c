@@ -337,10 +337,11 @@ static int64_t working_count(alm_ctx *cx, alm_op *op)
     return (int64_t)r->set[r->last].rows.n;
 }
 
-static void working_skip(alm_op *op, int64_t rows)
+static bool working_skip(alm_op *op, int64_t rows)
 {
     op_working *w = (op_working *)op;
     w->at = (uint32_t)ALM_MIN((int64_t)UINT32_MAX, (int64_t)w->at + rows);
+    return true;
 }
 
 static const alm_op_vt working_vt = {

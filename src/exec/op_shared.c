@@ -102,10 +102,11 @@ static int64_t shared_count(alm_ctx *cx, alm_op *op)
     return kept_of(cx, op, &k) == ALM_OK ? (int64_t)k->rows.n : -1;
 }
 
-static void shared_skip(alm_op *op, int64_t rows)
+static bool shared_skip(alm_op *op, int64_t rows)
 {
     op_shared *s = (op_shared *)op;
     s->at = (uint32_t)ALM_MIN((int64_t)UINT32_MAX, (int64_t)s->at + rows);
+    return true;
 }
 
 static const alm_op_vt shared_vt = {
