@@ -39,6 +39,9 @@ VIEWS = [
      "sample by 1d", "ts, y"),
     ("v_over", "refresh immediate", "select ts, y, sum(s) s, sum(n) n from v_hour sample by 1d", "ts, y"),
     ("v_over2", "refresh immediate", "select ts, sum(n) n from v_over sample by 1M", "ts"),
+    ("v_cte", "refresh immediate", "with w as (select ts, y, p from mb where p > 1) select ts, y, sum(p) s from w sample by 3h", "ts, y"),
+    ("v_cte2", "refresh immediate", "with w as (select ts, y, sum(p) s from mb sample by 1d) select a.ts, a.y, a.s, b.s s1 from w a "
+     "left join w b on a.ts = b.ts and a.y = b.y", "ts, y"),
     ("v_view", "refresh immediate", "select ts, y, sum(p) s, count() n from plain_view sample by 1h", "ts, y"),
 ]
 BY_HAND = {"v_week", "v_month"}

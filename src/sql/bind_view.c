@@ -175,6 +175,10 @@ static const alm_plan *find_sample(const alm_plan *plan, int32_t col, bool *plai
             if (e->kind != ALM_X_COL)
                 return NULL;
             col = (int32_t)e->col;
+        } else if (plan->op == ALM_P_SHARED) {
+            *plain = false;
+            col = (int32_t)plan->shared.cols[col];
+            plan = plan->shared.of;
         } else if (plan->op != ALM_P_FILTER && (plan->op != ALM_P_SORT || plan->sort.limit >= 0)) {
             *plain = false;
             const bool passes = plan->op == ALM_P_LIMIT || plan->op == ALM_P_SORT ||
@@ -270,6 +274,8 @@ static alm_status only_base(alm_ctx *cx, const alm_plan *plan, const alm_table *
                             "'WITH BASE'");
         *base = plan->scan.table;
     }
+    if (plan->op == ALM_P_SHARED)
+        ALM_TRY(only_base(cx, plan->shared.of, base, pos));
     for (uint32_t i = 0; i < plan->n_children; i++)
         ALM_TRY(only_base(cx, plan->child[i], base, pos));
     return ALM_OK;
@@ -278,6 +284,8 @@ static alm_status only_base(alm_ctx *cx, const alm_plan *plan, const alm_table *
 static bool reads(const alm_plan *plan, const alm_table *table)
 {
     bool found = plan->op == ALM_P_SCAN && plan->scan.table->id == table->id;
+    if (plan->op == ALM_P_SHARED)
+        found = reads(plan->shared.of, table);
     for (uint32_t i = 0; i < plan->n_children && !found; i++)
         found = reads(plan->child[i], table);
     return found;
@@ -437,7 +445,8 @@ alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_
     v->view.period_hi = INT64_MAX;
     v->view.status_us = cx->now_ns / 1000;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, sql, &v->view.sql));
-    if (v->kind == ALM_TABLE_MATVIEW)
-        ALM_TRY(matview_options(&p, stmt, plan, v));
-    return ALM_OK;
+    if (v->kind == ALM_TABLE_VIEW)
+        return ALM_OK;
+    ALM_TRY(alm_optimise(&p, &plan)); /* which tables it reads, and how, is seen then */
+    return matview_options(&p, stmt, plan, v);
 }
