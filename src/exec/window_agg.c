@@ -7,9 +7,12 @@
  *             newer part one state; a result is the merge of the two. Nothing is ever taken out of a
  *             state, so that sums do not drift and extremes need no search. Each row is added twice and
  *             merged twice at the most; a frame that only grows needs one state.
+ *             States that point to memory of their own (texts, sets of values) cannot be merged twice:
+ *             unless their frame only grows they are made anew for each frame.
  * EXCLUDE     The rows before the gap and those behind it are two frames whose borders never go back;
  *             between them may be the row itself (EXCLUDE TIES).
  */
+#include "exec/blend.h"
 #include "exec/window.h"
 #include "exec/window_slide.h"
 #include "type/value.h"
@@ -139,10 +142,19 @@ static alm_status slide(alm_ctx *cx, alm_window_agg *a, slider *s, const alm_vec
     return ALM_OK;
 }
 
+/* Long texts are copied: their state goes on changing. */
 static alm_status finish(alm_window_agg *a, const void *state, void *out)
 {
     alm_vec v = {.type = a->call.result, .width = (uint8_t)a->width, .data = out};
-    return a->ops->finish(&a->call, state, 1, &v);
+    ALM_TRY(a->ops->finish(&a->call, state, 1, &v));
+    alm_view *view = out;
+    if (!alm_has_views(a->call.result) || a->ops->plain || alm_view_is_null(view) ||
+        view->len <= ALM_VIEW_INLINE)
+        return ALM_OK;
+    alm_str copy = {0};
+    ALM_TRY(alm_arena_copy(a->call.cx, a->call.arena, alm_view_str(view, NULL), &copy));
+    *view = alm_view_of(copy);
+    return ALM_OK;
 }
 
 static alm_status merge_in(alm_window_agg *a, const void *state)
@@ -218,6 +230,27 @@ static alm_status run_gaps(alm_ctx *cx, alm_window_agg *a, const alm_window_rows
         ALM_TRY(slide(cx, a, &a->part[1], args, kept(a, hi), kept(a, w->hi[i]), &older, &newer));
         ALM_TRY(merge_in(a, older));
         ALM_TRY(merge_in(a, newer));
+        ALM_TRY(finish(a, a->result, out));
+    }
+    return ALM_OK;
+}
+
+/* Each frame from its rows. */
+static alm_status run_anew(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
+                           const alm_vec *args, char *out)
+{
+    for (uint32_t i = 0; i < w->n; i++, out += a->width) {
+        alm_window_range piece[3];
+        const uint32_t n = alm_window_pieces(w, i, piece);
+        if (i % 64 == 0)
+            ALM_TRY(alm_check(cx));
+        if (w->exclude == 0 && i > 0 && w->lo[i] == w->lo[i - 1] && w->hi[i] == w->hi[i - 1]) {
+            memcpy(out, out - a->width, a->width);
+            continue;
+        }
+        a->ops->init(&a->call, a->result, 1);
+        for (uint32_t k = 0; k < n; k++)
+            ALM_TRY(add(a, args, a->result, kept(a, piece[k].lo), kept(a, piece[k].hi)));
         ALM_TRY(finish(a, a->result, out));
     }
     return ALM_OK;
@@ -325,5 +358,7 @@ alm_status alm_window_agg_run(alm_ctx *cx, alm_window_agg *a, const alm_window_r
         ALM_TRY(filter_args(cx, a, w->n, pass, args));
         args = a->args;
     }
+    if (!a->ops->plain && (w->exclude != 0 || w->lo[0] != w->lo[w->n - 1]))
+        return run_anew(cx, a, w, args, out);
     return w->exclude != 0 ? run_gaps(cx, a, w, args, out) : run_whole_frames(cx, a, w, args, out);
 }

@@ -100,8 +100,13 @@ typedef int64_t alm_i64x8 __attribute__((vector_size(64), aligned(8)));
 /* The table of operations; finish may come from another stamp. fuse_: see agg_fused.h. */
 #define ALM_AGG_OPS(name, S, base, end) ALM_AGG_FUSED_OPS(name, S, base, end, 0)
 #define ALM_AGG_FUSED_OPS(name, S, base, end, fuse_)                                               \
+    ALM_AGG_ALL_OPS(name, S, base, end, fuse_, true)
+/* States that point to memory of their own. */
+#define ALM_AGG_OWNING_OPS(name, S, base, end) ALM_AGG_ALL_OPS(name, S, base, end, 0, false)
+#define ALM_AGG_ALL_OPS(name, S, base, end, fuse_, plain_)                                         \
     static const alm_agg_ops name##_ops = {.state_bytes = sizeof(S),                               \
                                            .fuse = (fuse_),                                        \
+                                           .plain = (plain_),                                      \
                                            .init = base##_init,                                    \
                                            .update = base##_update,                                \
                                            .scatter = base##_scatter,                              \

@@ -230,6 +230,7 @@ static alm_status value_scatter(ALM_UNUSED alm_call *call, void *states, const u
 }
 
 static const alm_agg_ops all_ops = {.state_bytes = sizeof(tally),
+                                    .plain = true,
                                     .fuse = ALM_FUSE_ROWS,
                                     .init = count_init,
                                     .update = all_update,
@@ -237,6 +238,7 @@ static const alm_agg_ops all_ops = {.state_bytes = sizeof(tally),
                                     .merge = count_merge,
                                     .finish = count_finish};
 static const alm_agg_ops value_ops = {.state_bytes = sizeof(tally),
+                                      .plain = true,
                                       .init = count_init,
                                       .update = value_update,
                                       .scatter = value_scatter,

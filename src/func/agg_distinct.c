@@ -395,7 +395,7 @@ static alm_view joined_view(const joined *s)
                          : alm_view_of((alm_str){s->len == 0 ? "" : s->ptr, s->len});
 }
 ALM_AGG_FINISH(joined, joined, alm_view, joined_view(s))
-ALM_AGG_OPS(joined, joined, joined, joined)
+ALM_AGG_OWNING_OPS(joined, joined, joined, joined)
 
 static alm_status distinct_joined_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
 {

@@ -155,7 +155,7 @@ static alm_status histogram_finish(alm_call *call, const void *states, size_t n,
     return ALM_OK;
 }
 
-ALM_AGG_OPS(histogram, histogram, histogram, histogram)
+ALM_AGG_OWNING_OPS(histogram, histogram, histogram, histogram)
 
 #define ROW(f, sig, doc_, example_)                                                                \
     {.name = f,                                                                                    \

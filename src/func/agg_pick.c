@@ -130,6 +130,7 @@ static inline bool is_null_256(alm_i256 x, alm_null_kind kind)
         return ALM_OK;                                                                             \
     }                                                                                              \
     static const alm_agg_ops name##_##w##_ops = {.state_bytes = sizeof(pick_##w),                  \
+                                                 .plain = true,                                    \
                                                  .init = pick_##w##_init,                          \
                                                  .update = name##_##w##_update,                    \
                                                  .scatter = name##_##w##_scatter,                  \
@@ -229,6 +230,7 @@ static alm_status pick_sized_finish(ALM_UNUSED alm_call *call, const void *state
         return ALM_OK;                                                                             \
     }                                                                                              \
     static const alm_agg_ops name##_sized_ops = {.state_bytes = sizeof(pick_sized),                \
+                                                 .plain = true,                                    \
                                                  .init = pick_sized_init,                          \
                                                  .update = name##_sized_update,                    \
                                                  .scatter = name##_sized_scatter,                  \

@@ -304,6 +304,7 @@ ALM_AGG_FINISH(nsum, ksum, double, s->count == 0 ? __builtin_nan("") : ALM_FINIT
 #define OPS(name, S, base, up, end) FUSED_OPS(name, S, base, up, end, ALM_FUSE_NONE)
 #define FUSED_OPS(name, S, base, up, end, fuse_)                                                   \
     static const alm_agg_ops name##_ops = {.state_bytes = sizeof(S),                               \
+                                           .plain = true,                                          \
                                            .fuse = (fuse_),                                        \
                                            .init = base##_init,                                    \
                                            .update = up##_update,                                  \

@@ -73,6 +73,7 @@ static alm_status best_finish(ALM_UNUSED alm_call *call, const void *states, siz
         return ALM_OK;                                                                             \
     }                                                                                              \
     static const alm_agg_ops name##_ops = {.state_bytes = sizeof(best),                            \
+                                           .plain = true,                                          \
                                            .init = best_init,                                      \
                                            .update = name##_update,                                \
                                            .scatter = name##_scatter,                              \

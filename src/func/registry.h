@@ -95,6 +95,9 @@ typedef struct alm_agg_ops {
     /* results of states 0..n-1 into out (flat, n elements; text as views) */
     alm_status (*finish)(alm_call *call, const void *states, size_t n, alm_vec *out);
     uint8_t fuse; /* alm_fuse (agg_fused.h): scatter may be taken together with others */
+    /* States are plain data: src of a merge may go on and be merged again. Where it is not set, a merge
+     * may take over what src points to. */
+    bool plain;
 } alm_agg_ops;
 
 struct alm_window_ops; /* func/window.h */
