@@ -12,7 +12,7 @@
 #include "time/timestamp.h"
 #include "time/zone.h"
 
-enum { NESTING_MAX = 64 };
+enum { NESTING_MAX = 64, VIEWS_MAX = 4096 };
 
 typedef struct alm_view_level {
     const char *name;
@@ -85,6 +85,9 @@ alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos, alm
                             "circular dependency detected: '%s' cannot depend on '%s' because "
                             "'%s' already depends on '%s'",
                             view->name, p->views->name, p->views->name, view->name);
+    if (++p->n_views > VIEWS_MAX) /* views of twice the view below double with each level */
+        return alm_fail(p->cx, ALM_E_LIMIT, pos,
+                        "the statement stands for too many views (limit %d)", VIEWS_MAX);
     if (level.depth > NESTING_MAX)
         return alm_fail(p->cx, ALM_E_LIMIT, pos, "views are nested too deeply (limit %d)",
                         NESTING_MAX);
@@ -373,7 +376,6 @@ alm_status alm_view_refresh_options(alm_ctx *cx, const alm_refresh_clause *claus
     out->delay = every_of(clause->delay);
     out->start_us = ALM_TS_NULL;
     out->zone = "";
-    out->period_hi = out->period.count > 0 ? INT64_MIN : INT64_MAX;
     if (clause->zone.len > 0) {
         const alm_zone *zone = NULL;
         ALM_TRY(alm_zone_find(cx, clause->zone, clause->zone_pos, &zone));

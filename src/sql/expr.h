@@ -27,12 +27,13 @@ enum {
 /* What the code that makes plans carries around. One thread. */
 typedef struct alm_planner {
     alm_ctx *cx;
-    const struct alm_view_level *views;  /* the views whose queries are bound now (bind_view.c) */
+    const struct alm_view_level *views;   /* the views whose queries are bound now (bind_view.c) */
     const struct alm_override *overrides; /* DECLAREs around, for views */
+    uint32_t n_views;                     /* bound so far */
     const alm_plan_env *env;
-    uint32_t depth; /* of nested expressions and queries, against stack overflow */
+    uint32_t depth;      /* of nested expressions and queries, against stack overflow */
     uint32_t outer_refs; /* columns of enclosing queries met so far */
-    alm_plan **kept; /* MATERIALISE nodes, inner ones before those that use them */
+    alm_plan **kept;     /* MATERIALISE nodes, inner ones before those that use them */
     uint32_t n_kept, cap_kept;
 } alm_planner;
 

@@ -479,8 +479,6 @@ static void take_fields(alm_view_def *to, unsigned what, const alm_view_def *fro
         to->limit = from->limit;
         to->start_us = from->start_us;
         to->zone = from->zone;
-        to->period_hi =
-            from->period.count == 0 ? INT64_MAX : ALM_MIN(to->period_hi, from->period_hi);
     }
     if (what & ALM_VIEW_STATE) {
         to->lsn = from->lsn;

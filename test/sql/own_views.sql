@@ -112,6 +112,11 @@ select sum(n) n from (select ts, count() n from ob sample by 1h);
 refresh materialized view om_part incremental;
 select sum(n) n from om_part;
 show create materialized view om_part;
+alter materialized view om_part set refresh manual;
+refresh materialized view om_part incremental;
+select sum(n) n from om_part;
+alter materialized view om_part set refresh every 2h start '2024-01-01T00:00:00.000000Z' period (length 1w);
+show create materialized view om_part;
 alter table ob drop partition where ts > '2025-01-01';
 -- TTL of the view
 create materialized view om_ttl refresh manual deferred as (select ts, count() n from ob sample by 1h) partition by day ttl 40 days;
