@@ -63,7 +63,6 @@ typedef struct alm_group {
     alm_group_slot *slot;
     uint32_t n_slots;
     alm_group_slot own; /* of the caller: merges and finishes */
-    bool read;          /* input consumed */
     /* direct */
     uint32_t *card; /* range of each key */
     int64_t *least; /* integers: the value of code 1 */
@@ -85,7 +84,7 @@ typedef struct alm_group {
     bool raw_first;        /* all morsels of the round before ended so: no table is tried first */
     alm_states states;     /* plain and direct results */
     /* output */
-    uint32_t at_table, at;
+    struct alm_op *whole; /* hands out everything, where nobody asks for parts */
 } alm_group;
 
 /* The slot's own program and buffers, on first use by its thread. */
@@ -116,6 +115,8 @@ ALM_NODISCARD alm_status alm_group_range_codes(alm_ctx *cx, alm_arena *arena, co
                                                uint32_t n, int64_t least, uint32_t card,
                                                alm_vec *out);
 void alm_group_range_value(alm_type type, int64_t least, uint32_t code, void *out);
+/* Reads the input; the groups are ready to be handed out after it. */
+ALM_NODISCARD alm_status alm_group_read(alm_ctx *cx, alm_group *g);
 ALM_NODISCARD alm_status alm_group_hash(alm_ctx *cx, alm_group *g);
 void alm_group_hash_close(alm_group *g);
 

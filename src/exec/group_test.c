@@ -285,6 +285,42 @@ static void test_input_of_one_thread(void **state)
     free(r.v);
 }
 
+/* Groups are read by several threads where something above wants all of them. */
+static void test_groups_of_groups_and_their_top(void **state)
+{
+    (void)state;
+    alm_plan *s = p_scan(&w->m, &w->t);
+    alm_expr *keys[] = {col(s, 1), col(s, 2)}, *id = col(s, 1);
+    const alm_agg_call count = x_agg(&w->m, "count", NULL);
+    alm_plan *pairs = p_group(&w->m, s, 2, keys, 1, &count);
+    const alm_agg_call rows = x_agg(&w->m, "sum", x_col(&w->m, pairs, 2));
+    alm_expr *first = x_col(&w->m, pairs, 0);
+    result twice = run(p_group(&w->m, pairs, 1, &first, 1, &rows));
+    alm_plan *once_plan = p_group(&w->m, s, 1, &id, 1, &count);
+    result once = run(once_plan);
+    assert_int_equal(twice.n, once.n);
+    double *by_id = calloc(IDS, sizeof *by_id);
+    for (int64_t i = 0; i < once.n; i++)
+        by_id[isnan(once.v[2 * i]) ? 0 : (int)number_of_id(once.v[2 * i])] = once.v[2 * i + 1];
+    for (int64_t i = 0; i < twice.n; i++)
+        assert_true(by_id[isnan(twice.v[2 * i]) ? 0 : (int)number_of_id(twice.v[2 * i])] ==
+                    twice.v[2 * i + 1]);
+    const alm_sort_key order[] = {{.expr = x_col(&w->m, once_plan, 1), .desc = true},
+                                  {.expr = x_col(&w->m, once_plan, 0)}};
+    result top = run(p_sort(&w->m, once_plan, 2, order, 10));
+    assert_int_equal(top.n, 10);
+    double most = 0;
+    for (int i = 0; i < IDS; i++)
+        most = fmax(most, by_id[i]);
+    assert_true(top.v[1] == most);
+    for (int i = 1; i < 10; i++)
+        assert_true(top.v[2 * i + 1] <= top.v[2 * i - 1]);
+    free(by_id);
+    free(once.v);
+    free(twice.v);
+    free(top.v);
+}
+
 static void test_the_limit_names_the_operator(void **state)
 {
     (void)state;
@@ -311,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_two_keys),
         cmocka_unit_test(test_ranges_of_integers),
         cmocka_unit_test(test_input_of_one_thread),
+        cmocka_unit_test(test_groups_of_groups_and_their_top),
         cmocka_unit_test(test_the_limit_names_the_operator),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -11,7 +11,8 @@
  * Pipelines   Operators that need all their input first (group, sort, sample, join build) read it
  *             through an alm_pipe. Where the subtree is a chain of streaming operators over a scan,
  *             the pipe cuts the scan into morsels and runs a body for each of them on all threads,
- *             with one copy of the chain per thread; else there is one "morsel" and one thread.
+ *             with one copy of the chain per thread. A GROUP BY at the bottom of the chain is run first;
+ *             its groups are cut likewise. Else there is one "morsel" and one thread.
  *             Either way the body is the same code, and results are put together by morsel number,
  *             so that they do not depend on the number of threads.
  * Streaming   An operator whose rows follow from the rows of one child (filter, project, join probe)
@@ -154,7 +155,9 @@ ALM_NODISCARD alm_status alm_pipe_new(alm_ctx *cx, alm_run *run, const alm_plan 
 uint32_t alm_pipe_morsels(const alm_pipe *pipe); /* 0: no rows at all */
 uint32_t alm_pipe_slots(const alm_pipe *pipe);   /* slot numbers are below it */
 bool alm_pipe_parallel(const alm_pipe *pipe);    /* false: one morsel, whatever its size */
-int64_t alm_pipe_rows(const alm_pipe *pipe);     /* upper bound before filters; -1 unknown */
+/* The finished GROUP BY that the chain starts with instead of a scan (group_part.c); NULL: none. */
+alm_op *alm_pipe_source(const alm_pipe *pipe);
+int64_t alm_pipe_rows(const alm_pipe *pipe); /* upper bound before filters; -1 unknown */
 /* Runs body for morsels [lo, hi), in any order and in parallel; the first error wins. */
 ALM_NODISCARD alm_status alm_pipe_run(alm_ctx *cx, alm_pipe *pipe, uint32_t lo, uint32_t hi,
                                       alm_pipe_body body, void *arg);

@@ -3,6 +3,7 @@
  * hands out the groups by batch.
  */
 #include "exec/group.h"
+#include "exec/group_part.h"
 #include "exec/op_make.h"
 
 alm_status alm_group_slot_ready(alm_ctx *cx, const alm_group *g, alm_group_slot *s)
@@ -47,7 +48,7 @@ static alm_status list_present(alm_ctx *cx, alm_group *g)
     return ALM_OK;
 }
 
-static alm_status read_input(alm_ctx *cx, alm_group *g)
+alm_status alm_group_read(alm_ctx *cx, alm_group *g)
 {
     ALM_TRY(alm_group_slot_ready(cx, g, &g->own));
     ALM_TRY(alm_pipe_new(cx, g->op.run, g->op.plan->child[0], g->op.plan, &g->pipe));
@@ -66,80 +67,20 @@ static alm_status read_input(alm_ctx *cx, alm_group *g)
     return list_present(cx, g);
 }
 
-/* Calls of aggregates over n groups from `at` of a set of states, into the columns after the keys. */
-static alm_status finish(alm_ctx *cx, alm_group *g, const alm_states *s, uint32_t at, uint32_t n)
-{
-    for (uint32_t i = 0; i < g->op.plan->group.n_aggs; i++)
-        ALM_TRY(alm_aggs_finish(cx, g->own.aggs, s, i, at, n, &g->op.batch,
-                                &g->op.out.cols[g->n_keys + i]));
-    g->op.out.rows = n;
-    return ALM_OK;
-}
-
-static alm_status emit_plain(alm_ctx *cx, alm_group *g, alm_batch **out)
-{
-    if (g->at > 0)
-        return ALM_OK;
-    g->at = 1;
-    *out = &g->op.out;
-    return finish(cx, g, &g->states, 0, 1);
-}
-
-static alm_status emit_direct(alm_ctx *cx, alm_group *g, alm_batch **out)
-{
-    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, g->n_present - g->at);
-    if (n == 0)
-        return ALM_OK;
-    for (uint32_t k = 0; k < g->n_keys; k++)
-        ALM_TRY(alm_group_direct_key(cx, g, &g->op.batch, k, g->present + g->at, n,
-                                     &g->op.out.cols[k]));
-    ALM_TRY(finish(cx, g, &g->states, g->at, n));
-    g->at += n;
-    *out = &g->op.out;
-    return ALM_OK;
-}
-
-static alm_status emit_hash(alm_ctx *cx, alm_group *g, alm_batch **out)
-{
-    for (; g->at_table < g->n_tables; g->at_table++, g->at = 0) {
-        const alm_group_table *t = &g->table[g->at_table];
-        const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, alm_keymap_count(t->map) - g->at);
-        if (n == 0)
-            continue;
-        for (uint32_t k = 0; k < g->n_keys; k++)
-            ALM_TRY(
-                alm_keymap_values(cx, t->map, &g->op.batch, k, g->at, NULL, n, &g->op.out.cols[k]));
-        ALM_TRY(finish(cx, g, &t->states, g->at, n));
-        g->at += n;
-        *out = &g->op.out;
-        return ALM_OK;
-    }
-    return ALM_OK;
-}
-
 static alm_status group_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
     alm_group *g = (alm_group *)op;
-    *out = NULL;
-    if (!g->read) {
-        ALM_TRY(read_input(cx, g));
-        g->read = true;
+    if (g->whole == NULL) {
+        ALM_TRY(alm_group_read(cx, g));
+        ALM_TRY(alm_group_part_new(cx, op->run, op, NULL, &g->whole));
     }
-    alm_arena_reset(&op->batch);
-    switch (g->way) {
-    case ALM_GROUP_PLAIN:
-        return emit_plain(cx, g, out);
-    case ALM_GROUP_DIRECT:
-        return emit_direct(cx, g, out);
-    case ALM_GROUP_HASH:
-        break;
-    }
-    return emit_hash(cx, g, out);
+    return g->whole->vt->next(cx, g->whole, out);
 }
 
 static void group_close(alm_op *op)
 {
     alm_group *g = (alm_group *)op;
+    alm_op_close(g->whole);
     alm_group_hash_close(g);
     for (uint32_t i = 0; g->slot != NULL && i < g->n_slots; i++)
         slot_close(&g->slot[i]);
@@ -153,6 +94,8 @@ alm_status alm_op_group_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, al
                              alm_op **out)
 {
     alm_group *g = NULL;
+    if (pipe != NULL) /* a copy of a chain over groups that are there already */
+        return alm_group_part_new(cx, run, alm_pipe_source(pipe), pipe, out);
     ALM_TRY(ALM_NEW(cx, cx->arena, &g));
     ALM_TRY(alm_group_rewrite(cx, run, plan, &plan));
     ALM_TRY(alm_op_init(cx, &g->op, &group_vt, run, plan, pipe));

@@ -8,6 +8,7 @@
  */
 #include <time.h>
 
+#include "exec/group_part.h"
 #include "exec/op.h"
 #include "exec/scan_plan.h"
 
@@ -23,7 +24,8 @@ struct alm_pipe {
     alm_run *run;
     const alm_plan *top;
     const alm_plan *consumer;
-    const alm_scan_plan *scan; /* NULL: serial */
+    const alm_scan_plan *scan; /* one of the two, or serial */
+    alm_op *source;            /* a GROUP BY that has run */
     pipe_slot *slot;
     uint32_t n_slots;
     alm_mem *mem;
@@ -63,13 +65,13 @@ static const alm_plan *driving_child(const alm_plan *p)
     return i < 0 ? NULL : p->child[i];
 }
 
-/* The scan at the bottom of a chain of streaming operators, or NULL. */
-static const alm_plan *pipeline_scan(const alm_plan *top)
+/* The scan or GROUP BY with keys at the bottom of a chain of streaming operators, or NULL. */
+static const alm_plan *pipeline_bottom(const alm_plan *top)
 {
     for (const alm_plan *p = top; p != NULL; p = driving_child(p)) {
         if (node_volatile(p))
             return NULL;
-        if (p->op == ALM_P_SCAN)
+        if (p->op == ALM_P_SCAN || (p->op == ALM_P_GROUP && p->group.n_keys > 0))
             return p;
     }
     return NULL;
@@ -87,6 +89,16 @@ static alm_status prepare_chain(alm_ctx *cx, alm_run *run, const alm_plan *top)
 
 /* ---------------------------------------------------------------------------- life cycle */
 
+static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *group)
+{
+    const alm_status st = alm_group_run(cx, pipe->run, group, &pipe->source);
+    if (st != ALM_OK) { /* nobody frees a pipe that was not made */
+        alm_op_close(pipe->source);
+        pipe->source = NULL;
+    }
+    return st;
+}
+
 alm_status alm_pipe_new(alm_ctx *cx, alm_run *run, const alm_plan *top, const alm_plan *consumer,
                         alm_pipe **out)
 {
@@ -96,14 +108,16 @@ alm_status alm_pipe_new(alm_ctx *cx, alm_run *run, const alm_plan *top, const al
     pipe->top = top;
     pipe->consumer = consumer;
     pipe->mem = cx->mem;
-    const alm_plan *scan = pipeline_scan(top);
-    if (scan != NULL) {
-        ALM_TRY(prepare_chain(cx, run, top));
-        ALM_TRY(alm_op_shared(cx, run, scan, &pipe->scan));
-    }
     pipe->n_slots = run->env.workers != NULL ? alm_workers_count(run->env.workers) : 1;
     ALM_TRY(ALM_NEWN(cx, cx->arena, pipe->n_slots, &pipe->slot));
     *out = pipe;
+    const alm_plan *bottom = pipeline_bottom(top);
+    if (bottom != NULL)
+        ALM_TRY(prepare_chain(cx, run, top));
+    if (bottom != NULL && bottom->op == ALM_P_SCAN)
+        ALM_TRY(alm_op_shared(cx, run, bottom, &pipe->scan));
+    else if (bottom != NULL)
+        return run_source(cx, pipe, bottom);
     return ALM_OK;
 }
 
@@ -117,10 +131,14 @@ void alm_pipe_free(alm_pipe *pipe)
             alm_arena_deinit(&pipe->slot[i].arena);
         pipe->slot[i] = (pipe_slot){0};
     }
+    alm_op_close(pipe->source);
+    pipe->source = NULL;
 }
 
 uint32_t alm_pipe_morsels(const alm_pipe *pipe)
 {
+    if (pipe->source != NULL)
+        return alm_group_parts(pipe->source);
     return pipe->scan == NULL ? 1 : pipe->scan->n_morsels;
 }
 
@@ -130,11 +148,18 @@ uint32_t alm_pipe_slots(const alm_pipe *pipe)
 }
 bool alm_pipe_parallel(const alm_pipe *pipe)
 {
-    return pipe->scan != NULL;
+    return pipe->scan != NULL || pipe->source != NULL;
+}
+
+alm_op *alm_pipe_source(const alm_pipe *pipe)
+{
+    return pipe->source;
 }
 
 int64_t alm_pipe_rows(const alm_pipe *pipe)
 {
+    if (pipe->source != NULL)
+        return alm_group_rows(pipe->source);
     return pipe->scan == NULL ? -1 : alm_scan_rows(pipe->scan->scan);
 }
 
@@ -164,11 +189,11 @@ static alm_status run_body(pipe_call *call, pipe_slot *s, uint32_t slot, uint32_
         return call->task(&s->cx, call->arg, slot, morsel);
     alm_pipe *pipe = call->pipe;
     if (s->top == NULL) {
-        ALM_TRY(
-            alm_op_new(&s->cx, pipe->run, pipe->top, pipe->scan != NULL ? pipe : NULL, &s->top));
+        ALM_TRY(alm_op_new(&s->cx, pipe->run, pipe->top, alm_pipe_parallel(pipe) ? pipe : NULL,
+                           &s->top));
         s->top->parent = &s->meter;
     }
-    if (pipe->scan != NULL)
+    if (alm_pipe_parallel(pipe))
         ALM_TRY(alm_op_start(&s->cx, s->top, morsel));
     return call->body(&s->cx, call->arg, slot, morsel, s->top);
 }
@@ -209,7 +234,7 @@ static void pipe_step(void *arg, uint32_t i, uint32_t slot)
 static alm_status run_call(alm_ctx *cx, pipe_call *call, uint32_t n)
 {
     alm_pipe *pipe = call->pipe;
-    ALM_ASSERT(call->task != NULL || pipe->scan != NULL || n <= 1);
+    ALM_ASSERT(call->task != NULL || alm_pipe_parallel(pipe) || n <= 1);
     const bool counted = pipe->run->env.analyze && pipe->consumer != NULL;
     const int64_t before_ns = counted ? thread_cpu_ns() : 0;
     for (uint32_t i = 0; i < pipe->n_slots; i++)
