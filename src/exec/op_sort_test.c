@@ -6,6 +6,7 @@
  * Method  A table in arrays with ties, nulls, symbols and long texts; small limits of memory; a simulated
  *         disk. Results are compared as hashes of all values in order.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,8 +16,7 @@
 
 #include "base/conf.h"
 #include "exec/table_fixture.h"
-#include "io/sim.h"
-#include "storage/spill.h"
+#include "storage/spill_fixture_for_test.h"
 
 enum { ROWS = 140000, SYMBOLS = 9, COLS = 5 };
 
@@ -29,8 +29,7 @@ typedef struct world {
     fake_table t;
     alm_dict dict;
     alm_workers *one, *three;
-    alm_sim *sim;
-    alm_spill_space space;
+    spill_fixture disk;
     atomic_bool cancel;
     int64_t *ts, *n;
     double *x;
@@ -69,10 +68,7 @@ static int setup(void **state)
     must(&w->m, alm_registry_new(&w->cx, &w->m.registry));
     must(&w->m, alm_workers_new(&w->cx, 1, &w->one));
     must(&w->m, alm_workers_new(&w->cx, 3, &w->three));
-    w->sim = alm_sim_new(7);
-    const alm_io *io = alm_sim_io(w->sim);
-    assert_int_equal(io->mkdir(io, "/r"), 0);
-    must(&w->m, alm_spill_space_open(&w->cx, &w->space, io, "/r/spill"));
+    must(&w->m, spill_fixture_open(&w->cx, &w->disk));
     fake_dict(&w->cx, &w->dict, 1, "s", SYMBOLS);
     w->ts = malloc(ROWS * 8);
     w->n = malloc(ROWS * 8);
@@ -102,9 +98,9 @@ static int teardown(void **state)
     alm_arena_deinit(&w->arena);
     alm_arena_deinit(&w->texts);
     assert_int_equal(w->mem.used_bytes, 0);
-    assert_int_equal(w->space.bytes, 0);
-    assert_int_equal(w->space.files, 0);
-    alm_sim_free(w->sim);
+    assert_int_equal(w->disk.space.bytes, 0);
+    assert_int_equal(w->disk.space.files, 0);
+    spill_fixture_close(&w->disk);
     free(w->ts);
     free(w->n);
     free(w->x);
@@ -147,7 +143,8 @@ static uint64_t mix_value(uint64_t h, const alm_vec *v, uint32_t i)
 /* limit 0: no limit of memory. */
 static outcome run(const alm_plan *plan, alm_workers *workers, int64_t limit)
 {
-    const alm_exec_env env = {.workers = workers, .registry = w->m.registry, .spill = &w->space};
+    const alm_exec_env env = {
+        .workers = workers, .registry = w->m.registry, .spill = &w->disk.space};
     outcome o = {.hash = 14695981039346656037U};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
@@ -164,8 +161,8 @@ static outcome run(const alm_plan *plan, alm_workers *workers, int64_t limit)
     }
     alm_exec_close(ex);
     w->mem.limit_bytes = 0;
-    assert_int_equal(w->space.files, 0);
-    assert_int_equal(w->space.bytes, 0);
+    assert_int_equal(w->disk.space.files, 0);
+    assert_int_equal(w->disk.space.bytes, 0);
     return o;
 }
 
@@ -179,7 +176,7 @@ static alm_plan *sort_plan(uint32_t a, bool desc, uint32_t b, int64_t limit)
 
 static int64_t written(void)
 {
-    return alm_sim_calls(w->sim, ALM_SIM_WRITE);
+    return spill_fixture_writes(&w->disk);
 }
 
 static void the_same_rows_with_and_without_files(void **state)
@@ -236,7 +233,7 @@ static void limits_have_names(void **state)
     assert_non_null(strstr(w->cx.err.msg, "query.spill.max"));
     alm_error_clear(&w->cx);
     w->conf.query_spill_max = INT64_MAX;
-    alm_sim_fail(w->sim, ALM_SIM_WRITE, 20, 28 /* ENOSPC */, 1);
+    spill_fixture_fail(&w->disk, 20, ENOSPC);
     assert_int_equal(run(p, w->three, 8000000).status, ALM_E_DISK_FULL);
     assert_non_null(strstr(w->cx.err.msg, "temporary file of sort"));
     alm_error_clear(&w->cx);
@@ -246,7 +243,8 @@ static void cancel_is_seen_at_every_stage(void **state)
 {
     (void)state;
     const alm_plan *p = sort_plan(4, false, 1, -1);
-    const alm_exec_env env = {.workers = w->three, .registry = w->m.registry, .spill = &w->space};
+    const alm_exec_env env = {
+        .workers = w->three, .registry = w->m.registry, .spill = &w->disk.space};
     alm_exec *ex = NULL;
     alm_batch *b = NULL;
     atomic_store(&w->cancel, true); /* before it reads */
@@ -256,7 +254,7 @@ static void cancel_is_seen_at_every_stage(void **state)
     w->mem.limit_bytes = w->mem.used_bytes + 8000000;
     must(&w->m, alm_exec_open(&w->cx, p, &env, &ex));
     must(&w->m, alm_exec_next(&w->cx, ex, &b)); /* while it merges */
-    assert_true(b != NULL && w->space.bytes > 0);
+    assert_true(b != NULL && w->disk.space.bytes > 0);
     atomic_store(&w->cancel, true);
     assert_int_equal(alm_exec_next(&w->cx, ex, &b), ALM_E_CANCEL);
     alm_exec_close(ex);
