@@ -91,7 +91,9 @@ void alm_cursor_context(alm_cursor *c)
 
 void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params)
 {
+    const alm_conf *conf = c->session->db->conf;
     *env = (alm_plan_env){.snapshot = c->snapshot,
+                          .opt_off = conf != NULL ? conf->sql_optimizer_off : NULL,
                           .registry = c->session->db->registry,
                           .sources = alm_session_sources(),
                           .texts = alm_plan_texts,
