@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/conf.h"
 #include "session/plan_texts.h"
 #include "session/session_state.h"
 #include "storage/spill.h"
@@ -91,14 +92,13 @@ void alm_cursor_context(alm_cursor *c)
 
 void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params)
 {
-    const alm_conf *conf = c->session->db->conf;
     *env = (alm_plan_env){.snapshot = c->snapshot,
-                          .opt_off = conf != NULL ? conf->sql_optimizer_off : NULL,
                           .registry = c->session->db->registry,
                           .sources = alm_session_sources(),
                           .texts = alm_plan_texts,
                           .params = params,
-                          .n_params = n_params};
+                          .n_params = n_params,
+                          .opt_off = c->cx.conf != NULL ? c->cx.conf->debug_optimiser_off : NULL};
 }
 
 static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)

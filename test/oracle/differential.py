@@ -146,7 +146,7 @@ class Round:
         rules.remove("nulls")
         off = [[], rules, rng.sample(rules, rng.randint(1, 4))][seed % 3]
         self.one = Server(binary=binary, env={"ALMANAC_SHARED_WORKER_COUNT": "1", "ALMANAC_WAL_SYNC": "off",
-                                              "ALMANAC_SQL_OPTIMIZER_OFF": ",".join(off)})
+                                              "ALMANAC_DEBUG_OPTIMISER_OFF": ",".join(off)})
         self.many.start()
         self.one.start()
         self.fill(rng)
@@ -249,7 +249,7 @@ class Round:
             self.answers.append((a, digest(got, ordered), ordered))
             why = differ(got, mine, ordered)
             if why:
-                found.append(f"seed {self.seed} only {k} ({shape}): four workers <> one, rules off: {self.one.env['ALMANAC_SQL_OPTIMIZER_OFF'] or 'none'}\n  {a}\n  {why}")
+                found.append(f"seed {self.seed} only {k} ({shape}): four workers <> one, rules off: {self.one.env['ALMANAC_DEBUG_OPTIMISER_OFF'] or 'none'}\n  {a}\n  {why}")
                 continue
             if d is None:
                 if isinstance(got, str):
