@@ -111,6 +111,7 @@ SUITES = [
     ("http", False, script("test/wire/http_test.py")),
     ("pg", False, script("test/wire/pg_test.py")),
     ("pg-catalog", False, script("test/wire/pg_catalog_test.py")),
+    ("line", False, script("test/wire/line_test.py")),
     ("types", False, script("test/types_test.py")),
     ("data", False, script("test/data_test.py")),
     ("limits", False, script("test/limits_test.py")),

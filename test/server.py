@@ -14,7 +14,7 @@ class Server:
         self.env = env or {}
         self.log = log
         self.process = None
-        self.http = self.pg = self.health = None
+        self.http = self.pg = self.health = self.line = None
 
     def start(self, wait=60):
         address = self.root / "conf" / "address"
@@ -42,6 +42,7 @@ class Server:
         self.start_seconds = time.monotonic() - self.started
         found = dict(line.split("=", 1) for line in text.split())
         self.http, self.pg, self.health = found.get("http"), found.get("pg"), found.get("health")
+        self.line = found.get("line")
         return self
 
     def tail(self):

@@ -284,6 +284,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     if (n < 0) { /* the client ended its side: nobody waits for an answer */
         conn->eof = true;
+        if (n == UV_EOF && conn->listener->conf.protocol->half_close && !conn->finishing) {
+            stop_reading(conn);
+            feed(conn);
+            return;
+        }
         alm_conn_close_now(conn);
         return;
     }
@@ -341,6 +346,11 @@ static void feed(alm_conn *conn)
     }
     if (conn->finishing) {
         conn->in_len = 0;
+        return;
+    }
+    if (conn->eof) { /* half closed: what came before is worked off, then it is over */
+        if (!conn->working && !conn->paused)
+            alm_conn_finish(conn);
         return;
     }
     if (conn->in_len == 0 && conn->in_cap > (256 << 10)) { /* a large request is over */

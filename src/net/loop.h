@@ -44,6 +44,8 @@ typedef struct alm_protocol {
     /* Connections over the limit are taken (up to twice the limit); the protocol asks
      * alm_conn_is_over_limit and says so in its own words when its client can hear it. */
     bool refuses_late;
+    /* What came before the client ended its side is handed to `data` still; then the connection ends. */
+    bool half_close;
 } alm_protocol;
 
 /* ------------------------------------------------------------------------ loop */

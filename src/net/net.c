@@ -11,12 +11,13 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "net/http/http.h"
+#include "net/ilp/ilp_tcp.h"
 #include "net/pgwire/pgwire.h"
 
 struct alm_net {
     alm_loop *loop;
     alm_pg *pg;
-    alm_listener *http, *pg_listener, *health;
+    alm_listener *http, *pg_listener, *health, *line;
 };
 
 static alm_status check_http(alm_ctx *cx, const struct alm_conf *conf)
@@ -45,6 +46,16 @@ static alm_status check_pg(alm_ctx *cx, const struct alm_conf *conf)
                     conf->pg_readonly_user_enabled ? " and pg.readonly.password" : "");
 }
 
+static alm_status check_line(alm_ctx *cx, const struct alm_conf *conf)
+{
+    if (alm_address_is_loopback(conf->line_tcp_net_bind_to))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, -1,
+                    "line.tcp.net.bind.to=%s is not a loopback address, and lines over TCP have no "
+                    "login: bind to 127.0.0.1, or send them to /write over HTTP",
+                    conf->line_tcp_net_bind_to);
+}
+
 static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
 {
     if (conf->http_enabled) {
@@ -63,6 +74,13 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                     .connection_max = conf->pg_net_connection_limit,
                                     .idle_ms = conf->pg_net_connection_timeout};
         ALM_TRY(alm_loop_listen(cx, net->loop, &pg, &net->pg_listener));
+    }
+    if (conf->line_tcp_enabled) {
+        ALM_TRY(check_line(cx, conf));
+        const alm_listen_conf line = {.address = conf->line_tcp_net_bind_to,
+                                      .protocol = &alm_ilp_protocol,
+                                      .connection_max = conf->line_tcp_net_connection_limit};
+        ALM_TRY(alm_loop_listen(cx, net->loop, &line, &net->line));
     }
     if (conf->http_min_enabled) {
         const alm_listen_conf health = {.address = conf->http_min_net_bind_to,
@@ -115,6 +133,7 @@ const char *alm_net_address(const alm_net *net, const char *listener)
     const alm_listener *found = strcmp(listener, "http") == 0     ? net->http
                                 : strcmp(listener, "pg") == 0     ? net->pg_listener
                                 : strcmp(listener, "health") == 0 ? net->health
+                                : strcmp(listener, "line") == 0   ? net->line
                                                                   : NULL;
     return found != NULL ? alm_listener_address(found) : NULL;
 }

@@ -18,7 +18,7 @@ typedef struct alm_net alm_net;
 ALM_NODISCARD alm_status alm_net_start(alm_ctx *cx, alm_db *db, alm_net **out);
 /* Stops listening, gives running statements grace_ms, then cancels them; closes all connections. */
 void alm_net_stop(alm_net *net, int64_t grace_ms);
-/* "127.0.0.1:9000" of a listener ("http", "pg", "health") as bound; NULL: not enabled. */
+/* "127.0.0.1:9000" of a listener ("http", "pg", "health", "line") as bound; NULL: not enabled. */
 const char *alm_net_address(const alm_net *net, const char *listener);
 
 #endif

@@ -15,7 +15,7 @@ enum { GRACE_MS = 5000 };
 /* ROOT/conf/address names the ports as bound: scripts and tests read it (port 0 is allowed). */
 static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *net)
 {
-    static const char *const listeners[] = {"http", "pg", "health"};
+    static const char *const listeners[] = {"http", "pg", "health", "line"};
     const alm_io *io = alm_io_posix();
     char path[4096], temporary[4096];
     alm_buf text;
@@ -45,7 +45,7 @@ static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *
 
 static void log_start(const alm_net *net, int64_t start_ns)
 {
-    static const char *const listeners[] = {"http", "pg", "health"};
+    static const char *const listeners[] = {"http", "pg", "health", "line"};
     for (size_t i = 0; i < ALM_COUNT(listeners); i++)
         if (alm_net_address(net, listeners[i]) != NULL)
             alm_log_info(listeners[i], "listening on %s", alm_net_address(net, listeners[i]));

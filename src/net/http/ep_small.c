@@ -41,6 +41,7 @@ static void settings(alm_http *h)
     if (alm_arena_printf(&h->cx, &h->arena, &body,
                          "{\"config\":{\"release.type\":\"OSS\",\"release.version\":\"" ALM_VERSION
                          "\",\"http.settings.readonly\":true,%s\"accepting.writes\":[%s\"pgwire\"],"
+                         "\"line.proto.support.versions\":[1,2,3],"
                          "\"cairo.max.file.name.length\":127},"
                          "\"preferences.version\":0,\"preferences\":{}}",
                          h->cx.conf->http_user[0] != 0 ? "\"acl.enabled\":true," : "",

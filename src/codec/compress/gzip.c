@@ -1,0 +1,44 @@
+/*
+ * gzip.c - gzip by libdeflate, which wants to know how much comes out: the size in the trailer is a guess
+ * only (a sender may lie), so room grows until it is enough or the limit is passed.
+ */
+#include "codec/compress/gzip.h"
+
+#include <libdeflate.h>
+
+enum { GUESS_FACTOR = 4, GUESS_LEAST = 64 << 10 };
+
+static alm_status inflate_member(alm_ctx *cx, struct libdeflate_decompressor *d, alm_str *in,
+                                 size_t limit, alm_buf *out)
+{
+    size_t room = ALM_MIN(ALM_MAX(in->len * GUESS_FACTOR, (size_t)GUESS_LEAST), limit - out->len);
+    for (;;) {
+        size_t taken = 0, made = 0;
+        ALM_TRY(alm_buf_reserve(cx, out, room));
+        const enum libdeflate_result got = libdeflate_gzip_decompress_ex(
+            d, in->ptr, in->len, out->ptr + out->len, room, &taken, &made);
+        if (got == LIBDEFLATE_SUCCESS) {
+            out->len += made;
+            *in = (alm_str){in->ptr + taken, in->len - taken};
+            return ALM_OK;
+        }
+        if (got != LIBDEFLATE_INSUFFICIENT_SPACE)
+            return alm_fail(cx, ALM_E_FORMAT, -1, "the body is not gzip, or damaged");
+        if (room == limit - out->len)
+            return alm_fail(cx, ALM_E_LIMIT, -1, "the body is over %zu bytes when unpacked", limit);
+        room = ALM_MIN(room * 2, limit - out->len);
+    }
+}
+
+alm_status alm_gzip_inflate(alm_ctx *cx, alm_str in, size_t limit, alm_buf *out)
+{
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    if (d == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to unpack a body");
+    alm_status st = ALM_OK;
+    do
+        st = inflate_member(cx, d, &in, limit, out);
+    while (st == ALM_OK && in.len > 0);
+    libdeflate_free_decompressor(d);
+    return st;
+}

@@ -1,0 +1,344 @@
+/*
+ * ep_write.c - /write and /api/v2/write: lines of the InfluxDB line protocol, all of them or none, on query
+ * threads, streaming.
+ *
+ * The answer is 204 without a body, or JSON: {"code","message","line","errorId"} as InfluxDB clients read it,
+ * and "errors", a list of the bad lines. A request that the server cannot take now answers 5xx, which makes
+ * clients try again; one that is wrong answers 4xx.
+ */
+#include <stdlib.h>
+
+#include "base/conf.h"
+#include "base/log.h"
+#include "codec/compress/gzip.h"
+#include "codec/json_text.h"
+#include "net/http/multipart.h"
+#include "net/http/query_run.h"
+#include "session/lines.h"
+
+enum { PIECE_BYTES = 1 << 20 };
+
+typedef struct write_run {
+    alm_http *h;
+    alm_session *session;
+    alm_ctx cx;
+    alm_mem mem;
+    alm_arena arena;
+    alm_lines *lines;
+    alm_multipart parts;
+    alm_buf in; /* bytes that wait for work, or the packed body */
+    bool gzip, is_multipart, last;
+    uint64_t number; /* of the unit; in the answer and in the log */
+    bool failed;     /* not by bad lines */
+    alm_status code;
+    int64_t n_bad;
+    alm_line_error bad[ALM_LINES_ERRORS_MAX];
+} write_run;
+
+/* ------------------------------------------------------------------------ answers */
+
+static alm_status put_bad_lines(write_run *run, alm_ctx *cx, alm_buf *out)
+{
+    const int64_t kept = ALM_MIN(run->n_bad, (int64_t)ALM_LINES_ERRORS_MAX);
+    alm_buf text;
+    alm_buf_init(&text, NULL);
+    alm_status st =
+        alm_buf_text(cx, &text, "failed to parse line protocol:errors encountered on line(s):");
+    for (int64_t i = 0; st == ALM_OK && i < kept; i++)
+        st = alm_buf_printf(cx, &text, "\nerror in line %lld: %s", (long long)run->bad[i].line,
+                            run->bad[i].message);
+    if (st == ALM_OK && run->n_bad > kept)
+        st = alm_buf_printf(cx, &text, "\nand %lld more", (long long)(run->n_bad - kept));
+    if (st == ALM_OK)
+        st = alm_json_put_string(cx, out, (alm_str){text.ptr, text.len});
+    alm_buf_deinit(&text);
+    ALM_TRY(st);
+    ALM_TRY(alm_buf_printf(cx, out, ",\"line\":%lld,\"errors\":[", (long long)run->bad[0].line));
+    for (int64_t i = 0; i < kept; i++) {
+        ALM_TRY(alm_buf_printf(cx, out, "%s{\"line\":%lld,\"message\":", i > 0 ? "," : "",
+                               (long long)run->bad[i].line));
+        ALM_TRY(alm_json_put_string(cx, out, alm_str_of(run->bad[i].message)));
+        ALM_TRY(alm_buf_text(cx, out, "}"));
+    }
+    return alm_buf_text(cx, out, "]");
+}
+
+static const char *code_name(int status)
+{
+    return status == 415 || status == 405 ? "not supported"
+           : status >= 500                ? "internal error"
+                                          : "invalid";
+}
+
+static void reply(alm_http *h, int status, const char *code, alm_str body)
+{
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    alm_status st = alm_buf_printf(&h->cx, &out, "{\"code\":\"%s\",\"message\":", code);
+    if (st == ALM_OK)
+        st = alm_buf_append(&h->cx, &out, body.ptr, body.len);
+    if (st == ALM_OK)
+        st = alm_buf_text(&h->cx, &out, "}");
+    if (st == ALM_OK)
+        alm_http_reply(h, status, "application/json", NULL, (alm_str){out.ptr, out.len});
+    else
+        alm_http_reply_text(h, 503, "out of memory");
+    alm_buf_deinit(&out);
+}
+
+/* Refused before any line was read. */
+static void refuse(alm_http *h, int status, const char *code, const char *message)
+{
+    alm_buf body;
+    alm_buf_init(&body, NULL);
+    if (alm_json_put_string(&h->cx, &body, alm_str_of(message)) == ALM_OK &&
+        alm_buf_text(&h->cx, &body, ",\"line\":0,\"errorId\":\"\"") == ALM_OK)
+        reply(h, status, code, (alm_str){body.ptr, body.len});
+    else
+        alm_http_reply_text(h, 503, "out of memory");
+    alm_buf_deinit(&body);
+}
+
+/* A want of memory passes: the client shall try again. */
+static int status_of(alm_status code)
+{
+    return code == ALM_E_MEMORY ? 503 : alm_status_http(code);
+}
+
+static void answer(write_run *run)
+{
+    alm_http *h = run->h;
+    alm_buf body;
+    alm_error_clear(&h->cx);
+    if (!run->failed && run->n_bad == 0) {
+        alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
+        return;
+    }
+    alm_buf_init(&body, NULL);
+    const int status = run->failed ? status_of(run->code) : 400;
+    alm_status st = run->failed ? alm_json_put_string(&h->cx, &body, alm_str_of(run->cx.err.msg))
+                                : put_bad_lines(run, &h->cx, &body);
+    if (st == ALM_OK)
+        st = alm_buf_printf(&h->cx, &body, "%s,\"errorId\":\"%llx\"",
+                            run->failed ? ",\"line\":0" : "", (unsigned long long)run->number);
+    alm_log_warn("write", "request %llx refused: %s", (unsigned long long)run->number,
+                 run->failed ? run->cx.err.msg : run->bad[0].message);
+    if (st == ALM_OK)
+        reply(h, status, code_name(status), (alm_str){body.ptr, body.len});
+    else
+        alm_http_reply_text(h, 503, "out of memory");
+    alm_buf_deinit(&body);
+}
+
+/* --------------------------------------------------------------------------- work */
+
+static alm_status from_session(write_run *run)
+{
+    const alm_error *err = alm_session_error(run->session);
+    return alm_fail(&run->cx, err->code, -1, "%s", err->msg);
+}
+
+static alm_status feed(write_run *run, const char *bytes, size_t n, bool last, size_t *used)
+{
+    if (alm_lines_feed(run->lines, bytes, n, last, used) != ALM_OK)
+        return from_session(run);
+    return ALM_OK;
+}
+
+/* Complete lines go, the rest stays in front. */
+static alm_status feed_in(write_run *run, bool last)
+{
+    size_t used = 0;
+    ALM_TRY(feed(run, run->in.ptr, run->in.len, last, &used));
+    run->in.len -= used;
+    if (run->in.len > 0 && used > 0)
+        (void)memmove(run->in.ptr, run->in.ptr + used, run->in.len);
+    return ALM_OK;
+}
+
+static alm_status unpack(write_run *run)
+{
+    alm_buf out;
+    alm_buf_init(&out, &run->mem);
+    const size_t limit = (size_t)run->cx.conf->line_http_max_recv_buffer_size;
+    const alm_status st =
+        alm_gzip_inflate(&run->cx, (alm_str){run->in.ptr, run->in.len}, limit, &out);
+    alm_buf_deinit(&run->in);
+    run->in = out;
+    return st;
+}
+
+static alm_status finish(write_run *run)
+{
+    if (run->gzip)
+        ALM_TRY(unpack(run));
+    if (run->is_multipart)
+        ALM_TRY(alm_multipart_end(&run->cx, &run->parts));
+    ALM_TRY(feed_in(run, true));
+    alm_lines *lines = run->lines;
+    run->n_bad = alm_lines_error_count(lines);
+    for (size_t i = 0; i < ALM_COUNT(run->bad); i++)
+        if (alm_lines_error_at(lines, i) != NULL)
+            run->bad[i] = *alm_lines_error_at(lines, i);
+    run->lines = NULL;
+    if (run->n_bad > 0)
+        alm_lines_drop(lines);
+    else if (alm_lines_commit(lines) != ALM_OK)
+        return from_session(run);
+    return ALM_OK;
+}
+
+static void work(void *arg)
+{
+    write_run *run = arg;
+    const alm_status st = run->last ? finish(run) : feed_in(run, false);
+    if (st != ALM_OK) {
+        run->failed = true;
+        run->code = st;
+        alm_lines_drop(run->lines);
+        run->lines = NULL;
+    }
+}
+
+static void work_done(alm_conn *conn, void *arg)
+{
+    write_run *run = arg;
+    alm_http *h = run->h;
+    (void)conn;
+    if (!run->failed && !run->last)
+        return;
+    answer(run);
+    if (h->state == ALM_HTTP_BODY)
+        h->state = ALM_HTTP_DISCARD;
+    alm_http_finished(h);
+}
+
+/* ------------------------------------------------------------------------ the body */
+
+static alm_status on_part(alm_ctx *cx, void *arg, alm_str name, alm_str filename)
+{
+    (void)cx;
+    (void)arg;
+    (void)name;
+    (void)filename;
+    return ALM_OK;
+}
+
+static alm_status on_bytes(alm_ctx *cx, void *arg, const char *bytes, size_t n)
+{
+    write_run *run = arg;
+    return alm_buf_append(cx, &run->in, bytes, n);
+}
+
+static bool take_body(alm_http *h, const char *bytes, size_t n)
+{
+    write_run *run = h->work;
+    if (h->body_seen > run->cx.conf->line_http_max_recv_buffer_size) {
+        refuse(h, 413, "invalid", "the body is longer than line.http.max.recv.buffer.size");
+        return false;
+    }
+    const alm_status st = run->is_multipart ? alm_multipart_feed(&run->cx, &run->parts, bytes, n)
+                                            : on_bytes(&run->cx, run, bytes, n);
+    if (st != ALM_OK) {
+        refuse(h, status_of(st), code_name(status_of(st)), run->cx.err.msg);
+        return false;
+    }
+    const bool is_last = !h->req.chunked && h->body_left == (int64_t)n;
+    if (run->in.len >= PIECE_BYTES && !is_last && !run->gzip)
+        alm_conn_work(h->conn, work, work_done, NULL, run);
+    return true;
+}
+
+static void end_body(alm_http *h)
+{
+    write_run *run = h->work;
+    run->last = true;
+    alm_conn_work(h->conn, work, work_done, NULL, run);
+}
+
+/* ---------------------------------------------------------------------- the request */
+
+/* Unit of times without a suffix; 0: there is no such precision. */
+static char precision(alm_str name)
+{
+    static const struct {
+        const char *name;
+        char unit;
+    } rows[] = {{"", 'n'},   {"n", 'n'}, {"ns", 'n'}, {"u", 'u'}, {"us", 'u'},
+                {"ms", 'm'}, {"s", 's'}, {"m", 'M'},  {"h", 'h'}};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++)
+        if (alm_str_eq(name, alm_str_of(rows[i].name)))
+            return rows[i].unit;
+    return 0;
+}
+
+static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
+{
+    alm_session *session = alm_http_session(h);
+    if (session == NULL)
+        return;
+    write_run *run = calloc(1, sizeof(*run));
+    if (run == NULL) {
+        alm_http_reply_text(h, 503, "out of memory");
+        return;
+    }
+    run->h = h;
+    run->session = session;
+    run->gzip = gzip;
+    run->is_multipart = boundary.ptr != NULL;
+    run->mem = (alm_mem){.name = "line protocol request",
+                         .limit_bytes = 2 * h->cx.conf->line_http_max_recv_buffer_size};
+    alm_arena_init(&run->arena, &run->mem);
+    alm_buf_init(&run->in, &run->mem);
+    run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
+    h->work = run;
+    const alm_lines_options options = {.unit = unit};
+    if (alm_lines_begin(session, &options, &run->lines) != ALM_OK) {
+        const alm_error *err = alm_session_error(session);
+        refuse(h, status_of(err->code), code_name(status_of(err->code)), err->msg);
+        return;
+    }
+    run->number = alm_session_statement(session);
+    const alm_multipart_events events = {.part = on_part, .bytes = on_bytes, .arg = run};
+    if (run->is_multipart && alm_multipart_init(&run->cx, &run->parts, boundary, &events) != ALM_OK)
+        alm_http_reply_text(h, 503, "out of memory");
+    alm_conn_input_max(h->conn, 256 << 10);
+}
+
+static void begin(alm_http *h)
+{
+    if (!h->cx.conf->line_http_enabled) {
+        alm_http_reply_text(h, 404, "Not Found");
+        return;
+    }
+    const alm_str encoding = alm_http_header(&h->req, "Content-Encoding");
+    const bool gzip = alm_str_ieq(encoding, ALM_STR("gzip"));
+    const char unit = precision(alm_http_param(&h->req, "precision"));
+    if (unit == 0)
+        refuse(h, 400, "not supported", "unsupported precision");
+    else if (encoding.len > 0 && !gzip && !alm_str_ieq(encoding, ALM_STR("identity")))
+        refuse(h, 415, "not supported", "the body may be plain or gzip");
+    else if (h->req.content_length > h->cx.conf->line_http_max_recv_buffer_size)
+        refuse(h, 413, "invalid", "the body is longer than line.http.max.recv.buffer.size");
+    else if (!h->req.has_body)
+        alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
+    else
+        start(h, unit, gzip, alm_multipart_boundary(alm_http_header(&h->req, "Content-Type")));
+}
+
+static void close_run(alm_http *h)
+{
+    write_run *run = h->work;
+    h->work = NULL;
+    if (run == NULL)
+        return;
+    alm_lines_drop(run->lines);
+    if (run->is_multipart)
+        alm_multipart_deinit(&run->parts);
+    alm_buf_deinit(&run->in);
+    alm_arena_deinit(&run->arena);
+    free(run);
+}
+
+const alm_http_handler alm_ep_write = {
+    .begin = begin, .body = take_body, .end = end_body, .close = close_run};
