@@ -18,6 +18,7 @@ from server import Server  # noqa: E402
 BASES = ["create table mb (id long, y symbol, p double, q long, ts timestamp) timestamp(ts) partition by day wal",
          "create table md (id long, y symbol, p double, q long, ts timestamp_ns) timestamp(ts) partition by month wal "
          "dedup upsert keys(ts, y)",
+         "create table names (y symbol, name symbol, f double)",
          "create table ref (ts timestamp, y symbol, f double) timestamp(ts) partition by year wal"]
 AGGS = "y, sum(p) s, count() n, min(p) lo, max(q) hi, first(id) f, last(id) l"
 # name, options, query, order
@@ -33,6 +34,8 @@ VIEWS = [
     ("v_dedup", "refresh immediate", f"select ts, {AGGS} from md sample by 15m", "ts, y"),
     ("v_join", "with base mb refresh immediate", "select m.ts, m.y, sum(m.p * r.f) s, count() n from mb m asof join ref r on (y) "
      "sample by 2h", "ts, y"),
+    ("v_inner", "with base mb refresh immediate", "select m.ts, i.name, sum(m.p * i.f) s, count() n from mb m join names i on m.y = i.y "
+     "sample by 1h", "ts, name"),
     ("v_expr", "refresh immediate", "select ts, concat(y, '!') z, y, s * 2 s2, n from (select ts, y, sum(p) s, count() n from mb "
      "sample by 1h) where n > 1", "ts, y"),
     ("v_nested", "refresh immediate", "select ts, y, max(s) m, count() n from (select ts, y, sum(p) s from mb sample by 1h) "
@@ -165,6 +168,7 @@ def main():
     try:
         for sql in BASES:
             t.sql(sql)
+        t.sql("insert into names values ('a', 'A', 1), ('b', 'B', 2), ('b', 'BB', 0.5), ('x', 'X', 4)")
         t.sql("create view plain_view as (declare overridable @lo := 1.0 select * from mb where p >= @lo)")
         t.insert("mb", [START + i * 1800 * 1000000 for i in range(100)])
         for name, options, query, _ in VIEWS:

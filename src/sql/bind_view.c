@@ -157,6 +157,9 @@ static bool follows_rows(const alm_plan *plan, uint32_t col, uint64_t base_id)
         return plan->project.expr[col]->kind == ALM_X_COL &&
                follows_rows(plan->child[0], plan->project.expr[col]->col, base_id);
     case ALM_P_JOIN:
+        if (col >= plan->child[0]->n_cols) /* the planner may turn inner joins */
+            return (plan->join.kind == ALM_JOIN_INNER || plan->join.kind == ALM_JOIN_CROSS) &&
+                   follows_rows(plan->child[1], col - plan->child[0]->n_cols, base_id);
         return plan->join.kind != ALM_JOIN_RIGHT && plan->join.kind != ALM_JOIN_FULL &&
                plan->join.kind != ALM_JOIN_SPLICE && col < plan->child[0]->n_cols &&
                follows_rows(plan->child[0], col, base_id);
