@@ -384,6 +384,34 @@ static void test_sample_by_borders_and_keys(void **state)
     }
 }
 
+/* Newest first: the same rows, also where a bucket spans morsels, and few rows read for a few. */
+static void test_sample_by_backward(void **state)
+{
+    (void)state;
+    static const char units[] = {'s', 'm', 'h', 'd', 'y'};
+    alm_plan *s = p_scan(&w->m, &w->t);
+    alm_agg_call aggs[5];
+    five(s, aggs);
+    for (size_t c = 0; c < ALM_COUNT(units); c++) {
+        alm_plan *forward = p_sample(&w->m, s, 1, units[c], 0, NULL, 5, aggs);
+        result f = run(forward);
+        alm_plan *backward = p_sample(&w->m, s, 1, units[c], 0, NULL, 5, aggs);
+        backward->sample.backward = true;
+        result b = run(backward), last = run(p_limit(&w->m, forward, -3, INT64_MAX));
+        assert_int_equal(f.n, b.n);
+        assert_int_equal(last.n, ALM_MIN(f.n, 3));
+        for (int64_t i = 0; i < f.n; i++)
+            for (uint32_t k = 0; k < 6; k++) {
+                assert_near(at(&b, f.n - 1 - i, k), at(&f, i, k));
+                if (i >= f.n - last.n)
+                    assert_near(at(&last, i - (f.n - last.n), k), at(&f, i, k));
+            }
+        free(f.v);
+        free(b.v);
+        free(last.v);
+    }
+}
+
 static void test_sample_by_fills(void **state)
 {
     (void)state;
@@ -645,6 +673,7 @@ int main(void)
         cmocka_unit_test(test_distinct_and_filtered_calls),
         cmocka_unit_test(test_count_distinct_by_grouping_twice),
         cmocka_unit_test(test_sample_by_borders_and_keys),
+        cmocka_unit_test(test_sample_by_backward),
         cmocka_unit_test(test_sample_by_fills),
         cmocka_unit_test(test_sort_top_and_ties),
         cmocka_unit_test(test_limit_forms),

@@ -3,6 +3,9 @@
  *
  * Combining   The groups of the last bucket of a morsel are copied into `carry`. The first bucket of
  *             the next morsel, if it is the same, is merged into it; else carry is complete.
+ * Backward    Rounds, morsels and buckets come newest first, so that who wants the newest few reads
+ *             little. There are no keys then: carry is one group, the first of a morsel, and is
+ *             merged into the last one of the morsel before.
  */
 #include "exec/op_make.h"
 #include "exec/sample.h"
@@ -189,11 +192,49 @@ static alm_status step(alm_ctx *cx, alm_sample *s, const alm_sample_part *p)
     return add_to_carry(cx, s, p, ALM_MAX(last, s->body), p->n);
 }
 
+/* The part at hand, backward: its last group may be that of carry, its first may go on. */
+static alm_status step_back(alm_ctx *cx, alm_sample *s, const alm_sample_part *p)
+{
+    if (s->stage == ALM_SAMPLE_HEAD) {
+        if (p->n == 0) {
+            s->part_at++;
+            return ALM_OK;
+        }
+        const bool same = s->carry.n > 0 && s->carry.bucket[0] == p->bucket[p->n - 1];
+        s->body = p->n;
+        if (same) {
+            const alm_sample_part later = s->carry;
+            s->carry = s->closed; /* handed out, if ever it was */
+            s->closed = later;
+            s->body--;
+            ALM_TRY(alm_sample_part_ready(cx, s, &s->own, &s->carry));
+            ALM_TRY(add_to_carry(cx, s, p, s->body, p->n));
+            ALM_TRY(add_to_carry(cx, s, &s->closed, 0, 1));
+        }
+        if (s->body == 0) { /* one bucket all along, which may go on */
+            s->part_at++;
+            return ALM_OK;
+        }
+        s->stage = ALM_SAMPLE_BODY;
+        return s->carry.n > 0 ? close_carry(cx, s) : ALM_OK;
+    }
+    if (s->stage == ALM_SAMPLE_BODY) {
+        s->handing = p;
+        s->group_at = 1;
+        s->group_end = s->body;
+        s->stage = ALM_SAMPLE_TAIL;
+        return ALM_OK;
+    }
+    s->stage = ALM_SAMPLE_HEAD;
+    s->part_at++;
+    return add_to_carry(cx, s, p, 0, 1);
+}
+
 static alm_status run_round(alm_ctx *cx, alm_sample *s)
 {
     const uint32_t left = alm_pipe_morsels(s->pipe) - s->next_morsel;
-    s->round_lo = s->next_morsel;
     s->round_n = ALM_MIN(s->round_size, left);
+    s->round_lo = s->spec->backward ? left - s->round_n : s->next_morsel;
     s->next_morsel += s->round_n;
     s->round_size = ALM_SAMPLE_ROUND;
     s->part_at = 0;
@@ -206,7 +247,9 @@ static alm_status find_groups(alm_ctx *cx, alm_sample *s)
 {
     while (s->handing == NULL || s->group_at == s->group_end) {
         s->handing = NULL;
-        if (s->part_at < s->round_n)
+        if (s->part_at < s->round_n && s->spec->backward)
+            ALM_TRY(step_back(cx, s, &s->round[s->round_n - 1 - s->part_at]));
+        else if (s->part_at < s->round_n)
             ALM_TRY(step(cx, s, &s->round[s->part_at]));
         else if (s->next_morsel < alm_pipe_morsels(s->pipe))
             ALM_TRY(run_round(cx, s));
@@ -242,6 +285,21 @@ static alm_status code_column(alm_ctx *cx, alm_sample *s, uint32_t k, const uint
     return ALM_OK;
 }
 
+/* The rows at hand, last one first. */
+static alm_status turn_columns(alm_ctx *cx, alm_sample *s, uint32_t n)
+{
+    uint32_t *from = NULL;
+    ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * sizeof *from, &from));
+    for (uint32_t i = 0; i < n; i++)
+        from[i] = n - 1 - i;
+    for (uint32_t c = 0; c < s->op.out.n_cols; c++) {
+        const alm_vec v = s->op.out.cols[c];
+        if (!v.is_const)
+            ALM_TRY(alm_vec_gather(cx, &s->op.batch, &v, from, n, &s->op.out.cols[c]));
+    }
+    return ALM_OK;
+}
+
 static alm_status raw_next(alm_ctx *cx, alm_sample *s, alm_batch **out)
 {
     *out = NULL;
@@ -249,8 +307,9 @@ static alm_status raw_next(alm_ctx *cx, alm_sample *s, alm_batch **out)
     if (s->handing == NULL)
         return ALM_OK;
     const alm_sample_part *p = s->handing;
-    const uint32_t at = s->group_at, n_keys = s->spec->n_keys;
-    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, s->group_end - at);
+    const bool backward = s->spec->backward;
+    const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, s->group_end - s->group_at);
+    const uint32_t at = backward ? s->group_end - n : s->group_at, n_keys = s->spec->n_keys;
     alm_vec *cols = s->op.out.cols;
     alm_arena_reset(&s->op.batch);
     cols[0] = (alm_vec){.type = s->op.plan->cols[0].type, .width = 8, .data = p->bucket + at};
@@ -265,7 +324,10 @@ static alm_status raw_next(alm_ctx *cx, alm_sample *s, alm_batch **out)
         ALM_TRY(alm_aggs_finish(cx, s->own.aggs, &p->states, i, at, n, &s->op.batch,
                                 &cols[1 + n_keys + i]));
     s->op.out.rows = n;
-    s->group_at += n;
+    s->group_at += backward ? 0 : n;
+    s->group_end -= backward ? n : 0;
+    if (backward)
+        ALM_TRY(turn_columns(cx, s, n));
     *out = &s->op.out;
     return ALM_OK;
 }

@@ -17,7 +17,7 @@ bool alm_reverse_can(const alm_plan *plan)
                 if (alm_eval_expr_volatile(p->filter.conjunct[i]))
                     return false;
         } else {
-            return false;
+            return p->op == ALM_P_SAMPLE && alm_sample_turns(&p->sample) && !p->sample.backward;
         }
     }
 }
@@ -28,6 +28,10 @@ alm_status alm_reverse_plan(alm_ctx *cx, const alm_plan *plan, alm_plan **out)
     **out = *plan;
     if (plan->op == ALM_P_SCAN) {
         (*out)->scan.backward = true;
+        return ALM_OK;
+    }
+    if (plan->op == ALM_P_SAMPLE) {
+        (*out)->sample.backward = true;
         return ALM_OK;
     }
     ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &(*out)->child));

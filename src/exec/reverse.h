@@ -1,5 +1,5 @@
 /*
- * reverse.h - a chain of filters and projections on a forward scan, run the other way.
+ * reverse.h - a chain of filters and projections on a forward scan or SAMPLE BY, the other way.
  *
  * Plans are read-only: alm_reverse_plan copies the chain. Its rows are those of the original, last
  * one first. Node ids are kept, so only one of the two may run in an execution.

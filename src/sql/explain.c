@@ -250,6 +250,8 @@ static alm_status put_sample(printer *pr, const alm_plan *plan)
     const alm_sample_spec *s = &plan->sample;
     const alm_type ts = plan->cols[0].type;
     ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " %" PRId64 "%c", s->count, s->unit));
+    if (s->backward)
+        ALM_TRY(put(pr, " newest first"));
     if (s->first_observation)
         ALM_TRY(put(pr, " from first observation"));
     if (s->zone != NULL)

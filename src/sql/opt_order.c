@@ -18,6 +18,10 @@ static bool reverse(alm_plan *plan, bool turn)
             if (alm_expr_volatile(plan->project.expr[i]))
                 return false;
         can = reverse(plan->child[0], turn);
+    } else if (plan->op == ALM_P_SAMPLE) {
+        can = alm_sample_turns(&plan->sample);
+        if (turn && can)
+            plan->sample.backward = !plan->sample.backward;
     }
     if (turn && can)
         plan->order = plan->order == ALM_ORDER_ASC    ? ALM_ORDER_DESC

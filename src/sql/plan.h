@@ -126,7 +126,14 @@ typedef struct alm_sample_spec {
     alm_agg_call *aggs;
     uint32_t n_aggs;
     alm_fill_spec *fill; /* n_aggs entries, or NULL: no filling */
+    bool backward;       /* newest bucket first; only where alm_sample_turns */
 } alm_sample_spec;
+
+/* Can its rows be made newest first? One row a bucket, each from its own rows alone. */
+static inline bool alm_sample_turns(const alm_sample_spec *s)
+{
+    return s->n_keys == 0 && s->fill == NULL && !s->first_observation;
+}
 
 /* Its buckets; `ts` is the type of the timestamp. Those aligned to the first observation get their
  * origin from whoever knows it. */

@@ -162,3 +162,12 @@ select * from (select ts t, sum(v) s from osm_a sample by 1M) where t > '2024-03
 select * from (select ts t, sum(v) s from osm_a sample by 1M) where year(t) = 2024 and t < '2024-03-15';
 select * from (select ts t, sum(v) s from osm_a sample by 1d) where t > '2024-03-31' or s > 13;
 explain select * from (select ts t, sum(v) s from osm_a sample by 1M) where year(t) = 2024 and t < '2024-03-15';
+
+-- newest buckets first
+explain select ts, sum(v) from osm_a sample by 1h order by ts desc limit 2;
+select ts, sum(v), first(k), last(n) from osm_a sample by 1h order by ts desc limit 2;
+select ts, sum(v), first(k), last(n) from osm_a sample by 1d order by ts desc;
+select ts, sum(v)/count() m from osm_a sample by 6h limit -2;
+select ts, sum(v) from osm_a sample by 1d align to calendar time zone 'Europe/Berlin' order by ts desc limit 1, 2;
+select ts, sum(v) from osm_a sample by 6h fill(0) order by ts desc limit 2;
+select ts, k, sum(v) from osm_a sample by 6h order by ts desc limit 2;
