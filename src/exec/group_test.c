@@ -321,6 +321,56 @@ static void test_groups_of_groups_and_their_top(void **state)
     free(top.v);
 }
 
+/* Several counts of distinct values beside other aggregates: by symbol, by id, without keys. */
+static void test_several_counts_of_distinct_values(void **state)
+{
+    (void)state;
+    alm_plan *s = p_scan(&w->m, &w->t);
+    const alm_agg_call aggs[] = {
+        x_agg(&w->m, "count_distinct", col(s, 3)), x_agg(&w->m, "count", NULL),
+        x_agg(&w->m, "count_distinct", col(s, 2)), x_agg(&w->m, "max", col(s, 5))};
+    bool(*code)[CODES] = calloc(SYMBOLS + 2, sizeof *code);
+    bool(*text)[TEXTS] = calloc(SYMBOLS + 2, sizeof *text);
+    double expect[SYMBOLS + 2][3] = {{0}};
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < 2; k++) {
+            const int g = k == 0 ? w->sym[i] : SYMBOLS + 1;
+            expect[g][0] += w->of_code[i] != 0 && !code[g][w->of_code[i]];
+            expect[g][1]++;
+            expect[g][2] += w->of_text[i] != 0 && !text[g][w->of_text[i]];
+            code[g][w->of_code[i]] = text[g][w->of_text[i]] = true;
+        }
+    alm_expr *sym = col(s, 4), *id = col(s, 1);
+    result r = run(p_group(&w->m, s, 1, &sym, 4, aggs));
+    assert_int_equal(r.n, SYMBOLS + 1);
+    for (int64_t i = 0; i < r.n; i++) {
+        const double *row = r.v + i * 5;
+        for (int k = 0; k < 3; k++)
+            assert_true(row[1 + k] == expect[isnan(row[0]) ? 0 : (int)row[0]][k]);
+    }
+    free(r.v);
+    r = run(p_group(&w->m, s, 0, NULL, 4, aggs));
+    assert_int_equal(r.n, 1);
+    for (int k = 0; k < 3; k++)
+        assert_true(r.v[k] == expect[SYMBOLS + 1][k]);
+    free(r.v);
+    const alm_agg_call by_id[] = {x_agg(&w->m, "count_distinct", col(s, 1)),
+                                  x_agg(&w->m, "count_distinct", col(s, 4)),
+                                  x_agg(&w->m, "count", NULL)};
+    r = run(p_group(&w->m, s, 1, &id, 3, by_id));
+    double rows = 0;
+    for (int64_t i = 0; i < r.n; i++) {
+        const double *row = r.v + i * 4;
+        assert_true(row[1] == (isnan(row[0]) ? 0 : 1));
+        assert_true(row[2] >= 0 && row[2] <= fmin(row[3], SYMBOLS));
+        rows += row[3];
+    }
+    assert_true(rows == ROWS);
+    free(r.v);
+    free(code);
+    free(text);
+}
+
 static void test_the_limit_names_the_operator(void **state)
 {
     (void)state;
@@ -348,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_ranges_of_integers),
         cmocka_unit_test(test_input_of_one_thread),
         cmocka_unit_test(test_groups_of_groups_and_their_top),
+        cmocka_unit_test(test_several_counts_of_distinct_values),
         cmocka_unit_test(test_the_limit_names_the_operator),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

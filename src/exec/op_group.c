@@ -3,6 +3,7 @@
  * hands out the groups by batch.
  */
 #include "exec/group.h"
+#include "exec/group_branch.h"
 #include "exec/group_part.h"
 #include "exec/op_make.h"
 
@@ -96,6 +97,8 @@ alm_status alm_op_group_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, al
     alm_group *g = NULL;
     if (pipe != NULL) /* a copy of a chain over groups that are there already */
         return alm_group_part_new(cx, run, alm_pipe_source(pipe), pipe, out);
+    if (alm_group_branches(run, plan))
+        return alm_group_branch_make(cx, run, plan, out);
     ALM_TRY(ALM_NEW(cx, cx->arena, &g));
     ALM_TRY(alm_group_rewrite(cx, run, plan, &plan));
     ALM_TRY(alm_op_init(cx, &g->op, &group_vt, run, plan, pipe));

@@ -8,6 +8,7 @@
  */
 #include <time.h>
 
+#include "exec/group_branch.h"
 #include "exec/group_part.h"
 #include "exec/op.h"
 #include "exec/scan_plan.h"
@@ -66,12 +67,14 @@ static const alm_plan *driving_child(const alm_plan *p)
 }
 
 /* The scan or GROUP BY with keys at the bottom of a chain of streaming operators, or NULL. */
-static const alm_plan *pipeline_bottom(const alm_plan *top)
+static const alm_plan *pipeline_bottom(const alm_run *run, const alm_plan *top)
 {
     for (const alm_plan *p = top; p != NULL; p = driving_child(p)) {
         if (node_volatile(p))
             return NULL;
-        if (p->op == ALM_P_SCAN || (p->op == ALM_P_GROUP && p->group.n_keys > 0))
+        if (p->op == ALM_P_SCAN)
+            return p;
+        if (p->op == ALM_P_GROUP && p->group.n_keys > 0 && !alm_group_branches(run, p))
             return p;
     }
     return NULL;
@@ -111,7 +114,7 @@ alm_status alm_pipe_new(alm_ctx *cx, alm_run *run, const alm_plan *top, const al
     pipe->n_slots = run->env.workers != NULL ? alm_workers_count(run->env.workers) : 1;
     ALM_TRY(ALM_NEWN(cx, cx->arena, pipe->n_slots, &pipe->slot));
     *out = pipe;
-    const alm_plan *bottom = pipeline_bottom(top);
+    const alm_plan *bottom = pipeline_bottom(run, top);
     if (bottom != NULL)
         ALM_TRY(prepare_chain(cx, run, top));
     if (bottom != NULL && bottom->op == ALM_P_SCAN)

@@ -2,7 +2,7 @@
  * agg_sketch.c - approx_count_distinct: HyperLogLog.
  *
  * Null rule   Nulls are no values; nothing but nulls gives 0.
- * Method      A value is its 64-bit hash. Up to 1/8 of the registers (32 at least) the hashes themselves
+ * Method      A value is its 64-bit hash. Up to 1/16 of the registers (32 at least) the hashes themselves
  *             are kept and counted, which is exact; then 2^precision registers of one byte hold the
  *             longest run of zeros of their share of the hashes (Flajolet and others, 2007), and the
  *             count comes from the multiplicities of registers (Ertl, 2017: no tables of corrections, good
@@ -115,7 +115,7 @@ static inline alm_status add_hash(const alm_call *call, sketch *s, uint64_t hash
         s->zero = true;
     else
         set_put(s, hash);
-    const uint32_t few = ALM_MAX((uint32_t)FEW_MIN, (UINT32_C(1) << precision_of(call)) / 8);
+    const uint32_t few = ALM_MAX((uint32_t)FEW_MIN, (UINT32_C(1) << precision_of(call)) / 16);
     return s->count + s->zero > few ? make_registers(call, s) : ALM_OK;
 }
 

@@ -239,6 +239,9 @@ static alm_status match_vector(const alm_call *call, const pattern *p, const alm
         memset(o, 0, n);
         return ALM_OK;
     }
+    if (p->nocase && p->shape == CONTAINS &&
+        alm_search_views_nocase(v->data, v->heap, n, p->text, o))
+        return ALM_OK;
     if (p->nocase)
         return match_folded(call, p, v, n, o);
     const alm_view *views = v->data;

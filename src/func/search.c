@@ -7,13 +7,48 @@ enum {
     PLACES = 128
 }; /* looked at together: a loop without branches, which the compiler vectorises */
 
-static inline bool equal_inside(const char *at, alm_str what)
+/* What is looked for: bytes; with nocase, letters of either case. */
+typedef struct needle {
+    alm_str text; /* nocase: lower case */
+    bool nocase;
+    char first, last;           /* of text */
+    char first_case, last_case; /* 0x20 for a letter that may have either case */
+} needle;
+
+static char either_case(bool nocase, char c)
 {
-    return what.len <= 2 || memcmp(at + 1, what.ptr + 1, what.len - 2) == 0;
+    return nocase && c >= 'a' && c <= 'z' ? 0x20 : 0;
+}
+
+static needle needle_of(alm_str text, bool nocase)
+{
+    const char first = text.ptr[0], last = text.ptr[text.len - 1];
+    return (needle){.text = text,
+                    .nocase = nocase,
+                    .first = first,
+                    .last = last,
+                    .first_case = either_case(nocase, first),
+                    .last_case = either_case(nocase, last)};
+}
+
+static bool equal_nocase(const char *at, alm_str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((at[i] | either_case(true, text.ptr[i])) != text.ptr[i])
+            return false;
+    return true;
+}
+
+static inline bool equal_inside(const char *at, const needle *what)
+{
+    const alm_str text = what->text;
+    if (what->nocase)
+        return equal_nocase(at, text);
+    return text.len <= 2 || memcmp(at + 1, text.ptr + 1, text.len - 2) == 0;
 }
 
 /* The first of PLACES places whose first and last byte agree, and what lies between; PLACES: none. */
-static size_t first_hit(const char *at, const uint8_t *agree, alm_str what)
+static size_t first_hit(const char *at, const uint8_t *agree, const needle *what)
 {
     for (size_t k = 0; k < PLACES; k += 8) {
         uint64_t word;
@@ -27,21 +62,22 @@ static size_t first_hit(const char *at, const uint8_t *agree, alm_str what)
     return PLACES;
 }
 
-ALM_SIMD static size_t find(const char *restrict in, size_t n, const char *what_ptr,
-                            size_t what_len)
+ALM_SIMD static size_t find(const char *restrict in, size_t n, const needle *what)
 {
-    const alm_str what = {what_ptr, what_len};
-    const char first = what_ptr[0], last = what_ptr[what_len - 1];
+    const char first = what->first, last = what->last;
+    const char first_case = what->first_case, last_case = what->last_case;
+    const size_t len = what->text.len;
     uint8_t agree[PLACES];
     size_t i = 0;
-    if (n < what_len)
+    if (n < len)
         return n;
-    const size_t places = n - what_len + 1;
+    const size_t places = n - len + 1;
     for (; i + PLACES <= places; i += PLACES) {
-        const char *restrict a = in + i, *restrict b = in + i + what_len - 1;
+        const char *restrict a = in + i, *restrict b = in + i + len - 1;
         uint8_t any = 0;
         for (size_t k = 0; k < PLACES; k++) {
-            const uint8_t both = (uint8_t)((a[k] == first) & (b[k] == last));
+            const uint8_t both = (uint8_t)(((char)(a[k] | first_case) == first) &
+                                           ((char)(b[k] | last_case) == last));
             agree[k] = both;
             any |= both;
         }
@@ -52,14 +88,16 @@ ALM_SIMD static size_t find(const char *restrict in, size_t n, const char *what_
             return i + hit;
     }
     for (; i < places; i++)
-        if (in[i] == first && in[i + what_len - 1] == last && equal_inside(in + i, what))
+        if ((char)(in[i] | first_case) == first && (char)(in[i + len - 1] | last_case) == last &&
+            equal_inside(in + i, what))
             return i;
     return n;
 }
 
 size_t alm_search_find(const char *in, size_t n, alm_str what)
 {
-    return find(in, n, what.ptr, what.len);
+    const needle sought = needle_of(what, false);
+    return find(in, n, &sought);
 }
 
 static bool is_long(const alm_view *v)
@@ -100,14 +138,14 @@ ALM_SIMD static bool all_long_rising(const alm_view *views, size_t n)
 }
 
 /* All long texts as one piece. */
-static void search_piece(const alm_view *views, const char *heap, size_t n, alm_str what,
+static void search_piece(const alm_view *views, const char *heap, size_t n, const needle *what,
                          uint64_t lo, uint64_t hi, uint8_t *found)
 {
     const char *base = (const char *)((uintptr_t)heap + (uintptr_t)lo);
     const size_t size = (size_t)(hi - lo);
     size_t row = 0;
     for (size_t at = 0; at < size;) {
-        const size_t hit = at + find(base + at, size - at, what.ptr, what.len);
+        const size_t hit = at + find(base + at, size - at, what);
         if (hit >= size)
             return;
         const uint64_t off = lo + hit;
@@ -116,20 +154,15 @@ static void search_piece(const alm_view *views, const char *heap, size_t n, alm_
         if (row == n)
             return;
         const uint64_t end = views[row].off + views[row].len;
-        found[row] |= off >= views[row].off && off + what.len <= end;
+        found[row] |= off >= views[row].off && off + what->text.len <= end;
         at = found[row] ? (size_t)(end - lo) : hit + 1;
     }
 }
 
-void alm_search_views(const alm_view *views, const char *heap, size_t n, alm_str what,
-                      uint8_t *found)
+static void search(const alm_view *views, const char *heap, size_t n, const needle *what,
+                   uint8_t *found)
 {
     uint64_t lo = 0, hi = 0;
-    if (what.len == 0) {
-        for (size_t i = 0; i < n; i++)
-            found[i] = !alm_view_is_null(&views[i]);
-        return;
-    }
     memset(found, 0, n);
     if (n > 1 && heap != NULL && all_long_rising(views, n) &&
         views[n - 1].off - views[0].off <= 128 * n) {
@@ -141,10 +174,53 @@ void alm_search_views(const alm_view *views, const char *heap, size_t n, alm_str
     if (piece)
         search_piece(views, heap, n, what, lo, hi, found);
     for (size_t i = 0; i < n; i++) {
-        if (alm_view_is_null(&views[i]) || views[i].len < what.len ||
+        if (alm_view_is_null(&views[i]) || views[i].len < what->text.len ||
             (piece && views[i].len > ALM_VIEW_INLINE))
             continue;
         const size_t len = views[i].len;
-        found[i] = find(alm_view_ptr(&views[i], heap), len, what.ptr, what.len) < len;
+        found[i] = find(alm_view_ptr(&views[i], heap), len, what) < len;
     }
+}
+
+void alm_search_views(const alm_view *views, const char *heap, size_t n, alm_str what,
+                      uint8_t *found)
+{
+    if (what.len == 0) {
+        for (size_t i = 0; i < n; i++)
+            found[i] = !alm_view_is_null(&views[i]);
+        return;
+    }
+    const needle sought = needle_of(what, false);
+    search(views, heap, n, &sought, found);
+}
+
+ALM_SIMD static bool is_ascii(const char *in, size_t n)
+{
+    char all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= in[i];
+    return all >= 0;
+}
+
+static bool all_ascii(const alm_view *views, const char *heap, size_t n)
+{
+    uint64_t lo = 0, hi = 0;
+    const bool piece = n > 1 && contiguous(views, heap, n, &lo, &hi);
+    if (piece && !is_ascii((const char *)((uintptr_t)heap + (uintptr_t)lo), (size_t)(hi - lo)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!alm_view_is_null(&views[i]) && !(piece && views[i].len > ALM_VIEW_INLINE) &&
+            !is_ascii(alm_view_ptr(&views[i], heap), views[i].len))
+            return false;
+    return true;
+}
+
+bool alm_search_views_nocase(const alm_view *views, const char *heap, size_t n, alm_str what,
+                             uint8_t *found)
+{
+    if (what.len == 0 || !is_ascii(what.ptr, what.len) || !all_ascii(views, heap, n))
+        return false;
+    const needle sought = needle_of(what, true);
+    search(views, heap, n, &sought, found);
+    return true;
 }

@@ -17,4 +17,9 @@ size_t alm_search_find(const char *in, size_t n, alm_str what);
 void alm_search_views(const alm_view *views, const char *heap, size_t n, alm_str what,
                       uint8_t *found);
 
+/* The same with A-Z as a-z; `what` in lower case. Only where all is ASCII: false if it is not, then found
+ * is not set. */
+bool alm_search_views_nocase(const alm_view *views, const char *heap, size_t n, alm_str what,
+                             uint8_t *found);
+
 #endif

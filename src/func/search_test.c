@@ -78,6 +78,28 @@ static void test_views_like_memmem(void **state)
     free(heap);
 }
 
+static void test_either_case(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "https://Google.example/Item?x=1", "GOOGLE",       "no such thing here", "goo",
+        "aGoOgLeb and some more",          "go@gle go`gle"};
+    alm_view views[ALM_COUNT(texts) + 1];
+    uint8_t found[ALM_COUNT(texts) + 1];
+    for (size_t i = 0; i < ALM_COUNT(texts); i++)
+        views[i] = alm_view_of(alm_str_of(texts[i]));
+    views[ALM_COUNT(texts)] = alm_view_null();
+    assert_true(
+        alm_search_views_nocase(views, NULL, ALM_COUNT(texts) + 1, ALM_STR("google"), found));
+    static const uint8_t want[] = {1, 1, 0, 0, 1, 0, 0};
+    assert_memory_equal(found, want, sizeof want);
+    assert_true(alm_search_views_nocase(views, NULL, 1, ALM_STR("item?x=1"), found));
+    assert_int_equal(found[0], 1);
+    assert_false(alm_search_views_nocase(views, NULL, 1, ALM_STR("\xc3\xa4"), found));
+    views[3] = alm_view_of(ALM_STR("g\xc3\xb6"));
+    assert_false(alm_search_views_nocase(views, NULL, 5, ALM_STR("google"), found));
+}
+
 static void test_find_at_every_place(void **state)
 {
     (void)state;
@@ -141,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_views_like_memmem),
+        cmocka_unit_test(test_either_case),
         cmocka_unit_test(test_find_at_every_place),
         cmocka_unit_test(test_literals_of_patterns),
     };
