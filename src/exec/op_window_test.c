@@ -542,6 +542,93 @@ static void ties_over_many_batches(void **state)
     free(r.v);
 }
 
+/* The same calls as streams, over held rows in input order (beside a call that does not stream), and
+ * dealt to partitions and sorted by one to four threads. */
+static void streams_and_held_rows_agree(void **state)
+{
+    (void)state;
+    enum { MANY = 60000, N = 10 };
+    static const struct {
+        const char *fn;
+        int arg;
+        uint8_t frame, lo_kind, hi_kind;
+        int64_t lo, hi;
+    } rows[N] = {{"sum", COL_X, 'r', 'p', 'c', 20, 0}, {"min", COL_N, 'g', 'p', 'c', 90000, 0},
+                 {"avg", COL_X, 'r', 'p', 'p', 9, 3},  {"count", -1, 'g', 'U', 'c', 0, 0},
+                 {"rank", -1, 'g', 'U', 'c', 0, 0},    {"lag", COL_TS, 'g', 'U', 'c', 0, 0},
+                 {"lead", COL_X, 'g', 'U', 'c', 0, 0}, {"last_value", COL_N, 'r', 'c', 'V', 0, 0},
+                 {"max", COL_X, 'r', 'U', 'V', 0, 0},  {"sum", COL_N, 'r', 'p', 'f', 2, 2}};
+    side_table many;
+    fill_table(&many, MANY, 7001, 1, 1, 3, 12, 1000);
+    t = many;
+    alm_plan *scan = p_scan(&w->m, &t.t);
+    for (size_t p = 0; p < 3; p++) {
+        alm_window_call as_it_comes[N], sorted[N];
+        for (int i = 0; i < N; i++) {
+            window_case c = plain;
+            c.fn = rows[i].fn;
+            c.arg = rows[i].arg;
+            c.frame = rows[i].frame;
+            c.lo_kind = rows[i].lo_kind;
+            c.hi_kind = rows[i].hi_kind;
+            c.lo = rows[i].lo;
+            c.hi = rows[i].hi;
+            c.order[0] = COL_TS;
+            memcpy(c.part, parts[p], sizeof parts[p]);
+            as_it_comes[i] = call_of(scan, &c, true);
+            sorted[i] = call_of(scan, &c, false);
+        }
+        result want = run_with(p_window(scan, sorted, N), w->one);
+        result streamed = run_with(p_window(scan, as_it_comes, 6), w->one);
+        for (uint32_t threads = 1; threads <= 4; threads++) {
+            alm_workers *workers = NULL;
+            must(&w->m, alm_workers_new(&w->cx, threads, &workers));
+            result held = run_with(p_window(scan, as_it_comes, N), workers);
+            result again = run_with(p_window(scan, sorted, N), workers);
+            for (int64_t row = 0; row < MANY; row++)
+                for (uint32_t i = COLS; i < COLS + N; i++) {
+                    assert_true(same(got(&again, row, i), got(&want, row, i)));
+                    assert_true(near(got(&held, row, i), got(&want, row, i)));
+                    if (i < COLS + 6)
+                        assert_true(same(got(&held, row, i), got(&streamed, row, i)));
+                }
+            free(held.v);
+            free(again.v);
+            alm_workers_free(workers);
+        }
+        free(want.v);
+        free(streamed.v);
+    }
+}
+
+/* Held rows count against the limit of the query. */
+static void a_limit_of_memory_is_named(void **state)
+{
+    (void)state;
+    enum { MANY = 60000 };
+    side_table many;
+    fill_table(&many, MANY, 7001, 1, 1, 3, 12, 1000);
+    t = many;
+    alm_plan *scan = p_scan(&w->m, &t.t);
+    window_case c = plain;
+    c.fn = "lead";
+    c.arg = COL_X;
+    c.order[0] = COL_N;
+    const alm_window_call call = call_of(scan, &c, false);
+    const alm_exec_env env = {.workers = w->four, .registry = w->m.registry};
+    alm_exec *ex = NULL;
+    alm_batch *b = NULL;
+    w->mem.limit_bytes = atomic_load(&w->mem.used_bytes) + (1 << 21);
+    alm_status st = alm_exec_open(&w->cx, p_window(scan, &call, 1), &env, &ex);
+    while (st == ALM_OK && (st = alm_exec_next(&w->cx, ex, &b)) == ALM_OK && b != NULL)
+        ;
+    assert_int_equal(st, ALM_E_MEMORY);
+    assert_non_null(strstr(w->cx.err.msg, "window"));
+    alm_exec_close(ex);
+    alm_error_clear(&w->cx);
+    w->mem.limit_bytes = 0;
+}
+
 /* Rows that rank first are all there, with the ranks they have among all rows. */
 static void check_top(const alm_plan *all, const alm_plan *some, alm_workers *workers, bool ties,
                       int64_t top)
@@ -635,6 +722,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(aggregates_over_frames, setup, world_teardown),
         cmocka_unit_test_setup_teardown(values_over_frames, setup, world_teardown),
         cmocka_unit_test_setup_teardown(ties_over_many_batches, setup, world_teardown),
+        cmocka_unit_test_setup_teardown(streams_and_held_rows_agree, setup, world_teardown),
+        cmocka_unit_test_setup_teardown(a_limit_of_memory_is_named, setup, world_teardown),
         cmocka_unit_test_setup_teardown(first_rows_of_each_partition, setup, world_teardown),
         cmocka_unit_test_setup_teardown(no_rows, setup, world_teardown),
         cmocka_unit_test_setup_teardown(a_lag_of_nothing_is_refused, setup, world_teardown)};

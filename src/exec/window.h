@@ -76,6 +76,26 @@ typedef struct alm_window_result {
     bool done;
 } alm_window_result;
 
+/* Partition number of each row, below *n_parts. */
+ALM_NODISCARD alm_status alm_window_numbers(alm_ctx *cx, alm_pool *pool, const alm_rows *rows,
+                                            uint32_t n, const alm_window_call *call,
+                                            const alm_window_cols *cols, uint32_t *number,
+                                            uint32_t *n_parts);
+
+/* Calls that take the rows in the order they have. */
+typedef struct alm_window_pass {
+    alm_pool *pool;
+    const alm_rows *rows;
+    uint32_t n;
+    const uint32_t *number; /* partition of each row */
+    uint32_t n_parts;
+    alm_arena *lasting; /* texts of results */
+} alm_window_pass;
+
+bool alm_window_passes(const alm_window_call *call);
+ALM_NODISCARD alm_status alm_window_run_pass(alm_ctx *cx, const alm_window_pass *p,
+                                             alm_window_result *r);
+
 /* What threads work with; keeps texts of results until it is freed. */
 typedef struct alm_window_slots alm_window_slots;
 /* All calls over rows [0, n), on the threads of the pipe. Memory of results from the pool. */

@@ -23,6 +23,7 @@ typedef struct window_slot {
 struct alm_window_slots {
     window_slot *slot;
     uint32_t n;
+    alm_arena lasting; /* texts of results of the calling thread */
 };
 
 /* One order, and the call under way. */
@@ -388,13 +389,20 @@ static alm_status compute_call(alm_ctx *cx, window_run *w, alm_window_result *r)
     return ALM_OK;
 }
 
-static bool same_order(const alm_window_call *a, const alm_window_call *b)
+static bool same_partition(const alm_window_call *a, const alm_window_call *b)
 {
-    if (a->n_partition != b->n_partition || a->n_order != b->n_order)
+    if (a->n_partition != b->n_partition)
         return false;
     for (uint32_t i = 0; i < a->n_partition; i++)
         if (!alm_eval_expr_equal(a->partition[i], b->partition[i]))
             return false;
+    return true;
+}
+
+static bool same_order(const alm_window_call *a, const alm_window_call *b)
+{
+    if (!same_partition(a, b) || a->n_order != b->n_order)
+        return false;
     for (uint32_t i = 0; i < a->n_order; i++)
         if (a->order[i].desc != b->order[i].desc ||
             a->order[i].nulls_first != b->order[i].nulls_first ||
@@ -422,6 +430,23 @@ static alm_status compute_order(alm_ctx *cx, window_run *w, alm_window_result *r
     return ALM_OK;
 }
 
+/* The calls with the partitions of the first of them that need no other order than the rows have. */
+static alm_status compute_passes(alm_ctx *cx, window_run *w, alm_window_slots *slots,
+                                 alm_window_result *r, uint32_t n)
+{
+    uint32_t *number = NULL;
+    alm_window_pass p = {.pool = w->pool, .rows = w->rows, .n = w->n, .lasting = &slots->lasting};
+    ALM_TRY(alm_pool_alloc(cx, w->pool, ((size_t)w->n + 1) * sizeof *number, &number));
+    ALM_TRY(
+        alm_window_numbers(cx, w->pool, w->rows, w->n, r[0].call, &r[0].cols, number, &p.n_parts));
+    p.number = number;
+    for (uint32_t k = 0; k < n; k++)
+        if (!r[k].done && alm_window_passes(r[k].call) && same_partition(r[0].call, r[k].call))
+            ALM_TRY(alm_window_run_pass(cx, &p, &r[k]));
+    alm_pool_free(w->pool, number);
+    return ALM_OK;
+}
+
 alm_status alm_window_compute(alm_ctx *cx, alm_pool *pool, alm_pipe *pipe, alm_workers *workers,
                               const alm_rows *rows, uint32_t n, alm_window_result *results,
                               uint32_t n_calls, alm_window_slots **slots)
@@ -430,9 +455,13 @@ alm_status alm_window_compute(alm_ctx *cx, alm_pool *pool, alm_pipe *pipe, alm_w
     ALM_TRY(ALM_NEW(cx, cx->arena, &all));
     all->n = alm_pipe_slots(pipe);
     ALM_TRY(ALM_NEWN(cx, cx->arena, all->n, &all->slot));
+    alm_arena_init(&all->lasting, cx->mem);
     *slots = all;
     window_run w = {
         .pool = pool, .pipe = pipe, .workers = workers, .rows = rows, .n = n, .slot = all->slot};
+    for (uint32_t i = 0; i < n_calls; i++)
+        if (!results[i].done && alm_window_passes(results[i].call))
+            ALM_TRY(compute_passes(cx, &w, all, results + i, n_calls - i));
     for (uint32_t i = 0; i < n_calls; i++)
         if (!results[i].done)
             ALM_TRY(compute_order(cx, &w, results + i, n_calls - i));
@@ -450,4 +479,5 @@ void alm_window_slots_free(alm_window_slots *s)
         alm_arena_deinit(&s->slot[i].scratch);
         alm_arena_deinit(&s->slot[i].lasting);
     }
+    alm_arena_deinit(&s->lasting);
 }

@@ -11,11 +11,16 @@ enum { LARGE_MIN = 1 << 18 };
 
 /* ------------------------------------------------------------------------------ partitions */
 
-static alm_status number_partitions(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, uint32_t n,
-                                    const alm_window_call *call, const alm_window_cols *cols,
-                                    uint32_t *number, uint32_t *n_parts)
+alm_status alm_window_numbers(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, uint32_t n,
+                              const alm_window_call *call, const alm_window_cols *cols,
+                              uint32_t *number, uint32_t *n_parts)
 {
     const uint32_t n_keys = call->n_partition;
+    if (n_keys == 0) {
+        memset(number, 0, (size_t)n * sizeof *number);
+        *n_parts = 1;
+        return ALM_OK;
+    }
     if (n_keys == 1 && rows->col[cols->partition[0]].dict != NULL) {
         const alm_rows_col *col = &rows->col[cols->partition[0]];
         memcpy(number, col->data, (size_t)n * sizeof *number);
@@ -107,7 +112,7 @@ alm_status alm_window_deal(alm_ctx *cx, alm_pool *pool, const alm_rows *rows, ui
     }
     if (call->n_partition > 0) {
         ALM_TRY(alm_pool_alloc(cx, pool, ((size_t)n + 1) * sizeof *number, &number));
-        ALM_TRY(number_partitions(cx, pool, rows, n, call, cols, number, &o.n_parts));
+        ALM_TRY(alm_window_numbers(cx, pool, rows, n, call, cols, number, &o.n_parts));
         ALM_TRY(deal(cx, pool, n, number, &o));
         alm_pool_free(pool, number);
     } else {
