@@ -28,6 +28,8 @@ typedef struct alm_group_slot {
     uint32_t *rows;            /* direct: rows of the morsel per group, `sets` times */
     alm_fused_row **fused;     /* direct: per alm_agg_fused, like states */
     alm_block_pending pending; /* hash: rows on their way into blocks */
+    alm_keymap *form;          /* spill: packs keys for their hashes, holds none */
+    struct alm_spill *spill;   /* rows by partition; NULL: none */
     bool ready;
 } alm_group_slot;
 
@@ -82,6 +84,7 @@ typedef struct alm_group {
     alm_block_shape shape; /* without words */
     bool raw_fits;         /* rows may go into blocks */
     bool raw_first;        /* all morsels of the round before ended so: no table is tried first */
+    bool spilled;          /* the rest of the rows of each table is in the files of the slots */
     alm_states states;     /* plain and direct results */
     /* output */
     struct alm_op *whole; /* hands out everything, where nobody asks for parts */
@@ -119,5 +122,23 @@ void alm_group_range_value(alm_type type, int64_t least, uint32_t code, void *ou
 ALM_NODISCARD alm_status alm_group_read(alm_ctx *cx, alm_group *g);
 ALM_NODISCARD alm_status alm_group_hash(alm_ctx *cx, alm_group *g);
 void alm_group_hash_close(alm_group *g);
+/* Makes the map and states of a table on first use. */
+ALM_NODISCARD alm_status alm_group_table_ready(alm_ctx *cx, const alm_group *g, alm_aggs *aggs,
+                                               alm_group_table *t);
+
+/* ---------------------------------------------------------------------- group_spill.c */
+
+/* Is it time to keep no more groups than there are? After a round, with many result tables. */
+bool alm_group_tight(const alm_ctx *cx, const alm_group *g);
+/* How many morsels of a round fit in memory. */
+uint32_t alm_group_round_morsels(const alm_group *g);
+/* Rows of the batch that the slot evaluated last, to its files. morsel: rising per slot. */
+ALM_NODISCARD alm_status alm_group_spill_batch(alm_ctx *cx, alm_group *g, alm_group_slot *s,
+                                               uint32_t morsel, uint32_t n);
+/* Everything is written. */
+ALM_NODISCARD alm_status alm_group_spill_end(alm_ctx *cx, alm_group *g);
+/* Takes the rows of partition p into its table. */
+ALM_NODISCARD alm_status alm_group_spill_load(alm_ctx *cx, const alm_group *g, alm_aggs *aggs,
+                                              uint32_t p, uint32_t *number);
 
 #endif

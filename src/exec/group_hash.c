@@ -22,7 +22,8 @@ static void table_init(alm_group_table *t, alm_mem *mem)
     alm_pool_init(&t->pool, mem, "group by");
 }
 
-static alm_status table_ready(alm_ctx *cx, alm_group *g, alm_aggs *aggs, alm_group_table *t)
+alm_status alm_group_table_ready(alm_ctx *cx, const alm_group *g, alm_aggs *aggs,
+                                 alm_group_table *t)
 {
     alm_type *types = NULL;
     if (t->map != NULL)
@@ -66,7 +67,7 @@ static alm_status take_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, alm_gr
                             alm_op *input, uint64_t limit, bool *end)
 {
     uint64_t rows = 0;
-    ALM_TRY(table_ready(cx, g, s->aggs, t));
+    ALM_TRY(alm_group_table_ready(cx, g, s->aggs, t));
     table_clear(t);
     t->raw = g->raw_first;
     while (rows < limit && !*end) {
@@ -226,7 +227,7 @@ static alm_status merge_task(alm_ctx *cx, void *arg, uint32_t slot, uint32_t p)
     alm_group_table *to = &r->g->table[p];
     const alm_group_table *rows = NULL; /* whose rows are pending */
     ALM_TRY(alm_group_slot_ready(cx, r->g, s));
-    ALM_TRY(table_ready(cx, r->g, s->aggs, to));
+    ALM_TRY(alm_group_table_ready(cx, r->g, s->aggs, to));
     if (r->old != NULL)
         ALM_TRY(merge_groups(cx, s->aggs, to, r->old, r->old->start[p], r->old->start[p + 1]));
     for (uint32_t m = 0; m < r->n; m++) {
@@ -315,6 +316,36 @@ static alm_status take_into_one(alm_ctx *cx, alm_group *g, alm_op *input)
     }
 }
 
+/* Over the memory: rows to files instead of tables. */
+static alm_status spill_rows(alm_ctx *cx, alm_group *g, alm_group_slot *s, uint32_t morsel,
+                             alm_op *input)
+{
+    for (;;) {
+        alm_batch *in = NULL;
+        ALM_TRY(alm_op_next(cx, input, &in));
+        if (in == NULL)
+            return ALM_OK;
+        alm_arena_reset(&s->scratch);
+        ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
+        ALM_TRY(alm_group_spill_batch(cx, g, s, morsel, in->rows));
+    }
+}
+
+static alm_status spill_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t morsel,
+                               alm_op *input)
+{
+    alm_group *g = arg;
+    ALM_TRY(alm_group_slot_ready(cx, g, &g->slot[slot]));
+    return spill_rows(cx, g, &g->slot[slot], morsel, input);
+}
+
+static void free_rounds(alm_group *g)
+{
+    for (uint32_t m = 0; g->round != NULL && m < ALM_GROUP_ROUND; m++)
+        alm_pool_deinit(&g->round[m].pool);
+    g->round = NULL;
+}
+
 /* Input that one thread reads: cut by rows, so that at least the merges are parallel. */
 static alm_status read_child(alm_ctx *cx, alm_group *g)
 {
@@ -323,11 +354,17 @@ static alm_status read_child(alm_ctx *cx, alm_group *g)
     if (!g->raw_fits)
         return take_into_one(cx, g, g->op.child[0]);
     while (!end) {
+        const uint32_t most = alm_group_round_morsels(g);
         uint32_t n = 0;
-        while (n < ALM_GROUP_ROUND && !end)
+        while (n < most && !end)
             ALM_TRY(
                 take_rows(cx, g, &g->own, &g->round[n++], g->op.child[0], ALM_MORSEL_ROWS, &end));
         ALM_TRY(merge_round(cx, g, n));
+        if (!end && alm_group_tight(cx, g)) {
+            free_rounds(g);
+            ALM_TRY(spill_rows(cx, g, &g->own, 0, g->op.child[0]));
+            return alm_group_spill_end(cx, g);
+        }
     }
     return ALM_OK;
 }
@@ -335,11 +372,17 @@ static alm_status read_child(alm_ctx *cx, alm_group *g)
 static alm_status read_morsels(alm_ctx *cx, alm_group *g)
 {
     const uint32_t morsels = alm_pipe_morsels(g->pipe);
-    for (uint32_t lo = 0; lo < morsels; lo += ALM_GROUP_ROUND) {
-        const uint32_t n = ALM_MIN((uint32_t)ALM_GROUP_ROUND, morsels - lo);
+    for (uint32_t lo = 0; lo < morsels;) {
+        const uint32_t n = ALM_MIN(alm_group_round_morsels(g), morsels - lo);
         g->round_lo = lo;
         ALM_TRY(alm_pipe_run(cx, g->pipe, lo, lo + n, take_morsel, g));
         ALM_TRY(merge_round(cx, g, n));
+        lo += n;
+        if (lo < morsels && alm_group_tight(cx, g)) {
+            free_rounds(g);
+            ALM_TRY(alm_pipe_run(cx, g->pipe, lo, morsels, spill_morsel, g));
+            return alm_group_spill_end(cx, g);
+        }
     }
     return ALM_OK;
 }
@@ -368,23 +411,20 @@ alm_status alm_group_hash(alm_ctx *cx, alm_group *g)
     ALM_TRY(ALM_NEWN(cx, cx->arena, 1, &g->table));
     table_init(&g->table[0], cx->mem);
     g->n_tables = 1;
-    ALM_TRY(table_ready(cx, g, g->own.aggs, &g->table[0]));
+    ALM_TRY(alm_group_table_ready(cx, g, g->own.aggs, &g->table[0]));
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_GROUP_ROUND, &g->round));
     for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++) {
         table_init(&g->round[m], cx->mem);
         g->round[m].shape = g->shape;
     }
     ALM_TRY(alm_pipe_parallel(g->pipe) ? read_morsels(cx, g) : read_child(cx, g));
-    for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++)
-        alm_pool_deinit(&g->round[m].pool);
-    g->round = NULL;
+    free_rounds(g);
     return ALM_OK;
 }
 
 void alm_group_hash_close(alm_group *g)
 {
-    for (uint32_t m = 0; g->round != NULL && m < ALM_GROUP_ROUND; m++)
-        alm_pool_deinit(&g->round[m].pool);
+    free_rounds(g);
     for (uint32_t t = 0; g->table != NULL && t < g->n_tables; t++)
         alm_pool_deinit(&g->table[t].pool);
 }

@@ -18,6 +18,8 @@ typedef struct group_part {
     alm_arena lasting;
     uint32_t part, part_end; /* parts to come */
     uint32_t table, at, end; /* groups left of the part at hand */
+    uint32_t *number;        /* spilled: the part is its table, completed here and freed after it */
+    bool loaded;
 } group_part;
 
 static uint32_t tables_of(const alm_group *g)
@@ -38,6 +40,8 @@ uint32_t alm_group_parts(const alm_op *group)
 {
     const alm_group *g = (const alm_group *)group;
     uint32_t n = 0;
+    if (g->spilled)
+        return g->n_tables;
     for (uint32_t t = 0; t < tables_of(g); t++)
         n += (groups_of(g, t) + PART_ROWS - 1) / PART_ROWS;
     return n;
@@ -47,9 +51,37 @@ int64_t alm_group_rows(const alm_op *group)
 {
     const alm_group *g = (const alm_group *)group;
     int64_t n = 0;
+    if (g->spilled)
+        return -1;
     for (uint32_t t = 0; t < tables_of(g); t++)
         n += groups_of(g, t);
     return n;
+}
+
+/* The table whose groups were given out goes; what its new states pointed to, too. */
+static void drop_table(group_part *p)
+{
+    if (p->loaded) {
+        alm_group_table *t = &p->g->table[p->table];
+        alm_pool_deinit(&t->pool);
+        t->map = NULL;
+        t->states = (alm_states){0};
+        alm_arena_reset(&p->lasting);
+    }
+    p->loaded = false;
+}
+
+static alm_status load_table(alm_ctx *cx, group_part *p, uint32_t part)
+{
+    drop_table(p);
+    if (p->number == NULL)
+        ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &p->number));
+    p->table = part;
+    p->loaded = true;
+    ALM_TRY(alm_group_spill_load(cx, p->g, p->aggs, part, p->number));
+    p->at = 0;
+    p->end = groups_of(p->g, part);
+    return ALM_OK;
 }
 
 /* The groups of part `part`. */
@@ -92,8 +124,12 @@ static alm_status part_next(alm_ctx *cx, alm_op *op, alm_batch **out)
     group_part *p = (group_part *)op;
     *out = NULL;
     alm_arena_reset(&op->batch);
-    while (p->at == p->end && p->part < p->part_end)
-        choose_part(p, p->part++);
+    while (p->at == p->end && p->part < p->part_end) {
+        if (p->g->spilled)
+            ALM_TRY(load_table(cx, p, p->part++));
+        else
+            choose_part(p, p->part++);
+    }
     const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, p->end - p->at);
     if (n == 0)
         return ALM_OK;
@@ -116,6 +152,7 @@ static alm_status part_start(alm_ctx *cx, alm_op *op, uint32_t morsel)
 static void part_close(alm_op *op)
 {
     group_part *p = (group_part *)op;
+    drop_table(p);
     alm_aggs_free(p->aggs);
     alm_arena_deinit(&p->lasting);
 }

@@ -6,6 +6,7 @@
 #include "exec/group_branch.h"
 #include "exec/group_part.h"
 #include "exec/op_make.h"
+#include "storage/spill.h"
 
 alm_status alm_group_slot_ready(alm_ctx *cx, const alm_group *g, alm_group_slot *s)
 {
@@ -26,6 +27,7 @@ static void slot_close(alm_group_slot *s)
     if (!s->ready)
         return;
     alm_aggs_free(s->aggs);
+    alm_spill_free(s->spill);
     alm_pool_deinit(&s->pool);
     alm_arena_deinit(&s->lasting);
     alm_arena_deinit(&s->scratch);

@@ -47,6 +47,7 @@ struct alm_spill {
     alm_mem *mem;
     int handle;
     uint32_t n_cols, n_runs, cap_runs;
+    size_t block_bytes;
     int64_t bytes; /* of the file, all charged to the space */
     spill_run *run;
 };
@@ -144,7 +145,12 @@ alm_status alm_spill_new(alm_ctx *cx, alm_spill_space *space, uint32_t n_cols, c
     alm_spill *s = calloc(1, sizeof *s);
     if (s == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a temporary file");
-    *s = (alm_spill){.space = space, .who = who, .mem = cx->mem, .handle = -1, .n_cols = n_cols};
+    *s = (alm_spill){.space = space,
+                     .who = who,
+                     .mem = cx->mem,
+                     .handle = -1,
+                     .n_cols = n_cols,
+                     .block_bytes = ALM_SPILL_BLOCK_BYTES};
     const alm_status st = open_file(cx, s);
     if (st != ALM_OK) {
         alm_spill_free(s);
@@ -169,6 +175,11 @@ void alm_spill_free(alm_spill *s)
     }
     atomic_fetch_sub(&s->space->bytes, s->bytes);
     free(s);
+}
+
+void alm_spill_block_bytes(alm_spill *s, size_t bytes)
+{
+    s->block_bytes = bytes;
 }
 
 int64_t alm_spill_bytes(const alm_spill *s)
@@ -297,7 +308,7 @@ alm_status alm_spill_append(alm_ctx *cx, alm_spill *s, uint32_t run, const alm_v
     head.bytes = r->pending.len - at;
     memcpy(r->pending.ptr + at, &head, sizeof head);
     r->rows += n;
-    return r->pending.len >= ALM_SPILL_BLOCK_BYTES ? write_block(cx, s, r) : ALM_OK;
+    return r->pending.len >= s->block_bytes ? write_block(cx, s, r) : ALM_OK;
 }
 
 alm_status alm_spill_end(alm_ctx *cx, alm_spill *s, uint32_t run)

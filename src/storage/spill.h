@@ -48,6 +48,8 @@ bool alm_spill_allowed(const alm_ctx *cx, const alm_spill_space *space);
 ALM_NODISCARD alm_status alm_spill_new(alm_ctx *cx, alm_spill_space *space, uint32_t n_cols,
                                        const char *who, alm_spill **out);
 void alm_spill_free(alm_spill *spill); /* NULL is fine */
+/* Smaller blocks than ALM_SPILL_BLOCK_BYTES, where many runs are written at once. */
+void alm_spill_block_bytes(alm_spill *spill, size_t bytes);
 int64_t alm_spill_bytes(const alm_spill *spill);
 
 /* A new empty run; its number. Runs are numbered from 0. */
