@@ -254,6 +254,53 @@ alm_status alm_aggs_update(alm_ctx *cx, alm_aggs *a, alm_states *s, uint32_t gro
     return ALM_OK;
 }
 
+bool alm_aggs_masks(const alm_aggs *a)
+{
+    for (uint32_t i = 0; i < a->n_states; i++) {
+        if ((int32_t)i == a->rows_state)
+            continue;
+        if (!a->is_fused[i] || a->state[i].call->args[0]->kind != ALM_X_COL)
+            return false;
+    }
+    return a->n_states > 0;
+}
+
+ALM_SIMD static void mask_values(const double *restrict x, const uint8_t *restrict keep, uint32_t n,
+                                 double *restrict out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = keep[i] ? x[i] : __builtin_nan("");
+}
+
+alm_status alm_aggs_update_masked(alm_ctx *cx, alm_aggs *a, alm_arena *scratch, alm_states *s,
+                                  uint32_t group, const uint8_t *keep, uint32_t kept, uint32_t n)
+{
+    double *masked = NULL;
+    ALM_TRY(alm_arena_bytes(cx, scratch, (n + 1) * sizeof *masked, &masked));
+    for (uint32_t f = 0; f < a->n_fused; f++) {
+        alm_vec v = a->vec[a->fused[f].arg];
+        if (v.is_const)
+            ALM_TRY(alm_vec_expand(cx, scratch, &a->vec[a->fused[f].arg], n, &v));
+        mask_values(v.data, keep, n, masked);
+        v.data = masked;
+        v.no_nulls = false;
+        for (uint32_t k = ALM_FUSE_SUM; k < ALM_FUSE_KINDS; k++) {
+            const int32_t i = a->fused[f].state[k];
+            if (i < 0)
+                continue;
+            alm_agg_state *st = &a->state[i];
+            st->rt.cx = cx;
+            ALM_TRY(st->ops->update(&st->rt, s->array[i] + group * st->ops->state_bytes, n, &v));
+        }
+    }
+    if (a->rows_state < 0)
+        return ALM_OK;
+    alm_agg_state *st = &a->state[a->rows_state];
+    st->rt.cx = cx;
+    return st->ops->update(&st->rt, s->array[a->rows_state] + group * st->ops->state_bytes, kept,
+                           NULL);
+}
+
 static alm_status scatter_state(alm_ctx *cx, alm_aggs *a, alm_states *s, uint32_t i,
                                 const uint32_t *group, uint32_t lo, uint32_t n)
 {

@@ -63,6 +63,12 @@ ALM_NODISCARD alm_status alm_aggs_eval(alm_ctx *cx, alm_aggs *a, alm_arena *scra
 /* Rows [lo, lo + n) of that batch into one group. */
 ALM_NODISCARD alm_status alm_aggs_update(alm_ctx *cx, alm_aggs *a, alm_states *s, uint32_t group,
                                          uint32_t lo, uint32_t n);
+/* May rows be left out by a mask? Then their values are made null, which no aggregate counts. */
+bool alm_aggs_masks(const alm_aggs *a);
+/* The rows of the batch evaluated last whose byte in keep[0..n) is set, `kept` of them, into `group`. */
+ALM_NODISCARD alm_status alm_aggs_update_masked(alm_ctx *cx, alm_aggs *a, alm_arena *scratch,
+                                                alm_states *s, uint32_t group, const uint8_t *keep,
+                                                uint32_t kept, uint32_t n);
 /* Rows [lo, lo + n) into group[0..n). */
 ALM_NODISCARD alm_status alm_aggs_scatter(alm_ctx *cx, alm_aggs *a, alm_states *s,
                                           const uint32_t *group, uint32_t lo, uint32_t n);

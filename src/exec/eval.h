@@ -40,6 +40,10 @@ ALM_NODISCARD alm_status alm_filter_new(alm_ctx *cx, const alm_expr *const *conj
 ALM_NODISCARD alm_status alm_filter_run(alm_ctx *cx, alm_filter *f, const alm_batch *in,
                                         const uint16_t **sel, uint32_t *kept);
 void alm_filter_free(alm_filter *f);
+/* From now on a run may leave the outcome as a mask, one byte per row of the batch: *sel = NULL then,
+ * although *kept is less than all. alm_filter_mask: that of the last run, NULL if it left none. */
+void alm_filter_masks(alm_filter *f);
+const uint8_t *alm_filter_mask(const alm_filter *f);
 
 /* Conjuncts that are a range test of one column: what block statistics can answer. */
 typedef enum alm_block_answer { ALM_BLOCK_SOME, ALM_BLOCK_NONE, ALM_BLOCK_ALL } alm_block_answer;

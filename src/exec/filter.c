@@ -45,6 +45,8 @@ struct alm_filter {
     uint32_t *range; /* steps that are RANGE */
     uint32_t n_ranges;
     uint8_t *keep; /* one byte per row */
+    bool masks;    /* the outcome may stay in keep */
+    const uint8_t *mask;
     uint16_t *sel, *spare;
     uint32_t cap;  /* rows the buffers hold */
     alm_vec *cols; /* columns of the batch under a selection */
@@ -429,6 +431,20 @@ static alm_status buffers(alm_ctx *cx, alm_filter *f, uint32_t n)
     return ALM_OK;
 }
 
+/* The outcome as it is, if that is asked for and not too few rows pass. */
+static bool leave_mask(alm_filter *f, filter_state *st, const uint8_t *keep)
+{
+    enum { MASK_SHARE = 8 };
+    if (!f->masks || st->sel != NULL)
+        return false;
+    const uint32_t kept = count_kept(keep, st->n);
+    if (kept == st->n || MASK_SHARE * kept < st->n)
+        return false;
+    st->k = kept;
+    f->mask = keep;
+    return true;
+}
+
 alm_status alm_filter_run(alm_ctx *cx, alm_filter *f, const alm_batch *in, const uint16_t **sel,
                           uint32_t *kept)
 {
@@ -436,6 +452,7 @@ alm_status alm_filter_run(alm_ctx *cx, alm_filter *f, const alm_batch *in, const
     filter_state st = {.in = in, .n = in->rows, .k = in->rows};
     ALM_TRY(buffers(cx, f, in->rows));
     alm_arena_reset(&f->batch);
+    f->mask = NULL;
     uint8_t *const keep = f->keep, *const more = f->keep + f->cap;
     bool pending = false; /* keep[] holds the outcome of direct steps not yet in the selection */
     for (uint32_t i = 0; i < f->n && st.k > 0; i++) {
@@ -457,11 +474,21 @@ alm_status alm_filter_run(alm_ctx *cx, alm_filter *f, const alm_batch *in, const
             }
         }
     }
-    if (pending && st.k > 0)
+    if (pending && st.k > 0 && !leave_mask(f, &st, keep))
         narrow(f, &st, keep);
     *sel = st.sel;
     *kept = st.k;
     return ALM_OK;
+}
+
+void alm_filter_masks(alm_filter *f)
+{
+    f->masks = true;
+}
+
+const uint8_t *alm_filter_mask(const alm_filter *f)
+{
+    return f->mask;
 }
 
 /* --------------------------------------------------------------------------- block statistics */

@@ -2,12 +2,13 @@
  * group_plain.c - aggregates without keys.
  *
  * Each morsel has a group of its own; groups are merged in order of morsels. A query that asks only
- * for counts, minima and maxima of whole stored columns reads block statistics instead: the extremes
- * of a block are fed to the aggregate as two values, its count as a constant. Blocks without
- * statistics (the newest rows in memory, merged ranges) are read.
+ * for counts, sums, minima and maxima of whole stored columns reads block statistics instead: the
+ * extremes of a block are fed to the aggregate as two values, its count as a constant, its sum is added.
+ * Blocks without statistics (the newest rows in memory, merged ranges) are read, if they are few.
  */
 #include "exec/group.h"
 #include "exec/origin.h"
+#include "exec/scan_mask.h"
 #include "exec/scan_plan.h"
 
 /* --------------------------------------------------------------------------------- all rows */
@@ -17,14 +18,21 @@ static alm_status take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t mo
     alm_group *g = arg;
     alm_group_slot *s = &g->slot[slot];
     ALM_TRY(alm_group_slot_ready(cx, g, s));
+    const bool masks = alm_aggs_masks(s->aggs) && alm_op_scan_masks(input);
     for (;;) {
         alm_batch *in = NULL;
+        uint32_t kept = 0;
         ALM_TRY(alm_op_next(cx, input, &in));
         if (in == NULL)
             return ALM_OK;
         alm_arena_reset(&s->scratch);
         ALM_TRY(alm_aggs_eval(cx, s->aggs, &s->scratch, in));
-        ALM_TRY(alm_aggs_update(cx, s->aggs, &g->states, morsel, 0, in->rows));
+        const uint8_t *mask = masks ? alm_op_scan_mask(input, &kept) : NULL;
+        if (mask != NULL)
+            ALM_TRY(alm_aggs_update_masked(cx, s->aggs, &s->scratch, &g->states, morsel, mask, kept,
+                                           in->rows));
+        else
+            ALM_TRY(alm_aggs_update(cx, s->aggs, &g->states, morsel, 0, in->rows));
     }
 }
 
@@ -32,7 +40,7 @@ static alm_status take_morsel(alm_ctx *cx, void *arg, uint32_t slot, uint32_t mo
 
 /* One argument of a state: a stored column whose statistics serve. */
 typedef struct stat_source {
-    char kind;    /* '*' rows, 'c' values, 'm' min or max */
+    char kind;    /* '*' rows, 'c' values, 'm' min or max, 's' sum of DOUBLE */
     uint32_t col; /* of the scan */
     alm_type type;
 } stat_source;
@@ -56,13 +64,17 @@ static bool state_source(const alm_group *g, const alm_agg_state *st, const alm_
     if (counts && c->n_args == 0)
         return true;
     const bool extreme = strcmp(c->fn->name, "min") == 0 || strcmp(c->fn->name, "max") == 0;
-    if (c->n_args != 1 || !(counts || extreme) ||
+    const bool sum = st->ops->fuse == ALM_FUSE_SUM;
+    if (c->n_args != 1 || !(counts || extreme || sum) ||
         !alm_origin_of(g->op.plan->child[0], c->args[0], &from) || from.filtered ||
         !stats_serve(c->args[0]->type))
         return false;
     *scan = from.scan;
-    *out =
-        (stat_source){.kind = counts ? 'c' : 'm', .col = from.scan_col, .type = c->args[0]->type};
+    *out = (stat_source){.kind = counts ? 'c'
+                                 : sum  ? 's'
+                                        : 'm',
+                         .col = from.scan_col,
+                         .type = c->args[0]->type};
     return true;
 }
 
@@ -110,6 +122,12 @@ static alm_status feed_block(alm_ctx *cx, alm_group *g, uint32_t i, const stat_s
     const int64_t values = src->kind == '*' ? rows : stats->rows - stats->nulls;
     if (values == 0)
         return ALM_OK;
+    if (src->kind == 's') {
+        alm_fsum *sum = (alm_fsum *)(void *)g->states.array[i];
+        sum->sum += stats->sum_f;
+        sum->count += values;
+        return ALM_OK;
+    }
     extremes pair = {0};
     alm_vec v = {.type = src->type, .width = (uint8_t)alm_type_width(src->type), .data = &pair};
     uint64_t n = 2;
@@ -132,8 +150,8 @@ static bool block_stats(const alm_scan_plan *sp, uint32_t span, int64_t row,
         if (source[i].kind == '*')
             continue;
         alm_scan_block_stats(sp->scan, span, row, source[i].col, left, &stats[i]);
-        all &= stats[i].valid &&
-               (source[i].kind == 'c' || stats[i].has_minmax || stats[i].nulls == stats[i].rows);
+        const bool has = source[i].kind == 's' ? stats[i].has_sum : stats[i].has_minmax;
+        all &= stats[i].valid && (source[i].kind == 'c' || has || stats[i].nulls == stats[i].rows);
     }
     return all;
 }
@@ -157,6 +175,25 @@ static alm_status feed_rows(alm_ctx *cx, alm_group *g, alm_scan_cursor *cur, uin
         done += n;
     }
     return ALM_OK;
+}
+
+/* Are there few rows that would have to be read? One thread reads them. */
+static bool few_without(const alm_scan_plan *sp, const stat_source *source, uint32_t n,
+                        alm_col_stats *stats)
+{
+    enum { READ_MAX = 1 << 20 };
+    int64_t without = 0;
+    for (uint32_t s = 0; s < sp->n_segments; s++) {
+        const alm_scan_segment *seg = &sp->segment[s];
+        for (int64_t row = seg->lo; row < seg->hi;) {
+            int64_t left = 0;
+            const bool known = block_stats(sp, seg->span, row, source, n, stats, &left);
+            const int64_t rows = ALM_MIN(ALM_MAX(left, 1), seg->hi - row);
+            without += known && rows == left ? 0 : rows;
+            row += rows;
+        }
+    }
+    return without <= READ_MAX;
 }
 
 static alm_status read_stats(alm_ctx *cx, alm_group *g, const alm_scan_plan *sp,
@@ -195,21 +232,35 @@ static alm_status read_stats(alm_ctx *cx, alm_group *g, const alm_scan_plan *sp,
 
 /* ---------------------------------------------------------------------------------- the choice */
 
+/* *out: the scan whose statistics answer everything; NULL: rows must be read. */
+static alm_status choose_stats(alm_ctx *cx, const alm_group *g, stat_source *source,
+                               const alm_scan_plan **out)
+{
+    const alm_plan *scan = NULL;
+    alm_col_stats *stats = NULL;
+    const uint32_t n = g->own.aggs->n_states;
+    *out = NULL;
+    if (!alm_pipe_parallel(g->pipe) || !find_sources(g, source, &scan))
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &stats));
+    ALM_TRY(alm_op_shared(cx, g->op.run, scan, out));
+    if (!few_without(*out, source, n, stats))
+        *out = NULL;
+    return ALM_OK;
+}
+
 alm_status alm_group_plain(alm_ctx *cx, alm_group *g)
 {
     alm_aggs *a = g->own.aggs;
     const uint32_t morsels = alm_pipe_morsels(g->pipe);
     stat_source *source = NULL;
-    const alm_plan *scan = NULL;
+    const alm_scan_plan *stats = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_states + 1, &source));
-    const bool stats = alm_pipe_parallel(g->pipe) && find_sources(g, source, &scan);
-    const uint32_t groups = stats ? 1 : ALM_MAX(morsels, 1U);
+    ALM_TRY(choose_stats(cx, g, source, &stats));
+    const uint32_t groups = stats != NULL ? 1 : ALM_MAX(morsels, 1U);
     ALM_TRY(alm_states_reserve(cx, a, &g->states, &g->own.pool, groups));
-    if (stats) {
-        const alm_scan_plan *sp = NULL;
-        ALM_TRY(alm_op_shared(cx, g->op.run, scan, &sp));
-        return read_stats(cx, g, sp, source);
-    }
+    if (stats != NULL)
+        return read_stats(cx, g, stats, source);
     ALM_TRY(alm_pipe_run(cx, g->pipe, 0, morsels, take_morsel, g));
     for (uint32_t m = 1; m < morsels; m++)
         ALM_TRY(alm_aggs_merge(cx, a, &g->states, 0, NULL, &g->states, m, 1));

@@ -371,6 +371,40 @@ static void test_several_counts_of_distinct_values(void **state)
     free(text);
 }
 
+/* Conditions that many rows pass leave values out by a mask, others number the rows. */
+static void test_conditions_that_many_and_few_rows_pass(void **state)
+{
+    (void)state;
+    static const int32_t above[] = {-300, 0, 500, 1500, 1900, 1998, 5000};
+    for (size_t k = 0; k < ALM_COUNT(above); k++) {
+        alm_plan *s = p_scan(&w->m, &w->t);
+        const alm_agg_call aggs[] = {x_agg(&w->m, "sum", col(s, 5)), x_agg(&w->m, "count", NULL),
+                                     x_agg(&w->m, "min", col(s, 5)), x_agg(&w->m, "max", col(s, 5)),
+                                     x_agg(&w->m, "avg", col(s, 5))};
+        p_where(&w->m, s, x_two(&w->m, ">", col(s, 3), x_bits(&w->m, ALM_TY(INT), &above[k])));
+        p_where(&w->m, s, x_two(&w->m, "<", col(s, 5), x_double(&w->m, 20000)));
+        double sum = 0, rows = 0, least = INFINITY, most = -INFINITY;
+        for (int i = 0; i < ROWS; i++) {
+            if (w->of_code[i] == 0 || w->code[i] <= above[k] || !(w->x[i] < 20000))
+                continue;
+            rows++;
+            sum += w->x[i];
+            least = fmin(least, w->x[i]);
+            most = fmax(most, w->x[i]);
+        }
+        result r = run(p_group(&w->m, s, 0, NULL, 5, aggs));
+        assert_true(r.v[1] == rows);
+        if (rows > 0) {
+            assert_true(fabs(r.v[0] - sum) <= 1e-9 * fabs(sum));
+            assert_true(r.v[2] == least && r.v[3] == most);
+            assert_true(fabs(r.v[4] - sum / rows) <= 1e-9 * fabs(sum / rows));
+        } else {
+            assert_true(isnan(r.v[0]) && isnan(r.v[2]) && isnan(r.v[3]) && isnan(r.v[4]));
+        }
+        free(r.v);
+    }
+}
+
 static void test_the_limit_names_the_operator(void **state)
 {
     (void)state;
@@ -399,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_input_of_one_thread),
         cmocka_unit_test(test_groups_of_groups_and_their_top),
         cmocka_unit_test(test_several_counts_of_distinct_values),
+        cmocka_unit_test(test_conditions_that_many_and_few_rows_pass),
         cmocka_unit_test(test_the_limit_names_the_operator),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -10,6 +10,7 @@
  */
 #include "exec/eval.h"
 #include "exec/op_make.h"
+#include "exec/scan_mask.h"
 #include "exec/scan_plan.h"
 
 typedef struct op_scan {
@@ -28,6 +29,8 @@ typedef struct op_scan {
     int64_t tested_to;  /* rows of the segment below it have had their blocks tested */
     uint32_t *reversed; /* row numbers of a backward batch */
     int64_t row_bytes;
+    const uint8_t *mask; /* of the last batch, and how many rows it keeps */
+    uint32_t mask_kept;
 } op_scan;
 
 /* ------------------------------------------------------------------------------ morsels, shared */
@@ -301,6 +304,8 @@ static alm_status scan_next(alm_ctx *cx, alm_op *op, alm_batch **out)
             const alm_batch in = {.rows = n, .n_cols = s->sp->n_cols, .cols = s->vecs};
             ALM_TRY(alm_filter_run(cx, s->filter, &in, &sel, &kept));
             s->step_rows = ALM_MIN(2 * s->step_rows, (uint32_t)ALM_BATCH_ROWS);
+            s->mask = alm_filter_mask(s->filter);
+            s->mask_kept = kept;
         }
         if (kept == 0)
             continue;
@@ -309,7 +314,7 @@ static alm_status scan_next(alm_ctx *cx, alm_op *op, alm_batch **out)
             place_columns(s, s->rest);
         }
         alm_op_count_bytes(op->run, op->plan, s->row_bytes * n);
-        return emit(cx, s, sel, kept, out);
+        return emit(cx, s, sel, s->mask != NULL ? n : kept, out);
     }
 }
 
@@ -371,6 +376,22 @@ static const alm_op_vt scan_vt = {.name = "scan",
                                   .hint = scan_hint,
                                   .count = scan_count,
                                   .skip = scan_skip};
+
+bool alm_op_scan_masks(alm_op *op)
+{
+    op_scan *s = (op_scan *)op;
+    if (op->vt != &scan_vt || s->filter == NULL || op->plan->scan.backward || op->run->env.analyze)
+        return false;
+    alm_filter_masks(s->filter);
+    return true;
+}
+
+const uint8_t *alm_op_scan_mask(const alm_op *op, uint32_t *kept)
+{
+    const op_scan *s = (const op_scan *)op;
+    *kept = s->mask_kept;
+    return s->mask;
+}
 
 /* Which stored columns the filter reads, and which only the result does. */
 static alm_status choose_columns(alm_ctx *cx, op_scan *s)
