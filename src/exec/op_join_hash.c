@@ -9,6 +9,8 @@
  *                     conditions see all candidates, then the kind of join decides what stays.
  * Order       Left order; matches of one left row in right order.
  */
+#include <stdlib.h>
+
 #include "exec/asof_right.h"
 #include "exec/join.h"
 #include "exec/op_make.h"
@@ -575,12 +577,16 @@ int32_t alm_op_join_drive(const alm_plan *plan)
 
 alm_status alm_op_join_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, void **shared)
 {
-    alm_join_shared *s = NULL;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    if (is_asof(plan))
-        ALM_TRY(alm_asof_right_new(cx, run, plan, &s->asof));
-    else
-        ALM_TRY(alm_join_table_new(cx, run, plan, &s->table));
+    /* not in cx->arena: that may belong to a join around this one, whose table goes first */
+    alm_join_shared *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, plan->pos, "out of memory: join");
+    const alm_status st = is_asof(plan) ? alm_asof_right_new(cx, run, plan, &s->asof)
+                                        : alm_join_table_new(cx, run, plan, &s->table);
+    if (st != ALM_OK) {
+        free(s);
+        return st;
+    }
     *shared = s;
     return ALM_OK;
 }
@@ -590,4 +596,5 @@ void alm_op_join_unprepare(void *shared)
     alm_join_shared *s = shared;
     alm_join_table_free(s->table);
     alm_asof_right_free(s->asof);
+    free(s);
 }
