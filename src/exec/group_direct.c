@@ -226,7 +226,9 @@ static alm_status take_set(alm_ctx *cx, const alm_group *g, alm_group_slot *s, c
     const uint32_t n = to->n;
     alm_aggs *a = s->aggs;
     alm_states set = {0};
-    const bool first = states->n == 0 && n > 0;
+    if (n == 0) /* no row of the morsel passed: there are no states to write to */
+        return ALM_OK;
+    const bool first = states->n == 0;
     ALM_TRY(alm_states_reserve(cx, a, &set, pool, n));
     alm_states_pick(a, &set, 0, &s->states, to->number, n);
     for (uint32_t i = 0, run = 1; i < n; i += run, run = 1) { /* neighbours in one call */

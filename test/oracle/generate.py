@@ -267,7 +267,7 @@ class Gen:
             if y.m and "(" not in y.a and x.m < 10**6:
                 return E(t, f"({x.a} {op} {y.a})", f"({x.d} {op} {y.d})", x.m * 2 + 256)
             return x
-        return E(t, f"(-{x.a})" if x.a[0] != "-" else x.a, f"(-{x.d})" if x.a[0] != "-" else x.d, x.m)
+        return E(t, f"(0 - {x.a})", f"(0 - {x.d})", x.m)
 
     def make_dbl(self, src, depth):
         r = self.r
@@ -456,6 +456,8 @@ class Gen:
         cols, a, d = [], [], []
         for k in range(r.randint(2, 5)):
             x = self.any(inner, 1)
+            if x.t in ("int", "long"):  # SHORT has no null, on the outer side of a join either: made INT
+                x = E(x.t, f"({x.a} + 0)", x.d, x.m)
             a.append(f"{x.a} x{k}")
             d.append(f"{x.d} x{k}")
             cols.append(Column(f"x{k}", x.t, f"{alias}.x{k}", f"{alias}.x{k}", x.m))
@@ -705,7 +707,7 @@ class Gen:
         f = r.choice(["sum", "avg", "min", "max", "count"])
         if f == "count":
             return both(f"count({c.a})", f"count({c.d})", "long")
-        return both(f"{f}({c.a})", f"{f}({c.d})" + ("::bigint" if False else ""), "dbl" if f == "avg" or c.t == "dbl" else "long")
+        return both(f"{f}({c.a})", f"{f}({c.d})", "dbl" if f in ("sum", "avg") or c.t == "dbl" else "long")
 
     def q_window(self):
         r = self.r
