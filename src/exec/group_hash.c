@@ -346,6 +346,18 @@ static void free_rounds(alm_group *g)
     g->round = NULL;
 }
 
+/* Gives back what tables hold that the next round of n morsels does not need. */
+static void trim_rounds(alm_ctx *cx, alm_group *g, uint32_t n)
+{
+    for (uint32_t m = n; m < ALM_GROUP_ROUND; m++) {
+        if (g->round[m].pool.bytes == 0)
+            continue;
+        alm_pool_deinit(&g->round[m].pool);
+        table_init(&g->round[m], cx->mem);
+        g->round[m].shape = g->shape;
+    }
+}
+
 /* Input that one thread reads: cut by rows, so that at least the merges are parallel. */
 static alm_status read_child(alm_ctx *cx, alm_group *g)
 {
@@ -356,6 +368,7 @@ static alm_status read_child(alm_ctx *cx, alm_group *g)
     while (!end) {
         const uint32_t most = alm_group_round_morsels(g);
         uint32_t n = 0;
+        trim_rounds(cx, g, most);
         while (n < most && !end)
             ALM_TRY(
                 take_rows(cx, g, &g->own, &g->round[n++], g->op.child[0], ALM_MORSEL_ROWS, &end));
@@ -373,7 +386,8 @@ static alm_status read_morsels(alm_ctx *cx, alm_group *g)
 {
     const uint32_t morsels = alm_pipe_morsels(g->pipe);
     for (uint32_t lo = 0; lo < morsels;) {
-        const uint32_t n = ALM_MIN(alm_group_round_morsels(g), morsels - lo);
+        const uint32_t most = alm_group_round_morsels(g), n = ALM_MIN(most, morsels - lo);
+        trim_rounds(cx, g, most);
         g->round_lo = lo;
         ALM_TRY(alm_pipe_run(cx, g->pipe, lo, lo + n, take_morsel, g));
         ALM_TRY(merge_round(cx, g, n));

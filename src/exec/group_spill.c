@@ -14,7 +14,7 @@
 #include "exec/scan_plan.h"
 #include "storage/spill.h"
 
-enum { BLOCK_BYTES = 32 * 1024 };
+enum { BLOCK_BYTES = 32 * 1024, ROUND_BYTES = 256 << 20 };
 
 bool alm_group_tight(const alm_ctx *cx, const alm_group *g)
 {
@@ -28,8 +28,11 @@ uint32_t alm_group_round_morsels(const alm_group *g)
 {
     int64_t limit = 0;
     const int64_t room = alm_pool_room(&g->own.pool, &limit);
-    const int64_t morsel = (int64_t)ALM_MORSEL_ROWS * 16 * (2 + g->own.aggs->n_vecs);
-    return (uint32_t)ALM_MIN(ALM_MAX(room / 4 / morsel, INT64_C(1)), (int64_t)ALM_GROUP_ROUND);
+    int64_t morsel = (int64_t)ALM_MORSEL_ROWS * 16 * (2 + g->own.aggs->n_vecs);
+    for (uint32_t m = 0; m < ALM_GROUP_ROUND; m++) /* long texts: what morsels took so far */
+        morsel = ALM_MAX(morsel, g->round[m].pool.bytes);
+    const int64_t most = ALM_MIN(room / 4, (int64_t)ROUND_BYTES) / morsel;
+    return (uint32_t)ALM_MIN(ALM_MAX(most, INT64_C(1)), (int64_t)ALM_GROUP_ROUND);
 }
 
 /* ----------------------------------------------------------------------------------- writing */
