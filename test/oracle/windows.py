@@ -148,6 +148,36 @@ def answer(server, sql):
         return str(e)
 
 
+def over_memory(binary):
+    """Held rows beyond the limit of the statement go to files by partition: the same rows in the same order."""
+    n, good, bad = 400000, 0, 0
+    table = (f"create table big as (select x id, timestamp_sequence('2024-01-01', 1000000L) ts, case x % 7 when 0 then null when 1 then 'A' when 2 then 'B' else 'C' end::symbol k, "
+             f"x % 977 g, case when x % 11 = 0 then null else (x * 7919 % 10007)::double end v, "
+             f"('text number ' || (x % 5003)) s from long_sequence({n}, 7, 8)) timestamp(ts)")
+    calls = ["row_number() over (partition by g order by v desc nulls last, id) a, sum(v) over (partition by g order by v nulls last, id) b",
+             "lead(s) over (partition by k, g order by v nulls first, id) a, max(s) over (partition by k, g) b, lag(k) over (partition by k, g order by id desc) c",
+             "avg(v) over (partition by s order by id rows between 3 preceding and 3 following exclude current row) a"]
+    queries = [f"select * from (select id, k, s, v, {c} from big) where id % 997 < 3" for c in calls]
+    answers = []
+    for limit in ("0", "24m"):
+        with Server(binary=binary, env={"ALMANAC_QUERY_MEMORY_MAX": limit, "ALMANAC_SHARED_WORKER_COUNT": "2"}) as s:
+            s.exec(table)
+            answers.append([answer(s, q) for q in queries])
+            if limit != "0":
+                said = answer(s, "select max(a) from (select sum(v) over (order by v, id) a, s from big) where s != ''")
+                ok = isinstance(said, str) and "window" in said
+                good, bad = good + ok, bad + (not ok)
+                if not ok:
+                    print(f"no error that names the operator: {str(said)[:200]}")
+    for q, a, b in zip(queries, *answers):
+        if a == b and isinstance(a, list) and len(a) > 1000:
+            good += 1
+        else:
+            bad += 1
+            print(f"another answer over the memory: {q}\n    got  {str(b)[:300]}\n    want {str(a)[:300]}")
+    return good, bad
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--binary")
@@ -198,6 +228,8 @@ def main():
             else:
                 bad += 1
                 print(f"another answer with one worker: {ours}")
+    more, worse = over_memory(o.binary)
+    good, bad = good + more, bad + worse
     print(f"seed {o.seed}: {good} passed, {bad} failed")
     sys.exit(bad > 0)
 
