@@ -34,3 +34,7 @@ select t.k, u.k uk from (select ts, s, k, lag(k) over (partition by s order by t
 select k, p from (select k, lag(k) over (order by ts) p from oco_t) limit -1;
 -- subqueries with outer columns do not double each other's plans
 select k, (select max(u.k) from oco_t u where u.k < t.k + 1) a, (select max(u.k) from oco_t u where u.k < t.k + 2) b, (select max(u.k) from oco_t u where u.k < t.k + 3) c, (select max(u.k) from oco_t u where u.k < t.k + 4) d, (select max(u.k) from oco_t u where u.k < t.k + 5) e, (select max(u.k) from oco_t u where u.k < t.k + 6) f, (select max(u.k) from oco_t u where u.k < t.k + 7) g, (select max(u.k) from oco_t u where u.k < t.k + 8) h, (select max(u.k) from oco_t u where u.k < t.k + 9) i, (select max(u.k) from oco_t u where u.k < t.k + 10) j, (select max(u.k) from oco_t u where u.k < t.k + 11) l, (select max(u.k) from oco_t u where u.k < t.k + 12) m, (select max(u.k) from oco_t u where u.k < t.k + 13) n, (select max(u.k) from oco_t u where u.k < t.k + 14) o, (select max(u.k) from oco_t u where u.k < t.k + 15) p, (select max(u.k) from oco_t u where u.k < t.k + 16) q from oco_t t order by k;
+-- aggregates of one column, taken together, where no row passes
+select s, avg(x) a, min(x) b, max(x) c, count() n from oco_t where x > 100 group by s;
+select a.f g, avg(a.x) p, min(a.x) q, count(a.x) r, sum(a.x) t from (select k > 1 f, x from oco_t where x > 100) a;
+select a.f g, min(case when a.s <= 'b' then a.x end) q, avg(abs(2)) r from (select s, false f, x from oco_t where 42 = 10) a;
