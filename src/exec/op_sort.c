@@ -25,9 +25,9 @@ alm_status alm_sort_slot_ready(alm_ctx *cx, const alm_sort *s, alm_sort_slot *sl
     ALM_TRY(alm_rows_init(cx, &slot->store.rows, &slot->store.pool, s->cols, s->n_cols));
     ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_keys + 2, &slot->order));
     for (uint32_t k = 0; k < s->n_keys; k++)
-        slot->order[k] =
-            (alm_sort_order){.desc = s->keys[k].desc, .nulls_first = s->keys[k].nulls_first};
-    slot->order[s->n_keys] = (alm_sort_order){.nulls_first = true}; /* the sequence */
+        slot->order[k] = (alm_sort_order){.desc = s->keys[k].desc != s->last,
+                                          .nulls_first = s->keys[k].nulls_first != s->last};
+    slot->order[s->n_keys] = (alm_sort_order){.desc = s->last, .nulls_first = true}; /* sequence */
     ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_computed + 1, &slot->computed));
     ALM_TRY(ALM_NEWN(cx, cx->arena, s->n_cols + 1, &slot->cols));
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &slot->code));
@@ -213,7 +213,7 @@ static alm_status read_input(alm_ctx *cx, alm_sort *s)
         ALM_TRY(alm_sort_top_prepare(cx, s));
     ALM_TRY(alm_pipe_run(cx, s->pipe, 0, alm_pipe_morsels(s->pipe), take_morsel, s));
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &s->result));
-    if (spilled(s) || !alm_sort_fits(s)) {
+    if (spilled(s) || (!s->last && !alm_sort_fits(s))) {
         ALM_TRY(alm_pipe_each(cx, s->pipe, s->n_slots, write_last_run, s));
         s->n = s->limit >= 0 ? s->limit : INT64_MAX;
         return alm_sort_merge_open(cx, s);
@@ -233,7 +233,7 @@ static alm_status next_stored(alm_ctx *cx, alm_sort *s, uint32_t n)
     alm_op *op = &s->op;
     alm_arena_reset(&op->batch);
     for (uint32_t i = 0; i < n; i++)
-        s->result[i] = s->own.store.item[s->at + i].row;
+        s->result[i] = s->own.store.item[s->last ? s->n - 1 - s->at - i : s->at + i].row;
     alm_rows shown = s->own.store.rows;
     shown.n_cols = op->out.n_cols; /* without the computed keys */
     return alm_rows_gather(cx, &shown, &op->batch, s->result, n, op->out.cols);
@@ -318,6 +318,8 @@ alm_status alm_op_sort_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm
     s->keys = plan->sort.keys;
     s->n_keys = plan->sort.n_keys;
     s->limit = plan->sort.limit;
+    s->last = s->limit < -1 && s->limit >= -1 - TOP_MAX;
+    s->limit = s->last ? -1 - s->limit : ALM_MAX(s->limit, -1);
     s->top = s->limit > 0 && s->limit <= TOP_MAX;
     ALM_ASSERT(plan->n_cols == plan->child[0]->n_cols);
     return lay_out(cx, s);

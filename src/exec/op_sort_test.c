@@ -203,7 +203,7 @@ static void many_runs_are_merged_in_rounds(void **state)
 {
     (void)state;
     const alm_plan *p = sort_plan(2, false, 1, -1);
-    const outcome want = run(p, w->one, 0), got = run(p, w->one, 5000000);
+    const outcome want = run(p, w->one, 0), got = run(p, w->one, 7000000);
     assert_string_equal(w->cx.err.msg, "");
     assert_int_equal(got.status, ALM_OK);
     assert_int_equal(got.rows, ROWS);
@@ -318,6 +318,22 @@ static void the_first_rows_are_those_of_the_whole(void **state)
         }
 }
 
+static void the_last_rows_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    for (uint32_t c = 1; c < COLS; c++)
+        for (int desc = 0; desc < 2; desc++) {
+            const int64_t n = c == 2 ? 5000 : 30;
+            alm_plan *last = p_limit(&w->m, sort_plan(c, desc, (c + 1) % COLS, -1 - n), -n,
+                                     desc ? INT64_MAX : -10);
+            alm_plan *all =
+                p_limit(&w->m, sort_plan(c, desc, (c + 1) % COLS, -1), -n, desc ? INT64_MAX : -10);
+            const outcome a = run(last, w->three, 0), b = run(all, w->one, 0);
+            assert_int_equal(a.rows, desc ? n : n - 10);
+            assert_true(a.hash == b.hash);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +343,7 @@ int main(void)
         cmocka_unit_test(limits_have_names),
         cmocka_unit_test(cancel_is_seen_at_every_stage),
         cmocka_unit_test(the_first_rows_are_those_of_the_whole),
+        cmocka_unit_test(the_last_rows_are_those_of_the_whole),
         cmocka_unit_test(blocks_without_winners_are_not_read),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -53,6 +53,7 @@ typedef struct alm_sort {
     alm_plan_col *cols;
     int64_t limit; /* -1: all */
     bool top;      /* few enough for sort_top.c */
+    bool last;     /* the last ones: all orders are turned, and the result is given out backward */
     alm_pipe *pipe;
     alm_sort_slot *slot;
     uint32_t n_slots;

@@ -10,8 +10,9 @@
 #include "exec/sort.h"
 
 enum {
-    RUN_ROWS = 1024,         /* per batch in a file */
-    MERGED_ROWS = 2048,      /* per batch of the result */
+    RUN_ROWS = 1024, /* per batch in a file */
+    MERGED_ROWS =
+        ALM_BATCH_ROWS,      /* of the result, as without files: sums above see the same batches */
     MARGIN_MIN = 512 * 1024, /* left free: arenas, buffers of files */
     MARGIN_MAX = 64 * 1024 * 1024,
     READER_BYTES = 3 * ALM_SPILL_BLOCK_BYTES,

@@ -158,7 +158,7 @@ static uint32_t candidates(const alm_sort *s, alm_sort_slot *slot, const alm_vec
     if (slot->full && slot->threshold <= limit) {
         limit = slot->threshold;
         /* with one exact key an equal row loses against the earlier ones of this thread */
-        if (s->n_keys == 1 && alm_sort_exact(key, &slot->order[0])) {
+        if (s->n_keys == 1 && !s->last && alm_sort_exact(key, &slot->order[0])) {
             if (limit == 0)
                 return 0;
             limit--;

@@ -378,8 +378,10 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
     case ALM_P_SORT:
         ALM_TRY(put(pr, " "));
         ALM_TRY(put_sort_keys(pr, plan->sort.keys, plan->sort.n_keys, child));
+        if (plan->sort.limit == -1)
+            return ALM_OK;
         return plan->sort.limit < 0
-                   ? ALM_OK
+                   ? alm_buf_printf(pr->cx, &pr->buf, " last: %" PRId64, -1 - plan->sort.limit)
                    : alm_buf_printf(pr->cx, &pr->buf, " first: %" PRId64, plan->sort.limit);
     case ALM_P_LIMIT:
         ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " lo: %" PRId64 " hi: ", plan->limit.lo));

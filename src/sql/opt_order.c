@@ -71,7 +71,7 @@ static void visit(alm_plan **slot, bool needed)
     alm_plan *plan = *slot;
     bool below[2] = {needed, needed};
     if (plan->op == ALM_P_SORT) {
-        if (!needed && plan->sort.limit < 0) {
+        if (!needed && plan->sort.limit == -1) {
             *slot = plan->child[0];
             visit(slot, false);
             return;

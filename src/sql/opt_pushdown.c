@@ -297,7 +297,7 @@ static alm_status push_into(alm_planner *p, alm_plan *plan, const alm_exprs *in,
     case ALM_P_SETOP:
         return push_setop(p, plan, in, stay);
     case ALM_P_SORT:
-        if (plan->sort.limit < 0) {
+        if (plan->sort.limit == -1) {
             down = *in;
             return push_child(p, plan, 0, &down);
         }

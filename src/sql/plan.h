@@ -210,7 +210,7 @@ struct alm_plan {
             uint32_t n_aggs;
         } group;
         alm_sample_spec sample;
-        struct { /* SORT; limit < 0: all rows, else only the first `limit` (top-k) */
+        struct { /* SORT; limit -1: all rows; n >= 0: the first n (top-k); -1 - n: the last n */
             alm_sort_key *keys;
             uint32_t n_keys;
             int64_t limit;

@@ -298,6 +298,14 @@ static void rules_before_and_after(void **state)
         {"limit", "select qty from trades order by qty limit 3",
          "limit lo: 0 hi: 3\n  sort qty\n    scan trades [qty]",
          "limit lo: 0 hi: 3\n  sort qty first: 3\n    scan trades [qty]"},
+        {"limit", "select qty from trades order by qty desc limit -3",
+         "limit lo: -3 hi: end\n  sort qty desc\n    scan trades [qty]",
+         "limit lo: -3 hi: end\n  sort qty desc last: 3\n    scan trades [qty]"},
+        {"limit", "select qty, lot from trades t left join ref r on r.sym = t.sym limit 5",
+         "limit lo: 0 hi: 5\n  project qty, lot\n    join left keys: sym = sym\n"
+         "      scan trades [sym, qty]\n      scan ref [sym, lot]",
+         "project qty, lot\n  limit lo: 0 hi: 5\n    join left keys: sym = sym\n"
+         "      limit lo: 0 hi: 5\n        scan trades [sym, qty]\n      scan ref [sym, lot]"},
         {"prune", "select count() from trades",
          "group by values: count()\n  scan trades [ts, sym, price, qty, note] any order",
          "group by values: count()\n  scan trades [] any order"},
