@@ -349,23 +349,10 @@ static void invalidate(alm_cursor *c, uint64_t view_id)
         alm_error_clear(&cx); /* it was dropped, or the next refresh tells */
 }
 
-alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+static alm_status refresh_once(alm_cursor *c, const alm_stmt *stmt, uint64_t view_id)
 {
-    (void)params;
-    (void)n;
     alm_ctx *cx = &c->cx;
     work w = {.c = c, .stmt = stmt};
-    ALM_TRY(alm_outside_block(c, stmt));
-    const alm_table *view = alm_snapshot_find(c->snapshot, stmt->table);
-    if (view == NULL)
-        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos,
-                        "materialized view does not exist [view=%.*s]", (int)stmt->table.len,
-                        stmt->table.ptr);
-    if (view->kind != ALM_TABLE_MATVIEW)
-        return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
-                        "materialized view name expected, got table name");
-    const uint64_t view_id = view->id;
-    cx->deadline_ns = 0; /* as long as it takes; it can be cancelled */
     ALM_TRY(alm_refresh_begin(cx, c->session->db->storage, view_id, &w.r));
     alm_status st = alm_cursor_look_again(c); /* behind the state that the lock holds still */
     w.view = alm_refresh_table(w.r);
@@ -377,12 +364,35 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     else if (st == ALM_OK)
         st = refresh(&w);
     alm_refresh_rollback(w.r);
-    if (st == ALM_OK)
-        return expire(c, stmt->table);
-    if (w.in_query) {
+    if (st != ALM_OK && w.in_query) {
         cx->err.sql_pos = stmt->table_pos; /* not a place in the text of the view */
         if (!invalid && !is_passing(st))
             invalidate(c, view_id);
     }
     return st;
+}
+
+alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    enum { TRIES = 8 };
+    (void)params;
+    (void)n;
+    alm_ctx *cx = &c->cx;
+    ALM_TRY(alm_outside_block(c, stmt));
+    const alm_table *view = alm_snapshot_find(c->snapshot, stmt->table);
+    if (view == NULL)
+        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos,
+                        "materialized view does not exist [view=%.*s]", (int)stmt->table.len,
+                        stmt->table.ptr);
+    if (view->kind != ALM_TABLE_MATVIEW)
+        return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
+                        "materialized view name expected, got table name");
+    const uint64_t view_id = view->id;
+    cx->deadline_ns = 0; /* as long as it takes; it can be cancelled */
+    alm_status st = refresh_once(c, stmt, view_id);
+    for (int i = 1; st == ALM_E_STALE && i < TRIES; i++) { /* an ALTER of the view came between */
+        alm_error_clear(cx);
+        st = refresh_once(c, stmt, view_id);
+    }
+    return st == ALM_OK ? expire(c, stmt->table) : st;
 }
