@@ -3,12 +3,13 @@
 
 Random changes of two base tables (rows in time order, late rows, rows all over, UPDATE, DELETE, DEDUP, TRUNCATE,
 DROP PARTITION, DETACH and ATTACH), restarts, kill -9 in the middle. After each few of them every view is
-compared with its query run directly: as soon as the refresher is through (IMMEDIATE), or after REFRESH.
+compared with its query run directly: as soon as the refresher is through (IMMEDIATE), or after REFRESH. At the end all at
+once: writers, readers, refreshes and changes of views on threads of their own.
 Values are quarters, so that sums do not depend on the order of rows.
 
     matview_test.py [--binary FILE] [--nightly] [--seed N] [--rounds N] [-v]
 """
-import argparse, json, pathlib, random, sys, time
+import argparse, json, pathlib, random, sys, threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "sql")]
@@ -153,6 +154,59 @@ class Test:
         self.s.start()
 
 
+def day(r):
+    return f"'2024-01-{r.randrange(1, 9):02}'"
+
+
+# one thread each
+RACERS = [
+    lambda r: f"insert into rt (y, p, ts) values ('{r.choice('abc')}', {r.randrange(9)}, {START + r.randrange(10 * DAY)})",
+    lambda r: f"insert into rt (y, p, ts) values ('{r.choice('abc')}', {r.randrange(9)}, {START + r.randrange(10 * DAY)})",
+    lambda r: r.choice([f"update rt set p = p + 1 where ts in {day(r)}", f"delete from rt where ts in {day(r)} and p > 5",
+                        "truncate table rt", f"alter table rt add column if not exists c{r.randrange(3)} int",
+                        f"alter table rt drop column c{r.randrange(3)}"]),
+    lambda r: r.choice(["select * from rv order by ts", "select sum(n) from rv2", "select * from rw", "select * from rw2 where p > 1",
+                        "select * from materialized_views()", "select * from views()", "select * from tables()"]),
+    lambda r: r.choice(["refresh materialized view rv full", "refresh materialized view rv incremental",
+                        f"refresh materialized view rv range from {day(r)} to '2024-01-10'",
+                        f"create or replace view rw as (select y, p from rt where p > {r.randrange(5)})",
+                        "create or replace view rw2 as (select * from rw)",
+                        f"alter materialized view rv set refresh {r.choice(['immediate', 'manual', 'every 1s'])}",
+                        f"alter materialized view rv set ttl {r.choice([0, 5, 100])} days",
+                        "drop materialized view if exists rv2",
+                        "create materialized view if not exists rv2 as (select ts, sum(n) n from rv sample by 1d)"]),
+]
+EXPECTED = ("Invalid column", "dropped", "meanwhile", "does not exist", "already exists")
+
+
+def race(server, seconds):
+    """Problems found; empty: none."""
+    query = "select ts, y, sum(p) s, count() n from rt sample by 1h"
+    for sql in ("create table rt (y symbol, p double, ts timestamp) timestamp(ts) partition by day wal",
+                f"create materialized view rv as ({query}) partition by day", "create view rw as (select y, p from rt)",
+                "create view rw2 as (select * from rw)"):
+        server.exec(sql)
+    bad, end = [], time.monotonic() + seconds
+
+    def go(make, seed):
+        rnd = random.Random(seed)
+        while time.monotonic() < end and not bad:
+            sql = make(rnd)
+            why = run(server.url, sql, 60).get("error")
+            if why and not any(word in why for word in EXPECTED):
+                bad.append(f"{sql}: {why}")
+
+    threads = [threading.Thread(target=go, args=(make, i)) for i, make in enumerate(RACERS)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for sql in ("alter materialized view rv set ttl 0d", "refresh materialized view rv full"):
+        server.exec(sql)
+    want, got = (server.rows(f"select * from ({q}) order by ts, y") for q in (query, "rv"))
+    return bad + ([] if want == got else [f"{len(want)} rows by the query, {len(got)} in the view"])
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--binary")
@@ -182,6 +236,10 @@ def main():
             if t.failed:
                 print(f"seed {o.seed}, round {i}")
                 break
+        bad = race(s, 60 if o.nightly else 5)
+        t.passed, t.failed = t.passed + (not bad), t.failed + bool(bad)
+        for why in bad:
+            print(f"race: {why}")
         s.stop()
     finally:
         s.__exit__(Exception, None, None)
