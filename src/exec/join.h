@@ -65,6 +65,8 @@ typedef struct alm_join_probe {
 /* Memory from cx->arena, which must outlive it. */
 ALM_NODISCARD alm_status alm_join_probe_new(alm_ctx *cx, const alm_plan *plan, const char *who,
                                             alm_join_probe *out);
+ALM_NODISCARD alm_status alm_join_probe_keys(alm_ctx *cx, alm_expr *const *left_keys, uint32_t n,
+                                             const char *who, alm_join_probe *out);
 void alm_join_probe_free(alm_join_probe *p);
 /* Key numbers of the rows of a batch of the left input, ALM_JOIN_NO_ROW where the key is not in the
  * table. `arena`: what lives as long as the batch. */

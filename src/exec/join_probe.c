@@ -128,16 +128,22 @@ alm_status alm_join_probe_run(alm_ctx *cx, alm_join_probe *p, alm_arena *arena, 
     return ALM_OK;
 }
 
+alm_status alm_join_probe_keys(alm_ctx *cx, alm_expr *const *left_keys, uint32_t n, const char *who,
+                               alm_join_probe *out)
+{
+    *out = (alm_join_probe){.n_keys = n};
+    alm_pool_init(&out->pool, cx->mem, who);
+    if (n == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &out->key));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &out->codes));
+    return alm_eval_new(cx, (const alm_expr *const *)left_keys, n, &out->eval);
+}
+
 alm_status alm_join_probe_new(alm_ctx *cx, const alm_plan *plan, const char *who,
                               alm_join_probe *out)
 {
-    *out = (alm_join_probe){.n_keys = plan->join.n_keys};
-    alm_pool_init(&out->pool, cx->mem, who);
-    if (out->n_keys == 0)
-        return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, out->n_keys, &out->key));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, out->n_keys, &out->codes));
-    return alm_eval_new(cx, (const alm_expr *const *)plan->join.left_keys, out->n_keys, &out->eval);
+    return alm_join_probe_keys(cx, plan->join.left_keys, plan->join.n_keys, who, out);
 }
 
 void alm_join_probe_free(alm_join_probe *p)

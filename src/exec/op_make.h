@@ -20,6 +20,8 @@ alm_op_prepare_fn alm_op_scan_prepare;
 alm_op_prepare_fn alm_op_join_prepare;
 int32_t alm_op_join_drive(const alm_plan *plan);
 void alm_op_join_unprepare(void *shared);
+alm_op_prepare_fn alm_op_window_join_prepare;
+void alm_op_window_join_unprepare(void *shared);
 alm_op_prepare_fn alm_op_materialise_prepare;
 void alm_op_materialise_unprepare(void *shared);
 

@@ -2,15 +2,18 @@
  * op_window_join.c - WINDOW JOIN: for each left row, aggregates over the right rows of its key in a
  * range of time around it.
  *
- * Right side  Read whole at the first pull and kept in memory, grouped by key, each group in time
- *             order (SPAN k: rows [start[k], start[k + 1])). Two pointers per key only move forward,
- *             because left rows come in time order, so finding the ranges costs one pass.
+ * Right side  Read whole and kept in memory, grouped by key, each group in time order (SPAN k: rows
+ *             [start[k], start[k + 1])), once for all threads: the operator streams over the left
+ *             input, so that morsels of it run in parallel. Two pointers per key only move forward
+ *             within a morsel, because left rows come in time order.
  * Work        Ranges of a left batch become pairs (left row, right row), a batch of pairs at a time,
  *             which the aggregates take with one scatter; a long range is not copied: its rows are a
  *             slice of the store beside the left row as constants.
  * Null rule   Null keys are equal. An empty range gives what the aggregates give for no rows.
  * Memory      The right columns that are read, charged to the query.
  */
+#include <stdlib.h>
+
 #include "exec/aggs.h"
 #include "exec/asof.h"
 #include "exec/keymap.h"
@@ -19,24 +22,27 @@
 
 enum { LONG_RANGE = 512 };
 
+static const char *const WHO = "window join";
+
+/* The right side, once for all copies of the operator. */
+typedef struct winjoin_right {
+    alm_arena arena; /* own, so that it may outlive the thread context that made it */
+    alm_pool pool;
+    int64_t left_unit, right_unit; /* factors to a common unit */
+    alm_rows store;                /* by span, in time order within one */
+    alm_keymap *map;
+    uint32_t n_spans;
+    uint32_t *start;   /* n_spans + 1 */
+    const int64_t *ts; /* of the store, common unit */
+} winjoin_right;
+
 typedef struct op_winjoin {
     alm_op op;
     alm_pool pool;
-    int64_t left_unit, right_unit; /* factors to a common unit */
-    int64_t lo, hi;                /* in it */
-    alm_rows store;
-    bool loaded;
-    /* keys */
-    alm_eval *left_eval, *right_eval;
-    alm_vec *left_key, *right_key;
-    uint32_t n_keys;
-    alm_keymap *map;
-    uint32_t *number; /* of right rows while loading, then unused */
-    uint32_t cap_number;
-    uint32_t n_spans;
-    uint32_t *start;     /* n_spans + 1 */
+    const winjoin_right *r; /* NULL: not asked for yet */
+    int64_t lo, hi;         /* in the common unit */
+    alm_join_probe probe;
     uint32_t *from, *to; /* per span: first row not before the range, first row behind it */
-    const int64_t *ts;   /* of the store, common unit */
     /* aggregates */
     alm_aggs *aggs;
     alm_arena lasting; /* what states point to; a left batch long */
@@ -52,85 +58,132 @@ typedef struct op_winjoin {
 
 /* ----------------------------------------------------------------------------- right side */
 
-static alm_status add_numbers(alm_ctx *cx, op_winjoin *w, alm_batch *in, uint32_t base)
+static alm_status number_rows(alm_ctx *cx, winjoin_right *r, const alm_plan *plan, uint32_t *number)
 {
-    const uint32_t n = in->rows;
-    if (base + n > w->cap_number) {
-        const uint32_t cap = ALM_MAX(base + n, w->cap_number * 2);
-        ALM_TRY(alm_pool_grow(cx, &w->pool, &w->number, base * sizeof *w->number,
-                              cap * sizeof *w->number));
-        w->cap_number = cap;
+    const uint32_t n_keys = plan->winjoin.n_keys, n_cols = r->store.n_cols;
+    alm_type *types = NULL;
+    alm_eval *eval = NULL;
+    alm_vec *cols = NULL, *keys = NULL;
+    alm_arena scratch;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys, &types));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys, &keys));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &cols));
+    for (uint32_t k = 0; k < n_keys; k++) {
+        types[k] = plan->winjoin.right_keys[k]->type;
+        if (plan->winjoin.left_keys[k]->type.id != types[k].id)
+            types[k] = ALM_TY(VARCHAR); /* kinds of text may mix */
     }
-    if (w->n_keys == 0) {
-        memset(w->number + base, 0, n * sizeof *w->number);
-        return ALM_OK;
+    ALM_TRY(alm_keymap_new(cx, &r->pool, types, n_keys, &r->map));
+    ALM_TRY(alm_eval_new(cx, (const alm_expr *const *)plan->winjoin.right_keys, n_keys, &eval));
+    alm_arena_init(&scratch, cx->mem);
+    alm_status st = ALM_OK;
+    for (uint32_t at = 0; at < r->store.n && st == ALM_OK; at += ALM_BATCH_ROWS) {
+        const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, r->store.n - at);
+        alm_batch batch = {.rows = n, .n_cols = n_cols, .cols = cols};
+        for (uint32_t c = 0; c < n_cols; c++)
+            alm_rows_slice(&r->store, c, at, &cols[c]);
+        alm_arena_reset(&scratch);
+        st = alm_check(cx);
+        if (st == ALM_OK)
+            st = alm_eval_run(cx, eval, &scratch, &batch, keys);
+        if (st == ALM_OK)
+            st = alm_keymap_add(cx, r->map, keys, n, number + at);
     }
-    ALM_TRY(alm_eval_run(cx, w->right_eval, &w->pair_arena, in, w->right_key));
-    return alm_keymap_add(cx, w->map, w->right_key, n, w->number + base);
+    alm_eval_free(eval);
+    alm_arena_deinit(&scratch);
+    r->n_spans = alm_keymap_count(r->map);
+    return st;
 }
 
 /* Rows by key, in time order within one: a counting sort of the row numbers. */
-static alm_status group_rows(alm_ctx *cx, op_winjoin *w)
+static alm_status group_rows(alm_ctx *cx, winjoin_right *r, const uint32_t *number)
 {
-    const uint32_t n = w->store.n;
+    const uint32_t n = r->store.n;
     uint32_t *pick = NULL, *next = NULL;
-    w->n_spans = w->n_keys == 0 ? 1 : alm_keymap_count(w->map);
-    const size_t bytes = ((size_t)w->n_spans + 1) * sizeof *w->start;
-    ALM_TRY(alm_pool_zero(cx, &w->pool, bytes, &w->start));
-    ALM_TRY(alm_pool_zero(cx, &w->pool, bytes, &w->from));
-    ALM_TRY(alm_pool_zero(cx, &w->pool, bytes, &w->to));
+    const size_t bytes = ((size_t)r->n_spans + 1) * sizeof *r->start;
+    ALM_TRY(alm_pool_zero(cx, &r->pool, bytes, &r->start));
     for (uint32_t i = 0; i < n; i++)
-        w->start[w->number[i] + 1]++;
-    for (uint32_t k = 0; k < w->n_spans; k++) {
-        w->start[k + 1] += w->start[k];
-        w->from[k] = w->to[k] = w->start[k];
-    }
-    if (w->n_spans <= 1)
+        r->start[number[i] + 1]++;
+    for (uint32_t k = 0; k < r->n_spans; k++)
+        r->start[k + 1] += r->start[k];
+    if (r->n_spans <= 1)
         return ALM_OK;
-    ALM_TRY(alm_pool_alloc(cx, &w->pool, ((size_t)n + 1) * sizeof *pick, &pick));
-    ALM_TRY(alm_pool_alloc(cx, &w->pool, bytes, &next));
-    memcpy(next, w->start, bytes);
+    ALM_TRY(alm_check(cx));
+    ALM_TRY(alm_pool_alloc(cx, &r->pool, ((size_t)n + 1) * sizeof *pick, &pick));
+    ALM_TRY(alm_pool_alloc(cx, &r->pool, bytes, &next));
+    memcpy(next, r->start, bytes);
     for (uint32_t i = 0; i < n; i++)
-        pick[next[w->number[i]]++] = i;
-    ALM_TRY(alm_rows_keep(cx, &w->store, pick, n));
-    alm_pool_free(&w->pool, pick);
-    alm_pool_free(&w->pool, next);
+        pick[next[number[i]]++] = i;
+    ALM_TRY(alm_check(cx));
+    ALM_TRY(alm_rows_keep(cx, &r->store, pick, n));
+    alm_pool_free(&r->pool, pick);
+    alm_pool_free(&r->pool, next);
     return ALM_OK;
 }
 
-static alm_status load_times(alm_ctx *cx, op_winjoin *w)
+static alm_status load_times(alm_ctx *cx, winjoin_right *r, uint32_t col)
 {
-    const uint32_t n = w->store.n;
-    const int64_t *ts = (const int64_t *)(void *)w->store.col[w->op.plan->winjoin.right_ts].data;
-    if (w->right_unit == 1 || n == 0) {
-        w->ts = ts;
+    const uint32_t n = r->store.n;
+    const int64_t *ts = (const int64_t *)(void *)r->store.col[col].data;
+    if (r->right_unit == 1 || n == 0) {
+        r->ts = ts;
         return ALM_OK;
     }
     int64_t *scaled = NULL;
-    ALM_TRY(alm_pool_alloc(cx, &w->pool, (size_t)n * sizeof *scaled, &scaled));
+    ALM_TRY(alm_pool_alloc(cx, &r->pool, (size_t)n * sizeof *scaled, &scaled));
     for (uint32_t i = 0; i < n; i++)
-        scaled[i] = alm_asof_scale(ts[i], w->right_unit);
-    w->ts = scaled;
+        scaled[i] = alm_asof_scale(ts[i], r->right_unit);
+    r->ts = scaled;
     return ALM_OK;
 }
 
-static alm_status load(alm_ctx *cx, op_winjoin *w)
+static alm_status load(alm_ctx *cx, alm_run *run, const alm_plan *plan, winjoin_right *r)
 {
-    w->loaded = true;
-    for (;;) {
-        alm_batch *in = NULL;
-        ALM_TRY(alm_op_next(cx, w->op.child[1], &in));
-        if (in == NULL)
-            break;
-        alm_arena_reset(&w->pair_arena);
-        ALM_TRY(add_numbers(cx, w, in, w->store.n));
-        ALM_TRY(alm_rows_append(cx, &w->store, &w->pair_arena, in));
+    const alm_plan *left = plan->child[0], *right = plan->child[1];
+    const bool left_ns = left->cols[plan->winjoin.left_ts].type.id == ALM_T_TIMESTAMP_NS;
+    const bool right_ns = right->cols[plan->winjoin.right_ts].type.id == ALM_T_TIMESTAMP_NS;
+    uint32_t *number = NULL;
+    r->left_unit = left_ns || !right_ns ? 1 : 1000;
+    r->right_unit = right_ns || !left_ns ? 1 : 1000;
+    ALM_TRY(alm_rows_init(cx, &r->store, &r->pool, right->cols, right->n_cols));
+    ALM_TRY(alm_join_read_rows(cx, run, right, plan, &r->store));
+    const size_t bytes = ((size_t)r->store.n + 1) * sizeof *number;
+    r->n_spans = 1;
+    ALM_TRY(alm_pool_zero(cx, &r->pool, bytes, &number));
+    if (plan->winjoin.n_keys > 0)
+        ALM_TRY(number_rows(cx, r, plan, number));
+    ALM_TRY(group_rows(cx, r, number));
+    alm_pool_free(&r->pool, number);
+    ALM_TRY(load_times(cx, r, plan->winjoin.right_ts));
+    alm_op_count_bytes(run, plan, r->pool.bytes);
+    return ALM_OK;
+}
+
+void alm_op_window_join_unprepare(void *shared)
+{
+    winjoin_right *r = shared;
+    alm_pool_deinit(&r->pool);
+    alm_arena_deinit(&r->arena);
+    free(r);
+}
+
+alm_status alm_op_window_join_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan,
+                                      void **shared)
+{
+    winjoin_right *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, plan->pos, "out of memory: window join");
+    alm_arena_init(&r->arena, cx->mem);
+    alm_pool_init(&r->pool, cx->mem, WHO);
+    alm_arena *outer = cx->arena;
+    cx->arena = &r->arena;
+    const alm_status st = load(cx, run, plan, r);
+    cx->arena = outer;
+    if (st != ALM_OK) {
+        alm_op_window_join_unprepare(r);
+        return st;
     }
-    ALM_TRY(group_rows(cx, w));
-    alm_pool_free(&w->pool, w->number);
-    w->number = NULL;
-    ALM_TRY(load_times(cx, w));
-    alm_op_count_bytes(w->op.run, w->op.plan, w->pool.bytes);
+    *shared = r;
     return ALM_OK;
 }
 
@@ -163,16 +216,16 @@ static uint32_t first_from(const int64_t *ts, uint32_t lo, uint32_t hi, int64_t 
 static void own_range(const op_winjoin *w, uint32_t span, int64_t t, int64_t lo_by, int64_t hi_by,
                       uint32_t *a, uint32_t *b)
 {
-    const uint32_t start = w->start[span], end = w->start[span + 1];
+    const uint32_t start = w->r->start[span], end = w->r->start[span + 1];
     *a = *b = start;
     if (lo_by == ALM_LONG_NULL || hi_by == ALM_LONG_NULL)
         return;
-    const int64_t lo = shifted(t, alm_asof_scale(lo_by, w->left_unit));
-    const int64_t hi = shifted(t, alm_asof_scale(hi_by, w->left_unit));
-    const uint32_t from = first_from(w->ts, start, end, lo);
+    const int64_t lo = shifted(t, alm_asof_scale(lo_by, w->r->left_unit));
+    const int64_t hi = shifted(t, alm_asof_scale(hi_by, w->r->left_unit));
+    const uint32_t from = first_from(w->r->ts, start, end, lo);
     *a = from;
-    *b = hi == INT64_MAX ? end : first_from(w->ts, from, end, hi + 1);
-    if (w->op.plan->winjoin.prevailing && from > start && (from == end || w->ts[from] > lo))
+    *b = hi == INT64_MAX ? end : first_from(w->r->ts, from, end, hi + 1);
+    if (w->op.plan->winjoin.prevailing && from > start && (from == end || w->r->ts[from] > lo))
         *a = from - 1;
 }
 
@@ -193,21 +246,30 @@ static alm_status bounds_of(alm_ctx *cx, op_winjoin *w, alm_batch *left, int32_t
     return ALM_OK;
 }
 
+/* The same from a row that is near by. */
+static uint32_t advance(const int64_t *ts, uint32_t at, uint32_t end, int64_t t)
+{
+    uint32_t lo = at, hi = at;
+    for (uint32_t step = 2; hi < end && ts[hi] < t; step *= 2) {
+        lo = hi + 1;
+        hi = end - hi > step ? hi + step : end;
+    }
+    return first_from(ts, lo, hi, t);
+}
+
 /* Right rows [*a, *b) of a left row at time t. */
 static void range_of(op_winjoin *w, uint32_t span, int64_t t, uint32_t *a, uint32_t *b)
 {
-    const int64_t *ts = w->ts;
-    const uint32_t end = w->start[span + 1];
+    const int64_t *ts = w->r->ts;
+    const uint32_t end = w->r->start[span + 1];
     const int64_t lo = shifted(t, w->lo), hi = shifted(t, w->hi);
-    uint32_t from = w->from[span], to = w->to[span];
-    while (from < end && ts[from] < lo)
-        from++;
-    while (to < end && ts[to] <= hi)
-        to++;
+    const uint32_t from = advance(ts, w->from[span], end, lo);
+    const uint32_t to = hi == INT64_MAX ? end : advance(ts, w->to[span], end, hi + 1);
     w->from[span] = from;
     w->to[span] = to;
     *a = from;
-    if (w->op.plan->winjoin.prevailing && from > w->start[span] && (from == end || ts[from] > lo))
+    if (w->op.plan->winjoin.prevailing && from > w->r->start[span] &&
+        (from == end || ts[from] > lo))
         *a = from - 1;
     *b = ALM_MAX(to, from);
 }
@@ -227,7 +289,7 @@ static alm_status pair_batch(alm_ctx *cx, op_winjoin *w, alm_batch *left, alm_ba
         alm_vec all = {0};
         if (!w->used[w->n_left + c])
             continue;
-        alm_rows_slice(&w->store, c, 0, &all);
+        alm_rows_slice(&w->r->store, c, 0, &all);
         ALM_TRY(
             alm_vec_gather(cx, &w->pair_arena, &all, w->ri, w->n_pairs, &w->cols[w->n_left + c]));
     }
@@ -268,7 +330,7 @@ static alm_status take_slice(alm_ctx *cx, op_winjoin *w, alm_batch *left, uint32
     }
     for (uint32_t c = 0; c < w->n_right; c++)
         if (w->used[w->n_left + c])
-            alm_rows_slice(&w->store, c, a, &w->cols[w->n_left + c]);
+            alm_rows_slice(&w->r->store, c, a, &w->cols[w->n_left + c]);
     ALM_TRY(alm_aggs_eval(cx, w->aggs, &w->pair_arena, &rows));
     return alm_aggs_update(cx, w->aggs, &w->states, i, 0, n);
 }
@@ -294,12 +356,32 @@ static alm_status take_range(alm_ctx *cx, op_winjoin *w, alm_batch *left, uint32
 
 static alm_status left_spans(alm_ctx *cx, op_winjoin *w, alm_batch *left)
 {
-    if (w->n_keys == 0) {
-        memset(w->left_number, 0, left->rows * sizeof *w->left_number);
+    if (w->probe.n_keys > 0)
+        return alm_join_probe_map(cx, &w->probe, w->r->map, &w->op.batch, left, w->left_number);
+    memset(w->left_number, 0, left->rows * sizeof *w->left_number);
+    return ALM_OK;
+}
+
+static int64_t scaled_bound(int64_t v, int64_t factor)
+{
+    return v == INT64_MIN || v == INT64_MAX ? v : alm_asof_scale(v, factor);
+}
+
+static alm_status get_ready(alm_ctx *cx, op_winjoin *w)
+{
+    const winjoin_right *r = NULL;
+    if (w->r != NULL)
         return ALM_OK;
-    }
-    ALM_TRY(alm_eval_run(cx, w->left_eval, &w->op.batch, left, w->left_key));
-    return alm_keymap_find(cx, w->map, w->left_key, left->rows, w->left_number);
+    ALM_TRY(alm_op_shared(cx, w->op.run, w->op.plan, &r));
+    const size_t bytes = ((size_t)r->n_spans + 1) * sizeof *w->from;
+    ALM_TRY(alm_pool_alloc(cx, &w->pool, bytes, &w->from));
+    ALM_TRY(alm_pool_alloc(cx, &w->pool, bytes, &w->to));
+    memcpy(w->from, r->start, bytes);
+    memcpy(w->to, r->start, bytes);
+    w->lo = scaled_bound(w->op.plan->winjoin.lo, r->left_unit);
+    w->hi = scaled_bound(w->op.plan->winjoin.hi, r->left_unit);
+    w->r = r;
+    return ALM_OK;
 }
 
 static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
@@ -309,8 +391,7 @@ static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
     alm_vec *ts = NULL;
     const int64_t *times = NULL;
     *out = NULL;
-    if (!w->loaded)
-        ALM_TRY(load(cx, w));
+    ALM_TRY(get_ready(cx, w));
     alm_arena_reset(&op->batch);
     alm_arena_reset(&w->lasting);
     ALM_TRY(alm_op_next(cx, op->child[0], &left));
@@ -318,8 +399,8 @@ static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
         return ALM_OK;
     const uint32_t n = left->rows;
     ALM_TRY(alm_batch_column(cx, &op->batch, left, op->plan->winjoin.left_ts, &ts));
-    ALM_TRY(alm_asof_times(cx, &op->batch, ts, n, w->left_unit, &times));
-    const size_t step = ts->is_const && w->left_unit == 1 ? 0 : 1;
+    ALM_TRY(alm_asof_times(cx, &op->batch, ts, n, w->r->left_unit, &times));
+    const size_t step = ts->is_const && w->r->left_unit == 1 ? 0 : 1;
     ALM_TRY(left_spans(cx, w, left));
     ALM_TRY(alm_states_reserve(cx, w->aggs, &w->states, &w->pool, ALM_BATCH_ROWS));
     alm_states_clear(w->aggs, &w->states, 0, n);
@@ -331,7 +412,7 @@ static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t a = 0, b = 0;
-        if (w->left_number[i] >= w->n_spans)
+        if (w->left_number[i] >= w->r->n_spans)
             continue;
         if (own)
             own_range(w, w->left_number[i], times[i * step],
@@ -359,8 +440,7 @@ static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 static void winjoin_close(alm_op *op)
 {
     op_winjoin *w = (op_winjoin *)op;
-    alm_eval_free(w->left_eval);
-    alm_eval_free(w->right_eval);
+    alm_join_probe_free(&w->probe);
     alm_aggs_free(w->aggs);
     alm_arena_deinit(&w->lasting);
     alm_arena_deinit(&w->pair_arena);
@@ -372,33 +452,22 @@ static void winjoin_hint(alm_op *op, int64_t rows)
     alm_op_hint(op->child[0], rows);
 }
 
-static const alm_op_vt winjoin_vt = {
-    .name = "window join", .next = winjoin_next, .close = winjoin_close, .hint = winjoin_hint};
-
-static int64_t scaled_bound(int64_t v, int64_t factor)
+/* Another morsel: its times may lie before those of the last one. */
+static alm_status winjoin_start(alm_ctx *cx, alm_op *op, uint32_t morsel)
 {
-    return v == INT64_MIN || v == INT64_MAX ? v : alm_asof_scale(v, factor);
-}
-
-static alm_status make_keys(alm_ctx *cx, op_winjoin *w, const alm_plan *plan)
-{
-    const uint32_t n = plan->winjoin.n_keys;
-    alm_type *types = NULL;
-    w->n_keys = n;
-    if (n == 0)
-        return ALM_OK;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &types));
-    for (uint32_t k = 0; k < n; k++) {
-        types[k] = plan->winjoin.right_keys[k]->type;
-        if (plan->winjoin.left_keys[k]->type.id != types[k].id)
-            types[k] = ALM_TY(VARCHAR); /* kinds of text may mix */
+    op_winjoin *w = (op_winjoin *)op;
+    if (w->r != NULL) {
+        memcpy(w->from, w->r->start, ((size_t)w->r->n_spans + 1) * sizeof *w->from);
+        memcpy(w->to, w->r->start, ((size_t)w->r->n_spans + 1) * sizeof *w->to);
     }
-    ALM_TRY(alm_keymap_new(cx, &w->pool, types, n, &w->map));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &w->left_key));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n, &w->right_key));
-    ALM_TRY(alm_eval_new(cx, (const alm_expr *const *)plan->winjoin.left_keys, n, &w->left_eval));
-    return alm_eval_new(cx, (const alm_expr *const *)plan->winjoin.right_keys, n, &w->right_eval);
+    return alm_op_start(cx, op->child[0], morsel);
 }
+
+static const alm_op_vt winjoin_vt = {.name = "window join",
+                                     .next = winjoin_next,
+                                     .start = winjoin_start,
+                                     .close = winjoin_close,
+                                     .hint = winjoin_hint};
 
 static alm_status make_aggs(alm_ctx *cx, op_winjoin *w, const alm_plan *plan)
 {
@@ -430,18 +499,11 @@ alm_status alm_op_window_join_make(alm_ctx *cx, alm_run *run, const alm_plan *pl
     w->n_left = left->n_cols;
     w->n_right = right->n_cols;
     ALM_ASSERT(plan->n_cols == w->n_left + plan->winjoin.n_aggs);
-    const bool left_ns = left->cols[plan->winjoin.left_ts].type.id == ALM_T_TIMESTAMP_NS;
-    const bool right_ns = right->cols[plan->winjoin.right_ts].type.id == ALM_T_TIMESTAMP_NS;
-    w->left_unit = left_ns || !right_ns ? 1 : 1000;
-    w->right_unit = right_ns || !left_ns ? 1 : 1000;
-    w->lo = scaled_bound(plan->winjoin.lo, w->left_unit);
-    w->hi = scaled_bound(plan->winjoin.hi, w->left_unit);
     ALM_TRY(alm_op_child(cx, &w->op, 0));
-    ALM_TRY(alm_op_child(cx, &w->op, 1));
-    ALM_TRY(alm_rows_init(cx, &w->store, &w->pool, right->cols, right->n_cols));
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &w->li));
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &w->ri));
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &w->left_number));
-    ALM_TRY(make_keys(cx, w, plan));
+    ALM_TRY(alm_join_probe_keys(cx, plan->winjoin.left_keys, plan->winjoin.n_keys, winjoin_vt.name,
+                                &w->probe));
     return make_aggs(cx, w, plan);
 }

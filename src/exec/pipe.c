@@ -54,6 +54,12 @@ static bool node_volatile(const alm_plan *p)
     if (p->op == ALM_P_JOIN)
         return exprs_volatile(p->join.left_keys, p->join.n_keys) ||
                exprs_volatile(p->join.residual, p->join.n_residual);
+    if (p->op == ALM_P_WINDOW_JOIN) {
+        bool any = exprs_volatile(p->winjoin.left_keys, p->winjoin.n_keys);
+        for (uint32_t a = 0; a < p->winjoin.n_aggs; a++)
+            any |= exprs_volatile(p->winjoin.aggs[a].args, p->winjoin.aggs[a].n_args);
+        return any;
+    }
     return false;
 }
 
