@@ -76,9 +76,34 @@ bool alm_utf8_is_valid(alm_str text)
 {
     return alm_utf8_bad_at(text) == text.len;
 }
+static uint64_t load8(const char *ptr)
+{
+    uint64_t word;
+    memcpy(&word, ptr, sizeof word);
+    return word;
+}
+
+/* The last words overlap, so that there is no loop over single bytes. */
 bool alm_utf8_is_ascii(alm_str text)
 {
-    return ascii_run(text.ptr, text.len) == text.len;
+    const char *ptr = text.ptr;
+    const size_t n = text.len;
+    uint64_t seen = 0;
+    if (n >= 8) {
+        size_t i = 0;
+        for (; i + 32 <= n; i += 32) {
+            seen |= load8(ptr + i) | load8(ptr + i + 8) | load8(ptr + i + 16) | load8(ptr + i + 24);
+            if ((seen & HIGH_BITS) != 0)
+                return false;
+        }
+        for (; i + 8 <= n; i += 8)
+            seen |= load8(ptr + i);
+        seen |= load8(ptr + n - 8);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            seen |= (uint8_t)ptr[i];
+    }
+    return (seen & HIGH_BITS) == 0;
 }
 
 /* Every byte that does not continue a character starts one. */

@@ -90,6 +90,16 @@ static void test_counting(void **state)
     assert_int_equal(alm_utf8_offset(ALM_STR("plain"), 3), 3);
     assert_true(alm_utf8_is_ascii(ALM_STR("plain")));
     assert_false(alm_utf8_is_ascii(s));
+    char bytes[100]; /* every length, one byte beyond ASCII at every place */
+    memset(bytes, 'x', sizeof bytes);
+    for (size_t n = 0; n <= sizeof bytes; n++) {
+        assert_true(alm_utf8_is_ascii((alm_str){bytes, n}));
+        for (size_t i = 0; i < n; i++) {
+            bytes[i] = (char)0xC3;
+            assert_false(alm_utf8_is_ascii((alm_str){bytes, n}));
+            bytes[i] = 'x';
+        }
+    }
 }
 
 static void expect_case(const char *text, const char *upper, const char *lower)
