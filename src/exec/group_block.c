@@ -74,24 +74,31 @@ static size_t padded(size_t bytes)
     return (bytes + 63) & ~(size_t)63;
 }
 
-/* The columns of `rows` rows in one piece of memory. */
+/* Columns for ALM_BLOCK_ROWS rows in one piece of memory; hash NULL: without. */
 static alm_status columns(alm_ctx *cx, const alm_block_shape *shape, alm_pool *pool,
                           uint64_t **hash, uint64_t **row, char ***col)
 {
     char *at = NULL;
-    size_t bytes = ALM_BLOCK_ROWS * (1 + (size_t)shape->words) * 8;
+    const size_t words = ALM_BLOCK_ROWS * ((size_t)shape->words + (hash != NULL));
+    size_t bytes = words * 8;
     for (uint32_t k = 0; k < shape->n_cols; k++)
         bytes += padded((size_t)ALM_BLOCK_ROWS * shape->col[k].width);
     ALM_TRY(alm_pool_alloc(cx, pool, (shape->n_cols + 1) * sizeof **col, col));
     ALM_TRY(alm_pool_alloc(cx, pool, bytes, &at));
-    *hash = (uint64_t *)(void *)at;
-    *row = *hash + ALM_BLOCK_ROWS;
-    at += ALM_BLOCK_ROWS * (1 + (size_t)shape->words) * 8;
+    *row = (uint64_t *)(void *)at;
+    if (hash != NULL)
+        *hash = *row + (size_t)ALM_BLOCK_ROWS * shape->words;
+    at += words * 8;
     for (uint32_t k = 0; k < shape->n_cols; k++) {
         (*col)[k] = at;
         at += padded((size_t)ALM_BLOCK_ROWS * shape->col[k].width);
     }
     return ALM_OK;
+}
+
+static bool keeps_hash(const alm_block_shape *shape)
+{
+    return shape->words > 2 || shape->n_texts > 0;
 }
 
 /* The next unused block of a list, a new one behind the last if there is none. */
@@ -103,7 +110,8 @@ static alm_status next_block(alm_ctx *cx, const alm_block_shape *shape, alm_pool
         at = &(*at)->next;
     if (*at == NULL) {
         ALM_TRY(alm_pool_zero(cx, pool, sizeof **at, at));
-        ALM_TRY(columns(cx, shape, pool, &(*at)->hash, &(*at)->row, &(*at)->col));
+        ALM_TRY(columns(cx, shape, pool, keeps_hash(shape) ? &(*at)->hash : NULL, &(*at)->row,
+                        &(*at)->col));
     }
     list->n_used++;
     *out = *at;
@@ -252,7 +260,8 @@ alm_status alm_group_block_flush(alm_ctx *cx, const alm_block_shape *shape,
     b->start[ALM_GROUP_PARTS] = b->n = n;
     for (uint32_t i = 0; i < n; i++)
         pending->place[i] = at[pending->hash[i] >> ALM_GROUP_PART_SHIFT]++;
-    place_8(pending->hash, pending->place, n, b->hash);
+    if (b->hash != NULL)
+        place_8(pending->hash, pending->place, n, b->hash);
     place_column(pending->row, pending->place, n, (size_t)shape->words * 8, b->row);
     for (uint32_t k = 0; k < shape->n_cols; k++)
         place_column(pending->col[k], pending->place, n, shape->col[k].width, b->col[k]);
@@ -318,18 +327,23 @@ alm_status alm_group_block_add(alm_ctx *cx, alm_block_shape *shape, const alm_ag
         append_column(&shape->col[k], &a->vec[shape->first + k], n,
                       pending->col[k] + at * shape->col[k].width);
     pending->n += n;
-    return any_text(shape) ? alm_group_block_flush(cx, shape, pending, pool, list) : ALM_OK;
+    return any_text(shape) && !shape->texts_last
+               ? alm_group_block_flush(cx, shape, pending, pool, list)
+               : ALM_OK;
 }
 
 alm_status alm_group_block_collect(alm_ctx *cx, const alm_block_shape *shape,
-                                   const alm_group_block *b, uint32_t *at, uint32_t end,
-                                   alm_pool *pool, alm_block_pending *pending)
+                                   const alm_keymap *form, const alm_group_block *b, uint32_t *at,
+                                   uint32_t end, alm_pool *pool, alm_block_pending *pending)
 {
     ALM_TRY(pending_ready(cx, shape, pool, pending));
     const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS - pending->n, end - *at);
     const size_t from = *at, to = pending->n, words = shape->words;
-    memcpy(pending->hash + to, b->hash + from, n * sizeof *b->hash);
     memcpy(pending->row + to * words, b->row + from * words, n * words * sizeof *b->row);
+    if (b->hash != NULL)
+        memcpy(pending->hash + to, b->hash + from, n * sizeof *b->hash);
+    else
+        alm_keymap_hash_packed(form, b->row + from * words, n, pending->hash + to);
     for (uint32_t k = 0; k < shape->n_cols; k++) {
         const size_t width = shape->col[k].width;
         memcpy(pending->col[k] + to * width, b->col[k] + from * width, n * width);

@@ -6,8 +6,9 @@
  * partitions, inside a partition in row order. A merge of one partition then runs over the parts of all
  * blocks with a table that fits the second-level cache.
  *
- * Layout      A block has room for ALM_BLOCK_ROWS rows, column by column: hash[], row[] (words of the
- *             keymap), one array per argument. Partition p is [start[p], start[p + 1]). Views point to
+ * Layout      A block has room for ALM_BLOCK_ROWS rows, column by column: hash[] (but for keys of one or
+ *             two words, whose hash costs less than its memory), row[] (words of the keymap), one array
+ *             per argument. Partition p is [start[p], start[p + 1]). Views point to
  *             copies of their texts, which lie in the same order, so that a merge reads forward only.
  * Symbols     Arguments are kept as codes of the dictionary of the first batch; others are refused.
  * Ownership   Blocks live in the pool of their list and are used again after a clear.
@@ -25,7 +26,7 @@ typedef struct alm_group_block {
     struct alm_group_block *next;
     uint32_t n;
     uint32_t start[ALM_GROUP_PARTS + 1];
-    uint64_t *hash, *row;
+    uint64_t *hash, *row; /* hash: NULL where it is made again */
     char **col;
     char *text;
     size_t text_cap;
@@ -46,6 +47,7 @@ typedef struct alm_block_shape {
     uint32_t first;          /* number of the first argument in aggs->vec */
     uint32_t n_cols;
     alm_block_col *col;
+    bool texts_last; /* texts outlive their batch: many batches may be pending */
 } alm_block_shape;
 
 typedef struct alm_block_list {
@@ -55,7 +57,7 @@ typedef struct alm_block_list {
 } alm_block_list;
 
 /* Rows on their way into blocks, and out of them, one set per thread. Texts of a batch end with it: one batch is
- * pending at the most where there are any. */
+ * pending at the most where there are any that do not last. */
 typedef struct alm_block_pending {
     uint32_t n;
     uint64_t *hash, *row;
@@ -79,8 +81,8 @@ void alm_group_block_clear(alm_block_list *list); /* keeps the memory */
 /* Copies rows [*at, end) of a block to those pending, ALM_BATCH_ROWS at the most; *at moves on. For
  * merges: `pending` is then a batch of one partition. */
 ALM_NODISCARD alm_status alm_group_block_collect(alm_ctx *cx, const alm_block_shape *shape,
-                                                 const alm_group_block *b, uint32_t *at,
-                                                 uint32_t end, alm_pool *pool,
+                                                 const alm_keymap *form, const alm_group_block *b,
+                                                 uint32_t *at, uint32_t end, alm_pool *pool,
                                                  alm_block_pending *pending);
 /* Lets a->vec[shape->first ...] be the arguments of the pending rows. */
 void alm_group_block_args(const alm_block_shape *shape, const alm_block_pending *pending,

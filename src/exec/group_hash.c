@@ -144,8 +144,8 @@ static alm_status merge_rows(alm_ctx *cx, alm_group_slot *s, alm_group_table *to
     const alm_group_block *b = from->blocks.first;
     for (uint32_t i = 0; i < from->blocks.n_used; i++, b = b->next)
         for (uint32_t at = b->start[p]; at < b->start[p + 1];) {
-            ALM_TRY(alm_group_block_collect(cx, &from->shape, b, &at, b->start[p + 1], &s->pool,
-                                            &s->pending));
+            ALM_TRY(alm_group_block_collect(cx, &from->shape, from->map, b, &at, b->start[p + 1],
+                                            &s->pool, &s->pending));
             if (s->pending.n == ALM_BATCH_ROWS)
                 ALM_TRY(merge_pending(cx, s, to, from));
         }
@@ -401,6 +401,24 @@ static alm_status read_morsels(alm_ctx *cx, alm_group *g)
     return ALM_OK;
 }
 
+static bool text_lasts(const alm_group *g, const alm_expr *e)
+{
+    alm_origin from;
+    return !alm_has_views(e->type) || alm_origin_of(g->op.plan->child[0], e, &from);
+}
+
+/* Stored texts live as long as the snapshot. */
+static bool texts_last(const alm_group *g)
+{
+    bool all = alm_pipe_parallel(g->pipe);
+    for (uint32_t k = 0; k < g->n_keys; k++)
+        all &= text_lasts(g, g->keys[k]);
+    for (uint32_t i = 0; i < g->own.aggs->n_states; i++)
+        for (uint32_t k = 0; k < g->own.aggs->state[i].call->n_args; k++)
+            all &= text_lasts(g, g->own.aggs->state[i].call->args[k]);
+    return all;
+}
+
 /* May rows go into blocks? Symbols must keep their dictionary, which those of a scan do. */
 static alm_status choose(alm_ctx *cx, alm_group *g)
 {
@@ -416,7 +434,9 @@ static alm_status choose(alm_ctx *cx, alm_group *g)
             if (c->args[k]->type.id == ALM_T_SYMBOL && (c->fn->flags & ALM_FN_SYMBOLS))
                 g->raw_fits &= alm_origin_of(input, c->args[k], &from) && from.column->dict != NULL;
     }
-    return alm_group_block_shape(cx, g->own.aggs, &g->shape);
+    ALM_TRY(alm_group_block_shape(cx, g->own.aggs, &g->shape));
+    g->shape.texts_last = texts_last(g);
+    return ALM_OK;
 }
 
 alm_status alm_group_hash(alm_ctx *cx, alm_group *g)

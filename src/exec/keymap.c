@@ -518,6 +518,11 @@ void alm_keymap_pack_batch(const alm_keymap *m, const alm_vec *keys, uint32_t n,
     pack_rows(m, keys, n, rows, hashes);
 }
 
+void alm_keymap_hash_packed(const alm_keymap *m, const uint64_t *rows, uint32_t n, uint64_t *hashes)
+{
+    hash_rows(m, rows, n, hashes);
+}
+
 uint32_t alm_keymap_text_words(const alm_keymap *m, uint32_t *at)
 {
     uint32_t n = 0;

@@ -56,6 +56,9 @@ void alm_keymap_pack(const alm_keymap *map, const uint32_t *pick, uint32_t n, ui
 ALM_NODISCARD alm_status alm_keymap_settle(alm_ctx *cx, alm_keymap *map, const alm_vec *keys);
 void alm_keymap_pack_batch(const alm_keymap *map, const alm_vec *keys, uint32_t n, uint64_t *rows,
                            uint64_t *hashes);
+/* Hashes of n packed rows. */
+void alm_keymap_hash_packed(const alm_keymap *map, const uint64_t *rows, uint32_t n,
+                            uint64_t *hashes);
 uint32_t alm_keymap_text_words(const alm_keymap *map, uint32_t *at);
 /* Adds n packed keys of `from`; map is of the same form, or new. */
 ALM_NODISCARD alm_status alm_keymap_add_packed(alm_ctx *cx, alm_keymap *map, const alm_keymap *from,
