@@ -106,6 +106,7 @@ SUITES = [
     ("conformance-pg", False, conformance_pg),
     ("differential", False, script("test/oracle/differential.py")),
     ("windows", False, script("test/oracle/windows.py")),
+    ("rules", False, script("test/opt_off_test.py")),
     ("restart", False, script("test/sql/restart_test.py")),
     ("matviews", False, script("test/matview_test.py")),
     ("http", False, script("test/wire/http_test.py")),

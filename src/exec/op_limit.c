@@ -110,6 +110,9 @@ static alm_status read_to_end(alm_ctx *cx, op_limit *l)
         }
     }
     const int64_t n = l->at;
+    if (l->op.plan->limit.single && n > 1)
+        return alm_fail(cx, ALM_E_LIMIT, l->op.plan->pos,
+                        "the subquery gives more than one row");
     if (l->lo < 0)
         l->lo = ALM_MAX(n + l->lo, 0);
     if (l->hi < 0)
@@ -199,7 +202,7 @@ static alm_status limit_next(alm_ctx *cx, alm_op *op, alm_batch **out)
         return next_reversed(cx, l, out);
     if (l->at == 0)
         resolve(cx, l);
-    if (l->lo < 0 || l->hi < 0 || l->held.n > 0)
+    if (l->lo < 0 || l->hi < 0 || l->held.n > 0 || op->plan->limit.single)
         return next_held(cx, l, out);
     if (!l->started) {
         l->started = true;

@@ -209,6 +209,23 @@ EXTREME(least_long, int64_t, ALM_LONG_NULL, x != ALM_LONG_NULL && (x < y || y ==
 EXTREME(least_float, float, __builtin_nanf(""), x < y || y != y)
 EXTREME(least_double, double, __builtin_nan(""), x < y || y != y)
 
+/* ------------------------------------------------------------- rows of subqueries */
+
+/* True for the first row of a subquery that may give one; a second one is an error. */
+static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const int64_t *number = args[0].data;
+    const size_t step = args[0].is_const ? 0 : 1;
+    int64_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = ALM_MAX(most, number[i * step]);
+    if (most > 1)
+        return alm_fail(call->cx, ALM_E_LIMIT, call->pos,
+                        "the subquery gives more than one row");
+    memset(out->data, 1, n);
+    return ALM_OK;
+}
+
 /* -------------------------------------------------------------------- rows */
 
 #define ROW(f, sig, flags_, bind_, kernel_, doc_, example_)                                        \
@@ -248,5 +265,7 @@ static const alm_fn ROWS[] = {
     NULLIF("IPv4", nullif_ipv4),
     EXTREMES(greatest, "Greatest argument, nulls left out.", "greatest(1, 2, 3)"),
     EXTREMES(least, "Least argument, nulls left out.", "least(1, 2, 3)"),
+    ROW("single row", "(LONG) BOOLEAN", ALM_FN_INTERNAL, NULL, single_row,
+        "Fails if the number of a row is not 1.", ""),
 };
 ALM_FN_TABLE(conditional, ROWS);

@@ -19,7 +19,8 @@ typedef enum alm_ast_kind {
     ALM_AST_STRING,     /* text: decoded, without quotes */
     ALM_AST_GEOHASH,    /* text: #u33d or ##0110 as written */
     ALM_AST_NAME,       /* text: column; table: qualifier or empty; quoted flags */
-    ALM_AST_STAR,       /* * or t.* (table) */
+    ALM_AST_STAR,       /* * or t.* (table); args: NAME left out (EXCLUDE), BINARY as: expression
+                           and NAME it takes the place of (REPLACE) */
     ALM_AST_PARAM,      /* $n (number) */
     ALM_AST_VAR,        /* @name of DECLARE */
     ALM_AST_UNARY,      /* text: operator; arg[0] */
@@ -275,6 +276,7 @@ struct alm_select {
     alm_ast **group;
     uint32_t n_group;
     bool has_group;
+    bool group_all; /* GROUP BY ALL: by all items without aggregates */
     uint64_t
         *group_sets; /* ROLLUP, CUBE, GROUPING SETS: bit i: by group[i]; n_group_sets 0: none */
     uint32_t n_group_sets;

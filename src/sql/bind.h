@@ -68,6 +68,11 @@ typedef struct alm_dependent {
     alm_exprs outer;
 } alm_dependent;
 
+typedef struct alm_scalar {
+    alm_str text;
+    alm_expr *value;
+} alm_scalar;
+
 typedef enum alm_agg_place { ALM_AGG_NO, ALM_AGG_YES, ALM_AGG_INSIDE } alm_agg_place;
 
 typedef struct alm_scope {
@@ -93,6 +98,8 @@ typedef struct alm_scope {
     /* select list, for names in ORDER BY, GROUP BY and HAVING; NULL while it is bound itself */
     const alm_item *items;
     uint32_t n_items;
+    struct alm_scalar *scalars; /* subqueries that stand for a value, for when one is written again */
+    uint32_t n_scalars, cap_scalars;
     /* columns of subqueries that do not look outside: the same in all rows, so free of GROUP BY */
     alm_exprs constants;
     alm_dependent
@@ -175,6 +182,13 @@ ALM_NODISCARD alm_status alm_decorrelate_in(alm_scope *sc, alm_plan **plan, alm_
 /* The plan with one row or more per outer row, joined; values[i] is its column i over sc->plan. */
 ALM_NODISCARD alm_status alm_join_dependent(alm_scope *sc, uint8_t kind, int32_t pos,
                                             alm_plan *inner, alm_expr ***values);
+/* The same for a query that is a value: a second row for an outer row is an error. */
+ALM_NODISCARD alm_status alm_join_single(alm_scope *sc, int32_t pos, alm_plan *inner,
+                                         alm_expr ***values);
+/* bind_constant.c: the value of a query, found out while the statement is planned: where there are no
+ * rows around it (LIMIT, VALUES, arguments of table functions ...). */
+ALM_NODISCARD alm_status alm_constant_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+ALM_NODISCARD alm_status alm_constant_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* A query in the scope's environment that may name the scope's columns. */
 ALM_NODISCARD alm_status alm_bind_dependent(alm_scope *sc, const alm_select *sel, alm_plan **out,
                                             bool *correlated);

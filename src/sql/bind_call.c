@@ -201,6 +201,24 @@ static alm_status bind_grouping(alm_scope *sc, const alm_ast *ast, alm_expr **ou
     return add_agg(sc, &call, false, out);
 }
 
+/* current_date, current_timestamp, localtimestamp: written without brackets. */
+static alm_status bind_clock(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    const bool date = alm_str_ieq(ast->text, ALM_STR("current_date"));
+    *out = NULL;
+    if (ast->n_args > 0 || (!date && !alm_str_ieq(ast->text, ALM_STR("current_timestamp")) &&
+                            !alm_str_ieq(ast->text, ALM_STR("localtimestamp"))))
+        return ALM_OK;
+    ALM_TRY(alm_expr_call(p, "now", ast->pos, NULL, 0, out));
+    if (!date)
+        return ALM_OK;
+    alm_expr *args[2] = {NULL, *out};
+    ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), ALM_STR("d"), ast->pos, &args[0]));
+    ALM_TRY(alm_expr_call(p, "timestamp_floor", ast->pos, args, 2, out));
+    return alm_expr_cast(p, *out, ALM_TY(DATE), ALM_CAST_EXPLICIT, out);
+}
+
 alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -226,6 +244,16 @@ alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out)
                         "window function called in non-window context, make sure to add OVER "
                         "clause");
     alm_expr **args = NULL;
+    if (!alm_registry_has(reg, ast->text, ALM_FN_SCALAR)) {
+        ALM_TRY(bind_clock(sc, ast, out));
+        if (*out != NULL)
+            return ALM_OK;
+        if (p->env->sources != NULL && p->env->sources->exists != NULL &&
+            p->env->sources->exists(ast->text))
+            return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
+                            "%.*s() gives rows: it can only stand in FROM", (int)ast->text.len,
+                            ast->text.ptr);
+    }
     ALM_TRY(bind_args(sc, ast, &args));
     return alm_expr_call_str(p, ast->text, ast->pos, args, ast->n_args, out);
 }

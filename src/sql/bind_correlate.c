@@ -10,12 +10,7 @@
  *             windows, turn LIMIT into a limit per outer row, and meet in joins and set operations.
  * Null        An outer null is for inner rows whose value is null: the equality of the dialect.
  */
-#include "sql/opt.h"
-
-typedef struct dep {
-    alm_planner *p;
-    const alm_plan *outer; /* what the domain is made of */
-} dep;
+#include "sql/correlate.h"
 
 /* ----------------------------------------------------------------------- columns of outer */
 
@@ -51,7 +46,7 @@ static alm_status strip(alm_ctx *cx, alm_expr *e, alm_expr **out)
     return alm_expr_map(cx, e, strip_col, cx, out);
 }
 
-static int32_t find_outer(const alm_exprs *carried, const alm_expr *e)
+int32_t alm_dep_find_outer(const alm_exprs *carried, const alm_expr *e)
 {
     for (uint32_t i = 0; i < carried->n; i++)
         if (alm_expr_equal(carried->at[i], e))
@@ -59,36 +54,29 @@ static int32_t find_outer(const alm_exprs *carried, const alm_expr *e)
     return -1;
 }
 
-static alm_status col_of(alm_planner *p, const alm_plan *plan, uint32_t col, alm_expr **out)
+alm_status alm_dep_col_of(alm_planner *p, const alm_plan *plan, uint32_t col, alm_expr **out)
 {
     return alm_expr_col(p->cx, col, plan->cols[col].type, plan->pos, out);
 }
 
-/* Columns of a child as expressions, for a projection above it. */
-typedef struct list {
-    alm_expr **exprs;
-    const char **names;
-    uint32_t n;
-} list;
-
-static alm_status list_new(alm_planner *p, uint32_t room, list *out)
+alm_status alm_dep_list_new(alm_planner *p, uint32_t room, alm_dep_list *out)
 {
-    *out = (list){0};
+    *out = (alm_dep_list){0};
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, room + 1, &out->exprs));
     return ALM_NEWN(p->cx, p->cx->arena, room + 1, &out->names);
 }
 
-static alm_status list_cols(alm_planner *p, list *l, const alm_plan *child, uint32_t lo,
-                            uint32_t hi)
+alm_status alm_dep_list_cols(alm_planner *p, alm_dep_list *l, const alm_plan *child, uint32_t lo,
+                             uint32_t hi)
 {
     for (uint32_t c = lo; c < hi; c++) {
-        ALM_TRY(col_of(p, child, c, &l->exprs[l->n]));
+        ALM_TRY(alm_dep_col_of(p, child, c, &l->exprs[l->n]));
         l->names[l->n++] = child->cols[c].name;
     }
     return ALM_OK;
 }
 
-static void list_add(list *l, alm_expr *e)
+void alm_dep_list_add(alm_dep_list *l, alm_expr *e)
 {
     l->exprs[l->n] = e;
     l->names[l->n++] = "outer";
@@ -96,8 +84,8 @@ static void list_add(list *l, alm_expr *e)
 
 static bool is_side_join(const alm_plan *plan)
 {
-    return plan->op == ALM_P_JOIN && (plan->join.kind == ALM_JOIN_LEFT || plan->join.kind == 'S' ||
-                                      plan->join.kind == 'A');
+    return plan->op == ALM_P_JOIN &&
+           (plan->join.kind == ALM_JOIN_LEFT || plan->join.kind == 'S' || plan->join.kind == 'A');
 }
 
 /* The outer plan without what hangs on its rows: the joins of earlier subqueries neither add values
@@ -116,15 +104,15 @@ static const alm_plan *domain_rows(const alm_plan *plan, const alm_exprs *of)
 }
 
 /* Distinct values of the expressions over the outer plan. */
-static alm_status domain(const dep *d, const alm_exprs *of, alm_plan **out)
+static alm_status domain(const alm_dep_ctx *d, const alm_exprs *of, alm_plan **out)
 {
     alm_planner *p = d->p;
     alm_plan *plan = NULL;
-    list l;
+    alm_dep_list l;
     ALM_TRY(alm_plan_copy(p, domain_rows(d->outer, of), &plan));
-    ALM_TRY(list_new(p, of->n, &l));
+    ALM_TRY(alm_dep_list_new(p, of->n, &l));
     for (uint32_t i = 0; i < of->n; i++)
-        list_add(&l, of->at[i]);
+        alm_dep_list_add(&l, of->at[i]);
     ALM_TRY(alm_plan_project(p, plan, l.exprs, l.names, l.n, &plan));
     ALM_TRY(alm_plan_distinct(p, &plan));
     *out = plan;
@@ -132,12 +120,14 @@ static alm_status domain(const dep *d, const alm_exprs *of, alm_plan **out)
 }
 
 /* The plan carries all of `want` afterwards: those it does not yet come from the domain. */
-static alm_status ensure(const dep *d, alm_plan **plan, alm_exprs *carried, const alm_exprs *want)
+alm_status alm_dep_ensure(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried,
+                          const alm_exprs *want)
 {
     alm_planner *p = d->p;
     alm_exprs missing = {0};
     for (uint32_t i = 0; i < want->n; i++)
-        if (find_outer(carried, want->at[i]) < 0 && find_outer(&missing, want->at[i]) < 0)
+        if (alm_dep_find_outer(carried, want->at[i]) < 0 &&
+            alm_dep_find_outer(&missing, want->at[i]) < 0)
             ALM_TRY(alm_exprs_add(p->cx, &missing, want->at[i]));
     if (missing.n == 0)
         return ALM_OK;
@@ -149,15 +139,9 @@ static alm_status ensure(const dep *d, alm_plan **plan, alm_exprs *carried, cons
     return ALM_OK;
 }
 
-typedef struct gathering {
-    alm_ctx *cx;
-    alm_exprs *want;
-    alm_status code;
-} gathering;
-
 static bool gather_col(void *arg, const alm_expr *col)
 {
-    gathering *g = arg;
+    alm_dep_gathering *g = arg;
     alm_expr *e = NULL;
     if ((col->col & ALM_COL_DEP) == 0)
         return true;
@@ -167,30 +151,23 @@ static bool gather_col(void *arg, const alm_expr *col)
     return g->code == ALM_OK;
 }
 
-static alm_status gather(alm_ctx *cx, const alm_expr *e, alm_exprs *want)
+alm_status alm_dep_gather(alm_ctx *cx, const alm_expr *e, alm_exprs *want)
 {
-    gathering g = {cx, want, ALM_OK};
+    alm_dep_gathering g = {cx, want, ALM_OK};
     (void)alm_expr_each_col(e, gather_col, &g);
     return g.code;
 }
 
-typedef struct landing { /* where the carried columns are in the child */
-    alm_planner *p;
-    const alm_plan *child;
-    const alm_exprs *carried;
-    uint32_t first;
-} landing;
-
-static alm_status land_col(void *arg, alm_expr *e, alm_expr **out)
+alm_status alm_dep_land_col(void *arg, alm_expr *e, alm_expr **out)
 {
-    const landing *l = arg;
+    const alm_dep_landing *l = arg;
     alm_expr *stripped = NULL;
     if (e->kind != ALM_X_COL || (e->col & ALM_COL_DEP) == 0)
         return ALM_OK;
     ALM_TRY(strip(l->p->cx, e, &stripped));
-    const int32_t at = find_outer(l->carried, stripped);
+    const int32_t at = alm_dep_find_outer(l->carried, stripped);
     ALM_ASSERT(at >= 0);
-    ALM_TRY(col_of(l->p, l->child, l->first + (uint32_t)at, out));
+    ALM_TRY(alm_dep_col_of(l->p, l->child, l->first + (uint32_t)at, out));
     return alm_type_eq((*out)->type, e->type)
                ? ALM_OK
                : alm_expr_cast(l->p, *out, e->type, ALM_CAST_EXPLICIT, out);
@@ -200,38 +177,36 @@ static alm_status land_col(void *arg, alm_expr *e, alm_expr **out)
 static alm_status land(alm_planner *p, const alm_plan *child, const alm_exprs *carried,
                        uint32_t first, alm_expr **e)
 {
-    landing l = {p, child, carried, first};
-    return alm_expr_map(p->cx, *e, land_col, &l, e);
+    alm_dep_landing l = {p, child, carried, first};
+    return alm_expr_map(p->cx, *e, alm_dep_land_col, &l, e);
 }
 
-static alm_status gather_one(void *arg, alm_expr **e)
+alm_status alm_dep_gather_one(void *arg, alm_expr **e)
 {
-    const gathering *g = arg;
-    return gather(g->cx, *e, g->want);
+    const alm_dep_gathering *g = arg;
+    return alm_dep_gather(g->cx, *e, g->want);
 }
 
-static alm_status land_one(void *arg, alm_expr **e)
+alm_status alm_dep_land_one(void *arg, alm_expr **e)
 {
-    return alm_expr_map(((landing *)arg)->p->cx, *e, land_col, arg, e);
+    return alm_expr_map(((alm_dep_landing *)arg)->p->cx, *e, alm_dep_land_col, arg, e);
 }
-
-static alm_status push(const dep *d, alm_plan **plan, alm_exprs *carried);
 
 /* The child, independent now, and with all that the node's own expressions want; they are changed to
  * read it. *n0: columns of the child that are not carried. */
-static alm_status push_child(const dep *d, alm_plan *plan, alm_exprs *carried, uint32_t *n0)
+static alm_status push_child(const alm_dep_ctx *d, alm_plan *plan, alm_exprs *carried, uint32_t *n0)
 {
     alm_exprs want = {0};
-    gathering g = {d->p->cx, &want, ALM_OK};
+    alm_dep_gathering g = {d->p->cx, &want, ALM_OK};
     *n0 = plan->child[0]->n_cols;
-    ALM_TRY(push(d, &plan->child[0], carried));
-    ALM_TRY(alm_plan_exprs(plan, gather_one, &g));
-    ALM_TRY(ensure(d, &plan->child[0], carried, &want));
-    landing l = {d->p, plan->child[0], carried, *n0};
-    return alm_plan_exprs(plan, land_one, &l);
+    ALM_TRY(alm_dep_push(d, &plan->child[0], carried));
+    ALM_TRY(alm_plan_exprs(plan, alm_dep_gather_one, &g));
+    ALM_TRY(alm_dep_ensure(d, &plan->child[0], carried, &want));
+    alm_dep_landing l = {d->p, plan->child[0], carried, *n0};
+    return alm_plan_exprs(plan, alm_dep_land_one, &l);
 }
 
-static alm_status too_hard(const dep *d, const alm_plan *plan, const char *what)
+static alm_status too_hard(const alm_dep_ctx *d, const alm_plan *plan, const char *what)
 {
     return alm_fail(d->p->cx, ALM_E_UNSUPPORTED, plan->pos,
                     "a subquery that uses columns of the query around it cannot have %s", what);
@@ -277,28 +252,28 @@ static alm_status split(alm_planner *p, const alm_plan *filter, parts *out)
     return ALM_OK;
 }
 
-static alm_status push_filter(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_filter(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_planner *p = d->p;
     alm_plan *filter = *plan, *child = filter->child[0];
     const uint32_t n0 = child->n_cols;
     parts s = {0};
     alm_exprs want = {0};
-    list l;
-    ALM_TRY(push(d, &child, carried));
+    alm_dep_list l;
+    ALM_TRY(alm_dep_push(d, &child, carried));
     ALM_TRY(split(p, filter, &s));
-    ALM_TRY(list_new(p, child->n_cols + s.outer.n, &l));
-    ALM_TRY(list_cols(p, &l, child, 0, child->n_cols));
+    ALM_TRY(alm_dep_list_new(p, child->n_cols + s.outer.n, &l));
+    ALM_TRY(alm_dep_list_cols(p, &l, child, 0, child->n_cols));
     alm_exprs again = {0}; /* an outer value that is there already: an ordinary condition */
     for (uint32_t i = 0; i < s.outer.n; i++) {
-        const int32_t at = find_outer(carried, s.outer.at[i]);
+        const int32_t at = alm_dep_find_outer(carried, s.outer.at[i]);
         if (at >= 0) {
             alm_expr *args[2] = {l.exprs[n0 + (uint32_t)at], s.inner.at[i]}, *same = NULL;
             ALM_TRY(alm_expr_call(p, "=", filter->pos, args, 2, &same));
             ALM_TRY(alm_exprs_add(p->cx, &again, same));
             continue;
         }
-        list_add(&l, s.inner.at[i]);
+        alm_dep_list_add(&l, s.inner.at[i]);
         ALM_TRY(alm_exprs_add(p->cx, carried, s.outer.at[i]));
     }
     ALM_TRY(alm_plan_filter(p, &child, &s.plain));
@@ -311,8 +286,8 @@ static alm_status push_filter(const dep *d, alm_plan **plan, alm_exprs *carried)
         ALM_TRY(alm_plan_filter(p, &child, &again));
     }
     for (uint32_t i = 0; i < s.mixed.n; i++)
-        ALM_TRY(gather(p->cx, s.mixed.at[i], &want));
-    ALM_TRY(ensure(d, &child, carried, &want));
+        ALM_TRY(alm_dep_gather(p->cx, s.mixed.at[i], &want));
+    ALM_TRY(alm_dep_ensure(d, &child, carried, &want));
     for (uint32_t i = 0; i < s.mixed.n; i++)
         ALM_TRY(land(p, child, carried, n0, &s.mixed.at[i]));
     ALM_TRY(alm_plan_filter(p, &child, &s.mixed));
@@ -322,23 +297,23 @@ static alm_status push_filter(const dep *d, alm_plan **plan, alm_exprs *carried)
 
 /* --------------------------------------------------------------------- rows one by one */
 
-static alm_status push_project(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_project(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_planner *p = d->p;
     alm_plan *old = *plan;
     uint32_t n0 = 0;
-    list l;
+    alm_dep_list l;
     ALM_TRY(push_child(d, old, carried, &n0));
-    ALM_TRY(list_new(p, old->n_cols + carried->n, &l));
+    ALM_TRY(alm_dep_list_new(p, old->n_cols + carried->n, &l));
     for (uint32_t c = 0; c < old->n_cols; c++) {
         l.exprs[l.n] = old->project.expr[c];
         l.names[l.n++] = old->cols[c].name;
     }
-    ALM_TRY(list_cols(p, &l, old->child[0], n0, n0 + carried->n));
+    ALM_TRY(alm_dep_list_cols(p, &l, old->child[0], n0, n0 + carried->n));
     return alm_plan_project(p, old->child[0], l.exprs, l.names, l.n, plan);
 }
 
-static alm_status push_sort(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_sort(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *sort = *plan;
     uint32_t n0 = 0;
@@ -347,21 +322,18 @@ static alm_status push_sort(const dep *d, alm_plan **plan, alm_exprs *carried)
     return alm_plan_sort(d->p, plan, sort->sort.keys, sort->sort.n_keys);
 }
 
-/* Row numbers per outer row, in the order rows come. */
-static alm_status number_rows(alm_planner *p, alm_plan **plan, uint32_t n0, uint32_t n)
+/* A call over the rows of each outer row, in the order they come. */
+static alm_status call_per(alm_planner *p, const alm_plan *child, const char *name,
+                           alm_fn_kind kind, uint32_t n0, uint32_t n, alm_window_call *call)
 {
-    alm_plan *child = *plan, *node = NULL;
-    alm_window_call *call = NULL;
     alm_resolved r;
-    ALM_TRY(alm_registry_resolve(p->cx, p->env->registry, ALM_STR("row_number"), ALM_FN_WINDOW,
-                                 child->pos, 0, NULL, &r));
-    ALM_TRY(alm_plan_new(p, ALM_P_WINDOW, child->pos, child, &node));
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &call));
+    ALM_TRY(alm_registry_resolve(p->cx, p->env->registry, alm_str_of(name), kind, child->pos, 0,
+                                 NULL, &r));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &call->partition));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &call->args));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &call->order));
     for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(col_of(p, child, n0 + i, &call->partition[i]));
+        ALM_TRY(alm_dep_col_of(p, child, n0 + i, &call->partition[i]));
     call->fn = r.fn;
     call->data = r.data;
     call->type = r.result;
@@ -370,14 +342,34 @@ static alm_status number_rows(alm_planner *p, alm_plan **plan, uint32_t n0, uint
     call->lo_kind = 'U';
     call->hi_kind = 'V';
     call->pos = child->pos;
-    node->n_cols = child->n_cols + 1;
+    return ALM_OK;
+}
+
+/* Adds the number of the row among those of its outer row, and how many these are if `counts`. */
+static alm_status add_numbers(alm_planner *p, alm_plan **plan, uint32_t n0, uint32_t n, bool counts)
+{
+    alm_plan *child = *plan, *node = NULL;
+    alm_window_call *calls = NULL;
+    const uint32_t n_calls = counts ? 2 : 1;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2, &calls));
+    ALM_TRY(call_per(p, child, "row_number", ALM_FN_WINDOW, n0, n, &calls[0]));
+    if (counts)
+        ALM_TRY(call_per(p, child, "count", ALM_FN_AGGREGATE, n0, n, &calls[1]));
+    ALM_TRY(alm_plan_new(p, ALM_P_WINDOW, child->pos, child, &node));
+    node->n_cols = child->n_cols + n_calls;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, node->n_cols, &node->cols));
     memcpy(node->cols, child->cols, child->n_cols * sizeof *node->cols);
-    node->cols[child->n_cols] = (alm_plan_col){"row_number", r.result};
-    node->window.calls = call;
-    node->window.n_calls = 1;
+    for (uint32_t i = 0; i < n_calls; i++)
+        node->cols[child->n_cols + i] = (alm_plan_col){calls[i].fn->name, calls[i].type};
+    node->window.calls = calls;
+    node->window.n_calls = n_calls;
     *plan = node;
     return ALM_OK;
+}
+
+static alm_status number_rows(alm_planner *p, alm_plan **plan, uint32_t n0, uint32_t n)
+{
+    return add_numbers(p, plan, n0, n, false);
 }
 
 alm_status alm_plan_limit_per(alm_planner *p, alm_plan **plan, uint32_t n0, uint32_t n, int64_t lo,
@@ -386,12 +378,16 @@ alm_status alm_plan_limit_per(alm_planner *p, alm_plan **plan, uint32_t n0, uint
     const uint32_t number = (*plan)->n_cols;
     const int64_t bounds[2] = {lo, hi};
     alm_exprs tests = {0};
-    ALM_TRY(number_rows(p, plan, n0, n));
+    ALM_TRY(add_numbers(p, plan, n0, n, lo < 0 || hi < 0));
     for (int i = 0; i < 2; i++) {
         alm_expr *args[2] = {NULL, NULL}, *test = NULL;
         if (bounds[i] == (i == 0 ? 0 : INT64_MAX))
             continue;
-        ALM_TRY(col_of(p, *plan, number, &args[0]));
+        ALM_TRY(alm_dep_col_of(p, *plan, number, &args[0]));
+        if (bounds[i] < 0) { /* from the end: number - count against it */
+            ALM_TRY(alm_dep_col_of(p, *plan, number + 1, &args[1]));
+            ALM_TRY(alm_expr_call(p, "-", (*plan)->pos, args, 2, &args[0]));
+        }
         ALM_TRY(alm_expr_bits(p->cx, args[0]->type, (uint64_t)bounds[i], (*plan)->pos, &args[1]));
         ALM_TRY(alm_expr_call(p, i == 0 ? ">" : "<=", (*plan)->pos, args, 2, &test));
         ALM_TRY(alm_exprs_add(p->cx, &tests, test));
@@ -400,13 +396,13 @@ alm_status alm_plan_limit_per(alm_planner *p, alm_plan **plan, uint32_t n0, uint
     return alm_plan_cut(p, plan, number);
 }
 
-static alm_status push_limit(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_limit(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *limit = *plan, *child = limit->child[0];
     const uint32_t n0 = child->n_cols;
-    if (limit->limit.lo < 0 || limit->limit.hi < 0)
-        return too_hard(d, limit, "a LIMIT from the end");
-    ALM_TRY(push(d, &child, carried));
+    if (limit->limit.single)
+        return too_hard(d, limit, "a subquery like this in it");
+    ALM_TRY(alm_dep_push(d, &child, carried));
     ALM_TRY(alm_plan_limit_per(d->p, &child, n0, carried->n, limit->limit.lo, limit->limit.hi));
     *plan = child;
     return ALM_OK;
@@ -423,15 +419,15 @@ static alm_status with_keys(alm_planner *p, const alm_plan *child, uint32_t n0, 
     if (*n_keys > 0)
         memcpy(all, *keys, *n_keys * sizeof *all);
     for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(col_of(p, child, n0 + i, &all[*n_keys + i]));
+        ALM_TRY(alm_dep_col_of(p, child, n0 + i, &all[*n_keys + i]));
     *keys = all;
     *n_keys += n;
     return ALM_OK;
 }
 
 /* Room for n more columns at `at`; they are named. */
-static alm_status insert_cols(alm_planner *p, alm_plan *plan, uint32_t at, const alm_plan *child,
-                              uint32_t n0, uint32_t n)
+alm_status alm_dep_insert_cols(alm_planner *p, alm_plan *plan, uint32_t at, const alm_plan *child,
+                               uint32_t n0, uint32_t n)
 {
     alm_plan_col *cols = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + n + 1, &cols));
@@ -444,14 +440,14 @@ static alm_status insert_cols(alm_planner *p, alm_plan *plan, uint32_t at, const
 }
 
 /* Columns at [at, at + n) go to the end. */
-static alm_status move_to_end(alm_planner *p, alm_plan **plan, uint32_t at, uint32_t n)
+alm_status alm_dep_move_to_end(alm_planner *p, alm_plan **plan, uint32_t at, uint32_t n)
 {
     const alm_plan *child = *plan;
-    list l;
-    ALM_TRY(list_new(p, child->n_cols, &l));
-    ALM_TRY(list_cols(p, &l, child, 0, at));
-    ALM_TRY(list_cols(p, &l, child, at + n, child->n_cols));
-    ALM_TRY(list_cols(p, &l, child, at, at + n));
+    alm_dep_list l;
+    ALM_TRY(alm_dep_list_new(p, child->n_cols, &l));
+    ALM_TRY(alm_dep_list_cols(p, &l, child, 0, at));
+    ALM_TRY(alm_dep_list_cols(p, &l, child, at + n, child->n_cols));
+    ALM_TRY(alm_dep_list_cols(p, &l, child, at, at + n));
     return alm_plan_project(p, *plan, l.exprs, l.names, l.n, plan);
 }
 
@@ -464,8 +460,8 @@ static alm_status empty_value(alm_planner *p, const alm_agg_call *agg, alm_expr 
 }
 
 /* case when mark is null then empty else value end */
-static alm_status unless_null(alm_planner *p, alm_expr *mark, alm_expr *empty, alm_expr *value,
-                              alm_expr **out)
+alm_status alm_dep_unless_null(alm_planner *p, alm_expr *mark, alm_expr *empty, alm_expr *value,
+                               alm_expr **out)
 {
     alm_expr *node = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &node));
@@ -486,15 +482,15 @@ static alm_status unless_null(alm_planner *p, alm_expr *mark, alm_expr *empty, a
 /* A mark that is not null, at the end. */
 static alm_status add_mark(alm_planner *p, alm_plan **plan)
 {
-    list l;
-    ALM_TRY(list_new(p, (*plan)->n_cols + 1, &l));
-    ALM_TRY(list_cols(p, &l, *plan, 0, (*plan)->n_cols));
+    alm_dep_list l;
+    ALM_TRY(alm_dep_list_new(p, (*plan)->n_cols + 1, &l));
+    ALM_TRY(alm_dep_list_cols(p, &l, *plan, 0, (*plan)->n_cols));
     l.names[l.n] = "mark";
     ALM_TRY(alm_expr_bits(p->cx, ALM_TY(INT), 1, (*plan)->pos, &l.exprs[l.n++]));
     return alm_plan_project(p, *plan, l.exprs, l.names, l.n, plan);
 }
 
-static alm_status push_group_keys(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_group_keys(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *group = *plan;
     uint32_t n0 = 0;
@@ -502,8 +498,8 @@ static alm_status push_group_keys(const dep *d, alm_plan **plan, alm_exprs *carr
     ALM_TRY(push_child(d, group, carried, &n0));
     ALM_TRY(
         with_keys(d->p, group->child[0], n0, carried->n, &group->group.keys, &group->group.n_keys));
-    ALM_TRY(insert_cols(d->p, group, n_keys, group->child[0], n0, carried->n));
-    return move_to_end(d->p, plan, n_keys, carried->n);
+    ALM_TRY(alm_dep_insert_cols(d->p, group, n_keys, group->child[0], n0, carried->n));
+    return alm_dep_move_to_end(d->p, plan, n_keys, carried->n);
 }
 
 /* Keys of a join: column left_at + i with right_at + i. */
@@ -514,8 +510,8 @@ static alm_status join_cols(alm_planner *p, alm_plan *join, uint32_t left_at, ui
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &join->join.right_keys));
     for (uint32_t i = 0; i < n; i++) {
         bool ok = false;
-        ALM_TRY(col_of(p, join->child[0], left_at + i, &join->join.left_keys[i]));
-        ALM_TRY(col_of(p, join->child[1], right_at + i, &join->join.right_keys[i]));
+        ALM_TRY(alm_dep_col_of(p, join->child[0], left_at + i, &join->join.left_keys[i]));
+        ALM_TRY(alm_dep_col_of(p, join->child[1], right_at + i, &join->join.right_keys[i]));
         ALM_TRY(alm_join_key_types(p, &join->join.left_keys[i], &join->join.right_keys[i], &ok));
         ALM_ASSERT(ok);
     }
@@ -524,32 +520,32 @@ static alm_status join_cols(alm_planner *p, alm_plan *join, uint32_t left_at, ui
 }
 
 /* Aggregates without keys give a row where there is no inner row, too. */
-static alm_status push_scalar_group(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_scalar_group(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_planner *p = d->p;
     const alm_agg_call *aggs = (*plan)->group.aggs;
     const uint32_t n = (*plan)->n_cols;
     alm_plan *values = NULL, *join = NULL;
-    list l;
+    alm_dep_list l;
     ALM_TRY(push_group_keys(d, plan, carried));
     ALM_TRY(add_mark(p, plan));
     ALM_TRY(domain(d, carried, &values));
     ALM_TRY(alm_plan_join(p, ALM_JOIN_LEFT, (*plan)->pos, values, *plan, &join));
     ALM_TRY(join_cols(p, join, 0, n, carried->n));
-    ALM_TRY(list_new(p, n + carried->n, &l));
+    ALM_TRY(alm_dep_list_new(p, n + carried->n, &l));
     for (uint32_t i = 0; i < n; i++) {
         alm_expr *mark = NULL, *value = NULL, *empty = NULL;
-        ALM_TRY(col_of(p, join, join->n_cols - 1, &mark));
-        ALM_TRY(col_of(p, join, carried->n + i, &value));
+        ALM_TRY(alm_dep_col_of(p, join, join->n_cols - 1, &mark));
+        ALM_TRY(alm_dep_col_of(p, join, carried->n + i, &value));
         ALM_TRY(empty_value(p, &aggs[i], &empty));
-        ALM_TRY(unless_null(p, mark, empty, value, &l.exprs[l.n]));
+        ALM_TRY(alm_dep_unless_null(p, mark, empty, value, &l.exprs[l.n]));
         l.names[l.n++] = join->cols[carried->n + i].name;
     }
-    ALM_TRY(list_cols(p, &l, join, 0, carried->n));
+    ALM_TRY(alm_dep_list_cols(p, &l, join, 0, carried->n));
     return alm_plan_project(p, join, l.exprs, l.names, l.n, plan);
 }
 
-static alm_status push_sample(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_sample(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *sample = *plan;
     uint32_t n0 = 0;
@@ -557,11 +553,11 @@ static alm_status push_sample(const dep *d, alm_plan **plan, alm_exprs *carried)
     ALM_TRY(push_child(d, sample, carried, &n0));
     ALM_TRY(with_keys(d->p, sample->child[0], n0, carried->n, &sample->sample.keys,
                       &sample->sample.n_keys));
-    ALM_TRY(insert_cols(d->p, sample, at, sample->child[0], n0, carried->n));
-    return move_to_end(d->p, plan, at, carried->n);
+    ALM_TRY(alm_dep_insert_cols(d->p, sample, at, sample->child[0], n0, carried->n));
+    return alm_dep_move_to_end(d->p, plan, at, carried->n);
 }
 
-static alm_status push_latest(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_latest(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *latest = *plan;
     uint32_t n0 = 0;
@@ -572,7 +568,7 @@ static alm_status push_latest(const dep *d, alm_plan **plan, alm_exprs *carried)
                      &latest->latest.n_keys);
 }
 
-static alm_status push_window(const dep *d, alm_plan **plan, alm_exprs *carried)
+static alm_status push_window(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *window = *plan;
     uint32_t n0 = 0;
@@ -581,126 +577,13 @@ static alm_status push_window(const dep *d, alm_plan **plan, alm_exprs *carried)
         ALM_TRY(with_keys(d->p, window->child[0], n0, carried->n,
                           &window->window.calls[i].partition,
                           &window->window.calls[i].n_partition));
-    ALM_TRY(insert_cols(d->p, window, n0, window->child[0], n0, carried->n));
-    return move_to_end(d->p, plan, n0, carried->n);
-}
-
-/* ------------------------------------------------------------------------- two inputs */
-
-static alm_status land_join(const dep *d, alm_plan *join, alm_plan *left, const alm_exprs *carried,
-                            uint32_t nl)
-{
-    alm_planner *p = d->p;
-    for (uint32_t i = 0; i < join->join.n_residual; i++) {
-        alm_expr **e = &join->join.residual[i];
-        /* right columns move behind what the left side carries, then outer ones come down */
-        uint32_t *map = NULL;
-        const uint32_t all = nl + join->child[1]->n_cols;
-        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, all + 1, &map));
-        for (uint32_t c = 0; c < all; c++)
-            map[c] = c < nl ? c : c + left->n_cols - nl;
-        landing l = {p, left, carried, nl};
-        alm_expr *shifted = NULL;
-        ALM_TRY(alm_expr_renumber(p->cx, *e, map, &shifted));
-        ALM_TRY(alm_expr_map(p->cx, shifted, land_col, &l, e));
-    }
-    return ALM_OK;
-}
-
-static alm_status push_join(const dep *d, alm_plan **plan, alm_exprs *carried)
-{
-    alm_planner *p = d->p;
-    alm_plan *old = *plan, *left = old->child[0], *right = old->child[1], *join = NULL;
-    const uint8_t kind = old->join.kind;
-    const bool one_side = kind == 'S' || kind == 'A';
-    const uint32_t nl = left->n_cols, nr = right->n_cols;
-    alm_exprs rc = {0}, want = {0};
-    if (kind == ALM_JOIN_RIGHT || kind == ALM_JOIN_FULL || kind == ALM_JOIN_SPLICE)
-        return too_hard(d, old, "a RIGHT, FULL or SPLICE join");
-    ALM_TRY(push(d, &left, carried));
-    ALM_TRY(push(d, &right, &rc));
-    for (uint32_t i = 0; i < old->join.n_residual; i++)
-        ALM_TRY(gather(p->cx, old->join.residual[i], &want));
-    for (uint32_t i = 0; i < rc.n; i++)
-        if (kind != ALM_JOIN_INNER && kind != ALM_JOIN_CROSS)
-            ALM_TRY(alm_exprs_add(p->cx, &want, rc.at[i]));
-    ALM_TRY(ensure(d, &left, carried, &want));
-    ALM_TRY(alm_plan_join(p, kind, old->pos, left, right, &join));
-    const uint8_t joined = join->join.kind;
-    join->join = old->join;
-    join->join.kind = joined;
-    ALM_TRY(land_join(d, join, left, carried, nl));
-
-    alm_exprs lk = {0}, rk = {0};
-    for (uint32_t i = 0; i < old->join.n_keys; i++) {
-        ALM_TRY(alm_exprs_add(p->cx, &lk, old->join.left_keys[i]));
-        ALM_TRY(alm_exprs_add(p->cx, &rk, old->join.right_keys[i]));
-    }
-    list l;
-    ALM_TRY(list_new(p, join->n_cols, &l));
-    ALM_TRY(list_cols(p, &l, join, 0, nl));
-    if (!one_side)
-        ALM_TRY(list_cols(p, &l, join, left->n_cols, left->n_cols + nr));
-    ALM_TRY(list_cols(p, &l, join, nl, left->n_cols));
-    for (uint32_t i = 0; i < rc.n; i++) {
-        const int32_t at = find_outer(carried, rc.at[i]);
-        if (at < 0) {
-            ALM_TRY(list_cols(p, &l, join, left->n_cols + nr + i, left->n_cols + nr + i + 1));
-            ALM_TRY(alm_exprs_add(p->cx, carried, rc.at[i]));
-            continue;
-        }
-        alm_expr *a = NULL, *b = NULL;
-        bool ok = false;
-        ALM_TRY(col_of(p, left, nl + (uint32_t)at, &a));
-        ALM_TRY(col_of(p, right, nr + i, &b));
-        ALM_TRY(alm_join_key_types(p, &a, &b, &ok));
-        ALM_ASSERT(ok);
-        ALM_TRY(alm_exprs_add(p->cx, &lk, a));
-        ALM_TRY(alm_exprs_add(p->cx, &rk, b));
-    }
-    join->join.left_keys = lk.at;
-    join->join.right_keys = rk.at;
-    join->join.n_keys = lk.n;
-    if (kind == ALM_JOIN_CROSS && lk.n > 0)
-        join->join.kind = ALM_JOIN_INNER;
-    return alm_plan_project(p, join, l.exprs, l.names, l.n, plan);
-}
-
-/* Both sides carry the same in the same order. */
-static alm_status push_setop(const dep *d, alm_plan **plan, alm_exprs *carried)
-{
-    alm_planner *p = d->p;
-    alm_plan *node = *plan;
-    const uint32_t n = node->n_cols;
-    alm_exprs own[2] = {{0}, {0}};
-    for (int s = 0; s < 2; s++) {
-        ALM_TRY(push(d, &node->child[s], &own[s]));
-        for (uint32_t i = 0; i < own[s].n; i++)
-            if (find_outer(carried, own[s].at[i]) < 0)
-                ALM_TRY(alm_exprs_add(p->cx, carried, own[s].at[i]));
-    }
-    for (int s = 0; s < 2; s++) {
-        list l;
-        ALM_TRY(ensure(d, &node->child[s], &own[s], carried));
-        ALM_TRY(list_new(p, n + carried->n, &l));
-        ALM_TRY(list_cols(p, &l, node->child[s], 0, n));
-        for (uint32_t i = 0; i < carried->n; i++) {
-            const uint32_t at = n + (uint32_t)find_outer(&own[s], carried->at[i]);
-            ALM_TRY(list_cols(p, &l, node->child[s], at, at + 1));
-            if (!alm_type_eq(l.exprs[l.n - 1]->type, carried->at[i]->type))
-                ALM_TRY(alm_expr_cast(p, l.exprs[l.n - 1], carried->at[i]->type, ALM_CAST_EXPLICIT,
-                                      &l.exprs[l.n - 1]));
-        }
-        ALM_TRY(alm_plan_project(p, node->child[s], l.exprs, l.names, l.n, &node->child[s]));
-    }
-    node->cols = node->child[0]->cols;
-    node->n_cols = node->child[0]->n_cols;
-    return ALM_OK;
+    ALM_TRY(alm_dep_insert_cols(d->p, window, n0, window->child[0], n0, carried->n));
+    return alm_dep_move_to_end(d->p, plan, n0, carried->n);
 }
 
 /* ----------------------------------------------------------------------------- the way */
 
-static alm_status push(const dep *d, alm_plan **plan, alm_exprs *carried)
+alm_status alm_dep_push(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_status code = ALM_OK;
     if (!alm_plan_is_dependent(*plan))
@@ -733,13 +616,13 @@ static alm_status push(const dep *d, alm_plan **plan, alm_exprs *carried)
         code = push_latest(d, plan, carried);
         break;
     case ALM_P_JOIN:
-        code = push_join(d, plan, carried);
+        code = alm_dep_push_join(d, plan, carried);
         break;
     case ALM_P_SETOP:
-        code = push_setop(d, plan, carried);
+        code = alm_dep_push_setop(d, plan, carried);
         break;
     case ALM_P_WINDOW_JOIN:
-        code = too_hard(d, *plan, "a WINDOW join");
+        code = alm_dep_push_window_join(d, plan, carried);
         break;
     case ALM_P_RECURSE:
         code = too_hard(d, *plan, "a WITH RECURSIVE of its own");
@@ -763,8 +646,8 @@ static alm_status push(const dep *d, alm_plan **plan, alm_exprs *carried)
 
 alm_status alm_decorrelate(alm_scope *sc, alm_plan **plan, alm_exprs *outer)
 {
-    const dep d = {sc->p, sc->plan};
-    return push(&d, plan, outer);
+    const alm_dep_ctx d = {sc->p, sc->plan};
+    return alm_dep_push(&d, plan, outer);
 }
 
 /* --------------------------------------------------------------------------------- EXISTS */
@@ -772,7 +655,7 @@ alm_status alm_decorrelate(alm_scope *sc, alm_plan **plan, alm_exprs *outer)
 /* Columns of a filter condition as the residual of a join sees them. */
 static alm_status semi_col(void *arg, alm_expr *e, alm_expr **out)
 {
-    const landing *l = arg; /* first: number of left columns */
+    const alm_dep_landing *l = arg; /* first: number of left columns */
     if (e->kind != ALM_X_COL || (e->col & ALM_COL_OUTER) != 0)
         return ALM_OK;
     const uint32_t col =
@@ -791,7 +674,7 @@ static bool does_not_matter(const alm_plan *plan)
 alm_status alm_decorrelate_semi(alm_scope *sc, alm_plan **plan, alm_semi *semi)
 {
     alm_planner *p = sc->p;
-    const dep d = {p, sc->plan};
+    const alm_dep_ctx d = {p, sc->plan};
     alm_exprs carried = {0};
     while (does_not_matter(*plan))
         *plan = (*plan)->child[0];
@@ -802,11 +685,11 @@ alm_status alm_decorrelate_semi(alm_scope *sc, alm_plan **plan, alm_semi *semi)
         child = child->child[0];
     }
     const uint32_t n0 = child->n_cols;
-    ALM_TRY(push(&d, &child, &carried));
+    ALM_TRY(alm_dep_push(&d, &child, &carried));
     ALM_TRY(alm_plan_filter(p, &child, &s.plain));
     for (uint32_t i = 0; i < carried.n; i++) {
         alm_expr *key = NULL;
-        ALM_TRY(col_of(p, child, n0 + i, &key));
+        ALM_TRY(alm_dep_col_of(p, child, n0 + i, &key));
         ALM_TRY(alm_exprs_add(p->cx, &s.outer, carried.at[i]));
         ALM_TRY(alm_exprs_add(p->cx, &s.inner, key));
     }
@@ -817,7 +700,7 @@ alm_status alm_decorrelate_semi(alm_scope *sc, alm_plan **plan, alm_semi *semi)
             return alm_fail(p->cx, ALM_E_TYPE, s.inner.at[i]->pos, "join column type mismatch");
     }
     for (uint32_t i = 0; i < s.mixed.n; i++) {
-        landing l = {.p = p, .first = sc->plan->n_cols};
+        alm_dep_landing l = {.p = p, .first = sc->plan->n_cols};
         ALM_TRY(alm_expr_map(p->cx, s.mixed.at[i], semi_col, &l, &s.mixed.at[i]));
     }
     *semi = (alm_semi){s.outer, s.inner, s.mixed};
@@ -842,7 +725,7 @@ static alm_status compose(alm_planner *p, alm_plan *plan, alm_plan **below, alm_
     const uint32_t n = plan->n_cols;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &exprs));
     for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(col_of(p, plan, i, &exprs[i]));
+        ALM_TRY(alm_dep_col_of(p, plan, i, &exprs[i]));
     for (; plan->op == ALM_P_PROJECT; plan = plan->child[0])
         for (uint32_t i = 0; i < n; i++)
             ALM_TRY(alm_expr_substitute(p->cx, exprs[i], plan->project.expr, &exprs[i]));
@@ -864,7 +747,7 @@ static alm_status join_carried(alm_scope *sc, uint8_t kind, int32_t pos, alm_pla
         bool ok = false;
         alm_expr **a = &join->join.left_keys[i], **b = &join->join.right_keys[i];
         *a = outer->at[i];
-        ALM_TRY(col_of(p, inner, n0 + i, b));
+        ALM_TRY(alm_dep_col_of(p, inner, n0 + i, b));
         ALM_TRY(alm_join_key_types(p, a, b, &ok));
         if (!ok)
             return alm_fail(p->cx, ALM_E_TYPE, pos, "join column type mismatch");
@@ -887,7 +770,7 @@ static alm_status scalar_values(alm_scope *sc, int32_t pos, alm_plan *inner, alm
                                 uint32_t n)
 {
     alm_planner *p = sc->p;
-    const dep d = {p, sc->plan};
+    const alm_dep_ctx d = {p, sc->plan};
     const alm_agg_call *aggs = inner->group.aggs;
     const uint32_t n_aggs = inner->n_cols, n_left = sc->plan->n_cols;
     alm_exprs outer = {0};
@@ -901,9 +784,9 @@ static alm_status scalar_values(alm_scope *sc, int32_t pos, alm_plan *inner, alm
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_aggs + 1, &full));
     for (uint32_t i = 0; i < n_aggs; i++) {
         ALM_TRY(empty_value(p, &aggs[i], &empty[i]));
-        ALM_TRY(col_of(p, join, n_left + i, &full[i]));
+        ALM_TRY(alm_dep_col_of(p, join, n_left + i, &full[i]));
     }
-    ALM_TRY(col_of(p, join, join->n_cols - 1, &mark));
+    ALM_TRY(alm_dep_col_of(p, join, join->n_cols - 1, &mark));
     for (uint32_t i = 0; i < n; i++) {
         /* outer columns in the list are columns of the join's left side; nothing else is free */
         alm_expr *e = NULL, *f = NULL;
@@ -914,7 +797,7 @@ static alm_status scalar_values(alm_scope *sc, int32_t pos, alm_plan *inner, alm
         const bool same = f->kind == ALM_X_COL && alm_expr_is_null(e);
         values[i] = f;
         if (!same)
-            ALM_TRY(unless_null(p, mark, e, f, &values[i]));
+            ALM_TRY(alm_dep_unless_null(p, mark, e, f, &values[i]));
     }
     ALM_TRY(note_dependent(sc, n_left, join, &outer));
     sc->plan = join;
@@ -937,10 +820,39 @@ alm_status alm_join_dependent(alm_scope *sc, uint8_t kind, int32_t pos, alm_plan
     ALM_TRY(join_carried(sc, kind, pos, inner, &outer, n, &join));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, values));
     for (uint32_t i = 0; i < n; i++)
-        ALM_TRY(col_of(p, join, n_left + i, &(*values)[i]));
+        ALM_TRY(alm_dep_col_of(p, join, n_left + i, &(*values)[i]));
     ALM_TRY(note_dependent(sc, n_left, join, &outer));
     sc->plan = join;
     return ALM_OK;
+}
+
+alm_status alm_join_single(alm_scope *sc, int32_t pos, alm_plan *inner, alm_expr ***values)
+{
+    alm_planner *p = sc->p;
+    const uint32_t n = inner->n_cols, n_left = sc->plan->n_cols;
+    alm_exprs outer = {0}, tests = {0};
+    alm_expr *args[2] = {NULL, NULL}, *test = NULL;
+    alm_plan *join = NULL;
+    ALM_TRY(alm_decorrelate(sc, &inner, &outer));
+    /* two rows for each outer row are enough to know; the second one fails above the join */
+    const uint32_t number = inner->n_cols;
+    ALM_TRY(number_rows(p, &inner, n, outer.n));
+    ALM_TRY(alm_dep_col_of(p, inner, number, &args[0]));
+    ALM_TRY(alm_expr_bits(p->cx, args[0]->type, 2, pos, &args[1]));
+    ALM_TRY(alm_expr_call(p, "<=", pos, args, 2, &test));
+    ALM_TRY(alm_exprs_add(p->cx, &tests, test));
+    ALM_TRY(alm_plan_filter(p, &inner, &tests));
+    ALM_TRY(join_carried(sc, ALM_JOIN_LEFT, pos, inner, &outer, n, &join));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, values));
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(alm_dep_col_of(p, join, n_left + i, &(*values)[i]));
+    ALM_TRY(note_dependent(sc, n_left, join, &outer));
+    tests = (alm_exprs){0};
+    ALM_TRY(alm_dep_col_of(p, join, n_left + number, &args[0]));
+    ALM_TRY(alm_expr_call(p, "single row", pos, args, 1, &test));
+    ALM_TRY(alm_exprs_add(p->cx, &tests, test));
+    sc->plan = join;
+    return alm_plan_filter(p, &sc->plan, &tests);
 }
 
 alm_status alm_decorrelate_in(alm_scope *sc, alm_plan **plan, alm_semi *semi, alm_expr ***exprs,

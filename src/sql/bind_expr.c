@@ -31,6 +31,11 @@ static alm_status bind_column(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     if (ast->table.len == 0 && bare_function(ast->text) &&
         alm_registry_has(sc->p->env->registry, ast->text, ALM_FN_SCALAR))
         return alm_expr_call_str(sc->p, ast->text, ast->pos, NULL, 0, out);
+    if (ast->table.len == 0 && !ast->quoted && alm_str_ieq(ast->text, ALM_STR("localtimestamp"))) {
+        alm_ast call = *ast;
+        call.kind = ALM_AST_CALL;
+        return alm_bind_call(sc, &call, out);
+    }
     return alm_fail(sc->p->cx, ALM_E_NAME, ast->pos, "Invalid column: %.*s", (int)ast->text.len,
                     ast->text.ptr);
 }
@@ -210,8 +215,15 @@ static alm_status bind_binary(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     for (uint32_t i = n; i-- > 0; a = a->arg[0])
         chain[i] = a;
     alm_expr *args[2] = {NULL, NULL};
-    ALM_TRY(alm_bind_expr(sc, a, &args[0]));
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t first = 0;
+    if (a->kind == ALM_AST_INTERVAL && alm_str_eq(chain[0]->text, ALM_STR("+"))) {
+        ALM_TRY(alm_bind_expr(sc, chain[0]->arg[1], &args[0])); /* interval + time */
+        ALM_TRY(add_interval(sc, chain[0], a, args[0], &args[0]));
+        first = 1;
+    } else {
+        ALM_TRY(alm_bind_expr(sc, a, &args[0]));
+    }
+    for (uint32_t i = first; i < n; i++) {
         const bool shift =
             alm_str_eq(chain[i]->text, ALM_STR("+")) || alm_str_eq(chain[i]->text, ALM_STR("-"));
         if (shift && chain[i]->arg[1]->kind == ALM_AST_INTERVAL) {

@@ -522,6 +522,34 @@ static alm_status window_join_item(alm_scope *sc, const alm_from *f, const join_
     return ALM_OK;
 }
 
+/* An aggregate has a row for every outer row: where the condition of LEFT JOIN fails it is null. */
+static alm_status lateral_or_null(alm_planner *p, alm_plan *project, uint32_t n_left, alm_expr *on,
+                                  alm_expr *const *exprs)
+{
+    alm_expr **list = NULL, *test = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, project->n_cols + 1, &list));
+    ALM_TRY(alm_expr_substitute(p->cx, on, exprs, &test));
+    for (uint32_t i = 0; i < project->n_cols; i++) {
+        list[i] = project->project.expr[i];
+        if (i < n_left)
+            continue;
+        alm_expr *node = NULL;
+        ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &node));
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 3, &node->args));
+        *node = (alm_expr){.kind = ALM_X_CASE,
+                           .type = list[i]->type,
+                           .pos = list[i]->pos,
+                           .args = node->args,
+                           .n_args = 3};
+        node->args[0] = test;
+        node->args[1] = list[i];
+        ALM_TRY(alm_expr_null(p->cx, list[i]->type, list[i]->pos, &node->args[2]));
+        list[i] = node;
+    }
+    project->project.expr = list;
+    return ALM_OK;
+}
+
 /* LATERAL (query): the query may name columns of the items before it. */
 static alm_status lateral_item(alm_scope *sc, const alm_from *f)
 {
@@ -572,10 +600,9 @@ static alm_status lateral_item(alm_scope *sc, const alm_from *f)
         return alm_plan_filter(p, &sc->plan, &conjuncts);
     for (uint32_t i = 0; i < conjuncts.n; i++)
         ALM_TRY(alm_expr_substitute(p->cx, conjuncts.at[i], exprs, &conjuncts.at[i]));
-    for (uint32_t i = 0; conjuncts.n > 0 && i < n; i++)
-        if (values != NULL && (values[i]->kind != ALM_X_COL || values[i]->col != n_left + i))
-            return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->on->pos,
-                            "LEFT JOIN LATERAL of an aggregate takes ON true only");
+    for (uint32_t i = 0; conjuncts.n > 0 && values != NULL && i < n; i++)
+        if (values[i]->kind != ALM_X_COL || values[i]->col != n_left + i)
+            return lateral_or_null(p, sc->plan, n_left, on, exprs);
     join->join.residual = conjuncts.at;
     join->join.n_residual = conjuncts.n;
     return ALM_OK;

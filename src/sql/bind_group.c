@@ -379,7 +379,7 @@ static alm_status implied_keys(alm_group_map *map, const alm_stage *st)
 alm_status alm_bind_group(alm_scope *sc, alm_stage *st)
 {
     alm_planner *p = sc->p;
-    alm_group_map map = {.sc = sc, .bucket = UINT32_MAX, .strict = sc->sel->has_group};
+    alm_group_map map = {.sc = sc, .bucket = UINT32_MAX, .strict = sc->sel->has_group && !sc->sel->group_all};
     int32_t *key_of = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sc->sel->n_group + 1, &key_of));
     if (map.strict)

@@ -92,9 +92,34 @@ static alm_status add_item(alm_ctx *cx, item_list *list, alm_item item)
     return ALM_OK;
 }
 
+/* What EXCLUDE or REPLACE of the star say of the column; its place among them in *at. */
+static const alm_ast *said_of(const alm_ast *star, alm_str name, uint32_t *at)
+{
+    for (uint32_t i = 0; i < star->n_args; i++) {
+        const alm_ast *a = star->arg[i];
+        const alm_ast *of = a->kind == ALM_AST_NAME ? a : a->arg[1];
+        *at = i;
+        if (alm_str_ieq(of->text, name))
+            return a;
+    }
+    return NULL;
+}
+
+static alm_status replace_item(alm_scope *sc, const alm_ast *ast, const item_list *list,
+                               alm_item *item)
+{
+    sc->aggs_allowed = ALM_AGG_YES;
+    sc->windows_allowed = true;
+    sc->items = list->at;
+    sc->n_items = 0;
+    return alm_bind_expr(sc, ast, &item->expr);
+}
+
 static alm_status expand_star(alm_scope *sc, const alm_ast *star, item_list *list)
 {
     bool known = false;
+    bool *used = NULL;
+    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, star->n_args + 1, &used));
     for (uint32_t r = 0; r < sc->n_rels; r++) {
         const alm_rel *rel = &sc->rels[r];
         if (star->table.len > 0 && !alm_str_ieq(rel->alias, star->table))
@@ -104,13 +129,31 @@ static alm_status expand_star(alm_scope *sc, const alm_ast *star, item_list *lis
             if (rel->hidden != NULL && rel->hidden[c] && star->table.len == 0)
                 continue;
             alm_item item = {.name = alm_str_of(rel->cols[c].name), .star = true, .pos = star->pos};
-            ALM_TRY(
-                alm_expr_col(sc->p->cx, rel->first + c, rel->cols[c].type, star->pos, &item.expr));
+            uint32_t at = 0;
+            const alm_ast *said = said_of(star, item.name, &at);
+            if (said != NULL)
+                used[at] = true;
+            if (said != NULL && said->kind == ALM_AST_NAME)
+                continue;
+            if (said != NULL)
+                ALM_TRY(replace_item(sc, said->arg[0], list, &item));
+            else
+                ALM_TRY(alm_expr_col(sc->p->cx, rel->first + c, rel->cols[c].type, star->pos,
+                                     &item.expr));
             ALM_TRY(add_item(sc->p->cx, list, item));
         }
     }
     if (!known)
         return alm_fail(sc->p->cx, ALM_E_TABLE, star->pos, "Invalid table name or alias");
+    for (uint32_t i = 0; i < star->n_args; i++) {
+        const alm_ast *of =
+            star->arg[i]->kind == ALM_AST_NAME ? star->arg[i] : star->arg[i]->arg[1];
+        if (!used[i])
+            return alm_fail(sc->p->cx, ALM_E_NAME, of->pos, "Invalid column: %.*s",
+                            (int)of->text.len, of->text.ptr);
+    }
+    if (list->n == 0)
+        return alm_fail(sc->p->cx, ALM_E_NAME, star->pos, "no column is left of *");
     return ALM_OK;
 }
 

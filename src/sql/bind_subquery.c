@@ -3,11 +3,11 @@
  * expression reads a column. Those that use columns of the query around them are made independent
  * first (bind_correlate.c).
  *
- * Plans       scalar: CROSS or LEFT join of at most one row. EXISTS: CROSS join of a count.
+ * Plans       scalar: CROSS or LEFT join of at most one row (a second is an error). EXISTS: CROSS join of a count.
  *             IN as a condition of its own: SEMI or ANTI join; elsewhere a LEFT join of the distinct
  *             values with a mark that is null where there is none.
  */
-#include "sql/bind.h"
+#include "sql/opt.h"
 
 static alm_status bind_inner(alm_scope *sc, const alm_select *sel, int32_t pos, bool one_col,
                              alm_plan **out, bool *correlated)
@@ -33,28 +33,66 @@ static bool is_one_row(const alm_plan *plan)
            (plan->op == ALM_P_VALUES && plan->values.n_rows == 1);
 }
 
+static alm_status seek_volatile(void *arg, alm_expr **e)
+{
+    *(bool *)arg |= alm_expr_volatile(*e);
+    return ALM_OK;
+}
+
+/* The same text in the same scope is the same value: in GROUP BY and in the list, say. */
+static alm_status note_scalar(alm_scope *sc, const alm_ast *ast, bool fixed, alm_expr *value)
+{
+    if (!fixed || ast->raw.len == 0)
+        return ALM_OK;
+    ALM_TRY(
+        alm_grow(sc->p->cx, &sc->scalars, sc->n_scalars, &sc->cap_scalars, sizeof *sc->scalars));
+    sc->scalars[sc->n_scalars++] = (alm_scalar){ast->raw, value};
+    return ALM_OK;
+}
+
+static alm_status limit_single(alm_planner *p, int32_t pos, alm_plan **inner)
+{
+    ALM_TRY(alm_plan_limit(p, inner, 0, 2)); /* what is below need not make more */
+    ALM_TRY(alm_plan_limit(p, inner, 0, 1));
+    ALM_ASSERT((*inner)->op == ALM_P_LIMIT);
+    (*inner)->limit.single = true;
+    (*inner)->pos = pos;
+    return ALM_OK;
+}
+
 alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
-    alm_plan *inner = NULL, *left = sc->plan;
-    bool correlated = false;
+    alm_plan *inner = NULL, *left = NULL;
+    bool correlated = false, random = false;
+    if (sc->plan == NULL || sc->window_join != NULL)
+        return alm_constant_subquery(sc, ast, out);
+    for (uint32_t i = 0; i < sc->n_scalars; i++) {
+        if (ast->raw.len > 0 && alm_str_eq(sc->scalars[i].text, ast->raw)) {
+            *out = sc->scalars[i].value;
+            return ALM_OK;
+        }
+    }
     ALM_TRY(bind_inner(sc, ast->select, ast->pos, true, &inner, &correlated));
+    ALM_TRY(alm_plan_each_expr(inner, seek_volatile, &random));
     left = sc->plan;
     const bool one = is_one_row(inner);
     if (correlated) {
         alm_expr **values = NULL;
-        if (!one)
-            ALM_TRY(alm_plan_limit(p, &inner, 0, 1));
-        ALM_TRY(alm_join_dependent(sc, ALM_JOIN_LEFT, ast->pos, inner, &values));
+        if (one)
+            ALM_TRY(alm_join_dependent(sc, ALM_JOIN_LEFT, ast->pos, inner, &values));
+        else
+            ALM_TRY(alm_join_single(sc, ast->pos, inner, &values));
         *out = values[0];
-        return ALM_OK;
+        return note_scalar(sc, ast, !random, *out);
     }
     if (!one)
-        ALM_TRY(alm_plan_limit(p, &inner, 0, 1));
+        ALM_TRY(limit_single(p, ast->pos, &inner));
     ALM_TRY(
         alm_plan_join(p, one ? ALM_JOIN_CROSS : ALM_JOIN_LEFT, ast->pos, left, inner, &sc->plan));
     ALM_TRY(alm_expr_col(p->cx, left->n_cols, inner->cols[0].type, ast->pos, out));
-    return alm_exprs_add(p->cx, &sc->constants, *out);
+    ALM_TRY(alm_exprs_add(p->cx, &sc->constants, *out));
+    return note_scalar(sc, ast, !random, *out);
 }
 
 static alm_status count_rows(alm_planner *p, int32_t pos, alm_plan **plan)
@@ -150,6 +188,8 @@ alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     alm_planner *p = sc->p;
     alm_plan *inner = NULL;
     bool correlated = false;
+    if (sc->plan == NULL || sc->window_join != NULL)
+        return alm_constant_exists(sc, ast, out);
     ALM_TRY(bind_inner(sc, ast->select, ast->pos, false, &inner, &correlated));
     if (correlated)
         return dependent_exists(sc, ast, inner, out);
@@ -280,6 +320,45 @@ static alm_status any_extreme(alm_scope *sc, const alm_ast *ast, alm_str op, alm
     return alm_bind_compare(sc, text, ast->pos, x, bound, out);
 }
 
+/* x <> ANY (query): there is one that differs among its first two values. = ALL: there is none. */
+static alm_status any_other(alm_scope *sc, const alm_ast *ast, bool all, alm_expr **out)
+{
+    alm_str name = ALM_STR("value of the subquery");
+    alm_ast one = {.kind = ALM_AST_NUMBER, .pos = ast->pos, .text = ALM_STR("1"), .depth = 1};
+    alm_ast two = {.kind = ALM_AST_NUMBER, .pos = ast->pos, .text = ALM_STR("2"), .depth = 1};
+    alm_ast value = {.kind = ALM_AST_NAME, .pos = ast->pos, .text = name, .depth = 1};
+    alm_ast *sides[2] = {&value, ast->arg[0]};
+    alm_ast other = {.kind = ALM_AST_BINARY,
+                     .pos = ast->pos,
+                     .text = ALM_STR("!="),
+                     .arg = sides,
+                     .n_args = 2,
+                     .depth = (uint16_t)(ast->depth + 1)};
+    alm_select_item value_item = {.expr = &value}, one_item = {.expr = &one};
+    alm_from all_rows = {.kind = ALM_FROM_SELECT,
+                         .select = ast->select,
+                         .col_aliases = &name,
+                         .n_col_aliases = 1,
+                         .pos = ast->pos};
+    alm_select few = {.pos = ast->pos,
+                      .distinct = true,
+                      .items = &value_item,
+                      .n_items = 1,
+                      .from = &all_rows,
+                      .n_from = 1,
+                      .limit_lo = &two};
+    alm_from few_rows = {.kind = ALM_FROM_SELECT, .select = &few, .pos = ast->pos};
+    alm_select sel = {.pos = ast->pos,
+                      .items = &one_item,
+                      .n_items = 1,
+                      .from = &few_rows,
+                      .n_from = 1,
+                      .where = &other};
+    alm_ast exists = {
+        .kind = ALM_AST_EXISTS, .pos = ast->pos, .select = &sel, .negated = all, .depth = 2};
+    return alm_bind_exists(sc, &exists, out);
+}
+
 /* ANY over an array: one comparison or another. Balanced. */
 static alm_status any_of(alm_scope *sc, const alm_ast *ast, const char *op, alm_expr *x,
                          alm_ast *const *list, uint32_t n, alm_expr **out)
@@ -314,11 +393,10 @@ alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out
         in.negated = all;
         return alm_bind_in_subquery(sc, &in, out);
     }
+    if (ast->select != NULL && (alm_str_eq(op, ALM_STR("!=")) || alm_str_eq(op, ALM_STR("<>"))))
+        return any_other(sc, ast, all, out);
     sc->conjunct = false;
     if (ast->select != NULL) {
-        if (alm_str_eq(op, ALM_STR("!=")) || alm_str_eq(op, ALM_STR("<>")))
-            return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
-                            "<> ANY and = ALL over a subquery are not supported");
         ALM_TRY(any_extreme(sc, ast, op, out));
     } else {
         const alm_ast *list = ast->n_args < 2 ? NULL : ast->arg[1];

@@ -46,7 +46,7 @@ static void into_sort(const alm_plan *limit, alm_plan *sort)
 
 static alm_status visit(alm_planner *p, alm_plan **slot)
 {
-    while ((*slot)->op == ALM_P_LIMIT) {
+    while ((*slot)->op == ALM_P_LIMIT && !(*slot)->limit.single) {
         alm_plan *limit = *slot, *child = limit->child[0];
         const int64_t lo = limit->limit.lo, hi = limit->limit.hi;
         const bool top = lo >= 0 && hi >= 0 && hi != INT64_MAX;

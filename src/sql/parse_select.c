@@ -8,7 +8,8 @@ bool alm_starts_query(alm_token t)
 {
     if (t.kind != ALM_TOK_NAME)
         return false;
-    return t.kw == ALM_KW_SELECT || t.kw == ALM_KW_WITH || t.kw == ALM_KW_DECLARE;
+    return t.kw == ALM_KW_SELECT || t.kw == ALM_KW_WITH || t.kw == ALM_KW_DECLARE ||
+           t.kw == ALM_KW_FROM;
 }
 
 /* ------------------------------------------------------------------ variables */
@@ -188,6 +189,73 @@ static bool at_bare_alias(const alm_parser *p)
            alm_token_is_op(next, ALM_OP_SEMI);
 }
 
+/* AS and a reserved word: a name, where nothing else could stand. */
+static bool at_keyword_alias(const alm_parser *p)
+{
+    if (p->tok.kind != ALM_TOK_NAME || p->tok.kw == ALM_KW_SELECT || p->tok.kw == ALM_KW_FROM)
+        return false;
+    const alm_token next = alm_parse_peek(p);
+    return next.kind == ALM_TOK_END || alm_token_is_kw(next, ALM_KW_FROM) ||
+           alm_token_is_op(next, ALM_OP_COMMA) || alm_token_is_op(next, ALM_OP_RPAREN) ||
+           alm_token_is_op(next, ALM_OP_SEMI);
+}
+
+static alm_status add_to_star(alm_parser *p, alm_ast *star, uint32_t *cap, alm_ast *node)
+{
+    ALM_TRY(ALM_GROW(p, &star->arg, star->n_args, cap));
+    star->arg[star->n_args++] = node;
+    return ALM_OK;
+}
+
+/* (name, ...) of EXCLUDE, (expression AS name, ...) of REPLACE */
+static alm_status parse_star_list(alm_parser *p, alm_ast *star, uint32_t *cap, bool replace)
+{
+    do {
+        alm_ast *expr = NULL, *name = NULL, *as = NULL;
+        alm_parse_name text;
+        alm_parse_next(p); /* ( or , */
+        if (replace) {
+            ALM_TRY(alm_parse_expr(p, &expr));
+            ALM_TRY(alm_expect_kw(p, ALM_KW_AS, "'as' expected"));
+        }
+        ALM_TRY(alm_parse_ident(p, "column name", &text));
+        ALM_TRY(alm_parse_node(p, ALM_AST_NAME, text.pos, &name));
+        name->text = text.text;
+        if (!replace) {
+            ALM_TRY(add_to_star(p, star, cap, name));
+            continue;
+        }
+        ALM_TRY(alm_parse_node(p, ALM_AST_BINARY, text.pos, &as));
+        ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2, &as->arg));
+        as->text = ALM_STR("as");
+        as->arg[0] = expr;
+        as->arg[1] = name;
+        as->n_args = 2;
+        ALM_TRY(add_to_star(p, star, cap, as));
+    } while (alm_at_op(p, ALM_OP_COMMA));
+    return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+}
+
+/* * EXCLUDE (a, b), also EXCEPT; * REPLACE (a + 1 AS a): into the star's arguments. */
+static alm_status parse_star_suffix(alm_parser *p, alm_ast *star)
+{
+    uint32_t cap = 0;
+    for (;;) {
+        const bool replace = alm_at_word(p, "replace");
+        if ((!replace && !alm_at_word(p, "exclude") && !alm_at_kw(p, ALM_KW_EXCEPT)) ||
+            !alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN))
+            break;
+        alm_parser ahead = *p;
+        alm_parse_next(&ahead);
+        if (alm_starts_query(alm_parse_peek(&ahead))) /* a set operation */
+            break;
+        alm_parse_next(p);
+        ALM_TRY(parse_star_list(p, star, &cap, replace));
+        star->end = p->prev.end;
+    }
+    return ALM_OK;
+}
+
 alm_status alm_parse_item(alm_parser *p, alm_select_item *item)
 {
     if (alm_at_op(p, ALM_OP_STAR)) {
@@ -198,6 +266,8 @@ alm_status alm_parse_item(alm_parser *p, alm_select_item *item)
     } else {
         ALM_TRY(alm_parse_expr(p, &item->expr));
     }
+    if (item->expr->kind == ALM_AST_STAR)
+        ALM_TRY(parse_star_suffix(p, item->expr));
     const int32_t pos = p->tok.pos;
     const bool as = alm_take_kw(p, ALM_KW_AS);
     if (!as && !at_bare_alias(p))
@@ -205,7 +275,12 @@ alm_status alm_parse_item(alm_parser *p, alm_select_item *item)
     if (item->expr->kind == ALM_AST_STAR)
         return alm_parse_fail(p, pos, "wildcard cannot have alias");
     alm_parse_name name;
-    ALM_TRY(alm_parse_ident(p, "column alias", &name));
+    if (as && at_keyword_alias(p)) {
+        name = (alm_parse_name){.text = alm_token_text(p, p->tok), .pos = p->tok.pos};
+        alm_parse_next(p);
+    } else {
+        ALM_TRY(alm_parse_ident(p, "column alias", &name));
+    }
     if (name.text.len == 0)
         return alm_parse_fail(p, name.pos, "column alias must not be empty");
     item->alias = name.text;
@@ -303,6 +378,12 @@ static alm_status parse_group(alm_parser *p, alm_select *sel)
     if (sel->sample != NULL)
         return alm_parse_fail(p, p->tok.pos,
                               "SELECT query must not contain both GROUP BY and SAMPLE BY");
+    const alm_token next = alm_parse_peek(p);
+    if (alm_at_kw(p, ALM_KW_ALL) && next.kind != ALM_TOK_OP) {
+        alm_parse_next(p);
+        sel->group_all = true;
+        return ALM_OK;
+    }
     return alm_parse_group_list(p, sel);
 }
 
@@ -364,6 +445,26 @@ static alm_status parse_select_core(alm_parser *p, alm_select *sel)
     ALM_TRY(parse_items(p, sel));
     if (alm_take_kw(p, ALM_KW_FROM))
         ALM_TRY(alm_parse_from(p, &sel->from, &sel->n_from));
+    ALM_TRY(parse_clauses(p, sel));
+    p->no_window = no_window;
+    return ALM_OK;
+}
+
+/* FROM t SELECT a WHERE ..., FROM t WHERE ...: what is there first, as one types it. */
+static alm_status parse_from_core(alm_parser *p, alm_select *sel)
+{
+    const bool no_window = p->no_window;
+    const int32_t pos = p->tok.pos;
+    p->no_window = false;
+    alm_parse_next(p); /* from */
+    ALM_TRY(alm_parse_from(p, &sel->from, &sel->n_from));
+    if (alm_take_kw(p, ALM_KW_SELECT)) {
+        if (alm_take_kw(p, ALM_KW_DISTINCT))
+            ALM_TRY(parse_distinct(p, sel));
+        ALM_TRY(parse_items(p, sel));
+    } else {
+        ALM_TRY(alm_parse_star_item(p, pos, sel));
+    }
     ALM_TRY(parse_clauses(p, sel));
     p->no_window = no_window;
     return ALM_OK;
@@ -494,6 +595,8 @@ static alm_status parse_term(alm_parser *p, alm_select **out)
         ALM_TRY(new_select(p, p->tok.pos, out));
         if (alm_at_kw(p, ALM_KW_SELECT))
             ALM_TRY(parse_select_core(p, *out));
+        else if (alm_at_kw(p, ALM_KW_FROM))
+            ALM_TRY(parse_from_core(p, *out));
         else
             ALM_TRY(parse_bare_core(p, *out));
         ALM_TRY(seal_select(p, *out, p->peak));

@@ -290,6 +290,7 @@ alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
 {
     switch ((int)(p->tok.kind == ALM_TOK_NAME ? p->tok.kw : ALM_KW_PLAIN)) {
     case ALM_KW_SELECT:
+    case ALM_KW_FROM:
     case ALM_KW_DECLARE:
         return parse_query_statement(p, s);
     case ALM_KW_WITH:
