@@ -49,11 +49,50 @@ def result_of_100_million_rows_streams_in_constant_memory(s):
 @check
 def query_over_its_memory_limit_fails_alone(s):
     try:
-        s.exec("select x, count() from long_sequence(20000000) group by x order by x limit 1")
+        s.exec("select count() from long_sequence(9000000) a join long_sequence(9000000) b on a.x = b.x")
         raise AssertionError("no error")
     except RuntimeError as e:
         expect("query" in str(e) and "memory" in str(e).lower(), str(e))
     expect(s.rows("select 1") == [[1]], "the server does not answer")
+
+
+def spill_files(s):
+    return os.listdir(pathlib.Path(s.root) / "db" / "spill")
+
+
+SORT = "select count(), first(x), last(x) from (select x from long_sequence(8000000) order by x % 1000, x desc)"
+
+
+@check
+def sorts_and_groupings_over_their_memory_go_on_in_files(s):
+    s.exec("select 1")
+    before = s.resident_bytes()[1]
+    expect(s.rows(SORT) == [[8000000, 8000000, 999]], "the sort is wrong")
+    group = "select count(), sum(c) from (select x % 6000000 k, count() c from long_sequence(8000000) group by k)"
+    expect(s.rows(group) == [[6000000, 8000000]], "the groups are wrong")
+    expect(s.resident_bytes()[1] - before < 320 << 20, "more memory than the limit")
+    expect(spill_files(s) == [], "files are left")
+
+
+@check
+def a_sort_that_writes_files_is_stopped_in_time(s):
+    start = time.monotonic()
+    status, _, body = s.get("/exec", query=SORT.replace("8000000", "80000000"), headers={"Statement-Timeout": "1500"})
+    took = time.monotonic() - start
+    expect(status == 400 and "timeout" in json.loads(body)["error"], f"{status} {body[:200]}")
+    expect(took < 3, f"took {took:.2f} s")
+    expect(spill_files(s) == [], "files are left")
+
+
+@check
+def temporary_files_have_a_bound(_):
+    with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "64m", "ALMANAC_QUERY_SPILL_MAX": "20m"}) as s:
+        try:
+            s.exec(SORT)
+            raise AssertionError("no error")
+        except RuntimeError as e:
+            expect("query.spill.max" in str(e), str(e))
+        expect(s.rows("select 1") == [[1]] and spill_files(s) == [], "files are left")
 
 
 @check
