@@ -7,6 +7,7 @@
  *             equal names.
  */
 #include "func/scalar_time.h"
+#include "time/interval.h"
 
 /* ------------------------------------------------------------------ to_timezone, to_utc */
 
@@ -165,13 +166,49 @@ static alm_status interval_end_run(ALM_UNUSED alm_call *call, size_t n, const al
     return ALM_OK;
 }
 
+/* ts IN 'text' where the text means many ranges: they are read once. */
+static alm_status in_text_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
+                               alm_arg *args, alm_type *result, void **data)
+{
+    alm_time_ranges *set;
+    (void)fn;
+    (void)pos;
+    (void)argc;
+    (void)result;
+    const alm_time_unit unit = args[0].type.id == ALM_T_DATE           ? ALM_TIME_MS
+                               : args[0].type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
+                                                                       : ALM_TIME_US;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &set));
+    ALM_TRY(alm_interval_parse(cx, cx->arena, alm_time_const_text(&args[1]), unit, cx->now_ns,
+                               args[1].pos, set));
+    *data = set;
+    return ALM_OK;
+}
+
+static alm_status in_text_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    uint8_t *o = out->data;
+    const size_t rows = args[0].is_const ? ALM_MIN(n, (size_t)1) : n;
+    alm_ranges_contain(call->data, args[0].data, rows, o);
+    if (rows < n)
+        memset(o + 1, o[0], n - 1);
+    return ALM_OK;
+}
+
 #define DAY_ROWS(name_, doc_)                                                                      \
     ALM_TIME_FN(#name_, "() INTERVAL", ALM_FN_STABLE, day_bind, name_##_run, 0, doc_ " (UTC).",    \
                 #name_ "()"),                                                                      \
         ALM_TIME_FN(#name_, "(zone STRING const) INTERVAL", ALM_FN_STABLE, day_bind, name_##_run,  \
                     0, doc_ " by the clock of a time zone.", #name_ "('Europe/Berlin')")
 
+#define IN_TEXT_ROW(T)                                                                             \
+    ALM_TIME_FN("in interval", "(ts " T ", text STRING const) BOOLEAN",                            \
+                ALM_FN_INTERNAL | ALM_FN_STABLE, in_text_bind, in_text_run, 0,                     \
+                "Within the times that an interval text means.", "ts in '2026-01-[05,09]'")
+
 static const alm_fn ROWS[] = {
+    IN_TEXT_ROW("TIME"),
+    IN_TEXT_ROW("DATE"),
     ALM_TIME_FN("to_timezone", "(ts TIME, zone STRING) TIME", ALM_FN_NULL_OUT, zone_bind,
                 to_timezone_run, 0, "Local time of a zone at an instant in UTC.",
                 "to_timezone(ts, 'Europe/Berlin')"),

@@ -122,7 +122,8 @@ static alm_status range_test(alm_planner *p, alm_expr *ts, const alm_time_range 
     return alm_expr_call(p, "and", pos, both, 2, out);
 }
 
-/* Balanced, so that a thousand repeats nest ten deep. */
+enum { RANGES_AS_COMPARISONS = 32 }; /* more of them are one call */
+
 static alm_status ranges_test(alm_planner *p, alm_expr *ts, const alm_time_range *items, uint32_t n,
                               int32_t pos, alm_expr **out)
 {
@@ -152,7 +153,10 @@ static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int3
     alm_time_ranges set = {0};
     ALM_TRY(alm_interval_parse(p->cx, p->cx->arena, s, unit_of(ts->type), p->cx->now_ns, text->pos,
                                &set));
-    return ranges_test(p, ts, set.items, set.n, pos, out);
+    if (set.n <= RANGES_AS_COMPARISONS)
+        return ranges_test(p, ts, set.items, set.n, pos, out);
+    alm_expr *args[2] = {ts, text};
+    return alm_expr_call(p, "in interval", pos, args, 2, out);
 }
 
 /* ------------------------------------------------------------------------ IN */

@@ -259,6 +259,23 @@ static alm_status extract_in(extractor *x, const alm_expr *e, bool *ok, alm_time
     return ALM_OK;
 }
 
+/* An interval text of many ranges. */
+static alm_status extract_text(extractor *x, const alm_expr *e, bool *ok, alm_time_ranges *out)
+{
+    alm_ctx *cx = x->p->cx;
+    alm_str text = {0};
+    bool is_text = false;
+    if (!is_ts(x, e->args[0]))
+        return ALM_OK;
+    ALM_TRY(alm_expr_string(cx, e->args[1], &is_text, &text));
+    if (!is_text)
+        return ALM_OK;
+    *ok = true;
+    return alm_interval_parse(cx, cx->arena, text,
+                              x->type.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS : ALM_TIME_US,
+                              cx->now_ns, e->args[1]->pos, out);
+}
+
 static alm_status extract_both(extractor *x, const alm_expr *e, bool is_and, bool *ok,
                                alm_time_ranges *out)
 {
@@ -304,6 +321,8 @@ static alm_status extract(extractor *x, const alm_expr *e, bool *ok, alm_time_ra
         return extract_between(x, e, ok, out);
     if (strcmp(name, "in") == 0)
         return extract_in(x, e, ok, out);
+    if (strcmp(name, "in interval") == 0)
+        return extract_text(x, e, ok, out);
     if (e->n_args == 1 && is_ts(x, e->args[0]) &&
         (strcmp(name, "is null") == 0 || strcmp(name, "is not null") == 0)) {
         *ok = true;
