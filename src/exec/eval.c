@@ -257,6 +257,7 @@ static alm_status compile_dict(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uin
 
 static alm_status compile(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uint32_t *out)
 {
+    ALM_TRY(alm_check(cx)); /* an expression of many parts is compared with itself */
     if (find_instr(ev, e, out))
         return ALM_OK;
     if (e->kind == ALM_X_PARAM)

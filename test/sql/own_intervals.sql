@@ -76,3 +76,9 @@ select count() from oin where ts in interval(null, '2024-01-06');
 select count() from oin where '2024-01-05T10:15' in interval(ts, dateadd('h', 1, ts));
 select '2024-01-05T10:00' in interval('2024-01-05', '2024-01-06') inside;
 select count() from oin_now where ts in (today(), tomorrow());
+-- many ranges: of the designated timestamp, of another column, of a DATE
+select count() from oin where ts in '[2024]T09:30#workday;6h30m';
+select count() from (select dateadd('u', 0, ts) t from oin) where t in '[2024]T09:30#workday;6h30m';
+select count() from (select dateadd('u', 0, ts) t from oin) where t not in '[2024]T09:30#workday;6h30m';
+select count() from (select ts::date d from oin) where d in '[2024]T09:30#workday;6h30m';
+select count() from (select ts::timestamp_ns n from oin) where n in '[2024]T[00..23]:30;1s';
