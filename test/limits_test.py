@@ -85,6 +85,24 @@ def a_sort_that_writes_files_is_stopped_in_time(s):
 
 
 @check
+def every_kind_of_work_is_stopped_in_time(s):
+    rows = "(select x, x % 1000 k, rnd_double(0) d from long_sequence(400000000))"
+    for kind, sql in {
+        "sort": f"select last(x) from (select * from {rows} order by d)",
+        "top k": f"select last(x) from (select * from {rows} order by d limit 1000)",
+        "group": f"select count() from (select d, count() from {rows} group by d)",
+        "window": f"select max(r) from (select rank() over (partition by k order by d) r from {rows})",
+        "join": f"select count() from {rows} a join {rows} b on a.x = b.x",
+        "except": f"select count() from (select d from {rows} except select d from {rows})",
+    }.items():
+        start = time.monotonic()
+        status, _, body = s.get("/exec", query=sql, headers={"Statement-Timeout": "400"})
+        took = time.monotonic() - start
+        expect(status == 400 and "timeout" in json.loads(body)["error"], f"{kind}: {status} {body[:200]}")
+        expect(took < 1.5, f"{kind} took {took:.2f} s")
+
+
+@check
 def temporary_files_have_a_bound(_):
     with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "64m", "ALMANAC_QUERY_SPILL_MAX": "20m"}) as s:
         try:
