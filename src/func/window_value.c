@@ -90,9 +90,9 @@ static uint32_t row_of_frame(const alm_window_rows *w, uint32_t i, int64_t k)
     for (uint32_t p = 0; p < n; p++) {
         const alm_window_range r = piece[k > 0 ? p : n - 1 - p];
         const int64_t lo = ordinal(w, r.lo), hi = ordinal(w, r.hi);
-        if (k > 0 && lo + k <= hi)
+        if (k > 0 && k <= hi - lo)
             return position(w, (uint32_t)(lo + k - 1));
-        if (k < 0 && hi + k >= lo)
+        if (k < 0 && -k <= hi - lo)
             return position(w, (uint32_t)(hi + k));
         k += k > 0 ? lo - hi : hi - lo;
     }

@@ -30,6 +30,8 @@ select first_value(sym) over w a, last_value(g) over w b, lag(d) over w c, lead(
 select min(sym) over w a, max(g) over w b, sum(d) over w c, min(d) over w e, max(ts) over w f, string_agg(sym, '-') over w h from ow_t window w as (order by ts rows 2 preceding);
 select ntile(4) over (order by ts) a, percent_rank() over (order by n) b, cume_dist() over (order by n) c, stddev_samp(v) over (order by ts rows 2 preceding) d, corr(v, n) over () e from ow_t;
 select sum(v) over (partition by sym order by ts) a, row_number() over (order by ts) b from ow_t where v > 100;
+-- offsets beyond everything
+select lag(v, 9223372036854775807) over (order by ts) a, lead(v, 9223372036854775807) over (order by ts) b, nth_value(v, 9223372036854775807) over (order by ts) c, sum(v) over (order by ts rows between 9223372036854775807 preceding and 9223372036854775807 following) d, sum(v) over (order by ts groups between 9223372036854775807 preceding and 1 following) e from ow_t;
 -- errors
 select count(distinct sym) over (order by ts rows 1 preceding) from ow_t;
 select row_number() filter (where v > 1) over (order by ts) from ow_t;
