@@ -162,6 +162,9 @@ static alm_status compile(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uint32_t
 
 static bool find_instr(const alm_eval *ev, const alm_expr *e, uint32_t *out)
 {
+    enum { CONSTANTS_SHARED = 64 }; /* a long list of them must not take quadratic time */
+    if (e->kind == ALM_X_CONST && ev->n > CONSTANTS_SHARED)
+        return false;
     for (uint32_t i = 0; i < ev->n; i++)
         if (ev->instr[i].kind != EVAL_DECODE && alm_eval_expr_equal(ev->instr[i].expr, e)) {
             *out = i;

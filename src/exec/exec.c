@@ -15,8 +15,11 @@ struct alm_exec {
 static uint32_t max_id(const alm_plan *plan)
 {
     uint32_t id = alm_plan_lists(plan) ? max_id(plan->shared.of) : plan->id;
-    for (uint32_t i = 0; i < plan->n_children; i++)
-        id = ALM_MAX(id, max_id(plan->child[i]));
+    for (uint32_t i = 0; i < plan->n_children; i++) {
+        const uint32_t below =
+            max_id(plan->child[i]); /* once: the macro takes its arguments twice */
+        id = ALM_MAX(id, below);
+    }
     return id;
 }
 

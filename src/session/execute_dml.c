@@ -55,8 +55,10 @@ static alm_status insert_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
 static double widest_rows(const alm_plan *plan)
 {
     double rows = plan->est_rows;
-    for (uint32_t i = 0; i < plan->n_children; i++)
-        rows = ALM_MAX(rows, widest_rows(plan->child[i]));
+    for (uint32_t i = 0; i < plan->n_children; i++) {
+        const double below = widest_rows(plan->child[i]); /* once: the macro takes it twice */
+        rows = ALM_MAX(rows, below);
+    }
     return rows;
 }
 
