@@ -315,6 +315,7 @@ def main():
         explained, errors, skipped = explained + e, errors + x, skipped + skip
         passed += len(numbers) - len({f.split("\n")[0] for f in found})
         failures += found
+        print(f"seed {seed}: {len(numbers)} queries, {len(found)} differ", flush=True)
         if o.only is not None:
             break
         done += n
