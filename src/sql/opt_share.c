@@ -32,7 +32,7 @@ static double rows_of(const alm_plan *plan)
     if (plan->op == ALM_P_SCAN)
         return (double)plan->scan.table->row_count;
     if (plan->op == ALM_P_SHARED)
-        return rows_of(plan->shared.of->child[0]);
+        return plan->shared.of->est_rows; /* known by then: chains of them must not multiply */
     if (plan->op == ALM_P_GROUP || plan->op == ALM_P_SAMPLE || plan->op == ALM_P_LATEST)
         return a / 100;
     if (plan->op == ALM_P_LIMIT && plan->limit.lo >= 0 && plan->limit.hi != INT64_MAX)
@@ -95,6 +95,8 @@ static alm_status put_back(alm_planner *p, alm_plan **slot, alm_plan *kept, uint
 
 alm_status alm_rule_share(alm_planner *p, alm_plan **plan)
 {
+    for (uint32_t k = 0; k < p->n_kept; k++)
+        p->kept[k]->est_rows = rows_of(p->kept[k]->child[0]);
     /* a query can only use those before it, so its own uses are settled by then */
     for (uint32_t k = p->n_kept; k-- > 0;) {
         alm_plan *kept = p->kept[k];
