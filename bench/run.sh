@@ -19,7 +19,7 @@ trap 'kill "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true' EXIT
 root=$work/root-$scale
 mkdir -p "$root"
 rm -f "$root/conf/address"
-ALMANAC_QUERY_TIMEOUT=900s ALMANAC_HTTP_BIND_TO=127.0.0.1:0 ALMANAC_PG_NET_BIND_TO=127.0.0.1:0 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:0 \
+ALMANAC_QUERY_TIMEOUT=900s ALMANAC_HTTP_BIND_TO=127.0.0.1:0 ALMANAC_PG_NET_BIND_TO=127.0.0.1:0 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:0 ALMANAC_LINE_TCP_NET_BIND_TO=127.0.0.1:0 \
     "$top/build/release/almanac" -d "$root" 2>"$work/server.log" &
 pids+=($!)
 for _ in $(seq 200); do [ -s "$root/conf/address" ] && break; sleep 0.05; done

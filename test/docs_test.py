@@ -206,7 +206,7 @@ class Demo:
 
     def __init__(self, root):
         env = {**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0", "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0",
-               "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0"}
+               "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_LINE_TCP_NET_BIND_TO": "127.0.0.1:0"}
         self.p = subprocess.Popen(["sh", "tools/run_demo.sh", str(BUILD), str(root)], cwd=TOP, env=env, text=True,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                   start_new_session=True)

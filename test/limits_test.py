@@ -184,7 +184,7 @@ def the_sync_test_notices_a_missing_sync(s):
 @check
 def second_server_on_the_directory_is_refused(s):
     p = subprocess.run([s.binary, "-d", str(s.root)], env={**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0",
-                       "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0"},
+                       "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_LINE_TCP_NET_BIND_TO": "127.0.0.1:0"},
                        capture_output=True, text=True, timeout=30)
     expect(p.returncode != 0 and "another" in p.stderr.lower(), p.stderr[-400:])
 
@@ -194,7 +194,7 @@ def open_listeners_are_refused_without_credentials(s):
     with tempfile.TemporaryDirectory() as root:
         for key, word in (("ALMANAC_HTTP_BIND_TO", "http.user"), ("ALMANAC_PG_NET_BIND_TO", "pg.password")):
             env = {**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0", "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0",
-                   "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", key: "0.0.0.0:0"}
+                   "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_LINE_TCP_NET_BIND_TO": "127.0.0.1:0", key: "0.0.0.0:0"}
             p = subprocess.run([s.binary, "-d", root], env=env, capture_output=True, text=True, timeout=30)
             expect(p.returncode != 0 and word in p.stderr, f"{key}: {p.stderr[-400:]}")
 

@@ -20,7 +20,7 @@ class Server:
         address = self.root / "conf" / "address"
         address.unlink(missing_ok=True)
         env = {**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0", "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0",
-               "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", **self.env}
+               "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_LINE_TCP_NET_BIND_TO": "127.0.0.1:0", **self.env}
         out = open(self.log or self.root / "server.log", "ab")
         self.started = time.monotonic()
         self.process = subprocess.Popen([self.binary, "-d", str(self.root)], env=env, stdin=subprocess.DEVNULL,

@@ -38,7 +38,7 @@ until [ -n "$address" ] && curl -fsS -o /dev/null "http://$address/ping" 2>/dev/
         code=0
         wait "$server" || code=$?
         [ -n "$stopping" ] || echo "The server did not start. Where a port is taken: ALMANAC_HTTP_BIND_TO=127.0.0.1:9100" \
-            "ALMANAC_PG_NET_BIND_TO=127.0.0.1:8912 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:9103 ./dev run" >&2
+            "ALMANAC_PG_NET_BIND_TO=127.0.0.1:8912 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:9103 ALMANAC_LINE_TCP_NET_BIND_TO=127.0.0.1:9109 ./dev run" >&2
         exit "$code"
     fi
     sleep 0.05 || true # Ctrl-C ends it too
