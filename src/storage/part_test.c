@@ -94,7 +94,8 @@ static rows *make_rows(uint32_t n, uint64_t seed, bool in_order)
     alm_arena_init(&r->arena, NULL);
     r->n = n;
     for (uint32_t c = 0; c < N_TYPES; c++) {
-        const alm_type type = {.id = (uint8_t)(ALM_T_BOOLEAN + c)};
+        const uint32_t id = ALM_T_BOOLEAN + c;
+        const alm_type type = {.id = (uint8_t)id, .dims = id == ALM_T_ARRAY};
         r->defs[c] = (alm_part_coldef){100 - c, type}; /* ids need not ascend */
         void *data = NULL;
         assert_int_equal(alm_arena_zero(&r->cx, &r->arena, (size_t)n * alm_type_width(type), &data),
