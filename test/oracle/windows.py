@@ -230,7 +230,8 @@ def main():
                 print(f"another answer with one worker: {ours}")
     more, worse = over_memory(o.binary)
     good, bad = good + more, bad + worse
-    print(f"seed {o.seed}: {good} passed, {bad} failed")
+    print(f"seed {o.seed}")
+    print(f"{good} passed, {bad} failed")
     sys.exit(bad > 0)
 
 
