@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bounds that hold whatever a client asks for: memory of streams, memory and time of queries, nesting,
 syncs per acknowledgement, a server at rest, a read-only or full disk, a second server."""
-import http.client, json, os, pathlib, subprocess, sys, tempfile, time, urllib.parse
+import http.client, json, os, pathlib, re, subprocess, sys, tempfile, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from server import Server, TOP  # noqa: E402
@@ -92,7 +92,7 @@ def every_kind_of_work_is_stopped_in_time(s):
         "top k": f"select last(x) from (select * from {rows} order by d limit 1000)",
         "group": f"select count() from (select d, count() from {rows} group by d)",
         "window": f"select max(r) from (select rank() over (partition by k order by d) r from {rows})",
-        "join": f"select count() from {rows} a join {rows} b on a.x = b.x",
+        "join": f"select count() from {rows} a join (select x % 1000 k from long_sequence(1000000)) b on a.k = b.k",
         "except": f"select count() from (select d from {rows} except select d from {rows})",
     }.items():
         start = time.monotonic()
@@ -100,6 +100,16 @@ def every_kind_of_work_is_stopped_in_time(s):
         took = time.monotonic() - start
         expect(status == 400 and "timeout" in json.loads(body)["error"], f"{kind}: {status} {body[:200]}")
         expect(took < 1.5, f"{kind} took {took:.2f} s")
+
+
+@check
+def explain_analyze_says_what_operators_hold(s):
+    rows = "(select x, x % 1000 k, rnd_double() d from long_sequence(100000))"
+    for kind, sql in {"sort": f"select * from {rows} order by d", "group by": f"select k, count() from {rows} group by k",
+                      "join": f"select a.x from {rows} a join {rows} b on a.x = b.x", "window": f"select rank() over (partition by k order by d) from {rows}"}.items():
+        lines = [r[0] for r in s.rows("explain analyze " + sql)]
+        found = [line for line in lines if line.strip().startswith(kind)]
+        expect(found and all(int(re.search(r"memory=(-?\d+)", line)[1]) > 1000 and float(re.search(r"time=(-?[\d.]+)ms", line)[1]) >= 0 for line in found), str(lines))
 
 
 @check

@@ -40,6 +40,8 @@ alm_status alm_exec_open(alm_ctx *cx, const alm_plan *plan, const alm_exec_env *
     ex->run.plan = plan;
     ex->run.n_nodes = max_id(plan) + 1;
     ALM_TRY(ALM_NEWN(cx, cx->arena, ex->run.n_nodes, &ex->run.node));
+    for (uint32_t i = 0; i < ex->run.n_nodes; i++)
+        ex->run.node[i].mem = (alm_mem){.parent = cx->mem, .name = "query"};
     place_nodes(&ex->run, plan);
     const alm_status st = alm_op_new(cx, &ex->run, plan, NULL, &ex->root);
     if (st != ALM_OK) {
@@ -94,7 +96,8 @@ const alm_op_stats *alm_exec_stats(const alm_exec *ex, uint32_t node_id)
     alm_op_node *node = &ex->run.node[node_id];
     node->stats = (alm_op_stats){.rows = atomic_load(&node->rows),
                                  .batches = atomic_load(&node->batches),
-                                 .cpu_ns = atomic_load(&node->cpu_ns),
-                                 .bytes = atomic_load(&node->bytes)};
+                                 .cpu_ns = ALM_MAX(atomic_load(&node->cpu_ns), INT64_C(0)),
+                                 .bytes = atomic_load(&node->bytes),
+                                 .peak_bytes = atomic_load(&node->mem.peak_bytes)};
     return &node->stats;
 }

@@ -53,7 +53,9 @@ ALM_NODISCARD alm_status alm_exec_constant(alm_ctx *cx, const alm_expr *expr, al
 
 /* Figures per plan node id, after or during a run with analyze. */
 typedef struct alm_op_stats {
-    int64_t rows, batches, cpu_ns, bytes;
+    int64_t rows, batches, cpu_ns;
+    int64_t bytes;      /* read from storage, by scans */
+    int64_t peak_bytes; /* most memory held at once, over all threads */
 } alm_op_stats;
 const alm_op_stats *alm_exec_stats(const alm_exec *ex, uint32_t node_id);
 

@@ -110,6 +110,7 @@ typedef struct alm_op_node {
     void *shared;
     bool prepared;
     _Atomic int64_t rows, batches, cpu_ns, bytes;
+    alm_mem mem;        /* of its operators, below the query's; in use when the run is analyzed */
     alm_op_stats stats; /* a copy to hand out */
 } alm_op_node;
 

@@ -98,9 +98,30 @@ static alm_status prepare_chain(alm_ctx *cx, alm_run *run, const alm_plan *top)
 
 /* ---------------------------------------------------------------------------- life cycle */
 
+static int64_t thread_cpu_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Analyzed, its time and memory are its own, not those of the consumer that makes the pipe. */
 static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *group)
 {
-    const alm_status st = alm_group_run(cx, pipe->run, group, &pipe->source);
+    alm_run *run = pipe->run;
+    alm_mem *before = cx->mem;
+    const int64_t start_ns = run->env.analyze ? thread_cpu_ns() : 0;
+    if (run->env.analyze)
+        cx->mem = &run->node[group->id].mem;
+    const alm_status st = alm_group_run(cx, run, group, &pipe->source);
+    cx->mem = before;
+    if (run->env.analyze) {
+        const int64_t spent_ns = thread_cpu_ns() - start_ns;
+        atomic_fetch_add_explicit(&run->node[group->id].cpu_ns, spent_ns, memory_order_relaxed);
+        if (pipe->consumer != NULL)
+            atomic_fetch_sub_explicit(&run->node[pipe->consumer->id].cpu_ns, spent_ns,
+                                      memory_order_relaxed);
+    }
     if (st != ALM_OK) { /* nobody frees a pipe that was not made */
         alm_op_close(pipe->source);
         pipe->source = NULL;
@@ -205,13 +226,6 @@ static alm_status run_body(pipe_call *call, pipe_slot *s, uint32_t slot, uint32_
     if (alm_pipe_parallel(pipe))
         ALM_TRY(alm_op_start(&s->cx, s->top, morsel));
     return call->body(&s->cx, call->arg, slot, morsel, s->top);
-}
-
-static int64_t thread_cpu_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* The consumer's own share of a body: all of it less what the input took. */

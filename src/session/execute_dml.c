@@ -314,11 +314,16 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
     }
     for (size_t i = 0; st == ALM_OK && i < n; i++) {
         const alm_op_stats *figures = alm_exec_stats(exec, nodes[i]->id);
-        if (figures != NULL)
-            st = alm_arena_printf(cx, cx->arena, &lines[i],
-                                  "%s (rows=%lld batches=%lld time=%.3fms memory=%lld)", lines[i],
-                                  (long long)figures->rows, (long long)figures->batches,
-                                  (double)figures->cpu_ns / 1e6, (long long)figures->bytes);
+        if (figures == NULL)
+            continue;
+        const char *read = "";
+        if (nodes[i]->op == ALM_P_SCAN)
+            st = alm_arena_printf(cx, cx->arena, &read, " read=%lld", (long long)figures->bytes);
+        if (st == ALM_OK)
+            st = alm_arena_printf(
+                cx, cx->arena, &lines[i], "%s (rows=%lld batches=%lld time=%.3fms memory=%lld%s)",
+                lines[i], (long long)figures->rows, (long long)figures->batches,
+                (double)figures->cpu_ns / 1e6, (long long)figures->peak_bytes, read);
     }
     alm_exec_close(exec);
     return st;
