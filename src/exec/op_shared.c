@@ -6,6 +6,8 @@
  *             pipeline, so there is only one at a time.
  * Memory      Of the kept rows: a pool on the query's account, given back at alm_exec_close.
  */
+#include <stdlib.h>
+
 #include "exec/op_make.h"
 #include "exec/rows.h"
 
@@ -37,9 +39,11 @@ alm_status alm_op_materialise_prepare(alm_ctx *cx, alm_run *run, const alm_plan 
                                       void **shared)
 {
     const alm_plan *child = plan->child[0];
-    kept_rows *k = NULL;
     alm_ctx own;
-    ALM_TRY(ALM_NEW(cx, cx->arena, &k));
+    /* not in cx->arena: that may belong to a join around this one, whose table goes first */
+    kept_rows *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, plan->pos, "out of memory: materialise");
     alm_ctx_fork(cx, &own);
     alm_arena_init(&k->arena, cx->mem);
     own.arena = &k->arena;
@@ -63,6 +67,7 @@ void alm_op_materialise_unprepare(void *shared)
     kept_rows *k = shared;
     alm_pool_deinit(&k->pool);
     alm_arena_deinit(&k->arena);
+    free(k);
 }
 
 /* ------------------------------------------------------------------------------ operator */
