@@ -45,12 +45,17 @@ def layers(mode):
     return (0, 1) if code else (1, 0)
 
 
+# Tests of one thread, and simulated power cuts, find nothing more under TSan: there they are left to the nightly run.
+ONE_THREAD = "^(base|time|type|codec|func|io|sql|auth|net)/|storage/(alter|bulk|compact|crash|dict|part|partition|scan|spill|update|view)_test|exec/sort_items_test"
+
+
 def unit(preset, mode):
     build(preset)
     code, out = command(["cmake", "--build", f"build/{preset}", "--target", "unit_tests"])
     if code:
         return 0, 1
-    code, out = command(["ctest", "--test-dir", f"build/{preset}", "-j", str(os.cpu_count()), "--output-on-failure"])
+    left_out = ["-E", ONE_THREAD] if preset == "tsan" and mode == "ci" else []
+    code, out = command(["ctest", "--test-dir", f"build/{preset}", "-j", str(os.cpu_count()), "--output-on-failure", *left_out])
     m = re.search(r"(\d+)% tests passed, (\d+) tests failed out of (\d+)", out)
     if not m:
         return 0, 1
