@@ -93,7 +93,7 @@ def every_kind_of_work_is_stopped_in_time(s):
         "group": f"select count() from (select d, count() from {rows} group by d)",
         "window": f"select max(r) from (select rank() over (partition by k order by d) r from {rows})",
         "join": f"select count() from {rows} a join (select x % 1000 k from long_sequence(1000000)) b on a.k = b.k",
-        "except": f"select count() from (select d from {rows} except select d from {rows})",
+        "except": f"select count() from (select k from {rows} except select 5 from long_sequence(1))",
     }.items():
         start = time.monotonic()
         status, _, body = s.get("/exec", query=sql, headers={"Statement-Timeout": "400"})
