@@ -10,7 +10,7 @@
 
 static const char *const WHO = "asof join";
 
-enum { COPY_BYTES_MAX = 256 << 20 }; /* by estimate: what is larger streams */
+static const double COPY_BYTES_MAX = 256 << 20; /* by estimate: what is larger streams */
 
 /* ------------------------------------------------------------------------------- the choice */
 

@@ -10,7 +10,8 @@
  */
 #include "sql/opt.h"
 
-enum { SHARP = 8, FAR_MORE = 4 };
+enum { SHARP = 8 };
+static const double FAR_MORE = 4;
 
 typedef struct key_use {
     uint32_t col;
