@@ -203,8 +203,19 @@ alm_status alm_expr_and(alm_planner *p, alm_expr *a, alm_expr *b, alm_expr **out
     return alm_expr_call(p, "and", b->pos, args, 2, out);
 }
 
+/* x >= lo and x <= hi made of x BETWEEN lo AND hi: both sides are the same node. Turned around, the
+ * comparisons would lose rows where x is null, which NOT BETWEEN keeps. */
+static bool is_between(const alm_expr *e)
+{
+    return alm_expr_is_call(e, "and") && e->n_args == 2 && e->args[0]->kind == ALM_X_CALL &&
+           e->args[1]->kind == ALM_X_CALL && e->args[0]->n_args == 2 && e->args[1]->n_args == 2 &&
+           e->args[0]->args[0] == e->args[1]->args[0];
+}
+
 alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out)
 {
+    if (is_between(e))
+        return alm_expr_call(p, "not", pos, &e, 1, out);
     if (alm_expr_is_call(e, "not")) {
         *out = e->args[0];
         return ALM_OK;

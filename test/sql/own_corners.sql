@@ -38,3 +38,10 @@ select k, (select max(u.k) from oco_t u where u.k < t.k + 1) a, (select max(u.k)
 select s, avg(x) a, min(x) b, max(x) c, count() n from oco_t where x > 100 group by s;
 select a.f g, avg(a.x) p, min(a.x) q, count(a.x) r, sum(a.x) t from (select k > 1 f, x from oco_t where x > 100) a;
 select a.f g, min(case when a.s <= 'b' then a.x end) q, avg(abs(2)) r from (select s, false f, x from oco_t where 42 = 10) a;
+drop table if exists corner_between;
+create table corner_between as (select x, case when x > 1 then (x * 86400000000L)::timestamp end t from long_sequence(4));
+select x from corner_between where not (t between '1970-01-03' and '1970-01-04') order by x;
+select x from corner_between where t not between '1970-01-03' and '1970-01-04' order by x;
+select x from corner_between where not (x > 0 and t between '1970-01-03' and '1970-01-04') order by x;
+select x from corner_between where not (t >= '1970-01-03' and t <= '1970-01-04') order by x;
+drop table corner_between;
