@@ -93,11 +93,20 @@ static alm_status gather_left(alm_ctx *cx, op_join *j, uint32_t c, const uint32_
     return alm_vec_gather(cx, &j->op.batch, dense, li, k, out);
 }
 
+/* Row numbers one after another: pairs of several left rows may have the ends of a run and be none. */
+static bool is_run(const uint32_t *ri, uint32_t k)
+{
+    uint32_t differ = 0;
+    for (uint32_t i = 0; i < k; i++)
+        differ |= ri[i] ^ (ri[0] + i);
+    return k > 0 && differ == 0;
+}
+
 static alm_status gather_right(alm_ctx *cx, op_join *j, const uint32_t *ri, uint32_t k,
                                alm_vec *out)
 {
     const alm_rows *rows = &j->table->rows;
-    if (!j->table->keyed && k > 0 && ri[k - 1] - ri[0] == k - 1 && ri[0] <= ri[k - 1]) {
+    if (!j->table->keyed && is_run(ri, k)) {
         for (uint32_t c = 0; c < rows->n_cols; c++) /* a run of rows, as in cross joins */
             alm_rows_slice(rows, c, ri[0], &out[c]);
         return ALM_OK;

@@ -45,3 +45,4 @@ select x from corner_between where t not between '1970-01-03' and '1970-01-04' o
 select x from corner_between where not (x > 0 and t between '1970-01-03' and '1970-01-04') order by x;
 select x from corner_between where not (t >= '1970-01-03' and t <= '1970-01-04') order by x;
 drop table corner_between;
+select a.x, b.x y from long_sequence(2) a join (select x - 1 x from long_sequence(4)) b on (a.x = 1 and b.x in (0, 2)) or (a.x = 2 and b.x in (0, 3)) order by 1, 2;
