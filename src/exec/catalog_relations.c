@@ -238,6 +238,7 @@ ALM_CAT_FILL(view_list)
         alm_cat_text(cat, rel->schema);
         alm_cat_text(cat, rel->name);
         alm_cat_text(cat, owner_of(cx));
+        alm_cat_keep(cat); /* no definition: the server's own relations are no queries */
     }
     return ALM_OK;
 }
