@@ -201,7 +201,7 @@ Types in upper case are those of [types](types.md); besides them: ANY; NUMERIC (
 to LONG); TEXT (STRING, VARCHAR, SYMBOL); TIME (TIMESTAMP or TIMESTAMP_NS, and the result is of the same type);
 SAME (type of the first argument). `const` asks for a constant or a bind variable, `...` for more arguments of
 that type. Unless said otherwise a null argument gives null. Every aggregate can also be used
-[over a window](sql/window.md).
+[over a window](../sql/window.md).
 """
 
 

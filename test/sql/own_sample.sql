@@ -1,5 +1,5 @@
 -- SAMPLE BY and LATEST ON beyond the recorded cases. Answers that the reference gives too were compared with it; where it
--- differs they were worked out by hand from the rules in docs/reference/sql/sample-by.md.
+-- differs they were worked out by hand from the rules in docs/sql/sample-by.md.
 -- two clock changes; nulls; two keys
 drop table if exists osm_a;
 create table osm_a (ts timestamp, k symbol, v double, n long, i int) timestamp(ts) partition by day;
