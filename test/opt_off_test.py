@@ -33,7 +33,7 @@ def main():
     passed = failed = 0
     for off in sets:
         with Server(binary=args.binary, env={"ALMANAC_DEBUG_OPTIMISER_OFF": off}) as s:
-            p = subprocess.run([sys.executable, "test/sql/conform.py", "--url", s.url, "--timeout", "120", "--unmet",
+            p = subprocess.run([sys.executable, "test/sql/conform.py", "--url", s.url, "--timeout", "120", "--strict", "--unmet",
                                 "test/sql/unmet.txt", *files], cwd=TOP, stdout=subprocess.PIPE, text=True)
         if p.returncode:
             print(f"without {off}:\n{p.stdout[-3000:]}")

@@ -66,7 +66,7 @@ def conformance(preset, mode, files=("test/sql",)):
     build(preset)
     with Server(preset=preset) as s:
         return counted([sys.executable, "test/sql/conform.py", "--url", s.url, "--timeout", "120",
-                        "--unmet", "test/sql/unmet.txt", *files])
+                        "--strict", "--unmet", "test/sql/unmet.txt", *files])
 
 
 def conformance_pg(mode):
@@ -75,7 +75,7 @@ def conformance_pg(mode):
     passed = failed = 0
     with Server() as s:
         for form in ([], ["--binary"]):
-            p, f = counted([sys.executable, "test/sql/conform.py", "--pg", s.pg, *form, "--unmet", "test/sql/unmet.txt", "test/sql"])
+            p, f = counted([sys.executable, "test/sql/conform.py", "--pg", s.pg, *form, "--strict", "--unmet", "test/sql/unmet.txt", "test/sql"])
             passed, failed = passed + p, failed + f
     return passed, failed
 

@@ -160,7 +160,7 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
     for (uint32_t i = 0; i < plan->n_cols; i++) {
         const alm_type t = plan->cols[i].type;
         ALM_TRY(alm_create_add(p, c, alm_str_of(plan->cols[i].name),
-                        t.id == ALM_T_NULL ? ALM_TY(STRING) : t, stmt->select->pos));
+                               t.id == ALM_T_NULL ? ALM_TY(STRING) : t, stmt->select->pos));
     }
     for (uint32_t i = 0; i < stmt->n_cols; i++) {
         const alm_column_def *def = &stmt->cols[i];
@@ -344,8 +344,9 @@ alm_status alm_create_clauses(alm_planner *p, const alm_stmt *stmt, alm_create *
     ALM_TRY(alm_create_ttl(p, stmt, c));
     ALM_TRY(alm_create_dedup(p, stmt, c));
     if (stmt->volume.len > 0)
-        return alm_fail(p->cx, ALM_E_ARG, stmt->end, "volume alias is not allowed [alias=%.*s]",
-                        (int)stmt->volume.len, stmt->volume.ptr);
+        return alm_fail(p->cx, ALM_E_ARG, stmt->volume_pos,
+                        "volume alias is not allowed [alias=%.*s]", (int)stmt->volume.len,
+                        stmt->volume.ptr);
     return parameters(p, stmt, c);
 }
 

@@ -295,6 +295,15 @@ static alm_status insert_values(alm_planner *p, const alm_stmt *stmt, const inse
 
 /* --------------------------------------------------------------------- SELECT */
 
+/* Where the i-th of n output columns is written: its item, where the items are written one by one. */
+static int32_t output_pos(const alm_select *sel, uint32_t i, uint32_t n)
+{
+    if (sel->op != ALM_SET_NONE || sel->n_items != n)
+        return sel->pos;
+    const alm_ast *expr = sel->items[i].expr;
+    return expr->kind == ALM_AST_STAR ? sel->pos : expr->pos;
+}
+
 static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map *map,
                                 alm_plan **out)
 {
@@ -315,14 +324,14 @@ static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &names));
     for (uint32_t i = 0; i < plan->n_cols; i++) {
         const alm_column *col = &table->cols[map->target[i]];
+        const int32_t pos = output_pos(stmt->select, i, plan->n_cols);
         alm_expr *e = NULL, *cast = NULL;
-        ALM_TRY(alm_expr_col(p->cx, i, plan->cols[i].type, stmt->select->pos, &e));
+        ALM_TRY(alm_expr_col(p->cx, i, plan->cols[i].type, pos, &e));
         ALM_TRY(alm_expr_try_cast(p, e, col->type, ALM_CAST_ASSIGN, &cast));
         if (cast == NULL)
-            return alm_fail(p->cx, ALM_E_TYPE, stmt->select->pos,
-                            "inconvertible types: %s -> %s [from=%s, to=%s]",
-                            alm_type_name(e->type), alm_type_name(col->type), plan->cols[i].name,
-                            col->name);
+            return alm_fail(
+                p->cx, ALM_E_TYPE, pos, "inconvertible types: %s -> %s [from=%s, to=%s]",
+                alm_type_name(e->type), alm_type_name(col->type), plan->cols[i].name, col->name);
         exprs[map->target[i]] = cast;
     }
     for (uint32_t c = 0; c < table->n_cols; c++) {
