@@ -3,6 +3,7 @@
  */
 #include "base/conf.h"
 
+#include "base/nearest.h"
 #include "base/number.h"
 #include "base/utf8.h"
 
@@ -309,39 +310,12 @@ static const ignored_row *find_ignored(alm_str key)
     return NULL;
 }
 
-/* Edit distance, for "did you mean"; texts over 63 bytes are as far as can be. */
-static size_t distance(alm_str a, alm_str b)
+static alm_nearest nearest_key(alm_str key)
 {
-    enum { CAP = 64 };
-    size_t row[CAP];
-    if (a.len >= CAP || b.len >= CAP)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a.len; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= b.len; j++) {
-            const size_t swap = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
-            diagonal = row[j];
-            row[j] = ALM_MIN(swap, ALM_MIN(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[b.len];
-}
-
-static const char *nearest_key(alm_str key)
-{
-    size_t best = 4; /* further than three edits is another key */
-    const char *found = NULL;
-    for (size_t i = 0; i < ALM_CONF_COUNT; i++) {
-        const size_t d = distance(key, alm_str_of(ROWS[i].key));
-        if (d < best) {
-            best = d;
-            found = ROWS[i].key;
-        }
-    }
-    return found;
+    alm_nearest near = alm_nearest_of(key);
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++)
+        alm_nearest_offer(&near, alm_str_of(ROWS[i].key));
+    return near;
 }
 
 static alm_status warn(alm_ctx *cx, const alm_conf_input *input, const char *what, alm_str key,
@@ -377,11 +351,9 @@ static alm_status other_key(alm_ctx *cx, const alm_conf_input *input, bool stric
     }
     if (!strict)
         return warn(cx, input, "is not known", key, line);
-    const char *near = nearest_key(key);
-    return alm_fail(cx, ALM_E_ARG, -1, "%s line %zu: unknown setting '%.*s'%s%s%s", input->file,
-                    line, (int)ALM_MIN(key.len, (size_t)200), key.ptr,
-                    near != NULL ? ", did you mean '" : "", near != NULL ? near : "",
-                    near != NULL ? "'?" : "");
+    const alm_nearest near = nearest_key(key);
+    return alm_fail_near(cx, ALM_E_ARG, -1, &near, "%s line %zu: unknown setting '%.*s'",
+                         input->file, line, (int)ALM_MIN(key.len, (size_t)200), key.ptr);
 }
 
 /* -------------------------------------------------------------- properties */

@@ -104,8 +104,7 @@ static alm_status table_arg(alm_ctx *cx, const alm_expr *e, const char *name, al
     }
     *out = text.ptr == NULL ? NULL : alm_snapshot_find(snap, text);
     if (*out == NULL)
-        return alm_fail(cx, ALM_E_TABLE, e->pos, "table does not exist [table=%.*s]", (int)text.len,
-                        text.ptr == NULL ? "" : text.ptr);
+        return alm_no_table(cx, snap, text, e->pos);
     return ALM_OK;
 }
 
@@ -141,8 +140,7 @@ alm_status alm_list_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, const 
     if (plan->source.data != NULL) {
         args.table = alm_snapshot_find(run->env.snapshot, alm_str_of(plan->source.data));
         if (args.table == NULL)
-            return alm_fail(cx, ALM_E_TABLE, plan->pos, "table does not exist [table=%s]",
-                            (const char *)plan->source.data);
+            return alm_no_table(cx, run->env.snapshot, alm_str_of(plan->source.data), plan->pos);
     }
     ALM_TRY(ALM_NEW(cx, cx->arena, &l));
     l->cols = cols;

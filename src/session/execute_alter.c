@@ -184,7 +184,6 @@ alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *para
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
     const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
     if (table == NULL)
-        return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
-                        (int)stmt->table.len, stmt->table.ptr);
+        return alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);
     return alm_refuse_view(&c->cx, table, stmt->table_pos);
 }

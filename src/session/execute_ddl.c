@@ -59,8 +59,7 @@ alm_status alm_run_create(alm_cursor *c, const alm_stmt *stmt, alm_param *params
 
 static alm_status missing_table(alm_cursor *c, alm_str name, int32_t pos)
 {
-    return alm_fail(&c->cx, ALM_E_TABLE, pos, "table does not exist [table=%.*s]", (int)name.len,
-                    name.ptr);
+    return alm_no_table(&c->cx, c->snapshot, name, pos);
 }
 
 alm_status alm_run_drop(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)

@@ -197,14 +197,12 @@ static alm_status update_columns(alm_cursor *c, const alm_stmt *stmt, uint32_t *
     alm_ctx *cx = &c->cx;
     const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
     if (table == NULL)
-        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
-                        (int)stmt->table.len, stmt->table.ptr);
+        return alm_no_table(cx, c->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(ALM_NEWN(cx, cx->arena, stmt->n_set, cols));
     for (uint32_t i = 0; i < stmt->n_set; i++) {
         const int32_t col = alm_table_col(table, stmt->set[i].col);
         if (col < 0)
-            return alm_fail(cx, ALM_E_NAME, stmt->set[i].pos, "Invalid column: %.*s",
-                            (int)stmt->set[i].col.len, stmt->set[i].col.ptr);
+            return alm_no_column(cx, table, stmt->set[i].col, stmt->set[i].pos);
         if (col == table->ts_col)
             return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->set[i].pos,
                             "Designated timestamp column cannot be updated");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/nearest.h"
 #include "session/session_state.h"
 
 /* What a client may ask for at most; nanoseconds of it fit 64 bits many times over. */
@@ -173,6 +174,15 @@ const char *alm_session_setting(const alm_session *s, const char *name)
     if (s->settings[i] != NULL)
         return s->settings[i];
     return settings[i].value != NULL ? settings[i].value : s->user;
+}
+
+alm_status alm_no_setting(alm_ctx *cx, alm_str name, int32_t pos)
+{
+    alm_nearest near = alm_nearest_of(name);
+    for (size_t i = 0; i < ALM_COUNT(settings); i++)
+        alm_nearest_offer(&near, alm_str_of(settings[i].name));
+    return alm_fail_near(cx, ALM_E_SETTING, pos, &near,
+                         "unrecognized configuration parameter \"%.*s\"", (int)name.len, name.ptr);
 }
 
 size_t alm_session_setting_count(void)

@@ -45,6 +45,8 @@ void alm_session_fail_block(alm_session *s);
 void alm_session_no_blocks(alm_session *s);
 /* Settings that SET changes and SHOW shows (time zone, statement_timeout ...). */
 const char *alm_session_setting(const alm_session *s, const char *name);
+/* The error for a setting there is not. */
+alm_status alm_no_setting(alm_ctx *cx, alm_str name, int32_t pos);
 ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name,
                                          const char *value);
 void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configured default */

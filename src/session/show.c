@@ -38,8 +38,7 @@ static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
     }
     if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
         return ALM_OK;
-    return alm_fail(&c->cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
-                    (int)stmt->table.len, stmt->table.ptr);
+    return alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);
 }
 
 alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out)
@@ -88,8 +87,7 @@ alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
     ALM_TRY(alm_setting_name(cx, stmt->what, &key));
     const char *value = alm_session_setting(c->session, key);
     if (value == NULL)
-        return alm_fail(cx, ALM_E_NAME, stmt->what_pos,
-                        "unrecognized configuration parameter \"%s\"", key);
+        return alm_no_setting(cx, alm_str_of(key), stmt->what_pos);
     return alm_cursor_texts(c, key, &value, 1);
 }
 

@@ -32,11 +32,11 @@ typedef struct alm_names {
     const struct alm_names *outer;
     const alm_cte *ctes; /* the first n_ctes are visible */
     uint32_t n_ctes;
-    alm_cte_use *uses;       /* of ctes */
-    bool recursive;          /* WITH RECURSIVE */
+    alm_cte_use *uses;        /* of ctes */
+    bool recursive;           /* WITH RECURSIVE */
     alm_recursion *recursion; /* `defining` of WITH RECURSIVE, or NULL */
-    const alm_cte *defining; /* inside the query of this one, which does not see itself; or NULL */
-    struct alm_scope *scope; /* the query around this one, whose columns may be named; or NULL */
+    const alm_cte *defining;  /* inside the query of this one, which does not see itself; or NULL */
+    struct alm_scope *scope;  /* the query around this one, whose columns may be named; or NULL */
 } alm_names;
 
 /* ------------------------------------------------------------------- scopes */
@@ -98,7 +98,7 @@ typedef struct alm_scope {
     /* select list, for names in ORDER BY, GROUP BY and HAVING; NULL while it is bound itself */
     const alm_item *items;
     uint32_t n_items;
-    struct alm_scalar *scalars; /* subqueries that stand for a value, for when one is written again */
+    struct alm_scalar *scalars; /* subqueries that stand for a value, if one is written again */
     uint32_t n_scalars, cap_scalars;
     /* columns of subqueries that do not look outside: the same in all rows, so free of GROUP BY */
     alm_exprs constants;
@@ -126,6 +126,8 @@ ALM_NODISCARD alm_status alm_bind_string(alm_planner *p, alm_str text, int32_t p
 ALM_NODISCARD alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out);
 /* bind_name.c; *out NULL: there is no such column (no error is set) */
 ALM_NODISCARD alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* The error for a column there is not. */
+ALM_NODISCARD alm_status alm_no_name(alm_scope *sc, const alm_ast *ast);
 /* bind_predicate.c */
 ALM_NODISCARD alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr *a,
                                           alm_expr *b, alm_expr **out);

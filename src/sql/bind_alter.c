@@ -15,14 +15,15 @@ typedef struct altering {
 
 static alm_status no_column(const altering *al, const alm_column_def *def)
 {
-    return alm_fail(al->p->cx, ALM_E_NAME, def->pos, "column '%.*s' does not exist in table '%s'",
-                    (int)def->name.len, def->name.ptr, al->out->table->name);
+    const alm_nearest near = alm_nearest_column(al->out->table, def->name);
+    return alm_fail_near(al->p->cx, ALM_E_NAME, def->pos, &near,
+                         "column '%.*s' does not exist in table '%s'", (int)def->name.len,
+                         def->name.ptr, al->out->table->name);
 }
 
 static alm_status invalid_column(const altering *al, const alm_column_def *def)
 {
-    return alm_fail(al->p->cx, ALM_E_NAME, def->pos, "Invalid column: %.*s", (int)def->name.len,
-                    def->name.ptr);
+    return alm_no_column(al->p->cx, al->out->table, def->name, def->pos);
 }
 
 static alm_status taken(const altering *al, alm_str name, int32_t pos)
@@ -442,8 +443,7 @@ alm_status alm_plan_alter(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *
     ALM_TRY(ALM_NEW(cx, cx->arena, &al.out));
     al.out->table = alm_snapshot_find(env->snapshot, stmt->table);
     if (al.out->table == NULL)
-        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
-                        (int)stmt->table.len, stmt->table.ptr);
+        return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     if (stmt->kind != ALM_STMT_ALTER_MATVIEW)
         ALM_TRY(alm_refuse_view(cx, al.out->table, stmt->table_pos));
     ALM_TRY(alm_may(&p, "alter", al.out->table->name));

@@ -88,8 +88,7 @@ alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *
 {
     ALM_TRY(alm_type_read(p->cx, def->type_pos, def->type_name, out));
     if (out->id == ALM_T_NONE)
-        return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
-                        (int)def->type_name.len, def->type_name.ptr);
+        return alm_no_type(p->cx, def->type_pos, "unsupported column type", def->type_name);
     if (out->id == ALM_T_INTERVAL)
         return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "non-persisted type: %.*s",
                         (int)def->type_name.len, def->type_name.ptr);
@@ -121,8 +120,7 @@ static alm_status columns_from_table(alm_planner *p, const alm_stmt *stmt, alm_c
 {
     const alm_table *like = alm_snapshot_find(p->env->snapshot, stmt->like);
     if (like == NULL)
-        return alm_fail(p->cx, ALM_E_TABLE, stmt->like_pos, "table does not exist [table=%.*s]",
-                        (int)stmt->like.len, stmt->like.ptr);
+        return alm_no_table(p->cx, p->env->snapshot, stmt->like, stmt->like_pos);
     ALM_TRY(alm_may(p, "select", like->name));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, like->n_cols + 1, &c->cols));
     c->n_cols = like->n_cols;
@@ -175,8 +173,7 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
             alm_type to = ALM_TY(NONE);
             ALM_TRY(alm_type_read(p->cx, def->type_pos, def->type_name, &to));
             if (to.id == ALM_T_NONE)
-                return alm_fail(p->cx, ALM_E_TYPE, def->type_pos, "unsupported column type: %.*s",
-                                (int)def->type_name.len, def->type_name.ptr);
+                return alm_no_type(p->cx, def->type_pos, "unsupported column type", def->type_name);
             if (!cast_allowed(p, col->type, to))
                 return alm_fail(p->cx, ALM_E_TYPE, def->pos,
                                 "unsupported cast [column=%s, from=%s, to=%s]", col->name,

@@ -36,8 +36,7 @@ static alm_status bind_column(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         call.kind = ALM_AST_CALL;
         return alm_bind_call(sc, &call, out);
     }
-    return alm_fail(sc->p->cx, ALM_E_NAME, ast->pos, "Invalid column: %.*s", (int)ast->text.len,
-                    ast->text.ptr);
+    return alm_no_name(sc, ast);
 }
 
 /* ------------------------------------------------------------------ operators */
@@ -285,12 +284,10 @@ static alm_status cast_to(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_ex
     if (*out != NULL)
         return ALM_OK;
     ALM_TRY(alm_type_read(p->cx, ast->type_pos, ast->type_name, &to));
-    if (to.id == ALM_T_NONE) {
-        if (ast->double_colon)
-            return alm_fail(p->cx, ALM_E_TYPE, ast->type_pos, "invalid constant: %.*s",
-                            (int)ast->type_name.len, ast->type_name.ptr);
-        return alm_fail(p->cx, ALM_E_TYPE, ast->type_pos, "unsupported cast");
-    }
+    if (to.id == ALM_T_NONE)
+        return alm_no_type(p->cx, ast->type_pos,
+                           ast->double_colon ? "invalid constant" : "unsupported cast",
+                           ast->type_name);
     if (ast->double_colon && to.id == ALM_T_FLOAT && alm_str_ieq(ast->type_name, ALM_STR("float")))
         to = ALM_TY(DOUBLE); /* x::float is PostgreSQL's float; CAST(x AS FLOAT) is ours */
     if (alm_expr_unknown(e)) {

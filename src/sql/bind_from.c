@@ -101,9 +101,10 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
             return alm_fail(p->cx, ALM_E_TABLE, f->pos,
                             "'%.*s' uses itself: that needs WITH RECURSIVE", (int)f->name.len,
                             f->name.ptr);
-    return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s%s%.*s]",
-                    (int)f->schema.len, f->schema.ptr == NULL ? "" : f->schema.ptr,
-                    f->schema.len > 0 ? "." : "", (int)f->name.len, f->name.ptr);
+    if (f->schema.len == 0)
+        return alm_no_table(p->cx, p->env->snapshot, f->name, f->pos);
+    return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s.%.*s]",
+                    (int)f->schema.len, f->schema.ptr, (int)f->name.len, f->name.ptr);
 }
 
 static alm_status bind_function(alm_scope *sc, const alm_from *f, alm_plan **out)

@@ -34,8 +34,7 @@ static alm_status map_columns(alm_planner *p, const alm_stmt *stmt, const alm_ta
         const alm_str name = stmt->insert_cols[i];
         const int32_t col = alm_table_col(table, name);
         if (col < 0)
-            return alm_fail(p->cx, ALM_E_NAME, stmt->insert_pos[i], "Invalid column: %.*s",
-                            (int)name.len, name.ptr);
+            return alm_no_column(p->cx, table, name, stmt->insert_pos[i]);
         if (seen[col])
             return alm_fail(p->cx, ALM_E_DUPLICATE, stmt->insert_pos[i],
                             "Duplicate column [name=%.*s]", (int)name.len, name.ptr);
@@ -350,8 +349,7 @@ alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     insert_map map = {0};
     const alm_table *found = alm_snapshot_find(env->snapshot, stmt->table);
     if (found == NULL)
-        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
-                        (int)stmt->table.len, stmt->table.ptr);
+        return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, found, stmt->table_pos));
     ALM_TRY(alm_may(&p, "insert", found->name));
     ALM_TRY(map_columns(&p, stmt, found, &map));

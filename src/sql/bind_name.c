@@ -83,6 +83,21 @@ static alm_status found(alm_scope *sc, const alm_rel *rel, int32_t i, int32_t po
     return alm_expr_col(sc->p->cx, rel->first + (uint32_t)i, rel->cols[i].type, pos, out);
 }
 
+alm_status alm_no_name(alm_scope *sc, const alm_ast *ast)
+{
+    const bool plain = ast->table.len == 0;
+    alm_nearest near = alm_nearest_of(ast->text);
+    for (uint32_t r = 0; r < sc->n_rels; r++)
+        for (uint32_t i = 0; i < sc->rels[r].n_cols; i++)
+            if (plain || alm_str_ieq(sc->rels[r].alias, ast->table))
+                alm_nearest_offer(&near, alm_str_of(sc->rels[r].cols[i].name));
+    for (uint32_t i = 0; plain && i < sc->n_items; i++)
+        alm_nearest_offer(&near, sc->items[i].name);
+    return alm_fail_near(sc->p->cx, ALM_E_NAME, ast->pos, &near, "Invalid column: %.*s%s%.*s",
+                         (int)ast->table.len, plain ? "" : ast->table.ptr, plain ? "" : ".",
+                         (int)ast->text.len, ast->text.ptr);
+}
+
 static alm_status qualified(alm_scope *sc, const alm_ast *ast, bool *known, alm_expr **out)
 {
     for (uint32_t r = 0; r < sc->n_rels; r++) {
@@ -97,8 +112,7 @@ static alm_status qualified(alm_scope *sc, const alm_ast *ast, bool *known, alm_
     }
     if (!*known)
         return ALM_OK;
-    return alm_fail(sc->p->cx, ALM_E_NAME, ast->pos, "Invalid column: %.*s.%.*s",
-                    (int)ast->table.len, ast->table.ptr, (int)ast->text.len, ast->text.ptr);
+    return alm_no_name(sc, ast);
 }
 
 static alm_status from_list(alm_scope *sc, const alm_ast *ast, alm_expr **out)
@@ -168,7 +182,10 @@ alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         ALM_TRY(from_list(sc, ast, out));
     if (*out == NULL)
         ALM_TRY(outer_name(sc, ast, out));
-    if (*out == NULL && ast->table.len > 0)
-        return alm_fail(sc->p->cx, ALM_E_TABLE, ast->pos, "Invalid table name or alias");
-    return ALM_OK;
+    if (*out != NULL || ast->table.len == 0)
+        return ALM_OK;
+    alm_nearest near = alm_nearest_of(ast->table);
+    for (uint32_t r = 0; r < sc->n_rels; r++)
+        alm_nearest_offer(&near, sc->rels[r].alias);
+    return alm_fail_near(sc->p->cx, ALM_E_TABLE, ast->pos, &near, "Invalid table name or alias");
 }

@@ -21,8 +21,7 @@ static alm_status latest_column(alm_scope *sc, uint32_t *out)
     alm_expr *e = NULL;
     ALM_TRY(alm_bind_name(sc, &name, &e));
     if (e == NULL)
-        return alm_fail(cx, ALM_E_NAME, sel->latest_pos, "Invalid column: %.*s",
-                        (int)sel->latest_ts.len, sel->latest_ts.ptr);
+        return alm_no_name(sc, &name);
     if (!alm_type_is_timestamp(e->type))
         return alm_fail(cx, ALM_E_TYPE, sel->latest_pos, "not a TIMESTAMP");
     if (sc->n_rels == 1 && sc->rels[0].table != NULL && plan->ts_col != (int32_t)e->col)

@@ -16,8 +16,7 @@ static alm_status set_columns(alm_planner *p, const alm_stmt *stmt, const alm_ta
         const alm_assign *set = &stmt->set[i];
         const int32_t col = alm_table_col(table, set->col);
         if (col < 0)
-            return alm_fail(p->cx, ALM_E_NAME, set->pos, "Invalid column: %.*s", (int)set->col.len,
-                            set->col.ptr);
+            return alm_no_column(p->cx, table, set->col, set->pos);
         if (col == table->ts_col)
             return alm_fail(p->cx, ALM_E_ARG, set->pos,
                             "Designated timestamp column cannot be updated");
@@ -166,8 +165,7 @@ alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     ALM_TRY(ALM_NEW(cx, cx->arena, &up));
     up->table = alm_snapshot_find(env->snapshot, stmt->table);
     if (up->table == NULL)
-        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
-                        (int)stmt->table.len, stmt->table.ptr);
+        return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, up->table, stmt->pos));
     ALM_TRY(alm_may(&p, "update", up->table->name));
     ALM_TRY(bind_update(&p, stmt, up));
@@ -202,8 +200,7 @@ alm_status alm_plan_delete(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     ALM_TRY(ALM_NEW(cx, cx->arena, &up));
     up->table = alm_snapshot_find(env->snapshot, stmt->table);
     if (up->table == NULL)
-        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "table does not exist [table=%.*s]",
-                        (int)stmt->table.len, stmt->table.ptr);
+        return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, up->table, stmt->table_pos));
     ALM_TRY(alm_may(&p, "delete", up->table->name));
     ALM_TRY(bind_delete(&p, stmt, up));

@@ -311,8 +311,7 @@ static alm_status find_base(alm_ctx *cx, const alm_plan_env *env, const alm_stmt
     }
     *out = alm_snapshot_find(env->snapshot, ext->base);
     if (*out == NULL)
-        return alm_fail(cx, ALM_E_TABLE, ext->base_pos, "table does not exist [table=%.*s]",
-                        (int)ext->base.len, ext->base.ptr);
+        return alm_no_table(cx, env->snapshot, ext->base, ext->base_pos);
     if (!reads(plan, *out))
         return alm_fail(cx, ALM_E_ARG, ext->base_pos,
                         "base table is not referenced in materialized view query: %s",

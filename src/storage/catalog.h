@@ -5,6 +5,7 @@
 #ifndef ALM_STORAGE_CATALOG_H
 #define ALM_STORAGE_CATALOG_H
 
+#include "base/nearest.h"
 #include "type/vector.h"
 
 typedef enum alm_partition_by {
@@ -87,5 +88,9 @@ size_t alm_snapshot_count(const alm_snapshot *snap);
 const alm_table *alm_snapshot_at(const alm_snapshot *snap, size_t i);
 /* Column number, -1: none. Names without case. */
 int32_t alm_table_col(const alm_table *table, alm_str name);
+/* The errors for names that are not found; they say which name is near. pos: in the SQL text. */
+alm_status alm_no_table(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int32_t pos);
+alm_status alm_no_column(alm_ctx *cx, const alm_table *table, alm_str name, int32_t pos);
+alm_nearest alm_nearest_column(const alm_table *table, alm_str name);
 
 #endif

@@ -48,8 +48,7 @@ static const alm_table *find_table(alm_ctx *cx, const alm_snapshot *snap, alm_st
 {
     const alm_table *table = alm_snapshot_find(snap, name);
     if (table == NULL)
-        *st = alm_fail(cx, ALM_E_TABLE, -1, "table does not exist [table=%.*s]", (int)name.len,
-                       name.ptr);
+        *st = alm_no_table(cx, snap, name, -1);
     return table;
 }
 

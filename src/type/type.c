@@ -3,6 +3,8 @@
  */
 #include "type/type.h"
 
+#include "base/nearest.h"
+
 static const alm_type_info INFO[ALM_TYPE_COUNT] = {
     [ALM_T_NONE] = {"NONE", 0, ALM_NULL_NONE, ALM_TC_NONE, 0, 0, "n", false},
     /* NULL travels as a STRING view, and is described to clients as one. */
@@ -258,4 +260,15 @@ bool alm_type_parse(alm_str text, alm_type *out)
         return false;
     *out = type;
     return true;
+}
+
+alm_status alm_no_type(alm_ctx *cx, int32_t pos, const char *what, alm_str text)
+{
+    alm_nearest near = alm_nearest_of(text);
+    for (uint8_t id = ALM_T_NULL + 1; id < ALM_TYPE_COUNT; id++)
+        if (id != ALM_T_ARRAY)
+            alm_nearest_offer(&near, alm_str_of(INFO[id].name));
+    for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
+        alm_nearest_offer(&near, ALIASES[i].name);
+    return alm_fail_near(cx, ALM_E_TYPE, pos, &near, "%s: %.*s", what, (int)text.len, text.ptr);
 }

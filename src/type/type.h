@@ -50,9 +50,9 @@ typedef enum alm_null_kind {
 } alm_null_kind;
 
 typedef struct alm_type {
-    uint8_t id; /* alm_type_id */
-    uint8_t p;  /* DECIMAL precision, GEOHASH bits */
-    uint8_t s;  /* DECIMAL scale */
+    uint8_t id;   /* alm_type_id */
+    uint8_t p;    /* DECIMAL precision, GEOHASH bits */
+    uint8_t s;    /* DECIMAL scale */
     uint8_t dims; /* ARRAY dimensions */
 } alm_type;
 
@@ -78,6 +78,8 @@ bool alm_type_parse(alm_str text, alm_type *out);
 /* The same where a bad parameter has an error of its own: "geohash(61b)", "decimal(5,6)". A name that
  * is no type at all gives NONE. */
 ALM_NODISCARD alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out);
+/* The error for a name that is no type: "what: text". */
+alm_status alm_no_type(alm_ctx *cx, int32_t pos, const char *what, alm_str text);
 
 /* Parameters: GEOHASH 1..60 bits; DECIMAL 1..76 digits, 0..p of them behind the point; ARRAY 1..32
  * dimensions of DOUBLE. */
