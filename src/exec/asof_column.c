@@ -7,6 +7,7 @@
  */
 #include "exec/asof_right.h"
 #include "exec/origin.h"
+#include "exec/wide.h"
 
 typedef struct matched {
     const uint32_t *match;
@@ -15,13 +16,6 @@ typedef struct matched {
     bool any, any_none; /* is there a row; is there a 0 */
     uint32_t *segment;  /* by row, where lo < hi */
 } matched;
-
-typedef struct wide {
-    uint64_t half[2];
-} wide;
-typedef struct wide4 {
-    uint64_t word[4];
-} wide4;
 
 /* ------------------------------------------------------------------------- one segment */
 
@@ -48,8 +42,8 @@ DEFINE_TAKE(8, uint8_t, uint8_t)
 DEFINE_TAKE(16, uint16_t, uint16_t)
 DEFINE_TAKE(32, uint32_t, uint32_t)
 DEFINE_TAKE(64, uint64_t, uint64_t)
-DEFINE_TAKE(128, wide, wide)
-DEFINE_TAKE(256, wide4, wide4)
+DEFINE_TAKE(128, alm_wide16, alm_wide16)
+DEFINE_TAKE(256, alm_wide32, alm_wide32)
 DEFINE_TAKE(code8, uint8_t, uint32_t)
 DEFINE_TAKE(code16, uint16_t, uint32_t)
 

@@ -3,13 +3,7 @@
  */
 #include "exec/blend.h"
 
-typedef struct wide {
-    uint64_t half[2];
-} wide;
-
-typedef struct wide4 {
-    uint64_t word[4];
-} wide4;
+#include "exec/wide.h"
 
 /* ------------------------------------------------------------------------------------- choose */
 
@@ -30,8 +24,8 @@ DEFINE_CHOOSE(8, uint8_t)
 DEFINE_CHOOSE(16, uint16_t)
 DEFINE_CHOOSE(32, uint32_t)
 DEFINE_CHOOSE(64, uint64_t)
-DEFINE_CHOOSE(128, wide)
-DEFINE_CHOOSE(256, wide4)
+DEFINE_CHOOSE(128, alm_wide16)
+DEFINE_CHOOSE(256, alm_wide32)
 
 static alm_view addressed(alm_view v, const char *heap)
 {
@@ -120,8 +114,8 @@ DEFINE_LOOKUPS(8, uint8_t)
 DEFINE_LOOKUPS(16, uint16_t)
 DEFINE_LOOKUPS(32, uint32_t)
 DEFINE_LOOKUPS(64, uint64_t)
-DEFINE_LOOKUPS(128, wide)
-DEFINE_LOOKUPS(256, wide4)
+DEFINE_LOOKUPS(128, alm_wide16)
+DEFINE_LOOKUPS(256, alm_wide32)
 
 void alm_blend_lookup(const alm_vec *codes, const void *table, uint32_t width, uint32_t count,
                       size_t n, void *out)
@@ -169,14 +163,15 @@ static void copy_views(const alm_vec *in, size_t n, alm_view *restrict out)
 DEFINE_FILL(16, uint16_t)
 DEFINE_FILL(32, uint32_t)
 DEFINE_FILL(64, uint64_t)
-DEFINE_FILL(128, wide)
-DEFINE_FILL(256, wide4)
+DEFINE_FILL(128, alm_wide16)
+DEFINE_FILL(256, alm_wide32)
 
 void alm_blend_copy(const alm_vec *in, size_t n, void *out, uint32_t width)
 {
     if (in->dict != NULL) {
         if (in->is_const)
-            fill_128(((const wide *)(const void *)in->dict->views)[alm_vec_code(in, 0)], n, out);
+            fill_128(((const alm_wide16 *)(const void *)in->dict->views)[alm_vec_code(in, 0)], n,
+                     out);
         else
             lookup_128(in, in->dict->views, n, out);
         return;
@@ -204,9 +199,9 @@ void alm_blend_copy(const alm_vec *in, size_t n, void *out, uint32_t width)
         fill_64(*(const uint64_t *)in->data, n, out);
         return;
     case 32:
-        fill_256(*(const wide4 *)in->data, n, out);
+        fill_256(*(const alm_wide32 *)in->data, n, out);
         return;
     default:
-        fill_128(*(const wide *)in->data, n, out);
+        fill_128(*(const alm_wide16 *)in->data, n, out);
     }
 }

@@ -6,6 +6,7 @@
  * order, so that row numbers do not depend on the number of threads.
  */
 #include "exec/join.h"
+#include "exec/number.h"
 #include "exec/origin.h"
 
 #include <stdlib.h>
@@ -147,36 +148,15 @@ static void number_by_code(alm_join_table *t, uint32_t col, uint32_t *number)
 static alm_status number_by_map(alm_ctx *cx, alm_join_table *t, const alm_plan *plan,
                                 uint32_t *number)
 {
-    const uint32_t n_keys = plan->join.n_keys, n_cols = t->rows.n_cols;
+    const uint32_t n_keys = plan->join.n_keys;
+    const alm_expr *const *keys = (const alm_expr *const *)plan->join.right_keys;
     alm_type *types = NULL;
-    alm_eval *eval = NULL;
-    alm_vec *cols = NULL, *keys = NULL;
-    alm_arena scratch;
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys, &types));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys, &keys));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &cols));
     for (uint32_t k = 0; k < n_keys; k++)
-        types[k] = plan->join.right_keys[k]->type;
-    ALM_TRY(alm_keymap_new(cx, &t->pool, types, n_keys, &t->map));
-    ALM_TRY(alm_eval_new(cx, (const alm_expr *const *)plan->join.right_keys, n_keys, &eval));
-    alm_arena_init(&scratch, cx->mem);
-    alm_status st = ALM_OK;
-    for (uint32_t at = 0; at < t->n && st == ALM_OK; at += ALM_BATCH_ROWS) {
-        const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, t->n - at);
-        alm_batch batch = {.rows = n, .n_cols = n_cols, .cols = cols};
-        for (uint32_t c = 0; c < n_cols; c++)
-            alm_rows_slice(&t->rows, c, at, &cols[c]);
-        alm_arena_reset(&scratch);
-        st = alm_check(cx);
-        if (st == ALM_OK)
-            st = alm_eval_run(cx, eval, &scratch, &batch, keys);
-        if (st == ALM_OK)
-            st = alm_keymap_add(cx, t->map, keys, n, number + at);
-    }
-    alm_eval_free(eval);
-    alm_arena_deinit(&scratch);
+        types[k] = keys[k]->type;
+    ALM_TRY(alm_rows_number(cx, &t->rows, keys, types, n_keys, number, &t->map));
     t->n_numbers = alm_keymap_count(t->map);
-    return st;
+    return ALM_OK;
 }
 
 /* first[] and list[] from the numbers of the rows: a counting sort, or one row each. */

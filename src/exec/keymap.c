@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "exec/blend.h"
+#include "exec/wide.h"
 
 enum { SLOTS_MIN = 256, TEXT_CHUNK = 64 * 1024, PREFETCH = 16 };
 
@@ -110,18 +111,12 @@ uint64_t alm_keymap_hash(const alm_keymap *m, uint32_t number)
         for (uint32_t i = 0; i < n; i++)                                                           \
             memcpy(to + i * stride, &from[i * step], sizeof(type));                                \
     }
-typedef struct wide {
-    uint64_t half[2];
-} wide;
 DEFINE_PACK(8, uint8_t)
 DEFINE_PACK(16, uint16_t)
 DEFINE_PACK(32, uint32_t)
 DEFINE_PACK(64, uint64_t)
-DEFINE_PACK(128, wide)
-typedef struct wide4 {
-    uint64_t word[4];
-} wide4;
-DEFINE_PACK(256, wide4)
+DEFINE_PACK(128, alm_wide16)
+DEFINE_PACK(256, alm_wide32)
 
 static void pack_double(const alm_vec *v, uint32_t n, char *restrict to, size_t stride)
 {
@@ -582,8 +577,8 @@ DEFINE_UNPACK(8, uint8_t)
 DEFINE_UNPACK(16, uint16_t)
 DEFINE_UNPACK(32, uint32_t)
 DEFINE_UNPACK(64, uint64_t)
-DEFINE_UNPACK(128, wide)
-DEFINE_UNPACK(256, wide4)
+DEFINE_UNPACK(128, alm_wide16)
+DEFINE_UNPACK(256, alm_wide32)
 
 alm_status alm_keymap_values(alm_ctx *cx, const alm_keymap *m, alm_arena *arena, uint32_t key,
                              uint32_t at, const uint32_t *pick, uint32_t n, alm_vec *out)

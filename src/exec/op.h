@@ -122,6 +122,11 @@ struct alm_run {
     uint32_t n_nodes;
 };
 
+/* Analyzed, an operator takes its memory from an account of its own: cx->mem is that from here; gives back
+ * the one before, which the caller puts back. */
+alm_mem *alm_run_enter(alm_ctx *cx, alm_run *run, const alm_plan *plan);
+int64_t alm_thread_cpu_ns(void); /* processor time of the calling thread */
+
 /* Fills the embedded part; memory of `out.cols` from cx->arena. */
 ALM_NODISCARD alm_status alm_op_init(alm_ctx *cx, alm_op *op, const alm_op_vt *vt, alm_run *run,
                                      const alm_plan *plan, alm_pipe *pipe);

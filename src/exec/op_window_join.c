@@ -16,7 +16,7 @@
 
 #include "exec/aggs.h"
 #include "exec/asof.h"
-#include "exec/keymap.h"
+#include "exec/number.h"
 #include "exec/op_make.h"
 #include "exec/rows.h"
 
@@ -60,39 +60,18 @@ typedef struct op_winjoin {
 
 static alm_status number_rows(alm_ctx *cx, winjoin_right *r, const alm_plan *plan, uint32_t *number)
 {
-    const uint32_t n_keys = plan->winjoin.n_keys, n_cols = r->store.n_cols;
+    const uint32_t n_keys = plan->winjoin.n_keys;
+    const alm_expr *const *keys = (const alm_expr *const *)plan->winjoin.right_keys;
     alm_type *types = NULL;
-    alm_eval *eval = NULL;
-    alm_vec *cols = NULL, *keys = NULL;
-    alm_arena scratch;
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys, &types));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys, &keys));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols + 1, &cols));
     for (uint32_t k = 0; k < n_keys; k++) {
-        types[k] = plan->winjoin.right_keys[k]->type;
+        types[k] = keys[k]->type;
         if (plan->winjoin.left_keys[k]->type.id != types[k].id)
             types[k] = ALM_TY(VARCHAR); /* kinds of text may mix */
     }
-    ALM_TRY(alm_keymap_new(cx, &r->pool, types, n_keys, &r->map));
-    ALM_TRY(alm_eval_new(cx, (const alm_expr *const *)plan->winjoin.right_keys, n_keys, &eval));
-    alm_arena_init(&scratch, cx->mem);
-    alm_status st = ALM_OK;
-    for (uint32_t at = 0; at < r->store.n && st == ALM_OK; at += ALM_BATCH_ROWS) {
-        const uint32_t n = ALM_MIN((uint32_t)ALM_BATCH_ROWS, r->store.n - at);
-        alm_batch batch = {.rows = n, .n_cols = n_cols, .cols = cols};
-        for (uint32_t c = 0; c < n_cols; c++)
-            alm_rows_slice(&r->store, c, at, &cols[c]);
-        alm_arena_reset(&scratch);
-        st = alm_check(cx);
-        if (st == ALM_OK)
-            st = alm_eval_run(cx, eval, &scratch, &batch, keys);
-        if (st == ALM_OK)
-            st = alm_keymap_add(cx, r->map, keys, n, number + at);
-    }
-    alm_eval_free(eval);
-    alm_arena_deinit(&scratch);
+    ALM_TRY(alm_rows_number(cx, &r->store, keys, types, n_keys, number, &r->map));
     r->n_spans = alm_keymap_count(r->map);
-    return st;
+    return ALM_OK;
 }
 
 /* Rows by key, in time order within one: a counting sort of the row numbers. */

@@ -98,25 +98,16 @@ static alm_status prepare_chain(alm_ctx *cx, alm_run *run, const alm_plan *top)
 
 /* ---------------------------------------------------------------------------- life cycle */
 
-static int64_t thread_cpu_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Analyzed, its time and memory are its own, not those of the consumer that makes the pipe. */
 static alm_status run_source(alm_ctx *cx, alm_pipe *pipe, const alm_plan *group)
 {
     alm_run *run = pipe->run;
-    alm_mem *before = cx->mem;
-    const int64_t start_ns = run->env.analyze ? thread_cpu_ns() : 0;
-    if (run->env.analyze)
-        cx->mem = &run->node[group->id].mem;
+    alm_mem *before = alm_run_enter(cx, run, group);
+    const int64_t start_ns = run->env.analyze ? alm_thread_cpu_ns() : 0;
     const alm_status st = alm_group_run(cx, run, group, &pipe->source);
     cx->mem = before;
     if (run->env.analyze) {
-        const int64_t spent_ns = thread_cpu_ns() - start_ns;
+        const int64_t spent_ns = alm_thread_cpu_ns() - start_ns;
         atomic_fetch_add_explicit(&run->node[group->id].cpu_ns, spent_ns, memory_order_relaxed);
         if (pipe->consumer != NULL)
             atomic_fetch_sub_explicit(&run->node[pipe->consumer->id].cpu_ns, spent_ns,
@@ -232,9 +223,9 @@ static alm_status run_body(pipe_call *call, pipe_slot *s, uint32_t slot, uint32_
 static alm_status run_counted(pipe_call *call, pipe_slot *s, uint32_t slot, uint32_t morsel)
 {
     s->meter.child_ns = 0;
-    const int64_t before_ns = thread_cpu_ns();
+    const int64_t before_ns = alm_thread_cpu_ns();
     const alm_status st = run_body(call, s, slot, morsel);
-    const int64_t own_ns = thread_cpu_ns() - before_ns - s->meter.child_ns;
+    const int64_t own_ns = alm_thread_cpu_ns() - before_ns - s->meter.child_ns;
     alm_op_node *node = &call->pipe->run->node[call->pipe->consumer->id];
     atomic_fetch_add_explicit(&node->cpu_ns, own_ns > 0 ? own_ns : 0, memory_order_relaxed);
     return st;
@@ -259,7 +250,7 @@ static alm_status run_call(alm_ctx *cx, pipe_call *call, uint32_t n)
     alm_pipe *pipe = call->pipe;
     ALM_ASSERT(call->task != NULL || alm_pipe_parallel(pipe) || n <= 1);
     const bool counted = pipe->run->env.analyze && pipe->consumer != NULL;
-    const int64_t before_ns = counted ? thread_cpu_ns() : 0;
+    const int64_t before_ns = counted ? alm_thread_cpu_ns() : 0;
     for (uint32_t i = 0; i < pipe->n_slots; i++)
         alm_ctx_fork(cx, &pipe->slot[i].cx);
     if (pipe->n_slots > 1)
@@ -269,7 +260,7 @@ static alm_status run_call(alm_ctx *cx, pipe_call *call, uint32_t n)
             pipe_step(call, i, 0);
     if (counted) /* the caller's share is counted by run_counted and by alm_op_next around it */
         atomic_fetch_sub_explicit(&pipe->run->node[pipe->consumer->id].cpu_ns,
-                                  thread_cpu_ns() - before_ns, memory_order_relaxed);
+                                  alm_thread_cpu_ns() - before_ns, memory_order_relaxed);
     alm_status st = ALM_OK;
     for (uint32_t i = 0; i < pipe->n_slots; i++) {
         const alm_status slot_st = alm_ctx_join(cx, &pipe->slot[i].cx);

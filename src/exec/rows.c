@@ -4,6 +4,7 @@
 #include "exec/rows.h"
 
 #include "exec/blend.h"
+#include "exec/wide.h"
 
 enum { TEXT_CHUNK = 256 * 1024, ROWS_MIN = 256 };
 
@@ -100,20 +101,14 @@ static alm_status own_text(alm_ctx *cx, alm_rows *rows, alm_view *views, uint32_
         for (uint32_t i = 0; i < n; i++)                                                           \
             to[i] = from[pick[i]];                                                                 \
     }
-typedef struct wide {
-    uint64_t half[2];
-} wide;
 DEFINE_PICK(8, uint8_t)
 DEFINE_PICK(16, uint16_t)
 DEFINE_PICK(32, uint32_t)
 DEFINE_PICK(64, uint64_t)
-DEFINE_PICK(128, wide)
-typedef struct wide4 {
-    uint64_t word[4];
-} wide4;
-DEFINE_PICK(256, wide4)
+DEFINE_PICK(128, alm_wide16)
+DEFINE_PICK(256, alm_wide32)
 
-static void pick_any(const void *from, uint8_t width, const uint32_t *pick, uint32_t n, void *to)
+void alm_rows_pick(const void *from, uint8_t width, const uint32_t *pick, uint32_t n, void *to)
 {
     switch (width) {
     case 1:
@@ -159,7 +154,7 @@ static alm_status append_column(alm_ctx *cx, alm_rows *rows, alm_rows_col *c, co
             ((alm_view *)(void *)to)[i] = v->dict->views[alm_vec_code(v, pick[i])];
     } else {
         ALM_DASSERT(v->width == c->width);
-        pick_any(v->data, c->width, pick, n, to);
+        alm_rows_pick(v->data, c->width, pick, n, to);
         for (uint32_t i = 0; v->heap != NULL && i < n; i++) {
             alm_view *view = (alm_view *)(void *)to + i;
             if (view->len > ALM_VIEW_INLINE && view->len != ALM_VIEW_NULL)
@@ -225,7 +220,7 @@ alm_status alm_rows_gather_some(alm_ctx *cx, const alm_rows *rows, alm_arena *ar
         if (skip != NULL && skip[i])
             continue;
         ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * c->width, &data));
-        pick_any(c->data, c->width, pick, n, data);
+        alm_rows_pick(c->data, c->width, pick, n, data);
         out[i] = (alm_vec){.type = c->type, .width = c->width, .dict = c->dict, .data = data};
     }
     return ALM_OK;
@@ -238,11 +233,40 @@ alm_status alm_rows_keep(alm_ctx *cx, alm_rows *rows, const uint32_t *pick, uint
         alm_rows_col *c = &rows->col[i];
         char *data = NULL;
         ALM_TRY(alm_pool_alloc(cx, rows->pool, (size_t)rows->cap * c->width, &data));
-        pick_any(c->data, c->width, pick, n, data);
+        alm_rows_pick(c->data, c->width, pick, n, data);
         alm_pool_free(rows->pool, c->data);
         c->data = data;
     }
     rows->n = n;
+    return ALM_OK;
+}
+
+alm_status alm_rows_keep_moved(alm_ctx *cx, alm_rows *rows, alm_pool *other, alm_arena *scratch,
+                               const uint32_t *pick, uint32_t n)
+{
+    alm_pool *own = rows->pool;
+    alm_rows kept = *rows;
+    alm_vec *cols = NULL;
+    kept.pool = other;
+    kept.n = kept.cap = 0;
+    kept.text = NULL;
+    kept.text_left = 0;
+    ALM_TRY(ALM_NEWN(cx, scratch, rows->n_cols + 1, &cols));
+    ALM_TRY(ALM_NEWN(cx, scratch, rows->n_cols + 1, &kept.col));
+    for (uint32_t c = 0; c < rows->n_cols; c++) {
+        alm_rows_slice(rows, c, 0, &cols[c]);
+        kept.col[c] = rows->col[c];
+        kept.col[c].data = NULL;
+    }
+    ALM_TRY(alm_rows_append_picked(cx, &kept, cols, pick, n));
+    alm_pool_deinit(own);
+    const alm_pool swap = *own;
+    *own = *other;
+    *other = swap;
+    memcpy(rows->col, kept.col, rows->n_cols * sizeof *kept.col);
+    kept.col = rows->col;
+    kept.pool = own;
+    *rows = kept;
     return ALM_OK;
 }
 

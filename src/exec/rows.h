@@ -46,9 +46,15 @@ ALM_NODISCARD alm_status alm_rows_gather(alm_ctx *cx, const alm_rows *rows, alm_
 ALM_NODISCARD alm_status alm_rows_gather_some(alm_ctx *cx, const alm_rows *rows, alm_arena *arena,
                                               const uint32_t *pick, uint32_t n, const bool *skip,
                                               alm_vec *out);
+/* to[i] = from[pick[i]] for values of `width` bytes (1 to 32): a typed loop per width. */
+void alm_rows_pick(const void *from, uint8_t width, const uint32_t *pick, uint32_t n, void *to);
 /* Keeps rows pick[0..n) only, in that order. The text of the others stays until the pool goes. */
 ALM_NODISCARD alm_status alm_rows_keep(alm_ctx *cx, alm_rows *rows, const uint32_t *pick,
                                        uint32_t n);
+/* The same with their text: copied into the memory of `other`, which is empty and changes places with the
+ * rows' own pool; what the rows held before is given back. */
+ALM_NODISCARD alm_status alm_rows_keep_moved(alm_ctx *cx, alm_rows *rows, alm_pool *other,
+                                             alm_arena *scratch, const uint32_t *pick, uint32_t n);
 /* Drops the first n rows. */
 void alm_rows_drop(alm_rows *rows, uint32_t n);
 

@@ -41,8 +41,7 @@ alm_status alm_op_init(alm_ctx *cx, alm_op *op, const alm_op_vt *vt, alm_run *ru
     return ALM_OK;
 }
 
-/* Analyzed, an operator takes its memory from an account of its own; gives back the one before. */
-static alm_mem *enter_account(alm_ctx *cx, alm_run *run, const alm_plan *plan)
+alm_mem *alm_run_enter(alm_ctx *cx, alm_run *run, const alm_plan *plan)
 {
     alm_mem *before = cx->mem;
     if (run->env.analyze)
@@ -55,7 +54,7 @@ alm_status alm_op_new(alm_ctx *cx, alm_run *run, const alm_plan *plan, alm_pipe 
     const alm_op_kind *kind = alm_op_kind_of(plan->op);
     if (kind == NULL)
         return alm_fail(cx, ALM_E_UNSUPPORTED, plan->pos, "this kind of query is not supported");
-    alm_mem *before = enter_account(cx, run, plan);
+    alm_mem *before = alm_run_enter(cx, run, plan);
     const alm_status st = kind->make(cx, run, plan, pipe, out);
     cx->mem = before;
     return st;
@@ -71,7 +70,7 @@ alm_status alm_op_child(alm_ctx *cx, alm_op *op, uint32_t i)
     return ALM_OK;
 }
 
-static int64_t thread_cpu_ns(void)
+int64_t alm_thread_cpu_ns(void)
 {
     struct timespec t;
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -81,12 +80,12 @@ static int64_t thread_cpu_ns(void)
 static alm_status next_counted(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
     alm_op_node *node = &op->run->node[op->plan->id];
-    const int64_t before_ns = thread_cpu_ns();
+    const int64_t before_ns = alm_thread_cpu_ns();
     op->child_ns = 0;
-    alm_mem *before = enter_account(cx, op->run, op->plan);
+    alm_mem *before = alm_run_enter(cx, op->run, op->plan);
     const alm_status st = op->vt->next(cx, op, out);
     cx->mem = before;
-    const int64_t spent_ns = thread_cpu_ns() - before_ns;
+    const int64_t spent_ns = alm_thread_cpu_ns() - before_ns;
     if (op->parent != NULL)
         op->parent->child_ns += spent_ns;
     const int64_t own_ns = spent_ns - op->child_ns;
@@ -152,7 +151,7 @@ alm_status alm_op_shared(alm_ctx *cx, alm_run *run, const alm_plan *plan, void *
     const alm_op_kind *kind = alm_op_kind_of(plan->op);
     ALM_ASSERT(kind != NULL && kind->prepare != NULL);
     if (!node->prepared) {
-        alm_mem *before = enter_account(cx, run, plan);
+        alm_mem *before = alm_run_enter(cx, run, plan);
         const alm_status st = kind->prepare(cx, run, plan, &node->shared);
         cx->mem = before;
         ALM_TRY(st);

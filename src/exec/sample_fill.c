@@ -13,6 +13,7 @@
  */
 #include "exec/blend.h"
 #include "exec/sample.h"
+#include "exec/wide.h"
 
 #define NO_ROW UINT32_MAX
 
@@ -193,14 +194,6 @@ static uint32_t choose_rows(const alm_sample *s, fill *f)
 
 /* ------------------------------------------------------------------------------------ columns */
 
-typedef struct wide {
-    uint64_t half[2];
-} wide;
-
-typedef struct wide4 {
-    uint64_t word[4];
-} wide4;
-
 /* out[i]: element real[i] of `own`, or else prev[i] of `from` (NULL: none), or else `other`. */
 #define DEFINE_TAKE(bits, type)                                                                    \
     static void take_##bits(const fill *f, uint32_t n, const void *own, const void *from,          \
@@ -220,8 +213,8 @@ DEFINE_TAKE(8, uint8_t)
 DEFINE_TAKE(16, uint16_t)
 DEFINE_TAKE(32, uint32_t)
 DEFINE_TAKE(64, uint64_t)
-DEFINE_TAKE(128, wide)
-DEFINE_TAKE(256, wide4)
+DEFINE_TAKE(128, alm_wide16)
+DEFINE_TAKE(256, alm_wide32)
 
 static void take(const fill *f, uint32_t width, uint32_t n, const void *own, const void *from,
                  const void *other, void *to)

@@ -105,39 +105,16 @@ static alm_status prune(alm_ctx *cx, const alm_sort *s, alm_sort_slot *slot)
     alm_sort_store *st = &slot->store;
     const uint32_t k = (uint32_t)s->limit;
     uint32_t *pick = NULL;
-    alm_vec *cols = NULL;
-    alm_rows kept;
+    alm_vec first_key;
     ALM_TRY(alm_sort_store_order(cx, s, slot, true));
     ALM_TRY(ALM_NEWN(cx, &slot->scratch, k + 1, &pick));
-    ALM_TRY(ALM_NEWN(cx, &slot->scratch, s->n_cols + 1, &cols));
     for (uint32_t i = 0; i < k; i++)
         pick[i] = st->item[i].row;
-    for (uint32_t c = 0; c < s->n_cols; c++)
-        alm_rows_slice(&st->rows, c, 0, &cols[c]);
-    alm_sort_encode(&cols[s->key_col[0]], &slot->order[0], &pick[k - 1], 1, &slot->threshold);
+    alm_rows_slice(&st->rows, s->key_col[0], 0, &first_key);
+    alm_sort_encode(&first_key, &slot->order[0], &pick[k - 1], 1, &slot->threshold);
     slot->full = true;
     share_threshold(s, slot->threshold);
-    kept = st->rows;
-    kept.pool = &st->other;
-    kept.n = kept.cap = 0;
-    kept.text = NULL;
-    kept.text_left = 0;
-    ALM_TRY(ALM_NEWN(cx, &slot->scratch, s->n_cols + 1, &kept.col));
-    for (uint32_t c = 0; c < s->n_cols; c++) {
-        kept.col[c] = st->rows.col[c];
-        kept.col[c].data = NULL;
-    }
-    ALM_TRY(alm_rows_append_picked(cx, &kept, cols, pick, k));
-    alm_pool_deinit(&st->pool);
-    const alm_pool swap = st->pool;
-    st->pool = st->other;
-    st->other = swap;
-    memcpy(st->rows.col, kept.col, s->n_cols * sizeof *kept.col);
-    st->rows.n = kept.n;
-    st->rows.cap = kept.cap;
-    st->rows.text = kept.text;
-    st->rows.text_left = kept.text_left;
-    return ALM_OK;
+    return alm_rows_keep_moved(cx, &st->rows, &st->other, &slot->scratch, pick, k);
 }
 
 /* -------------------------------------------------------------------------------- candidates */

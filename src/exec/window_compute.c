@@ -7,6 +7,7 @@
  * depend on how many there are.
  */
 #include "exec/keymap.h"
+#include "exec/wide.h"
 #include "exec/window.h"
 #include "type/value.h"
 
@@ -235,18 +236,12 @@ static alm_status compute_partitions(alm_ctx *cx, const window_run *w, const alm
         for (uint32_t i = 0; i < n; i++)                                                           \
             to[perm[i]] = from[i];                                                                 \
     }
-typedef struct wide {
-    uint64_t half[2];
-} wide;
-typedef struct widest {
-    uint64_t part[4];
-} widest;
 DEFINE_SPREAD(8, uint8_t)
 DEFINE_SPREAD(16, uint16_t)
 DEFINE_SPREAD(32, uint32_t)
 DEFINE_SPREAD(64, uint64_t)
-DEFINE_SPREAD(128, wide)
-DEFINE_SPREAD(256, widest)
+DEFINE_SPREAD(128, alm_wide16)
+DEFINE_SPREAD(256, alm_wide32)
 
 /* From window order to input order. */
 static void spread(const void *from, uint8_t width, const uint32_t *perm, uint32_t n, void *to)

@@ -7,6 +7,7 @@
  * Backward    a call whose mirror image streams: lead, frames from the current row on. The rows are
  *             taken from the end, times with their sign turned.
  */
+#include "exec/wide.h"
 #include "exec/window.h"
 #include "exec/window_stream.h"
 
@@ -64,43 +65,6 @@ bool alm_window_passes(const alm_window_call *call)
 }
 
 /* ------------------------------------------------------------------------------------ whole */
-
-#define DEFINE_SHARE(bits, type)                                                                   \
-    static void share_##bits(const type *restrict from, const uint32_t *restrict number,           \
-                             uint32_t n, type *restrict to)                                        \
-    {                                                                                              \
-        for (uint32_t i = 0; i < n; i++)                                                           \
-            to[i] = from[number[i]];                                                               \
-    }
-typedef struct wide {
-    uint64_t half[2];
-} wide;
-typedef struct widest {
-    uint64_t part[4];
-} widest;
-DEFINE_SHARE(8, uint8_t)
-DEFINE_SHARE(16, uint16_t)
-DEFINE_SHARE(32, uint32_t)
-DEFINE_SHARE(64, uint64_t)
-DEFINE_SHARE(128, wide)
-DEFINE_SHARE(256, widest)
-
-/* The result of its partition to each row. */
-static void share(const void *from, uint8_t width, const uint32_t *number, uint32_t n, void *to)
-{
-    if (width == 1)
-        share_8(from, number, n, to);
-    else if (width == 2)
-        share_16(from, number, n, to);
-    else if (width == 4)
-        share_32(from, number, n, to);
-    else if (width == 8)
-        share_64(from, number, n, to);
-    else if (width == 16)
-        share_128(from, number, n, to);
-    else
-        share_256(from, number, n, to);
-}
 
 /* Rows [at, at + n) into the states of their partitions. */
 static alm_status add_rows(alm_ctx *cx, alm_arena *scratch, alm_call *call,
@@ -162,7 +126,8 @@ static alm_status pass_whole(alm_ctx *cx, const alm_window_pass *p, alm_window_r
     if (st == ALM_OK)
         st = ops->finish(&call, states, p->n_parts, &v);
     if (st == ALM_OK)
-        share(results, r->width, p->number, p->n, r->result);
+        alm_rows_pick(results, r->width, p->number, p->n,
+                      r->result); /* to each row its partition's */
     alm_pool_free(p->pool, states);
     alm_pool_free(p->pool, results);
     return st;
@@ -186,9 +151,9 @@ static alm_status turned_reserve(alm_ctx *cx, alm_pool *pool, turned_rows *t, ui
     ALM_TRY(alm_pool_grow(cx, pool, &t->number, 0, n * sizeof *t->number));
     ALM_TRY(alm_pool_grow(cx, pool, &t->ts, 0, n * sizeof *t->ts));
     ALM_TRY(alm_pool_grow(cx, pool, &t->pass, 0, n));
-    ALM_TRY(alm_pool_grow(cx, pool, &t->arg, 0, n * sizeof(widest)));
-    ALM_TRY(alm_pool_grow(cx, pool, &t->other, 0, n * sizeof(widest)));
-    ALM_TRY(alm_pool_grow(cx, pool, &t->out, 0, n * sizeof(widest)));
+    ALM_TRY(alm_pool_grow(cx, pool, &t->arg, 0, n * sizeof(alm_wide32)));
+    ALM_TRY(alm_pool_grow(cx, pool, &t->other, 0, n * sizeof(alm_wide32)));
+    ALM_TRY(alm_pool_grow(cx, pool, &t->out, 0, n * sizeof(alm_wide32)));
     t->cap = n;
     return ALM_OK;
 }

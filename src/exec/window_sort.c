@@ -246,26 +246,6 @@ alm_status alm_window_arrange(alm_ctx *cx, const alm_window_slice *s)
 
 /* ---------------------------------------------------------------------------------- columns */
 
-#define DEFINE_ORDERED(bits, type)                                                                 \
-    static void ordered_##bits(const type *restrict from, const uint32_t *restrict perm,           \
-                               uint32_t n, type *restrict to)                                      \
-    {                                                                                              \
-        for (uint32_t i = 0; i < n; i++)                                                           \
-            to[i] = from[perm[i]];                                                                 \
-    }
-typedef struct wide {
-    uint64_t half[2];
-} wide;
-typedef struct widest {
-    uint64_t part[4];
-} widest;
-DEFINE_ORDERED(8, uint8_t)
-DEFINE_ORDERED(16, uint16_t)
-DEFINE_ORDERED(32, uint32_t)
-DEFINE_ORDERED(64, uint64_t)
-DEFINE_ORDERED(128, wide)
-DEFINE_ORDERED(256, widest)
-
 alm_status alm_window_column(alm_ctx *cx, const alm_window_slice *s, uint32_t col, alm_vec *out)
 {
     const uint32_t n = s->to - s->from;
@@ -277,26 +257,7 @@ alm_status alm_window_column(alm_ctx *cx, const alm_window_slice *s, uint32_t co
     const uint32_t *perm = s->order->perm + s->from;
     alm_rows_slice(s->rows, col, 0, out);
     ALM_TRY(alm_arena_bytes(cx, s->arena, ((size_t)n + 1) * out->width, &to));
-    switch (out->width) {
-    case 1:
-        ordered_8(out->data, perm, n, to);
-        break;
-    case 2:
-        ordered_16(out->data, perm, n, to);
-        break;
-    case 4:
-        ordered_32(out->data, perm, n, to);
-        break;
-    case 8:
-        ordered_64(out->data, perm, n, to);
-        break;
-    case 16:
-        ordered_128(out->data, perm, n, to);
-        break;
-    default:
-        ALM_ASSERT(out->width == 32);
-        ordered_256(out->data, perm, n, to);
-    }
+    alm_rows_pick(out->data, out->width, perm, n, to);
     out->data = to;
     return ALM_OK;
 }

@@ -13,6 +13,7 @@
  */
 #include "exec/window_stream.h"
 
+#include "exec/wide.h"
 #include "exec/window_slide.h"
 #include "type/value.h"
 
@@ -313,13 +314,6 @@ static void run_ranks(alm_window_stream *s, uint32_t n, const uint32_t *number, 
 
 /* ----------------------------------------------------------------------------------- values */
 
-typedef struct wide {
-    uint64_t half[2];
-} wide;
-typedef struct widest {
-    uint64_t part[4];
-} widest;
-
 /* null: rows to be passed over, or NULL. */
 typedef struct value_rows {
     uint32_t n;
@@ -394,8 +388,8 @@ DEFINE_VALUES(8, uint8_t)
 DEFINE_VALUES(16, uint16_t)
 DEFINE_VALUES(32, uint32_t)
 DEFINE_VALUES(64, uint64_t)
-DEFINE_VALUES(128, wide)
-DEFINE_VALUES(256, widest)
+DEFINE_VALUES(128, alm_wide16)
+DEFINE_VALUES(256, alm_wide32)
 
 typedef struct value_kernels {
     void (*lag)(flat *f, const value_rows *r);

@@ -125,35 +125,6 @@ static bool ties(const alm_window_top *t, const top_slot *s, const alm_vec *key,
     return true;
 }
 
-/* Keeps rows pick[0..n) of the store. */
-static alm_status keep_rows(alm_ctx *cx, const alm_window_top *t, top_slot *s, const uint32_t *pick,
-                            uint32_t n)
-{
-    top_store *st = &s->store;
-    alm_rows kept = st->rows;
-    kept.pool = &st->other;
-    kept.n = kept.cap = 0;
-    kept.text = NULL;
-    kept.text_left = 0;
-    ALM_TRY(ALM_NEWN(cx, &s->scratch, t->n_cols + 1, &kept.col));
-    for (uint32_t c = 0; c < t->n_cols; c++) {
-        alm_rows_slice(&st->rows, c, 0, &s->cols[c]);
-        kept.col[c] = st->rows.col[c];
-        kept.col[c].data = NULL;
-    }
-    ALM_TRY(alm_rows_append_picked(cx, &kept, s->cols, pick, n));
-    alm_pool_deinit(&st->pool);
-    const alm_pool swap = st->pool;
-    st->pool = st->other;
-    st->other = swap;
-    memcpy(st->rows.col, kept.col, t->n_cols * sizeof *kept.col);
-    st->rows.n = st->kept = kept.n;
-    st->rows.cap = kept.cap;
-    st->rows.text = kept.text;
-    st->rows.text_left = kept.text_left;
-    return ALM_OK;
-}
-
 /* Drops what is not among the first of its partition, and sets thresholds where no codes are kept. */
 static alm_status prune(alm_ctx *cx, const alm_window_top *t, top_slot *s)
 {
@@ -177,7 +148,9 @@ static alm_status prune(alm_ctx *cx, const alm_window_top *t, top_slot *s)
         for (uint32_t i = lo; i < end; i++)
             pick[m++] = item[i].row;
     }
-    return keep_rows(cx, t, s, pick, m);
+    ALM_TRY(alm_rows_keep_moved(cx, &s->store.rows, &s->store.other, &s->scratch, pick, m));
+    s->store.kept = m;
+    return ALM_OK;
 }
 
 /* -------------------------------------------------------------------------------- partitions */
