@@ -120,6 +120,7 @@ SUITES = [
     ("line", False, script("test/wire/line_test.py")),
     ("types", False, script("test/types_test.py")),
     ("data", False, script("test/data_test.py")),
+    ("functions", False, script("test/functions_test.py")),
     ("limits", False, script("test/limits_test.py")),
     ("cancel", True, script("test/cancel_test.py")),
     ("crash", False, script("test/crash/kill_test.py")),

@@ -34,6 +34,10 @@ static inline void moments_join(moments *d, const moments *p)
 {
     if (p->n == 0)
         return;
+    if (d->n == 0) { /* not through the formula: 0 times a square beyond doubles is no number */
+        *d = *p;
+        return;
+    }
     const double n = d->n + p->n, delta = p->mean - d->mean;
     d->mean += delta * (p->n / n);
     d->m2 += p->m2 + delta * delta * (d->n * (p->n / n));
@@ -129,6 +133,10 @@ static inline void joint_join(joint *d, const joint *p)
 {
     if (p->n == 0)
         return;
+    if (d->n == 0) {
+        *d = *p;
+        return;
+    }
     const double n = d->n + p->n, dx = p->mean_x - d->mean_x, dy = p->mean_y - d->mean_y;
     const double weight = d->n * (p->n / n);
     d->mean_x += dx * (p->n / n);
@@ -312,7 +320,7 @@ PAIR_LOOPS(spread, spread, {
         s->weight2 += y * y;
         const double d = x - s->mean;
         s->mean += d * (y / s->weight);
-        s->m2 += y * d * (x - s->mean);
+        s->m2 += y * (d * (x - s->mean));
     }
 })
 
@@ -328,6 +336,10 @@ static inline void spread_join(spread *d, const spread *p)
     const double total = d->weight + p->weight;
     if (p->weight == 0 || total == 0)
         return;
+    if (d->weight == 0) {
+        *d = *p;
+        return;
+    }
     const double delta = p->mean - d->mean;
     d->mean += delta * (p->weight / total);
     d->m2 += p->m2 + delta * delta * (d->weight * (p->weight / total));

@@ -127,6 +127,13 @@ static wide canonical(alm_type type, wide slot)
     return slot;
 }
 
+/* A null among values of a type that has none. */
+static bool never_equal(const alm_arg *arg, alm_type type)
+{
+    return alm_type_info_of(type)->null == ALM_NULL_NONE &&
+           (arg->value->type.id == ALM_T_NULL || alm_vec_is_null(arg->value, 0));
+}
+
 static alm_status bind_in(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
                           uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result, void **data)
 {
@@ -144,7 +151,7 @@ static alm_status bind_in(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED i
             wide slot = {0};
             bool fits = true;
             ALM_TRY(alm_arg_value(cx, &args[i], type, &slot, &fits));
-            if (fits)
+            if (fits && !never_equal(&args[i], type))
                 set->values[set->count++] = canonical(type, slot);
         }
         if (set->count > FEW)

@@ -6,6 +6,8 @@
  */
 #include "func/scalar_time.h"
 
+#include "func/args.h"
+
 /* ------------------------------------------------------------------ shared by scalar_time_*.c */
 
 alm_str alm_time_const_text(const alm_arg *arg)
@@ -33,10 +35,8 @@ alm_status alm_time_const_ticks(alm_ctx *cx, const alm_arg *arg, alm_time_unit u
         if (!alm_time_parse(text, unit, out))
             return alm_fail(cx, ALM_E_TIME, arg->pos, "Invalid date [str=%.*s]",
                             (int)ALM_MIN(text.len, (size_t)100), text.ptr);
-    } else if (type.id == ALM_T_INT) {
-        *out = *(const int32_t *)arg->value->data;
-    } else if (type.id == ALM_T_LONG) {
-        *out = *(const int64_t *)arg->value->data;
+    } else if (alm_type_info_of(type)->cls != ALM_TC_TIME) {
+        return alm_arg_long(cx, arg, out);
     } else {
         *out = alm_time_rescale(*(const int64_t *)arg->value->data, alm_time_unit_of(type), unit);
     }

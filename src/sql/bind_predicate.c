@@ -184,7 +184,7 @@ static alm_status in_single(alm_scope *sc, alm_expr *x, alm_expr *value, int32_t
     return alm_bind_compare(sc, "=", pos, x, value, out);
 }
 
-/* A list with intervals in it: one test or the other, balanced. */
+/* One test or the other, balanced. */
 static alm_status in_any(alm_scope *sc, alm_expr *x, alm_expr *const *value, uint32_t n,
                          int32_t pos, alm_expr **out)
 {
@@ -199,6 +199,19 @@ static alm_status in_any(alm_scope *sc, alm_expr *x, alm_expr *const *value, uin
     return alm_bind_compare(sc, "=", pos, x, value[0], out);
 }
 
+/* Does `in` compare x with this value as `=` does? It has one type for the whole list. */
+static bool is_of_list(const alm_expr *x, const alm_expr *value)
+{
+    if (alm_expr_unknown(value) || value->type.id == ALM_T_NULL || x->type.id == ALM_T_NULL)
+        return true;
+    if (is_texty(value->type))
+        return is_texty(x->type) || value->kind == ALM_X_CONST;
+    if (is_number(x->type) && is_number(value->type) && value->kind == ALM_X_CONST)
+        return true;
+    return alm_type_eq(x->type, value->type) && x->type.id != ALM_T_ARRAY &&
+           x->type.id != ALM_T_BINARY; /* these are views, not values */
+}
+
 static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -206,7 +219,7 @@ static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_ex
     alm_expr **args = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &args));
     args[0] = x;
-    bool intervals = false;
+    bool intervals = false, alike = true;
     for (uint32_t i = 1; i < n; i++) {
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
         intervals |= args[i]->type.id == ALM_T_INTERVAL;
@@ -217,6 +230,10 @@ static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_ex
         ALM_TRY(adapt(p, &args[i], x, true));
         ALM_TRY(adapt(p, &args[0], args[i], true));
     }
+    for (uint32_t i = 1; i < n; i++)
+        alike = alike && is_of_list(args[0], args[i]);
+    if (!alike)
+        return in_any(sc, args[0], args + 1, n - 1, ast->pos, out);
     return alm_expr_call(p, "in", ast->pos, args, n, out);
 }
 

@@ -424,8 +424,11 @@ static void date_field_all(const int64_t *in, size_t n, alm_time_unit unit,
             }
             const int64_t days = alm_floor_div(t, day_ticks);
             value = date_field(days, field);
-            lo = (uint64_t)days * (uint64_t)day_ticks; /* wraps at the ends of int64, harmless */
-            width = (uint64_t)day_ticks;
+            int64_t start = 0, end;
+            const bool whole = !__builtin_mul_overflow(days, day_ticks, &start) &&
+                               !__builtin_add_overflow(start, day_ticks, &end);
+            lo = (uint64_t)start;
+            width = whole ? (uint64_t)day_ticks : 0; /* the ends of int64 are looked up anew */
         }
         out[i] = t == ALM_TS_NULL ? null : value;
     }

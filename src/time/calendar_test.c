@@ -220,6 +220,18 @@ static void fields_agree_with_libc_in_all_units(void **state)
     }
 }
 
+/* The days at the ends of int64 are not whole, and one is no part of the other. */
+static void ends_of_time(void **state)
+{
+    (void)state;
+    const int64_t in[3] = {-INT64_MAX, INT64_MAX, -INT64_MAX};
+    int32_t year[3];
+    alm_calendar_extract_all(in, 3, ALM_TIME_US, ALM_CAL_YEAR, year);
+    assert_int_equal(year[0], -290308);
+    assert_int_equal(year[1], 294247);
+    assert_int_equal(year[2], -290308);
+}
+
 static void spans(void **state)
 {
     (void)state;
@@ -246,6 +258,7 @@ int main(void)
                                        cmocka_unit_test(recorded_differences),
                                        cmocka_unit_test(recorded_fields),
                                        cmocka_unit_test(fields_agree_with_libc_in_all_units),
+                                       cmocka_unit_test(ends_of_time),
                                        cmocka_unit_test(spans)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

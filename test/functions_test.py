@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Every function of functions(): its example runs, and no call of it does harm. Closes with 'N passed, N failed'.
+
+    functions_test.py [--nightly] [--preset NAME] [FUNCTION...]
+
+The table `v` has a column of every type, with null, ordinary, least and greatest values. Each name is called
+with combinations of these columns as arguments (all of one, two, many samples of three and more), with
+constants in their place, with nulls alone, without arguments and with too many. The answer must be rows or
+status 400 with a position inside of the text, and the server must live. Where a call of columns is answered
+and is not random, the same call with the values of each row written as constants gives the same.
+
+Besides: operators and casts over all types, and every relation of the catalogues and every table function
+without arguments is read to its end."""
+import argparse, http.client, itertools, json, math, pathlib, random, re, sys, urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE)]
+from server import Server  # noqa: E402
+
+# column: (type, values of the rows); None: null
+COLUMNS = {
+    "bo": ("boolean", ["false", "true", "true", "false", "true"]),
+    "by": ("byte", ["0::byte", "1::byte", "(-128)::byte", "127::byte", "3::byte"]),
+    "sh": ("short", ["0::short", "2::short", "(-32768)::short", "32767::short", "3::short"]),
+    "i": ("int", [None, "3", "-2147483647", "2147483647", "0"]),
+    "l": ("long", [None, "4L", "-9223372036854775807", "9223372036854775807", "0L"]),
+    "f": ("float", [None, "1.5f", "-3.4e38f", "3.4e38f", "0f"]),
+    "d": ("double", [None, "2.5", "-1.7e308", "1.7976931348623157e308", "-0.0"]),
+    "c": ("char", [None, "'d'::char", "'A'::char", "'é'::char", "'%'::char"]),
+    "s": ("string", [None, "'d'::string", "'žluť [a-z]*'::string", "''::string", "'1234567890123'::string"]),
+    "v": ("varchar", [None, "'1d'::varchar", "'2024-02-30T25'::varchar", "''::varchar", "'{\"a\": [1, 2.5]}'::varchar"]),
+    "m": ("symbol", [None, "'us'::symbol", "'%Y-%j('::symbol", "''::symbol", "'Europe/Berlin'::symbol"]),
+    "da": ("date", [None, "'2024-02-29'::date", "'0001-01-01'::date", "'9999-12-31T23:59:59.999Z'::date", "0::date"]),
+    "ts": ("timestamp", [None, "'2024-02-29T12:34:56.123456Z'::timestamp", "'0001-01-01'::timestamp",
+                         "'9999-12-31T23:59:59.999999Z'::timestamp", "0::timestamp"]),
+    "tn": ("timestamp_ns", [None, "'2024-02-29T12:34:56.123456789Z'::timestamp_ns", "'1678-01-01'::timestamp_ns",
+                            "'2262-04-11T23:47:16.854775806Z'::timestamp_ns", "0::timestamp_ns"]),
+    "u": ("uuid", [None, "'11111111-2222-3333-4444-555555555555'::uuid", "'00000000-0000-0000-0000-000000000000'::uuid",
+                   "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid", "'80000000-0000-0000-0000-000000000001'::uuid"]),
+    "ip": ("ipv4", [None, "'10.0.0.255'::ipv4", "'0.0.0.1'::ipv4", "'255.255.255.255'::ipv4", "'127.0.0.1'::ipv4"]),
+    "w": ("long256", [None, "0x0102", "0x00", "0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff", "0x01"]),
+    "g": ("geohash(5c)", [None, "#u33d8", "#00000", "#zzzzz", "#s0000"]),
+    "gb": ("geohash(3b)", [None, "##101", "##000", "##111", "##001"]),
+    "x": ("binary", [None, "from_base64('AQID')", "from_base64('AA==')", "from_base64('AAECAwQFBgcICQoLDA0O')", "from_base64('/w==')"]),
+    "e": ("decimal(10,2)", [None, "1.25m", "-99999999.99m", "99999999.99m", "0.00m"]),
+    "e2": ("decimal(60,5)", [None, "2.00001m", "-" + "9" * 55 + ".99999m", "9" * 55 + ".99999m", "0.00000m"]),
+    "a": ("double[]", [None, "array[1.0, 2.5, null]", "array[]", "array[1.7e308, 1.7e308]", "array[0.0]"]),
+    "a2": ("double[][]", [None, "array[[1.0, 2.0], [3.0, 4.0]]", "array[[0.5]]", "array[[1e308, 1e308]]", "array[[0.0], [1.0]]"]),
+}
+# an interval cannot be stored: it is made of the others
+MADE = {"interval(ts, '2024-03-01'::timestamp)": [f"interval({v or 'null::timestamp'}, '2024-03-01'::timestamp)" for v in COLUMNS["ts"][1]]}
+ROWS = 5
+BINARY_OPERATORS = ["+", "-", "*", "/", "%", "&", "|", "^", "=", "!=", "<", "<=", ">", ">=", "||", "~", "!~", "like", "ilike",
+                    "in", "<<", "<<=", ">>", ">>=", "and", "or", "within"]
+WORDS = {"in", "within", "between", "case", "cast", "and", "or", "not", "like", "ilike"}  # written as operators
+ENDS_SOMETHING = {"cancel_query", "reload_config"}
+passed, failures = 0, []
+
+
+def check(ok, what, detail=""):
+    global passed
+    if ok:
+        passed += 1
+    else:
+        failures.append(what)
+        if len(failures) <= 60:
+            print(f"FAILED {what}\n    {detail}", flush=True)
+    return ok
+
+
+def literal(column, row):
+    if column in MADE:
+        return MADE[column][row]
+    kind, values = COLUMNS[column]
+    if values[row] is not None and kind.startswith("decimal"):  # a literal has the digits it is written with
+        return f"{values[row]}::{kind}"
+    return values[row] if values[row] is not None else f"null::{kind}"
+
+
+def same(a, b):
+    """Values of two answers; sums of different shapes may differ in their last digits."""
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or math.isclose(a, b, rel_tol=1e-12)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return a == b
+
+
+# ----------------------------------------------------------------------------- asking
+class Asker:
+    def __init__(self, server, env=None):
+        self.server, self.http = server, None
+
+    def ask(self, sql):
+        """(status, answer), None after a crash."""
+        for attempt in (1, 2):
+            try:
+                if self.http is None:
+                    host, port = self.server.http.rsplit(":", 1)
+                    self.http = http.client.HTTPConnection(host, int(port), timeout=120)
+                self.http.request("GET", "/exec?query=" + urllib.parse.quote(sql))
+                answer = self.http.getresponse()
+                body = answer.read()
+                return answer.status, json.loads(body)
+            except (http.client.HTTPException, OSError, ValueError) as e:
+                self.http = None
+                problem = e
+                if self.server.process.poll() is not None:
+                    break
+        tail = self.server.tail()
+        if self.server.process.poll() is not None:
+            self.server.process = None
+            self.server.start()
+        return None, {"error": f"{problem!r}: {tail[-600:]}"}
+
+    def harmless(self, sql):
+        """Rows, or a refusal that points into the text. The rows, None if refused."""
+        status, answer = self.ask(sql)
+        if status == 200 and "dataset" in answer:
+            return answer
+        good = status == 400 and 0 <= answer.get("position", -1) <= len(sql) and answer.get("error")
+        if not good:
+            check(False, f"harmless: {sql}", f"{status} {answer.get('error')} at {answer.get('position')}")
+        return None
+
+
+def make_table(server):
+    columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
+    server.exec(f"create table v (n int, {columns})")
+    for row in range(ROWS):
+        server.exec(f"insert into v select {row}, " + ", ".join(literal(c, row) for c in COLUMNS))
+
+
+# ----------------------------------------------------------------------------- calls
+def arguments(text):
+    """Parameters of a signature: [(type, const, rest)]."""
+    inner = text[text.index("(") + 1:text.rindex(")")]
+    return [(p.strip(), "const" in p, "..." in p) for p in inner.split(",")] if inner.strip() else []
+
+
+def shapes(signatures):
+    """Numbers of arguments to try: {arity: positions that must be constant}."""
+    found = {}
+    for s in signatures:
+        params = arguments(s)
+        rest = bool(params) and params[-1][2]
+        for arity in ([len(params) - 1, len(params), len(params) + 1] if rest else [len(params)]):
+            fixed = [params[min(i, len(params) - 1)][1] for i in range(arity)]
+            found.setdefault(arity, set()).add(tuple(fixed))
+    return found
+
+
+def combinations(arity, most, rng):
+    every = [*COLUMNS, *MADE]
+    if len(every) ** arity <= most:
+        return list(itertools.product(every, repeat=arity))
+    same_type = [(c,) * arity for c in every]
+    return same_type + [tuple(rng.choice(every) for _ in range(arity)) for _ in range(most - len(same_type))]
+
+
+def written(name, args):
+    return f"{name}({', '.join(args)})"
+
+
+def compare(asker, kind, name, args, fixed, answer, pick):
+    """The rows of a call of columns against the same call with constants."""
+    over = " over ()" if kind == "WINDOW" else ""
+    if kind == "GROUP_BY":
+        rows = [asker.harmless(f"select {written(name, args)} from v where n = {r}") for r in range(ROWS)]
+        rows = [a["dataset"][0] if a and a["dataset"] else None for a in rows]
+    else:
+        rows = answer["dataset"]
+    calls = []
+    for r in range(ROWS):
+        values = [a if f else literal(a, r) for a, f in zip(args, fixed)]
+        calls.append(written(name, values) + over)
+    for r, call in enumerate(calls):
+        if pick is not None and r not in pick:
+            continue
+        status, one = asker.ask(f"select {call} from long_sequence(1)")
+        if rows[r] is None or status != 200:
+            # a constant may be refused with a reason where a column gives null
+            check(status in (200, 400) and 0 <= one.get("position", 0), f"constant: {call}", str(one.get("error")))
+            continue
+        kinds = {re.sub(r"DECIMAL.*", "DECIMAL", a["columns"][0]["type"]) for a in (one, answer)}
+        if kinds == {"FLOAT", "DOUBLE"} or (len(kinds) > 1 and name.startswith("round")):
+            continue  # null::float is a DOUBLE; a scale that is constant keeps DECIMAL
+        same_type = len(kinds) == 1
+        check(same_type and same(one["dataset"][0][0], rows[r][0]), f"constant: {call}",
+              f"{one['columns'][0]['type']} {one['dataset'][0]} for constants, "
+              f"{answer['columns'][0]['type']} {rows[r]} for columns {args}")
+
+
+def try_calls(asker, kind, name, signatures, steady, most, rng):
+    over = " over ()" if kind == "WINDOW" else ""
+    known = shapes(signatures)
+    for arity, forms in sorted(known.items()):
+        for fixed in sorted(forms):
+            for columns in combinations(arity, most, rng):
+                args = [literal(c, rng.randrange(1, ROWS)) if f else c for c, f in zip(columns, fixed)]
+                answer = asker.harmless(f"select {written(name, args)}{over} from v")
+                if answer is None:
+                    continue
+                check(len(answer["dataset"]) in (1, ROWS), f"rows: {written(name, args)}", str(len(answer["dataset"])))
+                if steady and kind != "WINDOW" and arity > 0 and not all(fixed):
+                    pick = None if arity == 1 else {0, rng.randrange(1, ROWS)}
+                    compare(asker, kind, name, args, fixed, answer, pick)
+                if kind == "GROUP_BY":
+                    asker.harmless(f"select m, {written(name, args)} from v group by m order by m")
+                    asker.harmless(f"select {written(name, args)} over (order by n) from v")
+    for count in {0, 1, 2, 3, 4, 5, 9, 70} - {70 if len(known) > 30 else 0}:
+        asker.harmless(f"select {written(name, ['null'] * count)}{over} from v")
+    for arity in known:
+        for kind_name, _ in COLUMNS.values():
+            asker.harmless(f"select {written(name, [f'null::{kind_name}'] * arity)}{over}")
+    asker.harmless(f"select {written(name, ['n'] * 12)}{over} from v")
+
+
+def check_functions(asker, most, only):
+    status, answer = asker.ask("select name, signature, runtime_constant, type from functions()")
+    found = {}
+    for name, signature, stable, kind in answer["dataset"]:
+        found.setdefault((name, kind), []).append((signature, stable))
+    for (name, kind), rows in sorted(found.items()):
+        if (only and name not in only) or kind in ("CURSOR", "TABLE") or name in WORDS or not re.match(r"[\w.]+$", name):
+            continue
+        if name in ENDS_SOMETHING:
+            continue
+        steady = not name.startswith("rnd_") and not rows[0][1] and name not in VARYING
+        before = len(failures)
+        try_calls(asker, kind, name, [s for s, _ in rows], steady, most, random.Random(name))
+        check(len(failures) == before, f"calls of {name}")
+
+
+# of the statement or of the row's place: nothing to compare
+VARYING = {"typeof", "timestamp_sequence", "timestamp_sequence_ns", "timestamp_shuffle", "pg_backend_pid"}
+
+
+# ----------------------------------------------------------------------------- operators, casts
+def check_operators(asker):
+    every = [*COLUMNS, *MADE]
+    for op in BINARY_OPERATORS:
+        for x, y in itertools.product(every, repeat=2):
+            form = "{0} in ({1}, {1})" if op == "in" else "{0} within ({1})" if op == "within" else f"{{0}} {op} {{1}}"
+            answer = asker.harmless(f"select {form.format(x, y)} from v order by n")
+            asker.harmless(f"select count() from v where {form.format(x, y)}")
+            if answer is None:
+                continue
+            calls = ", ".join(form.format(literal(x, r), literal(y, r)) for r in range(ROWS))
+            status, one = asker.ask(f"select {calls}")
+            if status == 200:
+                check(all(same(c, a[0]) for c, a in zip(one["dataset"][0], answer["dataset"])), f"operator: {form.format(x, y)}",
+                      f"{one['dataset'][0]} for constants, {answer['dataset']} for columns")
+            else:
+                check(status == 400, f"operator: {calls}", one.get("error"))
+    for x in every:
+        for form in ("-{0}", "~{0}", "not {0}", "{0} is null", "{0} is not null", "{0} between {0} and {0}",
+                     "case when {0} is null then {0} else {0} end", "case {0} when {0} then 1 else 2 end", "{0}[1]", "{0}[1:]", "{0}[1, 1]"):
+            asker.harmless(f"select {form.format(x)} from v")
+    check(True, "operators")
+
+
+def check_casts(asker):
+    for to in [kind for kind, _ in COLUMNS.values()] + ["interval", "geohash(60b)", "decimal(76,70)", "geohash(1c)"]:
+        for column in [*COLUMNS, *MADE]:
+            answer = asker.harmless(f"select cast({column} as {to}) from v order by n")
+            if answer is None:
+                continue
+            for r in range(ROWS):
+                status, one = asker.ask(f"select cast({literal(column, r)} as {to})")
+                if status == 400 and answer["dataset"][r] == [None]:
+                    continue  # a constant that cannot be cast is refused with the reason
+                check(status == 200 and same(one["dataset"][0], answer["dataset"][r]), f"cast: {literal(column, r)} as {to}",
+                      f"{one.get('dataset', one.get('error'))} for the constant, {answer['dataset'][r]} for the column")
+
+
+# ----------------------------------------------------------------------------- relations
+def check_relations(asker):
+    names = ["information_schema." + r for r in INFORMATION_SCHEMA]
+    names += ["pg_catalog." + r for r in pg_relations(asker)]
+    _, answer = asker.ask("select distinct name, signature from functions() where type = 'CURSOR'")
+    for name, signature in answer.get("dataset", []):
+        if not arguments(signature) or name in WITHOUT:
+            names.append(f"{name}()")
+    for name in names:
+        status, answer = asker.ask(f"select * from {name}")
+        check(status == 200 and len(answer["dataset"]) == answer["count"], f"relation {name}", answer.get("error"))
+
+
+WITHOUT = set()
+INFORMATION_SCHEMA = ["columns", "tables", "questdb_columns", "character_sets", "key_column_usage", "referential_constraints",
+                      "table_constraints"]
+
+
+def pg_relations(asker):
+    _, answer = asker.ask("select relname from pg_catalog.pg_class where relnamespace = 11")
+    return [r[0] for r in answer["dataset"]]
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--preset", default="release")
+    ap.add_argument("functions", nargs="*")
+    o = ap.parse_args()
+    with Server(preset=o.preset) as server:
+        make_table(server)
+        asker = Asker(server)
+        check_functions(asker, 700 if not o.nightly else 3000, set(o.functions))
+        if not o.functions:
+            check_operators(asker)
+            check_casts(asker)
+            check_relations(asker)
+    for what in failures:
+        print("failed:", what)
+    print(f"{passed} passed, {len(failures)} failed")
+    sys.exit(len(failures) > 0)
+
+
+if __name__ == "__main__":
+    main()
