@@ -300,6 +300,23 @@ ALM_CAT_FILL(settings)
     return ALM_OK;
 }
 
+/* Keywords depend on their place: any of them can be a name where a name is wanted. */
+ALM_CAT_FILL(keywords)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(session_texts(cx, cat, "keywords", &cell, &rows));
+    alm_cat_order(cat, "word catcode catdesc baredesc");
+    for (size_t i = 0; i < rows; i++) {
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, cell[i]);
+        alm_cat_text(cat, "U");
+        alm_cat_text(cat, "unreserved");
+        alm_cat_text(cat, "can be bare label");
+    }
+    return ALM_OK;
+}
+
 ALM_CAT_FILL(zones)
 {
     alm_cat_order(cat, "name abbrev utc_offset is_dst");

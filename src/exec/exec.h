@@ -35,7 +35,8 @@ typedef struct alm_exec_env {
     /* Lists that only the caller knows, for the table functions that show them: `what` is "keywords"
      * (one text per row), "settings" (name, value, description), "activity" (of each session: number
      * of its statement or 0, of the connection, begin in us, user, protocol, state, text of the
-     * statement) or "memory" (account, bytes); *cells has rows one after the
+     * statement), "memory" (account, bytes) or "files" and a folder (path, bytes, time of its last
+     * change in us, "0": not known); *cells has rows one after the
      * other, NULL is null. Memory from cx->arena. May be NULL: no rows. */
     alm_status (*texts)(alm_ctx *cx, const char *what, const char *const **cells, size_t *rows);
 } alm_exec_env;

@@ -1,6 +1,6 @@
 /*
- * source_activity.c - what goes on now: query_activity(), memory_metrics(), reader_pool(), and the
- * rows of pg_stat_activity.
+ * source_activity.c - what goes on now: query_activity(), memory_metrics(), pools, and the rows of
+ * pg_stat_activity.
  */
 #include "exec/source_catalog.h"
 
@@ -78,7 +78,7 @@ static const alm_plan_col reader_cols[] = {{"table_name", ALM_TY(STRING)},
                                            {"last_access_timestamp", ALM_TY(TIMESTAMP)},
                                            {"current_txn", ALM_TY(LONG)}};
 
-static alm_status fill_readers(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status fill_none(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 {
     (void)cx;
     (void)args;
@@ -86,9 +86,44 @@ static alm_status fill_readers(alm_ctx *cx, const alm_list_args *args, alm_list 
     return ALM_OK;
 }
 
-ALM_LIST_SOURCE(reader_pool, "reader_pool", false, reader_cols, fill_readers,
+ALM_LIST_SOURCE(reader_pool, "reader_pool", false, reader_cols, fill_none,
                 "Always empty: queries share snapshots, no reader is kept open for a table.",
                 "select table_name from reader_pool()");
+
+static const alm_plan_col writer_cols[] = {{"table_name", ALM_TY(STRING)},
+                                           {"owner_thread_id", ALM_TY(LONG)},
+                                           {"last_access_timestamp", ALM_TY(TIMESTAMP)},
+                                           {"ownership_reason", ALM_TY(STRING)}};
+
+ALM_LIST_SOURCE(writer_pool, "writer_pool", false, writer_cols, fill_none,
+                "Always empty: all tables are written through one log, no writer is kept open.",
+                "select table_name from writer_pool()");
+
+static const alm_plan_col export_cols[] = {
+    {"export_id", ALM_TY(STRING)},   {"worker_id", ALM_TY(LONG)},
+    {"username", ALM_TY(STRING)},    {"start_time", ALM_TY(TIMESTAMP)},
+    {"phase", ALM_TY(STRING)},       {"request_source", ALM_TY(STRING)},
+    {"export_path", ALM_TY(STRING)}, {"export_sql", ALM_TY(STRING)},
+    {"message", ALM_TY(STRING)},
+};
+
+ALM_LIST_SOURCE(export_activity, "export_activity", false, export_cols, fill_none,
+                "Always empty: results are exported over HTTP; query_activity() lists them.",
+                "select export_id from export_activity()");
+
+static const alm_plan_col checkpoint_cols[] = {{"in_progress", ALM_TY(BOOLEAN)},
+                                               {"started_at", ALM_TY(TIMESTAMP)}};
+
+static alm_status fill_checkpoint(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    (void)args;
+    return alm_list_row(cx, l);
+}
+
+ALM_LIST_SOURCE(
+    checkpoint_status, "checkpoint_status", false, checkpoint_cols, fill_checkpoint,
+    "One row: false. No state of the server stops files from changing for a copy of them.",
+    "select in_progress from checkpoint_status()");
 
 ALM_CAT_FILL(activity)
 {

@@ -124,10 +124,20 @@ void alm_cat_order(alm_cat *cat, const char *names)
     cat->at = cat->n_order;
 }
 
+/* A cell too many is passed over, and counted: check_row finds it. */
 static uint32_t next_col(alm_cat *cat)
 {
-    ALM_ASSERT(cat->at < cat->n_order);
-    return cat->order[cat->at++];
+    const uint32_t at = cat->at++;
+    return at < cat->n_order ? cat->order[at] : ALM_CAT_COLS;
+}
+
+/* A fill that writes too few or too many cells is a mistake of ours; it costs the statement only. */
+static alm_status check_row(alm_ctx *cx, const alm_cat *cat)
+{
+    if (cat->at == cat->n_order)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_INTERNAL, -1, "a row of %s has %u of %u cells", cat->name, cat->at,
+                    cat->n_order);
 }
 
 static void put_float(alm_cat *cat, uint32_t col, double value)
@@ -156,7 +166,7 @@ static void put_default(alm_cat *cat, uint32_t col)
 
 alm_status alm_cat_row(alm_ctx *cx, alm_cat *cat)
 {
-    ALM_ASSERT(cat->at == cat->n_order); /* the row before is written to its end */
+    ALM_TRY(check_row(cx, cat)); /* the row before is written to its end */
     cat->at = 0;
     if (cat->list.n % ALM_BATCH_ROWS == 0)
         ALM_TRY(alm_check(cx));
@@ -226,12 +236,13 @@ static alm_status catalog_open(alm_ctx *cx, alm_run *run, const form *f, void **
     alm_cat *cat = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &cat));
     cat->run = run;
+    cat->name = rel->name;
     cat->function = f->function;
     ALM_TRY(read_columns(cx, rel, f->function, cat->cols, cat->defaults, &cat->list.n_cols));
     cat->list.cols = cat->cols;
     ALM_TRY(ALM_NEWN(cx, cx->arena, cat->list.n_cols, &cat->list.data));
     ALM_TRY(rel->fill(cx, cat));
-    ALM_ASSERT(cat->at == cat->n_order);
+    ALM_TRY(check_row(cx, cat));
     *state = &cat->list;
     return ALM_OK;
 }

@@ -30,6 +30,7 @@ enum {
 typedef struct alm_cat {
     alm_list list;
     alm_run *run;
+    const char *name;
     bool function; /* FROM name(): as the reference answers */
     alm_plan_col cols[ALM_CAT_COLS];
     const char *defaults[ALM_CAT_COLS]; /* texts; NULL: null */
@@ -42,7 +43,8 @@ typedef struct alm_cat {
 typedef alm_status (*alm_cat_fill)(alm_ctx *cx, alm_cat *cat);
 
 /* Names of the columns that the puts after each alm_cat_row write, parted by spaces. One that the
- * relation does not have is passed over, so that relations alike share a fill. */
+ * relation does not have is passed over, so that relations alike share a fill. A row that gets fewer
+ * or more cells than there are names fails with ALM_E_INTERNAL. */
 void alm_cat_order(alm_cat *cat, const char *names);
 ALM_NODISCARD alm_status alm_cat_row(alm_ctx *cx, alm_cat *cat);
 void alm_cat_text(alm_cat *cat, const char *text); /* NULL: null */

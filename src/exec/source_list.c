@@ -34,6 +34,14 @@ static alm_status grow(alm_ctx *cx, alm_list *l)
     return ALM_OK;
 }
 
+alm_status alm_list_new(alm_ctx *cx, const alm_plan_col *cols, uint32_t n_cols, alm_list **out)
+{
+    ALM_TRY(ALM_NEW(cx, cx->arena, out));
+    (*out)->cols = cols;
+    (*out)->n_cols = n_cols;
+    return ALM_NEWN(cx, cx->arena, n_cols, &(*out)->data);
+}
+
 alm_status alm_list_row(alm_ctx *cx, alm_list *l)
 {
     if (l->n == l->cap)
@@ -86,22 +94,29 @@ void alm_list_bool(alm_list *l, uint32_t col, bool value)
 
 /* ----------------------------------------------------------------------------------- source */
 
+bool alm_list_text_arg(const alm_expr *e, char one[4], alm_str *out)
+{
+    if (e->kind != ALM_X_CONST ||
+        (!alm_type_is_text(e->value.type) && e->value.type.id != ALM_T_CHAR))
+        return false;
+    if (e->value.type.id != ALM_T_CHAR) {
+        *out = alm_vec_text(&e->value, 0);
+        return true;
+    }
+    const uint16_t letter = *(const uint16_t *)e->value.data;
+    one[0] = letter < 0x80 ? (char)letter : '?';
+    *out = (alm_str){one, 1};
+    return true;
+}
+
 /* Name of a table from a constant text argument. */
 static alm_status table_arg(alm_ctx *cx, const alm_expr *e, const char *name, alm_snapshot *snap,
                             const alm_table **out)
 {
-    if (e->kind != ALM_X_CONST ||
-        (!alm_type_is_text(e->value.type) && e->value.type.id != ALM_T_CHAR))
-        return alm_fail(cx, ALM_E_ARG, e->pos, "%s: name of a table expected", name);
     alm_str text = {0};
     char one[4] = {0};
-    if (e->value.type.id == ALM_T_CHAR) { /* a literal of one letter */
-        const uint16_t letter = *(const uint16_t *)e->value.data;
-        one[0] = letter < 0x80 ? (char)letter : '?';
-        text = (alm_str){one, 1};
-    } else {
-        text = alm_vec_text(&e->value, 0);
-    }
+    if (!alm_list_text_arg(e, one, &text))
+        return alm_fail(cx, ALM_E_ARG, e->pos, "%s: name of a table expected", name);
     *out = text.ptr == NULL ? NULL : alm_snapshot_find(snap, text);
     if (*out == NULL)
         return alm_no_table(cx, snap, text, e->pos);
@@ -136,16 +151,13 @@ alm_status alm_list_open(alm_ctx *cx, alm_run *run, const alm_plan *plan, const 
                          uint32_t n_cols, alm_list_fill fill, void **state)
 {
     alm_list *l = NULL;
-    alm_list_args args = {.run = run};
+    alm_list_args args = {.run = run, .pos = plan->pos};
     if (plan->source.data != NULL) {
         args.table = alm_snapshot_find(run->env.snapshot, alm_str_of(plan->source.data));
         if (args.table == NULL)
             return alm_no_table(cx, run->env.snapshot, alm_str_of(plan->source.data), plan->pos);
     }
-    ALM_TRY(ALM_NEW(cx, cx->arena, &l));
-    l->cols = cols;
-    l->n_cols = n_cols;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, n_cols, &l->data));
+    ALM_TRY(alm_list_new(cx, cols, n_cols, &l));
     ALM_TRY(fill(cx, &args, l));
     *state = l;
     return ALM_OK;

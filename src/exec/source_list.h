@@ -20,16 +20,24 @@ typedef struct alm_list {
 typedef struct alm_list_args {
     alm_run *run;
     const alm_table *table; /* of a source that takes a table name */
+    int32_t pos;            /* of the call */
 } alm_list_args;
 
 typedef alm_status (*alm_list_fill)(alm_ctx *cx, const alm_list_args *args, alm_list *list);
 
+ALM_NODISCARD alm_status alm_list_new(alm_ctx *cx, const alm_plan_col *cols, uint32_t n_cols,
+                                      alm_list **out);
 /* A new row of nulls; the setters below write to the newest row. */
 ALM_NODISCARD alm_status alm_list_row(alm_ctx *cx, alm_list *list);
 void alm_list_text(alm_list *list, uint32_t col, const char *text);
 void alm_list_str(alm_list *list, uint32_t col, alm_str text);
 void alm_list_int(alm_list *list, uint32_t col, int64_t value); /* any integer or time type, CHAR */
 void alm_list_bool(alm_list *list, uint32_t col, bool value);
+
+/* "17.0 KiB", in cx->arena. */
+ALM_NODISCARD alm_status alm_list_bytes(alm_ctx *cx, int64_t bytes, const char **out);
+/* Text of a constant argument; a literal of one letter is a CHAR, kept in `one`. false: it is none. */
+bool alm_list_text_arg(const alm_expr *e, char one[4], alm_str *out);
 
 /* The parts of alm_source, for ALM_LIST_SOURCE. */
 ALM_NODISCARD alm_status alm_list_bind(alm_ctx *cx, const char *name, bool takes_table,

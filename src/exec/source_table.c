@@ -63,7 +63,7 @@ static const alm_plan_col partition_cols[] = {
     {"parquetFileSize", ALM_TY(LONG)},
 };
 
-static alm_status human_size(alm_ctx *cx, int64_t bytes, const char **out)
+alm_status alm_list_bytes(alm_ctx *cx, int64_t bytes, const char **out)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double size = (double)bytes;
@@ -91,7 +91,7 @@ static alm_status fill_partitions(alm_ctx *cx, const alm_list_args *args, alm_li
     for (size_t i = 0; i < n; i++) {
         const char *human = NULL;
         const bool timed = t->ts_col >= 0 && part[i].rows > 0;
-        ALM_TRY(human_size(cx, part[i].disk_bytes, &human));
+        ALM_TRY(alm_list_bytes(cx, part[i].disk_bytes, &human));
         ALM_TRY(alm_list_row(cx, l));
         alm_list_int(l, 0, (int64_t)i);
         alm_list_text(l, 1, alm_schema_partition(t));

@@ -1,5 +1,6 @@
 /*
- * source_tables.c - lists of tables: tables(), all_tables(), wal_tables(), table_storage().
+ * source_tables.c - lists of tables: tables(), all_tables(), wal_tables(),
+ * wal_transactions(), table_storage().
  *
  * Column names and types are those clients of the reference know. A write is visible when it is
  * acknowledged, so that nothing is ever suspended or pending.
@@ -42,24 +43,56 @@ void alm_schema_ttl(const alm_table *t, int64_t *value, const char **unit)
 
 /* ----------------------------------------------------------------------------------- tables */
 
+/* Steps this server does not have (rewriting of partitions, replicas) have nothing to measure: null. */
+#define SPREAD(X, ID, name, type)                                                                  \
+    X(ID##_P50, name "_p50", type)                                                                 \
+    X(ID##_P90, name "_p90", type)                                                                 \
+    X(ID##_P99, name "_p99", type)                                                                 \
+    X(ID##_MAX, name "_max", type)
+#define TABLE_COLS(X)                                                                              \
+    X(ID, "id", INT)                                                                               \
+    X(NAME, "table_name", STRING)                                                                  \
+    X(TIME, "designatedTimestamp", STRING)                                                         \
+    X(PARTITION, "partitionBy", STRING)                                                            \
+    X(WAL, "walEnabled", BOOLEAN)                                                                  \
+    X(DEDUP, "dedup", BOOLEAN)                                                                     \
+    X(TTL, "ttlValue", INT)                                                                        \
+    X(TTL_UNIT, "ttlUnit", STRING)                                                                 \
+    X(MATVIEW, "matView", BOOLEAN)                                                                 \
+    X(FOLDER, "directoryName", STRING)                                                             \
+    X(UNCOMMITTED, "maxUncommittedRows", INT)                                                      \
+    X(LAG, "o3MaxLag", LONG)                                                                       \
+    X(SUSPENDED, "table_suspended", BOOLEAN)                                                       \
+    X(KIND, "table_type", CHAR)                                                                    \
+    X(ROWS, "table_row_count", LONG)                                                               \
+    X(MAX_TS, "table_max_timestamp", TIMESTAMP)                                                    \
+    X(TXN, "table_txn", LONG)                                                                      \
+    X(PRESSURE, "table_memory_pressure_level", INT)                                                \
+    X(AMP_COUNT, "table_write_amp_count", LONG)                                                    \
+    SPREAD(X, AMP, "table_write_amp", DOUBLE)                                                      \
+    X(MERGE_COUNT, "table_merge_rate_count", LONG)                                                 \
+    SPREAD(X, MERGE, "table_merge_rate", LONG)                                                     \
+    X(PENDING, "wal_pending_row_count", LONG)                                                      \
+    X(DEDUPED, "dedup_row_count_since_start", LONG)                                                \
+    X(WAL_TXN, "wal_txn", LONG)                                                                    \
+    X(WAL_MAX_TS, "wal_max_timestamp", TIMESTAMP)                                                  \
+    X(TX_COUNT, "wal_tx_count", LONG)                                                              \
+    SPREAD(X, TX_SIZE, "wal_tx_size", LONG)                                                        \
+    X(BATCH_COUNT, "replica_batch_count", LONG)                                                    \
+    SPREAD(X, BATCH, "replica_batch_size", LONG)                                                   \
+    X(REPLICA_MORE, "replica_more_pending", BOOLEAN)                                               \
+    X(MIN_TS, "table_min_timestamp", TIMESTAMP)
+
+enum {
+#define X(ID, name, type) T_##ID,
+    TABLE_COLS(X)
+#undef X
+};
+
 static const alm_plan_col table_cols[] = {
-    {"id", ALM_TY(INT)},
-    {"table_name", ALM_TY(STRING)},
-    {"designatedTimestamp", ALM_TY(STRING)},
-    {"partitionBy", ALM_TY(STRING)},
-    {"maxUncommittedRows", ALM_TY(INT)},
-    {"o3MaxLag", ALM_TY(LONG)},
-    {"walEnabled", ALM_TY(BOOLEAN)},
-    {"directoryName", ALM_TY(STRING)},
-    {"dedup", ALM_TY(BOOLEAN)},
-    {"ttlValue", ALM_TY(INT)},
-    {"ttlUnit", ALM_TY(STRING)},
-    {"matView", ALM_TY(BOOLEAN)},
-    {"table_type", ALM_TY(CHAR)},
-    {"table_suspended", ALM_TY(BOOLEAN)},
-    {"table_row_count", ALM_TY(LONG)},
-    {"table_min_timestamp", ALM_TY(TIMESTAMP)},
-    {"table_max_timestamp", ALM_TY(TIMESTAMP)},
+#define X(ID, name, type) {name, ALM_TY(type)},
+    TABLE_COLS(X)
+#undef X
 };
 
 /* Time of a table in microseconds, whatever its resolution. */
@@ -70,34 +103,50 @@ static int64_t table_time(const alm_table *t, int64_t ts)
     return t->cols[t->ts_col].type.id == ALM_T_TIMESTAMP_NS ? ts / 1000 : ts;
 }
 
+static void put_options(alm_list *l, const alm_table *t)
+{
+    const char *unit = NULL;
+    int64_t ttl = 0;
+    alm_schema_ttl(t, &ttl, &unit);
+    alm_list_int(l, T_ID, (int64_t)t->id);
+    alm_list_text(l, T_NAME, t->name);
+    alm_list_text(l, T_TIME, t->ts_col < 0 ? NULL : t->cols[t->ts_col].name);
+    alm_list_text(l, T_PARTITION, t->kind == ALM_TABLE_VIEW ? "N/A" : alm_schema_partition(t));
+    alm_list_bool(l, T_WAL, t->wal);
+    alm_list_bool(l, T_DEDUP, t->dedup);
+    alm_list_int(l, T_TTL, ttl);
+    alm_list_text(l, T_TTL_UNIT, unit);
+    alm_list_bool(l, T_MATVIEW, t->kind == ALM_TABLE_MATVIEW);
+    alm_list_text(l, T_FOLDER, t->name);
+    alm_list_int(l, T_UNCOMMITTED, t->max_uncommitted_rows);
+    alm_list_int(l, T_LAG, t->o3_max_lag_us);
+    alm_list_int(l, T_KIND, "TVM"[t->kind]);
+}
+
+/* Writes are visible at once: what waits to be applied is always nothing. */
+static void put_state(alm_list *l, const alm_table *t)
+{
+    alm_list_int(l, T_ROWS, t->row_count);
+    alm_list_int(l, T_MIN_TS, table_time(t, t->min_ts));
+    alm_list_int(l, T_MAX_TS, table_time(t, t->max_ts));
+    alm_list_int(l, T_TXN, (int64_t)alm_table_lsn(t));
+    alm_list_int(l, T_PRESSURE, 0);
+    if (!t->wal)
+        return;
+    alm_list_int(l, T_PENDING, 0);
+    alm_list_int(l, T_WAL_TXN, (int64_t)alm_table_lsn(t));
+    alm_list_int(l, T_WAL_MAX_TS, table_time(t, t->max_ts));
+}
+
 static alm_status fill_tables(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 {
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
-        const char *unit = NULL;
-        int64_t ttl = 0;
-        alm_schema_ttl(t, &ttl, &unit);
         ALM_TRY(alm_list_row(cx, l));
-        alm_list_int(l, 0, (int64_t)t->id);
-        alm_list_text(l, 1, t->name);
-        alm_list_text(l, 2, t->ts_col < 0 ? NULL : t->cols[t->ts_col].name);
-        alm_list_text(l, 3, t->kind == ALM_TABLE_VIEW ? "N/A" : alm_schema_partition(t));
-        alm_list_int(l, 4, t->max_uncommitted_rows);
-        alm_list_int(l, 5, t->o3_max_lag_us);
-        alm_list_bool(l, 6, t->wal);
-        alm_list_text(l, 7, t->name);
-        alm_list_bool(l, 8, t->dedup);
-        alm_list_int(l, 9, ttl);
-        alm_list_text(l, 10, unit);
-        alm_list_bool(l, 11, t->kind == ALM_TABLE_MATVIEW);
-        alm_list_int(l, 12, "TVM"[t->kind]);
-        alm_list_bool(l, 13, false);
-        if (t->kind == ALM_TABLE_VIEW)
-            continue;
-        alm_list_int(l, 14, t->row_count);
-        alm_list_int(l, 15, table_time(t, t->min_ts));
-        alm_list_int(l, 16, table_time(t, t->max_ts));
+        put_options(l, t);
+        if (t->kind != ALM_TABLE_VIEW)
+            put_state(l, t);
     }
     return ALM_OK;
 }
@@ -133,11 +182,11 @@ static const alm_plan_col wal_cols[] = {
 static alm_status fill_wal(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 {
     const alm_snapshot *snap = args->run->env.snapshot;
-    const int64_t lsn = (int64_t)alm_snapshot_lsn(snap);
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
         if (!t->wal || t->kind == ALM_TABLE_VIEW)
             continue;
+        const int64_t lsn = (int64_t)alm_table_lsn(t);
         ALM_TRY(alm_list_row(cx, l));
         alm_list_text(l, 0, t->name);
         alm_list_int(l, 2, lsn);
@@ -152,6 +201,37 @@ ALM_LIST_SOURCE(
     wal_tables, "wal_tables", false, wal_cols, fill_wal,
     "Tables declared WAL. Writes are visible at once: none is ever behind or suspended.",
     "select name, suspended from wal_tables()");
+
+static const alm_plan_col wal_txn_cols[] = {
+    {"sequencerTxn", ALM_TY(LONG)},
+    {"timestamp", ALM_TY(TIMESTAMP)},
+    {"walId", ALM_TY(INT)},
+    {"segmentId", ALM_TY(INT)},
+    {"segmentTxn", ALM_TY(INT)},
+    {"structureVersion", ALM_TY(LONG)},
+    {"minTimestamp", ALM_TY(TIMESTAMP)},
+    {"maxTimestamp", ALM_TY(TIMESTAMP)},
+    {"rowCount", ALM_TY(LONG)},
+    {"alterCommandType", ALM_TY(INT)},
+};
+
+/* Records that are in parts are gone from the log: of the changes only the newest is known. */
+static alm_status fill_wal_txn(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    const alm_table *t = args->table;
+    if (!t->wal || t->kind == ALM_TABLE_VIEW)
+        return alm_fail(cx, ALM_E_ARG, args->pos, "table is not a WAL table [table=%s]", t->name);
+    if (alm_table_lsn(t) == 0)
+        return ALM_OK;
+    ALM_TRY(alm_list_row(cx, l));
+    alm_list_int(l, 0, (int64_t)alm_table_lsn(t));
+    alm_list_int(l, 5, (int64_t)t->schema_version);
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(wal_transactions, "wal_transactions", true, wal_txn_cols, fill_wal_txn,
+                "The newest change of a WAL table; older ones are not kept.",
+                "select \"sequencerTxn\" from wal_transactions('trades')");
 
 /* ---------------------------------------------------------------------------- table_storage */
 

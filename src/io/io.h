@@ -24,6 +24,7 @@ enum {
 
 typedef struct alm_io_stat {
     int64_t size_bytes;
+    int64_t changed_us; /* since 1970; 0: not known */
     bool is_dir;
 } alm_io_stat;
 

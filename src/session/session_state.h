@@ -155,6 +155,9 @@ void alm_savepoints_clear(alm_session *s);
 /* Lets functions of this execution ask for settings and object numbers. */
 void alm_cursor_lookup(alm_cursor *c);
 
+/* files.c. Path, bytes and time in us of each file below a folder of the folder of imports. */
+alm_status alm_files_texts(alm_ctx *cx, const char *folder, const char *const **cells,
+                           size_t *rows);
 /* activity.c. Rows of ALM_ACTIVITY_CELLS texts: statement, connection, begin, user, protocol, state,
  * text; of two texts: name of an account of memory, bytes. */
 enum { ALM_ACTIVITY_CELLS = 7 };

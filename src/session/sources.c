@@ -63,6 +63,8 @@ alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **
         return alm_activity_texts(cx, cells, rows);
     } else if (strcmp(what, "memory") == 0 && cx->session != NULL) {
         return alm_memory_texts(cx, cells, rows);
+    } else if (strncmp(what, "files", 5) == 0 && cx->session != NULL) {
+        return alm_files_texts(cx, what + 5, cells, rows);
     }
     return ALM_OK;
 }

@@ -265,6 +265,8 @@ ALM_NODISCARD alm_status alm_table_touched(alm_ctx *cx, alm_arena *arena, const 
 /* Of the newest such commit; `lsn` itself if there is none. */
 uint64_t alm_table_touched_lsn(const alm_table *table, uint64_t lsn);
 bool alm_table_is_touched(const alm_table *table, uint64_t lsn);
+/* Log record of the newest change of the table, rows or definition; 0: none yet. */
+uint64_t alm_table_lsn(const alm_table *table);
 
 /*
  * Refresh: rows of a materialized view in some ranges of time are replaced, and its state goes on, by

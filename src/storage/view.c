@@ -318,6 +318,11 @@ alm_status alm_redo_touch(alm_ctx *cx, alm_build *b, uint64_t table_id,
     return e;
 }
 
+uint64_t alm_table_lsn(const alm_table *table)
+{
+    return alm_version_of(table)->lsn;
+}
+
 uint64_t alm_table_touched_lsn(const alm_table *table, uint64_t lsn)
 {
     const alm_touched *t = alm_version_of(table)->touched;

@@ -1,0 +1,111 @@
+/*
+ * files.c - the files below the folder of imports, for files() and import_files().
+ *
+ * Errors      A folder that is not there, or that goes while it is read, has no files.
+ * Limits      FILES_MAX files, FOLDERS_DEEP folders one in the other; what is beyond is left out.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/conf.h"
+#include "session/session_state.h"
+
+enum { FILES_MAX = 100000, FOLDERS_DEEP = 8, CELLS = 3 };
+
+typedef struct walk {
+    alm_ctx *cx;
+    const alm_io *io;
+    const char *root;   /* of imports, with the slash behind it */
+    const char *folder; /* the one that is listed: "" or "a/b/" */
+    const char **cell;
+    size_t n, cap;
+    const char **folders; /* still to be listed */
+    size_t n_folders, cap_folders;
+    alm_status st;
+} walk;
+
+static alm_status grow(alm_ctx *cx, const char ***array, size_t n, size_t *cap, size_t more)
+{
+    if (n + more <= *cap)
+        return ALM_OK;
+    const char **wider = NULL;
+    const size_t room = ALM_MAX(2 * *cap, (size_t)96);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, room, &wider));
+    if (n > 0)
+        memcpy(wider, *array, n * sizeof *wider);
+    *array = wider;
+    *cap = room;
+    return ALM_OK;
+}
+
+static size_t depth(const char *folder)
+{
+    size_t n = 0;
+    for (; *folder != 0; folder++)
+        n += *folder == '/';
+    return n;
+}
+
+static alm_status take(walk *w, const char *name)
+{
+    alm_ctx *cx = w->cx;
+    alm_io_stat meta = {0};
+    const char *path = NULL, *full = NULL;
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s", w->folder, name));
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &full, "%s%s", w->root, path));
+    if (w->io->stat(w->io, full, &meta) < 0)
+        return ALM_OK;
+    if (meta.is_dir) {
+        if (depth(path) + 1 >= FOLDERS_DEEP)
+            return ALM_OK;
+        ALM_TRY(grow(cx, &w->folders, w->n_folders, &w->cap_folders, 1));
+        return alm_arena_printf(cx, cx->arena, &w->folders[w->n_folders++], "%s/", path);
+    }
+    ALM_TRY(grow(cx, &w->cell, w->n, &w->cap, CELLS));
+    const char **cell = &w->cell[w->n];
+    w->n += CELLS;
+    cell[0] = path;
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[1], "%lld", (long long)meta.size_bytes));
+    return alm_arena_printf(cx, cx->arena, &cell[2], "%lld", (long long)meta.changed_us);
+}
+
+static int each(void *arg, const char *name)
+{
+    walk *w = arg;
+    if (w->n / CELLS >= FILES_MAX)
+        return 1;
+    w->st = take(w, name);
+    return w->st != ALM_OK;
+}
+
+static alm_status list(walk *w)
+{
+    while (w->n_folders > 0 && w->st == ALM_OK) {
+        const char *full = NULL;
+        ALM_TRY(alm_check(w->cx));
+        w->folder = w->folders[--w->n_folders];
+        ALM_TRY(alm_arena_printf(w->cx, w->cx->arena, &full, "%s%s", w->root, w->folder));
+        (void)w->io->list(w->io, full, each, w);
+    }
+    return w->st;
+}
+
+alm_status alm_files_texts(alm_ctx *cx, const char *folder, const char *const **cells, size_t *rows)
+{
+    const alm_db *db = cx->session->db;
+    const char *const root = db->conf != NULL ? db->conf->cairo_sql_copy_root : "";
+    walk w = {.cx = cx, .io = db->io};
+    *rows = 0;
+    if (root[0] == 0)
+        return ALM_OK;
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &w.root, "%s%s%s/", root[0] == '/' ? "" : db->root,
+                             root[0] == '/' ? "" : "/", root));
+    ALM_TRY(grow(cx, &w.folders, 0, &w.cap_folders, 1));
+    const size_t len = strlen(folder);
+    const char *const slash = len > 0 && folder[len - 1] != '/' ? "/" : "";
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &w.folders[w.n_folders++], "%s%s", folder, slash));
+    ALM_TRY(list(&w));
+    *cells = w.cell;
+    *rows = w.n / CELLS;
+    return ALM_OK;
+}
