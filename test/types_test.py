@@ -44,7 +44,7 @@ LADDERS = {
     "DECIMAL(4,2)": [(v + "m", v, v, None) for v in ("-99.99", "-0.01", "0.00", "99.99")],
     "DECIMAL(38,6)": [(v + "m", v, v, None) for v in ("-99999999999999999999999999999999.999999", "0.000000", "0.000001")],
     "DECIMAL(76,0)": [(v + "m", v, v, None) for v in ("-" + "9" * 76, "0", "9" * 76)],
-    "BINARY": [(f"from_base64('{v}')", [], "", None) for v in ("AA==", "AAECAwQFBgcICQoLDA0O")],
+    "BINARY": [(f"from_base64('{v}')", v, v, None) for v in ("AA==", "AAECAwQFBgcICQoLDA0O")],
     "DOUBLE[]": [("ARRAY[]", [], "[]", "{}"), ("ARRAY[1.5, null]", [1.5, None], "[1.5,null]", "{1.5,NULL}"), ("ARRAY[1.0, 2.0, 3.0]", [1.0, 2.0, 3.0], "[1.0,2.0,3.0]", "{1,2,3}")],
     "DOUBLE[][]": [("ARRAY[[1.0], [2.5]]", [[1.0], [2.5]], "[[1.0],[2.5]]", "{{1},{2.5}}"), ("ARRAY[[1.0, 2.5]]", [[1.0, 2.5]], "[[1.0,2.5]]", "{{1,2.5}}")],
 }
@@ -103,7 +103,7 @@ class Matrix:
         self.type, self.ladder = name, LADDERS[name]
         self.t = "mx_" + "".join(c if c.isalnum() else "_" for c in name.lower())
         self.json = [v for _, v, _, _ in self.ladder]
-        self.null = {"BOOLEAN": False, "BYTE": 0, "SHORT": 0, "CHAR": "", "LONG256": "", "BINARY": []}.get(name)
+        self.null = {"BOOLEAN": False, "BYTE": 0, "SHORT": 0, "CHAR": "", "LONG256": ""}.get(name)
         self.values = self.json + [self.null]
 
     def make(self):
@@ -225,7 +225,7 @@ class Matrix:
             if "error" in got:  # refused as a whole, or for a value that does not fit; never by a crash
                 self.check(f"cast to {to}: {got}", (got.get("status"), bool(got["error"]), got.get("position", -1) >= 0), (400, True, True))
                 continue
-            null = {"BOOLEAN": False, "BYTE": 0, "SHORT": 0, "CHAR": "", "LONG256": "", "BINARY": []}.get(to)
+            null = {"BOOLEAN": False, "BYTE": 0, "SHORT": 0, "CHAR": "", "LONG256": ""}.get(to)
             if self.type not in NO_NULL:
                 self.check(f"null as {to}", [r[1] for r in got["dataset"] if r[0] == n], [null, null])
 

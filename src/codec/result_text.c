@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "base/base64.h"
 #include "base/number.h"
 #include "codec/json_text.h"
 #include "time/timestamp.h"
@@ -135,12 +136,10 @@ static cell_fn fast_writer(alm_type type)
     }
 }
 
-/* How null looks in JSON. BINARY has no other look: its bytes do not leave by this way. */
+/* How null looks in JSON. */
 static const char *json_null(alm_type type)
 {
-    if (type.id == ALM_T_CHAR || type.id == ALM_T_LONG256)
-        return "\"\"";
-    return type.id == ALM_T_BINARY ? "[]" : "null";
+    return type.id == ALM_T_CHAR || type.id == ALM_T_LONG256 ? "\"\"" : "null";
 }
 
 static void init_cell(cell_writer *w, alm_type type, const alm_result_options *options)
@@ -231,7 +230,7 @@ static alm_status put_other(alm_ctx *cx, const alm_result_writer *w, const cell_
 {
     char scratch[ALM_VALUE_TEXT_MAX];
     alm_str text = {0};
-    if (v->type.id == ALM_T_BINARY || !alm_value_text(v, row, ALM_TEXT_DIALECT, scratch, &text))
+    if (!alm_value_text(v, row, ALM_TEXT_DIALECT, scratch, &text))
         return put_text(cx, w, cell, (alm_str){0}, out);
     if (w->form == ALM_RESULT_CSV && !cell->quoted)
         return alm_buf_append(cx, out, text.ptr, text.len);
@@ -251,6 +250,20 @@ static alm_status put_array(alm_ctx *cx, const cell_writer *cell, const alm_vec 
     return json ? ALM_OK : alm_buf_text(cx, out, "\"");
 }
 
+/* In base 64, in quotes: an empty value is not null. */
+static alm_status put_bytes(alm_ctx *cx, const cell_writer *cell, alm_str bytes, alm_buf *out)
+{
+    if (bytes.ptr == NULL)
+        return alm_buf_append(cx, out, cell->null, cell->null_len);
+    ALM_TRY(alm_buf_reserve(cx, out, alm_base64_len(bytes.len) + 2));
+    char *end = out->ptr + out->len;
+    *end++ = '"';
+    end += alm_base64_encode(bytes, end);
+    *end++ = '"';
+    out->len = (size_t)(end - out->ptr);
+    return ALM_OK;
+}
+
 static alm_status put_cell(alm_ctx *cx, alm_result_writer *w, cell_writer *cell, const alm_vec *v,
                            size_t row, alm_buf *out)
 {
@@ -263,6 +276,8 @@ static alm_status put_cell(alm_ctx *cx, alm_result_writer *w, cell_writer *cell,
         return put_text(cx, w, cell, alm_vec_text(v, row), out);
     if (cell->type.id == ALM_T_ARRAY)
         return put_array(cx, cell, v, row, w->form == ALM_RESULT_JSON, out);
+    if (cell->type.id == ALM_T_BINARY)
+        return put_bytes(cx, cell, alm_vec_text(v, row), out);
     return put_other(cx, w, cell, v, row, out);
 }
 

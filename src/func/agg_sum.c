@@ -2,7 +2,7 @@
  * agg_sum.c - sum, avg, ksum, nsum.
  *
  * Null rule   Nulls do not count; nothing but nulls gives null.
- * Types       sum of integers is LONG (wraps), of FLOAT is FLOAT (added up as DOUBLE), of DOUBLE is
+ * Types       sum of integers is LONG (refused beyond its range), of FLOAT is FLOAT (added up as DOUBLE), of DOUBLE is
  *             DOUBLE. avg of integers is exact before the one division: 128-bit sums.
  * Cost        update: sum(DOUBLE) and sum(INT) run at memory speed with AVX2. scatter: one add and
  *             one count per row, free of branches.
@@ -186,7 +186,6 @@ typedef struct isum {
 INTEGER_SUM(isum8, int8_t, ALM_LONG_NULL)
 INTEGER_SUM(isum16, int16_t, ALM_LONG_NULL)
 INTEGER_SUM(isum32, int32_t, ALM_INT_NULL)
-INTEGER_SUM(isum64, int64_t, ALM_LONG_NULL)
 INTEGER_SUM(isumbool, uint8_t, ALM_LONG_NULL)
 ALM_AGG_INIT(isum, isum, {0})
 ALM_AGG_MERGE(isum, isum, {
@@ -197,7 +196,7 @@ ALM_AGG_FINISH(isum, isum, int64_t, s->count == 0 ? ALM_LONG_NULL : s->sum)
 ALM_AGG_FINISH(iavg, isum, double, (double)s->sum / (double)s->count)
 
 /*
- * avg(LONG): x + 2^63 is cut into halves of 32 bits, which add up without overflow and without
+ * avg and sum of LONG: x + 2^63 is cut into halves of 32 bits, which add up without overflow and without
  * rounding for 2^32 rows; the halves are carried into 128 bits after each batch.
  */
 typedef struct wsum {
@@ -251,6 +250,19 @@ ALM_AGG_MERGE(wsum, wsum, {
     d->count += p->count;
 })
 ALM_AGG_FINISH(wsum, wsum, double, (double)s->sum / (double)s->count)
+
+static alm_status wsum_long_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+{
+    const wsum *s = states;
+    int64_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].sum > INT64_MAX || s[i].sum < -INT64_MAX)
+            return alm_fail(call->cx, ALM_E_RANGE, call->pos,
+                            "sum aggregation failed: result exceeds the range of LONG");
+        o[i] = s[i].count == 0 ? ALM_LONG_NULL : (int64_t)s[i].sum;
+    }
+    return ALM_OK;
+}
 
 /* --------------------------------------------------------------- compensated */
 
@@ -316,7 +328,7 @@ OPS(sum_float, fsum, fsum, fsum32, fsum32)
 OPS(sum_byte, isum, isum, isum8, isum)
 OPS(sum_short, isum, isum, isum16, isum)
 OPS(sum_int, isum, isum, isum32, isum)
-OPS(sum_long, isum, isum, isum64, isum)
+OPS(sum_long, wsum, wsum, wsum, wsum_long)
 FUSED_OPS(avg_double, fsum, fsum, fsum, favg, ALM_FUSE_SUM)
 OPS(avg_float, fsum, fsum, fsum32, favg)
 OPS(avg_byte, isum, isum, isum8, iavg)

@@ -1,8 +1,8 @@
 /*
  * arith.c - the operators + - * / % and unary minus, over numbers and times.
  *
- * Null rule   Null in, null out. Integers wrap around on overflow; dividing by zero gives null; a
- *             floating result that is not finite is null.
+ * Null rule   Null in, null out. A result beyond the range of its type is null, and so is what is
+ *             divided by zero. The negative of the least BYTE and SHORT, which have no null, is refused.
  * Units       TIMESTAMP - TIMESTAMP is a count of the unit of the type, as is what is added to one.
  * Cost        Memory bound for + - *; INT division runs on doubles, which is exact for 32 bits and
  *             vectorises; LONG division is the processor's.
@@ -15,12 +15,36 @@
 #define INT_OR_NULL(expr)  (x == ALM_INT_NULL || y == ALM_INT_NULL ? ALM_INT_NULL : (expr))
 #define LONG_OR_NULL(expr) (x == ALM_LONG_NULL || y == ALM_LONG_NULL ? ALM_LONG_NULL : (expr))
 
-ALM_BINARY(add_int, int32_t, int32_t, int32_t, INT_OR_NULL((int32_t)((uint32_t)x + (uint32_t)y)))
-ALM_BINARY(sub_int, int32_t, int32_t, int32_t, INT_OR_NULL((int32_t)((uint32_t)x - (uint32_t)y)))
-ALM_BINARY(mul_int, int32_t, int32_t, int32_t, INT_OR_NULL((int32_t)((uint32_t)x *(uint32_t)y)))
-ALM_BINARY(add_long, int64_t, int64_t, int64_t, LONG_OR_NULL((int64_t)((uint64_t)x + (uint64_t)y)))
-ALM_BINARY(sub_long, int64_t, int64_t, int64_t, LONG_OR_NULL((int64_t)((uint64_t)x - (uint64_t)y)))
-ALM_BINARY(mul_long, int64_t, int64_t, int64_t, LONG_OR_NULL((int64_t)((uint64_t)x *(uint64_t)y)))
+/* 32 bits are computed in 64; for 64 bits the signs tell. Both are loops the compiler vectorises. */
+static inline int32_t int_within(int64_t r)
+{
+    return r > INT32_MAX || r < -INT32_MAX ? ALM_INT_NULL : (int32_t)r;
+}
+
+static inline int64_t long_sum(int64_t x, int64_t y)
+{
+    const int64_t r = (int64_t)((uint64_t)x + (uint64_t)y);
+    return ((x ^ r) & (y ^ r)) < 0 ? ALM_LONG_NULL : r;
+}
+
+static inline int64_t long_difference(int64_t x, int64_t y)
+{
+    const int64_t r = (int64_t)((uint64_t)x - (uint64_t)y);
+    return ((x ^ y) & (x ^ r)) < 0 ? ALM_LONG_NULL : r;
+}
+
+static inline int64_t long_product(int64_t x, int64_t y)
+{
+    int64_t r;
+    return __builtin_mul_overflow(x, y, &r) ? ALM_LONG_NULL : r;
+}
+
+ALM_BINARY(add_int, int32_t, int32_t, int32_t, INT_OR_NULL(int_within((int64_t)x + y)))
+ALM_BINARY(sub_int, int32_t, int32_t, int32_t, INT_OR_NULL(int_within((int64_t)x - y)))
+ALM_BINARY(mul_int, int32_t, int32_t, int32_t, INT_OR_NULL(int_within((int64_t)x *y)))
+ALM_BINARY(add_long, int64_t, int64_t, int64_t, LONG_OR_NULL(long_sum(x, y)))
+ALM_BINARY(sub_long, int64_t, int64_t, int64_t, LONG_OR_NULL(long_difference(x, y)))
+ALM_BINARY(mul_long, int64_t, int64_t, int64_t, LONG_OR_NULL(long_product(x, y)))
 
 /* A quotient of 32-bit numbers is exact in a double before truncation, and truncation is C's. */
 static inline int32_t int_quotient(int32_t x, int32_t y)
@@ -55,8 +79,22 @@ FLOATING(double, double, fmod)
 /* The negative of a null is the null itself, by wrapping. */
 ALM_UNARY(neg_int, int32_t, int32_t, 0U - (uint32_t)x)
 ALM_UNARY(neg_long, int64_t, int64_t, UINT64_C(0) - (uint64_t)x)
-ALM_UNARY(neg_short, int16_t, int16_t, 0 - x)
-ALM_UNARY(neg_byte, int8_t, int8_t, 0 - x)
+#define NEG_SMALL(suffix, T, least, type)                                                          \
+    static alm_status neg_##suffix(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)    \
+    {                                                                                              \
+        const T *a = args[0].data;                                                                 \
+        T *o = out->data;                                                                          \
+        bool fits = true;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            fits &= a[i] != (least);                                                               \
+            o[i] = (T) - a[i];                                                                     \
+        }                                                                                          \
+        return fits ? ALM_OK                                                                       \
+                    : alm_fail(call->cx, ALM_E_RANGE, call->pos,                                   \
+                               "inconvertible value: %d [INT -> " type "]", -(least));             \
+    }
+NEG_SMALL(short, int16_t, INT16_MIN, "SHORT")
+NEG_SMALL(byte, int8_t, INT8_MIN, "BYTE")
 
 /* Networks: an address moves by a count; one that leaves the range, or reaches 0.0.0.0, is null. */
 static inline uint32_t ipv4_moved(uint32_t address, int64_t by)

@@ -4,6 +4,8 @@
  * Null rule   Null to null. A text that is no value of the type: for LONG256 null, or an error where
  *             the cast is strict; GEOHASH and DECIMAL never lose a value in silence.
  */
+#include <float.h>
+
 #include "base/utf8.h"
 #include "func/args.h"
 #include "func/cast_value.h"
@@ -91,18 +93,55 @@ static alm_status text_to_binary(ALM_UNUSED alm_call *call, size_t n, const alm_
 
 /* ------------------------------------------------------------------ LONG256 */
 
-static inline alm_i256 long256_of(int64_t x, bool is_null)
+/* No LONG256 is below zero, nor are the nulls of the other types above. */
+static inline alm_i256 long256_of(int64_t x)
 {
-    return is_null ? alm_long256_null() : (alm_i256){{(uint64_t)x, 0, 0, 0}};
+    return x < 0 ? alm_long256_null() : (alm_i256){{(uint64_t)x, 0, 0, 0}};
 }
-ALM_UNARY(byte_to_long256, int8_t, alm_i256, long256_of(x, false))
-ALM_UNARY(short_to_long256, int16_t, alm_i256, long256_of(x, false))
-ALM_UNARY(int_to_long256, int32_t, alm_i256, long256_of(x, x == ALM_INT_NULL))
-ALM_UNARY(long_to_long256, int64_t, alm_i256, long256_of(x, x == ALM_LONG_NULL))
-ALM_UNARY(long256_to_long, alm_i256, int64_t,
-          alm_long256_is_null(x) ? ALM_LONG_NULL : (int64_t)x.w[0])
-ALM_UNARY(long256_to_int, alm_i256, int32_t,
-          alm_long256_is_null(x) ? ALM_INT_NULL : (int32_t)(uint32_t)x.w[0])
+static inline alm_i256 long256_of_real(double x)
+{
+    return x > -1 && x < 9223372036854775808.0 ? long256_of((int64_t)x) : alm_long256_null();
+}
+ALM_UNARY(boolean_to_long256, uint8_t, alm_i256, long256_of(x))
+ALM_UNARY(byte_to_long256, int8_t, alm_i256, long256_of(x))
+ALM_UNARY(short_to_long256, int16_t, alm_i256, long256_of(x))
+ALM_UNARY(int_to_long256, int32_t, alm_i256, long256_of(x))
+ALM_UNARY(long_to_long256, int64_t, alm_i256, long256_of(x))
+ALM_UNARY(float_to_long256, float, alm_i256, long256_of_real((double)x))
+ALM_UNARY(double_to_long256, double, alm_i256, long256_of_real(x))
+
+#define TO_LONG256_STRICT(from, T, null)                                                           \
+    static alm_status from##_as_long256(alm_call *call, size_t n, const alm_vec *args,             \
+                                        alm_vec *out)                                              \
+    {                                                                                              \
+        const T *a = args[0].data;                                                                 \
+        for (size_t i = 0; i < n; i++)                                                             \
+            if (a[i] < 0 && a[i] != (null))                                                        \
+                return alm_fail(call->cx, ALM_E_VALUE, call->pos,                                  \
+                                "inconvertible value: %lld [%s -> LONG256]", (long long)a[i],      \
+                                alm_type_name(args[0].type));                                      \
+        return from##_to_long256(call, n, args, out);                                              \
+    }
+TO_LONG256_STRICT(byte, int8_t, INT64_MAX) /* has no null */
+TO_LONG256_STRICT(short, int16_t, INT64_MAX)
+TO_LONG256_STRICT(int, int32_t, ALM_INT_NULL)
+TO_LONG256_STRICT(long, int64_t, ALM_LONG_NULL)
+
+/* The null, which is no LONG either, included. */
+static inline int64_t long_of(alm_i256 x)
+{
+    return (x.w[1] | x.w[2] | x.w[3]) != 0 || x.w[0] > INT64_MAX ? ALM_LONG_NULL : (int64_t)x.w[0];
+}
+#define FROM_LONG256(to, T, most, none)                                                            \
+    ALM_UNARY(long256_to_##to, alm_i256, T,                                                        \
+              (uint64_t)long_of(x) > (most) ? (T)(none) : (T)long_of(x))
+FROM_LONG256(byte, int8_t, INT8_MAX, 0)
+FROM_LONG256(short, int16_t, INT16_MAX, 0)
+FROM_LONG256(char, uint16_t, UINT16_MAX, 0)
+FROM_LONG256(int, int32_t, INT32_MAX, ALM_INT_NULL)
+ALM_UNARY(long256_to_long, alm_i256, int64_t, long_of(x))
+ALM_UNARY(long256_to_boolean, alm_i256, uint8_t,
+          !alm_long256_is_null(x) && (x.w[0] | x.w[1] | x.w[2] | x.w[3]) != 0)
 ALM_UNARY(same_long256, alm_i256, alm_i256, x)
 
 static inline double long256_real(alm_i256 x)
@@ -114,6 +153,9 @@ static inline double long256_real(alm_i256 x)
 }
 ALM_UNARY(long256_to_double, alm_i256, double,
           alm_long256_is_null(x) ? __builtin_nan("") : long256_real(x))
+ALM_UNARY(long256_to_float, alm_i256, float,
+          alm_long256_is_null(x) || long256_real(x) > (double)FLT_MAX ? __builtin_nan("")
+                                                                      : long256_real(x))
 
 /* ------------------------------------------------------------------ GEOHASH */
 
@@ -185,13 +227,31 @@ static const alm_fn ROWS[] = {
     FROM_TEXT("CHAR"),
     ALM_CAST_ROW("::binary", "STRING", "BINARY", NULL, text_to_binary),
     ALM_CAST_ROW("::binary", "VARCHAR", "BINARY", NULL, text_to_binary),
+    ALM_CAST_ROW("::long256", "BOOLEAN", "LONG256", NULL, boolean_to_long256),
     ALM_CAST_ROW("::long256", "BYTE", "LONG256", NULL, byte_to_long256),
     ALM_CAST_ROW("::long256", "SHORT", "LONG256", NULL, short_to_long256),
     ALM_CAST_ROW("::long256", "INT", "LONG256", NULL, int_to_long256),
     ALM_CAST_ROW("::long256", "LONG", "LONG256", NULL, long_to_long256),
+    ALM_CAST_ROW("::long256", "FLOAT", "LONG256", NULL, float_to_long256),
+    ALM_CAST_ROW("::long256", "DOUBLE", "LONG256", NULL, double_to_long256),
+    ALM_CAST_ROW("::long256", "DATE", "LONG256", NULL, long_to_long256),
+    ALM_CAST_ROW("::long256", "TIMESTAMP", "LONG256", NULL, long_to_long256),
+    ALM_CAST_ROW("::long256", "TIMESTAMP_NS", "LONG256", NULL, long_to_long256),
+    ALM_CAST_ROW("=>long256", "BYTE", "LONG256", NULL, byte_as_long256),
+    ALM_CAST_ROW("=>long256", "SHORT", "LONG256", NULL, short_as_long256),
+    ALM_CAST_ROW("=>long256", "INT", "LONG256", NULL, int_as_long256),
+    ALM_CAST_ROW("=>long256", "LONG", "LONG256", NULL, long_as_long256),
+    ALM_CAST_ROW("::boolean", "LONG256", "BOOLEAN", NULL, long256_to_boolean),
+    ALM_CAST_ROW("::byte", "LONG256", "BYTE", NULL, long256_to_byte),
+    ALM_CAST_ROW("::short", "LONG256", "SHORT", NULL, long256_to_short),
+    ALM_CAST_ROW("::char", "LONG256", "CHAR", NULL, long256_to_char),
     ALM_CAST_ROW("::int", "LONG256", "INT", NULL, long256_to_int),
     ALM_CAST_ROW("::long", "LONG256", "LONG", NULL, long256_to_long),
+    ALM_CAST_ROW("::float", "LONG256", "FLOAT", NULL, long256_to_float),
     ALM_CAST_ROW("::double", "LONG256", "DOUBLE", NULL, long256_to_double),
+    ALM_CAST_ROW("::date", "LONG256", "DATE", NULL, long256_to_long),
+    ALM_CAST_ROW("::timestamp", "LONG256", "TIMESTAMP", NULL, long256_to_long),
+    ALM_CAST_ROW("::timestamp_ns", "LONG256", "TIMESTAMP_NS", NULL, long256_to_long),
     ALM_CAST_ROW("::geohash", "GEOHASH", "GEOHASH", bind_coarser, geohash_to_geohash),
     ALM_CAST_ROW("::geohash", "LONG", "GEOHASH", NULL, long_to_geohash),
     ALM_CAST_ROW("::long256", "LONG256", "LONG256", NULL, same_long256),

@@ -197,32 +197,82 @@ static void expect_text(const alm_vec *v, size_t i, const char *want)
 
 /* -------------------------------------------------------------- arithmetic */
 
+/* What is beyond the range is null. */
+static int64_t within(__int128 x, int64_t least, int64_t null)
+{
+    return x > least && x < -(__int128)least ? (int64_t)x : null;
+}
+
 static void long_arithmetic_is_naive(void **state)
 {
     (void)state;
-    static const int64_t pool[] = {ALM_LONG_NULL, ALM_LONG_NULL + 1, -7, -1, 0, 1, 2, 3,
-                                   1000000007,    INT64_MAX};
+    static const int64_t pool[] = {ALM_LONG_NULL, ALM_LONG_NULL + 1, -7,       -1, 0, 1, 2, 3,
+                                   1000000007,    4000000000,        INT64_MAX};
     enum { N = ALM_COUNT(pool) };
     for (size_t k = 0; k < N; k++) {
         int64_t a[N], y = pool[k];
         memcpy(a, pool, sizeof a);
         const alm_vec va = column(ALM_TY(LONG), a), vy = constant(ALM_TY(LONG), &y);
-        alm_vec sum, quotient, rest, mirrored;
+        alm_vec sum, quotient, rest, mirrored, product;
         CALL(sum, "+", N, va, vy);
         CALL(quotient, "/", N, va, vy);
         CALL(rest, "%", N, va, vy);
         CALL(mirrored, "-", N, vy, va);
+        CALL(product, "*", N, va, vy);
         for (size_t i = 0; i < N; i++) {
             const bool null = a[i] == ALM_LONG_NULL || y == ALM_LONG_NULL;
-            const int64_t s = (int64_t)((uint64_t)a[i] + (uint64_t)y),
-                          d = (int64_t)((uint64_t)y - (uint64_t)a[i]);
-            assert_int_equal(((int64_t *)sum.data)[i], null ? ALM_LONG_NULL : s);
-            assert_int_equal(((int64_t *)mirrored.data)[i], null ? ALM_LONG_NULL : d);
+#define LONG_IS(vec, x)                                                                            \
+    assert_int_equal(((int64_t *)(vec).data)[i],                                                   \
+                     null ? ALM_LONG_NULL : within((x), INT64_MIN, ALM_LONG_NULL))
+            LONG_IS(sum, (__int128)a[i] + y);
+            LONG_IS(mirrored, (__int128)y - a[i]);
+            LONG_IS(product, (__int128)a[i] * y);
             assert_int_equal(((int64_t *)quotient.data)[i],
                              null || y == 0 ? ALM_LONG_NULL : a[i] / y);
             assert_int_equal(((int64_t *)rest.data)[i], null || y == 0 ? ALM_LONG_NULL : a[i] % y);
         }
     }
+}
+
+static void int_arithmetic_is_naive(void **state)
+{
+    (void)state;
+    static const int32_t pool[] = {ALM_INT_NULL, -INT32_MAX, -46341,   -1, 0, 1,
+                                   46340,        46341,      INT32_MAX};
+    enum { N = ALM_COUNT(pool) };
+    for (size_t k = 0; k < N; k++) {
+        const int32_t y = pool[k];
+        const alm_vec va = column(ALM_TY(INT), pool), vy = constant(ALM_TY(INT), &y);
+        alm_vec sum, difference, product;
+        CALL(sum, "+", N, va, vy);
+        CALL(difference, "-", N, va, vy);
+        CALL(product, "*", N, va, vy);
+        for (size_t i = 0; i < N; i++) {
+            const bool null = pool[i] == ALM_INT_NULL || y == ALM_INT_NULL;
+#define INT_IS(vec, x)                                                                             \
+    assert_int_equal(((int32_t *)(vec).data)[i],                                                   \
+                     null ? ALM_INT_NULL : within((x), INT32_MIN, ALM_INT_NULL))
+            INT_IS(sum, (__int128)pool[i] + y);
+            INT_IS(difference, (__int128)pool[i] - y);
+            INT_IS(product, (__int128)pool[i] * y);
+        }
+    }
+}
+
+static void small_negatives_fit_or_are_refused(void **state)
+{
+    (void)state;
+    static const int8_t bytes[] = {0, 127, -127, -128};
+    static const int16_t shorts[] = {0, 32767, -32767, INT16_MIN};
+    alm_vec r;
+    CALL(r, "-", 3, column(ALM_TY(BYTE), bytes));
+    assert_int_equal(((int8_t *)r.data)[2], 127);
+    CALL(r, "-", 3, column(ALM_TY(SHORT), shorts));
+    assert_int_equal(((int16_t *)r.data)[1], -32767);
+    REFUSED("-", "inconvertible value: 128 [INT -> BYTE]", 4, column(ALM_TY(BYTE), bytes));
+    alm_error_clear(&cx);
+    REFUSED("-", "inconvertible value: 32768 [INT -> SHORT]", 4, column(ALM_TY(SHORT), shorts));
+    alm_error_clear(&cx);
 }
 
 static void int_division_is_exact(void **state)
@@ -803,6 +853,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(long_arithmetic_is_naive),
+                                       cmocka_unit_test(int_arithmetic_is_naive),
+                                       cmocka_unit_test(small_negatives_fit_or_are_refused),
                                        cmocka_unit_test(int_division_is_exact),
                                        cmocka_unit_test(double_arithmetic_has_no_infinity),
                                        cmocka_unit_test(null_logic_is_two_valued),

@@ -4,6 +4,7 @@
  * Null rule   Null equals null; the length of null is -1, everything else of null is null. A text
  *             that is not base 64 gives null.
  */
+#include "base/base64.h"
 #include "func/args.h"
 #include "func/kernel.h"
 #include "func/tables.h"
@@ -37,58 +38,6 @@ ALM_UNARY(length, alm_view, int64_t, bytes_of(x))
 
 /* ------------------------------------------------------------------ base 64 */
 
-static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static size_t encode(const uint8_t *in, size_t n, char *out)
-{
-    char *o = out;
-    for (size_t i = 0; i < n; i += 3) {
-        const size_t left = n - i;
-        const uint32_t group = (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
-                               (left > 2 ? in[i + 2] : 0U);
-        *o++ = DIGITS[group >> 18];
-        *o++ = DIGITS[group >> 12 & 63];
-        *o++ = left > 1 ? DIGITS[group >> 6 & 63] : '=';
-        *o++ = left > 2 ? DIGITS[group & 63] : '=';
-    }
-    return (size_t)(o - out);
-}
-
-static int digit_of(char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
-/* Padding may be missing. Room for 3 bytes per 4 digits. */
-static bool decode(alm_str in, uint8_t *out, size_t *n)
-{
-    size_t len = in.len, at = 0;
-    while (len > 0 && in.len - len < 2 && in.ptr[len - 1] == '=')
-        len--;
-    if (len % 4 == 1)
-        return false;
-    uint32_t group = 0;
-    for (size_t i = 0; i < len; i++) {
-        const int digit = digit_of(in.ptr[i]);
-        if (digit < 0)
-            return false;
-        group = group << 6 | (uint32_t)digit;
-        if (i % 4 == 1)
-            out[at++] = (uint8_t)(group >> 4);
-        else if (i % 4 == 2)
-            out[at++] = (uint8_t)(group >> 2);
-        else if (i % 4 == 3)
-            out[at++] = (uint8_t)group;
-    }
-    *n = at;
-    return true;
-}
-
 static alm_status bind_base64(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
                               ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
                               ALM_UNUSED void **data)
@@ -113,8 +62,8 @@ static alm_status to_base64(alm_call *call, size_t n, const alm_vec *args, alm_v
         if (in.ptr == NULL || most < 0)
             continue;
         const size_t bytes = ALM_MIN(in.len, (size_t)most);
-        ALM_TRY(alm_text_room(&w, (bytes + 2) / 3 * 4, &p));
-        o[i] = alm_text_take(&w, encode((const uint8_t *)in.ptr, bytes, p));
+        ALM_TRY(alm_text_room(&w, alm_base64_len(bytes), &p));
+        o[i] = alm_text_take(&w, alm_base64_encode((alm_str){in.ptr, bytes}, p));
     }
     return ALM_OK;
 }
@@ -130,8 +79,8 @@ static alm_status from_base64(alm_call *call, size_t n, const alm_vec *args, alm
         o[i] = alm_view_null();
         if (in.ptr == NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, in.len / 4 * 3 + 3, &p));
-        if (decode(in, (uint8_t *)p, &bytes))
+        ALM_TRY(alm_text_room(&w, alm_base64_bytes_max(in.len), &p));
+        if (alm_base64_decode(in, p, &bytes))
             o[i] = alm_text_take(&w, bytes);
     }
     return ALM_OK;

@@ -1,6 +1,7 @@
 /* csv_convert.c - one column of a block at a time: a loop per type over the fields. */
 #include <math.h>
 
+#include "base/base64.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "codec/csv/csv.h"
@@ -92,6 +93,25 @@ static alm_status to_text(convert *c, alm_view *out)
     return ALM_OK;
 }
 
+static alm_status to_binary(convert *c, alm_view *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        alm_str text;
+        char *bytes;
+        size_t n = 0;
+        ALM_TRY(alm_csv_text(c->cx, c->arena, c->block, &c->fields[i], &text));
+        out[i] = alm_view_null();
+        if (text.ptr == NULL)
+            continue;
+        ALM_TRY(alm_arena_bytes(c->cx, c->arena, alm_base64_bytes_max(text.len), &bytes));
+        if (alm_base64_decode(text, bytes, &n))
+            out[i] = alm_view_of((alm_str){bytes, n});
+        else
+            mark_bad(c, i);
+    }
+    return ALM_OK;
+}
+
 static alm_status to_other(convert *c, alm_type type, uint8_t *out)
 {
     const uint32_t width = alm_type_width(type);
@@ -156,6 +176,9 @@ alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *b
     case ALM_T_SYMBOL:
         out->width = sizeof(alm_view); /* SYMBOL as views: the load interns them */
         st = to_text(&c, out->data);
+        break;
+    case ALM_T_BINARY:
+        st = to_binary(&c, out->data);
         break;
     case ALM_T_ARRAY:
         st = to_array(&c, type, out->data);

@@ -56,6 +56,7 @@ static void test_numbers(void **state)
             "9223372036854775807 ~! ~ -1");
     convert("DOUBLE", "1e300,\n.5,\nabc,\n,\n12,\n", "1.0E300 0.5 ~! ~ 12.0");
     convert("FLOAT", "0.1,\nx,\n,\n", "0.1 ~! ~");
+    convert("BINARY", "QUJD,\n\"\",\n,\nQ,\n", "ABC  ~ ~!");
     convert("SHORT", "32767,\n32768,\n,\n", "32767 0! 0");
     convert("BYTE", "-128,\n128,\n,\n", "-128 0! 0");
     convert("BOOLEAN", "true,\nF,\n1,\nmaybe,\n,\n", "true false true false! false");

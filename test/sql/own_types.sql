@@ -1,0 +1,61 @@
+-- Values beyond the range of a type, LONG256 as other types, BINARY as text.
+drop table if exists ot_max;
+create table ot_max (k int, b byte, s short, i int, l long, f float, d double, g symbol, ts timestamp) timestamp(ts) partition by day;
+insert into ot_max values (1, 127, 32767, 2147483647, 9223372036854775807, 3e38f, 1.7e308, 'a', 0), (2, -128, -32768, -2147483647, -9223372036854775807, -3e38f, -1.7e308, 'a', 1), (3, 1, 1, 1, 9223372036854775807, 1f, 1.0, 'b', 2);
+-- integers: null beyond the range, not another number
+select 2147483647 + 1 a, -2147483647 - 2 b, 46341 * 46341 c, 2147483647 * 2 d;
+select 9223372036854775807 + 1 a, -9223372036854775807 - 2 b, 3037000500L * 3037000500L c, 9223372036854775807 * 2 d;
+select k, i + 1 a, i - 1 s, i * 2 m, -i n from ot_max;
+select k, l + 1 a, l - 1 s, l * 2 m, -l n from ot_max;
+select k, i + 1L a, i * 2L m from ot_max;
+-- BYTE and SHORT meet as INT; their negatives have no null to be
+select k, b + b a, s * s m from ot_max;
+select -b from ot_max where k = 1;
+select -b from ot_max;
+select -s from ot_max;
+-- floating numbers
+select k, f * 2f a, d * 2 b from ot_max;
+-- sums
+select sum(i) i, sum(b) b, sum(s) s from ot_max;
+select sum(l) from ot_max where k < 3;
+select sum(l) from ot_max;
+select sum(l) from ot_max where k <> 2;
+select g, sum(l) s from ot_max group by g order by g;
+select g, sum(l) s from ot_max where k <> 2 group by g order by g;
+select sum(l) from ot_max where k <> 2 sample by 1h;
+select k, sum(l) over (order by ts) s from ot_max where k < 3;
+select k, sum(l) over () s from ot_max;
+select k, sum(l) over (order by ts rows between 1 preceding and current row) s from ot_max where k > 1;
+select avg(l) a from ot_max where k <> 2;
+select sum(l) filter (where k = 1) a from ot_max;
+-- casts beyond the range are null, or 0 where there is no null
+select 3000000000::int a, 128::byte b, -32769::short c, 1e10::int d, 1e300::long e, cast(1e300 as float) f, 70000::char g;
+select k, cast(l as int) i, cast(l as short) s, cast(d as float) f, cast(f as long) l from ot_max;
+-- and refused where they are stored
+insert into ot_max (k, b, ts) values (4, 128, 4);
+insert into ot_max (k, i, ts) values (4, 2147483648, 4);
+insert into ot_max (k, f, ts) values (4, 1e300, 4);
+insert into ot_max (k, l, ts) select 4, 1e300, 4::timestamp from long_sequence(1);
+update ot_max set i = l;
+-- LONG256 as other types, and they as LONG256
+select true::long256 a, 7::byte::long256 b, 7::short::long256 c, 255::long256 d, 255.9::long256 e, cast(255.9 as float)::long256 f, '1970-01-01T00:00:00.000255Z'::timestamp::long256 g;
+select (-1)::long256 a, (-1.0)::long256 b, null::long::long256 c, null::double::long256 d, 1e19::long256 e;
+select x::boolean a, x::byte b, x::short c, x::char d, x::int e, x::long f, cast(x as float) g, x::double h, x::date i, x::timestamp j, x::timestamp_ns k from (select '0x41'::long256 x);
+select x::boolean a, x::byte b, x::short c, x::char d, x::int e, x::long f, cast(x as float) g, x::double h, x::timestamp j from (select '0x010000000000000005'::long256 x);
+select x::boolean a, x::byte b, x::char d, x::int e, x::long f, x::double h, x::timestamp j from (select null::long256 x);
+drop table if exists ot_wide;
+create table ot_wide (k int, v long256);
+insert into ot_wide values (1, 255);
+insert into ot_wide values (2, -1);
+insert into ot_wide select 3, x from (select -5 x);
+select * from ot_wide;
+drop table ot_wide;
+-- BINARY is base 64 in JSON and CSV
+drop table if exists ot_bin;
+create table ot_bin (k int, v binary);
+insert into ot_bin values (1, from_base64('AAEC')), (2, from_base64('')), (3, null), (4, from_base64('no base 64'));
+select k, v, length(v) n from ot_bin;
+select v from ot_bin where v = from_base64('AAEC');
+insert into ot_bin values (5, 'AAEC');
+drop table ot_bin;
+drop table ot_max;
