@@ -122,8 +122,8 @@ ALM_UNARY(double_to_long256, double, alm_i256, long256_of_real(x))
                                 alm_type_name(args[0].type));                                      \
         return from##_to_long256(call, n, args, out);                                              \
     }
-TO_LONG256_STRICT(byte, int8_t, INT64_MAX) /* has no null */
-TO_LONG256_STRICT(short, int16_t, INT64_MAX)
+TO_LONG256_STRICT(byte, int8_t, 1) /* has no null: nothing below zero is one */
+TO_LONG256_STRICT(short, int16_t, 1)
 TO_LONG256_STRICT(int, int32_t, ALM_INT_NULL)
 TO_LONG256_STRICT(long, int64_t, ALM_LONG_NULL)
 
