@@ -4,6 +4,7 @@
 #include "io/io.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 enum { CHUNK_BYTES_MAX = 1 << 30 }; /* Linux transfers at most 2 GiB - 4 KiB per call */
 
@@ -60,4 +61,29 @@ alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf,
         offset += done;
     }
     return ALM_OK;
+}
+
+alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir, const char *name,
+                          const void *buf, size_t n)
+{
+    enum { PATH_BYTES = 4096 };
+    char path[PATH_BYTES], tmp[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", dir, name);
+    if (snprintf(tmp, sizeof tmp, "%s/%s.tmp", dir, name) >= PATH_BYTES)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "path '%.64s...' is too long", dir);
+    const int h = io->open(io, tmp, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    if (h < 0)
+        return alm_io_fail(cx, h, tmp);
+    alm_status st = alm_io_write_all(cx, io, h, buf, n, 0, tmp);
+    int e = st == ALM_OK ? io->sync(io, h) : 0;
+    const int closed = io->close(io, h);
+    if (e >= 0)
+        e = closed;
+    if (st == ALM_OK && e >= 0)
+        e = io->rename(io, tmp, path);
+    if (st == ALM_OK && e >= 0)
+        e = io->sync_dir(io, dir);
+    if (st == ALM_OK && e < 0)
+        st = alm_io_fail(cx, e, path);
+    return st;
 }

@@ -26,6 +26,7 @@ typedef struct alm_io_stat {
     int64_t size_bytes;
     int64_t changed_us; /* since 1970; 0: not known */
     bool is_dir;
+    uint64_t identity; /* of the file, whatever its name; a copy has another */
 } alm_io_stat;
 
 struct alm_io {
@@ -66,6 +67,10 @@ ALM_NODISCARD alm_status alm_io_write_all(alm_ctx *cx, const alm_io *io, int han
                                           const char *what);
 ALM_NODISCARD alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf,
                                          size_t n, int64_t offset, const char *what);
+/* The file `dir`/`name` has these bytes, all of them or what it had before: written beside it, synced,
+ * renamed, and the directory synced. */
+ALM_NODISCARD alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir,
+                                        const char *name, const void *buf, size_t n);
 /* Maps a negative errno of any call to a status with a message "<what>: <errno text>". */
 alm_status alm_io_fail(alm_ctx *cx, int negative_errno, const char *what);
 

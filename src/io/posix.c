@@ -159,6 +159,7 @@ static int px_stat(const alm_io *io, const char *path, alm_io_stat *out)
     out->size_bytes = meta.st_size;
     out->changed_us = (int64_t)meta.st_mtim.tv_sec * 1000000 + meta.st_mtim.tv_nsec / 1000;
     out->is_dir = S_ISDIR(meta.st_mode);
+    out->identity = (uint64_t)meta.st_ino;
     return 0;
 }
 

@@ -577,7 +577,9 @@ static int sim_stat(const alm_io *io, const char *path, alm_io_stat *out)
     const sim_entry *entry = space_find(&sim->live, path);
     if (entry == NULL)
         return (int)leave(sim, -ENOENT);
-    *out = (alm_io_stat){.size_bytes = entry->node->live.len, .is_dir = entry->node->is_dir};
+    *out = (alm_io_stat){.size_bytes = entry->node->live.len,
+                         .is_dir = entry->node->is_dir,
+                         .identity = (uint64_t)(uintptr_t)entry->node};
     return (int)leave(sim, 0);
 }
 

@@ -30,6 +30,7 @@ static void storage_conf(const struct alm_conf *conf, alm_storage_conf *out)
     out->part_rows_max = conf->storage_part_rows_max;
     out->overlap_max = (int32_t)conf->storage_overlap_max;
     out->snapshot_age_max_ms = conf->storage_snapshot_age_max;
+    out->hold_age_max_ms = conf->storage_checkpoint_hold_max;
 }
 
 /* Zone files of the system. They are no part of the data: read from the real disk always. */

@@ -158,7 +158,7 @@ typedef struct alm_from { /* one item of FROM, with how it joins the items befor
     alm_horizon *horizon;   /* HORIZON JOIN: on the last one of several */
     uint8_t direction;      /* ASOF, LT: alm_asof_direction */
     int32_t direction_pos;
-    char prevailing;        /* WINDOW JOIN: 0 not given, 'i' INCLUDE, 'e' EXCLUDE PREVAILING */
+    char prevailing; /* WINDOW JOIN: 0 not given, 'i' INCLUDE, 'e' EXCLUDE PREVAILING */
     bool lateral;
     bool natural; /* NATURAL JOIN */
     bool merge;   /* USING, NATURAL: the joined columns are one */
@@ -314,8 +314,9 @@ typedef enum alm_stmt_kind {
     ALM_STMT_DROP_VIEW,
     ALM_STMT_ALTER_MATVIEW, /* ext: alm_alter */
     ALM_STMT_DROP_MATVIEW,
-    ALM_STMT_REFRESH,     /* what: full, incremental, range; from and to in range_from, range_to */
-    ALM_STMT_MAINTAIN,    /* VACUUM, REINDEX, COMMENT: checked and done with; text tells */
+    ALM_STMT_REFRESH,    /* what: full, incremental, range; from and to in range_from, range_to */
+    ALM_STMT_CHECKPOINT, /* what: create, release */
+    ALM_STMT_MAINTAIN,   /* VACUUM, REINDEX, COMMENT: checked and done with; text tells */
     ALM_STMT_SHOW,
     ALM_STMT_SET, /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
     ALM_STMT_BEGIN,
@@ -430,7 +431,7 @@ typedef enum alm_alter_kind {
     ALM_ALTER_RESUME_WAL,
     ALM_ALTER_REFRESH,       /* of a materialized view: refresh */
     ALM_ALTER_REFRESH_LIMIT, /* stmt->ttl_count, ttl_unit */
-    ALM_ALTER_QUERY    /* ALTER VIEW v AS (query): stmt->select */
+    ALM_ALTER_QUERY          /* ALTER VIEW v AS (query): stmt->select */
 } alm_alter_kind;
 
 typedef struct alm_alter {
@@ -469,8 +470,8 @@ typedef struct alm_refresh_clause {
 /* CREATE [MATERIALIZED] VIEW; the query is stmt->select, its text here. */
 typedef struct alm_create_view {
     bool materialized;
-    alm_str sql;     /* the query as written, without brackets around it */
-    alm_str base;    /* WITH BASE */
+    alm_str sql;  /* the query as written, without brackets around it */
+    alm_str base; /* WITH BASE */
     int32_t base_pos;
     alm_refresh_clause refresh;
 } alm_create_view;

@@ -204,7 +204,7 @@ static const struct word_row {
     {ALM_KW_LISTEN, ALM_STMT_OTHER, "LISTEN"},
     {ALM_KW_BACKUP, ALM_STMT_OTHER, "BACKUP"},
     {ALM_KW_CANCEL, ALM_STMT_OTHER, "CANCEL"},
-    {ALM_KW_CHECKPOINT, ALM_STMT_OTHER, "CHECKPOINT"},
+    {ALM_KW_CHECKPOINT, ALM_STMT_CHECKPOINT, "CHECKPOINT"},
     {ALM_KW_COMMENT, ALM_STMT_MAINTAIN, "COMMENT"},
     {ALM_KW_COPY, ALM_STMT_OTHER, "COPY"},
     {ALM_KW_DELETE, ALM_STMT_DELETE, "DELETE"},
@@ -215,7 +215,7 @@ static const struct word_row {
     {ALM_KW_PREPARE, ALM_STMT_OTHER, "PREPARE"},
     {ALM_KW_REINDEX, ALM_STMT_MAINTAIN, "REINDEX"},
     {ALM_KW_REVOKE, ALM_STMT_OTHER, "REVOKE"},
-    {ALM_KW_SNAPSHOT, ALM_STMT_OTHER, "SNAPSHOT"},
+    {ALM_KW_SNAPSHOT, ALM_STMT_CHECKPOINT, "SNAPSHOT"},
     {ALM_KW_VACUUM, ALM_STMT_MAINTAIN, "VACUUM"},
 };
 
@@ -254,6 +254,26 @@ static alm_status parse_maintain(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
+/* CHECKPOINT CREATE, RELEASE; in its older words SNAPSHOT PREPARE, COMPLETE. */
+static alm_status parse_checkpoint(alm_parser *p, alm_stmt *s, bool snapshot)
+{
+    const int32_t pos = p->tok.pos;
+    if (snapshot ? alm_take_kw(p, ALM_KW_PREPARE) : alm_take_kw(p, ALM_KW_CREATE))
+        s->what = ALM_STR("create");
+    else if (snapshot ? alm_take_word(p, "complete") : alm_take_kw(p, ALM_KW_RELEASE))
+        s->what = ALM_STR("release");
+    else
+        return alm_parse_fail(p, pos,
+                              snapshot ? "'prepare' or 'complete' expected"
+                                       : "'create' or 'release' expected");
+    if (!alm_at_end(p))
+        return alm_parse_unexpected(p);
+    s->text = alm_str_of(snapshot                                 ? "SNAPSHOT"
+                         : alm_str_eq(s->what, ALM_STR("create")) ? "CHECKPOINT CREATE"
+                                                                  : "CHECKPOINT RELEASE");
+    return ALM_OK;
+}
+
 /* The first word is consumed; what follows is kept as text, its first word as `what`. */
 static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct word_row *row)
 {
@@ -266,6 +286,8 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
         return alm_parse_delete(p, s);
     if (s->kind == ALM_STMT_MAINTAIN)
         return parse_maintain(p, s);
+    if (s->kind == ALM_STMT_CHECKPOINT)
+        return parse_checkpoint(p, s, row->kw == ALM_KW_SNAPSHOT);
     if (row->kw == ALM_KW_ROLLBACK && alm_at_kw(p, ALM_KW_TO))
         s->kind = ALM_STMT_SAVEPOINT; /* its tag stays ROLLBACK */
     if (row->kind == ALM_STMT_SET && !alm_at_end(p)) {

@@ -86,7 +86,7 @@ static alm_status save_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v)
     return ALM_OK;
 }
 
-static alm_status write_checkpoint(alm_ctx *cx, alm_storage *st)
+alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
 {
     /* Taken before the version: the log may grow while the checkpoint is written. */
     const int64_t wal_bytes = atomic_load(&st->wal.bytes_written);
@@ -113,8 +113,8 @@ alm_status alm_checkpoint(alm_ctx *cx, alm_storage *st, int64_t keep_bytes)
     alm_status e = alm_storage_writable(cx, st);
     if (e == ALM_OK)
         e = alm_heads_flush(cx, st, keep_bytes);
-    if (e == ALM_OK)
-        e = write_checkpoint(cx, st);
+    if (e == ALM_OK && !st->hold.held)
+        e = alm_checkpoint_write(cx, st);
     (void)pthread_mutex_unlock(&st->checkpoint_lock);
     return e;
 }

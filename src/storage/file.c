@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "storage/hold.h"
 #include "storage/part.h"
 #include "storage/state.h"
 
@@ -158,7 +159,7 @@ void alm_file_release(alm_file *file)
     if (part != NULL)
         alm_part_release(part);
     /* A log record that failed to sync may be on disk all the same and name this file. */
-    if (!st->closing && !atomic_load(&st->failed)) {
+    if (!st->closing && !atomic_load(&st->failed) && !alm_hold_keep(st, file)) {
         char path[ALM_PATH_MAX];
         alm_file_path(file, path, sizeof path);
         (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "storage/change.h"
+#include "storage/hold.h"
 
 void alm_storage_conf_default(alm_storage_conf *conf)
 {
@@ -23,6 +24,7 @@ void alm_storage_conf_default(alm_storage_conf *conf)
         .part_rows_max = INT64_C(4) << 20,
         .overlap_max = 64,
         .snapshot_age_max_ms = INT64_C(3600000),
+        .hold_age_max_ms = INT64_C(86400000),
     };
 }
 
@@ -121,6 +123,7 @@ void alm_storage_free(alm_storage *st)
         (void)st->io->close(st->io, st->lock_handle);
     ALM_ASSERT(st->n_files == 0);
     free(st->files);
+    alm_hold_free(st);
     deinit_locks(st);
     free(st);
 }
@@ -176,7 +179,8 @@ static alm_status show_symbols(alm_ctx *cx, alm_build *b)
     return ALM_OK;
 }
 
-alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
+/* `log` false: the catalogue alone counts; what there is of a log is left out of the chain. */
+static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_scan *scan)
 {
     alm_catalog_file file;
     recovery rec = {0};
@@ -184,16 +188,19 @@ alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
     st->checkpoint_lsn = file.lsn;
     st->closing = true; /* what recovery lets go of must stay on disk */
     alm_status e = alm_wal_list(cx, &st->wal);
-    if (e == ALM_OK)
+    *scan = (alm_wal_scan){.last_lsn = file.lsn, .segment = st->wal.n_segments};
+    if (e == ALM_OK && log)
         e = alm_wal_read(cx, &st->wal, file.lsn, first_pass, &rec, scan);
     if (e == ALM_OK)
         e = alm_build_begin(cx, st, &rec.build);
     if (e == ALM_OK) {
         e = alm_catalog_load(cx, &rec.build, &file, &rec.marks);
-        if (e == ALM_OK)
+        if (e == ALM_OK && log)
             e = alm_wal_read(cx, &st->wal, file.lsn, second_pass, &rec, scan);
         if (e == ALM_OK)
             e = show_symbols(cx, &rec.build);
+        if (e == ALM_OK && log && alm_hold_is_copy(st))
+            e = alm_hold_files_there(cx, &rec.build);
         if (e == ALM_OK)
             alm_build_publish(&rec.build);
         else
@@ -203,6 +210,25 @@ alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
     alm_flush_marks_free(&rec.marks);
     alm_catalog_unmap(st, &file);
     return e;
+}
+
+/*
+ * The log of a copy was written to while it was copied: where it has a hole, or names files that came
+ * too late for the copy, the copy is what the checkpoint was.
+ */
+alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
+{
+    ALM_TRY(alm_hold_read(cx, st));
+    const alm_status e = recover_once(cx, st, true, scan);
+    if (e != ALM_E_CORRUPT || !alm_hold_is_copy(st))
+        return e;
+    alm_log_info("storage",
+                 "'%s' is a copy of the checkpoint at lsn %llu; later changes are left "
+                 "out, because the copy has not all of them: %s",
+                 st->root, (unsigned long long)st->hold.lsn, cx->err.msg);
+    alm_error_clear(cx);
+    alm_wal_forget(&st->wal);
+    return recover_once(cx, st, false, scan);
 }
 
 static alm_status make_dir(alm_ctx *cx, const alm_io *io, const char *dir, const char *parent)
@@ -286,6 +312,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = alm_storage_recover(cx, st, &scan);
     if (e == ALM_OK)
         e = alm_wal_start(cx, &st->wal, &scan);
+    if (e == ALM_OK)
+        e = alm_hold_resume(cx, st);
     if (e == ALM_OK && !st->conf.manual)
         e = alm_worker_start(cx, st);
     if (e != ALM_OK) {
@@ -305,7 +333,7 @@ void alm_storage_close(alm_storage *st)
         return;
     alm_worker_stop(st);
     alm_ctx cx = {.io = st->io};
-    if (!st->failed && st->current->lsn != st->checkpoint_lsn &&
+    if (!st->failed && !st->hold.held && st->current->lsn != st->checkpoint_lsn &&
         alm_checkpoint(&cx, st, ALM_CHECKPOINT_KEEP_BYTES) != ALM_OK)
         alm_log_warn("storage", "no checkpoint at the end (the log has everything): %s",
                      cx.err.msg);

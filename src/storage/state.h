@@ -108,6 +108,20 @@ typedef struct file_slot {
     alm_file *file;
 } file_slot;
 
+typedef struct alm_file_id {
+    uint64_t table_id, id;
+} alm_file_id;
+
+typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_lock */
+    atomic_bool held;
+    _Atomic int64_t since_us;
+    bool marked, copy, expired;
+    uint64_t lsn;
+    alm_file_id *later; /* files to remove at the release */
+    size_t n_later, cap_later;
+    uint64_t sweep_end; /* sweep that waits for the release, 0: none */
+} alm_hold;
+
 struct alm_storage {
     const alm_io *io;
     char root[ALM_PATH_MAX - 128]; /* .../db */
@@ -154,6 +168,7 @@ struct alm_storage {
     uint64_t compacted_lsn;
     int64_t idle_commits, idle_since_ns;
     uint64_t checkpoint_lsn;              /* of the catalogue file */
+    alm_hold hold;
     uint32_t catalog_version;             /* of the file that was read */
     _Atomic int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
 };
@@ -210,10 +225,12 @@ ALM_NODISCARD alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t ta
 void alm_storage_nudge(alm_storage *st);
 
 /* Flushes the largest heads until all together hold at most `keep_bytes`, writes the catalogue file,
- * recycles the log. */
+ * recycles the log; while a checkpoint is held, the heads only. */
 ALM_NODISCARD alm_status alm_heads_flush(alm_ctx *cx, alm_storage *st, int64_t keep_bytes);
 ALM_NODISCARD alm_status alm_checkpoint(alm_ctx *cx, alm_storage *st, int64_t keep_bytes);
 enum { ALM_CHECKPOINT_KEEP_BYTES = 16 << 20 };
+/* The last part of it: catalogue file and log. Caller holds checkpoint_lock. */
+ALM_NODISCARD alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st);
 
 /* The catalogue file. `read` maps and checks it: *bytes == 0, there is none. */
 typedef struct alm_catalog_file {

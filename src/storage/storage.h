@@ -32,6 +32,7 @@ typedef struct alm_storage_conf {
     int64_t part_rows_max;        /* rows of one part of a bulk load or flush */
     int32_t overlap_max;          /* overlapping parts and runs before writers wait */
     int64_t snapshot_age_max_ms;
+    int64_t hold_age_max_ms; /* a checkpoint that is held longer is released; 0: never */
     bool manual; /* no background thread: flush and checkpoint when called for (tests) */
 } alm_storage_conf;
 
@@ -45,6 +46,17 @@ ALM_NODISCARD alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const c
 void alm_storage_close(alm_storage *st);
 /* Writes heads to parts and a checkpoint now. */
 ALM_NODISCARD alm_status alm_storage_checkpoint(alm_ctx *cx, alm_storage *st);
+
+/*
+ * CHECKPOINT CREATE: a checkpoint that is held. From its return to the release, the directory can be
+ * copied file by file in any order while writes go on: the copy opens and has every row that was
+ * acknowledged before. ALM_E_ARG when one is held already. Release: without one, nothing happens;
+ * ALM_E_LIMIT after one that was released for its age.
+ */
+ALM_NODISCARD alm_status alm_storage_hold(alm_ctx *cx, alm_storage *st);
+ALM_NODISCARD alm_status alm_storage_hold_release(alm_ctx *cx, alm_storage *st);
+/* Is one held, and since when? */
+bool alm_storage_hold_status(alm_storage *st, int64_t *since_us);
 
 /* Offline verification for `almanac check`: every checksum, order, dictionary and catalogue entry.
  * Calls `report` for each finding; *n_findings counts them. Changes nothing. */

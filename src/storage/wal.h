@@ -89,6 +89,8 @@ ALM_NODISCARD alm_status alm_wal_init(alm_ctx *cx, alm_wal *wal, const alm_io *i
 void alm_wal_deinit(alm_wal *wal);
 /* Lists the segments. Reads only. */
 ALM_NODISCARD alm_status alm_wal_list(alm_ctx *cx, alm_wal *wal);
+/* Forgets what was listed. */
+void alm_wal_forget(alm_wal *wal);
 /* Walks the chain; calls `each` for records with lsn > after. ALM_E_CORRUPT for a log damaged in the
  * middle, or one that begins after `after`. Reads only. */
 ALM_NODISCARD alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,

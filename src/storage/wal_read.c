@@ -82,6 +82,13 @@ alm_status alm_wal_list(alm_ctx *cx, alm_wal *wal)
     return l.st;
 }
 
+void alm_wal_forget(alm_wal *wal)
+{
+    wal->n_segments = 0;
+    wal->n_spares = 0;
+    wal->next_number = 1;
+}
+
 /* --------------------------------------------------------------- open segments */
 
 typedef struct segment_view {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "storage/commit.h"
 #include "storage/compact.h"
+#include "storage/hold.h"
 
 enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };
 enum { ROUND_MS = 1000, BRAKE_MS = 10, BRAKE_ROUNDS_MAX = 500 };
@@ -37,7 +38,8 @@ void alm_storage_poke(alm_storage *st)
 static bool wants_checkpoint(alm_storage *st)
 {
     return atomic_load(&st->wal.bytes_written) - atomic_load(&st->checkpoint_wal_bytes) >
-           st->conf.checkpoint_wal_bytes;
+               st->conf.checkpoint_wal_bytes &&
+           !st->hold.held;
 }
 
 void alm_storage_nudge(alm_storage *st)
@@ -157,6 +159,7 @@ static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
     ALM_TRY(sync_log(cx, st));
     if (alm_storage_writable(cx, st) != ALM_OK)
         return cx->err.code;
+    ALM_TRY(alm_hold_expire(cx, st));
     ALM_TRY(flush_large(cx, st));
     ALM_TRY(flush_idle(cx, st));
     ALM_TRY(compact(cx, st, more));
@@ -181,7 +184,8 @@ static void *worker_main(void *arg)
     const int64_t round_ms = st->conf.sync == ALM_SYNC_INTERVAL
                                  ? ALM_MAX(ALM_MIN(st->conf.sync_interval_ms, ROUND_MS), 1)
                                  : ROUND_MS;
-    alm_sweep(st, atomic_load(&st->next_table_id));
+    if (!st->hold.held)
+        alm_sweep(st, atomic_load(&st->next_table_id));
     (void)pthread_mutex_lock(&st->work_lock);
     while (!st->stop) {
         if (!st->work_wanted)
