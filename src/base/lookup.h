@@ -31,6 +31,9 @@ typedef struct alm_lookup {
                                 alm_relation_text what, const char **out);
     /* Bytes on disk of a table; 0 for what is none; -1: no such relation. oid 0: all tables. */
     alm_status (*bytes)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int64_t *out);
+    /* COMMENT ON a relation, or (column > 0) on one of its columns; *out = NULL: none. */
+    alm_status (*comment)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int32_t column,
+                          const char **out);
     int32_t pid; /* number of the connection, by which it is cancelled */
 } alm_lookup;
 

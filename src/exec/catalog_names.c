@@ -121,6 +121,18 @@ alm_status alm_catalog_name(alm_ctx *cx, alm_arena *arena, const alm_snapshot *s
     return ALM_OK;
 }
 
+alm_status alm_catalog_comment(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap, int32_t oid,
+                               int32_t column, const char **out)
+{
+    int32_t index = -1;
+    const alm_table *t = alm_catalog_table(snap, oid, &index);
+    *out = NULL;
+    if (t == NULL || index >= 0 || column < 0 || column > (int32_t)t->n_cols)
+        return ALM_OK;
+    const char *text = alm_table_comment(t, column == 0 ? 0 : t->cols[column - 1].id);
+    return text == NULL ? ALM_OK : alm_arena_zstr(cx, arena, alm_str_of(text), out);
+}
+
 alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_table *t, int32_t col,
                              const char **out)
 {

@@ -64,8 +64,8 @@ ALM_CAT_FILL(classes)
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
         ALM_TRY(class_row(cx, cat, alm_oid_of_table(t), t->name, ALM_OID_PUBLIC,
-                          relation_kind(cat, t), t->n_cols,
-                          t->row_count, !cat->function && has_index(t)));
+                          relation_kind(cat, t), t->n_cols, t->row_count,
+                          !cat->function && has_index(t)));
         for (uint32_t c = 0; !cat->function && c < t->n_cols; c++) {
             const char *name = NULL;
             if (!t->cols[c].indexed)
@@ -83,6 +83,28 @@ ALM_CAT_FILL(classes)
         /* those PostgreSQL has as tables have numbers of their own */
         ALM_TRY(class_row(cx, cat, rel->oid, rel->name, alm_relation_schema_oid(rel),
                           rel->oid < 10000 ? 'r' : 'v', n, -1, false));
+    }
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------------- pg_description */
+
+ALM_CAT_FILL(comments)
+{
+    const alm_snapshot *snap = cat->run->env.snapshot;
+    alm_cat_order(cat, "objoid classoid objsubid description");
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        for (uint32_t c = 0; c <= t->n_cols; c++) { /* 0: the table itself */
+            const char *text = alm_table_comment(t, c == 0 ? 0 : t->cols[c - 1].id);
+            if (text == NULL)
+                continue;
+            ALM_TRY(alm_cat_row(cx, cat));
+            alm_cat_int(cat, alm_oid_of_table(t));
+            alm_cat_int(cat, 1259); /* pg_class */
+            alm_cat_int(cat, c);
+            alm_cat_text(cat, text);
+        }
     }
     return ALM_OK;
 }

@@ -31,7 +31,7 @@ typedef struct alm_exec_env {
     alm_snapshot *snapshot;
     const alm_registry *registry;
     struct alm_spill_space *spill; /* for what does not fit in memory; NULL: none */
-    bool analyze; /* count rows, time and bytes per operator */
+    bool analyze;                  /* count rows, time and bytes per operator */
     /* Lists that only the caller knows, for the table functions that show them: `what` is "keywords"
      * (one text per row), "settings" (name, value, description), "activity" (of each session: number
      * of its statement or 0, of the connection, begin in us, user, protocol, state, text of the
@@ -80,6 +80,10 @@ const alm_table *alm_catalog_table(const alm_snapshot *snap, int32_t oid, int32_
 /* Name as it is written, *out = NULL: no such relation; statement that makes an index. */
 ALM_NODISCARD alm_status alm_catalog_name(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
                                           int32_t oid, const char **out);
+/* COMMENT ON the table or view (column 0) of that number, or one of its columns; *out = NULL: none. */
+ALM_NODISCARD alm_status alm_catalog_comment(alm_ctx *cx, alm_arena *arena,
+                                             const alm_snapshot *snap, int32_t oid, int32_t column,
+                                             const char **out);
 ALM_NODISCARD alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_table *t,
                                            int32_t col, const char **out);
 

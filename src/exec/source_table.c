@@ -170,6 +170,18 @@ static alm_status put_keys(alm_ctx *cx, alm_buf *b, const alm_table *t)
     return alm_buf_text(cx, b, ")");
 }
 
+/* Those that were set. */
+static alm_status put_params(alm_ctx *cx, alm_buf *b, const alm_table *t)
+{
+    const int64_t rows = t->max_uncommitted_rows, lag = t->o3_max_lag_us;
+    if (rows > 0)
+        ALM_TRY(alm_buf_printf(cx, b, "\nWITH maxUncommittedRows=%lld", (long long)rows));
+    if (lag > 0)
+        ALM_TRY(
+            alm_buf_printf(cx, b, "%s o3MaxLag=%lldus", rows > 0 ? "," : "\nWITH", (long long)lag));
+    return ALM_OK;
+}
+
 static alm_status put_table(alm_ctx *cx, alm_buf *b, const alm_table *t)
 {
     ALM_TRY(alm_buf_printf(cx, b, "CREATE TABLE '%s' ( ", t->name));
@@ -190,6 +202,7 @@ static alm_status put_table(alm_ctx *cx, alm_buf *b, const alm_table *t)
     alm_schema_ttl(t, &ttl, &unit);
     if (ttl != 0)
         ALM_TRY(alm_buf_printf(cx, b, " TTL %lld %s%s", (long long)ttl, unit, ttl == 1 ? "" : "S"));
+    ALM_TRY(put_params(cx, b, t));
     if (t->dedup)
         ALM_TRY(put_keys(cx, b, t));
     return alm_buf_text(cx, b, ";");

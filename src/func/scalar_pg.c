@@ -328,6 +328,42 @@ static alm_status relation_texts(alm_call *call, size_t n, const alm_vec *args, 
     return ALM_OK;
 }
 
+/* obj_description(oid [, catalogue]), col_description(oid, column). */
+static alm_status comments(alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
+                           const alm_vec *column)
+{
+    const alm_lookup *lookup = call->cx->lookup;
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const int32_t oid = ALM_AT(int32_t, args[0], i);
+        const int32_t at = column == NULL ? 0 : ALM_AT(int32_t, *column, i);
+        const char *text = NULL;
+        if (lookup != NULL && oid != ALM_INT_NULL && (column == NULL || at > 0))
+            ALM_TRY(lookup->comment(call->cx, lookup->arg, call->arena, oid, at, &text));
+        o[i] = view_of(text);
+    }
+    return ALM_OK;
+}
+
+KERNEL(table_comment)
+{
+    return comments(call, n, args, out, NULL);
+}
+
+KERNEL(column_comment)
+{
+    return comments(call, n, args, out, &args[1]);
+}
+
+KERNEL(object_comment)
+{
+    ALM_TRY(comments(call, n, args, out, NULL));
+    for (size_t i = 0; i < n; i++)
+        if (!alm_str_eq(alm_vec_text(&args[1], args[1].is_const ? 0 : i), ALM_STR("pg_class")))
+            ((alm_view *)out->data)[i] = alm_view_null();
+    return ALM_OK;
+}
+
 KERNEL(regclass_out)
 {
     return relation_texts(call, n, args, out, ALM_RELATION_NAME);
@@ -866,9 +902,12 @@ static const alm_fn ROWS[] = {
     NOTHING("pg_get_partkeydef", "(INT) STRING"),
     NOTHING("pg_get_expr", "(STRING, INT) STRING"),
     NOTHING("pg_get_expr", "(STRING, INT, BOOLEAN) STRING"),
-    NOTHING("obj_description", "(INT) STRING"),
-    NOTHING("obj_description", "(INT, TEXT) STRING"),
-    NOTHING("col_description", "(INT, INT) STRING"),
+    ROW("obj_description", "(INT) STRING", ALM_FN_STABLE, table_comment,
+        "Comment of a table or view, by its number."),
+    ROW("obj_description", "(INT, TEXT) STRING", ALM_FN_STABLE, object_comment,
+        "Comment of a table or view; the text names the catalogue: pg_class."),
+    ROW("col_description", "(INT, INT) STRING", ALM_FN_STABLE, column_comment,
+        "Comment of a column, by the number of its table and its place there."),
     NOTHING("shobj_description", "(INT, TEXT) STRING"),
     NOTHING("pg_advisory_unlock_all", "() STRING"),
     NOTHING("inet_server_addr", "() STRING"),

@@ -52,6 +52,7 @@ static const struct {
     [ALM_STMT_REFRESH] = {alm_run_refresh, "REFRESH MATERIALIZED VIEW", true},
     [ALM_STMT_CHECKPOINT] = {alm_run_checkpoint, "CHECKPOINT", true},
     [ALM_STMT_MAINTAIN] = {alm_run_maintain, "VACUUM", true},
+    [ALM_STMT_COMMENT] = {alm_run_comment, "COMMENT", true},
     [ALM_STMT_SHOW] = {alm_run_show, "SHOW", false},
     [ALM_STMT_SET] = {alm_run_set, "SET", false},
     [ALM_STMT_BEGIN] = {alm_run_transaction, "BEGIN", false},

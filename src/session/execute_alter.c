@@ -1,5 +1,5 @@
 /*
- * execute_alter.c - ALTER TABLE, and the statements about a table that have nothing to do here.
+ * execute_alter.c - ALTER TABLE.
  *
  * Races       A statement is planned on a snapshot; storage refuses it (ALM_E_STALE) when the table was
  *             altered since. Then it is planned again on a newer one.
@@ -173,17 +173,4 @@ alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
         alm_error_clear(&c->cx);
         ALM_TRY(alm_cursor_look_again(c));
     }
-}
-
-/* ------------------------------------------------------------------ maintain */
-
-alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
-{
-    (void)params;
-    (void)n;
-    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
-    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
-    if (table == NULL)
-        return alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);
-    return alm_refuse_view(&c->cx, table, stmt->table_pos);
 }

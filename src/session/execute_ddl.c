@@ -84,12 +84,22 @@ alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *para
 {
     (void)params;
     (void)n;
+    alm_str *names = NULL;
+    uint32_t n_names = 0;
     ALM_TRY(alm_outside_block(c, stmt));
-    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
-    if (table == NULL)
-        return stmt->if_exists ? ALM_OK : missing_table(c, stmt->table, stmt->table_pos);
-    ALM_TRY(alm_refuse_view(&c->cx, table, stmt->table_pos));
-    return alm_table_truncate(&c->cx, c->session->db->storage, stmt->table);
+    ALM_TRY(ALM_NEWN(&c->cx, c->cx.arena, stmt->n_more + 1, &names));
+    for (uint32_t i = 0; i <= stmt->n_more; i++) {
+        const alm_str name = i == 0 ? stmt->table : stmt->more_tables[i - 1];
+        const int32_t pos = i == 0 ? stmt->table_pos : stmt->more_pos[i - 1];
+        const alm_table *table = alm_snapshot_find(c->snapshot, name);
+        if (table == NULL && stmt->if_exists)
+            continue;
+        if (table == NULL)
+            return missing_table(c, name, pos);
+        ALM_TRY(alm_refuse_view(&c->cx, table, pos));
+        names[n_names++] = name;
+    }
+    return alm_tables_truncate(&c->cx, c->session->db->storage, names, n_names);
 }
 
 alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)

@@ -77,6 +77,13 @@ static alm_status bytes(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, i
     return ALM_OK;
 }
 
+static alm_status comment(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int32_t column,
+                          const char **out)
+{
+    const alm_cursor *c = arg;
+    return alm_catalog_comment(cx, arena, c->snapshot, oid, column, out);
+}
+
 void alm_cursor_lookup(alm_cursor *c)
 {
     c->lookup = (alm_lookup){.arg = c,
@@ -85,6 +92,7 @@ void alm_cursor_lookup(alm_cursor *c)
                              .relation = relation,
                              .relation_text = relation_text,
                              .bytes = bytes,
+                             .comment = comment,
                              .pid = c->session->pid};
     c->cx.lookup = &c->lookup;
 }

@@ -252,7 +252,7 @@ static alm_status expire(alm_cursor *c, alm_str name)
     const alm_table *view = alm_snapshot_find(c->snapshot, name);
     return view == NULL || view->kind != ALM_TABLE_MATVIEW
                ? ALM_OK
-               : alm_table_expire(&c->cx, c->session->db->storage, view);
+               : alm_table_expire(&c->cx, c->session->db->storage, view->id);
 }
 
 /* ---------------------------------------------------------------------- refresh */

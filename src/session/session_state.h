@@ -133,6 +133,7 @@ void alm_refresher_stop(alm_db *db);
 /* execute_backup.c */
 alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);

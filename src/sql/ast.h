@@ -316,7 +316,8 @@ typedef enum alm_stmt_kind {
     ALM_STMT_DROP_MATVIEW,
     ALM_STMT_REFRESH,    /* what: full, incremental, range; from and to in range_from, range_to */
     ALM_STMT_CHECKPOINT, /* what: create, release */
-    ALM_STMT_MAINTAIN,   /* VACUUM, REINDEX, COMMENT: checked and done with; text tells */
+    ALM_STMT_MAINTAIN, /* VACUUM, REINDEX (columns in insert_cols): checked and done with */
+    ALM_STMT_COMMENT,  /* what: table, column, view, materialized view; value: the text, or empty */
     ALM_STMT_SHOW,
     ALM_STMT_SET, /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
     ALM_STMT_BEGIN,
@@ -350,6 +351,11 @@ typedef struct alm_stmt {
     bool table_quoted;
     int32_t table_pos;
     bool if_exists, if_not_exists, all_tables;
+    alm_str *more_tables; /* TRUNCATE a, b, c: those behind the first */
+    int32_t *more_pos;
+    uint32_t n_more;
+    alm_str column; /* COMMENT ON COLUMN */
+    int32_t column_pos;
     alm_select *select; /* SELECT, EXPLAIN, INSERT SELECT, CREATE TABLE AS, UPDATE FROM (as from) */
     struct alm_stmt *inner; /* EXPLAIN of another statement */
     bool analyze;

@@ -2,7 +2,6 @@
  * bind_alter.c - ALTER TABLE: the table as it shall be, and the plans that changes of its rows need.
  * All checks, no effects.
  */
-#include "base/number.h"
 #include "sql/bind_table.h"
 
 typedef struct altering {
@@ -77,6 +76,8 @@ static alm_status drop_columns(altering *al)
     for (uint32_t i = 0; i < al->a->n_cols; i++) {
         const alm_column_def *def = &al->a->cols[i];
         const int32_t at = alm_create_find(to, def->name);
+        if (at < 0 && al->stmt->if_exists)
+            continue;
         if (at < 0)
             return invalid_column(al, def);
         if (at == to->ts_col)
@@ -92,6 +93,7 @@ static alm_status drop_columns(altering *al)
         to->n_cols--;
         to->ts_col -= to->ts_col > at;
     }
+    al->out->nothing = to->n_cols == al->out->table->n_cols;
     return ALM_OK;
 }
 
@@ -232,49 +234,9 @@ static alm_status set_ttl(altering *al)
     return alm_create_ttl(al->p, al->stmt, al->to);
 }
 
-/* 30s, 500ms, 100us; a bare number counts microseconds. */
-static alm_status parse_lag(const altering *al, const alm_assign *w, int64_t *out)
-{
-    static const struct {
-        const char *unit;
-        int64_t us;
-    } units[] = {{"us", 1},         {"ms", 1000},       {"s", 1000000}, {"m", 60000000},
-                 {"h", 3600000000}, {"d", 86400000000}, {"", 1}};
-    const alm_str text = w->value->text;
-    size_t digits = 0;
-    int64_t n = 0;
-    while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9')
-        digits++;
-    const alm_str unit = {text.ptr + digits, text.len - digits};
-    for (size_t i = 0; i < ALM_COUNT(units) && digits > 0; i++)
-        if (alm_str_ieq(unit, alm_str_of(units[i].unit)) &&
-            alm_int64_parse((alm_str){text.ptr, digits}, &n) == ALM_NUM_OK &&
-            !__builtin_mul_overflow(n, units[i].us, out))
-            return ALM_OK;
-    return alm_fail(al->p->cx, ALM_E_ARG, w->value->pos, "invalid value for o3MaxLag: %.*s",
-                    (int)ALM_MIN(text.len, 100), text.ptr);
-}
-
 static alm_status set_params(altering *al)
 {
-    for (uint32_t i = 0; i < al->stmt->n_with; i++) {
-        const alm_assign *w = &al->stmt->with[i];
-        int64_t n = 0;
-        if (alm_str_ieq(w->col, ALM_STR("o3MaxLag"))) {
-            ALM_TRY(parse_lag(al, w, &al->to->o3_max_lag_us));
-            continue;
-        }
-        if (!alm_str_ieq(w->col, ALM_STR("maxUncommittedRows")))
-            return alm_fail(al->p->cx, ALM_E_ARG, w->pos, "unknown parameter '%.*s'",
-                            (int)w->col.len, w->col.ptr);
-        const char *text = NULL;
-        ALM_TRY(alm_ast_text(al->p->cx, w->value, &text));
-        if (alm_int64_parse(alm_str_of(text), &n) != ALM_NUM_OK || n < 0 || n > INT32_MAX)
-            return alm_fail(al->p->cx, ALM_E_ARG, w->value->pos,
-                            "invalid value for maxUncommittedRows: %.100s", text);
-        al->to->max_uncommitted_rows = n;
-    }
-    return ALM_OK;
+    return alm_create_params(al->p, al->stmt, al->to);
 }
 
 static alm_status set_wal(altering *al)

@@ -306,24 +306,51 @@ alm_status alm_create_dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c)
     return ALM_OK;
 }
 
-static alm_status parameters(alm_planner *p, const alm_stmt *stmt, alm_create *c)
+/* 30s, 500ms, 100us; a bare number counts microseconds. */
+static alm_status parse_lag(alm_planner *p, const alm_assign *w, alm_str text, int64_t *out)
+{
+    static const struct {
+        const char *unit;
+        int64_t us;
+    } units[] = {{"us", 1},         {"ms", 1000},       {"s", 1000000}, {"m", 60000000},
+                 {"h", 3600000000}, {"d", 86400000000}, {"", 1}};
+    size_t digits = 0;
+    int64_t n = 0;
+    while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9')
+        digits++;
+    const alm_str unit = {text.ptr + digits, text.len - digits};
+    for (size_t i = 0; i < ALM_COUNT(units) && digits > 0; i++)
+        if (alm_str_ieq(unit, alm_str_of(units[i].unit)) &&
+            alm_int64_parse((alm_str){text.ptr, digits}, &n) == ALM_NUM_OK &&
+            !__builtin_mul_overflow(n, units[i].us, out))
+            return ALM_OK;
+    return alm_fail(p->cx, ALM_E_ARG, w->value->pos, "invalid value for o3MaxLag: %.*s",
+                    (int)ALM_MIN(text.len, 100), text.ptr);
+}
+
+alm_status alm_create_params(alm_planner *p, const alm_stmt *stmt, alm_create *c)
 {
     for (uint32_t i = 0; i < stmt->n_with; i++) {
         const alm_assign *w = &stmt->with[i];
         const bool rows = alm_str_ieq(w->col, ALM_STR("maxUncommittedRows"));
+        const char *text = NULL;
+        int64_t n = 0;
         if (!rows && !alm_str_ieq(w->col, ALM_STR("o3MaxLag")))
-            return alm_fail(p->cx, ALM_E_ARG, w->pos, "unrecognized WITH parameter: %.*s",
-                            (int)w->col.len, w->col.ptr);
-        if (!rows || w->value == NULL)
-            continue; /* stmt->o3_max_lag_us holds the other */
-        int64_t v = 0;
-        if (w->value->kind != ALM_AST_NUMBER || alm_int64_parse(w->value->text, &v) != ALM_NUM_OK ||
-            v < 0)
-            return alm_fail(p->cx, ALM_E_ARG, w->pos, "could not parse maxUncommittedRows value");
-        c->max_uncommitted_rows = v;
+            return stmt->kind == ALM_STMT_ALTER_TABLE
+                       ? alm_fail(p->cx, ALM_E_ARG, w->pos, "unknown parameter '%.*s'",
+                                  (int)w->col.len, w->col.ptr)
+                       : alm_fail(p->cx, ALM_E_ARG, w->pos, "unrecognized WITH parameter: %.*s",
+                                  (int)w->col.len, w->col.ptr);
+        if (!rows) {
+            ALM_TRY(parse_lag(p, w, w->value->text, &c->o3_max_lag_us));
+            continue;
+        }
+        ALM_TRY(alm_ast_text(p->cx, w->value, &text));
+        if (alm_int64_parse(alm_str_of(text), &n) != ALM_NUM_OK || n < 0 || n > INT32_MAX)
+            return alm_fail(p->cx, ALM_E_ARG, w->value->pos,
+                            "invalid value for maxUncommittedRows: %.100s", text);
+        c->max_uncommitted_rows = n;
     }
-    if (stmt->o3_max_lag_us > 0)
-        c->o3_max_lag_us = stmt->o3_max_lag_us;
     return ALM_OK;
 }
 
@@ -344,7 +371,7 @@ alm_status alm_create_clauses(alm_planner *p, const alm_stmt *stmt, alm_create *
         return alm_fail(p->cx, ALM_E_ARG, stmt->volume_pos,
                         "volume alias is not allowed [alias=%.*s]", (int)stmt->volume.len,
                         stmt->volume.ptr);
-    return parameters(p, stmt, c);
+    return alm_create_params(p, stmt, c);
 }
 
 alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,

@@ -25,6 +25,8 @@ ALM_NODISCARD alm_status alm_create_add(alm_planner *p, alm_create *c, alm_str n
 /* TIMESTAMP(), PARTITION BY, WAL, TTL, DEDUP, WITH. */
 ALM_NODISCARD alm_status alm_create_clauses(alm_planner *p, const alm_stmt *stmt, alm_create *c);
 /* TTL and DEDUP UPSERT KEYS of a statement; nothing if it has none. */
+/* WITH, SET PARAM: maxUncommittedRows and o3MaxLag. */
+ALM_NODISCARD alm_status alm_create_params(alm_planner *p, const alm_stmt *stmt, alm_create *c);
 ALM_NODISCARD alm_status alm_create_ttl(alm_planner *p, const alm_stmt *stmt, alm_create *c);
 ALM_NODISCARD alm_status alm_create_dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c);
 

@@ -35,7 +35,7 @@ typedef struct alm_parser {
     const alm_parse_var *vars;
     const struct alm_override *overrides; /* variables set from outside, or NULL */
     bool override_refused;                /* the error is that one of them may not be set */
-    alm_ast *spare; /* zeroed nodes not handed out yet */
+    alm_ast *spare;                       /* zeroed nodes not handed out yet */
     uint32_t n_spare, n_chunk;
 } alm_parser;
 
@@ -159,6 +159,8 @@ ALM_NODISCARD alm_status alm_parse_postfix(alm_parser *p, alm_ast *left, alm_ast
 ALM_NODISCARD alm_status alm_parse_literal(alm_parser *p, alm_ast **out);
 ALM_NODISCARD alm_status alm_parse_call(alm_parser *p, alm_str schema, alm_parse_name name,
                                         alm_ast **out);
+/* [OWNED BY name] */
+ALM_NODISCARD alm_status alm_parse_owned(alm_parser *p);
 /* Expressions with commas between; at least one. */
 ALM_NODISCARD alm_status alm_parse_exprs(alm_parser *p, alm_ast ***out, uint32_t *n);
 /* What stands behind GROUP BY (parse_group.c). */
@@ -215,6 +217,7 @@ ALM_NODISCARD alm_status alm_parse_create(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_insert(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_update(alm_parser *p, alm_stmt *s);
 /* Behind DELETE. */
+ALM_NODISCARD alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_delete(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_alter(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_show(alm_parser *p, alm_stmt *s);

@@ -125,7 +125,7 @@ static alm_status parse_partition_set(alm_parser *p, alm_alter *a)
     return alm_parse_expr(p, &a->where);
 }
 
-static alm_status parse_drop(alm_parser *p, alm_alter *a)
+static alm_status parse_drop(alm_parser *p, alm_stmt *s, alm_alter *a)
 {
     uint32_t cap = 0;
     if (alm_take_kw(p, ALM_KW_PARTITION)) {
@@ -134,6 +134,11 @@ static alm_status parse_drop(alm_parser *p, alm_alter *a)
     }
     a->kind = ALM_ALTER_DROP_COLUMN;
     ALM_TRY(alm_expect_kw(p, ALM_KW_COLUMN, "'column' or 'partition' expected"));
+    if (alm_at_kw(p, ALM_KW_IF) && alm_token_is_kw(alm_parse_peek(p), ALM_KW_EXISTS)) {
+        alm_parse_next(p);
+        alm_parse_next(p);
+        s->if_exists = true;
+    }
     do
         ALM_TRY(column_name(p, a, &cap, "column name"));
     while (alm_take_op(p, ALM_OP_COMMA));
@@ -226,7 +231,7 @@ static alm_status parse_action(alm_parser *p, alm_stmt *s, alm_alter *a)
     if (alm_take_kw(p, ALM_KW_ADD))
         return parse_add(p, s, a);
     if (alm_take_kw(p, ALM_KW_DROP))
-        return parse_drop(p, a);
+        return parse_drop(p, s, a);
     if (alm_take_kw(p, ALM_KW_RENAME))
         return parse_rename(p, a);
     if (alm_take_kw(p, ALM_KW_ALTER))
@@ -296,8 +301,7 @@ alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
     else if (alm_take_kw(p, ALM_KW_TABLE)) {
         s->kind = ALM_STMT_ALTER_TABLE;
         s->text = ALM_STR("ALTER TABLE");
-    }
-    else if (alm_take_kw(p, ALM_KW_MATERIALIZED) && alm_take_kw(p, ALM_KW_VIEW)) {
+    } else if (alm_take_kw(p, ALM_KW_MATERIALIZED) && alm_take_kw(p, ALM_KW_VIEW)) {
         s->kind = ALM_STMT_ALTER_MATVIEW;
         s->text = ALM_STR("ALTER MATERIALIZED VIEW");
     } else

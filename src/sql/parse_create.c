@@ -349,10 +349,22 @@ alm_status alm_parse_table_clauses(alm_parser *p, alm_stmt *s, uint32_t *cap, bo
             ALM_TRY(parse_dedup(p, s));
         } else if (alm_at_kw(p, ALM_KW_IN)) {
             ALM_TRY(parse_volume(p, s));
+        } else if (alm_at_op(p, ALM_OP_COMMA) && alm_token_is_kw(next, ALM_KW_IN)) {
+            alm_parse_next(p);
+            ALM_TRY(parse_volume(p, s));
         } else {
             return ALM_OK;
         }
     }
+}
+
+alm_status alm_parse_owned(alm_parser *p)
+{
+    alm_parse_name owner;
+    if (!alm_take_word(p, "owned")) /* there are no other owners */
+        return ALM_OK;
+    ALM_TRY(alm_expect_kw(p, ALM_KW_BY, "'by' expected"));
+    return alm_parse_ident(p, "owner name", &owner);
 }
 
 /* ------------------------------------------------------------------ names */
@@ -430,7 +442,8 @@ static alm_status parse_create_table(alm_parser *p, alm_stmt *s)
     } else {
         return alm_parse_fail(p, p->tok.pos, "'(' or 'as' expected");
     }
-    return alm_parse_table_clauses(p, s, &cap, false);
+    ALM_TRY(alm_parse_table_clauses(p, s, &cap, false));
+    return alm_parse_owned(p);
 }
 
 /* ------------------------------------------------------------------ create */

@@ -150,6 +150,21 @@ static alm_status parse_drop(alm_parser *p, alm_stmt *s)
     return table_name(p, s, "table name");
 }
 
+static alm_status more_tables(alm_parser *p, alm_stmt *s)
+{
+    uint32_t cap = 0, cap_pos = 0;
+    while (alm_take_op(p, ALM_OP_COMMA)) {
+        alm_parse_name name;
+        alm_str schema;
+        ALM_TRY(ALM_GROW(p, &s->more_tables, s->n_more, &cap));
+        ALM_TRY(ALM_GROW(p, &s->more_pos, s->n_more, &cap_pos));
+        ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+        s->more_tables[s->n_more] = name.text;
+        s->more_pos[s->n_more++] = name.pos;
+    }
+    return ALM_OK;
+}
+
 static alm_status parse_truncate(alm_parser *p, alm_stmt *s)
 {
     alm_parse_next(p);
@@ -158,6 +173,7 @@ static alm_status parse_truncate(alm_parser *p, alm_stmt *s)
     ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "TABLE expected"));
     ALM_TRY(take_if_exists(p, s));
     ALM_TRY(table_name(p, s, "table name"));
+    ALM_TRY(more_tables(p, s));
     if (alm_take_word(p, "keep") && !alm_take_word(p, "symbol"))
         return alm_parse_fail(p, p->tok.pos, "'symbol' expected");
     if (p->prev.kind == ALM_TOK_NAME && alm_at_word(p, "maps"))
@@ -227,33 +243,6 @@ static bool is_table_word(const alm_parser *p)
            alm_token_is_kw(next, ALM_KW_ORDER) || alm_token_is_kw(next, ALM_KW_LIMIT);
 }
 
-/* VACUUM TABLE t, REINDEX TABLE t ..., COMMENT ON TABLE t IS 'text' or ON COLUMN t.c: the table is
- * kept; there is nothing to do for any of them. */
-static alm_status parse_maintain(alm_parser *p, alm_stmt *s)
-{
-    alm_parse_name name;
-    alm_str schema;
-    const int32_t pos = p->tok.pos;
-    const bool comment = alm_take_kw(p, ALM_KW_ON);
-    const bool column = comment && alm_take_kw(p, ALM_KW_COLUMN);
-    const bool partitions = !comment && alm_take_kw(p, ALM_KW_PARTITIONS);
-    if (!column && !partitions && !alm_take_kw(p, ALM_KW_TABLE))
-        return alm_parse_fail(p, p->tok.pos,
-                              comment ? "'table' or 'column' expected" : "'table' expected");
-    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
-    s->table = column && schema.len > 0 ? schema : name.text;
-    s->table_quoted = name.quoted;
-    s->table_pos = name.pos;
-    if (comment) {
-        ALM_TRY(alm_expect_kw(p, ALM_KW_IS, "'is' expected"));
-        if (p->tok.kind != ALM_TOK_STRING && !alm_at_kw(p, ALM_KW_NULL))
-            return alm_parse_fail(p, p->tok.pos, "text expected");
-    }
-    alm_parse_skip(p);
-    s->value = alm_parse_slice(p, pos, p->prev.end);
-    return ALM_OK;
-}
-
 /* CHECKPOINT CREATE, RELEASE; in its older words SNAPSHOT PREPARE, COMPLETE. */
 static alm_status parse_checkpoint(alm_parser *p, alm_stmt *s, bool snapshot)
 {
@@ -285,7 +274,7 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
     if (s->kind == ALM_STMT_DELETE)
         return alm_parse_delete(p, s);
     if (s->kind == ALM_STMT_MAINTAIN)
-        return parse_maintain(p, s);
+        return alm_parse_maintain(p, s);
     if (s->kind == ALM_STMT_CHECKPOINT)
         return parse_checkpoint(p, s, row->kw == ALM_KW_SNAPSHOT);
     if (row->kw == ALM_KW_ROLLBACK && alm_at_kw(p, ALM_KW_TO))

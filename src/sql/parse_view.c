@@ -166,12 +166,7 @@ alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized)
     ALM_TRY(alm_parse_view_query(p, &s->select, &view->sql));
     if (materialized)
         ALM_TRY(alm_parse_table_clauses(p, s, &cap, true));
-    if (alm_take_word(p, "owned")) { /* there are no other owners */
-        alm_parse_name owner;
-        ALM_TRY(alm_expect_kw(p, ALM_KW_BY, "'by' expected"));
-        ALM_TRY(alm_parse_ident(p, "owner name", &owner));
-    }
-    return ALM_OK;
+    return alm_parse_owned(p);
 }
 
 /* Behind RANGE: FROM 'a' TO 'b' */

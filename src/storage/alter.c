@@ -151,7 +151,10 @@ alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
     alter.to.max_uncommitted_rows = spec->max_uncommitted_rows;
     alter.to.o3_max_lag_us = spec->o3_max_lag_us;
     const bool keys_stay = same_keys(was, spec);
-    if (columns_stay(was, spec) && keys_stay)
-        return commit_alter(cx, st, &alter);
-    return alter_held(cx, st, &alter, !keys_stay);
+    const alm_status e = columns_stay(was, spec) && keys_stay
+                             ? commit_alter(cx, st, &alter)
+                             : alter_held(cx, st, &alter, !keys_stay);
+    if (e == ALM_OK && spec->ttl_hours != 0)
+        alm_table_expire_after(cx, st, was->id);
+    return e;
 }

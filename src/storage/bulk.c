@@ -360,7 +360,11 @@ alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows)
         status = commit_parts(cx, bulk);
     if (status == ALM_OK)
         *rows = bulk->rows;
+    alm_storage *st = bulk->st;
+    const uint64_t id = status == ALM_OK && bulk->v->table.ttl_hours != 0 ? bulk->v->table.id : 0;
     bulk_free(bulk);
+    if (id != 0)
+        alm_table_expire_after(cx, st, id);
     return status;
 }
 

@@ -86,6 +86,8 @@ typedef struct alm_snapshot alm_snapshot; /* all tables at one LSN; counted */
 const alm_table *alm_snapshot_find(const alm_snapshot *snap, alm_str name);
 size_t alm_snapshot_count(const alm_snapshot *snap);
 const alm_table *alm_snapshot_at(const alm_snapshot *snap, size_t i);
+/* COMMENT ON: of a column by its id, 0: of the table; NULL: none. */
+const char *alm_table_comment(const alm_table *table, uint32_t col_id);
 /* Column number, -1: none. Names without case. */
 int32_t alm_table_col(const alm_table *table, alm_str name);
 /* The errors for names that are not found; they say which name is near. pos: in the SQL text. */

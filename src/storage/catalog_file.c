@@ -8,10 +8,11 @@
 
 #include "base/crc32c.h"
 #include "storage/change.h"
+#include "storage/comment.h"
 #include "storage/dict.h"
 #include "storage/view.h"
 
-enum { CATALOG_VERSION = 3, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
+enum { CATALOG_VERSION = 4, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
 
 typedef struct catalog_header {
     char magic[8];
@@ -77,6 +78,7 @@ static alm_status put_version(catalog_out *o, const alm_version *v)
     ALM_TRY(put_parts(o, v->parts));
     ALM_TRY(put_parts(o, v->detached));
     ALM_TRY(put_touched(o, v->touched));
+    ALM_TRY(alm_put_comments(cx, buf, v));
     ALM_TRY(alm_put_u32(cx, buf, v->n_frozen));
     ALM_TRY(alm_put_u32(cx, buf, v->n_lanes));
     for (uint32_t i = 0; i < v->n_lanes; i++) {
@@ -328,6 +330,8 @@ static alm_status load_table(alm_ctx *cx, alm_build *b, alm_reader *r, uint64_t 
         e = load_parts(cx, b->st, r, v, &v->detached);
     if (e == ALM_OK && b->st->catalog_version >= 3)
         e = load_touched(cx, r, v);
+    if (e == ALM_OK && b->st->catalog_version >= 4)
+        e = alm_get_comments(cx, r, v);
     if (e == ALM_OK)
         e = load_lanes(cx, r, v, lsn, alm_flush_marks_get(marks, v->table.id));
     v->lsn = lsn;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "storage/comment.h"
 #include "storage/dict.h"
 #include "storage/view.h"
 
@@ -234,23 +235,34 @@ alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_s
     return e;
 }
 
-alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, uint64_t table_id)
+static alm_status truncated(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_version **out)
 {
     const alm_version *v = alm_build_find(b, table_id);
     if (v == NULL)
         return table_gone(cx, table_id, NULL);
-    alm_version *next = NULL;
-    ALM_TRY(alm_version_bare(cx, v, &next));
+    ALM_TRY(alm_version_bare(cx, v, out));
+    alm_version *next = *out;
     next->lsn = next->flushed_lsn = next->frozen_lsn = b->lsn;
     alm_version_settle(next);
     const alm_scan_range all = {INT64_MIN, INT64_MAX};
-    alm_status e = alm_version_touch(cx, b, next, &all, 1, NULL);
-    if (e == ALM_OK)
-        e = alm_build_own(cx, b, table_id);
-    if (e == ALM_OK)
-        alm_build_put(b, next);
-    else
-        alm_version_release(next);
+    ALM_TRY(alm_version_touch(cx, b, next, &all, 1, NULL));
+    return alm_build_own(cx, b, table_id);
+}
+
+alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, const uint64_t *ids, uint32_t n)
+{
+    alm_version **next = NULL;
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *next, "tables", &next));
+    alm_status e = ALM_OK;
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++)
+        e = truncated(cx, b, ids[i], &next[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (e == ALM_OK)
+            alm_build_put(b, next[i]);
+        else
+            alm_version_release(next[i]);
+    }
+    free((void *)next);
     return e;
 }
 
@@ -367,6 +379,11 @@ alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const alm_version *
         return e;
     }
     version_set_schema(next, schema);
+    e = alm_comments_follow(cx, v, next);
+    if (e != ALM_OK) {
+        alm_version_release(next);
+        return e;
+    }
     next->next_col_id = next_col_id;
     next->table.schema_version = to->schema_version;
     next->table.ts_col = to->ts_col;

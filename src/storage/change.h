@@ -38,7 +38,9 @@ ALM_NODISCARD alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_versio
 ALM_NODISCARD alm_status alm_change_drop(alm_ctx *cx, alm_build *b, uint64_t table_id);
 ALM_NODISCARD alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                            alm_str to);
-ALM_NODISCARD alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, uint64_t table_id);
+/* All of these tables, or none. */
+ALM_NODISCARD alm_status alm_change_truncate(alm_ctx *cx, alm_build *b, const uint64_t *ids,
+                                             uint32_t n);
 /* `v` with the columns and options of `to`: columns keep what they have by id; id 0 is a new column.
  * `made` (may be NULL) has the dictionaries of new columns. The result is not yet in the build. */
 ALM_NODISCARD alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const alm_version *v,
@@ -47,6 +49,9 @@ ALM_NODISCARD alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const
 /* Parts with these ids are detached, attached, or forgotten wherever they are. */
 ALM_NODISCARD alm_status alm_change_move(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                          alm_partition_move move, const uint64_t *ids, uint32_t n);
+/* Rows before `least`, the start of a partition, go. Frozen lanes may lose rows: nobody writes them. */
+ALM_NODISCARD alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id,
+                                           int64_t least);
 ALM_NODISCARD alm_status alm_change_add_column(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                                const alm_column *col);
 

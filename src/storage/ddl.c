@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "storage/bulk.h"
 #include "storage/change.h"
+#include "storage/comment.h"
 #include "storage/view.h"
 
 enum { NAME_BYTES_MAX = 1024, COLUMNS_MAX = 4096 };
@@ -101,8 +102,8 @@ typedef struct create_arg {
     bool replace;
 } create_arg;
 
-/* What has the name of `v` and is of its kind goes. */
-static alm_status drop_replaced(alm_ctx *cx, alm_request *rq, alm_build *b, const alm_version *v)
+/* What has the name of `v` and is of its kind goes; its comments stay. */
+static alm_status drop_replaced(alm_ctx *cx, alm_request *rq, alm_build *b, alm_version *v)
 {
     const int64_t pos = alm_catver_by_name(b->next, alm_str_of(v->table.name));
     if (pos < 0)
@@ -111,6 +112,7 @@ static alm_status drop_replaced(alm_ctx *cx, alm_request *rq, alm_build *b, cons
     const uint64_t id = old->table.id;
     if (old->table.kind != v->table.kind)
         return ALM_OK; /* the name is taken */
+    ALM_TRY(alm_comments_follow(cx, old, v));
     size_t mark;
     ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_DROP, &mark));
     ALM_TRY(alm_put_u64(cx, &rq->buf, id));
@@ -128,6 +130,7 @@ static alm_status prepare_create(alm_ctx *cx, alm_request *rq, alm_build *b)
     ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_CREATE, &mark));
     ALM_TRY(alm_put_table(cx, &rq->buf, v));
     ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    ALM_TRY(alm_op_comments(cx, &rq->buf, v));
     (void)alm_version_retain(v); /* may run again after a failure */
     const alm_status e = alm_change_create(cx, b, v);
     if (e != ALM_OK) {
@@ -182,6 +185,12 @@ alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *
 
 /* ------------------------------------------------------- changes of one table by name */
 
+static alm_status table_missing(alm_ctx *cx, alm_str name)
+{
+    return alm_fail(cx, ALM_E_TABLE, -1, "table does not exist [table=%.*s]", (int)name.len,
+                    name.ptr);
+}
+
 typedef struct ddl_arg {
     alm_op_kind kind;
     alm_str name, to;
@@ -204,8 +213,7 @@ static alm_status prepare_ddl(alm_ctx *cx, alm_request *rq, alm_build *b)
     const ddl_arg *arg = rq->arg;
     const int64_t pos = alm_catver_by_name(b->next, arg->name);
     if (pos < 0)
-        return alm_fail(cx, ALM_E_TABLE, -1, "table does not exist [table=%.*s]",
-                        (int)arg->name.len, arg->name.ptr);
+        return table_missing(cx, arg->name);
     const alm_version *v = alm_catver_at(b->next, (size_t)pos);
     const uint64_t id = v->table.id;
     size_t mark;
@@ -219,8 +227,6 @@ static alm_status prepare_ddl(alm_ctx *cx, alm_request *rq, alm_build *b)
         e = alm_put_text(cx, &rq->buf, arg->to);
         if (e == ALM_OK)
             e = alm_change_rename(cx, b, id, arg->to);
-    } else if (arg->kind == ALM_OP_TRUNCATE) {
-        e = alm_change_truncate(cx, b, id);
     } else {
         e = prepare_column(cx, rq, b, v, arg->col);
     }
@@ -269,10 +275,44 @@ alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str 
     return change_table(cx, st, &arg);
 }
 
+typedef struct truncate_arg {
+    const alm_str *names;
+    uint64_t *ids;
+    uint32_t n;
+} truncate_arg;
+
+static alm_status prepare_truncate(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    const truncate_arg *arg = rq->arg;
+    for (uint32_t i = 0; i < arg->n; i++) {
+        const int64_t pos = alm_catver_by_name(b->next, arg->names[i]);
+        size_t mark;
+        if (pos < 0)
+            return table_missing(cx, arg->names[i]);
+        arg->ids[i] = alm_catver_at(b->next, (size_t)pos)->table.id;
+        ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_TRUNCATE, &mark));
+        ALM_TRY(alm_put_u64(cx, &rq->buf, arg->ids[i]));
+        ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    }
+    ALM_TRY(alm_change_truncate(cx, b, arg->ids, arg->n));
+    return set_piece(rq);
+}
+
+alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names, uint32_t n)
+{
+    truncate_arg arg = {.names = names, .n = n};
+    if (n == 0)
+        return ALM_OK;
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *arg.ids, "tables", &arg.ids));
+    alm_request rq = {.prepare = prepare_truncate, .arg = &arg};
+    const alm_status e = alm_commit(cx, st, &rq);
+    free(arg.ids);
+    return e;
+}
+
 alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name)
 {
-    ddl_arg arg = {.kind = ALM_OP_TRUNCATE, .name = name};
-    return change_table(cx, st, &arg);
+    return alm_tables_truncate(cx, st, &name, 1);
 }
 
 alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name, const alm_column *col)

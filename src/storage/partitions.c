@@ -1,5 +1,5 @@
 /*
- * partitions.c - what a table's partitions hold, for SHOW PARTITIONS and TTL; DROP PARTITION and
+ * partitions.c - what a table's partitions hold, for SHOW PARTITIONS; DROP PARTITION and
  * SQUASH PARTITIONS.
  *
  * Parts lie in one partition each; rows of the head are counted where their times lie, by search in
@@ -10,7 +10,6 @@
 #include "storage/alter.h"
 #include "storage/compact.h"
 #include "storage/scan.h"
-#include "time/calendar.h"
 
 typedef struct gathering {
     alm_ctx *cx;
@@ -139,9 +138,8 @@ static bool is_listed(const int64_t *starts, uint32_t n, int64_t bucket)
     return false;
 }
 
-/* `data`: what follows the table is told. */
 static alm_status drop_held(alm_ctx *cx, alm_storage *st, const alm_version *v,
-                            const int64_t *starts, uint32_t n, bool data)
+                            const int64_t *starts, uint32_t n)
 {
     alm_part_ref **gone = NULL;
     uint32_t n_gone = 0;
@@ -150,14 +148,14 @@ static alm_status drop_held(alm_ctx *cx, alm_storage *st, const alm_version *v,
         if (is_listed(starts, n, v->parts->parts[i]->bucket))
             gone[n_gone++] = v->parts->parts[i];
     const alm_parts_change change = {
-        .table_id = v->table.id, .remove = gone, .n_remove = n_gone, .data = data};
+        .table_id = v->table.id, .remove = gone, .n_remove = n_gone, .data = true};
     const alm_status e = n_gone > 0 ? alm_parts_commit(cx, st, &change, NULL) : ALM_OK;
     free((void *)gone);
     return e;
 }
 
-static alm_status drop_partitions(alm_ctx *cx, alm_storage *st, const alm_table *table,
-                                  const int64_t *starts, uint32_t n, bool data)
+alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st, const alm_table *table,
+                                     const int64_t *starts, uint32_t n)
 {
     alm_held_table held;
     if (n == 0)
@@ -165,46 +163,9 @@ static alm_status drop_partitions(alm_ctx *cx, alm_storage *st, const alm_table 
     alm_status e = alm_table_hold(cx, st, alm_version_of(table)->tab, &held);
     alm_version *v = e == ALM_OK ? alm_storage_version(st, table->id) : NULL;
     if (v != NULL)
-        e = drop_held(cx, st, v, starts, n, data);
+        e = drop_held(cx, st, v, starts, n);
     alm_version_release(v);
     alm_table_let_go(&held);
-    return e;
-}
-
-alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st, const alm_table *table,
-                                     const int64_t *starts, uint32_t n)
-{
-    return drop_partitions(cx, st, table, starts, n, true);
-}
-
-/* Before that time rows are older than the table keeps them. */
-static int64_t oldest_kept(const alm_table *t, bool ns)
-{
-    const alm_time_unit unit = ns ? ALM_TIME_NS : ALM_TIME_US;
-    const int64_t ttl = t->ttl_hours;
-    const int64_t ts = ttl > 0 ? alm_time_add(t->max_ts, unit, 'h', -ttl)
-                               : alm_time_add(t->max_ts, unit, 'M', ttl);
-    return ts == ALM_TS_NULL ? INT64_MIN : ts;
-}
-
-alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, const alm_table *table)
-{
-    const alm_version *v = alm_version_of(table);
-    const bool ns = alm_version_is_ns(v);
-    int64_t *starts = NULL;
-    uint32_t n = 0;
-    if (table->ttl_hours == 0 || table->partition == ALM_PART_NONE || table->ts_col < 0 ||
-        v->parts->n == 0)
-        return ALM_OK;
-    const int64_t least = oldest_kept(table, ns);
-    ALM_TRY(alm_heap_bytes(cx, v->parts->n * sizeof *starts, "a list of partitions", &starts));
-    for (uint32_t i = 0; i < v->parts->n; i++) {
-        const int64_t start = v->parts->parts[i]->bucket;
-        if (alm_partition_next(table->partition, ns, start) <= least)
-            starts[n++] = start;
-    }
-    const alm_status e = drop_partitions(cx, st, table, starts, n, false);
-    free(starts);
     return e;
 }
 
@@ -218,6 +179,11 @@ alm_status alm_table_squash(alm_ctx *cx, alm_storage *st, const alm_table *table
             break;
         e = alm_compact_table(cx, st, tab->id, &did);
         alm_tab_unlock(st, tab, ALM_TAB_MAINT);
+        if (e == ALM_E_CONFLICT) { /* a part expired meanwhile: on with those that are there */
+            alm_error_clear(cx);
+            e = ALM_OK;
+            did = true;
+        }
     }
     alm_tab_release(tab);
     return e;

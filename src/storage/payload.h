@@ -23,7 +23,9 @@ typedef enum alm_op_kind {
     ALM_OP_MOVE,
     ALM_OP_VIEW,
     ALM_OP_TOUCH,
-    ALM_OP_LAST = ALM_OP_TOUCH
+    ALM_OP_COMMENT,
+    ALM_OP_EXPIRE,
+    ALM_OP_LAST = ALM_OP_EXPIRE
 } alm_op_kind;
 
 /* ------------------------------------------------------------------- writing */

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "storage/change.h"
+#include "storage/comment.h"
 #include "storage/dict.h"
 #include "storage/view.h"
 
@@ -255,6 +256,21 @@ static alm_status redo_touch(alm_ctx *cx, alm_build *b, alm_reader *r)
     return r->bad ? ALM_OK : alm_redo_touch(cx, b, table_id, ranges, n);
 }
 
+static alm_status redo_comment(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    const uint64_t table_id = alm_get_u64(r);
+    const uint32_t col_id = alm_get_u32(r);
+    const alm_str text = alm_get_text(r);
+    return r->bad ? ALM_OK : alm_change_comment(cx, b, table_id, col_id, text);
+}
+
+static alm_status redo_expire(alm_ctx *cx, alm_build *b, alm_reader *r)
+{
+    const uint64_t table_id = alm_get_u64(r);
+    const int64_t least = alm_get_i64(r);
+    return r->bad ? ALM_OK : alm_change_expire(cx, b, table_id, least);
+}
+
 static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_op_kind kind,
                           alm_reader *r)
 {
@@ -275,7 +291,8 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         table_id = alm_get_u64(r);
         return alm_change_rename(cx, b, table_id, alm_get_text(r));
     case ALM_OP_TRUNCATE:
-        return alm_change_truncate(cx, b, alm_get_u64(r));
+        table_id = alm_get_u64(r);
+        return alm_change_truncate(cx, b, &table_id, 1);
     case ALM_OP_ADD_COLUMN:
         return redo_add_column(cx, b, r);
     case ALM_OP_PARTS:
@@ -288,6 +305,10 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         return redo_view(cx, b, r);
     case ALM_OP_TOUCH:
         return redo_touch(cx, b, r);
+    case ALM_OP_COMMENT:
+        return redo_comment(cx, b, r);
+    case ALM_OP_EXPIRE:
+        return redo_expire(cx, b, r);
     }
     return bad_record(cx, b->lsn, "unknown operation");
 }

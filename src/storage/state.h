@@ -165,7 +165,7 @@ struct alm_storage {
     bool worker_started, stop, work_wanted;
     atomic_bool worker_cancel; /* ends long work at a stop */
     alm_error work_error;      /* of the last round; code ALM_OK: none */
-    uint64_t compacted_lsn;
+    uint64_t compacted_lsn, expired_lsn;
     int64_t idle_commits, idle_since_ns;
     uint64_t checkpoint_lsn;              /* of the catalogue file */
     alm_hold hold;
@@ -219,6 +219,9 @@ ALM_NODISCARD alm_status alm_heap_bytes(alm_ctx *cx, size_t bytes, const char *w
 void alm_storage_poke(alm_storage *st);
 ALM_NODISCARD alm_status alm_worker_start(alm_ctx *cx, alm_storage *st);
 void alm_worker_stop(alm_storage *st);
+/* alm_table_expire behind a commit, which stands whatever becomes of it: the background thread tries
+ * again. */
+void alm_table_expire_after(alm_ctx *cx, alm_storage *st, uint64_t table_id);
 /* Blocks while the heads, or the overlapping parts of the table, are far over their limits. */
 ALM_NODISCARD alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id);
 /* Wakes the background thread if there is something for it to do. Cheap. */

@@ -212,6 +212,8 @@ ALM_NODISCARD alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str na
 ALM_NODISCARD alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st);
 ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to);
 ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name);
+ALM_NODISCARD alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names,
+                                             uint32_t n);
 ALM_NODISCARD alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name,
                                               const alm_column *col);
 
@@ -228,9 +230,12 @@ ALM_NODISCARD alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm
 ALM_NODISCARD alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st,
                                                    const alm_table *table, const int64_t *starts,
                                                    uint32_t n);
-/* Partitions that end before the newest row less the TTL of the table go. Materialized views over the
- * table keep what they made of them. `table` belongs to a snapshot that is held. */
-ALM_NODISCARD alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, const alm_table *table);
+/* Partitions that end before the newest row less the TTL of the table go, one record. Commits of rows
+ * and ALTER do that by themselves. ALM_E_BUSY: another statement holds the table. Materialized views over the table keep what they made of them. */
+ALM_NODISCARD alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+/* COMMENT ON the table, or (col_id > 0) one of its columns; "": no comment. One record. */
+ALM_NODISCARD alm_status alm_table_set_comment(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+                                               uint32_t col_id, alm_str text);
 /* Detached partitions stay on disk and are not read until they are attached again; each is one record.
  * DETACH, ATTACH: ALM_E_ARG for a start that has no such partition, or (ATTACH) has rows by now.
  * FORGET drops attached and detached ones. */

@@ -328,6 +328,18 @@ static alm_status settle(alm_ctx *cx, alm_txn *txn, int64_t *rows)
     return ALM_OK;
 }
 
+/* A transaction over more tables with a TTL leaves the rest to the background thread. */
+enum { TABLES_EXPIRE = 64 };
+
+static uint32_t with_ttl(const alm_txn *txn, uint64_t *ids)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < txn->n && n < TABLES_EXPIRE; i++)
+        if (txn->tables[i]->bare->table.ttl_hours != 0)
+            ids[n++] = txn->tables[i]->id;
+    return n;
+}
+
 alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn)
 {
     int64_t rows = 0;
@@ -338,7 +350,11 @@ alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn)
     if (e == ALM_OK && lsn != NULL)
         *lsn = rq.lsn;
     alm_storage *st = txn->st;
+    uint64_t expiring[TABLES_EXPIRE];
+    const uint32_t n_expiring = e == ALM_OK ? with_ttl(txn, expiring) : 0;
     txn_free(txn);
+    for (uint32_t i = 0; i < n_expiring; i++)
+        alm_table_expire_after(cx, st, expiring[i]);
     alm_storage_nudge(st);
     return e;
 }

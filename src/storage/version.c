@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "storage/comment.h"
 #include "storage/dict.h"
 #include "storage/head.h"
 #include "storage/state.h"
@@ -367,6 +368,7 @@ alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lan
         (void)alm_part_set_retain(c->detached);
     (void)alm_view_obj_retain(c->view);
     (void)alm_touched_retain(c->touched);
+    (void)alm_comments_retain(c->comments);
     for (uint32_t i = 0; i < v->n_lanes && st == ALM_OK; i++) {
         st = alm_lane_copy(cx, &v->lanes[i], 0, &lanes[i]);
         c->n_lanes += st == ALM_OK;
@@ -397,6 +399,7 @@ alm_status alm_version_bare(alm_ctx *cx, const alm_version *v, alm_version **out
         (void)alm_part_set_retain(c->detached);
     (void)alm_view_obj_retain(c->view);
     (void)alm_touched_retain(c->touched);
+    (void)alm_comments_retain(c->comments);
     alm_version_settle(c);
     *out = c;
     return ALM_OK;
@@ -420,6 +423,7 @@ void alm_version_release(alm_version *v)
     alm_tab_release(v->tab);
     alm_view_obj_release(v->view);
     alm_touched_release(v->touched);
+    alm_comments_release(v->comments);
     free(v);
 }
 

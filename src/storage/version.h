@@ -154,6 +154,7 @@ int32_t alm_schema_find(const alm_schema *schema, uint32_t col_id);
 
 typedef struct alm_tab alm_tab; /* identity of a table across versions: its locks */
 struct alm_view_obj;            /* view.h */
+struct alm_comments;            /* comment.h */
 struct alm_touched;
 
 typedef struct alm_version {
@@ -167,11 +168,12 @@ typedef struct alm_version {
     uint32_t n_lanes, n_frozen;
     uint32_t next_col_id;
     int64_t head_rows, head_bytes;
-    uint64_t lsn;                /* of the newest change in it */
-    uint64_t flushed_lsn;        /* rows of log records up to here are in parts (or gone) */
-    uint64_t frozen_lsn;         /* the same, once the frozen lanes are in parts */
-    struct alm_view_obj *view;   /* counted; table.view points into it; NULL: a table */
-    struct alm_touched *touched; /* counted; NULL: no materialized view follows the table */
+    uint64_t lsn;                  /* of the newest change in it */
+    uint64_t flushed_lsn;          /* rows of log records up to here are in parts (or gone) */
+    uint64_t frozen_lsn;           /* the same, once the frozen lanes are in parts */
+    struct alm_view_obj *view;     /* counted; table.view points into it; NULL: a table */
+    struct alm_touched *touched;   /* counted; NULL: no materialized view follows the table */
+    struct alm_comments *comments; /* counted; NULL: there are none */
 } alm_version;
 
 static inline const alm_version *alm_version_of(const alm_table *table)

@@ -12,7 +12,7 @@
 
 #include "io/io.h"
 
-enum { ALM_WAL_VERSION = 3, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
+enum { ALM_WAL_VERSION = 4, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
 
 typedef struct alm_wal_header {
     char magic[8];

@@ -140,6 +140,29 @@ static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
     return e;
 }
 
+/* Tables that were busy when their partitions ran out. */
+static alm_status expire(alm_ctx *cx, alm_storage *st)
+{
+    alm_catver *cat = alm_catver_current(st);
+    const uint64_t lsn = cat->lsn;
+    bool busy = false;
+    alm_status e = ALM_OK;
+    for (size_t i = 0; i < cat->n && lsn != st->expired_lsn && e == ALM_OK; i++) {
+        const alm_table *t = &alm_catver_at(cat, i)->table;
+        if (t->ttl_hours != 0 && t->kind == ALM_TABLE_BASE)
+            e = alm_table_expire(cx, st, t->id);
+        if (e == ALM_E_BUSY) { /* look again */
+            busy = true;
+            alm_error_clear(cx);
+            e = ALM_OK;
+        }
+    }
+    alm_catver_release(cat);
+    if (e == ALM_OK && !busy)
+        st->expired_lsn = lsn;
+    return e;
+}
+
 /* A server that nobody writes to should not keep what it was sent in memory. */
 static alm_status flush_idle(alm_ctx *cx, alm_storage *st)
 {
@@ -162,6 +185,7 @@ static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
     ALM_TRY(alm_hold_expire(cx, st));
     ALM_TRY(flush_large(cx, st));
     ALM_TRY(flush_idle(cx, st));
+    ALM_TRY(expire(cx, st));
     ALM_TRY(compact(cx, st, more));
     if (wants_checkpoint(st))
         ALM_TRY(alm_checkpoint(cx, st, ALM_CHECKPOINT_KEEP_BYTES));

@@ -1,0 +1,55 @@
+/*
+ * execute_maintain.c - COMMENT ON, and the statements about a table that have nothing to do here: VACUUM and
+ * REINDEX check what they name.
+ */
+#include "session/session_state.h"
+
+static alm_status find_table(alm_cursor *c, const alm_stmt *stmt, const alm_table **out)
+{
+    *out = alm_snapshot_find(c->snapshot, stmt->table);
+    return *out != NULL ? ALM_OK : alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);
+}
+
+alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    const alm_table *table = NULL;
+    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
+    ALM_TRY(find_table(c, stmt, &table));
+    ALM_TRY(alm_refuse_view(&c->cx, table, stmt->table_pos));
+    for (uint32_t i = 0; i < stmt->n_insert_cols; i++)
+        if (alm_table_col(table, stmt->insert_cols[i]) < 0)
+            return alm_no_column(&c->cx, table, stmt->insert_cols[i], stmt->insert_pos[i]);
+    return ALM_OK;
+}
+
+/* COMMENT ON TABLE names a table, ON VIEW a view. */
+static alm_status check_kind(alm_cursor *c, const alm_stmt *stmt, const alm_table *table)
+{
+    static const char *const kinds[] = {[ALM_TABLE_BASE] = "table",
+                                        [ALM_TABLE_VIEW] = "view",
+                                        [ALM_TABLE_MATVIEW] = "materialized view"};
+    if (stmt->column.len > 0 || alm_str_eq(stmt->what, alm_str_of(kinds[table->kind])))
+        return ALM_OK;
+    return alm_fail(&c->cx, ALM_E_ARG, stmt->table_pos, "%.*s name expected, '%s' is a %s",
+                    (int)stmt->what.len, stmt->what.ptr, table->name, kinds[table->kind]);
+}
+
+alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    const alm_table *table = NULL;
+    uint32_t col_id = 0;
+    ALM_TRY(alm_outside_block(c, stmt));
+    ALM_TRY(find_table(c, stmt, &table));
+    ALM_TRY(check_kind(c, stmt, table));
+    if (stmt->column.len > 0) {
+        const int32_t at = alm_table_col(table, stmt->column);
+        if (at < 0)
+            return alm_no_column(&c->cx, table, stmt->column, stmt->column_pos);
+        col_id = table->cols[at].id;
+    }
+    return alm_table_set_comment(&c->cx, c->session->db->storage, table->id, col_id, stmt->value);
+}

@@ -1,0 +1,104 @@
+/*
+ * parse_maintain.c - COMMENT ON, VACUUM, REINDEX.
+ */
+#include "sql/parse.h"
+
+/* COLUMN [schema.]table.column */
+static alm_status parse_comment_column(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_name name;
+    alm_str table;
+    ALM_TRY(alm_parse_qualified(p, "table name", &table, &name));
+    if (alm_at_op(p, ALM_OP_DOT)) {
+        alm_parse_next(p);
+        table = name.text;
+        ALM_TRY(alm_parse_ident(p, "column name", &name));
+    }
+    if (table.len == 0)
+        return alm_parse_fail(p, name.pos, "table and column name expected, parted by a dot");
+    s->table = table;
+    s->column = name.text;
+    s->column_pos = p->prev.pos;
+    return ALM_OK;
+}
+
+/* ON is consumed. */
+static alm_status parse_comment(alm_parser *p, alm_stmt *s)
+{
+    static const struct {
+        alm_keyword kw;
+        const char *what;
+    } kinds[] = {{ALM_KW_TABLE, "table"}, {ALM_KW_COLUMN, "column"}, {ALM_KW_VIEW, "view"}};
+    s->kind = ALM_STMT_COMMENT;
+    const bool materialized = alm_take_kw(p, ALM_KW_MATERIALIZED);
+    for (size_t i = 0; i < ALM_COUNT(kinds); i++)
+        if (alm_at_kw(p, kinds[i].kw) && (!materialized || kinds[i].kw == ALM_KW_VIEW))
+            s->what = alm_str_of(materialized ? "materialized view" : kinds[i].what);
+    if (s->what.len == 0)
+        return alm_parse_fail(p, p->tok.pos,
+                              materialized ? "'view' expected"
+                                           : "'table', 'column', 'view' or 'materialized view' "
+                                             "expected");
+    alm_parse_next(p);
+    s->table_pos = p->tok.pos;
+    if (alm_str_eq(s->what, ALM_STR("column"))) {
+        ALM_TRY(parse_comment_column(p, s));
+    } else {
+        alm_parse_name name;
+        alm_str schema;
+        ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+        s->table = name.text;
+    }
+    ALM_TRY(alm_expect_kw(p, ALM_KW_IS, "'is' expected"));
+    if (alm_take_kw(p, ALM_KW_NULL))
+        return ALM_OK;
+    if (p->tok.kind != ALM_TOK_STRING)
+        return alm_parse_fail(p, p->tok.pos, "text or 'null' expected");
+    ALM_TRY(alm_parse_unquote(p, p->tok, &s->value));
+    alm_parse_next(p);
+    return ALM_OK;
+}
+
+/* [COLUMN a, b] [PARTITION 'p', ...] [LOCK EXCLUSIVE] behind REINDEX TABLE t */
+static alm_status parse_reindex_what(alm_parser *p, alm_stmt *s)
+{
+    uint32_t cap = 0, cap_pos = 0;
+    if (alm_take_kw(p, ALM_KW_COLUMN)) {
+        do {
+            alm_parse_name name;
+            ALM_TRY(ALM_GROW(p, &s->insert_cols, s->n_insert_cols, &cap));
+            ALM_TRY(ALM_GROW(p, &s->insert_pos, s->n_insert_cols, &cap_pos));
+            ALM_TRY(alm_parse_ident(p, "column name", &name));
+            s->insert_cols[s->n_insert_cols] = name.text;
+            s->insert_pos[s->n_insert_cols++] = name.pos;
+        } while (alm_take_op(p, ALM_OP_COMMA));
+    }
+    if (alm_take_kw(p, ALM_KW_PARTITION)) {
+        do {
+            if (p->tok.kind != ALM_TOK_STRING)
+                return alm_parse_fail(p, p->tok.pos, "partition name expected");
+            alm_parse_next(p);
+        } while (alm_take_op(p, ALM_OP_COMMA));
+    }
+    if (alm_at_end(p))
+        return ALM_OK;
+    if (!alm_take_kw(p, ALM_KW_LOCK) || !alm_take_word(p, "exclusive"))
+        return alm_parse_fail(p, p->tok.pos, "'column', 'partition' or 'lock exclusive' expected");
+    return ALM_OK;
+}
+
+alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s)
+{
+    alm_parse_name name;
+    alm_str schema;
+    const bool vacuum = alm_str_eq(s->text, ALM_STR("VACUUM"));
+    if (alm_take_kw(p, ALM_KW_ON) && alm_str_eq(s->text, ALM_STR("COMMENT")))
+        return parse_comment(p, s);
+    if (!(vacuum && alm_take_kw(p, ALM_KW_PARTITIONS)))
+        ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "'table' expected"));
+    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    s->table = name.text;
+    s->table_quoted = name.quoted;
+    s->table_pos = name.pos;
+    return vacuum ? ALM_OK : parse_reindex_what(p, s);
+}

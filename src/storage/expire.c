@@ -1,0 +1,213 @@
+/*
+ * expire.c - TTL: partitions that end before the newest time of a table less its TTL go, all at once,
+ * with one log record.
+ *
+ * Order       Rows of the head are cut off the lanes, frozen ones too, so a flush must not be writing
+ *             them: then MAINT is held and nothing is frozen. Where only parts expire no lock of
+ *             maintenance is needed; a compaction that merges one of them finds it gone and starts anew.
+ *             SHARE keeps out those who hold the rows still (UPDATE, ALTER): whoever finds the table
+ *             busy leaves the work to the next commit or to the background thread.
+ */
+#include <stdlib.h>
+
+#include "storage/change.h"
+#include "storage/part.h"
+#include "storage/view.h"
+#include "time/calendar.h"
+
+/* ------------------------------------------------------------------- change */
+
+/* Rows of the chunk from `from` on, as a chunk of their own. */
+static alm_status chunk_tail(alm_ctx *cx, alm_lane_chunk *c, uint32_t from)
+{
+    alm_chunk *tail = NULL;
+    const uint32_t n = c->rows - from;
+    ALM_TRY(alm_chunk_new(cx, c->chunk->schema, n, &tail));
+    const alm_status e = alm_chunk_copy(cx, tail, 0, &c->chunk, 1, NULL, from, n);
+    if (e != ALM_OK) {
+        alm_chunk_release(tail);
+        return e;
+    }
+    alm_chunk_release(c->chunk);
+    *c = (alm_lane_chunk){tail, n};
+    return ALM_OK;
+}
+
+/* The lane without its rows before `least`; without any rows it has no chunks. */
+static alm_status cut_lane(alm_ctx *cx, alm_lane *lane, int32_t ts_col, int64_t least)
+{
+    uint32_t gone = 0;
+    while (gone < lane->n_chunks) {
+        alm_lane_chunk *c = &lane->chunks[gone];
+        const int64_t *ts = c->chunk->cols[ts_col];
+        const uint32_t at = (uint32_t)alm_times_lower_bound(ts, c->rows, least);
+        lane->rows -= at;
+        if (at == c->rows) {
+            alm_chunk_release(c->chunk);
+            gone++;
+            continue;
+        }
+        lane->min_ts = ts[at];
+        memmove(lane->chunks, c, (lane->n_chunks - gone) * sizeof *c);
+        lane->n_chunks -= gone;
+        return at > 0 ? chunk_tail(cx, &lane->chunks[0], at) : ALM_OK;
+    }
+    lane->n_chunks = 0;
+    return ALM_OK;
+}
+
+static alm_status cut_lanes(alm_ctx *cx, alm_version *v, int64_t least)
+{
+    uint32_t left = 0, frozen = 0;
+    for (uint32_t i = 0; i < v->n_lanes; i++)
+        if (v->lanes[i].min_ts < least)
+            ALM_TRY(cut_lane(cx, &v->lanes[i], v->table.ts_col, least));
+    for (uint32_t i = 0; i < v->n_lanes; i++) {
+        if (v->lanes[i].n_chunks == 0) {
+            alm_lanes_clear(&v->lanes[i], 1);
+            continue;
+        }
+        frozen += i < v->n_frozen;
+        v->lanes[left++] = v->lanes[i];
+    }
+    v->n_lanes = left;
+    v->n_frozen = frozen;
+    return ALM_OK;
+}
+
+static alm_status cut_parts(alm_ctx *cx, alm_version *v, int64_t least)
+{
+    alm_part_ref **stay = NULL;
+    alm_part_set *parts = NULL;
+    uint32_t n = 0;
+    ALM_TRY(alm_heap_bytes(cx, v->parts->n * sizeof *stay, "a list of parts", &stay));
+    for (uint32_t i = 0; i < v->parts->n; i++)
+        if (v->parts->parts[i]->bucket >= least)
+            stay[n++] = v->parts->parts[i];
+    const alm_status e = alm_part_set_new(cx, stay, n, true, &parts);
+    free((void *)stay);
+    ALM_TRY(e);
+    alm_part_set_release(v->parts);
+    v->parts = parts;
+    return ALM_OK;
+}
+
+alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id, int64_t least)
+{
+    const alm_version *v = alm_build_find(b, table_id);
+    alm_version *next = NULL;
+    if (v == NULL || v->table.ts_col < 0)
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
+                        (unsigned long long)table_id);
+    ALM_TRY(alm_version_copy(cx, v, 0, &next));
+    alm_status e = cut_lanes(cx, next, least);
+    if (e == ALM_OK)
+        e = cut_parts(cx, next, least);
+    if (e == ALM_OK)
+        e = alm_build_own(cx, b, table_id);
+    if (e != ALM_OK) {
+        alm_version_release(next);
+        return e;
+    }
+    next->lsn = b->lsn;
+    alm_version_settle(next);
+    alm_build_put(b, next);
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ request */
+
+typedef struct expire_arg {
+    uint64_t table_id;
+    bool maint; /* is held: rows of the head may be cut */
+} expire_arg;
+
+/* The start of the oldest partition that stays; INT64_MIN: all do. */
+static int64_t oldest_kept(const alm_version *v)
+{
+    const alm_table *t = &v->table;
+    if (t->ttl_hours == 0 || t->partition == ALM_PART_NONE || t->ts_col < 0 || t->row_count == 0)
+        return INT64_MIN;
+    const bool ns = alm_version_is_ns(v);
+    const alm_time_unit unit = ns ? ALM_TIME_NS : ALM_TIME_US;
+    const int64_t ttl = t->ttl_hours;
+    const int64_t ts = ttl > 0 ? alm_time_add(t->max_ts, unit, 'h', -ttl)
+                               : alm_time_add(t->max_ts, unit, 'M', ttl);
+    return ts == ALM_TS_NULL ? INT64_MIN : alm_partition_floor(t->partition, ns, ts);
+}
+
+static bool head_is_due(const alm_version *v, int64_t least)
+{
+    bool due = false;
+    for (uint32_t i = 0; i < v->n_lanes; i++)
+        due |= v->lanes[i].min_ts < least;
+    return due;
+}
+
+static alm_status prepare_expire(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    const expire_arg *arg = rq->arg;
+    const alm_version *v = alm_build_find(b, arg->table_id);
+    const int64_t least = v == NULL ? INT64_MIN : oldest_kept(v);
+    size_t mark;
+    if (v == NULL || (!arg->maint && head_is_due(v, least)))
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "rows were inserted meanwhile");
+    ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_EXPIRE, &mark));
+    ALM_TRY(alm_put_u64(cx, &rq->buf, arg->table_id));
+    ALM_TRY(alm_put_i64(cx, &rq->buf, least));
+    ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
+    rq->n_pieces = 1;
+    return alm_change_expire(cx, b, arg->table_id, least);
+}
+
+static alm_status commit_expire(alm_ctx *cx, alm_storage *st, alm_tab *tab, bool maint)
+{
+    expire_arg arg = {.table_id = tab->id, .maint = maint};
+    alm_request rq = {.prepare = prepare_expire, .arg = &arg};
+    if (!alm_tab_trylock(st, tab, ALM_TAB_SHARE))
+        return alm_fail(cx, ALM_E_BUSY, -1, "the table is busy");
+    const alm_status e = alm_commit(cx, st, &rq);
+    alm_tab_unlock(st, tab, ALM_TAB_SHARE);
+    return e;
+}
+
+static alm_status expire_held(alm_ctx *cx, alm_storage *st, alm_tab *tab)
+{
+    alm_version *v = alm_storage_version(st, tab->id);
+    const bool frozen = v != NULL && v->n_frozen > 0; /* by a flush that failed */
+    alm_version_release(v);
+    if (frozen)
+        ALM_TRY(alm_head_flush(cx, st, tab->id));
+    return commit_expire(cx, st, tab, true);
+}
+
+alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, uint64_t table_id)
+{
+    alm_version *v = alm_storage_version(st, table_id);
+    const int64_t least = v == NULL ? INT64_MIN : oldest_kept(v);
+    const bool due = v != NULL && v->table.min_ts < least;
+    /* refreshes of a view replace its parts under MAINT */
+    const bool maint = due && (v->view != NULL || head_is_due(v, least));
+    alm_tab *tab = due ? alm_tab_retain(v->tab) : NULL;
+    alm_version_release(v);
+    if (!due)
+        return ALM_OK;
+    alm_status e = maint ? ALM_E_CONFLICT : commit_expire(cx, st, tab, false);
+    if (e == ALM_E_CONFLICT) {
+        alm_error_clear(cx);
+        e = alm_tab_lock(cx, st, tab, ALM_TAB_MAINT);
+        if (e == ALM_OK) {
+            e = expire_held(cx, st, tab);
+            alm_tab_unlock(st, tab, ALM_TAB_MAINT);
+        }
+    }
+    alm_tab_release(tab);
+    return e;
+}
+
+void alm_table_expire_after(alm_ctx *cx, alm_storage *st, uint64_t table_id)
+{
+    if (alm_table_expire(cx, st, table_id) != ALM_OK)
+        alm_error_clear(cx);
+}
