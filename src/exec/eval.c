@@ -532,10 +532,11 @@ alm_status alm_exec_constant(alm_ctx *cx, const alm_expr *expr, alm_vec *out)
     alm_batch none = {.rows = 1};
     ALM_TRY(alm_eval_new(cx, &expr, 1, &ev));
     const alm_status st = alm_eval_run(cx, ev, cx->arena, &none, out);
-    /* texts of a volatile call live in the batch arena: copied, then given back */
+    /* texts, bytes and arrays may live in the batch arena: copied, then given back */
     alm_vec kept = *out;
     alm_status copy_st = ALM_OK;
-    if (st == ALM_OK && alm_type_is_text(out->type) && !alm_vec_is_null(out, 0)) {
+    const bool views = alm_type_is_text(out->type) || alm_type_has_heap(out->type);
+    if (st == ALM_OK && views && !alm_vec_is_null(out, 0)) {
         alm_str text = {0};
         alm_view *view = NULL;
         copy_st = alm_arena_copy(cx, cx->arena, alm_vec_text(out, 0), &text);

@@ -112,6 +112,27 @@ ALM_AGG_OPS(var_pop, moments, moments, var_pop)
 ALM_AGG_OPS(stddev_samp, moments, moments, stddev_samp)
 ALM_AGG_OPS(stddev_pop, moments, moments, stddev_pop)
 
+/* Mean of logarithms; a value that has none makes the whole mean null. */
+typedef struct logs {
+    double n, sum;
+} logs;
+
+ALM_AGG_INIT(logs, logs, {0})
+ALM_AGG_SCATTER(logs, logs, double, {
+    s->n += x == x;
+    s->sum += x == x ? log(x) : 0;
+})
+ALM_AGG_UPDATE(logs, logs, double, {
+    s->n += x == x;
+    s->sum += x == x ? log(x) : 0;
+})
+ALM_AGG_MERGE(logs, logs, {
+    d->n += p->n;
+    d->sum += p->sum;
+})
+ALM_AGG_FINISH(logs, logs, double, s->n > 0 ? ALM_FINITE(exp(s->sum / s->n)) : NONE)
+ALM_AGG_OPS(logs, logs, logs, logs)
+
 /* ------------------------------------------------------------ two variables */
 
 typedef struct joint {
@@ -255,6 +276,21 @@ ALM_AGG_FINISH(intercept, joint, double,
 ALM_AGG_OPS(covar_samp, joint, joint, covar_samp)
 ALM_AGG_OPS(covar_pop, joint, joint, covar_pop)
 ALM_AGG_OPS(corr, joint, joint, corr)
+ALM_AGG_FINISH(r2, joint, double,
+               s->yy > 0 && s->n > 1 ? (s->xx > 0 ? s->xy / s->xx * (s->xy / s->yy) : 1.0) : NONE)
+ALM_AGG_FINISH(pairs, joint, int64_t, s->n)
+ALM_AGG_FINISH(avg_y, joint, double, POPULATION(s, s->mean_x))
+ALM_AGG_FINISH(avg_x, joint, double, POPULATION(s, s->mean_y))
+ALM_AGG_FINISH(sum_yy, joint, double, POPULATION(s, s->xx))
+ALM_AGG_FINISH(sum_xx, joint, double, POPULATION(s, s->yy))
+ALM_AGG_FINISH(sum_xy, joint, double, POPULATION(s, s->xy))
+ALM_AGG_OPS(r2, joint, joint, r2)
+ALM_AGG_OPS(pairs, joint, joint, pairs)
+ALM_AGG_OPS(avg_y, joint, joint, avg_y)
+ALM_AGG_OPS(avg_x, joint, joint, avg_x)
+ALM_AGG_OPS(sum_yy, joint, joint, sum_yy)
+ALM_AGG_OPS(sum_xx, joint, joint, sum_xx)
+ALM_AGG_OPS(sum_xy, joint, joint, sum_xy)
 ALM_AGG_OPS(slope, joint, joint, slope)
 ALM_AGG_OPS(intercept, joint, joint, intercept)
 
@@ -371,18 +407,31 @@ static const alm_fn ROWS[] = {
     ONE("stddev", stddev_samp_ops, "Standard deviation of a sample."),
     ONE("stddev_samp", stddev_samp_ops, "Standard deviation of a sample."),
     ONE("stddev_pop", stddev_pop_ops, "Standard deviation of a population."),
-    TWO("covar_samp", covar_samp_ops, "Covariance of a sample.", "(x, y)"),
-    TWO("covar_pop", covar_pop_ops, "Covariance of a population.", "(x, y)"),
-    TWO("corr", corr_ops, "Pearson correlation.", "(x, y)"),
-    TWO("regr_slope", slope_ops, "Slope of the line of least squares.", "(y, x)"),
-    TWO("regr_intercept", intercept_ops, "Where that line meets x = 0.", "(y, x)"),
-    TWO("weighted_avg", weighted_ops, "Mean weighted by the second argument.", "(x, w)"),
-    TWO("vwap", weighted_ops, "Volume-weighted average price.", "(price, quantity)"),
+    ONE("geomean", logs_ops, "Geometric mean; null if a value is below zero."),
+    TWO("covar_samp", covar_samp_ops, "Covariance of a sample.", "(price, amount)"),
+    TWO("covar_pop", covar_pop_ops, "Covariance of a population.", "(price, amount)"),
+    TWO("corr", corr_ops, "Pearson correlation.", "(price, amount)"),
+    TWO("regr_slope", slope_ops, "Slope of the line of least squares.", "(price, amount)"),
+    TWO("regr_intercept", intercept_ops, "Where that line meets x = 0.", "(price, amount)"),
+    TWO("regr_r2", r2_ops, "Square of the correlation; 1 where y has no spread.",
+        "(price, amount)"),
+    ALM_AGG_ROW("regr_count", "(DOUBLE, DOUBLE) LONG", pairs_ops, 0,
+                "Number of rows in which neither is null.", "regr_count(price, amount)"),
+    TWO("regr_avgy", avg_y_ops, "Mean of the first argument.", "(price, amount)"),
+    TWO("regr_avgx", avg_x_ops, "Mean of the second argument.", "(price, amount)"),
+    TWO("regr_syy", sum_yy_ops, "Squares of the distances of the first argument from its mean.",
+        "(price, amount)"),
+    TWO("regr_sxx", sum_xx_ops, "Squares of the distances of the second argument from its mean.",
+        "(price, amount)"),
+    TWO("regr_sxy", sum_xy_ops, "Products of the distances of both from their means.",
+        "(price, amount)"),
+    TWO("weighted_avg", weighted_ops, "Mean weighted by the second argument.", "(price, amount)"),
+    TWO("vwap", weighted_ops, "Volume-weighted average price.", "(price, amount)"),
     TWO("weighted_stddev", spread_rel_ops, "Standard deviation, weights as reliabilities.",
-        "(x, w)"),
+        "(price, amount)"),
     TWO("weighted_stddev_rel", spread_rel_ops, "Standard deviation, weights as reliabilities.",
-        "(x, w)"),
+        "(price, amount)"),
     TWO("weighted_stddev_freq", spread_freq_ops, "Standard deviation, weights as repetitions.",
-        "(x, w)"),
+        "(price, amount)"),
 };
 ALM_FN_TABLE(stats, ROWS);

@@ -142,6 +142,15 @@ alm_status alm_bind_meet_times(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *
      .example = example_,                                                                          \
      .since = "0.1"}
 
+#define MOD(sig, kernel_, example_)                                                                \
+    {.name = "mod",                                                                                \
+     .signature = sig,                                                                             \
+     .flags = ALM_FN_NULL_OUT,                                                                     \
+     .kernel = kernel_,                                                                            \
+     .doc = "Remainder, with the sign of the first; null for a divisor of 0.",                     \
+     .example = example_,                                                                          \
+     .since = "0.1"}
+
 #define NEGATIVE(op)                                                                               \
     OP(op, "(BYTE) BYTE", neg_byte, "Negative.", "-b"),                                            \
         OP(op, "(SHORT) SHORT", neg_short, "Negative.", "-s"),                                     \
@@ -183,6 +192,9 @@ static const alm_fn ROWS[] = {
     OP("%", "(LONG, LONG) LONG", mod_long, "Remainder, with the sign of the dividend.", "7L % 3"),
     OP("%", "(FLOAT, FLOAT) FLOAT", mod_float, "Remainder.", "5.5f % 2f"),
     OP("%", "(DOUBLE, DOUBLE) DOUBLE", mod_double, "Remainder.", "5.5 % 2"),
+    MOD("(INT, INT) INT", mod_int, "mod(-7, 3)"),
+    MOD("(LONG, LONG) LONG", mod_long, "mod(-7, 3)"),
+    MOD("(DOUBLE, DOUBLE) DOUBLE", mod_double, "mod(5.5, 2)"),
     NEGATIVE("-"),
     NEGATIVE("neg"),
 };

@@ -141,6 +141,7 @@ static const alm_fn ROWS[] = {
     ROUNDS("round_half_even", bind_carry, half_even, "Nearest decimal, halves to the even digit."),
     ROUNDS("round_up", bind_carry, up, "Rounded away from zero."),
     ROUNDS("round_down", bind_cut, down, "Rounded towards zero."),
+    ROUNDS("trunc", bind_cut, down, "Without the digits behind that place."),
     ROUNDS("floor", bind_carry, to_floor, "Greatest decimal that is not above."),
     ROUNDS("ceil", bind_carry, to_ceil, "Least decimal that is not below."),
     ROUNDS("ceiling", bind_carry, to_ceil, "Least decimal that is not below."),

@@ -1,5 +1,5 @@
 /*
- * scalar_conditional.c - coalesce, nullif, greatest, least.
+ * scalar_conditional.c - coalesce, nullif, greatest, least, iif.
  *
  * Null rule   greatest and least leave nulls out and are null when all arguments are.
  * Types       Arguments meet in one type (alm_type_meet), which is the result.
@@ -209,6 +209,35 @@ EXTREME(least_long, int64_t, ALM_LONG_NULL, x != ALM_LONG_NULL && (x < y || y ==
 EXTREME(least_float, float, __builtin_nanf(""), x < y || y != y)
 EXTREME(least_double, double, __builtin_nan(""), x < y || y != y)
 
+/* --------------------------------------------------------------------- iif */
+
+static alm_status bind_choice(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
+                              alm_arg *args, alm_type *result, void **data)
+{
+    return bind_meet(cx, fn, pos, argc - 1, args + 1, result, data);
+}
+
+static void choose_views(size_t n, const alm_vec *args, alm_view *o)
+{
+    for (size_t i = 0; i < n; i++)
+        o[i] = address_of(&args[ALM_AT(uint8_t, args[0], i) ? 1 : 2], i);
+}
+
+static alm_status choose(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    char *o = out->data;
+    if (alm_type_info_of(call->result)->null == ALM_NULL_VIEW) {
+        choose_views(n, args, out->data);
+        return ALM_OK;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const alm_vec *v = &args[ALM_AT(uint8_t, args[0], i) ? 1 : 2];
+        memcpy(o + i * v->width, (const char *)v->data + (v->is_const ? 0 : i) * v->width,
+               v->width);
+    }
+    return ALM_OK;
+}
+
 /* ------------------------------------------------------------- rows of subqueries */
 
 /* True for the first row of a subquery that may give one; a second one is an error. */
@@ -220,8 +249,7 @@ static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_
     for (size_t i = 0; i < n; i++)
         most = ALM_MAX(most, number[i * step]);
     if (most > 1)
-        return alm_fail(call->cx, ALM_E_LIMIT, call->pos,
-                        "the subquery gives more than one row");
+        return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "the subquery gives more than one row");
     memset(out->data, 1, n);
     return ALM_OK;
 }
@@ -240,6 +268,13 @@ static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_
 #define NULLIF(T, kernel)                                                                          \
     ROW("nullif", "(" T ", " T ") " T, 0, NULL, kernel, "The first, or null if both are equal.",   \
         "nullif(qty, 0)")
+#define COALESCE_OF_TWO(f)                                                                         \
+    ROW(f, "(ANY, ANY) ?", 0, bind_meet, coalesce,                                                 \
+        "The first, or the second if the first is null.", f "(null, 5)")
+#define IIF(f)                                                                                     \
+    ROW(f, "(BOOLEAN, ANY, ANY) ?", 0, bind_choice, choose,                                        \
+        "The second where the first is true, else the third. Either may be null.",                 \
+        f "(2 > 1, 'yes', 'no')")
 #define EXTREMES(f, doc, example)                                                                  \
     ROW(#f, "(INT, INT...) INT", 0, NULL, f##_int, doc, example),                                  \
         ROW(#f, "(LONG, LONG...) LONG", 0, NULL, f##_long, doc, example),                          \
@@ -265,6 +300,10 @@ static const alm_fn ROWS[] = {
     NULLIF("IPv4", nullif_ipv4),
     EXTREMES(greatest, "Greatest argument, nulls left out.", "greatest(1, 2, 3)"),
     EXTREMES(least, "Least argument, nulls left out.", "least(1, 2, 3)"),
+    COALESCE_OF_TWO("ifnull"),
+    COALESCE_OF_TWO("nvl"),
+    IIF("iif"),
+    IIF("if"),
     ROW("single row", "(LONG) BOOLEAN", ALM_FN_INTERNAL, NULL, single_row,
         "Fails if the number of a row is not 1.", ""),
 };

@@ -1,5 +1,5 @@
 /*
- * scalar_numeric.c - abs, sign, rounding, powers, logarithms, trigonometry, size_pretty.
+ * scalar_numeric.c - abs, sign, rounding, powers, logarithms, trigonometry, divisors, size_pretty.
  *
  * Null rule   Null in, null out. What has no real, finite value (sqrt(-1), ln(0)) is null.
  * Rounding    round(x) goes to the nearest, halves up (-2.5 to -2), as round(x, 0) does; with another
@@ -102,6 +102,7 @@ double alm_round_to(double x, int32_t scale)
     return scale == 0 && x == x ? round_up_half(x) : round_scaled(x, scale, HALF_AWAY);
 }
 
+ALM_UNARY(whole_part, double, double, trunc(x))
 ALM_UNARY(round_1, double, double, x != x ? x : round_up_half(x))
 ALM_BINARY(round_2, double, int32_t, double, alm_round_to(x, y))
 ALM_BINARY(round_even, double, int32_t, double, round_scaled(x, y, HALF_EVEN))
@@ -110,11 +111,20 @@ ALM_BINARY(round_down, double, int32_t, double, round_scaled(x, y, DOWN))
 
 /* -------------------------------------------------------------- real functions */
 
+/* The library's may be one unit off: -3.0000000000000004 of -27. One step of Newton puts that right. */
+static double cube_root(double x)
+{
+    const double r = cbrt(x);
+    return r == 0 || r != r ? r : r - (r * r * r - x) / (3 * r * r);
+}
+
 #define REAL(name, EXPR) ALM_UNARY(name, double, double, ALM_FINITE(EXPR))
 REAL(real_sqrt, sqrt(x))
 REAL(real_exp, exp(x))
 REAL(real_ln, log(x))
 REAL(real_log, log10(x))
+REAL(real_log2, log2(x))
+REAL(real_cbrt, cube_root(x))
 REAL(real_sin, sin(x))
 REAL(real_cos, cos(x))
 REAL(real_tan, tan(x))
@@ -135,6 +145,38 @@ static alm_status real_pi(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const 
         o[i] = M_PI;
     return ALM_OK;
 }
+
+/* --------------------------------------------------------------- gcd, lcm */
+
+static uint64_t magnitude(int64_t x)
+{
+    return x < 0 ? UINT64_C(0) - (uint64_t)x : (uint64_t)x;
+}
+
+static int64_t divisor(int64_t x, int64_t y)
+{
+    uint64_t a = magnitude(x), b = magnitude(y);
+    while (b != 0) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return (int64_t)a;
+}
+
+static int64_t multiple(int64_t x, int64_t y)
+{
+    int64_t product;
+    if (x == 0 || y == 0)
+        return 0;
+    if (__builtin_mul_overflow(x / divisor(x, y), y, &product) || product == ALM_LONG_NULL)
+        return ALM_LONG_NULL;
+    return product < 0 ? -product : product;
+}
+
+#define EITHER_NULL(x, y) ((x) == ALM_LONG_NULL || (y) == ALM_LONG_NULL)
+ALM_BINARY(gcd, int64_t, int64_t, int64_t, EITHER_NULL(x, y) ? ALM_LONG_NULL : divisor(x, y))
+ALM_BINARY(lcm, int64_t, int64_t, int64_t, EITHER_NULL(x, y) ? ALM_LONG_NULL : multiple(x, y))
 
 /* -------------------------------------------------------------- size_pretty */
 
@@ -203,10 +245,15 @@ static const alm_fn ROWS[] = {
            "round_half_even(2.5, 0)"),
     SCALED("round_up", round_up, "Rounded away from zero.", "round_up(1.01, 1)"),
     SCALED("round_down", round_down, "Rounded towards zero.", "round_down(1.99, 1)"),
+    DOUBLES("trunc", whole_part, 1, "Without the digits behind the point.", "trunc(-1.9)"),
+    SCALED("trunc", round_down, "With so many decimals, the others cut off.", "trunc(1.99, 1)"),
     DOUBLES("sqrt", real_sqrt, 0, "Square root; null below zero.", "sqrt(2)"),
     DOUBLES("exp", real_exp, 0, "e to that power.", "exp(1)"),
     DOUBLES("ln", real_ln, 0, "Natural logarithm.", "ln(10)"),
     DOUBLES("log", real_log, 0, "Logarithm to the base 10.", "log(100)"),
+    DOUBLES("log10", real_log, 0, "Logarithm to the base 10.", "log10(1000)"),
+    DOUBLES("log2", real_log2, 0, "Logarithm to the base 2.", "log2(8)"),
+    DOUBLES("cbrt", real_cbrt, 1, "Cube root.", "cbrt(-27)"),
     DOUBLES("sin", real_sin, 0, "Sine of radians.", "sin(pi() / 2)"),
     DOUBLES("cos", real_cos, 0, "Cosine of radians.", "cos(pi())"),
     DOUBLES("tan", real_tan, 0, "Tangent of radians.", "tan(0)"),
@@ -220,6 +267,11 @@ static const alm_fn ROWS[] = {
         "Angle of the point (x, y): atan2(y, x).", "atan2(1, 1)"),
     ROW("power", "(DOUBLE, DOUBLE) DOUBLE", real_power, 0, "First to the power of the second.",
         "power(2, 10)"),
+    ROW("pow", "(DOUBLE, DOUBLE) DOUBLE", real_power, 0, "First to the power of the second.",
+        "pow(2, 10)"),
+    ROW("gcd", "(LONG, LONG) LONG", gcd, 0, "Greatest number that divides both.", "gcd(12, 18)"),
+    ROW("lcm", "(LONG, LONG) LONG", lcm, 0,
+        "Least number that both divide; null if it does not fit.", "lcm(4, 6)"),
     ROW("pi", "() DOUBLE", real_pi, 0, "The number pi.", "pi()"),
     ROW("size_pretty", "(LONG) STRING", size_pretty, 0, "Bytes in binary units.",
         "size_pretty(1536)"),

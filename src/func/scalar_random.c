@@ -1,23 +1,29 @@
 /*
- * scalar_random.c - rnd_*: values made up per row, and to_uuid.
+ * scalar_random.c - rnd_*: values made up per row.
  *
  * Method      A value is a function of the statement's seed, the place of the call in its text and the
  *             row number in the stream: the same seed gives the same rows whatever the batch size and
  *             the number of threads, and two calls in one statement differ. Mixer: alm_hash_u128.
  * Rates       A null rate of n makes about one row in n null, 0 none.
  */
+#include <math.h>
+
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "func/args.h"
+#include "func/network.h"
 #include "func/tables.h"
 #include "func/text_out.h"
+#include "type/array.h"
 #include "type/decimal.h"
 #include "type/geohash.h"
 
-/* What bind reads: lo, hi, rate; or a list of texts; or sizes of generated texts. */
+/* What bind reads: lo, hi, rate; or a list of texts; or sizes of generated texts or arrays. */
 typedef struct params {
     int64_t lo, hi;
-    int64_t rate; /* one null in so many; 0: none */
+    const double *reach;                    /* of the text: its weight and those before it */
+    uint32_t dims, len[ALM_ARRAY_DIMS_MAX]; /* len[0] = 0: any length up to hi */
+    int64_t rate;                           /* one null in so many; 0: none */
     uint32_t n_texts;
     alm_view *texts;
     int64_t len_lo, len_hi;
@@ -95,6 +101,19 @@ static alm_status bind_range(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSE
     return ALM_OK;
 }
 
+/* Into the query arena: constants of a bind variable do not last. */
+static alm_status copy_text(alm_ctx *cx, const alm_arg *arg, alm_view *out)
+{
+    alm_str text, copy;
+    ALM_TRY(alm_arg_text(cx, arg, &text));
+    if (text.ptr != NULL) {
+        ALM_TRY(alm_arena_copy(cx, cx->arena, text, &copy));
+        text = copy;
+    }
+    *out = alm_view_of(text);
+    return ALM_OK;
+}
+
 /* (text, text, ...) */
 static alm_status bind_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
                              alm_arg *args, ALM_UNUSED alm_type *result, void **data)
@@ -106,15 +125,9 @@ static alm_status bind_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t p
         return alm_fail(cx, ALM_E_ARG, pos, "a list of texts is expected");
     ALM_TRY(ALM_NEWN(cx, cx->arena, argc, &p->texts));
     for (uint32_t i = 0; i < argc; i++) {
-        alm_str text, copy;
         if (args[i].value == NULL)
             return ALM_OK;
-        ALM_TRY(alm_arg_text(cx, &args[i], &text));
-        if (text.ptr != NULL) {
-            ALM_TRY(alm_arena_copy(cx, cx->arena, text, &copy));
-            text = copy;
-        }
-        p->texts[i] = alm_view_of(text);
+        ALM_TRY(copy_text(cx, &args[i], &p->texts[i]));
     }
     p->n_texts = argc;
     return ALM_OK;
@@ -170,7 +183,7 @@ RANDOM(rnd_time, int64_t, ALM_TS_NULL, between(r, ALM_MAX(p->lo, 0), p->hi))
 RANDOM(rnd_double, double, __builtin_nan(""), unit(r))
 RANDOM(rnd_float, float, __builtin_nanf(""), unit(r))
 RANDOM(rnd_char, uint16_t, 0, 'A' + r % 26)
-RANDOM(rnd_ipv4, uint32_t, 0, between(r, 1, UINT32_MAX))
+RANDOM(rnd_ipv4, uint32_t, 0, between(r, ALM_MAX(p->lo, 1), ALM_MIN(p->hi, UINT32_MAX)))
 
 typedef struct uuid_halves {
     uint64_t hi, lo;
@@ -348,14 +361,208 @@ static alm_status rnd_bin(alm_call *call, size_t n, ALM_UNUSED const alm_vec *ar
     return ALM_OK;
 }
 
-static alm_status to_uuid(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+/* -------------------------------------------------------- texts by weight */
+
+/* Texts and weights in turn. */
+static alm_status bind_weighted(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                                uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
+                                void **data)
 {
-    uuid_halves *o = out->data;
-    const uint64_t *lo = args[0].data, *hi = args[1].data;
-    for (size_t i = 0; i < n; i++)
-        o[i] =
-            (uuid_halves){.hi = hi[args[1].is_const ? 0 : i], .lo = lo[args[0].is_const ? 0 : i]};
+    params *p = NULL;
+    double *reach = NULL, sum = 0;
+    ALM_TRY(new_params(cx, &p));
+    *data = p;
+    if (argc == 0 || argc % 2 != 0)
+        return alm_fail(cx, ALM_E_ARG, pos, "texts and their weights are expected in turn");
+    ALM_TRY(ALM_NEWN(cx, cx->arena, argc / 2, &p->texts));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, argc / 2, &reach));
+    for (uint32_t i = 0; i < argc; i += 2) {
+        double weight = 0;
+        if (args[i].value == NULL || args[i + 1].value == NULL)
+            return ALM_OK;
+        ALM_TRY(copy_text(cx, &args[i], &p->texts[i / 2]));
+        ALM_TRY(alm_arg_double(cx, &args[i + 1], &weight));
+        if (!(weight >= 0))
+            return alm_fail(cx, ALM_E_ARG, args[i + 1].pos, "a weight must be a number from 0");
+        sum += weight;
+        reach[i / 2] = sum;
+    }
+    if (!(sum > 0 && sum < __builtin_inf()))
+        return alm_fail(cx, ALM_E_ARG, pos, "the weights must have a sum above 0");
+    p->n_texts = argc / 2;
+    p->reach = reach;
     return ALM_OK;
+}
+
+/* (count, exponent): sym0, sym1 ...; (text, text ..., exponent) */
+static alm_status zipf_texts(alm_ctx *cx, uint32_t argc, const alm_arg *args, params *p)
+{
+    enum { COUNT_MAX = 1000000 };
+    int64_t count = argc - 1;
+    const bool made =
+        argc == 2 && !alm_type_is_text(args[0].value->type) && args[0].value->type.id != ALM_T_CHAR;
+    if (made)
+        ALM_TRY(alm_arg_long(cx, &args[0], &count));
+    if (count < 1 || count > COUNT_MAX)
+        return alm_fail(cx, ALM_E_ARG, args[0].pos, "the number of symbols must be in [1..%d]",
+                        COUNT_MAX);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)count, &p->texts));
+    for (uint32_t i = 0; i < (uint32_t)count; i++) {
+        const char *name = NULL;
+        if (!made) {
+            ALM_TRY(copy_text(cx, &args[i], &p->texts[i]));
+            continue;
+        }
+        ALM_TRY(alm_arena_printf(cx, cx->arena, &name, "sym%u", i));
+        p->texts[i] = alm_view_of(alm_str_of(name));
+    }
+    p->n_texts = (uint32_t)count;
+    return ALM_OK;
+}
+
+/* Text number k (from 1) has the weight 1 / k^exponent. */
+static alm_status bind_zipf(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
+                            alm_arg *args, ALM_UNUSED alm_type *result, void **data)
+{
+    params *p = NULL;
+    double *reach = NULL, exponent = 0, sum = 0;
+    ALM_TRY(new_params(cx, &p));
+    *data = p;
+    if (argc < 2)
+        return alm_fail(cx, ALM_E_ARG, pos, "symbols or their number, and the exponent, expected");
+    for (uint32_t i = 0; i < argc; i++)
+        if (args[i].value == NULL)
+            return ALM_OK;
+    ALM_TRY(alm_arg_double(cx, &args[argc - 1], &exponent));
+    if (!(exponent > 0))
+        return alm_fail(cx, ALM_E_ARG, args[argc - 1].pos, "the exponent must be above 0");
+    ALM_TRY(zipf_texts(cx, argc, args, p));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, p->n_texts, &reach));
+    for (uint32_t i = 0; i < p->n_texts; i++)
+        reach[i] = sum += pow(i + 1.0, -exponent);
+    p->reach = reach;
+    return ALM_OK;
+}
+
+static alm_status rnd_weighted(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                               alm_vec *out)
+{
+    const params *p = call->data;
+    alm_view *o = out->data;
+    ALM_ASSERT(p->n_texts > 0);
+    for (size_t i = 0; i < n; i++) {
+        const double x = unit(draw(call, call->row_base + i, 0)) * p->reach[p->n_texts - 1];
+        uint32_t lo = 0, hi = p->n_texts - 1;
+        while (lo < hi) {
+            const uint32_t mid = lo + (hi - lo) / 2;
+            if (p->reach[mid] > x)
+                hi = mid;
+            else
+                lo = mid + 1;
+        }
+        o[i] = p->texts[lo];
+    }
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------- arrays, intervals, networks */
+
+/* dimensions[, null rate[, greatest length]]; dimensions, null rate, 0, length, length ... */
+static alm_status bind_array(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos, uint32_t argc,
+                             alm_arg *args, alm_type *result, void **data)
+{
+    enum { LENGTH = 16 };
+    params *p = NULL;
+    int64_t dims = 1;
+    ALM_TRY(new_params(cx, &p));
+    *data = p;
+    *result = alm_type_array(1);
+    for (uint32_t i = 0; i < argc; i++)
+        if (args[i].value == NULL)
+            return ALM_OK;
+    ALM_TRY(alm_arg_long(cx, &args[0], &dims));
+    if (dims < 1 || dims > ALM_ARRAY_DIMS_MAX)
+        return alm_fail(cx, ALM_E_ARG, args[0].pos, "the number of dimensions must be in [1..%d]",
+                        ALM_ARRAY_DIMS_MAX);
+    if (argc > 3 && argc != 3 + dims)
+        return alm_fail(cx, ALM_E_ARG, pos, "a length for each of the %lld dimensions is expected",
+                        (long long)dims);
+    p->dims = (uint32_t)dims;
+    p->hi = LENGTH;
+    if (argc > 1)
+        ALM_TRY(read_rate(cx, &args[1], &p->rate));
+    for (uint32_t i = 2; i < argc; i++) {
+        int64_t length = 0;
+        ALM_TRY(alm_arg_long(cx, &args[i], &length));
+        if (length > ALM_ARRAY_MAX || length < (i == 2 && argc > 3 ? 0 : 1))
+            return alm_fail(cx, ALM_E_ARG, args[i].pos, "a length must be in [1..%d]",
+                            ALM_ARRAY_MAX);
+        if (i == 2)
+            p->hi = length;
+        else
+            p->len[i - 3] = (uint32_t)length;
+    }
+    *result = alm_type_array(p->dims);
+    return ALM_OK;
+}
+
+static alm_status rnd_array(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    const params *p = call->data;
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t row = call->row_base + i;
+        uint32_t len[ALM_ARRAY_DIMS_MAX];
+        alm_array_out w;
+        for (uint32_t d = 0; d < p->dims; d++)
+            len[d] =
+                p->len[0] != 0 ? p->len[d] : (uint32_t)between(draw(call, row, 2 + d), 1, p->hi);
+        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, p->dims, len, &w));
+        const uint64_t base = draw(call, row, 0);
+        for (size_t k = 0; k < w.count; k++) {
+            const uint64_t r = alm_hash_u128(base, k);
+            const bool null = p->rate > 0 && alm_hash_u128(~base, k) % (uint64_t)p->rate == 0;
+            alm_array_put(&w, k, null ? __builtin_nan("") : unit(r));
+        }
+        o[i] = alm_array_finish(&w);
+    }
+    return ALM_OK;
+}
+
+typedef struct ends {
+    int64_t lo, hi;
+} ends;
+
+static alm_status rnd_interval(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                               alm_vec *out)
+{
+    static const int64_t last_us = INT64_C(4102444800000000); /* 2100-01-01 */
+    ends *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t row = call->row_base + i;
+        o[i].lo = between(draw(call, row, 0), 0, last_us);
+        o[i].hi = between(draw(call, row, 2), o[i].lo, last_us);
+    }
+    return ALM_OK;
+}
+
+static alm_status bind_network(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
+                               ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
+                               void **data)
+{
+    params *p = NULL;
+    alm_str text = {0};
+    alm_network net = {0};
+    ALM_TRY(new_params(cx, &p));
+    *data = p;
+    if (args[0].value == NULL || args[1].value == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_arg_text(cx, &args[0], &text));
+    if (text.ptr == NULL || !alm_network_parse(text, &net))
+        return alm_fail(cx, ALM_E_ARG, args[0].pos, "a network is expected, as '10.0.0.0/8'");
+    p->lo = ALM_MAX((int64_t)net.base, 1); /* 0.0.0.0 is null */
+    p->hi = ALM_MAX((int64_t)(net.base | ~net.mask), 1);
+    return read_rate(cx, &args[1], &p->rate);
 }
 
 /* -------------------------------------------------------------------- rows */
@@ -394,6 +601,22 @@ static const alm_fn ROWS[] = {
     ROW("rnd_char", "() CHAR", bind_range, rnd_char, "A capital letter.", "rnd_char()"),
     RATED("rnd_uuid4", "UUID", rnd_uuid4, "A UUID of version 4."),
     ROW("rnd_ipv4", "() IPv4", bind_range, rnd_ipv4, "An address.", "rnd_ipv4()"),
+    ROW("rnd_ipv4", "(TEXT const, INT const) IPv4", bind_network, rnd_ipv4,
+        "An address of a network; null rate.", "rnd_ipv4('10.0.0.0/8', 0)"),
+    ROW("rnd_interval", "() INTERVAL", bind_range, rnd_interval,
+        "An interval between 1970 and 2100.", "rnd_interval()"),
+    ROW("rnd_double_array", "(LONG const, LONG const...) ?", bind_array, rnd_array,
+        "Array of numbers from 0 to below 1: dimensions, null rate of the elements, greatest "
+        "length of "
+        "a dimension (16); or dimensions, null rate, 0 and the length of each dimension.",
+        "rnd_double_array(2, 0, 0, 2, 3)"),
+    ROW("rnd_symbol_weighted", "(ANY const, ANY const...) SYMBOL", bind_weighted, rnd_weighted,
+        "One of the texts, as often as the weight behind it says.",
+        "rnd_symbol_weighted('buy', 3, 'sell', 1)"),
+    ROW("rnd_symbol_zipf", "(ANY const, ANY const...) SYMBOL", bind_zipf, rnd_weighted,
+        "One of the texts, or of so many symbols sym0, sym1 ...; number k of them with weight 1 / "
+        "k^exponent. The last argument is the exponent.",
+        "rnd_symbol_zipf(100, 1.1)"),
     RANGE("rnd_date", "DATE", "DATE", rnd_time, "A DATE of a range."),
     RANGE("rnd_timestamp", "TIMESTAMP", "TIMESTAMP", rnd_time, "A TIMESTAMP of a range."),
     RANGE("rnd_timestamp_ns", "TIMESTAMP_NS", "TIMESTAMP_NS", rnd_time,
@@ -409,11 +632,5 @@ static const alm_fn ROWS[] = {
     ROW("rnd_bin", "() BINARY", bind_bin, rnd_bin, "32 bytes.", "rnd_bin()"),
     ROW("rnd_bin", "(LONG const, LONG const, INT const) BINARY", bind_bin, rnd_bin,
         "Bytes: least and most, null rate.", "rnd_bin(5, 10, 2)"),
-    {.name = "to_uuid",
-     .signature = "(LONG, LONG) UUID",
-     .kernel = to_uuid,
-     .doc = "UUID of its low and its high half.",
-     .example = "to_uuid(1, 2)",
-     .since = "0.1"},
 };
 ALM_FN_TABLE(random, ROWS);

@@ -1,5 +1,5 @@
 /*
- * scalar_regex.c - ~, !~ and regexp_replace, by PCRE2.
+ * scalar_regex.c - ~, !~, regexp_replace and glob, by PCRE2.
  *
  * Prefilter   Bytes that every match must contain, and those it must end with, are read off the pattern
  *             where it is plain (regex_literal.c); texts without them are not given to the library.
@@ -78,6 +78,58 @@ static alm_status bind_pattern(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
     ALM_TRY(compile(cx, pattern, args[1].pos + 1, &r)); /* behind the quote */
     if (argc == 3 && args[2].value != NULL)
         ALM_TRY(alm_arg_text(cx, &args[2], &r->replacement));
+    *data = r;
+    return ALM_OK;
+}
+
+/* abc*, a?c, [a-z], [!a-z]: the whole text, as an expression. */
+static alm_status regex_of_glob(alm_ctx *cx, alm_str glob, alm_str *out)
+{
+    enum { GROWTH = 2, FRAME = 16 };
+    char *p = NULL;
+    size_t len = 0;
+    ALM_TRY(alm_arena_bytes(cx, cx->arena, glob.len * GROWTH + FRAME, &p));
+    memcpy(p, "(?s)\\A", 6);
+    len = 6;
+    for (size_t i = 0; i < glob.len; i++) {
+        const char c = glob.ptr[i];
+        const char *end = c == '[' && i + 2 < glob.len /* ] may be the first of the set */
+                              ? memchr(glob.ptr + i + 2, ']', glob.len - i - 2)
+                              : NULL;
+        if (end != NULL) {
+            const size_t set = (size_t)(end - glob.ptr) - i + 1;
+            memcpy(p + len, glob.ptr + i, set);
+            if (glob.ptr[i + 1] == '!')
+                p[len + 1] = '^';
+            len += set;
+            i += set - 1;
+        } else if (c == '*' || c == '?') {
+            p[len++] = '.';
+            if (c == '*')
+                p[len++] = '*';
+        } else {
+            if (strchr("\\^$.|()[]{}+", c) != NULL && c != '\0')
+                p[len++] = '\\';
+            p[len++] = c;
+        }
+    }
+    memcpy(p + len, "\\z", 2);
+    *out = (alm_str){p, len + 2};
+    return ALM_OK;
+}
+
+static alm_status bind_glob(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
+                            ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
+                            void **data)
+{
+    if (args[1].value == NULL)
+        return ALM_OK; /* only described */
+    alm_str glob;
+    regex *r = NULL;
+    ALM_TRY(alm_arg_text(cx, &args[1], &glob));
+    if (glob.ptr != NULL)
+        ALM_TRY(regex_of_glob(cx, glob, &glob));
+    ALM_TRY(compile(cx, glob, args[1].pos, &r));
     *data = r;
     return ALM_OK;
 }
@@ -220,6 +272,16 @@ static const alm_fn ROWS[] = {
      .kernel = matches_not,
      .doc = "Does the regular expression match nowhere in the text?",
      .example = "sym !~ '^BTC'",
+     .since = "0.1"},
+    {.name = "glob",
+     .signature = "(TEXT, TEXT const) BOOLEAN",
+     .flags = ALM_FN_SYMBOLS | ALM_FN_NULL_OUT,
+     .bind = bind_glob,
+     .kernel = matches,
+     .doc =
+         "Has the whole text this form? * stands for any characters, ? for one, [a-c] for one of a "
+         "set, [!a-c] for one outside of it.",
+     .example = "glob('BTC-USD', 'BTC*')",
      .since = "0.1"},
     {.name = "regexp_replace",
      .signature = "(TEXT, TEXT const, TEXT const) STRING",

@@ -23,3 +23,59 @@ SELECT covar_pop(n, d), var_pop(d), weighted_stddev_freq(d, 2) FROM t;
 -- offsets of small types
 
 SELECT timestamp_floor('5h', 0::timestamp, 2::short), timestamp_floor('5h', l, 2::short) FROM t;
+
+-- functions other databases have
+
+SELECT initcap('hello WORLD-wide éa 3rd'), reverse('abcé日'), repeat('ab', 3), repeat('x', -1), chr(8364), chr(0), ascii('A'), ascii(''), reverse(null);
+
+SELECT mod(-7, 3), mod(5.5, 2), mod(1, 0), trunc(-1.9), trunc(1.99, 1), trunc(12.345m, 2), cbrt(-27), log10(1000), log2(8), pow(2, 10);
+
+SELECT gcd(12, -18), gcd(0, 0), gcd(null, 1), lcm(4, 6), lcm(-4, 6), lcm(9223372036854775807, 2), lcm(0, 5);
+
+SELECT iif(2 > 1, 'yes', 'no'), if(1 > 2, 1, 2.5), ifnull(null, 5), nvl('a', 'b'), iif(true, null, 3), ifnull(null::int, 2L);
+
+SELECT n, iif(n = 1, ts, '2024-01-01'::timestamp), ifnull(e, 1.5m), iif(n = 1, 'a', 'b'::symbol) FROM t;
+
+SELECT iif(true, 1, 'a');
+
+SELECT glob('BTC-USD', 'BTC*'), glob('BTC', 'B?C'), glob('a.c', 'a.c'), glob('abc', 'a.c'), glob('b', '[a-c]'), glob('b', '[!a-c]'), glob('a]', 'a]'), glob('x[', 'x['), glob(null, 'a'), glob('ab', '[a');
+
+SELECT '10.0.0.3'::ipv4 << n, '10.0.0.3'::ipv4 <<= n, n >> '10.0.0.3'::ipv4 FROM (SELECT '10.0.0.' || (1 + x) || '/' || (29 + x) n FROM long_sequence(3));
+
+-- aggregates
+
+SELECT x % 3 g, arg_max('a text of many letters ' || x, x) a, arg_min(x, -x) b, max_by(x, x::timestamp) c, median(x), array_agg(x) FROM long_sequence(10) ORDER BY g;
+
+SELECT arg_max(n, d), arg_min(n, d), arg_max(d, n), arg_max(a, n), arg_max(e, l) FROM t;
+
+SELECT median(x), percentile_cont(x, 0.9), percentile_cont(x, 0), percentile_cont(x, 1), percentile_cont(-x, 0.25) FROM long_sequence(100001);
+
+SELECT median(x), median(null::double), array_agg(null::double) FROM long_sequence(4);
+
+SELECT median(x), array_agg(x), bool_and(x > 0), bool_or(x > 0), bit_and(x), geomean(x), twap(x, x::timestamp), arg_max(x, x) FROM long_sequence(0);
+
+SELECT percentile_cont(x, 2) FROM long_sequence(3);
+
+SELECT array_agg(x ORDER BY x DESC) FROM long_sequence(5);
+
+SELECT bit_and(x + 12), bit_or(x), bit_xor(x), bool_and(x > 0), bool_or(x > 100), every(x > 1) FROM long_sequence(6);
+
+SELECT geomean(x), geomean(x - 3), regr_r2(x, 2 * x + 1), regr_r2(1, x), regr_r2(x, 1), regr_count(x, x), regr_avgx(x, 2 * x), regr_avgy(x, 2 * x), regr_sxy(x, x), regr_sxx(1, x), regr_syy(1, x) FROM long_sequence(5);
+
+SELECT twap(p, ts), twap(p, 0::timestamp), twap(p, null::timestamp) FROM (SELECT CASE x WHEN 1 THEN 10.0 WHEN 2 THEN 20.0 WHEN 3 THEN null ELSE 50.0 END p, (x * x * 1000)::timestamp ts FROM long_sequence(4));
+
+SELECT x, median(x) OVER (ORDER BY x ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) m, array_agg(x) OVER (ORDER BY x ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) a, arg_max(x, -x) OVER (ORDER BY x ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) b FROM long_sequence(4);
+
+-- random values: what holds whatever they are
+
+SELECT dim_length(a, 1), dim_length(a, 2), array_min(a) >= 0, array_max(a) < 1, array_count(a) FROM (SELECT rnd_double_array(2, 0, 0, 2, 3) a FROM long_sequence(2));
+
+SELECT count(), bool_and(s in ('a', 'b')), bool_and(z in ('sym0', 'sym1')), bool_and(p << '10.1.0.0/16'), bool_and(interval_start(i) <= interval_end(i)) FROM (SELECT rnd_symbol_weighted('a', 3, 'b', 1, 'c', 0) s, rnd_symbol_zipf(2, 1.5) z, rnd_ipv4('10.1.0.0/16', 0) p, rnd_interval() i FROM long_sequence(1000));
+
+SELECT rnd_symbol_weighted('a', 'b');
+
+SELECT rnd_symbol_zipf('a', 0);
+
+SELECT rnd_double_array(2, 0, 0, 2);
+
+SELECT rnd_ipv4('10.1', 0);
