@@ -6,14 +6,14 @@ more after a restart.
 A type is a ladder of values in ascending order: the literal, the value in JSON, the text in CSV and over PostgreSQL (where
 it differs). Each value stands in two rows, and so does null. What a type cannot do must be refused with status 400; such
 places are listed, so that a change in either direction shows."""
-import csv, datetime as dt, io, json, pathlib, subprocess, sys, urllib.error, urllib.parse, urllib.request
+import asyncio, csv, datetime as dt, http.client, io, json, pathlib, re, socket, subprocess, sys, urllib.parse, urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
 from server import Server  # noqa: E402
 
 try:
-    import psycopg
+    import asyncpg, psycopg
 except ImportError:
     psycopg = None
 
@@ -40,20 +40,55 @@ LADDERS = {
     "IPv4": [(f"'{v}'", v, v, None) for v in ("0.0.0.1", "10.0.0.255", "127.255.255.255", "255.255.255.255")],
     "LONG256": [(v, v, v, None) for v in ("0x00", "0xff", "0x010000000000000000", "0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")],
     "GEOHASH(4c)": [(f"#{v}", v, v, None) for v in ("0000", "u33d", "zzzz")],
+    "GEOHASH(3c)": [(f"#{v}", v, v, None) for v in ("000", "u33", "zzz")],
+    "GEOHASH(12c)": [(f"#{v}", v, v, None) for v in ("000000000000", "u33dbm000001", "zzzzzzzzzzzz")],
+    "GEOHASH(31b)": [(f"##{v}", v, v, None) for v in ("0" * 31, "01" * 15 + "1", "1" * 31)],
     "GEOHASH(7b)": [(f"##{v}", v, v, None) for v in ("0000000", "0101010", "1111111")],
+    "DECIMAL(2,1)": [(v + "m", v, v, None) for v in ("-9.9", "-0.1", "0.0", "9.9")],
     "DECIMAL(4,2)": [(v + "m", v, v, None) for v in ("-99.99", "-0.01", "0.00", "99.99")],
+    "DECIMAL(9,3)": [(v + "m", v, v, None) for v in ("-999999.999", "0.000", "999999.999")],
+    "DECIMAL(18,3)": [(v + "m", v, v, None) for v in ("-999999999999999.999", "0.001", "999999999999999.999")],
     "DECIMAL(38,6)": [(v + "m", v, v, None) for v in ("-99999999999999999999999999999999.999999", "0.000000", "0.000001")],
     "DECIMAL(76,0)": [(v + "m", v, v, None) for v in ("-" + "9" * 76, "0", "9" * 76)],
     "BINARY": [(f"from_base64('{v}')", v, v, None) for v in ("AA==", "AAECAwQFBgcICQoLDA0O")],
     "DOUBLE[]": [("ARRAY[]", [], "[]", "{}"), ("ARRAY[1.5, null]", [1.5, None], "[1.5,null]", "{1.5,NULL}"), ("ARRAY[1.0, 2.0, 3.0]", [1.0, 2.0, 3.0], "[1.0,2.0,3.0]", "{1,2,3}")],
     "DOUBLE[][]": [("ARRAY[[1.0], [2.5]]", [[1.0], [2.5]], "[[1.0],[2.5]]", "{{1},{2.5}}"), ("ARRAY[[1.0, 2.5]]", [[1.0, 2.5]], "[[1.0,2.5]]", "{{1,2.5}}")],
+    "DOUBLE[][][]": [("ARRAY[[[-1.5]]]", [[[-1.5]]], "[[[-1.5]]]", "{{{-1.5}}}"), ("ARRAY[[[1.0, 2.0], [3.0, 4.0]]]", [[[1.0, 2.0], [3.0, 4.0]]], "[[[1.0,2.0],[3.0,4.0]]]", "{{{1,2},{3,4}}}")],
 }
-NO_ORDER = {"DOUBLE[]", "DOUBLE[][]"}
+NO_ORDER = {"DOUBLE[]", "DOUBLE[][]", "DOUBLE[][][]"}
 # the places a type is refused at, in so many words
 REFUSED = {
-    "extremes": {"BINARY", "DOUBLE[]", "DOUBLE[][]"},
-    "count_distinct": {"DOUBLE[]", "DOUBLE[][]"},
+    "extremes": {"BINARY", *NO_ORDER},
+    "count_distinct": NO_ORDER,
 }
+
+# no text of these types is taken by INSERT
+NOT_FROM_TEXT = {"BOOLEAN", "BINARY"}
+# texts that are none of the type
+BAD_TEXT = {
+    "BYTE": ("x1", "128", "1.5", "", "1e1", "--1"), "SHORT": ("x1", "32768", "", "1_", "0x1"), "INT": ("x1", "2147483648", "1.5", "1 2"), "LONG": ("x1", "9223372036854775808", "1.5"),
+    "FLOAT": ("x1", "1e39", "1,5", "1e"), "DOUBLE": ("x1", "1e400", "1,5", "--1"), "CHAR": ("ab",),
+    "DATE": ("x1", "2024-13-01", "2024-02-30", "24:00"), "TIMESTAMP": ("x1", "2024-13-01", "2024-02-30T00", "2024-01-01T25:00"), "TIMESTAMP_NS": ("x1", "2024-13-01", "9999-01-01", "1000-01-01"),
+    "UUID": ("x1", "11111111-2222-3333-4444-55555555555", "11111111-2222-3333-4444-5555555555555", "g1111111-2222-3333-4444-555555555555"),
+    "IPv4": ("x1", "1.2.3", "1.2.3.256", "1.2.3.4.5", "::1"), "LONG256": ("0xzz", "0x1" + "0" * 64, "x1"), "GEOHASH": ("a", "u33!" * 5, "il"),
+    "DECIMAL": ("x1", "1" + "0" * 77, "1e", "0." + "1" * 50, "1.2.3"),
+}
+# how a line carries the text of a value
+plain = lambda suffix="": lambda t, i, v: f"{t} k={i}i,v={v}{suffix} {i}000\n"  # noqa: E731
+quoted = lambda t, i, v: f"{t} k={i}i,v=\"{re.sub(ESCAPED, BEFORE, v)}\" {i}000\n"  # noqa: E731
+tagged = lambda t, i, v: f"{t},v={re.sub(ESCAPED, BEFORE, v)} k={i}i {i}000\n" if v else f"{t} k={i}i,v=\"\" {i}000\n"  # noqa: E731
+ESCAPED, BEFORE = r'([ ,="\\\n])', r"\\\1"
+
+
+def instant(t, i, v):
+    """In the unit that carries all of it."""
+    digits = len(v) - len("0001-01-01T00:00:00.Z")
+    seconds = (dt.datetime.fromisoformat(v[:19]) - dt.datetime(1970, 1, 1)) // dt.timedelta(seconds=1)
+    return f"{t} k={i}i,v={seconds * 10**digits + int(v[20:-1])}{ {3: 'm', 6: 't', 9: 'n'}[digits] } {i}000\n"
+
+
+LINES = {"BOOLEAN": plain(), "BYTE": plain("i"), "SHORT": plain("i"), "INT": plain("i"), "LONG": plain("i"), "FLOAT": plain(), "DOUBLE": plain(), "CHAR": quoted, "STRING": quoted, "VARCHAR": quoted,
+         "SYMBOL": tagged, "DATE": instant, "TIMESTAMP": instant, "TIMESTAMP_NS": instant, "UUID": quoted, "IPv4": quoted, "LONG256": plain("i"), "GEOHASH": quoted, "DECIMAL": plain("d")}
 
 
 def same(a, b):
@@ -64,14 +99,15 @@ def same(a, b):
 
 class Matrix:
     def __init__(self, server):
-        self.s, self.passed, self.failed = server, 0, 0
+        self.s, self.passed, self.failed, self.wire = server, 0, 0, None
 
     def ask(self, sql):
-        try:
-            with urllib.request.urlopen(f"{self.s.url}/exec?" + urllib.parse.urlencode({"query": sql})) as r:
-                return json.loads(r.read())
-        except urllib.error.HTTPError as e:
-            return {"status": e.code, **json.loads(e.read())}
+        if self.wire is None:
+            self.wire = http.client.HTTPConnection(self.s.http)
+        self.wire.request("GET", "/exec?" + urllib.parse.urlencode({"query": sql}))
+        r = self.wire.getresponse()
+        answer = json.loads(r.read())
+        return answer if r.status == 200 else {"status": r.status, **answer}
 
     def check(self, what, got, want):
         good = same(got, want) if not isinstance(want, list) else len(got or []) == len(want) and all(map(self.row_same, got, want))
@@ -148,19 +184,100 @@ class Matrix:
             got = [raw.get_value(i, 0) for i in range(n)]
             self.check(f"{when}: PG text", [g if g is None else g.decode() for g in got], want + [null])
 
+    # ------------------------------------------------------------- ways in
+    def fresh(self, name, ts=True):
+        self.ask(f"drop table if exists {self.t}_{name}")
+        self.ask(f"create table {self.t}_{name} (k int, v {self.type}, ts timestamp) timestamp(ts) partition by day")
+        return f"{self.t}_{name}"
+
+    def arrived(self, what, table, n):
+        self.rows(what, f"select k, v from {table}", [[i, self.values[i]] for i in range(n)])
+        self.ask(f"drop table {table}")
+
+    def by_text(self):
+        """The text of a value stands for it in INSERT; what is no text of the type is refused at the text."""
+        into = self.fresh("text")
+        n = len(self.json)
+        for i, text in enumerate([c for _, _, c, _ in self.ladder]):
+            sql = f"insert into {into} values ({i}, '{text}', {i})"
+            if self.type in NOT_FROM_TEXT:
+                self.refused("insert text", sql)
+            else:
+                got = self.ask(sql)
+                self.check(f"{sql}: {got.get('error')}", got.get("dml"), "OK")
+        for text in BAD_TEXT.get(self.type.split("(")[0].split("[")[0], ()):
+            got = self.ask(sql := f"insert into {into} values (0, '{text}', 0)")
+            self.check(f"bad text {sql}: {got}", (got.get("status"), got.get("position")), (400, sql.index("'")))
+        self.arrived("by text", into, 0 if self.type in NOT_FROM_TEXT else n)
+
+    def by_psycopg(self):
+        """What the driver has read it can send back, as text and as binary."""
+        n = len(self.json)
+        with psycopg.connect(self.s.pg_dsn(), autocommit=True) as c:
+            for form in ("t", "b"):
+                rows = c.cursor(binary=True).execute(f"select k, v from {self.t} where ts in '2024-01-01'")
+                try:
+                    values = rows.fetchall()
+                except psycopg.DataError:
+                    return  # a time Python has not
+                into = self.fresh(f"pg_{form}")
+                for k, v in values:
+                    try:
+                        c.execute(f"insert into {into} values (%s, %{form}, %s)", (k, v, dt.datetime(1970, 1, 1, second=k)))
+                    except Exception as e:
+                        self.check(f"psycopg %{form} of {v!r}: {e}", False, True)
+                if self.type == "TIMESTAMP_NS":
+                    c.execute(f"drop table {into}")  # the driver has microseconds
+                else:
+                    self.arrived(f"by psycopg %{form}", into, n + 1)
+
+    async def by_asyncpg(self):
+        if "[]" in self.type:
+            return  # the driver asks pg_type in a way that is not answered
+        host, port = self.s.pg.rsplit(":", 1)
+        c = await asyncpg.connect(host=host, port=int(port), user="admin", password="quest", database="qdb")
+        into = self.fresh("apg")
+        try:
+            rows = await c.fetch(f"select k, v from {self.t} where ts in '2024-01-01'")
+            for r in rows:
+                if r["v"] in (dt.datetime.min, dt.datetime.max):
+                    raise OverflowError("the infinities of this driver")
+                await c.execute(f"insert into {into} values ($1, $2, $3)", r["k"], r["v"], dt.datetime(1970, 1, 1, second=r["k"]))
+        except OverflowError:
+            return  # a time Python has not
+        except Exception as e:
+            self.check(f"asyncpg: {type(e).__name__} {e}", False, True)
+        finally:
+            await c.close()
+        if self.type != "TIMESTAMP_NS":
+            self.arrived("by asyncpg", into, len(self.json) + 1)
+
+    def by_line(self):
+        """The line protocol, where it carries the type; a missing field is null."""
+        base = self.type.split("(")[0]
+        form = LINES.get(base)
+        if form is None:
+            return
+        into = self.fresh("line")
+        lines = "".join(form(into, i, v) for i, v in enumerate([c for _, _, c, _ in self.ladder])) + f"{into} k={len(self.json)}i {len(self.json)}000\n"
+        out = subprocess.run(["curl", "-sS", "-w", "%{http_code}", "--data-binary", "@-", f"{self.s.url}/write?precision=n"], input=lines.encode(), capture_output=True).stdout
+        self.check(f"lines: {out.decode()[:300]}", out, b"204")
+        self.arrived("by lines", into, len(self.json) + 1)
+
+    # ---------------------------------------------------------------- ways through
     def group(self):
         t, n = self.t, len(self.json)
         by_key = lambda rows: sorted(rows, key=lambda r: json.dumps(r))  # noqa: E731
         got = self.ask(f"select min(k) k, count() c from (select k, v from {t} order by k) group by v").get("dataset") or []
         merged = {}
-        for i, v in enumerate(self.values if self.type != "BINARY" else list(range(n + 1))):
-            first = next((j for j, w in enumerate(self.values[:i]) if self.type != "BINARY" and w == v), i)
+        for i, v in enumerate(self.values):
+            first = next((j for j, w in enumerate(self.values[:i]) if w == v), i)
             merged[first] = merged.get(first, 0) + 2
         self.check("group by", by_key(got), by_key([[k, c] for k, c in merged.items()]))
         got = self.ask(f"select count() from (select distinct v from {t})").get("dataset")
         self.check("distinct", got, [[len(merged)]])
         got = self.ask(f"select k from {t} latest on ts partition by v").get("dataset") or []
-        last = sorted({max(j for j in range(n + 1) if j == k or (self.type != "BINARY" and self.values[j] == self.values[k])) for k in merged})
+        last = sorted({max(j for j in range(n + 1) if self.values[j] == self.values[k]) for k in merged})
         self.check("latest on", sorted(r[0] for r in got), last)
 
     def order(self):
@@ -198,7 +315,7 @@ class Matrix:
     def conditions(self):
         t, n = self.t, len(self.json)
         for i, (literal, _, _, _) in enumerate(self.ladder):
-            twins = [j for j in range(n + 1) if self.type != "BINARY" and self.values[j] == self.values[i]] if self.type in NO_NULL else [i]
+            twins = [j for j in range(n + 1) if self.values[j] == self.values[i]] if self.type in NO_NULL else [i]
             self.rows("=", f"select count() from {t} where v = {literal}", [[2 * len(twins)]])
             self.rows("!=", f"select count() from {t} where v != {literal}", [[2 * (n + 1 - len(twins))]])
         if self.type not in NO_NULL:
@@ -216,7 +333,7 @@ class Matrix:
 
     def casts(self):
         t, n = self.t, len(self.json)
-        if self.type not in ("BINARY", "DOUBLE[]", "DOUBLE[][]") and not self.type.startswith("DECIMAL"):
+        if self.type not in {"BINARY", *NO_ORDER} and not self.type.startswith("DECIMAL"):
             got = self.ask(f"select count() from {t} where cast(cast(v as varchar) as {self.type}) = v")
             self.check(f"text and back: {got.get('error')}", got.get("dataset"), [[2 * (n + 1)]])
         self.rows("cast to itself", f"select count() from {t} where cast(v as {self.type}) = v", [[2 * (n + 1)]])
@@ -243,9 +360,7 @@ class Matrix:
         self.ask(f"drop table {t}_u")
 
     def reimport(self):
-        """What /exp wrote, /imp reads back. BINARY has no text."""
-        if self.type == "BINARY":
-            return
+        """What /exp wrote, /imp reads back."""
         t = self.t
         text = urllib.request.urlopen(f"{self.s.url}/exp?query=select+*+from+{t}").read()
         self.ask(f"create table {t}_i (k int, v {self.type}, ts timestamp) timestamp(ts) partition by day")
@@ -269,10 +384,16 @@ def main():
             if not m.make():
                 continue
             m.read("written")
+            m.by_text()
+            if psycopg is not None:
+                m.by_psycopg()
+                asyncio.run(m.by_asyncpg())
+            m.by_line()
             for part in (m.group, m.order, m.aggregate, m.conditions, m.casts, m.change, m.reimport):
                 part()
         s.stop()
         s.start()
+        m.wire = None
         for name in names:
             m.begin(name)
             m.read("after a restart")

@@ -91,7 +91,7 @@ static alm_str without_blanks(alm_str text)
 static bool read_double(alm_str text, double *out)
 {
     double v = 0;
-    const bool ok = alm_double_parse(without_blanks(text), &v) != ALM_NUM_BAD;
+    const bool ok = alm_double_parse(without_blanks(text), &v) == ALM_NUM_OK;
     *out = ok ? ALM_FINITE(v) : __builtin_nan("");
     return ok;
 }
@@ -99,7 +99,7 @@ static bool read_double(alm_str text, double *out)
 static bool read_float(alm_str text, float *out)
 {
     float v = 0;
-    const bool ok = alm_float_parse(without_blanks(text), &v) != ALM_NUM_BAD;
+    const bool ok = alm_float_parse(without_blanks(text), &v) == ALM_NUM_OK;
     *out = ok ? ALM_FINITE(v) : __builtin_nanf("");
     return ok;
 }

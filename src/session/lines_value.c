@@ -7,6 +7,7 @@
  */
 #include "session/lines_value.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -14,7 +15,6 @@
 #include "base/utf8.h"
 #include "type/array.h"
 #include "type/decimal.h"
-#include "type/geohash.h"
 
 typedef struct sink {
     alm_ctx *cx;
@@ -98,6 +98,14 @@ static alm_status out_of_bounds(const sink *s)
     return ALM_OK;
 }
 
+static alm_status beyond_float(const sink *s)
+{
+    (void)snprintf(s->room, ALM_LINE_WHY_MAX,
+                   "line protocol value: %g is out bounds of column type: FLOAT", s->f->f);
+    *s->why = s->room;
+    return ALM_OK;
+}
+
 #define PUT(T, value)                                                                              \
     do {                                                                                           \
         const T put_ = (T)(value);                                                                 \
@@ -168,7 +176,9 @@ static alm_status put_double(const sink *s)
     case ALM_T_DOUBLE:
         PUT(double, isfinite(v) ? v : __builtin_nan(""));
     case ALM_T_FLOAT:
-        PUT(float, isfinite((float)v) ? (float)v : __builtin_nanf(""));
+        if (isfinite(v) && fabs(v) > (double)FLT_MAX)
+            return beyond_float(s);
+        PUT(float, isfinite(v) ? (float)v : __builtin_nanf(""));
     case ALM_T_DECIMAL:
         if (!isfinite(v)) {
             alm_value_set_null(s->type, s->at);
@@ -214,22 +224,6 @@ static alm_status put_char(const sink *s, alm_str text)
     PUT(uint16_t, alm_utf8_first_unit(text)); /* empty: null */
 }
 
-/* Text may be longer than the cell: its first letters count. */
-static alm_status put_geohash(const sink *s, alm_str text)
-{
-    const uint32_t wanted = s->type.p;
-    int64_t bits = 0;
-    uint32_t n = 0;
-    if (text.len == 0)
-        bits = ALM_LONG_NULL;
-    else if (!alm_geohash_parse(text, &bits, &n) || n < wanted)
-        return bad_text(s, text);
-    else
-        bits >>= n - wanted;
-    alm_geohash_store(bits, s->at, alm_type_width(s->type));
-    return ALM_OK;
-}
-
 static alm_status put_string(const sink *s)
 {
     const alm_str text = s->f->text;
@@ -242,7 +236,6 @@ static alm_status put_string(const sink *s)
     case ALM_T_CHAR:
         return put_char(s, text);
     case ALM_T_GEOHASH:
-        return put_geohash(s, text);
     case ALM_T_UUID:
     case ALM_T_IPV4:
     case ALM_T_DECIMAL:

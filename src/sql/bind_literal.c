@@ -111,7 +111,7 @@ alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out)
         return decimal(p, body, ast->pos, out);
     if (last == 'f' || last == 'F') {
         float f = 0;
-        if (alm_float_parse(body, &f) == ALM_NUM_BAD)
+        if (alm_float_parse(body, &f) != ALM_NUM_OK)
             return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "invalid constant: %.*s", (int)in.len,
                             in.ptr);
         uint32_t bits;

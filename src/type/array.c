@@ -139,7 +139,7 @@ static bool read_number(reader *r)
     while (text.len > 0 && (uint8_t)text.ptr[text.len - 1] <= ' ')
         text.len--;
     double x = __builtin_nan("");
-    if (!alm_str_ieq(text, ALM_STR("null")) && alm_double_parse(text, &x) == ALM_NUM_BAD)
+    if (!alm_str_ieq(text, ALM_STR("null")) && alm_double_parse(text, &x) != ALM_NUM_OK)
         return false;
     r->number[r->count++] = x;
     return true;

@@ -208,7 +208,7 @@ static bool take_double(alm_str t, alm_ilp_field *f)
     if (word && !alm_str_eq(t, ALM_STR("NaN")) && !alm_str_eq(t, ALM_STR("Infinity")) &&
         !alm_str_eq(t, ALM_STR("-Infinity")))
         return false;
-    return alm_double_parse(t, &f->f) != ALM_NUM_BAD;
+    return alm_double_parse(t, &f->f) == ALM_NUM_OK;
 }
 
 static bool take_time(alm_str body, char suffix, alm_ilp_field *f)

@@ -515,6 +515,62 @@ static bool takes_text(alm_type type)
            type.id == ALM_T_INTERVAL || type.id == ALM_T_LONG256 || type.id == ALM_T_GEOHASH;
 }
 
+/* What numeric alone says of a parameter; its value says how many digits it needs. */
+static bool any_numeric(alm_type type)
+{
+    enum { PRECISION = 76, SCALE = 38 }; /* as in param_types */
+    return type.id == ALM_T_DECIMAL && type.p == PRECISION && type.s == SCALE;
+}
+
+static alm_type numeric_type(alm_str text)
+{
+    alm_i256 x;
+    uint32_t precision = 0, scale = 0;
+    if (!alm_decimal_parse(text, &x, &precision, &scale))
+        return alm_type_decimal(18, 3); /* NaN, or an error for whoever reads it */
+    return alm_type_decimal(ALM_MAX(ALM_MAX(precision, scale), 1U), scale);
+}
+
+static alm_status numeric_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid,
+                                bool binary, alm_str in, alm_vec *out)
+{
+    char digits[512];
+    alm_str text = in;
+    if (binary) {
+        ALM_TRY(numeric_to_text(cx, index, in, digits, &text.len));
+        text.ptr = digits;
+    }
+    const alm_type type = numeric_type(text);
+    ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
+    out->is_const = true;
+    if (binary)
+        return binary_param(cx, index, oid, type, in, out->data);
+    return alm_value_parse(cx, -1, type, text, out->data);
+}
+
+/*
+ * PostgreSQL takes a UUID without hyphens, with one behind any four digits, and in braces: in the form
+ * with four. What is neither comes back as it is.
+ */
+static alm_str uuid_text(alm_str in, char out[ALM_UUID_TEXT])
+{
+    alm_str rest = in;
+    if (rest.len > 2 && rest.ptr[0] == '{' && rest.ptr[rest.len - 1] == '}')
+        rest = (alm_str){rest.ptr + 1, rest.len - 2};
+    size_t digits = 0, n = 0;
+    for (size_t i = 0; i < rest.len; i++) {
+        if (rest.ptr[i] == '-' && digits > 0 && digits % 4 == 0 && rest.ptr[i - 1] != '-')
+            continue;
+        if (hex_digit(rest.ptr[i]) < 0 || digits == 32)
+            return in;
+        if (digits == 8 || digits == 12 || digits == 16 || digits == 20)
+            out[n++] = '-';
+        out[n++] = rest.ptr[i];
+        digits++;
+    }
+    return digits == 32 ? (alm_str){out, n} : in;
+}
+
 alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid, alm_type type,
                         bool binary, alm_str bytes, alm_vec *out)
 {
@@ -522,6 +578,8 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
         type = ALM_TY(VARCHAR);
     if (bytes.ptr == NULL)
         return alm_vec_null(cx, arena, type, out);
+    if (any_numeric(type))
+        return numeric_param(cx, arena, index, oid, binary, bytes, out);
     ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
     out->is_const = true;
     if (type.id == ALM_T_BINARY)
@@ -542,6 +600,9 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
     }
     if (!alm_utf8_is_valid(bytes))
         return alm_fail(cx, ALM_E_UTF8, -1, "parameter %u is not UTF-8", index + 1);
+    char uuid[ALM_UUID_TEXT];
+    if (type.id == ALM_T_UUID)
+        bytes = uuid_text(bytes, uuid);
     alm_str kept;
     ALM_TRY(alm_arena_copy(cx, arena, bytes, &kept));
     if (kept.ptr == NULL)
