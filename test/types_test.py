@@ -62,6 +62,56 @@ REFUSED = {
     "count_distinct": NO_ORDER,
 }
 
+NO_COMPARE = {"BINARY", *NO_ORDER, *(t for t in LADDERS if t.startswith("GEOHASH"))}
+LINEAR = {"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMP_NS"}
+NUMBERS, TIMES, TEXTS = ["BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE"], ["DATE", "TIMESTAMP", "TIMESTAMP_NS"], ["STRING", "VARCHAR", "SYMBOL"]
+# what a type can be cast to, besides itself and the texts
+CASTS = {
+    "BOOLEAN": ["CHAR", *NUMBERS, *TIMES, "LONG256"],
+    **{t: ["BOOLEAN", "CHAR", *NUMBERS, *TIMES, "LONG256", "DECIMAL", "DOUBLE[]"] for t in NUMBERS},
+    "CHAR": ["BOOLEAN", *NUMBERS, *TIMES, "LONG256", "GEOHASH", "DECIMAL"],
+    **{t: ["BOOLEAN", "CHAR", *NUMBERS, *TIMES, "UUID", "IPv4", "LONG256", "GEOHASH", "DECIMAL", "BINARY", "DOUBLE[]"] for t in TEXTS},
+    **{t: ["BOOLEAN", "CHAR", *NUMBERS, *TIMES, "LONG256"] for t in TIMES},
+    "UUID": [], "IPv4": ["INT"], "LONG256": ["BOOLEAN", "CHAR", *NUMBERS, *TIMES], "GEOHASH": ["GEOHASH"], "DECIMAL": [*NUMBERS, "DECIMAL"], "BINARY": [], "DOUBLE[]": ["DOUBLE[]"],
+}
+CASTS["INT"].append("IPv4")
+CASTS["LONG"].append("GEOHASH")
+CASTS["SYMBOL"] = [t for t in CASTS["SYMBOL"] if t != "BINARY"]
+# a constant text that is none of these is refused where it stands; of a column it is null
+CONSTANT_MUST_FIT = {"UUID", "IPv4"}
+# ALTER COLUMN TYPE leaves these alone, on either side
+NO_ALTER = {"BINARY", "LONG256", "GEOHASH", "DOUBLE[]"}
+# UNION ALL with a value of another type: the type both meet in
+WIDER = {
+    "BYTE": [("SHORT", "SHORT"), ("INT", "INT"), ("DOUBLE", "DOUBLE")], "SHORT": [("BYTE", "SHORT"), ("LONG", "LONG")], "INT": [("LONG", "LONG"), ("FLOAT", "FLOAT"), ("STRING", "STRING"), ("BOOLEAN", "STRING")],
+    "LONG": [("INT", "LONG"), ("DOUBLE", "DOUBLE")], "FLOAT": [("DOUBLE", "DOUBLE")], "CHAR": [("STRING", "STRING"), ("VARCHAR", "STRING")], "STRING": [("VARCHAR", "STRING")], "SYMBOL": [("VARCHAR", "STRING")],
+    "DATE": [("TIMESTAMP", "TIMESTAMP")], "TIMESTAMP": [("TIMESTAMP_NS", "TIMESTAMP_NS")], "UUID": [("VARCHAR", "STRING")], "IPv4": [("STRING", "STRING")], "GEOHASH(12c)": [("GEOHASH(3c)", "GEOHASH(3c)")],
+    "DECIMAL(4,2)": [("DECIMAL(9,3)", "DECIMAL(9,3)"), ("DECIMAL(38,6)", "DECIMAL(38,6)"), ("INT", "DECIMAL(12,2)"), ("DOUBLE", "DOUBLE")], "DOUBLE[]": [("DOUBLE[][]", "ARRAY")],
+}
+
+
+def family(t):
+    return t.split("(")[0].split("[")[0] + ("[]" if "[" in t else "")
+
+
+def bits(t):
+    return int(t[8:-2]) * (5 if t[-2] == "c" else 1)
+
+
+def may_cast(a, b):
+    if a == b or b in TEXTS:
+        return not (a != b and (a == "BINARY" or (b == "SYMBOL" and "[" in a)))
+    if family(b) not in CASTS[family(a)]:
+        return False
+    if family(a) == family(b) == "GEOHASH":
+        return bits(a) >= bits(b)
+    return family(a) != "DOUBLE[]" or a.count("[") <= b.count("[")
+
+
+def may_alter(a, b):
+    return may_cast(a, b) and not NO_ALTER & {family(a), family(b)}
+
+
 # no text of these types is taken by INSERT
 NOT_FROM_TEXT = {"BOOLEAN", "BINARY"}
 # texts that are none of the type
@@ -346,6 +396,127 @@ class Matrix:
             if self.type not in NO_NULL:
                 self.check(f"null as {to}", [r[1] for r in got["dataset"] if r[0] == n], [null, null])
 
+    def compare(self):
+        """< <= > >= BETWEEN IN over a column, with a literal and with the other column of a join."""
+        t, n = self.t, len(self.json)
+        if self.type in NO_COMPARE:
+            return self.refused("<", f"select count() from {t} where v < {self.ladder[0][0]}")
+        rows = self.values if self.type in NO_NULL else self.json
+        place = {json.dumps(v): i for i, v in enumerate(self.json)}
+        at = [place[json.dumps(v)] for v in rows]
+        for i, (literal, _, _, _) in enumerate(self.ladder):
+            for op, holds in (("<", lambda a: a < i), ("<=", lambda a: a <= i), (">", lambda a: a > i), (">=", lambda a: a >= i)):  # noqa: B023
+                self.rows(op, f"select count() from {t} where v {op} {literal}", [[2 * sum(map(holds, at))]])
+        low, high = self.ladder[0][0], self.ladder[n // 2][0]
+        for lo, hi in ((low, high), (high, low)):
+            self.rows("between", f"select count() from {t} where v between {lo} and {hi}", [[2 * sum(a <= n // 2 for a in at)]])
+            self.rows("not between", f"select count() from {t} where v not between {lo} and {hi}", [[2 * sum(a > n // 2 for a in at) + (0 if self.type in NO_NULL else 2)]])
+        self.rows("in", f"select count() from {t} where v in ({low}, {self.ladder[-1][0]})", [[2 * sum(a in (0, n - 1) for a in at)]])
+        self.rows("not in", f"select count() from {t} where v not in ({low}, {self.ladder[-1][0]})", [[2 * sum(a not in (0, n - 1) for a in at) + (0 if self.type in NO_NULL else 2)]])
+        if self.type not in NO_NULL:
+            self.rows("never below null", f"select count() from {t} where v < null", [[0]])
+
+    def join(self):
+        t, n = self.t, len(self.json)
+        if self.type in NO_NULL:
+            return
+        keys = f"(select k + 100 j, v w from {t} where ts in '2024-01-01' and k < {n - 1})"
+        matched = [[i, 100 + i if i < n - 1 else None] for i in range(n)] + [[n, None]]
+        self.rows("left join", f"select k, j from {t} left join {keys} on v = w where ts in '2024-01-01' order by k", matched)
+        self.rows("latest row of a key", f"select k, v from {t} where k <> {n} latest on ts partition by v order by k", [[i, v] for i, v in enumerate(self.json)])
+        self.rows("union", f"select v from {t} where k = 0 union select v from {t} where k = 0", [[self.json[0]]])
+        self.rows("except", f"select v from {t} where k < 2 except select v from {t} where k = 1", [[self.json[0]]])
+        self.rows("nullif", f"select nullif(v, {self.ladder[0][0]}) x from {t} where k = 0 limit 1", [[self.null]])
+
+    def fills(self):
+        """Of a value per hour, and a gap of two between: what stands in it."""
+        t = self.t
+        self.ask(f"create table {t}_f as (select k, v, (case when ts in '2024-01-01' then 0 else 10800000000L end)::timestamp ts from {t} where k = 0 order by ts) timestamp(ts) partition by day")
+        for fill, gap in (("none", []), ("null", [self.null] * 2), ("prev", [self.json[0]] * 2), (self.ladder[-1][0], [self.json[-1]] * 2), ("linear", [self.json[0]] * 2)):
+            got = self.ask(sql := f"select last(v) x from {t}_f sample by 1h fill({fill})")
+            if fill == "linear" and self.type not in LINEAR:
+                self.check(f"must be refused: {sql}: {got}", (got.get("status"), got.get("position", -1) > 0), (400, True))
+            else:
+                self.check(f"{sql}: {got.get('error')}", got.get("dataset"), [[self.json[0]], *([v] for v in gap), [self.json[0]]])
+        self.ask(f"drop table {t}_f")
+
+    def pair(self, to, i):
+        """A cast over the column and over the constant: the same value, or the same error."""
+        literal = self.ladder[i][0] if i < len(self.json) else "null"
+        if self.type not in ("BINARY", *NO_ORDER) or literal == "null":
+            literal = f"cast({literal} as {self.type})"
+        answers = [self.ask(f"select cast(v as {to}) c from {self.t} where k = {i} limit 1"), self.ask(f"select cast({literal} as {to}) c")]
+        return [a["dataset"][0][0] if "dataset" in a else ("refused", a["status"]) for a in answers]
+
+    def all_casts(self):
+        for to in LADDERS:
+            refused = self.ask(f"select cast(v as {to}) c from {self.t} where k < 0")
+            allowed = may_cast(self.type, to)
+            self.check(f"cast to {to}: {refused.get('error')}", "error" not in refused, allowed)
+            if "error" in refused:
+                self.check(f"cast to {to}: {refused}", (refused["status"], refused["position"] > 0), (400, True))
+                continue
+            for i in range(len(self.values)):
+                column, constant = self.pair(to, i)
+                if self.type in TEXTS and to in CONSTANT_MUST_FIT and column is None and i < len(self.json):
+                    column = ("refused", 400)
+                self.check(f"cast of {self.values[i]!r} to {to}, column (got) and constant (want)", column, constant)
+
+    def retype(self):
+        """ALTER COLUMN TYPE gives what a cast gives, or is refused and changes nothing."""
+        t = self.t
+        targets = [to for to in LADDERS if to != self.type]
+        columns = ", ".join(f"v v{i}" for i in range(len(targets)))
+        self.ask(f"create table {t}_a as (select k, v, {columns}, ts from {t}) timestamp(ts) partition by day")
+        for i, to in enumerate(targets):
+            got = self.ask(f"alter table {t}_a alter column v{i} type {to}")
+            want = self.ask(f"select cast(v as {to}) c from {t}_a")
+            if "error" in got:
+                self.check(f"alter to {to}: {got}", got.get("status"), 400)
+                self.check(f"alter to {to} is refused: {got['error']}", may_alter(self.type, to) and "error" not in want, False)
+                self.rows("unchanged", f"select v{i} from {t}_a where k = 0 limit 1", [[self.json[0]]])
+                continue
+            self.check(f"alter to {to} works", may_alter(self.type, to), True)
+            have = self.ask(f"select v{i} from {t}_a")
+            self.check(f"alter to {to} and cast: {want.get('error')}", have.get("dataset"), want.get("dataset"))
+        self.ask(f"drop table {t}_a")
+
+    def late(self):
+        """Rows in falling order of time, then once more as duplicates of what is there."""
+        t, n = self.t, len(self.json)
+        into = self.fresh("late")
+        values = [x[0] for x in self.ladder] + ["null"]
+        for i in reversed(range(n + 1)):
+            self.ask(f"insert into {into} values ({i}, {values[i]}, {i})")
+        self.rows("late rows", f"select k, v from {into}", [[i, v] for i, v in enumerate(self.values)])
+        self.ask(f"drop table {into}")
+        self.ask(f"create table {into} (k int, v {self.type}, ts timestamp) timestamp(ts) partition by day")
+        got = self.ask(f"alter table {into} dedup enable upsert keys(ts, v)")
+        self.check(f"dedup: {got.get('error')}", got.get("ddl"), "OK")
+        for round in range(2):
+            for i in range(n + 1):
+                self.ask(f"insert into {into} values ({10 * round + i}, {values[i]}, 0)")
+        keep = {json.dumps(v): i for i, v in enumerate(self.values)}
+        self.rows("dedup", f"select k from {into} order by k", [[10 + i] for i in sorted(keep.values())])
+        self.ask(f"drop table {into}")
+
+    def remove(self):
+        t, n = self.t, len(self.json)
+        self.ask(f"create table {t}_d as (select * from {t}) timestamp(ts) partition by day")
+        got = self.ask(f"delete from {t}_d where v = {self.ladder[0][0]}")
+        left = [[i, v] for i, v in enumerate(self.values) if v != self.json[0]]
+        self.rows(f"after delete: {got.get('error')}", f"select k, v from {t}_d where ts in '2024-01-01'", left)
+        self.ask(f"drop table {t}_d")
+
+    def wider(self):
+        """UNION ALL and CASE with another type: the type both meet in, by the table."""
+        for other, meet in WIDER.get(self.type, ()):
+            with_null = f"cast({'false' if other == 'BOOLEAN' else 'null'} as {other})"
+            for sql in (f"select v from {self.t} where k = 0 union all select {with_null} v from long_sequence(1)", f"select {with_null} v from long_sequence(1) union all select v from {self.t} where k = 0"):
+                got = self.ask(sql)
+                self.check(f"{sql}: {got.get('error')}", (got.get("columns") or [{}])[0].get("type"), meet)
+                self.check(f"{sql}: rows", len(got.get("dataset") or []), 3)
+
     def change(self):
         t, n = self.t, len(self.json)
         self.ask(f"create table {t}_u as (select * from {t}) timestamp(ts) partition by day")
@@ -389,7 +560,7 @@ def main():
                 m.by_psycopg()
                 asyncio.run(m.by_asyncpg())
             m.by_line()
-            for part in (m.group, m.order, m.aggregate, m.conditions, m.casts, m.change, m.reimport):
+            for part in (m.group, m.order, m.aggregate, m.conditions, m.compare, m.join, m.fills, m.casts, m.all_casts, m.retype, m.wider, m.late, m.change, m.remove, m.reimport):
                 part()
         s.stop()
         s.start()

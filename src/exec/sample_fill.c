@@ -252,63 +252,84 @@ static alm_status plain_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t col
     return ALM_OK;
 }
 
-/* Number of a kept row as a double; NaN for null. */
-static double number_at(const alm_rows_col *c, uint32_t row)
+static bool is_null_at(const alm_rows_col *c, uint32_t row)
 {
-    const char *at = c->data + (size_t)row * c->width;
-    const double null = __builtin_nan("");
     alm_vec v = {.type = c->type, .width = c->width, .is_const = true};
     union {
         const char *in;
         void *out;
-    } cast = {.in = at};
+    } cast = {.in = c->data + (size_t)row * c->width};
     v.data = cast.out;
-    if (alm_vec_is_null(&v, 0))
-        return null;
-    switch (c->type.id) {
-    case ALM_T_DOUBLE:
-        return *(const double *)(const void *)at;
-    case ALM_T_FLOAT:
-        return (double)*(const float *)(const void *)at;
-    case ALM_T_BYTE:
-        return *(const int8_t *)(const void *)at;
-    case ALM_T_SHORT:
-        return *(const int16_t *)(const void *)at;
-    case ALM_T_INT:
-        return *(const int32_t *)(const void *)at;
-    case ALM_T_LONG:
-    case ALM_T_DATE:
-    case ALM_T_TIMESTAMP:
-    case ALM_T_TIMESTAMP_NS:
-        return (double)*(const int64_t *)(const void *)at;
+    return alm_vec_is_null(&v, 0);
+}
+
+/* Where between the rows before and behind, at `part` of the `whole` way. */
+static double real_between(const alm_rows_col *c, uint32_t prev, uint32_t next, int64_t part,
+                           int64_t whole)
+{
+    double a, b;
+    if (c->type.id == ALM_T_FLOAT) {
+        a = (double)((const float *)(const void *)c->data)[prev];
+        b = (double)((const float *)(const void *)c->data)[next];
+    } else {
+        a = ((const double *)(const void *)c->data)[prev];
+        b = ((const double *)(const void *)c->data)[next];
+    }
+    const double t = (double)part / (double)whole;
+    return __builtin_isfinite(b - a) ? a + (b - a) * t : a * (1 - t) + b * t;
+}
+
+static int64_t whole_at(const alm_rows_col *c, uint32_t row)
+{
+    switch (c->width) {
+    case 1:
+        return ((const int8_t *)c->data)[row];
+    case 2:
+        return ((const int16_t *)(const void *)c->data)[row];
+    case 4:
+        return ((const int32_t *)(const void *)c->data)[row];
     default:
-        return null;
+        return ((const int64_t *)(const void *)c->data)[row];
     }
 }
 
-static void store_number(alm_type t, double x, char *to)
+/* Exact, the fraction cut off: doubles do not hold all of 64 bits. */
+static int64_t whole_between(const alm_rows_col *c, uint32_t prev, uint32_t next, int64_t part,
+                             int64_t whole)
 {
-    const bool null = x != x;
-    const int64_t whole = null ? ALM_LONG_NULL : (int64_t)x;
-    const int32_t half = null ? ALM_INT_NULL : (int32_t)whole;
-    switch (t.id) {
-    case ALM_T_DOUBLE:
-        memcpy(to, &x, sizeof x);
+    const int64_t a = whole_at(c, prev), b = whole_at(c, next);
+    const __int128 way = ((__int128)b - a) * part;
+    __int128 x = way / whole;
+    if (way % whole < 0) /* down to the whole number below ... */
+        x--;
+    x += a;
+    return (int64_t)(way % whole != 0 && x < 0 ? x + 1 : x); /* ... and towards zero */
+}
+
+static void store_between(const alm_rows_col *c, uint32_t prev, uint32_t next, int64_t part,
+                          int64_t whole, char *to)
+{
+    if (alm_type_info_of(c->type)->cls == ALM_TC_FLOATING) {
+        const double x = real_between(c, prev, next, part, whole);
+        if (c->type.id == ALM_T_FLOAT)
+            memcpy(to, &(float){(float)x}, sizeof(float));
+        else
+            memcpy(to, &x, sizeof x);
         return;
-    case ALM_T_FLOAT:
-        memcpy(to, &(float){(float)x}, sizeof(float));
+    }
+    const int64_t x = whole_between(c, prev, next, part, whole);
+    switch (c->width) {
+    case 1:
+        memcpy(to, &(int8_t){(int8_t)x}, 1);
         return;
-    case ALM_T_BYTE:
-        memcpy(to, &(int8_t){null ? 0 : (int8_t)whole}, 1);
+    case 2:
+        memcpy(to, &(int16_t){(int16_t)x}, 2);
         return;
-    case ALM_T_SHORT:
-        memcpy(to, &(int16_t){null ? 0 : (int16_t)whole}, 2);
-        return;
-    case ALM_T_INT:
-        memcpy(to, &half, sizeof half);
+    case 4:
+        memcpy(to, &(int32_t){(int32_t)x}, 4);
         return;
     default:
-        memcpy(to, &whole, sizeof whole);
+        memcpy(to, &x, sizeof x);
     }
 }
 
@@ -329,13 +350,11 @@ static alm_status linear_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t co
             memcpy(to, c->data + (size_t)real * c->width, c->width);
             continue;
         }
-        double x = __builtin_nan("");
-        if (prev != NO_ROW && next != NO_ROW) {
-            const double a = number_at(c, prev), b = number_at(c, next);
-            const double lo = (double)row_bucket(f, prev), hi = (double)row_bucket(f, next);
-            x = a + (b - a) * (((double)f->out_bucket[i] - lo) / (hi - lo));
-        }
-        store_number(c->type, x, to);
+        if (prev == NO_ROW || next == NO_ROW || is_null_at(c, prev) || is_null_at(c, next))
+            alm_value_set_null(c->type, to);
+        else
+            store_between(c, prev, next, f->out_bucket[i] - row_bucket(f, prev),
+                          row_bucket(f, next) - row_bucket(f, prev), to);
     }
     *out = (alm_vec){.type = c->type, .width = c->width, .data = data};
     return ALM_OK;

@@ -268,6 +268,34 @@ alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 
 /* ------------------------------------------------------------------- BETWEEN */
 
+/* Types that are compared by operators alone; what meets a DECIMAL must not become a DOUBLE. */
+static bool between_by_operators(alm_expr *const args[3])
+{
+    const alm_type_id id = (alm_type_id)args[0]->type.id;
+    return id == ALM_T_UUID || id == ALM_T_LONG256 || id == ALM_T_BOOLEAN || id == ALM_T_DECIMAL ||
+           args[1]->type.id == ALM_T_DECIMAL || args[2]->type.id == ALM_T_DECIMAL;
+}
+
+static alm_status within(alm_planner *p, int32_t pos, alm_expr *x, alm_expr *lo, alm_expr *hi,
+                         alm_expr **out)
+{
+    alm_expr *both[2] = {NULL, NULL};
+    ALM_TRY(alm_expr_call(p, ">=", pos, (alm_expr *[]){x, lo}, 2, &both[0]));
+    ALM_TRY(alm_expr_call(p, "<=", pos, (alm_expr *[]){x, hi}, 2, &both[1]));
+    return alm_expr_call(p, "and", pos, both, 2, out);
+}
+
+/* x is not null and (x >= lo and x <= hi or x >= hi and x <= lo) */
+static alm_status within_either_way(alm_planner *p, int32_t pos, alm_expr *args[3], alm_expr **out)
+{
+    alm_expr *ways[2] = {NULL, NULL}, *both[2] = {NULL, NULL};
+    ALM_TRY(within(p, pos, args[0], args[1], args[2], &ways[0]));
+    ALM_TRY(within(p, pos, args[0], args[2], args[1], &ways[1]));
+    ALM_TRY(alm_expr_call(p, "is not null", pos, args, 1, &both[0]));
+    ALM_TRY(alm_expr_call(p, "or", pos, ways, 2, &both[1]));
+    return alm_expr_call(p, "and", pos, both, 2, out);
+}
+
 alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -284,6 +312,8 @@ alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         alm_expr_int(args[2], &hi)) {
         const alm_time_range range = {ALM_MIN(lo, hi), ALM_MAX(lo, hi)};
         ALM_TRY(range_test(p, args[0], &range, ast->pos, &test));
+    } else if (between_by_operators(args)) {
+        ALM_TRY(within_either_way(p, ast->pos, args, &test));
     } else {
         ALM_TRY(alm_expr_call(p, "between", ast->pos, args, 3, &test));
     }

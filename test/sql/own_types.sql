@@ -59,3 +59,23 @@ select v from ot_bin where v = from_base64('AAEC');
 insert into ot_bin values (5, 'AAEC');
 drop table ot_bin;
 drop table ot_max;
+-- BETWEEN keeps all digits, and takes what has an order
+drop table if exists ot_between;
+create table ot_between (k int, d decimal(38,6), u uuid, w long256, b boolean, ts timestamp) timestamp(ts) partition by day;
+insert into ot_between values (1, 99999999999999999999999999999999.999998m, '11111111-0000-0000-0000-000000000000', 0x01, false, 0), (2, 99999999999999999999999999999999.999999m, 'ffffffff-0000-0000-0000-000000000000', 0xff, true, 1), (3, null, null, null, null, 2);
+select k from ot_between where d between 99999999999999999999999999999999.999999m and 0m;
+select k from ot_between where d not between 99999999999999999999999999999999.999999m and 99999999999999999999999999999999.999999m;
+select k from ot_between where u between '80000000-0000-0000-0000-000000000000' and 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+select k from ot_between where w between 0xff and 0x02;
+select k from ot_between where b between true and true;
+select k from ot_between where d between null and 5m;
+select k from ot_between where k between 1.5m and 2.5m;
+-- FILL(LINEAR) is exact for all 64 bits
+drop table if exists ot_fill;
+create table ot_fill (l long, t timestamp_ns, d double, i int, ts timestamp) timestamp(ts) partition by day;
+insert into ot_fill values (9223372036854775801, '2024-01-01T00:00:00.000000001Z', -1.7e308, -7, '2024-01-01'), (9223372036854775807, '2024-01-01T00:00:00.000000007Z', 1.7e308, 7, '2024-01-01T03');
+select ts, last(l) l, last(t) t, last(d) d, last(i) i from ot_fill sample by 1h fill(linear);
+insert into ot_fill values (-9223372036854775807, null, 0, 0, '2024-01-01T05');
+select ts, last(l) l, last(t) t from ot_fill sample by 1h fill(linear);
+drop table ot_fill;
+drop table ot_between;
