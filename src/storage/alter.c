@@ -76,12 +76,24 @@ alm_status alm_alter_prepare(alm_ctx *cx, alm_buf *ops, const alm_build *b,
     return ALM_OK;
 }
 
+/* Nothing is in the head: only parts go. */
+static alm_status cut_expired(alm_ctx *cx, alm_buf *ops, alm_version *v)
+{
+    const int64_t least = alm_oldest_kept(&v->table, v->table.ttl_hours);
+    if (v->table.min_ts >= least)
+        return ALM_OK;
+    ALM_TRY(alm_op_expire(cx, ops, v->table.id, least));
+    return alm_version_cut(cx, v, least);
+}
+
 static alm_status prepare_alter(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     const alm_alteration *alter = rq->arg;
     alm_version *next = NULL;
     ALM_TRY(alm_alter_prepare(cx, &rq->buf, b, alter, &next));
-    const alm_status e = alm_build_own(cx, b, alter->was->id);
+    alm_status e = alter->held ? cut_expired(cx, &rq->buf, next) : ALM_OK;
+    if (e == ALM_OK)
+        e = alm_build_own(cx, b, alter->was->id);
     if (e != ALM_OK) {
         alm_version_release(next);
         return e;
@@ -125,6 +137,7 @@ static alm_status alter_held(alm_ctx *cx, alm_storage *st, alm_alteration *alter
     alm_status e = alm_table_hold(cx, st, alm_version_of(alter->was)->tab, &held);
     if (e == ALM_OK && new_keys)
         e = alm_compact_overlaps(cx, st, alter->was->id);
+    alter->held = true;
     if (e == ALM_OK)
         e = commit_alter(cx, st, alter);
     alm_table_let_go(&held);
@@ -151,10 +164,8 @@ alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
     alter.to.max_uncommitted_rows = spec->max_uncommitted_rows;
     alter.to.o3_max_lag_us = spec->o3_max_lag_us;
     const bool keys_stay = same_keys(was, spec);
-    const alm_status e = columns_stay(was, spec) && keys_stay
-                             ? commit_alter(cx, st, &alter)
-                             : alter_held(cx, st, &alter, !keys_stay);
-    if (e == ALM_OK && spec->ttl_hours != 0)
-        alm_table_expire_after(cx, st, was->id);
-    return e;
+    const bool expires = was->min_ts < alm_oldest_kept(was, spec->ttl_hours);
+    return columns_stay(was, spec) && keys_stay && !expires
+               ? commit_alter(cx, st, &alter)
+               : alter_held(cx, st, &alter, !keys_stay);
 }

@@ -8,8 +8,9 @@
 #include "storage/change.h"
 
 typedef struct alm_alteration {
-    const alm_table *was;   /* what the caller looked at; must still stand at the commit */
-    alm_table to;           /* columns and options; id 0: a new column */
+    const alm_table *was; /* what the caller looked at; must still stand at the commit */
+    alm_table to;         /* columns and options; id 0: a new column */
+    bool held; /* the table is (alm_table_hold): what its TTL lets go goes with the same record */
     const alm_schema *made; /* dictionaries of new columns that have values already; or NULL */
 } alm_alteration;
 

@@ -49,6 +49,11 @@ ALM_NODISCARD alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const
 /* Parts with these ids are detached, attached, or forgotten wherever they are. */
 ALM_NODISCARD alm_status alm_change_move(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                          alm_partition_move move, const uint64_t *ids, uint32_t n);
+/* The start of the oldest partition that a TTL (as alm_table.ttl_hours) leaves; INT64_MIN: all stay. */
+int64_t alm_oldest_kept(const alm_table *t, int64_t ttl);
+/* A version that is not published yet loses its rows before that time. */
+ALM_NODISCARD alm_status alm_version_cut(alm_ctx *cx, alm_version *v, int64_t least);
+ALM_NODISCARD alm_status alm_op_expire(alm_ctx *cx, alm_buf *ops, uint64_t table_id, int64_t least);
 /* Rows before `least`, the start of a partition, go. Frozen lanes may lose rows: nobody writes them. */
 ALM_NODISCARD alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                            int64_t least);

@@ -92,6 +92,14 @@ static alm_status cut_parts(alm_ctx *cx, alm_version *v, int64_t least)
     return ALM_OK;
 }
 
+alm_status alm_version_cut(alm_ctx *cx, alm_version *v, int64_t least)
+{
+    ALM_TRY(cut_lanes(cx, v, least));
+    ALM_TRY(cut_parts(cx, v, least));
+    alm_version_settle(v);
+    return ALM_OK;
+}
+
 alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id, int64_t least)
 {
     const alm_version *v = alm_build_find(b, table_id);
@@ -100,9 +108,7 @@ alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id, int64
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
                         (unsigned long long)table_id);
     ALM_TRY(alm_version_copy(cx, v, 0, &next));
-    alm_status e = cut_lanes(cx, next, least);
-    if (e == ALM_OK)
-        e = cut_parts(cx, next, least);
+    alm_status e = alm_version_cut(cx, next, least);
     if (e == ALM_OK)
         e = alm_build_own(cx, b, table_id);
     if (e != ALM_OK) {
@@ -110,7 +116,6 @@ alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id, int64
         return e;
     }
     next->lsn = b->lsn;
-    alm_version_settle(next);
     alm_build_put(b, next);
     return ALM_OK;
 }
@@ -122,15 +127,12 @@ typedef struct expire_arg {
     bool maint; /* is held: rows of the head may be cut */
 } expire_arg;
 
-/* The start of the oldest partition that stays; INT64_MIN: all do. */
-static int64_t oldest_kept(const alm_version *v)
+int64_t alm_oldest_kept(const alm_table *t, int64_t ttl)
 {
-    const alm_table *t = &v->table;
-    if (t->ttl_hours == 0 || t->partition == ALM_PART_NONE || t->ts_col < 0 || t->row_count == 0)
+    if (ttl == 0 || t->partition == ALM_PART_NONE || t->ts_col < 0 || t->row_count == 0)
         return INT64_MIN;
-    const bool ns = alm_version_is_ns(v);
+    const bool ns = alm_version_is_ns(alm_version_of(t));
     const alm_time_unit unit = ns ? ALM_TIME_NS : ALM_TIME_US;
-    const int64_t ttl = t->ttl_hours;
     const int64_t ts = ttl > 0 ? alm_time_add(t->max_ts, unit, 'h', -ttl)
                                : alm_time_add(t->max_ts, unit, 'M', ttl);
     return ts == ALM_TS_NULL ? INT64_MIN : alm_partition_floor(t->partition, ns, ts);
@@ -144,18 +146,23 @@ static bool head_is_due(const alm_version *v, int64_t least)
     return due;
 }
 
+alm_status alm_op_expire(alm_ctx *cx, alm_buf *ops, uint64_t table_id, int64_t least)
+{
+    size_t mark;
+    ALM_TRY(alm_op_begin(cx, ops, ALM_OP_EXPIRE, &mark));
+    ALM_TRY(alm_put_u64(cx, ops, table_id));
+    ALM_TRY(alm_put_i64(cx, ops, least));
+    return alm_op_end(cx, ops, mark);
+}
+
 static alm_status prepare_expire(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     const expire_arg *arg = rq->arg;
     const alm_version *v = alm_build_find(b, arg->table_id);
-    const int64_t least = v == NULL ? INT64_MIN : oldest_kept(v);
-    size_t mark;
+    const int64_t least = v == NULL ? INT64_MIN : alm_oldest_kept(&v->table, v->table.ttl_hours);
     if (v == NULL || (!arg->maint && head_is_due(v, least)))
         return alm_fail(cx, ALM_E_CONFLICT, -1, "rows were inserted meanwhile");
-    ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_EXPIRE, &mark));
-    ALM_TRY(alm_put_u64(cx, &rq->buf, arg->table_id));
-    ALM_TRY(alm_put_i64(cx, &rq->buf, least));
-    ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+    ALM_TRY(alm_op_expire(cx, &rq->buf, arg->table_id, least));
     rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
     rq->n_pieces = 1;
     return alm_change_expire(cx, b, arg->table_id, least);
@@ -185,7 +192,7 @@ static alm_status expire_held(alm_ctx *cx, alm_storage *st, alm_tab *tab)
 alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, uint64_t table_id)
 {
     alm_version *v = alm_storage_version(st, table_id);
-    const int64_t least = v == NULL ? INT64_MIN : oldest_kept(v);
+    const int64_t least = v == NULL ? INT64_MIN : alm_oldest_kept(&v->table, v->table.ttl_hours);
     const bool due = v != NULL && v->table.min_ts < least;
     /* refreshes of a view replace its parts under MAINT */
     const bool maint = due && (v->view != NULL || head_is_due(v, least));
