@@ -124,6 +124,7 @@ SUITES = [
     ("limits", False, script("test/limits_test.py")),
     ("cancel", True, script("test/cancel_test.py")),
     ("crash", False, script("test/crash/kill_test.py")),
+    ("ddl", False, script("test/crash/ddl_test.py")),
     ("docs", False, script("test/docs_test.py")),
     ("unit-asan", False, lambda mode: unit("asan", mode)),
     ("conformance-asan", False, lambda mode: conformance("asan", mode)),
