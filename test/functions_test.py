@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every function of functions(): its example runs, and no call of it does harm. Closes with 'N passed, N failed'.
+"""Every function of functions(): its example runs, its null rule is said and holds, and no call of it does harm.
+Closes with 'N passed, N failed'.
 
     functions_test.py [--nightly] [--preset NAME] [FUNCTION...]
 
@@ -14,7 +15,9 @@ without arguments is read to its end."""
 import argparse, http.client, itertools, json, math, pathlib, random, re, sys, urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
+import function_pages  # noqa: E402
+from docs_test import load_demo  # noqa: E402
 from server import Server  # noqa: E402
 
 # column: (type, values of the rows); None: null
@@ -236,6 +239,58 @@ def check_functions(asker, most, only):
 VARYING = {"typeof", "timestamp_sequence", "timestamp_sequence_ns", "timestamp_shuffle", "pg_backend_pid"}
 
 
+# ----------------------------------------------------------------------------- the registry
+def check_registry(asker, build, only):
+    """Each function has an example that runs and says what becomes of nulls; what it promises of them holds."""
+    for (kind, name), rows in sorted(function_pages.registry(build).items()):
+        if (only and name not in only) or not function_pages.is_listed(rows):
+            continue
+        shown = [r for r in rows if r["flags"] != "internal"]
+        sqls = function_pages.statements(shown)
+        check(sqls, f"example of {name}")
+        for sql in sqls:
+            for view, view_sql in VIEWS:
+                if view in sql:
+                    asker.ask(view_sql)
+            status, answer = asker.ask(sql)
+            check(status == 200 and "dataset" in answer, f"example: {sql}", answer.get("error"))
+        for row in shown:
+            if kind == "scalar" and arguments(row["signature"]):
+                check_null_rule(asker, row)
+
+
+VIEWS = [("trades_1h", "create materialized view trades_1h as (select timestamp, avg(price) p from trades sample by 1h) partition by day"),
+         ("large_trades", "create view large_trades as (select * from trades where amount > 100)")]
+SAYS_NULL = re.compile(r"null|always|nothing|there (is|are) no", re.I)
+
+
+def check_null_rule(asker, row):
+    name, params = row["name"], arguments(row["signature"])
+    if row["nulls"] != "null":
+        own = row["flags"] in ("stable", "volatile") or row["group"] == "postgresql" or SAYS_NULL.search(row["doc"])
+        check(own, f"null rule: {name}{row['signature']}", f"the documentation does not say it: {row['doc']}")
+        return
+    for i, (kind, const, _) in enumerate(params):
+        if const:
+            continue
+        args = [EXAMPLE_OF.get(k.split()[-2 if c else -1].replace("...", "") if k.split() else k, "1") for k, c, _ in params]
+        kind = next((w for w in kind.replace("...", "").split() if w in EXAMPLE_OF), None)
+        if kind is None:
+            continue
+        args[i] = f"null::{NULL_TYPE.get(kind, kind)}"
+        status, answer = asker.ask(f"select {written(name, args)}")
+        if status == 200:  # else the other arguments do not fit, which does not matter here
+            value = answer["dataset"][0][0]
+            check(value in (None, False, "", []), f"null rule: {written(name, args)}", str(value))
+
+
+EXAMPLE_OF = {"INT": "1", "LONG": "1L", "DOUBLE": "0.5", "FLOAT": "0.5f", "TEXT": "'d'::string", "STRING": "'d'::string", "VARCHAR": "'d'::varchar",
+              "SYMBOL": "'d'::symbol", "TIME": "'2024-01-01'::timestamp", "TIMESTAMP": "'2024-01-01'::timestamp", "DATE": "'2024-01-01'::date",
+              "TIMESTAMP_NS": "'2024-01-01'::timestamp_ns", "ARRAY": "array[1.0, 2.0]", "DECIMAL": "1.5m", "IPv4": "'10.0.0.1'::ipv4",
+              "BINARY": "from_base64('AQID')", "BOOLEAN": "true", "INTERVAL": "interval('2024-01-01', '2024-01-02')", "GEOHASH": "#u33d8"}
+NULL_TYPE = {"TEXT": "string", "TIME": "timestamp", "ARRAY": "double[]", "DECIMAL": "decimal(5,2)", "GEOHASH": "geohash(5c)"}
+
+
 # ----------------------------------------------------------------------------- operators, casts
 def check_operators(asker):
     every = [*COLUMNS, *MADE]
@@ -305,7 +360,9 @@ def main():
     o = ap.parse_args()
     with Server(preset=o.preset) as server:
         make_table(server)
+        load_demo(server)
         asker = Asker(server)
+        check_registry(asker, function_pages.TOP / "build" / o.preset, set(o.functions))
         check_functions(asker, 700 if not o.nightly else 3000, set(o.functions))
         if not o.functions:
             check_operators(asker)

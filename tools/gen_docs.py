@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the reference pages that are tables of the source: settings, errors, functions.
+"""Writes the pages that are tables of the source: settings, errors, functions (function_pages.py).
 
     gen_docs.py [--check] [--build DIR]
 
 --check only compares: exit status 1 and the names of stale pages. DIR (build/release) holds the
 program list_functions, which prints the function registry.
 """
-import argparse, pathlib, re, subprocess, sys
+import argparse, pathlib, re, sys
+
+import function_pages
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 OUT = TOP / "docs" / "reference"
@@ -146,77 +148,18 @@ without the end mark of the answer, so that a client sees that it is not complet
 """
 
 
-def merged(signatures):
-    """Signatures that differ in types only, as one: (INT | LONG, TEXT) INT | LONG."""
-    shapes = {}
-    for s in signatures:
-        m = re.match(r"^\((.*)\) (\S+)$", s)
-        params = [p.strip() for p in m[1].split(",")] if m[1] else []
-        shapes.setdefault(tuple(len(p.split()) for p in params), []).append((params, m[2]))
-    out = []
-    for group in shapes.values():
-        columns = []
-        for i in range(len(group[0][0])):
-            columns.append(list(dict.fromkeys(p[i] for p, _ in group)))
-        results = list(dict.fromkeys(r for _, r in group))
-        joined = [" \\| ".join(c) for c in columns]
-        result = " \\| ".join("as bound" if r == "?" else r for r in results)
-        same = len(columns) == 1 and columns[0] == results and len(results) > 1
-        out.append(f"({', '.join(joined)}) " + ("the same" if same else result))
-    return "<br>".join(out)
-
-
-def functions(build):
-    program = pathlib.Path(build) / "list_functions"
-    text = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
-    found = {}
-    for line in text.splitlines():
-        kind, name, signature, flags, doc, example, since = line.split("\t")
-        if flags == "internal" or kind not in KINDS:
-            continue
-        entry = found.setdefault((kind, name), {"signatures": [], "docs": [], "example": example})
-        if signature and signature not in entry["signatures"]:
-            entry["signatures"].append(signature)
-        if doc and doc not in entry["docs"]:
-            entry["docs"].append(doc)
-    out = [NOTE.format("the function registry, src/func and src/exec/source.def"), FUNCTIONS]
-    for kind, title in KINDS.items():
-        names = sorted(n for k, n in found if k == kind)
-        if not names:
-            continue
-        out.append(f"\n## {title}\n\n| Function | Arguments and result | Meaning | Example |\n|---|---|---|---|\n")
-        for name in names:
-            e = found[kind, name]
-            signature = merged(e["signatures"]) if kind != "table" else cell("<br>".join(e["signatures"]))
-            example = f"`{cell(e['example'])}`" if e["example"] else ""
-            out.append(f"| `{name}` | {signature} | {cell(' '.join(e['docs']))} | {example} |\n")
-    return "".join(out)
-
-
-KINDS = {"scalar": "Scalar functions", "aggregate": "Aggregates", "window": "Window functions",
-         "table": "Table functions"}
-FUNCTIONS = """# Functions
-
-Types in upper case are those of [types](types.md); besides them: ANY; NUMERIC (BYTE to DOUBLE); INTEGRAL (BYTE
-to LONG); TEXT (STRING, VARCHAR, SYMBOL); TIME (TIMESTAMP or TIMESTAMP_NS, and the result is of the same type);
-SAME (type of the first argument). `const` asks for a constant or a bind variable, `...` for more arguments of
-that type. Unless said otherwise a null argument gives null. Every aggregate can also be used
-[over a window](../sql/window.md).
-"""
-
-
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--check", action="store_true")
     ap.add_argument("--build", default=TOP / "build" / "release")
     o = ap.parse_args()
-    pages = {"configuration.md": configuration(), "errors.md": errors(), "functions.md": functions(o.build)}
-    stale = []
-    for name, text in pages.items():
-        path = OUT / name
+    pages = {OUT / "configuration.md": configuration(), OUT / "errors.md": errors(), **function_pages.pages(o.build)}
+    stale = [str(path.relative_to(TOP)) for path in function_pages.left_over(pages)]
+    for path, text in pages.items():
         if not path.exists() or path.read_text() != text:
-            stale.append(f"docs/reference/{name}")
+            stale.append(str(path.relative_to(TOP)))
             if not o.check:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(text)
     if o.check and stale:
         print("stale, run tools/gen_docs.py:", *stale)

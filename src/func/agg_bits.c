@@ -76,9 +76,11 @@ ALM_AGG_OPS(any, truth, truth, any)
         ALM_AGG_ROW(f, "(LONG) LONG", stem##_long_ops, 0, doc, example)
 
 static const alm_fn ROWS[] = {
-    ROWS_OF("bit_and", and, "Bits that are set in all values.", "bit_and(x + 12)"),
-    ROWS_OF("bit_or", or, "Bits that are set in any value.", "bit_or(x)"),
-    ROWS_OF("bit_xor", xor, "Bits that are set in an odd number of values.", "bit_xor(x)"),
+    ROWS_OF("bit_and", and, "Bits that are set in all values.",
+            "bit_and(x + 12) from long_sequence(2)"),
+    ROWS_OF("bit_or", or, "Bits that are set in any value.", "bit_or(x) from long_sequence(5)"),
+    ROWS_OF("bit_xor", xor, "Bits that are set in an odd number of values.",
+            "bit_xor(x) from long_sequence(5)"),
     ALM_AGG_ROW("bool_and", "(BOOLEAN) BOOLEAN", every_ops, 0,
                 "True if it is true in every row; false if there is no row.",
                 "bool_and(price > 0)"),

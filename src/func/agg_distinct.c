@@ -423,7 +423,7 @@ static const alm_agg_ops distinct_joined_ops = {.state_bytes = sizeof(alm_bag),
 
 #define DISTINCT(T, ops, flags)                                                                    \
     ALM_AGG_ROW("count_distinct", "(" T ") LONG", ops, flags, "Number of different values.",       \
-                "count_distinct(sym)")
+                "count_distinct(symbol)")
 #define MODE(T, ops, flags)                                                                        \
     ALM_AGG_ROW("mode", "(" T ") " T, ops, flags, "Most frequent value.", "mode(side)")
 #define JOINED(f, T, R, ops, flags_, doc_)                                                         \
@@ -434,7 +434,7 @@ static const alm_agg_ops distinct_joined_ops = {.state_bytes = sizeof(alm_bag),
      .agg = &(ops),                                                                                \
      .bind = bind_separator,                                                                       \
      .doc = doc_,                                                                                  \
-     .example = f "(sym, ',')",                                                                    \
+     .example = f "(side, ',') from (select * from trades limit 4)",                               \
      .since = "0.1"}
 #define JOINS(f, ops, doc)                                                                         \
     JOINED(f, "STRING", "STRING", ops, 0, doc), JOINED(f, "VARCHAR", "VARCHAR", ops, 0, doc),      \

@@ -242,15 +242,15 @@ TEXT_EXTREME(min_text, -1)
         ALM_AGG_ROW(#f, "(LONG) LONG", f##_long_ops, 0, doc, #f "(price)"),                        \
         ALM_AGG_ROW(#f, "(FLOAT) FLOAT", f##_float_ops, 0, doc, #f "(price)"),                     \
         ALM_AGG_ROW(#f, "(DOUBLE) DOUBLE", f##_double_ops, 0, doc, #f "(price)"),                  \
-        ALM_AGG_ROW(#f, "(DATE) DATE", f##_long_ops, 0, doc, #f "(d)"),                            \
-        ALM_AGG_ROW(#f, "(TIMESTAMP) TIMESTAMP", f##_long_ops, 0, doc, #f "(ts)"),                 \
-        ALM_AGG_ROW(#f, "(TIMESTAMP_NS) TIMESTAMP_NS", f##_long_ops, 0, doc, #f "(ts)"),           \
-        ALM_AGG_ROW(#f, "(CHAR) CHAR", f##_char_ops, 0, doc, #f "(c)"),                            \
-        ALM_AGG_ROW(#f, "(BOOLEAN) BOOLEAN", f##_bool_ops, 0, doc, #f "(b)"),                      \
-        ALM_AGG_ROW(#f, "(IPv4) IPv4", f##_ipv4_ops, 0, doc, #f "(ip)"),                           \
-        ALM_AGG_ROW(#f, "(STRING) STRING", f##_text_ops, 0, doc, #f "(name)"),                     \
-        ALM_AGG_ROW(#f, "(VARCHAR) VARCHAR", f##_text_ops, 0, doc, #f "(name)"),                   \
-        ALM_AGG_ROW(#f, "(SYMBOL) STRING", f##_text_ops, ALM_FN_SYMBOLS, doc, #f "(sym)")
+        ALM_AGG_ROW(#f, "(DATE) DATE", f##_long_ops, 0, doc, #f "(price)"),                        \
+        ALM_AGG_ROW(#f, "(TIMESTAMP) TIMESTAMP", f##_long_ops, 0, doc, #f "(price)"),              \
+        ALM_AGG_ROW(#f, "(TIMESTAMP_NS) TIMESTAMP_NS", f##_long_ops, 0, doc, #f "(price)"),        \
+        ALM_AGG_ROW(#f, "(CHAR) CHAR", f##_char_ops, 0, doc, #f "(price)"),                        \
+        ALM_AGG_ROW(#f, "(BOOLEAN) BOOLEAN", f##_bool_ops, 0, doc, #f "(price)"),                  \
+        ALM_AGG_ROW(#f, "(IPv4) IPv4", f##_ipv4_ops, 0, doc, #f "(price)"),                        \
+        ALM_AGG_ROW(#f, "(STRING) STRING", f##_text_ops, 0, doc, #f "(price)"),                    \
+        ALM_AGG_ROW(#f, "(VARCHAR) VARCHAR", f##_text_ops, 0, doc, #f "(price)"),                  \
+        ALM_AGG_ROW(#f, "(SYMBOL) STRING", f##_text_ops, ALM_FN_SYMBOLS, doc, #f "(price)")
 
 static const alm_fn ROWS[] = {ROWS_OF(min, "Least value."), ROWS_OF(max, "Greatest value.")};
 ALM_FN_TABLE(extreme, ROWS);

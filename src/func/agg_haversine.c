@@ -86,6 +86,6 @@ ALM_AGG_OPS(track, track, track, track)
 static const alm_fn ROWS[] = {
     ALM_AGG_ROW("haversine_dist_deg", "(DOUBLE, DOUBLE, TIME) DOUBLE", track_ops, ALM_FN_ROW_ORDER,
                 "Length in kilometres of a track of latitudes and longitudes in degrees.",
-                "haversine_dist_deg(lat, lon, ts)"),
+                "haversine_dist_deg(50 + x, 13.4, x::timestamp) from long_sequence(3)"),
 };
 ALM_FN_TABLE(haversine, ROWS);

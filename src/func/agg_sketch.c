@@ -306,9 +306,9 @@ OPS(sketch_any)
      .since = "0.1"}
 #define APPROX(T, ops, flags)                                                                      \
     ROW(T, ops, flags, "Number of different values, estimated (HyperLogLog, 0.8 % off).",          \
-        "approx_count_distinct(qty)"),                                                             \
+        "approx_count_distinct(amount)"),                                                          \
         ROW(T ", INT const", ops, flags, "The same with 2^precision registers, 4 to 18.",          \
-            "approx_count_distinct(qty, 8)")
+            "approx_count_distinct(amount, 8)")
 
 static const alm_fn ROWS[] = {
     APPROX("INT", sketch_int_ops, 0),        APPROX("LONG", sketch_long_ops, 0),

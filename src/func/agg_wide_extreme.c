@@ -84,9 +84,9 @@ EXTREME(min, -1)
 
 #define ROWS_OF(f, doc)                                                                            \
     ALM_AGG_ROW(#f, "(DECIMAL) SAME", f##_ops, 0, doc, #f "(price)"),                              \
-        ALM_AGG_ROW(#f, "(LONG256) LONG256", f##_ops, 0, doc, #f "(hash)"),                        \
-        ALM_AGG_ROW(#f, "(GEOHASH) SAME", f##_ops, 0, doc, #f "(cell)"),                           \
-        ALM_AGG_ROW(#f, "(UUID) UUID", f##_ops, 0, doc, #f "(id)")
+        ALM_AGG_ROW(#f, "(LONG256) LONG256", f##_ops, 0, doc, #f "(price)"),                       \
+        ALM_AGG_ROW(#f, "(GEOHASH) SAME", f##_ops, 0, doc, #f "(price)"),                          \
+        ALM_AGG_ROW(#f, "(UUID) UUID", f##_ops, 0, doc, #f "(price)")
 
 static const alm_fn ROWS[] = {ROWS_OF(min, "Least value."), ROWS_OF(max, "Greatest value.")};
 ALM_FN_TABLE(wide_extreme, ROWS);

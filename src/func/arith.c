@@ -152,34 +152,42 @@ alm_status alm_bind_meet_times(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *
      .since = "0.1"}
 
 #define NEGATIVE(op)                                                                               \
-    OP(op, "(BYTE) BYTE", neg_byte, "Negative.", "-b"),                                            \
-        OP(op, "(SHORT) SHORT", neg_short, "Negative.", "-s"),                                     \
-        OP(op, "(INT) INT", neg_int, "Negative.", "-i"),                                           \
-        OP(op, "(LONG) LONG", neg_long, "Negative.", "-l"),                                        \
-        OP(op, "(FLOAT) FLOAT", neg_float, "Negative.", "-f"),                                     \
-        OP(op, "(DOUBLE) DOUBLE", neg_double, "Negative.", "-d")
+    OP(op, "(BYTE) BYTE", neg_byte, "Negative.", "-(1::byte)"),                                    \
+        OP(op, "(SHORT) SHORT", neg_short, "Negative.", "-(1::short)"),                            \
+        OP(op, "(INT) INT", neg_int, "Negative.", "-(1)"),                                         \
+        OP(op, "(LONG) LONG", neg_long, "Negative.", "-(1L)"),                                     \
+        OP(op, "(FLOAT) FLOAT", neg_float, "Negative.", "-(1.5f)"),                                \
+        OP(op, "(DOUBLE) DOUBLE", neg_double, "Negative.", "-(1.5)")
 
 static const alm_fn ROWS[] = {
     OP("+", "(INT, INT) INT", add_int, "Sum.", "1 + 2"),
     OP("+", "(LONG, LONG) LONG", add_long, "Sum.", "1L + 2"),
     OP("+", "(FLOAT, FLOAT) FLOAT", add_float, "Sum.", "0.1f + 0.2f"),
     OP("+", "(DOUBLE, DOUBLE) DOUBLE", add_double, "Sum.", "0.1 + 0.2"),
-    OP("+", "(TIME, LONG) TIME", add_long, "Time moved by a count of its unit.", "ts + 1000000"),
-    OP("+", "(LONG, TIME) TIME", add_long, "Time moved by a count of its unit.", "1000000 + ts"),
-    OP("+", "(DATE, LONG) DATE", add_long, "Date moved by milliseconds.", "d + 1000"),
-    OP("+", "(LONG, DATE) DATE", add_long, "Date moved by milliseconds.", "1000 + d"),
+    OP("+", "(TIME, LONG) TIME", add_long, "Time moved by a count of its unit.",
+       "'2026-01-01'::timestamp + 1000000"),
+    OP("+", "(LONG, TIME) TIME", add_long, "Time moved by a count of its unit.",
+       "1000000 + '2026-01-01'::timestamp"),
+    OP("+", "(DATE, LONG) DATE", add_long, "Date moved by milliseconds.",
+       "'2026-01-01'::date + 1000"),
+    OP("+", "(LONG, DATE) DATE", add_long, "Date moved by milliseconds.",
+       "1000 + '2026-01-01'::date"),
     OP("+", "(IPv4, LONG) IPv4", add_ipv4_long, "Address further on.", "ipv4 '10.0.0.1' + 5"),
     OP("+", "(LONG, IPv4) IPv4", add_long_ipv4, "Address further on.", "5 + ipv4 '10.0.0.1'"),
     OP("-", "(INT, INT) INT", sub_int, "Difference.", "5 - 7"),
     OP("-", "(LONG, LONG) LONG", sub_long, "Difference.", "5L - 7"),
     OP("-", "(FLOAT, FLOAT) FLOAT", sub_float, "Difference.", "0.3f - 0.2f"),
     OP("-", "(DOUBLE, DOUBLE) DOUBLE", sub_double, "Difference.", "0.3 - 0.2"),
-    OP("-", "(TIME, LONG) TIME", sub_long, "Time moved back.", "ts - 1000000"),
-    OP_TIMES("-", "(TIME, TIME) LONG", sub_long, "Distance, in the finer unit.", "ts - ts0"),
-    OP("-", "(DATE, LONG) DATE", sub_long, "Date moved back by milliseconds.", "d - 1000"),
-    OP("-", "(DATE, DATE) LONG", sub_long, "Distance in milliseconds.", "d1 - d0"),
+    OP("-", "(TIME, LONG) TIME", sub_long, "Time moved back.", "'2026-01-01'::timestamp - 1000000"),
+    OP_TIMES("-", "(TIME, TIME) LONG", sub_long, "Distance, in the finer unit.",
+             "'2026-01-02'::timestamp - '2026-01-01'::timestamp"),
+    OP("-", "(DATE, LONG) DATE", sub_long, "Date moved back by milliseconds.",
+       "'2026-01-01'::date - 1000"),
+    OP("-", "(DATE, DATE) LONG", sub_long, "Distance in milliseconds.",
+       "'2026-01-02'::date - '2026-01-01'::date"),
     OP("-", "(IPv4, LONG) IPv4", sub_ipv4_long, "Address before.", "ipv4 '10.0.0.10' - 5"),
-    OP("-", "(IPv4, IPv4) LONG", sub_ipv4, "Distance of addresses.", "ip - ipv4 '10.0.0.0'"),
+    OP("-", "(IPv4, IPv4) LONG", sub_ipv4, "Distance of addresses.",
+       "ipv4 '10.0.0.9' - ipv4 '10.0.0.0'"),
     OP("*", "(INT, INT) INT", mul_int, "Product.", "3 * 4"),
     OP("*", "(LONG, LONG) LONG", mul_long, "Product.", "3L * 4"),
     OP("*", "(FLOAT, FLOAT) FLOAT", mul_float, "Product.", "0.5f * 3f"),

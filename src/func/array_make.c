@@ -255,6 +255,7 @@ static const alm_fn ROWS[] = {
     ROW("array_stack", "(ARRAY, ARRAY...) ?", bind_stack, make_stack,
         "Array of arrays of one shape.", "ARRAY[[1, 2], [3, 4]]"),
     ROW("[]", "(STRING const, ARRAY, LONG...) ?", bind_index, take_index,
-        "Element or part of an array; counted from 1, or from the end if negative.", "a[2:-1]"),
+        "Element or part of an array; counted from 1, or from the end if negative.",
+        "(ARRAY[1, 2, 3, 4])[2:-1]"),
 };
 ALM_FN_TABLE(array_make, ROWS);

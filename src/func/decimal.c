@@ -423,7 +423,7 @@ static const alm_fn ROWS[] = {
     TEST(">", gt, "Greater; false for null."),
     TEST(">=", ge, "Greater or equal."),
     ROW("nullif", "(DECIMAL, DECIMAL) ?", 0, bind_meet, nullif,
-        "The first, or null if both are equal.", "nullif(price, 0m)"),
+        "The first, or null if both are equal.", "nullif(1.5m, 0m)"),
     ROW("greatest", "(DECIMAL, DECIMAL...) ?", 0, bind_meet, greatest,
         "Greatest of the values that are not null.", "greatest(1.5m, 2m)"),
     ROW("least", "(DECIMAL, DECIMAL...) ?", 0, bind_meet, least,

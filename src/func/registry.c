@@ -19,6 +19,7 @@ typedef struct entry {
     const alm_fn *fn;
     alm_signature sig;
     uint32_t order; /* place in the tables: overloads are tried in the order written */
+    const char *group;
 } entry;
 
 struct alm_registry {
@@ -28,9 +29,12 @@ struct alm_registry {
     const alm_fn *strict[ALM_TYPE_COUNT][ALM_TYPE_COUNT];
 };
 
-#define TABLE_ADDRESS(name) &alm_fn_table_##name,
+#define TABLE_ADDRESS(name, group) &alm_fn_table_##name,
 static const alm_fn_table *const TABLES[] = {ALM_FN_TABLES(TABLE_ADDRESS)};
 #undef TABLE_ADDRESS
+#define TABLE_GROUP(name, group) group,
+static const char *const GROUPS[] = {ALM_FN_TABLES(TABLE_GROUP)};
+#undef TABLE_GROUP
 
 /* ------------------------------------------------------------------ making */
 
@@ -43,11 +47,12 @@ static int by_name(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn)
+static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn, const char *group)
 {
     entry *e = &reg->entries[reg->count];
     e->fn = fn;
     e->order = (uint32_t)reg->count;
+    e->group = group;
     if (!alm_signature_parse(fn->signature, &e->sig))
         return alm_fail(cx, ALM_E_INTERNAL, -1, "function '%s' has a bad signature: %s", fn->name,
                         fn->signature);
@@ -85,7 +90,7 @@ alm_status alm_registry_new(alm_ctx *cx, alm_registry **out)
     }
     for (size_t t = 0; t < ALM_COUNT(TABLES); t++) {
         for (size_t i = 0; i < TABLES[t]->count; i++) {
-            const alm_status st = add_row(cx, reg, &TABLES[t]->rows[i]);
+            const alm_status st = add_row(cx, reg, &TABLES[t]->rows[i], GROUPS[t]);
             if (st != ALM_OK) {
                 alm_registry_free(reg);
                 return st;
@@ -116,6 +121,12 @@ const alm_fn *alm_registry_at(const alm_registry *reg, size_t i)
 {
     ALM_ASSERT(i < reg->count);
     return reg->entries[i].fn;
+}
+
+const char *alm_registry_group(const alm_registry *reg, size_t i)
+{
+    ALM_ASSERT(i < reg->count);
+    return reg->entries[i].group;
 }
 
 static int name_cmp(alm_str asked, const char *name)

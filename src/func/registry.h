@@ -129,6 +129,8 @@ void alm_registry_free(alm_registry *reg);
 /* Rows in order of name, for functions() and the reference page. */
 size_t alm_registry_count(const alm_registry *reg);
 const alm_fn *alm_registry_at(const alm_registry *reg, size_t i);
+/* Topic of row i: "numeric", "date-time" ...; a page of the documentation each. */
+const char *alm_registry_group(const alm_registry *reg, size_t i);
 /* Is there any function of that name and kind (any case)? */
 bool alm_registry_has(const alm_registry *reg, alm_str name, alm_fn_kind kind);
 

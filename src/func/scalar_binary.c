@@ -150,12 +150,13 @@ static const alm_fn ROWS[] = {
     OP("=", equal, "The same bytes; null equals null."),
     OP("!=", unequal, "Not the same bytes."),
     OP("<>", unequal, "Not the same bytes."),
-    ROW("length", "(BINARY) LONG", 0, NULL, length, "Bytes; -1 for null.", "length(b)"),
+    ROW("length", "(BINARY) LONG", 0, NULL, length, "Bytes; -1 for null.",
+        "length(from_base64('AAECAwQ='))"),
     ROW("base64", "(BINARY, INT const) STRING", ALM_FN_NULL_OUT, bind_base64, to_base64,
-        "Base 64 of so many bytes at most.", "base64(b, 1000)"),
+        "Base 64 of so many bytes at most.", "base64(from_base64('AAECAwQ='), 3)"),
     ROW("from_base64", "(TEXT) BINARY", ALM_FN_NULL_OUT, NULL, from_base64,
         "Bytes of a text in base 64; null if it is none.", "from_base64('AAECAwQ=')"),
     ROW("to_char", "(BINARY) STRING", ALM_FN_NULL_OUT, NULL, to_char,
-        "Bytes in hexadecimal digits, 16 a line.", "to_char(b)"),
+        "Bytes in hexadecimal digits, 16 a line.", "to_char(from_base64('AAECAwQ='))"),
 };
 ALM_FN_TABLE(binary, ROWS);

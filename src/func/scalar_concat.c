@@ -49,7 +49,7 @@ static const alm_fn ROWS[] = {
      .bind = bind_concat,
      .kernel = concat,
      .doc = "Arguments as text, end to end; nulls are left out.",
-     .example = "concat(sym, '-', side)",
+     .example = "concat('BTC', '-', 7)",
      .since = "0.1"},
     {.name = "||",
      .signature = "(ANY, ANY...) STRING",
@@ -57,7 +57,7 @@ static const alm_fn ROWS[] = {
      .bind = bind_concat,
      .kernel = concat,
      .doc = "Arguments as text, end to end.",
-     .example = "sym || '-' || side",
+     .example = "'BTC' || '-' || 7",
      .since = "0.1"},
 };
 ALM_FN_TABLE(concat, ROWS);

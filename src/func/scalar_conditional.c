@@ -267,7 +267,7 @@ static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_
      .since = "0.1"}
 #define NULLIF(T, kernel)                                                                          \
     ROW("nullif", "(" T ", " T ") " T, 0, NULL, kernel, "The first, or null if both are equal.",   \
-        "nullif(qty, 0)")
+        "nullif(5, 5)")
 #define COALESCE_OF_TWO(f)                                                                         \
     ROW(f, "(ANY, ANY) ?", 0, bind_meet, coalesce,                                                 \
         "The first, or the second if the first is null.", f "(null, 5)")
@@ -285,7 +285,7 @@ static alm_status single_row(alm_call *call, size_t n, const alm_vec *args, alm_
 
 static const alm_fn ROWS[] = {
     ROW("coalesce", "(ANY...) ?", 0, bind_meet, coalesce, "First argument that is not null.",
-        "coalesce(price, 0)"),
+        "coalesce(null, 0, 1)"),
     NULLIF("CHAR", nullif_char),
     NULLIF("STRING", nullif_text),
     NULLIF("VARCHAR", nullif_text),

@@ -66,10 +66,10 @@ static alm_status bind_levels(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t 
      .since = "0.1"}
 
 static const alm_fn ROWS[] = {
-    ROW("mid", "(DOUBLE, DOUBLE)", NULL, mid, "Middle between bid and ask.", "mid(bid, ask)"),
-    ROW("spread", "(DOUBLE, DOUBLE)", NULL, spread, "Ask less bid.", "spread(bid, ask)"),
+    ROW("mid", "(DOUBLE, DOUBLE)", NULL, mid, "Middle between bid and ask.", "mid(1.5, 2.5)"),
+    ROW("spread", "(DOUBLE, DOUBLE)", NULL, spread, "Ask less bid.", "spread(1.5, 2.5)"),
     ROW("spread_bps", "(DOUBLE, DOUBLE)", NULL, spread_bps,
-        "Spread in hundredths of a percent of the middle.", "spread_bps(bid, ask)"),
+        "Spread in hundredths of a percent of the middle.", "spread_bps(1.5, 2.5)"),
     ROW("wmid", "(DOUBLE, DOUBLE, DOUBLE, DOUBLE)", NULL, wmid,
         "Middle weighted by what is on offer: bid size, bid, ask, ask size.",
         "wmid(100, 5, 6, 300)"),
@@ -77,7 +77,9 @@ static const alm_fn ROWS[] = {
      .signature = "(DOUBLE, DOUBLE, DOUBLE, DOUBLE...) DOUBLE",
      .bind = bind_levels,
      .kernel = l2price,
-     .doc = "Average price of an amount taken from levels of size and price.",
+     .doc = "Average price of an amount taken from levels of size and price; levels with a null "
+            "are left "
+            "out.",
      .example = "l2price(100, 50, 10.0, 50, 11.0)",
      .since = "0.1"},
 };

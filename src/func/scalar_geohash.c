@@ -135,8 +135,8 @@ static const alm_fn ROWS[] = {
      .signature = "(GEOHASH, GEOHASH...) BOOLEAN",
      .bind = bind_within,
      .kernel = within,
-     .doc = "Is the cell inside one of the others?",
-     .example = "within(g, #u33, #u09)",
+     .doc = "Is the cell inside one of the others? False for null.",
+     .example = "within(#u33d8, #u33, #u09)",
      .since = "0.1"},
 };
 ALM_FN_TABLE(geohash, ROWS);

@@ -364,10 +364,10 @@ ALM_BINARY(in_interval_ns, int64_t, ends, uint8_t,
 
 static const alm_fn ROWS[] = {
     ROW("(TIMESTAMP, INTERVAL)", 0, NULL, in_interval_us, "Within an interval, its ends included.",
-        "ts in today()"),
+        "now() in today()"),
     ROW("(TIMESTAMP_NS, INTERVAL)", 0, NULL, in_interval_ns,
-        "Within an interval, its ends included.", "ts in today()"),
+        "Within an interval, its ends included.", "now() in today()"),
     ROW("(ANY, ANY...)", ALM_FN_SYMBOLS, bind_in, in_set, "One of the values?",
-        "sym in ('BTC', 'ETH')"),
+        "'BTC' in ('BTC', 'ETH')"),
 };
 ALM_FN_TABLE(in, ROWS);

@@ -126,7 +126,8 @@ AS(as_nanos, int64_t, time_of(v, ALM_TIME_NS))
      .flags = flags_,                                                                              \
      .bind = bind_path,                                                                            \
      .kernel = kernel_,                                                                            \
-     .doc = "Value of a JSON text at a path; a cast behind it picks the type.",                    \
+     .doc = "Value of a JSON text at a path; a cast behind it picks the type. Null where there "   \
+            "is none.",                                                                            \
      .example = "json_extract('{\"a\": [1, 2]}', '$.a[1]')",                                       \
      .since = "0.1"}
 

@@ -303,14 +303,14 @@ static alm_status starts_with(alm_call *call, size_t n, const alm_vec *args, alm
      .since = "0.1"}
 
 static const alm_fn ROWS[] = {
-    OP("like", "sym like 'BTC%'"),
-    OP("ilike", "sym ilike 'btc%'"),
+    OP("like", "'BTC-USD' like 'BTC%'"),
+    OP("ilike", "'BTC-USD' ilike 'btc%'"),
     {.name = "starts_with",
      .signature = "(TEXT, TEXT) BOOLEAN",
      .flags = ALM_FN_SYMBOLS | ALM_FN_NULL_OUT,
      .kernel = starts_with,
      .doc = "Does the first text start with the second?",
-     .example = "starts_with(sym, 'BTC')",
+     .example = "starts_with('BTC-USD', 'BTC')",
      .since = "0.1"},
 };
 ALM_FN_TABLE(like, ROWS);

@@ -95,6 +95,7 @@ static const alm_fn ROWS[] = {
      .doc = "Number of four words, the lowest first.",
      .example = "to_long256(1, 0, 0, 0)",
      .since = "0.1"},
-    ALM_AGG_ROW("sum", "(LONG256) LONG256", total_ops, 0, "Sum.", "sum(hash)"),
+    ALM_AGG_ROW("sum", "(LONG256) LONG256", total_ops, 0, "Sum.",
+                "sum(0x0a) from long_sequence(3)"),
 };
 ALM_FN_TABLE(long256, ROWS);

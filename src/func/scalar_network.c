@@ -171,7 +171,7 @@ static const alm_fn ROWS[] = {
     {.name = "to_uuid",
      .signature = "(LONG, LONG) UUID",
      .kernel = to_uuid,
-     .doc = "UUID of its low and its high half.",
+     .doc = "UUID of its low and its high half; null where both are.",
      .example = "to_uuid(1, 2)",
      .since = "0.1"},
 };

@@ -583,15 +583,6 @@ KERNEL(size_pretty)
 
 /* ------------------------------------------------------------------------------------- quoting */
 
-static bool plain_ident(alm_str t)
-{
-    for (size_t i = 0; i < t.len; i++)
-        if (!(t.ptr[i] >= 'a' && t.ptr[i] <= 'z') && t.ptr[i] != '_' &&
-            !(i > 0 && t.ptr[i] >= '0' && t.ptr[i] <= '9'))
-            return false;
-    return t.len > 0;
-}
-
 /* The text between quotes, those in it doubled. */
 static alm_status quoted(alm_text_out *w, alm_str t, char quote, alm_view *out)
 {
@@ -606,22 +597,6 @@ static alm_status quoted(alm_text_out *w, alm_str t, char quote, alm_view *out)
     }
     ptr[n++] = quote;
     *out = alm_text_take(w, n);
-    return ALM_OK;
-}
-
-KERNEL(quote_ident)
-{
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const alm_str t = text_at(&args[0], i);
-        if (t.ptr == NULL)
-            o[i] = alm_view_null();
-        else if (plain_ident(t))
-            ALM_TRY(alm_text_copy(&w, t, &o[i]));
-        else
-            ALM_TRY(quoted(&w, t, '"', &o[i]));
-    }
     return ALM_OK;
 }
 
@@ -786,68 +761,80 @@ KERNEL(json_object)
 
 /* ------------------------------------------------------------------------------------------ rows */
 
-#define ROW(f, sig, flags_, kernel_, doc_)                                                         \
+#define ROW(f, sig, args_, flags_, kernel_, doc_)                                                  \
     {.name = f,                                                                                    \
      .signature = sig,                                                                             \
      .flags = flags_,                                                                              \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
-     .example = f "()",                                                                            \
+     .example = f args_,                                                                           \
      .since = "0.1"}
-#define RIGHT(f)        ROW(f, "(ANY...) BOOLEAN", ALM_FN_STABLE, yes, "Has the user this right? Always.")
-#define VISIBLE(f)      ROW(f, "(INT) BOOLEAN", 0, yes, "Can it be named without its schema?")
-#define NOTHING(f, sig) ROW(f, sig, 0, no_text, "Always null: there are none.")
-#define REG(f, word, in_, to_, out_)                                                               \
-    ROW("to_" f, "(TEXT) INT", ALM_FN_STABLE, to_, "Object number of a " word ", null: none."),    \
-        ROW(f "in", "(TEXT) INT", ALM_FN_STABLE, in_, "Object number of a " word ", by name."),    \
-        ROW(f "out", "(INT) STRING", ALM_FN_STABLE, out_, "Name of a " word ", by object number.")
+#define RIGHT(f)                                                                                   \
+    ROW(f, "(ANY...) BOOLEAN", "('trades', 'select')", ALM_FN_STABLE, yes,                         \
+        "Has the user this right? Always.")
+#define VISIBLE(f)            ROW(f, "(INT) BOOLEAN", "(23)", 0, yes, "Can it be named without its schema?")
+#define NOTHING(f, sig, args) ROW(f, sig, args, 0, no_text, "Always null: there are none.")
+#define REG(f, word, name, number, in_, to_, out_)                                                 \
+    ROW("to_" f, "(TEXT) INT", name, ALM_FN_STABLE, to_,                                           \
+        "Object number of a " word ", null: none."),                                               \
+        ROW(f "in", "(TEXT) INT", name, ALM_FN_STABLE, in_,                                        \
+            "Object number of a " word ", by name."),                                              \
+        ROW(f "out", "(INT) STRING", number, ALM_FN_STABLE, out_,                                  \
+            "Name of a " word ", by object number.")
 #define SIZE(f)                                                                                    \
-    ROW(f, "(INT) LONG", ALM_FN_STABLE, table_bytes, "Bytes on disk of a table."),                 \
-        ROW(f, "(TEXT) LONG", ALM_FN_STABLE, named_table_bytes, "Bytes on disk of a table.")
+    ROW(f, "(INT) LONG", "(1259)", ALM_FN_STABLE, table_bytes, "Bytes on disk of a table."),       \
+        ROW(f, "(TEXT) LONG", "('trades')", ALM_FN_STABLE, named_table_bytes,                      \
+            "Bytes on disk of a table.")
 
 static const alm_fn ROWS[] = {
-    REG("regclass", "table", regclass_in, to_regclass, regclass_out),
-    REG("regtype", "type", regtype_in, to_regtype, format_type),
-    REG("regnamespace", "schema", regnamespace_in, to_regnamespace, regnamespace_out),
-    REG("regrole", "user", regrole_in, to_regrole, user_by_id),
-    REG("regproc", "function", regproc_in, to_regproc, regproc_out),
-    ROW("format_type", "(INT, INT) STRING", 0, format_type, "Name of a type by its object number."),
-    ROW("pg_get_userbyid", "(INT) STRING", ALM_FN_STABLE, user_by_id, "Name of an owner."),
-    ROW("pg_encoding_to_char", "(INT) STRING", 0, encoding_name, "Name of a character set."),
-    ROW("pg_char_to_encoding", "(TEXT) INT", 0, encoding_number, "Number of a character set."),
-    ROW("pg_client_encoding", "() STRING", ALM_FN_STABLE, utf8, "Always UTF8."),
-    ROW("getdatabaseencoding", "() STRING", ALM_FN_STABLE, utf8, "Always UTF8."),
-    ROW("current_setting", "(TEXT) STRING", ALM_FN_STABLE | ALM_FN_VOLATILE, current_setting,
-        "Value of a setting of the session."),
-    ROW("current_setting", "(TEXT, BOOLEAN) STRING", ALM_FN_STABLE | ALM_FN_VOLATILE,
-        current_setting,
+    REG("regclass", "table", "('trades')", "(1259)", regclass_in, to_regclass, regclass_out),
+    REG("regtype", "type", "('integer')", "(23)", regtype_in, to_regtype, format_type),
+    REG("regnamespace", "schema", "('public')", "(2200)", regnamespace_in, to_regnamespace,
+        regnamespace_out),
+    REG("regrole", "user", "('admin')", "(10)", regrole_in, to_regrole, user_by_id),
+    REG("regproc", "function", "('array_in')", "(750)", regproc_in, to_regproc, regproc_out),
+    ROW("format_type", "(INT, INT) STRING", "(1700, 655366)", 0, format_type,
+        "Name of a type by its object number."),
+    ROW("pg_get_userbyid", "(INT) STRING", "(10)", ALM_FN_STABLE, user_by_id, "Name of an owner."),
+    ROW("pg_encoding_to_char", "(INT) STRING", "(6)", 0, encoding_name, "Name of a character set."),
+    ROW("pg_char_to_encoding", "(TEXT) INT", "('UTF8')", 0, encoding_number,
+        "Number of a character set."),
+    ROW("pg_client_encoding", "() STRING", "()", ALM_FN_STABLE, utf8, "Always UTF8."),
+    ROW("getdatabaseencoding", "() STRING", "()", ALM_FN_STABLE, utf8, "Always UTF8."),
+    ROW("current_setting", "(TEXT) STRING", "('server_encoding')", ALM_FN_STABLE | ALM_FN_VOLATILE,
+        current_setting, "Value of a setting of the session."),
+    ROW("current_setting", "(TEXT, BOOLEAN) STRING", "('no_such_setting', true)",
+        ALM_FN_STABLE | ALM_FN_VOLATILE, current_setting,
         "Value of a setting of the session; null when it is unknown and that is allowed."),
-    ROW("set_config", "(TEXT, TEXT, BOOLEAN) STRING", ALM_FN_VOLATILE, set_config,
-        "Sets a setting of the session; gives its value."),
-    ROW("pg_backend_pid", "() INT", ALM_FN_STABLE, backend_pid, "Number of the connection."),
-    ROW("current_schemas", "(BOOLEAN) STRING", ALM_FN_STABLE, current_schemas,
+    ROW("set_config", "(TEXT, TEXT, BOOLEAN) STRING", "('application_name', 'report', false)",
+        ALM_FN_VOLATILE, set_config, "Sets a setting of the session; gives its value."),
+    ROW("pg_backend_pid", "() INT", "()", ALM_FN_STABLE, backend_pid, "Number of the connection."),
+    ROW("current_schemas", "(BOOLEAN) STRING", "(true)", ALM_FN_STABLE, current_schemas,
         "Schemas in which names are looked for."),
     SIZE("pg_table_size"),
     SIZE("pg_total_relation_size"),
     SIZE("pg_relation_size"),
-    ROW("pg_indexes_size", "(INT) LONG", 0, no_bytes, "Indexes take no room of their own."),
-    ROW("pg_database_size", "(ANY) LONG", ALM_FN_STABLE, database_bytes,
+    ROW("pg_indexes_size", "(INT) LONG", "(1259)", 0, no_bytes,
+        "Indexes take no room of their own."),
+    ROW("pg_database_size", "(ANY) LONG", "('qdb')", ALM_FN_STABLE, database_bytes,
         "Bytes on disk of all tables."),
-    ROW("pg_tablespace_size", "(ANY) LONG", ALM_FN_STABLE, database_bytes,
+    ROW("pg_tablespace_size", "(ANY) LONG", "('pg_default')", ALM_FN_STABLE, database_bytes,
         "Bytes on disk of all tables."),
-    ROW("pg_size_pretty", "(LONG) STRING", 0, size_pretty, "Bytes with a unit: 17 kB."),
-    ROW("quote_ident", "(TEXT) STRING", 0, quote_ident, "A name as it is written in SQL."),
-    ROW("quote_literal", "(TEXT) STRING", 0, quote_literal, "A text as it is written in SQL."),
-    ROW("quote_nullable", "(TEXT) STRING", 0, quote_literal,
+    ROW("pg_size_pretty", "(LONG) STRING", "(17000)", 0, size_pretty, "Bytes with a unit: 17 kB."),
+    ROW("quote_literal", "(TEXT) STRING", "('it''s')", 0, quote_literal,
+        "A text as it is written in SQL."),
+    ROW("quote_nullable", "(TEXT) STRING", "(null)", 0, quote_literal,
         "A text as it is written in SQL; NULL for null."),
-    ROW("pg_table_is_visible", "(INT) BOOLEAN", 0, table_visible,
+    ROW("pg_table_is_visible", "(INT) BOOLEAN", "(1259)", 0, table_visible,
         "Can the table be named without its schema?"),
-    ROW("array_to_string", "(TEXT, TEXT) STRING", 0, list_join,
+    ROW("array_to_string", "(TEXT, TEXT) STRING", "('{a,b}', '-')", 0, list_join,
         "Elements of a list of names with a text between them."),
-    ROW("list_has", "(TEXT, TEXT) BOOLEAN", ALM_FN_INTERNAL, list_has,
+    ROW("list_has", "(TEXT, TEXT) BOOLEAN", "('{a,b}', 'a')", ALM_FN_INTERNAL, list_has,
         "Is the text an element of the list of names?"),
-    ROW("array_length", "(TEXT, INT) INT", 0, list_length, "Elements in a list of names."),
-    ROW("array_upper", "(TEXT, INT) INT", 0, list_length, "Elements in a list of names."),
+    ROW("array_length", "(TEXT, INT) INT", "('{a,b}', 1)", 0, list_length,
+        "Elements in a list of names."),
+    ROW("array_upper", "(TEXT, INT) INT", "('{a,b}', 1)", 0, list_length,
+        "Elements in a list of names."),
     {.name = "json_build_object",
      .signature = "(ANY...) STRING",
      .bind = bind_json,
@@ -880,43 +867,46 @@ static const alm_fn ROWS[] = {
     RIGHT("has_server_privilege"),
     RIGHT("has_foreign_data_wrapper_privilege"),
     RIGHT("pg_has_role"),
-    ROW("pg_get_indexdef", "(INT) STRING", ALM_FN_STABLE, index_text, "How an index is made."),
-    ROW("pg_get_indexdef", "(INT, INT, BOOLEAN) STRING", ALM_FN_STABLE, index_text,
-        "How an index is made, or one column of it."),
-    NOTHING("pg_get_constraintdef", "(INT) STRING"),
-    NOTHING("pg_get_constraintdef", "(INT, BOOLEAN) STRING"),
-    NOTHING("pg_get_viewdef", "(INT) STRING"),
-    NOTHING("pg_get_viewdef", "(INT, BOOLEAN) STRING"),
-    NOTHING("pg_get_functiondef", "(INT) STRING"),
-    NOTHING("pg_get_function_result", "(INT) STRING"),
-    NOTHING("pg_get_function_arguments", "(INT) STRING"),
-    NOTHING("pg_get_function_identity_arguments", "(INT) STRING"),
-    NOTHING("pg_get_function_sqlbody", "(INT) STRING"),
-    NOTHING("pg_get_triggerdef", "(INT) STRING"),
-    NOTHING("pg_get_triggerdef", "(INT, BOOLEAN) STRING"),
-    NOTHING("pg_get_ruledef", "(INT) STRING"),
-    NOTHING("pg_get_ruledef", "(INT, BOOLEAN) STRING"),
-    NOTHING("pg_get_serial_sequence", "(TEXT, TEXT) STRING"),
-    NOTHING("pg_get_statisticsobjdef_columns", "(INT) STRING"),
-    NOTHING("pg_get_partition_constraintdef", "(INT) STRING"),
-    NOTHING("pg_get_partkeydef", "(INT) STRING"),
-    NOTHING("pg_get_expr", "(STRING, INT) STRING"),
-    NOTHING("pg_get_expr", "(STRING, INT, BOOLEAN) STRING"),
-    ROW("obj_description", "(INT) STRING", ALM_FN_STABLE, table_comment,
+    ROW("pg_get_indexdef", "(INT) STRING", "(1259)", ALM_FN_STABLE, index_text,
+        "How an index is made."),
+    ROW("pg_get_indexdef", "(INT, INT, BOOLEAN) STRING", "(1259, 1, true)", ALM_FN_STABLE,
+        index_text, "How an index is made, or one column of it."),
+    NOTHING("pg_get_constraintdef", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_constraintdef", "(INT, BOOLEAN) STRING", "(1259, true)"),
+    NOTHING("pg_get_viewdef", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_viewdef", "(INT, BOOLEAN) STRING", "(1259, true)"),
+    NOTHING("pg_get_functiondef", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_function_result", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_function_arguments", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_function_identity_arguments", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_function_sqlbody", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_triggerdef", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_triggerdef", "(INT, BOOLEAN) STRING", "(1259, true)"),
+    NOTHING("pg_get_ruledef", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_ruledef", "(INT, BOOLEAN) STRING", "(1259, true)"),
+    NOTHING("pg_get_serial_sequence", "(TEXT, TEXT) STRING", "('trades', 'pg_class')"),
+    NOTHING("pg_get_statisticsobjdef_columns", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_partition_constraintdef", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_partkeydef", "(INT) STRING", "(1259)"),
+    NOTHING("pg_get_expr", "(STRING, INT) STRING", "('trades', 1)"),
+    NOTHING("pg_get_expr", "(STRING, INT, BOOLEAN) STRING", "('trades', 1, true)"),
+    ROW("obj_description", "(INT) STRING", "(1259)", ALM_FN_STABLE, table_comment,
         "Comment of a table or view, by its number."),
-    ROW("obj_description", "(INT, TEXT) STRING", ALM_FN_STABLE, object_comment,
-        "Comment of a table or view; the text names the catalogue: pg_class."),
-    ROW("col_description", "(INT, INT) STRING", ALM_FN_STABLE, column_comment,
+    ROW("obj_description", "(INT, TEXT) STRING", "(1259, 'pg_class')", ALM_FN_STABLE,
+        object_comment, "Comment of a table or view; the text names the catalogue: pg_class."),
+    ROW("col_description", "(INT, INT) STRING", "(1259, 1)", ALM_FN_STABLE, column_comment,
         "Comment of a column, by the number of its table and its place there."),
-    NOTHING("shobj_description", "(INT, TEXT) STRING"),
-    NOTHING("pg_advisory_unlock_all", "() STRING"),
-    NOTHING("inet_server_addr", "() STRING"),
-    NOTHING("inet_client_addr", "() STRING"),
-    ROW("inet_server_port", "() INT", ALM_FN_STABLE, no_int, "Always null."),
-    ROW("inet_client_port", "() INT", ALM_FN_STABLE, no_int, "Always null."),
-    ROW("pg_my_temp_schema", "() INT", ALM_FN_STABLE, zero, "There are no temporary tables: 0."),
-    ROW("pg_is_other_temp_schema", "(INT) BOOLEAN", 0, no, "There are no temporary tables."),
-    ROW("pg_relation_is_publishable", "(INT) BOOLEAN", 0, no, "There is no replication."),
-    ROW("pg_tablespace_location", "(INT) STRING", 0, empty_text, "Always empty."),
+    NOTHING("shobj_description", "(INT, TEXT) STRING", "(1259, 'pg_class')"),
+    NOTHING("pg_advisory_unlock_all", "() STRING", "()"),
+    NOTHING("inet_server_addr", "() STRING", "()"),
+    NOTHING("inet_client_addr", "() STRING", "()"),
+    ROW("inet_server_port", "() INT", "()", ALM_FN_STABLE, no_int, "Always null."),
+    ROW("inet_client_port", "() INT", "()", ALM_FN_STABLE, no_int, "Always null."),
+    ROW("pg_my_temp_schema", "() INT", "()", ALM_FN_STABLE, zero,
+        "There are no temporary tables: 0."),
+    ROW("pg_is_other_temp_schema", "(INT) BOOLEAN", "(1259)", 0, no,
+        "There are no temporary tables."),
+    ROW("pg_relation_is_publishable", "(INT) BOOLEAN", "(1259)", 0, no, "There is no replication."),
+    ROW("pg_tablespace_location", "(INT) STRING", "(1259)", 0, empty_text, "Always empty."),
 };
 ALM_FN_TABLE(pg, ROWS);

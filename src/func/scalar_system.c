@@ -87,16 +87,16 @@ static alm_status age(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, 
 
 /* -------------------------------------------------------------------- rows */
 
-#define ROW(f, sig, flags_, bind_, kernel_, doc_)                                                  \
+#define ROW(f, sig, example_, flags_, bind_, kernel_, doc_)                                        \
     {.name = f,                                                                                    \
      .signature = sig,                                                                             \
      .flags = flags_,                                                                              \
      .bind = bind_,                                                                                \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
-     .example = f "()",                                                                            \
+     .example = f example_,                                                                        \
      .since = "0.1"}
-#define STABLE(f, kernel, doc) ROW(f, "() STRING", ALM_FN_STABLE, NULL, kernel, doc)
+#define STABLE(f, kernel, doc) ROW(f, "() STRING", "()", ALM_FN_STABLE, NULL, kernel, doc)
 
 static const alm_fn ROWS[] = {
     {.name = "typeof",
@@ -104,7 +104,7 @@ static const alm_fn ROWS[] = {
      .flags = ALM_FN_SYMBOLS,
      .bind = bind_type_of,
      .kernel = type_of,
-     .doc = "Name of the type of an expression.",
+     .doc = "Name of the type of an expression; NULL for a bare null.",
      .example = "typeOf(1 + 1L)",
      .since = "0.1"},
     STABLE("version", version, "Version, in the form clients of PostgreSQL expect."),
@@ -116,9 +116,11 @@ static const alm_fn ROWS[] = {
     STABLE("current_database", database, "Name of the database."),
     STABLE("current_catalog", database, "Name of the database."),
     STABLE("current_schema", schema, "Name of the schema."),
-    ROW("pg_is_in_recovery", "() BOOLEAN", ALM_FN_STABLE, NULL, no, "Is this a standby server?"),
-    ROW("txid_current", "() LONG", ALM_FN_STABLE, NULL, transaction_number,
+    ROW("pg_is_in_recovery", "() BOOLEAN", "()", ALM_FN_STABLE, NULL, no,
+        "Is this a standby server?"),
+    ROW("txid_current", "() LONG", "()", ALM_FN_STABLE, NULL, transaction_number,
         "A number of the running transaction."),
-    ROW("age", "(LONG) LONG", 0, NULL, age, "Age of a transaction number."),
+    ROW("age", "(LONG) LONG", "(7)", ALM_FN_NULL_OUT, NULL, age,
+        "Age of a transaction number: always 0."),
 };
 ALM_FN_TABLE(system, ROWS);

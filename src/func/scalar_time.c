@@ -313,24 +313,24 @@ static const alm_fn ROWS[] = {
                 "microseconds, nanoseconds (each of the second), epoch (seconds since 1970), dow "
                 "(Sunday 0), isodow (Monday 1), doy, week, isoyear, quarter, decade, century, "
                 "millennium.",
-                "extract(hour FROM ts)"),
+                "extract(hour FROM '2026-02-14T10:42:30.123456Z')"),
     ALM_TIME_FN("dateadd", "(unit STRING const, n INT, ts TIME) TIME", ALM_FN_NULL_OUT, span_bind,
                 dateadd_run, 3,
                 "Time n units later: n nanosecond, u microsecond, T millisecond, s, m, h, d, w, M "
                 "month, y year. Months keep the day, or take the last one.",
-                "dateadd('M', 1, ts)"),
+                "dateadd('M', 1, '2026-01-31')"),
     ALM_TIME_FN("dateadd", "(unit STRING const, n LONG, ts TIME) TIME", ALM_FN_NULL_OUT, span_bind,
-                dateadd_run, 3, "Time n units later.", "dateadd('d', x, ts)"),
+                dateadd_run, 3, "Time n units later.", "dateadd('d', -7L, '2026-01-31')"),
     ALM_TIME_FN("dateadd", "(unit STRING const, n INT, ts TIME, zone STRING const) TIME",
                 ALM_FN_NULL_OUT, span_bind, dateadd_run, 0,
                 "Time n units later by the clock of a time zone.",
-                "dateadd('d', 1, ts, 'Europe/Berlin')"),
+                "dateadd('d', 1, '2026-03-28T12:00:00Z', 'Europe/Berlin')"),
     ALM_TIME_FN("dateadd", "(unit STRING const, n LONG, ts TIME, zone STRING const) TIME",
                 ALM_FN_NULL_OUT, span_bind, dateadd_run, 0,
                 "Time n units later by the clock of a time zone.",
-                "dateadd('d', x, ts, 'Europe/Berlin')"),
+                "dateadd('d', 1L, '2026-03-28T12:00:00Z', 'Europe/Berlin')"),
     ALM_TIME_FN("datediff", "(unit STRING const, a TIME, b TIME) LONG", ALM_FN_NULL_OUT, span_bind,
                 datediff_run, 0, "Whole units between two times, in either order.",
-                "datediff('h', a, b)"),
+                "datediff('h', '2026-01-01', '2026-01-02T12:30:00Z')"),
 };
 ALM_FN_TABLE(time, ROWS);

@@ -124,25 +124,26 @@ static const alm_fn ROWS[] = {
         floor_run, 2,
         "Start of the bucket that holds ts. Units: n, U, T, s, m, h, d, w (from Monday), M, "
         "y, with a number before; counted from 1970.",
-        "timestamp_floor('15m', ts)"),
+        "timestamp_floor('15m', '2026-02-14T10:42:30.123456Z')"),
     ALM_TIME_FN("timestamp_floor", "(unit STRING const, ts TIME, from TIMESTAMP const) ?",
                 ALM_FN_NULL_OUT, floor_bind, floor_run, 2,
                 "Start of the bucket that holds ts; buckets are counted from `from`.",
-                "timestamp_floor('5d', ts, '2018-01-01')"),
-    ALM_TIME_FN("timestamp_floor",
-                "(unit STRING const, ts TIME, from TIMESTAMP const, offset STRING const, zone "
-                "STRING const) ?",
-                ALM_FN_NULL_OUT, floor_bind, floor_run, 2,
-                "Start of the bucket by the clock of a time zone, shifted by an offset (hh:mm), in "
-                "UTC.",
-                "timestamp_floor('1d', ts, null, '02:00', 'Europe/Berlin')"),
+                "timestamp_floor('5d', '2026-02-14T10:42:30.123456Z', '2018-01-01')"),
+    ALM_TIME_FN(
+        "timestamp_floor",
+        "(unit STRING const, ts TIME, from TIMESTAMP const, offset STRING const, zone "
+        "STRING const) ?",
+        ALM_FN_NULL_OUT, floor_bind, floor_run, 2,
+        "Start of the bucket by the clock of a time zone, shifted by an offset (hh:mm), in "
+        "UTC.",
+        "timestamp_floor('1d', '2026-02-14T10:42:30.123456Z', null, '02:00', 'Europe/Berlin')"),
     ALM_TIME_FN("timestamp_ceil", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, floor_bind,
                 ceil_run, 2, "Start of the bucket after the one that holds ts.",
-                "timestamp_ceil('h', ts)"),
+                "timestamp_ceil('h', '2026-02-14T10:42:30.123456Z')"),
     ALM_TIME_FN("date_trunc", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, trunc_bind,
                 floor_run, 2,
                 "Start of the microsecond(s), millisecond(s), second, minute, hour, day, week, "
                 "month, quarter, year, decade, century or millennium that holds ts.",
-                "date_trunc('quarter', ts)"),
+                "date_trunc('quarter', '2026-02-14T10:42:30.123456Z')"),
 };
 ALM_FN_TABLE(time_floor, ROWS);

@@ -105,9 +105,11 @@ static alm_status parse_iso_run(alm_call *call, size_t n, const alm_vec *args, a
 
 static const alm_fn ROWS[] = {
     ALM_TIME_FN("to_str", "(ts TIME, pattern STRING const) STRING", ALM_FN_NULL_OUT, write_bind,
-                to_str_run, 0, "Text of a time by a pattern.", "to_str(ts, 'yyyy-MM-dd')"),
+                to_str_run, 0, "Text of a time by a pattern.",
+                "to_str('2026-02-14T10:42:30.123456Z'::timestamp, 'yyyy-MM-dd')"),
     ALM_TIME_FN("to_str", "(date DATE, pattern STRING const) STRING", ALM_FN_NULL_OUT, write_bind,
-                to_str_run, 0, "Text of a date by a pattern.", "to_str(d, 'dd.MM.yy')"),
+                to_str_run, 0, "Text of a date by a pattern.",
+                "to_str('2026-02-14'::date, 'dd.MM.yy')"),
     PARSE("to_timestamp", "TIMESTAMP"),
     PARSE_ISO("to_timestamp", "TIMESTAMP"),
     PARSE("to_timestamp_ns", "TIMESTAMP_NS"),

@@ -9,19 +9,27 @@
 #include "func/registry.h"
 
 /* clang-format off */
+/* X(table, group); the group names the page under docs/sql/functions. Ties of overloads go by order. */
 #define ALM_FN_TABLES(X)                                                                           \
-    X(arith) X(bits) X(compare) X(compare_text) X(logic) X(in) X(like) X(regex)                    \
-    X(cast_number) X(cast_text) X(cast_time) X(cast_net) X(cast_wide) X(cast_decimal) X(cast_array) X(network) \
-    X(array) X(array_make) X(array_shape)                                                          \
-    X(long256) X(geohash) X(binary) X(decimal) X(decimal_round) X(decimal_sum) X(wide_extreme)     \
-    X(json)                                                                                        \
-    X(numeric) X(conditional) X(concat) X(text) X(text_make) X(hash) X(finance) X(system) X(pg) X(random)                                                                     \
-    X(count) X(sum) X(extreme) X(pick) X(stats) X(distinct) X(sketch) X(percentile) X(haversine) X(arg) X(agg_bits) X(list) X(twap)\
-    X(time) X(time_floor) X(time_make) X(time_text) X(time_zone)                                   \
-    X(window_rank) X(window_value)
+    X(arith, "numeric") X(bits, "operators") X(compare, "operators")                             \
+    X(compare_text, "operators") X(logic, "operators") X(in, "operators") X(like, "text")          \
+    X(regex, "text") X(cast_number, "casts") X(cast_text, "casts") X(cast_time, "casts")           \
+    X(cast_net, "casts") X(cast_wide, "casts") X(cast_decimal, "casts") X(cast_array, "casts")     \
+    X(network, "network") X(array, "array") X(array_make, "array") X(array_shape, "array")         \
+    X(long256, "numeric") X(geohash, "geo") X(binary, "hash") X(decimal, "numeric")                \
+    X(decimal_round, "numeric") X(decimal_sum, "aggregates") X(wide_extreme, "aggregates")         \
+    X(json, "json") X(numeric, "numeric") X(conditional, "conditional") X(concat, "text")          \
+    X(text, "text") X(text_make, "text") X(hash, "hash") X(finance, "finance") X(system, "meta")   \
+    X(pg, "postgresql") X(random, "random") X(count, "aggregates") X(sum, "aggregates")            \
+    X(extreme, "aggregates") X(pick, "aggregates") X(stats, "statistics")                          \
+    X(distinct, "aggregates") X(sketch, "aggregates") X(percentile, "aggregates")                  \
+    X(haversine, "geo") X(arg, "aggregates") X(agg_bits, "aggregates") X(list, "aggregates")       \
+    X(twap, "finance") X(time, "date-time") X(time_floor, "date-time") X(time_make, "date-time")   \
+    X(time_text, "date-time") X(time_zone, "date-time") X(window_rank, "window")                   \
+    X(window_value, "window")
 /* clang-format on */
 
-#define ALM_FN_TABLE_DECLARE(name) extern const alm_fn_table alm_fn_table_##name;
+#define ALM_FN_TABLE_DECLARE(name, group) extern const alm_fn_table alm_fn_table_##name;
 ALM_FN_TABLES(ALM_FN_TABLE_DECLARE)
 #undef ALM_FN_TABLE_DECLARE
 

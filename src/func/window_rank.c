@@ -94,7 +94,7 @@ static const alm_window_ops ntile_ops = {.rank = ntile, .size = true};
      .bind = bind_,                                                                                \
      .window = &(ops),                                                                             \
      .doc = doc_,                                                                                  \
-     .example = "select " f "() over (order by ts) from trades",                                   \
+     .example = "select " f "() over (order by timestamp) from trades limit 3",                    \
      .since = "0.1"}
 
 static const alm_fn rows[] = {
@@ -114,7 +114,7 @@ static const alm_fn rows[] = {
      .bind = ntile_bind,
      .window = &ntile_ops,
      .doc = "Number of the bucket, from 1, when the partition is cut into equal buckets.",
-     .example = "select ntile(4) over (order by price) from trades",
+     .example = "select ntile(4) over (order by price) from trades limit 3",
      .since = "0.1"},
 };
 

@@ -199,26 +199,28 @@ static const alm_window_ops nth_value_ops = {.pick = nth_value, .frame = true};
 
 static const alm_fn rows[] = {
     ROW("lag", "(value ANY) ?", alm_window_lag, offset_bind, LAG,
-        "select price - lag(price) over (partition by symbol order by ts) from trades"),
+        "select price - lag(price) over (partition by symbol order by timestamp) from trades limit "
+        "3"),
     ROW("lag", "(value ANY, offset LONG const) ?", alm_window_lag, offset_bind, LAG,
-        "select lag(price, 2) over (order by ts) from trades"),
+        "select lag(price, 2) over (order by timestamp) from trades limit 3"),
     ROW("lag", "(value ANY, offset LONG const, default ANY) ?", alm_window_lag, offset_bind, LAG,
-        "select lag(price, 1, 0.0) over (order by ts) from trades"),
+        "select lag(price, 1, 0.0) over (order by timestamp) from trades limit 3"),
     ROW("lead", "(value ANY) ?", alm_window_lead, offset_bind, LEAD,
-        "select lead(price) over (partition by symbol order by ts) from trades"),
+        "select lead(price) over (partition by symbol order by timestamp) from trades limit 3"),
     ROW("lead", "(value ANY, offset LONG const) ?", alm_window_lead, offset_bind, LEAD,
-        "select lead(price, 2) over (order by ts) from trades"),
+        "select lead(price, 2) over (order by timestamp) from trades limit 3"),
     ROW("lead", "(value ANY, offset LONG const, default ANY) ?", alm_window_lead, offset_bind, LEAD,
-        "select lead(price, 1, 0.0) over (order by ts) from trades"),
+        "select lead(price, 1, 0.0) over (order by timestamp) from trades limit 3"),
     ROW("first_value", "(value ANY) ?", alm_window_first_value, value_bind,
         "Value of the first row of the frame; IGNORE NULLS: the first that is not null.",
-        "select first_value(price) over (partition by symbol order by ts) from trades"),
+        "select first_value(price) over (partition by symbol order by timestamp) from trades limit "
+        "3"),
     ROW("last_value", "(value ANY) ?", alm_window_last_value, value_bind,
         "Value of the last row of the frame; IGNORE NULLS: the last that is not null.",
-        "select last_value(price) over (order by ts rows 10 preceding) from trades"),
+        "select last_value(price) over (order by timestamp rows 10 preceding) from trades limit 3"),
     ROW("nth_value", "(value ANY, n LONG const) ?", nth_value_ops, nth_bind,
         "Value of row n of the frame, counted from 1; null if there are fewer rows.",
-        "select nth_value(price, 2) over (order by ts) from trades"),
+        "select nth_value(price, 2) over (order by timestamp) from trades limit 3"),
 };
 
 ALM_FN_TABLE(window_value, rows);
