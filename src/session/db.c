@@ -27,6 +27,8 @@ static void storage_conf(const struct alm_conf *conf, alm_storage_conf *out)
     out->head_bytes_max = conf->storage_head_bytes_max;
     out->table_head_bytes_max = conf->storage_table_head_bytes_max;
     out->checkpoint_wal_bytes = conf->storage_checkpoint_wal_bytes;
+    out->txn_bytes_max = conf->transaction_memory_max > 0 ? conf->transaction_memory_max
+                                                          : physical_memory_bytes() / 4;
     out->part_rows_max = conf->storage_part_rows_max;
     out->overlap_max = (int32_t)conf->storage_overlap_max;
     out->snapshot_age_max_ms = conf->storage_snapshot_age_max;

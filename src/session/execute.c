@@ -145,12 +145,25 @@ static alm_status take_params(alm_ctx *cx, const alm_stmt *stmt, const alm_vec *
     return ALM_OK;
 }
 
+/* In a block that has written: with what it wrote. VALUES read no rows, and a block may insert many. */
+static alm_status look(alm_cursor *c, const alm_stmt *stmt)
+{
+    alm_session *s = c->session;
+    const bool reads = stmt->kind == ALM_STMT_SELECT || stmt->kind == ALM_STMT_EXPLAIN ||
+                       stmt->kind == ALM_STMT_SHOW || stmt->kind == ALM_STMT_UPDATE ||
+                       stmt->kind == ALM_STMT_DELETE ||
+                       (stmt->kind == ALM_STMT_INSERT && stmt->select != NULL);
+    if (s->txn != NULL && reads)
+        return alm_txn_snapshot(&c->cx, s->txn, &c->snapshot);
+    return alm_snapshot_acquire(&c->cx, s->db->storage, &c->snapshot);
+}
+
 static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values, uint32_t n)
 {
     alm_param *params = NULL;
     ALM_TRY(check_state(c, stmt));
     ALM_TRY(take_params(&c->cx, stmt, values, n, &params));
-    ALM_TRY(alm_snapshot_acquire(&c->cx, c->session->db->storage, &c->snapshot));
+    ALM_TRY(look(c, stmt));
     ALM_TRY(kinds[stmt->kind].run(c, stmt, params, n));
     return alm_views_settle(c, stmt->kind);
 }

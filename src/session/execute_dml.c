@@ -75,23 +75,30 @@ static alm_status insert_bulk(alm_cursor *c, const alm_table *table, const alm_p
     return alm_bulk_commit(cx, sink.bulk, &c->affected);
 }
 
+/* The transaction of the block; NULL outside of one. */
+static alm_status block_txn(alm_cursor *c, alm_txn **out)
+{
+    alm_session *s = c->session;
+    if (s->tx_state == 'T' && s->txn == NULL)
+        ALM_TRY(alm_txn_begin(&c->cx, s->db->storage, &s->txn));
+    *out = s->txn;
+    return ALM_OK;
+}
+
 static alm_status insert_logged(alm_cursor *c, const alm_table *table, const alm_plan *plan)
 {
     alm_ctx *cx = &c->cx;
-    alm_session *s = c->session;
-    insert_sink sink = {.table = table, .txn = s->txn};
-    if (sink.txn == NULL)
-        ALM_TRY(alm_txn_begin(cx, s->db->storage, &sink.txn));
-    if (s->tx_state == 'T')
-        s->txn = sink.txn;
+    insert_sink sink = {.table = table};
+    uint64_t lsn = 0;
+    ALM_TRY(block_txn(c, &sink.txn));
+    const bool in_block = sink.txn != NULL;
+    if (!in_block)
+        ALM_TRY(alm_txn_begin(cx, c->session->db->storage, &sink.txn));
     alm_status st = alm_run_plan(c, plan, c->snapshot, insert_batch, &sink);
-    if (st == ALM_OK && s->txn == NULL) {
-        uint64_t lsn = 0;
+    if (!in_block && st == ALM_OK)
         st = alm_txn_commit(cx, sink.txn, &lsn);
-    } else if (st != ALM_OK) {
+    else if (!in_block)
         alm_txn_rollback(sink.txn);
-        s->txn = NULL;
-    }
     if (st == ALM_OK)
         c->affected = sink.rows;
     return st;
@@ -233,16 +240,16 @@ static alm_status update_once(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
     alm_ctx *cx = &c->cx;
     uint32_t *cols = NULL;
     alm_update *update = NULL;
-    if (c->session->tx_state == 'T')
-        return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
-                        "UPDATE inside a transaction block is not supported");
+    alm_txn *txn = NULL;
     /* plan once against the plain snapshot: bad statements fail before writers are kept out */
     alm_plan_env env;
     alm_update_plan *up = NULL;
     alm_plan_env_init(&env, c, params, n);
     ALM_TRY(alm_plan_update(cx, &env, stmt, &up));
     ALM_TRY(update_columns(c, stmt, &cols));
-    ALM_TRY(alm_update_begin(cx, c->session->db->storage, stmt->table, cols, stmt->n_set, &update));
+    ALM_TRY(block_txn(c, &txn));
+    ALM_TRY(alm_update_begin(cx, c->session->db->storage, txn, stmt->table, cols, stmt->n_set,
+                             &update));
     const alm_status st = update_run(c, stmt, params, n, alm_plan_update, cols, update);
     if (st != ALM_OK) {
         alm_update_rollback(update);
@@ -268,12 +275,11 @@ alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     alm_plan_env env;
     alm_update_plan *up = NULL;
     alm_update *update = NULL;
-    if (c->session->tx_state == 'T')
-        return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
-                        "DELETE inside a transaction block is not supported");
+    alm_txn *txn = NULL;
     alm_plan_env_init(&env, c, params, n);
     ALM_TRY(alm_plan_delete(cx, &env, stmt, &up)); /* as for UPDATE */
-    ALM_TRY(alm_delete_begin(cx, c->session->db->storage, stmt->table, &update));
+    ALM_TRY(block_txn(c, &txn));
+    ALM_TRY(alm_delete_begin(cx, c->session->db->storage, txn, stmt->table, &update));
     const alm_status st = update_run(c, stmt, params, n, alm_plan_delete, NULL, update);
     if (st != ALM_OK) {
         alm_update_rollback(update);

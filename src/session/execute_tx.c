@@ -1,19 +1,36 @@
 /*
  * execute_tx.c - transaction blocks: BEGIN, COMMIT, ROLLBACK, savepoints.
  *
- * A savepoint can be set only while the block has written nothing. Going back to one is then the same
- * as dropping all that was written since, which is what the storage can do.
+ * A savepoint keeps a mark of what the block had written when it was set; NULL: nothing.
  */
 #include <stdlib.h>
 #include <strings.h>
 
 #include "session/session_state.h"
 
+enum { SAVEPOINTS_MAX = 10000 };
+
+struct alm_savepoint {
+    struct alm_savepoint *older;
+    alm_txn_mark *mark;
+    char name[];
+};
+
+/* Forgets those that are newer than `kept`. */
+static void forget_down_to(alm_session *s, const struct alm_savepoint *kept)
+{
+    while (s->savepoints != kept) {
+        struct alm_savepoint *one = s->savepoints;
+        s->savepoints = one->older;
+        s->n_savepoints--;
+        alm_txn_mark_free(one->mark);
+        free(one);
+    }
+}
+
 void alm_savepoints_clear(alm_session *s)
 {
-    free(s->savepoints);
-    s->savepoints = NULL;
-    s->savepoints_len = 0;
+    forget_down_to(s, NULL);
 }
 
 static void drop_writes(alm_session *s)
@@ -56,38 +73,55 @@ static alm_str savepoint_name(alm_str words)
     return (alm_str){words.ptr + at, end - at};
 }
 
-/* Offset of the newest savepoint of that name, or -1. */
-static int64_t find_savepoint(const alm_session *s, alm_str name)
+static struct alm_savepoint *find_savepoint(const alm_session *s, alm_str name)
 {
-    int64_t found = -1;
-    for (size_t at = 0; at < s->savepoints_len;) {
-        const alm_str one = alm_str_of(s->savepoints + at);
-        if (alm_str_ieq(one, name))
-            found = (int64_t)at;
-        at += one.len + 1;
-    }
-    return found;
+    struct alm_savepoint *one = s->savepoints;
+    while (one != NULL && !alm_str_ieq(alm_str_of(one->name), name))
+        one = one->older;
+    return one;
+}
+
+static alm_status refuse_aborted(alm_cursor *c, const alm_stmt *stmt)
+{
+    if (c->session->tx_state != 'E')
+        return ALM_OK;
+    return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
+                    "current transaction is aborted, commands ignored until end of "
+                    "transaction block");
 }
 
 static alm_status set_savepoint(alm_cursor *c, const alm_stmt *stmt, alm_str name)
 {
     alm_session *s = c->session;
-    if (s->txn != NULL)
-        return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
-                        "SAVEPOINT after a write in the same transaction is not supported");
-    if (s->tx_state == 'E')
-        return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
-                        "current transaction is aborted, commands ignored until end of "
-                        "transaction block");
-    if (s->savepoints_len + name.len + 1 > (64 << 10))
-        return alm_fail(&c->cx, ALM_E_LIMIT, stmt->pos, "too many savepoints");
-    char *grown = realloc(s->savepoints, s->savepoints_len + name.len + 1);
-    if (grown == NULL)
+    ALM_TRY(refuse_aborted(c, stmt));
+    if (s->n_savepoints >= SAVEPOINTS_MAX)
+        return alm_fail(&c->cx, ALM_E_LIMIT, stmt->pos, "too many savepoints (limit %d)",
+                        SAVEPOINTS_MAX);
+    struct alm_savepoint *one = calloc(1, sizeof *one + name.len + 1);
+    if (one == NULL)
         return alm_fail(&c->cx, ALM_E_MEMORY, stmt->pos, "out of memory");
-    s->savepoints = grown;
-    (void)memcpy(grown + s->savepoints_len, name.ptr, name.len);
-    grown[s->savepoints_len + name.len] = 0;
-    s->savepoints_len += name.len + 1;
+    memcpy(one->name, name.ptr, name.len);
+    const alm_status st = s->txn == NULL ? ALM_OK : alm_txn_mark_new(&c->cx, s->txn, &one->mark);
+    if (st != ALM_OK) {
+        free(one);
+        return st;
+    }
+    one->older = s->savepoints;
+    s->savepoints = one;
+    s->n_savepoints++;
+    return ALM_OK;
+}
+
+/* The savepoint itself stays. */
+static alm_status go_back(alm_cursor *c, struct alm_savepoint *to)
+{
+    alm_session *s = c->session;
+    forget_down_to(s, to);
+    if (to->mark == NULL)
+        drop_writes(s);
+    else
+        ALM_TRY(alm_txn_back_to(&c->cx, s->txn, to->mark));
+    s->tx_state = 'T';
     return ALM_OK;
 }
 
@@ -100,21 +134,14 @@ static alm_status run_savepoint(alm_cursor *c, const alm_stmt *stmt)
         return ALM_OK; /* outside of a block there is nothing to go back to */
     if (strcmp(c->tag, "SAVEPOINT") == 0)
         return set_savepoint(c, stmt, name);
-    const int64_t found = find_savepoint(s, name);
-    if (found < 0)
+    struct alm_savepoint *found = find_savepoint(s, name);
+    if (found == NULL)
         return alm_fail(&c->cx, ALM_E_ARG, stmt->what_pos, "savepoint \"%.*s\" does not exist",
                         (int)name.len, name.ptr);
-    if (strcmp(c->tag, "RELEASE") == 0) {
-        if (s->tx_state == 'E')
-            return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
-                            "current transaction is aborted, commands ignored until end of "
-                            "transaction block");
-        s->savepoints_len = (size_t)found;
-        return ALM_OK;
-    }
-    s->savepoints_len = (size_t)found + name.len + 1; /* ROLLBACK TO keeps the savepoint */
-    drop_writes(s);
-    s->tx_state = 'T';
+    if (strcmp(c->tag, "RELEASE") != 0)
+        return go_back(c, found);
+    ALM_TRY(refuse_aborted(c, stmt));
+    forget_down_to(s, found->older);
     return ALM_OK;
 }
 

@@ -57,8 +57,8 @@ struct alm_session {
     int64_t timeout_ms;         /* 0: configured default */
     bool read_only, no_blocks;
     char tx_state;
-    char *savepoints; /* malloc'd: names set in the block, each ended by a zero byte */
-    size_t savepoints_len;
+    struct alm_savepoint *savepoints; /* of the block, newest first */
+    int32_t n_savepoints;
     alm_txn *txn; /* open transaction that has written, or NULL */
     alm_mem mem;  /* prepared statements and settings */
     alm_arena arena;

@@ -179,7 +179,11 @@ alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out)
 
 alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b)
 {
-    const alm_catver *from = st->current; /* only leaders replace it */
+    return alm_build_on(cx, st, st->current, b); /* only leaders replace it */
+}
+
+alm_status alm_build_on(alm_ctx *cx, alm_storage *st, const alm_catver *from, alm_build *b)
+{
     alm_catver *next = NULL;
     *b = (alm_build){.st = st};
     ALM_TRY(alm_heap_bytes(cx, sizeof *next, "the catalogue", &next));
@@ -393,11 +397,20 @@ void alm_build_publish(alm_build *b)
 
 alm_status alm_snapshot_acquire(alm_ctx *cx, alm_storage *st, alm_snapshot **out)
 {
+    return alm_snapshot_new(cx, st, alm_catver_current(st), out);
+}
+
+alm_status alm_snapshot_new(alm_ctx *cx, alm_storage *st, alm_catver *cat, alm_snapshot **out)
+{
     alm_snapshot *snap = NULL;
-    ALM_TRY(alm_heap_bytes(cx, sizeof *snap, "a snapshot", &snap));
+    const alm_status e = alm_heap_bytes(cx, sizeof *snap, "a snapshot", &snap);
+    if (e != ALM_OK) {
+        alm_catver_release(cat);
+        return e;
+    }
     snap->refs = 1;
     snap->st = st;
-    snap->cat = alm_catver_current(st);
+    snap->cat = cat;
     snap->acquired_ns = st->io->mono_ns(st->io);
     atomic_fetch_add(&st->n_snapshots, 1);
     *out = snap;

@@ -59,6 +59,12 @@ alm_status alm_change_rows(alm_ctx *cx, const alm_build *b, uint64_t table_id, c
     const alm_version *v = alm_build_find(b, table_id);
     if (v == NULL)
         return table_gone(cx, table_id, name);
+    return alm_change_rows_of(cx, b, v, rows, n, ops, out);
+}
+
+alm_status alm_change_rows_of(alm_ctx *cx, const alm_build *b, const alm_version *v,
+                              alm_chunk *rows, uint32_t n, alm_buf *ops, alm_version **out)
+{
     alm_schema *schema = NULL;
     alm_version *next = NULL;
     ALM_TRY(alm_change_dicts(cx, b->st, v, ops, &schema));
@@ -99,9 +105,8 @@ alm_status alm_change_accepts(alm_ctx *cx, const alm_version *now, const alm_ver
 
 /* ----------------------------------------------------------------------- parts */
 
-/* The parts of `v` without those of the change, and with the new ones. */
-static alm_status new_parts(alm_ctx *cx, const alm_version *v, const alm_parts_change *change,
-                            alm_part_set **out)
+alm_status alm_change_part_set(alm_ctx *cx, const alm_version *v, const alm_parts_change *change,
+                               alm_part_set **out)
 {
     const alm_part_set *old = v->parts;
     alm_part_ref **parts = NULL;
@@ -137,10 +142,9 @@ static void drop_frozen(alm_version *v)
     v->flushed_lsn = v->frozen_lsn;
 }
 
-/* The new version of a table that exists. */
-static alm_status parts_version(alm_ctx *cx, alm_build *b, const alm_version *v,
-                                const alm_parts_change *change, uint64_t flushed_lsn, bool redo,
-                                alm_buf *ops, alm_version **out)
+alm_status alm_change_parts_of(alm_ctx *cx, alm_build *b, const alm_version *v,
+                               const alm_parts_change *change, uint64_t flushed_lsn, bool redo,
+                               alm_buf *ops, alm_version **out)
 {
     if (change->flush && !redo && (v->n_frozen == 0 || v->frozen_lsn != flushed_lsn))
         return alm_fail(cx, ALM_E_CONFLICT, -1,
@@ -150,7 +154,7 @@ static alm_status parts_version(alm_ctx *cx, alm_build *b, const alm_version *v,
     alm_part_set *parts = NULL;
     alm_schema *schema = NULL;
     ALM_TRY(alm_version_copy(cx, v, 0, &next));
-    alm_status e = new_parts(cx, v, change, &parts);
+    alm_status e = alm_change_part_set(cx, v, change, &parts);
     if (e == ALM_OK)
         e = alm_change_dicts(cx, b->st, v, ops, &schema);
     if (e == ALM_OK && change->data && !redo)
@@ -181,7 +185,7 @@ alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_parts_change *c
     if (v == NULL)
         return table_gone(cx, change->table_id, NULL);
     alm_version *next = NULL;
-    ALM_TRY(parts_version(cx, b, v, change, flushed_lsn, redo, ops, &next));
+    ALM_TRY(alm_change_parts_of(cx, b, v, change, flushed_lsn, redo, ops, &next));
     alm_status e;
     if (change->create != NULL) {
         e = alm_change_create(cx, b, next);

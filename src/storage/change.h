@@ -25,15 +25,32 @@ ALM_NODISCARD alm_status alm_columns_check(alm_ctx *cx, const alm_column *cols, 
  * or the keys of DEDUP are others. */
 ALM_NODISCARD alm_status alm_change_accepts(alm_ctx *cx, const alm_version *now,
                                             const alm_version *then);
-/* Settled rows appended to the newest version; the result is not yet in the build. */
+/* Settled rows appended to the newest version, or to `v`, which the same record makes; the result is
+ * not yet in the build. */
 ALM_NODISCARD alm_status alm_change_rows(alm_ctx *cx, const alm_build *b, uint64_t table_id,
                                          const char *name, alm_chunk *rows, uint32_t n,
                                          alm_buf *ops, alm_version **out);
+ALM_NODISCARD alm_status alm_change_rows_of(alm_ctx *cx, const alm_build *b, const alm_version *v,
+                                            alm_chunk *rows, uint32_t n, alm_buf *ops,
+                                            alm_version **out);
+/* The parts of `v` without those of the change, and with the new ones. ALM_E_CONFLICT when one that
+ * goes is not there any more. */
+ALM_NODISCARD alm_status alm_change_part_set(alm_ctx *cx, const alm_version *v,
+                                             const alm_parts_change *change, alm_part_set **out);
+/* The version of a table that exists with its parts changed; not yet in the build. */
+ALM_NODISCARD alm_status alm_change_parts_of(alm_ctx *cx, alm_build *b, const alm_version *v,
+                                             const alm_parts_change *change, uint64_t flushed_lsn,
+                                             bool redo, alm_buf *ops, alm_version **out);
 /* The parts of a change, put on `from` (NULL: the newest version); `redo`: frozen lanes may be
  * missing, sequence numbers stand. */
 ALM_NODISCARD alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_parts_change *change,
                                           const alm_version *from, uint64_t flushed_lsn, bool redo,
                                           alm_buf *ops);
+/* The parts operation of a record. */
+ALM_NODISCARD alm_status alm_op_parts(alm_ctx *cx, alm_buf *buf, const alm_parts_change *change,
+                                      uint64_t flushed_lsn);
+/* Do rows of the head meet the new parts in time? */
+bool alm_head_meets(const alm_version *v, const alm_parts_change *change);
 ALM_NODISCARD alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_version *v);
 ALM_NODISCARD alm_status alm_change_drop(alm_ctx *cx, alm_build *b, uint64_t table_id);
 ALM_NODISCARD alm_status alm_change_rename(alm_ctx *cx, alm_build *b, uint64_t table_id,

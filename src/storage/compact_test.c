@@ -48,7 +48,7 @@ static void update_some(fixture *f)
 {
     const uint32_t col = COL_X;
     alm_update *up = NULL;
-    assert_int_equal(alm_update_begin(&f->cx, f->st, ALM_STR("t"), &col, 1, &up), ALM_OK);
+    assert_int_equal(alm_update_begin(&f->cx, f->st, NULL, ALM_STR("t"), &col, 1, &up), ALM_OK);
     alm_snapshot *snap = alm_update_snapshot(up);
     alm_arena arena;
     alm_arena_init(&arena, NULL);

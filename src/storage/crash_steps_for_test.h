@@ -392,7 +392,7 @@ static alm_status delete_thirds(world *w, int table, model *m)
     alm_update *up = NULL;
     for (int v = 0; v < VALUES; v += 3)
         m->tables[table].count[v] = 0;
-    ALM_TRY(alm_delete_begin(&w->cx, w->st, alm_str_of(NAMES[table]), &up));
+    ALM_TRY(alm_delete_begin(&w->cx, w->st, NULL, alm_str_of(NAMES[table]), &up));
     const alm_status st = feed_and_commit(w, up, table, is_third, false);
     alm_arena_reset(&w->arena);
     return st;
@@ -446,7 +446,7 @@ static alm_status move_oldest(world *w, int table, alm_partition_move move, mode
     return st;
 }
 
-enum { STEPS = 31, ALTER_STEPS = 21, KEEP_STEPS = 20 };
+enum { STEPS = 31, ALTER_STEPS = 21, KEEP_STEPS = 20, BLOCK_STEPS = 12 };
 
 static alm_status step(world *w, int i, model *m)
 {
@@ -559,7 +559,66 @@ static alm_status keep_step(world *w, int i, model *m)
     }
 }
 
-static alm_status (*const all_steps[])(world *w, int i, model *m) = {step, alter_step, keep_step};
-enum { LISTS = 3 };
+static alm_status put_known(world *w, alm_txn *txn, int table, int64_t from, int64_t n, model *m)
+{
+    edit e;
+    ALM_TRY(edit_begin(w, table, &e));
+    const alm_status st = put(w, txn, e.table, from, n);
+    for (int64_t v = from; v < from + n; v++)
+        m->tables[table].count[v]++;
+    alm_snapshot_release(e.snap);
+    return st;
+}
+
+/* Rows into two tables; of the first, with them, every third goes, and then some come back. */
+static alm_status write_block(world *w, alm_txn *txn, int64_t from, model *m)
+{
+    alm_update *up = NULL;
+    ALM_TRY(put_known(w, txn, 0, from, 12, m));
+    ALM_TRY(put_known(w, txn, 1, from, 6, m));
+    for (int v = 0; v < VALUES; v += 3)
+        m->tables[0].count[v] = 0;
+    ALM_TRY(alm_delete_begin(&w->cx, w->st, txn, alm_str_of(NAMES[0]), &up));
+    ALM_TRY(feed_and_commit(w, up, 0, is_third, false));
+    return put_known(w, txn, 0, from, 5, m);
+}
+
+static alm_status block(world *w, int64_t from, model *m)
+{
+    alm_txn *txn = NULL;
+    ALM_TRY(alm_txn_begin(&w->cx, w->st, &txn));
+    alm_status st = write_block(w, txn, from, m);
+    if (st == ALM_OK)
+        st = alm_txn_commit(&w->cx, txn, NULL);
+    else
+        alm_txn_rollback(txn);
+    alm_arena_reset(&w->arena);
+    return st;
+}
+
+/* Transactions that insert and delete. */
+static alm_status block_step(world *w, int i, model *m)
+{
+    switch (i) {
+    case 0:
+        return make(w, 0, m);
+    case 1:
+        return make(w, 1, m);
+    case 3:
+    case 5:
+    case 9:
+        return block(w, i * 40, m);
+    case 6:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    case 8:
+        return load(w, 0, i * 40, 30, m);
+    default:
+        return rows(w, i % 2, -1, i * 40, 10, m);
+    }
+}
+
+static alm_status (*const all_steps[])(world *w, int i, model *m) = {step, alter_step, keep_step,
+                                                                     block_step};
+enum { LISTS = 4 };
 
 #endif

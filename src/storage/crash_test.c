@@ -119,7 +119,7 @@ static void world_init(world *w, uint64_t seed)
 /* One of all_steps. */
 static void use_list(world *w, int list)
 {
-    static const int steps[LISTS] = {STEPS, ALTER_STEPS, KEEP_STEPS};
+    static const int steps[LISTS] = {STEPS, ALTER_STEPS, KEEP_STEPS, BLOCK_STEPS};
     w->steps = steps[list];
     w->step = all_steps[list];
 }

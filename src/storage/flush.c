@@ -157,8 +157,15 @@ static alm_status write_partitions(flushing *f, alm_arena *arena)
     return ALM_OK;
 }
 
-/* Frozen lanes of a version to parts. */
-static alm_status flush_frozen(alm_ctx *cx, alm_storage *st, const alm_version *v)
+static void parts_free(alm_part_ref **parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        alm_part_ref_release(parts[i]);
+    free((void *)parts);
+}
+
+alm_status alm_lanes_to_parts(alm_ctx *cx, alm_storage *st, const alm_version *v,
+                              alm_part_ref ***parts, uint32_t *n)
 {
     flushing f = {.cx = cx, .st = st, .v = v};
     for (uint32_t i = 0; i < v->n_frozen; i++)
@@ -171,21 +178,32 @@ static alm_status flush_frozen(alm_ctx *cx, alm_storage *st, const alm_version *
                            &f.vecs);
     if (e == ALM_OK)
         e = write_partitions(&f, &arena);
-    if (e == ALM_OK) {
-        const alm_parts_change change = {
-            .table_id = v->table.id, .add = f.parts, .n_add = f.n_parts, .flush = true};
-        e = alm_parts_commit(cx, st, &change, NULL);
-        if (e == ALM_E_CONFLICT) { /* dropped or truncated: the rows are gone */
-            alm_error_clear(cx);
-            e = ALM_OK;
-        }
-    }
-    for (uint32_t i = 0; i < f.n_parts; i++)
-        alm_part_ref_release(f.parts[i]);
-    free((void *)f.parts);
     free(f.chunks);
     free(f.vecs);
     alm_arena_deinit(&arena);
+    if (e != ALM_OK) {
+        parts_free(f.parts, f.n_parts);
+        return e;
+    }
+    *parts = f.parts;
+    *n = f.n_parts;
+    return ALM_OK;
+}
+
+/* Frozen lanes of a version to parts, in the catalogue. */
+static alm_status flush_frozen(alm_ctx *cx, alm_storage *st, const alm_version *v)
+{
+    alm_part_ref **parts = NULL;
+    uint32_t n = 0;
+    ALM_TRY(alm_lanes_to_parts(cx, st, v, &parts, &n));
+    const alm_parts_change change = {
+        .table_id = v->table.id, .add = parts, .n_add = n, .flush = true};
+    alm_status e = alm_parts_commit(cx, st, &change, NULL);
+    if (e == ALM_E_CONFLICT) { /* dropped or truncated: the rows are gone */
+        alm_error_clear(cx);
+        e = ALM_OK;
+    }
+    parts_free(parts, n);
     return e;
 }
 

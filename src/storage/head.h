@@ -62,6 +62,11 @@ ALM_NODISCARD alm_status alm_head_dedup(alm_ctx *cx, const alm_table *table,
 ALM_NODISCARD alm_status alm_version_append(alm_ctx *cx, const alm_version *v, alm_chunk *rows,
                                             uint32_t n, uint64_t lsn, alm_version **out);
 
+/* Writes the frozen lanes of a version as parts, by partition; nothing is changed yet. The caller
+ * releases the parts and frees the list. */
+ALM_NODISCARD alm_status alm_lanes_to_parts(alm_ctx *cx, alm_storage *st, const alm_version *v,
+                                            alm_part_ref ***parts, uint32_t *n);
+
 ALM_NODISCARD alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks,
                                        alm_lane *out);
 

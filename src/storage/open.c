@@ -21,6 +21,7 @@ void alm_storage_conf_default(alm_storage_conf *conf)
         .head_bytes_max = INT64_C(256) << 20,
         .table_head_bytes_max = INT64_C(64) << 20,
         .checkpoint_wal_bytes = INT64_C(256) << 20,
+        .txn_bytes_max = INT64_C(1) << 30,
         .part_rows_max = INT64_C(4) << 20,
         .overlap_max = 64,
         .snapshot_age_max_ms = INT64_C(3600000),

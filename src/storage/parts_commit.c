@@ -15,8 +15,7 @@ typedef struct parts_arg {
     alm_buf parts;   /* the parts operation */
 } parts_arg;
 
-/* Do rows of the head meet the new parts in time? */
-static bool head_meets(const alm_version *v, const alm_parts_change *change)
+bool alm_head_meets(const alm_version *v, const alm_parts_change *change)
 {
     for (uint32_t i = 0; i < v->n_lanes; i++) {
         if (v->table.ts_col < 0)
@@ -29,11 +28,10 @@ static bool head_meets(const alm_version *v, const alm_parts_change *change)
     return false;
 }
 
-static alm_status put_parts(alm_ctx *cx, alm_buf *buf, const alm_parts_change *change,
-                            uint64_t flushed_lsn)
+alm_status alm_op_parts(alm_ctx *cx, alm_buf *buf, const alm_parts_change *change,
+                        uint64_t flushed_lsn)
 {
     size_t mark;
-    buf->len = 0;
     ALM_TRY(alm_op_begin(cx, buf, ALM_OP_PARTS, &mark));
     ALM_TRY(alm_put_u64(cx, buf, change->table_id));
     ALM_TRY(alm_put_u64(cx, buf, flushed_lsn));
@@ -70,7 +68,7 @@ static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
     parts_arg *arg = rq->arg;
     const alm_parts_change *change = arg->change;
     const alm_version *v = alm_build_find(b, change->table_id);
-    arg->in_the_way = arg->is_load && v != NULL && head_meets(v, change);
+    arg->in_the_way = arg->is_load && v != NULL && alm_head_meets(v, change);
     if (arg->in_the_way)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "rows were inserted meanwhile [table=%s]",
                         v->table.name);
@@ -86,7 +84,8 @@ static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
         ALM_TRY(alm_put_table(cx, &rq->buf, change->create->v));
         ALM_TRY(alm_op_end(cx, &rq->buf, mark));
     }
-    ALM_TRY(put_parts(cx, &arg->parts, change, change->flush ? arg->flushed_lsn : 0));
+    arg->parts.len = 0;
+    ALM_TRY(alm_op_parts(cx, &arg->parts, change, change->flush ? arg->flushed_lsn : 0));
     alm_version *altered = NULL;
     if (change->alter != NULL)
         ALM_TRY(alm_alter_prepare(cx, &rq->buf, b, change->alter, &altered));
@@ -128,7 +127,7 @@ static alm_status commit_load(alm_ctx *cx, alm_storage *st, alm_tab *tab, parts_
         alm_status e = alm_tab_lock(cx, st, tab, gate);
         if (e == ALM_OK) {
             alm_version *v = alm_storage_version(st, tab->id);
-            if (v != NULL && head_meets(v, arg->change))
+            if (v != NULL && alm_head_meets(v, arg->change))
                 e = alm_head_flush(cx, st, tab->id);
             alm_version_release(v);
             if (e == ALM_OK)

@@ -34,6 +34,9 @@ struct alm_tab {
     /* Under tab_lock. */
     bool maint, alone;
     uint32_t sharers, waiting_alone;
+    /* Open transactions that have put other parts in the place of published ones: compaction would make
+     * them fail. */
+    _Atomic uint32_t claims;
 };
 
 /* ------------------------------------------------------- catalogue versions */
@@ -87,6 +90,12 @@ typedef struct alm_build {
 } alm_build;
 ALM_NODISCARD alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out);
 ALM_NODISCARD alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b);
+/* On top of any version, for one that is never published. */
+ALM_NODISCARD alm_status alm_build_on(alm_ctx *cx, alm_storage *st, const alm_catver *from,
+                                      alm_build *b);
+/* A snapshot of that version; takes over the reference. */
+ALM_NODISCARD alm_status alm_snapshot_new(alm_ctx *cx, alm_storage *st, alm_catver *cat,
+                                          alm_snapshot **out);
 void alm_build_abandon(alm_build *b);
 void alm_build_publish(alm_build *b);
 /* The current version of a table in the build (borrowed), NULL: not there. */

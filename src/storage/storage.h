@@ -28,6 +28,7 @@ typedef struct alm_storage_conf {
     int64_t wal_segment_bytes;    /* preallocated and recycled */
     int64_t head_bytes_max;       /* all tables; over it the largest heads are flushed */
     int64_t table_head_bytes_max; /* one table */
+    int64_t txn_bytes_max;        /* rows of one open transaction */
     int64_t checkpoint_wal_bytes; /* a checkpoint after that much log */
     int64_t part_rows_max;        /* rows of one part of a bulk load or flush */
     int32_t overlap_max;          /* overlapping parts and runs before writers wait */
@@ -152,6 +153,15 @@ ALM_NODISCARD alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_tab
 /* Durable and visible when it returns OK. The transaction is gone either way. */
 ALM_NODISCARD alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn);
 void alm_txn_rollback(alm_txn *txn);
+/* The newest snapshot with what the transaction has written so far. ALM_E_CONFLICT when it changed rows
+ * that others have changed meanwhile. */
+ALM_NODISCARD alm_status alm_txn_snapshot(alm_ctx *cx, alm_txn *txn, alm_snapshot **out);
+/* Savepoints: the state of now, to go back to any number of times. A mark may outlive the
+ * transaction, but not the storage. */
+typedef struct alm_txn_mark alm_txn_mark;
+ALM_NODISCARD alm_status alm_txn_mark_new(alm_ctx *cx, alm_txn *txn, alm_txn_mark **out);
+ALM_NODISCARD alm_status alm_txn_back_to(alm_ctx *cx, alm_txn *txn, const alm_txn_mark *mark);
+void alm_txn_mark_free(alm_txn_mark *mark);
 
 /* Bulk load: rows go to part files of their partitions as they come, sorted per part, and become
  * visible with one log record at the end. Memory bounded by part_rows_max rows. */
@@ -167,9 +177,13 @@ void alm_bulk_rollback(alm_bulk *bulk);
  * whole table taken by alm_update_begin, which keeps other writers of the table out until the end
  * (readers go on). Row numbers ascending per span. Columns: table column numbers, not the
  * designated timestamp.
+ *
+ * In a transaction (txn != NULL, also for alm_delete_begin) nobody is kept out: the update sees the
+ * transaction's own rows, its commit leaves the change there, and the commit of the transaction fails
+ * with ALM_E_CONFLICT when somebody else has changed the same rows before.
  */
 typedef struct alm_update alm_update;
-ALM_NODISCARD alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_str table,
+ALM_NODISCARD alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_str table,
                                           const uint32_t *cols, uint32_t n_cols, alm_update **out);
 alm_snapshot *alm_update_snapshot(alm_update *up); /* borrowed: scan with this one */
 ALM_NODISCARD alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span,
@@ -178,7 +192,7 @@ ALM_NODISCARD alm_status alm_update_commit(alm_ctx *cx, alm_update *up, int64_t 
 void alm_update_rollback(alm_update *up);
 /* Delete: the rows given to alm_update_rows (values NULL) go. Parts that lose some are written anew,
  * parts that lose all are dropped. */
-ALM_NODISCARD alm_status alm_delete_begin(alm_ctx *cx, alm_storage *st, alm_str table,
+ALM_NODISCARD alm_status alm_delete_begin(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_str table,
                                           alm_update **out);
 /*
  * The type of a column changes: all rows are given to alm_update_rows, in scan order, with their

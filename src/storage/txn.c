@@ -1,34 +1,15 @@
 /*
- * txn.c - transactions that append rows.
+ * txn.c - transactions: appending rows, and the commit of rows and parts of any number of tables.
  *
  * Rows are copied into chunks of the transaction as they come. The commit settles them per table (one
  * chunk, sorted, deduplicated) and encodes the log record on its own thread; the leader of the group
- * only appends chunks to versions and writes bytes.
+ * only appends chunks to versions and writes bytes. What the transaction sees before: txn_view.c.
  */
 #include <stdlib.h>
 
-#include "storage/change.h"
 #include "storage/dict.h"
+#include "storage/txn.h"
 #include "storage/view.h"
-
-typedef struct txn_table {
-    uint64_t id;
-    alm_version *bare; /* schema, identity, options as of the first append */
-    alm_chunk **chunks;
-    uint32_t *rows;
-    uint32_t n_chunks, cap_chunks;
-    alm_chunk *settled;
-    uint32_t n_settled;
-    alm_version *next; /* while a commit is prepared */
-    bool shared;       /* holds the gate of the table */
-} txn_table;
-
-struct alm_txn {
-    alm_storage *st;
-    txn_table **tables; /* by id */
-    size_t n, cap;
-    alm_buf payload;
-};
 
 alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out)
 {
@@ -41,14 +22,36 @@ alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out)
     return ALM_OK;
 }
 
-static void table_free(alm_storage *st, txn_table *t)
+static void unlock(alm_storage *st, alm_txn_table *t)
 {
     if (t->shared)
         alm_tab_unlock(st, t->bare->tab, ALM_TAB_SHARE);
+    if (t->alone)
+        alm_tab_unlock(st, t->bare->tab, ALM_TAB_ALONE);
+    if (t->maint)
+        alm_tab_unlock(st, t->bare->tab, ALM_TAB_MAINT);
+    t->shared = t->alone = t->maint = false;
+}
+
+void alm_txn_table_free(alm_storage *st, alm_txn_table *t)
+{
+    unlock(st, t);
+    if (t->claims)
+        atomic_fetch_sub(&t->bare->tab->claims, 1);
     for (uint32_t i = 0; i < t->n_chunks; i++)
         alm_chunk_release(t->chunks[i]);
+    for (uint32_t i = 0; i < t->n_runs; i++)
+        alm_chunk_release(t->runs[i].chunk);
+    for (uint32_t i = 0; i < t->n_add; i++)
+        alm_part_ref_release(t->add[i]);
+    for (uint32_t i = 0; i < t->n_gone; i++)
+        alm_part_ref_release(t->gone[i]);
     free((void *)t->chunks);
     free(t->rows);
+    free((void *)t->add);
+    free(t->own);
+    free((void *)t->gone);
+    free(t->touch);
     alm_chunk_release(t->settled);
     alm_version_release(t->next);
     alm_version_release(t->bare);
@@ -58,7 +61,7 @@ static void table_free(alm_storage *st, txn_table *t)
 static void txn_free(alm_txn *txn)
 {
     for (size_t i = 0; i < txn->n; i++)
-        table_free(txn->st, txn->tables[i]);
+        alm_txn_table_free(txn->st, txn->tables[i]);
     free((void *)txn->tables);
     alm_buf_deinit(&txn->payload);
     free(txn);
@@ -72,7 +75,7 @@ void alm_txn_rollback(alm_txn *txn)
 
 /* -------------------------------------------------------------------- appending */
 
-static alm_status table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, txn_table **out)
+alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, alm_txn_table **out)
 {
     size_t at = 0;
     while (at < txn->n && txn->tables[at]->id < table->id)
@@ -80,13 +83,13 @@ static alm_status table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, tx
     if (at == txn->n || txn->tables[at]->id != table->id) {
         if (txn->n == txn->cap) {
             const size_t cap = ALM_MAX((size_t)4, txn->cap * 2);
-            txn_table **bigger = realloc((void *)txn->tables, cap * sizeof *bigger);
+            alm_txn_table **bigger = realloc((void *)txn->tables, cap * sizeof *bigger);
             if (bigger == NULL)
                 return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a transaction");
             txn->tables = bigger;
             txn->cap = cap;
         }
-        txn_table *t = NULL;
+        alm_txn_table *t = NULL;
         ALM_TRY(alm_refuse_rows(cx, table));
         ALM_TRY(alm_heap_bytes(cx, sizeof *t, "a transaction", &t));
         const alm_status e = alm_version_bare(cx, alm_version_of(table), &t->bare);
@@ -108,7 +111,7 @@ static alm_status table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table, tx
 }
 
 /* A chunk with room for n more rows. */
-static alm_status room_for(alm_ctx *cx, txn_table *t, uint32_t n, alm_chunk **out, uint32_t *at)
+static alm_status room_for(alm_ctx *cx, alm_txn_table *t, uint32_t n, alm_chunk **out, uint32_t *at)
 {
     if (t->n_chunks > 0) {
         alm_chunk *last = t->chunks[t->n_chunks - 1];
@@ -205,12 +208,24 @@ static alm_status append_column(alm_ctx *cx, const alm_table *table, alm_chunk *
     return ALM_OK;
 }
 
-static alm_status append_dense(alm_ctx *cx, txn_table *t, const alm_table *table, alm_batch *batch,
-                               alm_arena *arena)
+/* After rows came into a chunk that had so many bytes before. */
+static alm_status count_bytes(alm_ctx *cx, alm_txn *txn, int64_t bytes)
+{
+    txn->bytes += bytes;
+    if (txn->bytes <= txn->st->conf.txn_bytes_max)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_LIMIT, -1,
+                    "the rows of a transaction take more than %lld bytes (transaction.memory.max)",
+                    (long long)txn->st->conf.txn_bytes_max);
+}
+
+static alm_status append_dense(alm_ctx *cx, alm_txn *txn, alm_txn_table *t, const alm_table *table,
+                               alm_batch *batch, alm_arena *arena)
 {
     alm_chunk *chunk = NULL;
     uint32_t at = 0;
     ALM_TRY(room_for(cx, t, batch->rows, &chunk, &at));
+    const int64_t had = at == 0 ? 0 : chunk->bytes;
     for (uint32_t c = 0; c < batch->n_cols; c++) {
         alm_vec *v = NULL;
         ALM_TRY(alm_batch_column(cx, arena, batch, c, &v));
@@ -219,7 +234,7 @@ static alm_status append_dense(alm_ctx *cx, txn_table *t, const alm_table *table
     if (table->ts_col >= 0)
         ALM_TRY(no_null_times(cx, chunk, table->ts_col, at, batch->rows));
     t->rows[t->n_chunks - 1] = at + batch->rows; /* counted only once all columns are there */
-    return ALM_OK;
+    return count_bytes(cx, txn, chunk->bytes - had);
 }
 
 alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_table *table, const alm_batch *rows)
@@ -229,16 +244,16 @@ alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_table *table, con
     if (rows->n_cols != table->n_cols)
         return alm_fail(cx, ALM_E_ARG, -1, "table '%s' has %u columns, the rows have %u",
                         table->name, table->n_cols, rows->n_cols);
-    txn_table *t = NULL;
+    alm_txn_table *t = NULL;
     ALM_TRY(alm_check(cx));
-    ALM_TRY(table_of(cx, txn, table, &t));
+    ALM_TRY(alm_txn_table_of(cx, txn, table, &t));
     alm_arena arena;
     alm_arena_init(&arena, cx->mem);
     alm_batch copy = *rows; /* making columns dense changes the batch: not the caller's */
     alm_status e = ALM_NEWN(cx, &arena, rows->n_cols, &copy.cols);
     if (e == ALM_OK) {
         memcpy(copy.cols, rows->cols, rows->n_cols * sizeof *copy.cols);
-        e = append_dense(cx, t, table, &copy, &arena);
+        e = append_dense(cx, txn, t, table, &copy, &arena);
     }
     alm_arena_deinit(&arena);
     return e;
@@ -247,7 +262,7 @@ alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_table *table, con
 /* -------------------------------------------------------------------- committing */
 
 /* Times of the rows; a gap of more than an hour (in microseconds) parts them. */
-static alm_status touch_rows(alm_ctx *cx, alm_build *b, const txn_table *t, alm_buf *ops)
+static alm_status touch_rows(alm_ctx *cx, alm_build *b, const alm_txn_table *t, alm_buf *ops)
 {
     enum { RANGES = 16 };
     alm_version *v = t->next;
@@ -268,28 +283,66 @@ static alm_status touch_rows(alm_ctx *cx, alm_build *b, const txn_table *t, alm_
     return alm_version_touch(cx, b, v, ranges, n, ops);
 }
 
-static alm_status prepare_rows(alm_ctx *cx, alm_request *rq, alm_build *b)
+/* Who reads the table's rows later finds those of this transaction behind all that are there. */
+static void number_own_parts(alm_storage *st, const alm_txn_table *t)
+{
+    for (uint32_t i = 0; i < t->n_add; i++)
+        if (t->own[i])
+            t->add[i]->seq = atomic_fetch_add(&st->next_seq, 1);
+}
+
+static alm_status next_parts(alm_ctx *cx, alm_request *rq, alm_build *b, const alm_txn_table *t,
+                             const alm_version *now, alm_version **out)
+{
+    const alm_parts_change change = {.table_id = t->id,
+                                     .add = t->add,
+                                     .n_add = t->n_add,
+                                     .remove = t->gone,
+                                     .n_remove = t->n_gone,
+                                     .data = true,
+                                     .touch = t->touch,
+                                     .n_touch = t->n_touch};
+    number_own_parts(b->st, t);
+    ALM_TRY(alm_change_parts_of(cx, b, now, &change, 0, false, &rq->buf, out));
+    return alm_op_parts(cx, &rq->buf, &change, 0);
+}
+
+/* t->next: what the table becomes. */
+static alm_status next_version(alm_ctx *cx, alm_request *rq, alm_build *b, alm_txn_table *t)
+{
+    const alm_version *now = alm_build_find(b, t->id);
+    alm_version *mid = NULL;
+    if (now == NULL)
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [table=%s]",
+                        t->bare->table.name);
+    ALM_TRY(alm_change_accepts(cx, now, t->bare));
+    if (alm_txn_has_parts(t)) {
+        const alm_status e = next_parts(cx, rq, b, t, now, &mid);
+        if (e != ALM_OK || t->n_settled == 0) {
+            t->next = mid;
+            return e;
+        }
+        now = mid;
+    }
+    const alm_status e =
+        alm_change_rows_of(cx, b, now, t->settled, t->n_settled, &rq->buf, &t->next);
+    alm_version_release(mid);
+    ALM_TRY(e);
+    return touch_rows(cx, b, t, &rq->buf);
+}
+
+static alm_status prepare_all(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     alm_txn *txn = rq->arg;
-    alm_status e = ALM_OK;
-    for (size_t i = 0; i < txn->n && e == ALM_OK; i++) {
-        txn_table *t = txn->tables[i];
+    for (size_t i = 0; i < txn->n; i++) {
+        alm_txn_table *t = txn->tables[i];
         alm_version_release(t->next); /* of an earlier try */
         t->next = NULL;
-        if (t->n_settled == 0)
+        if (t->n_settled == 0 && !alm_txn_has_parts(t))
             continue;
-        const alm_version *now = alm_build_find(b, t->id);
-        if (now != NULL)
-            e = alm_change_accepts(cx, now, t->bare);
-        if (e == ALM_OK)
-            e = alm_change_rows(cx, b, t->id, t->bare->table.name, t->settled, t->n_settled,
-                                &rq->buf, &t->next);
-        if (e == ALM_OK)
-            e = touch_rows(cx, b, t, &rq->buf);
-        if (e == ALM_OK)
-            e = alm_build_own(cx, b, t->id);
+        ALM_TRY(next_version(cx, rq, b, t));
+        ALM_TRY(alm_build_own(cx, b, t->id));
     }
-    ALM_TRY(e);
     for (size_t i = 0; i < txn->n; i++) {
         if (txn->tables[i]->next != NULL)
             alm_build_put(b, txn->tables[i]->next);
@@ -301,31 +354,84 @@ static alm_status prepare_rows(alm_ctx *cx, alm_request *rq, alm_build *b)
     return ALM_OK;
 }
 
-/* Sorts and encodes what the transaction wrote; takes the gates in the order of table ids. */
-static alm_status settle(alm_ctx *cx, alm_txn *txn, int64_t *rows)
+/* All rows of a table as one sorted chunk. */
+static alm_status settle_rows(alm_ctx *cx, alm_txn_table *t)
+{
+    const uint32_t n = t->n_runs + t->n_chunks;
+    alm_chunk **chunks = NULL;
+    uint32_t *rows = NULL;
+    if (t->n_runs == 0)
+        return alm_rows_settle(cx, &t->bare->table, t->chunks, t->rows, n, &t->settled,
+                               &t->n_settled);
+    alm_status e = alm_heap_bytes(cx, n * sizeof *chunks, "a transaction", &chunks);
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, n * sizeof *rows, "a transaction", &rows);
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++) {
+        const bool run = i < t->n_runs;
+        chunks[i] = run ? t->runs[i].chunk : t->chunks[i - t->n_runs];
+        rows[i] = run ? t->runs[i].rows : t->rows[i - t->n_runs];
+    }
+    if (e == ALM_OK)
+        e = alm_rows_settle(cx, &t->bare->table, chunks, rows, n, &t->settled, &t->n_settled);
+    free((void *)chunks);
+    free(rows);
+    return e;
+}
+
+/* Rows of its own in parts come behind all rows of the head: those they meet must be in parts, too. */
+static alm_status lock_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t)
+{
+    bool own = false;
+    for (uint32_t i = 0; i < t->n_add; i++)
+        own |= t->own[i];
+    ALM_TRY(alm_tab_lock(cx, st, t->bare->tab, own ? ALM_TAB_ALONE : ALM_TAB_SHARE));
+    t->alone = own;
+    t->shared = !own;
+    return own ? alm_head_flush(cx, st, t->id) : ALM_OK;
+}
+
+/* Locks in the order of table ids: first those against other changes of parts, then the gates. */
+static alm_status lock_tables(alm_ctx *cx, alm_txn *txn)
 {
     alm_storage *st = txn->st;
+    for (size_t i = 0; i < txn->n; i++)
+        if (txn->tables[i]->n_settled > 0)
+            ALM_TRY(alm_head_wait(cx, st, txn->tables[i]->id));
     for (size_t i = 0; i < txn->n; i++) {
-        txn_table *t = txn->tables[i];
-        if (t->n_chunks == 0 || t->rows[0] == 0)
+        alm_txn_table *t = txn->tables[i];
+        if (!alm_txn_has_parts(t))
             continue;
-        ALM_TRY(alm_rows_settle(cx, &t->bare->table, t->chunks, t->rows, t->n_chunks, &t->settled,
-                                &t->n_settled));
+        ALM_TRY(alm_tab_lock(cx, st, t->bare->tab, ALM_TAB_MAINT));
+        t->maint = true;
+    }
+    for (size_t i = 0; i < txn->n; i++) {
+        alm_txn_table *t = txn->tables[i];
+        if (alm_txn_has_parts(t)) {
+            ALM_TRY(lock_parts(cx, st, t));
+        } else if (t->n_settled > 0) {
+            ALM_TRY(alm_tab_lock(cx, st, t->bare->tab, ALM_TAB_SHARE));
+            t->shared = true;
+        }
+    }
+    return ALM_OK;
+}
+
+/* Sorts and encodes what the transaction wrote. */
+static alm_status settle(alm_ctx *cx, alm_txn *txn, bool *any)
+{
+    for (size_t i = 0; i < txn->n; i++) {
+        alm_txn_table *t = txn->tables[i];
+        *any |= alm_txn_has_parts(t);
+        if (!alm_txn_has_rows(t))
+            continue;
+        ALM_TRY(settle_rows(cx, t));
         size_t mark;
         ALM_TRY(alm_op_begin(cx, &txn->payload, ALM_OP_ROWS, &mark));
         ALM_TRY(alm_put_rows(cx, &txn->payload, t->id, t->settled, t->n_settled));
         ALM_TRY(alm_op_end(cx, &txn->payload, mark));
-        *rows += t->n_settled;
+        *any = true;
     }
-    for (size_t i = 0; i < txn->n; i++) {
-        txn_table *t = txn->tables[i];
-        if (t->n_settled == 0)
-            continue;
-        ALM_TRY(alm_head_wait(cx, st, t->id));
-        ALM_TRY(alm_tab_lock(cx, st, t->bare->tab, ALM_TAB_SHARE));
-        t->shared = true;
-    }
-    return ALM_OK;
+    return lock_tables(cx, txn);
 }
 
 /* A transaction over more tables with a TTL leaves the rest to the background thread. */
@@ -342,10 +448,10 @@ static uint32_t with_ttl(const alm_txn *txn, uint64_t *ids)
 
 alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn)
 {
-    int64_t rows = 0;
-    alm_status e = settle(cx, txn, &rows);
-    alm_request rq = {.prepare = prepare_rows, .arg = txn};
-    if (e == ALM_OK && rows > 0)
+    bool any = false;
+    alm_status e = settle(cx, txn, &any);
+    alm_request rq = {.prepare = prepare_all, .arg = txn};
+    if (e == ALM_OK && any)
         e = alm_commit(cx, txn->st, &rq);
     if (e == ALM_OK && lsn != NULL)
         *lsn = rq.lsn;

@@ -7,6 +7,8 @@
  *             flushes the head, so that all rows lie in parts. New values are collected per part
  *             with their row numbers; the commit copies each touched column of each touched part,
  *             puts the values in, writes the overlay, and changes all parts with one record.
+ *             In a transaction the locks are held only until the head is in parts; the rows of the
+ *             transaction become parts of its own, and the changed parts are left with it.
  * DEDUP       Rows that newer ones replace lie in their parts still. Where a change could bring them
  *             back, or make rows equal (DELETE, new values of keys), the parts that overlap are
  *             merged first.
@@ -60,6 +62,47 @@ static bool concerns_dedup(const alm_update *up, const alm_table *table, const u
     for (uint32_t c = 0; c < n_cols && !keys; c++)
         keys = cols[c] < table->n_cols && table->cols[cols[c]].dedup_key;
     return table->dedup && keys;
+}
+
+/* The version that the transaction sees, all of it in parts. */
+static alm_status see_own(alm_ctx *cx, alm_update *up, alm_txn_table *t, alm_str name)
+{
+    alm_status st = ALM_OK;
+    ALM_TRY(alm_txn_rows_to_parts(cx, up->st, t));
+    ALM_TRY(alm_txn_snapshot(cx, up->txn, &up->snap));
+    const alm_table *table = find_table(cx, up->snap, name, &st);
+    ALM_TRY(st);
+    if (table->id != t->id)
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "table '%s' was replaced", table->name);
+    up->v = alm_version_of(table);
+    return ALM_OK;
+}
+
+static alm_status join_txn(alm_ctx *cx, alm_update *up, alm_str name, const uint32_t *cols,
+                           uint32_t n_cols)
+{
+    alm_snapshot *snap = NULL;
+    alm_status st = ALM_OK;
+    alm_txn_table *t = NULL;
+    ALM_TRY(alm_snapshot_acquire(cx, up->st, &snap));
+    const alm_table *table = find_table(cx, snap, name, &st);
+    if (table != NULL)
+        st = alm_txn_table_of(cx, up->txn, table, &t);
+    const bool dedup = st == ALM_OK && concerns_dedup(up, table, cols, n_cols);
+    if (dedup && (alm_txn_has_rows(t) || alm_txn_has_parts(t)))
+        st = alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                      "DELETE, or UPDATE of a DEDUP key, after other changes of table '%s' in the "
+                      "same transaction is not supported",
+                      table->name);
+    if (st == ALM_OK)
+        st = alm_table_hold(cx, up->st, alm_version_of(table)->tab, &up->held);
+    if (st == ALM_OK && dedup)
+        st = alm_compact_overlaps(cx, up->st, t->id);
+    alm_snapshot_release(snap);
+    if (st == ALM_OK)
+        st = see_own(cx, up, t, name);
+    alm_table_let_go(&up->held); /* what others write from here on is not seen */
+    return st;
 }
 
 /* Locks the table of that name, and makes sure that the name still stands for it. */
@@ -130,12 +173,14 @@ static alm_status prepare_columns(alm_ctx *cx, alm_update *up, const uint32_t *c
     return ALM_OK;
 }
 
-static alm_status update_new(alm_ctx *cx, alm_storage *st, alm_update_kind kind, alm_update **out)
+static alm_status update_new(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_update_kind kind,
+                             alm_update **out)
 {
     alm_update *up = calloc(1, sizeof(*up));
     if (up == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "update: no memory");
     up->st = st;
+    up->txn = txn;
     up->kind = kind;
     up->order_span = SIZE_MAX;
     alm_arena_init(&up->arena, NULL);
@@ -144,12 +189,13 @@ static alm_status update_new(alm_ctx *cx, alm_storage *st, alm_update_kind kind,
     return ALM_OK;
 }
 
-static alm_status begin(alm_ctx *cx, alm_storage *st, alm_update_kind kind, alm_str table,
-                        const uint32_t *cols, uint32_t n_cols, alm_update **out)
+static alm_status begin(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_update_kind kind,
+                        alm_str table, const uint32_t *cols, uint32_t n_cols, alm_update **out)
 {
     alm_update *up = NULL;
-    ALM_TRY(update_new(cx, st, kind, &up));
-    alm_status status = lock_table(cx, up, table, cols, n_cols);
+    ALM_TRY(update_new(cx, st, txn, kind, &up));
+    alm_status status = txn != NULL ? join_txn(cx, up, table, cols, n_cols)
+                                    : lock_table(cx, up, table, cols, n_cols);
     if (status == ALM_OK)
         status = prepare_columns(cx, up, cols, n_cols);
     if (status == ALM_OK)
@@ -162,22 +208,23 @@ static alm_status begin(alm_ctx *cx, alm_storage *st, alm_update_kind kind, alm_
     return ALM_OK;
 }
 
-alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_str table, const uint32_t *cols,
-                            uint32_t n_cols, alm_update **out)
+alm_status alm_update_begin(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_str table,
+                            const uint32_t *cols, uint32_t n_cols, alm_update **out)
 {
-    return begin(cx, st, ALM_UPDATE_VALUES, table, cols, n_cols, out);
+    return begin(cx, st, txn, ALM_UPDATE_VALUES, table, cols, n_cols, out);
 }
 
-alm_status alm_delete_begin(alm_ctx *cx, alm_storage *st, alm_str table, alm_update **out)
+alm_status alm_delete_begin(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_str table,
+                            alm_update **out)
 {
-    return begin(cx, st, ALM_UPDATE_DELETE, table, NULL, 0, out);
+    return begin(cx, st, txn, ALM_UPDATE_DELETE, table, NULL, 0, out);
 }
 
 alm_status alm_retype_begin(alm_ctx *cx, alm_storage *st, const alm_table *was, uint32_t at,
                             const alm_column *col, alm_update **out)
 {
     alm_update *up = NULL;
-    ALM_TRY(update_new(cx, st, ALM_UPDATE_RETYPE, &up));
+    ALM_TRY(update_new(cx, st, NULL, ALM_UPDATE_RETYPE, &up));
     alm_status status = lock_table(cx, up, alm_str_of(was->name), NULL, 0);
     if (status == ALM_OK)
         status = alm_retype_prepare(cx, up, was, at, col);
@@ -517,42 +564,71 @@ static alm_status touched_times(alm_ctx *cx, const alm_update *up, const update_
     return ALM_OK;
 }
 
-static alm_status commit_parts(alm_ctx *cx, alm_update *up)
+/* What becomes of each part that changes: owned by the caller, also after an error. */
+static alm_status change_parts(alm_ctx *cx, alm_update *up, alm_txn_change *changes, uint32_t *n)
 {
-    const uint32_t n_parts = up->v->parts->n;
-    alm_part_ref **add = NULL, **gone = NULL;
-    ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &add));
-    ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &gone));
-    alm_scan_range *touch = NULL;
-    ALM_TRY(ALM_NEWN(cx, &up->arena, n_parts + 1u, &touch));
-    uint32_t n_add = 0, n_gone = 0;
-    alm_status st = ALM_OK;
-    for (uint32_t i = 0; i < n_parts && st == ALM_OK; i++) {
+    for (uint32_t i = 0; i < up->v->parts->n; i++) {
         if (up->parts[i].n == 0 && up->kind != ALM_UPDATE_RETYPE)
             continue;
-        st = touched_times(cx, up, &up->parts[i], &touch[n_gone]);
-        if (st == ALM_OK)
-            st = change_part(cx, up, &up->parts[i], &add[n_add]);
-        if (st == ALM_OK)
-            gone[n_gone++] = up->v->parts->parts[i];
-        n_add += add[n_add] != NULL;
+        alm_txn_change *change = &changes[*n];
+        change->was = up->v->parts->parts[i];
+        ALM_TRY(touched_times(cx, up, &up->parts[i], &change->touch));
+        ALM_TRY(change_part(cx, up, &up->parts[i], &change->now));
+        (*n)++;
     }
-    if (st == ALM_OK && (n_gone > 0 || up->kind == ALM_UPDATE_RETYPE)) {
-        const alm_parts_change change = {.table_id = up->v->table.id,
-                                         .add = add,
-                                         .n_add = n_add,
-                                         .remove = gone,
-                                         .n_remove = n_gone,
-                                         .data = true,
-                                         .touch = touch,
-                                         .n_touch = n_gone,
-                                         .alter =
-                                             up->kind == ALM_UPDATE_RETYPE ? &up->alter : NULL};
-        uint64_t lsn = 0;
-        st = alm_parts_commit(cx, up->st, &change, &lsn);
+    return ALM_OK;
+}
+
+/* As one durable change. */
+static alm_status publish_parts(alm_ctx *cx, alm_update *up, const alm_txn_change *changes,
+                                uint32_t n)
+{
+    alm_part_ref **add = NULL, **gone = NULL;
+    alm_scan_range *touch = NULL;
+    uint32_t n_add = 0;
+    uint64_t lsn = 0;
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n + 1u, &add));
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n + 1u, &gone));
+    ALM_TRY(ALM_NEWN(cx, &up->arena, n + 1u, &touch));
+    for (uint32_t i = 0; i < n; i++) {
+        gone[i] = changes[i].was;
+        touch[i] = changes[i].touch;
+        if (changes[i].now != NULL)
+            add[n_add++] = changes[i].now;
     }
-    for (uint32_t i = 0; i < n_add; i++)
-        alm_part_ref_release(add[i]);
+    const alm_parts_change change = {.table_id = up->v->table.id,
+                                     .add = add,
+                                     .n_add = n_add,
+                                     .remove = gone,
+                                     .n_remove = n,
+                                     .data = true,
+                                     .touch = touch,
+                                     .n_touch = n,
+                                     .alter = up->kind == ALM_UPDATE_RETYPE ? &up->alter : NULL};
+    return alm_parts_commit(cx, up->st, &change, &lsn);
+}
+
+/* Into the transaction that the update belongs to. */
+static alm_status leave_parts(alm_ctx *cx, alm_update *up, const alm_txn_change *changes,
+                              uint32_t n)
+{
+    alm_txn_table *t = NULL;
+    ALM_TRY(alm_txn_table_of(cx, up->txn, &up->v->table, &t));
+    return alm_txn_take_parts(cx, t, changes, n);
+}
+
+static alm_status commit_parts(alm_ctx *cx, alm_update *up)
+{
+    alm_txn_change *changes = NULL;
+    uint32_t n = 0;
+    ALM_TRY(ALM_NEWN(cx, &up->arena, up->v->parts->n + 1u, &changes));
+    alm_status st = change_parts(cx, up, changes, &n);
+    if (st == ALM_OK && up->txn != NULL && n > 0)
+        st = leave_parts(cx, up, changes, n);
+    else if (st == ALM_OK && up->txn == NULL && (n > 0 || up->kind == ALM_UPDATE_RETYPE))
+        st = publish_parts(cx, up, changes, n);
+    for (uint32_t i = 0; i < n; i++)
+        alm_part_ref_release(changes[i].now);
     return st;
 }
 

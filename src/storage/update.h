@@ -9,6 +9,7 @@
 #include "storage/alter.h"
 #include "storage/bulk.h"
 #include "storage/scan.h"
+#include "storage/txn.h"
 
 typedef enum alm_update_kind {
     ALM_UPDATE_VALUES,
@@ -27,6 +28,7 @@ typedef struct update_part {
 
 struct alm_update {
     alm_storage *st;
+    alm_txn *txn; /* NULL: a change by itself, durable with its commit */
     alm_update_kind kind;
     alm_snapshot *snap;
     const alm_version *v;

@@ -63,7 +63,7 @@ static alm_update *begin(fixture *f)
 {
     const uint32_t cols[3] = {COL_SYM, COL_TEXT, COL_X};
     alm_update *up = NULL;
-    const alm_status st = alm_update_begin(&f->cx, f->st, ALM_STR("t"), cols, 3, &up);
+    const alm_status st = alm_update_begin(&f->cx, f->st, NULL, ALM_STR("t"), cols, 3, &up);
     assert_string_equal(f->cx.err.msg, "");
     assert_int_equal(st, ALM_OK);
     return up;
@@ -123,9 +123,9 @@ static void only_what_can_be_updated(void **state)
     fixture *f = fix_new(23, false, true);
     const uint32_t ts = COL_TS, x = COL_X;
     alm_update *up = NULL;
-    assert_int_equal(alm_update_begin(&f->cx, f->st, ALM_STR("t"), &ts, 1, &up), ALM_E_ARG);
+    assert_int_equal(alm_update_begin(&f->cx, f->st, NULL, ALM_STR("t"), &ts, 1, &up), ALM_E_ARG);
     alm_error_clear(&f->cx);
-    assert_int_equal(alm_update_begin(&f->cx, f->st, ALM_STR("no"), &x, 1, &up), ALM_E_TABLE);
+    assert_int_equal(alm_update_begin(&f->cx, f->st, NULL, ALM_STR("no"), &x, 1, &up), ALM_E_TABLE);
     alm_error_clear(&f->cx);
     int64_t rows = -1;
     up = begin(f); /* an empty table */

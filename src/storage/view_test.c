@@ -138,8 +138,8 @@ static alm_status edit(world *w, bool remove)
     alm_scan *scan = NULL;
     int64_t rows = 0;
     const uint32_t col = 1;
-    ALM_TRY(remove ? alm_delete_begin(&w->cx, w->st, ALM_STR("t"), &up)
-                   : alm_update_begin(&w->cx, w->st, ALM_STR("t"), &col, 1, &up));
+    ALM_TRY(remove ? alm_delete_begin(&w->cx, w->st, NULL, ALM_STR("t"), &up)
+                   : alm_update_begin(&w->cx, w->st, NULL, ALM_STR("t"), &col, 1, &up));
     alm_snapshot *snap = alm_update_snapshot(up);
     alm_status st = alm_scan_new(&w->cx, &w->arena, snap, alm_snapshot_find(snap, ALM_STR("t")),
                                  &col, 1, NULL, 0, true, &scan);

@@ -100,6 +100,13 @@ static alm_status flush_large(alm_ctx *cx, alm_storage *st)
     return e;
 }
 
+/* Would compaction fail an open transaction? Not when writers would have to wait for it. */
+static bool is_claimed(const alm_storage *st, alm_tab *tab, uint32_t overlap)
+{
+    return atomic_load(&tab->claims) > 0 &&
+           (st->conf.overlap_max == 0 || overlap <= (uint32_t)st->conf.overlap_max);
+}
+
 /* One step for each table that changed since the last look. */
 static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
 {
@@ -121,9 +128,12 @@ static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
         if (v == NULL)
             continue;
         alm_tab *tab = alm_tab_retain(v->tab);
+        const uint32_t overlap = v->parts->overlap;
         alm_version_release(v);
         bool did = true; /* busy: look again */
-        if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) {
+        if (is_claimed(st, tab, overlap)) {
+            did = false;
+        } else if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) {
             e = alm_compact_table(cx, st, ids[i], &did);
             alm_tab_unlock(st, tab, ALM_TAB_MAINT);
             if (e == ALM_E_CONFLICT) {

@@ -634,7 +634,91 @@ def transaction_blocks(s):
 
 
 @check
-def savepoints_before_writes(s):
+def blocks_see_their_own_writes(s):
+    w, other = Wire(s.pg), Wire(s.pg)
+    w.rows("create table own (ts timestamp, k symbol, v long) timestamp(ts) partition by day")
+    w.rows("create table own_log (a string)")
+    w.rows("insert into own values ('2024-01-01', 'a', 1), ('2024-01-02', 'b', 2)")
+    w.ask(query("begin"))
+    w.ask(query("insert into own values ('2023-12-31', 'new', 3); insert into own_log values ('one')"))
+    expect(w.rows("select k, v from own"), [["new", "3"], ["a", "1"], ["b", "2"]])
+    expect(tags(w.ask(query("update own set v = v * 10, k = k || '!' where v <> 2"))), ["UPDATE 2"])
+    expect(tags(w.ask(query("delete from own where k = 'a!'"))), ["DELETE 1"])
+    expect(tags(w.ask(query("insert into own select dateadd('d', 7, ts), k, v + 1 from own"))), ["INSERT 0 2"])
+    mine = [["new!", "30"], ["b", "2"], ["new!", "31"], ["b", "3"]]
+    expect(w.rows("select k, v from own"), mine)
+    expect(w.rows("select k, v from own latest on ts partition by k"), mine[2:])
+    expect(w.rows("select count(), sum(v) from own join own_log on own_log.a = 'one'"), [["4", "66"]])
+    expect(other.rows("select k, v from own"), [["a", "1"], ["b", "2"]])
+    expect(other.rows("select count() from own_log"), [["0"]])
+    expect(w.error(query("truncate table own"))["C"], "0A000")
+    w.ask(query("rollback"))
+    expect(w.rows("select k, v from own"), [["a", "1"], ["b", "2"]])
+    w.ask(query("begin; update own set v = 5; insert into own_log values ('two'); commit"))
+    expect(other.rows("select sum(v) from own"), [["10"]])
+    expect(other.rows("select a from own_log"), [["two"]])
+
+
+@check
+def the_first_of_two_writers_wins(s):
+    a, b = Wire(s.pg), Wire(s.pg)
+    a.rows("create table race (ts timestamp, v long) timestamp(ts) partition by day")
+    a.rows("insert into race values ('2024-01-01', 1), ('2024-02-01', 1)")
+    for last in ("commit", "select * from race", "update race set v = 0"):
+        a.ask(query("begin; update race set v = v + 1 where ts in '2024-01'"))
+        b.ask(query("update race set v = v + 10 where ts in '2024-01'"))
+        expect(a.error(query(last))["C"], "40001", last)
+        a.ask(query("rollback"))
+    expect(b.rows("select v from race"), [["31"], ["1"]])
+    a.ask(query("begin; update race set v = v + 1 where ts in '2024-01'"))
+    b.ask(query("insert into race values ('2024-01-01T05', 7)"))  # rows that come are no conflict
+    b.ask(query("update race set v = v + 10 where ts in '2024-02'"))  # nor is another partition
+    expect(tags(a.ask(query("commit"))), ["COMMIT"])
+    expect(b.rows("select v from race"), [["32"], ["7"], ["11"]])
+    a.ask(query("begin; delete from race"))
+    b.ask(query("drop table race"))
+    expect(a.error(query("commit"))["C"], "40001")
+    expect(state(a.ask(query("select 1"))), "I")
+
+
+@check
+def concurrent_transfers_keep_the_sum(s):
+    with pg(s, autocommit=True) as c:
+        c.execute("create table accounts (ts timestamp, who long, amount long) timestamp(ts) partition by month")
+        c.execute("insert into accounts select dateadd('M', x::int, '2024-01-01'), x, 100 from long_sequence(12)")
+    done, conflicts, sums = [0] * 3, [0], set()
+    end = time.monotonic() + 2
+
+    def move(i):
+        rnd = random.Random(i)
+        with pg(s) as c:
+            while time.monotonic() < end:
+                f, t = rnd.sample(range(1, 13), 2)
+                try:
+                    c.execute("update accounts set amount = amount - 7 where who = %s", (f,))
+                    c.execute("update accounts set amount = amount + 7 where who = %s", (t,))
+                    c.commit()
+                    done[i] += 1
+                except psycopg.errors.SerializationFailure:
+                    c.rollback()
+                    conflicts[0] += 1
+
+    def watch():
+        with pg(s, autocommit=True) as c:
+            while time.monotonic() < end:
+                sums.add(c.execute("select sum(amount) from accounts").fetchone()[0])
+
+    threads = [threading.Thread(target=move, args=(i,)) for i in range(3)] + [threading.Thread(target=watch) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    expect(sums, {1200})
+    expect(all(n > 0 for n in done), True, (done, conflicts))
+
+
+@check
+def savepoints(s):
     w = Wire(s.pg)
     w.rows("create table sp (a int)")
     w.ask(query("begin"))
@@ -643,9 +727,19 @@ def savepoints_before_writes(s):
     a = w.ask(query("rollback to savepoint one"))
     expect((tags(a), state(a)), (["ROLLBACK"], "T"))
     w.ask(query("insert into sp values (1)"))
-    expect(w.error(query("savepoint two"))["C"], "0A000")
-    a = w.ask(query("rollback to one"))
-    expect(state(a), "T")
+    w.ask(query("savepoint two"))
+    w.ask(query("insert into sp values (10)"))
+    w.ask(query("update sp set a = a + 1"))
+    expect(w.rows("select a from sp"), [["2"], ["11"]])
+    expect(state(w.ask(query("insert into sp values ('x')"))), "E")
+    expect(state(w.ask(query("rollback to two"))), "T")
+    expect(w.rows("select a from sp"), [["1"]])
+    w.ask(query("delete from sp; rollback to two"))
+    expect(w.rows("select a from sp"), [["1"]])
+    expect(state(w.ask(query("rollback to one"))), "T")
+    expect(w.rows("select a from sp"), [])
+    expect(state(w.ask(query("rollback to two"))), "E")
+    w.ask(query("rollback to one"))
     w.ask(query("insert into sp values (2)"))
     expect(tags(w.ask(query("release savepoint one"))), ["RELEASE"])
     expect(state(w.ask(query("rollback to one"))), "E")
@@ -999,11 +1093,14 @@ def psycopg_transactions(s):
         with c.transaction():
             try:
                 with c.transaction():
+                    c.execute("insert into ptx values (5)")
                     c.execute("select * from nope")
             except psycopg.errors.UndefinedTable:
                 pass
             c.execute("insert into ptx values (4)")
-        expect(c.execute("select a from ptx order by a").fetchall(), [(2,), (4,)])
+            with c.transaction():
+                c.execute("update ptx set a = a + 10 where a = 4")
+        expect(c.execute("select a from ptx order by a").fetchall(), [(2,), (14,)])
         c.commit()
 
 

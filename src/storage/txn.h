@@ -1,0 +1,91 @@
+/*
+ * txn.h - inner side of transactions: what one has written so far, table by table. Nothing of it can
+ * be reached from a published version before the commit, and nothing in it locks out anybody.
+ *
+ * Rows        come into chunks; to be read they are settled (sorted, deduplicated) into runs, whose
+ *             sizes at least double from the newest to the oldest, so that reading after every insert
+ *             stays cheap. Before an UPDATE or DELETE the runs become parts that are the
+ *             transaction's own.
+ * Parts       UPDATE and DELETE put parts of the transaction in the place of published ones, or of its
+ *             own. At the commit those that go must still be there: who commits first wins.
+ * Mark        A copy of this state that shares runs and parts; chunks are settled before.
+ */
+#ifndef ALM_STORAGE_TXN_H
+#define ALM_STORAGE_TXN_H
+
+#include "storage/change.h"
+
+enum { ALM_TXN_RUNS_MAX = 32 }; /* sizes double: more cannot be */
+
+typedef struct alm_txn_run {
+    alm_chunk *chunk; /* settled */
+    uint32_t rows;
+} alm_txn_run;
+
+typedef struct alm_txn_table {
+    uint64_t id;
+    alm_version *bare; /* schema, identity, options as of the first change */
+    alm_chunk **chunks;
+    uint32_t *rows;
+    uint32_t n_chunks, cap_chunks;
+    alm_txn_run runs[ALM_TXN_RUNS_MAX]; /* oldest first; older than the chunks */
+    uint32_t n_runs;
+    alm_part_ref **add; /* parts of the transaction; counted */
+    bool *own; /* add[i] has rows that the transaction inserted: none of them is published */
+    uint32_t n_add;
+    alm_part_ref **gone;   /* published parts that it replaced; counted */
+    alm_scan_range *touch; /* times that changed in them, and in parts of its own that changed */
+    uint32_t n_gone, n_touch;
+    bool claims; /* counted in the claims of the table */
+    /* While a commit is prepared. */
+    alm_chunk *settled;
+    uint32_t n_settled;
+    alm_version *next;
+    bool maint, shared, alone; /* locks of the table that are held */
+} alm_txn_table;
+
+struct alm_txn {
+    alm_storage *st;
+    alm_txn_table **tables; /* by id */
+    size_t n, cap;
+    int64_t bytes; /* of all chunks that were filled: what going back to a mark gave up counts on */
+    alm_buf payload;
+};
+
+struct alm_txn_mark {
+    alm_storage *st;
+    alm_txn_table **tables;
+    size_t n;
+};
+
+/* What the transaction writes to this table; made when it is not there. ALM_E_STALE when its columns
+ * are others than at the first change. */
+ALM_NODISCARD alm_status alm_txn_table_of(alm_ctx *cx, alm_txn *txn, const alm_table *table,
+                                          alm_txn_table **out);
+void alm_txn_table_free(alm_storage *st, alm_txn_table *t);
+static inline bool alm_txn_has_rows(const alm_txn_table *t)
+{
+    return t->n_runs > 0 || (t->n_chunks > 0 && t->rows[0] > 0);
+}
+static inline bool alm_txn_has_parts(const alm_txn_table *t)
+{
+    return t->n_add + t->n_gone > 0;
+}
+/* Chunks to runs. */
+ALM_NODISCARD alm_status alm_txn_settle(alm_ctx *cx, alm_txn_table *t);
+/* `base` with the runs and parts of the transaction; not published, ever. */
+ALM_NODISCARD alm_status alm_txn_version(alm_ctx *cx, alm_storage *st, const alm_version *base,
+                                         const alm_txn_table *t, alm_version **out);
+/* Runs to parts of its own. */
+ALM_NODISCARD alm_status alm_txn_rows_to_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t);
+
+/* Part `was` of the transaction's view became `now` (NULL: nothing is left of it). Takes references of
+ * its own. */
+typedef struct alm_txn_change {
+    alm_part_ref *was, *now;
+    alm_scan_range touch;
+} alm_txn_change;
+ALM_NODISCARD alm_status alm_txn_take_parts(alm_ctx *cx, alm_txn_table *t,
+                                            const alm_txn_change *changes, uint32_t n);
+
+#endif

@@ -1,0 +1,271 @@
+/*
+ * Goal    A transaction sees what it wrote and nobody else does until the commit, which brings all of
+ *         it or nothing; marks bring back what was; of two that change the same rows the first to
+ *         commit wins.
+ * Method  Random inserts, updates and deletes in one transaction beside inserts of others, each step
+ *         compared with an oracle; the same after a restart; conflicts made on purpose.
+ */
+#include "storage/table_fixture.h"
+
+/* The rows of the oracle that are published; the rest of f->rows is the transaction's. */
+typedef struct oracle {
+    fix_row *rows;
+    int64_t n;
+} oracle;
+
+static oracle keep(const fixture *f)
+{
+    oracle o = {.rows = malloc((size_t)(f->n + 1) * sizeof(fix_row)), .n = f->n};
+    memcpy(o.rows, f->rows, (size_t)f->n * sizeof(fix_row));
+    return o;
+}
+
+static void restore(fixture *f, oracle *o)
+{
+    free(f->rows);
+    f->rows = o->rows;
+    f->n = f->cap = o->n;
+    o->rows = NULL;
+}
+
+static alm_txn *begin(fixture *f)
+{
+    alm_txn *txn = NULL;
+    assert_int_equal(alm_txn_begin(&f->cx, f->st, &txn), ALM_OK);
+    return txn;
+}
+
+static void insert(fixture *f, alm_txn *txn, uint32_t n, int64_t lo, int64_t width)
+{
+    alm_snapshot *snap = fix_snapshot(f);
+    const alm_batch batch = fix_batch(f, n, lo, width);
+    assert_int_equal(alm_txn_append(&f->cx, txn, fix_table(snap), &batch), ALM_OK);
+    alm_snapshot_release(snap);
+    alm_arena_reset(&f->arena);
+}
+
+static void check_own(fixture *f, alm_txn *txn)
+{
+    alm_snapshot *snap = NULL;
+    fix_sort(f);
+    assert_int_equal(alm_txn_snapshot(&f->cx, txn, &snap), ALM_OK);
+    fix_check_rows(f, snap, f->rows, f->n);
+    alm_snapshot_release(snap);
+}
+
+/* Gives every `every`-th row to the update; its new x, or NULL: the row goes. The oracle is in order. */
+static void choose(fixture *f, alm_update *up, int64_t every, bool remove)
+{
+    alm_scan *scan = NULL;
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_snapshot *snap = alm_update_snapshot(up);
+    const uint32_t col = COL_X;
+    assert_int_equal(
+        alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, NULL, 0, true, &scan), ALM_OK);
+    assert_int_equal(alm_scan_rows(scan), f->n);
+    int64_t at = 0, kept = 0;
+    for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
+        const int64_t n = alm_scan_span_at(scan, i).rows;
+        for (int64_t row = 0; row < n; row++, at++) {
+            fix_row r = f->rows[at];
+            const bool chosen = at % every == 0;
+            const double x = 7000 + (double)at;
+            const alm_vec value = {
+                .type = ALM_TY(DOUBLE), .width = 8, .data = (void *)(uintptr_t)&x};
+            if (chosen)
+                assert_int_equal(alm_update_rows(&f->cx, up, i, &row, 1, remove ? NULL : &value),
+                                 ALM_OK);
+            if (chosen && !remove)
+                r.x = x;
+            if (!chosen || !remove)
+                f->rows[kept++] = r;
+        }
+    }
+    f->n = kept;
+    alm_arena_deinit(&arena);
+}
+
+static void change(fixture *f, alm_txn *txn, int64_t every, bool remove)
+{
+    const uint32_t col = COL_X;
+    alm_update *up = NULL;
+    int64_t rows = 0;
+    const alm_status st = remove ? alm_delete_begin(&f->cx, f->st, txn, ALM_STR("t"), &up)
+                                 : alm_update_begin(&f->cx, f->st, txn, ALM_STR("t"), &col, 1, &up);
+    assert_string_equal(f->cx.err.msg, "");
+    assert_int_equal(st, ALM_OK);
+    fix_sort(f);
+    choose(f, up, every, remove);
+    assert_int_equal(alm_update_commit(&f->cx, up, &rows), ALM_OK);
+    assert_true(rows > 0);
+}
+
+/* Nobody else sees anything of it. */
+static void check_others(fixture *f, const oracle *published)
+{
+    fixture view = *f;
+    view.rows = published->rows;
+    view.n = published->n;
+    fix_check(&view);
+}
+
+static void sees_its_own(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(31, false, true);
+    fix_load(f, 2500, 0, 2 * DAY);
+    fix_insert(f, 300, DAY, 2 * DAY);
+    fix_sort(f);
+    oracle published = keep(f);
+    alm_txn *txn = begin(f);
+    check_own(f, txn);
+    for (int i = 0; i < 12; i++) {
+        insert(f, txn, 1 + (uint32_t)fix_random(f, 60), -DAY, 5 * DAY);
+        check_own(f, txn);
+        if (i % 3 == 1)
+            change(f, txn, 3 + i, i % 2 == 0);
+        check_own(f, txn);
+        check_others(f, &published);
+    }
+    uint64_t lsn = 0;
+    assert_int_equal(alm_txn_commit(&f->cx, txn, &lsn), ALM_OK);
+    fix_check(f);
+    fix_reopen(f);
+    fix_check(f);
+    free(published.rows);
+    fix_free(f);
+}
+
+static void a_rollback_leaves_nothing(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(32, false, true);
+    fix_load(f, 1500, 0, DAY);
+    fix_sort(f);
+    const int64_t files = fix_files(f, "/r/db/tables/1");
+    oracle published = keep(f);
+    alm_txn *txn = begin(f);
+    insert(f, txn, 200, 0, DAY);
+    change(f, txn, 2, false);
+    change(f, txn, 5, true);
+    alm_txn_rollback(txn);
+    restore(f, &published);
+    fix_check(f);
+    assert_int_equal(fix_files(f, "/r/db/tables/1"), files);
+    fix_free(f);
+}
+
+static void marks_bring_back(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(33, false, true);
+    alm_txn_mark *mark = NULL;
+    fix_load(f, 1200, 0, DAY);
+    alm_txn *txn = begin(f);
+    insert(f, txn, 50, 0, DAY);
+    change(f, txn, 4, false);
+    insert(f, txn, 20, 0, DAY);
+    assert_int_equal(alm_txn_mark_new(&f->cx, txn, &mark), ALM_OK);
+    fix_sort(f);
+    for (int i = 0; i < 3; i++) { /* as often as one likes */
+        oracle then = keep(f);
+        insert(f, txn, 30, 0, 2 * DAY);
+        change(f, txn, 3, i == 1);
+        insert(f, txn, 30, 0, 2 * DAY);
+        check_own(f, txn);
+        assert_int_equal(alm_txn_back_to(&f->cx, txn, mark), ALM_OK);
+        restore(f, &then);
+        check_own(f, txn);
+    }
+    alm_txn_mark_free(mark);
+    insert(f, txn, 5, 0, DAY);
+    assert_int_equal(alm_txn_commit(&f->cx, txn, NULL), ALM_OK);
+    fix_check(f);
+    fix_reopen(f);
+    fix_check(f);
+    fix_free(f);
+}
+
+/* Rows that others insert meanwhile stay as they are, and are no conflict. */
+static void others_insert_meanwhile(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(34, false, true);
+    fix_load(f, 1000, 0, DAY);
+    alm_txn *txn = begin(f);
+    change(f, txn, 2, false);
+    fix_insert(f, 100, 0, 2 * DAY);
+    check_own(f, txn);
+    assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK); /* to parts */
+    check_own(f, txn);
+    fix_load(f, 50, 0, DAY);
+    check_own(f, txn);
+    assert_int_equal(alm_txn_commit(&f->cx, txn, NULL), ALM_OK);
+    fix_check(f);
+    fix_reopen(f);
+    fix_check(f);
+    fix_free(f);
+}
+
+static void the_first_commit_wins(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(35, false, true);
+    fix_load(f, 1000, 0, DAY);
+    fix_sort(f);
+    oracle before = keep(f);
+    alm_snapshot *snap = NULL;
+    alm_txn *loser = begin(f), *winner = begin(f);
+    change(f, loser, 2, false);
+    insert(f, loser, 10, 0, DAY);
+    restore(f, &before);
+    change(f, winner, 3, false);
+    assert_int_equal(alm_txn_commit(&f->cx, winner, NULL), ALM_OK);
+    fix_check(f);
+    assert_int_equal(alm_txn_snapshot(&f->cx, loser, &snap), ALM_E_CONFLICT);
+    alm_error_clear(&f->cx);
+    assert_int_equal(alm_txn_commit(&f->cx, loser, NULL), ALM_E_CONFLICT);
+    alm_error_clear(&f->cx);
+    fix_check(f);
+    fix_reopen(f);
+    fix_check(f);
+    fix_free(f);
+}
+
+static void dedup_keeps_the_last(void **state)
+{
+    (void)state;
+    fixture *f = fix_new(36, true, true);
+    alm_update *up = NULL;
+    fix_load(f, 600, 0, 300);
+    fix_insert(f, 100, 0, 300);
+    alm_txn *txn = begin(f);
+    insert(f, txn, 80, 0, 300);
+    check_own(f, txn);
+    change(f, txn, 3, false); /* x is no key: own rows become parts */
+    check_own(f, txn);
+    insert(f, txn, 80, 0, 300);
+    check_own(f, txn);
+    assert_int_equal(alm_delete_begin(&f->cx, f->st, txn, ALM_STR("t"), &up), ALM_E_UNSUPPORTED);
+    alm_error_clear(&f->cx);
+    assert_int_equal(alm_txn_commit(&f->cx, txn, NULL), ALM_OK);
+    fix_check(f);
+    txn = begin(f);
+    change(f, txn, 4, true);
+    check_own(f, txn);
+    assert_int_equal(alm_txn_commit(&f->cx, txn, NULL), ALM_OK);
+    fix_check(f);
+    fix_reopen(f);
+    fix_check(f);
+    fix_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sees_its_own),          cmocka_unit_test(a_rollback_leaves_nothing),
+        cmocka_unit_test(marks_bring_back),      cmocka_unit_test(others_insert_meanwhile),
+        cmocka_unit_test(the_first_commit_wins), cmocka_unit_test(dedup_keeps_the_last)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
