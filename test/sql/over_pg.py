@@ -4,7 +4,7 @@ Text form: simple queries. Binary form: Parse, Bind, Describe, Execute in pieces
 in binary. The wire does not name all types (IPv4 and GEOHASH come as text), so that the recorded type
 says how a value of JSON would look; that the OID is the one for this type is checked.
 """
-import pathlib, struct, sys
+import base64, pathlib, struct, sys
 from datetime import datetime, timedelta
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "wire"))
@@ -123,8 +123,8 @@ def value(cell, oid, binary, kind):
         return "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:]))
     if oid == 1022:
         return array(cell) if binary else array_text(cell.decode())
-    if oid == 17:  # JSON has no form for bytes: an empty list
-        return []
+    if oid == 17:  # JSON has base 64
+        return base64.b64encode(cell if binary else bytes.fromhex(cell.decode()[2:])).decode()
     return cell.decode()
 
 
@@ -205,9 +205,14 @@ class OverPg:
 
 
 def as_seen(want):
-    """A recorded answer as far as the wire can tell: nanoseconds are cut."""
-    cut = [i for i, (_, k) in enumerate(want.get("columns", [])) if k == "TIMESTAMP_NS"]
-    if not cut:
+    """A recorded answer as far as the wire can tell: nanoseconds are cut, a LONG256 without value is no empty text."""
+    kinds = [k for _, k in want.get("columns", [])]
+
+    def seen(kind, v):
+        if kind == "TIMESTAMP_NS" and v:
+            return v[:-4] + "000Z"
+        return None if kind == "LONG256" and v == "" else v
+
+    if not {"TIMESTAMP_NS", "LONG256"} & set(kinds):
         return want
-    rows = [[v[:-4] + "000Z" if i in cut and v else v for i, v in enumerate(r)] for r in want["rows"]]
-    return {**want, "rows": rows}
+    return {**want, "rows": [list(map(seen, kinds, r)) for r in want["rows"]]}
