@@ -123,6 +123,7 @@ SUITES = [
     ("functions", False, script("test/functions_test.py")),
     ("limits", False, script("test/limits_test.py")),
     ("cancel", True, script("test/cancel_test.py")),
+    ("visibility", False, script("test/visibility_test.py")),
     ("crash", False, script("test/crash/kill_test.py")),
     ("ddl", False, script("test/crash/ddl_test.py")),
     ("docs", False, script("test/docs_test.py")),
