@@ -7,7 +7,8 @@ Blocks of a page run in order on a fresh server with the demo table:
 
     ```sql          statements, each ended by ; at the end of a line; all must succeed
     ```sql error    one statement that must be refused
-    ```sh           a shell script that must succeed; the ports 9000, 8812 and 9003 are those of the server
+    ```sh           a shell script that must succeed; the ports 9000, 8812 and 9003 are those of the server,
+                    $ROOT is its data directory
     ```python       a script, run by this Python
     ```text         right after one of these: what it prints; after `sql error` the message
 
@@ -108,7 +109,7 @@ def local(text, server):
 
 
 def run_script(server, folder, args, text):
-    env = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "TZ": "UTC"}
+    env = {**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}", "TZ": "UTC", "ROOT": str(server.root)}
     p = subprocess.run([*args, local(text, server)], cwd=folder, env=env, stdin=subprocess.DEVNULL, timeout=120,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     host_back = p.stdout.replace(server.http, "127.0.0.1:9000").replace(server.pg, "127.0.0.1:8812")
@@ -133,7 +134,7 @@ def run_page(path, write):
     if not any(b[1] in ("sql", "sh", "python") for b in blocks):
         return
     edits = []
-    with Server() as server, tempfile.TemporaryDirectory() as folder:
+    with Server(env={"ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backup"}) as server, tempfile.TemporaryDirectory() as folder:
         load_demo(server)
         for i, b in enumerate(blocks):
             kind, info, body = b[1], b[2].strip(), b[3]

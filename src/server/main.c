@@ -28,7 +28,9 @@ int main(int argc, char **argv)
         (void)puts("almanac " ALM_VERSION);
         return 0;
     case ALM_VERB_CHECK:
-        return alm_check_root(options.root);
+        return alm_check_root(&options);
+    case ALM_VERB_RESTORE:
+        return alm_restore_root(&options);
     case ALM_VERB_SERVE:
         return alm_serve(options.root);
     }

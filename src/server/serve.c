@@ -110,25 +110,3 @@ int alm_serve(const char *root)
     alm_arena_deinit(&arena);
     return st == ALM_OK ? 0 : 1;
 }
-
-static void print_finding(void *arg, const char *line)
-{
-    (void)arg;
-    (void)puts(line);
-}
-
-int alm_check_root(const char *root)
-{
-    alm_arena arena;
-    alm_arena_init(&arena, NULL);
-    alm_ctx cx = {.arena = &arena};
-    int64_t findings = 0;
-    const alm_status st =
-        alm_storage_check(&cx, alm_io_posix(), root, print_finding, NULL, &findings);
-    if (st != ALM_OK)
-        (void)fprintf(stderr, "almanac check: %s\n", cx.err.msg);
-    else
-        (void)printf("%lld findings\n", (long long)findings);
-    alm_arena_deinit(&arena);
-    return st != ALM_OK ? 2 : findings > 0 ? 1 : 0;
-}

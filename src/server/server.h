@@ -7,11 +7,19 @@
 
 #include "base/conf.h"
 
-typedef enum alm_verb { ALM_VERB_SERVE, ALM_VERB_CHECK, ALM_VERB_HELP, ALM_VERB_VERSION } alm_verb;
+typedef enum alm_verb {
+    ALM_VERB_SERVE,
+    ALM_VERB_CHECK,
+    ALM_VERB_RESTORE,
+    ALM_VERB_HELP,
+    ALM_VERB_VERSION
+} alm_verb;
 
 typedef struct alm_options {
     alm_verb verb;
     const char *root;
+    const char *from; /* RESTORE: directory of backups */
+    uint32_t generation;
 } alm_options;
 
 /* ALM_E_ARG says what is wrong with the command line. */
@@ -24,7 +32,10 @@ ALM_NODISCARD alm_status alm_server_conf(alm_ctx *cx, const char *root, alm_conf
 
 /* Opens the database and serves until SIGTERM or SIGINT; 0 or an exit code. */
 int alm_serve(const char *root);
-/* `almanac check`: prints findings; 0: none, 1: some, 2: could not be checked. */
-int alm_check_root(const char *root);
+/* `almanac check` of a data directory or a directory of backups: prints findings; 0: none, 1: some, 2:
+ * could not be checked. */
+int alm_check_root(const alm_options *options);
+/* `almanac restore`: 0: done, 1: damage or a full disk kept it from that, 2: the arguments. */
+int alm_restore_root(const alm_options *options);
 
 #endif

@@ -50,6 +50,7 @@ static const struct {
     [ALM_STMT_ALTER_MATVIEW] = {alm_run_alter_matview, "ALTER MATERIALIZED VIEW", true},
     [ALM_STMT_DROP_MATVIEW] = {alm_run_drop_view, "DROP MATERIALIZED VIEW", true},
     [ALM_STMT_REFRESH] = {alm_run_refresh, "REFRESH MATERIALIZED VIEW", true},
+    [ALM_STMT_BACKUP] = {alm_run_backup, "BACKUP", true},
     [ALM_STMT_CHECKPOINT] = {alm_run_checkpoint, "CHECKPOINT", true},
     [ALM_STMT_MAINTAIN] = {alm_run_maintain, "VACUUM", true},
     [ALM_STMT_COMMENT] = {alm_run_comment, "COMMENT", true},

@@ -1,5 +1,6 @@
 /*
- * execute_backup.c - CHECKPOINT: the files of the database held still for a copy.
+ * execute_backup.c - CHECKPOINT: the files of the database held still for a copy. BACKUP: a copy that
+ * the server makes, below the folder of the configuration and nowhere else.
  */
 #include "session/session_state.h"
 
@@ -14,4 +15,92 @@ alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
     if (alm_str_eq(stmt->what, ALM_STR("create")))
         return alm_storage_hold(cx, st);
     return alm_storage_hold_release(cx, st);
+}
+
+static bool has_dots(const char *path)
+{
+    for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2)
+        if ((at == path || at[-1] == '/') && (at[2] == 0 || at[2] == '/'))
+            return true;
+    return false;
+}
+
+/* A path below the folder of backups: relative to it, or with all of it at its beginning. */
+static alm_status below_root(alm_ctx *cx, const alm_stmt *stmt, const char *root, const char **out)
+{
+    const alm_str to = stmt->range_to;
+    const char *path = NULL;
+    if (to.len == 0) {
+        *out = root;
+        return ALM_OK;
+    }
+    if (memchr(to.ptr, 0, to.len) != NULL)
+        return alm_fail(cx, ALM_E_ARG, stmt->range_to_pos, "directory has a zero byte");
+    const bool absolute = to.ptr[0] == '/';
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s%.*s", absolute ? "" : root,
+                             absolute ? "" : "/", (int)to.len, to.ptr));
+    const size_t n = strlen(root);
+    if (has_dots(path) || strncmp(path, root, n) != 0 || (path[n] != '/' && path[n] != 0))
+        return alm_fail(cx, ALM_E_DENIED, stmt->range_to_pos,
+                        "directory is not below that of 'cairo.sql.backup.root' [dir=%.*s]",
+                        (int)ALM_MIN(to.len, 200), to.ptr);
+    *out = path;
+    return ALM_OK;
+}
+
+static alm_status directory(alm_cursor *c, const alm_stmt *stmt, const char **out)
+{
+    alm_ctx *cx = &c->cx;
+    const alm_db *db = c->session->db;
+    const char *key = db->conf != NULL ? db->conf->cairo_sql_backup_root : "";
+    const char *root = NULL;
+    if (key[0] == 0)
+        return alm_fail(cx, ALM_E_DENIED, stmt->what_pos,
+                        "Backup is disabled, no backup root directory is configured in the server "
+                        "configuration ['cairo.sql.backup.root' property]");
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &root, "%s%s%s", key[0] == '/' ? "" : db->root,
+                             key[0] == '/' ? "" : "/", key));
+    const int e = cx->io->mkdir(cx->io, root);
+    if (e < 0)
+        return alm_io_fail(cx, e, root);
+    return below_root(cx, stmt, root, out);
+}
+
+static alm_status check_table(alm_cursor *c, alm_str name, int32_t pos)
+{
+    if (alm_snapshot_find(c->snapshot, name) != NULL)
+        return ALM_OK;
+    return alm_no_table(&c->cx, c->snapshot, name, pos);
+}
+
+static alm_status take_tables(alm_cursor *c, const alm_stmt *stmt, alm_backup_spec *spec)
+{
+    alm_str *names = NULL;
+    if (stmt->all_tables)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(&c->cx, c->cx.arena, stmt->n_more + 1, &names));
+    names[0] = stmt->table;
+    ALM_TRY(check_table(c, stmt->table, stmt->table_pos));
+    for (uint32_t i = 0; i < stmt->n_more; i++) {
+        names[i + 1] = stmt->more_tables[i];
+        ALM_TRY(check_table(c, stmt->more_tables[i], stmt->more_pos[i]));
+    }
+    spec->tables = names;
+    spec->n_tables = stmt->n_more + 1;
+    return ALM_OK;
+}
+
+alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    alm_ctx *cx = &c->cx;
+    alm_backup_spec spec = {0};
+    alm_backup_result result;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
+    ALM_TRY(alm_outside_block(c, stmt));
+    ALM_TRY(directory(c, stmt, &spec.dir));
+    ALM_TRY(take_tables(c, stmt, &spec));
+    cx->deadline_ns = 0; /* as long as it takes; it can be cancelled */
+    return alm_storage_backup(cx, c->session->db->storage, &spec, &result);
 }

@@ -131,6 +131,7 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
 alm_status alm_refresher_start(alm_ctx *cx, alm_db *db);
 void alm_refresher_stop(alm_db *db);
 /* execute_backup.c */
+alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);

@@ -315,9 +315,10 @@ typedef enum alm_stmt_kind {
     ALM_STMT_ALTER_MATVIEW, /* ext: alm_alter */
     ALM_STMT_DROP_MATVIEW,
     ALM_STMT_REFRESH,    /* what: full, incremental, range; from and to in range_from, range_to */
+    ALM_STMT_BACKUP,     /* all_tables, or table and more_tables; range_to: the directory */
     ALM_STMT_CHECKPOINT, /* what: create, release */
-    ALM_STMT_MAINTAIN, /* VACUUM, REINDEX (columns in insert_cols): checked and done with */
-    ALM_STMT_COMMENT,  /* what: table, column, view, materialized view; value: the text, or empty */
+    ALM_STMT_MAINTAIN,   /* VACUUM, REINDEX (columns in insert_cols): checked and done with */
+    ALM_STMT_COMMENT, /* what: table, column, view, materialized view; value: the text, or empty */
     ALM_STMT_SHOW,
     ALM_STMT_SET, /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
     ALM_STMT_BEGIN,
@@ -408,7 +409,7 @@ typedef struct alm_stmt {
     int32_t ttl_pos, dedup_kw_pos, volume_pos; /* of the value, of UPSERT, of the name */
     int32_t *row_end;                          /* INSERT: of the ')' behind row r */
     bool or_replace;
-    alm_str range_from, range_to; /* REFRESH ... RANGE: texts */
+    alm_str range_from, range_to; /* REFRESH ... RANGE: texts; range_to: BACKUP ... TO */
     int32_t range_from_pos, range_to_pos;
 } alm_stmt;
 

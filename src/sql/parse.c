@@ -369,3 +369,13 @@ alm_status alm_sql_parse(alm_ctx *cx, alm_str text, size_t *offset, alm_stmt **o
     *out = s;
     return ALM_OK;
 }
+
+alm_status alm_parse_text(alm_parser *p, const char *what, alm_str *out, int32_t *pos)
+{
+    *pos = p->tok.pos;
+    if (p->tok.kind != ALM_TOK_STRING)
+        return alm_parse_fail(p, p->tok.pos, "%s expected", what);
+    ALM_TRY(alm_parse_unquote(p, p->tok, out));
+    alm_parse_next(p);
+    return ALM_OK;
+}

@@ -156,6 +156,9 @@ ALM_NODISCARD alm_status alm_parse_primary(alm_parser *p, alm_ast **out);
 ALM_NODISCARD alm_status alm_parse_postfix(alm_parser *p, alm_ast *left, alm_ast **out);
 /* A token that is a literal by itself (STRING, NUMBER, GEOHASH, PARAM, null, true, false, nan);
  * *out is NULL, and nothing consumed, if it is not. */
+/* A text in single quotes. */
+ALM_NODISCARD alm_status alm_parse_text(alm_parser *p, const char *what, alm_str *out,
+                                        int32_t *pos);
 ALM_NODISCARD alm_status alm_parse_literal(alm_parser *p, alm_ast **out);
 ALM_NODISCARD alm_status alm_parse_call(alm_parser *p, alm_str schema, alm_parse_name name,
                                         alm_ast **out);

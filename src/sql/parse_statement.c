@@ -218,7 +218,7 @@ static const struct word_row {
     {ALM_KW_CLOSE, ALM_STMT_SET, "CLOSE"},
     {ALM_KW_UNLISTEN, ALM_STMT_SET, "UNLISTEN"},
     {ALM_KW_LISTEN, ALM_STMT_OTHER, "LISTEN"},
-    {ALM_KW_BACKUP, ALM_STMT_OTHER, "BACKUP"},
+    {ALM_KW_BACKUP, ALM_STMT_BACKUP, "BACKUP"},
     {ALM_KW_CANCEL, ALM_STMT_OTHER, "CANCEL"},
     {ALM_KW_CHECKPOINT, ALM_STMT_CHECKPOINT, "CHECKPOINT"},
     {ALM_KW_COMMENT, ALM_STMT_MAINTAIN, "COMMENT"},
@@ -263,6 +263,24 @@ static alm_status parse_checkpoint(alm_parser *p, alm_stmt *s, bool snapshot)
     return ALM_OK;
 }
 
+/* BACKUP DATABASE | TABLE t, ... [TO 'directory'] */
+static alm_status parse_backup(alm_parser *p, alm_stmt *s)
+{
+    if (alm_take_word(p, "database")) {
+        s->text = ALM_STR("BACKUP DATABASE");
+        s->all_tables = true;
+    } else if (alm_take_kw(p, ALM_KW_TABLE)) {
+        s->text = ALM_STR("BACKUP TABLE");
+        ALM_TRY(table_name(p, s, "table name"));
+        ALM_TRY(more_tables(p, s));
+    } else {
+        return alm_parse_fail(p, p->tok.pos, "'table' or 'database' expected");
+    }
+    if (alm_take_kw(p, ALM_KW_TO))
+        ALM_TRY(alm_parse_text(p, "directory", &s->range_to, &s->range_to_pos));
+    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+}
+
 /* The first word is consumed; what follows is kept as text, its first word as `what`. */
 static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct word_row *row)
 {
@@ -275,6 +293,8 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
         return alm_parse_delete(p, s);
     if (s->kind == ALM_STMT_MAINTAIN)
         return alm_parse_maintain(p, s);
+    if (s->kind == ALM_STMT_BACKUP)
+        return parse_backup(p, s);
     if (s->kind == ALM_STMT_CHECKPOINT)
         return parse_checkpoint(p, s, row->kw == ALM_KW_SNAPSHOT);
     if (row->kw == ALM_KW_ROLLBACK && alm_at_kw(p, ALM_KW_TO))

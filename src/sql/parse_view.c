@@ -50,22 +50,12 @@ static alm_status parse_length(alm_parser *p, const char *units, alm_length *out
     return ALM_OK;
 }
 
-static alm_status parse_text(alm_parser *p, const char *what, alm_str *out, int32_t *pos)
-{
-    *pos = p->tok.pos;
-    if (p->tok.kind != ALM_TOK_STRING)
-        return alm_parse_fail(p, p->tok.pos, "%s expected", what);
-    ALM_TRY(alm_parse_unquote(p, p->tok, out));
-    alm_parse_next(p);
-    return ALM_OK;
-}
-
 static alm_status parse_zone(alm_parser *p, alm_refresh_clause *r)
 {
     if (!alm_take_kw(p, ALM_KW_TIME))
         return ALM_OK;
     ALM_TRY(alm_expect_kw(p, ALM_KW_ZONE, "'zone' expected"));
-    return parse_text(p, "time zone name", &r->zone, &r->zone_pos);
+    return alm_parse_text(p, "time zone name", &r->zone, &r->zone_pos);
 }
 
 /* Behind PERIOD */
@@ -100,7 +90,7 @@ static alm_status parse_refresh_clause(alm_parser *p, alm_refresh_clause *r)
     }
     r->deferred = alm_take_word(p, "deferred");
     if (r->kind == 't' && alm_take_kw(p, ALM_KW_START))
-        ALM_TRY(parse_text(p, "START timestamp", &r->start, &r->start_pos));
+        ALM_TRY(alm_parse_text(p, "START timestamp", &r->start, &r->start_pos));
     if (r->kind == 't')
         ALM_TRY(parse_zone(p, r));
     r->deferred |= alm_take_word(p, "deferred");
@@ -173,9 +163,9 @@ alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized)
 static alm_status parse_range(alm_parser *p, alm_stmt *s)
 {
     ALM_TRY(alm_expect_kw(p, ALM_KW_FROM, "'from' expected"));
-    ALM_TRY(parse_text(p, "FROM timestamp", &s->range_from, &s->range_from_pos));
+    ALM_TRY(alm_parse_text(p, "FROM timestamp", &s->range_from, &s->range_from_pos));
     ALM_TRY(alm_expect_kw(p, ALM_KW_TO, "'to' expected"));
-    return parse_text(p, "TO timestamp", &s->range_to, &s->range_to_pos);
+    return alm_parse_text(p, "TO timestamp", &s->range_to, &s->range_to_pos);
 }
 
 alm_status alm_parse_refresh(alm_parser *p, alm_stmt *s)

@@ -31,6 +31,7 @@ typedef struct catalog_out {
     int64_t at;
     uint32_t crc;
     alm_buf buf;
+    const alm_catalog_choice *only;
 } catalog_out;
 
 static alm_status out_flush(catalog_out *o, size_t least)
@@ -92,6 +93,26 @@ static alm_status put_version(catalog_out *o, const alm_version *v)
     return out_flush(o, PIECE_BYTES);
 }
 
+static bool is_chosen(const alm_catalog_choice *only, uint64_t table_id)
+{
+    for (uint32_t i = 0; only->ids != NULL && i < only->n; i++)
+        if (only->ids[i] == table_id)
+            return true;
+    return only->ids == NULL;
+}
+
+static alm_status put_versions(catalog_out *o, const alm_catver *cat)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < cat->n; i++)
+        n += is_chosen(o->only, alm_catver_at(cat, i)->table.id);
+    ALM_TRY(alm_put_u64(o->cx, &o->buf, n));
+    for (size_t i = 0; i < cat->n; i++)
+        if (is_chosen(o->only, alm_catver_at(cat, i)->table.id))
+            ALM_TRY(put_version(o, alm_catver_at(cat, i)));
+    return out_flush(o, 0);
+}
+
 static alm_status write_file(catalog_out *o, alm_storage *st, const alm_catver *cat)
 {
     catalog_header head = {.magic = {'A', 'L', 'M', 'C', 'A', 'T', '0', '1'},
@@ -102,10 +123,7 @@ static alm_status write_file(catalog_out *o, alm_storage *st, const alm_catver *
     head.next_file_id = atomic_load(&st->next_file_id);
     head.next_seq = atomic_load(&st->next_seq);
     o->at = CATALOG_HEADER;
-    ALM_TRY(alm_put_u64(o->cx, &o->buf, cat->n));
-    for (size_t i = 0; i < cat->n; i++)
-        ALM_TRY(put_version(o, alm_catver_at(cat, i)));
-    ALM_TRY(out_flush(o, 0));
+    ALM_TRY(put_versions(o, cat));
     head.bytes = (uint64_t)o->at;
     head.crc = alm_crc32c(o->crc, (const char *)&head + 16, sizeof head - 16);
     ALM_TRY(
@@ -114,21 +132,30 @@ static alm_status write_file(catalog_out *o, alm_storage *st, const alm_catver *
     return e < 0 ? alm_io_fail(o->cx, e, "sync the catalogue") : ALM_OK;
 }
 
-alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat)
+alm_status alm_catalog_write_to(alm_ctx *cx, alm_storage *st, const alm_catver *cat,
+                                const alm_catalog_choice *only, const char *path)
 {
-    char tmp[ALM_PATH_MAX], path[ALM_PATH_MAX];
-    (void)snprintf(tmp, sizeof tmp, "%s/catalog.tmp", st->root);
-    (void)snprintf(path, sizeof path, "%s/catalog", st->root);
-    catalog_out o = {.cx = cx, .io = st->io};
-    o.handle = st->io->open(st->io, tmp, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    catalog_out o = {.cx = cx, .io = st->io, .only = only};
+    o.handle = st->io->open(st->io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
     if (o.handle < 0)
         return alm_io_fail(cx, o.handle, "create the catalogue");
     alm_buf_init(&o.buf, NULL);
     alm_status s = write_file(&o, st, cat);
     alm_buf_deinit(&o.buf);
-    int e = st->io->close(st->io, o.handle);
+    const int e = st->io->close(st->io, o.handle);
     if (s == ALM_OK && e < 0)
         s = alm_io_fail(cx, e, "close the catalogue");
+    return s;
+}
+
+alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat)
+{
+    static const alm_catalog_choice all = {NULL, 0};
+    char tmp[ALM_PATH_MAX], path[ALM_PATH_MAX];
+    (void)snprintf(tmp, sizeof tmp, "%s/catalog.tmp", st->root);
+    (void)snprintf(path, sizeof path, "%s/catalog", st->root);
+    alm_status s = alm_catalog_write_to(cx, st, cat, &all, tmp);
+    int e = 0;
     if (s == ALM_OK && (e = st->io->rename(st->io, tmp, path)) < 0)
         s = alm_io_fail(cx, e, "rename the catalogue");
     if (s == ALM_OK && (e = st->io->sync_dir(st->io, st->root)) < 0)

@@ -62,6 +62,9 @@ ALM_NODISCARD alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t
 /* Appends the codes [saved, count) to the file and syncs it (and its directory when new). */
 ALM_NODISCARD alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
                                           const char *dir, const char *name, uint32_t count);
+/* Writes the codes [1, count) as a file of their own, synced. */
+ALM_NODISCARD alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io *io,
+                                            const char *path, uint32_t count);
 /* Loads into an empty dictionary the `count` codes a checkpoint promised. ALM_E_CORRUPT names the
  * file and the offset. */
 ALM_NODISCARD alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io,

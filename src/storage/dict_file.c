@@ -85,6 +85,35 @@ static alm_status write_header(alm_ctx *cx, const alm_symbols *sym, const alm_io
     return alm_io_write_all(cx, io, handle, &head, sizeof(head), 0, path);
 }
 
+/* Records of codes [from, to). */
+static alm_status write_codes(alm_ctx *cx, const alm_symbols *sym, const alm_io *io, int handle,
+                              const char *path, uint32_t from, uint32_t to, int64_t *offset)
+{
+    for (uint32_t code = from; code < to;) {
+        const uint32_t n = record_fill(sym, code, to);
+        ALM_TRY(save_record(cx, sym, io, handle, path, code, n, offset));
+        code += n;
+    }
+    const int rc = io->sync(io, handle);
+    return rc < 0 ? alm_io_fail(cx, rc, path) : ALM_OK;
+}
+
+alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io *io,
+                              const char *path, uint32_t count)
+{
+    int64_t offset = (int64_t)sizeof(file_header);
+    const int handle = io->open(io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    alm_status st = write_header(cx, sym, io, handle, path);
+    if (st == ALM_OK)
+        st = write_codes(cx, sym, io, handle, path, 1, count, &offset);
+    const int rc = io->close(io, handle);
+    if (st == ALM_OK && rc < 0)
+        st = alm_io_fail(cx, rc, path);
+    return st;
+}
+
 static alm_status save_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
                               const char *path, uint32_t count)
 {
@@ -103,16 +132,8 @@ static alm_status save_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, c
         if (rc < 0)
             st = alm_io_fail(cx, rc, path);
     }
-    for (uint32_t code = sym->saved_count; code < count && st == ALM_OK;) {
-        const uint32_t n = record_fill(sym, code, count);
-        st = save_record(cx, sym, io, handle, path, code, n, &offset);
-        code += n;
-    }
-    if (st == ALM_OK) {
-        const int rc = io->sync(io, handle);
-        if (rc < 0)
-            st = alm_io_fail(cx, rc, path);
-    }
+    if (st == ALM_OK)
+        st = write_codes(cx, sym, io, handle, path, sym->saved_count, count, &offset);
     (void)io->close(io, handle);
     if (st == ALM_OK && fresh) {
         const int rc = io->sync_dir(io, dir);

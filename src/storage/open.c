@@ -187,6 +187,13 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_s
     recovery rec = {0};
     ALM_TRY(alm_catalog_read(cx, st, &file));
     st->checkpoint_lsn = file.lsn;
+    if (st->hold.marked && st->hold.copy && !alm_hold_is_copy(st)) {
+        alm_catalog_unmap(st, &file);
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "'%s' is not complete: it is a copy or was being restored, and its "
+                        "catalogue is missing or another",
+                        st->root);
+    }
     st->closing = true; /* what recovery lets go of must stay on disk */
     alm_status e = alm_wal_list(cx, &st->wal);
     *scan = (alm_wal_scan){.last_lsn = file.lsn, .segment = st->wal.n_segments};
@@ -223,10 +230,11 @@ alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
     const alm_status e = recover_once(cx, st, true, scan);
     if (e != ALM_E_CORRUPT || !alm_hold_is_copy(st))
         return e;
-    alm_log_info("storage",
-                 "'%s' is a copy of the checkpoint at lsn %llu; later changes are left "
-                 "out, because the copy has not all of them: %s",
-                 st->root, (unsigned long long)st->hold.lsn, cx->err.msg);
+    if (st->hold.since_us != 0) /* a backup has no log */
+        alm_log_warn("storage",
+                     "'%s' is a copy of the checkpoint at lsn %llu; later changes are left "
+                     "out, because the copy has not all of them: %s",
+                     st->root, (unsigned long long)st->hold.lsn, cx->err.msg);
     alm_error_clear(cx);
     alm_wal_forget(&st->wal);
     return recover_once(cx, st, false, scan);

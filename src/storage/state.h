@@ -131,6 +131,11 @@ typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_
     uint64_t sweep_end; /* sweep that waits for the release, 0: none */
 } alm_hold;
 
+typedef struct alm_backup_progress {
+    _Atomic int32_t running;
+    _Atomic int64_t done, total; /* bytes, of the one that runs or ran last */
+} alm_backup_progress;
+
 struct alm_storage {
     const alm_io *io;
     char root[ALM_PATH_MAX - 128]; /* .../db */
@@ -176,8 +181,9 @@ struct alm_storage {
     alm_error work_error;      /* of the last round; code ALM_OK: none */
     uint64_t compacted_lsn, expired_lsn;
     int64_t idle_commits, idle_since_ns;
-    uint64_t checkpoint_lsn;              /* of the catalogue file */
+    uint64_t checkpoint_lsn; /* of the catalogue file */
     alm_hold hold;
+    alm_backup_progress backup;
     uint32_t catalog_version;             /* of the file that was read */
     _Atomic int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
 };
@@ -251,6 +257,13 @@ typedef struct alm_catalog_file {
     uint64_t lsn;
 } alm_catalog_file;
 ALM_NODISCARD alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat);
+/* The same as another file, synced: of the tables with these ids (NULL: all). */
+typedef struct alm_catalog_choice {
+    const uint64_t *ids;
+    uint32_t n;
+} alm_catalog_choice;
+ALM_NODISCARD alm_status alm_catalog_write_to(alm_ctx *cx, alm_storage *st, const alm_catver *cat,
+                                              const alm_catalog_choice *only, const char *path);
 ALM_NODISCARD alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out);
 void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file);
 struct alm_flush_marks;

@@ -59,6 +59,46 @@ ALM_NODISCARD alm_status alm_storage_hold_release(alm_ctx *cx, alm_storage *st);
 /* Is one held, and since when? */
 bool alm_storage_hold_status(alm_storage *st, int64_t *since_us);
 
+/*
+ * BACKUP: the tables as they are now (n_tables 0: all) into the directory `dir`, which is made if its
+ * parent is there. Files that an earlier backup has there are not copied again. Readers and writers go
+ * on; a cancel is looked for between pieces. ALM_E_BUSY: another backup writes to it. A backup that
+ * fails leaves the earlier ones as they were.
+ */
+typedef struct alm_backup_spec {
+    const char *dir;
+    const alm_str *tables;
+    uint32_t n_tables;
+} alm_backup_spec;
+typedef struct alm_backup_result {
+    uint32_t generation; /* of this backup in the directory, from 1 */
+    uint64_t lsn;
+    int64_t files, files_copied, bytes, bytes_copied;
+} alm_backup_result;
+ALM_NODISCARD alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st,
+                                            const alm_backup_spec *spec, alm_backup_result *out);
+/* Does one run? How far is it, or the last one? */
+bool alm_storage_backup_status(const alm_storage *st, int64_t *bytes_done, int64_t *bytes_total);
+/* Is it a directory of backups? Verifies one, as alm_storage_check does a database. */
+bool alm_backup_is(const alm_io *io, const char *dir);
+ALM_NODISCARD alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir,
+                                          void (*report)(void *arg, const char *line), void *arg,
+                                          int64_t *n_findings);
+
+/* A backup becomes the data directory `root`, in which there must be no database yet. */
+typedef struct alm_restore_spec {
+    const char *dir, *root;
+    uint32_t generation; /* 0: the newest */
+} alm_restore_spec;
+typedef struct alm_restore_result {
+    uint32_t generation;
+    uint64_t lsn;
+    int64_t time_us; /* of the backup */
+    int64_t files, bytes, tables, rows;
+} alm_restore_result;
+ALM_NODISCARD alm_status alm_backup_restore(alm_ctx *cx, const alm_io *io,
+                                            const alm_restore_spec *spec, alm_restore_result *out);
+
 /* Offline verification for `almanac check`: every checksum, order, dictionary and catalogue entry.
  * Calls `report` for each finding; *n_findings counts them. Changes nothing. */
 ALM_NODISCARD alm_status alm_storage_check(alm_ctx *cx, const alm_io *io, const char *root,

@@ -88,6 +88,7 @@ static ALM_UNUSED fixture *fix_new(uint64_t seed, bool dedup, bool create)
     assert_int_equal(alm_sim_io(f->sim)->sync_dir(alm_sim_io(f->sim), ""), 0);
     alm_storage_conf_default(&f->conf);
     f->conf.part_rows_max = 1000;
+    f->conf.wal_segment_bytes = 256 << 10;
     fix_open(f);
     if (create) {
         alm_column cols[COLS];
@@ -294,6 +295,23 @@ static ALM_UNUSED void fix_check(fixture *f)
     fix_sort(f);
     alm_snapshot *snap = fix_snapshot(f);
     fix_check_rows(f, snap, f->rows, f->n);
+    alm_snapshot_release(snap);
+}
+
+/* The table of another storage holds the first n rows that were inserted, and no others. */
+static ALM_UNUSED void fix_check_prefix(fixture *f, alm_storage *st, int64_t n)
+{
+    alm_snapshot *snap = NULL;
+    assert_int_equal(alm_snapshot_acquire(&f->cx, st, &snap), ALM_OK);
+    fix_sort(f);
+    fix_row *rows = calloc((size_t)f->n + 1, sizeof *rows);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < f->n; i++)
+        if (f->rows[i].id < n)
+            rows[kept++] = f->rows[i];
+    assert_int_equal(kept, n);
+    fix_check_rows(f, snap, rows, n);
+    free(rows);
     alm_snapshot_release(snap);
 }
 

@@ -2,13 +2,16 @@
 """Kill rounds: writers insert over HTTP and PG wire while the server is killed with SIGKILL at a random
 moment; after the restart every acknowledged row is there, once, and nothing half of a statement is.
 
+Backups and copies under a held checkpoint are made all the time: the newest backup that is there restores, with
+every row that was acknowledged before it began.
+
 A materialized view that follows the table is its query again, once it has caught up.
 
 Method: each writer numbers its rows and keeps the last number that was acknowledged outside the
 server. A statement carries ROWS rows, so a torn statement shows as a partial group of numbers.
 Options: --nightly (100 rounds instead of 10), --rounds N.
 """
-import argparse, pathlib, random, subprocess, sys, threading, time
+import argparse, pathlib, random, subprocess, sys, tempfile, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from server import Server  # noqa: E402
@@ -50,6 +53,47 @@ class Writer(threading.Thread):
                 self.acked[self.number]["sent"] += ROWS
                 c.execute(insert_sql(self.number, first))
                 self.acked[self.number]["acked"].append(first)
+
+
+class Keeper(threading.Thread):
+    """Backups, and checkpoints that are held. `begun` has what was acknowledged before each backup began."""
+
+    def __init__(self, server, acked, begun):
+        super().__init__(daemon=True)
+        self.server, self.acked, self.begun, self.stop = server, acked, begun, False
+
+    def run(self):
+        try:
+            while not self.stop:
+                self.begun.append([list(a["acked"]) for a in self.acked])
+                self.server.exec("backup database to 'k'")
+                self.server.exec("checkpoint create")
+                time.sleep(0.05)
+                self.server.exec("checkpoint release")
+        except Exception:
+            pass  # the server was killed
+
+
+def check_backup(server, begun):
+    """The directory is sound, and the newest backup in it opens and has its rows."""
+    folder = server.root / "backup" / "k"
+    made = sorted(int(p.name[:8]) for p in folder.glob("*.manifest")) if folder.exists() else []
+    if not made:
+        return []
+    run = lambda *a: subprocess.run([server.binary, *map(str, a)], capture_output=True, text=True)
+    found = run("check", folder)
+    if found.returncode:
+        return [f"almanac check of the backups: {found.stdout}{found.stderr}"]
+    with tempfile.TemporaryDirectory() as d:
+        done = run("restore", folder, "TO", f"{d}/r")
+        if done.returncode:
+            return [f"restore: {done.stderr}"]
+        with Server(binary=server.binary, root=f"{d}/r") as s:
+            # backups that were cut off have no number, so number n began no earlier than the n-th that began
+            least = begun[made[-1] - 1]
+            have = [{r[0] for r in s.rows(f"select n from k where w = {w}")} for w in range(WRITERS)]
+    return [f"backup {made[-1]}: rows of writer {w} from {first} are missing" for w in range(WRITERS)
+            for first in least[w] if not have[w].issuperset(range(first, first + ROWS))][:3]
 
 
 def check(server, acked):
@@ -103,14 +147,15 @@ def main():
     server = Server(binary=o.binary).start()
     # small limits, so that flushes, checkpoints and recycled segments happen within a round too
     server.env = {"ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "2m",
-                  "ALMANAC_WAL_SEGMENT_SIZE": "1m"}
+                  "ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backup"}
     passed = failed = 0
+    begun = []
     acked = [{"sent": 0, "acked": []} for _ in range(WRITERS)]
     try:
         server.exec("create table k (w int, n long, s symbol, v double, ts timestamp) timestamp(ts) partition by hour")
         server.exec(f"create materialized view kv as ({VIEW}) partition by day")
         for round_ in range(rounds):
-            writers = [Writer(server, w, acked) for w in range(WRITERS)]
+            writers = [Writer(server, w, acked) for w in range(WRITERS)] + [Keeper(server, acked, begun)]
             for w in writers:
                 w.start()
             time.sleep(rng.uniform(0.1, 1.2))
@@ -119,7 +164,7 @@ def main():
                 w.stop = True
                 w.join(30)
             server.start()
-            bad = check(server, acked) + check_view(server)
+            bad = check(server, acked) + check_view(server) + check_backup(server, begun)
             print(f"round {round_ + 1}: {sum(len(a['acked']) for a in acked) * ROWS} rows acknowledged, "
                   f"restart {server.start_seconds:.2f} s{''.join(chr(10) + '  ' + b for b in bad)}", flush=True)
             passed, failed = passed + (not bad), failed + bool(bad)

@@ -1,0 +1,55 @@
+/*
+ * offline.c - what the program does without serving: verify a directory, restore a backup.
+ */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "io/io.h"
+#include "server/server.h"
+#include "storage/storage.h"
+
+static void print_finding(void *arg, const char *line)
+{
+    (void)arg;
+    (void)puts(line);
+}
+
+int alm_check_root(const alm_options *options)
+{
+    const alm_io *io = alm_io_posix();
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena};
+    int64_t findings = 0;
+    alm_log_set_level(ALM_LOG_WARN);
+    const alm_status st =
+        alm_backup_is(io, options->root)
+            ? alm_backup_check(&cx, io, options->root, print_finding, NULL, &findings)
+            : alm_storage_check(&cx, io, options->root, print_finding, NULL, &findings);
+    if (st != ALM_OK)
+        (void)fprintf(stderr, "almanac check: %s\n", cx.err.msg);
+    else
+        (void)printf("%lld findings\n", (long long)findings);
+    alm_arena_deinit(&arena);
+    return st != ALM_OK ? 2 : findings > 0 ? 1 : 0;
+}
+
+int alm_restore_root(const alm_options *options)
+{
+    const alm_restore_spec spec = {
+        .dir = options->from, .root = options->root, .generation = options->generation};
+    alm_restore_result done;
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena};
+    alm_log_set_level(ALM_LOG_WARN); /* what is done is printed */
+    const alm_status st = alm_backup_restore(&cx, alm_io_posix(), &spec, &done);
+    if (st != ALM_OK)
+        (void)fprintf(stderr, "almanac restore: %s\n", cx.err.msg);
+    else
+        (void)printf("restored backup %u to '%s': %lld tables, %lld rows, lsn %llu\n",
+                     done.generation, spec.root, (long long)done.tables, (long long)done.rows,
+                     (unsigned long long)done.lsn);
+    alm_arena_deinit(&arena);
+    return st == ALM_OK ? 0 : st == ALM_E_ARG || st == ALM_E_EXISTS ? 2 : 1;
+}

@@ -1,0 +1,390 @@
+/*
+ * backup.c - BACKUP: the files of one catalogue version into a directory, its manifest last.
+ *
+ * The version is held like that of a reader: its files stay, and writers do not wait. Parts are copied
+ * in pieces; dictionaries and the catalogue are written anew, as they are at that version.
+ */
+#include "storage/backup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "base/log.h"
+#include "storage/commit.h"
+#include "storage/dict.h"
+#include "storage/part.h"
+
+enum { DIR_MAX = ALM_PATH_MAX - 256, TRAILER_BYTES = 32 };
+
+typedef struct backup {
+    alm_ctx *cx;
+    alm_storage *st;
+    const alm_io *io;
+    char dir[DIR_MAX], files[DIR_MAX + 8];
+    int lock;
+    const alm_catver *cat;
+    const alm_backup_spec *spec;
+    uint64_t *ids; /* of the chosen tables, ascending; NULL: all */
+    alm_manifest before, now;
+    alm_backup_result *result;
+} backup;
+
+/* ------------------------------------------------------------------------- copying */
+
+/* What copy and sum share: `out` -1 reads only. */
+static alm_status pump(alm_ctx *cx, const alm_io *io, int in, const char *from, int out,
+                       const char *to, int64_t *bytes, uint32_t *crc)
+{
+    char *piece = NULL;
+    alm_status st = alm_heap_bytes(cx, ALM_BACKUP_PIECE, "a piece of a file", &piece);
+    *bytes = 0;
+    *crc = 0;
+    while (st == ALM_OK) {
+        st = alm_check(cx);
+        const int64_t n = st == ALM_OK ? io->read(io, in, piece, ALM_BACKUP_PIECE, *bytes) : 0;
+        if (n < 0)
+            st = alm_io_fail(cx, (int)n, from);
+        if (n <= 0)
+            break;
+        *crc = alm_crc32c(*crc, piece, (size_t)n);
+        if (out >= 0)
+            st = alm_io_write_all(cx, io, out, piece, (size_t)n, *bytes, to);
+        *bytes += n;
+    }
+    free(piece);
+    return st;
+}
+
+alm_status alm_backup_sum(alm_ctx *cx, const alm_io *io, const char *path, int64_t *bytes,
+                          uint32_t *crc)
+{
+    const int in = io->open(io, path, ALM_IO_READ);
+    if (in < 0)
+        return alm_io_fail(cx, in, path);
+    const alm_status st = pump(cx, io, in, path, -1, NULL, bytes, crc);
+    (void)io->close(io, in);
+    return st;
+}
+
+alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from, const char *to,
+                           int64_t *bytes, uint32_t *crc)
+{
+    const int in = io->open(io, from, ALM_IO_READ);
+    if (in < 0)
+        return alm_io_fail(cx, in, from);
+    const int out = io->open(io, to, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    alm_status st =
+        out < 0 ? alm_io_fail(cx, out, to) : pump(cx, io, in, from, out, to, bytes, crc);
+    (void)io->close(io, in);
+    if (out < 0)
+        return st;
+    int e = st == ALM_OK ? io->sync(io, out) : 0;
+    const int closed = io->close(io, out);
+    e = e < 0 ? e : closed;
+    if (st == ALM_OK && e < 0)
+        st = alm_io_fail(cx, e, to);
+    if (st != ALM_OK)
+        (void)io->unlink(io, to);
+    return st;
+}
+
+/* ----------------------------------------------------------------------- one file */
+
+static void tmp_path(const backup *b, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%s/incomplete.tmp", b->files);
+}
+
+static void stored_path(const backup *b, const char *name, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%s/%s", b->dir, name);
+}
+
+static void progress(backup *b, int64_t bytes, int64_t copied)
+{
+    b->result->files++;
+    b->result->bytes += bytes;
+    b->result->bytes_copied += copied;
+    b->result->files_copied += copied > 0;
+    atomic_store(&b->st->backup.done, b->result->bytes);
+}
+
+/* The temporary file gets its name, or goes if a file of that name and size is there. */
+static alm_status name_file(backup *b, alm_backup_file *f)
+{
+    char tmp[ALM_PATH_MAX], path[ALM_PATH_MAX];
+    alm_io_stat meta;
+    tmp_path(b, tmp, sizeof tmp);
+    stored_path(b, f->name, path, sizeof path);
+    const bool there = b->io->stat(b->io, path, &meta) == 0 && meta.size_bytes == f->bytes;
+    const int e = there ? b->io->unlink(b->io, tmp) : b->io->rename(b->io, tmp, path);
+    if (e < 0)
+        return alm_io_fail(b->cx, e, path);
+    progress(b, f->bytes, there ? 0 : f->bytes);
+    return alm_manifest_add(b->cx, &b->now, f);
+}
+
+/* The checksum of the footer stands for all bytes: it has the checksums of all blocks. */
+static alm_status read_trailer(backup *b, const char *path, int64_t bytes, char *trailer)
+{
+    const int h = b->io->open(b->io, path, ALM_IO_READ);
+    if (h < 0)
+        return alm_io_fail(b->cx, h, path);
+    const alm_status st =
+        bytes < TRAILER_BYTES
+            ? alm_fail(b->cx, ALM_E_CORRUPT, -1, "part file '%s' has %lld bytes", path,
+                       (long long)bytes)
+            : alm_io_read_all(b->cx, b->io, h, trailer, TRAILER_BYTES, bytes - TRAILER_BYTES, path);
+    (void)b->io->close(b->io, h);
+    return st;
+}
+
+/* Damage must not spread: a part is verified before it is copied. */
+static alm_status verify_part(backup *b, alm_file *file)
+{
+    alm_part *part = NULL;
+    ALM_TRY(alm_file_part(b->cx, file, &part));
+    for (uint32_t c = 0; c < alm_part_info(part)->n_cols; c++) {
+        ALM_TRY(alm_check(b->cx));
+        ALM_TRY(alm_part_touch(b->cx, part, c, 0, alm_part_info(part)->rows));
+    }
+    return ALM_OK;
+}
+
+static alm_status copy_part(backup *b, alm_file *file, alm_backup_file *f, const char *from)
+{
+    char tmp[ALM_PATH_MAX];
+    tmp_path(b, tmp, sizeof tmp);
+    ALM_TRY(verify_part(b, file));
+    ALM_TRY(alm_backup_copy(b->cx, b->io, from, tmp, &f->bytes, &f->crc));
+    if (f->bytes != file->bytes)
+        return alm_fail(b->cx, ALM_E_CORRUPT, -1,
+                        "'%s' has %lld bytes, not the %lld it should have", from,
+                        (long long)f->bytes, (long long)file->bytes);
+    return name_file(b, f);
+}
+
+/* A part that an earlier backup has, by name (with the checksum in it) and size, is not read again. */
+static alm_status part(backup *b, alm_file *file)
+{
+    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], trailer[TRAILER_BYTES];
+    alm_io_stat meta;
+    alm_backup_file f = {.bytes = file->bytes};
+    alm_file_path(file, from, sizeof from);
+    ALM_TRY(read_trailer(b, from, file->bytes, trailer));
+    (void)snprintf(f.name, sizeof f.name, "files/%llu-%016llx-%08x.part",
+                   (unsigned long long)file->table_id, (unsigned long long)file->id,
+                   alm_crc32c(0, trailer, sizeof trailer));
+    (void)snprintf(f.path, sizeof f.path, "tables/%llu/%016llx.part",
+                   (unsigned long long)file->table_id, (unsigned long long)file->id);
+    stored_path(b, f.name, to, sizeof to);
+    if (b->io->stat(b->io, to, &meta) < 0 || meta.size_bytes != file->bytes)
+        return copy_part(b, file, &f, from);
+    const alm_backup_file *old = alm_manifest_find(&b->before, f.name);
+    if (old != NULL && old->bytes == f.bytes)
+        f.crc = old->crc;
+    else /* of a backup that did not come to its end, or of another choice of tables */
+        ALM_TRY(alm_backup_sum(b->cx, b->io, to, &f.bytes, &f.crc));
+    progress(b, f.bytes, 0);
+    return alm_manifest_add(b->cx, &b->now, &f);
+}
+
+static alm_status parts(backup *b, const alm_part_set *set)
+{
+    for (uint32_t i = 0; set != NULL && i < set->n; i++) {
+        ALM_TRY(part(b, set->parts[i]->file));
+        for (uint32_t j = 0; j < set->parts[i]->n_overlays; j++)
+            ALM_TRY(part(b, set->parts[i]->overlays[j].file));
+    }
+    return ALM_OK;
+}
+
+static alm_status dictionary(backup *b, const alm_version *v, uint32_t c)
+{
+    char tmp[ALM_PATH_MAX];
+    alm_backup_file f = {.bytes = 0};
+    const uint32_t count = v->schema->dicts[c].count, id = v->schema->cols[c].id;
+    tmp_path(b, tmp, sizeof tmp);
+    ALM_TRY(alm_symbols_export(b->cx, v->schema->symbols[c], b->io, tmp, count));
+    ALM_TRY(alm_backup_sum(b->cx, b->io, tmp, &f.bytes, &f.crc));
+    (void)snprintf(f.name, sizeof f.name, "files/%llu-%u-%u-%08x.dict",
+                   (unsigned long long)v->table.id, id, count, f.crc);
+    (void)snprintf(f.path, sizeof f.path, "tables/%llu/%u.dict", (unsigned long long)v->table.id,
+                   id);
+    return name_file(b, &f);
+}
+
+static bool is_chosen(const backup *b, const alm_version *v)
+{
+    for (uint32_t i = 0; b->ids != NULL && i < b->spec->n_tables; i++)
+        if (b->ids[i] == v->table.id)
+            return true;
+    return b->ids == NULL;
+}
+
+static alm_status tables(backup *b)
+{
+    for (size_t i = 0; i < b->cat->n; i++) {
+        const alm_version *v = alm_catver_at(b->cat, i);
+        if (!is_chosen(b, v))
+            continue;
+        ALM_TRY(parts(b, v->parts));
+        ALM_TRY(parts(b, v->detached));
+        for (uint32_t c = 0; c < v->schema->n_cols; c++)
+            if (v->schema->symbols[c] != NULL && v->schema->dicts[c].count > 1)
+                ALM_TRY(dictionary(b, v, c));
+    }
+    return ALM_OK;
+}
+
+static alm_status catalogue(backup *b)
+{
+    char tmp[ALM_PATH_MAX];
+    alm_backup_file f = {.path = "catalog"};
+    tmp_path(b, tmp, sizeof tmp);
+    const alm_catalog_choice only = {.ids = b->ids, .n = b->spec->n_tables};
+    ALM_TRY(alm_catalog_write_to(b->cx, b->st, b->cat, &only, tmp));
+    ALM_TRY(alm_backup_sum(b->cx, b->io, tmp, &f.bytes, &f.crc));
+    (void)snprintf(f.name, sizeof f.name, "files/%llu-%08x.catalog",
+                   (unsigned long long)b->cat->lsn, f.crc);
+    return name_file(b, &f);
+}
+
+/* ------------------------------------------------------------------------ the whole */
+
+static alm_status make_dir(backup *b, const char *dir)
+{
+    char parent[DIR_MAX + 8];
+    alm_io_stat meta;
+    if (b->io->stat(b->io, dir, &meta) == 0 && meta.is_dir)
+        return ALM_OK;
+    int e = b->io->mkdir(b->io, dir);
+    (void)snprintf(parent, sizeof parent, "%s", dir);
+    char *slash = strrchr(parent, '/');
+    if (slash != NULL)
+        slash[slash == parent] = 0; /* "/x" lies in "/" */
+    if (e >= 0 && slash != NULL)
+        e = b->io->sync_dir(b->io, parent);
+    return e < 0 ? alm_io_fail(b->cx, e, dir) : ALM_OK;
+}
+
+static alm_status open_dir(backup *b)
+{
+    char path[ALM_PATH_MAX];
+    ALM_TRY(make_dir(b, b->dir));
+    ALM_TRY(make_dir(b, b->files));
+    (void)snprintf(path, sizeof path, "%s/lock", b->dir);
+    b->lock = b->io->open(b->io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE);
+    if (b->lock < 0)
+        return alm_io_fail(b->cx, b->lock, path);
+    const int e = b->io->lock(b->io, b->lock);
+    if (e == -EWOULDBLOCK)
+        return alm_fail(b->cx, ALM_E_BUSY, -1, "another backup to '%s' is running", b->dir);
+    if (e < 0)
+        return alm_io_fail(b->cx, e, path);
+    uint32_t *all = NULL;
+    size_t n = 0;
+    ALM_TRY(alm_manifest_list(b->cx, b->io, b->dir, &all, &n));
+    b->now.generation = n == 0 ? 1 : all[n - 1] + 1;
+    if (n > 0 && alm_manifest_read(b->cx, b->io, b->dir, all[n - 1], &b->before) != ALM_OK) {
+        alm_log_warn("backup", "%s", b->cx->err.msg); /* its files are looked at one by one */
+        alm_error_clear(b->cx);
+    }
+    free(all);
+    return ALM_OK;
+}
+
+static alm_status choose(backup *b)
+{
+    if (b->spec->n_tables == 0)
+        return ALM_OK;
+    ALM_TRY(alm_heap_bytes(b->cx, b->spec->n_tables * sizeof *b->ids, "a backup", &b->ids));
+    for (uint32_t i = 0; i < b->spec->n_tables; i++) {
+        const int64_t at = alm_catver_by_name(b->cat, b->spec->tables[i]);
+        if (at < 0)
+            return alm_fail(b->cx, ALM_E_TABLE, -1, "table does not exist [table=%.*s]",
+                            (int)b->spec->tables[i].len, b->spec->tables[i].ptr);
+        b->ids[i] = alm_catver_at(b->cat, (size_t)at)->table.id;
+    }
+    return ALM_OK;
+}
+
+static int64_t bytes_of(const backup *b)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < b->cat->n; i++) {
+        const alm_version *v = alm_catver_at(b->cat, i);
+        if (is_chosen(b, v))
+            n += v->parts->bytes + (v->detached != NULL ? v->detached->bytes : 0);
+    }
+    return n;
+}
+
+static alm_status run(backup *b)
+{
+    ALM_TRY(open_dir(b));
+    ALM_TRY(choose(b));
+    atomic_store(&b->st->backup.done, 0);
+    atomic_store(&b->st->backup.total, bytes_of(b));
+    b->now.lsn = b->cat->lsn;
+    b->now.time_us = b->io->wall_ns(b->io) / 1000;
+    ALM_TRY(tables(b));
+    ALM_TRY(catalogue(b));
+    const int e = b->io->sync_dir(b->io, b->files);
+    if (e < 0)
+        return alm_io_fail(b->cx, e, b->files);
+    ALM_TRY(alm_manifest_write(b->cx, b->io, b->dir, &b->now));
+    b->result->generation = b->now.generation;
+    b->result->lsn = b->now.lsn;
+    return ALM_OK;
+}
+
+static void remove_tmp(const backup *b)
+{
+    char tmp[ALM_PATH_MAX];
+    tmp_path(b, tmp, sizeof tmp);
+    (void)b->io->unlink(b->io, tmp);
+}
+
+alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st, const alm_backup_spec *spec,
+                              alm_backup_result *out)
+{
+    backup b = {.cx = cx, .st = st, .io = st->io, .lock = -1, .spec = spec, .result = out};
+    *out = (alm_backup_result){0};
+    const int n = snprintf(b.dir, sizeof b.dir, "%s", spec->dir);
+    if (n < 0 || (size_t)n >= sizeof b.dir)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "the path of the backup is longer than %zu bytes",
+                        sizeof b.dir - 1);
+    (void)snprintf(b.files, sizeof b.files, "%s/files", b.dir);
+    const int64_t started = alm_monotonic_ns();
+    if (!atomic_load(&st->failed)) /* read-only: what is in memory is in the catalogue then */
+        ALM_TRY(alm_heads_flush(cx, st, ALM_CHECKPOINT_KEEP_BYTES));
+    alm_catver *cat = alm_catver_current(st);
+    b.cat = cat;
+    atomic_fetch_add(&st->backup.running, 1);
+    const alm_status e = run(&b);
+    atomic_fetch_sub(&st->backup.running, 1);
+    if (e != ALM_OK && b.lock >= 0)
+        remove_tmp(&b);
+    if (b.lock >= 0)
+        (void)st->io->close(st->io, b.lock);
+    free(b.ids);
+    alm_manifest_free(&b.before);
+    alm_manifest_free(&b.now);
+    alm_catver_release(cat);
+    if (e == ALM_OK)
+        alm_log_info("backup", "backup %u to '%s' in %lld ms: lsn %llu, %lld of %lld bytes copied",
+                     out->generation, b.dir, (long long)((alm_monotonic_ns() - started) / 1000000),
+                     (unsigned long long)out->lsn, (long long)out->bytes_copied,
+                     (long long)out->bytes);
+    return e;
+}
+
+bool alm_storage_backup_status(const alm_storage *st, int64_t *bytes_done, int64_t *bytes_total)
+{
+    *bytes_done = atomic_load(&st->backup.done);
+    *bytes_total = atomic_load(&st->backup.total);
+    return atomic_load(&st->backup.running) > 0;
+}

@@ -1,0 +1,54 @@
+/*
+ * backup.h - backups: a directory with the files of the database and one manifest per backup. Format,
+ * crashes: docs/internals/storage.md, section 13.
+ *
+ * A file in it never changes: its name says what it is, and its bytes are whole and synced before it
+ * has that name. So a later backup into the same directory copies only what is not there yet, and a
+ * backup that ends early leaves the older ones as they were. The manifest comes last.
+ */
+#ifndef ALM_STORAGE_BACKUP_H
+#define ALM_STORAGE_BACKUP_H
+
+#include "storage/state.h"
+
+enum { ALM_BACKUP_NAME = 96, ALM_BACKUP_PIECE = 1 << 20 };
+
+typedef struct alm_backup_file {
+    char name[ALM_BACKUP_NAME]; /* in the directory of the backup */
+    char path[ALM_BACKUP_NAME]; /* below ROOT/db */
+    int64_t bytes;
+    uint32_t crc;
+} alm_backup_file;
+
+typedef struct alm_manifest {
+    uint32_t generation;
+    uint64_t lsn;
+    int64_t time_us;
+    char archive[1024];     /* where the log of the database was archived, "": nowhere */
+    alm_backup_file *files; /* malloc; the catalogue is the last */
+    size_t n, cap;
+} alm_manifest;
+
+ALM_NODISCARD alm_status alm_manifest_add(alm_ctx *cx, alm_manifest *m,
+                                          const alm_backup_file *file);
+void alm_manifest_free(alm_manifest *m);
+/* Sorts the files by name, but the last, for alm_manifest_find. */
+const alm_backup_file *alm_manifest_find(const alm_manifest *m, const char *name);
+ALM_NODISCARD alm_status alm_manifest_write(alm_ctx *cx, const alm_io *io, const char *dir,
+                                            alm_manifest *m);
+/* ALM_E_CORRUPT when it is damaged. */
+ALM_NODISCARD alm_status alm_manifest_read(alm_ctx *cx, const alm_io *io, const char *dir,
+                                           uint32_t generation, alm_manifest *out);
+/* Generations of which there is a manifest, ascending; malloc. */
+ALM_NODISCARD alm_status alm_manifest_list(alm_ctx *cx, const alm_io *io, const char *dir,
+                                           uint32_t **out, size_t *n);
+
+/* Copies `from` to `to` (synced; `to` is removed when that fails) in pieces, with a look for cancel
+ * between them. */
+ALM_NODISCARD alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from,
+                                         const char *to, int64_t *bytes, uint32_t *crc);
+/* Size and checksum of a file; `to` NULL. */
+ALM_NODISCARD alm_status alm_backup_sum(alm_ctx *cx, const alm_io *io, const char *path,
+                                        int64_t *bytes, uint32_t *crc);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * backup_check.c - a directory of backups verified: every manifest, every file that one names, every
+ * part inside; and what no manifest names.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "storage/backup.h"
+#include "storage/part.h"
+
+typedef struct checking {
+    alm_ctx *cx;
+    const alm_io *io;
+    const char *dir;
+    void (*report)(void *arg, const char *line);
+    void *arg;
+    int64_t n;
+    alm_manifest all; /* files of the manifests so far, sorted by name; then a place for `last` */
+    uint32_t generation;
+} checking;
+
+static void finding(void *arg, const char *line)
+{
+    checking *c = arg;
+    c->n++;
+    if (c->report != NULL)
+        c->report(c->arg, line);
+}
+
+/* What is wrong with a backup is a finding; only cancel and memory stop the check. */
+static alm_status settle(checking *c, alm_status st)
+{
+    if (st != ALM_E_CORRUPT && st != ALM_E_UNSUPPORTED && st != ALM_E_IO)
+        return st;
+    finding(c, c->cx->err.msg);
+    alm_error_clear(c->cx);
+    return ALM_OK;
+}
+
+static alm_status file(checking *c, const alm_backup_file *f)
+{
+    char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 256];
+    int64_t bytes = 0, before = c->n;
+    uint32_t crc = 0;
+    (void)snprintf(path, sizeof path, "%.*s/%s", ALM_PATH_MAX - 256, c->dir, f->name);
+    const alm_status st = alm_backup_sum(c->cx, c->io, path, &bytes, &crc);
+    if (st != ALM_OK)
+        return settle(c, st);
+    const size_t n = strlen(f->name);
+    uint64_t table_id = 0;
+    if ((bytes != f->bytes || crc != f->crc) && n > 5 && strcmp(f->name + n - 5, ".part") == 0 &&
+        sscanf(f->path, "tables/%" SCNu64, &table_id) == 1) {
+        alm_part_check_arg arg = {.report = finding, .arg = c}; /* it can say where */
+        ALM_TRY(settle(c, alm_part_check(c->cx, c->io, path, table_id, &arg)));
+    }
+    if (bytes != f->bytes)
+        (void)snprintf(line, sizeof line, "'%s' ends at offset %lld, %lld bytes expected", path,
+                       (long long)bytes, (long long)f->bytes);
+    else
+        (void)snprintf(line, sizeof line, "'%s' is damaged: its checksum does not match", path);
+    if ((bytes != f->bytes || crc != f->crc) && c->n == before)
+        finding(c, line);
+    return ALM_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const alm_backup_file *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+/* Files that several generations name are read once. */
+static alm_status generation(checking *c, uint32_t number)
+{
+    alm_manifest m;
+    const alm_status st = alm_manifest_read(c->cx, c->io, c->dir, number, &m);
+    if (st != ALM_OK)
+        return settle(c, st);
+    const size_t known = c->all.n;
+    alm_status e = ALM_OK;
+    for (size_t i = 0; i < m.n && e == ALM_OK; i++) {
+        const alm_backup_file *old =
+            known == 0 ? NULL : bsearch(&m.files[i], c->all.files, known, sizeof *m.files, by_name);
+        if (old != NULL && old->bytes == m.files[i].bytes && old->crc == m.files[i].crc)
+            continue;
+        e = file(c, &m.files[i]);
+        if (e == ALM_OK)
+            e = alm_manifest_add(c->cx, &c->all, &m.files[i]);
+    }
+    if (c->all.n > 0)
+        qsort(c->all.files, c->all.n, sizeof *c->all.files, by_name);
+    alm_manifest_free(&m);
+    return e;
+}
+
+bool alm_backup_is(const alm_io *io, const char *dir)
+{
+    char path[ALM_PATH_MAX];
+    alm_io_stat meta;
+    (void)snprintf(path, sizeof path, "%.*s/files", ALM_PATH_MAX - 64, dir);
+    const bool files = io->stat(io, path, &meta) == 0 && meta.is_dir;
+    (void)snprintf(path, sizeof path, "%.*s/db", ALM_PATH_MAX - 64, dir);
+    return files && io->stat(io, path, &meta) < 0;
+}
+
+alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir,
+                            void (*report)(void *arg, const char *line), void *arg,
+                            int64_t *n_findings)
+{
+    checking c = {.cx = cx, .io = io, .dir = dir, .report = report, .arg = arg};
+    uint32_t *all = NULL;
+    size_t n = 0;
+    ALM_TRY(alm_manifest_list(cx, io, dir, &all, &n));
+    alm_status e = ALM_OK;
+    if (n == 0)
+        finding(&c, "there is no manifest: no backup here has come to its end");
+    for (size_t i = 0; i < n && e == ALM_OK; i++)
+        e = generation(&c, all[i]);
+    free(all);
+    alm_manifest_free(&c.all);
+    if (e == ALM_OK)
+        *n_findings = c.n;
+    return e;
+}

@@ -1,0 +1,156 @@
+/*
+ * restore.c - RESTORE: a backup becomes a data directory.
+ *
+ * Crash       The marker that says "copy" (hold.h) is written first and the catalogue last: until
+ *             then nothing opens the directory, afterwards it is whole.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "storage/backup.h"
+#include "storage/hold.h"
+
+enum { DIR_MAX = ALM_PATH_MAX - 256 };
+
+typedef struct restore {
+    alm_ctx *cx;
+    const alm_io *io;
+    const alm_restore_spec *spec;
+    char db[DIR_MAX];
+    alm_manifest m;
+    alm_restore_result *result;
+} restore;
+
+static alm_status failed(const restore *r, int e, const char *path)
+{
+    return e < 0 ? alm_io_fail(r->cx, e, path) : ALM_OK;
+}
+
+static int count_entry(void *arg, const char *name)
+{
+    (void)name;
+    ++*(int *)arg;
+    return 0;
+}
+
+/* ROOT/db is made here and nowhere else: what is there is never overwritten. */
+static alm_status make_root(restore *r)
+{
+    static const char *const dirs[] = {"/wal", "/tables"};
+    char path[ALM_PATH_MAX];
+    int n = 0;
+    const char *root = r->spec->root;
+    if (snprintf(r->db, sizeof r->db, "%s/db", root) >= (int)sizeof r->db)
+        return alm_fail(r->cx, ALM_E_LIMIT, -1, "the path '%.64s...' is too long", root);
+    ALM_TRY(failed(r, r->io->mkdir(r->io, root), root));
+    const int e = r->io->list(r->io, r->db, count_entry, &n);
+    if (e < 0 && e != -ENOENT)
+        return alm_io_fail(r->cx, e, r->db);
+    if (n > 0)
+        return alm_fail(r->cx, ALM_E_EXISTS, -1,
+                        "'%s' is not empty: a backup is restored to a new directory", r->db);
+    ALM_TRY(failed(r, r->io->mkdir(r->io, r->db), r->db));
+    ALM_TRY(failed(r, r->io->sync_dir(r->io, root), root));
+    ALM_TRY(alm_hold_mark_copy(r->cx, r->io, r->db, r->m.lsn));
+    for (size_t i = 0; i < ALM_COUNT(dirs); i++) {
+        (void)snprintf(path, sizeof path, "%s%s", r->db, dirs[i]);
+        ALM_TRY(failed(r, r->io->mkdir(r->io, path), path));
+    }
+    return failed(r, r->io->sync_dir(r->io, r->db), r->db);
+}
+
+/* The directory of a path below ROOT/db is there, and its name is on disk. */
+static alm_status make_parent(restore *r, const char *path)
+{
+    char dir[ALM_PATH_MAX], tables[ALM_PATH_MAX];
+    alm_io_stat meta;
+    (void)snprintf(dir, sizeof dir, "%s", path);
+    char *slash = strrchr(dir, '/');
+    ALM_ASSERT(slash != NULL);
+    *slash = 0;
+    if (r->io->stat(r->io, dir, &meta) == 0)
+        return ALM_OK;
+    (void)snprintf(tables, sizeof tables, "%s/tables", r->db);
+    ALM_TRY(failed(r, r->io->mkdir(r->io, dir), dir));
+    return failed(r, r->io->sync_dir(r->io, tables), tables);
+}
+
+static alm_status one_file(restore *r, const alm_backup_file *f)
+{
+    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], dir[ALM_PATH_MAX];
+    int64_t bytes = 0;
+    uint32_t crc = 0;
+    (void)snprintf(from, sizeof from, "%.*s/%s", DIR_MAX, r->spec->dir, f->name);
+    (void)snprintf(to, sizeof to, "%s/%s", r->db, f->path);
+    ALM_TRY(make_parent(r, to));
+    ALM_TRY(alm_backup_copy(r->cx, r->io, from, to, &bytes, &crc));
+    if (bytes != f->bytes || crc != f->crc)
+        return alm_fail(
+            r->cx, ALM_E_CORRUPT, -1,
+            "'%s' is damaged: %lld bytes with checksum %08x, but the manifest says %lld "
+            "and %08x",
+            from, (long long)bytes, crc, (long long)f->bytes, f->crc);
+    r->result->files++;
+    r->result->bytes += bytes;
+    (void)snprintf(dir, sizeof dir, "%s", to);
+    *strrchr(dir, '/') = 0;
+    return failed(r, r->io->sync_dir(r->io, dir), dir);
+}
+
+/* The newest backup, or the one that was asked for. */
+static alm_status find_backup(restore *r)
+{
+    uint32_t *all = NULL;
+    size_t n = 0;
+    ALM_TRY(alm_manifest_list(r->cx, r->io, r->spec->dir, &all, &n));
+    alm_status e = n == 0 ? alm_fail(r->cx, ALM_E_ARG, -1,
+                                     "'%s' has no backup: there is no manifest", r->spec->dir)
+                          : ALM_OK;
+    const uint32_t which = n == 0 ? 0 : r->spec->generation > 0 ? r->spec->generation : all[n - 1];
+    free(all);
+    if (e == ALM_OK)
+        e = alm_manifest_read(r->cx, r->io, r->spec->dir, which, &r->m);
+    return e;
+}
+
+/* Opened once: what does not open is found now, and the copy becomes a database of its own. */
+static alm_status open_once(restore *r)
+{
+    alm_storage *st = NULL;
+    alm_storage_conf conf;
+    alm_storage_conf_default(&conf);
+    conf.manual = true;
+    conf.wal_segment_bytes = 1 << 20; /* hardly used: the server makes its own */
+    ALM_TRY(alm_storage_open(r->cx, r->io, r->spec->root, &conf, &st));
+    alm_storage_stats stats;
+    alm_storage_stats_get(st, &stats);
+    r->result->rows = stats.rows;
+    r->result->lsn = st->current->lsn;
+    r->result->tables = (int64_t)st->current->n;
+    alm_storage_close(st);
+    return ALM_OK;
+}
+
+static alm_status run(restore *r)
+{
+    ALM_TRY(find_backup(r));
+    ALM_TRY(make_root(r));
+    for (size_t i = 0; i < r->m.n; i++) { /* the catalogue is the last */
+        ALM_TRY(alm_check(r->cx));
+        ALM_TRY(one_file(r, &r->m.files[i]));
+    }
+    r->result->generation = r->m.generation;
+    r->result->time_us = r->m.time_us;
+    return open_once(r);
+}
+
+alm_status alm_backup_restore(alm_ctx *cx, const alm_io *io, const alm_restore_spec *spec,
+                              alm_restore_result *out)
+{
+    restore r = {.cx = cx, .io = io, .spec = spec, .result = out};
+    *out = (alm_restore_result){0};
+    const alm_status e = run(&r);
+    alm_manifest_free(&r.m);
+    return e;
+}
