@@ -4,6 +4,8 @@
  */
 #include "exec/source_list.h"
 
+#include "base/utf8.h"
+
 enum { ROWS_MIN = 64 };
 
 /* ------------------------------------------------------------------------------------ cells */
@@ -104,8 +106,7 @@ bool alm_list_text_arg(const alm_expr *e, char one[4], alm_str *out)
         return true;
     }
     const uint16_t letter = *(const uint16_t *)e->value.data;
-    one[0] = letter < 0x80 ? (char)letter : '?';
-    *out = (alm_str){one, 1};
+    *out = (alm_str){one, alm_utf8_from_unit(letter, one)};
     return true;
 }
 

@@ -78,29 +78,14 @@ static int shown(alm_str text)
 
 /* ------------------------------------------------------------------------- names */
 
-static bool name_is_good(alm_str name, const char *refused)
+static bool column_name_is_good(alm_str name)
 {
     bool good = name.len > 0 && name.len <= NAME_MAX_BYTES;
     for (size_t i = 0; good && i < name.len; i++) {
         const char c = name.ptr[i];
-        good = (unsigned char)c >= 0x20 && c != 0x7f && strchr(refused, c) == NULL;
+        good = (unsigned char)c >= 0x20 && c != 0x7f && strchr("?.,'\"\\/:)(+-*%~", c) == NULL;
     }
     return good;
-}
-
-static bool table_name_is_good(alm_str name)
-{
-    bool good = name_is_good(name, "?,'\"\\/:)(+*%~") && name.ptr[0] != '.' &&
-                name.ptr[name.len - 1] != '.' && name.ptr[0] != ' ' &&
-                name.ptr[name.len - 1] != ' ';
-    for (size_t i = 0; good && i + 1 < name.len; i++)
-        good = name.ptr[i] != '.' || name.ptr[i + 1] != '.';
-    return good;
-}
-
-static bool column_name_is_good(alm_str name)
-{
-    return name_is_good(name, "?.,'\"\\/:)(+-*%~");
 }
 
 /* ----------------------------------------------------------------------- columns */
@@ -236,7 +221,7 @@ static const char *table_refusal(const alm_lines *l, alm_str name, const alm_tab
         return table->kind == ALM_TABLE_MATVIEW ? "cannot modify materialized view"
                : table->kind == ALM_TABLE_VIEW  ? "cannot modify view"
                                                 : NULL;
-    if (!table_name_is_good(name))
+    if (!alm_table_name_ok(name))
         return "invalid table name";
     if (!conf->line_auto_create_new_tables || !conf->line_auto_create_new_columns)
         return "table does not exist, creating new tables is disabled";

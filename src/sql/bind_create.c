@@ -4,21 +4,9 @@
 
 /* --------------------------------------------------------------------- names */
 
-static bool name_ok(alm_str name)
-{
-    if (name.len == 0 || name.len > 127 || name.ptr[0] == '.' || name.ptr[name.len - 1] == '.')
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        const unsigned char c = (unsigned char)name.ptr[i];
-        if (c < 0x20 || c == 0x7F || memchr("?,'\"\\/:)(+*%~", c, 13) != NULL)
-            return false;
-    }
-    return true;
-}
-
 alm_status alm_create_check_name(alm_ctx *cx, const alm_stmt *stmt)
 {
-    if (name_ok(stmt->table))
+    if (alm_table_name_ok(stmt->table))
         return ALM_OK;
     if (stmt->table.len > 0 && memchr(stmt->table.ptr, '/', stmt->table.len) != NULL)
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "'/' is not allowed");

@@ -129,6 +129,8 @@ static alm_token scan_quoted(alm_str s, size_t start, size_t i, bool escapes)
     while (i < s.len) {
         if (escapes && s.ptr[i] == '\\') {
             i += 2;
+        } else if (s.ptr[i] == '\0' && quote != '\'') {
+            return bad(i, i + 1, "unexpected character"); /* names end at a NUL elsewhere */
         } else if (s.ptr[i] != quote) {
             i++;
         } else if (at(s, i + 1) == quote) {

@@ -237,6 +237,8 @@ ALM_NODISCARD alm_status alm_parse_table_clauses(alm_parser *p, alm_stmt *s, uin
                                                  bool view);
 /* [IF NOT EXISTS] name */
 ALM_NODISCARD alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const char *what);
+/* May what is made or renamed be called so? */
+ALM_NODISCARD alm_status alm_parse_check_name(alm_parser *p, alm_parse_name name);
 /* parse_view.c */
 ALM_NODISCARD alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized);
 /* AS (query) of a view: the query, and its text. */

@@ -3,6 +3,8 @@
  */
 #include "sql/parse.h"
 
+#include "storage/catalog.h"
+
 /* ------------------------------------------------------------------ columns */
 
 static alm_status parse_capacity(alm_parser *p, int64_t *out)
@@ -369,24 +371,14 @@ alm_status alm_parse_owned(alm_parser *p)
 
 /* ------------------------------------------------------------------ names */
 
-/* A name becomes part of paths and of URLs: no separators, no control characters. */
-static alm_status check_name(alm_parser *p, alm_parse_name name)
+alm_status alm_parse_check_name(alm_parser *p, alm_parse_name name)
 {
+    if (alm_table_name_ok(name.text))
+        return ALM_OK;
     const char *slash = name.text.len > 0 ? memchr(name.text.ptr, '/', name.text.len) : NULL;
     if (slash != NULL)
         return alm_parse_fail(p, name.pos + 1 + (int32_t)(slash - name.text.ptr),
                               "'/' is not allowed");
-    bool ok = name.text.len > 0 && name.text.len <= 127;
-    for (size_t i = 0; ok && i < name.text.len; i++) {
-        const char c = name.text.ptr[i];
-        const bool dot =
-            c == '.' && (i == 0 || i + 1 == name.text.len || name.text.ptr[i + 1] == '.');
-        const bool edge = c == ' ' && (i == 0 || i + 1 == name.text.len);
-        ok = (unsigned char)c >= 0x20 && c != 0x7f && strchr("?,'\"\\:)(+*%~", c) == NULL && !dot &&
-             !edge;
-    }
-    if (ok)
-        return ALM_OK;
     return alm_parse_fail(p, name.pos, "Could not create table, invalid table name [table=%.*s]",
                           (int)ALM_MIN(name.text.len, 200), name.text.ptr);
 }
@@ -401,7 +393,7 @@ alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const char *what)
         s->if_not_exists = true;
     }
     ALM_TRY(alm_parse_qualified(p, what, &schema, &name));
-    ALM_TRY(check_name(p, name));
+    ALM_TRY(alm_parse_check_name(p, name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;

@@ -192,6 +192,7 @@ static alm_status parse_rename(alm_parser *p, alm_stmt *s)
     ALM_TRY(table_name(p, s, "table name"));
     ALM_TRY(alm_expect_kw(p, ALM_KW_TO, "'to' expected"));
     ALM_TRY(alm_parse_qualified(p, "new table name", &schema, &name));
+    ALM_TRY(alm_parse_check_name(p, name));
     s->new_name = name.text;
     s->new_name_pos = name.pos;
     return ALM_OK;

@@ -90,6 +90,10 @@ const alm_table *alm_snapshot_at(const alm_snapshot *snap, size_t i);
 const char *alm_table_comment(const alm_table *table, uint32_t col_id);
 /* Column number, -1: none. Names without case. */
 int32_t alm_table_col(const alm_table *table, alm_str name);
+/* May a table be called so? Names become parts of URLs and of file names of others: no separators, no
+ * control characters, no dots or blanks at the ends. */
+enum { ALM_TABLE_NAME_MAX = 127 };
+bool alm_table_name_ok(alm_str name);
 /* The errors for names that are not found; they say which name is near. pos: in the SQL text. */
 alm_status alm_no_table(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int32_t pos);
 alm_status alm_no_column(alm_ctx *cx, const alm_table *table, alm_str name, int32_t pos);

@@ -18,6 +18,7 @@ struct alm_csv_reader {
     size_t at;      /* start of the first unread record */
     size_t scanned; /* bytes behind `at` known to hold no end of it */
     bool scan_quoted;
+    bool cut; /* the last record ends inside of a quoted field */
     char delimiter;
     uint32_t cols, rows_max; /* rows of a block: fewer for wide files */
     size_t record_max;
@@ -153,6 +154,7 @@ static int64_t record_end(alm_csv_reader *r, bool last, size_t *next, uint64_t *
         return -1;
     }
     const size_t end = found ? s.i : left;
+    r->cut = !found && s.quoted;
     *next = found ? end + 1 : left;
     *newlines = found;
     for (const char *p = from; (p = memchr(p, '\n', end - (size_t)(p - from))) != NULL; p++)
@@ -231,6 +233,9 @@ alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block
                                 (unsigned long long)r->line, r->record_max);
             break;
         }
+        if (r->cut)
+            return alm_fail(cx, ALM_E_VALUE, -1, "line %llu: a quote that is not closed",
+                            (unsigned long long)r->line);
         if (n > 0) {
             r->lines[rows] = r->line;
             split_record(r, r->at, (size_t)n, rows);

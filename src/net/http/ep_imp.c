@@ -13,6 +13,7 @@
 #include "net/http/import_report.h"
 #include "net/http/multipart.h"
 #include "net/http/query_run.h"
+#include "storage/catalog.h"
 
 /* SYMBOL_CAPACITY: what CREATE TABLE declares when nothing is said. */
 enum { PIECE_BYTES = 1 << 20, RECORD_MAX = 64 << 20, SCHEMA_MAX = 1 << 20, SYMBOL_CAPACITY = 256 };
@@ -109,13 +110,7 @@ static alm_status check_name(import_run *run)
     const alm_str name = run->name;
     if (name.len == 0)
         return alm_fail(&run->cx, ALM_E_ARG, -1, "no file name given");
-    bool bad = name.len > ALM_CSV_NAME_MAX || name.ptr[0] == '.' || name.ptr[name.len - 1] == '.';
-    for (size_t i = 0; i < name.len; i++) {
-        const unsigned char c = (unsigned char)name.ptr[i];
-        bad |= c < ' ' || c == 0x7f || strchr("/?:,*~+%()'\\\"", c) != NULL;
-        bad |= c == '.' && i + 1 < name.len && name.ptr[i + 1] == '.';
-    }
-    if (bad)
+    if (!alm_table_name_ok(name))
         return alm_fail(&run->cx, ALM_E_ARG, -1, "invalid table name [table=%.*s]", (int)name.len,
                         name.ptr);
     return ALM_OK;

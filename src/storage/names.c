@@ -1,7 +1,29 @@
 /*
- * missing.c - the errors for tables and columns that are not found: they say which name is near.
+ * names.c - names that tables may have, and the errors for tables and columns that are not found: they
+ * say which name is near.
  */
 #include "storage/catalog.h"
+
+#include <string.h>
+
+static bool at_edge(alm_str name, char c)
+{
+    return name.ptr[0] == c || name.ptr[name.len - 1] == c;
+}
+
+bool alm_table_name_ok(alm_str name)
+{
+    if (name.len == 0 || name.len > ALM_TABLE_NAME_MAX || at_edge(name, '.') || at_edge(name, ' '))
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        const unsigned char c = (unsigned char)name.ptr[i];
+        if (c < 0x20 || c == 0x7F || strchr("?,'\"\\/:)(+*%~", c) != NULL)
+            return false;
+        if (c == '.' && name.ptr[i + 1] == '.') /* the last one is no dot */
+            return false;
+    }
+    return true;
+}
 
 alm_status alm_no_table(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int32_t pos)
 {
