@@ -119,6 +119,7 @@ SUITES = [
     ("pg-catalog", False, script("test/wire/pg_catalog_test.py")),
     ("line", False, script("test/wire/line_test.py")),
     ("types", False, script("test/types_test.py")),
+    ("bad-input", False, script("test/bad_input_test.py")),
     ("data", False, script("test/data_test.py")),
     ("functions", False, script("test/functions_test.py")),
     ("limits", False, script("test/limits_test.py")),
