@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""The official line protocol clients of other languages, unchanged: each program in clients/ writes rows of
+every type by every protocol version over HTTP, and over TCP; the rows are read back and compared.
+
+    clients_test.py [--nightly] [--binary FILE]
+
+Node needs npm (20 or newer); Rust is compiled, by the nightly run alone. What is not installed is left out
+and named. The client for Go is not tested here.
+"""
+import argparse, pathlib, re, shutil, subprocess, sys, time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from server import TOP, Server  # noqa: E402
+
+BUILD = TOP / "build" / "clients"
+COMMON = ["ETH USD", "a,b=c", 2615.54, True, "h\u00e9 \"q\" \\ , =", "2024-03-01T09:00:00.000000Z"]
+BOOK, COST = [[1.0, 2.0], [3.0, 4.0]], "12.50"
+
+
+def version_of(program):
+    found = re.search(r"(\d+)\.\d+", subprocess.run([program, "--version"], capture_output=True, text=True).stdout)
+    return int(found[1]) if found else 0
+
+
+def run(args, **more):
+    p = subprocess.run(args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900, **more)
+    if p.returncode:
+        raise AssertionError(f"{args[0]} ended with {p.returncode}:\n{p.stdout[-2000:]}")
+    return p.stdout
+
+
+def node():
+    """The command, or why there is none."""
+    if not shutil.which("npm") or version_of("node") < 20:
+        return "node 20 with npm is not installed"
+    home = BUILD / "node"
+    shutil.copytree(HERE / "clients" / "node", home, dirs_exist_ok=True)
+    run(["npm", "ci", "--no-audit", "--no-fund"], cwd=home)
+    return ["node", str(home / "ingest.mjs")]
+
+
+def rust():
+    if not shutil.which("cargo"):
+        return "cargo is not installed"
+    run(["cargo", "build", "--quiet", "--locked", "--target-dir", str(BUILD / "rust")], cwd=HERE / "clients" / "rust")
+    return [str(BUILD / "rust" / "debug" / "ingest")]
+
+
+def wait_rows(s, table, n):
+    """Over TCP nothing says when rows have arrived."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if s.rows(f"select count() from tables() where table_name = '{table}'") == [[1]] and s.rows(f"select count() from {table}") == [[n]]:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{table}: the rows did not come")
+
+
+def compare(s, table, version):
+    wait_rows(s, table, 3)
+    extra = (["book"] if version >= 2 else []) + (["cost"] if version >= 3 else [])
+    columns = ", ".join(["symbol", "side", "price", "ok", "note", "cast(at as timestamp)", "n", "cast(timestamp as timestamp)", *extra])
+    want = [[*COMMON, i, f"2024-03-01T09:00:0{i}.000000Z", *([BOOK] if version >= 2 else []), *([COST] if version >= 3 else [])] for i in range(3)]
+    got = s.rows(f"select {columns} from {table} order by n")
+    if got != want:
+        raise AssertionError(f"{table}: {got[0]}, want {want[0]}")
+
+
+def client(make):
+    command = make()
+    if isinstance(command, str):
+        return command
+    with Server(binary=ARGS.binary) as s:
+        s.exec("create table http3 (cost decimal(10,2), timestamp timestamp) timestamp(timestamp) partition by day")  # a decimal is not made on the fly
+        out = run([*command, s.http, s.line])
+        for table, version in (("http1", 1), ("http2", 2), ("http3", 3), ("http_auto", 2), ("tcp1", 1)):
+            compare(s, table, version)
+        if "refused: " not in out or "price" not in out:
+            raise AssertionError(f"the refusal did not reach the caller: {out}")
+    return None
+
+
+def main():
+    global ARGS
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--binary")
+    ARGS = ap.parse_args()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    passed = failed = 0
+    for make in (node, rust) if ARGS.nightly or (BUILD / "rust").exists() else (node,):
+        try:
+            skipped = client(make)
+            print(f"{make.__name__}: " + (f"left out, {skipped}" if skipped else "rows equal"))
+            passed += skipped is None
+        except (AssertionError, RuntimeError, subprocess.SubprocessError) as e:
+            print(f"{make.__name__}: {e}")
+            failed += 1
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
