@@ -125,6 +125,7 @@ SUITES = [
     ("functions", False, script("test/functions_test.py")),
     ("limits", False, script("test/limits_test.py")),
     ("cancel", True, script("test/cancel_test.py")),
+    ("disk", False, script("test/crash/disk_test.py")),
     ("visibility", False, script("test/visibility_test.py")),
     ("crash", False, script("test/crash/kill_test.py")),
     ("ddl", False, script("test/crash/ddl_test.py")),

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""A disk that is full, or fails, under a running server.
+
+Full     a small tmpfs is filled by somebody else while rows come in over HTTP, PG wire and the line
+         protocol: writes fail with a clear error and its proper status, reads go on, the server stays;
+         when there is room again writes go on by themselves. Nothing acknowledged is lost by a kill.
+         The same with calls that refuse space (io_fault.c), which stand in where nothing can be mounted.
+Failing  a write or a sync that fails with EIO: no write is accepted until a restart, reads go on; after
+         it everything acknowledged is there.
+
+    disk_test.py [--binary FILE]
+"""
+import argparse, json, pathlib, subprocess, sys, tempfile, time, urllib.request, urllib.error
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "wire")]
+from server import TOP, Server  # noqa: E402
+from pgclient import Wire, query  # noqa: E402
+
+ENV = {"ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "8m",
+       "ALMANAC_STORAGE_HEAD_BYTES_MAX": "8m", "ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "4m"}
+PAD = "x" * 200
+
+
+def expect(ok, why):
+    if not ok:
+        raise AssertionError(why)
+
+
+class Rows:
+    """Rows by three protocols; which are acknowledged."""
+
+    def __init__(self, s):
+        self.s, self.next, self.acked = s, 0, set()
+        s.exec("create table full (ts timestamp, n long, pad varchar) timestamp(ts) partition by day")
+
+    def insert(self, how, rows=100):
+        """None, or (status, message) of the refusal."""
+        first, self.next = self.next, self.next + rows
+        numbers = range(first, first + rows)
+        sql = "insert into full values " + ",".join(f"({n * 1_000_000}, {n}, '{PAD}')" for n in numbers)
+        if how == "pg":
+            error = Wire(self.s.pg).error(query(sql))
+            answer = error and (error["C"], error["M"])
+        elif how == "http":
+            answer = self.post("/exec", f"query={sql}".encode(), {"Content-Type": "application/x-www-form-urlencoded"})
+        else:
+            answer = self.post("/write", "".join(f"full n={n}i,pad=\"{PAD}\" {n * 1_000_000_000}\n" for n in numbers).encode(), {})
+        if answer is None:
+            self.acked.update(numbers)
+        return answer
+
+    def post(self, path, body, headers):
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.s.url + path, data=body, headers=headers), timeout=120):
+                return None
+        except urllib.error.HTTPError as e:
+            answer = json.loads(e.read())
+            return e.code, answer.get("error") or answer.get("message")
+
+    def check(self):
+        got = [r[0] for r in self.s.rows("select n from full", limit="0,10000000")]
+        expect(len(got) == len(set(got)), "a row is there twice")
+        missing = self.acked - set(got)
+        expect(not missing, f"{len(missing)} acknowledged rows are gone, the first {min(missing, default=None)}")
+
+
+def refusals(rows, codes, words):
+    """Each protocol says in its own way that nothing can be written."""
+    for how in ("http", "pg", "line"):
+        answer = rows.insert(how)
+        expect(answer is not None, f"{how}: accepted")
+        expect(answer[0] in codes and words in answer[1], f"{how}: {answer}")
+
+
+def fill_and_free(s, fill, free):
+    rows = Rows(s)
+    for how in ("http", "pg", "line") * 3:
+        expect(rows.insert(how) is None, f"{how}: refused before the disk was full")
+    fill()
+    end = time.monotonic() + 60
+    while rows.insert("http") is None:  # what was reserved is used up first
+        expect(time.monotonic() < end, "the full disk is not noticed")
+    refusals(rows, (507, 503, "53100"), "No space left")
+    rows.check()
+    expect(s.rows("select 1") == [[1]], "reads do not go on")
+    try:
+        s.exec("create table another (a int)")
+    except RuntimeError as e:
+        expect("No space left" in str(e), str(e))
+    free()
+    end = time.monotonic() + 30
+    while rows.insert("http") is not None:
+        expect(time.monotonic() < end, "writes do not go on when there is room")
+        time.sleep(0.1)
+    for how in ("http", "pg", "line"):
+        expect(rows.insert(how) is None, f"{how}: refused though there is room")
+    rows.check()
+    s.kill()
+    s.start()
+    rows.check()
+    expect(rows.insert("pg") is None, "refused after the restart")
+    return len(rows.acked)
+
+
+def full_disk(binary):
+    with tempfile.TemporaryDirectory() as d:
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", d], capture_output=True).returncode == 0
+        if not mounted:
+            return full_by_calls(binary)
+        ballast = pathlib.Path(d) / "ballast"
+
+        def fill():
+            with open(ballast, "wb", buffering=0) as f:
+                try:
+                    while True:
+                        f.write(bytes(65536))
+                except OSError:
+                    pass
+
+        try:
+            with Server(binary=binary, root=d, env=ENV) as s:
+                return fill_and_free(s, fill, ballast.unlink)
+        finally:
+            subprocess.run(["umount", d])
+
+
+class Fault:
+    def __init__(self, d):
+        so = f"{d}/io_fault.so"
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", so, str(TOP / "test/io_fault.c"), "-ldl"], check=True)
+        self.path = pathlib.Path(d) / "fault"
+        self.set("-")
+        self.env = {**ENV, "LD_PRELOAD": so, "IO_FAULT_FILE": str(self.path)}
+
+    def set(self, what):
+        with open(self.path, "r+b" if self.path.exists() else "wb") as f:
+            f.write(what.encode())
+
+
+def full_by_calls(binary):
+    with tempfile.TemporaryDirectory() as d:
+        fault = Fault(d)
+        with Server(binary=binary, env=fault.env) as s:
+            return fill_and_free(s, lambda: fault.set("f"), lambda: fault.set("-"))
+
+
+def failing_disk(binary, kind):
+    with tempfile.TemporaryDirectory() as d:
+        fault = Fault(d)
+        with Server(binary=binary, env=fault.env) as s:
+            rows = Rows(s)
+            for how in ("http", "pg", "line"):
+                expect(rows.insert(how) is None, f"{how}: refused before the fault")
+            fault.set(kind)
+            refusals(rows, (500, "58030"), "error")
+            fault.set("-")
+            refusals(rows, (500, "58030"), "until a restart")  # what the disk has is not known any more
+            rows.check()
+            try:
+                s.exec("create table another (a int)")
+                raise AssertionError("CREATE TABLE was accepted")
+            except RuntimeError as e:
+                expect("until a restart" in str(e), str(e))
+            s.kill()
+            s.start()
+            rows.check()
+            for how in ("http", "pg", "line"):
+                expect(rows.insert(how) is None, f"{how}: refused after the restart")
+            rows.check()
+            return len(rows.acked)
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("--binary")
+    o = ap.parse_args()
+    passed = failed = 0
+    for name, test in {"full": lambda: full_disk(o.binary), "full by calls": lambda: full_by_calls(o.binary),
+                       "failing sync": lambda: failing_disk(o.binary, "s"), "failing write": lambda: failing_disk(o.binary, "w")}.items():
+        try:
+            print(f"{name}: {test()} rows acknowledged, all there")
+            passed += 1
+        except (AssertionError, RuntimeError, subprocess.SubprocessError) as e:
+            print(f"{name}: {type(e).__name__}: {e}")
+            failed += 1
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
