@@ -543,6 +543,14 @@ class Matrix:
         self.ask(f"drop table {t}_i")
 
 
+def documented_casts():
+    """The table of casts of the page on types, as CASTS has it."""
+    page = (HERE.parent / "docs/reference/types.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]*)\|$", page.split("| From | To |\n|---|---|\n")[1].split("\n\n")[0] + "\n", re.M)
+    words = {"numbers": NUMBERS, "times": TIMES}
+    return {a: {t for b in to.split(",") if b.strip() for t in words.get(b.strip(), [b.strip()])} for of, to in rows for a in of.strip().split(", ")}
+
+
 def main():
     chosen = [a for a in sys.argv[1:] if not a.startswith("--")]
     preset = next((a.split("=")[1] for a in sys.argv if a.startswith("--preset=")), "release")
@@ -550,6 +558,10 @@ def main():
     start = dt.datetime.now()
     with Server(preset=preset) as s:
         m = Matrix(s)
+        m.type = "docs"
+        told = documented_casts()
+        for name, to in CASTS.items():
+            m.check(f"casts from {name} in docs/reference/types.md", sorted(told.get(name, ["nothing"])), sorted({t for t in to if t not in TEXTS and (t != name or name in ("GEOHASH", "DECIMAL", "DOUBLE[]"))} | ({name} if name in NUMBERS + TIMES else set())))
         for name in names:
             m.begin(name)
             if not m.make():
