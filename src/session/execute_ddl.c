@@ -112,7 +112,8 @@ alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     if (table == NULL)
         return missing_table(c, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, table, stmt->table_pos));
-    if (alm_snapshot_find(c->snapshot, stmt->new_name) != NULL)
+    const alm_table *other = alm_snapshot_find(c->snapshot, stmt->new_name);
+    if (other != NULL && other != table) /* small letters may become capitals */
         return alm_fail(
             cx, ALM_E_EXISTS, stmt->new_name_pos,
             "cannot rename table, new name is already in use [table=%.*s, toTable=%.*s]",

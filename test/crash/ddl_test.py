@@ -38,19 +38,23 @@ class Refused(Exception):
     pass
 
 
-def ask(server, sql):
-    url = f"{server.url}/exec?" + urllib.parse.urlencode({"query": sql})
+def request(url, body=None):
     try:
-        with urllib.request.urlopen(url, timeout=30) as r:
-            return json.loads(r.read())
+        with urllib.request.urlopen(url, data=body, timeout=30) as r:
+            return json.loads(r.read() or "null")
     except urllib.error.HTTPError as e:
-        raise Refused(json.loads(e.read())["error"]) from None
+        answer = json.loads(e.read())
+        raise Refused(answer.get("error") or answer["message"]) from None
     except (OSError, ValueError, http.client.HTTPException) as e:
         raise Gone(str(e)) from None
 
 
 def plain(shape):
     return json.loads(json.dumps(shape))
+
+
+def ask(server, sql):
+    return request(f"{server.url}/exec?" + urllib.parse.urlencode({"query": sql}))
 
 
 # ------------------------------------------------------------------------------------------------ table a: rows stay
@@ -233,19 +237,64 @@ class Statements(Client):
             time.sleep(random.uniform(0, 0.01))
 
 
+class Chaos(Client):
+    """Statements of several clients about one table, `c`, of which nobody knows what it must look like."""
+
+    FITTING = ALLOWED_TEXTS + ("table already exists", "Duplicate column", "could not ", "partitions of table", "cannot ", "deduplicat",
+                               "incompatible column", "row value count", "found [tok", "rows of the table were changed", "column is ",
+                               "Could not ", "partitions were changed", "view or materialized view", "view already exists", "materialized view ")
+
+    def statement(self):
+        n, day = random.randint(0, 9), random.randint(1, 9)
+        return random.choice([
+            f"insert into c (ts, k) values ('2024-01-0{day}', 'k{n}'), ('2024-01-0{day}T01', 'l{n}')",
+            f"insert into c (ts, k) select timestamp_sequence('2024-01-0{day}', 60000000L), rnd_symbol('a', 'b') from long_sequence(3000)",
+            *["create table if not exists c (ts timestamp, k symbol) timestamp(ts) partition by day wal"] * 4, "drop table if exists c",
+            f"alter table c add column x{n} int", f"alter table c drop column x{n}", f"alter table c rename column x{n} to x{day}",
+            f"alter table c alter column x{n} type {random.choice(['long', 'symbol', 'varchar'])}", "truncate table c",
+            f"update c set k = 'u{n}' where ts >= '2024-01-0{day}'", f"delete from c where k = 'k{n}'", f"alter table c set ttl {n}d",
+            f"alter table c drop partition list '2024-01-0{day}'", f"alter table c detach partition list '2024-01-0{day}'",
+            f"alter table c attach partition list '2024-01-0{day}'", "alter table c dedup enable upsert keys(ts, k)",
+            "alter table c dedup disable", "alter table c squash partitions", f"comment on column c.x{n} is '{n}'", "rename table c to d",
+            "rename table d to c", "drop table if exists d", "create view v as (select ts, k from c)", "drop view if exists v",
+            "create materialized view m as (select ts, count() n from c sample by 1d) partition by month",
+            "drop materialized view if exists m", f"create or replace view v as (select ts, {n} n from c)"])
+
+    def work(self):
+        while not self.stop:
+            sql = self.statement()
+            try:
+                ask(self.server, sql)
+            except Refused as e:
+                self.refused += 1
+                if not str(e).startswith(self.FITTING):
+                    self.problems.append(f"{sql[:100]}: {e}")
+            self.count += 1
+
+
 class Writer(Client):
+    """The second one writes lines."""
+
     def __init__(self, server, problems, number, log):
         super().__init__(server, problems)
         self.number, self.log = number, log
+
+    def insert(self, rows):
+        values = ",".join(f"({ts}, {w}, {n}, '{s}')" for ts, w, n, s in rows)
+        ask(self.server, f"insert into a (ts, w, n, s) values {values}")
+
+    def lines(self, rows):
+        text = "".join(f"a,s={s} w={w}i,n={n}i {ts * 1000}\n" for ts, w, n, s in rows)
+        request(f"{self.server.url}/write", text.encode())
 
     def work(self):
         while not self.stop:
             first = self.log["sent"]
             self.log["sent"] += ROWS
             day = random.randint(0, 5)
-            values = ",".join(f"({START_US + day * DAY_US + n}, {self.number}, {n}, 's{n % 7}')" for n in range(first, first + ROWS))
+            rows = [(START_US + day * DAY_US + n, self.number, n, f"s{n % 7}") for n in range(first, first + ROWS)]
             try:
-                ask(self.server, f"insert into a (ts, w, n, s) values {values}")
+                self.lines(rows) if self.number == 1 else self.insert(rows)
             except Refused as e:
                 if not str(e).startswith(ALLOWED_TEXTS):
                     self.problems.append(f"writer: {e}")
@@ -259,6 +308,7 @@ class Writer(Client):
 QUERIES = ["select count(), max(n) from a", "select w, count(), min(ts) from a group by w", "select * from a limit -5", "select * from b",
            "select ts, count() from a sample by 1d", "select * from a latest on ts partition by s", "select sum(v), count() from b",
            "select a.n, b.v from a join b on (n) limit 10", "select * from a order by n desc limit 3", "show columns from a",
+           "select * from c", "select k, count() from c", "select count() from d", "select * from v", "select * from m",
            "select table_name, table_row_count from tables()", "select * from pg_description"]
 
 
@@ -341,6 +391,19 @@ def check_rows(server, logs, detached):
     return bad
 
 
+def check_chaos(server):
+    """Whatever there is can be read, and counting agrees with reading."""
+    bad = []
+    for name in ("c", "d"):
+        try:
+            rows, count = len(ask(server, f"select * from {name}")["dataset"]), ask(server, f"select count() from {name}")["dataset"]
+        except Refused as e:
+            bad += [] if str(e).startswith("table does not exist") else [f"select from {name}: {e}"]
+            continue
+        bad += [] if [[rows]] == count else [f"{name}: {rows} rows, count {count}"]
+    return bad
+
+
 def size_bytes(server):
     total = 0
     for f in (server.root / "db" / "tables").rglob("*.part"):
@@ -380,10 +443,12 @@ def one_round(server, models, logs, seconds):
     problems = []
     clients = [Statements(server, problems, m) for m in models]
     clients += [Writer(server, problems, w, logs[w]) for w in range(WRITERS)]
-    clients += [PgReader(server, problems), RestReader(server, problems)]
+    clients += [PgReader(server, problems), RestReader(server, problems), Chaos(server, problems), Chaos(server, problems)]
     for c in clients:
         c.start()
     time.sleep(seconds)
+    if server.process.poll() is not None:
+        problems.append(f"the server ended by itself: {server.tail()}")
     server.kill()
     for c in clients:
         c.stop = True
@@ -393,6 +458,7 @@ def one_round(server, models, logs, seconds):
     server.start()
     for c in clients[:len(models)]:
         problems += check_model(server, c)
+    problems += check_chaos(server)
     problems += check_rows(server, logs, models[0].shape["detached"])
     return problems, clients
 
