@@ -250,9 +250,13 @@ static alm_status expire(alm_cursor *c, alm_str name)
 {
     ALM_TRY(alm_cursor_look_again(c));
     const alm_table *view = alm_snapshot_find(c->snapshot, name);
-    return view == NULL || view->kind != ALM_TABLE_MATVIEW
-               ? ALM_OK
-               : alm_table_expire(&c->cx, c->session->db->storage, view->id);
+    if (view == NULL || view->kind != ALM_TABLE_MATVIEW)
+        return ALM_OK;
+    const alm_status st = alm_table_expire(&c->cx, c->session->db->storage, view->id);
+    if (st != ALM_E_BUSY)
+        return st;
+    alm_error_clear(&c->cx); /* the background thread of storage tries again */
+    return ALM_OK;
 }
 
 /* ---------------------------------------------------------------------- refresh */

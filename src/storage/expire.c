@@ -168,12 +168,17 @@ static alm_status prepare_expire(alm_ctx *cx, alm_request *rq, alm_build *b)
     return alm_change_expire(cx, b, arg->table_id, least);
 }
 
+static alm_status busy(alm_ctx *cx)
+{
+    return alm_fail(cx, ALM_E_BUSY, -1, "another statement holds the table");
+}
+
 static alm_status commit_expire(alm_ctx *cx, alm_storage *st, alm_tab *tab, bool maint)
 {
     expire_arg arg = {.table_id = tab->id, .maint = maint};
     alm_request rq = {.prepare = prepare_expire, .arg = &arg};
     if (!alm_tab_trylock(st, tab, ALM_TAB_SHARE))
-        return alm_fail(cx, ALM_E_BUSY, -1, "the table is busy");
+        return busy(cx);
     const alm_status e = alm_commit(cx, st, &rq);
     alm_tab_unlock(st, tab, ALM_TAB_SHARE);
     return e;
@@ -203,11 +208,10 @@ alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, uint64_t table_id)
     alm_status e = maint ? ALM_E_CONFLICT : commit_expire(cx, st, tab, false);
     if (e == ALM_E_CONFLICT) {
         alm_error_clear(cx);
-        e = alm_tab_lock(cx, st, tab, ALM_TAB_MAINT);
-        if (e == ALM_OK) {
-            e = expire_held(cx, st, tab);
+        const bool held = alm_tab_lock_soon(st, tab, ALM_TAB_MAINT);
+        e = held ? expire_held(cx, st, tab) : busy(cx);
+        if (held)
             alm_tab_unlock(st, tab, ALM_TAB_MAINT);
-        }
     }
     alm_tab_release(tab);
     return e;

@@ -59,6 +59,19 @@ alm_status alm_tab_lock(alm_ctx *cx, alm_storage *st, alm_tab *tab, alm_tab_lock
     return e;
 }
 
+bool alm_tab_lock_soon(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
+{
+    enum { ROUNDS = 10 };
+    (void)pthread_mutex_lock(&st->tab_lock);
+    bool taken = take(tab, kind);
+    for (int i = 0; i < ROUNDS && !taken; i++) {
+        wait_a_little(st);
+        taken = take(tab, kind);
+    }
+    (void)pthread_mutex_unlock(&st->tab_lock);
+    return taken;
+}
+
 bool alm_tab_trylock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
 {
     (void)pthread_mutex_lock(&st->tab_lock);

@@ -236,6 +236,8 @@ ALM_NODISCARD alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st,
 typedef enum alm_tab_lock_kind { ALM_TAB_MAINT, ALM_TAB_SHARE, ALM_TAB_ALONE } alm_tab_lock_kind;
 ALM_NODISCARD alm_status alm_tab_lock(alm_ctx *cx, alm_storage *st, alm_tab *tab,
                                       alm_tab_lock_kind kind);
+/* Gives up after some tenths of a second: for work that can be left to others. */
+bool alm_tab_lock_soon(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
 bool alm_tab_trylock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
 void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
 alm_tab *alm_tab_retain(alm_tab *tab);

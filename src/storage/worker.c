@@ -159,7 +159,7 @@ static alm_status expire(alm_ctx *cx, alm_storage *st)
     alm_status e = ALM_OK;
     for (size_t i = 0; i < cat->n && lsn != st->expired_lsn && e == ALM_OK; i++) {
         const alm_table *t = &alm_catver_at(cat, i)->table;
-        if (t->ttl_hours != 0 && t->kind == ALM_TABLE_BASE)
+        if (t->ttl_hours != 0)
             e = alm_table_expire(cx, st, t->id);
         if (e == ALM_E_BUSY) { /* look again */
             busy = true;
