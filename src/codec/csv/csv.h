@@ -21,7 +21,9 @@ enum { ALM_CSV_COLS_MAX = 4096, ALM_CSV_NAME_MAX = 127 };
 typedef struct alm_csv_field {
     uint32_t off; /* in the block's bytes, inside the quotes */
     uint32_t len;
-    bool quoted, doubled; /* doubled: holds "" that stand for one quote */
+    bool quoted;
+    bool coded; /* the bytes are not the text: doubled quotes, backslashes */
+    bool null;
 } alm_csv_field;
 
 typedef struct alm_csv_block {
@@ -29,9 +31,11 @@ typedef struct alm_csv_block {
     uint32_t rows;
     uint32_t cols; /* of every record in the block that is not ragged */
     uint32_t stride;
-    alm_csv_field *fields; /* [col * stride + row]; missing ones have len 0, unquoted */
+    alm_csv_field *fields; /* [col * stride + row]; missing ones are null */
     uint64_t *lines;       /* line number of each record, from 1 */
     uint8_t *ragged;       /* 1: fewer fields than cols, 2: more */
+    const struct alm_csv_rules *rules;
+    const struct alm_copy_format *copy; /* what COPY sends; NULL: a CSV file */
 } alm_csv_block;
 
 typedef struct alm_csv_reader alm_csv_reader;
@@ -45,7 +49,7 @@ ALM_NODISCARD alm_status alm_csv_feed(alm_ctx *cx, alm_csv_reader *reader, const
 /* Next block of complete records; rows == 0: feed more. last: no more bytes will come. */
 ALM_NODISCARD alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *reader, bool last,
                                       alm_csv_block *out);
-/* Text of a field; doubled quotes are undone in arena memory. ptr NULL: null. */
+/* Text of a field; coded ones are decoded into arena memory. ptr NULL: null. */
 ALM_NODISCARD alm_status alm_csv_text(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block,
                                       const alm_csv_field *field, alm_str *out);
 

@@ -4,7 +4,8 @@
 #include "base/base64.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "codec/csv/csv.h"
+#include "codec/copy/copy.h"
+#include "codec/pg/pg_value.h"
 #include "time/timestamp.h"
 #include "type/array.h"
 
@@ -15,6 +16,7 @@ typedef struct convert {
     const alm_csv_field *fields;
     uint8_t *bad;
     uint32_t n_bad;
+    alm_status st; /* out of memory */
 } convert;
 
 static void mark_bad(convert *c, uint32_t row)
@@ -23,17 +25,36 @@ static void mark_bad(convert *c, uint32_t row)
     c->n_bad++;
 }
 
-static alm_str raw(const convert *c, uint32_t row)
+static alm_str trimmed(alm_str text)
 {
-    return (alm_str){c->block->bytes + c->fields[row].off, c->fields[row].len};
+    while (text.len > 0 && text.ptr[0] == ' ')
+        text = (alm_str){text.ptr + 1, text.len - 1};
+    while (text.len > 0 && text.ptr[text.len - 1] == ' ')
+        text.len--;
+    return text;
+}
+
+/* What stands in a field that is no text; ptr NULL: null. In a CSV file that is every empty one. */
+static alm_str text_of(convert *c, uint32_t row)
+{
+    const alm_csv_field *field = &c->fields[row];
+    alm_str text = {c->block->bytes + field->off, field->len};
+    if (field->null || (field->len == 0 && c->block->copy == NULL))
+        return (alm_str){0};
+    if (field->coded) {
+        const alm_status st = alm_csv_text(c->cx, c->arena, c->block, field, &text);
+        if (c->st == ALM_OK)
+            c->st = st;
+    }
+    return c->block->copy != NULL ? trimmed(text) : text;
 }
 
 static void to_double(convert *c, double *out)
 {
     for (uint32_t i = 0; i < c->block->rows; i++) {
-        const alm_str text = raw(c, i);
+        const alm_str text = text_of(c, i);
         out[i] = (double)NAN;
-        if (text.len > 0 && alm_double_parse(text, &out[i]) != ALM_NUM_OK) {
+        if (text.ptr != NULL && alm_double_parse(text, &out[i]) != ALM_NUM_OK) {
             out[i] = (double)NAN;
             mark_bad(c, i);
         }
@@ -43,9 +64,9 @@ static void to_double(convert *c, double *out)
 static void to_long(convert *c, int64_t *out)
 {
     for (uint32_t i = 0; i < c->block->rows; i++) {
-        const alm_str text = raw(c, i);
+        const alm_str text = text_of(c, i);
         out[i] = ALM_LONG_NULL;
-        if (text.len > 0 && alm_int64_parse(text, &out[i]) != ALM_NUM_OK) {
+        if (text.ptr != NULL && alm_int64_parse(text, &out[i]) != ALM_NUM_OK) {
             out[i] = ALM_LONG_NULL;
             mark_bad(c, i);
         }
@@ -55,9 +76,9 @@ static void to_long(convert *c, int64_t *out)
 static void to_int(convert *c, int32_t *out)
 {
     for (uint32_t i = 0; i < c->block->rows; i++) {
-        const alm_str text = raw(c, i);
+        const alm_str text = text_of(c, i);
         out[i] = ALM_INT_NULL;
-        if (text.len > 0 && alm_int32_parse(text, &out[i]) != ALM_NUM_OK) {
+        if (text.ptr != NULL && alm_int32_parse(text, &out[i]) != ALM_NUM_OK) {
             out[i] = ALM_INT_NULL;
             mark_bad(c, i);
         }
@@ -68,9 +89,9 @@ static void to_int(convert *c, int32_t *out)
 static void to_time(convert *c, alm_time_unit unit, int64_t *out)
 {
     for (uint32_t i = 0; i < c->block->rows; i++) {
-        const alm_str text = raw(c, i);
+        const alm_str text = text_of(c, i);
         out[i] = ALM_TS_NULL;
-        if (text.len == 0 || alm_int64_parse(text, &out[i]) == ALM_NUM_OK)
+        if (text.ptr == NULL || alm_int64_parse(text, &out[i]) == ALM_NUM_OK)
             continue;
         if (!alm_time_parse(text, unit, &out[i])) {
             out[i] = ALM_TS_NULL;
@@ -116,10 +137,14 @@ static alm_status to_other(convert *c, alm_type type, uint8_t *out)
 {
     const uint32_t width = alm_type_width(type);
     for (uint32_t i = 0; i < c->block->rows; i++) {
-        alm_str text;
-        ALM_TRY(alm_csv_text(c->cx, c->arena, c->block, &c->fields[i], &text));
-        if (text.len == 0)
-            text.ptr = NULL;
+        alm_str text = {0};
+        if (type.id == ALM_T_CHAR) { /* a blank is one */
+            ALM_TRY(alm_csv_text(c->cx, c->arena, c->block, &c->fields[i], &text));
+            if (text.len == 0)
+                text.ptr = NULL;
+        } else {
+            text = text_of(c, i);
+        }
         if (alm_value_scan(type, text, out + (size_t)i * width) == ALM_SCAN_OK)
             continue;
         const alm_str null = {0};
@@ -133,13 +158,31 @@ static alm_status to_other(convert *c, alm_type type, uint8_t *out)
 static alm_status to_array(convert *c, alm_type type, alm_view *out)
 {
     for (uint32_t i = 0; i < c->block->rows; i++) {
-        alm_str text;
+        const alm_str text = text_of(c, i);
         bool good = true;
-        ALM_TRY(alm_csv_text(c->cx, c->arena, c->block, &c->fields[i], &text));
         out[i] = alm_view_null();
-        if (text.len > 0)
+        if (text.ptr != NULL)
             ALM_TRY(alm_array_parse(c->cx, c->arena, -1, type.dims, text, &out[i], &good));
         if (!good)
+            mark_bad(c, i);
+    }
+    return ALM_OK;
+}
+
+/* What COPY sends for bytes: \x and digits. */
+static alm_status to_bytea(convert *c, alm_view *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        const alm_str text = text_of(c, i);
+        char *bytes = NULL;
+        size_t n = 0;
+        out[i] = alm_view_null();
+        if (text.ptr == NULL)
+            continue;
+        ALM_TRY(alm_arena_bytes(c->cx, c->arena, text.len + 1, &bytes));
+        if (alm_pg_bytea_read(text, bytes, &n))
+            out[i] = alm_view_of((alm_str){bytes, n});
+        else
             mark_bad(c, i);
     }
     return ALM_OK;
@@ -149,9 +192,16 @@ alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *b
                            alm_type type, uint8_t *bad, uint32_t *n_bad, alm_vec *out)
 {
     ALM_ASSERT(col < block->cols);
-    convert c = {cx, arena, block, block->fields + (size_t)col * block->stride, bad, 0};
+    convert c = {cx, arena, block, block->fields + (size_t)col * block->stride, bad, 0, ALM_OK};
     alm_status st = ALM_OK;
     ALM_TRY(alm_vec_new(cx, arena, type, block->rows, out));
+    if (block->copy != NULL && block->copy->kind == ALM_COPY_BINARY)
+        return alm_copy_convert_binary(cx, arena, block, col, bad, n_bad, out);
+    if (block->copy != NULL && type.id == ALM_T_BINARY) {
+        st = to_bytea(&c, out->data);
+        *n_bad = c.n_bad;
+        return st != ALM_OK ? st : c.st;
+    }
     switch (type.id) {
     case ALM_T_DOUBLE:
         to_double(&c, out->data);
@@ -188,5 +238,5 @@ alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *b
         break;
     }
     *n_bad = c.n_bad;
-    return st;
+    return st != ALM_OK ? st : c.st;
 }

@@ -5,44 +5,24 @@
  * file is over), so a quoted line end or a cut piece needs no saved state but the start of the record;
  * `scanned` remembers how far an incomplete one was looked at, which keeps the work linear.
  */
-#include "codec/csv/csv.h"
-
-#include <stdlib.h>
+#include "codec/csv/csv_state.h"
 
 /* Fields of a block; 4096 columns give 512 rows. */
 enum { FIELDS_MAX = 2 << 20 };
 
-struct alm_csv_reader {
-    alm_mem *mem;
-    alm_buf buf;
-    size_t at;      /* start of the first unread record */
-    size_t scanned; /* bytes behind `at` known to hold no end of it */
-    bool scan_quoted;
-    bool cut; /* the last record ends inside of a quoted field */
-    char delimiter;
-    uint32_t cols, rows_max; /* rows of a block: fewer for wide files */
-    size_t record_max;
-    uint64_t line;
-    bool started;
-    alm_csv_field *fields;
-    uint64_t *lines;
-    uint8_t *ragged;
-};
-
-alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem, char delimiter,
-                              uint32_t cols, size_t record_max, alm_csv_reader **out)
+alm_status alm_csv_reader_make(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
+                               const alm_csv_rules *rules, uint32_t cols, size_t record_max,
+                               alm_csv_reader **out)
 {
     alm_csv_reader *r = NULL;
-    if (cols == 0 || cols > ALM_CSV_COLS_MAX)
-        return alm_fail(cx, ALM_E_LIMIT, -1, "a CSV file may have 1 to %d columns, not %u",
+    if (cols > ALM_CSV_COLS_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a file may have 1 to %d columns, not %u",
                         ALM_CSV_COLS_MAX, cols);
-    if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == 0)
-        return alm_fail(cx, ALM_E_ARG, -1, "a quote or a line end cannot be the delimiter");
     ALM_TRY(ALM_NEW(cx, arena, &r));
     r->mem = mem;
-    r->delimiter = delimiter;
+    r->rules = rules;
     r->cols = cols;
-    const uint32_t fit = FIELDS_MAX / cols;
+    const uint32_t fit = FIELDS_MAX / ALM_MAX(cols, 1U);
     r->rows_max = fit < ALM_BATCH_ROWS ? fit : ALM_BATCH_ROWS;
     r->record_max = record_max;
     r->line = 1;
@@ -130,9 +110,17 @@ static bool scan_plain(const char *from, size_t left, char delimiter, record_sca
     return s->line < left;
 }
 
-/* Length of the record at `at` without its line end, or -1: the end is not there yet. *next: bytes to
- * the following record; *newlines: line ends inside. */
-static int64_t record_end(alm_csv_reader *r, bool last, size_t *next, uint64_t *newlines)
+void alm_csv_line(const alm_csv_reader *r, size_t end, bool found, alm_csv_record *out)
+{
+    const char *from = r->buf.ptr + r->at;
+    *out = (alm_csv_record){.found = true, .len = end, .next = end + found, .newlines = found};
+    for (const char *p = from; (p = memchr(p, '\n', end - (size_t)(p - from))) != NULL; p++)
+        out->newlines++;
+    if (end > 0 && from[end - 1] == '\r')
+        out->len--;
+}
+
+static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_record *out)
 {
     const char *from = r->buf.ptr + r->at;
     const size_t left = r->buf.len - r->at;
@@ -151,17 +139,14 @@ static int64_t record_end(alm_csv_reader *r, bool last, size_t *next, uint64_t *
     if (!found && !last) {
         r->scanned = s.i;
         r->scan_quoted = s.quoted;
-        return -1;
+        return ALM_OK;
     }
-    const size_t end = found ? s.i : left;
-    r->cut = !found && s.quoted;
-    *next = found ? end + 1 : left;
-    *newlines = found;
-    for (const char *p = from; (p = memchr(p, '\n', end - (size_t)(p - from))) != NULL; p++)
-        (*newlines)++;
-    r->scanned = 0;
-    r->scan_quoted = false;
-    return (int64_t)(end > 0 && from[end - 1] == '\r' ? end - 1 : end);
+    if (!found && s.quoted)
+        return alm_fail(cx, ALM_E_VALUE, -1, "line %llu: a quote that is not closed",
+                        (unsigned long long)r->line);
+    alm_csv_line(r, found ? s.i : left, found, out);
+    out->skip = out->len == 0;
+    return ALM_OK;
 }
 
 /* Reads a quoted field at from[*i] (behind the opening quote); leaves *i at the delimiter or end. */
@@ -185,7 +170,10 @@ static void quoted_field(const char *from, size_t n, size_t *i, size_t base, cha
         }
         break;
     }
-    *out = (alm_csv_field){(uint32_t)(base + start), (uint32_t)(at - start), true, doubled};
+    *out = (alm_csv_field){.off = (uint32_t)(base + start),
+                           .len = (uint32_t)(at - start),
+                           .quoted = true,
+                           .coded = doubled};
     while (at < n && from[at] != delimiter)
         at++; /* the closing quote, and stray bytes behind it */
     *i = at;
@@ -206,54 +194,82 @@ static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
             const size_t start = i;
             const char *end = i < n ? memchr(from + i, r->delimiter, n - i) : NULL;
             i = end != NULL ? (size_t)(end - from) : n;
-            field = (alm_csv_field){(uint32_t)(base + start), (uint32_t)(i - start), false, false};
+            field = (alm_csv_field){
+                .off = (uint32_t)(base + start), .len = (uint32_t)(i - start), .null = i == start};
         }
-        if (col < r->cols)
-            r->fields[(size_t)col * r->rows_max + row] = field;
+        (void)alm_csv_put(r, row, col, field);
         col++;
         more = i < n;
         i++;
     }
-    r->ragged[row] = col < r->cols ? 1 : col > r->cols ? 2 : 0;
-    for (; col < r->cols; col++)
-        r->fields[(size_t)col * r->rows_max + row] = (alm_csv_field){.off = (uint32_t)base};
+    alm_csv_fill(r, row, col, base);
+}
+
+/* Two quotes are one. */
+static size_t undouble(const alm_csv_block *block, alm_str raw, char *to)
+{
+    size_t n = 0;
+    (void)block;
+    for (size_t i = 0; i < raw.len; i++) {
+        to[n++] = raw.ptr[i];
+        if (raw.ptr[i] == '"' && i + 1 < raw.len && raw.ptr[i + 1] == '"')
+            i++;
+    }
+    return n;
+}
+
+alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem, char delimiter,
+                              uint32_t cols, size_t record_max, alm_csv_reader **out)
+{
+    static const alm_csv_rules rules = {
+        .find = find_record, .split = split_record, .decode = undouble};
+    if (cols == 0)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a file may have 1 to %d columns, not 0",
+                        ALM_CSV_COLS_MAX);
+    if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == 0)
+        return alm_fail(cx, ALM_E_ARG, -1, "a quote or a line end cannot be the delimiter");
+    ALM_TRY(alm_csv_reader_make(cx, arena, mem, &rules, cols, record_max, out));
+    (*out)->delimiter = delimiter;
+    return ALM_OK;
 }
 
 alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block *out)
 {
     uint32_t rows = 0;
-    while (rows < r->rows_max && r->at < r->buf.len) {
-        size_t next = 0;
-        uint64_t newlines = 0;
-        const int64_t n = record_end(r, last, &next, &newlines);
-        if (n < 0) {
+    while (rows < r->rows_max && r->at < r->buf.len && !r->ended) {
+        alm_csv_record record = {0};
+        ALM_TRY(r->rules->find(cx, r, last, &record));
+        if (!record.found) {
             if (r->buf.len - r->at > r->record_max)
                 return alm_fail(cx, ALM_E_LIMIT, -1,
                                 "line %llu: a record is longer than %zu bytes (an open quote?)",
                                 (unsigned long long)r->line, r->record_max);
             break;
         }
-        if (r->cut)
-            return alm_fail(cx, ALM_E_VALUE, -1, "line %llu: a quote that is not closed",
-                            (unsigned long long)r->line);
-        if (n > 0) {
+        r->scanned = 0;
+        r->scan_quoted = false;
+        if (!record.skip) {
             r->lines[rows] = r->line;
-            split_record(r, r->at, (size_t)n, rows);
+            r->rules->split(r, r->at, record.len, rows);
             rows++;
         }
-        r->line += newlines;
-        r->at += next;
+        r->line += record.newlines;
+        r->at += record.next;
         r->started = true; /* no byte order mark but at the start of the file */
         if (r->at > UINT32_MAX / 2)
             break; /* offsets of a block are 32 bits */
     }
+    if (r->ended)
+        r->at = r->buf.len;
     *out = (alm_csv_block){.bytes = r->buf.ptr,
                            .rows = rows,
                            .cols = r->cols,
                            .stride = r->rows_max,
                            .fields = r->fields,
                            .lines = r->lines,
-                           .ragged = r->ragged};
+                           .ragged = r->ragged,
+                           .rules = r->rules,
+                           .copy = r->copy};
     return ALM_OK;
 }
 
@@ -261,22 +277,15 @@ alm_status alm_csv_text(alm_ctx *cx, alm_arena *arena, const alm_csv_block *bloc
                         const alm_csv_field *field, alm_str *out)
 {
     const alm_str raw = {block->bytes + field->off, field->len};
-    if (field->len == 0 && !field->quoted) {
+    if (field->null) {
         *out = (alm_str){0};
         return ALM_OK;
     }
-    if (!field->doubled) {
-        *out = raw;
+    *out = raw;
+    if (!field->coded)
         return ALM_OK;
-    }
     char *to = NULL;
-    ALM_TRY(alm_arena_bytes(cx, arena, raw.len, &to));
-    size_t n = 0;
-    for (size_t i = 0; i < raw.len; i++) {
-        to[n++] = raw.ptr[i];
-        if (raw.ptr[i] == '"' && i + 1 < raw.len && raw.ptr[i + 1] == '"')
-            i++;
-    }
-    *out = (alm_str){to, n};
+    ALM_TRY(alm_arena_bytes(cx, arena, raw.len + 1, &to));
+    *out = (alm_str){to, block->rules->decode(block, raw, to)};
     return ALM_OK;
 }

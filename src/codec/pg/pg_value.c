@@ -428,26 +428,26 @@ static int hex_digit(char c)
                                   : -1;
 }
 
+bool alm_pg_bytea_read(alm_str text, char *to, size_t *n)
+{
+    bool good = text.len >= 2 && text.len % 2 == 0 && text.ptr[0] == '\\' && text.ptr[1] == 'x';
+    *n = 0;
+    for (size_t i = 2; good && i < text.len; i += 2) {
+        const int high = hex_digit(text.ptr[i]), low = hex_digit(text.ptr[i + 1]);
+        good = high >= 0 && low >= 0;
+        to[(*n)++] = (char)(high << 4 | low);
+    }
+    return good;
+}
+
 /* bytea: bytes as they are, or \x and hexadecimal digits. */
 static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t index, bool binary,
                                     alm_str in, void *out)
 {
     alm_str kept;
     ALM_TRY(alm_arena_copy(cx, arena, in, &kept));
-    if (!binary) {
-        char *to = (char *)(uintptr_t)kept.ptr;
-        size_t n = 0;
-        bool good = in.len >= 2 && in.len % 2 == 0 && in.ptr[0] == '\\' && in.ptr[1] == 'x';
-        for (size_t i = 2; good && i < in.len; i += 2) {
-            const int high = hex_digit(in.ptr[i]), low = hex_digit(in.ptr[i + 1]);
-            good = high >= 0 && low >= 0;
-            to[n++] = (char)(high << 4 | low);
-        }
-        if (!good)
-            return alm_fail(cx, ALM_E_VALUE, -1, "bytea parameter %u is not \\x and digits",
-                            index + 1);
-        kept.len = n;
-    }
+    if (!binary && !alm_pg_bytea_read(in, (char *)(uintptr_t)kept.ptr, &kept.len))
+        return alm_fail(cx, ALM_E_VALUE, -1, "bytea parameter %u is not \\x and digits", index + 1);
     if (kept.ptr == NULL)
         kept.ptr = "";
     const alm_view view = alm_view_of(kept);
@@ -611,4 +611,21 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
     if (st == ALM_E_VALUE && alm_type_info_of(type)->cls == ALM_TC_TIME)
         cx->err.code = ALM_E_TIME;
     return st != ALM_OK ? cx->err.code : ALM_OK;
+}
+
+alm_status alm_pg_binary_value(alm_ctx *cx, alm_arena *arena, alm_type type, alm_str bytes,
+                               void *out)
+{
+    if (type.id == ALM_T_ARRAY) {
+        alm_type found = type;
+        ALM_TRY(binary_array_param(cx, arena, 0, bytes, &found, out));
+        if (found.dims == type.dims)
+            return ALM_OK;
+        return alm_fail(cx, ALM_E_FORMAT, -1, "an array of %u dimensions", (unsigned)found.dims);
+    }
+    if (type.id != ALM_T_BINARY && !takes_text(type))
+        return binary_param(cx, 0, 0, type, bytes, out);
+    if (type.id != ALM_T_BINARY && !alm_utf8_is_valid(bytes))
+        return alm_fail(cx, ALM_E_UTF8, -1, "not UTF-8");
+    return alm_value_parse(cx, -1, type, bytes, out);
 }

@@ -28,6 +28,13 @@ ALM_NODISCARD alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *
 ALM_NODISCARD alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid,
                                       alm_type type, bool binary, alm_str bytes, alm_vec *out);
 
+/* A binary value as columns of the type are sent, written to out[0 .. width of the type); text and
+ * bytes are borrowed. Not null. */
+ALM_NODISCARD alm_status alm_pg_binary_value(alm_ctx *cx, alm_arena *arena, alm_type type,
+                                             alm_str bytes, void *out);
+/* bytea as text, \x and digits, into to[text.len / 2]; `to` may be the text itself. */
+bool alm_pg_bytea_read(alm_str text, char *to, size_t *n);
+
 /* Big-endian integers. */
 void alm_pg_put16(char *to, uint16_t v);
 void alm_pg_put32(char *to, uint32_t v);

@@ -1,0 +1,87 @@
+/* copy_convert.c - one column of a block of COPY's binary format: a loop for each width of number, and
+ * one for all that is longer. */
+#include "codec/copy/copy.h"
+#include "codec/pg/pg_value.h"
+
+typedef struct convert {
+    const alm_csv_block *block;
+    const alm_csv_field *fields;
+    uint8_t *bad;
+    uint32_t n_bad;
+} convert;
+
+/* Numbers whose bits are those of the wire in another order; `none` is the type's. */
+#define DEFINE_TAKE(name, type, get, none)                                                         \
+    static void name(convert *c, void *out)                                                        \
+    {                                                                                              \
+        type *to = out;                                                                            \
+        for (uint32_t i = 0; i < c->block->rows; i++) {                                            \
+            const alm_csv_field *field = &c->fields[i];                                            \
+            const bool good = field->len == sizeof(type);                                          \
+            const type value = good ? (type)get(c->block->bytes + field->off) : (type)(none);      \
+            memcpy(&to[i], &value, sizeof(value));                                                 \
+            c->bad[i] |= !good && !field->null;                                                    \
+            c->n_bad += !good && !field->null;                                                     \
+        }                                                                                          \
+    }
+DEFINE_TAKE(take_short, uint16_t, alm_pg_get16, 0)
+DEFINE_TAKE(take_int, uint32_t, alm_pg_get32, ALM_INT_NULL)
+DEFINE_TAKE(take_long, uint64_t, alm_pg_get64, ALM_LONG_NULL)
+DEFINE_TAKE(take_float, uint32_t, alm_pg_get32, UINT32_C(0x7fc00000))
+DEFINE_TAKE(take_double, uint64_t, alm_pg_get64, UINT64_C(0x7ff8000000000000))
+
+static alm_status take_others(alm_ctx *cx, alm_arena *arena, convert *c, alm_type type,
+                              uint32_t width, uint8_t *out)
+{
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        const alm_csv_field *field = &c->fields[i];
+        uint8_t *to = out + (size_t)i * width;
+        const alm_str bytes = {c->block->bytes + field->off, field->len};
+        alm_status st = ALM_OK;
+        if (!field->null)
+            st = alm_pg_binary_value(cx, arena, type, bytes, to);
+        if (st == ALM_E_MEMORY)
+            return st;
+        if (field->null || st != ALM_OK)
+            alm_value_set_null(type, to);
+        if (st == ALM_OK)
+            continue;
+        alm_error_clear(cx); /* the caller says which value it was */
+        c->bad[i] = 1;
+        c->n_bad++;
+    }
+    return ALM_OK;
+}
+
+alm_status alm_copy_convert_binary(alm_ctx *cx, alm_arena *arena, const alm_csv_block *block,
+                                   uint32_t col, uint8_t *bad, uint32_t *n_bad, alm_vec *out)
+{
+    convert c = {block, block->fields + (size_t)col * block->stride, bad, 0};
+    alm_status st = ALM_OK;
+    switch ((int)out->type.id) {
+    case ALM_T_SHORT:
+        take_short(&c, out->data);
+        break;
+    case ALM_T_INT:
+        take_int(&c, out->data);
+        break;
+    case ALM_T_LONG:
+        take_long(&c, out->data);
+        break;
+    case ALM_T_FLOAT:
+        take_float(&c, out->data);
+        break;
+    case ALM_T_DOUBLE:
+        take_double(&c, out->data);
+        break;
+    case ALM_T_SYMBOL:
+        out->width = sizeof(alm_view); /* the load interns them */
+        st = take_others(cx, arena, &c, out->type, out->width, out->data);
+        break;
+    default:
+        st = take_others(cx, arena, &c, out->type, out->width, out->data);
+        break;
+    }
+    *n_bad = c.n_bad;
+    return st;
+}

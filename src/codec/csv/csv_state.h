@@ -1,0 +1,71 @@
+/*
+ * csv_state.h - the reader behind csv.h, shared by the formats that come in records of fields: CSV files
+ * and what COPY sends. Private to codec/csv and codec/copy.
+ */
+#ifndef ALM_CODEC_CSV_CSV_STATE_H
+#define ALM_CODEC_CSV_CSV_STATE_H
+
+#include "codec/csv/csv.h"
+
+typedef struct alm_csv_record {
+    bool found;        /* false: its end is not there yet */
+    bool skip;         /* no record after all: a blank line, a mark */
+    size_t len;        /* bytes without the line end */
+    size_t next;       /* bytes to the following record */
+    uint64_t newlines; /* line ends inside and behind it */
+} alm_csv_record;
+
+/* How a format finds records and fields. */
+typedef struct alm_csv_rules {
+    /* The record at r->at. last: no more bytes will come. */
+    alm_status (*find)(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_record *out);
+    /* Fields of the n bytes at `base` into row `row` of the block. */
+    void (*split)(alm_csv_reader *r, size_t base, size_t n, uint32_t row);
+    /* The text that the raw bytes of a coded field stand for, into to[raw.len]; its length. */
+    size_t (*decode)(const alm_csv_block *block, alm_str raw, char *to);
+} alm_csv_rules;
+
+struct alm_csv_reader {
+    alm_mem *mem;
+    alm_buf buf;
+    size_t at;      /* start of the first unread record */
+    size_t scanned; /* bytes behind `at` known to hold no end of it */
+    bool scan_quoted;
+    char delimiter;
+    uint32_t cols, rows_max; /* rows of a block: fewer for wide files */
+    size_t record_max;
+    uint64_t line;
+    bool started, headed; /* bytes were seen; the head of a binary file was */
+    bool ended;           /* a mark said so: what follows is not data */
+    const alm_csv_rules *rules;
+    const struct alm_copy_format *copy; /* of COPY, else NULL */
+    alm_csv_field *fields;
+    uint64_t *lines;
+    uint8_t *ragged;
+};
+
+ALM_NODISCARD alm_status alm_csv_reader_make(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
+                                             const alm_csv_rules *rules, uint32_t cols,
+                                             size_t record_max, alm_csv_reader **out);
+
+/* Field `col` of the row; false: there is no such column. */
+static inline bool alm_csv_put(alm_csv_reader *r, uint32_t row, uint32_t col, alm_csv_field field)
+{
+    if (col >= r->cols)
+        return false;
+    r->fields[(size_t)col * r->rows_max + row] = field;
+    return true;
+}
+
+/* The row has `n` fields: the columns behind them are null. */
+static inline void alm_csv_fill(alm_csv_reader *r, uint32_t row, uint32_t n, size_t base)
+{
+    r->ragged[row] = n < r->cols ? 1 : n > r->cols ? 2 : 0;
+    for (uint32_t col = n; col < r->cols; col++)
+        (void)alm_csv_put(r, row, col, (alm_csv_field){.off = (uint32_t)base, .null = true});
+}
+
+/* The record in front of a line end at `end` (found), or the rest. */
+void alm_csv_line(const alm_csv_reader *r, size_t end, bool found, alm_csv_record *out);
+
+#endif
