@@ -116,6 +116,7 @@ SUITES = [
     ("matviews", False, script("test/matview_test.py")),
     ("http", False, script("test/wire/http_test.py")),
     ("pg", False, script("test/wire/pg_test.py")),
+    ("copy", False, script("test/wire/copy_test.py")),
     ("pg-catalog", False, script("test/wire/pg_catalog_test.py")),
     ("line", False, script("test/wire/line_test.py")),
     ("clients", False, script("test/wire/clients_test.py")),

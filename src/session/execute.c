@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/conf.h"
+#include "session/copy.h"
 #include "session/plan_texts.h"
-#include "session/session_state.h"
 #include "storage/spill.h"
 
 typedef alm_status (*run_fn)(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
@@ -60,6 +60,8 @@ static const struct {
     [ALM_STMT_COMMIT] = {alm_run_transaction, "COMMIT", false},
     [ALM_STMT_ROLLBACK] = {alm_run_transaction, "ROLLBACK", false},
     [ALM_STMT_SAVEPOINT] = {alm_run_transaction, "SAVEPOINT", false},
+    [ALM_STMT_COPY_FROM] = {alm_run_copy_from, "COPY", true},
+    [ALM_STMT_COPY_TO] = {alm_run_copy_to, "COPY", false},
     [ALM_STMT_OTHER] = {run_other, "", true},
 };
 
@@ -150,9 +152,9 @@ static alm_status take_params(alm_ctx *cx, const alm_stmt *stmt, const alm_vec *
 static alm_status look(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
-    const bool reads = stmt->kind == ALM_STMT_SELECT || stmt->kind == ALM_STMT_EXPLAIN ||
-                       stmt->kind == ALM_STMT_SHOW || stmt->kind == ALM_STMT_UPDATE ||
-                       stmt->kind == ALM_STMT_DELETE ||
+    const bool reads = stmt->kind == ALM_STMT_SELECT || stmt->kind == ALM_STMT_COPY_TO ||
+                       stmt->kind == ALM_STMT_EXPLAIN || stmt->kind == ALM_STMT_SHOW ||
+                       stmt->kind == ALM_STMT_UPDATE || stmt->kind == ALM_STMT_DELETE ||
                        (stmt->kind == ALM_STMT_INSERT && stmt->select != NULL);
     if (s->txn != NULL && reads)
         return alm_txn_snapshot(&c->cx, s->txn, &c->snapshot);
@@ -194,7 +196,7 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
         alm_cursor_close(c);
         return code;
     }
-    if (!c->has_rows)
+    if (!c->has_rows && c->copy_in == NULL)
         atomic_store(&s->statement, 0);
     *out = c;
     return ALM_OK;
@@ -287,6 +289,7 @@ void alm_cursor_close(alm_cursor *c)
 {
     if (c == NULL)
         return;
+    alm_copy_in_free(c);
     if (c->exec != NULL)
         alm_exec_close(c->exec);
     if (c->snapshot != NULL)

@@ -123,6 +123,11 @@ alm_db *alm_session_db(const alm_session *s)
     return s->db;
 }
 
+void alm_session_streams(alm_session *s)
+{
+    s->streams = true;
+}
+
 void alm_session_no_blocks(alm_session *s)
 {
     s->no_blocks = true;

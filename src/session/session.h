@@ -111,6 +111,26 @@ void alm_cursor_resume(alm_cursor *c);
 /* Nanoseconds: parse+plan, and execution until now. */
 void alm_cursor_times(const alm_cursor *c, int64_t *compile_ns, int64_t *execute_ns);
 
+/* ---------------------------------------------------------------------- COPY */
+
+/* The protocol can carry the bytes of COPY FROM STDIN and TO STDOUT; without it they are refused. */
+void alm_session_streams(alm_session *s);
+
+/* What a cursor of COPY waits for or gives. */
+typedef struct alm_copy_stream {
+    bool
+        in; /* alm_copy_feed wants bytes; else rows come by alm_cursor_next, to be written by codec/copy */
+    const struct alm_copy_format *format;
+    uint32_t n_cols;
+    const char *const *names;
+} alm_copy_stream;
+const alm_copy_stream *alm_cursor_copy(const alm_cursor *c); /* NULL: it is no COPY */
+
+/* Bytes of COPY FROM STDIN in any pieces; alm_copy_end commits, and alm_cursor_affected has the rows.
+ * After a failure, or without an end, closing the cursor drops what came. */
+ALM_NODISCARD alm_status alm_copy_feed(alm_cursor *c, const char *bytes, size_t n);
+ALM_NODISCARD alm_status alm_copy_end(alm_cursor *c);
+
 /* ------------------------------------------------------------------- ingest */
 
 /* Rows that do not come as SQL (CSV, line protocol): a table is made or found, columns matched by

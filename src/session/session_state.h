@@ -55,7 +55,7 @@ struct alm_session {
     atomic_bool cancel, gone;   /* gone: for good */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
     int64_t timeout_ms;         /* 0: configured default */
-    bool read_only, no_blocks;
+    bool read_only, no_blocks, streams;
     char tx_state;
     struct alm_savepoint *savepoints; /* of the block, newest first */
     int32_t n_savepoints;
@@ -90,6 +90,8 @@ struct alm_cursor {
     bool has_rows;
     alm_batch *ready; /* result that is made at once (EXPLAIN, SHOW x), handed out piece by piece */
     uint32_t ready_row;
+    alm_copy_stream *stream;     /* of COPY, or NULL */
+    struct alm_copy_in *copy_in; /* COPY FROM STDIN, or NULL */
     int64_t affected;
     const char *tag;
     uint64_t statement;
@@ -137,6 +139,8 @@ alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *para
 alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_copy_to(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_create(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_drop(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);

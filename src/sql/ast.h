@@ -325,7 +325,9 @@ typedef enum alm_stmt_kind {
     ALM_STMT_COMMIT,
     ALM_STMT_ROLLBACK,
     ALM_STMT_SAVEPOINT,
-    ALM_STMT_OTHER /* recognised but not there yet: text names it; ext holds what was parsed */
+    ALM_STMT_COPY_FROM, /* ext: alm_copy; insert_cols. Its CANCEL too */
+    ALM_STMT_COPY_TO,   /* ext: alm_copy; select */
+    ALM_STMT_OTHER      /* recognised but not there yet: text names it; ext holds what was parsed */
 } alm_stmt_kind;
 
 typedef struct alm_column_def {
@@ -412,6 +414,32 @@ typedef struct alm_stmt {
     alm_str range_from, range_to; /* REFRESH ... RANGE: texts; range_to: BACKUP ... TO */
     int32_t range_from_pos, range_to_pos;
 } alm_stmt;
+
+/* COPY: where the bytes come from or go to. */
+typedef enum alm_copy_place {
+    ALM_COPY_AT_STREAM,
+    ALM_COPY_AT_FILE,
+    ALM_COPY_AT_CANCEL
+} alm_copy_place;
+
+/* One option of COPY, in brackets or by words: header, delimiter 'x', force_quote (a, b). */
+typedef struct alm_copy_option {
+    alm_str name;  /* lower case, one word */
+    alm_str value; /* ptr NULL: none */
+    bool quoted;   /* the value is a STRING */
+    bool all;      /* it is * */
+    alm_str *list; /* columns */
+    uint32_t n_list;
+    int32_t pos, value_pos;
+} alm_copy_option;
+
+typedef struct alm_copy {
+    alm_copy_place place;
+    alm_str file; /* name; of CANCEL: the id */
+    int32_t file_pos;
+    alm_copy_option *options;
+    uint32_t n_options;
+} alm_copy;
 
 /* ALTER TABLE | MATERIALIZED VIEW | VIEW name action; stmt->table names the object. */
 typedef enum alm_alter_kind {

@@ -219,6 +219,10 @@ ALM_NODISCARD alm_status alm_parse_statement(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_create(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_insert(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_update(alm_parser *p, alm_stmt *s);
+/* (a, b, ...) into insert_cols, the bracket in hand. */
+ALM_NODISCARD alm_status alm_parse_insert_cols(alm_parser *p, alm_stmt *s);
+/* Behind COPY. */
+ALM_NODISCARD alm_status alm_parse_copy(alm_parser *p, alm_stmt *s);
 /* Behind DELETE. */
 ALM_NODISCARD alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_delete(alm_parser *p, alm_stmt *s);

@@ -98,6 +98,7 @@ alm_status alm_parse_type(alm_parser *p, alm_str *type, int32_t *pos)
         ALM_TRY(alm_parse_ident(p, "type name", &name));
     else
         take_type_words(p, name.text);
+    const int32_t name_end = p->prev.end;
     if (alm_take_op(p, ALM_OP_LPAREN)) {
         while (!alm_at_op(p, ALM_OP_RPAREN)) { /* numbers, 5c, commas */
             if (p->tok.kind != ALM_TOK_NUMBER && p->tok.kind != ALM_TOK_NAME &&
@@ -112,6 +113,16 @@ alm_status alm_parse_type(alm_parser *p, alm_str *type, int32_t *pos)
         alm_parse_next(p);
     }
     *type = alm_parse_slice(p, *pos, p->prev.end);
+    if (!name.quoted)
+        return ALM_OK;
+    /* "pg_catalog"."int4"[]: the name without quotes and schema, and what follows it */
+    const alm_str rest = alm_parse_slice(p, name_end, p->prev.end);
+    char *text = NULL;
+    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, name.text.len + rest.len + 1, &text));
+    (void)memcpy(text, name.text.ptr, name.text.len);
+    if (rest.len > 0)
+        (void)memcpy(text + name.text.len, rest.ptr, rest.len);
+    *type = (alm_str){text, name.text.len + rest.len};
     return ALM_OK;
 }
 

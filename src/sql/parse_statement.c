@@ -223,7 +223,7 @@ static const struct word_row {
     {ALM_KW_CANCEL, ALM_STMT_OTHER, "CANCEL"},
     {ALM_KW_CHECKPOINT, ALM_STMT_CHECKPOINT, "CHECKPOINT"},
     {ALM_KW_COMMENT, ALM_STMT_MAINTAIN, "COMMENT"},
-    {ALM_KW_COPY, ALM_STMT_OTHER, "COPY"},
+    {ALM_KW_COPY, ALM_STMT_COPY_FROM, "COPY"},
     {ALM_KW_DELETE, ALM_STMT_DELETE, "DELETE"},
     {ALM_KW_DO, ALM_STMT_OTHER, "DO"},
     {ALM_KW_EXECUTE, ALM_STMT_OTHER, "EXECUTE"},
@@ -298,6 +298,8 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
         return parse_backup(p, s);
     if (s->kind == ALM_STMT_CHECKPOINT)
         return parse_checkpoint(p, s, row->kw == ALM_KW_SNAPSHOT);
+    if (s->kind == ALM_STMT_COPY_FROM)
+        return alm_parse_copy(p, s);
     if (row->kw == ALM_KW_ROLLBACK && alm_at_kw(p, ALM_KW_TO))
         s->kind = ALM_STMT_SAVEPOINT; /* its tag stays ROLLBACK */
     if (row->kind == ALM_STMT_SET && !alm_at_end(p)) {

@@ -86,7 +86,7 @@ static alm_status parse_lag(alm_parser *p, int64_t *out_us)
     return ALM_OK;
 }
 
-static alm_status parse_insert_cols(alm_parser *p, alm_stmt *s)
+alm_status alm_parse_insert_cols(alm_parser *p, alm_stmt *s)
 {
     uint32_t cap = 0, cap_pos = 0;
     do {
@@ -130,7 +130,7 @@ static alm_status parse_insert_into(alm_parser *p, alm_stmt *s)
     s->table_pos = name.pos;
     const alm_token next = alm_parse_peek(p);
     if (alm_at_op(p, ALM_OP_LPAREN) && !alm_starts_query(next))
-        ALM_TRY(parse_insert_cols(p, s));
+        ALM_TRY(alm_parse_insert_cols(p, s));
     return ALM_OK;
 }
 

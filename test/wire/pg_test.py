@@ -215,8 +215,8 @@ def errors_carry_sqlstate_and_position_in_characters(s):
     w = Wire(s.pg)
     w.rows("create table posn (a int)")
     for sql, code, position in [("select 'ü', nope", "42703", "13"), ("select * from nope", "42P01", "15"), ("select '\U0001F600', nope", "42703", "13"),
-                                ("select 1 +", "42601", None), ("select foo(1)", "42883", "8"), ("create table bad (a badtype)", None, "21"), ("delete from x", "42P01", "13"), ("copy x from stdin", "0A000", None),
-                                ("select 1; select 'ü', nope", "42703", "23"), ("insert into posn values ('x')", "22P02", None), ("copy x from stdin", "0A000", None),
+                                ("select 1 +", "42601", None), ("select foo(1)", "42883", "8"), ("create table bad (a badtype)", None, "21"), ("delete from x", "42P01", "13"), ("copy x from stdin", "42P01", "6"),
+                                ("select 1; select 'ü', nope", "42703", "23"), ("insert into posn values ('x')", "22P02", None), ("copy x from stdin", "42P01", "6"),
                                 ("listen x", "0A000", None), ("show nonsense", None, None)]:
         e = w.error(query(sql))
         if e is None:

@@ -34,7 +34,7 @@ typedef struct alm_copy_format {
 ALM_NODISCARD alm_status alm_copy_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
                                              const alm_copy_format *format, uint32_t cols,
                                              size_t record_max, alm_csv_reader **out);
-/* The data is over, but a record is not: ALM_E_FORMAT. To be asked after the last block. */
+/* The data is over, but a record is not: ALM_E_COPY_FORMAT. To be asked after the last block. */
 ALM_NODISCARD alm_status alm_copy_complete(alm_ctx *cx, const alm_csv_reader *reader);
 
 /* alm_csv_convert of a block of the binary format, into a fresh vector. */

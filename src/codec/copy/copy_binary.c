@@ -13,16 +13,16 @@ static alm_status take_head(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_r
     const char *from = r->buf.ptr + r->at;
     const size_t left = r->buf.len - r->at;
     if (memcmp(from, ALM_COPY_SIGNATURE, ALM_MIN(left, sizeof(ALM_COPY_SIGNATURE))) != 0)
-        return alm_fail(cx, ALM_E_FORMAT, -1, "COPY file signature not recognized");
+        return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "COPY file signature not recognized");
     if (left < HEAD_BYTES)
-        return last ? alm_fail(cx, ALM_E_FORMAT, -1, "invalid COPY file header") : ALM_OK;
+        return last ? alm_fail(cx, ALM_E_COPY_FORMAT, -1, "invalid COPY file header") : ALM_OK;
     const uint32_t flags = alm_pg_get32(from + 11), extension = alm_pg_get32(from + 15);
     if ((flags & (uint32_t)FLAG_CRITICAL) != 0)
-        return alm_fail(cx, ALM_E_FORMAT, -1, "unrecognized critical flags in COPY file header");
+        return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "unrecognized critical flags in COPY file header");
     if (extension > r->record_max)
-        return alm_fail(cx, ALM_E_FORMAT, -1, "invalid COPY file header (wrong length)");
+        return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "invalid COPY file header (wrong length)");
     if (left < HEAD_BYTES + (size_t)extension)
-        return last ? alm_fail(cx, ALM_E_FORMAT, -1, "invalid COPY file header") : ALM_OK;
+        return last ? alm_fail(cx, ALM_E_COPY_FORMAT, -1, "invalid COPY file header") : ALM_OK;
     r->headed = true;
     *out = (alm_csv_record){.found = true, .skip = true, .next = HEAD_BYTES + (size_t)extension};
     return ALM_OK;
@@ -32,7 +32,7 @@ static alm_status cut_short(alm_ctx *cx, const alm_csv_reader *r, bool last)
 {
     if (!last)
         return ALM_OK;
-    return alm_fail(cx, ALM_E_FORMAT, -1, "row %llu: unexpected EOF in COPY data",
+    return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "row %llu: unexpected EOF in COPY data",
                     (unsigned long long)r->line);
 }
 
@@ -47,13 +47,13 @@ static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv
     const int16_t n = (int16_t)alm_pg_get16(from);
     if (n == -1) {
         if (left > 2)
-            return alm_fail(cx, ALM_E_FORMAT, -1, "received copy data after EOF marker");
+            return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "received copy data after EOF marker");
         r->ended = true;
         *out = (alm_csv_record){.found = true, .skip = true, .next = left};
         return ALM_OK;
     }
     if (n < 0 || (uint32_t)n != r->cols)
-        return alm_fail(cx, ALM_E_FORMAT, -1, "row %llu: row field count is %d, expected %u",
+        return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "row %llu: row field count is %d, expected %u",
                         (unsigned long long)r->line, n, r->cols);
     size_t at = 2;
     for (uint32_t i = 0; i < r->cols; i++) {
@@ -61,7 +61,7 @@ static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv
             return cut_short(cx, r, last);
         const int32_t bytes = (int32_t)alm_pg_get32(from + at);
         if (bytes < -1 || (bytes > 0 && (size_t)bytes > r->record_max))
-            return alm_fail(cx, ALM_E_FORMAT, -1, "row %llu: invalid field size %d",
+            return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "row %llu: invalid field size %d",
                             (unsigned long long)r->line, bytes);
         at += 4 + (bytes > 0 ? (size_t)bytes : 0);
     }
@@ -107,6 +107,6 @@ alm_status alm_copy_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
 alm_status alm_copy_complete(alm_ctx *cx, const alm_csv_reader *r)
 {
     if (r->copy->kind == ALM_COPY_BINARY && !r->headed)
-        return alm_fail(cx, ALM_E_FORMAT, -1, "COPY file signature not recognized");
+        return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "COPY file signature not recognized");
     return ALM_OK;
 }

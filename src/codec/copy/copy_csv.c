@@ -68,7 +68,7 @@ static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv
     if (found || (last && !q.open))
         alm_copy_line(r, i, found, out);
     else if (last)
-        return alm_fail(cx, ALM_E_FORMAT, -1, "line %llu: unterminated CSV quoted field",
+        return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "line %llu: unterminated CSV quoted field",
                         (unsigned long long)r->line);
     return ALM_OK;
 }

@@ -96,7 +96,7 @@ static void check(const alm_copy_format *format, uint32_t cols, alm_str bytes, c
         start(&r, format, cols);
         const alm_status st = read_pieces(&r, bytes, piece);
         if (want == NULL)
-            assert_int_equal(st, ALM_E_FORMAT);
+            assert_int_equal(st, ALM_E_COPY_FORMAT);
         else if (st != ALM_OK)
             fail_msg("%.*s in pieces of %zu: %s", (int)bytes.len, bytes.ptr, piece, r.cx.err.msg);
         else if (r.out.len != strlen(want) || memcmp(r.out.ptr, want, r.out.len) != 0)

@@ -561,6 +561,10 @@ static void unknown_message(pg_conn *c, char type)
 void pg_message(pg_conn *c, char type, const char *body, size_t n)
 {
     pg_reader r = {.at = body, .end = body + n};
+    if (c->copying) {
+        pg_copy_message(c, type, body, n);
+        return;
+    }
     if (c->skip && type != 'S' && type != 'X')
         return;
     switch (type) {
@@ -605,7 +609,7 @@ void pg_message(pg_conn *c, char type, const char *body, size_t n)
     case 'd':
     case 'c':
     case 'f':
-        return; /* rest of a COPY that was refused */
+        return; /* rest of a COPY that failed */
     default:
         unknown_message(c, type);
         return;

@@ -243,6 +243,7 @@ static void logged_in(pg_conn *c)
     }
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
     alm_session_read_only(c->session, c->read_only || conf->pg_security_readonly);
+    alm_session_streams(c->session);
     apply_settings(c);
     if (ALM_NEWN(&c->cx, &c->arena, alm_session_setting_count(), &c->settings_sent) != ALM_OK) {
         fatal(c, ALM_E_MEMORY, "out of memory");

@@ -120,8 +120,8 @@ void pg_send_complete(pg_conn *c, const pg_portal *portal)
         pg_simple_message(c, 'I');
         return;
     }
-    if (strcmp(name, "SELECT") == 0)
-        (void)snprintf(tag, sizeof(tag), "SELECT %lld", (long long)portal->sent);
+    if (strcmp(name, "SELECT") == 0 || (strcmp(name, "COPY") == 0 && affected < 0))
+        (void)snprintf(tag, sizeof(tag), "%s %lld", name, (long long)portal->sent);
     else if (strcmp(name, "INSERT") == 0)
         (void)snprintf(tag, sizeof(tag), "INSERT 0 %lld", (long long)ALM_MAX(affected, INT64_C(0)));
     else if (strcmp(name, "CREATE TABLE") == 0 && affected >= 0)

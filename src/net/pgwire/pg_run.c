@@ -139,6 +139,11 @@ static step_result execute(pg_conn *c)
     if (atomic_load(&run->cancelled) &&
         (portal->cursor == NULL || alm_cursor_has_rows(portal->cursor)))
         return own_failure(run, ALM_E_CANCEL, "cancelled by user");
+    const alm_copy_stream *stream = alm_cursor_copy(portal->cursor);
+    if (stream != NULL) {
+        pg_copy_begin(c, stream);
+        return STEP_PIECE;
+    }
     if (!alm_cursor_has_rows(portal->cursor)) {
         if (alm_prepared_kind(portal->statement->prepared) == ALM_STMT_SET &&
             !pg_drop_named(c, portal->statement->prepared, &run->err)) {
@@ -158,6 +163,21 @@ static step_result execute(pg_conn *c)
     }
     run->step = PG_ROWS;
     return STEP_PIECE;
+}
+
+static step_result copy_rows(pg_conn *c)
+{
+    bool done = false;
+    if (pg_copy_rows(c, &done) != ALM_OK) {
+        c->run.err = c->cx.err;
+        c->run.failed = true;
+        return STEP_END;
+    }
+    if (!done)
+        return STEP_PIECE;
+    c->run.portal->done = true;
+    c->run.step = PG_DONE;
+    return STEP_END;
 }
 
 /* One statement is over: its tag, and on to the next one of the text. */
@@ -206,6 +226,15 @@ static step_result advance(pg_conn *c, bool inline_only)
             if (r == STEP_PIECE)
                 return STEP_PIECE;
             break;
+        case PG_COPY_OUT:
+            if (inline_only && !alm_cursor_is_short(run->portal->cursor))
+                return STEP_THREAD;
+            r = copy_rows(c);
+            if (r == STEP_PIECE)
+                return STEP_PIECE;
+            break;
+        case PG_COPY_IN:
+            return STEP_PIECE;
         case PG_DONE:
             complete(c);
             break;
@@ -227,7 +256,7 @@ void pg_run_clear(pg_conn *c)
         pg_statement_release(run->statement);
     free(run->text);
     *run = (pg_run){0};
-    c->running = false;
+    c->running = c->copying = false;
 }
 
 static void run_end(pg_conn *c)
@@ -278,6 +307,10 @@ static void deliver(pg_conn *c)
             pg_flush(c);
         return;
     }
+    if (run->step == PG_COPY_IN) {
+        pg_copy_wait(c);
+        return;
+    }
     pg_flush(c);
     if (alm_conn_unsent(c->conn) > c->piece_bytes) {
         run->waiting = true;
@@ -301,6 +334,8 @@ void pg_run_drained(pg_conn *c)
 
 void pg_run_cancel(pg_conn *c)
 {
+    if (c->copying)
+        pg_copy_fail(c, ALM_E_CANCEL, "cancelled by user");
     if (!c->running)
         return;
     atomic_store(&c->run.cancelled, true);
@@ -314,6 +349,16 @@ static void start(pg_conn *c, bool try_inline)
         deliver(c);
     else
         next_piece(c);
+}
+
+void pg_run_failed(pg_conn *c)
+{
+    run_end(c);
+}
+
+void pg_run_resume(pg_conn *c)
+{
+    start(c, true);
 }
 
 void pg_run_simple(pg_conn *c, alm_str text)

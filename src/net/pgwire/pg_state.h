@@ -57,7 +57,14 @@ typedef struct pg_portal {
     struct pg_portal *next_drop;
 } pg_portal;
 
-typedef enum pg_step { PG_PREPARE, PG_EXECUTE, PG_ROWS, PG_DONE } pg_step;
+typedef enum pg_step {
+    PG_PREPARE,
+    PG_EXECUTE,
+    PG_ROWS,
+    PG_COPY_OUT,
+    PG_COPY_IN, /* waits for the client */
+    PG_DONE
+} pg_step;
 
 /* What runs: a simple query text with its statements, or one Execute of a portal. */
 typedef struct pg_run {
@@ -103,6 +110,10 @@ typedef struct pg_conn {
     bool skip; /* until Sync */
     pg_run run;
     bool running;
+    bool copying;      /* COPY FROM STDIN: messages are its data */
+    bool copy_last;    /* the piece under way is the last */
+    bool copy_head;    /* the head of a binary copy is still to be sent */
+    alm_buf copy_data; /* in: a piece that is collected; out: one value */
     size_t piece_bytes;
     uint64_t *settings_sent; /* hash of each value that the client knows; in arena */
 } pg_conn;
@@ -155,5 +166,15 @@ void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit);
 void pg_run_drained(pg_conn *c);
 void pg_run_cancel(pg_conn *c); /* by request of the client; nothing runs: no effect */
 void pg_run_clear(pg_conn *c);
+void pg_run_failed(pg_conn *c); /* run->err is the end of it */
+void pg_run_resume(pg_conn *c); /* goes on with run->step */
+
+/* pg_copy.c */
+void pg_copy_begin(pg_conn *c, const alm_copy_stream *stream);
+void pg_copy_wait(pg_conn *c); /* for CopyData */
+/* Rows until the piece is full or they are over; the error is in c->cx. */
+alm_status pg_copy_rows(pg_conn *c, bool *done);
+void pg_copy_message(pg_conn *c, char type, const char *body, size_t n);
+void pg_copy_fail(pg_conn *c, alm_status code, const char *text);
 
 #endif

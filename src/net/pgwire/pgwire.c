@@ -46,6 +46,7 @@ static void pg_open(alm_conn *conn)
     c->pg = alm_conn_arg(conn);
     alm_arena_init(&c->arena, NULL);
     alm_buf_init(&c->out, NULL);
+    alm_buf_init(&c->copy_data, NULL);
     alm_map_init(&c->statements, false);
     alm_map_init(&c->portals, false);
     c->cx = (alm_ctx){.arena = &c->arena, .conf = alm_db_conf(c->pg->db)};
@@ -69,6 +70,7 @@ static void pg_close(alm_conn *conn)
     alm_map_deinit(&c->portals);
     alm_session_free(c->session);
     alm_buf_deinit(&c->out);
+    alm_buf_deinit(&c->copy_data);
     alm_arena_deinit(&c->arena);
 }
 

@@ -1,8 +1,11 @@
 // What pgjdbc does with the server: java -cp postgresql.jar JdbcCheck.java HOST:PORT
 // The last line is "jdbc: all well"; anything else is a stack trace.
+import java.io.*;
 import java.sql.*;
 import java.time.*;
 import java.util.*;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.*;
 
 public class JdbcCheck {
     static void expect(Object got, Object want, String what) {
@@ -172,6 +175,33 @@ public class JdbcCheck {
         }
     }
 
+    static void copies(Connection c) throws Exception {
+        try (Statement st = c.createStatement()) {
+            st.execute("drop table if exists jc");
+            st.execute("create table jc (ts timestamp, a int, b varchar) timestamp(ts) partition by day");
+        }
+        CopyManager copy = c.unwrap(PGConnection.class).getCopyAPI();
+        expect(copy.copyIn("copy jc from stdin csv", new StringReader("2024-01-01,1,x\n2024-01-02,,\"y,z\"\n")), 2L, "copyIn");
+        StringWriter out = new StringWriter();
+        expect(copy.copyOut("copy (select a, b from jc) to stdout", out), 2L, "copyOut");
+        expect(out.toString(), "1\tx\n\\N\ty,z\n", "what was copied out");
+        try {
+            copy.copyIn("copy jc from stdin", new StringReader("2024-01-01\tx\ty\n"));
+            throw new AssertionError("no error");
+        } catch (SQLException e) {
+            expect(e.getSQLState(), "22P02", "state of a bad value");
+        }
+        CopyIn in = copy.copyIn("copy jc from stdin");
+        in.cancelCopy();
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        copy.copyOut("copy jc to stdout binary", bytes);
+        expect(copy.copyIn("copy jc from stdin binary", new ByteArrayInputStream(bytes.toByteArray())), 2L, "binary");
+        try (Statement st = c.createStatement(); ResultSet r = st.executeQuery("select count() from jc")) {
+            r.next();
+            expect(r.getLong(1), 4L, "rows");
+        }
+    }
+
     static void timeouts(Connection c) throws SQLException {
         try (Statement st = c.createStatement()) {
             st.setQueryTimeout(1);
@@ -202,6 +232,7 @@ public class JdbcCheck {
                 }
                 batch(c);
                 transactions(c);
+                copies(c);
                 timeouts(c);
             }
         }

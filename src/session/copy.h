@@ -1,0 +1,30 @@
+/* copy.h - COPY inside of session/: its options, and what a cursor holds while bytes come in. Private
+ * to session/. */
+#ifndef ALM_SESSION_COPY_H
+#define ALM_SESSION_COPY_H
+
+#include "session/load.h"
+#include "session/session_state.h"
+
+typedef struct alm_copy_options {
+    alm_copy_format format;
+    bool file; /* of the server: CSV is the default, and the words of files are known */
+    bool match;
+    bool header_given, delimiter_given;
+    alm_bad_rule rule;
+    alm_str pattern; /* of times; ptr NULL: none */
+    alm_str timestamp, partition_by;
+    int32_t timestamp_pos, partition_pos;
+} alm_copy_options;
+
+ALM_NODISCARD alm_status alm_copy_options_read(alm_ctx *cx, const alm_stmt *stmt,
+                                               alm_copy_options *out);
+/* The options that name columns, of those that are copied. */
+ALM_NODISCARD alm_status alm_copy_options_columns(alm_ctx *cx, const alm_stmt *stmt,
+                                                  const char *const *names, uint32_t n,
+                                                  alm_copy_format *format);
+
+/* Frees what a COPY FROM STDIN holds; what was not committed is dropped. */
+void alm_copy_in_free(alm_cursor *c);
+
+#endif

@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+"""COPY on the PostgreSQL wire: messages by hand, psycopg, asyncpg, psql (pgjdbc: pg/JdbcCheck.java).
+
+    copy_test.py [--preset NAME] [--nightly] [CHECK...]
+"""
+import asyncio, io, random, socket, struct, subprocess, sys, os, shutil, threading, time, pathlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import pg_test as pg  # noqa: E402
+from pg_test import Skip, asyncpg, check, expect, fields, kinds, psycopg, tags, with_asyncpg  # noqa: E402
+from pgclient import FLUSH, SYNC, TERMINATE, Wire, bind, describe, execute, msg, parse, query  # noqa: E402
+
+pg.CHECKS.clear()
+HEAD = b"PGCOPY\n\xff\r\n\0" + b"\0" * 8
+DATA = lambda b: msg(b"d", b)
+DONE = msg(b"c")
+
+ALL_TYPES = ("ts timestamp, bo boolean, b byte, sh short, c char, i int, l long, f float, d double, dt date, n timestamp_ns, s string, v varchar, "
+             "sy symbol, u uuid, ip ipv4, g geohash(6c), gb geohash(7b), l256 long256, de decimal(18,3), a double[], bi binary")
+ALL_ROWS = ("('2024-03-01T09:00:00.123456Z', true, 1, -2, 'ü', 3, 10000000000, 1.5f, 0.1, '2024-03-01T09:00:00.123Z', "
+            "'2024-03-01T09:00:00.123456Z'::timestamp_ns, 'tab\there', 'back\\slash \"q\" ,; é', 'sym', '11111111-2222-3333-4444-555555555555', "
+            "'1.2.3.4', #u33d8b, ##0101010, 0x1f, 12.345m, ARRAY[1.0, 2.5], null)",
+            "('2024-03-01T09:00:01Z', false, 0, 0, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null)",
+            "('2024-03-01T09:00:02Z', false, 0, 0, 'x', -1, -1, -1.0f, 1e300, '1970-01-01', 0::timestamp_ns, '', '\\N', '\\.', "
+            "'00000000-0000-0000-0000-000000000001', '255.255.255.255', #zzzzzz, ##1111111, 0x0, -0.001m, ARRAY[]::double[], null)")
+FORMATS = ("", "(format csv)", "(format csv, header, delimiter ';', quote '''', escape '\\', null 'N')", "(format binary)", "with csv header force quote *",
+           "with binary", "(format text, delimiter '|', null '-')", "with delimiter as ',' null as 'NN'")
+
+
+def wire_in(w, sql, *messages):
+    w.send(query(sql))
+    kind, body = w.read()
+    if kind == "E":
+        w.until_ready()
+        return fields(body)
+    expect(kind, "G", body)
+    w.send(*messages)
+    return w.until_ready()
+
+
+def error_of(answer):
+    return answer if isinstance(answer, dict) else fields(answer[0][1])
+
+
+def wire_out(w, sql):
+    w.send(query(sql))
+    a = w.until_ready()
+    expect(a[0][0], "H", a[0])
+    return b"".join(b for k, b in a if k == "d"), a
+
+
+@check
+def every_type_in_every_format(s):
+    w = Wire(s.pg)
+    w.rows(f"create table ct ({ALL_TYPES}) timestamp(ts) partition by day")
+    for row in ALL_ROWS:
+        e = w.error(query(f"insert into ct values {row}"))
+        expect(e, None, row)
+    want = w.rows("select * from ct")
+    expect(len(want), len(ALL_ROWS))
+    for n, how in enumerate(FORMATS):
+        data, answer = wire_out(w, f"copy ct to stdout {how}")
+        expect(tags(answer), [f"COPY {len(ALL_ROWS)}"], how)
+        w.rows(f"create table ct{n} ({ALL_TYPES}) timestamp(ts) partition by day")
+        back = how.replace(" force quote *", "")
+        expect(tags(wire_in(w, f"copy ct{n} from stdin {back}", DATA(data), DONE)), [f"COPY {len(ALL_ROWS)}"], (how, data))
+        expect(w.rows(f"select * from ct{n}"), want, (how, data))
+
+
+@check
+def one_message_for_each_row(s):
+    w = Wire(s.pg)
+    _, a = wire_out(w, "copy (select x, 'a' || x s from long_sequence(3)) to stdout")
+    expect([b for k, b in a if k == "d"], [b"1\ta1\n", b"2\ta2\n", b"3\ta3\n"])
+    expect(kinds(a), "HdddcCZ")
+    _, a = wire_out(w, "copy (select x from long_sequence(2)) to stdout with csv header")
+    expect([b for k, b in a if k == "d"], [b"x\n", b"1\n", b"2\n"])
+    one = struct.pack("!hiq", 1, 8, 1)
+    _, a = wire_out(w, "copy (select x from long_sequence(1)) to stdout binary")
+    expect([b for k, b in a if k == "d"], [HEAD + one, b"\xff\xff"])
+    _, a = wire_out(w, "copy (select x from long_sequence(1) where x > 5) to stdout binary")
+    expect([b for k, b in a if k == "d"], [HEAD + b"\xff\xff"])
+    expect(a[0][1], b"\1\0\1\0\1")
+
+
+@check
+def data_in_any_pieces(s):
+    w = Wire(s.pg)
+    w.rows("create table cp (ts timestamp, s varchar, v double) timestamp(ts) partition by day")
+    rows = "2024-01-01\ta\\tb\t1\n2024-01-02\t\\N\t\\N\n2024-01-03\tü\\\nx\t-2.5\n".encode()
+    binary = HEAD + b"".join(struct.pack("!hiqi", 3, 8, n, len(t)) + t + struct.pack("!id", 8, n) for n, t in ((1, b"x"), (2, "ü".encode()))) + b"\xff\xff"
+    for sql, data, n in (("copy cp from stdin", rows, 3), ("copy cp from stdin binary", binary, 2)):
+        want = None
+        for cut in range(1, len(data)):
+            expect(tags(wire_in(w, sql, DATA(data[:cut]), DATA(data[cut:]), DONE)), [f"COPY {n}"], cut)
+            got = w.rows("select * from cp")
+            want = want or got
+            expect((len(got), got), (n, want), cut)
+            w.rows("truncate table cp")
+        whole = b"".join(DATA(data[i:i + 1]) for i in range(len(data))) + DONE
+        w.send(query(sql))
+        expect(w.read()[0], "G")
+        for i in range(0, len(whole), 7):
+            w.send(whole[i:i + 7])
+        expect(tags(w.until_ready()), [f"COPY {n}"])
+        w.rows("truncate table cp")
+
+
+@check
+def faults_name_line_and_column_and_change_nothing(s):
+    w = Wire(s.pg)
+    w.rows("create table cf (ts timestamp, v double, s symbol) timestamp(ts) partition by day")
+    good = b"2024-01-01\t1\ta\n"
+    for sql, data, code, text in [
+            ("copy cf from stdin", good + b"2024-01-01\tx\ta\n", "22P02", 'COPY cf, line 2, column v: "x" is not a value of type DOUBLE'),
+            ("copy cf from stdin", good + b"2024-01-01\t\ta\n", "22P02", "column v"),
+            ("copy cf from stdin", good + b"2024-01-01\t1\n", "22P04", 'COPY cf, line 2: missing data for column "s"'),
+            ("copy cf from stdin", good + b"2024-01-01\t1\ta\tb\n", "22P04", "COPY cf, line 2: extra data after last expected column"),
+            ("copy cf from stdin", good + b"\\N\t1\ta\n", None, 'null in the designated timestamp "ts"'),
+            ("copy cf from stdin", good + b"\n", "22P04", "missing data"),
+            ("copy cf from stdin", good + b"2024-01-01\t1\t\xff\n", "22P02", "column s"),
+            ("copy cf from stdin csv", b"2024-01-01,1,a\n2024-01-02,1,\"a\n", "22P04", "line 2: unterminated CSV quoted field"),
+            ("copy cf from stdin (format csv, header match)", b"ts,v,x\n", "22P04", 'header line field 3: got "x", expected "s"'),
+            ("copy cf from stdin binary", b"PGCOPY\n", "22P04", "header"),
+            ("copy cf from stdin binary", b"nonsense", "22P04", "signature"),
+            ("copy cf from stdin binary", HEAD + b"\0\2", "22P04", "row field count is 2, expected 3"),
+            ("copy cf from stdin binary", HEAD + b"\0\3\0\0\0\4abcd\xff\xff\xff\xff\xff\xff\xff\xff", "22P03", "row 1, column ts"),
+            ("copy cf from stdin binary", HEAD + b"\0\3\0\0\0\4ab", "22P04", "unexpected EOF")]:
+        e = error_of(wire_in(w, sql, DATA(data), DONE))
+        expect(text in e["M"], True, (sql, data, e))
+        expect(code in (None, e["C"]), True, (sql, data, e))
+        expect(w.rows("select count() from cf"), [["0"]], sql)
+    for sql, code in [("copy nope from stdin", "42P01"), ("copy cf (ts, x) from stdin", "42703"), ("copy cf (ts, ts) from stdin", "42701"),
+                      ("copy cf (v) from stdin", "42703"), ("copy cf from stdin (format x)", "22023"), ("copy cf from stdin (header maybe)", "22023"),
+                      ("copy cf from stdin (delimiter 'ab')", "22023"), ("copy cf from stdin (quote 'a')", "22023"), ("copy cf from stdin (delimiter 'a')", "22023"),
+                      ("copy cf from stdin (format csv, delimiter '\"')", "22023"), ("copy cf from stdin (format csv, null 'a,b')", "22023"),
+                      ("copy cf from stdin (format binary, header)", "22023"), ("copy cf from stdin (encoding 'latin1')", "0A000"),
+                      ("copy cf from stdin (format csv, format csv)", "42601"), ("copy cf from stdin (nonsense 1)", "42601"), ("copy cf from stdin (format)", "42601"),
+                      ("copy cf from stdin (format csv, force_quote (v))", "22023"), ("copy cf to stdout (format csv, force_quote (x))", "42703"),
+                      ("copy cf to stdout (header match)", "22023"), ("copy cf from", "42601"), ("copy cf", "42601"), ("copy", "42601"),
+                      ("copy cf from program 'ls'", "0A000"), ("copy cf to stdout where v > 1", "42601"), ("copy (select nope from cf) to stdout", "42703"),
+                      ("copy cf to '/tmp/x'", "0A000"), ("copy cf from stdin (timestamp 'ts')", "22023")]:
+        e = error_of(wire_in(w, sql))
+        expect((sql, e["C"]), (sql, code), e)
+        expect(w.rows("select 1"), [["1"]], sql)
+
+
+@check
+def copyfail_and_other_messages_end_it(s):
+    w = Wire(s.pg)
+    w.rows("create table ce (a int)")
+    e = error_of(wire_in(w, "copy ce from stdin", DATA(b"1\n"), msg(b"f", b"no more\0")))
+    expect((e["C"], e["M"]), ("57014", "COPY from stdin failed: no more"))
+    a = wire_in(w, "copy ce from stdin", DATA(b"1\n"), FLUSH, SYNC, DATA(b"2\n"), DONE)
+    expect((kinds(a), tags(a)), ("CZ", ["COPY 2"]))
+    e = error_of(wire_in(w, "copy ce from stdin", DATA(b"1\n"), query("select 1")))
+    expect((e["C"], e["M"]), ("08P01", "unexpected message type 0x51 during COPY from stdin"))
+    e = error_of(wire_in(w, "copy ce from stdin", DATA(b"x\n" * 1000000), DATA(b"1\n"), DONE))
+    expect(e["C"], "22P02")
+    expect(w.rows("select count(), sum(a) from ce"), [["2", "3"]])
+    a = wire_in(w, "copy ce from stdin; select 7; copy ce to stdout", DATA(b"9\n"), DONE)
+    expect((kinds(a), tags(a)), ("CTDCHdddcCZ", ["COPY 1", "SELECT 1", "COPY 3"]))
+
+
+@check
+def in_the_extended_protocol(s):
+    w = Wire(s.pg)
+    w.rows("create table cx (a int, b varchar)")
+    w.send(parse("", "copy cx from stdin"), bind(), describe("P"), execute(), FLUSH)
+    seen = [w.read()[0] for _ in range(4)]
+    expect("".join(seen), "12nG")
+    w.send(DATA(b"1\tx\n"), SYNC, DATA(b"2\ty\n"), DONE, SYNC)
+    a = w.until_ready()
+    expect((kinds(a), tags(a)), ("CZ", ["COPY 2"]))
+    w.send(parse("", "copy cx from stdin"), bind(), execute(), SYNC, DATA(b"x\ty\n"), DONE, DATA(b"z"), parse("", "select 1"), SYNC)
+    a = w.until_ready()
+    expect((kinds(a), fields(a[3][1])["C"]), ("12GEZ", "22P02"))
+    a = w.ask(parse("", "copy cx to stdout csv"), bind(), describe("P"), execute(), SYNC)
+    expect((kinds(a), tags(a)), ("12nHddcCZ", ["COPY 2"]))
+
+
+@check
+def transactions(s):
+    w = Wire(s.pg)
+    w.rows("create table cb (ts timestamp, a int) timestamp(ts) partition by day")
+    other = Wire(s.pg)
+    count = lambda: other.rows("select count(), sum(a) from cb")
+    w.ask(query("begin"))
+    expect(tags(wire_in(w, "copy cb from stdin", DATA(b"2024-01-01\t1\n"), DONE)), ["COPY 1"])
+    w.ask(query("insert into cb values ('2024-01-02', 2)"))
+    expect(tags(wire_in(w, "copy cb from stdin", DATA(b"2024-01-03\t4\n"), DONE)), ["COPY 1"])
+    expect(count(), [["0", None]])
+    w.ask(query("commit"))
+    expect(count(), [["3", "7"]])
+    w.ask(query("begin"))
+    wire_in(w, "copy cb from stdin", DATA(b"2024-01-01\t8\n"), DONE)
+    e = wire_in(w, "copy cb from stdin", DATA(b"2024-01-01\tx\n"), DONE)
+    expect((kinds(e), e[-1][1]), ("EZ", b"E"))
+    expect(w.error(query("copy cb from stdin"))["C"], "25P02")
+    expect(tags(w.ask(query("commit"))), ["ROLLBACK"])
+    for end in (msg(b"f", b"stop\0"), SYNC * 0 + query("select 1")):
+        w.ask(query("begin"))
+        w.ask(query("insert into cb values ('2024-01-02', 16)"))
+        wire_in(w, "copy cb from stdin", DATA(b"2024-01-01\t32\n"), end)
+        w.ask(query("rollback"))
+    w.ask(query("begin"))
+    wire_in(w, "copy cb from stdin", DATA(b"2024-01-01\t8\n"), DONE)
+    w.ask(query("rollback"))
+    expect(count(), [["3", "7"]])
+
+
+BIG_ROW = b"2024-01-01T00:00:%02d.%06dZ\tsym%d\t%d.25\ta text that is not so very short\n"
+
+
+def big_rows(n):
+    return b"".join(BIG_ROW % (i // 1000000 % 60, i % 1000000, i % 50, i) for i in range(n))
+
+
+@check
+def large_copies_are_loads_in_blocks_too(s):
+    w = Wire(s.pg)
+    rows = big_rows(200000)
+    for block in (False, True):
+        w.rows("drop table if exists cl")
+        w.rows("create table cl (ts timestamp, s symbol, v double, t varchar) timestamp(ts) partition by day")
+        if block:
+            w.ask(query("begin"))
+            w.ask(query("insert into cl values ('2023-01-01', 'first', 1, null)"))
+        a = wire_in(w, "copy cl from stdin", *[DATA(rows[i:i + 300000]) for i in range(0, len(rows), 300000)], DONE)
+        expect(tags(a), ["COPY 200000"])
+        if block:
+            expect(Wire(s.pg).rows("select count() from cl"), [["0"]])
+            w.ask(query("commit"))
+        expect(Wire(s.pg).rows("select count(), count_distinct(s), sum(v) from cl where s != 'first'"), [["200000", "50", "19999950000"]])
+        # the last row is bad: nothing of it stays
+        e = wire_in(w, "copy cl from stdin", *[DATA(rows[i:i + 300000]) for i in range(0, len(rows), 300000)], DATA(b"x\n"), DONE)
+        expect(error_of(e)["M"].startswith("COPY cl, line 200001: missing data"), True, e)
+        expect(w.rows("select count() from cl where s != 'first'"), [["200000"]])
+
+
+@check
+def cancel_and_timeout(s):
+    w = Wire(s.pg)
+    w.rows("create table cc (a int)")
+
+    def cancel():
+        host, port = s.pg.rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as c:
+            c.sendall(struct.pack("!ii", 16, 80877102) + w.key)
+            c.recv(1)
+    w.send(query("copy cc from stdin"))
+    expect(w.read()[0], "G")
+    w.send(DATA(b"1\n"))
+    time.sleep(0.1)
+    cancel()
+    a = w.until_ready()
+    expect((kinds(a), fields(a[0][1])["C"]), ("EZ", "57014"))
+    w.send(DATA(b"1\n"), DONE)
+    expect(w.rows("select count() from cc"), [["0"]])
+    w.send(query("copy (select x from long_sequence(1000000000)) to stdout"))
+    w.read()
+    cancel()
+    a = w.until_ready()
+    expect(fields(a[-2][1])["C"], "57014")
+    w.rows("set statement_timeout = 200")
+    w.send(query("copy cc from stdin"))
+    w.read()
+    w.send(DATA(b"1\n"))
+    time.sleep(0.4)
+    w.send(DATA(b"1\n"), DONE)
+    expect(fields(w.until_ready()[0][1])["C"], "57014")
+    w.rows("set statement_timeout = 0")
+    expect(w.rows("select count() from cc"), [["0"]])
+
+
+@check
+def a_client_that_goes_away_leaves_nothing(s):
+    w = Wire(s.pg)
+    w.rows("create table cg (ts timestamp, s symbol, v double, t varchar) timestamp(ts) partition by day")
+    rows = big_rows(150000)
+    for end in ("close", "terminate"):
+        c = Wire(s.pg)
+        c.send(query("copy cg from stdin"))
+        c.read()
+        c.send(DATA(rows))
+        if end == "terminate":
+            c.send(TERMINATE)
+        c.close()
+    c = Wire(s.pg)
+    c.send(query("copy (select x from long_sequence(100000000)) to stdout"))
+    c.read()
+    c.close()
+    time.sleep(0.3)
+    expect(w.rows("select count() from cg"), [["0"]])
+
+
+@check
+def read_only_users_may_read(s):
+    w = Wire(s.pg)
+    w.rows("create table cro (a int)")
+    a = s.rows  # HTTP cannot carry the bytes
+    try:
+        a("copy cro from stdin")
+        raise AssertionError("no error")
+    except Exception as e:
+        expect("PostgreSQL protocol" in str(e), True, e)
+
+
+@check
+def memory_does_not_grow_with_the_data(s):
+    if s.sanitized:
+        raise Skip("sanitizers keep what is freed")
+    w = Wire(s.pg)
+    w.rows("create table cm (ts timestamp, s symbol, v double, t varchar) timestamp(ts) partition by day")
+    rows = big_rows(100000)
+    rounds = 20 if "--nightly" not in sys.argv else 160
+    status = lambda key: int([line for line in open(f"/proc/{s.process.pid}/status") if line.startswith(key)][0].split()[1]) // 1024
+    before = status("VmRSS")
+    open(f"/proc/{s.process.pid}/clear_refs", "w").write("5")
+    w.send(query("copy cm from stdin"))
+    w.read()
+    for _ in range(rounds):
+        w.send(*[DATA(rows[i:i + 65536]) for i in range(0, len(rows), 65536)])
+    w.send(DONE)
+    expect(tags(w.until_ready()), [f"COPY {rounds * 100000}"])
+    grown = status("VmHWM") - before
+    expect(grown < 700, True, f"{grown} MiB more for {rounds * len(rows) >> 20} MiB")
+
+
+# ------------------------------------------------------------------ drivers
+@check
+def psycopg_copies_both_ways(s):
+    if psycopg is None:
+        raise Skip("psycopg is not installed")
+    with psycopg.connect(f"host={s.pg.split(':')[0]} port={s.pg.split(':')[1]} user=admin password=quest dbname=qdb") as c:
+        c.execute("create table py (ts timestamp, i int, l long, d double, s varchar, b boolean)")
+        c.commit()
+        import datetime as dt
+        rows = [(dt.datetime(2024, 1, 1, 0, 0, n), n, n << 40, n / 4, f"t\t{n}\n", n % 2 == 0) for n in range(10)] + [(dt.datetime(2025, 1, 1), None, None, None, None, False)]
+        with c.cursor() as cur:
+            with cur.copy("copy py from stdin") as copy:
+                for r in rows:
+                    copy.write_row(r)
+            c.commit()
+            with cur.copy("copy py from stdin (format binary)") as copy:
+                copy.set_types(["timestamp", "int4", "int8", "float8", "varchar", "bool"])
+                for r in rows:
+                    copy.write_row(r)
+            c.commit()
+            expect(cur.execute("select * from py").fetchall(), rows + rows)
+            for how in ("", "(format binary)"):
+                with cur.copy(f"copy (select * from py order by ts, i) to stdout {how}") as copy:
+                    copy.set_types(["timestamp", "int4", "int8", "float8", "varchar", "bool"])
+                    expect(list(copy.rows()), sorted(rows + rows, key=lambda r: r[0]), how)
+            with cur.copy("copy py (ts, i) from stdin (format csv, header)") as copy:
+                copy.write("ts,i\n2026-01-01,7\n")
+            c.commit()
+            try:
+                with cur.copy("copy py from stdin") as copy:
+                    copy.write_row((rows[0]))
+                    raise ValueError("of the client")
+            except ValueError:
+                pass
+            c.rollback()
+            expect(cur.execute("select count() from py").fetchone(), (23,))
+
+
+@check
+def asyncpg_copies_both_ways(s):
+    async def body(c):
+        import datetime as dt
+        await c.execute("create table ay (ts timestamp, i int, l long, d double, s varchar, b boolean, u uuid)")
+        import uuid
+        rows = [(dt.datetime(2024, 1, 1, 0, 0, n), n, n << 40, n / 4, f"ü{n}", n % 2 == 0, uuid.UUID(int=n + 1)) for n in range(10)]
+        rows.append((dt.datetime(2025, 1, 1), None, None, None, None, False, None))
+        expect(await c.copy_records_to_table("ay", records=rows), "COPY 11")
+        expect([tuple(r) for r in await c.fetch("select * from ay")], rows)
+        out = io.BytesIO()
+        expect(await c.copy_from_query("select i, s from ay where i < $1", 2, output=out, format="csv", header=True), "COPY 2")
+        expect(out.getvalue().decode(), "i,s\n0,ü0\n1,ü1\n")
+        out = io.BytesIO()
+        await c.copy_from_table("ay", output=out, format="binary")
+        out.seek(0)
+        expect(await c.copy_to_table("ay", source=out, format="binary"), "COPY 11")
+        expect(await c.fetchval("select count() from ay"), 22)
+        async with c.transaction():
+            await c.copy_records_to_table("ay", records=rows[:3])
+        expect(await c.fetchval("select count() from ay"), 25)
+    with_asyncpg(s, body)
+
+
+@check
+def psql_copies_files(s):
+    if shutil.which("psql") is None:
+        raise Skip("psql is not installed")
+    host, port = s.pg.rsplit(":", 1)
+    env = {**os.environ, "PGPASSWORD": "quest", "PGCLIENTENCODING": "UTF8"}
+    name = f"/tmp/copy_test_{os.getpid()}.csv"
+    with open(name, "w") as f:
+        f.write("ts,a,b\n2024-01-01T00:00:00Z,1,\"x, y\"\n2024-01-02,,\n")
+    script = f"""create table pc (ts timestamp, a int, b varchar) timestamp(ts) partition by day;
+\\copy pc from '{name}' csv header
+\\copy (select a, b from pc) to stdout
+copy pc from stdin;
+2024-01-03\t3\tin line
+\\.
+copy pc (b, a) to stdout with csv header;
+\\copy pc to '{name}' binary
+\\copy pc from '{name}' binary
+select count() from pc;
+"""
+    p = subprocess.run(["psql", "-X", "-q", "-At", "-v", "ON_ERROR_STOP=1", "-h", host, "-p", port, "-U", "admin", "-d", "qdb"], env=env, input=script,
+                       capture_output=True, text=True, timeout=60)
+    os.unlink(name)
+    expect((p.stdout, p.stderr, p.returncode), ("1\tx, y\n\\N\t\\N\nb,a\n\"x, y\",1\n,\nin line,3\n6\n", "", 0))
+
+
+if __name__ == "__main__":
+    pg.main()
