@@ -186,10 +186,10 @@ static alm_status start(alm_cursor *c, bool all)
     alm_copy_in *in = c->copy_in;
     const bool block = s->tx_state == 'T';
     in->started = true;
-    if (!all && !block)
-        ALM_TRY(alm_bulk_begin(cx, s->db->storage, in->load.table, &in->bulk));
-    else if (block && s->txn == NULL)
+    if (block && s->txn == NULL)
         ALM_TRY(alm_txn_begin(cx, s->db->storage, &s->txn));
+    if (!all)
+        ALM_TRY(alm_bulk_begin(cx, s->db->storage, in->load.table, &in->bulk));
     else if (!block)
         ALM_TRY(alm_txn_begin(cx, s->db->storage, &in->txn));
     ALM_TRY(alm_csv_feed(cx, in->load.reader, in->first.ptr, in->first.len));
@@ -234,6 +234,8 @@ static alm_status finish(alm_cursor *c)
     in->bulk = NULL; /* gone either way */
     in->txn = NULL;
     c->affected = in->rows;
+    if (bulk != NULL && c->session->tx_state == 'T')
+        return alm_bulk_into_txn(cx, bulk, c->session->txn, &c->affected);
     if (bulk != NULL)
         return alm_bulk_commit(cx, bulk, &c->affected);
     return txn != NULL ? alm_txn_commit(cx, txn, &lsn) : ALM_OK;

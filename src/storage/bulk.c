@@ -11,6 +11,7 @@
 
 #include "storage/bulk.h"
 #include "storage/dict.h"
+#include "storage/txn.h"
 #include "storage/view.h"
 
 #define BYTES_MAX (INT64_C(256) << 20)
@@ -365,6 +366,20 @@ alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows)
     bulk_free(bulk);
     if (id != 0)
         alm_table_expire_after(cx, st, id);
+    return status;
+}
+
+alm_status alm_bulk_into_txn(alm_ctx *cx, alm_bulk *bulk, alm_txn *txn, int64_t *rows)
+{
+    alm_part_ref *const *parts = NULL;
+    uint32_t n = 0;
+    ALM_ASSERT(bulk->pending == NULL);
+    alm_status status = alm_bulk_parts(cx, bulk, &parts, &n);
+    if (status == ALM_OK)
+        status = alm_txn_put_load(cx, txn, &bulk->v->table, parts, n);
+    if (status == ALM_OK)
+        *rows = bulk->rows;
+    bulk_free(bulk);
     return status;
 }
 

@@ -210,6 +210,9 @@ ALM_NODISCARD alm_status alm_bulk_begin(alm_ctx *cx, alm_storage *st, const alm_
                                         alm_bulk **out);
 ALM_NODISCARD alm_status alm_bulk_append(alm_ctx *cx, alm_bulk *bulk, const alm_batch *rows);
 ALM_NODISCARD alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows);
+/* The rows become the transaction's, with whose commit they are visible. The load is gone either way. */
+ALM_NODISCARD alm_status alm_bulk_into_txn(alm_ctx *cx, alm_bulk *bulk, alm_txn *txn,
+                                           int64_t *rows);
 void alm_bulk_rollback(alm_bulk *bulk);
 
 /*

@@ -79,6 +79,10 @@ ALM_NODISCARD alm_status alm_txn_version(alm_ctx *cx, alm_storage *st, const alm
 /* Runs to parts of its own. */
 ALM_NODISCARD alm_status alm_txn_rows_to_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t);
 
+/* Parts of a bulk load, newer than what the transaction has of the table; takes references of its own. */
+ALM_NODISCARD alm_status alm_txn_put_load(alm_ctx *cx, alm_txn *txn, const alm_table *table,
+                                          alm_part_ref *const *parts, uint32_t n);
+
 /* Part `was` of the transaction's view became `now` (NULL: nothing is left of it). Takes references of
  * its own. */
 typedef struct alm_txn_change {

@@ -261,11 +261,58 @@ static void dedup_keeps_the_last(void **state)
     fix_free(f);
 }
 
+/* A bulk load that becomes part of the transaction. */
+static void load(fixture *f, alm_txn *txn, uint32_t n, int64_t lo, int64_t width)
+{
+    alm_bulk *bulk = NULL;
+    int64_t rows = 0;
+    alm_snapshot *snap = fix_snapshot(f);
+    assert_int_equal(alm_bulk_begin(&f->cx, f->st, fix_table(snap), &bulk), ALM_OK);
+    const alm_batch batch = fix_batch(f, n, lo, width);
+    assert_int_equal(alm_bulk_append(&f->cx, bulk, &batch), ALM_OK);
+    assert_int_equal(alm_bulk_into_txn(&f->cx, bulk, txn, &rows), ALM_OK);
+    assert_int_equal(rows, n);
+    alm_snapshot_release(snap);
+    alm_arena_reset(&f->arena);
+}
+
+static void loads_take_part(void **state)
+{
+    (void)state;
+    for (int dedup = 0; dedup < 2; dedup++) {
+        fixture *f = fix_new(37, dedup == 1, true);
+        fix_load(f, 500, 0, 2 * DAY);
+        fix_insert(f, 50, 0, 2 * DAY);
+        fix_sort(f);
+        oracle before = keep(f);
+        alm_txn *txn = begin(f);
+        load(f, txn, 300, DAY / 2, 2 * DAY);
+        alm_txn_rollback(txn);
+        restore(f, &before);
+        fix_check(f);
+        txn = begin(f);
+        insert(f, txn, 80, 0, 2 * DAY);
+        load(f, txn, 300, DAY / 2, 2 * DAY);
+        check_own(f, txn);
+        insert(f, txn, 80, 0, 2 * DAY);
+        load(f, txn, 100, 0, DAY);
+        check_own(f, txn);
+        assert_int_equal(alm_txn_commit(&f->cx, txn, NULL), ALM_OK);
+        fix_check(f);
+        fix_insert(f, 50, 0, 2 * DAY);
+        fix_check(f);
+        fix_reopen(f);
+        fix_check(f);
+        fix_free(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sees_its_own),          cmocka_unit_test(a_rollback_leaves_nothing),
         cmocka_unit_test(marks_bring_back),      cmocka_unit_test(others_insert_meanwhile),
-        cmocka_unit_test(the_first_commit_wins), cmocka_unit_test(dedup_keeps_the_last)};
+        cmocka_unit_test(the_first_commit_wins), cmocka_unit_test(dedup_keeps_the_last),
+        cmocka_unit_test(loads_take_part)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

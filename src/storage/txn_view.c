@@ -204,6 +204,27 @@ alm_status alm_txn_take_parts(alm_ctx *cx, alm_txn_table *t, const alm_txn_chang
     return ALM_OK;
 }
 
+static alm_status put_own(alm_ctx *cx, alm_txn_table *t, alm_part_ref *const *parts, uint32_t n)
+{
+    ALM_TRY(parts_room(cx, t, n));
+    for (uint32_t i = 0; i < n; i++) {
+        t->touch[t->n_touch++] = (alm_scan_range){parts[i]->min_ts, parts[i]->max_ts};
+        put_part(t, parts[i], true);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_txn_put_load(alm_ctx *cx, alm_txn *txn, const alm_table *table,
+                            alm_part_ref *const *parts, uint32_t n)
+{
+    alm_txn_table *t = NULL;
+    ALM_TRY(alm_txn_table_of(cx, txn, table, &t));
+    ALM_TRY(alm_txn_rows_to_parts(cx, txn->st, t)); /* they are older */
+    for (uint32_t i = 0; i < n; i++)                /* nobody else has them yet */
+        parts[i]->seq = atomic_fetch_add(&txn->st->next_seq, 1);
+    return put_own(cx, t, parts, n);
+}
+
 alm_status alm_txn_rows_to_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t)
 {
     alm_version *v = NULL;
@@ -219,14 +240,9 @@ alm_status alm_txn_rows_to_parts(alm_ctx *cx, alm_storage *st, alm_txn_table *t)
     alm_status e = alm_lanes_to_parts(cx, st, v, &parts, &n);
     alm_version_release(v);
     ALM_TRY(e);
-    e = parts_room(cx, t, n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (e == ALM_OK) {
-            t->touch[t->n_touch++] = (alm_scan_range){parts[i]->min_ts, parts[i]->max_ts};
-            put_part(t, parts[i], true);
-        }
+    e = put_own(cx, t, parts, n);
+    for (uint32_t i = 0; i < n; i++)
         alm_part_ref_release(parts[i]);
-    }
     free((void *)parts);
     ALM_TRY(e);
     for (uint32_t i = 0; i < t->n_runs; i++)
