@@ -59,6 +59,7 @@ STATEMENTS = [
     ("create table bad (x geohash@(61b))", "[1, 60] bits"), ("create table bad (x geohash@(0c))", "[1, 60] bits"), ("create table bad (x decimal@(77,1))", "precision (77)"), ("create table bad (x decimal@(5,6))", "scale (6)"),
     ("create table bad (x @int[])", "array element type"), ("create table bad (x @interval)", "non-persisted"), ("create table bad (x @long128)", "unsupported column type"), ("create table bad (x int, @X long)", "Duplicate column"),
     ("create table bad (x int, ts timestamp) timestamp(@tss)", "designated timestamp"), ("create table bad (x int) timestamp(@x)", "TIMESTAMP column expected"),
+    ("create table bad as (@select interval('2024-01-01', '2024-01-02') i)", "non-persisted"), ("create table bad as (select 1 x), cast(x as @nope)", "unsupported column type"), ("select @abs(cast(-32768 as short))", "inconvertible value"),
     # literals and arithmetic beyond a range
     ("select @1e400", "invalid constant"), ("select @1e39f", "invalid constant"), ("select @0x" + "f" * 66, "invalid constant"), ("select @" + "9" * 77 + "m", None), ("select " + "9" * 76 + "m @+ 1m", "Overflow"), ("select " + "9" * 76 + "m @* 9m", "Overflow"),
     ("select cast(@123.456m as decimal(5,1))", "inconvertible value"), ("select @sum(x) from (select 9223372036854775807 x from long_sequence(2))", "range of LONG"), ("select @-(cast(-128 as byte))", "inconvertible value"),

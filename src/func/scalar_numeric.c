@@ -21,8 +21,20 @@
 
 ALM_UNARY(abs_int, int32_t, int32_t, x < 0 ? 0U - (uint32_t)x : (uint32_t)x)
 ALM_UNARY(abs_long, int64_t, int64_t, x < 0 ? UINT64_C(0) - (uint64_t)x : (uint64_t)x)
-ALM_UNARY(abs_short, int16_t, int16_t, x < 0 ? -x : x)
-ALM_UNARY(abs_byte, int8_t, int8_t, x < 0 ? -x : x)
+ALM_UNARY(abs_byte, int8_t, int16_t, x < 0 ? -x : x)
+static alm_status abs_short(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const int16_t *a = args[0].data;
+    int16_t *o = out->data;
+    bool fits = true; /* SHORT has no null */
+    for (size_t i = 0; i < n; i++) {
+        fits &= a[i] != INT16_MIN;
+        o[i] = (int16_t)(a[i] < 0 ? -a[i] : a[i]);
+    }
+    return fits ? ALM_OK
+                : alm_fail(call->cx, ALM_E_RANGE, call->pos,
+                           "inconvertible value: %d [INT -> SHORT]", -(int)INT16_MIN);
+}
 ALM_UNARY(abs_float, float, float, __builtin_fabsf(x))
 ALM_UNARY(abs_double, double, double, __builtin_fabs(x))
 
@@ -219,8 +231,8 @@ static alm_status size_pretty(alm_call *call, size_t n, const alm_vec *args, alm
      .since = "0.1"}
 #define DOUBLES(f, kernel, monotone, doc, example)                                                 \
     ROW(f, "(DOUBLE) DOUBLE", kernel, monotone, doc, example)
-#define PER_NUMBER(f, stem, doc, example)                                                          \
-    ROW(f, "(BYTE) BYTE", stem##_byte, 0, doc, example),                                           \
+#define PER_NUMBER(f, byte, stem, doc, example)                                                    \
+    ROW(f, "(BYTE) " byte, stem##_byte, 0, doc, example),                                          \
         ROW(f, "(SHORT) SHORT", stem##_short, 0, doc, example),                                    \
         ROW(f, "(INT) INT", stem##_int, 0, doc, example),                                          \
         ROW(f, "(LONG) LONG", stem##_long, 0, doc, example),                                       \
@@ -233,8 +245,8 @@ static alm_status size_pretty(alm_call *call, size_t n, const alm_vec *args, alm
 #define SCALED(f, kernel, doc, example) ROW(f, "(DOUBLE, INT) DOUBLE", kernel, 0, doc, example)
 
 static const alm_fn ROWS[] = {
-    PER_NUMBER("abs", abs, "Absolute value.", "abs(-1.5)"),
-    PER_NUMBER("sign", sign, "-1, 0 or 1 by the sign.", "sign(-3)"),
+    PER_NUMBER("abs", "SHORT", abs, "Absolute value.", "abs(-1.5)"),
+    PER_NUMBER("sign", "BYTE", sign, "-1, 0 or 1 by the sign.", "sign(-3)"),
     WHOLE("floor", floor, "Greatest whole number that is not above.", "floor(1.9)"),
     WHOLE("ceil", ceil, "Least whole number that is not below.", "ceil(1.1)"),
     WHOLE("ceiling", ceil, "Least whole number that is not below.", "ceiling(1.1)"),

@@ -136,18 +136,29 @@ static bool cast_allowed(const alm_planner *p, alm_type from, alm_type to)
     return alm_cast_fn(p->env->registry, from, to) != NULL;
 }
 
+alm_status alm_create_add_all(alm_planner *p, const alm_stmt *stmt, const alm_plan *plan,
+                              bool stored, alm_create *c)
+{
+    const int32_t pos = stmt->select->pos;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &c->cols));
+    for (uint32_t i = 0; i < plan->n_cols; i++) {
+        const alm_type t = plan->cols[i].type;
+        if (stored && t.id == ALM_T_INTERVAL)
+            return alm_fail(p->cx, ALM_E_TYPE, pos, "non-persisted type: %s [column=%s]",
+                            alm_type_name(t), plan->cols[i].name);
+        ALM_TRY(alm_create_add(p, c, alm_str_of(plan->cols[i].name),
+                               t.id == ALM_T_NULL ? ALM_TY(STRING) : t, pos));
+    }
+    return ALM_OK;
+}
+
 static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_create *c)
 {
     alm_plan *plan = NULL;
     alm_type *types = NULL;
     ALM_TRY(alm_bind_query(p, NULL, stmt->select, &plan));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &c->cols));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &types));
-    for (uint32_t i = 0; i < plan->n_cols; i++) {
-        const alm_type t = plan->cols[i].type;
-        ALM_TRY(alm_create_add(p, c, alm_str_of(plan->cols[i].name),
-                               t.id == ALM_T_NULL ? ALM_TY(STRING) : t, stmt->select->pos));
-    }
+    ALM_TRY(alm_create_add_all(p, stmt, plan, true, c));
     for (uint32_t i = 0; i < stmt->n_cols; i++) {
         const alm_column_def *def = &stmt->cols[i];
         const int32_t at = alm_create_find(c, def->name);
@@ -159,9 +170,7 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
         alm_column *col = &c->cols[at];
         if (def->cast) {
             alm_type to = ALM_TY(NONE);
-            ALM_TRY(alm_type_read(p->cx, def->type_pos, def->type_name, &to));
-            if (to.id == ALM_T_NONE)
-                return alm_no_type(p->cx, def->type_pos, "unsupported column type", def->type_name);
+            ALM_TRY(alm_create_type(p, def, &to));
             if (!cast_allowed(p, col->type, to))
                 return alm_fail(p->cx, ALM_E_TYPE, def->pos,
                                 "unsupported cast [column=%s, from=%s, to=%s]", col->name,

@@ -22,6 +22,9 @@ ALM_NODISCARD alm_status alm_create_check_name(alm_ctx *cx, const alm_stmt *stmt
 /* One more column; room for it is there. */
 ALM_NODISCARD alm_status alm_create_add(alm_planner *p, alm_create *c, alm_str name, alm_type type,
                                         int32_t pos);
+/* The columns of a query. stored: not of a view, so of types that a table can have. */
+ALM_NODISCARD alm_status alm_create_add_all(alm_planner *p, const alm_stmt *stmt,
+                                            const alm_plan *plan, bool stored, alm_create *c);
 /* TIMESTAMP(), PARTITION BY, WAL, TTL, DEDUP, WITH. */
 ALM_NODISCARD alm_status alm_create_clauses(alm_planner *p, const alm_stmt *stmt, alm_create *c);
 /* TTL and DEDUP UPSERT KEYS of a statement; nothing if it has none. */

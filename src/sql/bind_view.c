@@ -225,15 +225,10 @@ static alm_status no_double_alias(alm_ctx *cx, const alm_select *sel)
 }
 
 static alm_status view_columns(alm_planner *p, const alm_stmt *stmt, const alm_plan *plan,
-                               alm_create *c)
+                               bool stored, alm_create *c)
 {
     ALM_TRY(no_double_alias(p->cx, stmt->select));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &c->cols));
-    for (uint32_t i = 0; i < plan->n_cols; i++) {
-        const alm_type t = plan->cols[i].type;
-        ALM_TRY(alm_create_add(p, c, alm_str_of(plan->cols[i].name),
-                               t.id == ALM_T_NULL ? ALM_TY(STRING) : t, stmt->select->pos));
-    }
+    ALM_TRY(alm_create_add_all(p, stmt, plan, stored, c));
     c->ts_col = plan->ts_col;
     return ALM_OK;
 }
@@ -443,7 +438,7 @@ alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_
     own.fixed = v->kind == ALM_TABLE_MATVIEW;
     p.views = v->replace ? &self : NULL;
     ALM_TRY(alm_bind_query(&p, NULL, stmt->select, &plan));
-    ALM_TRY(view_columns(&p, stmt, plan, &v->create));
+    ALM_TRY(view_columns(&p, stmt, plan, v->kind == ALM_TABLE_MATVIEW, &v->create));
     v->view.reason = v->view.base = v->view.zone = "";
     v->view.start_us = ALM_TS_NULL;
     v->view.period_hi = INT64_MAX;

@@ -13,6 +13,8 @@ select k, b + b a, s * s m from ot_max;
 select -b from ot_max where k = 1;
 select -b from ot_max;
 select -s from ot_max;
+select k, abs(b) b, abs(i) i, abs(l) l from ot_max;
+select abs(s) from ot_max;
 -- floating numbers
 select k, f * 2f a, d * 2 b from ot_max;
 -- sums
@@ -79,3 +81,15 @@ insert into ot_fill values (-9223372036854775807, null, 0, 0, '2024-01-01T05');
 select ts, last(l) l, last(t) t from ot_fill sample by 1h fill(linear);
 drop table ot_fill;
 drop table ot_between;
+-- INTERVAL and nulls where they can stand
+select i, count() c, first(i) f, count(i) n from (select case when x > 1 then interval('2024-01-01', '2024-01-02') end i from long_sequence(3)) group by i order by c;
+select distinct i from (select interval('2024-01-01', '2024-01-02') i from long_sequence(3));
+select lag(i) over (order by x) l from (select x, interval('2024-01-01', '2024-01-02') i from long_sequence(2));
+select i from (select interval('2024-01-01', '2024-01-02') i union all select null);
+select min(i) from (select interval('2024-01-01', '2024-01-02') i);
+select interval('2024-01-01', '2024-01-02') < interval('2024-01-03', '2024-01-04');
+select interval('2024-01-02', '2024-01-01');
+create table ot_interval as (select interval('2024-01-01', '2024-01-02') i);
+create view ot_interval as (select interval('2024-01-01', '2024-01-02') i);
+select * from ot_interval;
+drop view ot_interval;
