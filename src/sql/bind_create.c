@@ -1,6 +1,7 @@
 /* bind_create.c - CREATE TABLE, CREATE TABLE AS, CREATE TABLE LIKE: all checks, no effects. */
 #include "base/number.h"
 #include "sql/bind_table.h"
+#include "sql/parse.h"
 
 /* --------------------------------------------------------------------- names */
 
@@ -303,28 +304,6 @@ alm_status alm_create_dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c)
     return ALM_OK;
 }
 
-/* 30s, 500ms, 100us; a bare number counts microseconds. */
-static alm_status parse_lag(alm_planner *p, const alm_assign *w, alm_str text, int64_t *out)
-{
-    static const struct {
-        const char *unit;
-        int64_t us;
-    } units[] = {{"us", 1},         {"ms", 1000},       {"s", 1000000}, {"m", 60000000},
-                 {"h", 3600000000}, {"d", 86400000000}, {"", 1}};
-    size_t digits = 0;
-    int64_t n = 0;
-    while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9')
-        digits++;
-    const alm_str unit = {text.ptr + digits, text.len - digits};
-    for (size_t i = 0; i < ALM_COUNT(units) && digits > 0; i++)
-        if (alm_str_ieq(unit, alm_str_of(units[i].unit)) &&
-            alm_int64_parse((alm_str){text.ptr, digits}, &n) == ALM_NUM_OK &&
-            !__builtin_mul_overflow(n, units[i].us, out))
-            return ALM_OK;
-    return alm_fail(p->cx, ALM_E_ARG, w->value->pos, "invalid value for o3MaxLag: %.*s",
-                    (int)ALM_MIN(text.len, 100), text.ptr);
-}
-
 alm_status alm_create_params(alm_planner *p, const alm_stmt *stmt, alm_create *c)
 {
     for (uint32_t i = 0; i < stmt->n_with; i++) {
@@ -339,8 +318,10 @@ alm_status alm_create_params(alm_planner *p, const alm_stmt *stmt, alm_create *c
                        : alm_fail(p->cx, ALM_E_ARG, w->pos, "unrecognized WITH parameter: %.*s",
                                   (int)w->col.len, w->col.ptr);
         if (!rows) {
-            ALM_TRY(parse_lag(p, w, w->value->text, &c->o3_max_lag_us));
-            continue;
+            if (alm_lag_read(w->value->text, &c->o3_max_lag_us))
+                continue;
+            return alm_fail(p->cx, ALM_E_ARG, w->value->pos, "invalid value for o3MaxLag: %.*s",
+                            (int)ALM_MIN(w->value->text.len, 100), w->value->text.ptr);
         }
         ALM_TRY(alm_ast_text(p->cx, w->value, &text));
         if (alm_int64_parse(alm_str_of(text), &n) != ALM_NUM_OK || n < 0 || n > INT32_MAX)

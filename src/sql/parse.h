@@ -162,6 +162,9 @@ ALM_NODISCARD alm_status alm_parse_text(alm_parser *p, const char *what, alm_str
 ALM_NODISCARD alm_status alm_parse_literal(alm_parser *p, alm_ast **out);
 ALM_NODISCARD alm_status alm_parse_call(alm_parser *p, alm_str schema, alm_parse_name name,
                                         alm_ast **out);
+/* 1000000, 5s, 100ms, 20us: microseconds; false: it is none. */
+bool alm_lag_read(alm_str text, int64_t *us);
+ALM_NODISCARD alm_status alm_parse_lag(alm_parser *p, int64_t *us);
 /* [OWNED BY name] */
 ALM_NODISCARD alm_status alm_parse_owned(alm_parser *p);
 /* Expressions with commas between; at least one. */

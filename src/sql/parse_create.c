@@ -454,8 +454,9 @@ alm_status alm_parse_create(alm_parser *p, alm_stmt *s)
             return alm_parse_fail(p, p->tok.pos, "'table' expected");
     } else if (alm_take_kw(p, ALM_KW_BATCH)) {
         ALM_TRY(alm_parse_int(p, "batch size", &s->batch_size));
+        int64_t lag_us = 0; /* rows are sorted whatever it says */
         if (alm_take_kw(p, ALM_KW_O3MAXLAG))
-            alm_parse_next(p); /* rows are sorted whatever it says */
+            ALM_TRY(alm_parse_lag(p, &lag_us));
     }
     if (alm_at_kw(p, ALM_KW_TABLE))
         return parse_create_table(p, s);

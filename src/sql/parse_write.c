@@ -2,6 +2,7 @@
  * parse_write.c - INSERT and UPDATE. Rows of VALUES are the one place where a statement may be
  * megabytes long: a plain literal costs one token and one node.
  */
+#include "base/number.h"
 #include "sql/parse.h"
 
 /* ------------------------------------------------------------------ rows */
@@ -59,27 +60,29 @@ alm_status alm_parse_rows(alm_parser *p, alm_stmt *s)
 
 /* ------------------------------------------------------------------ insert */
 
-/* 1000000, 5s, 100ms, 20us: microseconds. */
-static alm_status parse_lag(alm_parser *p, int64_t *out_us)
+bool alm_lag_read(alm_str text, int64_t *us)
 {
     static const struct {
         const char *unit;
         int64_t us;
-    } rows[] = {{"us", 1},       {"ms", 1000},      {"s", 1000000},
-                {"m", 60000000}, {"h", 3600000000}, {"d", 86400000000}};
+    } units[] = {{"us", 1},         {"ms", 1000},       {"s", 1000000}, {"m", 60000000},
+                 {"h", 3600000000}, {"d", 86400000000}, {"", 1}};
+    size_t digits = 0;
+    int64_t n = 0;
+    while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9')
+        digits++;
+    const alm_str unit = {text.ptr + digits, text.len - digits};
+    for (size_t i = 0; i < ALM_COUNT(units) && digits > 0; i++)
+        if (alm_str_ieq(unit, alm_str_of(units[i].unit)))
+            return alm_int64_parse((alm_str){text.ptr, digits}, &n) == ALM_NUM_OK &&
+                   !__builtin_mul_overflow(n, units[i].us, us);
+    return false;
+}
+
+alm_status alm_parse_lag(alm_parser *p, int64_t *us)
+{
     const alm_str t = alm_token_text(p, p->tok);
-    int64_t count = 0;
-    size_t i = 0;
-    bool ok = p->tok.kind == ALM_TOK_NUMBER;
-    for (; ok && i < t.len && t.ptr[i] >= '0' && t.ptr[i] <= '9'; i++)
-        ok = !__builtin_mul_overflow(count, 10, &count) &&
-             !__builtin_add_overflow(count, t.ptr[i] - '0', &count);
-    const alm_str unit = {t.ptr + i, t.len - i};
-    int64_t us = unit.len == 0 ? 1 : 0;
-    for (size_t k = 0; k < ALM_COUNT(rows); k++)
-        if (alm_str_eq(unit, (alm_str){rows[k].unit, strlen(rows[k].unit)}))
-            us = rows[k].us;
-    if (!ok || us == 0 || __builtin_mul_overflow(count, us, out_us))
+    if (p->tok.kind != ALM_TOK_NUMBER || !alm_lag_read(t, us))
         return alm_parse_fail(p, p->tok.pos, "invalid interval qualifier %.*s",
                               (int)ALM_MIN(t.len, 40), t.ptr);
     alm_parse_next(p);
@@ -111,7 +114,7 @@ static alm_status parse_insert_options(alm_parser *p, alm_stmt *s)
         return ALM_OK;
     ALM_TRY(alm_parse_int(p, "batch size", &s->batch_size));
     if (alm_take_kw(p, ALM_KW_O3MAXLAG))
-        ALM_TRY(parse_lag(p, &s->o3_max_lag_us));
+        ALM_TRY(alm_parse_lag(p, &s->o3_max_lag_us));
     return ALM_OK;
 }
 
