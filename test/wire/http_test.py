@@ -314,6 +314,31 @@ def imp_schema_sets_types(s):
 
 
 @check
+def imp_reads_times_by_pattern(s):
+    schema = '[{"name":"ts","type":"TIMESTAMP","pattern":"yyyy-MM-dd - HH:mm:ss"},{"name":"d","type":"DATE","pattern":"dd/MM/yyyy"}]'
+    status, text = imp(s, b"ts,d,v\n2024-01-02 - 03:04:05,31/12/2023,1\n2024-01-02 - 03:04:06,2024-01-01,2\n", "name=ip&fmt=json&timestamp=ts&partitionBy=DAY", schema=schema)
+    expect(status, 200, text)
+    expect([c["errors"] for c in json.loads(text)["columns"]], [0, 1, 0], text)
+    expect(s.rows("select * from ip"), [["2024-01-02T03:04:05.000000Z", "2023-12-31T00:00:00.000Z", 1], ["2024-01-02T03:04:06.000000Z", None, 2]])
+    status, text = imp(s, b"a,b\n1,2\n", "name=ip2&fmt=json&forceHeader=true", schema='[{"name":"a","type":"INT","pattern":"yyyy"}]')
+    expect((status, json.loads(text)["status"]), (400, "column 'a' has a pattern, but is INT"))
+
+
+@check
+def imp_says_what_is_wrong(s):
+    s.exec("create table iw (ts timestamp, a int) timestamp(ts) partition by day")
+    for data, want in ((b"ts,a\n2024-01-01,1\n2024-01-01,x1\n", 'line 3, column a: "x1" is not a value of type INT'),
+                       (b"ts,a\n2024-01-01,1,2\n", "line 2: extra data after last expected column"),
+                       (b"ts,a\n,1\n", 'line 2: null in the designated timestamp "ts"')):
+        status, text = imp(s, data, "name=iw&atomicity=abort&fmt=json&forceHeader=true")
+        expect((status, json.loads(text)["status"]), (400, want))
+    for query in ("maxUncommittedRows=x", "o3MaxLag=-1"):
+        expect(imp(s, b"a,b\n1,2\n", "name=iw2&" + query)[0], 400, query)
+    expect(imp(s, b"a,b\n1,2\n", "name=iw2&maxUncommittedRows=1000&o3MaxLag=5000000&durable=true&forceHeader=true")[0], 200)
+    expect(s.rows("select count() from iw"), [[0]])
+
+
+@check
 def imp_takes_a_million_lines_and_exp_gives_them_back(s):
     lines = [b"a,t,v"] + [b"%d,2024-01-01T00:%02d:%02d.000000Z,%d.5" % (i, i // 60 % 60, i % 60, i) for i in range(300000)]
     status, text = imp(s, b"\n".join(lines) + b"\n", "name=i7&timestamp=t&partitionBy=HOUR&fmt=json")

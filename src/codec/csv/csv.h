@@ -35,7 +35,8 @@ typedef struct alm_csv_block {
     uint64_t *lines;       /* line number of each record, from 1 */
     uint8_t *ragged;       /* 1: fewer fields than cols, 2: more */
     const struct alm_csv_rules *rules;
-    const struct alm_copy_format *copy; /* what COPY sends; NULL: a CSV file */
+    const struct alm_time_pattern *const *patterns; /* by column, or NULL */
+    const struct alm_copy_format *copy;             /* what COPY sends; NULL: a CSV file */
 } alm_csv_block;
 
 typedef struct alm_csv_reader alm_csv_reader;
@@ -43,6 +44,9 @@ typedef struct alm_csv_reader alm_csv_reader;
 ALM_NODISCARD alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
                                             char delimiter, uint32_t cols, size_t record_max,
                                             alm_csv_reader **out);
+/* Times of column i are read by patterns[i], where that is not NULL; borrowed. */
+void alm_csv_reader_patterns(alm_csv_reader *reader,
+                             const struct alm_time_pattern *const *patterns);
 void alm_csv_reader_free(alm_csv_reader *reader);
 ALM_NODISCARD alm_status alm_csv_feed(alm_ctx *cx, alm_csv_reader *reader, const char *bytes,
                                       size_t n);
@@ -58,6 +62,7 @@ ALM_NODISCARD alm_status alm_csv_text(alm_ctx *cx, alm_arena *arena, const alm_c
 typedef struct alm_csv_column {
     const char *name;
     alm_type type;
+    alm_str pattern; /* of times; empty: as casts read them */
 } alm_csv_column;
 
 typedef struct alm_csv_shape {
@@ -70,7 +75,11 @@ typedef struct alm_csv_shape {
 
 enum { ALM_CSV_SAMPLE_ROWS = 1000, ALM_CSV_SAMPLE_BYTES = 1 << 20 };
 
-typedef enum alm_csv_header { ALM_CSV_HEADER_DETECT, ALM_CSV_HEADER_YES } alm_csv_header;
+typedef enum alm_csv_header {
+    ALM_CSV_HEADER_DETECT,
+    ALM_CSV_HEADER_YES,
+    ALM_CSV_HEADER_NO
+} alm_csv_header;
 
 /*
  * Looks at the start of a file. delimiter 0: the one of tab , | ; that splits the lines most evenly.

@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "codec/copy/copy.h"
 #include "codec/pg/pg_value.h"
-#include "time/timestamp.h"
+#include "time/format.h"
 #include "type/array.h"
 
 typedef struct convert {
@@ -16,7 +16,8 @@ typedef struct convert {
     const alm_csv_field *fields;
     uint8_t *bad;
     uint32_t n_bad;
-    alm_status st; /* out of memory */
+    alm_status st;                   /* out of memory */
+    const alm_time_pattern *pattern; /* of times, or NULL */
 } convert;
 
 static void mark_bad(convert *c, uint32_t row)
@@ -85,9 +86,27 @@ static void to_int(convert *c, int32_t *out)
     }
 }
 
+static void to_time_by(convert *c, const alm_time_pattern *pattern, alm_time_unit unit,
+                       int64_t *out)
+{
+    alm_ctx *zones = c->cx->zones != NULL ? c->cx : NULL; /* else only offsets are known */
+    for (uint32_t i = 0; i < c->block->rows; i++) {
+        const alm_str text = text_of(c, i);
+        out[i] = ALM_TS_NULL;
+        if (text.ptr != NULL && !alm_time_pattern_read(zones, pattern, text, unit, &out[i])) {
+            out[i] = ALM_TS_NULL;
+            mark_bad(c, i);
+        }
+    }
+}
+
 /* A plain integer in ticks of the unit (1000 is no year), or a text. */
 static void to_time(convert *c, alm_time_unit unit, int64_t *out)
 {
+    if (c->pattern != NULL) {
+        to_time_by(c, c->pattern, unit, out);
+        return;
+    }
     for (uint32_t i = 0; i < c->block->rows; i++) {
         const alm_str text = text_of(c, i);
         out[i] = ALM_TS_NULL;
@@ -192,7 +211,10 @@ alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *b
                            alm_type type, uint8_t *bad, uint32_t *n_bad, alm_vec *out)
 {
     ALM_ASSERT(col < block->cols);
-    convert c = {cx, arena, block, block->fields + (size_t)col * block->stride, bad, 0, ALM_OK};
+    convert c = {cx,  arena, block,  block->fields + (size_t)col * block->stride,
+                 bad, 0,     ALM_OK, NULL};
+    if (block->patterns != NULL)
+        c.pattern = block->patterns[col];
     alm_status st = ALM_OK;
     ALM_TRY(alm_vec_new(cx, arena, type, block->rows, out));
     if (block->copy != NULL && block->copy->kind == ALM_COPY_BINARY)

@@ -296,7 +296,8 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
     if (st == ALM_OK && out->n_cols > 0) {
         out->sample_rows = block.rows;
         out->header =
-            header == ALM_CSV_HEADER_YES || looks_like_header(cols, out->n_cols, block.rows - 1);
+            header == ALM_CSV_HEADER_YES || (header == ALM_CSV_HEADER_DETECT &&
+                                             looks_like_header(cols, out->n_cols, block.rows - 1));
         st = ALM_NEWN(cx, arena, out->n_cols, &out->cols);
         for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++) {
             uint32_t fits = cols[i].fits;

@@ -34,6 +34,11 @@ alm_status alm_csv_reader_make(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
     return ALM_OK;
 }
 
+void alm_csv_reader_patterns(alm_csv_reader *r, const struct alm_time_pattern *const *patterns)
+{
+    r->patterns = patterns;
+}
+
 void alm_csv_reader_free(alm_csv_reader *r)
 {
     if (r != NULL)
@@ -269,6 +274,7 @@ alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block
                            .lines = r->lines,
                            .ragged = r->ragged,
                            .rules = r->rules,
+                           .patterns = r->patterns,
                            .copy = r->copy};
     return ALM_OK;
 }

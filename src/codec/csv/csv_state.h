@@ -38,6 +38,7 @@ struct alm_csv_reader {
     bool started, headed; /* bytes were seen; the head of a binary file was */
     bool ended;           /* a mark said so: what follows is not data */
     const alm_csv_rules *rules;
+    const struct alm_time_pattern *const *patterns;
     const struct alm_copy_format *copy; /* of COPY, else NULL */
     alm_csv_field *fields;
     uint64_t *lines;

@@ -16,7 +16,6 @@ alm_status alm_import_report_init(alm_ctx *cx, alm_arena *arena, alm_import_repo
     r->n_cols = shape->n_cols;
     ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->col_names));
     ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->col_types));
-    ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->errors));
     for (uint32_t i = 0; i < r->n_cols; i++) {
         r->col_names[i] = shape->cols[i].name;
         r->col_types[i] = shape->cols[i].type;
@@ -116,10 +115,17 @@ alm_status alm_import_report_failure(alm_ctx *cx, bool json, const char *message
 
 /* --------------------------------------------------------------------- schema */
 
+static alm_status set_column(alm_ctx *cx, alm_csv_column *col, alm_type type, alm_str pattern)
+{
+    col->type = type;
+    return pattern.len > 0 ? alm_arena_copy(cx, cx->arena, pattern, &col->pattern) : ALM_OK;
+}
+
 static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_csv_shape *shape)
 {
     const alm_str name = alm_json_text(alm_json_get(entry, "name"));
     const alm_str type_name = alm_json_text(alm_json_get(entry, "type"));
+    const alm_str pattern = alm_json_text(alm_json_get(entry, "pattern"));
     alm_type type;
     if (name.ptr == NULL)
         return alm_fail(cx, ALM_E_ARG, -1, "Missing 'name' property");
@@ -131,12 +137,11 @@ static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_
         if (i >= shape->n_cols)
             return alm_fail(cx, ALM_E_ARG, -1, "the schema has more columns than the file");
         ALM_TRY(alm_arena_zstr(cx, cx->arena, name, &shape->cols[i].name));
-        shape->cols[i].type = type;
-        return ALM_OK;
+        return set_column(cx, &shape->cols[i], type, pattern);
     }
     for (uint32_t k = 0; k < shape->n_cols; k++)
         if (alm_str_ieq(name, alm_str_of(shape->cols[k].name)))
-            shape->cols[k].type = type;
+            return set_column(cx, &shape->cols[k], type, pattern);
     return ALM_OK;
 }
 

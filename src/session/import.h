@@ -1,0 +1,54 @@
+/*
+ * import.h - a CSV file into a table that is there, or is made for it: what /imp and COPY FROM 'file'
+ * share. The bytes come in pieces; the first of them tell delimiter, header and types.
+ *
+ * All or nothing   Rows, and a table that is made, are visible when alm_import_finish has returned.
+ * Columns          of a table that is there: by the names of the header, each of which it must have;
+ *                  without a header by their order.
+ */
+#ifndef ALM_SESSION_IMPORT_H
+#define ALM_SESSION_IMPORT_H
+
+#include "session/load.h"
+#include "session/session.h"
+
+typedef struct alm_import_conf {
+    alm_str table;
+    alm_str timestamp, partition_by; /* of a table that is made; ptr NULL or empty: none */
+    alm_str pattern;                 /* of the designated timestamp; empty: as casts read times */
+    bool overwrite, create;
+    bool skip_extra; /* see alm_load */
+    alm_csv_header header;
+    char delimiter; /* 0: found */
+    alm_bad_rule rule;
+    int64_t max_uncommitted_rows, o3_max_lag_us; /* of a table that is made; 0: as configured */
+    /* Changes what was found of the file; NULL: nothing. */
+    alm_status (*adjust)(alm_ctx *cx, void *arg, alm_csv_shape *shape);
+    void *arg;
+    alm_str what; /* begins messages about records */
+} alm_import_conf;
+
+typedef struct alm_import {
+    alm_import_conf conf;
+    alm_session *session;
+    alm_csv_shape shape; /* once started; n_cols 0: the file is empty */
+    bool started, existed;
+    const char *warning; /* NULL: none */
+    alm_load load;
+    alm_ingest *ingest; /* NULL before the start and after the end */
+    int64_t imported;
+    /* private */
+    alm_buf sample;
+    uint32_t *table_col;
+} alm_import;
+
+/* cx->arena lives as long as the import. */
+void alm_import_init(alm_ctx *cx, alm_import *im, alm_session *session,
+                     const alm_import_conf *conf);
+ALM_NODISCARD alm_status alm_import_feed(alm_ctx *cx, alm_import *im, const char *bytes, size_t n);
+/* No more bytes: takes the rest, except that nothing is committed yet. */
+ALM_NODISCARD alm_status alm_import_rest(alm_ctx *cx, alm_import *im);
+ALM_NODISCARD alm_status alm_import_commit(alm_ctx *cx, alm_import *im);
+void alm_import_deinit(alm_import *im); /* what was not committed is dropped */
+
+#endif
