@@ -22,10 +22,12 @@ int alm_check_root(const alm_options *options)
     alm_ctx cx = {.arena = &arena};
     int64_t findings = 0;
     alm_log_set_level(ALM_LOG_WARN);
+    const char *dir = options->root;
     const alm_status st =
-        alm_backup_is(io, options->root)
-            ? alm_backup_check(&cx, io, options->root, print_finding, NULL, &findings)
-            : alm_storage_check(&cx, io, options->root, print_finding, NULL, &findings);
+        alm_backup_is(io, dir)
+            ? alm_backup_check(&cx, io, dir, options->repair, print_finding, NULL, &findings)
+        : options->repair ? alm_storage_repair(&cx, io, dir, print_finding, NULL, &findings)
+                          : alm_storage_check(&cx, io, dir, print_finding, NULL, &findings);
     if (st != ALM_OK)
         (void)fprintf(stderr, "almanac check: %s\n", cx.err.msg);
     else

@@ -7,10 +7,10 @@ static const char help[] =
     "Almanac, a time-series SQL database server.\n"
     "\n"
     "usage: almanac -d ROOT          start the server on the data directory ROOT\n"
-    "       almanac check DIR        verify a data directory that no server uses, or a directory "
-    "of\n"
-    "                                backups; exit code 0: sound, 1: damage was found, 2: not "
-    "checked\n"
+    "       almanac check DIR [--repair]\n"
+    "                                verify a data directory that no server uses, or a directory\n"
+    "                                of backups, and remove what a crash left over; exit code\n"
+    "                                0: sound, 1: damage was found, 2: it could not be checked\n"
     "       almanac restore BACKUP_DIR TO ROOT [--generation N]\n"
     "                                make a data directory from a backup, the newest or number N\n"
     "       almanac --version\n"
@@ -57,6 +57,10 @@ static alm_status take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *
     if (restore && strcmp(arg, "--generation") == 0) {
         ALM_TRY(value_of(cx, argc, argv, i, "a number", &number));
         return number_of(cx, number, &out->generation);
+    }
+    if (out->verb == ALM_VERB_CHECK && strcmp(arg, "--repair") == 0) {
+        out->repair = true;
+        return ALM_OK;
     }
     if (restore && (strcmp(arg, "to") == 0 || strcmp(arg, "TO") == 0))
         return value_of(cx, argc, argv, i, "a directory", &out->root);

@@ -20,6 +20,7 @@ typedef struct alm_options {
     const char *root;
     const char *from; /* RESTORE: directory of backups */
     uint32_t generation;
+    bool repair; /* CHECK */
 } alm_options;
 
 /* ALM_E_ARG says what is wrong with the command line. */

@@ -2,6 +2,7 @@
  * backup_check.c - a directory of backups verified: every manifest, every file that one names, every
  * part inside; and what no manifest names.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@ typedef struct checking {
     void *arg;
     int64_t n;
     alm_manifest all; /* files of the manifests so far, sorted by name; then a place for `last` */
-    uint32_t generation;
+    bool repair;
 } checking;
 
 static void finding(void *arg, const char *line)
@@ -94,6 +95,43 @@ static alm_status generation(checking *c, uint32_t number)
     return e;
 }
 
+/* Of backups that did not come to their end, or whose manifest was removed. */
+static int left_over(void *arg, const char *name)
+{
+    checking *c = arg;
+    char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 256];
+    alm_backup_file key = {.bytes = 0};
+    (void)snprintf(key.name, sizeof key.name, "files/%s", name);
+    (void)snprintf(path, sizeof path, "%.*s/%s", ALM_PATH_MAX - 256, c->dir, key.name);
+    if (c->all.n > 0 &&
+        bsearch(&key, c->all.files, c->all.n, sizeof *c->all.files, by_name) != NULL)
+        return 0;
+    const bool gone = c->repair && c->io->unlink(c->io, path) == 0;
+    (void)snprintf(line, sizeof line, "note: '%s' is named by no manifest%s", path,
+                   !c->repair ? ""
+                   : gone     ? "; removed"
+                              : "; it cannot be removed");
+    if (c->report != NULL)
+        c->report(c->arg, line);
+    return 0;
+}
+
+/* Not while a backup writes, nor when a manifest could not be read: its files would go. */
+static void left_overs(checking *c)
+{
+    char path[ALM_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%.*s/lock", ALM_PATH_MAX - 256, c->dir);
+    const int h = c->io->open(c->io, path, ALM_IO_READ);
+    const int e = h < 0 ? h : c->io->lock(c->io, h);
+    if (e == -EWOULDBLOCK)
+        c->repair = false;
+    (void)snprintf(path, sizeof path, "%.*s/files", ALM_PATH_MAX - 256, c->dir);
+    if (e != -EWOULDBLOCK && c->n == 0)
+        (void)c->io->list(c->io, path, left_over, c);
+    if (h >= 0)
+        (void)c->io->close(c->io, h);
+}
+
 bool alm_backup_is(const alm_io *io, const char *dir)
 {
     char path[ALM_PATH_MAX];
@@ -104,11 +142,11 @@ bool alm_backup_is(const alm_io *io, const char *dir)
     return files && io->stat(io, path, &meta) < 0;
 }
 
-alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir,
+alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir, bool repair,
                             void (*report)(void *arg, const char *line), void *arg,
                             int64_t *n_findings)
 {
-    checking c = {.cx = cx, .io = io, .dir = dir, .report = report, .arg = arg};
+    checking c = {.cx = cx, .io = io, .dir = dir, .repair = repair, .report = report, .arg = arg};
     uint32_t *all = NULL;
     size_t n = 0;
     ALM_TRY(alm_manifest_list(cx, io, dir, &all, &n));
@@ -118,6 +156,8 @@ alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir,
     for (size_t i = 0; i < n && e == ALM_OK; i++)
         e = generation(&c, all[i]);
     free(all);
+    if (e == ALM_OK)
+        left_overs(&c);
     alm_manifest_free(&c.all);
     if (e == ALM_OK)
         *n_findings = c.n;

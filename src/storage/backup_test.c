@@ -63,7 +63,8 @@ static void check_restored(fixture *f, const char *root, uint32_t generation, in
 static int64_t findings_of(fixture *f)
 {
     int64_t n = -1;
-    assert_int_equal(alm_backup_check(&f->cx, alm_sim_io(f->sim), DIR, NULL, NULL, &n), ALM_OK);
+    assert_int_equal(alm_backup_check(&f->cx, alm_sim_io(f->sim), DIR, false, NULL, NULL, &n),
+                     ALM_OK);
     return n;
 }
 

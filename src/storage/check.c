@@ -1,9 +1,10 @@
 /*
  * check.c - offline verification: catalogue and log as recovery reads them, every dictionary, every
- * part. Changes nothing.
+ * part; what a crash left behind. Changes nothing unless it shall repair.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "storage/change.h"
 #include "storage/part.h"
@@ -15,12 +16,24 @@ typedef struct checking {
     void (*report)(void *arg, const char *line);
     void *arg;
     int64_t n;
+    bool repair;
+    char dir[ALM_PATH_MAX - 128]; /* that is listed */
+    uint64_t table_id;            /* whose directory it is */
 } checking;
 
 static void finding(void *arg, const char *line)
 {
     checking *c = arg;
     c->n++;
+    if (c->report != NULL)
+        c->report(c->arg, line);
+}
+
+/* What a crash leaves, and any start removes: told, not counted. */
+static void note(checking *c, const char *what, const char *done, const char *path)
+{
+    char line[ALM_PATH_MAX + 256];
+    (void)snprintf(line, sizeof line, "note: '%s' %s%s", path, what, c->repair ? done : "");
     if (c->report != NULL)
         c->report(c->arg, line);
 }
@@ -115,6 +128,80 @@ static alm_status table(checking *c)
     return c->v->detached != NULL ? parts(c, c->v->detached) : ALM_OK;
 }
 
+/* ------------------------------------------------------------------ what is left over */
+
+static bool is_named_file(const checking *c, const char *name)
+{
+    char *end = NULL;
+    const size_t n = strlen(name);
+    if (n == 21 && strcmp(name + 16, ".part") == 0)
+        return alm_file_is_registered(c->st, strtoull(name, &end, 16)) && end == name + 16;
+    if (n <= 5 || strcmp(name + n - 5, ".dict") != 0)
+        return true; /* not ours */
+    const int64_t pos = alm_catver_by_id(c->st->current, c->table_id);
+    const uint32_t id = (uint32_t)strtoul(name, &end, 10);
+    return pos >= 0 && alm_schema_find(alm_catver_at(c->st->current, (size_t)pos)->schema, id) >= 0;
+}
+
+static int left_over(void *arg, const char *name)
+{
+    checking *c = arg;
+    char path[ALM_PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/%s", c->dir, name);
+    if (is_named_file(c, name))
+        return 0;
+    const bool gone = c->repair && c->st->io->unlink(c->st->io, path) == 0;
+    note(c, "is named by nothing", gone ? "; removed" : "; it cannot be removed", path);
+    return 0;
+}
+
+static int left_over_table(void *arg, const char *name)
+{
+    checking *c = arg;
+    char *end = NULL;
+    c->table_id = strtoull(name, &end, 10);
+    if (*end != 0)
+        return 0;
+    alm_storage_table_dir(c->st, c->table_id, c->dir, sizeof c->dir);
+    (void)c->st->io->list(c->st->io, c->dir, left_over, c);
+    return 0;
+}
+
+/* Files of a copy, or of a checkpoint that is held, may be more than what is named. */
+static void left_overs(checking *c)
+{
+    char dir[ALM_PATH_MAX];
+    if (c->st->hold.marked)
+        return;
+    (void)snprintf(dir, sizeof dir, "%s/tables", c->st->root);
+    (void)c->st->io->list(c->st->io, dir, left_over_table, c);
+}
+
+/* A record that was begun behind the last one: it was never acknowledged, unless it is damaged. */
+static alm_status torn_end(checking *c, const alm_wal_scan *scan)
+{
+    char line[ALM_PATH_MAX + 256];
+    alm_wal *wal = &c->st->wal;
+    bool torn = false;
+    if (c->st->hold.marked && c->st->hold.copy)
+        return ALM_OK;
+    ALM_TRY(alm_wal_is_torn(c->cx, wal, scan, &torn));
+    if (!torn)
+        return ALM_OK;
+    if (c->repair)
+        ALM_TRY(alm_wal_cut(c->cx, wal, scan));
+    (void)snprintf(line, sizeof line,
+                   "%sthe log ends within a record: segment '%s/%016llx.wal', offset %lld%s",
+                   c->repair ? "note: " : "", wal->dir,
+                   (unsigned long long)wal->segments[scan->segment].number, (long long)scan->at,
+                   c->repair ? "; cut there" : "; the next start, or --repair, cuts it there");
+    if (!c->repair)
+        c->n++;
+    if (c->report != NULL)
+        c->report(c->arg, line);
+    return ALM_OK;
+}
+
 /* Held while checking, if there is a lock file: no server may write meanwhile. */
 static alm_status take_lock(alm_ctx *cx, alm_storage *st)
 {
@@ -131,31 +218,51 @@ static alm_status take_lock(alm_ctx *cx, alm_storage *st)
     return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
 }
 
-alm_status alm_storage_check(alm_ctx *cx, const alm_io *io, const char *root,
-                             void (*report)(void *arg, const char *line), void *arg,
-                             int64_t *n_findings)
+static alm_status check_all(checking *c, const alm_io *io, const char *root, int64_t *n_findings)
 {
+    alm_ctx *cx = c->cx;
     alm_storage *st = NULL;
-    alm_wal_scan scan;
-    checking c = {.cx = cx, .report = report, .arg = arg};
+    alm_wal_scan scan = {0};
     ALM_TRY(alm_storage_new(cx, io, root, NULL, &st));
+    c->st = st;
     alm_status e = take_lock(cx, st);
+    bool read = false;
     if (e == ALM_OK) {
         e = alm_storage_recover(cx, st, &scan);
-        if (e == ALM_E_CORRUPT || e == ALM_E_UNSUPPORTED) { /* nothing behind it can be judged */
-            finding(&c, cx->err.msg);
+        read = e == ALM_OK;
+        if (e == ALM_E_CORRUPT || e == ALM_E_UNSUPPORTED || e == ALM_E_IO) {
+            finding(c, cx->err.msg); /* nothing behind it can be judged */
             alm_error_clear(cx);
             e = ALM_OK;
         }
     }
     st->closing = true; /* nothing that goes may go from the disk */
-    c.st = st;
+    if (e == ALM_OK && read)
+        e = torn_end(c, &scan);
     for (size_t i = 0; i < st->current->n && e == ALM_OK; i++) {
-        c.v = alm_catver_at(st->current, i);
-        e = table(&c);
+        c->v = alm_catver_at(st->current, i);
+        e = table(c);
     }
+    if (e == ALM_OK && read)
+        left_overs(c);
     alm_storage_free(st);
     if (e == ALM_OK)
-        *n_findings = c.n;
+        *n_findings = c->n;
     return e;
+}
+
+alm_status alm_storage_check(alm_ctx *cx, const alm_io *io, const char *root,
+                             void (*report)(void *arg, const char *line), void *arg,
+                             int64_t *n_findings)
+{
+    checking c = {.cx = cx, .report = report, .arg = arg};
+    return check_all(&c, io, root, n_findings);
+}
+
+alm_status alm_storage_repair(alm_ctx *cx, const alm_io *io, const char *root,
+                              void (*report)(void *arg, const char *line), void *arg,
+                              int64_t *n_findings)
+{
+    checking c = {.cx = cx, .report = report, .arg = arg, .repair = true};
+    return check_all(&c, io, root, n_findings);
 }

@@ -617,8 +617,41 @@ static alm_status block_step(world *w, int i, model *m)
     }
 }
 
+static alm_status back_up(world *w)
+{
+    const alm_backup_spec spec = {.dir = "bk"};
+    alm_backup_result result;
+    return alm_storage_backup(&w->cx, w->st, &spec, &result);
+}
+
+/* Backups, and a checkpoint that is held while the table changes. */
+static alm_status hold_step(world *w, int i, model *m)
+{
+    switch (i) {
+    case 0:
+        return make(w, 0, m);
+    case 2:
+    case 8:
+        return back_up(w);
+    case 3:
+        return alm_storage_hold(&w->cx, w->st);
+    case 5:
+        return delete_thirds(w, 0, m);
+    case 6:
+        return alm_storage_checkpoint(&w->cx, w->st); /* the heads only */
+    case 9:
+        return truncate_table(w, 0, m);
+    case 11:
+        return alm_storage_hold_release(&w->cx, w->st);
+    case 13:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    default:
+        return rows(w, 0, -1, i * 40, 20, m);
+    }
+}
+
 static alm_status (*const all_steps[])(world *w, int i, model *m) = {step, alter_step, keep_step,
-                                                                     block_step};
-enum { LISTS = 4 };
+                                                                     block_step, hold_step};
+enum { LISTS = 5, HOLD_STEPS = 15 };
 
 #endif

@@ -119,7 +119,7 @@ static void world_init(world *w, uint64_t seed)
 /* One of all_steps. */
 static void use_list(world *w, int list)
 {
-    static const int steps[LISTS] = {STEPS, ALTER_STEPS, KEEP_STEPS, BLOCK_STEPS};
+    static const int steps[LISTS] = {STEPS, ALTER_STEPS, KEEP_STEPS, BLOCK_STEPS, HOLD_STEPS};
     w->steps = steps[list];
     w->step = all_steps[list];
 }
@@ -201,11 +201,41 @@ static bool survives_cut(int list, uint64_t seed, int64_t k, bool ignore_sync, i
 static void power_cut_at_every_call(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) { /* the first list with two seeds */
+    for (uint64_t seed = 1; seed <= LISTS; seed++) { /* the first list with two seeds */
         const int list = seed < 3 ? 0 : (int)seed - 2;
         bool finished = false;
         for (int64_t k = 1 + (int64_t)(seed % STRIDE); !finished; k += STRIDE)
             assert_true(survives_cut(list, seed * 1000 + (uint64_t)k, k, false, 0, &finished));
+    }
+}
+
+/* Changing calls of a whole list. */
+static int64_t calls_of(int list)
+{
+    world w;
+    model after;
+    world_init(&w, 1);
+    use_list(&w, list);
+    assert_true(world_open(&w) == ALM_OK && !run_steps(&w, &after));
+    const int64_t n = alm_sim_calls(w.sim, ALM_SIM_CHANGE);
+    world_deinit(&w);
+    return n;
+}
+
+/* Any list, any call, any seed; every third with cuts within recovery. */
+static void power_cuts_by_seed(void **state)
+{
+    (void)state;
+    const uint64_t seeds = getenv("ALM_TEST_ALL") != NULL ? 10000 : 500 / STRIDE;
+    int64_t calls[LISTS];
+    for (int list = 0; list < LISTS; list++)
+        calls[list] = calls_of(list);
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        const uint64_t mixed = seed * UINT64_C(0x9e3779b97f4a7c15);
+        const int list = (int)(seed % LISTS);
+        const int64_t k = 1 + (int64_t)((mixed >> 20) % (uint64_t)calls[list]);
+        bool finished = false;
+        assert_true(survives_cut(list, mixed, k, false, seed % 3 == 0 ? 4 : 0, &finished));
     }
 }
 
@@ -494,6 +524,7 @@ int main(void)
     alm_log_set_level(ALM_LOG_OFF);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(power_cut_at_every_call),
+        cmocka_unit_test(power_cuts_by_seed),
         cmocka_unit_test(power_cuts_within_recovery),
         cmocka_unit_test(without_syncs_the_test_fails),
         cmocka_unit_test(every_call_may_fail),

@@ -82,8 +82,8 @@ bool alm_storage_backup_status(const alm_storage *st, int64_t *bytes_done, int64
 /* Is it a directory of backups? Verifies one, as alm_storage_check does a database. */
 bool alm_backup_is(const alm_io *io, const char *dir);
 ALM_NODISCARD alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir,
-                                          void (*report)(void *arg, const char *line), void *arg,
-                                          int64_t *n_findings);
+                                          bool repair, void (*report)(void *arg, const char *line),
+                                          void *arg, int64_t *n_findings);
 
 /* A backup becomes the data directory `root`, in which there must be no database yet. */
 typedef struct alm_restore_spec {
@@ -100,10 +100,16 @@ ALM_NODISCARD alm_status alm_backup_restore(alm_ctx *cx, const alm_io *io,
                                             const alm_restore_spec *spec, alm_restore_result *out);
 
 /* Offline verification for `almanac check`: every checksum, order, dictionary and catalogue entry.
- * Calls `report` for each finding; *n_findings counts them. Changes nothing. */
+ * Calls `report` for each finding; *n_findings counts them. Lines that begin with "note: " are of what
+ * a crash may leave and the next start removes; they do not count. Changes nothing. */
 ALM_NODISCARD alm_status alm_storage_check(alm_ctx *cx, const alm_io *io, const char *root,
                                            void (*report)(void *arg, const char *line), void *arg,
                                            int64_t *n_findings);
+/* The same, and repairs what can be without a loss: the torn end of the log is cut, files that nothing
+ * names are removed. Each such line says so; what was repaired does not count as a finding. */
+ALM_NODISCARD alm_status alm_storage_repair(alm_ctx *cx, const alm_io *io, const char *root,
+                                            void (*report)(void *arg, const char *line), void *arg,
+                                            int64_t *n_findings);
 
 typedef struct alm_storage_stats {
     int64_t syncs, commits, wal_bytes, head_bytes, parts, rows;

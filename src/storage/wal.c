@@ -140,6 +140,10 @@ alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan)
     wal->next_lsn = scan->last_lsn + jump;
     char path[PATH_BYTES];
     size_t kept = 0;
+    bool torn = false;
+    ALM_TRY(alm_wal_is_torn(cx, wal, scan, &torn));
+    if (torn)
+        ALM_TRY(alm_wal_cut(cx, wal, scan));
     for (size_t i = 0; i < wal->n_segments; i++) {
         if (wal->segments[i].in_chain) {
             wal->segments[kept++] = wal->segments[i];
@@ -282,6 +286,15 @@ static bool is_space(alm_status st)
     return st == ALM_E_DISK_FULL || st == ALM_E_MEMORY;
 }
 
+static alm_status put_mark(alm_ctx *cx, const alm_wal *wal, int64_t at, uint64_t next)
+{
+    alm_wal_mark mark = {.magic = {'N', 'E', 'X', 'T'}, .next = next, .salt = wal->salt};
+    mark.crc = alm_crc32c(0, (const char *)&mark + 8, sizeof mark - 8);
+    if (at + (int64_t)sizeof mark > wal->room)
+        return ALM_OK;
+    return alm_io_write_all(cx, wal->io, wal->handle, &mark, sizeof mark, at, "write the log");
+}
+
 /* Records [0, n_here) go to the current segment, the others to a new one (handle next, or -1). */
 static alm_status write_group(alm_ctx *cx, alm_wal *wal, const alm_wal_record *records, size_t n,
                               size_t n_here, int next, uint64_t next_salt, int64_t *at, bool sync)
@@ -291,6 +304,7 @@ static alm_status write_group(alm_ctx *cx, alm_wal *wal, const alm_wal_record *r
     *at = here;
     if (next >= 0) {
         const uint64_t prev = n_here > 0 ? records[n_here - 1].lsn : wal->last_lsn;
+        ALM_TRY(put_mark(cx, wal, here, wal->next_number - 1));
         ALM_TRY(sync_handle(cx, wal, wal->handle)); /* only the last segment may be unsynced */
         *at = ALM_WAL_HEADER;
         ALM_TRY(put_records(cx, wal, next, next_salt, records + n_here, n - n_here, prev, at));
@@ -305,7 +319,7 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
     ALM_ASSERT(n > 0 && wal->handle >= 0);
     if (wal->stage == NULL && (wal->stage = malloc(STAGE_BYTES)) == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write the log");
-    const int64_t room = wal->room;
+    const int64_t room = wal->room - ALM_REC_HEADER; /* for the mark */
     int64_t here = wal->at, rest = 0;
     size_t n_here = 0;
     for (size_t i = 0; i < n; i++) {
@@ -321,7 +335,7 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
     int next = -1;
     uint64_t next_salt = 0;
     if (n_here < n) {
-        const int64_t bytes = ALM_MAX(wal->segment_bytes, rest + ALM_WAL_HEADER);
+        const int64_t bytes = ALM_MAX(wal->segment_bytes, rest + ALM_WAL_HEADER + ALM_REC_HEADER);
         const uint64_t prev = n_here > 0 ? records[n_here - 1].lsn : wal->last_lsn;
         (void)pthread_mutex_lock(&wal->lock);
         alm_status st = segments_room(cx, wal);

@@ -31,6 +31,15 @@ typedef struct alm_rec_header {
 } alm_rec_header;
 _Static_assert(sizeof(alm_rec_header) == ALM_REC_HEADER, "on disk");
 
+/* Behind the last record of a segment that is full: the log goes on in segment `next`, which was on
+ * disk before this was. */
+typedef struct alm_wal_mark {
+    char magic[4];
+    uint32_t crc; /* of bytes 8..47 */
+    uint64_t next, salt, zero[3];
+} alm_wal_mark;
+_Static_assert(sizeof(alm_wal_mark) == ALM_REC_HEADER, "on disk");
+
 typedef struct alm_wal_piece { /* of a payload; bytes a multiple of 8 */
     const void *ptr;
     size_t bytes;
@@ -82,6 +91,7 @@ typedef struct alm_wal_scan {
     size_t segment;    /* index in segments[] where the chain ends; n_segments: nowhere */
     int64_t at;        /* offset behind the last record */
     int64_t bytes;     /* read */
+    uint64_t awaited;  /* segment that must follow and has not, 0: none */
 } alm_wal_scan;
 
 ALM_NODISCARD alm_status alm_wal_init(alm_ctx *cx, alm_wal *wal, const alm_io *io, const char *dir,
@@ -95,6 +105,11 @@ void alm_wal_forget(alm_wal *wal);
  * middle, or one that begins after `after`. Reads only. */
 ALM_NODISCARD alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each each,
                                       void *arg, alm_wal_scan *out);
+/* Did somebody begin to write a record behind the chain that was read? Reads only. */
+ALM_NODISCARD alm_status alm_wal_is_torn(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan,
+                                         bool *torn);
+/* Erases its header. */
+ALM_NODISCARD alm_status alm_wal_cut(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan);
 /* Makes the log ready for appending behind the chain that was read; removes what lies beyond. */
 ALM_NODISCARD alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan);
 

@@ -199,10 +199,28 @@ static alm_status damaged(const chain *c, size_t segment, int64_t at)
                     (long long)at, (unsigned long long)c->out->last_lsn);
 }
 
+/* The segment that the mark at the end of this one's records names; 0: there is none. */
+static uint64_t mark_at(const segment_view *v, int64_t at)
+{
+    alm_wal_mark mark;
+    if (!v->valid || at + ALM_REC_HEADER > v->n)
+        return 0;
+    memcpy(&mark, v->bytes + at, sizeof mark);
+    const bool good = memcmp(mark.magic, "NEXT", 4) == 0 && mark.salt == v->head.salt &&
+                      mark.crc == alm_crc32c(0, v->bytes + at + 8, ALM_REC_HEADER - 8);
+    return good ? mark.next : 0;
+}
+
 /* The chain ended; nothing behind the end may show that the log went on for certain. */
 static alm_status check_end(const chain *c)
 {
     const alm_wal *wal = c->wal;
+    if (c->out->awaited != 0)
+        return alm_fail(c->cx, ALM_E_CORRUPT, -1,
+                        "the log is damaged: segment '%s/%016llx.wal' is missing or is not the one "
+                        "that follows lsn %llu",
+                        wal->dir, (unsigned long long)c->out->awaited,
+                        (unsigned long long)c->out->last_lsn);
     for (size_t i = c->out->segment; i < wal->n_segments; i++) {
         segment_view v;
         ALM_TRY(view_open(c->cx, wal, i, &v));
@@ -229,6 +247,7 @@ static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
             wal->segments[i].prev_lsn = v.head.prev_lsn;
             st = walk_segment(c, &v, i);
             wal->segments[i].last_lsn = c->out->last_lsn;
+            c->out->awaited = mark_at(&v, c->out->at);
         }
         first = false;
         view_close(wal, &v);
@@ -271,11 +290,50 @@ alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each 
         if (out->last_lsn >= after)
             return check_end(&c);
     }
-    if (!any && after == 0) { /* a new database, or one that stopped while it made its first segment */
+    if (!any &&
+        after == 0) { /* a new database, or one that stopped while it made its first segment */
         *out = (alm_wal_scan){.at = 0};
         ALM_TRY(check_end(&c));
         out->segment = wal->n_segments;
         return ALM_OK;
     }
     return too_short(&c, begins);
+}
+
+/* Of the fields that tell a record of this segment from what an older use left, one is enough: the
+ * others may be what is damaged. */
+alm_status alm_wal_is_torn(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan, bool *torn)
+{
+    segment_view v;
+    alm_rec_header rec;
+    *torn = false;
+    if (scan->segment >= wal->n_segments)
+        return ALM_OK;
+    ALM_TRY(view_open(cx, wal, scan->segment, &v));
+    if (v.valid && scan->at + ALM_REC_HEADER <= v.n) {
+        memcpy(&rec, v.bytes + scan->at, sizeof rec);
+        *torn =
+            rec.salt == v.head.salt || (memcmp(rec.magic, "REC1", 4) == 0 &&
+                                        rec.prev_lsn == scan->last_lsn && rec.lsn > rec.prev_lsn);
+    }
+    view_close(wal, &v);
+    return ALM_OK;
+}
+
+alm_status alm_wal_cut(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan)
+{
+    static const char zeros[ALM_REC_HEADER];
+    const alm_io *io = wal->io;
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%016llx.wal", wal->dir,
+                   (unsigned long long)wal->segments[scan->segment].number);
+    const int h = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE);
+    if (h < 0)
+        return alm_io_fail(cx, h, path);
+    alm_status st = alm_io_write_all(cx, io, h, zeros, sizeof zeros, scan->at, path);
+    const int e = st == ALM_OK ? io->sync(io, h) : 0;
+    if (e < 0)
+        st = alm_io_fail(cx, e, path);
+    (void)io->close(io, h);
+    return st;
 }
