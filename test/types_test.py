@@ -240,8 +240,10 @@ class Matrix:
         self.ask(f"create table {self.t}_{name} (k int, v {self.type}, ts timestamp) timestamp(ts) partition by day")
         return f"{self.t}_{name}"
 
-    def arrived(self, what, table, n):
-        self.rows(what, f"select k, v from {table}", [[i, self.values[i]] for i in range(n)])
+    def arrived(self, what, table, n, cut=False):
+        """cut: by drivers of PostgreSQL, whose times are microseconds."""
+        values = [v[:-4] + "000Z" if v else v for v in self.values] if cut and self.type == "TIMESTAMP_NS" else self.values
+        self.rows(what, f"select k, v from {table}", [[i, values[i]] for i in range(n)])
         self.ask(f"drop table {table}")
 
     def by_text(self):
@@ -276,10 +278,7 @@ class Matrix:
                         c.execute(f"insert into {into} values (%s, %{form}, %s)", (k, v, dt.datetime(1970, 1, 1, second=k)))
                     except Exception as e:
                         self.check(f"psycopg %{form} of {v!r}: {e}", False, True)
-                if self.type == "TIMESTAMP_NS":
-                    c.execute(f"drop table {into}")  # the driver has microseconds
-                else:
-                    self.arrived(f"by psycopg %{form}", into, n + 1)
+                self.arrived(f"by psycopg %{form}", into, n + 1, cut=True)
 
     async def by_asyncpg(self):
         if "[]" in self.type:
@@ -299,8 +298,7 @@ class Matrix:
             self.check(f"asyncpg: {type(e).__name__} {e}", False, True)
         finally:
             await c.close()
-        if self.type != "TIMESTAMP_NS":
-            self.arrived("by asyncpg", into, len(self.json) + 1)
+        self.arrived("by asyncpg", into, len(self.json) + 1, cut=True)
 
     def by_line(self):
         """The line protocol, where it carries the type; a missing field is null."""

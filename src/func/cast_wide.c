@@ -83,11 +83,22 @@ static alm_status bind_geohash(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t
     return alm_fail(cx, ALM_E_VALUE, pos, "invalid GEOHASH");
 }
 
-static alm_status text_to_binary(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
-                                 alm_vec *out)
+/* The bytes of the text, or what PostgreSQL's form of bytes says; what is none of it is null. */
+static alm_status text_to_binary(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
-    memcpy(out->data, args[0].data, n * sizeof(alm_view));
-    out->heap = args[0].heap;
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = alm_vec_text(&args[0], i);
+        char *p;
+        size_t bytes = 0;
+        o[i] = alm_view_null();
+        if (text.ptr == NULL)
+            continue;
+        ALM_TRY(alm_text_room(&w, text.len, &p));
+        if (alm_bytea_parse(text, p, &bytes))
+            o[i] = alm_text_take(&w, bytes);
+    }
     return ALM_OK;
 }
 

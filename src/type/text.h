@@ -61,6 +61,9 @@ ALM_NODISCARD alm_status alm_vec_parse(alm_ctx *cx, alm_arena *arena, int32_t po
 enum { ALM_UUID_TEXT = 36, ALM_IPV4_TEXT_MAX = 15 };
 void alm_uuid_format(alm_uuid uuid, char out[ALM_UUID_TEXT]);
 bool alm_uuid_parse(alm_str text, alm_uuid *out); /* 8-4-4-4-12 hex digits, any case */
+/* Bytes as PostgreSQL writes them: \x and hexadecimal digits, or text where a backslash is doubled or
+ * stands before three octal digits. Room for text.len bytes; false: neither. */
+bool alm_bytea_parse(alm_str text, void *bytes, size_t *n);
 static inline bool alm_uuid_is_null(alm_uuid u)
 {
     return u.hi == (uint64_t)INT64_MIN && u.lo == (uint64_t)INT64_MIN;

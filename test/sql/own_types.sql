@@ -93,3 +93,6 @@ create table ot_interval as (select interval('2024-01-01', '2024-01-02') i);
 create view ot_interval as (select interval('2024-01-01', '2024-01-02') i);
 select * from ot_interval;
 drop view ot_interval;
+-- bytes as PostgreSQL writes them
+select '\x00ff41'::bytea a, 'abc'::bytea b, 'a\\b\000c'::bytea c, '\x'::bytea d, ''::binary e, null::bytea f;
+select '\x0'::bytea a, '\xzz'::bytea b, 'a\b'::bytea c, 'a\400'::bytea d, 'a\00'::bytea e;

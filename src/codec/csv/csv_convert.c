@@ -199,7 +199,7 @@ static alm_status to_bytea(convert *c, alm_view *out)
         if (text.ptr == NULL)
             continue;
         ALM_TRY(alm_arena_bytes(c->cx, c->arena, text.len + 1, &bytes));
-        if (alm_pg_bytea_read(text, bytes, &n))
+        if (alm_bytea_parse(text, bytes, &n))
             out[i] = alm_view_of((alm_str){bytes, n});
         else
             mark_bad(c, i);

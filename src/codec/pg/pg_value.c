@@ -8,6 +8,7 @@
 #include "time/timestamp.h"
 #include "type/array.h"
 #include "type/decimal.h"
+#include "type/text.h"
 
 void alm_pg_put16(char *to, uint16_t v)
 {
@@ -428,25 +429,13 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-bool alm_pg_bytea_read(alm_str text, char *to, size_t *n)
-{
-    bool good = text.len >= 2 && text.len % 2 == 0 && text.ptr[0] == '\\' && text.ptr[1] == 'x';
-    *n = 0;
-    for (size_t i = 2; good && i < text.len; i += 2) {
-        const int high = hex_digit(text.ptr[i]), low = hex_digit(text.ptr[i + 1]);
-        good = high >= 0 && low >= 0;
-        to[(*n)++] = (char)(high << 4 | low);
-    }
-    return good;
-}
-
-/* bytea: bytes as they are, or \x and hexadecimal digits. */
+/* bytea: bytes as they are, or as text. */
 static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t index, bool binary,
                                     alm_str in, void *out)
 {
     alm_str kept;
     ALM_TRY(alm_arena_copy(cx, arena, in, &kept));
-    if (!binary && !alm_pg_bytea_read(in, (char *)(uintptr_t)kept.ptr, &kept.len))
+    if (!binary && !alm_bytea_parse(in, (char *)(uintptr_t)kept.ptr, &kept.len))
         return alm_fail(cx, ALM_E_VALUE, -1, "bytea parameter %u is not \\x and digits", index + 1);
     if (kept.ptr == NULL)
         kept.ptr = "";
@@ -559,7 +548,8 @@ static alm_str uuid_text(alm_str in, char out[ALM_UUID_TEXT])
         rest = (alm_str){rest.ptr + 1, rest.len - 2};
     size_t digits = 0, n = 0;
     for (size_t i = 0; i < rest.len; i++) {
-        if (rest.ptr[i] == '-' && digits > 0 && digits % 4 == 0 && rest.ptr[i - 1] != '-')
+        if (rest.ptr[i] == '-' && digits > 0 && digits < 32 && digits % 4 == 0 &&
+            rest.ptr[i - 1] != '-')
             continue;
         if (hex_digit(rest.ptr[i]) < 0 || digits == 32)
             return in;

@@ -32,8 +32,6 @@ ALM_NODISCARD alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t in
  * bytes are borrowed. Not null. */
 ALM_NODISCARD alm_status alm_pg_binary_value(alm_ctx *cx, alm_arena *arena, alm_type type,
                                              alm_str bytes, void *out);
-/* bytea as text, \x and digits, into to[text.len / 2]; `to` may be the text itself. */
-bool alm_pg_bytea_read(alm_str text, char *to, size_t *n);
 
 /* Big-endian integers. */
 void alm_pg_put16(char *to, uint16_t v);

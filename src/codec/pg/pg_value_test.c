@@ -228,6 +228,12 @@ static void test_bad_parameters(void **state)
         {1043, false, {"\xff", 1}, ALM_E_UTF8},
         {1043, true, {"\xc0\xaf", 2}, ALM_E_UTF8},
         {2950, false, {"1234", 4}, ALM_E_VALUE},
+        {2950, false, {"{11111111222233334444555555555555", 33}, ALM_E_VALUE},
+        {2950, false, {"1111-1111222233334444555555555555-", 34}, ALM_E_VALUE},
+        {17, false, {"\\x0", 3}, ALM_E_VALUE},
+        {17, false, {"\\xzz", 4}, ALM_E_VALUE},
+        {17, false, {"a\\b", 3}, ALM_E_VALUE},
+        {17, false, {"a\\07", 4}, ALM_E_VALUE},
         {1082, true, {"\x7f\xff\xff\xfe", 4}, ALM_E_RANGE},
     };
     for (size_t i = 0; i < ALM_COUNT(cases); i++) {
