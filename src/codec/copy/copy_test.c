@@ -215,7 +215,8 @@ static void test_values(void **state)
     const alm_copy_format binary = {.kind = ALM_COPY_BINARY};
     check_values(&text_format, ALM_TY(INT), ALM_STR("1\n\\N\n\n 7 \nx\n\\x31\n"), "1 ~ ~! 7 ~! 1");
     check_values(&csv_format, ALM_TY(BOOLEAN), ALM_STR("t\nno\n1\n\"\"\n"), "t f t f!");
-    check_values(&text_format, ALM_TY(BINARY), ALM_STR("\\\\x6162\n\\\\x\nx\n"), "ab  ~!");
+    check_values(&text_format, ALM_TY(BINARY), ALM_STR("\\\\x6162\n\\\\x\nx\n\\\\x6\n\\\\q\n"),
+                 "ab  x ~! ~!");
     check_values(&binary, ALM_TY(INT), ALM_STR(HEAD "\0\1\0\0\0\4\0\0\1\0\0\1\0\0\0\2ab"),
                  "256 ~!");
     check_values(&binary, ALM_TY(DOUBLE),
