@@ -67,6 +67,10 @@ ALM_NODISCARD alm_status alm_version_append(alm_ctx *cx, const alm_version *v, a
 ALM_NODISCARD alm_status alm_lanes_to_parts(alm_ctx *cx, alm_storage *st, const alm_version *v,
                                             alm_part_ref ***parts, uint32_t *n);
 
+/* The newest lanes of a version in the making become one as long as that copies `rows` rows at the most, or
+ * few beside those that came late: what is merged once, no reader has to. */
+ALM_NODISCARD alm_status alm_lanes_merge(alm_ctx *cx, alm_version *v, int64_t rows);
+
 ALM_NODISCARD alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks,
                                        alm_lane *out);
 

@@ -12,6 +12,11 @@
 #include "storage/merge.h"
 #include "storage/state.h"
 
+/* What is merged at once: as many rows as cost little beside the commit (a row is copied in some 10 ns, a
+ * commit waits for a sync of 50 us and more), and so many times the rows of the newest lane, so that each
+ * late row pays for as many copies at the most. */
+enum { MERGE_ROWS_MIN = 1024, MERGE_FACTOR = 8 };
+
 static const int64_t *times_of(const alm_version *v, const alm_chunk *chunk)
 {
     return v->table.ts_col < 0 ? NULL : chunk->cols[v->table.ts_col];
@@ -196,28 +201,77 @@ static alm_status fill_lane(alm_ctx *cx, const alm_version *v, alm_chunk *const 
     return ALM_OK;
 }
 
-/* Lanes i and i + 1 become one. */
-static alm_status merge_pair(alm_ctx *cx, alm_version *v, uint32_t i)
+/*
+ * First chunk of lane i that a merge with the next lane takes: the first with rows that come behind any
+ * of its rows, and chunks before that are small beside what is merged, lest they become many. *rows: of
+ * the merged lane.
+ */
+static uint32_t merge_start(const alm_version *v, uint32_t i, int64_t *rows)
 {
     const alm_lane *a = &v->lanes[i], *b = &v->lanes[i + 1];
-    const uint32_t n_sources = a->n_chunks + b->n_chunks;
+    uint32_t k = 0;
+    int64_t n = b->rows;
+    for (; k < a->n_chunks; k++) {
+        const alm_lane_chunk *c = &a->chunks[k];
+        if (times_of(v, c->chunk)[c->rows - 1] >= b->min_ts)
+            break;
+    }
+    for (uint32_t c = k; c < a->n_chunks; c++)
+        n += a->chunks[c].rows;
+    for (; k > 0 && a->chunks[k - 1].rows < ALM_MIN(n, (int64_t)ALM_CHUNK_ROWS_MAX / 2); k--)
+        n += a->chunks[k - 1].rows;
+    *rows = n;
+    return k;
+}
+
+/* The chunks of lane i before `start`, then the merged ones. */
+static alm_status join_chunks(alm_ctx *cx, alm_version *v, uint32_t i, uint32_t start,
+                              alm_lane *merged)
+{
+    const alm_lane *a = &v->lanes[i];
+    alm_lane_chunk *chunks = NULL;
+    ALM_TRY(alm_heap_bytes(cx, (start + merged->n_chunks) * sizeof *chunks, "a list of chunks",
+                           &chunks));
+    for (uint32_t c = 0; c < start; c++) {
+        chunks[c] = a->chunks[c];
+        (void)alm_chunk_retain(chunks[c].chunk);
+        merged->rows += chunks[c].rows;
+    }
+    if (merged->n_chunks > 0)
+        memcpy(chunks + start, merged->chunks, merged->n_chunks * sizeof *chunks);
+    free(merged->chunks);
+    merged->chunks = chunks;
+    merged->n_chunks += start;
+    return ALM_OK;
+}
+
+/* Lanes i and i + 1 become one. What comes before all of lane i + 1 is shared, not copied. */
+static alm_status merge_pair(alm_ctx *cx, alm_version *v, uint32_t i)
+{
+    int64_t n = 0;
+    const uint32_t start = merge_start(v, i, &n);
+    const alm_lane *a = &v->lanes[i], *b = &v->lanes[i + 1];
+    const alm_lane tail = {
+        .chunks = a->chunks + start, .n_chunks = a->n_chunks - start, .rows = n - b->rows};
+    const uint32_t n_sources = tail.n_chunks + b->n_chunks;
     alm_chunk **sources = NULL;
     uint64_t *order = NULL;
     alm_lane merged = {.min_ts = ALM_MIN(a->min_ts, b->min_ts),
                        .max_ts = ALM_MAX(a->max_ts, b->max_ts)};
-    int64_t n = a->rows + b->rows;
     ALM_TRY(alm_heap_bytes(cx, n_sources * sizeof *sources, "a merge", &sources));
     alm_status st = alm_heap_bytes(cx, (size_t)n * sizeof *order, "a merge", &order);
     if (st == ALM_OK)
-        merge_order(v, a, b, order);
+        merge_order(v, &tail, b, order);
     for (uint32_t s = 0; s < n_sources && st == ALM_OK; s++)
-        sources[s] = s < a->n_chunks ? a->chunks[s].chunk : b->chunks[s - a->n_chunks].chunk;
+        sources[s] = s < tail.n_chunks ? tail.chunks[s].chunk : b->chunks[s - tail.n_chunks].chunk;
     if (st == ALM_OK && v->table.dedup)
         st = alm_head_dedup(cx, &v->table, sources, n_sources, order, n, &n);
     if (st == ALM_OK)
         st = fill_lane(cx, v, sources, n_sources, order, n, &merged);
     free((void *)sources);
     free(order);
+    if (st == ALM_OK)
+        st = join_chunks(cx, v, i, start, &merged);
     if (st != ALM_OK) {
         alm_lanes_clear(&merged, 1);
         return st;
@@ -226,6 +280,19 @@ static alm_status merge_pair(alm_ctx *cx, alm_version *v, uint32_t i)
     v->lanes[i] = merged;
     memmove(&v->lanes[i + 1], &v->lanes[i + 2], (v->n_lanes - i - 2) * sizeof *v->lanes);
     v->n_lanes--;
+    return ALM_OK;
+}
+
+alm_status alm_lanes_merge(alm_ctx *cx, alm_version *v, int64_t rows)
+{
+    while (v->n_lanes - v->n_frozen > 1) {
+        const int64_t newest = v->lanes[v->n_lanes - 1].rows;
+        int64_t cost = 0;
+        (void)merge_start(v, v->n_lanes - 2, &cost);
+        if (cost > ALM_MAX(rows, MERGE_ROWS_MIN + newest * MERGE_FACTOR))
+            break;
+        ALM_TRY(merge_pair(cx, v, v->n_lanes - 2));
+    }
     return ALM_OK;
 }
 
@@ -244,7 +311,7 @@ alm_status alm_version_append(alm_ctx *cx, const alm_version *v, alm_chunk *rows
     alm_version *next = NULL;
     ALM_TRY(alm_version_copy(cx, v, 1, &next));
     alm_status st = ALM_OK;
-    const uint32_t had = next->n_lanes;
+    const uint32_t had = next->n_lanes, came = n;
     for (uint32_t i = next->n_frozen; i < had && n > 0 && st == ALM_OK; i++) {
         uint32_t from = n;
         st = boundary(cx, next, i, rows, n, &from);
@@ -256,6 +323,8 @@ alm_status alm_version_append(alm_ctx *cx, const alm_version *v, alm_chunk *rows
         st = lane_append(cx, next, &next->lanes[next->n_lanes], rows, 0, n);
         next->n_lanes++; /* also when it failed: the release frees it */
     }
+    if (st == ALM_OK)
+        st = alm_lanes_merge(cx, next, (int64_t)came * MERGE_FACTOR);
     if (st == ALM_OK && next->n_lanes - next->n_frozen > ALM_LANES_MAX)
         st = merge_smallest(cx, next);
     if (st != ALM_OK) {

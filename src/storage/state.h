@@ -179,7 +179,9 @@ struct alm_storage {
     bool worker_started, stop, work_wanted;
     atomic_bool worker_cancel; /* ends long work at a stop */
     alm_error work_error;      /* of the last round; code ALM_OK: none */
-    uint64_t compacted_lsn, expired_lsn;
+    uint64_t compacted_lsn, expired_lsn, tidied_lsn;
+    atomic_bool untidy; /* a commit left late rows in a lane of their own */
+    int64_t tidied_ns;  /* of the background thread */
     int64_t idle_commits, idle_since_ns;
     uint64_t checkpoint_lsn; /* of the catalogue file */
     alm_hold hold;
@@ -232,6 +234,8 @@ ALM_NODISCARD alm_status alm_heap_bytes(alm_ctx *cx, size_t bytes, const char *w
 
 /* Wakes the background thread. */
 void alm_storage_poke(alm_storage *st);
+/* Late rows stand in lanes of their own: the background thread shall put them in order soon. */
+void alm_storage_untidy(alm_storage *st);
 ALM_NODISCARD alm_status alm_worker_start(alm_ctx *cx, alm_storage *st);
 void alm_worker_stop(alm_storage *st);
 /* alm_table_expire behind a commit, which stands whatever becomes of it: the background thread tries

@@ -344,7 +344,10 @@ static alm_status prepare_all(alm_ctx *cx, alm_request *rq, alm_build *b)
         ALM_TRY(alm_build_own(cx, b, t->id));
     }
     for (size_t i = 0; i < txn->n; i++) {
-        if (txn->tables[i]->next != NULL)
+        const alm_version *next = txn->tables[i]->next;
+        if (next != NULL && next->n_lanes - next->n_frozen > 1)
+            alm_storage_untidy(b->st);
+        if (next != NULL)
             alm_build_put(b, txn->tables[i]->next);
         txn->tables[i]->next = NULL;
     }

@@ -12,10 +12,12 @@
 #include "base/log.h"
 #include "storage/commit.h"
 #include "storage/compact.h"
+#include "storage/head.h"
 #include "storage/hold.h"
 
 enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };
 enum { ROUND_MS = 1000, BRAKE_MS = 10, BRAKE_ROUNDS_MAX = 500 };
+enum { TIDY_ROWS = 2 << 20, TIDY_MS = 100 };
 
 static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
 {
@@ -40,6 +42,15 @@ static bool wants_checkpoint(alm_storage *st)
     return atomic_load(&st->wal.bytes_written) - atomic_load(&st->checkpoint_wal_bytes) >
                st->conf.checkpoint_wal_bytes &&
            !st->hold.held;
+}
+
+void alm_storage_untidy(alm_storage *st)
+{
+    if (atomic_exchange(&st->untidy, true))
+        return;
+    (void)pthread_mutex_lock(&st->work_lock);
+    (void)pthread_cond_broadcast(&st->work_cond);
+    (void)pthread_mutex_unlock(&st->work_lock);
 }
 
 void alm_storage_nudge(alm_storage *st)
@@ -150,6 +161,48 @@ static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
     return e;
 }
 
+static alm_status prepare_tidy(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    const uint64_t *table_id = rq->arg;
+    const alm_version *v = alm_build_find(b, *table_id);
+    alm_version *next = NULL;
+    if (v == NULL || v->n_lanes - v->n_frozen < 2)
+        return ALM_OK;
+    ALM_TRY(alm_version_copy(cx, v, 0, &next));
+    alm_status e = alm_lanes_merge(cx, next, TIDY_ROWS);
+    if (e == ALM_OK)
+        e = alm_build_own(cx, b, *table_id);
+    if (e != ALM_OK) {
+        alm_version_release(next);
+        return e;
+    }
+    alm_version_settle(next);
+    alm_build_put(b, next);
+    return ALM_OK;
+}
+
+/* Late rows that commits left in lanes of their own come into order. Writers wait for it: TIDY_ROWS are
+ * some 20 ms. */
+static alm_status tidy_heads(alm_ctx *cx, alm_storage *st)
+{
+    atomic_store(&st->untidy, false);
+    alm_catver *cat = alm_catver_current(st);
+    const uint64_t lsn = cat->lsn;
+    alm_status e = ALM_OK;
+    for (size_t i = 0; i < cat->n && lsn != st->tidied_lsn && e == ALM_OK; i++) {
+        const alm_version *v = alm_catver_at(cat, i);
+        uint64_t id = v->table.id;
+        alm_request rq = {.prepare = prepare_tidy, .arg = &id, .no_log = true};
+        if (v->lsn > st->tidied_lsn && v->n_lanes - v->n_frozen > 1)
+            e = alm_commit(cx, st, &rq);
+    }
+    alm_catver_release(cat);
+    if (e == ALM_OK)
+        st->tidied_lsn = lsn;
+    st->tidied_ns = st->io->mono_ns(st->io);
+    return e;
+}
+
 /* Tables that were busy when their partitions ran out. */
 static alm_status expire(alm_ctx *cx, alm_storage *st)
 {
@@ -195,6 +248,7 @@ static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
     ALM_TRY(alm_hold_expire(cx, st));
     ALM_TRY(flush_large(cx, st));
     ALM_TRY(flush_idle(cx, st));
+    ALM_TRY(tidy_heads(cx, st));
     ALM_TRY(expire(cx, st));
     ALM_TRY(compact(cx, st, more));
     if (wants_checkpoint(st))
@@ -212,6 +266,13 @@ static void keep_error(alm_storage *st, const alm_ctx *cx)
     (void)pthread_mutex_unlock(&st->work_lock);
 }
 
+/* Until late rows are to be put in order; 0: now, or there are none. */
+static int64_t tidy_wait_ms(alm_storage *st)
+{
+    const int64_t past_ms = (st->io->mono_ns(st->io) - st->tidied_ns) / 1000000;
+    return atomic_load(&st->untidy) && past_ms < TIDY_MS ? TIDY_MS - past_ms : 0;
+}
+
 static void *worker_main(void *arg)
 {
     alm_storage *st = arg;
@@ -224,6 +285,8 @@ static void *worker_main(void *arg)
     while (!st->stop) {
         if (!st->work_wanted)
             wait_until(&st->work_cond, &st->work_lock, round_ms);
+        if (!st->work_wanted && !st->stop && tidy_wait_ms(st) > 0)
+            wait_until(&st->work_cond, &st->work_lock, tidy_wait_ms(st));
         st->work_wanted = false;
         if (st->stop)
             break;
