@@ -12,7 +12,7 @@ and is not random, the same call with the values of each row written as constant
 
 Besides: operators and casts over all types, and every relation of the catalogues and every table function
 without arguments is read to its end."""
-import argparse, http.client, itertools, json, math, pathlib, random, re, sys, urllib.parse
+import argparse, http.client, itertools, json, math, pathlib, random, re, sys, threading, time, urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
@@ -329,6 +329,28 @@ def check_casts(asker):
                       f"{one.get('dataset', one.get('error'))} for the constant, {answer['dataset'][r]} for the column")
 
 
+# ----------------------------------------------------------------------------- other statements
+def check_cancel(server):
+    """cancel_query ends a statement of another connection, and says whether there was one."""
+    long, asker, done = Asker(server), Asker(server), {}
+    thread = threading.Thread(target=lambda: done.update(answer=long.ask("select sum(x) from long_sequence(1000000000000)")))
+    thread.start()
+    found = []
+    for _ in range(200):
+        _, answer = asker.ask("select query_id from query_activity() where query like '%1000000000000)' and query not like '%activity%'")
+        found = answer["dataset"]
+        if found:
+            break
+        time.sleep(0.02)
+    check(found, "cancel_query: the statement is listed")
+    number = found[0][0] if found else 0
+    check(asker.ask(f"select cancel_query({number})")[1]["dataset"] == [[True]], "cancel_query: true")
+    thread.join(30)
+    check(done.get("answer", (0, {}))[1].get("error") == "cancelled by user", "cancel_query: it ends", str(done))
+    check(asker.ask(f"select cancel_query({number}), pg_cancel_backend(0), cancel_query(null)")[1]["dataset"] == [[False] * 3], "cancel_query: false")
+    check(asker.ask("select pg_postmaster_start_time() between dateadd('h', -1, now()) and now()")[1]["dataset"] == [[True]], "start time")
+
+
 # ----------------------------------------------------------------------------- relations
 def check_relations(asker):
     names = ["information_schema." + r for r in INFORMATION_SCHEMA]
@@ -367,6 +389,7 @@ def main():
         if not o.functions:
             check_operators(asker)
             check_casts(asker)
+            check_cancel(server)
             check_relations(asker)
     for what in failures:
         print("failed:", what)

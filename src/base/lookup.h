@@ -34,7 +34,11 @@ typedef struct alm_lookup {
     /* COMMENT ON a relation, or (column > 0) on one of its columns; *out = NULL: none. */
     alm_status (*comment)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int32_t column,
                           const char **out);
-    int32_t pid; /* number of the connection, by which it is cancelled */
+    /* Ends the statement of that number, or the one that runs on the connection of that number. *done:
+     * it ran, and the user may. */
+    void (*cancel)(void *arg, int64_t number, bool of_connection, bool *done);
+    int64_t started_us; /* wall clock when the server opened the database */
+    int32_t pid;        /* number of the connection, by which it is cancelled */
 } alm_lookup;
 
 #endif

@@ -10,6 +10,7 @@
 #ifndef ALM_EXEC_EXEC_H
 #define ALM_EXEC_EXEC_H
 
+#include "base/nearest.h"
 #include "sql/plan.h"
 #include "storage/storage.h"
 
@@ -65,6 +66,10 @@ const alm_op_stats *alm_exec_stats(const alm_exec *ex, uint32_t node_id);
 /* What the binder needs of a table function: does it exist, which columns does it give. */
 typedef struct alm_source alm_source;
 const alm_source *alm_source_find(alm_str name);
+/* Number i of them, the relations of the catalogues behind the table functions; NULL: no more. */
+const alm_source *alm_source_at(size_t i);
+/* Names of those that stand in FROM with brackets: what a wrong name may have been meant to be. */
+void alm_source_offer(alm_nearest *near);
 /* args: constants. Columns and data from cx->arena. */
 ALM_NODISCARD alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap,
                                          int32_t pos, const alm_expr *const *args, uint32_t n_args,

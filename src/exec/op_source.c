@@ -26,6 +26,17 @@ const alm_source *alm_source_find(alm_str name)
     return alm_catalog_find(name);
 }
 
+const alm_source *alm_source_at(size_t i)
+{
+    return i < ALM_COUNT(sources) ? sources[i].source : alm_catalog_at(i - ALM_COUNT(sources));
+}
+
+void alm_source_offer(alm_nearest *near)
+{
+    for (size_t i = 0; i < ALM_COUNT(sources); i++)
+        alm_nearest_offer(near, alm_str_of(sources[i].name));
+}
+
 alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap, int32_t pos,
                            const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
                            uint32_t *n_cols, int32_t *ts_col, double *est_rows, void **data)

@@ -294,6 +294,11 @@ static const alm_source sources[2 * ALM_COUNT(relations)] = {
 #undef ALM_RELATION
 };
 
+const alm_source *alm_catalog_at(size_t i)
+{
+    return i < ALM_COUNT(relations) ? &sources[2 * i] : NULL;
+}
+
 const alm_source *alm_catalog_find(alm_str name)
 {
     const bool function = name.len > 2 && name.ptr[name.len - 1] == ')';

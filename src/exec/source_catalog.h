@@ -55,6 +55,8 @@ void alm_cat_keep(alm_cat *cat); /* leave the default */
 
 /* NULL: no such relation. */
 const alm_source *alm_catalog_find(alm_str name);
+/* Relation number i, NULL: no more. */
+const alm_source *alm_catalog_at(size_t i);
 
 /* The relations themselves, for pg_class and pg_attribute. */
 typedef struct alm_relation {

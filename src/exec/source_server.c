@@ -15,6 +15,31 @@ static const alm_plan_col function_cols[] = {
     {"type", ALM_TY(STRING)},
 };
 
+static alm_status put_function(alm_ctx *cx, alm_list *l, const char *name, const char *signature,
+                               bool stable, const char *kind)
+{
+    const char *text = NULL;
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &text, "%s%s", name, signature));
+    ALM_TRY(alm_list_row(cx, l));
+    alm_list_text(l, 0, name);
+    alm_list_text(l, 1, text);
+    alm_list_text(l, 2, text);
+    alm_list_bool(l, 3, stable);
+    alm_list_text(l, 4, kind);
+    return ALM_OK;
+}
+
+/* Operators that are words, and those over networks, stand among the functions of the reference. */
+static bool is_listed(const alm_fn *fn)
+{
+    static const char *const operators[] = {"and", "between", "ilike", "in", "like", "not",
+                                            "or",  "<<",      "<<=",   ">>", ">>="};
+    for (size_t i = 0; i < ALM_COUNT(operators); i++)
+        if (strcmp(fn->name, operators[i]) == 0)
+            return true;
+    return (fn->flags & ALM_FN_INTERNAL) == 0;
+}
+
 static alm_status fill_functions(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 {
     static const char *const kinds[] = {
@@ -22,22 +47,27 @@ static alm_status fill_functions(alm_ctx *cx, const alm_list_args *args, alm_lis
     const alm_registry *reg = args->run->env.registry;
     for (size_t i = 0; reg != NULL && i < alm_registry_count(reg); i++) {
         const alm_fn *fn = alm_registry_at(reg, i);
-        const char *text = NULL;
-        if ((fn->flags & ALM_FN_INTERNAL) != 0)
-            continue;
-        ALM_TRY(alm_arena_printf(cx, cx->arena, &text, "%s%s", fn->name, fn->signature));
-        ALM_TRY(alm_list_row(cx, l));
-        alm_list_text(l, 0, fn->name);
-        alm_list_text(l, 1, text);
-        alm_list_text(l, 2, text);
-        alm_list_bool(l, 3, (fn->flags & ALM_FN_STABLE) != 0);
-        alm_list_text(l, 4, kinds[fn->kind]);
+        if (is_listed(fn))
+            ALM_TRY(put_function(cx, l, fn->name, fn->signature, (fn->flags & ALM_FN_STABLE) != 0,
+                                 kinds[fn->kind]));
     }
-    return ALM_OK;
+    ALM_TRY(put_function(cx, l, "case", "(BOOLEAN, ANY...) ANY", false, "STANDARD"));
+    ALM_TRY(put_function(cx, l, "cast", "(ANY) ANY", false, "STANDARD"));
+    for (size_t i = 0;; i++) {
+        const alm_source *source = alm_source_at(i);
+        if (source == NULL)
+            return ALM_OK;
+        const bool bare = strncmp(source->name, "pg_catalog.", 11) == 0;
+        ALM_TRY(put_function(cx, l, source->name + (bare ? 11 : 0), source->signature, false,
+                             "CURSOR"));
+    }
 }
 
-ALM_LIST_SOURCE(functions, "functions", false, function_cols, fill_functions,
-                "All functions, one row per signature.", "select name from functions()");
+ALM_LIST_SOURCE(
+    functions, "functions", false, function_cols, fill_functions,
+    "All functions and operators that are words, one row for each signature; table functions and "
+    "the relations of the catalogues too.",
+    "select name from functions()");
 
 /* ------------------------------------------------------------- texts only the session knows */
 

@@ -227,8 +227,26 @@ static bool is_operator(alm_str name)
     return name.len > 0 && !isalpha((unsigned char)name.ptr[0]);
 }
 
+/* "; it takes (STRING, INT), (VARCHAR, INT)": the arguments of the overloads [i, end) of a kind. */
+static void takes(char *buf, size_t size, const alm_registry *reg, size_t i, size_t end,
+                  alm_fn_kind kind)
+{
+    enum { SHOWN = 6 };
+    uint32_t n = 0;
+    for (; i < end; i++) {
+        const alm_fn *fn = reg->entries[i].fn;
+        const size_t len = (size_t)(strchr(fn->signature, ')') - fn->signature) + 1;
+        char one[200];
+        if (fn->kind != kind || (fn->flags & ALM_FN_INTERNAL) != 0 || n > SHOWN)
+            continue;
+        (void)snprintf(one, sizeof one, "%s%.*s", n == 0 ? "; it takes " : ", ", (int)len,
+                       fn->signature);
+        append(buf, size, n++ == SHOWN ? ", ..." : one);
+    }
+}
+
 static alm_status no_match(alm_ctx *cx, alm_str name, int32_t pos, uint32_t argc,
-                           const alm_arg *args)
+                           const alm_arg *args, const char *wanted)
 {
     char list[600] = "";
     if (is_operator(name) && argc == 2) {
@@ -241,13 +259,13 @@ static alm_status no_match(alm_ctx *cx, alm_str name, int32_t pos, uint32_t argc
     }
     type_list(list, sizeof list, ", ", argc, args);
     return alm_fail(cx, ALM_E_FUNCTION, pos,
-                    "there is no matching function `%.*s` with the argument types: (%s)",
-                    (int)name.len, name.ptr, list);
+                    "there is no matching function `%.*s` with the argument types: (%s)%s",
+                    (int)name.len, name.ptr, list, wanted);
 }
 
 /* One overload only: the message can say what is wrong with the call. */
 static alm_status one_mismatch(alm_ctx *cx, const entry *e, alm_str name, int32_t pos,
-                               uint32_t argc, const alm_arg *args)
+                               uint32_t argc, const alm_arg *args, const char *wanted)
 {
     const alm_signature *sig = &e->sig;
     if (argc == 0)
@@ -255,9 +273,10 @@ static alm_status one_mismatch(alm_ctx *cx, const entry *e, alm_str name, int32_
                         (int)name.len, name.ptr, (int)name.len, name.ptr,
                         sig->n_params > 0 ? alm_family_name(&sig->params[0]) : "");
     if ((argc < sig->min_args || argc > sig->max_args) && sig->max_args != UINT32_MAX)
-        return alm_fail(cx, ALM_E_FUNCTION, pos,
-                        "wrong number of arguments for function `%.*s`; expected: %u, provided: %u",
-                        (int)name.len, name.ptr, sig->n_params, argc);
+        return alm_fail(
+            cx, ALM_E_FUNCTION, pos,
+            "wrong number of arguments for function `%.*s`; expected: %u, provided: %u%s",
+            (int)name.len, name.ptr, sig->n_params, argc, wanted);
     alm_type first = ALM_TY(NONE);
     for (uint32_t i = 0; i < argc && argc >= sig->min_args; i++) {
         const alm_sig_param *p = alm_signature_param(sig, i);
@@ -275,16 +294,28 @@ static alm_status one_mismatch(alm_ctx *cx, const entry *e, alm_str name, int32_
                 "argument type mismatch for function `%.*s` at #%u expected: %s, actual: %s",
                 (int)name.len, name.ptr, i + 1, alm_family_name(p), shown_type(args[i].type));
     }
-    return no_match(cx, name, pos, argc, args);
+    return no_match(cx, name, pos, argc, args, wanted);
 }
 
-static alm_status unknown_name(alm_ctx *cx, alm_str name, int32_t pos, uint32_t argc,
-                               const alm_arg *args)
+void alm_registry_offer(const alm_registry *reg, alm_nearest *near)
+{
+    const char *last = NULL;
+    for (size_t i = 0; i < reg->count; i++) {
+        const alm_fn *fn = reg->entries[i].fn;
+        if ((fn->flags & ALM_FN_INTERNAL) == 0 && (last == NULL || strcmp(last, fn->name) != 0))
+            alm_nearest_offer(near, alm_str_of(last = fn->name));
+    }
+}
+
+static alm_status unknown_name(alm_ctx *cx, const alm_registry *reg, alm_str name, int32_t pos,
+                               uint32_t argc, const alm_arg *args)
 {
     char list[600] = "";
+    alm_nearest near = alm_nearest_of(name);
     type_list(list, sizeof list, ", ", argc, args);
-    return alm_fail(cx, ALM_E_FUNCTION, pos, "unknown function name: %.*s(%s)", (int)name.len,
-                    name.ptr, list);
+    alm_registry_offer(reg, &near);
+    return alm_fail_near(cx, ALM_E_FUNCTION, pos, &near, "unknown function name: %.*s(%s)",
+                         (int)name.len, name.ptr, list);
 }
 
 /* Argument types, bind, result type of the chosen overload. */
@@ -326,11 +357,12 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
                                 alm_fn_kind kind, int32_t pos, uint32_t argc, alm_arg *args,
                                 alm_resolved *out)
 {
-    size_t i, end = find_range(reg, name, &i);
+    char wanted[400] = "";
+    size_t start, end = find_range(reg, name, &start);
     const entry *best = NULL, *only = NULL;
     int64_t best_cost = 0;
     uint32_t seen = 0;
-    for (; i < end; i++) {
+    for (size_t i = start; i < end; i++) {
         const entry *e = &reg->entries[i];
         if (e->fn->kind != kind)
             continue;
@@ -345,13 +377,14 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
     if (best != NULL)
         return settle(cx, best, pos, argc, args, out);
     if (seen == 0)
-        return unknown_name(cx, name, pos, argc, args);
+        return unknown_name(cx, reg, name, pos, argc, args);
+    takes(wanted, sizeof wanted, reg, start, end, kind);
     if (seen == 1)
-        return one_mismatch(cx, only, name, pos, argc, args);
+        return one_mismatch(cx, only, name, pos, argc, args, wanted);
     if (argc == 0)
-        return alm_fail(cx, ALM_E_FUNCTION, pos, "function `%.*s` requires arguments",
-                        (int)name.len, name.ptr);
-    return no_match(cx, name, pos, argc, args);
+        return alm_fail(cx, ALM_E_FUNCTION, pos, "function `%.*s` requires arguments%s",
+                        (int)name.len, name.ptr, wanted);
+    return no_match(cx, name, pos, argc, args, wanted);
 }
 
 /* ------------------------------------------------------------------- casts */

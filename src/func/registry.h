@@ -20,6 +20,7 @@
 #ifndef ALM_FUNC_REGISTRY_H
 #define ALM_FUNC_REGISTRY_H
 
+#include "base/nearest.h"
 #include "type/vector.h"
 
 typedef enum alm_fn_kind { ALM_FN_SCALAR, ALM_FN_AGGREGATE, ALM_FN_WINDOW } alm_fn_kind;
@@ -131,6 +132,8 @@ size_t alm_registry_count(const alm_registry *reg);
 const alm_fn *alm_registry_at(const alm_registry *reg, size_t i);
 /* Topic of row i: "numeric", "date-time" ...; a page of the documentation each. */
 const char *alm_registry_group(const alm_registry *reg, size_t i);
+/* The names that can be called, of every kind: what a wrong one may have been meant to be. */
+void alm_registry_offer(const alm_registry *reg, alm_nearest *near);
 /* Is there any function of that name and kind (any case)? */
 bool alm_registry_has(const alm_registry *reg, alm_str name, alm_fn_kind kind);
 
@@ -145,9 +148,9 @@ typedef struct alm_resolved {
 
 /*
  * Overload resolution: exact match first, then least total implicit cast cost (alm_cast_cost).
- * Errors in the reference's words: "unknown function name: f(INT)", "there is no matching function
- * `f` with the argument types: (INT, INT)", "there is no matching operator `+` with the argument
- * types: BOOLEAN + INT".
+ * Errors in the reference's words, and what the function takes behind them: "unknown function name:
+ * f(INT)", "there is no matching function `f` with the argument types: (INT, INT); it takes (TEXT)",
+ * "there is no matching operator `+` with the argument types: BOOLEAN + INT".
  */
 /* args[i].type is changed to what the function wants; out->arg_types repeats the first 64. More than
  * 64 arguments are possible where all above the 64th want one type (lists of IN). */

@@ -39,6 +39,7 @@ static alm_status resolve(const char *name, alm_fn_kind kind, uint32_t argc, con
         assert_int_equal(resolve(name, kind, argc, (const uint8_t[]){__VA_ARGS__}, &r), ALM_OK);   \
         assert_int_equal(r.result.id, result_);                                                    \
     } while (0)
+#define SUM_TAKES "; it takes (LONG256), (DECIMAL), (BYTE), (SHORT), (INT), (LONG), ..."
 #define REFUSED(name, kind, message, argc, ...)                                                    \
     do {                                                                                           \
         alm_resolved r;                                                                            \
@@ -102,14 +103,18 @@ static void messages_are_the_recorded_ones(void **state)
             T(BOOLEAN), T(INT));
     REFUSED("=", S, "there is no matching operator `=` with the argument types: BOOLEAN = INT", 2,
             T(BOOLEAN), T(INT));
-    REFUSED("sum", A, "function `sum` requires arguments", 0, T(INT));
-    REFUSED("sum", A, "there is no matching function `sum` with the argument types: (DOUBLE, INT)",
+    REFUSED("sum", A, "function `sum` requires arguments" SUM_TAKES, 0, T(INT));
+    REFUSED("sum", A,
+            "there is no matching function `sum` with the argument types: (DOUBLE, INT)" SUM_TAKES,
             2, T(DOUBLE), T(INT));
-    REFUSED("sum", A, "there is no matching function `sum` with the argument types: (BOOLEAN)", 1,
+    REFUSED("sum", A,
+            "there is no matching function `sum` with the argument types: (BOOLEAN)" SUM_TAKES, 1,
             T(BOOLEAN));
     REFUSED("ksum", A, "function `ksum` requires arguments: ksum(DOUBLE)", 0, T(INT));
-    REFUSED("ksum", A, "wrong number of arguments for function `ksum`; expected: 1, provided: 2", 2,
-            T(INT), T(INT));
+    REFUSED("ksum", A,
+            "wrong number of arguments for function `ksum`; expected: 1, provided: 2; it takes "
+            "(DOUBLE)",
+            2, T(INT), T(INT));
     alm_resolved r;
     assert_int_not_equal(resolve("not", S, 1, (const uint8_t[]){T(INT)}, &r), ALM_OK);
     assert_string_equal(cx.err.msg, "argument type mismatch for function `not` at #1 expected: "

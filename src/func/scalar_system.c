@@ -1,9 +1,12 @@
 /*
- * scalar_system.c - typeOf, version, who and where: values of the statement, not of its rows.
+ * scalar_system.c - typeOf, version, who and where: values of the statement, not of its rows;
+ *                   and the end of other statements.
  *
  * Clients of PostgreSQL ask for these when they connect; the answers are what they expect from a
  * server that speaks its protocol; the version is the setting server_version.
  */
+#include "base/lookup.h"
+#include "func/kernel.h"
 #include "func/tables.h"
 
 static alm_status fill_view(size_t n, alm_vec *out, alm_view view)
@@ -85,6 +88,30 @@ static alm_status age(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, 
     return ALM_OK;
 }
 
+/* ------------------------------------------------------------- other statements */
+
+static alm_status cancel(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const alm_lookup *lookup = call->cx->lookup;
+    uint8_t *o = out->data;
+    const bool of_connection = call->fn->name[0] == 'p';
+    for (size_t i = 0; i < n; i++) {
+        bool done = false;
+        if (lookup != NULL)
+            lookup->cancel(lookup->arg, ALM_AT(int64_t, args[0], i), of_connection, &done);
+        o[i] = done;
+    }
+    return ALM_OK;
+}
+
+static alm_status start_time(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    int64_t *o = out->data;
+    for (size_t i = 0; i < n; i++)
+        o[i] = call->cx->lookup != NULL ? call->cx->lookup->started_us : ALM_TS_NULL;
+    return ALM_OK;
+}
+
 /* -------------------------------------------------------------------- rows */
 
 #define ROW(f, sig, example_, flags_, bind_, kernel_, doc_)                                        \
@@ -122,5 +149,13 @@ static const alm_fn ROWS[] = {
         "A number of the running transaction."),
     ROW("age", "(LONG) LONG", "(7)", ALM_FN_NULL_OUT, NULL, age,
         "Age of a transaction number: always 0."),
+    ROW("pg_postmaster_start_time", "() TIMESTAMP", "()", ALM_FN_STABLE, NULL, start_time,
+        "Time at which the server started."),
+    ROW("cancel_query", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, cancel,
+        "Ends the statement of that number, which query_activity() lists as query_id. False where "
+        "none runs, for null, and for statements of others in a session that may only read."),
+    ROW("pg_cancel_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, cancel,
+        "Ends the statement of that connection, which pg_stat_activity lists as pid. Else as "
+        "cancel_query."),
 };
 ALM_FN_TABLE(system, ROWS);

@@ -275,6 +275,56 @@ static alm_status datediff_run(alm_call *call, size_t n, const alm_vec *args, al
     return ALM_OK;
 }
 
+/* Units of a column: a letter for each row; null where it is none. Constant ones are bound as above. */
+static alm_status unit_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
+                            alm_arg *args, alm_type *result, void **data)
+{
+    if (args[0].value != NULL || args[0].is_param)
+        return span_bind(cx, fn, pos, argc, args, result, data);
+    return alm_bind_meet_times(cx, fn, pos, argc, args, result, data);
+}
+
+static char letter_at(const alm_vec *v, size_t i)
+{
+    const uint16_t unit = ((const uint16_t *)v->data)[v->is_const ? 0 : i];
+    return unit < 0x80 ? alm_unit_letter((char)unit) : 0;
+}
+
+static alm_status dateadd_units(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const alm_time_unit time_unit = alm_time_unit_of(args[2].type);
+    int64_t *o = out->data;
+    if (call->data != NULL)
+        return dateadd_run(call, n, args, out);
+    for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
+        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
+        int64_t room[ALM_TIME_CHUNK];
+        const int64_t *count = alm_time_piece(&args[1], i, m, room);
+        for (size_t j = 0; j < m; j++) {
+            const char unit = letter_at(&args[0], i + j);
+            const int64_t time = ALM_AT(int64_t, args[2], i + j);
+            const bool none = unit == 0 || count[j] == ALM_LONG_NULL || time == ALM_TS_NULL;
+            o[i + j] = none ? ALM_TS_NULL : alm_time_add(time, time_unit, unit, count[j]);
+        }
+    }
+    return ALM_OK;
+}
+
+static alm_status datediff_units(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const alm_time_unit time_unit = alm_time_unit_of(args[1].type);
+    int64_t *o = out->data;
+    if (call->data != NULL)
+        return datediff_run(call, n, args, out);
+    for (size_t i = 0; i < n; i++) {
+        const char unit = letter_at(&args[0], i);
+        const int64_t a = ALM_AT(int64_t, args[1], i), b = ALM_AT(int64_t, args[2], i);
+        const bool none = unit == 0 || a == ALM_TS_NULL || b == ALM_TS_NULL;
+        o[i] = none ? ALM_LONG_NULL : alm_time_diff(a, b, time_unit, unit);
+    }
+    return ALM_OK;
+}
+
 /* ------------------------------------------------------------------ table */
 
 #define CLOCK(name_, type, flags_, doc_)                                                           \
@@ -329,8 +379,17 @@ static const alm_fn ROWS[] = {
                 ALM_FN_NULL_OUT, span_bind, dateadd_run, 0,
                 "Time n units later by the clock of a time zone.",
                 "dateadd('d', 1L, '2026-03-28T12:00:00Z', 'Europe/Berlin')"),
+    ALM_TIME_FN("dateadd", "(unit CHAR, n INT, ts TIME) TIME", ALM_FN_NULL_OUT, unit_bind,
+                dateadd_units, 3, "Time n units later.", "dateadd('M', 1, '2026-01-31')"),
+    ALM_TIME_FN("dateadd", "(unit CHAR, n LONG, ts TIME) TIME", ALM_FN_NULL_OUT, unit_bind,
+                dateadd_units, 3,
+                "Time n units later. In a column of units a letter that is none gives null.",
+                "dateadd('d', -7L, '2026-01-31')"),
     ALM_TIME_FN("datediff", "(unit STRING const, a TIME, b TIME) LONG", ALM_FN_NULL_OUT, span_bind,
                 datediff_run, 0, "Whole units between two times, in either order.",
+                "datediff('h', '2026-01-01', '2026-01-02T12:30:00Z')"),
+    ALM_TIME_FN("datediff", "(unit CHAR, a TIME, b TIME) LONG", ALM_FN_NULL_OUT, unit_bind,
+                datediff_units, 0, "Whole units between two times, in either order.",
                 "datediff('h', '2026-01-01', '2026-01-02T12:30:00Z')"),
 };
 ALM_FN_TABLE(time, ROWS);

@@ -86,6 +86,16 @@ static alm_vec column(env *e, alm_vec one, size_t n)
     return v;
 }
 
+/* A column of texts of one letter as CHAR, as the evaluator would cast it. */
+static alm_vec letters(env *e, const alm_vec *texts, size_t n)
+{
+    alm_vec v;
+    assert_int_equal(alm_vec_new(&e->cx, &e->arena, ALM_TY(CHAR), n, &v), ALM_OK);
+    for (size_t i = 0; i < n; i++)
+        ((uint16_t *)v.data)[i] = (uint8_t)alm_vec_text(texts, i).ptr[0];
+    return v;
+}
+
 /* ------------------------------------------------------------------ calls */
 
 static alm_status run(env *e, const char *name, uint32_t argc, alm_vec *args, size_t n,
@@ -101,8 +111,13 @@ static alm_status run(env *e, const char *name, uint32_t argc, alm_vec *args, si
     ALM_TRY(alm_registry_resolve(&e->cx, e->registry, alm_str_of(name), ALM_FN_SCALAR, 3, argc, arg,
                                  &r));
     assert_true(r.fn->state_bytes <= sizeof(state));
+    alm_vec given[8];
+    memcpy(given, args, argc * sizeof *args);
+    args = given;
     for (uint32_t i = 0; i < argc; i++)
-        if (!args[i].is_const || r.arg_types[i].id != ALM_T_STRING)
+        if (!args[i].is_const && r.arg_types[i].id == ALM_T_CHAR)
+            args[i] = letters(e, &args[i], n);
+        else if (!args[i].is_const || r.arg_types[i].id != ALM_T_STRING)
             assert_int_equal(r.arg_types[i].id, args[i].type.id); /* tests give exact types */
     alm_call call = {.cx = &e->cx,
                      .fn = r.fn,

@@ -99,31 +99,55 @@ static alm_status day_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t 
     return ALM_OK;
 }
 
-/* The day `days` after the current one, by the clock of the zone. */
-static alm_status day_run(alm_call *call, size_t n, uint32_t argc, int64_t days, alm_vec *out)
+/* The day `days` after the current one, by the clock of the zone; NULL: of UTC. */
+static alm_interval_value day_of(const alm_ctx *cx, const alm_zone *zone, int64_t days)
 {
-    const alm_zone *const *zone = call->data;
     const int64_t day = alm_time_day(ALM_TIME_US);
-    int64_t ends[2] = {alm_floor_div(call->cx->now_ns, 1000), 0};
-    if (argc > 0 && zone == NULL)
-        return alm_time_no_value(call);
+    int64_t ends[2] = {alm_floor_div(cx->now_ns, 1000), 0};
     if (zone != NULL)
-        alm_zone_to_local(*zone, ends, 1, ALM_TIME_US, ends);
+        alm_zone_to_local(zone, ends, 1, ALM_TIME_US, ends);
     ends[0] = (alm_floor_div(ends[0], day) + days) * day;
     ends[1] = ends[0] + day;
     if (zone != NULL)
-        alm_zone_to_utc(*zone, ends, 2, ALM_TIME_US, ends);
+        alm_zone_to_utc(zone, ends, 2, ALM_TIME_US, ends);
+    return (alm_interval_value){ends[0], ends[1] - 1};
+}
+
+/* Zones of a column: looked up where the name is not that of the row before. */
+static alm_status days_run(alm_call *call, size_t n, const alm_vec *names, int64_t days,
+                           alm_interval_value *o)
+{
+    for (size_t i = 0; i < n; i++) {
+        const alm_str name = alm_vec_text(names, i);
+        const alm_zone *zone;
+        if (name.ptr == NULL) {
+            o[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
+        } else if (i > 0 && alm_str_eq(name, alm_vec_text(names, i - 1))) {
+            o[i] = o[i - 1];
+        } else {
+            ALM_TRY(alm_zone_find(call->cx, name, call->pos, &zone));
+            o[i] = day_of(call->cx, zone, days);
+        }
+    }
+    return ALM_OK;
+}
+
+static alm_status day_run(alm_call *call, size_t n, const alm_vec *args, int64_t days, alm_vec *out)
+{
+    const alm_zone *const *zone = call->data;
     alm_interval_value *o = out->data;
+    if (call->argc > 0 && zone == NULL)
+        return days_run(call, n, &args[0], days, o);
+    const alm_interval_value day = day_of(call->cx, zone != NULL ? *zone : NULL, days);
     for (size_t i = 0; i < n; i++)
-        o[i] = (alm_interval_value){ends[0], ends[1] - 1};
+        o[i] = day;
     return ALM_OK;
 }
 
 #define DAY(name, days)                                                                            \
-    static alm_status name##_run(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,         \
-                                 alm_vec *out)                                                     \
+    static alm_status name##_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)      \
     {                                                                                              \
-        return day_run(call, n, call->argc, days, out);                                            \
+        return day_run(call, n, args, days, out);                                                  \
     }
 DAY(yesterday, -1)
 DAY(today, 0)
@@ -198,8 +222,9 @@ static alm_status in_text_run(alm_call *call, size_t n, const alm_vec *args, alm
 #define DAY_ROWS(name_, doc_)                                                                      \
     ALM_TIME_FN(#name_, "() INTERVAL", ALM_FN_STABLE, day_bind, name_##_run, 0, doc_ " (UTC).",    \
                 #name_ "()"),                                                                      \
-        ALM_TIME_FN(#name_, "(zone STRING const) INTERVAL", ALM_FN_STABLE, day_bind, name_##_run,  \
-                    0, doc_ " by the clock of a time zone.", #name_ "('Europe/Berlin')")
+        ALM_TIME_FN(#name_, "(zone STRING) INTERVAL", ALM_FN_STABLE | ALM_FN_NULL_OUT, day_bind,   \
+                    name_##_run, 0, doc_ " by the clock of a time zone.",                          \
+                    #name_ "('Europe/Berlin')")
 
 #define IN_TEXT_ROW(T)                                                                             \
     ALM_TIME_FN("in interval", "(ts " T ", text STRING const) BOOLEAN",                            \

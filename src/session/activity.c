@@ -42,6 +42,23 @@ static alm_status line(alm_ctx *cx, alm_session *s, const char **cell)
         cx, cx->arena, alm_str_of(open ? s->activity.text : "<insufficient privilege>"), &cell[6]);
 }
 
+bool alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection)
+{
+    alm_db *db = me->db;
+    bool done = false;
+    (void)pthread_mutex_lock(&db->lock);
+    for (alm_session *s = db->sessions; s != NULL && number > 0; s = s->next) {
+        const uint64_t running = atomic_load(&s->statement);
+        const int64_t of = of_connection ? s->pid : (int64_t)running;
+        if (running != 0 && of == number && (!me->read_only || strcmp(me->user, s->user) == 0)) {
+            alm_session_cancel(s, running);
+            done = true;
+        }
+    }
+    (void)pthread_mutex_unlock(&db->lock);
+    return done;
+}
+
 static alm_status lines(alm_ctx *cx, alm_db *db, const char **cell, size_t cap, size_t *rows)
 {
     alm_status st = ALM_OK;

@@ -81,6 +81,7 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     db->io = io;
     db->conf = conf;
+    db->started_us = io != NULL ? io->wall_ns(io) / 1000 : 0;
     if (strlen(root) >= sizeof(db->root)) {
         free(db);
         return alm_fail(cx, ALM_E_ARG, -1, "path of the data directory is longer than %zu bytes",

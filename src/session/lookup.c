@@ -84,6 +84,12 @@ static alm_status comment(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid,
     return alm_catalog_comment(cx, arena, c->snapshot, oid, column, out);
 }
 
+static void cancel(void *arg, int64_t number, bool of_connection, bool *done)
+{
+    const alm_cursor *c = arg;
+    *done = alm_activity_cancel(c->session, number, of_connection);
+}
+
 void alm_cursor_lookup(alm_cursor *c)
 {
     c->lookup = (alm_lookup){.arg = c,
@@ -92,6 +98,8 @@ void alm_cursor_lookup(alm_cursor *c)
                              .relation = relation,
                              .relation_text = relation_text,
                              .bytes = bytes,
+                             .cancel = cancel,
+                             .started_us = c->session->db->started_us,
                              .comment = comment,
                              .pid = c->session->pid};
     c->cx.lookup = &c->lookup;

@@ -32,6 +32,7 @@ struct alm_db {
     pthread_mutex_t lock;
     alm_session *sessions;
     int32_t n_sessions;
+    int64_t started_us; /* wall clock */
     pthread_t refresher;
     alm_session *refresher_session; /* NULL: it does not run */
 };
@@ -98,6 +99,9 @@ struct alm_cursor {
     int64_t compile_ns, execute_ns;
 };
 
+/* Ends the statement of that number, or that on the connection of that number. False: there is none that
+ * `me` may end; a read-only session may end those of its user. */
+bool alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection);
 /* Context of one execution: arena, limits, clock, cancel flag of the session. */
 void alm_cursor_context(alm_cursor *c);
 /* Copies the context's error to the session; returns its code. */

@@ -21,8 +21,10 @@ static alm_status source_bind(alm_ctx *cx, alm_str name, alm_snapshot *snap, int
 
 const alm_source_if *alm_session_sources(void)
 {
-    static const alm_source_if table = {
-        .exists = source_exists, .bind = source_bind, .constant = alm_exec_constant};
+    static const alm_source_if table = {.exists = source_exists,
+                                        .offer = alm_source_offer,
+                                        .bind = source_bind,
+                                        .constant = alm_exec_constant};
     return &table;
 }
 

@@ -114,8 +114,12 @@ static alm_status bind_function(alm_scope *sc, const alm_from *f, alm_plan **out
     ALM_TRY(source_name(sc->p, call->table, call->text, true, &name));
     if (name != NULL)
         return bind_source(sc, alm_str_of(name), call->pos, call->arg, call->n_args, out);
-    return alm_fail(sc->p->cx, ALM_E_FUNCTION, call->pos, "unknown function name: %.*s",
-                    (int)call->text.len, call->text.ptr);
+    alm_nearest near = alm_nearest_of(call->text);
+    const alm_source_if *sources = sc->p->env->sources;
+    if (sources != NULL && sources->offer != NULL)
+        sources->offer(&near);
+    return alm_fail_near(sc->p->cx, ALM_E_FUNCTION, call->pos, &near, "unknown function name: %.*s",
+                         (int)call->text.len, call->text.ptr);
 }
 
 /* VALUES: columns column1, column2 ... in the type where the rows meet. */

@@ -229,12 +229,15 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_ca
     alm_planner *p = sc->p;
     const alm_registry *reg = p->env->registry;
     const bool window = alm_registry_has(reg, ast->text, ALM_FN_WINDOW);
-    if (!window && !alm_registry_has(reg, ast->text, ALM_FN_AGGREGATE))
-        return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
-                        alm_registry_has(reg, ast->text, ALM_FN_SCALAR)
-                            ? "non-window function called in window context"
-                            : "unknown function name: %.*s",
-                        (int)ast->text.len, ast->text.ptr);
+    if (!window && !alm_registry_has(reg, ast->text, ALM_FN_AGGREGATE)) {
+        alm_nearest near = alm_nearest_of(ast->text);
+        if (alm_registry_has(reg, ast->text, ALM_FN_SCALAR))
+            return alm_fail(p->cx, ALM_E_FUNCTION, ast->pos,
+                            "non-window function called in window context");
+        alm_registry_offer(reg, &near);
+        return alm_fail_near(p->cx, ALM_E_FUNCTION, ast->pos, &near, "unknown function name: %.*s",
+                             (int)ast->text.len, ast->text.ptr);
+    }
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_args + 1, &call->args));
     for (uint32_t i = 0; i < ast->n_args; i++) {
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &call->args[i]));

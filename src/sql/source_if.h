@@ -5,10 +5,12 @@
 #ifndef ALM_SQL_SOURCE_IF_H
 #define ALM_SQL_SOURCE_IF_H
 
+#include "base/nearest.h"
 #include "sql/plan.h"
 
 typedef struct alm_source_if {
     bool (*exists)(alm_str name);
+    void (*offer)(alm_nearest *near); /* all names */
     alm_status (*bind)(alm_ctx *cx, alm_str name, alm_snapshot *snap, int32_t pos,
                        const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
                        uint32_t *n_cols, int32_t *ts_col, double *est_rows, void **data);

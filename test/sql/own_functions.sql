@@ -79,3 +79,29 @@ SELECT rnd_symbol_zipf('a', 0);
 SELECT rnd_double_array(2, 0, 0, 2);
 
 SELECT rnd_ipv4('10.1', 0);
+
+-- units and zones of columns
+
+SELECT c, dateadd(c, 1, '2024-01-31'::timestamp), dateadd(c, x, '2024-01-31'::timestamp_ns), datediff(c, '2024-01-01', '2024-03-01'::timestamp) FROM (SELECT x, CASE x WHEN 1 THEN 'd'::char WHEN 2 THEN 'M'::char WHEN 3 THEN 'q'::char ELSE null::char END c FROM long_sequence(4));
+
+SELECT today(z) = today('Europe/Berlin'), yesterday(z) IS NULL, tomorrow(z) = tomorrow('America/New_York') FROM (SELECT CASE x WHEN 1 THEN 'Europe/Berlin' WHEN 2 THEN 'America/New_York' ELSE null END z FROM long_sequence(3));
+
+SELECT today(z) FROM (SELECT 'nowhere' || x z FROM long_sequence(1));
+
+SELECT cancel_query(0), cancel_query(null), pg_cancel_backend(0);
+
+-- what is wrong with a call
+
+SELECT date_trun('d', now());
+
+SELECT left('abc');
+
+SELECT abs();
+
+SELECT meadian(x) FROM long_sequence(1);
+
+SELECT rown_number() OVER () FROM long_sequence(1);
+
+SELECT * FROM functionss();
+
+SELECT name, signature, type FROM functions() WHERE name IN ('<<', 'case', 'netmask', 'pg_class', 'long_sequence') ORDER BY name, signature;
