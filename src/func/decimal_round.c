@@ -2,16 +2,19 @@
  * decimal_round.c - DECIMAL: round, round_up, round_down, round_half_even, floor, ceil, abs, sign.
  *
  * Types       Rounding to n digits behind the point gives scale n (0 where n is negative) and one
- *             digit more in front, for a carry; rounding towards zero needs none. n must be constant.
+ *             digit more in front, for a carry; rounding towards zero needs none. Where n is a column the
+ *             scale stays as it is.
  * Null rule   Null in, null out.
  */
 #include "func/args.h"
 #include "func/decimal_column.h"
+#include "func/kernel.h"
 #include "func/tables.h"
 
 /* Where a call rounds; the digits of the result are its scale, or lie before the point. */
 typedef struct rounding_plan {
     uint32_t from, drop; /* scale of the argument; digits in front of the point that become 0 */
+    bool by_row;         /* the digits are a column */
 } rounding_plan;
 
 static alm_status bind_rounding(alm_ctx *cx, uint32_t argc, alm_arg *args, uint32_t carry,
@@ -26,9 +29,11 @@ static alm_status bind_rounding(alm_ctx *cx, uint32_t argc, alm_arg *args, uint3
     ALM_TRY(ALM_NEW(cx, cx->arena, &plan));
     const alm_type a = args[0].type;
     const uint32_t digits = alm_decimal_digits(a);
-    const uint32_t scale = to < 0 ? 0 : to > a.s ? a.s : (uint32_t)to;
+    const bool by_row = argc > 1 && args[1].value == NULL && !args[1].is_param;
+    const uint32_t scale = to > a.s || by_row ? a.s : to < 0 ? 0 : (uint32_t)to;
     *plan = (rounding_plan){.from = a.s,
-                            .drop = to < 0 ? (uint32_t)ALM_MIN(-to, ALM_DECIMAL_DIGITS_MAX) : 0};
+                            .drop = to < 0 ? (uint32_t)ALM_MIN(-to, ALM_DECIMAL_DIGITS_MAX) : 0,
+                            .by_row = by_row};
     const uint32_t needed = digits - a.s + scale + carry;
     *result =
         alm_type_decimal(ALM_MIN(ALM_MAX(needed, 1U), (uint32_t)ALM_DECIMAL_DIGITS_MAX), scale);
@@ -56,6 +61,19 @@ static bool rounded(alm_i256 *x, const rounding_plan *plan, alm_type type, alm_r
            alm_decimal_fits(*x, type.p);
 }
 
+/* To `digits` behind the point, or before it; the scale stays. */
+static bool rounded_in_place(alm_i256 *x, int32_t digits, alm_type type, alm_rounding how)
+{
+    const int64_t drop = (int64_t)type.s - ALM_MAX(digits, -ALM_DECIMAL_DIGITS_MAX);
+    if (digits == ALM_INT_NULL)
+        *x = alm_i256_min();
+    if (digits == ALM_INT_NULL || drop <= 0)
+        return true;
+    return alm_decimal_rescale(*x, (uint32_t)drop, 0, how, x) &&
+           alm_decimal_rescale(*x, 0, (uint32_t)drop, ALM_ROUND_EXACT, x) &&
+           alm_decimal_fits(*x, type.p);
+}
+
 static alm_status round_all(const alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
                             alm_rounding how)
 {
@@ -65,7 +83,9 @@ static alm_status round_all(const alm_call *call, size_t n, const alm_vec *args,
     const size_t step = args[0].is_const ? 0 : args[0].width;
     for (size_t i = 0; i < n; i++, from += step, to += out->width) {
         alm_i256 x = alm_decimal_load(args[0].type, from);
-        if (!alm_i256_is_min(x) && !rounded(&x, plan, out->type, how))
+        if (!alm_i256_is_min(x) &&
+            !(plan->by_row ? rounded_in_place(&x, ALM_AT(int32_t, args[1], i), out->type, how)
+                           : rounded(&x, plan, out->type, how)))
             return alm_fail(call->cx, ALM_E_RANGE, call->pos,
                             "decimal '%s' operation failed: result does not fit %s", call->fn->name,
                             alm_type_name(out->type));
@@ -134,7 +154,7 @@ static alm_status sign(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
      .since = "0.1"}
 #define ROUNDS(f, bind, kernel, doc)                                                               \
     ROW(f, "(DECIMAL) ?", bind, kernel, doc, f "(12.345m)"),                                       \
-        ROW(f, "(DECIMAL, INT const) ?", bind, kernel, doc, f "(12.345m, 2)")
+        ROW(f, "(DECIMAL, INT) ?", bind, kernel, doc, f "(12.345m, 2)")
 
 static const alm_fn ROWS[] = {
     ROUNDS("round", bind_carry, half_up, "Nearest decimal, halves away from zero."),
