@@ -129,7 +129,7 @@ static size_t pg_data(alm_conn *conn, const char *bytes, size_t n)
         if (step == 0)
             break;
         taken += step;
-        if (c->out.len >= c->piece_bytes)
+        if (!c->running && c->out.len >= c->piece_bytes) /* a query thread may be writing it */
             pg_flush(c);
     }
     return alm_conn_is_closing(conn) ? n : taken;
