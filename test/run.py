@@ -118,6 +118,7 @@ SUITES = [
     ("pg", False, script("test/wire/pg_test.py")),
     ("copy", False, script("test/wire/copy_test.py")),
     ("pg-catalog", False, script("test/wire/pg_catalog_test.py")),
+    ("pg-tools", False, script("test/wire/pg_tools_test.py")),
     ("line", False, script("test/wire/line_test.py")),
     ("clients", False, script("test/wire/clients_test.py")),
     ("types", False, script("test/types_test.py")),

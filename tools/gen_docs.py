@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the pages that are tables of the source: settings, errors, functions (function_pages.py).
+"""Writes the pages that are tables of the source: settings, errors, relations of the catalogue, functions
+(function_pages.py).
 
     gen_docs.py [--check] [--build DIR]
 
@@ -148,12 +149,46 @@ without the end mark of the answer, so that a client sees that it is not complet
 """
 
 
+KINDS = {"B": "BOOLEAN", "C": "CHAR", "H": "SHORT", "I": "INT", "L": "LONG", "F": "FLOAT", "P": "TIMESTAMP", "S": "STRING",
+         "A": "list of STRING", "V": "vector of INT"}
+
+
+def catalog():
+    out = [NOTE.format("src/exec/catalog.def"), CATALOG]
+    empty = {}
+    schema = ""
+    for _, (where, name, _, fill, columns) in rows("src/exec/catalog.def", "ALM_RELATION"):
+        if fill == "none":
+            empty.setdefault(where, []).append(f"`{name}`")
+            continue
+        if where != schema:
+            out.append(f"\n## {where}\n\n| Relation | Columns |\n|---|---|\n")
+            schema = where
+        shown = [c.lstrip("+").split("=")[0].split(":") for c in columns.split() if not c.startswith("-")]
+        out.append(f"| `{name}` | " + ", ".join(f"{n} {KINDS[t]}" for n, t in shown) + " |\n")
+    out.append("\n## Without rows\n")
+    for where, names in empty.items():
+        out.append(f"\n{where}: " + ", ".join(names) + ".\n")
+    return "".join(out)
+
+
+CATALOG = """# Relations of the catalogue
+
+Tools and drivers of PostgreSQL look at these. What to ask of them: [metadata](../sql/metadata.md). A relation of
+pg_catalog can be named with its schema or without. With `()` behind the name, as in `pg_class()`, it has fewer columns,
+those that clients of the reference know.
+
+A list is written `{a,b}`, a vector of numbers `1 2`; `unnest(list)` makes rows of either.
+"""
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--check", action="store_true")
     ap.add_argument("--build", default=TOP / "build" / "release")
     o = ap.parse_args()
-    pages = {OUT / "configuration.md": configuration(), OUT / "errors.md": errors(), **function_pages.pages(o.build)}
+    pages = {OUT / "configuration.md": configuration(), OUT / "errors.md": errors(),
+             OUT / "catalog.md": catalog(), **function_pages.pages(o.build)}
     stale = [str(path.relative_to(TOP)) for path in function_pages.left_over(pages)]
     for path, text in pages.items():
         if not path.exists() or path.read_text() != text:

@@ -14,9 +14,13 @@
 #include "base/base.h"
 
 typedef enum alm_relation_text {
-    ALM_RELATION_NAME,  /* as regclass is shown: with its schema only where it needs one */
-    ALM_RELATION_INDEX, /* CREATE INDEX ... of an index */
-    ALM_RELATION_COLUMN /* the column of an index */
+    ALM_RELATION_NAME,     /* as regclass is shown: with its schema only where it needs one */
+    ALM_RELATION_INDEX,    /* CREATE INDEX ... of an index */
+    ALM_RELATION_COLUMN,   /* the column of an index */
+    ALM_RELATION_VIEW,     /* query of a view */
+    ALM_FUNCTION_NAME,     /* of a function of pg_proc */
+    ALM_FUNCTION_RESULT,   /* its type */
+    ALM_FUNCTION_ARGUMENTS /* their types */
 } alm_relation_text;
 
 typedef struct alm_lookup {

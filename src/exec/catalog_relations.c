@@ -328,19 +328,21 @@ ALM_CAT_FILL(is_tables)
 ALM_CAT_FILL(is_views)
 {
     const alm_snapshot *snap = cat->run->env.snapshot;
-    alm_cat_order(cat, "table_schema table_name");
+    alm_cat_order(cat, "table_schema table_name view_definition");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         if (alm_snapshot_at(snap, i)->kind != ALM_TABLE_VIEW)
             continue;
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, "public");
         alm_cat_text(cat, alm_snapshot_at(snap, i)->name);
+        alm_cat_text(cat, alm_snapshot_at(snap, i)->view->sql);
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, rel->schema);
         alm_cat_text(cat, rel->name);
+        alm_cat_keep(cat);
     }
     return ALM_OK;
 }
@@ -356,6 +358,8 @@ static const struct word {
     {20, "bigint", NULL, 64, 2, 0},
     {21, "smallint", NULL, 16, 2, 0},
     {23, "integer", NULL, 32, 2, 0},
+    {25, "text", NULL, 0, 0, 0},
+    {2276, "any", NULL, 0, 0, 0},
     {700, "real", NULL, 24, 2, 0},
     {701, "double precision", NULL, 53, 2, 0},
     {1022, "ARRAY", "unknown", 0, 0, 0},
@@ -373,6 +377,12 @@ static const struct word *word_of(int32_t oid)
         if (words[i].oid == oid)
             return &words[i];
     return NULL;
+}
+
+const char *alm_cat_type_words(int32_t oid)
+{
+    const struct word *w = word_of(oid);
+    return w != NULL ? w->name : "USER-DEFINED";
 }
 
 static void int_or_null(alm_cat *cat, int32_t value)

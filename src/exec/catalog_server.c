@@ -237,7 +237,7 @@ ALM_CAT_FILL(procedures)
         ALM_TRY(procedure_row(cx, cat, arrays[w], name, ways[w].reads ? other : ANYARRAY,
                               ways[w].reads ? ANYARRAY : other));
     }
-    return ALM_OK;
+    return alm_cat_functions(cx, cat);
 }
 
 /* --------------------------------------------------------------------------------- accounts */

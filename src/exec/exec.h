@@ -10,6 +10,7 @@
 #ifndef ALM_EXEC_EXEC_H
 #define ALM_EXEC_EXEC_H
 
+#include "base/lookup.h"
 #include "base/nearest.h"
 #include "sql/plan.h"
 #include "storage/storage.h"
@@ -36,7 +37,8 @@ typedef struct alm_exec_env {
     /* Lists that only the caller knows, for the table functions that show them: `what` is "keywords"
      * (one text per row), "settings" (name, value, description), "activity" (of each session: number
      * of its statement or 0, of the connection, begin in us, user, protocol, state, text of the
-     * statement), "memory" (account, bytes) or "files" and a folder (path, bytes, time of its last
+     * statement), "memory" (account, bytes), "checkpoint" (the time in us since which one
+     * is held) or "files" and a folder (path, bytes, time of its last
      * change in us, "0": not known); *cells has rows one after the
      * other, NULL is null. Memory from cx->arena. May be NULL: no rows. */
     alm_status (*texts)(alm_ctx *cx, const char *what, const char *const **cells, size_t *rows);
@@ -91,5 +93,10 @@ ALM_NODISCARD alm_status alm_catalog_comment(alm_ctx *cx, alm_arena *arena,
                                              const char **out);
 ALM_NODISCARD alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_table *t,
                                            int32_t col, const char **out);
+
+/* Name, result or arguments of a function of pg_proc; *out = NULL: there is none. */
+ALM_NODISCARD alm_status alm_catalog_function(alm_ctx *cx, alm_arena *arena,
+                                              const alm_registry *reg, int32_t oid,
+                                              alm_relation_text what, const char **out);
 
 #endif

@@ -116,14 +116,19 @@ static const alm_plan_col checkpoint_cols[] = {{"in_progress", ALM_TY(BOOLEAN)},
 
 static alm_status fill_checkpoint(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 {
-    (void)args;
-    return alm_list_row(cx, l);
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(texts(cx, args->run, "checkpoint", &cell, &rows));
+    ALM_TRY(alm_list_row(cx, l));
+    alm_list_bool(l, 0, rows > 0);
+    if (rows > 0)
+        alm_list_int(l, 1, number(cell[0]));
+    return ALM_OK;
 }
 
-ALM_LIST_SOURCE(
-    checkpoint_status, "checkpoint_status", false, checkpoint_cols, fill_checkpoint,
-    "One row: false. No state of the server stops files from changing for a copy of them.",
-    "select in_progress from checkpoint_status()");
+ALM_LIST_SOURCE(checkpoint_status, "checkpoint_status", false, checkpoint_cols, fill_checkpoint,
+                "Is a CHECKPOINT CREATE waiting for its release, and since when?",
+                "select in_progress from checkpoint_status()");
 
 ALM_CAT_FILL(activity)
 {

@@ -65,6 +65,10 @@ static alm_type type_of_letter(char letter)
         return ALM_TY(TIMESTAMP);
     case 'S':
         return ALM_TY(STRING);
+    case 'A':
+        return alm_type_list(ALM_LIST_TEXT);
+    case 'V':
+        return alm_type_list(ALM_LIST_VECTOR);
     default:
         ALM_UNREACHABLE("a column of catalog.def has no such type");
     }

@@ -22,6 +22,8 @@ enum {
     ALM_OID_DATABASE = 16383,
     ALM_OID_OWNER = 10,
     ALM_OID_READER = 16382,
+    ALM_OID_FUNCTIONS = 14000, /* plus the place in the registry */
+    ALM_OID_FUNCTIONS_MAX = 16381,
     ALM_OID_TABLES = 16384, /* plus the number of the table */
     ALM_OID_INDEXES = 1 << 30,
     ALM_CAT_COLS = 64
@@ -86,6 +88,11 @@ typedef struct alm_pg_type_row {
 const alm_pg_type_row *alm_pg_type_find(int32_t oid); /* NULL: not listed */
 /* Number under which tools see the type of a column. */
 int32_t alm_pg_column_type(alm_type type);
+
+/* "double precision", "ARRAY": the standard's words for a type; "USER-DEFINED" for other types. */
+const char *alm_cat_type_words(int32_t oid);
+/* Rows of pg_proc for the functions of the registry. */
+ALM_NODISCARD alm_status alm_cat_functions(alm_ctx *cx, alm_cat *cat);
 
 /* Object numbers of a table and of the index of one of its columns. */
 int32_t alm_oid_of_table(const alm_table *t);

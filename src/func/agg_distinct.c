@@ -11,6 +11,7 @@
 #include "func/agg.h"
 #include "func/args.h"
 #include "func/bag.h"
+#include "func/joined.h"
 #include "func/tables.h"
 #include "func/text_out.h"
 
@@ -307,11 +308,7 @@ static const alm_agg_ops mode_key_ops = {.state_bytes = sizeof(alm_bag),
 
 /* --------------------------------------------------------------- string_agg */
 
-typedef struct joined {
-    char *ptr;
-    size_t len, cap;
-    uint32_t count;
-} joined;
+typedef alm_joined joined;
 
 ALM_AGG_INIT(joined, joined, {0})
 
@@ -332,26 +329,7 @@ static alm_status bind_separator(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_U
 static alm_status join_more(const alm_call *call, joined *s, alm_str text, uint32_t pieces)
 {
     const alm_str *by = call->data;
-    const size_t gap = s->count > 0 ? by->len : 0, need = s->len + gap + text.len;
-    if (need >= ALM_VIEW_NULL)
-        return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "result of %s is too long",
-                        call->fn->name);
-    if (need > s->cap) {
-        const size_t cap = ALM_MAX(need, s->cap * 2 + 32);
-        char *more = NULL;
-        ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &more));
-        if (s->len > 0)
-            memcpy(more, s->ptr, s->len);
-        s->ptr = more;
-        s->cap = cap;
-    }
-    if (gap > 0)
-        memcpy(s->ptr + s->len, by->ptr, gap);
-    if (text.len > 0)
-        memcpy(s->ptr + s->len + gap, text.ptr, text.len);
-    s->len = need;
-    s->count += pieces;
-    return ALM_OK;
+    return alm_joined_add(call, s, *by, text, pieces);
 }
 
 static alm_status joined_update(alm_call *call, void *state, size_t n, const alm_vec *args)

@@ -257,7 +257,11 @@ KERNEL(regproc_out)
     alm_view *o = out->data;
     for (size_t r = 0; r < n; r++) {
         const int32_t oid = ALM_AT(int32_t, args[0], r);
-        o[r] = oid == 0 ? view_of("-") : alm_view_null();
+        const char *name = NULL;
+        if (oid > 0 && call->cx->lookup != NULL)
+            ALM_TRY(call->cx->lookup->relation_text(call->cx, call->cx->lookup->arg, call->arena,
+                                                    oid, ALM_FUNCTION_NAME, &name));
+        o[r] = oid == 0 ? view_of("-") : view_of(name);
         for (size_t i = 0; oid > 0 && i < ALM_COUNT(procs); i++)
             for (size_t w = 0; w < ALM_COUNT(ways); w++) {
                 char *ptr = NULL;
@@ -376,6 +380,36 @@ KERNEL(index_text)
     return relation_texts(call, n, args, out, column ? ALM_RELATION_COLUMN : ALM_RELATION_INDEX);
 }
 
+KERNEL(view_text)
+{
+    return relation_texts(call, n, args, out, ALM_RELATION_VIEW);
+}
+
+KERNEL(named_view_text)
+{
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        int32_t oid = 0;
+        const alm_str name = text_at(&args[0], i);
+        if (name.ptr != NULL)
+            ALM_TRY(find_relation(call, name, &oid));
+        alm_vec number = {.type = ALM_TY(INT), .width = 4, .data = &oid, .is_const = true};
+        alm_vec one = {.type = out->type, .width = out->width, .data = &o[i]};
+        ALM_TRY(view_text(call, 1, &number, &one));
+    }
+    return ALM_OK;
+}
+
+KERNEL(function_result)
+{
+    return relation_texts(call, n, args, out, ALM_FUNCTION_RESULT);
+}
+
+KERNEL(function_arguments)
+{
+    return relation_texts(call, n, args, out, ALM_FUNCTION_ARGUMENTS);
+}
+
 static const char *schema_name(int32_t oid)
 {
     return oid == 11      ? "pg_catalog"
@@ -490,6 +524,14 @@ KERNEL(backend_pid)
     int32_t *o = out->data;
     for (size_t i = 0; i < n; i++)
         o[i] = call->cx->lookup != NULL ? call->cx->lookup->pid : 0;
+    return ALM_OK;
+}
+
+static alm_status bind_names(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                             ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
+                             ALM_UNUSED alm_arg *args, alm_type *result, ALM_UNUSED void **data)
+{
+    *result = alm_type_list(ALM_LIST_TEXT);
     return ALM_OK;
 }
 
@@ -615,83 +657,6 @@ KERNEL(quote_literal)
     return ALM_OK;
 }
 
-/* ---------------------------------------------------------------------- lists of names, as text */
-
-/* The elements of "{a,b}" with another text between them. A text without braces is one element. */
-KERNEL(list_join)
-{
-    alm_text_out w = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        alm_str list = text_at(&args[0], i);
-        const alm_str between = text_at(&args[1], i);
-        char *ptr = NULL;
-        size_t len = 0;
-        o[i] = alm_view_null();
-        if (list.ptr == NULL || between.ptr == NULL)
-            continue;
-        if (list.len >= 2 && list.ptr[0] == '{' && list.ptr[list.len - 1] == '}')
-            list = (alm_str){list.ptr + 1, list.len - 2};
-        ALM_TRY(alm_text_room(&w, list.len * ALM_MAX(between.len, 1u) + 1, &ptr));
-        for (size_t k = 0; k < list.len; k++) {
-            if (list.ptr[k] != ',') {
-                ptr[len++] = list.ptr[k];
-                continue;
-            }
-            memcpy(ptr + len, between.ptr, between.len);
-            len += between.len;
-        }
-        o[i] = alm_text_take(&w, len);
-    }
-    return ALM_OK;
-}
-
-/* The part of a list "{a,b}" up to the next comma; *list is what follows. ptr NULL: the end. */
-static alm_str next_element(alm_str *list)
-{
-    if (list->ptr == NULL)
-        return (alm_str){0};
-    const char *comma = memchr(list->ptr, ',', list->len);
-    const alm_str one = {list->ptr, comma != NULL ? (size_t)(comma - list->ptr) : list->len};
-    *list = comma != NULL ? (alm_str){comma + 1, list->len - one.len - 1} : (alm_str){0};
-    return one;
-}
-
-static alm_str inside(alm_str list)
-{
-    if (list.len >= 2 && list.ptr[0] == '{' && list.ptr[list.len - 1] == '}')
-        list = (alm_str){list.ptr + 1, list.len - 2};
-    return list.len == 0 ? (alm_str){0} : list;
-}
-
-KERNEL(list_has)
-{
-    uint8_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        const alm_str wanted = text_at(&args[1], i);
-        alm_str list = inside(text_at(&args[0], i));
-        o[i] = 0;
-        for (alm_str one = next_element(&list); one.ptr != NULL && o[i] == 0;
-             one = next_element(&list))
-            o[i] = wanted.ptr != NULL && alm_str_eq(one, wanted);
-    }
-    return ALM_OK;
-}
-
-/* Number of elements; null of an empty list, as of an array without a dimension. */
-KERNEL(list_length)
-{
-    int32_t *o = out->data;
-    for (size_t i = 0; i < n; i++) {
-        alm_str list = inside(text_at(&args[0], i));
-        int32_t count = 0;
-        while (next_element(&list).ptr != NULL)
-            count++;
-        o[i] = count > 0 && ALM_AT(int32_t, args[1], i) == 1 ? count : ALM_INT_NULL;
-    }
-    return ALM_OK;
-}
-
 /* ---------------------------------------------------------------------------------------- JSON */
 
 /* Everything comes as text; which arguments go without quotes is kept. */
@@ -809,8 +774,14 @@ static const alm_fn ROWS[] = {
     ROW("set_config", "(TEXT, TEXT, BOOLEAN) STRING", "('application_name', 'report', false)",
         ALM_FN_VOLATILE, set_config, "Sets a setting of the session; gives its value."),
     ROW("pg_backend_pid", "() INT", "()", ALM_FN_STABLE, backend_pid, "Number of the connection."),
-    ROW("current_schemas", "(BOOLEAN) STRING", "(true)", ALM_FN_STABLE, current_schemas,
-        "Schemas in which names are looked for."),
+    {.name = "current_schemas",
+     .signature = "(BOOLEAN) ?",
+     .flags = ALM_FN_STABLE,
+     .bind = bind_names,
+     .kernel = current_schemas,
+     .doc = "Schemas in which names are looked for.",
+     .example = "current_schemas(true)",
+     .since = "0.1"},
     SIZE("pg_table_size"),
     SIZE("pg_total_relation_size"),
     SIZE("pg_relation_size"),
@@ -827,14 +798,6 @@ static const alm_fn ROWS[] = {
         "A text as it is written in SQL; NULL for null."),
     ROW("pg_table_is_visible", "(INT) BOOLEAN", "(1259)", 0, table_visible,
         "Can the table be named without its schema?"),
-    ROW("array_to_string", "(TEXT, TEXT) STRING", "('{a,b}', '-')", 0, list_join,
-        "Elements of a list of names with a text between them."),
-    ROW("list_has", "(TEXT, TEXT) BOOLEAN", "('{a,b}', 'a')", ALM_FN_INTERNAL, list_has,
-        "Is the text an element of the list of names?"),
-    ROW("array_length", "(TEXT, INT) INT", "('{a,b}', 1)", 0, list_length,
-        "Elements in a list of names."),
-    ROW("array_upper", "(TEXT, INT) INT", "('{a,b}', 1)", 0, list_length,
-        "Elements in a list of names."),
     {.name = "json_build_object",
      .signature = "(ANY...) STRING",
      .bind = bind_json,
@@ -873,12 +836,20 @@ static const alm_fn ROWS[] = {
         index_text, "How an index is made, or one column of it."),
     NOTHING("pg_get_constraintdef", "(INT) STRING", "(1259)"),
     NOTHING("pg_get_constraintdef", "(INT, BOOLEAN) STRING", "(1259, true)"),
-    NOTHING("pg_get_viewdef", "(INT) STRING", "(1259)"),
-    NOTHING("pg_get_viewdef", "(INT, BOOLEAN) STRING", "(1259, true)"),
+    ROW("pg_get_viewdef", "(INT) STRING", "(1259)", ALM_FN_STABLE, view_text, "Query of a view."),
+    ROW("pg_get_viewdef", "(INT, BOOLEAN) STRING", "(1259, true)", ALM_FN_STABLE, view_text,
+        "Query of a view."),
+    ROW("pg_get_viewdef", "(TEXT) STRING", "('pg_class')", ALM_FN_STABLE, named_view_text,
+        "Query of a view."),
+    ROW("pg_get_viewdef", "(TEXT, BOOLEAN) STRING", "('pg_class', true)", ALM_FN_STABLE,
+        named_view_text, "Query of a view."),
     NOTHING("pg_get_functiondef", "(INT) STRING", "(1259)"),
-    NOTHING("pg_get_function_result", "(INT) STRING", "(1259)"),
-    NOTHING("pg_get_function_arguments", "(INT) STRING", "(1259)"),
-    NOTHING("pg_get_function_identity_arguments", "(INT) STRING", "(1259)"),
+    ROW("pg_get_function_result", "(INT) STRING", "(14000)", ALM_FN_STABLE, function_result,
+        "Type of the result of a function."),
+    ROW("pg_get_function_arguments", "(INT) STRING", "(14000)", ALM_FN_STABLE, function_arguments,
+        "Types of the arguments of a function."),
+    ROW("pg_get_function_identity_arguments", "(INT) STRING", "(14000)", ALM_FN_STABLE,
+        function_arguments, "Types of the arguments of a function."),
     NOTHING("pg_get_function_sqlbody", "(INT) STRING", "(1259)"),
     NOTHING("pg_get_triggerdef", "(INT) STRING", "(1259)"),
     NOTHING("pg_get_triggerdef", "(INT, BOOLEAN) STRING", "(1259, true)"),

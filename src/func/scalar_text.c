@@ -133,6 +133,58 @@ TRIM(trim, true, true)
 TRIM(ltrim, true, false)
 TRIM(rtrim, false, true)
 
+/* Length of the character that ends at `end`. */
+static size_t last_char(const char *from, const char *end)
+{
+    size_t n = 1;
+    while (from + n < end && ((unsigned char)end[-(ptrdiff_t)n] & 0xc0) == 0x80)
+        n++;
+    return n;
+}
+
+static size_t first_char(const char *from, const char *end)
+{
+    size_t n = 1;
+    while (from + n < end && ((unsigned char)from[n] & 0xc0) == 0x80)
+        n++;
+    return n;
+}
+
+/* Without the characters of `set` at the ends. */
+static alm_str trimmed_of(alm_str text, alm_str set, bool front, bool back)
+{
+    const char *from = text.ptr, *end = text.ptr + text.len;
+    while (front && from < end && set.len > 0) {
+        const size_t n = first_char(from, end);
+        if (memmem(set.ptr, set.len, from, n) == NULL)
+            break;
+        from += n;
+    }
+    while (back && from < end && set.len > 0) {
+        const size_t n = last_char(from, end);
+        if (memmem(set.ptr, set.len, end - n, n) == NULL)
+            break;
+        end -= n;
+    }
+    return (alm_str){from, (size_t)(end - from)};
+}
+
+/* btrim, ltrim, rtrim with the characters that go. */
+static alm_status trim_set(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const bool front = call->fn->name[0] != 'r', back = call->fn->name[0] != 'l';
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i);
+        const alm_str set = text_at(&args[1], i);
+        o[i] = alm_view_null();
+        if (text.ptr != NULL && set.ptr != NULL)
+            ALM_TRY(alm_text_copy(&w, trimmed_of(text, set, front, back), &o[i]));
+    }
+    return ALM_OK;
+}
+
 /* --------------------------------------------------------------------- pad */
 
 /* `pad` over and over, `chars` characters of it. */
@@ -444,6 +496,13 @@ static const alm_fn ROWS[] = {
     TEXTS("trim", "", trim, "Without blanks at both ends.", "trim('  x  ')"),
     TEXTS("ltrim", "", ltrim, "Without blanks in front.", "ltrim('  x')"),
     TEXTS("rtrim", "", rtrim, "Without blanks behind.", "rtrim('x  ')"),
+    ROW("btrim", "(STRING, STRING) STRING", trim_set, NULLS,
+        "Without those characters at both ends; trim(both c from x) is this.",
+        "btrim('\"a\"', '\"')"),
+    ROW("ltrim", "(STRING, STRING) STRING", trim_set, NULLS,
+        "Without those characters in front; trim(leading c from x) is this.", "ltrim('xxa', 'x')"),
+    ROW("rtrim", "(STRING, STRING) STRING", trim_set, NULLS,
+        "Without those characters behind; trim(trailing c from x) is this.", "rtrim('axx', 'x')"),
     TEXTS("lpad", ", INT", lpad, "Filled up in front with blanks, or cut.", "lpad('7', 3)"),
     TWO_TEXTS("lpad", ", INT, ", "", lpad, "Filled up in front, or cut.", "lpad('7', 3, '0')"),
     TEXTS("rpad", ", INT", rpad, "Filled up behind with blanks, or cut.", "rpad('7', 3)"),

@@ -37,8 +37,14 @@ static alm_status relation_text(alm_ctx *cx, void *arg, alm_arena *arena, int32_
     int32_t col = -1;
     if (what == ALM_RELATION_NAME)
         return alm_catalog_name(cx, arena, c->snapshot, oid, out);
+    if (what >= ALM_FUNCTION_NAME)
+        return alm_catalog_function(cx, arena, c->session->db->registry, oid, what, out);
     const alm_table *t = alm_catalog_table(c->snapshot, oid, &col);
     *out = NULL;
+    if (what == ALM_RELATION_VIEW)
+        return t == NULL || t->view == NULL
+                   ? ALM_OK
+                   : alm_arena_printf(cx, arena, out, " %s;", t->view->sql);
     if (t == NULL || col < 0)
         return ALM_OK;
     if (what == ALM_RELATION_COLUMN)

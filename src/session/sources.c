@@ -53,6 +53,19 @@ static alm_status settings_texts(alm_ctx *cx, const char *const **cells, size_t 
     return ALM_OK;
 }
 
+static alm_status checkpoint_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
+{
+    int64_t since_us = 0;
+    const char **out = NULL;
+    if (!alm_storage_hold_status(cx->session->db->storage, &since_us))
+        return ALM_OK;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &out));
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &out[0], "%lld", (long long)since_us));
+    *cells = out;
+    *rows = 1;
+    return ALM_OK;
+}
+
 alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **cells, size_t *rows)
 {
     *rows = 0;
@@ -65,6 +78,8 @@ alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **
         return alm_activity_texts(cx, cells, rows);
     } else if (strcmp(what, "memory") == 0 && cx->session != NULL) {
         return alm_memory_texts(cx, cells, rows);
+    } else if (strcmp(what, "checkpoint") == 0 && cx->session != NULL) {
+        return checkpoint_texts(cx, cells, rows);
     } else if (strncmp(what, "files", 5) == 0 && cx->session != NULL) {
         return alm_files_texts(cx, what + 5, cells, rows);
     }

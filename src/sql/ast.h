@@ -160,8 +160,9 @@ typedef struct alm_from { /* one item of FROM, with how it joins the items befor
     int32_t direction_pos;
     char prevailing; /* WINDOW JOIN: 0 not given, 'i' INCLUDE, 'e' EXCLUDE PREVAILING */
     bool lateral;
-    bool natural; /* NATURAL JOIN */
-    bool merge;   /* USING, NATURAL: the joined columns are one */
+    bool ordinality; /* WITH ORDINALITY behind a function */
+    bool natural;    /* NATURAL JOIN */
+    bool merge;      /* USING, NATURAL: the joined columns are one */
 } alm_from;
 
 typedef struct alm_fill {

@@ -70,6 +70,8 @@ alm_status alm_bind_index(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         if (slice)
             ALM_TRY(bound(sc, sub->arg[1], INT64_MAX, sub->pos, &args[n++]));
     }
+    if (alm_type_is_text(args[1]->type) && dims == 1 && n == 3)
+        return alm_expr_call(p, "list_index", ast->pos, args + 1, 2, out);
     if (!is_array(args[1]))
         return alm_fail(p->cx, ALM_E_TYPE, ast->pos,
                         "there is no matching function `[]` with the argument types: (%s, %s)",

@@ -143,7 +143,8 @@ alm_status alm_create_add_all(alm_planner *p, const alm_stmt *stmt, const alm_pl
     const int32_t pos = stmt->select->pos;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &c->cols));
     for (uint32_t i = 0; i < plan->n_cols; i++) {
-        const alm_type t = plan->cols[i].type;
+        alm_type t = plan->cols[i].type;
+        t.p = t.id == ALM_T_STRING ? 0 : t.p; /* a list is a text from here on */
         if (stored && t.id == ALM_T_INTERVAL)
             return alm_fail(p->cx, ALM_E_TYPE, pos, "non-persisted type: %s [column=%s]",
                             alm_type_name(t), plan->cols[i].name);

@@ -141,13 +141,6 @@ alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_
     return alm_expr_call(p, "list_has", ast->pos, args, 2, out);
 }
 
-static alm_status text_node(alm_planner *p, const char *text, int32_t pos, alm_ast **out)
-{
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
-    **out = (alm_ast){.kind = ALM_AST_STRING, .text = alm_str_of(text), .pos = pos, .end = pos};
-    return ALM_OK;
-}
-
 static alm_status call_node(alm_planner *p, const char *name, int32_t pos, uint32_t n_args,
                             alm_ast **out)
 {
@@ -158,8 +151,8 @@ static alm_status call_node(alm_planner *p, const char *name, int32_t pos, uint3
 }
 
 /*
- * ARRAY(select x from ...) is the scalar subquery select '{' || string_agg(x, ',') || '}' from ...;
- * rows come in the order of the input, ORDER BY or not.
+ * ARRAY(select x from ...) is the scalar subquery select list_of(array_agg(x::string)) from ...; rows come
+ * in the order of the input, ORDER BY or not.
  */
 alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
@@ -176,13 +169,10 @@ alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &item->arg));
     item->arg[0] = sel.items[0].expr;
     item->n_args = 1;
-    ALM_TRY(call_node(p, "string_agg", ast->pos, 2, &join));
+    ALM_TRY(call_node(p, "array_agg", ast->pos, 1, &join));
     join->arg[0] = item;
-    ALM_TRY(text_node(p, ",", ast->pos, &join->arg[1]));
-    ALM_TRY(call_node(p, "concat", ast->pos, 3, &all));
-    ALM_TRY(text_node(p, "{", ast->pos, &all->arg[0]));
-    all->arg[1] = join;
-    ALM_TRY(text_node(p, "}", ast->pos, &all->arg[2]));
+    ALM_TRY(call_node(p, "list_of", ast->pos, 1, &all));
+    all->arg[0] = join;
     alm_select_item only = {.expr = all, .alias = ALM_STR("array")};
     sel.items = &only;
     sel.order = NULL;

@@ -197,6 +197,9 @@ ALM_NODISCARD alm_status alm_parse_from(alm_parser *p, alm_from **out, uint32_t 
 /* More items behind the n that are there. */
 ALM_NODISCARD alm_status alm_parse_joins(alm_parser *p, alm_from **items, uint32_t *n,
                                          uint32_t *cap);
+/* unnest and its like in a select list; as an item of FROM (parse_list.c). */
+ALM_NODISCARD alm_status alm_parse_lists(alm_parser *p, alm_select *sel);
+ALM_NODISCARD alm_status alm_parse_list_item(alm_parser *p, alm_from *from);
 ALM_NODISCARD alm_status alm_parse_sample(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_latest(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_limit(alm_parser *p, alm_select *sel);

@@ -34,6 +34,41 @@ static alm_status parse_substring(alm_parser *p, alm_ast *call, uint32_t *cap)
     return ALM_OK;
 }
 
+/* The function that trim(both ...), trim(leading ...) is; NULL: trim as any other call. */
+static const char *trim_side(const alm_parser *p, const alm_ast *call)
+{
+    static const struct {
+        const char *word, *function;
+    } sides[] = {{"both", "btrim"}, {"leading", "ltrim"}, {"trailing", "rtrim"}};
+    const alm_token next = alm_parse_peek(p);
+    if (!alm_str_ieq(call->text, ALM_STR("trim")) || p->tok.kind != ALM_TOK_NAME ||
+        (next.kind != ALM_TOK_STRING && next.kind != ALM_TOK_NAME))
+        return NULL;
+    for (size_t i = 0; i < ALM_COUNT(sides); i++)
+        if (alm_str_ieq(alm_token_text(p, p->tok), alm_str_of(sides[i].word)))
+            return sides[i].function;
+    return NULL;
+}
+
+/* trim(side [characters] from x): the function of that side; without characters, blanks. */
+static alm_status parse_trim(alm_parser *p, alm_ast *call, const char *function, uint32_t *cap)
+{
+    alm_parse_next(p);
+    ALM_TRY(ALM_GROW(p, &call->arg, 0, cap));
+    if (alm_at_kw(p, ALM_KW_FROM)) {
+        ALM_TRY(alm_parse_node(p, ALM_AST_STRING, call->pos, &call->arg[1]));
+        call->arg[1]->raw = call->arg[1]->text = ALM_STR(" ");
+        ALM_TRY(alm_parse_seal(p, call->arg[1]));
+    } else {
+        ALM_TRY(alm_parse_expr(p, &call->arg[1]));
+    }
+    ALM_TRY(alm_expect_kw(p, ALM_KW_FROM, "'from' expected"));
+    ALM_TRY(alm_parse_expr(p, &call->arg[0]));
+    call->text = alm_str_of(function);
+    call->n_args = 2;
+    return ALM_OK;
+}
+
 static alm_status parse_args(alm_parser *p, alm_ast *call, uint32_t *cap)
 {
     do {
@@ -97,6 +132,8 @@ static alm_status parse_brackets(alm_parser *p, alm_ast *call)
         call->distinct = alm_take_kw(p, ALM_KW_DISTINCT);
         if (at_extract(p, call))
             ALM_TRY(parse_extract(p, call, &cap));
+        else if (trim_side(p, call) != NULL)
+            ALM_TRY(parse_trim(p, call, trim_side(p, call), &cap));
         else if (!alm_at_end(p))
             ALM_TRY(parse_args(p, call, &cap));
         if (alm_at_kw(p, ALM_KW_ORDER))

@@ -299,18 +299,17 @@ static alm_status parse_chain(alm_parser *p, const struct op_row *row, alm_ast *
 /* ------------------------------------------------------------------ climbing */
 
 /* x like 'p' escape 'c': the sign c before another takes it as it is, which \ does in patterns. */
-static alm_status parse_escape(alm_parser *p, alm_ast *pattern)
+static alm_status parse_escape(alm_parser *p, alm_ast **like)
 {
-    const int32_t pos = p->tok.pos;
-    alm_ast *sign = NULL;
+    alm_ast *sign = NULL, *pattern = *like;
     alm_parse_next(p);
     if (p->tok.kind != ALM_TOK_STRING)
         return alm_parse_fail(p, p->tok.pos, "ESCAPE takes one character in quotes");
     ALM_TRY(alm_parse_literal(p, &sign));
-    if (pattern->kind != ALM_AST_STRING)
-        return alm_parse_fail(p, pos, "ESCAPE needs a pattern that is a constant");
     if (sign->text.len > 1)
         return alm_parse_fail(p, sign->pos, "ESCAPE takes one character in quotes");
+    if (pattern->kind != ALM_AST_STRING)
+        return alm_parse_make(p, ALM_AST_CALL, pattern->pos, "like_escape", pattern, sign, like);
     char *text = NULL;
     const alm_str from = pattern->text;
     size_t n = 0;
@@ -341,7 +340,7 @@ static alm_status parse_binary(alm_parser *p, const struct op_row *row, alm_ast 
     const bool like = row->kw == ALM_KW_LIKE || row->kw == ALM_KW_ILIKE;
     if (like && p->tok.kind == ALM_TOK_NAME &&
         alm_str_ieq(alm_token_text(p, p->tok), ALM_STR("escape")))
-        ALM_TRY(parse_escape(p, right));
+        ALM_TRY(parse_escape(p, &right));
     return alm_parse_make(p, ALM_AST_BINARY, pos, row->text, left, right, out);
 }
 

@@ -184,6 +184,16 @@ static alm_status take_alias(alm_parser *p, alm_from *from)
     return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
 }
 
+static void take_ordinality(alm_parser *p, alm_from *from)
+{
+    if (from->kind != ALM_FROM_FUNCTION || !alm_at_kw(p, ALM_KW_WITH) ||
+        !alm_str_ieq(alm_token_text(p, alm_parse_peek(p)), ALM_STR("ordinality")))
+        return;
+    alm_parse_next(p);
+    alm_parse_next(p);
+    from->ordinality = true;
+}
+
 static alm_status parse_item(alm_parser *p, alm_from *from)
 {
     from->lateral =
@@ -193,7 +203,9 @@ static alm_status parse_item(alm_parser *p, alm_from *from)
     ALM_TRY(fill_source(p, from));
     from->lateral = from->lateral && from->kind == ALM_FROM_SELECT; /* others see nothing anyway */
     ALM_TRY(take_timestamp(p, from));
+    take_ordinality(p, from);
     ALM_TRY(take_alias(p, from));
+    ALM_TRY(alm_parse_list_item(p, from));
     return take_timestamp(p, from);
 }
 

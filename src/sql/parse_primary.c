@@ -296,6 +296,19 @@ static alm_status parse_row(alm_parser *p, int32_t pos, alm_ast **out)
     return alm_parse_seal(p, node);
 }
 
+/* (row).field */
+static alm_status parse_field(alm_parser *p, alm_ast **out)
+{
+    alm_parse_name name;
+    alm_ast *text = NULL;
+    alm_parse_next(p);
+    ALM_TRY(alm_parse_ident(p, "field name", &name));
+    ALM_TRY(alm_parse_node(p, ALM_AST_STRING, name.pos, &text));
+    text->raw = text->text = name.text;
+    ALM_TRY(alm_parse_seal(p, text));
+    return alm_parse_make(p, ALM_AST_CALL, name.pos, "list_field", *out, text, out);
+}
+
 static alm_status parse_brackets(alm_parser *p, alm_ast **out)
 {
     const int32_t pos = p->tok.pos;
@@ -319,7 +332,7 @@ static alm_status parse_brackets(alm_parser *p, alm_ast **out)
     if (!alm_take_op(p, ALM_OP_RPAREN))
         return alm_parse_fail(p, pos, "unbalanced (");
     (*out)->parens = true;
-    return ALM_OK;
+    return alm_at_op(p, ALM_OP_DOT) ? parse_field(p, out) : ALM_OK;
 }
 
 static alm_status parse_exists(alm_parser *p, alm_ast **out)

@@ -447,7 +447,7 @@ static alm_status parse_select_core(alm_parser *p, alm_select *sel)
         ALM_TRY(alm_parse_from(p, &sel->from, &sel->n_from));
     ALM_TRY(parse_clauses(p, sel));
     p->no_window = no_window;
-    return ALM_OK;
+    return alm_parse_lists(p, sel);
 }
 
 /* FROM t SELECT a WHERE ..., FROM t WHERE ...: what is there first, as one types it. */

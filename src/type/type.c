@@ -4,6 +4,7 @@
 #include "type/type.h"
 
 #include "base/nearest.h"
+#include "base/number.h"
 
 static const alm_type_info INFO[ALM_TYPE_COUNT] = {
     [ALM_T_NONE] = {"NONE", 0, ALM_NULL_NONE, ALM_TC_NONE, 0, 0, "n", false},
@@ -98,7 +99,7 @@ const alm_type_info *alm_type_info_of(alm_type t)
 
 bool alm_type_eq(alm_type a, alm_type b)
 {
-    return a.id == b.id && a.p == b.p && a.s == b.s && a.dims == b.dims;
+    return a.id == b.id && (a.p == b.p || a.id == ALM_T_STRING) && a.s == b.s && a.dims == b.dims;
 }
 
 /* ------------------------------------------------------------------- parsing */
@@ -224,6 +225,21 @@ static alm_status read_array(alm_ctx *cx, int32_t pos, alm_str element, uint32_t
     return ALM_OK;
 }
 
+/* float(n) has at least n binary digits: a FLOAT has 24 of them, a DOUBLE 53. */
+static alm_status read_float(alm_ctx *cx, int32_t at, alm_str all, size_t before, alm_type *out)
+{
+    enum { FLOAT_DIGITS = 24, DOUBLE_DIGITS = 53 };
+    int32_t digits = 0;
+    const bool closed = all.ptr[all.len - 1] == ')';
+    if (!closed ||
+        alm_int32_parse(trimmed((alm_str){all.ptr + before + 1, all.len - before - 2}), &digits) !=
+            ALM_NUM_OK ||
+        digits < 1 || digits > DOUBLE_DIGITS)
+        return alm_fail(cx, ALM_E_TYPE, at, "FLOAT takes 1 to %d binary digits", DOUBLE_DIGITS);
+    *out = digits <= FLOAT_DIGITS ? ALM_TY(FLOAT) : ALM_TY(DOUBLE);
+    return ALM_OK;
+}
+
 alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out)
 {
     enum { PRECISION = 18, SCALE = 3 };
@@ -242,6 +258,8 @@ alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out)
         *out = type.id == ALM_T_DECIMAL ? alm_type_decimal(PRECISION, SCALE) : type;
         return ALM_OK;
     }
+    if (type.id == ALM_T_FLOAT)
+        return read_float(cx, at, all, before, out);
     const bool parametric = type.id == ALM_T_GEOHASH || type.id == ALM_T_DECIMAL;
     if (!parametric)
         return ALM_OK;

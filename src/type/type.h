@@ -51,7 +51,7 @@ typedef enum alm_null_kind {
 
 typedef struct alm_type {
     uint8_t id;   /* alm_type_id */
-    uint8_t p;    /* DECIMAL precision, GEOHASH bits */
+    uint8_t p;    /* DECIMAL precision, GEOHASH bits, STRING: alm_list_of */
     uint8_t s;    /* DECIMAL scale */
     uint8_t dims; /* ARRAY dimensions */
 } alm_type;
@@ -68,6 +68,19 @@ typedef struct alm_type_info {
 } alm_type_info;
 
 #define ALM_TY(ID) ((alm_type){.id = ALM_T_##ID})
+
+/* What the elements of a STRING are that is a list (type/text_list.h). A note for drivers and for
+ * functions that take lists apart: alm_type_eq does not see it, and no column keeps it. */
+typedef enum alm_list_of {
+    ALM_LIST_NONE,
+    ALM_LIST_TEXT,
+    ALM_LIST_BOOL,
+    ALM_LIST_VECTOR
+} alm_list_of;
+static inline alm_type alm_type_list(alm_list_of of)
+{
+    return (alm_type){.id = ALM_T_STRING, .p = (uint8_t)of};
+}
 
 const alm_type_info *alm_type_info_of(alm_type t); /* never NULL; NONE and NULL have rows too */
 bool alm_type_eq(alm_type a, alm_type b);

@@ -9,6 +9,7 @@
 #include "type/array.h"
 #include "type/decimal.h"
 #include "type/text.h"
+#include "type/text_list.h"
 
 void alm_pg_put16(char *to, uint16_t v)
 {
@@ -43,8 +44,17 @@ uint64_t alm_pg_get64(const char *from)
     return (uint64_t)alm_pg_get32(from) << 32 | alm_pg_get32(from + 4);
 }
 
+/* Vectors of the catalogue are texts for clients. */
+static bool is_list(alm_type type)
+{
+    return type.id == ALM_T_STRING && (type.p == ALM_LIST_TEXT || type.p == ALM_LIST_BOOL);
+}
+
 int32_t alm_pg_oid(alm_type type)
 {
+    static const int32_t lists[] = {[ALM_LIST_TEXT] = 1009, [ALM_LIST_BOOL] = 1000};
+    if (is_list(type))
+        return lists[type.p];
     return type.id == ALM_T_NULL ? 1043 : alm_type_info_of(type)->pg_oid;
 }
 
@@ -206,6 +216,41 @@ static alm_status put_array(alm_ctx *cx, const alm_vec *v, size_t row, bool bina
     return ALM_OK;
 }
 
+/* A list as an array of one dimension, in binary. */
+static alm_status put_list(alm_ctx *cx, alm_str text, bool of_bool, alm_buf *out)
+{
+    enum { BOOL = 16, TEXT = 25, HEAD = 12, DIM = 8 };
+    const size_t start = out->len;
+    alm_text_list list = alm_text_list_of(text);
+    alm_list_element e;
+    uint32_t n = 0, nulls = 0;
+    ALM_TRY(alm_buf_reserve(cx, out, 4 + HEAD + DIM));
+    out->len += 4 + HEAD + DIM;
+    for (; alm_text_list_next(&list, &e); n++) {
+        const bool null = alm_list_element_is_null(&e);
+        ALM_TRY(alm_buf_reserve(cx, out, 4 + e.raw.len));
+        char *to = out->ptr + out->len;
+        size_t len = null ? 0 : alm_list_element_text(&e, to + 4);
+        if (!null && of_bool)
+            to[4] = to[4] == 't';
+        alm_pg_put32(to, null ? UINT32_MAX : (uint32_t)len);
+        nulls |= null;
+        out->len += 4 + len;
+    }
+    if (n == 0)
+        out->len -= DIM; /* an empty array has no dimension */
+    char *head = out->ptr + start;
+    alm_pg_put32(head, (uint32_t)(out->len - start - 4));
+    alm_pg_put32(head + 4, n > 0);
+    alm_pg_put32(head + 8, nulls);
+    alm_pg_put32(head + 12, of_bool ? BOOL : TEXT);
+    if (n > 0) {
+        alm_pg_put32(head + 16, n);
+        alm_pg_put32(head + 20, 1);
+    }
+    return ALM_OK;
+}
+
 static bool is_not_finite(const alm_vec *v, size_t row)
 {
     if (v->type.id == ALM_T_DOUBLE)
@@ -247,6 +292,8 @@ alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binar
         return put_binary(cx, alm_vec_text(v, i), binary, out);
     if (v->type.id == ALM_T_ARRAY)
         return put_array(cx, v, i, binary, out);
+    if (binary && is_list(v->type))
+        return put_list(cx, alm_vec_text(v, i), v->type.p == ALM_LIST_BOOL, out);
     const int32_t n = binary ? binary_value(v, i, scratch) : -1;
     if (n >= 0)
         return put_bytes(cx, out, scratch, (size_t)n);

@@ -1,0 +1,397 @@
+/*
+ * scalar_list.c - lists written as texts (type/text_list.h): elements, lengths, joining. What parser and
+ * binder make of unnest, generate_subscripts, x[i] and ARRAY(select ...) is here too.
+ *
+ * Kernels     Called for a handful of catalogue rows.
+ * Null rule   Null in, null out, unless said otherwise.
+ * Subscripts  Lists count from 1, vectors of the catalogue ("1 2") from 0.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "func/args.h"
+#include "func/kernel.h"
+#include "func/tables.h"
+#include "func/text_out.h"
+#include "type/text_list.h"
+
+#define KERNEL(name)                                                                               \
+    static alm_status name(ALM_UNUSED alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,    \
+                           alm_vec *out)
+#define BIND(name)                                                                                 \
+    static alm_status name(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,                    \
+                           ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc, alm_arg *args,        \
+                           alm_type *result, ALM_UNUSED void **data)
+
+static alm_str text_at(const alm_vec *v, size_t i)
+{
+    return alm_vec_text(v, v->is_const ? 0 : i);
+}
+
+static bool is_vector(alm_str list)
+{
+    return list.ptr != NULL && (list.len == 0 || list.ptr[0] != '{');
+}
+
+/* Element k, from 0; false: there is none. */
+static bool element(alm_str text, int64_t k, alm_list_element *e)
+{
+    alm_text_list list = alm_text_list_of(text);
+    bool found = k >= 0 && alm_text_list_next(&list, e);
+    for (; found && k > 0; k--)
+        found = alm_text_list_next(&list, e);
+    return found;
+}
+
+static int64_t count_of(alm_str text)
+{
+    alm_text_list list = alm_text_list_of(text);
+    alm_list_element e;
+    int64_t n = 0;
+    while (alm_text_list_next(&list, &e))
+        n++;
+    return n;
+}
+
+/* --------------------------------------------------------------------------------- elements */
+
+/* A vector has numbers, a list has texts. */
+BIND(bind_element)
+{
+    *result = args[0].type.p == ALM_LIST_VECTOR ? ALM_TY(INT) : ALM_TY(STRING);
+    return ALM_OK;
+}
+
+static alm_status put_element(const alm_call *call, alm_text_out *w, alm_str list, int64_t k,
+                              alm_vec *out, size_t i)
+{
+    alm_list_element e;
+    const bool found = element(list, k, &e) && !alm_list_element_is_null(&e);
+    if (call->result.id == ALM_T_INT) {
+        int32_t *to = (int32_t *)out->data + i;
+        if (!found || alm_int32_parse(e.raw, to) != ALM_NUM_OK)
+            *to = ALM_INT_NULL;
+        return ALM_OK;
+    }
+    alm_view *to = (alm_view *)out->data + i;
+    char *ptr = NULL;
+    *to = alm_view_null();
+    if (!found)
+        return ALM_OK;
+    ALM_TRY(alm_text_room(w, e.raw.len, &ptr));
+    *to = alm_text_take(w, alm_list_element_text(&e, ptr));
+    return ALM_OK;
+}
+
+/* By number from 1. */
+KERNEL(list_at)
+{
+    alm_text_out w = alm_text_out_of(call);
+    for (size_t i = 0; i < n; i++)
+        ALM_TRY(
+            put_element(call, &w, text_at(&args[0], i), ALM_AT(int64_t, args[1], i) - 1, out, i));
+    return ALM_OK;
+}
+
+/* By subscript. */
+KERNEL(list_index)
+{
+    alm_text_out w = alm_text_out_of(call);
+    for (size_t i = 0; i < n; i++) {
+        const alm_str list = text_at(&args[0], i);
+        const int64_t k = ALM_AT(int64_t, args[1], i);
+        ALM_TRY(put_element(call, &w, list, is_vector(list) || k < 0 ? k : k - 1, out, i));
+    }
+    return ALM_OK;
+}
+
+/* How many rows unnest makes of it; none of null. */
+KERNEL(list_count)
+{
+    int64_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        o[i] = count_of(text_at(&args[0], i));
+        if (o[i] > ALM_UNNEST_MAX)
+            return alm_fail(call->cx, ALM_E_LIMIT, call->pos,
+                            "a list of %lld elements is too long for unnest, the limit is %d",
+                            (long long)o[i], ALM_UNNEST_MAX);
+    }
+    return ALM_OK;
+}
+
+static alm_status refuse_array(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                               ALM_UNUSED uint32_t argc, ALM_UNUSED alm_arg *args,
+                               ALM_UNUSED alm_type *result, ALM_UNUSED void **data)
+{
+    return alm_fail(cx, ALM_E_UNSUPPORTED, pos,
+                    "a list of names or numbers expected; elements of an array are taken by x[i]");
+}
+
+KERNEL(list_subscript)
+{
+    int32_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str list = text_at(&args[0], i);
+        const int64_t number = ALM_AT(int64_t, args[1], i);
+        o[i] = number > count_of(list) ? ALM_INT_NULL : (int32_t)number - is_vector(list);
+    }
+    return ALM_OK;
+}
+
+/* The row (x,n) of an element and its number, of which a field is taken by name. */
+KERNEL(list_pair)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t number = ALM_AT(int64_t, args[1], i);
+        alm_list_element e;
+        char *ptr = NULL;
+        o[i] = alm_view_null();
+        if (!element(text_at(&args[0], i), number - 1, &e))
+            continue;
+        const size_t room = e.raw.len + 32;
+        ALM_TRY(alm_text_room(&w, room, &ptr));
+        o[i] = alm_text_take(&w, (size_t)snprintf(ptr, room, "(%.*s,%lld)", (int)e.raw.len,
+                                                  e.raw.ptr, (long long)number));
+    }
+    return ALM_OK;
+}
+
+static alm_status bind_field(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                             ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
+                             void **data)
+{
+    static const char second = 'n';
+    alm_str name = {0};
+    if (args[1].value != NULL)
+        ALM_TRY(alm_arg_text(cx, &args[1], &name));
+    const bool n = alm_str_ieq(name, ALM_STR("n"));
+    if (!n && !alm_str_ieq(name, ALM_STR("x")))
+        return alm_fail(cx, ALM_E_NAME, pos, "a row has no field \"%.*s\"", (int)name.len,
+                        name.ptr == NULL ? "" : name.ptr);
+    *data = n ? (void *)(uintptr_t)&second : NULL;
+    return ALM_OK;
+}
+
+KERNEL(list_field)
+{
+    int32_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str row = text_at(&args[0], i);
+        const char *comma = row.len < 3 ? NULL : memrchr(row.ptr, ',', row.len);
+        o[i] = ALM_INT_NULL;
+        if (comma == NULL)
+            continue;
+        const char *from = call->data != NULL ? comma + 1 : row.ptr + 1;
+        const char *to = call->data != NULL ? row.ptr + row.len - 1 : comma;
+        if (alm_int32_parse((alm_str){from, (size_t)(to - from)}, &o[i]) != ALM_NUM_OK)
+            o[i] = ALM_INT_NULL;
+    }
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------------------- whole lists */
+
+/* Elements with a text between them, nulls left out. */
+KERNEL(list_join)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i), between = text_at(&args[1], i);
+        alm_text_list list = alm_text_list_of(text);
+        alm_list_element e;
+        char *ptr = NULL;
+        size_t len = 0;
+        o[i] = alm_view_null();
+        if (text.ptr == NULL || between.ptr == NULL)
+            continue;
+        ALM_TRY(alm_text_room(&w, text.len * (between.len + 1) + 1, &ptr));
+        for (bool first = true; alm_text_list_next(&list, &e);) {
+            if (alm_list_element_is_null(&e))
+                continue;
+            const size_t gap = first ? 0 : between.len;
+            memcpy(ptr + len, between.ptr, gap);
+            len += gap;
+            len += alm_list_element_text(&e, ptr + len);
+            first = false;
+        }
+        o[i] = alm_text_take(&w, len);
+    }
+    return ALM_OK;
+}
+
+/* Escapes aside, is the element that text? */
+static bool element_is(const alm_list_element *e, alm_str text)
+{
+    if (text.ptr == NULL || alm_list_element_is_null(e))
+        return false;
+    size_t at = 0;
+    for (size_t i = 0; i < e->raw.len; i++, at++) {
+        i += e->quoted && e->raw.ptr[i] == '\\' && i + 1 < e->raw.len;
+        if (at >= text.len || e->raw.ptr[i] != text.ptr[at])
+            return false;
+    }
+    return at == text.len;
+}
+
+KERNEL(list_has)
+{
+    uint8_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        alm_text_list list = alm_text_list_of(text_at(&args[0], i));
+        const alm_str wanted = text_at(&args[1], i);
+        alm_list_element e;
+        o[i] = 0;
+        while (o[i] == 0 && alm_text_list_next(&list, &e))
+            o[i] = element_is(&e, wanted);
+    }
+    return ALM_OK;
+}
+
+/* The list without the elements that are the text. */
+KERNEL(list_without)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i), unwanted = text_at(&args[1], i);
+        alm_text_list list = alm_text_list_of(text);
+        alm_list_element e;
+        char *ptr = NULL;
+        size_t len = 1;
+        o[i] = alm_view_null();
+        if (text.ptr == NULL)
+            continue;
+        ALM_TRY(alm_text_room(&w, text.len + 4, &ptr));
+        ptr[0] = '{';
+        while (alm_text_list_next(&list, &e)) {
+            if (element_is(&e, unwanted))
+                continue;
+            const char *from = e.raw.ptr - e.quoted; /* with its quotes, as it stands */
+            const size_t bytes = e.raw.len + 2 * (size_t)e.quoted;
+            if (len > 1)
+                ptr[len++] = ',';
+            memcpy(ptr + len, from, bytes);
+            len += bytes;
+        }
+        ptr[len++] = '}';
+        o[i] = alm_text_take(&w, len);
+    }
+    return ALM_OK;
+}
+
+/* Number of elements; null of an empty list, as of an array without a dimension. */
+KERNEL(list_length)
+{
+    int32_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t count = count_of(text_at(&args[0], i));
+        o[i] = count > 0 && ALM_AT(int32_t, args[1], i) == 1 ? (int32_t)count : ALM_INT_NULL;
+    }
+    return ALM_OK;
+}
+
+KERNEL(list_upper)
+{
+    int32_t *o = out->data;
+    ALM_TRY(list_length(call, n, args, out));
+    for (size_t i = 0; i < n; i++)
+        o[i] -= o[i] != ALM_INT_NULL && is_vector(text_at(&args[0], i));
+    return ALM_OK;
+}
+
+/* ARRAY(select ...) of no row is an empty list. */
+KERNEL(list_of)
+{
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str list = text_at(&args[0], i);
+        o[i] = alm_view_of(list.ptr == NULL ? ALM_STR("{}") : list);
+    }
+    return ALM_OK;
+}
+
+BIND(bind_same)
+{
+    *result = alm_type_list(args[0].type.p == ALM_LIST_BOOL ? ALM_LIST_BOOL : ALM_LIST_TEXT);
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------------------------- LIKE */
+
+/* The pattern with \ for the sign that takes another as it is. */
+KERNEL(like_escape)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str from = text_at(&args[0], i), sign = text_at(&args[1], i);
+        char *ptr = NULL;
+        size_t len = 0;
+        o[i] = alm_view_null();
+        if (from.ptr == NULL || sign.ptr == NULL)
+            continue;
+        ALM_TRY(alm_text_room(&w, 2 * from.len, &ptr));
+        for (size_t k = 0; k < from.len; k++) {
+            const bool escaped = sign.len == 1 && from.ptr[k] == sign.ptr[0];
+            if (escaped && ++k == from.len)
+                return alm_fail(call->cx, ALM_E_ARG, call->pos,
+                                "the pattern ends with its ESCAPE character");
+            if (escaped || from.ptr[k] == '\\')
+                ptr[len++] = '\\';
+            ptr[len++] = from.ptr[k];
+        }
+        o[i] = alm_text_take(&w, len);
+    }
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------------------------- rows */
+
+#define ROW(f, sig, flags_, bind_, kernel_, doc_, example_)                                        \
+    {.name = f,                                                                                    \
+     .signature = sig,                                                                             \
+     .flags = flags_,                                                                              \
+     .bind = bind_,                                                                                \
+     .kernel = kernel_,                                                                            \
+     .doc = doc_,                                                                                  \
+     .example = example_,                                                                          \
+     .since = "0.1"}
+#define HIDDEN(f, sig, bind_, kernel_, doc_, args_)                                                \
+    ROW(f, sig, ALM_FN_INTERNAL, bind_, kernel_, doc_, f args_)
+
+static const alm_fn ROWS[] = {
+    ROW("array_to_string", "(TEXT, TEXT) STRING", 0, NULL, list_join,
+        "Elements of a list with a text between them; nulls are left out.",
+        "array_to_string('{a,b}', ' ')"),
+    ROW("array_length", "(TEXT, INT) INT", 0, NULL, list_length,
+        "Elements in a list; null of an empty one.", "array_length('{a,b}', 1)"),
+    ROW("array_upper", "(TEXT, INT) INT", 0, NULL, list_upper,
+        "Last subscript of a list; null of an empty one.", "array_upper('{a,b}', 1)"),
+    ROW("array_remove", "(TEXT, TEXT) ?", 0, bind_same, list_without,
+        "The list without the elements that are the text.", "array_remove('{a,b}', 'a')"),
+    HIDDEN("list_has", "(TEXT, TEXT) BOOLEAN", NULL, list_has, "Is the text an element?",
+           "('{a,b}', 'a')"),
+    HIDDEN("list_at", "(TEXT, LONG) ?", bind_element, list_at, "Element by number.",
+           "('{a,b}', 1)"),
+    HIDDEN("list_index", "(TEXT, LONG) ?", bind_element, list_index, "Element by subscript.",
+           "('{a,b}', 1)"),
+    HIDDEN("list_count", "(TEXT) LONG", NULL, list_count, "Number of elements.", "('{a,b}')"),
+    HIDDEN("list_count", "(ARRAY) LONG", refuse_array, list_count, "Not for arrays.", "('{a,b}')"),
+    HIDDEN("list_at", "(ARRAY, LONG) INT", refuse_array, list_at, "Not for arrays.",
+           "('{a,b}', 1)"),
+    HIDDEN("list_subscript", "(TEXT, LONG) INT", NULL, list_subscript,
+           "Subscript of an element by its number.", "('{a,b}', 1)"),
+    HIDDEN("list_pair", "(TEXT, LONG) STRING", NULL, list_pair, "Element and number as a row.",
+           "('{1,2}', 1)"),
+    HIDDEN("list_field", "(TEXT, STRING const) INT", bind_field, list_field, "Field of a row.",
+           "('(5,1)', 'n')"),
+    HIDDEN("list_of", "(TEXT) ?", bind_same, list_of, "The list, an empty one for null.",
+           "('{a}')"),
+    HIDDEN("like_escape", "(TEXT, TEXT) STRING", NULL, like_escape, "Pattern of LIKE ... ESCAPE.",
+           "('a/%', '/')"),
+};
+ALM_FN_TABLE(text_list, ROWS);
