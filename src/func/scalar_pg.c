@@ -614,7 +614,7 @@ KERNEL(size_pretty)
         if (size == ALM_LONG_NULL)
             continue;
         for (; unit + 1 < ALM_COUNT(units) && (size >= 10240 || size <= -10240); unit++)
-            size = (size + (size >= 0 ? 512 : -512)) / 1024;
+            size = size / 1024 + (size % 1024 >= 512) - (size % 1024 <= -512);
         char *ptr = NULL;
         ALM_TRY(alm_text_room(&w, 40, &ptr));
         o[i] =

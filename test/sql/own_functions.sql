@@ -111,3 +111,5 @@ SELECT name, signature, type FROM functions() WHERE name IN ('<<', 'case', 'netm
 SELECT k, round(d, k), trunc(d, k), floor(d, k), round_up(d, k), round_half_even(d, k), typeOf(round(d, k)), typeOf(trunc(d, k)) FROM (SELECT 1234.565m d, CASE x WHEN 1 THEN 2 WHEN 2 THEN 0 WHEN 3 THEN -2 WHEN 4 THEN 5 ELSE null END k FROM long_sequence(5));
 
 SELECT ceil(d, k) FROM (SELECT 1234.565m d, -5 * x::int k FROM long_sequence(1));
+
+SELECT pg_size_pretty(9223372036854775807), pg_size_pretty(-9223372036854775807), pg_size_pretty(10752), pg_size_pretty(-10752), pg_size_pretty(10751), pg_size_pretty(10239);
