@@ -69,7 +69,7 @@ STATEMENTS = [
 # ------------------------------------------------------------------------------------------------ files, lines
 FILES = [  # bytes of a CSV file, part of the answer, rows of the table (None: it is not made)
     (b"", "OK", None), (b"\r\n\r\n", "OK", None), (b"x,y\r\n1,2\r\n", "OK", [[1, 2]]), (b"\xef\xbb\xbfx,y\r\n1,2\r\n", "OK", [[1, 2]]), (b'x,y\r\n1,"open\r\n', "line 2: a quote that is not closed", None), (b'x,y\r\n"', "line 2: a quote", None),
-    (b"a,a\r\n1,2\r\n", "duplicate column name", None), (b'x,y\r\n1,"a\0b"\r\n', "OK", [[1, "a\0b"]]), (b'x,y\r\n1,"a""b"\r\n', "OK", [[1, 'a"b']]), (b'x,y\r\n1,"a\nb"\r\n', "OK", [[1, "a\nb"]]), (b"x,y\r\n1,a\xffb\r\n", "line 2: a value does not fit", None), (b"x,y\r\n1,2\r\n3\r\n", "OK", [[1, 2], [3, None]]), (b"x,y\r\n1,2\r\n3,4,5\r\n", "line 3", None),
+    (b"a,a\r\n1,2\r\n", "duplicate column name", None), (b'x,y\r\n1,"a\0b"\r\n', "OK", [[1, "a\0b"]]), (b'x,y\r\n1,"a""b"\r\n', "OK", [[1, 'a"b']]), (b'x,y\r\n1,"a\nb"\r\n', "OK", [[1, "a\nb"]]), (b"x,y\r\n1,a\xffb\r\n", "line 2, column y: bytes that are not UTF-8", None), (b"x,y\r\n" + b"1,2\r\n" * 1200 + "ü,3\r\n".encode(), 'line 1202, column x: \\"ü\\" is not', None), (b"x,y\r\n1,2\r\n3\r\n", "OK", [[1, 2], [3, None]]), (b"x,y\r\n1,2\r\n3,4,5\r\n", "line 3", None),
 ]
 LINES = [b"bl,t\xff=a x=1i 1\n", b'bl x="a\xffb" 1\n', b"b\0l x=1i 1\n", b"bl a\0=1i 1\n", b"../bl x=1i 1\n", b"bl a/b=1i 1\n", b"bl x=1e400 1\n", b"bl x= 1\n", b"bl x=1x 1\n", b'bl x="open 1\n', b"bl x=1i,y=\xed\xa0\x80 1\n"]
 

@@ -42,11 +42,11 @@ void alm_load_deinit(alm_load *load)
 static alm_str shown(alm_str text)
 {
     enum { SHOWN_MAX = 100 };
-    text.len = ALM_MIN(text.len, (size_t)SHOWN_MAX);
-    while (text.len > 0 && ((unsigned char)text.ptr[text.len - 1] & 0xc0) == 0x80)
-        text.len--;
-    if (text.len == SHOWN_MAX && (unsigned char)text.ptr[text.len - 1] >= 0xc0)
-        text.len--;
+    if (text.len > SHOWN_MAX) {
+        text.len = SHOWN_MAX;
+        while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xc0) == 0x80)
+            text.len--; /* not in the middle of a character */
+    }
     return alm_utf8_is_valid(text) ? text : (alm_str){"", 0};
 }
 
@@ -73,6 +73,10 @@ static alm_status bad_value(alm_ctx *cx, const alm_load *load, const alm_csv_blo
     alm_str text = {"", 0};
     if (!binary)
         ALM_TRY(alm_csv_text(cx, &load->columns[col].arena, block, field, &text));
+    if (text.ptr != NULL && !alm_utf8_is_valid(text))
+        return alm_fail(cx, ALM_E_UTF8, -1, "%.*s%s %llu, column %s: bytes that are not UTF-8",
+                        (int)load->what.len, load->what.ptr, unit_of(block),
+                        (unsigned long long)block->lines[row], to->name);
     text = shown(text.ptr != NULL ? text : (alm_str){"", 0});
     return alm_fail(cx, binary ? ALM_E_FORMAT : ALM_E_VALUE, -1,
                     "%.*s%s %llu, column %s: \"%.*s\" is not a value of type %s",

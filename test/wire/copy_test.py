@@ -118,7 +118,7 @@ def faults_name_line_and_column_and_change_nothing(s):
             ("copy cf from stdin", good + b"2024-01-01\t1\ta\tb\n", "22P04", "COPY cf, line 2: extra data after last expected column"),
             ("copy cf from stdin", good + b"\\N\t1\ta\n", None, 'null in the designated timestamp "ts"'),
             ("copy cf from stdin", good + b"\n", "22P04", "missing data"),
-            ("copy cf from stdin", good + b"2024-01-01\t1\t\xff\n", "22P02", "column s"),
+            ("copy cf from stdin", good + b"2024-01-01\t1\t\xff\n", "22021", "column s: bytes that are not UTF-8"),
             ("copy cf from stdin csv", b"2024-01-01,1,a\n2024-01-02,1,\"a\n", "22P04", "line 2: unterminated CSV quoted field"),
             ("copy cf from stdin (format csv, header match)", b"ts,v,x\n", "22P04", 'header line field 3: got "x", expected "s"'),
             ("copy cf from stdin binary", b"PGCOPY\n", "22P04", "header"),
