@@ -32,6 +32,8 @@ typedef struct alm_io_stat {
 struct alm_io {
     void *self;
     int (*open)(const alm_io *io, const char *path, uint32_t flags); /* a handle */
+    /* To read a regular file by a path below `dir`; what leads out of it (links, ..) is refused. */
+    int (*open_below)(const alm_io *io, const char *dir, const char *path);
     int (*close)(const alm_io *io, int handle);
     int64_t (*read)(const alm_io *io, int handle, void *buf, size_t n, int64_t offset);
     int64_t (*write)(const alm_io *io, int handle, const void *buf, size_t n, int64_t offset);

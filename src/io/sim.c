@@ -366,6 +366,14 @@ static int sim_open(const alm_io *io, const char *path, uint32_t flags)
     return (int)leave(sim, open_locked(sim, path, flags));
 }
 
+static int sim_open_below(const alm_io *io, const char *dir, const char *path)
+{
+    char full[4096];
+    if (snprintf(full, sizeof full, "%s/%s", dir, path) >= (int)sizeof full)
+        return -ENAMETOOLONG;
+    return sim_open(io, full, ALM_IO_READ);
+}
+
 static int sim_close(const alm_io *io, int handle)
 {
     alm_sim *sim = enter_locked(io);
@@ -708,6 +716,7 @@ alm_sim *alm_sim_new(uint64_t seed)
     sim->io = (alm_io){
         .self = sim,
         .open = sim_open,
+        .open_below = sim_open_below,
         .close = sim_close,
         .read = sim_read,
         .write = sim_write_,

@@ -130,8 +130,10 @@ alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     alm_copy_options options;
     (void)params;
     (void)n;
-    if (copy->place != ALM_COPY_AT_STREAM)
-        return alm_fail(cx, ALM_E_UNSUPPORTED, copy->file_pos, "COPY of a file is not supported");
+    if (copy->place == ALM_COPY_AT_FILE)
+        return alm_run_copy_file(c, stmt);
+    if (copy->place == ALM_COPY_AT_CANCEL)
+        return alm_run_copy_cancel(c, stmt);
     ALM_TRY(refuse_stream(c, stmt));
     const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
     if (table == NULL)

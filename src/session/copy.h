@@ -24,6 +24,10 @@ ALM_NODISCARD alm_status alm_copy_options_columns(alm_ctx *cx, const alm_stmt *s
                                                   const char *const *names, uint32_t n,
                                                   alm_copy_format *format);
 
+/* copy_file.c */
+alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt);
+alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt);
+
 /* Frees what a COPY FROM STDIN holds; what was not committed is dropped. */
 void alm_copy_in_free(alm_cursor *c);
 

@@ -100,7 +100,9 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
         alm_db_free(db, 0);
         return st;
     }
-    const alm_status started = alm_refresher_start(cx, db);
+    alm_status started = alm_copy_jobs_new(cx, &db->copy_jobs);
+    if (started == ALM_OK)
+        started = alm_refresher_start(cx, db);
     if (started != ALM_OK) {
         alm_db_free(db, 0);
         return started;
@@ -133,7 +135,7 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
     const int64_t until = alm_monotonic_ns() + grace_ms * 1000000;
     while (sessions_left(db, false) > 0 && alm_monotonic_ns() < until)
         (void)usleep(2000);
-    while (sessions_left(db, true) > 0)
+    while (sessions_left(db, true) > 0 || alm_copy_jobs_run(db->copy_jobs))
         (void)usleep(1000); /* each loop over data checks the flag once per batch */
     if (db->workers != NULL)
         alm_workers_free(db->workers);
@@ -143,6 +145,7 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
         alm_registry_free(db->registry);
     if (db->zones != NULL)
         alm_zones_free(db->zones);
+    alm_copy_jobs_free(db->copy_jobs);
     (void)pthread_mutex_destroy(&db->lock);
     free(db);
 }

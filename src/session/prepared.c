@@ -103,7 +103,9 @@ void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest)
 static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_plan_col **cols,
                                  uint32_t *n_cols)
 {
-    const bool rows = stmt->kind == ALM_STMT_EXPLAIN || stmt->kind == ALM_STMT_SHOW;
+    const alm_copy *copy = stmt->kind == ALM_STMT_COPY_FROM ? stmt->ext : NULL;
+    const bool file = copy != NULL && copy->place != ALM_COPY_AT_STREAM;
+    const bool rows = stmt->kind == ALM_STMT_EXPLAIN || stmt->kind == ALM_STMT_SHOW || file;
     *cols = NULL;
     *n_cols = 0;
     if (!rows)
@@ -113,6 +115,8 @@ static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_pl
     *col = (alm_plan_col){.name = "QUERY PLAN", .type = ALM_TY(STRING)};
     if (stmt->kind == ALM_STMT_SHOW)
         ALM_TRY(alm_setting_name(cx, stmt->what, &col->name));
+    if (file)
+        col->name = copy->place == ALM_COPY_AT_FILE ? "id" : "status";
     *cols = col;
     *n_cols = 1;
     return ALM_OK;

@@ -34,6 +34,7 @@ struct alm_db {
     int32_t n_sessions;
     int64_t started_us; /* wall clock */
     pthread_t refresher;
+    struct alm_copy_jobs *copy_jobs; /* imports by COPY FROM a file */
     alm_session *refresher_session; /* NULL: it does not run */
 };
 
@@ -175,6 +176,11 @@ alm_status alm_files_texts(alm_ctx *cx, const char *folder, const char *const **
 enum { ALM_ACTIVITY_CELLS = 7 };
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
 alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
+/* copy_file.c. Rows of ten texts: time in us, id, table, file, phase, status, message, counts. */
+alm_status alm_copy_jobs_new(alm_ctx *cx, struct alm_copy_jobs **out);
+bool alm_copy_jobs_run(struct alm_copy_jobs *jobs); /* does one run still? */
+void alm_copy_jobs_free(struct alm_copy_jobs *jobs);
+alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 alm_status alm_memory_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 
 /* The table functions of exec/ in the form sql/ asks for. */

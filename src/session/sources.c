@@ -80,6 +80,8 @@ alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **
         return alm_memory_texts(cx, cells, rows);
     } else if (strcmp(what, "checkpoint") == 0 && cx->session != NULL) {
         return checkpoint_texts(cx, cells, rows);
+    } else if (strcmp(what, "imports") == 0 && cx->session != NULL) {
+        return alm_copy_texts(cx, cells, rows);
     } else if (strncmp(what, "files", 5) == 0 && cx->session != NULL) {
         return alm_files_texts(cx, what + 5, cells, rows);
     }

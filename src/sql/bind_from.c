@@ -57,13 +57,14 @@ static bool has_source(const alm_planner *p, alm_str name)
 }
 
 /*
- * Under which name the sources have a name of FROM, NULL: they have none. pg_catalog may be left out;
+ * Under which name the sources have a name of FROM, NULL: they have none. pg_catalog and sys may be left out;
  * what is called, pg_class(), is found with its brackets where it differs from the relation.
  */
 static alm_status source_name(alm_planner *p, alm_str schema, alm_str name, bool call,
                               const char **out)
 {
-    const bool plain = schema.len == 0 || alm_str_ieq(schema, ALM_STR("pg_catalog"));
+    const bool plain = schema.len == 0 || alm_str_ieq(schema, ALM_STR("pg_catalog")) ||
+                       alm_str_ieq(schema, ALM_STR("sys")); /* sys.text_import_log */
     ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, out, "%.*s%s%.*s%s", (int)schema.len,
                              schema.ptr == NULL ? "" : schema.ptr, schema.len > 0 ? "." : "",
                              (int)name.len, name.ptr, call ? "()" : ""));

@@ -327,6 +327,94 @@ def memory_does_not_grow_with_the_data(s):
     expect(grown < 700, True, f"{grown} MiB more for {rounds * len(rows) >> 20} MiB")
 
 
+# ------------------------------------------------------------------ files of the server
+def copied(s, sql, wait=60):
+    """[status, message, rows_imported, errors] of the import that the statement starts."""
+    id = s.rows(sql)[0][0]
+    end = time.monotonic() + wait
+    while time.monotonic() < end:
+        rows = s.rows(f"select status, message, rows_imported, errors from sys.text_import_log where id = '{id}' and status != 'started'")
+        if rows:
+            return rows[0]
+        time.sleep(0.01)
+    raise AssertionError("the import does not end")
+
+
+def folder(s):
+    f = pathlib.Path(s.root) / "import"
+    (f / "sub").mkdir(parents=True, exist_ok=True)
+    return f
+
+
+@check
+def files_of_the_server(s):
+    f = folder(s)
+    (f / "sub" / "a.csv").write_text("ts,s,v\n2024-01-01T00:00:00Z,x,1.5\n2024-01-02 00:00:00,y,\n2024-01-03,z,bad\n")
+    expect(copied(s, "copy fa from 'sub/a.csv' with header true timestamp 'ts' partition by day"), ["finished", None, 3, 0])
+    expect([c["type"] for c in s.exec("select * from fa")["columns"]], ["TIMESTAMP", "VARCHAR", "VARCHAR"])
+    expect(s.rows("select designatedTimestamp, partitionBy from tables() where table_name = 'fa'"), [["ts", "DAY"]])
+    s.exec("create table fb (ts timestamp, v double, s symbol, n int) timestamp(ts) partition by day")
+    expect(copied(s, "copy fb from 'sub/a.csv' (header)"), ["finished", None, 3, 1])
+    expect(copied(s, "copy fb from 'sub/a.csv' header on error skip_row"), ["finished", None, 2, 2])
+    status, message, imported, _ = copied(s, "copy fb from 'sub/a.csv' header true on error abort")
+    expect((status, message, imported), ("failed", 'line 4, column v: "bad" is not a value of type DOUBLE', 0))
+    expect(s.rows("select count(), count(v) from fb"), [[5, 2]])
+    (f / "b.csv").write_text("01/02/2024;1\n02/02/2024;2\n")
+    s.exec("create table fc (ts timestamp, i int) timestamp(ts) partition by month")
+    expect(copied(s, "copy fc from 'b.csv' with format 'dd/MM/yyyy' delimiter ';'"), ["finished", None, 2, 0])
+    expect(s.rows("select ts from fc"), [["2024-02-01T00:00:00.000000Z"], ["2024-02-02T00:00:00.000000Z"]])
+    w = Wire(s.pg)
+    a = w.ask(parse("", "copy fc from 'b.csv' with format 'dd/MM/yyyy'"), bind(), describe("P"), execute(), SYNC)
+    expect((kinds(a), tags(a)), ("12TDCZ", ["COPY 1"]))
+
+
+@check
+def files_outside_of_the_folder_are_refused(s):
+    f = folder(s)
+    for name, to in (("out.csv", "/etc/passwd"), ("up.csv", "../conf/server.conf"), ("dir", "/etc")):
+        (f / name).unlink(missing_ok=True)
+        (f / name).symlink_to(to)
+    (f / "good.csv").write_text("a\n1\n")
+    (f / "sub" / "in.csv").unlink(missing_ok=True)
+    (f / "sub" / "in.csv").symlink_to("../good.csv")
+    if not (f / "pipe").exists():
+        os.mkfifo(f / "pipe")
+    for name in ("out.csv", "up.csv", "dir/passwd", "/etc/passwd", "../conf/server.conf", "sub/../../conf/server.conf", "", "nope.csv", "sub", "pipe"):
+        try:
+            s.rows(f"copy fo from '{name}'")
+            raise AssertionError(f"taken: {name}")
+        except AssertionError:
+            raise
+        except Exception as e:
+            expect("cairo.sql.copy.root" in str(e), True, (name, e))
+    expect(copied(s, "copy fo from 'sub/in.csv' header true")[0], "finished")
+    for sql in ("copy fo from 'good.csv' (format binary)", "copy fo (a) from 'good.csv'", "copy fo from 'good.csv' (format csv, null 'x')", "copy 'abc' cancel"):
+        e = Wire(s.pg).error(query(sql))
+        expect(e["C"] in ("0A000", "22023"), True, (sql, e))
+
+
+@check
+def a_file_import_can_be_cancelled(s):
+    f = folder(s)
+    with open(f / "big.csv", "wb") as out:
+        out.write(b"ts,s,v,t\n")
+        for _ in range(20):
+            out.write(big_rows(100000).replace(b"\t", b","))
+    s.exec("create table fx (ts timestamp, s symbol, v double, t varchar) timestamp(ts) partition by day")
+    id = s.rows("copy fx from 'big.csv' header true")[0][0]
+    time.sleep(0.05)
+    expect(s.rows("select rows_handled is not null from sys.text_import_log where id = '%s'" % id)[0], [True])
+    said = s.rows(f"copy '{id}' cancel")
+    expect(said in ([["cancelled"]], [["finished"]]), True, said)
+    for _ in range(2000):
+        rows = s.rows(f"select status from sys.text_import_log where id = '{id}' and status != 'started'")
+        if rows:
+            break
+        time.sleep(0.01)
+    expect(s.rows("select count() from fx"), [[2000000 if rows == [["finished"]] else 0]])
+    expect(s.rows(f"copy '{id}' cancel"), rows)
+
+
 # ------------------------------------------------------------------ drivers
 @check
 def psycopg_copies_both_ways(s):

@@ -1,0 +1,38 @@
+/* source_copy.c - sys.text_import_log: the imports by COPY FROM a file, as the session tells them. */
+#include "exec/source_list.h"
+
+#include <stdlib.h>
+
+enum { TS, FIRST_COUNT = 7, CELLS = 10 };
+
+static const alm_plan_col cols[] = {
+    {"ts", ALM_TY(TIMESTAMP)},   {"id", ALM_TY(STRING)},         {"table_name", ALM_TY(STRING)},
+    {"file", ALM_TY(STRING)},    {"phase", ALM_TY(STRING)},      {"status", ALM_TY(STRING)},
+    {"message", ALM_TY(STRING)}, {"rows_handled", ALM_TY(LONG)}, {"rows_imported", ALM_TY(LONG)},
+    {"errors", ALM_TY(LONG)},
+};
+
+static alm_status fill(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    if (args->run->env.texts == NULL)
+        return ALM_OK;
+    ALM_TRY(args->run->env.texts(cx, "imports", &cell, &rows));
+    for (; rows > 0; rows--, cell += CELLS) {
+        ALM_TRY(alm_list_row(cx, l));
+        for (uint32_t i = 0; i < CELLS; i++) {
+            const bool count = i == TS || i >= FIRST_COUNT;
+            if (count && cell[i] != NULL)
+                alm_list_int(l, i, strtoll(cell[i], NULL, 10));
+            else if (!count)
+                alm_list_text(l, i, cell[i]);
+        }
+    }
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(
+    text_import_log, "text_import_log", false, cols, fill,
+    "The imports by COPY FROM a file since the start: when they began and ended, rows and faults.",
+    "select id, status, rows_imported from sys.text_import_log");
