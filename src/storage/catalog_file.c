@@ -224,6 +224,28 @@ void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file)
     *file = (alm_catalog_file){0};
 }
 
+bool alm_catalog_names_dict(const alm_storage *st, uint64_t table_id, uint32_t col_id)
+{
+    for (size_t i = 0; i < st->n_catalog_dicts; i++)
+        if (st->catalog_dicts[i].table_id == table_id && st->catalog_dicts[i].col_id == col_id)
+            return true;
+    return false;
+}
+
+static alm_status name_dict(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint32_t col_id)
+{
+    if (st->n_catalog_dicts == st->cap_catalog_dicts) {
+        const size_t cap = ALM_MAX((size_t)64, st->cap_catalog_dicts * 2);
+        struct catalog_dict *bigger = realloc(st->catalog_dicts, cap * sizeof *bigger);
+        if (bigger == NULL)
+            return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a list of dictionaries");
+        st->catalog_dicts = bigger;
+        st->cap_catalog_dicts = cap;
+    }
+    st->catalog_dicts[st->n_catalog_dicts++] = (struct catalog_dict){table_id, col_id};
+    return ALM_OK;
+}
+
 static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const uint32_t *counts)
 {
     char dir[ALM_PATH_MAX - 64], path[ALM_PATH_MAX];
@@ -232,6 +254,7 @@ static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const
     for (uint32_t c = 0; c < v->schema->n_cols; c++) {
         if (v->schema->symbols[c] == NULL || counts[c] <= 1)
             continue;
+        ALM_TRY(name_dict(cx, st, v->table.id, v->schema->cols[c].id));
         (void)snprintf(path, sizeof path, "%s/%u.dict", dir, v->schema->cols[c].id);
         ALM_TRY(alm_symbols_load(cx, v->schema->symbols[c], st->io, path, counts[c]));
     }

@@ -140,6 +140,8 @@ static bool is_named_file(const checking *c, const char *name)
         return true; /* not ours */
     const int64_t pos = alm_catver_by_id(c->st->current, c->table_id);
     const uint32_t id = (uint32_t)strtoul(name, &end, 10);
+    if (alm_catalog_names_dict(c->st, c->table_id, id))
+        return true;
     return pos >= 0 && alm_schema_find(alm_catver_at(c->st->current, (size_t)pos)->schema, id) >= 0;
 }
 

@@ -124,6 +124,7 @@ void alm_storage_free(alm_storage *st)
         (void)st->io->close(st->io, st->lock_handle);
     ALM_ASSERT(st->n_files == 0);
     free(st->files);
+    free(st->catalog_dicts);
     alm_hold_free(st);
     deinit_locks(st);
     free(st);

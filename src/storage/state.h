@@ -186,7 +186,12 @@ struct alm_storage {
     uint64_t checkpoint_lsn; /* of the catalogue file */
     alm_hold hold;
     alm_backup_progress backup;
-    uint32_t catalog_version;             /* of the file that was read */
+    uint32_t catalog_version; /* of the file that was read */
+    struct catalog_dict {     /* dictionaries that it names: recovery needs these files */
+        uint64_t table_id;
+        uint32_t col_id;
+    } *catalog_dicts;
+    size_t n_catalog_dicts, cap_catalog_dicts;
     _Atomic int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
 };
 
@@ -270,6 +275,9 @@ ALM_NODISCARD alm_status alm_catalog_write_to(alm_ctx *cx, alm_storage *st, cons
                                               const alm_catalog_choice *only, const char *path);
 ALM_NODISCARD alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out);
 void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file);
+/* Does the catalogue file that was read name the dictionary? Then it stays, though its table may be gone:
+ * the next recovery may begin with that catalogue. */
+bool alm_catalog_names_dict(const alm_storage *st, uint64_t table_id, uint32_t col_id);
 struct alm_flush_marks;
 ALM_NODISCARD alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *file,
                                           const struct alm_flush_marks *marks);

@@ -382,7 +382,8 @@ static int sweep_file(void *arg, const char *name)
         const uint64_t id = strtoull(name, &end, 16);
         orphan = end == name + 16 && !alm_file_is_registered(s->st, id);
     } else if (n > 5 && strcmp(name + n - 5, ".dict") == 0) {
-        orphan = !s->table_exists;
+        orphan = !s->table_exists &&
+                 !alm_catalog_names_dict(s->st, s->table_id, (uint32_t)strtoul(name, &end, 10));
     }
     (void)snprintf(path, sizeof path, "%s/%s", s->dir, name);
     if (orphan && s->st->io->unlink(s->st->io, path) == 0)

@@ -404,6 +404,27 @@ def check_chaos(server):
     return bad
 
 
+def opens_after_drop():
+    """A table of the catalogue file that was dropped later: two kills, and what the first start removed is not missed."""
+    with Server() as server:
+        ask(server, "create table s as (select 'x'::symbol k from long_sequence(5))")
+        server.stop()
+        server.start()
+        ask(server, "drop table s")
+        for _ in range(2):
+            server.kill()
+            server.start()
+            time.sleep(0.3)
+        return sound_after_kill(server)
+
+
+def sound_after_kill(server):
+    server.kill()
+    problems = sound(server, killed=True)
+    server.start()
+    return problems
+
+
 def size_bytes(server):
     total = 0
     for f in (server.root / "db" / "tables").rglob("*.part"):
@@ -434,9 +455,14 @@ def space_returns():
     return bad
 
 
-def sound(server):
+def sound(server, killed=False):
+    """A kill may leave the end of a record that was never acknowledged: told, and no damage."""
     found = subprocess.run([server.binary, "check", "-d", str(server.root)], capture_output=True, text=True)
-    return [] if found.returncode == 0 else [f"almanac check: {found.stdout}{found.stderr}"[:600]]
+    lines = [line for line in found.stdout.splitlines() if not line.startswith("note: ")]
+    findings = [line for line in lines[:-1] if not (killed and line.startswith("the log ends within a record"))]
+    if found.returncode == 0 or (found.returncode == 1 and killed and not findings):
+        return []
+    return [f"almanac check: {findings} {found.stderr}"[:600]]
 
 
 def one_round(server, models, logs, seconds):
@@ -454,7 +480,7 @@ def one_round(server, models, logs, seconds):
         c.stop = True
     for c in clients:
         c.join(30)
-    problems += sound(server)
+    problems += sound(server, killed=True)
     server.start()
     for c in clients[:len(models)]:
         problems += check_model(server, c)
@@ -480,7 +506,7 @@ def main():
     passed = failed = rounds = 0
     total = {}
     try:
-        problems = space_returns()
+        problems = space_returns() + opens_after_drop()
         print(*problems, sep="\n")
         passed, failed = passed + (not problems), failed + bool(problems)
         end = time.monotonic() + (o.seconds or (60 if o.nightly else 9))
