@@ -7,6 +7,7 @@
 #include "io/io.h"
 #include "server/server.h"
 #include "storage/storage.h"
+#include "time/timestamp.h"
 
 static void print_finding(void *arg, const char *line)
 {
@@ -36,10 +37,26 @@ int alm_check_root(const alm_options *options)
     return st != ALM_OK ? 2 : findings > 0 ? 1 : 0;
 }
 
+static void print_restored(const alm_restore_spec *spec, const alm_restore_result *done)
+{
+    char time[ALM_TIME_TEXT_MAX + 1];
+    time[alm_time_format(done->time_us, ALM_TIME_US, ALM_TIME_ISO, time)] = 0;
+    (void)printf("restored backup %u to '%s': %lld tables, %lld rows, lsn %llu", done->generation,
+                 spec->root, (long long)done->tables, (long long)done->rows,
+                 (unsigned long long)done->lsn);
+    if (spec->until_lsn > 0 || spec->until_us > 0)
+        (void)printf(" of %s", time);
+    (void)putchar('\n');
+}
+
 int alm_restore_root(const alm_options *options)
 {
-    const alm_restore_spec spec = {
-        .dir = options->from, .root = options->root, .generation = options->generation};
+    const alm_restore_spec spec = {.dir = options->from,
+                                   .root = options->root,
+                                   .generation = options->generation,
+                                   .until_lsn = options->until_lsn,
+                                   .until_us = options->until_us,
+                                   .log = options->log};
     alm_restore_result done;
     alm_arena arena;
     alm_arena_init(&arena, NULL);
@@ -49,9 +66,7 @@ int alm_restore_root(const alm_options *options)
     if (st != ALM_OK)
         (void)fprintf(stderr, "almanac restore: %s\n", cx.err.msg);
     else
-        (void)printf("restored backup %u to '%s': %lld tables, %lld rows, lsn %llu\n",
-                     done.generation, spec.root, (long long)done.tables, (long long)done.rows,
-                     (unsigned long long)done.lsn);
+        print_restored(&spec, &done);
     alm_arena_deinit(&arena);
     return st == ALM_OK ? 0 : st == ALM_E_ARG || st == ALM_E_EXISTS ? 2 : 1;
 }

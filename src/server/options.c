@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "server/server.h"
+#include "time/timestamp.h"
 
 static const char help[] =
     "Almanac, a time-series SQL database server.\n"
@@ -11,8 +12,9 @@ static const char help[] =
     "                                verify a data directory that no server uses, or a directory\n"
     "                                of backups, and remove what a crash left over; exit code\n"
     "                                0: sound, 1: damage was found, 2: it could not be checked\n"
-    "       almanac restore BACKUP_DIR TO ROOT [--generation N]\n"
-    "                                make a data directory from a backup, the newest or number N\n"
+    "       almanac restore BACKUP_DIR TO ROOT [--generation N] [--until LSN|TIME [--log DIR]]\n"
+    "                                make a data directory from a backup, the newest or number N;\n"
+    "                                go on with the archived log up to a record or a time\n"
     "       almanac --version\n"
     "       almanac --help\n"
     "\n"
@@ -47,6 +49,23 @@ static alm_status number_of(alm_ctx *cx, const char *text, uint32_t *out)
     return ALM_OK;
 }
 
+/* Digits alone are an LSN; else a time. */
+static alm_status moment_of(alm_ctx *cx, const char *text, alm_options *out)
+{
+    char *end = NULL;
+    const alm_str whole = alm_str_of(text);
+    if (text[0] >= '0' && text[0] <= '9') {
+        const unsigned long long lsn = strtoull(text, &end, 10);
+        if (*end == 0 && lsn > 0) {
+            out->until_lsn = lsn;
+            return ALM_OK;
+        }
+    }
+    if (!alm_time_parse(whole, ALM_TIME_US, &out->until_us) || out->until_us <= 0)
+        return alm_fail(cx, ALM_E_ARG, -1, "'%s' is neither an LSN nor a time", text);
+    return ALM_OK;
+}
+
 /* One argument; those that are not options have their meaning by the verb. */
 static alm_status take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *out)
 {
@@ -61,6 +80,12 @@ static alm_status take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *
     if (out->verb == ALM_VERB_CHECK && strcmp(arg, "--repair") == 0) {
         out->repair = true;
         return ALM_OK;
+    }
+    if (restore && strcmp(arg, "--log") == 0)
+        return value_of(cx, argc, argv, i, "a directory", &out->log);
+    if (restore && strcmp(arg, "--until") == 0) {
+        ALM_TRY(value_of(cx, argc, argv, i, "an LSN or a time", &number));
+        return moment_of(cx, number, out);
     }
     if (restore && (strcmp(arg, "to") == 0 || strcmp(arg, "TO") == 0))
         return value_of(cx, argc, argv, i, "a directory", &out->root);

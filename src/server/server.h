@@ -20,6 +20,9 @@ typedef struct alm_options {
     const char *root;
     const char *from; /* RESTORE: directory of backups */
     uint32_t generation;
+    uint64_t until_lsn; /* RESTORE */
+    int64_t until_us;
+    const char *log;
     bool repair; /* CHECK */
 } alm_options;
 

@@ -32,6 +32,8 @@ static void storage_conf(const struct alm_conf *conf, alm_storage_conf *out)
     out->part_rows_max = conf->storage_part_rows_max;
     out->overlap_max = (int32_t)conf->storage_overlap_max;
     out->snapshot_age_max_ms = conf->storage_snapshot_age_max;
+    out->archive_interval_ms = conf->wal_archive_interval;
+    out->archive_backlog_max = conf->wal_archive_backlog_max;
     out->hold_age_max_ms = conf->storage_checkpoint_hold_max;
 }
 
@@ -61,6 +63,11 @@ static alm_status open_parts(alm_ctx *cx, alm_db *db)
 {
     alm_storage_conf conf;
     storage_conf(db->conf, &conf);
+    const char *archive = db->conf != NULL ? db->conf->wal_archive_dir : "";
+    if (archive[0] != 0)
+        (void)snprintf(db->archive, sizeof(db->archive), "%s%s%.4000s",
+                       archive[0] == '/' ? "" : db->root, archive[0] == '/' ? "" : "/", archive);
+    conf.archive_dir = db->archive;
     uint32_t threads = db->conf != NULL ? (uint32_t)db->conf->shared_worker_count : 0;
     if (threads == 0) {
         const long cores = sysconf(_SC_NPROCESSORS_ONLN);

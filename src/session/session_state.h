@@ -21,6 +21,7 @@ struct alm_db {
     const alm_io *io;
     const struct alm_conf *conf;
     char root[4096];
+    char archive[8192]; /* of the log; "": none */
     alm_storage *storage;
     alm_registry *registry;
     alm_workers *workers;

@@ -35,7 +35,7 @@ typedef struct backup {
 
 /* What copy and sum share: `out` -1 reads only. */
 static alm_status pump(alm_ctx *cx, const alm_io *io, int in, const char *from, int out,
-                       const char *to, int64_t *bytes, uint32_t *crc)
+                       const char *to, int64_t most, int64_t *bytes, uint32_t *crc)
 {
     char *piece = NULL;
     alm_status st = alm_heap_bytes(cx, ALM_BACKUP_PIECE, "a piece of a file", &piece);
@@ -43,7 +43,8 @@ static alm_status pump(alm_ctx *cx, const alm_io *io, int in, const char *from, 
     *crc = 0;
     while (st == ALM_OK) {
         st = alm_check(cx);
-        const int64_t n = st == ALM_OK ? io->read(io, in, piece, ALM_BACKUP_PIECE, *bytes) : 0;
+        const size_t want = (size_t)ALM_MIN(most - *bytes, (int64_t)ALM_BACKUP_PIECE);
+        const int64_t n = st == ALM_OK ? io->read(io, in, piece, want, *bytes) : 0;
         if (n < 0)
             st = alm_io_fail(cx, (int)n, from);
         if (n <= 0)
@@ -63,20 +64,20 @@ alm_status alm_backup_sum(alm_ctx *cx, const alm_io *io, const char *path, int64
     const int in = io->open(io, path, ALM_IO_READ);
     if (in < 0)
         return alm_io_fail(cx, in, path);
-    const alm_status st = pump(cx, io, in, path, -1, NULL, bytes, crc);
+    const alm_status st = pump(cx, io, in, path, -1, NULL, INT64_MAX, bytes, crc);
     (void)io->close(io, in);
     return st;
 }
 
 alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from, const char *to,
-                           int64_t *bytes, uint32_t *crc)
+                           int64_t most, int64_t *bytes, uint32_t *crc)
 {
     const int in = io->open(io, from, ALM_IO_READ);
     if (in < 0)
         return alm_io_fail(cx, in, from);
     const int out = io->open(io, to, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
     alm_status st =
-        out < 0 ? alm_io_fail(cx, out, to) : pump(cx, io, in, from, out, to, bytes, crc);
+        out < 0 ? alm_io_fail(cx, out, to) : pump(cx, io, in, from, out, to, most, bytes, crc);
     (void)io->close(io, in);
     if (out < 0)
         return st;
@@ -158,7 +159,7 @@ static alm_status copy_part(backup *b, alm_file *file, alm_backup_file *f, const
     char tmp[ALM_PATH_MAX];
     tmp_path(b, tmp, sizeof tmp);
     ALM_TRY(verify_part(b, file));
-    ALM_TRY(alm_backup_copy(b->cx, b->io, from, tmp, &f->bytes, &f->crc));
+    ALM_TRY(alm_backup_copy(b->cx, b->io, from, tmp, INT64_MAX, &f->bytes, &f->crc));
     if (f->bytes != file->bytes)
         return alm_fail(b->cx, ALM_E_CORRUPT, -1,
                         "'%s' has %lld bytes, not the %lld it should have", from,
@@ -254,27 +255,29 @@ static alm_status catalogue(backup *b)
 
 /* ------------------------------------------------------------------------ the whole */
 
-static alm_status make_dir(backup *b, const char *dir)
+alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const char *dir)
 {
-    char parent[DIR_MAX + 8];
+    char parent[ALM_PATH_MAX];
     alm_io_stat meta;
-    if (b->io->stat(b->io, dir, &meta) == 0 && meta.is_dir)
+    if (io->stat(io, dir, &meta) == 0 && meta.is_dir)
         return ALM_OK;
-    int e = b->io->mkdir(b->io, dir);
+    int e = io->mkdir(io, dir);
     (void)snprintf(parent, sizeof parent, "%s", dir);
     char *slash = strrchr(parent, '/');
     if (slash != NULL)
         slash[slash == parent] = 0; /* "/x" lies in "/" */
     if (e >= 0 && slash != NULL)
-        e = b->io->sync_dir(b->io, parent);
-    return e < 0 ? alm_io_fail(b->cx, e, dir) : ALM_OK;
+        e = io->sync_dir(io, parent);
+    if (e < 0)
+        (void)io->rmdir(io, dir); /* or the next caller would believe in it */
+    return e < 0 ? alm_io_fail(cx, e, dir) : ALM_OK;
 }
 
 static alm_status open_dir(backup *b)
 {
     char path[ALM_PATH_MAX];
-    ALM_TRY(make_dir(b, b->dir));
-    ALM_TRY(make_dir(b, b->files));
+    ALM_TRY(alm_backup_dir(b->cx, b->io, b->dir));
+    ALM_TRY(alm_backup_dir(b->cx, b->io, b->files));
     (void)snprintf(path, sizeof path, "%s/lock", b->dir);
     b->lock = b->io->open(b->io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE);
     if (b->lock < 0)
@@ -329,6 +332,8 @@ static alm_status run(backup *b)
     atomic_store(&b->st->backup.done, 0);
     atomic_store(&b->st->backup.total, bytes_of(b));
     b->now.lsn = b->cat->lsn;
+    if (b->st->conf.archive_dir != NULL)
+        (void)snprintf(b->now.archive, sizeof b->now.archive, "%s", b->st->conf.archive_dir);
     b->now.time_us = b->io->wall_ns(b->io) / 1000;
     ALM_TRY(tables(b));
     ALM_TRY(catalogue(b));

@@ -43,12 +43,22 @@ ALM_NODISCARD alm_status alm_manifest_read(alm_ctx *cx, const alm_io *io, const 
 ALM_NODISCARD alm_status alm_manifest_list(alm_ctx *cx, const alm_io *io, const char *dir,
                                            uint32_t **out, size_t *n);
 
-/* Copies `from` to `to` (synced; `to` is removed when that fails) in pieces, with a look for cancel
+/* Copies `most` bytes of `from` to `to` (synced; `to` is removed when that fails) in pieces, with a look for cancel
  * between them. */
 ALM_NODISCARD alm_status alm_backup_copy(alm_ctx *cx, const alm_io *io, const char *from,
-                                         const char *to, int64_t *bytes, uint32_t *crc);
+                                         const char *to, int64_t most, int64_t *bytes,
+                                         uint32_t *crc);
+/* The directory is there, on disk too; its parent must be. */
+ALM_NODISCARD alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const char *dir);
 /* Size and checksum of a file; `to` NULL. */
 ALM_NODISCARD alm_status alm_backup_sum(alm_ctx *cx, const alm_io *io, const char *path,
                                         int64_t *bytes, uint32_t *crc);
+
+/* What the archived log `log` has behind LSN `after`, up to what the spec says, goes to `db`. *until:
+ * LSN of the last record, 0: there was none. */
+ALM_NODISCARD alm_status alm_restore_log(alm_ctx *cx, const alm_io *io,
+                                         const alm_restore_spec *spec, const char *log,
+                                         const char *db, uint64_t after, uint64_t *until,
+                                         int64_t *last_us);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "storage/payload.h"
 
 void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
 {
@@ -48,12 +49,19 @@ static void prepare_request(alm_storage *st, alm_request *rq, alm_build *b)
         b->next->lsn = rq->lsn;
 }
 
+typedef struct time_op { /* ALM_OP_TIME */
+    uint32_t kind, zero;
+    uint64_t bytes;
+    int64_t us;
+} time_op;
+
 /* Prepares the requests [list, end), logs and publishes. False: the log did not take them; *log has
  * the reason, nothing is published. */
 static bool run_group(alm_storage *st, alm_request *list, const alm_request *end, alm_ctx *log)
 {
     alm_build b;
     alm_wal_record *records = NULL;
+    const time_op when = {.kind = ALM_OP_TIME, .bytes = 8, .us = st->io->wall_ns(st->io) / 1000};
     size_t n = 0;
     for (const alm_request *rq = list; rq != end; rq = rq->next)
         n++;
@@ -66,9 +74,11 @@ static bool run_group(alm_storage *st, alm_request *list, const alm_request *end
     n = 0;
     for (alm_request *rq = list; rq != end; rq = rq->next) {
         prepare_request(st, rq, &b);
-        if (rq->status == ALM_OK && !rq->no_log)
-            records[n++] =
-                (alm_wal_record){.lsn = rq->lsn, .pieces = rq->pieces, .n_pieces = rq->n_pieces};
+        if (rq->status != ALM_OK || rq->no_log)
+            continue;
+        rq->pieces[rq->n_pieces++] = (alm_wal_piece){&when, sizeof when};
+        records[n++] =
+            (alm_wal_record){.lsn = rq->lsn, .pieces = rq->pieces, .n_pieces = rq->n_pieces};
     }
     bool fatal = false, taken = true;
     if (n > 0)

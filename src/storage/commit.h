@@ -17,7 +17,8 @@ struct alm_request {
     bool no_log; /* in memory only: publishes, but writes nothing */
 
     alm_buf buf;             /* for the payload; released by alm_commit */
-    alm_wal_piece pieces[2]; /* pieces[0] may be the caller's; cleared before each prepare */
+    alm_wal_piece pieces[3]; /* pieces[0] may be the caller's; cleared before each prepare; the last
+                              * is the time of the commit */
     uint32_t n_pieces;
 
     alm_ctx *cx;

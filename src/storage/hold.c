@@ -12,6 +12,7 @@
 
 #include "base/crc32c.h"
 #include "base/log.h"
+#include "storage/archive.h"
 #include "storage/commit.h"
 
 enum { HOLD_VERSION = 1, LATER_FIRST = 64 };
@@ -154,21 +155,28 @@ alm_status alm_hold_resume(alm_ctx *cx, alm_storage *st)
 
 /* ------------------------------------------------------------------ files that wait */
 
-bool alm_hold_keep(alm_storage *st, const alm_file *file)
+/* Caller holds file_lock. No memory: the sweep after the next start finds it. */
+static void wait_for(alm_hold *h, alm_file_id file)
 {
-    alm_hold *h = &st->hold;
-    (void)pthread_mutex_lock(&st->file_lock);
-    const bool keep = h->held;
-    if (keep && h->n_later == h->cap_later) {
+    if (h->n_later == h->cap_later) {
         const size_t cap = ALM_MAX((size_t)LATER_FIRST, h->cap_later * 2);
         alm_file_id *bigger = realloc(h->later, cap * sizeof *bigger);
-        if (bigger != NULL) {
-            h->later = bigger;
-            h->cap_later = cap;
-        }
+        if (bigger == NULL)
+            return;
+        h->later = bigger;
+        h->cap_later = cap;
     }
-    if (keep && h->n_later < h->cap_later) /* no memory: the sweep after the next start finds it */
-        h->later[h->n_later++] = (alm_file_id){.table_id = file->table_id, .id = file->id};
+    h->later[h->n_later++] = file;
+}
+
+bool alm_hold_keep(alm_storage *st, const alm_file *file)
+{
+    const alm_file_id id = {
+        .table_id = file->table_id, .id = file->id, .lsn = atomic_load(&st->wal.last_lsn)};
+    (void)pthread_mutex_lock(&st->file_lock);
+    const bool keep = st->hold.held || alm_archive_is_on(st);
+    if (keep)
+        wait_for(&st->hold, id);
     (void)pthread_mutex_unlock(&st->file_lock);
     return keep;
 }
@@ -180,21 +188,43 @@ static void set_held(alm_storage *st, bool held)
     (void)pthread_mutex_unlock(&st->file_lock);
 }
 
-/* Nothing is added any more: the hold has ended. */
-static void remove_waiting(alm_storage *st)
+static void remove_file(alm_storage *st, const alm_file_id *id)
+{
+    char path[ALM_PATH_MAX];
+    const alm_file file = {.id = id->id, .table_id = id->table_id, .st = st};
+    alm_file_path(&file, path, sizeof path);
+    if (!atomic_load(&st->failed))
+        (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */
+}
+
+void alm_hold_let_go(alm_storage *st)
 {
     alm_hold *h = &st->hold;
-    for (size_t i = 0; i < h->n_later; i++) {
-        char path[ALM_PATH_MAX];
-        alm_file file = {.id = h->later[i].id, .table_id = h->later[i].table_id, .st = st};
-        alm_file_path(&file, path, sizeof path);
-        if (!atomic_load(&st->failed))
-            (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */
+    const uint64_t lsn = atomic_load(&st->wal.keep_lsn);
+    (void)pthread_mutex_lock(&st->file_lock);
+    const bool held = h->held;
+    alm_file_id *files = held ? NULL : h->later;
+    const size_t n = held ? 0 : h->n_later;
+    if (!held) {
+        h->later = NULL;
+        h->n_later = h->cap_later = 0;
     }
-    alm_hold_free(st);
-    if (h->sweep_end != 0)
-        alm_sweep(st, h->sweep_end);
-    h->sweep_end = 0;
+    for (size_t i = 0; i < n; i++)
+        if (files[i].lsn > lsn)
+            wait_for(h, files[i]);
+    (void)pthread_mutex_unlock(&st->file_lock);
+    for (size_t i = 0; i < n; i++)
+        if (files[i].lsn <= lsn)
+            remove_file(st, &files[i]);
+    free(files);
+}
+
+static void remove_waiting(alm_storage *st)
+{
+    alm_hold_let_go(st);
+    if (st->hold.sweep_end != 0)
+        alm_sweep(st, st->hold.sweep_end);
+    st->hold.sweep_end = 0;
 }
 
 void alm_hold_free(alm_storage *st)

@@ -27,6 +27,8 @@ ALM_NODISCARD alm_status alm_hold_mark_copy(alm_ctx *cx, const alm_io *io, const
                                             uint64_t lsn);
 /* Keeps the file for now; false: the caller may remove it. */
 bool alm_hold_keep(alm_storage *st, const alm_file *file);
+/* Removes files that waited, but those that the archive of the log still needs. Nothing while held. */
+void alm_hold_let_go(alm_storage *st);
 /* Ends a hold that is older than the limit. */
 ALM_NODISCARD alm_status alm_hold_expire(alm_ctx *cx, alm_storage *st);
 void alm_hold_free(alm_storage *st);

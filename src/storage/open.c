@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "storage/archive.h"
 #include "storage/change.h"
 #include "storage/hold.h"
 
@@ -26,6 +27,8 @@ void alm_storage_conf_default(alm_storage_conf *conf)
         .overlap_max = 64,
         .snapshot_age_max_ms = INT64_C(3600000),
         .hold_age_max_ms = INT64_C(86400000),
+        .archive_interval_ms = INT64_C(60000),
+        .archive_backlog_max = INT64_C(16) << 30,
     };
 }
 
@@ -229,7 +232,7 @@ alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan)
 {
     ALM_TRY(alm_hold_read(cx, st));
     const alm_status e = recover_once(cx, st, true, scan);
-    if (e != ALM_E_CORRUPT || !alm_hold_is_copy(st))
+    if (e != ALM_E_CORRUPT || !alm_hold_is_copy(st) || st->conf.whole_log)
         return e;
     if (st->hold.since_us != 0) /* a backup has no log */
         alm_log_warn("storage",
@@ -321,6 +324,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
     if (e == ALM_OK)
         e = alm_storage_recover(cx, st, &scan);
     if (e == ALM_OK)
+        alm_archive_at_open(cx, st);
+    if (e == ALM_OK)
         e = alm_wal_start(cx, &st->wal, &scan);
     if (e == ALM_OK)
         e = alm_hold_resume(cx, st);
@@ -342,6 +347,8 @@ void alm_storage_close(alm_storage *st)
     if (st == NULL)
         return;
     alm_worker_stop(st);
+    if (!st->failed)
+        (void)alm_archive_catch_up(st, NULL); /* what is left waits for the next start */
     alm_ctx cx = {.io = st->io};
     if (!st->failed && !st->hold.held && st->current->lsn != st->checkpoint_lsn &&
         alm_checkpoint(&cx, st, ALM_CHECKPOINT_KEEP_BYTES) != ALM_OK)

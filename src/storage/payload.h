@@ -25,7 +25,8 @@ typedef enum alm_op_kind {
     ALM_OP_TOUCH,
     ALM_OP_COMMENT,
     ALM_OP_EXPIRE,
-    ALM_OP_LAST = ALM_OP_EXPIRE
+    ALM_OP_TIME,
+    ALM_OP_LAST = ALM_OP_TIME
 } alm_op_kind;
 
 /* ------------------------------------------------------------------- writing */

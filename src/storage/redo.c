@@ -309,6 +309,8 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         return redo_comment(cx, b, r);
     case ALM_OP_EXPIRE:
         return redo_expire(cx, b, r);
+    case ALM_OP_TIME: /* for restores */
+        return ALM_OK;
     }
     return bad_record(cx, b->lsn, "unknown operation");
 }

@@ -19,6 +19,7 @@ typedef struct restore {
     const alm_restore_spec *spec;
     char db[DIR_MAX];
     alm_manifest m;
+    uint64_t until; /* LSN that the log must reach, 0: there is no log */
     alm_restore_result *result;
 } restore;
 
@@ -84,7 +85,7 @@ static alm_status one_file(restore *r, const alm_backup_file *f)
     (void)snprintf(from, sizeof from, "%.*s/%s", DIR_MAX, r->spec->dir, f->name);
     (void)snprintf(to, sizeof to, "%s/%s", r->db, f->path);
     ALM_TRY(make_parent(r, to));
-    ALM_TRY(alm_backup_copy(r->cx, r->io, from, to, &bytes, &crc));
+    ALM_TRY(alm_backup_copy(r->cx, r->io, from, to, INT64_MAX, &bytes, &crc));
     if (bytes != f->bytes || crc != f->crc)
         return alm_fail(
             r->cx, ALM_E_CORRUPT, -1,
@@ -98,19 +99,40 @@ static alm_status one_file(restore *r, const alm_backup_file *f)
     return failed(r, r->io->sync_dir(r->io, dir), dir);
 }
 
-/* The newest backup, or the one that was asked for. */
+static bool is_too_late(const alm_restore_spec *spec, const alm_manifest *m)
+{
+    return (spec->until_lsn > 0 && m->lsn > spec->until_lsn) ||
+           (spec->until_us > 0 && m->time_us > spec->until_us);
+}
+
+/* The one that was asked for, or the newest that is not too late. */
+static alm_status choose(restore *r, const uint32_t *all, size_t n)
+{
+    const alm_restore_spec *spec = r->spec;
+    if (spec->generation > 0) {
+        ALM_TRY(alm_manifest_read(r->cx, r->io, spec->dir, spec->generation, &r->m));
+        return !is_too_late(spec, &r->m)
+                   ? ALM_OK
+                   : alm_fail(r->cx, ALM_E_ARG, -1, "backup %u is later than what --until says",
+                              spec->generation);
+    }
+    for (size_t i = n; i-- > 0;) {
+        alm_manifest_free(&r->m);
+        ALM_TRY(alm_manifest_read(r->cx, r->io, spec->dir, all[i], &r->m));
+        if (!is_too_late(spec, &r->m))
+            return ALM_OK;
+    }
+    return alm_fail(r->cx, ALM_E_ARG, -1, "'%s' has no backup%s", spec->dir,
+                    n == 0 ? ": there is no manifest" : " that is as old as --until says");
+}
+
 static alm_status find_backup(restore *r)
 {
     uint32_t *all = NULL;
     size_t n = 0;
     ALM_TRY(alm_manifest_list(r->cx, r->io, r->spec->dir, &all, &n));
-    alm_status e = n == 0 ? alm_fail(r->cx, ALM_E_ARG, -1,
-                                     "'%s' has no backup: there is no manifest", r->spec->dir)
-                          : ALM_OK;
-    const uint32_t which = n == 0 ? 0 : r->spec->generation > 0 ? r->spec->generation : all[n - 1];
+    const alm_status e = choose(r, all, n);
     free(all);
-    if (e == ALM_OK)
-        e = alm_manifest_read(r->cx, r->io, r->spec->dir, which, &r->m);
     return e;
 }
 
@@ -121,6 +143,7 @@ static alm_status open_once(restore *r)
     alm_storage_conf conf;
     alm_storage_conf_default(&conf);
     conf.manual = true;
+    conf.whole_log = r->until > 0;
     conf.wal_segment_bytes = 1 << 20; /* hardly used: the server makes its own */
     ALM_TRY(alm_storage_open(r->cx, r->io, r->spec->root, &conf, &st));
     alm_storage_stats stats;
@@ -129,6 +152,10 @@ static alm_status open_once(restore *r)
     r->result->lsn = st->current->lsn;
     r->result->tables = (int64_t)st->current->n;
     alm_storage_close(st);
+    if (r->until > 0 && r->result->lsn != r->until)
+        return alm_fail(r->cx, ALM_E_CORRUPT, -1,
+                        "the log in the archive has a gap behind lsn %llu",
+                        (unsigned long long)r->result->lsn);
     return ALM_OK;
 }
 
@@ -142,6 +169,10 @@ static alm_status run(restore *r)
     }
     r->result->generation = r->m.generation;
     r->result->time_us = r->m.time_us;
+    const char *log = r->spec->log != NULL ? r->spec->log : r->m.archive;
+    if (r->spec->until_lsn > 0 || r->spec->until_us > 0)
+        ALM_TRY(alm_restore_log(r->cx, r->io, r->spec, log, r->db, r->m.lsn, &r->until,
+                                &r->result->time_us));
     return open_once(r);
 }
 

@@ -119,7 +119,14 @@ typedef struct file_slot {
 
 typedef struct alm_file_id {
     uint64_t table_id, id;
+    uint64_t lsn; /* of the log when it was let go */
 } alm_file_id;
+
+typedef struct alm_archive_state { /* the background thread's */
+    uint64_t number;               /* last segment that is archived */
+    int64_t since_ns, commits;     /* of the last new segment */
+    bool failing;
+} alm_archive_state;
 
 typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_lock */
     atomic_bool held;
@@ -186,6 +193,7 @@ struct alm_storage {
     uint64_t checkpoint_lsn; /* of the catalogue file */
     alm_hold hold;
     alm_backup_progress backup;
+    alm_archive_state archive;
     uint32_t catalog_version; /* of the file that was read */
     struct catalog_dict {     /* dictionaries that it names: recovery needs these files */
         uint64_t table_id;

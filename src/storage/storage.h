@@ -33,6 +33,9 @@ typedef struct alm_storage_conf {
     int64_t part_rows_max;        /* rows of one part of a bulk load or flush */
     int32_t overlap_max;          /* overlapping parts and runs before writers wait */
     int64_t snapshot_age_max_ms;
+    const char *archive_dir; /* of the log, for restores to a point in time; NULL or "": none */
+    int64_t archive_interval_ms, archive_backlog_max;
+    bool whole_log;          /* the log of a copy must be whole, too */
     int64_t hold_age_max_ms; /* a checkpoint that is held longer is released; 0: never */
     bool manual; /* no background thread: flush and checkpoint when called for (tests) */
 } alm_storage_conf;
@@ -88,12 +91,16 @@ ALM_NODISCARD alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const c
 /* A backup becomes the data directory `root`, in which there must be no database yet. */
 typedef struct alm_restore_spec {
     const char *dir, *root;
-    uint32_t generation; /* 0: the newest */
+    uint32_t generation; /* 0: the newest that is not later than what follows */
+    /* Goes on with the archived log up to a record or a time, whichever is not 0. */
+    uint64_t until_lsn;
+    int64_t until_us;
+    const char *log; /* directory of the archive; NULL: the one that the backup names */
 } alm_restore_spec;
 typedef struct alm_restore_result {
     uint32_t generation;
     uint64_t lsn;
-    int64_t time_us; /* of the backup */
+    int64_t time_us; /* of the backup, or of the last record of the log */
     int64_t files, bytes, tables, rows;
 } alm_restore_result;
 ALM_NODISCARD alm_status alm_backup_restore(alm_ctx *cx, const alm_io *io,

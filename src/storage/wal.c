@@ -25,7 +25,11 @@ static void segment_path(const alm_wal *wal, uint64_t number, bool spare, char *
 alm_status alm_wal_init(alm_ctx *cx, alm_wal *wal, const alm_io *io, const char *dir,
                         int64_t segment_bytes)
 {
-    *wal = (alm_wal){.io = io, .segment_bytes = segment_bytes, .handle = -1, .next_number = 1};
+    *wal = (alm_wal){.io = io,
+                     .segment_bytes = segment_bytes,
+                     .handle = -1,
+                     .next_number = 1,
+                     .keep_lsn = UINT64_MAX};
     const int n = snprintf(wal->dir, sizeof wal->dir, "%s", dir);
     if (n < 0 || (size_t)n >= sizeof wal->dir)
         return alm_fail(cx, ALM_E_ARG, -1, "the path of the log is too long: '%.64s...'", dir);
@@ -319,7 +323,8 @@ alm_status alm_wal_append(alm_ctx *cx, alm_wal *wal, const alm_wal_record *recor
     ALM_ASSERT(n > 0 && wal->handle >= 0);
     if (wal->stage == NULL && (wal->stage = malloc(STAGE_BYTES)) == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to write the log");
-    const int64_t room = wal->room - ALM_REC_HEADER; /* for the mark */
+    const bool roll = atomic_exchange(&wal->roll, false) && wal->at > ALM_WAL_HEADER;
+    const int64_t room = roll ? 0 : wal->room - ALM_REC_HEADER; /* for the mark */
     int64_t here = wal->at, rest = 0;
     size_t n_here = 0;
     for (size_t i = 0; i < n; i++) {
@@ -398,7 +403,8 @@ alm_status alm_wal_recycle(alm_ctx *cx, alm_wal *wal, uint64_t lsn)
     alm_status st = ALM_OK;
     (void)pthread_mutex_lock(&wal->lock);
     size_t gone = 0;
-    while (gone + 1 < wal->n_segments && wal->segments[gone + 1].prev_lsn <= lsn) {
+    while (gone + 1 < wal->n_segments && wal->segments[gone + 1].prev_lsn <= lsn &&
+           wal->segments[gone + 1].prev_lsn <= atomic_load(&wal->keep_lsn)) {
         const alm_wal_segment *seg = &wal->segments[gone];
         char path[PATH_BYTES], spare[PATH_BYTES];
         segment_path(wal, seg->number, false, path);

@@ -12,7 +12,7 @@
 
 #include "io/io.h"
 
-enum { ALM_WAL_VERSION = 4, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
+enum { ALM_WAL_VERSION = 5, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
 
 typedef struct alm_wal_header {
     char magic[8];
@@ -73,8 +73,11 @@ typedef struct alm_wal {
     uint64_t salt;
     int64_t at;   /* where the next record goes */
     int64_t room; /* bytes of the current segment; the leader's, as `at` */
-    uint64_t last_lsn;
+    _Atomic uint64_t last_lsn;
     _Atomic uint64_t synced_lsn;
+    _Atomic uint64_t keep_lsn;     /* segments with later records are not given up */
+    atomic_bool roll;              /* the next group begins a new segment */
+    uint64_t limit_lsn;            /* reading: the log ends before a later record; 0: none */
     uint64_t next_lsn;             /* never used before, not even by a group that failed */
     _Atomic int64_t bytes_written; /* since open */
     char *stage;                   /* small pieces of a group are written together */
@@ -110,6 +113,9 @@ ALM_NODISCARD alm_status alm_wal_is_torn(alm_ctx *cx, const alm_wal *wal, const 
                                          bool *torn);
 /* Erases its header. */
 ALM_NODISCARD alm_status alm_wal_cut(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *scan);
+/* Walks the records of one segment; *out has where they end. Reads only. */
+ALM_NODISCARD alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                                      alm_wal_each each, void *arg, alm_wal_scan *out);
 /* Makes the log ready for appending behind the chain that was read; removes what lies beyond. */
 ALM_NODISCARD alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan);
 

@@ -98,10 +98,10 @@ typedef struct segment_view {
     alm_wal_header head;
 } segment_view;
 
-static alm_status view_open(alm_ctx *cx, const alm_wal *wal, size_t i, segment_view *out)
+static alm_status view_open(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                            segment_view *out)
 {
     const alm_io *io = wal->io;
-    const alm_wal_segment *seg = &wal->segments[i];
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%016llx.wal", wal->dir, (unsigned long long)seg->number);
     *out = (segment_view){.n = seg->bytes};
@@ -181,6 +181,8 @@ static alm_status walk_segment(const chain *c, const segment_view *v, size_t ind
         if (!record_at(v, c->out->at, &rec) || rec.prev_lsn != c->out->last_lsn ||
             rec.lsn <= rec.prev_lsn)
             return ALM_OK;
+        if (c->wal->limit_lsn != 0 && rec.lsn > c->wal->limit_lsn)
+            return ALM_OK;
         if (rec.lsn > c->after)
             ALM_TRY(c->each(c->cx, c->arg, rec.lsn, v->bytes + c->out->at + ALM_REC_HEADER,
                             (size_t)rec.bytes));
@@ -188,6 +190,22 @@ static alm_status walk_segment(const chain *c, const segment_view *v, size_t ind
         c->out->at += ALM_REC_HEADER + (int64_t)rec.bytes;
         c->out->bytes += ALM_REC_HEADER + (int64_t)rec.bytes;
     }
+}
+
+alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                        alm_wal_each each, void *arg, alm_wal_scan *out)
+{
+    segment_view v;
+    const chain c = {.cx = cx, .wal = wal, .each = each, .arg = arg, .out = out};
+    *out = (alm_wal_scan){.at = 0};
+    ALM_TRY(view_open(cx, wal, seg, &v));
+    out->last_lsn = v.head.prev_lsn;
+    const alm_status st =
+        v.valid ? walk_segment(&c, &v, 0)
+                : alm_fail(cx, ALM_E_CORRUPT, -1, "the header of segment %016llx is damaged",
+                           (unsigned long long)seg->number);
+    view_close(wal, &v);
+    return st;
 }
 
 static alm_status damaged(const chain *c, size_t segment, int64_t at)
@@ -223,7 +241,7 @@ static alm_status check_end(const chain *c)
                         (unsigned long long)c->out->last_lsn);
     for (size_t i = c->out->segment; i < wal->n_segments; i++) {
         segment_view v;
-        ALM_TRY(view_open(c->cx, wal, i, &v));
+        ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
         const int64_t from = i == c->out->segment ? c->out->at : ALM_WAL_HEADER;
         const int64_t proof = proof_of_loss(&v, from, c->out->last_lsn);
         view_close(wal, &v);
@@ -239,7 +257,7 @@ static alm_status walk_from(const chain *c, alm_wal *wal, size_t i)
     bool first = true;
     for (; i < wal->n_segments; i++) {
         segment_view v;
-        ALM_TRY(view_open(c->cx, wal, i, &v));
+        ALM_TRY(view_open(c->cx, wal, &wal->segments[i], &v));
         alm_status st = ALM_OK;
         wal->segments[i].in_chain = v.valid && (first || v.head.prev_lsn == c->out->last_lsn);
         if (wal->segments[i].in_chain) {
@@ -276,7 +294,7 @@ alm_status alm_wal_read(alm_ctx *cx, alm_wal *wal, uint64_t after, alm_wal_each 
     *out = (alm_wal_scan){.last_lsn = after, .segment = wal->n_segments};
     for (size_t i = wal->n_segments; i-- > 0;) {
         segment_view v;
-        ALM_TRY(view_open(cx, wal, i, &v));
+        ALM_TRY(view_open(cx, wal, &wal->segments[i], &v));
         const bool fits = v.valid && v.head.prev_lsn <= after;
         any |= v.valid;
         view_close(wal, &v);
@@ -309,7 +327,7 @@ alm_status alm_wal_is_torn(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *
     *torn = false;
     if (scan->segment >= wal->n_segments)
         return ALM_OK;
-    ALM_TRY(view_open(cx, wal, scan->segment, &v));
+    ALM_TRY(view_open(cx, wal, &wal->segments[scan->segment], &v));
     if (v.valid && scan->at + ALM_REC_HEADER <= v.n) {
         memcpy(&rec, v.bytes + scan->at, sizeof rec);
         *torn =

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "storage/commit.h"
+#include "storage/archive.h"
 #include "storage/compact.h"
 #include "storage/head.h"
 #include "storage/hold.h"
@@ -246,6 +247,7 @@ static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
     if (alm_storage_writable(cx, st) != ALM_OK)
         return cx->err.code;
     ALM_TRY(alm_hold_expire(cx, st));
+    ALM_TRY(alm_archive_round(cx, st));
     ALM_TRY(flush_large(cx, st));
     ALM_TRY(flush_idle(cx, st));
     ALM_TRY(tidy_heads(cx, st));
@@ -279,7 +281,7 @@ static void *worker_main(void *arg)
     const int64_t round_ms = st->conf.sync == ALM_SYNC_INTERVAL
                                  ? ALM_MAX(ALM_MIN(st->conf.sync_interval_ms, ROUND_MS), 1)
                                  : ROUND_MS;
-    if (!st->hold.held)
+    if (alm_archive_catch_up(st, &st->worker_cancel) && !st->hold.held)
         alm_sweep(st, atomic_load(&st->next_table_id));
     (void)pthread_mutex_lock(&st->work_lock);
     while (!st->stop) {

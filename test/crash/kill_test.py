@@ -3,7 +3,7 @@
 moment; after the restart every acknowledged row is there, once, and nothing half of a statement is.
 
 Backups and copies under a held checkpoint are made all the time: the newest backup that is there restores, with
-every row that was acknowledged before it began.
+every row that was acknowledged before it began, and with the archived log every row at the end.
 
 A materialized view that follows the table is its query again, once it has caught up.
 
@@ -96,6 +96,18 @@ def check_backup(server, begun):
             for first in least[w] if not have[w].issuperset(range(first, first + ROWS))][:3]
 
 
+def check_archive(server, acked):
+    """The newest backup and the archived log make up everything that was acknowledged. The server has stopped."""
+    with tempfile.TemporaryDirectory() as d:
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 60))
+        done = subprocess.run([server.binary, "restore", str(server.root / "backup" / "k"), "TO", f"{d}/r", "--until", until],
+                              capture_output=True, text=True)
+        if done.returncode:
+            return [f"restore --until: {done.stderr}"]
+        with Server(binary=server.binary, root=f"{d}/r") as s:
+            return check(s, acked)
+
+
 def check(server, acked):
     """Problems found; empty: none."""
     bad = []
@@ -147,7 +159,8 @@ def main():
     server = Server(binary=o.binary).start()
     # small limits, so that flushes, checkpoints and recycled segments happen within a round too
     server.env = {"ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "2m",
-                  "ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backup"}
+                  "ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backup",
+                  "ALMANAC_WAL_ARCHIVE_DIR": "archive", "ALMANAC_WAL_ARCHIVE_INTERVAL": "200ms"}
     passed = failed = 0
     begun = []
     acked = [{"sent": 0, "acked": []} for _ in range(WRITERS)]
@@ -174,7 +187,9 @@ def main():
         found = subprocess.run([server.binary, "check", "-d", str(server.root)], capture_output=True, text=True)
         if found.returncode != 0:
             print(f"almanac check: {found.stdout}{found.stderr}")
-        passed, failed = passed + (found.returncode == 0), failed + (found.returncode != 0)
+        lost = check_archive(server, acked)
+        print("\n".join(lost))
+        passed, failed = passed + (found.returncode == 0) + (not lost), failed + (found.returncode != 0) + bool(lost)
         server.__exit__(None, None, None)
     finally:
         if server.process is not None:

@@ -1,0 +1,279 @@
+/*
+ * archive.c - the archive of the log (archive.h).
+ *
+ * Order       Of a segment, the parts that its records name come first, then the segment itself, each
+ *             written beside its name, synced and renamed: a segment that is there is complete.
+ * Failure     is told once in the log of the server and tried again each round. The log and the files
+ *             wait, up to wal.archive.backlog.max bytes of log; then the oldest segments go without
+ *             having been archived, and the log of the server says that the archive has a gap.
+ */
+#include "storage/archive.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "storage/backup.h"
+#include "storage/commit.h"
+#include "storage/hold.h"
+#include "storage/payload.h"
+
+enum { DIR_MAX = ALM_PATH_MAX - 256 };
+
+typedef struct archiving {
+    alm_ctx *cx;
+    alm_storage *st;
+    const alm_io *io;
+    const char *dir;
+} archiving;
+
+/* Copies beside the new name and renames: in one directory, so that a crash leaves one name only. */
+static alm_status copy_in(archiving *a, const char *from, const char *to, int64_t most)
+{
+    char tmp[ALM_PATH_MAX + 8];
+    int64_t bytes = 0;
+    uint32_t crc = 0;
+    (void)snprintf(tmp, sizeof tmp, "%s.tmp", to);
+    ALM_TRY(alm_backup_copy(a->cx, a->io, from, tmp, most, &bytes, &crc));
+    const int e = a->io->rename(a->io, tmp, to);
+    return e < 0 ? alm_io_fail(a->cx, e, to) : ALM_OK;
+}
+
+static alm_status one_file(void *arg, uint64_t table_id, uint64_t id, int64_t bytes)
+{
+    archiving *a = arg;
+    char from[ALM_PATH_MAX], to[ALM_PATH_MAX];
+    alm_io_stat meta;
+    const alm_file file = {.id = id, .table_id = table_id, .st = a->st};
+    alm_file_path(&file, from, sizeof from);
+    (void)snprintf(to, sizeof to, "%.*s/files/%llu-%016llx.part", DIR_MAX, a->dir,
+                   (unsigned long long)table_id, (unsigned long long)id);
+    if (a->io->stat(a->io, to, &meta) == 0 && meta.size_bytes == bytes)
+        return ALM_OK;
+    if (a->io->stat(a->io, from, &meta) == -ENOENT) { /* gone before there was an archive */
+        alm_log_warn("archive", "'%s' is gone and not in the archive", from);
+        return ALM_OK;
+    }
+    return copy_in(a, from, to, INT64_MAX);
+}
+
+static alm_status op_files(alm_reader *r, alm_record_file each, void *arg)
+{
+    const uint64_t table_id = alm_get_u64(r);
+    (void)alm_get_u64(r);
+    const uint32_t removed = alm_get_u32(r), added = alm_get_u32(r);
+    (void)alm_get_bytes(r, (uint64_t)removed * 8);
+    for (uint32_t i = 0; i < added && !r->bad; i++) {
+        (void)alm_get_bytes(r, UINT64_C(6) * 8); /* id, seq, rows, times, bucket */
+        const uint64_t id = alm_get_u64(r);
+        const int64_t bytes = alm_get_i64(r);
+        const uint32_t overlays = alm_get_u32(r);
+        if (!r->bad)
+            ALM_TRY(each(arg, table_id, id, bytes));
+        for (uint32_t j = 0; j < overlays && !r->bad; j++) {
+            (void)alm_get_u32(r);
+            const uint64_t over = alm_get_u64(r);
+            const int64_t over_bytes = alm_get_i64(r);
+            if (!r->bad)
+                ALM_TRY(each(arg, table_id, over, over_bytes));
+        }
+    }
+    return ALM_OK;
+}
+
+alm_status alm_record_files(const char *payload, size_t bytes, alm_record_file each, void *arg)
+{
+    alm_reader r = {.at = payload, .end = payload + bytes}, body;
+    alm_op_kind kind;
+    while (alm_get_op(&r, &kind, &body))
+        if (kind == ALM_OP_PARTS)
+            ALM_TRY(op_files(&body, each, arg));
+    return ALM_OK;
+}
+
+static alm_status record_files(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                               size_t bytes)
+{
+    (void)cx;
+    (void)lsn;
+    return alm_record_files(payload, bytes, one_file, arg);
+}
+
+/* Is it there? A segment of that number from another life of the database is an error. */
+static alm_status is_there(archiving *a, const char *from, const char *to, bool *there)
+{
+    char mine[ALM_WAL_HEADER], theirs[ALM_WAL_HEADER];
+    const char *const paths[2] = {from, to};
+    char *const heads[2] = {mine, theirs};
+    alm_io_stat meta;
+    *there = a->io->stat(a->io, to, &meta) == 0;
+    for (int i = 0; i < 2 && *there; i++) {
+        const int h = a->io->open(a->io, paths[i], ALM_IO_READ);
+        if (h < 0)
+            return alm_io_fail(a->cx, h, paths[i]);
+        const alm_status st =
+            alm_io_read_all(a->cx, a->io, h, heads[i], ALM_WAL_HEADER, 0, paths[i]);
+        (void)a->io->close(a->io, h);
+        ALM_TRY(st);
+    }
+    if (*there && memcmp(mine, theirs, ALM_WAL_HEADER) != 0)
+        return alm_fail(a->cx, ALM_E_EXISTS, -1,
+                        "'%s' is of another database: a restored one needs a directory of its own "
+                        "in wal.archive.dir",
+                        to);
+    return ALM_OK;
+}
+
+static alm_status one_segment(archiving *a, const alm_wal_segment *seg)
+{
+    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], files[ALM_PATH_MAX];
+    bool there = false;
+    alm_wal_scan scan;
+    (void)snprintf(from, sizeof from, "%s/wal/%016llx.wal", a->st->root,
+                   (unsigned long long)seg->number);
+    (void)snprintf(to, sizeof to, "%.*s/%016llx.wal", DIR_MAX, a->dir,
+                   (unsigned long long)seg->number);
+    (void)snprintf(files, sizeof files, "%.*s/files", DIR_MAX, a->dir);
+    ALM_TRY(is_there(a, from, to, &there));
+    if (there)
+        return ALM_OK;
+    ALM_TRY(alm_wal_walk(a->cx, &a->st->wal, seg, record_files, a, &scan));
+    int e = a->io->sync_dir(a->io, files); /* also of an attempt that failed before */
+    if (e < 0)
+        return alm_io_fail(a->cx, e, files);
+    ALM_TRY(copy_in(a, from, to, scan.at + ALM_REC_HEADER)); /* with the mark */
+    e = a->io->sync_dir(a->io, a->dir);
+    return e < 0 ? alm_io_fail(a->cx, e, a->dir) : ALM_OK;
+}
+
+static alm_status open_dir(archiving *a)
+{
+    char files[ALM_PATH_MAX];
+    (void)snprintf(files, sizeof files, "%.*s/files", DIR_MAX, a->dir);
+    ALM_TRY(alm_backup_dir(a->cx, a->io, a->dir));
+    return alm_backup_dir(a->cx, a->io, files);
+}
+
+/* ------------------------------------------------------------------------- rounds */
+
+static bool next_segment(alm_storage *st, alm_wal_segment *out, int64_t *backlog)
+{
+    alm_wal *wal = &st->wal;
+    bool found = false;
+    *backlog = 0;
+    (void)pthread_mutex_lock(&wal->lock);
+    for (size_t i = 0; i + 1 < wal->n_segments; i++) {
+        if (wal->segments[i].number <= st->archive.number)
+            continue;
+        if (!found)
+            *out = wal->segments[i];
+        found = true;
+        *backlog += wal->segments[i].bytes;
+    }
+    (void)pthread_mutex_unlock(&wal->lock);
+    return found;
+}
+
+static void set_done(alm_storage *st, const alm_wal_segment *seg)
+{
+    st->archive.number = seg->number;
+    atomic_store(&st->wal.keep_lsn, seg->last_lsn);
+}
+
+static void tell(alm_storage *st, const alm_ctx *cx)
+{
+    if (!st->archive.failing)
+        alm_log_error("archive", "the log waits, because it cannot be archived: %s", cx->err.msg);
+    st->archive.failing = true;
+}
+
+static alm_status empty_record(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    (void)cx;
+    (void)b;
+    rq->n_pieces = 0;
+    return ALM_OK;
+}
+
+alm_status alm_archive_roll(alm_ctx *cx, alm_storage *st)
+{
+    alm_request rq = {.prepare = empty_record};
+    atomic_store(&st->wal.roll, true);
+    return alm_commit(cx, st, &rq);
+}
+
+static alm_status roll_by_time(alm_ctx *cx, alm_storage *st)
+{
+    const int64_t now_ns = st->io->mono_ns(st->io);
+    if (atomic_load(&st->commits) == st->archive.commits) {
+        st->archive.since_ns = now_ns;
+        return ALM_OK;
+    }
+    if (now_ns - st->archive.since_ns < st->conf.archive_interval_ms * 1000000)
+        return ALM_OK;
+    ALM_TRY(alm_archive_roll(cx, st));
+    st->archive.since_ns = now_ns;
+    st->archive.commits = atomic_load(&st->commits);
+    return ALM_OK;
+}
+
+alm_status alm_archive_round(alm_ctx *cx, alm_storage *st)
+{
+    if (!alm_archive_is_on(st))
+        return ALM_OK;
+    archiving a = {.cx = cx, .st = st, .io = st->io, .dir = st->conf.archive_dir};
+    alm_wal_segment seg;
+    int64_t backlog = 0;
+    ALM_TRY(roll_by_time(cx, st));
+    alm_status e = open_dir(&a);
+    while (e == ALM_OK && next_segment(st, &seg, &backlog)) {
+        e = one_segment(&a, &seg);
+        if (e == ALM_OK)
+            set_done(st, &seg);
+    }
+    if (e != ALM_OK && e != ALM_E_CANCEL)
+        tell(st, cx);
+    else
+        st->archive.failing = false;
+    while (e != ALM_OK && next_segment(st, &seg, &backlog) &&
+           backlog > st->conf.archive_backlog_max) {
+        alm_log_error("archive",
+                      "segment %016llx of the log goes without being archived, because more than "
+                      "wal.archive.backlog.max=%lld bytes wait: no restore to a time over lsn %llu "
+                      "to %llu, make a new backup",
+                      (unsigned long long)seg.number, (long long)st->conf.archive_backlog_max,
+                      (unsigned long long)seg.prev_lsn + 1, (unsigned long long)seg.last_lsn);
+        set_done(st, &seg);
+    }
+    alm_hold_let_go(st);
+    alm_error_clear(cx); /* told; nothing else depends on it */
+    return ALM_OK;
+}
+
+bool alm_archive_catch_up(alm_storage *st, const atomic_bool *cancel)
+{
+    alm_ctx cx = {.io = st->io, .cancel = cancel};
+    if (!alm_archive_is_on(st))
+        return true;
+    return alm_archive_roll(&cx, st) == ALM_OK && alm_archive_round(&cx, st) == ALM_OK &&
+           !st->archive.failing;
+}
+
+void alm_archive_at_open(alm_ctx *cx, alm_storage *st)
+{
+    if (!alm_archive_is_on(st))
+        return;
+    archiving a = {.cx = cx, .st = st, .io = st->io, .dir = st->conf.archive_dir};
+    alm_status e = open_dir(&a);
+    atomic_store(&st->wal.keep_lsn, 0);
+    for (size_t i = 0; i < st->wal.n_segments && e == ALM_OK; i++) {
+        const alm_wal_segment *seg = &st->wal.segments[i];
+        if (seg->in_chain)
+            break;
+        e = one_segment(&a, seg);
+    }
+    if (e != ALM_OK)
+        alm_log_error("archive", "the archive has a gap, make a new backup: %s", cx->err.msg);
+    alm_error_clear(cx);
+}

@@ -1,0 +1,32 @@
+/*
+ * archive.h - the log kept for restores to a point in time: finished segments, and the part files that
+ * their records name, are copied to a directory before they go. Layout, crashes, what happens when it
+ * fails: docs/internals/storage.md, section 14.
+ *
+ * Threads     the background thread, and alm_archive_at_open before there is one.
+ */
+#ifndef ALM_STORAGE_ARCHIVE_H
+#define ALM_STORAGE_ARCHIVE_H
+
+#include "storage/state.h"
+
+/* Before the log is made ready: segments that the start would remove are archived first. */
+void alm_archive_at_open(alm_ctx *cx, alm_storage *st);
+/* Copies what is finished; begins a new segment when the last time is long ago; lets go of files that
+ * waited for it. ALM_OK where there is no archive. */
+ALM_NODISCARD alm_status alm_archive_round(alm_ctx *cx, alm_storage *st);
+/* At the start: archives all of the log there is, so that files of which only the log knows may go.
+ * False: it failed, and they must not. */
+bool alm_archive_catch_up(alm_storage *st, const atomic_bool *cancel);
+/* Begins a new segment, so that all of the log so far can be archived. */
+ALM_NODISCARD alm_status alm_archive_roll(alm_ctx *cx, alm_storage *st);
+/* Calls each for every part file that parts operations of a record add. */
+typedef alm_status (*alm_record_file)(void *arg, uint64_t table_id, uint64_t id, int64_t bytes);
+ALM_NODISCARD alm_status alm_record_files(const char *payload, size_t bytes, alm_record_file each,
+                                          void *arg);
+static inline bool alm_archive_is_on(const alm_storage *st)
+{
+    return st->conf.archive_dir != NULL && st->conf.archive_dir[0] != 0;
+}
+
+#endif

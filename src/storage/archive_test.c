@@ -1,0 +1,216 @@
+/*
+ * Goal    With an archive of the log, a backup goes on to any later record or time; an archive that
+ *         fails loses nothing and stops nobody; a power cut at any call leaves an archive that is good.
+ * Method  Writes of every kind behind a backup, the LSN and time of each noted; restores to each of
+ *         them, compared with the oracle.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "storage/archive.h"
+#include "storage/compact.h"
+#include "storage/table_fixture.h"
+
+enum { STEPS = 14 };
+
+typedef struct moment {
+    uint64_t lsn;
+    int64_t us, n;
+} moment;
+
+static fixture *start(uint64_t seed)
+{
+    fixture *f = fix_new(seed, false, true);
+    alm_storage_close(f->st);
+    f->conf.manual = true;
+    f->conf.wal_segment_bytes = 8 << 10;
+    f->conf.archive_dir = "/a";
+    f->conf.archive_interval_ms = INT64_C(1000000000);
+    fix_open(f);
+    fix_load(f, 200, 0, 2 * DAY);
+    fix_insert(f, 20, 0, DAY);
+    return f;
+}
+
+static alm_status back_up(fixture *f)
+{
+    const alm_backup_spec spec = {.dir = "/b"};
+    alm_backup_result r;
+    return alm_storage_backup(&f->cx, f->st, &spec, &r);
+}
+
+static void compact_once(fixture *f)
+{
+    bool did = false;
+    alm_snapshot *snap = fix_snapshot(f);
+    const uint64_t id = fix_table(snap)->id;
+    alm_tab *tab = alm_tab_retain(alm_version_of(fix_table(snap))->tab);
+    alm_snapshot_release(snap);
+    assert_int_equal(alm_tab_lock(&f->cx, f->st, tab, ALM_TAB_MAINT), ALM_OK);
+    assert_int_equal(alm_compact_table(&f->cx, f->st, id, &did), ALM_OK);
+    alm_tab_unlock(f->st, tab, ALM_TAB_MAINT);
+    alm_tab_release(tab);
+}
+
+static void write_step(fixture *f, int i)
+{
+    switch (i % 7) {
+    case 1:
+        fix_load(f, 40, 3 * DAY, DAY);
+        break;
+    case 3:
+        assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK); /* flushes */
+        break;
+    case 4:
+        compact_once(f);
+        break;
+    case 5:
+        assert_int_equal(alm_archive_roll(&f->cx, f->st), ALM_OK);
+        assert_int_equal(alm_archive_round(&f->cx, f->st), ALM_OK);
+        break;
+    default:
+        fix_insert(f, 30, 0, 4 * DAY);
+    }
+}
+
+static moment now(fixture *f)
+{
+    alm_snapshot *snap = fix_snapshot(f);
+    const moment m = {alm_snapshot_lsn(snap), f->cx.now_ns, f->n};
+    alm_snapshot_release(snap);
+    return m;
+}
+
+/* Microseconds pass, so that each record has a time of its own. */
+static int64_t next_us(const alm_io *io)
+{
+    const int64_t from = io->wall_ns(io) / 1000;
+    while (io->wall_ns(io) / 1000 < from + 2)
+        continue;
+    return from + 1;
+}
+
+static void check_restored(fixture *f, const char *root, const alm_restore_spec *spec, int64_t n)
+{
+    alm_restore_result r;
+    alm_storage *st = NULL;
+    int64_t findings = -1;
+    const alm_status code = alm_backup_restore(&f->cx, alm_sim_io(f->sim), spec, &r);
+    assert_string_equal(f->cx.err.msg, "");
+    assert_int_equal(code, ALM_OK);
+    assert_int_equal(alm_storage_check(&f->cx, alm_sim_io(f->sim), root, NULL, NULL, &findings),
+                     ALM_OK);
+    assert_int_equal(findings, 0);
+    alm_storage_conf conf = f->conf;
+    conf.archive_dir = NULL;
+    assert_int_equal(alm_storage_open(&f->cx, alm_sim_io(f->sim), root, &conf, &st), ALM_OK);
+    fix_check_prefix(f, st, n);
+    alm_storage_close(st);
+}
+
+static void any_moment_can_be_restored(void **state)
+{
+    (void)state;
+    fixture *f = start(1);
+    const alm_io *io = alm_sim_io(f->sim);
+    moment moments[STEPS];
+    assert_int_equal(back_up(f), ALM_OK);
+    for (int i = 0; i < STEPS; i++) {
+        write_step(f, i);
+        moments[i] = now(f);
+        moments[i].us = next_us(io);
+    }
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    for (int i = 0; i < STEPS; i++) {
+        char root[16];
+        (void)snprintf(root, sizeof root, "/n%d", i);
+        const alm_restore_spec by_lsn = {.dir = "/b", .root = root, .until_lsn = moments[i].lsn};
+        check_restored(f, root, &by_lsn, moments[i].n);
+        (void)snprintf(root, sizeof root, "/t%d", i);
+        const alm_restore_spec by_time = {
+            .dir = "/b", .root = root, .until_us = moments[i].us, .log = "/a"};
+        check_restored(f, root, &by_time, moments[i].n);
+    }
+    const alm_restore_spec far = {.dir = "/b", .root = "/far", .until_lsn = 1000000000};
+    alm_restore_result r;
+    assert_int_equal(alm_backup_restore(&f->cx, io, &far, &r), ALM_E_ARG);
+    assert_non_null(strstr(f->cx.err.msg, "ends at lsn"));
+    alm_error_clear(&f->cx);
+    fix_free(f);
+}
+
+/* Nothing is archived for a while, or ever; writers do not notice. */
+static void an_archive_that_fails_stops_nobody(void **state)
+{
+    (void)state;
+    fixture *f = start(2);
+    const alm_io *io = alm_sim_io(f->sim);
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    assert_int_equal(back_up(f), ALM_OK);
+    const uint64_t lsn = now(f).lsn;
+    f->st->conf.archive_dir = "/none/a";
+    for (int i = 0; i < STEPS; i++)
+        write_step(f, i % 7 == 1 ? 0 : i);
+    assert_true(f->st->archive.failing);
+    assert_true(f->st->wal.n_segments > 3); /* they wait */
+    f->st->conf.archive_dir = "/a";
+    const moment m = now(f);
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    const alm_restore_spec spec = {.dir = "/b", .root = "/n", .until_lsn = m.lsn};
+    check_restored(f, "/n", &spec, m.n);
+    /* Beyond the bound the oldest goes, and the gap is named. */
+    f->st->conf.archive_dir = "/none/a";
+    f->st->conf.archive_backlog_max = 1;
+    for (int i = 0; i < 30; i++)
+        write_step(f, i % 7 == 1 ? 0 : i);
+    f->st->conf.archive_dir = "/a";
+    const alm_restore_spec over = {.dir = "/b", .root = "/o", .until_lsn = now(f).lsn};
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    fix_check(f);
+    alm_restore_result r;
+    assert_true(alm_backup_restore(&f->cx, io, &over, &r) != ALM_OK);
+    assert_true(f->cx.err.msg[0] != 0 && now(f).lsn > lsn);
+    alm_error_clear(&f->cx);
+    fix_free(f);
+}
+
+static bool cut_at(int64_t k)
+{
+    fixture *f = start((uint64_t)k);
+    assert_int_equal(back_up(f), ALM_OK);
+    alm_sim_cut_after(f->sim, k);
+    const bool done = alm_archive_catch_up(f->st, NULL) &&
+                      alm_storage_checkpoint(&f->cx, f->st) == ALM_OK &&
+                      alm_table_truncate(&f->cx, f->st, ALM_STR("none")) != ALM_OK &&
+                      alm_archive_catch_up(f->st, NULL) && !alm_sim_is_dead(f->sim);
+    alm_error_clear(&f->cx);
+    alm_storage_close(f->st);
+    alm_sim_restart(f->sim);
+    fix_open(f);
+    fix_check(f);
+    fix_insert(f, 5, 0, DAY);
+    const moment m = now(f);
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    const alm_restore_spec spec = {.dir = "/b", .root = "/n", .until_lsn = m.lsn};
+    check_restored(f, "/n", &spec, m.n);
+    fix_free(f);
+    return done;
+}
+
+static void power_cuts(void **state)
+{
+    (void)state;
+    for (int64_t k = 1; !cut_at(k); k++)
+        continue;
+}
+
+int main(void)
+{
+    alm_log_set_level(ALM_LOG_OFF);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_moment_can_be_restored),
+        cmocka_unit_test(an_archive_that_fails_stops_nobody),
+        cmocka_unit_test(power_cuts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
