@@ -3,7 +3,7 @@
 
     copy_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import asyncio, io, random, socket, struct, subprocess, sys, os, shutil, threading, time, pathlib
+import io, signal, socket, struct, subprocess, sys, os, shutil, time, pathlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import pg_test as pg  # noqa: E402
@@ -413,6 +413,29 @@ def a_file_import_can_be_cancelled(s):
         time.sleep(0.01)
     expect(s.rows("select count() from fx"), [[2000000 if rows == [["finished"]] else 0]])
     expect(s.rows(f"copy '{id}' cancel"), rows)
+
+
+@check
+def a_kill_leaves_all_or_nothing(s):
+    w = Wire(s.pg)
+    w.rows("create table ck (ts timestamp, s symbol, v double, t varchar) timestamp(ts) partition by day")
+    rows = big_rows(150000)
+    w.send(query("copy ck from stdin"))
+    w.read()
+    w.send(DATA(rows))
+    time.sleep(0.3)
+    s.stop(signal.SIGKILL)
+    s.start()
+    w = Wire(s.pg)
+    expect(w.rows("select count() from ck"), [["0"]])
+    w.ask(query("begin"))
+    expect(tags(wire_in(w, "copy ck from stdin", DATA(rows), DONE)), ["COPY 150000"])
+    w.ask(query("insert into ck values ('2023-01-01', 'x', 1, null)"))
+    expect(tags(w.ask(query("commit"))), ["COMMIT"])
+    expect(tags(wire_in(w, "copy ck from stdin", DATA(b"2022-01-01\ty\t1\t\\N\n"), DONE)), ["COPY 1"])
+    s.stop(signal.SIGKILL)
+    s.start()
+    expect(Wire(s.pg).rows("select count(), sum(v) from ck"), [["150002", "11249962502"]])
 
 
 # ------------------------------------------------------------------ drivers
