@@ -21,8 +21,8 @@
                            alm_vec *out)
 #define BIND(name)                                                                                 \
     static alm_status name(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,                    \
-                           ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc, alm_arg *args,        \
-                           alm_type *result, ALM_UNUSED void **data)
+                           ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,                       \
+                           ALM_UNUSED alm_arg *args, alm_type *result, ALM_UNUSED void **data)
 
 static alm_str text_at(const alm_vec *v, size_t i)
 {
@@ -194,6 +194,56 @@ KERNEL(list_field)
 
 /* ------------------------------------------------------------------------------- whole lists */
 
+/* The parts of a text between separators. Without a separator: its characters. */
+static size_t next_part(alm_str text, alm_str separator)
+{
+    if (separator.ptr == NULL) {
+        size_t n = 1;
+        while (n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
+            n++;
+        return n;
+    }
+    const char *at =
+        separator.len == 0 ? NULL : memmem(text.ptr, text.len, separator.ptr, separator.len);
+    return at == NULL ? text.len : (size_t)(at - text.ptr);
+}
+
+/* A list of the parts; those that are `null` become NULL. `to` has room for 7 * len + 16 bytes. */
+static size_t split(alm_str text, alm_str separator, const alm_str *null, char *to)
+{
+    size_t len = 0;
+    to[len++] = '{';
+    for (bool more = text.len > 0; more;) {
+        const size_t n = next_part(text, separator), gap = n + separator.len;
+        const alm_str part = {text.ptr, n};
+        const bool is_null = null != NULL && alm_str_eq(part, *null);
+        if (len > 1)
+            to[len++] = ',';
+        len += alm_list_element_write(is_null ? (alm_str){0} : part, to + len);
+        more = n < text.len; /* a separator at the end is followed by an empty part */
+        text = more ? (alm_str){text.ptr + gap, text.len - gap} : text;
+    }
+    to[len++] = '}';
+    return len;
+}
+
+KERNEL(list_split)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i), separator = text_at(&args[1], i);
+        const alm_str null = call->argc > 2 ? text_at(&args[2], i) : (alm_str){0};
+        char *ptr = NULL;
+        o[i] = alm_view_null();
+        if (text.ptr == NULL)
+            continue;
+        ALM_TRY(alm_text_room(&w, 7 * text.len + 16, &ptr));
+        o[i] = alm_text_take(&w, split(text, separator, null.ptr != NULL ? &null : NULL, ptr));
+    }
+    return ALM_OK;
+}
+
 /* Elements with a text between them, nulls left out. */
 KERNEL(list_join)
 {
@@ -294,6 +344,16 @@ KERNEL(list_length)
     return ALM_OK;
 }
 
+KERNEL(list_lower)
+{
+    int32_t *o = out->data;
+    ALM_TRY(list_length(call, n, args, out));
+    for (size_t i = 0; i < n; i++)
+        if (o[i] != ALM_INT_NULL)
+            o[i] = is_vector(text_at(&args[0], i)) ? 0 : 1;
+    return ALM_OK;
+}
+
 KERNEL(list_upper)
 {
     int32_t *o = out->data;
@@ -311,6 +371,12 @@ KERNEL(list_of)
         const alm_str list = text_at(&args[0], i);
         o[i] = alm_view_of(list.ptr == NULL ? ALM_STR("{}") : list);
     }
+    return ALM_OK;
+}
+
+BIND(bind_texts)
+{
+    *result = alm_type_list(ALM_LIST_TEXT);
     return ALM_OK;
 }
 
@@ -369,6 +435,13 @@ static const alm_fn ROWS[] = {
         "array_to_string('{a,b}', ' ')"),
     ROW("array_length", "(TEXT, INT) INT", 0, NULL, list_length,
         "Elements in a list; null of an empty one.", "array_length('{a,b}', 1)"),
+    ROW("array_lower", "(TEXT, INT) INT", 0, NULL, list_lower,
+        "First subscript of a list; null of an empty one.", "array_lower('{a,b}', 1)"),
+    ROW("string_to_array", "(TEXT, TEXT) ?", 0, bind_texts, list_split,
+        "The parts of a text between separators as a list; without a separator its characters.",
+        "string_to_array('a,b', ',')"),
+    ROW("string_to_array", "(TEXT, TEXT, TEXT) ?", 0, bind_texts, list_split,
+        "Parts that are the third text become NULL.", "string_to_array('a,-', ',', '-')"),
     ROW("array_upper", "(TEXT, INT) INT", 0, NULL, list_upper,
         "Last subscript of a list; null of an empty one.", "array_upper('{a,b}', 1)"),
     ROW("array_remove", "(TEXT, TEXT) ?", 0, bind_same, list_without,

@@ -12,6 +12,7 @@
 #include "base/conf.h"
 #include "base/lookup.h"
 #include "func/kernel.h"
+#include "func/quote.h"
 #include "func/tables.h"
 #include "func/text_out.h"
 
@@ -595,6 +596,14 @@ KERNEL(database_bytes)
     return ALM_OK;
 }
 
+KERNEL(no_count)
+{
+    int64_t *o = out->data;
+    for (size_t i = 0; i < n; i++)
+        o[i] = ALM_LONG_NULL;
+    return ALM_OK;
+}
+
 KERNEL(no_bytes)
 {
     memset(out->data, 0, n * sizeof(int64_t));
@@ -629,16 +638,8 @@ KERNEL(size_pretty)
 static alm_status quoted(alm_text_out *w, alm_str t, char quote, alm_view *out)
 {
     char *ptr = NULL;
-    size_t n = 0;
     ALM_TRY(alm_text_room(w, 2 * t.len + 2, &ptr));
-    ptr[n++] = quote;
-    for (size_t i = 0; i < t.len; i++) {
-        if (t.ptr[i] == quote)
-            ptr[n++] = quote;
-        ptr[n++] = t.ptr[i];
-    }
-    ptr[n++] = quote;
-    *out = alm_text_take(w, n);
+    *out = alm_text_take(w, alm_quote(t, quote, ptr));
     return ALM_OK;
 }
 
@@ -834,6 +835,8 @@ static const alm_fn ROWS[] = {
         "How an index is made."),
     ROW("pg_get_indexdef", "(INT, INT, BOOLEAN) STRING", "(1259, 1, true)", ALM_FN_STABLE,
         index_text, "How an index is made, or one column of it."),
+    ROW("pg_stat_get_numscans", "(INT) LONG", "(1259)", 0, no_count,
+        "Always null: scans are not counted."),
     NOTHING("pg_get_constraintdef", "(INT) STRING", "(1259)"),
     NOTHING("pg_get_constraintdef", "(INT, BOOLEAN) STRING", "(1259, true)"),
     ROW("pg_get_viewdef", "(INT) STRING", "(1259)", ALM_FN_STABLE, view_text, "Query of a view."),

@@ -8,6 +8,7 @@
  */
 #include "base/utf8.h"
 #include "func/dict.h"
+#include "func/quote.h"
 #include "func/tables.h"
 #include "func/text_out.h"
 
@@ -88,7 +89,8 @@ static alm_status substring(alm_call *call, size_t n, const alm_vec *args, alm_v
     alm_view *o = out->data;
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i);
-        const int32_t start = int_at(&args[1], i), length = int_at(&args[2], i);
+        const int32_t start = int_at(&args[1], i);
+        const int32_t length = call->argc > 2 ? int_at(&args[2], i) : INT32_MAX;
         o[i] = alm_view_null();
         if (text.ptr == NULL || start == ALM_INT_NULL || length == ALM_INT_NULL)
             continue;
@@ -424,17 +426,6 @@ static alm_status split_part(alm_call *call, size_t n, const alm_vec *args, alm_
 
 /* -------------------------------------------------------------- quote_ident */
 
-static bool is_plain_name(alm_str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        const char c = name.ptr[i];
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && !(i > 0 && ((c >= '0' && c <= '9') || c == '$')))
-            return false;
-    }
-    return name.len > 0;
-}
-
 static alm_status quote_ident(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     ALM_OVER_DICT(quote_ident, call, n, args, out);
@@ -443,19 +434,11 @@ static alm_status quote_ident(alm_call *call, size_t n, const alm_vec *args, alm
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i);
         o[i] = text.ptr == NULL ? alm_view_null() : part_of(text);
-        if (text.ptr == NULL || is_plain_name(text))
+        if (text.ptr == NULL || alm_name_is_plain(text))
             continue;
-        char *p, *at;
+        char *p;
         ALM_TRY(alm_text_room(&w, text.len * 2 + 2, &p));
-        at = p;
-        *at++ = '"';
-        for (size_t k = 0; k < text.len; k++) {
-            if (text.ptr[k] == '"')
-                *at++ = '"';
-            *at++ = text.ptr[k];
-        }
-        *at++ = '"';
-        o[i] = alm_text_take(&w, (size_t)(at - p));
+        o[i] = alm_text_take(&w, alm_quote(text, '"', p));
     }
     return ALM_OK;
 }
@@ -493,6 +476,8 @@ static const alm_fn ROWS[] = {
     ROW("substring", "(TEXT, INT, INT) STRING", substring, NULLS,
         "Part from a position (1 is the first) with so many characters.",
         "substring('Hello World', 1, 5)"),
+    ROW("substring", "(TEXT, INT) STRING", substring, NULLS,
+        "Part from a position (1 is the first) to the end.", "substring('Hello World', 7)"),
     TEXTS("trim", "", trim, "Without blanks at both ends.", "trim('  x  ')"),
     TEXTS("ltrim", "", ltrim, "Without blanks in front.", "ltrim('  x')"),
     TEXTS("rtrim", "", rtrim, "Without blanks behind.", "rtrim('x  ')"),

@@ -50,7 +50,8 @@ typedef struct alm_rel {
     uint32_t lookups;
     uint32_t *slots; /* names of a wide relation: 1 + column, 0 free; made when it pays */
     uint32_t mask;
-    bool *hidden; /* n_cols: not in stars, only by qualified name; or NULL */
+    bool *hidden;  /* n_cols: not in stars, only by qualified name; or NULL */
+    bool function; /* a call: its alias names its one column, too */
 } alm_rel;
 
 typedef struct alm_item { /* one column of the select list, stars expanded */

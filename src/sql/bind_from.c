@@ -108,6 +108,23 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
                     (int)f->schema.len, f->schema.ptr, (int)f->name.len, f->name.ptr);
 }
 
+/* f(x) s: one row with its value. */
+static alm_status bind_scalar(alm_scope *sc, const alm_from *f, alm_plan **out)
+{
+    alm_select *sel = NULL;
+    alm_select_item *item = NULL;
+    ALM_TRY(ALM_NEW(sc->p->cx, sc->p->cx->arena, &sel));
+    ALM_TRY(ALM_NEW(sc->p->cx, sc->p->cx->arena, &item));
+    *item =
+        (alm_select_item){.expr = f->call, .alias = f->alias.len > 0 ? f->alias : f->call->text};
+    *sel = (alm_select){.pos = f->call->pos,
+                        .end = f->call->end,
+                        .items = item,
+                        .n_items = 1,
+                        .depth = f->call->depth + 1u};
+    return alm_bind_query(sc->p, sc->names, sel, out);
+}
+
 static alm_status bind_function(alm_scope *sc, const alm_from *f, alm_plan **out)
 {
     const alm_ast *call = f->call;
@@ -115,6 +132,8 @@ static alm_status bind_function(alm_scope *sc, const alm_from *f, alm_plan **out
     ALM_TRY(source_name(sc->p, call->table, call->text, true, &name));
     if (name != NULL)
         return bind_source(sc, alm_str_of(name), call->pos, call->arg, call->n_args, out);
+    if (alm_registry_has(sc->p->env->registry, call->text, ALM_FN_SCALAR))
+        return bind_scalar(sc, f, out);
     alm_nearest near = alm_nearest_of(call->text);
     const alm_source_if *sources = sc->p->env->sources;
     if (sources != NULL && sources->offer != NULL)
@@ -245,7 +264,9 @@ static alm_status add_item(alm_scope *sc, const alm_from *f, alm_str alias, cons
 {
     if (f->kind != ALM_FROM_JOINS) {
         ALM_TRY(check_alias(sc, alias, f->alias_pos > 0 ? f->alias_pos : f->pos));
-        return alm_scope_add(sc, alias, table, plan, first);
+        ALM_TRY(alm_scope_add(sc, alias, table, plan, first));
+        sc->rels[sc->n_rels - 1].function = f->kind == ALM_FROM_FUNCTION && plan->n_cols == 1;
+        return ALM_OK;
     }
     for (uint32_t r = 0; r < sc->n_joined; r++) {
         ALM_TRY(check_alias(sc, sc->joined[r].alias, f->pos));

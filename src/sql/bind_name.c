@@ -151,6 +151,11 @@ static alm_status local_name(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         hit = &sc->rels[r];
         hit_col = i;
     }
+    for (uint32_t r = 0; r < sc->n_rels && hit == NULL; r++)
+        if (sc->rels[r].function && alm_str_ieq(sc->rels[r].alias, ast->text)) {
+            hit = &sc->rels[r];
+            hit_col = 0;
+        }
     return hit != NULL ? found(sc, hit, hit_col, ast->pos, out) : ALM_OK;
 }
 

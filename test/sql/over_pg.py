@@ -18,6 +18,31 @@ OIDS = {"BOOLEAN": 16, "BYTE": 21, "SHORT": 21, "INT": 23, "LONG": 20, "FLOAT": 
 SIZES = {16: 1, 21: 2, 23: 4, 20: 8, 700: 4, 701: 8, 1114: 8, 2950: 16}
 
 
+LISTS = {1009: 25, 1000: 16}  # a STRING that is a list comes as an array: of text, of boolean
+
+
+def list_text(b, oid):
+    """A binary array of one dimension as the text that it is over REST."""
+    dims, nulls, of = struct.unpack_from("!iii", b)
+    if dims not in (0, 1) or nulls not in (0, 1) or of != LISTS[oid]:
+        raise ValueError(f"bad list head {b[:12].hex()}")
+    out, at = [], 20
+    for _ in range(struct.unpack_from("!i", b, 12)[0] if dims else 0):
+        n = struct.unpack_from("!i", b, at)[0]
+        cell, at = b[at + 4:at + 4 + max(n, 0)], at + 4 + max(n, 0)
+        if n < 0:
+            out.append("NULL")
+        elif of == 16:
+            out.append("t" if cell == b"\1" else "f")
+        else:
+            text = cell.decode()
+            plain = text and text.upper() != "NULL" and not set(text) & set('{},"\\ \t\n\r\v\f')
+            out.append(text if plain else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"')
+    if dims and at != len(b):
+        raise ValueError("a list has more bytes than elements")
+    return "{" + ",".join(out) + "}"
+
+
 def oid_of(kind):
     return 1700 if kind.startswith("DECIMAL") else 1043 if kind.startswith("GEOHASH") else OIDS[kind]
 
@@ -123,6 +148,8 @@ def value(cell, oid, binary, kind):
         return "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:]))
     if oid == 1022:
         return array(cell) if binary else array_text(cell.decode())
+    if oid in LISTS and binary:
+        return list_text(cell, oid)
     if oid == 17:  # JSON has base 64
         return base64.b64encode(cell if binary else bytes.fromhex(cell.decode()[2:])).decode()
     return cell.decode()
@@ -189,7 +216,8 @@ class OverPg:
         kinds = [k for _, k in want.get("columns", [])]
         named = []
         for i, (name, oid, form) in enumerate(columns):
-            kind = kinds[i] if i < len(kinds) and oid_of(kinds[i]) == oid else f"oid {oid}"
+            fits = i < len(kinds) and (oid_of(kinds[i]) == oid or (kinds[i] == "STRING" and oid in LISTS))
+            kind = kinds[i] if fits else f"oid {oid}"
             if form != (1 if self.binary else 0):
                 return {"error": f"column {name} comes in format {form}"}
             named.append([name, kind])

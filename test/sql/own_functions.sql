@@ -113,3 +113,12 @@ SELECT k, round(d, k), trunc(d, k), floor(d, k), round_up(d, k), round_half_even
 SELECT ceil(d, k) FROM (SELECT 1234.565m d, -5 * x::int k FROM long_sequence(1));
 
 SELECT pg_size_pretty(9223372036854775807), pg_size_pretty(-9223372036854775807), pg_size_pretty(10752), pg_size_pretty(-10752), pg_size_pretty(10751), pg_size_pretty(10239);
+select string_to_array('a,,b,', ',') a, string_to_array('', ',') b, string_to_array('abc', null) c, string_to_array('abc', '') d, string_to_array('a,-', ',', '-') e, string_to_array(null, ',') f;
+select array_lower(string_to_array('a,b', ','), 1) lo, array_upper(string_to_array('a,b', ','), 1) hi, (string_to_array('a,b', ','))[2] b;
+select i, s[i] e from generate_series(1, 2) i, string_to_array('x y', ' ') s;
+select s from string_to_array('a b', ' ') s;
+select format('%s, %I, %L, %%', 7, 'a b', 'it''s') a, format('%2$s %1$s', 'x', 'y') b, format('%s|%L', null, null) c, format(null, 1) d;
+select format('%I', null);
+select format('%s %s', 1);
+select format('%d', 1);
+select substring('Hello World', 7) a, substring('abc', 0) b, substring('abc' from 2) c, substring('abc', 9) d;
