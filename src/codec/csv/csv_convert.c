@@ -100,6 +100,20 @@ static void to_time_by(convert *c, const alm_time_pattern *pattern, alm_time_uni
     }
 }
 
+/* Has the text of a time digits that milliseconds cannot hold? */
+static bool is_finer_than_ms(alm_str text)
+{
+    enum { MS_TEXT = 23 }; /* 2024-01-02T03:04:05.678 */
+    const char *end = text.ptr + text.len;
+    const char *at = text.len > MS_TEXT ? memchr(text.ptr, '.', text.len) : NULL;
+    if (at == NULL)
+        return false;
+    for (int digit = 1; ++at < end && *at >= '0' && *at <= '9'; digit++)
+        if (digit > 3 && *at != '0')
+            return true;
+    return false;
+}
+
 /* A plain integer in ticks of the unit (1000 is no year), or a text. */
 static void to_time(convert *c, alm_time_unit unit, int64_t *out)
 {
@@ -112,7 +126,9 @@ static void to_time(convert *c, alm_time_unit unit, int64_t *out)
         out[i] = ALM_TS_NULL;
         if (text.ptr == NULL || alm_int64_parse(text, &out[i]) == ALM_NUM_OK)
             continue;
-        if (!alm_time_parse(text, unit, &out[i])) {
+        /* a DATE that was found in the first lines must not cut what comes later */
+        const bool cut = unit == ALM_TIME_MS && c->block->copy == NULL && is_finer_than_ms(text);
+        if (cut || !alm_time_parse(text, unit, &out[i])) {
             out[i] = ALM_TS_NULL;
             mark_bad(c, i);
         }
