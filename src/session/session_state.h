@@ -36,7 +36,7 @@ struct alm_db {
     int64_t started_us; /* wall clock */
     pthread_t refresher;
     struct alm_copy_jobs *copy_jobs; /* imports by COPY FROM a file */
-    alm_session *refresher_session; /* NULL: it does not run */
+    alm_session *refresher_session;  /* NULL: it does not run */
 };
 
 enum { ALM_SETTINGS_MAX = 48 };

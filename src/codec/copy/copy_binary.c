@@ -18,7 +18,8 @@ static alm_status take_head(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_r
         return last ? alm_fail(cx, ALM_E_COPY_FORMAT, -1, "invalid COPY file header") : ALM_OK;
     const uint32_t flags = alm_pg_get32(from + 11), extension = alm_pg_get32(from + 15);
     if ((flags & (uint32_t)FLAG_CRITICAL) != 0)
-        return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "unrecognized critical flags in COPY file header");
+        return alm_fail(cx, ALM_E_COPY_FORMAT, -1,
+                        "unrecognized critical flags in COPY file header");
     if (extension > r->record_max)
         return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "invalid COPY file header (wrong length)");
     if (left < HEAD_BYTES + (size_t)extension)
