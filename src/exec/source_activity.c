@@ -130,6 +130,35 @@ ALM_LIST_SOURCE(checkpoint_status, "checkpoint_status", false, checkpoint_cols, 
                 "Is a CHECKPOINT CREATE waiting for its release, and since when?",
                 "select in_progress from checkpoint_status()");
 
+static const alm_plan_col backup_cols[] = {
+    {"in_progress", ALM_TY(BOOLEAN)},     {"bytes_done", ALM_TY(LONG)},
+    {"bytes_total", ALM_TY(LONG)},        {"archived_lsn", ALM_TY(LONG)},
+    {"archive_failing", ALM_TY(BOOLEAN)},
+};
+
+static alm_status fill_backup(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(texts(cx, args->run, "backup", &cell, &rows));
+    if (rows == 0)
+        return ALM_OK;
+    ALM_TRY(alm_list_row(cx, l));
+    alm_list_bool(l, 0, number(cell[0]) != 0);
+    alm_list_int(l, 1, number(cell[1]));
+    alm_list_int(l, 2, number(cell[2]));
+    if (number(cell[3]) > 0)
+        alm_list_int(l, 3, number(cell[3]));
+    alm_list_bool(l, 4, number(cell[4]) != 0);
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(
+    backup_status, "backup_status", false, backup_cols, fill_backup,
+    "How far the BACKUP is that runs, or ran last; up to which log number the log is in "
+    "the archive, and whether archiving fails.",
+    "select in_progress, bytes_done, bytes_total from backup_status()");
+
 ALM_CAT_FILL(activity)
 {
     const char *const *cell = NULL;

@@ -66,6 +66,21 @@ static alm_status checkpoint_texts(alm_ctx *cx, const char *const **cells, size_
     return ALM_OK;
 }
 
+static alm_status backup_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
+{
+    alm_backup_status s;
+    const char **out = NULL;
+    alm_storage_backup_status(cx->session->db->storage, &s);
+    const int64_t values[] = {s.in_progress, s.bytes_done, s.bytes_total, (int64_t)s.archived_lsn,
+                              s.archive_failing};
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_COUNT(values), &out));
+    for (size_t i = 0; i < ALM_COUNT(values); i++)
+        ALM_TRY(alm_arena_printf(cx, cx->arena, &out[i], "%lld", (long long)values[i]));
+    *cells = out;
+    *rows = 1;
+    return ALM_OK;
+}
+
 alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **cells, size_t *rows)
 {
     *rows = 0;
@@ -80,6 +95,8 @@ alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **
         return alm_memory_texts(cx, cells, rows);
     } else if (strcmp(what, "checkpoint") == 0 && cx->session != NULL) {
         return checkpoint_texts(cx, cells, rows);
+    } else if (strcmp(what, "backup") == 0 && cx->session != NULL) {
+        return backup_texts(cx, cells, rows);
     } else if (strcmp(what, "imports") == 0 && cx->session != NULL) {
         return alm_copy_texts(cx, cells, rows);
     } else if (strncmp(what, "files", 5) == 0 && cx->session != NULL) {

@@ -12,6 +12,7 @@
 
 #include "base/crc32c.h"
 #include "base/log.h"
+#include "storage/archive.h"
 #include "storage/commit.h"
 #include "storage/dict.h"
 #include "storage/part.h"
@@ -337,6 +338,7 @@ static alm_status run(backup *b)
     b->now.time_us = b->io->wall_ns(b->io) / 1000;
     ALM_TRY(tables(b));
     ALM_TRY(catalogue(b));
+    atomic_store(&b->st->backup.total, b->result->bytes); /* it was of the parts alone */
     const int e = b->io->sync_dir(b->io, b->files);
     if (e < 0)
         return alm_io_fail(b->cx, e, b->files);
@@ -387,9 +389,13 @@ alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st, const alm_backup_spe
     return e;
 }
 
-bool alm_storage_backup_status(const alm_storage *st, int64_t *bytes_done, int64_t *bytes_total)
+void alm_storage_backup_status(const alm_storage *st, alm_backup_status *out)
 {
-    *bytes_done = atomic_load(&st->backup.done);
-    *bytes_total = atomic_load(&st->backup.total);
-    return atomic_load(&st->backup.running) > 0;
+    *out = (alm_backup_status){.in_progress = atomic_load(&st->backup.running) > 0,
+                               .bytes_done = atomic_load(&st->backup.done),
+                               .bytes_total = atomic_load(&st->backup.total),
+                               .archive = alm_archive_is_on(st),
+                               .archive_failing = atomic_load(&st->archive.failing)};
+    if (out->archive)
+        out->archived_lsn = atomic_load(&st->wal.keep_lsn);
 }

@@ -105,6 +105,24 @@ static void nothing_new_copies_no_part(void **state)
     fix_free(f);
 }
 
+/* It ends at the next look, and leaves no manifest. */
+static void a_cancel_ends_it(void **state)
+{
+    (void)state;
+    fixture *f = start(3);
+    alm_backup_result r;
+    atomic_bool cancel = true;
+    assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK);
+    f->cx.cancel = &cancel;
+    assert_int_equal(back_up(f, &r), ALM_E_CANCEL);
+    f->cx.cancel = NULL;
+    alm_error_clear(&f->cx);
+    assert_int_equal(findings_of(f), 1); /* there is no manifest */
+    (void)back_up_now(f);
+    check_restored(f, "/n", 1, f->n);
+    fix_free(f);
+}
+
 /* A backup whose n-th call fails names the reason; older ones and the database are as they were. */
 static void every_call_may_fail(void **state)
 {
@@ -253,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_backup_restores_to_what_was),
         cmocka_unit_test(nothing_new_copies_no_part),
+        cmocka_unit_test(a_cancel_ends_it),
         cmocka_unit_test(every_call_may_fail),
         cmocka_unit_test(power_cuts),
         cmocka_unit_test(restores_are_cut),

@@ -125,7 +125,7 @@ typedef struct alm_file_id {
 typedef struct alm_archive_state { /* the background thread's */
     uint64_t number;               /* last segment that is archived */
     int64_t since_ns, commits;     /* of the last new segment */
-    bool failing;
+    atomic_bool failing;
 } alm_archive_state;
 
 typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_lock */

@@ -80,8 +80,14 @@ typedef struct alm_backup_result {
 } alm_backup_result;
 ALM_NODISCARD alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st,
                                             const alm_backup_spec *spec, alm_backup_result *out);
-/* Does one run? How far is it, or the last one? */
-bool alm_storage_backup_status(const alm_storage *st, int64_t *bytes_done, int64_t *bytes_total);
+/* The backup that runs, or ran last; and the archive of the log. */
+typedef struct alm_backup_status {
+    bool in_progress;
+    int64_t bytes_done, bytes_total;
+    bool archive, archive_failing;
+    uint64_t archived_lsn; /* all of the log up to there is in the archive */
+} alm_backup_status;
+void alm_storage_backup_status(const alm_storage *st, alm_backup_status *out);
 /* Is it a directory of backups? Verifies one, as alm_storage_check does a database. */
 bool alm_backup_is(const alm_io *io, const char *dir);
 ALM_NODISCARD alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir,
