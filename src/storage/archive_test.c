@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "storage/archive.h"
-#include "storage/compact.h"
 #include "storage/table_fixture.h"
 
 enum { STEPS = 14 };
@@ -20,10 +19,8 @@ typedef struct moment {
 
 static fixture *start(uint64_t seed)
 {
-    fixture *f = fix_new(seed, false, true);
+    fixture *f = fix_new_manual(seed);
     alm_storage_close(f->st);
-    f->conf.manual = true;
-    f->conf.wal_segment_bytes = 8 << 10;
     f->conf.archive_dir = "/a";
     f->conf.archive_interval_ms = INT64_C(1000000000);
     fix_open(f);
@@ -39,19 +36,6 @@ static alm_status back_up(fixture *f)
     return alm_storage_backup(&f->cx, f->st, &spec, &r);
 }
 
-static void compact_once(fixture *f)
-{
-    bool did = false;
-    alm_snapshot *snap = fix_snapshot(f);
-    const uint64_t id = fix_table(snap)->id;
-    alm_tab *tab = alm_tab_retain(alm_version_of(fix_table(snap))->tab);
-    alm_snapshot_release(snap);
-    assert_int_equal(alm_tab_lock(&f->cx, f->st, tab, ALM_TAB_MAINT), ALM_OK);
-    assert_int_equal(alm_compact_table(&f->cx, f->st, id, &did), ALM_OK);
-    alm_tab_unlock(f->st, tab, ALM_TAB_MAINT);
-    alm_tab_release(tab);
-}
-
 static void write_step(fixture *f, int i)
 {
     switch (i % 7) {
@@ -62,7 +46,7 @@ static void write_step(fixture *f, int i)
         assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK); /* flushes */
         break;
     case 4:
-        compact_once(f);
+        (void)fix_compact(f);
         break;
     case 5:
         assert_int_equal(alm_archive_roll(&f->cx, f->st), ALM_OK);

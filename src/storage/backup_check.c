@@ -8,33 +8,24 @@
 #include <stdlib.h>
 
 #include "storage/backup.h"
+#include "storage/findings.h"
 #include "storage/part.h"
 
 typedef struct checking {
+    alm_findings found; /* first: its address is that of the whole */
     alm_ctx *cx;
     const alm_io *io;
     const char *dir;
-    void (*report)(void *arg, const char *line);
-    void *arg;
-    int64_t n;
     alm_manifest all; /* files of the manifests so far, sorted by name; then a place for `last` */
     bool repair;
 } checking;
-
-static void finding(void *arg, const char *line)
-{
-    checking *c = arg;
-    c->n++;
-    if (c->report != NULL)
-        c->report(c->arg, line);
-}
 
 /* What is wrong with a backup is a finding; only cancel and memory stop the check. */
 static alm_status settle(checking *c, alm_status st)
 {
     if (st != ALM_E_CORRUPT && st != ALM_E_UNSUPPORTED && st != ALM_E_IO)
         return st;
-    finding(c, c->cx->err.msg);
+    alm_findings_add(c, c->cx->err.msg);
     alm_error_clear(c->cx);
     return ALM_OK;
 }
@@ -42,7 +33,7 @@ static alm_status settle(checking *c, alm_status st)
 static alm_status file(checking *c, const alm_backup_file *f)
 {
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 256];
-    int64_t bytes = 0, before = c->n;
+    int64_t bytes = 0, before = c->found.n;
     uint32_t crc = 0;
     (void)snprintf(path, sizeof path, "%.*s/%s", ALM_PATH_MAX - 256, c->dir, f->name);
     const alm_status st = alm_backup_sum(c->cx, c->io, path, &bytes, &crc);
@@ -52,7 +43,7 @@ static alm_status file(checking *c, const alm_backup_file *f)
     uint64_t table_id = 0;
     if ((bytes != f->bytes || crc != f->crc) && n > 5 && strcmp(f->name + n - 5, ".part") == 0 &&
         sscanf(f->path, "tables/%" SCNu64, &table_id) == 1) {
-        alm_part_check_arg arg = {.report = finding, .arg = c}; /* it can say where */
+        alm_part_check_arg arg = {.report = alm_findings_add, .arg = c}; /* it can say where */
         ALM_TRY(settle(c, alm_part_check(c->cx, c->io, path, table_id, &arg)));
     }
     if (bytes != f->bytes)
@@ -60,8 +51,8 @@ static alm_status file(checking *c, const alm_backup_file *f)
                        (long long)bytes, (long long)f->bytes);
     else
         (void)snprintf(line, sizeof line, "'%s' is damaged: its checksum does not match", path);
-    if ((bytes != f->bytes || crc != f->crc) && c->n == before)
-        finding(c, line);
+    if ((bytes != f->bytes || crc != f->crc) && c->found.n == before)
+        alm_findings_add(c, line);
     return ALM_OK;
 }
 
@@ -111,8 +102,7 @@ static int left_over(void *arg, const char *name)
                    !c->repair ? ""
                    : gone     ? "; removed"
                               : "; it cannot be removed");
-    if (c->report != NULL)
-        c->report(c->arg, line);
+    alm_findings_note(&c->found, line);
     return 0;
 }
 
@@ -126,7 +116,7 @@ static void left_overs(checking *c)
     if (e == -EWOULDBLOCK)
         c->repair = false;
     (void)snprintf(path, sizeof path, "%.*s/files", ALM_PATH_MAX - 256, c->dir);
-    if (e != -EWOULDBLOCK && c->n == 0)
+    if (e != -EWOULDBLOCK && c->found.n == 0)
         (void)c->io->list(c->io, path, left_over, c);
     if (h >= 0)
         (void)c->io->close(c->io, h);
@@ -146,13 +136,13 @@ alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir, bool
                             void (*report)(void *arg, const char *line), void *arg,
                             int64_t *n_findings)
 {
-    checking c = {.cx = cx, .io = io, .dir = dir, .repair = repair, .report = report, .arg = arg};
+    checking c = {.cx = cx, .io = io, .dir = dir, .repair = repair, .found = {report, arg, 0}};
     uint32_t *all = NULL;
     size_t n = 0;
     ALM_TRY(alm_manifest_list(cx, io, dir, &all, &n));
     alm_status e = ALM_OK;
     if (n == 0)
-        finding(&c, "there is no manifest: no backup here has come to its end");
+        alm_findings_add(&c, "there is no manifest: no backup here has come to its end");
     for (size_t i = 0; i < n && e == ALM_OK; i++)
         e = generation(&c, all[i]);
     free(all);
@@ -160,6 +150,6 @@ alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir, bool
         left_overs(&c);
     alm_manifest_free(&c.all);
     if (e == ALM_OK)
-        *n_findings = c.n;
+        *n_findings = c.found.n;
     return e;
 }

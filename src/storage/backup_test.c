@@ -31,11 +31,7 @@ static alm_backup_result back_up_now(fixture *f)
 
 static fixture *start(uint64_t seed)
 {
-    fixture *f = fix_new(seed, false, true);
-    alm_storage_close(f->st);
-    f->conf.manual = true;
-    f->conf.wal_segment_bytes = 8 << 10;
-    fix_open(f);
+    fixture *f = fix_new_manual(seed);
     fix_load(f, 300, 0, 2 * DAY);
     fix_insert(f, 40, 0, DAY);
     return f;

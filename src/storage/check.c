@@ -7,35 +7,25 @@
 #include <stdlib.h>
 
 #include "storage/change.h"
+#include "storage/findings.h"
 #include "storage/part.h"
 
 typedef struct checking {
+    alm_findings found; /* first: its address is that of the whole */
     alm_ctx *cx;
     alm_storage *st;
     const alm_version *v;
-    void (*report)(void *arg, const char *line);
-    void *arg;
-    int64_t n;
     bool repair;
     char dir[ALM_PATH_MAX - 128]; /* that is listed */
     uint64_t table_id;            /* whose directory it is */
 } checking;
-
-static void finding(void *arg, const char *line)
-{
-    checking *c = arg;
-    c->n++;
-    if (c->report != NULL)
-        c->report(c->arg, line);
-}
 
 /* What a crash leaves, and any start removes: told, not counted. */
 static void note(checking *c, const char *what, const char *done, const char *path)
 {
     char line[ALM_PATH_MAX + 256];
     (void)snprintf(line, sizeof line, "note: '%s' %s%s", path, what, c->repair ? done : "");
-    if (c->report != NULL)
-        c->report(c->arg, line);
+    alm_findings_note(&c->found, line);
 }
 
 static uint32_t dict_count(void *arg, uint32_t col_id)
@@ -57,14 +47,14 @@ static alm_status part_file(checking *c, const alm_part_ref *part, const alm_fil
         (void)snprintf(line, sizeof line,
                        "table '%s': '%s' is missing or has not the %lld bytes of the catalogue",
                        c->v->table.name, path, (long long)file->bytes);
-        finding(c, line);
+        alm_findings_add(c, line);
         return ALM_OK;
     }
-    alm_part_check_arg arg = {.report = finding, .arg = c, .dict_count = dict_count};
+    alm_part_check_arg arg = {.report = alm_findings_add, .arg = c, .dict_count = dict_count};
     const alm_status s = alm_part_check(c->cx, c->st->io, path, file->table_id, &arg);
     if (s == ALM_E_CORRUPT || s == ALM_E_UNSUPPORTED || s == ALM_E_IO) {
         (void)snprintf(line, sizeof line, "table '%s': %s", c->v->table.name, c->cx->err.msg);
-        finding(c, line);
+        alm_findings_add(c, line);
         alm_error_clear(c->cx);
         return ALM_OK;
     }
@@ -90,7 +80,7 @@ static void lane(checking *c, const alm_lane *l)
                 (void)snprintf(line, sizeof line,
                                "table '%.64s', column '%.64s': code %u is not in the dictionary",
                                c->v->table.name, c->v->table.cols[col].name, codes[row]);
-                finding(c, line);
+                alm_findings_add(c, line);
                 break;
             }
         }
@@ -101,7 +91,7 @@ static void lane(checking *c, const alm_lane *l)
             if (ts[row] < last) {
                 (void)snprintf(line, sizeof line, "table '%.64s': new rows are not in order",
                                c->v->table.name);
-                finding(c, line);
+                alm_findings_add(c, line);
                 return;
             }
             last = ts[row];
@@ -198,9 +188,8 @@ static alm_status torn_end(checking *c, const alm_wal_scan *scan)
                    (unsigned long long)wal->segments[scan->segment].number, (long long)scan->at,
                    c->repair ? "; cut there" : "; the next start, or --repair, cuts it there");
     if (!c->repair)
-        c->n++;
-    if (c->report != NULL)
-        c->report(c->arg, line);
+        c->found.n++;
+    alm_findings_note(&c->found, line);
     return ALM_OK;
 }
 
@@ -233,7 +222,7 @@ static alm_status check_all(checking *c, const alm_io *io, const char *root, int
         e = alm_storage_recover(cx, st, &scan);
         read = e == ALM_OK;
         if (e == ALM_E_CORRUPT || e == ALM_E_UNSUPPORTED || e == ALM_E_IO) {
-            finding(c, cx->err.msg); /* nothing behind it can be judged */
+            alm_findings_add(c, cx->err.msg); /* nothing behind it can be judged */
             alm_error_clear(cx);
             e = ALM_OK;
         }
@@ -249,7 +238,7 @@ static alm_status check_all(checking *c, const alm_io *io, const char *root, int
         left_overs(c);
     alm_storage_free(st);
     if (e == ALM_OK)
-        *n_findings = c->n;
+        *n_findings = c->found.n;
     return e;
 }
 
@@ -257,7 +246,7 @@ alm_status alm_storage_check(alm_ctx *cx, const alm_io *io, const char *root,
                              void (*report)(void *arg, const char *line), void *arg,
                              int64_t *n_findings)
 {
-    checking c = {.cx = cx, .report = report, .arg = arg};
+    checking c = {.cx = cx, .found = {report, arg, 0}};
     return check_all(&c, io, root, n_findings);
 }
 
@@ -265,6 +254,6 @@ alm_status alm_storage_repair(alm_ctx *cx, const alm_io *io, const char *root,
                               void (*report)(void *arg, const char *line), void *arg,
                               int64_t *n_findings)
 {
-    checking c = {.cx = cx, .report = report, .arg = arg, .repair = true};
+    checking c = {.cx = cx, .found = {report, arg, 0}, .repair = true};
     return check_all(&c, io, root, n_findings);
 }

@@ -45,11 +45,7 @@ static void change_some(fixture *f)
 /* "/r" as after a crash, for good: nothing has it open. */
 static fixture *start(void)
 {
-    fixture *f = fix_new(4, false, true);
-    alm_storage_close(f->st);
-    f->conf.manual = true;
-    f->conf.wal_segment_bytes = 8 << 10;
-    fix_open(f);
+    fixture *f = fix_new_manual(4);
     for (int i = 0; i < 40; i++) /* the first segment of the log is full */
         fix_insert(f, 30, 0, 2 * DAY);
     fix_load(f, 300, 0, 2 * DAY);

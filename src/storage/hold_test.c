@@ -5,7 +5,6 @@
  * Method  Copies in pieces on the simulated disk, with inserts, loads, compaction and truncation
  *         between the pieces; by many seeds.
  */
-#include "storage/compact.h"
 #include "storage/hold.h"
 #include "storage/table_fixture.h"
 #include "storage/tree_for_test.h"
@@ -19,19 +18,6 @@ static void check_copy(fixture *f, alm_storage *copy, int64_t least)
     alm_snapshot_release(snap);
     assert_in_range(n, least, f->n);
     fix_check_prefix(f, copy, n);
-}
-
-static void compact_once(fixture *f)
-{
-    bool did = false;
-    alm_snapshot *snap = fix_snapshot(f);
-    const uint64_t id = fix_table(snap)->id;
-    alm_tab *tab = alm_tab_retain(alm_version_of(fix_table(snap))->tab);
-    alm_snapshot_release(snap);
-    assert_int_equal(alm_tab_lock(&f->cx, f->st, tab, ALM_TAB_MAINT), ALM_OK);
-    assert_int_equal(alm_compact_table(&f->cx, f->st, id, &did), ALM_OK);
-    alm_tab_unlock(f->st, tab, ALM_TAB_MAINT);
-    alm_tab_release(tab);
 }
 
 static uint64_t seeds(uint64_t few)
@@ -49,7 +35,7 @@ static void write_some(void *arg)
         fix_load(f, 40, day, DAY);
         break;
     case 1:
-        compact_once(f);
+        (void)fix_compact(f);
         break;
     case 2:
         assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK); /* heads only */
@@ -61,11 +47,7 @@ static void write_some(void *arg)
 
 static fixture *start(uint64_t seed)
 {
-    fixture *f = fix_new(seed, false, true);
-    alm_storage_close(f->st);
-    f->conf.manual = true;
-    f->conf.wal_segment_bytes = 8 << 10;
-    fix_open(f);
+    fixture *f = fix_new_manual(seed);
     for (int i = 0; i < 6; i++)
         write_some(f);
     return f;

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "io/sim.h"
+#include "storage/compact.h"
 #include "storage/scan.h"
 
 #define DAY INT64_C(86400000000)
@@ -95,6 +96,17 @@ static ALM_UNUSED fixture *fix_new(uint64_t seed, bool dedup, bool create)
         const alm_table_spec spec = fix_spec(f, cols);
         assert_int_equal(alm_table_create(&f->cx, f->st, &spec, NULL), ALM_OK);
     }
+    return f;
+}
+
+/* The same without a background thread, and with small segments of the log. */
+static ALM_UNUSED fixture *fix_new_manual(uint64_t seed)
+{
+    fixture *f = fix_new(seed, false, true);
+    alm_storage_close(f->st);
+    f->conf.manual = true;
+    f->conf.wal_segment_bytes = 8 << 10;
+    fix_open(f);
     return f;
 }
 
@@ -287,6 +299,21 @@ static ALM_UNUSED void fix_check_rows(fixture *f, alm_snapshot *snap, const fix_
     }
     assert_int_equal(at, n);
     alm_arena_deinit(&arena);
+}
+
+/* One step of compaction; false: there was nothing to do. */
+static ALM_UNUSED bool fix_compact(fixture *f)
+{
+    bool did = false;
+    alm_snapshot *snap = fix_snapshot(f);
+    const uint64_t id = fix_table(snap)->id;
+    alm_tab *tab = alm_tab_retain(alm_version_of(fix_table(snap))->tab);
+    alm_snapshot_release(snap);
+    assert_int_equal(alm_tab_lock(&f->cx, f->st, tab, ALM_TAB_MAINT), ALM_OK);
+    assert_int_equal(alm_compact_table(&f->cx, f->st, id, &did), ALM_OK);
+    alm_tab_unlock(f->st, tab, ALM_TAB_MAINT);
+    alm_tab_release(tab);
+    return did;
 }
 
 /* The table holds the rows of the oracle, now. */

@@ -1,0 +1,29 @@
+/* findings.h - where a verification tells what it finds. */
+#ifndef ALM_STORAGE_FINDINGS_H
+#define ALM_STORAGE_FINDINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct alm_findings {
+    void (*report)(void *arg, const char *line); /* may be NULL */
+    void *arg;
+    int64_t n;
+} alm_findings;
+
+/* A line that does not count. */
+static inline void alm_findings_note(const alm_findings *f, const char *line)
+{
+    if (f->report != NULL)
+        f->report(f->arg, line);
+}
+
+/* One finding; `arg` is an alm_findings. */
+static inline void alm_findings_add(void *arg, const char *line)
+{
+    alm_findings *f = arg;
+    f->n++;
+    alm_findings_note(f, line);
+}
+
+#endif
