@@ -329,6 +329,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = alm_wal_start(cx, &st->wal, &scan);
     if (e == ALM_OK)
         e = alm_hold_resume(cx, st);
+    const size_t tables = st->current->n; /* the background thread commits, too */
+    const uint64_t lsn = st->checkpoint_lsn;
     if (e == ALM_OK && !st->conf.manual)
         e = alm_worker_start(cx, st);
     if (e != ALM_OK) {
@@ -336,8 +338,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         return e;
     }
     alm_log_info("storage", "opened '%s' in %lld ms: %zu tables, %lld bytes of log after lsn %llu",
-                 st->root, (long long)((io->mono_ns(io) - started) / 1000000), st->current->n,
-                 (long long)scan.bytes, (unsigned long long)st->checkpoint_lsn);
+                 st->root, (long long)((io->mono_ns(io) - started) / 1000000), tables,
+                 (long long)scan.bytes, (unsigned long long)lsn);
     *out = st;
     return ALM_OK;
 }
