@@ -47,10 +47,8 @@ static alm_status find_record(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv
         return cut_short(cx, r, last);
     const int16_t n = (int16_t)alm_pg_get16(from);
     if (n == -1) {
-        if (left > 2)
-            return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "received copy data after EOF marker");
         r->ended = true;
-        *out = (alm_csv_record){.found = true, .skip = true, .next = left};
+        *out = (alm_csv_record){.found = true, .skip = true, .next = 2};
         return ALM_OK;
     }
     if (n < 0 || (uint32_t)n != r->cols)
@@ -89,7 +87,8 @@ static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
     r->ragged[row] = 0;
 }
 
-const alm_csv_rules alm_copy_binary_rules = {.find = find_record, .split = split_record};
+const alm_csv_rules alm_copy_binary_rules = {
+    .find = find_record, .split = split_record, .ends_all = true};
 
 alm_status alm_copy_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
                                const alm_copy_format *format, uint32_t cols, size_t record_max,

@@ -173,6 +173,7 @@ static void test_binary(void **state)
           "<a>~@1;<><bc>@2;");
     check(&format, 1, ALM_STR(HEAD), "");
     check(&format, 1, ALM_STR("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\2xx\377\377"), "");
+    check(&format, 1, ALM_STR(HEAD "\377\377x"), NULL);
     check(&format, 1, ALM_STR("PGCOPY\r\n"), NULL);
     check(&format, 1, ALM_STR("PGCOPY\n"), NULL);
     check(&format, 1, ALM_STR(HEAD "\0\2\0\0\0\1a\377\377"), NULL);

@@ -264,6 +264,8 @@ alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block
         if (r->at > UINT32_MAX / 2)
             break; /* offsets of a block are 32 bits */
     }
+    if (r->ended && r->rules->ends_all && r->at < r->buf.len)
+        return alm_fail(cx, ALM_E_COPY_FORMAT, -1, "received copy data after EOF marker");
     if (r->ended)
         r->at = r->buf.len;
     *out = (alm_csv_block){.bytes = r->buf.ptr,

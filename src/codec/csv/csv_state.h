@@ -23,6 +23,7 @@ typedef struct alm_csv_rules {
     void (*split)(alm_csv_reader *r, size_t base, size_t n, uint32_t row);
     /* The text that the raw bytes of a coded field stand for, into to[raw.len]; its length. */
     size_t (*decode)(const alm_csv_block *block, alm_str raw, char *to);
+    bool ends_all; /* bytes behind the mark that ends the data are a fault, not ignored */
 } alm_csv_rules;
 
 struct alm_csv_reader {
