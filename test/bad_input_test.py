@@ -44,7 +44,7 @@ STATEMENTS = [
     ("insert into bi values (1@)", "expected=3, actual=1"), ("insert into bi values (1, 'a', '2024-01-01', 5@)", "expected=3, actual=4"), ("insert into @bi (a, b) values (1, 'a')", "must populate timestamp"),
     ("insert into bi (a, @a, ts) values (1, 2, 3)", "Duplicate column"), ("insert into bi values (1, 'a', @'nope')", "inconvertible value"), ("insert into bi values (1, 'a', @null)", "cannot be NULL"),
     ("insert into bi values (@'x', 'a', 0)", "inconvertible value"), ("insert into bi values (@99999999999, 'a', 0)", "inconvertible value"), ("insert into bi select 1, @1.5e300, 0::timestamp", "inconvertible"),
-    ("select @abs() from bi", "requires arguments"), ("select @substring('a')", "wrong number of arguments"), ("select count@(* from bi", "unbalanced"), ("select @'a", "unclosed"), ('select @"a', "unclosed"), ("select @/* x", "unclosed comment"),
+    ("select @abs() from bi", "requires arguments"), ("select @substring('a')", "it takes (TEXT, INT, INT), (TEXT, INT)"), ("select @split_part('a', ',')", "it takes"), ("select @starts_with('a')", "it takes"), ("select count@(* from bi", "unbalanced"), ("select @'a", "unclosed"), ('select @"a', "unclosed"), ("select @/* x", "unclosed comment"),
     ("selec @1", "unexpected token"), ("select a b @c from bi", "expected"), ("select 1@\0", "unexpected character"), ("select 1 \"a@\0b\"", "unexpected character"),
     # names that are not there, and the ones that are near
     ("select @prise from bi_near", "did you mean 'price'?"), ("select @t.amonut from bi_near t", None), ("select * from @bi_naer", "did you mean 'bi_near'?"), ("select price from bi_near where @pirce > 1", "did you mean 'price'?"),
