@@ -206,7 +206,7 @@ static alm_status push_child(const alm_dep_ctx *d, alm_plan *plan, alm_exprs *ca
     return alm_plan_exprs(plan, alm_dep_land_one, &l);
 }
 
-static alm_status too_hard(const alm_dep_ctx *d, const alm_plan *plan, const char *what)
+alm_status alm_dep_too_hard(const alm_dep_ctx *d, const alm_plan *plan, const char *what)
 {
     return alm_fail(d->p->cx, ALM_E_UNSUPPORTED, plan->pos,
                     "a subquery that uses columns of the query around it cannot have %s", what);
@@ -401,7 +401,7 @@ static alm_status push_limit(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *c
     alm_plan *limit = *plan, *child = limit->child[0];
     const uint32_t n0 = child->n_cols;
     if (limit->limit.single)
-        return too_hard(d, limit, "a subquery like this in it");
+        return alm_dep_too_hard(d, limit, "a subquery like this in it");
     ALM_TRY(alm_dep_push(d, &child, carried));
     ALM_TRY(alm_plan_limit_per(d->p, &child, n0, carried->n, limit->limit.lo, limit->limit.hi));
     *plan = child;
@@ -625,19 +625,21 @@ alm_status alm_dep_push(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carrie
         code = alm_dep_push_window_join(d, plan, carried);
         break;
     case ALM_P_RECURSE:
-        code = too_hard(d, *plan, "a WITH RECURSIVE of its own");
+        code = alm_dep_push_recursion(d, plan, carried);
+        break;
+    case ALM_P_WORKING:
+        code = alm_dep_push_working(d, *plan, carried);
         break;
     case ALM_P_HORIZON:
-        code = too_hard(d, *plan, "a HORIZON join");
+        code = alm_dep_too_hard(d, *plan, "a HORIZON join");
         break;
     case ALM_P_SCAN:
     case ALM_P_SOURCE:
     case ALM_P_SHARED:
     case ALM_P_MATERIALISE:
-    case ALM_P_WORKING:
     case ALM_P_VALUES:
     case ALM_PLAN_OP_COUNT:
-        code = too_hard(d, *plan, "such a source");
+        code = alm_dep_too_hard(d, *plan, "such a source");
         break;
     }
     d->p->depth--;

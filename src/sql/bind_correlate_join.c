@@ -199,10 +199,27 @@ alm_status alm_dep_push_join(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *c
     return alm_plan_project(p, join, l.exprs, l.names, l.n, plan);
 }
 
+alm_status alm_dep_align(const alm_dep_ctx *d, alm_plan **child, uint32_t n, alm_exprs *own,
+                         const alm_exprs *carried)
+{
+    alm_planner *p = d->p;
+    alm_dep_list l;
+    ALM_TRY(alm_dep_ensure(d, child, own, carried));
+    ALM_TRY(alm_dep_list_new(p, n + carried->n, &l));
+    ALM_TRY(alm_dep_list_cols(p, &l, *child, 0, n));
+    for (uint32_t i = 0; i < carried->n; i++) {
+        const uint32_t at = n + (uint32_t)alm_dep_find_outer(own, carried->at[i]);
+        ALM_TRY(alm_dep_list_cols(p, &l, *child, at, at + 1));
+        if (!alm_type_eq(l.exprs[l.n - 1]->type, carried->at[i]->type))
+            ALM_TRY(alm_expr_cast(p, l.exprs[l.n - 1], carried->at[i]->type, ALM_CAST_EXPLICIT,
+                                  &l.exprs[l.n - 1]));
+    }
+    return alm_plan_project(p, *child, l.exprs, l.names, l.n, child);
+}
+
 /* Both sides carry the same in the same order. */
 alm_status alm_dep_push_setop(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
-    alm_planner *p = d->p;
     alm_plan *node = *plan;
     const uint32_t n = node->n_cols;
     alm_exprs own[2] = {{0}, {0}};
@@ -210,22 +227,10 @@ alm_status alm_dep_push_setop(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *
         ALM_TRY(alm_dep_push(d, &node->child[s], &own[s]));
         for (uint32_t i = 0; i < own[s].n; i++)
             if (alm_dep_find_outer(carried, own[s].at[i]) < 0)
-                ALM_TRY(alm_exprs_add(p->cx, carried, own[s].at[i]));
+                ALM_TRY(alm_exprs_add(d->p->cx, carried, own[s].at[i]));
     }
-    for (int s = 0; s < 2; s++) {
-        alm_dep_list l;
-        ALM_TRY(alm_dep_ensure(d, &node->child[s], &own[s], carried));
-        ALM_TRY(alm_dep_list_new(p, n + carried->n, &l));
-        ALM_TRY(alm_dep_list_cols(p, &l, node->child[s], 0, n));
-        for (uint32_t i = 0; i < carried->n; i++) {
-            const uint32_t at = n + (uint32_t)alm_dep_find_outer(&own[s], carried->at[i]);
-            ALM_TRY(alm_dep_list_cols(p, &l, node->child[s], at, at + 1));
-            if (!alm_type_eq(l.exprs[l.n - 1]->type, carried->at[i]->type))
-                ALM_TRY(alm_expr_cast(p, l.exprs[l.n - 1], carried->at[i]->type, ALM_CAST_EXPLICIT,
-                                      &l.exprs[l.n - 1]));
-        }
-        ALM_TRY(alm_plan_project(p, node->child[s], l.exprs, l.names, l.n, &node->child[s]));
-    }
+    for (int s = 0; s < 2; s++)
+        ALM_TRY(alm_dep_align(d, &node->child[s], n, &own[s], carried));
     node->cols = node->child[0]->cols;
     node->n_cols = node->child[0]->n_cols;
     return ALM_OK;

@@ -78,8 +78,19 @@ static alm_status seek_dep(void *arg, alm_expr **e)
     return ALM_OK;
 }
 
+/* Rows of a recursion that is made independent follow from the query around it. */
+static bool reads_carried(const alm_plan *plan)
+{
+    if (plan->op == ALM_P_WORKING)
+        return plan->working.carried != NULL;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        if (reads_carried(plan->child[i]))
+            return true;
+    return false;
+}
+
 bool alm_plan_is_dependent(alm_plan *plan)
 {
     bool found = false;
-    return alm_plan_each_expr(plan, seek_dep, &found) == ALM_OK && found;
+    return alm_plan_each_expr(plan, seek_dep, &found) == ALM_OK && (found || reads_carried(plan));
 }

@@ -1,5 +1,5 @@
 /*
- * correlate.h - what bind_correlate.c and bind_correlate_join.c share; private to sql/. Carried columns
+ * correlate.h - what the bind_correlate*.c files share; private to sql/. Carried columns
  * stand behind a node's own, in the order of the list of outer expressions.
  */
 #ifndef ALM_SQL_CORRELATE_H
@@ -52,6 +52,12 @@ alm_status alm_dep_unless_null(alm_planner *p, alm_expr *mark, alm_expr *empty, 
                                alm_expr **out);
 alm_status alm_dep_push_join(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried);
 alm_status alm_dep_push_setop(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried);
+/* Columns [0, n) of the child, then `carried` in its order; `own` is what the child carries. */
+alm_status alm_dep_align(const alm_dep_ctx *d, alm_plan **child, uint32_t n, alm_exprs *own,
+                         const alm_exprs *carried);
+alm_status alm_dep_too_hard(const alm_dep_ctx *d, const alm_plan *plan, const char *what);
+alm_status alm_dep_push_recursion(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried);
+alm_status alm_dep_push_working(const alm_dep_ctx *d, alm_plan *plan, alm_exprs *carried);
 alm_status alm_dep_push_window_join(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried);
 
 #endif

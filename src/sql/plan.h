@@ -279,23 +279,26 @@ struct alm_plan {
             bool top_ties; /* rows that tie with the last one are wanted too */
         } window;
         struct { /* SHARED: no children; result column i is column cols[i] of the rows kept */
-            alm_plan *of;   /* MATERIALISE; all that share it point to the same node */
+            alm_plan *of; /* MATERIALISE; all that share it point to the same node */
             uint32_t *cols;
         } shared;
         struct { /* MATERIALISE: columns of the child; runs once, when somebody asks first */
             const char *name;
-            bool must;    /* inlining would change what it means (volatile), or was forbidden */
-            bool never;   /* NOT MATERIALIZED */
+            bool must;     /* inlining would change what it means (volatile), or was forbidden */
+            bool never;    /* NOT MATERIALIZED */
             uint32_t refs; /* SHARED nodes in the plan; 0: no part of it any more */
             struct alm_shared_use *uses; /* of the rule `prune` */
         } materialise;
         struct { /* RECURSE: rows of child 0, then those of child 1 again and again, each time over
                     the rows found last, until there are none */
-            bool distinct;    /* UNION: rows that were there before do not count */
+            bool distinct; /* UNION: rows that were there before do not count */
             const char *name;
         } recurse;
         struct { /* WORKING: no children; the rows a RECURSE around it found last, all columns */
             const alm_plan *of;
+            const struct alm_exprs
+                *carried; /* columns of the query around the recursion it is to get
+                                                (bind_correlate_recursion.c); NULL: none */
         } working;
         struct { /* LATEST: last row per key by ts_col of the child; result = child columns, in
                     timestamp order. Child is a SCAN wherever possible */

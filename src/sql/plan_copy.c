@@ -91,17 +91,33 @@ static alm_status copy_lists(alm_planner *p, alm_plan *plan)
     case ALM_P_SHARED: /* of the same rows */
         COPY_LIST(plan->shared.cols, plan->n_cols);
         break;
-    case ALM_P_RECURSE: /* its WORKING nodes point to it */
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, plan->pos,
-                        "WITH RECURSIVE inside a subquery that is copied is not supported");
     case ALM_P_SOURCE:
     case ALM_P_MATERIALISE:
-    case ALM_P_WORKING: /* of the same recursion, which is around both */
+    case ALM_P_RECURSE:
+    case ALM_P_WORKING: /* of the same recursion, which is around both or is copied too */
     case ALM_P_LIMIT:
     case ALM_P_SETOP:
     case ALM_PLAN_OP_COUNT:
         break;
     }
+    return ALM_OK;
+}
+
+/* The step of a copied recursion reads the rows of the copy. Rows that are kept stay with the first. */
+static alm_status lead_back(alm_planner *p, alm_plan *plan, const alm_plan *from,
+                            const alm_plan *to, bool kept)
+{
+    if (plan->op == ALM_P_WORKING && plan->working.of == from) {
+        if (kept)
+            return alm_fail(p->cx, ALM_E_UNSUPPORTED, plan->pos,
+                            "WITH over the rows of a WITH RECURSIVE inside a subquery that is "
+                            "copied is not supported");
+        plan->working.of = to;
+    }
+    if (plan->op == ALM_P_SHARED)
+        ALM_TRY(lead_back(p, plan->shared.of, from, to, true));
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        ALM_TRY(lead_back(p, plan->child[i], from, to, kept));
     return ALM_OK;
 }
 
@@ -116,6 +132,8 @@ alm_status alm_plan_copy(alm_planner *p, const alm_plan *plan, alm_plan **out)
     ALM_TRY(copy_lists(p, copy));
     for (uint32_t i = 0; i < copy->n_children; i++)
         ALM_TRY(alm_plan_copy(p, plan->child[i], &copy->child[i]));
+    if (copy->op == ALM_P_RECURSE && copy->n_children == 2)
+        ALM_TRY(lead_back(p, copy->child[1], plan, copy, false));
     p->depth--;
     *out = copy;
     return ALM_OK;

@@ -52,6 +52,24 @@ WITH g AS (SELECT kind, count() AS c FROM orc_edge GROUP BY kind) SELECT x.kind,
 WITH a AS (SELECT sum(w) AS s FROM orc_edge), b AS (SELECT s * 2 AS s FROM a UNION ALL SELECT s FROM a) SELECT x.s, y.s FROM b x, b y ORDER BY 1, 2;
 WITH a AS MATERIALIZED (SELECT dst FROM orc_edge WHERE src = 3) SELECT * FROM a x, a y ORDER BY 1, 2;
 WITH a AS NOT MATERIALIZED (SELECT max(dst) AS m FROM orc_edge) SELECT x.m, y.m FROM a x, a y;
+-- over columns of the query around it: one recursion for each of its rows
+SELECT x, (WITH RECURSIVE r(n, d) AS (SELECT x, 0 UNION ALL SELECT n - 1, d + 1 FROM r WHERE n > 0) SELECT max(d) FROM r) AS m FROM long_sequence(4);
+SELECT x, (WITH RECURSIVE r(n) AS (SELECT x UNION ALL SELECT n + x FROM r WHERE n < 10) SELECT sum(n) FROM r) AS s FROM long_sequence(4);
+SELECT x, (WITH RECURSIVE r(n) AS (SELECT 1L UNION ALL SELECT n * 2 FROM r WHERE n < x) SELECT n FROM r ORDER BY n DESC LIMIT 1) AS top FROM long_sequence(9);
+SELECT x, (WITH RECURSIVE r(n) AS (SELECT 1L UNION SELECT (n + x) % 5 FROM r) SELECT count() FROM r) AS c FROM long_sequence(6);
+SELECT e.id, (WITH RECURSIVE up(id, depth) AS (SELECT b.boss, 0 FROM orc_emp b WHERE b.id = e.id UNION ALL SELECT b.boss, up.depth + 1 FROM orc_emp b, up WHERE up.id = b.id AND b.boss IS NOT NULL) SELECT id FROM up ORDER BY depth DESC LIMIT 1) AS head FROM orc_emp e ORDER BY e.id;
+SELECT t.x, (WITH RECURSIVE r(n) AS (SELECT t.x UNION ALL SELECT s.x FROM r JOIN long_sequence(5) s ON s.x = r.n + 1 WHERE s.x < t.x + 3) SELECT count() FROM r) AS c FROM long_sequence(4) t;
+SELECT t.x, (WITH RECURSIVE r(n) AS (SELECT t.x UNION ALL SELECT s.x FROM r, long_sequence(5) s WHERE s.x = r.n + 1 AND t.x + 1 = s.x) SELECT count() FROM r) AS c, (WITH RECURSIVE r(n) AS (SELECT t.x UNION ALL SELECT n - 1 FROM r WHERE n > 0) SELECT string_agg(n::string, ' ') FROM r) AS down FROM long_sequence(4) t;
+SELECT x FROM long_sequence(6) t WHERE EXISTS (WITH RECURSIVE r(n) AS (SELECT x UNION ALL SELECT n - 2 FROM r WHERE n > 1) SELECT 1 FROM r WHERE n = 0);
+SELECT x FROM long_sequence(6) t WHERE 0 IN (WITH RECURSIVE r(n) AS (SELECT t.x UNION ALL SELECT n - 2 FROM r WHERE n > 1) SELECT n FROM r);
+SELECT x, l.n FROM long_sequence(3) t LEFT JOIN LATERAL (WITH RECURSIVE r(n) AS (SELECT t.x UNION ALL SELECT n - 1 FROM r WHERE n > 1) SELECT n FROM r WHERE n > 1) l ORDER BY 1, 2;
+SELECT x, (WITH RECURSIVE r(n) AS (SELECT 1L UNION ALL SELECT n + 1 FROM r WHERE n < 100 LIMIT 3) SELECT count() FROM r WHERE n <= x) AS c FROM long_sequence(4);
+SELECT a.x, (SELECT sum(b.x + (WITH RECURSIVE r(n) AS (SELECT a.x UNION ALL SELECT n - b.x FROM r WHERE n > 0) SELECT count() FROM r)) FROM long_sequence(2) b) AS s FROM long_sequence(3) a;
+SELECT t.x, (WITH RECURSIVE a(n) AS (SELECT t.x UNION ALL SELECT n - 1 FROM a WHERE n > 1), b(m) AS (SELECT n FROM a UNION SELECT m + 10 FROM b WHERE m < 10) SELECT sum(m) FROM b) AS s FROM long_sequence(3) t;
+WITH RECURSIVE o(n) AS (SELECT 3L UNION ALL SELECT n - 1 FROM o WHERE n > (WITH RECURSIVE i(k) AS (SELECT 1L UNION ALL SELECT k + 1 FROM i WHERE k < o.n) SELECT min(k) FROM i)) SELECT n FROM o;
+SELECT v, (WITH RECURSIVE r(n) AS (SELECT v UNION ALL SELECT n - 1 FROM r WHERE n > 0) SELECT count() FROM r) AS c FROM (SELECT CASE WHEN x = 2 THEN NULL ELSE x END AS v FROM long_sequence(3));
+SELECT t.x, (WITH RECURSIVE r(n) AS (SELECT t.x UNION ALL SELECT count() FROM r HAVING count() > t.x) SELECT count() FROM r) AS c FROM long_sequence(3) t;
+SELECT t.x, (WITH RECURSIVE a(n) AS (SELECT t.x UNION ALL (WITH z AS (SELECT DISTINCT n FROM a) SELECT z.n - 1 FROM z, z y WHERE z.n = y.n AND z.n > 1)) SELECT sum(n) FROM a) AS s FROM long_sequence(3) t;
 -- errors
 WITH n AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM n) SELECT * FROM n;
 WITH RECURSIVE n AS (SELECT x FROM n) SELECT * FROM n;
