@@ -281,8 +281,6 @@ class Matrix:
                 self.arrived(f"by psycopg %{form}", into, n + 1, cut=True)
 
     async def by_asyncpg(self):
-        if "[]" in self.type:
-            return  # the driver asks pg_type in a way that is not answered
         host, port = self.s.pg.rsplit(":", 1)
         c = await asyncpg.connect(host=host, port=int(port), user="admin", password="quest", database="qdb")
         into = self.fresh("apg")

@@ -57,6 +57,8 @@ static alm_type type_of_letter(char letter)
         return ALM_TY(SHORT);
     case 'I':
         return ALM_TY(INT);
+    case 'O':
+        return alm_type_oid();
     case 'L':
         return ALM_TY(LONG);
     case 'F':

@@ -162,6 +162,11 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
         name = ALM_STR("count_distinct");
         call.distinct = false;
     }
+    if (alm_str_ieq(name, ALM_STR("array_agg")) && call.n_args == 1 &&
+        alm_type_is_oid(call.args[0]->type)) {
+        name = ALM_STR("oid_agg");
+        ALM_TRY(alm_expr_cast(p, call.args[0], ALM_TY(STRING), ALM_CAST_EXPLICIT, &call.args[0]));
+    }
     alm_resolved r;
     ALM_TRY(alm_args_resolve(p, name, ALM_FN_AGGREGATE, ast->pos, call.args, call.n_args, &r));
     call.fn = r.fn;

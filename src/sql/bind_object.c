@@ -52,6 +52,21 @@ static bool is_list(alm_str name)
     return alm_type_parse(name, &base) && base.id != ALM_T_DOUBLE && base.dims == 0;
 }
 
+/* What a driver is to send for $1::oid[], $1::text[] and $1::bool[]; numbers else: a text. */
+static alm_type list_param(alm_str name)
+{
+    alm_type base = ALM_TY(NONE);
+    name = without_schema(name);
+    name.len -= 2;
+    if (alm_str_ieq(name, ALM_STR("oid")))
+        return alm_type_list(ALM_LIST_OID);
+    if (!alm_type_parse(name, &base))
+        return ALM_TY(STRING);
+    return alm_type_list(base.id == ALM_T_BOOLEAN ? ALM_LIST_BOOL
+                         : alm_type_is_text(base) ? ALM_LIST_TEXT
+                                                  : ALM_LIST_NONE);
+}
+
 static const object_type *object_type_of(alm_str name)
 {
     static const object_type list = {"list", NULL, NULL, {.id = ALM_T_STRING}};
@@ -111,7 +126,9 @@ alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, 
         ALM_TRY(alm_param_infer(p, &e, to));
         return alm_expr_cast(p, e, to, ALM_CAST_EXPLICIT, out);
     }
-    if (alm_expr_unknown(e))
+    if (alm_expr_unknown(e) && is_list(without_schema(ast->type_name)))
+        ALM_TRY(alm_param_infer(p, &e, list_param(ast->type_name)));
+    else if (alm_expr_unknown(e))
         ALM_TRY(alm_param_infer(p, &e, t->in != NULL ? ALM_TY(STRING) : t->plain));
     if (t->in == NULL)
         return alm_expr_cast(p, e, t->plain, ALM_CAST_EXPLICIT, out);
@@ -132,6 +149,10 @@ alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_
     alm_expr *args[2] = {NULL, NULL};
     ALM_TRY(alm_bind_expr(sc, ast->arg[1], &args[0]));
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &args[1]));
+    if (alm_str_eq(op, ALM_STR("=")) && args[0]->type.id == ALM_T_ARRAY) {
+        ALM_TRY(alm_expr_call(p, "array_position", ast->pos, args, 2, out));
+        return alm_bind_is_null(p, *out, true, ast->pos, out);
+    }
     ALM_TRY(alm_param_infer(p, &args[0], ALM_TY(STRING)));
     ALM_TRY(alm_param_infer(p, &args[1], ALM_TY(STRING)));
     if (!alm_str_eq(op, ALM_STR("=")) || !alm_type_is_text(args[0]->type))

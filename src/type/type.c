@@ -99,7 +99,8 @@ const alm_type_info *alm_type_info_of(alm_type t)
 
 bool alm_type_eq(alm_type a, alm_type b)
 {
-    return a.id == b.id && (a.p == b.p || a.id == ALM_T_STRING) && a.s == b.s && a.dims == b.dims;
+    return a.id == b.id && (a.p == b.p || a.id == ALM_T_STRING || a.id == ALM_T_INT) &&
+           a.s == b.s && a.dims == b.dims;
 }
 
 /* ------------------------------------------------------------------- parsing */

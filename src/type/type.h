@@ -51,7 +51,7 @@ typedef enum alm_null_kind {
 
 typedef struct alm_type {
     uint8_t id;   /* alm_type_id */
-    uint8_t p;    /* DECIMAL precision, GEOHASH bits, STRING: alm_list_of */
+    uint8_t p;    /* DECIMAL precision, GEOHASH bits, STRING: alm_list_of, INT: an OID */
     uint8_t s;    /* DECIMAL scale */
     uint8_t dims; /* ARRAY dimensions */
 } alm_type;
@@ -75,11 +75,23 @@ typedef enum alm_list_of {
     ALM_LIST_NONE,
     ALM_LIST_TEXT,
     ALM_LIST_BOOL,
+    ALM_LIST_OID,
     ALM_LIST_VECTOR
 } alm_list_of;
 static inline alm_type alm_type_list(alm_list_of of)
 {
     return (alm_type){.id = ALM_T_STRING, .p = (uint8_t)of};
+}
+
+/* An INT that names an object of the catalogue, a note like that of lists: array_agg makes a list of
+ * them. */
+static inline alm_type alm_type_oid(void)
+{
+    return (alm_type){.id = ALM_T_INT, .p = 1};
+}
+static inline bool alm_type_is_oid(alm_type t)
+{
+    return t.id == ALM_T_INT && t.p != 0;
 }
 
 const alm_type_info *alm_type_info_of(alm_type t); /* never NULL; NONE and NULL have rows too */

@@ -8,6 +8,8 @@ CREATE TABLE oss_u (ts TIMESTAMP, k INT, w INT) TIMESTAMP(ts) PARTITION BY DAY;
 INSERT INTO oss_t VALUES ('2024-01-01T00:00:01Z', 1, 'a', 1.5), ('2024-01-01T00:00:02Z', 2, 'b', 2.5), ('2024-01-01T00:00:03Z', 3, 'a', 3.5), ('2024-01-01T00:00:04Z', 4, 'b', 4.5), ('2024-01-01T00:00:05Z', 5, 'c', 5.5);
 INSERT INTO oss_u VALUES ('2024-01-01T00:00:00Z', 1, 10), ('2024-01-01T00:00:02Z', 2, 20), ('2024-01-01T00:00:03Z', 2, 21), ('2024-01-01T00:00:04Z', 3, 2), ('2024-01-01T00:00:09Z', 9, 90);
 -- ANY, ALL
+SELECT x FROM long_sequence(4) s, (SELECT array_agg(k) AS a FROM oss_u) t WHERE x = ANY (t.a) ORDER BY x;
+SELECT x FROM long_sequence(4) s, (SELECT array_agg(k) AS a FROM oss_u) t WHERE x <> ALL (t.a) ORDER BY x;
 SELECT k FROM oss_t WHERE k <> ANY (SELECT k FROM oss_u) ORDER BY k;
 SELECT k FROM oss_t WHERE k <> ANY (SELECT 5) ORDER BY k;
 SELECT k FROM oss_t WHERE k <> ANY (SELECT k FROM oss_u WHERE k > 100) ORDER BY k;

@@ -2,6 +2,7 @@
 #include "codec/pg/pg_value.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/number.h"
 #include "base/utf8.h"
@@ -47,12 +48,13 @@ uint64_t alm_pg_get64(const char *from)
 /* Vectors of the catalogue are texts for clients. */
 static bool is_list(alm_type type)
 {
-    return type.id == ALM_T_STRING && (type.p == ALM_LIST_TEXT || type.p == ALM_LIST_BOOL);
+    return type.id == ALM_T_STRING && type.p != ALM_LIST_NONE && type.p != ALM_LIST_VECTOR;
 }
 
 int32_t alm_pg_oid(alm_type type)
 {
-    static const int32_t lists[] = {[ALM_LIST_TEXT] = 1009, [ALM_LIST_BOOL] = 1000};
+    static const int32_t lists[] = {
+        [ALM_LIST_TEXT] = 1009, [ALM_LIST_BOOL] = 1000, [ALM_LIST_OID] = 1028};
     if (is_list(type))
         return lists[type.p];
     return type.id == ALM_T_NULL ? 1043 : alm_type_info_of(type)->pg_oid;
@@ -216,10 +218,22 @@ static alm_status put_array(alm_ctx *cx, const alm_vec *v, size_t row, bool bina
     return ALM_OK;
 }
 
-/* A list as an array of one dimension, in binary. */
-static alm_status put_list(alm_ctx *cx, alm_str text, bool of_bool, alm_buf *out)
+/* The digits of an OID as its four bytes. */
+static size_t oid_in_place(char *to, size_t len)
 {
-    enum { BOOL = 16, TEXT = 25, HEAD = 12, DIM = 8 };
+    uint32_t oid = 0;
+    for (size_t i = 0; i < len; i++)
+        oid = oid * 10 + (uint32_t)(to[i] - '0');
+    alm_pg_put32(to, oid);
+    return 4;
+}
+
+/* A list as an array of one dimension, in binary. */
+static alm_status put_list(alm_ctx *cx, alm_str text, alm_list_of of, alm_buf *out)
+{
+    enum { HEAD = 12, DIM = 8 };
+    static const uint32_t element[] = {
+        [ALM_LIST_TEXT] = 25, [ALM_LIST_BOOL] = 16, [ALM_LIST_OID] = 26};
     const size_t start = out->len;
     alm_text_list list = alm_text_list_of(text);
     alm_list_element e;
@@ -228,11 +242,13 @@ static alm_status put_list(alm_ctx *cx, alm_str text, bool of_bool, alm_buf *out
     out->len += 4 + HEAD + DIM;
     for (; alm_text_list_next(&list, &e); n++) {
         const bool null = alm_list_element_is_null(&e);
-        ALM_TRY(alm_buf_reserve(cx, out, 4 + e.raw.len));
+        ALM_TRY(alm_buf_reserve(cx, out, 8 + e.raw.len));
         char *to = out->ptr + out->len;
         size_t len = null ? 0 : alm_list_element_text(&e, to + 4);
-        if (!null && of_bool)
+        if (!null && of == ALM_LIST_BOOL)
             to[4] = to[4] == 't';
+        if (!null && of == ALM_LIST_OID)
+            len = oid_in_place(to + 4, len);
         alm_pg_put32(to, null ? UINT32_MAX : (uint32_t)len);
         nulls |= null;
         out->len += 4 + len;
@@ -243,7 +259,7 @@ static alm_status put_list(alm_ctx *cx, alm_str text, bool of_bool, alm_buf *out
     alm_pg_put32(head, (uint32_t)(out->len - start - 4));
     alm_pg_put32(head + 4, n > 0);
     alm_pg_put32(head + 8, nulls);
-    alm_pg_put32(head + 12, of_bool ? BOOL : TEXT);
+    alm_pg_put32(head + 12, element[of]);
     if (n > 0) {
         alm_pg_put32(head + 16, n);
         alm_pg_put32(head + 20, 1);
@@ -293,7 +309,7 @@ alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binar
     if (v->type.id == ALM_T_ARRAY)
         return put_array(cx, v, i, binary, out);
     if (binary && is_list(v->type))
-        return put_list(cx, alm_vec_text(v, i), v->type.p == ALM_LIST_BOOL, out);
+        return put_list(cx, alm_vec_text(v, i), (alm_list_of)v->type.p, out);
     const int32_t n = binary ? binary_value(v, i, scratch) : -1;
     if (n >= 0)
         return put_bytes(cx, out, scratch, (size_t)n);
@@ -329,6 +345,13 @@ static const struct {
                    {1184, {.id = ALM_T_TIMESTAMP}},
                    {1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
                    {1022, {.id = ALM_T_ARRAY, .dims = 1}},
+                   {1000, {.id = ALM_T_STRING, .p = ALM_LIST_BOOL}},
+                   {1005, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1007, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1009, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1015, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1016, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1028, {.id = ALM_T_STRING, .p = ALM_LIST_OID}},
                    {17, {.id = ALM_T_BINARY}},
                    {2950, {.id = ALM_T_UUID}},
                    {26, {.id = ALM_T_LONG}},
@@ -501,12 +524,15 @@ static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t ind
     if (dims > ALM_ARRAY_DIMS_MAX || in.len < HEAD + PER_DIM * (size_t)dims ||
         alm_pg_get32(in.ptr + 8) != FLOAT8)
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of float8", index + 1);
-    for (uint32_t d = 0; d < dims; d++)
+    bool empty = false; /* some drivers send one dimension of no elements */
+    for (uint32_t d = 0; d < dims; d++) {
         len[d] = alm_pg_get32(in.ptr + HEAD + PER_DIM * (size_t)d);
+        empty |= len[d] == 0;
+    }
     if (dims > 0)
         type->dims = (uint8_t)dims;
     alm_str rest = {in.ptr + HEAD + PER_DIM * (size_t)dims, in.len - HEAD - PER_DIM * (size_t)dims};
-    size_t count = dims > 0;
+    size_t count = dims > 0 && !empty;
     for (uint32_t d = 0; d < dims && count <= rest.len; d++)
         count *= len[d];
     alm_array_out w = {0};
@@ -529,6 +555,68 @@ static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t ind
     if (!good || rest.len != 0)
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u: bad lengths in an array", index + 1);
     *out = alm_array_finish(&w);
+    return ALM_OK;
+}
+
+/* One element of a list in binary, as its text in `to`; false: not of this type. */
+static bool element_text(uint32_t oid, alm_str in, char to[24], alm_str *out)
+{
+    enum { BOOL = 16, INT8 = 20, INT2 = 21, INT4 = 23, TEXT = 25, OID = 26, VARCHAR = 1043 };
+    int n = 0;
+    *out = in;
+    if (oid == TEXT || oid == VARCHAR)
+        return alm_utf8_is_valid(in);
+    if (oid == BOOL && in.len == 1)
+        n = snprintf(to, 24, "%c", in.ptr[0] != 0 ? 't' : 'f');
+    else if (oid == INT2 && in.len == 2)
+        n = snprintf(to, 24, "%d", (int16_t)alm_pg_get16(in.ptr));
+    else if (oid == INT4 && in.len == 4)
+        n = snprintf(to, 24, "%d", (int32_t)alm_pg_get32(in.ptr));
+    else if (oid == OID && in.len == 4)
+        n = snprintf(to, 24, "%u", alm_pg_get32(in.ptr));
+    else if (oid == INT8 && in.len == 8)
+        n = snprintf(to, 24, "%lld", (long long)alm_pg_get64(in.ptr));
+    *out = (alm_str){to, (size_t)n};
+    return n > 0;
+}
+
+/* An array of one dimension of the wire as the text of a list; elements in nulls stay nulls. */
+static alm_status binary_list_param(alm_ctx *cx, alm_arena *arena, uint32_t index, alm_str in,
+                                    alm_view *out)
+{
+    enum { HEAD = 12, PER_DIM = 8, PER_ELEMENT = 26 };
+    const uint32_t dims = in.len >= HEAD ? alm_pg_get32(in.ptr) : UINT32_MAX;
+    if (dims > 1 || in.len < HEAD + PER_DIM * (size_t)dims)
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of one dimension",
+                        index + 1);
+    const uint32_t of = alm_pg_get32(in.ptr + 8),
+                   count = dims > 0 ? alm_pg_get32(in.ptr + HEAD) : 0;
+    alm_str rest = {in.ptr + HEAD + PER_DIM * (size_t)dims, in.len - HEAD - PER_DIM * (size_t)dims};
+    char *text = NULL, digits[24];
+    size_t n = 0;
+    bool good = (size_t)count * 4 <= rest.len;
+    if (good)
+        ALM_TRY(alm_arena_bytes(cx, arena, 2 + PER_ELEMENT * (size_t)count + 2 * rest.len, &text));
+    for (uint32_t i = 0; good && i < count; i++) {
+        alm_str element = {NULL, 0};
+        const uint32_t len = rest.len >= 4 ? alm_pg_get32(rest.ptr) : 0;
+        const size_t used = len == UINT32_MAX ? 4 : 4 + (size_t)len;
+        good = rest.len >= 4 && used <= rest.len;
+        if (good && len != UINT32_MAX)
+            good = element_text(of, (alm_str){rest.ptr + 4, len}, digits, &element);
+        if (!good)
+            break;
+        text[n++] = i == 0 ? '{' : ',';
+        n += alm_list_element_write(element, text + n);
+        rest = (alm_str){rest.ptr + used, rest.len - used};
+    }
+    if (!good || rest.len != 0)
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u: bad elements in an array of OID %u",
+                        index + 1, of);
+    if (count == 0)
+        text[n++] = '{';
+    text[n++] = '}';
+    *out = alm_view_of((alm_str){text, n});
     return ALM_OK;
 }
 
@@ -623,6 +711,8 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
         return binary_text_param(cx, arena, index, binary, bytes, out->data);
     if (type.id == ALM_T_ARRAY && binary)
         return binary_array_param(cx, arena, index, bytes, &out->type, out->data);
+    if (is_list(type) && binary)
+        return binary_list_param(cx, arena, index, bytes, out->data);
     if (type.id == ALM_T_ARRAY)
         out->type = type = alm_type_array(leading_braces(bytes));
     if (binary && !takes_text(type))

@@ -107,6 +107,41 @@ static void test_there_and_back(void **state)
     }
 }
 
+/* Arrays that are lists here: binary there and back, and what is none. */
+static void test_lists(void **state)
+{
+    fixture *f = *state;
+#define OIDS        "\0\0\0\1\0\0\0\1\0\0\0\x1A\0\0\0\3\0\0\0\1"
+#define OIDS_VALUES "\0\0\0\4\0\0\3\xFE\xFF\xFF\xFF\xFF\0\0\0\4\xFF\xFF\xFF\xFF"
+    static const struct {
+        uint32_t oid;
+        const char *text, *wire;
+        size_t len;
+    } rows[] = {
+        {1028, "{1022,NULL,4294967295}", OIDS OIDS_VALUES, 40},
+        {1028, "{}", "\0\0\0\0\0\0\0\0\0\0\0\x1A", 12},
+        {1009, "{a,\"b,c\"}", "\0\0\0\1\0\0\0\0\0\0\0\x19\0\0\0\2\0\0\0\1\0\0\0\1a\0\0\0\3b,c", 32},
+    };
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        alm_type type;
+        alm_vec value;
+        assert_int_equal(alm_pg_param_type(&f->cx, rows[i].oid, &type), ALM_OK);
+        assert_int_equal(alm_pg_oid(type), rows[i].oid);
+        for (size_t len = 0; len <= rows[i].len; len++) {
+            alm_error_clear(&f->cx);
+            const alm_status st = alm_pg_param(&f->cx, &f->arena, 0, rows[i].oid, type, true,
+                                               (alm_str){rows[i].wire, len}, &value);
+            assert_int_equal(st, len == rows[i].len ? ALM_OK : ALM_E_FORMAT);
+        }
+        const alm_str text = alm_vec_text(&value, 0);
+        assert_int_equal(text.len, strlen(rows[i].text));
+        assert_memory_equal(text.ptr, rows[i].text, text.len);
+        const alm_str sent = cell(f, &value, true);
+        assert_int_equal(sent.len, rows[i].len);
+        assert_memory_equal(sent.ptr, rows[i].wire, sent.len);
+    }
+}
+
 /* numeric and bytea as PostgreSQL sends them, and back. */
 static void test_decimals_and_bytes(void **state)
 {
@@ -289,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_there_and_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
         cmocka_unit_test_setup_teardown(test_decimals_and_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nulls, setup, teardown),
         cmocka_unit_test_setup_teardown(test_times_at_the_ends, setup, teardown),
