@@ -33,7 +33,7 @@ static alm_str text_at(const struct ArrowArray *a, int64_t i)
 static alm_vec column(alm_ctx *cx, alm_type_id id)
 {
     alm_vec vec;
-    const alm_type type = {.id = id};
+    const alm_type type = {.id = (uint8_t)id};
     assert_int_equal(alm_vec_new(cx, cx->arena, type, ROWS, &vec), ALM_OK);
     if (id == ALM_T_SYMBOL)
         vec.width = sizeof(alm_view);

@@ -365,7 +365,7 @@ static void test_several_counts_of_distinct_values(void **state)
         assert_true(row[2] >= 0 && row[2] <= fmin(row[3], SYMBOLS));
         rows += row[3];
     }
-    assert_true(rows == ROWS);
+    assert_true(rows == (double)ROWS);
     free(r.v);
     free(code);
     free(text);

@@ -395,7 +395,7 @@ static void avg_of_longs_does_not_overflow(void **state)
     long double sum = 0;
     for (size_t i = 0; i < ROWS; i++)
         sum += ((int64_t *)v.data)[i];
-    ABOUT(sum / ROWS, (alm_vec[]){all_ways("avg", 1, &v)}[0]);
+    ABOUT(sum / (int)ROWS, (alm_vec[]){all_ways("avg", 1, &v)}[0]);
 }
 
 static void text_as_views_and_as_codes(void **state)
@@ -547,7 +547,7 @@ static void percentiles_are_close(void **state)
         const alm_vec args[] = {v,
                                 {.type = ALM_TY(DOUBLE), .width = 8, .is_const = true, .data = &f}};
         const alm_vec got = all_ways("approx_percentile", 2, args);
-        const double want = fmax(ceil(f * ROWS), 1) - 1001;
+        const double want = fmax(ceil(f * (int)ROWS), 1) - 1001;
         assert_true(fabs(number(&got) - want) <= 1.1e-3 * fabs(want) + 1);
     }
 }
@@ -559,7 +559,7 @@ static void constants_count_for_each_row(void **state)
     int64_t seven = 7;
     const alm_vec a = {.type = ALM_TY(DOUBLE), .width = 8, .is_const = true, .data = &half},
                   b = {.type = ALM_TY(LONG), .width = 8, .is_const = true, .data = &seven};
-    ABOUT(ROWS * 0.5, (alm_vec[]){all_ways("sum", 1, &a)}[0]);
+    ABOUT((int)ROWS * 0.5, (alm_vec[]){all_ways("sum", 1, &a)}[0]);
     ABOUT(ROWS * 7, (alm_vec[]){all_ways("sum", 1, &b)}[0]);
     ABOUT(ROWS, (alm_vec[]){all_ways("count", 1, &b)}[0]);
     ABOUT(7, (alm_vec[]){all_ways("avg", 1, &b)}[0]);

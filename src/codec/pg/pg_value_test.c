@@ -84,7 +84,7 @@ static void test_there_and_back(void **state)
 {
     fixture *f = *state;
     for (size_t i = 0; i < ALM_COUNT(samples); i++) {
-        const alm_type type = {.id = samples[i].type};
+        const alm_type type = {.id = (uint8_t)samples[i].type};
         for (int binary = 0; binary < 2; binary++) {
             alm_vec value, back;
             const uint32_t oid = (uint32_t)alm_pg_oid(type);
@@ -192,7 +192,7 @@ static void test_nulls(void **state)
 {
     fixture *f = *state;
     for (size_t i = 0; i < ALM_COUNT(samples); i++) {
-        const alm_type type = {.id = samples[i].type};
+        const alm_type type = {.id = (uint8_t)samples[i].type};
         alm_vec value;
         assert_int_equal(
             alm_pg_param(&f->cx, &f->arena, 0, 0, type, i % 2 == 0, (alm_str){0}, &value), ALM_OK);
