@@ -259,6 +259,11 @@ alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **ou
     for (uint32_t i = 0; i < n; i++) {
         sc->conjunct = false;
         ALM_TRY(alm_bind_expr(sc, left[i], &x[i]));
+        /* the join with the subquery stands below the groups and windows of this query */
+        if (alm_expr_has_mark(x[i], ALM_COL_AGG | ALM_COL_WIN))
+            return alm_fail(p->cx, ALM_E_UNSUPPORTED, left[i]->pos,
+                            "an aggregate or window function before IN (SELECT ...) or ANY is not "
+                            "supported: compute it in a subquery");
     }
     ALM_TRY(bind_inner(sc, sel, ast->pos, false, &inner, &correlated));
     if (inner->n_cols != n)

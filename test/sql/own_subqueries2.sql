@@ -70,5 +70,13 @@ INSERT INTO oss_u (ts, k, w) VALUES ('2024-01-01T00:00:10Z', (SELECT max(k) + 1 
 SELECT k, w FROM oss_u ORDER BY k LIMIT -1;
 SELECT k FROM oss_t LIMIT (SELECT oss_t.k);
 SELECT (SELECT k, w FROM oss_u) AS x;
+-- what is computed above the groups and windows cannot be looked up in a query that is joined below them
+SELECT max(k) IN (SELECT k FROM oss_u) AS x FROM oss_t;
+SELECT s, max(k) = ANY (SELECT k FROM oss_u) AS x FROM oss_t;
+SELECT s, (max(k), s) IN (SELECT k, 'a' FROM oss_u) AS x FROM oss_t;
+SELECT row_number() OVER (ORDER BY ts) IN (SELECT k FROM oss_u) AS x FROM oss_t;
+SELECT k FROM oss_t QUALIFY row_number() OVER (ORDER BY ts) IN (SELECT k FROM oss_u);
+SELECT s, max(k) AS m FROM oss_t GROUP BY s HAVING max(k) IN (SELECT k FROM oss_u);
+SELECT s, m IN (SELECT k FROM oss_u) AS x FROM (SELECT s, max(k) AS m FROM oss_t) ORDER BY s;
 DROP TABLE oss_t;
 DROP TABLE oss_u;
