@@ -404,7 +404,8 @@ static alm_status run_expr(alm_ctx *cx, alm_filter *f, filter_state *st, filter_
         ALM_TRY(ALM_NEWN(cx, f->arena, in.n_cols, &f->cols));
         f->n_cols = in.n_cols;
     }
-    memcpy(f->cols, in.cols, in.n_cols * sizeof *f->cols);
+    if (in.n_cols > 0)
+        memcpy(f->cols, in.cols, in.n_cols * sizeof *f->cols);
     in.cols = f->cols;
     in.rows = st->k;
     in.sel = st->sel;

@@ -42,4 +42,8 @@ select sum(v) over (order by ts rows between n preceding and current row) from o
 select v from ow_t where row_number() over (order by ts) = 1;
 select sum(row_number() over ()) from ow_t;
 select sum(v) over w from ow_t window v as (order by ts);
+-- by its alias a window function comes into another
+select sym, lag(v) over (order by ts) p, lead(v) over (partition by p order by ts) m from ow_t;
+select sym, lag(v) over (order by ts) p, lead(v) over (order by p) m from ow_t;
+select sym, lag(v) over (order by ts) p, sum(p) over (order by ts) m from ow_t;
 drop table ow_t;
