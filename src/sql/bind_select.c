@@ -20,7 +20,7 @@ static alm_status latest_column(alm_scope *sc, uint32_t *out)
     const alm_ast name = {.kind = ALM_AST_NAME, .text = sel->latest_ts, .pos = sel->latest_pos};
     alm_expr *e = NULL;
     ALM_TRY(alm_bind_name(sc, &name, &e));
-    if (e == NULL)
+    if (e == NULL || e->kind != ALM_X_COL || e->col >= plan->n_cols) /* of a query around it */
         return alm_no_name(sc, &name);
     if (!alm_type_is_timestamp(e->type))
         return alm_fail(cx, ALM_E_TYPE, sel->latest_pos, "not a TIMESTAMP");

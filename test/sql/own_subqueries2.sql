@@ -78,5 +78,7 @@ SELECT row_number() OVER (ORDER BY ts) IN (SELECT k FROM oss_u) AS x FROM oss_t;
 SELECT k FROM oss_t QUALIFY row_number() OVER (ORDER BY ts) IN (SELECT k FROM oss_u);
 SELECT s, max(k) AS m FROM oss_t GROUP BY s HAVING max(k) IN (SELECT k FROM oss_u);
 SELECT s, m IN (SELECT k FROM oss_u) AS x FROM (SELECT s, max(k) AS m FROM oss_t) ORDER BY s;
+-- LATEST ON wants a column of its own query
+SELECT EXISTS (SELECT * FROM (SELECT k AS m FROM oss_u) LATEST ON ts PARTITION BY m) AS x FROM oss_t;
 DROP TABLE oss_t;
 DROP TABLE oss_u;
