@@ -348,9 +348,13 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 static void pool_load(const char *folder)
 {
+    static char *
+        *kept; /* texts of the files: pieces point into them, as long as the program runs */
     struct dirent **names;
     const int n = scandir(folder, &names, NULL, by_name);
     ALM_ASSERT(n > 0);
+    kept = calloc((size_t)n, sizeof *kept);
+    ALM_ASSERT(kept != NULL);
     for (int i = 0; i < n; i++) {
         const size_t len = strlen(names[i]->d_name);
         if (len > 4 && strcmp(names[i]->d_name + len - 4, ".sql") == 0) {
@@ -361,7 +365,8 @@ static void pool_load(const char *folder)
             (void)fseek(f, 0, SEEK_END);
             const size_t bytes = (size_t)ftell(f);
             rewind(f);
-            char *text = malloc(bytes + 1); /* kept: pieces point into it */
+            char *text = malloc(bytes + 1);
+            kept[i] = text;
             ALM_ASSERT(text != NULL && fread(text, 1, bytes, f) == bytes);
             text[bytes] = 0;
             (void)fclose(f);

@@ -362,6 +362,7 @@ static alm_status using_columns(alm_scope *sc, const alm_from *f, join_cond *jc)
             .kind = ALM_AST_NAME, .text = f->using_cols[i], .pos = f->using_pos[i]};
         alm_expr *a = NULL, *b = NULL;
         alm_scope one = *sc;
+        one.names = NULL; /* not of a query around it */
         one.n_items = 0;
         one.n_rels = 1;
         for (uint32_t r = 0; r < sc->n_rels; r++) {
