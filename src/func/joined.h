@@ -29,7 +29,7 @@ ALM_NODISCARD static inline alm_status alm_joined_room(const alm_call *call, alm
         s->ptr = wider;
         s->cap = cap;
     }
-    *to = s->ptr + s->len;
+    *to = s->ptr == NULL ? NULL : s->ptr + s->len; /* NULL: no bytes are asked for */
     return ALM_OK;
 }
 
