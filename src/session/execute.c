@@ -27,19 +27,20 @@ static alm_status run_other(alm_cursor *c, const alm_stmt *stmt, alm_param *para
                     (int)stmt->text.len, stmt->text.ptr);
 }
 
-/* One row per statement kind: how it runs, its command tag, does it write. */
+/* One row per statement kind: how it runs, its command tag, does it write; does it read rows, so that in a
+ * block it sees those of the block. */
 static const struct {
     run_fn run;
     const char *tag;
-    bool writes;
+    bool writes, reads;
 } kinds[] = {
     [ALM_STMT_EMPTY] = {alm_run_empty, "", false},
-    [ALM_STMT_SELECT] = {run_select_stmt, "SELECT", false},
-    [ALM_STMT_EXPLAIN] = {alm_run_explain, "EXPLAIN", false},
+    [ALM_STMT_SELECT] = {run_select_stmt, "SELECT", false, true},
+    [ALM_STMT_EXPLAIN] = {alm_run_explain, "EXPLAIN", false, true},
     [ALM_STMT_CREATE_TABLE] = {alm_run_create, "CREATE TABLE", true},
-    [ALM_STMT_INSERT] = {alm_run_insert, "INSERT", true},
-    [ALM_STMT_UPDATE] = {alm_run_update, "UPDATE", true},
-    [ALM_STMT_DELETE] = {alm_run_delete, "DELETE", true},
+    [ALM_STMT_INSERT] = {alm_run_insert, "INSERT", true, true},
+    [ALM_STMT_UPDATE] = {alm_run_update, "UPDATE", true, true},
+    [ALM_STMT_DELETE] = {alm_run_delete, "DELETE", true, true},
     [ALM_STMT_DROP_TABLE] = {alm_run_drop, "DROP TABLE", true},
     [ALM_STMT_TRUNCATE] = {alm_run_truncate, "TRUNCATE TABLE", true},
     [ALM_STMT_RENAME_TABLE] = {alm_run_rename, "RENAME TABLE", true},
@@ -54,14 +55,14 @@ static const struct {
     [ALM_STMT_CHECKPOINT] = {alm_run_checkpoint, "CHECKPOINT", true},
     [ALM_STMT_MAINTAIN] = {alm_run_maintain, "VACUUM", true},
     [ALM_STMT_COMMENT] = {alm_run_comment, "COMMENT", true},
-    [ALM_STMT_SHOW] = {alm_run_show, "SHOW", false},
+    [ALM_STMT_SHOW] = {alm_run_show, "SHOW", false, true},
     [ALM_STMT_SET] = {alm_run_set, "SET", false},
     [ALM_STMT_BEGIN] = {alm_run_transaction, "BEGIN", false},
     [ALM_STMT_COMMIT] = {alm_run_transaction, "COMMIT", false},
     [ALM_STMT_ROLLBACK] = {alm_run_transaction, "ROLLBACK", false},
     [ALM_STMT_SAVEPOINT] = {alm_run_transaction, "SAVEPOINT", false},
     [ALM_STMT_COPY_FROM] = {alm_run_copy_from, "COPY", true},
-    [ALM_STMT_COPY_TO] = {alm_run_copy_to, "COPY", false},
+    [ALM_STMT_COPY_TO] = {alm_run_copy_to, "COPY", false, true},
     [ALM_STMT_OTHER] = {run_other, "", true},
 };
 
@@ -152,11 +153,8 @@ static alm_status take_params(alm_ctx *cx, const alm_stmt *stmt, const alm_vec *
 static alm_status look(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
-    const bool reads = stmt->kind == ALM_STMT_SELECT || stmt->kind == ALM_STMT_COPY_TO ||
-                       stmt->kind == ALM_STMT_EXPLAIN || stmt->kind == ALM_STMT_SHOW ||
-                       stmt->kind == ALM_STMT_UPDATE || stmt->kind == ALM_STMT_DELETE ||
-                       (stmt->kind == ALM_STMT_INSERT && stmt->select != NULL);
-    if (s->txn != NULL && reads)
+    const bool values = stmt->kind == ALM_STMT_INSERT && stmt->select == NULL;
+    if (s->txn != NULL && kinds[stmt->kind].reads && !values)
         return alm_txn_snapshot(&c->cx, s->txn, &c->snapshot);
     return alm_snapshot_acquire(&c->cx, s->db->storage, &c->snapshot);
 }

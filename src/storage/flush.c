@@ -33,16 +33,7 @@ static alm_status prepare_freeze(alm_ctx *cx, alm_request *rq, alm_build *b)
 /* First row of a lane chunk with a time >= bound. */
 static uint32_t lower(const alm_version *v, const alm_lane_chunk *c, int64_t bound)
 {
-    const int64_t *ts = c->chunk->cols[v->table.ts_col];
-    uint32_t lo = 0, hi = c->rows;
-    while (lo < hi) {
-        const uint32_t mid = lo + (hi - lo) / 2;
-        if (ts[mid] < bound)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return (uint32_t)alm_times_lower_bound(c->chunk->cols[v->table.ts_col], c->rows, bound);
 }
 
 typedef struct flushing {

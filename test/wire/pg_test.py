@@ -649,6 +649,7 @@ def blocks_see_their_own_writes(s):
     expect(w.rows("select k, v from own"), mine)
     expect(w.rows("select k, v from own latest on ts partition by k"), mine[2:])
     expect(w.rows("select count(), sum(v) from own join own_log on own_log.a = 'one'"), [["4", "66"]])
+    expect([b for k, b in w.ask(query("copy (select k, v from own) to stdout")) if k == "d"], [f"{k}\t{v}\n".encode() for k, v in mine])
     expect(other.rows("select k, v from own"), [["a", "1"], ["b", "2"]])
     expect(other.rows("select count() from own_log"), [["0"]])
     expect(w.error(query("truncate table own"))["C"], "0A000")
