@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # ./dev bench [SCALE [bench.py ARGS]]: this server beside its peers, on the same data, in one run.
+# ./dev bench ingest [ingest.py ARGS]: the same for ways in.
 # Peers that cannot be had on the machine are left out and named. Data and databases stay in
-# build/bench for the next run; results are build/bench/result.json and result.md.
+# build/bench for the next run; results are build/bench/result.json and result.md, ingest.json.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 scale=${1:-1}
 [ $# -gt 0 ] && shift
+ingest=
+[ "$scale" = ingest ] && ingest=1 scale=1
 work=$top/build/bench
 mkdir -p "$work"
 stamp=$work/venv/.$(cksum <"$top/bench/requirements.txt" | cut -d' ' -f1)
@@ -19,11 +22,13 @@ trap 'kill "${pids[@]}" 2>/dev/null || true; wait 2>/dev/null || true' EXIT
 root=$work/root-$scale
 mkdir -p "$root"
 rm -f "$root/conf/address"
-ALMANAC_QUERY_TIMEOUT=900s ALMANAC_HTTP_BIND_TO=127.0.0.1:0 ALMANAC_PG_NET_BIND_TO=127.0.0.1:0 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:0 ALMANAC_LINE_TCP_NET_BIND_TO=127.0.0.1:0 \
+cc -O2 -shared -fPIC -o "$work/sync_count.so" "$top/test/sync_count.c" -ldl
+SYNC_COUNT_FILE=$work/syncs LD_PRELOAD=$work/sync_count.so ALMANAC_PG_AUTH_CLEARTEXT=true ALMANAC_PG_NET_CONNECTION_LIMIT=200 \
+    ALMANAC_QUERY_TIMEOUT=900s ALMANAC_HTTP_BIND_TO=127.0.0.1:0 ALMANAC_PG_NET_BIND_TO=127.0.0.1:0 ALMANAC_HTTP_MIN_NET_BIND_TO=127.0.0.1:0 ALMANAC_LINE_TCP_NET_BIND_TO=127.0.0.1:0 \
     "$top/build/release/almanac" -d "$root" 2>"$work/server.log" &
 pids+=($!)
 for _ in $(seq 200); do [ -s "$root/conf/address" ] && break; sleep 0.05; done
-http=$(sed -n 's/^http=//p' "$root/conf/address") pg=$(sed -n 's/^pg=//p' "$root/conf/address")
+http=$(sed -n 's/^http=//p' "$root/conf/address") pg=$(sed -n 's/^pg=//p' "$root/conf/address") line=$(sed -n 's/^line=//p' "$root/conf/address")
 engines=target ref=()
 if command -v java >/dev/null && command -v mvn >/dev/null &&
     pid=$(QDB_CAIRO_SQL_COPY_ROOT=$work bash "$top/bench/reference.sh" "$work/ref-$scale" 9100 8912 9109 9103); then
@@ -32,6 +37,29 @@ if command -v java >/dev/null && command -v mvn >/dev/null &&
     ref=(--ref-url http://127.0.0.1:9100 --ref-pg 127.0.0.1:8912 --ref-ilp 127.0.0.1:9109 --ref-import-prefix "data-$scale")
 else
     echo "left out: the reference (needs java and mvn)" >&2
+fi
+
+# PostgreSQL as Debian packs it, with a cluster of its own; it refuses to run as root
+start_postgres() {
+    local bin as=()
+    bin=$(printf "%s\n" /usr/lib/postgresql/*/bin | tail -1)
+    [ -x "$bin/pg_ctl" ] || return 1
+    mkdir -p "$work/postgres"
+    if [ "$(id -u)" = 0 ]; then
+        chown postgres "$work/postgres"
+        as=(runuser -u postgres --)
+    fi
+    [ -e "$work/postgres/PG_VERSION" ] || "${as[@]}" "$bin/initdb" -D "$work/postgres" -A trust -U postgres >/dev/null || return 1
+    "${as[@]}" "$bin/pg_ctl" -s -w -D "$work/postgres" -l "$work/postgres/log" -o "-p 5499 -c listen_addresses=127.0.0.1 -c max_connections=200 -c unix_socket_directories=$work/postgres" start || return 1
+    pids+=("$(head -1 "$work/postgres/postmaster.pid")")
+}
+if [ -n "$ingest" ]; then
+    postgres=()
+    if start_postgres; then postgres=(--postgres 127.0.0.1:5499); else echo "left out: PostgreSQL" >&2; fi
+    [ ${#ref[@]} -gt 0 ] && ref=(--ref-url http://127.0.0.1:9100 --ref-pg 127.0.0.1:8912 --ref-ilp 127.0.0.1:9109)
+    "$work/venv/bin/python" "$top/bench/ingest.py" --data "$work/data-1" --work "$work" --url "http://$http" --pg "$pg" --ilp "$line" "${ref[@]}" "${postgres[@]}" \
+        --syncs "$work/syncs" --json "$work/ingest.json" "$@"
+    exit
 fi
 for peer in duckdb:duckdb clickhouse:chdb polars:polars; do
     if "$work/venv/bin/python" -c "import ${peer#*:}" 2>/dev/null; then engines+=,${peer%:*}; else echo "left out: ${peer%:*}" >&2; fi

@@ -3,23 +3,29 @@
  * protocol can be driven byte by byte in one thread. Included once by a harness; what is defined here
  * takes the place of net/conn.c and net/loop.c at link time.
  *
- * The database is made once per process, in a directory below TMPDIR, and read-only: statements of
- * one input must not be seen by the next.
+ * The database is made once per process, in a directory below TMPDIR. Where an input chooses the
+ * statements it is read-only: those of one input must not be seen by the next.
  */
 #ifndef ALM_FUZZ_FAKE_CONN_H
 #define ALM_FUZZ_FAKE_CONN_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/conf.h"
 #include "net/loop.h"
+
+/* Small, so that short inputs come to the other side of them. */
+enum { COPY_LOG_BYTES = 200, COPY_RECORD_BYTES = 64 << 10 };
 
 struct alm_conn {
     alm_db *db;
     void *arg, *state;
     bool closing, paused, working;
-    void (*work)(void *arg);
+    void (*work)(void *arg); /* NULL: somebody else does it */
+    atomic_bool over;        /* and has done it */
     void (*done)(alm_conn *conn, void *arg);
     void *work_arg;
     alm_buf sent;
@@ -75,10 +81,15 @@ bool alm_conn_is_closing(const alm_conn *conn)
 {
     return conn->closing;
 }
-bool alm_conn_is_over_limit(const alm_conn *conn)
+const char *alm_conn_refusal(const alm_conn *conn)
 {
     (void)conn;
-    return false;
+    return NULL;
+}
+size_t alm_conn_unread(const alm_conn *conn)
+{
+    (void)conn;
+    return 0;
 }
 bool alm_conn_is_working(const alm_conn *conn)
 {
@@ -98,6 +109,34 @@ void alm_conn_input_max(alm_conn *conn, size_t bytes)
     (void)bytes;
 }
 
+void alm_conn_start_tls(alm_conn *conn, const alm_tls *tls, const char *bytes, size_t n)
+{
+    (void)conn;
+    (void)tls;
+    (void)bytes;
+    (void)n;
+}
+bool alm_conn_has_tls(const alm_conn *conn)
+{
+    (void)conn;
+    return false;
+}
+bool alm_conn_tls_named(const alm_conn *conn)
+{
+    (void)conn;
+    return false;
+}
+void alm_conn_deadline(alm_conn *conn, int64_t ms)
+{
+    (void)conn;
+    (void)ms;
+}
+bool alm_conn_is_late(const alm_conn *conn)
+{
+    (void)conn;
+    return false;
+}
+
 void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
 {
     alm_ctx cx = {0};
@@ -112,21 +151,42 @@ void alm_conn_send(alm_conn *conn, alm_buf *buf)
     alm_buf_init(buf, NULL);
 }
 
-void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
-                   void (*drop)(void *arg), void *arg)
+void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg),
+                   void *arg)
 {
     (void)drop;
     ALM_ASSERT(!conn->working); /* one piece at a time */
     conn->working = true;
-    conn->work = work;
+    conn->work = NULL;
     conn->done = done;
     conn->work_arg = arg;
+    atomic_store(&conn->over, false);
+}
+
+void alm_conn_work_over(alm_conn *conn)
+{
+    atomic_store(&conn->over, true);
+}
+
+void alm_conn_wait_not(alm_conn *conn)
+{
+    conn->working = false;
+}
+
+void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+                   void (*drop)(void *arg), void *arg)
+{
+    alm_conn_wait(conn, done, drop, arg);
+    conn->work = work;
 }
 
 static void fake_run_work(alm_conn *conn)
 {
-    while (conn->working && !conn->closing) {
-        conn->work(conn->work_arg);
+    while (conn->working && (!conn->closing || conn->work == NULL)) {
+        if (conn->work != NULL)
+            conn->work(conn->work_arg);
+        while (conn->work == NULL && !atomic_load(&conn->over))
+            (void)usleep(20);
         conn->working = false;
         conn->done(conn, conn->work_arg);
     }
@@ -173,7 +233,7 @@ static void fake_close(alm_conn *conn, const alm_protocol *protocol)
     free(conn->state);
 }
 
-static alm_db *fake_database(void)
+static alm_db *fake_database(bool read_only)
 {
     static alm_conf conf;
     static alm_db *db;
@@ -187,12 +247,36 @@ static alm_db *fake_database(void)
     (void)snprintf(root, sizeof(root), "%s/almanac-fuzz-XXXXXX", tmp != NULL ? tmp : "/tmp");
     ALM_ASSERT(mkdtemp(root) != NULL);
     ALM_ASSERT(alm_conf_init(&cx, &conf) == ALM_OK);
-    conf.query_timeout = 20;
+    conf.query_timeout = read_only ? 20 : 10000;
     conf.pg_auth_cleartext = true;
-    conf.pg_security_readonly = true;
-    conf.http_security_readonly = true;
+    conf.pg_security_readonly = read_only;
+    conf.http_security_readonly = read_only;
+    conf.copy_log_bytes_max = COPY_LOG_BYTES;
+    conf.copy_record_bytes_max = COPY_RECORD_BYTES;
+    if (!read_only)
+        conf.wal_sync = "off";
     ALM_ASSERT(alm_db_new(&cx, alm_io_posix(), root, &conf, &db) == ALM_OK);
     return db;
+}
+
+/* Settings of the next connection. */
+static inline alm_conf *fake_conf(alm_db *db)
+{
+    return (alm_conf *)(uintptr_t)alm_db_conf(db);
+}
+
+static inline void fake_execute(alm_db *db, const char *text)
+{
+    alm_ctx cx = {0};
+    alm_session *s = NULL;
+    alm_prepared *p = NULL;
+    alm_cursor *c = NULL;
+    ALM_ASSERT(alm_session_new(&cx, db, "admin", "fuzz", &s) == ALM_OK);
+    ALM_ASSERT(alm_prepare(s, alm_str_of(text), NULL, &p) == ALM_OK);
+    ALM_ASSERT(alm_execute(s, p, NULL, 0, &c) == ALM_OK);
+    alm_cursor_close(c);
+    alm_prepared_free(p);
+    alm_session_free(s);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "codec/csv/csv.h"
 #include "codec/json.h"
+#include "codec/json_scan.h"
 #include "codec/json_text.h"
 #include "codec/result_text.h"
 
@@ -57,12 +58,34 @@ static void csv_there_and_back(alm_str text)
     alm_arena_deinit(&arena);
 }
 
+/* The scanner takes what the parser takes, but for its depth, and its walk ends. */
+static bool scanned(alm_str text)
+{
+    alm_ctx cx = {0};
+    alm_arena arena;
+    alm_json_value root, value;
+    alm_str key = {0}, said;
+    if (alm_json_check(&cx, text, &root) != ALM_OK)
+        return strstr(cx.err.msg, "nesting") != NULL;
+    alm_arena_init(&arena, NULL);
+    for (size_t at = 0; root.kind >= ALM_JSON_ARRAY && alm_json_next(root, &at, &key, &value);) {
+        if (root.kind == ALM_JSON_OBJECT)
+            ALM_ASSERT(alm_json_unquote(&cx, &arena, key, &said) == ALM_OK);
+        if (value.kind == ALM_JSON_STRING)
+            ALM_ASSERT(alm_json_unquote(&cx, &arena, value.raw, &said) == ALM_OK);
+    }
+    alm_arena_deinit(&arena);
+    return true;
+}
+
 static void document(alm_str text)
 {
     alm_ctx cx = {0};
     alm_json *doc = NULL;
+    const bool good = scanned(text);
     if (alm_json_parse(&cx, text, &doc) != ALM_OK)
         return;
+    ALM_ASSERT(good);
     for (size_t i = 0; i < alm_json_count(doc); i++)
         (void)alm_json_text(alm_json_get(alm_json_at(doc, i), "name"));
     alm_json_free(doc);

@@ -6,11 +6,9 @@
  * the login as they are, 4 messages after the login with the type and length made right. All that is
  * sent must be a sequence of well-formed messages.
  */
-#include "fake_conn.h"
+#include "fake_pg.h"
 
 #include "auth/scram.h"
-#include "codec/pg/pg_value.h"
-#include "net/pgwire/pgwire.h"
 #include "type/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -59,7 +57,8 @@ static void scram(alm_str bytes)
     alm_ctx cx = {0};
     char out[ALM_SCRAM_MSG_MAX];
     (void)memcpy(s.verifier.salt, salt, sizeof(salt));
-    if (alm_scram_first(&cx, &s, (alm_str){bytes.ptr, first}, random) != ALM_OK || zero == NULL)
+    if (alm_scram_first(&cx, &s, (alm_str){bytes.ptr, first}, false, random) != ALM_OK ||
+        zero == NULL)
         return;
     /* a message in memory of its own length */
     const size_t n = bytes.len - first - 1;
@@ -73,59 +72,13 @@ static void scram(alm_str bytes)
 
 /* ---------------------------------------------------------------- connections */
 
-static void check_row(alm_str body)
-{
-    ALM_ASSERT(body.len >= 2);
-    size_t at = 2;
-    for (uint32_t i = 0; i < alm_pg_get16(body.ptr); i++) {
-        ALM_ASSERT(at + 4 <= body.len);
-        const int32_t n = (int32_t)alm_pg_get32(body.ptr + at);
-        ALM_ASSERT(n >= -1);
-        at += 4 + (n > 0 ? (size_t)n : 0);
-    }
-    ALM_ASSERT(at == body.len);
-}
-
-/* Where `closing` cut the last message, the bytes may end early. */
-static void check_sent(const alm_conn *conn, size_t answers_before)
-{
-    size_t at = answers_before;
-    const alm_str sent = {conn->sent.ptr, conn->sent.len};
-    while (at < sent.len) {
-        if (sent.ptr[at] == 'N' && (sent.len - at < 5 || sent.ptr[at + 1] != 0)) {
-            at++; /* no SSL, no GSS */
-            continue;
-        }
-        ALM_ASSERT(at + 5 <= sent.len);
-        ALM_ASSERT(strchr("RSKZ123CDETtnsIvN", sent.ptr[at]) != NULL);
-        const uint32_t length = alm_pg_get32(sent.ptr + at + 1);
-        ALM_ASSERT(length >= 4 && at + 1 + length <= sent.len);
-        if (sent.ptr[at] == 'D')
-            check_row((alm_str){sent.ptr + at + 5, length - 4});
-        at += 1 + length;
-    }
-}
-
 static void connection(alm_str bytes, bool login, bool framed)
 {
-    static const char start[] = "\0\0\0\x14\0\3\0\0user\0admin\0\0"
-                                "p\0\0\0\x0aquest";
-    static alm_pg *pg;
-    alm_db *db = fake_database();
-    alm_ctx cx = {0};
     alm_conn conn;
-    if (pg == NULL) {
-        static alm_arena arena;
-        alm_arena_init(&arena, NULL);
-        cx.arena = &arena;
-        ALM_ASSERT(alm_pg_new(&cx, db, &pg) == ALM_OK);
-    }
-    fake_open(&conn, &alm_pg_protocol, db, pg);
+    fake_pg_open(&conn, fake_database(true));
     const size_t piece = bytes.len > 0 ? (unsigned char)bytes.ptr[0] + 1u : 1;
-    if (login) {
-        fake_feed(&conn, &alm_pg_protocol, (alm_str){start, sizeof(start)}, sizeof(start));
-        ALM_ASSERT(!conn.closing);
-    }
+    if (login)
+        fake_pg_login(&conn);
     if (!framed) {
         fake_feed(&conn, &alm_pg_protocol, bytes, piece);
     } else {
@@ -135,16 +88,14 @@ static void connection(alm_str bytes, bool login, bool framed)
             static const char kinds[] = "PBDECSHQQPBDEX";
             const unsigned char kind = (unsigned char)bytes.ptr[at];
             const size_t n = ALM_MIN((size_t)(unsigned char)bytes.ptr[at + 1], bytes.len - at - 2);
-            char head[5] = {kind < 128 ? kinds[kind % (sizeof(kinds) - 1)] : (char)(kind - 128)};
-            alm_pg_put32(head + 1, (uint32_t)n + 4);
-            ALM_ASSERT(alm_buf_append(&cx, &made, head, 5) == ALM_OK);
-            ALM_ASSERT(alm_buf_append(&cx, &made, bytes.ptr + at + 2, n) == ALM_OK);
+            const char type = kind < 128 ? kinds[kind % (sizeof(kinds) - 1)] : (char)(kind - 128);
+            fake_pg_put(&made, type, (alm_str){bytes.ptr + at + 2, n});
             at += 2 + n;
         }
         fake_feed(&conn, &alm_pg_protocol, (alm_str){made.ptr, made.len}, piece);
         alm_buf_deinit(&made);
     }
-    check_sent(&conn, 0);
+    check_sent(&conn);
     fake_close(&conn, &alm_pg_protocol);
 }
 

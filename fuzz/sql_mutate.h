@@ -1,383 +1,17 @@
 /*
- * sql_mutate.h - makes and changes SQL by its pieces, for harnesses whose input is one statement.
+ * sql_mutate.h - changes SQL by its pieces, for harnesses whose input is one statement.
  *
  * Purpose     Byte mutations of SQL die in the lexer. Here a statement is cut into operands, list
  *             items, clauses and queries by its tokens and brackets, and pieces are replaced, wrapped,
- *             left out or repeated. The pieces to put in come from recorded statements.
- * Shapes      pool_load reads NAME.sql files of a folder: pool_of(kind) then holds every different
- *             piece of that kind. mutate_sql changes a text in place.
- * Ownership   Pieces point into texts that live as long as the process.
+ *             left out, repeated or changed for each other. The pieces to put in come from recorded
+ *             statements (sql_pieces.h).
+ * Shapes      mutate_sql changes a text in place.
  * Threads     One.
  */
 #ifndef ALM_FUZZ_SQL_MUTATE_H
 #define ALM_FUZZ_SQL_MUTATE_H
 
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "sql/lex.h"
-
-enum { MUTATE_TOKENS = 1500, MUTATE_TEXT = 6000 };
-
-typedef enum piece_kind {
-    PIECE_STATEMENT, /* reads */
-    PIECE_SETUP,     /* makes tables and rows */
-    PIECE_QUERY,     /* in parentheses */
-    PIECE_OPERAND,
-    PIECE_CALL, /* an operand that is a call */
-    PIECE_TYPE,
-    PIECE_RELATION, /* behind FROM or JOIN */
-    PIECE_CLAUSE,   /* one kind per first word, see clause_rank */
-    PIECE_KINDS = PIECE_CLAUSE + 16
-} piece_kind;
-
-typedef struct piece_pool {
-    alm_str *at;
-    size_t n, cap;
-} piece_pool;
-
-static piece_pool pools[PIECE_KINDS];
-
-/* ------------------------------------------------------------------- chance */
-
-static uint64_t chance_state = 88172645463325252u;
-
-static uint64_t chance(uint64_t below)
-{
-    chance_state ^= chance_state << 13;
-    chance_state ^= chance_state >> 7;
-    chance_state ^= chance_state << 17;
-    return below == 0 ? 0 : (chance_state >> 11) % below;
-}
-
-/* ------------------------------------------------------------------- tokens */
-
-typedef struct cut {
-    alm_str text;
-    alm_token tok[MUTATE_TOKENS];
-    int32_t match[MUTATE_TOKENS]; /* of a bracket its partner, else -1 */
-    int32_t n;
-} cut;
-
-static bool cut_text(cut *c, alm_str text)
-{
-    int32_t open[MUTATE_TOKENS], depth = 0;
-    c->text = text;
-    c->n = 0;
-    for (int32_t at = 0;;) {
-        const alm_token t = alm_lex(text, at, false);
-        if (t.kind == ALM_TOK_END)
-            return c->n > 0;
-        if (c->n == MUTATE_TOKENS)
-            return false;
-        const int32_t i = c->n++;
-        c->tok[i] = t;
-        c->match[i] = -1;
-        if (t.kind == ALM_TOK_OP && (t.op == ALM_OP_LPAREN || t.op == ALM_OP_LBRACKET)) {
-            open[depth++] = i;
-        } else if (t.kind == ALM_TOK_OP && (t.op == ALM_OP_RPAREN || t.op == ALM_OP_RBRACKET) &&
-                   depth > 0) {
-            c->match[i] = open[--depth];
-            c->match[open[depth]] = i;
-        }
-        at = t.end;
-    }
-}
-
-static bool is_op(const cut *c, int32_t i, alm_op op)
-{
-    return i >= 0 && i < c->n && c->tok[i].kind == ALM_TOK_OP && c->tok[i].op == op;
-}
-
-static bool is_kw(const cut *c, int32_t i, alm_keyword kw)
-{
-    return i >= 0 && i < c->n && c->tok[i].kind == ALM_TOK_NAME && c->tok[i].kw == kw;
-}
-
-static alm_str span(const cut *c, int32_t from, int32_t to)
-{
-    const int32_t a = c->tok[from].pos, b = c->tok[to - 1].end;
-    return (alm_str){c->text.ptr + a, (size_t)(b - a)};
-}
-
-/* Place of the clause that token i opens, in the order clauses stand in; -1: opens none. */
-static int32_t clause_rank(const cut *c, int32_t i)
-{
-    if (i < 0 || i >= c->n || c->tok[i].kind != ALM_TOK_NAME)
-        return -1;
-    switch ((int)c->tok[i].kw) {
-    case ALM_KW_SELECT:
-        return 0;
-    case ALM_KW_FROM:
-        return 1;
-    case ALM_KW_INNER:
-    case ALM_KW_LEFT:
-    case ALM_KW_CROSS:
-    case ALM_KW_ASOF:
-    case ALM_KW_LT:
-    case ALM_KW_SPLICE:
-    case ALM_KW_JOIN:
-        return 2;
-    case ALM_KW_WHERE:
-        return 3;
-    case ALM_KW_LATEST:
-        return 4;
-    case ALM_KW_GROUP:
-    case ALM_KW_SAMPLE:
-        return 5;
-    case ALM_KW_FILL:
-        return 6;
-    case ALM_KW_ALIGN:
-        return 7;
-    case ALM_KW_HAVING:
-        return 8;
-    case ALM_KW_WINDOW:
-        return 9;
-    case ALM_KW_QUALIFY:
-        return 10;
-    case ALM_KW_UNION:
-    case ALM_KW_EXCEPT:
-    case ALM_KW_INTERSECT:
-        return 11;
-    case ALM_KW_ORDER:
-        return 12;
-    case ALM_KW_LIMIT:
-        return 13;
-    case ALM_KW_PARTITION:
-        return 14;
-    case ALM_KW_ROWS:
-    case ALM_KW_RANGE:
-    case ALM_KW_GROUPS:
-        return 15;
-    default:
-        return -1;
-    }
-}
-
-static int32_t clause_end(const cut *c, int32_t i)
-{
-    const int32_t rank = clause_rank(c, i);
-    const bool set = rank == 11; /* the query behind UNION belongs to it */
-    for (i++; i < c->n; i++) {
-        if (c->match[i] > i) {
-            i = c->match[i];
-        } else if (c->match[i] >= 0 || is_op(c, i, ALM_OP_SEMI)) {
-            break;
-        } else if (clause_rank(c, i) >= 0) {
-            const bool same_join = rank == 2 && is_kw(c, i, ALM_KW_JOIN) &&
-                                   (clause_rank(c, i - 1) == 2 || !is_kw(c, i - 1, ALM_KW_JOIN));
-            if (!(same_join && i - 1 >= 0 && clause_rank(c, i - 1) == 2) &&
-                !(set && clause_rank(c, i) < 11))
-                break;
-        }
-    }
-    return i;
-}
-
-static bool starts_operand(const cut *c, int32_t i)
-{
-    const alm_token *t = &c->tok[i];
-    switch ((alm_tok_kind)t->kind) {
-    case ALM_TOK_NAME:
-        return t->kw == ALM_KW_CASE || t->kw == ALM_KW_CAST ||
-               !(alm_keyword_flags((alm_keyword)t->kw) & ALM_KW_RESERVED);
-    case ALM_TOK_QUOTED:
-    case ALM_TOK_STRING:
-    case ALM_TOK_NUMBER:
-    case ALM_TOK_GEOHASH:
-        return true;
-    case ALM_TOK_OP:
-        return t->op == ALM_OP_LPAREN && c->match[i] > i;
-    case ALM_TOK_END:
-    case ALM_TOK_PARAM:
-    case ALM_TOK_VAR:
-    case ALM_TOK_COMMENT:
-    case ALM_TOK_BAD:
-        return false;
-    }
-    return false;
-}
-
-/* Behind the operand that starts at i: names with dots, calls, OVER, casts, indexes. */
-static int32_t operand_end(const cut *c, int32_t i)
-{
-    if (is_kw(c, i, ALM_KW_CASE)) {
-        while (i < c->n && !is_kw(c, i, ALM_KW_END))
-            i = c->match[i] > i ? c->match[i] + 1 : i + 1;
-        i = ALM_MIN(i + 1, c->n);
-    } else {
-        i = c->match[i] > i ? c->match[i] + 1 : i + 1;
-    }
-    while (i < c->n) {
-        if (is_op(c, i, ALM_OP_DOT) && i + 1 < c->n)
-            i += 2;
-        else if ((is_op(c, i, ALM_OP_LPAREN) || is_op(c, i, ALM_OP_LBRACKET)) && c->match[i] > i)
-            i = c->match[i] + 1;
-        else if (is_op(c, i, ALM_OP_CAST) && i + 1 < c->n)
-            i += 2;
-        else if (is_kw(c, i, ALM_KW_OVER) && i + 1 < c->n)
-            i = c->match[i + 1] > i ? c->match[i + 1] + 1 : i + 2;
-        else
-            break;
-    }
-    return ALM_MIN(i, c->n);
-}
-
-/* The item of a list that token i is in. */
-static void item_around(const cut *c, int32_t i, int32_t *from, int32_t *to)
-{
-    int32_t a = i, b = i;
-    while (a > 0 && !is_op(c, a - 1, ALM_OP_COMMA) && clause_rank(c, a - 1) < 0) {
-        const int32_t m = c->match[a - 1];
-        if (m > a - 1)
-            break;
-        a = m >= 0 ? m : a - 1;
-    }
-    while (b < c->n && !is_op(c, b, ALM_OP_COMMA) && !is_op(c, b, ALM_OP_SEMI) &&
-           (b == a || clause_rank(c, b) < 0)) {
-        const int32_t m = c->match[b];
-        if (m >= 0 && m < b)
-            break;
-        b = m > b ? m + 1 : b + 1;
-    }
-    *from = a;
-    *to = ALM_MAX(b, a + 1);
-}
-
-/* --------------------------------------------------------------------- pool */
-
-static void pool_add(int kind, alm_str s)
-{
-    piece_pool *p = &pools[kind];
-    if (s.len == 0 || s.len > 1000)
-        return;
-    if (p->n == p->cap) {
-        p->cap = p->cap ? p->cap * 2 : 1024;
-        p->at = realloc(p->at, p->cap * sizeof(*p->at));
-        ALM_ASSERT(p->at != NULL);
-    }
-    p->at[p->n++] = s;
-}
-
-static int compare_pieces(const void *a, const void *b)
-{
-    const alm_str *x = a, *y = b;
-    const int c = memcmp(x->ptr, y->ptr, ALM_MIN(x->len, y->len));
-    return c != 0 ? c : (x->len > y->len) - (x->len < y->len);
-}
-
-static void pool_unique(int kind)
-{
-    piece_pool *p = &pools[kind];
-    if (p->n == 0)
-        return;
-    qsort(p->at, p->n, sizeof(*p->at), compare_pieces);
-    size_t kept = 1;
-    for (size_t i = 1; i < p->n; i++)
-        if (compare_pieces(&p->at[kept - 1], &p->at[i]) != 0)
-            p->at[kept++] = p->at[i];
-    p->n = kept;
-}
-
-static alm_str pool_pick(int kind)
-{
-    const piece_pool *p = &pools[kind];
-    return p->n == 0 ? alm_str_of("1") : p->at[chance(p->n)];
-}
-
-static bool is_query(const cut *c, int32_t i)
-{
-    return is_kw(c, i, ALM_KW_SELECT) || is_kw(c, i, ALM_KW_WITH) || is_kw(c, i, ALM_KW_DECLARE);
-}
-
-static void pool_cut(const cut *c)
-{
-    for (int32_t i = 0; i < c->n; i++) {
-        if (starts_operand(c, i)) {
-            const int32_t end = operand_end(c, i);
-            const bool call = is_op(c, i + 1, ALM_OP_LPAREN) && c->tok[i].kind == ALM_TOK_NAME;
-            if (!is_op(c, i - 1, ALM_OP_DOT) && !is_op(c, i - 1, ALM_OP_CAST))
-                pool_add(call ? PIECE_CALL : PIECE_OPERAND, span(c, i, end));
-            if (is_kw(c, i - 1, ALM_KW_FROM) || is_kw(c, i - 1, ALM_KW_JOIN))
-                pool_add(PIECE_RELATION, span(c, i, end));
-        }
-        if (is_op(c, i, ALM_OP_LPAREN) && c->match[i] > i && is_query(c, i + 1))
-            pool_add(PIECE_QUERY, span(c, i, c->match[i] + 1));
-        if (is_op(c, i, ALM_OP_CAST) && i + 1 < c->n)
-            pool_add(PIECE_TYPE, span(c, i + 1, i + 2));
-        const int32_t rank = clause_rank(c, i);
-        if (rank >= 0 && clause_rank(c, i - 1) != 2)
-            pool_add(PIECE_CLAUSE + rank, span(c, i, clause_end(c, i)));
-    }
-}
-
-/* Statements end with a semicolon at the end of a line; comment lines stand between them. */
-static void pool_file(char *text, size_t len)
-{
-    static cut c;
-    for (size_t at = 0; at < len;) {
-        size_t start = at;
-        while (start < len && (text[start] == '\n' || text[start] == ' ' || text[start] == '-')) {
-            const char *line = text[start] == '-' ? memchr(text + start, '\n', len - start) : NULL;
-            start = text[start] != '-' ? start + 1 : line != NULL ? (size_t)(line - text) : len;
-        }
-        size_t end = start;
-        while (end < len && !(text[end] == ';' && (end + 1 == len || text[end + 1] == '\n')))
-            end++;
-        at = end + 1;
-        const alm_str s = {text + start, end - start};
-        if (s.len == 0 || !cut_text(&c, s))
-            continue;
-        if (is_query(&c, 0) || is_kw(&c, 0, ALM_KW_SHOW) || is_kw(&c, 0, ALM_KW_EXPLAIN)) {
-            pool_add(PIECE_STATEMENT, s);
-            pool_cut(&c);
-        } else if (is_kw(&c, 0, ALM_KW_CREATE) || is_kw(&c, 0, ALM_KW_INSERT)) {
-            piece_pool *p = &pools[PIECE_SETUP]; /* in order, and of any length */
-            const size_t n = p->n;
-            pool_add(PIECE_SETUP, alm_str_of("x"));
-            p->at[n] = s;
-        }
-    }
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void pool_load(const char *folder)
-{
-    static char *
-        *kept; /* texts of the files: pieces point into them, as long as the program runs */
-    struct dirent **names;
-    const int n = scandir(folder, &names, NULL, by_name);
-    ALM_ASSERT(n > 0);
-    kept = calloc((size_t)n, sizeof *kept);
-    ALM_ASSERT(kept != NULL);
-    for (int i = 0; i < n; i++) {
-        const size_t len = strlen(names[i]->d_name);
-        if (len > 4 && strcmp(names[i]->d_name + len - 4, ".sql") == 0) {
-            char path[4096];
-            (void)snprintf(path, sizeof(path), "%s/%s", folder, names[i]->d_name);
-            FILE *f = fopen(path, "rb");
-            ALM_ASSERT(f != NULL);
-            (void)fseek(f, 0, SEEK_END);
-            const size_t bytes = (size_t)ftell(f);
-            rewind(f);
-            char *text = malloc(bytes + 1);
-            kept[i] = text;
-            ALM_ASSERT(text != NULL && fread(text, 1, bytes, f) == bytes);
-            text[bytes] = 0;
-            (void)fclose(f);
-            pool_file(text, bytes);
-        }
-        free(names[i]);
-    }
-    free(names);
-    for (int kind = PIECE_QUERY; kind < PIECE_KINDS; kind++)
-        pool_unique(kind);
-}
+#include "sql_pieces.h"
 
 /* ----------------------------------------------------------------- mutation */
 
@@ -482,9 +116,149 @@ static void put_operand(draft *d, const cut *c, int kind, int depth)
     put(d, (alm_str){in->text.ptr + last, in->text.len - (size_t)last});
 }
 
+/* ------------------------------------------------------------------- shapes */
+
+/* In a shape: %s what is there now, %n a name of the statement, %r a relation, %o an operand, %c a call,
+ * %q a query, %e an edge value. */
+static const char *const expression_shapes[] = {
+    "(select max(%s) from %r y where y.%n = %n)",
+    "%s in (select %n from %r)",
+    "%s not in (select %o from %r y where y.%n > %n)",
+    "%s = any (select %o from %r)",
+    "%s > all (select %o from %r y where y.%n = %n)",
+    "(%s, %n) in (select %n, %o from %r)",
+    "(%s, %n) < (%n, %e)",
+    "exists (select 1 from %r y where %s = y.%n group by y.%n having count() > 1)",
+    "sum(%s) filter (where %n > %e)",
+    "count(distinct %s)",
+    "max(%s) over (partition by %n order by %n rows between 1 preceding and current row)",
+    "(select sum(%s) over (order by %n) from %r limit 1)",
+    "(select %s from %r latest on %n partition by %n limit 1)",
+    "(select sum(%s) v from %r sample by 1d limit 1)",
+    "(select first(%s) from %r y where y.%n = %n group by %n order by %n limit 1)",
+    "(select count() from %r y left join %r z on y.%n = z.%n and z.%n = %s)",
+    "(select %n from %r y join %r z using (%n) where %s limit 1)",
+    "string_agg(%s::string, ',' order by %n)",
+    "row_number() over (order by %s)",
+    "sum(sum(%s)) over ()",
+    "coalesce(%s, (select %o from %r limit 1))",
+    "(with q as (select %s v, %n) select max(v) from q a join q b using (v))",
+    "(select %s union all select %n limit 1)",
+    "(select %s except select %n from %r)",
+    "array[%s, %n][1]"};
+static const char *const whole_shapes[] = {
+    "select * from (%s) w where exists (select 1 from %r y where y.%n = w.%n)",
+    "select * from (%s) w where (%n, %n) in (select %n, %n from %r)",
+    "select *, (select max(%n) from %r y where y.%n < w.%n) m from (%s) w",
+    "select %n, count(*), grouping(%n) from (%s) w group by rollup(%n, %n)",
+    "select %n, %n, sum(%n) from (%s) w group by grouping sets ((%n), (%n, %n), ())",
+    "select %n, %n, count(distinct %n) from (%s) w group by cube(%n, %n) having count() > %e",
+    "select distinct on (%n) * from (%s) w order by %n, %o",
+    "select distinct %n, %o from (%s) w order by 1",
+    "select * from (%s) pivot (sum(%n) for %n in ('a', 'b') group by %n)",
+    "with recursive q(n) as (select 1 n union all select n + 1 from q where n < (select count() "
+    "from "
+    "(%s) w)) select * from q, %r where n > %e",
+    "with q as (%s), p as (select * from q where %o is not null) select * from p a left join q b "
+    "on "
+    "a.%n = b.%n",
+    "with q as materialized (%s) select * from q a join q b using (%n) where a.%n in (select %n "
+    "from q)",
+    "select * from (%s) a natural join %r b",
+    "select * from (%s) a full join %r b using (%n)",
+    "select * from (%s) a right join %r b on a.%n = b.%n and a.%n > %e where %o",
+    "select * from (%s) a asof join %r b on (%n)",
+    "select * from %r b lt join (%s) a on a.%n = b.%n",
+    "select * from %r b splice join (%s) a on (%n)",
+    "select * from (%s) a left join lateral (select %o v, %n from %r b where b.%n = a.%n order by "
+    "1 "
+    "limit 2) l on l.v > a.%n",
+    "select * from %r a, lateral (%s) b",
+    "select *, %c over (partition by %n order by %n) from (%s) w",
+    "select %n, sum(%n) over w2, rank() over w2 r from (%s) w window w2 as (partition by %n order "
+    "by "
+    "%n) qualify r < 3",
+    "select * from (%s) w latest on %n partition by %n",
+    "select %n, sum(%n), first(%n) from (%s) w sample by 1h fill(%e)",
+    "select %n, avg(%n) filter (where %o) from (%s) w group by %n having %o order by %o",
+    "select a.%n, sum(b.%n) from %r a window join (%s) b on (%n) range between 1 hour preceding "
+    "and 1 "
+    "hour following",
+    "select e from (%s) a, unnest(%n) e",
+    "select (select (select w.%n from %r limit 1) from (%s) w limit 1) from %r",
+    "%s intersect select %o, %o from %r order by 1",
+    "explain analyze %s",
+    "insert into %r %s",
+    "update %r set %n = (select max(%n) from (%s) w)",
+    "update %r set %n = w.%n from (%s) w where %n = w.%n",
+    "delete from %r where %n in (select %n from (%s) w)",
+    "delete from %r x1 where exists (select 1 from (%s) w where w.%n = x1.%n)"};
+
+/* A name of the statement, not of a function or a type. */
+static alm_str name_of(const cut *c)
+{
+    for (int tries = 0; tries < 12; tries++) {
+        const int32_t i = (int32_t)chance((uint64_t)c->n);
+        if (c->tok[i].kind == ALM_TOK_NAME && c->tok[i].kw == ALM_KW_PLAIN &&
+            !is_op(c, i + 1, ALM_OP_LPAREN) && !is_op(c, i - 1, ALM_OP_CAST) &&
+            !is_kw(c, i - 1, ALM_KW_FROM) && !is_kw(c, i - 1, ALM_KW_JOIN))
+            return span(c, i, i + 1);
+    }
+    return alm_str_of("x");
+}
+
+/* Mostly one that the statement reads already, so that its names are there. */
+static alm_str relation_of(const cut *c)
+{
+    const int32_t start = (int32_t)chance((uint64_t)c->n);
+    for (int32_t k = 0; chance(4) != 0 && k < c->n; k++) {
+        const int32_t i = (start + k) % c->n;
+        if ((is_kw(c, i - 1, ALM_KW_FROM) || is_kw(c, i - 1, ALM_KW_JOIN)) && starts_operand(c, i))
+            return span(c, i, operand_end(c, i));
+    }
+    return pool_pick(PIECE_RELATION);
+}
+
+static void put_shape(draft *d, const cut *c, const char *shape, alm_str old, int depth)
+{
+    for (const char *at = shape; *at != 0; at++) {
+        if (*at != '%') {
+            put(d, (alm_str){at, 1});
+            continue;
+        }
+        switch (*++at) {
+        case 's':
+            put(d, old);
+            break;
+        case 'n':
+            put(d, name_of(c));
+            break;
+        case 'r':
+            put(d, relation_of(c));
+            break;
+        case 'o':
+            put_operand(d, c, PIECE_OPERAND, depth);
+            break;
+        case 'c':
+            put_operand(d, c, PIECE_CALL, depth);
+            break;
+        case 'q':
+            put(d, pool_pick(PIECE_QUERY));
+            break;
+        default:
+            put_text(d, PICK(edge_values));
+            break;
+        }
+    }
+}
+
 /* `old` is what stands there now. */
 static void put_expression(draft *d, const cut *c, alm_str old, int depth)
 {
+    if (depth <= 2 && chance(4) == 0) {
+        put_shape(d, c, PICK(expression_shapes), old, depth + 1);
+        return;
+    }
     switch (depth > 2 ? chance(3) : chance(18)) {
     case 0:
         put_operand(d, c, PIECE_OPERAND, depth);
@@ -726,6 +500,10 @@ static void change_relation(draft *d, const cut *c)
 
 static void change_whole(draft *d, const cut *c)
 {
+    if (chance(2)) {
+        put_shape(d, c, PICK(whole_shapes), c->text, 0);
+        return;
+    }
     switch (chance(9)) {
     case 0:
         put_text(d, "select * from (");
@@ -780,6 +558,42 @@ static void change_whole(draft *d, const cut *c)
     }
 }
 
+/* A piece of one place stands in another, and the other way round: expressions change their query. */
+static void change_places(draft *d, const cut *c)
+{
+    int32_t i = (int32_t)chance((uint64_t)c->n), j = (int32_t)chance((uint64_t)c->n);
+    for (int32_t tries = 0; tries < c->n && !starts_operand(c, i); tries++)
+        i = (i + 1) % c->n;
+    for (int32_t tries = 0; tries < c->n && !starts_operand(c, j); tries++)
+        j = (j + 1) % c->n;
+    const int32_t a = ALM_MIN(i, j), b = ALM_MAX(i, j);
+    const int32_t a_end = operand_end(c, a), b_end = operand_end(c, b);
+    if (a_end > b) { /* one in the other: the inner one stands for both */
+        before(d, c, a);
+        put(d, span(c, b, b_end));
+        after(d, c, a_end);
+        return;
+    }
+    before(d, c, a);
+    put(d, span(c, b, b_end));
+    put_text(d, " ");
+    put(d, (alm_str){c->text.ptr + c->tok[a_end - 1].end,
+                     (size_t)(c->tok[b].pos - c->tok[a_end - 1].end)});
+    put(d, span(c, a, a_end));
+    after(d, c, b_end);
+}
+
+/* A name becomes another one that the statement has, of whatever query. */
+static void change_name(draft *d, const cut *c)
+{
+    int32_t i = (int32_t)chance((uint64_t)c->n);
+    for (int32_t tries = 0; tries < c->n && c->tok[i].kw != ALM_KW_PLAIN; tries++)
+        i = (i + 1) % c->n;
+    before(d, c, i);
+    put(d, name_of(c));
+    after(d, c, i + 1);
+}
+
 static void change_token(draft *d, const cut *c)
 {
     const int32_t i = (int32_t)chance((uint64_t)c->n), j = (int32_t)chance((uint64_t)c->n);
@@ -812,9 +626,9 @@ static bool mutate_sql(char *text, size_t *len, size_t cap, uint64_t seed)
     for (uint64_t rounds = 1 + chance(3); rounds > 0; rounds--) {
         d = (draft){.len = 0};
         if (*len < 3 || chance(60) == 0 || !cut_text(&c, (alm_str){text, *len})) {
-            put(&d, pool_pick(PIECE_STATEMENT));
+            put(&d, pool_pick(chance(6) == 0 ? PIECE_WRITE : PIECE_STATEMENT));
         } else {
-            switch (chance(16)) {
+            switch (chance(19)) {
             case 0:
             case 1:
             case 2:
@@ -839,6 +653,13 @@ static bool mutate_sql(char *text, size_t *len, size_t cap, uint64_t seed)
             case 13:
             case 14:
                 change_whole(&d, &c);
+                break;
+            case 15:
+            case 16:
+                change_places(&d, &c);
+                break;
+            case 17:
+                change_name(&d, &c);
                 break;
             default:
                 change_token(&d, &c);

@@ -156,6 +156,18 @@ def nesting_is_refused_with_a_message(s):
 
 
 @check
+def nesting_up_to_the_limit_is_answered(s):
+    """Every step of a statement, on a query thread: parser, binder, rules, operators."""
+    n = 990
+    for sql in ("select * from " + "(select * from " * n + "long_sequence(1)" + ")" * n, "select 1" + " union (select 1" * n + ")" * n,
+                "select " + "abs(" * n + "1" + ")" * n, "select " + "case when true then " * n + "1" + " end" * n,
+                "select x from long_sequence(1) where " + "x in (select x from long_sequence(1) where " * (n // 2) + "x = 1" + ")" * (n // 2)):
+        status, _, body = s.post_query(sql)
+        expect(status in (200, 400) and "dataset" in json.loads(body) or "nested too deeply" in body.decode(), f"{status} {body[-200:]}")
+    expect(s.rows("select 1") == [[1]], "the server does not answer")
+
+
+@check
 def bad_bytes_are_errors(s):
     for sql in (b"select '\xff\xfe'", b"select '\x00'", b"\xc3\x28", b"select \x01"):
         status, _, body = s.get_raw("/exec?query=" + urllib.parse.quote_from_bytes(sql))

@@ -97,16 +97,41 @@ static alm_str attribute(alm_str message, char name)
     return (alm_str){0};
 }
 
-alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message, const uint8_t random[18])
+/*
+ * The gs2 header "flag,authzid,": flag p=tls-server-end-point with binding, n (cannot) or y (could, but the
+ * server did not offer it) without. s->bound becomes what c= has to be. Length of the header, 0: refused.
+ */
+static size_t gs2_header(alm_scram *s, alm_str message, bool bound)
 {
-    /* gs2 header: "n,," or "y,,"; channel binding (p=) is not offered */
-    if (message.len < 3 || message.len >= ALM_SCRAM_MSG_MAX ||
-        (message.ptr[0] != 'n' && message.ptr[0] != 'y') || message.ptr[1] != ',')
-        return malformed(cx);
-    const char *second = memchr(message.ptr + 2, ',', message.len - 2);
+    const alm_str flag = bound ? ALM_STR("p=tls-server-end-point,")
+                         : message.len > 0 && message.ptr[0] == 'y' && s->binding.len == 0
+                             ? ALM_STR("y,")
+                             : ALM_STR("n,");
+    if (message.len < flag.len || memcmp(message.ptr, flag.ptr, flag.len) != 0)
+        return 0;
+    const char *second = memchr(message.ptr + flag.len, ',', message.len - flag.len);
     if (second == NULL)
+        return 0;
+    const size_t n = (size_t)(second + 1 - message.ptr);
+    const size_t n_binding = bound ? s->binding.len : 0;
+    uint8_t all[(sizeof(s->bound) - 1) / 4 * 3];
+    if (n + n_binding > sizeof(all))
+        return 0;
+    (void)memcpy(all, message.ptr, n);
+    if (n_binding > 0)
+        (void)memcpy(all + n, s->binding.ptr, n_binding);
+    (void)EVP_EncodeBlock((unsigned char *)s->bound, all, (int)(n + n_binding));
+    return n;
+}
+
+alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message, bool bound,
+                           const uint8_t random[18])
+{
+    const size_t header =
+        message.len < ALM_SCRAM_MSG_MAX ? gs2_header(s, message, bound) : (size_t)0;
+    if (header == 0)
         return malformed(cx);
-    const alm_str bare = {second + 1, message.len - (size_t)(second + 1 - message.ptr)};
+    const alm_str bare = {message.ptr + header, message.len - header};
     const alm_str client_nonce = attribute(bare, 'r');
     if (client_nonce.len < 8 || client_nonce.len > 90)
         return malformed(cx);
@@ -123,15 +148,18 @@ alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message, const uin
 }
 
 /* Checks the proof: ClientKey = proof xor HMAC(StoredKey, AuthMessage), and its hash. */
-static bool proof_fits(const alm_scram *s, alm_str auth_message, const uint8_t *proof)
+static alm_status check_proof(alm_ctx *cx, const alm_scram *s, alm_str auth_message,
+                              const uint8_t *proof, bool *fits)
 {
     uint8_t signature[ALM_SCRAM_KEY], key[ALM_SCRAM_KEY], stored[ALM_SCRAM_KEY];
     if (!hmac(s->verifier.stored_key, ALM_SCRAM_KEY, auth_message, signature))
-        return false;
+        return crypto_failed(cx);
     for (size_t i = 0; i < ALM_SCRAM_KEY; i++)
         key[i] = proof[i] ^ signature[i];
-    return sha256(key, sizeof(key), stored) &&
-           CRYPTO_memcmp(stored, s->verifier.stored_key, ALM_SCRAM_KEY) == 0;
+    if (!sha256(key, sizeof(key), stored))
+        return crypto_failed(cx);
+    *fits = CRYPTO_memcmp(stored, s->verifier.stored_key, ALM_SCRAM_KEY) == 0;
+    return ALM_OK;
 }
 
 alm_status alm_scram_final(alm_ctx *cx, alm_scram *s, alm_str message, char *out)
@@ -144,8 +172,7 @@ alm_status alm_scram_final(alm_ctx *cx, alm_scram *s, alm_str message, char *out
         return malformed(cx);
     if (proof_text.ptr - message.ptr < 3 || proof_text.ptr + 44 != message.ptr + message.len)
         return malformed(cx); /* the proof comes last (RFC 5802 7) */
-    if (!alm_str_eq(nonce, alm_str_of(s->nonce)) ||
-        (!alm_str_eq(binding, ALM_STR("biws")) && !alm_str_eq(binding, ALM_STR("eSws"))))
+    if (!alm_str_eq(nonce, alm_str_of(s->nonce)) || !alm_str_eq(binding, alm_str_of(s->bound)))
         return malformed(cx);
     uint8_t proof[64];
     if (EVP_DecodeBlock(proof, (const unsigned char *)proof_text.ptr, 44) != 33)
@@ -155,7 +182,8 @@ alm_status alm_scram_final(alm_ctx *cx, alm_scram *s, alm_str message, char *out
     const int n = snprintf(auth, sizeof(auth), "%s,%s,%.*s", s->client_first_bare, s->server_first,
                            (int)without, message.ptr);
     const alm_str auth_message = {auth, (size_t)n};
-    const bool fits = proof_fits(s, auth_message, proof);
+    bool fits = false;
+    ALM_TRY(check_proof(cx, s, auth_message, proof, &fits));
     if (!fits || !s->known)
         return alm_fail(cx, ALM_E_AUTH, -1, "invalid username/password");
     uint8_t signature[ALM_SCRAM_KEY];

@@ -35,14 +35,18 @@ ALM_NODISCARD alm_status alm_scram_verifier_fake(alm_ctx *cx, const uint8_t secr
 typedef struct alm_scram {
     alm_scram_verifier verifier;
     bool known; /* a real account */
+    alm_str
+        binding; /* of the channel (RFC 5929 tls-server-end-point); len 0: the server has none */
+    char bound[320]; /* what the client has to say of it: c= */
     char client_first_bare[ALM_SCRAM_MSG_MAX];
     char server_first[ALM_SCRAM_MSG_MAX];
     char nonce[128];
 } alm_scram;
 
-/* client-first-message -> server-first-message in s->server_first. `random`: 18 bytes.
- * ALM_E_PROTOCOL on a malformed message. */
-ALM_NODISCARD alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message,
+/* client-first-message -> server-first-message in s->server_first. `random`: 18 bytes. `bound`: the client
+ * chose the mechanism with channel binding. ALM_E_PROTOCOL on a malformed message, and when the client
+ * believes that the server cannot bind while it can: somebody has kept that from it. */
+ALM_NODISCARD alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message, bool bound,
                                          const uint8_t random[18]);
 /* client-final-message -> server-final-message in `out` (room for ALM_SCRAM_MSG_MAX).
  * ALM_E_AUTH: the proof is wrong; ALM_E_PROTOCOL: malformed. */

@@ -46,7 +46,7 @@ static alm_status exchange(const char *real, const char *typed, bool known)
     alm_scram s = {.known = known};
     char message[1024], answer[ALM_SCRAM_MSG_MAX];
     assert_int_equal(alm_scram_verifier_make(&cx, z(real), salt, &s.verifier), ALM_OK);
-    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), random_bytes),
+    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), false, random_bytes),
                      ALM_OK);
     client_final(typed, &s, message, sizeof(message));
     return alm_scram_final(&cx, &s, z(message), answer);
@@ -68,13 +68,13 @@ static void malformed_messages_are_refused(void **state)
     for (size_t i = 0; i < ALM_COUNT(bad); i++) {
         alm_ctx cx = {0};
         alm_scram s = {.known = true};
-        assert_int_equal(alm_scram_first(&cx, &s, z(bad[i]), random_bytes), ALM_E_PROTOCOL);
+        assert_int_equal(alm_scram_first(&cx, &s, z(bad[i]), false, random_bytes), ALM_E_PROTOCOL);
     }
     alm_ctx cx = {0};
     alm_scram s = {.known = true};
     char answer[ALM_SCRAM_MSG_MAX];
     assert_int_equal(alm_scram_verifier_make(&cx, z("x"), salt, &s.verifier), ALM_OK);
-    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), random_bytes),
+    assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), false, random_bytes),
                      ALM_OK);
     assert_int_equal(alm_scram_final(&cx, &s, z("c=biws,r=other,p=AAAA"), answer), ALM_E_PROTOCOL);
 }
@@ -95,10 +95,49 @@ static void made_up_salts_are_stable(void **state)
     assert_false(fits);
 }
 
+/* The client has to name the channel it sees; c= stands for header and binding together. */
+static void channel_binding(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *message;
+        bool bound;
+        alm_status want;
+        const char *bound_text;
+    } cases[] = {
+        {"p=tls-server-end-point,,n=,r=abcdefghijkl", true, ALM_OK,
+         "cD10bHMtc2VydmVyLWVuZC1wb2ludCwsSEFTSA=="},
+        {"n,,n=,r=abcdefghijkl", false, ALM_OK, "biws"},
+        {"y,,n=,r=abcdefghijkl", false, ALM_E_PROTOCOL, NULL}, /* it was offered */
+        {"n,,n=,r=abcdefghijkl", true, ALM_E_PROTOCOL, NULL},
+        {"p=tls-unique,,n=,r=abcdefghijkl", true, ALM_E_PROTOCOL, NULL},
+        {"p=tls-server-end-point,,n=,r=abcdefghijkl", false, ALM_E_PROTOCOL, NULL},
+    };
+    for (size_t i = 0; i < ALM_COUNT(cases); i++) {
+        alm_ctx cx = {0};
+        alm_scram s = {.known = true, .binding = ALM_STR("HASH")};
+        assert_int_equal(
+            alm_scram_first(&cx, &s, z(cases[i].message), cases[i].bound, random_bytes),
+            cases[i].want);
+        if (cases[i].bound_text != NULL)
+            assert_string_equal(s.bound, cases[i].bound_text);
+    }
+    alm_ctx cx = {0};
+    alm_scram without = {.known = true};
+    assert_int_equal(alm_scram_first(&cx, &without, z("y,,n=,r=abcdefghijkl"), false, random_bytes),
+                     ALM_OK);
+    char header[400] = "n,a=", *end = header + 4;
+    (void)memset(end, 'x', 300);
+    (void)memcpy(end + 300, ",n=,r=abcdefghijkl", 19);
+    assert_int_equal(alm_scram_first(&cx, &without, z(header), false, random_bytes),
+                     ALM_E_PROTOCOL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(right_and_wrong_passwords),
                                        cmocka_unit_test(malformed_messages_are_refused),
+                                       cmocka_unit_test(channel_binding),
                                        cmocka_unit_test(made_up_salts_are_stable)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

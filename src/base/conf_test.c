@@ -177,7 +177,7 @@ static void test_errors_name_the_place(void **state)
         {"=5", "unknown setting ''"},
         {"pg.user=\\u12G4", "four hexadecimal digits"},
         {"acl.enabled=true", "not available"},
-        {"pg.tls.enabled=true", "not available"},
+        {"http.tls.enabled=true", "not available"},
     };
     for (size_t i = 0; i < ALM_COUNT(rows); i++) {
         alm_ctx cx = {0};

@@ -15,13 +15,32 @@
 
 /* ----------------------------------------------------------------- integers */
 
+/* Value of eight digits, the highest first; false: not all are digits. Pairs, fours, then all are put
+ * together in one word (D. Lemire, 2018). */
+static bool eight_digits(const char *text, uint64_t *out)
+{
+    uint64_t word;
+    memcpy(&word, text, sizeof word);
+    const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zeros = UINT64_C(0x3030303030303030);
+    if ((word & high) != zeros || ((word + UINT64_C(0x0606060606060606)) & high) != zeros)
+        return false;
+    word = (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) * 2561 >> 8;
+    word = (word & UINT64_C(0x00ff00ff00ff00ff)) * 6553601 >> 16;
+    *out = (word & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
+    return true;
+}
+
 /* Magnitude of digits text[at..]; at least one. */
 static alm_num_parse parse_magnitude(alm_str text, size_t at, uint64_t *out)
 {
     if (at == text.len)
         return ALM_NUM_BAD;
-    uint64_t value = 0;
+    uint64_t value = 0, eight = 0;
     bool overflow = false;
+    for (int i = 0; i < 2 && text.len - at >= 8 && eight_digits(text.ptr + at, &eight); i++) {
+        value = value * 100000000 + eight; /* sixteen digits are never too many */
+        at += 8;
+    }
     for (; at < text.len; at++) {
         const uint8_t digit = (uint8_t)((uint8_t)text.ptr[at] - '0');
         if (digit > 9)

@@ -8,9 +8,33 @@ alm_str alm_str_of(const char *zstr)
     return (alm_str){zstr, zstr == NULL ? 0 : strlen(zstr)};
 }
 
+/* Two texts of n bytes: the first and the last word, which may overlap. */
+#define SAME_WORDS(type, a, b, n)                                                                  \
+    do {                                                                                           \
+        type a0, a1, b0, b1;                                                                       \
+        memcpy(&a0, (a), sizeof a0);                                                               \
+        memcpy(&b0, (b), sizeof b0);                                                               \
+        memcpy(&a1, (a) + (n) - sizeof a1, sizeof a1);                                             \
+        memcpy(&b1, (b) + (n) - sizeof b1, sizeof b1);                                             \
+        return a0 == b0 && a1 == b1;                                                               \
+    } while (0)
+
+/* Names are short: a call for each would cost more than the comparison. */
 bool alm_str_eq(alm_str a, alm_str b)
 {
-    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+    const size_t n = a.len;
+    if (n != b.len)
+        return false;
+    if (n > 16)
+        return memcmp(a.ptr, b.ptr, n) == 0;
+    if (n >= 8)
+        SAME_WORDS(uint64_t, a.ptr, b.ptr, n);
+    if (n >= 4)
+        SAME_WORDS(uint32_t, a.ptr, b.ptr, n);
+    for (size_t i = 0; i < n; i++)
+        if (a.ptr[i] != b.ptr[i])
+            return false;
+    return true;
 }
 
 static unsigned char ascii_lower(char c)

@@ -125,6 +125,14 @@ size_t alm_utf8_count_utf16(alm_str text)
     return units;
 }
 
+size_t alm_utf8_width(alm_str text)
+{
+    size_t width = 0;
+    for (size_t at = 0; at < text.len;)
+        width += (size_t)utf8proc_charwidth((int32_t)alm_utf8_next(text, &at));
+    return width;
+}
+
 size_t alm_utf8_offset(alm_str text, size_t n)
 {
     size_t at = ALM_MIN(ascii_run(text.ptr, text.len), n);

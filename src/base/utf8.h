@@ -18,6 +18,8 @@ bool alm_utf8_is_ascii(alm_str text);
 /* Code points; and UTF-16 units (characters beyond U+FFFF count two, as length() does). */
 size_t alm_utf8_count(alm_str text);
 size_t alm_utf8_count_utf16(alm_str text);
+/* Columns on a terminal: wide characters take two, combining marks none. */
+size_t alm_utf8_width(alm_str text);
 /* Byte offset of code point number `n` (text.len when there are fewer). */
 size_t alm_utf8_offset(alm_str text, size_t n);
 

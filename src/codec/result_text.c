@@ -24,13 +24,18 @@ struct cell_writer {
     alm_type type;
     bool is_text;
     bool quoted;
+    alm_str lead; /* JSON lines: the key and what stands around it */
     const char *null;
     size_t null_len;
     alm_time_writer time;
 };
 
+static const char *const row_end[] = {
+    [ALM_RESULT_JSON] = "]", [ALM_RESULT_CSV] = "\r\n", [ALM_RESULT_NDJSON] = "}\n"};
+
 struct alm_result_writer {
     alm_result_form form;
+    bool json; /* cells as JSON has them */
     char delimiter;
     uint32_t n;
     const uint32_t *cols;
@@ -137,18 +142,19 @@ static cell_fn fast_writer(alm_type type)
 }
 
 /* How null looks in JSON. */
-static const char *json_null(alm_type type)
+static const char *json_null(alm_type type, alm_result_form form)
 {
-    return type.id == ALM_T_CHAR || type.id == ALM_T_LONG256 ? "\"\"" : "null";
+    return form == ALM_RESULT_JSON && (type.id == ALM_T_CHAR || type.id == ALM_T_LONG256) ? "\"\""
+                                                                                          : "null";
 }
 
 static void init_cell(cell_writer *w, alm_type type, const alm_result_options *options)
 {
-    const bool json = options->form == ALM_RESULT_JSON;
+    const bool json = options->form != ALM_RESULT_CSV;
     *w = (cell_writer){.write = fast_writer(type),
                        .type = type,
                        .is_text = alm_type_is_text(type) || type.id == ALM_T_NULL,
-                       .null = json ? json_null(type) : ""};
+                       .null = json ? json_null(type, options->form) : ""};
     w->null_len = strlen(w->null);
     w->quoted =
         json ? type.id != ALM_T_LONG || options->quote_long : alm_type_info_of(type)->csv_quoted;
@@ -162,6 +168,20 @@ static void init_cell(cell_writer *w, alm_type type, const alm_result_options *o
                              ALM_TIME_ISO);
 }
 
+/* {"name": or ,"name": */
+static alm_status key_lead(alm_ctx *cx, alm_arena *arena, const char *name, bool first,
+                           alm_str *out)
+{
+    const alm_str text = alm_str_of(name);
+    char *to = NULL;
+    ALM_TRY(alm_arena_bytes(cx, arena, 6 * text.len + 4, &to));
+    to[0] = first ? '{' : ',';
+    char *end = alm_json_write_string(to + 1, text);
+    *end++ = ':';
+    *out = (alm_str){to, (size_t)(end - to)};
+    return ALM_OK;
+}
+
 alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *types,
                                  uint32_t n_types, const alm_result_options *options,
                                  alm_result_writer **out)
@@ -169,6 +189,7 @@ alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *
     alm_result_writer *w = NULL;
     ALM_TRY(ALM_NEW(cx, arena, &w));
     w->form = options->form;
+    w->json = options->form != ALM_RESULT_CSV;
     w->delimiter = options->delimiter != 0 ? options->delimiter : ',';
     w->n = options->cols != NULL ? options->n_cols : n_types;
     ALM_TRY(ALM_NEWN(cx, arena, w->n + 1, &w->cells));
@@ -178,6 +199,8 @@ alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *
         cols[i] = options->cols != NULL ? options->cols[i] : i;
         ALM_ASSERT(cols[i] < n_types);
         init_cell(&w->cells[i], types[cols[i]], options);
+        if (options->form == ALM_RESULT_NDJSON)
+            ALM_TRY(key_lead(cx, arena, options->names[cols[i]], i == 0, &w->cells[i].lead));
     }
     w->cols = cols;
     *out = w;
@@ -216,7 +239,7 @@ static alm_status put_text(alm_ctx *cx, const alm_result_writer *w, const cell_w
     char *end = out->ptr + out->len;
     if (text.ptr == NULL)
         end = put_null(cell, end);
-    else if (w->form == ALM_RESULT_JSON)
+    else if (w->json)
         end = alm_json_write_string(end, text);
     else
         end = write_quoted(end, text);
@@ -232,7 +255,7 @@ static alm_status put_other(alm_ctx *cx, const alm_result_writer *w, const cell_
     alm_str text = {0};
     if (!alm_value_text(v, row, ALM_TEXT_DIALECT, scratch, &text))
         return put_text(cx, w, cell, (alm_str){0}, out);
-    if (w->form == ALM_RESULT_CSV && !cell->quoted)
+    if (!w->json && !cell->quoted)
         return alm_buf_append(cx, out, text.ptr, text.len);
     return put_text(cx, w, cell, text, out);
 }
@@ -275,42 +298,39 @@ static alm_status put_cell(alm_ctx *cx, alm_result_writer *w, cell_writer *cell,
     if (cell->is_text)
         return put_text(cx, w, cell, alm_vec_text(v, row), out);
     if (cell->type.id == ALM_T_ARRAY)
-        return put_array(cx, cell, v, row, w->form == ALM_RESULT_JSON, out);
+        return put_array(cx, cell, v, row, w->json, out);
     if (cell->type.id == ALM_T_BINARY)
         return put_bytes(cx, cell, alm_vec_text(v, row), out);
     return put_other(cx, w, cell, v, row, out);
+}
+
+static alm_status begin_row(alm_ctx *cx, const alm_result_writer *w, alm_buf *out)
+{
+    if (w->form != ALM_RESULT_JSON)
+        return ALM_OK;
+    return alm_buf_text(cx, out, w->rows > 0 ? ",[" : "[");
 }
 
 alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch, uint32_t from,
                            uint32_t to, alm_buf *out)
 {
     ALM_ASSERT(batch->sel == NULL);
-    const bool json = w->form == ALM_RESULT_JSON;
     alm_status st = ALM_OK;
     for (uint32_t row = from; st == ALM_OK && row < to; row++) {
-        ALM_TRY(alm_buf_reserve(cx, out, 8));
-        if (json) {
-            if (w->rows > 0)
-                out->ptr[out->len++] = ',';
-            out->ptr[out->len++] = '[';
-        }
+        ALM_TRY(begin_row(cx, w, out));
         for (uint32_t i = 0; st == ALM_OK && i < w->n; i++) {
             const alm_vec *v = &batch->cols[w->cols[i]];
-            if (i > 0) {
+            if (w->cells[i].lead.len > 0) {
+                ALM_TRY(alm_buf_append(cx, out, w->cells[i].lead.ptr, w->cells[i].lead.len));
+            } else if (i > 0) {
                 ALM_TRY(alm_buf_reserve(cx, out, 8));
-                out->ptr[out->len++] = json ? ',' : w->delimiter;
+                out->ptr[out->len++] = w->json ? ',' : w->delimiter;
             }
             st = put_cell(cx, w, &w->cells[i], v, v->is_const ? 0 : row, out);
         }
         if (st != ALM_OK)
             return st;
-        ALM_TRY(alm_buf_reserve(cx, out, 8));
-        if (json) {
-            out->ptr[out->len++] = ']';
-        } else {
-            out->ptr[out->len++] = '\r';
-            out->ptr[out->len++] = '\n';
-        }
+        ALM_TRY(alm_buf_text(cx, out, row_end[w->form]));
         w->rows++;
     }
     return st;

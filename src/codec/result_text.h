@@ -1,9 +1,9 @@
 /*
- * result_text.h - batches as the rows of a JSON result or a CSV file.
+ * result_text.h - batches as the rows of a JSON result, a CSV file or JSON lines.
  *
  * Forms       /exec and /exp (docs/reference/rest.md): JSON rows are arrays, null is null (CHAR: "");
  *             CSV quotes text and times, leaves numbers and booleans bare, writes null as an empty
- *             field, ends rows by CRLF.
+ *             field, ends rows by CRLF. JSON lines: an object per row, ended by LF, null always null.
  * Shapes      Batches without pending selection; columns dense or const.
  * Cost        one pass over the rows, no allocation per cell; buffers grow.
  * Threads     A writer belongs to one thread at a time.
@@ -13,7 +13,12 @@
 
 #include "type/vector.h"
 
-typedef enum alm_result_form { ALM_RESULT_JSON, ALM_RESULT_CSV } alm_result_form;
+typedef enum alm_result_form {
+    ALM_RESULT_JSON,
+    ALM_RESULT_CSV,
+    ALM_RESULT_NDJSON,
+    ALM_RESULT_ARROW /* no text: arrow_ipc.h writes it */
+} alm_result_form;
 
 typedef struct alm_result_writer alm_result_writer;
 
@@ -23,6 +28,7 @@ typedef struct alm_result_options {
     char delimiter;       /* CSV */
     const uint32_t *cols; /* which columns, in which order; NULL: all */
     uint32_t n_cols;
+    const char *const *names; /* JSON lines: of all columns */
 } alm_result_options;
 
 ALM_NODISCARD alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *types,

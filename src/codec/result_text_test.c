@@ -136,6 +136,22 @@ static void test_constants_choices_and_large_numbers(void **state)
         "\"x;y\";1;\"x;y\"\r\n\"x;y\";;\"x;y\"\r\n");
 }
 
+static void test_json_lines(void **state)
+{
+    fixture *f = *state;
+    static const char *const names[] = {"i", "a \"b\"", "c"};
+    static const uint32_t order[] = {2, 1};
+    alm_vec cols[] = {column(f, "INT", "1"), column(f, "LONG", "2"), column(f, "CHAR", "x")};
+    const alm_result_options all = {.form = ALM_RESULT_NDJSON, .names = names};
+    rows(f, cols, 3, &all,
+         "{\"i\":1,\"a \\\"b\\\"\":2,\"c\":\"x\"}\n"
+         "{\"i\":null,\"a \\\"b\\\"\":null,\"c\":null}\n");
+    const alm_result_options two = {
+        .form = ALM_RESULT_NDJSON, .names = names, .cols = order, .n_cols = 2, .quote_long = true};
+    rows(f, cols, 3, &two,
+         "{\"c\":\"x\",\"a \\\"b\\\"\":\"2\"}\n{\"c\":null,\"a \\\"b\\\"\":null}\n");
+}
+
 static void test_quoted_fields(void **state)
 {
     fixture *f = *state;
@@ -157,6 +173,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_every_type, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_finite_is_null, setup, teardown),
         cmocka_unit_test_setup_teardown(test_constants_choices_and_large_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_json_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quoted_fields, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

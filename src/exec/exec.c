@@ -10,6 +10,10 @@ struct alm_exec {
     alm_op *root;
     alm_ctx *cx;
     bool ended;
+#ifdef ALM_DEBUG
+    bool has_last;
+    int64_t last; /* timestamp of the row given last */
+#endif
 };
 
 static uint32_t max_id(const alm_plan *plan)
@@ -38,6 +42,7 @@ alm_status alm_exec_open(alm_ctx *cx, const alm_plan *plan, const alm_exec_env *
     ALM_TRY(ALM_NEW(cx, cx->arena, &ex));
     ex->run.env = *env;
     ex->run.plan = plan;
+    ex->run.arena = cx->arena;
     ex->run.n_nodes = max_id(plan) + 1;
     ALM_TRY(ALM_NEWN(cx, cx->arena, ex->run.n_nodes, &ex->run.node));
     for (uint32_t i = 0; i < ex->run.n_nodes; i++)
@@ -51,6 +56,26 @@ alm_status alm_exec_open(alm_ctx *cx, const alm_plan *plan, const alm_exec_env *
     *out = ex;
     return ALM_OK;
 }
+
+#ifdef ALM_DEBUG
+/* Rows come in the order the plan promises. */
+static void check_order(alm_exec *ex, const alm_batch *batch)
+{
+    const alm_plan *plan = ex->run.plan;
+    if (plan->order == ALM_ORDER_NONE || plan->ts_col < 0)
+        return;
+    const alm_vec *ts = &batch->cols[plan->ts_col];
+    for (uint32_t i = 0; i < batch->rows; i++) {
+        const int64_t now = ((const int64_t *)ts->data)[ts->is_const ? 0 : i];
+        if (now == INT64_MIN)
+            continue; /* nulls are at one end or the other */
+        ALM_ASSERT(!ex->has_last || now == ex->last ||
+                   (now > ex->last) == (plan->order == ALM_ORDER_ASC));
+        ex->last = now;
+        ex->has_last = true;
+    }
+}
+#endif
 
 alm_status alm_exec_next(alm_ctx *cx, alm_exec *ex, alm_batch **out)
 {
@@ -69,6 +94,9 @@ alm_status alm_exec_next(alm_ctx *cx, alm_exec *ex, alm_batch **out)
         ALM_TRY(alm_batch_column(cx, &ex->root->batch, batch, i, &dense));
     }
     batch->sel = NULL;
+#ifdef ALM_DEBUG
+    check_order(ex, batch);
+#endif
     *out = batch;
     return ALM_OK;
 }
@@ -86,6 +114,7 @@ void alm_exec_close(alm_exec *ex)
         if (node->prepared && kind != NULL && kind->unprepare != NULL)
             kind->unprepare(node->shared);
         node->prepared = false;
+        alm_arena_deinit(&node->own);
     }
 }
 

@@ -397,6 +397,7 @@ static void test_sample_by_backward(void **state)
         result f = run(forward);
         alm_plan *backward = p_sample(&w->m, s, 1, units[c], 0, NULL, 5, aggs);
         backward->sample.backward = true;
+        backward->order = ALM_ORDER_DESC;
         result b = run(backward), last = run(p_limit(&w->m, forward, -3, INT64_MAX));
         assert_int_equal(f.n, b.n);
         assert_int_equal(last.n, ALM_MIN(f.n, 3));
@@ -588,6 +589,7 @@ static void test_backward_scan_reverses(void **state)
     (void)state;
     alm_plan *s = p_scan(&w->m, &w->t);
     s->scan.backward = true;
+    s->order = ALM_ORDER_DESC;
     p_where(&w->m, s, x_two(&w->m, "!=", col(s, 1), x_text(&w->m, "s2")));
     result r = run(s);
     int64_t row = 0;

@@ -122,7 +122,8 @@ alm_status alm_join_read_rows(alm_ctx *cx, alm_run *run, const alm_plan *input,
     read_job *job = NULL;
     ALM_TRY(alm_pipe_new(cx, run, input, join, &pipe));
     alm_status st = ALM_OK;
-    if (!alm_pipe_parallel(pipe) || alm_pipe_morsels(pipe) <= 1 || alm_pipe_slots(pipe) <= 1) {
+    const bool few = alm_pipe_morsels(pipe) <= 1 || alm_pipe_slots(pipe) <= 1;
+    if (!alm_pipe_parallel(pipe) || (few && alm_pipe_source(pipe) == NULL)) {
         alm_pipe_free(pipe);
         return read_serial(cx, rows, run, input);
     }

@@ -108,6 +108,7 @@ const alm_op_kind *alm_op_kind_of(alm_plan_op op); /* NULL: not built in */
 typedef struct alm_op_node {
     const alm_plan *plan;
     void *shared;
+    alm_arena own; /* of `shared`, where the arena at hand may go before the run */
     bool prepared;
     _Atomic int64_t rows, batches, cpu_ns, bytes;
     alm_mem mem;        /* of its operators, below the query's; in use when the run is analyzed */
@@ -118,7 +119,8 @@ typedef struct alm_op_node {
 struct alm_run {
     alm_exec_env env;
     const alm_plan *plan;
-    alm_op_node *node; /* by plan id */
+    const alm_arena *arena; /* what is taken from it lasts as long as the run */
+    alm_op_node *node;      /* by plan id */
     uint32_t n_nodes;
 };
 

@@ -262,6 +262,7 @@ static void splice_rows(void **state)
         alm_plan *plan = p_join(&w->m, ALM_JOIN_SPLICE, p_scan(&w->m, &l.t), p_scan(&w->m, &r.t));
         for (uint32_t c = 0; c < keys[k].n; c++)
             join_key(&w->m, plan, keys[k].left[c], keys[k].right[c]);
+        plan->order = ALM_ORDER_NONE; /* the left row that prevails comes again */
         result res = run_with(plan, w->one);
         int64_t at = 0, i = 0, j = 0;
         const key_case turned = {

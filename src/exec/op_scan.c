@@ -118,8 +118,12 @@ alm_status alm_op_scan_prepare(alm_ctx *cx, alm_run *run, const alm_plan *plan, 
     ALM_TRY(ALM_NEWN(cx, cx->arena, plan->scan.n_intervals + 1, &range));
     for (uint32_t i = 0; i < plan->scan.n_intervals; i++)
         range[i] = (alm_scan_range){plan->scan.interval[i].lo, plan->scan.interval[i].hi};
+    const alm_scan_order order = plan->scan.unordered && !plan->scan.backward && sp->row_col < 0
+                                     ? ALM_SCAN_ANY_ORDER
+                                     : ALM_SCAN_BY_TIME;
     ALM_TRY(alm_scan_new(cx, cx->arena, run->env.snapshot, plan->scan.table, cols, sp->n_stored,
-                         range, plan->scan.n_intervals, !plan->scan.has_interval, &sp->scan));
+                         range, plan->scan.n_intervals, !plan->scan.has_interval, order,
+                         &sp->scan));
     if (sp->row_col >= 0)
         ALM_TRY(number_spans(cx, sp));
     ALM_TRY(cut_morsels(cx, sp));

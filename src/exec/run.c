@@ -97,12 +97,27 @@ static alm_status next_counted(alm_ctx *cx, alm_op *op, alm_batch **out)
     return st;
 }
 
+/* The columns of a batch are those of the plan: debug builds look. */
+static void check_batch(const alm_op *op, const alm_batch *batch)
+{
+#ifdef ALM_DEBUG
+    ALM_ASSERT(batch->n_cols == op->plan->n_cols);
+    for (uint32_t i = 0; i < batch->n_cols; i++)
+        ALM_ASSERT(alm_type_eq(batch->cols[i].type, op->plan->cols[i].type));
+#else
+    (void)op;
+    (void)batch;
+#endif
+}
+
 alm_status alm_op_next(alm_ctx *cx, alm_op *op, alm_batch **out)
 {
     ALM_TRY(alm_check(cx));
-    if (op->run->env.analyze)
-        return next_counted(cx, op, out);
-    return op->vt->next(cx, op, out);
+    const alm_status st =
+        op->run->env.analyze ? next_counted(cx, op, out) : op->vt->next(cx, op, out);
+    if (st == ALM_OK && *out != NULL)
+        check_batch(op, *out);
+    return st;
 }
 
 alm_status alm_op_start(alm_ctx *cx, alm_op *op, uint32_t morsel)
@@ -144,6 +159,22 @@ void alm_op_close(alm_op *op)
     alm_arena_deinit(&op->batch);
 }
 
+/* Inside a pipe the arena at hand goes with the pipe, while the input may be opened once more. */
+static alm_status prepare(alm_ctx *cx, alm_run *run, alm_op_node *node, const alm_plan *plan)
+{
+    alm_arena *const at_hand = cx->arena;
+    alm_mem *before = alm_run_enter(cx, run, plan);
+    if (at_hand != run->arena) {
+        if (node->own.block == NULL)
+            alm_arena_init(&node->own, cx->mem);
+        cx->arena = &node->own;
+    }
+    const alm_status st = alm_op_kind_of(plan->op)->prepare(cx, run, plan, &node->shared);
+    cx->arena = at_hand;
+    cx->mem = before;
+    return st;
+}
+
 alm_status alm_op_shared(alm_ctx *cx, alm_run *run, const alm_plan *plan, void *out)
 {
     ALM_ASSERT(plan->id < run->n_nodes);
@@ -151,10 +182,7 @@ alm_status alm_op_shared(alm_ctx *cx, alm_run *run, const alm_plan *plan, void *
     const alm_op_kind *kind = alm_op_kind_of(plan->op);
     ALM_ASSERT(kind != NULL && kind->prepare != NULL);
     if (!node->prepared) {
-        alm_mem *before = alm_run_enter(cx, run, plan);
-        const alm_status st = kind->prepare(cx, run, plan, &node->shared);
-        cx->mem = before;
-        ALM_TRY(st);
+        ALM_TRY(prepare(cx, run, node, plan));
         node->prepared = true;
     }
     memcpy(out, &node->shared, sizeof node->shared);

@@ -34,5 +34,5 @@ static alm_status fill(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 
 ALM_LIST_SOURCE(
     text_import_log, "text_import_log", false, cols, fill,
-    "The imports by COPY FROM a file since the start: when they began and ended, rows and faults.",
+    "The newest 1,000 imports by COPY FROM a file: when they began and ended, rows and faults.",
     "select id, status, rows_imported from sys.text_import_log");

@@ -73,9 +73,10 @@ static inline int64_t fake_row(const fake_table *t, int64_t ts)
 
 alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const alm_table *table,
                         const uint32_t *cols, uint32_t n_cols, const alm_scan_range *ranges,
-                        uint32_t n_ranges, bool all, alm_scan **out)
+                        uint32_t n_ranges, bool all, alm_scan_order order, alm_scan **out)
 {
     (void)snap;
+    (void)order;
     alm_scan *s = NULL;
     const fake_table *t = fake_of(table);
     const size_t spans = (size_t)(t->rows / t->span_rows + 1) + 2 * n_ranges;

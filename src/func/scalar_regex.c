@@ -243,6 +243,8 @@ static alm_status regexp_replace(alm_call *call, size_t n, const alm_vec *args, 
     alm_text_out w = alm_text_out_of(call);
     const bool null = r == NULL || r->code == NULL || r->replacement.ptr == NULL;
     pcre2_match_data *found = null ? NULL : pcre2_match_data_create_from_pattern(r->code, NULL);
+    if (!null && found == NULL)
+        return alm_fail(call->cx, ALM_E_MEMORY, call->pos, "no memory for a regular expression");
     alm_status st = ALM_OK;
     for (size_t i = 0; i < n && st == ALM_OK; i++) {
         const alm_view *view = &views[args[0].is_const ? 0 : i];

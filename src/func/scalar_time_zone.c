@@ -248,8 +248,10 @@ static const alm_fn ROWS[] = {
                 interval_run, 0, "All times from lo to hi, both included.",
                 "interval('2026-01-01', '2026-01-02')"),
     ALM_TIME_FN("interval_start", "(interval INTERVAL) TIMESTAMP", ALM_FN_NULL_OUT, NULL,
-                interval_start_run, 0, "First time of an interval.", "interval_start(today())"),
+                interval_start_run, 0, "First time of an interval.",
+                "interval_start(interval('2026-01-01', '2026-01-02'))"),
     ALM_TIME_FN("interval_end", "(interval INTERVAL) TIMESTAMP", ALM_FN_NULL_OUT, NULL,
-                interval_end_run, 0, "Last time of an interval.", "interval_end(today())"),
+                interval_end_run, 0, "Last time of an interval.",
+                "interval_end(interval('2026-01-01', '2026-01-02'))"),
 };
 ALM_FN_TABLE(time_zone, ROWS);

@@ -87,3 +87,24 @@ alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir, const 
         st = alm_io_fail(cx, e, path);
     return st;
 }
+
+alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const char *path, int64_t max,
+                            alm_buf *out)
+{
+    alm_io_stat meta;
+    int code = io->stat(io, path, &meta);
+    if (code < 0)
+        return alm_io_fail(cx, code, path);
+    if (meta.size_bytes > max)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "%s is larger than %lld bytes", path, (long long)max);
+    const int file = io->open(io, path, ALM_IO_READ);
+    if (file < 0)
+        return alm_io_fail(cx, file, path);
+    alm_status st = alm_buf_reserve(cx, out, (size_t)meta.size_bytes + 1);
+    if (st == ALM_OK)
+        st = alm_io_read_all(cx, io, file, out->ptr, (size_t)meta.size_bytes, 0, path);
+    if (st == ALM_OK)
+        out->len = (size_t)meta.size_bytes;
+    (void)io->close(io, file);
+    return st;
+}

@@ -52,9 +52,14 @@ struct alm_io {
     /* Read-only map of a whole range; *out stays valid after close of the handle. */
     int (*map)(const alm_io *io, int handle, size_t n, const void **out);
     int (*unmap)(const alm_io *io, const void *addr, size_t n);
-    int (*prefetch)(const alm_io *io, const void *addr, size_t n); /* MADV_POPULATE_READ */
-    int (*lock)(const alm_io *io, int handle);                     /* exclusive, -EWOULDBLOCK */
-    int64_t (*wall_ns)(const alm_io *io);                          /* since 1970 */
+    /* MADV_POPULATE_READ: -EFAULT: the bytes cannot be read; other errors mean nothing. */
+    int (*prefetch)(const alm_io *io, const void *addr, size_t n);
+    /* How often mapped bytes could not be read, and whether that was in the map of this address: what was
+     * read of it since is zeros. */
+    int64_t (*map_faults)(const alm_io *io);
+    bool (*map_is_broken)(const alm_io *io, const void *addr);
+    int (*lock)(const alm_io *io, int handle); /* exclusive, -EWOULDBLOCK */
+    int64_t (*wall_ns)(const alm_io *io);      /* since 1970 */
     int64_t (*mono_ns)(const alm_io *io);
     int (*random)(const alm_io *io, void *buf, size_t n);
     int64_t (*sync_count)(const alm_io *io); /* sync calls that returned */
@@ -69,6 +74,9 @@ ALM_NODISCARD alm_status alm_io_write_all(alm_ctx *cx, const alm_io *io, int han
                                           const char *what);
 ALM_NODISCARD alm_status alm_io_read_all(alm_ctx *cx, const alm_io *io, int handle, void *buf,
                                          size_t n, int64_t offset, const char *what);
+/* The whole of a small file into `out`, which is empty (ALM_E_LIMIT: it is larger than `max`). */
+ALM_NODISCARD alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const char *path,
+                                          int64_t max, alm_buf *out);
 /* The file `dir`/`name` has these bytes, all of them or what it had before: written beside it, synced,
  * renamed, and the directory synced. */
 ALM_NODISCARD alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir,

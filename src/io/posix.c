@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "io/io.h"
+#include "io/maps.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
@@ -239,6 +240,7 @@ static int px_map(const alm_io *io, int handle, size_t n, const void **out)
     void *addr = mmap(NULL, n, PROT_READ, MAP_SHARED, handle, 0);
     if (addr == MAP_FAILED)
         return -errno;
+    alm_maps_add(addr, n);
     *out = addr;
     return 0;
 }
@@ -248,6 +250,7 @@ static int px_unmap(const alm_io *io, const void *addr, size_t n)
     (void)io;
     void *plain;
     memcpy(&plain, &addr, sizeof plain); /* munmap takes no const */
+    alm_maps_remove(addr);
     return munmap(plain, n) != 0 ? -errno : 0;
 }
 
@@ -261,9 +264,23 @@ static int px_prefetch(const alm_io *io, const void *addr, size_t n)
         return 0;
     if (madvise((void *)lo, hi - lo, MADV_POPULATE_READ) == 0)
         return 0;
+    if (errno == EHWPOISON)
+        return -EFAULT;
     if (errno == EINVAL) /* older kernel: a hint will do */
         return madvise((void *)lo, hi - lo, MADV_WILLNEED) != 0 ? -errno : 0;
     return -errno;
+}
+
+static int64_t px_map_faults(const alm_io *io)
+{
+    (void)io;
+    return alm_maps_faults();
+}
+
+static bool px_map_is_broken(const alm_io *io, const void *addr)
+{
+    (void)io;
+    return alm_maps_is_broken(addr);
 }
 
 static int px_lock(const alm_io *io, int handle)
@@ -335,6 +352,8 @@ const alm_io *alm_io_posix(void)
         .map = px_map,
         .unmap = px_unmap,
         .prefetch = px_prefetch,
+        .map_faults = px_map_faults,
+        .map_is_broken = px_map_is_broken,
         .lock = px_lock,
         .wall_ns = px_wall_ns,
         .mono_ns = px_mono_ns,

@@ -704,6 +704,19 @@ static int64_t sim_sync_count(const alm_io *io)
     return leave(sim, sim->syncs);
 }
 
+static int64_t sim_map_faults(const alm_io *io)
+{
+    (void)io;
+    return 0; /* memory does not fail to be read */
+}
+
+static bool sim_map_is_broken(const alm_io *io, const void *addr)
+{
+    (void)io;
+    (void)addr;
+    return false;
+}
+
 /* ------------------------------------------------------------------------------ the controls */
 
 alm_sim *alm_sim_new(uint64_t seed)
@@ -733,6 +746,8 @@ alm_sim *alm_sim_new(uint64_t seed)
         .map = sim_map,
         .unmap = sim_unmap,
         .prefetch = sim_prefetch,
+        .map_faults = sim_map_faults,
+        .map_is_broken = sim_map_is_broken,
         .lock = sim_lock,
         .wall_ns = sim_wall_ns,
         .mono_ns = sim_mono_ns,

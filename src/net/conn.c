@@ -9,7 +9,8 @@
 enum {
     READ_STEP = 16 << 10,
     IN_MAX_DEFAULT = 64 << 10,
-    OUT_MARK = 1 << 20, /* unsent bytes over which no more input is handled */
+    OUT_MARK = 1 << 20,   /* unsent bytes over which no more input is handled */
+    SEAL_STEP = 16 << 10, /* a record of TLS */
     LINGER_MS = 2000
 };
 
@@ -50,9 +51,13 @@ bool alm_conn_is_closing(const alm_conn *conn)
 {
     return conn->closing || conn->finishing;
 }
-bool alm_conn_is_over_limit(const alm_conn *conn)
+size_t alm_conn_unread(const alm_conn *conn)
 {
-    return conn->over_limit;
+    return conn->in_len;
+}
+const char *alm_conn_refusal(const alm_conn *conn)
+{
+    return conn->refusal;
 }
 bool alm_conn_is_working(const alm_conn *conn)
 {
@@ -61,6 +66,25 @@ bool alm_conn_is_working(const alm_conn *conn)
 void alm_conn_input_max(alm_conn *conn, size_t bytes)
 {
     conn->in_max = bytes;
+}
+
+bool alm_conn_has_tls(const alm_conn *conn)
+{
+    return conn->tls != NULL;
+}
+bool alm_conn_tls_named(const alm_conn *conn)
+{
+    return conn->tls != NULL && alm_tls_named_protocol(conn->tls);
+}
+
+void alm_conn_deadline(alm_conn *conn, int64_t ms)
+{
+    conn->deadline_ms = ms > 0 ? (int64_t)uv_now(&conn->listener->loop->uv) + ms : 0;
+}
+
+bool alm_conn_is_late(const alm_conn *conn)
+{
+    return conn->deadline_ms > 0 && (int64_t)uv_now(&conn->listener->loop->uv) >= conn->deadline_ms;
 }
 
 static void touch(alm_conn *conn)
@@ -80,8 +104,10 @@ static void free_conn(alm_conn *conn)
     if (conn->next != NULL)
         conn->next->prev = conn->prev;
     atomic_fetch_sub(&conn->listener->connections, 1);
+    loop->n_conns--;
     conn->listener->conf.protocol->close(conn);
     free(conn->in);
+    alm_tls_stream_free(conn->tls);
     free(conn);
 }
 
@@ -113,6 +139,7 @@ void alm_conn_abort(alm_conn *conn)
 }
 
 static void start_lingering(alm_conn *conn);
+static void flush_sealed(alm_conn *conn);
 
 static void on_shutdown(uv_shutdown_t *req, int status)
 {
@@ -131,6 +158,13 @@ static void on_shutdown(uv_shutdown_t *req, int status)
  */
 static void shut_down(alm_conn *conn)
 {
+    if (conn->tls != NULL && !conn->sealed_end) {
+        conn->sealed_end = true;
+        alm_tls_end(conn->tls);
+        flush_sealed(conn);
+        if (conn->writes > 0 || conn->closing)
+            return; /* on_written comes back */
+    }
     uv_shutdown_t *req = malloc(sizeof(*req));
     if (req == NULL) {
         alm_conn_close_now(conn);
@@ -212,6 +246,52 @@ static void send_owned(alm_conn *conn, char *bytes, size_t n)
     conn->unsent += n - done;
 }
 
+/* What TLS has for the peer goes to the end of `out`. */
+static bool take_sealed(alm_conn *conn, alm_buf *out)
+{
+    alm_ctx cx = {0};
+    const size_t n = alm_tls_pending(conn->tls);
+    if (alm_buf_reserve(&cx, out, n) != ALM_OK)
+        return false;
+    if (n > 0)
+        alm_tls_output(conn->tls, out->ptr + out->len, n);
+    out->len += n;
+    return true;
+}
+
+static void send_or_free(alm_conn *conn, alm_buf *out, bool ok)
+{
+    if (ok && out->len > 0 && !conn->closing) {
+        send_owned(conn, out->ptr, out->len);
+        return;
+    }
+    alm_buf_deinit(out);
+    if (!ok)
+        alm_conn_close_now(conn);
+}
+
+/* Messages of TLS itself: handshake, alerts, its end. */
+static void flush_sealed(alm_conn *conn)
+{
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    send_or_free(conn, &out, take_sealed(conn, &out));
+}
+
+/* A record at a time, so that the memory between is small. Before the handshake nothing can be said. */
+static void send_sealed(alm_conn *conn, const char *bytes, size_t n)
+{
+    alm_buf out;
+    bool ok = true;
+    if (!alm_tls_is_open(conn->tls) || conn->sealed_end)
+        return;
+    alm_buf_init(&out, NULL);
+    for (size_t at = 0; ok && at < n; at += SEAL_STEP)
+        ok = alm_tls_write(conn->tls, bytes + at, ALM_MIN(n - at, (size_t)SEAL_STEP)) &&
+             take_sealed(conn, &out);
+    send_or_free(conn, &out, ok);
+}
+
 void alm_conn_send(alm_conn *conn, alm_buf *buf)
 {
     char *bytes = buf->ptr;
@@ -224,6 +304,11 @@ void alm_conn_send(alm_conn *conn, alm_buf *buf)
         free(bytes);
         return;
     }
+    if (conn->tls != NULL) {
+        send_sealed(conn, bytes, n);
+        free(bytes);
+        return;
+    }
     send_owned(conn, bytes, n);
 }
 
@@ -231,6 +316,10 @@ void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
 {
     if (n == 0 || conn->closing)
         return;
+    if (conn->tls != NULL) {
+        send_sealed(conn, bytes, n);
+        return;
+    }
     if (conn->writes == 0) { /* small answers: no allocation when the socket has room */
         uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned int)n);
         const int wrote = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
@@ -253,19 +342,30 @@ void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
 
 /* ------------------------------------------------------------------ reading */
 
+static bool grow_input(alm_conn *conn)
+{
+    const size_t cap = ALM_MAX(conn->in_len + READ_STEP, conn->in_cap * 2);
+    char *grown = realloc(conn->in, cap);
+    if (grown == NULL)
+        return false;
+    conn->in = grown;
+    conn->in_cap = cap;
+    return true;
+}
+
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     (void)suggested;
     alm_conn *conn = handle->data;
+    alm_loop *loop = conn->listener->loop;
     *out = uv_buf_init(NULL, 0);
-    if (conn->in_cap - conn->in_len < READ_STEP && conn->in_cap < conn->in_max + READ_STEP) {
-        const size_t cap = ALM_MAX(conn->in_len + READ_STEP, conn->in_cap * 2);
-        char *grown = realloc(conn->in, cap);
-        if (grown == NULL)
-            return;
-        conn->in = grown;
-        conn->in_cap = cap;
+    if (conn->tls != NULL) { /* read and opened in one go: see on_read */
+        *out = uv_buf_init(loop->sealed, sizeof(loop->sealed));
+        return;
     }
+    if (conn->in_cap - conn->in_len < READ_STEP && conn->in_cap < conn->in_max + READ_STEP &&
+        !grow_input(conn))
+        return;
     *out = uv_buf_init(conn->in + conn->in_len, (unsigned int)(conn->in_cap - conn->in_len));
 }
 
@@ -276,27 +376,102 @@ static void stop_reading(alm_conn *conn)
     conn->reading = false;
 }
 
+/* The client ended its side: nobody waits for an answer. */
+static void peer_ended(alm_conn *conn, bool in_order)
+{
+    conn->eof = true;
+    if (in_order && conn->listener->conf.protocol->half_close && !conn->finishing) {
+        stop_reading(conn);
+        feed(conn);
+        return;
+    }
+    alm_conn_close_now(conn);
+}
+
+static void came_in(alm_conn *conn, size_t n)
+{
+    const size_t before = conn->in_len;
+    conn->in_len += n;
+    /* A byte now and then, of a head that never ends, keeps no connection. */
+    if (conn->in_len / READ_STEP != before / READ_STEP)
+        touch(conn);
+}
+
+/* All that the bytes of the client hold; it is no more than they are. */
+static alm_tls_state open_sealed(alm_conn *conn, const char *bytes, size_t n)
+{
+    alm_tls_state state = ALM_TLS_MORE;
+    size_t got = 0;
+    if (!alm_tls_take(conn->tls, bytes, n))
+        return ALM_TLS_FAILED;
+    do {
+        if (conn->in_cap - conn->in_len < READ_STEP && !grow_input(conn))
+            return ALM_TLS_FAILED;
+        const size_t room = conn->in_cap - conn->in_len;
+        state = alm_tls_read(conn->tls, conn->in + conn->in_len, room, &got);
+        came_in(conn, got);
+        if (got < room)
+            break;
+    } while (state == ALM_TLS_MORE);
+    flush_sealed(conn);
+    return state;
+}
+
+static void tls_failed(alm_conn *conn)
+{
+    alm_log_debug(conn->listener->conf.protocol->name, "TLS: %s", alm_tls_reason());
+    alm_conn_close_now(conn);
+}
+
+static void read_sealed(alm_conn *conn, const char *bytes, size_t n)
+{
+    const alm_tls_state state = open_sealed(conn, bytes, n);
+    if (state == ALM_TLS_FAILED)
+        tls_failed(conn);
+    else
+        feed(conn);
+    if (state == ALM_TLS_CLOSED && !conn->closing)
+        peer_ended(conn, true);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
-    (void)buf;
     alm_conn *conn = stream->data;
     if (n == 0)
         return;
-    if (n < 0) { /* the client ended its side: nobody waits for an answer */
-        conn->eof = true;
-        if (n == UV_EOF && conn->listener->conf.protocol->half_close && !conn->finishing) {
-            stop_reading(conn);
-            feed(conn);
-            return;
-        }
-        alm_conn_close_now(conn);
+    if (n < 0) {
+        peer_ended(conn, n == UV_EOF);
         return;
     }
     if (conn->finishing)
         return; /* dropped: see shut_down */
-    touch(conn);
-    conn->in_len += (size_t)n;
+    if (conn->tls != NULL) {
+        read_sealed(conn, buf->base, (size_t)n);
+        return;
+    }
+    came_in(conn, (size_t)n);
     feed(conn);
+}
+
+/* Only a handshake can have come: text of the client follows on our answer. */
+void alm_conn_start_tls(alm_conn *conn, const alm_tls *tls, const char *bytes, size_t n)
+{
+    char none = 0;
+    size_t got = 0;
+    conn->tls = alm_tls_stream_new(tls);
+    if (conn->tls == NULL) {
+        alm_conn_close_now(conn);
+        return;
+    }
+    if (n == 0)
+        return;
+    if (!alm_tls_take(conn->tls, bytes, n) ||
+        alm_tls_read(conn->tls, &none, 1, &got) != ALM_TLS_MORE || got > 0) {
+        flush_sealed(conn);
+        tls_failed(conn);
+        return;
+    }
+    flush_sealed(conn);
 }
 
 static void start_reading(alm_conn *conn)
@@ -338,6 +513,7 @@ static void feed(alm_conn *conn)
         conn->in_len -= taken;
         if (taken == 0)
             break;
+        touch(conn);
     }
     conn->feeding = false;
     if (conn->closing) {
@@ -378,11 +554,9 @@ void alm_conn_resume(alm_conn *conn)
 
 /* --------------------------------------------------------------------- work */
 
-static void run_work(alm_thread_pool_item *item)
+void alm_conn_work_over(alm_conn *conn)
 {
-    alm_conn *conn = (alm_conn *)((char *)item - offsetof(alm_conn, item));
     alm_loop *loop = conn->listener->loop;
-    conn->work(conn->work_arg);
     (void)pthread_mutex_lock(&loop->lock);
     conn->done_next = loop->done_head;
     loop->done_head = conn;
@@ -390,15 +564,33 @@ static void run_work(alm_thread_pool_item *item)
     (void)uv_async_send(&loop->wake);
 }
 
-void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
-                   void (*drop)(void *arg), void *arg)
+static void run_work(alm_thread_pool_item *item)
+{
+    alm_conn *conn = (alm_conn *)((char *)item - offsetof(alm_conn, item));
+    conn->work(conn->work_arg);
+    alm_conn_work_over(conn);
+}
+
+void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg),
+                   void *arg)
 {
     ALM_ASSERT(!conn->working);
     conn->working = true;
-    conn->work = work;
     conn->done = done;
     conn->drop = drop;
     conn->work_arg = arg;
+}
+
+void alm_conn_wait_not(alm_conn *conn)
+{
+    conn->working = false;
+}
+
+void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+                   void (*drop)(void *arg), void *arg)
+{
+    alm_conn_wait(conn, done, drop, arg);
+    conn->work = work;
     conn->item.run = run_work;
     alm_thread_pool_submit(conn->listener->loop->pool, &conn->item);
 }
@@ -420,13 +612,12 @@ void alm_conn_work_done(alm_conn *conn)
 
 /* ------------------------------------------------------------------- accept */
 
-void alm_conn_accept(alm_listener *listener)
+static alm_conn *new_conn(alm_listener *listener)
 {
     alm_loop *loop = listener->loop;
-    const alm_protocol *protocol = listener->conf.protocol;
-    alm_conn *conn = calloc(1, sizeof(*conn) + protocol->state_bytes);
+    alm_conn *conn = calloc(1, sizeof(*conn) + listener->conf.protocol->state_bytes);
     if (conn == NULL)
-        return;
+        return NULL;
     conn->listener = listener;
     conn->id = ++loop->next_id;
     conn->in_max = IN_MAX_DEFAULT;
@@ -436,6 +627,30 @@ void alm_conn_accept(alm_listener *listener)
     if (conn->next != NULL)
         conn->next->prev = conn;
     loop->conns = conn;
+    loop->n_conns++;
+    return conn;
+}
+
+/* Whoever is refused may linger, to be sure of the reason, as long as these are not too many. */
+static void refuse(alm_conn *conn, bool linger)
+{
+    alm_log_warn(conn->listener->conf.protocol->name, "%s", conn->refusal);
+    conn->listener->conf.protocol->refuse(conn, conn->refusal);
+    if (linger)
+        alm_conn_finish(conn);
+    else
+        alm_conn_close_now(conn);
+}
+
+void alm_conn_accept(alm_listener *listener)
+{
+    const alm_loop *loop = listener->loop;
+    const alm_protocol *protocol = listener->conf.protocol;
+    alm_conn *conn = new_conn(listener);
+    listener->starved = conn == NULL; /* it waits, and so does the listener: see on_tick */
+    if (conn == NULL)
+        return;
+    const int64_t max = listener->conf.connection_max;
     const int64_t others = atomic_fetch_add(&listener->connections, 1);
     protocol->open(conn);
     if (uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&conn->tcp) != 0) {
@@ -444,17 +659,12 @@ void alm_conn_accept(alm_listener *listener)
     }
     (void)uv_tcp_nodelay(&conn->tcp, 1);
     touch(conn);
-    conn->over_limit = others >= listener->conf.connection_max;
-    if (conn->over_limit &&
-        !(protocol->refuses_late && others < 2 * listener->conf.connection_max)) {
-        alm_log_warn(protocol->name, "connection limit of %lld reached",
-                     (long long)listener->conf.connection_max);
-        if (protocol->refuse != NULL) {
-            const alm_str bytes = protocol->refuse(listener);
-            alm_conn_send_bytes(conn, bytes.ptr, bytes.len);
-        }
-        alm_conn_finish(conn);
-        return;
-    }
-    start_reading(conn);
+    const bool room = others < 2 * max && loop->n_conns <= loop->conns_max;
+    conn->refusal = loop->n_conns > loop->conns_max ? loop->full
+                    : others >= max                 ? listener->full
+                                                    : NULL;
+    if (conn->refusal != NULL && !(protocol->refuses_late && room))
+        refuse(conn, room);
+    else
+        start_reading(conn);
 }

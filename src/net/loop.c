@@ -4,11 +4,12 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "net/loop_state.h"
 
-enum { TICK_MS = 250, BACKLOG = 1024 };
+enum { TICK_MS = 250, BACKLOG = 1024, FILES_KEPT = 128 };
 
 alm_db *alm_loop_db(const alm_loop *loop)
 {
@@ -86,6 +87,9 @@ static void on_tick(uv_timer_t *timer)
         stop_step(loop);
         return;
     }
+    for (alm_listener *l = loop->listeners; l != NULL; l = l->next)
+        if (l->starved)
+            alm_conn_accept(l);
     const int64_t now = (int64_t)uv_now(&loop->uv);
     alm_conn *next = NULL;
     for (alm_conn *conn = loop->conns; conn != NULL; conn = next) {
@@ -95,11 +99,13 @@ static void on_tick(uv_timer_t *timer)
             continue;
         }
         const int64_t limit = conn->listener->conf.idle_ms;
-        if (limit <= 0 || conn->working || conn->closing || now - conn->active_ms < limit)
+        const bool idle = limit > 0 && now - conn->active_ms >= limit;
+        if (conn->working || conn->closing || !(idle || alm_conn_is_late(conn)))
             continue;
         if (conn->listener->conf.protocol->idle != NULL && !conn->finishing) {
             conn->listener->conf.protocol->idle(conn);
             alm_conn_finish(conn);
+            alm_conn_deadline(conn, 0);
             conn->active_ms = now;
         } else {
             alm_conn_close_now(conn);
@@ -114,7 +120,34 @@ static void *run_loop(void *arg)
     return NULL;
 }
 
+/* ---------------------------------------------------------------------- commits */
+
+static void run_lead(alm_thread_pool_item *item)
+{
+    const alm_loop *loop = (alm_loop *)((char *)item - offsetof(alm_loop, lead));
+    alm_storage_lead(alm_db_storage(loop->db));
+}
+
+static void call_leader(void *arg)
+{
+    alm_loop *loop = arg;
+    loop->lead.run = run_lead;
+    alm_thread_pool_submit(loop->pool, &loop->lead);
+}
+
 /* ----------------------------------------------------------------- life cycle */
+
+/* Connections leave descriptors to the files of the database: FILES_KEPT of them, or half of a few. */
+static void limit_conns(alm_loop *loop)
+{
+    struct rlimit files = {.rlim_cur = RLIM_INFINITY};
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    const int64_t all = (int64_t)ALM_MIN(files.rlim_cur, (rlim_t)INT32_MAX);
+    loop->conns_max = all - ALM_MIN((int64_t)FILES_KEPT, all / 2);
+    (void)snprintf(loop->full, sizeof(loop->full),
+                   "too many connections: the server may open %lld files (ulimit -n)",
+                   (long long)all);
+}
 
 alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads, alm_loop **out)
 {
@@ -122,6 +155,7 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads, alm_loo
     if (loop == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     loop->db = db;
+    limit_conns(loop);
     (void)pthread_mutex_init(&loop->lock, NULL);
     int code = uv_loop_init(&loop->uv);
     if (code == 0)
@@ -141,6 +175,7 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads, alm_loo
         alm_loop_free(loop);
         return st;
     }
+    alm_storage_lead_by(alm_db_storage(db), call_leader, loop);
     *out = loop;
     return ALM_OK;
 }
@@ -189,6 +224,7 @@ void alm_loop_free(alm_loop *loop)
     ALM_ASSERT(!loop->started);
     uv_walk(&loop->uv, close_any, NULL); /* a loop that never ran still has its handles */
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    alm_storage_lead_by(alm_db_storage(loop->db), NULL, NULL);
     alm_thread_pool_free(loop->pool);
     (void)uv_loop_close(&loop->uv);
     for (alm_listener *l = loop->listeners; l != NULL;) {
@@ -292,6 +328,9 @@ alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *c
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     listener->loop = loop;
     listener->conf = *conf;
+    (void)snprintf(listener->full, sizeof(listener->full),
+                   "too many connections: the limit is %s=%lld", conf->limit_name,
+                   (long long)conf->connection_max);
     (void)uv_tcp_init(&loop->uv, &listener->tcp);
     listener->tcp.data = listener;
     listener->next = loop->listeners;

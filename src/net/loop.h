@@ -12,11 +12,14 @@
  *                 Input is not read while alm_conn_pause holds.
  * Lifetime        A connection that is closed while a piece of work runs stays until the piece is done
  *                 (its query is cancelled by the protocol's `closing`), then `close` is called once.
- * Limits          connections per listener (refused with the protocol's `refuse` bytes), idle time.
+ * Limits          connections per listener, and of all of them so many that descriptors are left for
+ *                 files; whoever is over gets the reason (`refuse`). Idle time: what brings less than
+ *                 a message in it is idle too.
  */
 #ifndef ALM_NET_LOOP_H
 #define ALM_NET_LOOP_H
 
+#include "net/tls.h"
 #include "session/session.h"
 
 typedef struct alm_loop alm_loop;
@@ -37,12 +40,13 @@ typedef struct alm_protocol {
     void (*closing)(alm_conn *conn);
     /* Last call: free what hangs on the state. */
     void (*close)(alm_conn *conn);
-    /* Idle for the listener's time: say something and close. NULL: close silently. */
+    /* Idle for the listener's time, or past its deadline: say something; it is closed then. NULL: close
+     * silently. */
     void (*idle)(alm_conn *conn);
-    /* Bytes for a connection over the limit, before it is closed; NULL: none. */
-    alm_str (*refuse)(const alm_listener *listener);
+    /* Says why to a connection that finds no place, before it is closed. */
+    void (*refuse)(alm_conn *conn, const char *why);
     /* Connections over the limit are taken (up to twice the limit); the protocol asks
-     * alm_conn_is_over_limit and says so in its own words when its client can hear it. */
+     * alm_conn_refusal and says so in its own words when its client can hear it. */
     bool refuses_late;
     /* What came before the client ended its side is handed to `data` still; then the connection ends. */
     bool half_close;
@@ -65,7 +69,8 @@ typedef struct alm_listen_conf {
     const alm_protocol *protocol;
     void *arg; /* alm_conn_arg */
     int64_t connection_max;
-    int64_t idle_ms; /* 0: for ever */
+    const char *limit_name; /* the setting behind connection_max */
+    int64_t idle_ms;        /* 0: for ever */
 } alm_listen_conf;
 ALM_NODISCARD alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *conf,
                                          alm_listener **out);
@@ -89,12 +94,23 @@ void alm_conn_send(alm_conn *conn, alm_buf *buf);
 /* Queues a copy. */
 void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n);
 size_t alm_conn_unsent(const alm_conn *conn);
+size_t alm_conn_unread(const alm_conn *conn); /* bytes that the protocol has not taken */
+/* From here on the connection speaks TLS, from the n bytes of the client on, which the protocol takes. */
+void alm_conn_start_tls(alm_conn *conn, const alm_tls *tls, const char *bytes, size_t n);
+bool alm_conn_has_tls(const alm_conn *conn);
+/* Did the client name the protocol when it started TLS? */
+bool alm_conn_tls_named(const alm_conn *conn);
+/* Unless that is taken back (ms 0) the connection ends after so long, whatever it sends. */
+void alm_conn_deadline(alm_conn *conn, int64_t ms);
+/* Is it over? Else `idle` is called for other reasons. */
+bool alm_conn_is_late(const alm_conn *conn);
 /* No more input; closes when the queue is empty and the peer has closed too, or after two seconds. */
 void alm_conn_finish(alm_conn *conn);
 /* Closes now; queued bytes are lost. */
 void alm_conn_abort(alm_conn *conn);
 bool alm_conn_is_closing(const alm_conn *conn);
-bool alm_conn_is_over_limit(const alm_conn *conn);
+/* Why the connection finds no place; NULL: it has one. */
+const char *alm_conn_refusal(const alm_conn *conn);
 void alm_conn_pause(alm_conn *conn);
 /* Reads again; bytes that are there already are handed to `data` soon. */
 void alm_conn_resume(alm_conn *conn);
@@ -108,6 +124,12 @@ void alm_conn_input_max(alm_conn *conn, size_t bytes);
  */
 void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
                    void (*drop)(void *arg), void *arg);
+/* Work that somebody else does: as above, but instead of a query thread who has done it calls
+ * alm_conn_work_over, from any thread. */
+void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg),
+                   void *arg);
+void alm_conn_work_over(alm_conn *conn);
+void alm_conn_wait_not(alm_conn *conn); /* nobody does it after all */
 bool alm_conn_is_working(const alm_conn *conn);
 
 #endif

@@ -8,13 +8,16 @@
 
 #include "net/loop.h"
 #include "net/pool.h"
+#include "net/tls.h"
 
 struct alm_listener {
     alm_loop *loop;
     uv_tcp_t tcp;
     alm_listen_conf conf;
     char address[128];
+    char full[128]; /* why a connection finds no place */
     _Atomic int64_t connections;
+    bool starved; /* a connection waits for memory */
     alm_listener *next;
 };
 
@@ -28,8 +31,11 @@ struct alm_conn {
     size_t unsent;
     int64_t active_ms;       /* loop time of the last bytes either way */
     int32_t writes;          /* write requests under way */
+    int64_t deadline_ms;     /* 0: none; see alm_conn_deadline */
     int64_t linger_until_ms; /* 0: not lingering */
-    bool reading, paused, working, feeding, finishing, closing, closed, eof, over_limit;
+    bool reading, paused, working, feeding, finishing, closing, closed, eof, sealed_end;
+    const char *refusal;
+    alm_tls_stream *tls; /* NULL: plain */
     alm_thread_pool_item item;
     alm_conn *done_next;
     void (*work)(void *arg);
@@ -41,14 +47,18 @@ struct alm_conn {
 
 struct alm_loop {
     alm_db *db;
+    char sealed[16 << 10]; /* bytes of TLS between the socket and the connection */
     uv_loop_t uv;
     uv_async_t wake;
     uv_timer_t tick; /* idle connections */
     pthread_t thread;
     bool started;
     alm_thread_pool *pool;
+    alm_thread_pool_item lead; /* of commits that nobody waits for; one at a time */
     alm_listener *listeners;
     alm_conn *conns;
+    int64_t n_conns, conns_max; /* descriptors that connections may have */
+    char full[128];
     uint64_t next_id;
     _Atomic bool stopping, cancel_all;
     bool stop_seen;

@@ -6,17 +6,25 @@
  */
 #include "net/net.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "io/io.h"
 #include "net/http/http.h"
 #include "net/ilp/ilp_tcp.h"
 #include "net/pgwire/pgwire.h"
+#include "net/shared.h"
+#include "session/lines.h"
+
+enum { KEYS_BYTES_MAX = 1 << 20, PATH_BYTES = 8192 };
 
 struct alm_net {
+    alm_net_shared shared;
     alm_loop *loop;
     alm_pg *pg;
+    alm_tls *pg_tls; /* NULL: no TLS */
     alm_listener *http, *pg_listener, *health, *line;
 };
 
@@ -48,44 +56,112 @@ static alm_status check_pg(alm_ctx *cx, const struct alm_conf *conf)
 
 static alm_status check_line(alm_ctx *cx, const struct alm_conf *conf)
 {
-    if (alm_address_is_loopback(conf->line_tcp_net_bind_to))
+    if (alm_address_is_loopback(conf->line_tcp_net_bind_to) || conf->line_tcp_auth_db_path[0] != 0)
         return ALM_OK;
     return alm_fail(cx, ALM_E_ARG, -1,
                     "line.tcp.net.bind.to=%s is not a loopback address, and lines over TCP have no "
-                    "login: bind to 127.0.0.1, or send them to /write over HTTP",
+                    "login: set line.tcp.auth.db.path, bind to 127.0.0.1, or send them to /write "
+                    "over HTTP",
                     conf->line_tcp_net_bind_to);
+}
+
+/* A file of keys: its path in full, and its text, to be freed in any case. */
+static alm_status read_keys(alm_ctx *cx, const alm_net *net, const char *name,
+                            char path[PATH_BYTES], alm_buf *text)
+{
+    (void)snprintf(path, PATH_BYTES, "%s%s%s",
+                   name[0] == '/' ? "" : alm_db_root(alm_loop_db(net->loop)),
+                   name[0] == '/' ? "" : "/", name);
+    alm_buf_init(text, NULL);
+    return alm_io_read_text(cx, alm_io_posix(), path, KEYS_BYTES_MAX, text);
+}
+
+static alm_status read_line_keys(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
+{
+    char path[PATH_BYTES];
+    alm_buf text;
+    if (conf->line_tcp_auth_db_path[0] == 0)
+        return ALM_OK;
+    alm_status st = read_keys(cx, net, conf->line_tcp_auth_db_path, path, &text);
+    if (st == ALM_OK)
+        st = alm_line_keys_read(cx, (alm_str){text.ptr, text.len}, path, &net->shared.line_keys);
+    alm_buf_deinit(&text);
+    return st;
+}
+
+static alm_status make_tls(alm_ctx *cx, const alm_net *net, const char *cert_name,
+                           const char *key_name, const char *alpn, alm_tls **out)
+{
+    char cert_path[PATH_BYTES], key_path[PATH_BYTES];
+    alm_buf cert, key;
+    alm_status st = read_keys(cx, net, cert_name, cert_path, &cert);
+    alm_buf_init(&key, NULL);
+    if (st == ALM_OK)
+        st = read_keys(cx, net, key_name, key_path, &key);
+    if (st == ALM_OK)
+        st = alm_tls_new(cx, (alm_str){cert.ptr, cert.len}, cert_path, (alm_str){key.ptr, key.len},
+                         key_path, alpn, out);
+    alm_buf_deinit(&cert);
+    alm_buf_deinit(&key);
+    return st;
+}
+
+static alm_status set_up_pg_tls(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
+{
+    if (conf->pg_tls_required && !conf->pg_tls_enabled)
+        return alm_fail(cx, ALM_E_ARG, -1, "pg.tls.required=true needs pg.tls.enabled=true");
+    if (!conf->pg_tls_enabled)
+        return ALM_OK;
+    if (conf->pg_tls_cert_path[0] == 0 || conf->pg_tls_private_key_path[0] == 0)
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "pg.tls.enabled=true needs pg.tls.cert.path and pg.tls.private.key.path");
+    ALM_TRY(make_tls(cx, net, conf->pg_tls_cert_path, conf->pg_tls_private_key_path, "postgresql",
+                     &net->pg_tls));
+    alm_pg_use_tls(net->pg, net->pg_tls);
+    return ALM_OK;
 }
 
 static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
 {
+    ALM_TRY(alm_lines_check_conf(cx, conf));
     if (conf->http_enabled) {
         ALM_TRY(check_http(cx, conf));
         const alm_listen_conf http = {.address = conf->http_bind_to,
                                       .protocol = &alm_http_protocol,
+                                      .arg = &net->shared,
                                       .connection_max = conf->http_net_connection_limit,
+                                      .limit_name = "http.net.connection.limit",
                                       .idle_ms = conf->http_net_connection_timeout};
         ALM_TRY(alm_loop_listen(cx, net->loop, &http, &net->http));
     }
     if (conf->pg_enabled) {
         ALM_TRY(check_pg(cx, conf));
+        ALM_TRY(set_up_pg_tls(cx, net, conf));
         const alm_listen_conf pg = {.address = conf->pg_net_bind_to,
                                     .protocol = &alm_pg_protocol,
                                     .arg = net->pg,
                                     .connection_max = conf->pg_net_connection_limit,
+                                    .limit_name = "pg.net.connection.limit",
                                     .idle_ms = conf->pg_net_connection_timeout};
         ALM_TRY(alm_loop_listen(cx, net->loop, &pg, &net->pg_listener));
     }
     if (conf->line_tcp_enabled) {
         ALM_TRY(check_line(cx, conf));
+        ALM_TRY(read_line_keys(cx, net, conf));
         const alm_listen_conf line = {.address = conf->line_tcp_net_bind_to,
                                       .protocol = &alm_ilp_protocol,
-                                      .connection_max = conf->line_tcp_net_connection_limit};
+                                      .arg = &net->shared,
+                                      .connection_max = conf->line_tcp_net_connection_limit,
+                                      .limit_name = "line.tcp.net.connection.limit",
+                                      .idle_ms = conf->line_tcp_net_connection_timeout};
         ALM_TRY(alm_loop_listen(cx, net->loop, &line, &net->line));
     }
     if (conf->http_min_enabled) {
         const alm_listen_conf health = {.address = conf->http_min_net_bind_to,
                                         .protocol = &alm_health_protocol,
+                                        .arg = &net->shared,
                                         .connection_max = conf->http_min_net_connection_limit,
+                                        .limit_name = "http.min.net.connection.limit",
                                         .idle_ms = conf->http_net_connection_timeout};
         ALM_TRY(alm_loop_listen(cx, net->loop, &health, &net->health));
     }
@@ -96,6 +172,8 @@ static void free_net(alm_net *net)
 {
     alm_loop_free(net->loop);
     alm_pg_free(net->pg);
+    alm_tls_free(net->pg_tls);
+    alm_line_keys_free(net->shared.line_keys);
     free(net);
 }
 

@@ -3,9 +3,13 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { IDLE_SECONDS = 10 };
+#include "base/wait.h"
+
+enum { IDLE_MS = 10000 };
+/* A statement of sql.nesting.max levels takes some 3 kB of stack a level in all its steps; only what is used
+ * is memory. */
+enum { STACK_BYTES = 8 << 20 };
 
 struct alm_thread_pool {
     pthread_mutex_t lock;
@@ -28,21 +32,14 @@ static alm_thread_pool_item *take(alm_thread_pool *pool)
 /* With the lock held: waits for an item; NULL: this thread shall end. */
 static alm_thread_pool_item *wait_for_item(alm_thread_pool *pool)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += IDLE_SECONDS;
     while (pool->head == NULL) {
         if (pool->stop)
             return NULL;
         pool->idle++;
-        const int code = pthread_cond_timedwait(&pool->work, &pool->lock, &until);
+        const bool woken = alm_cond_wait_ms(&pool->work, &pool->lock, IDLE_MS);
         pool->idle--;
-        if (code != 0 && pool->head == NULL && pool->threads > 1)
+        if (!woken && pool->head == NULL && pool->threads > 1)
             return NULL;
-        if (code != 0) {
-            (void)clock_gettime(CLOCK_REALTIME, &until);
-            until.tv_sec += IDLE_SECONDS;
-        }
     }
     return take(pool);
 }
@@ -71,7 +68,7 @@ static bool add_thread(alm_thread_pool *pool)
     pthread_t thread;
     pthread_attr_t attr;
     (void)pthread_attr_init(&attr);
-    (void)pthread_attr_setstacksize(&attr, 1 << 20);
+    (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     const bool made = pthread_create(&thread, &attr, run_thread, pool) == 0;
     (void)pthread_attr_destroy(&attr);

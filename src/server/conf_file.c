@@ -34,26 +34,6 @@ static alm_status write_default(alm_ctx *cx, const alm_io *io, const char *path)
     return st;
 }
 
-static alm_status read_text(alm_ctx *cx, const alm_io *io, const char *path, alm_buf *out)
-{
-    alm_io_stat meta;
-    int code = io->stat(io, path, &meta);
-    if (code < 0)
-        return alm_io_fail(cx, code, path);
-    if (meta.size_bytes > CONF_BYTES_MAX)
-        return alm_fail(cx, ALM_E_LIMIT, -1, "%s is larger than 1 MiB", path);
-    const int file = io->open(io, path, ALM_IO_READ);
-    if (file < 0)
-        return alm_io_fail(cx, file, path);
-    alm_status st = alm_buf_reserve(cx, out, (size_t)meta.size_bytes + 1);
-    if (st == ALM_OK)
-        st = alm_io_read_all(cx, io, file, out->ptr, (size_t)meta.size_bytes, 0, path);
-    if (st == ALM_OK)
-        out->len = (size_t)meta.size_bytes;
-    (void)io->close(io, file);
-    return st;
-}
-
 static void warn(void *arg, const char *message)
 {
     (void)arg;
@@ -64,7 +44,7 @@ static alm_status read_conf(alm_ctx *cx, const alm_io *io, const char *path, alm
 {
     alm_buf text;
     alm_buf_init(&text, NULL);
-    alm_status st = read_text(cx, io, path, &text);
+    alm_status st = alm_io_read_text(cx, io, path, CONF_BYTES_MAX, &text);
     if (st == ALM_OK)
         st = alm_conf_init(cx, conf);
     if (st == ALM_OK) {

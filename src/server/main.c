@@ -1,4 +1,4 @@
-/* main.c - the almanac program: reads the command line and does one of four things. */
+/* main.c - the almanac program: reads the command line and does one of five things. */
 #include <stdio.h>
 
 #include "server/server.h"
@@ -31,6 +31,8 @@ int main(int argc, char **argv)
         return alm_check_root(&options);
     case ALM_VERB_RESTORE:
         return alm_restore_root(&options);
+    case ALM_VERB_SQL:
+        return alm_client(argv + 1);
     case ALM_VERB_SERVE:
         return alm_serve(options.root);
     }

@@ -15,6 +15,7 @@ static const char help[] =
     "       almanac restore BACKUP_DIR TO ROOT [--generation N] [--until LSN|TIME [--log DIR]]\n"
     "                                make a data directory from a backup, the newest or number N;\n"
     "                                go on with the archived log up to a record or a time\n"
+    "       almanac sql [-c SQL] ...  run SQL on a server or a data directory: almanac sql --help\n"
     "       almanac --version\n"
     "       almanac --help\n"
     "\n"
@@ -104,12 +105,15 @@ static alm_verb verb_of(const char *arg)
 {
     return strcmp(arg, "check") == 0     ? ALM_VERB_CHECK
            : strcmp(arg, "restore") == 0 ? ALM_VERB_RESTORE
+           : strcmp(arg, "sql") == 0     ? ALM_VERB_SQL
                                          : ALM_VERB_SERVE;
 }
 
 alm_status alm_options_parse(alm_ctx *cx, int argc, char **argv, alm_options *out)
 {
     *out = (alm_options){.verb = argc > 1 ? verb_of(argv[1]) : ALM_VERB_SERVE};
+    if (out->verb == ALM_VERB_SQL)
+        return ALM_OK; /* the client reads the rest */
     for (int i = out->verb == ALM_VERB_SERVE ? 1 : 2; i < argc; i++) {
         const bool is_help = strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
         if (is_help || strcmp(argv[i], "--version") == 0) {

@@ -4,9 +4,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "io/io.h"
+#include "io/maps.h"
 #include "net/net.h"
 #include "server/server.h"
 
@@ -84,6 +86,16 @@ static alm_status serve_until(alm_ctx *cx, const char *root, const alm_conf *con
     return st;
 }
 
+/* As many as the system lets this process have; the limit that shells start with is meant for others. */
+static void allow_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 int alm_serve(const char *root)
 {
     sigset_t signals;
@@ -93,6 +105,8 @@ int alm_serve(const char *root)
     /* before any thread is made, so that all of them leave the signals to this one */
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    allow_files();
+    alm_maps_catch();
     alm_arena arena;
     alm_conf conf;
     alm_arena_init(&arena, NULL);

@@ -11,6 +11,7 @@ typedef enum alm_verb {
     ALM_VERB_SERVE,
     ALM_VERB_CHECK,
     ALM_VERB_RESTORE,
+    ALM_VERB_SQL,
     ALM_VERB_HELP,
     ALM_VERB_VERSION
 } alm_verb;
@@ -36,6 +37,9 @@ ALM_NODISCARD alm_status alm_server_conf(alm_ctx *cx, const char *root, alm_conf
 
 /* Opens the database and serves until SIGTERM or SIGINT; 0 or an exit code. */
 int alm_serve(const char *root);
+/* `almanac sql`: becomes the program almanac-sql, which stands beside this one; returns only when it
+ * cannot. */
+int alm_client(char **argv);
 /* `almanac check` of a data directory or a directory of backups: prints findings; 0: none, 1: some, 2:
  * could not be checked. */
 int alm_check_root(const alm_options *options);

@@ -59,6 +59,11 @@ bool alm_activity_cancel(const alm_session *me, int64_t number, bool of_connecti
     return done;
 }
 
+bool alm_session_cancel_query(const alm_session *me, int64_t statement)
+{
+    return alm_activity_cancel(me, statement, false);
+}
+
 static alm_status lines(alm_ctx *cx, alm_db *db, const char **cell, size_t cap, size_t *rows)
 {
     alm_status st = ALM_OK;

@@ -18,6 +18,7 @@ typedef struct alm_copy_in {
     alm_bulk *bulk; /* NULL: rows go to the transaction */
     alm_txn *txn;   /* of its own; NULL: the session's */
     int64_t rows;
+    bool silent;
     alm_copy_format format;
 } alm_copy_in;
 
@@ -44,11 +45,9 @@ static alm_status refuse_stream(alm_cursor *c, const alm_stmt *stmt)
                     stmt->kind == ALM_STMT_COPY_TO ? "TO STDOUT" : "FROM STDIN");
 }
 
-/* Column numbers that the statement names, or all. */
-static alm_status choose_columns(alm_cursor *c, const alm_stmt *stmt, const alm_table *table,
-                                 uint32_t **out, uint32_t *n)
+alm_status alm_copy_columns(alm_ctx *cx, const alm_stmt *stmt, const alm_table *table,
+                            uint32_t **out, uint32_t *n)
 {
-    alm_ctx *cx = &c->cx;
     bool *taken = NULL;
     *n = stmt->n_insert_cols > 0 ? stmt->n_insert_cols : table->n_cols;
     ALM_TRY(ALM_NEWN(cx, cx->arena, *n, out));
@@ -89,6 +88,20 @@ static size_t record_bytes_max(const alm_ctx *cx)
     return cx->conf != NULL ? (size_t)cx->conf->copy_record_bytes_max : (size_t)64 << 20;
 }
 
+static alm_status read_where(alm_cursor *c, const alm_stmt *stmt, const alm_table *table,
+                             alm_filter **out)
+{
+    const alm_copy *copy = stmt->ext;
+    const alm_expr *const *conjuncts = NULL;
+    alm_plan_env env;
+    uint32_t n = 0;
+    if (copy->where == NULL)
+        return ALM_OK;
+    alm_plan_env_init(&env, c, NULL, 0);
+    ALM_TRY(alm_plan_copy_where(&c->cx, &env, stmt, table, &conjuncts, &n));
+    return n > 0 ? alm_filter_new(&c->cx, conjuncts, n, out) : ALM_OK;
+}
+
 static alm_status copy_in_new(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options,
                               const alm_table *table)
 {
@@ -97,17 +110,19 @@ static alm_status copy_in_new(alm_cursor *c, const alm_stmt *stmt, const alm_cop
     uint32_t *cols = NULL, n = 0;
     const char *const *names = NULL;
     const char *what = NULL;
-    ALM_TRY(choose_columns(c, stmt, table, &cols, &n));
+    ALM_TRY(alm_copy_columns(cx, stmt, table, &cols, &n));
     ALM_TRY(column_names(cx, table, cols, n, &names));
     ALM_TRY(ALM_NEW(cx, cx->arena, &in));
     ALM_TRY(ALM_NEW(cx, cx->arena, &c->stream));
     in->format = options->format;
+    in->silent = options->silent;
     ALM_TRY(alm_copy_options_columns(cx, stmt, names, n, &in->format));
     ALM_TRY(alm_arena_printf(cx, cx->arena, &what, "COPY %s, ", table->name));
     in->load = (alm_load){.table = table,
                           .n_cols = n,
                           .table_col = cols,
                           .rule = options->rule,
+                          .skip_max = options->reject_limit,
                           .strict = true,
                           .header = options->format.header,
                           .names = options->match ? names : NULL,
@@ -120,7 +135,8 @@ static alm_status copy_in_new(alm_cursor *c, const alm_stmt *stmt, const alm_cop
     c->copy_in = in; /* from here on closing the cursor frees it */
     ALM_TRY(alm_copy_reader_new(cx, cx->arena, cx->mem, &in->format, n, record_bytes_max(cx),
                                 &in->load.reader));
-    return alm_load_init(cx, cx->arena, &in->load);
+    ALM_TRY(read_where(c, stmt, table, &in->load.where));
+    return alm_load_init(cx, cx->arena, &in->load, options->verbose);
 }
 
 alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -186,7 +202,7 @@ static alm_status start(alm_cursor *c, bool all)
     alm_ctx *cx = &c->cx;
     alm_session *s = c->session;
     alm_copy_in *in = c->copy_in;
-    const bool block = s->tx_state == 'T';
+    const bool block = alm_in_transaction(s);
     in->started = true;
     if (block && s->txn == NULL)
         ALM_TRY(alm_txn_begin(cx, s->db->storage, &s->txn));
@@ -236,7 +252,7 @@ static alm_status finish(alm_cursor *c)
     in->bulk = NULL; /* gone either way */
     in->txn = NULL;
     c->affected = in->rows;
-    if (bulk != NULL && c->session->tx_state == 'T')
+    if (bulk != NULL && alm_in_transaction(c->session))
         return alm_bulk_into_txn(cx, bulk, c->session->txn, &c->affected);
     if (bulk != NULL)
         return alm_bulk_commit(cx, bulk, &c->affected);
@@ -255,6 +271,19 @@ alm_status alm_copy_end(alm_cursor *c)
 {
     const alm_status st = finish(c);
     return st == ALM_OK ? ALM_OK : alm_session_failed(c->session, &c->cx);
+}
+
+void alm_copy_told(const alm_cursor *c, alm_copy_faults *out)
+{
+    const alm_copy_in *in = c->copy_in;
+    *out = (alm_copy_faults){0};
+    if (in == NULL || in->silent)
+        return;
+    out->skipped = in->load.rejected;
+    out->nulled = in->load.n_faulty - in->load.rejected;
+    out->texts = in->load.faults;
+    if (out->texts != NULL)
+        out->n_texts = (uint32_t)ALM_MIN(in->load.n_faulty, (int64_t)ALM_LOAD_FAULTS_MAX);
 }
 
 void alm_copy_in_free(alm_cursor *c)

@@ -9,10 +9,12 @@
 typedef struct alm_copy_options {
     alm_copy_format format;
     bool file; /* of the server: CSV is the default, and the words of files are known */
-    bool match;
+    bool match, forced;
     bool header_given, delimiter_given;
     alm_bad_rule rule;
-    alm_str pattern; /* of times; ptr NULL: none */
+    int64_t reject_limit; /* 0: none */
+    bool silent, verbose; /* of lines with faults the client hears nothing, or all */
+    alm_str pattern;      /* of times; ptr NULL: none */
     alm_str timestamp, partition_by;
     int32_t timestamp_pos, partition_pos;
 } alm_copy_options;
@@ -24,7 +26,11 @@ ALM_NODISCARD alm_status alm_copy_options_columns(alm_ctx *cx, const alm_stmt *s
                                                   const char *const *names, uint32_t n,
                                                   alm_copy_format *format);
 
-/* copy_file.c */
+/* Column numbers that the statement names, or all. */
+ALM_NODISCARD alm_status alm_copy_columns(alm_ctx *cx, const alm_stmt *stmt, const alm_table *table,
+                                          uint32_t **out, uint32_t *n);
+
+/* copy_file.c, copy_jobs.c */
 alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt);
 alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt);
 

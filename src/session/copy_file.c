@@ -4,9 +4,9 @@
  *
  * Files       Relative names below cairo.sql.copy.root. The system is asked to open them so that no
  *             link leads out of the folder.
- * Threads     One for each import. `lock` of the list guards all jobs; an import has a session of its
- *             own, which is in the list of sessions, so that a stop ends it like every statement.
- * Limits      copy.jobs.max imports at once; the newest KEPT_MAX are remembered, until the process ends.
+ * Threads     One for each import. An import has a session of its own, which is in the list of
+ *             sessions, so that a stop ends it like every statement.
+ * Limits      copy.jobs.max imports at once.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,77 +14,13 @@
 
 #include "base/log.h"
 #include "session/copy.h"
-#include "session/import.h"
+#include "session/copy_jobs.h"
 
-enum { KEPT_MAX = 1000, PIECE_BYTES = 1 << 20, CELLS = 10 };
-
-typedef enum job_state { JOB_RUNS, JOB_FINISHED, JOB_FAILED, JOB_CANCELLED } job_state;
-
-static const char *const state_names[] = {"started", "finished", "failed", "cancelled"};
-
-typedef struct copy_job {
-    struct copy_job *next; /* older */
-    alm_db *db;
-    char id[17];
-    char *table, *file;
-    alm_import_conf conf; /* texts in `texts` */
-    alm_arena texts;
-    alm_session *session; /* while it runs */
-    int handle;
-    job_state state;
-    int64_t start_us, end_us;
-    int64_t handled, imported, errors;
-    char message[1024];
-} copy_job;
-
-struct alm_copy_jobs {
-    pthread_mutex_t lock;
-    copy_job *newest;
-    int32_t running;
-};
-
-static void job_free(copy_job *job)
-{
-    alm_arena_deinit(&job->texts);
-    free(job);
-}
-
-alm_status alm_copy_jobs_new(alm_ctx *cx, struct alm_copy_jobs **out)
-{
-    struct alm_copy_jobs *jobs = calloc(1, sizeof(*jobs));
-    if (jobs == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    (void)pthread_mutex_init(&jobs->lock, NULL);
-    *out = jobs;
-    return ALM_OK;
-}
-
-bool alm_copy_jobs_run(struct alm_copy_jobs *jobs)
-{
-    if (jobs == NULL)
-        return false;
-    (void)pthread_mutex_lock(&jobs->lock);
-    const bool any = jobs->running > 0;
-    (void)pthread_mutex_unlock(&jobs->lock);
-    return any;
-}
-
-void alm_copy_jobs_free(struct alm_copy_jobs *jobs)
-{
-    if (jobs == NULL)
-        return;
-    while (jobs->newest != NULL) {
-        copy_job *next = jobs->newest->next;
-        job_free(jobs->newest);
-        jobs->newest = next;
-    }
-    (void)pthread_mutex_destroy(&jobs->lock);
-    free(jobs);
-}
+enum { PIECE_BYTES = 1 << 20 };
 
 /* -------------------------------------------------------------------- running */
 
-static void count(copy_job *job, const alm_import *im)
+static void count(alm_copy_job *job, const alm_import *im)
 {
     int64_t errors = 0;
     for (uint32_t i = 0; im->load.errors != NULL && i < im->load.n_cols; i++)
@@ -96,7 +32,7 @@ static void count(copy_job *job, const alm_import *im)
     (void)pthread_mutex_unlock(&job->db->copy_jobs->lock);
 }
 
-static alm_status take_file(alm_ctx *cx, copy_job *job, alm_import *im)
+static alm_status take_file(alm_ctx *cx, alm_copy_job *job, alm_import *im)
 {
     const alm_io *io = job->db->io;
     char *piece = NULL;
@@ -118,22 +54,26 @@ static alm_status take_file(alm_ctx *cx, copy_job *job, alm_import *im)
     return alm_import_commit(cx, im);
 }
 
-static void job_done(copy_job *job, alm_status st, const alm_error *err)
+static void job_done(alm_copy_job *job, alm_status st, const alm_error *err)
 {
-    struct alm_copy_jobs *jobs = job->db->copy_jobs;
+    alm_copy_jobs *jobs = job->db->copy_jobs;
     alm_session *session = job->session;
     const alm_io *io = job->db->io;
+    const int handle = job->handle; /* the list may forget a job that has ended */
     (void)pthread_mutex_lock(&jobs->lock);
     job->session = NULL;
     job->end_us = io->wall_ns(io) / 1000;
-    job->state = st == ALM_OK ? JOB_FINISHED : st == ALM_E_CANCEL ? JOB_CANCELLED : JOB_FAILED;
+    job->state = st == ALM_OK         ? ALM_COPY_FINISHED
+                 : st == ALM_E_CANCEL ? ALM_COPY_CANCELLED
+                                      : ALM_COPY_FAILED;
     if (st != ALM_OK) {
         (void)snprintf(job->message, sizeof(job->message), "%s", err->msg);
         job->imported = 0;
     }
     (void)pthread_mutex_unlock(&jobs->lock);
-    (void)io->close(io, job->handle);
+    (void)io->close(io, handle);
     alm_session_free(session);
+    alm_copy_jobs_keep(jobs);
     (void)pthread_mutex_lock(&jobs->lock);
     jobs->running--; /* the job, and the process, may go now */
     (void)pthread_mutex_unlock(&jobs->lock);
@@ -141,7 +81,7 @@ static void job_done(copy_job *job, alm_status st, const alm_error *err)
 
 static void *job_main(void *arg)
 {
-    copy_job *job = arg;
+    alm_copy_job *job = arg;
     alm_db *db = job->db;
     alm_mem mem = {.limit_bytes = db->query_mem_bytes, .parent = &db->mem, .name = "COPY"};
     alm_arena arena;
@@ -204,12 +144,12 @@ static alm_status open_file(alm_cursor *c, const alm_copy *copy, int *handle)
                     path);
 }
 
-static alm_status keep_text(alm_ctx *cx, copy_job *job, alm_str text, alm_str *out)
+static alm_status keep_text(alm_ctx *cx, alm_copy_job *job, alm_str text, alm_str *out)
 {
     return text.len == 0 ? ALM_OK : alm_arena_copy(cx, &job->texts, text, out);
 }
 
-static alm_status job_fill(alm_ctx *cx, copy_job *job, const alm_stmt *stmt,
+static alm_status job_fill(alm_ctx *cx, alm_copy_job *job, const alm_stmt *stmt,
                            const alm_copy_options *o)
 {
     const alm_copy *copy = stmt->ext;
@@ -218,7 +158,8 @@ static alm_status job_fill(alm_ctx *cx, copy_job *job, const alm_stmt *stmt,
         (alm_import_conf){.create = true,
                           .header = o->format.header ? ALM_CSV_HEADER_YES : ALM_CSV_HEADER_NO,
                           .delimiter = o->delimiter_given ? o->format.delimiter : (char)0,
-                          .rule = o->rule};
+                          .rule = o->rule,
+                          .skip_max = o->reject_limit};
     ALM_TRY(alm_arena_zstr(cx, &job->texts, stmt->table, &table));
     ALM_TRY(alm_arena_zstr(cx, &job->texts, copy->file, &file));
     job->table = (char *)(uintptr_t)table;
@@ -229,25 +170,10 @@ static alm_status job_fill(alm_ctx *cx, copy_job *job, const alm_stmt *stmt,
     return keep_text(cx, job, o->pattern, &job->conf.pattern);
 }
 
-/* Forgets the oldest that ended; with the lock. */
-static void forget_old(struct alm_copy_jobs *jobs)
-{
-    int32_t n = 0;
-    for (copy_job **at = &jobs->newest; *at != NULL;) {
-        copy_job *job = *at;
-        if (++n <= KEPT_MAX || job->state == JOB_RUNS) {
-            at = &job->next;
-            continue;
-        }
-        *at = job->next;
-        job_free(job);
-    }
-}
-
 /* Puts the job into the list and starts it; the job is the list's then. */
-static alm_status job_start(alm_ctx *cx, copy_job *job)
+static alm_status job_start(alm_ctx *cx, alm_copy_job *job)
 {
-    struct alm_copy_jobs *jobs = job->db->copy_jobs;
+    alm_copy_jobs *jobs = job->db->copy_jobs;
     const int64_t max = job->db->conf->copy_jobs_max;
     pthread_t thread;
     alm_status st = ALM_OK;
@@ -262,30 +188,79 @@ static alm_status job_start(alm_ctx *cx, copy_job *job)
         jobs->running++;
         job->next = jobs->newest;
         jobs->newest = job;
-        forget_old(jobs);
+        alm_copy_jobs_forget(jobs);
     }
     (void)pthread_mutex_unlock(&jobs->lock);
+    if (st == ALM_OK)
+        alm_copy_jobs_keep(jobs);
     return st;
 }
 
+/* Nothing was said that a file could not say itself. */
+static bool is_plain(const alm_stmt *stmt, const alm_copy_options *o)
+{
+    return o->format.kind == ALM_COPY_CSV && o->format.quote == '"' && o->format.escape == '"' &&
+           o->format.null.len == 0 && !o->match && !o->forced && stmt->n_insert_cols == 0;
+}
+
+static alm_status keep_flags(alm_ctx *cx, alm_copy_job *job, uint32_t n, const bool **flags)
+{
+    bool *kept = NULL;
+    if (*flags == NULL)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, &job->texts, n, &kept));
+    (void)memcpy(kept, *flags, n);
+    *flags = kept;
+    return ALM_OK;
+}
+
+/* A file in a form of COPY: what it needs of the statement goes into the job. */
+static alm_status job_form(alm_cursor *c, alm_copy_job *job, const alm_stmt *stmt,
+                           const alm_copy_options *o)
+{
+    alm_ctx *cx = &c->cx;
+    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    const char **names = NULL;
+    uint32_t *cols = NULL, n = 0;
+    if (table == NULL)
+        return alm_no_table(cx, c->snapshot, stmt->table, stmt->table_pos);
+    ALM_TRY(alm_copy_columns(cx, stmt, table, &cols, &n));
+    ALM_TRY(ALM_NEWN(cx, &job->texts, n, &names));
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(alm_arena_zstr(cx, &job->texts, alm_str_of(table->cols[cols[i]].name), &names[i]));
+    job->format = o->format;
+    ALM_TRY(keep_text(cx, job, o->format.null, &job->format.null));
+    ALM_TRY(alm_copy_options_columns(cx, stmt, (const char *const *)names, n, &job->format));
+    ALM_TRY(keep_flags(cx, job, n, &job->format.force_null));
+    ALM_TRY(keep_flags(cx, job, n, &job->format.force_not_null));
+    job->conf.format = &job->format;
+    job->conf.columns = (const char *const *)names;
+    job->conf.n_columns = n;
+    job->conf.listed = stmt->n_insert_cols > 0;
+    job->conf.match = o->match;
+    return ALM_OK;
+}
+
 static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_options *options,
-                           int handle, copy_job **out)
+                           int handle, alm_copy_job **out)
 {
     alm_ctx *cx = &c->cx;
     alm_db *db = c->session->db;
     uint64_t id = 0;
-    copy_job *job = calloc(1, sizeof(*job));
+    alm_copy_job *job = calloc(1, sizeof(*job));
     if (job == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    *job = (copy_job){.db = db, .handle = handle, .start_us = cx->now_ns / 1000};
+    *job = (alm_copy_job){.db = db, .handle = handle, .start_us = cx->now_ns / 1000};
     alm_arena_init(&job->texts, NULL);
     (void)db->io->random(db->io, &id, sizeof(id));
     (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
     alm_status st = job_fill(cx, job, stmt, options);
+    if (st == ALM_OK && !is_plain(stmt, options))
+        st = job_form(c, job, stmt, options);
     if (st == ALM_OK)
         st = alm_session_new(cx, db, c->session->user, "copy", &job->session);
     if (st != ALM_OK) {
-        job_free(job);
+        alm_copy_job_free(job);
         return st;
     }
     alm_activity_begin(job->session, (alm_str){"COPY", 4}, job->start_us);
@@ -293,28 +268,14 @@ static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_o
     return ALM_OK;
 }
 
-/* Options that only the bytes of a client may have. */
-static alm_status check_options(alm_ctx *cx, const alm_stmt *stmt, const alm_copy_options *o)
-{
-    const alm_copy *copy = stmt->ext;
-    const bool plain = o->format.kind == ALM_COPY_CSV && o->format.quote == '"' &&
-                       o->format.escape == '"' && o->format.null.len == 0 && !o->match;
-    if (plain && stmt->n_insert_cols == 0)
-        return ALM_OK;
-    return alm_fail(cx, ALM_E_UNSUPPORTED, copy->file_pos,
-                    "a file of the server must be CSV with the quotes and nulls of RFC 4180, and "
-                    "fill columns by its header");
-}
-
 alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_ctx *cx = &c->cx;
     alm_db *db = c->session->db;
     alm_copy_options options;
-    copy_job *job = NULL;
+    alm_copy_job *job = NULL;
     int handle = -1;
     ALM_TRY(alm_copy_options_read(cx, stmt, &options));
-    ALM_TRY(check_options(cx, stmt, &options));
     if (c->session->tx_state == 'T')
         return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,
                         "COPY of a file cannot take part in a transaction block");
@@ -333,78 +294,7 @@ alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt)
     if (st != ALM_OK) {
         alm_session_free(job->session);
         (void)db->io->close(db->io, handle);
-        job_free(job);
+        alm_copy_job_free(job);
     }
     return st;
-}
-
-/* ------------------------------------------------------------- cancel, listing */
-
-alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt)
-{
-    const alm_copy *copy = stmt->ext;
-    struct alm_copy_jobs *jobs = c->session->db->copy_jobs;
-    const char *said = NULL;
-    (void)pthread_mutex_lock(&jobs->lock);
-    for (copy_job *job = jobs->newest; job != NULL && said == NULL; job = job->next) {
-        if (!alm_str_ieq(copy->file, alm_str_of(job->id)))
-            continue;
-        if (job->session != NULL)
-            atomic_store(&job->session->cancel, true);
-        said = job->session != NULL ? "cancelled" : state_names[job->state];
-    }
-    (void)pthread_mutex_unlock(&jobs->lock);
-    if (said == NULL)
-        return alm_fail(&c->cx, ALM_E_ARG, copy->file_pos, "no active import to cancel [id=%.*s]",
-                        (int)ALM_MIN(copy->file.len, (size_t)40), copy->file.ptr);
-    return alm_cursor_texts(c, "status", &said, 1);
-}
-
-static alm_status number(alm_ctx *cx, int64_t value, const char **out)
-{
-    return alm_arena_printf(cx, cx->arena, out, "%lld", (long long)value);
-}
-
-static alm_status job_row(alm_ctx *cx, const copy_job *job, bool end, const char **cell)
-{
-    const bool counts = end || job->state == JOB_RUNS;
-    ALM_TRY(number(cx, end ? job->end_us : job->start_us, &cell[0]));
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[1], "%s", job->id));
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->table), &cell[2]));
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->file), &cell[3]));
-    cell[4] = NULL; /* no phases */
-    cell[5] = state_names[end ? job->state : JOB_RUNS];
-    cell[6] = NULL;
-    if (end && job->message[0] != 0)
-        ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(job->message), &cell[6]));
-    if (!counts)
-        return ALM_OK;
-    ALM_TRY(number(cx, job->handled, &cell[7]));
-    ALM_TRY(number(cx, job->imported, &cell[8]));
-    return number(cx, job->errors, &cell[9]);
-}
-
-alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
-{
-    struct alm_copy_jobs *jobs = cx->session->db->copy_jobs;
-    const char **out = NULL;
-    size_t n = 0, at = 0;
-    alm_status st = ALM_OK;
-    *rows = 0;
-    (void)pthread_mutex_lock(&jobs->lock);
-    for (const copy_job *job = jobs->newest; job != NULL; job = job->next)
-        n += job->state == JOB_RUNS ? 1 : 2;
-    st = ALM_NEWN(cx, cx->arena, n * CELLS + 1, &out);
-    at = n; /* newest last */
-    for (const copy_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next) {
-        if (job->state != JOB_RUNS)
-            st = job_row(cx, job, true, out + --at * CELLS);
-        if (st == ALM_OK)
-            st = job_row(cx, job, false, out + --at * CELLS);
-    }
-    (void)pthread_mutex_unlock(&jobs->lock);
-    ALM_TRY(st);
-    *cells = out;
-    *rows = n;
-    return ALM_OK;
 }

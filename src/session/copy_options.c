@@ -2,6 +2,7 @@
  * copy_options.c - what the options of COPY say: names and values of the parser become a format. The
  * rules, and the words of the errors, are PostgreSQL's where it has the option.
  */
+#include "base/number.h"
 #include "session/copy.h"
 
 typedef struct option_reader {
@@ -130,6 +131,7 @@ static alm_status read_force(option_reader *r, const alm_copy_option *o)
         return alm_fail(r->cx, ALM_E_SYNTAX, o->pos, "option \"%.*s\" needs a list of columns or *",
                         (int)o->name.len, o->name.ptr);
     r->force = o;
+    r->out->forced = true;
     return ALM_OK;
 }
 
@@ -150,6 +152,25 @@ static alm_status read_on_error(option_reader *r, const alm_copy_option *o)
         return ALM_OK;
     }
     return refuse(r, o, "invalid 'ON ERROR' option: SKIP_ROW, SKIP_COLUMN or ABORT expected");
+}
+
+static alm_status read_reject_limit(option_reader *r, const alm_copy_option *o)
+{
+    ALM_TRY(needs_value(r, o));
+    if (alm_int64_parse(o->value, &r->out->reject_limit) != ALM_NUM_OK || r->out->reject_limit <= 0)
+        return refuse(r, o, "REJECT_LIMIT must be greater than zero");
+    return ALM_OK;
+}
+
+/* How much is told of lines that are left out. */
+static alm_status read_log_verbosity(option_reader *r, const alm_copy_option *o)
+{
+    ALM_TRY(needs_value(r, o));
+    r->out->silent = is_word(o, "silent");
+    r->out->verbose = is_word(o, "verbose");
+    if (r->out->silent || r->out->verbose || is_word(o, "default"))
+        return ALM_OK;
+    return refuse(r, o, "LOG_VERBOSITY must be default, verbose or silent");
 }
 
 static alm_status only_of_files(option_reader *r, const alm_copy_option *o)
@@ -175,6 +196,12 @@ static alm_status read_partition(option_reader *r, const alm_copy_option *o)
     return only_of_files(r, o);
 }
 
+static alm_status read_default(option_reader *r, const alm_copy_option *o)
+{
+    return alm_fail(r->cx, ALM_E_UNSUPPORTED, o->pos,
+                    "COPY option \"default\" is not supported: columns have no defaults");
+}
+
 static alm_status read_freeze(option_reader *r, const alm_copy_option *o)
 {
     (void)r;
@@ -185,14 +212,25 @@ static alm_status read_freeze(option_reader *r, const alm_copy_option *o)
 static const struct {
     const char *name;
     alm_status (*read)(option_reader *r, const alm_copy_option *o);
-} option_rows[] = {{"format", read_format},       {"header", read_header},
-                   {"delimiter", read_delimiter}, {"delimiters", read_delimiter},
-                   {"null", read_null},           {"quote", read_quote},
-                   {"escape", read_escape},       {"encoding", read_encoding},
-                   {"force_quote", read_force},   {"force_not_null", read_force},
-                   {"force_null", read_force},    {"on_error", read_on_error},
-                   {"timestamp", read_timestamp}, {"partition_by", read_partition},
-                   {"freeze", read_freeze}};
+    bool from_only;
+} option_rows[] = {{"format", read_format},
+                   {"header", read_header},
+                   {"delimiter", read_delimiter},
+                   {"delimiters", read_delimiter},
+                   {"null", read_null},
+                   {"quote", read_quote},
+                   {"escape", read_escape},
+                   {"encoding", read_encoding},
+                   {"force_quote", read_force},
+                   {"force_not_null", read_force},
+                   {"force_null", read_force},
+                   {"on_error", read_on_error, true},
+                   {"timestamp", read_timestamp},
+                   {"partition_by", read_partition},
+                   {"freeze", read_freeze, true},
+                   {"default", read_default, true},
+                   {"reject_limit", read_reject_limit, true},
+                   {"log_verbosity", read_log_verbosity}};
 
 /* ------------------------------------------------------------------- together */
 
@@ -204,9 +242,14 @@ static alm_status read_one(option_reader *r, const alm_copy *copy, uint32_t k)
         if (alm_str_eq(copy->options[i].name, o->name) &&
             !(r->out->file && alm_str_eq(o->name, ALM_STR("format"))))
             return alm_fail(r->cx, ALM_E_SYNTAX, o->pos, "conflicting or redundant options");
-    for (size_t i = 0; i < ALM_COUNT(option_rows); i++)
-        if (alm_str_eq(o->name, alm_str_of(option_rows[i].name)))
-            return option_rows[i].read(r, o);
+    for (size_t i = 0; i < ALM_COUNT(option_rows); i++) {
+        if (!alm_str_eq(o->name, alm_str_of(option_rows[i].name)))
+            continue;
+        if (option_rows[i].from_only && r->stmt->kind == ALM_STMT_COPY_TO)
+            return alm_fail(r->cx, ALM_E_ARG, o->pos, "COPY %s cannot be used with COPY TO",
+                            option_rows[i].name);
+        return option_rows[i].read(r, o);
+    }
     return alm_fail(r->cx, ALM_E_SYNTAX, o->pos, "option \"%.*s\" not recognized",
                     (int)ALM_MIN(o->name.len, (size_t)100), o->name.ptr);
 }
@@ -237,6 +280,8 @@ static alm_status check_together(option_reader *r)
                         f->delimiter);
     if (csv && f->delimiter == f->quote)
         return incompatible(r, "COPY delimiter and quote must be different");
+    if (r->out->reject_limit > 0 && r->out->rule != ALM_BAD_SKIP_ROW)
+        return incompatible(r, "COPY REJECT_LIMIT needs ON_ERROR that skips rows");
     if (holds(f->null, f->delimiter))
         return incompatible(r, "COPY delimiter must not appear in the NULL specification");
     if (csv && holds(f->null, f->quote))

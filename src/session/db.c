@@ -107,7 +107,7 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
         alm_db_free(db, 0);
         return st;
     }
-    alm_status started = alm_copy_jobs_new(cx, &db->copy_jobs);
+    alm_status started = alm_copy_jobs_new(cx, db, &db->copy_jobs);
     if (started == ALM_OK)
         started = alm_refresher_start(cx, db);
     if (started != ALM_OK) {
@@ -157,6 +157,10 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
     free(db);
 }
 
+const char *alm_db_root(const alm_db *db)
+{
+    return db->root;
+}
 alm_storage *alm_db_storage(alm_db *db)
 {
     return db->storage;
@@ -165,6 +169,11 @@ const alm_registry *alm_db_registry(const alm_db *db)
 {
     return db->registry;
 }
+alm_mem *alm_db_memory(alm_db *db)
+{
+    return &db->mem;
+}
+
 const struct alm_conf *alm_db_conf(const alm_db *db)
 {
     return db->conf;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/conf.h"
+#include "base/hash.h"
 #include "session/copy.h"
 #include "session/plan_texts.h"
 #include "storage/spill.h"
@@ -17,6 +18,38 @@ static alm_status run_select_stmt(alm_cursor *c, const alm_stmt *stmt, alm_param
                                   uint32_t n)
 {
     return alm_run_select(c, stmt->select, params, n);
+}
+
+/* A cursor stands between statements: only a connection that says where can have one. */
+static alm_status needs_connection(alm_cursor *c, const alm_stmt *stmt)
+{
+    if (c->session->streams)
+        return ALM_OK;
+    return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
+                    "%.*s needs a connection by the PostgreSQL protocol", (int)stmt->text.len,
+                    stmt->text.ptr);
+}
+
+static alm_status run_declare(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    const alm_cursor_words *words = stmt->ext;
+    ALM_TRY(needs_connection(c, stmt));
+    if (!words->hold && !alm_in_transaction(c->session))
+        return alm_fail(&c->cx, ALM_E_NO_BLOCK, stmt->pos,
+                        "DECLARE CURSOR can only be used in transaction blocks, or WITH HOLD");
+    c->tag = "SELECT"; /* of the rows; DECLARE itself has none */
+    return alm_run_select(c, stmt->select, params, n);
+}
+
+/* The rows are those of the cursor, which the protocol has. */
+static alm_status run_fetch(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    const alm_cursor_words *words = stmt->ext;
+    (void)params;
+    (void)n;
+    if (words->move)
+        c->tag = "MOVE";
+    return needs_connection(c, stmt);
 }
 
 static alm_status run_other(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -63,6 +96,8 @@ static const struct {
     [ALM_STMT_SAVEPOINT] = {alm_run_transaction, "SAVEPOINT", false},
     [ALM_STMT_COPY_FROM] = {alm_run_copy_from, "COPY", true},
     [ALM_STMT_COPY_TO] = {alm_run_copy_to, "COPY", false, true},
+    [ALM_STMT_DECLARE_CURSOR] = {run_declare, "DECLARE CURSOR", false, true},
+    [ALM_STMT_FETCH] = {run_fetch, "FETCH", false},
     [ALM_STMT_OTHER] = {run_other, "", true},
 };
 
@@ -90,10 +125,20 @@ void alm_cursor_context(alm_cursor *c)
                       .session = s};
     c->cx.started_ns = alm_monotonic_ns();
     c->cx.now_ns = s->db->io->wall_ns(s->db->io);
+    c->map_faults = s->db->io->map_faults(s->db->io);
     c->cx.timeout_ms = effective_timeout_ms(s);
     c->cx.deadline_ns = c->cx.timeout_ms > 0 ? c->cx.started_ns + c->cx.timeout_ms * 1000000 : 0;
-    (void)s->db->io->random(s->db->io, &c->cx.seed, sizeof(c->cx.seed));
+    c->cx.seed = alm_hash_u128(s->seed, c->statement);
     alm_cursor_lookup(c);
+}
+
+void alm_cursor_begin(alm_cursor *c)
+{
+    alm_session *s = c->session;
+    atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
+    c->statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
+    atomic_store(&s->statement, c->statement);
+    alm_cursor_context(c);
 }
 
 void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params)
@@ -181,10 +226,7 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     c->affected = -1;
     c->ts_col = -1;
     c->tag = kinds[p->stmt->kind].tag;
-    atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
-    c->statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
-    atomic_store(&s->statement, c->statement);
-    alm_cursor_context(c);
+    alm_cursor_begin(c);
     alm_activity_begin(s, p->text, c->cx.now_ns / 1000);
     c->compile_ns = p->parse_ns;
     const alm_status st = run(c, p->stmt, values, n_values);
@@ -269,18 +311,37 @@ static alm_status next_ready(alm_cursor *c, alm_batch **out)
     return ALM_OK;
 }
 
+/* Rows that were read since the statement began may be zeros in the place of bytes that were gone. */
+static alm_status check_maps(alm_cursor *c)
+{
+    const alm_io *io = c->session->db->io;
+    if (io->map_faults(io) == c->map_faults)
+        return ALM_OK;
+    return alm_fail(
+        &c->cx, ALM_E_IO, -1,
+        "a file of the database could not be read: the disk failed, or the file was cut");
+}
+
 alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
 {
     *out = NULL;
     if (!c->has_rows)
         return ALM_OK;
     const int64_t start = alm_monotonic_ns();
-    const alm_status st =
-        c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
+    alm_status st = c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
+    if (st == ALM_OK)
+        st = check_maps(c);
     c->execute_ns += alm_monotonic_ns() - start;
     if (st != ALM_OK)
         return alm_session_failed(c->session, &c->cx);
     return ALM_OK;
+}
+
+void alm_cursor_over(alm_cursor *c)
+{
+    uint64_t mine = c->statement;
+    (void)atomic_compare_exchange_strong(&c->session->statement, &mine, 0);
+    alm_arena_deinit(&c->arena);
 }
 
 void alm_cursor_close(alm_cursor *c)
@@ -292,9 +353,7 @@ void alm_cursor_close(alm_cursor *c)
         alm_exec_close(c->exec);
     if (c->snapshot != NULL)
         alm_snapshot_release(c->snapshot);
-    uint64_t mine = c->statement;
-    (void)atomic_compare_exchange_strong(&c->session->statement, &mine, 0);
-    alm_arena_deinit(&c->arena);
+    alm_cursor_over(c);
     free(c);
 }
 
@@ -320,6 +379,10 @@ bool alm_cursor_has_rows(const alm_cursor *c)
 int32_t alm_cursor_ts_col(const alm_cursor *c)
 {
     return c->ts_col;
+}
+uint64_t alm_cursor_statement(const alm_cursor *c)
+{
+    return c->statement;
 }
 int64_t alm_cursor_affected(const alm_cursor *c)
 {
@@ -375,11 +438,18 @@ bool alm_cursor_is_short(const alm_cursor *c)
     return c->plan == NULL || weighted_rows(c->plan, 1) <= SHORT_ROWS;
 }
 
+bool alm_prepared_is_values(const alm_prepared *p)
+{
+    return p->plain_values;
+}
+
 bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
 {
-    (void)s;
     const alm_stmt_kind kind = p->stmt->kind;
+    if (p->plain_values && alm_in_transaction(s))
+        return true;
     /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk */
     return kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_SET ||
-           kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN;
+           kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN || kind == ALM_STMT_DECLARE_CURSOR ||
+           kind == ALM_STMT_FETCH;
 }

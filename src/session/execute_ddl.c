@@ -4,14 +4,6 @@
  */
 #include "session/session_state.h"
 
-alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt)
-{
-    if (c->session->txn == NULL)
-        return ALM_OK;
-    return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
-                    "%s after a write in the same transaction is not supported", c->tag);
-}
-
 alm_status alm_cursor_look_again(alm_cursor *c)
 {
     alm_snapshot_release(c->snapshot);

@@ -62,27 +62,31 @@ static double widest_rows(const alm_plan *plan)
     return rows;
 }
 
+/* The transaction that the statement takes part in; NULL: it is one of its own. */
+static alm_status block_txn(alm_cursor *c, alm_txn **out)
+{
+    alm_session *s = c->session;
+    if (alm_in_transaction(s) && s->txn == NULL)
+        ALM_TRY(alm_txn_begin(&c->cx, s->db->storage, &s->txn));
+    *out = s->txn;
+    return ALM_OK;
+}
+
 static alm_status insert_bulk(alm_cursor *c, const alm_table *table, const alm_plan *plan)
 {
     alm_ctx *cx = &c->cx;
     insert_sink sink = {.table = table};
+    alm_txn *txn = NULL;
+    ALM_TRY(block_txn(c, &txn));
     ALM_TRY(alm_bulk_begin(cx, c->session->db->storage, table, &sink.bulk));
     const alm_status st = alm_run_plan(c, plan, c->snapshot, insert_batch, &sink);
     if (st != ALM_OK) {
         alm_bulk_rollback(sink.bulk);
         return st;
     }
+    if (txn != NULL)
+        return alm_bulk_into_txn(cx, sink.bulk, txn, &c->affected);
     return alm_bulk_commit(cx, sink.bulk, &c->affected);
-}
-
-/* The transaction of the block; NULL outside of one. */
-static alm_status block_txn(alm_cursor *c, alm_txn **out)
-{
-    alm_session *s = c->session;
-    if (s->tx_state == 'T' && s->txn == NULL)
-        ALM_TRY(alm_txn_begin(&c->cx, s->db->storage, &s->txn));
-    *out = s->txn;
-    return ALM_OK;
 }
 
 static alm_status insert_logged(alm_cursor *c, const alm_table *table, const alm_plan *plan)
@@ -108,7 +112,7 @@ static alm_status insert_logged(alm_cursor *c, const alm_table *table, const alm
 static bool try_again(alm_cursor *c, alm_status st, int tries)
 {
     enum { TRIES = 16 };
-    return st == ALM_E_STALE && c->session->tx_state != 'T' && tries < TRIES;
+    return st == ALM_E_STALE && !alm_in_transaction(c->session) && tries < TRIES;
 }
 
 static alm_status insert_once(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -119,7 +123,7 @@ static alm_status insert_once(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
     alm_plan_env_init(&env, c, params, n);
     ALM_TRY(alm_plan_insert(&c->cx, &env, stmt, &table, &c->plan));
     c->compile_ns += alm_monotonic_ns() - start;
-    if (stmt->select != NULL && c->session->tx_state != 'T' && widest_rows(c->plan) > BULK_ROWS)
+    if (stmt->select != NULL && widest_rows(c->plan) > BULK_ROWS)
         return insert_bulk(c, table, c->plan);
     return insert_logged(c, table, c->plan);
 }
@@ -191,9 +195,17 @@ alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_ta
     alm_ctx *cx = &c->cx;
     alm_scan *scan = NULL;
     alm_snapshot *snapshot = alm_update_snapshot(update);
-    ALM_TRY(alm_scan_new(cx, cx->arena, snapshot, table, NULL, 0, NULL, 0, true, &scan));
+    ALM_TRY(alm_scan_new(cx, cx->arena, snapshot, table, NULL, 0, NULL, 0, true, ALM_SCAN_BY_TIME,
+                         &scan));
     update_sink sink = {.update = update, .n_set = n_set, .scan = scan};
     return alm_run_plan(c, plan, snapshot, update_batch, &sink);
+}
+
+/* Which rows of a dedup table are there is settled by commits: an implicit transaction ends before a change. */
+static alm_status settle_dedup(alm_cursor *c, const alm_stmt *stmt)
+{
+    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    return table != NULL && table->dedup ? alm_commit_before(c) : ALM_OK;
 }
 
 typedef alm_status (*plan_rows_fn)(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
@@ -260,6 +272,7 @@ static alm_status update_once(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
 
 alm_status alm_run_update(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
+    ALM_TRY(settle_dedup(c, stmt));
     alm_status st = update_once(c, stmt, params, n);
     for (int tries = 1; try_again(c, st, tries); tries++) {
         alm_error_clear(&c->cx);
@@ -276,6 +289,7 @@ alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     alm_update_plan *up = NULL;
     alm_update *update = NULL;
     alm_txn *txn = NULL;
+    ALM_TRY(settle_dedup(c, stmt));
     alm_plan_env_init(&env, c, params, n);
     ALM_TRY(alm_plan_delete(cx, &env, stmt, &up)); /* as for UPDATE */
     ALM_TRY(block_txn(c, &txn));

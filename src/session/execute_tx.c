@@ -1,6 +1,10 @@
 /*
  * execute_tx.c - transaction blocks: BEGIN, COMMIT, ROLLBACK, savepoints.
  *
+ * An implicit transaction is what PostgreSQL makes of a pipeline, and of a text of several statements: what
+ * is outside of BEGIN and COMMIT there is one transaction, too. A change of the catalogue commits what came
+ * before it.
+ *
  * A savepoint keeps a mark of what the block had written when it was set; NULL: nothing.
  */
 #include <stdlib.h>
@@ -33,7 +37,7 @@ void alm_savepoints_clear(alm_session *s)
     forget_down_to(s, NULL);
 }
 
-static void drop_writes(alm_session *s)
+void alm_drop_writes(alm_session *s)
 {
     if (s->txn != NULL)
         alm_txn_rollback(s->txn);
@@ -46,6 +50,7 @@ static alm_status commit_block(alm_cursor *c)
     const char state = s->tx_state;
     alm_txn *txn = s->txn;
     s->tx_state = 'I';
+    s->implicit = false;
     s->txn = NULL;
     if (state == 'E') {
         if (txn != NULL)
@@ -57,6 +62,117 @@ static alm_status commit_block(alm_cursor *c)
         return ALM_OK;
     uint64_t lsn = 0;
     return alm_txn_commit(&c->cx, txn, &lsn);
+}
+
+/* -------------------------------------------------------- implicit transaction */
+
+void alm_session_implicit(alm_session *s)
+{
+    if (s->tx_state == 'I')
+        s->implicit = true;
+}
+
+bool alm_session_pending(const alm_session *s)
+{
+    return s->tx_state == 'I' && s->txn != NULL;
+}
+
+static alm_status commit_pending(alm_ctx *cx, alm_session *s)
+{
+    alm_txn *txn = s->txn;
+    uint64_t lsn = 0;
+    s->txn = NULL;
+    return alm_txn_commit(cx, txn, &lsn);
+}
+
+alm_status alm_session_implicit_end(alm_session *s)
+{
+    s->implicit = false;
+    if (!alm_session_pending(s))
+        return ALM_OK;
+    alm_cursor c = {.session = s};
+    alm_cursor_begin(&c);
+    alm_status st = commit_pending(&c.cx, s);
+    if (st != ALM_OK)
+        st = alm_session_failed(s, &c.cx);
+    alm_cursor_over(&c);
+    return st;
+}
+
+void alm_session_script(alm_session *s)
+{
+    s->no_blocks = false;
+    alm_session_implicit(s);
+}
+
+void alm_session_script_drop(alm_session *s)
+{
+    alm_savepoints_clear(s);
+    alm_drop_writes(s);
+    s->tx_state = 'I';
+    s->implicit = false;
+    s->no_blocks = true;
+}
+
+alm_status alm_session_script_end(alm_session *s)
+{
+    if (s->tx_state == 'I') {
+        s->no_blocks = true;
+        return alm_session_implicit_end(s);
+    }
+    alm_session_script_drop(s);
+    s->err = (alm_error){.code = ALM_E_ARG,
+                         .sql_pos = -1,
+                         .msg = "the statements end inside of a transaction block: COMMIT or "
+                                "ROLLBACK is missing, nothing was stored"};
+    return s->err.code;
+}
+
+alm_status alm_session_commit_start(alm_session *s, void (*done)(void *arg), void *arg,
+                                    bool *started)
+{
+    *started = false;
+    if (!alm_session_pending(s))
+        return ALM_OK;
+    alm_cursor c = {.session = s};
+    alm_cursor_begin(&c);
+    alm_txn *txn = s->txn;
+    alm_status st = alm_txn_commit_start(&c.cx, txn, done, arg, &s->commit);
+    *started = s->commit != NULL;
+    if (st != ALM_OK || *started) /* else it is as it was */
+        s->txn = NULL;
+    if (st != ALM_OK)
+        st = alm_session_failed(s, &c.cx);
+    alm_cursor_over(&c);
+    return st;
+}
+
+alm_status alm_session_commit_end(alm_session *s)
+{
+    alm_ctx cx = {0};
+    const alm_status st = alm_txn_commit_end(&cx, s->commit);
+    s->commit = NULL;
+    s->implicit = false;
+    return st == ALM_OK ? ALM_OK : alm_session_failed(s, &cx);
+}
+
+alm_status alm_commit_before(alm_cursor *c)
+{
+    if (!alm_session_pending(c->session))
+        return ALM_OK;
+    ALM_TRY(commit_pending(&c->cx, c->session));
+    return alm_cursor_look_again(c);
+}
+
+alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt)
+{
+    alm_session *s = c->session;
+    if (s->txn == NULL)
+        return ALM_OK;
+    if (!alm_session_pending(s))
+        return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
+                        "%s after a write in the same transaction is not supported", c->tag);
+    return alm_commit_before(c);
 }
 
 /* ----------------------------------------------------------------- savepoints */
@@ -118,7 +234,7 @@ static alm_status go_back(alm_cursor *c, struct alm_savepoint *to)
     alm_session *s = c->session;
     forget_down_to(s, to);
     if (to->mark == NULL)
-        drop_writes(s);
+        alm_drop_writes(s);
     else
         ALM_TRY(alm_txn_back_to(&c->cx, s->txn, to->mark));
     s->tx_state = 'T';
@@ -156,15 +272,17 @@ alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *p
     case ALM_STMT_BEGIN:
         ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
         if (s->tx_state == 'I')
-            s->tx_state = 'T';
+            s->tx_state = 'T'; /* what an implicit transaction has written belongs to the block */
+        s->implicit = false;
         return ALM_OK;
     case ALM_STMT_COMMIT:
         alm_savepoints_clear(s);
         return commit_block(c);
     case ALM_STMT_ROLLBACK:
         alm_savepoints_clear(s);
-        drop_writes(s);
+        alm_drop_writes(s);
         s->tx_state = 'I';
+        s->implicit = false;
         return ALM_OK;
     default:
         return run_savepoint(c, stmt);

@@ -75,7 +75,7 @@ static alm_status find_timestamp(alm_ctx *cx, const alm_import *im, alm_column *
     return ALM_OK;
 }
 
-/* Columns of the table: by name when the file has a header, else by position. */
+/* Columns of the table: by name where there are names, else by position. */
 static alm_status match_columns(alm_ctx *cx, alm_import *im)
 {
     const alm_table *table = alm_ingest_table(im->ingest);
@@ -83,13 +83,13 @@ static alm_status match_columns(alm_ctx *cx, alm_import *im)
     uint8_t *taken = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, shape->n_cols, &im->table_col));
     ALM_TRY(ALM_NEWN(cx, cx->arena, table->n_cols + 1, &taken));
-    if (!shape->header && shape->n_cols > table->n_cols)
+    if (!shape->named && shape->n_cols > table->n_cols)
         return alm_fail(cx, ALM_E_ARG, -1,
                         "the file has %u columns and no header, table '%s' has %u columns",
                         shape->n_cols, table->name, table->n_cols);
     for (uint32_t i = 0; i < shape->n_cols; i++) {
         int32_t col = (int32_t)i;
-        if (shape->header)
+        if (shape->named)
             col = alm_table_col(table, alm_str_of(shape->cols[i].name));
         if (col < 0)
             return alm_fail(cx, ALM_E_NAME, -1, "table '%s' has no column '%s'", table->name,
@@ -99,6 +99,7 @@ static alm_status match_columns(alm_ctx *cx, alm_import *im)
                             table->cols[col].name);
         taken[col] = 1;
         im->table_col[i] = (uint32_t)col;
+        shape->cols[i].found &= !im->existed;
         shape->cols[i].type = table->cols[col].type;
     }
     if (table->ts_col >= 0 && !taken[table->ts_col])
@@ -107,7 +108,23 @@ static alm_status match_columns(alm_ctx *cx, alm_import *im)
     return ALM_OK;
 }
 
-static alm_status open_table(alm_ctx *cx, alm_import *im)
+void alm_import_warn(alm_import *im, const char *text)
+{
+    if (im->n_warnings < ALM_COUNT(im->warnings))
+        im->warnings[im->n_warnings++] = text;
+}
+
+static void warn_of_table(alm_import *im, const alm_table *found, alm_partition_by partition)
+{
+    const alm_import_conf *conf = &im->conf;
+    const char *ts = found->ts_col >= 0 ? found->cols[found->ts_col].name : "";
+    if (conf->timestamp.len > 0 && !alm_str_ieq(conf->timestamp, alm_str_of(ts)))
+        alm_import_warn(im, "Existing table timestamp column is used");
+    if (conf->partition_by.len > 0 && found->partition != partition)
+        alm_import_warn(im, "Existing table PartitionBy is used");
+}
+
+static alm_status open_table(alm_ctx *cx, alm_import *im, const alm_table *found)
 {
     const alm_import_conf *conf = &im->conf;
     alm_column *cols = NULL;
@@ -125,17 +142,11 @@ static alm_status open_table(alm_ctx *cx, alm_import *im)
                                .symbol_capacity = SYMBOL_CAPACITY,
                                .symbol_cached = true};
     spec.cols = cols;
-    alm_snapshot *snap = NULL;
-    ALM_TRY(alm_snapshot_acquire(cx, alm_db_storage(alm_session_db(im->session)), &snap));
-    const alm_table *found = alm_snapshot_find(snap, conf->table);
     im->existed = found != NULL && !conf->overwrite;
-    alm_status st = ALM_OK;
     if (!im->existed)
-        st = find_timestamp(cx, im, cols, &spec.ts_col);
-    else if (conf->partition_by.len > 0 && found->partition != spec.partition)
-        im->warning = "Existing table PartitionBy is used";
-    alm_snapshot_release(snap);
-    ALM_TRY(st);
+        ALM_TRY(find_timestamp(cx, im, cols, &spec.ts_col));
+    else
+        warn_of_table(im, found, spec.partition);
     if (found == NULL && !conf->create)
         return alm_fail(cx, ALM_E_TABLE, -1,
                         "table does not exist [table=%.*s] and create param was set to false.",
@@ -171,35 +182,188 @@ static alm_status compile_patterns(alm_ctx *cx, alm_import *im)
     return ALM_OK;
 }
 
+/* Columns whose type was found in the sample. */
+static alm_status mark_exact(alm_ctx *cx, alm_import *im)
+{
+    bool *exact = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols, &exact));
+    for (uint32_t i = 0; i < im->shape.n_cols; i++)
+        exact[i] = im->shape.cols[i].found;
+    alm_csv_reader_exact(im->load.reader, exact);
+    return ALM_OK;
+}
+
+/* ----------------------------------------------------------------------- shape */
+
+static bool has_columns(const alm_table *table, const alm_csv_shape *shape)
+{
+    for (uint32_t i = 0; i < shape->n_cols; i++)
+        if (alm_table_col(table, alm_str_of(shape->cols[i].name)) < 0)
+            return false;
+    return shape->n_cols > 0;
+}
+
+/* Names of the first record, as many as it has. */
+static alm_status read_names(alm_ctx *cx, alm_import *im, alm_str sample, bool whole)
+{
+    alm_csv_reader *reader = NULL;
+    alm_csv_block block = {0};
+    alm_csv_shape *shape = &im->shape;
+    alm_arena arena;
+    alm_arena_init(&arena, cx->mem);
+    alm_status st = alm_copy_reader_new(cx, &arena, cx->mem, im->conf.format, ALM_CSV_COLS_MAX,
+                                        sample.len + 1, &reader);
+    if (st == ALM_OK)
+        st = alm_csv_feed(cx, reader, sample.ptr, sample.len);
+    if (st == ALM_OK)
+        st = alm_csv_next(cx, reader, whole, &block);
+    if (st == ALM_OK && block.rows > 0)
+        st = ALM_NEWN(cx, cx->arena, ALM_CSV_COLS_MAX, &shape->cols);
+    for (uint32_t i = 0; st == ALM_OK && block.rows > 0 && i < block.cols; i++) {
+        const alm_csv_field *field = &block.fields[(size_t)i * block.stride];
+        alm_str text = {0};
+        if (i > 0 && field->off <= block.fields[0].off)
+            break; /* missing ones begin where the record does */
+        st = alm_csv_text(cx, &arena, &block, field, &text);
+        if (st == ALM_OK)
+            st = alm_arena_zstr(cx, cx->arena, text, &shape->cols[shape->n_cols++].name);
+    }
+    alm_csv_reader_free(reader);
+    alm_arena_deinit(&arena);
+    return st;
+}
+
+/* The columns of a file in a form of COPY: those of the statement, of the header, or of the table. */
+static alm_status form_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_table *found)
+{
+    const alm_import_conf *conf = &im->conf;
+    alm_csv_shape *shape = &im->shape;
+    alm_str sample = {im->sample.ptr, im->sample.len};
+    if (found == NULL)
+        return alm_fail(cx, ALM_E_TABLE, -1,
+                        "table does not exist [table=%.*s]: a file in this form cannot make it",
+                        (int)conf->table.len, conf->table.ptr);
+    *shape = (alm_csv_shape){
+        .delimiter = conf->format->delimiter, .header = conf->format->header, .named = true};
+    if (sample.len == 0 && conf->format->kind != ALM_COPY_BINARY)
+        return ALM_OK; /* an empty file */
+    if (shape->header && !conf->listed && !conf->match)
+        return read_names(cx, im, sample, whole);
+    shape->n_cols = conf->listed ? conf->n_columns : found->n_cols;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, shape->n_cols, &shape->cols));
+    for (uint32_t i = 0; i < shape->n_cols; i++) {
+        const char *name = conf->listed ? conf->columns[i] : found->cols[i].name;
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(name), &shape->cols[i].name));
+    }
+    return ALM_OK;
+}
+
+/* found: the table, NULL: there is none. */
+static alm_status find_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_table *found)
+{
+    const alm_import_conf *conf = &im->conf;
+    const alm_str sample = {im->sample.ptr, im->sample.len};
+    alm_csv_shape *shape = &im->shape, named;
+    if (conf->format != NULL)
+        return form_shape(cx, im, whole, found);
+    ALM_TRY(alm_csv_detect(cx, cx->arena, sample, whole, conf->delimiter, conf->header, shape));
+    if (!shape->header && conf->header == ALM_CSV_HEADER_DETECT && found != NULL &&
+        !conf->overwrite) {
+        /* what looks like values may be the names of the table */
+        alm_ctx probe;
+        alm_ctx_fork(cx, &probe);
+        probe.arena = cx->arena;
+        if (alm_csv_detect(&probe, cx->arena, sample, whole, conf->delimiter, ALM_CSV_HEADER_YES,
+                           &named) == ALM_OK &&
+            has_columns(found, &named))
+            *shape = named;
+    }
+    shape->named = shape->header;
+    return shape->n_cols > 0 && conf->adjust != NULL ? conf->adjust(cx, conf->arg, shape) : ALM_OK;
+}
+
+/* With the snapshot that the table stands in. */
+static alm_status prepare(alm_ctx *cx, alm_import *im, bool whole, const alm_table *found)
+{
+    ALM_TRY(find_shape(cx, im, whole, found));
+    ALM_TRY(check_name(cx, im->conf.table));
+    im->started = true;
+    return im->shape.n_cols > 0 ? open_table(cx, im, found) : ALM_OK;
+}
+
+/* A flag of each column of the file, from those of conf.columns. */
+static alm_status order_flags(alm_ctx *cx, const alm_import *im, const bool **flags)
+{
+    const alm_import_conf *conf = &im->conf;
+    bool *ordered = NULL;
+    if (*flags == NULL)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols, &ordered));
+    for (uint32_t i = 0; i < im->shape.n_cols; i++)
+        for (uint32_t k = 0; k < conf->n_columns; k++)
+            if (alm_str_ieq(alm_str_of(im->shape.cols[i].name), alm_str_of(conf->columns[k])))
+                ordered[i] = (*flags)[k];
+    *flags = ordered;
+    return ALM_OK;
+}
+
+static alm_status shape_names(alm_ctx *cx, const alm_csv_shape *shape, const char *const **out)
+{
+    const char **names = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, shape->n_cols, &names));
+    for (uint32_t i = 0; i < shape->n_cols; i++)
+        names[i] = shape->cols[i].name;
+    *out = (const char *const *)names;
+    return ALM_OK;
+}
+
+static alm_status open_reader(alm_ctx *cx, alm_import *im, size_t record_max)
+{
+    alm_copy_format *format = NULL;
+    if (im->conf.format == NULL)
+        return alm_csv_reader_new(cx, cx->arena, cx->mem, im->shape.delimiter, im->shape.n_cols,
+                                  record_max, &im->load.reader);
+    ALM_TRY(ALM_NEW(cx, cx->arena, &format));
+    *format = *im->conf.format;
+    ALM_TRY(order_flags(cx, im, &format->force_null));
+    ALM_TRY(order_flags(cx, im, &format->force_not_null));
+    return alm_copy_reader_new(cx, cx->arena, cx->mem, format, im->shape.n_cols, record_max,
+                               &im->load.reader);
+}
+
 static alm_status start(alm_ctx *cx, alm_import *im, bool whole)
 {
     const alm_import_conf *conf = &im->conf;
     const alm_str sample = {im->sample.ptr, im->sample.len};
     const struct alm_conf *settings = alm_db_conf(alm_session_db(im->session));
-    ALM_TRY(
-        alm_csv_detect(cx, cx->arena, sample, whole, conf->delimiter, conf->header, &im->shape));
-    ALM_TRY(check_name(cx, conf->table));
-    im->started = true;
+    const char *const *names = NULL;
+    alm_snapshot *snap = NULL;
+    ALM_TRY(alm_snapshot_acquire(cx, alm_db_storage(alm_session_db(im->session)), &snap));
+    const alm_status st = prepare(cx, im, whole, alm_snapshot_find(snap, conf->table));
+    alm_snapshot_release(snap);
+    ALM_TRY(st);
     if (im->shape.n_cols == 0)
         return ALM_OK; /* an empty file */
-    if (conf->adjust != NULL)
-        ALM_TRY(conf->adjust(cx, conf->arg, &im->shape));
-    ALM_TRY(open_table(cx, im));
-    ALM_TRY(alm_csv_reader_new(cx, cx->arena, cx->mem, im->shape.delimiter, im->shape.n_cols,
-                               (size_t)settings->copy_record_bytes_max, &im->load.reader));
+    ALM_TRY(open_reader(cx, im, (size_t)settings->copy_record_bytes_max));
     ALM_TRY(compile_patterns(cx, im));
+    ALM_TRY(mark_exact(cx, im));
+    if (conf->match)
+        ALM_TRY(shape_names(cx, &im->shape, &names));
     im->load = (alm_load){.table = alm_ingest_table(im->ingest),
                           .reader = im->load.reader,
                           .n_cols = im->shape.n_cols,
                           .table_col = im->table_col,
                           .rule = conf->rule,
+                          .skip_max = conf->skip_max,
                           .skip_extra = conf->skip_extra,
+                          .strict = conf->format != NULL,
                           .header = im->shape.header,
+                          .names = names,
                           .what = conf->what,
                           .workers = alm_session_db(im->session)->workers,
                           .sink = take_rows,
                           .arg = im};
-    ALM_TRY(alm_load_init(cx, cx->arena, &im->load));
+    ALM_TRY(alm_load_init(cx, cx->arena, &im->load, true));
     ALM_TRY(alm_csv_feed(cx, im->load.reader, sample.ptr, sample.len));
     alm_buf_deinit(&im->sample);
     alm_buf_init(&im->sample, cx->mem);
@@ -214,10 +378,24 @@ void alm_import_init(alm_ctx *cx, alm_import *im, alm_session *session, const al
     alm_buf_init(&im->sample, cx->mem);
 }
 
+/* The byte order mark of a file in a form of COPY, which has none. */
+static void drop_mark(alm_import *im)
+{
+    if (im->conf.format == NULL || im->conf.format->kind == ALM_COPY_BINARY || im->marked ||
+        im->sample.len < 3)
+        return;
+    im->marked = true;
+    if (memcmp(im->sample.ptr, "\xef\xbb\xbf", 3) != 0)
+        return;
+    im->sample.len -= 3;
+    (void)memmove(im->sample.ptr, im->sample.ptr + 3, im->sample.len);
+}
+
 alm_status alm_import_feed(alm_ctx *cx, alm_import *im, const char *bytes, size_t n)
 {
     if (!im->started) {
         ALM_TRY(alm_buf_append(cx, &im->sample, bytes, n));
+        drop_mark(im);
         if (im->sample.len < ALM_CSV_SAMPLE_BYTES)
             return ALM_OK;
         ALM_TRY(start(cx, im, false));
@@ -231,7 +409,10 @@ alm_status alm_import_rest(alm_ctx *cx, alm_import *im)
 {
     if (!im->started)
         ALM_TRY(start(cx, im, true));
-    return im->load.reader != NULL ? alm_load_rows(cx, &im->load, true) : ALM_OK;
+    if (im->load.reader == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_load_rows(cx, &im->load, true));
+    return im->conf.format != NULL ? alm_copy_complete(cx, im->load.reader) : ALM_OK;
 }
 
 alm_status alm_import_commit(alm_ctx *cx, alm_import *im)

@@ -3,8 +3,9 @@
  * share. The bytes come in pieces; the first of them tell delimiter, header and types.
  *
  * All or nothing   Rows, and a table that is made, are visible when alm_import_finish has returned.
- * Columns          of a table that is there: by the names of the header, each of which it must have;
- *                  without a header by their order.
+ * Columns          of a table that is there: by the names of the header (or those that `adjust` gave),
+ *                  each of which it must have; without names by their order. A first record of names
+ *                  of the table alone is a header.
  */
 #ifndef ALM_SESSION_IMPORT_H
 #define ALM_SESSION_IMPORT_H
@@ -21,11 +22,19 @@ typedef struct alm_import_conf {
     alm_csv_header header;
     char delimiter; /* 0: found */
     alm_bad_rule rule;
+    int64_t skip_max;                            /* see alm_load */
     int64_t max_uncommitted_rows, o3_max_lag_us; /* of a table that is made; 0: as configured */
     /* Changes what was found of the file; NULL: nothing. */
     alm_status (*adjust)(alm_ctx *cx, void *arg, alm_csv_shape *shape);
     void *arg;
     alm_str what; /* begins messages about records */
+    /* A form of COPY; NULL: CSV, and the file says how. It is for tables that are there. Its flags of
+     * columns stand in the order of `columns`. */
+    const alm_copy_format *format;
+    const char *const *columns; /* that the records have, or that the flags are of */
+    uint32_t n_columns;
+    bool listed; /* the records have `columns`, whatever the header says */
+    bool match;  /* the header has their names */
 } alm_import_conf;
 
 typedef struct alm_import {
@@ -33,13 +42,15 @@ typedef struct alm_import {
     alm_session *session;
     alm_csv_shape shape; /* once started; n_cols 0: the file is empty */
     bool started, existed;
-    const char *warning; /* NULL: none */
+    const char *warnings[4];
+    uint32_t n_warnings;
     alm_load load;
     alm_ingest *ingest; /* NULL before the start and after the end */
     int64_t imported;
     /* private */
     alm_buf sample;
     uint32_t *table_col;
+    bool marked; /* a byte order mark was looked for */
 } alm_import;
 
 /* cx->arena lives as long as the import. */
@@ -49,6 +60,8 @@ ALM_NODISCARD alm_status alm_import_feed(alm_ctx *cx, alm_import *im, const char
 /* No more bytes: takes the rest, except that nothing is committed yet. */
 ALM_NODISCARD alm_status alm_import_rest(alm_ctx *cx, alm_import *im);
 ALM_NODISCARD alm_status alm_import_commit(alm_ctx *cx, alm_import *im);
+/* What was not taken as it was said; one too many is left out. text must live as long as the import. */
+void alm_import_warn(alm_import *im, const char *text);
 void alm_import_deinit(alm_import *im); /* what was not committed is dropped */
 
 #endif

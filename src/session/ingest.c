@@ -24,10 +24,8 @@ static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool ove
     replacing.replace = overwrite;
     ALM_TRY(ALM_NEWN(cx, cx->arena, spec->n_cols, &cols));
     (void)memcpy(cols, spec->cols, spec->n_cols * sizeof(*cols));
-    in->made = (alm_table){.cols = cols,
-                           .n_cols = spec->n_cols,
-                           .ts_col = spec->ts_col,
-                           .partition = spec->partition};
+    in->made = (alm_table){
+        .cols = cols, .n_cols = spec->n_cols, .ts_col = spec->ts_col, .partition = spec->partition};
     ALM_TRY(alm_arena_zstr(cx, cx->arena, spec->name, &in->made.name));
     in->table = &in->made;
     return alm_table_create(cx, in->c.session->db->storage, &replacing, &in->bulk);
@@ -50,9 +48,7 @@ static void ingest_free(alm_ingest *in)
 {
     if (in->c.snapshot != NULL)
         alm_snapshot_release(in->c.snapshot);
-    uint64_t mine = in->c.statement;
-    (void)atomic_compare_exchange_strong(&in->c.session->statement, &mine, 0);
-    alm_arena_deinit(&in->c.arena);
+    alm_cursor_over(&in->c);
     free(in);
 }
 

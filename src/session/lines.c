@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "session/lines_value.h"
 #include "session/session_state.h"
+#include "time/timestamp.h"
 
 enum { COMMIT_TRIES = 8, MAP_MIN = 16, SYMBOL_CAPACITY = 256, NAME_MAX_BYTES = 127 };
 
@@ -86,6 +87,15 @@ static bool column_name_is_good(alm_str name)
         good = (unsigned char)c >= 0x20 && c != 0x7f && strchr("?.,'\"\\/:)(+-*%~", c) == NULL;
     }
     return good;
+}
+
+alm_status alm_lines_check_conf(alm_ctx *cx, const struct alm_conf *conf)
+{
+    if (column_name_is_good(alm_str_of(conf->line_timestamp_default_column_name)))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, -1,
+                    "line.timestamp.default.column.name=%s: no column can have that name",
+                    conf->line_timestamp_default_column_name);
 }
 
 /* ----------------------------------------------------------------------- columns */
@@ -164,7 +174,7 @@ static alm_status find_col(alm_lines *l, line_table *t, const alm_ilp_field *f, 
     if (there >= 0)
         return add_col(l, t, alm_str_of(t->table->cols[there].name), t->table->cols[there].type,
                        false, out);
-    const alm_type type = alm_line_type(f);
+    const alm_type type = alm_line_type(conf, f);
     if (!column_name_is_good(f->name))
         bad_line(l, ALM_E_NAME, "table: %.*s; invalid column name: %.*s", shown(t->name),
                  t->name.ptr, shown(f->name), f->name.ptr);
@@ -201,9 +211,9 @@ static alm_status open_table(alm_lines *l, line_table *t, const alm_ilp_line *li
 {
     uint32_t col = 0;
     if (t->table == NULL) {
-        const bool nanos = line->time_unit == 'n';
-        ALM_TRY(add_col(l, t, ALM_STR("timestamp"),
-                        nanos ? ALM_TY(TIMESTAMP_NS) : ALM_TY(TIMESTAMP), true, &col));
+        const struct alm_conf *conf = l->c.session->db->conf;
+        ALM_TRY(add_col(l, t, alm_str_of(conf->line_timestamp_default_column_name),
+                        alm_line_time_type(conf, line->time_unit), true, &col));
     } else if (t->table->ts_col >= 0) {
         const alm_column *ts = &t->table->cols[t->table->ts_col];
         ALM_TRY(add_col(l, t, alm_str_of(ts->name), ts->type, false, &col));
@@ -253,7 +263,8 @@ static alm_status find_table(alm_lines *l, const alm_ilp_line *line, line_table 
     ALM_TRY(ALM_NEW(&l->c.cx, &l->c.arena, &t));
     ALM_TRY(alm_arena_copy(&l->c.cx, &l->c.arena, name, &t->name));
     t->table = table;
-    ALM_TRY(open_table(l, t, line));
+    if (table != NULL)
+        ALM_TRY(open_table(l, t, line));
     t->next = l->tables;
     l->tables = l->map[at] = *out = l->recent = t;
     l->n_tables++;
@@ -335,10 +346,30 @@ static alm_status put_stamp(alm_lines *l, line_table *t, const alm_ilp_line *lin
     } else {
         memcpy(&ticks, col->data.ptr + (size_t)t->rows * col->width, sizeof ticks);
     }
-    *good = ticks >= 0;
+    const char *why = ticks < 0 ? "designated timestamp before 1970-01-01 is not allowed"
+                                : alm_designated_fault(ticks, col->type.id == ALM_T_TIMESTAMP_NS);
+    *good = why == NULL;
     if (!*good)
-        bad_line(l, ALM_E_TIME, "designated timestamp before 1970-01-01 is not allowed");
+        bad_line(l, ALM_E_TIME, "%s", why);
     return ALM_OK;
+}
+
+/* The row that was begun goes, and the columns from `n_cols` that only it named: the next line may have
+ * another type for them. A table that is not there yet and has no row begins anew. */
+static void take_back(line_table *t, uint32_t n_cols)
+{
+    const uint32_t keep = t->table == NULL && t->rows == 0 ? 0 : n_cols;
+    for (uint32_t i = 0; i < t->n_cols; i++)
+        t->cols[i].filled = ALM_MIN(t->cols[i].filled, t->rows);
+    if (keep == t->n_cols)
+        return;
+    for (uint32_t i = keep; i < t->n_cols; i++)
+        alm_buf_deinit(&t->cols[i].data);
+    t->n_cols = keep;
+    t->n_order = 0;
+    memset(t->map, 0, t->map_size * sizeof *t->map);
+    for (uint32_t i = 0; i < keep; i++)
+        t->map[slot_of(t, t->cols[i].name)] = i + 1;
 }
 
 static alm_status put_line(alm_lines *l, const alm_ilp_line *line)
@@ -348,6 +379,9 @@ static alm_status put_line(alm_lines *l, const alm_ilp_line *line)
     ALM_TRY(find_table(l, line, &t));
     if (t == NULL)
         return ALM_OK;
+    if (t->table == NULL && t->n_cols == 0)
+        ALM_TRY(open_table(l, t, line));
+    const uint32_t n_cols = t->n_cols;
     for (uint32_t i = 0; good && i < line->n_fields; i++)
         ALM_TRY(put_field(l, t, i, &line->fields[i], &good));
     if (good)
@@ -357,8 +391,7 @@ static alm_status put_line(alm_lines *l, const alm_ilp_line *line)
         l->rows++;
         return ALM_OK;
     }
-    for (uint32_t i = 0; i < t->n_cols; i++) /* the row is taken back */
-        t->cols[i].filled = ALM_MIN(t->cols[i].filled, t->rows);
+    take_back(t, n_cols);
     return ALM_OK;
 }
 
@@ -404,6 +437,11 @@ int64_t alm_lines_rows(const alm_lines *l)
 int64_t alm_lines_error_count(const alm_lines *l)
 {
     return l->n_errors;
+}
+
+bool alm_lines_within_bad(const alm_lines *l)
+{
+    return l->reader.skipping;
 }
 
 const alm_line_error *alm_lines_error_at(const alm_lines *l, size_t i)
@@ -594,10 +632,8 @@ static void lines_free(alm_lines *l)
     for (line_table *t = l->tables; t != NULL; t = t->next)
         for (uint32_t i = 0; i < t->n_cols; i++)
             alm_buf_deinit(&t->cols[i].data);
-    uint64_t mine = l->c.statement;
-    (void)atomic_compare_exchange_strong(&l->c.session->statement, &mine, 0);
     alm_ilp_deinit(&l->reader);
-    alm_arena_deinit(&l->c.arena);
+    alm_cursor_over(&l->c);
     free(l);
 }
 
@@ -639,6 +675,7 @@ alm_status alm_lines_begin(alm_session *s, const alm_lines_options *options, alm
     alm_cursor_context(&l->c);
     l->c.cx.deadline_ns = 0; /* as long as the client sends */
     alm_ilp_init(&l->reader, &l->c.cx);
+    l->reader.skipping = options->within_bad;
     alm_status st = ALM_OK;
     if (s->read_only)
         st = alm_fail(&l->c.cx, ALM_E_DENIED, -1, "Write permission denied");

@@ -28,7 +28,12 @@ typedef struct alm_lines_options {
     char
         unit; /* of times without a suffix: 'n', 'u', 'm' (milliseconds), 's', 'M' (minutes), 'h' */
     bool stop_at_error; /* lines behind the first bad one are not read */
+    bool
+        within_bad; /* the input begins within a bad line: alm_lines_within_bad of the unit before */
 } alm_lines_options;
+
+/* Can the server start with these settings? */
+ALM_NODISCARD alm_status alm_lines_check_conf(alm_ctx *cx, const struct alm_conf *conf);
 
 ALM_NODISCARD alm_status alm_lines_begin(alm_session *s, const alm_lines_options *options,
                                          alm_lines **out);
@@ -42,6 +47,8 @@ int64_t alm_lines_rows(const alm_lines *l);
 /* All bad lines so far; the first ALM_LINES_ERRORS_MAX in order of their lines. */
 int64_t alm_lines_error_count(const alm_lines *l);
 const alm_line_error *alm_lines_error_at(const alm_lines *l, size_t i);
+/* A line was found bad before its end has come: what comes up to its LF belongs to it. */
+bool alm_lines_within_bad(const alm_lines *l);
 /* Ends the unit, successful or not; errors are on the session. */
 ALM_NODISCARD alm_status alm_lines_commit(alm_lines *l);
 void alm_lines_drop(alm_lines *l);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/conf.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "type/array.h"
@@ -31,21 +32,43 @@ static const char *const KIND_NAMES[ALM_ILP_KINDS] = {
     [ALM_ILP_BOOLEAN] = "BOOLEAN", [ALM_ILP_STRING] = "STRING",   [ALM_ILP_TIME] = "TIMESTAMP",
     [ALM_ILP_LONG256] = "LONG256", [ALM_ILP_DECIMAL] = "DECIMAL", [ALM_ILP_ARRAY] = "ARRAY"};
 
-alm_type alm_line_type(const alm_ilp_field *f)
+/* The type of that name, one of the choices of a setting. */
+static alm_type type_named(const char *name)
+{
+    static const struct {
+        const char *name;
+        uint8_t id;
+    } rows[] = {{"DOUBLE", ALM_T_DOUBLE},       {"FLOAT", ALM_T_FLOAT},
+                {"LONG", ALM_T_LONG},           {"INT", ALM_T_INT},
+                {"SHORT", ALM_T_SHORT},         {"BYTE", ALM_T_BYTE},
+                {"TIMESTAMP", ALM_T_TIMESTAMP}, {"TIMESTAMP_NS", ALM_T_TIMESTAMP_NS}};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++)
+        if (alm_str_ieq(alm_str_of(name), alm_str_of(rows[i].name)))
+            return (alm_type){.id = rows[i].id};
+    return ALM_TY(NONE);
+}
+
+alm_type alm_line_time_type(const struct alm_conf *conf, char unit)
+{
+    return unit == 'n' ? ALM_TY(TIMESTAMP_NS)
+                       : type_named(conf->line_timestamp_default_column_type);
+}
+
+alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *f)
 {
     switch ((alm_ilp_kind)f->kind) {
     case ALM_ILP_SYMBOL:
         return ALM_TY(SYMBOL);
     case ALM_ILP_LONG:
-        return ALM_TY(LONG);
+        return type_named(conf->line_integer_default_column_type);
     case ALM_ILP_DOUBLE:
-        return ALM_TY(DOUBLE);
+        return type_named(conf->line_float_default_column_type);
     case ALM_ILP_BOOLEAN:
         return ALM_TY(BOOLEAN);
     case ALM_ILP_STRING:
         return ALM_TY(VARCHAR);
     case ALM_ILP_TIME:
-        return f->unit == 'n' ? ALM_TY(TIMESTAMP_NS) : ALM_TY(TIMESTAMP);
+        return alm_line_time_type(conf, f->unit);
     case ALM_ILP_LONG256:
         return ALM_TY(LONG256);
     case ALM_ILP_ARRAY:

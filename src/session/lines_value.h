@@ -7,8 +7,10 @@
 #include "codec/ilp/ilp.h"
 #include "type/vector.h"
 
-/* The type of a column that is made for such a value; NONE: it has to be made by hand (DECIMAL). */
-alm_type alm_line_type(const alm_ilp_field *f);
+/* The type of a column that is made for such a value, as configured; NONE: it has to be made by hand (DECIMAL). */
+alm_type alm_line_type(const struct alm_conf *conf, const alm_ilp_field *f);
+/* Of a time whose number has that suffix, 0: none. */
+alm_type alm_line_time_type(const struct alm_conf *conf, char unit);
 /*
  * Writes the value to `at` (alm_type_width bytes; SYMBOL: a view). Long texts are copied to `texts`. *why is
  * set, and nothing written, where the column does not take it: a static text, or one in `room`.

@@ -15,8 +15,11 @@ typedef struct alm_load_column {
     alm_status status;
 } load_column;
 
-alm_status alm_load_init(alm_ctx *cx, alm_arena *arena, alm_load *load)
+alm_status alm_load_init(alm_ctx *cx, alm_arena *arena, alm_load *load, bool faults)
 {
+    load->kept = arena;
+    if (faults)
+        ALM_TRY(ALM_NEWN(cx, arena, ALM_LOAD_FAULTS_MAX, &load->faults));
     ALM_TRY(ALM_NEWN(cx, arena, load->n_cols + 1, &load->errors));
     ALM_TRY(ALM_NEWN(cx, arena, load->n_cols + 1, &load->columns));
     alm_arena_init(&load->batch, cx->mem);
@@ -32,6 +35,8 @@ void alm_load_deinit(alm_load *load)
     if (load->columns != NULL)
         alm_arena_deinit(&load->batch);
     load->columns = NULL;
+    alm_filter_free(load->where);
+    load->where = NULL;
     alm_csv_reader_free(load->reader);
     load->reader = NULL;
 }
@@ -97,6 +102,9 @@ static alm_status fail_row(alm_ctx *cx, const alm_load *load, const alm_csv_bloc
     uint32_t n = 1; /* the first missing column: missing ones begin where the record does */
     switch (why) {
     case NULL_TIME:
+        for (uint32_t i = 0; i < load->n_cols; i++)
+            if ((int32_t)load->table_col[i] == load->table->ts_col && load->columns[i].bad[row])
+                return bad_value(cx, load, block, row, i); /* null, as it could not be read */
         return bad_record(cx, load, block, row, "null in the designated timestamp",
                           load->table->cols[load->table->ts_col].name);
     case TOO_MANY:
@@ -109,6 +117,21 @@ static alm_status fail_row(alm_ctx *cx, const alm_load *load, const alm_csv_bloc
     default:
         return bad_value(cx, load, block, row, why - 1U);
     }
+}
+
+/* What is wrong with a row, in words, for the first rows that have something. */
+static alm_status note_fault(alm_ctx *cx, alm_load *load, const alm_csv_block *block, uint32_t row,
+                             uint16_t why)
+{
+    const int64_t n = load->n_faulty++;
+    alm_ctx probe;
+    if (load->faults == NULL || n >= ALM_LOAD_FAULTS_MAX)
+        return ALM_OK;
+    alm_ctx_fork(cx, &probe);
+    const alm_status st = fail_row(&probe, load, block, row, why);
+    if (st == ALM_E_MEMORY)
+        return alm_ctx_join(cx, &probe);
+    return alm_arena_printf(cx, load->kept, &load->faults[n], "%s", probe.err.msg);
 }
 
 /* Marks the rows that cannot be taken whole. */
@@ -145,13 +168,21 @@ static alm_status choose_rows(alm_ctx *cx, alm_load *load, const alm_csv_block *
     *n = 0;
     for (uint32_t row = first; row < block->rows; row++) {
         const bool bad_value_only = why[row] < TOO_FEW;
-        if (why[row] == 0 || (bad_value_only && load->rule == ALM_BAD_SKIP_COLUMN)) {
+        const bool taken = why[row] == 0 || (bad_value_only && load->rule == ALM_BAD_SKIP_COLUMN);
+        if (taken)
             idx[(*n)++] = row;
+        else
+            load->rejected++;
+        if (why[row] == 0)
             continue;
-        }
-        load->rejected++;
         if (load->rule == ALM_BAD_ABORT)
             return fail_row(cx, load, block, row, why[row]);
+        if (load->skip_max > 0 && load->rejected > load->skip_max)
+            return alm_fail(cx, ALM_E_VALUE, -1,
+                            "%.*sskipped more than REJECT_LIMIT (%lld) rows, the last is line %llu",
+                            (int)load->what.len, load->what.ptr, (long long)load->skip_max,
+                            (unsigned long long)block->lines[row]);
+        ALM_TRY(note_fault(cx, load, block, row, why[row]));
     }
     return ALM_OK;
 }
@@ -221,6 +252,33 @@ static alm_status check_names(alm_ctx *cx, const alm_load *load, const alm_csv_b
     return ALM_OK;
 }
 
+/* Of n rows those that `where` takes. */
+static alm_status keep_where(alm_ctx *cx, alm_load *load, alm_vec *vecs, uint32_t *n)
+{
+    const alm_table *table = load->table;
+    const uint16_t *sel = NULL;
+    alm_vec *texts = NULL;
+    uint32_t *idx = NULL, kept = 0;
+    if (load->where == NULL || *n == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, &load->batch, table->n_cols, &texts));
+    (void)memcpy(texts, vecs, table->n_cols * sizeof(*vecs));
+    for (uint32_t i = 0; i < table->n_cols; i++)
+        if (texts[i].type.id == ALM_T_SYMBOL)
+            texts[i].type = ALM_TY(VARCHAR);
+    const alm_batch batch = {.rows = *n, .n_cols = table->n_cols, .cols = texts};
+    ALM_TRY(alm_filter_run(cx, load->where, &batch, &sel, &kept));
+    if (kept == *n)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, &load->batch, kept + 1, &idx));
+    for (uint32_t i = 0; i < kept; i++)
+        idx[i] = sel[i];
+    for (uint32_t i = 0; i < table->n_cols; i++)
+        ALM_TRY(alm_vec_gather(cx, &load->batch, &vecs[i], idx, kept, &vecs[i]));
+    *n = kept;
+    return ALM_OK;
+}
+
 static alm_status load_block(alm_ctx *cx, alm_load *load, const alm_csv_block *block)
 {
     const alm_table *table = load->table;
@@ -248,6 +306,7 @@ static alm_status load_block(alm_ctx *cx, alm_load *load, const alm_csv_block *b
         else if (n < block->rows)
             ALM_TRY(alm_vec_gather(cx, &load->batch, &vecs[i], idx, n, &vecs[i]));
     }
+    ALM_TRY(keep_where(cx, load, vecs, &n));
     const alm_batch batch = {.rows = n, .n_cols = table->n_cols, .cols = vecs};
     return n > 0 ? load->sink(cx, load->arg, &batch) : ALM_OK;
 }

@@ -13,7 +13,10 @@
 #define ALM_SESSION_LOAD_H
 
 #include "codec/copy/copy.h"
+#include "exec/eval.h"
 #include "exec/exec.h"
+
+enum { ALM_LOAD_FAULTS_MAX = 100 };
 
 typedef enum alm_bad_rule { ALM_BAD_SKIP_COLUMN, ALM_BAD_SKIP_ROW, ALM_BAD_ABORT } alm_bad_rule;
 
@@ -29,18 +32,24 @@ typedef struct alm_load {
     const char *const *names; /* that they must be; NULL: any */
     alm_str what;             /* begins error messages: "COPY t, " */
     alm_workers *workers;     /* NULL: none */
+    alm_filter *where; /* rows it does not take are left out; symbols as texts; NULL: none. Freed */
+    int64_t skip_max;  /* SKIP_ROW: more rejected lines than that are a failure; 0: any number */
     alm_status (*sink)(alm_ctx *cx, void *arg, const alm_batch *batch);
     void *arg;
     /* counts so far */
     int64_t handled, rejected;
-    int64_t *errors; /* per column */
+    int64_t *errors;     /* per column */
+    const char **faults; /* the first of them in words; NULL: not wanted */
+    int64_t n_faulty;    /* lines with a fault: as many of the first as fit are in `faults` */
     /* private */
+    alm_arena *kept;
     alm_arena batch;
     struct alm_load_column *columns;
 } alm_load;
 
-/* All fields above `private` are set, but the counts. Memory from the arena. */
-ALM_NODISCARD alm_status alm_load_init(alm_ctx *cx, alm_arena *arena, alm_load *load);
+/* All fields above `private` are set, but the counts. Memory from the arena, which is kept. faults:
+ * lines with faults are to be told, too. */
+ALM_NODISCARD alm_status alm_load_init(alm_ctx *cx, alm_arena *arena, alm_load *load, bool faults);
 void alm_load_deinit(alm_load *load); /* the reader too; of a zeroed one: nothing */
 /* Takes what was fed to the reader. last: there will be no more. */
 ALM_NODISCARD alm_status alm_load_rows(alm_ctx *cx, alm_load *load, bool last);

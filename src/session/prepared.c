@@ -43,6 +43,37 @@ static alm_status parse_text(alm_ctx *cx, alm_prepared *p, alm_str text, size_t 
     return ALM_OK;
 }
 
+static bool is_plain(const alm_ast *ast)
+{
+    while (ast->kind == ALM_AST_CAST || ast->kind == ALM_AST_UNARY)
+        ast = ast->arg[0];
+    switch ((int)ast->kind) {
+    case ALM_AST_NULL:
+    case ALM_AST_BOOL:
+    case ALM_AST_NUMBER:
+    case ALM_AST_STRING:
+    case ALM_AST_PARAM:
+    case ALM_AST_TYPED:
+        return true;
+    case ALM_AST_CALL: /* now(); what has arguments may be anything */
+        return ast->n_args == 0;
+    default:
+        return false;
+    }
+}
+
+/* Does the statement insert literals, parameters and the time, nothing that takes time to compute? */
+static bool has_plain_values(const alm_stmt *stmt)
+{
+    if (stmt->kind != ALM_STMT_INSERT || stmt->select != NULL)
+        return false;
+    for (uint32_t r = 0; r < stmt->n_rows; r++)
+        for (uint32_t i = 0; i < stmt->row_lens[r]; i++)
+            if (!is_plain(stmt->rows[r][i]))
+                return false;
+    return true;
+}
+
 alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out)
 {
     alm_ctx cx;
@@ -69,6 +100,7 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
         alm_prepared_free(p);
         return st;
     }
+    p->plain_values = has_plain_values(p->stmt);
     p->parse_ns = alm_monotonic_ns() - cx.started_ns;
     *out = p;
     return ALM_OK;
@@ -80,6 +112,11 @@ void alm_prepared_free(alm_prepared *p)
         return;
     alm_arena_deinit(&p->arena);
     free(p);
+}
+
+int32_t alm_prepared_param_pos(const alm_prepared *p, uint32_t i)
+{
+    return i < p->n_param_pos ? p->param_pos[i] : -1;
 }
 
 alm_stmt_kind alm_prepared_kind(const alm_prepared *p)
@@ -97,6 +134,12 @@ void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest)
     const bool words = p->stmt->kind == ALM_STMT_SET;
     *tag = words ? p->stmt->text : (alm_str){"", 0};
     *rest = words ? p->stmt->value : (alm_str){"", 0};
+}
+
+const alm_cursor_words *alm_prepared_cursor(const alm_prepared *p)
+{
+    const bool cursor = p->stmt->kind == ALM_STMT_DECLARE_CURSOR || p->stmt->kind == ALM_STMT_FETCH;
+    return cursor ? p->stmt->ext : NULL;
 }
 
 /* Result columns of statements that return rows without being a SELECT. */
@@ -149,6 +192,8 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
             return ALM_OK;
         }
     }
+    if (n > 0 && stmt->kind == ALM_STMT_DECLARE_CURSOR)
+        return alm_plan_select(cx, &env, stmt->select, &plan);
     if (n > 0 && stmt->kind == ALM_STMT_INSERT) {
         const alm_table *table = NULL;
         return alm_plan_insert(cx, &env, stmt, &table, &plan);
@@ -170,10 +215,16 @@ static alm_status keep_description(alm_ctx *cx, alm_prepared *p, const alm_param
                                    const alm_type **types, const alm_plan_col **cols)
 {
     alm_type *kept = NULL;
+    int32_t *pos = NULL;
     alm_plan_col *kept_cols = NULL;
     ALM_TRY(ALM_NEWN(cx, &p->arena, n + 1, &kept));
-    for (uint32_t i = 0; i < n; i++)
+    ALM_TRY(ALM_NEWN(cx, &p->arena, n + 1, &pos));
+    for (uint32_t i = 0; i < n; i++) {
         kept[i] = params[i].type;
+        pos[i] = params[i].pos;
+    }
+    p->param_pos = pos;
+    p->n_param_pos = n;
     ALM_TRY(ALM_NEWN(cx, &p->arena, n_from + 1, &kept_cols));
     for (uint32_t i = 0; i < n_from; i++) {
         kept_cols[i].type = from[i].type;

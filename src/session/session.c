@@ -34,6 +34,7 @@ alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user, const char
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     s->db = db;
     s->tx_state = 'I';
+    (void)db->io->random(db->io, &s->seed, sizeof(s->seed));
     s->mem.name = "session";
     s->mem.limit_bytes = INT64_C(256) << 20;
     (void)snprintf(s->user, sizeof(s->user), "%s", user);
@@ -55,6 +56,10 @@ void alm_session_free(alm_session *s)
 {
     if (s == NULL)
         return;
+    if (s->commit != NULL) { /* it is over, nobody hears how */
+        const alm_status unheard = alm_session_commit_end(s);
+        (void)unheard;
+    }
     if (s->txn != NULL)
         alm_txn_rollback(s->txn);
     alm_db *db = s->db;
@@ -137,6 +142,9 @@ void alm_session_fail_block(alm_session *s)
 {
     if (s->tx_state == 'T')
         s->tx_state = 'E';
+    if (s->tx_state == 'I')
+        alm_drop_writes(s);
+    s->implicit = false;
 }
 
 alm_status alm_session_failed(alm_session *s, const alm_ctx *cx)

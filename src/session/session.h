@@ -26,14 +26,20 @@ ALM_NODISCARD alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *r
 /* Cancels running statements (they get `grace_ms`), checkpoints, closes. */
 void alm_db_free(alm_db *db, int64_t grace_ms);
 alm_storage *alm_db_storage(alm_db *db);
+const char *alm_db_root(const alm_db *db);
 const alm_registry *alm_db_registry(const alm_db *db);
 const struct alm_conf *alm_db_conf(const alm_db *db);
+/* The account of all statements (query.memory.total.max): what protocols keep for them counts too. */
+alm_mem *alm_db_memory(alm_db *db);
 
 ALM_NODISCARD alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user,
                                          const char *protocol, alm_session **out);
 void alm_session_free(alm_session *s);
 /* Ends the statement that runs with that sequence number (0: whichever runs). Any thread. */
 void alm_session_cancel(alm_session *s, uint64_t statement);
+/* Ends the statement of that number, whoever runs it; a read-only session that of its own user alone. False:
+ * none. */
+bool alm_session_cancel_query(const alm_session *me, int64_t statement);
 /* The client is gone: ends what runs and whatever is started still. Any thread. */
 void alm_session_abandon(alm_session *s);
 uint64_t alm_session_statement(const alm_session *s);
@@ -41,8 +47,27 @@ uint64_t alm_session_statement(const alm_session *s);
 char alm_session_tx_state(const alm_session *s);
 /* Something failed outside of any statement (a bad message): an open block is failed by it too. */
 void alm_session_fail_block(alm_session *s);
+/*
+ * PostgreSQL's implicit transaction, of a pipeline or of a text of several statements: from here on
+ * statements outside of a block are one transaction, until its end, which commits, or the first failure,
+ * which drops it. No effect in a block. Pending: it has written something, so its end waits for the disk.
+ */
+void alm_session_implicit(alm_session *s);
+bool alm_session_pending(const alm_session *s);
+ALM_NODISCARD alm_status alm_session_implicit_end(alm_session *s);
+/* The same without waiting, if that can be (*started): done(arg) is called on another thread when it is
+ * over, maybe before this returns, and then alm_session_commit_end tells how. */
+ALM_NODISCARD alm_status alm_session_commit_start(alm_session *s, void (*done)(void *arg),
+                                                  void *arg, bool *started);
+ALM_NODISCARD alm_status alm_session_commit_end(alm_session *s);
 /* BEGIN, COMMIT and ROLLBACK do nothing: for protocols whose requests stand alone. */
 void alm_session_no_blocks(alm_session *s);
+/* A request of several statements in such a protocol: they are an implicit transaction (call it before each
+ * of them), and those words do what they say until the end. The end commits; a block that is open there is an
+ * error, and dropped, as is everything when a statement failed (drop). */
+void alm_session_script(alm_session *s);
+ALM_NODISCARD alm_status alm_session_script_end(alm_session *s);
+void alm_session_script_drop(alm_session *s);
 /* Settings that SET changes and SHOW shows (time zone, statement_timeout ...). */
 const char *alm_session_setting(const alm_session *s, const char *name);
 /* The error for a setting there is not. */
@@ -81,10 +106,16 @@ const char *alm_prepared_text(const alm_prepared *p, size_t *len);
 /* What SET, DISCARD, DEALLOCATE, CLOSE ... name, as written behind the command tag; tag "" for other
  * statements. Objects of the wire (statements, portals) are dropped by the wire. */
 void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest);
+/* What DECLARE CURSOR, FETCH and MOVE say; NULL: another statement. The cursor of a DECLARE gives the rows
+ * of its query; a FETCH gives none: to read on in the cursor of that name is left to the protocol. */
+const struct alm_cursor_words *alm_prepared_cursor(const alm_prepared *p);
 /* Parameters: given types (NONE: infer) are completed; result columns if it returns rows. */
 ALM_NODISCARD alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given,
                                       uint32_t n_given, const alm_type **params, uint32_t *n_params,
                                       const alm_plan_col **cols, uint32_t *n_cols);
+
+/* Where parameter i (from 0) stands first in the text, once described; -1: nowhere. */
+int32_t alm_prepared_param_pos(const alm_prepared *p, uint32_t i);
 
 /* Plans and starts. values: one element each, copied. A statement without rows has run when this
  * returns (INSERT, UPDATE, DDL): then alm_cursor_has_rows is false. */
@@ -93,10 +124,13 @@ ALM_NODISCARD alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_
 bool alm_cursor_has_rows(const alm_cursor *c);
 const alm_plan_col *alm_cursor_cols(const alm_cursor *c, uint32_t *n);
 int32_t alm_cursor_ts_col(const alm_cursor *c);
+uint64_t alm_cursor_statement(const alm_cursor *c); /* its number, as query_activity() has it */
 /* Rows changed by INSERT, UPDATE, CREATE TABLE AS; -1 where that has no meaning. */
 int64_t alm_cursor_affected(const alm_cursor *c);
 /* Command tag without counts, upper case: "SELECT", "INSERT", "CREATE TABLE", "SET" ... */
 const char *alm_cursor_tag(const alm_cursor *c);
+/* INSERT of literals, parameters, now(): in a transaction that goes on it waits for nothing. */
+bool alm_prepared_is_values(const alm_prepared *p);
 /* Small enough to run on a network thread? (from the plan's row estimate; DML and DDL never are) */
 bool alm_prepared_is_short(alm_session *s, const alm_prepared *p);
 bool alm_cursor_is_short(const alm_cursor *c);
@@ -130,6 +164,14 @@ const alm_copy_stream *alm_cursor_copy(const alm_cursor *c); /* NULL: it is no C
  * After a failure, or without an end, closing the cursor drops what came. */
 ALM_NODISCARD alm_status alm_copy_feed(alm_cursor *c, const char *bytes, size_t n);
 ALM_NODISCARD alm_status alm_copy_end(alm_cursor *c);
+/* What a client is to be told of a COPY FROM that has ended: lines that were left out, lines whose bad
+ * values became null, and the first of them in words. Nothing, if it does not want to know. */
+typedef struct alm_copy_faults {
+    int64_t skipped, nulled;
+    const char *const *texts;
+    uint32_t n_texts;
+} alm_copy_faults;
+void alm_copy_told(const alm_cursor *c, alm_copy_faults *out);
 
 /* ------------------------------------------------------------------- ingest */
 

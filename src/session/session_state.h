@@ -57,13 +57,17 @@ struct alm_session {
     alm_activity activity;
     atomic_bool cancel, gone;   /* gone: for good */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
+    uint64_t seed;              /* of its statements' seeds */
     int64_t timeout_ms;         /* 0: configured default */
     bool read_only, no_blocks, streams;
+    bool implicit; /* statements outside of a block are one transaction */
     char tx_state;
     struct alm_savepoint *savepoints; /* of the block, newest first */
     int32_t n_savepoints;
-    alm_txn *txn; /* open transaction that has written, or NULL */
-    alm_mem mem;  /* prepared statements and settings */
+    alm_txn
+        *txn; /* open transaction that has written, or NULL: of the block, or the implicit one */
+    struct alm_txn_commit_run *commit; /* under way; NULL: none */
+    alm_mem mem;                       /* prepared statements and settings */
     alm_arena arena;
     char *settings[ALM_SETTINGS_MAX]; /* malloc'd values that differ from the default */
     alm_error err;
@@ -75,8 +79,17 @@ struct alm_prepared {
     alm_arena arena;
     alm_str text;
     alm_stmt *stmt;
+    bool plain_values; /* alm_prepared_is_values */
     int64_t parse_ns;
+    const int32_t *param_pos; /* of alm_describe */
+    uint32_t n_param_pos;
 };
+
+/* Are statements part of a transaction that goes on behind them? */
+static inline bool alm_in_transaction(const alm_session *s)
+{
+    return s->tx_state == 'T' || (s->tx_state == 'I' && s->implicit);
+}
 
 struct alm_cursor {
     alm_session *session;
@@ -99,6 +112,7 @@ struct alm_cursor {
     const char *tag;
     uint64_t statement;
     int64_t compile_ns, execute_ns;
+    int64_t map_faults; /* of all, when the statement began */
 };
 
 /* Ends the statement of that number, or that on the connection of that number. False: there is none that
@@ -106,6 +120,10 @@ struct alm_cursor {
 bool alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection);
 /* Context of one execution: arena, limits, clock, cancel flag of the session. */
 void alm_cursor_context(alm_cursor *c);
+/* The same, with a number of its own: what runs from here on can be cancelled. */
+void alm_cursor_begin(alm_cursor *c);
+/* It does not run any more; its arena goes. */
+void alm_cursor_over(alm_cursor *c);
 /* Copies the context's error to the session; returns its code. */
 alm_status alm_session_failed(alm_session *s, const alm_ctx *cx);
 void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params);
@@ -122,8 +140,10 @@ alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *param
  * to the update; n_set == 0: the rows of a DELETE. */
 alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_table *table,
                                uint32_t n_set, alm_update *update);
-/* Catalogue changes are refused in a transaction that has written. */
+/* Catalogue changes are refused in a block that has written, and commit an implicit transaction. */
 alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt);
+/* Commits an implicit transaction before a statement that cannot go on with it. */
+alm_status alm_commit_before(alm_cursor *c);
 /* A newer snapshot. Plans made on the one before must not be used any more. */
 alm_status alm_cursor_look_again(alm_cursor *c);
 alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
@@ -165,6 +185,7 @@ alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out);
 
 /* execute_tx.c */
 void alm_savepoints_clear(alm_session *s);
+void alm_drop_writes(alm_session *s); /* what the open transaction has written */
 
 /* Lets functions of this execution ask for settings and object numbers. */
 void alm_cursor_lookup(alm_cursor *c);
@@ -178,7 +199,7 @@ enum { ALM_ACTIVITY_CELLS = 7 };
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
 alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 /* copy_file.c. Rows of ten texts: time in us, id, table, file, phase, status, message, counts. */
-alm_status alm_copy_jobs_new(alm_ctx *cx, struct alm_copy_jobs **out);
+alm_status alm_copy_jobs_new(alm_ctx *cx, const alm_db *db, struct alm_copy_jobs **out);
 bool alm_copy_jobs_run(struct alm_copy_jobs *jobs); /* does one run still? */
 void alm_copy_jobs_free(struct alm_copy_jobs *jobs);
 alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows);

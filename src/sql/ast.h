@@ -326,10 +326,19 @@ typedef enum alm_stmt_kind {
     ALM_STMT_COMMIT,
     ALM_STMT_ROLLBACK,
     ALM_STMT_SAVEPOINT,
-    ALM_STMT_COPY_FROM, /* ext: alm_copy; insert_cols. Its CANCEL too */
-    ALM_STMT_COPY_TO,   /* ext: alm_copy; select */
-    ALM_STMT_OTHER      /* recognised but not there yet: text names it; ext holds what was parsed */
+    ALM_STMT_COPY_FROM,      /* ext: alm_copy; insert_cols. Its CANCEL too */
+    ALM_STMT_COPY_TO,        /* ext: alm_copy; select */
+    ALM_STMT_DECLARE_CURSOR, /* ext: alm_cursor_words; select */
+    ALM_STMT_FETCH,          /* and MOVE; ext: alm_cursor_words */
+    ALM_STMT_OTHER /* recognised but not there yet: text names it; ext holds what was parsed */
 } alm_stmt_kind;
+
+/* DECLARE name CURSOR, FETCH, MOVE. */
+typedef struct alm_cursor_words {
+    alm_str name;  /* as written, with its quotes */
+    int64_t count; /* INT64_MAX: all */
+    bool move, hold, binary;
+} alm_cursor_words;
 
 typedef struct alm_column_def {
     alm_str name;
@@ -440,6 +449,7 @@ typedef struct alm_copy {
     int32_t file_pos;
     alm_copy_option *options;
     uint32_t n_options;
+    alm_ast *where; /* FROM: of the rows that come; NULL: all */
 } alm_copy;
 
 /* ALTER TABLE | MATERIALIZED VIEW | VIEW name action; stmt->table names the object. */

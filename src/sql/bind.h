@@ -74,6 +74,15 @@ typedef struct alm_scalar {
     alm_expr *value;
 } alm_scalar;
 
+/* Computed behind GROUP BY: a window call, or whether a row is in a query (x IN (SELECT ...)) where x
+ * has aggregates or window calls in it. */
+typedef struct alm_late {
+    alm_window_call call; /* of a query: args is x */
+    alm_plan *query;      /* NULL: a window call */
+    bool negated;         /* NOT IN */
+    uint32_t level; /* 0: before HAVING; else behind those of a lower level, which it may read */
+} alm_late;
+
 typedef enum alm_agg_place { ALM_AGG_NO, ALM_AGG_YES, ALM_AGG_INSIDE } alm_agg_place;
 
 typedef struct alm_scope {
@@ -94,8 +103,8 @@ typedef struct alm_scope {
     uint64_t ordered_aggs; /* bit per aggregate that has it */
     bool share_aggs;       /* equal aggregates are one (not with different FILLs) */
     alm_expr *agg_filter;  /* PIVOT: which rows the aggregates bound now take; or NULL */
-    alm_window_call *windows;
-    uint32_t n_windows, cap_windows;
+    alm_late *lates;
+    uint32_t n_lates, cap_lates;
     /* select list, for names in ORDER BY, GROUP BY and HAVING; NULL while it is bound itself */
     const alm_item *items;
     uint32_t n_items;
@@ -151,6 +160,17 @@ ALM_NODISCARD alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, al
 ALM_NODISCARD alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* bind_window.c: the call's function is looked up among window functions and aggregates */
 ALM_NODISCARD alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* Notes what is computed behind the groups; *out is the column that stands for it until then. */
+ALM_NODISCARD alm_status alm_late_add(alm_scope *sc, const alm_late *late, alm_expr **out);
+/* Puts those of level 0, or of all others, on top of the scope's plan; values[i] is what late i is there. */
+ALM_NODISCARD alm_status alm_late_nodes(alm_scope *sc, bool first, alm_expr **values);
+/* What stands for late calls becomes their values, as far as there are any. */
+ALM_NODISCARD alm_status alm_late_replace(alm_scope *sc, alm_expr *const *values, alm_expr **e);
+/* Is it, or does it follow from, a window call? Queries over aggregates are none. */
+bool alm_has_window(const alm_scope *sc, const alm_expr *e);
+/* Calls f for all expressions of a late call. */
+ALM_NODISCARD alm_status alm_late_exprs(alm_late *late, alm_status (*f)(void *arg, alm_expr **e),
+                                        void *arg);
 /* bind_subquery.c: joins a subquery to the scope's plan and gives the column that tells */
 ALM_NODISCARD alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *ast,
                                                   alm_expr **out);
@@ -163,6 +183,8 @@ ALM_NODISCARD alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast,
 alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **out);
 alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* The answer of x IN (query) with the query joined to the plan as it is now. */
+ALM_NODISCARD alm_status alm_join_in(alm_scope *sc, const alm_late *late, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* bind_outer.c: does the plan still use columns of the query around it? */
 bool alm_plan_is_dependent(alm_plan *plan);
@@ -185,6 +207,9 @@ ALM_NODISCARD alm_status alm_decorrelate_in(alm_scope *sc, alm_plan **plan, alm_
 /* The plan with one row or more per outer row, joined; values[i] is its column i over sc->plan. */
 ALM_NODISCARD alm_status alm_join_dependent(alm_scope *sc, uint8_t kind, int32_t pos,
                                             alm_plan *inner, alm_expr ***values);
+/* Columns of the join from `first` on are the same wherever the expressions are. */
+ALM_NODISCARD alm_status alm_note_dependent(alm_scope *sc, uint32_t first, const alm_plan *join,
+                                            const alm_exprs *outer);
 /* The same for a query that is a value: a second row for an outer row is an error. */
 ALM_NODISCARD alm_status alm_join_single(alm_scope *sc, int32_t pos, alm_plan *inner,
                                          alm_expr ***values);
@@ -314,6 +339,9 @@ ALM_NODISCARD alm_status alm_plan_limit(alm_planner *p, alm_plan **plan, int64_t
 ALM_NODISCARD alm_status alm_plan_one_row(alm_planner *p, int32_t pos, alm_plan **out);
 ALM_NODISCARD alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos,
                                        alm_plan **out);
+/* WINDOW: its calls behind the columns of the plan. */
+ALM_NODISCARD alm_status alm_plan_window(alm_planner *p, alm_plan **plan, alm_window_call *calls,
+                                         uint32_t n);
 /* GROUP over all columns: DISTINCT. */
 ALM_NODISCARD alm_status alm_plan_distinct(alm_planner *p, alm_plan **plan);
 /* Columns cast to other types; a node only if something changes. */

@@ -49,7 +49,7 @@ static alm_status strip(alm_ctx *cx, alm_expr *e, alm_expr **out)
 int32_t alm_dep_find_outer(const alm_exprs *carried, const alm_expr *e)
 {
     for (uint32_t i = 0; i < carried->n; i++)
-        if (alm_expr_equal(carried->at[i], e))
+        if (carried->at[i] == e || alm_expr_equal(carried->at[i], e))
             return (int32_t)i;
     return -1;
 }
@@ -218,7 +218,7 @@ alm_status alm_dep_too_hard(const alm_dep_ctx *d, const alm_plan *plan, const ch
 static alm_status as_pair(alm_planner *p, alm_expr *e, alm_expr **outer, alm_expr **inner)
 {
     *outer = NULL;
-    if (!alm_expr_is_call(e, "=") || e->n_args != 2)
+    if (!alm_expr_is_call(e, "=") || e->n_args != 2 || alm_expr_volatile(e))
         return ALM_OK;
     for (uint32_t i = 0; i < 2; i++) {
         const sides a = sides_of(e->args[i]), b = sides_of(e->args[1 - i]);
@@ -348,23 +348,14 @@ static alm_status call_per(alm_planner *p, const alm_plan *child, const char *na
 /* Adds the number of the row among those of its outer row, and how many these are if `counts`. */
 static alm_status add_numbers(alm_planner *p, alm_plan **plan, uint32_t n0, uint32_t n, bool counts)
 {
-    alm_plan *child = *plan, *node = NULL;
+    const alm_plan *child = *plan;
     alm_window_call *calls = NULL;
     const uint32_t n_calls = counts ? 2 : 1;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2, &calls));
     ALM_TRY(call_per(p, child, "row_number", ALM_FN_WINDOW, n0, n, &calls[0]));
     if (counts)
         ALM_TRY(call_per(p, child, "count", ALM_FN_AGGREGATE, n0, n, &calls[1]));
-    ALM_TRY(alm_plan_new(p, ALM_P_WINDOW, child->pos, child, &node));
-    node->n_cols = child->n_cols + n_calls;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, node->n_cols, &node->cols));
-    memcpy(node->cols, child->cols, child->n_cols * sizeof *node->cols);
-    for (uint32_t i = 0; i < n_calls; i++)
-        node->cols[child->n_cols + i] = (alm_plan_col){calls[i].fn->name, calls[i].type};
-    node->window.calls = calls;
-    node->window.n_calls = n_calls;
-    *plan = node;
-    return ALM_OK;
+    return alm_plan_window(p, plan, calls, n_calls);
 }
 
 static alm_status number_rows(alm_planner *p, alm_plan **plan, uint32_t n0, uint32_t n)
@@ -396,16 +387,29 @@ alm_status alm_plan_limit_per(alm_planner *p, alm_plan **plan, uint32_t n0, uint
     return alm_plan_cut(p, plan, number);
 }
 
+/* A second row with the same number fails; the numbers are column `number` of the plan. */
+static alm_status refuse_second(alm_planner *p, alm_plan **plan, uint32_t number, int32_t pos)
+{
+    alm_exprs tests = {0};
+    alm_expr *args[1] = {NULL}, *test = NULL;
+    ALM_TRY(alm_dep_col_of(p, *plan, number, &args[0]));
+    ALM_TRY(alm_expr_call(p, "single row", pos, args, 1, &test));
+    ALM_TRY(alm_exprs_add(p->cx, &tests, test));
+    return alm_plan_filter(p, plan, &tests);
+}
+
 static alm_status push_limit(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
     alm_plan *limit = *plan, *child = limit->child[0];
     const uint32_t n0 = child->n_cols;
-    if (limit->limit.single)
-        return alm_dep_too_hard(d, limit, "a subquery like this in it");
     ALM_TRY(alm_dep_push(d, &child, carried));
-    ALM_TRY(alm_plan_limit_per(d->p, &child, n0, carried->n, limit->limit.lo, limit->limit.hi));
     *plan = child;
-    return ALM_OK;
+    if (!limit->limit.single)
+        return alm_plan_limit_per(d->p, plan, n0, carried->n, limit->limit.lo, limit->limit.hi);
+    const uint32_t number = child->n_cols;
+    ALM_TRY(number_rows(d->p, plan, n0, carried->n));
+    ALM_TRY(refuse_second(d->p, plan, number, limit->pos));
+    return alm_plan_cut(d->p, plan, number);
 }
 
 /* --------------------------------------------------------------------------- grouping */
@@ -550,6 +554,11 @@ static alm_status push_sample(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *
     alm_plan *sample = *plan;
     uint32_t n0 = 0;
     const uint32_t at = 1 + sample->sample.n_keys;
+    const bool whole = sample->sample.fill != NULL || sample->sample.first_observation;
+    if (whole && alm_plan_is_dependent(sample->child[0])) /* the range is that of its own rows */
+        return alm_dep_too_hard(d, sample,
+                                "SAMPLE BY with FILL or ALIGN TO FIRST OBSERVATION over rows "
+                                "that follow from them");
     ALM_TRY(push_child(d, sample, carried, &n0));
     ALM_TRY(with_keys(d->p, sample->child[0], n0, carried->n, &sample->sample.keys,
                       &sample->sample.n_keys));
@@ -758,8 +767,8 @@ static alm_status join_carried(alm_scope *sc, uint8_t kind, int32_t pos, alm_pla
     return ALM_OK;
 }
 
-static alm_status note_dependent(alm_scope *sc, uint32_t first, const alm_plan *join,
-                                 const alm_exprs *outer)
+alm_status alm_note_dependent(alm_scope *sc, uint32_t first, const alm_plan *join,
+                              const alm_exprs *outer)
 {
     ALM_TRY(alm_grow(sc->p->cx, &sc->dependents, sc->n_dependents, &sc->cap_dependents,
                      sizeof *sc->dependents));
@@ -801,7 +810,7 @@ static alm_status scalar_values(alm_scope *sc, int32_t pos, alm_plan *inner, alm
         if (!same)
             ALM_TRY(alm_dep_unless_null(p, mark, e, f, &values[i]));
     }
-    ALM_TRY(note_dependent(sc, n_left, join, &outer));
+    ALM_TRY(alm_note_dependent(sc, n_left, join, &outer));
     sc->plan = join;
     return ALM_OK;
 }
@@ -823,7 +832,7 @@ alm_status alm_join_dependent(alm_scope *sc, uint8_t kind, int32_t pos, alm_plan
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, values));
     for (uint32_t i = 0; i < n; i++)
         ALM_TRY(alm_dep_col_of(p, join, n_left + i, &(*values)[i]));
-    ALM_TRY(note_dependent(sc, n_left, join, &outer));
+    ALM_TRY(alm_note_dependent(sc, n_left, join, &outer));
     sc->plan = join;
     return ALM_OK;
 }
@@ -848,13 +857,9 @@ alm_status alm_join_single(alm_scope *sc, int32_t pos, alm_plan *inner, alm_expr
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, values));
     for (uint32_t i = 0; i < n; i++)
         ALM_TRY(alm_dep_col_of(p, join, n_left + i, &(*values)[i]));
-    ALM_TRY(note_dependent(sc, n_left, join, &outer));
-    tests = (alm_exprs){0};
-    ALM_TRY(alm_dep_col_of(p, join, n_left + number, &args[0]));
-    ALM_TRY(alm_expr_call(p, "single row", pos, args, 1, &test));
-    ALM_TRY(alm_exprs_add(p->cx, &tests, test));
+    ALM_TRY(alm_note_dependent(sc, n_left, join, &outer));
     sc->plan = join;
-    return alm_plan_filter(p, &sc->plan, &tests);
+    return refuse_second(p, &sc->plan, n_left + number, pos);
 }
 
 alm_status alm_decorrelate_in(alm_scope *sc, alm_plan **plan, alm_semi *semi, alm_expr ***exprs,

@@ -37,6 +37,31 @@ static alm_status add_key_pair(alm_planner *p, const alm_plan *left, uint32_t l,
     return alm_exprs_add(p->cx, rk, b);
 }
 
+/* Outer columns in the keys of a side: the side carries them, and the keys read them there. */
+static alm_status land_keys(const alm_dep_ctx *d, alm_plan **side, uint32_t n0, alm_exprs *carried,
+                            alm_expr **keys, uint32_t n)
+{
+    alm_exprs want = {0};
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(alm_dep_gather(d->p->cx, keys[i], &want));
+    ALM_TRY(alm_dep_ensure(d, side, carried, &want));
+    alm_dep_landing l = {d->p, *side, carried, n0};
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(alm_dep_land_one(&l, &keys[i]));
+    return ALM_OK;
+}
+
+/* Both sides of a join made independent, with their keys. */
+static alm_status push_sides(const alm_dep_ctx *d, const alm_plan *join, alm_plan **left,
+                             alm_plan **right, alm_exprs *carried, alm_exprs *right_carried)
+{
+    const uint32_t nl = (*left)->n_cols, nr = (*right)->n_cols, n = join->join.n_keys;
+    ALM_TRY(alm_dep_push(d, left, carried));
+    ALM_TRY(alm_dep_push(d, right, right_carried));
+    ALM_TRY(land_keys(d, left, nl, carried, join->join.left_keys, n));
+    return land_keys(d, right, nr, right_carried, join->join.right_keys, n);
+}
+
 /* RIGHT, FULL, SPLICE: rows of the right side stay too, so both sides carry the same. */
 static alm_status push_both(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carried)
 {
@@ -45,8 +70,7 @@ static alm_status push_both(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *ca
     const uint32_t nl = left->n_cols, nr = right->n_cols;
     alm_exprs rc = {0}, want = {0}, lk = {0}, rk = {0};
     alm_dep_list l;
-    ALM_TRY(alm_dep_push(d, &left, carried));
-    ALM_TRY(alm_dep_push(d, &right, &rc));
+    ALM_TRY(push_sides(d, old, &left, &right, carried, &rc));
     for (uint32_t i = 0; i < carried->n + rc.n; i++)
         ALM_TRY(
             alm_exprs_add(p->cx, &want, i < carried->n ? carried->at[i] : rc.at[i - carried->n]));
@@ -80,18 +104,6 @@ static alm_status push_both(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *ca
     return alm_plan_project(p, join, l.exprs, l.names, l.n, plan);
 }
 
-static alm_status each_arg(alm_plan *winjoin, alm_expr_visit f, void *arg)
-{
-    for (uint32_t a = 0; a < winjoin->winjoin.n_aggs; a++) {
-        alm_agg_call *call = &winjoin->winjoin.aggs[a];
-        for (uint32_t i = 0; i < call->n_args; i++)
-            ALM_TRY(f(arg, &call->args[i]));
-        if (call->filter != NULL)
-            ALM_TRY(f(arg, &call->filter));
-    }
-    return ALM_OK;
-}
-
 typedef struct moving {
     alm_ctx *cx;
     const uint32_t *map;
@@ -115,7 +127,7 @@ alm_status alm_dep_push_window_join(const alm_dep_ctx *d, alm_plan **plan, alm_e
     ALM_TRY(alm_dep_push(d, &node->child[1], &rc));
     for (uint32_t i = 0; i < rc.n; i++)
         ALM_TRY(alm_exprs_add(p->cx, &want, rc.at[i]));
-    ALM_TRY(each_arg(node, alm_dep_gather_one, &g));
+    ALM_TRY(alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, alm_dep_gather_one, &g));
     ALM_TRY(alm_dep_ensure(d, &node->child[0], carried, &want));
     const alm_plan *left = node->child[0], *right = node->child[1];
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, nl + nr + 1, &map));
@@ -123,8 +135,8 @@ alm_status alm_dep_push_window_join(const alm_dep_ctx *d, alm_plan **plan, alm_e
         map[c] = c < nl ? c : c + left->n_cols - nl;
     moving m = {p->cx, map};
     alm_dep_landing l = {p, left, carried, nl};
-    ALM_TRY(each_arg(node, move_one, &m));
-    ALM_TRY(each_arg(node, alm_dep_land_one, &l));
+    ALM_TRY(alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, move_one, &m));
+    ALM_TRY(alm_aggs_exprs(node->winjoin.aggs, node->winjoin.n_aggs, alm_dep_land_one, &l));
     for (uint32_t i = 0; i < node->winjoin.n_keys; i++) {
         ALM_TRY(alm_exprs_add(p->cx, &lk, node->winjoin.left_keys[i]));
         ALM_TRY(alm_exprs_add(p->cx, &rk, node->winjoin.right_keys[i]));
@@ -149,8 +161,7 @@ alm_status alm_dep_push_join(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *c
     alm_exprs rc = {0}, want = {0};
     if (kind == ALM_JOIN_RIGHT || kind == ALM_JOIN_FULL || kind == ALM_JOIN_SPLICE)
         return push_both(d, plan, carried);
-    ALM_TRY(alm_dep_push(d, &left, carried));
-    ALM_TRY(alm_dep_push(d, &right, &rc));
+    ALM_TRY(push_sides(d, old, &left, &right, carried, &rc));
     for (uint32_t i = 0; i < old->join.n_residual; i++)
         ALM_TRY(alm_dep_gather(p->cx, old->join.residual[i], &want));
     for (uint32_t i = 0; i < rc.n; i++)

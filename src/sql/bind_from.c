@@ -618,9 +618,14 @@ static alm_status lateral_item(alm_scope *sc, const alm_from *f)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, f->join_pos, "LATERAL does not go with USING");
     if (f->on == NULL)
         return ALM_OK;
+    if (!left_join && has_query(f->on)) /* as in WHERE */
+        return alm_bind_where(sc, f->on);
+    alm_plan *const joined = sc->plan;
     alm_expr *on = NULL;
     alm_exprs conjuncts = {0};
+    sc->plan = NULL; /* a subquery would be joined above this join, not below its condition */
     ALM_TRY(alm_bind_expr(sc, f->on, &on));
+    sc->plan = joined;
     if (on->type.id != ALM_T_BOOLEAN)
         return alm_fail(p->cx, ALM_E_TYPE, f->on->pos, "boolean expression expected");
     ALM_TRY(alm_exprs_split(p->cx, &conjuncts, on));
@@ -718,6 +723,12 @@ alm_status alm_bind_from(alm_scope *sc, const alm_from *from, uint32_t n_from)
     return ALM_OK;
 }
 
+static bool of_left(void *arg, const alm_expr *col)
+{
+    const alm_scope *sc = arg;
+    return (col->col & ALM_COL_OUTER) != 0 || col->col < sc->window_join->n_left;
+}
+
 alm_status alm_bind_where(alm_scope *sc, const alm_ast *where)
 {
     alm_planner *p = sc->p;
@@ -733,7 +744,7 @@ alm_status alm_bind_where(alm_scope *sc, const alm_ast *where)
     ALM_TRY(alm_param_infer(p, &e, ALM_TY(BOOLEAN)));
     if (e->type.id != ALM_T_BOOLEAN)
         return alm_fail(p->cx, ALM_E_TYPE, where->pos, "boolean expression expected");
-    if (sc->window_join != NULL && !alm_expr_within(e, 0, sc->window_join->n_left))
+    if (sc->window_join != NULL && !alm_expr_each_col(e, of_left, sc))
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, where->pos,
                         "WHERE of a WINDOW join can use columns of the left side only");
     ALM_TRY(alm_exprs_split(p->cx, &conjuncts, e));

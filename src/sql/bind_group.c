@@ -8,10 +8,11 @@
  */
 #include "sql/bind.h"
 
+/* A volatile key is like itself only: GROUP BY of its name or position. */
 static int32_t find_key(const alm_group_map *map, const alm_expr *e)
 {
     for (uint32_t k = 0; k < map->keys.n; k++)
-        if (alm_expr_equal(map->keys.at[k], e))
+        if (map->keys.at[k] == e || alm_expr_equal(map->keys.at[k], e))
             return (int32_t)k;
     return -1;
 }
@@ -94,26 +95,21 @@ alm_status alm_group_replace(alm_group_map *map, alm_expr **e)
     return alm_expr_map(map->sc->p->cx, *e, replace, map, e);
 }
 
-static alm_status each_window_expr(alm_group_map *map,
-                                   alm_status (*f)(alm_group_map *, alm_expr **))
+static alm_status replace_late(void *map, alm_expr **e)
 {
-    for (uint32_t w = 0; w < map->sc->n_windows; w++) {
-        alm_window_call *call = &map->sc->windows[w];
-        for (uint32_t i = 0; i < call->n_args; i++)
-            ALM_TRY(f(map, &call->args[i]));
-        for (uint32_t i = 0; i < call->n_partition; i++)
-            ALM_TRY(f(map, &call->partition[i]));
-        for (uint32_t i = 0; i < call->n_order; i++)
-            ALM_TRY(f(map, &call->order[i].expr));
-        if (call->filter != NULL)
-            ALM_TRY(f(map, &call->filter));
-    }
-    return ALM_OK;
+    return alm_group_replace(map, e);
 }
 
-static alm_status collect_window(alm_group_map *map, alm_expr **e)
+static alm_status collect_late(void *map, alm_expr **e)
 {
     return collect_columns(map, *e);
+}
+
+static alm_status each_late(alm_group_map *map, alm_status (*f)(void *, alm_expr **))
+{
+    for (uint32_t i = 0; i < map->sc->n_lates; i++)
+        ALM_TRY(alm_late_exprs(&map->sc->lates[i], f, map));
+    return ALM_OK;
 }
 
 alm_status alm_stage_replace(alm_group_map *map, alm_stage *st)
@@ -126,7 +122,7 @@ alm_status alm_stage_replace(alm_group_map *map, alm_stage *st)
         ALM_TRY(alm_group_replace(map, &st->order[i].expr));
     for (uint32_t i = 0; i < st->n_on; i++)
         ALM_TRY(alm_group_replace(map, &st->on[i]));
-    return each_window_expr(map, alm_group_replace);
+    return each_late(map, replace_late);
 }
 
 /* ------------------------------------------------------------------- keys */
@@ -176,11 +172,12 @@ static alm_status written_key(alm_group_map *map, const alm_ast *ast, const alm_
     return alm_exprs_add(sc->p->cx, &map->keys, key);
 }
 
+/* A column of a query around this one is the same in all its rows, and a key like others. */
 static const char *key_name(const alm_plan *child, const alm_expr *e)
 {
-    return e->kind == ALM_X_COL    ? child->cols[e->col].name
-           : e->kind == ALM_X_CALL ? e->fn->name
-                                   : "case";
+    return e->kind == ALM_X_COL && e->col < child->n_cols ? child->cols[e->col].name
+           : e->kind == ALM_X_CALL                        ? e->fn->name
+                                                          : "key";
 }
 
 /* GROUP by the keys whose bit is set in `in` (all: UINT64_MAX), and the real aggregates. */
@@ -373,13 +370,14 @@ static alm_status implied_keys(alm_group_map *map, const alm_stage *st)
             ALM_TRY(alm_group_collect(map, st->items[i].expr));
     for (uint32_t i = 0; i < st->n_items; i++)
         ALM_TRY(alm_group_collect(map, st->items[i].expr));
-    return each_window_expr(map, collect_window);
+    return each_late(map, collect_late);
 }
 
 alm_status alm_bind_group(alm_scope *sc, alm_stage *st)
 {
     alm_planner *p = sc->p;
-    alm_group_map map = {.sc = sc, .bucket = UINT32_MAX, .strict = sc->sel->has_group && !sc->sel->group_all};
+    alm_group_map map = {
+        .sc = sc, .bucket = UINT32_MAX, .strict = sc->sel->has_group && !sc->sel->group_all};
     int32_t *key_of = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sc->sel->n_group + 1, &key_of));
     if (map.strict)

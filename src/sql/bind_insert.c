@@ -248,9 +248,9 @@ static alm_status fill_column(alm_planner *p, const alm_stmt *stmt, const alm_ta
         if (!designated)
             continue;
         memcpy(&ticks, at, sizeof ticks);
-        if (ticks == ALM_TS_NULL && ast->kind != ALM_AST_PARAM)
-            return alm_fail(p->cx, ALM_E_VALUE, ast->pos,
-                            "designated timestamp column cannot be NULL");
+        const char *why = alm_designated_fault(ticks, col->type.id == ALM_T_TIMESTAMP_NS);
+        if (why != NULL && ast->kind != ALM_AST_PARAM)
+            return alm_fail(p->cx, ALM_E_VALUE, ast->pos, "%s", why);
     }
     return ALM_OK;
 }

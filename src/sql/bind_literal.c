@@ -160,7 +160,9 @@ alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out)
     if (number < 0 || number >= (int64_t)p->env->n_params)
         return alm_fail(p->cx, ALM_E_PARAM, ast->pos, "undefined bind variable: $%lld",
                         (long long)ast->number);
-    const alm_param *param = &p->env->params[number];
+    alm_param *param = &p->env->params[number];
+    if (param->pos == 0) /* no statement begins with a parameter */
+        param->pos = ast->pos;
     if (param->value != NULL)
         return alm_expr_const(p->cx, param->value, ast->pos, out);
     alm_expr *e = NULL;

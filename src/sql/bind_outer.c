@@ -22,9 +22,7 @@ alm_status alm_plan_each_expr(alm_plan *plan, alm_expr_visit f, void *arg)
             ALM_TRY(f(arg, &plan->winjoin.left_keys[i]));
             ALM_TRY(f(arg, &plan->winjoin.right_keys[i]));
         }
-        for (uint32_t a = 0; a < plan->winjoin.n_aggs; a++)
-            for (uint32_t i = 0; i < plan->winjoin.aggs[a].n_args; i++)
-                ALM_TRY(f(arg, &plan->winjoin.aggs[a].args[i]));
+        ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, f, arg));
     }
     for (uint32_t i = 0; i < plan->n_children; i++)
         ALM_TRY(alm_plan_each_expr(plan->child[i], f, arg));

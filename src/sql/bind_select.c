@@ -172,6 +172,9 @@ static alm_status bind_condition(alm_scope *sc, const alm_ast *ast, bool windows
     ALM_TRY(alm_param_infer(sc->p, out, ALM_TY(BOOLEAN)));
     if ((*out)->type.id != ALM_T_BOOLEAN)
         return alm_fail(sc->p->cx, ALM_E_TYPE, ast->pos, "boolean expression expected");
+    if (!windows && alm_has_window(sc, *out)) /* by its name in the list */
+        return alm_fail(sc->p->cx, ALM_E_FUNCTION, ast->pos,
+                        "window functions are not allowed in HAVING: QUALIFY filters by them");
     return ALM_OK;
 }
 
@@ -186,47 +189,22 @@ static alm_status filter_by(alm_scope *sc, alm_expr *e)
 
 /* ---------------------------------------------------------------------- windows */
 
-typedef struct window_marks {
-    alm_ctx *cx;
-    uint32_t first;
-} window_marks;
-
-static alm_status replace_window(void *arg, alm_expr *e, alm_expr **out)
+/* What is computed behind the groups, and HAVING where it belongs: before the windows. */
+static alm_status add_lates(alm_scope *sc, alm_stage *st)
 {
-    const window_marks *m = arg;
-    if (e->kind != ALM_X_COL || (e->col & ALM_COL_WIN) == 0)
-        return ALM_OK;
-    return alm_expr_col(m->cx, m->first + (e->col & ALM_COL_NUMBER), e->type, e->pos, out);
-}
-
-static alm_status add_windows(alm_scope *sc, alm_stage *st)
-{
-    alm_planner *p = sc->p;
-    if (sc->n_windows == 0)
-        return ALM_OK;
-    alm_plan *child = sc->plan, *node = NULL;
-    ALM_TRY(alm_plan_new(p, ALM_P_WINDOW, sc->windows[0].pos, child, &node));
-    node->n_cols = child->n_cols + sc->n_windows;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, node->n_cols, &node->cols));
-    memcpy(node->cols, child->cols, child->n_cols * sizeof *node->cols);
-    for (uint32_t w = 0; w < sc->n_windows; w++)
-        node->cols[child->n_cols + w] =
-            (alm_plan_col){sc->windows[w].fn->name, sc->windows[w].type};
-    node->window.calls = sc->windows;
-    node->window.n_calls = sc->n_windows;
-    sc->plan = node;
-
-    window_marks m = {p->cx, child->n_cols};
+    alm_expr **values = NULL;
+    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, sc->n_lates + 1, &values));
+    ALM_TRY(alm_late_nodes(sc, true, values));
+    ALM_TRY(alm_late_replace(sc, values, &st->having));
+    ALM_TRY(filter_by(sc, st->having));
+    ALM_TRY(alm_late_nodes(sc, false, values));
     for (uint32_t i = 0; i < st->n_items; i++)
-        ALM_TRY(alm_expr_map(p->cx, st->items[i].expr, replace_window, &m, &st->items[i].expr));
+        ALM_TRY(alm_late_replace(sc, values, &st->items[i].expr));
     for (uint32_t i = 0; i < st->n_order; i++)
-        if (st->order[i].expr != NULL)
-            ALM_TRY(alm_expr_map(p->cx, st->order[i].expr, replace_window, &m, &st->order[i].expr));
+        ALM_TRY(alm_late_replace(sc, values, &st->order[i].expr));
     for (uint32_t i = 0; i < st->n_on; i++)
-        ALM_TRY(alm_expr_map(p->cx, st->on[i], replace_window, &m, &st->on[i]));
-    if (st->qualify != NULL)
-        ALM_TRY(alm_expr_map(p->cx, st->qualify, replace_window, &m, &st->qualify));
-    return ALM_OK;
+        ALM_TRY(alm_late_replace(sc, values, &st->on[i]));
+    return alm_late_replace(sc, values, &st->qualify);
 }
 
 /* ------------------------------------------------------------------- the result */
@@ -331,8 +309,7 @@ static alm_status bind_select(alm_planner *p, const alm_names *names, const alm_
         ALM_TRY(alm_bind_where(&sc, sel->where));
     ALM_TRY(alm_bind_pivot(&sc));
     ALM_TRY(bind_body(&sc, &st));
-    ALM_TRY(filter_by(&sc, st.having));
-    ALM_TRY(add_windows(&sc, &st));
+    ALM_TRY(add_lates(&sc, &st));
     ALM_TRY(filter_by(&sc, st.qualify));
     ALM_TRY(add_project(&sc, &st));
     ALM_TRY(add_distinct(&sc));

@@ -65,9 +65,10 @@ static alm_status result_key(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     alm_expr *e = NULL;
     ALM_TRY(alm_bind_expr(sc, ast, &e));
     if (ast->kind == ALM_AST_NUMBER && alm_expr_int(e, &at)) {
-        if (at < 1 || at > (int64_t)sc->plan->n_cols)
+        const uint32_t n = sc->rels[0].n_cols; /* the plan has those of subqueries too */
+        if (at < 1 || at > (int64_t)n)
             return alm_fail(sc->p->cx, ALM_E_SYNTAX, ast->pos,
-                            "order column position is out of range [max=%u]", sc->plan->n_cols);
+                            "order column position is out of range [max=%u]", n);
         ALM_TRY(
             alm_expr_col(sc->p->cx, (uint32_t)at - 1, sc->plan->cols[at - 1].type, ast->pos, &e));
     }
@@ -89,7 +90,11 @@ alm_status alm_bind_order_result(alm_planner *p, const alm_names *names, const a
         if (e != NULL && e->kind != ALM_X_CONST)
             ALM_TRY(alm_sort_key_make(p, e, &sel->order[i], &keys[n++]));
     }
-    return n == 0 ? ALM_OK : alm_plan_sort(p, plan, keys, n);
+    const uint32_t n_cols = (*plan)->n_cols;
+    *plan = sc.plan; /* subqueries in the keys are joined to it */
+    if (n > 0)
+        ALM_TRY(alm_plan_sort(p, plan, keys, n));
+    return alm_plan_cut(p, plan, n_cols);
 }
 
 /* -------------------------------------------------------------------- constants */

@@ -145,14 +145,16 @@ static alm_status add_pair(alm_planner *p, alm_semi *by, alm_expr *x, const alm_
 static alm_status with_mark(alm_planner *p, alm_plan **plan);
 
 /* LEFT join of the distinct rows with a mark; the answer is whether there is one. */
-static alm_status mark_join(alm_scope *sc, const alm_ast *ast, alm_plan *inner, const alm_semi *by,
-                            alm_expr **out)
+static alm_status mark_join(alm_scope *sc, int32_t pos, bool negated, alm_plan *inner,
+                            const alm_semi *by, alm_expr **out)
 {
     alm_planner *p = sc->p;
     ALM_TRY(with_mark(p, &inner));
-    ALM_TRY(join_by(p, ALM_JOIN_LEFT, ast->pos, sc->plan, inner, by, &sc->plan));
-    ALM_TRY(alm_expr_col(p->cx, sc->plan->n_cols - 1, ALM_TY(INT), ast->pos, out));
-    return alm_bind_is_null(p, *out, !ast->negated, ast->pos, out);
+    const uint32_t n_left = sc->plan->n_cols;
+    ALM_TRY(join_by(p, ALM_JOIN_LEFT, pos, sc->plan, inner, by, &sc->plan));
+    ALM_TRY(alm_note_dependent(sc, n_left, sc->plan, &by->left));
+    ALM_TRY(alm_expr_col(p->cx, sc->plan->n_cols - 1, ALM_TY(INT), pos, out));
+    return alm_bind_is_null(p, *out, !negated, pos, out);
 }
 
 /* EXISTS over a query that uses outer columns. */
@@ -180,7 +182,7 @@ static alm_status dependent_exists(alm_scope *sc, const alm_ast *ast, alm_plan *
     ALM_TRY(alm_plan_project(p, inner, exprs, names, outer.n, &inner));
     for (uint32_t i = 0; i < outer.n; i++)
         ALM_TRY(add_pair(p, &by, outer.at[i], inner, i, ast->pos));
-    return mark_join(sc, ast, inner, &by, out);
+    return mark_join(sc, ast->pos, ast->negated, inner, &by, out);
 }
 
 alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out)
@@ -241,11 +243,35 @@ static alm_status in_semi(alm_scope *sc, const alm_ast *ast, alm_plan *inner, al
     return alm_expr_bool(p->cx, true, ast->pos, out);
 }
 
+/* Where x has aggregates or windows in it the join stands above their nodes (bind_late.c). */
+static alm_status in_behind_groups(alm_scope *sc, const alm_ast *ast, alm_plan *inner,
+                                   bool correlated, alm_expr **x, uint32_t n, alm_expr **out)
+{
+    if (correlated)
+        return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, ast->pos,
+                        "a subquery that uses columns of the query around it cannot be compared "
+                        "with an aggregate or window function by IN or ANY");
+    const alm_late late = {
+        .call = {.args = x, .n_args = n, .type = ALM_TY(BOOLEAN), .pos = ast->pos},
+        .query = inner,
+        .negated = ast->negated};
+    return alm_late_add(sc, &late, out);
+}
+
+alm_status alm_join_in(alm_scope *sc, const alm_late *late, alm_expr **out)
+{
+    alm_semi by = {0};
+    for (uint32_t i = 0; i < late->call.n_args; i++)
+        ALM_TRY(add_pair(sc->p, &by, late->call.args[i], late->query, i, late->call.pos));
+    return mark_join(sc, late->call.pos, late->negated, late->query, &by, out);
+}
+
 /* (a, b) IN (SELECT ...): a row has as many columns as the query. */
 alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
     const bool conjunct = sc->conjunct;
+    bool late = false;
     const alm_select *sel = ast->select != NULL ? ast->select : ast->arg[1]->select;
     const bool row = ast->arg[0]->kind == ALM_AST_ROW;
     alm_ast *const *left = row ? ast->arg[0]->arg : &ast->arg[0];
@@ -259,16 +285,14 @@ alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **ou
     for (uint32_t i = 0; i < n; i++) {
         sc->conjunct = false;
         ALM_TRY(alm_bind_expr(sc, left[i], &x[i]));
-        /* the join with the subquery stands below the groups and windows of this query */
-        if (alm_expr_has_mark(x[i], ALM_COL_AGG | ALM_COL_WIN))
-            return alm_fail(p->cx, ALM_E_UNSUPPORTED, left[i]->pos,
-                            "an aggregate or window function before IN (SELECT ...) or ANY is not "
-                            "supported: compute it in a subquery");
+        late |= alm_expr_has_mark(x[i], ALM_COL_AGG | ALM_COL_WIN);
     }
     ALM_TRY(bind_inner(sc, sel, ast->pos, false, &inner, &correlated));
     if (inner->n_cols != n)
         return alm_fail(p->cx, ALM_E_TYPE, ast->pos, "subquery must give %u column%s, gives %u", n,
                         n == 1 ? "" : "s", inner->n_cols);
+    if (late)
+        return in_behind_groups(sc, ast, inner, correlated, x, n, out);
     if (correlated && conjunct) {
         bool done = false;
         alm_expr **values = NULL;
@@ -283,7 +307,7 @@ alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **ou
     for (uint32_t i = 0; i < outer.n; i++)
         ALM_TRY(add_pair(p, &by, outer.at[i], inner, n + i, ast->pos));
     if (!conjunct)
-        return mark_join(sc, ast, inner, &by, out);
+        return mark_join(sc, ast->pos, ast->negated, inner, &by, out);
     ALM_TRY(join_by(p, ast->negated ? 'A' : 'S', ast->pos, sc->plan, inner, &by, &sc->plan));
     return alm_expr_bool(p->cx, true, ast->pos, out);
 }

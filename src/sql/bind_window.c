@@ -283,22 +283,6 @@ static alm_status bind_distinct(alm_scope *sc, const alm_ast *ast, alm_window_ca
     return ALM_OK;
 }
 
-/* By its name in the select list a window function can come into another: all are computed at once. */
-static alm_status refuse_nested(alm_planner *p, const alm_window_call *call)
-{
-    bool nested = call->filter != NULL && alm_expr_has_mark(call->filter, ALM_COL_WIN);
-    for (uint32_t i = 0; i < call->n_args; i++)
-        nested |= alm_expr_has_mark(call->args[i], ALM_COL_WIN);
-    for (uint32_t i = 0; i < call->n_partition; i++)
-        nested |= alm_expr_has_mark(call->partition[i], ALM_COL_WIN);
-    for (uint32_t i = 0; i < call->n_order; i++)
-        nested |= alm_expr_has_mark(call->order[i].expr, ALM_COL_WIN);
-    if (!nested)
-        return ALM_OK;
-    return alm_fail(p->cx, ALM_E_FUNCTION, call->pos,
-                    "a window function cannot be used inside another: compute it in a subquery");
-}
-
 alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -322,9 +306,6 @@ alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     }
     ALM_TRY(bind_frame(sc, &def, &call));
     ALM_TRY(bind_distinct(sc, ast, &call));
-    ALM_TRY(refuse_nested(p, &call));
     sc->windows_allowed = true;
-    ALM_TRY(alm_grow(p->cx, &sc->windows, sc->n_windows, &sc->cap_windows, sizeof *sc->windows));
-    sc->windows[sc->n_windows] = call;
-    return alm_expr_col(p->cx, ALM_COL_WIN | sc->n_windows++, call.type, ast->pos, out);
+    return alm_late_add(sc, &(alm_late){.call = call}, out);
 }

@@ -46,6 +46,11 @@ static alm_status replace_list(marks *m, alm_expr **list, uint32_t n)
     return ALM_OK;
 }
 
+static alm_status replace_one(void *m, alm_expr **e)
+{
+    return replace_list(m, e, 1);
+}
+
 static alm_status replace_all(marks *m, alm_stage *st)
 {
     alm_scope *sc = m->sc;
@@ -54,14 +59,8 @@ static alm_status replace_all(marks *m, alm_stage *st)
     for (uint32_t i = 0; i < st->n_order; i++)
         ALM_TRY(replace_list(m, &st->order[i].expr, 1));
     ALM_TRY(replace_list(m, st->on, st->n_on));
-    for (uint32_t w = 0; w < sc->n_windows; w++) { /* they see the rows of the join */
-        alm_window_call *call = &sc->windows[w];
-        ALM_TRY(replace_list(m, call->args, call->n_args));
-        ALM_TRY(replace_list(m, call->partition, call->n_partition));
-        ALM_TRY(replace_list(m, &call->filter, 1));
-        for (uint32_t i = 0; i < call->n_order; i++)
-            ALM_TRY(replace_list(m, &call->order[i].expr, 1));
-    }
+    for (uint32_t i = 0; i < sc->n_lates; i++) /* they see the rows of the join */
+        ALM_TRY(alm_late_exprs(&sc->lates[i], replace_one, m));
     ALM_TRY(replace_list(m, &st->having, 1));
     return replace_list(m, &st->qualify, 1);
 }
@@ -181,7 +180,7 @@ typedef struct side_arg {
 static bool which_side(void *arg, const alm_expr *col)
 {
     side_arg *s = arg;
-    if (col->col < s->wj->n_left)
+    if (col->col < s->wj->n_left || (col->col & ALM_COL_OUTER) != 0)
         return true;
     const bool here = col->col >= s->wj->first && col->col < s->wj->first + s->wj->right->n_cols;
     s->here |= here;

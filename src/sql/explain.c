@@ -429,13 +429,14 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
     return ALM_OK;
 }
 
-static const char *op_name(alm_plan_op op)
+const char *alm_plan_op_name(alm_plan_op op)
 {
     static const char *const names[] = {
 #define ALM_OP(id, name, doc) name,
 #include "sql/plan_op.def"
 #undef ALM_OP
     };
+    ALM_ASSERT((size_t)op < ALM_COUNT(names));
     return names[op];
 }
 
@@ -444,7 +445,7 @@ static alm_status put_node(printer *pr, const alm_plan *plan, uint32_t level)
     pr->buf.len = 0;
     for (uint32_t i = 0; i < level; i++)
         ALM_TRY(put(pr, "  "));
-    ALM_TRY(put(pr, op_name(plan->op)));
+    ALM_TRY(put(pr, alm_plan_op_name(plan->op)));
     ALM_TRY(put_detail(pr, plan));
     ALM_TRY(alm_grow(pr->cx, &pr->lines, pr->n, &pr->cap, sizeof *pr->lines));
     ALM_TRY(alm_grow(pr->cx, &pr->nodes, pr->n, &pr->cap_nodes, sizeof *pr->nodes));

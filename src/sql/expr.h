@@ -13,7 +13,7 @@
 
 enum {
     ALM_COL_AGG = 1u << 30, /* aggregate number */
-    ALM_COL_WIN = 1u << 29, /* window call number */
+    ALM_COL_WIN = 1u << 29, /* number of a late call: windows, mostly (alm_late) */
     ALM_COL_NUMBER = ALM_COL_WIN - 1,
     /* column of an enclosing query, ALM_OUTER_LEVEL levels out; gone when the query around it stands
      * (bind_correlate.c) */
@@ -38,6 +38,9 @@ typedef struct alm_planner {
 } alm_planner;
 
 enum { ALM_DEPTH_MAX = 2000 };
+
+/* As EXPLAIN calls the operator (explain.c). */
+const char *alm_plan_op_name(alm_plan_op op);
 
 /* ------------------------------------------------------------------ leaves */
 

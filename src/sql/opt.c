@@ -12,6 +12,12 @@ static const rule RULES[] = {
 #undef ALM_RULE
 };
 
+#ifdef ALM_DEBUG
+enum { CHECK_EACH = 1 };
+#else
+enum { CHECK_EACH = 0 };
+#endif
+
 /* Is the rule in the comma list? */
 static bool is_off(const char *list, const char *name)
 {
@@ -49,14 +55,29 @@ static alm_status run_rule(alm_planner *p, const rule *r, alm_plan **plan)
     return r->run(p, plan);
 }
 
+static alm_status check(alm_planner *p, alm_plan *plan, const char *when)
+{
+    const alm_status st = alm_plan_check(p, plan, when, CHECK_EACH != 0);
+#ifdef ALM_DEBUG
+    if (st == ALM_E_INTERNAL)
+        alm_assert_failed(p->cx->err.msg, when, 0);
+#endif
+    return st;
+}
+
 alm_status alm_optimise(alm_planner *p, alm_plan **plan)
 {
     const uint32_t n = (*plan)->n_cols;
     const alm_plan_col *cols = (*plan)->cols;
     alm_plan_count_shared(p, *plan);
-    for (size_t i = 0; i < ALM_COUNT(RULES); i++)
-        if (!is_off(p->env->opt_off, RULES[i].name))
-            ALM_TRY(run_rule(p, &RULES[i], plan));
+    ALM_TRY(check(p, *plan, "binding"));
+    for (size_t i = 0; i < ALM_COUNT(RULES); i++) {
+        if (is_off(p->env->opt_off, RULES[i].name))
+            continue;
+        ALM_TRY(run_rule(p, &RULES[i], plan));
+        if (CHECK_EACH || i + 1 == ALM_COUNT(RULES))
+            ALM_TRY(check(p, *plan, RULES[i].name));
+    }
     /* names inside the plan mean nothing, those of the result are the statement's */
     ALM_ASSERT((*plan)->n_cols == n);
     alm_plan_col *named = NULL;
@@ -84,7 +105,7 @@ static alm_status each(alm_expr **list, uint32_t n, alm_expr_visit f, void *arg)
     return ALM_OK;
 }
 
-static alm_status each_agg(alm_agg_call *aggs, uint32_t n, alm_expr_visit f, void *arg)
+alm_status alm_aggs_exprs(alm_agg_call *aggs, uint32_t n, alm_expr_visit f, void *arg)
 {
     for (uint32_t i = 0; i < n; i++) {
         ALM_TRY(each(aggs[i].args, aggs[i].n_args, f, arg));
@@ -125,10 +146,10 @@ alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
         return each(plan->project.expr, plan->n_cols, f, arg);
     case ALM_P_GROUP:
         ALM_TRY(each(plan->group.keys, plan->group.n_keys, f, arg));
-        return each_agg(plan->group.aggs, plan->group.n_aggs, f, arg);
+        return alm_aggs_exprs(plan->group.aggs, plan->group.n_aggs, f, arg);
     case ALM_P_SAMPLE:
         ALM_TRY(each(plan->sample.keys, plan->sample.n_keys, f, arg));
-        return each_agg(plan->sample.aggs, plan->sample.n_aggs, f, arg);
+        return alm_aggs_exprs(plan->sample.aggs, plan->sample.n_aggs, f, arg);
     case ALM_P_SORT:
         return each_key(plan->sort.keys, plan->sort.n_keys, f, arg);
     case ALM_P_WINDOW:

@@ -17,6 +17,9 @@
 /* Calls f for every expression of a node (not of its children); expressions may be replaced. */
 typedef alm_status (*alm_expr_visit)(void *arg, alm_expr **e);
 ALM_NODISCARD alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg);
+/* The same for arguments and filters of aggregates. */
+ALM_NODISCARD alm_status alm_aggs_exprs(alm_agg_call *aggs, uint32_t n, alm_expr_visit f,
+                                        void *arg);
 
 /* The same for all nodes of a tree, keys and residuals of joins too (bind_outer.c). Rows kept for several
  * uses are not part of it. */
@@ -25,6 +28,11 @@ ALM_NODISCARD alm_status alm_plan_each_expr(alm_plan *plan, alm_expr_visit f, vo
 /* Applies f to the children, then to the node. */
 ALM_NODISCARD alm_status alm_plan_bottom_up(alm_planner *p, alm_plan **plan,
                                             alm_status (*f)(alm_planner *p, alm_plan **plan));
+
+/* plan_check.c: an error if the parts of the plan do not fit together; `when` for the message. owners:
+ * does each list of expressions belong to one node? */
+ALM_NODISCARD alm_status alm_plan_check(alm_planner *p, alm_plan *plan, const char *when,
+                                        bool owners);
 
 /* Sets materialise.refs of p->kept (opt_share.c). */
 void alm_plan_count_shared(alm_planner *p, alm_plan *root);

@@ -322,8 +322,8 @@ static alm_status join_cols(alm_planner *p, alm_plan *plan)
 }
 
 /* Columns that are there for the keys alone. */
-static alm_status mark_unread(alm_planner *p, alm_plan *plan, const bool *need,
-                              const uint32_t *map, uint32_t n)
+static alm_status mark_unread(alm_planner *p, alm_plan *plan, const bool *need, const uint32_t *map,
+                              uint32_t n)
 {
     bool *unread = NULL;
     ALM_TRY(flags(p, plan->n_cols, &unread));
@@ -381,18 +381,6 @@ static alm_status prune_join(alm_planner *p, alm_plan *plan, const bool *need, u
     return mark_unread(p, plan, need, all, left_only ? nl : nl + nr);
 }
 
-static alm_status window_join_args(alm_plan *plan, alm_expr_visit f, void *arg)
-{
-    for (uint32_t a = 0; a < plan->winjoin.n_aggs; a++) {
-        alm_agg_call *call = &plan->winjoin.aggs[a];
-        for (uint32_t i = 0; i < call->n_args; i++)
-            ALM_TRY(f(arg, &call->args[i]));
-        if (call->filter != NULL)
-            ALM_TRY(f(arg, &call->filter));
-    }
-    return ALM_OK;
-}
-
 static alm_status prune_window_join(alm_planner *p, alm_plan *plan, const bool *need,
                                     uint32_t **map)
 {
@@ -401,7 +389,7 @@ static alm_status prune_window_join(alm_planner *p, alm_plan *plan, const bool *
     uint32_t *left = NULL, *right = NULL, *all = NULL;
     ALM_TRY(flags(p, nl + nr, &wanted));
     memcpy(wanted, need, nl * sizeof *wanted);
-    ALM_TRY(window_join_args(plan, mark, wanted));
+    ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, mark, wanted));
     for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
         ALM_TRY(mark(wanted, &plan->winjoin.left_keys[i]));
         ALM_TRY(mark(wanted + nl, &plan->winjoin.right_keys[i]));
@@ -420,7 +408,7 @@ static alm_status prune_window_join(alm_planner *p, alm_plan *plan, const bool *
     for (uint32_t i = 0; i < nr; i++)
         all[nl + i] = right[i] == NONE ? NONE : right[i] + child->n_cols;
     renumber_arg r = {p->cx, all}, rl = {p->cx, left}, rr = {p->cx, right};
-    ALM_TRY(window_join_args(plan, renumber, &r));
+    ALM_TRY(alm_aggs_exprs(plan->winjoin.aggs, plan->winjoin.n_aggs, renumber, &r));
     for (uint32_t i = 0; i < plan->winjoin.n_keys; i++) {
         ALM_TRY(renumber(&rl, &plan->winjoin.left_keys[i]));
         ALM_TRY(renumber(&rr, &plan->winjoin.right_keys[i]));

@@ -235,6 +235,11 @@ ALM_NODISCARD alm_status alm_parse_delete(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_alter(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_show(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_set(alm_parser *p, alm_stmt *s);
+/* parse_cursor.c */
+bool alm_at_declare_cursor(const alm_parser *p);
+ALM_NODISCARD alm_status alm_parse_declare_cursor(alm_parser *p, alm_stmt *s);
+bool alm_at_fetch(const alm_parser *p);
+ALM_NODISCARD alm_status alm_parse_fetch(alm_parser *p, alm_stmt *s);
 /* (SHOW ...) as an item of FROM: a query over the table function that lists the same. */
 ALM_NODISCARD alm_status alm_parse_show_query(alm_parser *p, alm_select **out);
 /* name type [options] of CREATE TABLE and ADD COLUMN. */

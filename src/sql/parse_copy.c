@@ -176,9 +176,19 @@ static alm_status parse_options(alm_parser *p, alm_copy *copy)
         return parse_bracketed(p, copy, &cap);
     if (with && alm_at_end(p))
         return alm_parse_fail(p, p->tok.pos, "option expected");
-    while (!alm_at_end(p))
+    while (!alm_at_end(p) && !alm_at_kw(p, ALM_KW_WHERE))
         ALM_TRY(parse_word(p, copy, &cap));
     return ALM_OK;
+}
+
+static alm_status parse_where(alm_parser *p, alm_copy *copy)
+{
+    if (!alm_take_kw(p, ALM_KW_WHERE))
+        return ALM_OK;
+    if (copy->place != ALM_COPY_AT_STREAM)
+        return alm_fail(p->cx, ALM_E_UNSUPPORTED, p->prev.pos,
+                        "WHERE is for COPY FROM STDIN, not for files of the server");
+    return alm_parse_expr(p, &copy->where);
 }
 
 /* ------------------------------------------------------------------ what is copied */
@@ -271,7 +281,8 @@ alm_status alm_parse_copy(alm_parser *p, alm_stmt *s)
         ALM_TRY(parse_table(p, s));
     if (s->select == NULL && alm_take_kw(p, ALM_KW_FROM)) {
         ALM_TRY(parse_end(p, copy, "stdin"));
-        return parse_options(p, copy);
+        ALM_TRY(parse_options(p, copy));
+        return parse_where(p, copy);
     }
     ALM_TRY(alm_expect_kw(p, ALM_KW_TO,
                           s->select != NULL ? "'to' expected" : "'from' or 'to' expected"));

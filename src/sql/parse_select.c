@@ -306,6 +306,7 @@ static bool ends_select_list(const alm_parser *p)
     case ALM_KW_LIMIT:
     case ALM_KW_OFFSET:
     case ALM_KW_FETCH:
+    case ALM_KW_FOR: /* READ ONLY, of a cursor */
     case ALM_KW_UNION:
     case ALM_KW_EXCEPT:
     case ALM_KW_INTERSECT:
@@ -440,22 +441,17 @@ static alm_status parse_select_core(alm_parser *p, alm_select *sel)
         ALM_TRY(parse_distinct(p, sel));
     else
         (void)alm_take_kw(p, ALM_KW_ALL);
-    const bool no_window = p->no_window;
-    p->no_window = false;
     ALM_TRY(parse_items(p, sel));
     if (alm_take_kw(p, ALM_KW_FROM))
         ALM_TRY(alm_parse_from(p, &sel->from, &sel->n_from));
     ALM_TRY(parse_clauses(p, sel));
-    p->no_window = no_window;
     return alm_parse_lists(p, sel);
 }
 
 /* FROM t SELECT a WHERE ..., FROM t WHERE ...: what is there first, as one types it. */
 static alm_status parse_from_core(alm_parser *p, alm_select *sel)
 {
-    const bool no_window = p->no_window;
     const int32_t pos = p->tok.pos;
-    p->no_window = false;
     alm_parse_next(p); /* from */
     ALM_TRY(alm_parse_from(p, &sel->from, &sel->n_from));
     if (alm_take_kw(p, ALM_KW_SELECT)) {
@@ -465,21 +461,15 @@ static alm_status parse_from_core(alm_parser *p, alm_select *sel)
     } else {
         ALM_TRY(alm_parse_star_item(p, pos, sel));
     }
-    ALM_TRY(parse_clauses(p, sel));
-    p->no_window = no_window;
-    return ALM_OK;
+    return parse_clauses(p, sel);
 }
 
 /* `tab where ...`, `f(1) order by ...`, `values (1), (2)`: a star over what FROM would hold. */
 static alm_status parse_bare_core(alm_parser *p, alm_select *sel)
 {
-    const bool no_window = p->no_window;
-    p->no_window = false;
     ALM_TRY(alm_parse_star_item(p, p->tok.pos, sel));
     ALM_TRY(alm_parse_from(p, &sel->from, &sel->n_from));
-    ALM_TRY(parse_clauses(p, sel));
-    p->no_window = no_window;
-    return ALM_OK;
+    return parse_clauses(p, sel);
 }
 
 /* ------------------------------------------------------------------ brackets */
@@ -586,7 +576,9 @@ static alm_status wrap_clauses(alm_parser *p, alm_select *inner, alm_select **ou
 static alm_status parse_term(alm_parser *p, alm_select **out)
 {
     const uint32_t outer_peak = p->peak;
+    const bool no_window = p->no_window;
     p->peak = 0;
+    p->no_window = false; /* a query has its own places for windows, wherever it stands */
     if (alm_at_op(p, ALM_OP_LPAREN)) {
         ALM_TRY(alm_parse_bracketed(p, out));
         if (at_from_clause(p))
@@ -602,6 +594,7 @@ static alm_status parse_term(alm_parser *p, alm_select **out)
         ALM_TRY(seal_select(p, *out, p->peak));
     }
     p->peak = ALM_MAX(outer_peak, p->peak);
+    p->no_window = no_window;
     return ALM_OK;
 }
 
@@ -638,9 +631,12 @@ alm_status alm_parse_query_rest(alm_parser *p, alm_select *left, alm_select **ou
         ALM_TRY(parse_set_operation(p, left, &left));
     if (at_tail(p) && (left->n_order > 0 || left->limit_lo != NULL || left->offset != NULL))
         ALM_TRY(wrap(p, left, &left)); /* (... order by a limit 1) order by b */
+    const bool no_window = p->no_window;
+    p->no_window = false;
     if (alm_at_kw(p, ALM_KW_ORDER))
         ALM_TRY(alm_parse_order(p, &left->order, &left->n_order));
     ALM_TRY(alm_parse_limit(p, left));
+    p->no_window = no_window;
     *out = left;
     return seal_select(p, left, ALM_MAX(p->peak, left->depth) - 1);
 }

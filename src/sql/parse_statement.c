@@ -325,8 +325,10 @@ alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
     switch ((int)(p->tok.kind == ALM_TOK_NAME ? p->tok.kw : ALM_KW_PLAIN)) {
     case ALM_KW_SELECT:
     case ALM_KW_FROM:
-    case ALM_KW_DECLARE:
         return parse_query_statement(p, s);
+    case ALM_KW_DECLARE:
+        return alm_at_declare_cursor(p) ? alm_parse_declare_cursor(p, s)
+                                        : parse_query_statement(p, s);
     case ALM_KW_WITH:
         return parse_with_statement(p, s);
     case ALM_KW_INSERT:
@@ -351,8 +353,9 @@ alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
         return parse_explain(p, s);
     case ALM_KW_REFRESH:
         return alm_parse_refresh(p, s);
+    case ALM_KW_FETCH:
     case ALM_KW_PLAIN:
-        return parse_query_statement(p, s);
+        return alm_at_fetch(p) ? alm_parse_fetch(p, s) : parse_query_statement(p, s);
     default:
         break;
     }

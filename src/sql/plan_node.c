@@ -186,6 +186,21 @@ alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos, al
     return ALM_OK;
 }
 
+alm_status alm_plan_window(alm_planner *p, alm_plan **plan, alm_window_call *calls, uint32_t n)
+{
+    alm_plan *child = *plan, *node = NULL;
+    ALM_TRY(alm_plan_new(p, ALM_P_WINDOW, calls[0].pos, child, &node));
+    node->n_cols = child->n_cols + n;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, node->n_cols, &node->cols));
+    memcpy(node->cols, child->cols, child->n_cols * sizeof *node->cols);
+    for (uint32_t i = 0; i < n; i++)
+        node->cols[child->n_cols + i] = (alm_plan_col){calls[i].fn->name, calls[i].type};
+    node->window.calls = calls;
+    node->window.n_calls = n;
+    *plan = node;
+    return ALM_OK;
+}
+
 alm_status alm_plan_distinct(alm_planner *p, alm_plan **plan)
 {
     alm_plan *child = *plan, *node = NULL;

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "sql/opt.h"
 #include "sql/plan_fixture_for_test.h"
 
 /* A dictionary that knows 'A' and 'B'. */
@@ -541,6 +542,53 @@ static void deep_nesting_is_refused_not_fatal(void **state)
     alm_buf_deinit(&sql);
 }
 
+static alm_plan *join_plan(fixture *f)
+{
+    alm_plan *plan =
+        plan_of(f, "select t.price + q.bid v from trades t left join quotes q on t.sym = "
+                   "q.sym where q.bid > t.qty or q.bid < 0");
+    while (plan->op != ALM_P_JOIN)
+        plan = plan->child[0];
+    return plan;
+}
+
+static void refused(fixture *f, alm_plan *plan, const char *why)
+{
+    alm_planner p = {.cx = &f->cx, .env = &f->env};
+    alm_error_clear(&f->cx);
+    assert_int_equal(alm_plan_check(&p, plan, "a test", true), ALM_E_INTERNAL);
+    if (strstr(f->cx.err.msg, why) == NULL)
+        fail_msg("%s: not for %s", f->cx.err.msg, why);
+}
+
+/* What does not fit together is seen before it runs. */
+static void broken_plans_are_refused(void **state)
+{
+    fixture *f = *state;
+    alm_planner p = {.cx = &f->cx, .env = &f->env};
+    alm_plan *plan = join_plan(f);
+    assert_int_equal(alm_plan_check(&p, plan, "a test", true), ALM_OK);
+    plan->join.left_keys[0]->col = 99;
+    refused(f, plan, "a test: join: a column that the input has not");
+    plan = join_plan(f);
+    plan->join.left_keys[0]->col = ALM_COL_OUTER | 1;
+    refused(f, plan, "a column of another query or stage");
+    plan = join_plan(f);
+    plan->join.right_keys[0]->type = ALM_TY(DOUBLE);
+    refused(f, plan, "a column of another type");
+    plan = join_plan(f);
+    plan->child[1] = plan->child[0];
+    plan->join.right_keys = plan->join.left_keys;
+    plan->n_cols = 2 * plan->child[0]->n_cols;
+    refused(f, plan, "scan: a node has two parents");
+    plan = join_plan(f);
+    plan->n_cols++;
+    refused(f, plan, "number of columns");
+    plan = join_plan(f);
+    plan->ts_col = 77;
+    refused(f, plan, "designated timestamp");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +604,7 @@ int main(void)
         cmocka_unit_test(rows_are_estimated),
         cmocka_unit_test(windows_say_their_frames),
         cmocka_unit_test(deep_nesting_is_refused_not_fatal),
+        cmocka_unit_test(broken_plans_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

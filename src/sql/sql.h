@@ -23,6 +23,7 @@ ALM_NODISCARD alm_status alm_ast_name(alm_ctx *cx, const alm_ast *expr, const ch
 typedef struct alm_param {
     alm_type type;        /* NONE: not known, infer */
     const alm_vec *value; /* one element; NULL: only describing */
+    int32_t pos;          /* where it stands first in the text; describing writes it */
 } alm_param;
 
 typedef struct alm_plan_env {
@@ -133,6 +134,11 @@ ALM_NODISCARD alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, c
 /* DELETE: the same, with nothing but the positions of the rows that go (n_set is 0). */
 ALM_NODISCARD alm_status alm_plan_delete(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                                          alm_update_plan **out);
+
+/* WHERE of COPY FROM, over batches of the table whose symbols are texts; *n = 0: it always holds. */
+ALM_NODISCARD alm_status alm_plan_copy_where(alm_ctx *cx, const alm_plan_env *env,
+                                             const alm_stmt *stmt, const alm_table *table,
+                                             const alm_expr *const **conjuncts, uint32_t *n);
 
 /* Physical plan as text lines, one per node, indented by two spaces a level; the node of each line in
  * *nodes (may be NULL). */

@@ -6,6 +6,9 @@
  * Failure     is told once in the log of the server and tried again each round. The log and the files
  *             wait, up to wal.archive.backlog.max bytes of log; then the oldest segments go without
  *             having been archived, and the log of the server says that the archive has a gap.
+ * Slow disks  hold up the thread of the archive and no other: the background thread keeps to that limit
+ *             while a call does not come back. It may give up the segment that is being copied, which
+ *             is then unlinked and not used again, so that what is read stays what it was.
  */
 #include "storage/archive.h"
 
@@ -26,7 +29,18 @@ typedef struct archiving {
     alm_storage *st;
     const alm_io *io;
     const char *dir;
+    uint64_t segment; /* that is being copied; 0: before there are other threads */
 } archiving;
+
+/* Has somebody given up the segment that is being copied? Then parts that it names may be gone. */
+static bool is_given_up(archiving *a)
+{
+    alm_wal *wal = &a->st->wal;
+    (void)pthread_mutex_lock(&wal->lock);
+    const bool given_up = a->segment != 0 && a->segment <= a->st->archive.number;
+    (void)pthread_mutex_unlock(&wal->lock);
+    return given_up;
+}
 
 /* Copies beside the new name and renames: in one directory, so that a crash leaves one name only. */
 static alm_status copy_in(archiving *a, const char *from, const char *to, int64_t most)
@@ -36,6 +50,10 @@ static alm_status copy_in(archiving *a, const char *from, const char *to, int64_
     uint32_t crc = 0;
     (void)snprintf(tmp, sizeof tmp, "%s.tmp", to);
     ALM_TRY(alm_backup_copy(a->cx, a->io, from, tmp, most, &bytes, &crc));
+    if (is_given_up(a)) {
+        (void)a->io->unlink(a->io, tmp);
+        return alm_fail(a->cx, ALM_E_CANCEL, -1, "'%s' is not archived any more", from);
+    }
     const int e = a->io->rename(a->io, tmp, to);
     return e < 0 ? alm_io_fail(a->cx, e, to) : ALM_OK;
 }
@@ -157,6 +175,7 @@ static alm_status open_dir(archiving *a)
 
 /* ------------------------------------------------------------------------- rounds */
 
+/* The oldest segment that is finished and not archived, and the bytes of all of these. */
 static bool next_segment(alm_storage *st, alm_wal_segment *out, int64_t *backlog)
 {
     alm_wal *wal = &st->wal;
@@ -175,10 +194,38 @@ static bool next_segment(alm_storage *st, alm_wal_segment *out, int64_t *backlog
     return found;
 }
 
-static void set_done(alm_storage *st, const alm_wal_segment *seg)
+static void set_reading(alm_storage *st, uint64_t segment)
 {
-    st->archive.number = seg->number;
-    atomic_store(&st->wal.keep_lsn, seg->last_lsn);
+    (void)pthread_mutex_lock(&st->wal.lock);
+    st->wal.reading = segment;
+    (void)pthread_mutex_unlock(&st->wal.lock);
+}
+
+/* False: another thread has given it up before. */
+static bool set_done(alm_storage *st, const alm_wal_segment *seg)
+{
+    (void)pthread_mutex_lock(&st->wal.lock);
+    const bool mine = seg->number > st->archive.number;
+    if (mine) {
+        st->archive.number = seg->number;
+        atomic_store(&st->wal.keep_lsn, seg->last_lsn);
+    }
+    (void)pthread_mutex_unlock(&st->wal.lock);
+    return mine;
+}
+
+void alm_archive_limit(alm_storage *st)
+{
+    alm_wal_segment seg;
+    int64_t backlog = 0;
+    while (alm_archive_is_on(st) && next_segment(st, &seg, &backlog) &&
+           backlog > st->conf.archive_backlog_max && set_done(st, &seg))
+        alm_log_error("archive",
+                      "segment %016llx of the log goes without being archived, because more than "
+                      "wal.archive.backlog.max=%lld bytes wait: no restore to a time over lsn %llu "
+                      "to %llu, make a new backup",
+                      (unsigned long long)seg.number, (long long)st->conf.archive_backlog_max,
+                      (unsigned long long)seg.prev_lsn + 1, (unsigned long long)seg.last_lsn);
 }
 
 static void tell(alm_storage *st, const alm_ctx *cx)
@@ -218,37 +265,42 @@ static alm_status roll_by_time(alm_ctx *cx, alm_storage *st)
     return ALM_OK;
 }
 
-alm_status alm_archive_round(alm_ctx *cx, alm_storage *st)
+static alm_status archive_segments(archiving *a)
 {
-    if (!alm_archive_is_on(st))
-        return ALM_OK;
-    archiving a = {.cx = cx, .st = st, .io = st->io, .dir = st->conf.archive_dir};
+    alm_storage *st = a->st;
     alm_wal_segment seg;
     int64_t backlog = 0;
-    ALM_TRY(roll_by_time(cx, st));
-    alm_status e = open_dir(&a);
+    alm_status e = open_dir(a);
     while (e == ALM_OK && next_segment(st, &seg, &backlog)) {
-        e = one_segment(&a, &seg);
-        if (e == ALM_OK)
-            set_done(st, &seg);
+        a->segment = seg.number;
+        set_reading(st, seg.number);
+        e = one_segment(a, &seg);
+        set_reading(st, 0);
+        if (is_given_up(a)) {
+            alm_error_clear(a->cx);
+            e = alm_check(a->cx);
+        } else if (e == ALM_OK) {
+            (void)set_done(st, &seg);
+        }
     }
+    return e;
+}
+
+void alm_archive_round(alm_ctx *cx, alm_storage *st)
+{
+    if (!alm_archive_is_on(st))
+        return;
+    archiving a = {.cx = cx, .st = st, .io = st->io, .dir = st->conf.archive_dir};
+    alm_status e = roll_by_time(cx, st);
+    if (e == ALM_OK)
+        e = archive_segments(&a);
     if (e != ALM_OK && e != ALM_E_CANCEL)
         tell(st, cx);
     else
         st->archive.failing = false;
-    while (e != ALM_OK && next_segment(st, &seg, &backlog) &&
-           backlog > st->conf.archive_backlog_max) {
-        alm_log_error("archive",
-                      "segment %016llx of the log goes without being archived, because more than "
-                      "wal.archive.backlog.max=%lld bytes wait: no restore to a time over lsn %llu "
-                      "to %llu, make a new backup",
-                      (unsigned long long)seg.number, (long long)st->conf.archive_backlog_max,
-                      (unsigned long long)seg.prev_lsn + 1, (unsigned long long)seg.last_lsn);
-        set_done(st, &seg);
-    }
+    alm_archive_limit(st);
     alm_hold_let_go(st);
     alm_error_clear(cx); /* told; nothing else depends on it */
-    return ALM_OK;
 }
 
 bool alm_archive_catch_up(alm_storage *st, const atomic_bool *cancel)
@@ -256,8 +308,10 @@ bool alm_archive_catch_up(alm_storage *st, const atomic_bool *cancel)
     alm_ctx cx = {.io = st->io, .cancel = cancel};
     if (!alm_archive_is_on(st))
         return true;
-    return alm_archive_roll(&cx, st) == ALM_OK && alm_archive_round(&cx, st) == ALM_OK &&
-           !st->archive.failing;
+    if (alm_archive_roll(&cx, st) != ALM_OK)
+        return false;
+    alm_archive_round(&cx, st);
+    return !st->archive.failing && (cancel == NULL || !atomic_load(cancel));
 }
 
 void alm_archive_at_open(alm_ctx *cx, alm_storage *st)

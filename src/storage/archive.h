@@ -3,7 +3,8 @@
  * their records name, are copied to a directory before they go. Layout, crashes, what happens when it
  * fails: docs/internals/storage.md, section 14.
  *
- * Threads     the background thread, and alm_archive_at_open before there is one.
+ * Threads     one of its own, so that a slow disk of the archive holds up nothing else;
+ *             alm_archive_at_open before there is one, alm_archive_limit on the background thread.
  */
 #ifndef ALM_STORAGE_ARCHIVE_H
 #define ALM_STORAGE_ARCHIVE_H
@@ -13,8 +14,10 @@
 /* Before the log is made ready: segments that the start would remove are archived first. */
 void alm_archive_at_open(alm_ctx *cx, alm_storage *st);
 /* Copies what is finished; begins a new segment when the last time is long ago; lets go of files that
- * waited for it. ALM_OK where there is no archive. */
-ALM_NODISCARD alm_status alm_archive_round(alm_ctx *cx, alm_storage *st);
+ * waited for it. What fails is told and tried again. */
+void alm_archive_round(alm_ctx *cx, alm_storage *st);
+/* More of the log waits than may: the oldest segments go without having been archived. */
+void alm_archive_limit(alm_storage *st);
 /* At the start: archives all of the log there is, so that files of which only the log knows may go.
  * False: it failed, and they must not. */
 bool alm_archive_catch_up(alm_storage *st, const atomic_bool *cancel);

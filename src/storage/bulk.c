@@ -279,9 +279,7 @@ static alm_status append_timed(alm_ctx *cx, alm_bulk *bulk, const alm_vec *cols,
 {
     enum { SHORT_RUN = 64, DEAL_ROWS = 8192 };
     const int64_t *ts = cols[bulk->v->table.ts_col].data;
-    for (uint32_t i = 0; i < rows; i++)
-        if (ts[i] == ALM_TS_NULL)
-            return alm_fail(cx, ALM_E_VALUE, -1, "designated timestamp column cannot be NULL");
+    ALM_TRY(alm_times_storable(cx, ts, rows, alm_version_is_ns(bulk->v)));
     for (uint32_t row = 0; row < rows;) {
         size_t at = 0;
         ALM_TRY(bucket_of(cx, bulk, ts[row], &at));

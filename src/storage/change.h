@@ -74,6 +74,9 @@ ALM_NODISCARD alm_status alm_op_expire(alm_ctx *cx, alm_buf *ops, uint64_t table
 /* Rows before `least`, the start of a partition, go. Frozen lanes may lose rows: nobody writes them. */
 ALM_NODISCARD alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                            int64_t least);
+/* What a table's TTL lets go, in the record that is made: an operation behind its others. Never fails:
+ * what cannot go with it is left to alm_table_expire. The caller holds SHARE or MAINT of the table. */
+void alm_expire_with(alm_build *b, alm_buf *ops, uint64_t table_id);
 ALM_NODISCARD alm_status alm_change_add_column(alm_ctx *cx, alm_build *b, uint64_t table_id,
                                                const alm_column *col);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/wait.h"
 #include "storage/payload.h"
 
 void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
@@ -20,12 +21,23 @@ void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
     (void)pthread_mutex_unlock(&st->queue_lock);
 }
 
+/* What was merged or rewritten since may be of bytes that were not there. */
+static void look_for_faults(alm_storage *st)
+{
+    alm_ctx own = {0};
+    if (st->io->map_faults(st->io) == 0 || atomic_load(&st->failed))
+        return;
+    (void)alm_fail(&own, ALM_E_IO, -1, "a file in memory could not be read");
+    alm_storage_set_failed(st, &own);
+}
+
 alm_status alm_storage_writable(alm_ctx *cx, alm_storage *st)
 {
+    look_for_faults(st);
     if (!atomic_load(&st->failed))
         return ALM_OK;
     return alm_fail(cx, ALM_E_IO, -1,
-                    "writes are refused until a restart, because the log failed: %s",
+                    "writes are refused until a restart, because the disk failed: %s",
                     st->failed_why); /* set before `failed`, once */
 }
 
@@ -81,10 +93,13 @@ static bool run_group(alm_storage *st, alm_request *list, const alm_request *end
             (alm_wal_record){.lsn = rq->lsn, .pieces = rq->pieces, .n_pieces = rq->n_pieces};
     }
     bool fatal = false, taken = true;
+    const int64_t start_ns = st->io->mono_ns(st->io);
     if (n > 0)
         taken = alm_wal_append(log, &st->wal, records, n, st->conf.sync == ALM_SYNC_COMMIT,
                                &fatal) == ALM_OK;
     free(records);
+    if (n > 0)
+        st->log_ns = st->io->mono_ns(st->io) - start_ns;
     if (!taken) {
         alm_build_abandon(&b);
         if (fatal)
@@ -97,7 +112,7 @@ static bool run_group(alm_storage *st, alm_request *list, const alm_request *end
 }
 
 /* A group that the log did not take for lack of space is taken apart: small ones may still fit. */
-static void lead(alm_storage *st, alm_request *list)
+static void lead_list(alm_storage *st, alm_request *list)
 {
     alm_ctx log = {0};
     if (run_group(st, list, NULL, &log))
@@ -116,7 +131,10 @@ static void lead(alm_storage *st, alm_request *list)
     }
 }
 
-alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq)
+/* ---------------------------------------------------------------------- the queue */
+
+/* Returns with the lock of the queue held. */
+static void enqueue(alm_ctx *cx, alm_storage *st, alm_request *rq)
 {
     rq->cx = cx;
     rq->status = ALM_OK;
@@ -126,26 +144,128 @@ alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq)
     (void)pthread_mutex_lock(&st->queue_lock);
     *st->queue_tail = rq;
     st->queue_tail = &rq->next;
-    while (!rq->done) {
-        if (st->leading) {
-            (void)pthread_cond_wait(&st->queue_cond, &st->queue_lock);
+    st->queue_n++;
+    if (st->crowd_wanted > 0 && st->queue_n >= st->crowd_wanted)
+        (void)pthread_cond_signal(&st->crowd_cond);
+}
+
+/* Leads the group of all that wait. Takes and gives back the queue with its lock held; returns the
+ * requests of the group that are to be told, those nobody waits for. */
+static alm_request *lead_group(alm_storage *st)
+{
+    alm_request *list = st->queue_head, *tell = NULL, **tail = &tell;
+    const uint32_t n = st->queue_n;
+    st->leading = true;
+    st->queue_n = 0;
+    st->queue_head = NULL;
+    st->queue_tail = &st->queue_head;
+    (void)pthread_mutex_unlock(&st->queue_lock);
+    lead_list(st, list);
+    (void)pthread_mutex_lock(&st->queue_lock);
+    for (alm_request *next = list; list != NULL; list = next) {
+        next = list->next;
+        if (list->finished != NULL) {
+            list->next = NULL;
+            *tail = list;
+            tail = &list->next;
             continue;
         }
-        st->leading = true;
-        alm_request *list = st->queue_head;
-        st->queue_head = NULL;
-        st->queue_tail = &st->queue_head;
-        (void)pthread_mutex_unlock(&st->queue_lock);
-        lead(st, list);
-        (void)pthread_mutex_lock(&st->queue_lock);
-        for (alm_request *next = list; list != NULL; list = next) {
-            next = list->next;
-            list->done = true; /* its owner may free it as soon as the lock is given up */
+        list->done = true; /* its owner may free it as soon as the lock is given up */
+        (void)pthread_cond_signal(&list->wake);
+    }
+    st->leading = false;
+    st->crowd = n + st->queue_n;
+    return tell;
+}
+
+static void tell_all(alm_request *list)
+{
+    for (alm_request *next = list; list != NULL; list = next) {
+        next = list->next;
+        list->finished(list);
+    }
+}
+
+/* With the lock held, nobody leads: should somebody be called to lead? Who waits himself is woken. */
+static bool wants_leader(alm_storage *st)
+{
+    if (st->queue_head == NULL || st->leading)
+        return false;
+    if (st->queue_head->finished == NULL) {
+        (void)pthread_cond_signal(&st->queue_head->wake);
+        return false;
+    }
+    const bool call = !st->leader_called;
+    st->leader_called = true;
+    return call;
+}
+
+alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq)
+{
+    (void)pthread_cond_init(&rq->wake, NULL);
+    enqueue(cx, st, rq);
+    while (!rq->done) {
+        if (st->leading) {
+            (void)pthread_cond_wait(&rq->wake, &st->queue_lock);
+            continue;
         }
-        st->leading = false;
-        (void)pthread_cond_broadcast(&st->queue_cond);
+        alm_request *tell = lead_group(st);
+        const bool call = wants_leader(st);
+        (void)pthread_mutex_unlock(&st->queue_lock);
+        tell_all(tell);
+        if (call)
+            st->lead(st->lead_arg);
+        (void)pthread_mutex_lock(&st->queue_lock);
     }
     (void)pthread_mutex_unlock(&st->queue_lock);
+    (void)pthread_cond_destroy(&rq->wake);
     alm_buf_deinit(&rq->buf);
     return rq->status;
+}
+
+void alm_commit_start(alm_ctx *cx, alm_storage *st, alm_request *rq)
+{
+    enqueue(cx, st, rq);
+    const bool call = !st->leading && !st->leader_called;
+    st->leader_called |= call;
+    (void)pthread_mutex_unlock(&st->queue_lock);
+    if (call)
+        st->lead(st->lead_arg);
+}
+
+/*
+ * Where many commit at the same time, those of the last group come back soon: a leader whom nobody waits
+ * for waits for most of them, as long as the log takes at the most. A group costs much, a member little.
+ */
+static void gather(alm_storage *st)
+{
+    enum { CROWD_MIN = 8, WAIT_US_MAX = 2000 };
+    const uint32_t wanted = st->crowd - st->crowd / 4;
+    if (st->crowd < CROWD_MIN || st->queue_n >= wanted)
+        return;
+    st->leading = true;
+    st->crowd_wanted = wanted;
+    (void)alm_cond_wait_us(&st->crowd_cond, &st->queue_lock,
+                           ALM_MIN(st->log_ns / 1000, WAIT_US_MAX));
+    st->crowd_wanted = 0;
+}
+
+void alm_storage_lead(alm_storage *st)
+{
+    (void)pthread_mutex_lock(&st->queue_lock);
+    st->leader_called = false;
+    while (st->queue_head != NULL && !st->leading) {
+        gather(st);
+        alm_request *tell = lead_group(st);
+        (void)pthread_mutex_unlock(&st->queue_lock);
+        tell_all(tell);
+        (void)pthread_mutex_lock(&st->queue_lock);
+    }
+    (void)pthread_mutex_unlock(&st->queue_lock);
+}
+
+void alm_storage_lead_by(alm_storage *st, void (*lead)(void *arg), void *arg)
+{
+    st->lead = lead;
+    st->lead_arg = arg;
 }

@@ -17,19 +17,27 @@ struct alm_request {
     bool no_log; /* in memory only: publishes, but writes nothing */
 
     alm_buf buf;             /* for the payload; released by alm_commit */
-    alm_wal_piece pieces[3]; /* pieces[0] may be the caller's; cleared before each prepare; the last
+    alm_wal_piece pieces[4]; /* pieces[0] may be the caller's; cleared before each prepare; the last
                               * is the time of the commit */
     uint32_t n_pieces;
+
+    /* Nobody waits: called when all is over, on the leader's thread, without locks. NULL: alm_commit
+     * waits. */
+    void (*finished)(alm_request *rq);
 
     alm_ctx *cx;
     alm_status status;
     uint64_t lsn;
     bool done;
+    pthread_cond_t wake; /* of the one who waits */
     alm_request *next;
 };
 
 /* Returns when the change is durable and visible, or has failed. */
 ALM_NODISCARD alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq);
+/* The same without waiting: rq->finished tells, and has to release rq->buf. Only where somebody leads:
+ * st->lead. */
+void alm_commit_start(alm_ctx *cx, alm_storage *st, alm_request *rq);
 /* Marks the storage read-only until a restart. */
 void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx);
 ALM_NODISCARD alm_status alm_storage_writable(alm_ctx *cx, alm_storage *st);

@@ -14,6 +14,7 @@
 #include "storage/compact_pick.h"
 #include "storage/merge.h"
 #include "storage/scan.h"
+#include "storage/state.h"
 
 typedef struct compaction {
     alm_storage *st;
@@ -227,6 +228,13 @@ static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_versio
     return status;
 }
 
+/* Would a merge make an open transaction fail? Not looked at when writers would have to wait for it. */
+static bool is_claimed(const alm_storage *st, const alm_version *v)
+{
+    return atomic_load(&v->tab->claims) > 0 &&
+           (st->conf.overlap_max == 0 || v->parts->overlap <= (uint32_t)st->conf.overlap_max);
+}
+
 static alm_status one_step(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool overlaps,
                            bool *did)
 {
@@ -234,7 +242,8 @@ static alm_status one_step(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool
     alm_version *v = alm_storage_version(st, table_id);
     if (v == NULL)
         return ALM_OK;
-    const alm_status status = compact_version(cx, st, v, overlaps, did);
+    const alm_status status =
+        !overlaps && is_claimed(st, v) ? ALM_OK : compact_version(cx, st, v, overlaps, did);
     alm_version_release(v);
     return status;
 }

@@ -12,7 +12,7 @@
 #include "storage/version.h"
 
 /* One step: merges one group of overlapping parts of one partition, or one run of small parts.
- * *did == false: there is nothing to do. The caller holds ALM_TAB_MAINT. */
+ * *did == false: there is nothing to do, or an open transaction changes the table. The caller holds ALM_TAB_MAINT. */
 ALM_NODISCARD alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id,
                                            bool *did);
 

@@ -6,7 +6,7 @@
 #define ALM_STORAGE_CRASH_STEPS_FOR_TEST_H
 
 #include "io/sim.h"
-#include "storage/storage.h"
+#include "storage/compact.h"
 
 enum { TABLES = 3, VALUES = 1024, MANY = 150 };
 
@@ -21,7 +21,9 @@ typedef struct model {
         } cols[8];
         int64_t ttl_hours;
         char comment[16], column_comment[16]; /* of the table, of the column val */
+        bool keyed;                           /* DEDUP UPSERT KEYS(ts, val) */
         uint8_t count[VALUES];                /* of rows with this value */
+        int64_t gen[VALUES];                  /* of the last of them, in a table with that column */
         uint8_t apart[VALUES];                /* of those that are detached: not looked at */
     } tables[TABLES];
     bool damaged; /* a row was not what its value says, or times did not ascend */
@@ -36,8 +38,7 @@ typedef struct world {
     alm_storage *st;
     alm_storage_conf conf;
     model known;
-    model between; /* after the rows of a step, before what expires with them */
-    bool has_between;
+    int64_t gen; /* in the column gen of rows that are written now */
     int steps;
     alm_status (*step)(struct world *w, int i, model *m);
 } world;
@@ -52,22 +53,60 @@ static void know_column(model *m, int table, uint32_t at, const char *name, alm_
     m->tables[table].cols[at].type = type;
 }
 
-static alm_status make(world *w, int table, model *m)
+enum { COL_GEN = 4 };
+static const char GEN[] = "gen";
+
+static alm_status make_of(world *w, int table, uint32_t n_cols, bool keyed, model *m)
 {
-    const alm_column cols[] = {{.name = "ts", .type = {.id = ALM_T_TIMESTAMP}},
+    const alm_column cols[] = {{.name = "ts", .type = {.id = ALM_T_TIMESTAMP}, .dedup_key = keyed},
                                {.name = "sym", .type = {.id = ALM_T_SYMBOL}},
                                {.name = "txt", .type = {.id = ALM_T_VARCHAR}},
-                               {.name = "val", .type = {.id = ALM_T_LONG}}};
+                               {.name = "val", .type = {.id = ALM_T_LONG}, .dedup_key = keyed},
+                               {.name = GEN, .type = {.id = ALM_T_LONG}}};
     const alm_table_spec spec = {.name = alm_str_of(NAMES[table]),
                                  .cols = cols,
-                                 .n_cols = 4,
+                                 .n_cols = n_cols,
                                  .ts_col = 0,
-                                 .partition = ALM_PART_HOUR};
+                                 .partition = ALM_PART_HOUR,
+                                 .dedup = keyed};
     m->tables[table].there = true;
-    m->tables[table].n_cols = 4;
-    for (uint32_t c = 0; c < 4; c++)
+    m->tables[table].keyed = keyed;
+    m->tables[table].n_cols = n_cols;
+    for (uint32_t c = 0; c < n_cols; c++)
         know_column(m, table, c, cols[c].name, (alm_type_id)cols[c].type.id);
     return alm_table_create(&w->cx, w->st, &spec, NULL);
+}
+
+static alm_status make(world *w, int table, model *m)
+{
+    return make_of(w, table, COL_GEN, false, m);
+}
+
+static bool has_gen(const alm_table *t)
+{
+    return t->n_cols > COL_GEN && strcmp(t->cols[COL_GEN].name, GEN) == 0;
+}
+
+/* Rows were written with these values. */
+static void know_rows(const world *w, model *m, int table, int64_t from, int64_t n)
+{
+    for (int64_t v = from; v < from + n; v++) {
+        uint8_t *count = &m->tables[table].count[v];
+        *count = m->tables[table].keyed ? 1 : (uint8_t)(*count + 1);
+        if (strcmp(m->tables[table].cols[COL_GEN].name, GEN) == 0)
+            m->tables[table].gen[v] = w->gen;
+    }
+}
+
+/* The columns behind the fourth. */
+static alm_status more_columns(world *w, const alm_table *t, alm_vec *cols)
+{
+    for (uint32_t c = 4; c < t->n_cols; c++)
+        ALM_TRY(alm_vec_null(&w->cx, &w->arena, t->cols[c].type, &cols[c]));
+    if (has_gen(t))
+        cols[COL_GEN] =
+            (alm_vec){.type = ALM_TY(LONG), .width = 8, .is_const = true, .data = &w->gen};
+    return ALM_OK;
 }
 
 /* The time of a value: mostly ascending, some late, over several hours. */
@@ -103,8 +142,7 @@ static alm_status put(world *w, alm_txn *txn, const alm_table *t, int64_t from, 
     cols[1].data = sym;
     cols[2].data = txt;
     cols[3].data = val;
-    for (uint32_t c = 4; c < t->n_cols; c++)
-        ALM_TRY(alm_vec_null(&w->cx, &w->arena, t->cols[c].type, &cols[c]));
+    ALM_TRY(more_columns(w, t, cols));
     const alm_batch batch = {.rows = (uint32_t)n, .n_cols = t->n_cols, .cols = cols};
     return alm_txn_append(&w->cx, txn, t, &batch);
 }
@@ -135,13 +173,10 @@ static alm_status rows(world *w, int table, int other, int64_t from, int64_t n, 
             continue;
         const alm_table *t = alm_snapshot_find(snap, alm_str_of(NAMES[which]));
         st = t == NULL ? alm_fail(&w->cx, ALM_E_TABLE, -1, "gone") : put(w, txn, t, from, n);
-        for (int64_t v = from; v < from + n; v++)
-            m->tables[which].count[v]++;
+        know_rows(w, m, which, from, n);
         if (st != ALM_OK)
             alm_txn_rollback(txn);
     }
-    w->between = *m;
-    w->has_between = true;
     age(table, m);
     if (st == ALM_OK)
         st = alm_txn_commit(&w->cx, txn, NULL);
@@ -180,14 +215,14 @@ static alm_status load(world *w, int table, int64_t from, int64_t n, model *m)
             sym[i] = alm_view_of(alm_str_of(names[i]));
             (void)snprintf(texts[i], 32, "the text of %d", (int)(from + i));
             txt[i] = alm_view_of(alm_str_of(texts[i]));
-            m->tables[table].count[from + i]++;
         }
+        know_rows(w, m, table, from, n);
+        age(table, m);
         cols[0] = (alm_vec){.type = ALM_TY(TIMESTAMP), .width = 8, .data = ts};
         cols[1] = (alm_vec){.type = t->cols[1].type, .width = 16, .data = sym};
         cols[2] = (alm_vec){.type = ALM_TY(VARCHAR), .width = 16, .data = txt};
         cols[3] = (alm_vec){.type = ALM_TY(LONG), .width = 8, .data = val};
-        for (uint32_t c = 4; c < t->n_cols && st == ALM_OK; c++)
-            st = alm_vec_null(&w->cx, &w->arena, t->cols[c].type, &cols[c]);
+        st = more_columns(w, t, cols);
         const alm_batch batch = {.rows = (uint32_t)n, .n_cols = t->n_cols, .cols = cols};
         if (st == ALM_OK)
             st = alm_bulk_append(&w->cx, bulk, &batch);
@@ -243,6 +278,7 @@ static alm_status edit_begin(world *w, int table, edit *e)
                                .n_cols = t->n_cols,
                                .ts_col = t->ts_col,
                                .partition = t->partition,
+                               .dedup = t->dedup,
                                .ttl_hours = t->ttl_hours};
     return ALM_OK;
 }
@@ -322,8 +358,11 @@ static alm_status narrow(world *w, int table, model *m)
     return edit_end(w, &e);
 }
 
-/* Hands the rows of a scan to an update: those that `takes`, with the texts of column 1. */
-static alm_status feed(world *w, alm_update *up, int table, bool (*takes)(int64_t val), bool texts)
+typedef enum feeding { FEED_NOTHING, FEED_TEXTS, FEED_GEN } feeding;
+
+/* Hands the rows of a scan to an update: those that `takes`, alone, with the texts of column 1, or with gen. */
+static alm_status feed(world *w, alm_update *up, int table, bool (*takes)(int64_t val),
+                       feeding what)
 {
     static const uint32_t cols[2] = {1, 3};
     const bool wanted[2] = {true, true};
@@ -331,34 +370,39 @@ static alm_status feed(world *w, alm_update *up, int table, bool (*takes)(int64_
     alm_scan_cursor *cur;
     alm_snapshot *snap = alm_update_snapshot(up);
     const alm_table *t = alm_snapshot_find(snap, alm_str_of(NAMES[table]));
-    ALM_TRY(alm_scan_new(&w->cx, &w->arena, snap, t, cols, 2, NULL, 0, true, &scan));
+    ALM_TRY(
+        alm_scan_new(&w->cx, &w->arena, snap, t, cols, 2, NULL, 0, true, ALM_SCAN_BY_TIME, &scan));
     ALM_TRY(alm_scan_cursor_new(&w->cx, &w->arena, scan, &cur));
     for (size_t s = 0; s < alm_scan_span_count(scan); s++) {
         const uint32_t n = (uint32_t)alm_scan_span_at(scan, s).rows;
         alm_vec v[2];
-        int64_t *at;
+        int64_t *at, *gens;
         alm_view *views;
         uint32_t k = 0;
         ALM_TRY(alm_scan_read(&w->cx, cur, s, 0, n, wanted, v));
         ALM_TRY(ALM_NEWN(&w->cx, &w->arena, n, &at));
         ALM_TRY(ALM_NEWN(&w->cx, &w->arena, n, &views));
+        ALM_TRY(ALM_NEWN(&w->cx, &w->arena, n, &gens));
         for (uint32_t i = 0; i < n; i++) {
             if (takes != NULL && !takes(((const int64_t *)v[1].data)[i]))
                 continue;
             views[k] = alm_view_of(alm_vec_text(&v[0], i));
+            gens[k] = w->gen;
             at[k++] = i;
         }
-        const alm_vec values = {.type = ALM_TY(VARCHAR), .width = 16, .data = views};
-        ALM_TRY(alm_update_rows(&w->cx, up, s, at, k, texts ? &values : NULL));
+        const alm_vec texts = {.type = ALM_TY(VARCHAR), .width = 16, .data = views};
+        const alm_vec numbers = {.type = ALM_TY(LONG), .width = 8, .data = gens};
+        const alm_vec *const values[] = {NULL, &texts, &numbers};
+        ALM_TRY(alm_update_rows(&w->cx, up, s, at, k, values[what]));
     }
     return ALM_OK;
 }
 
 static alm_status feed_and_commit(world *w, alm_update *up, int table, bool (*takes)(int64_t val),
-                                  bool texts)
+                                  feeding what)
 {
     int64_t n = 0;
-    alm_status st = feed(w, up, table, takes, texts);
+    alm_status st = feed(w, up, table, takes, what);
     if (st == ALM_OK)
         st = alm_update_commit(&w->cx, up, &n);
     else
@@ -376,7 +420,7 @@ static alm_status retype(world *w, int table, alm_type_id to, model *m)
     know_column(m, table, 1, "sym", to);
     alm_status st = alm_retype_begin(&w->cx, w->st, e.table, 1, &col, &up);
     if (st == ALM_OK)
-        st = feed_and_commit(w, up, table, NULL, true);
+        st = feed_and_commit(w, up, table, NULL, FEED_TEXTS);
     alm_snapshot_release(e.snap);
     alm_arena_reset(&w->arena);
     return st;
@@ -393,8 +437,39 @@ static alm_status delete_thirds(world *w, int table, model *m)
     for (int v = 0; v < VALUES; v += 3)
         m->tables[table].count[v] = 0;
     ALM_TRY(alm_delete_begin(&w->cx, w->st, NULL, alm_str_of(NAMES[table]), &up));
-    const alm_status st = feed_and_commit(w, up, table, is_third, false);
+    const alm_status st = feed_and_commit(w, up, table, is_third, FEED_NOTHING);
     alm_arena_reset(&w->arena);
+    return st;
+}
+
+/* Of every third row that is there, in a transaction or alone. */
+static alm_status update_thirds(world *w, alm_txn *txn, int table, model *m)
+{
+    static const uint32_t col = COL_GEN;
+    alm_update *up = NULL;
+    for (int v = 0; v < VALUES; v += 3)
+        m->tables[table].gen[v] = w->gen;
+    ALM_TRY(alm_update_begin(&w->cx, w->st, txn, alm_str_of(NAMES[table]), &col, 1, &up));
+    const alm_status st = feed_and_commit(w, up, table, is_third, FEED_GEN);
+    alm_arena_reset(&w->arena);
+    return st;
+}
+
+/* One step of compaction, as the background thread takes it. */
+static alm_status merge_parts(world *w, int table)
+{
+    edit e;
+    bool did = false;
+    ALM_TRY(edit_begin(w, table, &e));
+    const uint64_t id = e.table->id;
+    alm_tab *tab = alm_tab_retain(alm_version_of(e.table)->tab);
+    alm_snapshot_release(e.snap);
+    alm_status st = alm_tab_lock(&w->cx, w->st, tab, ALM_TAB_MAINT);
+    if (st == ALM_OK) {
+        st = alm_compact_table(&w->cx, w->st, id, &did);
+        alm_tab_unlock(w->st, tab, ALM_TAB_MAINT);
+    }
+    alm_tab_release(tab);
     return st;
 }
 
@@ -564,8 +639,7 @@ static alm_status put_known(world *w, alm_txn *txn, int table, int64_t from, int
     edit e;
     ALM_TRY(edit_begin(w, table, &e));
     const alm_status st = put(w, txn, e.table, from, n);
-    for (int64_t v = from; v < from + n; v++)
-        m->tables[table].count[v]++;
+    know_rows(w, m, table, from, n);
     alm_snapshot_release(e.snap);
     return st;
 }
@@ -579,7 +653,7 @@ static alm_status write_block(world *w, alm_txn *txn, int64_t from, model *m)
     for (int v = 0; v < VALUES; v += 3)
         m->tables[0].count[v] = 0;
     ALM_TRY(alm_delete_begin(&w->cx, w->st, txn, alm_str_of(NAMES[0]), &up));
-    ALM_TRY(feed_and_commit(w, up, 0, is_third, false));
+    ALM_TRY(feed_and_commit(w, up, 0, is_third, FEED_NOTHING));
     return put_known(w, txn, 0, from, 5, m);
 }
 
@@ -617,6 +691,73 @@ static alm_status block_step(world *w, int i, model *m)
     }
 }
 
+/* Rows into two tables with and without keys, and changes of them, at once. */
+static alm_status change_block(world *w, int64_t from, model *m)
+{
+    alm_txn *txn = NULL;
+    ALM_TRY(alm_txn_begin(&w->cx, w->st, &txn));
+    alm_status st = put_known(w, txn, 0, from, 20, m);
+    if (st == ALM_OK)
+        st = put_known(w, txn, 1, from, 8, m);
+    if (st == ALM_OK)
+        st = update_thirds(w, txn, 0, m);
+    if (st == ALM_OK)
+        st = update_thirds(w, txn, 1, m);
+    if (st == ALM_OK)
+        st = alm_txn_commit(&w->cx, txn, NULL);
+    else
+        alm_txn_rollback(txn);
+    alm_arena_reset(&w->arena);
+    return st;
+}
+
+/* Keys that are written again and again, in memory and in parts; UPDATE; merges; loads and TTL. */
+static alm_status keyed_step(world *w, int i, model *m)
+{
+    w->gen = i;
+    switch (i) {
+    case 0:
+        return make_of(w, 0, COL_GEN + 1, true, m);
+    case 1:
+        return make_of(w, 1, COL_GEN + 1, false, m);
+    case 2:
+        return rows(w, 0, -1, 0, 40, m);
+    case 3:
+        return rows(w, 0, 1, 30, 20, m);
+    case 4:
+    case 12:
+    case 21:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    case 5:
+        return rows(w, 0, -1, 10, 60, m);
+    case 6:
+        return update_thirds(w, NULL, 0, m);
+    case 7:
+        return load(w, 0, 25, 50, m);
+    case 8:
+    case 15:
+        return merge_parts(w, 0);
+    case 9:
+        return update_thirds(w, NULL, 1, m);
+    case 10:
+        return change_block(w, 35, m);
+    case 11:
+        return load(w, 1, 30, 30, m);
+    case 13:
+        return delete_thirds(w, 0, m);
+    case 16:
+        return merge_parts(w, 1);
+    case 17:
+        return shorten_life(w, 0, 1, m);
+    case 18:
+        return load(w, 0, 300, 20, m);
+    case 19:
+        return load(w, 0, 5, 50, m); /* too late, most of them */
+    default:
+        return rows(w, i % 2, -1, i * 10, 25, m);
+    }
+}
+
 static alm_status back_up(world *w)
 {
     const alm_backup_spec spec = {.dir = "bk"};
@@ -650,8 +791,8 @@ static alm_status hold_step(world *w, int i, model *m)
     }
 }
 
-static alm_status (*const all_steps[])(world *w, int i, model *m) = {step, alter_step, keep_step,
-                                                                     block_step, hold_step};
-enum { LISTS = 5, HOLD_STEPS = 15 };
+static alm_status (*const all_steps[])(world *w, int i, model *m) = {
+    step, alter_step, keep_step, block_step, hold_step, keyed_step};
+enum { LISTS = 6, HOLD_STEPS = 15, KEYED_STEPS = 24 };
 
 #endif

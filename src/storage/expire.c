@@ -1,12 +1,13 @@
 /*
  * expire.c - TTL: partitions that end before the newest time of a table less its TTL go, all at once,
- * with one log record.
+ * in the record of the commit that brings the newer time.
  *
- * Order       Rows of the head are cut off the lanes, frozen ones too, so a flush must not be writing
- *             them: then MAINT is held and nothing is frozen. Where only parts expire no lock of
- *             maintenance is needed; a compaction that merges one of them finds it gone and starts anew.
- *             SHARE keeps out those who hold the rows still (UPDATE, ALTER): whoever finds the table
- *             busy leaves the work to the next commit or to the background thread.
+ * Order       Rows of the head are cut off the lanes. Frozen lanes are what a flush is writing: when they
+ *             have rows that are due, the commit leaves all of it to a record behind the flush
+ *             (alm_table_expire, which holds MAINT). Parts need no lock of maintenance: a compaction
+ *             that merges one of them finds it gone and starts anew. SHARE keeps out those who hold
+ *             the rows still (UPDATE, ALTER): whoever finds the table busy leaves the work to the next
+ *             commit, to the background thread, or to the next start.
  */
 #include <stdlib.h>
 
@@ -155,6 +156,27 @@ alm_status alm_op_expire(alm_ctx *cx, alm_buf *ops, uint64_t table_id, int64_t l
     return alm_op_end(cx, ops, mark);
 }
 
+static bool frozen_is_due(const alm_version *v, int64_t least)
+{
+    bool due = false;
+    for (uint32_t i = 0; i < v->n_frozen; i++)
+        due |= v->lanes[i].min_ts < least;
+    return due;
+}
+
+void alm_expire_with(alm_build *b, alm_buf *ops, uint64_t table_id)
+{
+    const alm_version *v = alm_build_find(b, table_id);
+    const int64_t least = v == NULL ? INT64_MIN : alm_oldest_kept(&v->table, v->table.ttl_hours);
+    const size_t had = ops->len;
+    alm_ctx cx = {0}; /* the commit does not fail for it */
+    if (v == NULL || v->table.min_ts >= least || frozen_is_due(v, least))
+        return;
+    if (alm_op_expire(&cx, ops, table_id, least) != ALM_OK ||
+        alm_change_expire(&cx, b, table_id, least) != ALM_OK)
+        ops->len = had;
+}
+
 static alm_status prepare_expire(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     const expire_arg *arg = rq->arg;
@@ -214,6 +236,24 @@ alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, uint64_t table_id)
             alm_tab_unlock(st, tab, ALM_TAB_MAINT);
     }
     alm_tab_release(tab);
+    return e;
+}
+
+alm_status alm_tables_expire(alm_ctx *cx, alm_storage *st, bool *busy)
+{
+    alm_catver *cat = alm_catver_current(st);
+    alm_status e = ALM_OK;
+    for (size_t i = 0; i < cat->n && e == ALM_OK; i++) {
+        const alm_table *t = &alm_catver_at(cat, i)->table;
+        if (t->ttl_hours != 0)
+            e = alm_table_expire(cx, st, t->id);
+        if (e == ALM_E_BUSY) {
+            *busy = true;
+            alm_error_clear(cx);
+            e = ALM_OK;
+        }
+    }
+    alm_catver_release(cat);
     return e;
 }
 

@@ -150,16 +150,19 @@ void alm_file_release(alm_file *file)
     (void)pthread_mutex_lock(&st->file_lock);
     const uint32_t before = atomic_fetch_sub(&file->refs, 1);
     ALM_ASSERT(before > 0);
-    if (before == 1)
+    bool stays = st->closing || atomic_load(&st->failed);
+    if (before == 1) {
         registry_remove(st, file->id);
+        /* A log record that failed to sync may be on disk all the same and name this file. */
+        stays = stays || alm_hold_keep(st, file);
+    }
     (void)pthread_mutex_unlock(&st->file_lock);
     if (before > 1)
         return;
     alm_part *part = atomic_load(&file->part);
     if (part != NULL)
         alm_part_release(part);
-    /* A log record that failed to sync may be on disk all the same and name this file. */
-    if (!st->closing && !atomic_load(&st->failed) && !alm_hold_keep(st, file)) {
+    if (!stays) {
         char path[ALM_PATH_MAX];
         alm_file_path(file, path, sizeof path);
         (void)st->io->unlink(st->io, path); /* if not: the sweep after the next start */
@@ -198,6 +201,7 @@ alm_status alm_file_part(alm_ctx *cx, alm_file *file, struct alm_part **out)
         else
             alm_part_release(fresh); /* another thread was faster */
     }
+    ALM_TRY(alm_part_usable(cx, part));
     *out = part;
     return ALM_OK;
 }

@@ -69,6 +69,14 @@ static alm_status remove_marker(alm_ctx *cx, alm_storage *st)
     return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
 }
 
+/* Its age is counted from here by the clock that never jumps: setting the wall clock releases nothing. */
+static void set_began(alm_storage *st, int64_t since_us)
+{
+    const int64_t age_us = ALM_MAX(st->io->wall_ns(st->io) / 1000 - since_us, (int64_t)0);
+    st->hold.since_us = since_us;
+    st->hold.began_ns = st->io->mono_ns(st->io) - age_us * 1000;
+}
+
 alm_status alm_hold_read(alm_ctx *cx, alm_storage *st)
 {
     char path[ALM_PATH_MAX];
@@ -94,7 +102,7 @@ alm_status alm_hold_read(alm_ctx *cx, alm_storage *st)
                         path);
     st->hold.marked = true;
     st->hold.lsn = h.lsn;
-    st->hold.since_us = h.since_us;
+    set_began(st, h.since_us);
     st->hold.copy = h.identity == 0 || h.identity != lock_identity(st->io, st->root);
     return ALM_OK;
 }
@@ -173,12 +181,20 @@ bool alm_hold_keep(alm_storage *st, const alm_file *file)
 {
     const alm_file_id id = {
         .table_id = file->table_id, .id = file->id, .lsn = atomic_load(&st->wal.last_lsn)};
-    (void)pthread_mutex_lock(&st->file_lock);
     const bool keep = st->hold.held || alm_archive_is_on(st);
     if (keep)
         wait_for(&st->hold, id);
-    (void)pthread_mutex_unlock(&st->file_lock);
     return keep;
+}
+
+bool alm_hold_waits_for(alm_storage *st, uint64_t file_id)
+{
+    bool waits = false;
+    (void)pthread_mutex_lock(&st->file_lock);
+    for (size_t i = 0; i < st->hold.n_later && !waits; i++)
+        waits = st->hold.later[i].id == file_id;
+    (void)pthread_mutex_unlock(&st->file_lock);
+    return waits;
 }
 
 static void set_held(alm_storage *st, bool held)
@@ -252,7 +268,7 @@ static alm_status begin(alm_ctx *cx, alm_storage *st)
         return alm_fail(cx, ALM_E_ARG, -1,
                         "a checkpoint is held since %s; CHECKPOINT RELEASE ends it", since);
     }
-    st->hold.since_us = st->io->wall_ns(st->io) / 1000;
+    set_began(st, st->io->wall_ns(st->io) / 1000);
     set_held(st, true); /* from now on nothing goes that the catalogue may name */
     alm_status e = alm_checkpoint_write(cx, st);
     if (e == ALM_OK) {
@@ -322,7 +338,7 @@ alm_status alm_hold_expire(alm_ctx *cx, alm_storage *st)
     char limit[64];
     alm_status e = ALM_OK;
     (void)pthread_mutex_lock(&st->checkpoint_lock);
-    const int64_t age_ms = (st->io->wall_ns(st->io) / 1000 - st->hold.since_us) / 1000;
+    const int64_t age_ms = (st->io->mono_ns(st->io) - st->hold.began_ns) / 1000000;
     if (st->hold.held && st->conf.hold_age_max_ms > 0 && age_ms > st->conf.hold_age_max_ms) {
         e = end(cx, st);
         st->hold.expired = e == ALM_OK;

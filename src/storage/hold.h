@@ -25,8 +25,10 @@ ALM_NODISCARD alm_status alm_hold_resume(alm_ctx *cx, alm_storage *st);
 /* Writes a marker that says so: the catalogue alone counts. For restored directories. */
 ALM_NODISCARD alm_status alm_hold_mark_copy(alm_ctx *cx, const alm_io *io, const char *root,
                                             uint64_t lsn);
-/* Keeps the file for now; false: the caller may remove it. */
+/* Keeps the file for now; false: the caller may remove it. Caller holds file_lock. */
 bool alm_hold_keep(alm_storage *st, const alm_file *file);
+/* Is the file kept, though nothing names it? */
+bool alm_hold_waits_for(alm_storage *st, uint64_t file_id);
 /* Removes files that waited, but those that the archive of the log still needs. Nothing while held. */
 void alm_hold_let_go(alm_storage *st);
 /* Ends a hold that is older than the limit. */

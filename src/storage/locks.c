@@ -3,8 +3,8 @@
  * handles that may move between threads, and 10,000 idle tables should cost nothing.
  */
 #include <errno.h>
-#include <time.h>
 
+#include "base/wait.h"
 #include "storage/state.h"
 
 enum { WAIT_MS = 20 }; /* how soon a waiting statement sees that it was cancelled */
@@ -31,25 +31,13 @@ static bool take(alm_tab *tab, alm_tab_lock_kind kind)
     return false;
 }
 
-static void wait_a_little(alm_storage *st)
-{
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += WAIT_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_nsec -= 1000000000L;
-        until.tv_sec++;
-    }
-    (void)pthread_cond_timedwait(&st->tab_cond, &st->tab_lock, &until);
-}
-
 alm_status alm_tab_lock(alm_ctx *cx, alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
 {
     alm_status e = ALM_OK;
     (void)pthread_mutex_lock(&st->tab_lock);
     tab->waiting_alone += kind == ALM_TAB_ALONE;
     while (e == ALM_OK && !take(tab, kind)) {
-        wait_a_little(st);
+        (void)alm_cond_wait_ms(&st->tab_cond, &st->tab_lock, WAIT_MS);
         e = alm_check(cx);
     }
     tab->waiting_alone -= kind == ALM_TAB_ALONE;
@@ -65,7 +53,7 @@ bool alm_tab_lock_soon(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
     (void)pthread_mutex_lock(&st->tab_lock);
     bool taken = take(tab, kind);
     for (int i = 0; i < ROUNDS && !taken; i++) {
-        wait_a_little(st);
+        (void)alm_cond_wait_ms(&st->tab_cond, &st->tab_lock, WAIT_MS);
         taken = take(tab, kind);
     }
     (void)pthread_mutex_unlock(&st->tab_lock);

@@ -54,7 +54,7 @@ const char *alm_storage_root(const alm_storage *st)
 static void init_locks(alm_storage *st)
 {
     (void)pthread_mutex_init(&st->queue_lock, NULL);
-    (void)pthread_cond_init(&st->queue_cond, NULL);
+    (void)pthread_cond_init(&st->crowd_cond, NULL);
     (void)pthread_mutex_init(&st->publish_lock, NULL);
     (void)pthread_mutex_init(&st->tab_lock, NULL);
     (void)pthread_cond_init(&st->tab_cond, NULL);
@@ -63,13 +63,14 @@ static void init_locks(alm_storage *st)
     (void)pthread_cond_init(&st->touch_cond, NULL);
     (void)pthread_mutex_init(&st->work_lock, NULL);
     (void)pthread_cond_init(&st->work_cond, NULL);
+    (void)pthread_cond_init(&st->archive_cond, NULL);
     (void)pthread_mutex_init(&st->checkpoint_lock, NULL);
 }
 
 static void deinit_locks(alm_storage *st)
 {
     (void)pthread_mutex_destroy(&st->queue_lock);
-    (void)pthread_cond_destroy(&st->queue_cond);
+    (void)pthread_cond_destroy(&st->crowd_cond);
     (void)pthread_mutex_destroy(&st->publish_lock);
     (void)pthread_mutex_destroy(&st->tab_lock);
     (void)pthread_cond_destroy(&st->tab_cond);
@@ -78,6 +79,7 @@ static void deinit_locks(alm_storage *st)
     (void)pthread_cond_destroy(&st->touch_cond);
     (void)pthread_mutex_destroy(&st->work_lock);
     (void)pthread_cond_destroy(&st->work_cond);
+    (void)pthread_cond_destroy(&st->archive_cond);
     (void)pthread_mutex_destroy(&st->checkpoint_lock);
 }
 
@@ -309,6 +311,15 @@ static alm_status open_spill(alm_ctx *cx, alm_storage *st)
     return alm_spill_space_open(cx, &st->spill, st->io, path);
 }
 
+/* What a commit before a crash left to a later record. The background thread tries again. */
+static void expire_first(alm_storage *st)
+{
+    alm_ctx cx = {.io = st->io};
+    bool busy = false;
+    if (alm_tables_expire(&cx, st, &busy) != ALM_OK)
+        alm_log_warn("storage", "partitions past their TTL stay for now: %s", cx.err.msg);
+}
+
 alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
                             const alm_storage_conf *conf, alm_storage **out)
 {
@@ -329,6 +340,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = alm_wal_start(cx, &st->wal, &scan);
     if (e == ALM_OK)
         e = alm_hold_resume(cx, st);
+    if (e == ALM_OK)
+        expire_first(st);
     const size_t tables = st->current->n; /* the background thread commits, too */
     const uint64_t lsn = st->checkpoint_lsn;
     if (e == ALM_OK && !st->conf.manual)

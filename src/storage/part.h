@@ -144,6 +144,9 @@ typedef struct alm_part alm_part;
 /* Maps the file and checks header and footer. The part has one reference. */
 ALM_NODISCARD alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path,
                                        uint64_t table_id, alm_part **out);
+/* ALM_E_IO: its bytes could not be read any more at some time since it was opened. What stands in the
+ * footer may be zeros then: scans ask before they look there. */
+ALM_NODISCARD alm_status alm_part_usable(alm_ctx *cx, const alm_part *part);
 alm_part *alm_part_retain(alm_part *part);
 /* The last release unmaps the file. */
 void alm_part_release(alm_part *part);

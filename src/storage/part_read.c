@@ -7,6 +7,7 @@
  * Errors      Everything that is read from the file before its checksum is compared against the size
  *             of the file first: a damaged file is an error, never a crash.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,6 +41,25 @@ static alm_status newer(alm_ctx *cx, const char *path, uint32_t version)
                     version, ALM_PART_VERSION);
 }
 
+/* Reads bytes ahead: a disk that cannot read them is an error here, and no fault later. */
+static alm_status fetch(alm_ctx *cx, const alm_part *part, uint64_t off, uint64_t size)
+{
+    if (size > 0 && part->io->prefetch(part->io, part->map + off, size) == -EFAULT)
+        return alm_fail(cx, ALM_E_IO, -1, "part file '%s', offset %llu: %llu bytes cannot be read",
+                        part->path, (unsigned long long)off, (unsigned long long)size);
+    return ALM_OK;
+}
+
+alm_status alm_part_usable(alm_ctx *cx, const alm_part *part)
+{
+    if (!part->io->map_is_broken(part->io, part->map))
+        return ALM_OK;
+    return alm_fail(
+        cx, ALM_E_IO, -1,
+        "part file '%s' could not be read any more: the disk failed, or the file was cut",
+        part->path);
+}
+
 /* ------------------------------------------------------------------ opening */
 
 static alm_status check_header(alm_ctx *cx, const alm_part *part, uint64_t table_id)
@@ -47,6 +67,8 @@ static alm_status check_header(alm_ctx *cx, const alm_part *part, uint64_t table
     alm_part_header head;
     if (part->bytes < ALM_PART_PAGE + sizeof(alm_part_footer) + ALM_PART_TRAILER)
         return corrupt(cx, part->path, 0, "the file is too short");
+    ALM_TRY(fetch(cx, part, 0, sizeof head));
+    ALM_TRY(fetch(cx, part, part->bytes - sizeof(alm_part_trailer), sizeof(alm_part_trailer)));
     memcpy(&head, part->map, sizeof(head));
     if (memcmp(head.magic, ALM_PART_MAGIC, sizeof(head.magic)) != 0)
         return corrupt(cx, part->path, 0, "not a part file");
@@ -74,6 +96,7 @@ static alm_status find_footer(alm_ctx *cx, alm_part *part)
         tail.footer_off > at || tail.footer_bytes != at - tail.footer_off ||
         tail.footer_bytes < sizeof(alm_part_footer))
         return corrupt(cx, part->path, at, "the footer lies outside of the file");
+    ALM_TRY(fetch(cx, part, tail.footer_off, tail.footer_bytes));
     const void *footer = part->map + tail.footer_off;
     if (tail.crc != alm_crc32c(0, footer, tail.footer_bytes))
         return corrupt(cx, part->path, tail.footer_off, "the footer fails its checksum");
@@ -275,7 +298,7 @@ static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry
     const uint64_t n = ALM_MIN((uint64_t)part->footer->rows - row, (uint64_t)ALM_STATS_BLOCK_ROWS);
     const uint64_t off = col->data_off + row * col->width;
     const size_t size = (size_t)n * col->width;
-    (void)part->io->prefetch(part->io, part->map + off, size); /* only a hint */
+    ALM_TRY(fetch(cx, part, off, size));
     if (alm_crc32c(0, part->map + off, size) != blocks[b].crc)
         return alm_fail(cx, ALM_E_CORRUPT, -1,
                         "part file '%s', column %u, offset %llu: block of %zu bytes fails its "
@@ -286,8 +309,7 @@ static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry
     const uint64_t start = b == 0 ? 0 : blocks[b - 1].heap_end;
     const uint64_t end = blocks[b].heap_end;
     const uint8_t *heap = part->map + col->heap_off;
-    if (end > start)
-        (void)part->io->prefetch(part->io, heap + start, end - start);
+    ALM_TRY(fetch(cx, part, col->heap_off + start, end - start));
     if (alm_crc32c(0, heap + start, end - start) != blocks[b].heap_crc ||
         !views_fit((const alm_view *)(const void *)(part->map + off), (uint32_t)n, start, end))
         return alm_fail(cx, ALM_E_CORRUPT, -1,
@@ -314,6 +336,7 @@ alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int
     ALM_DASSERT(entry < part->footer->n_cols && row >= 0 && n > 0 && row + n <= part->footer->rows);
     const uint32_t first = (uint32_t)(row / ALM_STATS_BLOCK_ROWS);
     const uint32_t last = (uint32_t)((row + n - 1) / ALM_STATS_BLOCK_ROWS);
+    ALM_TRY(alm_part_usable(cx, part));
     for (uint32_t b = first; b <= last; b++) {
         const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + b;
         if (bit_get(part, bit))
@@ -335,6 +358,7 @@ alm_status alm_part_last(alm_ctx *cx, const alm_part *part, uint32_t entry, cons
     const int32_t *last = (const int32_t *)(const void *)(part->map + col->last_off);
     const uint64_t bit = (uint64_t)part->footer->n_cols * part->footer->n_blocks + entry;
     if (!bit_get(part, bit)) {
+        ALM_TRY(fetch(cx, part, col->last_off, col->n_last * sizeof(*last)));
         if (alm_crc32c(0, last, col->n_last * sizeof(*last)) != col->last_crc)
             return alm_fail(cx, ALM_E_CORRUPT, -1,
                             "part file '%s', column %u, offset %llu: last rows fail their checksum",

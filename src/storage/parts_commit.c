@@ -98,6 +98,7 @@ static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
         alm_touched_prune(b, altered->view->v.base_id);
     alm_version_release(altered);
     ALM_TRY(e);
+    alm_expire_with(b, &arg->parts, change->table_id);
     rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
     rq->pieces[1] = (alm_wal_piece){arg->parts.ptr, arg->parts.len};
     rq->n_pieces = 2;

@@ -46,7 +46,7 @@ struct alm_scan {
 ALM_NODISCARD alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version *v,
                                               const uint32_t *cols, uint32_t n_cols,
                                               const alm_scan_range *ranges, uint32_t n_ranges,
-                                              bool all, alm_scan **out);
+                                              bool all, alm_scan_order order, alm_scan **out);
 
 /* Timestamps of a piece, as an array over all rows of its part or chunk; rows [lo, hi) verified. */
 ALM_NODISCARD alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *v,

@@ -18,6 +18,7 @@ typedef struct planner {
     alm_arena *arena;
     const alm_version *v;
     alm_scan *scan;
+    bool any_order;
     alm_scan_piece *found; /* pieces of the range at hand */
     size_t n_found, cap_found;
 } planner;
@@ -488,7 +489,7 @@ static alm_status resolve_found(planner *p)
         int64_t max_ts = f[i].max_ts;
         bool overlap = false;
         size_t end = i + 1;
-        for (; end < p->n_found && f[end].min_ts <= max_ts; end++) {
+        for (; !p->any_order && end < p->n_found && f[end].min_ts <= max_ts; end++) {
             if (f[end].min_ts == max_ts) { /* all earlier pieces that end here, newest first */
                 bool conflict = false;
                 for (size_t k = i; k < end && !conflict; k++)
@@ -528,7 +529,7 @@ static alm_status plan_unordered(planner *p)
 
 alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version *v,
                                 const uint32_t *cols, uint32_t n_cols, const alm_scan_range *ranges,
-                                uint32_t n_ranges, bool all, alm_scan **out)
+                                uint32_t n_ranges, bool all, alm_scan_order order, alm_scan **out)
 {
     alm_scan *scan = NULL;
     uint32_t *copy = NULL;
@@ -539,7 +540,11 @@ alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version
     scan->version = v;
     scan->cols = copy;
     scan->n_cols = n_cols;
-    planner p = {.cx = cx, .arena = arena, .v = v, .scan = scan};
+    planner p = {.cx = cx,
+                 .arena = arena,
+                 .v = v,
+                 .scan = scan,
+                 .any_order = order == ALM_SCAN_ANY_ORDER && !v->table.dedup};
     const alm_scan_range whole = {INT64_MIN, INT64_MAX};
     if (v->table.ts_col < 0) {
         if (all || n_ranges > 0)
@@ -564,11 +569,11 @@ alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version
 
 alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const alm_table *table,
                         const uint32_t *cols, uint32_t n_cols, const alm_scan_range *ranges,
-                        uint32_t n_ranges, bool all, alm_scan **out)
+                        uint32_t n_ranges, bool all, alm_scan_order order, alm_scan **out)
 {
     (void)snap; /* keeps the version alive; the caller holds it */
     return alm_scan_new_version(cx, arena, alm_version_of(table), cols, n_cols, ranges, n_ranges,
-                                all, out);
+                                all, order, out);
 }
 
 size_t alm_scan_span_count(const alm_scan *scan)

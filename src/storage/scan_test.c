@@ -346,9 +346,9 @@ static void check_scan(table *t, const alm_scan_range *ranges, uint32_t n_ranges
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
-    assert_int_equal(
-        alm_scan_new_version(&t->cx, &arena, &t->v, cols, COLS, ranges, n_ranges, all, &scan),
-        ALM_OK);
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, cols, COLS, ranges, n_ranges, all,
+                                          ALM_SCAN_BY_TIME, &scan),
+                     ALM_OK);
     assert_int_equal(alm_scan_cursor_new(&t->cx, &arena, scan, &cur), ALM_OK);
     const row **want = calloc((size_t)t->n_rows + 1, sizeof(*want));
     int64_t n = 0, at = 0;
@@ -374,9 +374,49 @@ static void check_scan(table *t, const alm_scan_range *ranges, uint32_t n_ranges
     alm_arena_deinit(&arena);
 }
 
+/* In any order: the same rows, each once, nothing merged but what DEDUP needs. */
+static void check_any_order(table *t, const alm_scan_range *ranges, uint32_t n_ranges, bool all)
+{
+    const uint32_t cols[COLS] = {0, 1, 2, 3, 4};
+    const bool wanted[COLS] = {true, true, true, true, true};
+    alm_scan *scan = NULL;
+    alm_scan_cursor *cur = NULL;
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    const row **want = calloc((size_t)t->next_id + 1, sizeof(*want)); /* by id */
+    int64_t left = 0;
+    for (int64_t i = 0; i < t->n_rows; i++)
+        if (all || in_ranges(t->rows[i].ts, ranges, n_ranges)) {
+            want[t->rows[i].id] = &t->rows[i];
+            left++;
+        }
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, cols, COLS, ranges, n_ranges, all,
+                                          ALM_SCAN_ANY_ORDER, &scan),
+                     ALM_OK);
+    assert_int_equal(alm_scan_cursor_new(&t->cx, &arena, scan, &cur), ALM_OK);
+    assert_int_equal(alm_scan_rows(scan), left);
+    for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
+        const alm_span span = alm_scan_span_at(scan, i);
+        assert_true(span.direct || t->v.table.dedup);
+        for (int64_t at = 0; at < span.rows; at++, left--) {
+            alm_vec vecs[COLS];
+            assert_int_equal(alm_scan_read(&t->cx, cur, i, at, 1, wanted, vecs), ALM_OK);
+            const int64_t id = ((const int64_t *)vecs[COL_ID].data)[0];
+            assert_non_null(want[id]);
+            same_row(t, vecs, wanted, 0, want[id]);
+            assert_true(want[id]->ts >= span.min_ts && want[id]->ts <= span.max_ts);
+            want[id] = NULL;
+        }
+    }
+    assert_int_equal(left, 0);
+    free(want);
+    alm_arena_deinit(&arena);
+}
+
 static void check_ranges(table *t, uint64_t *seed, int64_t span, int times)
 {
     check_scan(t, NULL, 0, true, seed);
+    check_any_order(t, NULL, 0, true);
     check_scan(t, NULL, 0, false, seed);
     for (int i = 0; i < times; i++) {
         alm_scan_range ranges[3];
@@ -389,6 +429,7 @@ static void check_ranges(table *t, uint64_t *seed, int64_t span, int times)
             at = ranges[k].hi + 1;
         }
         check_scan(t, ranges, n, false, seed);
+        check_any_order(t, ranges, n, false);
     }
 }
 
@@ -459,7 +500,8 @@ static void parts_in_order_are_direct(void **state)
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     const uint32_t col = 0;
-    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true,
+                                          ALM_SCAN_BY_TIME, &scan),
                      ALM_OK);
     assert_int_equal(alm_scan_span_count(scan), 10);
     for (size_t i = 0; i < 10; i++)
@@ -483,7 +525,8 @@ static void only_the_overlap_is_merged(void **state)
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     const uint32_t col = 0;
-    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true,
+                                          ALM_SCAN_BY_TIME, &scan),
                      ALM_OK);
     const size_t n = alm_scan_span_count(scan);
     assert_true(n >= 3);
@@ -519,7 +562,8 @@ static void large_overlaps_are_cut(void **state)
     alm_arena_init(&arena, NULL);
     alm_scan *scan = NULL;
     const uint32_t col = 0;
-    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &arena, &t->v, &col, 1, NULL, 0, true,
+                                          ALM_SCAN_BY_TIME, &scan),
                      ALM_OK);
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
         const alm_span s = alm_scan_span_at(scan, i);
@@ -540,7 +584,8 @@ static void statistics_and_last_rows(void **state)
     oracle_settle(t);
     const uint32_t cols[3] = {COL_SYM, COL_ID, COL_LATE};
     alm_scan *scan = NULL;
-    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 3, NULL, 0, true, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 3, NULL, 0, true,
+                                          ALM_SCAN_BY_TIME, &scan),
                      ALM_OK);
     int64_t left = 0, sum = 0;
     alm_col_stats stats;
@@ -567,8 +612,9 @@ static void statistics_and_last_rows(void **state)
     }
     assert_null(alm_scan_last_rows(scan, 0, 1, &n));
     const alm_scan_range half = {0, 500000}; /* a clipped part has no last rows of its own */
-    assert_int_equal(
-        alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 3, &half, 1, false, &scan), ALM_OK);
+    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 3, &half, 1, false,
+                                          ALM_SCAN_BY_TIME, &scan),
+                     ALM_OK);
     assert_null(alm_scan_last_rows(scan, 0, 0, &n));
     table_free(t);
 }
@@ -588,7 +634,8 @@ static void without_timestamp_in_insertion_order(void **state)
     const uint32_t cols[1] = {COL_ID};
     alm_scan *scan = NULL;
     alm_scan_cursor *cur = NULL;
-    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 1, NULL, 0, true, &scan),
+    assert_int_equal(alm_scan_new_version(&t->cx, &t->arena, &t->v, cols, 1, NULL, 0, true,
+                                          ALM_SCAN_BY_TIME, &scan),
                      ALM_OK);
     assert_int_equal(alm_scan_cursor_new(&t->cx, &t->arena, scan, &cur), ALM_OK);
     int64_t at = 0;

@@ -5,7 +5,7 @@
  *             publish_lock the pointer to the current catalogue version
  *             tab_lock     the locks of all tables, and who waits for them
  *             file_lock    the registry of files
- *             work_lock    the background thread's wishes
+ *             work_lock    the background thread's wishes, the stop of it and of the archive's thread
  *             The leader of a group alone touches the log, chunk memory beyond published lengths,
  *             and the memory of tables.
  */
@@ -34,8 +34,7 @@ struct alm_tab {
     /* Under tab_lock. */
     bool maint, alone;
     uint32_t sharers, waiting_alone;
-    /* Open transactions that have put other parts in the place of published ones: compaction would make
-     * them fail. */
+    /* Open transactions that change rows of parts: compaction would make them fail. */
     _Atomic uint32_t claims;
 };
 
@@ -122,15 +121,16 @@ typedef struct alm_file_id {
     uint64_t lsn; /* of the log when it was let go */
 } alm_file_id;
 
-typedef struct alm_archive_state { /* the background thread's */
-    uint64_t number;               /* last segment that is archived */
-    int64_t since_ns, commits;     /* of the last new segment */
+typedef struct alm_archive_state {
+    uint64_t number;           /* last segment that is archived or given up; under wal.lock */
+    int64_t since_ns, commits; /* of the last new segment; the archive's thread */
     atomic_bool failing;
 } alm_archive_state;
 
 typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_lock */
     atomic_bool held;
     _Atomic int64_t since_us;
+    int64_t began_ns; /* the same moment by the clock that never jumps */
     bool marked, copy, expired;
     uint64_t lsn;
     alm_file_id *later; /* files to remove at the release */
@@ -152,9 +152,14 @@ struct alm_storage {
 
     alm_wal wal;
     pthread_mutex_t queue_lock;
-    pthread_cond_t queue_cond;
     struct alm_request *queue_head, **queue_tail;
-    bool leading;
+    bool leading, leader_called;
+    uint32_t queue_n, crowd, crowd_wanted; /* requests; who commit at the same time; gather() waits for */
+    pthread_cond_t crowd_cond;
+    int64_t log_ns; /* that the last group took to write and sync */
+    void (*lead)(
+        void *arg); /* calls somebody who runs alm_storage_lead; NULL: everybody waits himself */
+    void *lead_arg;
     atomic_bool failed; /* read-only after a failed write or sync */
     char failed_why[256];
 
@@ -182,8 +187,10 @@ struct alm_storage {
     pthread_mutex_t work_lock;
     pthread_cond_t work_cond;
     pthread_mutex_t checkpoint_lock; /* one checkpoint at a time */
-    pthread_t worker;
-    bool worker_started, stop, work_wanted;
+    pthread_t worker, archiver;
+    pthread_cond_t archive_cond; /* with work_lock; told of a stop only */
+    bool worker_started, archiver_started, stop, work_wanted;
+    uint64_t sweep_end;        /* tables from here on are made after the start */
     atomic_bool worker_cancel; /* ends long work at a stop */
     alm_error work_error;      /* of the last round; code ALM_OK: none */
     uint64_t compacted_lsn, expired_lsn, tidied_lsn;
@@ -254,7 +261,10 @@ void alm_worker_stop(alm_storage *st);
 /* alm_table_expire behind a commit, which stands whatever becomes of it: the background thread tries
  * again. */
 void alm_table_expire_after(alm_ctx *cx, alm_storage *st, uint64_t table_id);
+/* The same for all tables; *busy: some are held by statements. */
+ALM_NODISCARD alm_status alm_tables_expire(alm_ctx *cx, alm_storage *st, bool *busy);
 /* Blocks while the heads, or the overlapping parts of the table, are far over their limits. */
+bool alm_head_is_full(alm_storage *st, uint64_t table_id); /* alm_head_wait would wait */
 ALM_NODISCARD alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id);
 /* Wakes the background thread if there is something for it to do. Cheap. */
 void alm_storage_nudge(alm_storage *st);

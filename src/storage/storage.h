@@ -150,6 +150,8 @@ typedef struct alm_span {
 
 typedef struct alm_scan alm_scan;
 
+typedef enum alm_scan_order { ALM_SCAN_BY_TIME, ALM_SCAN_ANY_ORDER } alm_scan_order;
+
 typedef struct alm_scan_range { /* closed, in the unit of the designated timestamp */
     int64_t lo, hi;
 } alm_scan_range;
@@ -157,12 +159,13 @@ typedef struct alm_scan_range { /* closed, in the unit of the designated timesta
 /*
  * Plans the scan of `cols` (column numbers) of a table over ranges (sorted, disjoint; n_ranges 0 and
  * all == true: everything). Rows outside the ranges are not in the spans. Tables without a
- * designated timestamp scan in insertion order. Snapshot must outlive the scan. Memory from arena.
+ * designated timestamp scan in insertion order. In any order nothing is merged: the rows of each part and
+ * of what is in memory come by themselves, where DEDUP allows it. Snapshot must outlive the scan. Memory from arena.
  */
 ALM_NODISCARD alm_status alm_scan_new(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
                                       const alm_table *table, const uint32_t *cols, uint32_t n_cols,
                                       const alm_scan_range *ranges, uint32_t n_ranges, bool all,
-                                      alm_scan **out);
+                                      alm_scan_order order, alm_scan **out);
 size_t alm_scan_span_count(const alm_scan *scan);
 alm_span alm_scan_span_at(const alm_scan *scan, size_t i); /* i counts from the oldest */
 int64_t alm_scan_rows(const alm_scan *scan);
@@ -211,6 +214,19 @@ ALM_NODISCARD alm_status alm_txn_append(alm_ctx *cx, alm_txn *txn, const alm_tab
                                         const alm_batch *rows);
 /* Durable and visible when it returns OK. The transaction is gone either way. */
 ALM_NODISCARD alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn);
+/*
+ * The same without waiting for the disk: done(arg) is called when the commit is durable and visible or
+ * has failed, on another thread, maybe before this returns; then alm_txn_commit_end tells which. *out
+ * NULL: it would have had to wait for something here (alm_txn_commit does), and the transaction is as it was.
+ */
+typedef struct alm_txn_commit_run alm_txn_commit_run;
+ALM_NODISCARD alm_status alm_txn_commit_start(alm_ctx *cx, alm_txn *txn, void (*done)(void *arg),
+                                              void *arg, alm_txn_commit_run **out);
+ALM_NODISCARD alm_status alm_txn_commit_end(alm_ctx *cx, alm_txn_commit_run *run);
+/* Commits that nobody waits for need somebody to lead them: lead(arg) is called by any thread and has
+ * another one run alm_storage_lead soon. Set once, before the first of them; without it there are none. */
+void alm_storage_lead_by(alm_storage *st, void (*lead)(void *arg), void *arg);
+void alm_storage_lead(alm_storage *st);
 void alm_txn_rollback(alm_txn *txn);
 /* The newest snapshot with what the transaction has written so far. ALM_E_CONFLICT when it changed rows
  * that others have changed meanwhile. */

@@ -5,6 +5,7 @@
  * Method: real threads, tiny limits so that everything happens often; run under TSan as well.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +25,9 @@ typedef struct shared {
     alm_storage *st;
     _Atomic int64_t acknowledged; /* rows in each of the two tables */
     atomic_bool stop;
-    _Atomic int64_t wrong, reads;
+    _Atomic int64_t wrong, reads,
+        started;  /* started: commits that nobody waited for in the storage */
+    sem_t called; /* somebody shall lead */
     char why[256];
 } shared;
 
@@ -50,6 +53,42 @@ static alm_status create(alm_ctx *cx, alm_storage *st, const char *name)
                                  .ts_col = 0,
                                  .partition = ALM_PART_HOUR};
     return alm_table_create(cx, st, &spec, NULL);
+}
+
+/* ------------------------------------------------------- commits that are told of */
+
+static void call_leader(void *arg)
+{
+    shared *s = arg;
+    (void)sem_post(&s->called);
+}
+
+static void *lead_main(void *arg)
+{
+    shared *s = arg;
+    while (sem_wait(&s->called) == 0 && !atomic_load(&s->stop))
+        alm_storage_lead(s->st);
+    return NULL;
+}
+
+static void told(void *arg)
+{
+    (void)sem_post(arg);
+}
+
+/* Commits by being told of it, where that can be. */
+static alm_status commit_told(alm_ctx *cx, shared *s, alm_txn *txn)
+{
+    alm_txn_commit_run *run = NULL;
+    sem_t over;
+    (void)sem_init(&over, 0, 0);
+    ALM_TRY(alm_txn_commit_start(cx, txn, told, &over, &run));
+    if (run == NULL)
+        return alm_txn_commit(cx, txn, NULL);
+    atomic_fetch_add(&s->started, 1);
+    (void)sem_wait(&over);
+    (void)sem_destroy(&over);
+    return alm_txn_commit_end(cx, run);
 }
 
 static alm_status write_both(alm_ctx *cx, shared *s, int64_t base)
@@ -81,7 +120,7 @@ static alm_status write_both(alm_ctx *cx, shared *s, int64_t base)
             alm_txn_rollback(txn);
     }
     if (st == ALM_OK)
-        st = alm_txn_commit(cx, txn, NULL);
+        st = base / ROWS % 3 == 0 ? alm_txn_commit(cx, txn, NULL) : commit_told(cx, s, txn);
     alm_snapshot_release(snap);
     return st;
 }
@@ -119,7 +158,8 @@ static int64_t scan_count(alm_ctx *cx, alm_snapshot *snap, const alm_table *t)
     alm_scan *scan;
     alm_scan_cursor *cur;
     int64_t n = 0, last = INT64_MIN;
-    if (alm_scan_new(cx, cx->arena, snap, t, cols, 3, NULL, 0, true, &scan) != ALM_OK ||
+    if (alm_scan_new(cx, cx->arena, snap, t, cols, 3, NULL, 0, true, ALM_SCAN_BY_TIME, &scan) !=
+            ALM_OK ||
         alm_scan_cursor_new(cx, cx->arena, scan, &cur) != ALM_OK)
         return -1;
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
@@ -217,6 +257,10 @@ static void everything_at_once(void **state)
     assert_int_equal(alm_storage_open(&cx, alm_sim_io(sim), "r", &conf, &s.st), ALM_OK);
     assert_int_equal(create(&cx, s.st, "x"), ALM_OK);
     assert_int_equal(create(&cx, s.st, "y"), ALM_OK);
+    pthread_t leader;
+    (void)sem_init(&s.called, 0, 0);
+    alm_storage_lead_by(s.st, call_leader, &s);
+    assert_int_equal(pthread_create(&leader, NULL, lead_main, &s), 0);
     worker workers[WRITERS + READERS + 1];
     pthread_t threads[WRITERS + READERS + 1];
     for (int i = 0; i < WRITERS + READERS + 1; i++) {
@@ -233,6 +277,9 @@ static void everything_at_once(void **state)
     atomic_store(&s.stop, true);
     for (int i = WRITERS; i < WRITERS + READERS + 1; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
+    (void)sem_post(&s.called);
+    assert_int_equal(pthread_join(leader, NULL), 0);
+    assert_true(s.started > 0);
     if (s.wrong > 0)
         fail_msg("%lld times: %s", (long long)s.wrong, s.why);
     assert_true(s.reads > 0);

@@ -10,6 +10,7 @@
 #include "storage/dict.h"
 #include "storage/txn.h"
 #include "storage/view.h"
+#include "time/timestamp.h"
 
 alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out)
 {
@@ -18,6 +19,7 @@ alm_status alm_txn_begin(alm_ctx *cx, alm_storage *st, alm_txn **out)
     ALM_TRY(alm_heap_bytes(cx, sizeof *txn, "a transaction", &txn));
     txn->st = st;
     alm_buf_init(&txn->payload, NULL);
+    alm_buf_init(&txn->expired, NULL);
     *out = txn;
     return ALM_OK;
 }
@@ -64,6 +66,7 @@ static void txn_free(alm_txn *txn)
         alm_txn_table_free(txn->st, txn->tables[i]);
     free((void *)txn->tables);
     alm_buf_deinit(&txn->payload);
+    alm_buf_deinit(&txn->expired);
     free(txn);
 }
 
@@ -143,13 +146,16 @@ static alm_status room_for(alm_ctx *cx, alm_txn_table *t, uint32_t n, alm_chunk 
     return ALM_OK;
 }
 
-static alm_status no_null_times(alm_ctx *cx, const alm_chunk *chunk, int32_t ts_col, uint32_t at,
-                                uint32_t n)
+alm_status alm_times_storable(alm_ctx *cx, const int64_t *ts, uint32_t n, bool ns)
 {
-    const int64_t *ts = (const int64_t *)chunk->cols[ts_col] + at;
+    const int64_t least = ns ? INT64_MIN + 1 : ALM_TS_MIN_US;
+    const int64_t most = ns ? INT64_MAX : ALM_TS_MAX_US;
+    bool bad = false;
     for (uint32_t i = 0; i < n; i++)
-        if (ts[i] == ALM_TS_NULL)
-            return alm_fail(cx, ALM_E_VALUE, -1, "designated timestamp column cannot be NULL");
+        bad |= ts[i] < least || ts[i] > most;
+    for (uint32_t i = 0; bad && i < n; i++)
+        if (ts[i] < least || ts[i] > most)
+            return alm_fail(cx, ALM_E_VALUE, -1, "%s", alm_designated_fault(ts[i], ns));
     return ALM_OK;
 }
 
@@ -232,7 +238,9 @@ static alm_status append_dense(alm_ctx *cx, alm_txn *txn, alm_txn_table *t, cons
         ALM_TRY(append_column(cx, table, chunk, c, at, v, batch->rows));
     }
     if (table->ts_col >= 0)
-        ALM_TRY(no_null_times(cx, chunk, table->ts_col, at, batch->rows));
+        ALM_TRY(alm_times_storable(cx, (const int64_t *)chunk->cols[table->ts_col] + at,
+                                   batch->rows,
+                                   table->cols[table->ts_col].type.id == ALM_T_TIMESTAMP_NS));
     t->rows[t->n_chunks - 1] = at + batch->rows; /* counted only once all columns are there */
     return count_bytes(cx, txn, chunk->bytes - had);
 }
@@ -334,6 +342,7 @@ static alm_status next_version(alm_ctx *cx, alm_request *rq, alm_build *b, alm_t
 static alm_status prepare_all(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     alm_txn *txn = rq->arg;
+    txn->expired.len = 0; /* of an earlier try */
     for (size_t i = 0; i < txn->n; i++) {
         alm_txn_table *t = txn->tables[i];
         alm_version_release(t->next); /* of an earlier try */
@@ -347,13 +356,16 @@ static alm_status prepare_all(alm_ctx *cx, alm_request *rq, alm_build *b)
         const alm_version *next = txn->tables[i]->next;
         if (next != NULL && next->n_lanes - next->n_frozen > 1)
             alm_storage_untidy(b->st);
-        if (next != NULL)
-            alm_build_put(b, txn->tables[i]->next);
+        if (next == NULL)
+            continue;
+        alm_build_put(b, txn->tables[i]->next);
         txn->tables[i]->next = NULL;
+        alm_expire_with(b, &txn->expired, txn->tables[i]->id);
     }
     rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
     rq->pieces[1] = (alm_wal_piece){txn->payload.ptr, txn->payload.len};
-    rq->n_pieces = 2;
+    rq->pieces[2] = (alm_wal_piece){txn->expired.ptr, txn->expired.len};
+    rq->n_pieces = 3;
     return ALM_OK;
 }
 
@@ -434,7 +446,7 @@ static alm_status settle(alm_ctx *cx, alm_txn *txn, bool *any)
         ALM_TRY(alm_op_end(cx, &txn->payload, mark));
         *any = true;
     }
-    return lock_tables(cx, txn);
+    return ALM_OK;
 }
 
 /* A transaction over more tables with a TTL leaves the rest to the background thread. */
@@ -449,15 +461,8 @@ static uint32_t with_ttl(const alm_txn *txn, uint64_t *ids)
     return n;
 }
 
-alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn)
+static void committed(alm_ctx *cx, alm_txn *txn, alm_status e)
 {
-    bool any = false;
-    alm_status e = settle(cx, txn, &any);
-    alm_request rq = {.prepare = prepare_all, .arg = txn};
-    if (e == ALM_OK && any)
-        e = alm_commit(cx, txn->st, &rq);
-    if (e == ALM_OK && lsn != NULL)
-        *lsn = rq.lsn;
     alm_storage *st = txn->st;
     uint64_t expiring[TABLES_EXPIRE];
     const uint32_t n_expiring = e == ALM_OK ? with_ttl(txn, expiring) : 0;
@@ -465,5 +470,111 @@ alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn)
     for (uint32_t i = 0; i < n_expiring; i++)
         alm_table_expire_after(cx, st, expiring[i]);
     alm_storage_nudge(st);
+}
+
+alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn)
+{
+    bool any = false;
+    alm_status e = settle(cx, txn, &any);
+    alm_request rq = {.prepare = prepare_all, .arg = txn};
+    if (e == ALM_OK)
+        e = lock_tables(cx, txn);
+    if (e == ALM_OK && any)
+        e = alm_commit(cx, txn->st, &rq);
+    if (e == ALM_OK && lsn != NULL)
+        *lsn = rq.lsn;
+    committed(cx, txn, e);
+    return e;
+}
+
+/* --------------------------------------------------------- committing without waiting */
+
+struct alm_txn_commit_run {
+    alm_request rq;
+    alm_ctx cx;
+    alm_arena arena;
+    void (*done)(void *arg);
+    void *arg;
+};
+
+/* Few rows, sorted at once; nothing to wait for, and nothing that follows on the leader's thread. */
+static bool may_start(const alm_txn *txn)
+{
+    enum { ROWS_MAX = 4096 };
+    uint32_t rows = 0;
+    if (txn->st->lead == NULL)
+        return false;
+    for (size_t i = 0; i < txn->n; i++) {
+        const alm_txn_table *t = txn->tables[i];
+        if (alm_txn_has_parts(t) || t->n_runs > 0 || t->n_chunks > 1 ||
+            t->bare->table.ttl_hours != 0 || alm_head_is_full(txn->st, t->id))
+            return false;
+        rows += t->n_chunks > 0 ? t->rows[0] : 0;
+    }
+    return rows > 0 && rows <= ROWS_MAX;
+}
+
+static bool try_lock_tables(alm_txn *txn)
+{
+    for (size_t i = 0; i < txn->n; i++) {
+        alm_txn_table *t = txn->tables[i];
+        t->shared = alm_tab_trylock(txn->st, t->bare->tab, ALM_TAB_SHARE);
+        if (t->shared)
+            continue;
+        while (i-- > 0)
+            unlock(txn->st, txn->tables[i]);
+        return false;
+    }
+    return true;
+}
+
+static void run_finished(alm_request *rq)
+{
+    alm_txn_commit_run *run = (alm_txn_commit_run *)((char *)rq - offsetof(alm_txn_commit_run, rq));
+    alm_buf_deinit(&rq->buf);
+    committed(&run->cx, rq->arg, rq->status);
+    run->done(run->arg); /* the owner may free it from here on */
+}
+
+static void run_free(alm_txn_commit_run *run)
+{
+    alm_arena_deinit(&run->arena);
+    free(run);
+}
+
+alm_status alm_txn_commit_start(alm_ctx *cx, alm_txn *txn, void (*done)(void *arg), void *arg,
+                                alm_txn_commit_run **out)
+{
+    bool any = false;
+    alm_txn_commit_run *run = NULL;
+    *out = NULL;
+    if (!may_start(txn) || !try_lock_tables(txn))
+        return ALM_OK;
+    alm_status e = alm_heap_bytes(cx, sizeof *run, "a commit", &run);
+    if (e == ALM_OK)
+        e = settle(cx, txn, &any);
+    if (e != ALM_OK) {
+        free(run);
+        committed(cx, txn, e);
+        return e;
+    }
+    *run =
+        (alm_txn_commit_run){.rq = {.prepare = prepare_all, .arg = txn, .finished = run_finished},
+                             .cx = {.conf = cx->conf, .io = cx->io, .zones = cx->zones},
+                             .done = done,
+                             .arg = arg};
+    alm_arena_init(&run->arena, NULL);
+    run->cx.arena = &run->arena;
+    *out = run;
+    alm_commit_start(&run->cx, txn->st, &run->rq);
+    return ALM_OK;
+}
+
+alm_status alm_txn_commit_end(alm_ctx *cx, alm_txn_commit_run *run)
+{
+    const alm_status e = run->rq.status;
+    if (e != ALM_OK)
+        cx->err = run->cx.err;
+    run_free(run);
     return e;
 }

@@ -49,7 +49,8 @@ struct alm_txn {
     alm_txn_table **tables; /* by id */
     size_t n, cap;
     int64_t bytes; /* of all chunks that were filled: what going back to a mark gave up counts on */
-    alm_buf payload;
+    alm_buf payload; /* operations of the rows */
+    alm_buf expired; /* what goes for the TTL of the tables, behind them */
 };
 
 struct alm_txn_mark {
@@ -72,6 +73,8 @@ static inline bool alm_txn_has_parts(const alm_txn_table *t)
     return t->n_add + t->n_gone > 0;
 }
 /* Chunks to runs. */
+/* Can these be designated timestamps? ALM_E_VALUE says of the first that cannot why. */
+ALM_NODISCARD alm_status alm_times_storable(alm_ctx *cx, const int64_t *ts, uint32_t n, bool ns);
 ALM_NODISCARD alm_status alm_txn_settle(alm_ctx *cx, alm_txn_table *t);
 /* `base` with the runs and parts of the transaction; not published, ever. */
 ALM_NODISCARD alm_status alm_txn_version(alm_ctx *cx, alm_storage *st, const alm_version *base,
@@ -83,6 +86,8 @@ ALM_NODISCARD alm_status alm_txn_rows_to_parts(alm_ctx *cx, alm_storage *st, alm
 ALM_NODISCARD alm_status alm_txn_put_load(alm_ctx *cx, alm_txn *txn, const alm_table *table,
                                           alm_part_ref *const *parts, uint32_t n);
 
+/* From now on merges leave the table alone. The caller holds its maintenance lock, or has before. */
+void alm_txn_claim(alm_txn_table *t);
 /* Part `was` of the transaction's view became `now` (NULL: nothing is left of it). Takes references of
  * its own. */
 typedef struct alm_txn_change {

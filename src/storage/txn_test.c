@@ -61,8 +61,9 @@ static void choose(fixture *f, alm_update *up, int64_t every, bool remove)
     alm_arena_init(&arena, NULL);
     alm_snapshot *snap = alm_update_snapshot(up);
     const uint32_t col = COL_X;
-    assert_int_equal(
-        alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, NULL, 0, true, &scan), ALM_OK);
+    assert_int_equal(alm_scan_new(&f->cx, &arena, snap, fix_table(snap), &col, 1, NULL, 0, true,
+                                  ALM_SCAN_BY_TIME, &scan),
+                     ALM_OK);
     assert_int_equal(alm_scan_rows(scan), f->n);
     int64_t at = 0, kept = 0;
     for (size_t i = 0; i < alm_scan_span_count(scan); i++) {
@@ -134,6 +135,29 @@ static void sees_its_own(void **state)
     fix_reopen(f);
     fix_check(f);
     free(published.rows);
+    fix_free(f);
+}
+
+/* Merges change no row: they make no transaction fail that changes rows, at none of its moments. */
+static void merges_let_a_transaction_pass(void **state)
+{
+    (void)state;
+    fixture *f = fix_new_manual(35);
+    const uint32_t col = COL_X;
+    alm_update *up = NULL;
+    int64_t rows = 0;
+    for (int i = 0; i < 3; i++)
+        fix_load(f, 300, 0, DAY);
+    alm_txn *txn = begin(f);
+    assert_int_equal(alm_update_begin(&f->cx, f->st, txn, ALM_STR("t"), &col, 1, &up), ALM_OK);
+    assert_false(fix_compact(f));
+    fix_sort(f);
+    choose(f, up, 3, false);
+    assert_int_equal(alm_update_commit(&f->cx, up, &rows), ALM_OK);
+    assert_false(fix_compact(f));
+    assert_int_equal(alm_txn_commit(&f->cx, txn, NULL), ALM_OK);
+    assert_true(fix_compact(f));
+    fix_check(f);
     fix_free(f);
 }
 
@@ -309,10 +333,13 @@ static void loads_take_part(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sees_its_own),          cmocka_unit_test(a_rollback_leaves_nothing),
-        cmocka_unit_test(marks_bring_back),      cmocka_unit_test(others_insert_meanwhile),
-        cmocka_unit_test(the_first_commit_wins), cmocka_unit_test(dedup_keeps_the_last),
-        cmocka_unit_test(loads_take_part)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sees_its_own),
+                                       cmocka_unit_test(a_rollback_leaves_nothing),
+                                       cmocka_unit_test(merges_let_a_transaction_pass),
+                                       cmocka_unit_test(marks_bring_back),
+                                       cmocka_unit_test(others_insert_meanwhile),
+                                       cmocka_unit_test(the_first_commit_wins),
+                                       cmocka_unit_test(dedup_keeps_the_last),
+                                       cmocka_unit_test(loads_take_part)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

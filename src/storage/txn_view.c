@@ -160,7 +160,7 @@ static alm_status parts_room(alm_ctx *cx, alm_txn_table *t, uint32_t n)
     return ALM_OK;
 }
 
-static void claim(alm_txn_table *t)
+void alm_txn_claim(alm_txn_table *t)
 {
     if (!t->claims)
         atomic_fetch_add(&t->bare->tab->claims, 1);
@@ -192,7 +192,7 @@ alm_status alm_txn_take_parts(alm_ctx *cx, alm_txn_table *t, const alm_txn_chang
                               uint32_t n)
 {
     ALM_TRY(parts_room(cx, t, n));
-    claim(t);
+    alm_txn_claim(t);
     for (uint32_t i = 0; i < n; i++) {
         bool own = false;
         if (!drop_part(t, changes[i].was, &own))
@@ -276,7 +276,7 @@ static alm_status copy_table(alm_ctx *cx, const alm_txn_table *from, alm_txn_tab
         memcpy(t->touch, from->touch, from->n_touch * sizeof *t->touch);
     t->n_touch = from->n_touch;
     if (from->claims)
-        claim(t);
+        alm_txn_claim(t);
     return ALM_OK;
 }
 

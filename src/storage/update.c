@@ -98,6 +98,8 @@ static alm_status join_txn(alm_ctx *cx, alm_update *up, alm_str name, const uint
         st = alm_table_hold(cx, up->st, alm_version_of(table)->tab, &up->held);
     if (st == ALM_OK && dedup)
         st = alm_compact_overlaps(cx, up->st, t->id);
+    if (st == ALM_OK)
+        alm_txn_claim(t); /* before a merge can take the table */
     alm_snapshot_release(snap);
     if (st == ALM_OK)
         st = see_own(cx, up, t, name);
@@ -140,7 +142,8 @@ static alm_status prepare_scan(alm_ctx *cx, alm_update *up)
     if (v->n_lanes > 0)
         return alm_fail(cx, ALM_E_INTERNAL, -1, "rows of table '%s' are not in parts",
                         v->table.name);
-    ALM_TRY(alm_scan_new_version(cx, &up->arena, v, NULL, 0, NULL, 0, true, &up->scan));
+    ALM_TRY(alm_scan_new_version(cx, &up->arena, v, NULL, 0, NULL, 0, true, ALM_SCAN_BY_TIME,
+                                 &up->scan));
     up->parts = calloc(v->parts->n + 1u, sizeof(*up->parts));
     if (up->parts == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "update: no memory");

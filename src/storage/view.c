@@ -5,8 +5,8 @@
 #include "storage/view.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/wait.h"
 #include "storage/change.h"
 
 static bool last_reference(_Atomic uint32_t *refs)
@@ -565,14 +565,9 @@ void alm_touch_wake(alm_storage *st)
 
 uint64_t alm_touch_wait(alm_storage *st, uint64_t seen, int64_t ms)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    const int64_t ns = until.tv_nsec + ms % 1000 * 1000000;
-    until.tv_sec += ms / 1000 + ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
     (void)pthread_mutex_lock(&st->touch_lock);
     while (st->touch_count == seen && ms > 0 &&
-           pthread_cond_timedwait(&st->touch_cond, &st->touch_lock, &until) == 0) {
+           alm_cond_wait_ms(&st->touch_cond, &st->touch_lock, ms)) {
     }
     const uint64_t count = st->touch_count;
     (void)pthread_mutex_unlock(&st->touch_lock);

@@ -76,6 +76,7 @@ typedef struct alm_wal {
     _Atomic uint64_t last_lsn;
     _Atomic uint64_t synced_lsn;
     _Atomic uint64_t keep_lsn;     /* segments with later records are not given up */
+    uint64_t reading;              /* segment that another thread copies: it is not used again */
     atomic_bool roll;              /* the next group begins a new segment */
     uint64_t limit_lsn;            /* reading: the log ends before a later record; 0: none */
     uint64_t next_lsn;             /* never used before, not even by a group that failed */

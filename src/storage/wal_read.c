@@ -334,6 +334,10 @@ alm_status alm_wal_is_torn(alm_ctx *cx, const alm_wal *wal, const alm_wal_scan *
             rec.salt == v.head.salt || (memcmp(rec.magic, "REC1", 4) == 0 &&
                                         rec.prev_lsn == scan->last_lsn && rec.lsn > rec.prev_lsn);
     }
+    /* A file that ends within the head of a record: a whole head never stood here, so it is of this use. */
+    const int64_t left = v.n - scan->at;
+    if (v.valid && left > 0 && left < ALM_REC_HEADER)
+        *torn = memcmp(v.bytes + scan->at, "REC1", (size_t)ALM_MIN(left, (int64_t)4)) == 0;
     view_close(wal, &v);
     return ALM_OK;
 }

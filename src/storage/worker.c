@@ -1,17 +1,17 @@
 /*
  * worker.c - the background thread: syncs by interval, flushes large heads, compacts, checkpoints,
- * sweeps; and the brake for writers that are faster than it.
+ * sweeps; the thread of the archive; and the brake for writers that are faster than they are.
  *
  * Failure     of a round is logged, kept for writers that wait, and tried again a second later.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/log.h"
-#include "storage/commit.h"
+#include "base/wait.h"
 #include "storage/archive.h"
+#include "storage/commit.h"
 #include "storage/compact.h"
 #include "storage/head.h"
 #include "storage/hold.h"
@@ -19,16 +19,6 @@
 enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };
 enum { ROUND_MS = 1000, BRAKE_MS = 10, BRAKE_ROUNDS_MAX = 500 };
 enum { TIDY_ROWS = 2 << 20, TIDY_MS = 100 };
-
-static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t ms)
-{
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    const int64_t ns = until.tv_nsec + ms * 1000000;
-    until.tv_sec += ns / 1000000000;
-    until.tv_nsec = ns % 1000000000;
-    (void)pthread_cond_timedwait(cond, lock, &until);
-}
 
 void alm_storage_poke(alm_storage *st)
 {
@@ -112,13 +102,6 @@ static alm_status flush_large(alm_ctx *cx, alm_storage *st)
     return e;
 }
 
-/* Would compaction fail an open transaction? Not when writers would have to wait for it. */
-static bool is_claimed(const alm_storage *st, alm_tab *tab, uint32_t overlap)
-{
-    return atomic_load(&tab->claims) > 0 &&
-           (st->conf.overlap_max == 0 || overlap <= (uint32_t)st->conf.overlap_max);
-}
-
 /* One step for each table that changed since the last look. */
 static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
 {
@@ -140,12 +123,9 @@ static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
         if (v == NULL)
             continue;
         alm_tab *tab = alm_tab_retain(v->tab);
-        const uint32_t overlap = v->parts->overlap;
         alm_version_release(v);
         bool did = true; /* busy: look again */
-        if (is_claimed(st, tab, overlap)) {
-            did = false;
-        } else if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) {
+        if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) {
             e = alm_compact_table(cx, st, ids[i], &did);
             alm_tab_unlock(st, tab, ALM_TAB_MAINT);
             if (e == ALM_E_CONFLICT) {
@@ -210,21 +190,13 @@ static alm_status expire(alm_ctx *cx, alm_storage *st)
     alm_catver *cat = alm_catver_current(st);
     const uint64_t lsn = cat->lsn;
     bool busy = false;
-    alm_status e = ALM_OK;
-    for (size_t i = 0; i < cat->n && lsn != st->expired_lsn && e == ALM_OK; i++) {
-        const alm_table *t = &alm_catver_at(cat, i)->table;
-        if (t->ttl_hours != 0)
-            e = alm_table_expire(cx, st, t->id);
-        if (e == ALM_E_BUSY) { /* look again */
-            busy = true;
-            alm_error_clear(cx);
-            e = ALM_OK;
-        }
-    }
     alm_catver_release(cat);
-    if (e == ALM_OK && !busy)
+    if (lsn == st->expired_lsn)
+        return ALM_OK;
+    ALM_TRY(alm_tables_expire(cx, st, &busy));
+    if (!busy) /* else look again */
         st->expired_lsn = lsn;
-    return e;
+    return ALM_OK;
 }
 
 /* A server that nobody writes to should not keep what it was sent in memory. */
@@ -247,7 +219,7 @@ static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
     if (alm_storage_writable(cx, st) != ALM_OK)
         return cx->err.code;
     ALM_TRY(alm_hold_expire(cx, st));
-    ALM_TRY(alm_archive_round(cx, st));
+    alm_archive_limit(st);
     ALM_TRY(flush_large(cx, st));
     ALM_TRY(flush_idle(cx, st));
     ALM_TRY(tidy_heads(cx, st));
@@ -275,20 +247,46 @@ static int64_t tidy_wait_ms(alm_storage *st)
     return atomic_load(&st->untidy) && past_ms < TIDY_MS ? TIDY_MS - past_ms : 0;
 }
 
+/* Files of which only the log knows must be in the archive before. */
+static void first_sweep(alm_storage *st)
+{
+    if (alm_archive_catch_up(st, &st->worker_cancel) && !st->hold.held)
+        alm_sweep(st, st->sweep_end);
+}
+
+static void *archiver_main(void *arg)
+{
+    alm_storage *st = arg;
+    first_sweep(st);
+    (void)pthread_mutex_lock(&st->work_lock);
+    while (!st->stop) {
+        (void)alm_cond_wait_ms(&st->archive_cond, &st->work_lock, ROUND_MS);
+        if (st->stop)
+            break;
+        (void)pthread_mutex_unlock(&st->work_lock);
+        alm_ctx cx = {.io = st->io, .cancel = &st->worker_cancel};
+        if (!atomic_load(&st->failed))
+            alm_archive_round(&cx, st); /* tells what fails, and tries again */
+        (void)pthread_mutex_lock(&st->work_lock);
+    }
+    (void)pthread_mutex_unlock(&st->work_lock);
+    return NULL;
+}
+
 static void *worker_main(void *arg)
 {
     alm_storage *st = arg;
     const int64_t round_ms = st->conf.sync == ALM_SYNC_INTERVAL
                                  ? ALM_MAX(ALM_MIN(st->conf.sync_interval_ms, ROUND_MS), 1)
                                  : ROUND_MS;
-    if (alm_archive_catch_up(st, &st->worker_cancel) && !st->hold.held)
-        alm_sweep(st, atomic_load(&st->next_table_id));
+    if (!alm_archive_is_on(st))
+        first_sweep(st);
     (void)pthread_mutex_lock(&st->work_lock);
     while (!st->stop) {
         if (!st->work_wanted)
-            wait_until(&st->work_cond, &st->work_lock, round_ms);
+            (void)alm_cond_wait_ms(&st->work_cond, &st->work_lock, round_ms);
         if (!st->work_wanted && !st->stop && tidy_wait_ms(st) > 0)
-            wait_until(&st->work_cond, &st->work_lock, tidy_wait_ms(st));
+            (void)alm_cond_wait_ms(&st->work_cond, &st->work_lock, tidy_wait_ms(st));
         st->work_wanted = false;
         if (st->stop)
             break;
@@ -304,7 +302,7 @@ static void *worker_main(void *arg)
         if (more && cx.err.code == ALM_OK)
             st->work_wanted = true;
         else if (cx.err.code != ALM_OK && !st->stop) /* not at once again */
-            wait_until(&st->work_cond, &st->work_lock, ROUND_MS / 4);
+            (void)alm_cond_wait_ms(&st->work_cond, &st->work_lock, ROUND_MS / 4);
     }
     (void)pthread_mutex_unlock(&st->work_lock);
     return NULL;
@@ -312,11 +310,14 @@ static void *worker_main(void *arg)
 
 alm_status alm_worker_start(alm_ctx *cx, alm_storage *st)
 {
-    const int e = pthread_create(&st->worker, NULL, worker_main, st);
-    if (e != 0)
-        return alm_io_fail(cx, -e, "start the background thread of the storage");
-    st->worker_started = true;
-    return ALM_OK;
+    st->sweep_end = atomic_load(&st->next_table_id);
+    int e = pthread_create(&st->worker, NULL, worker_main, st);
+    st->worker_started = e == 0;
+    if (e == 0 && alm_archive_is_on(st)) {
+        e = pthread_create(&st->archiver, NULL, archiver_main, st);
+        st->archiver_started = e == 0;
+    }
+    return e == 0 ? ALM_OK : alm_io_fail(cx, -e, "start the background threads of the storage");
 }
 
 void alm_worker_stop(alm_storage *st)
@@ -327,14 +328,17 @@ void alm_worker_stop(alm_storage *st)
     (void)pthread_mutex_lock(&st->work_lock);
     st->stop = true;
     (void)pthread_cond_broadcast(&st->work_cond);
+    (void)pthread_cond_broadcast(&st->archive_cond);
     (void)pthread_mutex_unlock(&st->work_lock);
     (void)pthread_join(st->worker, NULL);
-    st->worker_started = false;
+    if (st->archiver_started)
+        (void)pthread_join(st->archiver, NULL);
+    st->worker_started = st->archiver_started = false;
 }
 
 /* ------------------------------------------------------------------------- brake */
 
-static bool too_much(alm_storage *st, uint64_t table_id)
+bool alm_head_is_full(alm_storage *st, uint64_t table_id)
 {
     if (atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max)
         return true;
@@ -349,13 +353,14 @@ static bool too_much(alm_storage *st, uint64_t table_id)
 
 alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id)
 {
-    for (int i = 0; i < BRAKE_ROUNDS_MAX && st->worker_started && too_much(st, table_id); i++) {
+    for (int i = 0; i < BRAKE_ROUNDS_MAX && st->worker_started && alm_head_is_full(st, table_id);
+         i++) {
         ALM_TRY(alm_check(cx));
         ALM_TRY(alm_storage_writable(cx, st));
         (void)pthread_mutex_lock(&st->work_lock);
         st->work_wanted = true;
         (void)pthread_cond_broadcast(&st->work_cond);
-        wait_until(&st->work_cond, &st->work_lock, BRAKE_MS);
+        (void)alm_cond_wait_ms(&st->work_cond, &st->work_lock, BRAKE_MS);
         const alm_error why = st->work_error;
         (void)pthread_mutex_unlock(&st->work_lock);
         if (why.code != ALM_OK && atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max)
@@ -382,7 +387,8 @@ static int sweep_file(void *arg, const char *name)
     bool orphan = false;
     if (n == 21 && strcmp(name + 16, ".part") == 0) {
         const uint64_t id = strtoull(name, &end, 16);
-        orphan = end == name + 16 && !alm_file_is_registered(s->st, id);
+        orphan = end == name + 16 && !alm_file_is_registered(s->st, id) &&
+                 !alm_hold_waits_for(s->st, id);
     } else if (n > 5 && strcmp(name + n - 5, ".dict") == 0) {
         orphan = !s->table_exists &&
                  !alm_catalog_names_dict(s->st, s->table_id, (uint32_t)strtoul(name, &end, 10));

@@ -416,3 +416,12 @@ size_t alm_time_format(int64_t time, alm_time_unit unit, alm_time_style style,
     alm_time_writer_init(&writer, unit, style);
     return alm_time_writer_put(&writer, time, out);
 }
+
+const char *alm_designated_fault(int64_t ticks, bool ns)
+{
+    return ticks == ALM_TS_NULL    ? "designated timestamp column cannot be NULL"
+           : ns                    ? NULL
+           : ticks > ALM_TS_MAX_US ? "designated timestamp beyond 9999-12-31 is not allowed"
+           : ticks < ALM_TS_MIN_US ? "designated timestamp before 0001-01-01 is not allowed"
+                                   : NULL;
+}

@@ -22,6 +22,9 @@ typedef enum alm_time_unit { ALM_TIME_MS, ALM_TIME_US, ALM_TIME_NS } alm_time_un
 #define ALM_TS_MIN_US (-62135596800000000) /* 0001-01-01T00:00:00.000000Z */
 #define ALM_TS_MAX_US 253402300799999999   /* 9999-12-31T23:59:59.999999Z */
 
+/* Why a designated timestamp cannot be that: years 1 to 9999, what texts of times can say. NULL: it can. */
+const char *alm_designated_fault(int64_t ticks, bool ns);
+
 enum { ALM_SECONDS_PER_DAY = 86400 };
 
 /* Ticks in a second: 1000, 1000000, 1000000000. */

@@ -11,6 +11,30 @@
 
 /* ------------------------------------------------------------------- views */
 
+/* Bytes 0-7 and 8-11 of a short text, zero behind its end, without a loop or a call for its few bytes. */
+static inline void load_short(const char *text, size_t n, uint64_t *low, uint32_t *high)
+{
+    uint64_t a = 0, b = 0;
+    uint32_t c = 0, d = 0;
+    if (n >= 8) { /* the last eight bytes have the rest at their top */
+        memcpy(&a, text, sizeof a);
+        memcpy(&b, text + n - 8, sizeof b);
+        *low = a;
+        *high = n == 8 ? 0 : (uint32_t)(b >> (16 - n) * 8);
+        return;
+    }
+    *high = 0;
+    if (n >= 4) {
+        memcpy(&c, text, sizeof c);
+        memcpy(&d, text + n - 4, sizeof d);
+        *low = c | (uint64_t)d << (n - 4) * 8;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        a |= (uint64_t)(uint8_t)text[i] << i * 8;
+    *low = a;
+}
+
 alm_view alm_view_of(alm_str text)
 {
     if (text.ptr == NULL)
@@ -18,9 +42,12 @@ alm_view alm_view_of(alm_str text)
     ALM_ASSERT(text.len < ALM_VIEW_NULL);
     alm_view v = {.len = (uint32_t)text.len};
     if (text.len <= ALM_VIEW_INLINE) {
-        /* through memcpy of the whole: prefix and tail are one run of 12 bytes */
-        if (text.len > 0)
-            memcpy((char *)&v + offsetof(alm_view, prefix), text.ptr, text.len);
+        uint64_t low;
+        uint32_t high;
+        load_short(text.ptr, text.len, &low, &high);
+        const uint64_t head = v.len | low << 32;
+        memcpy(&v, &head, sizeof head); /* length and prefix at once */
+        v.off = low >> 32 | (uint64_t)high << 32;
     } else {
         memcpy(v.prefix, text.ptr, sizeof(v.prefix));
         v.off = (uint64_t)(uintptr_t)text.ptr;

@@ -4,7 +4,8 @@
 Full     a small tmpfs is filled by somebody else while rows come in over HTTP, PG wire and the line
          protocol: writes fail with a clear error and its proper status, reads go on, the server stays;
          when there is room again writes go on by themselves. Nothing acknowledged is lost by a kill.
-         The same with calls that refuse space (io_fault.c), which stand in where nothing can be mounted.
+         Bulk loads that fill it leave nothing behind. The same with calls that refuse space
+         (io_fault.c), which stand in where nothing can be mounted.
 Failing  a write or a sync that fails with EIO: no write is accepted until a restart, reads go on; after
          it everything acknowledged is there.
 
@@ -15,7 +16,7 @@ import argparse, json, pathlib, subprocess, sys, tempfile, time, urllib.request,
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "wire")]
 from server import TOP, Server  # noqa: E402
-from pgclient import Wire, query  # noqa: E402
+from pgclient import Wire, msg, query  # noqa: E402
 
 ENV = {"ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "8m",
        "ALMANAC_STORAGE_HEAD_BYTES_MAX": "8m", "ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "4m"}
@@ -125,6 +126,71 @@ def full_disk(binary):
             subprocess.run(["umount", d])
 
 
+def post(s, path, body, headers=None):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(s.url + path, data=body, headers=headers or {}), timeout=120) as r:
+            return r.status, r.read().decode()
+    except urllib.error.HTTPError as e:
+        return e.code, e.read().decode()
+
+
+def bulk_ways(s):
+    """Each writes more than the disk takes: (what the client is told)."""
+    rows = b"".join(b"%d,%s,2024-01-01T00:00:00Z\n" % (i, b"x" * 500) for i in range(120000))
+    form = b'--BB\r\nContent-Disposition: form-data; name="data"\r\n\r\nn,pad,ts\n' + rows + b"\r\n--BB--\r\n"
+    headers = {"Content-Type": "multipart/form-data; boundary=BB"}
+
+    def copy():
+        w = Wire(s.pg)
+        w.send(query("copy bulk from stdin with (format csv)"))
+        w.read()
+        error = w.error(*[msg(b"d", rows[i:i + 1048576]) for i in range(0, len(rows), 1048576)], msg(b"c"))
+        return error and (error["C"], error["M"])
+
+    def sql(text):
+        return lambda: s.get("/exec", query=text)[::2]
+
+    yield "COPY", copy
+    yield "/imp", lambda: post(s, "/imp?name=bulk&fmt=json&atomicity=abort&forceHeader=true", form, headers)
+    yield "/imp of a new table", lambda: post(s, "/imp?name=bulk_new&fmt=json&atomicity=abort&forceHeader=true", form, headers)
+    yield "CREATE TABLE AS", sql("create table bulk_as as (select x, rpad('a', 1000, 'b') p from long_sequence(200000))")
+    yield "INSERT SELECT", sql("insert into bulk select x, rpad('a', 1000, 'b'), x::timestamp from long_sequence(200000)")
+    yield "UPDATE", sql("update bulk set pad = rpad('c', 60000, 'd')")
+    yield "lines", lambda: post(s, "/write", b"".join(b'bulk n=%di,pad="%s" %d\n' % (i, b"x" * 500, i) for i in range(120000)))
+
+
+def bulk_loads_on_a_small_disk(binary):
+    """Nothing of a load that found no room is left, neither rows nor files; small writes go on at once."""
+    with tempfile.TemporaryDirectory() as d:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", d], capture_output=True).returncode:
+            print("bulk loads: skipped (cannot mount a tmpfs)")
+            return 0
+        try:
+            with Server(binary=binary, root=d, env=ENV) as s:
+                s.exec("create table bulk (n long, pad varchar, ts timestamp) timestamp(ts) partition by day")
+                s.exec("insert into bulk select x, rpad('a', 100, 'b'), x::timestamp from long_sequence(1000)")
+                parts = lambda: {str(p) for p in (s.root / "db").rglob("*") if p.is_file() and "/wal/" not in str(p)}
+                before, rows = parts(), 1000
+                for name, load in bulk_ways(s):
+                    answer = load()
+                    expect("No space left" in str(answer) and any(c in str(answer) for c in ("507", "53100")), f"{name}: {answer}")
+                    began = time.monotonic()
+                    while s.get("/exec", query="insert into bulk values (1, 'a', 1)")[0] != 200:
+                        expect(time.monotonic() - began < 5, f"{name}: writes do not go on within 5 s")
+                        time.sleep(0.1)
+                    rows += 1
+                    expect(s.rows("select count() from bulk") == [[rows]], f"{name}: rows of the load")
+                    expect(not {r[0] for r in s.rows("select table_name from tables()")} - {"bulk"}, f"{name}: a table of the load")
+                    end = time.monotonic() + 5
+                    while parts() - before and time.monotonic() < end:
+                        time.sleep(0.1)
+                    expect(len(parts() - before) <= 1, f"{name}: files {parts() - before}")  # rows of the head may have been flushed
+                    before = parts()
+                return rows
+        finally:
+            subprocess.run(["umount", "-l", d])
+
+
 class Fault:
     def __init__(self, d):
         so = f"{d}/io_fault.so"
@@ -177,7 +243,7 @@ def main():
     ap.add_argument("--binary")
     o = ap.parse_args()
     passed = failed = 0
-    for name, test in {"full": lambda: full_disk(o.binary), "full by calls": lambda: full_by_calls(o.binary),
+    for name, test in {"full": lambda: full_disk(o.binary), "bulk loads": lambda: bulk_loads_on_a_small_disk(o.binary), "full by calls": lambda: full_by_calls(o.binary),
                        "failing sync": lambda: failing_disk(o.binary, "s"), "failing write": lambda: failing_disk(o.binary, "w")}.items():
         try:
             print(f"{name}: {test()} rows acknowledged, all there")

@@ -46,3 +46,64 @@ select x from corner_between where not (x > 0 and t between '1970-01-03' and '19
 select x from corner_between where not (t >= '1970-01-03' and t <= '1970-01-04') order by x;
 drop table corner_between;
 select a.x, b.x y from long_sequence(2) a join (select x - 1 x from long_sequence(4)) b on (a.x = 1 and b.x in (0, 2)) or (a.x = 2 and b.x in (0, 3)) order by 1, 2;
+-- a column of the query around is a key of GROUP BY, the same in all rows
+select k, (select count() from (select 1 a from long_sequence(2) group by t.k)) n from oco_t t order by k;
+select k, (select sum(n) from (select t.k g, count() n from oco_t u where u.k <= t.k group by t.k)) n from oco_t t order by k;
+select k, (select max(n) from (select u.k % 2 p, t.k g, count() n from oco_t u group by u.k % 2, t.k)) n from oco_t t order by k;
+-- subqueries in ORDER BY of a set operation, and in ON of LATERAL
+select k m from oco_t union all select 7 order by exists (select 1 from oco_t u where u.k = m + 1), m desc;
+select k from oco_t union all select 7 order by (select count() from oco_empty), 1;
+select k m from oco_t union select 7 order by (select max(u.k) from oco_t u where u.k < m), 1 desc;
+select t.k, u.n from oco_t t left join lateral (select k n from oco_t where k < t.k) u on (select 1 = 1) order by 1, 2;
+select t.k, u.n from oco_t t left join lateral (select k n from oco_t where k < t.k) u on (select count() = 4 from oco_t) order by 1, 2;
+select t.k, u.n from oco_t t join lateral (select k n from oco_t) u on (select count() from oco_t v where v.k < t.k) = u.n order by 1, 2;
+-- the build side of a join reads groups that are over a join whose input is opened twice
+select s, r, d from (select s, rank() over (order by s) r, row_number() over (order by s) n, (select rank() over (order by n) from (select count() n from oco_t) limit 1) d from (select s, sum(x) v, rank() over (order by sum(x)) p, 1 / sum(sum(x)) over () n from oco_t order by s)) order by s;
+-- filled buckets are those of the rows of each outer row, which one SAMPLE BY for all does not know
+select k, (select count() from (select ts, sum(x + t.k) v from oco_t u where u.k <= t.k sample by 1d fill(prev))) m from oco_t t;
+select k, (select count() from (select ts, sum(x + t.k) v from oco_t u sample by 1d fill(prev))) m from oco_t t;
+select k, (select count() from (select ts, sum(x + t.k) v from oco_t u where u.k <= t.k sample by 1d)) m from oco_t t;
+select k, (select min(ts) from (select ts, sum(x + t.k) v from oco_t u where u.k >= t.k sample by 1d align to first observation)) m from oco_t t;
+-- whether a group key is in a query is one value for the group
+select s, count() n from oco_t t group by s having exists (select 1 from oco_t u where u.s = t.s and u.k > 1) order by s;
+select s, count() n from oco_t t group by s having s in (select s from oco_t where k > 1) order by s;
+select s, count() n from oco_t t group by s having s not in (select s from oco_t where k > 1) order by s;
+select s, count() n, s in (select s from oco_t where k = 1) m, s = 'a' or exists (select 1 from oco_t u where u.s = t.s and u.k > 2) e from oco_t t group by s order by s;
+select s, count() n from oco_t t group by s having k in (select k from oco_t);
+select s, count() n from oco_t t group by s having exists (select 1 from oco_t u where u.k = t.k);
+-- IN and EXISTS over columns two queries out
+select k, (select count() from long_sequence(2) q where t.k in (select u.k from oco_t u where u.k > 1)) n from oco_t t;
+select k, (select t.k in (select u.k from oco_t u where u.k > 1) from long_sequence(1)) n from oco_t t;
+select k, (select max(t.k + q.x in (select u.k from oco_t u)) from long_sequence(2) q) n from oco_t t;
+select k, (select count() from long_sequence(3) q where (t.k + 1 = any (select u.k from oco_t u where u.k <> q.x)) = true) n from oco_t t;
+select k, (select sum(case when exists (select 1 from oco_t u where u.k = t.k + q.x) then 1 else 0 end) from long_sequence(3) q) n from oco_t t;
+select k, (select sum(case when not exists (select 1 from oco_t u where u.k = t.k) then 1 else 0 end) from long_sequence(3) q) n from oco_t t;
+select k, (select string_agg(a::string, ',') from (select q.x x, t.k in (select u.k from oco_t u where u.k >= q.x) a from long_sequence(3) q)) n from oco_t t;
+-- outer columns in a WINDOW JOIN
+select t.k, (select max(f) from (select a.k, sum(b.x) filter (where b.k > t.k) f from oco_t a window join oco_t b range between 1 day preceding and 1 day following)) m from oco_t t order by t.k;
+select t.k, (select max(f) from (select a.k, sum(b.x + t.k) f from oco_t a window join oco_t b range between 1 day preceding and 1 day following)) m from oco_t t order by t.k;
+select t.k, (select max(f) from (select a.k, sum(b.x) f from oco_t a window join oco_t b range between 1 day preceding and 1 day following where a.k <= t.k)) m from oco_t t order by t.k;
+select t.k, (select max(f) from (select a.k, count() f from oco_t a window join (select * from oco_t u where u.k <> t.k) b range between 1 day preceding and 1 day following)) m from oco_t t order by t.k;
+-- a subquery that is a value, over columns two queries out
+select k, (select (select (select t.k))) n from oco_t t order by k;
+select k, (select q.x + (select u.k from oco_t u where u.k = t.k) from long_sequence(1) q) n from oco_t t order by k;
+select k, (select sum(q.x + (select u.x from oco_t u where u.k = t.k + 1)) from long_sequence(2) q) n from oco_t t order by k;
+select k, (select q.x + (select u.k from oco_t u where u.k >= t.k) from long_sequence(1) q) n from oco_t t order by k;
+select k, (select q.x + (select u.k from oco_t u where u.k > t.k) from long_sequence(1) q) n from oco_t t where k > 1 order by k;
+select k, (select q.x + (select u.k from oco_t u where u.k <= t.k order by u.k desc limit 1) from long_sequence(1) q) n from oco_t t order by k;
+select k, (select q.x + (select u.k from oco_t u where u.k >= t.k order by u.k limit 1, 2) from long_sequence(1) q) n from oco_t t order by k;
+-- a volatile expression is like itself: windows over it are computed, and a key of GROUP BY is made once
+select max(x) over (order by x) > '2020-01-01' m from (select systimestamp() x);
+select count(*) over (partition by rnd_int(1,1,0)) c from long_sequence(3);
+select count(*) over (partition by rnd_int(1,1,0) order by x) c, sum(x) over (order by rnd_double()) > 0 s from long_sequence(3);
+select count() c, sum(n) s from (select rnd_int(1,3,0) r, count() n from long_sequence(1000) group by r) where r in (1, 2, 3);
+select r, n > 0 m from (select rnd_int(1,3,0) r, count() n from long_sequence(1000) group by 1) order by r;
+select r, n > 0 m from (select rnd_int(1,3,0) + 0 r, count() n from long_sequence(1000) group by r) order by r;
+select k, (select count() from oco_t u where u.k = t.k + rnd_int(0,0,0)) n from oco_t t order by k;
+select k, (select count() from (select k from oco_t u where u.k = t.k + rnd_int(0,0,0) union all select k from oco_t u where u.k < t.k)) n from oco_t t order by k;
+-- OVER in ORDER BY of a query inside WHERE
+select k from oco_t where k in (select k from oco_t order by rank() over (order by k));
+select k from oco_t where k in ((select k from oco_t order by rank() over (order by k) limit 1));
+select k from oco_t where k in (select k from oco_t order by rank() over (order by k) + 1 limit 1);
+select k from oco_t where k in (select k from oco_t order by rank() over (partition by k), 1 limit 1);
+select k from oco_t where exists (select k from oco_t order by rank() over (order by k) limit 1);

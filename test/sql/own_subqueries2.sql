@@ -70,13 +70,20 @@ INSERT INTO oss_u (ts, k, w) VALUES ('2024-01-01T00:00:10Z', (SELECT max(k) + 1 
 SELECT k, w FROM oss_u ORDER BY k LIMIT -1;
 SELECT k FROM oss_t LIMIT (SELECT oss_t.k);
 SELECT (SELECT k, w FROM oss_u) AS x;
--- what is computed above the groups and windows cannot be looked up in a query that is joined below them
+-- what is computed above the groups and windows is looked up in a query there
 SELECT max(k) IN (SELECT k FROM oss_u) AS x FROM oss_t;
-SELECT s, max(k) = ANY (SELECT k FROM oss_u) AS x FROM oss_t;
-SELECT s, (max(k), s) IN (SELECT k, 'a' FROM oss_u) AS x FROM oss_t;
-SELECT row_number() OVER (ORDER BY ts) IN (SELECT k FROM oss_u) AS x FROM oss_t;
-SELECT k FROM oss_t QUALIFY row_number() OVER (ORDER BY ts) IN (SELECT k FROM oss_u);
+SELECT s, max(k) AS m, max(k) = ANY (SELECT k FROM oss_u) AS x, max(k) NOT IN (SELECT k FROM oss_u) AS y FROM oss_t ORDER BY s;
+SELECT s, max(k) AS m, (max(k), s) IN (SELECT k, 'a' FROM oss_u) AS x FROM oss_t ORDER BY s;
+SELECT k, row_number() OVER (ORDER BY ts DESC) AS n, row_number() OVER (ORDER BY ts DESC) IN (SELECT k FROM oss_u) AS x FROM oss_t ORDER BY k;
+SELECT k FROM oss_t QUALIFY row_number() OVER (ORDER BY ts) IN (SELECT k FROM oss_u) ORDER BY k;
 SELECT s, max(k) AS m FROM oss_t GROUP BY s HAVING max(k) IN (SELECT k FROM oss_u);
+SELECT s, max(k) AS m FROM oss_t GROUP BY s HAVING max(k) NOT IN (SELECT k FROM oss_u) OR s = 'a' ORDER BY s;
+SELECT s, max(k) AS m, max(k) IN (SELECT k FROM oss_u) AS x, count() OVER (PARTITION BY x) AS n FROM oss_t ORDER BY s;
+SELECT s, max(k) AS m, rank() OVER (ORDER BY max(k)) AS r, rank() OVER (ORDER BY max(k)) IN (SELECT x FROM long_sequence(2)) AS z FROM oss_t ORDER BY s;
+SELECT s, max(k) AS m FROM oss_t GROUP BY s ORDER BY max(k) IN (SELECT k FROM oss_u) DESC, s;
+SELECT DISTINCT max(k) IN (SELECT k FROM oss_u) AS x FROM oss_t GROUP BY s ORDER BY x;
+SELECT s, max(k) AS m FROM oss_t GROUP BY s HAVING max(k) IN (SELECT u.k FROM oss_u u WHERE u.w > oss_t.k);
+SELECT max(k) IN (SELECT ts FROM oss_u) AS x FROM oss_t;
 SELECT s, m IN (SELECT k FROM oss_u) AS x FROM (SELECT s, max(k) AS m FROM oss_t) ORDER BY s;
 -- LATEST ON wants a column of its own query
 SELECT EXISTS (SELECT * FROM (SELECT k AS m FROM oss_u) LATEST ON ts PARTITION BY m) AS x FROM oss_t;

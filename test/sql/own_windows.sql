@@ -46,4 +46,11 @@ select sum(v) over w from ow_t window v as (order by ts);
 select sym, lag(v) over (order by ts) p, lead(v) over (partition by p order by ts) m from ow_t;
 select sym, lag(v) over (order by ts) p, lead(v) over (order by p) m from ow_t;
 select sym, lag(v) over (order by ts) p, sum(p) over (order by ts) m from ow_t;
+select sym, lag(v) over (order by ts) p, sum(p) over (order by ts) m, rank() over (order by m desc) r from ow_t order by ts, sym;
+select sym, sum(n) t, rank() over (order by sum(n)) r, sum(r) over () n from ow_t group by sym order by sym;
+select sym, sum(n) t, rank() over (order by sum(n)) r, sum(r + t) over (order by r) u from ow_t group by sym having t > 1 qualify u > 12 order by u;
+select sym, row_number() over (order by ts, sym) r, sum(n) filter (where r > 3) over () u from ow_t order by r;
+-- HAVING stands before the windows
+select sym, sum(v) t, rank() over (order by sum(v)) r from ow_t group by sym having r > 1;
+select sym, sum(r) t, rank() over (order by ts) r from ow_t;
 drop table ow_t;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The official line protocol clients of other languages, unchanged: each program in clients/ writes rows of
-every type by every protocol version over HTTP, and over TCP; the rows are read back and compared.
+every type by every protocol version over HTTP, and over TCP with a key; the rows are read back and compared.
 
     clients_test.py [--nightly] [--binary FILE]
 
-Node needs npm (20 or newer); Rust is compiled, by the nightly run alone. What is not installed is left out
-and named. The client for Go is not tested here.
+Node needs npm (20 or newer), Go the go command; Rust is compiled, and Java (mvn and a JDK) fetched, by the
+nightly run alone. What is not installed is left out and named.
 """
 import argparse, pathlib, re, shutil, subprocess, sys, time
 
@@ -14,6 +14,8 @@ sys.path.insert(0, str(HERE.parent))
 from server import TOP, Server  # noqa: E402
 
 BUILD = TOP / "build" / "clients"
+KEY = {"username": "testUser1", "token": "5UjEMuA0Pj5pjK8a-fa24dyIf-Es5mYny3oE_Wmus48",
+       "token_x": "fLKYEaoEb9lrn3nkwLDA-M_xnuFOdSt9y0Z7_vWSHLU", "token_y": "Dt5tbS1dEDMSYfym3fgMv0B99szno-dFc1rYF9t0aac"}
 COMMON = ["ETH USD", "a,b=c", 2615.54, True, "h\u00e9 \"q\" \\ , =", "2024-03-01T09:00:00.000000Z"]
 BOOK, COST = [[1.0, 2.0], [3.0, 4.0]], "12.50"
 
@@ -38,6 +40,25 @@ def node():
     shutil.copytree(HERE / "clients" / "node", home, dirs_exist_ok=True)
     run(["npm", "ci", "--no-audit", "--no-fund"], cwd=home)
     return ["node", str(home / "ingest.mjs")]
+
+
+def go():
+    if not shutil.which("go"):
+        return "go is not installed"
+    home = BUILD / "go"
+    shutil.copytree(HERE / "clients" / "go", home, dirs_exist_ok=True)
+    run(["go", "build", "-o", "ingest", "."], cwd=home)
+    return [str(home / "ingest")]
+
+
+def java():
+    if not shutil.which("mvn") or not shutil.which("javac"):
+        return "mvn or a JDK is not installed"
+    home = BUILD / "java"
+    home.mkdir(parents=True, exist_ok=True)
+    if not list(home.glob("*.jar")):
+        run(["mvn", "-q", "dependency:copy", "-Dartifact=org.questdb:questdb:9.3.0", f"-DoutputDirectory={home}"])
+    return ["java", "-cp", f"{home}/*", str(HERE / "clients" / "java" / "Ingest.java")]
 
 
 def rust():
@@ -73,9 +94,11 @@ def client(make):
     command = make()
     if isinstance(command, str):
         return command
-    with Server(binary=ARGS.binary) as s:
+    keys = BUILD / "keys.txt"
+    keys.write_text(f"{KEY['username']} ec-p-256-sha256 {KEY['token_x']} {KEY['token_y']}\n")
+    with Server(binary=ARGS.binary, env={"ALMANAC_LINE_TCP_AUTH_DB_PATH": str(keys)}) as s:
         s.exec("create table http3 (cost decimal(10,2), timestamp timestamp) timestamp(timestamp) partition by day")  # a decimal is not made on the fly
-        out = run([*command, s.http, s.line])
+        out = run([*command, s.http, s.line, "".join(f"{k}={v};" for k, v in KEY.items())])
         for table, version in (("http1", 1), ("http2", 2), ("http3", 3), ("http_auto", 2), ("tcp1", 1)):
             compare(s, table, version)
         if "refused: " not in out or "price" not in out:
@@ -91,7 +114,7 @@ def main():
     ARGS = ap.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
     passed = failed = 0
-    for make in (node, rust) if ARGS.nightly or (BUILD / "rust" / "target").exists() else (node,):
+    for make in (node, go, java, rust) if ARGS.nightly else (node, go):
         try:
             skipped = client(make)
             print(f"{make.__name__}: " + (f"left out, {skipped}" if skipped else "rows equal"))

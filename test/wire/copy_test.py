@@ -139,10 +139,66 @@ def faults_name_line_and_column_and_change_nothing(s):
                       ("copy cf from stdin (format csv, force_quote (v))", "22023"), ("copy cf to stdout (format csv, force_quote (x))", "42703"),
                       ("copy cf to stdout (header match)", "22023"), ("copy cf from", "42601"), ("copy cf", "42601"), ("copy", "42601"),
                       ("copy cf from program 'ls'", "0A000"), ("copy cf to stdout where v > 1", "42601"), ("copy (select nope from cf) to stdout", "42703"),
-                      ("copy cf to '/tmp/x'", "0A000"), ("copy cf from stdin (timestamp 'ts')", "22023")]:
+                      ("copy cf to '/tmp/x'", "0A000"), ("copy cf from stdin (timestamp 'ts')", "22023"), ("copy cf from stdin (default 'x')", "0A000"),
+                      ("copy cf from stdin (reject_limit 1)", "22023"), ("copy cf from stdin (on_error ignore, reject_limit 0)", "22023"),
+                      ("copy cf from stdin (log_verbosity loud)", "22023"), ("copy cf to stdout (on_error ignore)", "22023"), ("copy cf to stdout (freeze)", "22023")]:
         e = error_of(wire_in(w, sql))
         expect((sql, e["C"]), (sql, code), e)
         expect(w.rows("select 1"), [["1"]], sql)
+
+
+@check
+def where_takes_some_of_the_rows(s):
+    w = Wire(s.pg)
+    w.rows("create table cw (ts timestamp, v double, s symbol, t varchar) timestamp(ts) partition by day")
+    rows = b"".join(b"2024-01-%02d\t%d\ts%d\tt\n" % (n % 28 + 1, n, n % 3) for n in range(20000))
+    for where, n in (("v < 10", 10), ("s = 's1' and t = 't'", 6667), ("ts in '2024-01-05'", 715), ("s in ('s0', 's2') or v is null", 13333), ("true", 20000),
+                     ("v < 0", 0), ("length(s) = 2 and v % 2 = 0", 10000)):
+        for data in (rows, b"".join(rows.splitlines(True)[:25])):
+            a = wire_in(w, f"copy cw (ts, v, s, t) from stdin where {where}", DATA(data), DONE)
+            if data is rows:
+                expect(tags(a), [f"COPY {n}"], where)
+            expect(w.rows("select count() from cw")[0][0], tags(a)[0][5:], where)
+            expect(w.rows(f"select count() from cw where {where}")[0][0], tags(a)[0][5:], where)
+            w.rows("truncate table cw")
+    a = wire_in(w, "copy cw (ts, v) from stdin (format csv, on_error skip_row) where v > 1", DATA(b"2024-01-01,1\n2024-01-01,x\n2024-01-01,2\n"), DONE)
+    expect((tags(a), w.rows("select v, s from cw")), (["COPY 1"], [["2", None]]))
+    for sql, code in (("copy cw from stdin where nope = 1", "42703"), ("copy cw from stdin where v", "42804"), ("copy cw from stdin where", "42601"),
+                      ("copy cw from stdin where v in (select v from cw)", "0A000"), ("copy cw from stdin where v = (select 1)", "0A000"),
+                      ("copy cw from stdin where max(v) > 1", None), ("copy cw from stdin where v > $1", None), ("copy cw from 'x' where v > 1", "0A000")):
+        e = error_of(wire_in(w, sql))
+        expect(e["C"] in (code, e["C"] if code is None else None), True, (sql, e))
+        expect(w.rows("select 1"), [["1"]], sql)
+
+
+@check
+def a_limit_of_skipped_rows(s):
+    w = Wire(s.pg)
+    w.rows("create table cj (a int)")
+    data = b"1\nx\n2\ny\n3\nz\n"
+    e = error_of(wire_in(w, "copy cj from stdin (on_error ignore, reject_limit 2)", DATA(data), DONE))
+    expect((e["C"], e["M"]), ("22P02", "COPY cj, skipped more than REJECT_LIMIT (2) rows, the last is line 6"))
+    expect(w.rows("select count() from cj"), [["0"]])
+    expect(tags(wire_in(w, "copy cj from stdin (on_error ignore, reject_limit 3)", DATA(data), DONE)), ["COPY 3"])
+
+
+@check
+def notices_tell_of_rows_left_out(s):
+    w = Wire(s.pg)
+    w.rows("create table cn (a int)")
+    data = b"1\nx\n2\ny\n"
+    bad = [f'COPY cn, line {n}, column a: "{v}" is not a value of type INT' for n, v in ((2, "x"), (4, "y"))]
+    skipped, nulled = "2 rows were skipped due to data type incompatibility", "in 2 rows, columns were set to null due to data type incompatibility"
+    for how, want in (("on_error ignore", [skipped]), ("on_error skip_column", [nulled]), ("on_error ignore, log_verbosity verbose", bad + [skipped]),
+                      ("on_error ignore, log_verbosity silent", [])):
+        a = wire_in(w, f"copy cn from stdin ({how})", DATA(data), DONE)
+        expect([fields(b)["M"] for b in w.notices], want, how)
+        expect(kinds(a), "CZ")
+    a = wire_in(w, "copy cn from stdin (on_error ignore)", DATA(b"x\n"), DONE)
+    said = fields(w.notices[0])
+    expect((said["M"], said["S"], said["C"], tags(a)), ("1 row was skipped due to data type incompatibility", "NOTICE", "00000", ["COPY 0"]))
+    wire_in(w, "copy cn from stdin (on_error ignore)", DATA(b"1\n"), DONE)
+    expect(w.notices, [])
 
 
 @check
@@ -346,6 +402,16 @@ def folder(s):
     return f
 
 
+def long_import(s, table):
+    """The id of an import of two million rows that has begun."""
+    with open(folder(s) / "long.csv", "wb") as out:
+        out.write(b"ts,s,v,t\n")
+        for _ in range(20):
+            out.write(big_rows(100000).replace(b"\t", b","))
+    s.exec(f"create table {table} (ts timestamp, s symbol, v double, t varchar) timestamp(ts) partition by day")
+    return s.rows(f"copy {table} from 'long.csv' header true")[0][0]
+
+
 @check
 def files_of_the_server(s):
     f = folder(s)
@@ -388,20 +454,85 @@ def files_outside_of_the_folder_are_refused(s):
         except Exception as e:
             expect("cairo.sql.copy.root" in str(e), True, (name, e))
     expect(copied(s, "copy fo from 'sub/in.csv' header true")[0], "finished")
-    for sql in ("copy fo from 'good.csv' (format binary)", "copy fo (a) from 'good.csv'", "copy fo from 'good.csv' (format csv, null 'x')", "copy 'abc' cancel"):
+    for sql, code in (("copy 'abc' cancel", "22023"), ("copy nope (a) from 'good.csv'", "42P01"), ("copy nope from 'good.csv' (format text)", "42P01"),
+                      ("copy fo (b) from 'good.csv'", "42703"), ("copy fo from 'good.csv' (format csv, force_null (b))", "42703"),
+                      ("copy fo from 'good.csv' (format csv, force_quote (a))", "22023"), ("copy fo from 'good.csv' (format text, quote 'x')", "22023"),
+                      ("copy fo from 'good.csv' (default 'x')", "0A000")):
         e = Wire(s.pg).error(query(sql))
-        expect(e["C"] in ("0A000", "22023"), True, (sql, e))
+        expect(e["C"], code, (sql, e))
+
+
+@check
+def files_come_in_every_form_of_copy(s):
+    f = folder(s)
+    s.exec("create table fm (ts timestamp, v double, s symbol, t varchar) timestamp(ts) partition by day")
+    row = "2024-01-01T00:00:00Z"
+    binary = HEAD + struct.pack("!hiqid", 4, 8, 757382400000000, 8, 1.5) + struct.pack("!i1si", 1, b"x", -1) + b"\xff\xff"
+    for name, data, how, want in [
+            ("text", f"{row}\t1.5\tx\t\\N\n", "(format text)", [1.5, "x", None]),
+            ("bar", f"\ufeff{row}|-|a\\|b|x\\ny", "(format text, delimiter '|', null '-')", [None, "a|b", "x\ny"]),
+            ("names", f"t\tts\nq\t{row}\n", "(format text, header)", [None, None, "q"]),
+            ("null", f"{row},1.5,N,\"N\"\n", "(format csv, null 'N')", [1.5, None, "N"]),
+            ("force", f't,ts\n"",{row}\n', "(format csv, header, force_null (t))", [None, None, None]),
+            ("never", f"{row},1.5,,\n", "(format csv, force_not_null (t))", [1.5, None, ""]),
+            ("quote", f"{row};1.5;'a;''b';'x\\'y'\n", "(format csv, delimiter ';', quote '''', escape '\\')", [1.5, "a;b", "x'y"]),
+            ("match", f"ts,v,s,t\n{row},1.5,x,y\n", "(header match)", [1.5, "x", "y"]),
+            ("binary", binary, "(format binary)", [1.5, "x", None])]:
+        (f / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+        expect(copied(s, f"copy fm from '{name}' {how}"), ["finished", None, 1, 0], name)
+        expect(s.rows("select v, s, t from fm"), [want], name)
+        s.exec("truncate table fm")
+    (f / "list").write_text(f"x,{row}\n")
+    expect(copied(s, "copy fm (t, ts) from 'list'"), ["finished", None, 1, 0])
+    (f / "pattern").write_text("01.02.2024|2\n")
+    expect(copied(s, "copy fm (ts, v) from 'pattern' (format text, delimiter '|', format 'dd.MM.yyyy')"), ["finished", None, 1, 0])
+    expect(s.rows("select ts, v, t from fm"), [["2024-01-01T00:00:00.000000Z", None, "x"], ["2024-02-01T00:00:00.000000Z", 2.0, None]])
+    for name, data, how, want in [
+            ("wrong", "ts,v,t,s\n", "(header match)", 'header line field 3: got "t", expected "s"'),
+            ("less", f"{row}\t1\n", "(format text, on_error abort)", "line 1: missing data for column"),
+            ("unknown", f"ts\tnope\n{row}\t1\n", "(format text, header)", "no column 'nope'"),
+            ("open", f'{row},1,"x\n', "(format csv, null 'N')", "line 1: unterminated CSV quoted field"),
+            ("cut", binary[:-12], "(format binary)", "unexpected EOF"), ("nohead", b"x", "(format binary)", "signature"), ("none", b"", "(format binary)", "signature")]:
+        (f / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+        status, message, imported, _ = copied(s, f"copy fm from '{name}' {how}")
+        expect((status, want in message, imported), ("failed", True, 0), (name, message))
+    (f / "empty").write_text("")
+    expect(copied(s, "copy fm from 'empty' (format text)"), ["finished", None, 0, 0])
+    expect(s.rows("select count() from fm"), [[2]])
+
+
+@check
+def the_list_of_imports_outlives_the_server(s):
+    f = folder(s)
+    (f / "kept.csv").write_text("a\n1\n")
+    (f / "bad.csv").write_text("a\n\"x\n")
+    expect(copied(s, "copy fk from 'kept.csv' header true")[0], "finished")
+    expect(copied(s, "copy fk from 'bad.csv' header true")[0], "failed")
+    log = lambda: s.rows("select * from sys.text_import_log")
+    want = log()
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        s.stop(how)
+        s.start()
+        expect(log(), want, how)
+    if not s.sanitized:  # one that runs when the process ends
+        id = long_import(s, "fl")
+        s.stop(signal.SIGKILL)
+        s.start()
+        rows = s.rows(f"select status, message from sys.text_import_log where id = '{id}'")
+        expect([r[0] for r in rows] in (["started", "failed"], ["started", "finished"]), True, rows)
+        expect(s.rows("select count() from fl") in ([[0]], [[2000000]]), True)
+        expect(s.rows(f"copy '{id}' cancel"), [[rows[1][0]]])
+    s.stop()
+    path = pathlib.Path(s.root) / "imports.json"
+    path.write_text("{")
+    s.start()
+    expect(log(), [])
+    expect(copied(s, "copy fk from 'kept.csv' header true")[0], "finished")
 
 
 @check
 def a_file_import_can_be_cancelled(s):
-    f = folder(s)
-    with open(f / "big.csv", "wb") as out:
-        out.write(b"ts,s,v,t\n")
-        for _ in range(20):
-            out.write(big_rows(100000).replace(b"\t", b","))
-    s.exec("create table fx (ts timestamp, s symbol, v double, t varchar) timestamp(ts) partition by day")
-    id = s.rows("copy fx from 'big.csv' header true")[0][0]
+    id = long_import(s, "fx")
     time.sleep(0.05)
     expect(s.rows("select rows_handled is not null from sys.text_import_log where id = '%s'" % id)[0], [True])
     said = s.rows(f"copy '{id}' cancel")
@@ -474,6 +605,37 @@ def psycopg_copies_both_ways(s):
                 pass
             c.rollback()
             expect(cur.execute("select count() from py").fetchone(), (23,))
+
+
+@check
+def psycopg2_copies_both_ways(s):
+    try:
+        import psycopg2
+    except ImportError:
+        raise Skip("psycopg2 is not installed")
+    host, port = s.pg.rsplit(":", 1)
+    c = psycopg2.connect(host=host, port=port, user="admin", password="quest", dbname="qdb")
+    cur = c.cursor()
+    cur.execute("create table p2 (ts timestamp, a int, b varchar) timestamp(ts) partition by day")
+    cur.copy_from(io.StringIO("2024-01-01\t1\tx\\ty\n2024-01-02\t\\N\t\\N\n"), "p2", columns=("ts", "a", "b"))
+    expect(cur.rowcount, 2)
+    cur.copy_expert("copy p2 from stdin with (format csv, header)", io.StringIO('ts,a,b\n2024-01-03,3,"x\ny"\n'))
+    c.commit()
+    out = io.StringIO()
+    cur.copy_to(out, "p2", columns=("a", "b"), sep="|")
+    expect(out.getvalue(), "1|x\\ty\n\\N|\\N\n3|x\\ny\n")
+    out = io.StringIO()
+    cur.copy_expert("copy (select a, b from p2 where a = 3) to stdout csv header", out)
+    expect(out.getvalue(), 'a,b\n3,"x\ny"\n')
+    try:
+        cur.copy_expert("copy p2 from stdin csv", io.StringIO("2024-01-03,x,y\n"))
+        raise AssertionError("no error")
+    except psycopg2.Error as e:
+        expect((e.pgcode, "line 1, column a" in str(e)), ("22P02", True))
+    c.rollback()
+    cur.execute("select count() from p2")
+    expect(cur.fetchone(), (3,))
+    c.close()
 
 
 @check

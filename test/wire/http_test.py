@@ -170,6 +170,227 @@ def statements_of_any_length_come_as_a_form(s):
         expect(json.loads(r.read()), {"dataset": [[400, "x" * 200000]], "count": 1}, chunked)
 
 
+def post_json(s, body, path="/exec"):
+    """(status, answer as JSON or text) of a POST; a body that is no bytes is written as JSON."""
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    c.request("POST", path, body if isinstance(body, bytes) else json.dumps(body).encode(), {"Content-Type": "application/json; charset=utf-8"})
+    r = c.getresponse()
+    text = r.read().decode()
+    return r.status, json.loads(text) if r.headers["Content-Type"].startswith("application/json") else text
+
+
+def bound(s, sql, *params, **more):
+    return post_json(s, {"query": sql, "params": params, "nm": True, **more})
+
+
+@check
+def parameters_of_every_type_come_as_json(s):
+    cols = {"ts": "timestamp", "sym": "symbol", "i": "int", "l": "long", "d": "double", "f": "float", "o": "boolean", "v": "varchar", "s": "string", "c": "char",
+            "u": "uuid", "ip": "ipv4", "x": "long256", "dec": "decimal(38,4)", "g": "geohash(4c)", "bin": "binary", "a": "double[]", "aa": "double[][]",
+            "dt": "date", "n": "timestamp_ns", "b": "byte", "sh": "short"}
+    row = ["2026-01-01T00:00:00.000000Z", "S", 1, 9223372036854775807, 1.5, 0.1, True, "v\u00e9\U0001f600", 's\n"\\/\t', "x", "11111111-2222-3333-4444-555555555555",
+           "1.2.3.4", "0x1f", "1234567890123456789012345678901234.5678", "u33d", "AAEC", [1.0, 2.5, None], [[1.0, 2.0], [3.0, 4.0]],
+           "2026-01-02T00:00:00.000Z", "2026-01-01T00:00:00.000000001Z", 7, 8]
+    nulls = row[:1] + [None] * 21
+    s.exec(f"create table jp ({', '.join(f'{c} {t}' for c, t in cols.items())}) timestamp(ts) partition by day")
+    insert = f"insert into jp values ({', '.join(f'${i}' for i in range(1, len(cols) + 1))})"
+    expect(bound(s, insert, *row), (200, {"dml": "OK"}))
+    expect(bound(s, insert, *nulls), (200, {"dml": "OK"}))
+    nulls[6], nulls[9], nulls[12], nulls[20], nulls[21] = False, "", "", 0, 0  # types without a null of their own
+    expect(bound(s, "select * from jp where ts = $1", row[0]), (200, {"dataset": [row, nulls], "count": 2}))
+    for i, name in enumerate(cols):
+        if name not in ("a", "aa", "bin"):  # every value finds its own row
+            expect(bound(s, f"select count() from jp where {name} = $1 and l = $2", row[i], row[3]), (200, {"dataset": [[1]], "count": 1}), name)
+    digits = b'{"query": "select $1::decimal(38,4) d, $2::long l", "params": [1234567890123456789012345678901234.5678, -9223372036854775807], "nm": true}'
+    expect(post_json(s, digits)[1]["dataset"], [["1234567890123456789012345678901234.5678", -9223372036854775807]])
+    expect(bound(s, "select count() from jp where sym = any($1)", ["T", 'a, "b"', None, "S"])[1]["dataset"], [[1]])
+    expect(bound(s, "select x from long_sequence($1)", 5, limit="-2")[1]["dataset"], [[4], [5]])
+    expect(bound(s, "update jp set i = $1 where l = $2", 5, row[3])[1], {"dml": "OK", "updated": 1})
+    expect(post_json(s, {"query": "select $1::int x", "params": [3]}, "/exp"), (200, '"x"\r\n3\r\n'))
+    expect(s.get("/exec", query="select $1::int x", params="[3]", nm="true")[2], b'{"dataset":[[3]],"count":1}')
+
+
+@check
+def bad_parameters_and_bodies_are_told_with_their_place(s):
+    s.exec("create table jb (ts timestamp, i int) timestamp(ts) partition by day")
+    for sql, params, want in (("select i from jb where i = $1", ["abc"], ("parameter $1: inconvertible value: `abc` [STRING -> INT]", 27)),
+                              ("select i from jb where i = $1", [1.5], ("parameter $1: inconvertible value: `1.5` [STRING -> INT]", 27)),
+                              ("select i from jb where i = $1", [[1]], ("parameter $1: no list or object is a value of type INT", 27)),
+                              ("insert into jb values ($1, $2)", ["2026", "x"], ("parameter $2: inconvertible value: `x` [STRING -> INT]", 27)),
+                              ("select $1", [], ("the statement has 1 parameters, 0 values were given", 0)),
+                              ("select $1", [1, 2], ("the statement has 1 parameters, 2 values were given", 0)),
+                              ("select * from nope where a = $1", [1], ("table does not exist [table=nope]", 14))):
+        status, answer = bound(s, sql, *params)
+        expect((status, answer["query"], answer["error"], answer["position"]), (400, sql, *want))
+    for body, position in ((b"", 0), (b"{", 1), (b"[]", 0), (b'{"query":1', 10), (b'{"query":"select 1",}', 20), (b'{"query":["a"]}', 9),
+                           (b'{"query":"select $1","params":{"a":1}}', 30), (b'{"query":"a\x01"}', 11), (b'{"q":"\\ud800"}', 6),
+                           (b'{"query":"select $1","params":[01]}', 32), (b"[" * 100000, 64), (b'{"query":"\xff"}', 10), (b'{"query":null}', 0)):
+        status, answer = post_json(s, body)
+        if body:  # without one the parameters come from the URL alone
+            expect((status, answer["position"]), (400, position), body[:40])
+    expect(bound(s, "select 1"), (200, {"dataset": [[1]], "count": 1}))
+
+
+@check
+def several_statements_are_one_transaction(s):
+    s.exec("create table script (ts timestamp, v int) timestamp(ts) partition by day")
+    count = lambda: s.rows("select count(), sum(v) from script")[0]
+    run = lambda sql, **more: bound(s, sql, **more) if "params" in more else post_json(s, {"query": sql, "nm": True, **more})
+    expect(run("insert into script values ('2026-01-01', 1); insert into script values ('2026-01-02', 2);"), (200, {"dml": "OK"}))
+    expect(run("insert into script values ('2026-01-03', 3); select sum(v) from script -- ; with its own row"), (200, {"dataset": [[6]], "count": 1}))
+    expect(run("select 1; select v from script", limit="-2"), (200, {"dataset": [[2], [3]], "count": 2}))
+    expect(run("insert into script values ('2026-01-03', 4); select x from long_sequence(300000)")[1]["count"], 300000)
+    expect(run("create table script2 (a int); insert into script2 values (1); update script2 set a = 5; select a from script2"), (200, {"dataset": [[5]], "count": 1}))
+    expect(count(), [4, 10])
+    for sql, error, position in (("insert into script values ('2026-01-04', 4); select nope from script", "Invalid column: nope", 52),
+                                 ("insert into script values ('2026-01-04', 4); select (", "", 53),
+                                 ("insert into script values ('2026-01-04', 4); insert into script values ('x', 4); select 1", "", 72),
+                                 ("insert into script values ('2026-01-04', 4); select count() from script; select 1 where 1 = 'a'", "", 92),
+                                 ("insert into script values ('2026-01-04', 4); select 1; insert into nope values (1)", "", 67),
+                                 ("begin; insert into script values ('2026-01-04', 4)", "the statements end inside of a transaction block: COMMIT or ROLLBACK is missing, nothing was stored", 0)):
+        status, answer = run(sql)
+        expect((status, answer["position"], error in answer["error"]), (400, position, True), (sql, answer))
+        expect(count(), [4, 10], sql)
+    expect(run("begin; insert into script values ('2026-01-05', 5); rollback; select count() from script"), (200, {"dataset": [[4]], "count": 1}))
+    expect(run("begin; insert into script values ('2026-01-05', 5); savepoint a; insert into script values ('2026-01-05', 7); rollback to a; commit"), (200, {"ddl": "OK"}))
+    expect(count(), [5, 15])
+    expect(run("begin")[0], 200)  # alone it does nothing, as before
+    expect(run("insert into script values ('2026-01-06', 6)"), (200, {"dml": "OK"}))
+    expect(count(), [6, 21])
+    expect(bound(s, "select $1; select 2", 1)[1]["error"], "'params' takes one statement")
+    expect(post_json(s, {"query": "select 1; select 2"}, "/exp")[1]["error"], "/exp takes one statement")
+    many = ";".join(f"insert into script values ('2026-01-07', {i})" for i in range(2000))
+    expect(run(many + "; select count() from script")[1]["dataset"], [[2006]])
+
+
+@check
+def results_have_the_format_that_was_asked_for(s):
+    sql = 'select 1::int a, null::char "c ""d", \'x\' || chr(34) || chr(10) t, 1.5 d, array[1.5, 2] r, null::long256 l, 9007199254740993 b'
+    row = {"a": 1, 'c "d': None, "t": 'x"\n', "d": 1.5, "r": [1.5, 2.0], "l": None, "b": 9007199254740993}
+    types = {"json": "application/json; charset=utf-8", "csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
+    for path in ("/exec", "/exp"):
+        for name, kind in types.items():
+            status, headers, body = s.get(path, query=sql, fmt=name.upper())
+            expect((status, headers["Content-Type"], headers["Vary"]), (200, kind, "Accept, Accept-Encoding"), (path, name))
+            expect((headers["Content-Disposition"] or "").endswith(f'.{name}"'), path == "/exp")
+            if name == "ndjson":
+                expect((body[-2:], json.loads(body)), (b"}\n", row))
+            elif name == "json":
+                expect(json.loads(body)["dataset"], [[1, "", 'x"\n', 1.5, [1.5, 2.0], "", 9007199254740993]])
+            else:
+                expect(body.count(b"\r\n"), 2)
+        expect(s.get(path, query=sql, fmt="xml")[0], 400)
+        own = {"/exec": "json", "/exp": "csv"}[path]
+        for accept, want in (("application/x-ndjson", "ndjson"), ("text/csv;q=0.5, application/x-ndjson;q=0.4", "csv"), ("*/*", own), ("text/html,*/*;q=0.8", own),
+                             ("application/json;q=0.1, text/csv ; charset=utf-8; q=0.2", "csv"), ("image/png", own), ("", own), ("text/csv;q=x,;;,", own),
+                             ("text/csv;q=0.9, */*;q=0.1", "csv"), ("application/x-ndjson;q=0.1, */*", own)):
+            expect(s.get(path, headers={"Accept": accept}, query=sql)[1]["Content-Type"], types[want], (path, accept))
+    expect(s.get("/exec", query="select x from long_sequence(3)", fmt="ndjson", limit="2,3", cols="x,x")[2], b'{"x":2,"x":2}\n{"x":3,"x":3}\n')
+    expect(s.get("/exec", query="select x from long_sequence(0)", fmt="ndjson")[2], b"")
+    expect(s.get("/exec", query="select nope", fmt="ndjson")[0], 400)
+    expect(json.loads(s.get("/exec", query="create table fmts (a int)", fmt="csv")[2]), {"ddl": "OK"})
+    body = s.get("/exec", query="select x, 'text' || x t from long_sequence(200000)", fmt="ndjson")[2]
+    expect([json.loads(x)["t"] for x in body.splitlines()[::50000]], ["text1", "text50001", "text100001", "text150001"])
+
+
+@check
+def arrow_streams_are_read_by_pyarrow_and_polars(s):
+    import io, polars, pyarrow
+    def get(sql, **more):
+        status, headers, body = s.get("/exec", query=sql, fmt="arrow", **more)
+        expect((status, headers["Content-Type"]), (200, "application/vnd.apache.arrow.stream"), body[:200])
+        table = pyarrow.ipc.open_stream(body).read_all()
+        table.validate(full=True)
+        frame = polars.read_ipc_stream(io.BytesIO(body))
+        expect((frame.height, frame.columns), (table.num_rows, table.column_names))
+        return table, frame
+    s.exec("create table arrows (ts timestamp, sym symbol, i int, l long, d double, f float, o boolean, v varchar, s string, c char, u uuid, ip ipv4, x long256,"
+           " dec decimal(38,4), g geohash(4c), bin binary, a double[], aa double[][], dt date, n timestamp_ns, b byte, sh short) timestamp(ts) partition by day")
+    expect(bound(s, "insert into arrows values ('2026-01-01', 'S', 1, 9223372036854775807, 1.5, 0.5, true, 'v\u00e9', '', 'x', '11111111-2222-3333-4444-555555555555', '1.2.3.4',"
+           " '0x1f', '12.5', 'u33d', $1, array[1, null, 2.5], array[[1, 2], [3, 4]], '2026-01-02', '2026-01-01T00:00:00.000000001Z', 7, 8)", "AAEC")[0], 200)
+    s.exec("insert into arrows (ts) values ('2026-01-02')")
+    table, frame = get("select * from arrows")
+    types = {f.name: str(f.type) for f in table.schema}
+    expect((types["ts"], types["sym"], types["u"], types["aa"], types["n"], types["b"]),
+           ("timestamp[us, tz=UTC]", "dictionary<values=string, indices=int32, ordered=0>", "fixed_size_binary[16]", "list<item: list<item: double>>", "timestamp[ns, tz=UTC]", "int8"))
+    first, second = [{k: v for k, v in row.items() if k not in ("ts", "dt", "n")} for row in table.to_pylist()]
+    expect(first, {"sym": "S", "i": 1, "l": 9223372036854775807, "d": 1.5, "f": 0.5, "o": True, "v": "v\u00e9", "s": "", "c": "x", "u": bytes.fromhex("11111111222233334444555555555555"),
+                   "ip": "1.2.3.4", "x": "0x1f", "dec": "12.5000", "g": "u33d", "bin": b"\0\1\2", "a": [1.0, None, 2.5], "aa": [[1.0, 2.0], [3.0, 4.0]], "b": 7, "sh": 8})
+    expect(second, {**dict.fromkeys(first), "o": False, "b": 0, "sh": 0})
+    expect([str(table["n"][0]), str(table["dt"][0])], ["2026-01-01 00:00:00.000000001+00:00", "2026-01-02 00:00:00+00:00"])
+    sql = "select x, ('k' || x % 5000)::symbol k, case when x % 3 = 0 then null else 'v' || x end v, null n, x % 2 = 0 o from long_sequence(50000)"
+    table, frame = get(sql, limit="5,40000", cols="k,x,n,o,v")
+    want = [{"k": f"k{x % 5000}", "x": x, "n": None, "o": x % 2 == 0, "v": None if x % 3 == 0 else f"v{x}"} for x in range(5, 40001)]
+    expect((table.to_pylist() == want, frame.to_dicts() == want), (True, True))
+    expect(get("select * from arrows where i = 77")[0].num_rows, 0)
+    status, headers, body = s.get("/exp", headers={"Accept": "application/vnd.apache.arrow.stream"}, query="select x from long_sequence(3)")
+    expect((headers["Content-Disposition"][-7:], pyarrow.ipc.open_stream(body).read_all()["x"].to_pylist()), ('.arrow"', [1, 2, 3]))
+    expect(s.get("/exec", query="select nope", fmt="arrow")[0], 400)
+
+
+@check
+def answers_are_packed_for_those_who_ask(s):
+    """One connection for all requests: what one client takes says nothing of the next."""
+    import gzip, pyarrow
+    unpack = {"gzip": gzip.decompress, "zstd": lambda b: pyarrow.input_stream(pyarrow.BufferReader(b), compression="zstd").read(), None: bytes}
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    def get(rows, accept, method="GET", path="/exec", more=""):
+        c.request(method, f"{path}?query=select%20x%20from%20long_sequence({rows}){more}", headers={"Accept-Encoding": accept})
+        r = c.getresponse()
+        return r.headers, r.read()
+    for accept, want in (("gzip", "gzip"), ("identity", None), ("gzip, deflate, br, zstd", "zstd"), ("zstd;q=0.1, gzip;q=0.2", "gzip"), ("gzip;q=0", None), ("br", None),
+                         ("*", "gzip"), ("gzip;q=0, *", None), ("GZIP", "gzip"), ("zstd", "zstd")):
+        for rows in (1, 2000, 300000):
+            for fmt in ("json", "csv", "ndjson", "arrow"):
+                headers, body = get(rows, accept, more=f"&fmt={fmt}")
+                small = rows == 1
+                expect((headers["Content-Encoding"], headers["Vary"]), (None if small else want, "Accept, Accept-Encoding"), (accept, rows, fmt))
+                if fmt != "json" or small:
+                    continue
+                plain = unpack[want](body)
+                expect(json.loads(plain)["count"], rows)
+                expect(want is None or len(body) < len(plain) * 0.6, True, (accept, rows))
+    plain = get(300000, "identity", path="/exp")[1]
+    for accept in ("gzip", "zstd"):
+        expect(unpack[accept](get(300000, accept, path="/exp")[1]) == plain, True, accept)
+    headers, body = get(2000, "gzip", method="HEAD")
+    expect((headers["Content-Encoding"], body), ("gzip", b""))
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_ALLOW_DEFLATE_BEFORE_SEND": "false"}) as plain_server:
+        expect(plain_server.get("/exec", headers={"Accept-Encoding": "gzip"}, query="select x from long_sequence(2000)")[1]["Content-Encoding"], None)
+
+
+@check
+def running_queries_are_listed_and_ended_by_number(s):
+    import threading, time
+    host, port = s.http.rsplit(":", 1)
+    def call(method, path):
+        c = http.client.HTTPConnection(host, int(port), timeout=60)
+        c.request(method, path)
+        r = c.getresponse()
+        return r.status, r.headers, json.loads(r.read() or "null")
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(s.get("/exec", query="select sum(x % 7) as ending from long_sequence(1000000000000)")))
+    thread.start()
+    number, end = None, time.monotonic() + 20
+    while number is None and time.monotonic() < end:
+        status, headers, listed = call("GET", "/query")
+        expect(status, 200, listed)
+        names = [c["name"] for c in listed["columns"]]
+        rows = [dict(zip(names, row)) for row in listed["dataset"]]
+        number = next((r["query_id"] for r in rows if "ending" in (r["query"] or "")), None)
+    expect(call("DELETE", f"/query/{number}")[::2], (200, {"status": "OK"}))
+    thread.join(20)
+    expect((answers[0][0], b"cancel" in answers[0][2]), (400, True), answers)
+    expect(call("DELETE", f"/query/{number}")[::2], (404, {"error": "no query of that number runs"}))
+    for bad in ("x", "-1", "0", "99999999999999999999", "1/2", ""):
+        expect(call("DELETE", f"/query/{bad}")[0], 400, bad)
+    expect((s.get("/query/1")[0], s.get("/query/")[0]), (405, 405))
+    ids = [int(s.get("/exec", query=q)[1]["X-Query-Id"]) for q in ("select 1", "create table qid (a int)", "insert into qid values (1)", "select x from long_sequence(300000)")]
+    expect(ids == sorted(set(ids)), True, ids)
+
+
 @check
 def expect_100_continue_is_answered(s):
     sock = s.connect()
@@ -463,7 +684,7 @@ def logins_are_basic_and_compared_whole(s):
         expect(locked.get("/chk", j="x", f="json")[0], 401)
 
 
-def main():
+def main(cases=True):
     ap = argparse.ArgumentParser()
     ap.add_argument("--nightly", action="store_true")
     ap.add_argument("--record", action="store_true")
@@ -474,7 +695,7 @@ def main():
         s.preset = o.preset
         for sql in SETUP:
             s.exec(sql)
-        passed, failed = recorded(s, o.record) if not o.names else (0, 0)
+        passed, failed = recorded(s, o.record) if cases and not o.names else (0, 0)
         for f in CHECKS:
             if o.names and f.__name__ not in o.names:
                 continue

@@ -115,7 +115,8 @@ def jdbc(s):
     program(["java", "-XX:TieredStopAtLevel=1", "-cp", JAR, str(HERE / "pg" / "JdbcMeta.java"), s.pg], "jdbc: all well")
 
 
-def node(s):
+def node_modules():
+    """The folder with node's pg."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         raise Skip("node (nodejs) or its package manager (npm) is missing")
     to = TOP / "build" / "node-pg"
@@ -129,9 +130,14 @@ def node(s):
                            timeout=300)
         if p.returncode != 0:
             raise Skip("npm cannot install pg: " + p.stderr.strip()[-200:])
+    return to / "node_modules"
+
+
+def node(s):
+    modules = node_modules()
     host, port = s.pg.rsplit(":", 1)
     program(["node", str(HERE / "pg" / "node" / "check.js"), host, port], "node: all well",
-            {**os.environ, "NODE_PATH": str(to / "node_modules")})
+            {**os.environ, "NODE_PATH": str(modules)})
 
 
 TESTS = [sqlalchemy, jdbc, node]

@@ -131,11 +131,12 @@ class Wire:
                 return
 
     def until_ready(self):
-        """[(kind, body)] up to ReadyForQuery, its letter last."""
-        out = []
+        """[(kind, body)] up to ReadyForQuery, its letter last; bodies of notices into self.notices."""
+        out, self.notices = [], []
         while True:
             kind, body = self.read()
             if kind == "N":
+                self.notices.append(body)
                 continue
             out.append((kind, body))
             if kind == "Z":

@@ -9,7 +9,7 @@
 enum { GUESS_FACTOR = 4, GUESS_LEAST = 64 << 10 };
 
 static alm_status inflate_member(alm_ctx *cx, struct libdeflate_decompressor *d, alm_str *in,
-                                 size_t limit, alm_buf *out)
+                                 size_t limit, const char *limit_name, alm_buf *out)
 {
     size_t room = ALM_MIN(ALM_MAX(in->len * GUESS_FACTOR, (size_t)GUESS_LEAST), limit - out->len);
     for (;;) {
@@ -25,19 +25,22 @@ static alm_status inflate_member(alm_ctx *cx, struct libdeflate_decompressor *d,
         if (got != LIBDEFLATE_INSUFFICIENT_SPACE)
             return alm_fail(cx, ALM_E_FORMAT, -1, "the body is not gzip, or damaged");
         if (room == limit - out->len)
-            return alm_fail(cx, ALM_E_LIMIT, -1, "the body is over %zu bytes when unpacked", limit);
+            return alm_fail(cx, ALM_E_LIMIT, -1,
+                            "the body is over %zu bytes when unpacked: the limit is %s", limit,
+                            limit_name);
         room = ALM_MIN(room * 2, limit - out->len);
     }
 }
 
-alm_status alm_gzip_inflate(alm_ctx *cx, alm_str in, size_t limit, alm_buf *out)
+alm_status alm_gzip_inflate(alm_ctx *cx, alm_str in, size_t limit, const char *limit_name,
+                            alm_buf *out)
 {
     struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
     if (d == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to unpack a body");
     alm_status st = ALM_OK;
     do
-        st = inflate_member(cx, d, &in, limit, out);
+        st = inflate_member(cx, d, &in, limit, limit_name, out);
     while (st == ALM_OK && in.len > 0);
     libdeflate_free_decompressor(d);
     return st;

@@ -5,7 +5,8 @@
  * Shapes      The reader takes bytes in any pieces and gives blocks of up to ALM_BATCH_ROWS records;
  *             fields stand column by column, so that each conversion is one loop over one type.
  * Text        Quoted fields may hold delimiters, line ends and doubled quotes. Line ends: LF, CRLF.
- *             Blank lines are skipped, a UTF-8 byte order mark is dropped. An unquoted empty field is
+ *             Blank lines are skipped, a UTF-8 byte order mark is dropped. Bytes between a closing quote
+ *             and the delimiter belong to the value. An unquoted empty field is
  *             null, a quoted one the empty text.
  * Limits      A record may have as many bytes as fit `record_max`, and as many fields as a table has
  *             columns; over it the import fails and names the line.
@@ -36,6 +37,7 @@ typedef struct alm_csv_block {
     uint8_t *ragged;       /* 1: fewer fields than cols, 2: more */
     const struct alm_csv_rules *rules;
     const struct alm_time_pattern *const *patterns; /* by column, or NULL */
+    const bool *exact;                              /* by column, or NULL */
     const struct alm_copy_format *copy;             /* what COPY sends; NULL: a CSV file */
 } alm_csv_block;
 
@@ -47,6 +49,8 @@ ALM_NODISCARD alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_m
 /* Times of column i are read by patterns[i], where that is not NULL; borrowed. */
 void alm_csv_reader_patterns(alm_csv_reader *reader,
                              const struct alm_time_pattern *const *patterns);
+/* Times of column i that are finer than its type are bad where exact[i]; else they are cut. Borrowed. */
+void alm_csv_reader_exact(alm_csv_reader *reader, const bool *exact);
 void alm_csv_reader_free(alm_csv_reader *reader);
 ALM_NODISCARD alm_status alm_csv_feed(alm_ctx *cx, alm_csv_reader *reader, const char *bytes,
                                       size_t n);
@@ -63,11 +67,13 @@ typedef struct alm_csv_column {
     const char *name;
     alm_type type;
     alm_str pattern; /* of times; empty: as casts read them */
+    bool found;      /* the type is what the sample fits; false: somebody chose it */
 } alm_csv_column;
 
 typedef struct alm_csv_shape {
     char delimiter;
-    bool header;
+    bool header; /* the first record holds names */
+    bool named;  /* the columns have names that somebody gave them: by the header, or otherwise */
     alm_csv_column *cols;
     uint32_t n_cols;
     uint32_t sample_rows;

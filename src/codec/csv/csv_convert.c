@@ -18,6 +18,7 @@ typedef struct convert {
     uint32_t n_bad;
     alm_status st;                   /* out of memory */
     const alm_time_pattern *pattern; /* of times, or NULL */
+    bool exact;                      /* times that would be cut are bad */
 } convert;
 
 static void mark_bad(convert *c, uint32_t row)
@@ -66,11 +67,11 @@ static void to_long(convert *c, int64_t *out)
 {
     for (uint32_t i = 0; i < c->block->rows; i++) {
         const alm_str text = text_of(c, i);
-        out[i] = ALM_LONG_NULL;
-        if (text.ptr != NULL && alm_int64_parse(text, &out[i]) != ALM_NUM_OK) {
-            out[i] = ALM_LONG_NULL;
-            mark_bad(c, i);
-        }
+        int64_t value = ALM_LONG_NULL;
+        const bool good = text.ptr == NULL || alm_int64_parse(text, &value) == ALM_NUM_OK;
+        out[i] = good ? value : ALM_LONG_NULL;
+        if (out[i] == ALM_LONG_NULL && text.ptr != NULL)
+            mark_bad(c, i); /* the number of null, too: it would come back as null */
     }
 }
 
@@ -78,11 +79,11 @@ static void to_int(convert *c, int32_t *out)
 {
     for (uint32_t i = 0; i < c->block->rows; i++) {
         const alm_str text = text_of(c, i);
-        out[i] = ALM_INT_NULL;
-        if (text.ptr != NULL && alm_int32_parse(text, &out[i]) != ALM_NUM_OK) {
-            out[i] = ALM_INT_NULL;
+        int32_t value = ALM_INT_NULL;
+        const bool good = text.ptr == NULL || alm_int32_parse(text, &value) == ALM_NUM_OK;
+        out[i] = good ? value : ALM_INT_NULL;
+        if (out[i] == ALM_INT_NULL && text.ptr != NULL)
             mark_bad(c, i);
-        }
     }
 }
 
@@ -100,16 +101,17 @@ static void to_time_by(convert *c, const alm_time_pattern *pattern, alm_time_uni
     }
 }
 
-/* Has the text of a time digits that milliseconds cannot hold? */
-static bool is_finer_than_ms(alm_str text)
+/* Has the text of a time more digits behind its point than that, which are not 0? */
+static bool is_finer_than(alm_str text, int digits)
 {
-    enum { MS_TEXT = 23 }; /* 2024-01-02T03:04:05.678 */
+    enum { SECONDS_TEXT = 20 }; /* 2024-01-02T03:04:05. */
     const char *end = text.ptr + text.len;
-    const char *at = text.len > MS_TEXT ? memchr(text.ptr, '.', text.len) : NULL;
+    const char *at =
+        text.len > (size_t)(SECONDS_TEXT + digits) ? memchr(text.ptr, '.', text.len) : NULL;
     if (at == NULL)
         return false;
     for (int digit = 1; ++at < end && *at >= '0' && *at <= '9'; digit++)
-        if (digit > 3 && *at != '0')
+        if (digit > digits && *at != '0')
             return true;
     return false;
 }
@@ -121,17 +123,19 @@ static void to_time(convert *c, alm_time_unit unit, int64_t *out)
         to_time_by(c, c->pattern, unit, out);
         return;
     }
+    const int digits = unit == ALM_TIME_MS ? 3 : 6;
     for (uint32_t i = 0; i < c->block->rows; i++) {
         const alm_str text = text_of(c, i);
+        int64_t value = ALM_TS_NULL;
         out[i] = ALM_TS_NULL;
-        if (text.ptr == NULL || alm_int64_parse(text, &out[i]) == ALM_NUM_OK)
+        if (text.ptr == NULL)
             continue;
-        /* a DATE that was found in the first lines must not cut what comes later */
-        const bool cut = unit == ALM_TIME_MS && c->block->copy == NULL && is_finer_than_ms(text);
-        if (cut || !alm_time_parse(text, unit, &out[i])) {
-            out[i] = ALM_TS_NULL;
+        const bool good =
+            alm_int64_parse(text, &value) == ALM_NUM_OK ||
+            (!(c->exact && is_finer_than(text, digits)) && alm_time_parse(text, unit, &value));
+        out[i] = good ? value : ALM_TS_NULL;
+        if (out[i] == ALM_TS_NULL)
             mark_bad(c, i);
-        }
     }
 }
 
@@ -227,10 +231,16 @@ alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *b
                            alm_type type, uint8_t *bad, uint32_t *n_bad, alm_vec *out)
 {
     ALM_ASSERT(col < block->cols);
-    convert c = {cx,  arena, block,  block->fields + (size_t)col * block->stride,
-                 bad, 0,     ALM_OK, NULL};
+    convert c = {.cx = cx,
+                 .arena = arena,
+                 .block = block,
+                 .fields = block->fields + (size_t)col * block->stride,
+                 .bad = bad};
     if (block->patterns != NULL)
         c.pattern = block->patterns[col];
+    /* a type that was found in the first lines must not cut what comes later; and no DATE does */
+    c.exact = (block->exact != NULL && block->exact[col] && type.id != ALM_T_TIMESTAMP_NS) ||
+              (block->copy == NULL && type.id == ALM_T_DATE);
     alm_status st = ALM_OK;
     ALM_TRY(alm_vec_new(cx, arena, type, block->rows, out));
     if (block->copy != NULL && block->copy->kind == ALM_COPY_BINARY)

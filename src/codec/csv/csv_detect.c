@@ -4,6 +4,9 @@
  * A type is a candidate until a value of the sample says otherwise. Types are never narrower than the
  * sample, and text is never narrower than VARCHAR: a later, longer value must not be cut.
  */
+#include <math.h>
+#include <stdio.h>
+
 #include "base/map.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -40,13 +43,37 @@ static uint32_t time_fits(alm_str text)
            1u << FIT_NANOS;
 }
 
-/* Set of the candidates that a value fits. */
-static uint32_t value_fits(alm_str text)
+/* Would the text of a whole number be another one as a DOUBLE? digits: behind its sign. */
+static bool is_too_wide(const char *digits, size_t n, double value)
+{
+    char exact[400];
+    for (size_t i = 0; i < n; i++)
+        if (digits[i] < '0' || digits[i] > '9')
+            return false; /* of fractions the nearest is wanted */
+    const int len = snprintf(exact, sizeof(exact), "%.0f", fabs(value));
+    return (size_t)len != n || memcmp(exact, digits, n) != 0;
+}
+
+/* Numbers that have all their digits in the type, and are not the one that stands for null in it. */
+static uint32_t number_fits(alm_str text, const char *digits, size_t n)
 {
     uint32_t fits = 0;
     int32_t i = 0;
     int64_t l = 0;
     double d = 0;
+    if (alm_int32_parse(text, &i) == ALM_NUM_OK && i != ALM_INT_NULL)
+        fits |= 1u << FIT_INT;
+    if (alm_int64_parse(text, &l) == ALM_NUM_OK && l != ALM_LONG_NULL)
+        fits |= 1u << FIT_LONG;
+    if (alm_double_parse(text, &d) == ALM_NUM_OK && !is_too_wide(digits, n, d))
+        fits |= 1u << FIT_DOUBLE;
+    return fits;
+}
+
+/* Set of the candidates that a value fits. */
+static uint32_t value_fits(alm_str text)
+{
+    uint32_t fits = 0;
     alm_uuid uuid;
     uint32_t ip = 0;
     const char *digits = text.ptr + (text.ptr[0] == '-' || text.ptr[0] == '+');
@@ -56,15 +83,10 @@ static uint32_t value_fits(alm_str text)
         return 1u << FIT_BOOLEAN;
     if (code) /* 007 is a code, not the number seven */
         return time_fits(text);
-    if (alm_int32_parse(text, &i) == ALM_NUM_OK)
-        fits |= 1u << FIT_INT;
-    if (alm_int64_parse(text, &l) == ALM_NUM_OK)
-        fits |= 1u << FIT_LONG;
-    if (alm_double_parse(text, &d) == ALM_NUM_OK)
-        fits |= 1u << FIT_DOUBLE;
+    fits |= number_fits(text, digits, n);
     if (text.len == ALM_UUID_TEXT && alm_uuid_parse(text, &uuid))
         fits |= 1u << FIT_UUID;
-    if (memchr(text.ptr, '.', text.len) != NULL && alm_ipv4_parse(text, &ip))
+    if (memchr(text.ptr, '.', text.len) != NULL && alm_ipv4_parse(text, &ip) && ip != 0)
         fits |= 1u << FIT_IPV4;
     return fits | time_fits(text);
 }
@@ -273,6 +295,9 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
         sample.ptr += 3;
         sample.len -= 3;
     }
+    if (sample.len >= 2 &&
+        (memcmp(sample.ptr, "\xff\xfe", 2) == 0 || memcmp(sample.ptr, "\xfe\xff", 2) == 0))
+        return alm_fail(cx, ALM_E_UTF8, -1, "the file is UTF-16, UTF-8 is expected");
     *out = (alm_csv_shape){.delimiter = delimiter != 0 ? delimiter : find_delimiter(sample)};
     alm_csv_reader *reader = NULL;
     alm_csv_block block = {0};
@@ -307,6 +332,7 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
                 any = true;
             }
             out->cols[i].type = type_of_fits(fits, any);
+            out->cols[i].found = true;
         }
         if (st == ALM_OK)
             st = name_columns(cx, arena, cols, out);

@@ -39,6 +39,11 @@ void alm_csv_reader_patterns(alm_csv_reader *r, const struct alm_time_pattern *c
     r->patterns = patterns;
 }
 
+void alm_csv_reader_exact(alm_csv_reader *r, const bool *exact)
+{
+    r->exact = exact;
+}
+
 void alm_csv_reader_free(alm_csv_reader *r)
 {
     if (r != NULL)
@@ -175,13 +180,13 @@ static void quoted_field(const char *from, size_t n, size_t *i, size_t base, cha
         }
         break;
     }
+    const char *end = at < n ? memchr(from + at, delimiter, n - at) : NULL;
+    *i = end != NULL ? (size_t)(end - from) : n;
+    const bool more = *i > at + 1; /* bytes behind the closing quote */
     *out = (alm_csv_field){.off = (uint32_t)(base + start),
-                           .len = (uint32_t)(at - start),
+                           .len = (uint32_t)((more ? *i : at) - start),
                            .quoted = true,
-                           .coded = doubled};
-    while (at < n && from[at] != delimiter)
-        at++; /* the closing quote, and stray bytes behind it */
-    *i = at;
+                           .coded = doubled || more};
 }
 
 static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
@@ -210,15 +215,19 @@ static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
     alm_csv_fill(r, row, col, base);
 }
 
-/* Two quotes are one. */
+/* Two quotes are one; a single one closed the quoted part, and what follows stays as it is. */
 static size_t undouble(const alm_csv_block *block, alm_str raw, char *to)
 {
     size_t n = 0;
     (void)block;
     for (size_t i = 0; i < raw.len; i++) {
+        const bool quote = raw.ptr[i] == '"';
+        if (quote && (i + 1 == raw.len || raw.ptr[i + 1] != '"')) {
+            (void)memcpy(to + n, raw.ptr + i + 1, raw.len - i - 1);
+            return n + raw.len - i - 1;
+        }
         to[n++] = raw.ptr[i];
-        if (raw.ptr[i] == '"' && i + 1 < raw.len && raw.ptr[i + 1] == '"')
-            i++;
+        i += quote;
     }
     return n;
 }
@@ -246,9 +255,11 @@ alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block
         ALM_TRY(r->rules->find(cx, r, last, &record));
         if (!record.found) {
             if (r->buf.len - r->at > r->record_max)
-                return alm_fail(cx, ALM_E_LIMIT, -1,
-                                "line %llu: a record is longer than %zu bytes (an open quote?)",
-                                (unsigned long long)r->line, r->record_max);
+                return alm_fail(
+                    cx, ALM_E_LIMIT, -1,
+                    "line %llu: a record is longer than %zu bytes (an open quote?): the "
+                    "limit is copy.record.bytes.max",
+                    (unsigned long long)r->line, r->record_max);
             break;
         }
         r->scanned = 0;
@@ -277,6 +288,7 @@ alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block
                            .ragged = r->ragged,
                            .rules = r->rules,
                            .patterns = r->patterns,
+                           .exact = r->exact,
                            .copy = r->copy};
     return ALM_OK;
 }

@@ -40,6 +40,7 @@ struct alm_csv_reader {
     bool ended;           /* a mark said so: what follows is not data */
     const alm_csv_rules *rules;
     const struct alm_time_pattern *const *patterns;
+    const bool *exact;
     const struct alm_copy_format *copy; /* of COPY, else NULL */
     alm_csv_field *fields;
     uint64_t *lines;

@@ -1,11 +1,12 @@
 /*
- * ep_exec.c - /exec: one statement, JSON result; /exp: one query, CSV file. Parameters come in the
- * URL, or in a form body (POST), which has no limit on the length of the statement but sql.text.max.
+ * ep_exec.c - /exec: statements, JSON result; /exp: one query, CSV file; both in the other formats. Parameters come in the
+ * URL, or in a form or JSON body (POST), which have no limit on the length of the statement but sql.text.max.
  */
 #include <stdlib.h>
 
 #include "base/conf.h"
 #include "base/number.h"
+#include "net/http/query_json.h"
 #include "net/http/query_run.h"
 
 typedef struct collected_body { /* POST: h->work until the body is complete */
@@ -46,31 +47,96 @@ static bool read_window(alm_http *h, bool inclusive, alm_str query, alm_row_wind
     return false;
 }
 
+/* -------------------------------------------------------------------- formats */
+
+typedef struct result_format {
+    const char *name; /* of fmt=, and of files */
+    alm_result_form form;
+    const char *accept; /* its media type */
+    const char *type;   /* as the answer says it */
+} result_format;
+
+static const result_format formats[] = {
+    {"json", ALM_RESULT_JSON, "application/json", "application/json; charset=utf-8"},
+    {"csv", ALM_RESULT_CSV, "text/csv", "text/csv; charset=utf-8"},
+    {"ndjson", ALM_RESULT_NDJSON, "application/x-ndjson", "application/x-ndjson"},
+    {"arrow", ALM_RESULT_ARROW, "application/vnd.apache.arrow.stream",
+     "application/vnd.apache.arrow.stream"},
+};
+
+/* By fmt, else by the highest q of Accept, where `own` is what stands for everything; NULL: no such format,
+ * the error was sent. */
+static const result_format *choose_format(alm_http *h, const result_format *own, alm_str query)
+{
+    const alm_str name = alm_http_param(&h->req, "fmt");
+    const alm_str accept = alm_http_header(&h->req, "Accept");
+    const result_format *best = own;
+    int32_t best_q = ALM_MAX(alm_http_quality(accept, alm_str_of(own->accept)),
+                             alm_http_quality(accept, ALM_STR("*/*")));
+    for (size_t i = 0; i < ALM_COUNT(formats); i++) {
+        const int32_t q = alm_http_quality(accept, alm_str_of(formats[i].accept));
+        if (name.ptr != NULL && alm_str_ieq(name, alm_str_of(formats[i].name)))
+            return &formats[i];
+        if (q > 0 && q > best_q) {
+            best = &formats[i];
+            best_q = q;
+        }
+    }
+    if (name.ptr == NULL)
+        return best;
+    const char *message = "unrecognised format";
+    if (alm_arena_printf(&h->cx, &h->arena, &message, "unrecognised format [format=%.*s]",
+                         (int)ALM_MIN(name.len, (size_t)64), name.ptr) != ALM_OK)
+        message = "unrecognised format";
+    alm_http_reply_error(h, 400, query, message, 0);
+    return NULL;
+}
+
+/* The statement and the options that both endpoints have; false: the error was sent. */
+static bool read_request(alm_http *h, const result_format *own, bool inclusive, alm_str *query,
+                         alm_query_options *opt, const result_format **format)
+{
+    const alm_str delimiter = alm_http_param(&h->req, "delimiter");
+    *query = alm_http_param(&h->req, "query");
+    if (query->ptr == NULL || query->len == 0) {
+        alm_http_reply_error(h, 400, (alm_str){"", 0}, "No query text", 0);
+        return false;
+    }
+    *format = choose_format(h, own, *query);
+    if (*format == NULL)
+        return false;
+    *opt = (alm_query_options){.form = (*format)->form,
+                               .type = (*format)->type,
+                               .no_meta = is_true(h, "nm"),
+                               .quote_long = is_true(h, "quoteLargeNum") ||
+                                             alm_http_param_is(&h->req, "src", "con"),
+                               .timeout_ms = timeout_ms(h),
+                               .cols = alm_http_param(&h->req, "cols"),
+                               .params = alm_http_param(&h->req, "params"),
+                               .delimiter = ','};
+    if (delimiter.ptr != NULL && delimiter.len == 1 && (unsigned char)delimiter.ptr[0] < 0x80)
+        opt->delimiter = delimiter.ptr[0];
+    return read_window(h, inclusive, *query, &opt->window);
+}
+
 static void run_exec(alm_http *h)
 {
-    const alm_str query = alm_http_param(&h->req, "query");
-    alm_query_options opt = {.form = ALM_RESULT_JSON,
-                             .count_all = is_true(h, "count"),
-                             .no_meta = is_true(h, "nm"),
-                             .timings = is_true(h, "timings"),
-                             .explain = is_true(h, "explain"),
-                             .quote_long = is_true(h, "quoteLargeNum") ||
-                                           alm_http_param_is(&h->req, "src", "con"),
-                             .timeout_ms = timeout_ms(h),
-                             .cols = alm_http_param(&h->req, "cols"),
-                             .type = "application/json; charset=utf-8"};
-    if (query.ptr == NULL || query.len == 0) {
-        alm_http_reply_error(h, 400, (alm_str){"", 0}, "No query text", 0);
+    alm_str query;
+    alm_query_options opt;
+    const result_format *format = NULL;
+    if (!read_request(h, &formats[0], true, &query, &opt, &format))
         return;
-    }
-    if (read_window(h, true, query, &opt.window))
-        alm_query_run_start(h, query, &opt);
+    opt.count_all = is_true(h, "count");
+    opt.timings = is_true(h, "timings");
+    opt.explain = is_true(h, "explain");
+    opt.headers = "Vary: Accept, Accept-Encoding\r\n";
+    alm_query_run_start(h, query, &opt);
 }
 
 /* ---------------------------------------------------------------------- /exp */
 
 /* Content-Disposition with a name that cannot break the header (RFC 6266). */
-static alm_status disposition(alm_http *h, const char **out)
+static alm_status disposition(alm_http *h, const char *extension, const char **out)
 {
     const alm_str given = alm_http_param(&h->req, "filename");
     alm_buf name;
@@ -88,8 +154,9 @@ static alm_status disposition(alm_http *h, const char **out)
                             (long long)(alm_monotonic_ns() / 1000000));
     if (st == ALM_OK && plain)
         st = alm_arena_printf(&h->cx, &h->arena, out,
-                              "Content-Disposition: attachment; filename=\"%.*s.csv\"\r\n",
-                              (int)name.len, name.ptr);
+                              "Content-Disposition: attachment; filename=\"%.*s.%s\"\r\n"
+                              "Vary: Accept, Accept-Encoding\r\n",
+                              (int)name.len, name.ptr, extension);
     if (st == ALM_OK && !plain) {
         alm_buf escaped;
         alm_buf_init(&escaped, NULL);
@@ -97,9 +164,9 @@ static alm_status disposition(alm_http *h, const char **out)
             st = alm_buf_printf(&h->cx, &escaped, "%%%02X", (unsigned)(unsigned char)name.ptr[i]);
         if (st == ALM_OK)
             st = alm_arena_printf(&h->cx, &h->arena, out,
-                                  "Content-Disposition: attachment; filename=\"query.csv\"; "
-                                  "filename*=UTF-8''%.*s.csv\r\n",
-                                  (int)escaped.len, escaped.ptr);
+                                  "Content-Disposition: attachment; filename=\"query.%s\"; "
+                                  "filename*=UTF-8''%.*s.%s\r\nVary: Accept, Accept-Encoding\r\n",
+                                  extension, (int)escaped.len, escaped.ptr, extension);
         alm_buf_deinit(&escaped);
     }
     alm_buf_deinit(&name);
@@ -108,36 +175,16 @@ static alm_status disposition(alm_http *h, const char **out)
 
 static void run_exp(alm_http *h)
 {
-    const alm_str query = alm_http_param(&h->req, "query");
-    const alm_str delimiter = alm_http_param(&h->req, "delimiter");
-    const alm_str format = alm_http_param(&h->req, "fmt");
-    alm_query_options opt = {.form = ALM_RESULT_CSV,
-                             .no_meta = is_true(h, "nm"),
-                             .select_only = true,
-                             .timeout_ms = timeout_ms(h),
-                             .cols = alm_http_param(&h->req, "cols"),
-                             .delimiter = ',',
-                             .type = "text/csv; charset=utf-8"};
-    if (delimiter.ptr != NULL && delimiter.len == 1 && (unsigned char)delimiter.ptr[0] < 0x80)
-        opt.delimiter = delimiter.ptr[0];
-    if (query.ptr == NULL || query.len == 0) {
-        alm_http_reply_error(h, 400, (alm_str){"", 0}, "No query text", 0);
+    alm_str query;
+    alm_query_options opt;
+    const result_format *format = NULL;
+    if (!read_request(h, &formats[1], false, &query, &opt, &format))
         return;
-    }
-    if (format.ptr != NULL && !alm_str_ieq(format, ALM_STR("csv"))) {
-        const char *message = "unrecognised format";
-        if (alm_arena_printf(&h->cx, &h->arena, &message, "unrecognised format [format=%.*s]",
-                             (int)ALM_MIN(format.len, (size_t)64), format.ptr) != ALM_OK)
-            message = "unrecognised format";
-        alm_http_reply_error(h, 400, query, message, 0);
-        return;
-    }
-    if (disposition(h, &opt.headers) != ALM_OK) {
-        alm_http_reply_text(h, 503, "out of memory");
-        return;
-    }
-    if (read_window(h, false, query, &opt.window))
+    opt.select_only = true;
+    if (disposition(h, format->name, &opt.headers) == ALM_OK)
         alm_query_run_start(h, query, &opt);
+    else
+        alm_http_reply_text(h, 503, "out of memory");
 }
 
 /* ---------------------------------------------------------------------- body */
@@ -182,8 +229,8 @@ static void free_body(alm_http *h)
 static bool take_body(alm_http *h, const char *bytes, size_t n)
 {
     collected_body *body = h->work;
-    /* a form escapes every byte as three at the worst */
-    const size_t limit = 3 * (size_t)h->cx.conf->sql_text_max + 4096;
+    /* JSON escapes a byte as six at the worst, a form as three */
+    const size_t limit = 6 * (size_t)h->cx.conf->sql_text_max + 4096;
     if (body->bytes.len + n > limit) {
         free_body(h);
         alm_http_reply_text(h, 413, "The statement is longer than sql.text.max");
@@ -197,21 +244,41 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
     return true;
 }
 
+/* Whatever parameters (charset) stand behind it. */
+static bool is_media_type(alm_str given, alm_str type)
+{
+    return given.len >= type.len && alm_str_ieq((alm_str){given.ptr, type.len}, type) &&
+           (given.len == type.len || strchr("; \t", given.ptr[type.len]) != NULL);
+}
+
+/* False: the error was sent; its position counts bytes of the body. */
+static bool take_json(alm_http *h, alm_str body)
+{
+    if (alm_query_json_members(&h->cx, &h->arena, body, &h->req) == ALM_OK)
+        return true;
+    const alm_error err = h->cx.err;
+    alm_http_reply_error(h, alm_status_http(err.code), (alm_str){"", 0}, err.msg, err.sql_pos);
+    return false;
+}
+
 static void end_body(alm_http *h, void (*run)(alm_http *h))
 {
     collected_body *body = h->work;
+    const alm_str bytes = {body->bytes.ptr, body->bytes.len};
     const alm_str type = alm_http_header(&h->req, "Content-Type");
-    const alm_str form = ALM_STR("application/x-www-form-urlencoded");
-    const bool is_form = type.len >= form.len && alm_str_ieq((alm_str){type.ptr, form.len}, form);
-    const bool ok =
-        is_form && alm_http_parse_params(&h->cx, &h->arena,
-                                         (alm_str){body->bytes.ptr, body->bytes.len}, &h->req);
-    free_body(h);
-    if (!is_form)
-        alm_http_reply_text(h, 415, "The body must be application/x-www-form-urlencoded");
-    else if (!ok)
-        alm_http_reply_text(h, 400, "Bad escape in the form, or too many parameters");
+    bool ready = false;
+    if (is_media_type(type, ALM_STR("application/json")))
+        ready = take_json(h, bytes);
+    else if (!is_media_type(type, ALM_STR("application/x-www-form-urlencoded")))
+        alm_http_reply_text(h, 415,
+                            "The body must be application/json or "
+                            "application/x-www-form-urlencoded");
+    else if (alm_http_parse_params(&h->cx, &h->arena, bytes, &h->req))
+        ready = true;
     else
+        alm_http_reply_text(h, 400, "Bad escape in the form, or too many parameters");
+    free_body(h);
+    if (ready)
         run(h);
 }
 

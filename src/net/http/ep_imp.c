@@ -28,6 +28,8 @@ typedef struct import_run {
     alm_buf in; /* body bytes that wait for work */
     bool last;
     part_kind part;
+    bool had_schema, had_file;
+    const char *unknown; /* a warning; NULL: none */
     alm_buf schema;
     bool json;
     alm_import import;
@@ -53,8 +55,15 @@ static alm_status read_number(import_run *run, const char *name, int64_t *out)
 
 static alm_status apply_schema(alm_ctx *cx, void *arg, alm_csv_shape *shape)
 {
-    const import_run *run = arg;
-    return alm_schema_apply(cx, cx->arena, (alm_str){run->schema.ptr, run->schema.len}, shape);
+    import_run *run = arg;
+    const char *unknown = NULL, *text = NULL;
+    ALM_TRY(alm_schema_apply(cx, (alm_str){run->schema.ptr, run->schema.len}, shape, &unknown));
+    if (unknown == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_arena_printf(cx, &run->arena, &text, "the file has no column '%s' of the schema",
+                             unknown));
+    run->unknown = text;
+    return ALM_OK;
 }
 
 static alm_status read_params(import_run *run, alm_import_conf *conf)
@@ -72,7 +81,9 @@ static alm_status read_params(import_run *run, alm_import_conf *conf)
         .create = create.ptr == NULL || !alm_str_ieq(create, ALM_STR("false")),
         .skip_extra = param_true(run->h, "skipLev"),
         .header = param_true(run->h, "forceHeader") ? ALM_CSV_HEADER_YES : ALM_CSV_HEADER_DETECT,
-        .delimiter = delimiter.len > 0 ? delimiter.ptr[0] : (char)0,
+        .delimiter = alm_str_eq(delimiter, ALM_STR("\\t")) ? '\t'
+                     : delimiter.len > 0                   ? delimiter.ptr[0]
+                                                           : (char)0,
         .rule = alm_str_ieq(rule, ALM_STR("abort"))     ? ALM_BAD_ABORT
                 : alm_str_ieq(rule, ALM_STR("skipRow")) ? ALM_BAD_SKIP_ROW
                                                         : ALM_BAD_SKIP_COLUMN,
@@ -84,12 +95,21 @@ static alm_status read_params(import_run *run, alm_import_conf *conf)
 
 /* ------------------------------------------------------------------ the body */
 
+static alm_status come_once(alm_ctx *cx, bool *had, const char *part)
+{
+    if (*had)
+        return alm_fail(cx, ALM_E_ARG, -1, "more than one part '%s'", part);
+    *had = true;
+    return ALM_OK;
+}
+
 static alm_status on_part(alm_ctx *cx, void *arg, alm_str name, alm_str filename)
 {
     import_run *run = arg;
     if (alm_str_eq(name, ALM_STR("schema"))) {
         run->part = PART_SCHEMA;
-        if (run->import.sample.len > 0 || run->import.started)
+        ALM_TRY(come_once(cx, &run->had_schema, "schema"));
+        if (run->had_file)
             return alm_fail(cx, ALM_E_ARG, -1, "part 'schema' must come before part 'data'");
         return ALM_OK;
     }
@@ -97,6 +117,7 @@ static alm_status on_part(alm_ctx *cx, void *arg, alm_str name, alm_str filename
         return alm_fail(cx, ALM_E_ARG, -1,
                         "invalid value in 'Content-Disposition' multipart header");
     run->part = PART_FILE;
+    ALM_TRY(come_once(cx, &run->had_file, "data"));
     if (filename.ptr == NULL || run->import.conf.table.len > 0)
         return ALM_OK;
     return alm_arena_copy(cx, &run->arena, filename, &run->import.conf.table);
@@ -116,12 +137,17 @@ static alm_status on_bytes(alm_ctx *cx, void *arg, const char *bytes, size_t n)
 /* The counts, and what the table is like while it is known. */
 static alm_status make_report(import_run *run)
 {
-    const alm_import *im = &run->import;
+    alm_import *im = &run->import;
+    if (run->unknown != NULL)
+        alm_import_warn(im, run->unknown);
     run->report = (alm_import_report){.name = im->conf.table,
                                       .header = im->shape.header,
                                       .existed = im->existed,
                                       .delimiter = im->shape.delimiter,
-                                      .warning = im->warning,
+                                      .warnings = im->warnings,
+                                      .n_warnings = im->n_warnings,
+                                      .faults = im->load.faults,
+                                      .n_faulty = im->load.n_faulty,
                                       .handled = im->load.handled,
                                       .rejected = im->load.rejected,
                                       .errors = im->load.errors};
@@ -135,6 +161,8 @@ static alm_status finish(import_run *run)
 {
     alm_ctx *cx = &run->cx;
     ALM_TRY(alm_multipart_end(cx, &run->parts));
+    if (!run->had_file)
+        return alm_fail(cx, ALM_E_ARG, -1, "no part 'data'");
     ALM_TRY(alm_import_rest(cx, &run->import));
     ALM_TRY(make_report(run));
     ALM_TRY(alm_import_commit(cx, &run->import));
@@ -230,7 +258,9 @@ static void begin(alm_http *h)
     }
     run->h = h;
     run->session = session;
-    run->mem = (alm_mem){.name = "import", .limit_bytes = INT64_C(1) << 30};
+    run->mem = (alm_mem){.name = "import",
+                         .limit_bytes = INT64_C(1) << 30,
+                         .parent = alm_db_memory(alm_conn_db(h->conn))};
     alm_arena_init(&run->arena, &run->mem);
     run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
     h->work = run;

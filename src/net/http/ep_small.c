@@ -42,10 +42,12 @@ static void settings(alm_http *h)
                          "{\"config\":{\"release.type\":\"OSS\",\"release.version\":\"" ALM_VERSION
                          "\",\"http.settings.readonly\":true,%s\"accepting.writes\":[%s\"pgwire\"],"
                          "\"line.proto.support.versions\":[1,2,3],"
+                         "\"ilp.proto.transports\":[%s\"http\"],"
                          "\"cairo.max.file.name.length\":127},"
                          "\"preferences.version\":0,\"preferences\":{}}",
                          h->cx.conf->http_user[0] != 0 ? "\"acl.enabled\":true," : "",
-                         readonly ? "" : "\"http\",") != ALM_OK) {
+                         readonly ? "" : "\"http\",",
+                         h->cx.conf->line_tcp_enabled ? "\"tcp\"," : "") != ALM_OK) {
         alm_http_reply_text(h, 503, "out of memory");
         return;
     }

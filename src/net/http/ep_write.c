@@ -14,24 +14,28 @@
 #include "codec/json_text.h"
 #include "net/http/multipart.h"
 #include "net/http/query_run.h"
+#include "net/shared.h"
 #include "session/lines.h"
 
 enum { PIECE_BYTES = 1 << 20 };
 
 typedef struct write_run {
     alm_http *h;
+    alm_net_shared *shared;
     alm_session *session;
     alm_ctx cx;
     alm_mem mem;
     alm_arena arena;
     alm_lines *lines;
     alm_multipart parts;
-    alm_buf in; /* bytes that wait for work, or the packed body */
+    alm_buf in;    /* bytes that wait for work, or the packed body */
+    size_t enough; /* in `in`: more is worked off */
     bool gzip, is_multipart, last;
     uint64_t number; /* of the unit; in the answer and in the log */
     bool failed;     /* not by bad lines */
+    bool too_long;   /* unpacked */
     alm_status code;
-    int64_t n_bad;
+    int64_t rows, n_bad;
     alm_line_error bad[ALM_LINES_ERRORS_MAX];
 } write_run;
 
@@ -66,6 +70,7 @@ static alm_status put_bad_lines(write_run *run, alm_ctx *cx, alm_buf *out)
 static const char *code_name(int status)
 {
     return status == 415 || status == 405 ? "not supported"
+           : status == 421                ? "not accepting writes"
            : status >= 500                ? "internal error"
                                           : "invalid";
 }
@@ -86,23 +91,45 @@ static void reply(alm_http *h, int status, const char *code, alm_str body)
     alm_buf_deinit(&out);
 }
 
-/* Refused before any line was read. */
+/* Refused before any line was read. An instance that takes no writes names no line. */
 static void refuse(alm_http *h, int status, const char *code, const char *message)
 {
+    const char *more = status == 421 ? ",\"errorId\":\"\"" : ",\"line\":0,\"errorId\":\"\"";
     alm_buf body;
     alm_buf_init(&body, NULL);
     if (alm_json_put_string(&h->cx, &body, alm_str_of(message)) == ALM_OK &&
-        alm_buf_text(&h->cx, &body, ",\"line\":0,\"errorId\":\"\"") == ALM_OK)
+        alm_buf_text(&h->cx, &body, more) == ALM_OK)
         reply(h, status, code, (alm_str){body.ptr, body.len});
     else
         alm_http_reply_text(h, 503, "out of memory");
     alm_buf_deinit(&body);
 }
 
-/* A want of memory passes: the client shall try again. */
-static int status_of(alm_status code)
+/* What passes by itself is 503: clients send the same request again. */
+static int status_of(const alm_http *h, alm_status code)
 {
-    return code == ALM_E_MEMORY ? 503 : alm_status_http(code);
+    const bool passes = code == ALM_E_MEMORY || code == ALM_E_STALE || code == ALM_E_CONFLICT ||
+                        code == ALM_E_READONLY ||
+                        (code == ALM_E_CANCEL && alm_loop_is_stopping(alm_conn_loop(h->conn)));
+    return passes ? 503 : code == ALM_E_DENIED ? 421 : alm_status_http(code);
+}
+
+static void log_refusal(const write_run *run)
+{
+    const unsigned long long number = run->number;
+    if (run->failed)
+        alm_log_warn("write", "request %llx refused: %s", number, run->cx.err.msg);
+    else if (run->cx.conf->line_log_message_on_error)
+        alm_log_warn("write", "request %llx refused: %s", number, run->bad[0].message);
+    else
+        alm_log_warn("write", "request %llx refused: %lld bad lines, the first is line %lld",
+                     number, (long long)run->n_bad, (long long)run->bad[0].line);
+}
+
+static void refuse_for(alm_http *h, alm_status code, const char *message)
+{
+    const int status = status_of(h, code);
+    refuse(h, status, code_name(status), message);
 }
 
 static void answer(write_run *run)
@@ -110,19 +137,21 @@ static void answer(write_run *run)
     alm_http *h = run->h;
     alm_buf body;
     alm_error_clear(&h->cx);
+    ALM_COUNT_ADD(run->shared->line_http_bytes, h->body_seen);
     if (!run->failed && run->n_bad == 0) {
+        ALM_COUNT_ADD(run->shared->line_http_rows, run->rows);
         alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
         return;
     }
+    ALM_COUNT_ADD(run->shared->line_http_refused, 1);
     alm_buf_init(&body, NULL);
-    const int status = run->failed ? status_of(run->code) : 400;
+    const int status = run->too_long ? 413 : run->failed ? status_of(h, run->code) : 400;
     alm_status st = run->failed ? alm_json_put_string(&h->cx, &body, alm_str_of(run->cx.err.msg))
                                 : put_bad_lines(run, &h->cx, &body);
     if (st == ALM_OK)
         st = alm_buf_printf(&h->cx, &body, "%s,\"errorId\":\"%llx\"",
                             run->failed ? ",\"line\":0" : "", (unsigned long long)run->number);
-    alm_log_warn("write", "request %llx refused: %s", (unsigned long long)run->number,
-                 run->failed ? run->cx.err.msg : run->bad[0].message);
+    log_refusal(run);
     if (st == ALM_OK)
         reply(h, status, code_name(status), (alm_str){body.ptr, body.len});
     else
@@ -145,12 +174,14 @@ static alm_status feed(write_run *run, const char *bytes, size_t n, bool last, s
     return ALM_OK;
 }
 
-/* Complete lines go, the rest stays in front. */
+/* Complete lines go, the rest stays in front. A line is read from its start each time: one that is
+ * very long is looked at when it has doubled, so that reading it takes time by its length. */
 static alm_status feed_in(write_run *run, bool last)
 {
     size_t used = 0;
     ALM_TRY(feed(run, run->in.ptr, run->in.len, last, &used));
     run->in.len -= used;
+    run->enough = ALM_MAX((size_t)PIECE_BYTES, 2 * run->in.len);
     if (run->in.len > 0 && used > 0)
         (void)memmove(run->in.ptr, run->in.ptr + used, run->in.len);
     return ALM_OK;
@@ -161,10 +192,11 @@ static alm_status unpack(write_run *run)
     alm_buf out;
     alm_buf_init(&out, &run->mem);
     const size_t limit = (size_t)run->cx.conf->line_http_max_recv_buffer_size;
-    const alm_status st =
-        alm_gzip_inflate(&run->cx, (alm_str){run->in.ptr, run->in.len}, limit, &out);
+    const alm_status st = alm_gzip_inflate(&run->cx, (alm_str){run->in.ptr, run->in.len}, limit,
+                                           "line.http.max.recv.buffer.size", &out);
     alm_buf_deinit(&run->in);
     run->in = out;
+    run->too_long = st == ALM_E_LIMIT;
     return st;
 }
 
@@ -176,6 +208,7 @@ static alm_status finish(write_run *run)
         ALM_TRY(alm_multipart_end(&run->cx, &run->parts));
     ALM_TRY(feed_in(run, true));
     alm_lines *lines = run->lines;
+    run->rows = alm_lines_rows(lines);
     run->n_bad = alm_lines_error_count(lines);
     for (size_t i = 0; i < ALM_COUNT(run->bad); i++)
         if (alm_lines_error_at(lines, i) != NULL)
@@ -240,11 +273,11 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
     const alm_status st = run->is_multipart ? alm_multipart_feed(&run->cx, &run->parts, bytes, n)
                                             : on_bytes(&run->cx, run, bytes, n);
     if (st != ALM_OK) {
-        refuse(h, status_of(st), code_name(status_of(st)), run->cx.err.msg);
+        refuse_for(h, st, run->cx.err.msg);
         return false;
     }
     const bool is_last = !h->req.chunked && h->body_left == (int64_t)n;
-    if (run->in.len >= PIECE_BYTES && !is_last && !run->gzip)
+    if (run->in.len >= run->enough && !is_last && !run->gzip)
         alm_conn_work(h->conn, work, work_done, NULL, run);
     return true;
 }
@@ -284,10 +317,14 @@ static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
     }
     run->h = h;
     run->session = session;
+    run->shared = alm_conn_arg(h->conn);
+    ALM_COUNT_ADD(run->shared->line_http_running, 1);
     run->gzip = gzip;
+    run->enough = PIECE_BYTES;
     run->is_multipart = boundary.ptr != NULL;
     run->mem = (alm_mem){.name = "line protocol request",
-                         .limit_bytes = 2 * h->cx.conf->line_http_max_recv_buffer_size};
+                         .limit_bytes = 2 * h->cx.conf->line_http_max_recv_buffer_size,
+                         .parent = alm_db_memory(alm_conn_db(h->conn))};
     alm_arena_init(&run->arena, &run->mem);
     alm_buf_init(&run->in, &run->mem);
     run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
@@ -295,14 +332,22 @@ static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
     const alm_lines_options options = {.unit = unit};
     if (alm_lines_begin(session, &options, &run->lines) != ALM_OK) {
         const alm_error *err = alm_session_error(session);
-        refuse(h, status_of(err->code), code_name(status_of(err->code)), err->msg);
+        refuse_for(h, err->code, err->msg);
         return;
     }
     run->number = alm_session_statement(session);
     const alm_multipart_events events = {.part = on_part, .bytes = on_bytes, .arg = run};
     if (run->is_multipart && alm_multipart_init(&run->cx, &run->parts, boundary, &events) != ALM_OK)
         alm_http_reply_text(h, 503, "out of memory");
-    alm_conn_input_max(h->conn, 256 << 10);
+    alm_conn_input_max(h->conn, PIECE_BYTES); /* the next piece comes while one is worked off */
+}
+
+/* More at once than http.ilp.connection.limit? */
+static bool is_crowded(const alm_http *h)
+{
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const int64_t limit = h->cx.conf->http_ilp_connection_limit;
+    return limit >= 0 && atomic_load(&shared->line_http_running) >= limit;
 }
 
 static void begin(alm_http *h)
@@ -320,6 +365,9 @@ static void begin(alm_http *h)
         refuse(h, 415, "not supported", "the body may be plain or gzip");
     else if (h->req.content_length > h->cx.conf->line_http_max_recv_buffer_size)
         refuse(h, 413, "invalid", "the body is longer than line.http.max.recv.buffer.size");
+    else if (is_crowded(h))
+        refuse(h, 503, "internal error",
+               "http.ilp.connection.limit requests of the line protocol run already");
     else if (!h->req.has_body)
         alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
     else
@@ -332,6 +380,7 @@ static void close_run(alm_http *h)
     h->work = NULL;
     if (run == NULL)
         return;
+    ALM_COUNT_ADD(run->shared->line_http_running, -1);
     alm_lines_drop(run->lines);
     if (run->is_multipart)
         alm_multipart_deinit(&run->parts);

@@ -125,10 +125,16 @@ static bool method_allowed(const char *methods, alm_str method)
     return false;
 }
 
+static bool is_path_of(alm_str route, alm_str path)
+{
+    const bool more = route.len > 1 && route.ptr[route.len - 1] == '/' && path.len > route.len;
+    return alm_str_eq(route, more ? (alm_str){path.ptr, route.len} : path);
+}
+
 static const alm_http_route *find_route(alm_str path)
 {
     for (size_t i = 0; i < ALM_COUNT(routes); i++)
-        if (alm_str_eq(alm_str_of(routes[i].path), path))
+        if (is_path_of(alm_str_of(routes[i].path), path))
             return &routes[i];
     return NULL;
 }
@@ -148,6 +154,8 @@ static void begin_health(alm_http *h)
 {
     if (!alm_str_eq(h->req.method, ALM_STR("GET")) && !alm_str_eq(h->req.method, ALM_STR("HEAD")))
         reply_method(h, "GET, HEAD");
+    else if (alm_str_eq(h->req.path, ALM_STR("/metrics")) && h->cx.conf->metrics_enabled)
+        alm_http_metrics(h);
     else
         alm_http_reply(h, 200, "text/plain", NULL, ALM_STR("Status: Healthy"));
 }
@@ -379,12 +387,26 @@ void alm_http_finished(alm_http *h)
     }
 }
 
-static alm_str http_refuse(const alm_listener *listener)
+static void http_refuse(alm_conn *conn, const char *why)
 {
-    (void)listener;
-    return ALM_STR("HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n"
-                   "Connection: close\r\nContent-Length: 70\r\n\r\n"
-                   "too many connections: the limit is http.net.connection.limit, see docs");
+    char text[512];
+    const int n = snprintf(text, sizeof(text),
+                           "HTTP/1.1 503 Service Unavailable\r\n"
+                           "Content-Type: text/plain; charset=utf-8\r\n"
+                           "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                           strlen(why), why);
+    alm_conn_send_bytes(conn, text, (size_t)n);
+}
+
+/* A request that came to a stop in the middle is answered; between requests there is nothing to say. */
+static void http_idle(alm_conn *conn)
+{
+    alm_http *h = alm_conn_state(conn);
+    const bool in_head = h->state == ALM_HTTP_HEAD && alm_conn_unread(conn) > 0;
+    if (!in_head && (h->state != ALM_HTTP_BODY || h->answered))
+        return;
+    h->close_after = true;
+    alm_http_reply_text(h, 408, "The request did not go on for http.net.connection.timeout");
 }
 
 const alm_protocol alm_http_protocol = {.name = "http",
@@ -394,6 +416,7 @@ const alm_protocol alm_http_protocol = {.name = "http",
                                         .drained = http_drained,
                                         .closing = http_closing,
                                         .close = http_close,
+                                        .idle = http_idle,
                                         .refuse = http_refuse};
 
 const alm_protocol alm_health_protocol = {.name = "health",
@@ -403,4 +426,5 @@ const alm_protocol alm_health_protocol = {.name = "health",
                                           .drained = http_drained,
                                           .closing = http_closing,
                                           .close = http_close,
+                                          .idle = http_idle,
                                           .refuse = http_refuse};

@@ -98,6 +98,8 @@ bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http
 /* ptr NULL: not there. The last of several counts. */
 alm_str alm_http_param(const alm_http_request *req, const char *name);
 alm_str alm_http_header(const alm_http_request *req, const char *name);
+/* Thousandths of the q of `name` in a list like Accept; -1: it is not there. */
+int32_t alm_http_quality(alm_str list, alm_str name);
 bool alm_http_param_is(const alm_http_request *req, const char *name, const char *value);
 
 /* -------------------------------------------------------------------- answer */
@@ -118,12 +120,15 @@ void alm_http_stream_end(alm_http *h);
 /* Something failed after the head went out: close without the last chunk. */
 void alm_http_stream_break(alm_http *h);
 
+/* /metrics. */
+void alm_http_metrics(alm_http *h);
+
 /* The session of the connection; NULL after an answer was sent (server stops, no memory). */
 alm_session *alm_http_session(alm_http *h);
 
 /* --------------------------------------------------------------------- endpoints */
 
-extern const alm_http_handler alm_ep_exec, alm_ep_exp, alm_ep_imp, alm_ep_write, alm_ep_ping, alm_ep_chk,
-    alm_ep_settings, alm_ep_warnings, alm_ep_index;
+extern const alm_http_handler alm_ep_exec, alm_ep_exp, alm_ep_imp, alm_ep_write, alm_ep_ping,
+    alm_ep_chk, alm_ep_queries, alm_ep_query, alm_ep_settings, alm_ep_warnings, alm_ep_index;
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "codec/json.h"
 #include "codec/json_text.h"
+#include "session/load.h"
 
 static const char *const partition_names[] = {
     [ALM_PART_NONE] = "NONE", [ALM_PART_HOUR] = "HOUR",   [ALM_PART_DAY] = "DAY",
@@ -40,6 +41,25 @@ static int json_size(alm_type type)
     return type.id == ALM_T_SYMBOL ? 4 : (int)alm_type_width(type);
 }
 
+static uint32_t shown_faults(const alm_import_report *r)
+{
+    return (uint32_t)ALM_MIN(r->n_faulty, (int64_t)ALM_LOAD_FAULTS_MAX);
+}
+
+/* ,"key":["..",..], and how many more there are than the n. */
+static alm_status put_texts(alm_ctx *cx, alm_buf *out, const char *key, const char *const *texts,
+                            uint32_t n, int64_t all)
+{
+    ALM_TRY(alm_buf_printf(cx, out, ",\"%s\":", key));
+    for (uint32_t i = 0; i < n; i++) {
+        ALM_TRY(alm_buf_text(cx, out, i > 0 ? "," : "["));
+        ALM_TRY(alm_json_put_string(cx, out, alm_str_of(texts[i])));
+    }
+    if (all > n)
+        ALM_TRY(alm_buf_printf(cx, out, ",\"and %lld more\"", (long long)(all - n)));
+    return alm_buf_text(cx, out, "]");
+}
+
 static alm_status write_json(alm_ctx *cx, const alm_import_report *r, alm_buf *out)
 {
     ALM_TRY(alm_buf_text(cx, out, "{\"status\":\"OK\",\"location\":"));
@@ -54,8 +74,10 @@ static alm_status write_json(alm_ctx *cx, const alm_import_report *r, alm_buf *o
         ALM_TRY(alm_buf_text(cx, out, ",\"timestamp\":"));
         ALM_TRY(alm_json_put_string(cx, out, alm_str_of(r->timestamp)));
     }
-    if (r->warning != NULL)
-        ALM_TRY(alm_buf_printf(cx, out, ",\"warnings\":[\"%s\"]", r->warning));
+    if (r->n_warnings > 0)
+        ALM_TRY(put_texts(cx, out, "warnings", r->warnings, r->n_warnings, r->n_warnings));
+    if (r->n_faulty > 0)
+        ALM_TRY(put_texts(cx, out, "errors", r->faults, shown_faults(r), r->n_faulty));
     ALM_TRY(alm_buf_text(cx, out, ",\"columns\":["));
     for (uint32_t i = 0; i < r->n_cols; i++) {
         ALM_TRY(alm_buf_text(cx, out, i > 0 ? ",{\"name\":" : "{\"name\":"));
@@ -96,7 +118,15 @@ static alm_status write_text(alm_ctx *cx, const alm_import_report *r, alm_buf *o
         ALM_TRY(alm_buf_printf(cx, out, "|  %16u  |  %45s  |  %26s  |  %12lld  |\r\n", i,
                                r->col_names[i], alm_type_name(r->col_types[i]),
                                (long long)r->errors[i]));
-    return alm_buf_text(cx, out, line);
+    ALM_TRY(alm_buf_text(cx, out, line));
+    for (uint32_t i = 0; i < r->n_warnings; i++)
+        ALM_TRY(alm_buf_printf(cx, out, "%s\r\n", r->warnings[i]));
+    const uint32_t n = shown_faults(r);
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(alm_buf_printf(cx, out, "%s\r\n", r->faults[i]));
+    if (r->n_faulty > n)
+        return alm_buf_printf(cx, out, "and %lld more\r\n", (long long)(r->n_faulty - n));
+    return ALM_OK;
 }
 
 alm_status alm_import_report_write(alm_ctx *cx, const alm_import_report *r, bool json, alm_buf *out)
@@ -118,10 +148,22 @@ alm_status alm_import_report_failure(alm_ctx *cx, bool json, const char *message
 static alm_status set_column(alm_ctx *cx, alm_csv_column *col, alm_type type, alm_str pattern)
 {
     col->type = type;
+    col->found = false;
     return pattern.len > 0 ? alm_arena_copy(cx, cx->arena, pattern, &col->pattern) : ALM_OK;
 }
 
-static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_csv_shape *shape)
+static alm_status check_locale(alm_ctx *cx, alm_str locale)
+{
+    if (locale.len == 0 ||
+        (locale.len >= 2 && alm_str_ieq((alm_str){locale.ptr, 2}, ALM_STR("en"))))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, -1,
+                    "locale '%.*s' is not supported: names of months and days are English",
+                    (int)ALM_MIN(locale.len, (size_t)40), locale.ptr);
+}
+
+static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_csv_shape *shape,
+                              const char **unknown)
 {
     const alm_str name = alm_json_text(alm_json_get(entry, "name"));
     const alm_str type_name = alm_json_text(alm_json_get(entry, "type"));
@@ -133,21 +175,22 @@ static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_
         return alm_fail(cx, ALM_E_ARG, -1, "Missing 'type' property");
     if (!alm_type_parse(type_name, &type))
         return alm_fail(cx, ALM_E_ARG, -1, "Invalid type");
+    ALM_TRY(check_locale(cx, alm_json_text(alm_json_get(entry, "locale"))));
     if (!shape->header) {
         if (i >= shape->n_cols)
             return alm_fail(cx, ALM_E_ARG, -1, "the schema has more columns than the file");
+        shape->named = true;
         ALM_TRY(alm_arena_zstr(cx, cx->arena, name, &shape->cols[i].name));
         return set_column(cx, &shape->cols[i], type, pattern);
     }
     for (uint32_t k = 0; k < shape->n_cols; k++)
         if (alm_str_ieq(name, alm_str_of(shape->cols[k].name)))
             return set_column(cx, &shape->cols[k], type, pattern);
-    return ALM_OK;
+    return alm_arena_zstr(cx, cx->arena, name, unknown);
 }
 
-alm_status alm_schema_apply(alm_ctx *cx, alm_arena *arena, alm_str schema, alm_csv_shape *shape)
+alm_status alm_schema_apply(alm_ctx *cx, alm_str schema, alm_csv_shape *shape, const char **unknown)
 {
-    (void)arena;
     if (schema.len == 0)
         return ALM_OK;
     alm_json *document = NULL;
@@ -156,7 +199,7 @@ alm_status alm_schema_apply(alm_ctx *cx, alm_arena *arena, alm_str schema, alm_c
     if (!alm_json_is_array(document))
         st = alm_fail(cx, ALM_E_ARG, -1, "the schema must be a JSON list");
     for (size_t i = 0; st == ALM_OK && i < alm_json_count(document); i++)
-        st = apply_entry(cx, alm_json_at(document, i), i, shape);
+        st = apply_entry(cx, alm_json_at(document, i), i, shape, unknown);
     alm_json_free(document);
     return st;
 }

@@ -9,7 +9,10 @@ typedef struct alm_import_report {
     alm_str name;
     bool header, existed;
     char delimiter;
-    const char *warning;
+    const char *const *warnings;
+    uint32_t n_warnings;
+    const char *const *faults; /* of lines, in words: the first of n_faulty */
+    int64_t n_faulty;
     int64_t handled, imported, rejected;
     uint32_t n_cols;
     const char **col_names; /* of the file's columns, as the table has them */
@@ -28,8 +31,9 @@ ALM_NODISCARD alm_status alm_import_report_write(alm_ctx *cx, const alm_import_r
 ALM_NODISCARD alm_status alm_import_report_failure(alm_ctx *cx, bool json, const char *message,
                                                    alm_buf *out);
 
-/* [{"name":..,"type":..}, ..]: types of columns by name, or by position in files without header. */
-ALM_NODISCARD alm_status alm_schema_apply(alm_ctx *cx, alm_arena *arena, alm_str schema,
-                                          alm_csv_shape *shape);
+/* [{"name":..,"type":..}, ..]: types of columns by name; in files without header names and types by
+ * position. *unknown: a name that the header does not have, NULL: none. */
+ALM_NODISCARD alm_status alm_schema_apply(alm_ctx *cx, alm_str schema, alm_csv_shape *shape,
+                                          const char **unknown);
 
 #endif

@@ -1,4 +1,4 @@
-/* login.c - Basic credentials, compared in constant time. */
+/* login.c - Basic credentials, and "Token user:password" as InfluxDB clients send it; compared in constant time. */
 #include "net/http/login.h"
 
 #include <openssl/crypto.h>
@@ -26,30 +26,49 @@ static bool same_secret(alm_str a, const char *b)
            CRYPTO_memcmp(x, y, sizeof(x)) == 0;
 }
 
+/* What stands behind the name of the scheme; ptr NULL: it is another scheme. */
+static alm_str behind_scheme(alm_str header, alm_str scheme)
+{
+    if (header.len <= scheme.len || header.len > CREDENTIALS_MAX ||
+        !alm_str_ieq((alm_str){header.ptr, scheme.len}, scheme))
+        return (alm_str){0};
+    return (alm_str){header.ptr + scheme.len, header.len - scheme.len};
+}
+
+/* "user:password" in plain text. */
+static bool is_right(alm_str text, const struct alm_conf *conf)
+{
+    const char *colon = text.len > 0 ? memchr(text.ptr, ':', text.len) : NULL;
+    if (colon == NULL)
+        return false;
+    const alm_str user = {text.ptr, (size_t)(colon - text.ptr)};
+    const bool user_ok = same_secret(user, conf->http_user);
+    const bool password_ok =
+        same_secret((alm_str){colon + 1, text.len - user.len - 1}, conf->http_password);
+    return user_ok && password_ok;
+}
+
+static bool basic_is_right(alm_str coded, const struct alm_conf *conf)
+{
+    unsigned char text[CREDENTIALS_MAX + 4];
+    int n = EVP_DecodeBlock(text, (const unsigned char *)coded.ptr, (int)coded.len);
+    for (size_t i = coded.len; n > 0 && i > 0 && coded.ptr[i - 1] == '='; i--)
+        n--;
+    const bool good = n > 0 && is_right((alm_str){(const char *)text, (size_t)n}, conf);
+    OPENSSL_cleanse(text, sizeof(text));
+    return good;
+}
+
 bool alm_http_login(alm_http *h)
 {
     const struct alm_conf *conf = h->cx.conf;
     if (conf->http_user[0] == 0)
         return true;
     const alm_str header = alm_http_header(&h->req, "Authorization");
-    static const size_t scheme = sizeof("Basic ") - 1;
-    if (header.len <= scheme || header.len > CREDENTIALS_MAX ||
-        !alm_str_ieq((alm_str){header.ptr, scheme}, ALM_STR("Basic ")))
-        return refuse(h);
-    unsigned char text[CREDENTIALS_MAX + 4];
-    const alm_str coded = {header.ptr + scheme, header.len - scheme};
-    int n = EVP_DecodeBlock(text, (const unsigned char *)coded.ptr, (int)coded.len);
-    if (n < 0)
-        return refuse(h);
-    for (size_t i = coded.len; i > 0 && coded.ptr[i - 1] == '='; i--)
-        n--;
-    const char *colon = n > 0 ? memchr(text, ':', (size_t)n) : NULL;
-    if (colon == NULL)
-        return refuse(h);
-    const alm_str user = {(const char *)text, (size_t)(colon - (const char *)text)};
-    const alm_str password = {colon + 1, (size_t)n - user.len - 1};
-    const bool user_ok = same_secret(user, conf->http_user);
-    const bool password_ok = same_secret(password, conf->http_password);
-    OPENSSL_cleanse(text, sizeof(text));
-    return (user_ok && password_ok) || refuse(h);
+    const alm_str basic = behind_scheme(header, ALM_STR("Basic "));
+    const alm_str token = behind_scheme(header, ALM_STR("Token ")); /* of InfluxDB clients */
+    const bool good = basic.ptr != NULL   ? basic_is_right(basic, conf)
+                      : token.ptr != NULL ? is_right(token, conf)
+                                          : false;
+    return good || refuse(h);
 }

@@ -128,18 +128,21 @@ static alm_status part_head(alm_ctx *cx, alm_multipart *m, bool *more)
     return ALM_OK;
 }
 
+/* The bytes in front of what could be the start of the mark, which is not there as a whole. */
+static size_t before_tail(const alm_multipart *m, const char *bytes, size_t n)
+{
+    size_t from = n - ALM_MIN(m->mark_len - 1, n);
+    while (from < n && memcmp(bytes + from, m->mark, n - from) != 0)
+        from++;
+    return from;
+}
+
 static alm_status part_data(alm_ctx *cx, alm_multipart *m, bool *more)
 {
     *more = false;
     const char *mark = memmem(m->kept.ptr, m->kept.len, m->mark, m->mark_len);
-    size_t n = mark != NULL ? (size_t)(mark - m->kept.ptr) : m->kept.len;
-    if (mark == NULL) { /* what could be the start of the mark waits for more */
-        const size_t tail = ALM_MIN(m->mark_len - 1, m->kept.len);
-        size_t from = m->kept.len - tail;
-        while (from < m->kept.len && memcmp(m->kept.ptr + from, m->mark, m->kept.len - from) != 0)
-            from++;
-        n = from;
-    }
+    const size_t n =
+        mark != NULL ? (size_t)(mark - m->kept.ptr) : before_tail(m, m->kept.ptr, m->kept.len);
     if (n > m->lead && m->phase == PART_DATA)
         ALM_TRY(m->events.bytes(cx, m->events.arg, m->kept.ptr + m->lead, n - m->lead));
     if (mark == NULL) {
@@ -160,6 +163,14 @@ alm_status alm_multipart_feed(alm_ctx *cx, alm_multipart *m, const char *bytes, 
 {
     if (m->phase == EPILOGUE)
         return ALM_OK;
+    if (m->phase == PART_DATA && m->kept.len == 0 && n > 0 &&
+        memmem(bytes, n, m->mark, m->mark_len) == NULL) { /* most of a file: nothing to keep */
+        const size_t data = before_tail(m, bytes, n);
+        if (data > 0)
+            ALM_TRY(m->events.bytes(cx, m->events.arg, bytes, data));
+        bytes += data;
+        n -= data;
+    }
     ALM_TRY(alm_buf_append(cx, &m->kept, bytes, n));
     bool more = true;
     while (more && m->phase != EPILOGUE)

@@ -204,18 +204,56 @@ static bool parse_header_line(head_parse *p, alm_str line)
     return true;
 }
 
+/* The next element of a list with commas, *at behind it; false: there are no more. */
+static bool next_element(alm_str list, size_t *at, alm_str *out)
+{
+    if (*at > list.len || list.ptr == NULL)
+        return false;
+    const char *comma = memchr(list.ptr + *at, ',', list.len - *at);
+    const size_t end = comma != NULL ? (size_t)(comma - list.ptr) : list.len;
+    *out = trim((alm_str){list.ptr + *at, end - *at});
+    *at = end + 1;
+    return true;
+}
+
 static bool list_has(alm_str list, const char *word)
 {
-    const alm_str want = alm_str_of(word);
-    size_t at = 0;
-    while (at <= list.len) {
-        const char *comma = memchr(list.ptr + at, ',', list.len - at);
-        const size_t end = comma != NULL ? (size_t)(comma - list.ptr) : list.len;
-        if (alm_str_ieq(trim((alm_str){list.ptr + at, end - at}), want))
+    alm_str element;
+    for (size_t at = 0; next_element(list, &at, &element);)
+        if (alm_str_ieq(element, alm_str_of(word)))
             return true;
-        at = end + 1;
-    }
     return false;
+}
+
+/* 1 when none is given, 0 for what is no number. Other parameters are passed over. */
+static int32_t q_of(alm_str params)
+{
+    while (params.len > 0) {
+        const char *semi = memchr(params.ptr, ';', params.len);
+        const size_t n = semi != NULL ? (size_t)(semi - params.ptr) : params.len;
+        const alm_str one = trim((alm_str){params.ptr, n});
+        double q = 0;
+        if (one.len >= 2 && (one.ptr[0] | 0x20) == 'q' && one.ptr[1] == '=')
+            return alm_double_parse((alm_str){one.ptr + 2, one.len - 2}, &q) == ALM_NUM_OK &&
+                           q > 0 && q <= 1
+                       ? (int32_t)(q * 1000)
+                       : 0;
+        const size_t used = semi != NULL ? n + 1 : n;
+        params = (alm_str){params.ptr + used, params.len - used};
+    }
+    return 1000;
+}
+
+int32_t alm_http_quality(alm_str list, alm_str name)
+{
+    alm_str element;
+    for (size_t at = 0; next_element(list, &at, &element);) {
+        const char *semi = memchr(element.ptr, ';', element.len);
+        const size_t n = semi != NULL ? (size_t)(semi - element.ptr) : element.len;
+        if (alm_str_ieq(trim((alm_str){element.ptr, n}), name))
+            return semi == NULL ? 1000 : q_of((alm_str){semi + 1, element.len - n - 1});
+    }
+    return -1;
 }
 
 static bool read_framing(head_parse *p)

@@ -206,12 +206,27 @@ static void test_limits(void **state)
     }
 }
 
+static void test_quality(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list;
+        int q;
+    } cases[] = {{"", -1},         {"b", -1},          {"a", 1000},         {"b, A", 1000},
+                 {"a;q=0.5", 500}, {"a ; Q=0.001", 1}, {"a;q=0", 0},        {"a;q=2", 0},
+                 {"a;q=x", 0},     {"a;q=", 0},        {"a;x=1;q=.2", 200}, {",,;, a,", 1000},
+                 {"a;", 1000},     {"aa", -1},         {"a;q=-1", 0},       {"a;q=nan", 0}};
+    for (size_t i = 0; i < ALM_COUNT(cases); i++)
+        if (alm_http_quality(alm_str_of(cases[i].list), ALM_STR("a")) != cases[i].q)
+            fail_msg("'%s'", cases[i].list);
+    assert_int_equal(alm_http_quality((alm_str){0}, ALM_STR("a")), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heads),
-        cmocka_unit_test(test_connections),
-        cmocka_unit_test(test_what_is_refused),
+        cmocka_unit_test(test_quality),     cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_connections), cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

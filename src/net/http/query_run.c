@@ -6,10 +6,15 @@
 #include "base/conf.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "codec/arrow_ipc.h"
+#include "codec/compress/pack.h"
 #include "codec/json_text.h"
+#include "net/http/query_json.h"
 
 /* Statements longer than this are parsed on a query thread. */
 enum { INLINE_TEXT_MAX = 32 << 10 };
+/* Whole answers below this are not packed: they fit a packet or two as they are. */
+enum { PACK_LEAST = 2048 };
 
 typedef struct query_run {
     alm_http *h;
@@ -18,16 +23,26 @@ typedef struct query_run {
     alm_str query; /* as sent */
     alm_str text;  /* as run: the query, or wrapped for "the last n rows" */
     int32_t text_shift;
+    size_t next; /* where the text goes on behind `prepared` */
     alm_prepared *prepared;
+    alm_prepared *following; /* the statement behind it, NULL: it is the last */
+    bool script;             /* of several statements, not committed yet */
     alm_cursor *cursor;
     alm_ctx cx;
     alm_arena arena;
     alm_buf out;
-    alm_result_writer *writer;
-    uint32_t *cols; /* of the `cols` parameter */
+    alm_packer *packer; /* NULL: the answer goes out as it is */
+    alm_buf packed;
+    alm_result_writer *writer; /* of text */
+    alm_arrow_field *fields;   /* of Arrow */
+    alm_vec *chosen;           /* columns of a batch */
+    uint32_t *cols;            /* of the `cols` parameter */
     uint32_t n_cols;
+    alm_vec *values; /* of the parameters */
+    uint32_t n_values;
     size_t piece_bytes;
     int64_t rows_seen, rows_sent;
+    bool begun; /* a piece was made */
     bool finished, failed, waiting;
     int64_t waiting_since_ns; /* for the client to read */
     alm_error err;
@@ -177,23 +192,74 @@ static alm_status choose_cols(query_run *run, const alm_plan_col *cols, uint32_t
     return ALM_OK;
 }
 
-static alm_status start_rows(query_run *run)
+/* Columns that are null in every row travel as texts. */
+static alm_type arrow_type(alm_type type)
+{
+    return type.id == ALM_T_NULL ? ALM_TY(STRING) : type;
+}
+
+static alm_status arrow_head(query_run *run, const alm_plan_col *cols)
+{
+    ALM_TRY(ALM_NEWN(&run->cx, &run->arena, run->n_cols + 1, &run->fields));
+    ALM_TRY(ALM_NEWN(&run->cx, &run->arena, run->n_cols + 1, &run->chosen));
+    for (uint32_t i = 0; i < run->n_cols; i++) {
+        const alm_plan_col *col = &cols[run->cols[i]];
+        run->fields[i] = (alm_arrow_field){.name = col->name, .type = arrow_type(col->type)};
+    }
+    return alm_arrow_ipc_schema(&run->cx, run->fields, run->n_cols, &run->out);
+}
+
+static alm_status arrow_rows(query_run *run, const alm_batch *batch, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < run->n_cols; i++) {
+        alm_vec *vec = &run->chosen[i];
+        *vec = batch->cols[run->cols[i]];
+        vec->type = arrow_type(vec->type);
+        if (!vec->is_const)
+            vec->data = (char *)vec->data + (size_t)from * vec->width;
+    }
+    const alm_batch rows = {.rows = to - from, .n_cols = run->n_cols, .cols = run->chosen};
+    return alm_arrow_ipc_batch(&run->cx, run->fields, &rows, &run->out);
+}
+
+static alm_status text_writer(query_run *run, const alm_plan_col *cols, uint32_t n)
 {
     alm_ctx *cx = &run->cx;
-    uint32_t n = 0;
-    const alm_plan_col *cols = alm_cursor_cols(run->cursor, &n);
     alm_type *types = NULL;
-    ALM_TRY(choose_cols(run, cols, n));
+    const char **names = NULL;
     ALM_TRY(ALM_NEWN(cx, &run->arena, n + 1, &types));
-    for (uint32_t i = 0; i < n; i++)
+    ALM_TRY(ALM_NEWN(cx, &run->arena, n + 1, &names));
+    for (uint32_t i = 0; i < n; i++) {
         types[i] = cols[i].type;
+        names[i] = cols[i].name;
+    }
     const alm_result_options options = {.form = run->opt.form,
                                         .quote_long = run->opt.quote_long,
                                         .delimiter = run->opt.delimiter,
                                         .cols = run->cols,
-                                        .n_cols = run->n_cols};
-    ALM_TRY(alm_result_writer_new(cx, &run->arena, types, n, &options, &run->writer));
-    return run->opt.form == ALM_RESULT_JSON ? json_head(run, cols, n) : csv_head(run, cols);
+                                        .n_cols = run->n_cols,
+                                        .names = names};
+    return alm_result_writer_new(cx, &run->arena, types, n, &options, &run->writer);
+}
+
+static alm_status start_rows(query_run *run)
+{
+    uint32_t n = 0;
+    const alm_plan_col *cols = alm_cursor_cols(run->cursor, &n);
+    ALM_TRY(choose_cols(run, cols, n));
+    if (run->opt.form == ALM_RESULT_ARROW)
+        return arrow_head(run, cols);
+    ALM_TRY(text_writer(run, cols, n));
+    if (run->opt.form == ALM_RESULT_JSON)
+        return json_head(run, cols, n);
+    return run->opt.form == ALM_RESULT_CSV ? csv_head(run, cols) : ALM_OK;
+}
+
+static alm_status end_rows(query_run *run)
+{
+    if (run->opt.form == ALM_RESULT_ARROW)
+        return alm_arrow_ipc_end(&run->cx, &run->out);
+    return run->opt.form == ALM_RESULT_JSON ? json_tail(run) : ALM_OK;
 }
 
 /* A statement without rows has run. */
@@ -219,6 +285,8 @@ static alm_status put_batch(query_run *run, const alm_batch *batch)
     if (lo >= hi)
         return ALM_OK;
     run->rows_sent += hi - lo;
+    if (run->opt.form == ALM_RESULT_ARROW)
+        return arrow_rows(run, batch, (uint32_t)lo, (uint32_t)hi);
     return alm_result_rows(&run->cx, run->writer, batch, (uint32_t)lo, (uint32_t)hi, &run->out);
 }
 
@@ -232,7 +300,7 @@ static alm_status fill_piece(query_run *run)
             return run_failed(run, alm_session_error(run->session));
         if (batch == NULL) {
             run->finished = true;
-            return run->opt.form == ALM_RESULT_JSON ? json_tail(run) : ALM_OK;
+            return end_rows(run);
         }
         ALM_TRY(put_batch(run, batch));
     }
@@ -262,6 +330,14 @@ static alm_status wrap_last(query_run *run)
     return ALM_OK;
 }
 
+static alm_status open_cursor(query_run *run)
+{
+    if (alm_execute(run->session, run->prepared, run->values, run->n_values, &run->cursor) !=
+        ALM_OK)
+        return run_failed(run, alm_session_error(run->session));
+    return ALM_OK;
+}
+
 /* The last rows of what is no query in parentheses, or of what is counted anyway: counted first. */
 static alm_status count_first(query_run *run)
 {
@@ -278,15 +354,27 @@ static alm_status count_first(query_run *run)
         (alm_row_window){.lo = ALM_MAX(rows - run->opt.window.last, (int64_t)0), .hi = INT64_MAX};
     alm_cursor_close(run->cursor);
     run->cursor = NULL;
-    if (alm_execute(run->session, run->prepared, NULL, 0, &run->cursor) != ALM_OK)
+    return open_cursor(run);
+}
+
+/* Looks for a statement behind `prepared`. */
+static alm_status find_following(query_run *run)
+{
+    alm_prepared *found = NULL;
+    if (alm_prepare(run->session, run->text, &run->next, &found) != ALM_OK)
         return run_failed(run, alm_session_error(run->session));
+    if (alm_prepared_kind(found) == ALM_STMT_EMPTY) {
+        alm_prepared_free(found);
+        found = NULL;
+    }
+    run->following = found;
     return ALM_OK;
 }
 
 static alm_status prepare(query_run *run)
 {
     alm_session_timeout(run->session, run->opt.timeout_ms);
-    if (alm_prepare(run->session, run->text, NULL, &run->prepared) != ALM_OK)
+    if (alm_prepare(run->session, run->text, &run->next, &run->prepared) != ALM_OK)
         return run_failed(run, alm_session_error(run->session));
     const alm_stmt_kind kind = alm_prepared_kind(run->prepared);
     if (kind == ALM_STMT_EMPTY)
@@ -294,7 +382,12 @@ static alm_status prepare(query_run *run)
     const bool reads = kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_EXPLAIN;
     if (run->opt.select_only && !reads)
         return alm_fail(&run->cx, ALM_E_ARG, 0, "/exp endpoint only accepts SELECT");
-    if (run->opt.window.last == 0 || kind != ALM_STMT_SELECT || run->opt.count_all)
+    ALM_TRY(find_following(run));
+    run->script = run->following != NULL;
+    if (run->script && (run->opt.select_only || run->opt.params.ptr != NULL))
+        return alm_fail(&run->cx, ALM_E_ARG, 0, "%s takes one statement",
+                        run->opt.select_only ? "/exp" : "'params'");
+    if (run->opt.window.last == 0 || kind != ALM_STMT_SELECT || run->opt.count_all || run->script)
         return ALM_OK;
     ALM_TRY(wrap_last(run));
     if (run->text_shift == 0)
@@ -308,27 +401,116 @@ static alm_status prepare(query_run *run)
 
 static alm_status execute(query_run *run)
 {
-    if (alm_execute(run->session, run->prepared, NULL, 0, &run->cursor) != ALM_OK)
-        return run_failed(run, alm_session_error(run->session));
+    if (run->opt.params.ptr != NULL)
+        ALM_TRY(alm_query_json_values(&run->cx, run->session, run->prepared, run->opt.params,
+                                      &run->values, &run->n_values));
+    ALM_TRY(open_cursor(run));
+    ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &run->opt.headers, "%sX-Query-Id: %llu\r\n",
+                             run->opt.headers,
+                             (unsigned long long)alm_cursor_statement(run->cursor)));
     if (run->opt.window.last > 0 && run->text_shift == 0 && alm_cursor_has_rows(run->cursor))
         ALM_TRY(count_first(run));
     return alm_cursor_has_rows(run->cursor) ? start_rows(run) : no_rows(run);
+}
+
+/* A statement before the last: its rows are computed and go nowhere. */
+static alm_status run_to_the_end(query_run *run)
+{
+    alm_batch *batch = NULL;
+    alm_session_script(run->session);
+    ALM_TRY(open_cursor(run));
+    do {
+        if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
+            return run_failed(run, alm_session_error(run->session));
+    } while (batch != NULL);
+    alm_cursor_close(run->cursor);
+    run->cursor = NULL;
+    alm_prepared_free(run->prepared);
+    run->prepared = run->following;
+    run->following = NULL;
+    return find_following(run);
+}
+
+/* Before anything of the answer goes out, so that it never tells what was not stored. */
+static alm_status commit_script(query_run *run)
+{
+    if (!run->script)
+        return ALM_OK;
+    run->script = false;
+    if (alm_session_script_end(run->session) != ALM_OK)
+        return run_failed(run, alm_session_error(run->session));
+    if (!run->finished)
+        alm_cursor_resume(run->cursor);
+    return ALM_OK;
+}
+
+static alm_pack_form pack_form(const query_run *run)
+{
+    const alm_str accept = alm_http_header(&run->h->req, "Accept-Encoding");
+    const int32_t any = alm_http_quality(accept, ALM_STR("*"));
+    int32_t gzip = alm_http_quality(accept, ALM_STR("gzip"));
+    const int32_t zstd = alm_http_quality(accept, ALM_STR("zstd"));
+    if (gzip < 0)
+        gzip = any;
+    if (!run->cx.conf->http_allow_deflate_before_send || ALM_MAX(gzip, zstd) <= 0)
+        return ALM_PACK_NONE;
+    return zstd >= gzip ? ALM_PACK_ZSTD : ALM_PACK_GZIP;
+}
+
+static alm_status begin_packing(query_run *run, alm_pack_form form)
+{
+    ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &run->opt.headers, "%sContent-Encoding: %s\r\n",
+                             run->opt.headers, form == ALM_PACK_GZIP ? "gzip" : "zstd"));
+    return alm_packer_new(&run->cx, form, &run->packer);
+}
+
+/* The first piece decides whether the answer is packed. */
+static alm_status pack_piece(query_run *run)
+{
+    const bool whole = run->finished && !run->begun;
+    if (!run->begun && !(whole && run->out.len < PACK_LEAST)) {
+        const alm_pack_form form = pack_form(run);
+        if (form != ALM_PACK_NONE)
+            ALM_TRY(begin_packing(run, form));
+    }
+    run->begun = true;
+    if (run->packer == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_pack(&run->cx, run->packer, (alm_str){run->out.ptr, run->out.len}, run->finished,
+                     &run->packed));
+    const alm_buf plain = run->out;
+    run->out = run->packed;
+    run->packed = plain;
+    run->packed.len = 0;
+    return ALM_OK;
 }
 
 static alm_status make_piece(query_run *run)
 {
     if (run->prepared == NULL)
         ALM_TRY(prepare(run));
+    while (run->following != NULL)
+        ALM_TRY(run_to_the_end(run));
+    if (run->script)
+        alm_session_script(run->session);
     if (run->cursor == NULL)
         ALM_TRY(execute(run));
-    return run->finished ? ALM_OK : fill_piece(run);
+    if (!run->finished)
+        ALM_TRY(fill_piece(run));
+    ALM_TRY(commit_script(run));
+    return pack_piece(run);
 }
 
 static void work(void *arg)
 {
     query_run *run = arg;
-    if (make_piece(run) != ALM_OK && !run->failed)
+    if (make_piece(run) == ALM_OK)
+        return;
+    if (!run->failed)
         (void)run_failed(run, &run->cx.err);
+    if (run->script)
+        alm_session_script_drop(run->session);
+    run->script = false;
 }
 
 /* ------------------------------------------------------------------ delivery */
@@ -354,7 +536,7 @@ static void deliver(query_run *run)
     } else if (run->finished && !h->head_sent) {
         const bool rows = alm_cursor_has_rows(run->cursor);
         alm_http_reply(h, 200, rows ? run->opt.type : "application/json; charset=utf-8",
-                       rows ? run->opt.headers : NULL, (alm_str){run->out.ptr, run->out.len});
+                       run->opt.headers, (alm_str){run->out.ptr, run->out.len});
     } else {
         if (!h->head_sent)
             alm_http_stream_begin(h, 200, run->opt.type, run->opt.headers);
@@ -407,6 +589,9 @@ void alm_query_run_close(alm_http *h)
         return;
     alm_cursor_close(run->cursor);
     alm_prepared_free(run->prepared);
+    alm_prepared_free(run->following);
+    alm_packer_free(run->packer);
+    alm_buf_deinit(&run->packed);
     alm_buf_deinit(&run->out);
     alm_arena_deinit(&run->arena);
     free(run);
@@ -420,6 +605,8 @@ static bool run_inline(query_run *run)
     if (run->query.len > INLINE_TEXT_MAX || run->opt.window.last > 0)
         return false;
     alm_status st = prepare(run);
+    if (st == ALM_OK && run->script)
+        return false;
     if (st == ALM_OK && !alm_prepared_is_short(run->session, run->prepared))
         return false;
     if (st == ALM_OK)
@@ -428,6 +615,8 @@ static bool run_inline(query_run *run)
         return false;
     if (st == ALM_OK && !run->finished)
         st = fill_piece(run);
+    if (st == ALM_OK)
+        st = pack_piece(run);
     if (st != ALM_OK && !run->failed)
         (void)run_failed(run, &run->cx.err);
     return true;
@@ -454,6 +643,7 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     run->piece_bytes = (size_t)h->cx.conf->http_send_buffer_size;
     alm_arena_init(&run->arena, NULL);
     alm_buf_init(&run->out, NULL);
+    alm_buf_init(&run->packed, NULL);
     run->cx = (alm_ctx){.arena = &run->arena, .conf = h->cx.conf};
     h->work = run;
     if (run_inline(run))

@@ -29,8 +29,9 @@ typedef struct alm_query_options {
     char delimiter;
     int64_t timeout_ms;
     alm_str cols;        /* comma list, or ptr NULL */
+    alm_str params;      /* JSON list of the values of the parameters, or ptr NULL */
     const char *type;    /* of the answer */
-    const char *headers; /* more header lines, or NULL */
+    const char *headers; /* more header lines */
 } alm_query_options;
 
 /* Answers the exchange. `query` and texts in options live in h->arena. */

@@ -8,18 +8,29 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "io/io.h"
+#include "net/shared.h"
 #include "session/lines.h"
 
 /* A piece of work reads as much as is there, up to PIECE_BYTES: a client that sends fast gets large commits. */
-enum { PIECE_BYTES = 4 << 20, REASON_BYTES = 400 };
+enum { PIECE_BYTES = 4 << 20, REASON_BYTES = 400, LOGIN_LINE_MAX = 256 };
+
+typedef enum phase {
+    TCP_LINES, /* first, where there is no login */
+    TCP_NAME,  /* waiting for the name of a key */
+    TCP_SIGNATURE
+} phase;
 
 typedef struct tcp {
     alm_conn *conn;
+    alm_net_shared *shared;
     alm_session *session;
-    alm_buf in;      /* lines that wait, the last of them may be incomplete */
-    size_t line_max; /* line.tcp.max.measurement.size */
-    bool failed;
-    int64_t stored, dropped;
+    phase phase;
+    char kid[LOGIN_LINE_MAX + 1];
+    char challenge[ALM_LINE_CHALLENGE];
+    alm_buf in;              /* lines that wait, the last of them may be incomplete */
+    size_t line_max;         /* line.tcp.max.measurement.size */
+    bool failed, within_bad; /* the start of the line was bad, its end has not come */
     char reason[REASON_BYTES];
 } tcp;
 
@@ -28,6 +39,9 @@ static void tcp_open(alm_conn *conn)
     tcp *c = alm_conn_state(conn);
     const struct alm_conf *conf = alm_db_conf(alm_conn_db(conn));
     c->conn = conn;
+    c->shared = alm_conn_arg(conn);
+    c->phase = c->shared->line_keys != NULL ? TCP_NAME : TCP_LINES;
+    ALM_COUNT_ADD(c->shared->line_tcp_connections, 1);
     c->line_max = (size_t)conf->line_tcp_max_measurement_size;
     alm_buf_init(&c->in, NULL);
     alm_conn_input_max(conn, 1 << 20);
@@ -49,16 +63,39 @@ static void fail(tcp *c, const char *message)
     (void)snprintf(c->reason, sizeof c->reason, "%.*s", REASON_BYTES - 1, message);
 }
 
-/* Bad lines: the good ones before the first are stored, or all good ones, as configured. */
-static void note_bad_lines(tcp *c, const alm_lines *lines)
+/* Lines that have come and will not be stored, but the first `used` bytes. An LF within a value counts too. */
+static int64_t lines_behind(const tcp *c, size_t used)
 {
-    const alm_line_error *first = alm_lines_error_at(lines, 0);
-    c->dropped += alm_lines_error_count(lines);
-    for (size_t i = 0; alm_lines_error_at(lines, i) != NULL; i++)
-        alm_log_warn("line tcp", "connection %llu: %s", (unsigned long long)alm_conn_id(c->conn),
-                     alm_lines_error_at(lines, i)->message);
-    if (alm_db_conf(alm_conn_db(c->conn))->line_tcp_disconnect_on_error)
-        fail(c, first->message);
+    int64_t n = 0;
+    for (size_t i = used; i < c->in.len; i++)
+        n += c->in.ptr[i] == '\n';
+    return n;
+}
+
+/* Bad lines: the good ones before the first are stored, or all good ones, as configured. */
+static void note_bad_lines(tcp *c, const alm_lines *lines, size_t used)
+{
+    const struct alm_conf *conf = alm_db_conf(alm_conn_db(c->conn));
+    const unsigned long long id = alm_conn_id(c->conn);
+    ALM_COUNT_ADD(c->shared->line_tcp_dropped, alm_lines_error_count(lines));
+    if (conf->line_tcp_disconnect_on_error) {
+        fail(c, alm_lines_error_at(lines, 0)->message);
+        ALM_COUNT_ADD(c->shared->line_tcp_dropped, lines_behind(c, used));
+    } else if (!conf->line_log_message_on_error) {
+        alm_log_warn("line tcp", "connection %llu: %lld bad lines", id,
+                     (long long)alm_lines_error_count(lines));
+    } else {
+        for (size_t i = 0; alm_lines_error_at(lines, i) != NULL; i++)
+            alm_log_warn("line tcp", "connection %llu: %s", id,
+                         alm_lines_error_at(lines, i)->message);
+    }
+}
+
+/* What has come is lost, for a reason that is not in the lines. */
+static void fail_all(tcp *c)
+{
+    fail(c, alm_session_error(c->session)->msg);
+    ALM_COUNT_ADD(c->shared->line_tcp_dropped, lines_behind(c, 0));
 }
 
 static void work(void *arg)
@@ -66,24 +103,26 @@ static void work(void *arg)
     tcp *c = arg;
     const struct alm_conf *conf = alm_db_conf(alm_conn_db(c->conn));
     const alm_lines_options options = {.unit = unit_of(conf->line_tcp_timestamp),
-                                       .stop_at_error = conf->line_tcp_disconnect_on_error};
+                                       .stop_at_error = conf->line_tcp_disconnect_on_error,
+                                       .within_bad = c->within_bad};
     alm_lines *lines = NULL;
     size_t used = 0;
     alm_status st = alm_lines_begin(c->session, &options, &lines);
     if (st == ALM_OK)
         st = alm_lines_feed(lines, c->in.ptr, c->in.len, false, &used);
     if (st != ALM_OK) {
-        fail(c, alm_session_error(c->session)->msg);
+        fail_all(c);
         alm_lines_drop(lines);
         return;
     }
     if (alm_lines_error_count(lines) > 0)
-        note_bad_lines(c, lines);
+        note_bad_lines(c, lines, used);
+    c->within_bad = alm_lines_within_bad(lines);
     const int64_t rows = alm_lines_rows(lines);
     if (alm_lines_commit(lines) != ALM_OK)
-        fail(c, alm_session_error(c->session)->msg);
+        fail_all(c);
     else
-        c->stored += rows;
+        ALM_COUNT_ADD(c->shared->line_tcp_rows, rows);
     c->in.len -= used;
     if (c->in.len > 0 && used > 0)
         (void)memmove(c->in.ptr, c->in.ptr + used, c->in.len);
@@ -91,13 +130,20 @@ static void work(void *arg)
         fail(c, "a line is longer than line.tcp.max.measurement.size");
 }
 
-static void hang_up(tcp *c)
+static void tcp_refuse(alm_conn *conn, const char *why)
 {
     char text[REASON_BYTES + 40];
+    const int n = snprintf(text, sizeof text, "error: %s\n", why);
+    alm_conn_send_bytes(conn, text, (size_t)n);
+}
+
+static void hang_up(tcp *c)
+{
+    const bool says = alm_db_conf(alm_conn_db(c->conn))->line_log_message_on_error;
     alm_log_warn("line tcp", "connection %llu closed: %s", (unsigned long long)alm_conn_id(c->conn),
-                 c->reason);
-    const int n = snprintf(text, sizeof text, "error: %s\n", c->reason);
-    alm_conn_send_bytes(c->conn, text, (size_t)n);
+                 says ? c->reason : "an error");
+    ALM_COUNT_ADD(c->shared->line_tcp_disconnects, 1);
+    tcp_refuse(c->conn, c->reason);
     alm_conn_finish(c->conn);
 }
 
@@ -114,28 +160,79 @@ static bool has_line(const char *bytes, size_t n)
     return memchr(bytes, '\n', n) != NULL;
 }
 
+static size_t give_up(tcp *c, const char *why, size_t n)
+{
+    fail(c, why);
+    hang_up(c);
+    return n;
+}
+
+/* ------------------------------------------------------------------------- login */
+
+static bool send_challenge(tcp *c, alm_str kid)
+{
+    const alm_io *io = alm_io_posix();
+    memcpy(c->kid, kid.ptr, kid.len);
+    c->kid[kid.len] = 0;
+    if (io->random(io, c->challenge, sizeof c->challenge) < 0)
+        return false;
+    alm_line_challenge(c->challenge);
+    alm_conn_send_bytes(c->conn, c->challenge, sizeof c->challenge);
+    alm_conn_send_bytes(c->conn, "\n", 1);
+    c->phase = TCP_SIGNATURE;
+    return true;
+}
+
+static bool check_signature(tcp *c, alm_str signature)
+{
+    if (!alm_line_keys_verify(c->shared->line_keys, alm_str_of(c->kid), c->challenge, signature))
+        return false;
+    c->phase = TCP_LINES;
+    return true;
+}
+
+/* The name of a key, then the signature of the challenge, each on a line. */
+static size_t login_data(tcp *c, const char *bytes, size_t n)
+{
+    const char *lf = memchr(bytes, '\n', ALM_MIN(n, (size_t)LOGIN_LINE_MAX));
+    if (lf == NULL && n < LOGIN_LINE_MAX)
+        return 0;
+    alm_str line = {bytes, lf != NULL ? (size_t)(lf - bytes) : 0};
+    if (line.len > 0 && line.ptr[line.len - 1] == '\r')
+        line.len--;
+    const bool good =
+        lf != NULL && (c->phase == TCP_NAME ? send_challenge(c, line) : check_signature(c, line));
+    if (good)
+        return (size_t)(lf + 1 - bytes);
+    ALM_COUNT_ADD(c->shared->line_tcp_logins_failed, 1);
+    return give_up(c, "the login failed", n);
+}
+
+/* ------------------------------------------------------------------------- lines */
+
+static bool open_session(alm_ctx *cx, tcp *c)
+{
+    const char *user = c->kid[0] != 0 ? c->kid : "admin";
+    if (alm_session_new(cx, alm_conn_db(c->conn), user, "line", &c->session) != ALM_OK)
+        return false;
+    alm_session_no_blocks(c->session);
+    return true;
+}
+
 static size_t tcp_data(alm_conn *conn, const char *bytes, size_t n)
 {
     tcp *c = alm_conn_state(conn);
     alm_ctx cx = {0};
     if (c->failed)
         return n;
-    if (c->session == NULL) {
-        alm_db *db = alm_conn_db(conn);
-        const alm_status st = alm_session_new(&cx, db, "admin", "line", &c->session);
-        if (st != ALM_OK) {
-            fail(c, cx.err.msg);
-            hang_up(c);
-            return n;
-        }
-        alm_session_no_blocks(c->session);
-    }
+    if (c->phase != TCP_LINES)
+        return login_data(c, bytes, n);
+    if (c->session == NULL && !open_session(&cx, c))
+        return give_up(c, cx.err.msg, n);
     const size_t take = ALM_MIN(n, (size_t)PIECE_BYTES);
-    if (alm_buf_append(&cx, &c->in, bytes, take) != ALM_OK) {
-        fail(c, "out of memory");
-        hang_up(c);
-        return n;
-    }
+    if (alm_buf_append(&cx, &c->in, bytes, take) != ALM_OK)
+        return give_up(c, "out of memory", n);
+    ALM_COUNT_ADD(c->shared->line_tcp_bytes, take);
     if (has_line(bytes, take) || c->in.len > c->line_max)
         alm_conn_work(conn, work, done, NULL, c);
     return take;
@@ -149,9 +246,12 @@ static void tcp_closing(alm_conn *conn)
 static void tcp_close(alm_conn *conn)
 {
     tcp *c = alm_conn_state(conn);
-    if (c->in.len > 0 && !c->failed)
+    ALM_COUNT_ADD(c->shared->line_tcp_connections, -1);
+    if (c->in.len > 0 && !c->failed) {
+        ALM_COUNT_ADD(c->shared->line_tcp_dropped, !c->within_bad);
         alm_log_warn("line tcp", "connection %llu ended within a line: %zu bytes are dropped",
                      (unsigned long long)alm_conn_id(conn), c->in.len);
+    }
     alm_session_free(c->session);
     alm_buf_deinit(&c->in);
 }
@@ -162,4 +262,5 @@ const alm_protocol alm_ilp_protocol = {.name = "line",
                                        .data = tcp_data,
                                        .closing = tcp_closing,
                                        .close = tcp_close,
+                                       .refuse = tcp_refuse,
                                        .half_close = true};

@@ -2,7 +2,8 @@
  * ilp_tcp.h - the line protocol over TCP. Private to net/.
  *
  * What has arrived is committed at once, as one transaction; while that runs, more arrives and makes the next
- * one larger. There is no answer. A bad line is logged with its reason; the lines before it are stored, and
+ * one larger. With line.tcp.auth.db.path the client first proves that it owns a key (auth/line_keys.h); there
+ * is no other answer. A bad line is logged with its reason; the lines before it are stored, and
  * the client is told why and disconnected, unless line.tcp.disconnect.on.error is off: then only the bad
  * lines are left out.
  */

@@ -48,7 +48,7 @@ void pg_copy_begin(pg_conn *c, const alm_copy_stream *stream)
         return;
     pg_begin(c, 'd', &at);
     if (put_head(c, stream) != ALM_OK)
-        alm_conn_abort(c->conn);
+        c->torn = true;
     pg_end(c, at);
 }
 
@@ -130,6 +130,27 @@ static void work(void *arg)
     run->failed = true;
 }
 
+/* Lines that did not come into the table as they were sent. */
+static void tell_faults(pg_conn *c)
+{
+    alm_copy_faults faults;
+    char text[120];
+    alm_copy_told(c->run.portal->cursor, &faults);
+    for (uint32_t i = 0; i < faults.n_texts; i++)
+        pg_send_notice(c, faults.texts[i]);
+    if (faults.skipped > 0) {
+        (void)snprintf(text, sizeof(text), "%lld row%s skipped due to data type incompatibility",
+                       (long long)faults.skipped, faults.skipped == 1 ? " was" : "s were");
+        pg_send_notice(c, text);
+    }
+    if (faults.nulled > 0) {
+        (void)snprintf(text, sizeof(text),
+                       "in %lld row%s columns were set to null due to data type incompatibility",
+                       (long long)faults.nulled, faults.nulled == 1 ? "," : "s,");
+        pg_send_notice(c, text);
+    }
+}
+
 static void work_done(alm_conn *conn, void *arg)
 {
     pg_conn *c = arg;
@@ -137,6 +158,7 @@ static void work_done(alm_conn *conn, void *arg)
     if (c->run.failed) {
         pg_run_failed(c);
     } else if (c->copy_last) {
+        tell_faults(c);
         c->run.portal->done = true;
         c->run.step = PG_DONE;
         pg_run_resume(c);

@@ -38,6 +38,7 @@ void pg_statement_release(pg_statement *s)
     if (s == NULL || --s->refs > 0)
         return;
     alm_prepared_free(s->prepared);
+    free(s->text);
     free(s->oids);
     free(s->types);
     free(s->name);
@@ -57,12 +58,12 @@ void pg_portal_free(pg_portal *portal)
     pg_statement_release(portal->statement);
     alm_arena_deinit(&portal->arena);
     free(portal->formats);
+    free(portal->cells);
     free(portal->name);
     free(portal);
 }
 
-/* Name in "x", "X" in quotes, "prepare x"; folded to lower case where it is not quoted. */
-static alm_str object_name(alm_str words, char out[128])
+alm_str pg_object_name(alm_str words, char out[PG_NAME_BYTES])
 {
     static const alm_str prepare = {"prepare", 7};
     const bool prefix =
@@ -70,7 +71,7 @@ static alm_str object_name(alm_str words, char out[128])
     size_t at = prefix ? 8 : 0;
     size_t n = 0;
     const bool quoted = at < words.len && words.ptr[at] == '"';
-    for (at += quoted; at < words.len && n < 127; at++) {
+    for (at += quoted; at < words.len && n < PG_NAME_BYTES - 1; at++) {
         char ch = words.ptr[at];
         if (quoted && ch == '"' && at + 1 < words.len && words.ptr[at + 1] == '"')
             at++; /* a doubled quote is one */
@@ -93,7 +94,7 @@ static void drop_portals(pg_conn *c, bool only_done)
     pg_portal *list = NULL; /* the map must not change while it is walked */
     for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
         pg_portal *portal = e->value;
-        if (portal == c->run.portal || (only_done && !portal->done))
+        if (portal == c->run.portal || (only_done && (!portal->done || portal->declared)))
             continue;
         portal->next_drop = list;
         list = portal;
@@ -117,9 +118,9 @@ static void drop_all_statements(pg_conn *c)
 bool pg_drop_named(pg_conn *c, const alm_prepared *prepared, alm_error *err)
 {
     alm_str tag, words;
-    char text[128];
+    char text[PG_NAME_BYTES];
     alm_prepared_words(prepared, &tag, &words);
-    const alm_str name = object_name(words, text);
+    const alm_str name = pg_object_name(words, text);
     const bool all = alm_str_eq(name, ALM_STR("all"));
     const bool discard = alm_str_eq(tag, ALM_STR("DISCARD ALL"));
     if (discard || alm_str_eq(tag, ALM_STR("DEALLOCATE ALL")))
@@ -444,7 +445,9 @@ static void on_bind(pg_conn *c, pg_reader *r)
     if (ok) {
         portal->formats = read_formats(c, r, &portal->n_formats);
         ok = portal->formats != NULL;
-        if (ok && (r->at != r->end || (portal->n_formats > 1 && portal->n_formats != s->n_cols))) {
+        uint32_t n_cols = 0;
+        (void)pg_result_cols(c, s, &n_cols);
+        if (ok && (r->at != r->end || (portal->n_formats > 1 && portal->n_formats != n_cols))) {
             pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message: result formats");
             ok = false;
         }
@@ -465,6 +468,17 @@ static void on_bind(pg_conn *c, pg_reader *r)
 
 /* ------------------------------------------------------------ describe, close */
 
+static void send_cols(pg_conn *c, const alm_plan_col *cols, uint32_t n, const int16_t *formats,
+                      uint32_t n_formats)
+{
+    if (n > 0 && n_formats <= 1)
+        pg_send_row_description(c, cols, n, formats, n_formats);
+    else if (n > 0) /* a cursor may be another since the Bind */
+        pg_send_row_description(c, cols, n, formats, n == n_formats ? n_formats : 1);
+    else
+        pg_simple_message(c, 'n');
+}
+
 static void describe_statement(pg_conn *c, pg_statement *s)
 {
     size_t at = 0;
@@ -477,10 +491,9 @@ static void describe_statement(pg_conn *c, pg_statement *s)
                     : s->types[i].id == ALM_T_NONE ? 25
                                                    : alm_pg_oid(s->types[i]));
     pg_end(c, at);
-    if (s->n_cols > 0)
-        pg_send_row_description(c, s->cols, s->n_cols, NULL, 0);
-    else
-        pg_simple_message(c, 'n');
+    uint32_t n = 0;
+    const alm_plan_col *cols = pg_result_cols(c, s, &n);
+    send_cols(c, cols, n, NULL, 0);
 }
 
 static void on_describe(pg_conn *c, pg_reader *r)
@@ -502,11 +515,12 @@ static void on_describe(pg_conn *c, pg_reader *r)
     pg_portal *portal = alm_map_get(&c->portals, name);
     if (portal == NULL)
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" does not exist", name.ptr);
-    else if (portal->statement->n_cols > 0)
-        pg_send_row_description(c, portal->statement->cols, portal->statement->n_cols,
-                                portal->formats, portal->n_formats);
-    else
-        pg_simple_message(c, 'n');
+    else {
+        uint32_t n = 0;
+        const alm_plan_col *cols = portal->declared ? alm_cursor_cols(portal->cursor, &n)
+                                                    : pg_result_cols(c, portal->statement, &n);
+        send_cols(c, cols, n, portal->formats, portal->n_formats);
+    }
 }
 
 static void on_close(pg_conn *c, pg_reader *r)
@@ -535,16 +549,25 @@ static void on_execute(pg_conn *c, pg_reader *r)
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" does not exist", name.ptr);
     else if (portal->done && portal->cursor != NULL && !alm_cursor_has_rows(portal->cursor))
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" cannot be run again", name.ptr);
-    else
-        pg_run_portal(c, portal, limit > 0 ? limit : 0);
+    else {
+        pg_run_portal(c, portal, limit > 0 ? limit : 0, c->ahead == 'S');
+    }
 }
 
 /* Portals whose rows are all sent go; others stay, so that a fetch size works without a block. */
-static void on_sync(pg_conn *c)
+void pg_synced(pg_conn *c)
 {
     c->skip = false;
     drop_portals(c, true);
     pg_send_ready(c);
+}
+
+static void on_sync(pg_conn *c)
+{
+    if (alm_session_pending(c->session))
+        pg_run_sync(c);
+    else
+        pg_synced(c);
 }
 
 /* ------------------------------------------------------------------- messages */

@@ -1,6 +1,6 @@
 /*
- * pg_login.c - start-up and login: SSL and GSS refusal, cancel requests, SCRAM-SHA-256, clear text
- * where pg.auth.cleartext allows it.
+ * pg_login.c - start-up and login: TLS, GSS refusal, cancel requests, SCRAM-SHA-256, over TLS also bound to
+ * the certificate (SCRAM-SHA-256-PLUS), clear text where pg.auth.cleartext allows it.
  *
  * An unknown user takes the same steps in the same time as a wrong password, and gets the same answer.
  */
@@ -17,6 +17,9 @@ enum {
     STARTUP_MAX = 10000,
     PASSWORD_MAX = 65536
 };
+
+#define PLAIN ALM_STR("SCRAM-SHA-256")
+#define PLUS  ALM_STR("SCRAM-SHA-256-PLUS")
 
 static void fatal(pg_conn *c, alm_status code, const char *text)
 {
@@ -64,7 +67,13 @@ static void ask_password(pg_conn *c)
         auth_message(c, 3, (alm_str){"", 0});
         c->phase = PG_PASSWORD;
     } else {
-        auth_message(c, 10, (alm_str){"SCRAM-SHA-256\0", sizeof("SCRAM-SHA-256\0")});
+        static const char both[] =
+            "SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0"; /* and the end of the list */
+        const size_t plus = sizeof("SCRAM-SHA-256-PLUS");
+        c->scram.binding = alm_conn_has_tls(c->conn) ? alm_tls_binding(c->pg->tls) : (alm_str){0};
+        auth_message(c, 10,
+                     c->scram.binding.len > 0 ? (alm_str){both, sizeof(both)}
+                                              : (alm_str){both + plus, sizeof(both) - plus});
         c->phase = PG_SASL_FIRST;
     }
     pg_flush(c);
@@ -168,6 +177,18 @@ static void negotiate(pg_conn *c)
     pg_end(c, at);
 }
 
+/* Whoever sits between could have put bytes behind the request, to be taken for those of the client. */
+static void start_tls(pg_conn *c)
+{
+    if (c->more || alm_conn_has_tls(c->conn)) {
+        fatal(c, ALM_E_PROTOCOL, "received unencrypted data after SSL request");
+        return;
+    }
+    pg_put(c, "S", 1);
+    pg_flush(c);
+    alm_conn_start_tls(c->conn, c->pg->tls, NULL, 0);
+}
+
 bool pg_startup(pg_conn *c, const char *body, size_t n)
 {
     if (n < 4 || n > STARTUP_MAX) {
@@ -175,10 +196,18 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         return false;
     }
     const uint32_t code = alm_pg_get32(body);
+    if (code == CODE_SSL && c->pg->tls != NULL) {
+        start_tls(c);
+        return true;
+    }
     if (code == CODE_SSL || code == CODE_GSS) {
         pg_put(c, "N", 1);
         pg_flush(c);
         return true;
+    }
+    if (c->direct && !alm_conn_tls_named(c->conn)) {
+        fatal(c, ALM_E_PROTOCOL, "TLS from the first byte on needs ALPN \"postgresql\"");
+        return false;
     }
     if (code == CODE_CANCEL) {
         cancel_request(c, body, n);
@@ -194,8 +223,12 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         fatal(c, ALM_E_PROTOCOL, "invalid start-up packet layout");
         return false;
     }
-    if (alm_conn_is_over_limit(c->conn)) {
-        fatal(c, ALM_E_BUSY, "sorry, too many clients already: see pg.net.connection.limit");
+    if (alm_conn_refusal(c->conn) != NULL) {
+        fatal(c, ALM_E_BUSY, alm_conn_refusal(c->conn));
+        return false;
+    }
+    if (alm_db_conf(c->pg->db)->pg_tls_required && !alm_conn_has_tls(c->conn)) {
+        fatal(c, ALM_E_AUTH_SPEC, "the server takes connections over TLS alone: sslmode=require");
         return false;
     }
     if ((code & 0xffff) != 0 || c->n_unknown_options > 0)
@@ -236,9 +269,10 @@ static void logged_in(pg_conn *c)
     size_t at = 0;
     c->cx = (alm_ctx){.arena = &c->arena, .conf = alm_db_conf(c->pg->db)};
     const alm_io *io = alm_io_posix();
-    if (io->random(io, c->key, sizeof(c->key)) < 0 ||
+    const int code = io->random(io, c->key, sizeof(c->key));
+    if ((code < 0 && alm_io_fail(&c->cx, code, "random bytes") != ALM_OK) ||
         alm_session_new(&c->cx, c->pg->db, c->user, "pg", &c->session) != ALM_OK) {
-        fatal(c, ALM_E_SHUTDOWN, c->cx.err.msg);
+        fatal(c, c->cx.err.code, c->cx.err.msg);
         return;
     }
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
@@ -250,6 +284,7 @@ static void logged_in(pg_conn *c)
         return;
     }
     c->phase = PG_READY;
+    alm_conn_deadline(c->conn, 0);
     c->pid = (int32_t)alm_conn_id(c->conn);
     alm_session_pid(c->session, c->pid);
     alm_conn_input_max(c->conn, (size_t)conf->pg_message_bytes_max + 5);
@@ -268,11 +303,12 @@ static void sasl_first(pg_conn *c, const char *body, size_t n)
     const alm_io *io = alm_io_posix();
     pg_reader r = {.at = body, .end = body + n};
     const alm_str mechanism = pg_read_text(&r);
+    const bool bound = alm_str_eq(mechanism, PLUS) && c->scram.binding.len > 0;
     const int32_t length = pg_read32(&r);
     const alm_str message = pg_read_bytes(&r, length > 0 ? (size_t)length : 0);
-    if (r.bad || !alm_str_eq(mechanism, ALM_STR("SCRAM-SHA-256")) ||
+    if (r.bad || !(bound || alm_str_eq(mechanism, PLAIN)) ||
         io->random(io, random, sizeof(random)) < 0 ||
-        alm_scram_first(&c->cx, &c->scram, message, random) != ALM_OK) {
+        alm_scram_first(&c->cx, &c->scram, message, bound, random) != ALM_OK) {
         fatal(c, ALM_E_PROTOCOL, "malformed SCRAM message");
         return;
     }
@@ -281,12 +317,20 @@ static void sasl_first(pg_conn *c, const char *body, size_t n)
     pg_flush(c);
 }
 
+/* The password was not looked at: the client may try again. */
+static void not_computed(pg_conn *c)
+{
+    fatal(c, ALM_E_MEMORY, "out of memory");
+}
+
 static void sasl_final(pg_conn *c, const char *body, size_t n)
 {
     char answer[ALM_SCRAM_MSG_MAX];
     const alm_status st = alm_scram_final(&c->cx, &c->scram, (alm_str){body, n}, answer);
     if (st == ALM_E_PROTOCOL) {
         fatal(c, st, "malformed SCRAM message");
+    } else if (st == ALM_E_INTERNAL) {
+        not_computed(c);
     } else if (st != ALM_OK) {
         refused(c);
     } else {
@@ -304,8 +348,9 @@ static void clear_text(pg_conn *c, const char *body, size_t n)
         fatal(c, ALM_E_PROTOCOL, "malformed password message");
         return;
     }
-    if (alm_scram_check_password(&c->cx, &c->scram.verifier, password, &fits) != ALM_OK || !fits ||
-        !c->scram.known)
+    if (alm_scram_check_password(&c->cx, &c->scram.verifier, password, &fits) != ALM_OK)
+        not_computed(c);
+    else if (!fits || !c->scram.known)
         refused(c);
     else
         logged_in(c);

@@ -8,7 +8,7 @@
 void pg_put(pg_conn *c, const void *bytes, size_t n)
 {
     if (alm_buf_append(&c->cx, &c->out, bytes, n) != ALM_OK)
-        alm_conn_abort(c->conn);
+        c->torn = true;
 }
 
 void pg_put16(pg_conn *c, int32_t v)
@@ -52,6 +52,8 @@ void pg_simple_message(pg_conn *c, char type)
 
 void pg_flush(pg_conn *c)
 {
+    if (c->torn) /* what is there makes no sense without what is not */
+        alm_conn_abort(c->conn);
     alm_conn_send(c->conn, &c->out);
 }
 
@@ -82,6 +84,28 @@ void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal)
     pg_end(c, at);
 }
 
+static void send_notice(pg_conn *c, const char *severity, const char *sqlstate, const char *text)
+{
+    size_t at = 0;
+    pg_begin(c, 'N', &at);
+    put_field(c, 'S', severity);
+    put_field(c, 'V', severity);
+    put_field(c, 'C', sqlstate);
+    put_field(c, 'M', text);
+    pg_put(c, "", 1);
+    pg_end(c, at);
+}
+
+void pg_send_notice(pg_conn *c, const char *text)
+{
+    send_notice(c, "NOTICE", "00000", text);
+}
+
+void pg_send_warning(pg_conn *c, const char *sqlstate, const char *text)
+{
+    send_notice(c, "WARNING", sqlstate, text);
+}
+
 void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
                              const int16_t *formats, uint32_t n_formats)
 {
@@ -105,6 +129,8 @@ void pg_send_ready(pg_conn *c)
     size_t at = 0;
     pg_begin(c, 'Z', &at);
     const char state = alm_session_tx_state(c->session);
+    if (state == 'I') /* the end of an implicit transaction too */
+        pg_cursors_block_over(c, false);
     pg_put(c, &state, 1);
     pg_end(c, at);
     pg_flush(c);
@@ -114,13 +140,15 @@ void pg_send_complete(pg_conn *c, const pg_portal *portal)
 {
     size_t at = 0;
     char tag[96];
-    const char *name = alm_cursor_tag(portal->cursor);
-    const int64_t affected = alm_cursor_affected(portal->cursor);
+    const bool declare = portal->cursor == NULL; /* a cursor has it now */
+    const char *name = declare ? "DECLARE CURSOR" : alm_cursor_tag(portal->cursor);
+    const int64_t affected = declare ? -1 : alm_cursor_affected(portal->cursor);
     if (name[0] == 0) {
         pg_simple_message(c, 'I');
         return;
     }
-    if (strcmp(name, "SELECT") == 0 || (strcmp(name, "COPY") == 0 && affected < 0))
+    if (strcmp(name, "SELECT") == 0 || strcmp(name, "FETCH") == 0 || strcmp(name, "MOVE") == 0 ||
+        (strcmp(name, "COPY") == 0 && affected < 0))
         (void)snprintf(tag, sizeof(tag), "%s %lld", name, (long long)portal->sent);
     else if (strcmp(name, "INSERT") == 0)
         (void)snprintf(tag, sizeof(tag), "INSERT 0 %lld", (long long)ALM_MAX(affected, INT64_C(0)));

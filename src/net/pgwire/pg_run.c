@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
@@ -13,7 +14,7 @@ typedef enum step_result { STEP_PIECE, STEP_THREAD, STEP_END } step_result;
 
 static alm_str run_text(const pg_run *run)
 {
-    if (run->simple)
+    if (run->simple || run->sync)
         return (alm_str){run->text, run->text_len};
     size_t n = 0;
     const char *text = alm_prepared_text(run->portal->statement->prepared, &n);
@@ -35,24 +36,80 @@ static step_result own_failure(pg_run *run, alm_status code, const char *text)
     return STEP_END;
 }
 
+/* Is there more than white space and semicolons behind the statement? */
+static bool has_more(const pg_run *run)
+{
+    size_t at = run->offset;
+    while (at < run->text_len && strchr(" \t\r\n\f\v;", run->text[at]) != NULL)
+        at++;
+    return at < run->text_len;
+}
+
+/*
+ * Before a statement runs. Unless it is the last, it begins or goes on with an implicit transaction. So do
+ * plain rows even as the last: they wait for nothing then, and their commit needs no thread of its own.
+ */
+static void open_transaction(pg_conn *c, const alm_prepared *prepared, bool last)
+{
+    c->run.last = last;
+    c->run.alone = last && !alm_session_pending(c->session);
+    if (!last || alm_prepared_is_values(prepared))
+        alm_session_implicit(c->session);
+}
+
 /* --------------------------------------------------------------------- pieces */
 
-static alm_status put_row(pg_conn *c, const pg_portal *portal, const alm_batch *batch, uint32_t row)
+/* How the columns of the portal are written; again where a batch has a column in another type. */
+static alm_status set_up_cells(pg_conn *c, pg_portal *portal, const alm_batch *batch)
+{
+    if (portal->cells == NULL)
+        portal->cells = calloc(batch->n_cols + 1U, sizeof(*portal->cells));
+    if (portal->cells == NULL)
+        return alm_fail(&c->cx, ALM_E_MEMORY, -1, "out of memory");
+    for (uint32_t i = 0; i < batch->n_cols; i++) {
+        const int16_t format = portal->n_formats == 0   ? 0
+                               : portal->n_formats == 1 ? portal->formats[0]
+                                                        : portal->formats[i];
+        alm_pg_cell *cell = &portal->cells[i];
+        if (cell->put == NULL || cell->type != (alm_type_id)batch->cols[i].type.id)
+            alm_pg_cell_init(cell, batch->cols[i].type, format == 1);
+    }
+    return ALM_OK;
+}
+
+static alm_status put_cells(pg_conn *c, pg_portal *portal, const alm_batch *batch, uint32_t row)
 {
     alm_buf *out = &c->out;
+    if (row == 0 || portal->cells == NULL)
+        ALM_TRY(set_up_cells(c, portal, batch));
     ALM_TRY(alm_buf_reserve(&c->cx, out, 7));
     const size_t at = out->len;
     out->ptr[at] = 'D';
     alm_pg_put16(out->ptr + at + 5, (uint16_t)batch->n_cols);
     out->len += 7;
-    for (uint32_t i = 0; i < batch->n_cols; i++) {
-        const int16_t format = portal->n_formats == 0   ? 0
-                               : portal->n_formats == 1 ? portal->formats[0]
-                                                        : portal->formats[i];
-        ALM_TRY(alm_pg_put_cell(&c->cx, &batch->cols[i], row, format == 1, out));
-    }
+    for (uint32_t i = 0; i < batch->n_cols; i++)
+        ALM_TRY(alm_pg_cell_put(&c->cx, &portal->cells[i], &batch->cols[i], row, out));
     alm_pg_put32(out->ptr + at + 1, (uint32_t)(out->len - at - 1));
     return ALM_OK;
+}
+
+/* The whole message, or nothing of it. */
+static alm_status put_row(pg_conn *c, pg_portal *portal, const alm_batch *batch, uint32_t row)
+{
+    const size_t at = c->out.len;
+    const alm_status st = put_cells(c, portal, batch, row);
+    if (st != ALM_OK)
+        c->out.len = at;
+    return st;
+}
+
+/* What the connection itself could not do. */
+static step_result conn_failed(pg_conn *c)
+{
+    c->run.err = c->cx.err;
+    c->run.failed = true;
+    alm_error_clear(&c->cx);
+    return STEP_END;
 }
 
 static bool at_limit(const pg_run *run, const pg_portal *portal)
@@ -60,36 +117,75 @@ static bool at_limit(const pg_run *run, const pg_portal *portal)
     return run->limit > 0 && portal->sent >= run->limit;
 }
 
+static step_result rows_failed(pg_conn *c, pg_portal *from)
+{
+    from->failed = true;
+    from->batch = NULL;
+    (void)run_failed(c);
+    if (c->run.from != NULL) /* the place would be in the text of the DECLARE */
+        c->run.err.sql_pos = -1;
+    return STEP_END;
+}
+
+/* MOVE: as many rows of the batch as are asked for. */
+static void skip_rows(const pg_run *run, pg_portal *portal, pg_portal *from)
+{
+    const int64_t n = ALM_MIN((int64_t)(from->batch->rows - from->row), run->limit - portal->sent);
+    from->row += (uint32_t)n;
+    portal->sent += n;
+}
+
 /* Rows until the piece is full, the limit is reached or the rows are over. */
 static step_result put_rows(pg_conn *c)
 {
     pg_run *run = &c->run;
-    pg_portal *portal = run->portal;
+    pg_portal *portal = run->portal, *from = run->from != NULL ? run->from : portal;
     while (c->out.len < c->piece_bytes && !at_limit(run, portal)) {
-        if (portal->batch == NULL || portal->row == portal->batch->rows) {
-            portal->row = 0;
-            if (alm_cursor_next(portal->cursor, &portal->batch) != ALM_OK)
-                return run_failed(c);
-            if (portal->batch == NULL) {
-                portal->done = true;
+        if (from->batch == NULL || from->row == from->batch->rows) {
+            from->row = 0;
+            if (from->done)
+                from->batch = NULL;
+            else if (alm_cursor_next(from->cursor, &from->batch) != ALM_OK)
+                return rows_failed(c, from);
+            if (from->batch == NULL) {
+                from->done = portal->done = true;
                 run->step = PG_DONE;
                 return STEP_END;
             }
             continue;
         }
-        if (put_row(c, portal, portal->batch, portal->row) != ALM_OK) {
-            run->err = c->cx.err;
-            run->failed = true;
-            return STEP_END;
+        if (run->discard) {
+            skip_rows(run, portal, from);
+            continue;
         }
-        portal->row++;
+        if (put_row(c, portal, from->batch, from->row) != ALM_OK)
+            return conn_failed(c);
+        from->row++;
         portal->sent++;
     }
     if (at_limit(run, portal)) {
+        portal->done = run->from != NULL;
         run->step = PG_DONE;
         return STEP_END;
     }
     return STEP_PIECE;
+}
+
+/* A cursor outlives the text it came in: its statement gets one of its own. */
+static bool keep_text(pg_conn *c, pg_statement *s)
+{
+    pg_run *run = &c->run;
+    size_t next = run->offset;
+    alm_prepared_free(s->prepared);
+    s->prepared = NULL;
+    s->text = malloc(run->text_len + 1);
+    if (s->text == NULL) {
+        (void)own_failure(run, ALM_E_MEMORY, "out of memory");
+        return false;
+    }
+    (void)memcpy(s->text, run->text, run->text_len + 1);
+    return alm_prepare(c->session, (alm_str){s->text, run->text_len}, &next, &s->prepared) ==
+           ALM_OK;
 }
 
 static step_result prepare_next(pg_conn *c)
@@ -103,12 +199,15 @@ static step_result prepare_next(pg_conn *c)
     size_t next = run->offset;
     if (alm_prepare(c->session, (alm_str){run->text, run->text_len}, &next, &s->prepared) != ALM_OK)
         return run_failed(c);
+    if (alm_prepared_kind(s->prepared) == ALM_STMT_DECLARE_CURSOR && !keep_text(c, s))
+        return run->failed ? STEP_END : run_failed(c);
     run->offset = next;
     if (alm_prepared_kind(s->prepared) == ALM_STMT_EMPTY) {
-        run->finished = true;
-        return STEP_END;
+        run->step = PG_COMMIT;
+        return STEP_PIECE;
     }
     run->any = true;
+    open_transaction(c, s->prepared, !has_more(run));
     run->portal = pg_portal_new(c, (alm_str){"", 0}, s);
     if (run->portal == NULL)
         return own_failure(run, ALM_E_MEMORY, "out of memory");
@@ -127,9 +226,41 @@ static bool same_shape(const pg_statement *s, const alm_plan_col *cols, uint32_t
     return true;
 }
 
+static step_result execute_cursor(pg_conn *c, bool fetch)
+{
+    pg_run *run = &c->run;
+    pg_portal *portal = run->portal;
+    uint32_t n = 0;
+    run->failed = fetch ? !pg_cursor_fetch(c, run) : !pg_cursor_declare(c, portal, &run->err);
+    if (run->failed)
+        return STEP_END;
+    if (!fetch) {
+        portal->done = true;
+        run->step = PG_DONE;
+        return STEP_END;
+    }
+    if (run->simple && !run->discard) {
+        const alm_plan_col *cols = alm_cursor_cols(run->from->cursor, &n);
+        pg_send_row_description(c, cols, n, portal->formats, portal->n_formats);
+    }
+    run->step = PG_ROWS;
+    return STEP_PIECE;
+}
+
+/* What PostgreSQL does too, and says so. */
+static void warn_of_block(pg_conn *c, alm_stmt_kind kind, char before)
+{
+    if (kind == ALM_STMT_BEGIN && before == 'T')
+        pg_send_warning(c, "25001", "there is already a transaction in progress");
+    if ((kind == ALM_STMT_COMMIT || kind == ALM_STMT_ROLLBACK) && before == 'I')
+        pg_send_warning(c, alm_status_sqlstate(ALM_E_NO_BLOCK),
+                        "there is no transaction in progress");
+}
+
 static step_result execute(pg_conn *c)
 {
     pg_run *run = &c->run;
+    const char before = alm_session_tx_state(c->session);
     pg_portal *portal = run->portal;
     if (!atomic_load(&run->cancelled) &&
         alm_execute(c->session, portal->statement->prepared, portal->values, portal->n_values,
@@ -139,6 +270,12 @@ static step_result execute(pg_conn *c)
     if (atomic_load(&run->cancelled) &&
         (portal->cursor == NULL || alm_cursor_has_rows(portal->cursor)))
         return own_failure(run, ALM_E_CANCEL, "cancelled by user");
+    const alm_stmt_kind kind = alm_prepared_kind(portal->statement->prepared);
+    if (kind == ALM_STMT_DECLARE_CURSOR || kind == ALM_STMT_FETCH)
+        return execute_cursor(c, kind == ALM_STMT_FETCH);
+    warn_of_block(c, kind, before);
+    if (kind == ALM_STMT_COMMIT || kind == ALM_STMT_ROLLBACK)
+        pg_cursors_block_over(c, strcmp(alm_cursor_tag(portal->cursor), "ROLLBACK") == 0);
     const alm_copy_stream *stream = alm_cursor_copy(portal->cursor);
     if (stream != NULL) {
         pg_copy_begin(c, stream);
@@ -151,7 +288,7 @@ static step_result execute(pg_conn *c)
             return STEP_END;
         }
         portal->done = true;
-        run->step = PG_DONE;
+        run->step = run->last && alm_session_pending(c->session) ? PG_COMMIT : PG_DONE;
         return STEP_END;
     }
     uint32_t n = 0;
@@ -168,16 +305,46 @@ static step_result execute(pg_conn *c)
 static step_result copy_rows(pg_conn *c)
 {
     bool done = false;
-    if (pg_copy_rows(c, &done) != ALM_OK) {
-        c->run.err = c->cx.err;
-        c->run.failed = true;
-        return STEP_END;
-    }
+    if (pg_copy_rows(c, &done) != ALM_OK)
+        return conn_failed(c);
     if (!done)
         return STEP_PIECE;
     c->run.portal->done = true;
     c->run.step = PG_DONE;
     return STEP_END;
+}
+
+/* The table was altered between the plan of the only statement and its commit: it runs again, with a
+ * transaction of its own. */
+static bool runs_again(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    if (alm_session_error(c->session)->code != ALM_E_STALE || run->portal == NULL || !run->alone)
+        return false;
+    run->alone = false;
+    alm_cursor_close(run->portal->cursor);
+    run->portal->cursor = NULL;
+    run->portal->done = false;
+    run->step = PG_EXECUTE;
+    return true;
+}
+
+/* Behind the commit comes the end of the last statement, or of the text. */
+static step_result committed(pg_conn *c, alm_status st)
+{
+    pg_run *run = &c->run;
+    if (st != ALM_OK)
+        return runs_again(c) ? STEP_PIECE : run_failed(c);
+    if (run->portal != NULL)
+        run->step = PG_DONE;
+    else
+        run->finished = true;
+    return STEP_PIECE;
+}
+
+static step_result commit(pg_conn *c)
+{
+    return committed(c, alm_session_implicit_end(c->session));
 }
 
 /* One statement is over: its tag, and on to the next one of the text. */
@@ -204,6 +371,12 @@ static void complete(pg_conn *c)
     run->step = PG_PREPARE;
 }
 
+/* The portal whose query runs. */
+static pg_portal *rows_of(const pg_run *run)
+{
+    return run->from != NULL ? run->from : run->portal;
+}
+
 /* Goes on until there is a piece to send, a thread is needed (only when `inline_only`), or the end. */
 static step_result advance(pg_conn *c, bool inline_only)
 {
@@ -220,7 +393,7 @@ static step_result advance(pg_conn *c, bool inline_only)
             r = execute(c);
             break;
         case PG_ROWS:
-            if (inline_only && !alm_cursor_is_short(run->portal->cursor))
+            if (inline_only && !alm_cursor_is_short(rows_of(run)->cursor))
                 return STEP_THREAD;
             r = put_rows(c);
             if (r == STEP_PIECE)
@@ -237,6 +410,11 @@ static step_result advance(pg_conn *c, bool inline_only)
             return STEP_PIECE;
         case PG_DONE:
             complete(c);
+            break;
+        case PG_COMMIT:
+            if (inline_only && alm_session_pending(c->session))
+                return STEP_THREAD;
+            r = commit(c);
             break;
         }
         if (c->out.len >= c->piece_bytes)
@@ -262,11 +440,13 @@ void pg_run_clear(pg_conn *c)
 static void run_end(pg_conn *c)
 {
     pg_run *run = &c->run;
-    const bool simple = run->simple;
+    const bool simple = run->simple, sync = run->sync;
     if (run->failed) {
         alm_session_fail_block(c->session);
+        if (alm_session_tx_state(c->session) == 'I')
+            pg_cursors_block_over(c, true);
         pg_send_error(c, &run->err, run_text(run), false);
-        if (!simple) {
+        if (!simple && !sync) {
             c->skip = true;
             run->portal->done = true;
             pg_flush(c);
@@ -277,6 +457,8 @@ static void run_end(pg_conn *c)
     pg_run_clear(c);
     if (simple)
         pg_send_ready(c);
+    else if (sync)
+        pg_synced(c);
 }
 
 static void work(void *arg)
@@ -286,6 +468,7 @@ static void work(void *arg)
 }
 
 static void deliver(pg_conn *c);
+static void go_on(pg_conn *c);
 
 static void work_done(alm_conn *conn, void *arg)
 {
@@ -293,8 +476,38 @@ static void work_done(alm_conn *conn, void *arg)
     deliver(arg);
 }
 
+static void commit_over(void *arg)
+{
+    const pg_conn *c = arg;
+    alm_conn_work_over(c->conn);
+}
+
+static void commit_done(alm_conn *conn, void *arg)
+{
+    pg_conn *c = arg;
+    (void)conn;
+    (void)committed(c, alm_session_commit_end(c->session));
+    go_on(c);
+}
+
+/* A commit that nobody waits for. False: it has to be waited for, or has failed at once. */
+static bool start_commit(pg_conn *c)
+{
+    bool started = false;
+    alm_conn_wait(c->conn, commit_done, NULL, c); /* dropped: the session ends it */
+    const alm_status st = alm_session_commit_start(c->session, commit_over, c, &started);
+    if (started)
+        return true;
+    alm_conn_wait_not(c->conn);
+    if (st != ALM_OK)
+        (void)committed(c, st);
+    return false;
+}
+
 static void next_piece(pg_conn *c)
 {
+    if (c->run.step == PG_COMMIT && start_commit(c))
+        return;
     alm_conn_work(c->conn, work, work_done, NULL, c);
 }
 
@@ -326,8 +539,9 @@ void pg_run_drained(pg_conn *c)
     if (!c->running || !c->run.waiting)
         return;
     c->run.waiting = false;
-    if (c->run.portal != NULL && c->run.portal->cursor != NULL)
-        alm_cursor_waited(c->run.portal->cursor, alm_monotonic_ns() - c->run.waiting_since_ns);
+    const pg_portal *rows = rows_of(&c->run);
+    if (rows != NULL && rows->cursor != NULL)
+        alm_cursor_waited(rows->cursor, alm_monotonic_ns() - c->run.waiting_since_ns);
     next_piece(c);
     alm_conn_resume(c->conn);
 }
@@ -342,13 +556,28 @@ void pg_run_cancel(pg_conn *c)
     alm_session_cancel(c->session, 0);
 }
 
-static void start(pg_conn *c, bool try_inline)
+/* Here and now as far as that is short, then on a thread. */
+static void go_on(pg_conn *c)
 {
-    c->running = true;
-    if (try_inline && advance(c, true) != STEP_THREAD)
+    if (advance(c, true) != STEP_THREAD)
         deliver(c);
     else
         next_piece(c);
+}
+
+static void start(pg_conn *c, bool try_inline)
+{
+    c->running = true;
+    if (try_inline)
+        go_on(c);
+    else
+        next_piece(c);
+}
+
+void pg_run_sync(pg_conn *c)
+{
+    c->run = (pg_run){.step = PG_COMMIT, .sync = true};
+    start(c, false);
 }
 
 void pg_run_failed(pg_conn *c)
@@ -384,7 +613,7 @@ void pg_run_simple(pg_conn *c, alm_str text)
     start(c, text.len <= PG_INLINE_TEXT_MAX);
 }
 
-void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit)
+void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit, bool last)
 {
     if (alm_prepared_kind(portal->statement->prepared) == ALM_STMT_EMPTY) {
         pg_simple_message(c, 'I');
@@ -399,5 +628,6 @@ void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit)
                                                      : PG_ROWS,
                       .portal = portal,
                       .limit = limit};
+    open_transaction(c, portal->statement->prepared, last);
     start(c, portal->cursor != NULL || run_text(&c->run).len <= PG_INLINE_TEXT_MAX);
 }

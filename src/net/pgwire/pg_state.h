@@ -15,13 +15,14 @@
 #include "auth/scram.h"
 #include "base/conf.h"
 #include "base/map.h"
-#include "codec/pg/pg_value.h"
+#include "codec/pg/pg_cell.h"
 #include "net/pgwire/pgwire.h"
 
-enum { ALM_PG_KEY_BYTES = 4 };
+enum { ALM_PG_KEY_BYTES = 4, PG_NAME_BYTES = 128 };
 
 struct alm_pg {
     alm_db *db;
+    const alm_tls *tls;            /* NULL: none */
     uint8_t secret[ALM_SCRAM_KEY]; /* of made-up salts */
     uint8_t salt[ALM_SCRAM_SALT];
     alm_scram_verifier admin, reader;
@@ -32,6 +33,7 @@ typedef enum pg_phase { PG_STARTUP, PG_SASL_FIRST, PG_SASL_FINAL, PG_PASSWORD, P
 typedef struct pg_statement {
     char *name;
     alm_prepared *prepared;
+    char *text;     /* that of prepared, where it borrows one; or NULL */
     uint32_t *oids; /* as the client gave them, n_params entries */
     alm_type *types;
     uint32_t n_params;
@@ -49,11 +51,14 @@ typedef struct pg_portal {
     uint32_t n_values;
     int16_t *formats;
     uint32_t n_formats;
+    alm_pg_cell *cells; /* of each column, once there are rows; calloc'd */
     alm_cursor *cursor;
     alm_batch *batch; /* rows [row, batch->rows) are not sent */
     uint32_t row;
     int64_t sent; /* of the current Execute */
     bool done;
+    bool declared, in_block, hold, binary,
+        failed; /* a cursor; in_block: by the block that is open */
     struct pg_portal *next_drop;
 } pg_portal;
 
@@ -63,19 +68,25 @@ typedef enum pg_step {
     PG_ROWS,
     PG_COPY_OUT,
     PG_COPY_IN, /* waits for the client */
-    PG_DONE
+    PG_DONE,
+    PG_COMMIT /* of the implicit transaction */
 } pg_step;
 
-/* What runs: a simple query text with its statements, or one Execute of a portal. */
+/* What runs: a simple query text with its statements, one Execute of a portal, or the commit of a Sync. */
 typedef struct pg_run {
     pg_step step;
     bool simple, parsing; /* parsing: a long Parse, nothing else */
+    bool sync;            /* a commit, nothing else */
+    bool last;            /* statement before a Sync or the end of the text */
+    bool alone;           /* the only one of its transaction: may be run again */
     char *text;
     size_t text_len, offset;
     pg_statement *statement; /* simple: the current one; parsing: the new one */
     pg_portal *portal;
-    int64_t limit; /* rows of this Execute; 0: all */
-    bool any;      /* simple: a statement was there */
+    pg_portal *from; /* a FETCH: the cursor; else NULL */
+    bool discard;    /* MOVE */
+    int64_t limit;   /* rows of this Execute; 0: all */
+    bool any;        /* simple: a statement was there */
     bool failed, finished, waiting;
     int64_t waiting_since_ns; /* for the client to read */
     atomic_bool cancelled;    /* asked for while this run waits for a thread, too */
@@ -107,7 +118,11 @@ typedef struct pg_conn {
     uint8_t key[ALM_PG_KEY_BYTES];
     alm_buf out;
     alm_map statements, portals;
-    bool skip; /* until Sync */
+    bool direct; /* TLS from the first byte on */
+    bool more;   /* bytes have come behind a start-up packet */
+    bool skip;   /* until Sync */
+    bool torn;   /* no memory for a message: the connection ends when the loop sends next */
+    char ahead;  /* type of the message behind an Execute */
     pg_run run;
     bool running;
     bool copying;      /* COPY FROM STDIN: messages are its data */
@@ -127,6 +142,8 @@ void pg_put32(pg_conn *c, int32_t v);
 void pg_put_text(pg_conn *c, const char *text); /* terminated */
 void pg_simple_message(pg_conn *c, char type);  /* without body */
 void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal);
+void pg_send_notice(pg_conn *c, const char *text);
+void pg_send_warning(pg_conn *c, const char *sqlstate, const char *text);
 void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
                              const int16_t *formats, uint32_t n_formats);
 void pg_send_ready(pg_conn *c);
@@ -150,6 +167,7 @@ void pg_login_message(pg_conn *c, char type, const char *body, size_t n);
 
 /* pg_extended.c */
 void pg_message(pg_conn *c, char type, const char *body, size_t n);
+void pg_synced(pg_conn *c); /* what a Sync ends is over */
 void pg_fail(pg_conn *c, alm_status code, const char *text);
 void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql);
 void pg_statement_release(pg_statement *s);
@@ -159,10 +177,19 @@ void pg_drop_all(pg_conn *c);
 /* DEALLOCATE, CLOSE, DISCARD: drops what the statement names. False: there is no such thing. */
 bool pg_drop_named(pg_conn *c, const alm_prepared *prepared, alm_error *err);
 pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement);
+/* Name in "x", "X" in quotes, "prepare x"; folded to lower case where it is not quoted. */
+alm_str pg_object_name(alm_str words, char out[PG_NAME_BYTES]);
+
+/* pg_cursor.c */
+bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err);
+bool pg_cursor_fetch(pg_conn *c, pg_run *run); /* false: run->err */
+const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *n);
+void pg_cursors_block_over(pg_conn *c, bool rolled_back);
 
 /* pg_run.c */
 void pg_run_simple(pg_conn *c, alm_str text);
-void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit);
+void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit, bool last);
+void pg_run_sync(pg_conn *c); /* commits, then pg_synced */
 void pg_run_drained(pg_conn *c);
 void pg_run_cancel(pg_conn *c); /* by request of the client; nothing runs: no effect */
 void pg_run_clear(pg_conn *c);

@@ -6,7 +6,7 @@
 
 #include "net/pgwire/pg_state.h"
 
-enum { LOGIN_BYTES_MAX = 70000 };
+enum { LOGIN_BYTES_MAX = 70000, TLS_HANDSHAKE = 0x16 };
 
 alm_status alm_pg_new(alm_ctx *cx, alm_db *db, alm_pg **out)
 {
@@ -39,6 +39,11 @@ void alm_pg_free(alm_pg *pg)
     free(pg);
 }
 
+void alm_pg_use_tls(alm_pg *pg, const alm_tls *tls)
+{
+    pg->tls = tls;
+}
+
 static void pg_open(alm_conn *conn)
 {
     pg_conn *c = alm_conn_state(conn);
@@ -52,6 +57,7 @@ static void pg_open(alm_conn *conn)
     c->cx = (alm_ctx){.arena = &c->arena, .conf = alm_db_conf(c->pg->db)};
     c->piece_bytes = (size_t)c->cx.conf->pg_send_buffer_size;
     alm_conn_input_max(conn, LOGIN_BYTES_MAX);
+    alm_conn_deadline(conn, c->cx.conf->pg_login_timeout);
 }
 
 static void pg_closing(alm_conn *conn)
@@ -88,6 +94,12 @@ static void too_long(pg_conn *c, uint32_t length)
 static size_t one_message(pg_conn *c, const char *bytes, size_t n)
 {
     const size_t head = c->phase == PG_STARTUP ? 4 : 5;
+    if (c->phase == PG_STARTUP && bytes[0] == TLS_HANDSHAKE && c->pg->tls != NULL &&
+        !alm_conn_has_tls(c->conn)) {
+        c->direct = true; /* without asking first */
+        alm_conn_start_tls(c->conn, c->pg->tls, bytes, n);
+        return n;
+    }
     if (n < head)
         return 0;
     const uint32_t length = alm_pg_get32(bytes + head - 4);
@@ -108,8 +120,12 @@ static size_t one_message(pg_conn *c, const char *bytes, size_t n)
         return n;
     }
     const size_t total = head - 4 + length;
-    if (n < total)
+    /* An Execute is looked at when it is known what follows: nobody waits for it without a Sync or Flush. */
+    const bool look_ahead = c->phase == PG_READY && bytes[0] == 'E' && !c->skip && !c->copying;
+    if (n < total + look_ahead)
         return 0;
+    c->ahead = look_ahead ? bytes[total] : 0;
+    c->more = n > total;
     const char *body = bytes + head;
     if (c->phase == PG_STARTUP)
         (void)pg_startup(c, body, length - 4);
@@ -146,8 +162,22 @@ static void pg_idle(alm_conn *conn)
     alm_error err = {.code = ALM_E_IDLE,
                      .sql_pos = -1,
                      .msg = "connection was idle longer than pg.net.connection.timeout"};
-    if (c->phase != PG_READY)
+    if (c->phase == PG_STARTUP)
         return;
+    if (c->phase != PG_READY)
+        err = (alm_error){.code = ALM_E_TIMEOUT,
+                          .sql_pos = -1,
+                          .msg = "canceling authentication due to timeout: pg.login.timeout"};
+    pg_send_error(c, &err, (alm_str){0}, true);
+    pg_flush(c);
+}
+
+/* Far over the limit: before the client said a word. */
+static void pg_refuse(alm_conn *conn, const char *why)
+{
+    pg_conn *c = alm_conn_state(conn);
+    alm_error err = {.code = ALM_E_BUSY, .sql_pos = -1};
+    (void)snprintf(err.msg, sizeof(err.msg), "%s", why);
     pg_send_error(c, &err, (alm_str){0}, true);
     pg_flush(c);
 }
@@ -160,4 +190,5 @@ const alm_protocol alm_pg_protocol = {.name = "pg",
                                       .closing = pg_closing,
                                       .close = pg_close,
                                       .idle = pg_idle,
+                                      .refuse = pg_refuse,
                                       .refuses_late = true};

@@ -1,8 +1,8 @@
 // Writes the same three rows by every protocol version over HTTP, and by the oldest over TCP.
-// node ingest.mjs HTTP_ADDRESS TCP_ADDRESS
+// node ingest.mjs HTTP_ADDRESS TCP_ADDRESS TCP_LOGIN
 import { Sender } from "@questdb/nodejs-client";
 
-const [http, tcp] = process.argv.slice(2);
+const [http, tcp, login] = process.argv.slice(2);
 const START_NS = 1709283600000000000n;
 
 async function ingest(config, table, version) {
@@ -24,7 +24,7 @@ for (const version of [1, 2, 3]) {
   await ingest(`http::addr=${http};protocol_version=${version};auto_flush=off`, `http${version}`, version);
 }
 await ingest(`http::addr=${http};auto_flush=off`, "http_auto", 2);
-await ingest(`tcp::addr=${tcp};protocol_version=1;auto_flush=off`, "tcp1", 1);
+await ingest(`tcp::addr=${tcp};protocol_version=1;auto_flush=off;${login}`, "tcp1", 1);
 
 // what the server refuses must reach the caller
 const sender = await Sender.fromConfig(`http::addr=${http};auto_flush=off`);

@@ -1,5 +1,5 @@
 //! Writes the same three rows by every protocol version over HTTP, and by the oldest over TCP.
-//! ingest HTTP_ADDRESS TCP_ADDRESS
+//! ingest HTTP_ADDRESS TCP_ADDRESS TCP_LOGIN
 use questdb::ingress::{Sender, TimestampMicros, TimestampNanos};
 use std::error::Error;
 
@@ -32,13 +32,13 @@ fn ingest(config: &str, table: &str, version: i32) -> Result<(), Box<dyn Error>>
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
-    let (http, tcp) = (&args[1], &args[2]);
+    let (http, tcp, login) = (&args[1], &args[2], &args[3]);
     for version in 1..=3 {
         let config = format!("http::addr={http};protocol_version={version};");
         ingest(&config, &format!("http{version}"), version)?;
     }
     ingest(&format!("http::addr={http};"), "http_auto", 2)?;
-    ingest(&format!("tcp::addr={tcp};protocol_version=1;"), "tcp1", 1)?;
+    ingest(&format!("tcp::addr={tcp};protocol_version=1;{login}"), "tcp1", 1)?;
 
     // what the server refuses must reach the caller
     let mut sender = Sender::from_conf(format!("http::addr={http};retry_timeout=0;"))?;

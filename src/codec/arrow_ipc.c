@@ -1,0 +1,451 @@
+/*
+ * arrow_ipc.c - see arrow_ipc.h.
+ *
+ * A message is: FFFFFFFF, the length of its metadata (32 bits), the metadata, a body; all padded to 8 bytes. The
+ * metadata are a FlatBuffer, written front to back: a table is a table of the places of its fields (vtable),
+ * then 32 bits back to it, then the fields; a field that refers to something is the distance to it, which is
+ * filled in when that is written, behind. Numbers are little-endian.
+ *
+ * Source      https://arrow.apache.org/docs/format/Columnar.html, Message.fbs and Schema.fbs there.
+ */
+#include "codec/arrow_ipc.h"
+
+#include <stdlib.h>
+
+#include "almanac.h"
+#include "base/hash.h"
+
+enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY = 2, HEADER_BATCH = 3 };
+enum type_kind {
+    KIND_INT = 2,
+    KIND_FLOATING = 3,
+    KIND_BINARY = 4,
+    KIND_UTF8 = 5,
+    KIND_BOOL = 6,
+    KIND_TIMESTAMP = 10,
+    KIND_LIST = 12,
+    KIND_FIXED = 15
+};
+enum { FIELDS_MAX = 8 };
+
+/* ---------------------------------------------------------------- flat buffers */
+
+typedef struct flat_field {
+    uint8_t bytes; /* 0: not there */
+    int64_t value; /* of what is no reference */
+} flat_field;
+
+static const flat_field reference = {.bytes = 4};
+
+typedef struct flat_table {
+    uint32_t at;                /* of the table */
+    uint32_t field[FIELDS_MAX]; /* of its fields */
+} flat_table;
+
+static alm_status zeros(alm_ctx *cx, alm_buf *b, size_t n)
+{
+    ALM_TRY(alm_buf_reserve(cx, b, n));
+    (void)memset(b->ptr + b->len, 0, n);
+    b->len += n;
+    return ALM_OK;
+}
+
+static alm_status pad(alm_ctx *cx, alm_buf *b)
+{
+    return zeros(cx, b, (8 - b->len % 8) % 8);
+}
+
+static alm_status put_table(alm_ctx *cx, alm_buf *b, const flat_field *fields, uint32_t n,
+                            flat_table *out)
+{
+    uint16_t place[2 + FIELDS_MAX] = {(uint16_t)(4 + 2 * n), 4};
+    ALM_ASSERT(n <= FIELDS_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t size = fields[i].bytes;
+        if (size == 0)
+            continue;
+        place[2 + i] = (uint16_t)((place[1] + size - 1) / size * size);
+        place[1] = (uint16_t)(place[2 + i] + size);
+    }
+    ALM_TRY(pad(cx, b));
+    const uint32_t start = (uint32_t)b->len;
+    ALM_TRY(alm_buf_append(cx, b, (const char *)place, 4 + 2 * (size_t)n));
+    ALM_TRY(pad(cx, b));
+    out->at = (uint32_t)b->len;
+    ALM_TRY(zeros(cx, b, place[1]));
+    const uint32_t back = out->at - start;
+    (void)memcpy(b->ptr + out->at, &back, 4);
+    for (uint32_t i = 0; i < n; i++) {
+        out->field[i] = out->at + place[2 + i];
+        (void)memcpy(b->ptr + out->field[i], &fields[i].value, fields[i].bytes);
+    }
+    return ALM_OK;
+}
+
+/* The reference at `from` leads to `to`. */
+static void refer(alm_buf *b, uint32_t from, uint32_t to)
+{
+    const uint32_t distance = to - from;
+    (void)memcpy(b->ptr + from, &distance, 4);
+}
+
+/* A vector of n elements for the reference at `from`; elements of 8 bytes are aligned. *at: its elements. */
+static alm_status put_vector(alm_ctx *cx, alm_buf *b, uint32_t from, uint32_t n, const char *bytes,
+                             size_t n_bytes, uint32_t *at)
+{
+    ALM_TRY(pad(cx, b));
+    ALM_TRY(zeros(cx, b, 4));
+    refer(b, from, (uint32_t)b->len);
+    ALM_TRY(alm_buf_append(cx, b, (const char *)&n, 4));
+    *at = (uint32_t)b->len;
+    return bytes != NULL ? alm_buf_append(cx, b, bytes, n_bytes) : zeros(cx, b, n_bytes);
+}
+
+static alm_status put_text(alm_ctx *cx, alm_buf *b, uint32_t from, const char *text)
+{
+    uint32_t at = 0;
+    const size_t n = strlen(text);
+    return put_vector(cx, b, from, (uint32_t)n, text, n + 1, &at);
+}
+
+/* -------------------------------------------------------------------- messages */
+
+/* The message around a header, which is to be referred to from *header. */
+static alm_status begin_message(alm_ctx *cx, alm_buf *meta, int kind, size_t body_bytes,
+                                uint32_t *header)
+{
+    const flat_field fields[] = {{2, VERSION_5}, {1, kind}, reference, {8, (int64_t)body_bytes}};
+    flat_table message;
+    ALM_TRY(zeros(cx, meta, 4)); /* reference to the root */
+    ALM_TRY(put_table(cx, meta, fields, ALM_COUNT(fields), &message));
+    refer(meta, 0, message.at);
+    *header = message.field[2];
+    return ALM_OK;
+}
+
+static alm_status end_message(alm_ctx *cx, alm_buf *meta, const alm_buf *body, alm_buf *out)
+{
+    ALM_TRY(pad(cx, meta));
+    const uint32_t head[2] = {UINT32_MAX, (uint32_t)meta->len};
+    ALM_TRY(alm_buf_append(cx, out, (const char *)head, sizeof head));
+    ALM_TRY(alm_buf_append(cx, out, meta->ptr, meta->len));
+    return body != NULL ? alm_buf_append(cx, out, body->ptr, body->len) : ALM_OK;
+}
+
+alm_status alm_arrow_ipc_end(alm_ctx *cx, alm_buf *out)
+{
+    const uint32_t end[2] = {UINT32_MAX, 0};
+    return alm_buf_append(cx, out, (const char *)end, sizeof end);
+}
+
+/* ---------------------------------------------------------------------- schema */
+
+/* A type as the C data interface writes it: its kind here, and its table. */
+static int type_kind_of(const char *format, flat_field fields[2], uint32_t *n)
+{
+    const char *integers = "csil", *found = strchr(integers, format[0]);
+    *n = 0;
+    if (found != NULL) {
+        fields[(*n)++] = (flat_field){4, INT64_C(8) << (found - integers)};
+        fields[(*n)++] = (flat_field){1, true};
+        return KIND_INT;
+    }
+    switch (format[0]) {
+    case 'f':
+    case 'g':
+        fields[(*n)++] = (flat_field){2, format[0] == 'f' ? 1 : 2};
+        return KIND_FLOATING;
+    case 't': /* tsm, tsu, tsn */
+        fields[(*n)++] = (flat_field){2, format[2] == 'm' ? 1 : format[2] == 'u' ? 2 : 3};
+        fields[(*n)++] = reference;
+        return KIND_TIMESTAMP;
+    case 'w':
+        fields[(*n)++] = (flat_field){4, strtol(format + 2, NULL, 10)};
+        return KIND_FIXED;
+    case 'b':
+        return KIND_BOOL;
+    case 'z':
+        return KIND_BINARY;
+    case '+':
+        return KIND_LIST;
+    default:
+        return KIND_UTF8;
+    }
+}
+
+/* What the index of a dictionary is: 32 bits, signed. */
+static alm_status put_encoding(alm_ctx *cx, alm_buf *b, uint32_t from, int64_t id)
+{
+    const flat_field fields[] = {{8, id}, reference}, index[] = {{4, 32}, {1, true}};
+    flat_table encoding, type;
+    ALM_TRY(put_table(cx, b, fields, ALM_COUNT(fields), &encoding));
+    refer(b, from, encoding.at);
+    ALM_TRY(put_table(cx, b, index, ALM_COUNT(index), &type));
+    refer(b, encoding.field[1], type.at);
+    return ALM_OK;
+}
+
+/* One field; lists hold a field of the next dimension. */
+static alm_status put_field(alm_ctx *cx, alm_buf *b, uint32_t from, const alm_arrow_field *field,
+                            uint32_t dim, int64_t id)
+{
+    const bool array = field->type.id == ALM_T_ARRAY, list = array && dim < field->type.dims;
+    const bool symbol = field->type.id == ALM_T_SYMBOL;
+    flat_field type_fields[2];
+    flat_table table, type;
+    uint32_t n = 0, children = 0;
+    const char *format = array && !list ? "g" : alm_type_info_of(field->type)->arrow;
+    const int kind = type_kind_of(format, type_fields, &n);
+    const flat_field fields[] = {
+        reference, {1, true}, {1, kind}, reference, symbol ? reference : (flat_field){0},
+        reference};
+    ALM_TRY(put_table(cx, b, fields, ALM_COUNT(fields), &table));
+    refer(b, from, table.at);
+    ALM_TRY(put_text(cx, b, table.field[0], dim == 0 ? field->name : "item"));
+    ALM_TRY(put_table(cx, b, type_fields, n, &type));
+    refer(b, table.field[3], type.at);
+    if (kind == KIND_TIMESTAMP)
+        ALM_TRY(put_text(cx, b, type.field[1], "UTC"));
+    if (symbol)
+        ALM_TRY(put_encoding(cx, b, table.field[4], id));
+    ALM_TRY(put_vector(cx, b, table.field[5], list, NULL, list ? 4 : 0, &children));
+    return list ? put_field(cx, b, children, field, dim + 1, id) : ALM_OK;
+}
+
+static alm_status put_schema(alm_ctx *cx, alm_buf *meta, const alm_arrow_field *fields, uint32_t n)
+{
+    const flat_field of_schema[] = {{2, 0}, reference};
+    flat_table schema;
+    uint32_t header = 0, list = 0;
+    ALM_TRY(begin_message(cx, meta, HEADER_SCHEMA, 0, &header));
+    ALM_TRY(put_table(cx, meta, of_schema, ALM_COUNT(of_schema), &schema));
+    refer(meta, header, schema.at);
+    ALM_TRY(put_vector(cx, meta, schema.field[1], n, NULL, 4 * (size_t)n, &list));
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(put_field(cx, meta, list + 4 * i, &fields[i], 0, i));
+    return ALM_OK;
+}
+
+alm_status alm_arrow_ipc_schema(alm_ctx *cx, const alm_arrow_field *fields, uint32_t n,
+                                alm_buf *out)
+{
+    alm_buf meta;
+    alm_buf_init(&meta, NULL);
+    alm_status st = put_schema(cx, &meta, fields, n);
+    if (st == ALM_OK)
+        st = end_message(cx, &meta, NULL, out);
+    alm_buf_deinit(&meta);
+    return st;
+}
+
+/* --------------------------------------------------------------------- batches */
+
+/* Body of a batch, and where things stand in it: pairs of 64 bits. */
+typedef struct parts {
+    alm_buf nodes, buffers, body, meta;
+} parts;
+
+static void parts_init(parts *p)
+{
+    alm_buf_init(&p->nodes, NULL);
+    alm_buf_init(&p->buffers, NULL);
+    alm_buf_init(&p->body, NULL);
+    alm_buf_init(&p->meta, NULL);
+}
+
+static void parts_deinit(parts *p)
+{
+    alm_buf_deinit(&p->nodes);
+    alm_buf_deinit(&p->buffers);
+    alm_buf_deinit(&p->body);
+    alm_buf_deinit(&p->meta);
+}
+
+static alm_status put_node(alm_ctx *cx, parts *p, int64_t rows, int64_t nulls)
+{
+    const int64_t node[2] = {rows, nulls};
+    return alm_buf_append(cx, &p->nodes, (const char *)node, sizeof node);
+}
+
+static alm_status put_buffer(alm_ctx *cx, parts *p, const void *bytes, size_t n)
+{
+    const int64_t buffer[2] = {(int64_t)p->body.len, (int64_t)(bytes != NULL ? n : 0)};
+    ALM_TRY(alm_buf_append(cx, &p->buffers, (const char *)buffer, sizeof buffer));
+    if (bytes == NULL || n == 0)
+        return ALM_OK;
+    ALM_TRY(alm_buf_append(cx, &p->body, bytes, n));
+    return pad(cx, &p->body);
+}
+
+/* Record batch, or dictionary `id` (from 0). */
+static alm_status put_batch(alm_ctx *cx, parts *p, int64_t rows, int64_t id, alm_buf *out)
+{
+    const flat_field of_batch[] = {{8, rows}, reference, reference},
+                     of_dictionary[] = {{8, id}, reference};
+    flat_table batch, dictionary;
+    uint32_t header = 0, at = 0;
+    ALM_TRY(begin_message(cx, &p->meta, id < 0 ? HEADER_BATCH : HEADER_DICTIONARY, p->body.len,
+                          &header));
+    if (id >= 0) {
+        ALM_TRY(put_table(cx, &p->meta, of_dictionary, ALM_COUNT(of_dictionary), &dictionary));
+        refer(&p->meta, header, dictionary.at);
+        header = dictionary.field[1];
+    }
+    ALM_TRY(put_table(cx, &p->meta, of_batch, ALM_COUNT(of_batch), &batch));
+    refer(&p->meta, header, batch.at);
+    ALM_TRY(put_vector(cx, &p->meta, batch.field[1], (uint32_t)(p->nodes.len / 16), p->nodes.ptr,
+                       p->nodes.len, &at));
+    ALM_TRY(put_vector(cx, &p->meta, batch.field[2], (uint32_t)(p->buffers.len / 16),
+                       p->buffers.ptr, p->buffers.len, &at));
+    return end_message(cx, &p->meta, &p->body, out);
+}
+
+/* ---------------------------------------------------------------- dictionaries */
+
+/* The distinct values of a text column, as Arrow has texts, and which of them each row is. */
+typedef struct dictionary {
+    alm_buf offsets, bytes, indices;
+    int32_t *slots; /* open addressing: number of a value + 1 */
+    uint32_t mask, n;
+} dictionary;
+
+static void dictionary_deinit(dictionary *d)
+{
+    alm_buf_deinit(&d->offsets);
+    alm_buf_deinit(&d->bytes);
+    alm_buf_deinit(&d->indices);
+    free(d->slots);
+}
+
+static alm_status dictionary_init(alm_ctx *cx, dictionary *d, int64_t rows)
+{
+    *d = (dictionary){.mask = 15};
+    alm_buf_init(&d->offsets, NULL);
+    alm_buf_init(&d->bytes, NULL);
+    alm_buf_init(&d->indices, NULL);
+    while (d->mask < 2 * (uint64_t)rows)
+        d->mask = 2 * d->mask + 1;
+    d->slots = calloc((size_t)d->mask + 1, sizeof *d->slots);
+    if (d->slots == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory for a dictionary");
+    return zeros(cx, &d->offsets, 4);
+}
+
+static alm_str dictionary_value(const dictionary *d, int32_t i)
+{
+    int32_t at[2];
+    (void)memcpy(at, d->offsets.ptr + 4 * (size_t)i, sizeof at);
+    return (alm_str){d->bytes.ptr + at[0], (size_t)(at[1] - at[0])};
+}
+
+static alm_status dictionary_find(alm_ctx *cx, dictionary *d, alm_str text, int32_t *out)
+{
+    uint32_t slot = (uint32_t)alm_hash_str(text) & d->mask;
+    for (; d->slots[slot] != 0; slot = (slot + 1) & d->mask) {
+        *out = d->slots[slot] - 1;
+        if (alm_str_eq(dictionary_value(d, *out), text))
+            return ALM_OK;
+    }
+    *out = (int32_t)d->n++;
+    d->slots[slot] = *out + 1;
+    ALM_TRY(alm_buf_append(cx, &d->bytes, text.ptr, text.len));
+    const int32_t end = (int32_t)d->bytes.len; /* the column is below 2 GiB */
+    return alm_buf_append(cx, &d->offsets, (const char *)&end, 4);
+}
+
+static alm_status dictionary_fill(alm_ctx *cx, dictionary *d, const struct ArrowArray *a)
+{
+    const uint8_t *valid = a->buffers[0];
+    const int32_t *offsets = a->buffers[1];
+    const char *bytes = a->buffers[2];
+    for (int64_t i = 0; i < a->length; i++) {
+        int32_t index = 0;
+        const alm_str text = {bytes + offsets[i], (size_t)(offsets[i + 1] - offsets[i])};
+        if (valid == NULL || (valid[i / 8] >> (i % 8) & 1) != 0)
+            ALM_TRY(dictionary_find(cx, d, text, &index));
+        ALM_TRY(alm_buf_append(cx, &d->indices, (const char *)&index, 4));
+    }
+    return ALM_OK;
+}
+
+static alm_status put_dictionary(alm_ctx *cx, const dictionary *d, int64_t id, alm_buf *out)
+{
+    parts p;
+    parts_init(&p);
+    alm_status st = put_node(cx, &p, d->n, 0);
+    if (st == ALM_OK)
+        st = put_buffer(cx, &p, NULL, 0);
+    if (st == ALM_OK)
+        st = put_buffer(cx, &p, d->offsets.ptr, d->offsets.len);
+    if (st == ALM_OK)
+        st = put_buffer(cx, &p, d->bytes.ptr, d->bytes.len);
+    if (st == ALM_OK)
+        st = put_batch(cx, &p, d->n, id, out);
+    parts_deinit(&p);
+    return st;
+}
+
+/* --------------------------------------------------------------------- columns */
+
+static size_t bits(int64_t n)
+{
+    return (size_t)(n + 7) / 8;
+}
+
+/* A column of a text that repeats: its dictionary goes out at once, its indices into the batch. */
+static alm_status put_symbols(alm_ctx *cx, parts *p, const struct ArrowArray *a, int64_t id,
+                              alm_buf *out)
+{
+    dictionary d;
+    alm_status st = dictionary_init(cx, &d, a->length);
+    if (st == ALM_OK)
+        st = dictionary_fill(cx, &d, a);
+    if (st == ALM_OK)
+        st = put_dictionary(cx, &d, id, out);
+    if (st == ALM_OK)
+        st = put_buffer(cx, p, d.indices.ptr, d.indices.len);
+    dictionary_deinit(&d);
+    return st;
+}
+
+static alm_status put_column(alm_ctx *cx, parts *p, const alm_arrow_field *field, uint32_t dim,
+                             const struct ArrowArray *a, int64_t id, alm_buf *out)
+{
+    const bool array = field->type.id == ALM_T_ARRAY, list = array && dim < field->type.dims;
+    const size_t rows = (size_t)a->length;
+    const char form = list ? '+' : alm_type_info_of(field->type)->arrow[0];
+    ALM_TRY(put_node(cx, p, a->length, a->null_count));
+    ALM_TRY(put_buffer(cx, p, a->buffers[0], bits(a->length)));
+    if (list) {
+        ALM_TRY(put_buffer(cx, p, a->buffers[1], 4 * (rows + 1)));
+        return put_column(cx, p, field, dim + 1, a->children[0], id, out);
+    }
+    if (field->type.id == ALM_T_SYMBOL)
+        return put_symbols(cx, p, a, id, out);
+    if (form == 'u' || form == 'z') {
+        const int32_t *offsets = a->buffers[1];
+        ALM_TRY(put_buffer(cx, p, offsets, 4 * (rows + 1)));
+        return put_buffer(cx, p, a->buffers[2], (size_t)offsets[rows]);
+    }
+    if (form == 'b')
+        return put_buffer(cx, p, a->buffers[1], bits(a->length));
+    return put_buffer(cx, p, a->buffers[1],
+                      rows * (array ? sizeof(double) : alm_type_width(field->type)));
+}
+
+alm_status alm_arrow_ipc_batch(alm_ctx *cx, const alm_arrow_field *fields, const alm_batch *batch,
+                               alm_buf *out)
+{
+    struct ArrowArray array;
+    parts p;
+    ALM_TRY(alm_arrow_array(cx, batch, &array));
+    parts_init(&p);
+    alm_status st = ALM_OK;
+    for (uint32_t i = 0; st == ALM_OK && i < batch->n_cols; i++)
+        st = put_column(cx, &p, &fields[i], 0, array.children[i], i, out);
+    if (st == ALM_OK)
+        st = put_batch(cx, &p, batch->rows, -1, out);
+    parts_deinit(&p);
+    array.release(&array);
+    return st;
+}

@@ -1,0 +1,87 @@
+/* pack.c - gzip by zlib, which can stream where libdeflate cannot; zstd by its library. Fast levels. */
+#include "codec/compress/pack.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include <zlib.h>
+#include <zstd.h>
+
+enum { GZIP_LEVEL = 1, GZIP_WINDOW = 15 + 16, GZIP_MEMORY = 8, ZSTD_LEVEL = 1, STEP = 16 << 10 };
+
+struct alm_packer {
+    alm_pack_form form;
+    z_stream gzip;
+    ZSTD_CCtx *zstd;
+};
+
+alm_status alm_packer_new(alm_ctx *cx, alm_pack_form form, alm_packer **out)
+{
+    alm_packer *p = calloc(1, sizeof *p);
+    bool ready = false;
+    ALM_ASSERT(form != ALM_PACK_NONE);
+    if (p != NULL && form == ALM_PACK_ZSTD) {
+        p->zstd = ZSTD_createCCtx();
+        ready = p->zstd != NULL &&
+                !ZSTD_isError(ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
+    } else if (p != NULL) {
+        ready = deflateInit2(&p->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+                             Z_DEFAULT_STRATEGY) == Z_OK;
+    }
+    if (p != NULL)
+        p->form = ready ? form : ALM_PACK_NONE;
+    if (!ready) {
+        alm_packer_free(p);
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to pack an answer");
+    }
+    *out = p;
+    return ALM_OK;
+}
+
+static alm_status pack_gzip(alm_ctx *cx, z_stream *z, alm_str piece, bool last, alm_buf *out)
+{
+    ALM_ASSERT(piece.len <= UINT_MAX);
+    z->next_in = (Bytef *)(uintptr_t)piece.ptr; /* zlib does not write there */
+    z->avail_in = (uInt)piece.len;
+    do {
+        ALM_TRY(alm_buf_reserve(cx, out, STEP));
+        z->next_out = (Bytef *)out->ptr + out->len;
+        z->avail_out = STEP;
+        const int code = deflate(z, last ? Z_FINISH : Z_SYNC_FLUSH);
+        ALM_ASSERT(code != Z_STREAM_ERROR);
+        out->len += STEP - z->avail_out;
+    } while (z->avail_out == 0);
+    return ALM_OK;
+}
+
+static alm_status pack_zstd(alm_ctx *cx, ZSTD_CCtx *z, alm_str piece, bool last, alm_buf *out)
+{
+    ZSTD_inBuffer in = {piece.ptr, piece.len, 0};
+    size_t left = 0;
+    do {
+        ALM_TRY(alm_buf_reserve(cx, out, STEP));
+        ZSTD_outBuffer to = {out->ptr + out->len, STEP, 0};
+        left = ZSTD_compressStream2(z, &to, &in, last ? ZSTD_e_end : ZSTD_e_flush);
+        if (ZSTD_isError(left))
+            return alm_fail(cx, ALM_E_MEMORY, -1, "cannot pack an answer: %s",
+                            ZSTD_getErrorName(left));
+        out->len += to.pos;
+    } while (left > 0);
+    return ALM_OK;
+}
+
+alm_status alm_pack(alm_ctx *cx, alm_packer *p, alm_str piece, bool last, alm_buf *out)
+{
+    return p->form == ALM_PACK_ZSTD ? pack_zstd(cx, p->zstd, piece, last, out)
+                                    : pack_gzip(cx, &p->gzip, piece, last, out);
+}
+
+void alm_packer_free(alm_packer *p)
+{
+    if (p == NULL)
+        return;
+    if (p->form == ALM_PACK_GZIP)
+        (void)deflateEnd(&p->gzip);
+    (void)ZSTD_freeCCtx(p->zstd);
+    free(p);
+}

@@ -1,0 +1,119 @@
+/*
+ * pg_cell.c - see pg_cell.h. Types that fill large results have a writer of their own; all others, and
+ * forms that are rare, go through alm_pg_put_cell.
+ */
+#include "codec/pg/pg_cell.h"
+
+#include <math.h>
+
+#include "base/number.h"
+
+enum { CELL_HEAD = 4, FIXED_MAX = 48 }; /* length; no number and no time is longer */
+
+static size_t row_of(const alm_vec *v, size_t row)
+{
+    return v->is_const ? 0 : row;
+}
+
+/* The bytes stand behind the place for their length already. */
+static alm_status put_length(alm_buf *out, size_t n)
+{
+    alm_pg_put32(out->ptr + out->len, (uint32_t)n);
+    out->len += CELL_HEAD + n;
+    return ALM_OK;
+}
+
+static alm_status put_null(alm_buf *out)
+{
+    alm_pg_put32(out->ptr + out->len, UINT32_MAX);
+    out->len += CELL_HEAD;
+    return ALM_OK;
+}
+
+static char *place(const alm_buf *out)
+{
+    return out->ptr + out->len + CELL_HEAD;
+}
+
+static alm_status put_any(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
+                          alm_buf *out)
+{
+    return alm_pg_put_cell(cx, v, row, cell->binary, out);
+}
+
+static alm_status put_text(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
+                           alm_buf *out)
+{
+    (void)cell;
+    const alm_str text = alm_vec_text(v, row);
+    ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + text.len));
+    if (text.ptr == NULL)
+        return put_null(out);
+    if (text.len > 0)
+        memcpy(place(out), text.ptr, text.len);
+    return put_length(out, text.len);
+}
+
+/* A number: null rule, text, and its bits in network order. */
+#define NUMBER_CELL(name, type, bits_type, is_null, format, put_bits)                              \
+    static alm_status name(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,           \
+                           alm_buf *out)                                                           \
+    {                                                                                              \
+        const type value = ((const type *)v->data)[row_of(v, row)];                                \
+        bits_type bits;                                                                            \
+        ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + FIXED_MAX));                                  \
+        if (is_null)                                                                               \
+            return put_null(out);                                                                  \
+        if (!cell->binary)                                                                         \
+            return put_length(out, format);                                                        \
+        memcpy(&bits, &value, sizeof bits);                                                        \
+        put_bits(place(out), bits);                                                                \
+        return put_length(out, sizeof bits);                                                       \
+    }
+
+NUMBER_CELL(put_int, int32_t, uint32_t, value == ALM_INT_NULL, alm_int32_format(value, place(out)),
+            alm_pg_put32)
+NUMBER_CELL(put_long, int64_t, uint64_t, value == ALM_LONG_NULL,
+            alm_int64_format(value, place(out)), alm_pg_put64)
+NUMBER_CELL(put_double, double, uint64_t, !isfinite(value),
+            alm_double_format(value, ALM_NUM_PG, place(out)), alm_pg_put64)
+
+static alm_status put_time(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
+                           alm_buf *out)
+{
+    const int64_t value = ((const int64_t *)v->data)[row_of(v, row)];
+    ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + FIXED_MAX));
+    if (value == ALM_TS_NULL)
+        return put_null(out);
+    return put_length(out, alm_time_writer_put(&cell->time, value, place(out)));
+}
+
+void alm_pg_cell_init(alm_pg_cell *cell, alm_type type, bool binary)
+{
+    *cell = (alm_pg_cell){.put = put_any, .type = (alm_type_id)type.id, .binary = binary};
+    if (alm_type_is_text(type)) { /* lists are arrays in binary */
+        cell->put = binary && type.p != 0 ? put_any : put_text;
+        return;
+    }
+    switch ((int)type.id) {
+    case ALM_T_INT:
+        cell->put = put_int;
+        return;
+    case ALM_T_LONG:
+        cell->put = put_long;
+        return;
+    case ALM_T_DOUBLE:
+        cell->put = put_double;
+        return;
+    case ALM_T_TIMESTAMP:
+    case ALM_T_TIMESTAMP_NS:
+        if (binary)
+            return;
+        cell->put = put_time;
+        alm_time_writer_init(&cell->time, type.id == ALM_T_TIMESTAMP ? ALM_TIME_US : ALM_TIME_NS,
+                             ALM_TIME_PG);
+        return;
+    default:
+        return;
+    }
+}

@@ -1,0 +1,31 @@
+/*
+ * pg_cell.h - the cells of a column, one after the other: what is the same for all of them (the form, the
+ * text of the current minute) is settled once. Same bytes as alm_pg_put_cell.
+ */
+#ifndef ALM_CODEC_PG_PG_CELL_H
+#define ALM_CODEC_PG_PG_CELL_H
+
+#include "codec/pg/pg_value.h"
+#include "time/timestamp.h"
+
+typedef struct alm_pg_cell alm_pg_cell;
+typedef alm_status (*alm_pg_cell_fn)(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
+                                     alm_buf *out);
+
+struct alm_pg_cell {
+    alm_pg_cell_fn put; /* NULL: not set up */
+    alm_type_id type;
+    bool binary;
+    alm_time_writer time;
+};
+
+void alm_pg_cell_init(alm_pg_cell *cell, alm_type type, bool binary);
+
+/* Appends the cell of a row: 4-byte length and bytes. */
+ALM_NODISCARD static inline alm_status alm_pg_cell_put(alm_ctx *cx, alm_pg_cell *cell,
+                                                       const alm_vec *v, size_t row, alm_buf *out)
+{
+    return cell->put(cx, cell, v, row, out);
+}
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * pg_cursor.c - cursors by DECLARE, FETCH, MOVE: portals that stay between statements. A cursor is the run
+ * of its query, begun by DECLARE and standing still between two FETCHes; nothing is kept but the batch it
+ * has in hand, so its memory does not grow with its rows.
+ *
+ * Life        Until CLOSE, or the end of the block. WITH HOLD outlives the COMMIT; the ROLLBACK of the block
+ *             that declared it ends it all the same.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "net/pgwire/pg_state.h"
+
+static bool fail_with_name(alm_error *err, alm_status code, const char *format, const char *name)
+    ALM_PRINTF(3, 0);
+
+static bool fail_with_name(alm_error *err, alm_status code, const char *format, const char *name)
+{
+    *err = (alm_error){.code = code, .sql_pos = -1};
+    (void)snprintf(err->msg, sizeof(err->msg), format, name);
+    return false;
+}
+
+static pg_portal *find_cursor(pg_conn *c, const pg_statement *s, char name[PG_NAME_BYTES])
+{
+    const alm_cursor_words *words = alm_prepared_cursor(s->prepared);
+    pg_portal *portal = alm_map_get(&c->portals, pg_object_name(words->name, name));
+    return portal != NULL && portal->declared ? portal : NULL;
+}
+
+/* The run that `portal`, a DECLARE, has begun goes over to the cursor. */
+bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err)
+{
+    char text[PG_NAME_BYTES];
+    const alm_cursor_words *words = alm_prepared_cursor(portal->statement->prepared);
+    const alm_str name = pg_object_name(words->name, text);
+    alm_ctx cx = {0};
+    if (alm_map_get(&c->portals, name) != NULL)
+        return fail_with_name(err, ALM_E_PORTAL_EXISTS, "cursor \"%s\" already exists", text);
+    if ((int64_t)c->portals.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit)
+        return fail_with_name(err, ALM_E_STATEMENT_LIMIT,
+                              "cursor \"%s\": the limit is pg.named.statement.limit", text);
+    pg_portal *cursor = pg_portal_new(c, name, portal->statement);
+    if (cursor == NULL ||
+        alm_map_put(&cx, &c->portals, (alm_str){cursor->name, name.len}, cursor, NULL) != ALM_OK) {
+        pg_portal_free(cursor);
+        return fail_with_name(err, ALM_E_MEMORY, "cursor \"%s\": out of memory", text);
+    }
+    cursor->declared = cursor->in_block = true;
+    cursor->hold = words->hold;
+    cursor->binary = words->binary;
+    cursor->cursor = portal->cursor;
+    portal->cursor = NULL;
+    return true;
+}
+
+/* How the rows of a FETCH are written: as its Bind asks, else as the cursor was declared. */
+static bool take_formats(pg_portal *portal, const pg_portal *from, uint32_t n_cols, alm_error *err)
+{
+    if (portal->n_formats > 1 && portal->n_formats != n_cols)
+        return fail_with_name(err, ALM_E_STALE, "cursor \"%s\" is another by now", from->name);
+    if (portal->n_formats > 0 || !from->binary)
+        return true;
+    portal->formats = calloc(1, sizeof(*portal->formats));
+    if (portal->formats == NULL)
+        return fail_with_name(err, ALM_E_MEMORY, "cursor \"%s\": out of memory", from->name);
+    portal->formats[0] = 1;
+    portal->n_formats = 1;
+    return true;
+}
+
+bool pg_cursor_fetch(pg_conn *c, pg_run *run)
+{
+    char text[PG_NAME_BYTES];
+    uint32_t n = 0;
+    pg_portal *portal = run->portal, *from = find_cursor(c, portal->statement, text);
+    const alm_cursor_words *words = alm_prepared_cursor(portal->statement->prepared);
+    if (from == NULL)
+        return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" does not exist", text);
+    if (from->failed)
+        return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" has failed", text);
+    (void)alm_cursor_cols(from->cursor, &n);
+    if (!words->move && !take_formats(portal, from, n, &run->err))
+        return false;
+    alm_cursor_resume(from->cursor);
+    run->from = from;
+    run->limit = words->count;
+    run->discard = words->move;
+    portal->sent = 0;
+    return true;
+}
+
+/* Columns of what a statement returns; n 0: none. Those of a FETCH are the cursor's, as it is now. */
+const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *n)
+{
+    char text[PG_NAME_BYTES];
+    const alm_cursor_words *words = alm_prepared_cursor(s->prepared);
+    *n = s->n_cols;
+    if (words == NULL || alm_prepared_kind(s->prepared) != ALM_STMT_FETCH)
+        return s->cols;
+    const pg_portal *from = words->move ? NULL : find_cursor(c, s, text);
+    *n = 0;
+    return from != NULL ? alm_cursor_cols(from->cursor, n) : NULL;
+}
+
+static bool ends(const pg_portal *cursor, bool rolled_back)
+{
+    return cursor->declared && cursor->in_block && (rolled_back || !cursor->hold);
+}
+
+void pg_cursors_block_over(pg_conn *c, bool rolled_back)
+{
+    const alm_map_entry *e = NULL;
+    pg_portal *list = NULL; /* the map must not change while it is walked */
+    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
+        pg_portal *cursor = e->value;
+        if (ends(cursor, rolled_back)) {
+            cursor->next_drop = list;
+            list = cursor;
+        }
+        cursor->in_block = false;
+    }
+    while (list != NULL) {
+        pg_portal *next = list->next_drop;
+        pg_portal_free(alm_map_remove(&c->portals, alm_str_of(list->name)));
+        list = next;
+    }
+}

@@ -1,0 +1,57 @@
+/*
+ * copy_jobs.h - the imports by COPY FROM a file: those that run, and what became of the others. Private
+ * to session/.
+ *
+ * File        `imports.json` of the data directory has the list: written whole and synced when an
+ *             import starts and when it ends, read at the start. An import that it has without an end
+ *             failed with the process.
+ * Threads     `lock` guards the list and its jobs, `file_lock` the file; the latter is taken first.
+ * Limits      The newest ALM_COPY_KEPT_MAX are remembered.
+ */
+#ifndef ALM_SESSION_COPY_JOBS_H
+#define ALM_SESSION_COPY_JOBS_H
+
+#include <pthread.h>
+
+#include "session/import.h"
+#include "session/session_state.h"
+
+enum { ALM_COPY_KEPT_MAX = 1000 };
+
+typedef enum alm_copy_state {
+    ALM_COPY_RUNS,
+    ALM_COPY_FINISHED,
+    ALM_COPY_FAILED,
+    ALM_COPY_CANCELLED
+} alm_copy_state;
+
+typedef struct alm_copy_job {
+    struct alm_copy_job *next; /* older */
+    alm_db *db;
+    char id[17];
+    char *table, *file;
+    alm_import_conf conf;   /* texts in `texts` */
+    alm_copy_format format; /* conf.format, if there is one */
+    alm_arena texts;
+    alm_session *session; /* while it runs */
+    int handle;
+    alm_copy_state state;
+    int64_t start_us, end_us;
+    int64_t handled, imported, errors;
+    char message[1024];
+} alm_copy_job;
+
+typedef struct alm_copy_jobs {
+    pthread_mutex_t lock, file_lock;
+    const alm_db *db;
+    alm_copy_job *newest;
+    int32_t running;
+} alm_copy_jobs;
+
+void alm_copy_job_free(alm_copy_job *job);
+/* Forgets the oldest that ended; with the lock. */
+void alm_copy_jobs_forget(alm_copy_jobs *jobs);
+/* Writes the list into its file; a failure is logged, the imports go on. Without the locks. */
+void alm_copy_jobs_keep(alm_copy_jobs *jobs);
+
+#endif
