@@ -125,6 +125,8 @@ class Wire:
                 self.settings[name.decode()] = value.decode()
             elif kind == "K":
                 self.key = body
+            elif kind == "v":
+                self.negotiated = body
             elif kind == "E":
                 raise PermissionError(fields(body))
             elif kind == "Z":
@@ -164,10 +166,11 @@ class Wire:
                 return fields(body)
         return None
 
-    def cancel(self):
+    def cancel(self, key=None):
+        key = self.key if key is None else key
         host, port = self.s.getpeername()[:2]
         with socket.create_connection((host, port), timeout=10) as s:
-            s.sendall(struct.pack("!II", 16, 80877102) + self.key)
+            s.sendall(struct.pack("!II", 8 + len(key), 80877102) + key)
             s.recv(1)
 
     def close(self):

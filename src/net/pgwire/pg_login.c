@@ -14,6 +14,8 @@ enum {
     CODE_CANCEL = 80877102,
     CODE_SSL = 80877103,
     CODE_GSS = 80877104,
+    VERSION_MAJOR = 3,
+    VERSION_MINOR = 2, /* newest; there has been no 3.1 */
     STARTUP_MAX = 10000,
     PASSWORD_MAX = 65536
 };
@@ -152,25 +154,35 @@ static bool read_parameters(pg_conn *c, pg_reader *r)
     return !r->bad;
 }
 
+/* In the same time whatever the bytes are. */
+static bool same_key(const pg_conn *c, alm_str key)
+{
+    uint8_t differ = key.len != c->key_bytes;
+    for (size_t i = 0; i < key.len && i < c->key_bytes; i++)
+        differ |= (uint8_t)(c->key[i] ^ (uint8_t)key.ptr[i]);
+    return differ == 0;
+}
+
 static void cancel_request(pg_conn *c, const char *body, size_t n)
 {
     pg_reader r = {.at = body + 4, .end = body + n};
     const int32_t pid = pg_read32(&r);
-    const alm_str key = pg_read_bytes(&r, ALM_PG_KEY_BYTES);
+    const alm_str key = {r.at, (size_t)(r.end - r.at)};
     alm_conn *target = r.bad ? NULL : alm_loop_find(alm_conn_loop(c->conn), (uint32_t)pid);
     if (target == NULL || alm_conn_arg(target) != c->pg)
         return;
     pg_conn *other = alm_conn_state(target);
-    if (other->session != NULL && memcmp(other->key, key.ptr, ALM_PG_KEY_BYTES) == 0)
+    if (other->session != NULL && same_key(other, key))
         pg_run_cancel(other);
 }
 
-/* Minor versions above 0 and options we do not know: say so and go on as 3.0. */
+/* Minor versions and options that are not known here: the client hears what the connection speaks from here
+ * on. The version is said whole, as PostgreSQL does: libpq takes a lone minor for one below 3.0. */
 static void negotiate(pg_conn *c)
 {
     size_t at = 0;
     pg_begin(c, 'v', &at);
-    pg_put32(c, 0);
+    pg_put32(c, (int32_t)(VERSION_MAJOR << 16 | c->minor));
     pg_put32(c, (int32_t)c->n_unknown_options);
     for (uint32_t i = 0; i < c->n_unknown_options; i++)
         pg_put_text(c, c->unknown_options[i]);
@@ -214,10 +226,11 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         alm_conn_finish(c->conn);
         return false;
     }
-    if (code >> 16 != 3) {
-        fatal(c, ALM_E_UNSUPPORTED, "unsupported frontend protocol: the server speaks 3.0");
+    if (code >> 16 != VERSION_MAJOR) {
+        fatal(c, ALM_E_UNSUPPORTED, "unsupported frontend protocol: the server speaks 3.0 to 3.2");
         return false;
     }
+    c->minor = ALM_MIN(code & 0xffff, (uint32_t)VERSION_MINOR);
     pg_reader r = {.at = body + 4, .end = body + n};
     if (!read_parameters(c, &r)) {
         fatal(c, ALM_E_PROTOCOL, "invalid start-up packet layout");
@@ -231,7 +244,7 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         fatal(c, ALM_E_AUTH_SPEC, "the server takes connections over TLS alone: sslmode=require");
         return false;
     }
-    if ((code & 0xffff) != 0 || c->n_unknown_options > 0)
+    if ((code & 0xffff) != c->minor || c->n_unknown_options > 0)
         negotiate(c);
     if (c->user[0] == 0) {
         fatal(c, ALM_E_AUTH_SPEC, "no PostgreSQL user name specified in start-up packet");
@@ -292,7 +305,8 @@ static void logged_in(pg_conn *c)
     pg_send_settings(c);
     pg_begin(c, 'K', &at);
     pg_put32(c, c->pid);
-    pg_put(c, c->key, sizeof(c->key));
+    c->key_bytes = c->minor >= VERSION_MINOR ? PG_KEY_LONG : PG_KEY_SHORT;
+    pg_put(c, c->key, c->key_bytes);
     pg_end(c, at);
     pg_send_ready(c);
 }

@@ -18,7 +18,8 @@
 #include "codec/pg/pg_cell.h"
 #include "net/pgwire/pgwire.h"
 
-enum { ALM_PG_KEY_BYTES = 4, PG_NAME_BYTES = 128 };
+/* Keys of cancel requests: clients of protocol 3.0 count on four bytes. */
+enum { PG_KEY_SHORT = 4, PG_KEY_LONG = 32, PG_NAME_BYTES = 128 };
 
 struct alm_pg {
     alm_db *db;
@@ -115,7 +116,9 @@ typedef struct pg_conn {
     alm_scram scram;
     alm_session *session;
     int32_t pid;
-    uint8_t key[ALM_PG_KEY_BYTES];
+    uint8_t key[PG_KEY_LONG];
+    size_t key_bytes; /* of it */
+    uint32_t minor;   /* of the protocol version that the connection speaks */
     alm_buf out;
     alm_map statements, portals;
     bool direct; /* TLS from the first byte on */
