@@ -12,6 +12,7 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "io/io.h"
+#include "net/http/cors.h"
 #include "net/http/http.h"
 #include "net/ilp/ilp_tcp.h"
 #include "net/pgwire/pgwire.h"
@@ -126,6 +127,7 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
     ALM_TRY(alm_lines_check_conf(cx, conf));
     if (conf->http_enabled) {
         ALM_TRY(check_http(cx, conf));
+        ALM_TRY(alm_cors_check(cx, conf));
         const alm_listen_conf http = {.address = conf->http_bind_to,
                                       .protocol = &alm_http_protocol,
                                       .arg = &net->shared,

@@ -143,7 +143,7 @@ def malformed_requests_get_400_and_the_server_lives(s):
            b"POST /exec HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
            b"POST /exec HTTP/1.1\r\nContent-Length: abc\r\n\r\n", b"POST /exec HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
            b"POST /exec HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-           b"POST /exec HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"GET /\x00 HTTP/1.1\r\n\r\n",
+           b"POST /write HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"GET /\x00 HTTP/1.1\r\n\r\n",
            b"POST /exec HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"]
     for data in bad:
         got = raw(s, data)

@@ -189,6 +189,35 @@ static void run_exp(alm_http *h)
 
 /* ---------------------------------------------------------------------- body */
 
+/* Whatever parameters (charset) stand behind it. */
+static bool is_media_type(alm_str given, alm_str type)
+{
+    return given.len >= type.len && alm_str_ieq((alm_str){given.ptr, type.len}, type) &&
+           (given.len == type.len || strchr("; \t", given.ptr[type.len]) != NULL);
+}
+
+/* JSON escapes a byte as six at the worst, a form as three. */
+static size_t body_max(const alm_http *h)
+{
+    return 6 * (size_t)h->cx.conf->sql_text_max + 4096;
+}
+
+/* A body that would be refused is, before it is sent. */
+static bool is_acceptable(alm_http *h)
+{
+    const alm_str type = alm_http_header(&h->req, "Content-Type");
+    if (!is_media_type(type, ALM_STR("application/json")) &&
+        !is_media_type(type, ALM_STR("application/x-www-form-urlencoded")))
+        alm_http_reply_text(h, 415,
+                            "The body must be application/json or "
+                            "application/x-www-form-urlencoded");
+    else if (alm_http_header(&h->req, "Content-Encoding").len > 0)
+        alm_http_reply_text(h, 415, "The body must have no Content-Encoding");
+    else if (h->req.content_length > (int64_t)body_max(h))
+        alm_http_reply_text(h, 413, "The statement is longer than sql.text.max");
+    return !h->answered;
+}
+
 static void begin(alm_http *h, void (*run)(alm_http *h))
 {
     if (!h->req.has_body) {
@@ -199,6 +228,8 @@ static void begin(alm_http *h, void (*run)(alm_http *h))
         alm_http_reply_text(h, 400, "GET request method cannot have content");
         return;
     }
+    if (!is_acceptable(h))
+        return;
     collected_body *body = calloc(1, sizeof(*body));
     if (body == NULL) {
         alm_http_reply_text(h, 503, "out of memory");
@@ -229,9 +260,7 @@ static void free_body(alm_http *h)
 static bool take_body(alm_http *h, const char *bytes, size_t n)
 {
     collected_body *body = h->work;
-    /* JSON escapes a byte as six at the worst, a form as three */
-    const size_t limit = 6 * (size_t)h->cx.conf->sql_text_max + 4096;
-    if (body->bytes.len + n > limit) {
+    if (body->bytes.len + n > body_max(h)) {
         free_body(h);
         alm_http_reply_text(h, 413, "The statement is longer than sql.text.max");
         return false;
@@ -242,13 +271,6 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
         return false;
     }
     return true;
-}
-
-/* Whatever parameters (charset) stand behind it. */
-static bool is_media_type(alm_str given, alm_str type)
-{
-    return given.len >= type.len && alm_str_ieq((alm_str){given.ptr, type.len}, type) &&
-           (given.len == type.len || strchr("; \t", given.ptr[type.len]) != NULL);
 }
 
 /* False: the error was sent; its position counts bytes of the body. */
@@ -269,10 +291,6 @@ static void end_body(alm_http *h, void (*run)(alm_http *h))
     bool ready = false;
     if (is_media_type(type, ALM_STR("application/json")))
         ready = take_json(h, bytes);
-    else if (!is_media_type(type, ALM_STR("application/x-www-form-urlencoded")))
-        alm_http_reply_text(h, 415,
-                            "The body must be application/json or "
-                            "application/x-www-form-urlencoded");
     else if (alm_http_parse_params(&h->cx, &h->arena, bytes, &h->req))
         ready = true;
     else

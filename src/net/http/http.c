@@ -8,8 +8,10 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "net/http/cors.h"
 #include "net/http/login.h"
 #include "net/http/query_run.h"
+#include "net/http/route.h"
 
 enum {
     CHUNK_SIZE, /* waiting for the size line */
@@ -20,12 +22,6 @@ enum {
 };
 
 enum { CHUNK_LINE_MAX = 4096, DISCARD_MAX = 1 << 20 };
-
-static const alm_http_route routes[] = {
-#define ALM_ROUTE(path, methods, handler, login, doc) {path, methods, &handler, login, doc},
-#include "net/http/route.def"
-#undef ALM_ROUTE
-};
 
 static void reset(alm_http *h);
 
@@ -66,7 +62,8 @@ static void reset(alm_http *h)
     h->body_left = h->body_seen = 0;
     h->chunk_phase = CHUNK_SIZE;
     h->discard_from = 0;
-    h->answered = h->head_sent = h->streaming = false;
+    h->headers = NULL;
+    h->answered = h->head_sent = h->streaming = h->continue_due = false;
 }
 
 static void http_closing(alm_conn *conn)
@@ -112,85 +109,82 @@ alm_session *alm_http_session(alm_http *h)
 
 /* ------------------------------------------------------------------ routing */
 
-static bool method_allowed(const char *methods, alm_str method)
-{
-    const char *at = methods;
-    while (*at != 0) {
-        const char *comma = strchr(at, ',');
-        const size_t n = comma != NULL ? (size_t)(comma - at) : strlen(at);
-        if (n == method.len && memcmp(at, method.ptr, n) == 0)
-            return true;
-        at += n + (comma != NULL);
-    }
-    return false;
-}
-
-static bool is_path_of(alm_str route, alm_str path)
-{
-    const bool more = route.len > 1 && route.ptr[route.len - 1] == '/' && path.len > route.len;
-    return alm_str_eq(route, more ? (alm_str){path.ptr, route.len} : path);
-}
-
-static const alm_http_route *find_route(alm_str path)
-{
-    for (size_t i = 0; i < ALM_COUNT(routes); i++)
-        if (is_path_of(alm_str_of(routes[i].path), path))
-            return &routes[i];
-    return NULL;
-}
-
+/* 405 with what the path takes. */
 static void reply_method(alm_http *h, const char *methods)
 {
-    char headers[128];
-    (void)snprintf(headers, sizeof(headers), "Allow: %s\r\n", methods);
     const char *body = NULL;
+    alm_http_add_headers(h, "Allow: %s\r\n", methods);
     if (alm_arena_printf(&h->cx, &h->arena, &body, "Method %.*s not supported\r\n",
                          (int)ALM_MIN(h->req.method.len, (size_t)32), h->req.method.ptr) != ALM_OK)
         body = "Method not supported\r\n";
-    alm_http_reply(h, 405, "text/plain; charset=utf-8", headers, alm_str_of(body));
+    alm_http_reply(h, 405, "text/plain; charset=utf-8", NULL, alm_str_of(body));
+}
+
+static void reply_options(alm_http *h, const char *methods)
+{
+    alm_http_add_headers(h, "Allow: %s\r\n", methods);
+    alm_cors_preflight(h, methods);
+    alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
 }
 
 static void begin_health(alm_http *h)
 {
-    if (!alm_str_eq(h->req.method, ALM_STR("GET")) && !alm_str_eq(h->req.method, ALM_STR("HEAD")))
-        reply_method(h, "GET, HEAD");
+    static const char methods[] = "GET, HEAD, OPTIONS";
+    const alm_str method = h->req.method;
+    if (alm_str_eq(method, ALM_STR("OPTIONS")))
+        reply_options(h, methods);
+    else if (!alm_str_eq(method, ALM_STR("GET")) && !alm_str_eq(method, ALM_STR("HEAD")))
+        reply_method(h, methods);
     else if (alm_str_eq(h->req.path, ALM_STR("/metrics")) && h->cx.conf->metrics_enabled)
         alm_http_metrics(h);
     else
         alm_http_reply(h, 200, "text/plain", NULL, ALM_STR("Status: Healthy"));
 }
 
+/* The row that answers; NULL: the answer was sent. */
+static const alm_http_route *find_route(alm_http *h)
+{
+    char methods[ALM_HTTP_METHODS_BYTES];
+    const alm_str path = h->req.path, method = h->req.method;
+    bool known = false;
+    const alm_http_route *route = alm_http_route_find(path, method, &known);
+    if (route != NULL)
+        return route;
+    alm_http_route_methods(path, methods);
+    if (!known && !alm_str_eq(path, ALM_STR("*")))
+        alm_http_reply_text(h, 404, "Not Found");
+    else if (alm_str_eq(method, ALM_STR("OPTIONS")))
+        reply_options(h, methods);
+    else
+        reply_method(h, methods);
+    return NULL;
+}
+
 static void begin_request(alm_http *h)
 {
     const alm_http_request *req = &h->req;
+    h->continue_due = req->has_body && req->expect_continue;
+    alm_cors_answer(h);
     if (h->health) {
         begin_health(h);
         return;
     }
-    const alm_http_route *route = find_route(req->path);
-    if (route == NULL) {
-        alm_http_reply_text(h, 404, "Not Found");
+    const alm_http_route *route = find_route(h);
+    if (route == NULL || (route->needs_login && !alm_http_login(h)))
         return;
-    }
-    if (!method_allowed(route->methods, req->method)) {
-        reply_method(h, route->methods);
-        return;
-    }
-    if (route->needs_login && !alm_http_login(h))
-        return;
-    const int64_t body_max = h->cx.conf->http_request_body_max;
     if (req->has_body && route->handler->body == NULL) {
         alm_http_reply_text(h, 400, "GET request method cannot have content");
         return;
     }
-    if (req->content_length > body_max) {
+    if (req->content_length > h->cx.conf->http_request_body_max) {
         alm_http_reply_text(h, 413, "The body is longer than http.request.body.max");
         return;
     }
     h->route = route;
-    if (req->has_body && req->expect_continue)
-        alm_conn_send_bytes(h->conn, "HTTP/1.1 100 Continue\r\n\r\n", 25);
     route->handler->begin(h);
+    if (h->continue_due && !h->answered)
+        alm_conn_send_bytes(h->conn, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    h->continue_due = h->continue_due && h->answered;
 }
 
 /* ------------------------------------------------------------------- bodies */
@@ -327,7 +321,7 @@ static size_t head_data(alm_http *h, const char *bytes, size_t n)
     h->state = h->req.has_body ? ALM_HTTP_BODY : ALM_HTTP_ANSWER;
     begin_request(h);
     if (h->req.has_body && h->answered && h->state == ALM_HTTP_BODY)
-        h->state = ALM_HTTP_DISCARD;
+        h->state = h->continue_due ? ALM_HTTP_ANSWER : ALM_HTTP_DISCARD;
     return taken;
 }
 

@@ -76,7 +76,9 @@ struct alm_http {
     int64_t body_seen;    /* bytes of the body so far */
     int64_t discard_from; /* body_seen + 1 when the rest began to be dropped; 0: not yet */
     uint8_t chunk_phase;
+    const char *headers; /* lines of the answer that the handler does not know of, or NULL */
     bool answered, head_sent, streaming, close_after, health;
+    bool continue_due; /* the client waits for 100 before it sends the body */
 };
 
 extern const alm_protocol alm_http_protocol;
@@ -112,6 +114,10 @@ void alm_http_reply_text(alm_http *h, int status, const char *text);
  * characters; query.ptr NULL leaves it out. */
 void alm_http_reply_error(alm_http *h, int status, alm_str query, const char *message,
                           int32_t position_bytes);
+
+/* More header lines, each ended by CRLF, for whatever the answer will be. */
+void alm_http_add_headers(alm_http *h, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A streamed answer: chunked, or until close for HTTP/1.0. */
 void alm_http_stream_begin(alm_http *h, int status, const char *type, const char *headers);

@@ -139,6 +139,11 @@ static bool bad(head_parse *p, int status, const char *why)
 static bool parse_target(head_parse *p)
 {
     alm_http_request *req = p->req;
+    if (alm_str_eq(req->target, ALM_STR("*")) && alm_str_eq(req->method, ALM_STR("OPTIONS"))) {
+        req->path = req->target; /* asterisk form (RFC 9112 3.2.4): of the server as a whole */
+        return alm_http_parse_params(p->cx, p->arena, (alm_str){0}, req) ||
+               bad(p, 503, "out of memory");
+    }
     if (req->target.len == 0 || req->target.ptr[0] != '/') {
         /* absolute form (RFC 9112 3.2.2): skip scheme and authority */
         const char *slashes = memmem(req->target.ptr, req->target.len, "://", 3);

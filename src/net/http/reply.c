@@ -1,6 +1,7 @@
 /*
  * reply.c - answers: heads, whole bodies, chunked streams, JSON errors.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -66,7 +67,8 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
     char date[40];
     date_text(date);
     const bool stream = length < 0;
-    if (stream && h->req.minor == 0)
+    /* a client that was not told to go on may or may not send its body: what comes next could be either */
+    if ((stream && h->req.minor == 0) || h->continue_due)
         h->close_after = true;
     ALM_TRY(alm_buf_printf(cx, out,
                            "HTTP/1.1 %d %s\r\nServer: almanac/" ALM_VERSION "\r\nDate: %s\r\n",
@@ -79,6 +81,8 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
         ALM_TRY(alm_buf_printf(cx, out, "Content-Type: %s\r\n", type));
     if (headers != NULL)
         ALM_TRY(alm_buf_text(cx, out, headers));
+    if (h->headers != NULL)
+        ALM_TRY(alm_buf_text(cx, out, h->headers));
     ALM_TRY(alm_buf_text(cx, out, "X-Content-Type-Options: nosniff\r\n"));
     if (h->close_after)
         ALM_TRY(alm_buf_text(cx, out, "Connection: close\r\n"));
@@ -87,6 +91,26 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
                              h->req.minor == 0 ? "Connection: keep-alive\r\n"
                                                : "Keep-Alive: timeout=300\r\n"));
     return alm_buf_text(cx, out, "\r\n");
+}
+
+void alm_http_add_headers(alm_http *h, const char *format, ...)
+{
+    va_list args;
+    char *lines = NULL;
+    const size_t had = h->headers != NULL ? strlen(h->headers) : 0;
+    va_start(args, format);
+    const int more = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (more < 0 || alm_arena_bytes(&h->cx, &h->arena, had + (size_t)more + 1, &lines) != ALM_OK) {
+        alm_error_clear(&h->cx); /* without memory the answer goes without them */
+        return;
+    }
+    if (had > 0)
+        (void)memcpy(lines, h->headers, had);
+    va_start(args, format);
+    (void)vsnprintf(lines + had, (size_t)more + 1, format, args);
+    va_end(args);
+    h->headers = lines;
 }
 
 static bool is_head(const alm_http *h)

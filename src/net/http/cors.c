@@ -1,0 +1,84 @@
+/* cors.c - see cors.h. */
+#include "net/http/cors.h"
+
+#include "base/conf.h"
+
+static const char exposed[] = "Access-Control-Expose-Headers: Content-Disposition, ETag, "
+                              "X-Influxdb-Version, X-Query-Id\r\n";
+
+static bool is_any(const struct alm_conf *conf)
+{
+    return strcmp(conf->http_cors_origins, "*") == 0;
+}
+
+static bool fits_header(const char *text)
+{
+    for (; *text != 0; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            return false;
+    return true;
+}
+
+alm_status alm_cors_check(alm_ctx *cx, const struct alm_conf *conf)
+{
+    if (!fits_header(conf->http_cors_origins) || !fits_header(conf->http_cors_headers))
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "http.cors.origins and http.cors.headers are one line each");
+    if (conf->http_cors_credentials && conf->http_cors_origins[0] != 0 && is_any(conf))
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "http.cors.credentials=true would let any page act for its visitors with "
+                        "http.cors.origins=*: list the origins");
+    return ALM_OK;
+}
+
+/* The elements of http.cors.origins are separated by commas and spaces. */
+static bool is_listed(const char *list, alm_str origin)
+{
+    while (*list != 0) {
+        const size_t n = strcspn(list, ", ");
+        if (n > 0 && alm_str_ieq((alm_str){list, n}, origin))
+            return true;
+        list += n + (list[n] != 0);
+    }
+    return false;
+}
+
+static bool is_allowed(const alm_http *h, alm_str origin)
+{
+    const struct alm_conf *conf = h->cx.conf;
+    return origin.len > 0 && (is_any(conf) || is_listed(conf->http_cors_origins, origin));
+}
+
+void alm_cors_answer(alm_http *h)
+{
+    const struct alm_conf *conf = h->cx.conf;
+    const alm_str origin = alm_http_header(&h->req, "Origin");
+    if (conf->http_cors_origins[0] == 0)
+        return;
+    if (!is_any(conf)) /* a cache must not give the answer for one page to another */
+        alm_http_add_headers(h, "Vary: Origin\r\n");
+    if (!is_allowed(h, origin))
+        return;
+    if (is_any(conf))
+        alm_http_add_headers(h, "Access-Control-Allow-Origin: *\r\n");
+    else
+        alm_http_add_headers(
+            h, "Access-Control-Allow-Origin: %.*s\r\n%s", (int)origin.len, origin.ptr,
+            conf->http_cors_credentials ? "Access-Control-Allow-Credentials: true\r\n" : "");
+    alm_http_add_headers(h, "%s", exposed);
+}
+
+void alm_cors_preflight(alm_http *h, const char *methods)
+{
+    const struct alm_conf *conf = h->cx.conf;
+    const alm_str asked = alm_http_header(&h->req, "Access-Control-Request-Method");
+    if (conf->http_cors_origins[0] == 0 || asked.len == 0 ||
+        !is_allowed(h, alm_http_header(&h->req, "Origin")))
+        return;
+    alm_http_add_headers(h,
+                         "Access-Control-Allow-Methods: %s\r\n"
+                         "Access-Control-Allow-Headers: %s\r\n"
+                         "Access-Control-Max-Age: %lld\r\n",
+                         methods, conf->http_cors_headers,
+                         (long long)(conf->http_cors_max_age / 1000));
+}

@@ -1,0 +1,17 @@
+/*
+ * cors.h - which pages of other origins may read answers (the CORS protocol of the Fetch standard), by http.cors.*.
+ * Without http.cors.origins no such header is sent, and browsers keep answers from other pages. Private to net/.
+ */
+#ifndef ALM_NET_HTTP_CORS_H
+#define ALM_NET_HTTP_CORS_H
+
+#include "net/http/http.h"
+
+/* At the start: ALM_E_ARG for settings that cannot be together, or in a header. */
+ALM_NODISCARD alm_status alm_cors_check(alm_ctx *cx, const struct alm_conf *conf);
+/* Headers of any answer to this request. */
+void alm_cors_answer(alm_http *h);
+/* Headers of the answer to OPTIONS that asks whether a request may be sent. */
+void alm_cors_preflight(alm_http *h, const char *methods);
+
+#endif

@@ -1,0 +1,74 @@
+/* route.c - see route.h. */
+#include "net/http/route.h"
+
+#include <stdio.h>
+
+static const alm_http_route ROUTES[] = {
+#define ALM_ROUTE(path, methods, handler, login, doc) {path, methods, &handler, login, doc},
+#include "net/http/route.def"
+#undef ALM_ROUTE
+};
+
+size_t alm_http_route_count(void)
+{
+    return ALM_COUNT(ROUTES);
+}
+
+const alm_http_route *alm_http_route_at(size_t i)
+{
+    ALM_ASSERT(i < ALM_COUNT(ROUTES));
+    return &ROUTES[i];
+}
+
+/* The next word of a list with commas; len 0: there are no more. */
+static alm_str next_word(const char **list)
+{
+    const char *from = *list;
+    const size_t n = strcspn(from, ",");
+    *list = from + n + (from[n] == ',');
+    return (alm_str){from, n};
+}
+
+static bool takes(const alm_http_route *route, alm_str method)
+{
+    const char *list = route->methods;
+    for (alm_str word = next_word(&list); word.len > 0; word = next_word(&list))
+        if (alm_str_eq(word, method))
+            return true;
+    return false;
+}
+
+/* A path that ends with a slash has more behind it. */
+static bool is_path_of(alm_str route, alm_str path)
+{
+    const bool more = route.len > 1 && route.ptr[route.len - 1] == '/' && path.len > route.len;
+    return alm_str_eq(route, more ? (alm_str){path.ptr, route.len} : path);
+}
+
+const alm_http_route *alm_http_route_find(alm_str path, alm_str method, bool *known)
+{
+    *known = false;
+    for (size_t i = 0; i < ALM_COUNT(ROUTES); i++) {
+        if (!is_path_of(alm_str_of(ROUTES[i].path), path))
+            continue;
+        *known = true;
+        if (takes(&ROUTES[i], method))
+            return &ROUTES[i];
+    }
+    return NULL;
+}
+
+void alm_http_route_methods(alm_str path, char out[ALM_HTTP_METHODS_BYTES])
+{
+    static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "DELETE"};
+    const bool any = alm_str_eq(path, ALM_STR("*"));
+    size_t n = 0;
+    for (size_t m = 0; m < ALM_COUNT(methods); m++)
+        for (size_t i = 0; i < ALM_COUNT(ROUTES); i++)
+            if ((any || is_path_of(alm_str_of(ROUTES[i].path), path)) &&
+                takes(&ROUTES[i], alm_str_of(methods[m]))) {
+                n += (size_t)snprintf(out + n, ALM_HTTP_METHODS_BYTES - n, "%s, ", methods[m]);
+                break;
+            }
+    (void)snprintf(out + n, ALM_HTTP_METHODS_BYTES - n, "OPTIONS");
+}
