@@ -2,6 +2,7 @@
 #include "codec/json.h"
 
 #include <jansson.h>
+#include <string.h>
 
 static const json_t *peel(const alm_json *node)
 {
@@ -15,6 +16,10 @@ static const alm_json *wrap(const json_t *node)
 alm_status alm_json_parse(alm_ctx *cx, alm_str text, alm_json **out)
 {
     json_error_t error;
+    /* jansson steps over a zero byte behind null, true and false; JSON has none anywhere. */
+    const char *zero = text.len > 0 ? memchr(text.ptr, 0, text.len) : NULL;
+    if (zero != NULL)
+        return alm_fail(cx, ALM_E_VALUE, (int32_t)(zero - text.ptr), "bad JSON: a zero byte");
     json_t *root =
         json_loadb(text.ptr != NULL ? text.ptr : "", text.len, JSON_REJECT_DUPLICATES, &error);
     if (root == NULL)

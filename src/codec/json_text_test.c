@@ -86,6 +86,14 @@ static void test_bad_documents(void **state)
         assert_int_equal(alm_json_parse(&cx, alm_str_of(bad[i]), &doc), ALM_E_VALUE);
         assert_null(doc);
     }
+    static const alm_str zeros[] = {ALM_STR("[null\0,1]"), ALM_STR("[true\0]"), ALM_STR("\0[]"),
+                                    ALM_STR("[\"a\0b\"]"), ALM_STR("[]\0")};
+    for (size_t i = 0; i < ALM_COUNT(zeros); i++) {
+        alm_ctx cx = {0};
+        alm_json *doc = NULL;
+        assert_int_equal(alm_json_parse(&cx, zeros[i], &doc), ALM_E_VALUE);
+        assert_null(doc);
+    }
     assert_null(alm_json_text(NULL).ptr);
     assert_int_equal(alm_json_count(NULL), 0);
     assert_null(alm_json_get(NULL, "a"));

@@ -11,6 +11,7 @@
 
 typedef struct collected_body { /* POST: h->work until the body is complete */
     alm_buf bytes;
+    size_t bytes_max;
 } collected_body;
 
 static bool is_true(const alm_http *h, const char *name)
@@ -196,10 +197,21 @@ static bool is_media_type(alm_str given, alm_str type)
            (given.len == type.len || strchr("; \t", given.ptr[type.len]) != NULL);
 }
 
-/* JSON escapes a byte as six at the worst, a form as three. */
-static size_t body_max(const alm_http *h)
+static void free_body(alm_http *h)
 {
-    return 6 * (size_t)h->cx.conf->sql_text_max + 4096;
+    collected_body *body = h->work;
+    h->work = NULL;
+    if (body != NULL)
+        alm_buf_deinit(&body->bytes);
+    free(body);
+}
+
+/* JSON escapes a byte as six at the worst, a form as three. */
+static size_t body_max(alm_http *h)
+{
+    const alm_str type = alm_http_header(&h->req, "Content-Type");
+    const size_t worst = is_media_type(type, ALM_STR("application/json")) ? 6 : 3;
+    return worst * (size_t)h->cx.conf->sql_text_max + 4096;
 }
 
 /* A body that would be refused is, before it is sent. */
@@ -235,8 +247,15 @@ static void begin(alm_http *h, void (*run)(alm_http *h))
         alm_http_reply_text(h, 503, "out of memory");
         return;
     }
+    body->bytes_max = body_max(h);
     alm_buf_init(&body->bytes, NULL);
     h->work = body;
+    /* no copies while it grows; pages are taken as bytes come */
+    if (h->req.content_length > 0 &&
+        alm_buf_reserve(&h->cx, &body->bytes, (size_t)h->req.content_length) != ALM_OK) {
+        free_body(h);
+        alm_http_reply_text(h, 503, "out of memory");
+    }
 }
 
 static void begin_exec(alm_http *h)
@@ -248,19 +267,10 @@ static void begin_exp(alm_http *h)
     begin(h, run_exp);
 }
 
-static void free_body(alm_http *h)
-{
-    collected_body *body = h->work;
-    h->work = NULL;
-    if (body != NULL)
-        alm_buf_deinit(&body->bytes);
-    free(body);
-}
-
 static bool take_body(alm_http *h, const char *bytes, size_t n)
 {
     collected_body *body = h->work;
-    if (body->bytes.len + n > body_max(h)) {
+    if (body->bytes.len + n > body->bytes_max) {
         free_body(h);
         alm_http_reply_text(h, 413, "The statement is longer than sql.text.max");
         return false;
