@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""REST beside the statements: OPTIONS and pages of other origins, Expect.
+"""REST beside the statements: OPTIONS and pages of other origins, files and what clients keep of them, Expect.
 
     rest_test.py [NAME...]
 """
-import re
+import gzip, hashlib, http.client, pathlib, re, subprocess, tempfile
 
 from checks import Server, check, expect, heads, main, raw
 
@@ -74,6 +74,109 @@ def any_origin_gets_a_star_and_never_a_login(s):
                 raise AssertionError("it started")
         except RuntimeError as e:
             expect(word in str(e), True, e)
+
+
+# ------------------------------------------------------------------------------------------------------ files
+def fetch(s, path="/index.html", method="GET", **headers):
+    """(status, headers, body) by http.client, which unpacks nothing."""
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=30)
+    c.request(method, path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    r = c.getresponse()
+    body = r.read()
+    return r.status, {k.lower(): v for k, v in r.getheaders()}, body
+
+
+@check
+def the_start_page_is_found_and_complete(s):
+    got, closed = raw(s.http, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", timeout=1)
+    expect((heads(got)[0][0], heads(got)[0][1]["location"], heads(got)[0][1]["content-length"], closed), (301, "/index.html", "0", False))
+    status, headers, page = fetch(s)
+    expect((status, headers["content-type"], headers["content-length"], page.startswith(b"<!doctype html>"), b"@" in page.replace(b"data=@", b"")),
+           (200, "text/html; charset=utf-8", str(len(page)), True, False))
+    expect("default-src 'self'" in headers["content-security-policy"], True)
+    status, head, body = fetch(s, method="HEAD")
+    expect((status, body, {k: v for k, v in head.items() if k != "date"}), (200, b"", {k: v for k, v in headers.items() if k != "date"}))
+    expect(fetch(s, method="POST")[0], 405)
+
+
+@check
+def each_packed_form_has_its_own_tag(s):
+    plain = fetch(s)
+    tags = {plain[1]["etag"]}
+    for accept, coding, unpack in (("gzip", "gzip", gzip.decompress), ("zstd, gzip", "zstd", None), ("gzip;q=1, zstd;q=0.5", "gzip", gzip.decompress), ("*", "zstd", None),
+                                   ("gzip;q=0, zstd;q=0", None, None), ("br", None, None), ("identity, gzip;q=0.5", None, None)):
+        status, headers, body = fetch(s, Accept_Encoding=accept)
+        expect((status, headers.get("content-encoding"), headers["vary"]), (200, coding, "Accept-Encoding"), accept)
+        expect(re.fullmatch(r'"[0-9a-f]{32}(-gz|-zst)?"', headers["etag"]) is not None, True, headers["etag"])
+        tags.add(headers["etag"])
+        if unpack:
+            expect(unpack(body), plain[2])
+        expect(headers["etag"] == plain[1]["etag"], coding is None, accept)
+    expect(len(tags), 3)
+
+
+@check
+def a_file_that_the_client_has_is_not_sent_again(s):
+    tag = fetch(s)[1]["etag"]
+    for condition, status in ((tag, 304), ("W/" + tag, 304), (f'"x", W/"y" , {tag}', 304), ("*", 304), ('"x"', 200), (f'"x,{tag[1:]}', 200), (tag.strip('"'), 200), ("", 200), ('"', 200), ("W/", 200)):
+        for method in ("GET", "HEAD"):
+            got, headers, body = fetch(s, method=method, If_None_Match=condition)
+            expect((got, headers["etag"], headers["cache-control"], headers["vary"], body == b"" if got == 304 else True), (status, tag, "no-cache", "Accept-Encoding", True), condition)
+            expect("content-length" in headers, got == 200, condition)
+    got, headers, _ = fetch(s, If_None_Match=tag, Accept_Encoding="gzip")  # another form is other bytes
+    expect((got, headers["etag"]), (200, tag[:-1] + '-gz"'))
+    for condition, status in ((tag, 200), ("*", 200), (f'"x", {tag}', 200), ('"x"', 412), ("W/" + tag, 412)):
+        expect(fetch(s, If_Match=condition)[0], status, condition)
+
+
+@check
+def ranges_are_those_of_rfc_9110(s):
+    _, headers, whole = fetch(s)
+    n, tag = len(whole), headers["etag"]
+    expect(headers["accept-ranges"], "bytes")
+    for spec, want in (("bytes=0-0", (0, 1)), ("bytes=2-5", (2, 6)), ("bytes=2-", (2, n)), ("bytes=-5", (n - 5, n)), (f"bytes=-{n * 2}", (0, n)), (f"bytes=0-{n * 2}", (0, n)), (f"bytes={n - 1}-", (n - 1, n)),
+                       ("BYTES=1-2", (1, 3)), (f"bytes={n}-", 416), ("bytes=-0", 416), (f"bytes={n + 5}-{n + 9}", 416), ("bytes=5-2", None), ("bytes=", None), ("bytes=a-b", None), ("bytes=1", None),
+                       ("bytes=--1", None), ("bytes=0-1,3-4", None), ("lines=1-2", None), ("bytes=99999999999999999999-", None)):
+        status, got, body = fetch(s, Range=spec)
+        if want is None:
+            expect((status, body), (200, whole), spec)
+        elif want == 416:
+            expect((status, got["content-range"], body), (416, f"bytes */{n}", b""), spec)
+        else:
+            expect((status, got["content-range"], got["content-length"], body), (206, f"bytes {want[0]}-{want[1] - 1}/{n}", str(want[1] - want[0]), whole[want[0]:want[1]]), spec)
+    expect(fetch(s, Range="bytes=2-5", If_Range=tag)[0], 206)
+    for other in ('"x"', "W/" + tag, "Wed, 21 Oct 2015 07:28:00 GMT", ""):
+        expect(fetch(s, Range="bytes=2-5", If_Range=other)[0], 200, other)
+    expect(fetch(s, Range="bytes=2-5", If_None_Match=tag)[0], 304)
+    expect(fetch(s, method="HEAD", Range="bytes=2-5")[0], 200)
+    packed = fetch(s, Accept_Encoding="gzip")[2]
+    expect(fetch(s, Accept_Encoding="gzip", Range="bytes=10-19")[2], packed[10:20])  # of the bytes that are sent
+
+
+@check
+def files_of_a_folder_are_part_of_a_program(s):
+    """tools/embed_assets.c by itself: names, hashes, packed forms, replaced words."""
+    with tempfile.TemporaryDirectory() as folder:
+        top = pathlib.Path(folder)
+        files = {"a.html": b"<p>@NAME@ @NAME@ @OTHER@</p>", "js/index-B4xk29Qz.js": b"x" * 5000, "js/plain-component.js": b"", "deep/er/b.woff2": bytes(range(256))}
+        for name, content in files.items():
+            (top / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+            (top / "in" / name).write_bytes(content)
+        tool = pathlib.Path(__file__).resolve().parents[2] / "build" / s.preset / "embed_assets"
+        subprocess.run([tool, top / "in", top / "out", top / "out.c", "NAME=it"], check=True)
+        text = (top / "out.c").read_text()
+        rows = re.findall(r'\.path = "([^"]+)", \.etag = "([0-9a-f]{32})", \.hashed = (true|false), \.forms = \{\{asset_(\d)_plain, (\d+)\}, (\{[^}]*\}), (\{[^}]*\})', text)
+        files["a.html"] = b"<p>it it @OTHER@</p>"
+        expect([r[0] for r in rows], sorted("/" + f for f in files))
+        for path, etag, hashed, number, size, gz, zst in rows:
+            content = files[path[1:]]
+            expect((etag, int(size), hashed), (hashlib.sha256(content).hexdigest()[:32], len(content), "true" if "B4xk29Qz" in path else "false"), path)
+            expect((top / "out" / f"asset_{number}.plain").read_bytes(), content)
+            expect("NULL" not in gz, len(content) > 4000, path)
+            if "NULL" not in gz:
+                expect(gzip.decompress((top / "out" / f"asset_{number}.gzip").read_bytes()), content)
+        expect(text.endswith("alm_asset_count = 4;\n"), True)
 
 
 # ------------------------------------------------------------------------------------------------------ Expect

@@ -1,6 +1,6 @@
-/* ep_small.c - /ping, /chk, /settings, /warnings and the start page. */
+/* ep_small.c - /ping, /chk, /settings, /warnings, the start page and its files. */
 #include "base/conf.h"
-#include "net/http/http.h"
+#include "net/http/asset.h"
 
 static void ping(alm_http *h)
 {
@@ -59,40 +59,19 @@ static void warnings(alm_http *h)
     alm_http_reply(h, 200, "application/json; charset=utf-8", NULL, ALM_STR("[]"));
 }
 
-static const char page[] =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-    "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
-    "<title>Almanac</title></head>\n<body style=\"font:16px/1.5 system-ui,sans-serif;"
-    "max-width:46em;margin:3em auto;padding:0 1em\">\n"
-    "<h1>Almanac " ALM_VERSION "</h1>\n"
-    "<p>The server is running. It answers SQL over HTTP here and over the PostgreSQL wire "
-    "protocol.</p>\n<ul>\n"
-    "<li><a href=\"/exec?query=select%20*%20from%20tables()\"><code>/exec?query=select * from "
-    "tables()</code></a>: JSON</li>\n"
-    "<li><a href=\"/exec?query=SELECT%20*%20FROM%20trades%20LIMIT%20-10\"><code>/exec?query=SELECT "
-    "* FROM trades LIMIT -10</code></a>: the newest trades of the demo table</li>\n"
-    "<li><a "
-    "href=\"/exp?query=SELECT%20timestamp,%20symbol,%20avg(price)%20FROM%20trades%20SAMPLE%20"
-    "BY%201d\"><code>/exp?query=SELECT timestamp, symbol, avg(price) FROM trades SAMPLE BY 1d"
-    "</code></a>: CSV</li>\n"
-    "<li><code>curl -F data=@file.csv 'http://host:port/imp?name=table'</code>: load a CSV "
-    "file</li>\n"
-    "</ul>\n</body></html>\n";
-
-static void index_page(alm_http *h)
+static void to_index(alm_http *h)
 {
-    if (alm_str_eq(h->req.path, ALM_STR("/"))) {
-        alm_http_reply(h, 301, NULL, "Location: /index.html\r\n", (alm_str){"", 0});
-        return;
-    }
-    alm_http_reply(h, 200, "text/html; charset=utf-8",
-                   "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
-                   "frame-ancestors 'none'\r\nCache-Control: no-cache\r\n",
-                   (alm_str){page, sizeof(page) - 1});
+    alm_http_reply(h, 301, NULL, "Location: /index.html\r\n", (alm_str){"", 0});
+}
+
+static void asset(alm_http *h)
+{
+    alm_asset_reply(h, alm_asset_find(h->req.path));
 }
 
 const alm_http_handler alm_ep_ping = {.begin = ping};
 const alm_http_handler alm_ep_chk = {.begin = chk};
 const alm_http_handler alm_ep_settings = {.begin = settings};
 const alm_http_handler alm_ep_warnings = {.begin = warnings};
-const alm_http_handler alm_ep_index = {.begin = index_page};
+const alm_http_handler alm_ep_index = {.begin = to_index};
+const alm_http_handler alm_ep_asset = {.begin = asset};

@@ -3,11 +3,16 @@
 
 #include <stdio.h>
 
+#include "net/http/asset.h"
+
 static const alm_http_route ROUTES[] = {
 #define ALM_ROUTE(path, methods, handler, login, doc) {path, methods, &handler, login, doc},
 #include "net/http/route.def"
 #undef ALM_ROUTE
 };
+
+/* Files of the program, at the paths that its pages know them by. */
+static const alm_http_route FILES = {"", "GET,HEAD", &alm_ep_asset, false, "a file of the program"};
 
 size_t alm_http_route_count(void)
 {
@@ -55,20 +60,27 @@ const alm_http_route *alm_http_route_find(alm_str path, alm_str method, bool *kn
         if (takes(&ROUTES[i], method))
             return &ROUTES[i];
     }
-    return NULL;
+    if (*known || alm_asset_find(path) == NULL)
+        return NULL;
+    *known = true;
+    return takes(&FILES, method) ? &FILES : NULL;
+}
+
+static bool has_method(alm_str path, alm_str method)
+{
+    const bool any = alm_str_eq(path, ALM_STR("*"));
+    for (size_t i = 0; i < ALM_COUNT(ROUTES); i++)
+        if ((any || is_path_of(alm_str_of(ROUTES[i].path), path)) && takes(&ROUTES[i], method))
+            return true;
+    return takes(&FILES, method) && alm_asset_find(path) != NULL;
 }
 
 void alm_http_route_methods(alm_str path, char out[ALM_HTTP_METHODS_BYTES])
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "DELETE"};
-    const bool any = alm_str_eq(path, ALM_STR("*"));
     size_t n = 0;
     for (size_t m = 0; m < ALM_COUNT(methods); m++)
-        for (size_t i = 0; i < ALM_COUNT(ROUTES); i++)
-            if ((any || is_path_of(alm_str_of(ROUTES[i].path), path)) &&
-                takes(&ROUTES[i], alm_str_of(methods[m]))) {
-                n += (size_t)snprintf(out + n, ALM_HTTP_METHODS_BYTES - n, "%s, ", methods[m]);
-                break;
-            }
+        if (has_method(path, alm_str_of(methods[m])))
+            n += (size_t)snprintf(out + n, ALM_HTTP_METHODS_BYTES - n, "%s, ", methods[m]);
     (void)snprintf(out + n, ALM_HTTP_METHODS_BYTES - n, "OPTIONS");
 }

@@ -1,0 +1,211 @@
+/* asset.c - see asset.h. */
+#include "net/http/asset.h"
+
+#include <stdio.h>
+
+#include "base/conf.h"
+#include "base/number.h"
+
+static const struct {
+    const char *ending, *type;
+} TYPES[] = {{".html", "text/html; charset=utf-8"},
+             {".js", "text/javascript; charset=utf-8"},
+             {".mjs", "text/javascript; charset=utf-8"},
+             {".css", "text/css; charset=utf-8"},
+             {".json", "application/json; charset=utf-8"},
+             {".map", "application/json; charset=utf-8"},
+             {".webmanifest", "application/manifest+json; charset=utf-8"},
+             {".txt", "text/plain; charset=utf-8"},
+             {".md", "text/markdown; charset=utf-8"},
+             {".csv", "text/csv; charset=utf-8"},
+             {".xml", "application/xml; charset=utf-8"},
+             {".svg", "image/svg+xml"},
+             {".png", "image/png"},
+             {".jpg", "image/jpeg"},
+             {".jpeg", "image/jpeg"},
+             {".gif", "image/gif"},
+             {".webp", "image/webp"},
+             {".ico", "image/x-icon"},
+             {".woff", "font/woff"},
+             {".woff2", "font/woff2"},
+             {".ttf", "font/ttf"},
+             {".wasm", "application/wasm"},
+             {".pdf", "application/pdf"}};
+
+const alm_asset *alm_asset_find(alm_str path)
+{
+    for (size_t i = 0; i < alm_asset_count; i++)
+        if (alm_str_eq(alm_str_of(alm_assets[i].path), path))
+            return &alm_assets[i];
+    return NULL;
+}
+
+const char *alm_asset_type(alm_str path)
+{
+    for (size_t i = 0; i < ALM_COUNT(TYPES); i++) {
+        const alm_str ending = alm_str_of(TYPES[i].ending);
+        if (path.len > ending.len &&
+            alm_str_ieq((alm_str){path.ptr + path.len - ending.len, ending.len}, ending))
+            return TYPES[i].type;
+    }
+    return "application/octet-stream";
+}
+
+/* ----------------------------------------------------------------------- form */
+
+static const struct {
+    const char *coding; /* of Content-Encoding */
+    const char *mark;   /* behind the hash: each form has an ETag of its own */
+} FORMS[ALM_ASSET_FORMS] = {{NULL, ""}, {"gzip", "-gz"}, {"zstd", "-zst"}};
+
+static alm_asset_form choose_form(const alm_http *h, const alm_asset *asset)
+{
+    const alm_str accept = alm_http_header(&h->req, "Accept-Encoding");
+    const int32_t any = alm_http_quality(accept, ALM_STR("*"));
+    alm_asset_form best = ALM_ASSET_PLAIN;
+    int32_t best_q = 0;
+    for (int f = ALM_ASSET_ZSTD; f > ALM_ASSET_PLAIN; f--) {
+        int32_t q = alm_http_quality(accept, alm_str_of(FORMS[f].coding));
+        if (q < 0)
+            q = any;
+        if (asset->forms[f].ptr != NULL && q > best_q) {
+            best = (alm_asset_form)f;
+            best_q = q;
+        }
+    }
+    return best_q >= alm_http_quality(accept, ALM_STR("identity")) ? best : ALM_ASSET_PLAIN;
+}
+
+/* ----------------------------------------------------------------------- ETag */
+
+/* An element of a list of entity tags, *at behind it; false: the end, or what is no tag. */
+static bool next_tag(alm_str list, size_t *at, bool *weak, alm_str *tag)
+{
+    while (*at < list.len && strchr(" \t,", list.ptr[*at]) != NULL)
+        ++*at;
+    *weak = list.len - *at >= 2 && memcmp(list.ptr + *at, "W/", 2) == 0;
+    const size_t open = *at + (*weak ? 2 : 0);
+    if (open >= list.len || list.ptr[open] != '"')
+        return false;
+    const char *close = memchr(list.ptr + open + 1, '"', list.len - open - 1);
+    if (close == NULL)
+        return false;
+    *tag = (alm_str){list.ptr + open + 1, (size_t)(close - list.ptr) - open - 1};
+    *at = open + tag->len + 2;
+    return true;
+}
+
+/* Does the field name this tag, or any (*)? A strong comparison takes no weak ones. */
+static bool names_tag(const alm_http_request *req, const char *field, alm_str etag, bool strong)
+{
+    for (uint32_t i = 0; i < req->n_headers; i++) {
+        const alm_str list = req->headers[i].value;
+        bool weak = false;
+        alm_str tag;
+        if (!alm_str_ieq(req->headers[i].name, alm_str_of(field)))
+            continue;
+        if (alm_str_eq(list, ALM_STR("*")))
+            return true;
+        for (size_t at = 0; next_tag(list, &at, &weak, &tag);)
+            if (!(strong && weak) && alm_str_eq(tag, etag))
+                return true;
+    }
+    return false;
+}
+
+/* ---------------------------------------------------------------------- range */
+
+typedef enum range_kind { RANGE_NONE, RANGE_SOME, RANGE_BEYOND } range_kind;
+
+static bool digits(alm_str text, uint64_t *out)
+{
+    return text.len > 0 && text.ptr[0] >= '0' && text.ptr[0] <= '9' &&
+           alm_uint64_parse(text, out) == ALM_NUM_OK;
+}
+
+/* bytes=first-last, bytes=first-, bytes=-suffix; anything else counts as not sent. [*from, *to) */
+static range_kind read_range(alm_str text, uint64_t n, uint64_t *from, uint64_t *to)
+{
+    static const alm_str unit = ALM_STR("bytes=");
+    if (text.len <= unit.len || !alm_str_ieq((alm_str){text.ptr, unit.len}, unit) ||
+        memchr(text.ptr, ',', text.len) != NULL)
+        return RANGE_NONE;
+    text = (alm_str){text.ptr + unit.len, text.len - unit.len};
+    const char *dash = memchr(text.ptr, '-', text.len);
+    if (dash == NULL)
+        return RANGE_NONE;
+    const alm_str first = {text.ptr, (size_t)(dash - text.ptr)};
+    const alm_str last = {dash + 1, text.len - first.len - 1};
+    uint64_t a = 0, b = 0;
+    if (first.len == 0) {
+        if (!digits(last, &b))
+            return RANGE_NONE;
+        *from = b < n ? n - b : 0;
+        *to = n;
+        return b == 0 || n == 0 ? RANGE_BEYOND : RANGE_SOME;
+    }
+    if (!digits(first, &a) || (last.len > 0 && (!digits(last, &b) || b < a)))
+        return RANGE_NONE;
+    *from = a;
+    *to = last.len > 0 && b < n - 1 ? b + 1 : n;
+    return a >= n ? RANGE_BEYOND : RANGE_SOME;
+}
+
+/* Without If-Range, or while that is still the one (strongly). */
+static bool range_holds(const alm_http *h, alm_str etag)
+{
+    const alm_str condition = alm_http_header(&h->req, "If-Range");
+    return condition.ptr == NULL || (condition.len > 0 && condition.ptr[0] == '"' &&
+                                     names_tag(&h->req, "If-Range", etag, true));
+}
+
+static void reply_range(alm_http *h, const char *type, alm_str body, alm_str etag)
+{
+    const alm_str asked = alm_http_header(&h->req, "Range");
+    uint64_t from = 0, to = 0;
+    range_kind kind = RANGE_NONE;
+    if (asked.ptr != NULL && alm_str_eq(h->req.method, ALM_STR("GET")) && range_holds(h, etag))
+        kind = read_range(asked, body.len, &from, &to);
+    if (kind == RANGE_NONE) {
+        alm_http_reply(h, 200, type, NULL, body);
+    } else if (kind == RANGE_BEYOND) {
+        alm_http_add_headers(h, "Content-Range: bytes */%zu\r\n", body.len);
+        alm_http_reply(h, 416, NULL, NULL, (alm_str){"", 0});
+    } else {
+        alm_http_add_headers(h, "Content-Range: bytes %llu-%llu/%zu\r\n", (unsigned long long)from,
+                             (unsigned long long)(to - 1), body.len);
+        alm_http_reply(h, 206, type, NULL, (alm_str){body.ptr + from, (size_t)(to - from)});
+    }
+}
+
+/* ---------------------------------------------------------------------- answer */
+
+static const char page_policy[] =
+    "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'\r\n";
+
+void alm_asset_reply(alm_http *h, const alm_asset *asset)
+{
+    char tag[80];
+    const alm_asset_form form = choose_form(h, asset);
+    const char *type = alm_asset_type(alm_str_of(asset->path));
+    (void)snprintf(tag, sizeof(tag), "%s%s", asset->etag, FORMS[form].mark);
+    const alm_str etag = alm_str_of(tag);
+    if (alm_http_header(&h->req, "If-Match").ptr != NULL &&
+        !names_tag(&h->req, "If-Match", etag, true)) {
+        alm_http_reply_text(h, 412, "The file is another one by now");
+        return;
+    }
+    alm_http_add_headers(h, "ETag: \"%s\"\r\nCache-Control: %s\r\nVary: Accept-Encoding\r\n", tag,
+                         asset->hashed ? "public, max-age=31536000, immutable" : "no-cache");
+    if (names_tag(&h->req, "If-None-Match", etag, false)) {
+        alm_http_reply(h, 304, NULL, NULL, (alm_str){0});
+        return;
+    }
+    alm_http_add_headers(h, "Accept-Ranges: bytes\r\n");
+    if (FORMS[form].coding != NULL)
+        alm_http_add_headers(h, "Content-Encoding: %s\r\n", FORMS[form].coding);
+    if (strncmp(type, "text/html", 9) == 0)
+        alm_http_add_headers(h, "%s", page_policy);
+    reply_range(h, type, (alm_str){asset->forms[form].ptr, asset->forms[form].n}, etag);
+}

@@ -1,0 +1,41 @@
+/*
+ * asset.h - content that stays the same: files that are part of the program (tools/embed_assets.c), and documents
+ * made once. By RFC 9110: strong ETag by content, If-None-Match and If-Match, one range of bytes with If-Range,
+ * forms packed beforehand by Accept-Encoding. Private to net/http.
+ *
+ * Ranges      of the form that is sent. Several ranges of one request are answered with the whole, which a server may.
+ * Caching     Names that carry a hash of their content may be kept for ever; all else is asked for again, by ETag.
+ */
+#ifndef ALM_NET_HTTP_ASSET_H
+#define ALM_NET_HTTP_ASSET_H
+
+#include "net/http/http.h"
+
+typedef enum alm_asset_form {
+    ALM_ASSET_PLAIN,
+    ALM_ASSET_GZIP,
+    ALM_ASSET_ZSTD,
+    ALM_ASSET_FORMS
+} alm_asset_form;
+
+typedef struct alm_asset {
+    const char *path; /* of the URL; its ending tells the type */
+    const char *etag; /* without quotes */
+    bool hashed;      /* the name tells the content */
+    struct {
+        const char *ptr;
+        size_t n;
+    } forms[ALM_ASSET_FORMS]; /* ptr NULL: not there, or not smaller */
+} alm_asset;
+
+/* Made when the program is built, of src/net/http/assets. */
+extern const alm_asset alm_assets[];
+extern const size_t alm_asset_count;
+
+/* NULL: there is none. */
+const alm_asset *alm_asset_find(alm_str path);
+/* text/html; charset=utf-8 ... by the ending of a path; what is not known is application/octet-stream. */
+const char *alm_asset_type(alm_str path);
+void alm_asset_reply(alm_http *h, const alm_asset *asset);
+
+#endif
