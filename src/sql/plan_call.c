@@ -6,6 +6,7 @@
  *             the type that the first place it stands in asks for.
  */
 #include "sql/expr.h"
+#include "type/array.h"
 
 alm_status alm_param_infer(alm_planner *p, alm_expr **e, alm_type type)
 {
@@ -99,6 +100,26 @@ static alm_status make_call(alm_planner *p, const alm_fn *fn, const void *data, 
     return ALM_OK;
 }
 
+/* An array without elements has no dimensions of its own: drivers send it as DOUBLE[] whatever the column is. */
+static bool is_empty_array(const alm_expr *e)
+{
+    if (e->kind != ALM_X_CONST || e->type.id != ALM_T_ARRAY || alm_vec_is_null(&e->value, 0))
+        return false;
+    return alm_array_of(&e->value, 0).count == 0;
+}
+
+static alm_status empty_array(alm_ctx *cx, alm_type type, int32_t pos, alm_expr **out)
+{
+    const uint32_t len[ALM_ARRAY_DIMS_MAX] = {0};
+    alm_array_out w = {0};
+    alm_vec value = {0};
+    ALM_TRY(alm_vec_new(cx, cx->arena, type, 1, &value));
+    ALM_TRY(alm_array_begin(cx, cx->arena, pos, type.dims, len, &w));
+    const alm_view view = alm_array_finish(&w);
+    (void)memcpy(value.data, &view, sizeof(view));
+    return alm_expr_const(cx, &value, pos, out);
+}
+
 alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_mode mode,
                              alm_expr **out)
 {
@@ -109,6 +130,8 @@ alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_
         return ALM_OK;
     if (e->type.id == ALM_T_NULL)
         return alm_expr_null(p->cx, to, e->pos, out);
+    if (to.id == ALM_T_ARRAY && is_empty_array(e))
+        return empty_array(p->cx, to, e->pos, out);
     if (e->kind == ALM_X_PARAM && e->type.id == ALM_T_ARRAY && to.id == ALM_T_ARRAY) {
         ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out)); /* its dimensions come with its value */
         **out = *e;

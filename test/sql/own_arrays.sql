@@ -49,4 +49,6 @@ select ARRAY[[1.0], null] e;
 create table oarrbad (a int[]);
 create table oarrbad (a double[][][][][][][][][][][][][][][][][][][][][][][][][][][][][][][][][]);
 select max(a) e from oarr;
+insert into oarr (k, m, ts) values (99, ARRAY[]::double[], '2024-02-01');
+select a, m from oarr where k = 99;
 drop table oarr;
