@@ -278,6 +278,14 @@ def the_usual_round(s):
 
 
 @check
+def numeric_columns_tell_precision_and_scale(s):
+    w = Wire(s.pg)
+    for sql, precision, scale in (("select 1.25m::decimal(10,2) x", 10, 2), ("select 1::decimal(76,38) x", 76, 38), ("select 1::decimal(4,0) x", 4, 0)):
+        body = next(b for k, b in w.ask(query(sql)) if k == "T")
+        expect(struct.unpack_from("!IHIhi", body, 2 + len("x") + 1), (0, 1, 1700, -1, (precision << 16 | scale) + 4), sql)
+
+
+@check
 def describe_of_statement_and_portal_in_one_pipeline(s):
     w = Wire(s.pg)
     a = w.ask(parse("q", "select $1::long"), describe("S", "q"), bind("p", "q", [struct.pack("!q", 5)], [1], [1]), describe("P", "p"), execute("p"), close("P", "p"),

@@ -67,7 +67,10 @@ int16_t alm_pg_size(alm_type type)
 
 int32_t alm_pg_typmod(alm_type type)
 {
-    return type.id == ALM_T_CHAR ? 5 : -1;
+    enum { HEAD = 4 };
+    if (type.id == ALM_T_DECIMAL)
+        return (int32_t)(((uint32_t)type.p << 16 | (uint32_t)type.s) + HEAD);
+    return type.id == ALM_T_CHAR ? HEAD + 1 : -1;
 }
 
 /* ---------------------------------------------------------------------- cells */
@@ -406,8 +409,13 @@ static alm_status numeric_to_text(alm_ctx *cx, uint32_t index, alm_str in, char 
             group %= unit;
         }
     }
+    int32_t exponent = 4 * (weight - (int32_t)digits + 1);
+    const uint16_t scale = alm_pg_get16(in.ptr + 6);
+    /* the last group is full of zeros, with which a number of 76 digits would have too many */
+    for (; -exponent > (int32_t)scale && out[at - 1] == '0' && at > 2; at--)
+        exponent++;
     out[at++] = 'e';
-    at += alm_int32_format(4 * (weight - (int32_t)digits + 1), out + at);
+    at += alm_int32_format(exponent, out + at);
     *n = at;
     return ALM_OK;
 }

@@ -123,6 +123,31 @@ static void test_there_and_back(void **state)
     }
 }
 
+/* A numeric fills its last group of four digits with zeros, which are no digits of the value. */
+static void test_numeric_of_all_digits(void **state)
+{
+    fixture *f = *state;
+    alm_type type;
+    alm_vec value, back;
+    const char *text =
+        "-9999999999999999999999999999999999999999999999999999999999999999999.999999999";
+    assert_int_equal(alm_pg_param_type(&f->cx, 1700, &type), ALM_OK);
+    assert_int_equal(
+        alm_pg_param(&f->cx, &f->arena, 0, 1700, type, false, alm_str_of(text), &value), ALM_OK);
+    assert_int_equal(value.type.p, 76);
+    const alm_str sent = cell(f, &value, true);
+    char kept[128];
+    (void)memcpy(kept, sent.ptr, sent.len);
+    assert_int_equal(
+        alm_pg_param(&f->cx, &f->arena, 0, 1700, type, true, (alm_str){kept, sent.len}, &back),
+        ALM_OK);
+    assert_true(alm_type_eq(back.type, value.type));
+    const alm_str shown = cell(f, &back, false);
+    assert_int_equal(shown.len, strlen(text));
+    assert_memory_equal(shown.ptr, text, shown.len);
+    assert_int_equal(alm_pg_typmod(back.type), (76 << 16 | 9) + 4);
+}
+
 /* Arrays that are lists here: binary there and back, and what is none. */
 static void test_lists(void **state)
 {
@@ -340,6 +365,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_there_and_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_numeric_of_all_digits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
         cmocka_unit_test_setup_teardown(test_decimals_and_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nulls, setup, teardown),
