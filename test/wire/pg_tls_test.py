@@ -4,41 +4,17 @@ pgjdbc; the handshake by hand with Python's ssl; channel binding of SCRAM; time 
 
     pg_tls_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import asyncio, atexit, base64, hashlib, hmac, os, pathlib, shutil, socket, ssl, struct, subprocess, sys, tempfile, time
+import asyncio, atexit, base64, hashlib, hmac, os, pathlib, shutil, socket, ssl, struct, subprocess, sys, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import pg_test  # noqa: E402
 import pg_tools_test as tools  # noqa: E402
+from certs import Certs  # noqa: E402
 from pg_test import HERE, SLOW, Closed, Server, Skip, asyncpg, check, expect, psycopg  # noqa: E402
 from pgclient import Wire, fields, msg, query, startup  # noqa: E402
 
 pg_test.CHECKS.clear()
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
-KINDS = {"rsa": ["-newkey", "rsa:2048"], "ec": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"], "ed25519": ["-newkey", "ed25519"]}
-
-
-class Certs:
-    """An authority and, of each kind of key, a certificate of it for 127.0.0.1 and localhost."""
-
-    def __init__(self):
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="almanac-tls-"))
-        self.openssl("req", "-x509", "-days", "2", "-nodes", *KINDS["rsa"], "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test authority")
-        (self.home / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
-        for kind, key in KINDS.items():
-            self.openssl("req", "-nodes", *key, "-keyout", f"{kind}.key", "-out", f"{kind}.csr", "-subj", "/CN=localhost")
-            self.openssl("x509", "-req", "-days", "2", "-in", f"{kind}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out",
-                         f"{kind}.pem", "-extfile", "names")
-        self.openssl("req", "-x509", "-days", "2", "-nodes", *KINDS["ed25519"], "-keyout", "own.key", "-out", "own.pem", "-subj", "/CN=localhost")
-
-    def openssl(self, *args):
-        subprocess.run(["openssl", *args], cwd=self.home, check=True, capture_output=True)
-
-    def path(self, name):
-        return str(self.home / name)
-
-    def env(self, kind="rsa", **more):
-        return {"ALMANAC_PG_TLS_ENABLED": "true", "ALMANAC_PG_TLS_CERT_PATH": self.path(kind + ".pem"),
-                "ALMANAC_PG_TLS_PRIVATE_KEY_PATH": self.path(kind + ".key"), **more}
 
 
 class TlsWire(Wire):
