@@ -14,6 +14,7 @@
 #include "io/io.h"
 #include "net/http/cors.h"
 #include "net/http/http.h"
+#include "net/http/preferences.h"
 #include "net/ilp/ilp_tcp.h"
 #include "net/pgwire/pgwire.h"
 #include "net/shared.h"
@@ -128,6 +129,8 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
     if (conf->http_enabled) {
         ALM_TRY(check_http(cx, conf));
         ALM_TRY(alm_cors_check(cx, conf));
+        ALM_TRY(alm_preferences_open(cx, alm_io_posix(), alm_db_root(alm_loop_db(net->loop)),
+                                     conf->http_settings_bytes_max, &net->shared.preferences));
         const alm_listen_conf http = {.address = conf->http_bind_to,
                                       .protocol = &alm_http_protocol,
                                       .arg = &net->shared,
@@ -176,6 +179,7 @@ static void free_net(alm_net *net)
     alm_pg_free(net->pg);
     alm_tls_free(net->pg_tls);
     alm_line_keys_free(net->shared.line_keys);
+    alm_preferences_free(net->shared.preferences);
     free(net);
 }
 

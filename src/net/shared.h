@@ -1,5 +1,5 @@
 /*
- * shared.h - what the connections of one server share: counters, and who may send lines over TCP. Private to
+ * shared.h - what the connections of one server share: counters, who may send lines over TCP, preferences. Private to
  * net/. It is the `arg` of the listeners of HTTP and of the line protocol.
  *
  * Threads     Counters are atomic, any thread adds; the keys are read-only.
@@ -16,6 +16,7 @@ typedef struct alm_net_shared {
 #include "net/metric.def"
 #undef ALM_METRIC
     alm_line_keys *line_keys; /* NULL: no login */
+    struct alm_preferences *preferences;
 } alm_net_shared;
 
 /* Adds without order: nothing else hangs on it. */

@@ -3,7 +3,7 @@
 
     rest_test.py [NAME...]
 """
-import gzip, hashlib, http.client, pathlib, re, subprocess, tempfile
+import concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, subprocess, tempfile
 
 from checks import Server, check, expect, heads, main, raw
 
@@ -177,6 +177,99 @@ def files_of_a_folder_are_part_of_a_program(s):
             if "NULL" not in gz:
                 expect(gzip.decompress((top / "out" / f"asset_{number}.gzip").read_bytes()), content)
         expect(text.endswith("alm_asset_count = 4;\n"), True)
+
+
+# ------------------------------------------------------------------------------------------------------ preferences
+def send(s, method, path, body=None, chunked=False, **headers):
+    """(status, answer as JSON or text)"""
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=30)
+    if body is not None and not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    c.request(method, path, iter([body]) if chunked else body, {k.replace("_", "-"): v for k, v in headers.items()}, encode_chunked=chunked)
+    r = c.getresponse()
+    text = r.read().decode()
+    return r.status, json.loads(text) if (r.getheader("Content-Type") or "").startswith("application/json") else text
+
+
+def preferences(s):
+    answer = s.get("/settings")[2]
+    answer = json.loads(answer)
+    return answer["preferences.version"], answer["preferences"]
+
+
+OK = (200, {"status": "OK"})
+
+
+@check
+def preferences_are_replaced_and_merged_by_version(s):
+    expect(preferences(s), (0, {}))
+    expect(send(s, "PUT", "/settings?version=0", {"instance_name": "a\u00fc\"\n", "n": 1.50, "on": True}), OK)
+    expect(preferences(s), (1, {"instance_name": "a\u00fc\"\n", "n": 1.5, "on": True}))
+    expect(send(s, "POST", "/settings?version=1", {"n": 2, "new": "x"}, chunked=True), OK)
+    expect(preferences(s), (2, {"instance_name": "a\u00fc\"\n", "n": 2, "on": True, "new": "x"}))
+    expect(send(s, "POST", "/settings?version=2", {"on": None, "nope": None}), OK)
+    expect(send(s, "PUT", "/settings?version=2", {"a": "b"}), (409, {"error": "preferences view is out of date [currentVersion=3, expectedVersion=2]"}))
+    for version, shown in (("", ""), ("abc", "abc"), ("-1", "-1"), ("1.5", "1.5")):
+        expect(send(s, "PUT", f"/settings?version={version}", {"a": "b"}), (400, {"error": f"Invalid version, numeric value expected [version='{shown}']"}))
+    expect(send(s, "PUT", "/settings", {"a": "b"})[0], 400)
+    for body, position in ((b'{"a":"b"', 8), (b"", 0), (b"[]", 0), (b'{"a":{"b":1}}', 5), (b'{"a":[1]}', 5), (b'{"a":1}x', 7), (b'{"a":"\xff"}', 6), (b"null", 0), (b'{a:1}', 1)):
+        for method in ("PUT", "POST"):
+            status, answer = send(s, method, "/settings?version=3", body)
+            expect((status, answer["position"], len(answer["error"]) > 5), (400, position, True), body)
+    for body in (b'{"a":"' + b"x" * 70000 + b'"}', b" " * 66000 + b"{}"):
+        for chunked in (False, True):
+            expect(send(s, "PUT", "/settings?version=3", body, chunked=chunked)[0], 413)
+    expect(preferences(s), (3, {"instance_name": "a\u00fc\"\n", "n": 2, "new": "x"}))
+    expect(send(s, "PUT", "/settings?version=3", b'{"a":1,"a":2}'), OK)
+    expect(preferences(s), (4, {"a": 2}))
+
+
+@check
+def preferences_are_there_after_a_kill(s):
+    with tempfile.TemporaryDirectory() as root:
+        c = Server(preset=s.preset, root=root).start()
+        for i in range(20):
+            expect(send(c, "POST", f"/settings?version={i}", {f"k{i}": i}), OK)
+        c.kill()
+        c.start()
+        expect(preferences(c), (20, {f"k{i}": i for i in range(20)}))
+        c.stop()
+        path = pathlib.Path(root) / "conf" / "preferences.json"
+        path.write_text(path.read_text()[:-10])
+        try:
+            c.start()
+            raise AssertionError("it started")
+        except RuntimeError as e:
+            expect("preferences.json, byte" in str(e), True, e)
+        finally:
+            c.process = None
+
+
+@check
+def one_of_many_writers_wins_each_version(s):
+    version = preferences(s)[0]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            got = list(pool.map(lambda i: send(s, "POST", f"/settings?version={version}", {"who": i})[0], range(8)))
+            expect(sorted(got), [200] + [409] * 7)
+            version += 1
+            expect(preferences(s), (version, {**preferences(s)[1], "who": got.index(200)}))
+
+
+@check
+def preferences_may_be_read_only(s):
+    for env, want in (({"ALMANAC_HTTP_SETTINGS_READONLY": "true"}, (401, {"error": "The /settings endpoint is read-only"})),
+                      ({"ALMANAC_HTTP_SECURITY_READONLY": "true"}, (403, {"error": "Write permission denied"}))):
+        with Server(preset=s.preset, env=env) as c:
+            for method in ("PUT", "POST"):
+                expect(send(c, method, "/settings?version=0", {"a": "b"}), want)
+            expect(preferences(c), (0, {}))
+            expect(json.loads(c.get("/settings")[2])["config"]["http.settings.readonly"], "SETTINGS" in str(env))
+    with Server(preset=s.preset, env=CORS) as c:
+        expect(send(c, "PUT", "/settings?version=0", {"a": "b"}), (401, "Unauthorized\r\n"))
+        expect(send(c, "PUT", "/settings?version=0", {"a": "b"}, Authorization="Basic bWU6c2VjcmV0"), OK)
+        expect(preferences(c), (1, {"a": "b"}))
 
 
 # ------------------------------------------------------------------------------------------------------ Expect

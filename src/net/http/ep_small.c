@@ -1,4 +1,4 @@
-/* ep_small.c - /ping, /chk, /settings, /warnings, the start page and its files. */
+/* ep_small.c - /ping, /chk, /warnings, the start page and its files. */
 #include "base/conf.h"
 #include "net/http/asset.h"
 
@@ -34,26 +34,6 @@ static void chk(alm_http *h)
         alm_http_reply_text(h, 200, exists ? "Exists" : "Does not exist");
 }
 
-static void settings(alm_http *h)
-{
-    const char *body = NULL;
-    const bool readonly = h->cx.conf->http_security_readonly;
-    if (alm_arena_printf(&h->cx, &h->arena, &body,
-                         "{\"config\":{\"release.type\":\"OSS\",\"release.version\":\"" ALM_VERSION
-                         "\",\"http.settings.readonly\":true,%s\"accepting.writes\":[%s\"pgwire\"],"
-                         "\"line.proto.support.versions\":[1,2,3],"
-                         "\"ilp.proto.transports\":[%s\"http\"],"
-                         "\"cairo.max.file.name.length\":127},"
-                         "\"preferences.version\":0,\"preferences\":{}}",
-                         h->cx.conf->http_user[0] != 0 ? "\"acl.enabled\":true," : "",
-                         readonly ? "" : "\"http\",",
-                         h->cx.conf->line_tcp_enabled ? "\"tcp\"," : "") != ALM_OK) {
-        alm_http_reply_text(h, 503, "out of memory");
-        return;
-    }
-    alm_http_reply(h, 200, "application/json; charset=utf-8", NULL, alm_str_of(body));
-}
-
 static void warnings(alm_http *h)
 {
     alm_http_reply(h, 200, "application/json; charset=utf-8", NULL, ALM_STR("[]"));
@@ -71,7 +51,6 @@ static void asset(alm_http *h)
 
 const alm_http_handler alm_ep_ping = {.begin = ping};
 const alm_http_handler alm_ep_chk = {.begin = chk};
-const alm_http_handler alm_ep_settings = {.begin = settings};
 const alm_http_handler alm_ep_warnings = {.begin = warnings};
 const alm_http_handler alm_ep_index = {.begin = to_index};
 const alm_http_handler alm_ep_asset = {.begin = asset};
