@@ -44,7 +44,8 @@
 #define F_FITS_SHORT(x) ((x) > -32769 && (x) < 32768)
 #define F_FITS_INT(x)   ((double)(x) > -2147483648.0 && (double)(x) < 2147483648.0)
 #define F_FITS_LONG(x)  ((double)(x) > -9223372036854775808.0 && (double)(x) < 9223372036854775808.0)
-#define F_FITS_FLOAT(x) ((x) >= -(double)FLT_MAX && (x) <= (double)FLT_MAX)
+/* Below the middle between the greatest float and the power of two behind it: rounds to that float. */
+#define F_FITS_FLOAT(x) ((double)(x) > -0x1.ffffffp127 && (double)(x) < 0x1.ffffffp127)
 
 /* from, to, fits(x), value of null. Both casts; the strict one looks for what does not fit first. */
 #define CAST(from, to, fits, none)                                                                 \

@@ -199,7 +199,7 @@ static alm_status put_double(const sink *s)
     case ALM_T_DOUBLE:
         PUT(double, isfinite(v) ? v : __builtin_nan(""));
     case ALM_T_FLOAT:
-        if (isfinite(v) && fabs(v) > (double)FLT_MAX)
+        if (isfinite(v) && fabs(v) >= 0x1.ffffffp127) /* else it rounds to the greatest float */
             return beyond_float(s);
         PUT(float, isfinite(v) ? (float)v : __builtin_nanf(""));
     case ALM_T_DECIMAL:

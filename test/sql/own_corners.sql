@@ -107,3 +107,5 @@ select k from oco_t where k in ((select k from oco_t order by rank() over (order
 select k from oco_t where k in (select k from oco_t order by rank() over (order by k) + 1 limit 1);
 select k from oco_t where k in (select k from oco_t order by rank() over (partition by k), 1 limit 1);
 select k from oco_t where exists (select k from oco_t order by rank() over (order by k) limit 1);
+-- a double that rounds to the greatest FLOAT is one, the next is not
+select cast(3.4028235e38 as float) a, cast(-3.4028235e38 as float) b, cast(3.4028235677973367e38 as float) c, cast(3.4028235677973362e38 as float) d;
