@@ -225,6 +225,8 @@ ALM_NODISCARD alm_status alm_plan_limit_per(alm_planner *p, alm_plan **plan, uin
                                             uint32_t n, int64_t lo, int64_t hi);
 /* plan_copy.c: nodes and lists are new, expressions are shared */
 ALM_NODISCARD alm_status alm_plan_copy(alm_planner *p, const alm_plan *plan, alm_plan **out);
+/* A statement that is described: parameters have no values yet, nothing may be computed of them. */
+bool alm_describing(const alm_planner *p);
 /* Expression without columns, folded to a constant; `what` names the place in the error. */
 ALM_NODISCARD alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast *ast,
                                         const char *what, alm_expr **out);

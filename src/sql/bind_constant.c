@@ -33,10 +33,7 @@ static alm_status fresh_names(alm_planner *p, const alm_names *names, const alm_
 
 static bool can_run(const alm_planner *p)
 {
-    for (uint32_t i = 0; i < p->env->n_params; i++)
-        if (p->env->params[i].value == NULL)
-            return false;
-    return p->env->texts != NULL;
+    return !alm_describing(p) && p->env->texts != NULL;
 }
 
 static alm_status bind_own(alm_scope *sc, alm_planner *own, const alm_ast *ast, alm_plan **plan)

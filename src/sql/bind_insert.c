@@ -68,13 +68,10 @@ static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column
     ALM_TRY(alm_expr_try_cast(p, e, col->type, ALM_CAST_ASSIGN, &cast));
     if (cast == NULL)
         return inconvertible(p, ast, e->type, col, ast->pos);
-    if (cast->kind == ALM_X_PARAM)
-        return ALM_OK; /* described only: stays null */
+    if (cast->kind != ALM_X_CONST && alm_describing(p) && !alm_expr_has_col(cast))
+        return ALM_OK; /* stays null */
     if (cast->kind != ALM_X_CONST && p->env->sources != NULL && cast->kind == ALM_X_CALL &&
         !alm_expr_has_col(cast)) {
-        for (uint32_t i = 0; i < cast->n_args; i++)
-            if (cast->args[i]->kind == ALM_X_PARAM)
-                return ALM_OK;
         alm_vec v = {0};
         ALM_TRY(p->env->sources->constant(p->cx, cast, &v));
         v.type = col->type;
@@ -249,7 +246,7 @@ static alm_status fill_column(alm_planner *p, const alm_stmt *stmt, const alm_ta
             continue;
         memcpy(&ticks, at, sizeof ticks);
         const char *why = alm_designated_fault(ticks, col->type.id == ALM_T_TIMESTAMP_NS);
-        if (why != NULL && ast->kind != ALM_AST_PARAM)
+        if (why != NULL && !alm_describing(p))
             return alm_fail(p->cx, ALM_E_VALUE, ast->pos, "%s", why);
     }
     return ALM_OK;

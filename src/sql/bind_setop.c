@@ -99,6 +99,14 @@ alm_status alm_bind_order_result(alm_planner *p, const alm_names *names, const a
 
 /* -------------------------------------------------------------------- constants */
 
+bool alm_describing(const alm_planner *p)
+{
+    for (uint32_t i = 0; i < p->env->n_params; i++)
+        if (p->env->params[i].value == NULL)
+            return true;
+    return false;
+}
+
 alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast *ast,
                           const char *what, alm_expr **out)
 {
@@ -109,10 +117,7 @@ alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast 
     if (e->kind != ALM_X_CONST && e->kind != ALM_X_PARAM && p->env->sources != NULL &&
         p->env->sources->constant != NULL && !alm_expr_has_col(e)) {
         /* volatile, or waiting for a parameter */
-        bool describing = false;
-        for (uint32_t i = 0; i < p->env->n_params; i++)
-            describing |= p->env->params[i].value == NULL;
-        if (!describing) {
+        if (!alm_describing(p)) {
             alm_vec v = {0};
             ALM_TRY(p->env->sources->constant(p->cx, e, &v));
             v.type = e->type;

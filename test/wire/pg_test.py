@@ -556,6 +556,22 @@ def parameters_are_inferred(s):
 
 
 @check
+def parameters_inside_of_values(s):
+    w = Wire(s.pg)
+    w.rows("create table inside (ts timestamp, f float, v varchar, l long, d decimal(10,2)) timestamp(ts) partition by day")
+    sql = "insert into inside values (dateadd('h', $1, $2), $3, upper($4) || '!', case when $5 then 1 else $6 + 1 end, $7)"
+    a = w.ask(parse("", sql), describe("S"), SYNC)
+    expect((kinds(a), struct.unpack("!H", a[1][1][:2])[0]), ("1tnZ", 7), a)
+    # of the double that drivers send for the greatest float, the last digit is rounded up
+    given = [b"1", b"2024-01-01", b"-3.4028235E38", b"x", b"false", b"41", b"1.25"]
+    expect(w.kinds(parse("", sql, [0, 0, 701]), bind(values=given), describe("P"), execute(), SYNC), "12nCZ")
+    expect(w.error(parse("", sql), bind(values=[None] * 7), execute(), SYNC)["M"], "designated timestamp column cannot be NULL")
+    expect(w.rows("select * from inside"), [["2024-01-01 01:00:00.000000", "-3.4028235e+38", "X!", "42", "1.25"]])
+    a = w.ask(parse("", "select d from inside"), describe("S"), SYNC)
+    expect(struct.unpack_from("!i", a[2][1], 16)[0], (10 << 16 | 2) + 4, "precision and scale of a decimal")
+
+
+@check
 def parameters_as_text(s):
     w = Wire(s.pg)
 
