@@ -1,22 +1,38 @@
-/* pool.c - query threads over one queue. */
+/* pool.c - query threads over one queue, and the thread that minds them. */
 #include "net/pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <uv.h>
 
 #include "base/wait.h"
 
 enum { IDLE_MS = 10000 };
+/* An item that has run for a round is long: it holds up nobody. */
+enum { ROUND_US = 1000 };
 /* A statement of sql.nesting.max levels takes some 3 kB of stack a level in all its steps; only what is used
  * is memory. */
 enum { STACK_BYTES = 8 << 20 };
 
+/*
+ * Waking a thread costs more than a small statement: two switches, and the network thread loses its core.
+ * So no thread is woken while as many as there are cores run items that began just now: they come back for
+ * what waits. What they may have begun is long, though; while items wait, the minder looks once a round,
+ * takes all that runs for long, and wakes others.
+ */
 struct alm_thread_pool {
     pthread_mutex_t lock;
-    pthread_cond_t work, ended;
+    pthread_cond_t work, ended, mind;
     alm_thread_pool_item *head, *tail;
     uint32_t threads, idle, threads_max, waiting_items;
+    uint32_t woken; /* threads on their way to the queue: idle ones that were signalled, new ones */
+    uint32_t short_running; /* items that began in this round */
+    uint32_t short_max;
+    uint32_t round; /* looks of the minder */
+    bool minding;   /* else the minder sleeps until something has to wait */
     bool stop;
+    pthread_t minder;
+    bool has_minder;
 };
 
 static alm_thread_pool_item *take(alm_thread_pool *pool)
@@ -29,6 +45,12 @@ static alm_thread_pool_item *take(alm_thread_pool *pool)
     return item;
 }
 
+static void has_come(alm_thread_pool *pool)
+{
+    if (pool->woken > 0)
+        pool->woken--;
+}
+
 /* With the lock held: waits for an item; NULL: this thread shall end. */
 static alm_thread_pool_item *wait_for_item(alm_thread_pool *pool)
 {
@@ -38,6 +60,7 @@ static alm_thread_pool_item *wait_for_item(alm_thread_pool *pool)
         pool->idle++;
         const bool woken = alm_cond_wait_ms(&pool->work, &pool->lock, IDLE_MS);
         pool->idle--;
+        has_come(pool);
         if (!woken && pool->head == NULL && pool->threads > 1)
             return NULL;
     }
@@ -48,13 +71,18 @@ static void *run_thread(void *arg)
 {
     alm_thread_pool *pool = arg;
     (void)pthread_mutex_lock(&pool->lock);
+    has_come(pool);
     for (;;) {
         alm_thread_pool_item *item = wait_for_item(pool);
         if (item == NULL)
             break;
+        const uint32_t round = pool->round;
+        pool->short_running++;
         (void)pthread_mutex_unlock(&pool->lock);
         item->run(item);
         (void)pthread_mutex_lock(&pool->lock);
+        if (round == pool->round)
+            pool->short_running--;
     }
     pool->threads--;
     (void)pthread_cond_broadcast(&pool->ended);
@@ -73,7 +101,42 @@ static bool add_thread(alm_thread_pool *pool)
     const bool made = pthread_create(&thread, &attr, run_thread, pool) == 0;
     (void)pthread_attr_destroy(&attr);
     pool->threads += made;
+    pool->woken += made;
     return made;
+}
+
+/* With the lock held: one thread more for the queue. True: `work` has to be signalled, best without the lock. */
+static bool wake_one(alm_thread_pool *pool)
+{
+    if (pool->idle > pool->woken) {
+        pool->woken++;
+        return true;
+    }
+    if (pool->threads < pool->threads_max)
+        (void)add_thread(pool);
+    return false;
+}
+
+static void *run_minder(void *arg)
+{
+    alm_thread_pool *pool = arg;
+    (void)pthread_mutex_lock(&pool->lock);
+    while (!pool->stop) {
+        if (!pool->minding) {
+            (void)pthread_cond_wait(&pool->mind, &pool->lock);
+            continue;
+        }
+        (void)alm_cond_wait_us(&pool->mind, &pool->lock, ROUND_US);
+        pool->round++;
+        pool->short_running = 0;
+        pool->minding = pool->waiting_items > 0;
+        for (uint32_t n = 0; n < pool->waiting_items && pool->woken < pool->short_max; n++) {
+            if (wake_one(pool))
+                (void)pthread_cond_signal(&pool->work);
+        }
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return NULL;
 }
 
 alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, alm_thread_pool **out)
@@ -84,9 +147,12 @@ alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, alm_thread_poo
     (void)pthread_mutex_init(&pool->lock, NULL);
     (void)pthread_cond_init(&pool->work, NULL);
     (void)pthread_cond_init(&pool->ended, NULL);
+    (void)pthread_cond_init(&pool->mind, NULL);
     pool->threads_max = ALM_MAX(threads_max, 1u);
+    pool->short_max = uv_available_parallelism();
     (void)pthread_mutex_lock(&pool->lock);
-    const bool made = add_thread(pool);
+    pool->has_minder = pthread_create(&pool->minder, NULL, run_minder, pool) == 0;
+    const bool made = pool->has_minder && add_thread(pool);
     (void)pthread_mutex_unlock(&pool->lock);
     if (!made) {
         alm_thread_pool_free(pool);
@@ -99,6 +165,7 @@ alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, alm_thread_poo
 void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item)
 {
     item->next = NULL;
+    bool signal = false, mind = false;
     (void)pthread_mutex_lock(&pool->lock);
     if (pool->tail != NULL)
         pool->tail->next = item;
@@ -106,10 +173,15 @@ void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item)
         pool->head = item;
     pool->tail = item;
     pool->waiting_items++;
-    if (pool->waiting_items > pool->idle && pool->threads < pool->threads_max)
-        (void)add_thread(pool);
-    (void)pthread_cond_signal(&pool->work);
+    if (pool->woken + pool->short_running < pool->short_max)
+        signal = wake_one(pool);
+    else if (!pool->minding)
+        mind = pool->minding = true;
     (void)pthread_mutex_unlock(&pool->lock);
+    if (signal)
+        (void)pthread_cond_signal(&pool->work);
+    if (mind)
+        (void)pthread_cond_signal(&pool->mind);
 }
 
 void alm_thread_pool_free(alm_thread_pool *pool)
@@ -119,9 +191,13 @@ void alm_thread_pool_free(alm_thread_pool *pool)
     (void)pthread_mutex_lock(&pool->lock);
     pool->stop = true;
     (void)pthread_cond_broadcast(&pool->work);
+    (void)pthread_cond_broadcast(&pool->mind);
     while (pool->threads > 0)
         (void)pthread_cond_wait(&pool->ended, &pool->lock);
     (void)pthread_mutex_unlock(&pool->lock);
+    if (pool->has_minder)
+        (void)pthread_join(pool->minder, NULL);
+    (void)pthread_cond_destroy(&pool->mind);
     (void)pthread_cond_destroy(&pool->work);
     (void)pthread_cond_destroy(&pool->ended);
     (void)pthread_mutex_destroy(&pool->lock);

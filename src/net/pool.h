@@ -1,5 +1,5 @@
 /*
- * pool.h - query threads: run pieces of work in the order they came. Threads are made when work
+ * pool.h - query threads: run pieces of work in the order they came. Threads are woken, or made, when work
  * waits and none is idle, up to the limit; the system's scheduler shares the cores among them, so
  * that long statements do not hold up short ones. Idle threads above the first end after a while.
  */

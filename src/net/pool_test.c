@@ -1,0 +1,144 @@
+/* pool_test.c - every item runs once; long items hold up no others; threads end with the pool. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "net/pool.h"
+
+typedef struct test_item {
+    alm_thread_pool_item item;
+    _Atomic int64_t *ran;
+    _Atomic bool *gate; /* not NULL: runs until it opens */
+    int64_t pause_us;
+} test_item;
+
+static void pause_us(int64_t us)
+{
+    const struct timespec t = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    (void)nanosleep(&t, NULL);
+}
+
+static void run_item(alm_thread_pool_item *item)
+{
+    test_item *t = (test_item *)item;
+    while (t->gate != NULL && !atomic_load(t->gate))
+        pause_us(200);
+    if (t->pause_us > 0)
+        pause_us(t->pause_us);
+    atomic_fetch_add(t->ran, 1);
+}
+
+static alm_thread_pool *new_pool(uint32_t threads)
+{
+    alm_ctx cx = {0};
+    alm_thread_pool *pool = NULL;
+    assert_int_equal(alm_thread_pool_new(&cx, threads, &pool), ALM_OK);
+    return pool;
+}
+
+/* Up to 20 s: a busy machine is no failure. */
+static bool reaches(_Atomic int64_t *count, int64_t n)
+{
+    for (int i = 0; i < 20000 && atomic_load(count) < n; i++)
+        pause_us(1000);
+    return atomic_load(count) == n;
+}
+
+enum { SUBMITTERS = 4, EACH = 5000 };
+
+typedef struct submitter {
+    alm_thread_pool *pool;
+    _Atomic int64_t *ran;
+    test_item items[EACH];
+} submitter;
+
+static void *submit_all(void *arg)
+{
+    submitter *s = arg;
+    for (int i = 0; i < EACH; i++) {
+        s->items[i] =
+            (test_item){.item.run = run_item, .ran = s->ran, .pause_us = i % 997 == 0 ? 1500 : 0};
+        alm_thread_pool_submit(s->pool, &s->items[i].item);
+        if (i % 500 == 0)
+            pause_us(1300); /* the pool falls asleep in between */
+    }
+    return NULL;
+}
+
+static void test_all_items_run(void **state)
+{
+    (void)state;
+    _Atomic int64_t ran = 0;
+    for (uint32_t threads = 1; threads <= 16; threads *= 4) {
+        atomic_store(&ran, 0);
+        alm_thread_pool *pool = new_pool(threads);
+        submitter *s = calloc(SUBMITTERS, sizeof(*s));
+        pthread_t thread[SUBMITTERS];
+        for (int i = 0; i < SUBMITTERS; i++) {
+            s[i].pool = pool;
+            s[i].ran = &ran;
+            assert_int_equal(pthread_create(&thread[i], NULL, submit_all, &s[i]), 0);
+        }
+        for (int i = 0; i < SUBMITTERS; i++)
+            (void)pthread_join(thread[i], NULL);
+        alm_thread_pool_free(pool); /* finishes what waits */
+        assert_int_equal(atomic_load(&ran), SUBMITTERS * EACH);
+        free(s);
+    }
+}
+
+/* As many that never end as there are threads but one: all others run. */
+static void test_long_items_hold_up_nobody(void **state)
+{
+    (void)state;
+    enum { THREADS = 32, SHORT = 2000 };
+    _Atomic int64_t ran = 0, long_ran = 0;
+    _Atomic bool gate = false;
+    static test_item wait[THREADS - 1], quick[SHORT];
+    alm_thread_pool *pool = new_pool(THREADS);
+    for (int i = 0; i < THREADS - 1; i++) {
+        wait[i] = (test_item){.item.run = run_item, .ran = &long_ran, .gate = &gate};
+        alm_thread_pool_submit(pool, &wait[i].item);
+    }
+    for (int i = 0; i < SHORT; i++) {
+        quick[i] = (test_item){.item.run = run_item, .ran = &ran};
+        alm_thread_pool_submit(pool, &quick[i].item);
+    }
+    assert_true(reaches(&ran, SHORT));
+    assert_int_equal(atomic_load(&long_ran), 0);
+    atomic_store(&gate, true);
+    assert_true(reaches(&long_ran, THREADS - 1));
+    alm_thread_pool_free(pool);
+}
+
+/* One after the other, with pauses in which the minder and the threads fall asleep. */
+static void test_single_items_after_rests(void **state)
+{
+    (void)state;
+    _Atomic int64_t ran = 0;
+    test_item one = {.item.run = run_item, .ran = &ran};
+    alm_thread_pool *pool = new_pool(4);
+    for (int i = 1; i <= 200; i++) {
+        alm_thread_pool_submit(pool, &one.item);
+        assert_true(reaches(&ran, i));
+        if (i % 10 == 0)
+            pause_us(2500);
+    }
+    alm_thread_pool_free(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_items_run),
+        cmocka_unit_test(test_long_items_hold_up_nobody),
+        cmocka_unit_test(test_single_items_after_rests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
