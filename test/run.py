@@ -129,6 +129,7 @@ SUITES = [
     ("pg-cursors", False, script("test/wire/pg_cursor_test.py")),
     ("pg-tls", False, script("test/wire/pg_tls_test.py")),
     ("pg-transactions", False, script("test/wire/pg_transactions_test.py")),
+    ("pg-settings", False, script("test/wire/pg_settings_test.py")),
     ("copy", False, script("test/wire/copy_test.py")),
     ("pg-catalog", False, script("test/wire/pg_catalog_test.py")),
     ("pg-tools", False, script("test/wire/pg_tools_test.py")),

@@ -27,7 +27,9 @@ typedef struct alm_lookup {
     void *arg;
     /* *out = NULL: no such setting. */
     alm_status (*setting)(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, const char **out);
-    alm_status (*set)(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, alm_str value);
+    /* local: to the end of the transaction. */
+    alm_status (*set)(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, alm_str value,
+                      bool local);
     /* Number of a relation by name, schema and quotes allowed; 0: there is none. */
     alm_status (*relation)(alm_ctx *cx, void *arg, alm_str name, int32_t *oid);
     /* *out = NULL: no relation of that number. */

@@ -509,7 +509,8 @@ KERNEL(set_config)
         if (name.ptr == NULL)
             return alm_fail(call->cx, ALM_E_ARG, call->pos, "SET requires parameter name");
         if (lookup != NULL && value.ptr != NULL)
-            ALM_TRY(lookup->set(call->cx, lookup->arg, call->arena, name, value));
+            ALM_TRY(lookup->set(call->cx, lookup->arg, call->arena, name, value,
+                                ALM_AT(uint8_t, args[2], i) != 0));
         ALM_TRY(read_setting(call, name, true, &o[i]));
         if (alm_view_is_null(&o[i]) && value.ptr != NULL) {
             alm_str copy = {0};

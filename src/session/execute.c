@@ -4,6 +4,8 @@
  * A statement that returns rows is planned and opened here and pulled by alm_cursor_next. One that
  * does not (INSERT, UPDATE, DDL, SET ...) has run when alm_execute returns.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/conf.h"
@@ -90,6 +92,7 @@ static const struct {
     [ALM_STMT_COMMENT] = {alm_run_comment, "COMMENT", true},
     [ALM_STMT_SHOW] = {alm_run_show, "SHOW", false, true},
     [ALM_STMT_SET] = {alm_run_set, "SET", false},
+    [ALM_STMT_SET_TRANSACTION] = {alm_run_set_transaction, "SET", false},
     [ALM_STMT_BEGIN] = {alm_run_transaction, "BEGIN", false},
     [ALM_STMT_COMMIT] = {alm_run_transaction, "COMMIT", false},
     [ALM_STMT_ROLLBACK] = {alm_run_transaction, "ROLLBACK", false},
@@ -98,7 +101,7 @@ static const struct {
     [ALM_STMT_COPY_TO] = {alm_run_copy_to, "COPY", false, true},
     [ALM_STMT_DECLARE_CURSOR] = {run_declare, "DECLARE CURSOR", false, true},
     [ALM_STMT_FETCH] = {run_fetch, "FETCH", false},
-    [ALM_STMT_OTHER] = {run_other, "", true},
+    [ALM_STMT_OTHER] = {run_other, "", false},
 };
 
 static int64_t effective_timeout_ms(const alm_session *s)
@@ -155,13 +158,19 @@ void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint
 static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
-    if (s->read_only && kinds[stmt->kind].writes)
-        return alm_fail(&c->cx, ALM_E_DENIED, stmt->pos, "Write permission denied");
+    const bool writes = kinds[stmt->kind].writes;
+    if (s->read_only && writes)
+        return alm_fail(&c->cx, s->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, stmt->pos,
+                        "Write permission denied");
     if (s->tx_state == 'E' && stmt->kind != ALM_STMT_COMMIT && stmt->kind != ALM_STMT_ROLLBACK &&
         stmt->kind != ALM_STMT_SAVEPOINT && stmt->kind != ALM_STMT_EMPTY)
         return alm_fail(&c->cx, ALM_E_ABORTED, stmt->pos,
                         "current transaction is aborted, commands ignored until end of "
                         "transaction block");
+    if (writes && alm_session_refuses_writes(s))
+        return alm_fail(&c->cx, ALM_E_READONLY, stmt->pos,
+                        "cannot execute %s in a read-only transaction", kinds[stmt->kind].tag);
+    s->tx_looked |= writes || kinds[stmt->kind].reads;
     return ALM_OK;
 }
 
@@ -392,6 +401,25 @@ const char *alm_cursor_tag(const alm_cursor *c)
 {
     return c->tag;
 }
+const alm_notice *alm_cursor_notice(const alm_cursor *c)
+{
+    return c->notice.text != NULL ? &c->notice : NULL;
+}
+
+void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const char *format, ...)
+{
+    enum { TEXT_BYTES = 512 };
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (alm_arena_bytes(&c->cx, &c->arena, TEXT_BYTES, &text) == ALM_OK) {
+        (void)vsnprintf(text, TEXT_BYTES, format, args);
+        c->notice = (alm_notice){.warning = warning, .sqlstate = sqlstate, .text = text};
+    } else {
+        alm_error_clear(&c->cx); /* what it says is not worth a failure */
+    }
+    va_end(args);
+}
 
 const alm_plan_col *alm_cursor_cols(const alm_cursor *c, uint32_t *n)
 {
@@ -450,6 +478,6 @@ bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
         return true;
     /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk */
     return kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_SET ||
-           kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN || kind == ALM_STMT_DECLARE_CURSOR ||
-           kind == ALM_STMT_FETCH;
+           kind == ALM_STMT_SET_TRANSACTION || kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN ||
+           kind == ALM_STMT_DECLARE_CURSOR || kind == ALM_STMT_FETCH;
 }

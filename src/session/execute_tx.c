@@ -17,6 +17,9 @@ enum { SAVEPOINTS_MAX = 10000 };
 struct alm_savepoint {
     struct alm_savepoint *older;
     alm_txn_mark *mark;
+    size_t settings; /* alm_settings_mark */
+    uint64_t clock;
+    bool read_only;
     char name[];
 };
 
@@ -37,6 +40,20 @@ void alm_savepoints_clear(alm_session *s)
     forget_down_to(s, NULL);
 }
 
+size_t alm_savepoint_settings(const alm_session *s)
+{
+    return s->savepoints != NULL ? s->savepoints->settings : 0;
+}
+
+uint64_t alm_session_savepoint_clock(const alm_session *s)
+{
+    return s->savepoint_clock;
+}
+uint64_t alm_session_went_back(const alm_session *s)
+{
+    return s->went_back;
+}
+
 void alm_drop_writes(alm_session *s)
 {
     if (s->txn != NULL)
@@ -44,32 +61,58 @@ void alm_drop_writes(alm_session *s)
     s->txn = NULL;
 }
 
-static alm_status commit_block(alm_cursor *c)
+/* The block is over; AND CHAIN begins the next one in the same mode. */
+static void end_block(alm_session *s, bool chain)
+{
+    s->tx_state = chain ? 'T' : 'I';
+    s->implicit = false;
+    s->tx_looked = false;
+    s->went_back = 0;
+    s->settings.version++; /* transaction_read_only */
+}
+
+static void roll_back(alm_session *s, bool chain)
+{
+    alm_drop_writes(s);
+    alm_settings_back_to(s, 0);
+    end_block(s, chain);
+}
+
+static alm_status commit_block(alm_cursor *c, bool chain)
 {
     alm_session *s = c->session;
-    const char state = s->tx_state;
     alm_txn *txn = s->txn;
-    s->tx_state = 'I';
-    s->implicit = false;
-    s->txn = NULL;
-    if (state == 'E') {
-        if (txn != NULL)
-            alm_txn_rollback(txn);
+    uint64_t lsn = 0;
+    if (s->tx_state == 'E') {
+        roll_back(s, chain);
         c->tag = "ROLLBACK"; /* what really happened */
         return ALM_OK;
     }
-    if (txn == NULL)
-        return ALM_OK;
-    uint64_t lsn = 0;
-    return alm_txn_commit(&c->cx, txn, &lsn);
+    s->txn = NULL;
+    end_block(s, false); /* if it fails no other begins */
+    if (txn != NULL)
+        ALM_TRY(alm_txn_commit(&c->cx, txn, &lsn));
+    alm_settings_commit(s);
+    end_block(s, chain);
+    return ALM_OK;
 }
 
 /* -------------------------------------------------------- implicit transaction */
 
 void alm_session_implicit(alm_session *s)
 {
-    if (s->tx_state == 'I')
-        s->implicit = true;
+    if (s->tx_state != 'I' || s->implicit)
+        return;
+    alm_transaction_begins(s);
+    s->implicit = true;
+}
+
+void alm_session_settle(alm_session *s)
+{
+    if (s->tx_state != 'I' || s->txn != NULL)
+        return;
+    s->implicit = false;
+    alm_settings_commit(s);
 }
 
 bool alm_session_pending(const alm_session *s)
@@ -88,14 +131,16 @@ static alm_status commit_pending(alm_ctx *cx, alm_session *s)
 alm_status alm_session_implicit_end(alm_session *s)
 {
     s->implicit = false;
-    if (!alm_session_pending(s))
-        return ALM_OK;
-    alm_cursor c = {.session = s};
-    alm_cursor_begin(&c);
-    alm_status st = commit_pending(&c.cx, s);
-    if (st != ALM_OK)
-        st = alm_session_failed(s, &c.cx);
-    alm_cursor_over(&c);
+    alm_status st = ALM_OK;
+    if (alm_session_pending(s)) {
+        alm_cursor c = {.session = s};
+        alm_cursor_begin(&c);
+        st = commit_pending(&c.cx, s);
+        if (st != ALM_OK)
+            st = alm_session_failed(s, &c.cx);
+        alm_cursor_over(&c);
+    }
+    alm_session_settle(s);
     return st;
 }
 
@@ -108,9 +153,7 @@ void alm_session_script(alm_session *s)
 void alm_session_script_drop(alm_session *s)
 {
     alm_savepoints_clear(s);
-    alm_drop_writes(s);
-    s->tx_state = 'I';
-    s->implicit = false;
+    roll_back(s, false);
     s->no_blocks = true;
 }
 
@@ -177,22 +220,10 @@ alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt)
 
 /* ----------------------------------------------------------------- savepoints */
 
-/* Last word of "a", "savepoint a", "to savepoint \"A\"", without quotes. */
-static alm_str savepoint_name(alm_str words)
-{
-    size_t at = words.len;
-    const bool quoted = at > 1 && words.ptr[at - 1] == '"';
-    const size_t end = quoted ? at - 1 : at;
-    at = end;
-    while (at > 0 && words.ptr[at - 1] != (quoted ? '"' : ' '))
-        at--;
-    return (alm_str){words.ptr + at, end - at};
-}
-
 static struct alm_savepoint *find_savepoint(const alm_session *s, alm_str name)
 {
     struct alm_savepoint *one = s->savepoints;
-    while (one != NULL && !alm_str_ieq(alm_str_of(one->name), name))
+    while (one != NULL && !alm_str_eq(alm_str_of(one->name), name))
         one = one->older;
     return one;
 }
@@ -223,6 +254,9 @@ static alm_status set_savepoint(alm_cursor *c, const alm_stmt *stmt, alm_str nam
         return st;
     }
     one->older = s->savepoints;
+    one->settings = alm_settings_mark(s);
+    one->clock = ++s->savepoint_clock;
+    one->read_only = s->tx_read_only;
     s->savepoints = one;
     s->n_savepoints++;
     return ALM_OK;
@@ -237,6 +271,9 @@ static alm_status go_back(alm_cursor *c, struct alm_savepoint *to)
         alm_drop_writes(s);
     else
         ALM_TRY(alm_txn_back_to(&c->cx, s->txn, to->mark));
+    alm_settings_back_to(s, to->settings);
+    s->tx_read_only = to->read_only;
+    s->went_back = to->clock;
     s->tx_state = 'T';
     return ALM_OK;
 }
@@ -245,15 +282,19 @@ static alm_status run_savepoint(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
-    const alm_str name = savepoint_name(stmt->value);
+    const alm_str name = stmt->value;
     if (s->tx_state == 'I')
-        return ALM_OK; /* outside of a block there is nothing to go back to */
+        return alm_fail(&c->cx, ALM_E_NO_BLOCK, stmt->pos,
+                        "%s can only be used in transaction blocks",
+                        strcmp(c->tag, "SAVEPOINT") == 0 ? "SAVEPOINT"
+                        : strcmp(c->tag, "RELEASE") == 0 ? "RELEASE SAVEPOINT"
+                                                         : "ROLLBACK TO SAVEPOINT");
     if (strcmp(c->tag, "SAVEPOINT") == 0)
         return set_savepoint(c, stmt, name);
     struct alm_savepoint *found = find_savepoint(s, name);
     if (found == NULL)
-        return alm_fail(&c->cx, ALM_E_ARG, stmt->what_pos, "savepoint \"%.*s\" does not exist",
-                        (int)name.len, name.ptr);
+        return alm_fail(&c->cx, ALM_E_SAVEPOINT, stmt->what_pos,
+                        "savepoint \"%.*s\" does not exist", (int)name.len, name.ptr);
     if (strcmp(c->tag, "RELEASE") != 0)
         return go_back(c, found);
     ALM_TRY(refuse_aborted(c, stmt));
@@ -261,30 +302,75 @@ static alm_status run_savepoint(alm_cursor *c, const alm_stmt *stmt)
     return ALM_OK;
 }
 
+static alm_status begin_block(alm_cursor *c, const alm_stmt *stmt)
+{
+    alm_session *s = c->session;
+    const alm_tx_words *words = stmt->ext;
+    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
+    if (s->tx_state == 'T')
+        alm_cursor_note(c, true, "25001", "there is already a transaction in progress");
+    if (s->tx_state == 'I' && !s->implicit)
+        alm_transaction_begins(s);
+    s->tx_state = 'T'; /* what an implicit transaction has written belongs to the block */
+    s->implicit = false;
+    s->settings.version++;
+    if (words->read_only == 0)
+        return ALM_OK;
+    return alm_transaction_mode(&c->cx, s, words->read_only > 0, stmt->pos);
+}
+
+/* COMMIT, ROLLBACK */
+static alm_status finish_block(alm_cursor *c, const alm_stmt *stmt)
+{
+    alm_session *s = c->session;
+    const alm_tx_words *words = stmt->ext;
+    if (s->tx_state == 'I' && words->chain)
+        return alm_fail(&c->cx, ALM_E_NO_BLOCK, stmt->pos,
+                        "%s AND CHAIN can only be used in transaction blocks", c->tag);
+    if (s->tx_state == 'I')
+        alm_cursor_note(c, true, alm_status_sqlstate(ALM_E_NO_BLOCK),
+                        "there is no transaction in progress");
+    alm_savepoints_clear(s);
+    if (stmt->kind == ALM_STMT_COMMIT)
+        return commit_block(c, words->chain);
+    roll_back(s, words->chain);
+    return ALM_OK;
+}
+
 alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     (void)params;
     (void)n;
-    alm_session *s = c->session;
-    if (s->no_blocks)
+    if (c->session->no_blocks)
         return ALM_OK;
-    switch ((int)stmt->kind) {
-    case ALM_STMT_BEGIN:
-        ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
-        if (s->tx_state == 'I')
-            s->tx_state = 'T'; /* what an implicit transaction has written belongs to the block */
-        s->implicit = false;
-        return ALM_OK;
-    case ALM_STMT_COMMIT:
-        alm_savepoints_clear(s);
-        return commit_block(c);
-    case ALM_STMT_ROLLBACK:
-        alm_savepoints_clear(s);
-        alm_drop_writes(s);
-        s->tx_state = 'I';
-        s->implicit = false;
-        return ALM_OK;
-    default:
+    if (stmt->kind == ALM_STMT_BEGIN)
+        return begin_block(c, stmt);
+    if (stmt->kind == ALM_STMT_SAVEPOINT)
         return run_savepoint(c, stmt);
+    return finish_block(c, stmt);
+}
+
+/* SET TRANSACTION, SET SESSION CHARACTERISTICS: what is said of the isolation changes nothing. */
+alm_status alm_run_set_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
+                                   uint32_t n)
+{
+    (void)params;
+    (void)n;
+    alm_ctx *cx = &c->cx;
+    alm_session *s = c->session;
+    const alm_tx_words *words = stmt->ext;
+    if (words->session) {
+        if (words->isolation != NULL)
+            ALM_TRY(alm_session_set(cx, s, "default_transaction_isolation", words->isolation));
+        if (words->read_only == 0)
+            return ALM_OK;
+        return alm_session_set(cx, s, "default_transaction_read_only",
+                               words->read_only > 0 ? "on" : "off");
     }
+    if (!alm_in_transaction(s))
+        alm_cursor_note(c, true, alm_status_sqlstate(ALM_E_NO_BLOCK),
+                        "SET TRANSACTION can only be used in transaction blocks");
+    if (words->read_only == 0)
+        return ALM_OK;
+    return alm_transaction_mode(cx, s, words->read_only > 0, stmt->pos);
 }

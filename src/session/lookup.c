@@ -13,13 +13,14 @@ static alm_status setting(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name
     return ALM_OK;
 }
 
-static alm_status set(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, alm_str value)
+static alm_status set(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, alm_str value,
+                      bool local)
 {
     const alm_cursor *c = arg;
     const char *key = NULL, *text = NULL;
     ALM_TRY(alm_arena_zstr(cx, arena, name, &key));
     ALM_TRY(alm_arena_zstr(cx, arena, value, &text));
-    return alm_session_set(cx, c->session, key, text);
+    return alm_setting_change(cx, c->session, key, text, local);
 }
 
 static alm_status relation(alm_ctx *cx, void *arg, alm_str name, int32_t *oid)

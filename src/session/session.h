@@ -77,6 +77,22 @@ ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char
 void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configured default */
 /* Refuses every statement that writes: "Write permission denied". */
 void alm_session_read_only(alm_session *s, bool on);
+/* The same for whoever it is: 25006, and the session says that it is read-only. */
+void alm_session_read_only_interface(alm_session *s);
+/* What is set by now is what RESET goes back to. */
+void alm_session_started(alm_session *s);
+/* A statement that was no part of a block is over, or the pipeline of several: what its SETs say stays. */
+void alm_session_settle(alm_session *s);
+/* Goes up whenever a setting may have another value. */
+uint64_t alm_session_settings_version(const alm_session *s);
+/* How long the client may be idle in the state there is; 0: no limit. */
+int64_t alm_session_idle_ms(const alm_session *s);
+/* Does it want notices, warnings? (client_min_messages) */
+bool alm_session_hears(const alm_session *s, bool warning);
+/* Savepoints set until now; that of the one to which ROLLBACK TO went last, 0: none in this block. What came
+ * into being at a clock not below it is gone. */
+uint64_t alm_session_savepoint_clock(const alm_session *s);
+uint64_t alm_session_went_back(const alm_session *s);
 /* Number of the connection, as pg_backend_pid() and the lists of sessions show it. */
 void alm_session_pid(alm_session *s, int32_t pid);
 const char *alm_session_user(const alm_session *s);
@@ -127,6 +143,12 @@ int32_t alm_cursor_ts_col(const alm_cursor *c);
 uint64_t alm_cursor_statement(const alm_cursor *c); /* its number, as query_activity() has it */
 /* Rows changed by INSERT, UPDATE, CREATE TABLE AS; -1 where that has no meaning. */
 int64_t alm_cursor_affected(const alm_cursor *c);
+/* What the client is to hear besides; NULL: nothing. */
+typedef struct alm_notice {
+    bool warning;
+    const char *sqlstate, *text;
+} alm_notice;
+const alm_notice *alm_cursor_notice(const alm_cursor *c);
 /* Command tag without counts, upper case: "SELECT", "INSERT", "CREATE TABLE", "SET" ... */
 const char *alm_cursor_tag(const alm_cursor *c);
 /* INSERT of literals, parameters, now(): in a transaction that goes on it waits for nothing. */

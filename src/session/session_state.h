@@ -39,7 +39,15 @@ struct alm_db {
     alm_session *refresher_session;  /* NULL: it does not run */
 };
 
-enum { ALM_SETTINGS_MAX = 48 };
+enum { ALM_SETTINGS_MAX = 64 };
+
+/* See settings.c. */
+typedef struct alm_settings {
+    char *now[ALM_SETTINGS_MAX], *start[ALM_SETTINGS_MAX];
+    struct alm_setting_undo *undo; /* of the transaction, newest last */
+    size_t n_undo, undo_cap;
+    uint64_t version; /* goes up with every change */
+} alm_settings;
 
 /* The statement that runs, or ran last, for others to see. */
 typedef struct alm_activity {
@@ -55,21 +63,28 @@ struct alm_session {
     char protocol[16];
     int32_t pid; /* of the connection; 0: it has none */
     alm_activity activity;
-    atomic_bool cancel, gone;   /* gone: for good */
-    _Atomic uint64_t statement; /* number of the one that runs, 0: none */
-    uint64_t seed;              /* of its statements' seeds */
-    int64_t timeout_ms;         /* 0: configured default */
+    atomic_bool cancel, gone;       /* gone: for good */
+    _Atomic uint64_t statement;     /* number of the one that runs, 0: none */
+    uint64_t seed;                  /* of its statements' seeds */
+    int64_t timeout_ms;             /* 0: configured default */
+    int64_t idle_ms, idle_block_ms; /* 0: no limit */
     bool read_only, no_blocks, streams;
-    bool implicit; /* statements outside of a block are one transaction */
+    bool interface_read_only; /* nobody may write here: pg.security.readonly */
+    bool default_read_only;   /* default_transaction_read_only */
+    bool tx_read_only;        /* the transaction that is open */
+    bool tx_looked;           /* it has run a statement that reads or writes */
+    bool implicit;            /* statements outside of a block are one transaction */
     char tx_state;
     struct alm_savepoint *savepoints; /* of the block, newest first */
     int32_t n_savepoints;
+    uint64_t savepoint_clock; /* how many there have been */
+    uint64_t went_back;       /* clock of the savepoint that ROLLBACK TO named last */
     alm_txn
         *txn; /* open transaction that has written, or NULL: of the block, or the implicit one */
     struct alm_txn_commit_run *commit; /* under way; NULL: none */
     alm_mem mem;                       /* prepared statements and settings */
     alm_arena arena;
-    char *settings[ALM_SETTINGS_MAX]; /* malloc'd values that differ from the default */
+    alm_settings settings;
     alm_error err;
 };
 
@@ -110,6 +125,7 @@ struct alm_cursor {
     struct alm_copy_in *copy_in; /* COPY FROM STDIN, or NULL */
     int64_t affected;
     const char *tag;
+    alm_notice notice; /* text NULL: none */
     uint64_t statement;
     int64_t compile_ns, execute_ns;
     int64_t map_faults; /* of all, when the statement began */
@@ -175,6 +191,11 @@ alm_status alm_run_rename(alm_cursor *c, const alm_stmt *stmt, alm_param *params
 alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_set_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
+                                   uint32_t n);
+/* Something the client is to hear; the last one counts. */
+void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const char *format, ...)
+    ALM_PRINTF(4, 5);
 alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 
 /* The query that answers SHOW what; NULL where it is a setting. Fails if it names an unknown table. */
@@ -183,7 +204,22 @@ alm_status alm_show_select(alm_cursor *c, const alm_stmt *stmt, alm_select **out
  * words themselves. */
 alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out);
 
+/* settings.c. Changes in a transaction are undone with it; local ones end with it. */
+ALM_NODISCARD alm_status alm_setting_change(alm_ctx *cx, alm_session *s, const char *name,
+                                            const char *value, bool local);
+ALM_NODISCARD alm_status alm_settings_reset(alm_ctx *cx, alm_session *s); /* RESET ALL */
+size_t alm_settings_mark(const alm_session *s);
+void alm_settings_back_to(alm_session *s, size_t mark);
+void alm_settings_commit(alm_session *s);
+void alm_settings_deinit(alm_session *s);
+/* A block or an implicit transaction begins: in the mode of the session. */
+void alm_transaction_begins(alm_session *s);
+ALM_NODISCARD alm_status alm_transaction_mode(alm_ctx *cx, alm_session *s, bool read_only,
+                                              int32_t pos);
+bool alm_session_refuses_writes(const alm_session *s); /* by mode, not by right */
+
 /* execute_tx.c */
+size_t alm_savepoint_settings(const alm_session *s); /* mark of the newest; 0: none */
 void alm_savepoints_clear(alm_session *s);
 void alm_drop_writes(alm_session *s); /* what the open transaction has written */
 

@@ -91,30 +91,45 @@ alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
     return alm_cursor_texts(c, key, &value, 1);
 }
 
+/* DISCARD ALL takes what a block still needs; of the others there is nothing to discard. */
+static alm_status run_discard(alm_cursor *c, const alm_stmt *stmt)
+{
+    if (!alm_str_eq(stmt->text, ALM_STR("DISCARD ALL")))
+        return ALM_OK;
+    if (c->session->tx_state != 'I')
+        return alm_fail(&c->cx, ALM_E_IN_BLOCK, stmt->pos,
+                        "DISCARD ALL cannot run inside a transaction block");
+    return alm_settings_reset(&c->cx, c->session);
+}
+
+static alm_status run_reset(alm_cursor *c, const alm_stmt *stmt)
+{
+    const char *name = NULL;
+    if (alm_str_eq(stmt->what, ALM_STR("all")))
+        return alm_settings_reset(&c->cx, c->session);
+    ALM_TRY(alm_setting_name(&c->cx, stmt->what, &name));
+    return alm_setting_change(&c->cx, c->session, name, NULL, false);
+}
+
 alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     (void)params;
     (void)n;
     alm_ctx *cx = &c->cx;
-    const char *name = NULL, *value = NULL, *tag = NULL;
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->what, &name));
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &tag));
-    c->tag = strcmp(tag, "SET TRANSACTION") == 0 ? "SET" : tag;
-    const bool reset = strcasecmp(tag, "RESET") == 0 || strncasecmp(tag, "DISCARD", 7) == 0;
-    if (!reset && strcasecmp(tag, "SET") != 0)
+    const char *name = NULL, *value = NULL;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
+    if (strncmp(c->tag, "DISCARD", 7) == 0)
+        return run_discard(c, stmt);
+    if (strcmp(c->tag, "RESET") == 0)
+        return run_reset(c, stmt);
+    if (strcmp(c->tag, "SET") != 0)
         return ALM_OK; /* CLOSE, UNLISTEN, DEALLOCATE: the wire's own business */
-    if (stmt->value.len > 0 && !reset)
-        ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->value, &value));
-    if (value != NULL && strcasecmp(value, "default") == 0)
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->value, &value));
+    if (strcasecmp(value, "default") == 0)
         value = NULL;
-    if (reset && (name[0] == 0 || strcasecmp(name, "all") == 0)) {
-        for (size_t i = 0; i < alm_session_setting_count(); i++) {
-            alm_session_setting_row row;
-            alm_session_setting_at(c->session, i, &row);
-            ALM_TRY(alm_session_set(cx, c->session, row.name, NULL));
-        }
-        return ALM_OK;
-    }
     ALM_TRY(alm_setting_name(cx, stmt->what, &name));
-    return alm_session_set(cx, c->session, name, value);
+    if (stmt->local && !alm_in_transaction(c->session))
+        alm_cursor_note(c, true, alm_status_sqlstate(ALM_E_NO_BLOCK),
+                        "SET LOCAL can only be used in transaction blocks");
+    return alm_setting_change(cx, c->session, name, value, stmt->local);
 }

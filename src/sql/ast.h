@@ -321,17 +321,26 @@ typedef enum alm_stmt_kind {
     ALM_STMT_MAINTAIN,   /* VACUUM, REINDEX (columns in insert_cols): checked and done with */
     ALM_STMT_COMMENT, /* what: table, column, view, materialized view; value: the text, or empty */
     ALM_STMT_SHOW,
-    ALM_STMT_SET, /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
-    ALM_STMT_BEGIN,
+    ALM_STMT_SET,             /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
+    ALM_STMT_SET_TRANSACTION, /* ext: alm_tx_words */
+    ALM_STMT_BEGIN,           /* ext: alm_tx_words; COMMIT, ROLLBACK too */
     ALM_STMT_COMMIT,
     ALM_STMT_ROLLBACK,
-    ALM_STMT_SAVEPOINT,
+    ALM_STMT_SAVEPOINT,      /* value: its name; text: SAVEPOINT, RELEASE, ROLLBACK */
     ALM_STMT_COPY_FROM,      /* ext: alm_copy; insert_cols. Its CANCEL too */
     ALM_STMT_COPY_TO,        /* ext: alm_copy; select */
     ALM_STMT_DECLARE_CURSOR, /* ext: alm_cursor_words; select */
     ALM_STMT_FETCH,          /* and MOVE; ext: alm_cursor_words */
     ALM_STMT_OTHER /* recognised but not there yet: text names it; ext holds what was parsed */
 } alm_stmt_kind;
+
+/* What is said of a transaction. */
+typedef struct alm_tx_words {
+    int8_t read_only;      /* 1 READ ONLY, -1 READ WRITE, 0 not said */
+    bool chain;            /* AND CHAIN */
+    bool session;          /* SET SESSION CHARACTERISTICS: of the transactions to come */
+    const char *isolation; /* lower case; NULL: not said */
+} alm_tx_words;
 
 /* DECLARE name CURSOR, FETCH, MOVE. */
 typedef struct alm_cursor_words {
@@ -415,6 +424,7 @@ typedef struct alm_stmt {
     alm_str what; /* SHOW: "tables", "columns", "parameters", a setting ... lower case */
     alm_str value;
     int32_t what_pos;
+    bool local;        /* SET LOCAL */
     uint32_t n_params; /* highest $n seen */
     void *ext;         /* ALTER_TABLE: alm_alter; OTHER: alm_alter or alm_create_view where text
                                says so, else NULL */

@@ -235,6 +235,13 @@ ALM_NODISCARD alm_status alm_parse_delete(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_alter(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_show(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_set(alm_parser *p, alm_stmt *s);
+/* Behind RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN (parse_set.c). */
+ALM_NODISCARD alm_status alm_parse_session_word(alm_parser *p, alm_stmt *s, alm_keyword kw);
+/* Behind BEGIN, COMMIT, ROLLBACK, SAVEPOINT and their other names (parse_transaction.c). */
+ALM_NODISCARD alm_status alm_parse_transaction(alm_parser *p, alm_stmt *s, alm_keyword kw);
+/* READ ONLY, ISOLATION LEVEL ... up to the end of the statement. */
+ALM_NODISCARD alm_status alm_parse_tx_modes(alm_parser *p, alm_tx_words *words);
+ALM_NODISCARD alm_status alm_parse_lower(alm_parser *p, alm_str text, alm_str *out);
 /* parse_cursor.c */
 bool alm_at_declare_cursor(const alm_parser *p);
 ALM_NODISCARD alm_status alm_parse_declare_cursor(alm_parser *p, alm_stmt *s);

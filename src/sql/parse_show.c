@@ -1,18 +1,7 @@
 /*
- * parse_show.c - SHOW as a statement and as an item of FROM; SET and RESET.
+ * parse_show.c - SHOW as a statement and as an item of FROM.
  */
 #include "sql/parse.h"
-
-static alm_status lower(alm_parser *p, alm_str text, alm_str *out)
-{
-    char *copy = NULL;
-    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, text.len + 1, &copy));
-    for (size_t i = 0; i < text.len; i++)
-        copy[i] = (char)(text.ptr[i] >= 'A' && text.ptr[i] <= 'Z' ? text.ptr[i] + 32 : text.ptr[i]);
-    copy[text.len] = 0;
-    *out = (alm_str){copy, text.len};
-    return ALM_OK;
-}
 
 /* ------------------------------------------------------------------ show */
 
@@ -46,7 +35,7 @@ static alm_status parse_words(alm_parser *p, alm_stmt *s)
         len += t.len;
         alm_parse_next(p);
     }
-    return lower(p, (alm_str){words, len}, &s->what);
+    return alm_parse_lower(p, (alm_str){words, len}, &s->what);
 }
 
 alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
@@ -103,12 +92,14 @@ alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
 {
     static const struct {
         const char *what, *function, *column; /* column: the only one shown, or NULL */
-    } rows[] = {
-        {"tables", "tables", "table_name"},       {"columns", "table_columns", NULL},
-        {"partitions", "table_partitions", NULL}, {"create table", "show_create_table", "ddl"},
-        {"create view", "show_create_view", "ddl"},
-        {"create materialized view", "show_create_materialized_view", "ddl"},
-        {"parameters", "show_parameters", NULL},  {"all", "show_settings", NULL}};
+    } rows[] = {{"tables", "tables", "table_name"},
+                {"columns", "table_columns", NULL},
+                {"partitions", "table_partitions", NULL},
+                {"create table", "show_create_table", "ddl"},
+                {"create view", "show_create_view", "ddl"},
+                {"create materialized view", "show_create_materialized_view", "ddl"},
+                {"parameters", "show_parameters", NULL},
+                {"all", "show_settings", NULL}};
     alm_stmt s = {0};
     const int32_t pos = p->tok.pos;
     ALM_TRY(alm_parse_show(p, &s));
@@ -136,64 +127,4 @@ alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
     }
     return alm_fail(p->cx, ALM_E_UNSUPPORTED, s.what_pos, "SHOW %.*s cannot stand in FROM",
                     (int)s.what.len, s.what.ptr);
-}
-
-/* ------------------------------------------------------------------ set */
-
-/* One value decoded; a list, or anything longer, as written. */
-static alm_status parse_value(alm_parser *p, alm_stmt *s)
-{
-    const alm_token first = p->tok;
-    if (alm_at_end(p))
-        return alm_parse_fail(p, p->tok.pos, "value expected");
-    alm_parse_next(p);
-    if (!alm_at_end(p)) {
-        alm_parse_skip(p);
-        s->value = alm_parse_slice(p, first.pos, p->prev.end);
-        return ALM_OK;
-    }
-    if (first.kind == ALM_TOK_STRING || first.kind == ALM_TOK_QUOTED)
-        return alm_parse_unquote(p, first, &s->value);
-    s->value = alm_token_text(p, first);
-    return ALM_OK;
-}
-
-/* SET [SESSION | LOCAL] name TO value, SET TIME ZONE value, SET TRANSACTION ... */
-alm_status alm_parse_set(alm_parser *p, alm_stmt *s)
-{
-    s->kind = ALM_STMT_SET;
-    s->text = ALM_STR("SET");
-    alm_parse_next(p); /* set */
-    const alm_token next = alm_parse_peek(p);
-    if ((alm_at_word(p, "session") || alm_at_word(p, "local")) && next.kind == ALM_TOK_NAME &&
-        !alm_token_is_kw(next, ALM_KW_TO))
-        alm_parse_next(p);
-    s->what_pos = p->tok.pos;
-    if (alm_at_kw(p, ALM_KW_TIME)) {
-        alm_parse_next(p);
-        ALM_TRY(alm_expect_kw(p, ALM_KW_ZONE, "'zone' expected"));
-        s->what = ALM_STR("time zone");
-        (void)(alm_take_kw(p, ALM_KW_TO) || alm_take_op(p, ALM_OP_EQ));
-        return parse_value(p, s);
-    }
-    if (alm_at_word(p, "names") && next.kind != ALM_TOK_OP && !alm_token_is_kw(next, ALM_KW_TO)) {
-        alm_parse_next(p);
-        s->what = ALM_STR("client_encoding");
-        return parse_value(p, s);
-    }
-    if (alm_at_word(p, "transaction") || alm_at_word(p, "characteristics")) {
-        alm_parse_skip(p); /* reads are snapshots whatever it asks for */
-        s->text = ALM_STR("SET TRANSACTION");
-        return ALM_OK;
-    }
-    const int32_t pos = p->tok.pos;
-    alm_parse_name name;
-    ALM_TRY(alm_parse_ident(p, "setting name", &name));
-    while (alm_take_op(p, ALM_OP_DOT))
-        ALM_TRY(alm_parse_ident(p, "setting name", &name));
-    const bool plain = name.pos == pos;
-    ALM_TRY(lower(p, plain ? name.text : alm_parse_slice(p, pos, p->prev.end), &s->what));
-    if (!alm_take_kw(p, ALM_KW_TO) && !alm_take_op(p, ALM_OP_EQ))
-        return alm_parse_fail(p, p->tok.pos, "'to' or '=' expected");
-    return parse_value(p, s);
 }

@@ -229,6 +229,7 @@ static const struct word_row {
     {ALM_KW_EXECUTE, ALM_STMT_OTHER, "EXECUTE"},
     {ALM_KW_GRANT, ALM_STMT_OTHER, "GRANT"},
     {ALM_KW_LOCK, ALM_STMT_OTHER, "LOCK"},
+    {ALM_KW_NOTIFY, ALM_STMT_OTHER, "NOTIFY"},
     {ALM_KW_PREPARE, ALM_STMT_OTHER, "PREPARE"},
     {ALM_KW_REINDEX, ALM_STMT_MAINTAIN, "REINDEX"},
     {ALM_KW_REVOKE, ALM_STMT_OTHER, "REVOKE"},
@@ -300,17 +301,11 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
         return parse_checkpoint(p, s, row->kw == ALM_KW_SNAPSHOT);
     if (s->kind == ALM_STMT_COPY_FROM)
         return alm_parse_copy(p, s);
-    if (row->kw == ALM_KW_ROLLBACK && alm_at_kw(p, ALM_KW_TO))
-        s->kind = ALM_STMT_SAVEPOINT; /* its tag stays ROLLBACK */
-    if (row->kind == ALM_STMT_SET && !alm_at_end(p)) {
-        s->what = alm_token_text(p, p->tok);
-        if (alm_at_kw(p, ALM_KW_ALL) && row->kw == ALM_KW_DISCARD)
-            s->text = ALM_STR("DISCARD ALL");
-        if (alm_at_kw(p, ALM_KW_ALL) && row->kw == ALM_KW_DEALLOCATE)
-            s->text = ALM_STR("DEALLOCATE ALL");
-        if (alm_at_kw(p, ALM_KW_TIME)) /* RESET TIME ZONE */
-            s->what = ALM_STR("time zone");
-    }
+    if (s->kind == ALM_STMT_BEGIN || s->kind == ALM_STMT_COMMIT || s->kind == ALM_STMT_ROLLBACK ||
+        s->kind == ALM_STMT_SAVEPOINT)
+        return alm_parse_transaction(p, s, (alm_keyword)row->kw);
+    if (s->kind == ALM_STMT_SET)
+        return alm_parse_session_word(p, s, (alm_keyword)row->kw);
     alm_parse_skip(p);
     if (p->tok.kind == ALM_TOK_BAD)
         return alm_parse_unexpected(p);

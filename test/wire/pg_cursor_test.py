@@ -8,7 +8,7 @@ import os, pathlib, shutil, struct, subprocess, sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import pg_test  # noqa: E402
 from pg_test import Skip, check, data_rows, expect, kinds, pg, state, tags, text  # noqa: E402
-from pgclient import SYNC, Wire, bind, describe, execute, fields, parse, query  # noqa: E402
+from pgclient import FLUSH, SYNC, Wire, bind, describe, execute, fields, parse, query  # noqa: E402
 
 pg_test.CHECKS.clear()
 TEN = "select x, 'r' || x t from long_sequence(10)"
@@ -84,6 +84,73 @@ def blocks_and_hold(s):
     w.rows("discard all")
     expect(ask(w, "fetch h")[0], ["34000"])
     w.close()
+
+
+@check
+def rollbacks_and_cursors(s):
+    w, other = Wire(s.pg), Wire(s.pg)
+    for back in ("rollback to b", "rollback to a"):
+        w.ask(query(f"begin; declare one cursor for {TEN}; savepoint a; declare two cursor for {TEN}; savepoint b; declare three cursor with hold for {TEN}; fetch 2 from one"))
+        w.ask(query(back))
+        gone = ["three"] if back.endswith("b") else ["two", "three"]
+        for name in ("one", "two", "three"):
+            w.rows("savepoint try")
+            expect(ask(w, f"fetch {name}")[0], ["34000"] if name in gone else ["FETCH 1"], (back, name))
+            w.rows("rollback to try")
+        expect(ask(w, "commit")[2], "I")
+    w.ask(query(f"begin; savepoint a; declare c cursor for {TEN}; release a; savepoint b"))
+    expect(ask(w, "rollback to b; fetch c")[1], [1])
+    w.ask(query("rollback; begin"))
+    w.ask(query(f"savepoint a; savepoint b; declare c cursor for {TEN}; release b"))
+    w.ask(query("select nope"))
+    expect(ask(w, "rollback to a; fetch c")[0], ["ROLLBACK", "34000"])
+    w.rows("rollback")
+    w.ask(query(f"begin; declare h cursor with hold for {TEN}"))
+    w.ask(query("select nope"))
+    expect(ask(w, "commit; fetch h")[0], ["ROLLBACK", "34000"], "the block was rolled back")
+    w.rows("create table fc (ts timestamp, v int) timestamp(ts) partition by day")
+    w.rows("insert into fc values ('2024-01-01', 1)")
+    w.ask(query(f"begin; declare h cursor with hold for {TEN}; update fc set v = 2"))
+    other.rows("update fc set v = 3")
+    expect(ask(w, "commit")[::2], (["40001"], "I"))
+    expect(ask(w, "fetch h")[0], ["34000"], "the commit failed")
+
+
+@check
+def an_execute_of_a_fetch_has_its_row_limit(s):
+    w = Wire(s.pg)
+    w.rows("begin")
+    w.rows(f"declare c cursor for {TEN}")
+    a = w.ask(parse("f", "fetch 5 from c"), bind("p", "f"), execute("p", 2), execute("p", 2), FLUSH, execute("p", 2), execute("p", 2), SYNC)
+    expect((kinds(a), tags(a)), ("12DDsDDsDCCZ", ["FETCH 5", "FETCH 0"]))
+    expect([int(r[0]) for r in data_rows(a)], [1, 2, 3, 4, 5])
+    a = w.ask(bind("p2", "f"), execute("p2", 5), execute("p2", 1), SYNC)
+    expect((kinds(a), tags(a)), ("2DDDDDsCZ", ["FETCH 5"]))
+    w.rows("close c")
+    w.rows(f"declare c cursor for {TEN}")
+    a = w.ask(bind("q", "f"), execute("q", 2), SYNC)
+    expect(kinds(a), "2DDsZ")
+    expect(ask(w, "fetch 1 from c")[1], [6], "the FETCH before has had its five")
+    w.rows("savepoint a")
+    expect(w.error(execute("q"), SYNC)["C"], "34000", "what it left out is gone")
+    w.rows("rollback to a")
+    expect(ask(w, "fetch 1 from c")[1], [7])
+    a = w.ask(parse("m", "move 2 in c"), bind("", "m"), execute("", 1), SYNC)
+    expect((kinds(a), tags(a)), ("12CZ", ["MOVE 2"]))
+    a = w.ask(bind("e", "f"), execute("e", 3), SYNC)
+    expect((kinds(a), tags(a), [int(r[0]) for r in data_rows(a)]), ("2DCZ", ["FETCH 1"], [10]))
+    expect(kinds(w.ask(bind("e", "f"), execute("e", 3), SYNC)), "2CZ")
+    w.rows("rollback; begin")
+    w.rows("declare big cursor for select x from long_sequence(300000)")
+    a = w.ask(parse("", "fetch all from big"), bind("all"), execute("all", 100000), execute("all", 100000), execute("all", 100000), execute("all", 100000), SYNC)
+    expect(([int(r[0]) for r in data_rows(a)] == list(range(1, 300001)), tags(a), kinds(a).count("s")), (True, ["FETCH 300000"], 3))
+    w.rows("rollback")
+    w.rows("begin")
+    w.rows(f"declare c cursor for {TEN}")
+    w.ask(bind("q", "f"), execute("q", 2), SYNC)
+    w.rows("close c")
+    expect(w.error(execute("q", 2), SYNC)["C"], "34000")
+    w.rows("rollback")
 
 
 @check

@@ -660,7 +660,7 @@ def set_show_and_reset(s):
     for sql, name, value in [("set statement_timeout = 5000", "statement_timeout", "5000"), ("set statement_timeout to '3s'", "statement_timeout", "3s"),
                              ("set application_name = 'an app'", "application_name", "an app"), ("set session time zone 'UTC'", "timezone", "UTC"),
                              ("set datestyle to iso", "datestyle", None), ("set extra_float_digits = 3", "extra_float_digits", "3"), ("set names 'utf8'", "client_encoding", "UTF8"),
-                             ("set client_encoding to 'UTF8'", "client_encoding", "UTF8"), ("set local lock_timeout = 1", "lock_timeout", "1")]:
+                             ("set client_encoding to 'UTF8'", "client_encoding", "UTF8"), ("set local lock_timeout = 1", "lock_timeout", "0")]:
         expect(tags(w.ask(query(sql))), ["SET"], sql)
         if value:
             expect(w.rows(f"show {name}"), [[value]], sql)
@@ -676,7 +676,7 @@ def set_show_and_reset(s):
         expect(len(w.rows(f"show {name}")), 1, name)
     expect(w.error(query("set client_encoding = 'LATIN1'"))["C"], "22023")
     expect(w.error(query("set standard_conforming_strings = off"))["C"], "22023")
-    expect(w.kinds(query("set standard_conforming_strings = on; set whatever.thing = 'x'; set session characteristics as transaction read only; set transaction isolation level serializable")), "CCCCZ")
+    expect(w.kinds(query("set standard_conforming_strings = on; set whatever.thing = 'x'; set session characteristics as transaction read only; set transaction isolation level serializable")), "CCCCSZ")
 
 
 @check

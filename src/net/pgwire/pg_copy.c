@@ -137,17 +137,17 @@ static void tell_faults(pg_conn *c)
     char text[120];
     alm_copy_told(c->run.portal->cursor, &faults);
     for (uint32_t i = 0; i < faults.n_texts; i++)
-        pg_send_notice(c, faults.texts[i]);
+        pg_send_notice(c, false, "00000", faults.texts[i]);
     if (faults.skipped > 0) {
         (void)snprintf(text, sizeof(text), "%lld row%s skipped due to data type incompatibility",
                        (long long)faults.skipped, faults.skipped == 1 ? " was" : "s were");
-        pg_send_notice(c, text);
+        pg_send_notice(c, false, "00000", text);
     }
     if (faults.nulled > 0) {
         (void)snprintf(text, sizeof(text),
                        "in %lld row%s columns were set to null due to data type incompatibility",
                        (long long)faults.nulled, faults.nulled == 1 ? "," : "s,");
-        pg_send_notice(c, text);
+        pg_send_notice(c, false, "00000", text);
     }
 }
 

@@ -4,7 +4,9 @@
  * has in hand, so its memory does not grow with its rows.
  *
  * Life        Until CLOSE, or the end of the block. WITH HOLD outlives the COMMIT; the ROLLBACK of the block
- *             that declared it ends it all the same.
+ *             that declared it ends it all the same, and so does ROLLBACK TO a savepoint before it.
+ * FETCH       Its rows are made as they are sent. An Execute with a row limit may cut it, and another one
+ *             goes on; when the next FETCH comes first, it passes over the rows that were not waited for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +49,7 @@ bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err)
         return fail_with_name(err, ALM_E_MEMORY, "cursor \"%s\": out of memory", text);
     }
     cursor->declared = cursor->in_block = true;
+    cursor->born = alm_session_savepoint_clock(c->session);
     cursor->hold = words->hold;
     cursor->binary = words->binary;
     cursor->cursor = portal->cursor;
@@ -84,9 +87,28 @@ bool pg_cursor_fetch(pg_conn *c, pg_run *run)
         return false;
     alm_cursor_resume(from->cursor);
     run->from = from;
-    run->limit = words->count;
+    run->skip = from->owed;
     run->discard = words->move;
-    portal->sent = 0;
+    if (words->move)
+        run->limit = 0; /* what it does is not cut: there are no rows */
+    portal->fetch_no = from->fetch_no = ++c->fetches;
+    from->owed = words->count;
+    portal->sent = portal->given = 0;
+    return true;
+}
+
+bool pg_cursor_go_on(pg_conn *c, pg_run *run)
+{
+    char text[PG_NAME_BYTES];
+    pg_portal *from = find_cursor(c, run->portal->statement, text);
+    if (from == NULL || from->failed)
+        return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" does not exist", text);
+    if (from->fetch_no != run->portal->fetch_no)
+        return fail_with_name(&run->err, ALM_E_PORTAL,
+                              "cursor \"%s\" has gone on: the rest of this FETCH is left out",
+                              text);
+    alm_cursor_resume(from->cursor);
+    run->from = from;
     return true;
 }
 
@@ -103,26 +125,42 @@ const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *
     return from != NULL ? alm_cursor_cols(from->cursor, n) : NULL;
 }
 
-static bool ends(const pg_portal *cursor, bool rolled_back)
+/* The map must not change while it is walked. */
+static void drop_list(pg_conn *c, pg_portal *list)
 {
-    return cursor->declared && cursor->in_block && (rolled_back || !cursor->hold);
-}
-
-void pg_cursors_block_over(pg_conn *c, bool rolled_back)
-{
-    const alm_map_entry *e = NULL;
-    pg_portal *list = NULL; /* the map must not change while it is walked */
-    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
-        pg_portal *cursor = e->value;
-        if (ends(cursor, rolled_back)) {
-            cursor->next_drop = list;
-            list = cursor;
-        }
-        cursor->in_block = false;
-    }
     while (list != NULL) {
         pg_portal *next = list->next_drop;
         pg_portal_free(alm_map_remove(&c->portals, alm_str_of(list->name)));
         list = next;
     }
+}
+
+void pg_cursors_block_over(pg_conn *c, bool rolled_back)
+{
+    const alm_map_entry *e = NULL;
+    pg_portal *list = NULL;
+    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
+        pg_portal *cursor = e->value;
+        if (cursor->declared && cursor->in_block && (rolled_back || !cursor->hold)) {
+            cursor->next_drop = list;
+            list = cursor;
+        }
+        cursor->in_block = false;
+    }
+    drop_list(c, list);
+}
+
+void pg_cursors_went_back(pg_conn *c)
+{
+    const uint64_t clock = alm_session_went_back(c->session);
+    const alm_map_entry *e = NULL;
+    pg_portal *list = NULL;
+    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
+        pg_portal *cursor = e->value;
+        if (!cursor->declared || !cursor->in_block || cursor->born < clock)
+            continue;
+        cursor->next_drop = list;
+        list = cursor;
+    }
+    drop_list(c, list);
 }

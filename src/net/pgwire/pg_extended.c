@@ -65,13 +65,9 @@ void pg_portal_free(pg_portal *portal)
 
 alm_str pg_object_name(alm_str words, char out[PG_NAME_BYTES])
 {
-    static const alm_str prepare = {"prepare", 7};
-    const bool prefix =
-        words.len > 8 && words.ptr[7] == ' ' && alm_str_ieq((alm_str){words.ptr, 7}, prepare);
-    size_t at = prefix ? 8 : 0;
     size_t n = 0;
-    const bool quoted = at < words.len && words.ptr[at] == '"';
-    for (at += quoted; at < words.len && n < PG_NAME_BYTES - 1; at++) {
+    const bool quoted = words.len > 0 && words.ptr[0] == '"';
+    for (size_t at = quoted; at < words.len && n < PG_NAME_BYTES - 1; at++) {
         char ch = words.ptr[at];
         if (quoted && ch == '"' && at + 1 < words.len && words.ptr[at + 1] == '"')
             at++; /* a doubled quote is one */
@@ -121,7 +117,7 @@ bool pg_drop_named(pg_conn *c, const alm_prepared *prepared, alm_error *err)
     char text[PG_NAME_BYTES];
     alm_prepared_words(prepared, &tag, &words);
     const alm_str name = pg_object_name(words, text);
-    const bool all = alm_str_eq(name, ALM_STR("all"));
+    const bool all = alm_str_ieq(words, ALM_STR("all")); /* without quotes */
     const bool discard = alm_str_eq(tag, ALM_STR("DISCARD ALL"));
     if (discard || alm_str_eq(tag, ALM_STR("DEALLOCATE ALL")))
         drop_all_statements(c);
@@ -547,7 +543,8 @@ static void on_execute(pg_conn *c, pg_reader *r)
         pg_fail(c, ALM_E_PROTOCOL, "malformed Execute message");
     else if (portal == NULL)
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" does not exist", name.ptr);
-    else if (portal->done && portal->cursor != NULL && !alm_cursor_has_rows(portal->cursor))
+    else if (portal->done && portal->cursor != NULL && portal->fetch_no == 0 &&
+             !alm_cursor_has_rows(portal->cursor))
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" cannot be run again", name.ptr);
     else {
         pg_run_portal(c, portal, limit > 0 ? limit : 0, c->ahead == 'S');
@@ -584,6 +581,7 @@ static void unknown_message(pg_conn *c, char type)
 void pg_message(pg_conn *c, char type, const char *body, size_t n)
 {
     pg_reader r = {.at = body, .end = body + n};
+    alm_conn_deadline(c->conn, 0); /* not idle; see pg_send_ready */
     if (c->copying) {
         pg_copy_message(c, type, body, n);
         return;

@@ -289,9 +289,12 @@ static void logged_in(pg_conn *c)
         return;
     }
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
-    alm_session_read_only(c->session, c->read_only || conf->pg_security_readonly);
+    alm_session_read_only(c->session, c->read_only);
+    if (conf->pg_security_readonly)
+        alm_session_read_only_interface(c->session);
     alm_session_streams(c->session);
     apply_settings(c);
+    alm_session_started(c->session);
     if (ALM_NEWN(&c->cx, &c->arena, alm_session_setting_count(), &c->settings_sent) != ALM_OK) {
         fatal(c, ALM_E_MEMORY, "out of memory");
         return;
@@ -302,6 +305,7 @@ static void logged_in(pg_conn *c)
     alm_session_pid(c->session, c->pid);
     alm_conn_input_max(c->conn, (size_t)conf->pg_message_bytes_max + 5);
     auth_message(c, 0, (alm_str){"", 0});
+    c->settings_version = ~alm_session_settings_version(c->session);
     pg_send_settings(c);
     pg_begin(c, 'K', &at);
     pg_put32(c, c->pid);

@@ -84,9 +84,12 @@ void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal)
     pg_end(c, at);
 }
 
-static void send_notice(pg_conn *c, const char *severity, const char *sqlstate, const char *text)
+void pg_send_notice(pg_conn *c, bool warning, const char *sqlstate, const char *text)
 {
+    const char *severity = warning ? "WARNING" : "NOTICE";
     size_t at = 0;
+    if (!alm_session_hears(c->session, warning))
+        return;
     pg_begin(c, 'N', &at);
     put_field(c, 'S', severity);
     put_field(c, 'V', severity);
@@ -94,16 +97,6 @@ static void send_notice(pg_conn *c, const char *severity, const char *sqlstate, 
     put_field(c, 'M', text);
     pg_put(c, "", 1);
     pg_end(c, at);
-}
-
-void pg_send_notice(pg_conn *c, const char *text)
-{
-    send_notice(c, "NOTICE", "00000", text);
-}
-
-void pg_send_warning(pg_conn *c, const char *sqlstate, const char *text)
-{
-    send_notice(c, "WARNING", sqlstate, text);
 }
 
 void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
@@ -127,13 +120,17 @@ void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
 void pg_send_ready(pg_conn *c)
 {
     size_t at = 0;
-    pg_begin(c, 'Z', &at);
     const char state = alm_session_tx_state(c->session);
-    if (state == 'I') /* the end of an implicit transaction too */
+    if (state == 'I') { /* the end of an implicit transaction too */
         pg_cursors_block_over(c, false);
+        alm_session_settle(c->session);
+    }
+    pg_send_settings(c);
+    pg_begin(c, 'Z', &at);
     pg_put(c, &state, 1);
     pg_end(c, at);
     pg_flush(c);
+    alm_conn_deadline(c->conn, alm_session_idle_ms(c->session));
 }
 
 void pg_send_complete(pg_conn *c, const pg_portal *portal)
@@ -147,8 +144,9 @@ void pg_send_complete(pg_conn *c, const pg_portal *portal)
         pg_simple_message(c, 'I');
         return;
     }
-    if (strcmp(name, "SELECT") == 0 || strcmp(name, "FETCH") == 0 || strcmp(name, "MOVE") == 0 ||
-        (strcmp(name, "COPY") == 0 && affected < 0))
+    if (portal->fetch_no != 0 && !portal->declared)
+        (void)snprintf(tag, sizeof(tag), "%s %lld", name, (long long)portal->given);
+    else if (strcmp(name, "SELECT") == 0 || (strcmp(name, "COPY") == 0 && affected < 0))
         (void)snprintf(tag, sizeof(tag), "%s %lld", name, (long long)portal->sent);
     else if (strcmp(name, "INSERT") == 0)
         (void)snprintf(tag, sizeof(tag), "INSERT 0 %lld", (long long)ALM_MAX(affected, INT64_C(0)));
@@ -163,12 +161,14 @@ void pg_send_complete(pg_conn *c, const pg_portal *portal)
     pg_begin(c, 'C', &at);
     pg_put_text(c, tag);
     pg_end(c, at);
-    if (alm_prepared_kind(portal->statement->prepared) == ALM_STMT_SET)
-        pg_send_settings(c);
 }
 
 void pg_send_settings(pg_conn *c)
 {
+    const uint64_t version = alm_session_settings_version(c->session);
+    if (version == c->settings_version)
+        return;
+    c->settings_version = version;
     for (size_t i = 0; i < alm_session_setting_count(); i++) {
         alm_session_setting_row row;
         size_t at = 0;

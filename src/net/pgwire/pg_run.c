@@ -117,6 +117,20 @@ static bool at_limit(const pg_run *run, const pg_portal *portal)
     return run->limit > 0 && portal->sent >= run->limit;
 }
 
+/* A FETCH has given what it was asked for. */
+static bool fetched(const pg_run *run)
+{
+    return run->from != NULL && run->from->owed == 0;
+}
+
+static void count_rows(pg_run *run, int64_t n)
+{
+    run->portal->sent += n;
+    run->portal->given += n;
+    if (run->from != NULL && run->from->owed != INT64_MAX)
+        run->from->owed -= n;
+}
+
 static step_result rows_failed(pg_conn *c, pg_portal *from)
 {
     from->failed = true;
@@ -127,12 +141,42 @@ static step_result rows_failed(pg_conn *c, pg_portal *from)
     return STEP_END;
 }
 
-/* MOVE: as many rows of the batch as are asked for. */
-static void skip_rows(const pg_run *run, pg_portal *portal, pg_portal *from)
+/* Rows of the batch in hand that are not sent: those of a FETCH that was left, those of a MOVE. */
+static bool pass_over(pg_run *run, pg_portal *from)
 {
-    const int64_t n = ALM_MIN((int64_t)(from->batch->rows - from->row), run->limit - portal->sent);
+    const int64_t here = from->batch->rows - from->row;
+    const int64_t n = ALM_MIN(here, run->skip > 0 ? run->skip : from->owed);
+    if (run->skip == 0 && !run->discard)
+        return false;
     from->row += (uint32_t)n;
-    portal->sent += n;
+    if (run->skip == 0)
+        count_rows(run, n);
+    else if (run->skip != INT64_MAX)
+        run->skip -= n;
+    return true;
+}
+
+/* The next batch, if the one in hand is sent. False: rows are over, or it failed. */
+static bool have_row(pg_conn *c, pg_portal *from, step_result *end)
+{
+    pg_run *run = &c->run;
+    while (from->batch == NULL || from->row == from->batch->rows) {
+        from->row = 0;
+        if (from->done) {
+            from->batch = NULL;
+        } else if (alm_cursor_next(from->cursor, &from->batch) != ALM_OK) {
+            *end = rows_failed(c, from);
+            return false;
+        }
+        if (from->batch != NULL)
+            continue;
+        from->done = run->portal->done = true;
+        from->owed = 0;
+        run->step = PG_DONE;
+        *end = STEP_END;
+        return false;
+    }
+    return true;
 }
 
 /* Rows until the piece is full, the limit is reached or the rows are over. */
@@ -140,35 +184,22 @@ static step_result put_rows(pg_conn *c)
 {
     pg_run *run = &c->run;
     pg_portal *portal = run->portal, *from = run->from != NULL ? run->from : portal;
-    while (c->out.len < c->piece_bytes && !at_limit(run, portal)) {
-        if (from->batch == NULL || from->row == from->batch->rows) {
-            from->row = 0;
-            if (from->done)
-                from->batch = NULL;
-            else if (alm_cursor_next(from->cursor, &from->batch) != ALM_OK)
-                return rows_failed(c, from);
-            if (from->batch == NULL) {
-                from->done = portal->done = true;
-                run->step = PG_DONE;
-                return STEP_END;
-            }
+    step_result end = STEP_END;
+    while (c->out.len < c->piece_bytes && !at_limit(run, portal) && !fetched(run)) {
+        if (!have_row(c, from, &end))
+            return end;
+        if (run->from != NULL && pass_over(run, from))
             continue;
-        }
-        if (run->discard) {
-            skip_rows(run, portal, from);
-            continue;
-        }
         if (put_row(c, portal, from->batch, from->row) != ALM_OK)
             return conn_failed(c);
         from->row++;
-        portal->sent++;
+        count_rows(run, 1);
     }
-    if (at_limit(run, portal)) {
-        portal->done = run->from != NULL;
-        run->step = PG_DONE;
-        return STEP_END;
-    }
-    return STEP_PIECE;
+    if (!at_limit(run, portal) && !fetched(run))
+        return STEP_PIECE;
+    portal->done = !at_limit(run, portal);
+    run->step = PG_DONE;
+    return STEP_END;
 }
 
 /* A cursor outlives the text it came in: its statement gets one of its own. */
@@ -247,20 +278,22 @@ static step_result execute_cursor(pg_conn *c, bool fetch)
     return STEP_PIECE;
 }
 
-/* What PostgreSQL does too, and says so. */
-static void warn_of_block(pg_conn *c, alm_stmt_kind kind, char before)
+/* What the end of a block, or a way back in it, does to cursors; and what the client is to hear. */
+static void after_statement(pg_conn *c, const alm_cursor *cursor, alm_stmt_kind kind)
 {
-    if (kind == ALM_STMT_BEGIN && before == 'T')
-        pg_send_warning(c, "25001", "there is already a transaction in progress");
-    if ((kind == ALM_STMT_COMMIT || kind == ALM_STMT_ROLLBACK) && before == 'I')
-        pg_send_warning(c, alm_status_sqlstate(ALM_E_NO_BLOCK),
-                        "there is no transaction in progress");
+    const alm_notice *notice = alm_cursor_notice(cursor);
+    if (notice != NULL)
+        pg_send_notice(c, notice->warning, notice->sqlstate, notice->text);
+    const bool back = strcmp(alm_cursor_tag(cursor), "ROLLBACK") == 0;
+    if (kind == ALM_STMT_COMMIT || kind == ALM_STMT_ROLLBACK)
+        pg_cursors_block_over(c, back);
+    else if (kind == ALM_STMT_SAVEPOINT && back)
+        pg_cursors_went_back(c);
 }
 
 static step_result execute(pg_conn *c)
 {
     pg_run *run = &c->run;
-    const char before = alm_session_tx_state(c->session);
     pg_portal *portal = run->portal;
     if (!atomic_load(&run->cancelled) &&
         alm_execute(c->session, portal->statement->prepared, portal->values, portal->n_values,
@@ -273,9 +306,7 @@ static step_result execute(pg_conn *c)
     const alm_stmt_kind kind = alm_prepared_kind(portal->statement->prepared);
     if (kind == ALM_STMT_DECLARE_CURSOR || kind == ALM_STMT_FETCH)
         return execute_cursor(c, kind == ALM_STMT_FETCH);
-    warn_of_block(c, kind, before);
-    if (kind == ALM_STMT_COMMIT || kind == ALM_STMT_ROLLBACK)
-        pg_cursors_block_over(c, strcmp(alm_cursor_tag(portal->cursor), "ROLLBACK") == 0);
+    after_statement(c, portal->cursor, kind);
     const alm_copy_stream *stream = alm_cursor_copy(portal->cursor);
     if (stream != NULL) {
         pg_copy_begin(c, stream);
@@ -300,6 +331,13 @@ static step_result execute(pg_conn *c)
     }
     run->step = PG_ROWS;
     return STEP_PIECE;
+}
+
+static step_result fetch_more(pg_conn *c)
+{
+    c->run.failed = !pg_cursor_go_on(c, &c->run);
+    c->run.step = PG_ROWS;
+    return c->run.failed ? STEP_END : STEP_PIECE;
 }
 
 static step_result copy_rows(pg_conn *c)
@@ -391,6 +429,9 @@ static step_result advance(pg_conn *c, bool inline_only)
             if (inline_only && !alm_prepared_is_short(c->session, run->portal->statement->prepared))
                 return STEP_THREAD;
             r = execute(c);
+            break;
+        case PG_FETCH_MORE:
+            r = fetch_more(c);
             break;
         case PG_ROWS:
             if (inline_only && !alm_cursor_is_short(rows_of(run)->cursor))
@@ -620,14 +661,17 @@ void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit, bool last)
         portal->done = true;
         return;
     }
+    pg_step step = PG_EXECUTE;
+    if (portal->cursor != NULL)
+        step = portal->done                                 ? PG_DONE
+               : portal->fetch_no != 0 && !portal->declared ? PG_FETCH_MORE
+                                                            : PG_ROWS;
     portal->sent = 0;
-    if (portal->cursor != NULL && !portal->done)
+    if (step == PG_DONE)
+        portal->given = 0;
+    if (step == PG_ROWS)
         alm_cursor_resume(portal->cursor);
-    c->run = (pg_run){.step = portal->cursor == NULL ? PG_EXECUTE
-                              : portal->done         ? PG_DONE
-                                                     : PG_ROWS,
-                      .portal = portal,
-                      .limit = limit};
+    c->run = (pg_run){.step = step, .portal = portal, .limit = limit};
     open_transaction(c, portal->statement->prepared, last);
     start(c, portal->cursor != NULL || run_text(&c->run).len <= PG_INLINE_TEXT_MAX);
 }

@@ -59,13 +59,18 @@ typedef struct pg_portal {
     int64_t sent; /* of the current Execute */
     bool done;
     bool declared, in_block, hold, binary,
-        failed; /* a cursor; in_block: by the block that is open */
+        failed;        /* a cursor; in_block: by the block that is open */
+    uint64_t born;     /* alm_session_savepoint_clock */
+    uint64_t fetch_no; /* of a FETCH, and of the one that used the cursor last; 0: none */
+    int64_t owed;      /* of a cursor: rows that FETCH is still to give; INT64_MAX: all */
+    int64_t given;     /* of a FETCH: rows so far */
     struct pg_portal *next_drop;
 } pg_portal;
 
 typedef enum pg_step {
     PG_PREPARE,
     PG_EXECUTE,
+    PG_FETCH_MORE,
     PG_ROWS,
     PG_COPY_OUT,
     PG_COPY_IN, /* waits for the client */
@@ -86,6 +91,7 @@ typedef struct pg_run {
     pg_portal *portal;
     pg_portal *from; /* a FETCH: the cursor; else NULL */
     bool discard;    /* MOVE */
+    int64_t skip;    /* rows of the FETCH before, which its client did not wait for */
     int64_t limit;   /* rows of this Execute; 0: all */
     bool any;        /* simple: a statement was there */
     bool failed, finished, waiting;
@@ -133,7 +139,9 @@ typedef struct pg_conn {
     bool copy_head;    /* the head of a binary copy is still to be sent */
     alm_buf copy_data; /* in: a piece that is collected; out: one value */
     size_t piece_bytes;
-    uint64_t *settings_sent; /* hash of each value that the client knows; in arena */
+    uint64_t *settings_sent;   /* hash of each value that the client knows; in arena */
+    uint64_t settings_version; /* then */
+    uint64_t fetches;
 } pg_conn;
 
 /* pg_message.c: answers, appended to c->out. Out of memory closes the connection. */
@@ -145,8 +153,8 @@ void pg_put32(pg_conn *c, int32_t v);
 void pg_put_text(pg_conn *c, const char *text); /* terminated */
 void pg_simple_message(pg_conn *c, char type);  /* without body */
 void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal);
-void pg_send_notice(pg_conn *c, const char *text);
-void pg_send_warning(pg_conn *c, const char *sqlstate, const char *text);
+/* Unless the client does not want to hear (client_min_messages). */
+void pg_send_notice(pg_conn *c, bool warning, const char *sqlstate, const char *text);
 void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
                              const int16_t *formats, uint32_t n_formats);
 void pg_send_ready(pg_conn *c);
@@ -180,14 +188,16 @@ void pg_drop_all(pg_conn *c);
 /* DEALLOCATE, CLOSE, DISCARD: drops what the statement names. False: there is no such thing. */
 bool pg_drop_named(pg_conn *c, const alm_prepared *prepared, alm_error *err);
 pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement);
-/* Name in "x", "X" in quotes, "prepare x"; folded to lower case where it is not quoted. */
+/* Without its quotes, else in lower case. */
 alm_str pg_object_name(alm_str words, char out[PG_NAME_BYTES]);
 
 /* pg_cursor.c */
 bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err);
 bool pg_cursor_fetch(pg_conn *c, pg_run *run); /* false: run->err */
+bool pg_cursor_go_on(pg_conn *c, pg_run *run); /* a FETCH that an Execute has cut */
 const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *n);
 void pg_cursors_block_over(pg_conn *c, bool rolled_back);
+void pg_cursors_went_back(pg_conn *c); /* ROLLBACK TO: those that were declared since go */
 
 /* pg_run.c */
 void pg_run_simple(pg_conn *c, alm_str text);

@@ -159,15 +159,21 @@ static void pg_drained(alm_conn *conn)
 static void pg_idle(alm_conn *conn)
 {
     pg_conn *c = alm_conn_state(conn);
-    alm_error err = {.code = ALM_E_IDLE,
-                     .sql_pos = -1,
-                     .msg = "connection was idle longer than pg.net.connection.timeout"};
+    alm_error err = {.code = ALM_E_IDLE, .sql_pos = -1};
+    const char *why = "connection was idle longer than pg.net.connection.timeout";
     if (c->phase == PG_STARTUP)
         return;
-    if (c->phase != PG_READY)
-        err = (alm_error){.code = ALM_E_TIMEOUT,
-                          .sql_pos = -1,
-                          .msg = "canceling authentication due to timeout: pg.login.timeout"};
+    if (c->phase != PG_READY) {
+        err.code = ALM_E_TIMEOUT;
+        why = "canceling authentication due to timeout: pg.login.timeout";
+    } else if (alm_conn_is_late(conn) && alm_session_tx_state(c->session) == 'I') {
+        why = "terminating connection due to idle-session timeout: idle_session_timeout";
+    } else if (alm_conn_is_late(conn)) {
+        err.code = ALM_E_IDLE_BLOCK;
+        why = "terminating connection due to idle-in-transaction timeout: "
+              "idle_in_transaction_session_timeout";
+    }
+    (void)snprintf(err.msg, sizeof(err.msg), "%s", why);
     pg_send_error(c, &err, (alm_str){0}, true);
     pg_flush(c);
 }
