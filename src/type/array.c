@@ -155,7 +155,7 @@ static bool read_level(reader *r, uint32_t dim)
     r->at++;
     for (; next_char(r) != close; n++) {
         if (n > 0) {
-            if (*r->at != ',')
+            if (next_char(r) != ',')
                 return false;
             r->at++;
             (void)next_char(r);
