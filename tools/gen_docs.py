@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages that are tables of the source: settings, errors, relations of the catalogue, functions
+"""Writes the pages that are tables of the source: settings, errors, metrics, relations of the catalogue, functions
 (function_pages.py).
 
     gen_docs.py [--check] [--build DIR]
@@ -182,13 +182,54 @@ A list is written `{a,b}`, a vector of numbers `1 2`; `unnest(list)` makes rows 
 """
 
 
+METRIC_ENDS = {"counter": "_total", "counter_seconds": "_total", "codes": "_total"}
+METRIC_TYPES = {"counter": "counter", "counter_seconds": "counter, seconds", "codes": "counter", "gauge": "gauge", "gauge_seconds": "gauge, seconds",
+                "times": "histogram, seconds"}
+
+
+def metrics():
+    out = [NOTE.format("src/net/metric.def"), METRICS]
+    section, families = None, {}
+    for title, (kind, name, labels, _, doc) in rows("src/net/metric.def", "ALM_METRIC"):
+        label = {"codes": "code=SYNTAX, sqlstate=42601, ..."}.get(kind, labels)
+        families.setdefault(name, [title, kind, doc, []])[3].append(label)
+    for name, (title, kind, doc, labels) in families.items():
+        if title != section:
+            section = title
+            out.append(f"\n## {title[0].upper() + title[1:]}\n\n| Name | Type | Labels | Meaning |\n|---|---|---|---|\n")
+        shown = [f"`{x.rstrip('=')}`" for x in labels if x]
+        if len(shown) > 1:
+            shown = [f"`{labels[0].split('=')[0]}`: " + ", ".join(f"`{x.split('=')[1]}`" for x in labels)]
+        out.append(f"| `{name}{METRIC_ENDS.get(kind, '')}` | {METRIC_TYPES[kind]} | {cell(''.join(shown))} | {cell(doc)} |\n")
+    return "".join(out)
+
+
+METRICS = """# Metrics
+
+With `metrics.enabled=true` the health port answers `GET /metrics` in the text form of Prometheus. Names that begin with
+`questdb_` are those that dashboards of that server know, and mean what stands here; where two servers keep different
+things (this one has no queue between log and tables) the nearest one is counted. Counts begin with the start of the server.
+
+```yaml
+scrape_configs:
+  - job_name: almanac
+    static_configs:
+      - targets: ["127.0.0.1:9003"]
+```
+
+A histogram has the buckets 50 µs to 100 s. Worth an alert: `almanac_storage_read_only`, `questdb_unhandled_errors_total`,
+`almanac_wal_archive_failing`, connections near their limit, and `questdb_physically_written_rows_total` that grows many times
+faster than `questdb_committed_rows_total`.
+"""
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--check", action="store_true")
     ap.add_argument("--build", default=TOP / "build" / "release")
     o = ap.parse_args()
     pages = {OUT / "configuration.md": configuration(), OUT / "errors.md": errors(),
-             OUT / "catalog.md": catalog(), **function_pages.pages(o.build)}
+             OUT / "catalog.md": catalog(), OUT / "metrics.md": metrics(), **function_pages.pages(o.build)}
     stale = [str(path.relative_to(TOP)) for path in function_pages.left_over(pages)]
     for path, text in pages.items():
         if not path.exists() or path.read_text() != text:

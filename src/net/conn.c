@@ -94,6 +94,11 @@ static void touch(alm_conn *conn)
 
 /* ------------------------------------------------------------------ closing */
 
+static alm_traffic *traffic_of(const alm_conn *conn)
+{
+    return conn->listener->conf.traffic;
+}
+
 static void free_conn(alm_conn *conn)
 {
     alm_loop *loop = conn->listener->loop;
@@ -104,6 +109,7 @@ static void free_conn(alm_conn *conn)
     if (conn->next != NULL)
         conn->next->prev = conn->prev;
     atomic_fetch_sub(&conn->listener->connections, 1);
+    alm_count(&traffic_of(conn)->connections, -1);
     loop->n_conns--;
     conn->listener->conf.protocol->close(conn);
     free(conn->in);
@@ -218,6 +224,7 @@ static void send_owned(alm_conn *conn, char *bytes, size_t n)
 {
     uv_buf_t buf = uv_buf_init(bytes, (unsigned int)n);
     size_t done = 0;
+    alm_count(&traffic_of(conn)->bytes_out, (int64_t)n);
     if (conn->writes == 0) {
         const int wrote = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
         if (wrote > 0)
@@ -324,6 +331,7 @@ void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
         uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned int)n);
         const int wrote = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
         touch(conn);
+        alm_count(&traffic_of(conn)->bytes_out, ALM_MAX(wrote, 0));
         if (wrote == (int)n)
             return;
         if (wrote > 0) {
@@ -443,6 +451,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         peer_ended(conn, n == UV_EOF);
         return;
     }
+    alm_count(&traffic_of(conn)->bytes_in, n);
     if (conn->finishing)
         return; /* dropped: see shut_down */
     if (conn->tls != NULL) {
@@ -652,6 +661,8 @@ void alm_conn_accept(alm_listener *listener)
         return;
     const int64_t max = listener->conf.connection_max;
     const int64_t others = atomic_fetch_add(&listener->connections, 1);
+    alm_count(&listener->conf.traffic->connections, 1);
+    alm_count(&listener->conf.traffic->accepted, 1);
     protocol->open(conn);
     if (uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&conn->tcp) != 0) {
         alm_conn_close_now(conn);
@@ -663,6 +674,7 @@ void alm_conn_accept(alm_listener *listener)
     conn->refusal = loop->n_conns > loop->conns_max ? loop->full
                     : others >= max                 ? listener->full
                                                     : NULL;
+    alm_count(&listener->conf.traffic->refused, conn->refusal != NULL);
     if (conn->refusal != NULL && !(protocol->refuses_late && room))
         refuse(conn, room);
     else

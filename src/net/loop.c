@@ -102,6 +102,7 @@ static void on_tick(uv_timer_t *timer)
         const bool idle = limit > 0 && now - conn->active_ms >= limit;
         if (conn->working || conn->closing || !(idle || alm_conn_is_late(conn)))
             continue;
+        alm_count(&conn->listener->conf.traffic->idle_closed, 1);
         if (conn->listener->conf.protocol->idle != NULL && !conn->finishing) {
             conn->listener->conf.protocol->idle(conn);
             alm_conn_finish(conn);

@@ -19,6 +19,7 @@
 #ifndef ALM_NET_LOOP_H
 #define ALM_NET_LOOP_H
 
+#include "base/counter.h"
 #include "net/tls.h"
 #include "session/session.h"
 
@@ -64,6 +65,12 @@ void alm_loop_free(alm_loop *loop);
 alm_db *alm_loop_db(const alm_loop *loop);
 bool alm_loop_is_stopping(const alm_loop *loop);
 
+/* Of all connections of a listener. Bytes as they are on the wire. */
+typedef struct alm_traffic {
+    alm_counter connections; /* now */
+    alm_counter accepted, refused, idle_closed, bytes_in, bytes_out;
+} alm_traffic;
+
 typedef struct alm_listen_conf {
     const char *address; /* host:port, [v6]:port; port 0: the system picks */
     const alm_protocol *protocol;
@@ -71,6 +78,7 @@ typedef struct alm_listen_conf {
     int64_t connection_max;
     const char *limit_name; /* the setting behind connection_max */
     int64_t idle_ms;        /* 0: for ever */
+    alm_traffic *traffic;   /* counted there */
 } alm_listen_conf;
 ALM_NODISCARD alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *conf,
                                          alm_listener **out);

@@ -136,7 +136,8 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                       .arg = &net->shared,
                                       .connection_max = conf->http_net_connection_limit,
                                       .limit_name = "http.net.connection.limit",
-                                      .idle_ms = conf->http_net_connection_timeout};
+                                      .idle_ms = conf->http_net_connection_timeout,
+                                      .traffic = &net->shared.traffic[ALM_NET_HTTP]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &http, &net->http));
     }
     if (conf->pg_enabled) {
@@ -147,7 +148,8 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                     .arg = net->pg,
                                     .connection_max = conf->pg_net_connection_limit,
                                     .limit_name = "pg.net.connection.limit",
-                                    .idle_ms = conf->pg_net_connection_timeout};
+                                    .idle_ms = conf->pg_net_connection_timeout,
+                                    .traffic = &net->shared.traffic[ALM_NET_PG]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &pg, &net->pg_listener));
     }
     if (conf->line_tcp_enabled) {
@@ -158,7 +160,8 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                       .arg = &net->shared,
                                       .connection_max = conf->line_tcp_net_connection_limit,
                                       .limit_name = "line.tcp.net.connection.limit",
-                                      .idle_ms = conf->line_tcp_net_connection_timeout};
+                                      .idle_ms = conf->line_tcp_net_connection_timeout,
+                                      .traffic = &net->shared.traffic[ALM_NET_LINE]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &line, &net->line));
     }
     if (conf->http_min_enabled) {
@@ -167,7 +170,8 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                         .arg = &net->shared,
                                         .connection_max = conf->http_min_net_connection_limit,
                                         .limit_name = "http.min.net.connection.limit",
-                                        .idle_ms = conf->http_net_connection_timeout};
+                                        .idle_ms = conf->http_net_connection_timeout,
+                                        .traffic = &net->shared.traffic[ALM_NET_HEALTH]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &health, &net->health));
     }
     return ALM_OK;

@@ -21,6 +21,31 @@ void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us)
     (void)pthread_mutex_unlock(&a->lock);
 }
 
+const alm_db_counters *alm_db_counters_of(const alm_db *db)
+{
+    return &db->counters;
+}
+
+int64_t alm_db_unhandled_errors(const alm_db *db)
+{
+    int64_t n = 0;
+    for (int code = ALM_OK + 1; code < ALM_STATUS_COUNT; code++)
+        if (alm_status_http((alm_status)code) == 500)
+            n += alm_counted(&db->counters.errors[code]);
+    return n;
+}
+
+void alm_db_load_get(alm_db *db, alm_db_load *out)
+{
+    *out = (alm_db_load){0};
+    (void)pthread_mutex_lock(&db->lock);
+    for (const alm_session *s = db->sessions; s != NULL; s = s->next) {
+        out->sessions++;
+        out->running += atomic_load(&s->statement) != 0;
+    }
+    (void)pthread_mutex_unlock(&db->lock);
+}
+
 static alm_status number(alm_ctx *cx, int64_t value, const char **out)
 {
     return alm_arena_printf(cx, cx->arena, out, "%lld", (long long)value);
@@ -42,24 +67,27 @@ static alm_status line(alm_ctx *cx, alm_session *s, const char **cell)
         cx, cx->arena, alm_str_of(open ? s->activity.text : "<insufficient privilege>"), &cell[6]);
 }
 
-bool alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection)
+alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection)
 {
     alm_db *db = me->db;
-    bool done = false;
+    alm_cancelled done = ALM_CANCEL_NONE;
     (void)pthread_mutex_lock(&db->lock);
     for (alm_session *s = db->sessions; s != NULL && number > 0; s = s->next) {
         const uint64_t running = atomic_load(&s->statement);
         const int64_t of = of_connection ? s->pid : (int64_t)running;
-        if (running != 0 && of == number && (!me->read_only || strcmp(me->user, s->user) == 0)) {
-            alm_session_cancel(s, running);
-            done = true;
-        }
+        if (running == 0 || of != number)
+            continue;
+        done = ALM_CANCEL_DENIED;
+        if (me->read_only && strcmp(me->user, s->user) != 0)
+            continue;
+        alm_session_cancel(s, running);
+        done = ALM_CANCEL_DONE;
     }
     (void)pthread_mutex_unlock(&db->lock);
     return done;
 }
 
-bool alm_session_cancel_query(const alm_session *me, int64_t statement)
+alm_cancelled alm_session_cancel_query(const alm_session *me, int64_t statement)
 {
     return alm_activity_cancel(me, statement, false);
 }

@@ -140,6 +140,7 @@ void alm_cursor_begin(alm_cursor *c)
     alm_session *s = c->session;
     atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
     c->statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
+    s->last_statement = c->statement;
     atomic_store(&s->statement, c->statement);
     alm_cursor_context(c);
 }
@@ -223,6 +224,27 @@ static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values
     return alm_views_settle(c, stmt->kind);
 }
 
+/* For /metrics. Statements that the server makes itself (refreshes ...) are not executed here. */
+static void count_start(alm_cursor *c, alm_prepared *p)
+{
+    alm_db_counters *counters = &c->session->db->counters;
+    const uint8_t by = c->session->by;
+    c->counted = true;
+    alm_count(&counters->by[by].started, 1);
+    if (p->stmt->kind == ALM_STMT_SELECT)
+        alm_count(p->ran ? &counters->by[by].parsed_before : &counters->by[by].parsed, 1);
+    p->ran = true;
+}
+
+static void count_end(const alm_cursor *c)
+{
+    alm_db_counters *counters = &c->session->db->counters;
+    if (!c->counted)
+        return;
+    alm_count(&counters->by[c->session->by].completed, !c->failed);
+    alm_times_add(&counters->statements, c->compile_ns + c->execute_ns);
+}
+
 alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, uint32_t n_values,
                        alm_cursor **out)
 {
@@ -238,10 +260,12 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     alm_cursor_begin(c);
     alm_activity_begin(s, p->text, c->cx.now_ns / 1000);
     c->compile_ns = p->parse_ns;
+    count_start(c, p);
     const alm_status st = run(c, p->stmt, values, n_values);
     c->execute_ns = alm_monotonic_ns() - c->cx.started_ns - (c->compile_ns - p->parse_ns);
     if (st != ALM_OK) {
         const alm_status code = alm_session_failed(s, &c->cx);
+        c->failed = true;
         alm_cursor_close(c);
         return code;
     }
@@ -341,8 +365,12 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
     if (st == ALM_OK)
         st = check_maps(c);
     c->execute_ns += alm_monotonic_ns() - start;
-    if (st != ALM_OK)
+    if (st != ALM_OK) {
+        c->failed = true;
         return alm_session_failed(c->session, &c->cx);
+    }
+    if (*out != NULL && c->counted)
+        alm_count(&c->session->db->counters.by[c->session->by].rows, (*out)->rows);
     return ALM_OK;
 }
 
@@ -357,6 +385,7 @@ void alm_cursor_close(alm_cursor *c)
 {
     if (c == NULL)
         return;
+    count_end(c);
     alm_copy_in_free(c);
     if (c->exec != NULL)
         alm_exec_close(c->exec);

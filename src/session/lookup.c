@@ -94,7 +94,7 @@ static alm_status comment(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid,
 static void cancel(void *arg, int64_t number, bool of_connection, bool *done)
 {
     const alm_cursor *c = arg;
-    *done = alm_activity_cancel(c->session, number, of_connection);
+    *done = alm_activity_cancel(c->session, number, of_connection) == ALM_CANCEL_DONE;
 }
 
 void alm_cursor_lookup(alm_cursor *c)

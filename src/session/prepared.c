@@ -96,6 +96,7 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
     if (st == ALM_OK)
         st = parse_text(&cx, p, text, next);
     if (st != ALM_OK) {
+        s->last_statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
         st = alm_session_failed(s, &cx);
         alm_prepared_free(p);
         return st;

@@ -24,6 +24,10 @@ alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user, const char
     s->mem.limit_bytes = INT64_C(256) << 20;
     (void)snprintf(s->user, sizeof(s->user), "%s", user);
     (void)snprintf(s->protocol, sizeof(s->protocol), "%s", protocol);
+    s->by = strcmp(protocol, "http") == 0   ? ALM_BY_HTTP
+            : strcmp(protocol, "pg") == 0   ? ALM_BY_PG
+            : strcmp(protocol, "line") == 0 ? ALM_BY_LINE
+                                            : ALM_BY_OTHER;
     alm_arena_init(&s->arena, &s->mem);
     (void)pthread_mutex_init(&s->activity.lock, NULL);
     (void)pthread_mutex_lock(&db->lock);
@@ -80,6 +84,10 @@ void alm_session_cancel(alm_session *s, uint64_t statement)
 uint64_t alm_session_statement(const alm_session *s)
 {
     return atomic_load(&s->statement);
+}
+uint64_t alm_session_last_statement(const alm_session *s)
+{
+    return s->last_statement;
 }
 char alm_session_tx_state(const alm_session *s)
 {
@@ -140,6 +148,8 @@ void alm_session_fail_block(alm_session *s)
 alm_status alm_session_failed(alm_session *s, const alm_ctx *cx)
 {
     s->err = cx->err;
+    alm_count(&s->db->counters.by[s->by].errors, 1);
+    alm_count(&s->db->counters.errors[cx->err.code], 1);
     alm_session_fail_block(s);
     return cx->err.code;
 }

@@ -32,17 +32,41 @@ const struct alm_conf *alm_db_conf(const alm_db *db);
 /* The account of all statements (query.memory.total.max): what protocols keep for them counts too. */
 alm_mem *alm_db_memory(alm_db *db);
 
+/* What sessions did since the start: statements by the protocol that they came over, errors of all of them by
+ * their code, the time that statements took here (not that their client took to read). */
+enum { ALM_BY_HTTP, ALM_BY_PG, ALM_BY_LINE, ALM_BY_OTHER, ALM_BY_COUNT };
+typedef struct alm_db_counters {
+    struct {
+        alm_counter started, completed, errors;
+        alm_counter parsed,
+            parsed_before; /* SELECTs that ran on the text, or on what was prepared */
+        alm_counter rows;  /* of results */
+    } by[ALM_BY_COUNT];
+    alm_counter errors[ALM_STATUS_COUNT];
+    alm_times statements;
+} alm_db_counters;
+const alm_db_counters *alm_db_counters_of(const alm_db *db);
+/* Errors that are faults of the server, its disk or its memory, and not of a statement. */
+int64_t alm_db_unhandled_errors(const alm_db *db);
+/* Now. */
+typedef struct alm_db_load {
+    int64_t sessions, running;
+} alm_db_load;
+void alm_db_load_get(alm_db *db, alm_db_load *out);
+
 ALM_NODISCARD alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user,
                                          const char *protocol, alm_session **out);
 void alm_session_free(alm_session *s);
 /* Ends the statement that runs with that sequence number (0: whichever runs). Any thread. */
 void alm_session_cancel(alm_session *s, uint64_t statement);
-/* Ends the statement of that number, whoever runs it; a read-only session that of its own user alone. False:
- * none. */
-bool alm_session_cancel_query(const alm_session *me, int64_t statement);
+/* Ends the statement of that number, whoever runs it; a read-only session that of its own user alone. */
+typedef enum alm_cancelled { ALM_CANCEL_NONE, ALM_CANCEL_DENIED, ALM_CANCEL_DONE } alm_cancelled;
+alm_cancelled alm_session_cancel_query(const alm_session *me, int64_t statement);
 /* The client is gone: ends what runs and whatever is started still. Any thread. */
 void alm_session_abandon(alm_session *s);
 uint64_t alm_session_statement(const alm_session *s);
+/* Of the one that ran or failed last; 0: none yet. One that could not be read has a number, too. */
+uint64_t alm_session_last_statement(const alm_session *s);
 /* 'I' no transaction, 'T' in a block, 'E' in a failed block. */
 char alm_session_tx_state(const alm_session *s);
 /* Something failed outside of any statement (a bad message): an open block is failed by it too. */

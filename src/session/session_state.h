@@ -29,6 +29,7 @@ struct alm_db {
     alm_mem mem; /* all queries */
     int64_t query_mem_bytes;
     _Atomic uint64_t next_statement;
+    alm_db_counters counters;
     atomic_bool stopping;
     pthread_mutex_t lock;
     alm_session *sessions;
@@ -63,8 +64,10 @@ struct alm_session {
     char protocol[16];
     int32_t pid; /* of the connection; 0: it has none */
     alm_activity activity;
-    atomic_bool cancel, gone;       /* gone: for good */
-    _Atomic uint64_t statement;     /* number of the one that runs, 0: none */
+    atomic_bool cancel, gone;   /* gone: for good */
+    _Atomic uint64_t statement; /* number of the one that runs, 0: none */
+    uint64_t last_statement;
+    uint8_t by;                     /* ALM_BY_HTTP ...: of db->counters */
     uint64_t seed;                  /* of its statements' seeds */
     int64_t timeout_ms;             /* 0: configured default */
     int64_t idle_ms, idle_block_ms; /* 0: no limit */
@@ -95,6 +98,7 @@ struct alm_prepared {
     alm_str text;
     alm_stmt *stmt;
     bool plain_values; /* alm_prepared_is_values */
+    bool ran;
     int64_t parse_ns;
     const int32_t *param_pos; /* of alm_describe */
     uint32_t n_param_pos;
@@ -128,12 +132,13 @@ struct alm_cursor {
     alm_notice notice; /* text NULL: none */
     uint64_t statement;
     int64_t compile_ns, execute_ns;
-    int64_t map_faults; /* of all, when the statement began */
+    bool counted, failed; /* it is one of those that db->counters has; it ended by an error */
+    int64_t map_faults;   /* of all, when the statement began */
 };
 
-/* Ends the statement of that number, or that on the connection of that number. False: there is none that
- * `me` may end; a read-only session may end those of its user. */
-bool alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection);
+/* Ends the statement of that number, or that on the connection of that number. A read-only session may end
+ * those of its user. */
+alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection);
 /* Context of one execution: arena, limits, clock, cancel flag of the session. */
 void alm_cursor_context(alm_cursor *c);
 /* The same, with a number of its own: what runs from here on can be cancelled. */

@@ -388,6 +388,8 @@ int64_t alm_bulk_rows(const alm_bulk *bulk)
 
 void alm_bulk_rollback(alm_bulk *bulk)
 {
-    if (bulk != NULL)
-        bulk_free(bulk);
+    if (bulk == NULL)
+        return;
+    alm_count(&bulk->st->counters.rollbacks, 1);
+    bulk_free(bulk);
 }

@@ -90,6 +90,7 @@ alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
 {
     /* Taken before the version: the log may grow while the checkpoint is written. */
     const int64_t wal_bytes = atomic_load(&st->wal.bytes_written);
+    const int64_t start_ns = st->io->mono_ns(st->io);
     alm_catver *cat = alm_catver_current(st);
     alm_status e = alm_wal_sync_all(cx, &st->wal, NULL);
     if (e != ALM_OK)
@@ -103,6 +104,8 @@ alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
         atomic_store(&st->checkpoint_wal_bytes, wal_bytes);
         e = alm_wal_recycle(cx, &st->wal, cat->lsn);
     }
+    if (e == ALM_OK)
+        alm_times_add(&st->counters.checkpoints, st->io->mono_ns(st->io) - start_ns);
     alm_catver_release(cat);
     return e;
 }

@@ -218,7 +218,10 @@ static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_versio
         return ALM_OK;
     }
     alm_arena_init(&c.arena, NULL);
+    const int64_t start_ns = st->io->mono_ns(st->io);
     alm_status status = run(cx, &c);
+    if (status == ALM_OK)
+        alm_times_add(&st->counters.merges, st->io->mono_ns(st->io) - start_ns);
     compaction_deinit(&c);
     if (status == ALM_E_CONFLICT) { /* dropped or truncated meanwhile: the work was for nothing */
         alm_error_clear(cx);

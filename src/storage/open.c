@@ -106,6 +106,8 @@ alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
     (void)snprintf(wal, sizeof wal, "%s/wal", st->root);
     if (e == ALM_OK)
         e = alm_wal_init(cx, &st->wal, io, wal, st->conf.wal_segment_bytes);
+    if (e == ALM_OK)
+        st->wal.sync_times = &st->counters.log_syncs;
     if (e != ALM_OK) {
         free(st);
         return e;
@@ -377,19 +379,40 @@ void alm_storage_close(alm_storage *st)
     alm_storage_free(st);
 }
 
+const alm_storage_counters *alm_storage_counters_of(const alm_storage *st)
+{
+    return &st->counters;
+}
+
 void alm_storage_stats_get(alm_storage *st, alm_storage_stats *out)
 {
     *out = (alm_storage_stats){.syncs = st->io->sync_count(st->io),
                                .commits = atomic_load(&st->commits),
                                .wal_bytes = atomic_load(&st->wal.bytes_written),
-                               .head_bytes = atomic_load(&st->head_bytes)};
+                               .head_bytes = atomic_load(&st->head_bytes),
+                               .wal_lsn = (int64_t)atomic_load(&st->wal.last_lsn),
+                               .wal_synced_lsn = (int64_t)atomic_load(&st->wal.synced_lsn),
+                               .snapshots = atomic_load(&st->n_snapshots),
+                               .spill_bytes = atomic_load(&st->spill.bytes),
+                               .spill_files = atomic_load(&st->spill.files)};
     alm_catver *cat = alm_catver_current(st);
+    out->visible_lsn = (int64_t)cat->lsn;
+    out->tables = (int64_t)cat->n;
     for (size_t i = 0; i < cat->n; i++) {
         const alm_version *v = alm_catver_at(cat, i);
         out->parts += v->parts->n;
         out->rows += v->table.row_count;
+        out->part_bytes += v->parts->bytes;
+        for (uint32_t p = 0; p < v->parts->n;
+             p++) /* by time: those of a partition follow each other */
+            out->partitions +=
+                p == 0 || v->parts->parts[p]->bucket != v->parts->parts[p - 1]->bucket;
     }
     alm_catver_release(cat);
+    (void)pthread_mutex_lock(&st->wal.lock);
+    out->wal_segments = (int64_t)st->wal.n_segments;
+    (void)pthread_mutex_unlock(&st->wal.lock);
+    out->checkpoint_lsn = (int64_t)atomic_load(&st->checkpoint_lsn);
     (void)pthread_mutex_lock(&st->queue_lock);
     out->read_only = st->failed;
     (void)pthread_mutex_unlock(&st->queue_lock);

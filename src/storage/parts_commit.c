@@ -142,13 +142,30 @@ static alm_status commit_load(alm_ctx *cx, alm_storage *st, alm_tab *tab, parts_
     }
 }
 
+static void count_rows(alm_storage *st, const alm_parts_change *change, bool is_load)
+{
+    int64_t rows = 0;
+    for (uint32_t i = 0; i < change->n_add; i++)
+        rows += change->add[i]->rows;
+    alm_count(&st->counters.rows_written, rows);
+    if (is_load)
+        alm_count(&st->counters.rows_committed, rows);
+    if (change->flush) {
+        alm_count(&st->counters.rows_flushed, rows);
+        alm_count(&st->counters.flushes, 1);
+    }
+}
+
 alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st, const alm_parts_change *change,
                             uint64_t *lsn)
 {
     parts_arg arg = {.change = change};
     ALM_ASSERT(change->alter == NULL || change->view == NULL);
-    if (change->create != NULL)
-        return commit_once(cx, st, &arg, lsn);
+    if (change->create != NULL) {
+        ALM_TRY(commit_once(cx, st, &arg, lsn));
+        count_rows(st, change, true);
+        return ALM_OK;
+    }
     alm_version *v = alm_storage_version(st, change->table_id);
     if (v == NULL)
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
@@ -159,5 +176,7 @@ alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st, const alm_parts_change
     const alm_status e =
         arg.is_load ? commit_load(cx, st, v->tab, &arg, lsn) : commit_once(cx, st, &arg, lsn);
     alm_version_release(v);
+    if (e == ALM_OK)
+        count_rows(st, change, arg.is_load);
     return e;
 }

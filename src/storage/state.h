@@ -154,7 +154,8 @@ struct alm_storage {
     pthread_mutex_t queue_lock;
     struct alm_request *queue_head, **queue_tail;
     bool leading, leader_called;
-    uint32_t queue_n, crowd, crowd_wanted; /* requests; who commit at the same time; gather() waits for */
+    uint32_t queue_n, crowd,
+        crowd_wanted; /* requests; who commit at the same time; gather() waits for */
     pthread_cond_t crowd_cond;
     int64_t log_ns; /* that the last group took to write and sync */
     void (*lead)(
@@ -178,6 +179,7 @@ struct alm_storage {
     _Atomic uint32_t next_dict_id;
 
     _Atomic int64_t commits, head_bytes;
+    alm_storage_counters counters;
     alm_spill_space spill;
 
     pthread_mutex_t touch_lock; /* alm_touch_wait */
@@ -197,7 +199,7 @@ struct alm_storage {
     atomic_bool untidy; /* a commit left late rows in a lane of their own */
     int64_t tidied_ns;  /* of the background thread */
     int64_t idle_commits, idle_since_ns;
-    uint64_t checkpoint_lsn; /* of the catalogue file */
+    _Atomic uint64_t checkpoint_lsn; /* of the catalogue file */
     alm_hold hold;
     alm_backup_progress backup;
     alm_archive_state archive;

@@ -15,6 +15,7 @@
 #ifndef ALM_STORAGE_STORAGE_H
 #define ALM_STORAGE_STORAGE_H
 
+#include "base/counter.h"
 #include "io/io.h"
 #include "storage/catalog.h"
 
@@ -126,9 +127,22 @@ ALM_NODISCARD alm_status alm_storage_repair(alm_ctx *cx, const alm_io *io, const
 
 typedef struct alm_storage_stats {
     int64_t syncs, commits, wal_bytes, head_bytes, parts, rows;
-    bool read_only; /* after a failed sync */
+    int64_t tables, partitions, part_bytes; /* partitions with parts; files of the parts */
+    int64_t wal_segments, wal_lsn, wal_synced_lsn, visible_lsn, checkpoint_lsn;
+    int64_t snapshots, spill_bytes, spill_files; /* in use */
+    bool read_only;                              /* after a failed sync */
 } alm_storage_stats;
 void alm_storage_stats_get(alm_storage *st, alm_storage_stats *out);
+
+/* Since the start. Rows committed are those that were stored anew; rows written count each time that a row
+ * went to a file of a part: by loads, flushes, merges, updates. */
+typedef struct alm_storage_counters {
+    alm_counter rows_committed, rows_written, rows_flushed;
+    alm_counter late_commits; /* with rows older than some of their table */
+    alm_counter rollbacks, flushes;
+    alm_times log_syncs, checkpoints, merges;
+} alm_storage_counters;
+const alm_storage_counters *alm_storage_counters_of(const alm_storage *st);
 
 /* ------------------------------------------------------------------ snapshots */
 

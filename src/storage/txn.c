@@ -72,8 +72,10 @@ static void txn_free(alm_txn *txn)
 
 void alm_txn_rollback(alm_txn *txn)
 {
-    if (txn != NULL)
-        txn_free(txn);
+    if (txn == NULL)
+        return;
+    alm_count(&txn->st->counters.rollbacks, 1);
+    txn_free(txn);
 }
 
 /* -------------------------------------------------------------------- appending */
@@ -315,8 +317,22 @@ static alm_status next_parts(alm_ctx *cx, alm_request *rq, alm_build *b, const a
     return alm_op_parts(cx, &rq->buf, &change, 0);
 }
 
+/* Is the first of its rows older than some that the table has? */
+static bool is_late(const alm_version *now, const alm_txn_table *t)
+{
+    const int32_t ts_col = t->bare->table.ts_col;
+    if (ts_col < 0 || t->n_settled == 0)
+        return false;
+    const int64_t first = ((const int64_t *)t->settled->cols[ts_col])[0];
+    bool late = now->parts->n > 0 && first < now->parts->max_ts;
+    for (uint32_t i = 0; i < now->n_lanes && !late; i++)
+        late = first < now->lanes[i].max_ts;
+    return late;
+}
+
 /* t->next: what the table becomes. */
-static alm_status next_version(alm_ctx *cx, alm_request *rq, alm_build *b, alm_txn_table *t)
+static alm_status next_version(alm_ctx *cx, alm_request *rq, alm_build *b, alm_txn *txn,
+                               alm_txn_table *t)
 {
     const alm_version *now = alm_build_find(b, t->id);
     alm_version *mid = NULL;
@@ -324,6 +340,7 @@ static alm_status next_version(alm_ctx *cx, alm_request *rq, alm_build *b, alm_t
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [table=%s]",
                         t->bare->table.name);
     ALM_TRY(alm_change_accepts(cx, now, t->bare));
+    txn->is_late = txn->is_late || is_late(now, t);
     if (alm_txn_has_parts(t)) {
         const alm_status e = next_parts(cx, rq, b, t, now, &mid);
         if (e != ALM_OK || t->n_settled == 0) {
@@ -343,13 +360,14 @@ static alm_status prepare_all(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     alm_txn *txn = rq->arg;
     txn->expired.len = 0; /* of an earlier try */
+    txn->is_late = false;
     for (size_t i = 0; i < txn->n; i++) {
         alm_txn_table *t = txn->tables[i];
         alm_version_release(t->next); /* of an earlier try */
         t->next = NULL;
         if (t->n_settled == 0 && !alm_txn_has_parts(t))
             continue;
-        ALM_TRY(next_version(cx, rq, b, t));
+        ALM_TRY(next_version(cx, rq, b, txn, t));
         ALM_TRY(alm_build_own(cx, b, t->id));
     }
     for (size_t i = 0; i < txn->n; i++) {
@@ -461,9 +479,25 @@ static uint32_t with_ttl(const alm_txn *txn, uint64_t *ids)
     return n;
 }
 
+/* Rows stored anew. What replaces parts has the rows that were there, too. */
+static int64_t new_rows(const alm_txn *txn)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < txn->n; i++) {
+        const alm_txn_table *t = txn->tables[i];
+        rows += t->n_settled;
+        for (uint32_t j = 0; j < t->n_add; j++)
+            rows += t->own[j] ? t->add[j]->rows : 0;
+    }
+    return rows;
+}
+
 static void committed(alm_ctx *cx, alm_txn *txn, alm_status e)
 {
     alm_storage *st = txn->st;
+    alm_count(&st->counters.rows_committed, e == ALM_OK ? new_rows(txn) : 0);
+    alm_count(&st->counters.late_commits, e == ALM_OK && txn->is_late);
+    alm_count(&st->counters.rollbacks, e != ALM_OK);
     uint64_t expiring[TABLES_EXPIRE];
     const uint32_t n_expiring = e == ALM_OK ? with_ttl(txn, expiring) : 0;
     txn_free(txn);

@@ -49,6 +49,7 @@ struct alm_txn {
     alm_txn_table **tables; /* by id */
     size_t n, cap;
     int64_t bytes; /* of all chunks that were filled: what going back to a mark gave up counts on */
+    bool is_late;  /* rows older than some that are in memory; while a commit is prepared */
     alm_buf payload; /* operations of the rows */
     alm_buf expired; /* what goes for the TTL of the tables, behind them */
 };

@@ -262,7 +262,10 @@ static alm_status put_records(alm_ctx *cx, alm_wal *wal, int handle, uint64_t sa
 
 static alm_status sync_handle(alm_ctx *cx, alm_wal *wal, int handle)
 {
+    const int64_t start_ns = wal->io->mono_ns(wal->io);
     const int e = wal->io->sync(wal->io, handle);
+    if (wal->sync_times != NULL)
+        alm_times_add(wal->sync_times, wal->io->mono_ns(wal->io) - start_ns);
     return e < 0 ? alm_io_fail(cx, e, "sync the log") : ALM_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "base/counter.h"
 #include "io/io.h"
 
 enum { ALM_WAL_VERSION = 5, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
@@ -81,6 +82,7 @@ typedef struct alm_wal {
     uint64_t limit_lsn;            /* reading: the log ends before a later record; 0: none */
     uint64_t next_lsn;             /* never used before, not even by a group that failed */
     _Atomic int64_t bytes_written; /* since open */
+    alm_times *sync_times;         /* NULL: not counted */
     char *stage;                   /* small pieces of a group are written together */
     size_t stage_bytes;
     int64_t stage_at;

@@ -3,7 +3,7 @@
 
     rest_test.py [NAME...]
 """
-import concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, subprocess, tempfile
+import concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, subprocess, tempfile, time, urllib.parse
 
 from checks import Server, check, expect, heads, main, raw
 
@@ -270,6 +270,82 @@ def preferences_may_be_read_only(s):
         expect(send(c, "PUT", "/settings?version=0", {"a": "b"}), (401, "Unauthorized\r\n"))
         expect(send(c, "PUT", "/settings?version=0", {"a": "b"}, Authorization="Basic bWU6c2VjcmV0"), OK)
         expect(preferences(c), (1, {"a": "b"}))
+
+
+# ------------------------------------------------------------------------------------------------------ statements that run, health
+def begin(s, sql):
+    """A connection on which the statement runs, its number from query_activity()."""
+    sock = s.connect()
+    sock.sendall(b"GET /exec?query=" + urllib.parse.quote(sql).encode() + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+    for _ in range(200):
+        found = [r[0] for r in s.rows("select query_id, query from query_activity()") if r[1] == sql]
+        if found:
+            return sock, found[0]
+        time.sleep(0.02)
+    raise AssertionError("it does not run")
+
+
+LONG = "select sum(x % 7) from long_sequence(1000000000000)"
+
+
+@check
+def errors_of_statements_have_a_number(s):
+    last = 0
+    for sql, status in (("select 1", 200), ("select nope", 400), ("selec", 400), ("select (", 400), ("select * from nope", 400), ("select 1; select nope", 400), ("insert into nope values (1)", 400)):
+        got, headers, _ = s.get("/exec", query=sql)
+        expect((got, int(headers["X-Query-Id"]) > last), (status, True), sql)
+        last = int(headers["X-Query-Id"])
+    sock, number = begin(s, LONG)
+    expect(send(s, "DELETE", f"/query/{number}"), OK)
+    expect(re.search(rb"HTTP/1.1 400 .*X-Query-Id: (\d+)\r\n", sock.recv(4000), re.S)[1], str(number).encode())
+    for path, want in (("/query/x", 400), ("/query/0", 400), ("/query/-5", 400), (f"/query/{number}", 404), ("/query/99999999999999999999", 400), ("/query/", 400)):
+        expect(send(s, "DELETE", path)[0], want, path)
+
+
+@check
+def a_read_only_listener_ends_its_own_queries_alone(s):
+    import psycopg
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_SECURITY_READONLY": "true", "ALMANAC_HTTP_USER": "me", "ALMANAC_HTTP_PASSWORD": "secret"}) as c:
+        login = {"Authorization": "Basic bWU6c2VjcmV0"}
+        with psycopg.connect(c.pg_dsn(), autocommit=True) as theirs, concurrent.futures.ThreadPoolExecutor(2) as pool:
+            other = pool.submit(lambda: theirs.execute(LONG.replace("7", "8")))
+            mine = pool.submit(lambda: fetch(c, "/exec?query=" + urllib.parse.quote(LONG), **login))
+            found = {}
+            while len(found) < 2:
+                rows = json.loads(c.get("/query", headers=login)[2])
+                at = [x["name"] for x in rows["columns"]]
+                found = {r[at.index("username")]: r[at.index("query_id")] for r in rows["dataset"] if "long_sequence(1000" in r[at.index("query")] or r[at.index("username")] == "admin"}
+            expect(send(c, "DELETE", f"/query/{found['admin']}", **login), (403, {"error": "the query is that of another user"}))
+            expect(send(c, "DELETE", f"/query/{found['admin']}")[0], 401)
+            expect(send(c, "DELETE", f"/query/{found['me']}", **login), OK)
+            expect(mine.result()[0], 400)
+            theirs.cancel()
+            expect(isinstance(other.exception(), psycopg.errors.QueryCanceled), True)
+
+
+@check
+def a_pessimistic_health_check_remembers_faults(s):
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_PESSIMISTIC_HEALTH_CHECK_ENABLED": "true"}) as c:
+        health = lambda path="/": raw(c.health, f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())[0]
+        expect(health().endswith(b"Status: Healthy"), True)
+        expect(c.get("/exec", query="select nope")[0], 400)
+        expect(health("/any").startswith(b"HTTP/1.1 200"), True)  # a fault of the statement is none of the server
+        c.exec("create table gone as (select x from long_sequence(200000))")
+        for part in (c.root / "db").rglob("*.part"):
+            part.unlink()
+        expect(c.get("/exec", query="select sum(x) from gone")[0], 500)
+        expect(health().startswith(b"HTTP/1.1 500"), True)
+
+
+@check
+def the_health_port_wants_the_login(s):
+    login = "Authorization: Basic bWU6c2VjcmV0\r\n"
+    for required in ("true", "false"):
+        with Server(preset=s.preset, env={**CORS, "ALMANAC_HTTP_HEALTH_CHECK_AUTHENTICATION_REQUIRED": required, "ALMANAC_METRICS_ENABLED": "true"}) as c:
+            for path in ("/", "/metrics"):
+                for more, status in (("", b"401" if required == "true" else b"200"), (login, b"200")):
+                    got, _ = raw(c.health, f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{more}\r\n".encode())
+                    expect(got.split(b" ")[1], status, (path, required, more))
 
 
 # ------------------------------------------------------------------------------------------------------ Expect

@@ -1,40 +1,227 @@
-/* ep_metrics.c - /metrics of the health port: the counters of net/metric.def as Prometheus reads them. */
+/*
+ * ep_metrics.c - /metrics of the health port: the rows of net/metric.def as Prometheus reads them (text format
+ * 0.0.4): a family is its HELP, its TYPE and its samples; families are apart by an empty line.
+ */
 #include "base/conf.h"
+#include "io/process.h"
 #include "net/http/http.h"
 #include "net/shared.h"
 
+/* What all rows are computed from, taken once for an answer. */
+typedef struct sample {
+    const alm_net_shared *net;
+    const alm_traffic *http, *pg, *line, *health;
+    const struct alm_conf *conf;
+    alm_process_use process;
+    alm_storage_stats storage;
+    const alm_storage_counters *stored;
+    const alm_times *syncs, *checkpoints, *merges, *statements;
+    alm_backup_status backup;
+    const alm_mem *queries;
+    alm_db_load load;
+    const alm_counter *errors; /* by alm_status */
+    struct {
+        int64_t started, completed, errors, parsed, parsed_before, rows;
+    } by[ALM_BY_COUNT];
+    int64_t unhandled, suspended, mem_used;
+} sample;
+
+static void take_sample(alm_http *h, sample *m)
+{
+    alm_db *db = alm_conn_db(h->conn);
+    alm_storage *storage = alm_db_storage(db);
+    const alm_db_counters *counters = alm_db_counters_of(db);
+    const alm_net_shared *net = alm_conn_arg(h->conn);
+    *m = (sample){.net = net,
+                  .http = &net->traffic[ALM_NET_HTTP],
+                  .pg = &net->traffic[ALM_NET_PG],
+                  .line = &net->traffic[ALM_NET_LINE],
+                  .health = &net->traffic[ALM_NET_HEALTH],
+                  .conf = h->cx.conf,
+                  .stored = alm_storage_counters_of(storage),
+                  .statements = &counters->statements,
+                  .errors = counters->errors,
+                  .queries = alm_db_memory(db),
+                  .unhandled = alm_db_unhandled_errors(db)};
+    m->syncs = &m->stored->log_syncs;
+    m->checkpoints = &m->stored->checkpoints;
+    m->merges = &m->stored->merges;
+    for (int i = 0; i < ALM_BY_COUNT; i++) {
+        m->by[i].started = alm_counted(&counters->by[i].started);
+        m->by[i].completed = alm_counted(&counters->by[i].completed);
+        m->by[i].errors = alm_counted(&counters->by[i].errors);
+        m->by[i].parsed = alm_counted(&counters->by[i].parsed);
+        m->by[i].parsed_before = alm_counted(&counters->by[i].parsed_before);
+        m->by[i].rows = alm_counted(&counters->by[i].rows);
+    }
+    alm_process_use_get(&m->process);
+    alm_storage_stats_get(storage, &m->storage);
+    alm_storage_backup_status(storage, &m->backup);
+    alm_db_load_get(db, &m->load);
+    m->suspended = m->storage.read_only ? m->storage.tables : 0;
+    m->mem_used = m->queries->used_bytes + m->storage.head_bytes;
+}
+
+/* ----------------------------------------------------------------------- rows */
+
+typedef enum metric_kind {
+    KIND_counter,
+    KIND_gauge,
+    KIND_counter_seconds,
+    KIND_gauge_seconds,
+    KIND_times,
+    KIND_codes
+} metric_kind;
+
+static const struct {
+    const char *type, *end; /* as Prometheus calls it; behind the name */
+} KINDS[] = {[KIND_counter] = {"counter", "_total"},
+             [KIND_gauge] = {"gauge", ""},
+             [KIND_counter_seconds] = {"counter", "_total"},
+             [KIND_gauge_seconds] = {"gauge", ""},
+             [KIND_times] = {"histogram", ""},
+             [KIND_codes] = {"counter", "_total"}};
+
+typedef union metric_value {
+    int64_t number;
+    const alm_times *times;
+    const alm_counter *codes;
+} metric_value;
+
+#define TAKE_counter(value)                                                                        \
+    (metric_value)                                                                                 \
+    {                                                                                              \
+        .number = (value)                                                                          \
+    }
+#define TAKE_gauge(value)                                                                          \
+    (metric_value)                                                                                 \
+    {                                                                                              \
+        .number = (value)                                                                          \
+    }
+#define TAKE_counter_seconds(value)                                                                \
+    (metric_value)                                                                                 \
+    {                                                                                              \
+        .number = (value)                                                                          \
+    }
+#define TAKE_gauge_seconds(value)                                                                  \
+    (metric_value)                                                                                 \
+    {                                                                                              \
+        .number = (value)                                                                          \
+    }
+#define TAKE_times(value)                                                                          \
+    (metric_value)                                                                                 \
+    {                                                                                              \
+        .times = (value)                                                                           \
+    }
+#define TAKE_codes(value)                                                                          \
+    (metric_value)                                                                                 \
+    {                                                                                              \
+        .codes = (value)                                                                           \
+    }
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+
+/* One function for each row, named after its line. */
+#define ALM_METRIC(kind, name, labels, value, doc)                                                 \
+    static metric_value JOIN(value_, __LINE__)(ALM_UNUSED const sample *m)                         \
+    {                                                                                              \
+        return TAKE_##kind(value);                                                                 \
+    }
+#include "net/metric.def"
+#undef ALM_METRIC
+
 typedef struct metric {
-    const char *name, *kind, *doc;
-    size_t offset; /* in alm_net_shared */
+    metric_kind kind;
+    const char *name, *labels, *doc;
+    metric_value (*value)(const sample *m);
 } metric;
 
 static const metric METRICS[] = {
-#define ALM_METRIC(kind, field, name, doc) {name, #kind, doc, offsetof(alm_net_shared, field)},
+#define ALM_METRIC(kind, name, labels, value, doc)                                                 \
+    {KIND_##kind, name, labels, doc, JOIN(value_, __LINE__)},
 #include "net/metric.def"
 #undef ALM_METRIC
 };
 
-static alm_status put(alm_ctx *cx, const alm_net_shared *shared, const metric *m, alm_buf *out)
+/* ----------------------------------------------------------------------- text */
+
+static const int64_t NS = 1000000000;
+
+static alm_status put_seconds(alm_ctx *cx, int64_t ns, alm_buf *out)
 {
-    const char *end = strcmp(m->kind, "counter") == 0 ? "_total" : "";
-    const _Atomic int64_t *value =
-        (const _Atomic int64_t *)(const void *)((const char *)shared + m->offset);
-    return alm_buf_printf(cx, out, "# HELP %s%s %s\n# TYPE %s%s %s\n%s%s %lld\n\n", m->name, end,
-                          m->doc, m->name, end, m->kind, m->name, end,
-                          (long long)atomic_load_explicit(value, memory_order_relaxed));
+    return alm_buf_printf(cx, out, "%lld.%09lld\n", (long long)(ns / NS), (long long)(ns % NS));
+}
+
+static alm_status put_times(alm_ctx *cx, const metric *m, const alm_times *times, alm_buf *out)
+{
+    int64_t n = 0;
+    for (int i = 0; i < ALM_TIMES_BOUNDS; i++) {
+        n += alm_counted(&times->buckets[i]);
+        ALM_TRY(alm_buf_printf(cx, out, "%s_bucket{le=\"%g\"} %lld\n", m->name,
+                               (double)alm_times_bound_us[i] / 1e6, (long long)n));
+    }
+    n += alm_counted(&times->buckets[ALM_TIMES_BOUNDS]);
+    ALM_TRY(alm_buf_printf(cx, out, "%s_bucket{le=\"+Inf\"} %lld\n%s_count %lld\n%s_sum ", m->name,
+                           (long long)n, m->name, (long long)n, m->name));
+    return put_seconds(cx, alm_counted(&times->sum_ns), out);
+}
+
+static alm_status put_codes(alm_ctx *cx, const metric *m, const alm_counter *codes, alm_buf *out)
+{
+    for (int code = ALM_OK + 1; code < ALM_STATUS_COUNT; code++)
+        ALM_TRY(alm_buf_printf(cx, out, "%s_total{code=\"%s\",sqlstate=\"%s\"} %lld\n", m->name,
+                               alm_status_name((alm_status)code),
+                               alm_status_sqlstate((alm_status)code),
+                               (long long)alm_counted(&codes[code])));
+    return ALM_OK;
+}
+
+static alm_status put_labels(alm_ctx *cx, const char *labels, alm_buf *out)
+{
+    const size_t name = strcspn(labels, "=");
+    if (labels[0] == 0)
+        return alm_buf_text(cx, out, " ");
+    const char *value = labels[name + 1] != 0 ? labels + name + 1 : ALM_VERSION;
+    return alm_buf_printf(cx, out, "{%.*s=\"%s\"} ", (int)name, labels, value);
+}
+
+static alm_status put_metric(alm_ctx *cx, const metric *m, const sample *s, alm_buf *out)
+{
+    const metric_value value = m->value(s);
+    if (m->kind == KIND_times)
+        return put_times(cx, m, value.times, out);
+    if (m->kind == KIND_codes)
+        return put_codes(cx, m, value.codes, out);
+    ALM_TRY(alm_buf_printf(cx, out, "%s%s", m->name, KINDS[m->kind].end));
+    ALM_TRY(put_labels(cx, m->labels, out));
+    if (m->kind == KIND_counter_seconds || m->kind == KIND_gauge_seconds)
+        return put_seconds(cx, value.number, out);
+    return alm_buf_printf(cx, out, "%lld\n", (long long)value.number);
+}
+
+static alm_status put_all(alm_ctx *cx, const sample *s, alm_buf *out)
+{
+    for (size_t i = 0; i < ALM_COUNT(METRICS); i++) {
+        const metric *m = &METRICS[i];
+        const char *end = KINDS[m->kind].end;
+        const bool first = i == 0 || strcmp(m[-1].name, m->name) != 0;
+        if (first)
+            ALM_TRY(alm_buf_printf(cx, out, "%s# HELP %s%s %s\n# TYPE %s%s %s\n", i > 0 ? "\n" : "",
+                                   m->name, end, m->doc, m->name, end, KINDS[m->kind].type));
+        ALM_TRY(put_metric(cx, m, s, out));
+    }
+    return ALM_OK;
 }
 
 void alm_http_metrics(alm_http *h)
 {
-    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    sample s;
     alm_buf out;
     alm_buf_init(&out, NULL);
-    alm_status st = ALM_OK;
-    for (size_t i = 0; st == ALM_OK && i < ALM_COUNT(METRICS); i++)
-        st = put(&h->cx, shared, &METRICS[i], &out);
-    if (st == ALM_OK)
-        alm_http_reply(h, 200, "text/plain; version=0.0.4; charset=utf-8", NULL,
-                       (alm_str){out.ptr, out.len});
+    take_sample(h, &s);
+    if (put_all(&h->cx, &s, &out) == ALM_OK)
+        alm_http_reply(h, 200, "text/plain; version=0.0.4; charset=utf-8",
+                       "Cache-Control: no-store\r\n", (alm_str){out.ptr, out.len});
     else
         alm_http_reply_text(h, 503, "out of memory");
     alm_buf_deinit(&out);

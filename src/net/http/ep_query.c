@@ -14,6 +14,17 @@ static void list(alm_http *h)
     alm_query_run_start(h, ALM_STR("SELECT * FROM query_activity()"), &opt);
 }
 
+static void reply_cancelled(alm_http *h, alm_cancelled how)
+{
+    if (how == ALM_CANCEL_DONE)
+        alm_http_reply(h, 200, "application/json; charset=utf-8", NULL,
+                       ALM_STR("{\"status\":\"OK\"}"));
+    else if (how == ALM_CANCEL_DENIED)
+        alm_http_reply_error(h, 403, (alm_str){0}, "the query is that of another user", -1);
+    else
+        alm_http_reply_error(h, 404, (alm_str){0}, "no query of that number runs", -1);
+}
+
 static void end_query(alm_http *h)
 {
     static const alm_str prefix = ALM_STR("/query/");
@@ -24,11 +35,8 @@ static void end_query(alm_http *h)
         return;
     if (alm_int64_parse(id, &number) != ALM_NUM_OK || number <= 0)
         alm_http_reply_error(h, 400, (alm_str){0}, "the number of a query expected: /query/17", -1);
-    else if (!alm_session_cancel_query(session, number))
-        alm_http_reply_error(h, 404, (alm_str){0}, "no query of that number runs", -1);
     else
-        alm_http_reply(h, 200, "application/json; charset=utf-8", NULL,
-                       ALM_STR("{\"status\":\"OK\"}"));
+        reply_cancelled(h, alm_session_cancel_query(session, number));
 }
 
 const alm_http_handler alm_ep_queries = {

@@ -137,13 +137,13 @@ static void answer(write_run *run)
     alm_http *h = run->h;
     alm_buf body;
     alm_error_clear(&h->cx);
-    ALM_COUNT_ADD(run->shared->line_http_bytes, h->body_seen);
+    alm_count(&run->shared->line_http_bytes, h->body_seen);
     if (!run->failed && run->n_bad == 0) {
-        ALM_COUNT_ADD(run->shared->line_http_rows, run->rows);
+        alm_count(&run->shared->line_http_rows, run->rows);
         alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
         return;
     }
-    ALM_COUNT_ADD(run->shared->line_http_refused, 1);
+    alm_count(&run->shared->line_http_refused, 1);
     alm_buf_init(&body, NULL);
     const int status = run->too_long ? 413 : run->failed ? status_of(h, run->code) : 400;
     alm_status st = run->failed ? alm_json_put_string(&h->cx, &body, alm_str_of(run->cx.err.msg))
@@ -318,7 +318,7 @@ static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
     run->h = h;
     run->session = session;
     run->shared = alm_conn_arg(h->conn);
-    ALM_COUNT_ADD(run->shared->line_http_running, 1);
+    alm_count(&run->shared->line_http_running, 1);
     run->gzip = gzip;
     run->enough = PIECE_BYTES;
     run->is_multipart = boundary.ptr != NULL;
@@ -380,7 +380,7 @@ static void close_run(alm_http *h)
     h->work = NULL;
     if (run == NULL)
         return;
-    ALM_COUNT_ADD(run->shared->line_http_running, -1);
+    alm_count(&run->shared->line_http_running, -1);
     alm_lines_drop(run->lines);
     if (run->is_multipart)
         alm_multipart_deinit(&run->parts);

@@ -130,13 +130,19 @@ static void reply_options(alm_http *h, const char *methods)
 static void begin_health(alm_http *h)
 {
     static const char methods[] = "GET, HEAD, OPTIONS";
+    const struct alm_conf *conf = h->cx.conf;
     const alm_str method = h->req.method;
     if (alm_str_eq(method, ALM_STR("OPTIONS")))
         reply_options(h, methods);
     else if (!alm_str_eq(method, ALM_STR("GET")) && !alm_str_eq(method, ALM_STR("HEAD")))
         reply_method(h, methods);
-    else if (alm_str_eq(h->req.path, ALM_STR("/metrics")) && h->cx.conf->metrics_enabled)
+    else if (conf->http_health_check_authentication_required && !alm_http_login(h))
+        return;
+    else if (alm_str_eq(h->req.path, ALM_STR("/metrics")) && conf->metrics_enabled)
         alm_http_metrics(h);
+    else if (conf->http_pessimistic_health_check_enabled &&
+             alm_db_unhandled_errors(alm_conn_db(h->conn)) > 0)
+        alm_http_reply(h, 500, "text/plain", NULL, ALM_STR("Status: Unhealthy\n"));
     else
         alm_http_reply(h, 200, "text/plain", NULL, ALM_STR("Status: Healthy"));
 }

@@ -524,6 +524,9 @@ static void reply_failed(query_run *run)
         alm_http_stream_break(h);
         return;
     }
+    const uint64_t number = alm_session_last_statement(run->session);
+    if (number != 0)
+        alm_http_add_headers(h, "X-Query-Id: %llu\r\n", (unsigned long long)number);
     const int32_t pos = run->err.sql_pos > run->text_shift ? run->err.sql_pos - run->text_shift : 0;
     alm_http_reply_error(h, alm_status_http(run->err.code), run->query, run->err.msg, pos);
 }

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "codec/json_text.h"
 #include "net/http/http.h"
+#include "net/shared.h"
 
 static const struct {
     int status;
@@ -70,6 +71,9 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
     char date[40];
     date_text(date);
     const bool stream = length < 0;
+    alm_net_shared *shared = alm_conn_arg(h->conn);
+    if (shared != NULL)
+        alm_count(&shared->http_answers[status / 100], 1);
     /* a client that was not told to go on may or may not send its body: what comes next could be either */
     if ((stream && h->req.minor == 0) || h->continue_due)
         h->close_after = true;

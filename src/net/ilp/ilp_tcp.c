@@ -41,7 +41,6 @@ static void tcp_open(alm_conn *conn)
     c->conn = conn;
     c->shared = alm_conn_arg(conn);
     c->phase = c->shared->line_keys != NULL ? TCP_NAME : TCP_LINES;
-    ALM_COUNT_ADD(c->shared->line_tcp_connections, 1);
     c->line_max = (size_t)conf->line_tcp_max_measurement_size;
     alm_buf_init(&c->in, NULL);
     alm_conn_input_max(conn, 1 << 20);
@@ -77,10 +76,10 @@ static void note_bad_lines(tcp *c, const alm_lines *lines, size_t used)
 {
     const struct alm_conf *conf = alm_db_conf(alm_conn_db(c->conn));
     const unsigned long long id = alm_conn_id(c->conn);
-    ALM_COUNT_ADD(c->shared->line_tcp_dropped, alm_lines_error_count(lines));
+    alm_count(&c->shared->line_tcp_dropped, alm_lines_error_count(lines));
     if (conf->line_tcp_disconnect_on_error) {
         fail(c, alm_lines_error_at(lines, 0)->message);
-        ALM_COUNT_ADD(c->shared->line_tcp_dropped, lines_behind(c, used));
+        alm_count(&c->shared->line_tcp_dropped, lines_behind(c, used));
     } else if (!conf->line_log_message_on_error) {
         alm_log_warn("line tcp", "connection %llu: %lld bad lines", id,
                      (long long)alm_lines_error_count(lines));
@@ -95,7 +94,7 @@ static void note_bad_lines(tcp *c, const alm_lines *lines, size_t used)
 static void fail_all(tcp *c)
 {
     fail(c, alm_session_error(c->session)->msg);
-    ALM_COUNT_ADD(c->shared->line_tcp_dropped, lines_behind(c, 0));
+    alm_count(&c->shared->line_tcp_dropped, lines_behind(c, 0));
 }
 
 static void work(void *arg)
@@ -122,7 +121,7 @@ static void work(void *arg)
     if (alm_lines_commit(lines) != ALM_OK)
         fail_all(c);
     else
-        ALM_COUNT_ADD(c->shared->line_tcp_rows, rows);
+        alm_count(&c->shared->line_tcp_rows, rows);
     c->in.len -= used;
     if (c->in.len > 0 && used > 0)
         (void)memmove(c->in.ptr, c->in.ptr + used, c->in.len);
@@ -142,7 +141,7 @@ static void hang_up(tcp *c)
     const bool says = alm_db_conf(alm_conn_db(c->conn))->line_log_message_on_error;
     alm_log_warn("line tcp", "connection %llu closed: %s", (unsigned long long)alm_conn_id(c->conn),
                  says ? c->reason : "an error");
-    ALM_COUNT_ADD(c->shared->line_tcp_disconnects, 1);
+    alm_count(&c->shared->line_tcp_disconnects, 1);
     tcp_refuse(c->conn, c->reason);
     alm_conn_finish(c->conn);
 }
@@ -204,7 +203,7 @@ static size_t login_data(tcp *c, const char *bytes, size_t n)
         lf != NULL && (c->phase == TCP_NAME ? send_challenge(c, line) : check_signature(c, line));
     if (good)
         return (size_t)(lf + 1 - bytes);
-    ALM_COUNT_ADD(c->shared->line_tcp_logins_failed, 1);
+    alm_count(&c->shared->line_tcp_logins_failed, 1);
     return give_up(c, "the login failed", n);
 }
 
@@ -232,7 +231,7 @@ static size_t tcp_data(alm_conn *conn, const char *bytes, size_t n)
     const size_t take = ALM_MIN(n, (size_t)PIECE_BYTES);
     if (alm_buf_append(&cx, &c->in, bytes, take) != ALM_OK)
         return give_up(c, "out of memory", n);
-    ALM_COUNT_ADD(c->shared->line_tcp_bytes, take);
+    alm_count(&c->shared->line_tcp_bytes, (int64_t)take);
     if (has_line(bytes, take) || c->in.len > c->line_max)
         alm_conn_work(conn, work, done, NULL, c);
     return take;
@@ -246,9 +245,8 @@ static void tcp_closing(alm_conn *conn)
 static void tcp_close(alm_conn *conn)
 {
     tcp *c = alm_conn_state(conn);
-    ALM_COUNT_ADD(c->shared->line_tcp_connections, -1);
     if (c->in.len > 0 && !c->failed) {
-        ALM_COUNT_ADD(c->shared->line_tcp_dropped, !c->within_bad);
+        alm_count(&c->shared->line_tcp_dropped, !c->within_bad);
         alm_log_warn("line tcp", "connection %llu ended within a line: %zu bytes are dropped",
                      (unsigned long long)alm_conn_id(conn), c->in.len);
     }
