@@ -179,8 +179,15 @@ ALM_NODISCARD alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_
 alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e,
                                               alm_expr **out);
-/* x = ANY(text) over a list {a,b}; ARRAY(select ...) as such a text (bind_object.c). */
-alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **out);
+/* x op ANY(list), the list a text {a,b} or an array (bind_list.c). */
+ALM_NODISCARD alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, const char *op,
+                                           alm_expr **out);
+/* The type of a parameter that is compared with values of this type as a list. */
+alm_type alm_list_type_of(alm_type element);
+/* args[0] op any of the n - 1 values behind it (bind_predicate.c). */
+ALM_NODISCARD alm_status alm_bind_any_value(alm_scope *sc, const char *op, int32_t pos,
+                                            alm_expr **args, uint32_t n, alm_expr **out);
+/* ARRAY(select ...) as a text {a,b} (bind_object.c). */
 alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_in_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* The answer of x IN (query) with the query joined to the plan as it is now. */

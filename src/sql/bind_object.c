@@ -52,7 +52,7 @@ static bool is_list(alm_str name)
     return alm_type_parse(name, &base) && base.id != ALM_T_DOUBLE && base.dims == 0;
 }
 
-/* What a driver is to send for $1::oid[], $1::text[] and $1::bool[]; numbers else: a text. */
+/* What a driver is to send for $1::oid[], $1::int[] and the like. */
 static alm_type list_param(alm_str name)
 {
     alm_type base = ALM_TY(NONE);
@@ -60,11 +60,7 @@ static alm_type list_param(alm_str name)
     name.len -= 2;
     if (alm_str_ieq(name, ALM_STR("oid")))
         return alm_type_list(ALM_LIST_OID);
-    if (!alm_type_parse(name, &base))
-        return ALM_TY(STRING);
-    return alm_type_list(base.id == ALM_T_BOOLEAN ? ALM_LIST_BOOL
-                         : alm_type_is_text(base) ? ALM_LIST_TEXT
-                                                  : ALM_LIST_NONE);
+    return alm_type_parse(name, &base) ? alm_list_type_of(base) : alm_type_list(ALM_LIST_TEXT);
 }
 
 static const object_type *object_type_of(alm_str name)
@@ -140,27 +136,7 @@ alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, 
     return alm_expr_call(p, t->out, ast->pos, &e, 1, out);
 }
 
-/* -------------------------------------------------------------- lists of names, as text: {a,b} */
-
-/* x = ANY('{a,b}'), x <> ALL(...): a list that is a text. `op` is the one to be true of any. */
-alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **out)
-{
-    alm_planner *p = sc->p;
-    alm_expr *args[2] = {NULL, NULL};
-    ALM_TRY(alm_bind_expr(sc, ast->arg[1], &args[0]));
-    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &args[1]));
-    if (alm_str_eq(op, ALM_STR("=")) && args[0]->type.id == ALM_T_ARRAY) {
-        ALM_TRY(alm_expr_call(p, "array_position", ast->pos, args, 2, out));
-        return alm_bind_is_null(p, *out, true, ast->pos, out);
-    }
-    ALM_TRY(alm_param_infer(p, &args[0], ALM_TY(STRING)));
-    ALM_TRY(alm_param_infer(p, &args[1], ALM_TY(STRING)));
-    if (!alm_str_eq(op, ALM_STR("=")) || !alm_type_is_text(args[0]->type))
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
-                        "ANY and ALL take ARRAY[...], a list {a,b} or a subquery");
-    ALM_TRY(alm_expr_cast(p, args[1], ALM_TY(STRING), ALM_CAST_EXPLICIT, &args[1]));
-    return alm_expr_call(p, "list_has", ast->pos, args, 2, out);
-}
+/* ------------------------------------------------------------------- ARRAY(select ...) */
 
 static alm_status call_node(alm_planner *p, const char *name, int32_t pos, uint32_t n_args,
                             alm_ast **out)

@@ -185,18 +185,18 @@ static alm_status in_single(alm_scope *sc, alm_expr *x, alm_expr *value, int32_t
 }
 
 /* One test or the other, balanced. */
-static alm_status in_any(alm_scope *sc, alm_expr *x, alm_expr *const *value, uint32_t n,
-                         int32_t pos, alm_expr **out)
+static alm_status in_any(alm_scope *sc, const char *op, alm_expr *x, alm_expr *const *value,
+                         uint32_t n, int32_t pos, alm_expr **out)
 {
     alm_expr *sides[2] = {NULL, NULL};
     if (n > 1) {
-        ALM_TRY(in_any(sc, x, value, n / 2, pos, &sides[0]));
-        ALM_TRY(in_any(sc, x, value + n / 2, n - n / 2, pos, &sides[1]));
+        ALM_TRY(in_any(sc, op, x, value, n / 2, pos, &sides[0]));
+        ALM_TRY(in_any(sc, op, x, value + n / 2, n - n / 2, pos, &sides[1]));
         return alm_expr_call(sc->p, "or", pos, sides, 2, out);
     }
     if (value[0]->type.id == ALM_T_INTERVAL)
         return in_single(sc, x, value[0], pos, out);
-    return alm_bind_compare(sc, "=", pos, x, value[0], out);
+    return alm_bind_compare(sc, op, pos, x, value[0], out);
 }
 
 /* Does `in` compare x with this value as `=` does? It has one type for the whole list. */
@@ -212,29 +212,46 @@ static bool is_of_list(const alm_expr *x, const alm_expr *value)
            x->type.id != ALM_T_BINARY; /* these are views, not values */
 }
 
-static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_expr **out)
+/* args: x, and the n - 1 values it is compared with. */
+static alm_status in_values(alm_scope *sc, alm_expr **args, uint32_t n, int32_t pos, alm_expr **out)
 {
     alm_planner *p = sc->p;
-    const uint32_t n = ast->n_args;
-    alm_expr **args = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &args));
-    args[0] = x;
-    bool intervals = false, alike = true;
+    bool alike = true;
     for (uint32_t i = 1; i < n; i++) {
-        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
-        intervals |= args[i]->type.id == ALM_T_INTERVAL;
-    }
-    if (intervals && is_time(x->type))
-        return in_any(sc, x, args + 1, n - 1, ast->pos, out);
-    for (uint32_t i = 1; i < n; i++) {
-        ALM_TRY(adapt(p, &args[i], x, true));
+        ALM_TRY(adapt(p, &args[i], args[0], true));
         ALM_TRY(adapt(p, &args[0], args[i], true));
     }
     for (uint32_t i = 1; i < n; i++)
         alike = alike && is_of_list(args[0], args[i]);
     if (!alike)
-        return in_any(sc, args[0], args + 1, n - 1, ast->pos, out);
-    return alm_expr_call(p, "in", ast->pos, args, n, out);
+        return in_any(sc, "=", args[0], args + 1, n - 1, pos, out);
+    return alm_expr_call(p, "in", pos, args, n, out);
+}
+
+static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_expr **out)
+{
+    const uint32_t n = ast->n_args;
+    alm_expr **args = NULL;
+    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, n, &args));
+    args[0] = x;
+    bool intervals = false;
+    for (uint32_t i = 1; i < n; i++) {
+        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
+        intervals |= args[i]->type.id == ALM_T_INTERVAL;
+    }
+    if (intervals && is_time(x->type))
+        return in_any(sc, "=", x, args + 1, n - 1, ast->pos, out);
+    return in_values(sc, args, n, ast->pos, out);
+}
+
+alm_status alm_bind_any_value(alm_scope *sc, const char *op, int32_t pos, alm_expr **args,
+                              uint32_t n, alm_expr **out)
+{
+    if (n == 1)
+        return alm_expr_bool(sc->p->cx, false, pos, out);
+    if (n > 2 && strcmp(op, "=") == 0)
+        return in_values(sc, args, n, pos, out);
+    return in_any(sc, op, args[0], args + 1, n - 1, pos, out);
 }
 
 /* `not` without turning comparisons around: NOT IN and NOT BETWEEN are true for null. */

@@ -431,14 +431,14 @@ alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out
         const alm_ast *list = ast->n_args < 2 ? NULL : ast->arg[1];
         while (list != NULL && list->kind == ALM_AST_CAST && list->arg[0]->kind == ALM_AST_ARRAY)
             list = list->arg[0]; /* ARRAY[1, 2]::oid[] */
+        const char *text = NULL;
+        ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, op, &text));
         if (list == NULL || list->kind != ALM_AST_ARRAY) {
-            ALM_TRY(alm_bind_any_list(sc, ast, op, out));
+            ALM_TRY(alm_bind_any_list(sc, ast, text, out));
             return all ? alm_expr_call(p, "not", ast->pos, out, 1, out) : ALM_OK;
         }
         alm_expr *x = NULL;
-        const char *text = NULL;
         ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
-        ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, op, &text));
         ALM_TRY(any_of(sc, ast, text, x, list->arg, list->n_args, out));
     }
     return all ? alm_expr_call(p, "not", ast->pos, out, 1, out) : ALM_OK;

@@ -76,6 +76,12 @@ typedef enum alm_list_of {
     ALM_LIST_TEXT,
     ALM_LIST_BOOL,
     ALM_LIST_OID,
+    ALM_LIST_INT2,
+    ALM_LIST_INT4,
+    ALM_LIST_INT8,
+    ALM_LIST_UUID,
+    ALM_LIST_TIME,
+    ALM_LIST_NUMERIC,
     ALM_LIST_VECTOR
 } alm_list_of;
 static inline alm_type alm_type_list(alm_list_of of)

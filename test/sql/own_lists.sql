@@ -1,5 +1,26 @@
 -- Lists of names and numbers, as tools take the catalogue apart: unnest, subscripts, array_agg of texts, rows of
 -- _pg_expandarray, LIKE ... ESCAPE of any pattern, trim of a side. Reviewed by hand.
+drop table if exists oliany;
+create table oliany (k int, b byte, l long, d double, e decimal(10,2), u uuid, ts timestamp, v varchar, y symbol, o boolean, i ipv4);
+insert into oliany values (1, 1, 1, 1.5, 1.25m, '11111111-2222-3333-4444-555555555555', '2024-01-01', 'a', 'a', true, '1.2.3.4'), (2, 2, null, 2, 2m, null, '2024-01-02', 'b', 'b', false, null);
+select k from oliany where k = any('{1,5}');
+select k from oliany where k = any('{}');
+select k from oliany where k = any('{1.5,2}') and b = any('{300,2}');
+select k from oliany where l = any('{NULL,1}');
+select k from oliany where l = any('{NULL}');
+select k from oliany where d = any('{1.5,7}') and e = any('{1.250,9}');
+select k from oliany where e = any('{1.251}');
+select k from oliany where u = any('{11111111-2222-3333-4444-555555555555}');
+select k from oliany where ts = any('{"2024-01-01 00:00:00+00","2024-01-02T00:00:00"}') order by k;
+select k from oliany where v = any('{a,c}') and y = any('{a}') and o = any('{t}') and i = any('{1.2.3.4}');
+select k from oliany where k < any('{2}');
+select k from oliany where k <> all('{1,7}');
+select k from oliany where k > all('{0,1}');
+select k from oliany where k = any('{99999999999,1}');
+select k from oliany where k = any('{x}');
+select k from oliany where ts = any('{soon}');
+select k from oliany where v = any(null::varchar);
+drop table oliany;
 drop table if exists oli;
 create table oli (k int, v varchar, y symbol index, c varchar);
 insert into oli values (1, 'a', 'x', '{p,q}'), (2, 'b c', 'y', '{r}'), (3, null, 'x', null), (4, '', 'y', '{}');

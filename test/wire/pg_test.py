@@ -286,6 +286,38 @@ def numeric_columns_tell_precision_and_scale(s):
 
 
 @check
+def lists_that_are_compared_are_described_as_arrays(s):
+    w = Wire(s.pg)
+    w.rows("create table any_list (b byte, k int, l long, d double, n decimal(10,2), u uuid, ts timestamp, v varchar, y symbol, o boolean, i ipv4)")
+    for column, oid in zip("b k l d n u ts v y o i".split(), (1005, 1007, 1016, 1022, 1231, 2951, 1115, 1009, 1009, 1000, 1009)):
+        answer = w.ask(parse("", f"select k from any_list where {column} = any($1)"), describe("S"), SYNC)
+        expect([struct.unpack("!HI", b) for k, b in answer if k == "t"], [(1, oid)], column)
+    for name, oid in (("int[]", 1007), ("bigint[]", 1016), ("smallint[]", 1005), ("text[]", 1009), ("varchar[]", 1009), ("uuid[]", 2951),
+                      ("timestamp[]", 1115), ("numeric[]", 1231), ("bool[]", 1000), ("oid[]", 1028)):
+        answer = w.ask(parse("", f"select k from any_list where k::varchar = any($1::{name})"), describe("S"), SYNC)
+        expect([struct.unpack("!HI", b) for k, b in answer if k == "t"], [(1, oid)], name)
+
+
+@check
+def lists_in_binary_of_every_kind(s):
+    w = Wire(s.pg)
+    w.rows("create table any_binary (l long, n decimal(10,2), u uuid, ts timestamp, f float)")
+    w.rows("insert into any_binary values (1, 1.25m, '11111111-2222-3333-4444-555555555555', '2024-01-01', 1.5f)")
+    u = uuid.UUID("11111111-2222-3333-4444-555555555555").bytes
+    us = struct.pack("!q", 757382400000000)  # since 2000
+    numeric = struct.pack("!HhHHHH", 2, 0, 0, 2, 1, 2500)
+    for column, array, of, value in (("l", 1016, 20, struct.pack("!q", 1)), ("l", 1005, 21, struct.pack("!h", 1)), ("n", 1231, 1700, numeric), ("u", 2951, 2950, u),
+                                     ("ts", 1115, 1114, us), ("ts", 1185, 1184, us), ("ts", 1182, 1082, struct.pack("!i", 8766)),
+                                     ("f", 1022, 701, struct.pack("!d", 1.5))):
+        body = struct.pack("!iiIii", 1, 1, of, 2, 1) + struct.pack("!i", len(value)) + value + struct.pack("!i", -1)
+        answer = w.ask(parse("", f"select l from any_binary where {column} = any($1)", (array,)), bind(values=(body,), formats=(1,)), execute(), SYNC)
+        expect(text(data_rows(answer)), [["1"]], (column, array, [fields(b) for k, b in answer if k == "E"]))
+        again = w.ask(parse("", "select $1", (array,)), bind(values=(body,), formats=(1,), results=(1,)), execute(), SYNC)
+        if array not in (1185, 1182, 1231):  # these come back as what they stand for
+            expect(data_rows(again), [[body]], array)
+
+
+@check
 def describe_of_statement_and_portal_in_one_pipeline(s):
     w = Wire(s.pg)
     a = w.ask(parse("q", "select $1::long"), describe("S", "q"), bind("p", "q", [struct.pack("!q", 5)], [1], [1]), describe("P", "p"), execute("p"), close("P", "p"),

@@ -51,12 +51,27 @@ static bool is_list(alm_type type)
     return type.id == ALM_T_STRING && type.p != ALM_LIST_NONE && type.p != ALM_LIST_VECTOR;
 }
 
+/* Lists as arrays of PostgreSQL: of the array, of its elements, and as what these are read. */
+static const struct {
+    int32_t oid;
+    uint32_t of;
+    alm_type type;
+} lists[] = {
+    [ALM_LIST_TEXT] = {1009, 25, {.id = ALM_T_VARCHAR}},
+    [ALM_LIST_BOOL] = {1000, 16, {.id = ALM_T_BOOLEAN}},
+    [ALM_LIST_OID] = {1028, 26, {.id = ALM_T_LONG}},
+    [ALM_LIST_INT2] = {1005, 21, {.id = ALM_T_SHORT}},
+    [ALM_LIST_INT4] = {1007, 23, {.id = ALM_T_INT}},
+    [ALM_LIST_INT8] = {1016, 20, {.id = ALM_T_LONG}},
+    [ALM_LIST_UUID] = {2951, 2950, {.id = ALM_T_UUID}},
+    [ALM_LIST_TIME] = {1115, 1114, {.id = ALM_T_TIMESTAMP}},
+    [ALM_LIST_NUMERIC] = {1231, 1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
+};
+
 int32_t alm_pg_oid(alm_type type)
 {
-    static const int32_t lists[] = {
-        [ALM_LIST_TEXT] = 1009, [ALM_LIST_BOOL] = 1000, [ALM_LIST_OID] = 1028};
     if (is_list(type))
-        return lists[type.p];
+        return lists[type.p].oid;
     return type.id == ALM_T_NULL ? 1043 : alm_type_info_of(type)->pg_oid;
 }
 
@@ -231,12 +246,25 @@ static size_t oid_in_place(char *to, size_t len)
     return 4;
 }
 
+/* An element of a list that has a type of its own; what is no value of it is null. */
+static alm_status put_typed_element(alm_ctx *cx, const alm_list_element *e, alm_type type,
+                                    alm_buf *out)
+{
+    char text[128], value[32];
+    size_t len = 0;
+    if (e->raw.len <= sizeof(text))
+        len = alm_list_element_text(e, text);
+    alm_value_set_null(type, value);
+    if (len > 0 && alm_value_scan(type, (alm_str){text, len}, value) != ALM_SCAN_OK)
+        alm_value_set_null(type, value);
+    const alm_vec v = {.type = type, .data = value, .is_const = true};
+    return alm_pg_put_cell(cx, &v, 0, true, out);
+}
+
 /* A list as an array of one dimension, in binary. */
 static alm_status put_list(alm_ctx *cx, alm_str text, alm_list_of of, alm_buf *out)
 {
     enum { HEAD = 12, DIM = 8 };
-    static const uint32_t element[] = {
-        [ALM_LIST_TEXT] = 25, [ALM_LIST_BOOL] = 16, [ALM_LIST_OID] = 26};
     const size_t start = out->len;
     alm_text_list list = alm_text_list_of(text);
     alm_list_element e;
@@ -245,6 +273,10 @@ static alm_status put_list(alm_ctx *cx, alm_str text, alm_list_of of, alm_buf *o
     out->len += 4 + HEAD + DIM;
     for (; alm_text_list_next(&list, &e); n++) {
         const bool null = alm_list_element_is_null(&e);
+        if (!null && of > ALM_LIST_OID) {
+            ALM_TRY(put_typed_element(cx, &e, lists[of].type, out));
+            continue;
+        }
         ALM_TRY(alm_buf_reserve(cx, out, 8 + e.raw.len));
         char *to = out->ptr + out->len;
         size_t len = null ? 0 : alm_list_element_text(&e, to + 4);
@@ -262,7 +294,7 @@ static alm_status put_list(alm_ctx *cx, alm_str text, alm_list_of of, alm_buf *o
     alm_pg_put32(head, (uint32_t)(out->len - start - 4));
     alm_pg_put32(head + 4, n > 0);
     alm_pg_put32(head + 8, nulls);
-    alm_pg_put32(head + 12, element[of]);
+    alm_pg_put32(head + 12, lists[of].of);
     if (n > 0) {
         alm_pg_put32(head + 16, n);
         alm_pg_put32(head + 20, 1);
@@ -349,12 +381,18 @@ static const struct {
                    {1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
                    {1022, {.id = ALM_T_ARRAY, .dims = 1}},
                    {1000, {.id = ALM_T_STRING, .p = ALM_LIST_BOOL}},
-                   {1005, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
-                   {1007, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1005, {.id = ALM_T_STRING, .p = ALM_LIST_INT2}},
+                   {1007, {.id = ALM_T_STRING, .p = ALM_LIST_INT4}},
+                   {1016, {.id = ALM_T_STRING, .p = ALM_LIST_INT8}},
                    {1009, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1014, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
                    {1015, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
-                   {1016, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
                    {1028, {.id = ALM_T_STRING, .p = ALM_LIST_OID}},
+                   {1115, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {1182, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {1185, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {1231, {.id = ALM_T_STRING, .p = ALM_LIST_NUMERIC}},
+                   {2951, {.id = ALM_T_STRING, .p = ALM_LIST_UUID}},
                    {17, {.id = ALM_T_BINARY}},
                    {2950, {.id = ALM_T_UUID}},
                    {26, {.id = ALM_T_LONG}},
@@ -566,13 +604,40 @@ static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t ind
     return ALM_OK;
 }
 
+enum { ELEMENT_TEXT = 512 };
+
+/* What is no number of a whole type: by way of a value. */
+static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_TEXT],
+                               alm_str *out)
+{
+    enum { FLOAT4 = 700, FLOAT8 = 701, DATE = 1082, TIME = 1114, TIMETZ = 1184, NUMERIC = 1700 };
+    alm_type type = oid == FLOAT4   ? ALM_TY(FLOAT)
+                    : oid == FLOAT8 ? ALM_TY(DOUBLE)
+                    : oid == 2950   ? ALM_TY(UUID)
+                                    : ALM_TY(TIMESTAMP);
+    char value[16], scratch[ALM_VALUE_TEXT_MAX];
+    const alm_vec v = {.type = type, .data = value, .is_const = true};
+    if (oid == NUMERIC) {
+        out->ptr = to;
+        return numeric_to_text(cx, 0, in, to, &out->len) == ALM_OK;
+    }
+    if (type.id == ALM_T_TIMESTAMP && oid != DATE && oid != TIME && oid != TIMETZ)
+        return false;
+    if (binary_param(cx, 0, oid, type, in, value) != ALM_OK ||
+        !alm_value_text(&v, 0, ALM_TEXT_PG, scratch, out))
+        return false;
+    (void)memcpy(to, out->ptr, out->len);
+    out->ptr = to;
+    return true;
+}
+
 /* One element of a list in binary, as its text in `to`; false: not of this type. */
-static bool element_text(uint32_t oid, alm_str in, char to[24], alm_str *out)
+static bool element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_TEXT], alm_str *out)
 {
     enum { BOOL = 16, INT8 = 20, INT2 = 21, INT4 = 23, TEXT = 25, OID = 26, VARCHAR = 1043 };
     int n = 0;
     *out = in;
-    if (oid == TEXT || oid == VARCHAR)
+    if (oid == TEXT || oid == VARCHAR || oid == 1042)
         return alm_utf8_is_valid(in);
     if (oid == BOOL && in.len == 1)
         n = snprintf(to, 24, "%c", in.ptr[0] != 0 ? 't' : 'f');
@@ -584,6 +649,8 @@ static bool element_text(uint32_t oid, alm_str in, char to[24], alm_str *out)
         n = snprintf(to, 24, "%u", alm_pg_get32(in.ptr));
     else if (oid == INT8 && in.len == 8)
         n = snprintf(to, 24, "%lld", (long long)alm_pg_get64(in.ptr));
+    else
+        return typed_element_text(cx, oid, in, to, out);
     *out = (alm_str){to, (size_t)n};
     return n > 0;
 }
@@ -600,7 +667,7 @@ static alm_status binary_list_param(alm_ctx *cx, alm_arena *arena, uint32_t inde
     const uint32_t of = alm_pg_get32(in.ptr + 8),
                    count = dims > 0 ? alm_pg_get32(in.ptr + HEAD) : 0;
     alm_str rest = {in.ptr + HEAD + PER_DIM * (size_t)dims, in.len - HEAD - PER_DIM * (size_t)dims};
-    char *text = NULL, digits[24];
+    char *text = NULL, digits[ELEMENT_TEXT];
     size_t n = 0;
     bool good = (size_t)count * 4 <= rest.len;
     if (good)
@@ -611,7 +678,7 @@ static alm_status binary_list_param(alm_ctx *cx, alm_arena *arena, uint32_t inde
         const size_t used = len == UINT32_MAX ? 4 : 4 + (size_t)len;
         good = rest.len >= 4 && used <= rest.len;
         if (good && len != UINT32_MAX)
-            good = element_text(of, (alm_str){rest.ptr + 4, len}, digits, &element);
+            good = element_text(cx, of, (alm_str){rest.ptr + 4, len}, digits, &element);
         if (!good)
             break;
         text[n++] = i == 0 ? '{' : ',';
