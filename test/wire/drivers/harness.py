@@ -111,6 +111,7 @@ def main(name, version):
 ODD = "it's \"q\" \\ \t\n \u00fc \u6f22 \U0001f600 $1 %s {x} ;--"
 D = decimal.Decimal
 T = dt.datetime
+# The first and the last microsecond of Python are infinities to some drivers.
 # (column, SQL type, three values: usual, least, greatest; what null reads as)
 TYPES = [
     ("bo", "boolean", (True, False, True), False),
@@ -125,7 +126,7 @@ TYPES = [
     ("v", "varchar", (ODD, "", "y" * 1000), None),
     ("sy", "symbol", (ODD, "", "sym"), None),
     ("da", "date", (T(2024, 1, 2, 3, 4, 5, 123000), T(1969, 12, 31, 23, 59, 59, 999000), T(9999, 12, 31, 23, 59, 59, 999000)), None),
-    ("ts", "timestamp", (T(2024, 3, 1, 9, 0, 0, 123456), T(1, 1, 1), T(9999, 12, 31, 23, 59, 59, 999999)), None),
+    ("ts", "timestamp", (T(2024, 3, 1, 9, 0, 0, 123456), T(1, 1, 1, 0, 0, 0, 1), T(9999, 12, 31, 23, 59, 59, 999998)), None),
     ("tb", "timestamp", (T(1970, 1, 1), T(1969, 12, 31, 23, 59, 59, 999999), T(1999, 12, 31, 23, 59, 59, 999999)), None),
     ("tn", "timestamp_ns", (T(2024, 3, 1, 9, 0, 0, 123456), T(1678, 1, 1, 0, 0, 0, 1), T(2262, 1, 1, 0, 0, 0, 999999)), None),
     ("u", "uuid", (uuid.UUID("11111111-2222-3333-4444-555555555555"), uuid.UUID(int=1), uuid.UUID(int=(1 << 128) - 1)), None),
@@ -159,7 +160,7 @@ def single(x):
 def expect_row(got, want, what=""):
     """Compares column by column and names those that differ."""
     got = [single(g) if c == "f" else g for c, g in zip(COLUMNS, got)]
-    wrong = [f"{c}: got {g!r:.120}, want {w!r:.120}" for c, g, w in zip(COLUMNS, got, want) if g != w or type(g) is not type(w)]
+    wrong = [f"{c}: got {g!r:.120}, want {w!r:.120}" for c, g, w in zip(COLUMNS, got, want) if g != w or not isinstance(g, type(w))]
     if wrong or len(got) != len(want):
         raise AssertionError(f"{what}: {len(got)} of {len(want)} columns; " + "; ".join(wrong))
 
