@@ -2,6 +2,7 @@
 """The driver matrix: every row of drivers.toml runs the same checks against one server with TLS.
 
     run.py [--nightly | --all] [--write] [--binary FILE] [DRIVER...]
+    run.py --page                       lays out docs/drivers.md anew from the rows it has, as after a merge
     run.py --serve                      a server and the environment of the programs, until the end of its input
 
 Without names: the rows that CI runs; --all adds those that take long to build; --nightly the same, and a missing
@@ -267,12 +268,15 @@ def main():
     ap.add_argument("--all", action="store_true")
     ap.add_argument("--write", action="store_true")
     ap.add_argument("--serve", action="store_true")
+    ap.add_argument("--page", action="store_true")
     ap.add_argument("--binary", help="the server, instead of build/release/almanac")
     ap.add_argument("drivers", nargs="*", metavar="DRIVER")
     o = ap.parse_args()
     if o.serve:
         return serve(o.binary)
     checks, rows = load()
+    if o.page:
+        return write_page([], checks, rows)
     results = run_all(choose(rows, o), checks, o.binary)
     ran = [r for r in results if r.missing is None]
     if o.write:
