@@ -21,7 +21,7 @@ enum {
     CHUNK_DONE
 };
 
-enum { CHUNK_LINE_MAX = 4096, DISCARD_MAX = 1 << 20 };
+enum { CHUNK_LINE_MAX = 4096, DISCARD_MAX = 1 << 20, BODY_STEP = 64 << 10 };
 
 static void reset(alm_http *h);
 
@@ -59,7 +59,10 @@ static void reset(alm_http *h)
     h->req = (alm_http_request){.minor = 1, .method = ALM_STR("GET"), .content_length = -1};
     h->route = NULL;
     h->work = NULL;
-    h->body_left = h->body_seen = 0;
+    h->body_left = h->body_seen = h->body_due_from = 0;
+    h->trailer_bytes = 0;
+    h->head_due = false;
+    alm_conn_deadline(h->conn, 0);
     h->chunk_phase = CHUNK_SIZE;
     h->discard_from = 0;
     h->headers = NULL;
@@ -195,10 +198,19 @@ static void begin_request(alm_http *h)
 
 /* ------------------------------------------------------------------- bodies */
 
+/* The next step of the body has its time from now on. */
+static void body_due(alm_http *h)
+{
+    h->body_due_from = h->body_seen;
+    alm_conn_deadline(h->conn, h->cx.conf->http_request_body_timeout);
+}
+
 /* Hands a piece on, or drops it where the answer is out already. */
 static void body_piece(alm_http *h, const char *bytes, size_t n)
 {
     h->body_seen += (int64_t)n;
+    if (h->body_seen - h->body_due_from >= BODY_STEP)
+        body_due(h);
     if (h->state == ALM_HTTP_BODY && h->body_seen > h->cx.conf->http_request_body_max) {
         alm_http_reply_text(h, 413, "The body is longer than http.request.body.max");
         h->state = ALM_HTTP_DISCARD;
@@ -217,6 +229,7 @@ static void body_bad(alm_http *h, const char *why)
 
 static void body_end(alm_http *h)
 {
+    alm_conn_deadline(h->conn, 0);
     if (h->state == ALM_HTTP_BODY) {
         h->state = ALM_HTTP_ANSWER;
         if (h->route->handler->end != NULL)
@@ -237,6 +250,20 @@ static int64_t framing_line(const char *bytes, size_t n)
     return lf - bytes + 1;
 }
 
+/* Behind the size of a chunk: nothing, or ';' after white space and no control characters behind it. */
+static bool is_extension(const char *text, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (text[i] == ' ' || text[i] == '\t'))
+        i++;
+    if (n > 0 && (i == n || text[i] != ';'))
+        return false;
+    for (; i < n; i++)
+        if (((unsigned char)text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
+            return false;
+    return true;
+}
+
 static int64_t chunk_size(const char *line, size_t n)
 {
     int64_t size = 0;
@@ -253,9 +280,15 @@ static int64_t chunk_size(const char *line, size_t n)
             return -1;
         size = size * 16 + digit;
     }
-    if (i == 0 || (i < n && line[i] != ';' && line[i] != ' ' && line[i] != '\t'))
-        return -1;
-    return size;
+    return i > 0 && is_extension(line + i, n - i) ? size : -1;
+}
+
+/* Trailers are read as headers are, and dropped. */
+static bool is_trailer(alm_http *h, const char *line, size_t n)
+{
+    h->trailer_bytes += n;
+    return h->trailer_bytes <= (size_t)h->cx.conf->http_request_header_buffer_size &&
+           alm_http_is_field((alm_str){line, n});
 }
 
 /* One step of chunked framing; bytes taken, 0: needs more. */
@@ -287,6 +320,8 @@ static size_t chunked_step(alm_http *h, const char *bytes, size_t n)
     } else if (line == 2) {
         h->chunk_phase = CHUNK_DONE;
         body_end(h);
+    } else if (!is_trailer(h, bytes, (size_t)line - 2)) {
+        body_bad(h, "Bad trailer");
     }
     return (size_t)line;
 }
@@ -313,8 +348,14 @@ static size_t head_data(alm_http *h, const char *bytes, size_t n)
     const size_t limit = (size_t)h->cx.conf->http_request_header_buffer_size;
     const alm_http_parse parsed =
         alm_http_parse_head(&h->cx, &h->arena, bytes, n, limit, &h->req, &taken, &status, &why);
-    if (parsed == ALM_HTTP_MORE)
+    if (parsed == ALM_HTTP_MORE) {
+        if (!h->head_due)
+            alm_conn_deadline(h->conn, h->cx.conf->http_request_head_timeout);
+        h->head_due = true;
         return 0;
+    }
+    h->head_due = false;
+    alm_conn_deadline(h->conn, 0);
     if (parsed == ALM_HTTP_BAD) {
         h->close_after = true;
         h->req.method = ALM_STR("GET");
@@ -325,6 +366,8 @@ static size_t head_data(alm_http *h, const char *bytes, size_t n)
     h->close_after = !h->req.keep_alive || alm_loop_is_stopping(alm_conn_loop(h->conn));
     h->body_left = h->req.chunked ? 0 : ALM_MAX(h->req.content_length, (int64_t)0);
     h->state = h->req.has_body ? ALM_HTTP_BODY : ALM_HTTP_ANSWER;
+    if (h->req.has_body)
+        body_due(h);
     begin_request(h);
     if (h->req.has_body && h->answered && h->state == ALM_HTTP_BODY)
         h->state = h->continue_due ? ALM_HTTP_ANSWER : ALM_HTTP_DISCARD;
@@ -405,8 +448,13 @@ static void http_idle(alm_conn *conn)
     const bool in_head = h->state == ALM_HTTP_HEAD && alm_conn_unread(conn) > 0;
     if (!in_head && (h->state != ALM_HTTP_BODY || h->answered))
         return;
+    const bool late = alm_conn_is_late(conn);
     h->close_after = true;
-    alm_http_reply_text(h, 408, "The request did not go on for http.net.connection.timeout");
+    alm_http_reply_text(
+        h, 408,
+        !late     ? "The request did not go on for http.net.connection.timeout"
+        : in_head ? "The head of the request took longer than http.request.head.timeout"
+                  : "64 kB of the body, or its rest, took longer than http.request.body.timeout");
 }
 
 const alm_protocol alm_http_protocol = {.name = "http",

@@ -70,14 +70,17 @@ struct alm_http {
     alm_ctx cx; /* for parsing and small answers */
     alm_http_request req;
     const alm_http_route *route;
-    alm_session *session; /* of the connection */
-    void *work;           /* of the handler */
-    int64_t body_left;    /* Content-Length bytes, or of the current chunk */
-    int64_t body_seen;    /* bytes of the body so far */
-    int64_t discard_from; /* body_seen + 1 when the rest began to be dropped; 0: not yet */
+    alm_session *session;  /* of the connection */
+    void *work;            /* of the handler */
+    int64_t body_left;     /* Content-Length bytes, or of the current chunk */
+    int64_t body_seen;     /* bytes of the body so far */
+    int64_t discard_from;  /* body_seen + 1 when the rest began to be dropped; 0: not yet */
+    int64_t body_due_from; /* body_seen when its time began */
+    size_t trailer_bytes;
     uint8_t chunk_phase;
     const char *headers; /* lines of the answer that the handler does not know of, or NULL */
     bool answered, head_sent, streaming, close_after, health;
+    bool head_due;     /* the time of the head runs */
     bool continue_due; /* the client waits for 100 before it sends the body */
 };
 
@@ -95,6 +98,8 @@ typedef enum alm_http_parse { ALM_HTTP_MORE, ALM_HTTP_DONE, ALM_HTTP_BAD } alm_h
 alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *bytes, size_t n,
                                    size_t limit, alm_http_request *req, size_t *taken, int *status,
                                    const char **why);
+/* Is it a header line, without its end? */
+bool alm_http_is_field(alm_str line);
 /* Adds the pairs of an application/x-www-form-urlencoded text. False: bad escape or too many. */
 bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http_request *req);
 /* ptr NULL: not there. The last of several counts. */

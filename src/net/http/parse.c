@@ -190,6 +190,17 @@ static bool parse_request_line(head_parse *p, alm_str line)
     return parse_target(p);
 }
 
+bool alm_http_is_field(alm_str line)
+{
+    const char *colon = memchr(line.ptr, ':', line.len);
+    if (colon == NULL || !is_token((alm_str){line.ptr, (size_t)(colon - line.ptr)}))
+        return false;
+    for (const char *c = colon + 1; c < line.ptr + line.len; c++)
+        if ((unsigned char)*c < ' ' && *c != '\t')
+            return false;
+    return true;
+}
+
 static bool parse_header_line(head_parse *p, alm_str line)
 {
     alm_http_request *req = p->req;
@@ -265,10 +276,14 @@ static bool read_framing(head_parse *p)
 {
     alm_http_request *req = p->req;
     req->content_length = -1;
-    bool encoded = false;
+    bool encoded = false, host = false;
     for (uint32_t i = 0; i < req->n_headers; i++) {
         const alm_http_pair *h = &req->headers[i];
-        if (alm_str_ieq(h->name, ALM_STR("Content-Length"))) {
+        if (alm_str_ieq(h->name, ALM_STR("Host"))) {
+            if (host) /* which of them routed the request here is not known */
+                return bad(p, 400, "Two Host headers");
+            host = true;
+        } else if (alm_str_ieq(h->name, ALM_STR("Content-Length"))) {
             uint64_t n = 0;
             if (req->content_length >= 0)
                 return bad(p, 400, "Two Content-Length headers");
