@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # ./dev bench [SCALE [bench.py ARGS]]: this server beside its peers, on the same data, in one run.
-# ./dev bench ingest [ingest.py ARGS]: the same for ways in.
+# ./dev bench ingest [ingest.py ARGS]: the same for ways in; ./dev bench serve [serve.py ARGS]: for ways out.
 # Peers that cannot be had on the machine are left out and named. Data and databases stay in
 # build/bench for the next run; results are build/bench/result.json and result.md, ingest.json.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 scale=${1:-1}
 [ $# -gt 0 ] && shift
-ingest=
-[ "$scale" = ingest ] && ingest=1 scale=1
+ways=
+case $scale in ingest | serve) ways=$scale scale=1 ;; esac
 work=$top/build/bench
 mkdir -p "$work"
 stamp=$work/venv/.$(cksum <"$top/bench/requirements.txt" | cut -d' ' -f1)
@@ -53,10 +53,15 @@ start_postgres() {
     "${as[@]}" "$bin/pg_ctl" -s -w -D "$work/postgres" -l "$work/postgres/log" -o "-p 5499 -c listen_addresses=127.0.0.1 -c max_connections=200 -c unix_socket_directories=$work/postgres" start || return 1
     pids+=("$(head -1 "$work/postgres/postmaster.pid")")
 }
-if [ -n "$ingest" ]; then
+if [ -n "$ways" ]; then
     postgres=()
     if start_postgres; then postgres=(--postgres 127.0.0.1:5499); else echo "left out: PostgreSQL" >&2; fi
-    [ ${#ref[@]} -gt 0 ] && ref=(--ref-url http://127.0.0.1:9100 --ref-pg 127.0.0.1:8912 --ref-ilp 127.0.0.1:9109)
+    [ ${#ref[@]} -gt 0 ] && ref=(--ref-url http://127.0.0.1:9100 --ref-pg 127.0.0.1:8912)
+    if [ "$ways" = serve ]; then
+        "$work/venv/bin/python" "$top/bench/serve.py" --data "$work/data-1" --work "$work" --url "http://$http" --pg "$pg" "${ref[@]}" "${postgres[@]}" --json "$work/serve.json" "$@"
+        exit
+    fi
+    [ ${#ref[@]} -gt 0 ] && ref+=(--ref-ilp 127.0.0.1:9109)
     "$work/venv/bin/python" "$top/bench/ingest.py" --data "$work/data-1" --work "$work" --url "http://$http" --pg "$pg" --ilp "$line" "${ref[@]}" "${postgres[@]}" \
         --syncs "$work/syncs" --json "$work/ingest.json" "$@"
     exit

@@ -148,6 +148,7 @@ SUITES = [
     ("data", False, script("test/data_test.py")),
     ("functions", False, script("test/functions_test.py")),
     ("limits", False, script("test/limits_test.py")),
+    ("load", False, script("test/load_test.py")),
     ("cancel", True, script("test/cancel_test.py")),
     ("disk", False, script("test/crash/disk_test.py")),
     ("visibility", False, script("test/visibility_test.py")),

@@ -377,6 +377,15 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(conn->in + conn->in_len, (unsigned int)(conn->in_cap - conn->in_len));
 }
 
+void alm_conn_spare_input(alm_conn *conn)
+{
+    if (conn->in_len > 0 || conn->feeding)
+        return;
+    free(conn->in);
+    conn->in = NULL;
+    conn->in_cap = 0;
+}
+
 static void stop_reading(alm_conn *conn)
 {
     if (conn->reading)
@@ -538,11 +547,8 @@ static void feed(alm_conn *conn)
             alm_conn_finish(conn);
         return;
     }
-    if (conn->in_len == 0 && conn->in_cap > (256 << 10)) { /* a large request is over */
-        free(conn->in);
-        conn->in = NULL;
-        conn->in_cap = 0;
-    }
+    if (conn->in_cap > (256 << 10)) /* a large request is over */
+        alm_conn_spare_input(conn);
     if (conn->in_len < conn->in_max)
         start_reading(conn);
     else

@@ -10,6 +10,8 @@
 #include "net/loop_state.h"
 
 enum { TICK_MS = 250, BACKLOG = 1024, FILES_KEPT = 128 };
+/* A connection that rests for so long gives its input buffer back. */
+enum { INPUT_KEPT_MS = 1000 };
 
 alm_db *alm_loop_db(const alm_loop *loop)
 {
@@ -98,6 +100,8 @@ static void on_tick(uv_timer_t *timer)
             alm_conn_close_now(conn);
             continue;
         }
+        if (now - conn->active_ms >= INPUT_KEPT_MS)
+            alm_conn_spare_input(conn);
         const int64_t limit = conn->listener->conf.idle_ms;
         const bool idle = limit > 0 && now - conn->active_ms >= limit;
         if (conn->working || conn->closing || !(idle || alm_conn_is_late(conn)))

@@ -67,7 +67,8 @@ struct alm_loop {
 };
 
 void alm_conn_accept(alm_listener *listener);
-void alm_conn_work_done(alm_conn *conn); /* loop thread, after the piece of work */
+void alm_conn_work_done(alm_conn *conn);   /* loop thread, after the piece of work */
+void alm_conn_spare_input(alm_conn *conn); /* frees the input buffer if nothing is in it */
 void alm_conn_close_now(alm_conn *conn);
 
 #endif
