@@ -139,7 +139,10 @@ static bool read_number(reader *r)
     while (text.len > 0 && (uint8_t)text.ptr[text.len - 1] <= ' ')
         text.len--;
     double x = __builtin_nan("");
-    if (!alm_str_ieq(text, ALM_STR("null")) && alm_double_parse(text, &x) != ALM_NUM_OK)
+    const bool quoted = text.len >= 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"';
+    if (quoted) /* as node-postgres and others write every element; NULL in quotes is no null */
+        text = (alm_str){text.ptr + 1, text.len - 2};
+    if ((quoted || !alm_str_ieq(text, ALM_STR("null"))) && alm_double_parse(text, &x) != ALM_NUM_OK)
         return false;
     r->number[r->count++] = x;
     return true;

@@ -53,7 +53,7 @@ alm_view alm_array_finish(alm_array_out *w);
 /* DIALECT: [[1.0,null],[2.0,3.5]]; PG: {{1,NULL},{2,3.5}}. The array is not null. */
 ALM_NODISCARD alm_status alm_array_format(alm_ctx *cx, const alm_array *a, alm_text_style style,
                                           alm_buf *out);
-/* Either form, blanks allowed, null in any case. *good is false for a text that is no array of that
+/* Either form, blanks allowed, null in any case, numbers in double quotes or not. *good is false for a text that is no array of that
  * many dimensions. */
 ALM_NODISCARD alm_status alm_array_parse(alm_ctx *cx, alm_arena *arena, int32_t pos, uint32_t dims,
                                          alm_str text, alm_view *out, bool *good);
