@@ -19,6 +19,7 @@ typedef struct entry {
     const alm_fn *fn;
     alm_signature sig;
     uint32_t order; /* place in the tables: overloads are tried in the order written */
+    uint32_t end;   /* of the rows of this name */
     const char *group;
 } entry;
 
@@ -98,6 +99,11 @@ alm_status alm_registry_new(alm_ctx *cx, alm_registry **out)
         }
     }
     qsort(reg->entries, reg->count, sizeof *reg->entries, by_name);
+    for (size_t i = reg->count; i-- > 0;) {
+        const bool last = i + 1 == reg->count ||
+                          strcmp(reg->entries[i].fn->name, reg->entries[i + 1].fn->name) != 0;
+        reg->entries[i].end = last ? (uint32_t)i + 1 : reg->entries[i + 1].end;
+    }
     *out = reg;
     return ALM_OK;
 }
@@ -151,9 +157,8 @@ static size_t find_range(const alm_registry *reg, alm_str name, size_t *lo_out)
             hi = mid;
     }
     *lo_out = lo;
-    while (hi < reg->count && name_cmp(name, reg->entries[hi].fn->name) == 0)
-        hi++;
-    return hi;
+    const bool found = lo < reg->count && name_cmp(name, reg->entries[lo].fn->name) == 0;
+    return found ? reg->entries[lo].end : lo;
 }
 
 bool alm_registry_has(const alm_registry *reg, alm_str name, alm_fn_kind kind)
@@ -357,12 +362,11 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
                                 alm_fn_kind kind, int32_t pos, uint32_t argc, alm_arg *args,
                                 alm_resolved *out)
 {
-    char wanted[400] = "";
     size_t start, end = find_range(reg, name, &start);
     const entry *best = NULL, *only = NULL;
-    int64_t best_cost = 0;
+    int64_t best_cost = 1;
     uint32_t seen = 0;
-    for (size_t i = start; i < end; i++) {
+    for (size_t i = start; i < end && best_cost > 0; i++) { /* nothing costs less than nothing */
         const entry *e = &reg->entries[i];
         if (e->fn->kind != kind)
             continue;
@@ -378,6 +382,7 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
         return settle(cx, best, pos, argc, args, out);
     if (seen == 0)
         return unknown_name(cx, reg, name, pos, argc, args);
+    char wanted[400] = "";
     takes(wanted, sizeof wanted, reg, start, end, kind);
     if (seen == 1)
         return one_mismatch(cx, only, name, pos, argc, args, wanted);
