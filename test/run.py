@@ -123,6 +123,7 @@ SUITES = [
     ("matviews", False, script("test/matview_test.py")),
     ("http", False, script("test/wire/http_test.py")),
     ("rest", False, script("test/wire/rest_test.py")),
+    ("openapi", False, script("test/wire/openapi_test.py")),
     ("framing", False, script("test/wire/framing_test.py")),
     ("metrics", False, script("test/wire/metrics_test.py")),
     ("imp", False, script("test/wire/imp_test.py")),

@@ -6,13 +6,15 @@
 #include "net/http/asset.h"
 
 static const alm_http_route ROUTES[] = {
-#define ALM_ROUTE(path, methods, handler, login, doc) {path, methods, &handler, login, doc},
+#define ALM_ROUTE(path, methods, handler, login, operation, doc)                                   \
+    {path, methods, &handler, login, operation, doc},
 #include "net/http/route.def"
 #undef ALM_ROUTE
 };
 
 /* Files of the program, at the paths that its pages know them by. */
-static const alm_http_route FILES = {"", "GET,HEAD", &alm_ep_asset, false, "a file of the program"};
+static const alm_http_route FILES = {"",    "GET,HEAD", &alm_ep_asset,
+                                     false, "file",     "a file of the program"};
 
 size_t alm_http_route_count(void)
 {
