@@ -179,6 +179,9 @@ ALM_NODISCARD alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_
 alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e,
                                               alm_expr **out);
+/* A number of digits, a point and an exponent alone (1.5, 2e3; not 1.5f, 0x1f, 1_000): a DECIMAL takes it as
+ * it is written (bind_insert.c). */
+bool alm_exact_literal(const alm_ast *ast);
 /* x op ANY(list), the list a text {a,b} or an array (bind_list.c). */
 ALM_NODISCARD alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, const char *op,
                                            alm_expr **out);

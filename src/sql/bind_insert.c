@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "sql/bind.h"
 #include "time/timestamp.h"
+#include "type/decimal.h"
 #include "type/text.h"
 
 typedef struct insert_map { /* value i goes to table column target[i] */
@@ -57,6 +58,15 @@ static alm_status inconvertible(alm_planner *p, const alm_ast *ast, alm_type fro
         ALM_TRY(alm_ast_name(p->cx, ast, &text));
     return alm_fail(p->cx, ALM_E_TYPE, pos, "inconvertible types: %s -> %s [from=%s, to=%s]",
                     alm_type_name(from), alm_type_name(col->type), text, col->name);
+}
+
+bool alm_exact_literal(const alm_ast *ast)
+{
+    alm_i256 value;
+    uint32_t precision = 0, scale = 0;
+    return ast->kind == ALM_AST_NUMBER && ast->text.len > 0 &&
+           ast->text.ptr[ast->text.len - 1] <= '9' &&
+           alm_decimal_parse(ast->text, &value, &precision, &scale);
 }
 
 /* Any expression: bound, cast by the rules of assignment, folded. */
@@ -141,13 +151,15 @@ static void put_int(alm_type type, int64_t v, void *at, bool *done)
         *done = false;
 }
 
-/* Plain decimal numbers without suffixes. */
-static void cell_number(alm_str text, bool negative, alm_type type, void *at, bool *done)
+/* Plain decimal numbers without suffixes. For a DECIMAL column they are exact, as written. */
+static alm_status cell_number(alm_planner *p, const alm_ast *ast, bool negative, alm_type type,
+                              void *at, bool *done)
 {
     const alm_type_class cls = alm_type_info_of(type)->cls;
-    char buf[48];
+    const alm_str text = ast->text;
+    char buf[96];
     if (text.len == 0 || text.len + 1 >= sizeof buf)
-        return;
+        return ALM_OK;
     size_t n = 0;
     if (negative)
         buf[n++] = '-';
@@ -169,7 +181,11 @@ static void cell_number(alm_str text, bool negative, alm_type type, void *at, bo
             memcpy(at, &f, sizeof f);
             *done = true;
         }
+    } else if (type.id == ALM_T_DECIMAL && alm_exact_literal(ast)) {
+        ALM_TRY(alm_value_parse(p->cx, ast->pos, type, number, at));
+        *done = true;
     }
+    return ALM_OK;
 }
 
 static alm_status put_cell(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
@@ -183,11 +199,11 @@ static alm_status put_cell(alm_planner *p, const alm_ast *ast, const alm_column 
         ALM_TRY(cell_string(p, ast, col, at, &done));
         break;
     case ALM_AST_NUMBER:
-        cell_number(ast->text, false, col->type, at, &done);
+        ALM_TRY(cell_number(p, ast, false, col->type, at, &done));
         break;
     case ALM_AST_UNARY:
         if (alm_str_eq(ast->text, ALM_STR("-")) && ast->arg[0]->kind == ALM_AST_NUMBER)
-            cell_number(ast->arg[0]->text, true, col->type, at, &done);
+            ALM_TRY(cell_number(p, ast->arg[0], true, col->type, at, &done));
         break;
     case ALM_AST_BOOL:
         if (col->type.id == ALM_T_BOOLEAN) {

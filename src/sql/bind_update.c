@@ -43,6 +43,21 @@ alm_status alm_plan_scan_rows(alm_planner *p, const alm_table *table, int32_t po
     return ALM_OK;
 }
 
+/* A literal for a DECIMAL column as its text, so that no digit is lost on the way. */
+static alm_status exact_text(alm_planner *p, const alm_ast *ast, alm_expr **e)
+{
+    const bool negative = ast->kind == ALM_AST_UNARY && alm_str_eq(ast->text, ALM_STR("-"));
+    const alm_ast *number = negative ? ast->arg[0] : ast;
+    char *text = NULL;
+    if (!alm_exact_literal(number))
+        return ALM_OK;
+    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, number->text.len + 1, &text));
+    text[0] = '-';
+    (void)memcpy(text + negative, number->text.ptr, number->text.len);
+    return alm_expr_text(p->cx, ALM_TY(STRING), (alm_str){text, number->text.len + negative},
+                         ast->pos, e);
+}
+
 static alm_status new_value(alm_scope *sc, const alm_assign *set, const alm_column *col,
                             alm_expr **out)
 {
@@ -50,6 +65,8 @@ static alm_status new_value(alm_scope *sc, const alm_assign *set, const alm_colu
     ALM_TRY(alm_bind_expr(sc, set->value, &e));
     if (alm_type_info_of(col->type)->cls == ALM_TC_TIME)
         ALM_TRY(alm_bind_time(sc->p, e, col->type, false, &e));
+    if (col->type.id == ALM_T_DECIMAL)
+        ALM_TRY(exact_text(sc->p, set->value, &e));
     ALM_TRY(alm_expr_try_cast(sc->p, e, col->type, ALM_CAST_ASSIGN, &cast));
     if (cast == NULL)
         return alm_fail(sc->p->cx, ALM_E_TYPE, set->value->pos,

@@ -96,3 +96,11 @@ drop view ot_interval;
 -- bytes as PostgreSQL writes them
 select '\x00ff41'::bytea a, 'abc'::bytea b, 'a\\b\000c'::bytea c, '\x'::bytea d, ''::binary e, null::bytea f;
 select '\x0'::bytea a, '\xzz'::bytea b, 'a\b'::bytea c, 'a\400'::bytea d, 'a\00'::bytea e;
+drop table if exists oexact;
+create table oexact (k int, d decimal(20,4), w decimal(76,10));
+insert into oexact values (1, 12345.6789, -123456789012345678901234567890123456789012345678901234567890123456.0123456789), (2, -0.0001, 1e3), (3, 7, 1.5e-3);
+insert into oexact values (4, 1.00005, 0);
+update oexact set d = -99.5, w = 1234567890123456789012.5 where k = 3;
+update oexact set d = 0.00001 where k = 3;
+select * from oexact order by k;
+drop table oexact;
