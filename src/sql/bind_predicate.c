@@ -4,6 +4,7 @@
  */
 #include "sql/bind.h"
 #include "time/interval.h"
+#include "type/text.h"
 
 static bool is_time(alm_type t)
 {
@@ -36,6 +37,17 @@ static bool int_fits(int64_t v, alm_type t)
     }
 }
 
+/* 't', 'false' and such where a BOOLEAN is compared with them; any other text stays one. */
+static alm_status bool_of_text(alm_planner *p, const alm_expr *e, alm_expr **out)
+{
+    bool is_text = false, value = false;
+    alm_str text = {0};
+    ALM_TRY(alm_expr_string(p->cx, e, &is_text, &text));
+    if (!is_text || text.len == 0 || alm_value_scan(ALM_TY(BOOLEAN), text, &value) != ALM_SCAN_OK)
+        return ALM_OK;
+    return alm_expr_bool(p->cx, value, e->pos, out);
+}
+
 /* Gives the constant c the type of `with` where its value can be said in it. */
 static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool equality)
 {
@@ -49,6 +61,8 @@ static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool
     if (e->type.id == ALM_T_NULL)
         return ALM_OK;
     if (is_texty(e->type)) {
+        if (to.id == ALM_T_BOOLEAN)
+            return bool_of_text(p, e, c);
         if (is_time(to))
             return alm_bind_time(p, e, to, equality, c);
         if (is_number(to) || to.id == ALM_T_UUID || to.id == ALM_T_IPV4 || to.id == ALM_T_LONG256 ||

@@ -30,6 +30,23 @@ static const char *element_of(const alm_ast *node)
     return NULL;
 }
 
+static bool is_call(const alm_ast *node, const char *name)
+{
+    return node->kind == ALM_AST_CALL && node->n_args > 0 &&
+           alm_str_ieq(node->text, alm_str_of(name));
+}
+
+/* generate_series(array_lower(l, 1), array_upper(l, 1)), as psqlODBC asks, is generate_subscripts(l, 1). */
+static void take_series(alm_ast *node)
+{
+    if (!is_call(node, "generate_series") || node->n_args != 2 ||
+        !is_call(node->arg[0], "array_lower") || !is_call(node->arg[1], "array_upper"))
+        return;
+    node->text = ALM_STR("generate_subscripts");
+    node->arg = node->arg[0]->arg;
+    node->n_args = 1;
+}
+
 static alm_status number_node(alm_parser *p, int32_t pos, alm_ast **out)
 {
     ALM_TRY(alm_parse_node(p, ALM_AST_NAME, pos, out));
@@ -78,6 +95,7 @@ static alm_status take_calls(lists *l, alm_ast *node)
             ALM_TRY(take_calls(l, node->arg[i]));
     if (node->else_arg != NULL)
         ALM_TRY(take_calls(l, node->else_arg));
+    take_series(node);
     const char *element = element_of(node);
     return element != NULL ? take_call(l, node, element) : ALM_OK;
 }
