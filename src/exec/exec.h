@@ -68,6 +68,8 @@ const alm_op_stats *alm_exec_stats(const alm_exec *ex, uint32_t node_id);
 /* What the binder needs of a table function: does it exist, which columns does it give. */
 typedef struct alm_source alm_source;
 const alm_source *alm_source_find(alm_str name);
+/* What a parameter of a statement is there; NONE: as the others. */
+alm_type alm_source_arg_type(const alm_source *source, uint32_t i);
 /* Number i of them, the relations of the catalogues behind the table functions; NULL: no more. */
 const alm_source *alm_source_at(size_t i);
 /* Names of those that stand in FROM with brackets: what a wrong name may have been meant to be. */

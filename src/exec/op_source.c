@@ -18,6 +18,24 @@ static const struct {
 #undef ALM_SOURCE
 };
 
+/* "(count LONG, seed1 LONG)": the last word before the comma. */
+alm_type alm_source_arg_type(const alm_source *source, uint32_t i)
+{
+    alm_type type = ALM_TY(NONE);
+    const char *at = source->signature;
+    for (uint32_t k = 0; k < i && at != NULL; k++) {
+        at = strchr(at, ',');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    const size_t n = at != NULL ? strcspn(at, ",)") : 0;
+    size_t from = n;
+    while (from > 0 && at[from - 1] != ' ' && at[from - 1] != '(')
+        from--;
+    if (n == from || !alm_type_parse((alm_str){at + from, n - from}, &type))
+        return ALM_TY(NONE); /* ANY */
+    return type;
+}
+
 const alm_source *alm_source_find(alm_str name)
 {
     for (size_t i = 0; i < ALM_COUNT(sources); i++)

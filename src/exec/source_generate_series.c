@@ -85,7 +85,10 @@ static alm_status time_step(alm_ctx *cx, const alm_expr *e, series *s)
     alm_unit_span span;
     const alm_arg arg = arg_of(e);
     ALM_TRY(alm_arg_text(cx, &arg, &text));
-    if (text.ptr == NULL || !alm_span_parse(text, true, &span))
+    s->step = ALM_LONG_NULL;
+    if (text.ptr == NULL)
+        return ALM_OK;
+    if (!alm_span_parse(text, true, &span))
         return alm_fail(cx, ALM_E_ARG, e->pos, "invalid period [period=%.*s]", (int)text.len,
                         text.ptr == NULL ? "" : text.ptr);
     s->step = span.count;

@@ -236,6 +236,39 @@ static alm_status keep_description(alm_ctx *cx, alm_prepared *p, const alm_param
     return ALM_OK;
 }
 
+static void describe_over(alm_cursor *c)
+{
+    if (c->snapshot != NULL)
+        alm_snapshot_release(c->snapshot);
+    alm_arena_deinit(&c->arena);
+}
+
+/*
+ * Clients call every time a timestamp. Where the statement wants nanoseconds the parameter is one of these:
+ * a cast would make null of a time beyond their range. Elsewhere, and when the statement cannot be described
+ * without what the client says, it is what the client says.
+ */
+static void find_nanoseconds(alm_session *s, alm_prepared *p, alm_param *list, uint32_t n)
+{
+    alm_cursor c = {.session = s, .ts_col = -1};
+    alm_param *open = NULL;
+    const alm_plan_col *cols = NULL;
+    uint32_t n_cols = 0, times = 0;
+    alm_cursor_context(&c);
+    alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &open);
+    for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
+        const bool time = list[i].type.id == ALM_T_TIMESTAMP;
+        open[i].type = time ? ALM_TY(NONE) : list[i].type;
+        times += time;
+    }
+    if (st == ALM_OK && times > 0)
+        st = describe_plan(&c, p, open, n, &cols, &n_cols);
+    for (uint32_t i = 0; st == ALM_OK && times > 0 && i < n; i++)
+        if (list[i].type.id == ALM_T_TIMESTAMP && open[i].type.id == ALM_T_TIMESTAMP_NS)
+            list[i].type = open[i].type;
+    describe_over(&c);
+}
+
 alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, uint32_t n_given,
                         const alm_type **params, uint32_t *n_params, const alm_plan_col **cols,
                         uint32_t *n_cols)
@@ -250,6 +283,8 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
     for (uint32_t i = 0; st == ALM_OK && i < n_given; i++)
         list[i].type = given[i];
     if (st == ALM_OK)
+        find_nanoseconds(s, p, list, n);
+    if (st == ALM_OK)
         st = describe_plan(&c, p, list, n, &found, &n_found);
     if (st == ALM_OK)
         st = keep_description(&c.cx, p, list, n, found, n_found, params, cols);
@@ -259,8 +294,6 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
     } else {
         st = alm_session_failed(s, &c.cx);
     }
-    if (c.snapshot != NULL)
-        alm_snapshot_release(c.snapshot);
-    alm_arena_deinit(&c.arena);
+    describe_over(&c);
     return st;
 }

@@ -19,11 +19,17 @@ static alm_status source_bind(alm_ctx *cx, alm_str name, alm_snapshot *snap, int
                            data);
 }
 
+static alm_type source_arg_type(alm_str name, uint32_t i)
+{
+    return alm_source_arg_type(alm_source_find(name), i);
+}
+
 const alm_source_if *alm_session_sources(void)
 {
     static const alm_source_if table = {.exists = source_exists,
                                         .offer = alm_source_offer,
                                         .bind = source_bind,
+                                        .arg_type = source_arg_type,
                                         .constant = alm_exec_constant};
     return &table;
 }

@@ -27,6 +27,34 @@ static alm_status check_alias(alm_scope *sc, alm_str alias, int32_t pos)
     return ALM_OK;
 }
 
+/* The type of an argument that is known: for parameters that may be anything. */
+static alm_type type_of_others(alm_expr *const *args, uint32_t n_args)
+{
+    for (uint32_t i = 0; i < n_args; i++)
+        if (!alm_expr_unknown(args[i]) && args[i]->type.id != ALM_T_NULL)
+            return args[i]->type;
+    return ALM_TY(LONG);
+}
+
+/* Describing: parameters take their type, and a null stands for what has no value yet. The columns of a
+ * table function do not depend on the value of a number. */
+static alm_status describe_args(alm_planner *p, alm_str name, alm_expr **args, uint32_t n_args)
+{
+    for (uint32_t i = 0; i < n_args; i++) {
+        alm_type type = args[i]->type;
+        if (alm_expr_unknown(args[i])) {
+            if (p->env->sources->arg_type != NULL)
+                type = p->env->sources->arg_type(name, i);
+            if (type.id == ALM_T_NONE)
+                type = type_of_others(args, n_args);
+            ALM_TRY(alm_param_infer(p, &args[i], type));
+        }
+        if (args[i]->kind != ALM_X_CONST)
+            ALM_TRY(alm_expr_null(p->cx, args[i]->type, args[i]->pos, &args[i]));
+    }
+    return ALM_OK;
+}
+
 static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast *const *args,
                               uint32_t n_args, alm_plan **out)
 {
@@ -36,6 +64,8 @@ static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast 
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_args + 1, &bound));
     for (uint32_t i = 0; i < n_args; i++)
         ALM_TRY(alm_bind_const(p, sc->names, args[i], "argument of a table function", &bound[i]));
+    if (alm_describing(p))
+        ALM_TRY(describe_args(p, name, bound, n_args));
     ALM_TRY(alm_plan_new(p, ALM_P_SOURCE, pos, NULL, &plan));
     ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, name, &plan->source.name));
     plan->source.args = bound;

@@ -651,8 +651,57 @@ def parameters_and_results_in_binary(s):
         expect(kinds(a), "12DCZ", (cast, oid, given, [fields(b) for k, b in a if k == "E"]))
         expect(data_rows(a), [[want]], (cast, oid, given))
     for oid, given, code in [(23, b"123", "22P03"), (20, b"", "22P03"), (2950, b"x", "22P03"), (1700, b"\0\1", "22P03"), (1700, struct.pack("!HhHHH", 1, 0, 0, 0, 10000), "22P03"),
-                             (1082, struct.pack("!i", 2147483646), "22003"), (16, b"\1\1", "22P03"), (1114, struct.pack("!q", (1 << 63) - 2), "22003")]:
+                             (1082, struct.pack("!i", 2147483646), "22008"), (16, b"\1\1", "22P03"), (1114, struct.pack("!q", (1 << 63) - 2), "22008")]:
         expect(w.error(parse("", "select $1", [oid]), bind("", "", [given], [1]), SYNC)["C"], code, (oid, given))
+
+
+@check
+def times_beyond_nanoseconds_are_no_null(s):
+    w = Wire(s.pg)
+    w.rows("create table nanos (ts timestamp_ns, d date, t timestamp)")
+    us = lambda *a: struct.pack("!q", int((dt.datetime(*a) - dt.datetime(2000, 1, 1)) / dt.timedelta(microseconds=1)))
+    for sql in ("insert into nanos (ts) values ($1)", "update nanos set ts = $1", "select $1::timestamp_ns", "select * from nanos where ts > $1"):
+        for oid in (0, 1114, 1184, 1082):
+            for value, form in [(b"2300-01-01", 0), (b"1600-01-01", 0), (struct.pack("!i", 200000) if oid == 1082 else us(2300, 1, 1), 1)]:
+                e = w.error(parse("", sql, [oid]), bind("", "", [value], [form]), execute(), SYNC)
+                expect((e or {"C": None})["C"], "22008", (sql, oid, value))
+    expect(w.rows("select count() from nanos"), [["0"]])
+    for oid in (0, 1114, 1184):
+        a = w.ask(parse("", "insert into nanos values ($1, $2, $3)", [oid] * 3), describe("S"), bind("", "", [us(2200, 1, 1, 0, 0, 0, 1), us(2300, 1, 1), us(2300, 1, 1)], [1]), execute(), SYNC)
+        expect((kinds(a), struct.unpack("!H3I", a[1][1])[1:]), ("1tn2CZ", (oid or 1114,) * 3))
+    expect(w.rows("select * from nanos limit 1"), [["2200-01-01 00:00:00.000001", "2300-01-01 00:00:00.000", "2300-01-01 00:00:00.000000"]])
+    expect(w.rows("select count_distinct(ts) from nanos"), [["1"]])
+    w.ask(query("begin"), parse("", "select $1 || 'x', abs($1)", [1114]), describe("S"), SYNC)
+    w.until_ready()
+    expect(state(w.ask(query("select 1"))), "T", "a guess that fails is no error of the block")
+    w.rows("rollback")
+
+
+@check
+def table_functions_take_parameters(s):
+    w = Wire(s.pg)
+    run = lambda sql, values, form=0, oids=(): (lambda a: (list(struct.unpack(f"!{len(values)}I", a[1][1][2:])), [int(r[0]) for r in data_rows(a)], [fields(b)["C"] for k, b in a if k == "E"]))(
+        w.ask(parse("", sql, oids), describe("S"), bind("", "", values, [form]), execute(), SYNC))
+    expect(run("select x from long_sequence($1)", [struct.pack("!q", 3)], 1), ([20], [1, 2, 3], []))
+    expect(run("select x from long_sequence($1)", [b"3"]), ([20], [1, 2, 3], []))
+    expect(run("select x from long_sequence($1::int)", [b"2"]), ([23], [1, 2], []))
+    expect(run("select x from long_sequence($1 + 1)", [b"2"]), ([23], [1, 2, 3], []))
+    expect(run("select x from long_sequence($1) where x > $2 limit $3", [b"9", b"4", b"2"]), ([20, 20, 20], [5, 6], []))
+    expect(run("select x from long_sequence($1, $2, $3)", [b"2", b"1", b"2"]), ([20, 20, 20], [1, 2], []))
+    expect(run("select x from long_sequence($1)", [None]), ([20], [], []))
+    expect(run("select x from long_sequence($1)", [b"x"]), ([20], [], ["22P02"]))
+    expect(run("select v from generate_series($1, $2) g(v)", [b"2", b"4"]), ([20, 20], [2, 3, 4], []))
+    expect(run("select v::long from generate_series($1, $2, $3) g(v)", [b"2024-01-01", b"2024-01-02", b"43200000000"], oids=[1114, 1114, 20])[1:],
+           ([1704067200000000, 1704110400000000, 1704153600000000], []))
+    if asyncpg is None:
+        return
+
+    async def body(c):
+        p = await c.prepare("select x from long_sequence($1)")
+        expect([r["x"] for r in await p.fetch(3)], [1, 2, 3])
+        expect([r["x"] for r in await p.fetch(2)], [1, 2])
+        expect(await c.fetchval("select count() from long_sequence($1)", 1000000), 1000000)
+    with_asyncpg(s, body)
 
 
 ALL = ("select true bo, cast(-5 as byte) by, cast(300 as short) sh, 'x'::char c, 7 i, 70000000000 l, cast(1.5 as float) f, 0.1::double d, 'str' s, 'ünï'::varchar v, 'sym'::symbol sy,"

@@ -472,7 +472,7 @@ static alm_status time_param(alm_ctx *cx, uint32_t index, alm_type type, int64_t
                                 : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
                                                              : ALM_TIME_NS);
     if (time == ALM_TS_NULL)
-        return alm_fail(cx, ALM_E_RANGE, -1, "time parameter %u is out of range", index + 1);
+        return alm_fail(cx, ALM_E_TIME_RANGE, -1, "time parameter %u is out of range", index + 1);
     (void)memcpy(out, &time, sizeof(time));
     return ALM_OK;
 }
@@ -498,7 +498,8 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
         const bool finite = days != INT32_MAX && days != INT32_MIN;
         int64_t us = 0;
         if (finite && __builtin_mul_overflow(days, INT64_C(86400000000), &us))
-            return alm_fail(cx, ALM_E_RANGE, -1, "date parameter %u is out of range", index + 1);
+            return alm_fail(cx, ALM_E_TIME_RANGE, -1, "date parameter %u is out of range",
+                            index + 1);
         return time_param(cx, index, type, finite ? us : INT64_MAX, out);
     }
     const size_t want = type.id == ALM_T_BYTE ? 2 : alm_type_width(type);
@@ -771,6 +772,20 @@ static alm_str uuid_text(alm_str in, char out[ALM_UUID_TEXT])
     return digits == 32 ? (alm_str){out, n} : in;
 }
 
+/* A text is no time, or one that only coarser types hold. */
+static alm_status time_failed(alm_ctx *cx, uint32_t index, alm_type type, alm_str text)
+{
+    alm_ctx other = {.conf = cx->conf};
+    int64_t value = 0;
+    cx->err.code = ALM_E_TIME;
+    if (type.id != ALM_T_TIMESTAMP_NS ||
+        alm_value_parse(&other, -1, ALM_TY(TIMESTAMP), text, &value) != ALM_OK)
+        return cx->err.code;
+    alm_error_clear(cx);
+    return alm_fail(cx, ALM_E_TIME_RANGE, -1, "time parameter %u is out of range: '%.*s'",
+                    index + 1, (int)text.len, text.ptr);
+}
+
 alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid, alm_type type,
                         bool binary, alm_str bytes, alm_vec *out)
 {
@@ -810,9 +825,9 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
     if (kept.ptr == NULL)
         kept = (alm_str){"", 0};
     const alm_status st = alm_value_parse(cx, -1, type, kept, out->data);
-    if (st == ALM_E_VALUE && alm_type_info_of(type)->cls == ALM_TC_TIME)
-        cx->err.code = ALM_E_TIME;
-    return st != ALM_OK ? cx->err.code : ALM_OK;
+    if (st != ALM_E_VALUE || alm_type_info_of(type)->cls != ALM_TC_TIME)
+        return st;
+    return time_failed(cx, index, type, kept);
 }
 
 alm_status alm_pg_binary_value(alm_ctx *cx, alm_arena *arena, alm_type type, alm_str bytes,
