@@ -9,6 +9,8 @@
 enum {
     READ_STEP = 16 << 10,
     IN_MAX_DEFAULT = 64 << 10,
+    IN_FREE = 80 << 10,   /* bytes of input that are in no account: as many as a login takes */
+    IN_KEPT = 256 << 10,  /* a buffer that large is given back when a large request is over */
     OUT_MARK = 1 << 20,   /* unsent bytes over which no more input is handled */
     SEAL_STEP = 16 << 10, /* a record of TLS */
     LINGER_MS = 2000
@@ -22,6 +24,7 @@ typedef struct write_request {
 } write_request;
 
 static void feed(alm_conn *conn);
+static void drop_input(alm_conn *conn);
 
 void *alm_conn_state(alm_conn *conn)
 {
@@ -112,7 +115,7 @@ static void free_conn(alm_conn *conn)
     alm_count(&traffic_of(conn)->connections, -1);
     loop->n_conns--;
     conn->listener->conf.protocol->close(conn);
-    free(conn->in);
+    drop_input(conn);
     alm_tls_stream_free(conn->tls);
     free(conn);
 }
@@ -350,15 +353,59 @@ void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
 
 /* ------------------------------------------------------------------ reading */
 
-static bool grow_input(alm_conn *conn)
+/* Room for `cap` bytes of input; those above IN_FREE are charged. Forced: if that can be, else they come all
+ * the same. */
+static bool resize_input(alm_conn *conn, size_t cap, bool forced)
 {
-    const size_t cap = ALM_MAX(conn->in_len + READ_STEP, conn->in_cap * 2);
-    char *grown = realloc(conn->in, cap);
-    if (grown == NULL)
-        return false;
-    conn->in = grown;
-    conn->in_cap = cap;
-    return true;
+    alm_ctx cx = {0};
+    alm_mem *mem = conn->listener->conf.input_mem;
+    size_t charge = mem != NULL && cap > IN_FREE ? cap - IN_FREE : 0;
+    if (charge > conn->in_charged &&
+        alm_mem_charge(&cx, mem, (int64_t)(charge - conn->in_charged), "input") != ALM_OK) {
+        if (!forced)
+            return false;
+        charge = conn->in_charged;
+    }
+    char *in = realloc(conn->in, cap);
+    const bool done = in != NULL;
+    if (done) {
+        conn->in = in;
+        conn->in_cap = cap;
+    }
+    const size_t kept = done ? charge : conn->in_charged;
+    if (ALM_MAX(charge, conn->in_charged) > kept)
+        alm_mem_release(mem, (int64_t)(ALM_MAX(charge, conn->in_charged) - kept));
+    conn->in_charged = kept;
+    return done;
+}
+
+static void drop_input(alm_conn *conn)
+{
+    free(conn->in);
+    conn->in = NULL;
+    conn->in_cap = 0;
+    if (conn->in_charged > 0)
+        alm_mem_release(conn->listener->conf.input_mem, (int64_t)conn->in_charged);
+    conn->in_charged = 0;
+}
+
+/* A large request is over: what it took goes back. */
+static void shrink_input(alm_conn *conn)
+{
+    if (conn->in_len == 0 && conn->in_cap > IN_KEPT)
+        drop_input(conn);
+    else if (conn->in_charged > 0 && conn->in_len <= IN_FREE / 2 && conn->in_max <= IN_FREE)
+        (void)resize_input(conn, IN_FREE, true);
+}
+
+/* Room for one reading more. */
+static bool make_room(alm_conn *conn)
+{
+    if (conn->in_cap - conn->in_len >= READ_STEP)
+        return true;
+    const size_t need = conn->in_len + READ_STEP;
+    const size_t cap = ALM_MAX(need, ALM_MIN(conn->in_cap * 2, conn->in_max + READ_STEP));
+    return resize_input(conn, cap, false) || (cap > need && resize_input(conn, need, false));
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
@@ -371,19 +418,16 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
         *out = uv_buf_init(loop->sealed, sizeof(loop->sealed));
         return;
     }
-    if (conn->in_cap - conn->in_len < READ_STEP && conn->in_cap < conn->in_max + READ_STEP &&
-        !grow_input(conn))
-        return;
-    *out = uv_buf_init(conn->in + conn->in_len, (unsigned int)(conn->in_cap - conn->in_len));
+    (void)make_room(conn); /* start_reading saw to it */
+    if (conn->in_cap > conn->in_len)
+        *out = uv_buf_init(conn->in + conn->in_len, (unsigned int)(conn->in_cap - conn->in_len));
 }
 
 void alm_conn_spare_input(alm_conn *conn)
 {
     if (conn->in_len > 0 || conn->feeding)
         return;
-    free(conn->in);
-    conn->in = NULL;
-    conn->in_cap = 0;
+    drop_input(conn);
 }
 
 static void stop_reading(alm_conn *conn)
@@ -422,7 +466,7 @@ static alm_tls_state open_sealed(alm_conn *conn, const char *bytes, size_t n)
     if (!alm_tls_take(conn->tls, bytes, n))
         return ALM_TLS_FAILED;
     do {
-        if (conn->in_cap - conn->in_len < READ_STEP && !grow_input(conn))
+        if (!make_room(conn) && !resize_input(conn, conn->in_len + READ_STEP, true))
             return ALM_TLS_FAILED;
         const size_t room = conn->in_cap - conn->in_len;
         state = alm_tls_read(conn->tls, conn->in + conn->in_len, room, &got);
@@ -511,6 +555,20 @@ static void start_lingering(alm_conn *conn)
     conn->reading = true;
 }
 
+/* Nothing is read until the protocol has taken some; one that waits for more must give in. */
+static void no_room(alm_conn *conn)
+{
+    stop_reading(conn);
+    if (conn->paused || conn->working || conn->unsent > OUT_MARK)
+        return; /* feed comes again */
+    if (conn->listener->conf.protocol->starved == NULL) {
+        alm_conn_close_now(conn);
+        return;
+    }
+    conn->listener->conf.protocol->starved(conn);
+    feed(conn);
+}
+
 /*
  * Hands input to the protocol while it takes some, and while the client reads the answers. While a
  * protocol is paused or works, reading goes on up to the input limit, so that a client that goes away
@@ -547,12 +605,13 @@ static void feed(alm_conn *conn)
             alm_conn_finish(conn);
         return;
     }
-    if (conn->in_cap > (256 << 10)) /* a large request is over */
-        alm_conn_spare_input(conn);
-    if (conn->in_len < conn->in_max)
+    shrink_input(conn);
+    if (conn->in_len >= conn->in_max)
+        stop_reading(conn);
+    else if (conn->in_len == 0 || make_room(conn)) /* none: on_alloc makes it when bytes come */
         start_reading(conn);
     else
-        stop_reading(conn);
+        no_room(conn);
 }
 
 void alm_conn_pause(alm_conn *conn)

@@ -35,6 +35,9 @@ typedef struct alm_protocol {
     /* All unread bytes so far. Returns how many were taken; the rest comes again with more behind it.
      * Not called while paused or while work runs. */
     size_t (*data)(alm_conn *conn, const char *bytes, size_t n);
+    /* There is no memory for more unread bytes (input_mem), and `data` wants them: it must be able to
+     * take those that are there now. NULL: the connection is closed. */
+    void (*starved)(alm_conn *conn);
     /* The send queue is empty. */
     void (*drained)(alm_conn *conn);
     /* The client is gone (or is being closed) while work may be running: cancel it. Any state. */
@@ -79,6 +82,7 @@ typedef struct alm_listen_conf {
     const char *limit_name; /* the setting behind connection_max */
     int64_t idle_ms;        /* 0: for ever */
     alm_traffic *traffic;   /* counted there */
+    alm_mem *input_mem;     /* account of unread bytes but the first 80 KiB of each, or NULL */
 } alm_listen_conf;
 ALM_NODISCARD alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *conf,
                                          alm_listener **out);
@@ -122,7 +126,7 @@ const char *alm_conn_refusal(const alm_conn *conn);
 void alm_conn_pause(alm_conn *conn);
 /* Reads again; bytes that are there already are handed to `data` soon. */
 void alm_conn_resume(alm_conn *conn);
-/* Largest number of bytes that may stand unread in the connection (grows the buffer up to it). */
+/* No more is read while so many bytes stand unread in the connection (the buffer grows up to it). */
 void alm_conn_input_max(alm_conn *conn, size_t bytes);
 
 /*

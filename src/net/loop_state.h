@@ -28,6 +28,7 @@ struct alm_conn {
     uv_tcp_t tcp;
     char *in; /* unread bytes */
     size_t in_len, in_cap, in_max;
+    size_t in_charged; /* of in_cap, to input_mem */
     size_t unsent;
     int64_t active_ms;       /* loop time of the last bytes either way */
     int32_t writes;          /* write requests under way */

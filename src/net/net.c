@@ -28,6 +28,7 @@ struct alm_net {
     alm_pg *pg;
     alm_tls *pg_tls; /* NULL: no TLS */
     alm_listener *http, *pg_listener, *health, *line;
+    alm_mem pg_input; /* messages that are still coming in */
 };
 
 static alm_status check_http(alm_ctx *cx, const struct alm_conf *conf)
@@ -142,12 +143,15 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
     }
     if (conf->pg_enabled) {
         ALM_TRY(check_pg(cx, conf));
+        net->pg_input =
+            (alm_mem){.limit_bytes = conf->pg_input_memory_max, .name = "pg.input.memory.max"};
         ALM_TRY(set_up_pg_tls(cx, net, conf));
         const alm_listen_conf pg = {.address = conf->pg_net_bind_to,
                                     .protocol = &alm_pg_protocol,
                                     .arg = net->pg,
                                     .connection_max = conf->pg_net_connection_limit,
                                     .limit_name = "pg.net.connection.limit",
+                                    .input_mem = &net->pg_input,
                                     .idle_ms = conf->pg_net_connection_timeout,
                                     .traffic = &net->shared.traffic[ALM_NET_PG]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &pg, &net->pg_listener));

@@ -949,6 +949,59 @@ def over_the_connection_limit_one_is_told_at_once(s):
 
 
 @check
+def messages_that_come_in_have_a_budget(s):
+    with Server(preset=s.preset, env={"ALMANAC_PG_INPUT_MEMORY_MAX": "20m", "ALMANAC_PG_NET_CONNECTION_LIMIT": "40"}) as small:
+        big = b"x" * (12 << 20)
+        Wire(small.pg).rows("create table budget (a varchar)")
+        before = small.resident_bytes()[1]
+        whole = parse("", "select length($1::varchar)") + bind("", "", [big]) + execute() + SYNC
+        held = [Wire(small.pg) for _ in range(30)]
+        for w in held:
+            w.s.settimeout(20)
+        cut = len(whole) - (1 << 20)
+        threads = [threading.Thread(target=lambda w=w: w.send(whole[:cut])) for w in held]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+        time.sleep(0.3)
+        grown = small.resident_bytes()[1] - before
+        if not s.sanitized:
+            expect(grown < 60 << 20, True, grown)
+        small_one = Wire(small.pg)
+        expect(small_one.rows("select length('" + "y" * 30000 + "')"), [["30000"]], "others go on")
+        answers = []
+        for w in held:
+            w.send(whole[cut:])
+            a = w.until_ready()
+            answers.append(kinds(a) if kinds(a) == "12DCZ" else [(fields(b)["S"], fields(b)["C"], "pg.input.memory.max" in fields(b)["M"]) for k, b in a if k == "E"][0])
+            expect(w.rows("select 1"), [["1"]], "the connection goes on")
+        expect(set(answers), {"12DCZ", ("ERROR", "53200", True)}, answers)
+        expect(answers.count("12DCZ") >= 1, True)
+        for w in held[:3]:
+            expect(kinds(w.ask(whole)), "12DCZ", "what was taken is given back")
+        # a message that never fits: simple query, COPY, extended; and what follows each
+        huge = b"z" * (30 << 20)
+        w = held[0]
+        a = w.ask(msg(b"Q", b"select '" + huge + b"'\0"))
+        expect((kinds(a), fields(a[0][1])["C"]), ("EZ", "53200"))
+        w.send(query("copy budget from stdin"))
+        expect(w.read()[0], "G")
+        w.send(msg(b"d", b"one\n"), msg(b"d", huge), msg(b"c"))
+        a = w.until_ready()
+        expect((kinds(a), fields(a[0][1])["C"], w.rows("select count() from budget")), ("EZ", "53200", [["0"]]))
+        a = w.ask(query("begin"))
+        a = w.ask(parse("", "select 1"), bind(), execute(), parse("", "select $1"), bind("", "", [huge]), execute(), SYNC)
+        expect((kinds(a), state(a)), ("12DC1EZ", "E"))
+        w.rows("rollback")
+        # a pipeline of small messages needs no more than is read ahead
+        w.send(query("select sum(x % 7) from long_sequence(300000000)"), *[query(f"select {i}, '{'p' * 3000}'") for i in range(2000)])
+        w.until_ready()
+        for i in range(2000):
+            expect(int(data_rows(w.until_ready())[0][0]), i)
+
+
+@check
 def read_only_accounts(s):
     with Server(preset=s.preset, env={"ALMANAC_PG_READONLY_USER_ENABLED": "true", "ALMANAC_PG_AUTH_CLEARTEXT": "true"}) as small:
         w = Wire(small.pg, "user", "quest")

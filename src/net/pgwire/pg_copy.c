@@ -201,9 +201,10 @@ void pg_copy_message(pg_conn *c, char type, const char *body, size_t n)
     char text[600];
     switch (type) {
     case 'd':
+        alm_error_clear(&c->cx);
         if (alm_buf_append(&c->cx, &c->copy_data, body, n) != ALM_OK)
-            alm_conn_abort(c->conn);
-        if (c->copy_data.len >= PIECE_BYTES)
+            pg_copy_fail(c, c->cx.err.code, c->cx.err.msg);
+        else if (c->copy_data.len >= PIECE_BYTES)
             take_piece(c, false);
         return;
     case 'c':

@@ -342,10 +342,9 @@ pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement)
         free(portal);
         return NULL;
     }
-    alm_arena_init(&portal->arena, NULL);
+    alm_arena_init(&portal->arena, alm_db_memory(c->pg->db));
     portal->statement = statement;
     statement->refs++;
-    (void)c;
     return portal;
 }
 
@@ -569,6 +568,19 @@ static void on_sync(pg_conn *c)
 
 /* ------------------------------------------------------------------- messages */
 
+void pg_message_refused(pg_conn *c, char type, alm_status code, const char *text)
+{
+    if (c->copying) {
+        pg_copy_fail(c, code, text);
+        return;
+    }
+    if (c->skip)
+        return; /* the client has heard of an error */
+    pg_fail(c, code, text);
+    if (type == 'Q' || type == 'F')
+        on_sync(c);
+}
+
 static void unknown_message(pg_conn *c, char type)
 {
     alm_error err = {.code = ALM_E_PROTOCOL, .sql_pos = -1};
@@ -624,8 +636,8 @@ void pg_message(pg_conn *c, char type, const char *body, size_t n)
         alm_conn_finish(c->conn);
         return;
     case 'F':
-        pg_fail(c, ALM_E_UNSUPPORTED, "the function call protocol is not supported");
-        on_sync(c);
+        pg_message_refused(c, type, ALM_E_UNSUPPORTED,
+                           "the function call protocol is not supported");
         return;
     case 'd':
     case 'c':

@@ -303,7 +303,7 @@ static void logged_in(pg_conn *c)
     alm_conn_deadline(c->conn, 0);
     c->pid = (int32_t)alm_conn_id(c->conn);
     alm_session_pid(c->session, c->pid);
-    alm_conn_input_max(c->conn, (size_t)conf->pg_message_bytes_max + 5);
+    alm_conn_input_max(c->conn, (size_t)conf->pg_recv_buffer_size);
     auth_message(c, 0, (alm_str){"", 0});
     c->settings_version = ~alm_session_settings_version(c->session);
     pg_send_settings(c);

@@ -127,6 +127,11 @@ typedef struct pg_conn {
     uint32_t minor;   /* of the protocol version that the connection speaks */
     alm_buf out;
     alm_map statements, portals;
+    size_t dropping; /* bytes of a message for which there was no memory */
+    size_t
+        wants; /* bytes of the message that is coming in, if it is larger than what is read ahead */
+    char message_type; /* of that one */
+    size_t message_bytes;
     bool direct; /* TLS from the first byte on */
     bool more;   /* bytes have come behind a start-up packet */
     bool skip;   /* until Sync */
@@ -179,6 +184,8 @@ void pg_login_message(pg_conn *c, char type, const char *body, size_t n);
 /* pg_extended.c */
 void pg_message(pg_conn *c, char type, const char *body, size_t n);
 void pg_synced(pg_conn *c); /* what a Sync ends is over */
+/* Answers a message that cannot be taken, as if it had failed. */
+void pg_message_refused(pg_conn *c, char type, alm_status code, const char *text);
 void pg_fail(pg_conn *c, alm_status code, const char *text);
 void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql);
 void pg_statement_release(pg_statement *s);

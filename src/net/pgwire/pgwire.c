@@ -51,7 +51,7 @@ static void pg_open(alm_conn *conn)
     c->pg = alm_conn_arg(conn);
     alm_arena_init(&c->arena, NULL);
     alm_buf_init(&c->out, NULL);
-    alm_buf_init(&c->copy_data, NULL);
+    alm_buf_init(&c->copy_data, alm_db_memory(c->pg->db));
     alm_map_init(&c->statements, false);
     alm_map_init(&c->portals, false);
     c->cx = (alm_ctx){.arena = &c->arena, .conf = alm_db_conf(c->pg->db)};
@@ -90,6 +90,16 @@ static void too_long(pg_conn *c, uint32_t length)
     alm_conn_finish(c->conn);
 }
 
+/* A message larger than what is read ahead is read up to its end. */
+static void want(pg_conn *c, size_t bytes)
+{
+    const size_t ahead = (size_t)c->cx.conf->pg_recv_buffer_size;
+    if (c->phase != PG_READY || c->wants == bytes)
+        return;
+    c->wants = bytes;
+    alm_conn_input_max(c->conn, ALM_MAX(ahead, bytes));
+}
+
 /* One message at the start of the bytes; bytes taken, 0: not complete. */
 static size_t one_message(pg_conn *c, const char *bytes, size_t n)
 {
@@ -122,8 +132,13 @@ static size_t one_message(pg_conn *c, const char *bytes, size_t n)
     const size_t total = head - 4 + length;
     /* An Execute is looked at when it is known what follows: nobody waits for it without a Sync or Flush. */
     const bool look_ahead = c->phase == PG_READY && bytes[0] == 'E' && !c->skip && !c->copying;
-    if (n < total + look_ahead)
+    if (n < total + look_ahead) {
+        c->message_type = bytes[0];
+        c->message_bytes = total;
+        want(c, total + look_ahead);
         return 0;
+    }
+    want(c, 0);
     c->ahead = look_ahead ? bytes[total] : 0;
     c->more = n > total;
     const char *body = bytes + head;
@@ -141,6 +156,12 @@ static size_t pg_data(alm_conn *conn, const char *bytes, size_t n)
     pg_conn *c = alm_conn_state(conn);
     size_t taken = 0;
     while (taken < n && !c->running && !alm_conn_is_closing(conn)) {
+        if (c->dropping > 0) {
+            const size_t gone = ALM_MIN(c->dropping, n - taken);
+            c->dropping -= gone;
+            taken += gone;
+            continue;
+        }
         const size_t step = one_message(c, bytes + taken, n - taken);
         if (step == 0)
             break;
@@ -149,6 +170,26 @@ static size_t pg_data(alm_conn *conn, const char *bytes, size_t n)
             pg_flush(c);
     }
     return alm_conn_is_closing(conn) ? n : taken;
+}
+
+/* The message that comes in is answered now; the rest of it goes as it comes. */
+static void pg_starved(alm_conn *conn)
+{
+    pg_conn *c = alm_conn_state(conn);
+    char text[200];
+    const size_t bytes = c->wants;
+    if (c->phase != PG_READY || bytes == 0) {
+        alm_conn_abort(conn);
+        return;
+    }
+    want(c, 0);
+    (void)snprintf(
+        text, sizeof(text),
+        "no memory for a message of %zu bytes: the limit for those of all connections is "
+        "pg.input.memory.max (%lld)",
+        bytes, (long long)c->cx.conf->pg_input_memory_max);
+    c->dropping = c->message_bytes;
+    pg_message_refused(c, c->message_type, ALM_E_MEMORY, text);
 }
 
 static void pg_drained(alm_conn *conn)
@@ -192,6 +233,7 @@ const alm_protocol alm_pg_protocol = {.name = "pg",
                                       .state_bytes = sizeof(pg_conn),
                                       .open = pg_open,
                                       .data = pg_data,
+                                      .starved = pg_starved,
                                       .drained = pg_drained,
                                       .closing = pg_closing,
                                       .close = pg_close,
