@@ -69,13 +69,22 @@ bool alm_exact_literal(const alm_ast *ast)
            alm_decimal_parse(ast->text, &value, &precision, &scale);
 }
 
+/* Drivers write bytea as '\x00ff' in simple queries: of other texts nobody knows that they are bytes. */
+static alm_cast_mode mode_of(const alm_ast *ast, const alm_column *col)
+{
+    return col->type.id == ALM_T_BINARY && ast->kind == ALM_AST_STRING && ast->text.len >= 2 &&
+                   memcmp(ast->text.ptr, "\\x", 2) == 0
+               ? ALM_CAST_EXPLICIT
+               : ALM_CAST_ASSIGN;
+}
+
 /* Any expression: bound, cast by the rules of assignment, folded. */
 static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column *col, void *at,
                             size_t width)
 {
     alm_expr *e = NULL, *cast = NULL;
     ALM_TRY(alm_bind_const(p, NULL, ast, "a value of INSERT", &e));
-    ALM_TRY(alm_expr_try_cast(p, e, col->type, ALM_CAST_ASSIGN, &cast));
+    ALM_TRY(alm_expr_try_cast(p, e, col->type, mode_of(ast, col), &cast));
     if (cast == NULL)
         return inconvertible(p, ast, e->type, col, ast->pos);
     if (cast->kind != ALM_X_CONST && alm_describing(p) && !alm_expr_has_col(cast))
@@ -124,6 +133,8 @@ static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_colu
                 (int)ALM_MIN(ast->text.len, 200), ast->text.ptr, alm_type_name(col->type));
         memcpy(at, &ticks, sizeof ticks);
         *done = true;
+    } else if (col->type.id == ALM_T_BOOLEAN) { /* 't' as drivers write it; others stay refused */
+        *done = alm_value_scan(col->type, ast->text, at) == ALM_SCAN_OK;
     } else if (col->type.id == ALM_T_GEOHASH || col->type.id == ALM_T_DECIMAL ||
                col->type.id == ALM_T_LONG256) {
         const alm_str text = {ast->text.ptr != NULL ? ast->text.ptr : "", ast->text.len};

@@ -95,6 +95,22 @@ static alm_status bool_element(alm_planner *p, alm_type type, alm_str text, int3
     return alm_expr_bool(p->cx, value, pos, out);
 }
 
+/* Drivers leave the hyphens out. */
+static alm_status uuid_element(alm_planner *p, alm_str text, int32_t pos, alm_expr **out)
+{
+    char *to = NULL;
+    size_t n = 0;
+    if (text.len != 32)
+        return alm_expr_text(p->cx, ALM_TY(STRING), text, pos, out);
+    ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, ALM_UUID_TEXT, &to));
+    for (size_t i = 0; i < text.len; i++) {
+        if (i == 8 || i == 12 || i == 16 || i == 20)
+            to[n++] = '-';
+        to[n++] = text.ptr[i];
+    }
+    return alm_expr_text(p->cx, ALM_TY(STRING), (alm_str){to, n}, pos, out);
+}
+
 /* An element as what x is compared with; texts take the type of x where they meet it. */
 static alm_status element(alm_planner *p, alm_type type, alm_str text, int32_t pos, alm_expr **out)
 {
@@ -105,6 +121,8 @@ static alm_status element(alm_planner *p, alm_type type, alm_str text, int32_t p
         return decimal_element(p, type, text, pos, out);
     if (type.id == ALM_T_BOOLEAN)
         return bool_element(p, type, text, pos, out);
+    if (type.id == ALM_T_UUID)
+        return uuid_element(p, text, pos, out);
     return alm_expr_text(p->cx, ALM_TY(STRING), text, pos, out);
 }
 

@@ -148,8 +148,10 @@ static alm_status limit_value(alm_planner *p, const alm_names *names, const alm_
         *given = true;
         return ALM_OK;
     }
-    const bool from_param = ast->kind == ALM_AST_PARAM && alm_type_is_text(e->type);
-    if (from_param)
+    /* '4' is what drivers write for a parameter in simple queries */
+    const bool from_driver =
+        (ast->kind == ALM_AST_PARAM && alm_type_is_text(e->type)) || ast->kind == ALM_AST_STRING;
+    if (from_driver)
         ALM_TRY(alm_expr_try_cast(p, e, ALM_TY(LONG), ALM_CAST_IMPLICIT, &cast));
     if (cast == NULL || !alm_expr_int(cast, out))
         return alm_fail(p->cx, ALM_E_TYPE, ast->pos, "invalid type: %s", alm_type_name(e->type));

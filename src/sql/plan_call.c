@@ -130,6 +130,8 @@ alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_
         return ALM_OK;
     if (e->type.id == ALM_T_NULL)
         return alm_expr_null(p->cx, to, e->pos, out);
+    if (to.id == ALM_T_ARRAY && e->type.id == ALM_T_ARRAY && alm_expr_is_null(e))
+        return alm_expr_null(p->cx, to, e->pos, out); /* nor has null */
     if (to.id == ALM_T_ARRAY && is_empty_array(e))
         return empty_array(p->cx, to, e->pos, out);
     if (e->kind == ALM_X_PARAM && e->type.id == ALM_T_ARRAY && to.id == ALM_T_ARRAY) {

@@ -7,6 +7,7 @@ import asyncio, datetime as dt, decimal, os, pathlib, shutil, subprocess, sys, t
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import pg_test  # noqa: E402
+import pgclient  # noqa: E402
 from pg_test import HERE, SLOW, Skip, asyncpg, check, expect, pg, psycopg, text, with_asyncpg  # noqa: E402
 
 pg_test.CHECKS.clear()
@@ -107,6 +108,40 @@ def psycopg_wrong_password(s):
             raise AssertionError("logged in")
         except psycopg.OperationalError as e:
             expect("invalid username/password" in str(e), True, e)
+
+
+@check
+def any_takes_arrays_of_every_type(s):
+    rows = {"i int": ([7, 1 << 40, None], [8]), "l long": ([7, -1], [8]), "sh short": ([7], [8, 70000]), "d double": ([1.5, None], [2.5]), "f float": ([1.5], [2.5]),
+            "v varchar": (['a,"b\\', "NULL"], ["a"]), "sy symbol": (["s", None], [""]), "bo boolean": ([True], [False]), "de decimal(10,2)": ([decimal.Decimal("1.25"), decimal.Decimal("1e20")], [decimal.Decimal("1.251")]),
+            "ts timestamp": ([dt.datetime(2024, 1, 1, 0, 0, 0, 500000)], [dt.datetime(2024, 1, 1)]), "da date": ([dt.date(2024, 1, 1)], [dt.date(2024, 1, 2)]),
+            "n timestamp_ns": ([dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)], [dt.datetime(2024, 1, 1, 1, tzinfo=dt.timezone.utc)]),
+            "u uuid": ([uuid.UUID(int=5)], [uuid.UUID(int=6)]), "ip ipv4": (["1.2.3.4"], ["1.2.3.5"])}
+    with pg(s, autocommit=True) as c:
+        for column, (there, other) in rows.items():
+            name = column.split()[0]
+            c.execute(f"create table any_of ({column})")
+            c.execute("insert into any_of values (%s)", [there[0]])
+            for form in ("%t", "%b"):
+                for values, want in ((there, 1), (other, 0), (other + there, 1), ([], 0)):
+                    if values or form == "%b":
+                        expect(c.execute(f"select count() from any_of where {name} = any({form})", [values]).fetchone(), (want,), (column, values, form))
+                        expect(c.execute(f"select count() from any_of where {name} <> all({form})", [values]).fetchone(), (1 - want,), (column, values, form))
+            c.execute("drop table any_of")
+        expect(c.execute("select %b::bigint[]", [[1, None, 1 << 40]], binary=True).fetchone(), ([1, None, 1 << 40],))
+        expect(c.execute("select %b::uuid[]", [[uuid.UUID(int=5)]], binary=True).fetchone(), ([uuid.UUID(int=5)],))
+
+
+@check
+def literals_are_bytea(s):
+    with pg(s, autocommit=True) as c:
+        c.execute("create table lb (b binary)")
+        c.execute("insert into lb values ('\\x00ff5c'), (null)")
+        expect(pgclient.Wire(s.pg).error(pgclient.query("insert into lb values ('abc')"))["C"], "42804")
+        expect(c.execute("select b from lb", binary=True).fetchall(), [(b"\x00\xff\\",), (None,)])
+        c.execute("create table la (m double[][])")
+        c.execute("insert into la values (%s::double[])", [None])
+        expect(c.execute("select m from la").fetchall(), [(None,)])
 
 
 # ------------------------------------------------------------------ asyncpg

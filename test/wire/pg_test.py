@@ -585,6 +585,13 @@ def parameters_are_inferred(s):
         if oids:
             expect(list(struct.unpack(f"!H{len(oids)}I", a[1][1])[1:]), oids, sql)
     expect(struct.unpack("!HI", w.ask(parse("", "select $1::int", [21]), describe("S"), SYNC)[1][1]), (1, 21))
+    for column, oid in [("i", 1007), ("l", 1016), ("sh", 1005), ("d", 1022), ("v", 1009), ("sy", 1009), ("bo", 1000), ("ts", 1115), ("n", 1115), ("da", 1115),
+                        ("u", 2951), ("ip", 1009)]:
+        for sql in (f"select i from infer where {column} = any($1)", f"select i from infer where {column} <> all($1)"):
+            expect(struct.unpack("!HI", w.ask(parse("", sql), describe("S"), SYNC)[1][1]), (1, oid), sql)
+    expect(struct.unpack("!HI", w.ask(parse("", "select $1::bigint[]"), describe("S"), SYNC)[1][1]), (1, 1016))
+    a = w.ask(parse("", "insert into infer (ts, i) values (0, $1::varchar::decimal(9,0)::int)"), describe("S"), SYNC)
+    expect((kinds(a), struct.unpack("!HI", a[1][1])), ("1tnZ", (1, 1043)))
 
 
 @check
