@@ -124,12 +124,31 @@ static alm_status set_up_pg_tls(alm_ctx *cx, alm_net *net, const struct alm_conf
     return ALM_OK;
 }
 
+/* A folder that is not there at the start is none. */
+static void find_public_dir(alm_net *net, const struct alm_conf *conf)
+{
+    const alm_io *io = alm_io_posix();
+    alm_io_stat meta;
+    const char *name = conf->http_static_public_directory;
+    if (name[0] == 0 || asprintf(&net->shared.public_dir, "%s%s%s",
+                                 name[0] == '/' ? "" : alm_db_root(alm_loop_db(net->loop)),
+                                 name[0] == '/' ? "" : "/", name) < 0) {
+        net->shared.public_dir = NULL;
+        return;
+    }
+    if (io->stat(io, net->shared.public_dir, &meta) < 0 || !meta.is_dir) {
+        free(net->shared.public_dir);
+        net->shared.public_dir = NULL;
+    }
+}
+
 static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
 {
     ALM_TRY(alm_lines_check_conf(cx, conf));
     if (conf->http_enabled) {
         ALM_TRY(check_http(cx, conf));
-        ALM_TRY(alm_cors_check(cx, conf));
+        ALM_TRY(alm_http_check_conf(cx, conf));
+        find_public_dir(net, conf);
         ALM_TRY(alm_preferences_open(cx, alm_io_posix(), alm_db_root(alm_loop_db(net->loop)),
                                      conf->http_settings_bytes_max, &net->shared.preferences));
         const alm_listen_conf http = {.address = conf->http_bind_to,
@@ -188,6 +207,7 @@ static void free_net(alm_net *net)
     alm_tls_free(net->pg_tls);
     alm_line_keys_free(net->shared.line_keys);
     alm_preferences_free(net->shared.preferences);
+    free(net->shared.public_dir);
     free(net);
 }
 

@@ -106,7 +106,8 @@ static const struct {
 
 static int64_t effective_timeout_ms(const alm_session *s)
 {
-    const int64_t server = s->db->conf != NULL ? s->db->conf->query_timeout : 60000;
+    const int64_t configured = s->db->conf != NULL ? s->db->conf->query_timeout : 60000;
+    const int64_t server = s->timeout_max_ms > 0 ? s->timeout_max_ms : configured;
     if (s->timeout_ms <= 0)
         return server;
     return server > 0 ? ALM_MIN(server, s->timeout_ms) : s->timeout_ms;

@@ -97,6 +97,10 @@ const alm_error *alm_session_error(const alm_session *s)
 {
     return &s->err;
 }
+void alm_session_timeout_max(alm_session *s, int64_t timeout_ms)
+{
+    s->timeout_max_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);
+}
 void alm_session_timeout(alm_session *s, int64_t timeout_ms)
 {
     s->timeout_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);

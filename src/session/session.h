@@ -99,6 +99,8 @@ alm_status alm_no_setting(alm_ctx *cx, alm_str name, int32_t pos);
 ALM_NODISCARD alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name,
                                          const char *value);
 void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configured default */
+/* What stands for query.timeout from now on; 0: that itself. */
+void alm_session_timeout_max(alm_session *s, int64_t timeout_ms);
 /* Refuses every statement that writes: "Write permission denied". */
 void alm_session_read_only(alm_session *s, bool on);
 /* The same for whoever it is: 25006, and the session says that it is read-only. */

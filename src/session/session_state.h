@@ -70,6 +70,7 @@ struct alm_session {
     uint8_t by;                     /* ALM_BY_HTTP ...: of db->counters */
     uint64_t seed;                  /* of its statements' seeds */
     int64_t timeout_ms;             /* 0: configured default */
+    int64_t timeout_max_ms;         /* instead of query.timeout; 0: that itself */
     int64_t idle_ms, idle_block_ms; /* 0: no limit */
     bool read_only, no_blocks, streams;
     bool interface_read_only; /* nobody may write here: pg.security.readonly */

@@ -12,6 +12,9 @@ CORS = {"ALMANAC_HTTP_CORS_ORIGINS": "https://a.example, http://b.example:8080",
         "ALMANAC_HTTP_USER": "me", "ALMANAC_HTTP_PASSWORD": "secret"}
 
 
+LONG = "select sum(x % 7) from long_sequence(1000000000000)"
+
+
 def ask(s, method, path, address=None, **headers):
     """(status, headers) of a request without a body."""
     lines = "".join(f"{k.replace('_', '-')}: {v}\r\n" for k, v in headers.items())
@@ -272,6 +275,90 @@ def preferences_may_be_read_only(s):
         expect(preferences(c), (1, {"a": "b"}))
 
 
+@check
+def files_of_the_public_folder_are_served_and_no_others(s):
+    with tempfile.TemporaryDirectory() as root:
+        top = pathlib.Path(root)
+        files = {"a.txt": b"hello", "sub/b c.woff2": bytes(range(256)), "index.html": b"not this one", "big.bin": b"x" * 70000, "\u00fc.css": b"p{}", "empty.js": b""}
+        for name, content in files.items():
+            (top / "public" / name).parent.mkdir(parents=True, exist_ok=True)
+            (top / "public" / name).write_bytes(content)
+        (top / "secret.txt").write_text("secret")
+        (top / "public" / ".hidden").write_text("secret")
+        (top / "public" / "link").symlink_to(top / "secret.txt")
+        (top / "public" / "inside").symlink_to("a.txt")
+        with Server(preset=s.preset, root=root, env={"ALMANAC_HTTP_STATIC_FILE_BYTES_MAX": "64k"}) as c:
+            for path, status, content, kind in (("/a.txt", 200, b"hello", "text/plain; charset=utf-8"), ("/sub/b%20c.woff2", 200, bytes(range(256)), "font/woff2"), ("/%C3%BC.css", 200, b"p{}", "text/css; charset=utf-8"),
+                                                ("/empty.js", 200, b"", "text/javascript; charset=utf-8"), ("/inside", 200, b"hello", "application/octet-stream")):
+                got, headers, body = fetch(c, path)
+                expect((got, body, headers["content-type"], headers["content-length"], headers["cache-control"]), (status, content, kind, str(len(content)), "no-cache"), path)
+                expect(fetch(c, path, If_None_Match=headers["etag"])[0], 304)
+                expect(fetch(c, path, method="HEAD")[2], b"")
+            expect(fetch(c, "/a.txt", Range="bytes=1-2")[::2], (206, b"el"))
+            for path in ("/.hidden", "/link", "/../secret.txt", "/%2e%2e/secret.txt", "/sub/..%2f..%2fsecret.txt", "/sub", "/sub/", "/nope", "//a.txt/../../secret.txt", "/a.txt/", "/conf/server.conf"):
+                expect(fetch(c, path)[0], 404, path)
+            expect(fetch(c, "/big.bin")[0], 503)
+            expect((fetch(c, "/a.txt", method="POST")[0], fetch(c, "/index.html")[2][:9]), (404, b"<!doctype"))
+            before = fetch(c, "/a.txt")[1]["etag"]
+            (top / "public" / "a.txt").write_bytes(b"other")
+            expect((fetch(c, "/a.txt", If_None_Match=before)[2], fetch(c, "/a.txt")[1]["etag"] != before), (b"other", True))
+
+
+# ------------------------------------------------------------------------------------------------------ settings of the server
+@check
+def settings_of_answers_and_exports(s):
+    env = {"ALMANAC_HTTP_SECURITY_MAX_RESPONSE_ROWS": "5", "ALMANAC_HTTP_KEEP_ALIVE_TIMEOUT": "7", "ALMANAC_HTTP_KEEP_ALIVE_MAX": "99", "ALMANAC_HTTP_EXPORT_CONNECTION_LIMIT": "1",
+           "ALMANAC_HTTP_EXPORT_TIMEOUT": "3s", "ALMANAC_QUERY_TIMEOUT": "1s"}
+    with Server(preset=s.preset, env=env) as c:
+        for limit, want in ((None, [1, 2, 3, 4, 5]), ("3", [1, 2, 3]), ("4,20", [4, 5, 6, 7, 8]), ("8,", [8, 9]), ("-3", [7, 8, 9]), ("-9", [5, 6, 7, 8, 9])):
+            expect([r[0] for r in c.rows("select x from long_sequence(9)", **({"limit": limit} if limit else {}))], want, limit)
+        expect(c.exec("select x from long_sequence(9)", count="true")["count"], 9)
+        expect(c.get("/exp", query="select x from long_sequence(9)", nm="true")[2].split(), [b"1", b"2", b"3", b"4", b"5"])
+        expect(fetch(c, "/ping")[1]["keep-alive"], "timeout=7, max=99")
+        start = time.monotonic()
+        expect(c.get("/exec", query=LONG)[0], 400)
+        expect(0.9 < time.monotonic() - start < 2.5, True)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            start = time.monotonic()
+            one = pool.submit(lambda: c.get("/exp", query=LONG))
+            time.sleep(0.5)
+            status, headers, body = fetch(c, "/exp?query=select+1")
+            expect((status, headers["retry-after"], "http.export.connection.limit" in json.loads(body)["error"]), (429, "1", True))
+            expect(c.rows("select 1"), [[1]])
+            expect((one.result()[0], 2.5 < time.monotonic() - start < 5), (400, True))
+        for _ in range(3):  # those that are over, and those that failed, take no place
+            expect([c.get("/exp", query=q)[0] for q in ("select 1", "select nope", "drop table x", "selec", "select \ufffd")], [200, 400, 400, 400, 400])
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_SERVER_KEEP_ALIVE": "false"}) as c:
+        got, closed = raw(c.http, b"GET /ping HTTP/1.1\r\nHost: a\r\n\r\n", timeout=5)
+        expect((heads(got)[0][1]["connection"], closed), ("close", True))
+
+
+@check
+def all_may_be_below_a_path(s):
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_CONTEXT_WEB_CONSOLE": "/console"}) as c:
+        for path, status in (("/console/exec?query=select+1", 200), ("/console/index.html", 200), ("/console/", 301), ("/console", 301), ("/console/settings", 200), ("/ping", 204), ("/exec?query=select+1", 404),
+                             ("/index.html", 404), ("/", 404), ("/settings", 404), ("/consolexec?query=select+1", 404), ("/console/ping", 204), ("/console/query/1", 405)):
+            got, headers, _ = fetch(c, path)
+            expect(got, status, path)
+            expect(headers.get("location"), "/console/index.html" if status == 301 else None)
+        expect(send(c, "POST", "/write", b"a v=1 1000000000\n")[0], 204)
+        expect(send(c, "DELETE", "/console/query/5")[0], 404)
+        expect(json.loads(fetch(c, "/console/openapi.json")[2])["servers"], [{"url": "/console"}])
+    for path in ("console", "/console/", "/a\r\nb"):
+        try:
+            with Server(preset=s.preset, env={"ALMANAC_HTTP_CONTEXT_WEB_CONSOLE": path}):
+                raise AssertionError("it started")
+        except RuntimeError as e:
+            expect("http.context.web.console" in str(e), True, e)
+
+
+@check
+def every_http_setting_is_shown(s):
+    keys = set(re.findall(r'"(http\.[a-z.-]+)"', (pathlib.Path(__file__).resolve().parents[2] / "src/base/conf.def").read_text()))
+    shown = {r[0] for r in s.rows("show parameters", limit="1000")}
+    expect((keys - shown, len(keys) > 35), (set(), True))
+
+
 # ------------------------------------------------------------------------------------------------------ statements that run, health
 def begin(s, sql):
     """A connection on which the statement runs, its number from query_activity()."""
@@ -283,9 +370,6 @@ def begin(s, sql):
             return sock, found[0]
         time.sleep(0.02)
     raise AssertionError("it does not run")
-
-
-LONG = "select sum(x % 7) from long_sequence(1000000000000)"
 
 
 @check

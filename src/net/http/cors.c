@@ -19,8 +19,13 @@ static bool fits_header(const char *text)
     return true;
 }
 
-alm_status alm_cors_check(alm_ctx *cx, const struct alm_conf *conf)
+alm_status alm_http_check_conf(alm_ctx *cx, const struct alm_conf *conf)
 {
+    const char *context = conf->http_context_web_console;
+    if (context[0] != '/' || !fits_header(context) ||
+        (context[1] != 0 && context[strlen(context) - 1] == '/'))
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "http.context.web.console=%s is no path like / or /console", context);
     if (!fits_header(conf->http_cors_origins) || !fits_header(conf->http_cors_headers))
         return alm_fail(cx, ALM_E_ARG, -1,
                         "http.cors.origins and http.cors.headers are one line each");

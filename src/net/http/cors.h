@@ -8,7 +8,7 @@
 #include "net/http/http.h"
 
 /* At the start: ALM_E_ARG for settings that cannot be together, or in a header. */
-ALM_NODISCARD alm_status alm_cors_check(alm_ctx *cx, const struct alm_conf *conf);
+ALM_NODISCARD alm_status alm_http_check_conf(alm_ctx *cx, const struct alm_conf *conf);
 /* Headers of any answer to this request. */
 void alm_cors_answer(alm_http *h);
 /* Headers of the answer to OPTIONS that asks whether a request may be sent. */

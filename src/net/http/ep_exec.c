@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "net/http/query_json.h"
 #include "net/http/query_run.h"
+#include "net/shared.h"
 
 typedef struct collected_body { /* POST: h->work until the body is complete */
     alm_buf bytes;
@@ -174,6 +175,21 @@ static alm_status disposition(alm_http *h, const char *extension, const char **o
     return st;
 }
 
+/* More at once than http.export.connection.limit? Who stands idle between exports does not count. */
+static bool is_crowded(alm_http *h, alm_str query, alm_query_options *opt)
+{
+    alm_net_shared *shared = alm_conn_arg(h->conn);
+    const int64_t limit = h->cx.conf->http_export_connection_limit;
+    if (limit > 0 && alm_counted(&shared->exports) >= limit) {
+        alm_http_add_headers(h, "Retry-After: 1\r\n");
+        alm_http_reply_error(h, 429, query,
+                             "http.export.connection.limit exports run already, try again", 0);
+        return true;
+    }
+    opt->exports = &shared->exports;
+    return false;
+}
+
 static void run_exp(alm_http *h)
 {
     alm_str query;
@@ -182,6 +198,8 @@ static void run_exp(alm_http *h)
     if (!read_request(h, &formats[1], false, &query, &opt, &format))
         return;
     opt.select_only = true;
+    if (is_crowded(h, query, &opt))
+        return;
     if (disposition(h, format->name, &opt.headers) == ALM_OK)
         alm_query_run_start(h, query, &opt);
     else

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "base/conf.h"
 #include "base/hash.h"
 #include "codec/json_text.h"
 #include "net/http/asset.h"
@@ -306,7 +307,9 @@ static alm_status put_description(const writer *w)
     ALM_TRY(text(w,
                  "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Almanac\",\"version\":\"" ALM_VERSION
                  "\",\"description\":\"SQL over HTTP.\",\"license\":{\"name\":\"Apache-2.0\","
-                 "\"identifier\":\"Apache-2.0\"}},\"servers\":[{\"url\":\"/\"}],\"paths\":{"));
+                 "\"identifier\":\"Apache-2.0\"}},\"servers\":[{\"url\":"));
+    ALM_TRY(string(w, w->cx->conf->http_context_web_console));
+    ALM_TRY(text(w, "}],\"paths\":{"));
     for (size_t i = 0; i < alm_http_route_count(); i++)
         if (!was_before(i))
             ALM_TRY(put_path(w, i));

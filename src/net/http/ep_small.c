@@ -41,7 +41,9 @@ static void warnings(alm_http *h)
 
 static void to_index(alm_http *h)
 {
-    alm_http_reply(h, 301, NULL, "Location: /index.html\r\n", (alm_str){"", 0});
+    const char *context = h->cx.conf->http_context_web_console;
+    alm_http_add_headers(h, "Location: %s/index.html\r\n", context[1] != 0 ? context : "");
+    alm_http_reply(h, 301, NULL, NULL, (alm_str){"", 0});
 }
 
 static void asset(alm_http *h)

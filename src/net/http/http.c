@@ -12,6 +12,7 @@
 #include "net/http/login.h"
 #include "net/http/query_run.h"
 #include "net/http/route.h"
+#include "net/shared.h"
 
 enum {
     CHUNK_SIZE, /* waiting for the size line */
@@ -150,13 +151,46 @@ static void begin_health(alm_http *h)
         alm_http_reply(h, 200, "text/plain", NULL, ALM_STR("Status: Healthy"));
 }
 
+static bool has_public_dir(const alm_http *h)
+{
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    return shared != NULL && shared->public_dir != NULL;
+}
+
+static bool has_own_path(alm_str path)
+{
+    return alm_str_eq(path, ALM_STR("/write")) || alm_str_eq(path, ALM_STR("/api/v2/write")) ||
+           alm_str_eq(path, ALM_STR("/ping")) || alm_str_eq(path, ALM_STR("*"));
+}
+
+/* The path below http.context.web.console, where all is but what clients of the line protocol ask for. False:
+ * it is not below it. */
+static bool enter_context(alm_http *h)
+{
+    const alm_str context = alm_str_of(h->cx.conf->http_context_web_console);
+    alm_str *path = &h->req.path;
+    if (context.len <= 1 || has_own_path(*path))
+        return true;
+    if (path->len < context.len || memcmp(path->ptr, context.ptr, context.len) != 0)
+        return false;
+    if (path->len > context.len && path->ptr[context.len] != '/')
+        return false;
+    *path = path->len == context.len ? ALM_STR("/")
+                                     : (alm_str){path->ptr + context.len, path->len - context.len};
+    return true;
+}
+
 /* The row that answers; NULL: the answer was sent. */
 static const alm_http_route *find_route(alm_http *h)
 {
     char methods[ALM_HTTP_METHODS_BYTES];
-    const alm_str path = h->req.path, method = h->req.method;
+    const alm_str method = h->req.method;
     bool known = false;
-    const alm_http_route *route = alm_http_route_find(path, method, &known);
+    const bool here = enter_context(h);
+    const alm_str path = h->req.path;
+    const alm_http_route *route = here ? alm_http_route_find(path, method, &known) : NULL;
+    if (here && route == NULL && !known && has_public_dir(h))
+        route = alm_http_route_public(method);
     if (route != NULL)
         return route;
     alm_http_route_methods(path, methods);
@@ -363,7 +397,8 @@ static size_t head_data(alm_http *h, const char *bytes, size_t n)
         alm_conn_finish(h->conn);
         return n;
     }
-    h->close_after = !h->req.keep_alive || alm_loop_is_stopping(alm_conn_loop(h->conn));
+    h->close_after = !h->req.keep_alive || !h->cx.conf->http_server_keep_alive ||
+                     alm_loop_is_stopping(alm_conn_loop(h->conn));
     h->body_left = h->req.chunked ? 0 : ALM_MAX(h->req.content_length, (int64_t)0);
     h->state = h->req.has_body ? ALM_HTTP_BODY : ALM_HTTP_ANSWER;
     if (h->req.has_body)

@@ -142,6 +142,6 @@ alm_session *alm_http_session(alm_http *h);
 
 extern const alm_http_handler alm_ep_exec, alm_ep_exp, alm_ep_imp, alm_ep_write, alm_ep_ping,
     alm_ep_chk, alm_ep_queries, alm_ep_query, alm_ep_settings, alm_ep_preferences, alm_ep_warnings,
-    alm_ep_index, alm_ep_asset, alm_ep_openapi;
+    alm_ep_index, alm_ep_asset, alm_ep_openapi, alm_ep_public;
 
 #endif

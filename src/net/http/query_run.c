@@ -374,6 +374,8 @@ static alm_status find_following(query_run *run)
 static alm_status prepare(query_run *run)
 {
     alm_session_timeout(run->session, run->opt.timeout_ms);
+    alm_session_timeout_max(run->session,
+                            run->opt.select_only ? run->cx.conf->http_export_timeout : 0);
     if (alm_prepare(run->session, run->text, &run->next, &run->prepared) != ALM_OK)
         return run_failed(run, alm_session_error(run->session));
     const alm_stmt_kind kind = alm_prepared_kind(run->prepared);
@@ -590,6 +592,8 @@ void alm_query_run_close(alm_http *h)
     h->work = NULL;
     if (run == NULL)
         return;
+    if (run->opt.exports != NULL)
+        alm_count(run->opt.exports, -1);
     alm_cursor_close(run->cursor);
     alm_prepared_free(run->prepared);
     alm_prepared_free(run->following);
@@ -625,6 +629,14 @@ static bool run_inline(query_run *run)
     return true;
 }
 
+/* http.security.max.response.rows */
+static void cut_window(alm_row_window *window, int64_t rows_max)
+{
+    window->last = ALM_MIN(window->last, rows_max);
+    if (window->lo <= INT64_MAX - rows_max)
+        window->hi = ALM_MIN(window->hi, window->lo + rows_max);
+}
+
 void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *options)
 {
     alm_session *session = alm_http_session(h);
@@ -643,6 +655,9 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     run->session = session;
     run->opt = *options;
     run->query = run->text = query;
+    if (run->opt.exports != NULL)
+        alm_count(run->opt.exports, 1);
+    cut_window(&run->opt.window, h->cx.conf->http_security_max_response_rows);
     run->piece_bytes = (size_t)h->cx.conf->http_send_buffer_size;
     alm_arena_init(&run->arena, NULL);
     alm_buf_init(&run->out, NULL);

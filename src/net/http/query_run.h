@@ -28,10 +28,11 @@ typedef struct alm_query_options {
     bool count_all, no_meta, timings, explain, quote_long, select_only;
     char delimiter;
     int64_t timeout_ms;
-    alm_str cols;        /* comma list, or ptr NULL */
-    alm_str params;      /* JSON list of the values of the parameters, or ptr NULL */
-    const char *type;    /* of the answer */
-    const char *headers; /* more header lines */
+    alm_str cols;         /* comma list, or ptr NULL */
+    alm_str params;       /* JSON list of the values of the parameters, or ptr NULL */
+    const char *type;     /* of the answer */
+    const char *headers;  /* more header lines */
+    alm_counter *exports; /* counts it while it runs; or NULL */
 } alm_query_options;
 
 /* Answers the exchange. `query` and texts in options live in h->arena. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/conf.h"
 #include "base/utf8.h"
 #include "codec/json_text.h"
 #include "net/http/http.h"
@@ -93,10 +94,12 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
     ALM_TRY(alm_buf_text(cx, out, "X-Content-Type-Options: nosniff\r\n"));
     if (h->close_after)
         ALM_TRY(alm_buf_text(cx, out, "Connection: close\r\n"));
+    else if (h->req.minor == 0)
+        ALM_TRY(alm_buf_text(cx, out, "Connection: keep-alive\r\n"));
     else
-        ALM_TRY(alm_buf_text(cx, out,
-                             h->req.minor == 0 ? "Connection: keep-alive\r\n"
-                                               : "Keep-Alive: timeout=300\r\n"));
+        ALM_TRY(alm_buf_printf(cx, out, "Keep-Alive: timeout=%lld, max=%lld\r\n",
+                               (long long)cx->conf->http_keep_alive_timeout,
+                               (long long)cx->conf->http_keep_alive_max));
     return alm_buf_text(cx, out, "\r\n");
 }
 

@@ -45,6 +45,15 @@ static bool takes(const alm_http_route *route, alm_str method)
     return false;
 }
 
+/* Files below http.static.public.directory. */
+static const alm_http_route PUBLIC = {"",    "GET,HEAD", &alm_ep_public,
+                                      false, "file",     "a file of the folder"};
+
+const alm_http_route *alm_http_route_public(alm_str method)
+{
+    return takes(&PUBLIC, method) ? &PUBLIC : NULL;
+}
+
 /* A path that ends with a slash has more behind it. */
 static bool is_path_of(alm_str route, alm_str path)
 {
