@@ -136,6 +136,7 @@ SUITES = [
     ("copy", False, script("test/wire/copy_test.py")),
     ("pg-catalog", False, script("test/wire/pg_catalog_test.py")),
     ("pg-tools", False, script("test/wire/pg_tools_test.py")),
+    ("grafana", False, script("test/wire/grafana_test.py")),
     ("line", False, script("test/wire/line_test.py")),
     ("cli", False, script("test/cli_test.py")),
     ("cli-prompt", False, script("test/cli_prompt_test.py")),

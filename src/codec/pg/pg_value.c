@@ -772,6 +772,17 @@ static alm_str uuid_text(alm_str in, char out[ALM_UUID_TEXT])
     return digits == 32 ? (alm_str){out, n} : in;
 }
 
+/* A number is a time in the units of its type since 1970, as it is in SQL: clients send 1705754096789000 for
+ * cast($1 as timestamp). Four digits are a year before that. */
+static bool time_number(alm_str text, void *out)
+{
+    int64_t value = 0;
+    if (alm_int64_parse(text, &value) != ALM_NUM_OK)
+        return false;
+    (void)memcpy(out, &value, sizeof(value));
+    return true;
+}
+
 /* A text is no time, or one that only coarser types hold. */
 static alm_status time_failed(alm_ctx *cx, uint32_t index, alm_type type, alm_str text)
 {
@@ -827,6 +838,10 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
     const alm_status st = alm_value_parse(cx, -1, type, kept, out->data);
     if (st != ALM_E_VALUE || alm_type_info_of(type)->cls != ALM_TC_TIME)
         return st;
+    if (time_number(kept, out->data)) {
+        alm_error_clear(cx);
+        return ALM_OK;
+    }
     return time_failed(cx, index, type, kept);
 }
 
