@@ -326,6 +326,14 @@ static alm_status json_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     return alm_expr_call(p, name, call->pos, args, 2, out);
 }
 
+/* $1::float8[]: such an array has any dimensions in PostgreSQL, so that drivers write no more brackets. */
+static bool keeps_dimensions(const alm_ast *cast, const alm_expr *e)
+{
+    alm_type to = ALM_TY(NONE);
+    return cast->arg[0]->kind == ALM_AST_PARAM && e->type.id == ALM_T_ARRAY &&
+           alm_type_parse(cast->type_name, &to) && to.id == ALM_T_ARRAY && to.dims == 1;
+}
+
 static alm_status bind_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_expr *e = NULL;
@@ -336,6 +344,10 @@ static alm_status bind_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     if (*out != NULL)
         return ALM_OK;
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));
+    if (keeps_dimensions(ast, e)) {
+        *out = e;
+        return ALM_OK;
+    }
     return cast_to(sc, ast, e, out);
 }
 

@@ -51,4 +51,6 @@ create table oarrbad (a double[][][][][][][][][][][][][][][][][][][][][][][][][]
 select max(a) e from oarr;
 insert into oarr (k, m, ts) values (99, ARRAY[]::double[], '2024-02-01');
 select a, m from oarr where k = 99;
+insert into oarr (k, m, ts) values (100, null::double[], '2024-02-01');
+select a, m from oarr where k = 100;
 drop table oarr;
