@@ -94,6 +94,12 @@ def drivers(mode):
     return counted([sys.executable, "test/wire/drivers/run.py", *more], timeout=7200)
 
 
+def examples(mode):
+    build("release")
+    more = ["--nightly"] if mode == "nightly" else ["--all"] if "examples" in sys.argv[1:] else []
+    return counted([sys.executable, "test/examples_test.py", *more], timeout=7200)
+
+
 THIRD = [f"test/sql/{f}.sql" for f in ("select_basics", "select_where", "group_by", "sample_by", "sample_by_fill", "latest_on",
                                        "joins", "asof_joins", "window_functions", "order_limit", "set_operations", "insert", "update")]
 # seconds: every target, then the statements once more, which have the most to find
@@ -141,6 +147,7 @@ SUITES = [
     ("cli", False, script("test/cli_test.py")),
     ("cli-prompt", False, script("test/cli_prompt_test.py")),
     ("drivers", False, drivers),
+    ("examples", False, examples),
     ("clients", False, script("test/wire/clients_test.py")),
     ("types", False, script("test/types_test.py")),
     ("bad-input", False, script("test/bad_input_test.py")),
