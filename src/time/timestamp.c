@@ -299,21 +299,24 @@ bool alm_time_text_ticks(const alm_time_text *text, alm_time_unit unit, int64_t 
     return join_second(s, c->nanos, unit, out);
 }
 
-/* A day and an offset without a clock, "1970-01-02 +00": as JDBC writes a day. */
-static bool day_with_offset(alm_str text, alm_time_text *out)
+/* A blank before the offset, "1970-01-02 +00", "1970-01-02 10:00:00 +00:00": as drivers write days and times. */
+static bool offset_apart(alm_str text, alm_time_text *out)
 {
-    enum { DAY = 10 };
-    if (text.len <= DAY + 1 || text.ptr[DAY] != ' ' ||
-        alm_time_text_read((alm_str){text.ptr, DAY}, out) != DAY || out->last != ALM_FIELD_DAY)
+    const char *blank = memrchr(text.ptr, ' ', text.len);
+    if (blank == NULL || blank + 1 == text.ptr + text.len || (blank[1] != '+' && blank[1] != '-'))
+        return false;
+    const size_t n = (size_t)(blank - text.ptr);
+    if (n < 4 || alm_time_text_read((alm_str){text.ptr, n}, out) != n || out->has_offset ||
+        out->last < ALM_FIELD_DAY)
         return false;
     out->has_offset = true;
-    return alm_time_offset_parse((alm_str){text.ptr + DAY + 1, text.len - DAY - 1}, &out->offset_s);
+    return alm_time_offset_parse((alm_str){blank + 1, text.len - n - 1}, &out->offset_s);
 }
 
 bool alm_time_parse(alm_str text, alm_time_unit unit, int64_t *out)
 {
     alm_time_text parsed;
-    if (day_with_offset(text, &parsed))
+    if (text.len > 0 && offset_apart(text, &parsed))
         return alm_time_text_ticks(&parsed, unit, out);
     return text.len >= 4 && alm_time_text_read(text, &parsed) == text.len &&
            alm_time_text_ticks(&parsed, unit, out);

@@ -108,7 +108,7 @@ typedef struct alm_time_text {
 size_t alm_time_text_read(alm_str text, alm_time_text *out);
 /* Ticks of a text that was read; false if they do not fit. */
 bool alm_time_text_ticks(const alm_time_text *text, alm_time_unit unit, int64_t *out);
-/* The whole text is one time of the above form, or a day with an offset, "1970-01-02 +00", as JDBC sends one. */
+/* The whole text is one time of the above form, or one with a blank before its offset: "1970-01-02 +00". */
 bool alm_time_parse(alm_str text, alm_time_unit unit, int64_t *out);
 /* An offset alone: +05:30, -08, +0530, Z. False: it is none, or not less than a day. */
 bool alm_time_offset_parse(alm_str text, int32_t *offset_s);

@@ -94,7 +94,12 @@ static void recorded_texts(void **state)
     check_parse("2024-01-02 03:04:05+00", true, "2024-01-02T03:04:05.000000Z");
     check_parse("1970-01-02 +00", true, "1970-01-02T00:00:00.000000Z");
     check_parse("1970-01-02 -05:30", true, "1970-01-02T05:30:00.000000Z");
-    check_parse("1970-01-02 Z", true, "1970-01-02T00:00:00.000000Z");
+    check_parse("1970-01-02 10:00:00.000000000 +02:00", true, "1970-01-02T08:00:00.000000Z");
+    check_parse("1970-01-02T10:00 -0130", true, "1970-01-02T11:30:00.000000Z");
+    check_parse("1970-01-02 Z", false, NULL);
+    check_parse("1970-01-02 10:00:00+01 +01", false, NULL);
+    check_parse("1970-01-02 10:00:00  +01", false, NULL);
+    check_parse(" +01", false, NULL);
     check_parse("1970-01-02 +", false, NULL);
     check_parse("1970-01 +00", false, NULL);
     check_parse("1970-01-02 +00 ", false, NULL);
