@@ -232,11 +232,11 @@ static alm_status select_of_table(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
-/* STDIN, STDOUT or a file. */
+/* STDIN, STDOUT or a file. As in PostgreSQL each word stands for the other, too: PDO copies TO STDIN. */
 static alm_status parse_end(alm_parser *p, alm_copy *copy, const char *stream)
 {
     copy->file_pos = p->tok.pos;
-    if (alm_take_word(p, stream))
+    if (alm_take_word(p, "stdin") || alm_take_word(p, "stdout"))
         return ALM_OK;
     if (p->tok.kind != ALM_TOK_STRING && alm_at_word(p, "program"))
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, p->tok.pos, "COPY of a program is not supported");

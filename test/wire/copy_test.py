@@ -68,6 +68,15 @@ def every_type_in_every_format(s):
 
 
 @check
+def either_word_means_the_client(s):
+    w = Wire(s.pg)
+    w.rows("create table either_word (a int)")
+    expect(tags(wire_in(w, "copy either_word from stdout", DATA(b"7\n"), DONE)), ["COPY 1"])
+    _, a = wire_out(w, "copy either_word to stdin")
+    expect([b for k, b in a if k == "d"], [b"7\n"])
+
+
+@check
 def one_message_for_each_row(s):
     w = Wire(s.pg)
     _, a = wire_out(w, "copy (select x, 'a' || x s from long_sequence(3)) to stdout")
