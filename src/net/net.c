@@ -149,6 +149,9 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
         ALM_TRY(check_http(cx, conf));
         ALM_TRY(alm_http_check_conf(cx, conf));
         find_public_dir(net, conf);
+        if (alm_io_posix()->random(alm_io_posix(), net->shared.session_key,
+                                   sizeof(net->shared.session_key)) < 0)
+            return alm_fail(cx, ALM_E_IO, -1, "the system gives no random bytes");
         ALM_TRY(alm_preferences_open(cx, alm_io_posix(), alm_db_root(alm_loop_db(net->loop)),
                                      conf->http_settings_bytes_max, &net->shared.preferences));
         const alm_listen_conf http = {.address = conf->http_bind_to,

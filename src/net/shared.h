@@ -21,8 +21,9 @@ typedef struct alm_net_shared {
     alm_counter line_tcp_disconnects, line_tcp_logins_failed;
     alm_line_keys *line_keys; /* NULL: no login */
     struct alm_preferences *preferences;
-    char *public_dir;    /* of static files; NULL: there is none */
-    alm_counter exports; /* that run */
+    unsigned char session_key[32]; /* of session_cookie.h */
+    char *public_dir;              /* of static files; NULL: there is none */
+    alm_counter exports;           /* that run */
 } alm_net_shared;
 
 #endif

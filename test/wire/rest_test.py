@@ -359,6 +359,40 @@ def every_http_setting_is_shown(s):
     expect((keys - shown, len(keys) > 35), (set(), True))
 
 
+@check
+def a_login_may_be_kept_in_a_cookie(s):
+    login = {"Authorization": "Basic bWU6c2VjcmV0"}
+    query = "/exec?query=select+1"
+    cookie_of = lambda headers: re.fullmatch(r"qdb_session=(qs1[0-9a-f]{96}); HttpOnly; Path=/; SameSite=Strict; Max-Age=(\d+)", headers["set-cookie"])
+    with Server(preset=s.preset, env={**CORS, "ALMANAC_HTTP_SESSION_TIMEOUT": "2s"}) as c:
+        expect("set-cookie" in fetch(c, query, **login)[1], False)
+        expect("set-cookie" in fetch(c, query + "&session=true", Authorization="Basic bWU6d3Jvbmc=")[1], False)
+        status, headers, _ = fetch(c, query + "&session=true", **login)
+        first, age = cookie_of(headers).groups()
+        expect((status, age), (200, "2"))
+        for path in (query, "/chk?j=x", "/exp?query=select+1", "/query"):  # renewed by each use, the one before holds on
+            status, headers, _ = fetch(c, path, Cookie=f"a=b; qdb_session={first}; c=d")
+            expect((status, cookie_of(headers)[1] != first), (200, True), path)
+        flipped = first[:-1] + ("0" if first[-1] != "0" else "1")
+        later = "qs1" + format(int(first[3:5], 16) ^ 1, "02x") + first[5:]
+        for bad in (flipped, later, first[:-2], first + "00", first.upper(), "", "qs1", "x" * 99, "qs2" + first[3:]):
+            status, headers, _ = fetch(c, query, Cookie="qdb_session=" + bad)
+            expect((status, "set-cookie" in headers), (401, False), bad)
+        expect(fetch(c, query, Cookie="xqdb_session=" + first)[0], 401)
+        expect(fetch(c, query, Cookie="qdb_session=" + first, Authorization="Basic bWU6d3Jvbmc=")[0], 401)
+        with Server(preset=s.preset, env=CORS) as other:
+            expect(fetch(other, query, Cookie="qdb_session=" + first)[0], 401)
+        status, headers, _ = fetch(c, query + "&session=false", Cookie="qdb_session=" + first)
+        expect((status, headers["set-cookie"]), (200, "qdb_session=; HttpOnly; Path=/; SameSite=Strict; Max-Age=0"))
+        last = first
+        for _ in range(5):  # longer than one lasts
+            time.sleep(0.6)
+            last = cookie_of(fetch(c, query, Cookie="qdb_session=" + last)[1])[1]
+        expect((fetch(c, query, Cookie="qdb_session=" + first)[0], fetch(c, query, Cookie="qdb_session=" + last)[0]), (401, 200))
+    with Server(preset=s.preset, env={**CORS, "ALMANAC_HTTP_SERVER_COOKIES_ENABLED": "false"}) as c:
+        expect("set-cookie" in fetch(c, query + "&session=true", **login)[1], False)
+
+
 # ------------------------------------------------------------------------------------------------------ statements that run, health
 def begin(s, sql):
     """A connection on which the statement runs, its number from query_activity()."""

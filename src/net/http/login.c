@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 
 #include "base/conf.h"
+#include "net/http/session_cookie.h"
 
 enum { CREDENTIALS_MAX = 2048 };
 
@@ -59,6 +60,18 @@ static bool basic_is_right(alm_str coded, const struct alm_conf *conf)
     return good;
 }
 
+/* Each request renews it, and session=false ends it. Wrong credentials beside it do not pass. */
+static bool by_cookie(alm_http *h)
+{
+    if (alm_http_header(&h->req, "Authorization").ptr != NULL || !alm_session_cookie_is_good(h))
+        return false;
+    if (alm_http_param_is(&h->req, "session", "false"))
+        alm_session_cookie_take(h);
+    else
+        alm_session_cookie_give(h);
+    return true;
+}
+
 bool alm_http_login(alm_http *h)
 {
     const struct alm_conf *conf = h->cx.conf;
@@ -70,5 +83,10 @@ bool alm_http_login(alm_http *h)
     const bool good = basic.ptr != NULL   ? basic_is_right(basic, conf)
                       : token.ptr != NULL ? is_right(token, conf)
                                           : false;
-    return good || refuse(h);
+    if (good && alm_str_eq(h->req.path, ALM_STR("/exec"))) {
+        if (alm_http_param_is(&h->req, "session", "true"))
+            alm_session_cookie_give(h);
+        return true;
+    }
+    return good || by_cookie(h) || refuse(h);
 }
