@@ -579,17 +579,20 @@ static void feed(alm_conn *conn)
     if (conn->feeding)
         return;
     conn->feeding = true;
-    while (conn->in_len > 0 && !conn->paused && !conn->working && !conn->closing &&
+    size_t at = 0; /* what is left moves to the front once, not behind each small message */
+    while (at < conn->in_len && !conn->paused && !conn->working && !conn->closing &&
            !conn->finishing && conn->unsent <= OUT_MARK) {
-        const size_t taken = conn->listener->conf.protocol->data(conn, conn->in, conn->in_len);
-        ALM_ASSERT(taken <= conn->in_len || conn->finishing);
-        if (conn->finishing || conn->closing)
-            break;
-        (void)memmove(conn->in, conn->in + taken, conn->in_len - taken);
-        conn->in_len -= taken;
+        const size_t taken =
+            conn->listener->conf.protocol->data(conn, conn->in + at, conn->in_len - at);
+        ALM_ASSERT(at + taken <= conn->in_len || conn->finishing);
+        at += taken;
         if (taken == 0)
             break;
         touch(conn);
+    }
+    if (at > 0 && !conn->finishing && !conn->closing) {
+        (void)memmove(conn->in, conn->in + at, conn->in_len - at);
+        conn->in_len -= at;
     }
     conn->feeding = false;
     if (conn->closing) {
