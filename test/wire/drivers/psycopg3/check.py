@@ -1,5 +1,5 @@
 """psycopg 3, with psycopg_pool."""
-import decimal, pathlib, sys
+import datetime as dt, decimal, pathlib, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import psycopg
@@ -102,6 +102,13 @@ def parameters():
         expect(c.execute(f"select k from {t} where d between %(lo)s and %(hi)s", {"lo": 1, "hi": 1.5}).fetchall(), [(2,), (3,)])
         expect(c.execute("select %s::long + 1, %s::varchar, %s::double", (5, 6, "1.5")).fetchone(), (6, "6", 1.5))
         expect(c.execute(f"select k from {t} where d = %s", (decimal.Decimal("1.5"),)).fetchall(), [(3,)])
+        u = fresh(c, "params2", "ts timestamp, d double, u uuid")
+        zone = dt.timezone(dt.timedelta(hours=2))
+        for value in (dt.datetime(2024, 1, 1, tzinfo=zone), dt.date(2024, 1, 1)):  # a zone is converted to UTC
+            c.execute(f"insert into {u} (ts, d) values (%s, %s)", (value, decimal.Decimal("12345.678")))
+        expect(c.execute(f"select ts, d from {u} order by ts").fetchall(),
+               [(dt.datetime(2023, 12, 31, 22), 12345.678), (dt.datetime(2024, 1, 1), 12345.678)])
+        expect(c.execute("select array_sum(%b), (%b)[2]", ([1.0, 2.5], [3.0, 4.0])).fetchone(), (3.5, 4.0))
 
 
 @check
