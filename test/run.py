@@ -134,7 +134,6 @@ SUITES = [
     ("metrics", False, script("test/wire/metrics_test.py")),
     ("imp", False, script("test/wire/imp_test.py")),
     ("pg", False, script("test/wire/pg_test.py")),
-    ("pg-drivers", False, script("test/wire/pg_drivers_test.py")),
     ("pg-cursors", False, script("test/wire/pg_cursor_test.py")),
     ("pg-tls", False, script("test/wire/pg_tls_test.py")),
     ("pg-transactions", False, script("test/wire/pg_transactions_test.py")),

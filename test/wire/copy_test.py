@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""COPY on the PostgreSQL wire: messages by hand, psycopg, asyncpg, psql (pgjdbc: pg/JdbcCheck.java).
+"""COPY on the PostgreSQL wire: messages by hand, psycopg, asyncpg, psql (other drivers: drivers/).
 
     copy_test.py [--preset NAME] [--nightly] [CHECK...]
 """

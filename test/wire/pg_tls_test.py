@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""TLS on the PostgreSQL wire, against certificates made here: sslmodes of libpq, psql, asyncpg, node's pg and
-pgjdbc; the handshake by hand with Python's ssl; channel binding of SCRAM; time limit of the login.
+"""TLS on the PostgreSQL wire, against certificates made here: sslmodes of libpq, psql, asyncpg (other drivers:
+drivers/); the handshake by hand with Python's ssl; channel binding of SCRAM; time limit of the login.
 
     pg_tls_test.py [--preset NAME] [--nightly] [CHECK...]
 """
@@ -8,9 +8,8 @@ import asyncio, atexit, base64, hashlib, hmac, os, pathlib, shutil, socket, ssl,
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import pg_test  # noqa: E402
-import pg_tools_test as tools  # noqa: E402
 from certs import Certs  # noqa: E402
-from pg_test import HERE, SLOW, Closed, Server, Skip, asyncpg, check, expect, psycopg  # noqa: E402
+from pg_test import SLOW, Closed, Server, Skip, asyncpg, check, expect, psycopg  # noqa: E402
 from pgclient import Wire, fields, msg, query, startup  # noqa: E402
 
 pg_test.CHECKS.clear()
@@ -264,37 +263,6 @@ def asyncpg_over_tls(s):
             expect(await con.fetchval("select sum(x) from long_sequence(1000) where x > $1", 0), 500500, mode)
             await con.close()
     asyncio.run(run())
-
-
-@check
-def node_over_tls(s):
-    c = certs(s)
-    try:
-        modules = tools.node_modules()
-    except tools.Skip as e:
-        raise Skip(str(e))
-    host, port = s.tls.pg.rsplit(":", 1)
-    program = f"""const {{ Client }} = require("pg"), fs = require("fs");
-(async () => {{
-  for (const ssl of [false, {{ rejectUnauthorized: false }}, {{ ca: fs.readFileSync("{c.path('ca.pem')}"), servername: "localhost" }}]) {{
-    const c = new Client({{ host: "{host}", port: {port}, user: "admin", password: "quest", database: "qdb", ssl }});
-    await c.connect();
-    console.log((await c.query("select sum(x) s from long_sequence(1000)")).rows[0].s);
-    await c.end();
-  }}
-}})();"""
-    p = subprocess.run(["node", "-e", program], env={**os.environ, "NODE_PATH": str(modules)}, capture_output=True, text=True, timeout=60)
-    expect(p.stdout.split(), ["500500"] * 3, p.stderr)
-
-
-@check
-def pgjdbc_over_tls(s):
-    c = certs(s)
-    if shutil.which("javac") is None or not os.path.exists(tools.JAR):
-        raise Skip("a JDK (default-jdk-headless) or pgjdbc (libpostgresql-jdbc-java) is missing")
-    p = subprocess.run(["java", "-XX:TieredStopAtLevel=1", "-cp", tools.JAR, str(HERE / "pg" / "JdbcTls.java"), s.tls.pg, c.path("ca.pem")],
-                       capture_output=True, text=True, timeout=300)
-    expect(p.stdout.split(), ["disable", "prefer", "require", "verify-full"], p.stdout[-3000:] + p.stderr[-3000:])
 
 
 # ------------------------------------------------------------------ limits and configuration

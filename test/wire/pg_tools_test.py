@@ -1,20 +1,16 @@
 #!/usr/bin/env python3
-"""Libraries that look at the server before they use it: SQLAlchemy's inspector and pandas, DatabaseMetaData
-of pgjdbc, node's pg.
+"""Libraries that look at the server before they use it: SQLAlchemy's inspector, and pandas.
 
     pg_tools_test.py [--preset NAME | --binary FILE] [NAME...]
 
-What is not installed is skipped, with a word. Packages of Python: test/requirements.txt; of node:
-test/wire/pg/node, put into build/node-pg; pgjdbc and a JDK come from the system.
+What is not installed is skipped, with a word. What DatabaseMetaData of pgjdbc finds is a check of drivers/.
 """
-import argparse, os, pathlib, shutil, subprocess, sys
+import argparse, pathlib, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOP = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent))
 from server import Server  # noqa: E402
 
-JAR = "/usr/share/java/postgresql.jar"
 SETUP = ["create table tr (symbol symbol index, price double, n long, v varchar, c char, d decimal(10,2), a double[], u uuid, "
          "ts timestamp) timestamp(ts) partition by day dedup upsert keys(ts, symbol)",
          "insert into tr values ('a', 1.5, 1, 'x', 'c', 1.25m, array[1.0, 2.0], '11111111-2222-3333-4444-555555555555', "
@@ -104,43 +100,7 @@ def sqlalchemy(s):
         done += 1
 
 
-def program(command, last, env=None):
-    p = subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
-    expect(p.stdout.strip().splitlines()[-1:], [last], p.stdout[-3000:] + p.stderr[-3000:])
-
-
-def jdbc(s):
-    if shutil.which("javac") is None or not os.path.exists(JAR):
-        raise Skip("a JDK (default-jdk-headless) or pgjdbc (libpostgresql-jdbc-java) is missing")
-    program(["java", "-XX:TieredStopAtLevel=1", "-cp", JAR, str(HERE / "pg" / "JdbcMeta.java"), s.pg], "jdbc: all well")
-
-
-def node_modules():
-    """The folder with node's pg."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        raise Skip("node (nodejs) or its package manager (npm) is missing")
-    to = TOP / "build" / "node-pg"
-    to.mkdir(parents=True, exist_ok=True)
-    wanted = (HERE / "pg" / "node" / "package-lock.json").read_text()
-    stamp = to / "package-lock.json"
-    if not (to / "node_modules" / "pg").exists() or not stamp.exists() or stamp.read_text() != wanted:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / "pg" / "node" / name, to / name)
-        p = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=to, capture_output=True, text=True,
-                           timeout=300)
-        if p.returncode != 0:
-            raise Skip("npm cannot install pg: " + p.stderr.strip()[-200:])
-    return to / "node_modules"
-
-
-def node(s):
-    modules = node_modules()
-    host, port = s.pg.rsplit(":", 1)
-    program(["node", str(HERE / "pg" / "node" / "check.js"), host, port], "node: all well",
-            {**os.environ, "NODE_PATH": str(modules)})
-
-
-TESTS = [sqlalchemy, jdbc, node]
+TESTS = [sqlalchemy]
 
 
 def main():

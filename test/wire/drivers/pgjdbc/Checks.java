@@ -264,8 +264,13 @@ final class Checks {
     }
 
     private void transaction() throws SQLException {
+        for (String mode : new String[] {"extended", "simple"})
+            transaction(mode);
+    }
+
+    private void transaction(String mode) throws SQLException {
         String t = prefix + "tx";
-        try (Connection c = source.open(); Connection other = source.open()) {
+        try (Connection c = source.open("preferQueryMode", mode); Connection other = source.open()) {
             Harness.run(c, "drop table if exists " + t, "create table " + t + " (a int)");
             String all = "select a from " + t + " order by a";
             c.setAutoCommit(false);
@@ -291,7 +296,7 @@ final class Checks {
             c.setReadOnly(true);
             c.setReadOnly(false);
         }
-        try (Connection c = source.open("autosave", "always")) { // a savepoint before each statement
+        try (Connection c = source.open("autosave", "always", "preferQueryMode", mode)) { // a savepoint before each statement
             c.setAutoCommit(false);
             Harness.run(c, "insert into " + t + " values (6)");
             Harness.refused("42703", "a bad statement", () -> Harness.query(c, "select nope from " + t));
