@@ -30,16 +30,28 @@ static int64_t count_open_files(void)
     return n - 1; /* that of the list itself */
 }
 
+static void read_text(const char *path, char *text, size_t room)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, room - 1) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    text[n > 0 ? n : 0] = 0;
+}
+
+int64_t alm_process_maps_max(void)
+{
+    char text[64];
+    read_text("/proc/sys/vm/max_map_count", text, sizeof(text));
+    return strtoll(text, NULL, 10);
+}
+
 /* The fields from the third on, which stand behind the name of the program and its parenthesis. */
 static void read_stat(alm_process_use *out)
 {
     enum { THREADS = 20, STARTED = 22, VIRTUAL = 23, RESIDENT = 24 };
     char text[1024];
-    const int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0)
-        (void)close(fd);
-    text[n > 0 ? n : 0] = 0;
+    read_text("/proc/self/stat", text, sizeof(text));
     char *at = strrchr(text, ')');
     if (at == NULL)
         return;

@@ -17,5 +17,7 @@ typedef struct alm_process_use {
 } alm_process_use;
 
 void alm_process_use_get(alm_process_use *out);
+/* Most maps of memory that a process may have (vm.max_map_count). */
+int64_t alm_process_maps_max(void);
 
 #endif

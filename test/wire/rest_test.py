@@ -3,7 +3,7 @@
 
     rest_test.py [NAME...]
 """
-import concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, subprocess, tempfile, time, urllib.parse
+import concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, resource, subprocess, tempfile, time, urllib.parse
 
 from checks import Server, check, expect, heads, main, raw
 
@@ -453,6 +453,26 @@ def a_pessimistic_health_check_remembers_faults(s):
             part.unlink()
         expect(c.get("/exec", query="select sum(x) from gone")[0], 500)
         expect(health().startswith(b"HTTP/1.1 500"), True)
+
+
+@check
+def low_limits_of_the_host_are_warned_of(s):
+    maps = int(pathlib.Path("/proc/sys/vm/max_map_count").read_text())
+    with Server(preset=s.preset) as c:
+        hard = resource.prlimit(c.process.pid, resource.RLIMIT_NOFILE)[1]
+        for limit in (1000, 20000):
+            if hard != resource.RLIM_INFINITY and limit > hard:
+                continue
+            resource.prlimit(c.process.pid, resource.RLIMIT_NOFILE, (limit, hard))
+            got = [w for w in json.loads(c.get("/warnings")[2]) if w["tag"] == "TOO MANY OPEN FILES"]
+            expect(got, [{"tag": "TOO MANY OPEN FILES", "warning": "the limit of open files (ulimit -n) is low [current=1000, recommended=16384]"}] if limit == 1000 else [])
+        expect("TOO MANY MAPS" in c.get("/warnings")[2].decode(), maps < 65530)
+
+
+@check
+def the_name_of_an_export_is_the_time(s):
+    name = fetch(s, "/exp?query=select+1")[1]["content-disposition"]
+    expect(abs(int(re.search(r'filename="almanac-query-(\d+)\.csv"', name)[1]) / 1000 - time.time()) < 5, True, name)
 
 
 @check

@@ -6,6 +6,7 @@
 
 #include "base/conf.h"
 #include "base/number.h"
+#include "io/io.h"
 #include "net/http/query_json.h"
 #include "net/http/query_run.h"
 #include "net/shared.h"
@@ -153,7 +154,7 @@ static alm_status disposition(alm_http *h, const char *extension, const char **o
     }
     if (st == ALM_OK && name.len == 0)
         st = alm_buf_printf(&h->cx, &name, "almanac-query-%lld",
-                            (long long)(alm_monotonic_ns() / 1000000));
+                            (long long)(alm_io_posix()->wall_ns(alm_io_posix()) / 1000000));
     if (st == ALM_OK && plain)
         st = alm_arena_printf(&h->cx, &h->arena, out,
                               "Content-Disposition: attachment; filename=\"%.*s.%s\"\r\n"

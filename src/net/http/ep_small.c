@@ -1,5 +1,6 @@
 /* ep_small.c - /ping, /chk, /warnings, the start page and its files. */
 #include "base/conf.h"
+#include "io/process.h"
 #include "net/http/asset.h"
 
 static void ping(alm_http *h)
@@ -34,9 +35,42 @@ static void chk(alm_http *h)
         alm_http_reply_text(h, 200, exists ? "Exists" : "Does not exist");
 }
 
+/* A connection takes a file, a part of a table a map. */
+enum { FILES_ENOUGH = 16384, MAPS_ENOUGH = 65530 };
+
+/* Of a limit of the system that is lower than it should be; 0: it is not known. */
+static alm_status put_warning(alm_ctx *cx, alm_buf *out, const char *tag, const char *what,
+                              int64_t limit, int64_t enough)
+{
+    if (limit <= 0 || limit >= enough)
+        return ALM_OK;
+    return alm_buf_printf(cx, out,
+                          "%s{\"tag\":\"%s\",\"warning\":\"the limit of %s is low "
+                          "[current=%lld, recommended=%lld]\"}",
+                          out->len > 1 ? "," : "", tag, what, (long long)limit, (long long)enough);
+}
+
 static void warnings(alm_http *h)
 {
-    alm_http_reply(h, 200, "application/json; charset=utf-8", NULL, ALM_STR("[]"));
+    alm_process_use use;
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    alm_process_use_get(&use);
+    alm_status st = alm_buf_text(&h->cx, &out, "[");
+    if (st == ALM_OK)
+        st = put_warning(&h->cx, &out, "TOO MANY OPEN FILES", "open files (ulimit -n)",
+                         use.files_max, FILES_ENOUGH);
+    if (st == ALM_OK)
+        st = put_warning(&h->cx, &out, "TOO MANY MAPS", "mapped files (vm.max_map_count)",
+                         alm_process_maps_max(), MAPS_ENOUGH);
+    if (st == ALM_OK)
+        st = alm_buf_text(&h->cx, &out, "]");
+    if (st == ALM_OK)
+        alm_http_reply(h, 200, "application/json; charset=utf-8", NULL,
+                       (alm_str){out.ptr, out.len});
+    else
+        alm_http_reply_text(h, 503, "out of memory");
+    alm_buf_deinit(&out);
 }
 
 static void to_index(alm_http *h)
