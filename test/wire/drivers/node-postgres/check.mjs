@@ -146,7 +146,7 @@ async function batch() {
 /** The heap of the program cannot hold the million rows. */
 async function fetch() {
   equal(process.execArgv.some((a) => a.startsWith("--max-old-space-size=")), true, "a bounded heap");
-  const sql = "select x, 'row ' || x as t, x * 0.5 as h from long_sequence(2000000) where x <= $1";
+  const sql = "select x, 'row ' || x as t, x * 0.5 as h from long_sequence($1)";
   await using(async (c) => {
     const cursor = c.query(new Cursor(sql, [1000000]));
     let [n, sum] = [0, 0];

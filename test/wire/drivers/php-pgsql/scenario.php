@@ -74,10 +74,10 @@ function create_types(): string
     return 'create table ' . TYPES . ' (n int, ' . implode(', ', array_map(fn ($k) => "$k[0] $k[1]", COLUMNS)) . ')';
 }
 
-/** Where values are written into the text, bytes, arrays and booleans get their type by a cast. */
+/** Where values are written into the text, bytes and arrays get their type by a cast. */
 function insert_types(bool $emulated = false): string
 {
-    $place = fn ($k) => !$emulated || !preg_match('/\[\]|binary|boolean/', $k[1]) ? '?' : "?::$k[1]";
+    $place = fn ($k) => !$emulated || !preg_match('/\[\]|binary/', $k[1]) ? '?' : "?::$k[1]";
     return 'insert into ' . TYPES . ' values (?, ' . implode(', ', array_map($place, COLUMNS)) . ')';
 }
 

@@ -157,7 +157,7 @@ async function batch() {
 async function fetch() {
   equal(process.execArgv.some((a) => a.startsWith("--max-old-space-size=")), true, "a bounded heap");
   await using(async (sql) => {
-    const query = () => sql`select x, 'row ' || x as t, x * 0.5 as h from long_sequence(2000000) where x <= ${1000000}`;
+    const query = () => sql`select x, 'row ' || x as t, x * 0.5 as h from long_sequence(${1000000})`;
     let [n, sum] = [0, 0];
     const add = (rows) => {
       n += rows.length;
