@@ -48,7 +48,8 @@ static alm_status rows_make(alm_ctx *cx, dir_link *d, const alm_cursor *cursor, 
     ALM_TRY(ALM_NEWN(cx, &d->run_arena, r->n + 1U, &r->texts));
     ALM_TRY(ALM_NEWN(cx, &d->run_arena, r->n + 1U, &r->ends));
     for (uint32_t i = 0; i < r->n; i++)
-        r->cols[i] = (alm_out_col){cols[i].name, alm_link_kind((uint32_t)alm_pg_oid(cols[i].type))};
+        r->cols[i] = (alm_out_col){cols[i].name,
+                                   alm_link_kind((uint32_t)alm_pg_oid(cx->conf, cols[i].type))};
     return ALM_OK;
 }
 
@@ -79,7 +80,7 @@ static alm_status put_rows(alm_ctx *cx, dir_link *d, alm_cursor *cursor, rows *r
         if (batch == NULL)
             return alm_out_end(cx, out);
         for (uint32_t i = 0; i < r->n; i++)
-            alm_pg_cell_init(&r->cells[i], batch->cols[i].type, false);
+            alm_pg_cell_init(cx->conf, &r->cells[i], batch->cols[i].type, false);
         for (uint32_t row = 0; row < batch->rows; row++)
             ALM_TRY(put_row(cx, r, batch, row, out));
     }

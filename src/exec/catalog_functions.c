@@ -24,7 +24,7 @@ static int32_t oid_of(const alm_sig_param *param)
 {
     switch (param->family) {
     case ALM_FAM_TYPE:
-        return param->type.id == ALM_T_NULL ? OID_TEXT : alm_pg_column_type(param->type);
+        return param->type.id == ALM_T_NULL ? OID_TEXT : alm_pg_plain_type(param->type);
     case ALM_FAM_NUMERIC:
         return OID_DOUBLE;
     case ALM_FAM_INTEGRAL:

@@ -114,17 +114,17 @@ ALM_CAT_FILL(comments)
 static alm_status attribute_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *name,
                                 uint32_t number, alm_type type)
 {
-    const alm_pg_type_row *row = alm_pg_type_find(alm_pg_column_type(type));
+    const alm_pg_type_row *row = alm_pg_type_find(alm_pg_column_type(cx, type));
     ALM_TRY(alm_cat_row(cx, cat));
     alm_cat_int(cat, oid);
     alm_cat_text(cat, name);
     alm_cat_int(cat, (int16_t)number);
-    alm_cat_int(cat, alm_pg_column_type(type));
+    alm_cat_int(cat, alm_pg_column_type(cx, type));
     alm_cat_int(cat, row != NULL ? row->length : -1);
     /* precision and scale, as numeric(p,s) has them; CHAR is char(1) */
-    alm_cat_int(cat, alm_pg_column_type(type) == 1700 ? (((int32_t)type.p << 16) | type.s) + 4
-                     : type.id == ALM_T_CHAR          ? 5
-                                                      : -1);
+    alm_cat_int(cat, alm_pg_column_type(cx, type) == 1700 ? (((int32_t)type.p << 16) | type.s) + 4
+                     : type.id == ALM_T_CHAR              ? 5
+                                                          : -1);
     alm_cat_int(cat, row != NULL ? row->collation : 0);
     alm_cat_int(cat, row != NULL ? row->storage : 'x');
     alm_cat_int(cat, row != NULL ? row->align : 'd');
@@ -393,7 +393,7 @@ static void int_or_null(alm_cat *cat, int32_t value)
 static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, const char *table,
                              const char *name, uint32_t number, alm_type type, bool updatable)
 {
-    const int32_t oid = alm_pg_column_type(type);
+    const int32_t oid = alm_pg_column_type(cx, type);
     const struct word *w = word_of(oid);
     const alm_pg_type_row *row = alm_pg_type_find(oid);
     const bool decimal = oid == 1700;

@@ -141,9 +141,18 @@ const alm_pg_type_row *alm_pg_type_find(int32_t oid)
     return NULL;
 }
 
-int32_t alm_pg_column_type(alm_type type)
+int32_t alm_pg_plain_type(alm_type type)
 {
     return type.dims > 0 ? 1022 : alm_type_info_of(type)->pg_oid;
+}
+
+int32_t alm_pg_column_type(const alm_ctx *cx, alm_type type)
+{
+    enum { TIMESTAMPTZ = 1184 };
+    if (cx->conf != NULL && cx->conf->pg_timestamp_zone &&
+        alm_type_info_of(type)->cls == ALM_TC_TIME)
+        return TIMESTAMPTZ;
+    return alm_pg_plain_type(type);
 }
 
 enum { ARRAY_IN = 750, ARRAY_OUT = 751, ARRAY_RECV = 2400, ARRAY_SEND = 2401, ARRAY_SCRIPT = 6179 };

@@ -87,7 +87,8 @@ typedef struct alm_pg_type_row {
 } alm_pg_type_row;
 const alm_pg_type_row *alm_pg_type_find(int32_t oid); /* NULL: not listed */
 /* Number under which tools see the type of a column. */
-int32_t alm_pg_column_type(alm_type type);
+int32_t alm_pg_column_type(const alm_ctx *cx, alm_type type);
+int32_t alm_pg_plain_type(alm_type type); /* whatever pg.timestamp.zone says: of functions */
 
 /* "double precision", "ARRAY": the standard's words for a type; "USER-DEFINED" for other types. */
 const char *alm_cat_type_words(int32_t oid);

@@ -118,8 +118,9 @@ bool alm_time_offset_parse(alm_str text, int32_t *offset_s);
 enum { ALM_TIME_TEXT_MAX = 40 }; /* bytes of any text of the two functions below */
 
 typedef enum alm_time_style {
-    ALM_TIME_ISO, /* 2020-01-02T03:04:05.678901Z; 3, 6 or 9 digits by unit */
-    ALM_TIME_PG   /* 2020-01-02 03:04:05.678901; 3 digits for DATE, 6 for both timestamps */
+    ALM_TIME_ISO,    /* 2020-01-02T03:04:05.678901Z; 3, 6 or 9 digits by unit */
+    ALM_TIME_PG,     /* 2020-01-02 03:04:05.678901; 3 digits for DATE, 6 for both timestamps */
+    ALM_TIME_PG_FULL /* the same, 9 digits for TIMESTAMP_NS */
 } alm_time_style;
 
 /* Bytes written; not terminated. `time` is not null. */

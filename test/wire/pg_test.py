@@ -521,6 +521,88 @@ def long_pipelines_answer_in_order(s):
         expect([int(r[0]) for r in data_rows(a)], [turn * 1000 + i for i in range(100)])
 
 
+class Pipeline:
+    """Random messages, and what must come back: kinds, values of rows, tags."""
+
+    def __init__(self, rng, mark):
+        self.rng, self.mark, self.bytes, self.kinds, self.rows, self.tags, self.skip, self.portals = rng, mark, b"", "", [], [], False, {}
+
+    def add(self, data, kinds="", rows=(), tags=()):
+        self.bytes += data
+        if not self.skip:
+            self.kinds += kinds
+            self.rows += rows
+            self.tags += tags
+
+    def step(self):
+        n, what = self.mark * 1000 + len(self.bytes), self.rng.randrange(11)
+        if what == 0:
+            self.add(parse("", f"select {n}") + bind() + describe("P") + execute(), "12TDC", [n], ["SELECT 1"])
+        elif what == 1:  # binary parameter and result
+            self.add(parse("", "select $1::long", [20]) + bind("", "", [struct.pack("!q", n)], [1], [1]) + execute(), "12DC", [struct.pack("!q", n)], ["SELECT 1"])
+        elif what == 2 and not self.skip and len(self.portals) < 5:
+            name = f"p{self.mark}_{len(self.bytes)}"
+            self.add(bind(name, "seq", [str(n).encode()]), "2")
+            self.portals[name] = [n, 0]
+        elif what in (3, 4) and self.portals and not self.skip:
+            name = self.rng.choice(sorted(self.portals))
+            base, at = self.portals[name]
+            k = self.rng.randrange(1, 4)
+            got = min(k, 7 - at)
+            self.add(execute(name, k), "D" * got + ("s" if got == k else "C"), [base + at + i + 1 for i in range(got)], [] if got == k else [f"SELECT {got}"])
+            self.portals[name][1] += got
+            if got < k:  # a finished portal may be closed, or run into nothing
+                del self.portals[name]
+                self.add(close("P", name), "3")
+        elif what == 5:
+            self.add(parse("", "") + bind() + execute(), "12I")
+        elif what == 6:
+            self.add(FLUSH)
+        elif what == 7:
+            self.fail(parse("", "nonsense ("))
+        elif what == 8:
+            self.add(describe("S", "seq") + close("S", "none"), "tT3")
+        elif what == 9:
+            self.fail(bind("", "no_such_statement"))
+        elif what == 10:
+            self.sync()
+
+    def fail(self, data):
+        self.add(data, "E")
+        self.skip = True
+
+    def sync(self):
+        self.bytes += SYNC
+        self.kinds += "Z"
+        self.skip = False
+
+
+@check
+def random_pipelines_in_random_pieces(s):
+    rng = random.Random(11)
+    w = Wire(s.pg)
+    w.ask(parse("seq", "select x + $1::long from long_sequence(7)"), SYNC)
+    for turn in range(20000 if s.nightly else 3000):
+        p = Pipeline(rng, turn)
+        for _ in range(rng.randrange(1, 25)):
+            p.step()
+        p.sync()
+        at = 0
+        while at < len(p.bytes):
+            n = rng.choice((1, 2, 5, 30, 200, 5000, rng.randrange(1, 400)))
+            w.s.sendall(p.bytes[at:at + n])
+            at += n
+        answer = []
+        while kinds(answer).count("Z") < p.kinds.count("Z"):
+            answer += w.until_ready()
+        expect(kinds(answer), p.kinds, (turn, p.bytes))
+        values = [r[0] if len(r[0]) == 8 and r[0][0] == 0 else int(r[0]) for r in data_rows(answer)]
+        expect((values, tags(answer)), (p.rows, p.tags), (turn, p.bytes))
+        if turn % 10 == 0:
+            w.ask(query("discard all"))
+            w.ask(parse("seq", "select x + $1::long from long_sequence(7)"), SYNC)
+
+
 @check
 def values_of_many_megabytes_and_messages_over_the_limit(s):
     w = Wire(s.pg)
@@ -739,6 +821,56 @@ def every_type_in_text_and_binary(s):
     for f in (0, 1):
         a = w.ask(parse("", NULLS), bind("", "", (), (), [f]), execute(), SYNC)
         expect(data_rows(a), [[None] * 14])
+
+
+@check
+def times_with_a_zone_and_nanoseconds(s):
+    sql = "select '2024-03-01T09:00:00.000001Z'::timestamp t, '1969-12-31T23:59:59.999999999Z'::timestamp_ns n, '2024-03-01T00:00:00.123Z'::date d, null::timestamp u, 'xx' v"
+    plain = ["2024-03-01 09:00:00.000001", "1969-12-31 23:59:59.999999", "2024-03-01 00:00:00.123", None]
+    for zone, nanoseconds in ((False, False), (True, False), (False, True), (True, True)):
+        with Server(preset=s.preset, env={"ALMANAC_PG_TIMESTAMP_ZONE": str(zone).lower(), "ALMANAC_PG_TIMESTAMP_NANOSECONDS": str(nanoseconds).lower()}) as one:
+            w = Wire(one.pg)
+            oid, name = (1184, "timestamptz") if zone else (1114, "timestamp")
+            want = [v and (v + ("999" if nanoseconds and i == 1 else "") + ("+00" if zone else "")) for i, v in enumerate(plain)] + ["xx"]
+            expect(w.rows(sql), [want])
+            a = w.ask(parse("", sql), describe("S"), bind("", "", (), (), [1]), describe("P"), execute(), SYNC)
+            for columns in [b for k, b in a if k == "T"]:
+                at, found = 2, []
+                for _ in range(5):
+                    end = columns.index(b"\0", at)
+                    found.append(struct.unpack_from("!IHIhih", columns, end + 1)[2:5])
+                    at = end + 19
+                expect(found, [(oid, 8, -1)] * 4 + [(1043, -1, -1)])
+            us = lambda *x: struct.pack("!q", int((dt.datetime(*x) - dt.datetime(2000, 1, 1)) / dt.timedelta(microseconds=1)))
+            expect(data_rows(a), [[us(2024, 3, 1, 9, 0, 0, 1), us(1969, 12, 31, 23, 59, 59, 999999), us(2024, 3, 1, 0, 0, 0, 123000), None, b"xx"]])
+            w.rows("create table z (t timestamp, n timestamp_ns, d date, i int) timestamp(t) partition by day")
+            a = w.ask(parse("", "insert into z values ($1, $2, $3, $4)"), describe("S"), SYNC)
+            expect(struct.unpack("!H4I", a[1][1])[1:], (oid, oid, oid, 23))
+            for given in (0, 1114, 1184):
+                w.ask(parse("", "insert into z values ($1, $2, $3, $4)", [given] * 3), bind("", "", [v.encode() for v in want[:3]] + [b"1"]), execute(), SYNC)
+            expect(w.rows("select t, n, d from z limit 1"), [want[:3]])
+            expect(w.rows("select count() from z where t = '2024-03-01T09:00:00.000001Z'"), [["3"]])
+            line = [b for k, b in w.ask(query("copy (select t, n, d from z limit 1) to stdout")) if k == "d"]
+            expect(line, ["\t".join(want[:3]).encode() + b"\n"])
+            line = [b for k, b in w.ask(query("copy (select t, n, d from z limit 1) to stdout csv")) if k == "d"]
+            expect(line, [",".join(want[:3]).encode() + b"\n"])
+            w.send(query("copy z from stdin"))
+            w.read()
+            w.send(msg(b"d", "\t".join([*want[:3], "7"]).encode() + b"\n"), msg(b"c"))
+            expect(tags(w.until_ready()), ["COPY 1"])
+            expect(w.rows("select t, n, d from z where i = 7"), [want[:3]])
+            expect(w.rows("select attname, atttypid::int, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'z'::regclass and attnum in (1, 3) order by attnum"),
+                   [[c, str(oid), f"timestamp {'with' if zone else 'without'} time zone"] for c in "td"])
+            expect(w.rows("select data_type, udt_name from information_schema.columns where table_name = 'z' and column_name = 'n'"), [[f"timestamp {'with' if zone else 'without'} time zone", name]])
+            if psycopg is not None:
+                with pg(one) as c:
+                    expect(c.execute("select t from z limit 1").fetchone()[0], dt.datetime(2024, 3, 1, 9, 0, 0, 1, UTC if zone else None))
+                    expect(c.execute("select i from z where t = %s limit 1", [dt.datetime(2024, 3, 1, 9, 0, 0, 1, UTC)]).fetchone()[0], 1)
+            if asyncpg is not None:
+                async def body(c):
+                    at = dt.datetime(2024, 3, 1, 9, 0, 0, 1, UTC if zone else None)
+                    expect(await c.fetchval("select t from z where t = $1 limit 1", at), at)
+                with_asyncpg(one, body)
 
 
 # ------------------------------------------------------------------ settings
@@ -1045,6 +1177,7 @@ def main():
     passed = failed = 0
     with Server(preset=o.preset) as s:
         s.preset = o.preset
+        s.nightly = o.nightly
         s.sanitized = "asan" in o.preset or "tsan" in o.preset
         for f in CHECKS:
             if o.names and f.__name__ not in o.names:

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/conf.h"
 #include "base/number.h"
 
 enum { CELL_HEAD = 4, FIXED_MAX = 48 }; /* length; no number and no time is longer */
@@ -85,10 +86,14 @@ static alm_status put_time(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, siz
     ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + FIXED_MAX));
     if (value == ALM_TS_NULL)
         return put_null(out);
-    return put_length(out, alm_time_writer_put(&cell->time, value, place(out)));
+    const size_t n = alm_time_writer_put(&cell->time, value, place(out));
+    if (!cell->zone)
+        return put_length(out, n);
+    memcpy(place(out) + n, "+00", 3);
+    return put_length(out, n + 3);
 }
 
-void alm_pg_cell_init(alm_pg_cell *cell, alm_type type, bool binary)
+void alm_pg_cell_init(const struct alm_conf *conf, alm_pg_cell *cell, alm_type type, bool binary)
 {
     *cell = (alm_pg_cell){.put = put_any, .type = (alm_type_id)type.id, .binary = binary};
     if (alm_type_is_text(type)) { /* lists are arrays in binary */
@@ -111,7 +116,9 @@ void alm_pg_cell_init(alm_pg_cell *cell, alm_type type, bool binary)
             return;
         cell->put = put_time;
         alm_time_writer_init(&cell->time, type.id == ALM_T_TIMESTAMP ? ALM_TIME_US : ALM_TIME_NS,
-                             ALM_TIME_PG);
+                             conf != NULL && conf->pg_timestamp_nanoseconds ? ALM_TIME_PG_FULL
+                                                                            : ALM_TIME_PG);
+        cell->zone = conf != NULL && conf->pg_timestamp_zone;
         return;
     default:
         return;

@@ -15,11 +15,11 @@ typedef alm_status (*alm_pg_cell_fn)(alm_ctx *cx, alm_pg_cell *cell, const alm_v
 struct alm_pg_cell {
     alm_pg_cell_fn put; /* NULL: not set up */
     alm_type_id type;
-    bool binary;
+    bool binary, zone;
     alm_time_writer time;
 };
 
-void alm_pg_cell_init(alm_pg_cell *cell, alm_type type, bool binary);
+void alm_pg_cell_init(const struct alm_conf *conf, alm_pg_cell *cell, alm_type type, bool binary);
 
 /* Appends the cell of a row: 4-byte length and bytes. */
 ALM_NODISCARD static inline alm_status alm_pg_cell_put(alm_ctx *cx, alm_pg_cell *cell,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/conf.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "time/timestamp.h"
@@ -68,8 +69,11 @@ static const struct {
     [ALM_LIST_NUMERIC] = {1231, 1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
 };
 
-int32_t alm_pg_oid(alm_type type)
+int32_t alm_pg_oid(const struct alm_conf *conf, alm_type type)
 {
+    enum { TIMESTAMPTZ = 1184 };
+    if (conf != NULL && conf->pg_timestamp_zone && alm_type_info_of(type)->cls == ALM_TC_TIME)
+        return TIMESTAMPTZ;
     if (is_list(type))
         return lists[type.p].oid;
     return type.id == ALM_T_NULL ? 1043 : alm_type_info_of(type)->pg_oid;
@@ -329,6 +333,20 @@ static alm_status put_binary(alm_ctx *cx, alm_str bytes, bool binary, alm_buf *o
     return ALM_OK;
 }
 
+static alm_str time_text(const struct alm_conf *conf, alm_type type, int64_t value, char *to)
+{
+    const bool full = conf != NULL && conf->pg_timestamp_nanoseconds;
+    const alm_time_unit unit = type.id == ALM_T_DATE        ? ALM_TIME_MS
+                               : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
+                                                            : ALM_TIME_NS;
+    size_t n = alm_time_format(value, unit, full ? ALM_TIME_PG_FULL : ALM_TIME_PG, to);
+    if (conf != NULL && conf->pg_timestamp_zone) {
+        (void)memcpy(to + n, "+00", 3);
+        n += 3;
+    }
+    return (alm_str){to, n};
+}
+
 alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binary, alm_buf *out)
 {
     char scratch[ALM_VALUE_TEXT_MAX];
@@ -351,6 +369,8 @@ alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binar
     alm_str text = {"", 0};
     if (alm_type_is_text(v->type))
         text = alm_vec_text(v, i);
+    else if (alm_type_info_of(v->type)->cls == ALM_TC_TIME)
+        text = time_text(cx->conf, v->type, ((const int64_t *)v->data)[i], scratch);
     else
         (void)alm_value_text(v, i, ALM_TEXT_PG, scratch, &text);
     return put_bytes(cx, out, text.ptr, text.len);

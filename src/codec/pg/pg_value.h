@@ -2,6 +2,8 @@
  * pg_value.h - values as the PostgreSQL wire has them: cells of DataRow in text and binary, and
  * parameters back. OIDs, sizes and text forms: type.def and type/text.h.
  *
+ * Times       UTC; pg.timestamp.zone makes them timestamptz, whose text ends in +00, and
+ *             pg.timestamp.nanoseconds leaves nine digits to TIMESTAMP_NS in text.
  * Binary      big-endian; times are microseconds since 2000-01-01 (TIMESTAMP_NS is cut to them).
  * Null        a cell of length -1.
  */
@@ -13,11 +15,14 @@
 /* 00:00 of 2000-01-01 in microseconds since 1970. */
 #define ALM_PG_EPOCH_US INT64_C(946684800000000)
 
-int32_t alm_pg_oid(alm_type type);
+struct alm_conf; /* base/conf.h */
+
+/* conf says what times are (pg.timestamp.zone); NULL: without a zone. */
+int32_t alm_pg_oid(const struct alm_conf *conf, alm_type type);
 int16_t alm_pg_size(alm_type type);
 int32_t alm_pg_typmod(alm_type type);
 
-/* Appends one cell: 4-byte length and bytes. */
+/* Appends one cell: 4-byte length and bytes. cx->conf as above. */
 ALM_NODISCARD alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binary,
                                          alm_buf *out);
 

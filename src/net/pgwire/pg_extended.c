@@ -484,7 +484,7 @@ static void describe_statement(pg_conn *c, pg_statement *s)
     for (uint32_t i = 0; i < s->n_params; i++)
         pg_put32(c, s->oids[i] != 0                ? (int32_t)s->oids[i]
                     : s->types[i].id == ALM_T_NONE ? 25
-                                                   : alm_pg_oid(s->types[i]));
+                                                   : alm_pg_oid(c->cx.conf, s->types[i]));
     pg_end(c, at);
     uint32_t n = 0;
     const alm_plan_col *cols = pg_result_cols(c, s, &n);

@@ -109,7 +109,7 @@ void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
         pg_put_text(c, cols[i].name);
         pg_put32(c, 0);
         pg_put16(c, (int32_t)i + 1);
-        pg_put32(c, alm_pg_oid(cols[i].type));
+        pg_put32(c, alm_pg_oid(c->cx.conf, cols[i].type));
         pg_put16(c, alm_pg_size(cols[i].type));
         pg_put32(c, alm_pg_typmod(cols[i].type));
         pg_put16(c, n_formats == 0 ? 0 : n_formats == 1 ? formats[0] : formats[i]);

@@ -72,7 +72,7 @@ static alm_status set_up_cells(pg_conn *c, pg_portal *portal, const alm_batch *b
                                                         : portal->formats[i];
         alm_pg_cell *cell = &portal->cells[i];
         if (cell->put == NULL || cell->type != (alm_type_id)batch->cols[i].type.id)
-            alm_pg_cell_init(cell, batch->cols[i].type, format == 1);
+            alm_pg_cell_init(c->cx.conf, cell, batch->cols[i].type, format == 1);
     }
     return ALM_OK;
 }
