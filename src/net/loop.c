@@ -57,7 +57,11 @@ static void stop_step(alm_loop *loop)
     alm_conn *next = NULL;
     for (alm_conn *conn = loop->conns; conn != NULL; conn = next) {
         next = conn->next;
-        if (all || (!conn->working && !conn->paused && conn->unsent == 0))
+        const bool rests = !conn->working && !conn->paused && conn->unsent == 0;
+        if (rests && !conn->closing && !conn->finishing &&
+            conn->listener->conf.protocol->stopping != NULL)
+            conn->listener->conf.protocol->stopping(conn);
+        if (all || rests)
             alm_conn_close_now(conn);
     }
     if (loop->conns == NULL && !uv_is_closing((uv_handle_t *)&loop->wake)) {

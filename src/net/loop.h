@@ -47,6 +47,8 @@ typedef struct alm_protocol {
     /* Idle for the listener's time, or past its deadline: say something; it is closed then. NULL: close
      * silently. */
     void (*idle)(alm_conn *conn);
+    /* The server stops, nothing of the connection runs: says so; it is closed then. NULL: silently. */
+    void (*stopping)(alm_conn *conn);
     /* Says why to a connection that finds no place, before it is closed. */
     void (*refuse)(alm_conn *conn, const char *why);
     /* Connections over the limit are taken (up to twice the limit); the protocol asks

@@ -4,7 +4,7 @@ accounts and interfaces; connections that are idle.
 
     pg_settings_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import pathlib, sys, time
+import pathlib, signal, sys, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import pg_test  # noqa: E402
@@ -380,6 +380,17 @@ def idle_sessions_are_ended(s):
         kind, body = w.read()
         expect((kind, fields(body)["S"], fields(body)["C"], "pg.net.connection.timeout" in fields(body)["M"]), ("E", "FATAL", "57P05", True))
         expect(0.4 < time.monotonic() - start < 2, True)
+
+
+@check
+def who_is_connected_hears_of_the_stop(s):
+    one = Server(preset=s.preset).start()
+    idle, block = Wire(one.pg), Wire(one.pg)
+    block.ask(query("begin"))
+    one.process.send_signal(signal.SIGTERM)
+    for w in (idle, block):
+        ended(w, "57P01")
+    one.__exit__(None, None, None)
 
 
 # ------------------------------------------------------------------ notices

@@ -219,6 +219,18 @@ static void pg_idle(alm_conn *conn)
     pg_flush(c);
 }
 
+static void pg_stopping(alm_conn *conn)
+{
+    pg_conn *c = alm_conn_state(conn);
+    const alm_error err = {.code = ALM_E_SHUTDOWN,
+                           .sql_pos = -1,
+                           .msg = "terminating connection due to administrator command"};
+    if (c->phase == PG_STARTUP)
+        return;
+    pg_send_error(c, &err, (alm_str){0}, true);
+    pg_flush(c);
+}
+
 /* Far over the limit: before the client said a word. */
 static void pg_refuse(alm_conn *conn, const char *why)
 {
@@ -238,5 +250,6 @@ const alm_protocol alm_pg_protocol = {.name = "pg",
                                       .closing = pg_closing,
                                       .close = pg_close,
                                       .idle = pg_idle,
+                                      .stopping = pg_stopping,
                                       .refuse = pg_refuse,
                                       .refuses_late = true};
