@@ -330,7 +330,7 @@ static void test_bad_parameters(void **state)
     alm_vec value; /* a short of the wire that is no BYTE */
     assert_int_equal(
         alm_pg_param(&f->cx, &f->arena, 0, 21, ALM_TY(BYTE), true, (alm_str){"\1\0", 2}, &value),
-        ALM_E_TIME_RANGE);
+        ALM_E_RANGE);
 }
 
 static void test_random_bytes(void **state)
