@@ -182,6 +182,9 @@ ALM_NODISCARD alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast,
 /* A number of digits, a point and an exponent alone (1.5, 2e3; not 1.5f, 0x1f, 1_000): a DECIMAL takes it as
  * it is written (bind_insert.c). */
 bool alm_exact_literal(const alm_ast *ast);
+/* How a value becomes one of its column. Drivers write bytea as '\\x00ff' in simple queries: of other texts nobody knows
+ * that they are bytes. */
+alm_cast_mode alm_assign_mode(const alm_ast *ast, alm_type to);
 /* x op ANY(list), the list a text {a,b} or an array (bind_list.c). */
 ALM_NODISCARD alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, const char *op,
                                            alm_expr **out);

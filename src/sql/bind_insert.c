@@ -69,10 +69,9 @@ bool alm_exact_literal(const alm_ast *ast)
            alm_decimal_parse(ast->text, &value, &precision, &scale);
 }
 
-/* Drivers write bytea as '\x00ff' in simple queries: of other texts nobody knows that they are bytes. */
-static alm_cast_mode mode_of(const alm_ast *ast, const alm_column *col)
+alm_cast_mode alm_assign_mode(const alm_ast *ast, alm_type to)
 {
-    return col->type.id == ALM_T_BINARY && ast->kind == ALM_AST_STRING && ast->text.len >= 2 &&
+    return to.id == ALM_T_BINARY && ast->kind == ALM_AST_STRING && ast->text.len >= 2 &&
                    memcmp(ast->text.ptr, "\\x", 2) == 0
                ? ALM_CAST_EXPLICIT
                : ALM_CAST_ASSIGN;
@@ -84,7 +83,7 @@ static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column
 {
     alm_expr *e = NULL, *cast = NULL;
     ALM_TRY(alm_bind_const(p, NULL, ast, "a value of INSERT", &e));
-    ALM_TRY(alm_expr_try_cast(p, e, col->type, mode_of(ast, col), &cast));
+    ALM_TRY(alm_expr_try_cast(p, e, col->type, alm_assign_mode(ast, col->type), &cast));
     if (cast == NULL)
         return inconvertible(p, ast, e->type, col, ast->pos);
     if (cast->kind != ALM_X_CONST && alm_describing(p) && !alm_expr_has_col(cast))

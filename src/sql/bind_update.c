@@ -7,6 +7,8 @@
  */
 #include "sql/bind_table.h"
 
+#include "type/text.h"
+
 static alm_status set_columns(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
                               alm_update_plan *up)
 {
@@ -58,6 +60,16 @@ static alm_status exact_text(alm_planner *p, const alm_ast *ast, alm_expr **e)
                          ast->pos, e);
 }
 
+/* 't' for a BOOLEAN column, as drivers write it in simple queries; other texts stay what they are. */
+static alm_status bool_text(alm_planner *p, const alm_ast *ast, alm_expr **e)
+{
+    uint8_t value = 0;
+    if (ast->kind != ALM_AST_STRING ||
+        alm_value_scan(ALM_TY(BOOLEAN), ast->text, &value) != ALM_SCAN_OK)
+        return ALM_OK;
+    return alm_expr_bool(p->cx, value != 0, ast->pos, e);
+}
+
 static alm_status new_value(alm_scope *sc, const alm_assign *set, const alm_column *col,
                             alm_expr **out)
 {
@@ -67,7 +79,9 @@ static alm_status new_value(alm_scope *sc, const alm_assign *set, const alm_colu
         ALM_TRY(alm_bind_time(sc->p, e, col->type, false, &e));
     if (col->type.id == ALM_T_DECIMAL)
         ALM_TRY(exact_text(sc->p, set->value, &e));
-    ALM_TRY(alm_expr_try_cast(sc->p, e, col->type, ALM_CAST_ASSIGN, &cast));
+    if (col->type.id == ALM_T_BOOLEAN)
+        ALM_TRY(bool_text(sc->p, set->value, &e));
+    ALM_TRY(alm_expr_try_cast(sc->p, e, col->type, alm_assign_mode(set->value, col->type), &cast));
     if (cast == NULL)
         return alm_fail(sc->p->cx, ALM_E_TYPE, set->value->pos,
                         "inconvertible types: %s -> %s [from=, to=%s]", alm_type_name(e->type),

@@ -109,3 +109,12 @@ select k from oco_t where k in (select k from oco_t order by rank() over (partit
 select k from oco_t where exists (select k from oco_t order by rank() over (order by k) limit 1);
 -- a double that rounds to the greatest FLOAT is one, the next is not
 select cast(3.4028235e38 as float) a, cast(-3.4028235e38 as float) b, cast(3.4028235677973367e38 as float) c, cast(3.4028235677973362e38 as float) d;
+-- texts of drivers in UPDATE, as in INSERT
+create table oco_u (i int, bo boolean, bi binary, s string);
+insert into oco_u values (1, 't', '\x00', 'a');
+update oco_u set bo = 'f', bi = '\x01ff', s = 't';
+select * from oco_u;
+update oco_u set bo = 'maybe';
+update oco_u set bo = s;
+update oco_u set bi = 'text';
+drop table oco_u;

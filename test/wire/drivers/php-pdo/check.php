@@ -96,6 +96,7 @@ $checks['types'] = function () {
                 same(read_as($value, $values[$row]), $values[$row], "way $way: $type of row $row");
             }
         }
+        same(run($c, 'update ' . TYPES . ' set bo = ? where n = ?', [false, 2])->rowCount(), 1, "way $way: UPDATE");
         foreach (COLUMNS as [$name, $type, $values]) {
             for ($row = 0; $row < 3 && !in_array($type, NOT_COMPARED, true); $row++) {
                 same(column($c, 'select n from ' . TYPES . " where $name = ?", [$values[$row]]), [$row], "way $way: where $type");
