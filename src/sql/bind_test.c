@@ -181,7 +181,7 @@ static void errors_and_positions(void **state)
         {"select sym, count() from trades group by 3", 41, "position 3 is not in select list"},
         {"select sym, count() from trades group by count()", 41, "not allowed in GROUP BY"},
         {"select qty from trades order by 9", 32, "out of range [max=1]"},
-        {"select qty from trades limit 'x'", 29, "invalid type: CHAR"},
+        {"select qty from trades limit 'x'", 29, "inconvertible value: x [CHAR -> LONG]"},
         {"select qty from trades where ts > '2024-13-01'", 34, "Invalid date [str='2024-13-01']"},
         {"select qty from trades where ts in '2024-02-30'", 35, "Invalid date"},
         {"select qty from trades where ts = '2024-01-01;1d'", 34, "use IN keyword with intervals"},
