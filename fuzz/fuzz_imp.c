@@ -12,6 +12,7 @@
 
 #include "codec/json.h"
 #include "net/http/http.h"
+#include "net/shared.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -81,7 +82,8 @@ static void put_request(alm_buf *out, const char *table, unsigned bits, size_t s
 /* The body of the one answer to a request, in memory of *conn; its status. */
 static int ask(alm_conn *conn, alm_str request, size_t piece, alm_str *body)
 {
-    fake_open(conn, &alm_http_protocol, fake_database(false), NULL);
+    static alm_net_shared shared;
+    fake_open(conn, &alm_http_protocol, fake_database(false), &shared);
     fake_feed(conn, &alm_http_protocol, request, piece);
     const char *start = memmem(conn->sent.ptr, conn->sent.len, "\r\n\r\n", 4);
     ALM_ASSERT(start != NULL && memcmp(conn->sent.ptr, "HTTP/1.1 ", 9) == 0);
