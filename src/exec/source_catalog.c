@@ -59,6 +59,8 @@ static alm_type type_of_letter(char letter)
         return ALM_TY(INT);
     case 'O':
         return alm_type_oid();
+    case 'R':
+        return alm_type_regproc();
     case 'L':
         return ALM_TY(LONG);
     case 'F':

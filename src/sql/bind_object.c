@@ -75,10 +75,13 @@ static const object_type *object_type_of(alm_str name)
     return NULL;
 }
 
-/* 'trades'::regclass::text is the name again. */
+/* 'trades'::regclass::text is the name again, and so is that of a function in a column of pg_type. */
 static alm_status shown(alm_planner *p, const alm_ast *ast, alm_expr *e, alm_expr **out)
 {
     alm_type to = ALM_TY(NONE);
+    if (alm_type_is_regproc(e->type) && alm_type_parse(without_schema(ast->type_name), &to) &&
+        alm_type_is_text(to))
+        return alm_expr_call(p, "regprocout", ast->pos, &e, 1, out);
     const alm_ast *inner = ast->kind == ALM_AST_CAST ? ast->arg[0] : NULL;
     if (inner == NULL || inner->kind != ALM_AST_CAST || e->type.id != ALM_T_INT ||
         !alm_type_parse(without_schema(ast->type_name), &to) || !alm_type_is_text(to))

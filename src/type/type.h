@@ -97,7 +97,17 @@ static inline alm_type alm_type_oid(void)
 }
 static inline bool alm_type_is_oid(alm_type t)
 {
-    return t.id == ALM_T_INT && t.p != 0;
+    return t.id == ALM_T_INT && t.p == 1;
+}
+
+/* An INT that is the number of a function: as a text, and in the result of a query, it is the name. */
+static inline alm_type alm_type_regproc(void)
+{
+    return (alm_type){.id = ALM_T_INT, .p = 2};
+}
+static inline bool alm_type_is_regproc(alm_type t)
+{
+    return t.id == ALM_T_INT && t.p == 2;
 }
 
 const alm_type_info *alm_type_info_of(alm_type t); /* never NULL; NONE and NULL have rows too */
