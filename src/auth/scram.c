@@ -133,7 +133,7 @@ alm_status alm_scram_first(alm_ctx *cx, alm_scram *s, alm_str message, bool boun
         return malformed(cx);
     const alm_str bare = {message.ptr + header, message.len - header};
     const alm_str client_nonce = attribute(bare, 'r');
-    if (client_nonce.len < 8 || client_nonce.len > 90)
+    if (client_nonce.len < 8 || client_nonce.len > ALM_SCRAM_NONCE_MAX)
         return malformed(cx);
     (void)snprintf(s->client_first_bare, sizeof(s->client_first_bare), "%.*s", (int)bare.len,
                    bare.ptr);

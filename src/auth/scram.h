@@ -14,6 +14,7 @@ enum {
     ALM_SCRAM_KEY = 32,
     ALM_SCRAM_SALT = 16,
     ALM_SCRAM_ITERATIONS = 4096,
+    ALM_SCRAM_NONCE_MAX = 256, /* of the client: sqlx sends up to 128 characters */
     ALM_SCRAM_MSG_MAX = 1024
 };
 
@@ -40,7 +41,7 @@ typedef struct alm_scram {
     char bound[320]; /* what the client has to say of it: c= */
     char client_first_bare[ALM_SCRAM_MSG_MAX];
     char server_first[ALM_SCRAM_MSG_MAX];
-    char nonce[128];
+    char nonce[ALM_SCRAM_NONCE_MAX + 32]; /* the client's, then ours */
 } alm_scram;
 
 /* client-first-message -> server-first-message in s->server_first. `random`: 18 bytes. `bound`: the client

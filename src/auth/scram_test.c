@@ -60,6 +60,25 @@ static void right_and_wrong_passwords(void **state)
     assert_int_equal(exchange("quest", "quest", false), ALM_E_AUTH); /* unknown user */
 }
 
+static void nonces_of_clients_may_be_long(void **state)
+{
+    (void)state;
+    for (size_t n = 8; n <= ALM_SCRAM_NONCE_MAX + 1; n += n < 256 ? 31 : 1) {
+        alm_ctx cx = {0};
+        alm_scram s = {.known = true};
+        char nonce[512] = "", first[600], message[1024], answer[ALM_SCRAM_MSG_MAX];
+        (void)memset(nonce, '~', n);
+        (void)snprintf(first, sizeof(first), "n,,n=,r=%s", nonce);
+        assert_int_equal(alm_scram_verifier_make(&cx, z("quest"), salt, &s.verifier), ALM_OK);
+        assert_int_equal(alm_scram_first(&cx, &s, z(first), false, random_bytes),
+                         n <= ALM_SCRAM_NONCE_MAX ? ALM_OK : ALM_E_PROTOCOL);
+        if (n > ALM_SCRAM_NONCE_MAX)
+            break;
+        client_final("quest", &s, message, sizeof(message));
+        assert_int_equal(alm_scram_final(&cx, &s, z(message), answer), ALM_OK);
+    }
+}
+
 static void malformed_messages_are_refused(void **state)
 {
     (void)state;
@@ -136,6 +155,7 @@ static void channel_binding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(right_and_wrong_passwords),
+                                       cmocka_unit_test(nonces_of_clients_may_be_long),
                                        cmocka_unit_test(malformed_messages_are_refused),
                                        cmocka_unit_test(channel_binding),
                                        cmocka_unit_test(made_up_salts_are_stable)};
