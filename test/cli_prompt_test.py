@@ -4,7 +4,7 @@ completion, commands, Ctrl-C at the prompt and in a statement, Ctrl-D.
 
     cli_prompt_test.py [--nightly]
 """
-import os, pathlib, pty, re, select, shutil, signal, sys, tempfile, time
+import os, pathlib, pty, re, select, shutil, signal, sys, tempfile, termios, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from cli_test import PROGRAM, TABLE, Client, expect  # noqa: E402
@@ -65,8 +65,14 @@ class Prompt:
         self.type(line + "\n")
         return [self.until(w) for w in wanted]
 
-    def ready(self):
-        self.until("almanac> ")
+    def ready(self, prompt="almanac> "):
+        """The prompt is there, and the terminal gives each key to the editor: between the two, a Ctrl-D is lost."""
+        self.until(prompt)
+        end = time.monotonic() + 20
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            if time.monotonic() > end:
+                raise AssertionError("the terminal gives lines, not keys")
+            time.sleep(0.001)
 
     def leave(self, keys="\x04"):
         self.type(keys)
@@ -99,8 +105,12 @@ def errors_and_on(p):
 
 @check
 def interrupt_at_the_prompt(p):
-    p.ask("select 1,", "-> ")
-    p.type("2, 3\x03")
+    p.type("select 1,\n")
+    p.ready("-> ")
+    p.type("2, 3")
+    p.until("2, 3")
+    time.sleep(0.1)  # it waits for the next key
+    p.type("\x03")
     p.ready()
     p.ask("select 5 five;", " five\n", "(1 row)")
 

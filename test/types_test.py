@@ -113,7 +113,7 @@ def may_alter(a, b):
 
 
 # no text of these types is taken by INSERT
-NOT_FROM_TEXT = {"BOOLEAN", "BINARY"}
+NOT_FROM_TEXT = {"BINARY"}
 # texts that are none of the type
 BAD_TEXT = {
     "BYTE": ("x1", "128", "1.5", "", "1e1", "--1"), "SHORT": ("x1", "32768", "", "1_", "0x1"), "INT": ("x1", "2147483648", "1.5", "1 2"), "LONG": ("x1", "9223372036854775808", "1.5"),
