@@ -395,9 +395,9 @@ def endless(c, count, first=b"", block=BLOCK):
 def at_rest(s):
     """Until what others used is given back: memory that is kept for a while hides what an action takes."""
     seen = []
-    while len(seen) < 5 or seen[-1] != seen[-5]:
+    while len(seen) < 6 or seen[-1] != seen[-6]:
         seen.append(s.resident_bytes()[1] >> 20)
-        time.sleep(0.3)
+        time.sleep(0.15)
 
 
 def bounded(s, what, megabytes, action):

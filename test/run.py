@@ -46,7 +46,7 @@ def layers(mode):
 
 
 # Tests of one thread, and simulated power cuts, find nothing more under TSan: there they are left to the nightly run.
-ONE_THREAD = "^(base|time|type|codec|func|io|sql|auth)/|net/(multipart|parse)_test|storage/(alter|bulk|compact|crash|dict|part|partition|scan|spill|update|view)_test|exec/sort_items_test"
+ONE_THREAD = "^(base|time|type|codec|func|io|sql|auth)/|net/(multipart|parse)_test|storage/(alter|bulk|check|compact|crash|dict|part|partition|scan|spill|update|view)_test|exec/sort_items_test"
 
 
 def unit(preset, mode):

@@ -150,7 +150,7 @@ without the end mark of the answer, so that a client sees that it is not complet
 
 
 KINDS = {"B": "BOOLEAN", "C": "CHAR", "H": "SHORT", "I": "INT", "L": "LONG", "F": "FLOAT", "P": "TIMESTAMP", "S": "STRING",
-         "A": "list of STRING", "V": "vector of INT", "O": "INT"}
+         "A": "list of STRING", "V": "vector of INT", "O": "INT", "R": "REGPROC"}
 
 
 def catalog():

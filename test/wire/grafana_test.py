@@ -106,10 +106,21 @@ def prepared(wire, sql, values=(), binary=False):
     return names, rows
 
 
-def ask(address, what, sql, columns, rows_at_least, values=(), numbers=None):
+CONNECTIONS = {}
+
+
+def connections(address):
+    """As a pool keeps them."""
+    if address not in CONNECTIONS:
+        host, port = address.split(":")
+        CONNECTIONS[address] = Wire(address), psycopg.connect(host=host, port=port, user="admin", password="quest", dbname="qdb", autocommit=True)
+    return CONNECTIONS[address]
+
+
+def ask(address, what, sql, columns, rows_at_least, values=()):
     """By each way that Grafana's drivers have; the same rows each time."""
     try:
-        wire = Wire(address)
+        wire, c = connections(address)
         names, text = prepared(wire, sql, values)
         _, binary = prepared(wire, sql, values, binary=True)
         check(columns is None or names == columns, f"{what}: columns", f"{names}\n{sql}")
@@ -117,13 +128,11 @@ def ask(address, what, sql, columns, rows_at_least, values=(), numbers=None):
         if not values:
             simple = [[c and c.decode() for c in row] for row in text]
             check(wire.rows(sql) == simple, f"{what}: simple query", sql)
-            with psycopg.connect(host=address.split(":")[0], port=address.split(":")[1], user="admin", password="quest", dbname="qdb") as c:
-                decoded = [c.execute(sql.encode(), prepare=False, binary=b).fetchall() for b in (False, True)]
-                check(decoded[0] == decoded[1], f"{what}: values as text and binary", sql)
-                if "time" in names:
-                    kinds = {type(row[names.index("time")]) for row in decoded[0]}
-                    check(kinds <= {datetime.datetime, float, int, type(None)}, f"{what}: `time` is a time or a number", f"{kinds}\n{sql}")
-        wire.close()
+            decoded = [c.execute(sql.encode(), prepare=False, binary=b).fetchall() for b in (False, True)]
+            check(decoded[0] == decoded[1], f"{what}: values as text and binary", sql)
+            if "time" in names:
+                kinds = {type(row[names.index("time")]) for row in decoded[0]}
+                check(kinds <= {datetime.datetime, float, int, type(None)}, f"{what}: `time` is a time or a number", f"{kinds}\n{sql}")
         return text
     except Exception as e:  # noqa: BLE001
         check(False, what, f"{type(e).__name__}: {e}\n{sql}")
@@ -180,7 +189,7 @@ def dashboard(address):
             # `All` of a variable without a value of its own is the list of all its values
             every = [r[0] for r in Wire(address).rows("SELECT DISTINCT symbol FROM trades ORDER BY symbol")]
             for symbols in (SYMBOLS, every) if interval == "1m" else (SYMBOLS,):
-                rows = ask(address, f"dashboard, {title} by {interval}", expand(sql, POSTGRES, interval, symbols), None, 1)
+                rows = ask(address, f"dashboard, {title} by {interval}", expand(sql, POSTGRES, interval, symbols) + (" LIMIT 500" if interval in ("1s", "1m") else ""), None, 1)
                 check(form != "time_series" or rows == sorted(rows, key=lambda r: as_time(r[0])), f"{title}: in order of time")
     for v in doc["templating"]["list"]:
         check(len(ask(address, f"variable {v['name']}", v["query"], ["symbol"], 3)) >= 3, f"variable {v['name']} has values")
