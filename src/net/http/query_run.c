@@ -533,6 +533,24 @@ static void reply_failed(query_run *run)
     alm_http_reply_error(h, alm_status_http(run->err.code), run->query, run->err.msg, pos);
 }
 
+/* The next piece is made while this one is sent; only while nothing waits in the socket, so that a client that
+ * reads slowly has one piece waiting, and at most one more that is made. */
+static bool send_beside(query_run *run)
+{
+    alm_http *h = run->h;
+    alm_buf piece = run->out;
+    if (run->finished || alm_conn_unsent(h->conn) > 0)
+        return false;
+    alm_buf_init(&run->out, piece.mem);
+    /* as large as this one: a buffer that grows is copied; without the memory it grows */
+    if (alm_buf_reserve(&h->cx, &run->out, piece.cap) != ALM_OK)
+        alm_error_clear(&h->cx);
+    next_piece(run);
+    alm_http_stream_chunk(h, &piece);
+    alm_buf_deinit(&piece);
+    return true;
+}
+
 static void deliver(query_run *run)
 {
     alm_http *h = run->h;
@@ -545,6 +563,8 @@ static void deliver(query_run *run)
     } else {
         if (!h->head_sent)
             alm_http_stream_begin(h, 200, run->opt.type, run->opt.headers);
+        if (send_beside(run))
+            return;
         alm_http_stream_chunk(h, &run->out);
         if (run->finished)
             alm_http_stream_end(h);

@@ -552,6 +552,25 @@ static void next_piece(pg_conn *c)
     alm_conn_work(c->conn, work, work_done, NULL, c);
 }
 
+/*
+ * The next piece is made while this one is sent. Only while nothing waits in the socket: a client that reads
+ * slowly has one piece waiting, as before, and at most one more that is made.
+ */
+static bool send_beside(pg_conn *c)
+{
+    alm_buf piece = c->out;
+    const bool makes_rows = c->run.step == PG_ROWS || c->run.step == PG_COPY_OUT;
+    if (c->torn || !makes_rows || piece.len < c->piece_bytes || alm_conn_unsent(c->conn) > 0)
+        return false;
+    alm_buf_init(&c->out, piece.mem);
+    /* as large as this one: a buffer that grows is copied; without the memory it grows */
+    if (alm_buf_reserve(&c->cx, &c->out, piece.cap) != ALM_OK)
+        alm_error_clear(&c->cx);
+    next_piece(c);
+    alm_conn_send(c->conn, &piece);
+    return true;
+}
+
 static void deliver(pg_conn *c)
 {
     pg_run *run = &c->run;
@@ -565,6 +584,8 @@ static void deliver(pg_conn *c)
         pg_copy_wait(c);
         return;
     }
+    if (send_beside(c))
+        return;
     pg_flush(c);
     if (alm_conn_unsent(c->conn) > c->piece_bytes) {
         run->waiting = true;
