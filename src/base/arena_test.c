@@ -148,12 +148,40 @@ static void test_buf(void **state)
     assert_int_equal(mem.used_bytes, 0);
 }
 
+/* The old bytes and their charge go with the caller; room that the account refuses is none. */
+static void test_buf_renew(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    alm_mem mem = {.limit_bytes = 2500, .name = "query"};
+    alm_buf buf;
+    alm_buf_init(&buf, &mem);
+    assert_int_equal(alm_buf_reserve(&cx, &buf, 1024), ALM_OK);
+    assert_int_equal(alm_buf_text(&cx, &buf, "first"), ALM_OK);
+    alm_buf old = alm_buf_renew(&buf);
+    assert_memory_equal(old.ptr, "first", old.len);
+    assert_int_equal(buf.len, 0);
+    assert_int_equal(buf.cap, old.cap);
+    assert_int_equal(alm_buf_text(&cx, &buf, "second"), ALM_OK);
+    alm_buf second = alm_buf_renew(&buf);
+    assert_int_equal(second.len, 6);
+    assert_int_equal(buf.cap, 0); /* 1024 a third time would be too much */
+    alm_buf_deinit(&old);
+    alm_buf_deinit(&second);
+    alm_buf_deinit(&buf);
+    assert_int_equal(mem.used_bytes, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alignment_and_content), cmocka_unit_test(test_reset_reuses_one_block),
-        cmocka_unit_test(test_zero_copy_printf),      cmocka_unit_test(test_limit_names_account),
-        cmocka_unit_test(test_absurd_sizes),          cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_alignment_and_content),
+        cmocka_unit_test(test_reset_reuses_one_block),
+        cmocka_unit_test(test_zero_copy_printf),
+        cmocka_unit_test(test_limit_names_account),
+        cmocka_unit_test(test_absurd_sizes),
+        cmocka_unit_test(test_buf),
+        cmocka_unit_test(test_buf_renew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,6 +139,9 @@ typedef struct alm_buf {
 void alm_buf_init(alm_buf *buf, alm_mem *mem);
 void alm_buf_deinit(alm_buf *buf);
 ALM_NODISCARD alm_status alm_buf_reserve(alm_ctx *cx, alm_buf *buf, size_t more_bytes);
+/* The bytes of buf, which are the caller's now. buf is empty, and has room for as many, so that it is not copied
+ * while it grows again; where memory for that is missing it has none. */
+ALM_NODISCARD alm_buf alm_buf_renew(alm_buf *buf);
 ALM_NODISCARD alm_status alm_buf_append(alm_ctx *cx, alm_buf *buf, const void *bytes, size_t n);
 ALM_NODISCARD alm_status alm_buf_text(alm_ctx *cx, alm_buf *buf, const char *zstr);
 ALM_NODISCARD alm_status alm_buf_printf(alm_ctx *cx, alm_buf *buf, const char *format, ...)

@@ -46,6 +46,16 @@ alm_status alm_buf_reserve(alm_ctx *cx, alm_buf *buf, size_t more_bytes)
     return ALM_OK;
 }
 
+alm_buf alm_buf_renew(alm_buf *buf)
+{
+    alm_ctx cx = {0};
+    const alm_buf old = *buf;
+    alm_buf_init(buf, old.mem);
+    if (alm_buf_reserve(&cx, buf, old.cap) != ALM_OK)
+        alm_buf_init(buf, old.mem);
+    return old;
+}
+
 alm_status alm_buf_append(alm_ctx *cx, alm_buf *buf, const void *bytes, size_t n)
 {
     if (n == 0)

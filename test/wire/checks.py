@@ -55,6 +55,21 @@ def heads(got):
     return out
 
 
+def run_checks(s, names):
+    """(passed, failed) of the checks, or of those that are named."""
+    passed = failed = 0
+    for f in CHECKS:
+        if names and f.__name__ not in names:
+            continue
+        try:
+            f(s)
+            passed += 1
+        except Exception as e:
+            failed += 1
+            print(f"{f.__name__}: {type(e).__name__}: {e}", flush=True)
+    return passed, failed
+
+
 def main(arguments=None, env=None):
     """Runs the checks, those that are named, each on the one server; says how many passed."""
     ap = argparse.ArgumentParser()
@@ -62,17 +77,8 @@ def main(arguments=None, env=None):
     ap.add_argument("--preset", default="release", help="build directory under build/")
     ap.add_argument("names", nargs="*")
     o = ap.parse_args(arguments)
-    passed = failed = 0
     with Server(preset=o.preset, env=env) as s:
         s.preset, s.nightly = o.preset, o.nightly
-        for f in CHECKS:
-            if o.names and f.__name__ not in o.names:
-                continue
-            try:
-                f(s)
-                passed += 1
-            except Exception as e:
-                failed += 1
-                print(f"{f.__name__}: {type(e).__name__}: {e}", flush=True)
+        passed, failed = run_checks(s, o.names)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)

@@ -7,8 +7,9 @@ status, chosen headers and exact body it gets; `--record` writes the answers ane
 import argparse, http.client, json, pathlib, re, socket, sys, urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 from server import Server  # noqa: E402
+from checks import CHECKS, check, expect, run_checks  # noqa: E402,F401
 
 SETUP = ["create table h (ts timestamp, sym symbol, side symbol, price double, qty int, big long, note varchar, ok boolean, f float,"
          " d date, n timestamp_ns, u uuid, ip ipv4, c char, b byte, sh short, s string) timestamp(ts) partition by day",
@@ -17,17 +18,6 @@ SETUP = ["create table h (ts timestamp, sym symbol, side symbol, price double, q
          "('2024-03-01T09:01:00.000000Z','B',null,null,null,null,null,false,null,null,null,null,null,null,0,0,null),"
          "('2024-03-02T00:00:00.000000Z','ünï','sell',12345678.9,-5,-1,'',true,-2.5f,'1969-12-31','1970-01-01','00000000-0000-0000-0000-000000000001',"
          "'255.255.255.255','\"',-128,-32768,'tab\there')"]
-CHECKS = []
-
-
-def check(f):
-    CHECKS.append(f)
-    return f
-
-
-def expect(got, want, what=""):
-    if got != want:
-        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
 
 
 # ------------------------------------------------------------------ recorded cases
@@ -696,15 +686,8 @@ def main(cases=True):
         for sql in SETUP:
             s.exec(sql)
         passed, failed = recorded(s, o.record) if cases and not o.names else (0, 0)
-        for f in CHECKS:
-            if o.names and f.__name__ not in o.names:
-                continue
-            try:
-                f(s)
-                passed += 1
-            except Exception as e:
-                failed += 1
-                print(f"{f.__name__}: {type(e).__name__}: {e}", flush=True)
+        more = run_checks(s, o.names)
+        passed, failed = passed + more[0], failed + more[1]
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

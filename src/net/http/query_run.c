@@ -538,13 +538,9 @@ static void reply_failed(query_run *run)
 static bool send_beside(query_run *run)
 {
     alm_http *h = run->h;
-    alm_buf piece = run->out;
     if (run->finished || alm_conn_unsent(h->conn) > 0)
         return false;
-    alm_buf_init(&run->out, piece.mem);
-    /* as large as this one: a buffer that grows is copied; without the memory it grows */
-    if (alm_buf_reserve(&h->cx, &run->out, piece.cap) != ALM_OK)
-        alm_error_clear(&h->cx);
+    alm_buf piece = alm_buf_renew(&run->out);
     next_piece(run);
     alm_http_stream_chunk(h, &piece);
     alm_buf_deinit(&piece);

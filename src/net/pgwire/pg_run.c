@@ -558,14 +558,10 @@ static void next_piece(pg_conn *c)
  */
 static bool send_beside(pg_conn *c)
 {
-    alm_buf piece = c->out;
     const bool makes_rows = c->run.step == PG_ROWS || c->run.step == PG_COPY_OUT;
-    if (c->torn || !makes_rows || piece.len < c->piece_bytes || alm_conn_unsent(c->conn) > 0)
+    if (c->torn || !makes_rows || c->out.len < c->piece_bytes || alm_conn_unsent(c->conn) > 0)
         return false;
-    alm_buf_init(&c->out, piece.mem);
-    /* as large as this one: a buffer that grows is copied; without the memory it grows */
-    if (alm_buf_reserve(&c->cx, &c->out, piece.cap) != ALM_OK)
-        alm_error_clear(&c->cx);
+    alm_buf piece = alm_buf_renew(&c->out);
     next_piece(c);
     alm_conn_send(c->conn, &piece);
     return true;
