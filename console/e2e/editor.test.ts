@@ -1,0 +1,285 @@
+/* The editor: completion, what runs, marks, tabs, history, parameters, plans, format, comments, find and replace. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cell, close, launch, long, open, run, write } from "./browser";
+import { Server } from "./server";
+
+let server: Server;
+let browser: Browser;
+
+beforeAll(async () => {
+  server = await new Server().start();
+  browser = await launch();
+  await server.sql("create table trades (timestamp timestamp, symbol symbol, price double, \"odd name\" long) timestamp(timestamp) partition by day");
+  await server.sql("insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(100)");
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.remove();
+});
+
+const text = (page: Page) => page.locator(".cm-content .cm-line").allTextContents().then((lines) => lines.join("\n"));
+const options = (page: Page) => page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allTextContents();
+const marks = (page: Page) => page.locator(".cm-run-gutter [data-run]").allTextContents();
+
+async function typed(page: Page, start: string, rest: string): Promise<void> {
+  await write(page, start);
+  await page.keyboard.type(rest, { delay: 15 });
+  await page.locator(".cm-tooltip-autocomplete").waitFor();
+}
+
+const wrong = (page: Page) => page.locator(".cm-lintRange-error").allTextContents();
+
+describe("errors while typing", () => {
+  test("of all statements, without running them; the word at the caret has time; they go as the text gets right", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await write(page, "create table made (a int); select a from made; select 'é😀', nope from trades; update trades set prise = @p where price > @p;\nselect 1");
+    await expect.poll(() => wrong(page)).toEqual(["nope", "prise"]);
+    await page.locator(".cm-lintRange-error").first().hover();
+    await page.locator(".cm-tooltip-lint", { hasText: "Invalid column: nope" }).waitFor();
+    expect((await server.sql("select count() from tables() where table_name = 'made'")).dataset).toEqual([[0]]);
+    /* keys that follow at once: what was asked is given up, nothing is underlined but what stands there in the end */
+    await write(page, "");
+    await page.keyboard.type("select price from tradez", { delay: 10 });
+    await page.waitForTimeout(450);
+    expect(await wrong(page)).toEqual([]); /* it may go on */
+    await expect.poll(() => wrong(page)).toEqual(["tradez"]);
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("s");
+    await expect.poll(() => wrong(page)).toEqual([]);
+    /* a table that comes into being is no error any more */
+    await write(page, "select * from soon_there");
+    await expect.poll(() => wrong(page)).toEqual(["soon_there"]);
+    await page.keyboard.press("Control+a");
+    await run(page, "create table soon_there (a int)");
+    await write(page, "select * from soon_there");
+    await page.waitForTimeout(1500);
+    expect(await wrong(page)).toEqual([]);
+    await close(o);
+  });
+});
+
+describe("time range", () => {
+  test("written into the statement at the cursor, replaced by the next one, taken away; and run", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await write(page, "select 1;\nselect count() c from trades where price > 1 or price < 0; select 2");
+    for (let i = 0; i < 12; i++) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Alt+r");
+    const dialog = page.getByRole("dialog", { name: "Time range" });
+    await dialog.getByRole("button", { name: "Last 24 hours" }).click();
+    await page.locator(".run-summary:not(.running)").waitFor();
+    expect(await text(page)).toBe("select 1;\nselect count() c from trades where timestamp IN '$now - 24h..$now' AND (price > 1 or price < 0); select 2");
+    expect(await cell(page, 1, 2).textContent()).toBe("0");
+    await page.getByRole("button", { name: /^Time range/ }).click();
+    await dialog.getByLabel("From (UTC)").fill("2026-01-01T00:00:00");
+    await dialog.getByLabel("To (UTC)").fill("2026-01-01T00:00:09");
+    await dialog.getByRole("button", { name: "Write and run" }).click();
+    await expect.poll(() => cell(page, 1, 2).textContent()).toBe("6"); /* of ten seconds those with a price above 1 */
+    expect(await text(page)).toContain("where timestamp BETWEEN '2026-01-01T00:00:00Z' AND '2026-01-01T00:00:09Z' AND (price");
+    await page.keyboard.press("Alt+r");
+    await dialog.getByRole("button", { name: "Take it away" }).click();
+    expect(await text(page)).toBe("select 1;\nselect count() c from trades where (price > 1 or price < 0); select 2");
+    await write(page, "select x from long_sequence(1)");
+    await page.keyboard.press("Alt+r");
+    await dialog.getByText("No table with a designated timestamp").waitFor();
+    await close(o);
+  });
+});
+
+describe("completion", () => {
+  test("keywords, tables, columns by alias, functions with their line, values of symbols", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await page.waitForTimeout(500); /* names come from the server */
+    await typed(page, "", "sel");
+    expect((await options(page))[0]?.toLowerCase()).toContain("select");
+    await page.keyboard.press("Escape");
+    await typed(page, "select * from ", "tra");
+    expect((await options(page))[0]).toBe("trades");
+    await page.keyboard.press("Enter");
+    await write(page, "select t. from trades t");
+    for (let i = 0; i < " from trades t".length; i++) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Control+Space");
+    await expect.poll(() => options(page)).toEqual(["timestamp", "odd name", "price", "symbol"]);
+    await page.keyboard.type("od");
+    await page.waitForTimeout(150);
+    await page.keyboard.press("Enter");
+    expect(await text(page)).toBe('select t."odd name" from trades t');
+    await typed(page, "select ", "regr_sl");
+    expect(await page.locator(".cm-completionInfo").textContent()).toContain("Slope of the line of least squares.");
+    await page.waitForTimeout(200); /* a choice that comes at once is not taken */
+    await page.keyboard.press("Enter");
+    expect(await text(page)).toBe("select regr_slope()");
+    await typed(page, "select * from trades where symbol = '", "E");
+    expect(await options(page)).toEqual(["ETH"]);
+    await close(o);
+  });
+});
+
+describe("runs", () => {
+  test("the statement at the cursor, the selection, all; each with its mark", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await write(page, "select 1 a;\nselect 2 b;\n\nselect 3 c");
+    await run(page);
+    expect(await page.locator(".grid-name").first().textContent()).toBe("c");
+    expect(await marks(page)).toEqual([expect.stringMatching(/^✓ /)]);
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Control+Home");
+    await run(page);
+    await expect.poll(() => page.locator(".grid-name").first().textContent()).toBe("a");
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.press("Shift+ArrowDown");
+    await page.keyboard.press("Shift+ArrowDown");
+    await run(page);
+    await expect.poll(() => marks(page)).toHaveLength(2);
+    await page.locator(".cm-content").focus();
+    await run(page, undefined, true);
+    await expect.poll(() => marks(page)).toHaveLength(3);
+    await page.locator(".cm-run-gutter [data-run]").nth(1).click();
+    await expect.poll(() => page.locator(".grid-name").first().textContent()).toBe("b");
+    await close(o);
+  });
+
+  test("an error behind characters of two units and a parameter is where it belongs", async () => {
+    const o = await open(browser, server.url);
+    o.allow(/status of 400/);
+    await write(o.page, "select '😀é', @value, wrong from long_sequence(1)");
+    await o.page.locator(".param-bar input").fill("7");
+    await o.page.locator(".cm-content").focus();
+    await run(o.page);
+    expect(await o.page.locator(".cm-lintRange-error").textContent()).toBe("wrong");
+    await close(o);
+  });
+
+  test("parameters, by number and by name", async () => {
+    const o = await open(browser, server.url);
+    await write(o.page, "select $1::int + 1 a, @who || '!' b, $2::string c");
+    for (const [name, value] of [["$1", "41"], ["@who", "a'; drop"]] as const) await o.page.locator(".param-bar label", { hasText: name }).locator("input").fill(value);
+    await o.page.locator(".cm-content").focus();
+    await run(o.page);
+    expect([await cell(o.page, 1, 2).textContent(), await cell(o.page, 1, 3).textContent(), await cell(o.page, 1, 4).textContent()]).toEqual(["42", "a'; drop!", "null"]);
+    await close(o);
+  });
+
+  test("the plan as a tree with times", async () => {
+    const o = await open(browser, server.url);
+    await write(o.page, "select symbol, avg(price) from trades order by 2 limit 1");
+    await o.page.getByRole("button", { name: "Explain" }).click();
+    await o.page.locator(".plan [role=treeitem]").first().waitFor();
+    const items = await o.page.locator(".plan .plan-row").allTextContents();
+    expect(items.length).toBeGreaterThan(2);
+    expect(items[items.length - 1]).toMatch(/scan trades.*ms \(\d+ %\).*100 rows/);
+    await close(o);
+  });
+
+  test("what takes much away is asked about", async () => {
+    const o = await open(browser, server.url);
+    await server.sql("create table doomed (a int)");
+    await write(o.page, "drop table doomed");
+    await o.page.keyboard.press("F9");
+    await o.page.getByRole("button", { name: "Leave it" }).click();
+    expect((await server.sql("select count() from tables() where table_name = 'doomed'")).dataset).toEqual([[1]]);
+    await o.page.locator(".cm-content").focus();
+    await o.page.keyboard.press("F9");
+    await o.page.locator("dialog").getByRole("button", { name: "Run" }).click();
+    await o.page.locator(".run-summary", { hasText: "Done" }).waitFor();
+    expect((await server.sql("select count() from tables() where table_name = 'doomed'")).dataset).toEqual([[0]]);
+    await close(o);
+  });
+});
+
+describe("text", () => {
+  long("format, comment, find and replace", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await write(page, "select a,b from t where a=1");
+    await page.getByRole("button", { name: /^Format/ }).click();
+    expect(await text(page)).toBe("SELECT a, b\nFROM t\nWHERE a=1");
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.press("Control+/");
+    expect(await text(page)).toBe("-- SELECT a, b\nFROM t\nWHERE a=1");
+    await page.keyboard.press("Control+/");
+    await page.keyboard.press("Control+f");
+    await page.locator(".cm-search input[name=search]").fill("a");
+    await page.locator(".cm-search input[name=replace]").fill("z");
+    await page.locator(".cm-search [name=replaceAll]").click();
+    expect(await text(page)).toBe("SELECT z, b\nFROM t\nWHERE z=1");
+    await close(o);
+  });
+});
+
+describe("tabs and history", () => {
+  test("tabs are renamed, moved, closed, opened again, and survive a reload", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    const titles = () => page.locator(".tab").allTextContents();
+    await write(page, "select 'first'");
+    await page.getByRole("button", { name: /^New tab/ }).click();
+    await write(page, "select 'second'");
+    await page.locator(".tab", { hasText: "Query 2" }).dblclick();
+    await page.keyboard.type("Mine");
+    await page.keyboard.press("Enter");
+    await expect.poll(titles).toEqual(["Query 1", "Mine"]);
+    await page.locator(".tab", { hasText: "Mine" }).focus();
+    await page.keyboard.press("Alt+ArrowLeft");
+    await expect.poll(titles).toEqual(["Mine", "Query 1"]);
+    await page.waitForTimeout(500);
+    await page.reload();
+    await expect.poll(titles).toEqual(["Mine", "Query 1"]);
+    expect(await page.locator(".tab[aria-selected=true]").textContent()).toBe("Mine");
+    expect(await text(page)).toBe("select 'second'");
+    await page.locator(".tab", { hasText: "Mine" }).focus();
+    await page.keyboard.press("Delete");
+    await expect.poll(titles).toEqual(["Query 1"]);
+    await page.waitForTimeout(300);
+    await page.keyboard.press("Alt+Shift+T");
+    await expect.poll(titles).toEqual(["Query 1", "Mine"]);
+    expect(await text(page)).toBe("select 'second'");
+    await close(o);
+  });
+
+  long("history is kept and searched", async () => {
+    const o = await open(browser, server.url);
+    o.allow(/status of 400/);
+    const { page } = o;
+    await run(page, "select 'needle'");
+    await run(page, "select nothing_there");
+    await page.waitForTimeout(200);
+    await page.reload();
+    await page.getByRole("button", { name: "History" }).click();
+    await expect.poll(() => page.locator(".history-entry").count()).toBe(2);
+    expect(await page.locator(".history-entry").first().textContent()).toContain("Invalid column: nothing_there");
+    await page.getByRole("searchbox", { name: "Search the history" }).fill("needle");
+    await expect.poll(() => page.locator(".history-entry code").allTextContents()).toEqual(["select 'needle'"]);
+    await page.locator(".history-text").click();
+    await expect.poll(() => text(page)).toBe("select 'needle'");
+    await close(o);
+  });
+
+  test("a link brings a tab that does not run", async () => {
+    const o = await open(browser, server.url, { path: "/#/?" + new URLSearchParams({ title: "Shared", sql: "select 'from a link'" }) });
+    const { page } = o;
+    await expect.poll(() => page.locator(".tab[aria-selected=true]").textContent()).toBe("Shared");
+    expect(await text(page)).toBe("select 'from a link'");
+    expect(await page.locator(".run-summary").count()).toBe(0);
+    expect(new URL(page.url()).hash).toBe("#/");
+    await close(o);
+  });
+
+  long("? lists the keys; F6 goes from pane to pane", async () => {
+    const o = await open(browser, server.url);
+    await run(o.page, "select 1");
+    await o.page.locator("[role=grid]").focus();
+    await o.page.keyboard.press("?");
+    expect(await o.page.locator("dialog .keys").textContent()).toContain("Run all statements of the tab");
+    await o.page.keyboard.press("Escape");
+    await o.page.keyboard.press("F6");
+    await o.page.keyboard.press("F6");
+    expect(await o.page.evaluate(() => document.activeElement?.getAttribute("role") ?? document.activeElement?.className)).toBe("grid");
+    await close(o);
+  });
+});

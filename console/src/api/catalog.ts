@@ -1,0 +1,111 @@
+/*
+ * What the server knows by name: keywords, functions, types, tables, and the columns of the tables that somebody
+ * asked for. All of it by SQL, so that it cannot differ from what the server takes. Names of tables are asked for
+ * again after statements that change them, and when the server was away.
+ */
+import { createStore } from "../state/store";
+import { onBack } from "./connection";
+import { quoteName } from "../sql/lexer";
+import { rows } from "./client";
+
+export interface FunctionInfo {
+  name: string;
+  signatures: string[];
+  kind: string; /* STANDARD, GROUP_BY, WINDOW, CURSOR ... */
+  doc: string; /* one line, "" where there is none */
+}
+export interface TableInfo {
+  name: string;
+  kind: "table" | "view" | "materialized view";
+  timestamp: string | null;
+  partitionBy: string;
+}
+export interface ColumnInfo {
+  name: string;
+  type: string;
+  designated: boolean;
+}
+
+export interface Catalog {
+  keywords: string[];
+  functions: FunctionInfo[];
+  types: string[];
+  tables: TableInfo[];
+  loaded: boolean;
+}
+
+export const catalog = createStore<Catalog>({ keywords: [], functions: [], types: [], tables: [], loaded: false });
+
+const columns = new Map<string, Promise<ColumnInfo[]>>();
+
+/* Asked once for each table; an empty list where there is no such table. */
+export function columnsOf(table: string): Promise<ColumnInfo[]> {
+  const key = table.toLowerCase();
+  let found = columns.get(key);
+  if (found === undefined) {
+    found = rows<{ column: string; type: string; designated: boolean }>(`SHOW COLUMNS FROM ${quoteName(table)}`).then(
+      (list) => list.map((c) => ({ name: c.column, type: c.type, designated: c.designated })),
+      () => {
+        columns.delete(key);
+        return [];
+      },
+    );
+    columns.set(key, found);
+  }
+  return found;
+}
+
+const VALUES_MAX = 200;
+/* Values of a symbol column, to be offered behind `column = '`. */
+export async function symbolValues(table: string, column: string): Promise<string[]> {
+  const name = quoteName(column);
+  const found = await rows<Record<string, string | null>>(`SELECT DISTINCT ${name} FROM ${quoteName(table)} LIMIT ${VALUES_MAX}`, { timeoutSeconds: 2 }).catch(() => []);
+  return found.map((r) => Object.values(r)[0]).filter((v): v is string => typeof v === "string");
+}
+
+interface FunctionRow {
+  name: string;
+  signature: string;
+  type: string;
+  doc: string | null;
+}
+
+async function loadFunctions(): Promise<FunctionInfo[]> {
+  const byName = new Map<string, FunctionInfo>();
+  for (const f of await rows<FunctionRow>("SELECT name, signature, type, doc FROM function_docs()")) {
+    if (!/^[a-z_]/i.test(f.name)) continue; /* operators */
+    const known = byName.get(f.name);
+    if (known === undefined) byName.set(f.name, { name: f.name, signatures: [f.signature], kind: f.type, doc: f.doc ?? "" });
+    else if (!known.signatures.includes(f.signature)) known.signatures.push(f.signature);
+  }
+  return [...byName.values()];
+}
+
+/* Names of types: what signatures speak of. */
+function typesOf(functions: FunctionInfo[]): string[] {
+  const found = new Set<string>();
+  for (const f of functions) for (const s of f.signatures) for (const word of s.slice(f.name.length).match(/\b[A-Z][A-Z0-9_]+\b|\bIPv4\b/g) ?? []) found.add(word);
+  return [...found].filter((t) => t !== "NULL" && t !== "ANY" && t !== "TIME" && t !== "TEXT");
+}
+
+export async function loadTables(): Promise<void> {
+  const kinds = { V: "view", M: "materialized view" } as const;
+  const list = await rows<{ table_name: string; designatedTimestamp: string | null; partitionBy: string; table_type: string }>(
+    "SELECT table_name, designatedTimestamp, partitionBy, table_type FROM tables()",
+  );
+  columns.clear();
+  catalog.set({ tables: list.map((t) => ({ name: t.table_name, kind: kinds[t.table_type as "V" | "M"] ?? "table", timestamp: t.designatedTimestamp, partitionBy: t.partitionBy })) });
+}
+
+export async function loadCatalog(): Promise<void> {
+  const [keywords, functions] = await Promise.all([rows<{ keyword: string }>("SELECT keyword FROM keywords()"), loadFunctions(), loadTables()]);
+  catalog.set({ keywords: keywords.map((k) => k.keyword.toLowerCase()), functions, types: typesOf(functions), loaded: true });
+}
+
+/* Did a statement change what tables there are, or their columns? */
+export const changesCatalog = (sql: string): boolean => /^\s*(create|drop|alter|rename|truncate|copy|restore)\b/i.test(sql);
+
+export function followServer(): () => void {
+  return onBack(() => void loadCatalog().catch(() => undefined));
+}
+

@@ -1,0 +1,31 @@
+/* Parts whose code comes when they are first wanted: they are no part of the first load. */
+import { h } from "preact";
+import { range } from "../editor/rangeOpen";
+import { importing } from "../import/open";
+import { editing } from "./Instance";
+import { shownTable } from "../schema/actions";
+import { useStore } from "../state/store";
+import { lazy } from "../ui/Lazy";
+
+export const SchemaPanel = lazy(() => import("../schema/SchemaPanel").then((m) => m.SchemaPanel));
+
+export const ChartView = lazy(() => import("../chart/ChartView").then((m) => m.ChartView));
+
+export const ServerPage = lazy(() => import("../server/ServerPage").then((m) => m.ServerPage));
+
+export const SavedPanel = lazy(() => import("../saved/SavedPanel").then((m) => m.SavedPanel));
+export const ReferencePanel = lazy(() => import("../reference/ReferencePanel").then((m) => m.ReferencePanel));
+export const StatsView = lazy(() => import("../stats/StatsView").then((m) => m.StatsView));
+
+/* Nothing is fetched before the dialog is to be seen. */
+const LateTable = lazy(() => import("../schema/TableDialog").then((m) => m.TableDialog));
+export const TableDialog = () => (useStore(shownTable, (s) => s.table !== null) ? h(LateTable, {}) : null);
+
+const LateRange = lazy(() => import("../editor/TimeRange").then((m) => m.TimeRangeDialog));
+export const TimeRange = () => (useStore(range, (r) => r.open) ? h(LateRange, {}) : null);
+
+const LateInstance = lazy(() => import("./InstanceDialog").then((m) => m.InstanceDialog));
+export const InstanceSettings = () => (useStore(editing, (e) => e.open) ? h(LateInstance, {}) : null);
+
+const LateImport = lazy(() => import("../import/Dialogs").then((m) => m.ImportDialogs));
+export const ImportDialogs = () => (useStore(importing, (i) => i.open !== null) ? h(LateImport, {}) : null);

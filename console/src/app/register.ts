@@ -1,0 +1,27 @@
+/* All rows of places.ts, in the order in which they are seen. */
+import { ChartView, ImportDialogs, InstanceSettings, ReferencePanel, SavedPanel, SchemaPanel, ServerPage, StatsView, TableDialog, TimeRange } from "./late";
+import { ConfirmDialog } from "../ui/Confirm";
+import { HistoryPanel } from "../history/HistoryPanel";
+import { LoginDialog, UserMenu } from "../login/Login";
+import { AskDialog } from "../editor/Ask";
+import { Grid } from "../results/Grid";
+import type { Run } from "../results/run";
+import { isPlan, PlanView } from "../results/PlanView";
+import { InstanceName } from "./Instance";
+import { headItems, overlays, pages, resultViews, sidePanels } from "./places";
+
+/* Of all rows, when they are there. */
+const hasAll = (run: Run) => run.state === "done" && (run.result?.count ?? 0) > 0;
+
+sidePanels.push({ id: "schema", title: "Tables", icon: "database", component: SchemaPanel });
+sidePanels.push({ id: "history", title: "History", icon: "history", component: HistoryPanel });
+sidePanels.push({ id: "saved", title: "Saved queries", icon: "bookmark", component: SavedPanel }, { id: "reference", title: "Functions and keywords", icon: "book", component: ReferencePanel });
+resultViews.push({ id: "plan", title: "Plan", icon: "tree", fits: isPlan, component: PlanView });
+resultViews.push({ id: "grid", title: "Table", icon: "table", fits: (run) => run.result !== null, component: Grid });
+resultViews.push({ id: "chart", title: "Chart", icon: "chart", fits: hasAll, component: ChartView });
+resultViews.push({ id: "stats", title: "Column statistics", icon: "stats", fits: hasAll, component: StatsView });
+pages.push({ path: "/server", title: "Server", icon: "server", component: ServerPage });
+headItems.push({ id: "instance", component: InstanceName }, { id: "user", component: UserMenu });
+overlays.push({ id: "login", component: LoginDialog }, { id: "ask", component: AskDialog });
+overlays.push({ id: "table", component: TableDialog }, { id: "import", component: ImportDialogs }, { id: "confirm", component: ConfirmDialog });
+overlays.push({ id: "range", component: TimeRange }, { id: "instance", component: InstanceSettings });

@@ -1,0 +1,75 @@
+/* The time range of the statement at the cursor: chosen, and written into its WHERE. */
+import { useState } from "preact/hooks";
+import { withCondition } from "../chart/interval";
+import { Choice } from "../import/fields";
+import { reserved } from "../schema/model";
+import { quoteName, quoteText, statementAt } from "../sql/lexer";
+import { Button } from "../ui/Button";
+import { Dialog } from "../ui/Dialog";
+import { runHere } from "./commands";
+import { asTime, QUICK, timeColumns } from "./range";
+import { currentView } from "./view";
+import { range } from "./rangeOpen";
+
+export function TimeRangeDialog() {
+  const [from, setFrom] = useState("");
+  const [to, setTo] = useState("");
+  const [problem, setProblem] = useState<string | null>(null);
+  const view = currentView();
+  const [statement] = useState(() => (view === null ? null : statementAt(view.state.doc.toString(), view.state.selection.main.head)));
+  const [columns] = useState(() => timeColumns(statement?.text ?? ""));
+  const [column, setColumn] = useState(columns[0] ?? "");
+  const name = quoteName(column, (word) => word !== "timestamp" && reserved(word)); /* this one may stand plain */
+  const close = () => range.set({ open: false });
+  const apply = (condition: string) => {
+    if (view === null || statement === null) return close();
+    const next = withCondition(statement.text, name, condition);
+    if (next === null) return setProblem("The statement has more than one SELECT: write the condition where it is meant.");
+    if (next !== statement.text) view.dispatch({ changes: { from: statement.from, to: statement.to, insert: next }, selection: { anchor: statement.from + Math.min(next.length, view.state.selection.main.head - statement.from) } });
+    close();
+    view.focus();
+    if (condition !== "") runHere();
+  };
+  const between = `${name} BETWEEN ${asTime(from)} AND ${asTime(to)}`;
+  return (
+    <Dialog title="Time range of the statement" onClose={close}>
+      {columns.length === 0 ? (
+        <p>No table with a designated timestamp stands in the FROM of the statement at the cursor.</p>
+      ) : (
+        <div class="form">
+          {columns.length > 1 && <Choice label="Column" value={column} options={columns.map((c) => [c, c])} onChange={setColumn} />}
+          <div class="range-quick" role="group" aria-label="Ranges up to now">
+            {QUICK.map(([title, interval]) => (
+              <Button key={interval} class="button" disabled={column === ""} onClick={() => apply(`${name} IN ${quoteText(interval)}`)}>
+                {title}
+              </Button>
+            ))}
+          </div>
+          <div class="form-row">
+            <label>
+              From (UTC)
+              <input type="datetime-local" step="1" value={from} onInput={(e) => setFrom(e.currentTarget.value)} />
+            </label>
+            <label>
+              To (UTC)
+              <input type="datetime-local" step="1" value={to} onInput={(e) => setTo(e.currentTarget.value)} />
+            </label>
+          </div>
+          {problem !== null && (
+            <p class="form-error" role="alert">
+              {problem}
+            </p>
+          )}
+          <div class="form-buttons">
+            <Button class="button" onClick={() => apply("")}>
+              Take it away
+            </Button>
+            <Button class="button primary" disabled={column === "" || from === "" || to === ""} onClick={() => apply(between)}>
+              Write and run
+            </Button>
+          </div>
+        </div>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,160 @@
+/* The page before the page: user and password, or the identity provider, when the server asks who is there; and for whom it does not let in. */
+import { useState } from "preact/hooks";
+import { loadCatalog } from "../api/catalog";
+import { ApiError, login, logout, rows } from "../api/client";
+import { instance, loadInstance } from "../app/Instance";
+import { runInTab } from "../schema/actions";
+import { quoteName } from "../sql/lexer";
+import { notify } from "../app/notice";
+import { useStore } from "../state/store";
+import { Button } from "../ui/Button";
+import { Dialog } from "../ui/Dialog";
+import { MenuButton } from "../ui/Menu";
+import { auth } from "./auth";
+import { hadPassword, isExternal, leaveForProviderLogout, logOutOfProvider, rememberPassword, taken, toProvider } from "./signon";
+
+export async function loadUser(): Promise<void> {
+  const found = await rows<{ user: string | null }>('SELECT current_user() AS "user"');
+  const user = found[0]?.user ?? null;
+  taken(user);
+  auth.set({ needed: false, reason: null, denied: null, providerLogout: null, user, canLogOut: auth.get().canLogOut || hadPassword() });
+}
+
+function PasswordForm({ onProblem }: { onProblem: (text: string | null) => void }) {
+  const [busy, setBusy] = useState(false);
+  const submit = async (form: HTMLFormElement) => {
+    const data = new FormData(form);
+    setBusy(true);
+    try {
+      await login(String(data.get("user")), String(data.get("password")));
+      rememberPassword(true);
+      onProblem(null);
+      await Promise.all([loadUser(), loadCatalog(), loadInstance()]);
+    } catch (e) {
+      if (auth.get().denied === null) onProblem(e instanceof ApiError && e.status === 401 ? "The server does not know this user with this password." : e instanceof Error ? e.message : String(e));
+    }
+    setBusy(false);
+  };
+  return (
+    <form
+      class="form"
+      onSubmit={(e) => {
+        e.preventDefault();
+        void submit(e.currentTarget);
+      }}
+    >
+      <label>
+        User
+        <input name="user" autocomplete="username" required />
+      </label>
+      <label>
+        Password
+        <input name="password" type="password" autocomplete="current-password" required />
+      </label>
+      <Button type="submit" class={auth.get().provider ? "button" : "button primary"} disabled={busy}>
+        Log in
+      </Button>
+    </form>
+  );
+}
+
+function ProviderButtons() {
+  const { known, providerLogout } = useStore(auth, (a) => a);
+  const [busy, setBusy] = useState(false);
+  const go = async (prompt: "login" | null) => {
+    setBusy(true);
+    if (!(await toProvider(prompt))) setBusy(false);
+  };
+  return (
+    <div class="form">
+      <Button icon="key" class="button primary" disabled={busy} onClick={() => void go(null)}>
+        {known === null ? "Single sign-on" : `Continue as ${known}`}
+      </Button>
+      {known !== null && (
+        <Button disabled={busy} class="button" onClick={() => void go("login")}>
+          Choose another account
+        </Button>
+      )}
+      {providerLogout !== null && (
+        <Button class="button" onClick={leaveForProviderLogout}>
+          Log out at the identity provider, too
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Denied({ message, reason }: { message: string; reason: string }) {
+  const { provider } = useStore(auth, (a) => a);
+  return (
+    <Dialog title="You have no access">
+      <div class="form" role="alert">
+        <p>The server knows who you are, but does not let you in.</p>
+        {reason !== "" && (
+          <p>
+            <strong>Reason:</strong> {reason}.
+          </p>
+        )}
+        <p class="dim">{message}</p>
+        <p class="dim">Whoever administers the server can change that.</p>
+      </div>
+      <div class="form login-choices">
+        {provider && (
+          <Button icon="key" class="button primary" onClick={() => void toProvider("login")}>
+            Choose another account
+          </Button>
+        )}
+        <Button class="button" onClick={() => auth.set({ denied: null, needed: true, reason: null, known: null })}>
+          Back to the login
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+export function LoginDialog() {
+  const { needed, reason, denied, provider } = useStore(auth, (a) => a);
+  if (denied !== null) return <Denied {...denied} />;
+  if (!needed) return null;
+  return (
+    <Dialog title="Log in">
+      {reason !== null && (
+        <p class="login-reason" role="alert">
+          {reason}
+        </p>
+      )}
+      {provider && <ProviderButtons />}
+      {provider && <p class="login-or">or as a user of this server</p>}
+      <PasswordForm onProblem={(text) => auth.set({ reason: text })} />
+    </Dialog>
+  );
+}
+
+/* Groups at the provider with what they are here, null where nothing is; then what may be done. */
+function myRights(user: string): void {
+  if (isExternal()) runInTab("SELECT * FROM my_external_groups();", "My groups");
+  runInTab(`SHOW PERMISSIONS ${quoteName(user, () => true)};`, "My permissions");
+}
+
+export function UserMenu() {
+  const { user, canLogOut, provider } = useStore(auth, (a) => a);
+  if (user === null) return null;
+  const end = async () => {
+    if (provider && !hadPassword()) return logOutOfProvider(logout);
+    try {
+      await logout();
+    } catch {
+      /* it was over already */
+    }
+    rememberPassword(false);
+    auth.set({ needed: true, reason: null, user: null, canLogOut: false });
+    notify("Logged out.");
+  };
+  const access = instance.get().config["release.type"] === "EE";
+  if (!canLogOut) return <span class="user-name">{user}</span>;
+  return (
+    <MenuButton icon="user" label={`Signed in as ${user}`} items={() => [...(access ? [{ title: "My groups and permissions", run: () => myRights(user) }] : []), { title: "Log out", run: () => void end() }]}>
+      <span class="user-name">{user}</span>
+    </MenuButton>
+  );
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+/* Real server, real browser. One file after the other: each starts a server and shares two cores with it. */
+export default defineConfig({
+  test: {
+    include: ["e2e/**/*.test.ts"],
+    exclude: process.env.ALM_TEST_ALL ? [] : ["e2e/**/*.long.test.ts"],
+    environment: "node",
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
