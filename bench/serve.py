@@ -5,7 +5,8 @@
              [--only exports,points,latency] [--rounds N] [--json FILE]
 
 exports: 1,000,000 rows as CSV, JSON, PG text and PG binary, thrown away as fast as the socket gives them.
-points:  requests per second and latencies on 8 and 32 connections, each with one request in flight (loadgen.c).
+points:  requests per second and latencies on 8 and 32 connections, each with one request in flight (loadgen.c). `bound` is a
+         server that answers every request with the same bytes (canned.c): what machine and loadgen let through at all.
 latency: `select 1` every 20 ms over HTTP and PG, first alone, then beside four connections that run heavy queries without a pause.
 
 Beside the wall time stands the processor time of the server, the figure that other load on the machine moves least; the
@@ -23,6 +24,9 @@ EXPORT = "select ts, symbol, side, price, amount from trades1m"
 POINTS = {"select 1": "select 1",
           "a minute of a symbol": "select ts, side, price, amount from trades1m where symbol = 'BTC-USD' and ts in '2024-01-15T10:30'",
           "last of a symbol": "select ts, price from trades1m where symbol = 'ETH-USD' order by ts desc limit 1"}
+PARAMETERS = {"a minute of a symbol, parameters": ("select ts, side, price, amount from trades1m where symbol = $1 and ts >= $2 and ts < $3",
+                                                   ["BTC-USD|ETH-USD|BTC-USD", "2024-01-15T10:30:00.000000Z|2024-01-16T10:30:00.000000Z", "2024-01-15T10:31:00.000000Z|2024-01-16T10:31:00.000000Z"]),
+              "last of a symbol, parameters": ("select ts, price from trades1m where symbol = $1 order by ts desc limit 1", ["BTC-USD|ETH-USD"])}
 HEAVY = "select symbol, side, {count}, sum(price * amount), stddev(price) from trades1m cross join (select x from {numbers}) n where price > x group by symbol, side"
 DIALECT = {"postgres": {"count": "count(*)", "numbers": "generate_series(1, 200) x"}}
 DIALECT_ELSE = {"count": "count()", "numbers": "long_sequence(200)"}
@@ -119,7 +123,7 @@ class Run:
         if better(figures, best):
             best.update({k: v for k, v in figures.items() if k != "cpu"})
         best["cpu"] = min(best["cpu"], figures["cpu"])
-        print(f"{what:32}{peer:10}" + "  ".join(f"{k} {v:,.6g}" for k, v in figures.items()), file=sys.stderr, flush=True)
+        print(f"{what:42}{peer:10}" + "  ".join(f"{k} {v:,.6g}" for k, v in figures.items()), file=sys.stderr, flush=True)
 
     # ------------------------------------------------------------------------------------------------- exports
     def exports(self):
@@ -138,26 +142,35 @@ class Run:
 
     # -------------------------------------------------------------------------------------------------- points
     def points(self):
-        exe = pathlib.Path(self.o.work) / "loadgen"
-        subprocess.run(["cc", "-O2", "-o", str(exe), str(HERE / "loadgen.c")], check=True)
-        for _ in range(self.o.rounds):
-            for what, sql in POINTS.items():
-                for mode in ("http", "pg", "pgx"):
+        work = pathlib.Path(self.o.work)
+        for name in ("loadgen", "canned"):
+            subprocess.run(["cc", "-O2", "-o", str(work / name), str(HERE / f"{name}.c"), "-lpthread"], check=True)
+        canned = subprocess.Popen([str(work / "canned")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        at = ("127.0.0.1", int(canned.stdout.readline()))
+        bound = Peer("bound", at, at)
+        questions = [(what, sql, mode, ()) for what, sql in POINTS.items() for mode in ("http", "pg", "pgx")]
+        questions += [(what, sql, "pgx", values) for what, (sql, values) in PARAMETERS.items()]
+        try:
+            for _ in range(self.o.rounds):
+                for what, sql, mode, values in questions:
                     for n in (8, 32):
-                        for p in self.peers:
+                        for p in self.peers + ([bound] if what == "select 1" else []):
                             at = p.http if mode == "http" else p.pg
                             text = sql if p.name != "postgres" else sql.replace("ts in '2024-01-15T10:30'", "ts >= '2024-01-15 10:30' and ts < '2024-01-15 10:31'")
                             if at:
-                                self.point(exe, p, mode, at, n, what, text)
+                                self.point(work / "loadgen", p, mode, at, n, what, text, values)
+        finally:
+            canned.stdin.close()
+            canned.wait()
 
-    def point(self, exe, p, mode, at, n, what, sql):
+    def point(self, exe, p, mode, at, n, what, sql, values):
         cpu = E.cpu_seconds(p.pid)
-        done = subprocess.run([str(exe), mode, at[0], str(at[1]), str(n), str(self.o.seconds), sql, p.user, "quest", p.database], capture_output=True, text=True)
+        done = subprocess.run([str(exe), mode, at[0], str(at[1]), str(n), str(self.o.seconds), sql, p.user, "quest", p.database, *values], capture_output=True, text=True)
         if done.returncode:
             raise E.Failed(f"{p.name} {mode} x{n}: {done.stderr[:300]}")
         v = [float(x) for x in done.stdout.split()]
         each = (E.cpu_seconds(p.pid) - cpu) / max(1, v[0] * self.o.seconds)
-        self.keep(f"{what}, {mode} x{n}", p.name, lambda a, b: a["rate"] > b["rate"], rate=v[0], cpu=each * 1e6, p50_us=v[1], p99_us=v[2], max_us=v[3])
+        self.keep(f"{what}, {mode} x{n}", p.name, lambda a, b: a["rate"] > b["rate"], rate=v[0], cpu=each * 1e6, client_cpu=v[5], p50_us=v[1], p99_us=v[2], max_us=v[3])
 
     # ------------------------------------------------------------------------------------------------- latency
     def latency(self):
@@ -215,6 +228,8 @@ def report(doc):
         target = peers["target"]
         for name, r in peers.items():
             ratio = f"target {target['rate'] / r['rate']:5.2f} times as fast, cpu {r['cpu'] / max(target['cpu'], 1e-9):5.2f} times the target's" if "rate" in r else ""
+            if name == "bound":
+                ratio = f"target at {target['rate'] / r['rate']:.0%} of it; a server twice as fast as the target would be at {2 * target['rate'] / r['rate']:.0%}"
             print(f"    {name:10}" + "  ".join(f"{k} {v:,.4g}" for k, v in r.items()) + "  " + ratio)
 
 

@@ -53,11 +53,10 @@ uint64_t alm_conn_id(const alm_conn *conn)
     (void)conn;
     return 1;
 }
-alm_conn *alm_loop_find(alm_loop *loop, uint64_t id)
+void alm_conn_peer(const alm_conn *conn, char *out, size_t size)
 {
-    (void)loop;
-    (void)id;
-    return NULL;
+    (void)conn;
+    (void)snprintf(out, size, "127.0.0.1");
 }
 bool alm_loop_is_stopping(const alm_loop *loop)
 {
@@ -109,7 +108,7 @@ void alm_conn_input_max(alm_conn *conn, size_t bytes)
     (void)bytes;
 }
 
-void alm_conn_start_tls(alm_conn *conn, const alm_tls *tls, const char *bytes, size_t n)
+void alm_conn_start_tls(alm_conn *conn, alm_tls_slot *tls, const char *bytes, size_t n)
 {
     (void)conn;
     (void)tls;
@@ -120,6 +119,16 @@ bool alm_conn_has_tls(const alm_conn *conn)
 {
     (void)conn;
     return false;
+}
+bool alm_conn_is_local(const alm_conn *conn)
+{
+    (void)conn;
+    return true;
+}
+alm_str alm_conn_tls_binding(const alm_conn *conn)
+{
+    (void)conn;
+    return (alm_str){0};
 }
 bool alm_conn_tls_named(const alm_conn *conn)
 {
@@ -178,6 +187,16 @@ void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_con
 {
     alm_conn_wait(conn, done, drop, arg);
     conn->work = work;
+}
+
+/* There is no other connection. */
+void alm_conn_tell(alm_conn *conn, uint64_t id, void (*tell)(alm_conn *other, alm_conn *conn),
+                   void (*done)(alm_conn *conn, void *arg), void *arg)
+{
+    (void)id;
+    (void)tell;
+    alm_conn_wait(conn, done, NULL, arg);
+    alm_conn_work_over(conn);
 }
 
 static void fake_run_work(alm_conn *conn)

@@ -117,6 +117,9 @@ def run_script(server, folder, args, text):
 
 
 def load_demo(server):
+    (server.root / "import").mkdir(exist_ok=True)
+    with open(server.root / "import" / "trades.parquet", "wb") as f:
+        subprocess.run([str(BUILD / "demo_trades"), "--parquet"], check=True, stdout=f)
     rows = subprocess.run([str(BUILD / "demo_trades")], check=True, capture_output=True).stdout
     run = subprocess.run(["curl", "-fsS", "-o", "/dev/null", "-F", DEMO_SCHEMA, "-F", "data=@-;filename=trades",
                           f"{server.url}/imp?name=trades&timestamp=timestamp&partitionBy=DAY&forceHeader=true"],

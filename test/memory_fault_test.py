@@ -77,6 +77,15 @@ class Cases:
     def exp(self, sql):
         return self.http("GET", "/exp?query=" + urllib.parse.quote(sql))
 
+    def held(self, sql):
+        """A result that is held, and a page of it; the name of the result is another one each time."""
+        made = self.http("GET", "/exec?snapshot=new&tag=fault&limit=1,10&query=" + urllib.parse.quote(sql))
+        if made is None:
+            return None
+        made = json.loads(made)
+        page = self.http("GET", f"/snapshot/{made['snapshot']}?limit=11,2000&nm=true")
+        return None if page is None else (made["dataset"], made["count"], json.loads(page)["dataset"])
+
     def write(self, _):
         return self.http("POST", "/write", self.lines)
 
@@ -137,6 +146,7 @@ def cases():
     for sql in QUERIES:
         yield f"exec {sql}", "exec", sql, None
     yield "exp", "exp", QUERIES[0], None
+    yield "held", "held", "select * from m order by n", None
     for sql in QUERIES[:6]:
         yield f"simple {sql}", "simple", sql, None
         yield f"extended {sql}", "extended", sql, None
@@ -175,7 +185,7 @@ def run(c, fault, name, how, sql, adds):
         failed, _ = fault.disarm()
         if c.s.process.poll() is not None:
             raise Failure(f"request {n} of {asked}: THE SERVER ENDED: {c.s.tail()[-700:]}")
-        if got is not None and adds is None and how in ("exec", "exp") and sql.startswith(("select", "with")) and got != want:
+        if got is not None and adds is None and how in ("exec", "exp", "held") and sql.startswith(("select", "with")) and got != want:
             raise Failure(f"request {n} of {asked}: a wrong answer: {str(got)[:200]}")
         errors += got is None
         if adds is not None:

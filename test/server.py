@@ -1,7 +1,19 @@
 """A server under test: own data directory, own ports (the system picks them), stopped at the end."""
-import json, os, pathlib, shutil, signal, socket, subprocess, tempfile, time, urllib.error, urllib.parse, urllib.request
+import base64, json, os, pathlib, shutil, signal, socket, subprocess, tempfile, time, urllib.error, urllib.parse, urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
+
+
+def put_demo_files(server):
+    """What the cases of own_seed_parquet read: the demo table as a Parquet file, and a file that is none."""
+    folder = server.root / "import"
+    program = TOP / "build" / "release" / "demo_trades"
+    folder.mkdir(exist_ok=True)
+    if not program.exists():  # suites of another build
+        subprocess.run(["./dev", "build", "release", "demo_trades"], cwd=TOP, check=True)
+    with open(folder / "demo_trades.parquet", "wb") as f:
+        subprocess.run([str(program), "--parquet"], check=True, stdout=f)
+    (folder / "readme.txt").write_text("This is no Parquet file.\n")
 
 
 class Server:
@@ -80,10 +92,17 @@ class Server:
                 shutil.rmtree(self.root, ignore_errors=True)
 
     # ------------------------------------------------------------------ calls
+    def login(self):
+        """Headers of the administrator, for suites that run again with access control on."""
+        if os.environ.get("ALMANAC_ACL_ENABLED") != "true":
+            return {}
+        return {"Authorization": "Basic " + base64.b64encode(b"admin:quest").decode()}
+
     def get(self, path, timeout=60, headers=None, **params):
         """(status, headers, body)"""
         query = "?" + urllib.parse.urlencode(params) if params else ""
-        request = urllib.request.Request(self.url + path + query, headers=headers or {})
+        headers = {**self.login(), **(headers or {})}
+        request = urllib.request.Request(self.url + path + query, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=timeout) as r:
                 return r.status, r.headers, r.read()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the pages that are tables of the source: settings, errors, metrics, relations of the catalogue, functions
+"""Writes the pages that are tables of the source: settings, errors, metrics, permissions, relations of the catalogue, functions
 (function_pages.py).
 
     gen_docs.py [--check] [--build DIR]
@@ -56,7 +56,7 @@ def bound(kind, text):
 
 def used_fields():
     text = "".join(p.read_text() for p in sorted((TOP / "src").rglob("*.[ch]")) if not p.name.endswith("_test.c"))
-    return set(re.findall(r"\b[a-z]+(?:_[a-z0-9]+)+\b", text))
+    return set(re.findall(r"\b(?:ALM_CONF_ID_)?([a-z]+(?:_[a-z0-9]+)+)\b", text))
 
 
 def configuration():
@@ -66,7 +66,7 @@ def configuration():
     for title, (kind, field, key, default, low, high, choices, flags, doc) in rows("src/base/conf.def", "ALM_CONF"):
         if title != section:
             section = title
-            out.append(f"\n## {title[0].upper() + title[1:]}\n\n| Setting | Default | Values | Meaning |\n|---|---|---|---|\n")
+            out.append(f"\n## {title[0].upper() + title[1:]}\n\n| Setting | Default | Values | Live | Meaning |\n|---|---|---|---|---|\n")
         values = {"BOOL": "`true`, `false`", "TEXT": "text", "ADDR": "host:port",
                   "CHOICE": ", ".join(f"`{c}`" for c in choices.split("|"))}.get(kind)
         if values is None:
@@ -74,7 +74,7 @@ def configuration():
         shown = "(unset)" if default == "" else "2^63-1" if default == str(2**63 - 1) else f"`{default}`"
         mark = "" if field in used else " †"
         unused |= bool(mark)
-        out.append(f"| `{key}`{mark} | {shown} | {cell(values)} | {cell(doc)} |\n")
+        out.append(f"| `{key}`{mark} | {shown} | {cell(values)} | {'yes' if 'RELOAD' in flags else ''} | {cell(doc)} |\n")
     if unused:
         out.append("\n† Accepted and checked, but without effect in this version.\n")
     out.append(ALIASES)
@@ -98,7 +98,16 @@ dots and dashes as underscores. `QDB_HTTP_BIND_TO` is understood too; the first 
 The first start writes `server.conf` with every setting, its default and its meaning as comments. The file is
 a Java properties file: `key=value`, comments start with `#`. Sizes take `k`, `m`, `g`, `t` (powers of 1024);
 times take `ms`, `s`, `m`, `h`, `d` and are milliseconds without a unit. A value out of range, or an unknown
-key, stops the server with a message that names the file and the line. A change takes effect at the next start.
+key, stops the server with a message that names the file and the line.
+
+Passwords (`http.password`, `pg.password`, `pg.readonly.password`, `acl.admin.password`,
+`acl.oidc.tls.keystore.password`) may stand in files of their own: `pg.password.file=/run/secrets/pg`, or the variable
+`ALMANAC_PG_PASSWORD_FILE`. The end of the line does not count; a file that is empty, or larger than 4096 bytes, is a mistake.
+
+Settings that are *live* change while the server runs: SIGHUP, or `SELECT reload_config()` (with access control: SYSTEM ADMIN), reads the
+file again, and the [certificates](../how-to/tls.md). The others wait for the next start; the log names them. A file with a mistake
+changes nothing, nor does one that would open an interface of the network to everybody; `reload_config()` and the log say why. SHOW
+PARAMETERS shows what holds, and what is `reloadable`.
 """
 
 ALIASES = """
@@ -206,7 +215,8 @@ def metrics():
 
 METRICS = """# Metrics
 
-With `metrics.enabled=true` the health port answers `GET /metrics` in the text form of Prometheus. Names that begin with
+`GET /metrics` answers in the text form of Prometheus: on the HTTP port (to the login, if there is one), and with
+`metrics.enabled=true` on the health port. Names that begin with
 `questdb_` are those that dashboards of that server know, and mean what stands here; where two servers keep different
 things (this one has no queue between log and tables) the nearest one is counted. Counts begin with the start of the server.
 
@@ -223,13 +233,31 @@ faster than `questdb_committed_rows_total`.
 """
 
 
+PERMISSIONS = """# Permissions
+
+What GRANT and REVOKE name, with the levels on which each can be granted. `select * from all_permissions()` lists the same.
+See [access control](../sql/access-control.md).
+"""
+LEVELS = {"D": "database", "T": "database, table", "C": "database, table, column"}
+
+
+def permissions():
+    out, section = [NOTE.format("src/auth/permission.def"), PERMISSIONS], None
+    for title, (_, name, level, doc) in rows("src/auth/permission.def", "ALM_PERMISSION"):
+        if title != section:
+            section = title
+            out.append(f"\n## {title[0].upper() + title[1:]}\n\n| Permission | Levels | Allows to |\n|---|---|---|\n")
+        out.append(f"| {name} | {LEVELS[level]} | {cell(doc)} |\n")
+    return "".join(out)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--check", action="store_true")
     ap.add_argument("--build", default=TOP / "build" / "release")
     o = ap.parse_args()
     pages = {OUT / "configuration.md": configuration(), OUT / "errors.md": errors(),
-             OUT / "catalog.md": catalog(), OUT / "metrics.md": metrics(), **function_pages.pages(o.build)}
+             OUT / "catalog.md": catalog(), OUT / "metrics.md": metrics(), OUT / "permissions.md": permissions(), **function_pages.pages(o.build)}
     stale = [str(path.relative_to(TOP)) for path in function_pages.left_over(pages)]
     for path, text in pages.items():
         if not path.exists() or path.read_text() != text:

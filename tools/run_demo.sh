@@ -1,11 +1,19 @@
 #!/bin/sh
-# Starts the server on ROOT and fills the demo table through /imp when it is not there.
+# Starts the server on ROOT and fills the demo table through /imp when it is not there; import/trades.parquet
+# of ROOT has the same trades.
 #   run_demo.sh BINDIR ROOT [SERVER ARGS]
 # Ctrl-C stops the server cleanly; the exit code is the server's.
 # shellcheck disable=SC2317 # functions that traps call
 set -eu
 bin=$1 root=$2
 shift 2
+
+# The same trades as a file, for read_parquet('trades.parquet'); one that is there stays.
+if [ ! -e "$root/import/trades.parquet" ]; then
+    mkdir -p "$root/import"
+    "$bin/demo_trades" --parquet >"$root/import/trades.parquet.part"
+    mv "$root/import/trades.parquet.part" "$root/import/trades.parquet"
+fi
 
 rm -f "$root/conf/address" # a killed server leaves it behind
 "$bin/almanac" -d "$root" "$@" &
@@ -57,6 +65,7 @@ esac
 printf '%s\n' "
 Almanac is running. Data directory: $root
 
+  Web Console        http://$address/
   REST and CSV       http://$address/exec   http://$address/exp
   PostgreSQL wire    PGPASSWORD=quest psql -h ${pg%:*} -p ${pg##*:} -U admin qdb
 

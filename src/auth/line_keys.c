@@ -202,3 +202,20 @@ bool alm_line_keys_verify(const alm_line_keys *keys, alm_str kid,
     const bool good = verify(found != NULL ? found->key : keys->rows[0].key, challenge, bytes, n);
     return good && found != NULL;
 }
+
+bool alm_line_key_verify(alm_str x, alm_str y, const char challenge[ALM_LINE_CHALLENGE],
+                         alm_str signature)
+{
+    /* the base point of P-256: nobody's key */
+    static const alm_str base_x = ALM_STR("axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY");
+    static const alm_str base_y = ALM_STR("T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU");
+    uint8_t bytes[TEXT_MAX];
+    size_t n = 0;
+    const bool there = x.len > 0;
+    if (signature.len > TEXT_MAX || !alm_base64_decode(signature, bytes, &n))
+        return false;
+    EVP_PKEY *key = public_key(there ? x : base_x, there ? y : base_y);
+    const bool good = key != NULL && verify(key, challenge, bytes, n);
+    EVP_PKEY_free(key);
+    return good && there;
+}

@@ -26,4 +26,8 @@ void alm_line_challenge(char bytes[ALM_LINE_CHALLENGE]);
 bool alm_line_keys_verify(const alm_line_keys *keys, alm_str kid,
                           const char challenge[ALM_LINE_CHALLENGE], alm_str signature);
 
+/* The same with one key by its coordinates; x.len 0: there is none, and it takes as long to say no. */
+bool alm_line_key_verify(alm_str x, alm_str y, const char challenge[ALM_LINE_CHALLENGE],
+                         alm_str signature);
+
 #endif

@@ -44,18 +44,19 @@ static bool derive_keys(alm_str password, alm_scram_verifier *v)
 }
 
 alm_status alm_scram_verifier_make(alm_ctx *cx, alm_str password,
-                                   const uint8_t salt[ALM_SCRAM_SALT], alm_scram_verifier *out)
+                                   const uint8_t salt[ALM_SCRAM_SALT], int32_t iterations,
+                                   alm_scram_verifier *out)
 {
-    *out = (alm_scram_verifier){.iterations = ALM_SCRAM_ITERATIONS};
+    *out = (alm_scram_verifier){.iterations = iterations};
     (void)memcpy(out->salt, salt, ALM_SCRAM_SALT);
     return derive_keys(password, out) ? ALM_OK : crypto_failed(cx);
 }
 
 alm_status alm_scram_verifier_fake(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY], alm_str user,
-                                   alm_scram_verifier *out)
+                                   int32_t iterations, alm_scram_verifier *out)
 {
     uint8_t mac[ALM_SCRAM_KEY];
-    *out = (alm_scram_verifier){.iterations = ALM_SCRAM_ITERATIONS};
+    *out = (alm_scram_verifier){.iterations = iterations};
     if (!hmac(secret, ALM_SCRAM_KEY, user, mac))
         return crypto_failed(cx);
     (void)memcpy(out->salt, mac, ALM_SCRAM_SALT);

@@ -25,13 +25,14 @@ typedef struct alm_scram_verifier {
     int32_t iterations;
 } alm_scram_verifier;
 
-/* salt: random bytes. */
+/* salt: random bytes. iterations: of PBKDF2, ALM_SCRAM_ITERATIONS at least. */
 ALM_NODISCARD alm_status alm_scram_verifier_make(alm_ctx *cx, alm_str password,
                                                  const uint8_t salt[ALM_SCRAM_SALT],
-                                                 alm_scram_verifier *out);
+                                                 int32_t iterations, alm_scram_verifier *out);
 /* A verifier that no password fits; the salt depends on secret and name alone. */
 ALM_NODISCARD alm_status alm_scram_verifier_fake(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY],
-                                                 alm_str user, alm_scram_verifier *out);
+                                                 alm_str user, int32_t iterations,
+                                                 alm_scram_verifier *out);
 
 typedef struct alm_scram {
     alm_scram_verifier verifier;

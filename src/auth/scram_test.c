@@ -45,7 +45,8 @@ static alm_status exchange(const char *real, const char *typed, bool known)
     alm_ctx cx = {0};
     alm_scram s = {.known = known};
     char message[1024], answer[ALM_SCRAM_MSG_MAX];
-    assert_int_equal(alm_scram_verifier_make(&cx, z(real), salt, &s.verifier), ALM_OK);
+    assert_int_equal(alm_scram_verifier_make(&cx, z(real), salt, ALM_SCRAM_ITERATIONS, &s.verifier),
+                     ALM_OK);
     assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), false, random_bytes),
                      ALM_OK);
     client_final(typed, &s, message, sizeof(message));
@@ -69,7 +70,9 @@ static void nonces_of_clients_may_be_long(void **state)
         char nonce[512] = "", first[600], message[1024], answer[ALM_SCRAM_MSG_MAX];
         (void)memset(nonce, '~', n);
         (void)snprintf(first, sizeof(first), "n,,n=,r=%s", nonce);
-        assert_int_equal(alm_scram_verifier_make(&cx, z("quest"), salt, &s.verifier), ALM_OK);
+        assert_int_equal(
+            alm_scram_verifier_make(&cx, z("quest"), salt, ALM_SCRAM_ITERATIONS, &s.verifier),
+            ALM_OK);
         assert_int_equal(alm_scram_first(&cx, &s, z(first), false, random_bytes),
                          n <= ALM_SCRAM_NONCE_MAX ? ALM_OK : ALM_E_PROTOCOL);
         if (n > ALM_SCRAM_NONCE_MAX)
@@ -92,7 +95,8 @@ static void malformed_messages_are_refused(void **state)
     alm_ctx cx = {0};
     alm_scram s = {.known = true};
     char answer[ALM_SCRAM_MSG_MAX];
-    assert_int_equal(alm_scram_verifier_make(&cx, z("x"), salt, &s.verifier), ALM_OK);
+    assert_int_equal(alm_scram_verifier_make(&cx, z("x"), salt, ALM_SCRAM_ITERATIONS, &s.verifier),
+                     ALM_OK);
     assert_int_equal(alm_scram_first(&cx, &s, z("n,,n=,r=abcdefghijklmnopqr"), false, random_bytes),
                      ALM_OK);
     assert_int_equal(alm_scram_final(&cx, &s, z("c=biws,r=other,p=AAAA"), answer), ALM_E_PROTOCOL);
@@ -105,9 +109,12 @@ static void made_up_salts_are_stable(void **state)
     static const uint8_t secret[ALM_SCRAM_KEY] = {7};
     alm_scram_verifier a, b, c;
     bool fits = true;
-    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("nobody"), &a), ALM_OK);
-    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("nobody"), &b), ALM_OK);
-    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("other"), &c), ALM_OK);
+    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("nobody"), ALM_SCRAM_ITERATIONS, &a),
+                     ALM_OK);
+    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("nobody"), ALM_SCRAM_ITERATIONS, &b),
+                     ALM_OK);
+    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("other"), ALM_SCRAM_ITERATIONS, &c),
+                     ALM_OK);
     assert_memory_equal(a.salt, b.salt, sizeof(a.salt));
     assert_memory_not_equal(a.salt, c.salt, sizeof(a.salt));
     assert_int_equal(alm_scram_check_password(&cx, &a, z("quest"), &fits), ALM_OK);

@@ -175,7 +175,9 @@ struct alm_ctx {
     uint64_t seed;             /* of this statement's random functions */
     const char *user;
     struct alm_session *session;
+    bool waits;                      /* what is planned calls a function that waits */
     const struct alm_lookup *lookup; /* base/lookup.h: what functions may ask; may be NULL */
+    const struct alm_access *access; /* base/access.h: who may do what; NULL: everybody everything */
 };
 
 /* Records the error unless one is recorded already; returns the code that is recorded. */

@@ -1,5 +1,5 @@
 /*
- * base64.c - bytes as digits of 6 bits and back (RFC 4648, the plain alphabet).
+ * base64.c - bytes as digits of 6 bits and back (RFC 4648).
  */
 #include "base/base64.h"
 
@@ -32,17 +32,15 @@ static int digit_of(char c)
                                   : -1;
 }
 
-bool alm_base64_decode(alm_str in, void *bytes, size_t *n)
+/* Digits that are all of them; out of each four, three bytes. */
+static bool decode(alm_str in, int (*value)(char c), uint8_t *out, size_t *n, uint32_t *rest)
 {
-    uint8_t *out = bytes;
-    size_t len = in.len, at = 0;
-    while (len > 0 && in.len - len < 2 && in.ptr[len - 1] == '=')
-        len--;
-    if (len % 4 == 1)
-        return false;
     uint32_t group = 0;
-    for (size_t i = 0; i < len; i++) {
-        const int digit = digit_of(in.ptr[i]);
+    size_t at = 0;
+    if (in.len % 4 == 1)
+        return false;
+    for (size_t i = 0; i < in.len; i++) {
+        const int digit = value(in.ptr[i]);
         if (digit < 0)
             return false;
         group = group << 6 | (uint32_t)digit;
@@ -54,5 +52,26 @@ bool alm_base64_decode(alm_str in, void *bytes, size_t *n)
             out[at++] = (uint8_t)group;
     }
     *n = at;
+    *rest = in.len % 4 == 2 ? group & 15 : in.len % 4 == 3 ? group & 3 : 0;
     return true;
+}
+
+bool alm_base64_decode(alm_str in, void *bytes, size_t *n)
+{
+    size_t len = in.len;
+    uint32_t rest = 0;
+    while (len > 0 && in.len - len < 2 && in.ptr[len - 1] == '=')
+        len--;
+    return decode((alm_str){in.ptr, len}, digit_of, bytes, n, &rest);
+}
+
+static int url_digit_of(char c)
+{
+    return c == '-' ? 62 : c == '_' ? 63 : c == '+' || c == '/' ? -1 : digit_of(c);
+}
+
+bool alm_base64url_decode(alm_str in, void *bytes, size_t *n)
+{
+    uint32_t rest = 0;
+    return decode(in, url_digit_of, bytes, n, &rest) && rest == 0;
 }

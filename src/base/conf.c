@@ -356,6 +356,55 @@ static alm_status other_key(alm_ctx *cx, const alm_conf_input *input, bool stric
                          input->file, line, (int)ALM_MIN(key.len, (size_t)200), key.ptr);
 }
 
+/* ----------------------------------------------------------------- secrets */
+
+/* KEY.file: a secret that stands in a file. */
+static bool find_secret(alm_str key, alm_conf_id *id)
+{
+    static const alm_str suffix = {".file", 5};
+    int64_t factor;
+    if (key.len <= suffix.len ||
+        !alm_str_ieq((alm_str){key.ptr + key.len - suffix.len, suffix.len}, suffix))
+        return false;
+    key.len -= suffix.len;
+    return find_key(key, id, &factor) && ROWS[*id].sensitive;
+}
+
+/* Its text without the end of the line. */
+static alm_status set_secret(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
+                             const alm_conf_input *input, alm_conf_id id, alm_str path,
+                             const origin *from)
+{
+    alm_buf name, text;
+    alm_buf_init(&name, NULL);
+    alm_buf_init(&text, NULL);
+    alm_status st = alm_buf_append(cx, &name, path.ptr, path.len);
+    if (st == ALM_OK)
+        st = alm_buf_append(cx, &name, "", 1);
+    if (st == ALM_OK && (input->secret == NULL || memchr(path.ptr, 0, path.len) != NULL))
+        st = alm_fail(cx, ALM_E_ARG, -1, "%s.file: there are no files here", ROWS[id].key);
+    if (st == ALM_OK) {
+        st = input->secret(cx, input->secret_arg, name.ptr, &text);
+        if (st != ALM_OK) {
+            const alm_error was = cx->err;
+            alm_error_clear(cx); /* the first error wins */
+            st = alm_fail(cx, st, -1, "%s.file: %s", ROWS[id].key, was.msg);
+        }
+    }
+    while (st == ALM_OK && text.len > 0 &&
+           (text.ptr[text.len - 1] == '\n' || text.ptr[text.len - 1] == '\r'))
+        text.len--;
+    if (st == ALM_OK && text.len == 0) /* for some keys that would mean: none is asked for */
+        st = alm_fail(cx, ALM_E_ARG, -1, "%s.file: '%s' is empty", ROWS[id].key, name.ptr);
+    if (st == ALM_OK)
+        st = set_value(cx, conf, texts, id, (alm_str){text.ptr, text.len}, 1, from);
+    if (text.cap > 0)
+        explicit_bzero(text.ptr, text.cap);
+    alm_buf_deinit(&name);
+    alm_buf_deinit(&text);
+    return st;
+}
+
 /* -------------------------------------------------------------- properties */
 
 typedef struct reader {
@@ -407,14 +456,11 @@ static alm_status read_escape(alm_ctx *cx, reader *r, alm_buf *to)
         uint32_t unit = 0;
         for (int i = 0; i < 4; i++, r->at++) {
             const char h = r->at < r->text.len ? r->text.ptr[r->at] : '\0';
-            const uint32_t digit = h >= '0' && h <= '9'   ? (uint32_t)(h - '0')
-                                   : h >= 'a' && h <= 'f' ? (uint32_t)(h - 'a' + 10)
-                                   : h >= 'A' && h <= 'F' ? (uint32_t)(h - 'A' + 10)
-                                                          : 16;
-            if (digit == 16)
+            const int digit = alm_hex_digit(h);
+            if (digit < 0)
                 return alm_fail(cx, ALM_E_ARG, -1, "line %zu: \\u needs four hexadecimal digits",
                                 r->line);
-            unit = unit * 16 + digit;
+            unit = unit * 16 + (uint32_t)digit;
         }
         char utf8[4];
         return alm_buf_append(cx, to, utf8, alm_utf8_put(unit, utf8));
@@ -492,6 +538,8 @@ static alm_status each_entry(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
         const bool known = find_key(key, &id, &factor);
         if (known && known_keys)
             ALM_TRY(set_value(cx, conf, texts, id, value, factor, &from));
+        else if (!known && find_secret(key, &id))
+            ALM_TRY(known_keys ? set_secret(cx, conf, texts, input, id, value, &from) : ALM_OK);
         else if (!known && !known_keys)
             ALM_TRY(other_key(cx, input, conf->config_validation_strict, key, value, r->line));
     }
@@ -500,6 +548,7 @@ static alm_status each_entry(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
 /* ------------------------------------------------------------- environment */
 
 enum { ENV_NAME_MAX = 128 };
+static const char *const ENV_PREFIXES[] = {"ALMANAC_", "QDB_"};
 
 /* a.b-c -> PREFIX_A_B_C */
 static void env_name(const char *prefix, const char *key, char out[ENV_NAME_MAX])
@@ -524,10 +573,9 @@ static alm_status read_env(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
                            const alm_conf_input *input, const char *key, alm_conf_id id,
                            int64_t factor)
 {
-    static const char *const prefixes[] = {"ALMANAC_", "QDB_"};
-    for (size_t i = 0; i < ALM_COUNT(prefixes); i++) {
+    for (size_t i = 0; i < ALM_COUNT(ENV_PREFIXES); i++) {
         char name[ENV_NAME_MAX];
-        env_name(prefixes[i], key, name);
+        env_name(ENV_PREFIXES[i], key, name);
         const char *value = input->env(input->env_arg, name);
         if (value == NULL)
             continue;
@@ -537,9 +585,29 @@ static alm_status read_env(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
     return ALM_OK;
 }
 
+/* KEY_FILE; KEY itself is before it. */
+static alm_status read_env_secret(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
+                                  const alm_conf_input *input, alm_conf_id id)
+{
+    char key[ENV_NAME_MAX];
+    (void)snprintf(key, sizeof key, "%s.file", ROWS[id].key);
+    for (size_t i = 0; i < ALM_COUNT(ENV_PREFIXES); i++) {
+        char name[ENV_NAME_MAX];
+        env_name(ENV_PREFIXES[i], key, name);
+        const char *path = input->env(input->env_arg, name);
+        const origin from = {ALM_CONF_ENV, name, 0};
+        if (path != NULL)
+            return set_secret(cx, conf, texts, input, id, alm_str_of(path), &from);
+    }
+    return ALM_OK;
+}
+
 static alm_status each_env(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
                            const alm_conf_input *input)
 {
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++)
+        if (ROWS[i].sensitive)
+            ALM_TRY(read_env_secret(cx, conf, texts, input, (alm_conf_id)i));
     for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
         ALM_TRY(
             read_env(cx, conf, texts, input, ALIASES[i].alias, ALIASES[i].id, ALIASES[i].factor));
@@ -563,6 +631,8 @@ alm_status alm_conf_read(alm_ctx *cx, alm_conf *conf, const alm_conf_input *inpu
     alm_buf_deinit(&r.key);
     alm_buf_deinit(&r.value);
     ALM_TRY(st);
+    if (next.acl_oidc_enabled && next.source[ALM_CONF_ID_acl_enabled] == ALM_CONF_DEFAULT)
+        next.acl_enabled = true; /* users who log in elsewhere mean nothing without it */
     next.texts = conf->texts;
     *conf = next;
     return ALM_OK;

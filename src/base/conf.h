@@ -77,6 +77,9 @@ typedef struct alm_conf_input {
     /* Value of an environment variable or NULL; NULL: no environment. alm_conf_getenv is one. */
     const char *(*env)(void *arg, const char *name);
     void *env_arg;
+    /* The text of a file that holds a secret (KEY.file, KEY_FILE), appended to *out; NULL: there are no files. */
+    alm_status (*secret)(alm_ctx *cx, void *arg, const char *path, alm_buf *out);
+    void *secret_arg;
     /* Keys that are known and not used, keys that are not known (config.validation.strict=false). */
     void (*warn)(void *arg, const char *message);
     void *warn_arg;
@@ -85,6 +88,9 @@ typedef struct alm_conf_input {
 const char *alm_conf_getenv(void *unused, const char *name);
 /* Fills an initialised struct from text and environment. */
 ALM_NODISCARD alm_status alm_conf_read(alm_ctx *cx, alm_conf *conf, const alm_conf_input *input);
+/* `live` with the reloadable settings of `fresh`, to be looked at before they are taken over; borrows the texts
+ * of both. */
+void alm_conf_merge(const alm_conf *live, const alm_conf *fresh, alm_conf *out);
 /* Takes over the reloadable settings of `fresh`. Calls `changed` for every setting that differs,
  * with `applied` false for those that need a restart. */
 ALM_NODISCARD alm_status alm_conf_reload(alm_ctx *cx, alm_conf *live, const alm_conf *fresh,

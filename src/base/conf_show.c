@@ -105,6 +105,19 @@ static alm_status take_over(alm_ctx *cx, alm_conf *live, const alm_conf *fresh,
     return ALM_OK;
 }
 
+void alm_conf_merge(const alm_conf *live, const alm_conf *fresh, alm_conf *out)
+{
+    *out = *live;
+    for (size_t i = 0; i < ALM_CONF_COUNT; i++) {
+        const alm_conf_row *row = alm_conf_row_at(i);
+        const size_t bytes = row->kind == ALM_CONF_BOOL ? sizeof(bool)
+                             : is_text(row)             ? sizeof(const char *)
+                                                        : sizeof(int64_t);
+        if (row->reloadable)
+            memcpy((char *)out + row->offset, (const char *)fresh + row->offset, bytes);
+    }
+}
+
 alm_status alm_conf_reload(alm_ctx *cx, alm_conf *live, const alm_conf *fresh,
                            void (*changed)(void *arg, const alm_conf_row *row, bool applied),
                            void *arg)

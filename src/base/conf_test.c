@@ -176,8 +176,8 @@ static void test_errors_name_the_place(void **state)
         {"http.usr=x", "unknown setting 'http.usr', did you mean 'http.user'?"},
         {"=5", "unknown setting ''"},
         {"pg.user=\\u12G4", "four hexadecimal digits"},
-        {"acl.enabled=true", "not available"},
-        {"http.tls.enabled=true", "not available"},
+        {"acl.oidc.port=0", "must be between 1 and 65535"},
+        {"tls.enabled=perhaps", "not true or false"},
     };
     for (size_t i = 0; i < ALM_COUNT(rows); i++) {
         alm_ctx cx = {0};
@@ -222,6 +222,74 @@ static void test_secrets_are_not_told(void **state)
     alm_conf_deinit(&conf);
 }
 
+/* The file's name says what is in it. */
+static alm_status fake_secret(alm_ctx *cx, void *arg, const char *path, alm_buf *out)
+{
+    (void)arg;
+    if (strcmp(path, "/none") == 0)
+        return alm_fail(cx, ALM_E_IO, -1, "cannot open '%s'", path);
+    ALM_TRY(alm_buf_text(cx, out, strcmp(path, "/empty") == 0 ? "" : path));
+    return alm_buf_text(cx, out, "\r\n");
+}
+
+static alm_status read_secrets(alm_ctx *cx, alm_conf *conf, const char *text, env_pair *env)
+{
+    const alm_conf_input input = {.text = alm_str_of(text),
+                                  .file = "server.conf",
+                                  .env = env != NULL ? fake_env : NULL,
+                                  .env_arg = env,
+                                  .secret = fake_secret};
+    return alm_conf_read(cx, conf, &input);
+}
+
+static void test_secrets_from_files(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    alm_conf conf;
+    env_pair env[] = {{"QDB_PG_PASSWORD_FILE", "/pg"},
+                      {"ALMANAC_HTTP_PASSWORD", "plain"},
+                      {"ALMANAC_HTTP_PASSWORD_FILE", "/http"},
+                      {NULL, NULL}};
+    assert_int_equal(alm_conf_init(&cx, &conf), ALM_OK);
+    assert_int_equal(
+        read_secrets(&cx, &conf,
+                     "acl.admin.password.file = /run/secrets/admin\n"
+                     "pg.password=text\npg.readonly.password=a\npg.readonly.password.file=b",
+                     env),
+        ALM_OK);
+    assert_string_equal(conf.acl_admin_password, "/run/secrets/admin");
+    assert_string_equal(conf.pg_password, "/pg");        /* the environment before the file */
+    assert_string_equal(conf.http_password, "plain");    /* itself before its file */
+    assert_string_equal(conf.pg_readonly_password, "b"); /* the last wins */
+    assert_int_equal(read_secrets(&cx, &conf, "pg.password.file=/none", NULL), ALM_E_IO);
+    assert_string_equal(cx.err.msg, "pg.password.file: cannot open '/none'");
+    alm_error_clear(&cx);
+    assert_int_equal(read_secrets(&cx, &conf, "pg.password.file=/empty", NULL), ALM_E_ARG);
+    assert_non_null(strstr(cx.err.msg, "pg.password.file: '/empty' is empty"));
+    alm_error_clear(&cx);
+    assert_int_equal(read_secrets(&cx, &conf, "pg.user.file=/x", NULL), ALM_E_ARG); /* no secret */
+    assert_string_equal(conf.pg_password, "/pg");
+    alm_conf_deinit(&conf);
+}
+
+static void test_sign_on_elsewhere_means_access_control(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    alm_conf conf;
+    assert_int_equal(alm_conf_init(&cx, &conf), ALM_OK);
+    assert_int_equal(
+        read_text(&cx, &conf, "acl.oidc.enabled=true\nacl.oidc.pkce.enabled=false", NULL, NULL),
+        ALM_OK);
+    assert_true(conf.acl_enabled);
+    assert_false(conf.acl_oidc_pkce_required);
+    assert_int_equal(read_text(&cx, &conf, "acl.oidc.enabled=true\nacl.enabled=false", NULL, NULL),
+                     ALM_OK);
+    assert_false(conf.acl_enabled); /* refused at the start of the server */
+    alm_conf_deinit(&conf);
+}
+
 static void test_foreign_keys_warn(void **state)
 {
     (void)state;
@@ -230,11 +298,11 @@ static void test_foreign_keys_warn(void **state)
     warnings w = {0};
     assert_int_equal(alm_conf_init(&cx, &conf), ALM_OK);
     assert_int_equal(read_text(&cx, &conf,
-                               "cairo.sql.jit.mode=on\nacl.enabled=false\nline.udp.unicast=true\n"
+                               "cairo.sql.jit.mode=on\nacl.other=1\nline.udp.unicast=true\n"
                                "http.worker.count=3\npg.select.cache.row.count=1\n",
                                NULL, &w),
                      ALM_OK);
-    assert_int_equal(w.count, 4);
+    assert_int_equal(w.count, 5);
     assert_non_null(strstr(w.last, "pg.select.cache.row.count is not used"));
     w.count = 0;
     assert_int_equal(read_text(&cx, &conf, "http.usr=x\nconfig.validation.strict=false", NULL, &w),
@@ -294,6 +362,13 @@ static void test_reload(void **state)
                   "pg.user=new\nquery.timeout=1s\npg.readonly.user.enabled=true\npg.enabled=false",
                   NULL, NULL),
         ALM_OK);
+    alm_conf merged;
+    alm_conf_merge(&live, &fresh, &merged);
+    assert_string_equal(merged.pg_user, "new");
+    assert_int_equal(merged.query_timeout, 1000);
+    assert_true(merged.pg_readonly_user_enabled);
+    assert_true(merged.pg_enabled); /* needs a restart */
+    assert_string_equal(live.pg_user, "admin");
     assert_int_equal(alm_conf_reload(&cx, &live, &fresh, on_change, &seen), ALM_OK);
     alm_conf_deinit(&fresh);
     assert_int_equal(seen.applied, 3);
@@ -332,6 +407,8 @@ int main(void)
         cmocka_unit_test(test_aliases_and_environment),
         cmocka_unit_test(test_errors_name_the_place),
         cmocka_unit_test(test_secrets_are_not_told),
+        cmocka_unit_test(test_secrets_from_files),
+        cmocka_unit_test(test_sign_on_elsewhere_means_access_control),
         cmocka_unit_test(test_foreign_keys_warn),
         cmocka_unit_test(test_default_file_reads_back),
         cmocka_unit_test(test_reload),

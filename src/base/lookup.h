@@ -43,6 +43,12 @@ typedef struct alm_lookup {
     /* Ends the statement of that number, or the one that runs on the connection of that number. *done:
      * it ran, and the user may. */
     void (*cancel)(void *arg, int64_t number, bool of_connection, bool *done);
+    /* Reads the settings again, or the certificates alone. *changed: something was taken over. */
+    alm_status (*reload)(alm_ctx *cx, void *arg, bool certificates, int32_t pos, bool *changed);
+    /* Answers of the identity provider about tokens count no more. */
+    alm_status (*forget_users)(alm_ctx *cx, void *arg, int32_t pos);
+    /* The folder below which files that statements name are read; an error where that is off. */
+    alm_status (*import_folder)(alm_ctx *cx, void *arg, alm_arena *arena, const char **out);
     int64_t started_us; /* wall clock when the server opened the database */
     int32_t pid;        /* number of the connection, by which it is cancelled */
 } alm_lookup;

@@ -121,6 +121,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     child->user = parent->user;
     child->session = parent->session;
     child->lookup = parent->lookup;
+    child->access = parent->access;
     alm_error_clear(child);
 }
 

@@ -14,7 +14,7 @@ static const char help[] =
     "  -f FILE           run the statements of a file; - is standard input, which is also what\n"
     "                    runs without -c and -f; on a terminal that is a prompt, \\? lists its\n"
     "                    commands\n"
-    "  --format FORMAT   table (the default), csv, tsv, json, ndjson, markdown, vertical\n"
+    "  --format FORMAT   table (the default), csv, tsv, json, ndjson, markdown, vertical, parquet\n"
     "  -o FILE           write results to a file\n"
     "  -k, --keep-going  go on after a statement that failed\n"
     "  --timing          say how long each statement took\n"

@@ -10,7 +10,7 @@
 #include "cli/link.h"
 #include "codec/pg/pg_cell.h"
 #include "io/io.h"
-#include "session/session.h"
+#include "session/parquet.h"
 
 typedef struct dir_link {
     alm_link link;
@@ -86,6 +86,42 @@ static alm_status put_rows(alm_ctx *cx, dir_link *d, alm_cursor *cursor, rows *r
     }
 }
 
+static alm_status take_bytes(alm_ctx *cx, void *arg, const void *bytes, size_t n)
+{
+    return alm_out_raw(cx, arg, bytes, n);
+}
+
+static alm_status write_file(alm_ctx *cx, dir_link *d, alm_cursor *cursor, alm_pq_writer *w)
+{
+    for (;;) {
+        alm_batch *batch = NULL;
+        if (alm_cursor_next(cursor, &batch) != ALM_OK)
+            return session_failed(cx, d);
+        if (batch == NULL)
+            return alm_pq_finish(cx, w);
+        ALM_TRY(alm_pq_write(cx, w, batch, 0, batch->rows));
+    }
+}
+
+/* The result as a Parquet file. */
+static alm_status put_file(alm_ctx *cx, dir_link *d, alm_cursor *cursor, alm_out *out)
+{
+    alm_pq_writer *w = NULL;
+    alm_pq_request request;
+    alm_ctx own = {.arena = &d->run_arena};
+    uint32_t n = 0, *cols = NULL;
+    (void)alm_cursor_cols(cursor, &n);
+    ALM_TRY(ALM_NEWN(cx, &d->run_arena, n + 1, &cols));
+    for (uint32_t i = 0; i < n; i++)
+        cols[i] = i;
+    alm_pq_request_init(&request);
+    if (alm_cursor_parquet(&own, cursor, cols, n, &request, take_bytes, out, &w) != ALM_OK)
+        return alm_fail(cx, own.err.code, -1, "%s", own.err.msg);
+    const alm_status st = write_file(cx, d, cursor, w);
+    alm_pq_writer_free(w);
+    return st == ALM_OK ? alm_out_tag(cx, out, NULL) : st;
+}
+
 static void tag_of(dir_link *d, const alm_cursor *cursor)
 {
     const char *name = alm_cursor_tag(cursor);
@@ -103,6 +139,8 @@ static alm_status run_cursor(alm_ctx *cx, dir_link *d, alm_cursor *cursor, alm_o
     tag_of(d, cursor);
     if (!alm_cursor_has_rows(cursor))
         return alm_out_tag(cx, out, d->tag);
+    if (out->form->parquet)
+        return put_file(cx, d, cursor, out);
     rows r = {0};
     alm_buf_init(&r.buf, NULL);
     alm_status st = rows_make(cx, d, cursor, &r);
@@ -112,6 +150,12 @@ static alm_status run_cursor(alm_ctx *cx, dir_link *d, alm_cursor *cursor, alm_o
         alm_out_drop(out);
     alm_buf_deinit(&r.buf);
     return st;
+}
+
+static void say_notices(const alm_cursor *cursor)
+{
+    for (const alm_notice *n = alm_cursor_notice(cursor); n != NULL; n = n->next)
+        (void)fprintf(stderr, "%s: %s\n", n->warning ? "WARNING" : "NOTICE", n->text);
 }
 
 static alm_status run(alm_ctx *cx, alm_link *link, alm_str sql, alm_out *out, const char **tag)
@@ -129,6 +173,8 @@ static alm_status run(alm_ctx *cx, alm_link *link, alm_str sql, alm_out *out, co
         st = session_failed(cx, d);
     else
         st = run_cursor(cx, d, cursor, out);
+    if (st == ALM_OK)
+        say_notices(cursor);
     alm_cursor_close(cursor);
     alm_prepared_free(prepared);
     return st;

@@ -16,6 +16,7 @@ typedef struct wire {
     PGconn *conn;
     PGcancel *cancel;
     char tag[64];
+    int64_t before; /* characters before the statement in what was sent */
 } wire;
 
 alm_cell_kind alm_link_kind(uint32_t oid)
@@ -56,7 +57,8 @@ static alm_status said(alm_ctx *cx, wire *w, const PGresult *result, alm_str sql
     (void)snprintf(w->link.sqlstate, sizeof(w->link.sqlstate), "%s", state);
     w->link.lost = PQstatus(w->conn) != CONNECTION_OK;
     const int64_t character = place != NULL ? strtoll(place, NULL, 10) : 0;
-    const size_t at = character > 0 ? alm_utf8_offset(sql, (size_t)character - 1) : 0;
+    const int64_t own = ALM_MAX(character - w->before, INT64_C(1)); /* of the statement itself */
+    const size_t at = character > 0 ? alm_utf8_offset(sql, (size_t)own - 1) : 0;
     return alm_fail(cx, ALM_E_ARG, character > 0 ? (int32_t)at : -1, "%s", text);
 }
 
@@ -178,6 +180,35 @@ static alm_status take_all(alm_ctx *cx, wire *w, answer *a, alm_out *out, alm_st
     return st;
 }
 
+/* Does it begin like something that COPY takes in brackets? */
+static bool is_query(alm_str sql)
+{
+    static const char *const words[] = {"select", "with", "from", "show", "declare", "("};
+    while (sql.len > 0 && strchr(" \t\r\n", sql.ptr[0]) != NULL)
+        sql = (alm_str){sql.ptr + 1, sql.len - 1};
+    for (size_t i = 0; i < ALM_COUNT(words); i++) {
+        const alm_str word = alm_str_of(words[i]);
+        if (sql.len >= word.len && alm_str_ieq((alm_str){sql.ptr, word.len}, word))
+            return true;
+    }
+    return false;
+}
+
+/* The statement as it is sent: a query whose rows are to be a file becomes a COPY. */
+static alm_status text_of(alm_ctx *cx, wire *w, alm_arena *arena, const alm_out *out, alm_str sql,
+                          const char **text)
+{
+    static const char before[] = "COPY (";
+    w->before = 0;
+    if (!out->form->parquet || !is_query(sql))
+        return alm_arena_zstr(cx, arena, sql, text);
+    while (sql.len > 0 && strchr("; \t\r\n", sql.ptr[sql.len - 1]) != NULL)
+        sql.len--;
+    w->before = (int64_t)sizeof(before) - 1;
+    return alm_arena_printf(cx, arena, text, "%s%.*s\n) TO STDOUT (FORMAT parquet)", before,
+                            (int)sql.len, sql.ptr);
+}
+
 static alm_status run(alm_ctx *cx, alm_link *link, alm_str sql, alm_out *out, const char **tag)
 {
     wire *w = (wire *)link;
@@ -186,7 +217,7 @@ static alm_status run(alm_ctx *cx, alm_link *link, alm_str sql, alm_out *out, co
     link->sqlstate[0] = 0;
     w->tag[0] = 0;
     alm_arena_init(&a.arena, NULL);
-    alm_status st = alm_arena_zstr(cx, &a.arena, sql, &text);
+    alm_status st = text_of(cx, w, &a.arena, out, sql, &text);
     if (st == ALM_OK && (PQsendQuery(w->conn, text) != 1 || PQsetSingleRowMode(w->conn) != 1))
         st = conn_failed(cx, w, "");
     if (st == ALM_OK)

@@ -197,6 +197,7 @@ static const alm_out_form forms[] = {
     {"ndjson", keys_make, ndjson_row, NULL, false},
     {"markdown", markdown_begin, markdown_row, NULL, false},
     {"vertical", alm_vertical_begin, alm_vertical_row, NULL, true},
+    {"parquet", NULL, NULL, NULL, false, true},
 };
 
 void alm_out_init(alm_out *out, FILE *to)
@@ -224,9 +225,10 @@ alm_status alm_out_format(alm_ctx *cx, alm_out *out, const char *name)
             return ALM_OK;
         }
     }
-    return alm_fail(cx, ALM_E_ARG, -1,
-                    "no format '%s'; there are: table, csv, tsv, json, ndjson, markdown, vertical",
-                    name);
+    return alm_fail(
+        cx, ALM_E_ARG, -1,
+        "no format '%s'; there are: table, csv, tsv, json, ndjson, markdown, vertical, parquet",
+        name);
 }
 
 /* ---------------------------------------------------------------------------- rows */
@@ -250,6 +252,9 @@ static alm_status flush_all(alm_ctx *cx, alm_out *out)
 
 alm_status alm_out_begin(alm_ctx *cx, alm_out *out, const alm_out_col *cols, uint32_t n)
 {
+    if (out->form->begin == NULL)
+        return alm_fail(cx, ALM_E_UNSUPPORTED, -1,
+                        "the rows of this statement cannot be written as %s", out->form->name);
     alm_arena_reset(&out->arena);
     out->cols = cols;
     out->n_cols = n;

@@ -27,7 +27,8 @@ typedef struct alm_out_form {
     alm_status (*begin)(alm_ctx *cx, alm_out *out);
     alm_status (*row)(alm_ctx *cx, alm_out *out, const alm_str *cells);
     alm_status (*end)(alm_ctx *cx, alm_out *out);
-    bool tags; /* statements without rows say what they did */
+    bool tags;    /* statements without rows say what they did */
+    bool parquet; /* results are files: the link gives their bytes to alm_out_raw */
 } alm_out_form;
 
 struct alm_out {

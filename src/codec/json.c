@@ -65,3 +65,31 @@ alm_str alm_json_text(const alm_json *node)
         return (alm_str){0};
     return (alm_str){json_string_value(value), json_string_length(value)};
 }
+
+int64_t alm_json_int(const alm_json *node, int64_t otherwise)
+{
+    const json_t *value = peel(node);
+    return value != NULL && json_is_integer(value) ? (int64_t)json_integer_value(value) : otherwise;
+}
+
+bool alm_json_seconds(const alm_json *node, int64_t *out)
+{
+    const json_t *value = peel(node);
+    static const double most = 1e15;
+    if (value == NULL || !json_is_number(value))
+        return false;
+    if (json_is_integer(value)) {
+        *out = (int64_t)json_integer_value(value);
+        return true;
+    }
+    const double seconds = json_real_value(value);
+    if (!(seconds > -most && seconds < most))
+        return false;
+    *out = (int64_t)seconds - (seconds < 0);
+    return true;
+}
+
+bool alm_json_is_null(const alm_json *node)
+{
+    return node == NULL || json_is_null(peel(node));
+}

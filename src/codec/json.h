@@ -25,5 +25,11 @@ bool alm_json_is_object(const alm_json *node);
 const alm_json *alm_json_get(const alm_json *node, const char *key);
 /* ptr NULL: the node is not a text (or is NULL itself). */
 alm_str alm_json_text(const alm_json *node);
+int64_t alm_json_int(const alm_json *node,
+                     int64_t otherwise); /* no integer, or NULL: `otherwise` */
+
+/* A time in seconds, with a fraction or without (rounded down); false: it is none. */
+bool alm_json_seconds(const alm_json *node, int64_t *out);
+bool alm_json_is_null(const alm_json *node); /* null, or no node at all */
 
 #endif

@@ -1,6 +1,7 @@
 /* json_scan.c - see json_scan.h. What is open is kept on a stack of its own: depth costs no C stack. */
 #include "codec/json_scan.h"
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 typedef struct scan {
@@ -42,11 +43,7 @@ static int hex_unit(const char *at)
 {
     int unit = 0;
     for (int i = 0; i < 4; i++) {
-        const char c = at[i];
-        const int digit = c >= '0' && c <= '9'   ? c - '0'
-                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                 : -1;
+        const int digit = alm_hex_digit(at[i]);
         if (digit < 0)
             return -1;
         unit = unit * 16 + digit;

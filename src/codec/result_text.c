@@ -40,6 +40,7 @@ struct alm_result_writer {
     uint32_t n;
     const uint32_t *cols;
     cell_writer *cells;
+    const char *row_end;
     int64_t rows;
 };
 
@@ -190,6 +191,8 @@ alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *
     ALM_TRY(ALM_NEW(cx, arena, &w));
     w->form = options->form;
     w->json = options->form != ALM_RESULT_CSV;
+    w->row_end =
+        options->form == ALM_RESULT_JSON && options->lines ? "]\n" : row_end[options->form];
     w->delimiter = options->delimiter != 0 ? options->delimiter : ',';
     w->n = options->cols != NULL ? options->n_cols : n_types;
     ALM_TRY(ALM_NEWN(cx, arena, w->n + 1, &w->cells));
@@ -330,7 +333,7 @@ alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *w, const alm_batch *b
         }
         if (st != ALM_OK)
             return st;
-        ALM_TRY(alm_buf_text(cx, out, row_end[w->form]));
+        ALM_TRY(alm_buf_text(cx, out, w->row_end));
         w->rows++;
     }
     return st;

@@ -17,7 +17,8 @@ typedef enum alm_result_form {
     ALM_RESULT_JSON,
     ALM_RESULT_CSV,
     ALM_RESULT_NDJSON,
-    ALM_RESULT_ARROW /* no text: arrow_ipc.h writes it */
+    ALM_RESULT_ARROW,  /* no text: arrow_ipc.h writes it */
+    ALM_RESULT_PARQUET /* parquet/writer.h */
 } alm_result_form;
 
 typedef struct alm_result_writer alm_result_writer;
@@ -25,6 +26,7 @@ typedef struct alm_result_writer alm_result_writer;
 typedef struct alm_result_options {
     alm_result_form form;
     bool quote_long;      /* JSON: LONG as strings, for clients whose numbers are doubles */
+    bool lines;           /* JSON: LF behind each row, which stands nowhere else */
     char delimiter;       /* CSV */
     const uint32_t *cols; /* which columns, in which order; NULL: all */
     uint32_t n_cols;

@@ -3,6 +3,13 @@
  */
 #include "exec/source_catalog.h"
 
+static alm_str skip_blanks(alm_str text)
+{
+    while (text.len > 0 && (text.ptr[0] == ' ' || (text.ptr[0] >= '\t' && text.ptr[0] <= '\r')))
+        text = (alm_str){text.ptr + 1, text.len - 1};
+    return text;
+}
+
 /* The next part of a name: quotes taken off and halved, else in small letters. False: malformed. */
 static bool take_part(alm_str *text, char *out, size_t cap, size_t *len)
 {
@@ -10,7 +17,7 @@ static bool take_part(alm_str *text, char *out, size_t cap, size_t *len)
     const bool quoted = text->len > 0 && text->ptr[0] == '"';
     for (i = quoted; i < text->len; i++) {
         const char ch = text->ptr[i];
-        if (!quoted && ch == '.')
+        if (!quoted && (ch == '.' || ch == ' '))
             break;
         if (quoted && ch == '"') {
             if (i + 1 >= text->len || text->ptr[i + 1] != '"')
@@ -47,15 +54,17 @@ int32_t alm_catalog_oid(const alm_snapshot *snap, alm_str name)
     const int32_t number = number_of(name);
     if (number > 0)
         return number;
+    name = skip_blanks(name);
     while (n < 2) {
         if (!take_part(&name, part[n], sizeof part[n], &len[n]))
             return 0;
         n++;
+        name = skip_blanks(name);
         if (name.len == 0)
             break;
         if (name.ptr[0] != '.')
             return 0;
-        name = (alm_str){name.ptr + 1, name.len - 1};
+        name = skip_blanks((alm_str){name.ptr + 1, name.len - 1});
     }
     if (name.len > 0)
         return 0; /* database.schema.table is nothing we have */

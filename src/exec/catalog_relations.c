@@ -8,9 +8,11 @@
 #include "base/conf.h"
 #include "exec/source_catalog.h"
 
+#include "base/access.h"
+
 int32_t alm_oid_of_table(const alm_table *t)
 {
-    return (int32_t)(ALM_OID_TABLES + (t->id & 0x1fffffff));
+    return alm_table_oid(t->id);
 }
 
 /* 2048 columns a table fit beside half a million tables; beyond, numbers repeat. */
@@ -63,6 +65,8 @@ ALM_CAT_FILL(classes)
                        "relhasindex relam");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         ALM_TRY(class_row(cx, cat, alm_oid_of_table(t), t->name, ALM_OID_PUBLIC,
                           relation_kind(cat, t), t->n_cols, t->row_count,
                           !cat->function && has_index(t)));
@@ -95,6 +99,8 @@ ALM_CAT_FILL(comments)
     alm_cat_order(cat, "objoid classoid objsubid description");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         for (uint32_t c = 0; c <= t->n_cols; c++) { /* 0: the table itself */
             const char *text = alm_table_comment(t, c == 0 ? 0 : t->cols[c - 1].id);
             if (text == NULL)
@@ -140,6 +146,8 @@ ALM_CAT_FILL(attributes)
                        "attalign attbyval attndims");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         for (uint32_t c = 0; c < t->n_cols; c++)
             ALM_TRY(attribute_row(cx, cat, alm_oid_of_table(t), t->cols[c].name, c + 1,
                                   t->cols[c].type));
@@ -169,6 +177,8 @@ ALM_CAT_FILL(indexes)
     alm_cat_order(cat, "indexrelid indrelid indkey");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         for (uint32_t c = 0; c < t->n_cols; c++) {
             const char *key = NULL;
             if (!t->cols[c].indexed)
@@ -189,6 +199,8 @@ ALM_CAT_FILL(index_list)
     alm_cat_order(cat, "tablename indexname indexdef");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         for (uint32_t c = 0; c < t->n_cols; c++) {
             const char *name = NULL, *text = NULL;
             if (!t->cols[c].indexed)
@@ -217,6 +229,8 @@ ALM_CAT_FILL(table_list)
     alm_cat_order(cat, "schemaname tablename tableowner hasindexes");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         if (t->kind != ALM_TABLE_BASE)
             continue;
         ALM_TRY(alm_cat_row(cx, cat));
@@ -244,6 +258,8 @@ ALM_CAT_FILL(view_list)
     alm_cat_order(cat, "schemaname viewname viewowner definition");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         if (t->kind != ALM_TABLE_VIEW)
             continue;
         ALM_TRY(alm_cat_row(cx, cat));
@@ -271,6 +287,8 @@ ALM_CAT_FILL(matview_list)
     alm_cat_order(cat, "schemaname matviewname matviewowner hasindexes ispopulated definition");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         if (t->kind != ALM_TABLE_MATVIEW)
             continue;
         ALM_TRY(alm_cat_row(cx, cat));
@@ -290,6 +308,8 @@ ALM_CAT_FILL(table_stats)
     alm_cat_order(cat, "relid relname n_live_tup");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_int(cat, alm_oid_of_table(t));
         alm_cat_text(cat, t->name);
@@ -316,8 +336,9 @@ ALM_CAT_FILL(is_tables)
     const alm_snapshot *snap = cat->run->env.snapshot;
     alm_cat_order(cat, "table_schema table_name table_type is_insertable_into");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++)
-        ALM_TRY(table_row(cx, cat, "public", alm_snapshot_at(snap, i)->name,
-                          cat->function || alm_snapshot_at(snap, i)->kind != ALM_TABLE_VIEW));
+        if (alm_access_sees(cx, alm_snapshot_at(snap, i)->name))
+            ALM_TRY(table_row(cx, cat, "public", alm_snapshot_at(snap, i)->name,
+                              cat->function || alm_snapshot_at(snap, i)->kind != ALM_TABLE_VIEW));
     for (size_t i = 0; !cat->function && i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         ALM_TRY(table_row(cx, cat, rel->schema, rel->name, false));
@@ -330,7 +351,8 @@ ALM_CAT_FILL(is_views)
     const alm_snapshot *snap = cat->run->env.snapshot;
     alm_cat_order(cat, "table_schema table_name view_definition");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
-        if (alm_snapshot_at(snap, i)->kind != ALM_TABLE_VIEW)
+        if (alm_snapshot_at(snap, i)->kind != ALM_TABLE_VIEW ||
+            !alm_access_sees(cx, alm_snapshot_at(snap, i)->name))
             continue;
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, "public");
@@ -430,6 +452,8 @@ ALM_CAT_FILL(is_columns)
                        "numeric_scale datetime_precision udt_name dtd_identifier is_updatable");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         for (uint32_t c = 0; c < t->n_cols; c++)
             ALM_TRY(column_row(cx, cat, "public", t->name, t->cols[c].name, c + 1, t->cols[c].type,
                                true));
@@ -452,6 +476,8 @@ ALM_CAT_FILL(own_columns)
     alm_cat_order(cat, "table_name column_name ordinal_position data_type");
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         for (uint32_t c = 0; c < t->n_cols; c++) {
             const char *type = NULL;
             ALM_TRY(

@@ -4,6 +4,8 @@
 #include "base/conf.h"
 #include "exec/source_catalog.h"
 
+#include <stdlib.h>
+
 /* -------------------------------------------------------------------------------- constants */
 
 typedef struct named {
@@ -132,6 +134,24 @@ static const alm_pg_type_row types[] = {
 #include "func/pg_type.def"
 #undef ALM_PG_TYPE
 };
+
+const char *alm_cat_display_type(int32_t oid)
+{
+    static const struct {
+        int32_t oid;
+        const char *display;
+    } names[] = {
+#define ALM_PG_TYPE(oid_, array_, name_, display_, length_, by_value_, kind_, category_,           \
+                    preferred_, align_, storage_, collation_, prefix_, in_, out_, recv_, send_)    \
+    {oid_, display_},
+#include "func/pg_type.def"
+#undef ALM_PG_TYPE
+    };
+    for (size_t i = 0; i < ALM_COUNT(names); i++)
+        if (names[i].oid == oid)
+            return names[i].display;
+    return NULL;
+}
 
 const alm_pg_type_row *alm_pg_type_find(int32_t oid)
 {
@@ -305,6 +325,87 @@ ALM_CAT_FILL(settings)
         alm_cat_text(cat, cell[3 * i + 2]);
         alm_cat_text(cat, cell[3 * i + 1]);
         alm_cat_text(cat, cell[3 * i + 1]);
+    }
+    return ALM_OK;
+}
+
+/* Of an array type; 0: it is none. */
+static int32_t element_of(int32_t oid)
+{
+    for (size_t i = 0; i < ALM_COUNT(types); i++)
+        if (types[i].array_oid == oid && oid != 0)
+            return types[i].oid;
+    return 0;
+}
+
+/* "23 1043" -> "{integer,character varying}" */
+static alm_status type_names(alm_ctx *cx, const char *numbers, const char **out)
+{
+    alm_buf text;
+    alm_buf_init(&text, NULL);
+    alm_status st = alm_buf_text(cx, &text, "{");
+    for (char *end = NULL; st == ALM_OK && *numbers != 0; numbers = end) {
+        const int32_t oid = (int32_t)strtol(numbers, &end, 10);
+        const int32_t element = element_of(oid);
+        const char *words = alm_cat_display_type(element != 0 ? element : oid);
+        st = alm_buf_printf(cx, &text, "%s%s%s", text.len > 1 ? "," : "",
+                            words != NULL ? words : "unknown", element != 0 ? "[]" : "");
+        while (*end == ' ')
+            end++;
+    }
+    if (st == ALM_OK)
+        st = alm_arena_printf(cx, cx->arena, out, "%.*s}", (int)text.len, text.ptr);
+    alm_buf_deinit(&text);
+    return st;
+}
+
+enum {
+    LIST_NAME,
+    LIST_TEXT,
+    LIST_US,
+    LIST_TYPES,
+    LIST_SQL,
+    LIST_HOLD = 3,
+    LIST_BINARY,
+    LIST_CELLS
+};
+
+ALM_CAT_FILL(prepared)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(session_texts(cx, cat, "prepared", &cell, &rows));
+    alm_cat_order(
+        cat, "name statement prepare_time parameter_types from_sql generic_plans custom_plans");
+    for (; rows > 0; rows--, cell += LIST_CELLS) {
+        const char *types_text = NULL;
+        ALM_TRY(type_names(cx, cell[LIST_TYPES], &types_text));
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, cell[LIST_NAME]);
+        alm_cat_text(cat, cell[LIST_TEXT]);
+        alm_cat_int(cat, strtoll(cell[LIST_US], NULL, 10));
+        alm_cat_text(cat, types_text);
+        alm_cat_bool(cat, cell[LIST_SQL][0] == 't');
+        alm_cat_int(cat, 0);
+        alm_cat_int(cat, 0);
+    }
+    return ALM_OK;
+}
+
+ALM_CAT_FILL(cursors)
+{
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(session_texts(cx, cat, "cursors", &cell, &rows));
+    alm_cat_order(cat, "name statement creation_time is_holdable is_binary is_scrollable");
+    for (; rows > 0; rows--, cell += LIST_CELLS) {
+        ALM_TRY(alm_cat_row(cx, cat));
+        alm_cat_text(cat, cell[LIST_NAME]);
+        alm_cat_text(cat, cell[LIST_TEXT]);
+        alm_cat_int(cat, strtoll(cell[LIST_US], NULL, 10));
+        alm_cat_bool(cat, cell[LIST_HOLD][0] == 't');
+        alm_cat_bool(cat, cell[LIST_BINARY][0] == 't');
+        alm_cat_bool(cat, false);
     }
     return ALM_OK;
 }

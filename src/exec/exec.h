@@ -74,11 +74,19 @@ alm_type alm_source_arg_type(const alm_source *source, uint32_t i);
 const alm_source *alm_source_at(size_t i);
 /* Names of those that stand in FROM with brackets: what a wrong name may have been meant to be. */
 void alm_source_offer(alm_nearest *near);
-/* args: constants. Columns and data from cx->arena. */
+/* args: constants. Columns and data from cx->arena. *scanned: it takes conditions and may leave out columns. */
 ALM_NODISCARD alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap,
                                          int32_t pos, const alm_expr *const *args, uint32_t n_args,
                                          alm_plan_col **cols, uint32_t *n_cols, int32_t *ts_col,
-                                         double *est_rows, void **data);
+                                         double *est_rows, bool *scanned, uint32_t *n_hidden,
+                                         void **data);
+
+/* Do the rows of a source that is scanned come in ascending order of column `col`, without nulls? */
+ALM_NODISCARD alm_status alm_source_ordered(alm_ctx *cx, const alm_source *src, void *data,
+                                            uint32_t col, bool *out);
+/* The column that is this one as codes of a dictionary, -1: none (alm_source_scan.codes). */
+ALM_NODISCARD alm_status alm_source_codes(alm_ctx *cx, const alm_source *src, void *data,
+                                          uint32_t col, int32_t *out);
 
 /* ------------------------------------------------- object numbers of pg_class, for regclass */
 

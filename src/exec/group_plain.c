@@ -4,12 +4,16 @@
  * Each morsel has a group of its own; groups are merged in order of morsels. A query that asks only
  * for counts, sums, minima and maxima of whole stored columns reads block statistics instead: the
  * extremes of a block are fed to the aggregate as two values, its count as a constant, its sum is added.
- * Blocks without statistics (the newest rows in memory, merged ranges) are read, if they are few.
+ * Blocks without statistics (the newest rows in memory, merged ranges) are read, if they are few. Files say the
+ * same of their row groups (source.h), all of them or the rows are read; they have no sums.
  */
 #include "exec/group.h"
 #include "exec/origin.h"
 #include "exec/scan_mask.h"
 #include "exec/scan_plan.h"
+#include "exec/source_scan.h"
+
+#include <math.h>
 
 /* --------------------------------------------------------------------------------- all rows */
 
@@ -230,6 +234,103 @@ static alm_status read_stats(alm_ctx *cx, alm_group *g, const alm_scan_plan *sp,
     return ALM_OK;
 }
 
+/* ------------------------------------------------------------------------- statistics of files */
+
+/* The scanned source that a column of the input is of, and which of its columns; NULL: of none. */
+static const alm_plan *source_of(const alm_plan *plan, const alm_expr *e, uint32_t *col)
+{
+    while (plan->op == ALM_P_PROJECT && (e == NULL || e->kind == ALM_X_COL)) {
+        e = e != NULL ? plan->project.expr[e->col] : NULL;
+        plan = plan->child[0];
+    }
+    if (plan->op != ALM_P_SOURCE || plan->source.all == NULL || plan->source.n_filters > 0 ||
+        (e != NULL && e->kind != ALM_X_COL))
+        return NULL;
+    *col = e != NULL ? e->col : 0;
+    return plan;
+}
+
+static bool file_source(const alm_group *g, const alm_agg_state *st, stat_source *out)
+{
+    const alm_agg_call *c = st->call;
+    const bool counts = strcmp(c->fn->name, "count") == 0;
+    *out = (stat_source){.kind = '*'};
+    if (c->filter != NULL || c->distinct || c->n_order > 0)
+        return false;
+    if (counts && c->n_args == 0)
+        return true;
+    if (c->n_args != 1 || source_of(g->op.plan->child[0], c->args[0], &out->col) == NULL)
+        return false;
+    out->type = c->args[0]->type;
+    out->kind = counts ? 'c' : 'm';
+    if (counts && alm_type_is_text(out->type) && out->type.id != ALM_T_SYMBOL)
+        return true;
+    return stats_serve(out->type) &&
+           (counts || strcmp(c->fn->name, "min") == 0 || strcmp(c->fn->name, "max") == 0);
+}
+
+/*
+ * Do the statistics say it for sure? A file does not count the values that are null here and none there: NaN and
+ * the infinities, the least integer. Of a zero it does not tell the sign.
+ */
+static bool file_says(const stat_source *src, const alm_col_stats *s)
+{
+    const bool real = src->type.id == ALM_T_FLOAT || src->type.id == ALM_T_DOUBLE;
+    if (!s->valid)
+        return false;
+    if (s->nulls == s->rows || alm_type_is_text(src->type))
+        return s->nulls >= 0;
+    if (!s->has_minmax || (src->kind == 'c' && (real || s->nulls < 0)))
+        return false;
+    if (real)
+        return isfinite(s->min_f) && isfinite(s->max_f) && s->min_f != 0 && s->max_f != 0;
+    return s->min_i != (src->type.id == ALM_T_INT ? ALM_INT_NULL : ALM_LONG_NULL);
+}
+
+/* All parts of the source, or nothing: the states are fed only when `feed`. */
+static alm_status walk_parts(alm_ctx *cx, alm_group *g, const alm_plan *from,
+                             const alm_source_plan *sp, const stat_source *source, bool feed,
+                             bool *all)
+{
+    for (uint32_t part = 0; *all && part < sp->parts.n; part++) {
+        ALM_TRY(alm_check(cx));
+        for (uint32_t i = 0; *all && i < g->own.aggs->n_states; i++) {
+            alm_col_stats stats = {0};
+            if (source[i].kind != '*')
+                sp->source->scan->part_stats(from, &sp->parts, part, source[i].col, &stats);
+            if (source[i].kind == 'm' && stats.nulls < 0)
+                stats.nulls = 0; /* not known; there is a value */
+            if (feed)
+                ALM_TRY(feed_block(cx, g, i, &source[i], &stats, sp->parts.rows[part]));
+            else
+                *all = source[i].kind == '*' || file_says(&source[i], &stats);
+        }
+    }
+    return ALM_OK;
+}
+
+/* *done: the files have answered. */
+static alm_status read_file_stats(alm_ctx *cx, alm_group *g, stat_source *source, bool *done)
+{
+    const alm_source_plan *sp = NULL;
+    uint32_t col = 0;
+    const alm_plan *from = source_of(g->op.plan->child[0], NULL, &col);
+    bool all = from != NULL;
+    *done = false;
+    for (uint32_t i = 0; all && i < g->own.aggs->n_states; i++)
+        all = file_source(g, &g->own.aggs->state[i], &source[i]);
+    if (!all)
+        return ALM_OK;
+    ALM_TRY(alm_op_shared(cx, g->op.run, from, &sp));
+    all = sp->source->scan->part_stats != NULL;
+    ALM_TRY(walk_parts(cx, g, from, sp, source, false, &all));
+    if (!all)
+        return ALM_OK;
+    *done = true;
+    ALM_TRY(alm_states_reserve(cx, g->own.aggs, &g->states, &g->own.pool, 1));
+    return walk_parts(cx, g, from, sp, source, true, &all);
+}
+
 /* ---------------------------------------------------------------------------------- the choice */
 
 /* *out: the scan whose statistics answer everything; NULL: rows must be read. */
@@ -256,6 +357,10 @@ alm_status alm_group_plain(alm_ctx *cx, alm_group *g)
     stat_source *source = NULL;
     const alm_scan_plan *stats = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_states + 1, &source));
+    bool done = false;
+    ALM_TRY(read_file_stats(cx, g, source, &done));
+    if (done)
+        return ALM_OK;
     ALM_TRY(choose_stats(cx, g, source, &stats));
     const uint32_t groups = stats != NULL ? 1 : ALM_MAX(morsels, 1U);
     ALM_TRY(alm_states_reserve(cx, a, &g->states, &g->own.pool, groups));

@@ -17,6 +17,8 @@ typedef alm_status alm_op_prepare_fn(alm_ctx *cx, alm_run *run, const alm_plan *
 
 /* Names in the other columns of op.def, where they are not NULL. */
 alm_op_prepare_fn alm_op_scan_prepare;
+alm_op_prepare_fn alm_op_source_prepare;
+alm_op_make_fn alm_op_source_scan_make; /* of a source that is scanned */
 alm_op_prepare_fn alm_op_join_prepare;
 int32_t alm_op_join_drive(const alm_plan *plan);
 void alm_op_join_unprepare(void *shared);

@@ -57,7 +57,8 @@ void alm_source_offer(alm_nearest *near)
 
 alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap, int32_t pos,
                            const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
-                           uint32_t *n_cols, int32_t *ts_col, double *est_rows, void **data)
+                           uint32_t *n_cols, int32_t *ts_col, double *est_rows, bool *scanned,
+                           uint32_t *n_hidden, void **data)
 {
     alm_source_bound bound = {.ts_col = -1};
     ALM_TRY(src->bind(cx, snap, pos, args, n_args, &bound));
@@ -65,8 +66,25 @@ alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *sna
     *n_cols = bound.n_cols;
     *ts_col = bound.ts_col;
     *est_rows = bound.est_rows;
+    *scanned = src->scan != NULL;
+    *n_hidden = bound.n_hidden;
     *data = bound.data;
     return ALM_OK;
+}
+
+alm_status alm_source_ordered(alm_ctx *cx, const alm_source *src, void *data, uint32_t col,
+                              bool *out)
+{
+    *out = false;
+    return src->scan == NULL ? ALM_OK : src->scan->ordered(cx, data, col, out);
+}
+
+alm_status alm_source_codes(alm_ctx *cx, const alm_source *src, void *data, uint32_t col,
+                            int32_t *out)
+{
+    *out = -1;
+    return src->scan == NULL || src->scan->codes == NULL ? ALM_OK
+                                                         : src->scan->codes(cx, data, col, out);
 }
 
 /* ----------------------------------------------------------------------------------- operator */
@@ -141,6 +159,8 @@ alm_status alm_op_source_make(alm_ctx *cx, alm_run *run, const alm_plan *plan, a
     if (source == NULL)
         return alm_fail(cx, ALM_E_FUNCTION, plan->pos, "unknown table function: %s",
                         plan->source.name);
+    if (source->scan != NULL)
+        return alm_op_source_scan_make(cx, run, plan, pipe, out);
     ALM_TRY(ALM_NEW(cx, cx->arena, &s));
     ALM_TRY(alm_op_init(cx, &s->op, &source_vt, run, plan, pipe));
     s->source = source;

@@ -3,6 +3,8 @@
  */
 #include "exec/origin.h"
 
+#include "exec/source.h"
+
 bool alm_origin_of(const alm_plan *plan, const alm_expr *e, alm_origin *out)
 {
     bool filtered = false;
@@ -51,6 +53,11 @@ const alm_dict *alm_origin_dict(const alm_plan *plan, const alm_expr *e)
             p = p->child[right];
             col -= right ? n_left : 0;
             continue;
+        } else if (p->op == ALM_P_SOURCE && p->source.all != NULL) {
+            const alm_source *source = alm_source_find(alm_str_of(p->source.name));
+            return source->scan->dict != NULL
+                       ? source->scan->dict(p->source.data, p->source.cols[col])
+                       : NULL;
         } else if (p->op == ALM_P_HORIZON || p->op == ALM_P_WINDOW_JOIN) {
             if (col >= p->child[0]->n_cols)
                 return NULL;

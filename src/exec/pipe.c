@@ -12,6 +12,7 @@
 #include "exec/group_part.h"
 #include "exec/op.h"
 #include "exec/scan_plan.h"
+#include "exec/source_scan.h"
 
 typedef struct pipe_slot {
     alm_ctx cx;
@@ -25,8 +26,9 @@ struct alm_pipe {
     alm_run *run;
     const alm_plan *top;
     const alm_plan *consumer;
-    const alm_scan_plan *scan; /* one of the two, or serial */
-    alm_op *source;            /* a GROUP BY that has run */
+    const alm_scan_plan *scan; /* one of the three, or serial */
+    const alm_source_plan *parts;
+    alm_op *source; /* a GROUP BY that has run */
     pipe_slot *slot;
     uint32_t n_slots;
     alm_mem *mem;
@@ -47,6 +49,8 @@ static bool node_volatile(const alm_plan *p)
 {
     if (p->op == ALM_P_SCAN)
         return exprs_volatile(p->scan.filter, p->scan.n_filters);
+    if (p->op == ALM_P_SOURCE)
+        return exprs_volatile(p->source.filter, p->source.n_filters);
     if (p->op == ALM_P_FILTER)
         return exprs_volatile(p->filter.conjunct, p->filter.n);
     if (p->op == ALM_P_PROJECT)
@@ -78,7 +82,7 @@ static const alm_plan *pipeline_bottom(const alm_run *run, const alm_plan *top)
     for (const alm_plan *p = top; p != NULL; p = driving_child(p)) {
         if (node_volatile(p))
             return NULL;
-        if (p->op == ALM_P_SCAN)
+        if (p->op == ALM_P_SCAN || (p->op == ALM_P_SOURCE && p->source.all != NULL))
             return p;
         if (p->op == ALM_P_GROUP && p->group.n_keys > 0 && !alm_group_branches(run, p))
             return p;
@@ -137,6 +141,8 @@ alm_status alm_pipe_new(alm_ctx *cx, alm_run *run, const alm_plan *top, const al
         ALM_TRY(prepare_chain(cx, run, top));
     if (bottom != NULL && bottom->op == ALM_P_SCAN)
         ALM_TRY(alm_op_shared(cx, run, bottom, &pipe->scan));
+    else if (bottom != NULL && bottom->op == ALM_P_SOURCE)
+        ALM_TRY(alm_op_shared(cx, run, bottom, &pipe->parts));
     else if (bottom != NULL)
         return run_source(cx, pipe, bottom);
     return ALM_OK;
@@ -160,6 +166,8 @@ uint32_t alm_pipe_morsels(const alm_pipe *pipe)
 {
     if (pipe->source != NULL)
         return alm_group_parts(pipe->source);
+    if (pipe->parts != NULL)
+        return pipe->parts->n_morsels;
     return pipe->scan == NULL ? 1 : pipe->scan->n_morsels;
 }
 
@@ -169,7 +177,7 @@ uint32_t alm_pipe_slots(const alm_pipe *pipe)
 }
 bool alm_pipe_parallel(const alm_pipe *pipe)
 {
-    return pipe->scan != NULL || pipe->source != NULL;
+    return pipe->scan != NULL || pipe->parts != NULL || pipe->source != NULL;
 }
 
 alm_op *alm_pipe_source(const alm_pipe *pipe)
@@ -181,6 +189,8 @@ int64_t alm_pipe_rows(const alm_pipe *pipe)
 {
     if (pipe->source != NULL)
         return alm_group_rows(pipe->source);
+    if (pipe->parts != NULL)
+        return pipe->parts->rows;
     return pipe->scan == NULL ? -1 : alm_scan_rows(pipe->scan->scan);
 }
 

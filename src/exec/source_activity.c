@@ -107,9 +107,32 @@ static const alm_plan_col export_cols[] = {
     {"message", ALM_TY(STRING)},
 };
 
-ALM_LIST_SOURCE(export_activity, "export_activity", false, export_cols, fill_none,
-                "Always empty: results are exported over HTTP; query_activity() lists them.",
-                "select export_id from export_activity()");
+/* One thread for each export: the number of its row. */
+static alm_status fill_exports(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    enum { X_ID, X_USER, X_BEGIN, X_PHASE, X_SOURCE, X_PATH, X_QUERY, X_MESSAGE, X_CELLS };
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(texts(cx, args->run, "exporting", &cell, &rows));
+    for (size_t i = 0; i < rows; i++, cell += X_CELLS) {
+        ALM_TRY(alm_list_row(cx, l));
+        alm_list_text(l, 0, cell[X_ID]);
+        alm_list_int(l, 1, (int64_t)i);
+        alm_list_text(l, 2, cell[X_USER]);
+        alm_list_int(l, 3, number(cell[X_BEGIN]));
+        alm_list_text(l, 4, cell[X_PHASE]);
+        alm_list_text(l, 5, cell[X_SOURCE]);
+        alm_list_text(l, 6, cell[X_PATH]);
+        alm_list_text(l, 7, cell[X_QUERY]);
+        alm_list_text(l, 8, cell[X_MESSAGE]);
+    }
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(
+    export_activity, "export_activity", false, export_cols, fill_exports,
+    "The exports by COPY TO a file that run now; query_activity() lists those over HTTP.",
+    "select export_id from export_activity()");
 
 static const alm_plan_col checkpoint_cols[] = {{"in_progress", ALM_TY(BOOLEAN)},
                                                {"started_at", ALM_TY(TIMESTAMP)}};

@@ -24,7 +24,6 @@ enum {
     ALM_OID_READER = 16382,
     ALM_OID_FUNCTIONS = 14000, /* plus the place in the registry */
     ALM_OID_FUNCTIONS_MAX = 16381,
-    ALM_OID_TABLES = 16384, /* plus the number of the table */
     ALM_OID_INDEXES = 1 << 30,
     ALM_CAT_COLS = 64
 };
@@ -90,6 +89,8 @@ const alm_pg_type_row *alm_pg_type_find(int32_t oid); /* NULL: not listed */
 int32_t alm_pg_column_type(const alm_ctx *cx, alm_type type);
 int32_t alm_pg_plain_type(alm_type type); /* whatever pg.timestamp.zone says: of functions */
 
+/* "double precision", "integer[]": as format_type names it; NULL: not listed. */
+const char *alm_cat_display_type(int32_t oid);
 /* "double precision", "ARRAY": the standard's words for a type; "USER-DEFINED" for other types. */
 const char *alm_cat_type_words(int32_t oid);
 /* Rows of pg_proc for the functions of the registry. */

@@ -5,6 +5,8 @@
  */
 #include "exec/source_list.h"
 
+#include "base/access.h"
+
 #include <stdlib.h>
 
 static const alm_plan_col file_cols[] = {{"path", ALM_TY(VARCHAR)},
@@ -18,6 +20,7 @@ static alm_status fill(alm_ctx *cx, const alm_run *run, const char *what, alm_li
 {
     const char *const *cell = NULL;
     size_t rows = 0;
+    ALM_TRY(alm_access_may(cx, "READ FILE", NULL, -1));
     if (run->env.texts == NULL)
         return ALM_OK;
     ALM_TRY(run->env.texts(cx, what, &cell, &rows));
@@ -46,15 +49,12 @@ ALM_LIST_SOURCE(import_files, "import_files", false, file_cols, fill_import,
 
 static alm_status fill_export(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 {
-    (void)cx;
-    (void)args;
-    (void)l;
-    return ALM_OK;
+    return fill(cx, args->run, "exported", l);
 }
 
 ALM_LIST_SOURCE(export_files, "export_files", false, file_cols, fill_export,
-                "Always empty: exports go to the client, none is kept as a file.",
-                "select path from export_files()");
+                "The files that COPY TO has written (cairo.sql.copy.export.root).",
+                "select path, \"diskSize\" from export_files()");
 
 /* ------------------------------------------------------------------------------------ files */
 

@@ -4,6 +4,7 @@
  */
 #include "exec/source_list.h"
 
+#include "base/access.h"
 #include "base/utf8.h"
 
 enum { ROWS_MIN = 64 };
@@ -121,7 +122,7 @@ static alm_status table_arg(alm_ctx *cx, const alm_expr *e, const char *name, al
     *out = text.ptr == NULL ? NULL : alm_snapshot_find(snap, text);
     if (*out == NULL)
         return alm_no_table(cx, snap, text, e->pos);
-    return ALM_OK;
+    return alm_access_any(cx, "SELECT", (*out)->name, e->pos);
 }
 
 alm_status alm_list_bind(alm_ctx *cx, const char *name, bool takes_table, const alm_plan_col *cols,

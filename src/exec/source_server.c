@@ -1,5 +1,5 @@
 /*
- * source_server.c - what the server can do and how it is set: functions(), keywords(),
+ * source_server.c - what the server can do and how it is set: functions(), function_docs(), keywords(),
  * show_parameters(), show_settings().
  */
 #include "base/conf.h"
@@ -15,17 +15,41 @@ static const alm_plan_col function_cols[] = {
     {"type", ALM_TY(STRING)},
 };
 
-static alm_status put_function(alm_ctx *cx, alm_list *l, const char *name, const char *signature,
-                               bool stable, const char *kind)
+static const alm_plan_col doc_cols[] = {
+    {"name", ALM_TY(STRING)}, {"signature", ALM_TY(STRING)}, {"type", ALM_TY(STRING)},
+    {"doc", ALM_TY(STRING)},  {"example", ALM_TY(STRING)},
+};
+
+typedef struct function_row {
+    const char *name, *signature, *kind, *doc, *example;
+    bool stable;
+} function_row;
+
+typedef alm_status (*put_function)(alm_ctx *cx, alm_list *l, const function_row *f);
+
+static alm_status put_listed(alm_ctx *cx, alm_list *l, const function_row *f)
 {
     const char *text = NULL;
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &text, "%s%s", name, signature));
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &text, "%s%s", f->name, f->signature));
     ALM_TRY(alm_list_row(cx, l));
-    alm_list_text(l, 0, name);
+    alm_list_text(l, 0, f->name);
     alm_list_text(l, 1, text);
     alm_list_text(l, 2, text);
-    alm_list_bool(l, 3, stable);
-    alm_list_text(l, 4, kind);
+    alm_list_bool(l, 3, f->stable);
+    alm_list_text(l, 4, f->kind);
+    return ALM_OK;
+}
+
+static alm_status put_described(alm_ctx *cx, alm_list *l, const function_row *f)
+{
+    const char *text = NULL;
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &text, "%s%s", f->name, f->signature));
+    ALM_TRY(alm_list_row(cx, l));
+    alm_list_text(l, 0, f->name);
+    alm_list_text(l, 1, text);
+    alm_list_text(l, 2, f->kind);
+    alm_list_text(l, 3, f->doc);
+    alm_list_text(l, 4, f->example);
     return ALM_OK;
 }
 
@@ -40,27 +64,50 @@ static bool is_listed(const alm_fn *fn)
     return (fn->flags & ALM_FN_INTERNAL) == 0;
 }
 
-static alm_status fill_functions(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+static alm_status each_function(alm_ctx *cx, const alm_list_args *args, alm_list *l,
+                                put_function put)
 {
     static const char *const kinds[] = {
         [ALM_FN_SCALAR] = "STANDARD", [ALM_FN_AGGREGATE] = "GROUP_BY", [ALM_FN_WINDOW] = "WINDOW"};
+    static const function_row words[] = {{"case", "(BOOLEAN, ANY...) ANY", "STANDARD",
+                                          "The value behind the first condition that holds.",
+                                          "case when 2 > 1 then 'a' else 'b' end", false},
+                                         {"cast", "(ANY) ANY", "STANDARD",
+                                          "The value as one of another type.", "cast('12' as int)",
+                                          false}};
     const alm_registry *reg = args->run->env.registry;
     for (size_t i = 0; reg != NULL && i < alm_registry_count(reg); i++) {
         const alm_fn *fn = alm_registry_at(reg, i);
+        const function_row row = {fn->name, fn->signature, kinds[fn->kind],
+                                  fn->doc,  fn->example,   (fn->flags & ALM_FN_STABLE) != 0};
         if (is_listed(fn))
-            ALM_TRY(put_function(cx, l, fn->name, fn->signature, (fn->flags & ALM_FN_STABLE) != 0,
-                                 kinds[fn->kind]));
+            ALM_TRY(put(cx, l, &row));
     }
-    ALM_TRY(put_function(cx, l, "case", "(BOOLEAN, ANY...) ANY", false, "STANDARD"));
-    ALM_TRY(put_function(cx, l, "cast", "(ANY) ANY", false, "STANDARD"));
+    for (size_t i = 0; i < ALM_COUNT(words); i++)
+        ALM_TRY(put(cx, l, &words[i]));
     for (size_t i = 0;; i++) {
         const alm_source *source = alm_source_at(i);
         if (source == NULL)
             return ALM_OK;
         const bool bare = strncmp(source->name, "pg_catalog.", 11) == 0;
-        ALM_TRY(put_function(cx, l, source->name + (bare ? 11 : 0), source->signature, false,
-                             "CURSOR"));
+        const function_row row = {source->name + (bare ? 11 : 0),
+                                  source->signature,
+                                  "CURSOR",
+                                  source->doc,
+                                  source->example,
+                                  false};
+        ALM_TRY(put(cx, l, &row));
     }
+}
+
+static alm_status fill_functions(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    return each_function(cx, args, l, put_listed);
+}
+
+static alm_status fill_docs(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    return each_function(cx, args, l, put_described);
 }
 
 ALM_LIST_SOURCE(
@@ -68,6 +115,10 @@ ALM_LIST_SOURCE(
     "All functions and operators that are words, one row for each signature; table functions and "
     "the relations of the catalogues too.",
     "select name from functions()");
+
+ALM_LIST_SOURCE(function_docs, "function_docs", false, doc_cols, fill_docs,
+                "The same rows as functions(), each with one line of documentation and an example.",
+                "select doc from function_docs() where name = 'regr_slope'");
 
 /* ------------------------------------------------------------- texts only the session knows */
 

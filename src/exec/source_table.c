@@ -105,7 +105,8 @@ static alm_status fill_partitions(alm_ctx *cx, const alm_list_args *args, alm_li
         alm_list_bool(l, 10, !part[i].detached);
         alm_list_bool(l, 11, part[i].detached);
         alm_list_bool(l, 12, part[i].detached);
-        alm_list_int(l, 14, -1);
+        alm_list_bool(l, 13, part[i].parquet_bytes >= 0);
+        alm_list_int(l, 14, part[i].parquet_bytes);
     }
     return ALM_OK;
 }

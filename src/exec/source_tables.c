@@ -6,6 +6,8 @@
  * acknowledged, so that nothing is ever suspended or pending.
  */
 #include "exec/source_list.h"
+
+#include "base/access.h"
 #include "exec/source_schema.h"
 
 static const char *const part_names[] = {
@@ -143,6 +145,8 @@ static alm_status fill_tables(alm_ctx *cx, const alm_list_args *args, alm_list *
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         ALM_TRY(alm_list_row(cx, l));
         put_options(l, t);
         if (t->kind != ALM_TABLE_VIEW)
@@ -161,6 +165,8 @@ static alm_status fill_names(alm_ctx *cx, const alm_list_args *args, alm_list *l
 {
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        if (!alm_access_sees(cx, alm_snapshot_at(snap, i)->name))
+            continue;
         ALM_TRY(alm_list_row(cx, l));
         alm_list_text(l, 0, alm_snapshot_at(snap, i)->name);
     }
@@ -184,6 +190,8 @@ static alm_status fill_wal(alm_ctx *cx, const alm_list_args *args, alm_list *l)
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         if (!t->wal || t->kind == ALM_TABLE_VIEW)
             continue;
         const int64_t lsn = (int64_t)alm_table_lsn(t);
@@ -246,6 +254,8 @@ static alm_status fill_storage(alm_ctx *cx, const alm_list_args *args, alm_list 
     alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         alm_partition_info *part = NULL;
         size_t n = 0;
         int64_t bytes = 0;

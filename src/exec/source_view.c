@@ -2,6 +2,8 @@
  * source_view.c - views(), materialized_views(), and the statements that would make them again.
  */
 #include "exec/source_list.h"
+
+#include "base/access.h"
 #include "exec/source_schema.h"
 #include "time/timestamp.h"
 
@@ -32,6 +34,8 @@ static alm_status fill_views(alm_ctx *cx, const alm_list_args *args, alm_list *l
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         if (t->kind != ALM_TABLE_VIEW)
             continue;
         const bool valid = t->view->reason[0] == 0;
@@ -110,6 +114,8 @@ static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list
     const alm_snapshot *snap = args->run->env.snapshot;
     for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
         const alm_table *t = alm_snapshot_at(snap, i);
+        if (!alm_access_sees(cx, t->name))
+            continue;
         if (t->kind != ALM_TABLE_MATVIEW)
             continue;
         const alm_view_def *v = t->view;

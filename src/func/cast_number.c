@@ -77,7 +77,7 @@ static alm_status refuse(const alm_call *call, double f, int64_t i, const char *
     char text[ALM_DOUBLE_TEXT_MAX];
     const size_t len =
         f == f ? alm_double_format(f, ALM_NUM_DIALECT, text) : alm_int64_format(i, text);
-    return alm_fail(call->cx, ALM_E_VALUE, call->pos, "inconvertible value: %.*s [%s -> %s]",
+    return alm_fail(call->cx, ALM_E_RANGE, call->pos, "inconvertible value: %.*s [%s -> %s]",
                     (int)len, text, from, to);
 }
 

@@ -72,6 +72,12 @@ static int text_cost(alm_type from, alm_type to)
     return -1;
 }
 
+static bool is_rare(alm_type t)
+{
+    return t.id == ALM_T_LONG256 || t.id == ALM_T_GEOHASH || t.id == ALM_T_DECIMAL ||
+           t.id == ALM_T_BINARY || t.id == ALM_T_ARRAY;
+}
+
 int alm_cast_cost(alm_type from, alm_type to)
 {
     enum {
@@ -82,13 +88,15 @@ int alm_cast_cost(alm_type from, alm_type to)
         CHAR_TO_NUMBER = 40,
         TO_LONG256 = 45
     };
-    if (alm_type_eq(from, to) || from.id == ALM_T_NONE)
+    if (alm_type_eq(from, to))
         return 0;
+    if (from.id ==
+        ALM_T_NONE) /* a parameter: a DOUBLE takes any number, and nobody means the rare types */
+        return is_rare(to) || to.id == ALM_T_UUID || to.id == ALM_T_IPV4 ? 2
+               : number_rank(to) != 0 && to.id != ALM_T_DOUBLE           ? 1
+                                                                         : 0;
     if (from.id == ALM_T_NULL) /* of an untyped null nobody means the rare types */
-        return to.id == ALM_T_LONG256 || to.id == ALM_T_GEOHASH || to.id == ALM_T_DECIMAL ||
-                       to.id == ALM_T_BINARY || to.id == ALM_T_ARRAY
-                   ? 2
-                   : 1;
+        return is_rare(to) ? 2 : 1;
     if (alm_type_is_text(from))
         return text_cost(from, to);
     const int nf = number_rank(from), nt = number_rank(to);

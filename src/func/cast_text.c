@@ -136,12 +136,23 @@ static bool read_nanos(alm_str text, int64_t *out)
     return read_time(text, ALM_TIME_NS, out);
 }
 
+/* Does it read as an integer of any size? Then it was its size that was refused. */
+static bool is_integer(alm_str text)
+{
+    const size_t first = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+');
+    for (size_t i = first; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return text.len > first;
+}
+
 static alm_status refuse(const alm_call *call, alm_type from, alm_str text, alm_type to)
 {
     enum { SHOWN = 100 };
-    return alm_fail(call->cx, ALM_E_VALUE, call->pos, "inconvertible value: `%.*s` [%s -> %s]",
-                    (int)ALM_MIN(text.len, (size_t)SHOWN), text.ptr, alm_type_name(from),
-                    alm_type_name(to));
+    const bool large = alm_type_info_of(to)->cls == ALM_TC_INTEGER && is_integer(text);
+    return alm_fail(call->cx, large ? ALM_E_RANGE : ALM_E_VALUE, call->pos,
+                    "inconvertible value: `%.*s` [%s -> %s]", (int)ALM_MIN(text.len, (size_t)SHOWN),
+                    text.ptr, alm_type_name(from), alm_type_name(to));
 }
 
 /* read(text, T *) for each row; `none` stands for null. */

@@ -3,6 +3,7 @@
  */
 #include "func/json_path.h"
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 /* -------------------------------------------------------------------- path */
@@ -52,14 +53,6 @@ bool alm_json_path_parse(alm_str text, alm_json_path *out)
 
 /* ----------------------------------------------------------------- strings */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Four digits at p[0..3]; -1: they are not. */
 static int32_t hex_unit(const char *p, const char *end)
 {
@@ -67,7 +60,7 @@ static int32_t hex_unit(const char *p, const char *end)
     if (end - p < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        const int digit = hex_digit(p[i]);
+        const int digit = alm_hex_digit(p[i]);
         if (digit < 0)
             return -1;
         unit = unit << 4 | digit;

@@ -31,7 +31,8 @@ enum {
     ALM_FN_SYMBOLS = 1 << 2,   /* kernel takes SYMBOL arguments as codes */
     ALM_FN_INTERNAL = 1 << 3,  /* not listed to users (operators, casts, rewrites) */
     ALM_FN_ROW_ORDER = 1 << 4, /* aggregate whose result depends on row order (first, last) */
-    ALM_FN_NULL_OUT = 1 << 5   /* null in any argument gives null (or false) out */
+    ALM_FN_NULL_OUT = 1 << 5,  /* null in any argument gives null (or false) out */
+    ALM_FN_WAITS = 1 << 6      /* takes its time without computing: never on a network thread */
 };
 
 struct alm_fn;

@@ -244,6 +244,81 @@ KERNEL(list_split)
     return ALM_OK;
 }
 
+static bool is_name_byte(char c, bool first)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0 ||
+           (!first && ((c >= '0' && c <= '9') || c == '$'));
+}
+
+/* The parts of a name "a b".c as a list; strict: nothing may stand behind it. `to` has room as for split,
+ * `part` for the text. */
+static alm_status split_name(const alm_call *call, alm_str text, bool strict, char *part, char *to,
+                             size_t *out)
+{
+    const char *p = text.ptr;
+    const char *const end = text.ptr + text.len;
+    size_t len = 0;
+    to[len++] = '{';
+    for (;;) {
+        size_t n = 0;
+        while (p < end && *p == ' ')
+            p++;
+        const bool quoted = p < end && *p == '"';
+        const char *const first = p;
+        if (quoted) {
+            for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
+                p += *p == '"';
+                part[n++] = *p;
+            }
+            if (p == end)
+                return alm_fail(call->cx, ALM_E_ARG, call->pos,
+                                "string is not a valid identifier: \"%.*s\": a quote is not closed",
+                                (int)text.len, text.ptr);
+            p++;
+        } else {
+            for (; p < end && is_name_byte(*p, p == first); p++)
+                part[n++] = (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p);
+        }
+        if (n == 0)
+            return alm_fail(call->cx, ALM_E_ARG, call->pos,
+                            "string is not a valid identifier: \"%.*s\"", (int)text.len, text.ptr);
+        if (len > 1)
+            to[len++] = ',';
+        len += alm_list_element_write((alm_str){part, n}, to + len);
+        while (p < end && *p == ' ')
+            p++;
+        if (p == end || *p != '.')
+            break;
+        p++;
+    }
+    if (strict && p < end)
+        return alm_fail(call->cx, ALM_E_ARG, call->pos,
+                        "string is not a valid identifier: \"%.*s\"", (int)text.len, text.ptr);
+    to[len++] = '}';
+    *out = len;
+    return ALM_OK;
+}
+
+KERNEL(parse_ident)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i);
+        const bool strict = call->argc < 2 || ALM_AT(uint8_t, args[1], i) != 0;
+        char *part = NULL, *ptr = NULL;
+        size_t len = 0;
+        o[i] = alm_view_null();
+        if (text.ptr == NULL)
+            continue;
+        ALM_TRY(alm_arena_bytes(call->cx, call->arena, text.len + 1, &part));
+        ALM_TRY(alm_text_room(&w, 7 * text.len + 16, &ptr));
+        ALM_TRY(split_name(call, text, strict, part, ptr, &len));
+        o[i] = alm_text_take(&w, len);
+    }
+    return ALM_OK;
+}
+
 /* Elements with a text between them, nulls left out. */
 KERNEL(list_join)
 {
@@ -440,6 +515,11 @@ static const alm_fn ROWS[] = {
     ROW("string_to_array", "(TEXT, TEXT) ?", 0, bind_texts, list_split,
         "The parts of a text between separators as a list; without a separator its characters.",
         "string_to_array('a,b', ',')"),
+    ROW("parse_ident", "(TEXT) ?", 0, bind_texts, parse_ident,
+        "The parts of a name with dots as a list: quotes taken off, other letters made small.",
+        "parse_ident('public.\"My table\"')"),
+    ROW("parse_ident", "(TEXT, BOOLEAN) ?", 0, bind_texts, parse_ident,
+        "With false, what stands behind the name is left out.", "parse_ident('public.t x', false)"),
     ROW("string_to_array", "(TEXT, TEXT, TEXT) ?", 0, bind_texts, list_split,
         "Parts that are the third text become NULL.", "string_to_array('a,-', ',', '-')"),
     ROW("array_upper", "(TEXT, INT) INT", 0, NULL, list_upper,

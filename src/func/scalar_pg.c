@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/conf.h"
 #include "base/lookup.h"
@@ -753,6 +754,32 @@ KERNEL(json_object)
         ROW(f, "(TEXT) LONG", "('trades')", ALM_FN_STABLE, named_table_bytes,                      \
             "Bytes on disk of a table.")
 
+/* In short naps, so that a cancel and the time limit are seen. */
+static alm_status nap(alm_ctx *cx, double seconds)
+{
+    enum { NAP_NS = 5000000 };
+    static const double SECONDS_MAX = 1e9;
+    const int64_t until = alm_monotonic_ns() + (int64_t)(ALM_MIN(seconds, SECONDS_MAX) * 1e9);
+    for (int64_t left = until - alm_monotonic_ns(); left > 0; left = until - alm_monotonic_ns()) {
+        const struct timespec t = {.tv_nsec = (long)ALM_MIN(left, (int64_t)NAP_NS)};
+        (void)nanosleep(&t, NULL);
+        ALM_TRY(alm_check(cx));
+    }
+    return ALM_OK;
+}
+
+KERNEL(pg_sleep)
+{
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const double seconds = ALM_AT(double, args[0], i);
+        if (seconds > 0) /* null is NaN */
+            ALM_TRY(nap(call->cx, seconds));
+        o[i] = seconds == seconds ? alm_view_of(ALM_STR("")) : alm_view_null();
+    }
+    return ALM_OK;
+}
+
 static const alm_fn ROWS[] = {
     REG("regclass", "table", "('trades')", "(1259)", regclass_in, to_regclass, regclass_out),
     REG("regtype", "type", "('integer')", "(23)", regtype_in, to_regtype, format_type),
@@ -775,6 +802,8 @@ static const alm_fn ROWS[] = {
         "Value of a setting of the session; null when it is unknown and that is allowed."),
     ROW("set_config", "(TEXT, TEXT, BOOLEAN) STRING", "('application_name', 'report', false)",
         ALM_FN_VOLATILE, set_config, "Sets a setting of the session; gives its value."),
+    ROW("pg_sleep", "(DOUBLE) STRING", "(0.001)", ALM_FN_VOLATILE | ALM_FN_WAITS, pg_sleep,
+        "Waits so many seconds, each time it is called; a cancel or the time limit ends it."),
     ROW("pg_backend_pid", "() INT", "()", ALM_FN_STABLE, backend_pid, "Number of the connection."),
     {.name = "current_schemas",
      .signature = "(BOOLEAN) ?",

@@ -104,6 +104,26 @@ static alm_status cancel(alm_call *call, size_t n, const alm_vec *args, alm_vec 
     return ALM_OK;
 }
 
+/* Once for all rows of a call. */
+static alm_status reload(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    const alm_lookup *lookup = call->cx->lookup;
+    bool changed = false;
+    if (lookup != NULL && n > 0)
+        ALM_TRY(lookup->reload(call->cx, lookup->arg, strcmp(call->fn->name, "reload_tls") == 0,
+                               call->pos, &changed));
+    return flags(n, out, changed);
+}
+
+static alm_status forget_users(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args,
+                               alm_vec *out)
+{
+    const alm_lookup *lookup = call->cx->lookup;
+    if (lookup != NULL && n > 0)
+        ALM_TRY(lookup->forget_users(call->cx, lookup->arg, call->pos));
+    return flags(n, out, lookup != NULL);
+}
+
 static alm_status start_time(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
 {
     int64_t *o = out->data;
@@ -151,6 +171,15 @@ static const alm_fn ROWS[] = {
         "Age of a transaction number: always 0."),
     ROW("pg_postmaster_start_time", "() TIMESTAMP", "()", ALM_FN_STABLE, NULL, start_time,
         "Time at which the server started."),
+    ROW("reload_config", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS, NULL, reload,
+        "Reads server.conf and the files of certificates again. True: some setting that can change "
+        "while the server runs did, or there are certificates. What is wrong with the file is an "
+        "error, and nothing changes then."),
+    ROW("reload_tls", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS, NULL, reload,
+        "Reads the files of certificates and keys again, for connections from now on. False: no "
+        "interface has TLS."),
+    ROW("flush_user_info_cache", "() BOOLEAN", "()", ALM_FN_VOLATILE, NULL, forget_users,
+        "What the identity provider said about its users counts no more: it is asked again."),
     ROW("cancel_query", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, cancel,
         "Ends the statement of that number, which query_activity() lists as query_id. False where "
         "none runs, for null, and for statements of others in a session that may only read."),

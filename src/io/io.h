@@ -34,7 +34,10 @@ struct alm_io {
     int (*open)(const alm_io *io, const char *path, uint32_t flags); /* a handle */
     /* To read a regular file by a path below `dir`; what leads out of it (links, ..) is refused. */
     int (*open_below)(const alm_io *io, const char *dir, const char *path);
+    /* 0: what that path names is below `dir`, links followed; -EACCES: it is not. */
+    int (*is_below)(const alm_io *io, const char *dir, const char *path);
     int (*close)(const alm_io *io, int handle);
+    int64_t (*size)(const alm_io *io, int handle); /* bytes of the file */
     int64_t (*read)(const alm_io *io, int handle, void *buf, size_t n, int64_t offset);
     int64_t (*write)(const alm_io *io, int handle, const void *buf, size_t n, int64_t offset);
     int (*sync)(const alm_io *io, int handle);           /* fdatasync */
@@ -52,8 +55,21 @@ struct alm_io {
     /* Read-only map of a whole range; *out stays valid after close of the handle. */
     int (*map)(const alm_io *io, int handle, size_t n, const void **out);
     int (*unmap)(const alm_io *io, const void *addr, size_t n);
+    /*
+     * Memory that is zero until it is written and takes none before: a range of addresses to fill bit by
+     * bit. `back` makes whole pages of it those of a file from this offset on, which the system may write out
+     * and read again (the file is real space: allocate); they stay when the handle is closed. `forget` makes
+     * pages zero again and gives the memory back, or the file's space if it has no name any more. All of
+     * it goes with unmap.
+     */
+    int (*reserve)(const alm_io *io, size_t n, void **out);
+    int (*back)(const alm_io *io, void *addr, size_t n, int handle, int64_t offset);
+    int (*forget)(const alm_io *io, void *addr, size_t n);
     /* MADV_POPULATE_READ: -EFAULT: the bytes cannot be read; other errors mean nothing. */
     int (*prefetch)(const alm_io *io, const void *addr, size_t n);
+    /* Bytes of a map that are not needed for now need take no memory: who reads them gets them from the file
+     * again. A hint. */
+    void (*release)(const alm_io *io, const void *addr, size_t n);
     /* How often mapped bytes could not be read, and whether that was in the map of this address: what was
      * read of it since is zeros. */
     int64_t (*map_faults)(const alm_io *io);

@@ -43,14 +43,18 @@ static map_slot *slot_of(uintptr_t addr)
     return NULL;
 }
 
-void alm_maps_remove(const void *addr)
+void alm_maps_remove_within(const void *addr, size_t bytes)
 {
-    map_slot *slot = slot_of((uintptr_t)addr);
-    if (slot == NULL)
-        return;
-    atomic_store(&slot->bytes, 0);
-    atomic_store(&slot->addr, 0);
-    atomic_store(&next_slot, (uint32_t)(slot - slots)); /* the next map takes it */
+    const uintptr_t lo = (uintptr_t)addr;
+    const uint32_t n = atomic_load(&used_slots);
+    for (uint32_t i = 0; i < n; i++) {
+        const uintptr_t at = atomic_load_explicit(&slots[i].addr, memory_order_relaxed);
+        if (at == 0 || at < lo || at - lo >= bytes)
+            continue;
+        atomic_store(&slots[i].bytes, 0);
+        atomic_store(&slots[i].addr, 0);
+        atomic_store(&next_slot, i); /* the next map takes it */
+    }
 }
 
 int64_t alm_maps_faults(void)

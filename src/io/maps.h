@@ -16,7 +16,8 @@
 void alm_maps_catch(void);
 /* A map that finds no slot is not protected. */
 void alm_maps_add(const void *addr, size_t bytes);
-void alm_maps_remove(const void *addr);
+/* Those that begin in the range. */
+void alm_maps_remove_within(const void *addr, size_t bytes);
 int64_t alm_maps_faults(void);
 bool alm_maps_is_broken(const void *addr);
 

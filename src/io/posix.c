@@ -88,11 +88,25 @@ static int px_open_below(const alm_io *io, const char *dir, const char *path)
     return -EINVAL;
 }
 
+static int px_is_below(const alm_io *io, const char *dir, const char *path)
+{
+    char real[4096];
+    (void)io;
+    return real_below(dir, path, real, sizeof real);
+}
+
 static int px_close(const alm_io *io, int handle)
 {
     (void)io;
     /* The descriptor is gone even after EINTR (Linux). */
     return close(handle) != 0 && errno != EINTR ? -errno : 0;
+}
+
+static int64_t px_size(const alm_io *io, int handle)
+{
+    struct stat meta;
+    (void)io;
+    return fstat(handle, &meta) != 0 ? -errno : meta.st_size;
 }
 
 static int64_t px_read(const alm_io *io, int handle, void *buf, size_t n, int64_t offset)
@@ -250,8 +264,39 @@ static int px_unmap(const alm_io *io, const void *addr, size_t n)
     (void)io;
     void *plain;
     memcpy(&plain, &addr, sizeof plain); /* munmap takes no const */
-    alm_maps_remove(addr);
+    alm_maps_remove_within(addr, n);
     return munmap(plain, n) != 0 ? -errno : 0;
+}
+
+static int px_reserve(const alm_io *io, size_t n, void **out)
+{
+    (void)io;
+    void *addr =
+        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (addr == MAP_FAILED)
+        return -errno;
+    *out = addr;
+    return 0;
+}
+
+static int px_back(const alm_io *io, void *addr, size_t n, int handle, int64_t offset)
+{
+    (void)io;
+    if (mmap(addr, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, handle, offset) == MAP_FAILED)
+        return -errno;
+    alm_maps_add(addr, n);
+    return 0;
+}
+
+/* A new map over the old one: the pages of a file go with it, too. */
+static int px_forget(const alm_io *io, void *addr, size_t n)
+{
+    (void)io;
+    alm_maps_remove_within(addr, n);
+    return mmap(addr, n, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED
+               ? -errno
+               : 0;
 }
 
 static int px_prefetch(const alm_io *io, const void *addr, size_t n)
@@ -269,6 +314,16 @@ static int px_prefetch(const alm_io *io, const void *addr, size_t n)
     if (errno == EINVAL) /* older kernel: a hint will do */
         return madvise((void *)lo, hi - lo, MADV_WILLNEED) != 0 ? -errno : 0;
     return -errno;
+}
+
+static void px_release(const alm_io *io, const void *addr, size_t n)
+{
+    (void)io;
+    const uintptr_t page = 4096; /* only whole ones: others may be read at the edges */
+    const uintptr_t lo = ((uintptr_t)addr + page - 1) & ~(page - 1);
+    const uintptr_t hi = ((uintptr_t)addr + n) & ~(page - 1);
+    if (hi > lo)
+        (void)madvise((void *)lo, hi - lo, MADV_DONTNEED);
 }
 
 static int64_t px_map_faults(const alm_io *io)
@@ -336,7 +391,9 @@ const alm_io *alm_io_posix(void)
         .self = NULL,
         .open = px_open,
         .open_below = px_open_below,
+        .is_below = px_is_below,
         .close = px_close,
+        .size = px_size,
         .read = px_read,
         .write = px_write,
         .sync = px_sync,
@@ -351,7 +408,11 @@ const alm_io *alm_io_posix(void)
         .list = px_list,
         .map = px_map,
         .unmap = px_unmap,
+        .reserve = px_reserve,
+        .back = px_back,
+        .forget = px_forget,
         .prefetch = px_prefetch,
+        .release = px_release,
         .map_faults = px_map_faults,
         .map_is_broken = px_map_is_broken,
         .lock = px_lock,

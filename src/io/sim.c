@@ -374,6 +374,15 @@ static int sim_open_below(const alm_io *io, const char *dir, const char *path)
     return sim_open(io, full, ALM_IO_READ);
 }
 
+/* There are no links. */
+static int sim_is_below(const alm_io *io, const char *dir, const char *path)
+{
+    (void)io;
+    (void)dir;
+    (void)path;
+    return 0;
+}
+
 static int sim_close(const alm_io *io, int handle)
 {
     alm_sim *sim = enter_locked(io);
@@ -385,6 +394,15 @@ static int sim_close(const alm_io *io, int handle)
         *h = (sim_handle){0};
     }
     return (int)leave(sim, 0);
+}
+
+static int64_t sim_bytes_of(const alm_io *io, int handle)
+{
+    alm_sim *sim = enter_locked(io);
+    const int e = enter(sim, ALM_SIM_STAT);
+    if (e != 0)
+        return leave(sim, e > 0 ? -e : -EIO);
+    return leave(sim, handle_at(sim, handle)->node->live.len);
 }
 
 static int64_t sim_read(const alm_io *io, int handle, void *buf, size_t n, int64_t offset)
@@ -652,12 +670,44 @@ static int sim_unmap(const alm_io *io, const void *addr, size_t n)
     return 0;
 }
 
+/* Memory is memory; what is written to the file of a range is not looked at by anybody. */
+static int sim_reserve(const alm_io *io, size_t n, void **out)
+{
+    (void)io;
+    const size_t cap = (n + 4095) / 4096 * 4096;
+    *out = need(aligned_alloc(4096, ALM_MAX(cap, (size_t)4096)));
+    memset(*out, 0, ALM_MAX(cap, (size_t)4096));
+    return 0;
+}
+
+static int sim_back(const alm_io *io, void *addr, size_t n, int handle, int64_t offset)
+{
+    (void)addr, (void)n, (void)handle, (void)offset;
+    alm_sim *sim = enter_locked(io);
+    const int e = enter(sim, ALM_SIM_MAP);
+    return (int)leave(sim, e > 0 ? -e : e < 0 ? -EIO : 0);
+}
+
+static int sim_forget(const alm_io *io, void *addr, size_t n)
+{
+    (void)io;
+    memset(addr, 0, n);
+    return 0;
+}
+
 static int sim_prefetch(const alm_io *io, const void *addr, size_t n)
 {
     (void)io;
     (void)addr;
     (void)n;
     return 0;
+}
+
+static void sim_release(const alm_io *io, const void *addr, size_t n)
+{
+    (void)io;
+    (void)addr;
+    (void)n;
 }
 
 static int sim_lock(const alm_io *io, int handle)
@@ -730,7 +780,9 @@ alm_sim *alm_sim_new(uint64_t seed)
         .self = sim,
         .open = sim_open,
         .open_below = sim_open_below,
+        .is_below = sim_is_below,
         .close = sim_close,
+        .size = sim_bytes_of,
         .read = sim_read,
         .write = sim_write_,
         .sync = sim_sync,
@@ -745,7 +797,11 @@ alm_sim *alm_sim_new(uint64_t seed)
         .list = sim_list,
         .map = sim_map,
         .unmap = sim_unmap,
+        .reserve = sim_reserve,
+        .back = sim_back,
+        .forget = sim_forget,
         .prefetch = sim_prefetch,
+        .release = sim_release,
         .map_faults = sim_map_faults,
         .map_is_broken = sim_map_is_broken,
         .lock = sim_lock,

@@ -1,7 +1,10 @@
 /*
  * conn.c - one TCP connection on the loop: input buffer, send queue, pieces of work, closing.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "net/loop_state.h"
@@ -75,6 +78,29 @@ bool alm_conn_has_tls(const alm_conn *conn)
 {
     return conn->tls != NULL;
 }
+void alm_conn_peer(const alm_conn *conn, char *out, size_t size)
+{
+    struct sockaddr_storage peer;
+    int n = sizeof peer;
+    out[0] = 0;
+    if (uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&peer, &n) != 0 ||
+        uv_ip_name((const struct sockaddr *)&peer, out, size) != 0)
+        out[0] = 0;
+}
+
+bool alm_conn_is_local(const alm_conn *conn)
+{
+    char peer[64];
+    alm_conn_peer(conn, peer, sizeof peer);
+    return strncmp(peer, "127.", 4) == 0 || strcmp(peer, "::1") == 0 ||
+           strncmp(peer, "::ffff:127.", 11) == 0;
+}
+
+alm_str alm_conn_tls_binding(const alm_conn *conn)
+{
+    return conn->tls != NULL ? alm_tls_binding(conn->tls) : (alm_str){0};
+}
+
 bool alm_conn_tls_named(const alm_conn *conn)
 {
     return conn->tls != NULL && alm_tls_named_protocol(conn->tls);
@@ -82,17 +108,17 @@ bool alm_conn_tls_named(const alm_conn *conn)
 
 void alm_conn_deadline(alm_conn *conn, int64_t ms)
 {
-    conn->deadline_ms = ms > 0 ? (int64_t)uv_now(&conn->listener->loop->uv) + ms : 0;
+    conn->deadline_ms = ms > 0 ? (int64_t)uv_now(&conn->lane->uv) + ms : 0;
 }
 
 bool alm_conn_is_late(const alm_conn *conn)
 {
-    return conn->deadline_ms > 0 && (int64_t)uv_now(&conn->listener->loop->uv) >= conn->deadline_ms;
+    return conn->deadline_ms > 0 && (int64_t)uv_now(&conn->lane->uv) >= conn->deadline_ms;
 }
 
 static void touch(alm_conn *conn)
 {
-    conn->active_ms = (int64_t)uv_now(&conn->listener->loop->uv);
+    conn->active_ms = (int64_t)uv_now(&conn->lane->uv);
 }
 
 /* ------------------------------------------------------------------ closing */
@@ -102,22 +128,32 @@ static alm_traffic *traffic_of(const alm_conn *conn)
     return conn->listener->conf.traffic;
 }
 
+/* Last what alm_loop_stop waits for. */
+static void uncount(alm_conn *conn)
+{
+    atomic_fetch_sub(&conn->lane->n_conns, 1);
+    atomic_fetch_sub(&conn->listener->loop->n_conns, 1);
+    alm_count(&traffic_of(conn)->connections, -1);
+    atomic_fetch_sub(&conn->listener->connections, 1);
+}
+
 static void free_conn(alm_conn *conn)
 {
-    alm_loop *loop = conn->listener->loop;
+    alm_lane *lane = conn->lane;
     if (conn->prev != NULL)
         conn->prev->next = conn->next;
     else
-        loop->conns = conn->next;
+        lane->conns = conn->next;
     if (conn->next != NULL)
         conn->next->prev = conn->prev;
-    atomic_fetch_sub(&conn->listener->connections, 1);
-    alm_count(&traffic_of(conn)->connections, -1);
-    loop->n_conns--;
     conn->listener->conf.protocol->close(conn);
     drop_input(conn);
     alm_tls_stream_free(conn->tls);
+    free(conn->refusal);
+    uncount(conn);
     free(conn);
+    if (atomic_load(&lane->loop->stopping))
+        (void)uv_async_send(&lane->wake);
 }
 
 static void maybe_free(alm_conn *conn)
@@ -412,10 +448,10 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     (void)suggested;
     alm_conn *conn = handle->data;
-    alm_loop *loop = conn->listener->loop;
+    alm_lane *lane = conn->lane;
     *out = uv_buf_init(NULL, 0);
     if (conn->tls != NULL) { /* read and opened in one go: see on_read */
-        *out = uv_buf_init(loop->sealed, sizeof(loop->sealed));
+        *out = uv_buf_init(lane->sealed, sizeof(lane->sealed));
         return;
     }
     (void)make_room(conn); /* start_reading saw to it */
@@ -486,7 +522,10 @@ static void tls_failed(alm_conn *conn)
 
 static void read_sealed(alm_conn *conn, const char *bytes, size_t n)
 {
+    const bool was_open = alm_tls_is_open(conn->tls);
     const alm_tls_state state = open_sealed(conn, bytes, n);
+    if (!was_open && conn->listener->conf.tls != NULL && alm_tls_is_open(conn->tls))
+        alm_conn_deadline(conn, 0); /* of the handshake */
     if (state == ALM_TLS_FAILED)
         tls_failed(conn);
     else
@@ -516,7 +555,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 }
 
 /* Only a handshake can have come: text of the client follows on our answer. */
-void alm_conn_start_tls(alm_conn *conn, const alm_tls *tls, const char *bytes, size_t n)
+void alm_conn_start_tls(alm_conn *conn, alm_tls_slot *tls, const char *bytes, size_t n)
 {
     char none = 0;
     size_t got = 0;
@@ -549,7 +588,7 @@ static void start_reading(alm_conn *conn)
 
 static void start_lingering(alm_conn *conn)
 {
-    conn->linger_until_ms = (int64_t)uv_now(&conn->listener->loop->uv) + LINGER_MS;
+    conn->linger_until_ms = (int64_t)uv_now(&conn->lane->uv) + LINGER_MS;
     if (!conn->reading && uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read) != 0)
         alm_conn_close_now(conn);
     conn->reading = true;
@@ -633,12 +672,12 @@ void alm_conn_resume(alm_conn *conn)
 
 void alm_conn_work_over(alm_conn *conn)
 {
-    alm_loop *loop = conn->listener->loop;
-    (void)pthread_mutex_lock(&loop->lock);
-    conn->done_next = loop->done_head;
-    loop->done_head = conn;
-    (void)pthread_mutex_unlock(&loop->lock);
-    (void)uv_async_send(&loop->wake);
+    alm_lane *lane = conn->lane; /* the connection may be gone once it is in the list */
+    (void)pthread_mutex_lock(&lane->lock);
+    conn->done_next = lane->done;
+    lane->done = conn;
+    (void)pthread_mutex_unlock(&lane->lock);
+    (void)uv_async_send(&lane->wake);
 }
 
 static void run_work(alm_thread_pool_item *item)
@@ -687,26 +726,22 @@ void alm_conn_work_done(alm_conn *conn)
         feed(conn);
 }
 
-/* ------------------------------------------------------------------- accept */
-
-static alm_conn *new_conn(alm_listener *listener)
+void alm_conn_tell(alm_conn *conn, uint64_t id, void (*tell)(alm_conn *other, alm_conn *conn),
+                   void (*done)(alm_conn *conn, void *arg), void *arg)
 {
-    alm_loop *loop = listener->loop;
-    alm_conn *conn = calloc(1, sizeof(*conn) + listener->conf.protocol->state_bytes);
-    if (conn == NULL)
-        return NULL;
-    conn->listener = listener;
-    conn->id = ++loop->next_id;
-    conn->in_max = IN_MAX_DEFAULT;
-    (void)uv_tcp_init(&loop->uv, &conn->tcp);
-    conn->tcp.data = conn;
-    conn->next = loop->conns;
-    if (conn->next != NULL)
-        conn->next->prev = conn;
-    loop->conns = conn;
-    loop->n_conns++;
-    return conn;
+    const alm_loop *loop = conn->listener->loop;
+    alm_lane *lane = &loop->lanes[id % loop->n_lanes];
+    alm_conn_wait(conn, done, NULL, arg);
+    conn->tell_id = id;
+    conn->tell = tell;
+    (void)pthread_mutex_lock(&lane->lock);
+    conn->tell_next = lane->told;
+    lane->told = conn;
+    (void)pthread_mutex_unlock(&lane->lock);
+    (void)uv_async_send(&lane->wake);
 }
+
+/* ------------------------------------------------------------------- accept */
 
 /* Whoever is refused may linger, to be sure of the reason, as long as these are not too many. */
 static void refuse(alm_conn *conn, bool linger)
@@ -719,32 +754,139 @@ static void refuse(alm_conn *conn, bool linger)
         alm_conn_close_now(conn);
 }
 
-void alm_conn_accept(alm_listener *listener)
+/* On its lane from here on. */
+void alm_conn_come(alm_conn *conn)
 {
-    const alm_loop *loop = listener->loop;
+    alm_lane *lane = conn->lane;
+    alm_listener *listener = conn->listener;
     const alm_protocol *protocol = listener->conf.protocol;
-    alm_conn *conn = new_conn(listener);
-    listener->starved = conn == NULL; /* it waits, and so does the listener: see on_tick */
-    if (conn == NULL)
-        return;
-    const int64_t max = listener->conf.connection_max;
-    const int64_t others = atomic_fetch_add(&listener->connections, 1);
-    alm_count(&listener->conf.traffic->connections, 1);
-    alm_count(&listener->conf.traffic->accepted, 1);
+    (void)uv_tcp_init(&lane->uv, &conn->tcp);
+    conn->tcp.data = conn;
+    conn->next = lane->conns;
+    if (conn->next != NULL)
+        conn->next->prev = conn;
+    lane->conns = conn;
     protocol->open(conn);
-    if (uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&conn->tcp) != 0) {
+    const int code = conn->fd < 0
+                         ? uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&conn->tcp)
+                         : uv_tcp_open(&conn->tcp, conn->fd);
+    if (code != 0) {
+        if (conn->fd >= 0)
+            (void)close(conn->fd);
         alm_conn_close_now(conn);
         return;
     }
     (void)uv_tcp_nodelay(&conn->tcp, 1);
     touch(conn);
-    const bool room = others < 2 * max && loop->n_conns <= loop->conns_max;
-    conn->refusal = loop->n_conns > loop->conns_max ? loop->full
-                    : others >= max                 ? listener->full
-                                                    : NULL;
-    alm_count(&listener->conf.traffic->refused, conn->refusal != NULL);
-    if (conn->refusal != NULL && !(protocol->refuses_late && room))
-        refuse(conn, room);
+    if (listener->conf.tls != NULL) {
+        alm_conn_start_tls(conn, listener->conf.tls, NULL, 0);
+        alm_conn_deadline(conn, *listener->conf.tls_ms);
+    }
+    if (conn->refusal != NULL && !(protocol->refuses_late && conn->lingers))
+        refuse(conn, conn->lingers);
     else
         start_reading(conn);
+}
+
+static alm_lane *least_busy(const alm_loop *loop)
+{
+    alm_lane *best = &loop->lanes[0];
+    for (uint32_t i = 1; i < loop->n_lanes; i++)
+        if (atomic_load(&loop->lanes[i].n_conns) < atomic_load(&best->n_conns))
+            best = &loop->lanes[i];
+    return best;
+}
+
+/* Why a connection more finds no place, to be freed; NULL: no memory. */
+static char *reason(const alm_listener *listener, bool files, int64_t max)
+{
+    char *text = NULL;
+    if (files)
+        return strdup(listener->loop->full);
+    return asprintf(&text, "too many connections: the limit is %s=%lld", listener->conf.limit_name,
+                    (long long)max) < 0
+               ? NULL
+               : text;
+}
+
+/* NULL: no memory. Counted, whether it finds a place or not. */
+static alm_conn *new_conn(alm_listener *listener)
+{
+    alm_loop *loop = listener->loop;
+    const int64_t max = *listener->conf.connection_max;
+    const bool files = atomic_load(&loop->n_conns) >= loop->conns_max,
+               full = files || atomic_load(&listener->connections) >= max;
+    char *refusal = full ? reason(listener, files, max) : NULL;
+    alm_conn *conn = full && refusal == NULL
+                         ? NULL
+                         : calloc(1, sizeof(*conn) + listener->conf.protocol->state_bytes);
+    if (conn == NULL) {
+        free(refusal);
+        return NULL;
+    }
+    conn->listener = listener;
+    conn->lane = least_busy(loop);
+    conn->fd = -1;
+    conn->id = ++loop->next_id * loop->n_lanes + conn->lane->number;
+    conn->in_max = IN_MAX_DEFAULT;
+    const int64_t others = atomic_fetch_add(&listener->connections, 1);
+    const int64_t all = atomic_fetch_add(&loop->n_conns, 1) + 1;
+    atomic_fetch_add(&conn->lane->n_conns, 1);
+    alm_count(&listener->conf.traffic->connections, 1);
+    alm_count(&listener->conf.traffic->accepted, 1);
+    conn->lingers = others < 2 * max && all <= loop->conns_max;
+    conn->refusal = refusal; /* connections end meanwhile, but only this thread makes new ones */
+    alm_count(&listener->conf.traffic->refused, conn->refusal != NULL);
+    return conn;
+}
+
+static void free_door(uv_handle_t *door)
+{
+    free(door);
+}
+
+/* The descriptor of the connection that waits at the listener; -1: there is none to be had. A handle belongs to
+ * the loop that made it, so the descriptor leaves the one that accepted under another number. */
+static int take_descriptor(alm_listener *listener, uv_tcp_t *door)
+{
+    uv_os_fd_t fd = -1;
+    int copy = -1;
+    (void)uv_tcp_init(&listener->loop->lanes[0].uv, door);
+    if (uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)door) == 0 &&
+        uv_fileno((uv_handle_t *)door, &fd) == 0)
+        copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    uv_close((uv_handle_t *)door, free_door);
+    return copy;
+}
+
+static void hand_over(alm_conn *conn)
+{
+    alm_lane *lane = conn->lane;
+    (void)pthread_mutex_lock(&lane->lock);
+    conn->done_next = lane->come;
+    lane->come = conn;
+    (void)pthread_mutex_unlock(&lane->lock);
+    (void)uv_async_send(&lane->wake);
+}
+
+void alm_conn_accept(alm_listener *listener)
+{
+    alm_conn *conn = new_conn(listener);
+    uv_tcp_t *door = NULL;
+    const bool away = conn != NULL && conn->lane->number != 0;
+    if (away)
+        door = malloc(sizeof(*door));
+    listener->starved = conn == NULL || (away && door == NULL); /* it waits: see on_tick */
+    if (conn != NULL && !away) {
+        alm_conn_come(conn);
+        return;
+    }
+    if (door != NULL)
+        conn->fd = take_descriptor(listener, door);
+    if (conn != NULL && conn->fd >= 0) {
+        hand_over(conn);
+    } else if (conn != NULL) {
+        uncount(conn);
+        free(conn);
+    }
 }

@@ -1,5 +1,5 @@
 /*
- * loop.c - the event loop thread: listeners, results of query threads, idle connections, stopping.
+ * loop.c - event loop threads: listeners, results of query threads, idle connections, stopping.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -12,6 +12,8 @@
 enum { TICK_MS = 250, BACKLOG = 1024, FILES_KEPT = 128 };
 /* A connection that rests for so long gives its input buffer back. */
 enum { INPUT_KEPT_MS = 1000 };
+/* Of small statements one thread answers as many as a machine of four processors asks for; query threads take the rest. */
+enum { LANES_DEFAULT_MAX = 4 };
 
 alm_db *alm_loop_db(const alm_loop *loop)
 {
@@ -31,9 +33,9 @@ int64_t alm_listener_connections(const alm_listener *listener)
     return atomic_load(&listener->connections);
 }
 
-alm_conn *alm_loop_find(alm_loop *loop, uint64_t id)
+static alm_conn *find(const alm_lane *lane, uint64_t id)
 {
-    for (alm_conn *conn = loop->conns; conn != NULL; conn = conn->next)
+    for (alm_conn *conn = lane->conns; conn != NULL; conn = conn->next)
         if (conn->id == id)
             return conn->closing ? NULL : conn;
     return NULL;
@@ -48,14 +50,16 @@ static void close_listeners(alm_loop *loop)
             uv_close((uv_handle_t *)&l->tcp, NULL);
 }
 
-static void stop_step(alm_loop *loop)
+/* A lane ends when no lane has a connection any more: those of others may have something to tell. */
+static void stop_step(alm_lane *lane)
 {
+    alm_loop *loop = lane->loop;
     const bool all = atomic_load(&loop->cancel_all);
-    if (!loop->stop_seen)
+    if (!lane->stop_seen && lane->number == 0)
         close_listeners(loop);
-    loop->stop_seen = true;
+    lane->stop_seen = true;
     alm_conn *next = NULL;
-    for (alm_conn *conn = loop->conns; conn != NULL; conn = next) {
+    for (alm_conn *conn = lane->conns; conn != NULL; conn = next) {
         next = conn->next;
         const bool rests = !conn->working && !conn->paused && conn->unsent == 0;
         if (rests && !conn->closing && !conn->finishing &&
@@ -64,41 +68,53 @@ static void stop_step(alm_loop *loop)
         if (all || rests)
             alm_conn_close_now(conn);
     }
-    if (loop->conns == NULL && !uv_is_closing((uv_handle_t *)&loop->wake)) {
-        uv_close((uv_handle_t *)&loop->wake, NULL);
-        uv_close((uv_handle_t *)&loop->tick, NULL);
+    if (all && atomic_load(&loop->n_conns) == 0 && !uv_is_closing((uv_handle_t *)&lane->wake)) {
+        uv_close((uv_handle_t *)&lane->wake, NULL);
+        uv_close((uv_handle_t *)&lane->tick, NULL);
     }
 }
 
 static void on_wake(uv_async_t *async)
 {
-    alm_loop *loop = async->data;
-    (void)pthread_mutex_lock(&loop->lock);
-    alm_conn *done = loop->done_head;
-    loop->done_head = NULL;
-    (void)pthread_mutex_unlock(&loop->lock);
+    alm_lane *lane = async->data;
+    (void)pthread_mutex_lock(&lane->lock);
+    alm_conn *done = lane->done, *come = lane->come, *told = lane->told;
+    lane->done = lane->come = lane->told = NULL;
+    (void)pthread_mutex_unlock(&lane->lock);
+    while (come != NULL) {
+        alm_conn *next = come->done_next;
+        alm_conn_come(come);
+        come = next;
+    }
+    while (told != NULL) {
+        alm_conn *next = told->tell_next, *other = find(lane, told->tell_id);
+        if (other != NULL)
+            told->tell(other, told);
+        alm_conn_work_over(told);
+        told = next;
+    }
     while (done != NULL) {
         alm_conn *next = done->done_next;
         alm_conn_work_done(done);
         done = next;
     }
-    if (atomic_load(&loop->stopping))
-        stop_step(loop);
+    if (atomic_load(&lane->loop->stopping))
+        stop_step(lane);
 }
 
 static void on_tick(uv_timer_t *timer)
 {
-    alm_loop *loop = timer->data;
-    if (atomic_load(&loop->stopping)) {
-        stop_step(loop);
+    alm_lane *lane = timer->data;
+    if (atomic_load(&lane->loop->stopping)) {
+        stop_step(lane);
         return;
     }
-    for (alm_listener *l = loop->listeners; l != NULL; l = l->next)
+    for (alm_listener *l = lane->number == 0 ? lane->loop->listeners : NULL; l != NULL; l = l->next)
         if (l->starved)
             alm_conn_accept(l);
-    const int64_t now = (int64_t)uv_now(&loop->uv);
+    const int64_t now = (int64_t)uv_now(&lane->uv);
     alm_conn *next = NULL;
-    for (alm_conn *conn = loop->conns; conn != NULL; conn = next) {
+    for (alm_conn *conn = lane->conns; conn != NULL; conn = next) {
         next = conn->next;
         if (conn->linger_until_ms > 0 && now >= conn->linger_until_ms) {
             alm_conn_close_now(conn);
@@ -106,7 +122,8 @@ static void on_tick(uv_timer_t *timer)
         }
         if (now - conn->active_ms >= INPUT_KEPT_MS)
             alm_conn_spare_input(conn);
-        const int64_t limit = conn->listener->conf.idle_ms;
+        const int64_t *idle_ms = conn->listener->conf.idle_ms;
+        const int64_t limit = idle_ms != NULL ? *idle_ms : 0;
         const bool idle = limit > 0 && now - conn->active_ms >= limit;
         if (conn->working || conn->closing || !(idle || alm_conn_is_late(conn)))
             continue;
@@ -122,10 +139,10 @@ static void on_tick(uv_timer_t *timer)
     }
 }
 
-static void *run_loop(void *arg)
+static void *run_lane(void *arg)
 {
-    alm_loop *loop = arg;
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    alm_lane *lane = arg;
+    (void)uv_run(&lane->uv, UV_RUN_DEFAULT);
     return NULL;
 }
 
@@ -158,28 +175,46 @@ static void limit_conns(alm_loop *loop)
                    (long long)all);
 }
 
-alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads, alm_loop **out)
+static int init_lane(alm_loop *loop, uint32_t number)
+{
+    alm_lane *lane = &loop->lanes[number];
+    lane->loop = loop;
+    lane->number = number;
+    (void)pthread_mutex_init(&lane->lock, NULL);
+    int code = uv_loop_init(&lane->uv);
+    lane->has_uv = code == 0;
+    if (code == 0)
+        code = uv_async_init(&lane->uv, &lane->wake, on_wake);
+    if (code == 0)
+        code = uv_timer_init(&lane->uv, &lane->tick);
+    if (code == 0)
+        code = uv_timer_start(&lane->tick, on_tick, TICK_MS, TICK_MS);
+    lane->wake.data = lane;
+    lane->tick.data = lane;
+    return code;
+}
+
+alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t lanes, uint32_t query_threads,
+                        alm_loop **out)
 {
     alm_loop *loop = calloc(1, sizeof(*loop));
+    int code = 0;
     if (loop == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     loop->db = db;
     limit_conns(loop);
-    (void)pthread_mutex_init(&loop->lock, NULL);
-    int code = uv_loop_init(&loop->uv);
-    if (code == 0)
-        code = uv_async_init(&loop->uv, &loop->wake, on_wake);
-    if (code == 0)
-        code = uv_timer_init(&loop->uv, &loop->tick);
-    if (code == 0)
-        code = uv_timer_start(&loop->tick, on_tick, TICK_MS, TICK_MS);
-    if (code != 0) {
+    if (lanes == 0)
+        lanes = ALM_MIN(uv_available_parallelism(), (uint32_t)LANES_DEFAULT_MAX);
+    loop->lanes = calloc(lanes, sizeof(*loop->lanes));
+    if (loop->lanes == NULL) {
         free(loop);
-        return alm_fail(cx, ALM_E_IO, -1, "cannot make an event loop: %s", uv_strerror(code));
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     }
-    loop->wake.data = loop;
-    loop->tick.data = loop;
-    const alm_status st = alm_thread_pool_new(cx, query_threads, &loop->pool);
+    for (; code == 0 && loop->n_lanes < lanes; loop->n_lanes++)
+        code = init_lane(loop, loop->n_lanes);
+    alm_status st =
+        code == 0 ? alm_thread_pool_new(cx, query_threads, &loop->pool)
+                  : alm_fail(cx, ALM_E_IO, -1, "cannot make an event loop: %s", uv_strerror(code));
     if (st != ALM_OK) {
         alm_loop_free(loop);
         return st;
@@ -191,18 +226,27 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads, alm_loo
 
 alm_status alm_loop_start(alm_ctx *cx, alm_loop *loop)
 {
-    if (pthread_create(&loop->thread, NULL, run_loop, loop) != 0)
-        return alm_fail(cx, ALM_E_IO, -1, "cannot create the network thread");
-    loop->started = true;
+    for (uint32_t i = loop->n_lanes; i > 0; i--) { /* the one that accepts last */
+        alm_lane *lane = &loop->lanes[i - 1];
+        if (pthread_create(&lane->thread, NULL, run_lane, lane) != 0) {
+            alm_loop_stop(loop, 0);
+            return alm_fail(cx, ALM_E_IO, -1, "cannot create a network thread");
+        }
+        lane->started = true;
+    }
     return ALM_OK;
+}
+
+static void wake_lanes(alm_loop *loop)
+{
+    for (uint32_t i = 0; i < loop->n_lanes; i++)
+        (void)uv_async_send(&loop->lanes[i].wake);
 }
 
 void alm_loop_stop(alm_loop *loop, int64_t grace_ms)
 {
-    if (!loop->started)
-        return;
     atomic_store(&loop->stopping, true);
-    (void)uv_async_send(&loop->wake);
+    wake_lanes(loop);
     struct timespec step = {.tv_nsec = 5000000};
     const int64_t until = alm_monotonic_ns() + grace_ms * 1000000;
     for (;;) {
@@ -214,9 +258,12 @@ void alm_loop_stop(alm_loop *loop, int64_t grace_ms)
         (void)nanosleep(&step, NULL);
     }
     atomic_store(&loop->cancel_all, true);
-    (void)uv_async_send(&loop->wake); /* at the latest the next tick sees it */
-    (void)pthread_join(loop->thread, NULL);
-    loop->started = false;
+    wake_lanes(loop); /* at the latest the next tick sees it */
+    for (uint32_t i = 0; i < loop->n_lanes; i++) {
+        if (loop->lanes[i].started)
+            (void)pthread_join(loop->lanes[i].thread, NULL);
+        loop->lanes[i].started = false;
+    }
 }
 
 static void close_any(uv_handle_t *handle, void *arg)
@@ -226,22 +273,36 @@ static void close_any(uv_handle_t *handle, void *arg)
         uv_close(handle, NULL);
 }
 
+static void deinit_lane(alm_lane *lane)
+{
+    ALM_ASSERT(!lane->started);
+    if (lane->has_uv) {
+        uv_walk(&lane->uv, close_any, NULL); /* a loop that never ran still has its handles */
+        (void)uv_run(&lane->uv, UV_RUN_DEFAULT);
+        (void)uv_loop_close(&lane->uv);
+    }
+    (void)pthread_mutex_destroy(&lane->lock);
+}
+
+void alm_loop_query_threads(alm_loop *loop, uint32_t threads)
+{
+    alm_thread_pool_limit(loop->pool, threads);
+}
+
 void alm_loop_free(alm_loop *loop)
 {
     if (loop == NULL)
         return;
-    ALM_ASSERT(!loop->started);
-    uv_walk(&loop->uv, close_any, NULL); /* a loop that never ran still has its handles */
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    for (uint32_t i = 0; i < loop->n_lanes; i++)
+        deinit_lane(&loop->lanes[i]);
     alm_storage_lead_by(alm_db_storage(loop->db), NULL, NULL);
     alm_thread_pool_free(loop->pool);
-    (void)uv_loop_close(&loop->uv);
     for (alm_listener *l = loop->listeners; l != NULL;) {
         alm_listener *next = l->next;
         free(l);
         l = next;
     }
-    (void)pthread_mutex_destroy(&loop->lock);
+    free(loop->lanes);
     free(loop);
 }
 
@@ -255,39 +316,6 @@ static void on_connection(uv_stream_t *stream, int status)
         return;
     }
     alm_conn_accept(listener);
-}
-
-static bool split_address(const char *address, char host[64], int *port)
-{
-    const char *colon = strrchr(address, ':');
-    if (colon == NULL || colon == address)
-        return false;
-    const char *from = address;
-    size_t n = (size_t)(colon - address);
-    if (address[0] == '[' && colon[-1] == ']') {
-        from++;
-        n -= 2;
-    }
-    char *end = NULL;
-    const long value = strtol(colon + 1, &end, 10);
-    if (n == 0 || n >= 64 || end == colon + 1 || *end != 0 || value < 0 || value > 65535)
-        return false;
-    (void)memcpy(host, from, n);
-    host[n] = 0;
-    *port = (int)value;
-    return true;
-}
-
-bool alm_address_is_loopback(const char *address)
-{
-    char host[64];
-    int port = 0;
-    struct in_addr v4;
-    if (!split_address(address, host, &port))
-        return false;
-    if (inet_pton(AF_INET, host, &v4) == 1)
-        return (ntohl(v4.s_addr) >> 24) == 127;
-    return strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
 }
 
 static void write_address(alm_listener *listener)
@@ -329,7 +357,7 @@ alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *c
 {
     char host[64];
     int port = 0;
-    if (!split_address(conf->address, host, &port))
+    if (!alm_address_split(conf->address, host, &port))
         return alm_fail(cx, ALM_E_ARG, -1, "'%s' is not an address of the form HOST:PORT",
                         conf->address);
     alm_listener *listener = calloc(1, sizeof(*listener));
@@ -337,10 +365,7 @@ alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *c
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     listener->loop = loop;
     listener->conf = *conf;
-    (void)snprintf(listener->full, sizeof(listener->full),
-                   "too many connections: the limit is %s=%lld", conf->limit_name,
-                   (long long)conf->connection_max);
-    (void)uv_tcp_init(&loop->uv, &listener->tcp);
+    (void)uv_tcp_init(&loop->lanes[0].uv, &listener->tcp);
     listener->tcp.data = listener;
     listener->next = loop->listeners;
     loop->listeners = listener; /* freed with the loop, whatever happens next */

@@ -1,7 +1,9 @@
 /*
- * loop.h - one event loop thread with its connections, and the query threads that do what is too
- * long for it. Private to net/.
+ * loop.h - event loop threads with their connections, and the query threads that do what is too
+ * long for them. Private to net/.
  *
+ * Lanes           Each loop thread is a lane (net.loop.count). A connection lives on one lane from its first byte to
+ *                 its last: "the loop thread" of a connection is that of its lane. What connections share has locks.
  * A protocol (HTTP, PG wire, health) is a table of callbacks that run on the loop thread. It never
  * blocks: what may take long it hands to a query thread with alm_conn_work, one piece at a time per
  * connection, and goes on in `done`, on the loop thread again.
@@ -60,15 +62,18 @@ typedef struct alm_protocol {
 
 /* ------------------------------------------------------------------------ loop */
 
-ALM_NODISCARD alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t query_threads,
-                                      alm_loop **out);
-/* Starts the loop thread; listeners are added before. */
+/* lanes 0: one for each processor, at most 4. */
+ALM_NODISCARD alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t lanes,
+                                      uint32_t query_threads, alm_loop **out);
+/* Starts the loop threads; listeners are added before. */
 ALM_NODISCARD alm_status alm_loop_start(alm_ctx *cx, alm_loop *loop);
 /* Stops accepting, closes idle connections, waits up to grace_ms for the others, then cancels. */
 void alm_loop_stop(alm_loop *loop, int64_t grace_ms);
 void alm_loop_free(alm_loop *loop);
 alm_db *alm_loop_db(const alm_loop *loop);
 bool alm_loop_is_stopping(const alm_loop *loop);
+/* Another number of query threads from now on. */
+void alm_loop_query_threads(alm_loop *loop, uint32_t threads);
 
 /* Of all connections of a listener. Bytes as they are on the wire. */
 typedef struct alm_traffic {
@@ -79,17 +84,21 @@ typedef struct alm_traffic {
 typedef struct alm_listen_conf {
     const char *address; /* host:port, [v6]:port; port 0: the system picks */
     const alm_protocol *protocol;
-    void *arg; /* alm_conn_arg */
-    int64_t connection_max;
-    const char *limit_name; /* the setting behind connection_max */
-    int64_t idle_ms;        /* 0: for ever */
-    alm_traffic *traffic;   /* counted there */
-    alm_mem *input_mem;     /* account of unread bytes but the first 80 KiB of each, or NULL */
+    void *arg;                     /* alm_conn_arg */
+    const int64_t *connection_max; /* read again for each connection: settings change */
+    const char *limit_name;        /* the setting behind connection_max */
+    const int64_t *idle_ms;        /* of a setting, too; NULL, or 0 in it: for ever */
+    alm_tls_slot *tls;     /* connections speak TLS from their first byte on; NULL: they do not */
+    const int64_t *tls_ms; /* with tls: time for the handshake */
+    alm_traffic *traffic;  /* counted there */
+    alm_mem *input_mem;    /* account of unread bytes but the first 80 KiB of each, or NULL */
 } alm_listen_conf;
 ALM_NODISCARD alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *conf,
                                          alm_listener **out);
 const char *alm_listener_address(const alm_listener *listener); /* with the real port */
 int64_t alm_listener_connections(const alm_listener *listener);
+/* "host:port", "[v6]:port" into its parts. */
+bool alm_address_split(const char *address, char host[64], int *port);
 /* Is the host part of "host:port" a loopback address? */
 bool alm_address_is_loopback(const char *address);
 
@@ -100,8 +109,10 @@ void *alm_conn_arg(const alm_conn *conn);
 alm_db *alm_conn_db(const alm_conn *conn);
 alm_loop *alm_conn_loop(const alm_conn *conn);
 uint64_t alm_conn_id(const alm_conn *conn); /* never reused while the process lives */
-/* The connection with that id, NULL: gone. Loop thread. */
-alm_conn *alm_loop_find(alm_loop *loop, uint64_t id);
+/* Calls tell(other, conn) on the loop thread of the connection with that id, if it is there still, then
+ * done(conn, arg) on that of `conn`, which waits meanwhile: `tell` may read its state. */
+void alm_conn_tell(alm_conn *conn, uint64_t id, void (*tell)(alm_conn *other, alm_conn *conn),
+                   void (*done)(alm_conn *conn, void *arg), void *arg);
 
 /* Queues the bytes of `buf`, which is left empty (its memory goes with the write). */
 void alm_conn_send(alm_conn *conn, alm_buf *buf);
@@ -110,8 +121,14 @@ void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n);
 size_t alm_conn_unsent(const alm_conn *conn);
 size_t alm_conn_unread(const alm_conn *conn); /* bytes that the protocol has not taken */
 /* From here on the connection speaks TLS, from the n bytes of the client on, which the protocol takes. */
-void alm_conn_start_tls(alm_conn *conn, const alm_tls *tls, const char *bytes, size_t n);
+void alm_conn_start_tls(alm_conn *conn, alm_tls_slot *tls, const char *bytes, size_t n);
 bool alm_conn_has_tls(const alm_conn *conn);
+/* The channel binding of the certificate that it began with; len 0: none. */
+alm_str alm_conn_tls_binding(const alm_conn *conn);
+/* Is the peer on this machine? */
+bool alm_conn_is_local(const alm_conn *conn);
+/* The peer's address without its port, terminated; "" when it is gone. */
+void alm_conn_peer(const alm_conn *conn, char *out, size_t size);
 /* Did the client name the protocol when it started TLS? */
 bool alm_conn_tls_named(const alm_conn *conn);
 /* Unless that is taken back (ms 0) the connection ends after so long, whatever it sends. */

@@ -1,5 +1,10 @@
-/* loop_state.h - the structs behind loop.h, shared by loop.c and conn.c. All owned by the loop thread
- * but where a lock is named. */
+/*
+ * loop_state.h - the structs behind loop.h, shared by loop.c and conn.c.
+ *
+ * Threads     A lane, its connections and their handles belong to the thread of the lane, but where a lock is named;
+ *             the listeners and all of alm_loop that is no constant and not atomic to that of the first lane, which
+ *             accepts. It hands a connection to the lane that has the fewest.
+ */
 #ifndef ALM_NET_LOOP_STATE_H
 #define ALM_NET_LOOP_STATE_H
 
@@ -15,15 +20,19 @@ struct alm_listener {
     uv_tcp_t tcp;
     alm_listen_conf conf;
     char address[128];
-    char full[128]; /* why a connection finds no place */
     _Atomic int64_t connections;
     bool starved; /* a connection waits for memory */
     alm_listener *next;
 };
 
+typedef struct alm_lane alm_lane;
+
 struct alm_conn {
     alm_listener *listener;
-    alm_conn *prev, *next;
+    alm_lane *lane;
+    alm_conn *prev, *next; /* of the lane */
+    int fd;                /* on its way to the lane; -1: the lane accepts it */
+    bool lingers;          /* when it is refused */
     uint64_t id;
     uv_tcp_t tcp;
     char *in; /* unread bytes */
@@ -35,10 +44,13 @@ struct alm_conn {
     int64_t deadline_ms;     /* 0: none; see alm_conn_deadline */
     int64_t linger_until_ms; /* 0: not lingering */
     bool reading, paused, working, feeding, finishing, closing, closed, eof, sealed_end;
-    const char *refusal;
+    char *refusal;       /* owned */
     alm_tls_stream *tls; /* NULL: plain */
     alm_thread_pool_item item;
-    alm_conn *done_next;
+    alm_conn *done_next; /* in `done` or `come` of the lane */
+    alm_conn *tell_next; /* in `told` of another */
+    uint64_t tell_id;
+    void (*tell)(alm_conn *other, alm_conn *conn);
     void (*work)(void *arg);
     void (*done)(alm_conn *conn, void *arg);
     void (*drop)(void *arg);
@@ -46,28 +58,38 @@ struct alm_conn {
     _Alignas(16) char state[];
 };
 
-struct alm_loop {
-    alm_db *db;
+struct alm_lane {
+    alm_loop *loop;
+    uint32_t number;
     char sealed[16 << 10]; /* bytes of TLS between the socket and the connection */
     uv_loop_t uv;
+    bool has_uv;
     uv_async_t wake;
     uv_timer_t tick; /* idle connections */
     pthread_t thread;
-    bool started;
+    bool started, stop_seen;
+    alm_conn *conns;
+    _Atomic int64_t n_conns; /* and those on their way */
+    pthread_mutex_t lock;    /* the lists that other threads add to */
+    alm_conn *done, *come, *told;
+};
+
+struct alm_loop {
+    alm_db *db;
     alm_thread_pool *pool;
     alm_thread_pool_item lead; /* of commits that nobody waits for; one at a time */
     alm_listener *listeners;
-    alm_conn *conns;
-    int64_t n_conns, conns_max; /* descriptors that connections may have */
+    _Atomic int64_t n_conns;
+    int64_t conns_max; /* descriptors that connections may have */
     char full[128];
     uint64_t next_id;
     _Atomic bool stopping, cancel_all;
-    bool stop_seen;
-    pthread_mutex_t lock; /* done_head */
-    alm_conn *done_head;
+    uint32_t n_lanes;
+    alm_lane *lanes;
 };
 
 void alm_conn_accept(alm_listener *listener);
+void alm_conn_come(alm_conn *conn);        /* starts on its lane */
 void alm_conn_work_done(alm_conn *conn);   /* loop thread, after the piece of work */
 void alm_conn_spare_input(alm_conn *conn); /* frees the input buffer if nothing is in it */
 void alm_conn_close_now(alm_conn *conn);

@@ -1,5 +1,5 @@
 /*
- * net.c - the listeners of the configuration, on one loop.
+ * net.c - the listeners of the configuration.
  *
  * Safe by default: a listener that lets everybody in, or that still has the factory password, takes
  * loopback addresses only.
@@ -12,13 +12,18 @@
 #include "base/conf.h"
 #include "base/log.h"
 #include "io/io.h"
+#include "net/certs.h"
 #include "net/http/cors.h"
+#include "net/http/held.h"
 #include "net/http/http.h"
 #include "net/http/preferences.h"
+#include "net/http/session_store.h"
+#include "net/http/tagged.h"
 #include "net/ilp/ilp_tcp.h"
 #include "net/pgwire/pgwire.h"
 #include "net/shared.h"
 #include "session/lines.h"
+#include "session/login.h"
 
 enum { KEYS_BYTES_MAX = 1 << 20, PATH_BYTES = 8192 };
 
@@ -26,13 +31,35 @@ struct alm_net {
     alm_net_shared shared;
     alm_loop *loop;
     alm_pg *pg;
-    alm_tls *pg_tls; /* NULL: no TLS */
+    alm_tls_slot tls[ALM_NET_PROTOCOLS]; /* by ALM_NET_HTTP ... */
     alm_listener *http, *pg_listener, *health, *line;
     alm_mem pg_input; /* messages that are still coming in */
 };
 
+/* Who logs in is known, and the administrator's password is not the one that everybody knows. */
+static bool has_access_control(const struct alm_conf *conf)
+{
+    const bool factory =
+        conf->acl_admin_user_enabled &&
+        (strcmp(conf->acl_admin_password, "quest") == 0 || conf->acl_admin_password[0] == 0);
+    return conf->acl_enabled && !factory;
+}
+
+static alm_status check_acl(alm_ctx *cx, const struct alm_conf *conf, const char *key,
+                            const char *address)
+{
+    if (alm_address_is_loopback(address) || has_access_control(conf))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, -1,
+                    "%s=%s is not a loopback address and the administrator's password is the "
+                    "factory one: set acl.admin.password, or bind to 127.0.0.1",
+                    key, address);
+}
+
 static alm_status check_http(alm_ctx *cx, const struct alm_conf *conf)
 {
+    if (conf->acl_enabled)
+        return check_acl(cx, conf, "http.bind.to", conf->http_bind_to);
     if (alm_address_is_loopback(conf->http_bind_to) ||
         (conf->http_user[0] != 0 && conf->http_password[0] != 0))
         return ALM_OK;
@@ -45,6 +72,8 @@ static alm_status check_http(alm_ctx *cx, const struct alm_conf *conf)
 
 static alm_status check_pg(alm_ctx *cx, const struct alm_conf *conf)
 {
+    if (conf->acl_enabled)
+        return check_acl(cx, conf, "pg.net.bind.to", conf->pg_net_bind_to);
     const bool factory =
         strcmp(conf->pg_password, "quest") == 0 ||
         (conf->pg_readonly_user_enabled && strcmp(conf->pg_readonly_password, "quest") == 0);
@@ -59,6 +88,8 @@ static alm_status check_pg(alm_ctx *cx, const struct alm_conf *conf)
 
 static alm_status check_line(alm_ctx *cx, const struct alm_conf *conf)
 {
+    if (conf->acl_enabled && conf->line_tcp_acl_enabled)
+        return ALM_OK; /* keys of users */
     if (alm_address_is_loopback(conf->line_tcp_net_bind_to) || conf->line_tcp_auth_db_path[0] != 0)
         return ALM_OK;
     return alm_fail(cx, ALM_E_ARG, -1,
@@ -68,60 +99,22 @@ static alm_status check_line(alm_ctx *cx, const struct alm_conf *conf)
                     conf->line_tcp_net_bind_to);
 }
 
-/* A file of keys: its path in full, and its text, to be freed in any case. */
-static alm_status read_keys(alm_ctx *cx, const alm_net *net, const char *name,
-                            char path[PATH_BYTES], alm_buf *text)
+static alm_status read_line_keys(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
 {
+    const char *name = conf->line_tcp_auth_db_path;
+    char path[PATH_BYTES];
+    alm_buf text;
+    if (name[0] == 0)
+        return ALM_OK;
     (void)snprintf(path, PATH_BYTES, "%s%s%s",
                    name[0] == '/' ? "" : alm_db_root(alm_loop_db(net->loop)),
                    name[0] == '/' ? "" : "/", name);
-    alm_buf_init(text, NULL);
-    return alm_io_read_text(cx, alm_io_posix(), path, KEYS_BYTES_MAX, text);
-}
-
-static alm_status read_line_keys(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
-{
-    char path[PATH_BYTES];
-    alm_buf text;
-    if (conf->line_tcp_auth_db_path[0] == 0)
-        return ALM_OK;
-    alm_status st = read_keys(cx, net, conf->line_tcp_auth_db_path, path, &text);
+    alm_buf_init(&text, NULL);
+    alm_status st = alm_io_read_text(cx, alm_io_posix(), path, KEYS_BYTES_MAX, &text);
     if (st == ALM_OK)
         st = alm_line_keys_read(cx, (alm_str){text.ptr, text.len}, path, &net->shared.line_keys);
     alm_buf_deinit(&text);
     return st;
-}
-
-static alm_status make_tls(alm_ctx *cx, const alm_net *net, const char *cert_name,
-                           const char *key_name, const char *alpn, alm_tls **out)
-{
-    char cert_path[PATH_BYTES], key_path[PATH_BYTES];
-    alm_buf cert, key;
-    alm_status st = read_keys(cx, net, cert_name, cert_path, &cert);
-    alm_buf_init(&key, NULL);
-    if (st == ALM_OK)
-        st = read_keys(cx, net, key_name, key_path, &key);
-    if (st == ALM_OK)
-        st = alm_tls_new(cx, (alm_str){cert.ptr, cert.len}, cert_path, (alm_str){key.ptr, key.len},
-                         key_path, alpn, out);
-    alm_buf_deinit(&cert);
-    alm_buf_deinit(&key);
-    return st;
-}
-
-static alm_status set_up_pg_tls(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
-{
-    if (conf->pg_tls_required && !conf->pg_tls_enabled)
-        return alm_fail(cx, ALM_E_ARG, -1, "pg.tls.required=true needs pg.tls.enabled=true");
-    if (!conf->pg_tls_enabled)
-        return ALM_OK;
-    if (conf->pg_tls_cert_path[0] == 0 || conf->pg_tls_private_key_path[0] == 0)
-        return alm_fail(cx, ALM_E_ARG, -1,
-                        "pg.tls.enabled=true needs pg.tls.cert.path and pg.tls.private.key.path");
-    ALM_TRY(make_tls(cx, net, conf->pg_tls_cert_path, conf->pg_tls_private_key_path, "postgresql",
-                     &net->pg_tls));
-    alm_pg_use_tls(net->pg, net->pg_tls);
-    return ALM_OK;
 }
 
 /* A folder that is not there at the start is none. */
@@ -142,51 +135,85 @@ static void find_public_dir(alm_net *net, const struct alm_conf *conf)
     }
 }
 
-static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
+static alm_status check_all(alm_ctx *cx, const struct alm_conf *conf)
 {
     ALM_TRY(alm_lines_check_conf(cx, conf));
     if (conf->http_enabled) {
         ALM_TRY(check_http(cx, conf));
         ALM_TRY(alm_http_check_conf(cx, conf));
+    }
+    if (conf->pg_enabled)
+        ALM_TRY(check_pg(cx, conf));
+    return conf->line_tcp_enabled ? check_line(cx, conf) : ALM_OK;
+}
+
+/* Where the settings say TLS, there is something in the slot. */
+static void take_certs(alm_net *net, alm_certs *certs)
+{
+    for (int i = 0; i < ALM_NET_PROTOCOLS; i++) {
+        alm_tls_slot_set(&net->tls[i], certs->of[i]);
+        certs->of[i] = NULL;
+    }
+}
+
+static alm_tls_slot *slot_of(alm_net *net, const struct alm_conf *conf, int listener)
+{
+    return alm_certs_enabled(conf, listener) ? &net->tls[listener] : NULL;
+}
+
+static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
+{
+    alm_certs certs = {0};
+    ALM_TRY(check_all(cx, conf));
+    ALM_TRY(alm_certs_read(cx, alm_db_root(alm_loop_db(net->loop)), conf, &certs));
+    take_certs(net, &certs);
+    if (conf->http_enabled) {
         find_public_dir(net, conf);
         if (alm_io_posix()->random(alm_io_posix(), net->shared.session_key,
                                    sizeof(net->shared.session_key)) < 0)
             return alm_fail(cx, ALM_E_IO, -1, "the system gives no random bytes");
         ALM_TRY(alm_preferences_open(cx, alm_io_posix(), alm_db_root(alm_loop_db(net->loop)),
                                      conf->http_settings_bytes_max, &net->shared.preferences));
+        ALM_TRY(alm_held_store_new(cx, &net->shared.held));
+        ALM_TRY(alm_tagged_list_new(cx, &net->shared.tagged));
+        net->shared.sessions = alm_session_store_new();
+        if (net->shared.sessions == NULL)
+            return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
         const alm_listen_conf http = {.address = conf->http_bind_to,
                                       .protocol = &alm_http_protocol,
                                       .arg = &net->shared,
-                                      .connection_max = conf->http_net_connection_limit,
+                                      .connection_max = &conf->http_net_connection_limit,
                                       .limit_name = "http.net.connection.limit",
-                                      .idle_ms = conf->http_net_connection_timeout,
+                                      .idle_ms = &conf->http_net_connection_timeout,
+                                      .tls = slot_of(net, conf, ALM_NET_HTTP),
+                                      .tls_ms = &conf->http_request_head_timeout,
                                       .traffic = &net->shared.traffic[ALM_NET_HTTP]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &http, &net->http));
     }
     if (conf->pg_enabled) {
-        ALM_TRY(check_pg(cx, conf));
         net->pg_input =
             (alm_mem){.limit_bytes = conf->pg_input_memory_max, .name = "pg.input.memory.max"};
-        ALM_TRY(set_up_pg_tls(cx, net, conf));
+        alm_pg_use_tls(net->pg, slot_of(net, conf, ALM_NET_PG));
         const alm_listen_conf pg = {.address = conf->pg_net_bind_to,
                                     .protocol = &alm_pg_protocol,
                                     .arg = net->pg,
-                                    .connection_max = conf->pg_net_connection_limit,
+                                    .connection_max = &conf->pg_net_connection_limit,
                                     .limit_name = "pg.net.connection.limit",
                                     .input_mem = &net->pg_input,
-                                    .idle_ms = conf->pg_net_connection_timeout,
+                                    .idle_ms = &conf->pg_net_connection_timeout,
                                     .traffic = &net->shared.traffic[ALM_NET_PG]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &pg, &net->pg_listener));
     }
     if (conf->line_tcp_enabled) {
-        ALM_TRY(check_line(cx, conf));
         ALM_TRY(read_line_keys(cx, net, conf));
         const alm_listen_conf line = {.address = conf->line_tcp_net_bind_to,
                                       .protocol = &alm_ilp_protocol,
                                       .arg = &net->shared,
-                                      .connection_max = conf->line_tcp_net_connection_limit,
+                                      .connection_max = &conf->line_tcp_net_connection_limit,
                                       .limit_name = "line.tcp.net.connection.limit",
-                                      .idle_ms = conf->line_tcp_net_connection_timeout,
+                                      .idle_ms = &conf->line_tcp_net_connection_timeout,
+                                      .tls = slot_of(net, conf, ALM_NET_LINE),
+                                      .tls_ms = &conf->http_request_head_timeout,
                                       .traffic = &net->shared.traffic[ALM_NET_LINE]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &line, &net->line));
     }
@@ -194,9 +221,11 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
         const alm_listen_conf health = {.address = conf->http_min_net_bind_to,
                                         .protocol = &alm_health_protocol,
                                         .arg = &net->shared,
-                                        .connection_max = conf->http_min_net_connection_limit,
+                                        .connection_max = &conf->http_min_net_connection_limit,
                                         .limit_name = "http.min.net.connection.limit",
-                                        .idle_ms = conf->http_net_connection_timeout,
+                                        .idle_ms = &conf->http_net_connection_timeout,
+                                        .tls = slot_of(net, conf, ALM_NET_HEALTH),
+                                        .tls_ms = &conf->http_request_head_timeout,
                                         .traffic = &net->shared.traffic[ALM_NET_HEALTH]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &health, &net->health));
     }
@@ -207,9 +236,13 @@ static void free_net(alm_net *net)
 {
     alm_loop_free(net->loop);
     alm_pg_free(net->pg);
-    alm_tls_free(net->pg_tls);
+    for (int i = 0; i < ALM_NET_PROTOCOLS; i++)
+        alm_tls_slot_deinit(&net->tls[i]);
     alm_line_keys_free(net->shared.line_keys);
     alm_preferences_free(net->shared.preferences);
+    alm_held_store_free(net->shared.held);
+    alm_tagged_list_free(net->shared.tagged);
+    alm_session_store_free(net->shared.sessions);
     free(net->shared.public_dir);
     free(net);
 }
@@ -220,7 +253,12 @@ alm_status alm_net_start(alm_ctx *cx, alm_db *db, alm_net **out)
     alm_net *net = calloc(1, sizeof(*net));
     if (net == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    alm_status st = alm_loop_new(cx, db, (uint32_t)conf->query_concurrent_max, &net->loop);
+    for (int i = 0; i < ALM_NET_PROTOCOLS; i++)
+        alm_tls_slot_init(&net->tls[i]);
+    alm_status st = alm_login_begin(cx, db);
+    if (st == ALM_OK)
+        st = alm_loop_new(cx, db, (uint32_t)conf->net_loop_count,
+                          (uint32_t)conf->query_concurrent_max, &net->loop);
     if (st == ALM_OK)
         st = alm_pg_new(cx, db, &net->pg);
     if (st == ALM_OK)
@@ -235,10 +273,44 @@ alm_status alm_net_start(alm_ctx *cx, alm_db *db, alm_net **out)
     return ALM_OK;
 }
 
+alm_status alm_net_certificates(alm_ctx *cx, alm_net *net, bool *changed)
+{
+    alm_certs certs = {0};
+    const alm_db *db = alm_loop_db(net->loop);
+    ALM_TRY(alm_certs_read(cx, alm_db_root(db), alm_db_conf(db), &certs));
+    for (int i = 0; i < ALM_NET_PROTOCOLS; i++)
+        *changed |= certs.of[i] != NULL;
+    take_certs(net, &certs);
+    return ALM_OK;
+}
+
+alm_status alm_net_reload(alm_ctx *cx, alm_net *net, const struct alm_conf *next,
+                          alm_status (*take)(alm_ctx *cx, void *arg), void *arg, bool *changed)
+{
+    alm_certs certs = {0};
+    alm_pg_accounts accounts;
+    ALM_TRY(check_all(cx, next));
+    ALM_TRY(alm_pg_accounts_make(cx, net->pg, next, &accounts));
+    ALM_TRY(alm_certs_read(cx, alm_db_root(alm_loop_db(net->loop)), next, &certs));
+    const alm_status st = take(cx, arg);
+    if (st != ALM_OK) {
+        alm_certs_release(&certs);
+        return st;
+    }
+    for (int i = 0; i < ALM_NET_PROTOCOLS; i++)
+        *changed |= certs.of[i] != NULL;
+    take_certs(net, &certs);
+    alm_pg_accounts_take(net->pg, &accounts);
+    alm_loop_query_threads(net->loop,
+                           (uint32_t)alm_db_conf(alm_loop_db(net->loop))->query_concurrent_max);
+    return ALM_OK;
+}
+
 void alm_net_stop(alm_net *net, int64_t grace_ms)
 {
     if (net == NULL)
         return;
+    alm_login_end(alm_loop_db(net->loop));
     alm_loop_stop(net->loop, grace_ms);
     free_net(net);
 }

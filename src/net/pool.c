@@ -61,11 +61,15 @@ static alm_thread_pool_item *wait_for_item(alm_thread_pool *pool)
         const bool woken = alm_cond_wait_ms(&pool->work, &pool->lock, IDLE_MS);
         pool->idle--;
         has_come(pool);
+        if (pool->threads > pool->threads_max)
+            return NULL; /* the limit has gone down: others take what waits */
         if (!woken && pool->head == NULL && pool->threads > 1)
             return NULL;
     }
     return take(pool);
 }
+
+static bool wake_one(alm_thread_pool *pool);
 
 static void *run_thread(void *arg)
 {
@@ -83,8 +87,12 @@ static void *run_thread(void *arg)
         (void)pthread_mutex_lock(&pool->lock);
         if (round == pool->round)
             pool->short_running--;
+        if (pool->threads > pool->threads_max)
+            break;
     }
     pool->threads--;
+    if (pool->head != NULL && !pool->stop && wake_one(pool))
+        (void)pthread_cond_signal(&pool->work);
     (void)pthread_cond_broadcast(&pool->ended);
     (void)pthread_mutex_unlock(&pool->lock);
     return NULL;
@@ -182,6 +190,20 @@ void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item)
         (void)pthread_cond_signal(&pool->work);
     if (mind)
         (void)pthread_cond_signal(&pool->mind);
+}
+
+void alm_thread_pool_limit(alm_thread_pool *pool, uint32_t threads_max)
+{
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->threads_max = ALM_MAX(threads_max, 1u);
+    if (pool->threads > pool->threads_max && pool->head == NULL) { /* idle ones see to it */
+        pool->woken = pool->idle;
+        (void)pthread_cond_broadcast(&pool->work);
+    }
+    for (uint32_t n = 0; n < pool->waiting_items; n++)
+        if (wake_one(pool))
+            (void)pthread_cond_signal(&pool->work);
+    (void)pthread_mutex_unlock(&pool->lock);
 }
 
 void alm_thread_pool_free(alm_thread_pool *pool)

@@ -18,6 +18,8 @@ typedef struct alm_thread_pool_item { /* embedded in the caller's struct */
 ALM_NODISCARD alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max,
                                              alm_thread_pool **out);
 void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item);
+/* Another limit: threads above it end when they have done their piece. */
+void alm_thread_pool_limit(alm_thread_pool *pool, uint32_t threads_max);
 /* Finishes all work that was submitted, ends the threads. */
 void alm_thread_pool_free(alm_thread_pool *pool);
 

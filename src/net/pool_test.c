@@ -133,9 +133,39 @@ static void test_single_items_after_rests(void **state)
     alm_thread_pool_free(pool);
 }
 
+/* Fewer: what waits runs one after the other, also where many threads were idle. More again: beside each other. */
+static void test_the_limit_changes(void **state)
+{
+    (void)state;
+    enum { ITEMS = 8 };
+    _Atomic int64_t ran = 0;
+    _Atomic bool gate = false;
+    static test_item item[ITEMS];
+    alm_thread_pool *pool = new_pool(ITEMS);
+    for (int round = 0; round < 3; round++) {
+        const uint32_t limit = round == 1 ? 1 : ITEMS;
+        atomic_store(&ran, 0);
+        atomic_store(&gate, false);
+        alm_thread_pool_limit(pool, limit);
+        for (int i = 0; i < ITEMS; i++) { /* the first waits for the gate, and the last opens it */
+            item[i] = (test_item){.item.run = run_item, .ran = &ran, .gate = i == 0 ? &gate : NULL};
+            alm_thread_pool_submit(pool, &item[i].item);
+        }
+        pause_us(20000);
+        if (limit == 1)
+            assert_int_equal(atomic_load(&ran), 0);
+        else
+            assert_true(reaches(&ran, ITEMS - 1));
+        atomic_store(&gate, true);
+        assert_true(reaches(&ran, ITEMS));
+    }
+    alm_thread_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_limit_changes),
         cmocka_unit_test(test_all_items_run),
         cmocka_unit_test(test_long_items_hold_up_nobody),
         cmocka_unit_test(test_single_items_after_rests),

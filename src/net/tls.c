@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 struct alm_tls {
+    _Atomic int32_t refs;
     SSL_CTX *ctx;
     uint8_t binding[ALM_TLS_BINDING_MAX];
     size_t n_binding;
@@ -15,6 +16,7 @@ struct alm_tls {
 };
 
 struct alm_tls_stream {
+    alm_tls *tls; /* a reference */
     SSL *ssl;
     BIO *in, *out; /* owned by ssl */
 };
@@ -110,7 +112,8 @@ static void set_options(alm_tls *tls)
                                             SSL_OP_NO_COMPRESSION |
                                             SSL_OP_CIPHER_SERVER_PREFERENCE);
     (void)SSL_CTX_set_mode(tls->ctx, SSL_MODE_RELEASE_BUFFERS); /* idle connections are small */
-    SSL_CTX_set_alpn_select_cb(tls->ctx, choose_protocol, tls);
+    if (tls->alpn[0] > 0)
+        SSL_CTX_set_alpn_select_cb(tls->ctx, choose_protocol, tls);
 }
 
 alm_status alm_tls_new(alm_ctx *cx, alm_str cert, const char *cert_path, alm_str key,
@@ -121,9 +124,12 @@ alm_status alm_tls_new(alm_ctx *cx, alm_str cert, const char *cert_path, alm_str
         free(tls);
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     }
-    ALM_ASSERT(strlen(alpn) < sizeof(tls->alpn));
-    tls->alpn[0] = (unsigned char)strlen(alpn);
-    (void)memcpy(tls->alpn + 1, alpn, tls->alpn[0]);
+    atomic_store(&tls->refs, 1);
+    if (alpn != NULL) {
+        ALM_ASSERT(strlen(alpn) < sizeof(tls->alpn));
+        tls->alpn[0] = (unsigned char)strlen(alpn);
+        (void)memcpy(tls->alpn + 1, alpn, tls->alpn[0]);
+    }
     set_options(tls);
     alm_status st = ALM_OK;
     if (!use_text(tls, cert, use_certs))
@@ -134,33 +140,76 @@ alm_status alm_tls_new(alm_ctx *cx, alm_str cert, const char *cert_path, alm_str
                       "%s holds no private key in PEM form, without a password, that fits %s: %s",
                       key_path, cert_path, alm_tls_reason());
     if (st != ALM_OK) {
-        alm_tls_free(tls);
+        alm_tls_release(tls);
         return st;
     }
     *out = tls;
     return ALM_OK;
 }
 
-void alm_tls_free(alm_tls *tls)
+void alm_tls_release(alm_tls *tls)
 {
-    if (tls == NULL)
+    if (tls == NULL || atomic_fetch_sub(&tls->refs, 1) > 1)
         return;
     SSL_CTX_free(tls->ctx);
     free(tls);
 }
 
-alm_str alm_tls_binding(const alm_tls *tls)
+void alm_tls_slot_init(alm_tls_slot *slot)
 {
-    return (alm_str){(const char *)tls->binding, tls->n_binding};
+    (void)pthread_mutex_init(&slot->lock, NULL);
+    slot->now = NULL;
+}
+
+void alm_tls_slot_deinit(alm_tls_slot *slot)
+{
+    alm_tls_release(slot->now);
+    (void)pthread_mutex_destroy(&slot->lock);
+}
+
+void alm_tls_slot_set(alm_tls_slot *slot, alm_tls *tls)
+{
+    (void)pthread_mutex_lock(&slot->lock);
+    alm_tls *before = slot->now;
+    slot->now = tls;
+    (void)pthread_mutex_unlock(&slot->lock);
+    alm_tls_release(before);
+}
+
+static alm_tls *slot_get(alm_tls_slot *slot)
+{
+    (void)pthread_mutex_lock(&slot->lock);
+    alm_tls *tls = slot->now;
+    if (tls != NULL)
+        atomic_fetch_add(&tls->refs, 1);
+    (void)pthread_mutex_unlock(&slot->lock);
+    return tls;
+}
+
+bool alm_tls_slot_is_set(alm_tls_slot *slot)
+{
+    (void)pthread_mutex_lock(&slot->lock);
+    const bool is_set = slot->now != NULL;
+    (void)pthread_mutex_unlock(&slot->lock);
+    return is_set;
+}
+
+alm_str alm_tls_binding(const alm_tls_stream *stream)
+{
+    return (alm_str){(const char *)stream->tls->binding, stream->tls->n_binding};
 }
 
 /* -------------------------------------------------------------------- streams */
 
-alm_tls_stream *alm_tls_stream_new(const alm_tls *tls)
+alm_tls_stream *alm_tls_stream_new(alm_tls_slot *slot)
 {
-    alm_tls_stream *stream = calloc(1, sizeof(*stream));
-    if (stream == NULL)
+    alm_tls *tls = slot_get(slot);
+    alm_tls_stream *stream = tls != NULL ? calloc(1, sizeof(*stream)) : NULL;
+    if (stream == NULL) {
+        alm_tls_release(tls);
         return NULL;
+    }
+    stream->tls = tls;
     stream->ssl = SSL_new(tls->ctx);
     stream->in = BIO_new(BIO_s_mem());
     stream->out = BIO_new(BIO_s_mem());
@@ -168,6 +217,7 @@ alm_tls_stream *alm_tls_stream_new(const alm_tls *tls)
         BIO_free(stream->in);
         BIO_free(stream->out);
         SSL_free(stream->ssl);
+        alm_tls_release(tls);
         free(stream);
         return NULL;
     }
@@ -181,6 +231,7 @@ void alm_tls_stream_free(alm_tls_stream *stream)
     if (stream == NULL)
         return;
     SSL_free(stream->ssl);
+    alm_tls_release(stream->tls);
     free(stream);
 }
 

@@ -5,10 +5,13 @@
  *
  * No session is kept for later, none is negotiated anew: a connection is as long as its keys.
  *
- * Threads     A context is read-only once it is made. A stream belongs to the loop thread.
+ * Threads     A context is read-only once it is made, and counted: streams keep the one that they began with. A slot
+ *             holds the newest and has a lock. A stream belongs to the loop thread.
  */
 #ifndef ALM_NET_TLS_H
 #define ALM_NET_TLS_H
+
+#include <pthread.h>
 
 #include "base/base.h"
 
@@ -18,15 +21,26 @@ typedef struct alm_tls alm_tls;               /* certificate and key of a listen
 typedef struct alm_tls_stream alm_tls_stream; /* of one connection */
 
 /* From PEM texts: the certificate with those that vouch for it behind it, and its private key. The paths
- * are for messages. `alpn` is the protocol that clients may name, as in "postgresql". */
+ * are for messages. `alpn` is the protocol that clients may name, as in "postgresql"; NULL: what they name is not
+ * looked at. One reference is the caller's. */
 ALM_NODISCARD alm_status alm_tls_new(alm_ctx *cx, alm_str cert, const char *cert_path, alm_str key,
                                      const char *key_path, const char *alpn, alm_tls **out);
-void alm_tls_free(alm_tls *tls);
-/* The channel binding tls-server-end-point (RFC 5929); len 0: the certificate has none. */
-alm_str alm_tls_binding(const alm_tls *tls);
+void alm_tls_release(alm_tls *tls); /* NULL: nothing */
 
-/* NULL: no memory. */
-alm_tls_stream *alm_tls_stream_new(const alm_tls *tls);
+/* The context that connections of a listener begin with from now on. */
+typedef struct alm_tls_slot {
+    pthread_mutex_t lock;
+    alm_tls *now; /* NULL: no TLS */
+} alm_tls_slot;
+void alm_tls_slot_init(alm_tls_slot *slot);
+void alm_tls_slot_deinit(alm_tls_slot *slot);
+void alm_tls_slot_set(alm_tls_slot *slot, alm_tls *tls); /* takes the reference over */
+bool alm_tls_slot_is_set(alm_tls_slot *slot);
+
+/* With the context that the slot has now. NULL: it has none, or no memory. */
+alm_tls_stream *alm_tls_stream_new(alm_tls_slot *slot);
+/* The channel binding tls-server-end-point (RFC 5929) of its certificate; len 0: there is none. */
+alm_str alm_tls_binding(const alm_tls_stream *stream);
 void alm_tls_stream_free(alm_tls_stream *stream);
 /* Bytes of the peer. False: no memory. */
 bool alm_tls_take(alm_tls_stream *stream, const char *bytes, size_t n);

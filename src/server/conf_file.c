@@ -8,7 +8,7 @@
 #include "io/io.h"
 #include "server/server.h"
 
-enum { CONF_BYTES_MAX = 1 << 20, PATH_BYTES = 4096 };
+enum { CONF_BYTES_MAX = 1 << 20, SECRET_BYTES_MAX = 4096, PATH_BYTES = 4096 };
 
 static alm_status make_dir(alm_ctx *cx, const alm_io *io, const char *path)
 {
@@ -40,6 +40,11 @@ static void warn(void *arg, const char *message)
     alm_log_warn("conf", "%s", message);
 }
 
+static alm_status read_secret(alm_ctx *cx, void *arg, const char *path, alm_buf *out)
+{
+    return alm_io_read_text(cx, arg, path, SECRET_BYTES_MAX, out);
+}
+
 static alm_status read_conf(alm_ctx *cx, const alm_io *io, const char *path, alm_conf *conf)
 {
     alm_buf text;
@@ -48,14 +53,27 @@ static alm_status read_conf(alm_ctx *cx, const alm_io *io, const char *path, alm
     if (st == ALM_OK)
         st = alm_conf_init(cx, conf);
     if (st == ALM_OK) {
-        const alm_conf_input input = {
-            .text = {text.ptr, text.len}, .file = path, .env = alm_conf_getenv, .warn = warn};
+        alm_io *arg = NULL;
+        memcpy(&arg, &io, sizeof arg); /* as const */
+        const alm_conf_input input = {.text = {text.ptr, text.len},
+                                      .file = path,
+                                      .env = alm_conf_getenv,
+                                      .secret = read_secret,
+                                      .secret_arg = arg,
+                                      .warn = warn};
         st = alm_conf_read(cx, conf, &input);
         if (st != ALM_OK)
             alm_conf_deinit(conf);
     }
     alm_buf_deinit(&text);
     return st;
+}
+
+alm_status alm_server_conf_again(alm_ctx *cx, const char *root, alm_conf *out)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof(path), "%s/conf/server.conf", root);
+    return read_conf(cx, alm_io_posix(), path, out);
 }
 
 alm_status alm_server_conf(alm_ctx *cx, const char *root, alm_conf *out)

@@ -23,7 +23,7 @@ static const char help[] =
     "be\n"
     "overridden by environment variables: http.bind.to is ALMANAC_HTTP_BIND_TO.\n"
     "Listeners: HTTP 127.0.0.1:9000, PostgreSQL wire 127.0.0.1:8812, health 127.0.0.1:9003.\n"
-    "SIGTERM and SIGINT stop the server cleanly.\n";
+    "SIGTERM and SIGINT stop the server cleanly; SIGHUP reads settings and certificates again.\n";
 
 const char *alm_help_text(void)
 {

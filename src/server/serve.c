@@ -62,7 +62,83 @@ static void remove_addresses(const char *root)
     (void)alm_io_posix()->unlink(alm_io_posix(), path);
 }
 
-static alm_status serve_until(alm_ctx *cx, const char *root, const alm_conf *conf,
+/* ------------------------------------------------------------------ settings that change */
+
+typedef struct served {
+    const char *root;
+    alm_conf *conf;
+    alm_db *db;
+    alm_net *net;
+    const alm_conf *fresh; /* while it is taken over */
+    bool *changed;
+} served;
+
+static void set_log_level(const alm_conf *conf)
+{
+    alm_log_level level = ALM_LOG_INFO;
+    if (alm_log_level_parse(alm_str_of(conf->log_level), &level))
+        alm_log_set_level(level);
+}
+
+static void note_change(void *arg, const alm_conf_row *row, bool applied)
+{
+    const served *s = arg;
+    *s->changed |= applied;
+    if (applied)
+        alm_log_info("conf", "%s has changed", row->key);
+    else
+        alm_log_warn("conf", "%s has changed in the file: that needs a restart", row->key);
+}
+
+static alm_status take_over(alm_ctx *cx, void *arg)
+{
+    const served *s = arg;
+    ALM_TRY(alm_conf_reload(cx, s->conf, s->fresh, note_change, arg));
+    alm_db_conf_changed(s->db);
+    set_log_level(s->conf);
+    return ALM_OK;
+}
+
+/* On the thread of whoever asks, one at a time. */
+static alm_status reload(alm_ctx *cx, void *arg, alm_reload what, bool *changed)
+{
+    served s = *(served *)arg;
+    alm_conf fresh, merged;
+    *changed = false;
+    if (what == ALM_RELOAD_CERTIFICATES)
+        return alm_net_certificates(cx, s.net, changed);
+    ALM_TRY(alm_server_conf_again(cx, s.root, &fresh));
+    alm_conf_merge(s.conf, &fresh, &merged);
+    s.fresh = &fresh;
+    s.changed = changed;
+    const alm_status st = alm_net_reload(cx, s.net, &merged, take_over, &s, changed);
+    alm_conf_deinit(&fresh);
+    return st;
+}
+
+static void reload_by_signal(served *s)
+{
+    alm_ctx cx = {.conf = s->conf};
+    bool changed = false;
+    if (alm_db_reload(&cx, s->db, ALM_RELOAD_ALL, &changed) != ALM_OK)
+        alm_log_error("conf", "SIGHUP changes nothing: %s", cx.err.msg);
+    else
+        alm_log_info("conf", "read again on SIGHUP%s", changed ? "" : ", nothing has changed");
+}
+
+static void wait_for_end(served *s, const sigset_t *signals)
+{
+    int got = 0;
+    for (;;) {
+        (void)sigwait(signals, &got);
+        if (got != SIGHUP)
+            break;
+        reload_by_signal(s);
+    }
+    alm_log_info("server", "stopping on %s", got == SIGINT ? "SIGINT" : "SIGTERM");
+}
+
+static alm_status serve_until(alm_ctx *cx, const char *root, alm_conf *conf,
                               const sigset_t *signals)
 {
     const int64_t start_ns = alm_monotonic_ns();
@@ -73,10 +149,11 @@ static alm_status serve_until(alm_ctx *cx, const char *root, const alm_conf *con
     if (st == ALM_OK)
         st = write_addresses(cx, root, net);
     if (st == ALM_OK) {
+        served s = {.root = root, .conf = conf, .db = db, .net = net};
         log_start(net, start_ns);
-        int got = 0;
-        (void)sigwait(signals, &got);
-        alm_log_info("server", "stopping on %s", got == SIGINT ? "SIGINT" : "SIGTERM");
+        alm_db_reload_by(db, reload, &s);
+        wait_for_end(&s, signals);
+        alm_db_reload_by(db, NULL, NULL);
         remove_addresses(root);
     }
     alm_net_stop(net, GRACE_MS);
@@ -102,6 +179,7 @@ int alm_serve(const char *root)
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGHUP);
     /* before any thread is made, so that all of them leave the signals to this one */
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -113,9 +191,7 @@ int alm_serve(const char *root)
     alm_ctx cx = {.arena = &arena};
     alm_status st = alm_server_conf(&cx, root, &conf);
     if (st == ALM_OK) {
-        alm_log_level level = ALM_LOG_INFO;
-        if (alm_log_level_parse(alm_str_of(conf.log_level), &level))
-            alm_log_set_level(level);
+        set_log_level(&conf);
         st = serve_until(&cx, root, &conf, &signals);
         alm_conf_deinit(&conf);
     }

@@ -35,7 +35,10 @@ const char *alm_help_text(void);
  * reads it and the environment. Warnings go to the log. */
 ALM_NODISCARD alm_status alm_server_conf(alm_ctx *cx, const char *root, alm_conf *out);
 
-/* Opens the database and serves until SIGTERM or SIGINT; 0 or an exit code. */
+/* Reads ROOT/conf/server.conf and the environment, and makes nothing. */
+ALM_NODISCARD alm_status alm_server_conf_again(alm_ctx *cx, const char *root, alm_conf *out);
+
+/* Opens the database and serves until SIGTERM or SIGINT; SIGHUP reads the settings again. 0 or an exit code. */
 int alm_serve(const char *root);
 /* `almanac sql`: becomes the program almanac-sql, which stands beside this one; returns only when it
  * cannot. */

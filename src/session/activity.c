@@ -3,12 +3,13 @@
  *
  * Threads     A session writes its line under its own lock, once per statement; a reader holds the
  *             lock of the list, which keeps sessions from going away, and each line's lock for a copy.
- * Rights      A read-only session sees the texts of its own user's statements alone.
+ * Rights      A read-only session sees the texts of its own user's statements alone. With access control who has not SQL
+ *             ENGINE ADMIN sees, and ends, those of his user alone.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "session/session_state.h"
+#include "session/access.h"
 
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us)
 {
@@ -56,7 +57,7 @@ static alm_status line(alm_ctx *cx, alm_session *s, const char **cell)
 {
     const alm_session *me = cx->session;
     const uint64_t statement = atomic_load(&s->statement);
-    const bool open = me == NULL || !me->read_only || strcmp(me->user, s->user) == 0;
+    const bool open = me == NULL || !me->read_only || strcmp(me->identity, s->identity) == 0;
     ALM_TRY(number(cx, (int64_t)statement, &cell[0]));
     ALM_TRY(number(cx, s->pid, &cell[1]));
     ALM_TRY(number(cx, s->activity.begin_us, &cell[2]));
@@ -78,7 +79,8 @@ alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of
         if (running == 0 || of != number)
             continue;
         done = ALM_CANCEL_DENIED;
-        if (me->read_only && strcmp(me->user, s->user) != 0)
+        if (me->foreign ||
+            ((me->read_only || !alm_may_see_others(me)) && !alm_session_is_of(s, me->identity)))
             continue;
         alm_session_cancel(s, running);
         done = ALM_CANCEL_DONE;
@@ -96,7 +98,11 @@ static alm_status lines(alm_ctx *cx, alm_db *db, const char **cell, size_t cap, 
 {
     alm_status st = ALM_OK;
     (void)pthread_mutex_lock(&db->lock);
+    const alm_session *me = cx->session;
+    const bool all = me == NULL || alm_may_see_others(me);
     for (alm_session *s = db->sessions; s != NULL && st == ALM_OK && *rows < cap; s = s->next) {
+        if (!all && !alm_session_is_of(s, me->identity))
+            continue;
         (void)pthread_mutex_lock(&s->activity.lock);
         st = line(cx, s, cell + ALM_ACTIVITY_CELLS * *rows);
         (void)pthread_mutex_unlock(&s->activity.lock);

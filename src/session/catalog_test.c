@@ -94,7 +94,11 @@ static bool takes_arguments(const char *name)
                                        "show_create_table",
                                        "show_create_view",
                                        "show_create_materialized_view",
-                                       "files"};
+                                       "files",
+                                       "read_parquet",
+                                       "parquet_read",
+                                       "parquet_metadata",
+                                       "parquet_schema"};
     for (size_t i = 0; i < ALM_COUNT(with); i++)
         if (strcmp(with[i], name) == 0)
             return true;

@@ -8,6 +8,7 @@
  * Memory           Of a bulk load: a block of rows, and what the load collects for its parts.
  */
 #include "session/copy.h"
+#include "session/export.h"
 
 #include <stdlib.h>
 
@@ -155,6 +156,7 @@ alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     if (table == NULL)
         return alm_no_table(cx, c->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, table, stmt->table_pos));
+    ALM_TRY(alm_access_may(cx, "INSERT", table->name, stmt->table_pos));
     ALM_TRY(alm_copy_options_read(cx, stmt, &options));
     ALM_TRY(copy_in_new(c, stmt, &options, table));
     /* as long as the client sends, but for a limit it has set itself */
@@ -171,11 +173,11 @@ alm_status alm_run_copy_to(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     alm_copy_options options;
     alm_copy_format *format = NULL;
     const char **names = NULL;
-    if (copy->place != ALM_COPY_AT_STREAM)
-        return alm_fail(cx, ALM_E_UNSUPPORTED, copy->file_pos,
-                        "COPY TO a file of the server is not supported");
-    ALM_TRY(refuse_stream(c, stmt));
+    if (copy->place == ALM_COPY_AT_STREAM)
+        ALM_TRY(refuse_stream(c, stmt));
     ALM_TRY(alm_copy_options_read(cx, stmt, &options));
+    if (copy->place == ALM_COPY_AT_FILE)
+        return alm_run_export(c, stmt, &options);
     ALM_TRY(alm_run_select(c, stmt->select, params, n));
     ALM_TRY(ALM_NEWN(cx, cx->arena, c->n_cols + 1, &names));
     for (uint32_t i = 0; i < c->n_cols; i++)
@@ -183,9 +185,17 @@ alm_status alm_run_copy_to(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     ALM_TRY(ALM_NEW(cx, cx->arena, &format));
     ALM_TRY(ALM_NEW(cx, cx->arena, &c->stream));
     *format = options.format;
-    ALM_TRY(alm_copy_options_columns(cx, stmt, (const char *const *)names, c->n_cols, format));
-    *c->stream = (alm_copy_stream){
-        .format = format, .n_cols = c->n_cols, .names = (const char *const *)names};
+    if (options.parquet) {
+        format->kind = ALM_COPY_BINARY; /* as clients are told */
+        ALM_TRY(ALM_NEW(cx, cx->arena, &c->parquet_request));
+        *c->parquet_request = options.parquet_request;
+    } else {
+        ALM_TRY(alm_copy_options_columns(cx, stmt, (const char *const *)names, c->n_cols, format));
+    }
+    *c->stream = (alm_copy_stream){.parquet = options.parquet,
+                                   .format = format,
+                                   .n_cols = c->n_cols,
+                                   .names = (const char *const *)names};
     return ALM_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef ALM_SESSION_COPY_H
 #define ALM_SESSION_COPY_H
 
+#include "codec/parquet/request.h"
 #include "session/load.h"
 #include "session/session_state.h"
 
@@ -17,6 +18,8 @@ typedef struct alm_copy_options {
     alm_str pattern;      /* of times; ptr NULL: none */
     alm_str timestamp, partition_by;
     int32_t timestamp_pos, partition_pos;
+    bool parquet; /* TO a file */
+    alm_pq_request parquet_request;
 } alm_copy_options;
 
 ALM_NODISCARD alm_status alm_copy_options_read(alm_ctx *cx, const alm_stmt *stmt,
@@ -29,6 +32,10 @@ ALM_NODISCARD alm_status alm_copy_options_columns(alm_ctx *cx, const alm_stmt *s
 /* Column numbers that the statement names, or all. */
 ALM_NODISCARD alm_status alm_copy_columns(alm_ctx *cx, const alm_stmt *stmt, const alm_table *table,
                                           uint32_t **out, uint32_t *n);
+
+/* A name of a file below a folder, whose setting is `key` and says `root`. */
+ALM_NODISCARD alm_status alm_copy_check_path(alm_ctx *cx, const alm_copy *copy, const char *key,
+                                             const char *root);
 
 /* copy_file.c, copy_jobs.c */
 alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "session/copy.h"
 #include "session/copy_jobs.h"
+#include "session/copy_parquet.h"
 
 enum { PIECE_BYTES = 1 << 20 };
 
@@ -52,6 +53,17 @@ static alm_status take_file(alm_ctx *cx, alm_copy_job *job, alm_import *im)
     ALM_TRY(alm_import_rest(cx, im));
     count(job, im);
     return alm_import_commit(cx, im);
+}
+
+/* The rows of a Parquet file are counted when they are there. */
+static alm_status take_parquet(alm_ctx *cx, alm_copy_job *job)
+{
+    int64_t rows = 0;
+    ALM_TRY(alm_copy_parquet_run(cx, job->session, job->statement, &rows));
+    (void)pthread_mutex_lock(&job->db->copy_jobs->lock);
+    job->handled = job->imported = rows;
+    (void)pthread_mutex_unlock(&job->db->copy_jobs->lock);
+    return ALM_OK;
 }
 
 static void job_done(alm_copy_job *job, alm_status st, const alm_error *err)
@@ -94,7 +106,8 @@ static void *job_main(void *arg)
                   .zones = db->zones,
                   .user = job->session->user};
     alm_import_init(&cx, &im, job->session, &job->conf);
-    const alm_status st = take_file(&cx, job, &im);
+    const alm_status st =
+        job->statement != NULL ? take_parquet(&cx, job) : take_file(&cx, job, &im);
     alm_import_deinit(&im);
     alm_log_info("copy", "%s: '%s' into '%s' %s, %lld rows%s%s", job->id, job->file, job->table,
                  st == ALM_OK ? "finished" : "failed",
@@ -107,9 +120,12 @@ static void *job_main(void *arg)
 
 /* ------------------------------------------------------------------- starting */
 
-static alm_status check_path(alm_ctx *cx, const alm_copy *copy)
+alm_status alm_copy_check_path(alm_ctx *cx, const alm_copy *copy, const char *key, const char *root)
 {
     const alm_str path = copy->file;
+    if (root[0] == 0)
+        return alm_fail(cx, ALM_E_DENIED, copy->file_pos, "COPY of files is off: %s is not set",
+                        key);
     bool good = path.len > 0 && path.ptr[0] != '/' && memchr(path.ptr, 0, path.len) == NULL;
     for (size_t at = 0; good && at <= path.len;) {
         const char *slash = at < path.len ? memchr(path.ptr + at, '/', path.len - at) : NULL;
@@ -120,7 +136,7 @@ static alm_status check_path(alm_ctx *cx, const alm_copy *copy)
     if (good)
         return ALM_OK;
     return alm_fail(cx, ALM_E_DENIED, copy->file_pos,
-                    "file name must be relative to cairo.sql.copy.root, without '..'");
+                    "file name must be relative to %s, without '..'", key);
 }
 
 static alm_status open_file(alm_cursor *c, const alm_copy *copy, int *handle)
@@ -129,10 +145,7 @@ static alm_status open_file(alm_cursor *c, const alm_copy *copy, int *handle)
     const alm_db *db = c->session->db;
     const char *const root = db->conf != NULL ? db->conf->cairo_sql_copy_root : "";
     const char *folder = NULL, *path = NULL;
-    if (root[0] == 0)
-        return alm_fail(cx, ALM_E_DENIED, copy->file_pos,
-                        "COPY of files is off: cairo.sql.copy.root is not set");
-    ALM_TRY(check_path(cx, copy));
+    ALM_TRY(alm_copy_check_path(cx, copy, "cairo.sql.copy.root", root));
     ALM_TRY(alm_arena_printf(cx, cx->arena, &folder, "%s%s%s", root[0] == '/' ? "" : db->root,
                              root[0] == '/' ? "" : "/", root));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, copy->file, &path));
@@ -255,14 +268,19 @@ static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_o
     (void)db->io->random(db->io, &id, sizeof(id));
     (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
     alm_status st = job_fill(cx, job, stmt, options);
-    if (st == ALM_OK && !is_plain(stmt, options))
+    if (st == ALM_OK && !options->parquet && !is_plain(stmt, options))
         st = job_form(c, job, stmt, options);
     if (st == ALM_OK)
         st = alm_session_new(cx, db, c->session->user, "copy", &job->session);
+    if (st == ALM_OK && options->parquet)
+        st = alm_copy_parquet_text(c, job->session, &job->texts, stmt, options, &job->statement);
     if (st != ALM_OK) {
+        if (job->session != NULL)
+            alm_session_free(job->session);
         alm_copy_job_free(job);
         return st;
     }
+    alm_session_become(job->session, (alm_principal *)(uintptr_t)alm_session_principal(c->session));
     alm_activity_begin(job->session, (alm_str){"COPY", 4}, job->start_us);
     *out = job;
     return ALM_OK;
@@ -275,6 +293,10 @@ alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt)
     alm_copy_options options;
     alm_copy_job *job = NULL;
     int handle = -1;
+    ALM_TRY(alm_access_may(cx, "READ FILE", NULL, stmt->pos));
+    const alm_table *into = alm_snapshot_find(c->snapshot, stmt->table);
+    if (into != NULL)
+        ALM_TRY(alm_access_may(cx, "INSERT", into->name, stmt->table_pos));
     ALM_TRY(alm_copy_options_read(cx, stmt, &options));
     if (c->session->tx_state == 'T')
         return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,

@@ -1,5 +1,6 @@
 /* copy_jobs.c - see copy_jobs.h. */
 #include "session/copy_jobs.h"
+#include "session/access.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "codec/json.h"
 #include "codec/json_text.h"
 #include "session/copy.h"
+#include "session/export.h"
 
 enum { CELLS = 10 };
 
@@ -237,15 +239,28 @@ alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt)
     const alm_copy *copy = stmt->ext;
     alm_copy_jobs *jobs = c->session->db->copy_jobs;
     const char *said = NULL;
+    bool others = false;
+    const bool any = alm_session_holds(c->session, "CANCEL ANY COPY");
     (void)pthread_mutex_lock(&jobs->lock);
     for (alm_copy_job *job = jobs->newest; job != NULL && said == NULL; job = job->next) {
         if (!alm_str_ieq(copy->file, alm_str_of(job->id)))
             continue;
+        others =
+            !any && job->session != NULL && !alm_session_is_of(job->session, c->session->identity);
+        if (others)
+            break;
         if (job->session != NULL)
             atomic_store(&job->session->cancel, true);
         said = job->session != NULL ? "cancelled" : state_names[job->state];
     }
     (void)pthread_mutex_unlock(&jobs->lock);
+    if (others)
+        return alm_access_may(&c->cx, "CANCEL ANY COPY", NULL, copy->file_pos);
+    if (said == NULL)
+        said = alm_export_cancel(c->session->db->exports, copy->file,
+                                 any ? NULL : c->session->identity, &others);
+    if (others)
+        return alm_access_may(&c->cx, "CANCEL ANY COPY", NULL, copy->file_pos);
     if (said == NULL)
         return alm_fail(&c->cx, ALM_E_ARG, copy->file_pos, "no active import to cancel [id=%.*s]",
                         (int)ALM_MIN(copy->file.len, (size_t)40), copy->file.ptr);

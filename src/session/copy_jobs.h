@@ -32,6 +32,7 @@ typedef struct alm_copy_job {
     char *table, *file;
     alm_import_conf conf;   /* texts in `texts` */
     alm_copy_format format; /* conf.format, if there is one */
+    const char *statement;  /* of a Parquet file: what takes it; NULL: another file */
     alm_arena texts;
     alm_session *session; /* while it runs */
     int handle;

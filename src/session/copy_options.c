@@ -10,7 +10,8 @@ typedef struct option_reader {
     const alm_stmt *stmt;
     alm_copy_options *out;
     bool delimiter, null, quote, escape, format;
-    const alm_copy_option *force; /* one of them */
+    const alm_copy_option *force;      /* one of them */
+    const alm_copy_option *of_parquet; /* likewise */
 } option_reader;
 
 static alm_status refuse(option_reader *r, const alm_copy_option *o, const char *text)
@@ -50,6 +51,15 @@ static alm_status read_byte(option_reader *r, const alm_copy_option *o, const ch
 
 /* ------------------------------------------------------------- one function each */
 
+static alm_status read_parquet(option_reader *r, const alm_copy_option *o)
+{
+    if (r->stmt->kind != ALM_STMT_COPY_TO && !r->out->file)
+        return alm_fail(r->cx, ALM_E_UNSUPPORTED, o->value_pos,
+                        "COPY format \"parquet\" cannot come from STDIN: it is read from files");
+    r->out->parquet = r->format = true;
+    return ALM_OK;
+}
+
 static alm_status read_format(option_reader *r, const alm_copy_option *o)
 {
     ALM_TRY(needs_value(r, o));
@@ -60,8 +70,7 @@ static alm_status read_format(option_reader *r, const alm_copy_option *o)
     else if (is_word(o, "binary"))
         r->out->format.kind = ALM_COPY_BINARY;
     else if (is_word(o, "parquet"))
-        return alm_fail(r->cx, ALM_E_UNSUPPORTED, o->value_pos,
-                        "COPY format \"parquet\" is not supported");
+        return read_parquet(r, o);
     else if (r->out->file && o->quoted)
         r->out->pattern = o->value;
     else
@@ -250,6 +259,15 @@ static alm_status read_one(option_reader *r, const alm_copy *copy, uint32_t k)
                             option_rows[i].name);
         return option_rows[i].read(r, o);
     }
+    if (r->stmt->kind == ALM_STMT_COPY_TO) {
+        bool known = false;
+        ALM_TRY(alm_pq_request_read(r->cx, o->value_pos, o->name, o->value,
+                                    &r->out->parquet_request, &known));
+        if (known) {
+            r->of_parquet = o;
+            return ALM_OK;
+        }
+    }
     return alm_fail(r->cx, ALM_E_SYNTAX, o->pos, "option \"%.*s\" not recognized",
                     (int)ALM_MIN(o->name.len, (size_t)100), o->name.ptr);
 }
@@ -264,9 +282,26 @@ static bool holds(alm_str text, char c)
     return text.len > 0 && memchr(text.ptr, c, text.len) != NULL;
 }
 
+static alm_status check_parquet(option_reader *r)
+{
+    if (r->delimiter || r->null || r->quote || r->escape || r->force != NULL ||
+        r->out->header_given || r->out->pattern.ptr != NULL)
+        return incompatible(r, "FORMAT PARQUET takes no DELIMITER, NULL, QUOTE, ESCAPE, HEADER, "
+                               "FORCE_QUOTE or pattern of times");
+    if (r->out->timestamp.ptr != NULL && r->stmt->kind == ALM_STMT_COPY_TO)
+        return incompatible(r, "TIMESTAMP is for COPY FROM");
+    return alm_pq_request_check(r->cx, &r->out->parquet_request);
+}
+
 static alm_status check_together(option_reader *r)
 {
     const alm_copy_format *f = &r->out->format;
+    if (r->out->parquet)
+        return check_parquet(r);
+    if (r->of_parquet != NULL)
+        return alm_fail(r->cx, ALM_E_ARG, r->of_parquet->pos,
+                        "option \"%.*s\" is for FORMAT PARQUET", (int)r->of_parquet->name.len,
+                        r->of_parquet->name.ptr);
     const bool csv = f->kind == ALM_COPY_CSV;
     if (f->kind == ALM_COPY_BINARY && (r->delimiter || r->null || f->header))
         return incompatible(r, "cannot specify DELIMITER, NULL or HEADER in BINARY mode");
@@ -311,6 +346,7 @@ alm_status alm_copy_options_read(alm_ctx *cx, const alm_stmt *stmt, alm_copy_opt
         out->format.kind = ALM_COPY_CSV;
         out->rule = ALM_BAD_SKIP_COLUMN;
     }
+    alm_pq_request_init(&out->parquet_request);
     option_reader r = {.cx = cx, .stmt = stmt, .out = out};
     for (uint32_t i = 0; i < copy->n_options; i++)
         ALM_TRY(read_one(&r, copy, i));

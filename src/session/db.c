@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "session/session_state.h"
+#include "session/access.h"
+#include "session/export.h"
 
-static int64_t physical_memory_bytes(void)
+int64_t alm_db_ram_bytes(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long page = sysconf(_SC_PAGE_SIZE);
@@ -27,10 +28,12 @@ static void storage_conf(const struct alm_conf *conf, alm_storage_conf *out)
     out->head_bytes_max = conf->storage_head_bytes_max;
     out->table_head_bytes_max = conf->storage_table_head_bytes_max;
     out->checkpoint_wal_bytes = conf->storage_checkpoint_wal_bytes;
-    out->txn_bytes_max = conf->transaction_memory_max > 0 ? conf->transaction_memory_max
-                                                          : physical_memory_bytes() / 4;
+    out->txn_bytes_max =
+        conf->transaction_memory_max > 0 ? conf->transaction_memory_max : alm_db_ram_bytes() / 4;
     out->part_rows_max = conf->storage_part_rows_max;
     out->overlap_max = (int32_t)conf->storage_overlap_max;
+    out->decoded_bytes_max = conf->storage_parquet_memory_max > 0 ? conf->storage_parquet_memory_max
+                                                                  : alm_db_ram_bytes() / 4;
     out->snapshot_age_max_ms = conf->storage_snapshot_age_max;
     out->archive_interval_ms = conf->wal_archive_interval;
     out->archive_backlog_max = conf->wal_archive_backlog_max;
@@ -96,18 +99,23 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
     }
     (void)memcpy(db->root, root, strlen(root) + 1);
     (void)pthread_mutex_init(&db->lock, NULL);
-    const int64_t ram = physical_memory_bytes();
-    const int64_t total = conf != NULL ? conf->query_memory_total_max : 0;
-    const int64_t one = conf != NULL ? conf->query_memory_max : 0;
-    db->mem.limit_bytes = total > 0 ? total : ram / 2;
+    (void)pthread_mutex_init(&db->reload.lock, NULL);
+    const alm_status access = alm_db_access_new(cx, db);
+    if (access != ALM_OK) {
+        alm_db_free(db, 0);
+        return access;
+    }
+    alm_db_conf_changed(db);
     db->mem.name = "all queries";
-    db->query_mem_bytes = one > 0 ? one : ram / 4;
+    alm_plan_cache_init(&db->plans, conf != NULL ? conf->query_plan_cache_max : 0);
     const alm_status st = open_parts(cx, db);
     if (st != ALM_OK) {
         alm_db_free(db, 0);
         return st;
     }
     alm_status started = alm_copy_jobs_new(cx, db, &db->copy_jobs);
+    if (started == ALM_OK)
+        started = alm_exports_new(cx, db, &db->exports);
     if (started == ALM_OK)
         started = alm_refresher_start(cx, db);
     if (started != ALM_OK) {
@@ -142,7 +150,8 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
     const int64_t until = alm_monotonic_ns() + grace_ms * 1000000;
     while (sessions_left(db, false) > 0 && alm_monotonic_ns() < until)
         (void)usleep(2000);
-    while (sessions_left(db, true) > 0 || alm_copy_jobs_run(db->copy_jobs))
+    while (sessions_left(db, true) > 0 || alm_copy_jobs_run(db->copy_jobs) ||
+           alm_exports_run(db->exports))
         (void)usleep(1000); /* each loop over data checks the flag once per batch */
     if (db->workers != NULL)
         alm_workers_free(db->workers);
@@ -153,7 +162,11 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
     if (db->zones != NULL)
         alm_zones_free(db->zones);
     alm_copy_jobs_free(db->copy_jobs);
+    alm_plan_cache_deinit(&db->plans);
+    alm_exports_free(db->exports);
+    alm_db_access_free(db);
     (void)pthread_mutex_destroy(&db->lock);
+    (void)pthread_mutex_destroy(&db->reload.lock);
     free(db);
 }
 

@@ -7,9 +7,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/conf.h"
 #include "base/hash.h"
+#include "base/number.h"
+#include "session/access.h"
 #include "session/copy.h"
 #include "session/plan_texts.h"
 #include "storage/spill.h"
@@ -19,7 +22,8 @@ typedef alm_status (*run_fn)(alm_cursor *c, const alm_stmt *stmt, alm_param *par
 static alm_status run_select_stmt(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
                                   uint32_t n)
 {
-    return alm_run_select(c, stmt->select, params, n);
+    (void)stmt;
+    return alm_run_prepared(c, params, n);
 }
 
 /* A cursor stands between statements: only a connection that says where can have one. */
@@ -52,6 +56,41 @@ static alm_status run_fetch(alm_cursor *c, const alm_stmt *stmt, alm_param *para
     if (words->move)
         c->tag = "MOVE";
     return needs_connection(c, stmt);
+}
+
+static alm_status run_cancel(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    int64_t number = 0;
+    (void)params;
+    (void)n;
+    if (alm_int64_parse(stmt->value, &number) != ALM_NUM_OK)
+        return alm_fail(&c->cx, ALM_E_SYNTAX, stmt->what_pos, "number of a query expected");
+    switch (alm_activity_cancel(c->session, number, false)) {
+    case ALM_CANCEL_DONE:
+        return ALM_OK;
+    case ALM_CANCEL_DENIED:
+        return alm_fail(&c->cx, ALM_E_DENIED, stmt->what_pos,
+                        "Access denied: the query of another user [id=%lld]", (long long)number);
+    case ALM_CANCEL_NONE:
+        break;
+    }
+    return alm_fail(&c->cx, ALM_E_ARG, stmt->what_pos,
+                    "query to cancel not found in registry [id=%lld]", (long long)number);
+}
+
+/* What is prepared stays with the protocol, by its name. */
+static alm_status run_prepare(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    (void)params;
+    (void)n;
+    return needs_connection(c, stmt);
+}
+
+/* The row of its values; what they are for is run by the protocol. */
+static alm_status run_execute(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    ALM_TRY(needs_connection(c, stmt));
+    return stmt->select != NULL ? alm_run_select(c, stmt->select, params, n) : ALM_OK;
 }
 
 static alm_status run_other(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -101,8 +140,17 @@ static const struct {
     [ALM_STMT_COPY_TO] = {alm_run_copy_to, "COPY", false, true},
     [ALM_STMT_DECLARE_CURSOR] = {run_declare, "DECLARE CURSOR", false, true},
     [ALM_STMT_FETCH] = {run_fetch, "FETCH", false},
+    [ALM_STMT_CANCEL] = {run_cancel, "CANCEL QUERY", false},
+    [ALM_STMT_PREPARE] = {run_prepare, "PREPARE", false},
+    [ALM_STMT_EXECUTE] = {run_execute, "EXECUTE", false},
+    [ALM_STMT_ACL] = {alm_run_acl, "", true},
     [ALM_STMT_OTHER] = {run_other, "", false},
 };
+
+const char *alm_stmt_tag(const alm_stmt *stmt)
+{
+    return kinds[stmt->kind].tag;
+}
 
 static int64_t effective_timeout_ms(const alm_session *s)
 {
@@ -161,6 +209,8 @@ static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
     const bool writes = kinds[stmt->kind].writes;
+    if (s->foreign && (writes || !kinds[stmt->kind].reads || stmt->kind == ALM_STMT_COPY_TO))
+        return alm_fail(&c->cx, ALM_E_DENIED, stmt->pos, ALM_SESSION_FOREIGN);
     if (s->read_only && writes)
         return alm_fail(&c->cx, s->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, stmt->pos,
                         "Write permission denied");
@@ -221,6 +271,7 @@ static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values
     ALM_TRY(check_state(c, stmt));
     ALM_TRY(take_params(&c->cx, stmt, values, n, &params));
     ALM_TRY(look(c, stmt));
+    ALM_TRY(alm_cursor_access(c));
     ALM_TRY(kinds[stmt->kind].run(c, stmt, params, n));
     return alm_views_settle(c, stmt->kind);
 }
@@ -233,7 +284,9 @@ static void count_start(alm_cursor *c, alm_prepared *p)
     c->counted = true;
     alm_count(&counters->by[by].started, 1);
     if (p->stmt->kind == ALM_STMT_SELECT)
-        alm_count(p->ran ? &counters->by[by].parsed_before : &counters->by[by].parsed, 1);
+        alm_count(p->ran || p->origin != NULL ? &counters->by[by].parsed_before
+                                              : &counters->by[by].parsed,
+                  1);
     p->ran = true;
 }
 
@@ -255,11 +308,14 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
         return ALM_E_MEMORY;
     }
     c->session = s;
+    c->prepared = p;
     c->affected = -1;
     c->ts_col = -1;
     c->tag = kinds[p->stmt->kind].tag;
     alm_cursor_begin(c);
-    alm_activity_begin(s, p->text, c->cx.now_ns / 1000);
+    /* passwords stand in the text of these */
+    alm_activity_begin(s, p->stmt->kind == ALM_STMT_ACL ? p->stmt->text : p->text,
+                       c->cx.now_ns / 1000);
     c->compile_ns = p->parse_ns;
     count_start(c, p);
     const alm_status st = run(c, p->stmt, values, n_values);
@@ -274,26 +330,6 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
         atomic_store(&s->statement, 0);
     *out = c;
     return ALM_OK;
-}
-
-alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, uint32_t n)
-{
-    alm_ctx *cx = &c->cx;
-    alm_plan_env env;
-    const int64_t start = alm_monotonic_ns();
-    alm_plan_env_init(&env, c, params, n);
-    ALM_TRY(alm_plan_select(cx, &env, select, &c->plan));
-    c->compile_ns += alm_monotonic_ns() - start;
-    c->cols = c->plan->cols;
-    c->n_cols = c->plan->n_cols;
-    c->ts_col = c->plan->ts_col;
-    c->has_rows = true;
-    const alm_exec_env exec_env = {.workers = c->session->db->workers,
-                                   .snapshot = c->snapshot,
-                                   .spill = alm_storage_spill_space(c->session->db->storage),
-                                   .registry = c->session->db->registry,
-                                   .texts = alm_session_texts};
-    return alm_exec_open(cx, c->plan, &exec_env, &c->exec);
 }
 
 alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -335,10 +371,13 @@ static alm_status next_ready(alm_cursor *c, alm_batch **out)
     }
     alm_batch *piece = NULL;
     ALM_TRY(ALM_NEW(&c->cx, &c->arena, &piece));
-    ALM_TRY(ALM_NEW(&c->cx, &c->arena, &piece->cols));
-    piece->cols[0] = c->ready->cols[0];
-    piece->cols[0].data = (alm_view *)c->ready->cols[0].data + c->ready_row;
-    piece->n_cols = 1;
+    ALM_TRY(ALM_NEWN(&c->cx, &c->arena, c->ready->n_cols, &piece->cols));
+    for (uint32_t i = 0; i < c->ready->n_cols; i++) {
+        piece->cols[i] = c->ready->cols[i];
+        piece->cols[i].data =
+            (char *)c->ready->cols[i].data + c->ready_row * c->ready->cols[i].width;
+    }
+    piece->n_cols = c->ready->n_cols;
     piece->rows = ALM_MIN(left, (uint32_t)ALM_BATCH_ROWS);
     c->ready_row += piece->rows;
     *out = piece;
@@ -362,7 +401,11 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
     if (!c->has_rows)
         return ALM_OK;
     const int64_t start = alm_monotonic_ns();
-    alm_status st = c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
+    alm_status st = ALM_OK;
+    if (c->returns)
+        alm_returning_next(c, out);
+    else
+        st = c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
     if (st == ALM_OK)
         st = check_maps(c);
     c->execute_ns += alm_monotonic_ns() - start;
@@ -379,6 +422,7 @@ void alm_cursor_over(alm_cursor *c)
 {
     uint64_t mine = c->statement;
     (void)atomic_compare_exchange_strong(&c->session->statement, &mine, 0);
+    alm_cursor_access_over(c);
     alm_arena_deinit(&c->arena);
 }
 
@@ -388,8 +432,10 @@ void alm_cursor_close(alm_cursor *c)
         return;
     count_end(c);
     alm_copy_in_free(c);
+    alm_pq_writer_free(c->parquet);
     if (c->exec != NULL)
         alm_exec_close(c->exec);
+    alm_kept_plan_release(c->kept);
     if (c->snapshot != NULL)
         alm_snapshot_release(c->snapshot);
     alm_cursor_over(c);
@@ -433,18 +479,25 @@ const char *alm_cursor_tag(const alm_cursor *c)
 }
 const alm_notice *alm_cursor_notice(const alm_cursor *c)
 {
-    return c->notice.text != NULL ? &c->notice : NULL;
+    return c->notices;
 }
 
 void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const char *format, ...)
 {
     enum { TEXT_BYTES = 512 };
     char *text = NULL;
+    alm_notice *notice = NULL;
     va_list args;
     va_start(args, format);
-    if (alm_arena_bytes(&c->cx, &c->arena, TEXT_BYTES, &text) == ALM_OK) {
+    if (alm_arena_bytes(&c->cx, &c->arena, TEXT_BYTES, &text) == ALM_OK &&
+        ALM_NEW(&c->cx, &c->arena, &notice) == ALM_OK) {
         (void)vsnprintf(text, TEXT_BYTES, format, args);
-        c->notice = (alm_notice){.warning = warning, .sqlstate = sqlstate, .text = text};
+        *notice = (alm_notice){.warning = warning, .sqlstate = sqlstate, .text = text};
+        if (c->last_notice != NULL)
+            c->last_notice->next = notice;
+        else
+            c->notices = notice;
+        c->last_notice = notice;
     } else {
         alm_error_clear(&c->cx); /* what it says is not worth a failure */
     }
@@ -468,7 +521,8 @@ void alm_cursor_times(const alm_cursor *c, int64_t *compile_ns, int64_t *execute
  * about a nanosecond on a row and column; whatever else there is (sorts, joins, windows) up to ten
  * times that. A long result leaves this thread after its first piece.
  */
-static const double SHORT_ROWS = 200000, OTHER_WEIGHT = 10;
+static const double SHORT_ROWS = 200000, OTHER_WEIGHT = 10, EARLY_WEIGHT = 0.2;
+enum { EARLY_FILTERS_MAX = 2 };
 
 static bool is_plain(alm_plan_op op)
 {
@@ -476,8 +530,43 @@ static bool is_plain(alm_plan_op op)
            op == ALM_P_GROUP || op == ALM_P_SAMPLE;
 }
 
+/* A number, a time or a symbol beside a constant. */
+static bool compares(const alm_expr *e)
+{
+    static const char *const names[] = {"=", "!=", "<", "<=", ">", ">="};
+    if (e->kind != ALM_X_CALL || e->n_args != 2 || e->args[0]->kind != ALM_X_COL ||
+        e->args[1]->kind != ALM_X_CONST)
+        return false;
+    const alm_type type = e->args[0]->type;
+    if (type.id != ALM_T_SYMBOL && (alm_type_is_text(type) || alm_type_width(type) > 8))
+        return false;
+    for (size_t i = 0; i < ALM_COUNT(names); i++)
+        if (strcmp(e->fn->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A scan that ends with the first few rows that are found. It may find none and read all: with such conditions that
+ * takes a third of a nanosecond a row. */
+static bool ends_early(const alm_plan *limit)
+{
+    const alm_plan *plan = limit->child[0];
+    if (limit->limit.lo < 0 || limit->limit.hi < 0 || limit->limit.hi > ALM_BATCH_ROWS)
+        return false;
+    while (plan->op == ALM_P_PROJECT)
+        plan = plan->child[0];
+    if (plan->op != ALM_P_SCAN || plan->scan.n_filters > EARLY_FILTERS_MAX)
+        return false;
+    for (uint32_t i = 0; i < plan->scan.n_filters; i++)
+        if (!compares(plan->scan.filter[i]))
+            return false;
+    return true;
+}
+
 static double weighted_rows(const alm_plan *plan, double weight)
 {
+    if (plan->op == ALM_P_LIMIT && ends_early(plan))
+        weight *= EARLY_WEIGHT;
     /* the last row of each symbol is kept by the parts: nothing is scanned */
     if (plan->op == ALM_P_LATEST && plan->child[0]->op == ALM_P_SCAN &&
         plan->child[0]->scan.n_filters == 0 && plan->latest.n_keys == 1 &&
@@ -493,7 +582,7 @@ static double weighted_rows(const alm_plan *plan, double weight)
 
 bool alm_cursor_is_short(const alm_cursor *c)
 {
-    return c->plan == NULL || weighted_rows(c->plan, 1) <= SHORT_ROWS;
+    return c->plan == NULL || (!c->plan->waits && weighted_rows(c->plan, 1) <= SHORT_ROWS);
 }
 
 bool alm_prepared_is_values(const alm_prepared *p)
@@ -509,5 +598,5 @@ bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
     /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk */
     return kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_SET ||
            kind == ALM_STMT_SET_TRANSACTION || kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN ||
-           kind == ALM_STMT_DECLARE_CURSOR || kind == ALM_STMT_FETCH;
+           kind == ALM_STMT_DECLARE_CURSOR || kind == ALM_STMT_FETCH || kind == ALM_STMT_PREPARE;
 }

@@ -4,7 +4,7 @@
  * Races       A statement is planned on a snapshot; storage refuses it (ALM_E_STALE) when the table was
  *             altered since. Then it is planned again on a newer one.
  */
-#include "session/session_state.h"
+#include "session/access.h"
 
 enum { TRIES = 16 };
 
@@ -19,19 +19,45 @@ typedef struct alter_run {
 
 /* ------------------------------------------------------------------- columns */
 
+/* New columns have an owner; grants on a column go with it to its new name. */
+static alm_status column_grants(alter_run *r, const alm_records_change **out)
+{
+    alm_cursor *c = r->c;
+    alm_ctx *cx = &c->cx;
+    alm_acl_edit edit;
+    const char *table = NULL, *from = NULL, *to = NULL;
+    const alm_create *spec = r->plan->to;
+    const bool renames = r->alter->kind == ALM_ALTER_RENAME_COLUMN;
+    *out = NULL;
+    if (c->rights == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_acl_edit_begin(c, &edit));
+    ALM_TRY(alm_lower_name(cx, alm_str_of(r->plan->table->name), &table));
+    for (uint32_t i = 0; renames && i < r->alter->n_cols; i++) {
+        ALM_TRY(alm_lower_name(cx, r->alter->cols[i].name, &from));
+        ALM_TRY(alm_lower_name(cx, r->alter->new_names[i], &to));
+        ALM_TRY(alm_edit_move(&edit, table, from, to));
+    }
+    for (uint32_t i = 0; r->alter->kind == ALM_ALTER_ADD_COLUMN && i < spec->n_cols; i++)
+        if (spec->cols[i].id == 0)
+            ALM_TRY(alm_own_columns(c, r->stmt, table, &spec->cols[i], 1, &edit));
+    return alm_acl_with(cx, &edit, !renames, out);
+}
+
 static alm_status run_edit(alter_run *r)
 {
     const alm_create *to = r->plan->to;
-    const alm_table_spec spec = {.name = alm_str_of(to->name),
-                                 .cols = to->cols,
-                                 .n_cols = to->n_cols,
-                                 .ts_col = to->ts_col,
-                                 .partition = to->partition,
-                                 .wal = to->wal,
-                                 .dedup = to->dedup,
-                                 .ttl_hours = to->ttl_hours,
-                                 .max_uncommitted_rows = to->max_uncommitted_rows,
-                                 .o3_max_lag_us = to->o3_max_lag_us};
+    alm_table_spec spec = {.name = alm_str_of(to->name),
+                           .cols = to->cols,
+                           .n_cols = to->n_cols,
+                           .ts_col = to->ts_col,
+                           .partition = to->partition,
+                           .wal = to->wal,
+                           .dedup = to->dedup,
+                           .ttl_hours = to->ttl_hours,
+                           .max_uncommitted_rows = to->max_uncommitted_rows,
+                           .o3_max_lag_us = to->o3_max_lag_us};
+    ALM_TRY(column_grants(r, &spec.records));
     return alm_table_alter(&r->c->cx, r->st, r->plan->table, &spec);
 }
 
@@ -109,13 +135,17 @@ static alm_status starts_listed(alter_run *r, const alm_partition_info *parts, s
         for (size_t i = 0; i < n && out->n == before; i++)
             if (is_meant(r, &parts[i]) && alm_str_eq(name->text, alm_str_of(parts[i].name)))
                 out->starts[out->n++] = parts[i].bucket;
-        const bool must = r->alter->kind == ALM_ALTER_DETACH_PARTITION ||
-                          r->alter->kind == ALM_ALTER_ATTACH_PARTITION;
-        if (must && out->n == before)
+        static const char *const must[ALM_ALTER_KIND_COUNT] = {
+            [ALM_ALTER_DETACH_PARTITION] = "detach",
+            [ALM_ALTER_ATTACH_PARTITION] = "attach",
+            [ALM_ALTER_TO_PARQUET] = "convert",
+            [ALM_ALTER_TO_NATIVE] = "convert",
+        };
+        if (must[r->alter->kind] != NULL && out->n == before)
             return alm_fail(&r->c->cx, ALM_E_ARG, name->pos,
                             "could not %s partition [table=%s, partition=%.*s]: there is none",
-                            r->alter->kind == ALM_ALTER_ATTACH_PARTITION ? "attach" : "detach",
-                            r->plan->table->name, (int)name->text.len, name->text.ptr);
+                            must[r->alter->kind], r->plan->table->name, (int)name->text.len,
+                            name->text.ptr);
     }
     return ALM_OK;
 }
@@ -138,8 +168,10 @@ static alm_status run_partitions(alter_run *r)
     if (r->alter->kind == ALM_ALTER_SQUASH)
         return alm_table_squash(cx, r->st, r->plan->table);
     ALM_TRY(chosen_starts(r, &chosen));
-    if (r->alter->kind == ALM_ALTER_TO_NATIVE)
-        return ALM_OK; /* they all are */
+    if (r->alter->kind == ALM_ALTER_TO_NATIVE || r->alter->kind == ALM_ALTER_TO_PARQUET)
+        return alm_table_convert_partitions(cx, r->st, r->plan->table,
+                                            r->alter->kind == ALM_ALTER_TO_PARQUET, chosen.starts,
+                                            chosen.n);
     if (r->alter->kind == ALM_ALTER_DROP_PARTITION && !r->alter->force)
         return alm_table_drop_partitions(cx, r->st, r->plan->table, chosen.starts, chosen.n);
     const alm_partition_move move =
@@ -161,6 +193,24 @@ static alm_status alter_once(alter_run *r)
     return r->plan->values != NULL ? run_retype(r) : run_edit(r);
 }
 
+/* The columns that IF EXISTS and IF NOT EXISTS leave out. */
+static void note_columns(const alter_run *r)
+{
+    const alm_stmt *stmt = r->stmt;
+    const bool adds = r->alter->kind == ALM_ALTER_ADD_COLUMN;
+    if (!(adds && stmt->if_not_exists) &&
+        !(r->alter->kind == ALM_ALTER_DROP_COLUMN && stmt->if_exists))
+        return;
+    for (uint32_t i = 0; i < r->alter->n_cols; i++) {
+        const alm_str name = r->alter->cols[i].name;
+        if ((alm_table_col(r->plan->table, name) >= 0) == adds)
+            alm_cursor_note(r->c, false, adds ? alm_status_sqlstate(ALM_E_DUPLICATE) : "00000",
+                            "column \"%.*s\" of relation \"%s\" %s, skipping", (int)name.len,
+                            name.ptr, r->plan->table->name,
+                            adds ? "already exists" : "does not exist");
+    }
+}
+
 alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     alter_run r = {.c = c, .stmt = stmt, .alter = stmt->ext, .st = c->session->db->storage};
@@ -168,9 +218,12 @@ alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
     for (int i = 1;; i++) {
         alm_plan_env_init(&r.env, c, params, n);
         const alm_status st = alter_once(&r);
+        if (st == ALM_OK)
+            note_columns(&r);
         if (st != ALM_E_STALE || i == TRIES)
             return st;
         alm_error_clear(&c->cx);
         ALM_TRY(alm_cursor_look_again(c));
+        ALM_TRY(alm_cursor_access(c));
     }
 }

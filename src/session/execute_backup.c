@@ -2,7 +2,7 @@
  * execute_backup.c - CHECKPOINT: the files of the database held still for a copy. BACKUP: a copy that
  * the server makes, below the folder of the configuration and nowhere else.
  */
-#include "session/session_state.h"
+#include "session/access.h"
 
 alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
@@ -12,6 +12,7 @@ alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
     alm_storage *st = c->session->db->storage;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
     ALM_TRY(alm_outside_block(c, stmt));
+    ALM_TRY(alm_access_may(cx, "SNAPSHOT", NULL, stmt->pos));
     if (alm_str_eq(stmt->what, ALM_STR("create")))
         return alm_storage_hold(cx, st);
     return alm_storage_hold_release(cx, st);
@@ -68,8 +69,9 @@ static alm_status directory(alm_cursor *c, const alm_stmt *stmt, const char **ou
 
 static alm_status check_table(alm_cursor *c, alm_str name, int32_t pos)
 {
-    if (alm_snapshot_find(c->snapshot, name) != NULL)
-        return ALM_OK;
+    const alm_table *t = alm_snapshot_find(c->snapshot, name);
+    if (t != NULL)
+        return alm_access_may(&c->cx, "BACKUP TABLE", t->name, pos);
     return alm_no_table(&c->cx, c->snapshot, name, pos);
 }
 
@@ -99,6 +101,8 @@ alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     alm_backup_result result;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
     ALM_TRY(alm_outside_block(c, stmt));
+    if (stmt->all_tables)
+        ALM_TRY(alm_access_may(cx, "BACKUP DATABASE", NULL, stmt->pos));
     ALM_TRY(directory(c, stmt, &spec.dir));
     ALM_TRY(take_tables(c, stmt, &spec));
     cx->deadline_ns = 0; /* as long as it takes; it can be cancelled */

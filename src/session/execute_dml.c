@@ -38,6 +38,7 @@ alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snaps
 /* ------------------------------------------------------------------- insert */
 
 typedef struct insert_sink {
+    alm_cursor *cursor;
     alm_txn *txn;
     alm_bulk *bulk;
     const alm_table *table;
@@ -47,9 +48,12 @@ typedef struct insert_sink {
 static alm_status insert_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
 {
     insert_sink *sink = arg;
+    alm_batch rows = *batch; /* without the columns of RETURNING */
     sink->rows += batch->rows;
-    return sink->bulk != NULL ? alm_bulk_append(cx, sink->bulk, batch)
-                              : alm_txn_append(cx, sink->txn, sink->table, batch);
+    rows.n_cols = sink->table->n_cols;
+    ALM_TRY(alm_returning_keep(sink->cursor, batch));
+    return sink->bulk != NULL ? alm_bulk_append(cx, sink->bulk, &rows)
+                              : alm_txn_append(cx, sink->txn, sink->table, &rows);
 }
 
 static double widest_rows(const alm_plan *plan)
@@ -75,7 +79,7 @@ static alm_status block_txn(alm_cursor *c, alm_txn **out)
 static alm_status insert_bulk(alm_cursor *c, const alm_table *table, const alm_plan *plan)
 {
     alm_ctx *cx = &c->cx;
-    insert_sink sink = {.table = table};
+    insert_sink sink = {.cursor = c, .table = table};
     alm_txn *txn = NULL;
     ALM_TRY(block_txn(c, &txn));
     ALM_TRY(alm_bulk_begin(cx, c->session->db->storage, table, &sink.bulk));
@@ -92,7 +96,7 @@ static alm_status insert_bulk(alm_cursor *c, const alm_table *table, const alm_p
 static alm_status insert_logged(alm_cursor *c, const alm_table *table, const alm_plan *plan)
 {
     alm_ctx *cx = &c->cx;
-    insert_sink sink = {.table = table};
+    insert_sink sink = {.cursor = c, .table = table};
     uint64_t lsn = 0;
     ALM_TRY(block_txn(c, &sink.txn));
     const bool in_block = sink.txn != NULL;
@@ -123,6 +127,7 @@ static alm_status insert_once(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
     alm_plan_env_init(&env, c, params, n);
     ALM_TRY(alm_plan_insert(&c->cx, &env, stmt, &table, &c->plan));
     c->compile_ns += alm_monotonic_ns() - start;
+    ALM_TRY(alm_returning_begin(c, stmt, c->plan, table->n_cols));
     if (stmt->select != NULL && widest_rows(c->plan) > BULK_ROWS)
         return insert_bulk(c, table, c->plan);
     return insert_logged(c, table, c->plan);
@@ -142,6 +147,7 @@ alm_status alm_run_insert(alm_cursor *c, const alm_stmt *stmt, alm_param *params
 /* ------------------------------------------------------------------- update */
 
 typedef struct update_sink {
+    alm_cursor *cursor;
     alm_update *update;
     uint32_t n_set;
     const alm_scan *scan;
@@ -159,6 +165,7 @@ static alm_status update_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
     uint32_t *index = NULL;
     alm_vec *piece = NULL;
     alm_arena arena; /* as long as the batch */
+    ALM_TRY(alm_returning_keep(sink->cursor, batch));
     alm_arena_init(&arena, cx->mem);
     alm_status st = ALM_NEWN(cx, &arena, ALM_BATCH_ROWS, &rows);
     if (st == ALM_OK)
@@ -197,7 +204,7 @@ alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_ta
     alm_snapshot *snapshot = alm_update_snapshot(update);
     ALM_TRY(alm_scan_new(cx, cx->arena, snapshot, table, NULL, 0, NULL, 0, true, ALM_SCAN_BY_TIME,
                          &scan));
-    update_sink sink = {.update = update, .n_set = n_set, .scan = scan};
+    update_sink sink = {.cursor = c, .update = update, .n_set = n_set, .scan = scan};
     return alm_run_plan(c, plan, snapshot, update_batch, &sink);
 }
 
@@ -244,6 +251,7 @@ static alm_status update_run(alm_cursor *c, const alm_stmt *stmt, alm_param *par
         if (up->set_cols[i] != cols[i])
             return alm_fail(cx, ALM_E_STALE, -1, "columns of table '%s' were changed",
                             up->table->name);
+    ALM_TRY(alm_returning_begin(c, stmt, up->plan, up->n_set + 1));
     return alm_run_update_plan(c, up->plan, up->table, up->n_set, update);
 }
 

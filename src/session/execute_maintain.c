@@ -2,7 +2,7 @@
  * execute_maintain.c - COMMENT ON, and the statements about a table that have nothing to do here: VACUUM and
  * REINDEX check what they name.
  */
-#include "session/session_state.h"
+#include "session/access.h"
 
 static alm_status find_table(alm_cursor *c, const alm_stmt *stmt, const alm_table **out)
 {
@@ -18,6 +18,10 @@ alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *para
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
     ALM_TRY(find_table(c, stmt, &table));
     ALM_TRY(alm_refuse_view(&c->cx, table, stmt->table_pos));
+    if (strncmp(c->tag, "REINDEX", 7) == 0)
+        ALM_TRY(alm_access_any(&c->cx, "REINDEX", table->name, stmt->table_pos));
+    else
+        ALM_TRY(alm_access_may(&c->cx, "VACUUM TABLE", table->name, stmt->table_pos));
     for (uint32_t i = 0; i < stmt->n_insert_cols; i++)
         if (alm_table_col(table, stmt->insert_cols[i]) < 0)
             return alm_no_column(&c->cx, table, stmt->insert_cols[i], stmt->insert_pos[i]);
@@ -44,6 +48,7 @@ alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     uint32_t col_id = 0;
     ALM_TRY(alm_outside_block(c, stmt));
     ALM_TRY(find_table(c, stmt, &table));
+    ALM_TRY(alm_access_may(&c->cx, "SET TABLE PARAM", table->name, stmt->table_pos));
     ALM_TRY(check_kind(c, stmt, table));
     if (stmt->column.len > 0) {
         const int32_t at = alm_table_col(table, stmt->column);

@@ -6,7 +6,7 @@
  * its validity are stored for the lists of tables and columns; they are looked at again after every
  * statement that changes the catalogue.
  */
-#include "session/session_state.h"
+#include "session/access.h"
 
 static alm_table_spec spec_of(const alm_view_plan *v)
 {
@@ -25,6 +25,41 @@ static alm_table_spec spec_of(const alm_view_plan *v)
                             .view = &v->view};
 }
 
+/*
+ * The owner's grants on a new view, and who defined it: a view reads with the rights of its definer, and with those that it
+ * had then should he be gone. A refresh asks nobody.
+ */
+static alm_status define(alm_cursor *c, const alm_stmt *stmt, const alm_view_plan *v,
+                         const alm_reads *reads, const alm_records_change **out)
+{
+    alm_ctx *cx = &c->cx;
+    alm_acl_edit edit;
+    const char *owner = NULL, *view = NULL;
+    alm_pair *rows = NULL;
+    *out = NULL;
+    if (c->rights == NULL)
+        return ALM_OK;
+    const bool new = alm_snapshot_find(c->snapshot, stmt->table) == NULL;
+    ALM_TRY(new ? alm_own_table(c, stmt, v->create.name, &edit) : alm_acl_edit_begin(c, &edit));
+    ALM_TRY(alm_lower_name(cx, stmt->table, &view));
+    if (new)
+        ALM_TRY(alm_find_owner(c, stmt, &owner));
+    else if (c->rights->kind == ALM_PRINCIPAL_LOCAL)
+        owner = c->rights->name;
+    else if (c->rights->kind == ALM_PRINCIPAL_EXTERNAL)
+        owner =
+            ""; /* nobody whose rights could be asked later: it has what it reads now, and no more */
+    ALM_TRY(ALM_NEWN(cx, cx->arena, reads->n + 1, &rows));
+    for (uint32_t i = 0; i < reads->n; i++) {
+        ALM_TRY(alm_lower_name(cx, alm_str_of(reads->rows[i].table), &rows[i].first));
+        ALM_TRY(alm_lower_name(cx, alm_str_of(reads->rows[i].column), &rows[i].second));
+    }
+    const alm_definer definer = {.view = view, .name = owner, .reads = rows, .n_reads = reads->n};
+    if (owner != NULL || alm_acl_definer(edit.acl, view) != NULL)
+        ALM_TRY(alm_edit_definer(&edit, &definer));
+    return alm_acl_with(cx, &edit, true, out);
+}
+
 alm_status alm_run_create_view(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     alm_ctx *cx = &c->cx;
@@ -32,12 +67,17 @@ alm_status alm_run_create_view(alm_cursor *c, const alm_stmt *stmt, alm_param *p
     alm_view_plan *v = NULL;
     ALM_TRY(alm_outside_block(c, stmt));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
+    alm_reads reads = {0};
     alm_plan_env_init(&env, c, params, n);
+    env.reads = c->rights != NULL ? &reads : NULL;
     ALM_TRY(alm_plan_create_view(cx, &env, stmt, &v));
-    if (v->create.exists)
+    if (v->create.exists) {
+        alm_note_exists(c, stmt->table);
         return ALM_OK;
-    const alm_table_spec spec = spec_of(v);
+    }
+    alm_table_spec spec = spec_of(v);
     alm_storage *st = c->session->db->storage;
+    ALM_TRY(define(c, stmt, v, &reads, &spec.records));
     ALM_TRY(alm_table_create(cx, st, &spec, NULL));
     if (v->kind == ALM_TABLE_MATVIEW)
         alm_touch_wake(st);
@@ -53,15 +93,19 @@ alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     const char *const what = mat ? "materialized view" : "view";
     ALM_TRY(alm_outside_block(c, stmt));
     const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    if (table == NULL && stmt->if_exists) {
+        alm_note_missing(c, what, stmt->table);
+        return ALM_OK;
+    }
     if (table == NULL)
-        return stmt->if_exists
-                   ? ALM_OK
-                   : alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "%s does not exist [view=%.*s]",
-                              what, (int)stmt->table.len, stmt->table.ptr);
+        return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "%s does not exist [view=%.*s]", what,
+                        (int)stmt->table.len, stmt->table.ptr);
     if (table->kind != (mat ? ALM_TABLE_MATVIEW : ALM_TABLE_VIEW))
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "%s name expected, got table or %s name",
                         what, mat ? "view" : "materialized view");
-    return alm_table_drop(cx, c->session->db->storage, stmt->table);
+    ALM_TRY(alm_access_may(cx, mat ? "DROP MATERIALIZED VIEW" : "DROP VIEW", table->name,
+                           stmt->table_pos));
+    return alm_table_drop(cx, c->session->db->storage, stmt->table, NULL);
 }
 
 /* ----------------------------------------------------------------- alter */
@@ -111,6 +155,7 @@ alm_status alm_run_alter_matview(alm_cursor *c, const alm_stmt *stmt, alm_param 
                         stmt->table.ptr);
     if (view->kind != ALM_TABLE_MATVIEW)
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "materialized view name expected");
+    ALM_TRY(alm_access_may(cx, "ALTER MATERIALIZED VIEW", view->name, stmt->table_pos));
     if (a->kind == ALM_ALTER_REFRESH || a->kind == ALM_ALTER_REFRESH_LIMIT)
         return set_refresh(c, stmt, view);
     return alm_run_alter(c, stmt, params, n);
@@ -204,6 +249,7 @@ alm_status alm_views_settle(alm_cursor *c, alm_stmt_kind kind)
     if (!any) /* those that came meanwhile are as they were created */
         return ALM_OK;
     ALM_TRY(alm_cursor_look_again(c));
+    alm_cursor_access_over(c); /* what they are is not a matter of who looks */
     for (size_t i = 0; i < alm_snapshot_count(c->snapshot); i++) {
         const alm_table *t = alm_snapshot_at(c->snapshot, i);
         if (t->kind != ALM_TABLE_BASE && settle_view(c, t) != ALM_OK)

@@ -1,5 +1,5 @@
 /*
- * files.c - the files below the folder of imports, for files() and import_files().
+ * files.c - the files below the folder of imports or exports, for files(), import_files() and export_files().
  *
  * Errors      A folder that is not there, or that goes while it is read, has no files.
  * Limits      FILES_MAX files, FOLDERS_DEEP folders one in the other; what is beyond is left out.
@@ -51,6 +51,8 @@ static alm_status take(walk *w, const char *name)
     alm_ctx *cx = w->cx;
     alm_io_stat meta = {0};
     const char *path = NULL, *full = NULL;
+    if (w->folder[0] == 0 && strcmp(name, ".unfinished") == 0)
+        return ALM_OK; /* exports that are written still */
     ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s", w->folder, name));
     ALM_TRY(alm_arena_printf(cx, cx->arena, &full, "%s%s", w->root, path));
     if (w->io->stat(w->io, full, &meta) < 0)
@@ -90,10 +92,19 @@ static alm_status list(walk *w)
     return w->st;
 }
 
-alm_status alm_files_texts(alm_ctx *cx, const char *folder, const char *const **cells, size_t *rows)
+static const char *root_of(const alm_db *db, alm_files_of of)
+{
+    if (db->conf == NULL)
+        return "";
+    return of == ALM_FILES_IMPORTED ? db->conf->cairo_sql_copy_root
+                                    : db->conf->cairo_sql_copy_export_root;
+}
+
+alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
+                           const char *const **cells, size_t *rows)
 {
     const alm_db *db = cx->session->db;
-    const char *const root = db->conf != NULL ? db->conf->cairo_sql_copy_root : "";
+    const char *const root = root_of(db, of);
     walk w = {.cx = cx, .io = db->io};
     *rows = 0;
     if (root[0] == 0)

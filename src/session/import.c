@@ -151,7 +151,7 @@ static alm_status open_table(alm_ctx *cx, alm_import *im, const alm_table *found
         return alm_fail(cx, ALM_E_TABLE, -1,
                         "table does not exist [table=%.*s] and create param was set to false.",
                         (int)conf->table.len, conf->table.ptr);
-    if (alm_ingest_begin(im->session, &spec, conf->overwrite, &im->ingest) != ALM_OK)
+    if (alm_ingest_begin(im->session, &spec, conf->overwrite, conf->owner, &im->ingest) != ALM_OK)
         return session_error(cx, im);
     return match_columns(cx, im);
 }

@@ -16,6 +16,7 @@
 typedef struct alm_import_conf {
     alm_str table;
     alm_str timestamp, partition_by; /* of a table that is made; ptr NULL or empty: none */
+    alm_str owner;                   /* of a table that is made; ptr NULL: the user */
     alm_str pattern;                 /* of the designated timestamp; empty: as casts read times */
     bool overwrite, create;
     bool skip_extra; /* see alm_load */

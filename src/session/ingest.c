@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "session/session_state.h"
+#include "session/access.h"
 
 struct alm_ingest {
     alm_cursor c; /* context, arena and account; never executed */
@@ -16,7 +16,7 @@ struct alm_ingest {
 
 /* A new table, or one in the place of another: it is made, and the old one dropped, by the record
  * that commits the rows; a load that fails changes nothing. */
-static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool overwrite)
+static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool overwrite, alm_str who)
 {
     alm_ctx *cx = &in->c.cx;
     alm_table_spec replacing = *spec;
@@ -28,19 +28,29 @@ static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool ove
         .cols = cols, .n_cols = spec->n_cols, .ts_col = spec->ts_col, .partition = spec->partition};
     ALM_TRY(alm_arena_zstr(cx, cx->arena, spec->name, &in->made.name));
     in->table = &in->made;
+    const alm_stmt as_if = {.owner = who, .owner_pos = -1, .end = -1}; /* OWNED BY who */
+    alm_acl_edit owner;
+    ALM_TRY(alm_own_table(&in->c, &as_if, in->made.name, &owner));
+    ALM_TRY(alm_acl_with(cx, &owner, true, &replacing.records));
     return alm_table_create(cx, in->c.session->db->storage, &replacing, &in->bulk);
 }
 
-static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool overwrite)
+static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool overwrite,
+                             alm_str owner)
 {
     alm_ctx *cx = &in->c.cx;
     alm_storage *st = in->c.session->db->storage;
     ALM_TRY(alm_snapshot_acquire(cx, st, &in->c.snapshot));
     in->table = alm_snapshot_find(in->c.snapshot, spec->name);
+    ALM_TRY(alm_cursor_access(&in->c));
     if (in->table != NULL)
         ALM_TRY(alm_refuse_view(cx, in->table, -1));
+    if (in->table != NULL)
+        ALM_TRY(alm_access_may(cx, overwrite ? "DROP TABLE" : "INSERT", in->table->name, -1));
     if (in->table == NULL || overwrite)
-        return begin_new(in, spec, overwrite);
+        ALM_TRY(alm_access_may(cx, "CREATE TABLE", NULL, -1));
+    if (in->table == NULL || overwrite)
+        return begin_new(in, spec, overwrite, owner);
     return alm_bulk_begin(cx, st, in->table, &in->bulk);
 }
 
@@ -53,7 +63,7 @@ static void ingest_free(alm_ingest *in)
 }
 
 alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_missing, bool overwrite,
-                            alm_ingest **out)
+                            alm_str owner, alm_ingest **out)
 {
     alm_ingest *in = calloc(1, sizeof(*in));
     if (in == NULL) {
@@ -70,7 +80,7 @@ alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_miss
     if (s->read_only)
         st = alm_fail(&in->c.cx, ALM_E_DENIED, -1, "Write permission denied");
     if (st == ALM_OK)
-        st = begin_load(in, create_if_missing, overwrite);
+        st = begin_load(in, create_if_missing, overwrite, owner);
     if (st != ALM_OK) {
         st = alm_session_failed(s, &in->c.cx);
         ingest_free(in);

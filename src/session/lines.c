@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "session/access.h"
 #include "session/lines_value.h"
 #include "session/session_state.h"
 #include "time/timestamp.h"
@@ -491,7 +492,16 @@ static alm_status make_table(alm_lines *l, const line_table *t)
         ALM_TRY(alm_arena_zstr(cx, &l->c.arena, col->name, &name));
         cols[n++] = column_of(col, name);
     }
+    const alm_stmt nobody = {.end = -1}; /* no OWNED BY here */
+    alm_acl_edit owner;
+    const char *name = NULL;
+    const alm_records_change *records = NULL;
+    ALM_TRY(alm_access_may(cx, "CREATE TABLE", NULL, -1));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, t->name, &name));
+    ALM_TRY(alm_own_table(&l->c, &nobody, name, &owner));
+    ALM_TRY(alm_acl_with(cx, &owner, true, &records));
     const alm_table_spec spec = {.name = t->name,
+                                 .records = records,
                                  .cols = cols,
                                  .n_cols = n,
                                  .ts_col = (int32_t)n - 1,
@@ -529,9 +539,12 @@ static alm_status make_missing(alm_lines *l, bool *made)
             ALM_TRY(make_table(l, t));
             *made = true;
         }
+        if (table != NULL)
+            ALM_TRY(alm_access_may(&l->c.cx, "INSERT", table->name, -1));
         for (uint32_t i = 0; table != NULL && i < t->n_cols; i++) {
             if (t->cols[i].filled == 0 || alm_table_col(table, t->cols[i].name) >= 0)
                 continue;
+            ALM_TRY(alm_access_may(&l->c.cx, "ADD COLUMN", table->name, -1));
             ALM_TRY(make_column(l, t, &t->cols[i]));
             *made = true;
         }
@@ -681,6 +694,8 @@ alm_status alm_lines_begin(alm_session *s, const alm_lines_options *options, alm
         st = alm_fail(&l->c.cx, ALM_E_DENIED, -1, "Write permission denied");
     if (st == ALM_OK)
         st = look(l);
+    if (st == ALM_OK)
+        st = alm_cursor_access(&l->c);
     if (st != ALM_OK) {
         st = alm_session_failed(s, &l->c.cx);
         lines_free(l);

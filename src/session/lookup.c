@@ -2,13 +2,15 @@
  * lookup.c - answers functions that ask about the session: settings, object numbers, sizes.
  */
 #include "base/lookup.h"
+#include "auth/oidc.h"
 #include "session/session_state.h"
 
 static alm_status setting(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, const char **out)
 {
     const alm_cursor *c = arg;
     const char *key = NULL;
-    ALM_TRY(alm_arena_zstr(cx, arena, name, &key));
+    (void)arena;
+    ALM_TRY(alm_setting_name(cx, name, &key));
     *out = alm_session_setting(c->session, key);
     return ALM_OK;
 }
@@ -18,24 +20,41 @@ static alm_status set(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, al
 {
     const alm_cursor *c = arg;
     const char *key = NULL, *text = NULL;
+    if (c->session->foreign)
+        return alm_fail(cx, ALM_E_DENIED, -1, ALM_SESSION_FOREIGN);
     ALM_TRY(alm_arena_zstr(cx, arena, name, &key));
     ALM_TRY(alm_arena_zstr(cx, arena, value, &text));
     return alm_setting_change(cx, c->session, key, text, local);
 }
 
+/* A table on which the user may do nothing: nobody tells whether it is there. */
+static bool is_hidden(alm_cursor *c, int32_t oid)
+{
+    int32_t col = -1;
+    const alm_table *t = c->cx.access != NULL && c->snapshot != NULL
+                             ? alm_catalog_table(c->snapshot, oid, &col)
+                             : NULL;
+    return t != NULL && !alm_access_sees(&c->cx, t->name);
+}
+
 static alm_status relation(alm_ctx *cx, void *arg, alm_str name, int32_t *oid)
 {
     (void)cx;
-    const alm_cursor *c = arg;
+    alm_cursor *c = arg;
     *oid = alm_catalog_oid(c->snapshot, name);
+    if (is_hidden(c, *oid))
+        *oid = 0;
     return ALM_OK;
 }
 
 static alm_status relation_text(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid,
                                 alm_relation_text what, const char **out)
 {
-    const alm_cursor *c = arg;
+    alm_cursor *c = arg;
     int32_t col = -1;
+    *out = NULL;
+    if (what < ALM_FUNCTION_NAME && is_hidden(c, oid))
+        return ALM_OK;
     if (what == ALM_RELATION_NAME)
         return alm_catalog_name(cx, arena, c->snapshot, oid, out);
     if (what >= ALM_FUNCTION_NAME)
@@ -66,11 +85,15 @@ static alm_status table_bytes(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
 
 static alm_status bytes(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int64_t *out)
 {
-    const alm_cursor *c = arg;
+    alm_cursor *c = arg;
     int32_t col = -1;
     *out = 0;
     if (c->snapshot == NULL)
         return ALM_OK;
+    if (is_hidden(c, oid)) {
+        *out = -1;
+        return ALM_OK;
+    }
     for (size_t i = 0; oid == 0 && i < alm_snapshot_count(c->snapshot); i++)
         ALM_TRY(table_bytes(cx, arena, c->snapshot, alm_snapshot_at(c->snapshot, i), out));
     if (oid == 0)
@@ -87,7 +110,10 @@ static alm_status bytes(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, i
 static alm_status comment(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int32_t column,
                           const char **out)
 {
-    const alm_cursor *c = arg;
+    alm_cursor *c = arg;
+    *out = NULL;
+    if (is_hidden(c, oid))
+        return ALM_OK;
     return alm_catalog_comment(cx, arena, c->snapshot, oid, column, out);
 }
 
@@ -95,6 +121,41 @@ static void cancel(void *arg, int64_t number, bool of_connection, bool *done)
 {
     const alm_cursor *c = arg;
     *done = alm_activity_cancel(c->session, number, of_connection) == ALM_CANCEL_DONE;
+}
+
+static alm_status reload(alm_ctx *cx, void *arg, bool certificates, int32_t pos, bool *changed)
+{
+    const alm_cursor *c = arg;
+    if (c->session->foreign)
+        return alm_fail(cx, ALM_E_DENIED, pos, ALM_SESSION_FOREIGN);
+    if (c->session->read_only)
+        return alm_fail(cx, c->session->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, pos,
+                        "Write permission denied");
+    ALM_TRY(alm_access_may(cx, "SYSTEM ADMIN", NULL, pos));
+    return alm_db_reload(cx, c->session->db,
+                         certificates ? ALM_RELOAD_CERTIFICATES : ALM_RELOAD_ALL, changed);
+}
+
+static alm_status forget_users(alm_ctx *cx, void *arg, int32_t pos)
+{
+    const alm_cursor *c = arg;
+    if (c->session->foreign)
+        return alm_fail(cx, ALM_E_DENIED, pos, ALM_SESSION_FOREIGN);
+    ALM_TRY(alm_access_may(cx, "SYSTEM ADMIN", NULL, pos));
+    if (c->session->db->access.oidc != NULL)
+        alm_oidc_forget(c->session->db->access.oidc);
+    return ALM_OK;
+}
+
+static alm_status import_folder(alm_ctx *cx, void *arg, alm_arena *arena, const char **out)
+{
+    const alm_db *db = ((const alm_cursor *)arg)->session->db;
+    const char *const root = db->conf != NULL ? db->conf->cairo_sql_copy_root : "";
+    if (root[0] == 0)
+        return alm_fail(cx, ALM_E_DENIED, -1,
+                        "reading files is off: cairo.sql.copy.root is not set");
+    return alm_arena_printf(cx, arena, out, "%s%s%s", root[0] == '/' ? "" : db->root,
+                            root[0] == '/' ? "" : "/", root);
 }
 
 void alm_cursor_lookup(alm_cursor *c)
@@ -106,6 +167,9 @@ void alm_cursor_lookup(alm_cursor *c)
                              .relation_text = relation_text,
                              .bytes = bytes,
                              .cancel = cancel,
+                             .reload = reload,
+                             .forget_users = forget_users,
+                             .import_folder = import_folder,
                              .started_us = c->session->db->started_us,
                              .comment = comment,
                              .pid = c->session->pid};

@@ -12,6 +12,7 @@
  *             room, cancelled) leave it as it was.
  */
 #include "session/matview.h"
+#include "session/access.h"
 
 #include "time/bucket.h"
 
@@ -392,7 +393,9 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
                         "materialized view name expected, got table name");
     const uint64_t view_id = view->id;
-    cx->deadline_ns = 0; /* as long as it takes; it can be cancelled */
+    ALM_TRY(alm_access_may(cx, "REFRESH MATERIALIZED VIEW", view->name, stmt->table_pos));
+    alm_cursor_access_over(c); /* the rows are the same, whoever asks for them */
+    cx->deadline_ns = 0;       /* as long as it takes; it can be cancelled */
     alm_status st = refresh_once(c, stmt, view_id);
     for (int i = 1; st == ALM_E_STALE && i < TRIES; i++) { /* an ALTER of the view came between */
         alm_error_clear(cx);

@@ -2,11 +2,12 @@
  * prepared.c - statements: parsed once, kept with their own copy of the text; described on demand.
  *
  * A plan is made anew for each execution, from the parsed tree, with the parameter values at hand:
- * constant folding and time intervals then see them, and a schema change never meets an old plan.
+ * constant folding and time intervals then see them. It, or a template of it, may be kept (plan_cache.h); a
+ * statement whose text has a plan there is parsed only if that does not hold any more.
  */
 #include <stdlib.h>
 
-#include "session/session_state.h"
+#include "session/access.h"
 
 static void prepare_context(alm_session *s, alm_prepared *p, alm_ctx *cx)
 {
@@ -65,12 +66,58 @@ static bool is_plain(const alm_ast *ast)
 /* Does the statement insert literals, parameters and the time, nothing that takes time to compute? */
 static bool has_plain_values(const alm_stmt *stmt)
 {
-    if (stmt->kind != ALM_STMT_INSERT || stmt->select != NULL)
+    if (stmt->kind != ALM_STMT_INSERT || stmt->select != NULL || stmt->returning != NULL)
         return false;
     for (uint32_t r = 0; r < stmt->n_rows; r++)
         for (uint32_t i = 0; i < stmt->row_lens[r]; i++)
             if (!is_plain(stmt->rows[r][i]))
                 return false;
+    return true;
+}
+
+bool alm_text_goes_on(alm_str text, size_t at)
+{
+    while (at < text.len && text.ptr[at] != 0 && strchr(" \t\r\n\f\v;", text.ptr[at]) != NULL)
+        at++;
+    return at < text.len;
+}
+
+alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p)
+{
+    alm_ctx own;
+    alm_stmt *stmt = NULL;
+    size_t offset = 0;
+    if (p->origin == NULL || p->stmt != p->origin->stmt)
+        return ALM_OK;
+    prepare_context(p->session, p, &own);
+    const alm_status st = alm_sql_parse(&own, p->text, &offset, &stmt);
+    if (st == ALM_OK)
+        p->stmt = stmt;
+    else
+        cx->err = own.err;
+    return st;
+}
+
+/* A plan that is kept tells all about its text; does it hold? Execution sees. */
+static bool find_kept(alm_session *s, alm_prepared *p, alm_str text, size_t *next)
+{
+    if (s->db->plans.bytes_max == 0 || (next != NULL && *next != 0))
+        return false; /* behind other statements its places would be others */
+    p->origin = alm_plan_cache_find(
+        &s->db->plans, alm_str_of(s->who != NULL ? s->plan_key : s->user), text, &p->again);
+    p->keeps = p->origin == NULL || !p->origin->hopeless;
+    if (p->origin == NULL)
+        return false;
+    if (!p->keeps) {
+        alm_kept_plan_release(p->origin);
+        p->origin = NULL;
+        return false;
+    }
+    p->kept = alm_kept_plan_retain(p->origin);
+    p->stmt = p->origin->stmt;
+    p->text = p->origin->text;
+    if (next != NULL)
+        *next = p->origin->next;
     return true;
 }
 
@@ -86,6 +133,10 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
     p->mem =
         (alm_mem){.limit_bytes = s->db->query_mem_bytes, .parent = &s->db->mem, .name = "query"};
     alm_arena_init(&p->arena, &p->mem);
+    if (find_kept(s, p, text, next)) {
+        *out = p;
+        return ALM_OK;
+    }
     prepare_context(s, p, &cx);
     alm_status st = ALM_OK;
     const int64_t limit = s->db->conf != NULL ? s->db->conf->sql_text_max : INT64_C(16) << 20;
@@ -102,6 +153,7 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
         return st;
     }
     p->plain_values = has_plain_values(p->stmt);
+    p->keeps = p->keeps && p->stmt->kind == ALM_STMT_SELECT;
     p->parse_ns = alm_monotonic_ns() - cx.started_ns;
     *out = p;
     return ALM_OK;
@@ -112,6 +164,8 @@ void alm_prepared_free(alm_prepared *p)
     if (p == NULL)
         return;
     alm_arena_deinit(&p->arena);
+    alm_kept_plan_release(p->kept);
+    alm_kept_plan_release(p->origin);
     free(p);
 }
 
@@ -143,6 +197,16 @@ const alm_cursor_words *alm_prepared_cursor(const alm_prepared *p)
     return cursor ? p->stmt->ext : NULL;
 }
 
+const alm_prepare_words *alm_prepared_prepare(const alm_prepared *p)
+{
+    return p->stmt->kind == ALM_STMT_PREPARE ? p->stmt->ext : NULL;
+}
+
+const alm_execute_words *alm_prepared_execute(const alm_prepared *p)
+{
+    return p->stmt->kind == ALM_STMT_EXECUTE ? p->stmt->ext : NULL;
+}
+
 /* Result columns of statements that return rows without being a SELECT. */
 static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_plan_col **cols,
                                  uint32_t *n_cols)
@@ -166,6 +230,27 @@ static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_pl
     return ALM_OK;
 }
 
+/* INSERT, UPDATE, DELETE; *first: where the columns of RETURNING begin. Plan NULL: another statement. */
+static alm_status describe_change(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                  alm_plan **plan, uint32_t *first)
+{
+    const alm_table *table = NULL;
+    alm_update_plan *update = NULL;
+    if (stmt->kind == ALM_STMT_INSERT) {
+        ALM_TRY(alm_plan_insert(cx, env, stmt, &table, plan));
+        *first = table->n_cols;
+    } else if (stmt->kind == ALM_STMT_UPDATE) {
+        ALM_TRY(alm_plan_update(cx, env, stmt, &update));
+    } else if (stmt->kind == ALM_STMT_DELETE) {
+        ALM_TRY(alm_plan_delete(cx, env, stmt, &update));
+    }
+    if (update != NULL) {
+        *plan = update->plan;
+        *first = update->n_set + 1;
+    }
+    return ALM_OK;
+}
+
 static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *params, uint32_t n,
                                 const alm_plan_col **cols, uint32_t *n_cols)
 {
@@ -175,9 +260,17 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
     *cols = NULL;
     *n_cols = 0;
     ALM_TRY(alm_snapshot_acquire(cx, c->session->db->storage, &c->snapshot));
+    ALM_TRY(alm_cursor_access(c));
     alm_plan_env_init(&env, c, params, n);
     alm_plan *plan = NULL;
     if (stmt->kind == ALM_STMT_SELECT) {
+        if (n == 0 && p->kept != NULL && alm_kept_plan_holds(p->kept, c->snapshot, cx->now_ns)) {
+            *cols = p->kept->plan->cols;
+            *n_cols = p->kept->plan->n_cols;
+            return ALM_OK;
+        }
+        ALM_TRY(alm_prepared_parse(cx, p));
+        stmt = p->stmt;
         ALM_TRY(alm_plan_select(cx, &env, stmt->select, &plan));
         *cols = plan->cols;
         *n_cols = plan->n_cols;
@@ -193,19 +286,19 @@ static alm_status describe_plan(alm_cursor *c, alm_prepared *p, alm_param *param
             return ALM_OK;
         }
     }
-    if (n > 0 && stmt->kind == ALM_STMT_DECLARE_CURSOR)
+    if (stmt->kind == ALM_STMT_ACL && ((const alm_acl_words *)stmt->ext)->verb == ALM_ACL_ADD_TOKEN)
+        return alm_token_cols(cx, stmt->ext, cols, n_cols);
+    if (n > 0 && stmt->select != NULL &&
+        (stmt->kind == ALM_STMT_DECLARE_CURSOR || stmt->kind == ALM_STMT_EXECUTE))
         return alm_plan_select(cx, &env, stmt->select, &plan);
-    if (n > 0 && stmt->kind == ALM_STMT_INSERT) {
-        const alm_table *table = NULL;
-        return alm_plan_insert(cx, &env, stmt, &table, &plan);
-    }
-    if (n > 0 && stmt->kind == ALM_STMT_UPDATE) {
-        alm_update_plan *update = NULL;
-        return alm_plan_update(cx, &env, stmt, &update);
-    }
-    if (n > 0 && stmt->kind == ALM_STMT_DELETE) {
-        alm_update_plan *update = NULL;
-        return alm_plan_delete(cx, &env, stmt, &update);
+    if (n > 0 || stmt->returning != NULL) {
+        uint32_t first = 0;
+        ALM_TRY(describe_change(cx, &env, stmt, &plan, &first));
+        if (plan != NULL && stmt->returning != NULL) {
+            *cols = plan->cols + first;
+            *n_cols = plan->n_cols - first;
+            return ALM_OK;
+        }
     }
     return describe_other(cx, stmt, cols, n_cols);
 }
@@ -228,7 +321,7 @@ static alm_status keep_description(alm_ctx *cx, alm_prepared *p, const alm_param
     p->n_param_pos = n;
     ALM_TRY(ALM_NEWN(cx, &p->arena, n_from + 1, &kept_cols));
     for (uint32_t i = 0; i < n_from; i++) {
-        kept_cols[i].type = from[i].type;
+        kept_cols[i] = from[i];
         ALM_TRY(alm_arena_zstr(cx, &p->arena, alm_str_of(from[i].name), &kept_cols[i].name));
     }
     *types = kept;
@@ -240,6 +333,8 @@ static void describe_over(alm_cursor *c)
 {
     if (c->snapshot != NULL)
         alm_snapshot_release(c->snapshot);
+    c->snapshot = NULL;
+    alm_cursor_access_over(c);
     alm_arena_deinit(&c->arena);
 }
 

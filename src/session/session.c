@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "session/session_state.h"
+#include "session/access.h"
 
 /* What a client may ask for at most; nanoseconds of it fit 64 bits many times over. */
 static const int64_t TIMEOUT_MAX_MS = INT64_C(1000000000);
@@ -23,6 +23,7 @@ alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user, const char
     s->mem.name = "session";
     s->mem.limit_bytes = INT64_C(256) << 20;
     (void)snprintf(s->user, sizeof(s->user), "%s", user);
+    s->identity = s->user;
     (void)snprintf(s->protocol, sizeof(s->protocol), "%s", protocol);
     s->by = strcmp(protocol, "http") == 0   ? ALM_BY_HTTP
             : strcmp(protocol, "pg") == 0   ? ALM_BY_PG
@@ -52,6 +53,7 @@ void alm_session_free(alm_session *s)
     if (s->txn != NULL)
         alm_txn_rollback(s->txn);
     alm_db *db = s->db;
+    alm_session_become(s, NULL);
     (void)pthread_mutex_lock(&db->lock);
     if (s->prev != NULL)
         s->prev->next = s->next;
@@ -105,6 +107,12 @@ void alm_session_timeout(alm_session *s, int64_t timeout_ms)
 {
     s->timeout_ms = ALM_MIN(timeout_ms, TIMEOUT_MAX_MS);
 }
+void alm_session_lists_by(alm_session *s, alm_session_list_fn list, void *arg)
+{
+    s->list = list;
+    s->list_arg = arg;
+}
+
 void alm_session_pid(alm_session *s, int32_t pid)
 {
     (void)pthread_mutex_lock(&s->activity.lock); /* the session is listed already */
@@ -115,6 +123,10 @@ void alm_session_read_only(alm_session *s, bool on)
 {
     s->read_only = on;
 }
+void alm_session_foreign(alm_session *s, bool on)
+{
+    s->foreign = on;
+}
 void alm_session_read_only_interface(alm_session *s)
 {
     s->read_only = s->interface_read_only = true;
@@ -122,6 +134,17 @@ void alm_session_read_only_interface(alm_session *s)
 const char *alm_session_user(const alm_session *s)
 {
     return s->user;
+}
+const char *alm_session_identity(const alm_session *s)
+{
+    return s->identity;
+}
+bool alm_session_is_of(alm_session *s, const char *identity)
+{
+    (void)pthread_mutex_lock(&s->activity.lock);
+    const bool same = strcmp(s->identity, identity) == 0;
+    (void)pthread_mutex_unlock(&s->activity.lock);
+    return same;
 }
 alm_db *alm_session_db(const alm_session *s)
 {

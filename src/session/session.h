@@ -29,6 +29,17 @@ alm_storage *alm_db_storage(alm_db *db);
 const char *alm_db_root(const alm_db *db);
 const alm_registry *alm_db_registry(const alm_db *db);
 const struct alm_conf *alm_db_conf(const alm_db *db);
+/*
+ * Settings while the server runs. Whoever owns the configuration (the server) says how it is read again; reload does
+ * that, on the thread that asks. *changed: something was taken over. On an error nothing is.
+ */
+typedef enum alm_reload { ALM_RELOAD_ALL, ALM_RELOAD_CERTIFICATES } alm_reload;
+typedef alm_status (*alm_reload_fn)(alm_ctx *cx, void *arg, alm_reload what, bool *changed);
+void alm_db_reload_by(alm_db *db, alm_reload_fn run,
+                      void *arg); /* NULL: nobody; waits for one under way */
+ALM_NODISCARD alm_status alm_db_reload(alm_ctx *cx, alm_db *db, alm_reload what, bool *changed);
+/* Settings that the database keeps in another form have changed. */
+void alm_db_conf_changed(alm_db *db);
 /* The account of all statements (query.memory.total.max): what protocols keep for them counts too. */
 alm_mem *alm_db_memory(alm_db *db);
 
@@ -57,6 +68,22 @@ void alm_db_load_get(alm_db *db, alm_db_load *out);
 ALM_NODISCARD alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user,
                                          const char *protocol, alm_session **out);
 void alm_session_free(alm_session *s);
+/*
+ * Access control (acl.enabled). A login makes a principal (auth/rights.h, auth/login.h) and gives it to the session, which
+ * keeps a reference: its statements may then do what the principal may. Without one everything is allowed.
+ */
+struct alm_principal;
+struct alm_acl;
+void alm_session_become(alm_session *s, struct alm_principal *who);
+/* Who statements run for: the service account that was assumed, or who logged in; NULL: nobody did. */
+const struct alm_principal *alm_session_principal(const alm_session *s);
+/* Has it this permission on the database? */
+bool alm_session_holds(alm_session *s, const char *permission);
+/* Who there is and who may what, newest; one reference to the caller. */
+ALM_NODISCARD alm_status alm_db_acl(alm_ctx *cx, alm_db *db, struct alm_acl **out);
+/* ALM_E_DENIED "Access denied for NAME [HTTP]" unless it may use that interface. */
+ALM_NODISCARD alm_status alm_access_end_point(alm_ctx *cx, alm_db *db,
+                                              const struct alm_principal *who, const char *point);
 /* Ends the statement that runs with that sequence number (0: whichever runs). Any thread. */
 void alm_session_cancel(alm_session *s, uint64_t statement);
 /* Ends the statement of that number, whoever runs it; a read-only session that of its own user alone. */
@@ -103,8 +130,19 @@ void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configur
 void alm_session_timeout_max(alm_session *s, int64_t timeout_ms);
 /* Refuses every statement that writes: "Write permission denied". */
 void alm_session_read_only(alm_session *s, bool on);
+/* A page of another site asks: until it is turned off, only statements that read are run, and nothing is cancelled. */
+void alm_session_foreign(alm_session *s, bool on);
+#define ALM_SESSION_FOREIGN                                                                        \
+    "a page of another site may only read: http.cors.origins lists those that may do more"
 /* The same for whoever it is: 25006, and the session says that it is read-only. */
 void alm_session_read_only_interface(alm_session *s);
+/* Lists that the protocol keeps, for pg_prepared_statements ("prepared") and pg_cursors ("cursors"); asked on the thread
+ * that runs a statement of the session. Rows of texts, from cx->arena: name, text, moment in us; then types by number and
+ * spaces, and whether PREPARE made it; or whether it is held and binary ("t", "f"). */
+typedef alm_status (*alm_session_list_fn)(alm_ctx *cx, void *arg, const char *what,
+                                          const char *const **cells, size_t *rows);
+enum { ALM_SESSION_LIST_CELLS = 5 };
+void alm_session_lists_by(alm_session *s, alm_session_list_fn list, void *arg);
 /* What is set by now is what RESET goes back to. */
 void alm_session_started(alm_session *s);
 /* A statement that was no part of a block is over, or the pipeline of several: what its SETs say stays. */
@@ -122,6 +160,10 @@ uint64_t alm_session_went_back(const alm_session *s);
 /* Number of the connection, as pg_backend_pid() and the lists of sessions show it. */
 void alm_session_pid(alm_session *s, int32_t pid);
 const char *alm_session_user(const alm_session *s);
+/* Who it is: equal texts are the same user, where names alone are not (alm_principal). Of one's own session; others are asked with _is_of,
+ * on any thread. Until the session becomes somebody else. */
+const char *alm_session_identity(const alm_session *s);
+bool alm_session_is_of(alm_session *s, const char *identity);
 alm_db *alm_session_db(const alm_session *s);
 
 /* All settings in order of name; value NULL asks SET to go back to the default. */
@@ -142,6 +184,8 @@ const alm_error *alm_session_error(const alm_session *s);
  * outlive the statement: a script of many statements is not copied for each of them. */
 ALM_NODISCARD alm_status alm_prepare(alm_session *s, alm_str text, size_t *next,
                                      alm_prepared **out);
+/* Is there more than white space and semicolons from `at` on? */
+bool alm_text_goes_on(alm_str text, size_t at);
 void alm_prepared_free(alm_prepared *p);
 alm_stmt_kind alm_prepared_kind(const alm_prepared *p);
 const char *alm_prepared_text(const alm_prepared *p, size_t *len);
@@ -151,6 +195,10 @@ void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest);
 /* What DECLARE CURSOR, FETCH and MOVE say; NULL: another statement. The cursor of a DECLARE gives the rows
  * of its query; a FETCH gives none: to read on in the cursor of that name is left to the protocol. */
 const struct alm_cursor_words *alm_prepared_cursor(const alm_prepared *p);
+/* PREPARE: what is prepared is kept by the protocol. EXECUTE: the cursor gives the values as one row (none: no rows);
+ * to run the statement with them is left to the protocol. NULL: another statement. */
+const struct alm_prepare_words *alm_prepared_prepare(const alm_prepared *p);
+const struct alm_execute_words *alm_prepared_execute(const alm_prepared *p);
 /* Parameters: given types (NONE: infer) are completed; result columns if it returns rows. */
 ALM_NODISCARD alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given,
                                       uint32_t n_given, const alm_type **params, uint32_t *n_params,
@@ -169,10 +217,11 @@ int32_t alm_cursor_ts_col(const alm_cursor *c);
 uint64_t alm_cursor_statement(const alm_cursor *c); /* its number, as query_activity() has it */
 /* Rows changed by INSERT, UPDATE, CREATE TABLE AS; -1 where that has no meaning. */
 int64_t alm_cursor_affected(const alm_cursor *c);
-/* What the client is to hear besides; NULL: nothing. */
+/* What the client is to hear besides, in order; NULL: nothing. */
 typedef struct alm_notice {
     bool warning;
     const char *sqlstate, *text;
+    struct alm_notice *next;
 } alm_notice;
 const alm_notice *alm_cursor_notice(const alm_cursor *c);
 /* Command tag without counts, upper case: "SELECT", "INSERT", "CREATE TABLE", "SET" ... */
@@ -203,6 +252,7 @@ typedef struct alm_copy_stream {
     bool
         in; /* alm_copy_feed wants bytes; else rows come by alm_cursor_next, to be written by codec/copy */
     const struct alm_copy_format *format;
+    bool parquet; /* TO: bytes come by alm_copy_parquet (parquet.h), not rows */
     uint32_t n_cols;
     const char *const *names;
 } alm_copy_stream;
@@ -226,8 +276,9 @@ void alm_copy_told(const alm_cursor *c, alm_copy_faults *out);
 /* Rows that do not come as SQL (CSV, line protocol): a table is made or found, columns matched by
  * name, batches loaded; all visible at commit. */
 typedef struct alm_ingest alm_ingest;
+/* owner: who has the grants on a table that is made, with access control; ptr NULL: the user. */
 ALM_NODISCARD alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_missing,
-                                          bool overwrite, alm_ingest **out);
+                                          bool overwrite, alm_str owner, alm_ingest **out);
 const alm_table *alm_ingest_table(const alm_ingest *in);
 ALM_NODISCARD alm_status alm_ingest_append(alm_ingest *in, const alm_batch *rows);
 ALM_NODISCARD alm_status alm_ingest_commit(alm_ingest *in, int64_t *rows);

@@ -12,8 +12,11 @@
 
 #include <pthread.h>
 
+#include "auth/rights.h"
+#include "base/access.h"
 #include "base/conf.h"
 #include "base/lookup.h"
+#include "session/plan_cache.h"
 #include "session/session.h"
 #include "time/zone.h"
 
@@ -27,6 +30,7 @@ struct alm_db {
     alm_workers *workers;
     alm_zones *zones;
     alm_mem mem; /* all queries */
+    alm_plan_cache plans;
     int64_t query_mem_bytes;
     _Atomic uint64_t next_statement;
     alm_db_counters counters;
@@ -37,7 +41,23 @@ struct alm_db {
     int64_t started_us; /* wall clock */
     pthread_t refresher;
     struct alm_copy_jobs *copy_jobs; /* imports by COPY FROM a file */
-    alm_session *refresher_session;  /* NULL: it does not run */
+    struct alm_exports *exports;     /* exports by COPY TO a file */
+    struct {
+        pthread_mutex_t lock; /* one at a time */
+        alm_reload_fn run;
+        void *arg;
+    } reload;
+    alm_session *refresher_session; /* NULL: it does not run */
+    struct {
+        pthread_mutex_t lock;
+        alm_acl *acl;                 /* the newest that was looked at, or NULL */
+        struct alm_audit_row **audit; /* a ring, audit_n ever */
+        size_t audit_cap, audit_n;
+        alm_token *transient; /* tokens that are kept nowhere else; entity: malloc */
+        size_t n_transient;
+        struct alm_logins *logins; /* login.c */
+        struct alm_oidc *oidc;     /* users of the identity provider; NULL: there are none */
+    } access;
 };
 
 enum { ALM_SETTINGS_MAX = 64 };
@@ -60,7 +80,13 @@ typedef struct alm_activity {
 struct alm_session {
     alm_db *db;
     alm_session *prev, *next;
-    char user[128];
+    char user[ALM_ENTITY_NAME_MAX + 1];
+    const char *identity;   /* of who, or user; others read it with activity.lock */
+    alm_principal *who;     /* NULL: access control does not ask */
+    alm_principal *assumed; /* service account, or NULL */
+    alm_rights *rights;     /* of the one or the other; NULL: not looked up yet */
+    char plan_key[ALM_ENTITY_NAME_MAX +
+                  60]; /* user, groups and epoch of `rights`, as plans are kept by; "": NULL */
     char protocol[16];
     int32_t pid; /* of the connection; 0: it has none */
     alm_activity activity;
@@ -73,6 +99,7 @@ struct alm_session {
     int64_t timeout_max_ms;         /* instead of query.timeout; 0: that itself */
     int64_t idle_ms, idle_block_ms; /* 0: no limit */
     bool read_only, no_blocks, streams;
+    bool foreign;             /* the request comes from a page of another site */
     bool interface_read_only; /* nobody may write here: pg.security.readonly */
     bool default_read_only;   /* default_transaction_read_only */
     bool tx_read_only;        /* the transaction that is open */
@@ -89,6 +116,8 @@ struct alm_session {
     alm_mem mem;                       /* prepared statements and settings */
     alm_arena arena;
     alm_settings settings;
+    alm_session_list_fn list; /* of the protocol, or NULL */
+    void *list_arg;
     alm_error err;
 };
 
@@ -98,7 +127,14 @@ struct alm_prepared {
     alm_arena arena;
     alm_str text;
     alm_stmt *stmt;
-    bool plain_values; /* alm_prepared_is_values */
+    alm_kept_plan *origin; /* owns text and stmt, which was never parsed here; NULL: they are own */
+    alm_kept_plan *kept;   /* plan of the last execution, or NULL */
+    bool keeps;            /* its plan may be kept, as far as the text says */
+    bool again;            /* the text has come before */
+    bool planned;          /* once, here */
+    bool no_template;      /* one was tried in vain */
+    uint32_t pause;        /* executions for which no plan is kept: those before did not hold */
+    bool plain_values;     /* alm_prepared_is_values */
     bool ran;
     int64_t parse_ns;
     const int32_t *param_pos; /* of alm_describe */
@@ -117,25 +153,42 @@ struct alm_cursor {
     alm_arena arena;
     alm_ctx cx;
     alm_lookup lookup;
+    alm_prepared *prepared; /* what alm_execute was given; NULL: nothing */
+    alm_access access;
+    alm_rights *rights; /* what cx->access asks; NULL: everything is allowed */
     alm_snapshot *snapshot;
     alm_plan *plan;
+    alm_kept_plan *kept; /* owns `plan`; NULL: the arena does */
     alm_exec *exec;
     alm_plan_col *cols;
     uint32_t n_cols;
     int32_t ts_col;
     bool has_rows;
+    struct alm_returned *returned,
+        *last_returned;     /* RETURNING: rows that were not handed out yet */
+    uint32_t returned_from; /* their first column in the plan */
+    bool returns;
     alm_batch *ready; /* result that is made at once (EXPLAIN, SHOW x), handed out piece by piece */
     uint32_t ready_row;
-    alm_copy_stream *stream;     /* of COPY, or NULL */
-    struct alm_copy_in *copy_in; /* COPY FROM STDIN, or NULL */
+    alm_copy_stream *stream;                /* of COPY, or NULL */
+    struct alm_copy_in *copy_in;            /* COPY FROM STDIN, or NULL */
+    struct alm_pq_request *parquet_request; /* of COPY TO STDOUT (FORMAT parquet), or NULL */
+    struct alm_pq_writer *parquet;          /* its writer, once rows are asked for */
     int64_t affected;
     const char *tag;
-    alm_notice notice; /* text NULL: none */
+    alm_notice *notices, *last_notice;
     uint64_t statement;
     int64_t compile_ns, execute_ns;
     bool counted, failed; /* it is one of those that db->counters has; it ended by an error */
     int64_t map_faults;   /* of all, when the statement began */
 };
+
+int64_t alm_db_ram_bytes(void); /* of the machine */
+
+/* prepared.c. The tree of a statement whose plan was found by its text. */
+ALM_NODISCARD alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p);
+/* select.c. Plans the SELECT, or takes the plan that is kept, and opens it. */
+ALM_NODISCARD alm_status alm_run_prepared(alm_cursor *c, alm_param *params, uint32_t n);
 
 /* Ends the statement of that number, or that on the connection of that number. A read-only session may end
  * those of its user. */
@@ -146,6 +199,8 @@ void alm_cursor_context(alm_cursor *c);
 void alm_cursor_begin(alm_cursor *c);
 /* It does not run any more; its arena goes. */
 void alm_cursor_over(alm_cursor *c);
+/* Command tag of its kind, "" where the words of the statement tell. */
+const char *alm_stmt_tag(const alm_stmt *stmt);
 /* Copies the context's error to the session; returns its code. */
 alm_status alm_session_failed(alm_session *s, const alm_ctx *cx);
 void alm_plan_env_init(alm_plan_env *env, alm_cursor *c, alm_param *params, uint32_t n_params);
@@ -199,9 +254,12 @@ alm_status alm_run_set(alm_cursor *c, const alm_stmt *stmt, alm_param *params, u
 alm_status alm_run_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_set_transaction(alm_cursor *c, const alm_stmt *stmt, alm_param *params,
                                    uint32_t n);
-/* Something the client is to hear; the last one counts. */
+/* Something the client is to hear. */
 void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const char *format, ...)
     ALM_PRINTF(4, 5);
+/* IF NOT EXISTS, IF EXISTS: the statement leaves this out. `what`: "table", "view" ... */
+void alm_note_exists(alm_cursor *c, alm_str relation);
+void alm_note_missing(alm_cursor *c, const char *what, alm_str name);
 alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 
 /* The query that answers SHOW what; NULL where it is a setting. Fails if it names an unknown table. */
@@ -232,9 +290,17 @@ void alm_drop_writes(alm_session *s); /* what the open transaction has written *
 /* Lets functions of this execution ask for settings and object numbers. */
 void alm_cursor_lookup(alm_cursor *c);
 
-/* files.c. Path, bytes and time in us of each file below a folder of the folder of imports. */
-alm_status alm_files_texts(alm_ctx *cx, const char *folder, const char *const **cells,
-                           size_t *rows);
+/* returning.c. Before a plan runs whose columns from `first` on are those of RETURNING, if the statement has that; again when
+ * it is planned anew. Then each batch; then, when the change is made, the rows. */
+alm_status alm_returning_begin(alm_cursor *c, const alm_stmt *stmt, const alm_plan *plan,
+                               uint32_t first);
+alm_status alm_returning_keep(alm_cursor *c, const alm_batch *batch);
+void alm_returning_next(alm_cursor *c, alm_batch **out);
+
+/* files.c. Path, bytes and time in us of each file below a folder of the folder of imports, or of exports. */
+typedef enum alm_files_of { ALM_FILES_IMPORTED, ALM_FILES_EXPORTED } alm_files_of;
+alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
+                           const char *const **cells, size_t *rows);
 /* activity.c. Rows of ALM_ACTIVITY_CELLS texts: statement, connection, begin, user, protocol, state,
  * text; of two texts: name of an account of memory, bytes. */
 enum { ALM_ACTIVITY_CELLS = 7 };

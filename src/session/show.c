@@ -18,6 +18,14 @@ static const struct show_row {
     {"create materialized view", "select ddl from show_create_materialized_view('%s')", true},
     {"parameters", "select * from show_parameters()", false},
     {"all", "select * from show_settings()", false},
+    {"databases", "select datname as name from pg_catalog.pg_database", false},
+    {"users", "select * from all_users()", false},
+    {"user", "select * from user_logins('%s')", true},
+    {"groups", "select * from all_groups('%s')", true},
+    {"service accounts", "select * from all_service_accounts()", false},
+    {"service accounts of", "select * from service_accounts_of('%s')", true},
+    {"service account", "select * from service_account_logins('%s')", true},
+    {"permissions", "select * from permissions_of('%s')", true},
 };
 
 /* A list that names a table points its error at the name in the statement, not in our query. */
@@ -36,6 +44,11 @@ static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
                             what);
         return ALM_OK;
     }
+    static const char *const others[] = {"user", "groups", "service accounts of", "service account",
+                                         "permissions"};
+    for (size_t i = 0; i < ALM_COUNT(others); i++)
+        if (alm_str_eq(stmt->what, alm_str_of(others[i])))
+            return ALM_OK; /* a name of somebody */
     if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
         return ALM_OK;
     return alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);

@@ -2,7 +2,8 @@
  * sources.c - hands exec's table functions and constant folding to sql/, which may not include it;
  * and to exec's table functions what they cannot see themselves: settings of the session, keywords.
  */
-#include "session/session_state.h"
+#include "session/access.h"
+#include "session/export.h"
 
 static bool source_exists(alm_str name)
 {
@@ -11,12 +12,23 @@ static bool source_exists(alm_str name)
 
 static alm_status source_bind(alm_ctx *cx, alm_str name, alm_snapshot *snap, int32_t pos,
                               const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
-                              uint32_t *n_cols, int32_t *ts_col, double *est_rows, void **data)
+                              uint32_t *n_cols, int32_t *ts_col, double *est_rows, bool *scanned,
+                              uint32_t *n_hidden, void **data)
 {
     const alm_source *source = alm_source_find(name);
     ALM_ASSERT(source != NULL);
     return alm_source_bind(cx, source, snap, pos, args, n_args, cols, n_cols, ts_col, est_rows,
-                           data);
+                           scanned, n_hidden, data);
+}
+
+static alm_status source_ordered(alm_ctx *cx, alm_str name, void *data, uint32_t col, bool *out)
+{
+    return alm_source_ordered(cx, alm_source_find(name), data, col, out);
+}
+
+static alm_status source_codes(alm_ctx *cx, alm_str name, void *data, uint32_t col, int32_t *out)
+{
+    return alm_source_codes(cx, alm_source_find(name), data, col, out);
 }
 
 static alm_type source_arg_type(alm_str name, uint32_t i)
@@ -29,6 +41,8 @@ const alm_source_if *alm_session_sources(void)
     static const alm_source_if table = {.exists = source_exists,
                                         .offer = alm_source_offer,
                                         .bind = source_bind,
+                                        .ordered = source_ordered,
+                                        .codes = source_codes,
                                         .arg_type = source_arg_type,
                                         .constant = alm_exec_constant};
     return &table;
@@ -105,8 +119,20 @@ alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **
         return backup_texts(cx, cells, rows);
     } else if (strcmp(what, "imports") == 0 && cx->session != NULL) {
         return alm_copy_texts(cx, cells, rows);
+    } else if (strcmp(what, "exports") == 0 && cx->session != NULL) {
+        return alm_export_log_texts(cx, cells, rows);
+    } else if (strcmp(what, "exporting") == 0 && cx->session != NULL) {
+        return alm_export_texts(cx, cells, rows);
+    } else if (strcmp(what, "exported") == 0 && cx->session != NULL) {
+        return alm_files_texts(cx, ALM_FILES_EXPORTED, "", cells, rows);
+    } else if (strcmp(what, "prepared") == 0 || strcmp(what, "cursors") == 0) {
+        return cx->session != NULL && cx->session->list != NULL
+                   ? cx->session->list(cx, cx->session->list_arg, what, cells, rows)
+                   : ALM_OK;
+    } else if (strncmp(what, "acl ", 4) == 0 && cx->session != NULL) {
+        return alm_acl_texts(cx, what + 4, cells, rows);
     } else if (strncmp(what, "files", 5) == 0 && cx->session != NULL) {
-        return alm_files_texts(cx, what + 5, cells, rows);
+        return alm_files_texts(cx, ALM_FILES_IMPORTED, what + 5, cells, rows);
     }
     return ALM_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "sql/join_kind.h"
+#include "type/type.h"
 
 /* ---------------------------------------------------------------- expressions */
 
@@ -331,6 +332,10 @@ typedef enum alm_stmt_kind {
     ALM_STMT_COPY_TO,        /* ext: alm_copy; select */
     ALM_STMT_DECLARE_CURSOR, /* ext: alm_cursor_words; select */
     ALM_STMT_FETCH,          /* and MOVE; ext: alm_cursor_words */
+    ALM_STMT_PREPARE,        /* ext: alm_prepare_words; inner: what is prepared */
+    ALM_STMT_EXECUTE,        /* ext: alm_execute_words; select: its values, or NULL */
+    ALM_STMT_CANCEL,         /* CANCEL QUERY n: value */
+    ALM_STMT_ACL,            /* users, groups, grants; ext: alm_acl_words */
     ALM_STMT_OTHER /* recognised but not there yet: text names it; ext holds what was parsed */
 } alm_stmt_kind;
 
@@ -348,6 +353,22 @@ typedef struct alm_cursor_words {
     int64_t count; /* INT64_MAX: all */
     bool move, hold, binary;
 } alm_cursor_words;
+
+/* PREPARE name (types) AS text. */
+typedef struct alm_prepare_words {
+    alm_str name;    /* as written, with its quotes */
+    alm_type *types; /* NONE: not said */
+    uint32_t n_types;
+    alm_str text;
+    int32_t pos; /* where it begins */
+} alm_prepare_words;
+
+/* EXECUTE name (values). */
+typedef struct alm_execute_words {
+    alm_str name; /* as written, with its quotes */
+    uint32_t n_values;
+    int32_t pos;
+} alm_execute_words;
 
 typedef struct alm_column_def {
     alm_str name;
@@ -409,6 +430,7 @@ typedef struct alm_stmt {
     uint32_t *row_lens; /* values in row r */
     int32_t *row_pos;
     uint32_t n_rows;
+    alm_select *returning; /* its items; UPDATE and DELETE, too; NULL: none */
     /* UPDATE */
     alm_str alias;
     alm_assign *set;
@@ -431,9 +453,66 @@ typedef struct alm_stmt {
     int32_t ttl_pos, dedup_kw_pos, volume_pos; /* of the value, of UPSERT, of the name */
     int32_t *row_end;                          /* INSERT: of the ')' behind row r */
     bool or_replace;
+    bool cascade;  /* DROP TABLE ... CASCADE PERMISSIONS */
+    alm_str owner; /* OWNED BY; len 0: not given */
+    int32_t owner_pos;
     alm_str range_from, range_to; /* REFRESH ... RANGE: texts; range_to: BACKUP ... TO */
     int32_t range_from_pos, range_to_pos;
 } alm_stmt;
+
+/* Statements about users, groups, tokens and grants. */
+typedef enum alm_acl_verb {
+    ALM_ACL_CREATE, /* kind, name, password; group: alias; owner in the statement */
+    ALM_ACL_DROP,
+    ALM_ACL_ENABLE,
+    ALM_ACL_DISABLE,
+    ALM_ACL_PASSWORD, /* password, or none of it */
+    ALM_ACL_ADD_TOKEN,
+    ALM_ACL_DROP_TOKEN,
+    ALM_ACL_ADD_ALIAS,
+    ALM_ACL_DROP_ALIAS,
+    ALM_ACL_ADD_MEMBER, /* name, names: of groups */
+    ALM_ACL_REMOVE_MEMBER,
+    ALM_ACL_GRANT, /* permissions, objects, name: of the entity */
+    ALM_ACL_REVOKE,
+    ALM_ACL_GRANT_ASSUME, /* names[0]: service account */
+    ALM_ACL_REVOKE_ASSUME,
+    ALM_ACL_ASSUME, /* name: service account */
+    ALM_ACL_EXIT
+} alm_acl_verb;
+
+typedef struct alm_acl_name {
+    alm_str text; /* ptr NULL: not given */
+    int32_t pos;
+} alm_acl_name;
+
+typedef struct alm_acl_object { /* of GRANT: a table, maybe its columns */
+    alm_acl_name table;
+    alm_acl_name *columns;
+    uint32_t n_columns;
+    bool star;             /* (*): the columns there are now */
+    alm_acl_name *exclude; /* but these */
+    uint32_t n_exclude;
+} alm_acl_object;
+
+typedef struct alm_acl_words {
+    alm_acl_verb verb;
+    char kind; /* u user, s service account, g group; 0: any of them */
+    alm_acl_name name;
+    alm_acl_name *names;
+    uint32_t n_names;
+    alm_acl_name password, alias;
+    bool no_password;
+    bool jwk; /* token: a key, else a REST token */
+    alm_acl_name ttl, token;
+    bool refresh, transient;
+    alm_acl_name *permissions; /* upper case, one blank between words */
+    uint32_t n_permissions;
+    bool on, all_tables; /* ON ...; ON ALL TABLES */
+    alm_acl_object *objects;
+    uint32_t n_objects;
+    bool option, verify; /* WITH GRANT OPTION, WITH VERIFICATION */
+} alm_acl_words;
 
 /* COPY: where the bytes come from or go to. */
 typedef enum alm_copy_place {
@@ -460,6 +539,8 @@ typedef struct alm_copy {
     alm_copy_option *options;
     uint32_t n_options;
     alm_ast *where; /* FROM: of the rows that come; NULL: all */
+    alm_str query;  /* TO: as it is written between the brackets, ptr NULL: it is a table, ... */
+    alm_str table, columns; /* ... its name as written, and the columns, ptr NULL: all */
 } alm_copy;
 
 /* ALTER TABLE | MATERIALIZED VIEW | VIEW name action; stmt->table names the object. */
@@ -487,7 +568,8 @@ typedef enum alm_alter_kind {
     ALM_ALTER_RESUME_WAL,
     ALM_ALTER_REFRESH,       /* of a materialized view: refresh */
     ALM_ALTER_REFRESH_LIMIT, /* stmt->ttl_count, ttl_unit */
-    ALM_ALTER_QUERY          /* ALTER VIEW v AS (query): stmt->select */
+    ALM_ALTER_QUERY,         /* ALTER VIEW v AS (query): stmt->select */
+    ALM_ALTER_KIND_COUNT
 } alm_alter_kind;
 
 typedef struct alm_alter {

@@ -41,8 +41,12 @@ typedef struct alm_names {
 
 /* ------------------------------------------------------------------- scopes */
 
+typedef struct alm_read alm_read; /* bind_access.c */
+
 typedef struct alm_rel {
     alm_str alias;
+    const alm_table
+        *scanned; /* its columns are those of this table, whatever they are called; or NULL */
     const alm_table *table; /* its columns are the table's, in order; NULL otherwise */
     const alm_plan_col *cols;
     uint32_t n_cols;
@@ -139,6 +143,9 @@ ALM_NODISCARD alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_ex
 /* The error for a column there is not. */
 ALM_NODISCARD alm_status alm_no_name(alm_scope *sc, const alm_ast *ast);
 /* bind_predicate.c */
+/* A condition: a parameter of unknown type and a text that reads as a boolean (t) become one; what is no
+ * boolean then is refused at pos. */
+ALM_NODISCARD alm_status alm_bind_condition(alm_planner *p, alm_expr **e, int32_t pos);
 ALM_NODISCARD alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr *a,
                                           alm_expr *b, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out);
@@ -146,6 +153,13 @@ ALM_NODISCARD alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr
 ALM_NODISCARD alm_status alm_bind_array(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_index(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* x IN (value), x IN (values ...), x BETWEEN lo AND hi of bound operands; `args` may be changed. */
+ALM_NODISCARD alm_status alm_bind_in_value(alm_scope *sc, alm_expr *x, alm_expr *value, int32_t pos,
+                                           alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_in_values(alm_scope *sc, alm_expr **args, uint32_t n, int32_t pos,
+                                            alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_within(alm_scope *sc, alm_expr *args[3], int32_t pos,
+                                         alm_expr **out);
 /* bind_row.c: (a, b) op (c, d), and (a, b) IN ((c, d), ...) */
 ALM_NODISCARD alm_status alm_bind_row_compare(alm_scope *sc, alm_str op, int32_t pos,
                                               const alm_ast *a, const alm_ast *b, alm_expr **out);
@@ -277,6 +291,15 @@ ALM_NODISCARD alm_status alm_bind_view(alm_planner *p, const alm_table *view, in
                                        alm_plan **out);
 /* The variables of a DECLARE as views inside the query may take them. */
 ALM_NODISCARD alm_status alm_declare_around(alm_planner *p, const alm_select *sel);
+/*
+ * bind_returning.c. Behind `n` expressions over the scope's plan those of RETURNING.
+ */
+ALM_NODISCARD alm_status alm_bind_returning(alm_scope *sc, const alm_select *returning,
+                                            alm_expr **exprs, const char **names, uint32_t n,
+                                            alm_expr ***all, const char ***all_names,
+                                            uint32_t *n_all);
+ALM_NODISCARD alm_status alm_insert_returning(alm_planner *p, const alm_stmt *stmt,
+                                              const alm_table *table, alm_plan **plan);
 /* bind_items.c */
 ALM_NODISCARD alm_status alm_bind_items(alm_scope *sc, alm_item **items, uint32_t *n_items);
 /* bind_window_join.c */
@@ -368,10 +391,34 @@ ALM_NODISCARD alm_status alm_plan_join(alm_planner *p, uint8_t kind, int32_t pos
 /* Makes a pair of key expressions comparable; false: their types are not. */
 ALM_NODISCARD alm_status alm_join_key_types(alm_planner *p, alm_expr **a, alm_expr **b, bool *ok);
 
-ALM_NODISCARD alm_status alm_may(alm_planner *p, const char *action, const char *table);
+/* A table by its name; *table NULL: there is none. */
+ALM_NODISCARD alm_status alm_use_table(alm_planner *p, alm_str name, const alm_table **table);
 ALM_NODISCARD alm_status alm_enter(alm_planner *p, int32_t pos); /* depth; pair with p->depth-- */
 
+/* ------------------------------------------------------------------ templates */
+
+/* Tests of parameters whose values come later (bind_template.c). */
+typedef enum alm_open_kind {
+    ALM_OPEN_COMPARE,
+    ALM_OPEN_IN_VALUE,
+    ALM_OPEN_IN,
+    ALM_OPEN_BETWEEN
+} alm_open_kind;
+/* Is one of them a parameter of a template? */
+bool alm_is_open(const alm_planner *p, alm_expr *const *args, uint32_t n);
+/* Does it have an open test, or a parameter without a value? */
+bool alm_has_open(const alm_expr *e);
+/* op: of a comparison; lives as long as the plan. */
+ALM_NODISCARD alm_status alm_open_test(alm_planner *p, alm_open_kind kind, const char *op,
+                                       int32_t pos, alm_expr *const *args, uint32_t n,
+                                       alm_expr **out);
+/* The plan stands: it needs its snapshot no more, or is of no use (uses->once). */
+ALM_NODISCARD alm_status alm_template_finish(alm_planner *p, alm_plan *plan);
+
 /* ---------------------------------------------------------------- optimiser */
+
+/* The rules that use constants and rows, over an instance of a template. */
+ALM_NODISCARD alm_status alm_optimise_instance(alm_planner *p, alm_plan **plan);
 
 /* All rules of opt.def in order. */
 ALM_NODISCARD alm_status alm_optimise(alm_planner *p, alm_plan **plan);

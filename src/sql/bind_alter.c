@@ -2,6 +2,7 @@
  * bind_alter.c - ALTER TABLE: the table as it shall be, and the plans that changes of its rows need.
  * All checks, no effects.
  */
+#include "sql/bind_access.h"
 #include "sql/bind_table.h"
 
 typedef struct altering {
@@ -362,7 +363,7 @@ static alm_status (*const actions[])(altering *al) = {
     [ALM_ALTER_DROP_PARTITION] = of_partitions,
     [ALM_ALTER_DETACH_PARTITION] = of_partitions,
     [ALM_ALTER_ATTACH_PARTITION] = of_partitions,
-    [ALM_ALTER_TO_PARQUET] = later,
+    [ALM_ALTER_TO_PARQUET] = of_partitions,
     [ALM_ALTER_TO_NATIVE] = of_partitions,
     [ALM_ALTER_SQUASH] = of_partitions,
     [ALM_ALTER_SET_TTL] = set_ttl,
@@ -397,6 +398,61 @@ static alm_status describe(altering *al)
     return ALM_OK;
 }
 
+/* What each action needs, on its columns or (T) on the table. */
+static const struct permission_row {
+    const char *name;
+    bool columns;
+} permissions[] = {
+    [ALM_ALTER_ADD_COLUMN] = {"ADD COLUMN", false},
+    [ALM_ALTER_DROP_COLUMN] = {"DROP COLUMN", true},
+    [ALM_ALTER_RENAME_COLUMN] = {"RENAME COLUMN", true},
+    [ALM_ALTER_COLUMN_TYPE] = {"ALTER COLUMN TYPE", true},
+    [ALM_ALTER_COLUMN_CAPACITY] = {"ALTER COLUMN TYPE", true},
+    [ALM_ALTER_ADD_INDEX] = {"ADD INDEX", true},
+    [ALM_ALTER_DROP_INDEX] = {"DROP INDEX", true},
+    [ALM_ALTER_CACHE] = {"ALTER COLUMN CACHE", true},
+    [ALM_ALTER_DROP_PARTITION] = {"DROP PARTITION", false},
+    [ALM_ALTER_DETACH_PARTITION] = {"DETACH PARTITION", false},
+    [ALM_ALTER_ATTACH_PARTITION] = {"ATTACH PARTITION", false},
+    [ALM_ALTER_TO_PARQUET] = {"DROP PARTITION", false},
+    [ALM_ALTER_TO_NATIVE] = {"DROP PARTITION", false},
+    [ALM_ALTER_SQUASH] = {"DROP PARTITION", false},
+    [ALM_ALTER_SET_TTL] = {"SET TABLE PARAM", false},
+    [ALM_ALTER_SET_PARAM] = {"SET TABLE PARAM", false},
+    [ALM_ALTER_SET_TYPE] = {"SET TABLE TYPE", false},
+    [ALM_ALTER_DEDUP] = {"DEDUP ENABLE", false},
+    [ALM_ALTER_DEDUP_OFF] = {"DEDUP DISABLE", false},
+    [ALM_ALTER_SUSPEND_WAL] = {"RESUME WAL", false},
+    [ALM_ALTER_RESUME_WAL] = {"RESUME WAL", false},
+    [ALM_ALTER_REFRESH] = {"ALTER MATERIALIZED VIEW", false},
+    [ALM_ALTER_REFRESH_LIMIT] = {"ALTER MATERIALIZED VIEW", false},
+    [ALM_ALTER_QUERY] = {"ALTER VIEW", false},
+};
+
+static alm_status may_alter(const altering *al)
+{
+    const alm_table *t = al->out->table;
+    const alm_alter *a = al->a;
+    alm_ctx *cx = al->p->cx;
+    const struct permission_row *row = &permissions[a->kind];
+    uint32_t *cols = NULL, n = 0;
+    if (cx->access == NULL)
+        return ALM_OK;
+    if (t->kind == ALM_TABLE_MATVIEW)
+        return alm_access_may(cx, "ALTER MATERIALIZED VIEW", t->name, al->stmt->table_pos);
+    if (!row->columns)
+        return alm_access_may(cx, row->name, t->name, al->stmt->table_pos);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_cols + 1, &cols));
+    for (uint32_t i = 0; i < a->n_cols; i++) {
+        const int32_t at = alm_table_col(t, a->cols[i].name);
+        if (at >= 0)
+            cols[n++] = (uint32_t)at;
+    }
+    if (n == 0) /* of columns that are not there only who may at all is told so */
+        return alm_access_any(cx, row->name, t->name, al->stmt->table_pos);
+    return alm_may_columns(cx, row->name, t, cols, n, al->stmt->table_pos);
+}
+
 alm_status alm_plan_alter(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                           alm_alter_plan **out)
 {
@@ -408,7 +464,7 @@ alm_status alm_plan_alter(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     if (stmt->kind != ALM_STMT_ALTER_MATVIEW)
         ALM_TRY(alm_refuse_view(cx, al.out->table, stmt->table_pos));
-    ALM_TRY(alm_may(&p, "alter", al.out->table->name));
+    ALM_TRY(may_alter(&al));
     ALM_TRY(describe(&al));
     ALM_TRY(actions[al.a->kind](&al));
     *out = al.out;

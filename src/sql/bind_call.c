@@ -144,8 +144,7 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
     ALM_TRY(bind_args(sc, ast, &call.args));
     if (ast->filter != NULL) {
         ALM_TRY(alm_bind_expr(sc, ast->filter, &call.filter));
-        if (call.filter->type.id != ALM_T_BOOLEAN)
-            return alm_fail(p->cx, ALM_E_TYPE, ast->filter->pos, "boolean expression expected");
+        ALM_TRY(alm_bind_condition(p, &call.filter, ast->filter->pos));
     }
     alm_sort_key *own = NULL;
     if (ast->n_order > 0)

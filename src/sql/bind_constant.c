@@ -6,7 +6,7 @@
  * Types       The value goes through its text form, which gives every type that can be cast back exactly.
  * Describing  While parameters have no values nothing runs: a null of the type.
  */
-#include "sql/bind.h"
+#include "sql/bind_access.h"
 
 /* The environment without what the statement's own plan shares: this one is run on its own. */
 static alm_status fresh_names(alm_planner *p, const alm_names *names, const alm_names **out)
@@ -54,6 +54,7 @@ static alm_status run_text(alm_planner *own, alm_plan *plan, int32_t pos, alm_st
     ALM_TRY(alm_plan_limit(own, &plan, 0, 2));
     ALM_TRY(alm_plan_cast(own, &plan, &text, ALM_CAST_EXPLICIT));
     ALM_TRY(alm_optimise(own, &plan));
+    alm_use_once(own);
     ALM_TRY(own->env->texts(own->cx, own->env->snapshot, own->env->registry, plan, 1, out, n));
     if (*n > 1)
         return alm_fail(own->cx, ALM_E_LIMIT, pos, "the subquery gives more than one row");
@@ -62,7 +63,8 @@ static alm_status run_text(alm_planner *own, alm_plan *plan, int32_t pos, alm_st
 
 alm_status alm_constant_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
-    alm_planner own = {.cx = sc->p->cx, .env = sc->p->env, .depth = sc->p->depth};
+    alm_planner own = {
+        .cx = sc->p->cx, .env = sc->p->env, .view = sc->p->view, .depth = sc->p->depth};
     alm_plan *plan = NULL;
     alm_str *text = NULL;
     uint32_t n = 0;
@@ -83,7 +85,8 @@ alm_status alm_constant_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **o
 
 alm_status alm_constant_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
-    alm_planner own = {.cx = sc->p->cx, .env = sc->p->env, .depth = sc->p->depth};
+    alm_planner own = {
+        .cx = sc->p->cx, .env = sc->p->env, .view = sc->p->view, .depth = sc->p->depth};
     alm_plan *plan = NULL;
     alm_expr *one = NULL;
     const char *name = "one";

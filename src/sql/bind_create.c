@@ -1,5 +1,6 @@
 /* bind_create.c - CREATE TABLE, CREATE TABLE AS, CREATE TABLE LIKE: all checks, no effects. */
 #include "base/number.h"
+#include "sql/bind_access.h"
 #include "sql/bind_table.h"
 #include "sql/parse.h"
 
@@ -110,7 +111,7 @@ static alm_status columns_from_table(alm_planner *p, const alm_stmt *stmt, alm_c
     const alm_table *like = alm_snapshot_find(p->env->snapshot, stmt->like);
     if (like == NULL)
         return alm_no_table(p->cx, p->env->snapshot, stmt->like, stmt->like_pos);
-    ALM_TRY(alm_may(p, "select", like->name));
+    ALM_TRY(alm_access_any(p->cx, "SELECT", like->name, stmt->like_pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, like->n_cols + 1, &c->cols));
     c->n_cols = like->n_cols;
     for (uint32_t i = 0; i < like->n_cols; i++) {
@@ -373,7 +374,7 @@ alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
         return ALM_OK;
     }
     ALM_TRY(alm_create_check_name(cx, stmt));
-    ALM_TRY(alm_may(&p, "create", c->name));
+    ALM_TRY(alm_access_may(cx, "CREATE TABLE", NULL, stmt->table_pos));
     if (stmt->select != NULL)
         ALM_TRY(columns_from_select(&p, stmt, c));
     else if (stmt->like.len > 0)

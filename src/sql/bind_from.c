@@ -5,7 +5,7 @@
  *             becomes a key, what is left a residual condition; WHERE is added later and pushed down
  *             by a rule.
  */
-#include "sql/bind.h"
+#include "sql/bind_access.h"
 
 /* ---------------------------------------------------------------- relations */
 
@@ -13,8 +13,13 @@ alm_status alm_scope_add(alm_scope *sc, alm_str alias, const alm_table *table, c
                          uint32_t first)
 {
     ALM_TRY(alm_grow(sc->p->cx, &sc->rels, sc->n_rels, &sc->cap_rels, sizeof *sc->rels));
-    sc->rels[sc->n_rels++] = (alm_rel){
-        .alias = alias, .table = table, .cols = plan->cols, .n_cols = plan->n_cols, .first = first};
+    sc->rels[sc->n_rels++] =
+        (alm_rel){.alias = alias,
+                  .scanned = table == NULL && plan->op == ALM_P_SCAN ? plan->scan.table : table,
+                  .table = table,
+                  .cols = plan->cols,
+                  .n_cols = plan->n_cols,
+                  .first = first};
     return ALM_OK;
 }
 
@@ -55,6 +60,19 @@ static alm_status describe_args(alm_planner *p, alm_str name, alm_expr **args, u
     return ALM_OK;
 }
 
+/* All columns, in their order. */
+static alm_status scan_source(alm_planner *p, alm_plan *plan, uint32_t n_hidden)
+{
+    const uint32_t n = plan->n_cols;
+    plan->source.all = plan->cols;
+    plan->source.n_all = n + n_hidden;
+    plan->source.n_cols = plan->source.n_out = n;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &plan->source.cols));
+    for (uint32_t i = 0; i < n; i++)
+        plan->source.cols[i] = i;
+    return ALM_OK;
+}
+
 static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast *const *args,
                               uint32_t n_args, alm_plan **out)
 {
@@ -62,6 +80,7 @@ static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast 
     alm_expr **bound = NULL;
     alm_plan *plan = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_args + 1, &bound));
+    alm_use_once(p); /* many list what the snapshot or the server has */
     for (uint32_t i = 0; i < n_args; i++)
         ALM_TRY(alm_bind_const(p, sc->names, args[i], "argument of a table function", &bound[i]));
     if (alm_describing(p))
@@ -71,10 +90,14 @@ static alm_status bind_source(alm_scope *sc, alm_str name, int32_t pos, alm_ast 
     plan->source.args = bound;
     plan->source.n_args = n_args;
     alm_plan_col *cols = NULL;
-    ALM_TRY(p->env->sources->bind(p->cx, name, p->env->snapshot, pos,
-                                  (const alm_expr *const *)bound, n_args, &cols, &plan->n_cols,
-                                  &plan->ts_col, &plan->est_rows, &plan->source.data));
+    bool scanned = false;
+    uint32_t n_hidden = 0;
+    ALM_TRY(p->env->sources->bind(
+        p->cx, name, p->env->snapshot, pos, (const alm_expr *const *)bound, n_args, &cols,
+        &plan->n_cols, &plan->ts_col, &plan->est_rows, &scanned, &n_hidden, &plan->source.data));
     plan->cols = cols;
+    if (scanned)
+        ALM_TRY(scan_source(p, plan, n_hidden));
     plan->order = plan->ts_col >= 0 ? ALM_ORDER_ASC : ALM_ORDER_NONE;
     *out = plan;
     return ALM_OK;
@@ -113,10 +136,12 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
     if (f->schema.len == 0 && *out != NULL)
         return ALM_OK;
     const bool own = f->schema.len == 0 || alm_str_ieq(f->schema, ALM_STR("public"));
-    *table = own ? alm_snapshot_find(p->env->snapshot, f->name) : NULL;
+    *table = NULL;
+    if (own)
+        ALM_TRY(alm_use_table(p, f->name, table));
     if (*table != NULL) {
         const alm_table *found = *table;
-        ALM_TRY(alm_may(p, "select", found->name));
+        ALM_TRY(alm_note_table(p, found, f->pos));
         if (found->kind == ALM_TABLE_VIEW) {
             *table = NULL; /* columns are those of its query */
             return alm_bind_view(p, found, f->pos, out);
@@ -218,8 +243,30 @@ static alm_status rename_cols(alm_planner *p, const alm_from *f, alm_plan *plan)
     return ALM_OK;
 }
 
+/*
+ * Does the column come as it is from a source whose rows are in its order? Then all nodes on the way know it. A file
+ * is asked, which may read the column: that costs less than a sort.
+ */
+static alm_status take_source_order(alm_planner *p, alm_plan *plan, uint32_t col, bool *ordered)
+{
+    const alm_source_if *sources = p->env->sources;
+    *ordered = false;
+    if (plan->op == ALM_P_SOURCE && plan->source.all != NULL && sources->ordered != NULL)
+        ALM_TRY(sources->ordered(p->cx, alm_str_of(plan->source.name), plan->source.data,
+                                 plan->source.cols[col], ordered));
+    else if (plan->op == ALM_P_FILTER)
+        ALM_TRY(take_source_order(p, plan->child[0], col, ordered));
+    else if (plan->op == ALM_P_PROJECT && plan->project.expr[col]->kind == ALM_X_COL)
+        ALM_TRY(take_source_order(p, plan->child[0], plan->project.expr[col]->col, ordered));
+    if (*ordered) {
+        plan->ts_col = (int32_t)col;
+        plan->order = ALM_ORDER_ASC;
+    }
+    return ALM_OK;
+}
+
 /* `t timestamp(col)`: another designated timestamp. Its order is not taken for granted: who needs
- * it sorts. */
+ * it sorts, but for a file that is in order. */
 static alm_status override_timestamp(alm_planner *p, const alm_from *f, alm_plan *plan)
 {
     if (f->timestamp.len == 0)
@@ -229,9 +276,15 @@ static alm_status override_timestamp(alm_planner *p, const alm_from *f, alm_plan
             continue;
         if (!alm_type_is_timestamp(plan->cols[c].type))
             return alm_fail(p->cx, ALM_E_TYPE, f->timestamp_pos, "not a TIMESTAMP");
+        if (plan->op == ALM_P_SCAN)
+            ALM_TRY(alm_note_column(p, plan->scan.table, c, f->timestamp_pos));
         if (plan->ts_col != (int32_t)c)
             plan->order = ALM_ORDER_NONE;
         plan->ts_col = (int32_t)c;
+        if (plan->order == ALM_ORDER_NONE && !alm_describing(p)) {
+            bool ordered = false;
+            ALM_TRY(take_source_order(p, plan, c, &ordered));
+        }
         return ALM_OK;
     }
     return alm_fail(p->cx, ALM_E_NAME, f->timestamp_pos, "Invalid column: %.*s",
@@ -376,8 +429,7 @@ static alm_status on_condition(alm_scope *sc, const alm_ast *on, join_cond *jc)
     } else {
         ALM_TRY(alm_bind_expr(sc, on, &e));
     }
-    if (e->type.id != ALM_T_BOOLEAN)
-        return alm_fail(p->cx, ALM_E_TYPE, on->pos, "boolean expression expected");
+    ALM_TRY(alm_bind_condition(p, &e, on->pos));
     if (jc->bad == NULL)
         jc->bad = on;
     return alm_exprs_split(p->cx, &jc->residual, e);
@@ -656,8 +708,7 @@ static alm_status lateral_item(alm_scope *sc, const alm_from *f)
     sc->plan = NULL; /* a subquery would be joined above this join, not below its condition */
     ALM_TRY(alm_bind_expr(sc, f->on, &on));
     sc->plan = joined;
-    if (on->type.id != ALM_T_BOOLEAN)
-        return alm_fail(p->cx, ALM_E_TYPE, f->on->pos, "boolean expression expected");
+    ALM_TRY(alm_bind_condition(p, &on, f->on->pos));
     ALM_TRY(alm_exprs_split(p->cx, &conjuncts, on));
     if (!left_join)
         return alm_plan_filter(p, &sc->plan, &conjuncts);
@@ -771,9 +822,7 @@ alm_status alm_bind_where(alm_scope *sc, const alm_ast *where)
     sc->conjunct = sc->turns = true;
     ALM_TRY(alm_bind_expr(sc, where, &e));
     sc->conjunct = sc->turns = false;
-    ALM_TRY(alm_param_infer(p, &e, ALM_TY(BOOLEAN)));
-    if (e->type.id != ALM_T_BOOLEAN)
-        return alm_fail(p->cx, ALM_E_TYPE, where->pos, "boolean expression expected");
+    ALM_TRY(alm_bind_condition(p, &e, where->pos));
     if (sc->window_join != NULL && !alm_expr_each_col(e, of_left, sc))
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, where->pos,
                         "WHERE of a WINDOW join can use columns of the left side only");

@@ -6,7 +6,7 @@
  * Casts       By the rules of assignment (func: alm_assign_fn); what does not fit is an error.
  */
 #include "base/number.h"
-#include "sql/bind.h"
+#include "sql/bind_access.h"
 #include "time/timestamp.h"
 #include "type/decimal.h"
 #include "type/text.h"
@@ -326,6 +326,25 @@ static int32_t output_pos(const alm_select *sel, uint32_t i, uint32_t n)
     return expr->kind == ALM_AST_STAR ? sel->pos : expr->pos;
 }
 
+/* A parameter that is an item by itself is of the type of the column that it is for, as in VALUES. */
+static alm_status infer_items(alm_planner *p, const alm_select *sel, const insert_map *map)
+{
+    if (sel->op != ALM_SET_NONE)
+        return ALM_OK;
+    for (uint32_t i = 0; i < ALM_MIN(sel->n_items, map->n); i++) {
+        const alm_ast *item = sel->items[i].expr;
+        if (item->kind == ALM_AST_STAR)
+            return ALM_OK; /* as many columns as there are: what comes behind has another place */
+        const alm_type to = map->table->cols[map->target[i]].type;
+        alm_expr *e = NULL;
+        if (item->kind != ALM_AST_PARAM)
+            continue;
+        ALM_TRY(alm_bind_param(p, item, &e));
+        ALM_TRY(alm_param_infer(p, &e, to));
+    }
+    return ALM_OK;
+}
+
 static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map *map,
                                 alm_plan **out)
 {
@@ -333,6 +352,7 @@ static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map
     alm_plan *plan = NULL;
     alm_expr **exprs = NULL;
     const char **names = NULL;
+    ALM_TRY(infer_items(p, stmt->select, map));
     ALM_TRY(alm_bind_query(p, NULL, stmt->select, &plan));
     const bool ts_missing =
         table->ts_col >= 0 && stmt->n_insert_cols == 0 && plan->n_cols <= (uint32_t)table->ts_col;
@@ -374,12 +394,14 @@ alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     if (found == NULL)
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, found, stmt->table_pos));
-    ALM_TRY(alm_may(&p, "insert", found->name));
+    ALM_TRY(alm_access_may(cx, "INSERT", found->name, stmt->table_pos));
     ALM_TRY(map_columns(&p, stmt, found, &map));
     if (stmt->select != NULL)
         ALM_TRY(insert_select(&p, stmt, &map, out));
     else
         ALM_TRY(insert_values(&p, stmt, &map, out));
     *table = found;
+    if (stmt->returning != NULL)
+        return alm_insert_returning(&p, stmt, found, out);
     return ALM_OK;
 }

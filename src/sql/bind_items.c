@@ -5,7 +5,7 @@
  *             name that is taken gets the first free of x_2, x_3 ...; in a list with a star, x1, x2
  *             ... Aliases go first, and two equal ones are an error. Case does not matter.
  */
-#include "sql/bind.h"
+#include "sql/bind_access.h"
 
 /* ------------------------------------------------------------------ name set */
 
@@ -137,7 +137,9 @@ static alm_status expand_star(alm_scope *sc, const alm_ast *star, item_list *lis
                 continue;
             if (said != NULL)
                 ALM_TRY(replace_item(sc, said->arg[0], list, &item));
-            else
+            if (said == NULL && rel->scanned != NULL)
+                ALM_TRY(alm_note_column(sc->p, rel->scanned, c, star->pos));
+            if (said == NULL)
                 ALM_TRY(alm_expr_col(sc->p->cx, rel->first + c, rel->cols[c].type, star->pos,
                                      &item.expr));
             ALM_TRY(add_item(sc->p->cx, list, item));

@@ -163,7 +163,9 @@ alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out)
     alm_param *param = &p->env->params[number];
     if (param->pos == 0) /* no statement begins with a parameter */
         param->pos = ast->pos;
-    if (param->value != NULL)
+    if (p->env->as_template)
+        p->env->uses->open++;
+    else if (param->value != NULL)
         return alm_expr_const(p->cx, param->value, ast->pos, out);
     alm_expr *e = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));

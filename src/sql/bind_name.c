@@ -5,7 +5,7 @@
  *             HAVING, among the names of the select list.
  * Cost        A relation of many columns gets a hash table of its names after some look-ups.
  */
-#include "sql/bind.h"
+#include "sql/bind_access.h"
 
 enum { WIDE = 24, PAYS_AFTER = 12 };
 
@@ -80,6 +80,8 @@ static bool rel_hides(const alm_rel *rel, uint32_t col)
 
 static alm_status found(alm_scope *sc, const alm_rel *rel, int32_t i, int32_t pos, alm_expr **out)
 {
+    if (rel->scanned != NULL)
+        ALM_TRY(alm_note_column(sc->p, rel->scanned, (uint32_t)i, pos));
     return alm_expr_col(sc->p->cx, rel->first + (uint32_t)i, rel->cols[i].type, pos, out);
 }
 

@@ -111,6 +111,7 @@ static alm_status query_values(alm_scope *sc, alm_pivot_for *f)
     ALM_TRY(alm_optimise(p, &plan));
     if (p->env->texts == NULL)
         return alm_fail(cx, ALM_E_UNSUPPORTED, f->in_pos, "PIVOT over a query cannot be run here");
+    alm_use_once(p);
     ALM_TRY(
         p->env->texts(cx, p->env->snapshot, p->env->registry, plan, COMBINATIONS_MAX, &texts, &n));
     if (n == 0)

@@ -48,6 +48,15 @@ static alm_status bool_of_text(alm_planner *p, const alm_expr *e, alm_expr **out
     return alm_expr_bool(p->cx, value, e->pos, out);
 }
 
+alm_status alm_bind_condition(alm_planner *p, alm_expr **e, int32_t pos)
+{
+    ALM_TRY(alm_param_infer(p, e, ALM_TY(BOOLEAN)));
+    ALM_TRY(bool_of_text(p, *e, e));
+    if ((*e)->type.id != ALM_T_BOOLEAN)
+        return alm_fail(p->cx, ALM_E_TYPE, pos, "boolean expression expected");
+    return ALM_OK;
+}
+
 /* Gives the constant c the type of `with` where its value can be said in it. */
 static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool equality)
 {
@@ -97,10 +106,18 @@ static bool is_not_in(const alm_scope *sc, const char *op, const alm_expr *a, co
            b->kind == ALM_X_CONST && alm_type_is_text(b->type) && !alm_expr_is_null(b);
 }
 
+/* Could a parameter make it such a one? */
+static bool is_not_in_either(const alm_expr *a, const char *op)
+{
+    return (op[0] == '!' || op[1] == '>') && is_time(a->type);
+}
+
 alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr *a, alm_expr *b,
                             alm_expr **out)
 {
     const bool equality = op[0] == '=' || op[0] == '!' || op[1] == '>';
+    if (alm_is_open(sc->p, (alm_expr *[]){a, b}, 2) && !is_not_in_either(a, op))
+        return alm_open_test(sc->p, ALM_OPEN_COMPARE, op, pos, (alm_expr *[]){a, b}, 2, out);
     if (equality && (alm_expr_is_null(a) || alm_expr_is_null(b)) && !alm_expr_unknown(a) &&
         !alm_expr_unknown(b))
         return alm_bind_is_null(sc->p, alm_expr_is_null(b) ? a : b, op[0] != '=', pos, out);
@@ -164,6 +181,8 @@ static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int3
     bool is_text = false;
     alm_str s = {0};
     ALM_TRY(alm_expr_string(p->cx, text, &is_text, &s));
+    if (memchr(s.ptr, '$', s.len) != NULL)
+        alm_use_once(p); /* $now, $today ... */
     alm_time_ranges set = {0};
     ALM_TRY(alm_interval_parse(p->cx, p->cx->arena, s, unit_of(ts->type), p->cx->now_ns, text->pos,
                                &set));
@@ -176,9 +195,11 @@ static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int3
 /* ------------------------------------------------------------------------ IN */
 
 /* One value: an interval text for times, else equality. */
-static alm_status in_single(alm_scope *sc, alm_expr *x, alm_expr *value, int32_t pos,
-                            alm_expr **out)
+alm_status alm_bind_in_value(alm_scope *sc, alm_expr *x, alm_expr *value, int32_t pos,
+                             alm_expr **out)
 {
+    if (alm_is_open(sc->p, (alm_expr *[]){x, value}, 2))
+        return alm_open_test(sc->p, ALM_OPEN_IN_VALUE, NULL, pos, (alm_expr *[]){x, value}, 2, out);
     if (value->type.id == ALM_T_INTERVAL && is_texty(x->type))
         ALM_TRY(alm_bind_time(sc->p, x, ALM_TY(TIMESTAMP), true, &x));
     if (is_time(x->type)) {
@@ -209,7 +230,7 @@ static alm_status in_any(alm_scope *sc, const char *op, alm_expr *x, alm_expr *c
         return alm_expr_call(sc->p, "or", pos, sides, 2, out);
     }
     if (value[0]->type.id == ALM_T_INTERVAL)
-        return in_single(sc, x, value[0], pos, out);
+        return alm_bind_in_value(sc, x, value[0], pos, out);
     return alm_bind_compare(sc, op, pos, x, value[0], out);
 }
 
@@ -231,6 +252,8 @@ static alm_status in_values(alm_scope *sc, alm_expr **args, uint32_t n, int32_t 
 {
     alm_planner *p = sc->p;
     bool alike = true;
+    if (alm_is_open(p, args, n))
+        return alm_open_test(p, ALM_OPEN_IN, NULL, pos, args, n, out);
     for (uint32_t i = 1; i < n; i++) {
         ALM_TRY(adapt(p, &args[i], args[0], true));
         ALM_TRY(adapt(p, &args[0], args[i], true));
@@ -242,20 +265,25 @@ static alm_status in_values(alm_scope *sc, alm_expr **args, uint32_t n, int32_t 
     return alm_expr_call(p, "in", pos, args, n, out);
 }
 
+alm_status alm_bind_in_values(alm_scope *sc, alm_expr **args, uint32_t n, int32_t pos,
+                              alm_expr **out)
+{
+    bool intervals = false;
+    for (uint32_t i = 1; i < n; i++)
+        intervals |= args[i]->type.id == ALM_T_INTERVAL;
+    if (intervals && is_time(args[0]->type))
+        return in_any(sc, "=", args[0], args + 1, n - 1, pos, out);
+    return in_values(sc, args, n, pos, out);
+}
+
 static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_expr **out)
 {
-    const uint32_t n = ast->n_args;
     alm_expr **args = NULL;
-    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, n, &args));
+    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, ast->n_args, &args));
     args[0] = x;
-    bool intervals = false;
-    for (uint32_t i = 1; i < n; i++) {
+    for (uint32_t i = 1; i < ast->n_args; i++)
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
-        intervals |= args[i]->type.id == ALM_T_INTERVAL;
-    }
-    if (intervals && is_time(x->type))
-        return in_any(sc, "=", x, args + 1, n - 1, ast->pos, out);
-    return in_values(sc, args, n, ast->pos, out);
+    return alm_bind_in_values(sc, args, ast->n_args, ast->pos, out);
 }
 
 alm_status alm_bind_any_value(alm_scope *sc, const char *op, int32_t pos, alm_expr **args,
@@ -290,7 +318,7 @@ alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     if (ast->n_args == 2) {
         alm_expr *value = NULL;
         ALM_TRY(alm_bind_expr(sc, ast->arg[1], &value));
-        ALM_TRY(in_single(sc, x, value, ast->pos, &test));
+        ALM_TRY(alm_bind_in_value(sc, x, value, ast->pos, &test));
     } else {
         ALM_TRY(in_list(sc, x, ast, &test));
     }
@@ -327,26 +355,30 @@ static alm_status within_either_way(alm_planner *p, int32_t pos, alm_expr *args[
     return alm_expr_call(p, "and", pos, both, 2, out);
 }
 
-alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+alm_status alm_bind_within(alm_scope *sc, alm_expr *args[3], int32_t pos, alm_expr **out)
 {
     alm_planner *p = sc->p;
-    alm_expr *args[3] = {NULL, NULL, NULL};
-    for (uint32_t i = 0; i < 3; i++) {
-        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
-        if (i > 0)
-            ALM_TRY(adapt(p, &args[i], args[0], false));
-    }
-    alm_expr *test = NULL;
     int64_t lo = 0, hi = 0;
+    if (alm_is_open(p, args, 3))
+        return alm_open_test(p, ALM_OPEN_BETWEEN, NULL, pos, args, 3, out);
+    for (uint32_t i = 1; i < 3; i++)
+        ALM_TRY(adapt(p, &args[i], args[0], false));
     if (is_time(args[0]->type) && alm_type_eq(args[0]->type, args[1]->type) &&
         alm_type_eq(args[0]->type, args[2]->type) && alm_expr_int(args[1], &lo) &&
         alm_expr_int(args[2], &hi)) {
         const alm_time_range range = {ALM_MIN(lo, hi), ALM_MAX(lo, hi)};
-        ALM_TRY(range_test(p, args[0], &range, ast->pos, &test));
-    } else if (between_by_operators(args)) {
-        ALM_TRY(within_either_way(p, ast->pos, args, &test));
-    } else {
-        ALM_TRY(alm_expr_call(p, "between", ast->pos, args, 3, &test));
+        return range_test(p, args[0], &range, pos, out);
     }
-    return negate(p, test, ast->negated, ast->pos, out);
+    if (between_by_operators(args))
+        return within_either_way(p, pos, args, out);
+    return alm_expr_call(p, "between", pos, args, 3, out);
+}
+
+alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_expr *args[3] = {NULL, NULL, NULL}, *test = NULL;
+    for (uint32_t i = 0; i < 3; i++)
+        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
+    ALM_TRY(alm_bind_within(sc, args, ast->pos, &test));
+    return negate(sc->p, test, ast->negated, ast->pos, out);
 }

@@ -169,9 +169,7 @@ static alm_status bind_condition(alm_scope *sc, const alm_ast *ast, bool windows
     sc->aggs_allowed = ALM_AGG_YES;
     sc->windows_allowed = windows;
     ALM_TRY(alm_bind_expr(sc, ast, out));
-    ALM_TRY(alm_param_infer(sc->p, out, ALM_TY(BOOLEAN)));
-    if ((*out)->type.id != ALM_T_BOOLEAN)
-        return alm_fail(sc->p->cx, ALM_E_TYPE, ast->pos, "boolean expression expected");
+    ALM_TRY(alm_bind_condition(sc->p, out, ast->pos));
     if (!windows && alm_has_window(sc, *out)) /* by its name in the list */
         return alm_fail(sc->p->cx, ALM_E_FUNCTION, ast->pos,
                         "window functions are not allowed in HAVING: QUALIFY filters by them");

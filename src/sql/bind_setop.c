@@ -114,6 +114,8 @@ alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast 
     alm_scope sc = {.p = p, .names = names, .sel = &none};
     alm_expr *e = NULL;
     ALM_TRY(alm_bind_expr(&sc, ast, &e));
+    if (p->env->as_template && alm_has_open(e))
+        return alm_fail(p->cx, ALM_E_PARAM, ast->pos, "%s must be known", what);
     if (e->kind != ALM_X_CONST && e->kind != ALM_X_PARAM && p->env->sources != NULL &&
         p->env->sources->constant != NULL && !alm_expr_has_col(e)) {
         /* volatile, or waiting for a parameter */

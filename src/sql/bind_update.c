@@ -5,6 +5,7 @@
  * DELETE      The positions alone.
  * FROM        The other tables are joined; a row that matches several times takes the first match.
  */
+#include "sql/bind_access.h"
 #include "sql/bind_table.h"
 
 #include "type/text.h"
@@ -40,6 +41,7 @@ alm_status alm_plan_scan_rows(alm_planner *p, const alm_table *table, int32_t po
     scan->scan.cols[scan->n_cols] = ALM_SCAN_ROW;
     scan->n_cols++;
     scan->scan.n_out++;
+    scan->scan.whole = true;
     scan->scan.n_cols++;
     *out = scan;
     return ALM_OK;
@@ -90,26 +92,28 @@ static alm_status new_value(alm_scope *sc, const alm_assign *set, const alm_colu
     return ALM_OK;
 }
 
-/* The first new values of each row, rows in order. */
+/* The first values of each row, whose position is column n_set, rows in order. */
 static alm_status first_match(alm_planner *p, alm_plan **plan, uint32_t n_set)
 {
     alm_plan *child = *plan, *node = NULL;
+    const uint32_t n = child->n_cols - 1; /* columns but the position */
     alm_expr **keys = NULL;
     ALM_TRY(alm_plan_new(p, ALM_P_GROUP, child->pos, child, &node));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &keys));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_set + 1, &node->group.aggs));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_set + 1, &node->cols));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &node->group.aggs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &node->cols));
     ALM_TRY(alm_expr_col(p->cx, n_set, ALM_TY(LONG), child->pos, &keys[0]));
     node->group.keys = keys;
     node->group.n_keys = 1;
-    node->group.n_aggs = n_set;
+    node->group.n_aggs = n;
     node->cols[0] = (alm_plan_col){"row", ALM_TY(LONG)};
-    node->n_cols = n_set + 1;
-    for (uint32_t i = 0; i < n_set; i++) {
+    node->n_cols = n + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t from = i < n_set ? i : i + 1;
         alm_agg_call *agg = &node->group.aggs[i];
         alm_resolved r;
         ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &agg->args));
-        ALM_TRY(alm_expr_col(p->cx, i, child->cols[i].type, child->pos, &agg->args[0]));
+        ALM_TRY(alm_expr_col(p->cx, from, child->cols[from].type, child->pos, &agg->args[0]));
         ALM_TRY(
             alm_args_resolve(p, ALM_STR("first"), ALM_FN_AGGREGATE, child->pos, agg->args, 1, &r));
         *agg = (alm_agg_call){.fn = r.fn,
@@ -118,7 +122,7 @@ static alm_status first_match(alm_planner *p, alm_plan **plan, uint32_t n_set)
                               .n_args = 1,
                               .type = r.result,
                               .pos = child->pos};
-        node->cols[i + 1] = (alm_plan_col){child->cols[i].name, r.result};
+        node->cols[i + 1] = (alm_plan_col){child->cols[from].name, r.result};
     }
     node->ts_col = -1;
     node->order = ALM_ORDER_NONE;
@@ -129,14 +133,37 @@ static alm_status first_match(alm_planner *p, alm_plan **plan, uint32_t n_set)
     ALM_TRY(alm_plan_sort(p, &node, key, 1));
     alm_expr **exprs = NULL;
     const char **names = NULL;
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_set + 1, &exprs));
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_set + 1, &names));
-    for (uint32_t i = 0; i <= n_set; i++) {
-        const uint32_t from = i == n_set ? 0 : i + 1;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &exprs));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &names));
+    for (uint32_t i = 0; i <= n; i++) {
+        const uint32_t from = i < n_set ? i + 1 : i == n_set ? 0 : i;
         names[i] = node->cols[from].name;
         ALM_TRY(alm_expr_col(p->cx, from, node->cols[from].type, child->pos, &exprs[i]));
     }
-    return alm_plan_project(p, node, exprs, names, n_set + 1, plan);
+    return alm_plan_project(p, node, exprs, names, n + 1, plan);
+}
+
+/* RETURNING sees the new values in the places of the old ones: a projection between. `exprs` are then over that. */
+static alm_status with_returning(alm_scope *sc, const alm_stmt *stmt, const alm_update_plan *up,
+                                 alm_expr ***exprs, const char ***cols, uint32_t *n)
+{
+    const alm_plan *before = sc->plan;
+    alm_expr **now = NULL;
+    const char **names = NULL;
+    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, before->n_cols + 1, &now));
+    ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, before->n_cols + 1, &names));
+    for (uint32_t i = 0; i < before->n_cols; i++) {
+        names[i] = before->cols[i].name;
+        ALM_TRY(alm_expr_col(sc->p->cx, i, before->cols[i].type, stmt->pos, &now[i]));
+    }
+    for (uint32_t i = 0; i < up->n_set; i++) {
+        const uint32_t col = up->set_cols[i];
+        now[col] = (*exprs)[i];
+        ALM_TRY(alm_expr_col(sc->p->cx, col, (*exprs)[i]->type, stmt->pos, &(*exprs)[i]));
+    }
+    if (up->n_set > 0)
+        ALM_TRY(alm_plan_project(sc->p, sc->plan, now, names, before->n_cols, &sc->plan));
+    return alm_bind_returning(sc, stmt->returning, *exprs, *cols, *n, exprs, cols, n);
 }
 
 static alm_status bind_update(alm_planner *p, const alm_stmt *stmt, alm_update_plan *up)
@@ -150,6 +177,7 @@ static alm_status bind_update(alm_planner *p, const alm_stmt *stmt, alm_update_p
     alm_select none = {.pos = stmt->pos};
     alm_scope sc = {.p = p, .names = names, .sel = &none};
     ALM_TRY(set_columns(p, stmt, table, up));
+    ALM_TRY(alm_may_columns(p->cx, "UPDATE", table, up->set_cols, up->n_set, stmt->table_pos));
     ALM_TRY(alm_plan_scan_rows(p, table, stmt->table_pos, &sc.plan));
     ALM_TRY(alm_scope_add(&sc, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, sc.plan, 0));
     sc.rels[0].n_cols = table->n_cols; /* the position has no name */
@@ -182,7 +210,10 @@ static alm_status bind_update(alm_planner *p, const alm_stmt *stmt, alm_update_p
     }
     ALM_TRY(alm_expr_col(p->cx, table->n_cols, ALM_TY(LONG), stmt->pos, &exprs[stmt->n_set]));
     cols[stmt->n_set] = "row";
-    ALM_TRY(alm_plan_project(p, sc.plan, exprs, cols, stmt->n_set + 1, &up->plan));
+    uint32_t n = stmt->n_set + 1;
+    if (stmt->returning != NULL)
+        ALM_TRY(with_returning(&sc, stmt, up, &exprs, &cols, &n));
+    ALM_TRY(alm_plan_project(p, sc.plan, exprs, cols, n, &up->plan));
     if (stmt->n_from > 0)
         ALM_TRY(first_match(p, &up->plan, stmt->n_set));
     return alm_optimise(p, &up->plan);
@@ -198,7 +229,6 @@ alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     if (up->table == NULL)
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, up->table, stmt->pos));
-    ALM_TRY(alm_may(&p, "update", up->table->name));
     ALM_TRY(bind_update(&p, stmt, up));
     *out = up;
     return ALM_OK;
@@ -219,7 +249,10 @@ static alm_status bind_delete(alm_planner *p, const alm_stmt *stmt, alm_update_p
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &cols));
     ALM_TRY(alm_expr_col(p->cx, table->n_cols, ALM_TY(LONG), stmt->pos, &exprs[0]));
     cols[0] = "row";
-    ALM_TRY(alm_plan_project(p, sc.plan, exprs, cols, 1, &up->plan));
+    uint32_t n = 1;
+    if (stmt->returning != NULL)
+        ALM_TRY(with_returning(&sc, stmt, up, &exprs, &cols, &n));
+    ALM_TRY(alm_plan_project(p, sc.plan, exprs, cols, n, &up->plan));
     return alm_optimise(p, &up->plan);
 }
 
@@ -233,7 +266,7 @@ alm_status alm_plan_delete(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     if (up->table == NULL)
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, up->table, stmt->table_pos));
-    ALM_TRY(alm_may(&p, "delete", up->table->name));
+    ALM_TRY(alm_access_may(cx, "DELETE", up->table->name, stmt->table_pos));
     ALM_TRY(bind_delete(&p, stmt, up));
     *out = up;
     return ALM_OK;

@@ -6,6 +6,7 @@
  * Variables   DECLAREs around a view set its OVERRIDABLE variables; others of its variables may not be
  *             named there.
  */
+#include "sql/bind_access.h"
 #include "sql/bind_table.h"
 #include "sql/opt.h"
 #include "sql/parse.h"
@@ -69,9 +70,12 @@ static alm_status bind_text(alm_planner *p, const alm_table *view, const alm_vie
     alm_select *sel = NULL;
     const alm_view_level *const outer = p->views;
     ALM_TRY(alm_sql_parse_view(p->cx, alm_str_of(view->view->sql), p->overrides, refused, &sel));
+    const char *const outer_view = p->view;
     p->views = level;
+    p->view = view->name;
     ALM_TRY(alm_bind_query(p, NULL, sel, out));
     p->views = outer;
+    p->view = outer_view;
     return ALM_OK;
 }
 
@@ -98,6 +102,7 @@ alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos, alm
             p->cx->err.sql_pos = pos;
         return st;
     }
+    (*out)->view = view;
     return place_plan(*out, pos);
 }
 
@@ -416,6 +421,18 @@ static alm_status matview_options(alm_planner *p, const alm_stmt *stmt, const al
     return ALM_OK;
 }
 
+/* Who replaces a view, or changes it, needs the right to that. */
+static alm_status may_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                             const alm_view_plan *v)
+{
+    const alm_table *old = alm_snapshot_find(env->snapshot, stmt->table);
+    if (old != NULL)
+        return alm_access_may(cx, "ALTER VIEW", old->name, stmt->table_pos);
+    return alm_access_may(cx,
+                          v->kind == ALM_TABLE_VIEW ? "CREATE VIEW" : "CREATE MATERIALIZED VIEW",
+                          NULL, stmt->table_pos);
+}
+
 alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                                 alm_view_plan **out)
 {
@@ -433,7 +450,7 @@ alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_
     ALM_TRY(check_old(cx, env, stmt, v));
     if (v->create.exists)
         return ALM_OK;
-    ALM_TRY(alm_may(&p, "create", v->create.name));
+    ALM_TRY(may_create(cx, env, stmt, v));
     const alm_view_level self = {.name = v->create.name, .depth = 0}; /* would be a cycle */
     own.fixed = v->kind == ALM_TABLE_MATVIEW;
     p.views = v->replace ? &self : NULL;
@@ -445,7 +462,7 @@ alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_
     v->view.status_us = cx->now_ns / 1000;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, sql, &v->view.sql));
     if (v->kind == ALM_TABLE_VIEW)
-        return ALM_OK;
+        return alm_check_reads(&p);
     ALM_TRY(alm_optimise(&p, &plan)); /* which tables it reads, and how, is seen then */
     return matview_options(&p, stmt, plan, v);
 }

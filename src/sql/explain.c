@@ -78,6 +78,8 @@ static alm_status put_column(printer *pr, uint32_t col, const alm_plan *left, co
         const uint32_t at = left->scan.cols[col];
         return put(pr, at == ALM_SCAN_ROW ? "row" : left->scan.table->cols[at].name);
     }
+    if (left->op == ALM_P_SOURCE && left->source.all != NULL && right == left)
+        return put(pr, left->source.all[left->source.cols[col]].name);
     if (col < left->n_cols)
         return put(pr, left->cols[col].name);
     if (right != NULL && col - left->n_cols < right->n_cols)
@@ -213,6 +215,18 @@ static alm_status put_scan(printer *pr, const alm_plan *plan)
     if (plan->scan.unordered)
         ALM_TRY(put(pr, " any order"));
     return put_conjuncts(pr, " filter: ", plan->scan.filter, plan->scan.n_filters, plan, plan);
+}
+
+/* As of a scan: columns of the result; those of conditions. */
+static alm_status put_source_cols(printer *pr, const alm_plan *plan)
+{
+    ALM_TRY(put(pr, " ["));
+    for (uint32_t i = 0; i < plan->source.n_cols; i++) {
+        ALM_TRY(put(pr, i == plan->source.n_out ? "; " : i > 0 ? ", " : ""));
+        ALM_TRY(put(pr, plan->source.all[plan->source.cols[i]].name));
+    }
+    ALM_TRY(put(pr, "]"));
+    return put_conjuncts(pr, " filter: ", plan->source.filter, plan->source.n_filters, plan, plan);
 }
 
 static alm_status put_aggs(printer *pr, const alm_agg_call *aggs, uint32_t n, const alm_plan *child)
@@ -360,7 +374,8 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
             ALM_TRY(put(pr, i > 0 ? ", " : ""));
             ALM_TRY(put_expr(pr, plan->source.args[i], plan, NULL));
         }
-        return put(pr, ")");
+        ALM_TRY(put(pr, ")"));
+        return plan->source.all != NULL ? put_source_cols(pr, plan) : ALM_OK;
     case ALM_P_VALUES:
         return alm_buf_printf(pr->cx, &pr->buf, " rows: %u", plan->values.n_rows);
     case ALM_P_FILTER:

@@ -31,6 +31,8 @@ typedef struct alm_planner {
     const struct alm_override *overrides; /* DECLAREs around, for views */
     uint32_t n_views;                     /* bound so far */
     const alm_plan_env *env;
+    struct alm_read *reads; /* bind_access.c */
+    const char *view;        /* whose query is bound now; NULL: the statement itself */
     uint32_t depth;      /* of nested expressions and queries, against stack overflow */
     uint32_t outer_refs; /* columns of enclosing queries met so far */
     alm_plan **kept;     /* MATERIALISE nodes, inner ones before those that use them */
@@ -38,6 +40,9 @@ typedef struct alm_planner {
 } alm_planner;
 
 enum { ALM_DEPTH_MAX = 2000 };
+
+/* The plan is for this execution alone (alm_plan_uses.once). */
+void alm_use_once(const alm_planner *p);
 
 /* As EXPLAIN calls the operator (explain.c). */
 const char *alm_plan_op_name(alm_plan_op op);

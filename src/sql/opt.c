@@ -1,5 +1,6 @@
 /* opt.c - runs the rules of opt.def and numbers the nodes. */
 #include "sql/opt.h"
+#include "sql/bind_access.h"
 
 typedef struct rule {
     const char *name;
@@ -69,6 +70,7 @@ alm_status alm_optimise(alm_planner *p, alm_plan **plan)
 {
     const uint32_t n = (*plan)->n_cols;
     const alm_plan_col *cols = (*plan)->cols;
+    ALM_TRY(alm_check_reads(p));
     alm_plan_count_shared(p, *plan);
     ALM_TRY(check(p, *plan, "binding"));
     for (size_t i = 0; i < ALM_COUNT(RULES); i++) {
@@ -87,7 +89,28 @@ alm_status alm_optimise(alm_planner *p, alm_plan **plan)
     (*plan)->cols = named;
     uint32_t next = 0;
     number(*plan, &next);
-    return ALM_OK;
+    return alm_check_scans(p, *plan);
+}
+
+static alm_status trim(alm_planner *p, alm_plan **plan)
+{
+    return (*plan)->op == ALM_P_SCAN ? alm_prune_filtered(p, *plan) : ALM_OK;
+}
+
+alm_status alm_optimise_instance(alm_planner *p, alm_plan **plan)
+{
+    static const rule late[] = {{"constants", alm_rule_constants},
+                                {"interval", alm_rule_interval},
+                                {"in_list", alm_rule_in_list},
+                                {"symbol", alm_rule_symbol},
+                                {"estimate", alm_rule_estimate}};
+    uint32_t next = 0;
+    for (size_t i = 0; i < ALM_COUNT(late); i++)
+        if (!is_off(p->env->opt_off, late[i].name))
+            ALM_TRY(late[i].run(p, plan));
+    ALM_TRY(alm_plan_bottom_up(p, plan, trim));
+    number(*plan, &next);
+    return CHECK_EACH ? check(p, *plan, "an instance") : ALM_OK;
 }
 
 alm_status alm_plan_bottom_up(alm_planner *p, alm_plan **plan,
@@ -140,6 +163,8 @@ alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
     switch (plan->op) {
     case ALM_P_SCAN:
         return each(plan->scan.filter, plan->scan.n_filters, f, arg);
+    case ALM_P_SOURCE:
+        return each(plan->source.filter, plan->source.n_filters, f, arg);
     case ALM_P_FILTER:
         return each(plan->filter.conjunct, plan->filter.n, f, arg);
     case ALM_P_PROJECT:
@@ -162,7 +187,6 @@ alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
     case ALM_P_WORKING:
     case ALM_P_WINDOW_JOIN:
     case ALM_P_JOIN: /* keys and residual speak of different inputs: the rules do them */
-    case ALM_P_SOURCE:
     case ALM_P_VALUES:
     case ALM_P_HORIZON:
     case ALM_P_LIMIT:

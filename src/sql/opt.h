@@ -37,6 +37,9 @@ ALM_NODISCARD alm_status alm_plan_check(alm_planner *p, alm_plan *plan, const ch
 /* Sets materialise.refs of p->kept (opt_share.c). */
 void alm_plan_count_shared(alm_planner *p, alm_plan *root);
 
+/* A scan no longer reads what only conditions read that are gone (opt_prune.c). */
+ALM_NODISCARD alm_status alm_prune_filtered(alm_planner *p, alm_plan *scan);
+
 static inline bool alm_plan_updates(const alm_plan *scan) /* gives row positions: UPDATE */
 {
     for (uint32_t i = 0; i < scan->scan.n_cols; i++)

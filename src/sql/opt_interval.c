@@ -208,7 +208,8 @@ static alm_status extract_compare(extractor *x, const alm_expr *e, bool *ok, alm
             return set_one(x, TIME_MIN, INT64_MAX, out);
         return set_one(x, 1, 0, out);
     }
-    if (x->table != NULL && is_rising(x, a) && alm_expr_int(b, &v) && alm_type_eq(a->type, b->type))
+    if (x->table != NULL && !x->p->env->as_template && is_rising(x, a) && alm_expr_int(b, &v) &&
+        alm_type_eq(a->type, b->type))
         return compare_rising(x, a, op, v, ok, out);
     return ALM_OK;
 }

@@ -31,7 +31,8 @@ static alm_status type_column(void *arg, alm_expr *e, alm_expr **out)
 static alm_status type_expr(void *arg, alm_expr **e)
 {
     alm_planner *p = arg;
-    if ((*e)->kind == ALM_X_CONST && is_untyped((*e)->type))
+    const bool made = (*e)->kind == ALM_X_CONST || (*e)->kind == ALM_X_CASE; /* of nulls only */
+    if (made && is_untyped((*e)->type))
         return alm_expr_null(p->cx, ALM_TY(STRING), (*e)->pos, e);
     if ((*e)->kind == ALM_X_PARAM && is_untyped((*e)->type))
         return alm_param_infer(p, e, ALM_TY(STRING));

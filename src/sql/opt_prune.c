@@ -66,9 +66,11 @@ static alm_status identity(alm_planner *p, uint32_t n, uint32_t **map)
 
 /* ----------------------------------------------------------------------- leaves */
 
-static alm_status prune_scan(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+/* Of a SCAN, or a SOURCE that is scanned: columns of the result first, then those of conditions. */
+static alm_status prune_leaf(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map,
+                             uint32_t **of, uint32_t *n_of, uint32_t *n_out)
 {
-    const uint32_t n = plan->scan.n_cols;
+    const uint32_t n = *n_of;
     bool *reads = NULL;
     uint32_t *cols = NULL;
     alm_plan_col *out = NULL;
@@ -83,27 +85,40 @@ static alm_status prune_scan(alm_planner *p, alm_plan *plan, const bool *need, u
         if (!need[i])
             continue;
         out[k] = plan->cols[i];
-        cols[k] = plan->scan.cols[i];
+        cols[k] = (*of)[i];
         (*map)[i] = k++;
     }
-    plan->scan.n_out = k;
+    *n_out = k;
     uint32_t *all = NULL;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &all));
     for (uint32_t i = 0; i < n; i++) {
         all[i] = (*map)[i];
         if (!reads[i] || need[i])
             continue;
-        cols[k] = plan->scan.cols[i];
+        cols[k] = (*of)[i];
         all[i] = k++;
     }
     renumber_arg r = {p->cx, all};
     ALM_TRY(alm_plan_exprs(plan, renumber, &r));
     plan->ts_col = mapped(*map, plan->ts_col);
-    plan->scan.cols = cols;
-    plan->scan.n_cols = k;
+    *of = cols;
+    *n_of = k;
     plan->cols = out;
-    plan->n_cols = plan->scan.n_out;
+    plan->n_cols = *n_out;
     return ALM_OK;
+}
+
+static alm_status prune_scan(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    return prune_leaf(p, plan, need, map, &plan->scan.cols, &plan->scan.n_cols, &plan->scan.n_out);
+}
+
+static alm_status prune_source(alm_planner *p, alm_plan *plan, const bool *need, uint32_t **map)
+{
+    if (plan->source.all == NULL)
+        return identity(p, plan->n_cols, map);
+    return prune_leaf(p, plan, need, map, &plan->source.cols, &plan->source.n_cols,
+                      &plan->source.n_out);
 }
 
 /* -------------------------------------------------------------------- one child */
@@ -589,6 +604,7 @@ static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint3
     case ALM_P_RECURSE:
         return prune_recurse(p, plan, map);
     case ALM_P_SOURCE:
+        return prune_source(p, plan, need, map);
     case ALM_P_VALUES:
     case ALM_P_MATERIALISE:
     case ALM_P_WORKING:
@@ -596,6 +612,17 @@ static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint3
         break;
     }
     return identity(p, plan->n_cols, map);
+}
+
+alm_status alm_prune_filtered(alm_planner *p, alm_plan *scan)
+{
+    bool *need = NULL;
+    uint32_t *map = NULL;
+    if (scan->scan.n_cols == scan->scan.n_out)
+        return ALM_OK;
+    ALM_TRY(flags(p, scan->scan.n_cols, &need));
+    memset(need, 1, scan->scan.n_out * sizeof *need);
+    return prune_scan(p, scan, need, &map);
 }
 
 alm_status alm_rule_prune(alm_planner *p, alm_plan **plan)

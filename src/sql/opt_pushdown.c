@@ -239,11 +239,12 @@ static int expr_cost(const alm_expr *e)
     return cost;
 }
 
-static alm_status push_scan(alm_planner *p, alm_plan *plan, const alm_exprs *in)
+static alm_status push_scan(alm_planner *p, const alm_exprs *in, alm_expr ***filter,
+                            uint32_t *n_filters)
 {
     alm_exprs all = {0};
-    for (uint32_t i = 0; i < plan->scan.n_filters; i++)
-        ALM_TRY(alm_exprs_add(p->cx, &all, plan->scan.filter[i]));
+    for (uint32_t i = 0; i < *n_filters; i++)
+        ALM_TRY(alm_exprs_add(p->cx, &all, (*filter)[i]));
     for (uint32_t i = 0; i < in->n; i++)
         ALM_TRY(alm_exprs_add(p->cx, &all, in->at[i]));
     for (uint32_t i = 1; i < all.n; i++) {
@@ -254,8 +255,8 @@ static alm_status push_scan(alm_planner *p, alm_plan *plan, const alm_exprs *in)
             all.at[j] = all.at[j - 1];
         all.at[j] = e;
     }
-    plan->scan.filter = all.at;
-    plan->scan.n_filters = all.n;
+    *filter = all.at;
+    *n_filters = all.n;
     return ALM_OK;
 }
 
@@ -303,9 +304,12 @@ static alm_status push_into(alm_planner *p, alm_plan *plan, const alm_exprs *in,
         }
         break;
     case ALM_P_SCAN:
-        return push_scan(p, plan, in);
-    case ALM_P_LIMIT:
+        return push_scan(p, in, &plan->scan.filter, &plan->scan.n_filters);
     case ALM_P_SOURCE:
+        if (plan->source.all != NULL)
+            return push_scan(p, in, &plan->source.filter, &plan->source.n_filters);
+        break;
+    case ALM_P_LIMIT:
     case ALM_P_SHARED:
     case ALM_P_MATERIALISE:
     case ALM_P_RECURSE:

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/conf.h"
+#include "base/utf8.h"
 #include "sql/parse.h"
 
 /* ------------------------------------------------------------------ tokens */
@@ -213,24 +214,81 @@ alm_status alm_parse_grow(alm_parser *p, void *array_ptr, uint32_t n, uint32_t *
 
 /* ------------------------------------------------------------------ quoted text */
 
-/* Backslash escapes of E'...'; what is not known stands for itself. */
-static size_t unescape(const char *in, size_t n, char *out)
+static int digit_of(char c)
+{
+    const char low = (char)(c | 0x20);
+    return c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : 99;
+}
+
+/* Up to `most` digits of `base` at *at, which moves behind them; *found: how many there were. */
+static uint32_t read_digits(alm_str in, size_t *at, int base, size_t most, size_t *found)
+{
+    uint32_t value = 0;
+    for (*found = 0; *found < most && *at < in.len && digit_of(in.ptr[*at]) < base; ++*found)
+        value = value * (uint32_t)base + (uint32_t)digit_of(in.ptr[(*at)++]);
+    return value;
+}
+
+/* \uXXXX, two of them for what lies above the basic plane, or \UXXXXXXXX; *at is at the u. */
+static alm_status unicode_escape(alm_parser *p, int32_t pos, alm_str in, size_t *at, char *out,
+                                 size_t *n)
+{
+    const size_t most = in.ptr[(*at)++] == 'u' ? 4 : 8;
+    size_t found = 0;
+    uint32_t code = read_digits(in, at, 16, most, &found);
+    bool good = found == most && code > 0;
+    if (good && code >= 0xD800 && code < 0xDC00) {
+        good = *at + 1 < in.len && in.ptr[*at] == '\\' && in.ptr[*at + 1] == 'u';
+        *at += good ? 2 : 0;
+        const uint32_t low = good ? read_digits(in, at, 16, 4, &found) : 0;
+        good = good && found == 4 && low >= 0xDC00 && low < 0xE000;
+        code = 0x10000 + ((code - 0xD800) << 10) + (good ? low - 0xDC00 : 0);
+    } else if (code >= 0xDC00 && code < 0xE000) {
+        good = false;
+    }
+    if (!good || code > 0x10FFFF)
+        return alm_fail(p->cx, ALM_E_SYNTAX, pos,
+                        "invalid Unicode escape: \\uXXXX or \\UXXXXXXXX of a character expected");
+    *n = alm_utf8_put(code, out);
+    return ALM_OK;
+}
+
+/* Backslash escapes of E'...': letters, \ooo, \xhh, \uXXXX, \UXXXXXXXX; what is not known stands for
+ * itself. `out` has room for as much as there is: no escape is shorter than what it stands for. */
+static alm_status unescape(alm_parser *p, int32_t pos, alm_str in, char *out, size_t *out_len)
 {
     static const char letters[] = "nrtbf", bytes[] = "\n\r\t\b\f";
-    size_t len = 0;
-    for (size_t i = 0; i < n; i++) {
-        char c = in[i];
-        if (c == '\\' && i + 1 < n) {
-            c = in[++i];
-            const char *known = c == 0 ? NULL : strchr(letters, c);
-            if (known != NULL)
-                c = bytes[known - letters];
-        } else if (c == '\'') {
+    size_t len = 0, found = 0, n = 0;
+    for (size_t i = 0; i < in.len;) {
+        char c = in.ptr[i++];
+        if (c == '\'') {
             i++; /* doubled */
+        } else if (c == '\\' && i < in.len) {
+            size_t at = i + 1;
+            const char *known = in.ptr[i] == 0 ? NULL : strchr(letters, in.ptr[i]);
+            c = in.ptr[i];
+            if (c == 'u' || c == 'U') {
+                ALM_TRY(unicode_escape(p, pos, in, &i, out + len, &n));
+                len += n;
+                continue;
+            }
+            if (known != NULL) {
+                c = bytes[known - letters];
+            } else if (c >= '0' && c <= '7') {
+                at = i;
+                c = (char)read_digits(in, &at, 8, 3, &found);
+            } else if (c == 'x') {
+                const uint32_t byte = read_digits(in, &at, 16, 2, &found);
+                c = found > 0 ? (char)byte : c;
+            }
+            i = at;
         }
         out[len++] = c;
     }
-    return len;
+    if (memchr(out, 0, len) != NULL || !alm_utf8_is_valid((alm_str){out, len}))
+        return alm_fail(p->cx, ALM_E_UTF8, pos, "the escapes of the text make no valid UTF-8");
+    *out_len = len;
+    return ALM_OK;
 }
 
 alm_status alm_parse_unquote(alm_parser *p, alm_token t, alm_str *out)
@@ -254,7 +312,7 @@ alm_status alm_parse_unquote(alm_parser *p, alm_token t, alm_str *out)
     ALM_TRY(alm_arena_bytes(p->cx, p->cx->arena, s.len, &copy));
     size_t len = 0;
     if (escapes) {
-        len = unescape(s.ptr, s.len, copy);
+        ALM_TRY(unescape(p, t.pos, s, copy, &len));
     } else {
         for (size_t i = 0; i < s.len; i++) {
             copy[len++] = s.ptr[i];

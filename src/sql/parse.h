@@ -166,7 +166,7 @@ ALM_NODISCARD alm_status alm_parse_call(alm_parser *p, alm_str schema, alm_parse
 bool alm_lag_read(alm_str text, int64_t *us);
 ALM_NODISCARD alm_status alm_parse_lag(alm_parser *p, int64_t *us);
 /* [OWNED BY name] */
-ALM_NODISCARD alm_status alm_parse_owned(alm_parser *p);
+ALM_NODISCARD alm_status alm_parse_owned(alm_parser *p, alm_stmt *s);
 /* Expressions with commas between; at least one. */
 ALM_NODISCARD alm_status alm_parse_exprs(alm_parser *p, alm_ast ***out, uint32_t *n);
 /* What stands behind GROUP BY (parse_group.c). */
@@ -207,6 +207,8 @@ ALM_NODISCARD alm_status alm_parse_pivot(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_declare(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_with(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_item(alm_parser *p, alm_select_item *item);
+/* RETURNING and its list, if it stands there; then the end of the statement. */
+ALM_NODISCARD alm_status alm_parse_returning(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_rows(alm_parser *p, alm_stmt *into);
 /* `*` over a FROM list. */
 ALM_NODISCARD alm_status alm_parse_star_item(alm_parser *p, int32_t pos, alm_select *sel);
@@ -235,6 +237,12 @@ ALM_NODISCARD alm_status alm_parse_delete(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_alter(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_show(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_set(alm_parser *p, alm_stmt *s);
+/* parse_acl.c: CREATE, ALTER, DROP of users, groups and service accounts, that word in hand; *found: it is one. */
+bool alm_at_entity(const alm_parser *p);
+ALM_NODISCARD alm_status alm_parse_entity(alm_parser *p, alm_stmt *s, alm_keyword verb);
+/* GRANT, REVOKE, ADD, REMOVE, ASSUME, EXIT: is the word in hand one of those, and not the name of a table? */
+bool alm_at_acl(const alm_parser *p);
+ALM_NODISCARD alm_status alm_parse_acl(alm_parser *p, alm_stmt *s);
 /* Behind RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN (parse_set.c). */
 ALM_NODISCARD alm_status alm_parse_session_word(alm_parser *p, alm_stmt *s, alm_keyword kw);
 /* Behind BEGIN, COMMIT, ROLLBACK, SAVEPOINT and their other names (parse_transaction.c). */
@@ -247,6 +255,9 @@ bool alm_at_declare_cursor(const alm_parser *p);
 ALM_NODISCARD alm_status alm_parse_declare_cursor(alm_parser *p, alm_stmt *s);
 bool alm_at_fetch(const alm_parser *p);
 ALM_NODISCARD alm_status alm_parse_fetch(alm_parser *p, alm_stmt *s);
+/* parse_prepare.c; the first word is consumed */
+ALM_NODISCARD alm_status alm_parse_prepare(alm_parser *p, alm_stmt *s);
+ALM_NODISCARD alm_status alm_parse_execute(alm_parser *p, alm_stmt *s);
 /* (SHOW ...) as an item of FROM: a query over the table function that lists the same. */
 ALM_NODISCARD alm_status alm_parse_show_query(alm_parser *p, alm_select **out);
 /* name type [options] of CREATE TABLE and ADD COLUMN. */
@@ -261,6 +272,8 @@ ALM_NODISCARD alm_status alm_parse_table_clauses(alm_parser *p, alm_stmt *s, uin
 ALM_NODISCARD alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const char *what);
 /* May what is made or renamed be called so? */
 ALM_NODISCARD alm_status alm_parse_check_name(alm_parser *p, alm_parse_name name);
+/* The new name of RENAME. */
+ALM_NODISCARD alm_status alm_parse_rename_target(alm_parser *p, alm_stmt *s);
 /* parse_view.c */
 ALM_NODISCARD alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized);
 /* AS (query) of a view: the query, and its text. */

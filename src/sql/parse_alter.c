@@ -232,8 +232,12 @@ static alm_status parse_action(alm_parser *p, alm_stmt *s, alm_alter *a)
         return parse_add(p, s, a);
     if (alm_take_kw(p, ALM_KW_DROP))
         return parse_drop(p, s, a);
-    if (alm_take_kw(p, ALM_KW_RENAME))
-        return parse_rename(p, a);
+    if (alm_take_kw(p, ALM_KW_RENAME)) {
+        if (s->kind != ALM_STMT_ALTER_TABLE || !alm_take_kw(p, ALM_KW_TO))
+            return parse_rename(p, a);
+        s->kind = ALM_STMT_RENAME_TABLE; /* its tag stays ALTER TABLE */
+        return alm_parse_rename_target(p, s);
+    }
     if (alm_take_kw(p, ALM_KW_ALTER))
         return parse_alter_column(p, a);
     if (alm_take_kw(p, ALM_KW_SET))
@@ -288,11 +292,8 @@ alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
     alm_str schema;
     s->kind = ALM_STMT_OTHER;
     alm_parse_next(p); /* alter */
-    if (alm_at_word(p, "user") || alm_at_word(p, "service") || alm_at_kw(p, ALM_KW_GROUP)) {
-        s->text = ALM_STR("ALTER USER");
-        alm_parse_skip(p);
-        return ALM_OK;
-    }
+    if (alm_at_entity(p))
+        return alm_parse_entity(p, s, ALM_KW_ALTER);
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &a));
     s->ext = a;
     const bool view = alm_take_kw(p, ALM_KW_VIEW);

@@ -126,8 +126,23 @@ static alm_status parse_force(alm_parser *p, alm_copy *copy, uint32_t *cap)
 }
 
 /* Words with a value, AS before it or not. */
-static const char *const valued_words[] = {"delimiter", "delimiters", "quote",    "escape",
-                                           "encoding",  "format",     "timestamp"};
+static const char *const valued_words[] = {"delimiter",
+                                           "delimiters",
+                                           "quote",
+                                           "escape",
+                                           "encoding",
+                                           "format",
+                                           "timestamp",
+                                           "partition_by",
+                                           "compression_codec",
+                                           "compression_level",
+                                           "compression",
+                                           "row_group_size",
+                                           "data_page_size",
+                                           "statistics_enabled",
+                                           "parquet_version",
+                                           "raw_array_encoding",
+                                           "bloom_filter_columns"};
 
 static alm_status parse_word(alm_parser *p, alm_copy *copy, uint32_t *cap)
 {
@@ -193,15 +208,38 @@ static alm_status parse_where(alm_parser *p, alm_copy *copy)
 
 /* ------------------------------------------------------------------ what is copied */
 
-static alm_status parse_table(alm_parser *p, alm_stmt *s)
+/* The text from there up to the token that was read last. */
+static alm_str text_from(const alm_parser *p, int32_t pos)
+{
+    return (alm_str){p->text.ptr + pos, (size_t)(p->prev.end - pos)};
+}
+
+static alm_status parse_table(alm_parser *p, alm_stmt *s, alm_copy *copy)
 {
     alm_parse_name name;
     alm_str schema;
+    const int32_t table_pos = p->tok.pos;
     ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
-    return alm_at_op(p, ALM_OP_LPAREN) ? alm_parse_insert_cols(p, s) : ALM_OK;
+    copy->table = text_from(p, table_pos);
+    if (!alm_at_op(p, ALM_OP_LPAREN))
+        return ALM_OK;
+    const int32_t columns_pos = p->tok.end;
+    ALM_TRY(alm_parse_insert_cols(p, s));
+    copy->columns = text_from(p, columns_pos);
+    copy->columns.len--; /* the bracket */
+    return ALM_OK;
+}
+
+static alm_status parse_copied_query(alm_parser *p, alm_stmt *s, alm_copy *copy)
+{
+    const int32_t pos = p->tok.end;
+    ALM_TRY(alm_parse_bracketed(p, &s->select));
+    copy->query = text_from(p, pos);
+    copy->query.len--; /* the bracket */
+    return ALM_OK;
 }
 
 /* COPY t (a, b) TO is COPY (SELECT a, b FROM t) TO. */
@@ -276,9 +314,9 @@ alm_status alm_parse_copy(alm_parser *p, alm_stmt *s)
         ALM_TRY(parse_value(p, o));
     }
     if (alm_at_op(p, ALM_OP_LPAREN))
-        ALM_TRY(alm_parse_bracketed(p, &s->select));
+        ALM_TRY(parse_copied_query(p, s, copy));
     else
-        ALM_TRY(parse_table(p, s));
+        ALM_TRY(parse_table(p, s, copy));
     if (s->select == NULL && alm_take_kw(p, ALM_KW_FROM)) {
         ALM_TRY(parse_end(p, copy, "stdin"));
         ALM_TRY(parse_options(p, copy));

@@ -360,13 +360,16 @@ alm_status alm_parse_table_clauses(alm_parser *p, alm_stmt *s, uint32_t *cap, bo
     }
 }
 
-alm_status alm_parse_owned(alm_parser *p)
+alm_status alm_parse_owned(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name owner;
-    if (!alm_take_word(p, "owned")) /* there are no other owners */
+    if (!alm_take_word(p, "owned"))
         return ALM_OK;
     ALM_TRY(alm_expect_kw(p, ALM_KW_BY, "'by' expected"));
-    return alm_parse_ident(p, "owner name", &owner);
+    ALM_TRY(alm_parse_ident(p, "owner name", &owner));
+    s->owner = owner.text;
+    s->owner_pos = owner.pos;
+    return ALM_OK;
 }
 
 /* ------------------------------------------------------------------ names */
@@ -435,7 +438,7 @@ static alm_status parse_create_table(alm_parser *p, alm_stmt *s)
         return alm_parse_fail(p, p->tok.pos, "'(' or 'as' expected");
     }
     ALM_TRY(alm_parse_table_clauses(p, s, &cap, false));
-    return alm_parse_owned(p);
+    return alm_parse_owned(p, s);
 }
 
 /* ------------------------------------------------------------------ create */
@@ -467,7 +470,9 @@ alm_status alm_parse_create(alm_parser *p, alm_stmt *s)
             return alm_parse_fail(p, p->tok.pos, "'view' expected");
         return alm_parse_view(p, s, true);
     }
-    static const char *const others[] = {"user", "group", "service", "index", "schema"};
+    if (alm_at_entity(p))
+        return alm_parse_entity(p, s, ALM_KW_CREATE);
+    static const char *const others[] = {"index", "schema"};
     for (size_t i = 0; i < ALM_COUNT(others); i++) {
         if (alm_at_word(p, others[i])) {
             s->kind = ALM_STMT_OTHER;

@@ -306,7 +306,8 @@ static bool ends_select_list(const alm_parser *p)
     case ALM_KW_LIMIT:
     case ALM_KW_OFFSET:
     case ALM_KW_FETCH:
-    case ALM_KW_FOR: /* READ ONLY, of a cursor */
+    case ALM_KW_FOR:       /* READ ONLY, of a cursor */
+    case ALM_KW_RETURNING: /* of an INSERT */
     case ALM_KW_UNION:
     case ALM_KW_EXCEPT:
     case ALM_KW_INTERSECT:
@@ -319,10 +320,28 @@ static bool ends_select_list(const alm_parser *p)
     }
 }
 
+alm_status alm_parse_returning(alm_parser *p, alm_stmt *s)
+{
+    uint32_t cap = 0;
+    const int32_t pos = p->tok.pos;
+    if (!alm_take_kw(p, ALM_KW_RETURNING))
+        return ALM_OK;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &s->returning));
+    s->returning->pos = pos;
+    do {
+        if (alm_at_end(p))
+            return alm_parse_fail(p, p->tok.pos, "column expression expected");
+        ALM_TRY(ALM_GROW(p, &s->returning->items, s->returning->n_items, &cap));
+        ALM_TRY(alm_parse_item(p, &s->returning->items[s->returning->n_items]));
+        s->returning->n_items++;
+    } while (alm_take_op(p, ALM_OP_COMMA));
+    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+}
+
 static alm_status parse_items(alm_parser *p, alm_select *sel)
 {
     uint32_t cap = 0;
-    if (ends_select_list(p))
+    if (ends_select_list(p) && !alm_at_kw(p, ALM_KW_RETURNING)) /* may be a column */
         return alm_parse_fail(p, p->tok.pos, "column expression expected");
     do {
         if (sel->n_items > 0 && alm_at_kw(p, ALM_KW_FROM))

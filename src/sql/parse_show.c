@@ -38,8 +38,45 @@ static alm_status parse_words(alm_parser *p, alm_stmt *s)
     return alm_parse_lower(p, (alm_str){words, len}, &s->what);
 }
 
+/* users; user, groups, service account, service accounts, permissions [name] */
+static alm_status parse_show_acl(alm_parser *p, alm_stmt *s, bool *found)
+{
+    static const struct {
+        const char *first, *second, *what;
+    } rows[] = {{"users", NULL, "users"},
+                {"user", NULL, "user"},
+                {"groups", NULL, "groups"},
+                {"permissions", NULL, "permissions"},
+                {"service", "accounts", "service accounts"},
+                {"service", "account", "service account"}};
+    alm_parse_name name;
+    *found = false;
+    for (size_t i = 0; i < ALM_COUNT(rows) && !*found; i++) {
+        const alm_token next = alm_parse_peek(p);
+        if (!alm_at_word(p, rows[i].first) ||
+            (rows[i].second != NULL &&
+             !alm_str_ieq(alm_token_text(p, next), alm_str_of(rows[i].second))))
+            continue;
+        *found = true;
+        s->what = alm_str_of(rows[i].what);
+        alm_parse_next(p);
+        if (rows[i].second != NULL)
+            alm_parse_next(p);
+    }
+    if (!*found || alm_at_end(p) || alm_at_op(p, ALM_OP_RPAREN) ||
+        alm_str_eq(s->what, ALM_STR("users")))
+        return ALM_OK;
+    ALM_TRY(alm_parse_ident(p, "name", &name));
+    s->table = name.text;
+    s->table_pos = name.pos;
+    if (alm_str_eq(s->what, ALM_STR("service accounts")))
+        s->what = ALM_STR("service accounts of");
+    return ALM_OK;
+}
+
 alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
 {
+    bool found = false;
     s->kind = ALM_STMT_SHOW;
     s->text = ALM_STR("SHOW");
     alm_parse_next(p); /* show */
@@ -51,6 +88,9 @@ alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
             "ISOLATION LEVEL', 'transaction_isolation', 'max_identifier_length', "
             "'standard_conforming_strings', 'parameters', 'server_version', 'server_version_num', "
             "'search_path', 'datestyle', or 'time zone'");
+    ALM_TRY(parse_show_acl(p, s, &found));
+    if (found)
+        return ALM_OK;
     const bool columns = alm_at_kw(p, ALM_KW_COLUMNS);
     if (columns || alm_at_kw(p, ALM_KW_PARTITIONS)) {
         s->what = columns ? ALM_STR("columns") : ALM_STR("partitions");
@@ -88,6 +128,26 @@ static alm_status table_call(alm_parser *p, const alm_stmt *s, const char *funct
     return alm_parse_seal(p, *out);
 }
 
+/* A setting: SELECT current_setting('name') AS name. */
+static alm_status show_setting(alm_parser *p, const alm_stmt *s, int32_t pos, alm_select **out)
+{
+    alm_ast *call = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &(*out)->items));
+    ALM_TRY(alm_parse_node(p, ALM_AST_CALL, s->what_pos, &call));
+    call->text = ALM_STR("current_setting");
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &call->arg));
+    ALM_TRY(alm_parse_node(p, ALM_AST_STRING, s->what_pos, &call->arg[0]));
+    call->arg[0]->text = s->what;
+    call->n_args = 1;
+    (*out)->pos = pos;
+    (*out)->end = p->prev.end;
+    (*out)->depth = 3;
+    (*out)->n_items = 1;
+    (*out)->items[0] = (alm_select_item){.expr = call, .alias = s->what, .alias_pos = s->what_pos};
+    return alm_parse_seal(p, call);
+}
+
 alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
 {
     static const struct {
@@ -99,7 +159,14 @@ alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
                 {"create view", "show_create_view", "ddl"},
                 {"create materialized view", "show_create_materialized_view", "ddl"},
                 {"parameters", "show_parameters", NULL},
-                {"all", "show_settings", NULL}};
+                {"all", "show_settings", NULL},
+                {"users", "all_users", NULL},
+                {"user", "user_logins", NULL},
+                {"groups", "all_groups", NULL},
+                {"service accounts", "all_service_accounts", NULL},
+                {"service accounts of", "service_accounts_of", NULL},
+                {"service account", "service_account_logins", NULL},
+                {"permissions", "permissions_of", NULL}};
     alm_stmt s = {0};
     const int32_t pos = p->tok.pos;
     ALM_TRY(alm_parse_show(p, &s));
@@ -125,6 +192,5 @@ alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
         *out = sel;
         return table_call(p, &s, rows[i].function, &sel->from[0].call);
     }
-    return alm_fail(p->cx, ALM_E_UNSUPPORTED, s.what_pos, "SHOW %.*s cannot stand in FROM",
-                    (int)s.what.len, s.what.ptr);
+    return show_setting(p, &s, pos, out);
 }

@@ -114,6 +114,21 @@ static alm_status parse_explain(alm_parser *p, alm_stmt *s)
 
 /* ------------------------------------------------------------------ drop, truncate, rename */
 
+static alm_status more_tables(alm_parser *p, alm_stmt *s)
+{
+    uint32_t cap = 0, cap_pos = 0;
+    while (alm_take_op(p, ALM_OP_COMMA)) {
+        alm_parse_name name;
+        alm_str schema;
+        ALM_TRY(ALM_GROW(p, &s->more_tables, s->n_more, &cap));
+        ALM_TRY(ALM_GROW(p, &s->more_pos, s->n_more, &cap_pos));
+        ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+        s->more_tables[s->n_more] = name.text;
+        s->more_pos[s->n_more++] = name.pos;
+    }
+    return ALM_OK;
+}
+
 static alm_status parse_drop(alm_parser *p, alm_stmt *s)
 {
     alm_parse_next(p);
@@ -137,8 +152,9 @@ static alm_status parse_drop(alm_parser *p, alm_stmt *s)
         ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'view' expected"));
         s->kind = ALM_STMT_DROP_MATVIEW;
         s->text = ALM_STR("DROP MATERIALIZED VIEW");
-    } else if (alm_at_word(p, "user") || alm_at_kw(p, ALM_KW_GROUP) || alm_at_word(p, "service") ||
-               alm_at_kw(p, ALM_KW_INDEX)) {
+    } else if (alm_at_entity(p)) {
+        return alm_parse_entity(p, s, ALM_KW_DROP);
+    } else if (alm_at_kw(p, ALM_KW_INDEX)) {
         s->text = ALM_STR("DROP");
         alm_parse_skip(p);
         return ALM_OK;
@@ -147,21 +163,12 @@ static alm_status parse_drop(alm_parser *p, alm_stmt *s)
                               "'table' or 'view' or 'materialized view' or 'all' expected");
     }
     ALM_TRY(take_if_exists(p, s));
-    return table_name(p, s, "table name");
-}
-
-static alm_status more_tables(alm_parser *p, alm_stmt *s)
-{
-    uint32_t cap = 0, cap_pos = 0;
-    while (alm_take_op(p, ALM_OP_COMMA)) {
-        alm_parse_name name;
-        alm_str schema;
-        ALM_TRY(ALM_GROW(p, &s->more_tables, s->n_more, &cap));
-        ALM_TRY(ALM_GROW(p, &s->more_pos, s->n_more, &cap_pos));
-        ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
-        s->more_tables[s->n_more] = name.text;
-        s->more_pos[s->n_more++] = name.pos;
-    }
+    ALM_TRY(table_name(p, s, "table name"));
+    if (s->kind == ALM_STMT_DROP_TABLE)
+        ALM_TRY(more_tables(p, s));
+    s->cascade = alm_take_word(p, "cascade");
+    if (s->cascade && !alm_take_word(p, "permissions"))
+        return alm_parse_fail(p, p->tok.pos, "'permissions' expected");
     return ALM_OK;
 }
 
@@ -181,21 +188,26 @@ static alm_status parse_truncate(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
-static alm_status parse_rename(alm_parser *p, alm_stmt *s)
+alm_status alm_parse_rename_target(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
     alm_str schema;
+    ALM_TRY(alm_parse_qualified(p, "new table name", &schema, &name));
+    ALM_TRY(alm_parse_check_name(p, name));
+    s->new_name = name.text;
+    s->new_name_pos = name.pos;
+    return ALM_OK;
+}
+
+static alm_status parse_rename(alm_parser *p, alm_stmt *s)
+{
     alm_parse_next(p);
     s->kind = ALM_STMT_RENAME_TABLE;
     s->text = ALM_STR("RENAME TABLE");
     ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "TABLE expected"));
     ALM_TRY(table_name(p, s, "table name"));
     ALM_TRY(alm_expect_kw(p, ALM_KW_TO, "'to' expected"));
-    ALM_TRY(alm_parse_qualified(p, "new table name", &schema, &name));
-    ALM_TRY(alm_parse_check_name(p, name));
-    s->new_name = name.text;
-    s->new_name_pos = name.pos;
-    return ALM_OK;
+    return alm_parse_rename_target(p, s);
 }
 
 /* ------------------------------------------------------------------ transactions, settings */
@@ -220,19 +232,17 @@ static const struct word_row {
     {ALM_KW_UNLISTEN, ALM_STMT_SET, "UNLISTEN"},
     {ALM_KW_LISTEN, ALM_STMT_OTHER, "LISTEN"},
     {ALM_KW_BACKUP, ALM_STMT_BACKUP, "BACKUP"},
-    {ALM_KW_CANCEL, ALM_STMT_OTHER, "CANCEL"},
+    {ALM_KW_CANCEL, ALM_STMT_CANCEL, "CANCEL QUERY"},
     {ALM_KW_CHECKPOINT, ALM_STMT_CHECKPOINT, "CHECKPOINT"},
     {ALM_KW_COMMENT, ALM_STMT_MAINTAIN, "COMMENT"},
     {ALM_KW_COPY, ALM_STMT_COPY_FROM, "COPY"},
     {ALM_KW_DELETE, ALM_STMT_DELETE, "DELETE"},
     {ALM_KW_DO, ALM_STMT_OTHER, "DO"},
-    {ALM_KW_EXECUTE, ALM_STMT_OTHER, "EXECUTE"},
-    {ALM_KW_GRANT, ALM_STMT_OTHER, "GRANT"},
+    {ALM_KW_EXECUTE, ALM_STMT_EXECUTE, "EXECUTE"},
     {ALM_KW_LOCK, ALM_STMT_OTHER, "LOCK"},
     {ALM_KW_NOTIFY, ALM_STMT_OTHER, "NOTIFY"},
-    {ALM_KW_PREPARE, ALM_STMT_OTHER, "PREPARE"},
+    {ALM_KW_PREPARE, ALM_STMT_PREPARE, "PREPARE"},
     {ALM_KW_REINDEX, ALM_STMT_MAINTAIN, "REINDEX"},
-    {ALM_KW_REVOKE, ALM_STMT_OTHER, "REVOKE"},
     {ALM_KW_SNAPSHOT, ALM_STMT_CHECKPOINT, "SNAPSHOT"},
     {ALM_KW_VACUUM, ALM_STMT_MAINTAIN, "VACUUM"},
 };
@@ -283,6 +293,19 @@ static alm_status parse_backup(alm_parser *p, alm_stmt *s)
     return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
 }
 
+/* CANCEL QUERY number */
+static alm_status parse_cancel(alm_parser *p, alm_stmt *s)
+{
+    if (!alm_take_word(p, "query"))
+        return alm_parse_fail(p, p->tok.pos, "'query' expected");
+    s->what_pos = p->tok.pos;
+    if (p->tok.kind != ALM_TOK_NUMBER)
+        return alm_parse_fail(p, p->tok.pos, "number of a query expected");
+    s->value = alm_token_text(p, p->tok);
+    alm_parse_next(p);
+    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+}
+
 /* The first word is consumed; what follows is kept as text, its first word as `what`. */
 static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct word_row *row)
 {
@@ -299,6 +322,12 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
         return parse_backup(p, s);
     if (s->kind == ALM_STMT_CHECKPOINT)
         return parse_checkpoint(p, s, row->kw == ALM_KW_SNAPSHOT);
+    if (s->kind == ALM_STMT_CANCEL)
+        return parse_cancel(p, s);
+    if (s->kind == ALM_STMT_PREPARE)
+        return alm_parse_prepare(p, s);
+    if (s->kind == ALM_STMT_EXECUTE)
+        return alm_parse_execute(p, s);
     if (s->kind == ALM_STMT_COPY_FROM)
         return alm_parse_copy(p, s);
     if (s->kind == ALM_STMT_BEGIN || s->kind == ALM_STMT_COMMIT || s->kind == ALM_STMT_ROLLBACK ||
@@ -317,6 +346,8 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
 
 alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
 {
+    if (alm_at_acl(p))
+        return alm_parse_acl(p, s);
     switch ((int)(p->tok.kind == ALM_TOK_NAME ? p->tok.kw : ALM_KW_PLAIN)) {
     case ALM_KW_SELECT:
     case ALM_KW_FROM:

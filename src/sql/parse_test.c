@@ -172,6 +172,8 @@ static void operands(void **state)
     tree(f, "((select 1) union (select 2))", "<select>");
     tree(f, "a in (select 1)", "(in a)");
     tree(f, "f(a, g())", "(f a g)");
+    tree(f, "E'\\x41\\u00e9\\U0001F600\\ud83d\\ude00\\101\\q\\xzz\\7' || E'\\xc3\\xA9'",
+         "(|| A\u00e9\U0001F600\U0001F600Aqxzz\a \u00e9)");
     tree(f, "'it''s' || E'a\\n\\'b' || $$c'd$$", "(|| (|| it's a\n'b) c'd)");
     const alm_ast *call =
         query(f, "select sum(distinct a order by b desc) filter (where c) over w from t")
@@ -350,6 +352,14 @@ static void create_table(void **state)
     is(s->like, "u");
     s = parse(f, "create or replace view v as (select 1) ");
     is(((const alm_create_view *)s->ext)->sql, "select 1");
+    static const char *const escapes[] = {
+        "select E'\\xff'",          "select E'\\0'",         "select E'\\u0000'",
+        "select E'\\u12'",          "select E'\\ud83d'",     "select E'\\ude00'",
+        "select E'\\ud83d\\u0041'", "select E'\\U00110000'", "select E'\\xe2\\x82'"};
+    for (size_t i = 0; i < ALM_COUNT(escapes); i++)
+        refuse(f, escapes[i],
+               strchr(escapes[i], 'u') || strchr(escapes[i], 'U') ? ALM_E_SYNTAX : ALM_E_UTF8, 7,
+               strchr(escapes[i], 'u') || strchr(escapes[i], 'U') ? "Unicode escape" : "UTF-8");
     refuse(f, "create table t (a int, A int)", ALM_E_DUPLICATE, 23, "Duplicate column [name=A]");
     refuse(f, "create table t (ts timestamp) timestamp(ts) partition by day ttl 99999999999h",
            ALM_E_SYNTAX, 65, "out of range");

@@ -156,7 +156,7 @@ alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized)
     ALM_TRY(alm_parse_view_query(p, &s->select, &view->sql));
     if (materialized)
         ALM_TRY(alm_parse_table_clauses(p, s, &cap, true));
-    return alm_parse_owned(p);
+    return alm_parse_owned(p, s);
 }
 
 /* Behind RANGE: FROM 'a' TO 'b' */

@@ -141,10 +141,12 @@ alm_status alm_parse_insert(alm_parser *p, alm_stmt *s)
 {
     ALM_TRY(parse_insert_into(p, s));
     if (alm_take_kw(p, ALM_KW_VALUES))
-        return alm_parse_rows(p, s);
-    if (alm_starts_query(p->tok) || alm_at_op(p, ALM_OP_LPAREN))
-        return alm_parse_query(p, &s->select);
-    return alm_parse_fail(p, p->tok.pos, "'(' or 'select' expected");
+        ALM_TRY(alm_parse_rows(p, s));
+    else if (alm_starts_query(p->tok) || alm_at_op(p, ALM_OP_LPAREN))
+        ALM_TRY(alm_parse_query(p, &s->select));
+    else
+        return alm_parse_fail(p, p->tok.pos, "'(' or 'select' expected");
+    return alm_parse_returning(p, s);
 }
 
 /* ------------------------------------------------------------------ update */
@@ -208,6 +210,8 @@ alm_status alm_parse_update(alm_parser *p, alm_stmt *s)
         ALM_TRY(alm_parse_from(p, &s->from, &s->n_from));
     if (alm_at_kw(p, ALM_KW_WHERE))
         ALM_TRY(parse_update_where(p, s));
+    p->no_window = false;
+    ALM_TRY(alm_parse_returning(p, s));
     if (!alm_at_end(p))
         return alm_parse_fail(p, p->tok.pos, "FROM, WHERE or EOF expected");
     return ALM_OK;
@@ -222,12 +226,15 @@ alm_status alm_parse_delete(alm_parser *p, alm_stmt *s)
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
-    if (alm_take_kw(p, ALM_KW_AS) || (!alm_at_end(p) && !alm_at_kw(p, ALM_KW_WHERE))) {
+    if (alm_take_kw(p, ALM_KW_AS) ||
+        (!alm_at_end(p) && !alm_at_kw(p, ALM_KW_WHERE) && !alm_at_kw(p, ALM_KW_RETURNING))) {
         ALM_TRY(alm_parse_ident(p, "table alias", &name));
         s->alias = name.text;
     }
     if (alm_at_kw(p, ALM_KW_WHERE))
         ALM_TRY(parse_update_where(p, s));
+    p->no_window = false;
+    ALM_TRY(alm_parse_returning(p, s));
     if (!alm_at_end(p))
         return alm_parse_fail(p, p->tok.pos, "WHERE or EOF expected");
     return ALM_OK;

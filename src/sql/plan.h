@@ -93,6 +93,9 @@ typedef enum alm_plan_op {
 typedef struct alm_plan_col {
     const char *name;
     alm_type type;
+    /* Of the result of a query: the column of a table or view that it is, counted from 1; 0: it is none. */
+    uint32_t table_col;
+    uint64_t table_id;
 } alm_plan_col;
 
 typedef enum alm_ts_order { ALM_ORDER_NONE, ALM_ORDER_ASC, ALM_ORDER_DESC } alm_ts_order;
@@ -164,9 +167,11 @@ struct alm_plan {
     uint32_t id;        /* unique in the plan, for EXPLAIN ANALYZE */
     alm_plan_col *cols; /* result */
     uint32_t n_cols;
-    int32_t ts_col;     /* designated timestamp among cols, -1 */
-    alm_ts_order order; /* rows come ordered by ts_col */
-    double est_rows;    /* how many rows this node reads or makes, for inline execution */
+    bool waits;            /* of a whole query: it calls a function that waits */
+    const alm_table *view; /* whose rows these are, as it was bound; NULL: of none */
+    int32_t ts_col;        /* designated timestamp among cols, -1 */
+    alm_ts_order order;    /* rows come ordered by ts_col */
+    double est_rows;       /* how many rows this node reads or makes, for inline execution */
     alm_plan **child;
     uint32_t n_children;
     union {
@@ -182,12 +187,23 @@ struct alm_plan {
             uint32_t n_filters;
             uint32_t n_out;    /* result is the first n_out of cols; the rest serve filters */
             uint8_t unordered; /* consumer does not need order */
+            bool whole;        /* for a statement that changes the table: it reads what it must */
+            const char *view;  /* in whose query it stands; NULL: none */
         } scan;
         struct { /* SOURCE: table function (exec/source.def) */
             const char *name;
             alm_expr **args; /* constants */
             uint32_t n_args;
             void *data; /* from its bind */
+            /* A source that is scanned as a table is (exec/source.h): all its columns, and behind them those
+             * that only the rule `codes` uses; NULL: it gives all it has and takes no conditions. The
+             * rest as in SCAN. */
+            alm_plan_col *all;
+            uint32_t n_all;
+            uint32_t *cols;
+            uint32_t n_cols, n_out;
+            alm_expr **filter;
+            uint32_t n_filters;
         } source;
         struct { /* VALUES: either expressions row by row, or `vecs`: one vector of n_rows elements
                     (dense, or const) for each column, made by INSERT; rows is NULL then. A SELECT

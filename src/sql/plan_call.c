@@ -89,6 +89,8 @@ static alm_status make_call(alm_planner *p, const alm_fn *fn, const void *data, 
         memcpy(e->args, args, n * sizeof *args);
     }
     e->stable_only = (fn->flags & (ALM_FN_STABLE | ALM_FN_VOLATILE)) != 0;
+    if (e->stable_only)
+        alm_use_once(p);
     if (e->stable_only && p->env->fixed)
         return alm_fail(p->cx, ALM_E_ARG, pos,
                         "non-deterministic function cannot be used in materialized view: %s",
@@ -186,6 +188,7 @@ alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_kind kind, int3
         list[i].is_param = args[i]->kind == ALM_X_PARAM;
     }
     ALM_TRY(alm_registry_resolve(p->cx, p->env->registry, name, kind, pos, n, list, out));
+    p->cx->waits |= (out->fn->flags & ALM_FN_WAITS) != 0;
     for (uint32_t i = 0; i < n; i++) {
         if (alm_type_eq(args[i]->type, list[i].type))
             continue;

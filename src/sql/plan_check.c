@@ -167,6 +167,8 @@ static uint32_t width_of(const alm_plan *plan)
     switch (plan->op) {
     case ALM_P_SCAN:
         return plan->scan.n_out;
+    case ALM_P_SOURCE:
+        return plan->source.all != NULL ? plan->source.n_out : plan->n_cols;
     case ALM_P_GROUP:
         return plan->group.n_keys + plan->group.n_aggs;
     case ALM_P_SAMPLE:
@@ -188,7 +190,6 @@ static uint32_t width_of(const alm_plan *plan)
     case ALM_P_RECURSE:
     case ALM_P_MATERIALISE:
         return left;
-    case ALM_P_SOURCE:
     case ALM_P_VALUES:
     case ALM_P_PROJECT:
     case ALM_P_SHARED:
@@ -261,9 +262,22 @@ static alm_status check_values(checking *c)
 static alm_status check_source(checking *c)
 {
     reads(c, NULL, NULL);
-    for (uint32_t i = 0; i < c->node->source.n_args; i++)
-        ALM_TRY(check_read(c, c->node->source.args[i]));
-    return ALM_OK;
+    const alm_plan *plan = c->node;
+    alm_plan_col *cols = NULL;
+    for (uint32_t i = 0; i < plan->source.n_args; i++)
+        ALM_TRY(check_read(c, plan->source.args[i]));
+    if (plan->source.n_filters == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(c->p->cx, c->p->cx->arena, plan->source.n_cols + 1, &cols));
+    for (uint32_t i = 0; i < plan->source.n_cols; i++) {
+        if (plan->source.cols[i] >= plan->source.n_all)
+            return wrong(c, "a column that the source has not");
+        cols[i].type = plan->source.all[plan->source.cols[i]].type;
+    }
+    c->left = cols;
+    c->n_left = plan->source.n_cols;
+    c->n_right = 0;
+    return check_each(c, plan->source.filter, plan->source.n_filters);
 }
 
 static alm_status check_join(checking *c)

@@ -92,6 +92,11 @@ static alm_status copy_lists(alm_planner *p, alm_plan *plan)
         COPY_LIST(plan->shared.cols, plan->n_cols);
         break;
     case ALM_P_SOURCE:
+        if (plan->source.all != NULL) {
+            COPY_LIST(plan->source.cols, plan->source.n_cols);
+            COPY_LIST(plan->source.filter, plan->source.n_filters);
+        }
+        break;
     case ALM_P_MATERIALISE:
     case ALM_P_RECURSE:
     case ALM_P_WORKING: /* of the same recursion, which is around both or is copied too */

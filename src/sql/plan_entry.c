@@ -1,11 +1,12 @@
 /* plan_entry.c - a query to its plan: binding, optimising. */
 #include "sql/bind.h"
 
-/* A parameter nobody gave a type is a text. */
+/* A parameter nobody gave a type is a text; one that stands nowhere has no type. */
 static void settle_params(const alm_plan_env *env)
 {
     for (uint32_t i = 0; i < env->n_params; i++)
-        if (env->params[i].value == NULL && env->params[i].type.id == ALM_T_NONE)
+        if (env->params[i].value == NULL && env->params[i].type.id == ALM_T_NONE &&
+            env->params[i].pos != 0)
             env->params[i].type = ALM_TY(STRING);
 }
 
@@ -31,14 +32,92 @@ static alm_status name_functions(alm_planner *p, alm_plan **plan)
     return alm_plan_project(p, child, exprs, names, child->n_cols, plan);
 }
 
+/* Column `col` of a bound plan, down to the column of a table or view that it is, if it is one. */
+static void find_table_col(const alm_plan *plan, uint32_t col, alm_plan_col *out)
+{
+    for (;;) {
+        if (plan->view != NULL) {
+            out->table_id = plan->view->id;
+            out->table_col = col + 1;
+            return;
+        }
+        const alm_expr *e = NULL;
+        const alm_plan *from = plan->n_children > 0 ? plan->child[0] : NULL;
+        switch ((int)plan->op) {
+        case ALM_P_SCAN:
+            if (plan->scan.cols[col] == ALM_SCAN_ROW)
+                return;
+            out->table_id = plan->scan.table->id;
+            out->table_col = plan->scan.cols[col] + 1;
+            return;
+        case ALM_P_FILTER:
+        case ALM_P_SORT:
+        case ALM_P_LIMIT:
+        case ALM_P_LATEST:
+        case ALM_P_MATERIALISE:
+            break;
+        case ALM_P_SHARED:
+            from = plan->shared.of;
+            col = plan->shared.cols[col];
+            break;
+        case ALM_P_PROJECT:
+            e = plan->project.expr[col];
+            break;
+        case ALM_P_GROUP:
+            if (col >= plan->group.n_keys)
+                return;
+            e = plan->group.keys[col];
+            break;
+        case ALM_P_SAMPLE: /* the bucket is computed */
+            if (col == 0 || col > plan->sample.n_keys)
+                return;
+            e = plan->sample.keys[col - 1];
+            break;
+        case ALM_P_JOIN:
+            if (col >= from->n_cols) {
+                col -= from->n_cols;
+                from = plan->child[1];
+            }
+            break;
+        case ALM_P_WINDOW:
+        case ALM_P_HORIZON:
+        case ALM_P_WINDOW_JOIN: /* what they add is computed */
+            if (col >= from->n_cols)
+                return;
+            break;
+        default:
+            return;
+        }
+        if (e != NULL && e->kind != ALM_X_COL)
+            return;
+        col = e != NULL ? e->col : col;
+        plan = from;
+    }
+}
+
+static alm_status find_table_cols(alm_ctx *cx, const alm_plan *plan, alm_plan_col **out)
+{
+    ALM_TRY(ALM_NEWN(cx, cx->arena, plan->n_cols + 1, out));
+    for (uint32_t i = 0; i < plan->n_cols; i++)
+        find_table_col(plan, i, &(*out)[i]);
+    return ALM_OK;
+}
+
 alm_status alm_plan_select(alm_ctx *cx, const alm_plan_env *env, alm_select *sel, alm_plan **out)
 {
     alm_planner p = {.cx = cx, .env = env};
     alm_plan *plan = NULL;
+    alm_plan_col *found = NULL;
     ALM_TRY(alm_bind_query(&p, NULL, sel, &plan));
     ALM_TRY(name_functions(&p, &plan));
     settle_params(env);
+    ALM_TRY(find_table_cols(cx, plan, &found));
     ALM_TRY(alm_optimise(&p, &plan));
+    for (uint32_t i = 0; i < plan->n_cols; i++) {
+        plan->cols[i].table_id = found[i].table_id;
+        plan->cols[i].table_col = found[i].table_col;
+    }
+    plan->waits = cx->waits;
     *out = plan;
-    return ALM_OK;
+    return env->as_template ? alm_template_finish(&p, plan) : ALM_OK;
 }

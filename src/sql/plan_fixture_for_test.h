@@ -101,7 +101,8 @@ static bool fixture_exists(alm_str name)
 static alm_status fixture_bind(alm_ctx *cx, ALM_UNUSED alm_str name, ALM_UNUSED alm_snapshot *snap,
                                int32_t pos, ALM_UNUSED const alm_expr *const *args, uint32_t n_args,
                                alm_plan_col **cols, uint32_t *n_cols, int32_t *ts_col,
-                               double *est_rows, ALM_UNUSED void **data)
+                               double *est_rows, bool *scanned, ALM_UNUSED uint32_t *n_hidden,
+                               ALM_UNUSED void **data)
 {
     if (n_args != 1)
         return alm_fail(cx, ALM_E_ARG, pos, "invalid arguments");
@@ -110,6 +111,7 @@ static alm_status fixture_bind(alm_ctx *cx, ALM_UNUSED alm_str name, ALM_UNUSED 
     *n_cols = 1;
     *ts_col = -1;
     *est_rows = 10;
+    *scanned = false;
     return ALM_OK;
 }
 

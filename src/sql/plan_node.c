@@ -10,11 +10,35 @@ alm_status alm_enter(alm_planner *p, int32_t pos)
     return ALM_OK;
 }
 
-alm_status alm_may(alm_planner *p, const char *action, const char *table)
+void alm_use_once(const alm_planner *p)
 {
-    if (p->env->may == NULL)
+    if (p->env->uses != NULL)
+        p->env->uses->once = true;
+}
+
+/* Also a name that is not found: it may be the name of a table later. */
+alm_status alm_use_table(alm_planner *p, alm_str name, const alm_table **table)
+{
+    alm_plan_uses *uses = p->env->uses;
+    alm_str kept = {0};
+    *table = alm_snapshot_find(p->env->snapshot, name);
+    if (uses == NULL || uses->once)
         return ALM_OK;
-    return p->env->may(p->cx, action, table, NULL);
+    for (uint32_t i = 0; i < uses->n_names; i++)
+        if (alm_str_eq(uses->names[i].name, name))
+            return ALM_OK;
+    ALM_TRY(alm_grow(p->cx, &uses->names, uses->n_names, &uses->cap_names, sizeof *uses->names));
+    ALM_TRY(alm_arena_copy(p->cx, p->cx->arena, name, &kept));
+    alm_plan_name *use = &uses->names[uses->n_names++];
+    *use = (alm_plan_name){.name = kept, .table = *table};
+    if (*table != NULL) {
+        use->id = (*table)->id;
+        use->version = (*table)->version;
+        use->schema_version = (*table)->schema_version;
+        use->ts_col = (*table)->ts_col;
+        use->dedup = (*table)->dedup;
+    }
+    return ALM_OK;
 }
 
 alm_status alm_plan_new(alm_planner *p, alm_plan_op op, int32_t pos, alm_plan *child,
@@ -173,6 +197,7 @@ alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos, al
     node->scan.n_out = n;
     node->scan.n_cols = n;
     node->scan.table = table;
+    node->scan.view = p->view;
     node->ts_col = table->ts_col;
     node->order = table->ts_col >= 0 ? ALM_ORDER_ASC : ALM_ORDER_NONE;
     if (p->env->only_table != 0 && p->env->only_table == table->id) {

@@ -13,7 +13,13 @@ typedef struct alm_source_if {
     void (*offer)(alm_nearest *near); /* all names */
     alm_status (*bind)(alm_ctx *cx, alm_str name, alm_snapshot *snap, int32_t pos,
                        const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
-                       uint32_t *n_cols, int32_t *ts_col, double *est_rows, void **data);
+                       uint32_t *n_cols, int32_t *ts_col, double *est_rows, bool *scanned,
+                       uint32_t *n_hidden, void **data);
+    /* Of one that is scanned: do its rows come in ascending order of a column, without nulls? It may read them. */
+    alm_status (*ordered)(alm_ctx *cx, alm_str name, void *data, uint32_t col, bool *out);
+    /* The number (in source.all) of a column that is this one as codes of a dictionary, type SYMBOL; -1: none. It may
+     * read the dictionaries of files. */
+    alm_status (*codes)(alm_ctx *cx, alm_str name, void *data, uint32_t col, int32_t *out);
     /* type that a parameter has as argument i; NONE: that of the others */
     alm_type (*arg_type)(alm_str name, uint32_t i);
     /* constant folding: one element of an expression without columns */

@@ -26,14 +26,46 @@ typedef struct alm_param {
     int32_t pos;          /* where it stands first in the text; describing writes it */
 } alm_param;
 
+/* A name of FROM as it was found in the snapshot; table NULL: there is no table of that name. */
+typedef struct alm_plan_name {
+    alm_str name;
+    const alm_table *table; /* to compare with, not to follow: it goes with its snapshot */
+    uint64_t id, version;   /* of the table: its address may be that of another one by then */
+    uint64_t schema_version;
+    int32_t ts_col;
+    bool dedup;
+} alm_plan_name;
+
+/*
+ * What a plan was made from. It can run again in another snapshot if that finds every name as it is here,
+ * for the rest of the UTC day (a year of two digits is one near the present), with the same user and
+ * without parameters; unless it holds what was true for its own execution only: the time, settings of
+ * the session, lists of the server, rows that were read for it.
+ */
+typedef struct alm_plan_uses {
+    bool once;
+    int32_t open;         /* of a template: parameters that stand outside of open tests */
+    alm_plan_name *names; /* in the arena of the plan */
+    uint32_t n_names, cap_names;
+} alm_plan_uses;
+
+/* A table that a query reads and (column "") that it does so, or one of the columns. */
+typedef struct alm_read_row {
+    const char *table, *column;
+} alm_read_row;
+typedef struct alm_reads {
+    alm_read_row *rows;
+    uint32_t n, cap;
+} alm_reads;
+
 typedef struct alm_plan_env {
     alm_snapshot *snapshot;
     const alm_registry *registry;
     const alm_source_if *sources;
     alm_param *params; /* n_params; describing writes inferred types back */
     uint32_t n_params;
-    /* May the user do this? NULL: yes. action: "select", "insert", "update", "create" ... */
-    alm_status (*may)(alm_ctx *cx, const char *action, const char *table, const char *column);
+    alm_reads
+        *reads; /* receives what the statement reads itself, views it names as a whole; or NULL */
     /* Runs a plan of one text column: its values (ptr NULL: null), at most max + 1 of them. For PIVOT
      * ... IN (SELECT ...), whose columns are data. NULL: there is none. */
     alm_status (*texts)(alm_ctx *cx, alm_snapshot *snapshot, const alm_registry *registry,
@@ -44,12 +76,21 @@ typedef struct alm_plan_env {
     const alm_interval *only;
     uint32_t n_only;
     bool fixed; /* for a materialized view: functions must give the same whenever they are called */
+    alm_plan_uses *uses; /* written while planning; NULL: nobody asks */
+    /* The plan is a template (bind_template.c): it says nothing of the values of `params`, nor of rows, and runs by
+     * its instances alone. Of no use if uses->once. `uses` must be there. */
+    bool as_template;
     const char *opt_off; /* comma list of optimiser rules to leave out (tests), or NULL */
 } alm_plan_env;
 
 /* A query (SELECT, and SHOW through its table function). */
 ALM_NODISCARD alm_status alm_plan_select(alm_ctx *cx, const alm_plan_env *env, alm_select *sel,
                                          alm_plan **out);
+
+/* The template for these values and this snapshot, in which every name of its uses is the same table with the same
+ * columns as then. Borrows from the template. */
+ALM_NODISCARD alm_status alm_plan_instance(alm_ctx *cx, const alm_plan_env *env,
+                                           const alm_plan *from, alm_plan **out);
 
 /* INSERT: a plan whose columns are the table's columns in order and type (implicit casts applied,
  * missing columns null), for VALUES and SELECT alike. */
@@ -126,7 +167,7 @@ typedef struct alm_update_plan {
     const alm_table *table;
     uint32_t *set_cols;
     uint32_t n_set;
-    alm_plan *plan;
+    alm_plan *plan; /* behind these columns those of RETURNING */
 } alm_update_plan;
 ALM_NODISCARD alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                                          alm_update_plan **out);

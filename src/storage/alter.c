@@ -106,7 +106,7 @@ static alm_status prepare_alter(alm_ctx *cx, alm_request *rq, alm_build *b)
 
 static alm_status commit_alter(alm_ctx *cx, alm_storage *st, alm_alteration *alter)
 {
-    alm_request rq = {.prepare = prepare_alter, .arg = alter};
+    alm_request rq = {.prepare = prepare_alter, .arg = alter, .records = alter->records};
     return alm_commit(cx, st, &rq);
 }
 
@@ -154,7 +154,7 @@ alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
         return alm_fail(cx, ALM_E_ARG, -1,
                         "cannot remove designated timestamp column [table=%s, column=%s]",
                         was->name, had_ts ? was->cols[was->ts_col].name : "");
-    alm_alteration alter = {.was = was, .to = *was};
+    alm_alteration alter = {.was = was, .to = *was, .records = spec->records};
     alter.to.cols = spec->cols;
     alter.to.n_cols = spec->n_cols;
     alter.to.ts_col = spec->ts_col;

@@ -12,6 +12,7 @@ typedef struct alm_alteration {
     alm_table to;         /* columns and options; id 0: a new column */
     bool held; /* the table is (alm_table_hold): what its TTL lets go goes with the same record */
     const alm_schema *made; /* dictionaries of new columns that have values already; or NULL */
+    const alm_records_change *records; /* with it, or NULL */
 } alm_alteration;
 
 /* Writes the alter operation and gives the version that it makes. ALM_E_STALE: columns or options are

@@ -61,12 +61,13 @@ static alm_status copy_in(archiving *a, const char *from, const char *to, int64_
 static alm_status one_file(void *arg, uint64_t table_id, uint64_t id, int64_t bytes)
 {
     archiving *a = arg;
-    char from[ALM_PATH_MAX], to[ALM_PATH_MAX];
+    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_io_stat meta;
     const alm_file file = {.id = id, .table_id = table_id, .st = a->st};
     alm_file_path(&file, from, sizeof from);
-    (void)snprintf(to, sizeof to, "%.*s/files/%llu-%016llx.part", DIR_MAX, a->dir,
-                   (unsigned long long)table_id, (unsigned long long)id);
+    alm_file_id_name(id, name, sizeof name);
+    (void)snprintf(to, sizeof to, "%.*s/files/%llu-%s", DIR_MAX, a->dir,
+                   (unsigned long long)table_id, name);
     if (a->io->stat(a->io, to, &meta) == 0 && meta.size_bytes == bytes)
         return ALM_OK;
     if (a->io->stat(a->io, from, &meta) == -ENOENT) { /* gone before there was an archive */

@@ -48,6 +48,7 @@ static void write_step(fixture *f, int i)
         break;
     case 4:
         (void)fix_compact(f);
+        fix_convert(f, true, 2, 0); /* the archive has Parquet files, too */
         break;
     case 5:
         assert_int_equal(alm_archive_roll(&f->cx, f->st), ALM_OK);

@@ -16,6 +16,7 @@
 #include "storage/commit.h"
 #include "storage/dict.h"
 #include "storage/part.h"
+#include "storage/part_parquet.h"
 
 enum { DIR_MAX = ALM_PATH_MAX - 256, TRAILER_BYTES = 32 };
 
@@ -128,9 +129,19 @@ static alm_status name_file(backup *b, alm_backup_file *f)
     return alm_manifest_add(b->cx, &b->now, f);
 }
 
-/* The checksum of the footer stands for all bytes: it has the checksums of all blocks. */
-static alm_status read_trailer(backup *b, const char *path, int64_t bytes, char *trailer)
+/* The checksum of the footer stands for all bytes: it has the checksums of all blocks. Of a Parquet file all of
+ * the footer is read, of a native one the trailer with its checksum. */
+static alm_status sum_of_footer(backup *b, const alm_file *file, const char *path, uint32_t *sum)
 {
+    alm_part *part = NULL;
+    if (alm_file_id_is_parquet(file->id)) {
+        ALM_TRY(alm_part_open(b->cx, b->io, path, file->table_id, NULL, &part));
+        *sum = alm_part_footer_sum(part);
+        alm_part_release(part);
+        return ALM_OK;
+    }
+    char trailer[TRAILER_BYTES];
+    const int64_t bytes = file->bytes;
     const int h = b->io->open(b->io, path, ALM_IO_READ);
     if (h < 0)
         return alm_io_fail(b->cx, h, path);
@@ -140,6 +151,20 @@ static alm_status read_trailer(backup *b, const char *path, int64_t bytes, char 
                        (long long)bytes)
             : alm_io_read_all(b->cx, b->io, h, trailer, TRAILER_BYTES, bytes - TRAILER_BYTES, path);
     (void)b->io->close(b->io, h);
+    *sum = alm_crc32c(0, trailer, sizeof trailer);
+    return st;
+}
+
+/* Decodes it apart, a column at a time: what readers have in memory stays. */
+static alm_status verify_parquet(backup *b, const alm_file *file)
+{
+    char path[ALM_PATH_MAX];
+    alm_part *part = NULL;
+    uint32_t entry = 0;
+    alm_file_path(file, path, sizeof path);
+    ALM_TRY(alm_part_open(b->cx, b->io, path, file->table_id, NULL, &part));
+    const alm_status st = alm_part_parquet_read_all(b->cx, part, &entry);
+    alm_part_release(part);
     return st;
 }
 
@@ -147,6 +172,8 @@ static alm_status read_trailer(backup *b, const char *path, int64_t bytes, char 
 static alm_status verify_part(backup *b, alm_file *file)
 {
     alm_part *part = NULL;
+    if (alm_file_id_is_parquet(file->id))
+        return verify_parquet(b, file);
     ALM_TRY(alm_file_part(b->cx, file, &part));
     for (uint32_t c = 0; c < alm_part_info(part)->n_cols; c++) {
         ALM_TRY(alm_check(b->cx));
@@ -171,16 +198,17 @@ static alm_status copy_part(backup *b, alm_file *file, alm_backup_file *f, const
 /* A part that an earlier backup has, by name (with the checksum in it) and size, is not read again. */
 static alm_status part(backup *b, alm_file *file)
 {
-    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], trailer[TRAILER_BYTES];
+    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_io_stat meta;
+    uint32_t sum = 0;
     alm_backup_file f = {.bytes = file->bytes};
     alm_file_path(file, from, sizeof from);
-    ALM_TRY(read_trailer(b, from, file->bytes, trailer));
-    (void)snprintf(f.name, sizeof f.name, "files/%llu-%016llx-%08x.part",
-                   (unsigned long long)file->table_id, (unsigned long long)file->id,
-                   alm_crc32c(0, trailer, sizeof trailer));
-    (void)snprintf(f.path, sizeof f.path, "tables/%llu/%016llx.part",
-                   (unsigned long long)file->table_id, (unsigned long long)file->id);
+    alm_file_name(file, name, sizeof name);
+    ALM_TRY(sum_of_footer(b, file, from, &sum));
+    (void)snprintf(f.name, sizeof f.name, "files/%llu-%.16s-%08x%s",
+                   (unsigned long long)file->table_id, name, sum, name + 16);
+    (void)snprintf(f.path, sizeof f.path, "tables/%llu/%s", (unsigned long long)file->table_id,
+                   name);
     stored_path(b, f.name, to, sizeof to);
     if (b->io->stat(b->io, to, &meta) < 0 || meta.size_bytes != file->bytes)
         return copy_part(b, file, &f, from);

@@ -30,6 +30,12 @@ static alm_status settle(checking *c, alm_status st)
     return ALM_OK;
 }
 
+static bool is_part(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot != NULL && (strcmp(dot, ".part") == 0 || strcmp(dot, ".parquet") == 0);
+}
+
 static alm_status file(checking *c, const alm_backup_file *f)
 {
     char path[ALM_PATH_MAX], line[ALM_PATH_MAX + 256];
@@ -39,9 +45,8 @@ static alm_status file(checking *c, const alm_backup_file *f)
     const alm_status st = alm_backup_sum(c->cx, c->io, path, &bytes, &crc);
     if (st != ALM_OK)
         return settle(c, st);
-    const size_t n = strlen(f->name);
     uint64_t table_id = 0;
-    if ((bytes != f->bytes || crc != f->crc) && n > 5 && strcmp(f->name + n - 5, ".part") == 0 &&
+    if ((bytes != f->bytes || crc != f->crc) && is_part(f->name) &&
         sscanf(f->path, "tables/%" SCNu64, &table_id) == 1) {
         alm_part_check_arg arg = {.report = alm_findings_add, .arg = c}; /* it can say where */
         ALM_TRY(settle(c, alm_part_check(c->cx, c->io, path, table_id, &arg)));

@@ -65,6 +65,8 @@ typedef struct alm_table {
     const char *name;        /* as created; looked up without case */
     uint64_t id;             /* never reused */
     uint64_t schema_version; /* grows with every change of the columns */
+    uint64_t version; /* of all that is said here and of the rows; no two states of a table have the
+                         same while the process lives. An equal one is the same object */
     const alm_column *cols;
     uint32_t n_cols;
     int32_t ts_col; /* designated timestamp, -1 none */
@@ -79,6 +81,12 @@ typedef struct alm_table {
     const alm_view_def *view;                    /* NULL: a table */
     uint64_t handle;                             /* storage's own */
 } alm_table;
+
+/* Number in pg_class of the table or view with that id. Those below are of what PostgreSQL has itself. */
+static inline int32_t alm_table_oid(uint64_t table_id)
+{
+    return (int32_t)(16384 + (table_id & 0x1fffffff));
+}
 
 typedef struct alm_snapshot alm_snapshot; /* all tables at one LSN; counted */
 
@@ -98,5 +106,15 @@ bool alm_table_name_ok(alm_str name);
 alm_status alm_no_table(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int32_t pos);
 alm_status alm_no_column(alm_ctx *cx, const alm_table *table, alm_str name, int32_t pos);
 alm_nearest alm_nearest_column(const alm_table *table, alm_str name);
+
+/* Records: small values by key that others keep in the catalogue (auth/: who may do what), by ascending key.
+ * Borrowed from the snapshot. */
+typedef struct alm_record {
+    alm_str key, value;
+} alm_record;
+uint64_t
+alm_snapshot_records_lsn(const alm_snapshot *snap); /* of their newest change; 0: none yet */
+size_t alm_snapshot_record_count(const alm_snapshot *snap);
+alm_record alm_snapshot_record_at(const alm_snapshot *snap, size_t i);
 
 #endif

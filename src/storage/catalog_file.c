@@ -10,9 +10,10 @@
 #include "storage/change.h"
 #include "storage/comment.h"
 #include "storage/dict.h"
+#include "storage/records.h"
 #include "storage/view.h"
 
-enum { CATALOG_VERSION = 4, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
+enum { CATALOG_VERSION = 6, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
 
 typedef struct catalog_header {
     char magic[8];
@@ -110,6 +111,7 @@ static alm_status put_versions(catalog_out *o, const alm_catver *cat)
     for (size_t i = 0; i < cat->n; i++)
         if (is_chosen(o->only, alm_catver_at(cat, i)->table.id))
             ALM_TRY(put_version(o, alm_catver_at(cat, i)));
+    ALM_TRY(alm_put_records(o->cx, &o->buf, o->only->ids == NULL ? cat->records : NULL));
     return out_flush(o, 0);
 }
 
@@ -404,6 +406,8 @@ alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *f
     b->lsn = file->lsn;
     for (uint64_t i = 0; i < n; i++)
         ALM_TRY(load_table(cx, b, &r, file->lsn, marks));
+    if (b->st->catalog_version >= 5)
+        ALM_TRY(alm_get_records(cx, b, &r));
     b->next->lsn = file->lsn;
     if (r.bad || r.at != r.end)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "the catalogue is longer than its entries");

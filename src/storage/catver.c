@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "storage/state.h"
+#include "storage/records.h"
 
 static bool last_reference(_Atomic uint32_t *refs)
 {
@@ -47,6 +47,7 @@ void alm_catver_release(alm_catver *cat)
     free((void *)cat->blocks);
     if (cat->names != NULL && last_reference(&cat->names->refs))
         free(cat->names);
+    alm_records_release(cat->records);
     free(cat);
 }
 
@@ -201,6 +202,7 @@ alm_status alm_build_on(alm_ctx *cx, alm_storage *st, const alm_catver *from, al
         next->blocks[i] = from->blocks[i];
         atomic_fetch_add_explicit(&next->blocks[i]->refs, 1, memory_order_relaxed);
     }
+    next->records = alm_records_retain(from->records);
     next->names = from->names;
     atomic_fetch_add_explicit(&next->names->refs, 1, memory_order_relaxed);
     b->next = next;
@@ -412,6 +414,7 @@ alm_status alm_snapshot_new(alm_ctx *cx, alm_storage *st, alm_catver *cat, alm_s
     snap->st = st;
     snap->cat = cat;
     snap->acquired_ns = st->io->mono_ns(st->io);
+    alm_reading_begin(&st->decoded, &snap->reading);
     atomic_fetch_add(&st->n_snapshots, 1);
     *out = snap;
     return ALM_OK;
@@ -429,6 +432,7 @@ void alm_snapshot_release(alm_snapshot *snap)
     if (snap == NULL || !last_reference(&snap->refs))
         return;
     alm_storage *st = snap->st;
+    alm_reading_end(&st->decoded, &snap->reading);
     alm_catver_release(snap->cat);
     free(snap);
     atomic_fetch_sub(&st->n_snapshots, 1);

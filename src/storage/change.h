@@ -11,8 +11,9 @@
 
 struct alm_pending {
     alm_storage *st;
-    alm_version *v; /* bare; its table id is taken */
-    bool replace;   /* a table of that name goes in the same record */
+    alm_version *v;                    /* bare; its table id is taken */
+    bool replace;                      /* a table of that name goes in the same record */
+    const alm_records_change *records; /* with it, or NULL */
 };
 
 /* A version of the table whose dictionaries show all values interned so far; NULL in *out if it has

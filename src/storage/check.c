@@ -123,9 +123,10 @@ static alm_status table(checking *c)
 static bool is_named_file(const checking *c, const char *name)
 {
     char *end = NULL;
+    uint64_t file_id = 0;
     const size_t n = strlen(name);
-    if (n == 21 && strcmp(name + 16, ".part") == 0)
-        return alm_file_is_registered(c->st, strtoull(name, &end, 16)) && end == name + 16;
+    if (alm_file_id_of_name(name, &file_id))
+        return alm_file_is_registered(c->st, file_id);
     if (n <= 5 || strcmp(name + n - 5, ".dict") != 0)
         return true; /* not ours */
     const int64_t pos = alm_catver_by_id(c->st->current, c->table_id);

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/wait.h"
-#include "storage/payload.h"
+#include "storage/records.h"
 
 void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
 {
@@ -46,6 +46,26 @@ static void fail_request(alm_request *rq, const alm_ctx *why)
     rq->status = alm_fail(rq->cx, why->err.code, -1, "%s", why->err.msg);
 }
 
+/* The records first: they can be taken back when the rest fails. */
+static alm_status prepare_both(alm_request *rq, alm_build *b)
+{
+    alm_records *before = alm_records_retain(b->next->records);
+    rq->records_buf.len = 0;
+    alm_status e = alm_op_records(rq->cx, &rq->records_buf, rq->records);
+    if (e == ALM_OK)
+        e = alm_change_records(rq->cx, b, rq->records);
+    if (e == ALM_OK)
+        e = rq->prepare(rq->cx, rq, b);
+    if (e == ALM_OK) {
+        rq->pieces[rq->n_pieces++] = (alm_wal_piece){rq->records_buf.ptr, rq->records_buf.len};
+    } else {
+        alm_records_release(b->next->records);
+        b->next->records = alm_records_retain(before);
+    }
+    alm_records_release(before);
+    return e;
+}
+
 static void prepare_request(alm_storage *st, alm_request *rq, alm_build *b)
 {
     rq->buf.len = 0;
@@ -56,7 +76,7 @@ static void prepare_request(alm_storage *st, alm_request *rq, alm_build *b)
     rq->lsn = rq->no_log ? b->next->lsn : st->wal.next_lsn++;
     b->lsn = rq->lsn;
     if (rq->status == ALM_OK)
-        rq->status = rq->prepare(rq->cx, rq, b);
+        rq->status = rq->records != NULL ? prepare_both(rq, b) : rq->prepare(rq->cx, rq, b);
     if (rq->status == ALM_OK)
         b->next->lsn = rq->lsn;
 }
@@ -141,6 +161,7 @@ static void enqueue(alm_ctx *cx, alm_storage *st, alm_request *rq)
     rq->done = false;
     rq->next = NULL;
     alm_buf_init(&rq->buf, NULL);
+    alm_buf_init(&rq->records_buf, NULL);
     (void)pthread_mutex_lock(&st->queue_lock);
     *st->queue_tail = rq;
     st->queue_tail = &rq->next;
@@ -220,6 +241,7 @@ alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq)
     (void)pthread_mutex_unlock(&st->queue_lock);
     (void)pthread_cond_destroy(&rq->wake);
     alm_buf_deinit(&rq->buf);
+    alm_buf_deinit(&rq->records_buf);
     return rq->status;
 }
 

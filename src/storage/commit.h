@@ -16,9 +16,11 @@ struct alm_request {
     void *arg;
     bool no_log; /* in memory only: publishes, but writes nothing */
 
+    const alm_records_change *records; /* change together with the rest; NULL: none */
+    alm_buf records_buf;
     alm_buf buf;             /* for the payload; released by alm_commit */
-    alm_wal_piece pieces[4]; /* pieces[0] may be the caller's; cleared before each prepare; the last
-                              * is the time of the commit */
+    alm_wal_piece pieces[5]; /* pieces[0] may be the caller's; cleared before each prepare; the last
+                              * are the records and the time of the commit */
     uint32_t n_pieces;
 
     /* Nobody waits: called when all is over, on the leader's thread, without locks. NULL: alm_commit

@@ -22,6 +22,7 @@ typedef struct compaction {
     const alm_part_ref **group; /* by seq */
     uint32_t n;
     uint64_t seq; /* of the output */
+    bool parquet; /* it is Parquet: all columns of the table */
     alm_arena arena;
     uint32_t n_cols; /* columns that any part of the group has */
     alm_part_coldef *defs;
@@ -35,7 +36,7 @@ typedef struct compaction {
     uint32_t n_out, cap_out;
 } compaction;
 
-/* Columns of the table that at least one part of the group holds. */
+/* Columns of the table that at least one part of the group holds; or all. */
 static alm_status find_columns(alm_ctx *cx, compaction *c, uint32_t **cols)
 {
     ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, &c->defs));
@@ -47,12 +48,12 @@ static alm_status find_columns(alm_ctx *cx, compaction *c, uint32_t **cols)
         alm_part *part = NULL;
         for (uint32_t i = 0; i < c->n && entry < 0; i++)
             ALM_TRY(alm_scan_part_col(cx, c->group[i], def->id, col, &part, &entry));
-        if (entry < 0)
+        if (entry < 0 && !c->parquet)
             continue;
         if ((int32_t)col == c->v->table.ts_col)
             c->ts_col = (int32_t)c->n_cols;
         (*cols)[c->n_cols] = col;
-        c->defs[c->n_cols++] = (alm_part_coldef){def->id, def->type};
+        c->defs[c->n_cols++] = (alm_part_coldef){def->id, def->type, def->name};
     }
     return ALM_OK;
 }
@@ -101,7 +102,8 @@ static alm_status add_output(alm_ctx *cx, compaction *c, const uint64_t *order, 
                                 .chunks = c->chunks,
                                 .n_chunks = c->n,
                                 .order = order,
-                                .n_order = rows};
+                                .n_order = rows,
+                                .parquet = c->parquet};
     ALM_TRY(alm_spec_to_part(cx, c->st, &spec, c->group[0]->bucket, c->seq, &c->out[c->n_out]));
     c->n_out++;
     return ALM_OK;
@@ -200,6 +202,19 @@ static void compaction_deinit(compaction *c)
     alm_arena_deinit(&c->arena);
 }
 
+/* Merges the group, which is freed with the compaction. */
+static alm_status merge_group(alm_ctx *cx, compaction *c)
+{
+    alm_storage *st = c->st;
+    alm_arena_init(&c->arena, NULL);
+    const int64_t start_ns = st->io->mono_ns(st->io);
+    const alm_status status = run(cx, c);
+    if (status == ALM_OK)
+        alm_times_add(&st->counters.merges, st->io->mono_ns(st->io) - start_ns);
+    compaction_deinit(c);
+    return status;
+}
+
 /* `overlaps`: those that have to be merged because they meet in time, and no others. */
 static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_version *v, bool overlaps,
                                   bool *did)
@@ -217,12 +232,9 @@ static alm_status compact_version(alm_ctx *cx, alm_storage *st, const alm_versio
         free(c.group);
         return ALM_OK;
     }
-    alm_arena_init(&c.arena, NULL);
-    const int64_t start_ns = st->io->mono_ns(st->io);
-    alm_status status = run(cx, &c);
-    if (status == ALM_OK)
-        alm_times_add(&st->counters.merges, st->io->mono_ns(st->io) - start_ns);
-    compaction_deinit(&c);
+    for (uint32_t i = 0; i < c.n; i++)
+        c.parquet = c.parquet || alm_part_ref_is_parquet(c.group[i]);
+    const alm_status status = merge_group(cx, &c);
     if (status == ALM_E_CONFLICT) { /* dropped or truncated meanwhile: the work was for nothing */
         alm_error_clear(cx);
         return ALM_OK;
@@ -245,8 +257,11 @@ static alm_status one_step(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool
     alm_version *v = alm_storage_version(st, table_id);
     if (v == NULL)
         return ALM_OK;
+    alm_reading reading;
+    alm_reading_begin(&st->decoded, &reading);
     const alm_status status =
         !overlaps && is_claimed(st, v) ? ALM_OK : compact_version(cx, st, v, overlaps, did);
+    alm_reading_end(&st->decoded, &reading);
     alm_version_release(v);
     return status;
 }
@@ -263,4 +278,74 @@ alm_status alm_compact_overlaps(alm_ctx *cx, alm_storage *st, uint64_t table_id)
         ALM_TRY(one_step(cx, st, table_id, true, &did));
     }
     return ALM_OK;
+}
+
+/* ------------------------------------------------------------------ conversion */
+
+static int by_seq(const void *a, const void *b)
+{
+    const alm_part_ref *x, *y;
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* Is a part as the conversion would leave it? */
+static alm_status is_settled(alm_ctx *cx, const alm_version *v, const alm_part_ref *ref,
+                             bool parquet, bool *settled)
+{
+    *settled = false;
+    if (alm_part_ref_is_parquet(ref) != parquet)
+        return ALM_OK;
+    *settled = !parquet;
+    if (!parquet || ref->n_overlays > 0)
+        return ALM_OK;
+    alm_part *part = NULL;
+    ALM_TRY(alm_file_part(cx, ref->file, &part));
+    *settled = alm_part_is_as(part, v->table.cols, v->table.n_cols);
+    return ALM_OK;
+}
+
+/* The parts of a partition, by time; *settled: there is nothing to do. */
+static alm_status pick_partition(alm_ctx *cx, compaction *c, int64_t bucket, bool *settled)
+{
+    const alm_part_set *set = c->v->parts;
+    *settled = true;
+    for (uint32_t i = 0; i < set->n; i++) {
+        const alm_part_ref *ref = set->parts[i];
+        bool good = true;
+        if (ref->bucket != bucket)
+            continue;
+        ALM_TRY(is_settled(cx, c->v, ref, c->parquet, &good));
+        if (c->parquet && c->n > 0 && ref->min_ts < c->group[c->n - 1]->max_ts)
+            good = false; /* the file would not be in order with the next */
+        c->group[c->n++] = ref;
+        *settled = *settled && good;
+    }
+    qsort(c->group, c->n, sizeof(*c->group), by_seq);
+    return ALM_OK;
+}
+
+alm_status alm_convert_partition(alm_ctx *cx, alm_storage *st, uint64_t table_id, int64_t bucket,
+                                 bool parquet)
+{
+    compaction c = {.st = st, .parquet = parquet};
+    alm_reading reading;
+    alm_version *v = alm_storage_version(st, table_id);
+    if (v == NULL)
+        return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
+                        (unsigned long long)table_id);
+    c.v = v;
+    c.group = calloc(v->parts->n + 1u, sizeof(*c.group));
+    alm_reading_begin(&st->decoded, &reading);
+    bool settled = true;
+    alm_status status = c.group == NULL ? alm_fail(cx, ALM_E_MEMORY, -1, "conversion: no memory")
+                                        : pick_partition(cx, &c, bucket, &settled);
+    if (status == ALM_OK && !settled)
+        status = merge_group(cx, &c);
+    else
+        free(c.group);
+    alm_reading_end(&st->decoded, &reading);
+    alm_version_release(v);
+    return status;
 }

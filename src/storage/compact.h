@@ -5,6 +5,7 @@
  *             at one timestamp; the new parts take the largest seq of the group. So the order of rows
  *             of equal time, and which row DEDUP UPSERT KEYS keep, stay what they were, also against
  *             parts that are committed meanwhile (their seq is larger).
+ * Format      A group with a Parquet part becomes Parquet.
  */
 #ifndef ALM_STORAGE_COMPACT_H
 #define ALM_STORAGE_COMPACT_H
@@ -15,6 +16,14 @@
  * *did == false: there is nothing to do, or an open transaction changes the table. The caller holds ALM_TAB_MAINT. */
 ALM_NODISCARD alm_status alm_compact_table(alm_ctx *cx, alm_storage *st, uint64_t table_id,
                                            bool *did);
+
+/*
+ * The parts of a partition become Parquet parts, or native ones, sorted and with the columns the table has now, with one
+ * record. Nothing happens when they are that already. ALM_E_CONFLICT: some went meanwhile. The caller holds
+ * ALM_TAB_MAINT.
+ */
+ALM_NODISCARD alm_status alm_convert_partition(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+                                               int64_t bucket, bool parquet);
 
 /* Merges until no two parts have rows of one time. The caller holds ALM_TAB_MAINT. */
 ALM_NODISCARD alm_status alm_compact_overlaps(alm_ctx *cx, alm_storage *st, uint64_t table_id);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define WHOLE_BYTES (INT64_C(256) << 20)
+enum { COLD_SHARE = 8 }; /* a Parquet part is written anew for an eighth of its rows */
 
 static int by_seq(const void *a, const void *b)
 {
@@ -100,10 +101,14 @@ uint32_t alm_compact_pick_overlap(const alm_part_set *set, bool dedup, const alm
         uint32_t end = i + 1;
         const alm_part_ref *latest = set->parts[i]; /* that ends last */
         int64_t bytes = part_bytes(set->parts[i]);
+        int64_t rows = set->parts[i]->rows;
+        int64_t cold = alm_part_ref_is_parquet(set->parts[i]) ? rows : 0; /* rows in Parquet */
         for (; end < set->n && set->parts[end]->bucket == set->parts[i]->bucket &&
                overlaps(latest, set->parts[end], dedup);
              end++) {
             bytes += part_bytes(set->parts[end]);
+            rows += set->parts[end]->rows;
+            cold += alm_part_ref_is_parquet(set->parts[end]) ? set->parts[end]->rows : 0;
             if (set->parts[end]->max_ts >= latest->max_ts)
                 latest = set->parts[end];
         }
@@ -112,7 +117,7 @@ uint32_t alm_compact_pick_overlap(const alm_part_set *set, bool dedup, const alm
             for (uint32_t k = i; k < end; k++)
                 group[n++] = set->parts[k];
             qsort(group, n, sizeof(*group), by_seq);
-            if (conf != NULL && bytes > WHOLE_BYTES &&
+            if (conf != NULL && (bytes > WHOLE_BYTES || rows - cold < cold / COLD_SHARE) &&
                 (int64_t)set->overlap < ALM_MAX(conf->overlap_max / 2, 2))
                 n = newest_run(group, n, conf->part_rows_max);
         }
@@ -132,6 +137,8 @@ static uint32_t pick_small(const alm_part_set *set, bool timed, const alm_storag
         uint32_t n = 0;
         for (uint32_t k = i; k < set->n && set->parts[k]->rows <= small; k++) {
             const alm_part_ref *part = set->parts[k];
+            if (alm_part_ref_is_parquet(part))
+                break;
             if (timed && part->bucket != set->parts[i]->bucket)
                 break;
             if (rows + part->rows > conf->part_rows_max)

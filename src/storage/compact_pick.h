@@ -14,9 +14,11 @@ enum { ALM_COMPACT_SMALL_MIN = 4 }; /* small parts that are worth a merge */
  *
  * 1. Parts that overlap in time: all of a cluster while it is small (256 MiB) or overlaps deeply
  *    (overlap_max / 2); of a large one only the run of small parts that came last, once they are 4:
- *    late rows do not rewrite a large day each time.
+ *    late rows do not rewrite a large day each time. A Parquet part counts as large until an eighth as
+ *    many late rows lie over it.
  * 2. Else 4 or more neighbours in time of one partition, small ones (a quarter of part_rows_max),
- *    none larger than the others together, so that a row is rewritten a logarithmic number of times.
+ *    none larger than the others together, so that a row is rewritten a logarithmic number of times. No
+ *    Parquet parts.
  */
 uint32_t alm_compact_pick(const alm_part_set *set, bool timed, bool dedup,
                           const alm_storage_conf *conf, const alm_part_ref **group);

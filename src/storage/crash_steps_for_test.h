@@ -26,7 +26,8 @@ typedef struct model {
         int64_t gen[VALUES];                  /* of the last of them, in a table with that column */
         uint8_t apart[VALUES];                /* of those that are detached: not looked at */
     } tables[TABLES];
-    bool damaged; /* a row was not what its value says, or times did not ascend */
+    char records[3][16]; /* by the keys "0" to "2"; "": there is none */
+    bool damaged;        /* a row was not what its value says, or times did not ascend */
 } model;
 
 static const char *const NAMES[TABLES] = {"alpha", "beta", "gamma"};
@@ -239,7 +240,7 @@ static alm_status load(world *w, int table, int64_t from, int64_t n, model *m)
 static alm_status drop(world *w, int table, model *m)
 {
     memset(&m->tables[table], 0, sizeof m->tables[table]);
-    return alm_table_drop(&w->cx, w->st, alm_str_of(NAMES[table]));
+    return alm_table_drop(&w->cx, w->st, alm_str_of(NAMES[table]), NULL);
 }
 
 static alm_status truncate_table(world *w, int table, model *m)
@@ -252,7 +253,7 @@ static alm_status swap_name(world *w, int from, int to, model *m)
 {
     m->tables[to] = m->tables[from];
     memset(&m->tables[from], 0, sizeof m->tables[from]);
-    return alm_table_rename(&w->cx, w->st, alm_str_of(NAMES[from]), alm_str_of(NAMES[to]));
+    return alm_table_rename(&w->cx, w->st, alm_str_of(NAMES[from]), alm_str_of(NAMES[to]), NULL);
 }
 
 /* ---- ALTER TABLE, DROP PARTITION, DELETE */
@@ -791,8 +792,118 @@ static alm_status hold_step(world *w, int i, model *m)
     }
 }
 
+/* Puts records and takes them away: alone, or with a change of table 0. */
+static alm_status put_records(world *w, const char *first, const char *third, const char *with,
+                              model *m)
+{
+    alm_record rows[2] = {{.key = ALM_STR("0"), .value = alm_str_of(first)}, {.key = ALM_STR("2")}};
+    if (third != NULL)
+        rows[1].value = alm_str_of(third);
+    const alm_records_change change = {
+        .seen_lsn = (uint64_t)ALM_RECORDS_BLIND, .rows = rows, .n = 2};
+    know_comment(m->records[0], first);
+    know_comment(m->records[2], third);
+    if (with == NULL)
+        return alm_records_put(&w->cx, w->st, &change);
+    if (strcmp(with, "rename") == 0)
+        m->tables[1] = m->tables[0];
+    memset(&m->tables[0], 0, sizeof m->tables[0]);
+    if (strcmp(with, "drop") == 0)
+        return alm_table_drop(&w->cx, w->st, alm_str_of(NAMES[0]), &change);
+    return alm_table_rename(&w->cx, w->st, alm_str_of(NAMES[0]), alm_str_of(NAMES[1]), &change);
+}
+
+static alm_status records_step(world *w, int i, model *m)
+{
+    switch (i) {
+    case 0:
+    case 5:
+        return make(w, 0, m);
+    case 1:
+        return put_records(w, "one", "two", NULL, m);
+    case 3:
+        return put_records(w, "three", NULL, "rename", m);
+    case 4:
+    case 9:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    case 6:
+        return put_records(w, "", "four", NULL, m);
+    case 7:
+        return put_records(w, "five", "six", NULL, m);
+    case 8:
+        return drop(w, 1, m);
+    case 10:
+        return put_records(w, "seven", NULL, "drop", m);
+    default:
+        return rows(w, 0, -1, i * 40, 20, m);
+    }
+}
+
+/* The partitions of a table, but every third, become Parquet files or native ones: no row changes. */
+static alm_status convert(world *w, int table, bool parquet)
+{
+    edit e;
+    alm_partition_info *parts = NULL;
+    size_t n = 0;
+    int64_t starts[VALUES];
+    uint32_t n_starts = 0;
+    ALM_TRY(edit_begin(w, table, &e));
+    alm_status st = alm_table_partitions(&w->cx, &w->arena, e.snap, e.table, &parts, &n);
+    for (size_t i = 0; i < n && st == ALM_OK; i++)
+        if (i % 3 != 2)
+            starts[n_starts++] = parts[i].bucket;
+    if (st == ALM_OK)
+        st = alm_table_convert_partitions(&w->cx, w->st, e.table, parquet, starts, n_starts);
+    alm_snapshot_release(e.snap);
+    alm_arena_reset(&w->arena);
+    return st;
+}
+
+/* Partitions in Parquet, and all that happens to them. */
+static alm_status convert_step(world *w, int i, model *m)
+{
+    w->gen = i;
+    switch (i) {
+    case 0:
+        return make_of(w, 0, COL_GEN + 1, true, m);
+    case 1:
+        return make_of(w, 1, COL_GEN + 1, false, m);
+    case 2:
+        return rows(w, 0, 1, 0, 70, m);
+    case 3:
+        return convert(w, 0, true);
+    case 4:
+    case 13:
+        return convert(w, 1, true);
+    case 5:
+        return rows(w, 0, 1, 20, 30, m); /* late, and other values of keys */
+    case 6:
+        return update_thirds(w, NULL, 0, m);
+    case 7:
+        return alm_storage_checkpoint(&w->cx, w->st);
+    case 8:
+        return delete_thirds(w, 1, m);
+    case 9:
+        return merge_parts(w, 0);
+    case 10:
+        return load(w, 1, 40, 30, m);
+    case 11:
+        return change_block(w, 35, m);
+    case 12:
+        return back_up(w);
+    case 14:
+        return convert(w, 0, false);
+    case 15:
+        return shorten_life(w, 0, 1, m);
+    case 16:
+        return convert(w, 1, false);
+    default:
+        return rows(w, i % 2, -1, i * 10, 25, m);
+    }
+}
+
 static alm_status (*const all_steps[])(world *w, int i, model *m) = {
-    step, alter_step, keep_step, block_step, hold_step, keyed_step};
-enum { LISTS = 6, HOLD_STEPS = 15, KEYED_STEPS = 24 };
+    step, alter_step, keep_step, block_step, hold_step, keyed_step, records_step, convert_step};
+enum { LISTS = 8, HOLD_STEPS = 15, KEYED_STEPS = 24, RECORDS_STEPS = 11, CONVERT_STEPS = 19 };
 
 #endif

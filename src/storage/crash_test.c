@@ -21,11 +21,16 @@
 #include "base/log.h"
 #include "storage/crash_steps_for_test.h"
 
+/* By night every call; else, and where each takes ten times as long, a sample. */
+static int64_t stride(void)
+{
+    const bool all = getenv("ALM_TEST_ALL") != NULL;
 #ifdef ALM_SANITIZED
-enum { STRIDE = 4 }; /* ten times slower: every fourth call */
+    return all ? 4 : 13;
 #else
-enum { STRIDE = 1 };
+    return all ? 1 : 3;
 #endif
+}
 
 /* ----------------------------------------------------------------------- reading */
 
@@ -77,6 +82,10 @@ static alm_status read_model(world *w, model *m)
     alm_status st = ALM_OK;
     memset(m, 0, sizeof *m);
     ALM_TRY(alm_snapshot_acquire(&w->cx, w->st, &snap));
+    for (size_t i = 0; i < alm_snapshot_record_count(snap); i++) {
+        const alm_record r = alm_snapshot_record_at(snap, i);
+        memcpy(m->records[r.key.ptr[0] - '0'], r.value.ptr, r.value.len);
+    }
     for (int i = 0; i < TABLES && st == ALM_OK; i++) {
         const alm_table *t = alm_snapshot_find(snap, alm_str_of(NAMES[i]));
         if (t == NULL)
@@ -133,8 +142,8 @@ static void world_init(world *w, uint64_t seed)
 /* One of all_steps. */
 static void use_list(world *w, int list)
 {
-    static const int steps[LISTS] = {STEPS,       ALTER_STEPS, KEEP_STEPS,
-                                     BLOCK_STEPS, HOLD_STEPS,  KEYED_STEPS};
+    static const int steps[LISTS] = {STEPS,      ALTER_STEPS, KEEP_STEPS,    BLOCK_STEPS,
+                                     HOLD_STEPS, KEYED_STEPS, RECORDS_STEPS, CONVERT_STEPS};
     w->steps = steps[list];
     w->step = all_steps[list];
 }
@@ -218,7 +227,7 @@ static void power_cut_at_every_call(void **state)
     for (uint64_t seed = 1; seed <= LISTS + 1; seed++) { /* the first list with two seeds */
         const int list = seed < 3 ? 0 : (int)seed - 2;
         bool finished = false;
-        for (int64_t k = 1 + (int64_t)(seed % STRIDE); !finished; k += STRIDE)
+        for (int64_t k = 1 + (int64_t)seed % stride(); !finished; k += stride())
             assert_true(survives_cut(list, seed * 1000 + (uint64_t)k, k, false, 0, &finished));
     }
 }
@@ -240,7 +249,7 @@ static int64_t calls_of(int list)
 static void power_cuts_by_seed(void **state)
 {
     (void)state;
-    const uint64_t seeds = getenv("ALM_TEST_ALL") != NULL ? 10000 : 500 / STRIDE;
+    const uint64_t seeds = getenv("ALM_TEST_ALL") != NULL ? 10000 : 500 / (uint64_t)stride();
     int64_t calls[LISTS];
     for (int list = 0; list < LISTS; list++)
         calls[list] = calls_of(list);
@@ -258,7 +267,7 @@ static void power_cuts_within_recovery(void **state)
     (void)state;
     for (int list = 0; list < LISTS; list++) {
         bool finished = false;
-        for (int64_t k = 1; !finished; k += 3 * STRIDE)
+        for (int64_t k = 1; !finished; k += 3 * stride())
             assert_true(survives_cut(list, (uint64_t)k, k, false, 12, &finished));
     }
 }
@@ -374,7 +383,7 @@ static void every_call_may_fail(void **state)
     for (size_t i = 0; i < LISTS * ALM_COUNT(kinds); i++) {
         const size_t k = i / LISTS;
         bool finished = false;
-        for (int64_t n = 1; !finished; n += STRIDE)
+        for (int64_t n = 1; !finished; n += stride())
             assert_true(survives_error((int)(i % LISTS), kinds[k].op, n, kinds[k].err, &finished));
     }
 }
@@ -421,7 +430,7 @@ static void errors_within_recovery(void **state)
                  {ALM_SIM_WRITE, 0}};
     for (size_t i = 0; i < LISTS * ALM_COUNT(kinds); i++) {
         bool finished = false;
-        for (int64_t n = 1; !finished; n += STRIDE)
+        for (int64_t n = 1; !finished; n += stride())
             assert_true(recovers_beside_error((int)(i % LISTS), kinds[i / LISTS].op, n,
                                               kinds[i / LISTS].err, &finished));
     }

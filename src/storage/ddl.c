@@ -162,7 +162,7 @@ alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *
     ALM_TRY(make_version(cx, st, spec, &v));
     if (load == NULL) {
         create_arg arg = {.v = v, .replace = spec->replace};
-        alm_request rq = {.prepare = prepare_create, .arg = &arg};
+        alm_request rq = {.prepare = prepare_create, .arg = &arg, .records = spec->records};
         const alm_status e = alm_commit(cx, st, &rq);
         alm_version_release(v);
         return e;
@@ -179,7 +179,8 @@ alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *
         alm_version_release(v);
         return e;
     }
-    *pending = (struct alm_pending){.st = st, .v = v, .replace = spec->replace};
+    *pending =
+        (struct alm_pending){.st = st, .v = v, .replace = spec->replace, .records = spec->records};
     return alm_bulk_new_pending(cx, st, pending, load);
 }
 
@@ -236,16 +237,18 @@ static alm_status prepare_ddl(alm_ctx *cx, alm_request *rq, alm_build *b)
     return set_piece(rq);
 }
 
-static alm_status change_table(alm_ctx *cx, alm_storage *st, ddl_arg *arg)
+static alm_status change_table(alm_ctx *cx, alm_storage *st, ddl_arg *arg,
+                               const alm_records_change *records)
 {
-    alm_request rq = {.prepare = prepare_ddl, .arg = arg};
+    alm_request rq = {.prepare = prepare_ddl, .arg = arg, .records = records};
     return alm_commit(cx, st, &rq);
 }
 
-alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name)
+alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name,
+                          const alm_records_change *records)
 {
     ddl_arg arg = {.kind = ALM_OP_DROP, .name = name};
-    return change_table(cx, st, &arg);
+    return change_table(cx, st, &arg, records);
 }
 
 static alm_status prepare_drop_all(alm_ctx *cx, alm_request *rq, alm_build *b)
@@ -260,30 +263,57 @@ static alm_status prepare_drop_all(alm_ctx *cx, alm_request *rq, alm_build *b)
     return set_piece(rq);
 }
 
+/* Tables that a statement names; ids: room for those of all. */
+typedef struct named_arg {
+    const alm_str *names;
+    uint64_t *ids;
+    uint32_t n;
+} named_arg;
+
+static alm_status prepare_drop_named(alm_ctx *cx, alm_request *rq, alm_build *b)
+{
+    const named_arg *arg = rq->arg;
+    for (uint32_t i = 0; i < arg->n; i++) {
+        const int64_t pos = alm_catver_by_name(b->next, arg->names[i]);
+        size_t mark;
+        if (pos < 0)
+            return table_missing(cx, arg->names[i]);
+        const uint64_t id = alm_catver_at(b->next, (size_t)pos)->table.id;
+        ALM_TRY(alm_op_begin(cx, &rq->buf, ALM_OP_DROP, &mark));
+        ALM_TRY(alm_put_u64(cx, &rq->buf, id));
+        ALM_TRY(alm_op_end(cx, &rq->buf, mark));
+        ALM_TRY(alm_change_drop(cx, b, id));
+    }
+    return set_piece(rq);
+}
+
+alm_status alm_tables_drop(alm_ctx *cx, alm_storage *st, const alm_str *names, uint32_t n,
+                           const alm_records_change *records)
+{
+    named_arg arg = {.names = names, .n = n};
+    alm_request rq = {.prepare = prepare_drop_named, .arg = &arg, .records = records};
+    return alm_commit(cx, st, &rq);
+}
+
 alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st)
 {
     alm_request rq = {.prepare = prepare_drop_all};
     return alm_commit(cx, st, &rq);
 }
 
-alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to)
+alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to,
+                            const alm_records_change *records)
 {
     if (to.len == 0 || to.len > NAME_BYTES_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "a table name must have 1 to %d bytes, not %zu",
                         NAME_BYTES_MAX, to.len);
     ddl_arg arg = {.kind = ALM_OP_RENAME, .name = name, .to = to};
-    return change_table(cx, st, &arg);
+    return change_table(cx, st, &arg, records);
 }
-
-typedef struct truncate_arg {
-    const alm_str *names;
-    uint64_t *ids;
-    uint32_t n;
-} truncate_arg;
 
 static alm_status prepare_truncate(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
-    const truncate_arg *arg = rq->arg;
+    const named_arg *arg = rq->arg;
     for (uint32_t i = 0; i < arg->n; i++) {
         const int64_t pos = alm_catver_by_name(b->next, arg->names[i]);
         size_t mark;
@@ -300,7 +330,7 @@ static alm_status prepare_truncate(alm_ctx *cx, alm_request *rq, alm_build *b)
 
 alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names, uint32_t n)
 {
-    truncate_arg arg = {.names = names, .n = n};
+    named_arg arg = {.names = names, .n = n};
     if (n == 0)
         return ALM_OK;
     ALM_TRY(alm_heap_bytes(cx, n * sizeof *arg.ids, "tables", &arg.ids));
@@ -324,5 +354,5 @@ alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name, cons
     if (!alm_type_is_valid(col->type))
         return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", col->name);
     ddl_arg arg = {.kind = ALM_OP_ADD_COLUMN, .name = name, .col = col};
-    return change_table(cx, st, &arg);
+    return change_table(cx, st, &arg, NULL);
 }

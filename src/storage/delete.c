@@ -1,15 +1,14 @@
 /*
  * delete.c - DELETE: a part that loses rows is written anew without them, under its old place in the
- * order of insertion; one that loses all is dropped. Space returns when no snapshot holds the old
+ * order of insertion and in its format; one that loses all is dropped. Space returns when no snapshot holds the old
  * files.
  *
  * Memory      a bit and 8 bytes per row of one part.
  */
 #include "storage/update.h"
 
-/* Columns of the table that the part has, with its overlays put in. */
-static alm_status map_columns(alm_ctx *cx, alm_update *up, const alm_part_ref *ref,
-                              alm_part_spec *spec, alm_part_chunk *chunk)
+alm_status alm_update_map(alm_ctx *cx, alm_update *up, const alm_part_ref *ref, alm_part_spec *spec,
+                          alm_part_chunk *chunk)
 {
     const alm_version *v = up->v;
     const alm_scan_piece piece = {.part = ref, .hi = ref->rows};
@@ -22,12 +21,13 @@ static alm_status map_columns(alm_ctx *cx, alm_update *up, const alm_part_ref *r
         int32_t entry = -1;
         ALM_TRY(alm_check(cx));
         ALM_TRY(alm_scan_part_col(cx, ref, v->table.cols[c].id, c, &part, &entry));
-        if (entry < 0)
+        if (entry < 0 && !spec->parquet)
             continue;
         if ((int32_t)c == v->table.ts_col)
             spec->ts_col = (int32_t)spec->n_cols;
         ALM_TRY(alm_scan_piece_vec(cx, &up->scratch, v, &piece, c, &vecs[spec->n_cols]));
-        defs[spec->n_cols++] = (alm_part_coldef){v->table.cols[c].id, v->table.cols[c].type};
+        defs[spec->n_cols++] =
+            (alm_part_coldef){v->table.cols[c].id, v->table.cols[c].type, v->table.cols[c].name};
     }
     *chunk = (alm_part_chunk){.rows = (uint32_t)ref->rows, .cols = vecs};
     spec->cols = defs;
@@ -59,7 +59,8 @@ alm_status alm_delete_part(alm_ctx *cx, alm_update *up, const update_part *part,
                           .chunks = &chunk,
                           .n_chunks = 1,
                           .order = order,
-                          .n_order = n};
-    ALM_TRY(map_columns(cx, up, ref, &spec, &chunk));
+                          .n_order = n,
+                          .parquet = alm_part_ref_is_parquet(ref)};
+    ALM_TRY(alm_update_map(cx, up, ref, &spec, &chunk));
     return alm_spec_to_part(cx, up->st, &spec, ref->bucket, ref->seq, out);
 }

@@ -86,7 +86,8 @@ static alm_status file_make(alm_ctx *cx, alm_storage *st, uint64_t table_id, uin
     return ALM_OK;
 }
 
-alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_file **out)
+alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool parquet,
+                        alm_file **out)
 {
     char dir[ALM_PATH_MAX];
     alm_io_stat meta;
@@ -102,7 +103,8 @@ alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_fil
             return alm_io_fail(cx, e, dir);
         }
     }
-    return file_make(cx, st, table_id, atomic_fetch_add(&st->next_file_id, 1), 0, out);
+    const uint64_t id = atomic_fetch_add(&st->next_file_id, 1);
+    return file_make(cx, st, table_id, parquet ? id | ALM_FILE_PARQUET : id, 0, out);
 }
 
 alm_status alm_file_known(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t id,
@@ -175,9 +177,26 @@ void alm_file_dir(const alm_file *file, char *dir, size_t dir_size)
     alm_storage_table_dir(file->st, file->table_id, dir, dir_size);
 }
 
+void alm_file_id_name(uint64_t id, char *name, size_t name_size)
+{
+    (void)snprintf(name, name_size, "%016llx.%s", (unsigned long long)(id & ~ALM_FILE_PARQUET),
+                   alm_file_id_is_parquet(id) ? "parquet" : "part");
+}
+
+bool alm_file_id_of_name(const char *name, uint64_t *id)
+{
+    char *end = NULL;
+    char again[ALM_NAME_MAX];
+    *id = strtoull(name, &end, 16);
+    if (strcmp(end, ".parquet") == 0)
+        *id |= ALM_FILE_PARQUET;
+    alm_file_id_name(*id, again, sizeof again); /* no other way to write the number */
+    return strcmp(name, again) == 0;
+}
+
 void alm_file_name(const alm_file *file, char *name, size_t name_size)
 {
-    (void)snprintf(name, name_size, "%016llx.part", (unsigned long long)file->id);
+    alm_file_id_name(file->id, name, name_size);
 }
 
 void alm_file_path(const alm_file *file, char *path, size_t path_size)
@@ -195,7 +214,7 @@ alm_status alm_file_part(alm_ctx *cx, alm_file *file, struct alm_part **out)
         char path[ALM_PATH_MAX];
         alm_part *fresh = NULL;
         alm_file_path(file, path, sizeof path);
-        ALM_TRY(alm_part_open(cx, file->st->io, path, file->table_id, &fresh));
+        ALM_TRY(alm_part_open(cx, file->st->io, path, file->table_id, &file->st->decoded, &fresh));
         if (atomic_compare_exchange_strong(&file->part, &part, fresh))
             part = fresh;
         else

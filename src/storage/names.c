@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/access.h"
+
 static bool at_edge(alm_str name, char c)
 {
     return name.ptr[0] == c || name.ptr[name.len - 1] == c;
@@ -29,7 +31,8 @@ alm_status alm_no_table(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int
 {
     alm_nearest near = alm_nearest_of(name);
     for (size_t i = 0; i < alm_snapshot_count(snap); i++)
-        alm_nearest_offer(&near, alm_str_of(alm_snapshot_at(snap, i)->name));
+        if (alm_access_sees(cx, alm_snapshot_at(snap, i)->name))
+            alm_nearest_offer(&near, alm_str_of(alm_snapshot_at(snap, i)->name));
     return alm_fail_near(cx, ALM_E_TABLE, pos, &near, "table does not exist [table=%.*s]",
                          (int)name.len, name.ptr == NULL ? "" : name.ptr);
 }

@@ -26,6 +26,7 @@ void alm_storage_conf_default(alm_storage_conf *conf)
         .part_rows_max = INT64_C(4) << 20,
         .overlap_max = 64,
         .snapshot_age_max_ms = INT64_C(3600000),
+        .decoded_bytes_max = INT64_C(1) << 30,
         .hold_age_max_ms = INT64_C(86400000),
         .archive_interval_ms = INT64_C(60000),
         .archive_backlog_max = INT64_C(16) << 30,
@@ -113,6 +114,7 @@ alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
         return e;
     }
     init_locks(st);
+    alm_decoded_init(&st->decoded, io, &st->spill, st->conf.decoded_bytes_max);
     e = alm_catver_empty(cx, &st->current);
     if (e != ALM_OK) {
         alm_storage_free(st);
@@ -130,6 +132,7 @@ void alm_storage_free(alm_storage *st)
     if (st->lock_handle >= 0)
         (void)st->io->close(st->io, st->lock_handle);
     ALM_ASSERT(st->n_files == 0);
+    alm_decoded_deinit(&st->decoded);
     free(st->files);
     free(st->catalog_dicts);
     alm_hold_free(st);

@@ -99,6 +99,7 @@ _Static_assert(sizeof(alm_part_footer) == 64, "on disk");
 typedef struct alm_part_coldef {
     uint32_t id;
     alm_type type;
+    const char *name; /* Parquet: what others call it */
 } alm_part_coldef;
 
 /* Borrowed rows: one dense or const vector per column of the spec, of `rows` elements. SYMBOL
@@ -119,7 +120,8 @@ typedef struct alm_part_spec {
      * come, or sorted by time if `sort`. */
     const uint64_t *order;
     int64_t n_order;
-    bool sort; /* one pass finds out whether there is anything to do */
+    bool sort;    /* one pass finds out whether there is anything to do */
+    bool parquet; /* a Parquet file; SYMBOL vectors have their dictionary */
 } alm_part_spec;
 
 typedef struct alm_part_written {
@@ -141,9 +143,12 @@ ALM_NODISCARD alm_status alm_part_sort(alm_ctx *cx, const alm_part_chunk *chunks
 
 typedef struct alm_part alm_part;
 
-/* Maps the file and checks header and footer. The part has one reference. */
+/* Maps the file and checks header and footer. The part has one reference. Columns of a Parquet file are
+ * decoded to memory of `decoded`, or without a bound (NULL): for programs that check one part. */
+struct alm_decoded;
 ALM_NODISCARD alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path,
-                                       uint64_t table_id, alm_part **out);
+                                       uint64_t table_id, struct alm_decoded *decoded,
+                                       alm_part **out);
 /* ALM_E_IO: its bytes could not be read any more at some time since it was opened. What stands in the
  * footer may be zeros then: scans ask before they look there. */
 ALM_NODISCARD alm_status alm_part_usable(alm_ctx *cx, const alm_part *part);
@@ -154,6 +159,11 @@ void alm_part_release(alm_part *part);
 const char *alm_part_path(const alm_part *part);
 const alm_part_footer *alm_part_info(const alm_part *part);
 int64_t alm_part_bytes(const alm_part *part); /* of the file */
+
+/* Checksum of the footer of a Parquet part, which has those of all blocks: it stands for all bytes. */
+uint32_t alm_part_footer_sum(const alm_part *part);
+/* Does a Parquet part have exactly these columns, under these names? */
+bool alm_part_is_as(const alm_part *part, const alm_column *cols, uint32_t n);
 
 /* Entry of a column id, -1: the part lacks it (it reads as nulls). `hint` is tried first. */
 int32_t alm_part_find(const alm_part *part, uint32_t id, uint32_t hint);

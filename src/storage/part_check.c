@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "storage/part.h"
-#include "storage/part_format.h"
+#include "storage/part_inner.h"
 #include "storage/part_stats.h"
 
 static void finding(alm_part_check_arg *arg, const char *format, ...) ALM_PRINTF(2, 3);
@@ -99,8 +99,7 @@ static bool report_error(alm_ctx *cx, alm_status st, alm_part_check_arg *arg)
     return true;
 }
 
-static alm_status check_column(alm_ctx *cx, const alm_part *part, uint32_t entry,
-                               alm_part_check_arg *arg)
+static alm_status check_column(alm_ctx *cx, alm_part *part, uint32_t entry, alm_part_check_arg *arg)
 {
     const alm_part_footer *f = alm_part_info(part);
     bool good = true;
@@ -117,6 +116,7 @@ static alm_status check_column(alm_ctx *cx, const alm_part *part, uint32_t entry
         check_order(part, arg);
     if (good && alm_part_col_at(part, entry)->type.id == ALM_T_SYMBOL)
         (void)report_error(cx, check_symbols(cx, part, entry, arg), arg);
+    alm_part_parquet_forget(part, entry);
     return ALM_OK;
 }
 
@@ -124,7 +124,7 @@ alm_status alm_part_check(alm_ctx *cx, const alm_io *io, const char *path, uint6
                           alm_part_check_arg *arg)
 {
     alm_part *part = NULL;
-    if (report_error(cx, alm_part_open(cx, io, path, table_id, &part), arg))
+    if (report_error(cx, alm_part_open(cx, io, path, table_id, NULL, &part), arg))
         return ALM_OK;
     alm_status st = ALM_OK;
     for (uint32_t c = 0; c < alm_part_info(part)->n_cols && st == ALM_OK; c++)

@@ -14,21 +14,9 @@
 #include "base/crc32c.h"
 #include "storage/part.h"
 #include "storage/part_format.h"
+#include "storage/part_inner.h"
 
-struct alm_part {
-    _Atomic uint32_t refs;
-    const alm_io *io;
-    char *path;
-    const uint8_t *map;
-    size_t bytes;
-    const alm_part_footer *footer;
-    const alm_part_col *cols;
-    const alm_part_block *blocks;
-    /* One bit per entry and block found good, then one per entry for its last rows. */
-    _Atomic uint64_t *verified;
-};
-
-static alm_status corrupt(alm_ctx *cx, const char *path, uint64_t offset, const char *what)
+alm_status alm_part_corrupt(alm_ctx *cx, const char *path, uint64_t offset, const char *what)
 {
     return alm_fail(cx, ALM_E_CORRUPT, -1, "part file '%s', offset %llu: %s", path,
                     (unsigned long long)offset, what);
@@ -66,20 +54,20 @@ static alm_status check_header(alm_ctx *cx, const alm_part *part, uint64_t table
 {
     alm_part_header head;
     if (part->bytes < ALM_PART_PAGE + sizeof(alm_part_footer) + ALM_PART_TRAILER)
-        return corrupt(cx, part->path, 0, "the file is too short");
+        return alm_part_corrupt(cx, part->path, 0, "the file is too short");
     ALM_TRY(fetch(cx, part, 0, sizeof head));
     ALM_TRY(fetch(cx, part, part->bytes - sizeof(alm_part_trailer), sizeof(alm_part_trailer)));
     memcpy(&head, part->map, sizeof(head));
     if (memcmp(head.magic, ALM_PART_MAGIC, sizeof(head.magic)) != 0)
-        return corrupt(cx, part->path, 0, "not a part file");
+        return alm_part_corrupt(cx, part->path, 0, "not a part file");
     if (head.version > ALM_PART_VERSION)
         return newer(cx, part->path, head.version);
     if (head.crc != alm_crc32c(0, &head, offsetof(alm_part_header, crc)))
-        return corrupt(cx, part->path, 0, "the header fails its checksum");
+        return alm_part_corrupt(cx, part->path, 0, "the header fails its checksum");
     if (head.page_bytes != ALM_PART_PAGE)
-        return corrupt(cx, part->path, 0, "unknown page size");
+        return alm_part_corrupt(cx, part->path, 0, "unknown page size");
     if (head.table_id != table_id)
-        return corrupt(cx, part->path, 0, "the file belongs to another table");
+        return alm_part_corrupt(cx, part->path, 0, "the file belongs to another table");
     return ALM_OK;
 }
 
@@ -89,30 +77,18 @@ static alm_status find_footer(alm_ctx *cx, alm_part *part)
     const size_t at = part->bytes - sizeof(tail);
     memcpy(&tail, part->map + at, sizeof(tail));
     if (memcmp(tail.magic, ALM_PART_END_MAGIC, sizeof(tail.magic)) != 0)
-        return corrupt(cx, part->path, at, "the end of the file is missing");
+        return alm_part_corrupt(cx, part->path, at, "the end of the file is missing");
     if (tail.version > ALM_PART_VERSION)
         return newer(cx, part->path, tail.version);
     if (tail.footer_off < ALM_PART_PAGE || tail.footer_off % ALM_PART_PAGE != 0 ||
         tail.footer_off > at || tail.footer_bytes != at - tail.footer_off ||
         tail.footer_bytes < sizeof(alm_part_footer))
-        return corrupt(cx, part->path, at, "the footer lies outside of the file");
+        return alm_part_corrupt(cx, part->path, at, "the footer lies outside of the file");
     ALM_TRY(fetch(cx, part, tail.footer_off, tail.footer_bytes));
     const void *footer = part->map + tail.footer_off;
     if (tail.crc != alm_crc32c(0, footer, tail.footer_bytes))
-        return corrupt(cx, part->path, tail.footer_off, "the footer fails its checksum");
-    part->footer = footer;
-    const alm_part_footer *f = part->footer;
-    const uint64_t blocks =
-        f->rows <= 0 ? 0 : ((uint64_t)f->rows + ALM_STATS_BLOCK_ROWS - 1) / ALM_STATS_BLOCK_ROWS;
-    const uint64_t need = sizeof(*f) + (uint64_t)f->n_cols * sizeof(alm_part_col) +
-                          (uint64_t)f->n_cols * f->n_blocks * sizeof(alm_part_block);
-    if (f->rows <= 0 || f->rows > ALM_PART_ROWS_LIMIT || f->n_blocks != blocks ||
-        f->block_rows != ALM_STATS_BLOCK_ROWS || f->n_cols == 0 || need != tail.footer_bytes ||
-        f->ts_entry >= (int64_t)f->n_cols)
-        return corrupt(cx, part->path, tail.footer_off, "the footer contradicts itself");
-    part->cols = (const alm_part_col *)(const void *)(f + 1);
-    part->blocks = (const alm_part_block *)(const void *)(part->cols + f->n_cols);
-    return ALM_OK;
+        return alm_part_corrupt(cx, part->path, tail.footer_off, "the footer fails its checksum");
+    return alm_part_set_footer(cx, part, footer, tail.footer_bytes, tail.footer_off);
 }
 
 static bool width_fits(const alm_part_col *col)
@@ -122,34 +98,53 @@ static bool width_fits(const alm_part_col *col)
     return alm_type_is_valid(col->type) && col->width == alm_type_width(col->type);
 }
 
-static bool segment_fits(const alm_part *part, uint64_t off, uint64_t bytes)
+static bool segment_fits(uint64_t end, uint64_t off, uint64_t bytes)
 {
-    const uint64_t end = (uint64_t)((const uint8_t *)part->footer - part->map);
     return off % ALM_PART_PAGE == 0 && off <= end && bytes <= end - off;
 }
 
-static alm_status check_columns(alm_ctx *cx, const alm_part *part)
+static alm_status check_columns(alm_ctx *cx, const alm_part *part, uint64_t end)
 {
     const alm_part_footer *f = part->footer;
     for (uint32_t c = 0; c < f->n_cols; c++) {
         const alm_part_col *col = &part->cols[c];
-        const uint64_t at = (uint64_t)((const uint8_t *)col - part->map);
+        const uint64_t at = col->data_off;
         if (!width_fits(col) || (c > 0 && col->id <= part->cols[c - 1].id) ||
-            !segment_fits(part, col->data_off, (uint64_t)f->rows * col->width) ||
-            !segment_fits(part, col->heap_off, col->heap_bytes) ||
-            !segment_fits(part, col->last_off, (uint64_t)col->n_last * sizeof(int32_t)))
-            return corrupt(cx, part->path, at, "a column lies outside of the file");
+            !segment_fits(end, col->data_off, (uint64_t)f->rows * col->width) ||
+            !segment_fits(end, col->heap_off, col->heap_bytes) ||
+            !segment_fits(end, col->last_off, (uint64_t)col->n_last * sizeof(int32_t)))
+            return alm_part_corrupt(cx, part->path, at, "a column lies outside of the file");
         const alm_part_block *blocks = alm_part_blocks(part, c);
         uint64_t heap_end = 0;
         for (uint32_t b = 0; alm_part_has_heap(col->type) && b < f->n_blocks; b++) {
             if (blocks[b].heap_end < heap_end || blocks[b].heap_end > col->heap_bytes)
-                return corrupt(cx, part->path, at, "a text heap lies outside of the file");
+                return alm_part_corrupt(cx, part->path, at, "a text heap lies outside of the file");
             heap_end = blocks[b].heap_end;
         }
     }
     if (f->ts_entry >= 0 && part->cols[f->ts_entry].width != sizeof(int64_t))
-        return corrupt(cx, part->path, 0, "the designated timestamp has another type");
+        return alm_part_corrupt(cx, part->path, 0, "the designated timestamp has another type");
     return ALM_OK;
+}
+
+alm_status alm_part_set_footer(alm_ctx *cx, alm_part *part, const void *footer, uint64_t bytes,
+                               uint64_t image_bytes)
+{
+    const alm_part_footer *f = footer;
+    if (bytes < sizeof(*f))
+        return alm_part_corrupt(cx, part->path, image_bytes, "the footer contradicts itself");
+    const uint64_t blocks =
+        f->rows <= 0 ? 0 : ((uint64_t)f->rows + ALM_STATS_BLOCK_ROWS - 1) / ALM_STATS_BLOCK_ROWS;
+    const uint64_t need = sizeof(*f) + (uint64_t)f->n_cols * sizeof(alm_part_col) +
+                          (uint64_t)f->n_cols * f->n_blocks * sizeof(alm_part_block);
+    if (f->rows <= 0 || f->rows > ALM_PART_ROWS_LIMIT || f->n_blocks != blocks ||
+        f->block_rows != ALM_STATS_BLOCK_ROWS || f->n_cols == 0 || need != bytes ||
+        f->ts_entry >= (int64_t)f->n_cols)
+        return alm_part_corrupt(cx, part->path, image_bytes, "the footer contradicts itself");
+    part->footer = f;
+    part->cols = (const alm_part_col *)(const void *)(f + 1);
+    part->blocks = (const alm_part_block *)(const void *)(part->cols + f->n_cols);
+    return check_columns(cx, part, image_bytes);
 }
 
 static alm_status map_file(alm_ctx *cx, alm_part *part)
@@ -171,12 +166,16 @@ static alm_status map_file(alm_ctx *cx, alm_part *part)
     return ALM_OK;
 }
 
-static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id)
+static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id, alm_decoded *decoded)
 {
     ALM_TRY(map_file(cx, part));
-    ALM_TRY(check_header(cx, part, table_id));
-    ALM_TRY(find_footer(cx, part));
-    ALM_TRY(check_columns(cx, part));
+    if (alm_part_is_parquet(part->map, part->bytes)) {
+        ALM_TRY(alm_part_parquet_open(cx, part, table_id, decoded));
+    } else {
+        part->image = part->map;
+        ALM_TRY(check_header(cx, part, table_id));
+        ALM_TRY(find_footer(cx, part));
+    }
     const uint64_t bits =
         (uint64_t)part->footer->n_cols * part->footer->n_blocks + part->footer->n_cols;
     part->verified = calloc(bits / 64 + 1, sizeof(*part->verified));
@@ -186,7 +185,7 @@ static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id)
 }
 
 alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path, uint64_t table_id,
-                         alm_part **out)
+                         struct alm_decoded *decoded, alm_part **out)
 {
     alm_part *part = calloc(1, sizeof(*part));
     if (part == NULL)
@@ -198,7 +197,7 @@ alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path, uint64
     if (part->path == NULL)
         st = alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", path);
     else
-        st = open_part(cx, part, table_id);
+        st = open_part(cx, part, table_id, decoded);
     if (st != ALM_OK) {
         alm_part_release(part);
         return st;
@@ -217,6 +216,7 @@ void alm_part_release(alm_part *part)
 {
     if (part == NULL || atomic_fetch_sub_explicit(&part->refs, 1, memory_order_acq_rel) != 1)
         return;
+    alm_part_parquet_close(part);
     if (part->map != NULL)
         (void)part->io->unmap(part->io, part->map, part->bytes);
     free(part->verified);
@@ -267,12 +267,12 @@ const alm_part_block *alm_part_blocks(const alm_part *part, uint32_t entry)
 
 const void *alm_part_data(const alm_part *part, uint32_t entry)
 {
-    return part->map + part->cols[entry].data_off;
+    return part->image + part->cols[entry].data_off;
 }
 
 const char *alm_part_heap(const alm_part *part, uint32_t entry)
 {
-    return (const char *)part->map + part->cols[entry].heap_off;
+    return (const char *)part->image + part->cols[entry].heap_off;
 }
 
 /* ------------------------------------------------------------- verification */
@@ -288,6 +288,22 @@ static bool views_fit(const alm_view *views, uint32_t n, uint64_t heap_start, ui
                 views[i].len <= heap_end - views[i].off;
     }
     return good;
+}
+
+bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b)
+{
+    const alm_part_col *col = &part->cols[entry];
+    const alm_part_block *blocks = alm_part_blocks(part, entry);
+    const uint64_t row = (uint64_t)b * ALM_STATS_BLOCK_ROWS;
+    const uint64_t n = ALM_MIN((uint64_t)part->footer->rows - row, (uint64_t)ALM_STATS_BLOCK_ROWS);
+    const uint8_t *data = part->image + col->data_off + row * col->width;
+    if (alm_crc32c(0, data, (size_t)n * col->width) != blocks[b].crc)
+        return false;
+    if (!alm_part_has_heap(col->type))
+        return true;
+    const uint64_t start = b == 0 ? 0 : blocks[b - 1].heap_end, end = blocks[b].heap_end;
+    return alm_crc32c(0, part->image + col->heap_off + start, end - start) == blocks[b].heap_crc &&
+           views_fit((const alm_view *)(const void *)data, (uint32_t)n, start, end);
 }
 
 static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry, uint32_t b)
@@ -337,6 +353,8 @@ alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int
     const uint32_t first = (uint32_t)(row / ALM_STATS_BLOCK_ROWS);
     const uint32_t last = (uint32_t)((row + n - 1) / ALM_STATS_BLOCK_ROWS);
     ALM_TRY(alm_part_usable(cx, part));
+    if (part->parquet != NULL)
+        return alm_part_parquet_touch(cx, part, entry, first, last);
     for (uint32_t b = first; b <= last; b++) {
         const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + b;
         if (bit_get(part, bit))
@@ -355,10 +373,13 @@ alm_status alm_part_last(alm_ctx *cx, const alm_part *part, uint32_t entry, cons
     *n = 0;
     if (col->n_last == 0)
         return ALM_OK;
-    const int32_t *last = (const int32_t *)(const void *)(part->map + col->last_off);
+    const int32_t *last = part->parquet != NULL
+                              ? alm_part_parquet_last(part, entry)
+                              : (const int32_t *)(const void *)(part->map + col->last_off);
     const uint64_t bit = (uint64_t)part->footer->n_cols * part->footer->n_blocks + entry;
     if (!bit_get(part, bit)) {
-        ALM_TRY(fetch(cx, part, col->last_off, col->n_last * sizeof(*last)));
+        if (part->parquet == NULL)
+            ALM_TRY(fetch(cx, part, col->last_off, col->n_last * sizeof(*last)));
         if (alm_crc32c(0, last, col->n_last * sizeof(*last)) != col->last_crc)
             return alm_fail(cx, ALM_E_CORRUPT, -1,
                             "part file '%s', column %u, offset %llu: last rows fail their checksum",
@@ -379,7 +400,8 @@ alm_status alm_part_vec(alm_ctx *cx, alm_arena *arena, const alm_part *part, uin
     const uint32_t entry = (uint32_t)found;
     const alm_part_col *col = &part->cols[entry];
     if (!alm_type_eq(col->type, type))
-        return corrupt(cx, part->path, col->data_off, "a column has another type than its table");
+        return alm_part_corrupt(cx, part->path, col->data_off,
+                                "a column has another type than its table");
     ALM_TRY(alm_part_touch(cx, part, entry, 0, part->footer->rows));
     *out = (alm_vec){.type = type,
                      .width = (uint8_t)col->width,
@@ -409,7 +431,7 @@ alm_status alm_part_lower_bound(alm_ctx *cx, const alm_part *part, int64_t bound
 {
     const alm_part_footer *f = part->footer;
     if (f->ts_entry < 0)
-        return corrupt(cx, part->path, 0, "the part lacks the designated timestamp");
+        return alm_part_corrupt(cx, part->path, 0, "the part lacks the designated timestamp");
     const uint32_t entry = (uint32_t)f->ts_entry;
     const alm_part_block *blocks = alm_part_blocks(part, entry);
     const uint32_t b = block_of(blocks, f->n_blocks, bound);

@@ -217,7 +217,7 @@ static void round_trip(const alm_io *io, const char *dir, uint32_t n, bool in_or
     (void)snprintf(path, sizeof(path), "%s/p", dir);
     assert_int_equal(alm_part_write(&r->cx, io, dir, "p", &spec, &written), ALM_OK);
     assert_int_equal(written.rows, n);
-    assert_int_equal(alm_part_open(&r->cx, io, path, 42, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&r->cx, io, path, 42, NULL, &part), ALM_OK);
     assert_int_equal(alm_part_bytes(part), written.bytes);
     uint32_t *order = oracle_order(r);
     assert_int_equal(written.min_ts, ts_of(r, order[0]));
@@ -290,7 +290,7 @@ static void blocks_and_given_order(void **state)
     alm_part_written written = {0};
     alm_part *part = NULL;
     assert_int_equal(alm_part_write(&cx, io, "/d", "p", &spec, &written), ALM_OK);
-    assert_int_equal(alm_part_open(&cx, io, "/d/p", 42, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&cx, io, "/d/p", 42, NULL, &part), ALM_OK);
     assert_int_equal(alm_part_info(part)->n_blocks, 3);
     assert_int_equal(alm_part_col_at(part, 1)->width, 4);
     assert_int_equal(alm_part_col_at(part, 1)->n_last, 0); /* too many codes */
@@ -345,7 +345,7 @@ static void code_widths_and_last_rows(void **state)
         alm_part_written written = {0};
         alm_part *part = NULL;
         assert_int_equal(alm_part_write(&cx, io, "/d", "p", &spec, &written), ALM_OK);
-        assert_int_equal(alm_part_open(&cx, io, "/d/p", 42, &part), ALM_OK);
+        assert_int_equal(alm_part_open(&cx, io, "/d/p", 42, NULL, &part), ALM_OK);
         assert_int_equal(alm_part_col_at(part, 0)->width, width[k]);
         alm_vec v;
         assert_int_equal(alm_part_vec(&cx, &arena, part, 5, ALM_TY(SYMBOL), &v), ALM_OK);
@@ -406,7 +406,7 @@ static alm_status read_all(const alm_io *io, rows *r)
 {
     alm_part *part = NULL;
     alm_error_clear(&r->cx);
-    alm_status st = alm_part_open(&r->cx, io, "/d/p", 42, &part);
+    alm_status st = alm_part_open(&r->cx, io, "/d/p", 42, NULL, &part);
     if (st != ALM_OK)
         return st;
     for (uint32_t c = 0; c < N_TYPES && st == ALM_OK; c++) {
@@ -458,7 +458,7 @@ static void flipped_bits_are_found(void **state)
     alm_part_written written = {0};
     alm_part *part = NULL;
     assert_int_equal(alm_part_write(&r->cx, io, "/d", "p", &spec, &written), ALM_OK);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 42, &part), ALM_OK);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 42, NULL, &part), ALM_OK);
     assert_int_equal(read_all(io, r), ALM_OK);
     int64_t tried = 0;
     for (int64_t at = 0; at < written.bytes; at++) {
@@ -490,14 +490,14 @@ static void errors_name_the_file(void **state)
     alm_part_written written = {0};
     alm_part *part = NULL;
     assert_int_equal(alm_part_write(&r->cx, io, "/d", "p", &spec, &written), ALM_OK);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 43, &part), ALM_E_CORRUPT);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 43, NULL, &part), ALM_E_CORRUPT);
     assert_non_null(strstr(r->cx.err.msg, "/d/p"));
     alm_error_clear(&r->cx);
     assert_true(alm_sim_flip(sim, "/d/p", 9, 0)); /* version 257 */
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 42, &part), ALM_E_UNSUPPORTED);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/p", 42, NULL, &part), ALM_E_UNSUPPORTED);
     assert_non_null(strstr(r->cx.err.msg, "version 257"));
     alm_error_clear(&r->cx);
-    assert_int_equal(alm_part_open(&r->cx, io, "/d/none", 42, &part), ALM_E_IO);
+    assert_int_equal(alm_part_open(&r->cx, io, "/d/none", 42, NULL, &part), ALM_E_IO);
     alm_error_clear(&r->cx);
     spec.n_chunks = 0;
     assert_int_equal(alm_part_write(&r->cx, io, "/d", "q", &spec, &written), ALM_E_ARG);

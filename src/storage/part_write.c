@@ -12,8 +12,10 @@
 #include "base/crc32c.h"
 #include "storage/part.h"
 #include "storage/part_format.h"
+#include "storage/part_inner.h"
 #include "storage/part_stats.h"
 #include "type/int256.h"
+#include "type/value.h"
 
 enum { HEAP_BUFFER = 1 << 20 };
 
@@ -22,11 +24,12 @@ typedef struct part_writer {
     int handle;
     char path[1024];
     const alm_part_spec *spec;
+    alm_part_plan *plan;   /* nothing is written, it is only said what would be; or NULL */
     const uint64_t *order; /* NULL: rows as the chunks come */
     int64_t rows;
     uint32_t n_blocks;
     uint64_t offset; /* end of what is written; a multiple of the page */
-    uint8_t *block;  /* ALM_STATS_BLOCK_ROWS x 16 bytes */
+    uint8_t *block;  /* ALM_STATS_BLOCK_ROWS of the widest values */
     char *heap;      /* long texts that are not written yet */
     size_t heap_len;
     uint64_t heap_at; /* bytes of the heap segment written */
@@ -45,6 +48,8 @@ typedef struct chunk_at {
 static alm_status write_at(alm_ctx *cx, part_writer *w, const void *bytes, size_t n,
                            uint64_t offset)
 {
+    if (w->plan != NULL)
+        return ALM_OK;
     return alm_io_write_all(cx, w->io, w->handle, bytes, n, (int64_t)offset, w->path);
 }
 
@@ -57,11 +62,11 @@ static uint64_t page_up(uint64_t offset)
 
 /* Copies rows of one chunk, or the rows an order names, as elements of a fixed width. */
 #define DEFINE_COPY(name, type)                                                                    \
-    static void name##_order(const part_writer *w, uint32_t col, const uint64_t *restrict order,   \
+    static void name##_order(const alm_part_spec *s, uint32_t col, const uint64_t *restrict order, \
                              uint32_t n, type *restrict out)                                       \
     {                                                                                              \
         for (uint32_t i = 0; i < n; i++) {                                                         \
-            const alm_vec *v = &w->spec->chunks[order[i] >> 32].cols[col];                         \
+            const alm_vec *v = &s->chunks[order[i] >> 32].cols[col];                               \
             out[i] = ((const type *)v->data)[v->is_const ? 0 : (uint32_t)order[i]];                \
         }                                                                                          \
     }
@@ -75,28 +80,28 @@ DEFINE_COPY(copy64, uint64_t)
 DEFINE_COPY(copy128, wide)
 DEFINE_COPY(copy256, alm_i256)
 
-static void copy_ordered(const part_writer *w, uint32_t col, uint32_t width, const uint64_t *order,
-                         uint32_t n, void *out)
+static void copy_ordered(const alm_part_spec *s, uint32_t col, uint32_t width,
+                         const uint64_t *order, uint32_t n, void *out)
 {
     switch (width) {
     case 1:
-        copy8_order(w, col, order, n, out);
+        copy8_order(s, col, order, n, out);
         break;
     case 2:
-        copy16_order(w, col, order, n, out);
+        copy16_order(s, col, order, n, out);
         break;
     case 4:
-        copy32_order(w, col, order, n, out);
+        copy32_order(s, col, order, n, out);
         break;
     case 8:
-        copy64_order(w, col, order, n, out);
+        copy64_order(s, col, order, n, out);
         break;
     case 32:
-        copy256_order(w, col, order, n, out);
+        copy256_order(s, col, order, n, out);
         break;
     default:
         ALM_ASSERT(width == 16);
-        copy128_order(w, col, order, n, out);
+        copy128_order(s, col, order, n, out);
         break;
     }
 }
@@ -142,7 +147,7 @@ static void copy_codes_run(const alm_vec *v, uint32_t row, uint32_t n, uint32_t 
     }
 }
 
-static void copy_codes_ordered(const part_writer *w, uint32_t col, uint32_t width,
+static void copy_codes_ordered(const alm_part_spec *s, uint32_t col, uint32_t width,
                                const uint64_t *order, uint32_t n, uint8_t *out)
 {
     uint32_t codes[1024];
@@ -150,12 +155,24 @@ static void copy_codes_ordered(const part_writer *w, uint32_t col, uint32_t widt
         const uint32_t m = ALM_MIN(n - done, (uint32_t)ALM_COUNT(codes));
         for (uint32_t i = 0; i < m; i++) {
             const uint64_t at = order[done + i];
-            codes[i] = code_at(&w->spec->chunks[at >> 32].cols[col], (uint32_t)at);
+            codes[i] = code_at(&s->chunks[at >> 32].cols[col], (uint32_t)at);
         }
         store_codes(codes, m, width, out + (size_t)done * width);
         done += m;
     }
 }
+
+void alm_part_gather(const alm_part_spec *spec, uint32_t col, const uint64_t *order, uint32_t n,
+                     void *out)
+{
+    const alm_type type = spec->cols[col].type;
+    if (type.id == ALM_T_SYMBOL)
+        copy_codes_ordered(spec, col, sizeof(uint32_t), order, n, out);
+    else
+        copy_ordered(spec, col, alm_type_width(type), order, n, out);
+}
+
+/* ------------------------------------------------------------------- texts */
 
 static alm_status heap_flush(alm_ctx *cx, part_writer *w, const alm_part_col *col)
 {
@@ -243,9 +260,9 @@ static const uint8_t *gather_fixed(part_writer *w, uint32_t col, const alm_part_
     const uint32_t width = entry->width;
     if (w->order != NULL) {
         if (codes)
-            copy_codes_ordered(w, col, width, w->order + row, n, w->block);
+            copy_codes_ordered(w->spec, col, width, w->order + row, n, w->block);
         else
-            copy_ordered(w, col, width, w->order + row, n, w->block);
+            copy_ordered(w->spec, col, width, w->order + row, n, w->block);
         return w->block;
     }
     for (uint32_t done = 0; done < n;) {
@@ -338,9 +355,38 @@ static alm_status close_column(alm_ctx *cx, part_writer *w, alm_part_col *entry)
         entry->last_off = w->offset;
         entry->last_crc = alm_crc32c(0, w->last, bytes);
         ALM_TRY(write_at(cx, w, w->last, bytes, entry->last_off));
+        if (w->plan != NULL)
+            ALM_TRY(alm_buf_append(cx, &w->plan->last, w->last, bytes));
         w->offset = page_up(w->offset + bytes);
     }
     return ALM_OK;
+}
+
+#define DEFINE_ONE_NULL(name, type, NULLV)                                                         \
+    static bool name(const type *restrict in, uint32_t n, type *restrict out)                      \
+    {                                                                                              \
+        bool same = true;                                                                          \
+        type null;                                                                                 \
+        alm_value_set_null(NULLV, &null);                                                          \
+        for (uint32_t i = 0; i < n; i++)                                                           \
+            same &= in[i] - in[i] == 0 || memcmp(&in[i], &null, sizeof null) == 0;                 \
+        for (uint32_t i = 0; i < n && !same; i++)                                                  \
+            out[i] = in[i] - in[i] == 0 ? in[i] : null;                                            \
+        return same;                                                                               \
+    }
+DEFINE_ONE_NULL(one_null32, float, ALM_TY(FLOAT))
+DEFINE_ONE_NULL(one_null64, double, ALM_TY(DOUBLE))
+
+/* What is not a finite number is null and reads as one bit pattern from a Parquet file. */
+static const uint8_t *one_null(part_writer *w, alm_type type, const uint8_t *bytes, uint32_t n)
+{
+    const void *in = bytes;
+    void *out = w->block;
+    if (type.id == ALM_T_FLOAT)
+        return one_null32(in, n, out) ? bytes : w->block;
+    if (type.id == ALM_T_DOUBLE)
+        return one_null64(in, n, out) ? bytes : w->block;
+    return bytes;
 }
 
 static alm_status write_column(alm_ctx *cx, part_writer *w, uint32_t col, alm_part_col *entry,
@@ -357,6 +403,8 @@ static alm_status write_column(alm_ctx *cx, part_writer *w, uint32_t col, alm_pa
             ALM_TRY(gather_text(cx, w, col, entry, &at, row, n, &blocks[b]));
         else
             bytes = gather_fixed(w, col, entry, &at, row, n);
+        if (w->plan != NULL)
+            bytes = one_null(w, entry->type, bytes, n);
         const size_t size = (size_t)n * entry->width;
         ALM_TRY(write_at(cx, w, bytes, size, entry->data_off + (uint64_t)row * entry->width));
         blocks[b].crc = alm_crc32c(0, bytes, size);
@@ -428,9 +476,8 @@ static void set_times(part_writer *w)
     w->footer.max_ts = (int64_t)blocks[w->n_blocks - 1].max;
 }
 
-static alm_status write_file(alm_ctx *cx, part_writer *w, const uint32_t *by_id, int64_t *bytes)
+static alm_status write_columns(alm_ctx *cx, part_writer *w, const uint32_t *by_id)
 {
-    ALM_TRY(write_header(cx, w));
     w->footer = (alm_part_footer){.table_id = w->spec->table_id,
                                   .rows = w->rows,
                                   .ts_entry = -1,
@@ -443,6 +490,13 @@ static alm_status write_file(alm_ctx *cx, part_writer *w, const uint32_t *by_id,
         ALM_TRY(write_column(cx, w, by_id[i], &w->cols[i], w->blocks + (size_t)i * w->n_blocks));
     }
     set_times(w);
+    return ALM_OK;
+}
+
+static alm_status write_file(alm_ctx *cx, part_writer *w, const uint32_t *by_id, int64_t *bytes)
+{
+    ALM_TRY(write_header(cx, w));
+    ALM_TRY(write_columns(cx, w, by_id));
     ALM_TRY(write_footer(cx, w, bytes));
     const int rc = w->io->sync(w->io, w->handle);
     return rc < 0 ? alm_io_fail(cx, rc, w->path) : ALM_OK;
@@ -495,7 +549,7 @@ static alm_status settle_order(alm_ctx *cx, part_writer *w, uint64_t **sorted)
 static alm_status allocate(alm_ctx *cx, part_writer *w, uint32_t **by_id)
 {
     const size_t n_cols = w->spec->n_cols;
-    w->block = malloc((size_t)ALM_STATS_BLOCK_ROWS * 16);
+    w->block = malloc((size_t)ALM_STATS_BLOCK_ROWS * sizeof(alm_i256));
     w->heap = malloc(HEAP_BUFFER);
     w->last = malloc(ALM_PART_LAST_MAX * sizeof(*w->last));
     w->cols = calloc(n_cols, sizeof(*w->cols));
@@ -515,6 +569,8 @@ alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const 
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
     if (spec->n_cols == 0)
         return alm_fail(cx, ALM_E_ARG, -1, "part '%s' without columns", w.path);
+    if (spec->parquet)
+        return alm_part_parquet_write(cx, io, dir, w.path, spec, out);
     uint64_t *sorted = NULL;
     uint32_t *by_id = NULL;
     int64_t bytes = 0;
@@ -536,4 +592,40 @@ alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const 
     free(by_id);
     free(sorted);
     return st;
+}
+
+/* --------------------------------------------------------------- the plan alone */
+
+alm_status alm_part_plan_make(alm_ctx *cx, const char *path, const alm_part_spec *spec,
+                              alm_part_plan *out)
+{
+    *out = (alm_part_plan){.spec = spec};
+    alm_buf_init(&out->last, NULL);
+    part_writer w = {.spec = spec, .handle = -1, .plan = out, .offset = ALM_PART_PAGE};
+    (void)snprintf(w.path, sizeof(w.path), "%s", path);
+    alm_status st = settle_order(cx, &w, &out->sorted);
+    if (st == ALM_OK)
+        st = allocate(cx, &w, &out->by_id);
+    if (st == ALM_OK) {
+        order_columns(spec, out->by_id);
+        st = write_columns(cx, &w, out->by_id);
+    }
+    out->order = w.order;
+    out->footer = w.footer;
+    out->cols = w.cols;
+    out->blocks = w.blocks;
+    out->image_bytes = w.offset;
+    free(w.block);
+    free(w.heap);
+    free(w.last);
+    return st;
+}
+
+void alm_part_plan_free(alm_part_plan *plan)
+{
+    free(plan->sorted);
+    free(plan->by_id);
+    free(plan->cols);
+    free(plan->blocks);
+    alm_buf_deinit(&plan->last);
 }

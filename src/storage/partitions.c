@@ -1,6 +1,6 @@
 /*
- * partitions.c - what a table's partitions hold, for SHOW PARTITIONS; DROP PARTITION and
- * SQUASH PARTITIONS.
+ * partitions.c - what a table's partitions hold, for SHOW PARTITIONS; DROP PARTITION, CONVERT PARTITION
+ * and SQUASH PARTITIONS.
  *
  * Parts lie in one partition each; rows of the head are counted where their times lie, by search in
  * the sorted chunks.
@@ -46,7 +46,9 @@ static alm_status entry_of(gathering *g, int64_t bucket, alm_partition_info **ou
         }
         memmove(g->rows + lo + 1, g->rows + lo, (g->n - lo) * sizeof(*g->rows));
         g->rows[lo] = (struct bucket_info){
-            .bucket = bucket, .info = {.bucket = bucket, .min_ts = INT64_MAX, .max_ts = INT64_MIN}};
+            .bucket = bucket,
+            .info = {
+                .bucket = bucket, .min_ts = INT64_MAX, .max_ts = INT64_MIN, .parquet_bytes = -1}};
         alm_partition_name(g->v->table.partition, g->ns, bucket, g->rows[lo].info.name,
                            sizeof(g->rows[lo].info.name));
         g->n++;
@@ -64,6 +66,8 @@ static alm_status add_part(gathering *g, const alm_part_ref *part)
     info->min_ts = ALM_MIN(info->min_ts, part->min_ts);
     info->max_ts = ALM_MAX(info->max_ts, part->max_ts);
     info->disk_bytes += part->file->bytes;
+    if (alm_part_ref_is_parquet(part))
+        info->parquet_bytes = ALM_MAX(info->parquet_bytes, INT64_C(0)) + part->file->bytes;
     for (uint32_t i = 0; i < part->n_overlays; i++) /* one file may hold several columns */
         if (i == 0 || part->overlays[i].file != part->overlays[i - 1].file)
             info->disk_bytes += part->overlays[i].file->bytes;
@@ -166,6 +170,36 @@ alm_status alm_table_drop_partitions(alm_ctx *cx, alm_storage *st, const alm_tab
         e = drop_held(cx, st, v, starts, n);
     alm_version_release(v);
     alm_table_let_go(&held);
+    return e;
+}
+
+/* One partition. The lock is given up behind it, so that flushes come in between. */
+static alm_status convert_one(alm_ctx *cx, alm_storage *st, alm_tab *tab, bool parquet,
+                              int64_t start)
+{
+    enum { TRIES = 8 };
+    for (int i = 1;; i++) {
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(alm_tab_lock(cx, st, tab, ALM_TAB_MAINT));
+        alm_status e = alm_head_flush(cx, st, tab->id);
+        if (e == ALM_OK)
+            e = alm_convert_partition(cx, st, tab->id, start, parquet);
+        alm_tab_unlock(st, tab, ALM_TAB_MAINT);
+        if (e != ALM_E_CONFLICT || i == TRIES)
+            return e;
+        alm_error_clear(
+            cx); /* a part was dropped or expired meanwhile: on with those that are there */
+    }
+}
+
+alm_status alm_table_convert_partitions(alm_ctx *cx, alm_storage *st, const alm_table *table,
+                                        bool parquet, const int64_t *starts, uint32_t n)
+{
+    alm_tab *tab = alm_tab_retain(alm_version_of(table)->tab);
+    alm_status e = alm_storage_writable(cx, st);
+    for (uint32_t i = 0; i < n && e == ALM_OK; i++)
+        e = convert_one(cx, st, tab, parquet, starts[i]);
+    alm_tab_release(tab);
     return e;
 }
 

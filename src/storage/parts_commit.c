@@ -107,7 +107,9 @@ static alm_status prepare_parts(alm_ctx *cx, alm_request *rq, alm_build *b)
 
 static alm_status commit_once(alm_ctx *cx, alm_storage *st, parts_arg *arg, uint64_t *lsn)
 {
-    alm_request rq = {.prepare = prepare_parts, .arg = arg};
+    alm_request rq = {.prepare = prepare_parts,
+                      .arg = arg,
+                      .records = arg->change->create != NULL ? arg->change->create->records : NULL};
     alm_buf_init(&arg->parts, NULL);
     const alm_status e = alm_commit(cx, st, &rq);
     alm_buf_deinit(&arg->parts);

@@ -26,7 +26,8 @@ typedef enum alm_op_kind {
     ALM_OP_COMMENT,
     ALM_OP_EXPIRE,
     ALM_OP_TIME,
-    ALM_OP_LAST = ALM_OP_TIME
+    ALM_OP_RECORDS,
+    ALM_OP_LAST = ALM_OP_RECORDS
 } alm_op_kind;
 
 /* ------------------------------------------------------------------- writing */

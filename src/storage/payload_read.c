@@ -247,19 +247,20 @@ alm_status alm_get_part(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_rea
     const uint64_t file_id = alm_get_u64(r);
     const int64_t bytes = alm_get_i64(r);
     const uint32_t n = alm_get_u32(r);
-    if (r->bad || p.rows <= 0 || p.id == 0 || p.seq == 0 || file_id == 0 || n > COLUMNS_MAX)
+    if (r->bad || p.rows <= 0 || p.id == 0 || p.seq == 0 || (file_id & ~ALM_FILE_PARQUET) == 0 ||
+        n > COLUMNS_MAX)
         return corrupt(cx, "a part");
     see_number(&st->next_part_id, p.id);
     see_number(&st->next_seq, p.seq);
-    see_number(&st->next_file_id, file_id);
+    see_number(&st->next_file_id, file_id & ~ALM_FILE_PARQUET);
     ALM_TRY(alm_heap_bytes(cx, n * sizeof *p.overlays, "a part", &p.overlays));
     alm_status e = alm_file_known(cx, st, table_id, file_id, bytes, &p.file);
     for (uint32_t i = 0; i < n && e == ALM_OK; i++) {
         p.overlays[i].col_id = alm_get_u32(r);
         const uint64_t over_id = alm_get_u64(r);
         const int64_t over_bytes = alm_get_i64(r);
-        see_number(&st->next_file_id, over_id);
-        e = r->bad || over_id == 0
+        see_number(&st->next_file_id, over_id & ~ALM_FILE_PARQUET);
+        e = r->bad || over_id == 0 || alm_file_id_is_parquet(over_id)
                 ? corrupt(cx, "a part")
                 : alm_file_known(cx, st, table_id, over_id, over_bytes, &p.overlays[i].file);
         p.n_overlays += e == ALM_OK;

@@ -7,6 +7,7 @@
 #include "storage/change.h"
 #include "storage/comment.h"
 #include "storage/dict.h"
+#include "storage/records.h"
 #include "storage/view.h"
 
 /* ---------------------------------------------------------------- flush marks */
@@ -311,6 +312,8 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
         return redo_expire(cx, b, r);
     case ALM_OP_TIME: /* for restores */
         return ALM_OK;
+    case ALM_OP_RECORDS:
+        return alm_redo_records(cx, b, r);
     }
     return bad_record(cx, b->lsn, "unknown operation");
 }

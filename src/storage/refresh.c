@@ -19,6 +19,7 @@ struct alm_refresh {
     alm_version *v;
     alm_bulk *bulk;
     alm_arena scratch;
+    alm_reading reading; /* of v */
     alm_part_ref **kept, **gone;
     uint32_t n_kept, n_gone, cap_kept;
 };
@@ -31,6 +32,7 @@ static void refresh_free(alm_refresh *r)
         alm_part_ref_release(r->kept[i]);
     free((void *)r->kept);
     free((void *)r->gone);
+    alm_reading_end(&r->st->decoded, &r->reading);
     alm_version_release(r->v);
     alm_arena_deinit(&r->scratch);
     alm_tab_unlock(r->st, r->tab, ALM_TAB_MAINT);
@@ -64,6 +66,7 @@ alm_status alm_refresh_begin(alm_ctx *cx, alm_storage *st, uint64_t view_id, alm
     r->st = st;
     r->tab = tab;
     alm_arena_init(&r->scratch, NULL);
+    alm_reading_begin(&st->decoded, &r->reading);
     r->v = alm_storage_version(st, view_id);
     if (r->v == NULL || r->v->table.kind != ALM_TABLE_MATVIEW) {
         refresh_free(r);
@@ -125,7 +128,8 @@ static alm_status write_rows(alm_ctx *cx, alm_refresh *r, const alm_part_ref *pa
         order[i - from] = (uint64_t)i; /* of chunk 0 */
     for (uint32_t c = 0; c < n_cols; c++) {
         ALM_TRY(alm_scan_piece_vec(cx, &r->scratch, v, &piece, c, &vecs[c]));
-        defs[c] = (alm_part_coldef){v->table.cols[c].id, v->table.cols[c].type};
+        defs[c] =
+            (alm_part_coldef){v->table.cols[c].id, v->table.cols[c].type, v->table.cols[c].name};
     }
     const alm_part_chunk chunk = {.rows = (uint32_t)part->rows, .cols = vecs};
     const alm_part_spec spec = {.table_id = v->table.id,
@@ -135,7 +139,8 @@ static alm_status write_rows(alm_ctx *cx, alm_refresh *r, const alm_part_ref *pa
                                 .chunks = &chunk,
                                 .n_chunks = 1,
                                 .order = order,
-                                .n_order = to - from};
+                                .n_order = to - from,
+                                .parquet = alm_part_ref_is_parquet(part)};
     ALM_TRY(alm_spec_to_part(cx, r->st, &spec, part->bucket, part->seq, &made));
     return keep(cx, r, made);
 }

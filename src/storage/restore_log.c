@@ -54,16 +54,17 @@ static alm_status find_end(alm_ctx *cx, void *arg, uint64_t lsn, const char *pay
 static alm_status copy_file(void *arg, uint64_t table_id, uint64_t id, int64_t bytes)
 {
     replay *r = arg;
-    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], dir[ALM_PATH_MAX];
+    char from[ALM_PATH_MAX], to[ALM_PATH_MAX], dir[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_io_stat meta;
     int64_t got = 0;
     uint32_t crc = 0;
-    (void)snprintf(from, sizeof from, "%.*s/files/%llu-%016llx.part", DIR_MAX, r->log,
-                   (unsigned long long)table_id, (unsigned long long)id);
+    alm_file_id_name(id, name, sizeof name);
+    (void)snprintf(from, sizeof from, "%.*s/files/%llu-%s", DIR_MAX, r->log,
+                   (unsigned long long)table_id, name);
     (void)snprintf(dir, sizeof dir, "%.*s/tables/%llu", DIR_MAX, r->db,
                    (unsigned long long)table_id);
-    (void)snprintf(to, sizeof to, "%.*s/tables/%llu/%016llx.part", DIR_MAX, r->db,
-                   (unsigned long long)table_id, (unsigned long long)id);
+    (void)snprintf(to, sizeof to, "%.*s/tables/%llu/%s", DIR_MAX, r->db,
+                   (unsigned long long)table_id, name);
     if (r->io->stat(r->io, to, &meta) == 0 || r->io->stat(r->io, from, &meta) < 0 ||
         meta.size_bytes != bytes)
         return ALM_OK; /* there; or missed when the directory is opened, if it is needed then */

@@ -86,7 +86,7 @@ alm_status alm_spec_to_part(alm_ctx *cx, alm_storage *st, const alm_part_spec *s
                             uint64_t seq, alm_part_ref **out)
 {
     alm_file *file = NULL;
-    ALM_TRY(alm_file_new(cx, st, spec->table_id, &file));
+    ALM_TRY(alm_file_new(cx, st, spec->table_id, spec->parquet, &file));
     const alm_status status = write_part(cx, st, file, spec, bucket, seq, out);
     alm_file_release(file); /* the part holds its own reference; without one the file goes */
     return status;

@@ -99,20 +99,20 @@ alm_status alm_spill_space_open(alm_ctx *cx, alm_spill_space *space, const alm_i
     return ALM_OK;
 }
 
-static int64_t bytes_max(const alm_ctx *cx)
+int64_t alm_spill_bytes_max(const alm_ctx *cx)
 {
     return cx->conf != NULL ? cx->conf->query_spill_max : INT64_MAX;
 }
 
 bool alm_spill_allowed(const alm_ctx *cx, const alm_spill_space *space)
 {
-    return space != NULL && bytes_max(cx) > 0;
+    return space != NULL && alm_spill_bytes_max(cx) > 0;
 }
 
 /* Takes part of the bound before the bytes are written. */
 static alm_status space_charge(alm_ctx *cx, alm_spill *s, int64_t bytes)
 {
-    const int64_t max = bytes_max(cx), before = atomic_fetch_add(&s->space->bytes, bytes);
+    const int64_t max = alm_spill_bytes_max(cx), before = atomic_fetch_add(&s->space->bytes, bytes);
     if (bytes <= max - before)
         return ALM_OK;
     atomic_fetch_sub(&s->space->bytes, bytes);

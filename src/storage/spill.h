@@ -42,6 +42,8 @@ alm_spill_space *alm_storage_spill_space(struct alm_storage *st);
 
 typedef struct alm_spill alm_spill;
 
+/* query.spill.max, for all temporary files together. */
+int64_t alm_spill_bytes_max(const alm_ctx *cx);
 /* May anything be spilled? space may be NULL. */
 bool alm_spill_allowed(const alm_ctx *cx, const alm_spill_space *space);
 /* who: the operator, for errors. The space must outlive the spill. */

@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "storage/decoded.h"
 #include "storage/spill.h"
 #include "storage/version.h"
 #include "storage/wal.h"
@@ -36,6 +37,7 @@ struct alm_tab {
     uint32_t sharers, waiting_alone;
     /* Open transactions that change rows of parts: compaction would make them fail. */
     _Atomic uint32_t claims;
+    _Atomic uint64_t versions; /* made of it so far: alm_table.version */
 };
 
 /* ------------------------------------------------------- catalogue versions */
@@ -62,6 +64,7 @@ typedef struct alm_catver {
     size_t n, n_blocks;
     cat_names *names;
     cat_block **blocks;
+    struct alm_records *records; /* records.h; NULL: none */
 } alm_catver;
 
 struct alm_snapshot {
@@ -69,6 +72,7 @@ struct alm_snapshot {
     alm_storage *st;
     alm_catver *cat;
     int64_t acquired_ns;
+    alm_reading reading; /* keeps decoded columns that it was shown */
 };
 
 alm_catver *alm_catver_retain(alm_catver *cat);
@@ -181,6 +185,7 @@ struct alm_storage {
     _Atomic int64_t commits, head_bytes;
     alm_storage_counters counters;
     alm_spill_space spill;
+    alm_decoded decoded; /* columns of Parquet parts in memory */
 
     pthread_mutex_t touch_lock; /* alm_touch_wait */
     pthread_cond_t touch_cond;

@@ -34,7 +34,8 @@ typedef struct alm_storage_conf {
     int64_t part_rows_max;        /* rows of one part of a bulk load or flush */
     int32_t overlap_max;          /* overlapping parts and runs before writers wait */
     int64_t snapshot_age_max_ms;
-    const char *archive_dir; /* of the log, for restores to a point in time; NULL or "": none */
+    int64_t decoded_bytes_max; /* columns of Parquet partitions in memory */
+    const char *archive_dir;   /* of the log, for restores to a point in time; NULL or "": none */
     int64_t archive_interval_ms, archive_backlog_max;
     bool whole_log;          /* the log of a copy must be whole, too */
     int64_t hold_age_max_ms; /* a checkpoint that is held longer is released; 0: never */
@@ -294,6 +295,22 @@ ALM_NODISCARD alm_status alm_delete_begin(alm_ctx *cx, alm_storage *st, alm_txn 
 ALM_NODISCARD alm_status alm_retype_begin(alm_ctx *cx, alm_storage *st, const alm_table *was,
                                           uint32_t at, const alm_column *col, alm_update **out);
 
+/* --------------------------------------------------------------------- records */
+
+enum { ALM_RECORDS_BLIND = -1 }; /* as seen_lsn: whatever there is by then */
+/*
+ * Records of the catalogue (catalog.h) that are put or (value.ptr NULL) removed, all or nothing.
+ * ALM_E_STALE: there was a change behind `seen_lsn` (alm_snapshot_records_lsn of what was looked at): look
+ * again. Where a request takes one, it is part of the same log record.
+ */
+typedef struct alm_records_change {
+    uint64_t seen_lsn; /* or (uint64_t)ALM_RECORDS_BLIND */
+    const alm_record *rows;
+    uint32_t n;
+} alm_records_change;
+ALM_NODISCARD alm_status alm_records_put(alm_ctx *cx, alm_storage *st,
+                                         const alm_records_change *change);
+
 /* ------------------------------------------------------------------- catalogue */
 
 typedef struct alm_table_spec {
@@ -307,16 +324,22 @@ typedef struct alm_table_spec {
     int64_t max_uncommitted_rows, o3_max_lag_us;
     bool replace; /* the commit drops what has that name and is of that kind, if there is any */
     alm_table_kind kind;
-    const alm_view_def *view; /* of views; copied */
+    const alm_view_def *view;          /* of views; copied */
+    const alm_records_change *records; /* with it; NULL: none. Outlives a load into the table */
 } alm_table_spec;
 
 /* Each is one durable log record: all or nothing. `load`, if not NULL, receives a bulk load into the
  * new table whose commit creates table and rows together (CREATE TABLE AS SELECT). */
 ALM_NODISCARD alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *spec,
                                           alm_bulk **load);
-ALM_NODISCARD alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name);
+ALM_NODISCARD alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name,
+                                        const alm_records_change *records);
+/* All of them or none: one log record. No name may come twice. */
+ALM_NODISCARD alm_status alm_tables_drop(alm_ctx *cx, alm_storage *st, const alm_str *names,
+                                         uint32_t n, const alm_records_change *records);
 ALM_NODISCARD alm_status alm_tables_drop_all(alm_ctx *cx, alm_storage *st);
-ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to);
+ALM_NODISCARD alm_status alm_table_rename(alm_ctx *cx, alm_storage *st, alm_str name, alm_str to,
+                                          const alm_records_change *records);
 ALM_NODISCARD alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name);
 ALM_NODISCARD alm_status alm_tables_truncate(alm_ctx *cx, alm_storage *st, const alm_str *names,
                                              uint32_t n);
@@ -354,6 +377,11 @@ ALM_NODISCARD alm_status alm_table_move_partitions(alm_ctx *cx, alm_storage *st,
                                                    const alm_table *table, alm_partition_move move,
                                                    const int64_t *starts, uint32_t n);
 /* Merges the parts of the table where they overlap or are many and small. */
+/* All rows of these partitions into Parquet files, or into native ones; a record for each partition, which is as it was or
+ * as it should be after a crash. Rows that come meanwhile stand beside, and join at the next merge. */
+ALM_NODISCARD alm_status alm_table_convert_partitions(alm_ctx *cx, alm_storage *st,
+                                                      const alm_table *table, bool parquet,
+                                                      const int64_t *starts, uint32_t n);
 ALM_NODISCARD alm_status alm_table_squash(alm_ctx *cx, alm_storage *st, const alm_table *table);
 
 /* Partitions of a table, for SHOW PARTITIONS and TTL; oldest first, detached ones at the end. */
@@ -361,6 +389,7 @@ typedef struct alm_partition_info {
     char name[48];
     int64_t bucket; /* where the partition starts */
     int64_t min_ts, max_ts, rows, disk_bytes;
+    int64_t parquet_bytes; /* of its Parquet files, -1: it has none */
     uint32_t parts;
     bool detached; /* a partition can be there twice: detached, and with rows that came later */
 } alm_partition_info;

@@ -266,7 +266,7 @@ static void snapshots_do_not_change(void **state)
     assert_int_equal(read_all(&w, before, "t", got, 16), 1);
     assert_int_equal(read_all(&w, after, "t", got, 16), 2);
     expect(&w, "t", NULL, 0);
-    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("t")));
+    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("t"), NULL));
     assert_int_equal(read_all(&w, after, "t", got, 16), 2); /* files are still there */
     assert_true(alm_snapshot_lsn(before) < alm_snapshot_lsn(after));
     alm_snapshot_release(before);
@@ -302,7 +302,7 @@ static void transactions_are_atomic_over_tables(void **state)
     OK(&w, alm_txn_begin(&w.cx, w.st, &txn));
     OK(&w, append(&w, txn, a, (int64_t[]){9}, (int64_t[]){9}, 1));
     OK(&w, append(&w, txn, b, (int64_t[]){9}, (int64_t[]){9}, 1));
-    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("b")));
+    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("b"), NULL));
     FAILS(&w, ALM_E_CONFLICT, alm_txn_commit(&w.cx, txn, NULL));
     expect(&w, "a", (int64_t[]){4, 1, 2}, 3);
     alm_snapshot_release(snap);
@@ -320,10 +320,10 @@ static void catalogue_changes_survive(void **state)
     OK(&w, create(&w, "two", true));
     FAILS(&w, ALM_E_EXISTS, create(&w, "ONE", false));
     OK(&w, insert(&w, "one", (int64_t[]){1}, (int64_t[]){1}, 1));
-    OK(&w, alm_table_rename(&w.cx, w.st, ALM_STR("one"), ALM_STR("uno")));
-    FAILS(&w, ALM_E_TABLE, alm_table_drop(&w.cx, w.st, ALM_STR("one")));
-    FAILS(&w, ALM_E_EXISTS, alm_table_rename(&w.cx, w.st, ALM_STR("two"), ALM_STR("Uno")));
-    OK(&w, alm_table_rename(&w.cx, w.st, ALM_STR("uno"), ALM_STR("UNO")));
+    OK(&w, alm_table_rename(&w.cx, w.st, ALM_STR("one"), ALM_STR("uno"), NULL));
+    FAILS(&w, ALM_E_TABLE, alm_table_drop(&w.cx, w.st, ALM_STR("one"), NULL));
+    FAILS(&w, ALM_E_EXISTS, alm_table_rename(&w.cx, w.st, ALM_STR("two"), ALM_STR("Uno"), NULL));
+    OK(&w, alm_table_rename(&w.cx, w.st, ALM_STR("uno"), ALM_STR("UNO"), NULL));
     const alm_column extra = {.name = "extra", .type = {.id = ALM_T_SYMBOL}, .symbol_capacity = 64};
     OK(&w, alm_table_add_column(&w.cx, w.st, ALM_STR("uno"), &extra));
     FAILS(&w, ALM_E_DUPLICATE, alm_table_add_column(&w.cx, w.st, ALM_STR("uno"), &extra));
@@ -348,7 +348,7 @@ static void catalogue_changes_survive(void **state)
         else
             restart(&w);
     }
-    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("two")));
+    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("two"), NULL));
     OK(&w, create(&w, "two", false));
     power_cut(&w);
     expect(&w, "two", NULL, 0);
@@ -367,7 +367,7 @@ static void many_tables_in_order(void **state)
     }
     for (int i = 0; i < 200; i += 3) {
         (void)snprintf(name, sizeof name, "T%d", i);
-        OK(&w, alm_table_drop(&w.cx, w.st, alm_str_of(name)));
+        OK(&w, alm_table_drop(&w.cx, w.st, alm_str_of(name), NULL));
     }
     for (int round = 0; round < 2; round++) {
         alm_snapshot *snap;
@@ -509,6 +509,96 @@ static void the_real_disk_works(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* ----------------------------------------------------------------------- records */
+
+static alm_status put_record(world *w, uint64_t seen, const char *key, const char *value)
+{
+    const alm_record row = {.key = alm_str_of(key),
+                            .value = value == NULL ? (alm_str){NULL, 0} : alm_str_of(value)};
+    const alm_records_change change = {.seen_lsn = seen, .rows = &row, .n = 1};
+    return alm_records_put(&w->cx, w->st, &change);
+}
+
+/* "key=value " of each, by ascending key; *lsn of the newest change. */
+static void list_records(world *w, char *text, size_t size, uint64_t *lsn)
+{
+    alm_snapshot *snap;
+    size_t n = 0;
+    OK(w, alm_snapshot_acquire(&w->cx, w->st, &snap));
+    text[0] = 0;
+    for (size_t i = 0; i < alm_snapshot_record_count(snap); i++) {
+        const alm_record r = alm_snapshot_record_at(snap, i);
+        n += (size_t)snprintf(text + n, size - n, "%.*s=%.*s ", (int)r.key.len, r.key.ptr,
+                              (int)r.value.len, r.value.ptr);
+    }
+    *lsn = alm_snapshot_records_lsn(snap);
+    alm_snapshot_release(snap);
+}
+
+static void records_are_kept(void **state)
+{
+    (void)state;
+    world w;
+    char text[256];
+    uint64_t lsn = 1, later = 0;
+    world_init(&w, 21);
+    list_records(&w, text, sizeof text, &lsn);
+    assert_int_equal(lsn, 0);
+    OK(&w, put_record(&w, 0, "b", "2"));
+    FAILS(&w, ALM_E_STALE, put_record(&w, 0, "c", "3"));
+    list_records(&w, text, sizeof text, &lsn);
+    assert_string_equal(text, "b=2 ");
+    OK(&w, put_record(&w, lsn, "a", ""));
+    OK(&w, put_record(&w, (uint64_t)ALM_RECORDS_BLIND, "b", "two"));
+    OK(&w, put_record(&w, (uint64_t)ALM_RECORDS_BLIND, "gone", NULL)); /* never was there */
+    list_records(&w, text, sizeof text, &lsn);
+    assert_string_equal(text, "a= b=two ");
+    restart(&w); /* the log */
+    list_records(&w, text, sizeof text, &later);
+    assert_string_equal(text, "a= b=two ");
+    assert_int_equal(lsn, later);
+    OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+    power_cut(&w); /* the catalogue file */
+    list_records(&w, text, sizeof text, &later);
+    assert_string_equal(text, "a= b=two ");
+    assert_int_equal(lsn, later);
+    OK(&w, put_record(&w, lsn, "a", NULL));
+    FAILS(&w, ALM_E_LIMIT, put_record(&w, lsn, "", "x"));
+    list_records(&w, text, sizeof text, &lsn);
+    assert_string_equal(text, "b=two ");
+    world_deinit(&w);
+}
+
+/* A record goes with the change of a table, or neither of both. */
+static void records_go_with_tables(void **state)
+{
+    (void)state;
+    world w;
+    char text[256];
+    uint64_t lsn = 0;
+    world_init(&w, 22);
+    const alm_record row = {.key = ALM_STR("k"), .value = ALM_STR("v")};
+    const alm_records_change put = {.seen_lsn = 0, .rows = &row, .n = 1};
+    const alm_record none = {.key = ALM_STR("k")};
+    const alm_records_change take = {
+        .seen_lsn = (uint64_t)ALM_RECORDS_BLIND, .rows = &none, .n = 1};
+    OK(&w, create(&w, "t", false));
+    FAILS(&w, ALM_E_TABLE, alm_table_drop(&w.cx, w.st, ALM_STR("u"), &put));
+    list_records(&w, text, sizeof text, &lsn);
+    assert_string_equal(text, "");
+    OK(&w, alm_table_rename(&w.cx, w.st, ALM_STR("t"), ALM_STR("u"), &put));
+    FAILS(&w, ALM_E_STALE, alm_table_drop(&w.cx, w.st, ALM_STR("u"), &put));
+    expect(&w, "u", NULL, 0); /* it is there */
+    restart(&w);
+    list_records(&w, text, sizeof text, &lsn);
+    assert_string_equal(text, "k=v ");
+    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("u"), &take));
+    power_cut(&w);
+    list_records(&w, text, sizeof text, &lsn);
+    assert_string_equal(text, "");
+    world_deinit(&w);
+}
+
 int main(void)
 {
     alm_log_set_level(ALM_LOG_OFF);
@@ -521,6 +611,8 @@ int main(void)
         cmocka_unit_test(late_rows_keep_their_order),
         cmocka_unit_test(dedup_keeps_the_last),
         cmocka_unit_test(bad_rows_are_refused),
+        cmocka_unit_test(records_are_kept),
+        cmocka_unit_test(records_go_with_tables),
         cmocka_unit_test(the_real_disk_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,14 +19,15 @@
 #include "io/sim.h"
 #include "storage/storage.h"
 
-enum { WRITERS = 3, READERS = 2, COMMITS = 120, ROWS = 50 };
+enum { WRITERS = 3, READERS = 2, OTHERS = 2, COMMITS = 120, ROWS = 50 };
 
 typedef struct shared {
     alm_storage *st;
     _Atomic int64_t acknowledged; /* rows in each of the two tables */
     atomic_bool stop;
     _Atomic int64_t wrong, reads,
-        started;  /* started: commits that nobody waited for in the storage */
+        started; /* started: commits that nobody waited for in the storage */
+    int64_t converted;
     sem_t called; /* somebody shall lead */
     char why[256];
 } shared;
@@ -224,7 +225,7 @@ static void *change_main(void *arg)
         char name[32];
         (void)snprintf(name, sizeof name, "other%d", i);
         if (create(&cx, s->st, name) != ALM_OK ||
-            (i % 2 == 1 && alm_table_drop(&cx, s->st, alm_str_of(name)) != ALM_OK))
+            (i % 2 == 1 && alm_table_drop(&cx, s->st, alm_str_of(name), NULL) != ALM_OK))
             wrong(s, &cx, "create and drop");
         (void)snprintf(name, sizeof name, "col%d", i);
         const alm_column col = {.name = name, .type = {.id = ALM_T_DOUBLE}};
@@ -233,6 +234,33 @@ static void *change_main(void *arg)
             wrong(s, &cx, "add column");
         const struct timespec nap = {.tv_nsec = 5000000};
         (void)nanosleep(&nap, NULL);
+    }
+    alm_arena_deinit(&arena);
+    return NULL;
+}
+
+/* Partitions become Parquet and native again, under everybody. */
+static void *convert_main(void *arg)
+{
+    const worker *me = arg;
+    shared *s = me->s;
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    for (int i = 0; !atomic_load(&s->stop); i++) {
+        alm_ctx cx = {.arena = &arena};
+        alm_snapshot *snap;
+        alm_partition_info *parts = NULL;
+        size_t n = 0;
+        if (alm_snapshot_acquire(&cx, s->st, &snap) != ALM_OK)
+            break;
+        const alm_table *t = alm_snapshot_find(snap, i % 2 == 0 ? ALM_STR("x") : ALM_STR("y"));
+        if (alm_table_partitions(&cx, &arena, snap, t, &parts, &n) != ALM_OK ||
+            (n > 0 && alm_table_convert_partitions(&cx, s->st, t, i % 3 != 0,
+                                                   &parts[(size_t)i % n].bucket, 1) != ALM_OK))
+            wrong(s, &cx, "convert");
+        s->converted += n > 0;
+        alm_snapshot_release(snap);
+        alm_arena_reset(&arena);
     }
     alm_arena_deinit(&arena);
     return NULL;
@@ -253,6 +281,7 @@ static void everything_at_once(void **state)
     conf.head_bytes_max = 256 << 10;
     conf.table_head_bytes_max = 128 << 10;
     conf.checkpoint_wal_bytes = 256 << 10;
+    conf.decoded_bytes_max = 100 << 10;
     shared s = {0};
     assert_int_equal(alm_storage_open(&cx, alm_sim_io(sim), "r", &conf, &s.st), ALM_OK);
     assert_int_equal(create(&cx, s.st, "x"), ALM_OK);
@@ -261,21 +290,22 @@ static void everything_at_once(void **state)
     (void)sem_init(&s.called, 0, 0);
     alm_storage_lead_by(s.st, call_leader, &s);
     assert_int_equal(pthread_create(&leader, NULL, lead_main, &s), 0);
-    worker workers[WRITERS + READERS + 1];
-    pthread_t threads[WRITERS + READERS + 1];
-    for (int i = 0; i < WRITERS + READERS + 1; i++) {
+    worker workers[WRITERS + READERS + OTHERS];
+    pthread_t threads[WRITERS + READERS + OTHERS];
+    for (int i = 0; i < WRITERS + READERS + OTHERS; i++) {
         workers[i] = (worker){.s = &s, .number = i};
         assert_int_equal(pthread_create(&threads[i], NULL,
-                                        i < WRITERS             ? write_main
-                                        : i < WRITERS + READERS ? read_main
-                                                                : change_main,
+                                        i < WRITERS              ? write_main
+                                        : i < WRITERS + READERS  ? read_main
+                                        : i == WRITERS + READERS ? change_main
+                                                                 : convert_main,
                                         &workers[i]),
                          0);
     }
     for (int i = 0; i < WRITERS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     atomic_store(&s.stop, true);
-    for (int i = WRITERS; i < WRITERS + READERS + 1; i++)
+    for (int i = WRITERS; i < WRITERS + READERS + OTHERS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     (void)sem_post(&s.called);
     assert_int_equal(pthread_join(leader, NULL), 0);
@@ -283,6 +313,7 @@ static void everything_at_once(void **state)
     if (s.wrong > 0)
         fail_msg("%lld times: %s", (long long)s.wrong, s.why);
     assert_true(s.reads > 0);
+    assert_true(s.converted > 0);
     assert_int_equal(s.acknowledged, WRITERS * COMMITS * ROWS);
     for (int round = 0; round < 2; round++) {
         alm_snapshot *snap;

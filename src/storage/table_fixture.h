@@ -316,6 +316,29 @@ static ALM_UNUSED bool fix_compact(fixture *f)
     return did;
 }
 
+/* CONVERT PARTITION: all whose number has this remainder of `of`. */
+static ALM_UNUSED void fix_convert(fixture *f, bool parquet, size_t of, size_t remainder)
+{
+    alm_snapshot *snap = fix_snapshot(f);
+    alm_partition_info *parts = NULL;
+    size_t n = 0;
+    int64_t starts[64];
+    uint32_t n_starts = 0;
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    assert_int_equal(alm_table_partitions(&f->cx, &arena, snap, fix_table(snap), &parts, &n),
+                     ALM_OK);
+    for (size_t i = 0; i < n; i++)
+        if (i % of == remainder && !parts[i].detached && n_starts < ALM_COUNT(starts))
+            starts[n_starts++] = parts[i].bucket;
+    const alm_status st =
+        alm_table_convert_partitions(&f->cx, f->st, fix_table(snap), parquet, starts, n_starts);
+    assert_string_equal(f->cx.err.msg, "");
+    assert_int_equal(st, ALM_OK);
+    alm_arena_deinit(&arena);
+    alm_snapshot_release(snap);
+}
+
 /* The table holds the rows of the oracle, now. */
 static ALM_UNUSED void fix_check(fixture *f)
 {

@@ -12,6 +12,8 @@
  * DEDUP       Rows that newer ones replace lie in their parts still. Where a change could bring them
  *             back, or make rows equal (DELETE, new values of keys), the parts that overlap are
  *             merged first.
+ * Parquet     A Parquet part is written anew as a whole, so that its file stays true for those who read it in
+ *             place. Only a new type leaves an overlay: CONVERT PARTITION again puts it in.
  * Memory      the collected values, and the touched columns of one part at a time. A new type writes
  *             the overlay of a part as soon as all its rows are there.
  */
@@ -455,22 +457,30 @@ static void put_values(const update_part *part, uint32_t c, alm_vec *into)
     }
 }
 
+/* The touched columns of a part as they are from now on. */
+static alm_status new_values(alm_ctx *cx, alm_update *up, const update_part *part, alm_vec **out)
+{
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, up->n_cols, out));
+    for (uint32_t c = 0; c < up->n_cols; c++) {
+        ALM_TRY(alm_check(cx));
+        if (up->kind == ALM_UPDATE_RETYPE)
+            ALM_TRY(no_values(cx, up, part, c, &(*out)[c]));
+        else
+            ALM_TRY(old_values(cx, up, part, c, &(*out)[c]));
+        put_values(part, c, &(*out)[c]);
+    }
+    return ALM_OK;
+}
+
 static alm_status write_overlay(alm_ctx *cx, alm_update *up, const update_part *part,
                                 alm_file *file)
 {
     alm_vec *cols = NULL;
     alm_part_coldef *defs = NULL;
-    ALM_TRY(ALM_NEWN(cx, &up->scratch, up->n_cols, &cols));
+    ALM_TRY(new_values(cx, up, part, &cols));
     ALM_TRY(ALM_NEWN(cx, &up->scratch, up->n_cols, &defs));
-    for (uint32_t c = 0; c < up->n_cols; c++) {
-        ALM_TRY(alm_check(cx));
+    for (uint32_t c = 0; c < up->n_cols; c++)
         defs[c] = (alm_part_coldef){up->values.cols[c].id, up->values.cols[c].type};
-        if (up->kind == ALM_UPDATE_RETYPE)
-            ALM_TRY(no_values(cx, up, part, c, &cols[c]));
-        else
-            ALM_TRY(old_values(cx, up, part, c, &cols[c]));
-        put_values(part, c, &cols[c]);
-    }
     const alm_part_chunk chunk = {.rows = (uint32_t)part->ref->rows, .cols = cols};
     const alm_part_spec spec = {.table_id = up->v->table.id,
                                 .cols = defs,
@@ -519,13 +529,44 @@ static alm_status new_ref(alm_ctx *cx, alm_update *up, const update_part *part, 
     return alm_part_ref_new(cx, up->st, &ref, out);
 }
 
+/* A Parquet part is written anew: others read the file, and know of no overlays. */
+static alm_status rewrite_parquet(alm_ctx *cx, alm_update *up, const update_part *part,
+                                  alm_part_ref **out)
+{
+    alm_vec *values = NULL;
+    alm_part_chunk chunk;
+    alm_part_spec spec = {.table_id = up->v->table.id,
+                          .ts_col = -1,
+                          .chunks = &chunk,
+                          .n_chunks = 1,
+                          .parquet = true};
+    ALM_TRY(new_values(cx, up, part, &values));
+    ALM_TRY(alm_update_map(cx, up, part->ref, &spec, &chunk));
+    alm_vec *cols = NULL;
+    ALM_TRY(ALM_NEWN(cx, &up->scratch, spec.n_cols, &cols));
+    memcpy(cols, chunk.cols, spec.n_cols * sizeof(*cols));
+    chunk.cols = cols;
+    for (uint32_t c = 0; c < up->n_cols; c++) { /* all columns of the table are in the spec */
+        cols[up->cols[c]] = values[c];
+        if (up->symbols[c] == NULL)
+            continue;
+        alm_dict *dict = NULL; /* with the values that are new */
+        ALM_TRY(ALM_NEW(cx, &up->scratch, &dict));
+        alm_symbols_view(up->symbols[c], alm_symbols_count(up->symbols[c]), dict);
+        cols[up->cols[c]].dict = dict;
+    }
+    return alm_spec_to_part(cx, up->st, &spec, part->ref->bucket, part->ref->seq, out);
+}
+
 static alm_status rewrite_part(alm_ctx *cx, alm_update *up, const update_part *part,
                                alm_part_ref **out)
 {
     alm_arena_reset(&up->scratch);
     up->order_span = SIZE_MAX;
+    if (alm_part_ref_is_parquet(part->ref) && up->kind == ALM_UPDATE_VALUES)
+        return rewrite_parquet(cx, up, part, out);
     alm_file *file = NULL;
-    ALM_TRY(alm_file_new(cx, up->st, up->v->table.id, &file));
+    ALM_TRY(alm_file_new(cx, up->st, up->v->table.id, false, &file));
     alm_status st = write_overlay(cx, up, part, file);
     if (st == ALM_OK)
         st = new_ref(cx, up, part, file, out);

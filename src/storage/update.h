@@ -48,6 +48,10 @@ struct alm_update {
     alm_arena scratch; /* of one call */
 };
 
+/* Columns of the table that the part has (Parquet: all), with its overlays put in, as one chunk of a spec. From
+ * up->scratch. */
+ALM_NODISCARD alm_status alm_update_map(alm_ctx *cx, alm_update *up, const alm_part_ref *ref,
+                                        alm_part_spec *spec, alm_part_chunk *chunk);
 /* The part without the collected rows; *out NULL when none are left. Counts up->rows anew. */
 ALM_NODISCARD alm_status alm_delete_part(alm_ctx *cx, alm_update *up, const update_part *part,
                                          alm_part_ref **out);

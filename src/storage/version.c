@@ -338,12 +338,18 @@ alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks
     return ALM_OK;
 }
 
+static uint64_t next_version(alm_tab *tab)
+{
+    return atomic_fetch_add_explicit(&tab->versions, 1, memory_order_relaxed) + 1;
+}
+
 /* All but the count of references, which other threads change. */
 static void copy_fields(alm_version *to, const alm_version *from)
 {
     const size_t skip = offsetof(alm_version, table);
     memcpy((char *)to + skip, (const char *)from + skip, sizeof *to - skip);
     to->refs = 1;
+    to->table.version = next_version(to->tab);
 }
 
 alm_status alm_version_copy(alm_ctx *cx, const alm_version *v, uint32_t more_lanes,
@@ -432,6 +438,7 @@ void alm_version_settle(alm_version *v)
     alm_table *t = &v->table;
     t->handle = (uint64_t)(uintptr_t)v;
     t->id = v->tab->id;
+    t->version = next_version(v->tab);
     t->cols = v->schema->cols;
     t->n_cols = v->schema->n_cols;
     t->view = v->view == NULL ? NULL : &v->view->v;

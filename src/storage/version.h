@@ -39,9 +39,21 @@
 
 struct alm_part; /* part.h: an open, mapped part or overlay file */
 
+/* A number of a file says its format, too: this bit of it is set where the file is Parquet. */
+#define ALM_FILE_PARQUET (UINT64_C(1) << 63)
+static inline bool alm_file_id_is_parquet(uint64_t id)
+{
+    return (id & ALM_FILE_PARQUET) != 0;
+}
+enum { ALM_NAME_MAX = 32 };
+/* "<16 hex digits>.part" or ".parquet": the number without the bit. */
+void alm_file_id_name(uint64_t id, char *name, size_t name_size);
+/* Is it such a name, and of which number? */
+bool alm_file_id_of_name(const char *name, uint64_t *id);
+
 typedef struct alm_file {
     _Atomic uint32_t refs;
-    uint64_t id;       /* never reused while the file may exist; name: <id as 16 hex digits>.part */
+    uint64_t id;       /* never reused while the file may exist; name: alm_file_id_name */
     uint64_t table_id; /* directory: tables/<table id as decimal>/ */
     int64_t bytes;     /* size, set by the writer before commit; known to the catalogue */
     alm_storage *st;
@@ -49,13 +61,12 @@ typedef struct alm_file {
 } alm_file;
 
 /* A fresh id, registered; makes the directory of the table if it is not there. refs = 1. */
-ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool parquet,
                                       alm_file **out);
 alm_file *alm_file_retain(alm_file *file);
 void alm_file_release(alm_file *file);
 enum { ALM_PATH_MAX = 4096 };
 /* Directory of the table and name of the file, as alm_part_write wants them. */
-enum { ALM_NAME_MAX = 32 };
 void alm_file_dir(const alm_file *file, char *dir, size_t dir_size);
 void alm_file_name(const alm_file *file, char *name, size_t name_size);
 void alm_file_path(const alm_file *file, char *path, size_t path_size);
@@ -88,6 +99,10 @@ ALM_NODISCARD alm_status alm_part_ref_new(alm_ctx *cx, alm_storage *st, const al
                                           alm_part_ref **out);
 alm_part_ref *alm_part_ref_retain(alm_part_ref *part);
 void alm_part_ref_release(alm_part_ref *part);
+static inline bool alm_part_ref_is_parquet(const alm_part_ref *part)
+{
+    return alm_file_id_is_parquet(part->file->id);
+}
 /* File of the column in this part: its overlay, else part->file. */
 alm_file *alm_part_ref_file(const alm_part_ref *part, uint32_t col_id);
 

@@ -385,10 +385,9 @@ static int sweep_file(void *arg, const char *name)
     char *end = NULL;
     const size_t n = strlen(name);
     bool orphan = false;
-    if (n == 21 && strcmp(name + 16, ".part") == 0) {
-        const uint64_t id = strtoull(name, &end, 16);
-        orphan = end == name + 16 && !alm_file_is_registered(s->st, id) &&
-                 !alm_hold_waits_for(s->st, id);
+    uint64_t id = 0;
+    if (alm_file_id_of_name(name, &id)) {
+        orphan = !alm_file_is_registered(s->st, id) && !alm_hold_waits_for(s->st, id);
     } else if (n > 5 && strcmp(name + n - 5, ".dict") == 0) {
         orphan = !s->table_exists &&
                  !alm_catalog_names_dict(s->st, s->table_id, (uint32_t)strtoul(name, &end, 10));

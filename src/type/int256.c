@@ -3,6 +3,8 @@
  */
 #include "type/int256.h"
 
+#include "base/number.h"
+
 bool alm_i256_mul(alm_i256 a, alm_i256 b, alm_i256 *out)
 {
     const bool negative = alm_i256_is_neg(a) != alm_i256_is_neg(b);
@@ -104,14 +106,6 @@ size_t alm_long256_format(alm_i256 x, char out[ALM_LONG256_TEXT_MAX])
     return n;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 bool alm_long256_parse(alm_str text, alm_i256 *out)
 {
     if (text.len < 3 || text.len > ALM_LONG256_TEXT_MAX || text.ptr[0] != '0' ||
@@ -119,7 +113,7 @@ bool alm_long256_parse(alm_str text, alm_i256 *out)
         return false;
     alm_i256 x = {{0}};
     for (size_t i = 2; i < text.len; i++) {
-        const int digit = hex_digit(text.ptr[i]);
+        const int digit = alm_hex_digit(text.ptr[i]);
         if (digit < 0)
             return false;
         (void)alm_u256_mul_add(&x, 16, (uint64_t)digit);

@@ -3,6 +3,18 @@
 
 #include <string.h>
 
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && is_blank(*p))
+        p++;
+    return p;
+}
+
 alm_text_list alm_text_list_of(alm_str text)
 {
     alm_text_list list = {.gap = ' '};
@@ -13,7 +25,7 @@ alm_text_list alm_text_list_of(alm_str text)
     if (text.len < 2 || text.ptr[0] != '{' || text.ptr[text.len - 1] != '}')
         return list;
     list.gap = ',';
-    list.at++;
+    list.at = skip_blanks(list.at + 1, list.end - 1);
     list.end--;
     if (list.at == list.end)
         list.at = NULL; /* {} */
@@ -25,6 +37,8 @@ bool alm_text_list_next(alm_text_list *list, alm_list_element *out)
     const char *p = list->at;
     if (p == NULL)
         return false;
+    if (list->gap == ',')
+        p = skip_blanks(p, list->end);
     out->quoted = list->gap == ',' && p < list->end && *p == '"';
     p += out->quoted;
     const char *const begin = p;
@@ -32,13 +46,18 @@ bool alm_text_list_next(alm_text_list *list, alm_list_element *out)
         p += out->quoted && *p == '\\' && p + 1 < list->end;
     out->raw = (alm_str){begin, (size_t)(p - begin)};
     p += out->quoted && p < list->end;
+    while (p < list->end && *p != list->gap) /* behind a quote: blanks */
+        p++;
+    while (!out->quoted && list->gap == ',' && out->raw.len > 0 &&
+           is_blank(out->raw.ptr[out->raw.len - 1]))
+        out->raw.len--;
     list->at = p < list->end ? p + 1 : NULL;
     return true;
 }
 
 bool alm_list_element_is_null(const alm_list_element *e)
 {
-    return !e->quoted && alm_str_eq(e->raw, ALM_STR("NULL"));
+    return !e->quoted && alm_str_ieq(e->raw, ALM_STR("null"));
 }
 
 size_t alm_list_element_text(const alm_list_element *e, char *to)

@@ -3,7 +3,8 @@
  * the vectors of its catalogue. array_agg over texts, ARRAY(select ...) and columns of pg_catalog
  * give them; a STRING that is one says so in its type (alm_list_of), so that drivers get an array.
  *
- * Null        An element NULL without quotes is null.
+ * Null        An element NULL without quotes is null, in letters of any size.
+ * Blanks      Around the elements of {a, b} they do not count, as in PostgreSQL.
  * Quotes      An element with a blank, a brace, a comma, a quote or a backslash in it, an empty one and
  *             one that reads NULL stand in quotes; \ takes the byte behind it as it is.
  */

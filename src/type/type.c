@@ -289,5 +289,5 @@ alm_status alm_no_type(alm_ctx *cx, int32_t pos, const char *what, alm_str text)
             alm_nearest_offer(&near, alm_str_of(INFO[id].name));
     for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
         alm_nearest_offer(&near, ALIASES[i].name);
-    return alm_fail_near(cx, ALM_E_TYPE, pos, &near, "%s: %.*s", what, (int)text.len, text.ptr);
+    return alm_fail_near(cx, ALM_E_SETTING, pos, &near, "%s: %.*s", what, (int)text.len, text.ptr);
 }

@@ -59,6 +59,10 @@ def ask(server, sql):
 
 # ------------------------------------------------------------------------------------------------ table a: rows stay
 
+def convert_where(rng):
+    return rng.choice([f"where ts >= '2024-01-0{rng.randint(1, 9)}'", f"list '2024-01-0{rng.randint(1, 3)}'"])
+
+
 class Kept:
     """What a client knows of table a: its shape. Statements come as (sql, change of the model)."""
 
@@ -73,7 +77,8 @@ class Kept:
         rng, shape = self.rng, plain(self.shape)
         extra = [c.split(":")[0] for c in shape["columns"][4:]]
         self.serial += 1
-        kind = rng.choice(["add", "add", "drop", "rename", "type", "comment", "param", "dedup", "detach", "attach", "index", "squash"])
+        kind = rng.choice(["add", "add", "drop", "rename", "type", "comment", "param", "dedup", "detach", "attach", "index", "squash",
+                           "convert", "convert"])
         if kind == "add" and len(extra) < 6:
             new = [f"x{self.serial}", f"y{self.serial}"][:rng.randint(1, 2)]
             types = [rng.choice(["INT", "DOUBLE", "SYMBOL", "VARCHAR"]) for _ in new]
@@ -105,6 +110,8 @@ class Kept:
         if kind == "attach" and shape["detached"]:
             day = shape["detached"].pop()
             return f"alter table a attach partition list '{day}'", shape
+        if kind == "convert":
+            return f"alter table a convert partition to {rng.choice(['parquet', 'native'])} {convert_where(rng)}", shape
         if kind == "index":
             return f"alter table a alter column s symbol capacity {self.serial + 2}", shape
         if kind == "squash":
@@ -147,7 +154,7 @@ class Lost:
         shape["rows"] = {int(k): v for k, v in shape["rows"].items()}
         name, rows = shape["name"], shape["rows"]
         self.serial += 1
-        kind = rng.choice(["insert"] * 6 + ["truncate", "delete", "update", "partition", "recreate", "rename", "ttl", "comment", "drop"])
+        kind = rng.choice(["insert"] * 6 + ["convert"] * 3 + ["truncate", "delete", "update", "partition", "recreate", "rename", "ttl", "comment", "drop"])
         if name is None:
             shape.update(name="b", rows={}, ttl=0, comment=None)
             return self.create(), shape
@@ -168,6 +175,8 @@ class Lost:
             for r in rows.values():
                 r[1] = self.serial if r[0] >= 5 else r[1]
             return f"update {name} set v = {self.serial} where ts >= '2024-01-06'", shape
+        if kind == "convert":
+            return f"alter table {name} convert partition to {rng.choice(['parquet', 'parquet', 'native'])} {convert_where(rng)}", shape
         if kind == "partition":
             day = rng.randint(0, 8)
             shape["rows"] = {k: v for k, v in rows.items() if v[0] > day}
@@ -229,7 +238,7 @@ class Statements(Client):
                 ask(self.server, self.sql)
                 self.model.shape = self.pending
             except Refused as e:  # only what must fail may: a partition that has no rows yet
-                if not any(text in str(e) for text in ("could not detach", "could not attach", "are detached: attach or drop")):
+                if not any(text in str(e) for text in ("could not detach", "could not attach", "could not convert", "are detached: attach or drop")):
                     self.problems.append(f"{self.sql[:100]}: {e}")
                 self.refused += 1
             self.pending = None
@@ -255,7 +264,8 @@ class Chaos(Client):
             f"update c set k = 'u{n}' where ts >= '2024-01-0{day}'", f"delete from c where k = 'k{n}'", f"alter table c set ttl {n}d",
             f"alter table c drop partition list '2024-01-0{day}'", f"alter table c detach partition list '2024-01-0{day}'",
             f"alter table c attach partition list '2024-01-0{day}'", "alter table c dedup enable upsert keys(ts, k)",
-            "alter table c dedup disable", "alter table c squash partitions", f"comment on column c.x{n} is '{n}'", "rename table c to d",
+            "alter table c dedup disable", "alter table c squash partitions", f"alter table c convert partition to native where ts > '2024-01-0{day}'",
+            f"alter table c convert partition to parquet list '2024-01-0{day}'", "alter table c convert partition to parquet where ts > 0", f"comment on column c.x{n} is '{n}'", "rename table c to d",
             "rename table d to c", "drop table if exists d", "create view v as (select ts, k from c)", "drop view if exists v",
             "create materialized view m as (select ts, count() n from c sample by 1d) partition by month",
             "drop materialized view if exists m", f"create or replace view v as (select ts, {n} n from c)"])
@@ -427,7 +437,7 @@ def sound_after_kill(server):
 
 def size_bytes(server):
     total = 0
-    for f in (server.root / "db" / "tables").rglob("*.part"):
+    for f in (server.root / "db" / "tables").rglob("*.par*"):
         try:
             total += f.stat().st_size
         except FileNotFoundError:  # it went just now

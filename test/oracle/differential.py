@@ -5,7 +5,7 @@
 
 Each round makes tables from its seed (types, nulls, duplicates, late rows, several partitions, updates,
 deletes) and asks each query of
-  - a server with four workers, tables in partitions, rows come late and in pieces;
+  - a server with four workers, tables in partitions, some in Parquet files, rows come late and in pieces;
   - a server with one worker, the same rows in one part each, written once, and in two of three rounds
     without some or without any rules of the optimizer;
   - DuckDB, where the dialects meet (generate.py writes each query for both).
@@ -156,6 +156,7 @@ class Round:
         self.answers = []
 
     def fill(self, rng):
+        cold = random.Random(f"cold {self.seed}")  # the rounds stay what they are
         wire, other = pgclient.Wire(self.many.pg), pgclient.Wire(self.one.pg)
         for t in self.tables:
             self.duck.execute(generate.create(t, True))
@@ -165,6 +166,9 @@ class Round:
                 self.duck.execute(sql)
             for sql in generate.inserts(t, False, rng.randint(1, 7), rng):
                 wire.rows(sql)
+                if t.partition != "none" and cold.random() < 0.4:
+                    to = "native" if cold.random() < 0.2 else "parquet"
+                    wire.rows(f"alter table {t.name} convert partition to {to} where ts < '2024-01-{cold.randint(2, 28):02}'")
             if t.rows or t.big:
                 self.change(t, rng, wire)
             if t.big:

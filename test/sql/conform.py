@@ -17,7 +17,7 @@ and when a listed one passes, so that the list can only shrink. --write-unmet FI
 --pg ADDRESS [--binary]: the statements go over the PostgreSQL wire, with results as text or binary.
 The last line reads 'N passed, N failed'. Only the Python standard library is used.
 """
-import argparse, json, math, pathlib, re, sys, time, urllib.error, urllib.parse, urllib.request
+import argparse, base64, json, math, pathlib, re, sys, time, urllib.error, urllib.parse, urllib.request
 
 
 def statements(text):
@@ -36,10 +36,10 @@ def statements(text):
         raise ValueError("last statement lacks ';': " + buf[0])
 
 
-def run(url, sql, timeout):
+def run(url, sql, timeout, headers={}):
     q = urllib.parse.urlencode({"query": sql})
     try:
-        with urllib.request.urlopen(f"{url}/exec?{q}", timeout=timeout) as r:
+        with urllib.request.urlopen(urllib.request.Request(f"{url}/exec?{q}", headers=headers), timeout=timeout) as r:
             body = json.loads(r.read())
     except urllib.error.HTTPError as e:
         raw = e.read()
@@ -128,13 +128,15 @@ def main():
     ap.add_argument("--write-unmet", type=pathlib.Path)
     ap.add_argument("--pg", metavar="ADDRESS")
     ap.add_argument("--binary", action="store_true")
+    ap.add_argument("--user", metavar="NAME:PASSWORD", help="who asks, where there is a login")
     ap.add_argument("paths", nargs="+", type=pathlib.Path)
     o = ap.parse_args()
     files = sorted(f for p in o.paths for f in (p.rglob("*.sql") if p.is_dir() else [p]))
-    ask = lambda sql, want: run(o.url, sql, o.timeout)
+    headers = {"Authorization": "Basic " + base64.b64encode(o.user.encode()).decode()} if o.user else {}
+    ask = lambda sql, want: run(o.url, sql, o.timeout, headers)
     if o.pg:
         from over_pg import OverPg, as_seen
-        ask = OverPg(o.pg, o.binary)
+        ask = OverPg(o.pg, o.binary, *(o.user.split(":", 1) if o.user else ()))
     total = passed = soft = 0
     listed = set()
     if o.unmet and o.unmet.exists():

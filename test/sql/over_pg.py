@@ -158,13 +158,14 @@ def value(cell, oid, binary, kind):
 class OverPg:
     """Answers of one server. A statement that breaks the connection is an error; the next gets a new one."""
 
-    def __init__(self, address, binary):
+    def __init__(self, address, binary, user="admin", password="quest"):
+        self.user, self.password = user, password
         self.address, self.binary, self.wire = address, binary, None
 
     def __call__(self, sql, want, timeout=60):
         try:
             if self.wire is None:
-                self.wire = pg.Wire(self.address, timeout=timeout)
+                self.wire = pg.Wire(self.address, user=self.user, password=self.password, timeout=timeout)
             w = self.wire
             start = [pg.parse("", sql), pg.bind("p", "", results=[1]), pg.describe("P", "p"), pg.FLUSH]
             w.send(*(start if self.binary else [pg.query(sql)]))

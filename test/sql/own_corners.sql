@@ -118,3 +118,45 @@ update oco_u set bo = 'maybe';
 update oco_u set bo = s;
 update oco_u set bi = 'text';
 drop table oco_u;
+-- a setting may stand in FROM as it may alone
+select * from (show standard_conforming_strings);
+select "transaction isolation level" l from (show transaction isolation level);
+select a.client_encoding, b."time zone" from (show client_encoding) a, (show time zone) b;
+select * from (show nosuch_setting);
+-- blanks around the elements of a list and the parts of a name
+select 'r' = any('{"p", "r"}') a, 'r' = any('{ p , r }') b, ' r' = any('{" r",p}') c, 'r' = any('{ }') d, array_to_string(string_to_array('{}', ','), '|') e;
+drop table if exists oco_names;
+create table oco_names (k int);
+select '"public" . "oco_names"'::regclass = 'oco_names'::regclass a, ' public . oco_names '::regclass = 'oco_names'::regclass b;
+drop table oco_names;
+-- a CASE of nothing but nulls over aggregates
+select count() n, case when (count_distinct(x) = count_distinct(x)) then null else null end c from long_sequence(3);
+-- a text that reads as a boolean is a condition
+select x from long_sequence(2) where 't';
+select x from long_sequence(2) where 'no';
+select count() n from long_sequence(2) having 'true';
+select x from long_sequence(2) where 'maybe';
+-- names in parts
+select parse_ident('a.b') a, parse_ident('"A ""b".C . d_1$') b, parse_ident('t.c(', false) c, parse_ident(null) d;
+select parse_ident('t.c(');
+select parse_ident('"t');
+select parse_ident('');
+select parse_ident('1a');
+-- several tables go at once, or none
+drop table if exists oco_d1, oco_d2, oco_d3;
+create table oco_d1 (k int);
+create table oco_d2 (k int);
+drop table oco_d1, oco_nosuch;
+select count() n from tables() where table_name in ('oco_d1', 'oco_d2');
+drop table oco_d1, oco_d2, OCO_D1;
+select count() n from tables() where table_name in ('oco_d1', 'oco_d2');
+-- ALTER TABLE ... RENAME TO
+create table oco_d1 (k int);
+create table oco_d2 (k int);
+alter table oco_d1 rename to oco_d2;
+alter table oco_d1 rename to oco_d3;
+select k from oco_d3;
+alter table oco_d1 rename to oco_d3;
+alter table oco_d2 rename to "../x";
+drop table if exists oco_d1, oco_d2, oco_d3;
+select pg_sleep(0.001) s, pg_sleep(-1) t, pg_sleep(null) u;

@@ -105,6 +105,9 @@ SELECT rown_number() OVER () FROM long_sequence(1);
 SELECT * FROM functionss();
 
 SELECT name, signature, type FROM functions() WHERE name IN ('<<', 'case', 'netmask', 'pg_class', 'long_sequence') ORDER BY name, signature;
+SELECT name, signature, type, doc, example FROM function_docs() WHERE name IN ('case', 'regr_slope', 'long_sequence') ORDER BY name, signature;
+SELECT count() FROM function_docs() WHERE doc IS NULL OR doc = '';
+SELECT (SELECT count() FROM functions()) = (SELECT count() FROM function_docs()) same;
 
 -- digits of a column: the scale stays
 

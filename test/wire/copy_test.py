@@ -6,11 +6,9 @@
 import io, signal, socket, struct, subprocess, sys, os, shutil, time, pathlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import pg_test as pg  # noqa: E402
-from pg_test import Skip, asyncpg, check, expect, fields, kinds, psycopg, tags, with_asyncpg  # noqa: E402
+from pgchecks import Skip, check, expect, fields, kinds, main, psycopg, tags, with_asyncpg  # noqa: E402
 from pgclient import FLUSH, SYNC, TERMINATE, Wire, bind, describe, execute, msg, parse, query  # noqa: E402
 
-pg.CHECKS.clear()
 HEAD = b"PGCOPY\n\xff\r\n\0" + b"\0" * 8
 DATA = lambda b: msg(b"d", b)
 DONE = msg(b"c")
@@ -698,4 +696,4 @@ select count() from pc;
 
 
 if __name__ == "__main__":
-    pg.main()
+    main()

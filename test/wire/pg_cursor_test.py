@@ -6,11 +6,9 @@
 import os, pathlib, shutil, struct, subprocess, sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import pg_test  # noqa: E402
-from pg_test import Skip, check, data_rows, expect, kinds, pg, state, tags, text  # noqa: E402
+from pgchecks import Skip, check, data_rows, expect, kinds, main, pg, state, tags, text  # noqa: E402
 from pgclient import FLUSH, SYNC, Wire, bind, describe, execute, fields, parse, query  # noqa: E402
 
-pg_test.CHECKS.clear()
 TEN = "select x, 'r' || x t from long_sequence(10)"
 
 
@@ -313,4 +311,4 @@ def psql_fetch_count(s):
 
 
 if __name__ == "__main__":
-    pg_test.main()
+    main()

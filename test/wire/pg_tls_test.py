@@ -7,12 +7,10 @@ drivers/); the handshake by hand with Python's ssl; channel binding of SCRAM; ti
 import asyncio, atexit, base64, hashlib, hmac, os, pathlib, shutil, socket, ssl, struct, subprocess, sys, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import pg_test  # noqa: E402
-from certs import Certs  # noqa: E402
-from pg_test import SLOW, Closed, Server, Skip, asyncpg, check, expect, psycopg  # noqa: E402
-from pgclient import Wire, fields, msg, query, startup  # noqa: E402
+from pgchecks import SLOW, Server, Skip, asyncpg, check, expect, main, psycopg  # noqa: E402
+from certs import Certs  # noqa: E402  (pgchecks knows where it is)
+from pgclient import Closed, Wire, fields, msg, query, startup  # noqa: E402
 
-pg_test.CHECKS.clear()
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
 
 
@@ -327,4 +325,4 @@ def memory_of_connections(s):
 
 
 if __name__ == "__main__":
-    pg_test.main()
+    main()

@@ -3,14 +3,11 @@
 
     pg_transactions_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import pathlib, random, struct, sys, threading, time
+import pathlib, random, sys, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import pg_test  # noqa: E402
-from pg_test import Skip, check, expect, fields, kinds, pg, psycopg, state, tags  # noqa: E402
-from pgclient import FLUSH, SYNC, Wire, bind, describe, execute, msg, parse, query  # noqa: E402
-
-pg_test.CHECKS.clear()
+from pgchecks import check, expect, fields, kinds, main, pg, psycopg, state, tags  # noqa: E402
+from pgclient import FLUSH, SYNC, Wire, bind, execute, msg, parse, query  # noqa: E402
 
 
 # ------------------------------------------------------------------ blocks
@@ -357,4 +354,4 @@ def warnings_about_blocks(s):
 
 
 if __name__ == "__main__":
-    pg_test.main()
+    main()

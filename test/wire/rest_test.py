@@ -25,7 +25,7 @@ def ask(s, method, path, address=None, **headers):
 # ------------------------------------------------------------------------------------------------------ OPTIONS, CORS
 @check
 def options_names_what_a_path_takes(s):
-    for path, allow in (("/exec", "GET, HEAD, POST, OPTIONS"), ("/imp", "POST, PUT, OPTIONS"), ("/query/17", "DELETE, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
+    for path, allow in (("/exec", "GET, HEAD, POST, OPTIONS"), ("/imp", "POST, PUT, OPTIONS"), ("/query/17", "GET, HEAD, DELETE, OPTIONS"), ("/snapshot/a", "GET, HEAD, DELETE, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
                         ("*", "GET, HEAD, POST, PUT, DELETE, OPTIONS"), ("/write?precision=ms", "POST, OPTIONS")):
         status, got = ask(s, "OPTIONS", path)
         expect((status, got.get("allow"), got.get("content-length")), (204, allow, None), path)
@@ -79,6 +79,83 @@ def any_origin_gets_a_star_and_never_a_login(s):
             expect(word in str(e), True, e)
 
 
+# ------------------------------------------------------------------------------------------------------ what other pages may do
+FOREIGN = [  # the headers that browsers set by themselves; is such a request of another site?
+    ({}, False), ({"Sec_Fetch_Site": "none"}, False), ({"Sec_Fetch_Site": "same-origin"}, False), ({"Sec_Fetch_Site": "cross-site"}, True),
+    ({"Sec_Fetch_Site": "same-site"}, True), ({"Origin": "http://evil.example"}, True), ({"Origin": "null"}, True), ({"Origin": "http://HOST"}, False),
+    ({"Origin": "https://HOST"}, False), ({"Origin": "http://HOST0"}, True), ({"Origin": "HOST"}, True), ({"Origin": "http://xHOST"}, True), ({"Origin": "http://HOST/"}, True),
+    ({"Origin": "http://proxy.example", "Sec_Fetch_Site": "same-origin"}, False), ({"Origin": "http://HOST", "Sec_Fetch_Site": "cross-site"}, True),
+    ({"Origin": "http://evil.example", "Sec_Fetch_Site": "cross-site", "Authorization": "Token a:b"}, False), ({"Sec_Fetch_Site": "cross-site", "Authorization": "Bearer x"}, False),
+    ({"Sec_Fetch_Site": "cross-site", "Authorization": "Basic YTpi"}, True),  # browsers send what was typed once with any page's requests
+]
+CHANGES = ["drop table t", "insert into t values (2)", "truncate table t", "create table u (x int)", "alter table t add column y int", "update t set x = 3", "select 1; drop table t",
+           "set timezone = 'Asia/Tokyo'", "begin", "vacuum table t", "comment on table t is 'x'", "copy (select 1) to 'a.parquet' with (format parquet)", "create view v as (select 1)",
+           "select set_config('timezone', 'Asia/Tokyo', false)"]
+
+
+def exchanges(s, requests):
+    """(status, body) of requests (method, target, headers, body) one after another on one connection."""
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=30)
+    for method, target, headers, body in requests:
+        c.request(method, target, body, {k.replace("_", "-"): v.replace("HOST", s.http) for k, v in headers.items()})
+        r = c.getresponse()
+        yield r.status, r.read().decode()
+    c.close()
+
+
+def exec_target(sql, path="/exec"):
+    return path + "?" + urllib.parse.urlencode({"query": sql})
+
+
+@check
+def another_site_reads_but_changes_nothing(s):
+    with Server(preset=s.preset) as c:
+        c.exec("create table t (x int)")
+        c.exec("insert into t values (1)")
+        foreign = {"Sec_Fetch_Site": "cross-site"}
+        for sql in CHANGES:
+            for path in ("/exec", "/api/v1/sql/execute"):
+                [(status, body)] = exchanges(c, [("GET", exec_target(sql, path), foreign, None)])
+                expect((status, "another site" in body), (403, True), (sql, body))
+        # who comes on the same connection, before and behind, is not taken for that page
+        got = list(exchanges(c, [("GET", exec_target("insert into t values (4)"), {}, None), ("GET", exec_target("insert into t values (5)"), foreign, None),
+                                 ("GET", exec_target("insert into t values (6)"), {}, None), ("GET", exec_target("select * from t"), foreign, None),
+                                 ("GET", exec_target("select * from t", "/exp"), foreign, None), ("GET", exec_target("drop table t", "/exp"), foreign, None),
+                                 ("HEAD", exec_target("drop table t"), foreign, None), ("GET", exec_target("show time zone"), foreign, None), ("GET", "/index.html", foreign, None)]))
+        expect([g[0] for g in got], [200, 403, 200, 200, 200, 400, 403, 200, 200])
+        expect('"dataset":[[1],[4],[6]]' in got[3][1], True, got[3][1])
+        expect("UTC" in got[7][1], True, got[7][1])
+
+
+@check
+def another_site_sends_no_bodies(s):
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    with Server(preset=s.preset) as c:
+        for headers, is_foreign in FOREIGN:
+            [(status, body)] = exchanges(c, [("POST", "/exec", {**form, **headers}, "query=select+1")])
+            expect((status, "another site" in body), (403, True) if is_foreign else (200, False), (headers, body))
+            [(status, body)] = exchanges(c, [("GET", exec_target("create table if not exists t (x int)"), headers, None)])
+            expect(status, 403 if is_foreign else 200, (headers, body))
+        for method, path in (("POST", "/write"), ("POST", "/api/v2/write"), ("POST", "/imp?name=t"), ("PUT", "/imp?name=t"), ("DELETE", "/query/1"), ("DELETE", "/snapshot/a"),
+                             ("POST", "/settings?version=0"), ("PUT", "/settings?version=0"), ("POST", "/exp")):
+            got = list(exchanges(c, [(method, path, {"Sec_Fetch_Site": "cross-site"}, "m x=1\n" if method != "DELETE" else None), ("GET", exec_target("select 1"), {}, None)]))
+            expect([g[0] for g in got], [403, 200], (method, path, got))
+
+
+@check
+def listed_origins_and_the_setting_let_other_sites_in(s):
+    foreign = {"Sec_Fetch_Site": "cross-site"}
+    listed = {**foreign, "Origin": "https://a.example"}
+    other = {**foreign, "Origin": "https://x.example"}
+    for env, want in (({}, [403, 403, 403]), ({"ALMANAC_HTTP_CORS_ORIGINS": "https://a.example"}, [403, 200, 403]), ({"ALMANAC_HTTP_CORS_ORIGINS": "*"}, [403, 200, 200]),
+                      ({"ALMANAC_HTTP_CROSS_SITE_WRITES": "true"}, [200, 200, 200])):
+        with Server(preset=s.preset, env=env) as c:
+            for method, target in (("GET", exec_target("create table if not exists t (x int)")), ("POST", exec_target("create table if not exists t (x int)"))):
+                got = [next(exchanges(c, [(method, target, headers, None)])) for headers in (foreign, listed, other)]
+                expect([g[0] for g in got], want, (env, method, got))
+
+
 # ------------------------------------------------------------------------------------------------------ files
 def fetch(s, path="/index.html", method="GET", **headers):
     """(status, headers, body) by http.client, which unpacks nothing."""
@@ -97,7 +174,11 @@ def the_start_page_is_found_and_complete(s):
     status, headers, page = fetch(s)
     expect((status, headers["content-type"], headers["content-length"], page.startswith(b"<!doctype html>"), b"@" in page.replace(b"data=@", b"")),
            (200, "text/html; charset=utf-8", str(len(page)), True, False))
-    expect("default-src 'self'" in headers["content-security-policy"], True)
+    policy = headers["content-security-policy"]
+    for part in ("default-src 'none';", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "object-src 'none';", "base-uri 'none';",
+                 "frame-ancestors 'none';", "require-trusted-types-for 'script'", "trusted-types almanac-worker"):
+        expect(part in policy, True, part)
+    expect(("unsafe" in policy, headers["referrer-policy"], headers["cross-origin-opener-policy"]), (False, "no-referrer", "same-origin"))
     status, head, body = fetch(s, method="HEAD")
     expect((status, body, {k: v for k, v in head.items() if k != "date"}), (200, b"", {k: v for k, v in headers.items() if k != "date"}))
     expect(fetch(s, method="POST")[0], 405)
@@ -300,6 +381,8 @@ def files_of_the_public_folder_are_served_and_no_others(s):
             expect(fetch(c, "/big.bin")[0], 503)
             expect((fetch(c, "/a.txt", method="POST")[0], fetch(c, "/index.html")[2][:9]), (404, b"<!doctype"))
             before = fetch(c, "/a.txt")[1]["etag"]
+            (top / "public" / "own.html").write_text("<p style='color:red'>mine")
+            expect("style-src 'self' 'unsafe-inline'" in fetch(c, "/own.html")[1]["content-security-policy"], True)
             (top / "public" / "a.txt").write_bytes(b"other")
             expect((fetch(c, "/a.txt", If_None_Match=before)[2], fetch(c, "/a.txt")[1]["etag"] != before), (b"other", True))
 
@@ -337,7 +420,7 @@ def settings_of_answers_and_exports(s):
 def all_may_be_below_a_path(s):
     with Server(preset=s.preset, env={"ALMANAC_HTTP_CONTEXT_WEB_CONSOLE": "/console"}) as c:
         for path, status in (("/console/exec?query=select+1", 200), ("/console/index.html", 200), ("/console/", 301), ("/console", 301), ("/console/settings", 200), ("/ping", 204), ("/exec?query=select+1", 404),
-                             ("/index.html", 404), ("/", 404), ("/settings", 404), ("/consolexec?query=select+1", 404), ("/console/ping", 204), ("/console/query/1", 405)):
+                             ("/index.html", 404), ("/", 404), ("/settings", 404), ("/consolexec?query=select+1", 404), ("/console/ping", 204), ("/console/query/1", 400)):
             got, headers, _ = fetch(c, path)
             expect(got, status, path)
             expect(headers.get("location"), "/console/index.html" if status == 301 else None)
@@ -416,7 +499,7 @@ def errors_of_statements_have_a_number(s):
     sock, number = begin(s, LONG)
     expect(send(s, "DELETE", f"/query/{number}"), OK)
     expect(re.search(rb"HTTP/1.1 400 .*X-Query-Id: (\d+)\r\n", sock.recv(4000), re.S)[1], str(number).encode())
-    for path, want in (("/query/x", 400), ("/query/0", 400), ("/query/-5", 400), (f"/query/{number}", 404), ("/query/99999999999999999999", 400), ("/query/", 400)):
+    for path, want in (("/query/x", 404), ("/query/x.y", 400), ("/query/0", 400), ("/query/-5", 400), (f"/query/{number}", 404), ("/query/99999999999999999999", 400), ("/query/", 400)):
         expect(send(s, "DELETE", path)[0], want, path)
 
 

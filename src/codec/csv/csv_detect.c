@@ -25,13 +25,15 @@ enum {
     FIT_NANOS,
     FIT_UUID,
     FIT_IPV4,
+    FIT_LONG256,
     FIT_COUNT
 };
 
-static const alm_type fit_types[FIT_COUNT] = {
-    {.id = ALM_T_BOOLEAN},      {.id = ALM_T_INT},  {.id = ALM_T_LONG},
-    {.id = ALM_T_DOUBLE},       {.id = ALM_T_DATE}, {.id = ALM_T_TIMESTAMP},
-    {.id = ALM_T_TIMESTAMP_NS}, {.id = ALM_T_UUID}, {.id = ALM_T_IPV4}};
+static const alm_type fit_types[FIT_COUNT] = {{.id = ALM_T_BOOLEAN},      {.id = ALM_T_INT},
+                                              {.id = ALM_T_LONG},         {.id = ALM_T_DOUBLE},
+                                              {.id = ALM_T_DATE},         {.id = ALM_T_TIMESTAMP},
+                                              {.id = ALM_T_TIMESTAMP_NS}, {.id = ALM_T_UUID},
+                                              {.id = ALM_T_IPV4},         {.id = ALM_T_LONG256}};
 
 static uint32_t time_fits(alm_str text)
 {
@@ -70,6 +72,19 @@ static uint32_t number_fits(alm_str text, const char *digits, size_t n)
     return fits;
 }
 
+/* 0x and bytes in hexadecimal, at most 32 of them; not the value that stands for null. */
+static bool is_long256(alm_str text)
+{
+    static const char null[] = "8000000000000000800000000000000080000000000000008000000000000000";
+    if (text.len < 4 || text.len > 66 || text.len % 2 != 0 || text.ptr[0] != '0' ||
+        (text.ptr[1] | 0x20) != 'x')
+        return false;
+    for (size_t i = 2; i < text.len; i++)
+        if (alm_hex_digit(text.ptr[i]) < 0)
+            return false;
+    return text.len != 66 || memcmp(text.ptr + 2, null, 64) != 0;
+}
+
 /* Set of the candidates that a value fits. */
 static uint32_t value_fits(alm_str text)
 {
@@ -88,6 +103,8 @@ static uint32_t value_fits(alm_str text)
         fits |= 1u << FIT_UUID;
     if (memchr(text.ptr, '.', text.len) != NULL && alm_ipv4_parse(text, &ip) && ip != 0)
         fits |= 1u << FIT_IPV4;
+    if (is_long256(text))
+        fits |= 1u << FIT_LONG256;
     return fits | time_fits(text);
 }
 
@@ -187,22 +204,21 @@ static bool is_name_like(alm_str text)
 }
 
 /*
- * Names: all text. It is a header when some column's values are not text, or when nothing of it comes
- * again below (files that are all text).
+ * Names: all text. It is a header when some column's values are not text (names that repeat are an error then: as
+ * rows they would make text of all), or when nothing of it comes again below (files that are all text).
  */
 static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t rows)
 {
-    bool typed_below = false, again = false;
+    bool typed_below = false, again = false, repeated = false;
     for (uint32_t i = 0; i < n; i++) {
         if (cols[i].first_fits != 0 || !is_name_like(cols[i].first))
             return false;
         for (uint32_t k = 0; k < i; k++)
-            if (alm_str_ieq(cols[i].first, cols[k].first))
-                return false;
+            repeated |= alm_str_ieq(cols[i].first, cols[k].first);
         typed_below |= cols[i].any && cols[i].fits != 0;
         again |= cols[i].repeats_first;
     }
-    return typed_below || (rows > 0 && !again);
+    return typed_below || (rows > 0 && !again && !repeated);
 }
 
 static bool is_name_char(unsigned char c)

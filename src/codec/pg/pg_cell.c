@@ -98,20 +98,25 @@ void alm_pg_cell_init(const struct alm_conf *conf, alm_pg_cell *cell, alm_type t
     *cell = (alm_pg_cell){.put = put_any, .type = (alm_type_id)type.id, .binary = binary};
     if (alm_type_is_text(type)) { /* lists are arrays in binary */
         cell->put = binary && type.p != 0 ? put_any : put_text;
+        cell->form = cell->put == put_text ? ALM_PG_FORM_TEXT : ALM_PG_FORM_OWN;
         return;
     }
     switch ((int)type.id) {
     case ALM_T_INT:
         cell->put = put_int;
+        cell->form = binary ? ALM_PG_FORM_INT : ALM_PG_FORM_OWN;
         return;
     case ALM_T_LONG:
         cell->put = put_long;
+        cell->form = binary ? ALM_PG_FORM_LONG : ALM_PG_FORM_OWN;
         return;
     case ALM_T_DOUBLE:
         cell->put = put_double;
+        cell->form = binary ? ALM_PG_FORM_DOUBLE : ALM_PG_FORM_OWN;
         return;
     case ALM_T_TIMESTAMP:
     case ALM_T_TIMESTAMP_NS:
+        cell->form = binary ? ALM_PG_FORM_TIME : ALM_PG_FORM_OWN;
         if (binary)
             return;
         cell->put = put_time;

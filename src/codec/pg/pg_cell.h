@@ -12,9 +12,20 @@ typedef struct alm_pg_cell alm_pg_cell;
 typedef alm_status (*alm_pg_cell_fn)(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
                                      alm_buf *out);
 
+/* How pg_rows.h writes a column; OWN: it does not, `put` does. */
+typedef enum alm_pg_form {
+    ALM_PG_FORM_OWN,
+    ALM_PG_FORM_INT,
+    ALM_PG_FORM_LONG,
+    ALM_PG_FORM_DOUBLE,
+    ALM_PG_FORM_TIME, /* TIMESTAMP, TIMESTAMP_NS */
+    ALM_PG_FORM_TEXT
+} alm_pg_form;
+
 struct alm_pg_cell {
     alm_pg_cell_fn put; /* NULL: not set up */
     alm_type_id type;
+    alm_pg_form form;
     bool binary, zone;
     alm_time_writer time;
 };

@@ -94,7 +94,7 @@ int32_t alm_pg_typmod(alm_type type)
 
 /* ---------------------------------------------------------------------- cells */
 
-static int64_t pg_time(alm_type type, int64_t value)
+int64_t alm_pg_time(alm_type type, int64_t value)
 {
     const alm_time_unit unit = type.id == ALM_T_DATE        ? ALM_TIME_MS
                                : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
@@ -175,7 +175,7 @@ static int32_t binary_value(const alm_vec *v, size_t row, char *to)
     case ALM_T_TIMESTAMP:
     case ALM_T_TIMESTAMP_NS:
         (void)memcpy(&u64, at, 8);
-        alm_pg_put64(to, (uint64_t)pg_time(v->type, (int64_t)u64));
+        alm_pg_put64(to, (uint64_t)alm_pg_time(v->type, (int64_t)u64));
         return 8;
     case ALM_T_UUID:
         (void)memcpy(&uuid, at, sizeof(uuid));
@@ -399,6 +399,7 @@ static const struct {
                    {1114, {.id = ALM_T_TIMESTAMP}},
                    {1184, {.id = ALM_T_TIMESTAMP}},
                    {1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
+                   {1021, {.id = ALM_T_ARRAY, .dims = 1}},
                    {1022, {.id = ALM_T_ARRAY, .dims = 1}},
                    {1000, {.id = ALM_T_STRING, .p = ALM_LIST_BOOL}},
                    {1005, {.id = ALM_T_STRING, .p = ALM_LIST_INT2}},
@@ -558,14 +559,6 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
     }
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* bytea: bytes as they are, or as text. */
 static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t index, bool binary,
                                     alm_str in, void *out)
@@ -581,16 +574,29 @@ static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t inde
     return ALM_OK;
 }
 
-/* float8[] of the wire, with as many dimensions as it says. */
+static double float_of(const char *bytes, size_t n)
+{
+    const uint64_t bits = n == 8 ? alm_pg_get64(bytes) : 0;
+    const uint32_t half = n == 4 ? alm_pg_get32(bytes) : 0;
+    double wide = 0;
+    float narrow = 0;
+    (void)memcpy(&wide, &bits, sizeof wide);
+    (void)memcpy(&narrow, &half, sizeof narrow);
+    return n == 8 ? wide : (double)narrow;
+}
+
+/* float8[] or float4[] of the wire, with as many dimensions as it says. */
 static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t index, alm_str in,
                                      alm_type *type, alm_view *out)
 {
-    enum { FLOAT8 = 701, HEAD = 12, PER_DIM = 8 };
+    enum { FLOAT4 = 700, FLOAT8 = 701, HEAD = 12, PER_DIM = 8 };
     uint32_t len[ALM_ARRAY_DIMS_MAX] = {0};
     const uint32_t dims = in.len >= HEAD ? alm_pg_get32(in.ptr) : UINT32_MAX;
+    const uint32_t of = in.len >= HEAD ? alm_pg_get32(in.ptr + 8) : 0;
     if (dims > ALM_ARRAY_DIMS_MAX || in.len < HEAD + PER_DIM * (size_t)dims ||
-        alm_pg_get32(in.ptr + 8) != FLOAT8)
+        (of != FLOAT8 && of != FLOAT4))
         return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of float8", index + 1);
+    const uint32_t width = of == FLOAT8 ? 8 : 4;
     bool empty = false; /* some drivers send one dimension of no elements */
     for (uint32_t d = 0; d < dims; d++) {
         len[d] = alm_pg_get32(in.ptr + HEAD + PER_DIM * (size_t)d);
@@ -608,13 +614,9 @@ static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t ind
         ALM_TRY(alm_array_begin(cx, arena, -1, ALM_MAX(type->dims, 1U), len, &w));
     for (size_t i = 0; good && i < w.count; i++) {
         const uint32_t n = rest.len >= 4 ? alm_pg_get32(rest.ptr) : 1;
-        good = n == UINT32_MAX || (n == 8 && rest.len >= 12);
-        const size_t used = n == UINT32_MAX ? 4 : 12;
-        double x = __builtin_nan("");
-        if (good && n == 8) {
-            const uint64_t bits = alm_pg_get64(rest.ptr + 4);
-            (void)memcpy(&x, &bits, sizeof x);
-        }
+        good = n == UINT32_MAX || (n == width && rest.len >= 4 + width);
+        const size_t used = n == UINT32_MAX ? 4 : 4 + width;
+        const double x = good && n == width ? float_of(rest.ptr + 4, width) : __builtin_nan("");
         alm_array_put(&w, i, x);
         if (good)
             rest = (alm_str){rest.ptr + used, rest.len - used};
@@ -782,7 +784,7 @@ static alm_str uuid_text(alm_str in, char out[ALM_UUID_TEXT])
         if (rest.ptr[i] == '-' && digits > 0 && digits < 32 && digits % 4 == 0 &&
             rest.ptr[i - 1] != '-')
             continue;
-        if (hex_digit(rest.ptr[i]) < 0 || digits == 32)
+        if (alm_hex_digit(rest.ptr[i]) < 0 || digits == 32)
             return in;
         if (digits == 8 || digits == 12 || digits == 16 || digits == 20)
             out[n++] = '-';

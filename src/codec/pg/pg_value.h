@@ -42,6 +42,8 @@ ALM_NODISCARD alm_status alm_pg_binary_value(alm_ctx *cx, alm_arena *arena, alm_
 void alm_pg_put16(char *to, uint16_t v);
 void alm_pg_put32(char *to, uint32_t v);
 void alm_pg_put64(char *to, uint64_t v);
+/* A DATE, TIMESTAMP or TIMESTAMP_NS, not null, as the wire has it: microseconds since 2000. */
+int64_t alm_pg_time(alm_type type, int64_t value);
 uint16_t alm_pg_get16(const char *from);
 uint32_t alm_pg_get32(const char *from);
 uint64_t alm_pg_get64(const char *from);

@@ -1,10 +1,14 @@
 /* asset.c - see asset.h. */
 #include "net/http/asset.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/conf.h"
+#include "base/crc32c.h"
 #include "base/number.h"
+#include "session/login.h"
 
 static const struct {
     const char *ending, *type;
@@ -180,16 +184,66 @@ static void reply_range(alm_http *h, const char *type, alm_str body, alm_str eta
 
 /* ---------------------------------------------------------------------- answer */
 
-static const char page_policy[] =
+static const char program_policy[] =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+    "'self' data: blob:; "
+    "font-src 'self'; connect-src 'self'%s%s; worker-src 'self'; manifest-src 'self'; form-action "
+    "'self'; "
+    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for "
+    "'script'; "
+    "trusted-types almanac-worker\r\n"
+    "Referrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n"
+    "Permissions-Policy: camera=(), geolocation=(), microphone=()\r\n";
+static const char foreign_policy[] =
     "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'\r\n";
 
+/* The origin of an address of the web, "" where it is none or has what would end the policy. */
+static void origin_of(const char *address, char *out, size_t bytes)
+{
+    static const char marks[] = ".:-[]";
+    const char *rest = strncmp(address, "https://", 8) == 0  ? address + 8
+                       : strncmp(address, "http://", 7) == 0 ? address + 7
+                                                             : NULL;
+    size_t n = 0;
+    out[0] = 0;
+    if (rest == NULL)
+        return;
+    while (isalnum((unsigned char)rest[n]) || (rest[n] != 0 && strchr(marks, rest[n]) != NULL))
+        n++;
+    const size_t whole = (size_t)(rest - address) + n;
+    if (n == 0 || whole >= bytes || (rest[n] != 0 && rest[n] != '/'))
+        return;
+    memcpy(out, address, whole);
+    out[whole] = 0;
+}
+
+/* Where the page gets tokens: the one other host that it may ask; "": there is none, or it is not known yet. */
+static void provider_origin(alm_http *h, char *out, size_t bytes)
+{
+    alm_oidc *oidc = alm_login_oidc(alm_conn_db(h->conn));
+    alm_oidc_endpoints *at = oidc != NULL ? malloc(sizeof *at) : NULL;
+    out[0] = 0;
+    if (at != NULL) {
+        alm_oidc_endpoints_get(oidc, at);
+        origin_of(at->token, out, bytes);
+    }
+    free(at);
+}
+
 void alm_asset_reply(alm_http *h, const alm_asset *asset)
 {
-    char tag[80];
+    char tag[80], provider[512] = "";
     const alm_asset_form form = choose_form(h, asset);
     const char *type = alm_asset_type(alm_str_of(asset->path));
+    const bool page = strncmp(type, "text/html", 9) == 0;
+    if (page && !asset->foreign)
+        provider_origin(h, provider, sizeof provider);
+    /* another policy is another page for who has it */
     (void)snprintf(tag, sizeof(tag), "%s%s", asset->etag, FORMS[form].mark);
+    if (provider[0] != 0)
+        (void)snprintf(tag + strlen(tag), sizeof(tag) - strlen(tag), "-%08x",
+                       (unsigned)alm_crc32c(0, provider, strlen(provider)));
     const alm_str etag = alm_str_of(tag);
     if (alm_http_header(&h->req, "If-Match").ptr != NULL &&
         !names_tag(&h->req, "If-Match", etag, true)) {
@@ -205,7 +259,9 @@ void alm_asset_reply(alm_http *h, const alm_asset *asset)
     alm_http_add_headers(h, "Accept-Ranges: bytes\r\n");
     if (FORMS[form].coding != NULL)
         alm_http_add_headers(h, "Content-Encoding: %s\r\n", FORMS[form].coding);
-    if (strncmp(type, "text/html", 9) == 0)
-        alm_http_add_headers(h, "%s", page_policy);
+    if (page && asset->foreign)
+        alm_http_add_headers(h, "%s", foreign_policy);
+    else if (page)
+        alm_http_add_headers(h, program_policy, provider[0] != 0 ? " " : "", provider);
     reply_range(h, type, (alm_str){asset->forms[form].ptr, asset->forms[form].n}, etag);
 }

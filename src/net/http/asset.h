@@ -4,6 +4,8 @@
  * forms packed beforehand by Accept-Encoding. Private to net/http.
  *
  * Ranges      of the form that is sent. Several ranges of one request are answered with the whole, which a server may.
+ * Pages       Those of the program run under a strict Content-Security-Policy: scripts and styles are files of the same
+ *             server, and nothing is made of texts (no eval, no inner HTML where Trusted Types are known).
  * Caching     Names that carry a hash of their content may be kept for ever; all else is asked for again, by ETag.
  */
 #ifndef ALM_NET_HTTP_ASSET_H
@@ -22,13 +24,14 @@ typedef struct alm_asset {
     const char *path; /* of the URL; its ending tells the type */
     const char *etag; /* without quotes */
     bool hashed;      /* the name tells the content */
+    bool foreign;     /* no part of the program: its pages may hold styles of their own */
     struct {
         const char *ptr;
         size_t n;
     } forms[ALM_ASSET_FORMS]; /* ptr NULL: not there, or not smaller */
 } alm_asset;
 
-/* Made when the program is built, of src/net/http/assets. */
+/* Made when the program is built, of the web console, or of src/net/http/assets. */
 extern const alm_asset alm_assets[];
 extern const size_t alm_asset_count;
 

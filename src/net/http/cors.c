@@ -54,6 +54,40 @@ static bool is_allowed(const alm_http *h, alm_str origin)
     return origin.len > 0 && (is_any(conf) || is_listed(conf->http_cors_origins, origin));
 }
 
+/* Is it "http://" or "https://" and what the request was sent to? */
+static bool is_own(alm_str origin, alm_str host)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (size_t i = 0; i < ALM_COUNT(schemes); i++) {
+        const alm_str scheme = alm_str_of(schemes[i]);
+        if (host.len > 0 && origin.len > scheme.len &&
+            alm_str_ieq((alm_str){origin.ptr, scheme.len}, scheme))
+            return alm_str_ieq((alm_str){origin.ptr + scheme.len, origin.len - scheme.len}, host);
+    }
+    return false;
+}
+
+/* Basic is what browsers keep and send with any page's requests. */
+static bool has_meant_credentials(const alm_http *h)
+{
+    static const alm_str basic = {"Basic ", 6};
+    const alm_str header = alm_http_header(&h->req, "Authorization");
+    return header.len > 0 &&
+           (header.len < basic.len || !alm_str_ieq((alm_str){header.ptr, basic.len}, basic));
+}
+
+bool alm_cors_is_foreign(const alm_http *h)
+{
+    const alm_str site = alm_http_header(&h->req, "Sec-Fetch-Site");
+    const alm_str origin = alm_http_header(&h->req, "Origin");
+    if (h->cx.conf->http_cross_site_writes || alm_str_eq(site, ALM_STR("same-origin")) ||
+        alm_str_eq(site, ALM_STR("none")) || is_allowed(h, origin) || has_meant_credentials(h))
+        return false;
+    if (alm_str_eq(site, ALM_STR("cross-site")) || alm_str_eq(site, ALM_STR("same-site")))
+        return true;
+    return origin.ptr != NULL && !is_own(origin, alm_http_header(&h->req, "Host"));
+}
+
 void alm_cors_answer(alm_http *h)
 {
     const struct alm_conf *conf = h->cx.conf;

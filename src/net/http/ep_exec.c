@@ -1,6 +1,7 @@
 /*
- * ep_exec.c - /exec: statements, JSON result; /exp: one query, CSV file; both in the other formats. Parameters come in the
- * URL, or in a form or JSON body (POST), which have no limit on the length of the statement but sql.text.max.
+ * ep_exec.c - /exec: statements, JSON result; /exp: one query, CSV file; both in the other formats; /api/v1/sql/validate, which
+ * runs nothing (validate.h). Parameters come in the URL, or in a form or JSON body (POST), which have no limit on the length of
+ * the statement but sql.text.max.
  */
 #include <stdlib.h>
 
@@ -9,7 +10,10 @@
 #include "io/io.h"
 #include "net/http/query_json.h"
 #include "net/http/query_run.h"
+#include "net/http/tagged.h"
+#include "net/http/validate.h"
 #include "net/shared.h"
+#include "session/parquet.h"
 
 typedef struct collected_body { /* POST: h->work until the body is complete */
     alm_buf bytes;
@@ -35,7 +39,7 @@ static int64_t timeout_ms(const alm_http *h)
     return ms;
 }
 
-static bool read_window(alm_http *h, bool inclusive, alm_str query, alm_row_window *out)
+bool alm_row_window_read(alm_http *h, bool inclusive, alm_str query, alm_row_window *out)
 {
     const alm_str limit = alm_http_param(&h->req, "limit");
     *out = (alm_row_window){.hi = INT64_MAX};
@@ -65,6 +69,8 @@ static const result_format formats[] = {
     {"ndjson", ALM_RESULT_NDJSON, "application/x-ndjson", "application/x-ndjson"},
     {"arrow", ALM_RESULT_ARROW, "application/vnd.apache.arrow.stream",
      "application/vnd.apache.arrow.stream"},
+    {"parquet", ALM_RESULT_PARQUET, "application/vnd.apache.parquet",
+     "application/vnd.apache.parquet"},
 };
 
 /* By fmt, else by the highest q of Accept, where `own` is what stands for everything; NULL: no such format,
@@ -95,6 +101,34 @@ static const result_format *choose_format(alm_http *h, const result_format *own,
     return NULL;
 }
 
+/* The parameters of a Parquet file; false: the error was sent. */
+static bool read_parquet(alm_http *h, alm_str query, alm_query_options *opt)
+{
+    alm_pq_request *r = NULL;
+    alm_status st = ALM_NEW(&h->cx, &h->arena, &r);
+    if (st == ALM_OK)
+        alm_pq_request_init(r);
+    for (size_t i = 0; st == ALM_OK && alm_pq_request_name(i) != NULL; i++) {
+        const alm_str value = alm_http_param(&h->req, alm_pq_request_name(i));
+        bool known = false;
+        if (value.ptr != NULL && value.len > 0)
+            st = alm_pq_request_read(&h->cx, 0, alm_str_of(alm_pq_request_name(i)), value, r,
+                                     &known);
+    }
+    const alm_str partition = alm_http_param(&h->req, "partition_by");
+    if (st == ALM_OK && partition.len > 0 && !alm_str_ieq(partition, ALM_STR("none")))
+        st = alm_fail(&h->cx, ALM_E_ARG, 0,
+                      "partition_by is for COPY: an answer over HTTP is one file");
+    if (st == ALM_OK)
+        st = alm_pq_request_check(&h->cx, r);
+    opt->parquet = r;
+    if (st == ALM_OK)
+        return true;
+    const alm_error err = h->cx.err;
+    alm_http_reply_error(h, alm_status_http(st), query, err.msg, 0);
+    return false;
+}
+
 /* The statement and the options that both endpoints have; false: the error was sent. */
 static bool read_request(alm_http *h, const result_format *own, bool inclusive, alm_str *query,
                          alm_query_options *opt, const result_format **format)
@@ -119,7 +153,27 @@ static bool read_request(alm_http *h, const result_format *own, bool inclusive, 
                                .delimiter = ','};
     if (delimiter.ptr != NULL && delimiter.len == 1 && (unsigned char)delimiter.ptr[0] < 0x80)
         opt->delimiter = delimiter.ptr[0];
-    return read_window(h, inclusive, *query, &opt->window);
+    if (opt->form == ALM_RESULT_PARQUET && !read_parquet(h, *query, opt))
+        return false;
+    return alm_row_window_read(h, inclusive, *query, &opt->window);
+}
+
+/* snapshot, tag; false: the error was sent. */
+static bool read_names(alm_http *h, alm_str query, alm_query_options *opt)
+{
+    const char *wrong = NULL;
+    const alm_str snapshot = alm_http_param(&h->req, "snapshot");
+    opt->tag = alm_http_param(&h->req, "tag");
+    opt->hold = snapshot.len > 0;
+    if (opt->hold && !alm_str_eq(snapshot, ALM_STR("new")))
+        wrong = "'snapshot' must be new; what is held is read by /snapshot/NAME";
+    else if (opt->hold && opt->form != ALM_RESULT_JSON)
+        wrong = "'snapshot' goes with fmt=json";
+    else if (opt->tag.ptr != NULL && !alm_tag_is_good(opt->tag))
+        wrong = "'tag' must be a letter, then up to 63 letters, digits, - and _";
+    if (wrong != NULL)
+        alm_http_reply_error(h, 400, query, wrong, 0);
+    return wrong == NULL;
 }
 
 static void run_exec(alm_http *h)
@@ -127,7 +181,7 @@ static void run_exec(alm_http *h)
     alm_str query;
     alm_query_options opt;
     const result_format *format = NULL;
-    if (!read_request(h, &formats[0], true, &query, &opt, &format))
+    if (!read_request(h, &formats[0], true, &query, &opt, &format) || !read_names(h, query, &opt))
         return;
     opt.count_all = is_true(h, "count");
     opt.timings = is_true(h, "timings");
@@ -176,21 +230,6 @@ static alm_status disposition(alm_http *h, const char *extension, const char **o
     return st;
 }
 
-/* More at once than http.export.connection.limit? Who stands idle between exports does not count. */
-static bool is_crowded(alm_http *h, alm_str query, alm_query_options *opt)
-{
-    alm_net_shared *shared = alm_conn_arg(h->conn);
-    const int64_t limit = h->cx.conf->http_export_connection_limit;
-    if (limit > 0 && alm_counted(&shared->exports) >= limit) {
-        alm_http_add_headers(h, "Retry-After: 1\r\n");
-        alm_http_reply_error(h, 429, query,
-                             "http.export.connection.limit exports run already, try again", 0);
-        return true;
-    }
-    opt->exports = &shared->exports;
-    return false;
-}
-
 static void run_exp(alm_http *h)
 {
     alm_str query;
@@ -199,8 +238,8 @@ static void run_exp(alm_http *h)
     if (!read_request(h, &formats[1], false, &query, &opt, &format))
         return;
     opt.select_only = true;
-    if (is_crowded(h, query, &opt))
-        return;
+    opt.exports = &((alm_net_shared *)alm_conn_arg(h->conn))->exports;
+    opt.exports_max = h->cx.conf->http_export_connection_limit;
     if (disposition(h, format->name, &opt.headers) == ALM_OK)
         alm_query_run_start(h, query, &opt);
     else
@@ -286,6 +325,11 @@ static void begin_exp(alm_http *h)
     begin(h, run_exp);
 }
 
+static void begin_validate(alm_http *h)
+{
+    begin(h, alm_validate_run);
+}
+
 static bool take_body(alm_http *h, const char *bytes, size_t n)
 {
     collected_body *body = h->work;
@@ -337,6 +381,18 @@ static void end_exp(alm_http *h)
 {
     end_body(h, run_exp);
 }
+static void end_validate(alm_http *h)
+{
+    end_body(h, alm_validate_run);
+}
+
+static void close_validate(alm_http *h)
+{
+    if (h->state == ALM_HTTP_BODY || h->state == ALM_HTTP_DISCARD)
+        free_body(h);
+    else
+        alm_validate_close(h);
+}
 
 static void close_any(alm_http *h)
 {
@@ -351,6 +407,8 @@ const alm_http_handler alm_ep_exec = {.begin = begin_exec,
                                       .end = end_exec,
                                       .close = close_any,
                                       .drained = alm_query_run_drained};
+const alm_http_handler alm_ep_validate = {
+    .begin = begin_validate, .body = take_body, .end = end_validate, .close = close_validate};
 const alm_http_handler alm_ep_exp = {.begin = begin_exp,
                                      .body = take_body,
                                      .end = end_exp,

@@ -32,6 +32,7 @@ typedef struct import_run {
     const char *unknown; /* a warning; NULL: none */
     alm_buf schema;
     bool json;
+    bool preview; /* report what would be, and store nothing */
     alm_import import;
     alm_import_report report;
     bool failed;
@@ -73,10 +74,12 @@ static alm_status read_params(import_run *run, alm_import_conf *conf)
     const alm_str delimiter = alm_http_param(req, "delimiter");
     const alm_str rule = alm_http_param(req, "atomicity");
     run->json = alm_http_param_is(req, "fmt", "json");
+    run->preview = param_true(run->h, "preview");
     *conf = (alm_import_conf){
         .table = alm_http_param(req, "name"),
         .timestamp = alm_http_param(req, "timestamp"),
         .partition_by = alm_http_param(req, "partitionBy"),
+        .owner = alm_http_param(req, "owner"),
         .overwrite = param_true(run->h, "overwrite"),
         .create = create.ptr == NULL || !alm_str_ieq(create, ALM_STR("false")),
         .skip_extra = param_true(run->h, "skipLev"),
@@ -165,6 +168,8 @@ static alm_status finish(import_run *run)
         return alm_fail(cx, ALM_E_ARG, -1, "no part 'data'");
     ALM_TRY(alm_import_rest(cx, &run->import));
     ALM_TRY(make_report(run));
+    if (run->preview)
+        return ALM_OK; /* close_run drops what was not committed */
     ALM_TRY(alm_import_commit(cx, &run->import));
     run->report.imported = run->import.imported;
     return ALM_OK;

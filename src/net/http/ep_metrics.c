@@ -4,8 +4,10 @@
  */
 #include "base/conf.h"
 #include "io/process.h"
+#include "net/http/held.h"
 #include "net/http/http.h"
 #include "net/shared.h"
+#include "session/login.h"
 
 /* What all rows are computed from, taken once for an answer. */
 typedef struct sample {
@@ -19,6 +21,8 @@ typedef struct sample {
     alm_backup_status backup;
     const alm_mem *queries;
     alm_db_load load;
+    alm_held_stats held;
+    alm_oidc_counts oidc;      /* zeros: there is no provider */
     const alm_counter *errors; /* by alm_status */
     struct {
         int64_t started, completed, errors, parsed, parsed_before, rows;
@@ -58,6 +62,9 @@ static void take_sample(alm_http *h, sample *m)
     alm_storage_stats_get(storage, &m->storage);
     alm_storage_backup_status(storage, &m->backup);
     alm_db_load_get(db, &m->load);
+    alm_held_stats_get(net->held, &m->held);
+    if (alm_login_oidc(db) != NULL)
+        alm_oidc_counts_get(alm_login_oidc(db), &m->oidc);
     m->suspended = m->storage.read_only ? m->storage.tables : 0;
     m->mem_used = m->queries->used_bytes + m->storage.head_bytes;
 }
@@ -226,3 +233,5 @@ void alm_http_metrics(alm_http *h)
         alm_http_reply_text(h, 503, "out of memory");
     alm_buf_deinit(&out);
 }
+
+const alm_http_handler alm_ep_metrics = {.begin = alm_http_metrics};

@@ -251,7 +251,7 @@ static alm_status put_operation(const writer *w, const alm_http_route *route, al
     if (body)
         ALM_TRY(put_body(w, operation));
     if (route->needs_login)
-        ALM_TRY(text(w, ",\"security\":[{},{\"basic\":[]}]"));
+        ALM_TRY(text(w, ",\"security\":[{},{\"basic\":[]},{\"bearer\":[]}]"));
     ALM_TRY(put_answers(w, route, head));
     return text(w, "}");
 }
@@ -314,7 +314,7 @@ static alm_status put_description(const writer *w)
         if (!was_before(i))
             ALM_TRY(put_path(w, i));
     ALM_TRY(text(w, "},\"components\":{\"securitySchemes\":{\"basic\":{\"type\":\"http\","
-                    "\"scheme\":\"basic\"}},"
+                    "\"scheme\":\"basic\"},\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"}},"
                     "\"schemas\":{"));
     for (size_t i = 0; i < ALM_COUNT(SCHEMAS); i++) {
         ALM_TRY(next(w));

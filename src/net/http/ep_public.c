@@ -65,8 +65,10 @@ static void work_done(alm_conn *conn, void *arg)
     public_run *run = arg;
     alm_http *h = run->h;
     (void)conn;
-    const alm_asset asset = {
-        .path = h->req.path.ptr, .etag = run->etag, .forms = {{run->bytes.ptr, run->bytes.len}}};
+    const alm_asset asset = {.path = h->req.path.ptr,
+                             .etag = run->etag,
+                             .foreign = true,
+                             .forms = {{run->bytes.ptr, run->bytes.len}}};
     if (run->too_long)
         alm_http_reply_text(h, 503, "The file is longer than http.static.file.bytes.max");
     else if (run->found)

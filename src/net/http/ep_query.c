@@ -1,9 +1,13 @@
 /*
  * ep_query.c - /query: the statements that run, as /exec answers query_activity(); DELETE /query/ID ends the one
- * with that number, which answers carry as X-Query-Id. Who may: see alm_session_cancel_query.
+ * with that number, which answers carry as X-Query-Id (who may: see alm_session_cancel_query), or with the tag that its
+ * client gave it; GET /query/TAG tells how far it is. /snapshot/NAME: pages of a result that is held, DELETE lets it go.
  */
 #include "base/number.h"
+#include "net/http/held.h"
 #include "net/http/query_run.h"
+#include "net/http/tagged.h"
+#include "net/shared.h"
 
 static void list(alm_http *h)
 {
@@ -25,20 +29,91 @@ static void reply_cancelled(alm_http *h, alm_cancelled how)
         alm_http_reply_error(h, 404, (alm_str){0}, "no query of that number runs", -1);
 }
 
+/* What stands behind the prefix of the route. */
+static alm_str name_of(const alm_http *h)
+{
+    const size_t prefix = strlen(h->route->path);
+    return (alm_str){h->req.path.ptr + prefix, h->req.path.len - prefix};
+}
+
 static void end_query(alm_http *h)
 {
-    static const alm_str prefix = ALM_STR("/query/");
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
     const alm_session *session = alm_http_session(h);
-    const alm_str id = {h->req.path.ptr + prefix.len, h->req.path.len - prefix.len};
+    const alm_str id = name_of(h);
     int64_t number = 0;
     if (session == NULL)
         return;
-    if (alm_int64_parse(id, &number) != ALM_NUM_OK || number <= 0)
-        alm_http_reply_error(h, 400, (alm_str){0}, "the number of a query expected: /query/17", -1);
+    if (alm_tag_is_good(id))
+        reply_cancelled(h, alm_tagged_end(shared->tagged, id, session) ? ALM_CANCEL_DONE
+                                                                       : ALM_CANCEL_NONE);
+    else if (alm_int64_parse(id, &number) != ALM_NUM_OK || number <= 0)
+        alm_http_reply_error(h, 400, (alm_str){0},
+                             "the number or tag of a query expected: /query/17", -1);
     else
         reply_cancelled(h, alm_session_cancel_query(session, number));
+}
+
+static void show_progress(alm_http *h)
+{
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const alm_session *session = alm_http_session(h);
+    int64_t rows = 0, elapsed_ns = 0;
+    uint64_t statement = 0;
+    const char *json = NULL;
+    if (session == NULL)
+        return;
+    if (!alm_tag_is_good(name_of(h)))
+        alm_http_reply_error(h, 400, (alm_str){0}, "the tag of a query expected: /query/my-tag",
+                             -1);
+    else if (!alm_tagged_progress(shared->tagged, name_of(h), session, &rows, &elapsed_ns,
+                                  &statement))
+        alm_http_reply(h, 204, NULL, "Cache-Control: no-store\r\n", (alm_str){0});
+    else if (alm_arena_printf(
+                 &h->cx, &h->arena, &json, "{\"query_id\":%llu,\"rows\":%lld,\"elapsed\":%lld}",
+                 (unsigned long long)statement, (long long)rows, (long long)elapsed_ns) == ALM_OK)
+        alm_http_reply(h, 200, "application/json; charset=utf-8", "Cache-Control: no-store\r\n",
+                       alm_str_of(json));
+    else
+        alm_http_reply_text(h, 503, "out of memory");
+}
+
+/* A page: what it is of, its columns and their form were settled when the result was made. */
+static void read_snapshot(alm_http *h)
+{
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const alm_session *session = alm_http_session(h);
+    alm_query_options opt = {.form = ALM_RESULT_JSON,
+                             .type = "application/json; charset=utf-8",
+                             .headers = "Cache-Control: no-store\r\n",
+                             .no_meta = alm_http_param_is(&h->req, "nm", "true")};
+    if (session == NULL || !alm_row_window_read(h, true, (alm_str){0}, &opt.window))
+        return;
+    opt.held = alm_held_find(shared->held, h->cx.conf, name_of(h), alm_session_identity(session));
+    if (opt.held != NULL)
+        alm_query_run_start(h, (alm_str){"", 0}, &opt);
+    else
+        alm_http_reply_error(h, 404, (alm_str){0},
+                             "the snapshot is not held any more: run the query again", -1);
+}
+
+static void drop_snapshot(alm_http *h)
+{
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const alm_session *session = alm_http_session(h);
+    if (session == NULL)
+        return;
+    if (alm_held_drop(shared->held, name_of(h), alm_session_identity(session)))
+        alm_http_reply(h, 200, "application/json; charset=utf-8", NULL,
+                       ALM_STR("{\"status\":\"OK\"}"));
+    else
+        alm_http_reply_error(h, 404, (alm_str){0}, "no snapshot of that name is held", -1);
 }
 
 const alm_http_handler alm_ep_queries = {
     .begin = list, .close = alm_query_run_close, .drained = alm_query_run_drained};
 const alm_http_handler alm_ep_query = {.begin = end_query};
+const alm_http_handler alm_ep_progress = {.begin = show_progress};
+const alm_http_handler alm_ep_snapshot = {
+    .begin = read_snapshot, .close = alm_query_run_close, .drained = alm_query_run_drained};
+const alm_http_handler alm_ep_snapshot_end = {.begin = drop_snapshot};

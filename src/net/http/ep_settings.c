@@ -10,10 +10,50 @@
 #include "net/http/preferences.h"
 #include "net/http/query_run.h"
 #include "net/shared.h"
+#include "session/login.h"
 
 static const char json_type[] = "application/json; charset=utf-8";
 
 /* ------------------------------------------------------------------------ GET */
+
+static alm_status put_text(alm_ctx *cx, alm_buf *out, const char *key, const char *text)
+{
+    ALM_TRY(alm_buf_printf(cx, out, "\"%s\":", key));
+    ALM_TRY(text[0] != 0 ? alm_json_put_string(cx, out, alm_str_of(text))
+                         : alm_buf_text(cx, out, "null"));
+    return alm_buf_text(cx, out, ",");
+}
+
+/* What the console needs for the sign-on; null: not there, or not known yet. */
+static alm_status put_sign_on(alm_http *h, alm_buf *out)
+{
+    const struct alm_conf *conf = h->cx.conf;
+    alm_oidc *oidc = alm_login_oidc(alm_conn_db(h->conn));
+    alm_oidc_endpoints at = {.known = false};
+    ALM_TRY(alm_buf_printf(&h->cx, out,
+                           "\"acl.enabled\":true,\"acl.basic.auth.realm.enabled\":%s,"
+                           "\"acl.oidc.enabled\":%s,",
+                           conf->acl_basic_auth_realm_enabled ? "true" : "false",
+                           oidc != NULL ? "true" : "false"));
+    if (oidc == NULL)
+        return ALM_OK;
+    alm_oidc_endpoints_get(oidc, &at);
+    ALM_TRY(put_text(&h->cx, out, "acl.oidc.client.id", conf->acl_oidc_client_id));
+    ALM_TRY(put_text(&h->cx, out, "acl.oidc.scope", conf->acl_oidc_scope));
+    ALM_TRY(put_text(&h->cx, out, "acl.oidc.redirect.uri", conf->acl_oidc_redirect_uri));
+    ALM_TRY(put_text(&h->cx, out, "acl.oidc.issuer", at.issuer));
+    ALM_TRY(put_text(&h->cx, out, "acl.oidc.authorization.endpoint", at.authorization));
+    ALM_TRY(put_text(&h->cx, out, "acl.oidc.token.endpoint", at.token));
+    ALM_TRY(put_text(&h->cx, out, "acl.oidc.end.session.endpoint", at.end_session));
+    if (at.device[0] != 0)
+        ALM_TRY(put_text(&h->cx, out, "acl.oidc.device.authorization.endpoint", at.device));
+    return alm_buf_printf(&h->cx, out,
+                          "\"acl.oidc.pkce.required\":%s,\"acl.oidc.state.required\":%s,"
+                          "\"acl.oidc.groups.encoded.in.token\":%s,",
+                          conf->acl_oidc_pkce_required ? "true" : "false",
+                          conf->acl_oidc_state_required ? "true" : "false",
+                          conf->acl_oidc_groups_encoded_in_token ? "true" : "false");
+}
 
 static alm_status put_facts(alm_http *h, alm_buf *out)
 {
@@ -21,14 +61,20 @@ static alm_status put_facts(alm_http *h, alm_buf *out)
     const alm_net_shared *shared = alm_conn_arg(h->conn);
     int64_t version = 0;
     alm_buf json;
+    ALM_TRY(alm_buf_printf(&h->cx, out,
+                           "{\"config\":{\"release.type\":\"%s\",\"release.version\":\"" ALM_VERSION
+                           "\",\"http.settings.readonly\":%s,",
+                           conf->acl_enabled ? "EE" : "OSS",
+                           conf->http_settings_readonly ? "true" : "false"));
+    if (conf->acl_enabled)
+        ALM_TRY(put_sign_on(h, out));
+    else if (conf->http_user[0] != 0)
+        ALM_TRY(alm_buf_text(&h->cx, out, "\"acl.enabled\":true,"));
     ALM_TRY(alm_buf_printf(
         &h->cx, out,
-        "{\"config\":{\"release.type\":\"OSS\",\"release.version\":\"" ALM_VERSION
-        "\",\"http.settings.readonly\":%s,%s\"accepting.writes\":[%s%s\"pgwire\"],"
+        "\"accepting.writes\":[%s%s\"pgwire\"],"
         "\"line.proto.support.versions\":[1,2,3],\"ilp.proto.transports\":[%s\"http\"],"
         "\"posthog.enabled\":false,\"posthog.api.key\":null,\"cairo.max.file.name.length\":127},",
-        conf->http_settings_readonly ? "true" : "false",
-        conf->http_user[0] != 0 ? "\"acl.enabled\":true," : "",
         conf->http_security_readonly ? "" : "\"http\",", conf->line_tcp_enabled ? "\"tcp\"," : "",
         conf->line_tcp_enabled ? "\"tcp\"," : ""));
     alm_buf_init(&json, NULL);
@@ -136,6 +182,12 @@ static void reply_too_long(alm_http *h)
     reply_error(h, 413, "the body is longer than http.settings.bytes.max", -1);
 }
 
+static bool may_change(alm_http *h)
+{
+    alm_session *s = h->cx.conf->acl_enabled ? alm_http_session(h) : NULL;
+    return !h->cx.conf->acl_enabled || (s != NULL && alm_session_holds(s, "SETTINGS"));
+}
+
 static void begin_change(alm_http *h)
 {
     const struct alm_conf *conf = h->cx.conf;
@@ -145,6 +197,9 @@ static void begin_change(alm_http *h)
         reply_error(h, 401, "The /settings endpoint is read-only", -1);
     } else if (conf->http_security_readonly) {
         reply_error(h, 403, "Write permission denied", -1);
+    } else if (!may_change(h)) {
+        if (!h->answered)
+            reply_error(h, 403, "Access denied [SETTINGS]", -1);
     } else if (text.len == 0 || alm_int64_parse(text, &version) != ALM_NUM_OK || version < 0) {
         const char *message = "Invalid version, numeric value expected";
         if (alm_arena_printf(&h->cx, &h->arena, &message,

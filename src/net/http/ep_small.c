@@ -2,6 +2,7 @@
 #include "base/conf.h"
 #include "io/process.h"
 #include "net/http/asset.h"
+#include "session/login.h"
 
 static void ping(alm_http *h)
 {
@@ -50,6 +51,24 @@ static alm_status put_warning(alm_ctx *cx, alm_buf *out, const char *tag, const 
                           out->len > 1 ? "," : "", tag, what, (long long)limit, (long long)enough);
 }
 
+/* The sign-on that cannot work yet, and why. */
+static alm_status put_sign_on(alm_http *h, alm_buf *out)
+{
+    alm_oidc *oidc = alm_login_oidc(alm_conn_db(h->conn));
+    alm_oidc_endpoints at;
+    if (oidc == NULL)
+        return ALM_OK;
+    alm_oidc_endpoints_get(oidc, &at);
+    if (at.known)
+        return ALM_OK;
+    ALM_TRY(alm_buf_printf(&h->cx, out,
+                           "%s{\"tag\":\"SIGN-ON\",\"warning\":", out->len > 1 ? "," : ""));
+    ALM_TRY(alm_buf_text(&h->cx, out,
+                         "\"no sign-on yet: the identity provider's discovery document "
+                         "could not be read\""));
+    return alm_buf_text(&h->cx, out, "}");
+}
+
 static void warnings(alm_http *h)
 {
     alm_process_use use;
@@ -63,6 +82,8 @@ static void warnings(alm_http *h)
     if (st == ALM_OK)
         st = put_warning(&h->cx, &out, "TOO MANY MAPS", "mapped files (vm.max_map_count)",
                          alm_process_maps_max(), MAPS_ENOUGH);
+    if (st == ALM_OK)
+        st = put_sign_on(h, &out);
     if (st == ALM_OK)
         st = alm_buf_text(&h->cx, &out, "]");
     if (st == ALM_OK)

@@ -22,6 +22,7 @@ enum { PIECE_BYTES = 1 << 20 };
 typedef struct write_run {
     alm_http *h;
     alm_net_shared *shared;
+    bool left; /* it is counted no more */
     alm_session *session;
     alm_ctx cx;
     alm_mem mem;
@@ -132,11 +133,20 @@ static void refuse_for(alm_http *h, alm_status code, const char *message)
     refuse(h, status, code_name(status), message);
 }
 
+/* Before the answer: who has that may come again, on another lane. */
+static void leave(write_run *run)
+{
+    if (!run->left)
+        alm_count(&run->shared->line_http_running, -1);
+    run->left = true;
+}
+
 static void answer(write_run *run)
 {
     alm_http *h = run->h;
     alm_buf body;
     alm_error_clear(&h->cx);
+    leave(run);
     alm_count(&run->shared->line_http_bytes, h->body_seen);
     if (!run->failed && run->n_bad == 0) {
         alm_count(&run->shared->line_http_rows, run->rows);
@@ -305,20 +315,33 @@ static char precision(alm_str name)
     return 0;
 }
 
+/* More at once than http.ilp.connection.limit? Counted and looked at in one step. */
+static bool enter(alm_http *h)
+{
+    alm_net_shared *shared = alm_conn_arg(h->conn);
+    const int64_t limit = h->cx.conf->http_ilp_connection_limit;
+    if (atomic_fetch_add(&shared->line_http_running, 1) < limit || limit < 0)
+        return true;
+    alm_count(&shared->line_http_running, -1);
+    refuse(h, 503, "internal error",
+           "http.ilp.connection.limit requests of the line protocol run already");
+    return false;
+}
+
 static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
 {
     alm_session *session = alm_http_session(h);
-    if (session == NULL)
+    if (session == NULL || !enter(h))
         return;
     write_run *run = calloc(1, sizeof(*run));
     if (run == NULL) {
+        alm_count(&((alm_net_shared *)alm_conn_arg(h->conn))->line_http_running, -1);
         alm_http_reply_text(h, 503, "out of memory");
         return;
     }
     run->h = h;
     run->session = session;
     run->shared = alm_conn_arg(h->conn);
-    alm_count(&run->shared->line_http_running, 1);
     run->gzip = gzip;
     run->enough = PIECE_BYTES;
     run->is_multipart = boundary.ptr != NULL;
@@ -342,14 +365,6 @@ static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
     alm_conn_input_max(h->conn, PIECE_BYTES); /* the next piece comes while one is worked off */
 }
 
-/* More at once than http.ilp.connection.limit? */
-static bool is_crowded(const alm_http *h)
-{
-    const alm_net_shared *shared = alm_conn_arg(h->conn);
-    const int64_t limit = h->cx.conf->http_ilp_connection_limit;
-    return limit >= 0 && atomic_load(&shared->line_http_running) >= limit;
-}
-
 static void begin(alm_http *h)
 {
     if (!h->cx.conf->line_http_enabled) {
@@ -365,9 +380,6 @@ static void begin(alm_http *h)
         refuse(h, 415, "not supported", "the body may be plain or gzip");
     else if (h->req.content_length > h->cx.conf->line_http_max_recv_buffer_size)
         refuse(h, 413, "invalid", "the body is longer than line.http.max.recv.buffer.size");
-    else if (is_crowded(h))
-        refuse(h, 503, "internal error",
-               "http.ilp.connection.limit requests of the line protocol run already");
     else if (!h->req.has_body)
         alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
     else
@@ -380,7 +392,7 @@ static void close_run(alm_http *h)
     h->work = NULL;
     if (run == NULL)
         return;
-    alm_count(&run->shared->line_http_running, -1);
+    leave(run);
     alm_lines_drop(run->lines);
     if (run->is_multipart)
         alm_multipart_deinit(&run->parts);

@@ -6,9 +6,12 @@
 
 #include <stdio.h>
 
+#include "auth/rights.h"
 #include "base/conf.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "net/http/cors.h"
+#include "net/http/host.h"
 #include "net/http/login.h"
 #include "net/http/query_run.h"
 #include "net/http/route.h"
@@ -33,9 +36,6 @@ static void http_open(alm_conn *conn)
     alm_http *h = alm_conn_state(conn);
     h->conn = conn;
     alm_arena_init(&h->arena, NULL);
-    const struct alm_conf *conf = alm_db_conf(alm_conn_db(conn));
-    const size_t head_max = (size_t)conf->http_request_header_buffer_size;
-    alm_conn_input_max(conn, head_max + 4);
     reset(h);
 }
 
@@ -47,6 +47,8 @@ static void health_open(alm_conn *conn)
 
 static void reset(alm_http *h)
 {
+    alm_principal_release(h->who);
+    h->who = NULL;
     if (h->route != NULL && h->route->handler->close != NULL)
         h->route->handler->close(h);
     if (h->req.has_body) { /* a statement in a form may be long: its memory goes */
@@ -57,6 +59,9 @@ static void reset(alm_http *h)
     }
     h->state = ALM_HTTP_HEAD;
     h->cx = (alm_ctx){.arena = &h->arena, .conf = alm_db_conf(alm_conn_db(h->conn))};
+    /* a whole head must fit; a body comes in pieces of what is read ahead */
+    alm_conn_input_max(h->conn, (size_t)ALM_MAX(h->cx.conf->http_request_header_buffer_size + 4,
+                                                h->cx.conf->http_recv_buffer_size));
     h->req = (alm_http_request){.minor = 1, .method = ALM_STR("GET"), .content_length = -1};
     h->route = NULL;
     h->work = NULL;
@@ -67,7 +72,7 @@ static void reset(alm_http *h)
     h->chunk_phase = CHUNK_SIZE;
     h->discard_from = 0;
     h->headers = NULL;
-    h->answered = h->head_sent = h->streaming = h->continue_due = false;
+    h->answered = h->head_sent = h->streaming = h->continue_due = h->foreign = false;
 }
 
 static void http_closing(alm_conn *conn)
@@ -85,6 +90,7 @@ static void http_close(alm_conn *conn)
     if (h->route != NULL && h->route->handler->close != NULL)
         h->route->handler->close(h);
     alm_session_free(h->session);
+    alm_principal_release(h->who);
     alm_arena_deinit(&h->arena);
 }
 
@@ -95,19 +101,29 @@ static void http_drained(alm_conn *conn)
         h->route->handler->drained(h);
 }
 
-alm_session *alm_http_session(alm_http *h)
+static void open_session(alm_http *h)
 {
-    if (h->session != NULL)
-        return h->session;
     const char *user = h->cx.conf->http_user[0] != 0 ? h->cx.conf->http_user : "admin";
     const alm_status st = alm_session_new(&h->cx, alm_conn_db(h->conn), user, "http", &h->session);
     if (st != ALM_OK) {
         alm_http_reply_error(h, alm_status_http(st), (alm_str){0}, h->cx.err.msg, -1);
-        return NULL;
+        return;
     }
     alm_session_no_blocks(h->session);
     if (h->cx.conf->http_security_readonly)
         alm_session_read_only(h->session, true);
+}
+
+/* The session is the connection's; who asks and what may be done is the request's. */
+alm_session *alm_http_session(alm_http *h)
+{
+    if (h->session == NULL)
+        open_session(h);
+    if (h->session == NULL)
+        return NULL;
+    if (h->who != NULL)
+        alm_session_become(h->session, h->who);
+    alm_session_foreign(h->session, h->foreign);
     return h->session;
 }
 
@@ -203,18 +219,47 @@ static const alm_http_route *find_route(alm_http *h)
     return NULL;
 }
 
+/* A page of another site may have anything but GET and HEAD sent by a form or script, and not read the answer:
+ * the statement of a GET is held to reading later, by the session. True: the answer was sent. */
+static bool is_unwanted(alm_http *h)
+{
+    const alm_str method = h->req.method;
+    if (!h->foreign || alm_str_eq(method, ALM_STR("GET")) || alm_str_eq(method, ALM_STR("HEAD")))
+        return false;
+    alm_http_reply_text(h, 403, ALM_SESSION_FOREIGN);
+    return true;
+}
+
 static void begin_request(alm_http *h)
 {
     const alm_http_request *req = &h->req;
     h->continue_due = req->has_body && req->expect_continue;
     alm_cors_answer(h);
+    if (!alm_http_host_is_ours(h->cx.conf, alm_http_header(&h->req, "Host"))) {
+        alm_http_reply_text(
+            h, 421,
+            "The Host header names another server: http.host.names lists the names of this one");
+        return;
+    }
     if (h->health) {
         begin_health(h);
         return;
     }
     const alm_http_route *route = find_route(h);
-    if (route == NULL || (route->needs_login && !alm_http_login(h)))
+    h->foreign = alm_cors_is_foreign(h);
+    if (route == NULL || is_unwanted(h))
         return;
+    h->route_wanted = route;
+    if (route->needs_login && h->cx.conf->acl_enabled)
+        alm_http_login_acl(h); /* goes on with alm_http_let_in, maybe later */
+    else if (!route->needs_login || alm_http_login(h))
+        alm_http_let_in(h);
+}
+
+void alm_http_let_in(alm_http *h)
+{
+    const alm_http_route *route = h->route_wanted;
+    const alm_http_request *req = &h->req;
     if (req->has_body && route->handler->body == NULL) {
         alm_http_reply_text(h, 400, "GET request method cannot have content");
         return;
@@ -303,11 +348,7 @@ static int64_t chunk_size(const char *line, size_t n)
     int64_t size = 0;
     size_t i = 0;
     for (; i < n; i++) {
-        const char c = line[i];
-        const int digit = c >= '0' && c <= '9'   ? c - '0'
-                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                                 : -1;
+        const int digit = alm_hex_digit(line[i]);
         if (digit < 0)
             break;
         if (size > (INT64_MAX >> 8))
@@ -374,6 +415,12 @@ static size_t body_data(alm_http *h, const char *bytes, size_t n)
 
 /* ------------------------------------------------------------------ requests */
 
+void alm_http_begun(alm_http *h)
+{
+    if (h->req.has_body && h->answered && h->state == ALM_HTTP_BODY)
+        h->state = h->continue_due ? ALM_HTTP_ANSWER : ALM_HTTP_DISCARD;
+}
+
 static size_t head_data(alm_http *h, const char *bytes, size_t n)
 {
     size_t taken = 0;
@@ -404,8 +451,7 @@ static size_t head_data(alm_http *h, const char *bytes, size_t n)
     if (h->req.has_body)
         body_due(h);
     begin_request(h);
-    if (h->req.has_body && h->answered && h->state == ALM_HTTP_BODY)
-        h->state = h->continue_due ? ALM_HTTP_ANSWER : ALM_HTTP_DISCARD;
+    alm_http_begun(h);
     return taken;
 }
 

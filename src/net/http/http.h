@@ -70,18 +70,21 @@ struct alm_http {
     alm_arena arena;
     alm_ctx cx; /* for parsing and small answers */
     alm_http_request req;
-    const alm_http_route *route;
-    alm_session *session;  /* of the connection */
-    void *work;            /* of the handler */
-    int64_t body_left;     /* Content-Length bytes, or of the current chunk */
-    int64_t body_seen;     /* bytes of the body so far */
+    const alm_http_route *route;        /* that handles the request */
+    const alm_http_route *route_wanted; /* that will, once who asks is known */
+    alm_session *session;               /* of the connection */
+    void *work;                         /* of the handler */
+    int64_t body_left;                  /* Content-Length bytes, or of the current chunk */
+    int64_t body_seen;                  /* bytes of the body so far */
     int64_t discard_from;  /* body_seen + 1 when the rest began to be dropped; 0: not yet */
     int64_t body_due_from; /* body_seen when its time began */
     size_t trailer_bytes;
     uint8_t chunk_phase;
-    const char *headers; /* lines of the answer that the handler does not know of, or NULL */
+    struct alm_principal *who; /* the request's, with access control; or NULL */
+    const char *headers;       /* lines of the answer that the handler does not know of, or NULL */
     bool answered, head_sent, streaming, close_after, health;
     bool head_due;     /* the time of the head runs */
+    bool foreign;      /* for a page of another site: reads only (cors.h) */
     bool continue_due; /* the client waits for 100 before it sends the body */
 };
 
@@ -106,6 +109,8 @@ bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http
 /* ptr NULL: not there. The last of several counts. */
 alm_str alm_http_param(const alm_http_request *req, const char *name);
 alm_str alm_http_header(const alm_http_request *req, const char *name);
+/* Value of the first cookie of that name, which ends in '='; ptr NULL: there is none. */
+alm_str alm_http_cookie(const alm_http_request *req, alm_str name);
 /* Thousandths of the q of `name` in a list like Accept; -1: it is not there. */
 int32_t alm_http_quality(alm_str list, alm_str name);
 bool alm_http_param_is(const alm_http_request *req, const char *name, const char *value);
@@ -135,13 +140,21 @@ void alm_http_stream_break(alm_http *h);
 /* /metrics. */
 void alm_http_metrics(alm_http *h);
 
+/* Bytes of `text` counted as editors count: UTF-16 units. Beyond its end each counts one. */
+int64_t alm_http_units_before(alm_str text, int32_t bytes);
+
+/* Who asks is known: on to the route. Behind it, where it was not called while the head was read: alm_http_begun. */
+void alm_http_let_in(alm_http *h);
+void alm_http_begun(alm_http *h);
+
 /* The session of the connection; NULL after an answer was sent (server stops, no memory). */
 alm_session *alm_http_session(alm_http *h);
 
 /* --------------------------------------------------------------------- endpoints */
 
-extern const alm_http_handler alm_ep_exec, alm_ep_exp, alm_ep_imp, alm_ep_write, alm_ep_ping,
-    alm_ep_chk, alm_ep_queries, alm_ep_query, alm_ep_settings, alm_ep_preferences, alm_ep_warnings,
+extern const alm_http_handler alm_ep_exec, alm_ep_exp, alm_ep_validate, alm_ep_imp, alm_ep_write,
+    alm_ep_ping, alm_ep_chk, alm_ep_queries, alm_ep_query, alm_ep_progress, alm_ep_snapshot,
+    alm_ep_snapshot_end, alm_ep_settings, alm_ep_preferences, alm_ep_warnings, alm_ep_metrics,
     alm_ep_index, alm_ep_asset, alm_ep_openapi, alm_ep_public;
 
 #endif

@@ -9,10 +9,14 @@
 
 enum { CREDENTIALS_MAX = 2048 };
 
+/* A script that asks in the name of a page has a form of its own: the browser must not ask beside it. */
 static bool refuse(alm_http *h)
 {
+    const bool by_script =
+        alm_str_ieq(alm_http_header(&h->req, "X-Requested-With"), ALM_STR("XMLHttpRequest"));
     alm_http_reply(h, 401, "text/plain; charset=utf-8",
-                   "WWW-Authenticate: Basic realm=\"almanac\", charset=\"UTF-8\"\r\n",
+                   by_script ? "WWW-Authenticate: Form realm=\"almanac\"\r\n"
+                             : "WWW-Authenticate: Basic realm=\"almanac\", charset=\"UTF-8\"\r\n",
                    ALM_STR("Unauthorized\r\n"));
     return false;
 }

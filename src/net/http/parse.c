@@ -41,6 +41,22 @@ alm_str alm_http_header(const alm_http_request *req, const char *name)
     return (alm_str){0};
 }
 
+alm_str alm_http_cookie(const alm_http_request *req, alm_str name)
+{
+    alm_str rest = alm_http_header(req, "Cookie");
+    while (rest.len > 0) {
+        const char *semi = memchr(rest.ptr, ';', rest.len);
+        size_t n = semi != NULL ? (size_t)(semi - rest.ptr) : rest.len;
+        if (n > name.len && memcmp(rest.ptr, name.ptr, name.len) == 0)
+            return (alm_str){rest.ptr + name.len, n - name.len};
+        n += semi != NULL;
+        rest = (alm_str){rest.ptr + n, rest.len - n};
+        while (rest.len > 0 && rest.ptr[0] == ' ')
+            rest = (alm_str){rest.ptr + 1, rest.len - 1};
+    }
+    return (alm_str){0};
+}
+
 alm_str alm_http_param(const alm_http_request *req, const char *name)
 {
     const alm_str want = alm_str_of(name);
@@ -58,15 +74,6 @@ bool alm_http_param_is(const alm_http_request *req, const char *name, const char
 
 /* ----------------------------------------------------------------- parameters */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* %XX and + decoded into arena memory. */
 static bool decode(alm_ctx *cx, alm_arena *arena, alm_str in, bool form, alm_str *out)
 {
@@ -78,7 +85,7 @@ static bool decode(alm_ctx *cx, alm_arena *arena, alm_str in, bool form, alm_str
         if (in.ptr[i] == '%') {
             if (in.len - i < 3)
                 return false;
-            const int high = hex_digit(in.ptr[i + 1]), low = hex_digit(in.ptr[i + 2]);
+            const int high = alm_hex_digit(in.ptr[i + 1]), low = alm_hex_digit(in.ptr[i + 2]);
             if (high < 0 || low < 0)
                 return false;
             to[n++] = (char)(high * 16 + low);

@@ -1,52 +1,19 @@
 /* query_run.c - see query_run.h. */
-#include "net/http/query_run.h"
+#include "net/http/query_run_state.h"
 
 #include <stdlib.h>
 
 #include "base/conf.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "codec/arrow_ipc.h"
-#include "codec/compress/pack.h"
 #include "codec/json_text.h"
 #include "net/http/query_json.h"
+#include "net/shared.h"
 
 /* Statements longer than this are parsed on a query thread. */
 enum { INLINE_TEXT_MAX = 32 << 10 };
 /* Whole answers below this are not packed: they fit a packet or two as they are. */
 enum { PACK_LEAST = 2048 };
-
-typedef struct query_run {
-    alm_http *h;
-    alm_session *session;
-    alm_query_options opt;
-    alm_str query; /* as sent */
-    alm_str text;  /* as run: the query, or wrapped for "the last n rows" */
-    int32_t text_shift;
-    size_t next; /* where the text goes on behind `prepared` */
-    alm_prepared *prepared;
-    alm_prepared *following; /* the statement behind it, NULL: it is the last */
-    bool script;             /* of several statements, not committed yet */
-    alm_cursor *cursor;
-    alm_ctx cx;
-    alm_arena arena;
-    alm_buf out;
-    alm_packer *packer; /* NULL: the answer goes out as it is */
-    alm_buf packed;
-    alm_result_writer *writer; /* of text */
-    alm_arrow_field *fields;   /* of Arrow */
-    alm_vec *chosen;           /* columns of a batch */
-    uint32_t *cols;            /* of the `cols` parameter */
-    uint32_t n_cols;
-    alm_vec *values; /* of the parameters */
-    uint32_t n_values;
-    size_t piece_bytes;
-    int64_t rows_seen, rows_sent;
-    bool begun; /* a piece was made */
-    bool finished, failed, waiting;
-    int64_t waiting_since_ns; /* for the client to read */
-    alm_error err;
-} query_run;
 
 /* ------------------------------------------------------------------- window */
 
@@ -82,7 +49,7 @@ bool alm_row_window_parse(alm_str text, bool inclusive, alm_row_window *out)
 
 /* ------------------------------------------------------------------- pieces */
 
-static alm_status run_failed(query_run *run, const alm_error *err)
+alm_status alm_query_failed(alm_query_run *run, const alm_error *err)
 {
     run->failed = true;
     run->finished = true;
@@ -95,44 +62,53 @@ static const char *type_name(alm_type type)
     return type.id == ALM_T_NULL ? "STRING" : alm_type_name(type);
 }
 
-static alm_status put_columns(query_run *run, const alm_plan_col *cols, uint32_t n)
+alm_status alm_query_json_column(alm_ctx *cx, alm_buf *out, const alm_plan_col *col)
+{
+    ALM_TRY(alm_buf_text(cx, out, "{\"name\":"));
+    ALM_TRY(alm_json_put_string(cx, out, alm_str_of(col->name)));
+    if (col->type.id == ALM_T_ARRAY)
+        return alm_buf_printf(cx, out, ",\"type\":\"ARRAY\",\"dim\":%u,\"elemType\":\"DOUBLE\"}",
+                              col->type.dims);
+    return alm_buf_printf(cx, out, ",\"type\":\"%s\"}", type_name(col->type));
+}
+
+static alm_status put_columns(alm_query_run *run, const alm_plan_col *cols)
 {
     alm_ctx *cx = &run->cx;
     alm_buf *out = &run->out;
-    (void)n;
     ALM_TRY(alm_buf_text(cx, out, "\"columns\":["));
     for (uint32_t i = 0; i < run->n_cols; i++) {
-        const alm_plan_col *col = &cols[run->cols[i]];
-        ALM_TRY(alm_buf_text(cx, out, i > 0 ? ",{\"name\":" : "{\"name\":"));
-        ALM_TRY(alm_json_put_string(cx, out, alm_str_of(col->name)));
-        if (col->type.id == ALM_T_ARRAY)
-            ALM_TRY(alm_buf_printf(cx, out,
-                                   ",\"type\":\"ARRAY\",\"dim\":%u,\"elemType\":\"DOUBLE\"}",
-                                   col->type.dims));
-        else
-            ALM_TRY(alm_buf_printf(cx, out, ",\"type\":\"%s\"}", type_name(col->type)));
+        if (i > 0)
+            ALM_TRY(alm_buf_text(cx, out, ","));
+        ALM_TRY(alm_query_json_column(cx, out, &cols[run->cols[i]]));
     }
     return alm_buf_text(cx, out, "],");
 }
 
-static alm_status json_head(query_run *run, const alm_plan_col *cols, uint32_t n)
+alm_status alm_query_json_facts(alm_query_run *run, const alm_plan_col *cols)
 {
     alm_ctx *cx = &run->cx;
     alm_buf *out = &run->out;
-    if (run->opt.no_meta)
-        return alm_buf_text(cx, out, "{\"dataset\":[");
-    ALM_TRY(alm_buf_text(cx, out, "{\"query\":"));
+    ALM_TRY(alm_buf_text(cx, out, "\"query\":"));
     ALM_TRY(alm_json_put_string(cx, out, run->query));
     ALM_TRY(alm_buf_text(cx, out, ","));
-    ALM_TRY(put_columns(run, cols, n));
+    ALM_TRY(put_columns(run, cols));
     int32_t ts = -1;
     for (uint32_t i = 0; i < run->n_cols; i++)
         if ((int32_t)run->cols[i] == alm_cursor_ts_col(run->cursor))
             ts = (int32_t)i;
-    return alm_buf_printf(cx, out, "\"timestamp\":%d,\"dataset\":[", (int)ts);
+    return alm_buf_printf(cx, out, "\"timestamp\":%d,", (int)ts);
 }
 
-static alm_status csv_head(query_run *run, const alm_plan_col *cols)
+static alm_status json_head(alm_query_run *run, const alm_plan_col *cols)
+{
+    ALM_TRY(alm_buf_text(&run->cx, &run->out, "{"));
+    if (!run->opt.no_meta)
+        ALM_TRY(alm_query_json_facts(run, cols));
+    return alm_buf_text(&run->cx, &run->out, "\"dataset\":[");
+}
+
+static alm_status csv_head(alm_query_run *run, const alm_plan_col *cols)
 {
     alm_ctx *cx = &run->cx;
     if (run->opt.no_meta)
@@ -145,26 +121,36 @@ static alm_status csv_head(query_run *run, const alm_plan_col *cols)
     return alm_buf_text(cx, &run->out, "\r\n");
 }
 
-static alm_status json_tail(query_run *run)
+alm_status alm_query_json_tail(alm_query_run *run)
 {
     alm_ctx *cx = &run->cx;
     alm_buf *out = &run->out;
-    const int64_t count = run->opt.count_all ? run->rows_seen : run->rows_sent;
+    const int64_t count = run->held != NULL    ? alm_held_rows(run->held)
+                          : run->opt.count_all ? run->rows_seen
+                                               : run->rows_sent;
     ALM_TRY(alm_buf_printf(cx, out, "],\"count\":%lld", (long long)count));
-    if (run->opt.timings) {
+    if (run->held != NULL)
+        ALM_TRY(alm_buf_printf(cx, out, ",\"snapshot\":\"%s\",\"complete\":%s",
+                               alm_held_name(run->held),
+                               alm_held_complete(run->held) ? "true" : "false"));
+    if (run->opt.timings && run->cursor != NULL) {
         int64_t compile_ns = 0, execute_ns = 0;
         alm_cursor_times(run->cursor, &compile_ns, &execute_ns);
         ALM_TRY(alm_buf_printf(cx, out,
                                ",\"timings\":{\"authentication\":0,\"compiler\":%lld,"
-                               "\"execute\":%lld,\"count\":0}",
+                               "\"execute\":%lld,\"count\":0",
                                (long long)compile_ns, (long long)execute_ns));
+        if (run->held != NULL)
+            ALM_TRY(alm_buf_printf(cx, out, ",\"hold\":%lld",
+                                   (long long)ALM_MAX(run->held_ns - execute_ns, (int64_t)0)));
+        ALM_TRY(alm_buf_text(cx, out, "}"));
     }
     if (run->opt.explain)
         ALM_TRY(alm_buf_text(cx, out, ",\"explain\":{\"jitCompiled\":false}"));
     return alm_buf_text(cx, out, "}");
 }
 
-static alm_status choose_cols(query_run *run, const alm_plan_col *cols, uint32_t n)
+static alm_status choose_cols(alm_query_run *run, const alm_plan_col *cols, uint32_t n)
 {
     alm_ctx *cx = &run->cx;
     if (run->opt.cols.ptr == NULL || run->opt.cols.len == 0) {
@@ -198,10 +184,9 @@ static alm_type arrow_type(alm_type type)
     return type.id == ALM_T_NULL ? ALM_TY(STRING) : type;
 }
 
-static alm_status arrow_head(query_run *run, const alm_plan_col *cols)
+static alm_status arrow_head(alm_query_run *run, const alm_plan_col *cols)
 {
     ALM_TRY(ALM_NEWN(&run->cx, &run->arena, run->n_cols + 1, &run->fields));
-    ALM_TRY(ALM_NEWN(&run->cx, &run->arena, run->n_cols + 1, &run->chosen));
     for (uint32_t i = 0; i < run->n_cols; i++) {
         const alm_plan_col *col = &cols[run->cols[i]];
         run->fields[i] = (alm_arrow_field){.name = col->name, .type = arrow_type(col->type)};
@@ -209,7 +194,7 @@ static alm_status arrow_head(query_run *run, const alm_plan_col *cols)
     return alm_arrow_ipc_schema(&run->cx, run->fields, run->n_cols, &run->out);
 }
 
-static alm_status arrow_rows(query_run *run, const alm_batch *batch, uint32_t from, uint32_t to)
+static alm_status arrow_rows(alm_query_run *run, const alm_batch *batch, uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < run->n_cols; i++) {
         alm_vec *vec = &run->chosen[i];
@@ -222,7 +207,22 @@ static alm_status arrow_rows(query_run *run, const alm_batch *batch, uint32_t fr
     return alm_arrow_ipc_batch(&run->cx, run->fields, &rows, &run->out);
 }
 
-static alm_status text_writer(query_run *run, const alm_plan_col *cols, uint32_t n)
+static alm_status parquet_head(alm_query_run *run)
+{
+    return alm_cursor_parquet(&run->cx, run->cursor, run->cols, run->n_cols, run->opt.parquet,
+                              alm_pq_sink_buf, &run->out, &run->parquet);
+}
+
+static alm_status parquet_rows(alm_query_run *run, const alm_batch *batch, uint32_t from,
+                               uint32_t to)
+{
+    for (uint32_t i = 0; i < run->n_cols; i++)
+        run->chosen[i] = batch->cols[run->cols[i]];
+    const alm_batch rows = {.rows = batch->rows, .n_cols = run->n_cols, .cols = run->chosen};
+    return alm_pq_write(&run->cx, run->parquet, &rows, from, to);
+}
+
+static alm_status text_writer(alm_query_run *run, const alm_plan_col *cols, uint32_t n)
 {
     alm_ctx *cx = &run->cx;
     alm_type *types = NULL;
@@ -235,6 +235,7 @@ static alm_status text_writer(query_run *run, const alm_plan_col *cols, uint32_t
     }
     const alm_result_options options = {.form = run->opt.form,
                                         .quote_long = run->opt.quote_long,
+                                        .lines = run->opt.hold,
                                         .delimiter = run->opt.delimiter,
                                         .cols = run->cols,
                                         .n_cols = run->n_cols,
@@ -242,28 +243,35 @@ static alm_status text_writer(query_run *run, const alm_plan_col *cols, uint32_t
     return alm_result_writer_new(cx, &run->arena, types, n, &options, &run->writer);
 }
 
-static alm_status start_rows(query_run *run)
+static alm_status start_rows(alm_query_run *run)
 {
     uint32_t n = 0;
     const alm_plan_col *cols = alm_cursor_cols(run->cursor, &n);
     ALM_TRY(choose_cols(run, cols, n));
+    ALM_TRY(ALM_NEWN(&run->cx, &run->arena, run->n_cols + 1, &run->chosen));
     if (run->opt.form == ALM_RESULT_ARROW)
         return arrow_head(run, cols);
+    if (run->opt.form == ALM_RESULT_PARQUET)
+        return parquet_head(run);
     ALM_TRY(text_writer(run, cols, n));
+    if (run->opt.hold)
+        return alm_query_held_head(run, cols);
     if (run->opt.form == ALM_RESULT_JSON)
-        return json_head(run, cols, n);
+        return json_head(run, cols);
     return run->opt.form == ALM_RESULT_CSV ? csv_head(run, cols) : ALM_OK;
 }
 
-static alm_status end_rows(query_run *run)
+static alm_status end_rows(alm_query_run *run)
 {
     if (run->opt.form == ALM_RESULT_ARROW)
         return alm_arrow_ipc_end(&run->cx, &run->out);
-    return run->opt.form == ALM_RESULT_JSON ? json_tail(run) : ALM_OK;
+    if (run->opt.form == ALM_RESULT_PARQUET)
+        return alm_pq_finish(&run->cx, run->parquet);
+    return run->opt.form == ALM_RESULT_JSON ? alm_query_json_tail(run) : ALM_OK;
 }
 
 /* A statement without rows has run. */
-static alm_status no_rows(query_run *run)
+static alm_status no_rows(alm_query_run *run)
 {
     alm_ctx *cx = &run->cx;
     const char *tag = alm_cursor_tag(run->cursor);
@@ -276,10 +284,11 @@ static alm_status no_rows(query_run *run)
     return alm_buf_text(cx, &run->out, "{\"ddl\":\"OK\"}");
 }
 
-static alm_status put_batch(query_run *run, const alm_batch *batch)
+static alm_status put_batch(alm_query_run *run, const alm_batch *batch)
 {
     const int64_t first = run->rows_seen;
     run->rows_seen += batch->rows;
+    atomic_store_explicit(&run->tagged.rows, run->rows_seen, memory_order_relaxed);
     const int64_t lo = ALM_MAX(run->opt.window.lo - first, (int64_t)0);
     const int64_t hi = ALM_MIN(run->opt.window.hi - first, (int64_t)batch->rows);
     if (lo >= hi)
@@ -287,17 +296,21 @@ static alm_status put_batch(query_run *run, const alm_batch *batch)
     run->rows_sent += hi - lo;
     if (run->opt.form == ALM_RESULT_ARROW)
         return arrow_rows(run, batch, (uint32_t)lo, (uint32_t)hi);
+    if (run->opt.form == ALM_RESULT_PARQUET)
+        return parquet_rows(run, batch, (uint32_t)lo, (uint32_t)hi);
     return alm_result_rows(&run->cx, run->writer, batch, (uint32_t)lo, (uint32_t)hi, &run->out);
 }
 
 /* Encodes until the piece is full or the rows are over. */
-static alm_status fill_piece(query_run *run)
+static alm_status fill_piece(alm_query_run *run)
 {
+    if (run->held != NULL)
+        return alm_query_hold_piece(run);
     while (run->out.len < run->piece_bytes) {
         alm_batch *batch = NULL;
         const bool enough = run->rows_seen >= run->opt.window.hi && !run->opt.count_all;
         if (!enough && alm_cursor_next(run->cursor, &batch) != ALM_OK)
-            return run_failed(run, alm_session_error(run->session));
+            return alm_query_failed(run, alm_session_error(run->session));
         if (batch == NULL) {
             run->finished = true;
             return end_rows(run);
@@ -313,7 +326,7 @@ static const char wrap_before[] = "SELECT * FROM (";
 
 /* The statement in parentheses, with a LIMIT behind it that the optimizer sees; only where it surely
  * can stand there, else it stays as it is. */
-static alm_status wrap_last(query_run *run)
+static alm_status wrap_last(alm_query_run *run)
 {
     alm_str q = run->query;
     while (q.len > 0 && (q.ptr[q.len - 1] == ';' || q.ptr[q.len - 1] == ' ' ||
@@ -330,22 +343,22 @@ static alm_status wrap_last(query_run *run)
     return ALM_OK;
 }
 
-static alm_status open_cursor(query_run *run)
+static alm_status open_cursor(alm_query_run *run)
 {
     if (alm_execute(run->session, run->prepared, run->values, run->n_values, &run->cursor) !=
         ALM_OK)
-        return run_failed(run, alm_session_error(run->session));
+        return alm_query_failed(run, alm_session_error(run->session));
     return ALM_OK;
 }
 
 /* The last rows of what is no query in parentheses, or of what is counted anyway: counted first. */
-static alm_status count_first(query_run *run)
+static alm_status count_first(alm_query_run *run)
 {
     int64_t rows = 0;
     for (;;) {
         alm_batch *batch = NULL;
         if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
-            return run_failed(run, alm_session_error(run->session));
+            return alm_query_failed(run, alm_session_error(run->session));
         if (batch == NULL)
             break;
         rows += batch->rows;
@@ -358,11 +371,13 @@ static alm_status count_first(query_run *run)
 }
 
 /* Looks for a statement behind `prepared`. */
-static alm_status find_following(query_run *run)
+static alm_status find_following(alm_query_run *run)
 {
     alm_prepared *found = NULL;
+    if (!alm_text_goes_on(run->text, run->next))
+        return ALM_OK;
     if (alm_prepare(run->session, run->text, &run->next, &found) != ALM_OK)
-        return run_failed(run, alm_session_error(run->session));
+        return alm_query_failed(run, alm_session_error(run->session));
     if (alm_prepared_kind(found) == ALM_STMT_EMPTY) {
         alm_prepared_free(found);
         found = NULL;
@@ -371,13 +386,13 @@ static alm_status find_following(query_run *run)
     return ALM_OK;
 }
 
-static alm_status prepare(query_run *run)
+static alm_status prepare(alm_query_run *run)
 {
     alm_session_timeout(run->session, run->opt.timeout_ms);
     alm_session_timeout_max(run->session,
                             run->opt.select_only ? run->cx.conf->http_export_timeout : 0);
     if (alm_prepare(run->session, run->text, &run->next, &run->prepared) != ALM_OK)
-        return run_failed(run, alm_session_error(run->session));
+        return alm_query_failed(run, alm_session_error(run->session));
     const alm_stmt_kind kind = alm_prepared_kind(run->prepared);
     if (kind == ALM_STMT_EMPTY)
         return alm_fail(&run->cx, ALM_E_SYNTAX, 0, "empty query");
@@ -389,7 +404,8 @@ static alm_status prepare(query_run *run)
     if (run->script && (run->opt.select_only || run->opt.params.ptr != NULL))
         return alm_fail(&run->cx, ALM_E_ARG, 0, "%s takes one statement",
                         run->opt.select_only ? "/exp" : "'params'");
-    if (run->opt.window.last == 0 || kind != ALM_STMT_SELECT || run->opt.count_all || run->script)
+    if (run->opt.window.last == 0 || kind != ALM_STMT_SELECT || run->opt.count_all ||
+        run->opt.hold || run->script)
         return ALM_OK;
     ALM_TRY(wrap_last(run));
     if (run->text_shift == 0)
@@ -397,11 +413,11 @@ static alm_status prepare(query_run *run)
     alm_prepared_free(run->prepared);
     run->prepared = NULL;
     if (alm_prepare(run->session, run->text, NULL, &run->prepared) != ALM_OK)
-        return run_failed(run, alm_session_error(run->session));
+        return alm_query_failed(run, alm_session_error(run->session));
     return ALM_OK;
 }
 
-static alm_status execute(query_run *run)
+static alm_status execute(alm_query_run *run)
 {
     if (run->opt.params.ptr != NULL)
         ALM_TRY(alm_query_json_values(&run->cx, run->session, run->prepared, run->opt.params,
@@ -410,20 +426,21 @@ static alm_status execute(query_run *run)
     ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &run->opt.headers, "%sX-Query-Id: %llu\r\n",
                              run->opt.headers,
                              (unsigned long long)alm_cursor_statement(run->cursor)));
-    if (run->opt.window.last > 0 && run->text_shift == 0 && alm_cursor_has_rows(run->cursor))
+    if (run->opt.window.last > 0 && run->text_shift == 0 && !run->opt.hold &&
+        alm_cursor_has_rows(run->cursor))
         ALM_TRY(count_first(run));
     return alm_cursor_has_rows(run->cursor) ? start_rows(run) : no_rows(run);
 }
 
 /* A statement before the last: its rows are computed and go nowhere. */
-static alm_status run_to_the_end(query_run *run)
+static alm_status run_to_the_end(alm_query_run *run)
 {
     alm_batch *batch = NULL;
     alm_session_script(run->session);
     ALM_TRY(open_cursor(run));
     do {
         if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
-            return run_failed(run, alm_session_error(run->session));
+            return alm_query_failed(run, alm_session_error(run->session));
     } while (batch != NULL);
     alm_cursor_close(run->cursor);
     run->cursor = NULL;
@@ -434,20 +451,22 @@ static alm_status run_to_the_end(query_run *run)
 }
 
 /* Before anything of the answer goes out, so that it never tells what was not stored. */
-static alm_status commit_script(query_run *run)
+static alm_status commit_script(alm_query_run *run)
 {
     if (!run->script)
         return ALM_OK;
     run->script = false;
     if (alm_session_script_end(run->session) != ALM_OK)
-        return run_failed(run, alm_session_error(run->session));
+        return alm_query_failed(run, alm_session_error(run->session));
     if (!run->finished)
         alm_cursor_resume(run->cursor);
     return ALM_OK;
 }
 
-static alm_pack_form pack_form(const query_run *run)
+static alm_pack_form pack_form(const alm_query_run *run)
 {
+    if (run->opt.form == ALM_RESULT_PARQUET)
+        return ALM_PACK_NONE; /* its pages are packed */
     const alm_str accept = alm_http_header(&run->h->req, "Accept-Encoding");
     const int32_t any = alm_http_quality(accept, ALM_STR("*"));
     int32_t gzip = alm_http_quality(accept, ALM_STR("gzip"));
@@ -459,7 +478,7 @@ static alm_pack_form pack_form(const query_run *run)
     return zstd >= gzip ? ALM_PACK_ZSTD : ALM_PACK_GZIP;
 }
 
-static alm_status begin_packing(query_run *run, alm_pack_form form)
+static alm_status begin_packing(alm_query_run *run, alm_pack_form form)
 {
     ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &run->opt.headers, "%sContent-Encoding: %s\r\n",
                              run->opt.headers, form == ALM_PACK_GZIP ? "gzip" : "zstd"));
@@ -467,7 +486,7 @@ static alm_status begin_packing(query_run *run, alm_pack_form form)
 }
 
 /* The first piece decides whether the answer is packed. */
-static alm_status pack_piece(query_run *run)
+static alm_status pack_piece(alm_query_run *run)
 {
     const bool whole = run->finished && !run->begun;
     if (!run->begun && !(whole && run->out.len < PACK_LEAST)) {
@@ -487,8 +506,12 @@ static alm_status pack_piece(query_run *run)
     return ALM_OK;
 }
 
-static alm_status make_piece(query_run *run)
+static alm_status make_piece(alm_query_run *run)
 {
+    if (run->opt.held != NULL) {
+        ALM_TRY(alm_query_held_piece(run));
+        return pack_piece(run);
+    }
     if (run->prepared == NULL)
         ALM_TRY(prepare(run));
     while (run->following != NULL)
@@ -505,11 +528,11 @@ static alm_status make_piece(query_run *run)
 
 static void work(void *arg)
 {
-    query_run *run = arg;
+    alm_query_run *run = arg;
     if (make_piece(run) == ALM_OK)
         return;
     if (!run->failed)
-        (void)run_failed(run, &run->cx.err);
+        (void)alm_query_failed(run, &run->cx.err);
     if (run->script)
         alm_session_script_drop(run->session);
     run->script = false;
@@ -517,9 +540,9 @@ static void work(void *arg)
 
 /* ------------------------------------------------------------------ delivery */
 
-static void next_piece(query_run *run);
+static void next_piece(alm_query_run *run);
 
-static void reply_failed(query_run *run)
+static void reply_failed(alm_query_run *run)
 {
     alm_http *h = run->h;
     if (h->head_sent) {
@@ -535,7 +558,7 @@ static void reply_failed(query_run *run)
 
 /* The next piece is made while this one is sent; only while nothing waits in the socket, so that a client that
  * reads slowly has one piece waiting, and at most one more that is made. */
-static bool send_beside(query_run *run)
+static bool send_beside(alm_query_run *run)
 {
     alm_http *h = run->h;
     if (run->finished || alm_conn_unsent(h->conn) > 0)
@@ -547,13 +570,24 @@ static bool send_beside(query_run *run)
     return true;
 }
 
-static void deliver(query_run *run)
+/* Before the end of the answer: who has that may come again, on another lane. */
+static void leave(alm_query_run *run)
+{
+    if (run->opt.exports != NULL)
+        alm_count(run->opt.exports, -1);
+    run->opt.exports = NULL;
+    alm_tagged_leave(&run->tagged);
+}
+
+static void deliver(alm_query_run *run)
 {
     alm_http *h = run->h;
+    if (run->failed || run->finished)
+        leave(run);
     if (run->failed) {
         reply_failed(run);
     } else if (run->finished && !h->head_sent) {
-        const bool rows = alm_cursor_has_rows(run->cursor);
+        const bool rows = run->held != NULL || alm_cursor_has_rows(run->cursor);
         alm_http_reply(h, 200, rows ? run->opt.type : "application/json; charset=utf-8",
                        run->opt.headers, (alm_str){run->out.ptr, run->out.len});
     } else {
@@ -566,7 +600,9 @@ static void deliver(query_run *run)
             alm_http_stream_end(h);
     }
     if (run->finished) {
-        /* the snapshot goes now, not when the client sends its next request */
+        /* the snapshot goes now, not when the client sends its next request; and before it what has memory of it */
+        alm_pq_writer_free(run->parquet);
+        run->parquet = NULL;
         alm_cursor_close(run->cursor);
         run->cursor = NULL;
     } else if (alm_conn_unsent(h->conn) > run->piece_bytes) {
@@ -580,36 +616,38 @@ static void deliver(query_run *run)
 
 static void work_done(alm_conn *conn, void *arg)
 {
-    query_run *run = arg;
+    alm_query_run *run = arg;
     (void)conn;
     deliver(run);
     alm_http_finished(run->h);
 }
 
-static void next_piece(query_run *run)
+static void next_piece(alm_query_run *run)
 {
     alm_conn_work(run->h->conn, work, work_done, NULL, run);
 }
 
 void alm_query_run_drained(alm_http *h)
 {
-    query_run *run = h->work;
+    alm_query_run *run = h->work;
     if (run == NULL || !run->waiting)
         return;
     run->waiting = false;
-    alm_cursor_waited(run->cursor, alm_monotonic_ns() - run->waiting_since_ns);
+    if (run->cursor != NULL)
+        alm_cursor_waited(run->cursor, alm_monotonic_ns() - run->waiting_since_ns);
     next_piece(run);
     alm_conn_resume(h->conn);
 }
 
 void alm_query_run_close(alm_http *h)
 {
-    query_run *run = h->work;
+    alm_query_run *run = h->work;
     h->work = NULL;
     if (run == NULL)
         return;
-    if (run->opt.exports != NULL)
-        alm_count(run->opt.exports, -1);
+    leave(run);
+    alm_pq_writer_free(run->parquet);
+    alm_held_release(run->held);
     alm_cursor_close(run->cursor);
     alm_prepared_free(run->prepared);
     alm_prepared_free(run->following);
@@ -623,9 +661,9 @@ void alm_query_run_close(alm_http *h)
 /* --------------------------------------------------------------------- start */
 
 /* Short statements run here and now; anything else goes to a query thread. */
-static bool run_inline(query_run *run)
+static bool run_inline(alm_query_run *run)
 {
-    if (run->query.len > INLINE_TEXT_MAX || run->opt.window.last > 0)
+    if (run->query.len > INLINE_TEXT_MAX || run->opt.window.last > 0 || run->opt.held != NULL)
         return false;
     alm_status st = prepare(run);
     if (st == ALM_OK && run->script)
@@ -641,7 +679,7 @@ static bool run_inline(query_run *run)
     if (st == ALM_OK)
         st = pack_piece(run);
     if (st != ALM_OK && !run->failed)
-        (void)run_failed(run, &run->cx.err);
+        (void)alm_query_failed(run, &run->cx.err);
     return true;
 }
 
@@ -653,26 +691,45 @@ static void cut_window(alm_row_window *window, int64_t rows_max)
         window->hi = ALM_MIN(window->hi, window->lo + rows_max);
 }
 
+/* Counted and looked at in one step: connections of other lanes come at the same time. Who stands idle between
+ * exports does not count. */
+static bool enter(const alm_query_run *run)
+{
+    alm_counter *exports = run->opt.exports;
+    const int64_t max = run->opt.exports_max;
+    if (exports == NULL || atomic_fetch_add(exports, 1) < max || max == 0)
+        return true;
+    alm_count(exports, -1);
+    return false;
+}
+
 void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *options)
 {
     alm_session *session = alm_http_session(h);
-    if (session == NULL)
-        return;
-    if (!alm_utf8_is_valid(query)) {
+    alm_query_run *run = NULL;
+    if (session != NULL && !alm_utf8_is_valid(query))
         alm_http_reply_error(h, 400, (alm_str){"", 0}, "Bad UTF8 encoding in query text", 0);
-        return;
-    }
-    query_run *run = calloc(1, sizeof(*run));
-    if (run == NULL) {
+    else if (session != NULL && (run = calloc(1, sizeof(*run))) == NULL)
         alm_http_reply_text(h, 503, "out of memory");
+    if (run == NULL) {
+        alm_held_release(options->held);
         return;
     }
     run->h = h;
     run->session = session;
     run->opt = *options;
     run->query = run->text = query;
-    if (run->opt.exports != NULL)
-        alm_count(run->opt.exports, 1);
+    run->held = run->opt.held;
+    if (run->opt.tag.ptr != NULL)
+        alm_tagged_enter(((const alm_net_shared *)alm_conn_arg(h->conn))->tagged, &run->tagged,
+                         run->opt.tag, session);
+    if (!enter(run)) {
+        free(run);
+        alm_http_add_headers(h, "Retry-After: 1\r\n");
+        alm_http_reply_error(h, 429, query,
+                             "http.export.connection.limit exports run already, try again", 0);
+        return;
+    }
     cut_window(&run->opt.window, h->cx.conf->http_security_max_response_rows);
     run->piece_bytes = (size_t)h->cx.conf->http_send_buffer_size;
     alm_arena_init(&run->arena, NULL);

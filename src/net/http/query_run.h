@@ -21,11 +21,17 @@ typedef struct alm_row_window {
 /* The `limit` parameter; inclusive: /exec counts from 1 with both ends inside, /exp leaves the upper
  * end out. False: not a window. */
 bool alm_row_window_parse(alm_str text, bool inclusive, alm_row_window *out);
+/* The same of a request, everything where it has none; false: the error was sent. */
+bool alm_row_window_read(alm_http *h, bool inclusive, alm_str query, alm_row_window *out);
 
 typedef struct alm_query_options {
     alm_result_form form;
     alm_row_window window;
     bool count_all, no_meta, timings, explain, quote_long, select_only;
+    bool hold; /* JSON: keep the rows (held.h), and answer with its name */
+    struct alm_held
+        *held;   /* JSON: read in this one, the query is not run; the reference goes to the run */
+    alm_str tag; /* the client's name for the run (tagged.h), or ptr NULL */
     char delimiter;
     int64_t timeout_ms;
     alm_str cols;         /* comma list, or ptr NULL */
@@ -33,10 +39,14 @@ typedef struct alm_query_options {
     const char *type;     /* of the answer */
     const char *headers;  /* more header lines */
     alm_counter *exports; /* counts it while it runs; or NULL */
+    int64_t exports_max;  /* at once: http.export.connection.limit; 0: any */
+    const struct alm_pq_request *parquet; /* of ALM_RESULT_PARQUET */
 } alm_query_options;
 
-/* Answers the exchange. `query` and texts in options live in h->arena. */
+/* Answers the exchange. `query` and texts in options live in h->arena; options->held is taken over. */
 void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *options);
+/* {"name":...,"type":...} of a column, as answers tell it. */
+ALM_NODISCARD alm_status alm_query_json_column(alm_ctx *cx, alm_buf *out, const alm_plan_col *col);
 /* For the handler table. */
 void alm_query_run_close(alm_http *h);
 void alm_query_run_drained(alm_http *h);

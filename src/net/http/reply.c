@@ -155,7 +155,7 @@ void alm_http_reply_text(alm_http *h, int status, const char *text)
 }
 
 /* The position counts characters for the client, as the editor that shows it does. */
-static int64_t characters_before(alm_str text, int32_t bytes)
+int64_t alm_http_units_before(alm_str text, int32_t bytes)
 {
     if (bytes <= 0)
         return 0;
@@ -184,7 +184,7 @@ void alm_http_reply_error(alm_http *h, int status, alm_str query, const char *me
         st = alm_json_put_string(cx, &out, alm_str_of(message));
     if (st == ALM_OK && query.ptr != NULL)
         st = alm_buf_printf(cx, &out, ",\"position\":%lld",
-                            (long long)characters_before(query, position_bytes));
+                            (long long)alm_http_units_before(query, position_bytes));
     if (st == ALM_OK)
         st = alm_buf_text(cx, &out, "}");
     if (st == ALM_OK)

@@ -55,25 +55,9 @@ static bool holds(const alm_http *h, alm_str text)
     return alm_monotonic_ns() < until_ns;
 }
 
-/* The first cookie of that name; ptr NULL: there is none. */
-static alm_str find_cookie(alm_str cookies)
-{
-    while (cookies.len > 0) {
-        const char *semi = memchr(cookies.ptr, ';', cookies.len);
-        size_t n = semi != NULL ? (size_t)(semi - cookies.ptr) : cookies.len;
-        if (n > name.len && memcmp(cookies.ptr, name.ptr, name.len) == 0)
-            return (alm_str){cookies.ptr + name.len, n - name.len};
-        n += semi != NULL;
-        cookies = (alm_str){cookies.ptr + n, cookies.len - n};
-        while (cookies.len > 0 && cookies.ptr[0] == ' ')
-            cookies = (alm_str){cookies.ptr + 1, cookies.len - 1};
-    }
-    return (alm_str){0};
-}
-
 bool alm_session_cookie_is_good(const alm_http *h)
 {
-    const alm_str found = find_cookie(alm_http_header(&h->req, "Cookie"));
+    const alm_str found = alm_http_cookie(&h->req, name);
     return h->cx.conf->http_server_cookies_enabled && found.ptr != NULL && holds(h, found);
 }
 

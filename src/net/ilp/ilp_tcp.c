@@ -11,6 +11,7 @@
 #include "io/io.h"
 #include "net/shared.h"
 #include "session/lines.h"
+#include "session/login.h"
 
 /* A piece of work reads as much as is there, up to PIECE_BYTES: a client that sends fast gets large commits. */
 enum { PIECE_BYTES = 4 << 20, REASON_BYTES = 400, LOGIN_LINE_MAX = 256 };
@@ -27,6 +28,7 @@ typedef struct tcp {
     alm_session *session;
     phase phase;
     char kid[LOGIN_LINE_MAX + 1];
+    alm_principal *who; /* with access control; or NULL */
     char challenge[ALM_LINE_CHALLENGE];
     alm_buf in;              /* lines that wait, the last of them may be incomplete */
     size_t line_max;         /* line.tcp.max.measurement.size */
@@ -34,13 +36,20 @@ typedef struct tcp {
     char reason[REASON_BYTES];
 } tcp;
 
+/* With access control: the key of a user of the catalogue. */
+static bool needs_user(const tcp *c)
+{
+    const struct alm_conf *conf = alm_db_conf(alm_conn_db(c->conn));
+    return conf->acl_enabled && conf->line_tcp_acl_enabled;
+}
+
 static void tcp_open(alm_conn *conn)
 {
     tcp *c = alm_conn_state(conn);
     const struct alm_conf *conf = alm_db_conf(alm_conn_db(conn));
     c->conn = conn;
     c->shared = alm_conn_arg(conn);
-    c->phase = c->shared->line_keys != NULL ? TCP_NAME : TCP_LINES;
+    c->phase = c->shared->line_keys != NULL || needs_user(c) ? TCP_NAME : TCP_LINES;
     c->line_max = (size_t)conf->line_tcp_max_measurement_size;
     alm_buf_init(&c->in, NULL);
     alm_conn_input_max(conn, 1 << 20);
@@ -182,8 +191,37 @@ static bool send_challenge(tcp *c, alm_str kid)
     return true;
 }
 
+/* The user of that name has that key, and may send lines. */
+static bool check_user(tcp *c, alm_str signature)
+{
+    alm_ctx cx = {0};
+    alm_acl *acl = NULL;
+    alm_db *db = alm_conn_db(c->conn);
+    char address[64];
+    if (alm_db_acl(&cx, db, &acl) != ALM_OK)
+        return false;
+    const alm_entity *e = alm_acl_entity(acl, c->kid);
+    const bool there = e != NULL && e->has_key && e->enabled;
+    bool good = alm_line_key_verify(alm_str_of(there ? e->key_x : ""),
+                                    alm_str_of(there ? e->key_y : ""), c->challenge, signature);
+    if (good)
+        good = alm_principal_new(&cx, ALM_PRINCIPAL_LOCAL, alm_str_of(c->kid), NULL, 0, &c->who) ==
+                   ALM_OK &&
+               alm_access_end_point(&cx, db, c->who, "ILP") == ALM_OK;
+    alm_acl_release(acl);
+    alm_conn_peer(c->conn, address, sizeof address);
+    alm_login_note(db, c->kid, "line", address, "key", good);
+    return good;
+}
+
 static bool check_signature(tcp *c, alm_str signature)
 {
+    if (needs_user(c)) {
+        if (!check_user(c, signature))
+            return false;
+        c->phase = TCP_LINES;
+        return true;
+    }
     if (!alm_line_keys_verify(c->shared->line_keys, alm_str_of(c->kid), c->challenge, signature))
         return false;
     c->phase = TCP_LINES;
@@ -215,6 +253,8 @@ static bool open_session(alm_ctx *cx, tcp *c)
     if (alm_session_new(cx, alm_conn_db(c->conn), user, "line", &c->session) != ALM_OK)
         return false;
     alm_session_no_blocks(c->session);
+    if (c->who != NULL)
+        alm_session_become(c->session, c->who);
     return true;
 }
 
@@ -224,6 +264,10 @@ static size_t tcp_data(alm_conn *conn, const char *bytes, size_t n)
     alm_ctx cx = {0};
     if (c->failed)
         return n;
+    const struct alm_conf *conf = alm_db_conf(alm_conn_db(conn));
+    if (conf->acl_enabled && conf->acl_require_tls && c->session == NULL &&
+        !alm_conn_has_tls(conn) && !alm_conn_is_local(conn))
+        return give_up(c, "acl.require.tls: logins from other hosts need TLS", n);
     if (c->phase != TCP_LINES)
         return login_data(c, bytes, n);
     if (c->session == NULL && !open_session(&cx, c))
@@ -251,6 +295,7 @@ static void tcp_close(alm_conn *conn)
                      (unsigned long long)alm_conn_id(conn), c->in.len);
     }
     alm_session_free(c->session);
+    alm_principal_release(c->who);
     alm_buf_deinit(&c->in);
 }
 

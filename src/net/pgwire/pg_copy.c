@@ -7,12 +7,13 @@
  *             commits, CopyFail and every other message but Flush and Sync end the COPY by an error.
  *             CopyData that is under way then is ignored.
  * Out         One CopyData for each row (clients count on it), pieces as for other rows. The head of a
- *             binary copy stands before its first row.
+ *             binary copy stands before its first row. A Parquet file is CopyData of any length.
  */
 #include <stdio.h>
 
 #include "codec/copy/copy.h"
 #include "net/pgwire/pg_state.h"
+#include "session/parquet.h"
 
 enum { PIECE_BYTES = 1 << 20 };
 
@@ -43,7 +44,7 @@ void pg_copy_begin(pg_conn *c, const alm_copy_stream *stream)
     c->copy_data.len = 0;
     put_response(c, stream->in ? 'G' : 'H', stream);
     c->run.step = stream->in ? PG_COPY_IN : PG_COPY_OUT;
-    c->copy_head = stream->format->kind == ALM_COPY_BINARY;
+    c->copy_head = stream->format->kind == ALM_COPY_BINARY && !stream->parquet;
     if (stream->in || !stream->format->header)
         return;
     pg_begin(c, 'd', &at);
@@ -87,11 +88,32 @@ static alm_status put_end(pg_conn *c, const alm_copy_stream *stream)
     return ALM_OK;
 }
 
+/* The next bytes of a Parquet file. */
+static alm_status put_file(pg_conn *c, bool *done)
+{
+    pg_portal *portal = c->run.portal;
+    int64_t rows = 0;
+    c->copy_data.len = 0;
+    ALM_TRY(alm_copy_parquet(&c->cx, portal->cursor, c->piece_bytes, &c->copy_data, &rows, done));
+    portal->sent += rows;
+    for (size_t from = 0; from < c->copy_data.len; from += PIECE_BYTES) {
+        size_t at = 0;
+        pg_begin(c, 'd', &at);
+        pg_put(c, c->copy_data.ptr + from, ALM_MIN(c->copy_data.len - from, (size_t)PIECE_BYTES));
+        pg_end(c, at);
+    }
+    if (*done)
+        pg_simple_message(c, 'c');
+    return ALM_OK;
+}
+
 alm_status pg_copy_rows(pg_conn *c, bool *done)
 {
     pg_portal *portal = c->run.portal;
     const alm_copy_stream *stream = alm_cursor_copy(portal->cursor);
     *done = false;
+    if (stream->parquet)
+        return put_file(c, done);
     while (c->out.len < c->piece_bytes) {
         if (portal->batch == NULL || portal->row == portal->batch->rows) {
             portal->row = 0;

@@ -23,11 +23,31 @@ static bool fail_with_name(alm_error *err, alm_status code, const char *format, 
     return false;
 }
 
+bool pg_is_fetch(const pg_portal *portal)
+{
+    return !portal->declared && alm_prepared_kind(portal->statement->prepared) == ALM_STMT_FETCH;
+}
+
+/* A cursor by DECLARE, or the portal of a query by Bind: clients go on in those, too. */
 static pg_portal *find_cursor(pg_conn *c, const pg_statement *s, char name[PG_NAME_BYTES])
 {
     const alm_cursor_words *words = alm_prepared_cursor(s->prepared);
     pg_portal *portal = alm_map_get(&c->portals, pg_object_name(words->name, name));
-    return portal != NULL && portal->declared ? portal : NULL;
+    return portal != NULL && (portal->declared ||
+                              alm_prepared_kind(portal->statement->prepared) == ALM_STMT_SELECT)
+               ? portal
+               : NULL;
+}
+
+/* The query of a portal that no Execute has begun. */
+static bool begin(pg_conn *c, pg_portal *from, alm_error *err)
+{
+    if (from->cursor != NULL || alm_execute(c->session, from->statement->prepared, from->values,
+                                            from->n_values, &from->cursor) == ALM_OK)
+        return true;
+    *err = *alm_session_error(c->session);
+    err->sql_pos = -1; /* it is in another text */
+    return false;
 }
 
 /* The run that `portal`, a DECLARE, has begun goes over to the cursor. */
@@ -49,6 +69,7 @@ bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err)
         return fail_with_name(err, ALM_E_MEMORY, "cursor \"%s\": out of memory", text);
     }
     cursor->declared = cursor->in_block = true;
+    cursor->made_us = pg_now_us(c);
     cursor->born = alm_session_savepoint_clock(c->session);
     cursor->hold = words->hold;
     cursor->binary = words->binary;
@@ -82,6 +103,8 @@ bool pg_cursor_fetch(pg_conn *c, pg_run *run)
         return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" does not exist", text);
     if (from->failed)
         return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" has failed", text);
+    if (!begin(c, from, &run->err))
+        return false;
     (void)alm_cursor_cols(from->cursor, &n);
     if (!words->move && !take_formats(portal, from, n, &run->err))
         return false;
@@ -118,10 +141,19 @@ const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *
     char text[PG_NAME_BYTES];
     const alm_cursor_words *words = alm_prepared_cursor(s->prepared);
     *n = s->n_cols;
+    if (alm_prepared_execute(s->prepared) != NULL) {
+        alm_error err;
+        pg_statement *named = pg_sql_named(c, s);
+        const bool known = named != NULL && pg_statement_describe(c, named, &err);
+        *n = known ? named->n_cols : 0;
+        return known ? named->cols : NULL;
+    }
     if (words == NULL || alm_prepared_kind(s->prepared) != ALM_STMT_FETCH)
         return s->cols;
     const pg_portal *from = words->move ? NULL : find_cursor(c, s, text);
     *n = 0;
+    if (from != NULL && from->cursor == NULL)
+        return pg_result_cols(c, from->statement, n);
     return from != NULL ? alm_cursor_cols(from->cursor, n) : NULL;
 }
 

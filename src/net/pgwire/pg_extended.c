@@ -39,6 +39,7 @@ void pg_statement_release(pg_statement *s)
         return;
     alm_prepared_free(s->prepared);
     free(s->text);
+    free((char *)(uintptr_t)s->shown);
     free(s->oids);
     free(s->types);
     free(s->name);
@@ -56,6 +57,7 @@ void pg_portal_free(pg_portal *portal)
         return;
     alm_cursor_close(portal->cursor);
     pg_statement_release(portal->statement);
+    pg_statement_release(portal->executes);
     alm_arena_deinit(&portal->arena);
     free(portal->formats);
     free(portal->cells);
@@ -174,8 +176,7 @@ static alm_str statement_text(const pg_statement *s)
     return (alm_str){text, n};
 }
 
-/* Types and result columns; false: the error was sent. */
-static bool describe(pg_conn *c, pg_statement *s)
+bool pg_statement_describe(pg_conn *c, pg_statement *s, alm_error *err)
 {
     const alm_type *types = NULL;
     uint32_t n = 0;
@@ -183,7 +184,7 @@ static bool describe(pg_conn *c, pg_statement *s)
         return true;
     if (alm_describe(c->session, s->prepared, s->types, s->n_params, &types, &n, &s->cols,
                      &s->n_cols) != ALM_OK) {
-        pg_fail_err(c, alm_session_error(c->session), statement_text(s));
+        *err = *alm_session_error(c->session);
         return false;
     }
     alm_type *kept = calloc(n + 1, sizeof(*kept));
@@ -191,7 +192,7 @@ static bool describe(pg_conn *c, pg_statement *s)
     if (kept == NULL || oids == NULL) {
         free(kept);
         free(oids);
-        pg_fail(c, ALM_E_MEMORY, "out of memory");
+        *err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
         return false;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -205,6 +206,31 @@ static bool describe(pg_conn *c, pg_statement *s)
     s->n_params = n;
     s->described = true;
     return true;
+}
+
+/* False: the error was sent. */
+static bool describe(pg_conn *c, pg_statement *s)
+{
+    alm_error err;
+    if (pg_statement_describe(c, s, &err))
+        return true;
+    pg_fail_err(c, &err, statement_text(s));
+    return false;
+}
+
+bool pg_statement_fits(pg_conn *c, alm_str name, alm_error *err)
+{
+    *err = (alm_error){.sql_pos = -1};
+    if (name.len > 0 && alm_map_get(&c->statements, name) != NULL) {
+        err->code = ALM_E_STATEMENT_EXISTS;
+        (void)snprintf(err->msg, sizeof(err->msg), "prepared statement \"%.*s\" already exists",
+                       (int)name.len, name.ptr);
+    } else if ((int64_t)c->statements.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit) {
+        err->code = ALM_E_STATEMENT_LIMIT;
+        (void)snprintf(err->msg, sizeof(err->msg),
+                       "too many prepared statements: the limit is pg.named.statement.limit");
+    }
+    return err->code == ALM_OK;
 }
 
 static bool read_param_types(pg_conn *c, pg_reader *r, pg_statement *s)
@@ -303,14 +329,9 @@ static void on_parse(pg_conn *c, pg_reader *r)
         pg_fail(c, ALM_E_PROTOCOL, "malformed Parse message");
         return;
     }
-    if (name.len > 0 && alm_map_get(&c->statements, name) != NULL) {
-        fail_name(c, ALM_E_STATEMENT_EXISTS, "prepared statement \"%s\" already exists", name.ptr);
-        return;
-    }
-    if ((int64_t)c->statements.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit) {
-        pg_fail(c, ALM_E_STATEMENT_LIMIT,
-                "too many prepared statements: the limit is "
-                "pg.named.statement.limit");
+    alm_error err;
+    if (!pg_statement_fits(c, name, &err)) {
+        pg_fail_err(c, &err, (alm_str){0});
         return;
     }
     pg_statement *s = calloc(1, sizeof(*s));
@@ -319,6 +340,7 @@ static void on_parse(pg_conn *c, pg_reader *r)
         return;
     }
     s->refs = 1;
+    s->made_us = pg_now_us(c);
     s->name = copy_text(name);
     alm_error_clear(&c->cx);
     if (s->name == NULL || !read_param_types(c, r, s)) {
@@ -348,10 +370,13 @@ pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement)
     return portal;
 }
 
-/* NULL: the error was sent. */
-static int16_t *read_formats(pg_conn *c, pg_reader *r, uint32_t *n)
+/* False: the error was sent. None of them: *out is NULL. */
+static bool read_formats(pg_conn *c, pg_reader *r, int16_t **out, uint32_t *n)
 {
+    *out = NULL;
     *n = (uint32_t)(pg_read16(r) & 0xffff);
+    if (*n == 0 && !r->bad) /* all as text: most clients, most of the time */
+        return true;
     int16_t *formats = calloc(*n + 1, sizeof(*formats));
     int16_t unknown = 0;
     for (uint32_t i = 0; formats != NULL && i < *n; i++) {
@@ -359,8 +384,9 @@ static int16_t *read_formats(pg_conn *c, pg_reader *r, uint32_t *n)
         if (formats[i] != 0 && formats[i] != 1 && unknown == 0)
             unknown = formats[i];
     }
+    *out = formats;
     if (formats != NULL && !r->bad && unknown == 0)
-        return formats;
+        return true;
     alm_error err = {.code = ALM_E_ARG, .sql_pos = -1};
     (void)snprintf(err.msg, sizeof(err.msg), "unsupported format code: %d", (int)unknown);
     if (formats == NULL)
@@ -370,7 +396,8 @@ static int16_t *read_formats(pg_conn *c, pg_reader *r, uint32_t *n)
     else
         pg_fail_err(c, &err, (alm_str){0});
     free(formats);
-    return NULL;
+    *out = NULL;
+    return false;
 }
 
 static bool read_values(pg_conn *c, pg_reader *r, pg_portal *portal, const int16_t *formats,
@@ -414,8 +441,8 @@ static void on_bind(pg_conn *c, pg_reader *r)
     const alm_str name = pg_read_text(r);
     const alm_str statement_name = pg_read_text(r);
     uint32_t n_formats = 0;
-    int16_t *formats = read_formats(c, r, &n_formats);
-    if (formats == NULL)
+    int16_t *formats = NULL;
+    if (!read_formats(c, r, &formats, &n_formats))
         return;
     pg_statement *s = alm_map_get(&c->statements, statement_name);
     pg_portal *portal = NULL;
@@ -438,8 +465,7 @@ static void on_bind(pg_conn *c, pg_reader *r)
     }
     free(formats);
     if (ok) {
-        portal->formats = read_formats(c, r, &portal->n_formats);
-        ok = portal->formats != NULL;
+        ok = read_formats(c, r, &portal->formats, &portal->n_formats);
         uint32_t n_cols = 0;
         (void)pg_result_cols(c, s, &n_cols);
         if (ok && (r->at != r->end || (portal->n_formats > 1 && portal->n_formats != n_cols))) {
@@ -542,7 +568,7 @@ static void on_execute(pg_conn *c, pg_reader *r)
         pg_fail(c, ALM_E_PROTOCOL, "malformed Execute message");
     else if (portal == NULL)
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" does not exist", name.ptr);
-    else if (portal->done && portal->cursor != NULL && portal->fetch_no == 0 &&
+    else if (portal->done && portal->cursor != NULL && !pg_is_fetch(portal) &&
              !alm_cursor_has_rows(portal->cursor))
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" cannot be run again", name.ptr);
     else {

@@ -6,9 +6,13 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
 
 #include "base/log.h"
 #include "net/pgwire/pg_state.h"
+#include "session/login.h"
 
 enum {
     CODE_CANCEL = 80877102,
@@ -23,7 +27,7 @@ enum {
 #define PLAIN ALM_STR("SCRAM-SHA-256")
 #define PLUS  ALM_STR("SCRAM-SHA-256-PLUS")
 
-static void fatal(pg_conn *c, alm_status code, const char *text)
+void pg_fatal(pg_conn *c, alm_status code, const char *text)
 {
     alm_error err = {.code = code, .sql_pos = -1};
     (void)snprintf(err.msg, sizeof(err.msg), "%s", text);
@@ -41,43 +45,74 @@ static void auth_message(pg_conn *c, int32_t code, alm_str data)
     pg_end(c, at);
 }
 
-static const alm_scram_verifier *account(const pg_conn *c, alm_str user, bool *read_only)
+static bool account(const pg_conn *c, alm_str user, bool *read_only, alm_scram_verifier *out)
 {
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
-    *read_only = false;
-    if (alm_str_eq(user, alm_str_of(conf->pg_user)))
-        return &c->pg->admin;
-    if (conf->pg_readonly_user_enabled && alm_str_eq(user, alm_str_of(conf->pg_readonly_user))) {
-        *read_only = true;
-        return &c->pg->reader;
+    const bool admin = alm_str_eq(user, alm_str_of(conf->pg_user));
+    *read_only = !admin && conf->pg_readonly_user_enabled &&
+                 alm_str_eq(user, alm_str_of(conf->pg_readonly_user));
+    if (!admin && !*read_only)
+        return false;
+    (void)pthread_mutex_lock(&c->pg->lock);
+    *out = admin ? c->pg->accounts.admin : c->pg->accounts.reader;
+    (void)pthread_mutex_unlock(&c->pg->lock);
+    return true;
+}
+
+static void ask_clear_text(pg_conn *c)
+{
+    auth_message(c, 3, (alm_str){"", 0});
+    c->phase = PG_PASSWORD;
+    pg_flush(c);
+}
+
+/* True: the identity provider has the say, or nobody. */
+static bool ask_external(pg_conn *c)
+{
+    const alm_status st = pg_external_find(c);
+    if (st != ALM_OK) {
+        pg_fatal(c, st, c->cx.err.msg);
+        return true;
     }
-    return NULL;
+    if (c->external == PG_LOCAL)
+        return false;
+    if (alm_conn_has_tls(c->conn) || alm_db_conf(c->pg->db)->pg_auth_cleartext)
+        ask_clear_text(c);
+    else
+        pg_fatal(c, ALM_E_AUTH_SPEC, "a token as password needs TLS, or pg.auth.cleartext=true");
+    return true;
 }
 
 static void ask_password(pg_conn *c)
 {
-    const alm_scram_verifier *verifier = account(c, alm_str_of(c->user), &c->read_only);
-    c->scram.known = verifier != NULL;
-    if (verifier != NULL) {
-        c->scram.verifier = *verifier;
-    } else if (alm_scram_verifier_fake(&c->cx, c->pg->secret, alm_str_of(c->user),
-                                       &c->scram.verifier) != ALM_OK) {
-        fatal(c, c->cx.err.code, c->cx.err.msg);
+    const bool acl = alm_db_conf(c->pg->db)->acl_enabled;
+    if (acl && ask_external(c))
+        return;
+    c->scram.known = !acl && account(c, alm_str_of(c->user), &c->read_only, &c->scram.verifier);
+    if (acl) {
+        const alm_status st = alm_login_verifier(&c->cx, c->pg->db, alm_str_of(c->user),
+                                                 &c->scram.verifier, &c->scram.known);
+        if (st != ALM_OK) {
+            pg_fatal(c, st, c->cx.err.msg);
+            return;
+        }
+    } else if (!c->scram.known &&
+               alm_scram_verifier_fake(&c->cx, c->pg->secret, alm_str_of(c->user),
+                                       ALM_SCRAM_ITERATIONS, &c->scram.verifier) != ALM_OK) {
+        pg_fatal(c, c->cx.err.code, c->cx.err.msg);
         return;
     }
     if (alm_db_conf(c->pg->db)->pg_auth_cleartext) {
-        auth_message(c, 3, (alm_str){"", 0});
-        c->phase = PG_PASSWORD;
-    } else {
-        static const char both[] =
-            "SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0"; /* and the end of the list */
-        const size_t plus = sizeof("SCRAM-SHA-256-PLUS");
-        c->scram.binding = alm_conn_has_tls(c->conn) ? alm_tls_binding(c->pg->tls) : (alm_str){0};
-        auth_message(c, 10,
-                     c->scram.binding.len > 0 ? (alm_str){both, sizeof(both)}
-                                              : (alm_str){both + plus, sizeof(both) - plus});
-        c->phase = PG_SASL_FIRST;
+        ask_clear_text(c);
+        return;
     }
+    static const char both[] = "SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0"; /* and the end of the list */
+    const size_t plus = sizeof("SCRAM-SHA-256-PLUS");
+    c->scram.binding = alm_conn_tls_binding(c->conn);
+    auth_message(c, 10,
+                 c->scram.binding.len > 0 ? (alm_str){both, sizeof(both)}
+                                          : (alm_str){both + plus, sizeof(both) - plus});
+    c->phase = PG_SASL_FIRST;
     pg_flush(c);
 }
 
@@ -163,17 +198,36 @@ static bool same_key(const pg_conn *c, alm_str key)
     return differ == 0;
 }
 
+/* On the loop thread of the other connection. */
+static void cancel_other(alm_conn *target, alm_conn *conn)
+{
+    const pg_conn *c = alm_conn_state(conn);
+    pg_conn *other = alm_conn_arg(target) == c->pg ? alm_conn_state(target) : NULL;
+    if (other != NULL && other->session != NULL &&
+        same_key(other, (alm_str){(const char *)c->key, c->key_bytes}))
+        pg_run_cancel(other);
+}
+
+static void cancel_over(alm_conn *conn, void *arg)
+{
+    (void)arg;
+    alm_conn_finish(conn);
+}
+
+/* Whoever asks hears the end of its connection when the other one was told: what that is sent afterwards is
+ * not meant. */
 static void cancel_request(pg_conn *c, const char *body, size_t n)
 {
     pg_reader r = {.at = body + 4, .end = body + n};
     const int32_t pid = pg_read32(&r);
     const alm_str key = {r.at, (size_t)(r.end - r.at)};
-    alm_conn *target = r.bad ? NULL : alm_loop_find(alm_conn_loop(c->conn), (uint32_t)pid);
-    if (target == NULL || alm_conn_arg(target) != c->pg)
+    if (r.bad || key.len > sizeof(c->key)) {
+        alm_conn_finish(c->conn);
         return;
-    pg_conn *other = alm_conn_state(target);
-    if (other->session != NULL && same_key(other, key))
-        pg_run_cancel(other);
+    }
+    (void)memcpy(c->key, key.ptr, key.len);
+    c->key_bytes = key.len;
+    alm_conn_tell(c->conn, (uint32_t)pid, cancel_other, cancel_over, c);
 }
 
 /* Minor versions and options that are not known here: the client hears what the connection speaks from here
@@ -193,7 +247,7 @@ static void negotiate(pg_conn *c)
 static void start_tls(pg_conn *c)
 {
     if (c->more || alm_conn_has_tls(c->conn)) {
-        fatal(c, ALM_E_PROTOCOL, "received unencrypted data after SSL request");
+        pg_fatal(c, ALM_E_PROTOCOL, "received unencrypted data after SSL request");
         return;
     }
     pg_put(c, "S", 1);
@@ -218,36 +272,45 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         return true;
     }
     if (c->direct && !alm_conn_tls_named(c->conn)) {
-        fatal(c, ALM_E_PROTOCOL, "TLS from the first byte on needs ALPN \"postgresql\"");
+        pg_fatal(c, ALM_E_PROTOCOL, "TLS from the first byte on needs ALPN \"postgresql\"");
         return false;
     }
     if (code == CODE_CANCEL) {
         cancel_request(c, body, n);
-        alm_conn_finish(c->conn);
         return false;
     }
     if (code >> 16 != VERSION_MAJOR) {
-        fatal(c, ALM_E_UNSUPPORTED, "unsupported frontend protocol: the server speaks 3.0 to 3.2");
+        pg_fatal(c, ALM_E_UNSUPPORTED,
+                 "unsupported frontend protocol: the server speaks 3.0 to 3.2");
         return false;
     }
     c->minor = ALM_MIN(code & 0xffff, (uint32_t)VERSION_MINOR);
     pg_reader r = {.at = body + 4, .end = body + n};
     if (!read_parameters(c, &r)) {
-        fatal(c, ALM_E_PROTOCOL, "invalid start-up packet layout");
+        pg_fatal(c, ALM_E_PROTOCOL, "invalid start-up packet layout");
         return false;
     }
     if (alm_conn_refusal(c->conn) != NULL) {
-        fatal(c, ALM_E_BUSY, alm_conn_refusal(c->conn));
+        pg_fatal(c, ALM_E_BUSY, alm_conn_refusal(c->conn));
         return false;
     }
     if (alm_db_conf(c->pg->db)->pg_tls_required && !alm_conn_has_tls(c->conn)) {
-        fatal(c, ALM_E_AUTH_SPEC, "the server takes connections over TLS alone: sslmode=require");
+        pg_fatal(c, ALM_E_AUTH_SPEC,
+                 "the server takes connections over TLS alone: sslmode=require");
+        return false;
+    }
+    if (alm_db_conf(c->pg->db)->acl_enabled && alm_db_conf(c->pg->db)->acl_require_tls &&
+        !alm_conn_has_tls(c->conn) && !alm_conn_is_local(c->conn)) {
+        pg_fatal(c, ALM_E_AUTH_SPEC,
+                 "acl.require.tls: logins from other hosts need TLS: sslmode=require");
         return false;
     }
     if ((code & 0xffff) != c->minor || c->n_unknown_options > 0)
         negotiate(c);
-    if (c->user[0] == 0) {
-        fatal(c, ALM_E_AUTH_SPEC, "no PostgreSQL user name specified in start-up packet");
+    const struct alm_conf *conf = alm_db_conf(c->pg->db);
+    if (c->user[0] == 0 &&
+        !(conf->acl_oidc_enabled && conf->acl_oidc_pg_token_as_password_enabled)) {
+        pg_fatal(c, ALM_E_AUTH_SPEC, "no PostgreSQL user name specified in start-up packet");
         return false;
     }
     ask_password(c);
@@ -256,10 +319,152 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
 
 /* ---------------------------------------------------------------------- login */
 
-static void refused(pg_conn *c)
+static void say_refused(pg_conn *c)
 {
     alm_log_warn("pg", "login of '%s' failed", c->user);
-    fatal(c, ALM_E_AUTH, "invalid username/password");
+    pg_fatal(c, ALM_E_AUTH, "invalid username/password");
+}
+
+/* ---- with access control: answers that wait, passwords that are hashed on a query thread */
+
+typedef struct pg_attempt {
+    pg_conn *c;
+    alm_db *db;
+    alm_ctx cx;
+    char user[ALM_ENTITY_NAME_MAX + 1], address[64];
+    char *password; /* NULL: the exchange has failed already */
+    size_t bytes;
+    int64_t delay_ms;
+    alm_principal *who;
+    alm_status status;
+    bool waits;
+} pg_attempt;
+
+static _Atomic int32_t *waiting(const pg_attempt *a)
+{
+    return &a->c->pg->logins_waiting;
+}
+
+static void pg_attempt_free(void *arg)
+{
+    pg_attempt *a = arg;
+    if (a->password != NULL)
+        OPENSSL_cleanse(a->password, a->bytes);
+    free(a->password);
+    alm_principal_release(a->who);
+    free(a);
+}
+
+static void attempt_work(void *arg)
+{
+    pg_attempt *a = arg;
+    const alm_str password = {a->password, a->bytes};
+    if (a->delay_ms > 0)
+        (void)usleep((useconds_t)(a->delay_ms * 1000));
+    if (a->password == NULL)
+        return;
+    a->status = a->bytes > 3 && memcmp(a->password, "qt1", 3) == 0
+                    ? alm_login_token(&a->cx, a->db, alm_str_of(a->user), password, NULL, &a->who)
+                    : alm_login_password(&a->cx, a->db, alm_str_of(a->user), password, &a->who);
+}
+
+static void logged_in(pg_conn *c);
+
+void pg_let_in(pg_conn *c, alm_principal *who)
+{
+    const alm_status st = alm_access_end_point(&c->cx, c->pg->db, who, "PGWIRE");
+    if (st != ALM_OK) {
+        char address[64];
+        alm_conn_peer(c->conn, address, sizeof address);
+        if (st == ALM_E_DENIED)
+            alm_login_note(c->pg->db, who->name, "pg", address, "no permission PGWIRE", false);
+        pg_fatal(c, st, c->cx.err.msg);
+        return;
+    }
+    c->who = alm_principal_retain(who);
+    logged_in(c);
+}
+
+static void attempt_done(alm_conn *conn, void *arg)
+{
+    pg_attempt *a = arg;
+    pg_conn *c = a->c;
+    (void)conn;
+    atomic_fetch_sub(waiting(a), 1);
+    alm_login_result(a->db, alm_str_of(a->address), alm_str_of(a->user), a->who != NULL);
+    alm_login_note(a->db, a->user, "pg", a->address, "password", a->who != NULL);
+    if (a->status != ALM_OK)
+        pg_fatal(c, a->status, a->cx.err.msg);
+    else if (a->who != NULL)
+        pg_let_in(c, a->who);
+    else
+        say_refused(c);
+    pg_attempt_free(a);
+}
+
+static void attempt_drop(void *arg)
+{
+    pg_attempt *a = arg;
+    atomic_fetch_sub(waiting(a), 1);
+    pg_attempt_free(a);
+}
+
+/* password NULL: only the waiting is left to do. */
+static void attempt(pg_conn *c, const alm_str *password)
+{
+    pg_attempt *a = calloc(1, sizeof *a);
+    if (a == NULL) {
+        pg_fatal(c, ALM_E_MEMORY, "out of memory");
+        return;
+    }
+    a->c = c;
+    a->db = c->pg->db;
+    (void)snprintf(a->user, sizeof a->user, "%s", c->user);
+    alm_conn_peer(c->conn, a->address, sizeof a->address);
+    a->delay_ms = alm_login_delay_ms(a->db, alm_str_of(a->address), alm_str_of(a->user));
+    if (password != NULL) {
+        a->bytes = password->len;
+        a->password = malloc(a->bytes + 1);
+        if (a->password != NULL)
+            memcpy(a->password, password->ptr, a->bytes);
+    }
+    if (atomic_fetch_add(waiting(a), 1) >= PG_LOGINS_WAITING_MAX) {
+        atomic_fetch_sub(waiting(a), 1);
+        pg_attempt_free(a);
+        pg_fatal(c, ALM_E_BUSY, "too many logins at once");
+        return;
+    }
+    alm_conn_work(c->conn, attempt_work, attempt_done, attempt_drop, a);
+}
+
+static void refused(pg_conn *c)
+{
+    if (alm_db_conf(c->pg->db)->acl_enabled)
+        attempt(c, NULL);
+    else
+        say_refused(c);
+}
+
+/* The exchange went well: who it is. */
+static void proved(pg_conn *c)
+{
+    char address[64];
+    alm_principal *who = NULL;
+    if (!alm_db_conf(c->pg->db)->acl_enabled) {
+        logged_in(c);
+        return;
+    }
+    alm_conn_peer(c->conn, address, sizeof address);
+    const alm_status st = alm_login_name(&c->cx, c->pg->db, alm_str_of(c->user), &who);
+    if (st != ALM_OK)
+        pg_fatal(c, st, c->cx.err.msg);
+    else if (who == NULL)
+        say_refused(c);
+    else
+        pg_let_in(c, who);
+    alm_login_result(c->pg->db, alm_str_of(address), alm_str_of(c->user), who != NULL);
+    alm_login_note(c->pg->db, c->user, "pg", address, "password", who != NULL);
+    alm_principal_release(who);
 }
 
 /* The list is newest first: what was said last must be set last. Values that cannot be are left. */
@@ -285,18 +490,21 @@ static void logged_in(pg_conn *c)
     const int code = io->random(io, c->key, sizeof(c->key));
     if ((code < 0 && alm_io_fail(&c->cx, code, "random bytes") != ALM_OK) ||
         alm_session_new(&c->cx, c->pg->db, c->user, "pg", &c->session) != ALM_OK) {
-        fatal(c, c->cx.err.code, c->cx.err.msg);
+        pg_fatal(c, c->cx.err.code, c->cx.err.msg);
         return;
     }
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
+    if (c->who != NULL)
+        alm_session_become(c->session, c->who);
     alm_session_read_only(c->session, c->read_only);
     if (conf->pg_security_readonly)
         alm_session_read_only_interface(c->session);
     alm_session_streams(c->session);
+    alm_session_lists_by(c->session, pg_session_lists, c);
     apply_settings(c);
     alm_session_started(c->session);
     if (ALM_NEWN(&c->cx, &c->arena, alm_session_setting_count(), &c->settings_sent) != ALM_OK) {
-        fatal(c, ALM_E_MEMORY, "out of memory");
+        pg_fatal(c, ALM_E_MEMORY, "out of memory");
         return;
     }
     c->phase = PG_READY;
@@ -327,7 +535,7 @@ static void sasl_first(pg_conn *c, const char *body, size_t n)
     if (r.bad || !(bound || alm_str_eq(mechanism, PLAIN)) ||
         io->random(io, random, sizeof(random)) < 0 ||
         alm_scram_first(&c->cx, &c->scram, message, bound, random) != ALM_OK) {
-        fatal(c, ALM_E_PROTOCOL, "malformed SCRAM message");
+        pg_fatal(c, ALM_E_PROTOCOL, "malformed SCRAM message");
         return;
     }
     auth_message(c, 11, alm_str_of(c->scram.server_first));
@@ -338,7 +546,7 @@ static void sasl_first(pg_conn *c, const char *body, size_t n)
 /* The password was not looked at: the client may try again. */
 static void not_computed(pg_conn *c)
 {
-    fatal(c, ALM_E_MEMORY, "out of memory");
+    pg_fatal(c, ALM_E_MEMORY, "out of memory");
 }
 
 static void sasl_final(pg_conn *c, const char *body, size_t n)
@@ -346,14 +554,14 @@ static void sasl_final(pg_conn *c, const char *body, size_t n)
     char answer[ALM_SCRAM_MSG_MAX];
     const alm_status st = alm_scram_final(&c->cx, &c->scram, (alm_str){body, n}, answer);
     if (st == ALM_E_PROTOCOL) {
-        fatal(c, st, "malformed SCRAM message");
+        pg_fatal(c, st, "malformed SCRAM message");
     } else if (st == ALM_E_INTERNAL) {
         not_computed(c);
     } else if (st != ALM_OK) {
         refused(c);
     } else {
         auth_message(c, 12, alm_str_of(answer));
-        logged_in(c);
+        proved(c);
     }
 }
 
@@ -363,7 +571,15 @@ static void clear_text(pg_conn *c, const char *body, size_t n)
     const alm_str password = pg_read_text(&r);
     bool fits = false;
     if (r.bad || password.len > PASSWORD_MAX) {
-        fatal(c, ALM_E_PROTOCOL, "malformed password message");
+        pg_fatal(c, ALM_E_PROTOCOL, "malformed password message");
+        return;
+    }
+    if (c->external != PG_LOCAL) {
+        pg_external_login(c, password);
+        return;
+    }
+    if (alm_db_conf(c->pg->db)->acl_enabled) {
+        attempt(c, &password);
         return;
     }
     if (alm_scram_check_password(&c->cx, &c->scram.verifier, password, &fits) != ALM_OK)
@@ -377,7 +593,7 @@ static void clear_text(pg_conn *c, const char *body, size_t n)
 void pg_login_message(pg_conn *c, char type, const char *body, size_t n)
 {
     if (type != 'p')
-        fatal(c, ALM_E_PROTOCOL, "expected a password message");
+        pg_fatal(c, ALM_E_PROTOCOL, "expected a password message");
     else if (c->phase == PG_SASL_FIRST)
         sasl_first(c, body, n);
     else if (c->phase == PG_SASL_FINAL)

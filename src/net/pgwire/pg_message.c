@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
 
@@ -107,8 +108,8 @@ void pg_send_row_description(pg_conn *c, const alm_plan_col *cols, uint32_t n,
     pg_put16(c, (int32_t)n);
     for (uint32_t i = 0; i < n; i++) {
         pg_put_text(c, cols[i].name);
-        pg_put32(c, 0);
-        pg_put16(c, (int32_t)i + 1);
+        pg_put32(c, cols[i].table_col > 0 ? alm_table_oid(cols[i].table_id) : 0);
+        pg_put16(c, (int32_t)cols[i].table_col);
         pg_put32(c, alm_pg_oid(c->cx.conf, cols[i].type));
         pg_put16(c, alm_pg_size(cols[i].type));
         pg_put32(c, alm_pg_typmod(cols[i].type));
@@ -133,6 +134,15 @@ void pg_send_ready(pg_conn *c)
     alm_conn_deadline(c->conn, alm_session_idle_ms(c->session));
 }
 
+/* "SELECT 5": of every small answer, so without a format. */
+static void rows_tag(char *tag, const char *name, int64_t rows)
+{
+    const size_t n = strlen(name);
+    (void)memcpy(tag, name, n);
+    tag[n] = ' ';
+    tag[n + 1 + alm_int64_format(rows, tag + n + 1)] = 0;
+}
+
 void pg_send_complete(pg_conn *c, const pg_portal *portal)
 {
     size_t at = 0;
@@ -144,10 +154,10 @@ void pg_send_complete(pg_conn *c, const pg_portal *portal)
         pg_simple_message(c, 'I');
         return;
     }
-    if (portal->fetch_no != 0 && !portal->declared)
+    if (pg_is_fetch(portal))
         (void)snprintf(tag, sizeof(tag), "%s %lld", name, (long long)portal->given);
     else if (strcmp(name, "SELECT") == 0 || (strcmp(name, "COPY") == 0 && affected < 0))
-        (void)snprintf(tag, sizeof(tag), "%s %lld", name, (long long)portal->sent);
+        rows_tag(tag, name, portal->sent);
     else if (strcmp(name, "INSERT") == 0)
         (void)snprintf(tag, sizeof(tag), "INSERT 0 %lld", (long long)ALM_MAX(affected, INT64_C(0)));
     else if (strcmp(name, "CREATE TABLE") == 0 && affected >= 0)

@@ -39,10 +39,7 @@ static step_result own_failure(pg_run *run, alm_status code, const char *text)
 /* Is there more than white space and semicolons behind the statement? */
 static bool has_more(const pg_run *run)
 {
-    size_t at = run->offset;
-    while (at < run->text_len && strchr(" \t\r\n\f\v;", run->text[at]) != NULL)
-        at++;
-    return at < run->text_len;
+    return alm_text_goes_on((alm_str){run->text, run->text_len}, run->offset);
 }
 
 /*
@@ -74,14 +71,13 @@ static alm_status set_up_cells(pg_conn *c, pg_portal *portal, const alm_batch *b
         if (cell->put == NULL || cell->type != (alm_type_id)batch->cols[i].type.id)
             alm_pg_cell_init(c->cx.conf, cell, batch->cols[i].type, format == 1);
     }
+    portal->by_column = alm_pg_rows_can(portal->cells, batch->n_cols);
     return ALM_OK;
 }
 
 static alm_status put_cells(pg_conn *c, pg_portal *portal, const alm_batch *batch, uint32_t row)
 {
     alm_buf *out = &c->out;
-    if (row == 0 || portal->cells == NULL)
-        ALM_TRY(set_up_cells(c, portal, batch));
     ALM_TRY(alm_buf_reserve(&c->cx, out, 7));
     const size_t at = out->len;
     out->ptr[at] = 'D';
@@ -101,6 +97,32 @@ static alm_status put_row(pg_conn *c, pg_portal *portal, const alm_batch *batch,
     if (st != ALM_OK)
         c->out.len = at;
     return st;
+}
+
+/* How many rows more the client wants now. */
+static int64_t wanted(const pg_run *run, const pg_portal *portal)
+{
+    const int64_t owed = run->from != NULL ? run->from->owed : INT64_MAX;
+    return run->limit > 0 ? ALM_MIN(owed, run->limit - portal->sent) : owed;
+}
+
+/* The next row or rows; *n: so many. */
+static alm_status put_some(pg_conn *c, pg_portal *portal, const alm_batch *batch, uint32_t row,
+                           int64_t *n)
+{
+    uint32_t end = row + 1;
+    if (row == 0 || portal->cells == NULL)
+        ALM_TRY(set_up_cells(c, portal, batch));
+    if (portal->by_column) {
+        const int64_t left = batch->rows - row;
+        const uint32_t to = row + (uint32_t)ALM_MIN(left, wanted(&c->run, portal));
+        ALM_TRY(alm_pg_rows_put(&c->cx, portal->cells, batch, row, to, c->piece_bytes - c->out.len,
+                                &c->out, &end));
+    } else {
+        ALM_TRY(put_row(c, portal, batch, row));
+    }
+    *n = end - row;
+    return ALM_OK;
 }
 
 /* What the connection itself could not do. */
@@ -190,10 +212,11 @@ static step_result put_rows(pg_conn *c)
             return end;
         if (run->from != NULL && pass_over(run, from))
             continue;
-        if (put_row(c, portal, from->batch, from->row) != ALM_OK)
+        int64_t n = 0;
+        if (put_some(c, portal, from->batch, from->row, &n) != ALM_OK)
             return conn_failed(c);
-        from->row++;
-        count_rows(run, 1);
+        from->row += (uint32_t)n;
+        count_rows(run, n);
     }
     if (!at_limit(run, portal) && !fetched(run))
         return STEP_PIECE;
@@ -281,8 +304,8 @@ static step_result execute_cursor(pg_conn *c, bool fetch)
 /* What the end of a block, or a way back in it, does to cursors; and what the client is to hear. */
 static void after_statement(pg_conn *c, const alm_cursor *cursor, alm_stmt_kind kind)
 {
-    const alm_notice *notice = alm_cursor_notice(cursor);
-    if (notice != NULL)
+    for (const alm_notice *notice = alm_cursor_notice(cursor); notice != NULL;
+         notice = notice->next)
         pg_send_notice(c, notice->warning, notice->sqlstate, notice->text);
     const bool back = strcmp(alm_cursor_tag(cursor), "ROLLBACK") == 0;
     if (kind == ALM_STMT_COMMIT || kind == ALM_STMT_ROLLBACK)
@@ -291,19 +314,42 @@ static void after_statement(pg_conn *c, const alm_cursor *cursor, alm_stmt_kind 
         pg_cursors_went_back(c);
 }
 
+/* The statement that runs: of an EXECUTE the one that it names. */
+static const pg_statement *runs(const pg_portal *portal)
+{
+    return portal->executes != NULL ? portal->executes : portal->statement;
+}
+
+/* Into portal->cursor. */
+static step_result begin(pg_conn *c)
+{
+    pg_run *run = &c->run;
+    pg_portal *portal = run->portal;
+    const bool named = alm_prepared_execute(portal->statement->prepared) != NULL;
+    if (named && !pg_sql_execute(c, portal, &run->err)) {
+        run->failed = true;
+        return STEP_END;
+    }
+    if (alm_execute(c->session, runs(portal)->prepared, portal->values, portal->n_values,
+                    &portal->cursor) == ALM_OK)
+        return STEP_PIECE;
+    (void)run_failed(c);
+    if (named)
+        run->err.sql_pos = -1; /* it is in another text */
+    return STEP_END;
+}
+
 static step_result execute(pg_conn *c)
 {
     pg_run *run = &c->run;
     pg_portal *portal = run->portal;
-    if (!atomic_load(&run->cancelled) &&
-        alm_execute(c->session, portal->statement->prepared, portal->values, portal->n_values,
-                    &portal->cursor) != ALM_OK)
-        return run_failed(c);
+    if (!atomic_load(&run->cancelled) && begin(c) == STEP_END)
+        return STEP_END;
     /* a cancel that came before the statement had a number */
     if (atomic_load(&run->cancelled) &&
         (portal->cursor == NULL || alm_cursor_has_rows(portal->cursor)))
         return own_failure(run, ALM_E_CANCEL, "cancelled by user");
-    const alm_stmt_kind kind = alm_prepared_kind(portal->statement->prepared);
+    const alm_stmt_kind kind = alm_prepared_kind(runs(portal)->prepared);
     if (kind == ALM_STMT_DECLARE_CURSOR || kind == ALM_STMT_FETCH)
         return execute_cursor(c, kind == ALM_STMT_FETCH);
     after_statement(c, portal->cursor, kind);
@@ -313,11 +359,11 @@ static step_result execute(pg_conn *c)
         return STEP_PIECE;
     }
     if (!alm_cursor_has_rows(portal->cursor)) {
-        if (alm_prepared_kind(portal->statement->prepared) == ALM_STMT_SET &&
-            !pg_drop_named(c, portal->statement->prepared, &run->err)) {
-            run->failed = true;
+        const pg_statement *s = runs(portal);
+        run->failed = (kind == ALM_STMT_SET && !pg_drop_named(c, s->prepared, &run->err)) ||
+                      (kind == ALM_STMT_PREPARE && !pg_sql_prepare(c, s, &run->err));
+        if (run->failed)
             return STEP_END;
-        }
         portal->done = true;
         run->step = run->last && alm_session_pending(c->session) ? PG_COMMIT : PG_DONE;
         return STEP_END;
@@ -326,7 +372,7 @@ static step_result execute(pg_conn *c)
     const alm_plan_col *cols = alm_cursor_cols(portal->cursor, &n);
     if (run->simple) {
         pg_send_row_description(c, cols, n, NULL, 0);
-    } else if (!same_shape(portal->statement, cols, n)) {
+    } else if (!same_shape(runs(portal), cols, n)) {
         return own_failure(run, ALM_E_STALE, "cached plan must not change result type");
     }
     run->step = PG_ROWS;
@@ -680,9 +726,9 @@ void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit, bool last)
     }
     pg_step step = PG_EXECUTE;
     if (portal->cursor != NULL)
-        step = portal->done                                 ? PG_DONE
-               : portal->fetch_no != 0 && !portal->declared ? PG_FETCH_MORE
-                                                            : PG_ROWS;
+        step = portal->done ? PG_DONE : pg_is_fetch(portal) ? PG_FETCH_MORE : PG_ROWS;
+    if (!pg_is_fetch(portal))
+        portal->owed = 0; /* what a FETCH in it has left is not passed over */
     portal->sent = 0;
     if (step == PG_DONE)
         portal->given = 0;

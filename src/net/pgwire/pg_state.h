@@ -15,7 +15,7 @@
 #include "auth/scram.h"
 #include "base/conf.h"
 #include "base/map.h"
-#include "codec/pg/pg_cell.h"
+#include "codec/pg/pg_rows.h"
 #include "net/pgwire/pgwire.h"
 
 /* Keys of cancel requests: clients of protocol 3.0 count on four bytes. */
@@ -23,10 +23,12 @@ enum { PG_KEY_SHORT = 4, PG_KEY_LONG = 32, PG_NAME_BYTES = 128 };
 
 struct alm_pg {
     alm_db *db;
-    const alm_tls *tls;            /* NULL: none */
-    uint8_t secret[ALM_SCRAM_KEY]; /* of made-up salts */
+    alm_tls_slot *tls;              /* NULL: none */
+    uint8_t secret[ALM_SCRAM_KEY];  /* of made-up salts */
+    _Atomic int32_t logins_waiting; /* passwords that are hashed, answers that wait */
     uint8_t salt[ALM_SCRAM_SALT];
-    alm_scram_verifier admin, reader;
+    pthread_mutex_t lock;
+    alm_pg_accounts accounts; /* under the lock: passwords change */
 };
 
 typedef enum pg_phase { PG_STARTUP, PG_SASL_FIRST, PG_SASL_FINAL, PG_PASSWORD, PG_READY } pg_phase;
@@ -41,7 +43,10 @@ typedef struct pg_statement {
     const alm_plan_col *cols; /* owned by prepared */
     uint32_t n_cols;
     bool described;
-    int32_t refs; /* portals use it after Close */
+    bool by_sql;       /* PREPARE made it */
+    int64_t made_us;   /* wall clock */
+    const char *shown; /* text in pg_prepared_statements, owned; NULL: that of prepared */
+    int32_t refs;      /* portals use it after Close */
 } pg_statement;
 
 typedef struct pg_portal {
@@ -53,6 +58,7 @@ typedef struct pg_portal {
     int16_t *formats;
     uint32_t n_formats;
     alm_pg_cell *cells; /* of each column, once there are rows; calloc'd */
+    bool by_column;     /* rows are written by pg_rows.h */
     alm_cursor *cursor;
     alm_batch *batch; /* rows [row, batch->rows) are not sent */
     uint32_t row;
@@ -64,6 +70,8 @@ typedef struct pg_portal {
     uint64_t fetch_no; /* of a FETCH, and of the one that used the cursor last; 0: none */
     int64_t owed;      /* of a cursor: rows that FETCH is still to give; INT64_MAX: all */
     int64_t given;     /* of a FETCH: rows so far */
+    int64_t made_us;
+    pg_statement *executes; /* of EXECUTE: what runs; a reference */
     struct pg_portal *next_drop;
 } pg_portal;
 
@@ -108,17 +116,27 @@ typedef struct pg_start_setting {
     struct pg_start_setting *next;
 } pg_start_setting;
 
+/* Who says whether the login is right: this server; the identity provider, by a token or by name and password. */
+typedef enum pg_external_kind { PG_LOCAL, PG_BY_TOKEN, PG_BY_PASSWORD } pg_external_kind;
+enum { PG_LOGINS_WAITING_MAX = 8 };
+
 typedef struct pg_conn {
     alm_conn *conn;
     alm_pg *pg;
     pg_phase phase;
     alm_arena arena; /* start-up parameters */
     alm_ctx cx;
-    char user[128];
+    char user[256];
     pg_start_setting *start_settings; /* start-up parameters, newest first; in arena */
     const char *unknown_options[PG_OPTIONS_MAX];
     uint32_t n_unknown_options;
     bool read_only;
+    struct alm_principal *who; /* with access control, once it is known */
+    pg_external_kind external;
+    char *token; /* of the identity provider, which the connection lives by; or NULL */
+    int64_t token_until_ns;
+    uint64_t token_forgets;
+    bool token_checked, token_away; /* asked about for the message that waits; no answer came */
     alm_scram scram;
     alm_session *session;
     int32_t pid;
@@ -180,6 +198,19 @@ alm_str pg_read_bytes(pg_reader *r, size_t n);
 /* pg_login.c */
 bool pg_startup(pg_conn *c, const char *body, size_t n); /* false: closed */
 void pg_login_message(pg_conn *c, char type, const char *body, size_t n);
+void pg_fatal(pg_conn *c, alm_status code, const char *text);
+void pg_let_in(pg_conn *c, struct alm_principal *who); /* if the end point PGWIRE may be used */
+
+/* pg_external.c */
+ALM_NODISCARD alm_status pg_external_find(pg_conn *c); /* c->external, by c->user */
+void pg_external_login(pg_conn *c, alm_str secret);
+typedef enum pg_admission {
+    PG_ADMITTED,
+    PG_WAITS,  /* the message comes again, or the connection is over */
+    PG_NOT_NOW /* the provider cannot be asked: the message is to be refused */
+} pg_admission;
+/* May the message of a user of the provider be looked at? */
+pg_admission pg_external_admits(pg_conn *c, char type);
 
 /* pg_extended.c */
 void pg_message(pg_conn *c, char type, const char *body, size_t n);
@@ -198,9 +229,25 @@ pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement);
 /* Without its quotes, else in lower case. */
 alm_str pg_object_name(alm_str words, char out[PG_NAME_BYTES]);
 
+/* Types and result columns of a statement, once. False: the error. */
+bool pg_statement_describe(pg_conn *c, pg_statement *s, alm_error *err);
+/* Another statement with this name? Too many of them? False: the error. */
+bool pg_statement_fits(pg_conn *c, alm_str name, alm_error *err);
+
+/* pg_prepare.c */
+int64_t pg_now_us(const pg_conn *c); /* wall clock */
+bool pg_sql_prepare(pg_conn *c, const pg_statement *s, alm_error *err);
+/* What the portal of an EXECUTE is to run: looked up by name, its values read. False: the error. */
+bool pg_sql_execute(pg_conn *c, pg_portal *portal, alm_error *err);
+/* The statement that an EXECUTE names, or NULL. */
+pg_statement *pg_sql_named(pg_conn *c, const pg_statement *s);
+alm_status pg_session_lists(alm_ctx *cx, void *arg, const char *what, const char *const **cells,
+                            size_t *rows);
+
 /* pg_cursor.c */
 bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err);
 bool pg_cursor_fetch(pg_conn *c, pg_run *run); /* false: run->err */
+bool pg_is_fetch(const pg_portal *portal);     /* FETCH or MOVE, not a cursor */
 bool pg_cursor_go_on(pg_conn *c, pg_run *run); /* a FETCH that an Execute has cut */
 const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *n);
 void pg_cursors_block_over(pg_conn *c, bool rolled_back);

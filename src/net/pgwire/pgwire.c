@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "auth/rights.h"
+#include "auth/token.h"
 #include "net/pgwire/pg_state.h"
 
 enum { LOGIN_BYTES_MAX = 70000, TLS_HANDSHAKE = 0x16 };
@@ -11,7 +13,6 @@ enum { LOGIN_BYTES_MAX = 70000, TLS_HANDSHAKE = 0x16 };
 alm_status alm_pg_new(alm_ctx *cx, alm_db *db, alm_pg **out)
 {
     const alm_io *io = alm_io_posix();
-    const struct alm_conf *conf = alm_db_conf(db);
     alm_pg *pg = calloc(1, sizeof(*pg));
     if (pg == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
@@ -22,24 +23,41 @@ alm_status alm_pg_new(alm_ctx *cx, alm_db *db, alm_pg **out)
     if (code < 0)
         st = alm_io_fail(cx, code, "random bytes");
     if (st == ALM_OK)
-        st = alm_scram_verifier_make(cx, alm_str_of(conf->pg_password), pg->salt, &pg->admin);
-    if (st == ALM_OK)
-        st = alm_scram_verifier_make(cx, alm_str_of(conf->pg_readonly_password), pg->salt,
-                                     &pg->reader);
+        st = alm_pg_accounts_make(cx, pg, alm_db_conf(db), &pg->accounts);
     if (st != ALM_OK) {
         free(pg);
         return st;
     }
+    (void)pthread_mutex_init(&pg->lock, NULL);
     *out = pg;
     return ALM_OK;
 }
 
 void alm_pg_free(alm_pg *pg)
 {
+    if (pg == NULL)
+        return;
+    (void)pthread_mutex_destroy(&pg->lock);
     free(pg);
 }
 
-void alm_pg_use_tls(alm_pg *pg, const alm_tls *tls)
+alm_status alm_pg_accounts_make(alm_ctx *cx, const alm_pg *pg, const struct alm_conf *conf,
+                                alm_pg_accounts *out)
+{
+    ALM_TRY(alm_scram_verifier_make(cx, alm_str_of(conf->pg_password), pg->salt,
+                                    ALM_SCRAM_ITERATIONS, &out->admin));
+    return alm_scram_verifier_make(cx, alm_str_of(conf->pg_readonly_password), pg->salt,
+                                   ALM_SCRAM_ITERATIONS, &out->reader);
+}
+
+void alm_pg_accounts_take(alm_pg *pg, const alm_pg_accounts *accounts)
+{
+    (void)pthread_mutex_lock(&pg->lock);
+    pg->accounts = *accounts;
+    (void)pthread_mutex_unlock(&pg->lock);
+}
+
+void alm_pg_use_tls(alm_pg *pg, alm_tls_slot *tls)
 {
     pg->tls = tls;
 }
@@ -75,6 +93,8 @@ static void pg_close(alm_conn *conn)
     alm_map_deinit(&c->statements);
     alm_map_deinit(&c->portals);
     alm_session_free(c->session);
+    alm_principal_release(c->who);
+    alm_secret_free(c->token);
     alm_buf_deinit(&c->out);
     alm_buf_deinit(&c->copy_data);
     alm_arena_deinit(&c->arena);
@@ -138,7 +158,15 @@ static size_t one_message(pg_conn *c, const char *bytes, size_t n)
         want(c, total + look_ahead);
         return 0;
     }
+    const pg_admission admission =
+        c->phase == PG_READY ? pg_external_admits(c, bytes[0]) : PG_ADMITTED;
+    if (admission == PG_WAITS)
+        return alm_conn_is_closing(c->conn) ? n : 0;
     want(c, 0);
+    if (admission == PG_NOT_NOW) {
+        pg_message_refused(c, bytes[0], ALM_E_PROVIDER, "identity provider not reachable");
+        return total;
+    }
     c->ahead = look_ahead ? bytes[total] : 0;
     c->more = n > total;
     const char *body = bytes + head;
@@ -155,7 +183,7 @@ static size_t pg_data(alm_conn *conn, const char *bytes, size_t n)
 {
     pg_conn *c = alm_conn_state(conn);
     size_t taken = 0;
-    while (taken < n && !c->running && !alm_conn_is_closing(conn)) {
+    while (taken < n && !c->running && !alm_conn_is_working(conn) && !alm_conn_is_closing(conn)) {
         if (c->dropping > 0) {
             const size_t gone = ALM_MIN(c->dropping, n - taken);
             c->dropping -= gone;

@@ -1,0 +1,1 @@
+select count(), case when (count_distinct(1) = count_distinct(1)) then null else null end from osq_s

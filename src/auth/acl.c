@@ -1,0 +1,208 @@
+/*
+ * acl.c - records of the catalogue as an alm_acl, and look-ups in it. Records come by ascending key; keys are a letter
+ * and names with a zero behind each part but the last, so that they are sorted by the names.
+ */
+#include "auth/acl.h"
+
+#include <stdlib.h>
+
+#include "auth/acl_record.h"
+
+/* ------------------------------------------------------------------------ loading */
+
+/* One array for the records of each letter: counted first, so that nothing moves. */
+static void count(alm_acl *acl, char letter, uint32_t *of)
+{
+    uint32_t *const counts[] = {&acl->n_entities, &acl->n_members, &acl->n_aliases, &acl->n_tokens,
+                                &acl->n_grants,   &acl->n_assumes, &acl->n_definers};
+    static const char letters[] = {ALM_KEY_ENTITY, ALM_KEY_MEMBER, ALM_KEY_ALIAS,  ALM_KEY_TOKEN,
+                                   ALM_KEY_GRANT,  ALM_KEY_ASSUME, ALM_KEY_DEFINER};
+    for (size_t i = 0; i < ALM_COUNT(letters); i++)
+        if (letters[i] == letter)
+            *of = (*counts[i])++;
+}
+
+static alm_status make_room(alm_ctx *cx, alm_acl *acl)
+{
+    alm_arena *arena = &acl->arena;
+    ALM_TRY(ALM_NEWN(cx, arena, acl->n_entities + 1, &acl->entities));
+    ALM_TRY(ALM_NEWN(cx, arena, acl->n_members + 1, &acl->members));
+    ALM_TRY(ALM_NEWN(cx, arena, acl->n_aliases + 1, &acl->aliases));
+    ALM_TRY(ALM_NEWN(cx, arena, acl->n_tokens + 1, &acl->tokens));
+    ALM_TRY(ALM_NEWN(cx, arena, acl->n_grants + 1, &acl->grants));
+    ALM_TRY(ALM_NEWN(cx, arena, acl->n_assumes + 1, &acl->assumes));
+    ALM_TRY(ALM_NEWN(cx, arena, acl->n_definers + 1, &acl->definers));
+    acl->n_entities = acl->n_members = acl->n_aliases = acl->n_tokens = 0;
+    acl->n_grants = acl->n_assumes = acl->n_definers = 0;
+    return ALM_OK;
+}
+
+static alm_status read_record(alm_ctx *cx, alm_acl *acl, alm_record r)
+{
+    uint32_t i = 0;
+    count(acl, r.key.ptr[0], &i);
+    switch (r.key.ptr[0]) {
+    case ALM_KEY_ENTITY:
+        return alm_record_entity(cx, &acl->arena, r, &acl->entities[i]);
+    case ALM_KEY_MEMBER:
+        return alm_record_pair(cx, &acl->arena, r, &acl->members[i]);
+    case ALM_KEY_ALIAS:
+        return alm_record_pair(cx, &acl->arena, r, &acl->aliases[i]);
+    case ALM_KEY_TOKEN:
+        return alm_record_token(cx, &acl->arena, r, &acl->tokens[i]);
+    case ALM_KEY_GRANT:
+        return alm_record_grant(cx, &acl->arena, r, &acl->grants[i]);
+    case ALM_KEY_ASSUME:
+        return alm_record_assume(cx, &acl->arena, r, &acl->assumes[i]);
+    case ALM_KEY_DEFINER:
+        return alm_record_definer(cx, &acl->arena, r, &acl->definers[i]);
+    default:
+        return ALM_OK; /* of somebody else */
+    }
+}
+
+static alm_status load(alm_ctx *cx, const alm_snapshot *snap, alm_acl *acl)
+{
+    const size_t n = alm_snapshot_record_count(snap);
+    uint32_t unused = 0;
+    acl->epoch = alm_snapshot_records_lsn(snap);
+    for (size_t i = 0; i < n; i++)
+        count(acl, alm_snapshot_record_at(snap, i).key.ptr[0], &unused);
+    ALM_TRY(make_room(cx, acl));
+    for (size_t i = 0; i < n; i++)
+        ALM_TRY(read_record(cx, acl, alm_snapshot_record_at(snap, i)));
+    return ALM_OK;
+}
+
+alm_status alm_acl_load(alm_ctx *cx, const alm_snapshot *snap, alm_acl **out)
+{
+    alm_acl *acl = calloc(1, sizeof *acl);
+    if (acl == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    acl->refs = 1;
+    alm_arena_init(&acl->arena, NULL);
+    const alm_status st = load(cx, snap, acl);
+    if (st != ALM_OK) {
+        alm_acl_release(acl);
+        return st;
+    }
+    *out = acl;
+    return ALM_OK;
+}
+
+alm_acl *alm_acl_retain(alm_acl *acl)
+{
+    (void)atomic_fetch_add_explicit(&acl->refs, 1, memory_order_relaxed);
+    return acl;
+}
+
+void alm_acl_release(alm_acl *acl)
+{
+    if (acl == NULL || atomic_fetch_sub_explicit(&acl->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    alm_arena_deinit(&acl->arena);
+    free(acl);
+}
+
+/* ----------------------------------------------------------------------- look-ups */
+
+typedef int (*compare_fn)(const void *key, const void *row);
+
+static const void *find(const void *key, const void *rows, uint32_t n, size_t bytes, compare_fn cmp)
+{
+    return n == 0 ? NULL : bsearch(key, rows, n, bytes, cmp);
+}
+
+static int by_name(const void *key, const void *row)
+{
+    return strcmp(key, ((const alm_entity *)row)->name);
+}
+
+const alm_entity *alm_acl_entity(const alm_acl *acl, const char *name)
+{
+    return find(name, acl->entities, acl->n_entities, sizeof *acl->entities, by_name);
+}
+
+static int by_pair(const void *key, const void *row)
+{
+    const alm_pair *a = key, *b = row;
+    const int c = strcmp(a->first, b->first);
+    return c != 0 ? c : strcmp(a->second, b->second);
+}
+
+bool alm_acl_is_member(const alm_acl *acl, const char *user, const char *group)
+{
+    const alm_pair key = {user, group};
+    return find(&key, acl->members, acl->n_members, sizeof key, by_pair) != NULL;
+}
+
+bool alm_acl_has_alias(const alm_acl *acl, const char *group, const char *alias)
+{
+    const alm_pair key = {group, alias};
+    return find(&key, acl->aliases, acl->n_aliases, sizeof key, by_pair) != NULL;
+}
+
+static int by_hash(const void *key, const void *row)
+{
+    return strcmp(key, ((const alm_token *)row)->hash);
+}
+
+const alm_token *alm_acl_token(const alm_acl *acl, const char *hash)
+{
+    return find(hash, acl->tokens, acl->n_tokens, sizeof *acl->tokens, by_hash);
+}
+
+static int by_grant(const void *key, const void *row)
+{
+    const alm_grant *a = key, *b = row;
+    int c = strcmp(a->entity, b->entity);
+    if (c == 0)
+        c = strcmp(a->table, b->table);
+    return c != 0 ? c : strcmp(a->column, b->column);
+}
+
+const alm_grant *alm_acl_grant(const alm_acl *acl, const char *entity, const char *table,
+                               const char *column)
+{
+    const alm_grant key = {.entity = entity, .table = table, .column = column};
+    return find(&key, acl->grants, acl->n_grants, sizeof key, by_grant);
+}
+
+uint32_t alm_acl_grants_of(const alm_acl *acl, const char *entity, uint32_t *first)
+{
+    uint32_t lo = 0, hi = acl->n_grants;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (strcmp(acl->grants[mid].entity, entity) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *first = lo;
+    while (lo < acl->n_grants && strcmp(acl->grants[lo].entity, entity) == 0)
+        lo++;
+    return lo;
+}
+
+static int by_assume(const void *key, const void *row)
+{
+    const alm_assume *a = key, *b = row;
+    const int c = strcmp(a->entity, b->entity);
+    return c != 0 ? c : strcmp(a->account, b->account);
+}
+
+const alm_assume *alm_acl_assume(const alm_acl *acl, const char *entity, const char *account)
+{
+    const alm_assume key = {.entity = entity, .account = account};
+    return find(&key, acl->assumes, acl->n_assumes, sizeof key, by_assume);
+}
+
+static int by_view(const void *key, const void *row)
+{
+    return strcmp(key, ((const alm_definer *)row)->view);
+}
+
+const alm_definer *alm_acl_definer(const alm_acl *acl, const char *view)
+{
+    return find(view, acl->definers, acl->n_definers, sizeof *acl->definers, by_view);
+}

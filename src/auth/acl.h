@@ -1,0 +1,133 @@
+/*
+ * acl.h - who there is and who may what: users, service accounts, groups, memberships, external aliases, tokens and
+ * grants, as the records of the catalogue say at one moment (docs/internals/access-control.md).
+ *
+ * Lifetime    An alm_acl is immutable and counted. Its epoch is the log number of the newest change: equal epochs
+ *             mean equal rights.
+ * Names       Of entities: bytes, with case. Of tables and columns: without case, kept in small letters.
+ * Null rule   Grants on the database have the table "" and the column "", on a table the column "".
+ * Errors      ALM_E_CORRUPT for records that are none, ALM_E_MEMORY.
+ * Threads     May be shared by any number.
+ */
+#ifndef ALM_AUTH_ACL_H
+#define ALM_AUTH_ACL_H
+
+#include "auth/permission.h"
+#include "auth/scram.h"
+#include "storage/catalog.h"
+
+typedef enum alm_entity_kind {
+    ALM_ENTITY_USER = 1,
+    ALM_ENTITY_ACCOUNT = 2, /* service account */
+    ALM_ENTITY_GROUP = 3
+} alm_entity_kind;
+
+enum {
+    ALM_ENTITY_NAME_MAX = 255,
+    ALM_TOKEN_HASH = 32,      /* SHA-256 */
+    ALM_TOKEN_HEX = 64,       /* its text */
+    ALM_COORDINATE_MAX = 64,  /* of a public key, base64url */
+    ALM_GROUPS_OF_MAX = 1000, /* groups that count for one user */
+};
+
+typedef struct alm_entity {
+    const char *name;
+    alm_entity_kind kind;
+    bool enabled, has_password, has_key;
+    alm_scram_verifier verifier;                               /* if has_password */
+    char key_x[ALM_COORDINATE_MAX], key_y[ALM_COORDINATE_MAX]; /* if has_key; terminated */
+} alm_entity;
+
+typedef struct alm_pair { /* user and group; group and alias */
+    const char *first, *second;
+} alm_pair;
+
+typedef struct alm_token {
+    char hash[ALM_TOKEN_HEX + 1];
+    const char *entity;
+    int64_t expires_us, ttl_us; /* since 1970; length */
+    bool refresh;               /* use moves the end */
+} alm_token;
+
+typedef struct alm_grant {
+    const char *entity, *table, *column;
+    alm_permission_set may, option; /* option: may be granted on; part of may */
+} alm_grant;
+
+typedef struct alm_assume { /* entity may become the service account */
+    const char *entity, *account;
+    bool option;
+} alm_assume;
+
+typedef struct alm_definer { /* whose rights a view has, and what it read when it was defined */
+    const char *view;        /* its name, in small letters */
+    const char *name;
+    uint32_t n_reads;
+    const alm_pair *reads; /* table and column ("": any); for a definer that is gone */
+} alm_definer;
+
+typedef struct alm_acl {
+    _Atomic uint32_t refs;
+    uint64_t epoch;
+    alm_arena arena;
+    alm_entity *entities; /* by name */
+    alm_pair *members;    /* user, group */
+    alm_pair *aliases;    /* group, alias */
+    alm_token *tokens;    /* by hash */
+    alm_grant *grants;    /* entity, table, column */
+    alm_assume *assumes;  /* entity, account */
+    alm_definer *definers;
+    uint32_t n_entities, n_members, n_aliases, n_tokens, n_grants, n_assumes, n_definers;
+} alm_acl;
+
+/* The records of the snapshot; refs = 1. */
+ALM_NODISCARD alm_status alm_acl_load(alm_ctx *cx, const alm_snapshot *snap, alm_acl **out);
+alm_acl *alm_acl_retain(alm_acl *acl);
+void alm_acl_release(alm_acl *acl); /* NULL: nothing */
+
+/* NULL: there is none. */
+const alm_entity *alm_acl_entity(const alm_acl *acl, const char *name);
+const alm_grant *alm_acl_grant(const alm_acl *acl, const char *entity, const char *table,
+                               const char *column);
+const alm_token *alm_acl_token(const alm_acl *acl, const char *hash);
+const alm_assume *alm_acl_assume(const alm_acl *acl, const char *entity, const char *account);
+const alm_definer *alm_acl_definer(const alm_acl *acl, const char *view);
+bool alm_acl_is_member(const alm_acl *acl, const char *user, const char *group);
+bool alm_acl_has_alias(const alm_acl *acl, const char *group, const char *alias);
+/* Grants of one entity: [*first, end), the end is returned. */
+uint32_t alm_acl_grants_of(const alm_acl *acl, const char *entity, uint32_t *first);
+
+/* ------------------------------------------------------------------------- changes */
+
+/* Records that a statement changes, memory of cx->arena; see alm_records_change of storage/. The last
+ * change of a thing counts. */
+typedef struct alm_acl_edit {
+    alm_ctx *cx;
+    const alm_acl *acl; /* as it was */
+    alm_record *rows;
+    uint32_t n, cap;
+} alm_acl_edit;
+
+ALM_NODISCARD alm_status alm_edit_entity(alm_acl_edit *e, const alm_entity *entity);
+/* With all that hangs on it. */
+ALM_NODISCARD alm_status alm_edit_drop_entity(alm_acl_edit *e, const char *name);
+ALM_NODISCARD alm_status alm_edit_member(alm_acl_edit *e, const char *user, const char *group,
+                                         bool is);
+ALM_NODISCARD alm_status alm_edit_alias(alm_acl_edit *e, const char *group, const char *alias,
+                                        bool is);
+ALM_NODISCARD alm_status alm_edit_token(alm_acl_edit *e, const alm_token *token);
+ALM_NODISCARD alm_status alm_edit_drop_token(alm_acl_edit *e, const char *hash);
+/* None left: the grant goes. */
+ALM_NODISCARD alm_status alm_edit_grant(alm_acl_edit *e, const alm_grant *grant);
+/* As it is with the edit; nothing granted: both sets empty. */
+ALM_NODISCARD alm_status alm_edit_grant_now(const alm_acl_edit *e, const char *entity,
+                                            const char *table, const char *column, alm_grant *out);
+ALM_NODISCARD alm_status alm_edit_assume(alm_acl_edit *e, const alm_assume *assume, bool is);
+/* name NULL: the view has none any more. */
+ALM_NODISCARD alm_status alm_edit_definer(alm_acl_edit *e, const alm_definer *definer);
+/* Grants of everybody go with the table to its new name; to NULL: they are dropped. column NULL: all of the
+ * table, else those of this column (a rename of the column). */
+ALM_NODISCARD alm_status alm_edit_move(alm_acl_edit *e, const char *table, const char *column,
+                                       const char *to);
+
+#endif

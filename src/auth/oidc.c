@@ -1,0 +1,568 @@
+/* oidc.c - see oidc.h: questions, the calls for them, and their ends. */
+#include "auth/oidc.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "auth/oidc_state.h"
+#include "auth/token.h"
+#include "base/log.h"
+
+enum { CONNECTIONS_MAX = 32, WAIT_MAX_MS = 60000, NAME_MAX_BYTES = 1024 };
+static const int64_t SECOND_NS = INT64_C(1000000000);
+
+void alm_oidc_say(alm_oidc *o, const char *what, const char *why)
+{
+    const int64_t now_ns = alm_monotonic_ns();
+    (void)pthread_mutex_lock(&o->lock);
+    const bool now = o->said_ns == 0 || now_ns - o->said_ns > SECOND_NS;
+    if (now)
+        o->said_ns = now_ns;
+    (void)pthread_mutex_unlock(&o->lock);
+    if (now && !atomic_load(&o->stopped))
+        alm_log_warn("oidc", "identity provider: %s: %s", what, why);
+}
+
+/* ----------------------------------------------------------------------------- ends */
+
+static void give(alm_oidc_wait *w, const alm_oidc_entry *e, const alm_oidc_result *result)
+{
+    w->verdict = result->verdict;
+    w->who =
+        e->who != NULL && result->verdict == ALM_OIDC_KNOWN ? alm_principal_retain(e->who) : NULL;
+    w->until_ns = e->until_ns;
+    (void)snprintf(w->id, sizeof w->id, "%s", e->id);
+    (void)snprintf(w->why, sizeof w->why, "%s", result->why != NULL ? result->why : "");
+    w->token = w->wants_token && e->ropc && w->who != NULL ? strdup(e->secret) : NULL;
+}
+
+static void wipe(char **secret)
+{
+    alm_secret_free(*secret);
+    *secret = NULL;
+}
+
+/* With the lock held: what the entry is from now on. True: it was news. */
+static bool settle_entry(alm_oidc_entry *e, const alm_oidc_result *result)
+{
+    alm_oidc *o = e->oidc;
+    const int64_t now_ns = alm_monotonic_ns();
+    const bool was_known = e->who != NULL;
+    int64_t ttl_ns = o->conf->acl_oidc_cache_ttl * 1000000;
+    if (result->ttl_ns > 0)
+        ttl_ns = ALM_MIN(ttl_ns, result->ttl_ns);
+    alm_principal_release(e->who);
+    e->who = result->who;
+    e->password = e->ropc;
+    o->counts.refusals += result->verdict == ALM_OIDC_REFUSED;
+    e->until_ns = e->forgotten                          ? now_ns
+                  : result->verdict == ALM_OIDC_REFUSED ? now_ns + SECOND_NS
+                                                        : now_ns + ttl_ns;
+    e->forgotten = false;
+    return result->verdict == ALM_OIDC_KNOWN ? !was_known : result->verdict == ALM_OIDC_REFUSED;
+}
+
+void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *result)
+{
+    alm_oidc *o = e->oidc;
+    (void)pthread_mutex_lock(&o->lock);
+    alm_oidc_wait *waits = e->waits;
+    e->waits = NULL;
+    const bool news = settle_entry(e, result);
+    for (alm_oidc_wait *w = waits; w != NULL; w = w->next) {
+        give(w, e, result);
+        w->fresh = news && w == waits;
+    }
+    wipe(&e->secret);
+    if (result->verdict == ALM_OIDC_AWAY)
+        alm_oidc_cache_drop(o->cache, e);
+    else
+        alm_oidc_cache_move(o->cache, e,
+                            result->verdict == ALM_OIDC_KNOWN ? ALM_OIDC_IS_KNOWN
+                                                              : ALM_OIDC_IS_REFUSED);
+    o->counts.known = (int64_t)o->cache->lists[ALM_OIDC_IS_KNOWN].n;
+    o->counts.failures += result->verdict == ALM_OIDC_AWAY;
+    (void)pthread_mutex_unlock(&o->lock);
+    while (waits != NULL) { /* each may be gone when it was told */
+        alm_oidc_wait *next = waits->next;
+        waits->done(waits);
+        waits = next;
+    }
+}
+
+static void settle(alm_oidc_entry *e, alm_oidc_verdict verdict, const char *why)
+{
+    const alm_oidc_result result = {.verdict = verdict, .why = why};
+    if (verdict == ALM_OIDC_AWAY)
+        alm_oidc_say(e->oidc, "no answer about a token", why);
+    alm_oidc_settle(e, &result);
+}
+
+/* ------------------------------------------------------------------------- user info */
+
+/* No answer, or none that says anything about the token. */
+static void settle_odd(alm_oidc_entry *e, const alm_http_answer *answer)
+{
+    char why[200];
+    if (answer->status == 0)
+        (void)snprintf(why, sizeof why, "%s", answer->error);
+    else
+        (void)snprintf(why, sizeof why, "it answered with status %d%s", answer->status,
+                       answer->status / 100 == 3 ? ", a redirect, which is not followed" : "");
+    settle(e, ALM_OIDC_AWAY, why);
+}
+
+static bool is_refusal(int status)
+{
+    return status == 400 || status == 401 || status == 403;
+}
+
+static void settle_claims(alm_oidc_entry *e, alm_str body)
+{
+    alm_oidc *o = e->oidc;
+    alm_ctx cx = {0};
+    alm_oidc_result result = {.verdict = ALM_OIDC_KNOWN};
+    bool odd = false;
+    const alm_status st = alm_claims_of_text(&cx, body, &o->names, &result.who, &odd);
+    if (st != ALM_OK) {
+        settle(e, st == ALM_E_AUTH ? ALM_OIDC_REFUSED : ALM_OIDC_AWAY, cx.err.msg);
+        return;
+    }
+    if (odd && e->who == NULL)
+        alm_log_warn("oidc", "token %s: the claim %s is no list of texts: it counts as missing",
+                     e->id, o->names.groups);
+    alm_oidc_settle(e, &result);
+}
+
+static void userinfo_came(void *arg, const alm_http_answer *answer)
+{
+    alm_oidc_entry *e = arg;
+    static const alm_str signed_type = ALM_STR("application/jwt");
+    if (is_refusal(answer->status))
+        settle(e, ALM_OIDC_REFUSED, "the identity provider does not take the token");
+    else if (answer->status != 200)
+        settle_odd(e, answer);
+    else if (answer->type.len >= signed_type.len &&
+             alm_str_ieq((alm_str){answer->type.ptr, signed_type.len}, signed_type))
+        settle(e, ALM_OIDC_REFUSED, "the identity provider signs its user info, which is not read");
+    else
+        settle_claims(e, answer->body);
+}
+
+/* ------------------------------------------------------------------------- passwords */
+
+static void begin(alm_oidc_entry *e);
+
+/* The token that was given for name and password: as if it had come itself. */
+static void take_token(alm_oidc_entry *e, alm_str body)
+{
+    alm_ctx cx = {0};
+    alm_json *document = NULL;
+    const char *member =
+        e->oidc->conf->acl_oidc_groups_encoded_in_token ? "id_token" : "access_token";
+    alm_str token = {0};
+    if (alm_json_parse(&cx, body, &document) == ALM_OK)
+        token = alm_json_text(alm_json_get(document, member));
+    char *copy = alm_oidc_is_token(token) ? strndup(token.ptr, token.len) : NULL;
+    if (copy != NULL) {
+        wipe(&e->secret);
+        e->secret = copy;
+        e->password = false;
+    }
+    alm_json_free(document);
+    if (copy != NULL)
+        begin(e);
+    else
+        settle(e, ALM_OIDC_AWAY, "its token end point gave no token");
+}
+
+static void token_came(void *arg, const alm_http_answer *answer)
+{
+    alm_oidc_entry *e = arg;
+    if (is_refusal(answer->status))
+        settle(e, ALM_OIDC_REFUSED, "the identity provider does not take name and password");
+    else if (answer->status != 200)
+        settle_odd(e, answer);
+    else
+        take_token(e, answer->body);
+}
+
+/* ------------------------------------------------------------------------- questions */
+
+static void begin(alm_oidc_entry *e)
+{
+    alm_oidc *o = e->oidc;
+    alm_oidc_endpoints endpoints;
+    alm_oidc_endpoints_get(o, &endpoints);
+    if (!e->password && o->conf->acl_oidc_groups_encoded_in_token) {
+        alm_oidc_check_token(e);
+        return;
+    }
+    const alm_str secret = alm_str_of(e->secret), none = {0};
+    const alm_http_call call = {.url = e->password ? endpoints.token : endpoints.userinfo,
+                                .bearer = e->password ? none : secret,
+                                .form = e->password ? secret : none,
+                                .done = e->password ? token_came : userinfo_came,
+                                .arg = e};
+    (void)pthread_mutex_lock(&o->lock);
+    o->counts.calls++;
+    (void)pthread_mutex_unlock(&o->lock);
+    if (!alm_http_client_send(o->client, &call))
+        settle(e, ALM_OIDC_AWAY, "too many calls at once");
+}
+
+/* At once: known, refused lately, or no question can be asked. */
+static bool answer_now(alm_oidc *o, alm_oidc_entry *e, alm_oidc_wait *w)
+{
+    alm_oidc_result result = {.verdict = ALM_OIDC_AWAY};
+    const int64_t now_ns = alm_monotonic_ns();
+    if (e != NULL && e->state != ALM_OIDC_IS_PENDING && now_ns < e->until_ns && !w->wants_token) {
+        const bool known = e->state == ALM_OIDC_IS_KNOWN;
+        result.verdict = known ? ALM_OIDC_KNOWN : ALM_OIDC_REFUSED;
+        result.why = known ? NULL : "refused just now";
+        o->counts.hits++;
+        give(w, e, &result);
+        alm_oidc_cache_move(o->cache, e, e->state);
+        return true;
+    }
+    if (e != NULL && e->state == ALM_OIDC_IS_PENDING)
+        return false;
+    result.why = atomic_load(&o->stopped) ? "the server stops"
+                 : !o->endpoints.known    ? o->endpoints.why
+                 : o->cache->lists[ALM_OIDC_IS_PENDING].n >= ALM_OIDC_PENDING_MAX
+                     ? "too many questions at once"
+                     : NULL;
+    if (result.why == NULL)
+        return false;
+    const alm_oidc_entry none = {.id = ""};
+    give(w, &none, &result);
+    return true;
+}
+
+/* With the lock held. *start: its call is to be made. NULL: no memory. The secret is taken. */
+static alm_oidc_entry *enter(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret,
+                             bool password, bool *start)
+{
+    alm_oidc_entry *e = alm_oidc_cache_find(o->cache, key);
+    *start = e == NULL || e->state != ALM_OIDC_IS_PENDING;
+    if (!*start) {
+        wipe(&secret);
+        return e;
+    }
+    if (e == NULL)
+        e = alm_oidc_cache_add(o->cache, key);
+    else
+        alm_oidc_cache_move(o->cache, e, ALM_OIDC_IS_PENDING);
+    if (e == NULL) {
+        wipe(&secret);
+        return NULL;
+    }
+    e->oidc = o;
+    e->secret = secret;
+    e->password = e->ropc = password;
+    return e;
+}
+
+/* secret: malloc'd; taken. */
+static bool ask(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret, bool password,
+                alm_oidc_wait *w)
+{
+    bool start = false;
+    w->next = NULL;
+    w->fresh = false;
+    w->forgets =
+        atomic_load(&o->forgets); /* before: an answer that is forgotten meanwhile counts as such */
+    (void)pthread_mutex_lock(&o->lock);
+    if (secret == NULL || answer_now(o, alm_oidc_cache_find(o->cache, key), w)) {
+        (void)pthread_mutex_unlock(&o->lock);
+        if (secret == NULL)
+            *w = (alm_oidc_wait){.verdict = ALM_OIDC_AWAY, .why = "out of memory"};
+        wipe(&secret);
+        return true;
+    }
+    alm_oidc_entry *e = enter(o, key, secret, password, &start);
+    if (e != NULL) { /* the last of those that wait: the first is who began */
+        alm_oidc_wait **at = &e->waits;
+        while (*at != NULL)
+            at = &(*at)->next;
+        *at = w;
+    }
+    (void)pthread_mutex_unlock(&o->lock);
+    if (e == NULL)
+        *w = (alm_oidc_wait){.verdict = ALM_OIDC_AWAY, .why = "out of memory"};
+    else if (start)
+        begin(e);
+    return e == NULL;
+}
+
+/* RFC 6750: the letters of a token, and some "=" behind them. */
+bool alm_oidc_is_token(alm_str text)
+{
+    size_t n = 0;
+    if (text.len == 0 || text.len > ALM_OIDC_TOKEN_MAX)
+        return false;
+    for (; n < text.len && text.ptr[n] != '='; n++) {
+        const char c = text.ptr[n];
+        const bool letter =
+            (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (!letter && memchr("-._~+/", c, 6) == NULL)
+            return false;
+    }
+    const bool any = n > 0;
+    for (; n < text.len; n++)
+        if (text.ptr[n] != '=')
+            return false;
+    return any;
+}
+
+bool alm_oidc_ask(alm_oidc *o, alm_str token, alm_oidc_wait *w)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    unsigned int n = 0;
+    if (!alm_oidc_is_token(token) ||
+        EVP_Digest(token.ptr, token.len, key, &n, EVP_sha256(), NULL) != 1) {
+        w->verdict = ALM_OIDC_REFUSED;
+        (void)snprintf(w->why, sizeof w->why, "no token has this form");
+        return true;
+    }
+    return ask(o, key, strndup(token.ptr, token.len), false, w);
+}
+
+/* -------------------------------------------------------------------------- by name */
+
+/* As forms have it; NULL: no memory. */
+static char *put_form(char *to, const char *name, alm_str value)
+{
+    to = stpcpy(to, name);
+    for (size_t i = 0; i < value.len; i++) {
+        const unsigned char c = (unsigned char)value.ptr[i];
+        const bool plain =
+            (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (plain || (c != 0 && strchr("-._~", c) != NULL)) {
+            *to++ = (char)c;
+        } else {
+            *to++ = '%';
+            *to++ = "0123456789ABCDEF"[c >> 4];
+            *to++ = "0123456789ABCDEF"[c & 15];
+        }
+    }
+    *to = 0;
+    return to;
+}
+
+static char *form_of(const alm_oidc *o, alm_str user, alm_str password)
+{
+    const alm_str scope = alm_str_of(o->conf->acl_oidc_scope),
+                  client = alm_str_of(o->conf->acl_oidc_client_id);
+    char *form = malloc(100 + 3 * (user.len + password.len + scope.len + client.len));
+    if (form == NULL)
+        return NULL;
+    char *at = stpcpy(form, "grant_type=password");
+    at = put_form(at, "&client_id=", client);
+    at = put_form(at, "&scope=", scope);
+    at = put_form(at, "&username=", user);
+    (void)put_form(at, "&password=", password);
+    return form;
+}
+
+/* Nobody can guess passwords by the key: it is of a secret of the process too. */
+static bool key_of_password(const alm_oidc *o, alm_str user, alm_str password,
+                            uint8_t key[ALM_OIDC_HASH])
+{
+    const uint8_t length = (uint8_t)(user.len & 255);
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    const bool ok = ctx != NULL && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1 &&
+                    EVP_DigestUpdate(ctx, o->salt, sizeof o->salt) == 1 &&
+                    EVP_DigestUpdate(ctx, &length, 1) == 1 &&
+                    EVP_DigestUpdate(ctx, user.ptr, user.len) == 1 &&
+                    EVP_DigestUpdate(ctx, "", 1) == 1 && /* no zero byte is in either */
+                    EVP_DigestUpdate(ctx, password.ptr, password.len) == 1 &&
+                    EVP_DigestFinal_ex(ctx, key, NULL) == 1;
+    EVP_MD_CTX_free(ctx);
+    return ok;
+}
+
+bool alm_oidc_ask_password(alm_oidc *o, alm_str user, alm_str password, alm_oidc_wait *w)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    if (user.len == 0 || user.len > NAME_MAX_BYTES || password.len == 0 ||
+        password.len > NAME_MAX_BYTES || memchr(user.ptr, 0, user.len) != NULL ||
+        memchr(password.ptr, 0, password.len) != NULL || !key_of_password(o, user, password, key)) {
+        w->verdict = ALM_OIDC_REFUSED;
+        (void)snprintf(w->why, sizeof w->why, "name or password may not be");
+        return true;
+    }
+    return ask(o, key, form_of(o, user, password), true, w);
+}
+
+/* ------------------------------------------------------------------------ discovery */
+
+static void document_came(void *arg, const alm_http_answer *answer)
+{
+    alm_oidc *o = arg;
+    alm_ctx cx = {0};
+    char why[160] = "";
+    alm_oidc_endpoints found;
+    alm_oidc_endpoints_get(o, &found);
+    if (answer->status != 200)
+        (void)snprintf(why, sizeof why, "%s (status %d)",
+                       answer->error != NULL ? answer->error : "", answer->status);
+    else if (alm_oidc_endpoints_of_json(&cx, o->conf, answer->body, &found) != ALM_OK)
+        (void)snprintf(why, sizeof why, "%.150s", cx.err.msg);
+    (void)pthread_mutex_lock(&o->lock);
+    o->discovery.under_way = false;
+    o->discovery.wait_ms = ALM_MIN(2 * o->discovery.wait_ms, (int64_t)WAIT_MAX_MS);
+    o->discovery.next_ns = alm_monotonic_ns() + o->discovery.wait_ms * 1000000;
+    if (why[0] == 0)
+        o->endpoints = found;
+    else
+        (void)snprintf(o->endpoints.why, sizeof o->endpoints.why, "the discovery document: %s",
+                       why);
+    (void)pthread_mutex_unlock(&o->lock);
+    if (why[0] != 0) {
+        alm_oidc_say(o, "the discovery document could not be read", why);
+        return;
+    }
+    alm_log_info("oidc", "sign-on by %s", found.issuer);
+    if (!alm_oidc_issuer_fits(&found, o->conf->acl_oidc_configuration_url))
+        alm_log_warn("oidc", "the issuer is not the address that the discovery document came from");
+    if (o->conf->acl_oidc_groups_encoded_in_token)
+        alm_oidc_fetch_keys(o);
+}
+
+static void discover(alm_oidc *o)
+{
+    const int64_t now_ns = alm_monotonic_ns();
+    const alm_http_call call = {
+        .url = o->conf->acl_oidc_configuration_url, .done = document_came, .arg = o};
+    (void)pthread_mutex_lock(&o->lock);
+    if (!o->endpoints.known && !o->discovery.under_way && now_ns >= o->discovery.next_ns)
+        o->discovery.under_way = alm_http_client_send(o->client, &call);
+    (void)pthread_mutex_unlock(&o->lock);
+}
+
+static void tick(void *arg)
+{
+    alm_oidc *o = arg;
+    if (!atomic_load(&o->ready) || atomic_load(&o->stopped))
+        return;
+    discover(o);
+    if (o->conf->acl_oidc_groups_encoded_in_token)
+        alm_oidc_fetch_keys(o);
+}
+
+/* ----------------------------------------------------------------------------- life */
+
+static alm_status start_client(alm_ctx *cx, alm_oidc *o, const char *root)
+{
+    char *pem = NULL;
+    ALM_TRY(alm_oidc_trusted(cx, o->conf, o->io, root, &pem));
+    const alm_http_client_conf conf = {.ca_pem = pem != NULL ? alm_str_of(pem) : (alm_str){0},
+                                       .tls_verify = o->conf->acl_oidc_tls_validation_enabled,
+                                       .timeout_ms = o->conf->acl_oidc_http_timeout,
+                                       .body_max = ALM_OIDC_ANSWER_MAX,
+                                       .connections_max = CONNECTIONS_MAX,
+                                       .tick = tick,
+                                       .tick_arg = o};
+    const alm_status st = alm_http_client_new(cx, &conf, &o->client);
+    free(pem);
+    return st;
+}
+
+/* The first pages that ask for settings find the end points, where the provider is quick. */
+static void wait_for_first(alm_oidc *o)
+{
+    enum { STEP_MS = 5, STEPS = 200 };
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000};
+    bool waits = true;
+    for (int i = 0; waits && i < STEPS; i++) {
+        (void)pthread_mutex_lock(&o->lock);
+        waits = o->discovery.under_way;
+        (void)pthread_mutex_unlock(&o->lock);
+        if (waits)
+            (void)nanosleep(&step, NULL);
+    }
+}
+
+alm_status alm_oidc_new(alm_ctx *cx, const alm_conf *conf, const alm_io *io, const char *root,
+                        alm_oidc **out)
+{
+    alm_oidc *o = calloc(1, sizeof *o);
+    if (o == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    *o = (alm_oidc){
+        .conf = conf, .io = io, .discovery = {.wait_ms = 500}, .fetch = {.wait_ms = 500}};
+    o->names = (alm_claim_names){conf->acl_oidc_sub_claim, conf->acl_oidc_groups_claim};
+    (void)pthread_mutex_init(&o->lock, NULL);
+    alm_oidc_endpoints_of_conf(conf, &o->endpoints);
+    o->cache = calloc(1, sizeof *o->cache);
+    alm_status st = o->cache != NULL ? ALM_OK : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    const int code = io->random(io, o->salt, sizeof o->salt);
+    if (st == ALM_OK && code < 0)
+        st = alm_io_fail(cx, code, "random bytes");
+    if (st == ALM_OK) {
+        memcpy(&o->cache->seed, o->salt, sizeof o->cache->seed);
+        st = start_client(cx, o, root);
+    }
+    if (st != ALM_OK) {
+        alm_oidc_free(o);
+        return st;
+    }
+    atomic_store(&o->ready, true);
+    tick(o);
+    wait_for_first(o);
+    *out = o;
+    return ALM_OK;
+}
+
+void alm_oidc_stop(alm_oidc *o)
+{
+    atomic_store(&o->stopped, true);
+    alm_http_client_stop(o->client);
+}
+
+void alm_oidc_free(alm_oidc *o)
+{
+    if (o == NULL)
+        return;
+    atomic_store(&o->stopped, true);
+    alm_http_client_free(o->client); /* its calls are over then, and so is all that is PENDING */
+    if (o->cache != NULL)
+        alm_oidc_cache_deinit(o->cache);
+    free(o->cache);
+    alm_jwk_set_release(o->keys);
+    (void)pthread_mutex_destroy(&o->lock);
+    OPENSSL_cleanse(o->salt, sizeof o->salt);
+    free(o);
+}
+
+uint64_t alm_oidc_forgets(const alm_oidc *o)
+{
+    return atomic_load(&o->forgets);
+}
+
+void alm_oidc_forget(alm_oidc *o)
+{
+    atomic_fetch_add(&o->forgets, 1);
+    (void)pthread_mutex_lock(&o->lock);
+    alm_oidc_cache_clear(o->cache);
+    o->counts.known = 0;
+    (void)pthread_mutex_unlock(&o->lock);
+}
+
+void alm_oidc_endpoints_get(alm_oidc *o, alm_oidc_endpoints *out)
+{
+    (void)pthread_mutex_lock(&o->lock);
+    *out = o->endpoints;
+    (void)pthread_mutex_unlock(&o->lock);
+}
+
+void alm_oidc_counts_get(alm_oidc *o, alm_oidc_counts *out)
+{
+    (void)pthread_mutex_lock(&o->lock);
+    *out = o->counts;
+    (void)pthread_mutex_unlock(&o->lock);
+}

@@ -1,0 +1,121 @@
+/*
+ * oidc_state.h - the structs behind oidc.h, and what its files offer one another. Private to auth/.
+ *
+ * Entry       PENDING: a call for it runs, or it waits for keys; it belongs to that, and is not evicted. KNOWN, REFUSED: until_ns
+ *             says how long. Each state is a list, the one that was used last in front.
+ * Threads     The lock of alm_oidc for all that is no constant; an entry's secret belongs to the call alone while PENDING.
+ */
+#ifndef ALM_AUTH_OIDC_STATE_H
+#define ALM_AUTH_OIDC_STATE_H
+
+#include <pthread.h>
+
+#include "auth/claims.h"
+#include "auth/jwt.h"
+#include "auth/oidc.h"
+#include "io/http_client.h"
+
+enum { ALM_OIDC_HASH = 32, ALM_OIDC_BUCKETS = 1 << 14, ALM_OIDC_PENDING_MAX = 1000 };
+
+typedef enum alm_oidc_state {
+    ALM_OIDC_IS_PENDING,
+    ALM_OIDC_IS_KNOWN,
+    ALM_OIDC_IS_REFUSED,
+    ALM_OIDC_STATES
+} alm_oidc_state;
+
+typedef struct alm_oidc_entry {
+    uint8_t key[ALM_OIDC_HASH];
+    struct alm_oidc_entry *chain, *prev, *next;
+    alm_oidc *oidc;
+    alm_oidc_state state;
+    int64_t until_ns;
+    alm_principal *who; /* KNOWN; PENDING: who it was, or NULL */
+    size_t bytes;       /* of who */
+    alm_oidc_wait *waits;
+    char *secret;   /* PENDING: the token; of a password the form, until it has become a token */
+    char id[9];     /* of the token, for logs */
+    bool password;  /* name and password are still to become a token */
+    bool ropc;      /* they were given */
+    bool forgotten; /* the answer counts for those that wait alone */
+    struct alm_oidc_entry *keys_next; /* that wait for keys */
+} alm_oidc_entry;
+
+typedef struct alm_oidc_list {
+    alm_oidc_entry *first, *last;
+    size_t n;
+} alm_oidc_list;
+
+typedef struct alm_oidc_cache {
+    uint64_t seed;
+    alm_oidc_entry *buckets[ALM_OIDC_BUCKETS];
+    alm_oidc_list lists[ALM_OIDC_STATES];
+    size_t bytes; /* of principals */
+} alm_oidc_cache;
+
+/* oidc_cache.c; with the lock held. */
+alm_oidc_entry *alm_oidc_cache_find(alm_oidc_cache *cache, const uint8_t key[ALM_OIDC_HASH]);
+/* A new one, PENDING; NULL: no memory. */
+alm_oidc_entry *alm_oidc_cache_add(alm_oidc_cache *cache, const uint8_t key[ALM_OIDC_HASH]);
+/* To the front of the list of a state; what is over a limit goes. KNOWN: with its principal. */
+void alm_oidc_cache_move(alm_oidc_cache *cache, alm_oidc_entry *entry, alm_oidc_state state);
+void alm_oidc_cache_drop(alm_oidc_cache *cache, alm_oidc_entry *entry);
+void alm_oidc_cache_clear(alm_oidc_cache *cache); /* but for PENDING, which are marked */
+void alm_oidc_cache_deinit(alm_oidc_cache *cache);
+
+typedef struct alm_oidc_try { /* of something that is asked for until it is there */
+    bool under_way;
+    int64_t next_ns;
+    int64_t wait_ms;
+} alm_oidc_try;
+
+struct alm_oidc {
+    const alm_conf *conf;
+    const alm_io *io;
+    alm_claim_names names;
+    alm_http_client *client;
+    atomic_bool ready, stopped;
+    _Atomic uint64_t forgets;
+    uint8_t salt[ALM_OIDC_HASH]; /* of passwords */
+    pthread_mutex_t lock;
+    alm_oidc_cache *cache;
+    alm_oidc_endpoints endpoints;
+    alm_oidc_try discovery, fetch;
+    alm_jwk_set *keys;    /* NULL: not there yet */
+    int64_t keys_ns;      /* when they came */
+    int64_t refetched_ns; /* for a key that they lack; 0: never */
+    alm_oidc_entry *want_keys;
+    int64_t said_ns; /* when a failure was logged last */
+    alm_oidc_counts counts;
+};
+
+/* oidc_endpoints.c */
+/* What the settings alone say; `known` if no discovery document is needed. */
+void alm_oidc_endpoints_of_conf(const alm_conf *conf, alm_oidc_endpoints *out);
+/* Fills what the settings leave open. ALM_E_VALUE: the document does not fit. */
+ALM_NODISCARD alm_status alm_oidc_endpoints_of_json(alm_ctx *cx, const alm_conf *conf, alm_str json,
+                                                    alm_oidc_endpoints *out);
+/* Does the document come from where its issuer's should be? */
+bool alm_oidc_issuer_fits(const alm_oidc_endpoints *endpoints, const char *url);
+/* The certificates of acl.oidc.tls.keystore.path as PEM, malloc'd; NULL: those of the system. */
+ALM_NODISCARD alm_status alm_oidc_trusted(alm_ctx *cx, const alm_conf *conf, const alm_io *io,
+                                          const char *root, char **pem);
+
+/* oidc_keys.c */
+void alm_oidc_fetch_keys(alm_oidc *oidc); /* unless that is under way, or was tried just now */
+/* An ID token, checked; the entry is settled, now or when the keys are there. */
+void alm_oidc_check_token(alm_oidc_entry *entry);
+
+/* oidc.c */
+typedef struct alm_oidc_result {
+    alm_oidc_verdict verdict;
+    alm_principal *who; /* KNOWN; taken */
+    int64_t ttl_ns;     /* KNOWN: at most so long; 0: no limit but the settings' */
+    const char *why;
+} alm_oidc_result;
+/* The end of a call for an entry: who waits is told. */
+void alm_oidc_settle(alm_oidc_entry *entry, const alm_oidc_result *result);
+void alm_oidc_say(alm_oidc *oidc, const char *what,
+                  const char *why); /* a line of the log, once a second */
+
+#endif

@@ -1,0 +1,191 @@
+/* Method: the cache against its limits, end points from settings and documents, forms of tokens. Calls: test/oidc_test.py. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "auth/oidc_state.h"
+
+static void key_of(uint32_t n, uint8_t key[ALM_OIDC_HASH])
+{
+    (void)memset(key, 0, ALM_OIDC_HASH);
+    (void)memcpy(key + 4, &n, sizeof n);
+}
+
+static alm_principal *person(const char *name, size_t group_bytes)
+{
+    alm_ctx cx = {0};
+    alm_principal *who = NULL;
+    char *group = calloc(1, group_bytes + 1);
+    (void)memset(group, 'g', group_bytes);
+    const char *const groups[] = {group};
+    assert_int_equal(
+        alm_principal_new(&cx, ALM_PRINCIPAL_EXTERNAL, alm_str_of(name), groups, 1, &who), ALM_OK);
+    free(group);
+    return who;
+}
+
+static alm_oidc_entry *add(alm_oidc_cache *cache, uint32_t n, alm_oidc_state state, size_t bytes)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    key_of(n, key);
+    alm_oidc_entry *e = alm_oidc_cache_add(cache, key);
+    if (state == ALM_OIDC_IS_KNOWN)
+        e->who = person("x", bytes);
+    if (state != ALM_OIDC_IS_PENDING)
+        alm_oidc_cache_move(cache, e, state);
+    return e;
+}
+
+static alm_oidc_entry *find(alm_oidc_cache *cache, uint32_t n)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    key_of(n, key);
+    return alm_oidc_cache_find(cache, key);
+}
+
+static void test_who_goes(void **state)
+{
+    (void)state;
+    alm_oidc_cache *cache = calloc(1, sizeof *cache);
+    cache->seed = 7;
+    alm_oidc_entry *pending = add(cache, 1000000, ALM_OIDC_IS_PENDING, 0);
+    for (uint32_t i = 0; i < ALM_OIDC_KNOWN_MAX; i++)
+        (void)add(cache, i, ALM_OIDC_IS_KNOWN, 1);
+    alm_oidc_cache_move(cache, find(cache, 0), ALM_OIDC_IS_KNOWN); /* used */
+    (void)add(cache, ALM_OIDC_KNOWN_MAX, ALM_OIDC_IS_KNOWN, 1);
+    assert_non_null(find(cache, 0));
+    assert_null(find(cache, 1)); /* the one that was used least lately */
+    for (uint32_t i = 0; i <= 2 * ALM_OIDC_REFUSED_MAX; i++)
+        (void)add(cache, 2000000 + i, ALM_OIDC_IS_REFUSED, 0);
+    assert_int_equal(cache->lists[ALM_OIDC_IS_REFUSED].n, ALM_OIDC_REFUSED_MAX);
+    assert_int_equal(cache->lists[ALM_OIDC_IS_KNOWN].n,
+                     ALM_OIDC_KNOWN_MAX); /* made-up tokens drive out nobody */
+    assert_ptr_equal(find(cache, 1000000), pending);
+    alm_oidc_cache_clear(cache);
+    assert_int_equal(cache->lists[ALM_OIDC_IS_KNOWN].n + cache->lists[ALM_OIDC_IS_REFUSED].n, 0);
+    assert_int_equal(cache->bytes, 0);
+    assert_true(pending->forgotten);
+    alm_oidc_cache_drop(cache, pending);
+    alm_oidc_cache_deinit(cache);
+    free(cache);
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    enum { EACH = 4000 };
+    alm_oidc_cache *cache = calloc(1, sizeof *cache);
+    const uint32_t n = 2 * ALM_OIDC_BYTES_MAX / EACH;
+    for (uint32_t i = 0; i < ALM_MIN(n, (uint32_t)ALM_OIDC_KNOWN_MAX); i++)
+        (void)add(cache, i, ALM_OIDC_IS_KNOWN, 2 * EACH > 4096 ? 4096 : EACH);
+    (void)add(cache, n, ALM_OIDC_IS_KNOWN, 4096);
+    assert_true(cache->bytes <= ALM_OIDC_BYTES_MAX);
+    assert_non_null(find(cache, n));
+    alm_oidc_cache_deinit(cache);
+    free(cache);
+}
+
+static void test_tokens(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is;
+    } rows[] = {{"a", true},          {"a.b-c_d~e+f/g==", true},
+                {"", false},          {"=", false},
+                {"a=b", false},       {"a b", false},
+                {"a\r\nX: y", false}, {"a\"b", false},
+                {"\xc3\xb6", false},  {"a,b", false}};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++)
+        assert_int_equal(alm_oidc_is_token(alm_str_of(rows[i].text)), rows[i].is);
+    assert_false(alm_oidc_is_token((alm_str){"a\0b", 3}));
+    char *longest = malloc(ALM_OIDC_TOKEN_MAX + 1);
+    (void)memset(longest, 'a', ALM_OIDC_TOKEN_MAX + 1);
+    assert_true(alm_oidc_is_token((alm_str){longest, ALM_OIDC_TOKEN_MAX}));
+    assert_false(alm_oidc_is_token((alm_str){longest, ALM_OIDC_TOKEN_MAX + 1}));
+    free(longest);
+}
+
+static void conf_of(const char *text, alm_conf *conf)
+{
+    alm_ctx cx = {0};
+    const alm_conf_input input = {.text = alm_str_of(text), .file = "server.conf"};
+    assert_int_equal(alm_conf_init(&cx, conf), ALM_OK);
+    assert_int_equal(alm_conf_read(&cx, conf, &input), ALM_OK);
+}
+
+static void test_single_end_points(void **state)
+{
+    (void)state;
+    alm_conf conf;
+    alm_oidc_endpoints at;
+    conf_of("acl.oidc.host=id.example\nacl.oidc.token.endpoint=https://t.example/x", &conf);
+    alm_oidc_endpoints_of_conf(&conf, &at);
+    assert_true(at.known);
+    assert_string_equal(at.authorization, "https://id.example/as/authorization.oauth2");
+    assert_string_equal(at.token, "https://t.example/x");
+    assert_string_equal(at.userinfo, "https://id.example/idp/userinfo.openid");
+    assert_string_equal(at.device, "");
+    alm_conf_deinit(&conf);
+    conf_of("acl.oidc.host=h\nacl.oidc.port=81\nacl.oidc.tls.enabled=false", &conf);
+    alm_oidc_endpoints_of_conf(&conf, &at);
+    assert_string_equal(at.keys, "http://h:81/pf/JWKS");
+    alm_conf_deinit(&conf);
+}
+
+#define DOCUMENT(issuer, token)                                                                    \
+    "{\"issuer\":\"" issuer                                                                        \
+    "\",\"authorization_endpoint\":\"https://h/a\",\"token_endpoint\":\"" token                    \
+    "\",\"userinfo_endpoint\":\"https://h/u\"}"
+
+static void test_discovery(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    alm_conf conf;
+    alm_oidc_endpoints at;
+    conf_of("acl.oidc.configuration.url=https://h/d/.well-known/openid-configuration\n"
+            "acl.oidc.userinfo.endpoint=/mine",
+            &conf);
+    alm_oidc_endpoints_of_conf(&conf, &at);
+    assert_false(at.known);
+    assert_int_equal(alm_oidc_endpoints_of_json(
+                         &cx, &conf, alm_str_of(DOCUMENT("https://h", "https://h/t")), &at),
+                     ALM_OK);
+    assert_true(at.known);
+    assert_string_equal(at.issuer, "https://h");
+    assert_string_equal(at.authorization, "https://h/a");
+    assert_string_equal(at.userinfo, "https://h/mine"); /* what is set counts */
+    assert_false(alm_oidc_issuer_fits(&at, conf.acl_oidc_configuration_url));
+    assert_true(alm_oidc_issuer_fits(&at, "https://h/.well-known/openid-configuration"));
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{}",
+        DOCUMENT("https://h", "http://h/t"), /* no way down from TLS */
+        DOCUMENT("https://h", "javascript:x"),
+        DOCUMENT("h", "https://h/t"),
+        DOCUMENT("https://h", "https://u:p@h/t"),
+        DOCUMENT("https://h", "https://h /t")};
+    for (size_t i = 0; i < ALM_COUNT(bad); i++) {
+        alm_error_clear(&cx);
+        alm_oidc_endpoints_of_conf(&conf, &at);
+        assert_int_equal(alm_oidc_endpoints_of_json(&cx, &conf, alm_str_of(bad[i]), &at),
+                         ALM_E_VALUE);
+        assert_false(at.known);
+    }
+    alm_conf_deinit(&conf);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_goes),
+                                       cmocka_unit_test(test_bytes), cmocka_unit_test(test_tokens),
+                                       cmocka_unit_test(test_single_end_points),
+                                       cmocka_unit_test(test_discovery)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

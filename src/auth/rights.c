@@ -1,0 +1,285 @@
+/* rights.c - see rights.h. */
+#include "auth/rights.h"
+
+#include <stdlib.h>
+
+enum { GROUP_NAME_MAX = 4096, SUBJECT_MAX = 1024 };
+
+/* -------------------------------------------------------------------- principals */
+
+/* One block: the object, the list, the texts. prefix: of the identity. */
+static alm_status make_principal(alm_ctx *cx, const alm_principal *like, alm_str name,
+                                 const char *prefix, alm_str subject, alm_principal **out)
+{
+    const char *const *groups = like->groups;
+    const uint32_t n_groups = like->n_groups;
+    if (name.len == 0 || name.len > ALM_ENTITY_NAME_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a user name must have 1 to %d bytes, not %zu",
+                        ALM_ENTITY_NAME_MAX, name.len);
+    if (subject.len > SUBJECT_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a user's subject may have %d bytes, not %zu",
+                        SUBJECT_MAX, subject.len);
+    if (n_groups > ALM_GROUPS_OF_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a user may have %d groups, not %u", ALM_GROUPS_OF_MAX,
+                        n_groups);
+    size_t bytes = sizeof(alm_principal) + n_groups * sizeof(char *) + name.len + 1 +
+                   strlen(prefix) + subject.len + 1;
+    for (uint32_t i = 0; i < n_groups; i++) {
+        const size_t len = strlen(groups[i]);
+        if (len > GROUP_NAME_MAX)
+            return alm_fail(cx, ALM_E_LIMIT, -1, "a group name may have %d bytes, not %zu",
+                            GROUP_NAME_MAX, len);
+        bytes += len + 1;
+    }
+    alm_principal *who = calloc(1, bytes);
+    if (who == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    const char **list = (const char **)(who + 1);
+    char *text = (char *)(list + n_groups);
+    who->refs = 1;
+    who->kind = like->kind;
+    who->name = memcpy(text, name.ptr, name.len);
+    text += name.len + 1;
+    who->identity = text;
+    text = stpcpy(text, prefix);
+    memcpy(text, subject.ptr, subject.len);
+    text += subject.len + 1;
+    for (uint32_t i = 0; i < n_groups; i++) {
+        list[i] = text;
+        text = stpcpy(text, groups[i]) + 1;
+    }
+    who->groups = list;
+    who->n_groups = n_groups;
+    *out = who;
+    return ALM_OK;
+}
+
+alm_status alm_principal_new(alm_ctx *cx, alm_principal_kind kind, alm_str name,
+                             const char *const *groups, uint32_t n_groups, alm_principal **out)
+{
+    const alm_principal like = {.kind = kind, .groups = groups, .n_groups = n_groups};
+    const char *prefix = kind == ALM_PRINCIPAL_ADMIN   ? "admin:"
+                         : kind == ALM_PRINCIPAL_LOCAL ? "local:"
+                                                       : "name:";
+    return make_principal(cx, &like, name, prefix, name, out);
+}
+
+alm_status alm_principal_external(alm_ctx *cx, alm_str name, alm_str subject,
+                                  const char *const *groups, uint32_t n_groups, alm_principal **out)
+{
+    const alm_principal like = {
+        .kind = ALM_PRINCIPAL_EXTERNAL, .groups = groups, .n_groups = n_groups};
+    return subject.len > 0 ? make_principal(cx, &like, name, "sub:", subject, out)
+                           : make_principal(cx, &like, name, "name:", name, out);
+}
+
+alm_principal *alm_principal_retain(alm_principal *who)
+{
+    (void)atomic_fetch_add_explicit(&who->refs, 1, memory_order_relaxed);
+    return who;
+}
+
+void alm_principal_release(alm_principal *who)
+{
+    if (who != NULL && atomic_fetch_sub_explicit(&who->refs, 1, memory_order_acq_rel) == 1)
+        free(who);
+}
+
+/* ------------------------------------------------------------------------ rights */
+
+static bool has_db(const alm_rights *r, uint8_t number, bool option)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        const alm_grant *g = alm_acl_grant(r->acl, r->of[i], "", "");
+        if (g != NULL && alm_permission_in(option ? &g->option : &g->may, number))
+            return true;
+    }
+    return false;
+}
+
+static alm_status add_subject(alm_ctx *cx, alm_rights *r, const char **list, const char *name)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (strcmp(list[i], name) == 0)
+            return ALM_OK;
+    if (r->n >= ALM_GROUPS_OF_MAX)
+        return ALM_OK; /* those beyond the limit do not count; the login has said so */
+    return alm_arena_zstr(cx, &r->arena, alm_str_of(name), &list[r->n++]);
+}
+
+static alm_status collect(alm_ctx *cx, alm_rights *r, const alm_principal *who)
+{
+    const alm_acl *acl = r->acl;
+    const char **list = NULL;
+    ALM_TRY(ALM_NEWN(cx, &r->arena, ALM_GROUPS_OF_MAX + 1, &list));
+    r->of = list;
+    ALM_TRY(alm_arena_zstr(cx, &r->arena, alm_str_of(who->name), &r->name));
+    r->kind = who->kind;
+    if (who->kind == ALM_PRINCIPAL_ADMIN) {
+        r->enabled = r->all = true;
+        return ALM_OK;
+    }
+    if (who->kind == ALM_PRINCIPAL_EXTERNAL) {
+        r->enabled = true;
+        for (uint32_t i = 0; i < acl->n_aliases; i++)
+            for (uint32_t g = 0; g < who->n_groups; g++)
+                if (strcmp(acl->aliases[i].second, who->groups[g]) == 0)
+                    ALM_TRY(add_subject(cx, r, list, acl->aliases[i].first));
+    } else {
+        const alm_entity *e = alm_acl_entity(acl, who->name);
+        r->enabled = e != NULL && (e->kind == ALM_ENTITY_GROUP || e->enabled);
+        ALM_TRY(add_subject(cx, r, list, who->name));
+        for (uint32_t i = 0; e != NULL && i < acl->n_members; i++)
+            if (strcmp(acl->members[i].first, who->name) == 0)
+                ALM_TRY(add_subject(cx, r, list, acl->members[i].second));
+    }
+    if (!r->enabled)
+        r->n = 0;
+    r->all = has_db(r, ALM_PERMISSION_DATABASE_ADMIN, false);
+    return ALM_OK;
+}
+
+alm_status alm_rights_new(alm_ctx *cx, alm_acl *acl, const alm_principal *who, alm_rights **out)
+{
+    alm_rights *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    r->refs = 1;
+    r->acl = alm_acl_retain(acl);
+    alm_arena_init(&r->arena, NULL);
+    const alm_status st = collect(cx, r, who);
+    if (st != ALM_OK) {
+        alm_rights_release(r);
+        return st;
+    }
+    *out = r;
+    return ALM_OK;
+}
+
+alm_status alm_rights_of(alm_ctx *cx, alm_acl *acl, const char *name, alm_rights **out)
+{
+    const alm_principal who = {.kind = ALM_PRINCIPAL_LOCAL, .name = name};
+    return alm_rights_new(cx, acl, &who, out);
+}
+
+alm_rights *alm_rights_retain(alm_rights *rights)
+{
+    (void)atomic_fetch_add_explicit(&rights->refs, 1, memory_order_relaxed);
+    return rights;
+}
+
+void alm_rights_release(alm_rights *rights)
+{
+    if (rights == NULL || atomic_fetch_sub_explicit(&rights->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    alm_acl_release(rights->acl);
+    alm_arena_deinit(&rights->arena);
+    free(rights);
+}
+
+/* --------------------------------------------------------------------- questions */
+
+static bool has(const alm_grant *g, uint8_t number, bool option)
+{
+    return g != NULL && alm_permission_in(option ? &g->option : &g->may, number);
+}
+
+/* Grants of `of` on the table and its columns: [first, end). */
+static uint32_t of_table(const alm_acl *acl, const char *of, const char *table, uint32_t *first)
+{
+    uint32_t lo = 0, hi = acl->n_grants;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        const int c = strcmp(acl->grants[mid].entity, of);
+        if (c < 0 || (c == 0 && strcmp(acl->grants[mid].table, table) < 0))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *first = lo;
+    while (lo < acl->n_grants && strcmp(acl->grants[lo].entity, of) == 0 &&
+           strcmp(acl->grants[lo].table, table) == 0)
+        lo++;
+    return lo;
+}
+
+/* On a column of the table, whichever. */
+static bool has_column(const alm_rights *r, uint8_t number, const char *table, bool option)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        uint32_t at;
+        const uint32_t end = of_table(r->acl, r->of[i], table, &at);
+        for (; at < end; at++)
+            if (has(&r->acl->grants[at], number, option))
+                return true;
+    }
+    return false;
+}
+
+bool alm_rights_may(const alm_rights *r, const alm_rights_ask *ask)
+{
+    const uint8_t number = ask->number;
+    if (r->kind == ALM_PRINCIPAL_ADMIN || (r->all && !ask->option))
+        return true;
+    if (has_db(r, number, ask->option) ||
+        (ask->option && has_db(r, ALM_PERMISSION_DATABASE_ADMIN, true)))
+        return true;
+    if (ask->table == NULL)
+        return false;
+    for (uint32_t i = 0; i < r->n; i++) {
+        const char *of = r->of[i];
+        if (has(alm_acl_grant(r->acl, of, ask->table, ""), number, ask->option) ||
+            (ask->column != NULL &&
+             has(alm_acl_grant(r->acl, of, ask->table, ask->column), number, ask->option)))
+            return true;
+    }
+    return ask->ts && !ask->option &&
+           (number == ALM_PERMISSION_SELECT || number == ALM_PERMISSION_UPDATE) &&
+           has_column(r, number, ask->table, false);
+}
+
+bool alm_rights_any(const alm_rights *r, uint8_t number, const char *table)
+{
+    const alm_rights_ask ask = {.number = number, .table = table};
+    return alm_rights_may(r, &ask) || has_column(r, number, table, false);
+}
+
+bool alm_rights_sees(const alm_rights *r, const char *table)
+{
+    if (r->all)
+        return true;
+    for (uint32_t i = 0; i < r->n; i++) {
+        uint32_t first;
+        const alm_grant *g = alm_acl_grant(r->acl, r->of[i], "", "");
+        if (of_table(r->acl, r->of[i], table, &first) > first)
+            return true;
+        for (size_t p = 0; g != NULL && p < alm_permission_count(); p++) {
+            const alm_permission *row = alm_permission_at(p);
+            if (row->level != ALM_LEVEL_D && alm_permission_in(&g->may, row->number))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool alm_rights_assumes(const alm_rights *r, const char *account, bool option)
+{
+    if (r->kind == ALM_PRINCIPAL_ADMIN || (r->all && !option))
+        return true;
+    if (option && has_db(r, ALM_PERMISSION_DATABASE_ADMIN, true))
+        return true;
+    for (uint32_t i = 0; i < r->n; i++) {
+        const alm_assume *a = alm_acl_assume(r->acl, r->of[i], account);
+        if (a != NULL && (a->option || !option))
+            return true;
+    }
+    return false;
+}
+
+bool alm_rights_is_in(const alm_rights *r, const char *entity)
+{
+    for (uint32_t i = 0; i < r->n; i++)
+        if (strcmp(r->of[i], entity) == 0)
+            return true;
+    return false;
+}

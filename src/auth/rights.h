@@ -1,0 +1,83 @@
+/*
+ * rights.h - a principal, made by a login, and its rights as an alm_acl has them.
+ *
+ * Principal   Who the question is asked for: the built-in admin, a user or service account of the catalogue, or an
+ *             external user, who is nothing but a name and the names of its groups at the identity provider: what
+ *             he may follows from the groups that have these as aliases.
+ * Rights      The principal in one alm_acl: its own grants and those of its groups. Immutable, counted; made again when the
+ *             epoch is another.
+ * Threads     Both may be shared by any number.
+ */
+#ifndef ALM_AUTH_RIGHTS_H
+#define ALM_AUTH_RIGHTS_H
+
+#include "auth/acl.h"
+
+typedef enum alm_principal_kind {
+    ALM_PRINCIPAL_ADMIN,
+    ALM_PRINCIPAL_LOCAL,
+    ALM_PRINCIPAL_EXTERNAL
+} alm_principal_kind;
+
+typedef struct alm_principal {
+    _Atomic uint32_t refs;
+    alm_principal_kind kind;
+    const char *name;
+    const char *identity; /* equal: the same one, whatever other principals are called */
+    uint32_t n_groups;    /* EXTERNAL: names at the provider */
+    const char *const *groups;
+} alm_principal;
+
+/* Copies the texts; refs = 1. ALM_E_LIMIT: the name or the list of groups is too long. Of an EXTERNAL one the identity is
+ * its name: see below. */
+ALM_NODISCARD alm_status alm_principal_new(alm_ctx *cx, alm_principal_kind kind, alm_str name,
+                                           const char *const *groups, uint32_t n_groups,
+                                           alm_principal **out);
+/* A user of the provider, who is told from others of that name by `subject` (claim sub); len 0: by the name alone. */
+ALM_NODISCARD alm_status alm_principal_external(alm_ctx *cx, alm_str name, alm_str subject,
+                                                const char *const *groups, uint32_t n_groups,
+                                                alm_principal **out);
+alm_principal *alm_principal_retain(alm_principal *who);
+void alm_principal_release(alm_principal *who); /* NULL: nothing */
+
+typedef struct alm_rights {
+    _Atomic uint32_t refs;
+    alm_acl *acl; /* counted */
+    alm_principal_kind kind;
+    bool enabled;     /* an entity that is disabled or gone has no rights */
+    bool all;         /* the admin, or DATABASE ADMIN */
+    const char *name; /* texts live as long as the object */
+    uint32_t n;       /* entities whose grants count: itself and its groups */
+    const char *const *of;
+    alm_arena arena;
+} alm_rights;
+
+ALM_NODISCARD alm_status alm_rights_new(alm_ctx *cx, alm_acl *acl, const alm_principal *who,
+                                        alm_rights **out);
+/* Of an entity by its name; "admin" is not special: the caller knows that name. */
+ALM_NODISCARD alm_status alm_rights_of(alm_ctx *cx, alm_acl *acl, const char *name,
+                                       alm_rights **out);
+alm_rights *alm_rights_retain(alm_rights *rights);
+void alm_rights_release(alm_rights *rights); /* NULL: nothing */
+
+/*
+ * Is the permission there, on the database, the table (not NULL) or the column (not NULL)? Names in small letters. ts:
+ * the column is the designated timestamp, which SELECT or UPDATE of any other implies. option: with GRANT OPTION.
+ */
+typedef struct alm_rights_ask {
+    uint8_t number;
+    const char *table, *column;
+    bool ts, option;
+} alm_rights_ask;
+bool alm_rights_may(const alm_rights *rights, const alm_rights_ask *ask);
+/* On the table or one of its columns. */
+bool alm_rights_any(const alm_rights *rights, uint8_t number, const char *table);
+/* Any permission on the table that is one of tables. */
+bool alm_rights_sees(const alm_rights *rights, const char *table);
+/* May it become the service account? */
+bool alm_rights_assumes(const alm_rights *rights, const char *account, bool option);
+bool alm_rights_is_in(const alm_rights *rights, const char *entity);
+
+enum { ALM_PERMISSION_SELECT = 4, ALM_PERMISSION_UPDATE = 5, ALM_PERMISSION_DATABASE_ADMIN = 72 };
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * pg_rows.c - see pg_rows.h. A few rows at a time, so that their places and texts stay in the cache: first how long
+ * each message becomes, then each column down the messages.
+ */
+#include "codec/pg/pg_rows.h"
+
+#include <endian.h>
+#include <math.h>
+
+enum { BLOCK_ROWS = 128, TEXT_COLS_MAX = 16, ROW_HEAD = 7, CELL_HEAD = 4 };
+
+typedef struct block {
+    const alm_batch *batch;
+    uint32_t from, n;
+    size_t bytes[BLOCK_ROWS];
+    char *at[BLOCK_ROWS]; /* where the next cell of a row goes */
+    alm_str texts[TEXT_COLS_MAX][BLOCK_ROWS];
+} block;
+
+/* As alm_pg_put32 and its like, in line. */
+static inline void put16(char *to, uint16_t v)
+{
+    v = htobe16(v);
+    memcpy(to, &v, sizeof v);
+}
+
+static inline void put32(char *to, uint32_t v)
+{
+    v = htobe32(v);
+    memcpy(to, &v, sizeof v);
+}
+
+static inline void put64(char *to, uint64_t v)
+{
+    v = htobe64(v);
+    memcpy(to, &v, sizeof v);
+}
+
+static inline int64_t wire_time(alm_type type, int64_t value)
+{
+    int64_t us = 0;
+    if (type.id != ALM_T_TIMESTAMP)
+        return alm_pg_time(type, value);
+    return __builtin_sub_overflow(value, ALM_PG_EPOCH_US, &us) ? INT64_MIN : us;
+}
+
+bool alm_pg_rows_can(const alm_pg_cell *cells, uint32_t n_cols)
+{
+    uint32_t n_texts = 0;
+    for (uint32_t i = 0; i < n_cols; i++) {
+        if (cells[i].form == ALM_PG_FORM_OWN)
+            return false;
+        n_texts += cells[i].form == ALM_PG_FORM_TEXT;
+    }
+    return n_texts <= TEXT_COLS_MAX;
+}
+
+/* ------------------------------------------------------------------------ length */
+
+static void find_texts(block *b, const alm_vec *v, alm_str *texts)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        texts[i] = alm_vec_text(v, b->from + i);
+        b->bytes[i] += texts[i].len;
+    }
+}
+
+#define LENGTHS(type, width, is_null)                                                              \
+    do {                                                                                           \
+        const type *values = v->data;                                                              \
+        for (uint32_t i = 0; i < b->n; i++) {                                                      \
+            const type value = values[v->is_const ? 0 : b->from + i];                              \
+            b->bytes[i] += (is_null) ? 0 : (width);                                                \
+        }                                                                                          \
+    } while (0)
+
+static void add_lengths(block *b, const alm_pg_cell *cell, const alm_vec *v, alm_str *texts)
+{
+    switch (cell->form) {
+    case ALM_PG_FORM_INT:
+        LENGTHS(int32_t, 4, value == ALM_INT_NULL);
+        break;
+    case ALM_PG_FORM_LONG:
+    case ALM_PG_FORM_TIME:
+        LENGTHS(int64_t, 8, value == ALM_LONG_NULL);
+        break;
+    case ALM_PG_FORM_DOUBLE:
+        LENGTHS(double, 8, !isfinite(value));
+        break;
+    case ALM_PG_FORM_TEXT:
+        find_texts(b, v, texts);
+        break;
+    case ALM_PG_FORM_OWN:
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------------- bytes */
+
+static char *put_null(char *at)
+{
+    put32(at, UINT32_MAX);
+    return at + CELL_HEAD;
+}
+
+static void put_texts(block *b, const alm_str *texts)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        char *at = b->at[i];
+        const alm_str text = texts[i];
+        if (text.ptr == NULL) {
+            b->at[i] = put_null(at);
+            continue;
+        }
+        put32(at, (uint32_t)text.len);
+        memcpy(at + CELL_HEAD, text.ptr, text.len);
+        b->at[i] = at + CELL_HEAD + text.len;
+    }
+}
+
+#define NUMBERS(type, bits_type, is_null, put, to_send)                                            \
+    do {                                                                                           \
+        const type *values = v->data;                                                              \
+        for (uint32_t i = 0; i < b->n; i++) {                                                      \
+            const type value = values[v->is_const ? 0 : b->from + i];                              \
+            char *at = b->at[i];                                                                   \
+            if (is_null) {                                                                         \
+                b->at[i] = put_null(at);                                                           \
+                continue;                                                                          \
+            }                                                                                      \
+            const type sent = to_send;                                                             \
+            bits_type bits;                                                                        \
+            memcpy(&bits, &sent, sizeof bits);                                                     \
+            put32(at, (uint32_t)sizeof bits);                                                      \
+            put(at + CELL_HEAD, bits);                                                             \
+            b->at[i] = at + CELL_HEAD + sizeof bits;                                               \
+        }                                                                                          \
+    } while (0)
+
+static void put_column(block *b, const alm_pg_cell *cell, const alm_vec *v, const alm_str *texts)
+{
+    switch (cell->form) {
+    case ALM_PG_FORM_INT:
+        NUMBERS(int32_t, uint32_t, value == ALM_INT_NULL, put32, value);
+        break;
+    case ALM_PG_FORM_LONG:
+        NUMBERS(int64_t, uint64_t, value == ALM_LONG_NULL, put64, value);
+        break;
+    case ALM_PG_FORM_TIME:
+        NUMBERS(int64_t, uint64_t, value == ALM_TS_NULL, put64, wire_time(v->type, value));
+        break;
+    case ALM_PG_FORM_DOUBLE:
+        NUMBERS(double, uint64_t, !isfinite(value), put64, value);
+        break;
+    case ALM_PG_FORM_TEXT:
+        put_texts(b, texts);
+        break;
+    case ALM_PG_FORM_OWN:
+        break;
+    }
+}
+
+static void put_heads(block *b, char *to)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        to[0] = 'D';
+        put32(to + 1, (uint32_t)(b->bytes[i] - 1));
+        put16(to + 5, (uint16_t)b->batch->n_cols);
+        b->at[i] = to + ROW_HEAD;
+        to += b->bytes[i];
+    }
+}
+
+/* ------------------------------------------------------------------------ blocks */
+
+/* How long its rows become; rows behind `room` are left for later. */
+static size_t measure(block *b, const alm_pg_cell *cells, size_t room)
+{
+    const alm_batch *batch = b->batch;
+    uint32_t text = 0, n = 0;
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < b->n; i++)
+        b->bytes[i] = ROW_HEAD + (size_t)CELL_HEAD * batch->n_cols;
+    for (uint32_t c = 0; c < batch->n_cols; c++) {
+        add_lengths(b, &cells[c], &batch->cols[c], b->texts[text]);
+        text += cells[c].form == ALM_PG_FORM_TEXT && text + 1 < TEXT_COLS_MAX;
+    }
+    while (n < b->n && (n == 0 || bytes < room))
+        bytes += b->bytes[n++];
+    b->n = n;
+    return bytes;
+}
+
+static void write_rows(block *b, const alm_pg_cell *cells, char *to)
+{
+    const alm_batch *batch = b->batch;
+    uint32_t text = 0;
+    put_heads(b, to);
+    for (uint32_t c = 0; c < batch->n_cols; c++) {
+        put_column(b, &cells[c], &batch->cols[c], b->texts[text]);
+        text += cells[c].form == ALM_PG_FORM_TEXT && text + 1 < TEXT_COLS_MAX;
+    }
+}
+
+alm_status alm_pg_rows_put(alm_ctx *cx, const alm_pg_cell *cells, const alm_batch *batch,
+                           uint32_t from, uint32_t to, size_t room, alm_buf *out, uint32_t *end)
+{
+    block b;
+    b.batch = batch;
+    b.from = from;
+    const size_t start = out->len;
+    while (b.from < to && (b.from == from || out->len - start < room)) {
+        b.n = ALM_MIN(to - b.from, (uint32_t)BLOCK_ROWS);
+        const size_t bytes = measure(&b, cells, room - (out->len - start));
+        const alm_status st = alm_buf_reserve(cx, out, bytes);
+        if (st != ALM_OK) {
+            out->len = start;
+            return st;
+        }
+        write_rows(&b, cells, out->ptr + out->len);
+        out->len += bytes;
+        b.from += b.n;
+    }
+    *end = b.from;
+    return ALM_OK;
+}

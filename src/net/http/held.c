@@ -1,0 +1,356 @@
+/* held.c - see held.h. */
+#include "net/http/held.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/conf.h"
+#include "codec/compress/block.h"
+#include "io/io.h"
+
+/* A block ends with the row that fills one of these. */
+enum { BLOCK_ROWS = 1024, BLOCK_BYTES = 256 << 10, ZSTD_LEVEL = 1 };
+/* At a time: rows may be wider than those before them. */
+enum { STEP_ROWS = 64 };
+
+typedef struct held_block {
+    int64_t first_row;
+    size_t plain_bytes;
+    char *packed;
+    size_t packed_bytes;
+} held_block;
+
+struct alm_held {
+    alm_held *next, *prev; /* in the store, the one read last first */
+    atomic_int references; /* the store's is one of them */
+    char name[ALM_HELD_NAME_BYTES];
+    char *user;
+    alm_buf head, tail;
+    held_block *blocks;
+    uint32_t n_blocks, cap_blocks, tail_rows;
+    int64_t rows, packed_bytes, read_ns;
+    size_t row_bytes; /* of the block before, about */
+    bool complete;
+    alm_block_codec codec; /* of who fills it */
+};
+
+struct alm_held_store {
+    pthread_mutex_t lock; /* of all below */
+    alm_held *newest, *oldest;
+    alm_held_stats stats;
+};
+
+alm_status alm_held_store_new(alm_ctx *cx, alm_held_store **out)
+{
+    alm_held_store *store = calloc(1, sizeof(*store));
+    if (store == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    (void)pthread_mutex_init(&store->lock, NULL);
+    *out = store;
+    return ALM_OK;
+}
+
+void alm_held_release(alm_held *held)
+{
+    if (held == NULL || atomic_fetch_sub(&held->references, 1) > 1)
+        return;
+    for (uint32_t i = 0; i < held->n_blocks; i++)
+        free(held->blocks[i].packed);
+    free(held->blocks);
+    free(held->user);
+    alm_block_codec_deinit(&held->codec);
+    alm_buf_deinit(&held->head);
+    alm_buf_deinit(&held->tail);
+    free(held);
+}
+
+/* ------------------------------------------------------------------ filling */
+
+static alm_status random_name(alm_ctx *cx, char out[ALM_HELD_NAME_BYTES])
+{
+    unsigned char bytes[(ALM_HELD_NAME_BYTES - 1) / 2];
+    if (alm_io_posix()->random(alm_io_posix(), bytes, sizeof(bytes)) < 0)
+        return alm_fail(cx, ALM_E_IO, -1, "the system gives no random bytes");
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        (void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    return ALM_OK;
+}
+
+alm_status alm_held_new(alm_ctx *cx, const char *user, alm_str head, alm_held **out)
+{
+    alm_held *held = calloc(1, sizeof(*held));
+    if (held == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    atomic_init(&held->references, 1);
+    alm_buf_init(&held->head, NULL);
+    alm_buf_init(&held->tail, NULL);
+    held->user = strdup(user);
+    alm_status st = held->user != NULL ? random_name(cx, held->name)
+                                       : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    if (st == ALM_OK)
+        st = alm_buf_append(cx, &held->head, head.ptr, head.len);
+    if (st == ALM_OK)
+        *out = held;
+    else
+        alm_held_release(held);
+    return st;
+}
+
+uint32_t alm_held_room(const alm_held *held)
+{
+    ALM_ASSERT(held->tail_rows < BLOCK_ROWS);
+    if (held->rows == 0)
+        return 1; /* it tells how wide they are */
+    const size_t room = BLOCK_BYTES - ALM_MIN(held->tail.len, (size_t)BLOCK_BYTES);
+    const size_t row_bytes =
+        held->tail_rows > 0 ? held->tail.len / held->tail_rows + 1 : held->row_bytes;
+    const size_t fit = ALM_MIN(room / row_bytes + 1, (size_t)STEP_ROWS);
+    return (uint32_t)ALM_MIN(fit, (size_t)(BLOCK_ROWS - held->tail_rows));
+}
+
+alm_buf *alm_held_tail(alm_held *held)
+{
+    return &held->tail;
+}
+
+static alm_status grow_blocks(alm_ctx *cx, alm_held *held)
+{
+    if (held->n_blocks < held->cap_blocks)
+        return ALM_OK;
+    const uint32_t cap = held->cap_blocks == 0 ? 16 : 2 * held->cap_blocks;
+    held_block *grown = cap > held->cap_blocks ? realloc(held->blocks, cap * sizeof(*grown)) : NULL;
+    if (grown == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    held->blocks = grown;
+    held->cap_blocks = cap;
+    return ALM_OK;
+}
+
+static alm_status close_block(alm_ctx *cx, alm_held *held)
+{
+    if (held->tail_rows == 0)
+        return ALM_OK;
+    ALM_TRY(grow_blocks(cx, held));
+    alm_buf packed;
+    alm_buf_init(&packed, NULL);
+    const alm_status st = alm_block_pack(cx, &held->codec, ALM_BLOCK_ZSTD, ZSTD_LEVEL,
+                                         (alm_str){held->tail.ptr, held->tail.len}, &packed);
+    char *exact = st == ALM_OK ? realloc(packed.ptr, packed.len) : NULL;
+    if (exact == NULL) {
+        alm_buf_deinit(&packed);
+        return st != ALM_OK ? st : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    }
+    held->blocks[held->n_blocks++] = (held_block){.first_row = held->rows - held->tail_rows,
+                                                  .plain_bytes = held->tail.len,
+                                                  .packed = exact,
+                                                  .packed_bytes = packed.len};
+    held->packed_bytes += (int64_t)(packed.len + sizeof(held_block));
+    held->row_bytes = held->tail.len / held->tail_rows + 1;
+    held->tail.len = 0;
+    held->tail_rows = 0;
+    return ALM_OK;
+}
+
+alm_status alm_held_added(alm_ctx *cx, alm_held *held, uint32_t rows, int64_t bytes_max, bool *full)
+{
+    held->rows += rows;
+    held->tail_rows += rows;
+    if (held->tail_rows >= BLOCK_ROWS || held->tail.len >= BLOCK_BYTES)
+        ALM_TRY(close_block(cx, held));
+    *full = held->packed_bytes >= bytes_max;
+    return ALM_OK;
+}
+
+/* -------------------------------------------------------------------- store; its lock is held */
+
+static void take_out(alm_held_store *store, alm_held *held)
+{
+    *(held->prev != NULL ? &held->prev->next : &store->newest) = held->next;
+    *(held->next != NULL ? &held->next->prev : &store->oldest) = held->prev;
+    held->next = held->prev = NULL;
+    store->stats.bytes -= held->packed_bytes;
+    store->stats.results--;
+}
+
+static void put_first(alm_held_store *store, alm_held *held)
+{
+    held->read_ns = alm_monotonic_ns();
+    held->next = store->newest;
+    *(store->newest != NULL ? &store->newest->prev : &store->oldest) = held;
+    store->newest = held;
+    store->stats.bytes += held->packed_bytes;
+    store->stats.results++;
+}
+
+static void remove_old(alm_held_store *store, const struct alm_conf *conf, int64_t bytes_more,
+                       int64_t count_more)
+{
+    const int64_t since_ns = alm_monotonic_ns() - conf->http_snapshot_timeout * 1000000;
+    while (store->oldest != NULL &&
+           (store->oldest->read_ns < since_ns ||
+            store->stats.bytes + bytes_more > conf->http_snapshot_bytes_max ||
+            store->stats.results + count_more > conf->http_snapshot_count_max)) {
+        alm_held *old = store->oldest;
+        *(old->read_ns < since_ns ? &store->stats.expired : &store->stats.evicted) += 1;
+        take_out(store, old);
+        alm_held_release(old);
+    }
+}
+
+static alm_held *look_up(alm_held_store *store, alm_str name, const char *user)
+{
+    alm_held *held = store->newest;
+    while (held != NULL &&
+           !(alm_str_eq(alm_str_of(held->name), name) && strcmp(held->user, user) == 0))
+        held = held->next;
+    return held;
+}
+
+/* ------------------------------------------------------------------- calls */
+
+alm_status alm_held_enter(alm_ctx *cx, alm_held_store *store, alm_held *held, bool complete)
+{
+    ALM_TRY(close_block(cx, held));
+    alm_buf_deinit(&held->tail);
+    alm_buf_init(&held->tail, NULL);
+    alm_block_codec_deinit(&held->codec);
+    held->complete = complete;
+    (void)pthread_mutex_lock(&store->lock);
+    remove_old(store, cx->conf, held->packed_bytes, 1);
+    atomic_fetch_add(&held->references, 1);
+    put_first(store, held);
+    store->stats.made++;
+    (void)pthread_mutex_unlock(&store->lock);
+    return ALM_OK;
+}
+
+void alm_held_stats_get(alm_held_store *store, alm_held_stats *out)
+{
+    (void)pthread_mutex_lock(&store->lock);
+    *out = store->stats;
+    (void)pthread_mutex_unlock(&store->lock);
+}
+
+alm_held *alm_held_find(alm_held_store *store, const struct alm_conf *conf, alm_str name,
+                        const char *user)
+{
+    (void)pthread_mutex_lock(&store->lock);
+    remove_old(store, conf, 0, 0);
+    alm_held *held = look_up(store, name, user);
+    *(held != NULL ? &store->stats.found : &store->stats.missed) += 1;
+    if (held != NULL) {
+        take_out(store, held);
+        put_first(store, held);
+        atomic_fetch_add(&held->references, 1);
+    }
+    (void)pthread_mutex_unlock(&store->lock);
+    return held;
+}
+
+bool alm_held_drop(alm_held_store *store, alm_str name, const char *user)
+{
+    (void)pthread_mutex_lock(&store->lock);
+    alm_held *held = look_up(store, name, user);
+    if (held != NULL)
+        take_out(store, held);
+    (void)pthread_mutex_unlock(&store->lock);
+    alm_held_release(held);
+    return held != NULL;
+}
+
+void alm_held_store_free(alm_held_store *store)
+{
+    if (store == NULL)
+        return;
+    while (store->newest != NULL) {
+        alm_held *held = store->newest;
+        take_out(store, held);
+        alm_held_release(held);
+    }
+    (void)pthread_mutex_destroy(&store->lock);
+    free(store);
+}
+
+const char *alm_held_name(const alm_held *held)
+{
+    return held->name;
+}
+alm_str alm_held_head(const alm_held *held)
+{
+    return (alm_str){held->head.ptr, held->head.len};
+}
+int64_t alm_held_rows(const alm_held *held)
+{
+    return held->rows;
+}
+bool alm_held_complete(const alm_held *held)
+{
+    return held->complete;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* The block that a row is in. */
+static uint32_t block_of(const alm_held *held, int64_t row)
+{
+    uint32_t lo = 0, hi = held->n_blocks;
+    while (hi - lo > 1) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        *(held->blocks[mid].first_row <= row ? &lo : &hi) = mid;
+    }
+    return lo;
+}
+
+const char *alm_held_skip_rows(const char *at, const char *end, int64_t n)
+{
+    while (n-- > 0) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        ALM_ASSERT(line_end != NULL);
+        at = line_end + 1;
+    }
+    return at;
+}
+
+/* Rows [from, to) of one block. */
+static alm_status read_block(alm_ctx *cx, const held_block *block, alm_buf *plain,
+                             alm_block_codec *codec, int64_t from, int64_t to, bool first,
+                             alm_buf *out)
+{
+    plain->len = 0;
+    ALM_TRY(alm_buf_reserve(cx, plain, block->plain_bytes + 1));
+    const char *why =
+        alm_block_unpack(codec, ALM_BLOCK_ZSTD, (alm_str){block->packed, block->packed_bytes},
+                         plain->ptr, block->plain_bytes);
+    if (why != NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "a page of the snapshot cannot be unpacked: %s", why);
+    const char *end = plain->ptr + block->plain_bytes;
+    const char *begin = alm_held_skip_rows(plain->ptr, end, from - block->first_row);
+    const char *stop = alm_held_skip_rows(begin, end, to - from);
+    if (first && begin < stop && *begin == ',')
+        begin++;
+    return alm_buf_append(cx, out, begin, (size_t)(stop - begin));
+}
+
+alm_status alm_held_read(alm_ctx *cx, const alm_held *held, int64_t from, int64_t to, size_t bytes,
+                         bool first, alm_buf *out, int64_t *rows)
+{
+    alm_block_codec codec = {0};
+    alm_buf plain;
+    alm_status st = ALM_OK;
+    int64_t at = from;
+    alm_buf_init(&plain, NULL);
+    to = ALM_MIN(to, held->rows);
+    while (st == ALM_OK && at < to && out->len < bytes) {
+        const uint32_t i = block_of(held, at);
+        const int64_t end = i + 1 < held->n_blocks ? held->blocks[i + 1].first_row : held->rows;
+        const int64_t until = ALM_MIN(end, to);
+        st = read_block(cx, &held->blocks[i], &plain, &codec, at, until, first && at == from, out);
+        at = until;
+    }
+    alm_buf_deinit(&plain);
+    alm_block_codec_deinit(&codec);
+    *rows = at - from;
+    return st;
+}

@@ -1,0 +1,491 @@
+/*
+ * access.c - the answer to base/access.h for a session (access.h): its principal's rights at the epoch of the
+ * statement's snapshot.
+ */
+#include "session/access.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "auth/oidc.h"
+#include "base/access.h"
+#include "base/hash.h"
+
+enum { NAME_BYTES = 1100 }; /* of tables and columns: storage allows 1,024 */
+
+/* --------------------------------------------------------------------- the newest */
+
+alm_status alm_db_acl(alm_ctx *cx, alm_db *db, alm_acl **out)
+{
+    alm_snapshot *snap = NULL;
+    ALM_TRY(alm_snapshot_acquire(cx, db->storage, &snap));
+    (void)pthread_mutex_lock(&db->access.lock);
+    alm_status st = ALM_OK;
+    alm_acl *made = NULL;
+    if (db->access.acl == NULL || db->access.acl->epoch != alm_snapshot_records_lsn(snap))
+        st = alm_acl_load(cx, snap, &made);
+    if (st == ALM_OK && made != NULL) {
+        /* a snapshot taken before a change may come here behind one taken after it: never back */
+        const bool newer = db->access.acl == NULL || db->access.acl->epoch <= made->epoch;
+        if (newer) {
+            alm_acl_release(db->access.acl);
+            db->access.acl = made;
+        } else {
+            alm_acl_release(made);
+        }
+    }
+    if (st == ALM_OK)
+        *out = alm_acl_retain(db->access.acl);
+    (void)pthread_mutex_unlock(&db->access.lock);
+    alm_snapshot_release(snap);
+    return st;
+}
+
+/* ---------------------------------------------------------------------- principal */
+
+void alm_session_become(alm_session *s, alm_principal *who)
+{
+    if (s->who == who)
+        return;
+    alm_principal *old = s->who;
+    alm_principal_release(s->assumed);
+    alm_rights_release(s->rights);
+    s->assumed = NULL;
+    s->rights = NULL;
+    s->plan_key[0] = 0;
+    (void)pthread_mutex_lock(&s->activity.lock); /* others list the name */
+    s->who = who != NULL ? alm_principal_retain(who) : NULL;
+    if (who != NULL)
+        (void)snprintf(s->user, sizeof s->user, "%s", who->name);
+    s->identity = who != NULL ? s->who->identity : s->user;
+    (void)pthread_mutex_unlock(&s->activity.lock);
+    alm_principal_release(old);
+}
+
+const alm_principal *alm_session_principal(const alm_session *s)
+{
+    return s->assumed != NULL ? s->assumed : s->who;
+}
+
+static const char *end_point(const alm_session *s)
+{
+    return s->by == ALM_BY_HTTP   ? "HTTP"
+           : s->by == ALM_BY_PG   ? "PGWIRE"
+           : s->by == ALM_BY_LINE ? "ILP"
+                                  : NULL; /* a job of a session that was let in */
+}
+
+static bool holds(const alm_rights *rights, const char *permission)
+{
+    const alm_permission *row = alm_permission_find(alm_str_of(permission));
+    ALM_ASSERT(row != NULL);
+    const alm_rights_ask ask = {.number = row->number};
+    return rights->enabled && alm_rights_may(rights, &ask);
+}
+
+/* May the principal use the interface? Both may who has assumed another. */
+static alm_status check_end_point(alm_ctx *cx, alm_acl *acl, const alm_principal *who,
+                                  const char *point)
+{
+    alm_rights *rights = NULL;
+    if (point == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_rights_new(cx, acl, who, &rights));
+    const bool may = holds(rights, point);
+    alm_rights_release(rights);
+    return may ? ALM_OK
+               : alm_fail(cx, ALM_E_DENIED, -1, "Access denied for %s [%s]", who->name, point);
+}
+
+alm_status alm_access_end_point(alm_ctx *cx, alm_db *db, const alm_principal *who,
+                                const char *point)
+{
+    alm_acl *acl = NULL;
+    ALM_TRY(alm_db_acl(cx, db, &acl));
+    const alm_status st = check_end_point(cx, acl, who, point);
+    alm_acl_release(acl);
+    return st;
+}
+
+/* Plans are for equal rights: external users of one name may be in different groups, and so may one user from one token to
+ * the next, with no change here. */
+static uint64_t groups_hash(const alm_rights *rights)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < rights->n; i++)
+        hash = alm_hash_u128(hash + 1, alm_hash_str(alm_str_of(rights->of[i])));
+    return hash;
+}
+
+/* The rights that the session had, or new ones where records are newer. */
+static alm_status refresh_rights(alm_ctx *cx, alm_session *s)
+{
+    alm_acl *acl = NULL;
+    alm_status st = alm_db_acl(cx, s->db, &acl);
+    if (st != ALM_OK)
+        return st;
+    if (s->rights == NULL || s->rights->acl->epoch != acl->epoch) {
+        alm_rights *rights = NULL;
+        st = check_end_point(cx, acl, s->who, end_point(s));
+        if (st == ALM_OK && s->assumed != NULL)
+            st = check_end_point(cx, acl, s->assumed, end_point(s));
+        if (st == ALM_OK)
+            st = alm_rights_new(cx, acl, alm_session_principal(s), &rights);
+        alm_rights_release(s->rights);
+        s->rights = rights; /* NULL: asked again by the next statement */
+        s->plan_key[0] = 0;
+        if (rights != NULL)
+            (void)snprintf(s->plan_key, sizeof s->plan_key, "%d:%llu:%016llx:%s", (int)rights->kind,
+                           (unsigned long long)rights->acl->epoch,
+                           (unsigned long long)groups_hash(rights), rights->name);
+    }
+    alm_acl_release(acl);
+    return st;
+}
+
+/* ---------------------------------------------------------------------- questions */
+
+static void lower(char to[NAME_BYTES], const char *name)
+{
+    size_t i = 0;
+    for (; name[i] != 0 && i + 1 < NAME_BYTES; i++)
+        to[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    to[i] = 0;
+}
+
+alm_status alm_lower_name(alm_ctx *cx, alm_str name, const char **out)
+{
+    char *text = NULL;
+    ALM_TRY(alm_arena_bytes(cx, cx->arena, name.len + 1, &text));
+    for (size_t i = 0; i < name.len; i++)
+        text[i] = name.ptr[i] >= 'A' && name.ptr[i] <= 'Z' ? (char)(name.ptr[i] - 'A' + 'a')
+                                                           : name.ptr[i];
+    text[name.len] = 0;
+    *out = text;
+    return ALM_OK;
+}
+
+alm_status alm_access_denied(alm_cursor *c, int32_t pos, const char *what)
+{
+    const alm_rights *rights = alm_cursor_rights(c);
+    const char *name = rights != NULL ? rights->name : c->session->user;
+    const alm_audit audit = {
+        .event = "denied", .user = name, .interface = c->session->protocol, .detail = what};
+    alm_audit_add(c->session->db, &audit);
+    return alm_fail(&c->cx, ALM_E_DENIED, pos, "Access denied for %s [%s]", name, what);
+}
+
+/* "SELECT on t(a, b)": those of the columns for which `missing` is set. */
+static alm_status denied(alm_cursor *c, const alm_access_ask *ask, const bool *missing)
+{
+    char what[700];
+    size_t n = (size_t)snprintf(what, sizeof what, "%s", ask->permission);
+    int32_t pos = ask->pos;
+    bool first = true;
+    for (uint32_t i = 0; missing != NULL && ask->col_pos != NULL && i < ask->n; i++)
+        if (missing[i] && (first || ask->col_pos[i] < pos)) {
+            pos = ask->col_pos[i];
+            first = false;
+        }
+    first = true;
+    if (ask->table != NULL)
+        n += (size_t)snprintf(what + n, sizeof what - n, " on %.128s", ask->table);
+    for (uint32_t i = 0; missing != NULL && i < ask->n; i++) {
+        if (!missing[i])
+            continue;
+        const size_t room = sizeof what - n;
+        if (room < strlen(ask->columns[i]) + 10) {
+            n += (size_t)snprintf(what + n, room, ", ...");
+            break;
+        }
+        n += (size_t)snprintf(what + n, room, "%s%s", first ? "(" : ", ", ask->columns[i]);
+        first = false;
+    }
+    if (!first)
+        (void)snprintf(what + n, sizeof what - n, ")");
+    return alm_access_denied(c, pos, what);
+}
+
+/* A view's definer that is gone keeps what the view read then. */
+static bool was_read(const alm_definer *definer, const char *table, const char *column)
+{
+    for (uint32_t i = 0; i < definer->n_reads; i++)
+        if (strcmp(definer->reads[i].first, table) == 0 &&
+            (column == NULL || strcmp(definer->reads[i].second, column) == 0))
+            return true;
+    return false;
+}
+
+typedef struct judge {        /* whose rights count */
+    const alm_rights *rights; /* or NULL */
+    const alm_definer *gone;  /* or NULL; both: everything is allowed */
+} judge;
+
+/* *made: rights to release. */
+static alm_status find_judge(alm_cursor *c, const char *view, judge *out, alm_rights **made)
+{
+    char name[NAME_BYTES];
+    *made = NULL;
+    *out = (judge){.rights = c->rights};
+    if (view == NULL)
+        return ALM_OK;
+    lower(name, view);
+    const alm_definer *definer = alm_acl_definer(c->rights->acl, name);
+    *out = (judge){NULL, NULL};
+    if (definer == NULL || (definer->name[0] != 0 && alm_is_admin_name(c, definer->name)))
+        return ALM_OK;
+    if (definer->name[0] == 0 || alm_acl_entity(c->rights->acl, definer->name) == NULL) {
+        out->gone = definer;
+        return ALM_OK;
+    }
+    ALM_TRY(alm_rights_of(&c->cx, c->rights->acl, definer->name, made));
+    out->rights = *made;
+    return ALM_OK;
+}
+
+static bool column_ok(const judge *j, const alm_access_ask *ask, uint8_t number, const char *table,
+                      const char *col)
+{
+    char column[NAME_BYTES];
+    lower(column, col);
+    const alm_rights_ask question = {.number = number,
+                                     .table = table,
+                                     .column = column,
+                                     .ts = ask->ts != NULL &&
+                                           alm_str_ieq(alm_str_of(ask->ts), alm_str_of(col))};
+    return j->gone != NULL ? question.ts || was_read(j->gone, table, column)
+                           : alm_rights_may(j->rights, &question);
+}
+
+static alm_status answer(alm_cursor *c, const judge *j, const alm_access_ask *ask)
+{
+    char table[NAME_BYTES];
+    const alm_permission *row = alm_permission_find(alm_str_of(ask->permission));
+    ALM_ASSERT(row != NULL); /* asked by a name that is none */
+    if (ask->table != NULL)
+        lower(table, ask->table);
+    const alm_rights_ask whole = {.number = row->number,
+                                  .table = ask->table != NULL ? table : NULL};
+    if (j->gone == NULL && alm_rights_may(j->rights, &whole))
+        return ALM_OK;
+    if (ask->table != NULL && ask->any_column &&
+        (j->gone != NULL ? was_read(j->gone, table, NULL)
+                         : alm_rights_any(j->rights, row->number, table)))
+        return ALM_OK;
+    if (ask->n == 0)
+        return denied(c, ask, NULL);
+    bool *missing = NULL, any = false;
+    ALM_TRY(ALM_NEWN(&c->cx, c->cx.arena, ask->n, &missing));
+    for (uint32_t i = 0; i < ask->n; i++) {
+        missing[i] = !column_ok(j, ask, row->number, table, ask->columns[i]);
+        any |= missing[i];
+    }
+    return any ? denied(c, ask, missing) : ALM_OK;
+}
+
+static alm_status may(alm_ctx *cx, void *arg, const alm_access_ask *ask)
+{
+    alm_cursor *c = arg;
+    judge j;
+    alm_rights *made = NULL;
+    (void)cx;
+    ALM_TRY(find_judge(c, ask->view, &j, &made));
+    const alm_status st = j.rights == NULL && j.gone == NULL ? ALM_OK : answer(c, &j, ask);
+    alm_rights_release(made);
+    return st;
+}
+
+static bool sees(alm_ctx *cx, void *arg, const char *table)
+{
+    char name[NAME_BYTES];
+    const alm_cursor *c = arg;
+    (void)cx;
+    lower(name, table);
+    return alm_rights_sees(c->rights, name);
+}
+
+alm_status alm_cursor_access(alm_cursor *c)
+{
+    alm_session *s = c->session;
+    if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
+        return ALM_OK;
+    ALM_TRY(refresh_rights(&c->cx, s));
+    alm_cursor_access_over(c);
+    c->rights = alm_rights_retain(s->rights);
+    c->access = (alm_access){.arg = c, .may = may, .sees = sees};
+    c->cx.access = &c->access;
+    c->cx.user = c->rights->name;
+    return ALM_OK;
+}
+
+void alm_cursor_access_over(alm_cursor *c)
+{
+    if (c->rights == NULL)
+        return;
+    c->cx.access = NULL;
+    c->cx.user = c->session->user;
+    alm_rights_release(c->rights);
+    c->rights = NULL;
+}
+
+const alm_rights *alm_cursor_rights(const alm_cursor *c)
+{
+    return c->rights;
+}
+
+bool alm_session_holds(alm_session *s, const char *permission)
+{
+    if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
+        return true;
+    alm_ctx cx = {0};
+    return refresh_rights(&cx, s) == ALM_OK && holds(s->rights, permission);
+}
+
+bool alm_may_see_others(const alm_session *s)
+{
+    return s->who == NULL || s->rights == NULL || holds(s->rights, "SQL ENGINE ADMIN");
+}
+
+bool alm_is_admin_name(const alm_cursor *c, const char *name)
+{
+    return strcmp(name, c->session->db->conf->acl_admin_user) == 0;
+}
+
+/* ------------------------------------------------------------------------ changes */
+
+alm_status alm_acl_edit_begin(alm_cursor *c, alm_acl_edit *edit)
+{
+    *edit = (alm_acl_edit){.cx = &c->cx, .acl = c->rights != NULL ? c->rights->acl : NULL};
+    return ALM_OK;
+}
+
+alm_status alm_acl_with(alm_ctx *cx, const alm_acl_edit *edit, bool blind,
+                        const alm_records_change **out)
+{
+    alm_records_change *change = NULL;
+    *out = NULL;
+    if (edit->n == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &change));
+    *change =
+        (alm_records_change){.seen_lsn = blind ? (uint64_t)ALM_RECORDS_BLIND : edit->acl->epoch,
+                             .rows = edit->rows,
+                             .n = edit->n};
+    *out = change;
+    return ALM_OK;
+}
+
+alm_status alm_acl_change(alm_cursor *c, alm_acl_fn fn, void *arg)
+{
+    enum { TRIES = 64 };
+    for (int i = 0;; i++) {
+        alm_acl_edit edit;
+        ALM_TRY(alm_acl_edit_begin(c, &edit));
+        ALM_TRY(fn(c, &edit, arg));
+        if (edit.n == 0)
+            return ALM_OK;
+        const alm_records_change change = {
+            .seen_lsn = edit.acl->epoch, .rows = edit.rows, .n = edit.n};
+        const alm_status st = alm_records_put(&c->cx, c->session->db->storage, &change);
+        if (st != ALM_E_STALE || i + 1 == TRIES)
+            return st;
+        alm_error_clear(&c->cx);
+        ALM_TRY(alm_cursor_look_again(c));
+        ALM_TRY(alm_cursor_access(c));
+    }
+}
+
+/* ------------------------------------------------------------------------- owners */
+
+alm_status alm_find_owner(alm_cursor *c, const alm_stmt *stmt, const char **owner)
+{
+    const alm_rights *rights = c->rights;
+    *owner = NULL;
+    if (rights == NULL)
+        return ALM_OK; /* OWNED BY says nothing where access control is off */
+    if (stmt->owner.len == 0) {
+        if (rights->kind == ALM_PRINCIPAL_EXTERNAL)
+            return alm_fail(&c->cx, ALM_E_SYNTAX, stmt->end,
+                            "OWNED BY is required for external users");
+        *owner = rights->kind == ALM_PRINCIPAL_ADMIN ? NULL : rights->name;
+        return ALM_OK;
+    }
+    const alm_acl_name name = {stmt->owner, stmt->owner_pos};
+    const alm_entity *entity = NULL;
+    ALM_TRY(alm_acl_need(c, rights->acl, &name, 0, &entity));
+    const bool mine =
+        (rights->kind == ALM_PRINCIPAL_LOCAL && strcmp(entity->name, rights->name) == 0) ||
+        alm_rights_is_in(rights, entity->name);
+    if (!mine && !rights->all)
+        return alm_fail(&c->cx, ALM_E_DENIED, stmt->owner_pos, "Access denied for %s [OWNED BY %s]",
+                        rights->name, entity->name);
+    *owner = entity->name;
+    return ALM_OK;
+}
+
+static alm_status own(alm_acl_edit *edit, const char *owner, const char *table, const char *column,
+                      alm_level least)
+{
+    alm_grant g;
+    ALM_TRY(alm_edit_grant_now(edit, owner, table, column, &g));
+    for (size_t i = 0; i < alm_permission_count(); i++) {
+        const alm_permission *p = alm_permission_at(i);
+        if (p->level < least)
+            continue;
+        alm_permission_put(&g.may, p->number);
+        alm_permission_put(&g.option, p->number);
+    }
+    return alm_edit_grant(edit, &g);
+}
+
+alm_status alm_own_table(alm_cursor *c, const alm_stmt *stmt, const char *table, alm_acl_edit *edit)
+{
+    const char *owner = NULL, *name = NULL;
+    ALM_TRY(alm_acl_edit_begin(c, edit));
+    ALM_TRY(alm_find_owner(c, stmt, &owner));
+    if (owner == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_lower_name(&c->cx, alm_str_of(table), &name));
+    return own(edit, owner, name, "", ALM_LEVEL_T);
+}
+
+alm_status alm_own_columns(alm_cursor *c, const alm_stmt *stmt, const char *table,
+                           const alm_column *cols, uint32_t n, alm_acl_edit *edit)
+{
+    const char *owner = NULL, *name = NULL, *column = NULL;
+    ALM_TRY(alm_find_owner(c, stmt, &owner));
+    for (uint32_t i = 0; owner != NULL && i < n; i++) {
+        ALM_TRY(alm_lower_name(&c->cx, alm_str_of(table), &name));
+        ALM_TRY(alm_lower_name(&c->cx, alm_str_of(cols[i].name), &column));
+        ALM_TRY(own(edit, owner, name, column, ALM_LEVEL_C));
+    }
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------------- life */
+
+alm_status alm_db_access_new(alm_ctx *cx, alm_db *db)
+{
+    (void)pthread_mutex_init(&db->access.lock, NULL);
+    db->access.audit_cap = db->conf != NULL ? (size_t)db->conf->acl_audit_rows_max : 1;
+    db->access.audit = calloc(db->access.audit_cap, sizeof *db->access.audit);
+    if (db->access.audit == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    return alm_logins_new(cx, db, &db->access.logins);
+}
+
+void alm_db_access_free(alm_db *db)
+{
+    if (db->access.audit_cap == 0)
+        return; /* it did not come that far */
+    for (size_t i = 0; db->access.audit != NULL && i < db->access.audit_cap; i++)
+        free(db->access.audit[i]);
+    free((void *)db->access.audit);
+    for (size_t i = 0; i < db->access.n_transient; i++)
+        free((char *)(uintptr_t)db->access.transient[i].entity);
+    free(db->access.transient);
+    alm_oidc_free(db->access.oidc);
+    alm_logins_free(db->access.logins);
+    alm_acl_release(db->access.acl);
+    (void)pthread_mutex_destroy(&db->access.lock);
+}

@@ -1,0 +1,334 @@
+/*
+ * acl_grant.c - GRANT and REVOKE.
+ *
+ * Levels      The database, a table, a column. A grant takes away the same grants of that entity below it. A REVOKE below a
+ *             grant turns it into grants on all other tables or columns that are there now.
+ * Who         Needs each permission with grant option where it is granted, or above.
+ */
+#include <stdio.h>
+
+#include "session/access.h"
+
+typedef struct target {         /* one place a permission is granted on */
+    const char *table, *column; /* small letters; "": the level above */
+    const alm_table *t;         /* NULL: it is not there (yet) */
+    int32_t pos;
+} target;
+
+typedef struct grant_run {
+    alm_cursor *c;
+    const alm_acl_words *w;
+    alm_acl_edit *edit;
+    const char *entity;
+    target *targets;
+    uint32_t n_targets, cap_targets;
+} grant_run;
+
+/* ------------------------------------------------------------------------- targets */
+
+static alm_status add_target(grant_run *r, const target *t)
+{
+    alm_ctx *cx = &r->c->cx;
+    if (r->n_targets == r->cap_targets) {
+        target *bigger = NULL;
+        r->cap_targets = ALM_MAX(16u, 2 * r->cap_targets);
+        ALM_TRY(ALM_NEWN(cx, cx->arena, r->cap_targets, &bigger));
+        if (r->n_targets > 0)
+            memcpy(bigger, r->targets, r->n_targets * sizeof *bigger);
+        r->targets = bigger;
+    }
+    r->targets[r->n_targets++] = *t;
+    return ALM_OK;
+}
+
+static bool is_named(const alm_acl_name *names, uint32_t n, const char *column)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (alm_str_ieq(names[i].text, alm_str_of(column)))
+            return true;
+    return false;
+}
+
+/* (*) [EXCLUDE ...]: the columns that there are now. */
+static alm_status star_targets(grant_run *r, const alm_acl_object *o, target base)
+{
+    alm_ctx *cx = &r->c->cx;
+    if (base.t == NULL)
+        return alm_no_table(cx, r->c->snapshot, o->table.text, o->table.pos);
+    for (uint32_t i = 0; i < o->n_exclude; i++)
+        if (alm_table_col(base.t, o->exclude[i].text) < 0)
+            return alm_no_column(cx, base.t, o->exclude[i].text, o->exclude[i].pos);
+    const uint32_t before = r->n_targets;
+    for (uint32_t i = 0; i < base.t->n_cols; i++) {
+        const char *name = base.t->cols[i].name;
+        if (is_named(o->exclude, o->n_exclude, name))
+            continue;
+        ALM_TRY(alm_lower_name(cx, alm_str_of(name), &base.column));
+        ALM_TRY(add_target(r, &base));
+    }
+    if (r->n_targets == before)
+        return alm_fail(cx, ALM_E_ARG, o->exclude[0].pos, "EXCLUDE leaves no column");
+    return ALM_OK;
+}
+
+static alm_status object_targets(grant_run *r, const alm_acl_object *o)
+{
+    alm_ctx *cx = &r->c->cx;
+    target t = {.column = "", .pos = o->table.pos};
+    t.t = alm_snapshot_find(r->c->snapshot, o->table.text);
+    if (t.t == NULL && r->w->verify)
+        return alm_no_table(cx, r->c->snapshot, o->table.text, o->table.pos);
+    ALM_TRY(alm_lower_name(cx, o->table.text, &t.table));
+    if (o->star)
+        return star_targets(r, o, t);
+    if (o->n_columns > 0 && t.t != NULL && t.t->kind != ALM_TABLE_BASE)
+        return alm_fail(cx, ALM_E_GRANT, o->columns[0].pos,
+                        "permissions cannot be granted on columns of a view");
+    for (uint32_t i = 0; i < o->n_columns; i++) {
+        if (r->w->verify && alm_table_col(t.t, o->columns[i].text) < 0)
+            return alm_no_column(cx, t.t, o->columns[i].text, o->columns[i].pos);
+        ALM_TRY(alm_lower_name(cx, o->columns[i].text, &t.column));
+        t.pos = o->columns[i].pos;
+        ALM_TRY(add_target(r, &t));
+    }
+    return o->n_columns > 0 ? ALM_OK : add_target(r, &t);
+}
+
+static alm_status find_targets(grant_run *r)
+{
+    const target all = {.table = "", .column = "", .pos = r->w->name.pos};
+    r->n_targets = 0;
+    if (!r->w->on || r->w->all_tables)
+        return add_target(r, &all);
+    for (uint32_t i = 0; i < r->w->n_objects; i++)
+        ALM_TRY(object_targets(r, &r->w->objects[i]));
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------- permissions */
+
+static const char *level_of(const target *t)
+{
+    return t->table[0] == 0 ? "database" : t->column[0] == 0 ? "table" : "column";
+}
+
+static bool fits(const alm_permission *p, const target *t)
+{
+    return t->table[0] == 0    ? true
+           : t->column[0] == 0 ? p->level >= ALM_LEVEL_T
+                               : p->level >= ALM_LEVEL_C;
+}
+
+/* What ALL says here: all of today on that level, and none that would let in those to come. */
+static void all_of(const grant_run *r, const target *t, alm_permission_set *out)
+{
+    const alm_level least = t->column[0] != 0                      ? ALM_LEVEL_C
+                            : t->table[0] != 0 || r->w->all_tables ? ALM_LEVEL_T
+                                                                   : ALM_LEVEL_D;
+    for (size_t i = 0; i < alm_permission_count(); i++) {
+        const alm_permission *p = alm_permission_at(i);
+        if (p->level >= least && p->number != ALM_PERMISSION_DATABASE_ADMIN)
+            alm_permission_put(out, p->number);
+    }
+}
+
+static alm_status find_permissions(const grant_run *r, const target *t, alm_permission_set *out)
+{
+    alm_ctx *cx = &r->c->cx;
+    *out = (alm_permission_set){{0, 0}};
+    for (uint32_t i = 0; i < r->w->n_permissions; i++) {
+        const alm_acl_name *name = &r->w->permissions[i];
+        if (alm_str_eq(name->text, ALM_STR("ALL"))) {
+            all_of(r, t, out);
+            continue;
+        }
+        const alm_permission *p = alm_permission_find(name->text);
+        if (p == NULL)
+            return alm_fail(cx, ALM_E_SYNTAX, name->pos, "permission does not exist [name=%.*s]",
+                            (int)name->text.len, name->text.ptr);
+        if (!fits(p, t))
+            return alm_fail(cx, ALM_E_GRANT, name->pos,
+                            "permission %s cannot be granted on %s level", p->name, level_of(t));
+        if (!r->w->on && p->level != ALM_LEVEL_D)
+            return alm_fail(cx, ALM_E_SYNTAX, name->pos,
+                            "permission %s needs ON ALL TABLES, or ON and a table", p->name);
+        alm_permission_put(out, p->number);
+    }
+    return ALM_OK;
+}
+
+/* The caller has all of them, with grant option. */
+static alm_status may_grant(const grant_run *r, const target *t, const alm_permission_set *set)
+{
+    char what[200];
+    for (size_t i = 0; i < alm_permission_count(); i++) {
+        const alm_permission *p = alm_permission_at(i);
+        const alm_rights_ask ask = {.number = p->number,
+                                    .table = t->table[0] != 0 ? t->table : NULL,
+                                    .column = t->column[0] != 0 ? t->column : NULL,
+                                    .option = true};
+        if (!alm_permission_in(set, p->number) || alm_rights_may(r->c->rights, &ask))
+            continue;
+        (void)snprintf(what, sizeof what, "GRANT %s%s%.128s", p->name,
+                       t->table[0] != 0 ? " on " : "", t->table);
+        return alm_access_denied(r->c, t->pos, what);
+    }
+    return ALM_OK;
+}
+
+/* --------------------------------------------------------------------------- edits */
+
+static void sub_set(alm_permission_set *from, const alm_permission_set *what)
+{
+    from->word[0] &= ~what->word[0];
+    from->word[1] &= ~what->word[1];
+}
+
+static void add_set(alm_permission_set *to, const alm_permission_set *what)
+{
+    to->word[0] |= what->word[0];
+    to->word[1] |= what->word[1];
+}
+
+static alm_permission_set both(const alm_permission_set *a, const alm_permission_set *b)
+{
+    return (alm_permission_set){{a->word[0] & b->word[0], a->word[1] & b->word[1]}};
+}
+
+/* Takes the permissions away in one place; *had, *option: those that were there. */
+static alm_status take(grant_run *r, const char *table, const char *column,
+                       const alm_permission_set *set, alm_grant *had)
+{
+    alm_grant g;
+    ALM_TRY(alm_edit_grant_now(r->edit, r->entity, table, column, &g));
+    if (had != NULL) {
+        had->may = both(&g.may, set);
+        had->option = both(&g.option, set);
+    }
+    const alm_permission_set hit = both(&g.may, set);
+    if (alm_permission_none(&hit))
+        return ALM_OK;
+    sub_set(&g.may, set);
+    sub_set(&g.option, set);
+    return alm_edit_grant(r->edit, &g);
+}
+
+static alm_status give(grant_run *r, const char *table, const char *column,
+                       const alm_permission_set *set, const alm_permission_set *option)
+{
+    alm_grant g;
+    if (alm_permission_none(set))
+        return ALM_OK;
+    ALM_TRY(alm_edit_grant_now(r->edit, r->entity, table, column, &g));
+    add_set(&g.may, set);
+    sub_set(&g.option, set);
+    add_set(&g.option, option);
+    return alm_edit_grant(r->edit, &g);
+}
+
+/* The same grants below a place. */
+static alm_status take_below(grant_run *r, const target *t, const alm_permission_set *set)
+{
+    const alm_acl *acl = r->edit->acl;
+    uint32_t at;
+    if (t->column[0] != 0)
+        return ALM_OK;
+    const uint32_t end = alm_acl_grants_of(acl, r->entity, &at);
+    for (; at < end; at++) {
+        const alm_grant *g = &acl->grants[at];
+        const bool below = t->table[0] == 0 ? g->table[0] != 0
+                                            : strcmp(g->table, t->table) == 0 && g->column[0] != 0;
+        if (below)
+            ALM_TRY(take(r, g->table, g->column, set, NULL));
+    }
+    return ALM_OK;
+}
+
+static alm_status grant_one(grant_run *r, const target *t, const alm_permission_set *set)
+{
+    const alm_permission_set none = {{0, 0}};
+    ALM_TRY(take_below(r, t, set));
+    return give(r, t->table, t->column, set, r->w->option ? set : &none);
+}
+
+/* Permissions that can be granted on tables. */
+static alm_permission_set of_tables(const alm_permission_set *set)
+{
+    alm_permission_set out = {{0, 0}};
+    for (size_t i = 0; i < alm_permission_count(); i++) {
+        const alm_permission *p = alm_permission_at(i);
+        if (p->level != ALM_LEVEL_D && alm_permission_in(set, p->number))
+            alm_permission_put(&out, p->number);
+    }
+    return out;
+}
+
+/* From the database to all tables but the one. */
+static alm_status spread_tables(grant_run *r, const target *t, const alm_permission_set *set)
+{
+    const alm_permission_set some = of_tables(set);
+    alm_grant had;
+    alm_ctx *cx = &r->c->cx;
+    ALM_TRY(take(r, "", "", &some, &had));
+    for (size_t i = 0; i < alm_snapshot_count(r->c->snapshot); i++) {
+        const char *name = NULL;
+        ALM_TRY(alm_lower_name(cx, alm_str_of(alm_snapshot_at(r->c->snapshot, i)->name), &name));
+        if (strcmp(name, t->table) != 0 || t->column[0] != 0)
+            ALM_TRY(give(r, name, "", &had.may, &had.option));
+    }
+    return ALM_OK;
+}
+
+/* From the table to all its columns but the one. */
+static alm_status spread_columns(grant_run *r, const target *t, const alm_permission_set *set)
+{
+    alm_grant had;
+    alm_ctx *cx = &r->c->cx;
+    ALM_TRY(take(r, t->table, "", set, &had));
+    for (uint32_t i = 0; t->t != NULL && i < t->t->n_cols; i++) {
+        const char *name = NULL;
+        ALM_TRY(alm_lower_name(cx, alm_str_of(t->t->cols[i].name), &name));
+        if (strcmp(name, t->column) != 0)
+            ALM_TRY(give(r, t->table, name, &had.may, &had.option));
+    }
+    return ALM_OK;
+}
+
+static alm_status revoke_one(grant_run *r, const target *t, const alm_permission_set *set)
+{
+    if (t->table[0] != 0)
+        ALM_TRY(spread_tables(r, t, set));
+    if (t->column[0] != 0)
+        ALM_TRY(spread_columns(r, t, set));
+    ALM_TRY(take_below(r, t, set));
+    return take(r, t->table, t->column, set, NULL);
+}
+
+static alm_status edit_grants(alm_cursor *c, alm_acl_edit *edit, void *arg)
+{
+    grant_run *r = arg;
+    r->c = c;
+    r->edit = edit;
+    ALM_TRY(find_targets(r));
+    for (uint32_t i = 0; i < r->n_targets; i++) {
+        const target *t = &r->targets[i];
+        alm_permission_set set;
+        ALM_TRY(find_permissions(r, t, &set));
+        ALM_TRY(may_grant(r, t, &set));
+        ALM_TRY(r->w->verb == ALM_ACL_GRANT ? grant_one(r, t, &set) : revoke_one(r, t, &set));
+    }
+    return ALM_OK;
+}
+
+alm_status alm_run_grant(alm_cursor *c, const alm_acl_words *w)
+{
+    grant_run r = {.w = w};
+    const alm_entity *entity = NULL;
+    ALM_TRY(alm_acl_name_of(c, &w->name, &r.entity));
+    if (alm_is_admin_name(c, r.entity))
+        return alm_fail(&c->cx, ALM_E_GRANT, w->name.pos,
+                        "permissions of the built-in admin cannot be changed");
+    if (w->verify)
+        ALM_TRY(alm_acl_need(c, c->rights->acl, &w->name, 0, &entity));
+    return alm_acl_change(c, edit_grants, &r);
+}

@@ -1,0 +1,359 @@
+/*
+ * execute_acl.c - users, service accounts, groups, memberships, aliases, passwords (acl_grant.c: grants; acl_token.c:
+ * tokens). Each statement is one change of the records of the catalogue, made again when somebody else was faster.
+ */
+#include <openssl/crypto.h>
+#include <stdio.h>
+
+#include "session/access.h"
+
+/* --------------------------------------------------------------------- look-ups */
+
+alm_status alm_acl_name_of(alm_cursor *c, const alm_acl_name *name, const char **out)
+{
+    const size_t max = (size_t)c->session->db->conf->acl_entity_name_max_length;
+    if (name->text.len == 0)
+        return alm_fail(&c->cx, ALM_E_ARG, name->pos, "a name must not be empty");
+    if (name->text.len > max)
+        return alm_fail(&c->cx, ALM_E_LIMIT, name->pos,
+                        "the name has %zu bytes, more than acl.entity.name.max.length (%zu)",
+                        name->text.len, max);
+    for (size_t i = 0; i < name->text.len; i++)
+        if ((unsigned char)name->text.ptr[i] < 0x20)
+            return alm_fail(&c->cx, ALM_E_ARG, name->pos,
+                            "a name must not have control characters");
+    return alm_arena_zstr(&c->cx, c->cx.arena, name->text, out);
+}
+
+static const char *kind_name(char kind)
+{
+    return kind == 'u'   ? "user"
+           : kind == 'g' ? "group"
+           : kind == 's' ? "service account"
+                         : "entity";
+}
+
+static char letter_of(const alm_entity *e)
+{
+    return e->kind == ALM_ENTITY_USER ? 'u' : e->kind == ALM_ENTITY_GROUP ? 'g' : 's';
+}
+
+alm_status alm_acl_need(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name, char kind,
+                        const alm_entity **out)
+{
+    const char *text = NULL;
+    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, name->text, &text));
+    const alm_entity *e = alm_acl_entity(acl, text);
+    if (e == NULL || (kind != 0 && letter_of(e) != kind))
+        return alm_fail(&c->cx, ALM_E_SETTING, name->pos, "%s does not exist [name=%s]",
+                        kind_name(kind), text);
+    *out = e;
+    return ALM_OK;
+}
+
+static alm_status need_permission(alm_cursor *c, const char *permission, int32_t pos)
+{
+    return alm_access_may(&c->cx, permission, NULL, pos);
+}
+
+/* Of one's own password and tokens nobody has to be asked; external users have none. */
+static alm_status need_unless_own(alm_cursor *c, const char *permission, const alm_acl_words *w)
+{
+    const alm_rights *r = c->rights;
+    const bool own =
+        r->kind == ALM_PRINCIPAL_LOCAL && alm_str_eq(alm_str_of(r->name), w->name.text);
+    return own ? ALM_OK : need_permission(c, permission, w->name.pos);
+}
+
+/* ------------------------------------------------------------------------ passwords */
+
+static alm_status set_password(alm_cursor *c, const alm_acl_words *w, alm_entity *e)
+{
+    uint8_t salt[ALM_SCRAM_SALT];
+    const alm_io *io = c->session->db->io;
+    e->has_password = false;
+    OPENSSL_cleanse(&e->verifier, sizeof e->verifier);
+    if (w->no_password || w->password.text.ptr == NULL)
+        return ALM_OK;
+    if (w->password.text.len == 0)
+        return alm_fail(&c->cx, ALM_E_ARG, w->password.pos, "a password must not be empty");
+    const int code = io->random(io, salt, sizeof salt);
+    if (code < 0)
+        return alm_io_fail(&c->cx, code, "random bytes");
+    e->has_password = true;
+    return alm_scram_verifier_make(&c->cx, w->password.text, salt,
+                                   (int32_t)c->session->db->conf->acl_password_hash_iteration_count,
+                                   &e->verifier);
+}
+
+/* --------------------------------------------------------------------------- edits */
+
+typedef struct acl_run {
+    const alm_stmt *stmt;
+    const alm_acl_words *w;
+    alm_entity made; /* its password is hashed once, however often the change is tried */
+} acl_run;
+
+static alm_status already_there(alm_cursor *c, const alm_acl_name *name)
+{
+    return alm_fail(&c->cx, ALM_E_ENTITY_EXISTS, name->pos, "entity already exists [name=%.*s]",
+                    (int)name->text.len, name->text.ptr);
+}
+
+static alm_status create(alm_cursor *c, alm_acl_edit *edit, void *arg)
+{
+    acl_run *r = arg;
+    const acl_run *run = r;
+    const alm_acl_words *w = run->w;
+    const char *name = NULL, *owner = NULL, *alias = NULL;
+    ALM_TRY(alm_acl_name_of(c, &w->name, &name));
+    const alm_entity *old = alm_acl_entity(edit->acl, name);
+    if (old != NULL && run->stmt->if_not_exists)
+        return ALM_OK;
+    if (old != NULL || alm_is_admin_name(c, name))
+        return already_there(c, &w->name);
+    if (w->kind == 's')
+        ALM_TRY(alm_find_owner(c, run->stmt, &owner));
+    r->made.name = name;
+    ALM_TRY(alm_edit_entity(edit, &r->made));
+    if (owner != NULL) {
+        const alm_assume assume = {.entity = owner, .account = name, .option = true};
+        ALM_TRY(alm_edit_assume(edit, &assume, true));
+    }
+    if (w->alias.text.ptr == NULL)
+        return ALM_OK;
+    ALM_TRY(need_permission(c, "ADD EXTERNAL ALIAS", w->alias.pos));
+    ALM_TRY(alm_acl_name_of(c, &w->alias, &alias));
+    return alm_edit_alias(edit, name, alias, true);
+}
+
+static alm_status drop(alm_cursor *c, alm_acl_edit *edit, void *arg)
+{
+    const acl_run *run = arg;
+    const alm_entity *e = NULL;
+    if (run->stmt->if_exists) {
+        const char *name = NULL;
+        ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, run->w->name.text, &name));
+        if (alm_acl_entity(edit->acl, name) == NULL)
+            return ALM_OK;
+    }
+    ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, run->w->kind, &e));
+    return alm_edit_drop_entity(edit, e->name);
+}
+
+static alm_status change_entity(alm_cursor *c, alm_acl_edit *edit, void *arg)
+{
+    acl_run *run = arg;
+    const alm_entity *old = NULL;
+    ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, run->w->kind, &old));
+    alm_entity e = *old;
+    if (run->w->verb == ALM_ACL_PASSWORD) {
+        e.has_password = run->made.has_password;
+        e.verifier = run->made.verifier;
+    } else {
+        e.enabled = run->w->verb == ALM_ACL_ENABLE;
+    }
+    return alm_edit_entity(edit, &e);
+}
+
+static alm_status change_alias(alm_cursor *c, alm_acl_edit *edit, void *arg)
+{
+    const acl_run *run = arg;
+    const bool add = run->w->verb == ALM_ACL_ADD_ALIAS;
+    const alm_entity *group = NULL;
+    const char *alias = NULL;
+    ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, 'g', &group));
+    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, run->w->alias.text, &alias));
+    const bool there = alm_acl_has_alias(edit->acl, group->name, alias);
+    if (!add && !there)
+        return alm_fail(&c->cx, ALM_E_SETTING, run->w->alias.pos,
+                        "external alias does not exist [group=%s, alias=%s]", group->name, alias);
+    if (add && alias[0] == 0)
+        return alm_fail(&c->cx, ALM_E_ARG, run->w->alias.pos, "a name must not be empty");
+    return add && there ? ALM_OK : alm_edit_alias(edit, group->name, alias, add);
+}
+
+static alm_status change_members(alm_cursor *c, alm_acl_edit *edit, void *arg)
+{
+    const acl_run *run = arg;
+    const alm_acl_words *w = run->w;
+    const bool add = w->verb == ALM_ACL_ADD_MEMBER;
+    const alm_entity *user = NULL, *group = NULL;
+    ALM_TRY(alm_acl_need(c, edit->acl, &w->name, 'u', &user));
+    for (uint32_t i = 0; i < w->n_names; i++) {
+        ALM_TRY(alm_acl_need(c, edit->acl, &w->names[i], 'g', &group));
+        if (alm_acl_is_member(edit->acl, user->name, group->name) != add)
+            ALM_TRY(alm_edit_member(edit, user->name, group->name, add));
+    }
+    return ALM_OK;
+}
+
+static alm_status change_assume(alm_cursor *c, alm_acl_edit *edit, void *arg)
+{
+    const acl_run *run = arg;
+    const alm_acl_words *w = run->w;
+    const bool grant = w->verb == ALM_ACL_GRANT_ASSUME;
+    const alm_entity *account = NULL;
+    const char *entity = NULL;
+    ALM_TRY(alm_acl_need(c, edit->acl, &w->names[0], 's', &account));
+    ALM_TRY(alm_acl_name_of(c, &w->name, &entity));
+    if (alm_is_admin_name(c, entity))
+        return alm_fail(&c->cx, ALM_E_GRANT, w->name.pos,
+                        "permissions of the built-in admin cannot be changed");
+    if (!alm_rights_assumes(c->rights, account->name, true))
+        return alm_access_denied(c, w->names[0].pos, "ASSUME SERVICE ACCOUNT");
+    const alm_assume assume = {entity, account->name, w->option};
+    return alm_edit_assume(edit, &assume, grant);
+}
+
+/* ------------------------------------------------------------------ the other one */
+
+static alm_status assume(alm_cursor *c, const alm_acl_words *w)
+{
+    alm_session *s = c->session;
+    const alm_entity *account = NULL;
+    alm_principal *who = NULL;
+    if (s->by != ALM_BY_PG)
+        return alm_fail(&c->cx, ALM_E_UNSUPPORTED, w->name.pos,
+                        "ASSUME SERVICE ACCOUNT needs a connection by the PostgreSQL protocol");
+    if (s->assumed != NULL)
+        return alm_fail(&c->cx, ALM_E_ARG, w->name.pos, "a service account is assumed already: %s",
+                        s->assumed->name);
+    ALM_TRY(alm_acl_need(c, c->rights->acl, &w->name, 's', &account));
+    if (!alm_rights_assumes(c->rights, account->name, false))
+        return alm_access_denied(c, w->name.pos, "ASSUME SERVICE ACCOUNT");
+    ALM_TRY(
+        alm_principal_new(&c->cx, ALM_PRINCIPAL_LOCAL, alm_str_of(account->name), NULL, 0, &who));
+    const alm_status st = alm_access_end_point(&c->cx, s->db, who, "PGWIRE");
+    if (st != ALM_OK) {
+        alm_principal_release(who);
+        return st;
+    }
+    s->assumed = who;
+    alm_rights_release(s->rights);
+    s->rights = NULL;
+    return ALM_OK;
+}
+
+static alm_status leave(alm_cursor *c, const alm_acl_words *w)
+{
+    alm_session *s = c->session;
+    const alm_str name = w->name.text;
+    if (s->assumed == NULL || (name.ptr != NULL && !alm_str_eq(name, alm_str_of(s->assumed->name))))
+        return alm_fail(&c->cx, ALM_E_ARG, w->name.pos, "the service account is not assumed");
+    alm_principal_release(s->assumed);
+    alm_rights_release(s->rights);
+    s->assumed = NULL;
+    s->rights = NULL;
+    return ALM_OK;
+}
+
+/* ------------------------------------------------------------------------ dispatch */
+
+static alm_status hashed(alm_cursor *c, acl_run *run)
+{
+    const alm_acl_words *w = run->w;
+    run->made.enabled = true;
+    run->made.kind = w->kind == 'g'   ? ALM_ENTITY_GROUP
+                     : w->kind == 's' ? ALM_ENTITY_ACCOUNT
+                                      : ALM_ENTITY_USER;
+    return set_password(c, w, &run->made);
+}
+
+static const char *permission_of(const alm_acl_words *w)
+{
+    static const char *const names[][2] = {{"CREATE USER", "DROP USER"},
+                                           {"CREATE GROUP", "DROP GROUP"},
+                                           {"CREATE SERVICE ACCOUNT", "DROP SERVICE ACCOUNT"}};
+    const size_t kind = w->kind == 'u' ? 0 : w->kind == 'g' ? 1 : 2;
+    switch ((int)w->verb) {
+    case ALM_ACL_CREATE:
+        return names[kind][0];
+    case ALM_ACL_DROP:
+        return names[kind][1];
+    case ALM_ACL_ENABLE:
+        return "ENABLE USER";
+    case ALM_ACL_DISABLE:
+        return "DISABLE USER";
+    case ALM_ACL_ADD_ALIAS:
+        return "ADD EXTERNAL ALIAS";
+    case ALM_ACL_DROP_ALIAS:
+        return "REMOVE EXTERNAL ALIAS";
+    case ALM_ACL_ADD_MEMBER:
+        return "ADD USER";
+    case ALM_ACL_REMOVE_MEMBER:
+        return "REMOVE USER";
+    default:
+        return NULL;
+    }
+}
+
+static alm_status run_verb(alm_cursor *c, acl_run *run)
+{
+    const alm_acl_words *w = run->w;
+    const char *permission = permission_of(w);
+    if (permission != NULL)
+        ALM_TRY(need_permission(c, permission, w->name.pos));
+    switch (w->verb) {
+    case ALM_ACL_CREATE:
+        ALM_TRY(hashed(c, run));
+        return alm_acl_change(c, create, run);
+    case ALM_ACL_DROP:
+        return alm_acl_change(c, drop, run);
+    case ALM_ACL_PASSWORD:
+        ALM_TRY(need_unless_own(c, w->no_password ? "REMOVE PASSWORD" : "ADD PASSWORD", w));
+        ALM_TRY(hashed(c, run));
+        return alm_acl_change(c, change_entity, run);
+    case ALM_ACL_ENABLE:
+    case ALM_ACL_DISABLE:
+        return alm_acl_change(c, change_entity, run);
+    case ALM_ACL_ADD_TOKEN:
+        ALM_TRY(need_unless_own(c, w->jwk ? "CREATE JWK" : "CREATE REST TOKEN", w));
+        return alm_run_add_token(c, w);
+    case ALM_ACL_DROP_TOKEN:
+        ALM_TRY(need_unless_own(c, w->jwk ? "DROP JWK" : "DROP REST TOKEN", w));
+        return alm_run_drop_token(c, w);
+    case ALM_ACL_ADD_ALIAS:
+    case ALM_ACL_DROP_ALIAS:
+        return alm_acl_change(c, change_alias, run);
+    case ALM_ACL_ADD_MEMBER:
+    case ALM_ACL_REMOVE_MEMBER:
+        return alm_acl_change(c, change_members, run);
+    case ALM_ACL_GRANT:
+    case ALM_ACL_REVOKE:
+        return alm_run_grant(c, w);
+    case ALM_ACL_GRANT_ASSUME:
+    case ALM_ACL_REVOKE_ASSUME:
+        return alm_acl_change(c, change_assume, run);
+    case ALM_ACL_ASSUME:
+        return assume(c, w);
+    case ALM_ACL_EXIT:
+        return leave(c, w);
+    }
+    ALM_UNREACHABLE("a verb of access control");
+}
+
+alm_status alm_run_acl(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    acl_run run = {.stmt = stmt, .w = stmt->ext};
+    (void)params;
+    (void)n;
+    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
+    if (c->rights == NULL)
+        return alm_fail(&c->cx, ALM_E_UNSUPPORTED, stmt->pos,
+                        "%s needs access control (acl.enabled=true)", c->tag);
+    ALM_TRY(alm_outside_block(c, stmt));
+    const alm_status st = run_verb(c, &run);
+    OPENSSL_cleanse(&run.made.verifier, sizeof run.made.verifier);
+    char detail[400];
+    (void)snprintf(detail, sizeof detail, "%s %.*s", c->tag,
+                   (int)ALM_MIN(run.w->name.text.len, 255),
+                   run.w->name.text.ptr == NULL ? "" : run.w->name.text.ptr);
+    const alm_audit audit = {.event = "acl",
+                             .user = c->session->user,
+                             .interface = c->session->protocol,
+                             .detail = detail,
+                             .ok = st == ALM_OK};
+    alm_audit_add(c->session->db, &audit);
+    return st;
+}

@@ -1,0 +1,333 @@
+/* login.c - see login.h. */
+#include "session/login.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "auth/token.h"
+#include "base/hash.h"
+#include "session/access.h"
+
+enum { MAC = 32, KEPT = 1024, FAILURES = 1024, FREE_TRIES = 5, DELAY_MAX_MS = 2000 };
+
+struct alm_logins {
+    pthread_mutex_t lock;
+    uint8_t secret[MAC]; /* of this process */
+    alm_scram_verifier admin;
+    char admin_password[256]; /* that `admin` is made of */
+    uint8_t right[KEPT][MAC]; /* passwords that were right lately, by their HMAC */
+    struct {
+        uint64_t key;
+        uint32_t n;
+        int64_t last_ns;
+    } failed[FAILURES];
+};
+
+alm_status alm_logins_new(alm_ctx *cx, const alm_db *db, struct alm_logins **out)
+{
+    struct alm_logins *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    const int code = db->io->random(db->io, l->secret, sizeof l->secret);
+    if (code < 0) {
+        free(l);
+        return alm_io_fail(cx, code, "random bytes");
+    }
+    (void)pthread_mutex_init(&l->lock, NULL);
+    *out = l;
+    return ALM_OK;
+}
+
+void alm_logins_free(struct alm_logins *l)
+{
+    if (l == NULL)
+        return;
+    (void)pthread_mutex_destroy(&l->lock);
+    OPENSSL_cleanse(l, sizeof *l);
+    free(l);
+}
+
+/* ---------------------------------------------------------------------- verifiers */
+
+static int32_t rounds(const alm_db *db)
+{
+    return (int32_t)db->conf->acl_password_hash_iteration_count;
+}
+
+/* Made when it is needed first, and again when the password was reloaded. */
+static alm_status admin_verifier(alm_ctx *cx, alm_db *db, alm_scram_verifier *out)
+{
+    struct alm_logins *l = db->access.logins;
+    const char *password = db->conf->acl_admin_password;
+    alm_status st = ALM_OK;
+    (void)pthread_mutex_lock(&l->lock);
+    if (l->admin.iterations == 0 || strcmp(l->admin_password, password) != 0) {
+        uint8_t salt[ALM_SCRAM_SALT];
+        const int code = db->io->random(db->io, salt, sizeof salt);
+        st = code < 0
+                 ? alm_io_fail(cx, code, "random bytes")
+                 : alm_scram_verifier_make(cx, alm_str_of(password), salt, rounds(db), &l->admin);
+        (void)snprintf(l->admin_password, sizeof l->admin_password, "%s", password);
+    }
+    *out = l->admin;
+    (void)pthread_mutex_unlock(&l->lock);
+    return st;
+}
+
+alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name, alm_scram_verifier *out,
+                              bool *known)
+{
+    const struct alm_conf *conf = db->conf;
+    alm_acl *acl = NULL;
+    char text[ALM_ENTITY_NAME_MAX + 1];
+    *known = false;
+    if (alm_str_eq(name, alm_str_of(conf->acl_admin_user)) && conf->acl_admin_user_enabled) {
+        *known = true;
+        return admin_verifier(cx, db, out);
+    }
+    ALM_TRY(alm_db_acl(cx, db, &acl));
+    (void)snprintf(text, sizeof text, "%.*s", (int)ALM_MIN(name.len, (size_t)ALM_ENTITY_NAME_MAX),
+                   name.len > 0 ? name.ptr : "");
+    const alm_entity *e = alm_acl_entity(acl, text);
+    if (e != NULL && e->kind != ALM_ENTITY_GROUP && e->enabled && e->has_password) {
+        *known = true;
+        *out = e->verifier;
+    }
+    alm_acl_release(acl);
+    return *known ? ALM_OK
+                  : alm_scram_verifier_fake(cx, db->access.logins->secret, name, rounds(db), out);
+}
+
+alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, alm_principal **out)
+{
+    alm_scram_verifier unused;
+    bool known = false;
+    *out = NULL;
+    ALM_TRY(alm_login_verifier(cx, db, name, &unused, &known));
+    OPENSSL_cleanse(&unused, sizeof unused);
+    if (!known)
+        return ALM_OK;
+    const bool admin = alm_str_eq(name, alm_str_of(db->conf->acl_admin_user));
+    return alm_principal_new(cx, admin ? ALM_PRINCIPAL_ADMIN : ALM_PRINCIPAL_LOCAL, name, NULL, 0,
+                             out);
+}
+
+/* ---------------------------------------------------------------------- passwords */
+
+static bool mac_of(const struct alm_logins *l, const alm_scram_verifier *v, alm_str name,
+                   alm_str password, uint8_t out[MAC])
+{
+    unsigned int n = 0;
+    uint8_t first[MAC];
+    uint8_t all[3 * MAC];
+    const bool ok =
+        HMAC(EVP_sha256(), l->secret, MAC, (const uint8_t *)name.ptr, name.len, first, &n) != NULL;
+    memcpy(all, first, MAC);
+    memcpy(all + MAC, v->stored_key, MAC);
+    const bool second = ok && HMAC(EVP_sha256(), l->secret, MAC, (const uint8_t *)password.ptr,
+                                   password.len, all + 2 * (size_t)MAC, &n) != NULL;
+    const bool third =
+        second && HMAC(EVP_sha256(), l->secret, MAC, all, sizeof all, out, &n) != NULL;
+    OPENSSL_cleanse(all, sizeof all);
+    return third;
+}
+
+static uint8_t *slot_of(struct alm_logins *l, const uint8_t mac[MAC])
+{
+    uint32_t at;
+    memcpy(&at, mac, sizeof at);
+    return l->right[at % KEPT];
+}
+
+alm_status alm_login_password_lately(alm_ctx *cx, alm_db *db, alm_str name, alm_str password,
+                                     alm_principal **out)
+{
+    struct alm_logins *l = db->access.logins;
+    alm_scram_verifier v;
+    bool known = false;
+    uint8_t mac[MAC];
+    *out = NULL;
+    if (name.len == 0 || name.len > ALM_ENTITY_NAME_MAX ||
+        (alm_str_eq(name, alm_str_of(db->conf->acl_admin_user)) && l->admin.iterations == 0))
+        return ALM_OK;
+    ALM_TRY(alm_login_verifier(cx, db, name, &v, &known));
+    if (!mac_of(l, &v, name, password, mac))
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "HMAC failed");
+    (void)pthread_mutex_lock(&l->lock);
+    const bool fits = known && CRYPTO_memcmp(slot_of(l, mac), mac, MAC) == 0;
+    (void)pthread_mutex_unlock(&l->lock);
+    OPENSSL_cleanse(&v, sizeof v);
+    return fits ? alm_login_name(cx, db, name, out) : ALM_OK;
+}
+
+alm_status alm_login_password(alm_ctx *cx, alm_db *db, alm_str name, alm_str password,
+                              alm_principal **out)
+{
+    struct alm_logins *l = db->access.logins;
+    alm_scram_verifier v;
+    bool known = false, fits = false;
+    uint8_t mac[MAC];
+    *out = NULL;
+    if (name.len == 0 || name.len > ALM_ENTITY_NAME_MAX)
+        return ALM_OK;
+    ALM_TRY(alm_login_verifier(cx, db, name, &v, &known));
+    if (!mac_of(l, &v, name, password, mac))
+        return alm_fail(cx, ALM_E_INTERNAL, -1, "HMAC failed");
+    (void)pthread_mutex_lock(&l->lock);
+    fits = known && CRYPTO_memcmp(slot_of(l, mac), mac, MAC) == 0;
+    (void)pthread_mutex_unlock(&l->lock);
+    alm_status st = ALM_OK;
+    if (!fits) {
+        st = alm_scram_check_password(cx, &v, password, &fits);
+        fits = fits && known && st == ALM_OK;
+        if (fits) {
+            (void)pthread_mutex_lock(&l->lock);
+            memcpy(slot_of(l, mac), mac, MAC);
+            (void)pthread_mutex_unlock(&l->lock);
+        }
+    }
+    OPENSSL_cleanse(&v, sizeof v);
+    ALM_TRY(st);
+    return fits ? alm_login_name(cx, db, name, out) : ALM_OK;
+}
+
+/* ------------------------------------------------------------------------- tokens */
+
+/* A token with REFRESH lives on from its use. In memory at once; a restart goes on with what the catalogue has. */
+static void find_token(const alm_acl *acl, alm_db *db, const char *hash, alm_token *found,
+                       char name[ALM_ENTITY_NAME_MAX + 1])
+{
+    const alm_token *t = alm_acl_token(acl, hash);
+    found->entity = NULL;
+    (void)pthread_mutex_lock(&db->access.lock);
+    for (size_t i = 0; t == NULL && i < db->access.n_transient; i++)
+        if (CRYPTO_memcmp(db->access.transient[i].hash, hash, ALM_TOKEN_HEX) == 0)
+            t = &db->access.transient[i];
+    if (t != NULL) {
+        *found = *t;
+        (void)snprintf(name, ALM_ENTITY_NAME_MAX + 1, "%s", t->entity);
+        found->entity = name;
+    }
+    (void)pthread_mutex_unlock(&db->access.lock);
+}
+
+static bool refresh_is_due(const alm_db *db, const alm_token *t, int64_t now_us)
+{
+    const int64_t threshold_us = db->conf->acl_rest_token_refresh_threshold * 1000000;
+    return t->refresh && now_us + t->ttl_us - t->expires_us > threshold_us;
+}
+
+/* Moves the end of a transient token, or asks the catalogue to keep a later end. */
+static alm_status refresh(alm_ctx *cx, alm_db *db, const alm_acl *acl, const alm_token *t,
+                          int64_t now_us)
+{
+    if (!refresh_is_due(db, t, now_us))
+        return ALM_OK;
+    (void)pthread_mutex_lock(&db->access.lock);
+    bool transient = false;
+    for (size_t i = 0; i < db->access.n_transient && !transient; i++) {
+        transient = strcmp(db->access.transient[i].hash, t->hash) == 0;
+        if (transient)
+            db->access.transient[i].expires_us = now_us + t->ttl_us;
+    }
+    (void)pthread_mutex_unlock(&db->access.lock);
+    if (transient)
+        return ALM_OK;
+    alm_arena arena;
+    alm_ctx own = {.arena = &arena, .io = db->io};
+    alm_arena_init(&arena, NULL);
+    alm_acl_edit edit = {.cx = &own, .acl = acl};
+    alm_token later = *t;
+    later.expires_us = now_us + t->ttl_us;
+    alm_status st = alm_edit_token(&edit, &later);
+    const alm_records_change change = {.seen_lsn = acl->epoch, .rows = edit.rows, .n = edit.n};
+    if (st == ALM_OK)
+        st = alm_records_put(&own, db->storage, &change);
+    alm_arena_deinit(&arena);
+    (void)cx;
+    return st == ALM_E_STALE ? ALM_OK : st; /* the next use moves it */
+}
+
+alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token, bool *later,
+                           alm_principal **out)
+{
+    char hash[ALM_TOKEN_HEX + 1], name[ALM_ENTITY_NAME_MAX + 1];
+    alm_acl *acl = NULL;
+    alm_token t;
+    const int64_t now_us = db->io->wall_ns(db->io) / 1000;
+    *out = NULL;
+    if (token.len != ALM_TOKEN_TEXT || !alm_rest_token_is_one(token))
+        return ALM_OK;
+    ALM_TRY(alm_rest_token_hash(cx, token, hash));
+    ALM_TRY(alm_db_acl(cx, db, &acl));
+    find_token(acl, db, hash, &t, name);
+    const alm_entity *e = t.entity != NULL ? alm_acl_entity(acl, t.entity) : NULL;
+    const bool good = e != NULL && e->enabled && t.expires_us > now_us &&
+                      (user.len == 0 || alm_str_eq(user, alm_str_of(e->name)));
+    alm_status st = ALM_OK;
+    if (later != NULL)
+        *later = good && refresh_is_due(db, &t, now_us);
+    if (later != NULL && *later) {
+        alm_acl_release(acl);
+        return ALM_OK;
+    }
+    if (good)
+        st = alm_principal_new(cx, ALM_PRINCIPAL_LOCAL, alm_str_of(e->name), NULL, 0, out);
+    if (good && st == ALM_OK && refresh(cx, db, acl, &t, now_us) != ALM_OK)
+        alm_error_clear(cx); /* it is good until its old end */
+    alm_acl_release(acl);
+    return st;
+}
+
+/* ----------------------------------------------------------------------- failures */
+
+static uint64_t key_of(const struct alm_logins *l, alm_str address, alm_str name)
+{
+    uint64_t seed;
+    memcpy(&seed, l->secret, sizeof seed);
+    return alm_hash_u128(alm_hash_str_nocase(address) ^ seed, alm_hash_str_nocase(name)) | 1;
+}
+
+int64_t alm_login_delay_ms(alm_db *db, alm_str address, alm_str name)
+{
+    struct alm_logins *l = db->access.logins;
+    const uint64_t key = key_of(l, address, name);
+    int64_t ms = 0;
+    (void)pthread_mutex_lock(&l->lock);
+    const uint32_t n = l->failed[key % FAILURES].key == key ? l->failed[key % FAILURES].n : 0;
+    (void)pthread_mutex_unlock(&l->lock);
+    if (n > FREE_TRIES)
+        ms = ALM_MIN(INT64_C(100) << ALM_MIN(n - FREE_TRIES - 1, 10u), (int64_t)DELAY_MAX_MS);
+    return ms;
+}
+
+void alm_login_result(alm_db *db, alm_str address, alm_str name, bool ok)
+{
+    static const int64_t FORGET_NS = INT64_C(600) * 1000000000;
+    struct alm_logins *l = db->access.logins;
+    const uint64_t key = key_of(l, address, name);
+    const int64_t now_ns = alm_monotonic_ns();
+    (void)pthread_mutex_lock(&l->lock);
+    const size_t at = key % FAILURES;
+    if (l->failed[at].key != key || now_ns - l->failed[at].last_ns > FORGET_NS)
+        l->failed[at].n = 0;
+    l->failed[at].key = key;
+    l->failed[at].last_ns = now_ns;
+    l->failed[at].n = ok ? 0 : l->failed[at].n + 1;
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
+void alm_login_note(alm_db *db, const char *user, const char *interface, const char *address,
+                    const char *method, bool ok)
+{
+    const alm_audit audit = {.event = "login",
+                             .user = user,
+                             .interface = interface,
+                             .address = address,
+                             .detail = method,
+                             .ok = ok};
+    alm_audit_add(db, &audit);
+}

@@ -1,0 +1,48 @@
+/*
+ * login.h - who it is: passwords and REST tokens of the built-in admin and of the catalogue's users, and what slows
+ * down guessing.
+ *
+ * Answers     *out NULL: refused, whatever the reason; unknown names take as long as wrong passwords. An error is the server's.
+ * Cost        A password that is not known to be right takes a PBKDF2 of acl.password.hash.iteration.count rounds: tens of
+ *             milliseconds. One that was right lately is known by its HMAC.
+ * Threads     Any.
+ */
+#ifndef ALM_SESSION_LOGIN_H
+#define ALM_SESSION_LOGIN_H
+
+#include "auth/oidc.h"
+#include "session/session.h"
+
+ALM_NODISCARD alm_status alm_login_password(alm_ctx *cx, alm_db *db, alm_str name, alm_str password,
+                                            alm_principal **out);
+/* The same without the work: *known false: it was not right lately, or is not at all. For threads that must not wait. */
+ALM_NODISCARD alm_status alm_login_password_lately(alm_ctx *cx, alm_db *db, alm_str name,
+                                                   alm_str password, alm_principal **out);
+/* "qt1...": any text; user.len > 0: it must be a token of that one. later (may be NULL): the use of the token
+ * moves its end, which waits for the disk: nothing was done, ask again without `later` where that may be. */
+ALM_NODISCARD alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token,
+                                         bool *later, alm_principal **out);
+/* The principal behind a login that was checked elsewhere (SCRAM); *out NULL: it may not log in any more. */
+ALM_NODISCARD alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, alm_principal **out);
+/* What SCRAM needs; false: nobody of that name can log in by password, *out is one that no password fits. */
+ALM_NODISCARD alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name,
+                                            alm_scram_verifier *out, bool *known);
+/* A line of the audit log. method: "password", "token" ...; address may be NULL. */
+void alm_login_note(alm_db *db, const char *user, const char *interface, const char *address,
+                    const char *method, bool ok);
+
+/* Users of the identity provider (acl.oidc.*), for a server: ALM_E_ARG for settings that cannot be. It stops with `end`. */
+ALM_NODISCARD alm_status alm_login_begin(alm_ctx *cx, alm_db *db);
+void alm_login_end(alm_db *db);
+alm_oidc *alm_login_oidc(const alm_db *db); /* NULL: there are none */
+/* May the name be that of a user of the provider, whose password it has to be asked about? Those of the house are not. */
+ALM_NODISCARD alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is);
+/* A line of the audit log, if the answer is worth one. user: who it said it was, or NULL. */
+void alm_login_note_external(alm_db *db, const alm_oidc_wait *wait, const char *user,
+                             const char *interface, const char *address);
+
+/* Milliseconds that the answer to this client and name has to wait, after failures of them. */
+int64_t alm_login_delay_ms(alm_db *db, alm_str address, alm_str name);
+void alm_login_result(alm_db *db, alm_str address, alm_str name, bool ok);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * part_inner.h - what the files that read and write parts share. Private to part_*.c.
+ *
+ * Image       The columns of an open part lie in memory as part.h lays them out: that is the map of a native file,
+ *             and reserved memory of the same layout for a Parquet file. Offsets of columns
+ *             (alm_part_col) are of the image.
+ */
+#ifndef ALM_STORAGE_PART_INNER_H
+#define ALM_STORAGE_PART_INNER_H
+
+#include "storage/decoded.h"
+#include "storage/part.h"
+
+struct alm_part_parquet; /* part_parquet.c */
+
+struct alm_part {
+    _Atomic uint32_t refs;
+    const alm_io *io;
+    char *path;
+    const uint8_t *map; /* the file */
+    size_t bytes;
+    const uint8_t *image; /* the map, or the memory of `parquet` */
+    const alm_part_footer *footer;
+    const alm_part_col *cols;
+    const alm_part_block *blocks;
+    /* One bit per entry and block found good, then one per entry for its last rows. */
+    _Atomic uint64_t *verified;
+    struct alm_part_parquet *parquet; /* NULL: a native file */
+};
+
+/* ---------------------------------------------------------------- part_read.c */
+
+alm_status alm_part_corrupt(alm_ctx *cx, const char *path, uint64_t offset, const char *what);
+/* Are footer, columns and blocks within `bytes` (of them) and of an image of `image_bytes`? */
+ALM_NODISCARD alm_status alm_part_set_footer(alm_ctx *cx, alm_part *part, const void *footer,
+                                             uint64_t bytes, uint64_t image_bytes);
+/* Do the bytes of a block that are in the image have their checksums? */
+bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b);
+
+/* --------------------------------------------------------------- part_write.c */
+
+/* What a part would be in memory: its footer, with checksums of all blocks, but no bytes. FLOAT and DOUBLE have one
+ * null only. */
+typedef struct alm_part_plan {
+    const alm_part_spec *spec;
+    const uint64_t *order; /* NULL: as the chunks come */
+    uint64_t *sorted;      /* owned */
+    uint32_t *by_id;       /* columns of the spec by ascending id: the entries; owned */
+    alm_part_footer footer;
+    alm_part_col *cols; /* owned */
+    alm_part_block *blocks;
+    alm_buf last; /* last rows, entry after entry */
+    uint64_t image_bytes;
+} alm_part_plan;
+/* Must be freed whatever it returns. */
+ALM_NODISCARD alm_status alm_part_plan_make(alm_ctx *cx, const char *path,
+                                            const alm_part_spec *spec, alm_part_plan *out);
+void alm_part_plan_free(alm_part_plan *plan);
+/* Rows order[0..n) of a column: fixed-width values, or codes of 4 bytes. */
+void alm_part_gather(const alm_part_spec *spec, uint32_t col, const uint64_t *order, uint32_t n,
+                     void *out);
+
+/* ------------------------------------------------------- part_parquet_write.c */
+
+/* alm_part_write of a Parquet file; `dir` and `path` of it. */
+ALM_NODISCARD alm_status alm_part_parquet_write(alm_ctx *cx, const alm_io *io, const char *dir,
+                                                const char *path, const alm_part_spec *spec,
+                                                alm_part_written *out);
+
+/* ------------------------------------------------------------- part_parquet.c */
+
+bool alm_part_is_parquet(const uint8_t *map, size_t bytes);
+/* Footer, columns and blocks of the mapped file; the image is reserved. */
+ALM_NODISCARD alm_status alm_part_parquet_open(alm_ctx *cx, alm_part *part, uint64_t table_id,
+                                               alm_decoded *decoded);
+void alm_part_parquet_close(alm_part *part);
+ALM_NODISCARD alm_status alm_part_parquet_touch(alm_ctx *cx, const alm_part *part, uint32_t entry,
+                                                uint32_t first_block, uint32_t last_block);
+/* Memory of a column that was looked at, where there is no bound; nobody else uses the part. */
+void alm_part_parquet_forget(alm_part *part, uint32_t entry);
+const int32_t *alm_part_parquet_last(const alm_part *part, uint32_t entry);
+
+#endif

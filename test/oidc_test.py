@@ -1,0 +1,631 @@
+#!/usr/bin/env python3
+"""Sign-on by OpenID Connect, server side, with the provider of test/idp as a real peer: who is let in with which token, how often the
+provider is asked, what it may do wrong, and that no token or password gets into a log.
+
+    oidc_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
+"""
+import argparse, base64, concurrent.futures, json, pathlib, re, shutil, socket, socketserver, ssl, sys, tempfile, threading, time, traceback, urllib.parse, urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "wire")]
+import provider  # noqa: E402
+from acl_test import ADMIN, Checks, Rest  # noqa: E402
+from certs import Certs  # noqa: E402
+from provider import Provider  # noqa: E402
+from server import Server  # noqa: E402
+
+SECRETS = set(["alice-pw", "erin-pw"])  # what no log may have
+LOGS = []
+
+
+def settings(p, **more):
+    env = {"acl.oidc.enabled": "true", "acl.oidc.client.id": "almanac", "acl.oidc.configuration.url": f"{p.url}/.well-known/openid-configuration",
+           "acl.admin.password": ADMIN[1], "acl.password.hash.iteration.count": "4096", "pg.auth.cleartext": "true"}
+    env.update(more)
+    return {"ALMANAC_" + k.upper().replace(".", "_"): str(v) for k, v in env.items() if v is not None}
+
+
+class House(Server):
+    """A server beside a provider, with the groups of the tests."""
+
+    def __init__(self, p, binary=None, prepare=True, **more):
+        super().__init__(binary=binary or House.program, env=settings(p, **more))
+        self.provider, self.prepare = p, prepare
+
+    def __enter__(self):
+        super().__enter__()
+        self.rest = Rest(self)
+        if self.prepare:
+            for s in ("create table trades (ts timestamp, price double, qty double) timestamp(ts) partition by day",
+                      "insert into trades values (0, 1, 2)", "create group analysts with external alias analysts",
+                      "grant http, pgwire to analysts", "grant select on trades(ts, price) to analysts",
+                      "create group nohttp with external alias nohttp", "grant pgwire to nohttp", "grant select on all tables to nohttp"):
+                self.rest.must(s)
+        return self
+
+    def __exit__(self, *a):
+        LOGS.append((self.root / "server.log").read_text(errors="replace"))
+        super().__exit__(*a)
+
+    def token(self, user, kind="access_token"):
+        got = self.provider.sign_on(user)
+        SECRETS.update(v for k, v in got.items() if k.endswith("_token"))
+        return got[kind]
+
+    def status(self, token, text="select 1"):
+        return self.rest.sql(text, token)[0]
+
+
+def who_comes_in(check, p):
+    with House(p) as s:
+        facts = json.loads(s.rest.request("/settings")[1])["config"]
+        check.that(facts["release.type"] == "EE" and facts["acl.oidc.enabled"] is True and facts["acl.oidc.client.id"] == "almanac", "settings")
+        check.that(facts["acl.oidc.authorization.endpoint"] == p.url + "/auth" and facts["acl.oidc.token.endpoint"] == p.url + "/token"
+                   and facts["acl.oidc.scope"] == "openid profile" and facts["acl.oidc.redirect.uri"] is None, "end points")
+        alice = s.token("alice")
+        status, body = s.rest.sql("select current_user()", alice)
+        got = json.loads(body)
+        check.that(status == 200 and got["columns"] == [{"name": "current_user", "type": "STRING"}] and got["dataset"] == [["Alice Analyst"]], body)
+        for text, want in (("select price from trades", 200), ("select qty from trades", 403), ("select * from trades", 403),
+                           ("select price from trades where qty > 0", 403), ("select avg(price) from trades sample by 1h", 200)):
+            check.that(s.status(alice, text) == want, f"{text}: {want}")
+        for user, name, why in (("bob", "Bob Bare", "names no groups"), ("carol", "Carol Clear", "names no groups"), ("dave", "Dave Door", "permission HTTP")):
+            status, body = s.rest.sql("select 1", s.token(user))
+            got = json.loads(body) if status == 403 else {}
+            check.that(got.get("error") == f"Access denied for {name} [HTTP]" and why in got.get("reason", ""), f"{user}: {status} {body}")
+        frank = s.token("frank")
+        check.that(json.loads(s.rest.sql("select current_user", frank)[1])["dataset"] == [['Frank "F" Föreign']], "a name with quotes")
+        status, body, headers = s.rest.request("/exec?query=select+1", auth=alice[:-1] + "x")
+        check.that(status == 401 and headers["WWW-Authenticate"] == 'Bearer error="invalid_token"' and body == "Unauthorized\r\n", "a token that is none")
+
+
+def how_often(check, p):
+    ttl = 1.0
+    with House(p, **{"acl.oidc.cache.ttl": int(ttl * 1000), "metrics.enabled": "true"}) as s:
+        alice = s.token("alice")
+        before = p.count()
+        with concurrent.futures.ThreadPoolExecutor(50) as pool:
+            began = time.monotonic()
+            got = list(pool.map(lambda _: s.status(alice), range(50)))
+        for _ in range(20):
+            got.append(s.status(alice))
+        took = time.monotonic() - began
+        calls = p.count() - before
+        check.that(set(got) == {200}, f"all of them are let in: {got}")
+        check.that(calls == 1 or took >= ttl, f"one call for 70 requests, 50 of them at once: {calls}")
+        with urllib.request.urlopen(f"http://{s.health}/metrics") as r:
+            numbers = dict(line.split() for line in r.read().decode().splitlines() if line.startswith("almanac_oidc"))
+        check.that(int(numbers["almanac_oidc_known_users"]) == 1 and int(numbers["almanac_oidc_calls_total"]) == calls
+                   and 69 >= int(numbers["almanac_oidc_known_tokens_used_total"]) >= 20, f"metrics: {numbers}")
+        time.sleep(ttl)
+        check.that(s.status(alice) == 200 and s.status(alice) == 200 and p.count() - before == calls + 1, "and one more when it is stale")
+
+
+def bad_tokens(check, p):
+    with House(p) as s:
+        alice = s.token("alice")
+        for what, token in (("too long", "a" * 16385), ("odd letters", "a\tb"), ("not of a token", "a b"), ("nothing", "="), ("a REST token", "qt1" + "a" * 43)):
+            calls = p.count()
+            check.that(s.status(token) == 401 and p.count() == calls, f"{what}: 401 without a question")
+        check.that(s.rest.request("/exec?query=select+1&access_token=" + alice)[0] == 401, "a token in the address is none")
+        for scheme, want in (("bearer", 200), ("BEARER", 200), ("Token", 401), ("Bear", 401)):
+            check.that(s.rest.request("/exec?query=select+1", headers={"Authorization": f"{scheme} {alice}"})[0] == want, f"scheme {scheme}")
+        host, port = s.http.rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as c:
+            c.sendall(f"GET /exec?query=select+1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {alice}\r\nAuthorization: Bearer {alice}\r\n\r\n".encode())
+            check.that(c.recv(100).startswith(b"HTTP/1.1 400"), "two Authorization headers")
+        revoked = s.token("alice")
+        urllib.request.urlopen(f"{p.url}/token/revocation", urllib.parse.urlencode({"token": revoked, "client_id": "almanac"}).encode()).read()
+        check.that(s.status(revoked) == 401, "revoked")
+        calls = p.count()
+        check.that([s.status(revoked) for _ in range(10)] == [401] * 10 and p.count() == calls, "a refusal is remembered for a moment")
+
+
+def changes(check, p):
+    ttl = 0.7
+    with House(p, **{"acl.oidc.cache.ttl": int(ttl * 1000)}) as s:
+        s.rest.must("create group more with external alias 'CN=more, OU=x'")
+        s.rest.must("grant select on trades to more")
+        erin, alice = s.token("erin"), s.token("alice")
+        status, _, headers = s.rest.request("/exec?query=select+1&session=true", auth=erin)
+        began = time.monotonic()
+        cookie = {"Cookie": headers["Set-Cookie"].split(";")[0]}
+        check.that(status == 200 and s.rest.request("/exp?query=select+1", headers=cookie)[0] == 200, "a session, for downloads")
+        p.hook("user/erin", {"disabled": True})
+        check.that((s.status(erin) == 200 and s.rest.request("/exp?query=select+1", headers=cookie)[0] == 200) or time.monotonic() - began > ttl,
+                   "disabled: nothing changes before the answer is stale")
+        check.that(s.status(alice, "select qty from trades") == 403, "not in that group")
+        p.hook("user/alice", {"groups": ["analysts", "CN=more, OU=x"]})
+        time.sleep(ttl + 0.1)
+        check.that(s.status(erin) == 401 and s.rest.request("/exp?query=select+1", headers=cookie)[0] == 401, "then token and session are over")
+        p.hook("user/erin", {"disabled": False})
+        check.that(s.rest.request("/exp?query=select+1", headers=cookie)[0] == 401, "an ended session stays over")
+        check.that(s.status(alice, "select qty from trades") == 200, "a group gained")
+        p.hook("user/alice", {"groups": ["analysts"]})
+        time.sleep(ttl + 0.1)
+        check.that(s.status(alice, "select qty from trades") == 403, "a group lost, for a text whose plan is kept, too")
+    p.hook("reset", {})
+    with House(p) as s:  # what is changed here counts at once
+        frank = s.token("frank")
+        check.that(s.status(frank, "select qty from trades") == 403, "not mapped")
+        s.rest.must("create group dn with external alias 'CN=TestGroup1,OU=DC Users,DC=ad,DC=example,DC=test'")
+        s.rest.must("grant select on trades to dn")
+        check.that(s.status(frank, "select qty from trades") == 200, "mapped now")
+        s.rest.must("alter group dn drop external alias 'CN=TestGroup1,OU=DC Users,DC=ad,DC=example,DC=test'")
+        check.that(s.status(frank, "select qty from trades") == 403, "and no more")
+        s.rest.must("alter group dn with external alias unmapped")
+        check.that(s.status(frank, "select qty from trades") == 200, "another alias")
+        s.rest.must("drop group dn")
+        check.that(s.status(frank, "select qty from trades") == 403, "the group is gone")
+        calls = p.count()
+        check.that(s.status(frank) == 200 and p.count() == calls, "still known")
+        status, body = s.rest.sql("select flush_user_info_cache()", frank)
+        check.that(status == 403 and "SYSTEM ADMIN" in body, f"who may flush: {status} {body}")
+        s.rest.must("select flush_user_info_cache()")
+        check.that(s.status(frank) == 200 and p.count() == calls + 1, "flushed")
+        check.that(json.loads(s.rest.sql("select * from my_external_groups()", frank)[1])["count"] == 3, "my_external_groups()")
+        check.that("analysts" in s.rest.sql("show groups 'Frank \"F\" Föreign'", frank)[1], "show groups of oneself")
+        check.that(json.loads(s.rest.sql("show permissions", frank)[1])["count"] > 0, "show permissions of oneself")
+        log = json.dumps(s.rest.must("select * from sys.audit_log"))
+        check.that(s.status(s.token("bob")) == 403 and "no permission HTTP" in json.dumps(s.rest.must("select * from sys.audit_log")), "refused end points")
+        check.that("sub:frank" in log and frank not in log, "the audit log")
+
+
+def faults(check, p):
+    with House(p, **{"acl.oidc.http.timeout": 300}) as s:
+        alice = s.token("alice")
+        check.that(s.status(alice) == 200, "before")
+        cases = [("down", {"status": 503}, 503), ("status 500", {"status": 500}, 503), ("cut off", {"status": -1}, 503), ("in the middle", {"cut": True}, 503),
+                 ("too slow", {"delay": 5000, "status": 200}, 503), ("endless", {"endless": True}, 503), ("10 MB", {"bytes": 10 << 20}, 503),
+                 ("HTML", {"base64": base64.b64encode(b"<html>no</html>").decode(), "type": "text/html"}, 503), ("empty", {"base64": "Cg=="}, 503),
+                 ("a list", {"status": 200, "body": [1]}, 503), ("bad UTF-8", {"base64": base64.b64encode(b'{"name":"\xff"}').decode()}, 503),
+                 ("twice", {"base64": base64.b64encode(b'{"name":"a","name":"b"}').decode()}, 503), ("redirect", {"status": 302, "location": p.url + "/me"}, 503),
+                 ("signed", {"base64": "YS5iLmM=", "type": "application/jwt"}, 401), ("refused", {"status": 401}, 401), ("forbidden", {"status": 403}, 401),
+                 ("no name", {"status": 200, "body": {"email": "x"}}, 401), ("a long name", {"status": 200, "body": {"name": "x" * 300}}, 401),
+                 ("10,000 groups", {"status": 200, "body": {"name": "x", "groups": ["analysts"] * 10000}}, 401),
+                 ("no list", {"status": 200, "body": {"name": "x", "groups": 7}}, 403), ("no texts", {"status": 200, "body": {"name": "x", "groups": ["analysts", 7]}}, 403),
+                 ("an object", {"status": 200, "body": {"name": "x", "groups": {"analysts": True}}}, 403), ("null", {"status": 200, "body": {"name": "x", "groups": None}}, 403),
+                 ("overage", {"status": 200, "body": {"name": "x", "_claim_names": {"groups": "src1"}}}, 403),
+                 ("other case", {"status": 200, "body": {"name": "x", "groups": ["Analysts"]}}, 403),
+                 ("a zero byte", {"base64": base64.b64encode(b'{"name":"a\\u0000b"}').decode()}, 503), ("one text", {"status": 200, "body": {"name": "x", "groups": "analysts"}}, 200)]
+        for i, (what, fault, want) in enumerate(cases):
+            p.hook("fault", {"path": "/me", **fault})
+            began = time.monotonic()
+            status, body, headers = s.rest.request("/exec?query=select+1", auth=f"made-up-{i}")
+            check.that(status == want, f"{what}: {status} {body[:200]}")
+            check.that(time.monotonic() - began < 3, f"{what}: in time")
+            if want == 503:
+                check.that("identity provider not reachable" in body and headers["Retry-After"] == "1", f"{what}: {body}")
+            check.that(s.status(alice) == 200, f"{what}: who is known goes on")
+        p.hook("fault", {"path": "/me", "delay": 3000, "status": 200})
+        with concurrent.futures.ThreadPoolExecutor(40) as pool:  # nobody else waits for those that wait
+            slow = [pool.submit(s.status, f"slow-{i}") for i in range(40)]
+            began = time.monotonic()
+            check.that([s.status(alice) for _ in range(20)] == [200] * 20 and time.monotonic() - began < 0.3, "others are quick meanwhile")
+            check.that({f.result() for f in slow} == {503}, "those end in time")
+        p.hook("fault", {})
+        check.that(s.status(s.token("alice")) == 200, "and all is well again")
+
+
+def stopping(check, p):
+    """Those that wait for the provider hold up nobody: clients that go, a server that stops."""
+    with House(p, prepare=False) as s:
+        p.hook("fault", {"path": "/me", "delay": 20000, "status": 200})
+        host, port = s.http.rsplit(":", 1)
+        gone = []
+        for i in range(50):
+            c = socket.create_connection((host, int(port)))
+            c.sendall(f"GET /exec?query=select+1 HTTP/1.1\r\nHost: {s.http}\r\nAuthorization: Bearer gone-{i}\r\n\r\n".encode())
+            gone.append(c)
+        time.sleep(0.2)
+        for c in gone:
+            c.close()
+        began = time.monotonic()
+        check.that(s.rest.sql("select 1")[0] == 200 and time.monotonic() - began < 1, "others get in beside those that went")
+        with concurrent.futures.ThreadPoolExecutor(5) as pool:
+            waiting = [pool.submit(s.status, f"waiting-{i}") for i in range(5)]
+            time.sleep(0.3)
+            began = time.monotonic()
+            code = s.stop()
+            check.that(code == 0 and time.monotonic() - began < 4, f"it stops at once: {code}, {time.monotonic() - began:.1f} s")
+            check.that({f.result() for f in waiting} == {503}, "those that wait are told")
+        p.hook("fault", {})
+
+
+def provider_down(check, p):
+    own = Provider("--quiet")
+    with House(own, prepare=False) as s:  # not there at the start
+        check.that("SIGN-ON" in s.rest.request("/warnings")[1], "a warning")
+        check.that(json.loads(s.rest.request("/settings")[1])["config"]["acl.oidc.authorization.endpoint"] is None, "no end points yet")
+        check.that(s.status("some-token") == 503 and s.rest.sql("select 1")[0] == 200, "others get in")
+        own.args = ()
+        own.start()
+        try:
+            s.rest.must("create group analysts with external alias analysts")
+            s.rest.must("grant http to analysts")
+            alice = s.token("alice")
+            end = time.monotonic() + 20
+            while s.status(alice) == 503 and time.monotonic() < end:
+                time.sleep(0.1)
+            check.that(s.status(alice) == 200 and s.rest.request("/warnings")[1].find("SIGN-ON") < 0, "found when it came")
+            own.stop()
+            check.that(s.status(alice) == 200, "down again: who is known goes on")
+            status, body, _ = s.rest.request("/exec?query=select+1", auth="another-token")
+            check.that(status == 503 and "identity provider not reachable" in body, "others are told")
+            s.rest.must("select flush_user_info_cache()")
+            check.that(s.status(alice) == 503, "nothing stale is served")
+        finally:
+            own.stop()
+
+
+def id_tokens(check, p):
+    with Provider("--groups-in-token", "--access-ttl", "1") as q:
+        expired(check, q)
+        forged(check, q)
+        rotated(check, q)
+
+
+def expired(check, q):
+    with House(q, **{"acl.oidc.cache.ttl": 100}) as s:
+        erin = s.token("erin")
+        check.that(s.status(erin) == 200, "fresh")
+        time.sleep(1.3)
+        status, _, headers = s.rest.request("/exec?query=select+1", auth=erin)
+        check.that(status == 401 and "invalid_token" in headers["WWW-Authenticate"], "expired")
+    q.hook("reset", {})
+
+
+def forged(check, q):
+    with House(q, **{"acl.oidc.groups.encoded.in.token": "true"}) as s:
+        check.that(s.status(s.token("alice", "id_token")) == 200, "an ID token")
+        check.that(s.status(s.token("alice")) == 401, "an access token is none")
+        check.that(s.status(s.token("bob", "id_token")) == 403, "no groups")
+        now = int(time.time())
+        bad = {"alg none": {"alg": "none"}, "HMAC with the public key": {"alg": "HS256"}, "another key": {"key": "stranger"}, "aud": {"claims": {"aud": "other-app"}},
+               "no aud": {"claims": {"aud": None}}, "aud list without azp": {"claims": {"aud": ["almanac", "x"]}}, "azp": {"claims": {"azp": "other-app"}},
+               "iss": {"claims": {"iss": "http://elsewhere"}}, "no iss": {"claims": {"iss": None}}, "exp": {"claims": {"exp": now - 1}}, "no exp": {"claims": {"exp": None}},
+               "exp as text": {"claims": {"exp": str(now + 60)}}, "nbf": {"claims": {"nbf": now + 100}}, "iat": {"claims": {"iat": now + 100}},
+               "typ of an access token": {"typ": "at+jwt"}, "no key of that name": {"kid": "another", "key": "stranger"}}
+        for what, how in bad.items():
+            check.that(s.status(q.sign(**how)) == 401, what)
+        fetched = q.count("jwks")
+        check.that(s.status(q.sign(kid="yet-another")) == 401 and q.count("jwks") == fetched, "names that are made up do not make it fetch keys each time")
+        good = q.sign(claims={"aud": ["almanac", "x"], "azp": "almanac", "nbf": now + 20})
+        check.that(s.status(good) == 200, "several audiences, for this client, clocks that differ")
+        check.that(s.status(good[:-2] + ("AA" if good[-2:] != "AA" else "BB")) == 401, "a changed signature")
+        head, body, tail = good.split(".")
+        check.that(s.status(f"{head}.{body}.{tail}.") == 401 and s.status(f"{head}.{body}.") == 401 and s.status(f"{head}.{body}") == 401, "not three parts")
+        forged = base64.urlsafe_b64encode(json.dumps({"name": "x", "groups": ["analysts"], "exp": now + 60, "aud": "almanac", "iss": q.url}).encode()).rstrip(b"=").decode()
+        check.that(s.status(f"{head}.{forged}.{tail}") == 401, "another body")
+        check.that(q.count() == 0, "user info is not asked")
+        short = q.sign(claims={"exp": int(time.time()) + 2})
+        check.that(s.status(short) == 200, "nearly over")
+        time.sleep(2.1)
+        check.that(s.status(short) == 401, "over, though it was known")
+
+
+def rotated(check, q):
+    with House(q, **{"acl.oidc.groups.encoded.in.token": "true", "acl.oidc.cache.ttl": 0}) as s:
+        old = s.token("alice", "id_token")
+        check.that(s.status(old) == 200, "by the old key")
+        fetched = q.count("jwks")
+        q.hook("rotate-key", {"drop_old": True})
+        check.that(s.status(q.sign()) == 200 and q.count("jwks") == fetched + 1, "a new key is fetched once")
+        check.that(s.status(old) == 401 and q.count("jwks") == fetched + 1, "the old one is gone")
+
+
+def names(check, p):
+    with House(p, **{"acl.oidc.sub.claim": "preferred_username"}) as s:
+        got = json.loads(s.rest.sql("select current_user", s.token("alice"))[1])
+        check.that(got["dataset"] == [["alice"]], f"another claim: {got}")
+        p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": "alice", "name": "Alice", "groups": ["analysts"]}})
+        check.that(s.status("without-it") == 401, "a claim that is missing")
+    p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": "s1", "roles": ["analysts"]}})
+    with House(p, **{"acl.oidc.groups.claim": "roles"}) as s:
+        got = json.loads(s.rest.sql("select current_user", "any")[1])
+        check.that(got["dataset"] == [["s1"]], f"no name: sub; other groups claim: {got}")
+    p.hook("fault", {})
+
+
+def local_names(check, p):
+    """A user of the provider who is called like one of the house is not that one, nor are two who are called the same."""
+    with House(p) as s:
+        s.rest.must("create user jo with password pw")
+        s.rest.must("grant http, pgwire, all to jo")
+        s.rest.must("grant select on all tables to jo")
+        s.rest.must("alter group analysts with external alias other")
+        jo = ("jo", "pw")
+        p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": "a", "name": "jo", "groups": ["analysts"]}})
+        check.that(s.status("first", "select qty from trades") == 403 and s.rest.sql("select qty from trades", jo)[0] == 200, "rights of that name are not his")
+        status, body, headers = s.rest.request("/exec?query=select+*+from+trades&snapshot=new", auth=jo)
+        held = headers["X-Almanac-Snapshot"] if "X-Almanac-Snapshot" in headers else json.loads(body)["snapshot"]["id"] if isinstance(json.loads(body).get("snapshot"), dict) else json.loads(body)["snapshot"]
+        check.that(status == 200 and s.rest.request(f"/snapshot/{held}", auth=jo)[0] == 200, f"a held result: {body[:200]}")
+        check.that(s.rest.request(f"/snapshot/{held}", auth="first")[0] in (403, 404), "is not for a namesake")
+        check.that(s.rest.request(f"/exec?snapshot={held}", auth="first")[0] in (400, 403, 404), "on no way")
+        status, body, headers = s.rest.request("/exec?query=select+price+from+trades&snapshot=new", auth="first")
+        held = json.loads(body)["snapshot"]
+        held = held["id"] if isinstance(held, dict) else held
+        p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": "b", "name": "jo", "groups": ["other"]}})
+        check.that(s.status("second") == 200 and s.rest.request(f"/snapshot/{held}", auth="second")[0] in (403, 404), "nor for one of another subject")
+        check.that(s.rest.request(f"/snapshot/{held}", auth="first")[0] == 200, "but for him")
+        for text in ("alter user jo with password x", "alter user jo create token type rest with ttl '1h'", "alter user jo with no password",
+                     "create table own (a int) owned by jo"):
+            check.that(s.status("first", text) in (400, 403), f"{text}: that is not him")
+        s.rest.must("alter user jo disable")
+        check.that(s.status("first") == 200, "he is not disabled with him")
+        p.hook("fault", {})
+
+
+def statements(check, p):
+    with House(p) as s:
+        for g in ("create table", "create view", "add column on trades", "insert on trades"):
+            s.rest.must(f"grant {g} to analysts")
+        alice = s.token("alice")
+        status, body = s.rest.sql("create table mine (ts timestamp, a int) timestamp(ts) partition by day", alice)
+        check.that(status == 400 and "OWNED BY is required for external users" in body, f"no owner: {status} {body}")
+        status, body = s.rest.sql("create table mine (ts timestamp, a int) timestamp(ts) partition by day owned by nohttp", alice)
+        check.that(status == 403, f"another's group: {status} {body}")
+        check.that(s.status(alice, "create table mine (ts timestamp, a int) timestamp(ts) partition by day owned by analysts") == 200, "owned by the group")
+        check.that(s.status(alice, "select a from mine") == 200, "which may read it")
+        check.that(s.status(alice, "create view v as (select price from trades)") == 400, "a view needs an owner, too")
+        check.that(s.status(alice, "create view v as (select price from trades) owned by analysts") == 200, "owned by the group")
+        s.rest.must("create view w as (select qty from trades)")
+        s.rest.must("grant select, alter view on w to analysts")
+        check.that(s.status(alice, "select qty from w") == 200, "by the rights of who defined it")
+        status, body = s.rest.sql("alter view w as (select qty, price from trades)", alice)
+        check.that(status == 403, f"not what he may not read himself: {status} {body}")
+        status, body = s.rest.sql("alter view w as (select price from trades)", alice)
+        check.that(status == 200 and s.status(alice, "select price from w") == 200, f"alter view: {status} {body}")
+        s.rest.must("revoke select on trades from analysts")
+        check.that(s.status(alice, "select price from w") == 200, "it keeps what it read when it was altered")
+        s.rest.must("grant select on trades to analysts")
+        check.that(s.status(alice, "alter view w as (select * from trades)") == 200 and s.status(alice, "select * from w") == 200, "all columns")
+        s.rest.must("alter table trades add column secret int")
+        s.rest.must("revoke select on trades from analysts")
+        status, body = s.rest.sql("select * from w", alice)
+        check.that(status == 403 and "secret" in body, f"and nothing that came later: {status} {body}")
+        s.rest.must("grant select on trades(ts, price) to analysts")
+        status, body, _ = s.rest.request("/write", "POST", alice, body="trades price=1.5,qty=2 1000000000\n")
+        check.that(status == 204, f"lines over HTTP: {status} {body}")
+        status, body, _ = s.rest.request("/write", "POST", alice, body="newone price=1.5 1000000000\n")
+        check.that(status in (400, 403) and "OWNED BY is required for external users" in body, f"lines make no tables: {status} {body}")
+        check.that(s.rest.request("/write", "POST", "none", body="trades price=1\n")[0] == 401, "lines of nobody")
+        for headers in ({}, {"Expect": "100-continue"}, {"Transfer-Encoding": "chunked"}):  # the body waits while the provider is asked
+            s.rest.must("select flush_user_info_cache()")
+            body = b"trades price=1.5,qty=3 1000000000\n" * 1000
+            if "Transfer-Encoding" in headers:
+                body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+            check.that(s.rest.request("/write", "POST", alice, headers=headers, body=body)[0] == 204, f"a body, {headers}")
+        check.that(s.rest.must("select count() from trades where qty = 3")["dataset"] == [[3000]], "all of it")
+        file = b'--x\r\nContent-Disposition: form-data; name="data"; filename="f"\r\n\r\na,b\r\n1,2\r\n\r\n--x--\r\n'
+        kind = {"Content-Type": "multipart/form-data; boundary=x"}
+        status, body, _ = s.rest.request("/imp?name=imported", "POST", alice, headers=kind, body=file)
+        check.that("OWNED BY is required" in body or "owner" in body, f"a file needs an owner: {status} {body[:200]}")
+        status, body, _ = s.rest.request("/imp?name=imported&owner=analysts&fmt=json", "POST", alice, headers=kind, body=file)
+        check.that(status == 200 and s.status(alice, "select a from imported") == 200, f"a file: {status} {body[:300]}")
+        check.that(s.status(alice, "alter user 'Alice Analyst' with password x") in (400, 403), "no password here")
+        check.that(s.status(alice, "alter user 'Alice Analyst' create token type rest with ttl '1h'") in (400, 403), "no token here")
+
+
+def pg(check, p):
+    from pgclient import Wire
+    import psycopg
+    with House(p, **{"acl.oidc.cache.ttl": 500, "acl.oidc.pg.token.as.password.enabled": "true", "acl.oidc.ropc.flow.enabled": "true"}) as s:
+        host, port = s.pg.rsplit(":", 1)
+
+        def connect(user, password):
+            return psycopg.connect(host=host, port=port, user=user, password=password, dbname="qdb", autocommit=True)
+
+        def refusal(user, password):
+            try:
+                connect(user, password).close()
+            except psycopg.OperationalError as e:
+                return str(e)
+            return "connected"
+
+        alice = s.token("alice")
+        with connect("_sso", alice) as c:
+            check.that(c.execute("select current_user()").fetchone() == ("Alice Analyst",), "a token as password")
+            try:
+                c.execute("select qty from trades")
+                check.that(False, "not granted")
+            except psycopg.errors.InsufficientPrivilege:
+                check.that(True, "not granted")
+        Wire(s.pg, "", alice).s.close()
+        check.that("the token is not valid" in refusal("_sso", alice[:-1] + "x"), "another token")
+        check.that("Access denied for Bob Bare [PGWIRE]" in refusal("_sso", s.token("bob")), "no groups")
+        with connect("_sso", s.token("dave")) as c:
+            check.that(c.execute("select count() from trades").fetchone() == (1,), "a group without HTTP")
+        check.that("invalid username/password" in refusal("nobody", alice), "not with another name")
+        erin = s.token("erin")
+        c = connect("_sso", erin)
+        check.that(c.execute("select 1").fetchone() == (1,), "erin")
+        p.hook("user/erin", {"disabled": True})
+        time.sleep(0.6)
+        try:
+            c.execute("select 1")
+            check.that(False, "the connection ends with the account")
+        except psycopg.Error as e:
+            check.that("not valid any more" in str(e), f"the connection ends with the account: {e}")
+        p.hook("user/erin", {"disabled": False})
+        c = connect("_sso", alice)
+        p.hook("user/alice", {"groups": ["analysts", "nohttp"]})
+        time.sleep(0.6)
+        check.that(c.execute("select qty from trades").fetchone() == (2.0,), "groups of a connection follow")
+        p.hook("fault", {"path": "/me", "status": 503})
+        time.sleep(0.6)
+        try:
+            c.execute("select 1")
+            check.that(False, "the provider is away")
+        except psycopg.Error as e:
+            check.that(e.sqlstate == "08006" and "identity provider not reachable" in str(e), f"the provider is away: {e}")
+        p.hook("fault", {})
+        check.that(c.execute("select 1").fetchone() == (1,), "and back, on the same connection")
+        p.hook("user/alice", {"groups": []})
+        time.sleep(0.6)
+        try:
+            c.execute("select 1")
+            check.that(False, "no end point any more")
+        except psycopg.Error as e:
+            check.that("Access denied for Alice Analyst [PGWIRE]" in str(e), f"no end point any more: {e}")
+        p.hook("reset", {})
+        # name and password that the provider checks
+        with connect("alice", "alice-pw") as c:
+            check.that(c.execute("select current_user()").fetchone() == ("Alice Analyst",), "name and password")
+            time.sleep(0.6)
+            check.that(c.execute("select 1").fetchone() == (1,), "asked again, by its token")
+        check.that("invalid username/password" in refusal("alice", "wrong-pw"), "a wrong password")
+        check.that("invalid username/password" in refusal("admin", "alice-pw"), "names of the house are asked here")
+        check.that(s.rest.sql("select 1", ("alice", "alice-pw"))[0] == 200, "over HTTP, too")
+        tokens = p.count("token")
+        check.that(s.rest.sql("select current_user", ("alice", "alice-pw"))[0] == 200 and p.count("token") == tokens, "one question for the time it counts")
+        check.that(s.rest.sql("select 1", ("alice", "wrong-pw"))[0] == 401, "a wrong password")
+        s.rest.must("create user erin with password own")
+        check.that(s.rest.sql("select 1", ("erin", "erin-pw"))[0] == 401, "a name that is here now is asked here alone")
+    with House(p, prepare=False, **{"pg.auth.cleartext": "false", "acl.oidc.pg.token.as.password.enabled": "true"}) as s:
+        host, port = s.pg.rsplit(":", 1)
+        check.that("needs TLS" in refusal("_sso", alice), "no token in clear text")
+    with House(p, prepare=False) as s:
+        host, port = s.pg.rsplit(":", 1)
+        check.that("invalid username/password" in refusal("_sso", alice), "not where it is off")
+
+
+class NoMatter(socketserver.BaseRequestHandler):
+    """Who trusts its certificate would be heard."""
+    let_in = False
+
+    def handle(self):
+        try:
+            with self.server.context.wrap_socket(self.request, server_side=True) as c:
+                NoMatter.let_in = bool(c.recv(1))
+        except OSError:
+            pass
+
+
+def tls(check, p):
+    import psycopg
+    certs = Certs()
+    try:
+        certs.openssl("pkcs12", "-export", "-nokeys", "-in", "ca.pem", "-out", "ca.p12", "-passout", "pass:store-pw")
+        SECRETS.add("store-pw")
+        context = ssl.create_default_context(cafile=certs.path("ca.pem"))
+        with Provider("--tls-cert", certs.path("rsa.pem"), "--tls-key", certs.path("rsa.key"), scheme="https", context=context) as q:
+            for what, more, good in (("unknown authority", {}, False), ("its authority", {"acl.oidc.tls.keystore.path": certs.path("ca.pem")}, True),
+                                     ("as PKCS#12", {"acl.oidc.tls.keystore.path": certs.path("ca.p12"), "acl.oidc.tls.keystore.password": "store-pw"}, True),
+                                     ("not checked", {"acl.oidc.tls.validation.enabled": "false"}, True)):
+                more.update({"pg.tls.enabled": "true", "pg.tls.cert.path": certs.path("rsa.pem"), "pg.tls.private.key.path": certs.path("rsa.key"),
+                             "pg.auth.cleartext": "false", "acl.oidc.pg.token.as.password.enabled": "true", "acl.oidc.ropc.flow.enabled": "true"})
+                with House(q, prepare=good, **more) as s:
+                    alice = s.token("alice")
+                    check.that(s.status(alice) == (200 if good else 503), what)
+                    if what != "its authority":
+                        continue
+                    host, port = s.pg.rsplit(":", 1)
+                    for user, password in (("_sso", alice), ("alice", "alice-pw")):
+                        with psycopg.connect(host=host, port=port, user=user, password=password, dbname="qdb", sslmode="require") as c:
+                            check.that(c.execute("select current_user()").fetchone() == ("Alice Analyst",), f"{user} over TLS, without clear text")
+        own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        own.load_cert_chain(certs.path("own.pem"), certs.path("own.key"))
+        with socketserver.ThreadingTCPServer(("127.0.0.1", 0), NoMatter) as other:
+            other.daemon_threads = True
+            other.context = own
+            threading.Thread(target=other.serve_forever, daemon=True).start()
+            q.url = f"https://127.0.0.1:{other.server_address[1]}"
+            with House(q, prepare=False, **{"acl.oidc.tls.keystore.path": certs.path("own.pem")}) as s:
+                check.that(s.status("any") == 503 and not NoMatter.let_in, "a certificate for another host")
+            other.shutdown()
+    finally:
+        shutil.rmtree(certs.home)
+
+
+def single_end_points(check, p):
+    more = {"acl.oidc.configuration.url": None, "acl.oidc.host": "127.0.0.1", "acl.oidc.port": p.port, "acl.oidc.tls.enabled": "false",
+            "acl.oidc.authorization.endpoint": "/auth", "acl.oidc.token.endpoint": "/token", "acl.oidc.userinfo.endpoint": p.url + "/me",
+            "acl.oidc.redirect.uri": "http://127.0.0.1:9000/", "acl.oidc.device.authorization.endpoint": "/device/auth", "acl.oidc.pkce.enabled": "false"}
+    with House(p, **more) as s:
+        check.that(s.status(s.token("alice")) == 200, "without discovery")
+        facts = json.loads(s.rest.request("/settings")[1])["config"]
+        check.that(facts["acl.oidc.authorization.endpoint"] == p.url + "/auth" and facts["acl.oidc.device.authorization.endpoint"] == p.url + "/device/auth"
+                   and facts["acl.oidc.redirect.uri"] == "http://127.0.0.1:9000/" and facts["acl.oidc.pkce.required"] is False, f"end points: {facts}")
+
+
+def bad_settings(check, p):
+    for more, want in (({"acl.oidc.client.id": None}, "acl.oidc.client.id must be set"), ({"acl.oidc.configuration.url": None}, "acl.oidc.configuration.url or acl.oidc.host must be set"),
+                       ({"acl.oidc.configuration.url": "ftp://x/"}, "acl.oidc.configuration.url is no address"), ({"acl.oidc.scope": "profile"}, "acl.oidc.scope must have openid"),
+                       ({"acl.enabled": "false"}, "acl.enabled must not be false"), ({"acl.oidc.token.endpoint": "token"}, "acl.oidc.token.endpoint is neither"),
+                       ({"acl.oidc.redirect.uri": "/here"}, "acl.oidc.redirect.uri is no address"), ({"acl.oidc.host": "a/b"}, "acl.oidc.host is no host name"),
+                       ({"acl.oidc.groups.claim": ""}, "acl.oidc.groups.claim must be set"), ({"acl.oidc.port": "0"}, "acl.oidc.port"),
+                       ({"acl.oidc.tls.keystore.path": "none.pem"}, "none.pem")):
+        with tempfile.TemporaryDirectory() as root:
+            try:
+                s = Server(binary=House.program, root=root, env=settings(p, **more))
+                s.start()
+                s.stop()
+                check.that(False, f"{more} is refused")
+            except RuntimeError as e:
+                check.that(want in str(e), f"{more}: {e}")
+
+
+def guessing(check, p):
+    with House(p, prepare=False, **{"acl.oidc.ropc.flow.enabled": "true"}) as s:
+        for name in ("admin", "alice"):  # of the house, and of the provider
+            took = []
+            for _ in range(8):
+                began = time.monotonic()
+                check.that(s.rest.sql("select 1", (name, "wrong"))[0] == 401, "a wrong password")
+                took.append(time.monotonic() - began)
+            check.that(took[7] >= 0.2 and took[6] >= 0.1, f"{name}: answers wait: {took}")
+        began = time.monotonic()
+        check.that(s.rest.sql("select 1", ("bob", "wrong"))[0] == 401 and time.monotonic() - began < 1, "those of others do not")
+        check.that(s.rest.sql("select 1", ADMIN)[0] == 200 and s.rest.sql("select 1", ("alice", "alice-pw"))[0] == 403, "nobody is locked out")
+
+
+PARTS = [who_comes_in, how_often, bad_tokens, changes, faults, stopping, names, local_names, statements, pg, single_end_points, guessing]
+ALONE = [id_tokens, tls, provider_down, bad_settings]  # with providers of their own, or none: beside the others
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--binary")
+    a.add_argument("--nightly", action="store_true")
+    a.add_argument("pattern", nargs="?", default="")
+    o = a.parse_args()
+    check = Checks()
+    House.program = o.binary
+    why = provider.available()
+    if why:
+        print(f"oidc: LEFT OUT, the provider of test/idp cannot run: {why}")
+        print("0 passed, 0 failed")
+        return
+
+    def run(parts, p):
+        for part in parts:
+            if not re.search(o.pattern, part.__name__):
+                continue
+            began, mine = time.monotonic(), Checks()
+            try:
+                if parts is PARTS:
+                    p.hook("reset", {})
+                part(mine, p)
+            except Exception as e:
+                traceback.print_exc()
+                mine.that(False, f"{part.__name__}: {type(e).__name__}: {e}")
+            print(f"{part.__name__}: {time.monotonic() - began:.1f} s")
+            done.append(mine)
+
+    done = [check]
+    with Provider() as p, concurrent.futures.ThreadPoolExecutor(1) as beside:
+        alone = beside.submit(run, ALONE, p)
+        run(PARTS, p)
+        alone.result()
+    text = "\n".join(LOGS)
+    check.that("Sanitizer" not in text and "Assert" not in text, "no findings in the logs")
+    check.that(o.pattern or "sub:alice" in text and "event=login result=refused" in text, "log-ins are in the logs")
+    check.that(not any(secret in text for secret in SECRETS | {ADMIN[1]}), "no token and no password in the logs")
+    passed, failed = sum(c.passed for c in done), sum(c.failed for c in done)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
