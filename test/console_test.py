@@ -4,13 +4,18 @@
     console_test.py unit|browser [--nightly] [FILE...]      FILE: part of the name of a file of console/e2e
 
 Needs a build of the release preset, which also fetches the packages. CI leaves out the tests marked long, and the files named *.long.test.ts.
+A test of the page that fails is tried once more, on a server of its own; which ones needed that is printed.
 """
-import argparse, json, os, pathlib, subprocess, sys, tempfile
+import argparse, json, os, pathlib, re, subprocess, sys, tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 CONSOLE = TOP / "console"
 sys.path.insert(0, str(TOP / "test"))
 import provider  # noqa: E402
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def main():
@@ -32,6 +37,9 @@ def main():
         p = subprocess.run([*args, *o.files], cwd=CONSOLE, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         found = json.loads(report.read_text()) if report.exists() else {"numPassedTests": 0, "numFailedTests": 1}
     passed, failed = found["numPassedTests"], found["numFailedTests"]
+    for test in (t for file in found.get("testResults", []) for t in file["assertionResults"]):
+        if test["status"] == "passed" and test["failureMessages"]:
+            print(f"needed a second try: {test['fullName']}: {plain(test['failureMessages'][0])[:600]}")
     if p.returncode:
         print(p.stdout[-12000:])
         failed = max(failed, 1)  # a file that cannot be loaded has no test that fails

@@ -1,20 +1,22 @@
 /* Bad input and bad times: the server goes away, cells and results of every size, statements without end, storage that is full or cleared, logins. */
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cell, close, launch, long, open, run, write } from "./browser";
+import { describe, expect, test } from "vitest";
+import { around, cell, close, kept, launch, long, open, run, write } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
 let browser: Browser;
 
-beforeAll(async () => {
-  server = await new Server().start();
-  browser = await launch();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+around(
+  async () => {
+    server = await new Server().start();
+    browser = await launch();
+  },
+  async () => {
+    await browser?.close();
+    await server?.remove();
+  },
+);
 
 describe("bad times", () => {
   test("a server that goes away: said, the text kept, and all goes on when it is back", async () => {
@@ -25,12 +27,12 @@ describe("bad times", () => {
     await o.page.keyboard.insertText(" + 1");
     await o.page.keyboard.press("F9");
     await o.page.locator(".banner.error", { hasText: "does not answer" }).waitFor();
-    expect(await o.page.locator(".run-error").textContent()).toContain("The server does not answer");
-    expect(await o.page.locator(".cm-content").textContent()).toContain("select 1 + 1");
+    await expect.poll(() => o.page.locator(".run-error").textContent()).toContain("The server does not answer");
+    await expect.poll(() => o.page.locator(".cm-content").textContent()).toContain("select 1 + 1");
     await server.start();
     await o.page.locator(".banner.error").waitFor({ state: "detached", timeout: 10_000 });
     await run(o.page);
-    expect(await cell(o.page, 1, 2).textContent()).toBe("2");
+    await expect.poll(() => cell(o.page, 1, 2).textContent()).toBe("2");
     await close(o);
   });
 
@@ -41,7 +43,7 @@ describe("bad times", () => {
     await o.page.keyboard.press("F9");
     await expect.poll(() => o.page.locator(".elapsed").textContent()).toMatch(/\d ms|\d s/);
     const active = async () => (await server.sql("select count() from query_activity() where query like '%1000000000000%' and query not like '%query_activity%'")).dataset[0]?.[0];
-    expect(await active()).toBe(1);
+    await expect.poll(active).toBe(1);
     await o.page.getByRole("button", { name: "Cancel" }).click();
     await o.page.locator(".run-summary", { hasText: "Cancelled" }).waitFor();
     await expect.poll(active).toBe(0);
@@ -52,8 +54,8 @@ describe("bad times", () => {
     const small = await new Server({ ALMANAC_HTTP_SNAPSHOT_RESULT_BYTES_MAX: "2m" }).start();
     const o = await open(browser, small.url);
     await run(o.page, "select rnd_long() r from long_sequence(1000000000)");
-    expect(await o.page.locator(".run-summary").textContent()).toMatch(/The first [\d,]+ rows/);
-    expect(await o.page.locator(".grid-note").textContent()).toContain("The server holds no more");
+    await expect.poll(() => o.page.locator(".run-summary").textContent()).toMatch(/The first [\d,]+ rows/);
+    await expect.poll(() => o.page.locator(".grid-note").textContent()).toContain("The server holds no more");
     await close(o);
     await small.remove();
   });
@@ -63,11 +65,11 @@ describe("bad input", () => {
   long("a cell of 10 MB is shown in part, and as a whole to be saved", async () => {
     const o = await open(browser, server.url);
     await run(o.page, "select rpad('', 1000000, 'z') || rpad('', 1000000, 'y') || rpad('', 1000000, 'x') || rpad('', 1000000, 'w') || rpad('', 1000000, 'v') || rpad('', 1000000, 'u') || rpad('', 1000000, 't') || rpad('', 1000000, 's') || rpad('', 1000000, 'r') || rpad('', 1000000, 'q') t");
-    expect((await cell(o.page, 1, 2).textContent())?.length).toBeLessThan(500);
+    await expect.poll(async () => (await cell(o.page, 1, 2).textContent())?.length).toBeLessThan(500);
     await o.page.locator("[role=grid]").focus();
     await o.page.keyboard.press("Enter");
-    expect(await o.page.locator(".value-panel").textContent()).toContain("10,000,000 characters");
-    expect((await o.page.locator(".value").textContent())?.length).toBe(100_000);
+    await expect.poll(() => o.page.locator(".value-panel").textContent()).toContain("10,000,000 characters");
+    await expect.poll(async () => (await o.page.locator(".value").textContent())?.length).toBe(100_000);
     await close(o);
   });
 
@@ -76,14 +78,14 @@ describe("bad input", () => {
     o.allow(/status of 400/);
     await o.page.route("**/exec", (r) => (r.request().postData()?.includes("twice") === true ? r.fulfill({ json: { query: "", columns: [{ name: "a", type: "INT" }, { name: "a", type: "STRING" }], timestamp: -1, dataset: [[1, "x"]], count: 1 } }) : r.request().postData()?.includes("broken") === true ? r.fulfill({ body: '{"columns":[' }) : r.continue()));
     await run(o.page, "select twice");
-    expect([await cell(o.page, 1, 2).textContent(), await cell(o.page, 1, 3).textContent()]).toEqual(["1", "x"]);
+    await expect.poll(async () => [await cell(o.page, 1, 2).textContent(), await cell(o.page, 1, 3).textContent()]).toEqual(["1", "x"]);
     await o.page.locator("[role=grid]").focus();
     await o.page.keyboard.press("Control+a");
     await o.page.keyboard.press("Shift+F10");
     await o.page.getByRole("menuitem", { name: "Copy as JSON" }).click();
     await expect.poll(() => o.page.evaluate(() => navigator.clipboard.readText())).toBe('[\n  {"a": 1, "a_2": "x"}\n]\n');
     await run(o.page, "select broken");
-    expect(await o.page.locator(".run-error").textContent()).toContain("The answer is no JSON");
+    await expect.poll(() => o.page.locator(".run-error").textContent()).toContain("The answer is no JSON");
     await close(o);
   });
 
@@ -99,7 +101,7 @@ describe("bad input", () => {
     await o.page.getByRole("button", { name: "History" }).click();
     await o.page.locator(".history-entry").waitFor();
     expect(await o.page.locator("main img:not(.cm-widgetBuffer)").evaluateAll((all) => all.map((e) => e.outerHTML))).toEqual([]);
-    expect(await o.page.locator(".tab").first().textContent()).toBe(html);
+    await expect.poll(() => o.page.locator(".tab").first().textContent()).toBe(html);
     await close(o);
   });
 });
@@ -114,16 +116,16 @@ describe("storage", () => {
     });
     await run(o.page, "select 7");
     await o.page.locator(".banner", { hasText: "storage is full" }).waitFor();
-    expect(await cell(o.page, 1, 2).textContent()).toBe("7");
+    await expect.poll(() => cell(o.page, 1, 2).textContent()).toBe("7");
     await close(o);
   });
 
   test("cleared while the page is open: saved again", async () => {
     const o = await open(browser, server.url);
     await write(o.page, "select 'kept'");
-    await o.page.waitForTimeout(500);
+    await kept(o.page, "select 'kept'");
     await o.page.evaluate(() => new Promise((r) => (indexedDB.deleteDatabase("almanac-console").onsuccess = r)));
-    await o.page.waitForTimeout(700);
+    await kept(o.page, "select 'kept'");
     await o.page.reload();
     await expect.poll(() => o.page.locator(".cm-content").textContent()).toBe("select 'kept'");
     await close(o);
@@ -135,7 +137,7 @@ describe("storage", () => {
     const o = await open(browser, server.url, { context });
     await o.page.locator(".banner", { hasText: "cannot be used" }).waitFor();
     await run(o.page, "select 8");
-    expect(await cell(o.page, 1, 2).textContent()).toBe("8");
+    await expect.poll(() => cell(o.page, 1, 2).textContent()).toBe("8");
     await close(o);
   });
 });
@@ -155,7 +157,7 @@ describe("login", () => {
     await log("s3crét");
     await page.locator("dialog").waitFor({ state: "detached" });
     await run(page, "select 5");
-    expect(await cell(page, 1, 2).textContent()).toBe("5");
+    await expect.poll(() => cell(page, 1, 2).textContent()).toBe("5");
     await page.reload();
     await page.locator(".user-name").waitFor();
     expect(await page.locator("dialog").count()).toBe(0);

@@ -5,12 +5,23 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /* Tests for the nightly run alone. */
 export const long = process.env.ALM_TEST_ALL ? test : test.skip;
+
+/* What the tests of a file stand on. For a second try of a test it is made anew: the first one may have left anything. */
+export function around(setUp: () => Promise<void>, tearDown: () => Promise<void>): void {
+  beforeAll(setUp);
+  afterAll(tearDown);
+  beforeEach(async ({ task }) => {
+    if ((task.result?.retryCount ?? 0) === 0) return;
+    await tearDown();
+    await setUp();
+  });
+}
 
 export const launch = (): Promise<Browser> =>
   chromium.launch({
@@ -78,12 +89,36 @@ export async function write(page: Page, text: string): Promise<void> {
 /* Runs what the editor would run, and waits until it has ended. */
 export async function run(page: Page, text?: string, all = false): Promise<void> {
   if (text !== undefined) await write(page, text);
-  const before = await page.evaluate(() => document.querySelectorAll(".run-summary").length);
-  void before;
-  await page.keyboard.press(all ? "Control+Shift+Enter" : "F9");
-  await page.locator(".run-summary:not(.running)").waitFor();
-  await page.getByRole("button", { name: /^Run/ }).first().waitFor();
+  await ran(page, () => page.keyboard.press(all ? "Control+Shift+Enter" : "F9"));
 }
+
+/* Does what starts a run, and waits until all of that run has ended: what the page shows of an earlier one does not count. */
+export async function ran(page: Page, start: () => Promise<unknown>): Promise<void> {
+  const newest = () => page.evaluate(() => Number(document.querySelector<HTMLElement>("[data-run][data-busy=false]")?.dataset.run ?? 0));
+  const before = await page.evaluate(() => Number(document.querySelector<HTMLElement>(".results[data-run]")?.dataset.run ?? 0));
+  await start();
+  await expect.poll(newest).toBeGreaterThan(before);
+}
+
+/* What this browser keeps of one kind: [] before there is any. The page writes a moment after the change. */
+export const stored = <T = { title: string; text: string; order: number }>(page: Page, store: "tabs" | "closed" | "history"): Promise<T[]> =>
+  page.evaluate(async (name) => {
+    if (!(await indexedDB.databases()).some((d) => d.name === "almanac-console")) return [];
+    return new Promise<never[]>((found, failed) => {
+      const request = indexedDB.open("almanac-console");
+      request.onerror = () => failed(request.error ?? new Error("not to be opened"));
+      request.onsuccess = () => {
+        const db = request.result;
+        const all = db.objectStoreNames.contains(name) ? db.transaction(name).objectStore(name).getAll() : null;
+        if (all === null) found([]);
+        else all.onsuccess = () => found(all.result as never[]);
+        db.close(); /* when the transaction has ended */
+      };
+    });
+  }, store);
+
+/* Waits until the text of a tab is kept. */
+export const kept = (page: Page, text: string) => expect.poll(async () => (await stored(page, "tabs")).map((t) => t.text)).toContainEqual(expect.stringContaining(text));
 
 /* The text of a cell of the grid; row counted from 1, as the page shows it. */
 export const cell = (page: Page, row: number, column: number) => page.locator(`.grid-row[aria-rowindex="${row + 1}"] [aria-colindex="${column}"]`);

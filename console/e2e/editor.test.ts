@@ -1,22 +1,24 @@
 /* The editor: completion, what runs, marks, tabs, history, parameters, plans, format, comments, find and replace. */
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cell, close, launch, long, open, run, write } from "./browser";
+import { describe, expect, test } from "vitest";
+import { around, cell, close, kept, launch, long, open, ran, run, stored, write } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
 let browser: Browser;
 
-beforeAll(async () => {
-  server = await new Server().start();
-  browser = await launch();
-  await server.sql("create table trades (timestamp timestamp, symbol symbol, price double, \"odd name\" long) timestamp(timestamp) partition by day");
-  await server.sql("insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(100)");
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+around(
+  async () => {
+    server = await new Server().start();
+    browser = await launch();
+    await server.sql("create table trades (timestamp timestamp, symbol symbol, price double, \"odd name\" long) timestamp(timestamp) partition by day");
+    await server.sql("insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(100)");
+  },
+  async () => {
+    await browser?.close();
+    await server?.remove();
+  },
+);
 
 const text = (page: Page) => page.locator(".cm-content .cm-line").allTextContents().then((lines) => lines.join("\n"));
 const options = (page: Page) => page.locator(".cm-tooltip-autocomplete li .cm-completionLabel").allTextContents();
@@ -28,6 +30,20 @@ async function typed(page: Page, start: string, rest: string): Promise<void> {
   await page.locator(".cm-tooltip-autocomplete").waitFor();
 }
 
+interface Watched {
+  seen: Array<{ text: string; after: number }>;
+}
+/* From now on: each text that is underlined, and how many ms after the last key. */
+const watchErrors = (page: Page) =>
+  page.locator(".cm-content").evaluate((content) => {
+    const seen: Watched["seen"] = [];
+    let key = performance.now();
+    (window as unknown as Watched).seen = seen;
+    window.addEventListener("keydown", () => (key = performance.now()), true);
+    new MutationObserver(() => {
+      for (const e of content.querySelectorAll(".cm-lintRange-error")) seen.push({ text: e.textContent, after: performance.now() - key });
+    }).observe(content, { childList: true, subtree: true, attributes: true });
+  });
 const wrong = (page: Page) => page.locator(".cm-lintRange-error").allTextContents();
 
 describe("errors while typing", () => {
@@ -41,10 +57,12 @@ describe("errors while typing", () => {
     expect((await server.sql("select count() from tables() where table_name = 'made'")).dataset).toEqual([[0]]);
     /* keys that follow at once: what was asked is given up, nothing is underlined but what stands there in the end */
     await write(page, "");
+    await watchErrors(page);
     await page.keyboard.type("select price from tradez", { delay: 10 });
-    await page.waitForTimeout(450);
-    expect(await wrong(page)).toEqual([]); /* it may go on */
     await expect.poll(() => wrong(page)).toEqual(["tradez"]);
+    const seen = await page.evaluate(() => (window as unknown as Watched).seen);
+    expect(new Set(seen.map((s) => s.text))).toEqual(new Set(["tradez"]));
+    expect(seen[0]?.after).toBeGreaterThan(850); /* ms since the last key: it might have gone on */
     await page.keyboard.press("Backspace");
     await page.keyboard.type("s");
     await expect.poll(() => wrong(page)).toEqual([]);
@@ -53,9 +71,12 @@ describe("errors while typing", () => {
     await expect.poll(() => wrong(page)).toEqual(["soon_there"]);
     await page.keyboard.press("Control+a");
     await run(page, "create table soon_there (a int)");
+    await watchErrors(page);
+    const looked = page.waitForResponse((r) => r.url().includes("validate") && (r.request().postData() ?? r.url()).includes("soon_there"));
     await write(page, "select * from soon_there");
-    await page.waitForTimeout(1500);
-    expect(await wrong(page)).toEqual([]);
+    await looked;
+    await page.waitForTimeout(1000); /* even the word at the caret counts now */
+    expect(await page.evaluate(() => (window as unknown as Watched).seen)).toEqual([]);
     await close(o);
   });
 });
@@ -68,19 +89,18 @@ describe("time range", () => {
     for (let i = 0; i < 12; i++) await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("Alt+r");
     const dialog = page.getByRole("dialog", { name: "Time range" });
-    await dialog.getByRole("button", { name: "Last 24 hours" }).click();
-    await page.locator(".run-summary:not(.running)").waitFor();
-    expect(await text(page)).toBe("select 1;\nselect count() c from trades where timestamp IN '$now - 24h..$now' AND (price > 1 or price < 0); select 2");
-    expect(await cell(page, 1, 2).textContent()).toBe("0");
+    await ran(page, () => dialog.getByRole("button", { name: "Last 24 hours" }).click());
+    await expect.poll(() => text(page)).toBe("select 1;\nselect count() c from trades where timestamp IN '$now - 24h..$now' AND (price > 1 or price < 0); select 2");
+    await expect.poll(() => cell(page, 1, 2).textContent()).toBe("0");
     await page.getByRole("button", { name: /^Time range/ }).click();
     await dialog.getByLabel("From (UTC)").fill("2026-01-01T00:00:00");
     await dialog.getByLabel("To (UTC)").fill("2026-01-01T00:00:09");
     await dialog.getByRole("button", { name: "Write and run" }).click();
     await expect.poll(() => cell(page, 1, 2).textContent()).toBe("6"); /* of ten seconds those with a price above 1 */
-    expect(await text(page)).toContain("where timestamp BETWEEN '2026-01-01T00:00:00Z' AND '2026-01-01T00:00:09Z' AND (price");
+    await expect.poll(() => text(page)).toContain("where timestamp BETWEEN '2026-01-01T00:00:00Z' AND '2026-01-01T00:00:09Z' AND (price");
     await page.keyboard.press("Alt+r");
     await dialog.getByRole("button", { name: "Take it away" }).click();
-    expect(await text(page)).toBe("select 1;\nselect count() c from trades where (price > 1 or price < 0); select 2");
+    await expect.poll(() => text(page)).toBe("select 1;\nselect count() c from trades where (price > 1 or price < 0); select 2");
     await write(page, "select x from long_sequence(1)");
     await page.keyboard.press("Alt+r");
     await dialog.getByText("No table with a designated timestamp").waitFor();
@@ -92,28 +112,31 @@ describe("completion", () => {
   test("keywords, tables, columns by alias, functions with their line, values of symbols", async () => {
     const o = await open(browser, server.url);
     const { page } = o;
-    await page.waitForTimeout(500); /* names come from the server */
+    await page.getByRole("button", { name: "Functions and keywords", exact: true }).click();
+    await page.locator(".reference-entry").first().waitFor(); /* names come from the server */
+    await page.getByRole("button", { name: "Functions and keywords", exact: true }).click();
     await typed(page, "", "sel");
-    expect((await options(page))[0]?.toLowerCase()).toContain("select");
+    await expect.poll(async () => (await options(page))[0]?.toLowerCase()).toContain("select");
     await page.keyboard.press("Escape");
     await typed(page, "select * from ", "tra");
-    expect((await options(page))[0]).toBe("trades");
+    await expect.poll(async () => (await options(page))[0]).toBe("trades");
     await page.keyboard.press("Enter");
     await write(page, "select t. from trades t");
     for (let i = 0; i < " from trades t".length; i++) await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("Control+Space");
     await expect.poll(() => options(page)).toEqual(["timestamp", "odd name", "price", "symbol"]);
     await page.keyboard.type("od");
-    await page.waitForTimeout(150);
-    await page.keyboard.press("Enter");
-    expect(await text(page)).toBe('select t."odd name" from trades t');
-    await typed(page, "select ", "regr_sl");
-    expect(await page.locator(".cm-completionInfo").textContent()).toContain("Slope of the line of least squares.");
+    await expect.poll(() => options(page)).toEqual(["odd name"]);
     await page.waitForTimeout(200); /* a choice that comes at once is not taken */
     await page.keyboard.press("Enter");
-    expect(await text(page)).toBe("select regr_slope()");
+    await expect.poll(() => text(page)).toBe('select t."odd name" from trades t');
+    await typed(page, "select ", "regr_sl");
+    await expect.poll(() => page.locator(".cm-completionInfo").textContent()).toContain("Slope of the line of least squares.");
+    await page.waitForTimeout(200); /* a choice that comes at once is not taken */
+    await page.keyboard.press("Enter");
+    await expect.poll(() => text(page)).toBe("select regr_slope()");
     await typed(page, "select * from trades where symbol = '", "E");
-    expect(await options(page)).toEqual(["ETH"]);
+    await expect.poll(() => options(page)).toEqual(["ETH"]);
     await close(o);
   });
 });
@@ -124,8 +147,8 @@ describe("runs", () => {
     const { page } = o;
     await write(page, "select 1 a;\nselect 2 b;\n\nselect 3 c");
     await run(page);
-    expect(await page.locator(".grid-name").first().textContent()).toBe("c");
-    expect(await marks(page)).toEqual([expect.stringMatching(/^✓ /)]);
+    await expect.poll(() => page.locator(".grid-name").first().textContent()).toBe("c");
+    await expect.poll(() => marks(page)).toEqual([expect.stringMatching(/^✓ /)]);
     await page.locator(".cm-content").focus();
     await page.keyboard.press("Control+Home");
     await run(page);
@@ -151,7 +174,7 @@ describe("runs", () => {
     await o.page.locator(".param-bar input").fill("7");
     await o.page.locator(".cm-content").focus();
     await run(o.page);
-    expect(await o.page.locator(".cm-lintRange-error").textContent()).toBe("wrong");
+    await expect.poll(() => o.page.locator(".cm-lintRange-error").textContent()).toBe("wrong");
     await close(o);
   });
 
@@ -161,7 +184,7 @@ describe("runs", () => {
     for (const [name, value] of [["$1", "41"], ["@who", "a'; drop"]] as const) await o.page.locator(".param-bar label", { hasText: name }).locator("input").fill(value);
     await o.page.locator(".cm-content").focus();
     await run(o.page);
-    expect([await cell(o.page, 1, 2).textContent(), await cell(o.page, 1, 3).textContent(), await cell(o.page, 1, 4).textContent()]).toEqual(["42", "a'; drop!", "null"]);
+    await expect.poll(async () => [await cell(o.page, 1, 2).textContent(), await cell(o.page, 1, 3).textContent(), await cell(o.page, 1, 4).textContent()]).toEqual(["42", "a'; drop!", "null"]);
     await close(o);
   });
 
@@ -198,16 +221,16 @@ describe("text", () => {
     const { page } = o;
     await write(page, "select a,b from t where a=1");
     await page.getByRole("button", { name: /^Format/ }).click();
-    expect(await text(page)).toBe("SELECT a, b\nFROM t\nWHERE a=1");
+    await expect.poll(() => text(page)).toBe("SELECT a, b\nFROM t\nWHERE a=1");
     await page.keyboard.press("Control+Home");
     await page.keyboard.press("Control+/");
-    expect(await text(page)).toBe("-- SELECT a, b\nFROM t\nWHERE a=1");
+    await expect.poll(() => text(page)).toBe("-- SELECT a, b\nFROM t\nWHERE a=1");
     await page.keyboard.press("Control+/");
     await page.keyboard.press("Control+f");
     await page.locator(".cm-search input[name=search]").fill("a");
     await page.locator(".cm-search input[name=replace]").fill("z");
     await page.locator(".cm-search [name=replaceAll]").click();
-    expect(await text(page)).toBe("SELECT z, b\nFROM t\nWHERE z=1");
+    await expect.poll(() => text(page)).toBe("SELECT z, b\nFROM t\nWHERE z=1");
     await close(o);
   });
 });
@@ -227,18 +250,18 @@ describe("tabs and history", () => {
     await page.locator(".tab", { hasText: "Mine" }).focus();
     await page.keyboard.press("Alt+ArrowLeft");
     await expect.poll(titles).toEqual(["Mine", "Query 1"]);
-    await page.waitForTimeout(500);
+    await kept(page, "select 'second'");
+    await expect.poll(async () => (await stored(page, "tabs")).sort((a, b) => a.order - b.order).map((t) => t.title)).toEqual(["Mine", "Query 1"]);
     await page.reload();
     await expect.poll(titles).toEqual(["Mine", "Query 1"]);
-    expect(await page.locator(".tab[aria-selected=true]").textContent()).toBe("Mine");
-    expect(await text(page)).toBe("select 'second'");
+    await expect.poll(() => page.locator(".tab[aria-selected=true]").textContent()).toBe("Mine");
+    await expect.poll(() => text(page)).toBe("select 'second'");
     await page.locator(".tab", { hasText: "Mine" }).focus();
     await page.keyboard.press("Delete");
     await expect.poll(titles).toEqual(["Query 1"]);
-    await page.waitForTimeout(300);
     await page.keyboard.press("Alt+Shift+T");
     await expect.poll(titles).toEqual(["Query 1", "Mine"]);
-    expect(await text(page)).toBe("select 'second'");
+    await expect.poll(() => text(page)).toBe("select 'second'");
     await close(o);
   });
 
@@ -248,11 +271,11 @@ describe("tabs and history", () => {
     const { page } = o;
     await run(page, "select 'needle'");
     await run(page, "select nothing_there");
-    await page.waitForTimeout(200);
+    await expect.poll(async () => (await stored(page, "history")).length).toBe(2);
     await page.reload();
     await page.getByRole("button", { name: "History" }).click();
     await expect.poll(() => page.locator(".history-entry").count()).toBe(2);
-    expect(await page.locator(".history-entry").first().textContent()).toContain("Invalid column: nothing_there");
+    await expect.poll(() => page.locator(".history-entry").first().textContent()).toContain("Invalid column: nothing_there");
     await page.getByRole("searchbox", { name: "Search the history" }).fill("needle");
     await expect.poll(() => page.locator(".history-entry code").allTextContents()).toEqual(["select 'needle'"]);
     await page.locator(".history-text").click();
@@ -264,7 +287,7 @@ describe("tabs and history", () => {
     const o = await open(browser, server.url, { path: "/#/?" + new URLSearchParams({ title: "Shared", sql: "select 'from a link'" }) });
     const { page } = o;
     await expect.poll(() => page.locator(".tab[aria-selected=true]").textContent()).toBe("Shared");
-    expect(await text(page)).toBe("select 'from a link'");
+    await expect.poll(() => text(page)).toBe("select 'from a link'");
     expect(await page.locator(".run-summary").count()).toBe(0);
     expect(new URL(page.url()).hash).toBe("#/");
     await close(o);
@@ -275,11 +298,11 @@ describe("tabs and history", () => {
     await run(o.page, "select 1");
     await o.page.locator("[role=grid]").focus();
     await o.page.keyboard.press("?");
-    expect(await o.page.locator("dialog .keys").textContent()).toContain("Run all statements of the tab");
+    await expect.poll(() => o.page.locator("dialog .keys").textContent()).toContain("Run all statements of the tab");
     await o.page.keyboard.press("Escape");
     await o.page.keyboard.press("F6");
     await o.page.keyboard.press("F6");
-    expect(await o.page.evaluate(() => document.activeElement?.getAttribute("role") ?? document.activeElement?.className)).toBe("grid");
+    await expect.poll(() => o.page.evaluate(() => document.activeElement?.getAttribute("role") ?? document.activeElement?.className)).toBe("grid");
     await close(o);
   });
 });

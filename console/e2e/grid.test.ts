@@ -1,23 +1,25 @@
 /* The grid: a million rows, digits, nulls, keys, copies, columns, the whole value, sort and filter, downloads. */
 import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cell, close, launch, long, open, run, write } from "./browser";
+import { describe, expect, test } from "vitest";
+import { around, cell, close, launch, long, open, ran, run, write } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
 let browser: Browser;
 
-beforeAll(async () => {
-  server = await new Server().start();
-  browser = await launch();
-  await server.sql("create table trades (ts timestamp, symbol symbol, price double, amount long) timestamp(ts) partition by day");
-  await server.sql("insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(5000)");
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+around(
+  async () => {
+    server = await new Server().start();
+    browser = await launch();
+    await server.sql("create table trades (ts timestamp, symbol symbol, price double, amount long) timestamp(ts) partition by day");
+    await server.sql("insert into trades select timestamp_sequence('2026-01-01', 1000000), rnd_symbol('BTC', 'ETH'), x * 0.25, x from long_sequence(5000)");
+  },
+  async () => {
+    await browser?.close();
+    await server?.remove();
+  },
+);
 
 const clipboard = (o: Awaited<ReturnType<typeof open>>) => o.page.evaluate(() => navigator.clipboard.readText());
 
@@ -25,13 +27,13 @@ describe("grid", () => {
   test("1,000,000 rows scrolled to their end, of one run", async () => {
     const o = await open(browser, server.url);
     await run(o.page, "select x, rnd_long() r, x * 2 y from long_sequence(1000000)");
-    expect(await o.page.locator(".run-summary").textContent()).toContain("1,000,000 rows");
+    await expect.poll(() => o.page.locator(".run-summary").textContent()).toContain("1,000,000 rows");
     const first = await cell(o.page, 1, 3).textContent();
     const grid = o.page.locator("[role=grid]");
     await grid.focus();
     await o.page.keyboard.press("Control+End");
     await expect.poll(() => cell(o.page, 1_000_000, 2).textContent(), { timeout: 5000 }).toBe("1000000");
-    expect(await cell(o.page, 1_000_000, 4).textContent()).toBe("2000000");
+    await expect.poll(() => cell(o.page, 1_000_000, 4).textContent()).toBe("2000000");
     /* by the scroll bar to the middle and to the very end: the last row is seen whole */
     await o.page.locator(".grid-scroller").evaluate((el) => (el.scrollTop = el.scrollHeight / 2));
     const middle = async () => Number((await o.page.locator(".grid-number").first().textContent())?.replaceAll(",", ""));
@@ -51,15 +53,15 @@ describe("grid", () => {
     await write(page, "select x, pg_sleep(0.00001) s from long_sequence(100000000)");
     await page.keyboard.press("F9");
     await cell(page, 1000, 2).or(cell(page, 1, 2)).first().waitFor();
-    expect(await page.locator(".run-summary").textContent()).toMatch(/Running.*rows so far|Running/);
-    expect(await page.locator(".grid-note").textContent()).toContain("still coming");
-    expect(await page.getByRole("button", { name: "Chart" }).isDisabled()).toBe(true);
+    await expect.poll(() => page.locator(".run-summary").textContent()).toMatch(/Running.*rows so far|Running/);
+    await expect.poll(() => page.locator(".grid-note").textContent()).toContain("still coming");
+    await expect.poll(() => page.getByRole("button", { name: "Chart" }).isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.locator(".run-summary", { hasText: "Cancelled" }).waitFor();
-    expect(await page.locator(".grid-note").textContent()).toContain("these are its first rows");
-    expect(await cell(page, 1, 2).textContent()).toBe("1");
+    await expect.poll(() => page.locator(".grid-note").textContent()).toContain("these are its first rows");
+    await expect.poll(() => cell(page, 1, 2).textContent()).toBe("1");
     await run(page, "select x, rnd_str(5, 20, 2) t from long_sequence(500000)");
-    expect(await page.locator(".run-summary").textContent()).toContain("500,000 rows");
+    await expect.poll(() => page.locator(".run-summary").textContent()).toContain("500,000 rows");
     await page.locator("[role=grid]").focus();
     await page.keyboard.press("Control+End");
     await expect.poll(() => cell(page, 500_000, 2).textContent(), { timeout: 5000 }).toBe("500000");
@@ -73,13 +75,12 @@ describe("grid", () => {
     await page.locator(".grid-filter input").fill("btc 49");
     await page.locator("[role=columnheader]", { hasText: "amount" }).click();
     await page.locator("[role=columnheader]", { hasText: "amount" }).click();
-    expect(await page.locator(".grid-note").textContent()).toContain("Of the 1,000 rows that are loaded, of 5,000");
-    await page.getByRole("button", { name: "Of all rows" }).click();
-    await page.locator(".run-summary:not(.running)").waitFor();
-    expect(await page.locator(".cm-content").textContent()).toContain('ORDER BY "amount" DESC');
+    await expect.poll(() => page.locator(".grid-note").textContent()).toContain("Of the 1,000 rows that are loaded, of 5,000");
+    await ran(page, () => page.getByRole("button", { name: "Of all rows" }).click());
+    await expect.poll(() => page.locator(".cm-content").textContent()).toContain('ORDER BY "amount" DESC');
     const [wanted] = (await server.sql("select max(amount), count() from trades where amount::string like '%49%' and symbol = 'BTC'")).dataset;
     await expect.poll(() => cell(page, 1, 2).textContent()).toBe(String(wanted?.[0]));
-    expect((await page.locator(".run-summary").textContent())?.replace(",", "")).toContain(`${String(wanted?.[1])} row`);
+    await expect.poll(async () => (await page.locator(".run-summary").textContent())?.replace(",", "")).toContain(`${String(wanted?.[1])} row`);
     await close(o);
   });
 
@@ -91,9 +92,9 @@ describe("grid", () => {
     for (let c = 2; c <= 9; c++) texts.push(await cell(o.page, 1, c).textContent());
     expect(texts.slice(0, 6)).toEqual(["9223372036854775807", "0.1", "null", "''", html, "-9223372036854775807"]);
     expect(texts[7]).toBe("12345678901234567.89");
-    expect(await cell(o.page, 1, 4).getAttribute("class")).toContain("null");
+    await expect.poll(() => cell(o.page, 1, 4).getAttribute("class")).toContain("null");
     expect(await o.page.locator(".grid img, .grid b, .grid i").count()).toBe(0);
-    expect(await o.page.locator(".grid-name").nth(4).textContent()).toBe("<i>e</i>");
+    await expect.poll(() => o.page.locator(".grid-name").nth(4).textContent()).toBe("<i>e</i>");
     await close(o);
   });
 
@@ -129,8 +130,8 @@ describe("grid", () => {
     const o = await open(browser, server.url, { width: 700 });
     const list = Array.from({ length: 2000 }, (_, i) => `x + ${i} c${i}`).join(", ");
     await run(o.page, `select ${list} from long_sequence(50)`);
-    expect(await o.page.locator("[role=grid]").getAttribute("aria-colcount")).toBe("2001");
-    expect(await o.page.locator(".grid-cell").count()).toBeLessThan(800);
+    await expect.poll(() => o.page.locator("[role=grid]").getAttribute("aria-colcount")).toBe("2001");
+    await expect.poll(() => o.page.locator(".grid-cell").count()).toBeLessThan(800);
     const head = (name: string) => o.page.locator(".grid-column", { hasText: new RegExp(`^${name}LONG$`) });
     const before = (await head("c0").boundingBox())?.width ?? 0;
     const box = await head("c0").boundingBox();
@@ -139,7 +140,7 @@ describe("grid", () => {
     await o.page.mouse.down();
     await o.page.mouse.move(box.x + box.width + 57, box.y + 10, { steps: 4 });
     await o.page.mouse.up();
-    expect(Math.round(((await head("c0").boundingBox())?.width ?? 0) - before)).toBe(60);
+    await expect.poll(async () => Math.round(((await head("c0").boundingBox())?.width ?? 0) - before)).toBe(60);
     /* dragged behind its neighbour */
     const a = await head("c0").boundingBox();
     const b = await head("c1").boundingBox();
@@ -156,12 +157,12 @@ describe("grid", () => {
     await menu("c1", "Freeze up to here");
     await o.page.locator(".grid-scroller").evaluate((el) => (el.scrollLeft = el.scrollWidth));
     await head("c1999").waitFor();
-    expect(await head("c1").isVisible()).toBe(true);
-    expect(await cell(o.page, 3, 2001).textContent()).toBe("2002");
+    await expect.poll(() => head("c1").isVisible()).toBe(true);
+    await expect.poll(() => cell(o.page, 3, 2001).textContent()).toBe("2002");
     await menu("c1", "Hide");
-    expect(await o.page.locator("[role=grid]").getAttribute("aria-colcount")).toBe("2000");
+    await expect.poll(() => o.page.locator("[role=grid]").getAttribute("aria-colcount")).toBe("2000");
     await menu("c1999", "Columns as they came");
-    expect(await o.page.locator("[role=grid]").getAttribute("aria-colcount")).toBe("2001");
+    await expect.poll(() => o.page.locator("[role=grid]").getAttribute("aria-colcount")).toBe("2001");
     await close(o);
   });
 
@@ -171,13 +172,13 @@ describe("grid", () => {
     await o.page.locator(".grid-column", { hasText: "x" }).first().click();
     await o.page.locator(".grid-column", { hasText: "x" }).first().click();
     await expect.poll(() => cell(o.page, 1, 2).textContent()).toBe("1000");
-    expect(await o.page.locator(".grid-note").textContent()).toContain("Of the 1,000 rows that are loaded, of 2,500");
+    await expect.poll(() => o.page.locator(".grid-note").textContent()).toContain("Of the 1,000 rows that are loaded, of 2,500");
     await o.page.getByRole("searchbox", { name: "Filter the rows" }).fill("77 [9");
     await expect.poll(() => o.page.locator("[role=grid]").getAttribute("aria-rowcount")).toBe("2");
     await o.page.locator("[role=grid]").focus();
     await o.page.keyboard.press("ArrowRight");
     await o.page.keyboard.press("Enter");
-    expect(await o.page.locator(".value").textContent()).toBe('{\n  "a": [\n    977\n  ]\n}');
+    await expect.poll(() => o.page.locator(".value").textContent()).toBe('{\n  "a": [\n    977\n  ]\n}');
     await close(o);
   });
 

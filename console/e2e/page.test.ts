@@ -1,31 +1,33 @@
 /* The page as such: it loads, runs a statement, survives a reload, and keeps its promises about weight and access. */
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { axe, cell, close, launch, long, open, run } from "./browser";
+import { describe, expect, test } from "vitest";
+import { around, axe, cell, close, kept, launch, long, open, run } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
 let browser: Browser;
 
-beforeAll(async () => {
-  server = await new Server().start();
-  browser = await launch();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+around(
+  async () => {
+    server = await new Server().start();
+    browser = await launch();
+  },
+  async () => {
+    await browser?.close();
+    await server?.remove();
+  },
+);
 
 describe("page", () => {
   test("a first statement, and the tab after a reload", async () => {
     const o = await open(browser, server.url);
     await run(o.page, "select x, x * 0.5 half from long_sequence(100000)");
-    expect(await cell(o.page, 1, 3).textContent()).toBe("0.5");
-    expect(await o.page.locator(".run-summary").textContent()).toContain("100,000 rows");
-    await o.page.waitForTimeout(500);
+    await expect.poll(() => cell(o.page, 1, 3).textContent()).toBe("0.5");
+    await expect.poll(() => o.page.locator(".run-summary").textContent()).toContain("100,000 rows");
+    await kept(o.page, "long_sequence(100000)");
     await o.page.reload();
     await o.page.locator(".cm-content").waitFor();
-    expect(await o.page.locator(".cm-content").textContent()).toContain("long_sequence(100000)");
+    await expect.poll(() => o.page.locator(".cm-content").textContent()).toContain("long_sequence(100000)");
     await close(o);
   });
 
@@ -33,9 +35,9 @@ describe("page", () => {
     const o = await open(browser, server.url);
     o.allow(/status of 400/);
     await run(o.page, "select 1;\n\nselect 'é😀', wrong\nfrom long_sequence(1)", true);
-    expect(await o.page.locator(".cm-lintRange-error").textContent()).toBe("wrong");
-    expect(await o.page.locator(".cm-error-beside").textContent()).toMatch(/Invalid column: wrong/);
-    expect(await o.page.locator(".cm-run-gutter [data-run]").allTextContents()).toEqual([expect.stringMatching(/^✓ .*ms$/), expect.stringMatching(/^✗ .*ms$/)]);
+    await expect.poll(() => o.page.locator(".cm-lintRange-error").textContent()).toBe("wrong");
+    await expect.poll(() => o.page.locator(".cm-error-beside").textContent()).toMatch(/Invalid column: wrong/);
+    await expect.poll(() => o.page.locator(".cm-run-gutter [data-run]").allTextContents()).toEqual([expect.stringMatching(/^✓ .*ms$/), expect.stringMatching(/^✗ .*ms$/)]);
     await close(o);
   });
 

@@ -3,8 +3,8 @@
  * tokens that end, users that are disabled, tabs, the log-out; and answers that nobody asked for.
  */
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { axe, cell, close, launch, long, type Opened, open, run } from "./browser";
+import { afterAll, describe, expect, test } from "vitest";
+import { around, axe, cell, close, kept, launch, long, open, type Opened, run } from "./browser";
 import { Provider, serverBeside, signOn } from "./provider";
 import type { Server } from "./server";
 
@@ -12,15 +12,17 @@ let provider: Provider;
 let server: Server;
 let browser: Browser;
 
-beforeAll(async () => {
-  provider = await new Provider().start();
-  [server, browser] = await Promise.all([serverBeside(provider, { ALMANAC_ACL_OIDC_CACHE_TTL: "1500" }), launch()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.remove();
-  await provider?.stop();
-});
+around(
+  async () => {
+    provider = await new Provider().start();
+    [server, browser] = await Promise.all([serverBeside(provider, { ALMANAC_ACL_OIDC_CACHE_TTL: "1500" }), launch()]);
+  },
+  async () => {
+    await browser?.close();
+    await server?.remove();
+    await provider?.stop();
+  },
+);
 
 const start = (more: object = {}) => open(browser, server.url, { hosts: [provider.url], ...more });
 const cookies = async (o: Opened) => (await o.context.cookies(server.url)).filter((c) => c.name === "qdb_session");
@@ -57,7 +59,7 @@ describe("who comes in", () => {
     for (const name of ["state", "nonce", "code_challenge"]) expect(sent.get(name)?.length).toBeGreaterThanOrEqual(43);
     await expect.poll(() => userName(page).textContent()).toBe("Alice Analyst");
     await run(page, "select count() c, current_user() who from trades");
-    expect(await cell(page, 1, 3).textContent()).toBe("Alice Analyst");
+    await expect.poll(() => cell(page, 1, 3).textContent()).toBe("Alice Analyst");
     expect(requests.length).toBeGreaterThan(3);
     expect(requests.filter((r) => !r.startsWith("Bearer "))).toEqual([]);
     const token = requests[0]?.slice(7) ?? "";
@@ -88,7 +90,7 @@ describe("who comes in", () => {
       ["Dave Door", "no group of this user has the permission HTTP", "alice"],
     ] as const) {
       await denied.getByText(`Access denied for ${name} [HTTP]`).waitFor();
-      expect(await denied.textContent()).toContain(why);
+      await expect.poll(() => denied.textContent()).toContain(why);
       expect(await userName(page).count()).toBe(0);
       if (next === "carol") expect(await axe(page)).toEqual([]);
       const asked = page.waitForRequest((r) => r.url().startsWith(`${provider.url}/auth?`));
@@ -104,7 +106,7 @@ describe("who comes in", () => {
     const o = await into("alice", { allow: /status of 403/ });
     await expect.poll(() => userName(o.page).textContent()).toBe("Alice Analyst");
     await run(o.page, "select * from secret");
-    expect(await o.page.locator(".run-error").textContent()).toContain("Access denied for Alice Analyst");
+    await expect.poll(() => o.page.locator(".run-error").textContent()).toContain("Access denied for Alice Analyst");
     expect(await o.page.getByRole("dialog").count()).toBe(0);
     await close(o);
   });
@@ -165,7 +167,7 @@ describe("answers of the provider", () => {
     await page.goto(`${server.url}/index.html?state=foreign&error=x&error_description=<img src=x onerror=alert(1)>`);
     await expect.poll(() => reason(page).textContent()).toContain("not the answer to a sign-on");
     expect(await page.locator("dialog img").count()).toBe(0);
-    expect(await provider.count("token")).toBe(before);
+    await expect.poll(() => provider.count("token")).toBe(before);
     /* the answer of a real sign-on, a second time */
     let answer = "";
     page.on("request", (r) => {
@@ -177,7 +179,7 @@ describe("answers of the provider", () => {
     const used = await provider.count("token");
     await page.goto(answer);
     await expect.poll(() => reason(page).textContent()).toContain("not the answer to a sign-on");
-    expect(await provider.count("token")).toBe(used);
+    await expect.poll(() => provider.count("token")).toBe(used);
     await close(o);
   });
 
@@ -203,17 +205,17 @@ describe("tabs, reloads, ends", () => {
     await expect.poll(() => userName(second.page).textContent()).toBe("Alice Analyst");
     await second.page.reload();
     await expect.poll(() => userName(second.page).textContent()).toBe("Alice Analyst");
-    expect(await provider.count("auth")).toBe(authorizations);
+    await expect.poll(() => provider.count("auth")).toBe(authorizations);
     await second.page.close();
     /* alone, the provider is asked without a question to the user; the text and the place stay */
     await o.page.locator(".cm-content").click();
     await o.page.keyboard.insertText("select 42");
-    await o.page.waitForTimeout(400);
+    await kept(o.page, "select 42");
     await o.page.goto(`${server.url}/index.html?keep=1#/server`);
     await o.page.reload();
     await expect.poll(() => userName(o.page).textContent()).toBe("Alice Analyst");
     expect(o.page.url()).toBe(`${server.url}/index.html?keep=1#/server`);
-    expect(await provider.count("auth")).toBeGreaterThan(authorizations);
+    await expect.poll(() => provider.count("auth")).toBeGreaterThan(authorizations);
     await o.page.goto(`${server.url}/index.html#/`);
     await expect.poll(() => o.page.locator(".cm-content").textContent()).toContain("select 42");
     const third = await open(browser, server.url, { context: o.context, hosts: [provider.url] });
@@ -264,8 +266,8 @@ describe("tabs, reloads, ends", () => {
     await page.waitForTimeout(1800);
     await page.keyboard.press("F9");
     await page.getByRole("dialog", { name: "Log in" }).waitFor();
-    expect(await reason(page).textContent()).toMatch(/sign-on/);
-    expect(await page.locator(".cm-content").textContent()).toContain("select 2 still");
+    await expect.poll(() => reason(page).textContent()).toMatch(/sign-on/);
+    await expect.poll(() => page.locator(".cm-content").textContent()).toContain("select 2 still");
     await provider.hook("user/erin", { disabled: false });
     await close(o);
   });
@@ -292,8 +294,8 @@ describe("short tokens", () => {
     for (let i = 0; i < 2; i++) {
       await o.page.waitForTimeout(1700);
       await Promise.all([run(o.page, `select ${i} a from long_sequence(3)`), run(second.page, `select ${i} b from long_sequence(3)`)]);
-      expect(await cell(o.page, 3, 2).textContent()).toBe(String(i));
-      expect(await cell(second.page, 3, 2).textContent()).toBe(String(i));
+      await expect.poll(() => cell(o.page, 3, 2).textContent()).toBe(String(i));
+      await expect.poll(() => cell(second.page, 3, 2).textContent()).toBe(String(i));
     }
     expect((await brief.count("token")) - tokens).toBeLessThanOrEqual(4);
     expect((await brief.count("token")) - tokens).toBeGreaterThanOrEqual(2);
@@ -301,10 +303,10 @@ describe("short tokens", () => {
     await brief.hook("fault", { path: "/token", status: 503 });
     await o.page.waitForTimeout(2100);
     await run(o.page, "select 7 c");
-    expect(await o.page.locator(".run-error").textContent()).toContain("identity provider does not answer");
+    await expect.poll(() => o.page.locator(".run-error").textContent()).toContain("identity provider does not answer");
     await brief.hook("fault", {});
     await run(o.page, "select 7 c");
-    expect(await cell(o.page, 1, 2).textContent()).toBe("7");
+    await expect.poll(() => cell(o.page, 1, 2).textContent()).toBe("7");
     await close(o);
   });
 });

@@ -1,27 +1,29 @@
 /* What stands around the editor: schema explorer, import, charts, server page and so on. One server and one browser for all of it. */
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { axe, close, launch, long, open, run, write } from "./browser";
+import { describe, expect, test } from "vitest";
+import { around, axe, close, launch, long, open, run, write } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
 let browser: Browser;
 const EVIL = "<img src=x onerror=alert>";
 
-beforeAll(async () => {
-  server = await new Server().start();
-  browser = await launch();
-  await server.sql(
-    "CREATE TABLE trades AS (SELECT dateadd('s', (x * 4)::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'BTC' ELSE 'ETH' END::symbol sym, 100 + sin(x / 1000.0) * 10 price, x::double amount FROM long_sequence(50000)) TIMESTAMP(ts) PARTITION BY DAY",
-  );
-  await server.sql("CREATE TABLE ticks AS (SELECT dateadd('s', x::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'a' ELSE '<i>b</i>' END::symbol sym, sin(x / 9000.0) v, x::double w FROM long_sequence(200000)) TIMESTAMP(ts) PARTITION BY DAY");
-  await server.sql("CREATE VIEW newest AS (SELECT * FROM trades LATEST ON ts PARTITION BY sym)");
-  await server.sql(`CREATE TABLE "${EVIL}" ("<b>c<b>" INT)`);
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+around(
+  async () => {
+    server = await new Server().start();
+    browser = await launch();
+    await server.sql(
+      "CREATE TABLE trades AS (SELECT dateadd('s', (x * 4)::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'BTC' ELSE 'ETH' END::symbol sym, 100 + sin(x / 1000.0) * 10 price, x::double amount FROM long_sequence(50000)) TIMESTAMP(ts) PARTITION BY DAY",
+    );
+    await server.sql("CREATE TABLE ticks AS (SELECT dateadd('s', x::int, '2026-01-05T00:00:00.000000Z'::timestamp) ts, CASE WHEN x % 2 = 0 THEN 'a' ELSE '<i>b</i>' END::symbol sym, sin(x / 9000.0) v, x::double w FROM long_sequence(200000)) TIMESTAMP(ts) PARTITION BY DAY");
+    await server.sql("CREATE VIEW newest AS (SELECT * FROM trades LATEST ON ts PARTITION BY sym)");
+    await server.sql(`CREATE TABLE "${EVIL}" ("<b>c<b>" INT)`);
+  },
+  async () => {
+    await browser?.close();
+    await server?.remove();
+  },
+);
 
 const row = (page: Page, name: string) => page.locator(".tree-row", { has: page.locator(".tree-name", { hasText: new RegExp(`^${name}$`) }) });
 const text = (page: Page) => page.locator(".cm-content").textContent();
@@ -33,18 +35,18 @@ describe("schema explorer", () => {
     const { page } = o;
     await page.getByRole("button", { name: "Tables" }).click();
     await row(page, "trades").locator("[data-do=turn]").click();
-    expect(await row(page, "ts").locator(".tree-type").textContent()).toBe("TIMESTAMP · timestamp");
-    expect(await row(page, "sym").locator(".tree-type").textContent()).toBe("SYMBOL · 2");
-    expect(await row(page, "trades").locator(".tree-facts").textContent()).toMatch(/^50,000 · [\d.]+ [KM]iB$/);
+    await expect.poll(() => row(page, "ts").locator(".tree-type").textContent()).toBe("TIMESTAMP · timestamp");
+    await expect.poll(() => row(page, "sym").locator(".tree-type").textContent()).toBe("SYMBOL · 2");
+    await expect.poll(() => row(page, "trades").locator(".tree-facts").textContent()).toMatch(/^50,000 · [\d.]+ [KM]iB$/);
     await row(page, "Partitions").click();
-    expect(await page.locator(".tree-row.partition").count()).toBe(3);
+    await expect.poll(() => page.locator(".tree-row.partition").count()).toBe(3);
     await row(page, "price").click();
-    expect(await text(page)).toBe("price");
+    await expect.poll(() => text(page)).toBe("price");
     /* names are text, whatever they hold */
     expect(await page.locator(".tree img").count()).toBe(0);
     await page.locator(".tree-row.table", { hasText: "<img" }).locator("[data-do=turn]").click();
     await row(page, "<b>c<b>").click();
-    expect(await text(page)).toBe('price"<b>c<b>"');
+    await expect.poll(() => text(page)).toBe('price"<b>c<b>"');
     /* by keys alone */
     await page.getByRole("tree").focus();
     await page.keyboard.press("Home");
@@ -54,20 +56,20 @@ describe("schema explorer", () => {
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.locator(".run-summary.done").waitFor();
-    expect(await text(page)).toBe("SELECT * FROM trades LIMIT -100;");
+    await expect.poll(() => text(page)).toBe("SELECT * FROM trades LIMIT -100;");
     await row(page, "trades").click({ button: "right" });
     await menu(page, "Details").click();
     await page.locator(".facts dd", { hasText: "up to date" }).waitFor();
     expect(await axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Partitions", exact: true }).click();
-    expect(await page.locator(".list tbody tr").first().textContent()).toMatch(/^2026-01-05nativeattached21,599/);
+    await expect.poll(() => page.locator(".list tbody tr").first().textContent()).toMatch(/^2026-01-05nativeattached21,599/);
     await page.getByRole("button", { name: "Statement", exact: true }).click();
     await page.locator(".ddl", { hasText: "CREATE TABLE 'trades'" }).waitFor();
     await page.keyboard.press("Escape");
     /* a filter knows columns that are not loaded, and what is not there */
     await page.getByLabel("Filter tables and columns").fill("amoun");
     await page.locator(".tree-hits").first().waitFor();
-    expect(await page.locator(".tree-row.table .tree-name").allTextContents()).toEqual(["trades", "newest"]);
+    await expect.poll(() => page.locator(".tree-row.table .tree-name").allTextContents()).toEqual(["trades", "newest"]);
     await close(o);
   });
 
@@ -84,7 +86,7 @@ describe("schema explorer", () => {
     await menu(page, "Drop …").click();
     const drop = page.getByRole("button", { name: /^Drop/ });
     await drop.click();
-    expect(await drop.isDisabled()).toBe(true);
+    await expect.poll(() => drop.isDisabled()).toBe(true);
     expect((await server.sql("SELECT count() FROM tables() WHERE table_name = 'soon gone'")).dataset).toEqual([[1]]);
     await page.getByLabel(/Type its name/).fill("soon gone");
     await drop.click();
@@ -107,7 +109,7 @@ describe("many", () => {
       await page.getByRole("tree").focus();
       await page.keyboard.press("End");
       await page.locator(".tree-row.table", { hasText: "trades" }).or(row(page, "wide")).first().waitFor();
-      expect(await page.locator(".tree-row").count()).toBeLessThan(80);
+      await expect.poll(() => page.locator(".tree-row").count()).toBeLessThan(80);
       /* far down, and then only a few are left: they are seen */
       await page.getByLabel("Filter tables and columns").fill("wide");
       await row(page, "wide").locator("[data-do=turn]").click();
@@ -115,7 +117,7 @@ describe("many", () => {
       await page.getByRole("tree").focus();
       await page.keyboard.press("End");
       await row(page, "c1999").waitFor();
-      expect(await page.locator(".tree-row").count()).toBeLessThan(80);
+      await expect.poll(() => page.locator(".tree-row").count()).toBeLessThan(80);
       await close(o);
       for (let i = 0; i < 10_000; i += 100) await server.sql(Array.from({ length: 100 }, (_, j) => `DROP TABLE many_${i + j}`).join(";"));
     },
@@ -132,18 +134,18 @@ describe("import and create", () => {
     const lines = Array.from({ length: 50 }, (_, i) => `2026-01-06T10:00:${String(i).padStart(2, "0")}.000000Z,ABC,${i === 5 ? "oops" : i},"<b>x</b>, ${i}"`);
     await page.locator("input[type=file]").setInputFiles({ name: "Some trades.csv", mimeType: "text/csv", buffer: Buffer.from(`when,sym,px,note\n${lines.join("\n")}\n`) });
     await page.locator(".import-preview td", { hasText: "<b>x</b>, 7" }).waitFor();
-    expect(await page.getByLabel("Type of when").inputValue()).toBe("TIMESTAMP");
-    expect(await page.getByLabel("Type of px").inputValue()).toBe("VARCHAR");
-    expect(await page.getByLabel("Designated timestamp").inputValue()).toBe("when");
+    await expect.poll(() => page.getByLabel("Type of when").inputValue()).toBe("TIMESTAMP");
+    await expect.poll(() => page.getByLabel("Type of px").inputValue()).toBe("VARCHAR");
+    await expect.poll(() => page.getByLabel("Designated timestamp").inputValue()).toBe("when");
     await page.getByLabel("Type of px").fill("DOUBLE");
     await page.getByLabel("Type of sym").fill("SYMBOL");
     await page.keyboard.press("Tab");
-    expect(await page.locator("td.bad").textContent()).toContain("oops");
+    await expect.poll(() => page.locator("td.bad").textContent()).toContain("oops");
     expect(await axe(page)).toEqual([]);
     expect((await server.sql("SELECT count() FROM tables() WHERE table_name = 'Some_trades'")).dataset).toEqual([[0]]);
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText("49 rows are in Some_trades").waitFor();
-    expect(await page.locator(".import-faults").textContent()).toBe('line 7, column px: "oops" is not a value of type DOUBLE');
+    await expect.poll(() => page.locator(".import-faults").textContent()).toBe('line 7, column px: "oops" is not a value of type DOUBLE');
     await page.getByRole("button", { name: "Look at it" }).click();
     await page.locator(".run-summary.done", { hasText: "49 rows" }).waitFor();
     expect((await server.sql('SELECT "column", type, designated FROM table_columns(\'Some_trades\')')).dataset).toEqual([
@@ -204,13 +206,13 @@ describe("charts", () => {
     await run(page, "SELECT ts, sym, v, w FROM ticks");
     await page.getByRole("button", { name: "Chart" }).click();
     await note(page, "200,000 rows, reduced to the least and greatest per pixel by the server");
-    expect(await page.locator(".legend-item").allTextContents()).toEqual(["<i>b</i> ", "a "]);
+    await expect.poll(() => page.locator(".legend-item").allTextContents()).toEqual(["<i>b</i> ", "a "]);
     expect(asked.filter((a) => a.includes("GROUP+BY+b")).length).toBe(1);
     const box = await page.locator(".u-over").boundingBox();
     if (box === null) throw new Error("no chart");
     /* the sine has its first top at 9000 * pi / 2 s: the line at the cursor says so */
     await page.mouse.move(box.x + (box.width * 14137) / 200000, box.y + 30);
-    expect(Number((await page.locator(".legend-value").first().textContent()) ?? "")).toBeGreaterThan(0.99);
+    await expect.poll(async () => Number((await page.locator(".legend-value").first().textContent()) ?? "")).toBeGreaterThan(0.99);
     await page.mouse.move(box.x + box.width * 0.25, box.y + 30);
     await page.mouse.down();
     await page.mouse.move(box.x + box.width * 0.5, box.y + 40, { steps: 4 });
@@ -218,17 +220,17 @@ describe("charts", () => {
     await note(page, /^(49,9|50,0)\d\d rows, reduced/);
     await page.getByRole("button", { name: "Write into the query" }).click();
     await page.locator(".run-summary.done", { hasText: /^(49,9|50,0)\d\d rows/ }).waitFor();
-    expect(await text(page)).toMatch(/^SELECT ts, sym, v, w FROM ticks WHERE ts BETWEEN '2026-01-05T13:5\d:\d\d\.\d{6}Z' AND '2026-01-06T03:4\d/);
+    await expect.poll(() => text(page)).toMatch(/^SELECT ts, sym, v, w FROM ticks WHERE ts BETWEEN '2026-01-05T13:5\d:\d\d\.\d{6}Z' AND '2026-01-06T03:4\d/);
     await note(page, "rows");
     await page.getByLabel("One line by each value of").selectOption({ label: "nothing" });
     await page.getByRole("button", { name: /^y:/ }).click();
     await menu(page, "w").click();
     await page.getByRole("button", { name: /^y:/ }).click();
     await menu(page, "w: right axis").click();
-    expect(await page.locator(".legend-item").allTextContents()).toEqual(["v ", "w "]);
+    await expect.poll(() => page.locator(".legend-item").allTextContents()).toEqual(["v ", "w "]);
     await page.getByLabel("Chart type").selectOption("area");
     await page.locator(".legend-item").first().click();
-    expect(await page.locator(".legend-item").first().getAttribute("aria-pressed")).toBe("false");
+    await expect.poll(() => page.locator(".legend-item").first().getAttribute("aria-pressed")).toBe("false");
     expect(await axe(page)).toEqual([]);
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Save as PNG" }).click();
@@ -245,7 +247,7 @@ describe("charts", () => {
     await run(page, "SELECT ts, first(v) open, max(v) high, min(v) low, last(v) close FROM ticks SAMPLE BY 1h");
     await page.getByRole("button", { name: "Chart" }).click();
     await note(page, /^56 rows, \d\d candles/);
-    expect(await page.getByLabel("Chart type").inputValue()).toBe("candle");
+    await expect.poll(() => page.getByLabel("Chart type").inputValue()).toBe("candle");
     /* not a SELECT, so no query around it: the worker reads all of it */
     await run(page, "long_sequence(60000)");
     await page.locator(".side-note", { hasText: "A chart needs" }).waitFor();
@@ -253,7 +255,7 @@ describe("charts", () => {
     await note(page, "200,000 rows, reduced to the least and greatest per pixel in the browser");
     await run(page, "SELECT sym, count() n FROM ticks");
     await note(page, "2 rows");
-    expect(await page.getByLabel("Chart type").inputValue()).toBe("bar");
+    await expect.poll(() => page.getByLabel("Chart type").inputValue()).toBe("bar");
     expect(await axe(page)).toEqual([]);
     await close(o);
   });
@@ -272,7 +274,7 @@ describe("beside the editor", () => {
     expect(counts.map((c) => Number(c.split(": ")[1])).reduce((a, b) => a + b)).toBe(90);
     await page.getByRole("button", { name: "t", exact: true }).click();
     await page.locator(".frequent li").nth(1).waitFor();
-    expect(await page.locator(".frequent li").allTextContents()).toEqual(["b90", "<a>10"]);
+    await expect.poll(() => page.locator(".frequent li").allTextContents()).toEqual(["b90", "<a>10"]);
     await page.getByRole("button", { name: "Saved queries" }).click();
     /* somebody else saves meanwhile: neither is lost */
     await page.locator(".side-note", { hasText: "Nothing is saved yet" }).waitFor();
@@ -280,7 +282,7 @@ describe("beside the editor", () => {
     await page.getByLabel("Name of the query").fill("mine <b>");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator(".saved-entry", { hasText: "mine <b>" }).waitFor();
-    expect(await page.locator(".saved-entry strong").allTextContents()).toEqual(["mine <b>", "theirs"]);
+    await expect.poll(() => page.locator(".saved-entry strong").allTextContents()).toEqual(["mine <b>", "theirs"]);
     /* what it replaces stays */
     await write(page, "SELECT 'newer'");
     await page.getByLabel("Name of the query").fill("mine <b>");
@@ -288,7 +290,7 @@ describe("beside the editor", () => {
     await page.locator(".saved-entry", { hasText: "newer" }).waitFor();
     await page.getByRole("button", { name: "More about mine <b>" }).click();
     await page.getByRole("menuitem", { name: /^Open what was replaced at/ }).click();
-    expect(await page.locator(".cm-content").textContent()).toContain("SELECT x, CASE");
+    await expect.poll(() => page.locator(".cm-content").textContent()).toContain("SELECT x, CASE");
     expect(await axe(page)).toEqual([]);
     /* whose server it is, for all */
     await page.locator(".head .instance").click();
@@ -298,17 +300,17 @@ describe("beside the editor", () => {
     await own.getByLabel("red").check();
     await own.getByRole("button", { name: "Save" }).click();
     await page.locator(".head .instance.tag-r", { hasText: "<i>lab</i>" }).waitFor();
-    expect(await page.locator(".instance-type").textContent()).toBe("production");
+    await expect.poll(() => page.locator(".instance-type").textContent()).toBe("production");
     await page.getByRole("button", { name: "Functions and keywords" }).click();
     await page.getByLabel("Search the reference").fill("date_trunc");
-    expect(await page.locator(".reference-entry").first().textContent()).toMatch(/^date_trunc.*date_trunc\(/);
+    await expect.poll(() => page.locator(".reference-entry").first().textContent()).toMatch(/^date_trunc.*date_trunc\(/);
     expect(await axe(page)).toEqual([]);
     const long = fetch(`${server.url}/exec?${new URLSearchParams({ query: "SELECT sum(sqrt(x)) FROM long_sequence(100000000000)" }).toString()}`).then((r) => r.json() as Promise<{ error: string }>);
     await page.getByRole("button", { name: "Server", exact: true }).click();
     await page.locator(".server-queries tr", { hasText: "long_sequence(100000000000)" }).getByRole("button").click();
     expect((await long).error).toMatch(/cancel/i);
     await page.locator(".small-chart", { hasText: "HTTP" }).locator("path[d*=L]").first().waitFor({ state: "attached" });
-    expect(await page.locator(".server-facts").textContent()).toMatch(/Tables\d+Rows[\d,]+Partitions\d+/);
+    await expect.poll(() => page.locator(".server-facts").textContent()).toMatch(/Tables\d+Rows[\d,]+Partitions\d+/);
     expect(await axe(page)).toEqual([]);
     await close(o);
   });

@@ -77,7 +77,7 @@ export function Results() {
   const fitting = resultViews.filter((v) => v.fits(run));
   const view = fitting.find((v) => v.id === viewId) ?? fitting[0];
   return (
-    <section class="results" aria-label="Results" tabIndex={-1} data-pane="results">
+    <section class="results" aria-label="Results" tabIndex={-1} data-pane="results" data-run={run.id} data-busy={now.busy[tab.id] === true}>
       <div class="result-bar">
         {list.length > 1 && <RunList tabId={tab.id} list={list} selected={run} />}
         {run.result !== null && (
