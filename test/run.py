@@ -10,6 +10,7 @@ import argparse, atexit, concurrent.futures, os, pathlib, re, shutil, signal, su
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "test"))
+import log_search  # noqa: E402
 from server import Server, put_demo_files  # noqa: E402
 
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
@@ -224,6 +225,7 @@ def fuzz(mode):
 SUITES = [
     # name, nightly only, function
     ("layers", False, layers),
+    ("log-search", False, script("test/log_search_test.py")),
     ("unit", False, lambda mode: unit("release", mode)),
     ("conformance", False, lambda mode: conformance("release", mode)),
     ("conformance-pg", False, conformance_pg),
@@ -301,11 +303,13 @@ def run_suites(suites, mode):
     for name, _, run in suites:
         start = time.monotonic()
         said.lines = []
+        leaks = len(log_search.found)
         try:
             p, f = run(mode)
         except Exception as e:  # a suite that cannot run has failed
             say(f"{name}: {type(e).__name__}: {e}")
             p, f = 0, 1
+        f += len(log_search.found) - leaks  # of servers that the suite had in this process
         passed, failed = passed + p, failed + f
         print("\n".join([*said.lines, f"{name}: {p} passed, {f} failed ({time.monotonic() - start:.0f} s)"]), flush=True)
         said.lines = None

@@ -1,5 +1,7 @@
-"""A server under test: own data directory, own ports (the system picks them), stopped at the end."""
+"""A server under test: own data directory, own ports (the system picks them), stopped at the end; then its log is searched for secrets."""
 import base64, json, os, pathlib, shutil, signal, socket, subprocess, tempfile, time, urllib.error, urllib.parse, urllib.request
+
+import log_search
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 
@@ -33,7 +35,9 @@ class Server:
         address.unlink(missing_ok=True)
         env = {**os.environ, "ALMANAC_HTTP_BIND_TO": "127.0.0.1:0", "ALMANAC_PG_NET_BIND_TO": "127.0.0.1:0",
                "ALMANAC_HTTP_MIN_NET_BIND_TO": "127.0.0.1:0", "ALMANAC_LINE_TCP_NET_BIND_TO": "127.0.0.1:0", **self.env}
-        out = open(self.log or self.root / "server.log", "ab")
+        log_search.note_settings(env.items())
+        out = open(self.log_path, "ab")
+        self.log_start = out.tell()
         self.started = time.monotonic()
         self.process = subprocess.Popen([self.binary, "-d", str(self.root)], env=env, stdin=subprocess.DEVNULL,
                                         stdout=out, stderr=out)
@@ -41,6 +45,7 @@ class Server:
         end = time.monotonic() + wait
         while time.monotonic() < end:
             if self.process.poll() is not None:
+                self.search_log()
                 raise RuntimeError(f"server ended with {self.process.returncode}: {self.tail()}")
             try:
                 text = address.read_text()
@@ -57,8 +62,12 @@ class Server:
         self.line = found.get("line")
         return self
 
+    @property
+    def log_path(self):
+        return pathlib.Path(self.log or self.root / "server.log")
+
     def tail(self):
-        path = pathlib.Path(self.log or self.root / "server.log")
+        path = self.log_path
         return path.read_text(errors="replace")[-1500:] if path.exists() else ""
 
     @property
@@ -72,7 +81,15 @@ class Server:
             self.process.send_signal(sig)
         code = self.process.wait(wait)
         self.process = None
+        self.search_log()
         return code
+
+    def search_log(self):
+        """What was logged since the start."""
+        conf = self.root / "conf" / "server.conf"
+        if conf.is_file():
+            log_search.note_settings(line.split("=", 1) for line in conf.read_text(errors="replace").splitlines() if "=" in line and line[0] != "#")
+        log_search.search(self.log_path, self.log_start)
 
     def kill(self):
         return self.stop(signal.SIGKILL)
@@ -102,6 +119,8 @@ class Server:
         """(status, headers, body)"""
         query = "?" + urllib.parse.urlencode(params) if params else ""
         headers = {**self.login(), **(headers or {})}
+        log_search.note_login(headers.get("Authorization", ""))
+        log_search.note_statement(params.get("query", ""))
         request = urllib.request.Request(self.url + path + query, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=timeout) as r:
@@ -132,4 +151,5 @@ class Server:
     def pg_dsn(self, **more):
         host, port = self.pg.rsplit(":", 1)
         fields = {"host": host, "port": port, "user": "admin", "password": "quest", "dbname": "qdb", **more}
+        log_search.note(fields["password"])
         return " ".join(f"{k}={v}" for k, v in fields.items())

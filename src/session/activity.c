@@ -10,14 +10,15 @@
 #include <string.h>
 
 #include "session/access.h"
+#include "sql/sql.h"
 
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us)
 {
     alm_activity *a = &s->activity;
     const size_t n = ALM_MIN(text.len, sizeof a->text - 1);
+    const alm_str head = {text.ptr == NULL ? "" : text.ptr, text.ptr == NULL ? 0 : n};
     (void)pthread_mutex_lock(&a->lock);
-    memcpy(a->text, text.ptr == NULL ? "" : text.ptr, n);
-    a->text[n] = 0;
+    alm_sql_mask(head, a->text, sizeof a->text);
     a->begin_us = now_us;
     (void)pthread_mutex_unlock(&a->lock);
 }

@@ -313,9 +313,7 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     c->ts_col = -1;
     c->tag = kinds[p->stmt->kind].tag;
     alm_cursor_begin(c);
-    /* passwords stand in the text of these */
-    alm_activity_begin(s, p->stmt->kind == ALM_STMT_ACL ? p->stmt->text : p->text,
-                       c->cx.now_ns / 1000);
+    alm_activity_begin(s, p->text, c->cx.now_ns / 1000);
     c->compile_ns = p->parse_ns;
     count_start(c, p);
     const alm_status st = run(c, p->stmt, values, n_values);

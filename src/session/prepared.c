@@ -184,6 +184,11 @@ const char *alm_prepared_text(const alm_prepared *p, size_t *len)
     return p->text.ptr;
 }
 
+alm_status alm_prepared_shown(alm_ctx *cx, const alm_prepared *p, const char **out)
+{
+    return alm_sql_masked(cx, p->text, out);
+}
+
 void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest)
 {
     const bool words = p->stmt->kind == ALM_STMT_SET;

@@ -189,6 +189,8 @@ bool alm_text_goes_on(alm_str text, size_t at);
 void alm_prepared_free(alm_prepared *p);
 alm_stmt_kind alm_prepared_kind(const alm_prepared *p);
 const char *alm_prepared_text(const alm_prepared *p, size_t *len);
+/* For lists: without passwords and tokens; from cx->arena. */
+ALM_NODISCARD alm_status alm_prepared_shown(alm_ctx *cx, const alm_prepared *p, const char **out);
 /* What SET, DISCARD, DEALLOCATE, CLOSE ... name, as written behind the command tag; tag "" for other
  * statements. Objects of the wire (statements, portals) are dropped by the wire. */
 void alm_prepared_words(const alm_prepared *p, alm_str *tag, alm_str *rest);

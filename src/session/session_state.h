@@ -304,6 +304,7 @@ alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
 /* activity.c. Rows of ALM_ACTIVITY_CELLS texts: statement, connection, begin, user, protocol, state,
  * text; of two texts: name of an account of memory, bytes. */
 enum { ALM_ACTIVITY_CELLS = 7 };
+/* Of the text its beginning is kept, without secrets. */
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
 alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 /* copy_file.c. Rows of ten texts: time in us, id, table, file, phase, status, message, counts. */

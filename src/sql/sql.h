@@ -16,6 +16,12 @@
  * the text: kind ALM_STMT_EMPTY. Nodes and texts from cx->arena; `text` must outlive them. */
 ALM_NODISCARD alm_status alm_sql_parse(alm_ctx *cx, alm_str text, size_t *offset, alm_stmt **out);
 
+/* The text, or its beginning, with **** for passwords and tokens, for others to read; at most room - 1 bytes and a zero.
+ * The text may be wrong, cut off, or of several statements. */
+void alm_sql_mask(alm_str text, char *out, size_t room);
+/* All of it, from cx->arena. */
+ALM_NODISCARD alm_status alm_sql_masked(alm_ctx *cx, alm_str text, const char **out);
+
 /* Text of an expression as the dialect names an unnamed result column: normalised blanks, lower-case
  * keywords, "price + qty * 2", at most 64 bytes (the rules: test/sql/expression_names.sql). */
 ALM_NODISCARD alm_status alm_ast_name(alm_ctx *cx, const alm_ast *expr, const char **out);

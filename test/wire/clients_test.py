@@ -11,11 +11,13 @@ import argparse, pathlib, re, shutil, subprocess, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import log_search  # noqa: E402
 from server import TOP, Server  # noqa: E402
 
 BUILD = TOP / "build" / "clients"
 KEY = {"username": "testUser1", "token": "5UjEMuA0Pj5pjK8a-fa24dyIf-Es5mYny3oE_Wmus48",
        "token_x": "fLKYEaoEb9lrn3nkwLDA-M_xnuFOdSt9y0Z7_vWSHLU", "token_y": "Dt5tbS1dEDMSYfym3fgMv0B99szno-dFc1rYF9t0aac"}
+log_search.note(KEY["token"])
 COMMON = ["ETH USD", "a,b=c", 2615.54, True, "h\u00e9 \"q\" \\ , =", "2024-03-01T09:00:00.000000Z"]
 BOOK, COST = [[1.0, 2.0], [3.0, 4.0]], "12.50"
 

@@ -5,6 +5,7 @@ import argparse, base64, gzip, http.client, json, pathlib, re, shutil, socket, s
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import log_search  # noqa: E402
 from server import Server  # noqa: E402
 
 try:
@@ -458,6 +459,7 @@ def tcp_settings(s):
 
 
 KEY = ("5UjEMuA0Pj5pjK8a-fa24dyIf-Es5mYny3oE_Wmus48", "fLKYEaoEb9lrn3nkwLDA-M_xnuFOdSt9y0Z7_vWSHLU", "Dt5tbS1dEDMSYfym3fgMv0B99szno-dFc1rYF9t0aac")
+log_search.note(KEY[0])
 
 
 @check

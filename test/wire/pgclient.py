@@ -1,5 +1,8 @@
 """Messages of the PostgreSQL protocol by hand: what drivers would not send, or not in that order."""
-import base64, hashlib, hmac, os, socket, struct
+import base64, hashlib, hmac, os, pathlib, socket, struct, sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+import log_search  # noqa: E402
 
 
 class Closed(Exception):
@@ -37,6 +40,7 @@ def close(kind, name=""):
 
 
 def query(sql):
+    log_search.note_statement(sql)
     return msg(b"Q", sql.encode() + b"\0")
 
 
@@ -72,6 +76,7 @@ class Wire:
         self.s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buf = bytearray()
         self.settings, self.key, self.seen = {}, None, []
+        log_search.note(password)
         if login:
             self.send(startup([("user", user), ("database", "qdb"), *params], code))
             self.login(password)

@@ -199,8 +199,6 @@ bool pg_sql_execute(pg_conn *c, pg_portal *portal, alm_error *err)
 static alm_status statement_row(alm_ctx *cx, const pg_conn *c, const pg_statement *s,
                                 const char **cell)
 {
-    size_t n = 0;
-    const char *text = alm_prepared_text(s->prepared, &n);
     alm_buf types;
     alm_buf_init(&types, NULL);
     alm_status st = alm_buf_text(cx, &types, "");
@@ -216,18 +214,16 @@ static alm_status statement_row(alm_ctx *cx, const pg_conn *c, const pg_statemen
     cell[4] = s->by_sql ? "t" : "f";
     cell[1] = s->shown;
     if (s->shown == NULL)
-        ALM_TRY(alm_arena_zstr(cx, cx->arena, (alm_str){text, n}, &cell[1]));
+        ALM_TRY(alm_prepared_shown(cx, s->prepared, &cell[1]));
     return alm_arena_printf(cx, cx->arena, &cell[2], "%" PRId64, s->made_us);
 }
 
 static alm_status cursor_row(alm_ctx *cx, const pg_portal *portal, const char **cell)
 {
-    size_t n = 0;
-    const char *text = alm_prepared_text(portal->statement->prepared, &n);
     cell[0] = portal->name;
     cell[3] = portal->hold ? "t" : "f";
     cell[4] = portal->binary ? "t" : "f";
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, (alm_str){text, n}, &cell[1]));
+    ALM_TRY(alm_prepared_shown(cx, portal->statement->prepared, &cell[1]));
     return alm_arena_printf(cx, cx->arena, &cell[2], "%" PRId64, portal->made_us);
 }
 
