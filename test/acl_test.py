@@ -1,184 +1,208 @@
 #!/usr/bin/env python3
-"""Access control: each statement with its permission is allowed and without it refused, over REST;
-REVOKE takes effect at the next statement; tokens, cookies, restarts; nothing secret in the log.
+"""Access control: each statement and each end point with its permission is allowed and without it refused, over REST and over the PostgreSQL
+wire; REVOKE takes effect at the next statement; tokens, cookies, restarts; lists that tell no secret.
 
-Method: for each row of CASES a fresh user has the end points alone: the statement must answer 403 and name the
-permission. With the grants of the row it must pass. A row may say what makes the state it needs.
+Method: for each row of acl_cases.py a fresh user has the end points alone: the statement must answer 403 and name the permission. With the grants
+of the row it must pass. What the program knows (permissions, kinds of statements, routes) and what the tables have are compared.
 
-    acl_test.py [--binary FILE] [--nightly] [PATTERN]
+    acl_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
 """
-import argparse, base64, http.client, json, pathlib, re, sys, threading, urllib.parse
+import json, pathlib, re, sys, threading, time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-sys.path.insert(0, str(HERE / "wire"))
-from server import Server  # noqa: E402
-from pgclient import Closed, Wire, fields, query  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from acl_cases import END_POINTS, FREE, NOT_THERE, STATEMENTS, WITHOUT  # noqa: E402
+from acl_checks import ADMIN, Pg, Rest, arguments, close, run_part  # noqa: E402
+from pgclient import Closed, Wire, parse, query, SYNC  # noqa: E402
+from server import TOP, Server  # noqa: E402
 
-ADMIN = ("admin", "of the house")
-# statement, missing permission as the error names it, grants (%s: the user), set-up, clean-up
-CASES = [
-    ("select a from t", "SELECT on t", ["select on t(a)"]),
-    ("select ts, a from t", "SELECT on t", ["select on t(a)"]),
-    ("select count() from t", "SELECT on t", ["select on t(b)"]),
-    ("select * from t", "SELECT on t", ["select on t"]),
-    ("select * from v", "SELECT on v", ["select on v"]),
-    ("select a from t where a in (select a from u)", "SELECT on t", ["select on t(a)", "select on u(a)"]),
-    ("with x as (select a from t) select * from x", "SELECT on t", ["select on t(a)"]),
-    ("select sum(a) from t sample by 1h", "SELECT on t", ["select on t(a)"]),
-    ("select t.a from t asof join u", "SELECT on t", ["select on t(a)", "select on u(a)"]),
-    ("select (select max(a) from t) x", "SELECT on t", ["select on t(a)"]),
-    ("explain select a from t", "SELECT on t", ["select on t(a)"]),
-    ("show columns from t", "SELECT on t", ["select on t(a)"]),
-    ("show create table t", "SELECT on t", ["select on t(a)"]),
-    ("insert into t values (0, 1, 2)", "INSERT on t", ["insert on t"]),
-    ("insert into t select ts, a, a from u", "INSERT on t", ["insert on t", "select on u(a)"]),
-    ("update t set a = 1", "UPDATE on t(a)", ["update on t(a)"]),
-    ("update t set a = b", "UPDATE on t(a)", ["update on t(a)", "select on t(b)"]),
-    ("delete from t where a = 77", "DELETE on t", ["delete on t", "select on t(a)"]),
-    ("create table n (x int)", "CREATE TABLE", ["create table"], [], ["drop table n"]),
-    ("create table n as (select a from t)", "CREATE TABLE", ["create table", "select on t(a)"], [], ["drop table n"]),
-    ("drop table n", "DROP TABLE on n", ["drop table on n"], ["create table n (x int)"], ["drop table if exists n"]),
-    ("rename table n to m", "RENAME TABLE on n", ["rename table on n"], ["create table n (x int)"],
-     ["drop table if exists n", "drop table if exists m"]),
-    ("truncate table n", "TRUNCATE TABLE on n", ["truncate table on n"], ["create table n (x int)"], ["drop table n"]),
-    ("alter table n add column y int", "ADD COLUMN on n", ["add column on n"], ["create table n (x int)"], ["drop table n"]),
-    ("alter table n drop column y", "DROP COLUMN on n(y)", ["drop column on n(y)"], ["create table n (x int, y int)"], ["drop table n"]),
-    ("alter table n rename column y to z", "RENAME COLUMN on n(y)", ["rename column on n(y)"], ["create table n (x int, y int)"],
-     ["drop table n"]),
-    ("alter table n alter column y type long", "ALTER COLUMN TYPE on n(y)", ["alter column type on n(y)"],
-     ["create table n (x int, y int)"], ["drop table n"]),
-    ("alter table n alter column s add index", "ADD INDEX on n(s)", ["add index on n(s)"], ["create table n (s symbol)"], ["drop table n"]),
-    ("alter table n alter column s drop index", "DROP INDEX on n(s)", ["drop index on n(s)"], ["create table n (s symbol index)"],
-     ["drop table n"]),
-    ("alter table n alter column s nocache", "ALTER COLUMN CACHE on n(s)", ["alter column cache on n(s)"],
-     ["create table n (s symbol)"], ["drop table n"]),
-    ("alter table t set ttl 100 weeks", "SET TABLE PARAM on t", ["set table param on t"]),
-    ("alter table t squash partitions", "DROP PARTITION on t", ["drop partition on t"]),
-    ("alter table t dedup enable upsert keys(ts)", "DEDUP ENABLE on t", ["dedup enable on t"]),
-    ("alter table t dedup disable", "DEDUP DISABLE on t", ["dedup disable on t"]),
-    ("comment on table t is 'x'", "SET TABLE PARAM on t", ["set table param on t"]),
-    ("vacuum table t", "VACUUM TABLE on t", ["vacuum table on t"]),
-    ("create view w as (select a from t)", "CREATE VIEW", ["create view", "select on t(a)"], [], ["drop view w"]),
-    ("alter view w as (select a from t)", "ALTER VIEW on w", ["alter view on w", "select on t(a)"],
-     ["create view w as (select a from u)"], ["drop view w"]),
-    ("drop view w", "DROP VIEW on w", ["drop view on w"], ["create view w as (select a from u)"], []),
-    ("create user x", "CREATE USER", ["create user"], [], ["drop user x"]),
-    ("drop user x", "DROP USER", ["drop user"], ["create user x"], ["drop user if exists x"]),
-    ("alter user x disable", "DISABLE USER", ["disable user"], ["create user x"], ["drop user x"]),
-    ("alter user x enable", "ENABLE USER", ["enable user"], ["create user x"], ["drop user x"]),
-    ("alter user x with password y", "ADD PASSWORD", ["add password"], ["create user x"], ["drop user x"]),
-    ("alter user x with no password", "REMOVE PASSWORD", ["remove password"], ["create user x"], ["drop user x"]),
-    ("alter user x create token type rest with ttl '1h'", "CREATE REST TOKEN", ["create rest token"], ["create user x"], ["drop user x"]),
-    ("alter user x drop token type rest", "DROP REST TOKEN", ["drop rest token"], ["create user x"], ["drop user x"]),
-    ("alter user x create token type jwk", "CREATE JWK", ["create jwk"], ["create user x"], ["drop user x"]),
-    ("alter user x drop token type jwk", "DROP JWK", ["drop jwk"], ["create user x"], ["drop user x"]),
-    ("create group x", "CREATE GROUP", ["create group"], [], ["drop group x"]),
-    ("drop group x", "DROP GROUP", ["drop group"], ["create group x"], ["drop group if exists x"]),
-    ("add user x to g", "ADD USER", ["add user"], ["create user x"], ["drop user x"]),
-    ("remove user x from g", "REMOVE USER", ["remove user"], ["create user x", "add user x to g"], ["drop user x"]),
-    ("alter group g with external alias 'A, B'", "ADD EXTERNAL ALIAS", ["add external alias"], [], ["alter group g drop external alias 'A, B'"]),
-    ("alter group g drop external alias q", "REMOVE EXTERNAL ALIAS", ["remove external alias"], ["alter group g with external alias q"], []),
-    ("create service account x", "CREATE SERVICE ACCOUNT", ["create service account"], [], ["drop service account x"]),
-    ("drop service account x", "DROP SERVICE ACCOUNT", ["drop service account"], ["create service account x"],
-     ["drop service account if exists x"]),
-    ("show users", "LIST USERS", ["list users"]),
-    ("show permissions other", "USER DETAILS", ["user details"]),
-    ("select * from sys.audit_log", "DATABASE ADMIN", ["database admin"]),
-    ("select * from import_files()", "READ FILE", ["read file"]),
-    ("select * from read_parquet('none.parquet')", "READ FILE", None),
-    ("grant select on t to g", "GRANT SELECT on t", ["select on t", "WITH GRANT OPTION"]),
-    ("checkpoint create", "SNAPSHOT", ["snapshot"], [], ["checkpoint release"]),
-]
+PW = "pw-of-cases"
+ENV = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": ADMIN[1], "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
+       "ALMANAC_LOG_LEVEL": "debug", "ALMANAC_METRICS_ENABLED": "true", "ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups"}
 
 
-class Rest:
-    def __init__(self, server):
-        self.address = server.http
+class House(Server):
+    """A server with the tables, the group and the files that the cases are about, and a statement of somebody that runs all the while."""
 
-    def request(self, path, method="GET", auth=None, headers=None, body=None):
-        host, port = self.address.rsplit(":", 1)
-        c = http.client.HTTPConnection(host, int(port), timeout=60)
-        h = dict(headers or {})
-        if isinstance(auth, tuple):
-            h["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
-        elif auth:
-            h["Authorization"] = "Bearer " + auth
-        c.request(method, path, body, h)
-        r = c.getresponse()
-        text = r.read().decode()
-        c.close()
-        return r.status, text, r.headers
+    def __enter__(self):
+        super().__enter__()
+        self.rest, self.number = Rest(self), 0
+        for s in ("create table t (ts timestamp, a int, b int) timestamp(ts) partition by day",
+                  "create table u (ts timestamp, a int) timestamp(ts) partition by day",
+                  "insert into t values (0, 1, 2), (1000000, 3, 4)", "insert into u values (0, 1)",
+                  "create view v as (select * from t)", "create group g", "create user other", "create service account sa", "grant pgwire to sa",
+                  f"create user runner with password '{PW}'", "grant http, read file to runner"):
+            self.rest.must(s)
+        (self.root / "import").mkdir(exist_ok=True)
+        (self.root / "import" / "rows.csv").write_text("ts,a,b\n1970-01-01T00:00:01Z,5,6\n")
+        host = Wire(self.pg, password=ADMIN[1])
+        host.send(query("copy (select 1 x) to stdout with (format parquet)"))
+        (self.root / "import" / "one.parquet").write_bytes(b"".join(body for kind, body in host.until_ready() if kind == "d"))
+        self.facts = {"held": json.loads(self.rest.request("/exec?query=select+1+from+long_sequence(9)&snapshot=new", auth=("runner", PW))[1])["snapshot"]}
+        return self
 
-    def sql(self, text, auth=ADMIN, **params):
-        params["query"] = text
-        status, body, headers = self.request("/exec?" + urllib.parse.urlencode(params), auth=auth)
-        return status, body
+    def user(self):
+        self.number += 1
+        name = f"case{self.number}"
+        for s in (f"create user {name} with password '{PW}'", f"grant http, pgwire to {name}"):
+            self.rest.must(s)
+        return name, PW
 
-    def must(self, text, auth=ADMIN):
-        status, body = self.sql(text, auth)
-        if status != 200:
-            raise AssertionError(f"{text}: {status} {body}")
-        return json.loads(body)
+    def running(self):
+        """The number of a statement of another user, which runs; begun when there is none."""
+        text = "select count() from long_sequence(1000000000000)"
+        found = f"select query_id from query_activity() where query = '{text}'"
+        if not self.rest.rows(found):
+            threading.Thread(target=self.rest.sql, args=(text, ("runner", PW)), daemon=True).start()
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            got = self.rest.rows(found)
+            if got:
+                return got[0][0]
+            time.sleep(0.01)
+        raise AssertionError("the statement of the other user does not run")
 
+    def copying(self):
+        """The same of a COPY: its id."""
+        found = self.rest.rows("select export_id from export_activity()")
+        return found[0][0] if found else self.rest.rows("copy (select x from long_sequence(1000000000000)) to 'endless' with format parquet", ("runner", PW))[0][0]
 
-class Checks:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def that(self, ok, what):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print("FAIL", what)
-
-
-def prepare(rest):
-    for s in ("create table t (ts timestamp, a int, b int) timestamp(ts) partition by day",
-              "create table u (ts timestamp, a int) timestamp(ts) partition by day",
-              "insert into t values (0, 1, 2), (1000000, 3, 4)", "insert into u values (0, 1)",
-              "create view v as (select * from t)", "create group g", "create user other"):
-        rest.must(s)
-
-
-class Pg:
-    """The same statements over the PostgreSQL wire: (200, "") or what the error stands for, and its text."""
-
-    def __init__(self, server):
-        self.address = server.pg
-
-    def sql(self, text, auth):
-        w = Wire(self.address, user=auth[0], password=auth[1])
-        errors = [fields(b) for k, b in w.ask(query(text)) if k == "E"]
-        w.close()
-        return (200, "") if not errors else ({"42501": 403}.get(errors[0]["C"], 400), errors[0]["M"])
+    def filled(self, text):
+        if "{copying}" in text:
+            text = text.replace("{copying}", self.copying())
+        if "{running}" in text:
+            text = text.replace("{running}", str(self.running()))
+        if "{version}" in text:
+            text = text.replace("{version}", str(json.loads(self.rest.request("/settings")[1])["preferences.version"]))
+        return text.replace("{held}", self.facts["held"])
 
 
-def case(rest, check, row, number, over):
-    statement, missing, grants = row[:3]
-    setup, clean = (row[3], row[4]) if len(row) > 3 else ([], [])
-    user = f"case{number}"
-    way = type(over).__name__
-    auth = (user, "pw")
-    for s in [f"create user {user} with password pw", f"grant http, pgwire to {user}"] + setup:
-        rest.must(s)
-    status, body = over.sql(statement, auth)
-    check.that(status == 403 and f"Access denied for {user} [{missing}" in body, f"{way}: {statement}: without {missing}: {status} {body[:200]}")
-    if grants is not None:
-        option = " with grant option" if "WITH GRANT OPTION" in grants else ""
-        for g in grants:
-            if g != "WITH GRANT OPTION":
-                rest.must(f"grant {g} to {user}{option}")
-        status, body = over.sql(statement, auth)
-        check.that(status == 200, f"{way}: {statement}: with {grants}: {status} {body[:200]}")
-    for s in clean:
-        rest.must(s)
-    rest.must(f"drop user {user}")
+def grant(s, user, grants):
+    option = " with grant option" if "WITH GRANT OPTION" in grants else ""
+    for g in grants:
+        if g != "WITH GRANT OPTION":
+            s.rest.must(f"grant {g} to {user}{option}")
 
 
-def logins(rest, check):
-    rest.must("create user joe with password 'a b'")
-    joe = ("joe", "a b")
+# ------------------------------------------------------------------ the tables
+def case(check, s, row, over):
+    kind, statement, missing, grants = row[:4]
+    setup, clean = (row[4], row[5]) if len(row) > 4 else ([], [])
+    way, auth = type(over).__name__, s.user()
+    user = auth[0]
+    try:
+        for one in setup:
+            s.rest.must(one.replace("%s", user))
+        text = s.filled(statement) if isinstance(statement, str) else statement
+        status, body = over.sql(text, auth)
+        check.that(status == 403 and f"Access denied for {user} [{missing}" in body, f"{way}: {text}: without {missing}: {status} {body[:200]}")
+        grant(s, user, grants)
+        status, body = over.sql(s.filled(statement) if isinstance(statement, str) else statement, auth)
+        check.that(status == 200, f"{way}: {text}: with {grants}: {status} {body[:200]}")
+        wait_for_copies(s)
+    finally:
+        for one in clean:
+            s.rest.must(one)
+        s.rest.must(f"drop user {user}")
+
+
+def wait_for_copies(s):
+    """COPY with files goes on behind its answer."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end and s.rest.rows("select query from query_activity() where query = 'COPY' and username != 'runner'"):
+        time.sleep(0.01)
+
+
+def statements(check, s):
+    for row in STATEMENTS:
+        ways = [Pg(s)] if "pg" in row[6:] else [s.rest, Pg(s)]
+        for over in ways:
+            try:
+                case(check, s, row, over)
+            except AssertionError as e:
+                check.that(False, f"{row[0]}: {row[1]}: {e}")
+
+
+def free_statements(check, s):
+    for kind, statement in FREE:
+        auth = s.user()
+        text = statement.replace("{me}", auth[0]) if isinstance(statement, str) else statement
+        status, body = Pg(s).sql(text, auth)
+        check.that(status == 200, f"{kind}: {statement}: {status} {body}")
+
+
+def routes():
+    """(path, methods, does it need a login) of route.def."""
+    text = (TOP / "src/net/http/route.def").read_text()
+    return [(path, methods, login == "true") for path, methods, login in re.findall(r'^ALM_ROUTE\("([^"]+)", "([^"]+)", \w+, (true|false),', text, re.M)]
+
+
+def end_points(check, s):
+    """Nobody, a user without HTTP, one with it, one with what it needs."""
+    for path, methods, login in routes():
+        for method, at, body, headers, missing, grants, good in END_POINTS.get((methods, path), []):
+            what = f"{method} {at}"
+
+            def ask(auth):
+                return s.rest.request(s.filled(at), method, auth, headers, body)
+            user = s.user()
+            status = ask(None)[0]
+            check.that(status == (401 if login else good), f"{what}: nobody: {status}")
+            s.rest.must(f"revoke http from {user[0]}")
+            status, text, _ = ask(user)
+            refused = status == 403 and (method == "HEAD" or f"Access denied for {user[0]} [HTTP]" in text)
+            check.that(refused if login else status == good, f"{what}: without HTTP: {status} {text[:200]}")
+            s.rest.must(f"grant http to {user[0]}")
+            if missing is not None:
+                status, text, _ = ask(user)
+                check.that(missing in text and status == (200 if path == "/chk" else 403), f"{what}: without {missing}: {status} {text[:200]}")
+            grant(s, user[0], grants)
+            status, text, _ = ask(user)
+            check.that(status == good and (missing is None or missing not in text), f"{what}: with {grants}: {status} {text[:300]}")
+
+
+def members(path, name, prefix):
+    """Of an enumeration of a header."""
+    body = re.search(rf"typedef enum {name} {{(.*?)}} {name};", (TOP / path).read_text(), re.S)[1]
+    return [m for m in re.findall(rf"\b{prefix}(\w+)", re.sub(r"/\*.*?\*/", "", body, flags=re.S)) if not m.endswith("COUNT")]
+
+
+def nothing_is_left_out(check, s):
+    """A permission, a kind of statement or an end point that the program has must have a row."""
+    permissions = re.findall(r'^ALM_PERMISSION\(\d+, "([^"]+)"', (TOP / "src/auth/permission.def").read_text(), re.M)
+    known = [row[0] for row in s.rest.rows("select permission from all_permissions()")]
+    check.that(sorted(permissions) == sorted(known), "all_permissions() is the table")
+    named = [row[2] for row in STATEMENTS] + [r[4] for rows in END_POINTS.values() for r in rows if r[4]]
+    tried = {p for p in permissions for n in named if n == p or n.startswith(p + " on ")} | {"HTTP", "PGWIRE", "ILP"}  # end_points, interfaces, line_keys
+    check.that(set(permissions) - tried == NOT_THERE, f"permissions without a row: {sorted(set(permissions) - tried - NOT_THERE)}; too many in NOT_THERE: {sorted(NOT_THERE & tried)}")
+    kinds = set(members("src/sql/ast.h", "alm_stmt_kind", "ALM_STMT_")) - {"ACL"}
+    kinds |= {"ALTER " + m for m in members("src/sql/ast.h", "alm_alter_kind", "ALM_ALTER_")} | {"ACL " + m for m in members("src/sql/ast.h", "alm_acl_verb", "ALM_ACL_")}
+    rows = {row[0] for row in STATEMENTS + FREE} | WITHOUT
+    check.that(len(kinds) > 60 and kinds == rows, f"kinds of statements without a row: {sorted(kinds - rows)}; rows of no kind: {sorted(rows - kinds)}")
+    have = {(methods, path) for path, methods, _ in routes()}
+    check.that(len(have) > 15 and have == set(END_POINTS), f"end points without a row: {sorted(have - set(END_POINTS))}; rows of none: {sorted(set(END_POINTS) - have)}")
+    for (methods, path), asked in END_POINTS.items():
+        check.that({a[0] for a in asked} == set(methods.split(",")), f"{path}: each of {methods}")
+
+
+# ------------------------------------------------------------------ who comes in
+def interfaces(check, s):
+    """PGWIRE lets in over the PostgreSQL wire, and HTTP does not."""
+    s.rest.must(f"create user pat with password '{PW}'")
+    s.rest.must("grant http to pat")
+    try:
+        Wire(s.pg, user="pat", password=PW)
+        check.that(False, "PGWIRE is asked for")
+    except (PermissionError, Closed) as e:
+        check.that("Access denied for pat [PGWIRE]" in str(e), f"without PGWIRE: {e!r}")
+    s.rest.must("grant pgwire to pat")
+    check.that(Wire(s.pg, user="pat", password=PW).rows("select current_user()") == [["pat"]], "with PGWIRE")
+
+
+def logins(check, s):
+    """Passwords, tokens, cookies, accounts that are disabled; a token outlives a restart."""
+    rest = s.rest
+    rest.must("create user joe with password 'a b of joe'")
+    joe = ("joe", "a b of joe")
     check.that(rest.sql("select 1", None)[0] == 401, "nobody is refused")
     check.that(rest.sql("select 1", ("joe", "x"))[0] == 401, "a wrong password is refused")
     check.that(rest.sql("select 1", ("nobody", "x"))[1] == rest.sql("select 1", ("joe", "x"))[1], "unknown users get the same answer")
@@ -199,14 +223,19 @@ def logins(rest, check):
     rest.must("alter user joe disable")
     check.that(rest.sql("select 1", joe)[0] == 401 and rest.sql("select 1", token)[0] == 401, "disabled")
     rest.must("alter user joe enable")
-    return token
+    before = rest.must("show permissions joe")["dataset"], rest.must("show users")["dataset"]
+    s.kill()
+    s.start()
+    check.that((rest.must("show permissions joe")["dataset"], rest.must("show users")["dataset"]) == before, "all is there after a restart")
+    check.that(rest.sql("select 1", token)[0] == 200, "tokens, too")
 
 
-def at_once(rest, check):
+def at_once(check, s):
     """A REVOKE counts for the next statement, also for a text whose plan is kept."""
-    rest.must("create user eve with password pw")
+    rest = s.rest
+    rest.must(f"create user eve with password '{PW}'")
     rest.must("grant http to eve")
-    eve = ("eve", "pw")
+    eve = ("eve", PW)
     for _ in range(3):
         rest.must("grant select on t(a) to eve")
         for _ in range(4):
@@ -226,36 +255,12 @@ def at_once(rest, check):
     check.that(json.loads(rest.sql("select * from tables()", eve)[1])["count"] == 0, "nor listed")
 
 
-def end_points(s, rest, check):
-    """PGWIRE lets in over the PostgreSQL wire and HTTP over HTTP; /imp and /write ask for what the rows need."""
-    rest.must("create user pat with password pw")
-    pat = ("pat", "pw")
-    try:
-        Wire(s.pg, user="pat", password="pw")
-        check.that(False, "PGWIRE is asked for")
-    except (PermissionError, Closed) as e:
-        check.that("Access denied for pat [PGWIRE]" in str(e) or isinstance(e, Closed), f"without PGWIRE: {e!r}")
-    rest.must("grant http to pat")
-    form = b'--x\r\nContent-Disposition: form-data; name="data"; filename="t.csv"\r\n\r\nts,a,b\r\n1000,5,6\r\n--x--\r\n'
-    for path, body, headers, needs in (("/write", b"t a=5i,b=6i 1700000000000000000\n", {}, "insert on t"),
-                                       ("/imp?name=t&forceHeader=true&fmt=json", form, {"Content-Type": "multipart/form-data; boundary=x"}, "insert on t"),
-                                       ("/write", b"made_by_line a=5i 1700000000000000000\n", {}, "create table"),
-                                       ("/imp?name=made_by_imp&forceHeader=true&fmt=json", form, {"Content-Type": "multipart/form-data; boundary=x"}, "create table")):
-        count = rest.must("select count() from t")["dataset"]
-        status, text, _ = rest.request(path, "POST", pat, headers, body)
-        check.that(status in (403, 421) and "Access denied" in text, f"{path} without {needs}: {status} {text[:200]}")
-        check.that(rest.must("select count() from t")["dataset"] == count, f"{path}: nothing is stored")
-        rest.must(f"grant {needs} to pat")
-        status, text, _ = rest.request(path, "POST", pat, headers, body)
-        check.that(status in (200, 204), f"{path} with {needs}: {status} {text[:300]}")
-        rest.must(f"revoke {needs} from pat")
-
-
-def names_are_not_told(s, rest, check):
+def names_are_not_told(check, s):
     """Functions about objects know nothing of a table on which one may do nothing."""
-    rest.must("create user nosy with password pw")
+    rest = s.rest
+    rest.must(f"create user nosy with password '{PW}'")
     rest.must("grant http to nosy")
-    nosy = ("nosy", "pw")
+    nosy = ("nosy", PW)
     oid = rest.must("select to_regclass('t')::oid o")["dataset"][0][0]
     asks = ["select to_regclass('t') is null n", f"select {oid}::regclass::text = 't' is false n", f"select pg_table_size({oid}) is null n",
             f"select obj_description({oid}, 'pg_class') is null n"]
@@ -266,15 +271,15 @@ def names_are_not_told(s, rest, check):
     check.that("false" in rest.sql(asks[0], nosy)[1].split("dataset")[-1], "with a right on it, it is there")
 
 
-def grants_between(rest, check):
+def grants_between(check, s):
     """RENAME and DROP CASCADE beside GRANTs of others."""
+    rest = s.rest
     rest.must("create user busy")
     rest.must("create table other_table (x int)")
     over = threading.Event()
 
     def grant():
-        mine = Rest.__new__(Rest)
-        mine.address = rest.address
+        mine = Rest(s)
         while not over.is_set():
             mine.must("grant select on other_table to busy")
             mine.must("revoke select on other_table from busy")
@@ -294,39 +299,43 @@ def grants_between(rest, check):
     check.that("mov" not in json.dumps(rest.must("show permissions busy")), "no grant is left")
 
 
+def lists_tell_no_secret(check, s):
+    """What runs, what is prepared, plans, errors and the audit log have no password and no token, whatever is wrong with the statement."""
+    secret, w, rest = "never-told-77", Wire(s.pg, password=ADMIN[1]), s.rest
+    token = rest.rows("alter user other create token type rest with ttl '1h'")[0][1]
+    texts = [f"create user hush with password '{secret}'", f"alter user hush with password '{secret}'", f"explain alter user hush with password '{secret}'",
+             f"alter user nobody with password '{secret}'", f"select 1; alter user hush with password '{secret}'", f"alter user hush wiht password '{secret}'",
+             f"alter user hush with password '{secret}", f"alter user other drop token type rest '{token}'", f"explain drop user '{token}'"]
+    lists = ["select * from query_activity()", "select * from pg_stat_activity", "select * from pg_prepared_statements", "select * from sys.audit_log",
+             "select * from show_parameters()", "select * from show_settings()", "select * from user_logins('hush')", "select * from pg_authid"]
+    for text in texts:
+        told = [str(w.ask(query(text)))]
+        held = Wire(s.pg, password=ADMIN[1])
+        held.send(parse("named", text), SYNC)
+        told.append(str(held.until_ready()))
+        told += [str(w.rows(one)) + str(rest.rows(one)) + str(held.rows(one)) for one in lists]
+        told += [json.loads(rest.sql(text)[1]).get("error", ""), rest.request("/warnings")[1], rest.request("/settings")[1], rest.request("/metrics", auth=ADMIN)[1]]
+        held.s.close()
+        check.that(not any(secret in one or token in one for one in told), f"{text}: {[one for one in told if secret in one or token in one]}")
+    slow = Wire(s.pg, password=ADMIN[1])
+    slow.send(query(f"select count() from long_sequence(100000000000); alter user hush with password '{secret}'"))
+    end, seen = time.monotonic() + 30, []
+    while not seen and time.monotonic() < end:
+        seen = [row for row in w.rows("select query_id, query from query_activity()") if "long_sequence" in row[1]]
+    check.that(seen and "password ****" in seen[0][1] and secret not in seen[0][1], f"while it runs: {seen}")
+    w.rows(f"select cancel_query({seen[0][0]})")
+    slow.s.close()
+
+
+PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, at_once, names_are_not_told, grants_between, lists_tell_no_secret]
+
+
 def main():
-    a = argparse.ArgumentParser()
-    a.add_argument("--binary")
-    a.add_argument("--nightly", action="store_true")
-    a.add_argument("pattern", nargs="?", default="")
-    o = a.parse_args()
-    check = Checks()
-    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": ADMIN[1], "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096"}
-    with Server(binary=o.binary, env=env) as s:
-        rest = Rest(s)
-        prepare(rest)
-        for i, row in enumerate(CASES):
-            if re.search(o.pattern, row[0]):
-                for over in (rest, Pg(s)):
-                    try:
-                        case(rest, check, row, i, over)
-                    except AssertionError as e:
-                        check.that(False, str(e))
-        token = logins(rest, check)
-        at_once(rest, check)
-        end_points(s, rest, check)
-        names_are_not_told(s, rest, check)
-        grants_between(rest, check)
-        before = rest.must("show permissions joe")["dataset"], rest.must("show users")["dataset"]
-        s.kill()
-        s.start()
-        rest = Rest(s)
-        check.that((rest.must("show permissions joe")["dataset"], rest.must("show users")["dataset"]) == before, "all is there after a restart")
-        check.that(rest.sql("select 1", token)[0] == 200, "tokens, too")
-        log = (s.root / "server.log").read_text(errors="replace")
-        check.that(token not in log and ADMIN[1] not in log and "a b" not in log, "nothing secret is in the log")
-    print(f"{check.passed} passed, {check.failed} failed")
-    sys.exit(check.failed != 0)
+    o, done = arguments(), []
+    with House(binary=o.binary, env=ENV) as s:
+        for part in PARTS:
+            run_part(part, o.pattern, done, s)
+    close(done)
 
 
 if __name__ == "__main__":

@@ -165,14 +165,25 @@ alm_status alm_lower_name(alm_ctx *cx, alm_str name, const char **out)
     return ALM_OK;
 }
 
+static alm_status deny(alm_ctx *cx, const alm_session *s, const alm_rights *rights, int32_t pos,
+                       const char *what)
+{
+    const char *name = rights != NULL ? rights->name : s->user;
+    const alm_audit audit = {
+        .event = "denied", .user = name, .interface = s->protocol, .detail = what};
+    alm_audit_add(s->db, &audit);
+    return alm_fail(cx, ALM_E_DENIED, pos, "Access denied for %s [%s]", name, what);
+}
+
 alm_status alm_access_denied(alm_cursor *c, int32_t pos, const char *what)
 {
-    const alm_rights *rights = alm_cursor_rights(c);
-    const char *name = rights != NULL ? rights->name : c->session->user;
-    const alm_audit audit = {
-        .event = "denied", .user = name, .interface = c->session->protocol, .detail = what};
-    alm_audit_add(c->session->db, &audit);
-    return alm_fail(&c->cx, ALM_E_DENIED, pos, "Access denied for %s [%s]", name, what);
+    return deny(&c->cx, c->session, alm_cursor_rights(c), pos, what);
+}
+
+alm_status alm_session_denied(alm_ctx *cx, const alm_session *s, const char *permission,
+                              int32_t pos)
+{
+    return deny(cx, s, s->rights, pos, permission);
 }
 
 /* "SELECT on t(a, b)": those of the columns for which `missing` is set. */
@@ -341,9 +352,21 @@ bool alm_session_holds(alm_session *s, const char *permission)
     return refresh_rights(&cx, s) == ALM_OK && holds(s->rights, permission);
 }
 
+bool alm_session_sees(alm_session *s, const char *table)
+{
+    char name[NAME_BYTES];
+    if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
+        return true;
+    alm_ctx cx = {0};
+    lower(name, table);
+    return refresh_rights(&cx, s) == ALM_OK && alm_rights_sees(s->rights, name);
+}
+
 bool alm_may_see_others(const alm_session *s)
 {
-    return s->who == NULL || s->rights == NULL || holds(s->rights, "SQL ENGINE ADMIN");
+    if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
+        return true;
+    return s->rights != NULL && holds(s->rights, "SQL ENGINE ADMIN");
 }
 
 bool alm_is_admin_name(const alm_cursor *c, const char *name)

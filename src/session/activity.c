@@ -90,8 +90,10 @@ alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of
     return done;
 }
 
-alm_cancelled alm_session_cancel_query(const alm_session *me, int64_t statement)
+alm_cancelled alm_session_cancel_query(alm_session *me, int64_t statement)
 {
+    /* it may not have run a statement yet, or not since a GRANT */
+    (void)alm_session_holds(me, "SQL ENGINE ADMIN");
     return alm_activity_cancel(me, statement, false);
 }
 

@@ -79,6 +79,11 @@ void alm_session_become(alm_session *s, struct alm_principal *who);
 const struct alm_principal *alm_session_principal(const alm_session *s);
 /* Has it this permission on the database? */
 bool alm_session_holds(alm_session *s, const char *permission);
+/* Any permission on the table: else it is not to be told that it is there. */
+bool alm_session_sees(alm_session *s, const char *table);
+/* It has not the permission: ALM_E_DENIED "Access denied for NAME [PERMISSION]", and a line in the audit log. */
+alm_status alm_session_denied(alm_ctx *cx, const alm_session *s, const char *permission,
+                              int32_t pos);
 /* Who there is and who may what, newest; one reference to the caller. */
 ALM_NODISCARD alm_status alm_db_acl(alm_ctx *cx, alm_db *db, struct alm_acl **out);
 /* ALM_E_DENIED "Access denied for NAME [HTTP]" unless it may use that interface. */
@@ -86,9 +91,9 @@ ALM_NODISCARD alm_status alm_access_end_point(alm_ctx *cx, alm_db *db,
                                               const struct alm_principal *who, const char *point);
 /* Ends the statement that runs with that sequence number (0: whichever runs). Any thread. */
 void alm_session_cancel(alm_session *s, uint64_t statement);
-/* Ends the statement of that number, whoever runs it; a read-only session that of its own user alone. */
+/* Ends the statement of that number; a read-only session, and one without SQL ENGINE ADMIN, that of its own user alone. */
 typedef enum alm_cancelled { ALM_CANCEL_NONE, ALM_CANCEL_DENIED, ALM_CANCEL_DONE } alm_cancelled;
-alm_cancelled alm_session_cancel_query(const alm_session *me, int64_t statement);
+alm_cancelled alm_session_cancel_query(alm_session *me, int64_t statement);
 /* The client is gone: ends what runs and whatever is started still. Any thread. */
 void alm_session_abandon(alm_session *s);
 uint64_t alm_session_statement(const alm_session *s);

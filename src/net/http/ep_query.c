@@ -3,6 +3,7 @@
  * with that number, which answers carry as X-Query-Id (who may: see alm_session_cancel_query), or with the tag that its
  * client gave it; GET /query/TAG tells how far it is. /snapshot/NAME: pages of a result that is held, DELETE lets it go.
  */
+#include "base/conf.h"
 #include "base/number.h"
 #include "net/http/held.h"
 #include "net/http/query_run.h"
@@ -18,13 +19,22 @@ static void list(alm_http *h)
     alm_query_run_start(h, ALM_STR("SELECT * FROM query_activity()"), &opt);
 }
 
-static void reply_cancelled(alm_http *h, alm_cancelled how)
+static void reply_denied(alm_http *h, const alm_session *session)
+{
+    alm_error why = {.msg = "the query is that of another user"};
+    if (h->cx.conf->acl_enabled &&
+        alm_session_denied(&h->cx, session, "SQL ENGINE ADMIN", -1) != ALM_OK)
+        why = h->cx.err;
+    alm_http_reply_error(h, 403, (alm_str){0}, why.msg, -1);
+}
+
+static void reply_cancelled(alm_http *h, const alm_session *session, alm_cancelled how)
 {
     if (how == ALM_CANCEL_DONE)
         alm_http_reply(h, 200, "application/json; charset=utf-8", NULL,
                        ALM_STR("{\"status\":\"OK\"}"));
     else if (how == ALM_CANCEL_DENIED)
-        alm_http_reply_error(h, 403, (alm_str){0}, "the query is that of another user", -1);
+        reply_denied(h, session);
     else
         alm_http_reply_error(h, 404, (alm_str){0}, "no query of that number runs", -1);
 }
@@ -39,19 +49,20 @@ static alm_str name_of(const alm_http *h)
 static void end_query(alm_http *h)
 {
     const alm_net_shared *shared = alm_conn_arg(h->conn);
-    const alm_session *session = alm_http_session(h);
+    alm_session *session = alm_http_session(h);
     const alm_str id = name_of(h);
     int64_t number = 0;
     if (session == NULL)
         return;
     if (alm_tag_is_good(id))
-        reply_cancelled(h, alm_tagged_end(shared->tagged, id, session) ? ALM_CANCEL_DONE
-                                                                       : ALM_CANCEL_NONE);
+        reply_cancelled(h, session,
+                        alm_tagged_end(shared->tagged, id, session) ? ALM_CANCEL_DONE
+                                                                    : ALM_CANCEL_NONE);
     else if (alm_int64_parse(id, &number) != ALM_NUM_OK || number <= 0)
         alm_http_reply_error(h, 400, (alm_str){0},
                              "the number or tag of a query expected: /query/17", -1);
     else
-        reply_cancelled(h, alm_session_cancel_query(session, number));
+        reply_cancelled(h, session, alm_session_cancel_query(session, number));
 }
 
 static void show_progress(alm_http *h)

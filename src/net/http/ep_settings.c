@@ -185,7 +185,10 @@ static void reply_too_long(alm_http *h)
 static bool may_change(alm_http *h)
 {
     alm_session *s = h->cx.conf->acl_enabled ? alm_http_session(h) : NULL;
-    return !h->cx.conf->acl_enabled || (s != NULL && alm_session_holds(s, "SETTINGS"));
+    if (!h->cx.conf->acl_enabled)
+        return true;
+    return s != NULL && (alm_session_holds(s, "SETTINGS") ||
+                         alm_session_denied(&h->cx, s, "SETTINGS", -1) == ALM_OK);
 }
 
 static void begin_change(alm_http *h)
@@ -198,8 +201,9 @@ static void begin_change(alm_http *h)
     } else if (conf->http_security_readonly) {
         reply_error(h, 403, "Write permission denied", -1);
     } else if (!may_change(h)) {
+        const alm_error why = h->cx.err;
         if (!h->answered)
-            reply_error(h, 403, "Access denied [SETTINGS]", -1);
+            reply_error(h, 403, why.msg, -1);
     } else if (text.len == 0 || alm_int64_parse(text, &version) != ALM_NUM_OK || version < 0) {
         const char *message = "Invalid version, numeric value expected";
         if (alm_arena_printf(&h->cx, &h->arena, &message,

@@ -26,8 +26,13 @@ static void chk(alm_http *h)
         alm_http_reply_text(h, alm_status_http(h->cx.err.code), h->cx.err.msg);
         return;
     }
-    const bool exists = alm_snapshot_find(snap, name) != NULL;
+    const alm_table *table = alm_snapshot_find(snap, name);
+    alm_session *session = table != NULL && h->cx.conf->acl_enabled ? alm_http_session(h) : NULL;
+    const bool exists =
+        table != NULL && (session == NULL || alm_session_sees(session, table->name));
     alm_snapshot_release(snap);
+    if (h->answered)
+        return;
     if (json)
         alm_http_reply(h, 200, "application/json", NULL,
                        exists ? ALM_STR("{\"status\":\"Exists\"}")

@@ -72,6 +72,7 @@ static const char *code_name(int status)
 {
     return status == 415 || status == 405 ? "not supported"
            : status == 421                ? "not accepting writes"
+           : status == 403                ? "access denied"
            : status >= 500                ? "internal error"
                                           : "invalid";
 }
@@ -112,7 +113,11 @@ static int status_of(const alm_http *h, alm_status code)
     const bool passes = code == ALM_E_MEMORY || code == ALM_E_STALE || code == ALM_E_CONFLICT ||
                         code == ALM_E_READONLY ||
                         (code == ALM_E_CANCEL && alm_loop_is_stopping(alm_conn_loop(h->conn)));
-    return passes ? 503 : code == ALM_E_DENIED ? 421 : alm_status_http(code);
+    if (passes)
+        return 503;
+    /* an instance that takes no writes: another one may; who lacks a permission lacks it there, too */
+    const bool elsewhere = code == ALM_E_DENIED && h->cx.conf->http_security_readonly;
+    return elsewhere ? 421 : alm_status_http(code);
 }
 
 static void log_refusal(const write_run *run)

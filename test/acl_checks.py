@@ -1,0 +1,119 @@
+"""What the suites of access control and of sign-on have alike: who asks, over which wire, what was expected, and how a suite runs its parts."""
+import argparse, base64, http.client, json, pathlib, re, sys, time, traceback, urllib.parse
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "wire")]
+import log_search  # noqa: E402
+from pgclient import Wire, fields, query  # noqa: E402
+
+ADMIN = ("admin", "of the house")
+
+
+class Checks:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def that(self, ok, what):
+        self.passed += bool(ok)
+        self.failed += not ok
+        if not ok:
+            print("FAIL", what, flush=True)
+
+
+class Rest:
+    """auth: (name, password), a token, or None."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def request(self, path, method="GET", auth=None, headers=None, body=None):
+        host, port = self.server.http.rsplit(":", 1)
+        c = http.client.HTTPConnection(host, int(port), timeout=60)
+        h = dict(headers or {})
+        if isinstance(auth, tuple):
+            h["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
+        elif auth:
+            h["Authorization"] = "Bearer " + auth
+        log_search.note_login(h.get("Authorization", ""))
+        c.request(method, path, body, h)
+        r = c.getresponse()
+        text = r.read().decode()
+        c.close()
+        return r.status, text, r.headers
+
+    def sql(self, text, auth=ADMIN, **params):
+        log_search.note_statement(text)
+        params["query"] = text
+        status, body, headers = self.request("/exec?" + urllib.parse.urlencode(params), auth=auth)
+        return status, body
+
+    def must(self, text, auth=ADMIN):
+        status, body = self.sql(text, auth)
+        if status != 200:
+            raise AssertionError(f"{text}: {status} {body}")
+        return json.loads(body)
+
+    def rows(self, text, auth=ADMIN):
+        return self.must(text, auth)["dataset"]
+
+
+class Pg:
+    """The same statements over the PostgreSQL wire: (200, "") or what the error stands for, and its text."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def sql(self, text, auth=ADMIN):
+        """Statements of a list, on one connection: the first error counts."""
+        w = Wire(self.server.pg, user=auth[0], password=auth[1])
+        try:
+            for one in [text] if isinstance(text, str) else text:
+                w.send(query(one))
+                errors = [fields(b) for k, b in pg_answer(w) if k == "E"]
+                if errors:
+                    return {"42501": 403}.get(errors[0]["C"], 400), errors[0]["M"]
+        finally:
+            w.s.close()
+        return 200, ""
+
+
+def pg_answer(w):
+    """Up to ReadyForQuery; a COPY FROM STDIN gets no rows."""
+    out = []
+    while True:
+        kind, body = w.read()
+        out.append((kind, body))
+        if kind == "G":
+            w.send(b"c\0\0\0\4")
+        if kind == "Z":
+            return out
+
+
+def arguments():
+    a = argparse.ArgumentParser()
+    a.add_argument("--binary")
+    a.add_argument("--nightly", action="store_true")
+    a.add_argument("pattern", nargs="?", default="")
+    return a.parse_args()
+
+
+def run_part(part, pattern, done, *args, before=None):
+    """One part of a suite, if the pattern is for it: its checks into `done`, its time said; an exception is a failure of the part alone."""
+    if not re.search(pattern, part.__name__):
+        return
+    began, mine = time.monotonic(), Checks()
+    try:
+        if before is not None:
+            before()
+        part(mine, *args)
+    except Exception as e:
+        traceback.print_exc()
+        mine.that(False, f"{part.__name__}: {type(e).__name__}: {e}")
+    print(f"{part.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+    done.append(mine)
+
+
+def close(done):
+    passed, failed = sum(c.passed for c in done), sum(c.failed for c in done)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
