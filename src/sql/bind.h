@@ -132,6 +132,9 @@ typedef struct alm_scope {
 
 /* -------------------------------------------------------------- expressions */
 
+/* What a parameter beside e is: its type, of the constant 'x' any text, although that is a CHAR. */
+alm_type alm_type_beside(const alm_expr *e);
+
 ALM_NODISCARD alm_status alm_bind_expr(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* bind_literal.c */
 ALM_NODISCARD alm_status alm_bind_geohash(alm_planner *p, const alm_ast *ast, alm_expr **out);

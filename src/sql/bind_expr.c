@@ -110,6 +110,11 @@ static alm_status bind_concat(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     return alm_expr_call(p, "concat", ast->pos, args, n, out);
 }
 
+alm_type alm_type_beside(const alm_expr *e)
+{
+    return e->type.id == ALM_T_CHAR && e->kind == ALM_X_CONST ? ALM_TY(STRING) : e->type;
+}
+
 /* An untyped parameter beside a known operand takes its type. */
 static alm_status infer_from(alm_planner *p, alm_expr **args, uint32_t n)
 {
@@ -118,7 +123,7 @@ static alm_status infer_from(alm_planner *p, alm_expr **args, uint32_t n)
             continue;
         for (uint32_t j = 0; j < n; j++)
             if (!alm_expr_unknown(args[j]))
-                ALM_TRY(alm_param_infer(p, &args[i], args[j]->type));
+                ALM_TRY(alm_param_infer(p, &args[i], alm_type_beside(args[j])));
     }
     return ALM_OK;
 }

@@ -63,7 +63,7 @@ static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool
     alm_expr *e = *c;
     const alm_type to = with->type;
     if (alm_expr_unknown(e))
-        return alm_param_infer(p, c, to);
+        return alm_param_infer(p, c, alm_type_beside(with));
     if (e->kind != ALM_X_CONST || alm_type_eq(e->type, to) || to.id == ALM_T_NONE ||
         to.id == ALM_T_NULL)
         return ALM_OK;

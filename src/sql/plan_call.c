@@ -12,8 +12,10 @@ alm_status alm_param_infer(alm_planner *p, alm_expr **e, alm_type type)
 {
     if (!alm_expr_unknown(*e) || type.id == ALM_T_NONE)
         return ALM_OK;
-    if (type.id == ALM_T_NULL || type.id == ALM_T_SYMBOL || type.id == ALM_T_CHAR)
+    if (type.id == ALM_T_NULL || type.id == ALM_T_SYMBOL)
         type = ALM_TY(STRING);
+    if (type.id == ALM_T_CHAR)
+        type = alm_type_char_text();
     const uint32_t number = (*e)->col;
     if (number < p->env->n_params && p->env->params[number].type.id == ALM_T_NONE)
         p->env->params[number].type = type;

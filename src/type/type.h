@@ -82,11 +82,18 @@ typedef enum alm_list_of {
     ALM_LIST_UUID,
     ALM_LIST_TIME,
     ALM_LIST_NUMERIC,
-    ALM_LIST_VECTOR
+    ALM_LIST_VECTOR,
+    ALM_LIST_NONE_BUT_CHAR /* no list: a text that a CHAR is made of or compared with */
 } alm_list_of;
 static inline alm_type alm_type_list(alm_list_of of)
 {
     return (alm_type){.id = ALM_T_STRING, .p = (uint8_t)of};
+}
+
+/* Of a parameter that meets a CHAR: any text may come, drivers are told bpchar. */
+static inline alm_type alm_type_char_text(void)
+{
+    return alm_type_list(ALM_LIST_NONE_BUT_CHAR);
 }
 
 /* An INT that names an object of the catalogue, a note like that of lists: array_agg makes a list of

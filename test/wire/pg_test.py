@@ -247,6 +247,15 @@ def bad_utf8_is_22021(s):
 
 # ------------------------------------------------------------------ extended queries
 @check
+def names_that_are_no_utf8(s):
+    w = Wire(s.pg)
+    for m in (msg(b"P", b"\xff\0select 1\0\0\0"), msg(b"B", b"\xff\0\0" + bytes(6)), msg(b"B", b"\0\xff\0" + bytes(6)), msg(b"D", b"S\xff\0"), msg(b"C", b"P\xff\0"),
+              msg(b"E", b"\xff\0" + bytes(4))):
+        expect(w.error(m, SYNC)["C"], "22021", m)
+    expect(w.rows("select 1"), [["1"]])
+
+
+@check
 def the_usual_round(s):
     w = Wire(s.pg)
     a = w.ask(parse("", "select $1::int + 1 as n, $2 as t"), bind(values=[b"41", "grüße".encode()]), describe("P"), execute(), SYNC)

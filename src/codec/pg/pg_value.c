@@ -49,7 +49,7 @@ uint64_t alm_pg_get64(const char *from)
 /* Vectors of the catalogue are texts for clients. */
 static bool is_list(alm_type type)
 {
-    return type.id == ALM_T_STRING && type.p != ALM_LIST_NONE && type.p != ALM_LIST_VECTOR;
+    return type.id == ALM_T_STRING && type.p != ALM_LIST_NONE && type.p < ALM_LIST_VECTOR;
 }
 
 /* Lists as arrays of PostgreSQL: of the array, of its elements, and as what these are read. */
@@ -71,7 +71,9 @@ static const struct {
 
 int32_t alm_pg_oid(const struct alm_conf *conf, alm_type type)
 {
-    enum { TIMESTAMPTZ = 1184 };
+    enum { TIMESTAMPTZ = 1184, BPCHAR = 1042 };
+    if (type.id == ALM_T_STRING && type.p == ALM_LIST_NONE_BUT_CHAR)
+        return BPCHAR;
     if (conf != NULL && conf->pg_timestamp_zone && alm_type_info_of(type)->cls == ALM_TC_TIME)
         return TIMESTAMPTZ;
     if (is_list(type))
@@ -378,6 +380,8 @@ alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binar
 
 /* ----------------------------------------------------------------- parameters */
 
+enum { OID_OID = 26, OID_INET = 869, OID_JSONB = 3802 }; /* whose binary form is their own */
+
 static const struct {
     uint32_t oid;
     alm_type type;
@@ -394,7 +398,7 @@ static const struct {
                    {1042, {.id = ALM_T_VARCHAR}},
                    {1043, {.id = ALM_T_VARCHAR}},
                    {114, {.id = ALM_T_VARCHAR}},
-                   {3802, {.id = ALM_T_VARCHAR}},
+                   {OID_JSONB, {.id = ALM_T_VARCHAR}},
                    {1082, {.id = ALM_T_TIMESTAMP}},
                    {1114, {.id = ALM_T_TIMESTAMP}},
                    {1184, {.id = ALM_T_TIMESTAMP}},
@@ -416,7 +420,8 @@ static const struct {
                    {2951, {.id = ALM_T_STRING, .p = ALM_LIST_UUID}},
                    {17, {.id = ALM_T_BINARY}},
                    {2950, {.id = ALM_T_UUID}},
-                   {26, {.id = ALM_T_LONG}},
+                   {OID_OID, {.id = ALM_T_LONG}},
+                   {OID_INET, {.id = ALM_T_IPV4}},
                    {0, {.id = ALM_T_NONE}}};
 
 alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out)
@@ -498,6 +503,28 @@ static alm_status time_param(alm_ctx *cx, uint32_t index, alm_type type, int64_t
     return ALM_OK;
 }
 
+/* Binary forms that a text stands behind: jsonb begins with its version, inet has a head of family, bits,
+ * kind and length in front of the address. False: no such value. */
+static bool wrapped_text(uint32_t oid, alm_str *in, char scratch[ALM_VALUE_TEXT_MAX])
+{
+    enum { JSONB_VERSION = 1, INET_HEAD = 4, FAMILY_4 = 2, BITS_4 = 32, IPV4_BYTES = 4 };
+    const char *at = in->ptr;
+    if (oid == OID_JSONB) {
+        if (in->len == 0 || at[0] != JSONB_VERSION)
+            return false;
+        *in = (alm_str){at + 1, in->len - 1};
+        return true;
+    }
+    if (in->len != INET_HEAD + IPV4_BYTES || at[0] != FAMILY_4 || at[1] != BITS_4 ||
+        at[3] != IPV4_BYTES)
+        return false;
+    const uint32_t address = alm_pg_get32(at + INET_HEAD);
+    const alm_vec v = {.type = ALM_TY(IPV4), .data = (void *)(uintptr_t)&address, .is_const = true};
+    if (!alm_value_text(&v, 0, ALM_TEXT_PG, scratch, in))
+        *in = ALM_STR("0.0.0.0");
+    return true;
+}
+
 /* Binary value of the OID the client named, as the value of the type that OID stands for. */
 static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_type type, alm_str in,
                                void *out)
@@ -522,6 +549,12 @@ static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_ty
             return alm_fail(cx, ALM_E_TIME_RANGE, -1, "date parameter %u is out of range",
                             index + 1);
         return time_param(cx, index, type, finite ? us : INT64_MAX, out);
+    }
+    if (oid == OID_OID && type.id == ALM_T_LONG) {
+        if (in.len != sizeof(uint32_t))
+            return bad_length(cx, index, sizeof(uint32_t), in.len);
+        *(int64_t *)out = alm_pg_get32(in.ptr);
+        return ALM_OK;
     }
     const size_t want = type.id == ALM_T_BYTE ? 2 : alm_type_width(type);
     if (in.len != want)
@@ -848,9 +881,12 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
         while (bytes.len > 0 && bytes.ptr[bytes.len - 1] == ' ')
             bytes.len--;
     }
+    char uuid[ALM_UUID_TEXT], address[ALM_VALUE_TEXT_MAX];
+    if (binary && (oid == OID_JSONB || oid == OID_INET) && !wrapped_text(oid, &bytes, address))
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is no %s", index + 1,
+                        oid == OID_INET ? "address of IPv4" : "jsonb of version 1");
     if (!alm_utf8_is_valid(bytes))
         return alm_fail(cx, ALM_E_UTF8, -1, "parameter %u is not UTF-8", index + 1);
-    char uuid[ALM_UUID_TEXT];
     if (type.id == ALM_T_UUID)
         bytes = uuid_text(bytes, uuid);
     alm_str kept;

@@ -616,6 +616,17 @@ static void unknown_message(pg_conn *c, char type)
     alm_conn_finish(c->conn);
 }
 
+/* Names of statements and portals; what is no message at all is left to its reader. */
+static bool names_are_utf8(char type, pg_reader r)
+{
+    if (type == 'D' || type == 'C')
+        (void)pg_read_bytes(&r, 1);
+    else if (type != 'P' && type != 'B' && type != 'E')
+        return true;
+    const bool first = alm_utf8_is_valid(pg_read_text(&r));
+    return first && (type != 'B' || alm_utf8_is_valid(pg_read_text(&r)));
+}
+
 void pg_message(pg_conn *c, char type, const char *body, size_t n)
 {
     pg_reader r = {.at = body, .end = body + n};
@@ -626,6 +637,10 @@ void pg_message(pg_conn *c, char type, const char *body, size_t n)
     }
     if (c->skip && type != 'S' && type != 'X')
         return;
+    if (!names_are_utf8(type, r)) {
+        pg_fail(c, ALM_E_UTF8, "a name is not UTF-8");
+        return;
+    }
     switch (type) {
     case 'Q': {
         const alm_str text = pg_read_text(&r);
