@@ -4,7 +4,7 @@ provider is asked, what it may do wrong, and that no token or password gets into
 
     oidc_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, concurrent.futures, json, pathlib, shutil, socket, socketserver, ssl, sys, tempfile, threading, time, urllib.parse, urllib.request
+import base64, concurrent.futures, http.server, json, pathlib, shutil, socket, socketserver, ssl, sys, tempfile, threading, time, urllib.parse, urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "wire")]
@@ -264,6 +264,7 @@ def id_tokens(check, p):
         expired(check, q)
         forged(check, q)
         rotated(check, q)
+        moved(check, q)
 
 
 def expired(check, q):
@@ -313,6 +314,100 @@ def rotated(check, q):
         q.hook("rotate-key", {"drop_old": True})
         check.that(s.status(q.sign()) == 200 and q.count("jwks") == fetched + 1, "a new key is fetched once")
         check.that(s.status(old) == 401 and q.count("jwks") == fetched + 1, "the old one is gone")
+
+
+class Front(http.server.ThreadingHTTPServer):
+    """A discovery document that says what the test wants, and keys of its own."""
+
+    def __init__(self, document, keys):
+        super().__init__(("127.0.0.1", 0), FrontHandler)
+        self.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.answers = {"/.well-known/openid-configuration": {**document, "jwks_uri": self.url + "/old"}, "/old": keys}
+        self.asked = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def move_keys(self, to):
+        self.answers["/.well-known/openid-configuration"]["jwks_uri"] = self.url + to
+
+
+class FrontHandler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        found = self.server.answers.get(self.path)
+        body = json.dumps(found or {}).encode()
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def fetched(url):
+    with urllib.request.urlopen(url) as r:
+        return json.load(r)
+
+
+def waited(true, seconds=30):
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+    return true()
+
+
+def moved(check, q):
+    """Keys that move with a new discovery document; end points that fail have it read again, and what was there counts meanwhile."""
+    document = fetched(q.url + "/.well-known/openid-configuration")
+    jwks = document["jwks_uri"]
+    at = "/.well-known/openid-configuration"
+    with Front(document, fetched(jwks)) as front:
+        more = {"acl.oidc.configuration.url": front.url + at, "acl.oidc.groups.encoded.in.token": "true", "acl.oidc.cache.ttl": 0}
+        with House(q, prepare=False, **more) as s:
+            old = s.token("alice", "id_token")
+            told = s.log_path.read_text()
+            check.that(s.status(old) == 503 and "is not of its address: if it is right, set acl.oidc.issuer" in told, f"a document of another issuer is not used: {told[-500:]}")
+        with House(q, **more, **{"acl.oidc.issuer": q.url}) as s:
+            check.that(s.status(old) == 200, "unless that one is said to be right")
+            q.hook("rotate-key", {"drop_old": True})
+            front.answers["/new"] = fetched(jwks)
+            del front.answers["/old"]
+            front.move_keys("/new")
+            asked = front.asked.count(at)
+            new = q.sign()
+            check.that(waited(lambda: s.status(new) == 200, 5) and front.asked.count(at) == asked + 1, "new keys at a new place")
+            check.that(s.status(old) == 401, "the old ones are gone")
+            asked = len(front.asked)
+            check.that([s.status(q.sign(kid=f"made-up-{i}")) for i in range(5)] == [401] * 5 and len(front.asked) == asked, "names that are made up ask for nothing")
+        with House(q, prepare=False, **more, **{"acl.oidc.issuer": "https://id.example"}) as s:
+            check.that(s.status(new) == 503, "the issuer that is set must be the document's")
+        front.move_keys("/none")
+        with House(q, **more, **{"acl.oidc.issuer": q.url}) as s:
+            check.that(s.status(new) == 503, "no keys yet")
+            front.move_keys("/new")
+            check.that(waited(lambda: s.status(new) == 200), "the document is read again after a failure")
+        front.shutdown()
+
+
+def user_info_moves(check, p):
+    document = fetched(p.url + "/.well-known/openid-configuration")
+    at, right = "/.well-known/openid-configuration", document["userinfo_endpoint"]
+    with Front({**document, "userinfo_endpoint": p.url + "/nowhere"}, {}) as front:
+        with House(p, **{"acl.oidc.configuration.url": front.url + at}) as s:
+            alice = s.token("alice")
+            check.that(s.status(alice) == 503, "an end point that is gone")
+            front.answers[at]["userinfo_endpoint"] = right
+            check.that(waited(lambda: s.status(alice) == 200), "and elsewhere now")
+            del front.answers[at]
+            p.hook("fault", {"path": "/me", "status": 503})
+            check.that(s.status("another") == 503 and s.status(alice) == 200, "away: who is known goes on")
+            asked = len(front.asked)
+            check.that(waited(lambda: len(front.asked) > asked), "the document is asked for")
+            p.hook("fault", {})
+            check.that(s.status(s.token("alice")) == 200, "what it said before counts on")
+        front.shutdown()
 
 
 def names(check, p):
@@ -553,7 +648,7 @@ def bad_settings(check, p):
     for more, want in (({"acl.oidc.client.id": None}, "acl.oidc.client.id must be set"), ({"acl.oidc.configuration.url": None}, "acl.oidc.configuration.url or acl.oidc.host must be set"),
                        ({"acl.oidc.configuration.url": "ftp://x/"}, "acl.oidc.configuration.url is no address"), ({"acl.oidc.scope": "profile"}, "acl.oidc.scope must have openid"),
                        ({"acl.enabled": "false"}, "acl.enabled must not be false"), ({"acl.oidc.token.endpoint": "token"}, "acl.oidc.token.endpoint is neither"),
-                       ({"acl.oidc.redirect.uri": "/here"}, "acl.oidc.redirect.uri is no address"), ({"acl.oidc.host": "a/b"}, "acl.oidc.host is no host name"),
+                       ({"acl.oidc.issuer": "main"}, "acl.oidc.issuer is no address"), ({"acl.oidc.redirect.uri": "/here"}, "acl.oidc.redirect.uri is no address"), ({"acl.oidc.host": "a/b"}, "acl.oidc.host is no host name"),
                        ({"acl.oidc.groups.claim": ""}, "acl.oidc.groups.claim must be set"), ({"acl.oidc.port": "0"}, "acl.oidc.port"),
                        ({"acl.oidc.tls.keystore.path": "none.pem"}, "none.pem")):
         with tempfile.TemporaryDirectory() as root:
@@ -580,7 +675,7 @@ def guessing(check, p):
         check.that(s.rest.sql("select 1", ADMIN)[0] == 200 and s.rest.sql("select 1", ("alice", "alice-pw"))[0] == 403, "nobody is locked out")
 
 
-PARTS = [who_comes_in, how_often, bad_tokens, changes, faults, stopping, names, local_names, statements, pg, single_end_points, guessing]
+PARTS = [user_info_moves, who_comes_in, how_often, bad_tokens, changes, faults, stopping, names, local_names, statements, pg, single_end_points, guessing]
 ALONE = [id_tokens, tls, provider_down, bad_settings]  # with providers of their own, or none: beside the others
 
 

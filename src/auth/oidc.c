@@ -11,7 +11,7 @@
 #include "auth/token.h"
 #include "base/log.h"
 
-enum { CONNECTIONS_MAX = 32, WAIT_MAX_MS = 60000, NAME_MAX_BYTES = 1024 };
+enum { CONNECTIONS_MAX = 32, WAIT_MAX_MS = 60000, NAME_MAX_BYTES = 1024, DOCUMENT_AGE_S = 3600 };
 static const int64_t SECOND_NS = INT64_C(1000000000);
 
 void alm_oidc_say(alm_oidc *o, const char *what, const char *why)
@@ -85,6 +85,8 @@ void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *result)
                                                               : ALM_OIDC_IS_REFUSED);
     o->counts.known = (int64_t)o->cache->lists[ALM_OIDC_IS_KNOWN].n;
     o->counts.failures += result->verdict == ALM_OIDC_AWAY;
+    if (result->verdict == ALM_OIDC_KNOWN)
+        o->discovery.wait_ms = ALM_OIDC_WAIT_MS;
     (void)pthread_mutex_unlock(&o->lock);
     while (waits != NULL) { /* each may be gone when it was told */
         alm_oidc_wait *next = waits->next;
@@ -112,6 +114,9 @@ static void settle_odd(alm_oidc_entry *e, const alm_http_answer *answer)
     else
         (void)snprintf(why, sizeof why, "it answered with status %d%s", answer->status,
                        answer->status / 100 == 3 ? ", a redirect, which is not followed" : "");
+    (void)pthread_mutex_lock(&e->oidc->lock);
+    e->oidc->look_again = true; /* it may be elsewhere now */
+    (void)pthread_mutex_unlock(&e->oidc->lock);
     settle(e, ALM_OIDC_AWAY, why);
 }
 
@@ -400,13 +405,22 @@ bool alm_oidc_ask_password(alm_oidc *o, alm_str user, alm_str password, alm_oidc
 
 /* ------------------------------------------------------------------------ discovery */
 
+static void say_found(const alm_oidc *o, const alm_oidc_endpoints *found)
+{
+    alm_log_info("oidc", "sign-on by %s", found->issuer);
+    if (o->conf->acl_oidc_issuer[0] == 0 &&
+        !alm_oidc_issuer_fits(found, o->conf->acl_oidc_configuration_url))
+        alm_log_warn("oidc", "the issuer is not the address that the discovery document came "
+                             "from: if it is right, set acl.oidc.issuer");
+}
+
 static void document_came(void *arg, const alm_http_answer *answer)
 {
     alm_oidc *o = arg;
     alm_ctx cx = {0};
     char why[160] = "";
     alm_oidc_endpoints found;
-    alm_oidc_endpoints_get(o, &found);
+    alm_oidc_endpoints_of_conf(o->conf, &found);
     if (answer->status != 200)
         (void)snprintf(why, sizeof why, "%s (status %d)",
                        answer->error != NULL ? answer->error : "", answer->status);
@@ -416,32 +430,41 @@ static void document_came(void *arg, const alm_http_answer *answer)
     o->discovery.under_way = false;
     o->discovery.wait_ms = ALM_MIN(2 * o->discovery.wait_ms, (int64_t)WAIT_MAX_MS);
     o->discovery.next_ns = alm_monotonic_ns() + o->discovery.wait_ms * 1000000;
-    if (why[0] == 0)
+    const bool first = !o->endpoints.known;
+    const bool moved = !first && why[0] == 0 && strcmp(o->endpoints.keys, found.keys) != 0;
+    if (why[0] == 0) {
         o->endpoints = found;
-    else
+        o->discovered_ns = alm_monotonic_ns();
+    } else if (first) {
         (void)snprintf(o->endpoints.why, sizeof o->endpoints.why, "the discovery document: %s",
                        why);
+    } /* else: what was found before counts on */
+    if (why[0] == 0)
+        o->look_again = false;
     (void)pthread_mutex_unlock(&o->lock);
-    if (why[0] != 0) {
+    if (why[0] != 0)
         alm_oidc_say(o, "the discovery document could not be read", why);
-        return;
-    }
-    alm_log_info("oidc", "sign-on by %s", found.issuer);
-    if (!alm_oidc_issuer_fits(&found, o->conf->acl_oidc_configuration_url))
-        alm_log_warn("oidc", "the issuer is not the address that the discovery document came from");
+    else if (first)
+        say_found(o, &found);
     if (o->conf->acl_oidc_groups_encoded_in_token)
-        alm_oidc_fetch_keys(o);
+        alm_oidc_document_came(o, moved);
 }
 
-static void discover(alm_oidc *o)
+/* With the lock held: is the document to be read? Before it was, for what failed since, and every hour. */
+static bool is_due(const alm_oidc *o, int64_t now_ns)
 {
-    const int64_t now_ns = alm_monotonic_ns();
+    const bool old = now_ns - o->discovered_ns > DOCUMENT_AGE_S * SECOND_NS;
+    return o->conf->acl_oidc_configuration_url[0] != 0 && !o->discovery.under_way &&
+           now_ns >= o->discovery.next_ns && (!o->endpoints.known || o->look_again || old);
+}
+
+bool alm_oidc_discover(alm_oidc *o)
+{
     const alm_http_call call = {
         .url = o->conf->acl_oidc_configuration_url, .done = document_came, .arg = o};
-    (void)pthread_mutex_lock(&o->lock);
-    if (!o->endpoints.known && !o->discovery.under_way && now_ns >= o->discovery.next_ns)
+    if (is_due(o, alm_monotonic_ns()))
         o->discovery.under_way = alm_http_client_send(o->client, &call);
-    (void)pthread_mutex_unlock(&o->lock);
+    return o->discovery.under_way;
 }
 
 static void tick(void *arg)
@@ -449,7 +472,9 @@ static void tick(void *arg)
     alm_oidc *o = arg;
     if (!atomic_load(&o->ready) || atomic_load(&o->stopped))
         return;
-    discover(o);
+    (void)pthread_mutex_lock(&o->lock);
+    (void)alm_oidc_discover(o);
+    (void)pthread_mutex_unlock(&o->lock);
     if (o->conf->acl_oidc_groups_encoded_in_token)
         alm_oidc_fetch_keys(o);
 }
@@ -493,8 +518,10 @@ alm_status alm_oidc_new(alm_ctx *cx, const alm_conf *conf, const alm_io *io, con
     alm_oidc *o = calloc(1, sizeof *o);
     if (o == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    *o = (alm_oidc){
-        .conf = conf, .io = io, .discovery = {.wait_ms = 500}, .fetch = {.wait_ms = 500}};
+    *o = (alm_oidc){.conf = conf,
+                    .io = io,
+                    .discovery = {.wait_ms = ALM_OIDC_WAIT_MS},
+                    .fetch = {.wait_ms = ALM_OIDC_WAIT_MS}};
     o->names = (alm_claim_names){conf->acl_oidc_sub_claim, conf->acl_oidc_groups_claim};
     (void)pthread_mutex_init(&o->lock, NULL);
     alm_oidc_endpoints_of_conf(conf, &o->endpoints);

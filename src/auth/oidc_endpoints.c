@@ -74,6 +74,7 @@ void alm_oidc_endpoints_of_conf(const alm_conf *conf, alm_oidc_endpoints *out)
 {
     char origin[ORIGIN_MAX];
     *out = (alm_oidc_endpoints){.known = conf->acl_oidc_configuration_url[0] == 0};
+    (void)snprintf(out->issuer, sizeof out->issuer, "%s", conf->acl_oidc_issuer);
     origin_of_conf(conf, origin);
     for (size_t i = 0; i < ALM_COUNT(ENDPOINTS); i++) {
         const endpoint *e = &ENDPOINTS[i];
@@ -125,14 +126,34 @@ static alm_status take_all(alm_ctx *cx, const alm_conf *conf, const alm_json *do
     return ALM_OK;
 }
 
+/* OpenID Connect Discovery 1.0, 4.3: a document of another issuer must not be used. Without acl.oidc.issuer only ID
+ * tokens depend on the issuer: for others, a provider may be reached by an inner name. */
+static alm_status check_issuer(alm_ctx *cx, const alm_conf *conf, const alm_oidc_endpoints *found)
+{
+    const char *wanted = conf->acl_oidc_issuer;
+    if (wanted[0] != 0)
+        return strcmp(found->issuer, wanted) == 0
+                   ? ALM_OK
+                   : alm_fail(cx, ALM_E_VALUE, -1, "its issuer is '%.80s', not acl.oidc.issuer",
+                              found->issuer);
+    if (!conf->acl_oidc_groups_encoded_in_token ||
+        alm_oidc_issuer_fits(found, conf->acl_oidc_configuration_url))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_VALUE, -1,
+                    "its issuer '%.80s' is not of its address: if it is right, set acl.oidc.issuer",
+                    found->issuer);
+}
+
 alm_status alm_oidc_endpoints_of_json(alm_ctx *cx, const alm_conf *conf, alm_str json,
                                       alm_oidc_endpoints *out)
 {
     alm_json *document = NULL;
     alm_oidc_endpoints found = *out;
     ALM_TRY(alm_json_parse(cx, json, &document));
-    const alm_status st = take_all(cx, conf, document, &found);
+    alm_status st = take_all(cx, conf, document, &found);
     alm_json_free(document);
+    if (st == ALM_OK)
+        st = check_issuer(cx, conf, &found);
     ALM_TRY(st);
     found.known = true;
     found.why[0] = 0;
@@ -145,7 +166,9 @@ bool alm_oidc_issuer_fits(const alm_oidc_endpoints *endpoints, const char *url)
     static const char well_known[] = "/.well-known/openid-configuration";
     size_t n = strlen(endpoints->issuer);
     n -= n > 0 && endpoints->issuer[n - 1] == '/';
-    return strncmp(url, endpoints->issuer, n) == 0 && strcmp(url + n, well_known) == 0;
+    const size_t m = sizeof well_known - 1;
+    return strncmp(url, endpoints->issuer, n) == 0 && strncmp(url + n, well_known, m) == 0 &&
+           (url[n + m] == 0 || url[n + m] == '?');
 }
 
 /* ------------------------------------------------------------------------- settings */
@@ -178,6 +201,9 @@ static alm_status check_addresses(alm_ctx *cx, const alm_conf *conf)
         return bad(cx, "acl.oidc.host", "is no host name");
     if (back.len > 0 && (alm_url_origin(back) == 0 || back.len >= ALM_OIDC_URL_MAX))
         return bad(cx, "acl.oidc.redirect.uri", "is no address like https://host/path");
+    if (strlen(conf->acl_oidc_issuer) >= ALM_OIDC_URL_MAX ||
+        (conf->acl_oidc_issuer[0] != 0 && alm_url_origin(alm_str_of(conf->acl_oidc_issuer)) == 0))
+        return bad(cx, "acl.oidc.issuer", "is no address like https://host/path");
     for (size_t i = 0; i < ALM_COUNT(ENDPOINTS); i++) {
         const alm_str text = alm_str_of(setting(conf, &ENDPOINTS[i]));
         if (text.len > 0 && ((text.ptr[0] != '/' && alm_url_origin(text) == 0) ||
@@ -210,9 +236,9 @@ static void warn_of_risks(const alm_conf *conf)
         alm_log_warn("oidc",
                      "acl.oidc.state.required=false: the console takes sign-ons that it did "
                      "not begin");
-    if (conf->acl_oidc_groups_encoded_in_token && url[0] == 0)
-        alm_log_warn("oidc",
-                     "without acl.oidc.configuration.url the issuer of tokens is not checked");
+    if (conf->acl_oidc_groups_encoded_in_token && url[0] == 0 && conf->acl_oidc_issuer[0] == 0)
+        alm_log_warn("oidc", "without acl.oidc.configuration.url or acl.oidc.issuer the issuer of "
+                             "tokens is not checked");
 }
 
 alm_status alm_oidc_check_conf(alm_ctx *cx, const alm_conf *conf)

@@ -1,6 +1,7 @@
 /*
  * oidc_keys.c - ID tokens: checked by the provider's keys, which are fetched when they are needed first, every five minutes, and
- * when a token names one that they lack - for that once in a minute, so that forged names cannot flood the provider.
+ * when a token names one that they lack - for that once in a minute, so that forged names cannot flood the provider. Then
+ * the discovery document is read before, because it may name another place for them.
  */
 #include <stdio.h>
 
@@ -33,7 +34,9 @@ static void keys_came(void *arg, const alm_http_answer *answer)
     o->fetch.under_way = false;
     o->fetch.wait_ms = set != NULL ? 1000 : ALM_MIN(2 * o->fetch.wait_ms, (int64_t)WAIT_MAX_MS);
     o->fetch.next_ns = alm_monotonic_ns() + o->fetch.wait_ms * 1000000;
+    o->look_again |= set == NULL;
     if (set != NULL) {
+        o->discovery.wait_ms = ALM_OIDC_WAIT_MS;
         old = o->keys;
         o->keys = set;
         o->keys_ns = alm_monotonic_ns();
@@ -71,6 +74,27 @@ static bool begins(alm_oidc *o, int64_t now_ns)
     return o->fetch.under_way;
 }
 
+void alm_oidc_document_came(alm_oidc *o, bool moved)
+{
+    const int64_t now_ns = alm_monotonic_ns();
+    alm_oidc_entry *list = NULL;
+    (void)pthread_mutex_lock(&o->lock);
+    if (moved || o->want_keys != NULL)
+        o->fetch.next_ns = 0;
+    const bool due = o->keys == NULL || now_ns - o->keys_ns > AGE_S * SECOND_NS;
+    const bool asked = (moved || due || o->want_keys != NULL) && begins(o, now_ns);
+    if (!asked) {
+        list = o->want_keys;
+        o->want_keys = NULL;
+    }
+    (void)pthread_mutex_unlock(&o->lock);
+    while (list != NULL) {
+        alm_oidc_entry *next = list->keys_next;
+        settle(list, ALM_OIDC_AWAY, "its keys cannot be asked for");
+        list = next;
+    }
+}
+
 void alm_oidc_fetch_keys(alm_oidc *o)
 {
     const int64_t now_ns = alm_monotonic_ns();
@@ -92,9 +116,11 @@ static bool wait_for_keys(alm_oidc_entry *e, bool refetch)
         if (waits) {
             o->refetched_ns = now_ns;
             o->fetch.next_ns = 0;
+            o->look_again = true; /* the provider may have them elsewhere now */
         }
     }
-    waits = waits && begins(o, now_ns);
+    /* keys follow the document where that is read */
+    waits = waits && ((refetch && alm_oidc_discover(o)) || begins(o, now_ns));
     if (waits) {
         e->keys_next = o->want_keys;
         o->want_keys = e;

@@ -15,7 +15,12 @@
 #include "auth/oidc.h"
 #include "io/http_client.h"
 
-enum { ALM_OIDC_HASH = 32, ALM_OIDC_BUCKETS = 1 << 14, ALM_OIDC_PENDING_MAX = 1000 };
+enum {
+    ALM_OIDC_HASH = 32,
+    ALM_OIDC_BUCKETS = 1 << 14,
+    ALM_OIDC_PENDING_MAX = 1000,
+    ALM_OIDC_WAIT_MS = 500
+}; /* after the first failure; then twice as long, up to a minute */
 
 typedef enum alm_oidc_state {
     ALM_OIDC_IS_PENDING,
@@ -81,9 +86,11 @@ struct alm_oidc {
     alm_oidc_cache *cache;
     alm_oidc_endpoints endpoints;
     alm_oidc_try discovery, fetch;
-    alm_jwk_set *keys;    /* NULL: not there yet */
-    int64_t keys_ns;      /* when they came */
-    int64_t refetched_ns; /* for a key that they lack; 0: never */
+    bool look_again; /* at the discovery document: an end point of it failed, or lacks a key */
+    int64_t discovered_ns; /* when it came last */
+    alm_jwk_set *keys;     /* NULL: not there yet */
+    int64_t keys_ns;       /* when they came */
+    int64_t refetched_ns;  /* for a key that they lack; 0: never */
     alm_oidc_entry *want_keys;
     int64_t said_ns; /* when a failure was logged last */
     alm_oidc_counts counts;
@@ -101,7 +108,12 @@ bool alm_oidc_issuer_fits(const alm_oidc_endpoints *endpoints, const char *url);
 ALM_NODISCARD alm_status alm_oidc_trusted(alm_ctx *cx, const alm_conf *conf, const alm_io *io,
                                           const char *root, char **pem);
 
+/* With the lock held: has the discovery document read where that is due; true: a call for it runs. */
+bool alm_oidc_discover(alm_oidc *oidc);
+
 /* oidc_keys.c */
+/* The discovery document was read again, or could not be: who waits for keys, or (moved) all, gets those it names. */
+void alm_oidc_document_came(alm_oidc *oidc, bool moved);
 void alm_oidc_fetch_keys(alm_oidc *oidc); /* unless that is under way, or was tried just now */
 /* An ID token, checked; the entry is settled, now or when the keys are there. */
 void alm_oidc_check_token(alm_oidc_entry *entry);

@@ -181,11 +181,67 @@ static void test_discovery(void **state)
     alm_conf_deinit(&conf);
 }
 
+/* What a document of that issuer is for ID tokens, and for others. */
+static alm_status document_of(const char *settings, const char *json, alm_oidc_endpoints *at)
+{
+    alm_ctx cx = {0};
+    alm_conf conf;
+    conf_of(settings, &conf);
+    alm_oidc_endpoints_of_conf(&conf, at);
+    const alm_status st = alm_oidc_endpoints_of_json(&cx, &conf, alm_str_of(json), at);
+    alm_conf_deinit(&conf);
+    return st;
+}
+
+#define AT        "acl.oidc.configuration.url=https://h/d/.well-known/openid-configuration"
+#define ID_TOKENS "\nacl.oidc.groups.encoded.in.token=true\nacl.oidc.public.keys.endpoint=/keys"
+
+static void test_issuer(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings, *issuer;
+        bool good;
+    } rows[] = {
+        {AT, "https://h/d", true},
+        {AT, "https://other", true}, /* a warning */
+        {AT ID_TOKENS, "https://h/d", true},
+        {AT ID_TOKENS, "https://h/d/", true}, /* a '/' at its end is not in the address */
+        {AT ID_TOKENS, "https://h", false},
+        {AT ID_TOKENS, "https://h/d/x", false},
+        {AT ID_TOKENS, "https://H/d", false},
+        {AT ID_TOKENS, "http://h/d", false},
+        {AT "?appid=1" ID_TOKENS, "https://h/d", true},
+        {AT "/more" ID_TOKENS, "https://h/d", false},
+        {AT "\nacl.oidc.issuer=https://outside" ID_TOKENS, "https://outside", true},
+        {AT "\nacl.oidc.issuer=https://outside" ID_TOKENS, "https://outside/", false},
+        {AT "\nacl.oidc.issuer=https://outside" ID_TOKENS, "https://h/d", false},
+        {AT "\nacl.oidc.issuer=https://outside", "https://h/d", false},
+    };
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        alm_oidc_endpoints at;
+        char json[400];
+        (void)snprintf(json, sizeof json,
+                       "{\"issuer\":\"%s\",\"authorization_endpoint\":\"https://h/a\","
+                       "\"token_endpoint\":\"https://h/t\",\"userinfo_endpoint\":\"https://h/u\"}",
+                       rows[i].issuer);
+        assert_int_equal(document_of(rows[i].settings, json, &at),
+                         rows[i].good ? ALM_OK : ALM_E_VALUE);
+        assert_int_equal(at.known, rows[i].good);
+    }
+    alm_conf conf; /* without a document, the setting alone */
+    alm_oidc_endpoints at;
+    conf_of("acl.oidc.host=h\nacl.oidc.issuer=https://outside", &conf);
+    alm_oidc_endpoints_of_conf(&conf, &at);
+    assert_string_equal(at.issuer, "https://outside");
+    alm_conf_deinit(&conf);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_goes),
-                                       cmocka_unit_test(test_bytes), cmocka_unit_test(test_tokens),
-                                       cmocka_unit_test(test_single_end_points),
-                                       cmocka_unit_test(test_discovery)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_goes),  cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_tokens),    cmocka_unit_test(test_single_end_points),
+        cmocka_unit_test(test_discovery), cmocka_unit_test(test_issuer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
