@@ -363,11 +363,12 @@ typedef struct alm_prepare_words {
     int32_t pos; /* where it begins */
 } alm_prepare_words;
 
-/* EXECUTE name (values). */
+/* EXECUTE name (values), EXPLAIN [ANALYZE] in front of it or not. */
 typedef struct alm_execute_words {
     alm_str name; /* as written, with its quotes */
     uint32_t n_values;
     int32_t pos;
+    bool explain, analyze;
 } alm_execute_words;
 
 typedef struct alm_column_def {

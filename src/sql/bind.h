@@ -301,8 +301,10 @@ ALM_NODISCARD alm_status alm_bind_returning(alm_scope *sc, const alm_select *ret
                                             alm_expr **exprs, const char **names, uint32_t n,
                                             alm_expr ***all, const char ***all_names,
                                             uint32_t *n_all);
+/* The plan of an INSERT gives the columns of the table. *queries: there are queries in it, too. */
 ALM_NODISCARD alm_status alm_insert_returning(alm_planner *p, const alm_stmt *stmt,
-                                              const alm_table *table, alm_plan **plan);
+                                              const alm_table *table, alm_plan **plan,
+                                              bool *queries);
 /* bind_items.c */
 ALM_NODISCARD alm_status alm_bind_items(alm_scope *sc, alm_item **items, uint32_t *n_items);
 /* bind_window_join.c */

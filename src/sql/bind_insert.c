@@ -381,8 +381,7 @@ static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map
         if (exprs[c] == NULL)
             ALM_TRY(alm_expr_null(p->cx, table->cols[c].type, stmt->pos, &exprs[c]));
     }
-    ALM_TRY(alm_plan_project(p, plan, exprs, names, table->n_cols, out));
-    return alm_optimise(p, out);
+    return alm_plan_project(p, plan, exprs, names, table->n_cols, out);
 }
 
 alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
@@ -401,7 +400,8 @@ alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     else
         ALM_TRY(insert_values(&p, stmt, &map, out));
     *table = found;
+    bool queries = stmt->select != NULL;
     if (stmt->returning != NULL)
-        return alm_insert_returning(&p, stmt, found, out);
-    return ALM_OK;
+        ALM_TRY(alm_insert_returning(&p, stmt, found, out, &queries));
+    return queries ? alm_optimise(&p, out) : ALM_OK;
 }

@@ -1,21 +1,19 @@
 /*
  * bind_returning.c - RETURNING behind INSERT, UPDATE and DELETE: its columns stand behind those of the plan that the
  * change needs. They are of the row as it is after the change, before it for DELETE; of the tables of FROM, too.
+ * Subqueries are joined to the plan, a row to each of its rows, and see the tables as they were before.
  *
  * Symbols come as STRING: the dictionary of the change is not there any more when the rows are read.
  */
 #include "sql/bind_access.h"
 #include "sql/bind_table.h"
 
-static alm_status check_plain(alm_scope *sc, const alm_plan *before, int32_t pos)
+static alm_status check_plain(alm_scope *sc, int32_t pos)
 {
     if (sc->n_aggs > 0)
         return alm_fail(sc->p->cx, ALM_E_SYNTAX, pos, "aggregates cannot stand in RETURNING");
     if (sc->n_lates > 0)
         return alm_fail(sc->p->cx, ALM_E_SYNTAX, pos, "window functions cannot stand in RETURNING");
-    if (sc->plan != before)
-        return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, pos,
-                        "subqueries in RETURNING are not supported");
     return ALM_OK;
 }
 
@@ -25,13 +23,12 @@ alm_status alm_bind_returning(alm_scope *sc, const alm_select *returning, alm_ex
 {
     alm_ctx *cx = sc->p->cx;
     const alm_select *own = sc->sel;
-    const alm_plan *before = sc->plan;
     alm_item *items = NULL;
     uint32_t n_items = 0;
     sc->sel = returning;
     ALM_TRY(alm_bind_items(sc, &items, &n_items));
     sc->sel = own;
-    ALM_TRY(check_plain(sc, before, returning->pos));
+    ALM_TRY(check_plain(sc, returning->pos));
     ALM_TRY(alm_check_reads(sc->p));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + n_items + 1, all));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + n_items + 1, all_names));
@@ -48,9 +45,8 @@ alm_status alm_bind_returning(alm_scope *sc, const alm_select *returning, alm_ex
     return ALM_OK;
 }
 
-/* The plan of an INSERT gives the columns of the table. */
 alm_status alm_insert_returning(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
-                                alm_plan **plan)
+                                alm_plan **plan, bool *queries)
 {
     alm_ctx *cx = p->cx;
     alm_expr **exprs = NULL, **all = NULL;
@@ -66,5 +62,6 @@ alm_status alm_insert_returning(alm_planner *p, const alm_stmt *stmt, const alm_
     }
     ALM_TRY(alm_bind_returning(&sc, stmt->returning, exprs, names, table->n_cols, &all, &all_names,
                                &n_all));
-    return alm_plan_project(p, *plan, all, all_names, n_all, plan);
+    *queries |= sc.plan != *plan;
+    return alm_plan_project(p, sc.plan, all, all_names, n_all, plan);
 }

@@ -349,9 +349,49 @@ static alm_status any_extreme(alm_scope *sc, const alm_ast *ast, alm_str op, alm
     return alm_bind_compare(sc, text, ast->pos, x, bound, out);
 }
 
+/* The scalar subquery (select what from (few) limit 1). */
+static alm_status of_few(alm_scope *sc, const alm_select *few, alm_ast *what, alm_expr **out)
+{
+    alm_ast one = {.kind = ALM_AST_NUMBER, .pos = few->pos, .text = ALM_STR("1"), .depth = 1};
+    alm_select_item item = {.expr = what};
+    alm_from from = {
+        .kind = ALM_FROM_SELECT, .select = (alm_select *)(uintptr_t)few, .pos = few->pos};
+    alm_select sel = {.pos = few->pos,
+                      .items = &item,
+                      .n_items = 1,
+                      .from = &from,
+                      .n_from = 1,
+                      .limit_lo = &one};
+    const alm_ast query = {.kind = ALM_AST_SUBQUERY, .pos = few->pos, .select = &sel};
+    return alm_bind_scalar_subquery(sc, &query, out);
+}
+
+/* An x with aggregates cannot go into the query. One that has two values has one that differs from x, and
+ * one value is compared: few has two, or one that is not x. */
+static alm_status other_than_late(alm_scope *sc, alm_expr *x, const alm_select *few, bool all,
+                                  alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_ast count = {.kind = ALM_AST_CALL, .pos = few->pos, .text = ALM_STR("count"), .depth = 1};
+    alm_expr *n[2] = {NULL, NULL}, *value = NULL, *is[2] = {NULL, NULL}, *differs = NULL;
+    sc->conjunct = false;
+    ALM_TRY(of_few(sc, few, &count, &n[0]));
+    ALM_TRY(of_few(sc, few, few->items[0].expr, &value));
+    for (uint32_t i = 0; i < 2; i++) {
+        ALM_TRY(alm_expr_bits(p->cx, n[0]->type, i + 1, few->pos, &n[1]));
+        ALM_TRY(alm_expr_call(p, "=", few->pos, n, 2, &is[i]));
+    }
+    ALM_TRY(alm_bind_compare(sc, "!=", few->pos, x, value, &differs));
+    ALM_TRY(alm_expr_and(p, is[0], differs, &is[0]));
+    ALM_TRY(alm_expr_call(p, "or", few->pos, is, 2, out));
+    return all ? alm_expr_call(p, "not", few->pos, out, 1, out) : ALM_OK;
+}
+
 /* x <> ANY (query): there is one that differs among its first two values. = ALL: there is none. */
 static alm_status any_other(alm_scope *sc, const alm_ast *ast, bool all, alm_expr **out)
 {
+    const bool conjunct = sc->conjunct;
+    alm_expr *x = NULL;
     alm_str name = ALM_STR("value of the subquery");
     alm_ast one = {.kind = ALM_AST_NUMBER, .pos = ast->pos, .text = ALM_STR("1"), .depth = 1};
     alm_ast two = {.kind = ALM_AST_NUMBER, .pos = ast->pos, .text = ALM_STR("2"), .depth = 1};
@@ -376,6 +416,11 @@ static alm_status any_other(alm_scope *sc, const alm_ast *ast, bool all, alm_exp
                       .from = &all_rows,
                       .n_from = 1,
                       .limit_lo = &two};
+    sc->conjunct = false;
+    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
+    sc->conjunct = conjunct;
+    if (alm_expr_has_mark(x, ALM_COL_AGG | ALM_COL_WIN))
+        return other_than_late(sc, x, &few, all, out);
     alm_from few_rows = {.kind = ALM_FROM_SELECT, .select = &few, .pos = ast->pos};
     alm_select sel = {.pos = ast->pos,
                       .items = &one_item,

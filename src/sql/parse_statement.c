@@ -75,6 +75,17 @@ static alm_status parse_with_statement(alm_parser *p, alm_stmt *s)
 
 /* ------------------------------------------------------------------ explain */
 
+/* EXPLAIN EXECUTE is an EXECUTE that says so: who runs it knows what there is to explain. */
+static void explain_execute(alm_stmt *s)
+{
+    alm_execute_words *words = s->inner->ext;
+    words->explain = true;
+    words->analyze = s->analyze;
+    s->kind = ALM_STMT_EXECUTE;
+    s->text = s->inner->text;
+    s->ext = words;
+}
+
 static alm_status parse_explain(alm_parser *p, alm_stmt *s)
 {
     s->kind = ALM_STMT_EXPLAIN;
@@ -109,6 +120,8 @@ static alm_status parse_explain(alm_parser *p, alm_stmt *s)
     p->nest--;
     s->inner->end = p->prev.end;
     s->select = s->inner->select;
+    if (s->inner->kind == ALM_STMT_EXECUTE)
+        explain_execute(s);
     return ALM_OK;
 }
 

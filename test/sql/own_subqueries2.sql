@@ -85,6 +85,13 @@ SELECT DISTINCT max(k) IN (SELECT k FROM oss_u) AS x FROM oss_t GROUP BY s ORDER
 SELECT s, max(k) AS m FROM oss_t GROUP BY s HAVING max(k) IN (SELECT u.k FROM oss_u u WHERE u.w > oss_t.k);
 SELECT max(k) IN (SELECT ts FROM oss_u) AS x FROM oss_t;
 SELECT s, m IN (SELECT k FROM oss_u) AS x FROM (SELECT s, max(k) AS m FROM oss_t) ORDER BY s;
+SELECT s, max(k) AS m, max(k) <> ANY (SELECT 3) AS x, max(k) <> ANY (SELECT k FROM oss_u) AS y, max(k) = ALL (SELECT 3) AS z FROM oss_t ORDER BY s;
+SELECT s, max(k) <> ANY (SELECT k FROM oss_u WHERE k > 100) AS x, max(k) = ALL (SELECT k FROM oss_u WHERE k > 100) AS y FROM oss_t ORDER BY s;
+SELECT s, count(v) AS n FROM oss_t GROUP BY s HAVING max(k) <> ANY (SELECT k FROM oss_t WHERE s = 'a' LIMIT 1) ORDER BY s;
+SELECT s, max(k) AS m FROM oss_t t GROUP BY s HAVING max(k) <> ANY (SELECT u.k FROM oss_t u WHERE u.s = t.s) ORDER BY s;
+SELECT k FROM oss_t QUALIFY row_number() OVER (ORDER BY ts) <> ANY (SELECT 1) ORDER BY k;
+SELECT k, row_number() OVER (ORDER BY ts) = ALL (SELECT 1) AS x FROM oss_t ORDER BY k;
+SELECT ts, max(k) <> ANY (SELECT 3) AS x FROM oss_t SAMPLE BY 1d;
 -- LATEST ON wants a column of its own query
 SELECT EXISTS (SELECT * FROM (SELECT k AS m FROM oss_u) LATEST ON ts PARTITION BY m) AS x FROM oss_t;
 DROP TABLE oss_t;

@@ -193,6 +193,25 @@ def fetch_in_a_portal(s):
 
 
 @check
+def explain_execute(s):
+    w = Wire(s.pg)
+    w.ask(query("create table pex (a int, ts timestamp) timestamp(ts) partition by day; insert into pex values (1, '2026-01-01'), (2, '2026-01-02')"))
+    w.ask(query("prepare q (int) as select a from pex where a = $1"), parse("m", "insert into pex (a, ts) values ($1, $2)"), SYNC)
+    w.until_ready()
+    expect(ask(w, "explain execute q(2)"), (["EXPLAIN"], [["scan pex [a] filter: a = 2"]]))
+    lines = ask(w, "explain (analyze) execute q(1 + 1)")[1]
+    expect((len(lines), lines[0][0].startswith("scan pex [a] filter: a = 2 (rows=1 ")), (1, True), lines)
+    expect(ask(w, "explain execute m(7, '2026-01-03')")[0], ["EXPLAIN"])
+    expect(w.rows("select count() from pex"), [["2"]], "it is not run")
+    a = w.ask(parse("e", "explain execute q(1)"), describe("S", "e"), bind("", "e"), describe("P"), execute(), SYNC)
+    expect((kinds(a), b"QUERY PLAN" in a[2][1], tags(a)), ("1tT2TDCZ", True, ["EXPLAIN"]))
+    expect([ask(w, sql)[0] for sql in ("explain execute nope", "explain execute q", "explain execute q('x')", "explain analyze execute q(1, 2)")],
+           [["26000"], ["42601"], ["22P02"], ["42601"]])
+    expect(ask(w, "execute q(2)"), (["SELECT 1"], [["2"]]))
+    expect(ask(w, "select name from pg_prepared_statements order by name")[1], [["e"], ["m"], ["q"]])
+
+
+@check
 def asyncpg_goes_forward(s):
     async def body(c):
         async with c.transaction():

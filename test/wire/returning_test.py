@@ -56,13 +56,33 @@ def what_cannot_stand_there(s):
     w = Wire(s.pg)
     table(w, "re")
     head = "insert into re (ts) values ('2026-01-01') returning "
-    for tail, code, pos in (("count()", "42601", 43), ("row_number() over ()", "42601", 43), ("(select 1)", "0A000", 43), ("nope", "42703", 53), ("", "42601", 52),
+    for tail, code, pos in (("count()", "42601", 43), ("row_number() over ()", "42601", 43), ("(select nope)", "42703", 61), ("(select x from long_sequence(2))", "54000", 53), ("nope", "42703", 53), ("", "42601", 52),
                             ("v,", "42601", 55), ("v as a, s as a", "42701", 63), ("* as x", "42601", 55), ("x.*", "42P01", 53), ("v from re", "42601", 55)):
         e = w.error(query(head + tail))
         expect((e["C"], abs(int(e["P"]) - pos) <= 1), (code, True), (tail, e))
     expect(w.rows("select count() from re"), [["0"]], "nothing was inserted")
     expect(ask(w, "create table returning (returning int); insert into returning values (1) returning returning; select returning from returning; drop table returning"),
            (["CREATE TABLE", "INSERT 0 1", "SELECT 1", "DROP TABLE"], [["1"], ["1"]]), "it is no reserved word")
+
+
+@check
+def subqueries(s):
+    w = Wire(s.pg)
+    table(w, "rq")
+    w.ask(query("create table rqn (sym symbol, name varchar); insert into rqn values ('a', 'first'), ('b', 'second')"))
+    name = "(select n.name from rqn n where n.sym = rq.sym) as name"
+    expect(ask(w, f"insert into rq (ts, sym, v) values ('2026-01-01', 'a', 1), ('2026-01-02', 'b', 2), ('2026-01-03', 'c', 3) returning v, {name}, (select count() from rq) n"),
+           (["INSERT 0 3"], [["1", "first", "0"], ["2", "second", "0"], ["3", None, "0"]]))
+    expect(ask(w, f"update rq set v = v * 10 where sym in (select sym from rqn) returning v, {name}, (select sum(v) from rq) s"),
+           (["UPDATE 2"], [["10", "first", "6"], ["20", "second", "6"]]))
+    expect(ask(w, "update rq set v = v + 1, sym = 'b' where sym = 'c' returning sym in (select sym from rqn) there, exists(select 1 from rqn where sym = 'x') x, v > any (select 2) more"),
+           (["UPDATE 1"], [["t", "f", "t"]]))
+    expect(ask(w, "insert into rq (ts, sym, v) select x::timestamp, 'a', x from long_sequence(4) where x > (select 2) returning v, (select max(v) from rq) m"),
+           (["INSERT 0 2"], [["3", "20"], ["4", "20"]]))
+    expect(ask(w, f"delete from rq where v > 5 returning v, {name}"), (["DELETE 2"], [["10", "first"], ["20", "second"]]))
+    expect(ask(w, "select v from rq order by v")[1], [["3"], ["4"], ["4"]])
+    expect(ask(w, "insert into rq (ts) values ('2026-01-01') returning (select x from long_sequence(2))")[0], ["54000"])
+    expect(ask(w, "select count() from rq")[1], [["3"]], "nothing was inserted")
 
 
 @check

@@ -141,12 +141,14 @@ const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *
     char text[PG_NAME_BYTES];
     const alm_cursor_words *words = alm_prepared_cursor(s->prepared);
     *n = s->n_cols;
-    if (alm_prepared_execute(s->prepared) != NULL) {
+    const alm_execute_words *execute = alm_prepared_execute(s->prepared);
+    if (execute != NULL) {
+        static const alm_plan_col plan = {"QUERY PLAN", ALM_TY(STRING)};
         alm_error err;
         pg_statement *named = pg_sql_named(c, s);
         const bool known = named != NULL && pg_statement_describe(c, named, &err);
-        *n = known ? named->n_cols : 0;
-        return known ? named->cols : NULL;
+        *n = !known ? 0 : execute->explain ? 1 : named->n_cols;
+        return !known ? NULL : execute->explain ? &plan : named->cols;
     }
     if (words == NULL || alm_prepared_kind(s->prepared) != ALM_STMT_FETCH)
         return s->cols;

@@ -2,6 +2,7 @@
  * pg_prepare.c - PREPARE and EXECUTE as SQL. Their statements have the names of those by Parse messages: what one has
  * prepared the other may run, describe and drop.
  *
+ * EXPLAIN      of an EXECUTE is that of the statement it names, with the values of this EXECUTE: its text is prepared anew.
  * EXECUTE      Its values are a row that the session makes. A value of the type of its parameter is taken as it is,
  *              any other goes through its text, which is read as that of a Bind message.
  */
@@ -166,6 +167,40 @@ static bool read_values(pg_conn *c, pg_portal *portal, alm_error *err)
     return ok;
 }
 
+/* EXPLAIN of the statement, whose parameters it has; NULL: the error. */
+static pg_statement *explained(pg_conn *c, const pg_statement *of, bool analyze, alm_error *err)
+{
+    size_t n = 0;
+    alm_buf sql;
+    const char *text = alm_prepared_text(of->prepared, &n);
+    pg_statement *s = calloc(1, sizeof(*s));
+    alm_buf_init(&sql, NULL);
+    alm_ctx cx = {0};
+    bool ok = s != NULL && alm_buf_printf(&cx, &sql, "EXPLAIN %s%.*s", analyze ? "ANALYZE " : "",
+                                          (int)n, text) == ALM_OK;
+    if (ok) {
+        s->refs = 1;
+        s->n_params = of->n_params;
+        s->oids = calloc(of->n_params + 1U, sizeof(*s->oids));
+        s->types = calloc(of->n_params + 1U, sizeof(*s->types));
+        ok = s->oids != NULL && s->types != NULL;
+    }
+    for (uint32_t i = 0; ok && i < of->n_params; i++) {
+        s->oids[i] = of->oids[i];
+        s->types[i] = of->types[i];
+    }
+    if (!ok)
+        (void)fail(err, ALM_E_MEMORY, -1, "out of memory");
+    else
+        ok = alm_prepare(c->session, (alm_str){sql.ptr, sql.len}, NULL, &s->prepared) == ALM_OK ||
+             session_failed(c, 0, err);
+    alm_buf_deinit(&sql);
+    if (ok && pg_statement_describe(c, s, err))
+        return s;
+    pg_statement_release(s);
+    return NULL;
+}
+
 bool pg_sql_execute(pg_conn *c, pg_portal *portal, alm_error *err)
 {
     char text[PG_NAME_BYTES];
@@ -190,7 +225,11 @@ bool pg_sql_execute(pg_conn *c, pg_portal *portal, alm_error *err)
             s->n_params, words->n_values);
     s->refs++;
     pg_statement_release(portal->executes);
-    portal->executes = s;
+    portal->executes = words->explain ? explained(c, s, words->analyze, err) : s;
+    if (words->explain)
+        pg_statement_release(s);
+    if (portal->executes == NULL)
+        return false;
     return read_values(c, portal, err);
 }
 
