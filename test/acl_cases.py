@@ -34,6 +34,7 @@ STATEMENTS = [
     ("SELECT", "select a from t union select a from u", "SELECT on t", ["select on t(a)", "select on u(a)"]),
     ("SELECT", "select * from sys.audit_log", "DATABASE ADMIN", ["database admin"]),
     ("SELECT", "select * from external_aliases()", "LIST USERS", ["list users"]),
+    ("SELECT", "select * from memory_limits()", "LIST USERS", ["list users"]),
     ("SELECT", "select * from import_files()", "READ FILE", ["read file"]),
     ("SELECT", "select * from export_files()", "READ FILE", ["read file"]),
     ("SELECT", "select * from files('.')", "READ FILE", ["read file"]),
@@ -137,6 +138,8 @@ STATEMENTS = [
     ("ACL ENABLE", "alter user x enable", "ENABLE USER", ["enable user"], X, NO_X),
     ("ACL PASSWORD", "alter user x with password of_its_own", "ADD PASSWORD", ["add password"], X, NO_X),
     ("ACL PASSWORD", "alter user x with no password", "REMOVE PASSWORD", ["remove password"], X, NO_X),
+    ("ACL MEMORY", "alter user x set memory limit 100M", "SET MEMORY LIMIT", ["set memory limit"], X, NO_X),
+    ("ACL MEMORY", "alter group g set memory limit unlimited", "SET MEMORY LIMIT", ["set memory limit"]),
     ("ACL ADD_TOKEN", "alter user x create token type rest with ttl '1h'", "CREATE REST TOKEN", ["create rest token"], X, NO_X),
     ("ACL ADD_TOKEN", "alter user x create token type jwk", "CREATE JWK", ["create jwk"], X, NO_X),
     ("ACL DROP_TOKEN", "alter user x drop token type rest", "DROP REST TOKEN", ["drop rest token"], X, NO_X),
@@ -163,8 +166,7 @@ FREE = [
 # ALTER TABLE is its parts; OTHER are statements that are refused to all.
 WITHOUT = {"ALTER_TABLE", "OTHER"}
 
-NOT_THERE = {"DROP LIVE VIEW", "CREATE LIVE VIEW", "COMPILE VIEW", "SET STORAGE POLICY", "REMOVE STORAGE POLICY", "ENABLE STORAGE POLICY", "DISABLE STORAGE POLICY",
-             "SET MEMORY LIMIT"}
+NOT_THERE = {"DROP LIVE VIEW", "CREATE LIVE VIEW", "COMPILE VIEW", "SET STORAGE POLICY", "REMOVE STORAGE POLICY", "ENABLE STORAGE POLICY", "DISABLE STORAGE POLICY"}
 
 FORM = b'--x\r\nContent-Disposition: form-data; name="data"; filename="t.csv"\r\n\r\nts,a,b\r\n1000,5,6\r\n--x--\r\n'
 MULTIPART = {"Content-Type": "multipart/form-data; boundary=x"}

@@ -7,13 +7,22 @@ of the row it must pass. What the program knows (permissions, kinds of statement
 
     acl_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
 """
-import json, pathlib, re, sys, threading, time
+import base64, json, pathlib, re, socket, sys, threading, time, warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import log_search  # noqa: E402
 from acl_cases import END_POINTS, FREE, NOT_THERE, STATEMENTS, WITHOUT  # noqa: E402
 from acl_checks import ADMIN, Pg, Rest, arguments, close, run_part  # noqa: E402
+from p256 import sign  # noqa: E402
 from pgclient import Closed, Wire, parse, query, SYNC  # noqa: E402
 from server import TOP, Server  # noqa: E402
+
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import questdb.ingress as official
+except ImportError:
+    official = None
 
 PW = "pw-of-cases"
 ENV = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": ADMIN[1], "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
@@ -63,8 +72,16 @@ class House(Server):
 
     def copying(self):
         """The same of a COPY: its id."""
-        found = self.rest.rows("select export_id from export_activity()")
+        found = self.rest.rows("select export_id from export_activity() where username = 'runner'")
         return found[0][0] if found else self.rest.rows("copy (select x from long_sequence(1000000000000)) to 'endless' with format parquet", ("runner", PW))[0][0]
+
+    def ended(self, text):
+        """The statement or the COPY that was ended is gone: the next one finds another."""
+        gone = {"{running}": "select query_id from query_activity() where username = 'runner' and query like 'select%'",
+                "{copying}": "select export_id from export_activity() where username = 'runner'"}
+        end = time.monotonic() + 30
+        while time.monotonic() < end and any(mark in text and self.rest.rows(ask) for mark, ask in gone.items()):
+            time.sleep(0.01)
 
     def filled(self, text):
         if "{copying}" in text:
@@ -98,6 +115,7 @@ def case(check, s, row, over):
         grant(s, user, grants)
         status, body = over.sql(s.filled(statement) if isinstance(statement, str) else statement, auth)
         check.that(status == 200, f"{way}: {text}: with {grants}: {status} {body[:200]}")
+        s.ended(str(statement))
         wait_for_copies(s)
     finally:
         for one in clean:
@@ -158,6 +176,7 @@ def end_points(check, s):
             grant(s, user[0], grants)
             status, text, _ = ask(user)
             check.that(status == good and (missing is None or missing not in text), f"{what}: with {grants}: {status} {text[:300]}")
+            s.ended(at)
 
 
 def members(path, name, prefix):
@@ -299,6 +318,174 @@ def grants_between(check, s):
     check.that("mov" not in json.dumps(rest.must("show permissions busy")), "no grant is left")
 
 
+def memory_limits(check, s):
+    """One's own counts, else the least of one's groups'; it is felt by the next statement, and there after a restart."""
+    rest, auth = s.rest, s.user()
+    me, needs = auth[0], "select count() from (select x, count() from long_sequence(300000) group by x)"  # some 20 MB
+
+    def limit():
+        """What the refusal says, or 0."""
+        found = re.search(r"limit=(\d+)", rest.sql(needs, auth)[1])
+        return int(found[1]) if found else 0
+    for name in ("frugal", "thrifty"):
+        rest.must(f"create group {name}")
+    check.that(limit() == 0, "nothing is said")
+    for statement, want in ((f"alter user {me} set memory limit 1M", 1 << 20), (f"alter user {me} set memory limit 2097152", 2 << 20), (f"alter user {me} set memory limit '3m'", 3 << 20),
+                            (f"add user {me} to frugal, thrifty", 3 << 20), ("alter group frugal set memory limit 1M", 3 << 20), (f"alter user {me} set memory limit unlimited", 1 << 20),
+                            ("alter group thrifty set memory limit 512K", 512 << 10), ("alter group thrifty set memory limit 0", 1 << 20), (f"alter user {me} set memory limit 2G", 0),
+                            (f"alter user {me} set memory limit 4096K", 4 << 20)):
+        rest.must(statement)
+        check.that(limit() == want, f"{statement}: {limit()}")
+    check.that(rest.rows("select * from memory_limits()") == [[me, 4 << 20], ["frugal", 1 << 20]], f"memory_limits(): {rest.rows('select * from memory_limits()')}")
+    rest.must("alter service account sa set memory limit 5M")
+    rest.must(f"grant assume service account sa to {me}")
+    status, text = Pg(s).sql(["assume service account sa", needs], auth)
+    check.that(status != 200 and f"limit={5 << 20}" in text, f"that of the account: {text}")
+    rest.must(f"alter user {me} with password '{PW}'")
+    s.kill()
+    s.start()
+    check.that(limit() == 4 << 20, "kept, also when something else is changed")
+    for statement, error, position in ((f"alter user {me} set memory limit 5T", "a size is a number of bytes", len(me) + 29), (f"alter user {me} set memory limit 1K", "at least 64K", len(me) + 29),
+                                       (f"alter user {me} set memory limit 99999999999G", "a size is", len(me) + 29), (f"alter user {me} set memory limit", "a size, such as 512M", len(me) + 28),
+                                       (f"alter user {me} set memory limit -1", "a size, such as 512M", len(me) + 29), (f"alter user {me} set memory limit 1M 2", "unexpected token", len(me) + 32),
+                                       ("alter user admin set memory limit 1M", "the built-in admin has no memory limit", 11), ("alter user nobody set memory limit 1M", "user does not exist", 11),
+                                       ("alter group sa set memory limit 1M", "group does not exist", 12)):
+        status, body = rest.sql(statement)
+        got = json.loads(body)
+        check.that(status == 400 and error in got["error"] and got["position"] == position, f"{statement}: {body}")
+    for one in ("frugal", "thrifty"):
+        rest.must(f"drop group {one}")
+    rest.must("alter service account sa set memory limit unlimited")
+
+
+# ------------------------------------------------------------------ lines over TCP
+class Lines:
+    """The exchange by hand: name, challenge, signature."""
+
+    def __init__(self, s, name):
+        host, port = s.line.rsplit(":", 1)
+        self.c = socket.create_connection((host, int(port)), timeout=30)
+        self.c.sendall(name.encode() + b"\n")
+        self.challenge = b""
+        while not self.challenge.endswith(b"\n"):
+            self.challenge += self.c.recv(1000)
+
+    def signed(self, key, challenge=None):
+        number = int.from_bytes(base64.urlsafe_b64decode(key + "=="), "big")
+        return base64.b64encode(sign(number, (challenge or self.challenge)[:-1])) + b"\n"
+
+    def ends(self, *parts):
+        """What the server says before it closes; None: it does not, within a moment."""
+        told = b""
+        try:
+            self.c.sendall(b"".join(parts))
+            self.c.settimeout(10)
+            while True:
+                block = self.c.recv(1000)
+                if not block:
+                    return told.decode()
+                told += block
+        except ConnectionError:
+            return told.decode() or "reset"
+
+
+def lines(check, s):
+    """Keys of users for lines over TCP, by hand and by the official client: who has ILP, a key, and what the rows need."""
+    rest, (me, _) = s.rest, s.user()
+    other = s.user()[0]
+
+    def make(name):
+        row = rest.rows(f"alter user {name} create token type jwk")[0]
+        log_search.note(row[3])
+        check.that(row[0] == name and [len(base64.urlsafe_b64decode(part + "==")) for part in row[1:]] == [32, 32, 32], f"a key pair: {row[:3]}")
+        return row[1:]
+    x, y, d = make(me)
+    strange = make(other)[2]
+    rest.must("create table lines (v double, ts timestamp) timestamp(ts) partition by day")
+
+    def send(key=d, name=me, table="lines", columns=None):
+        """By the client; what it met, or None. The server closes on an error, which the client sees when it sends again."""
+        with official.Sender.from_conf(f"tcp::addr={s.line};username={name};token={key};token_x={x};token_y={y};") as sender:
+            sender.row(table, columns=columns or {"v": 1.5}, at=official.TimestampNanos(1000))
+            sender.flush()
+
+    def count(table="lines"):
+        return rest.rows(f"select count() from {table}")[0][0]
+
+    def arrives(n, table="lines"):
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            if rest.rows(f"select count() from tables() where table_name = '{table}'") == [[1]] and count(table) == n:
+                return True
+            time.sleep(0.02)
+        return False
+    row = b"lines v=9 1000\n"
+
+    def refused(name, key, what, wants, **more):
+        c = Lines(s, name)
+        told = c.ends(c.signed(key, **more), row)
+        check.that(wants in told and count() == before, f"{what}: {told}")
+        return c
+    before = 0
+    refused(me, d, "without ILP", f"Access denied for {me} [ILP]")
+    rest.must(f"grant ilp to {me}")
+    refused(me, d, "without INSERT", f"Access denied for {me} [INSERT on lines]")
+    rest.must(f"grant insert on lines to {me}")
+    if official is not None:
+        send()
+    else:
+        c = Lines(s, me)
+        c.c.sendall(c.signed(d) + row)
+    check.that(arrives(1), "with key, ILP and INSERT")
+    before = 1
+    refused(me, strange, "the key of another", "login failed")
+    refused("nobody", d, "an unknown name", "login failed")
+    refused("admin", d, "the admin has none", "login failed")
+    first = Lines(s, me)
+    answer = first.signed(d)
+    check.that("login failed" in Lines(s, me).ends(answer, row) and count() == 1, "an answer to another challenge")
+    challenges = {Lines(s, me).challenge for _ in range(5)} | {first.challenge}
+    check.that(len(challenges) == 6, "challenges differ")
+    check.that("login failed" in Lines(s, me).ends(base64.b64encode(bytes(64)) + b"\n", row), "no signature")
+    c = Lines(s, me)
+    told = c.ends(c.signed(d), b"fresh v=1 1000\n")
+    check.that(f"Access denied for {me} [CREATE TABLE]" in told, f"a new table: {told}")
+    c = Lines(s, me)
+    told = c.ends(c.signed(d), b"lines v=1,w=2 1000\n")
+    check.that(f"Access denied for {me} [ADD COLUMN on lines]" in told and count() == 1, f"a new column: {told}")
+    rest.must(f"grant create table to {me}")
+    rest.must(f"grant add column on lines to {me}")
+    for table, columns, n in (("fresh", {"v": 1.5}, 1), ("lines", {"v": 1.5, "w": 2.5}, 2)):
+        if official is not None:
+            send(table=table, columns=columns)
+            check.that(arrives(n, table), f"{table}: with the permission")
+    before = count()
+    rest.must(f"alter user {me} disable")
+    refused(me, d, "disabled", "login failed")
+    rest.must(f"alter user {me} enable")
+    held = Lines(s, me)
+    held.c.sendall(held.signed(d) + row)
+    check.that(arrives(before + 1), "enabled again")
+    before += 1
+    rest.must(f"revoke insert on lines from {me}")
+    told = held.ends(row)
+    check.that(f"Access denied for {me} [INSERT on lines]" in told and count() == before, f"REVOKE counts for a connection that is open: {told}")
+    rest.must(f"grant insert on lines to {me}")
+    old = d
+    x, y, d = make(me)
+    refused(me, old, "a key that was replaced", "login failed")
+    rest.must(f"alter user {me} drop token type jwk")
+    refused(me, d, "a key that was dropped", "login failed")
+    rest.must("create service account feeder")
+    rest.must("grant ilp, create table to feeder")
+    feeder = rest.rows("alter service account feeder create token type jwk")[0][3]
+    log_search.note(feeder)
+    c = Lines(s, "feeder")
+    c.c.sendall(c.signed(feeder) + b"fed v=1 1000\n")
+    check.that(arrives(1, "fed") and rest.rows("select current_user()") == [["admin"]], "a service account")
+    check.that(any(row[1:5] == ["login", "refused", me, "line"] for row in rest.rows("select * from sys.audit_log")), "refused log-ins are in the audit log")
+
+
 def lists_tell_no_secret(check, s):
     """What runs, what is prepared, plans, errors and the audit log have no password and no token, whatever is wrong with the statement."""
     secret, w, rest = "never-told-77", Wire(s.pg, password=ADMIN[1]), s.rest
@@ -327,7 +514,7 @@ def lists_tell_no_secret(check, s):
     slow.s.close()
 
 
-PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, at_once, names_are_not_told, grants_between, lists_tell_no_secret]
+PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, at_once, names_are_not_told, grants_between, memory_limits, lines, lists_tell_no_secret]
 
 
 def main():

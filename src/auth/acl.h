@@ -36,6 +36,7 @@ typedef struct alm_entity {
     bool enabled, has_password, has_key;
     alm_scram_verifier verifier;                               /* if has_password */
     char key_x[ALM_COORDINATE_MAX], key_y[ALM_COORDINATE_MAX]; /* if has_key; terminated */
+    int64_t memory_max; /* bytes that a statement of it, or of a member, may use; 0: not said */
 } alm_entity;
 
 typedef struct alm_pair { /* user and group; group and alias */

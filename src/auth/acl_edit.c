@@ -81,7 +81,7 @@ alm_status alm_edit_entity(alm_acl_edit *e, const alm_entity *entity)
     write_uint(&w, (uint64_t)entity->kind, 1);
     write_uint(&w,
                (uint64_t)entity->enabled | (uint64_t)entity->has_password << 1 |
-                   (uint64_t)entity->has_key << 2,
+                   (uint64_t)entity->has_key << 2 | (uint64_t)(entity->memory_max > 0) << 3,
                1);
     if (entity->has_password) {
         write_uint(&w, (uint64_t)entity->verifier.iterations, 4);
@@ -94,6 +94,8 @@ alm_status alm_edit_entity(alm_acl_edit *e, const alm_entity *entity)
         write_uint(&w, strlen(text), 1);
         write_bytes(&w, text, strlen(text));
     }
+    if (entity->memory_max > 0)
+        write_uint(&w, (uint64_t)entity->memory_max, 8);
     ALM_TRY(written(e, &w, &value));
     return put(e, ALM_KEY_ENTITY, entity->name, NULL, NULL, value);
 }

@@ -95,7 +95,11 @@ alm_status alm_record_entity(alm_ctx *cx, alm_arena *arena, alm_record r, alm_en
         take_short_text(&in, out->key_x);
         take_short_text(&in, out->key_y);
     }
-    const bool known = kind >= ALM_ENTITY_USER && kind <= ALM_ENTITY_GROUP && flags < 8;
+    if ((flags & 8) != 0) {
+        out->memory_max = (int64_t)take_uint(&in, 8);
+        in.bad |= out->memory_max <= 0;
+    }
+    const bool known = kind >= ALM_ENTITY_USER && kind <= ALM_ENTITY_GROUP && flags < 16;
     return in.bad || !known || in.at != in.end || out->name[0] == 0 ? damaged(cx, "a user")
                                                                     : ALM_OK;
 }

@@ -107,6 +107,20 @@ static alm_status add_subject(alm_ctx *cx, alm_rights *r, const char **list, con
     return alm_arena_zstr(cx, &r->arena, alm_str_of(name), &list[r->n++]);
 }
 
+static int64_t memory_max(const alm_rights *r, const alm_principal *who)
+{
+    int64_t least = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        const alm_entity *e = alm_acl_entity(r->acl, r->of[i]);
+        const int64_t max = e != NULL ? e->memory_max : 0;
+        if (max > 0 && who->kind == ALM_PRINCIPAL_LOCAL && strcmp(e->name, who->name) == 0)
+            return max;
+        if (max > 0 && (least == 0 || max < least))
+            least = max;
+    }
+    return least;
+}
+
 static alm_status collect(alm_ctx *cx, alm_rights *r, const alm_principal *who)
 {
     const alm_acl *acl = r->acl;
@@ -135,6 +149,7 @@ static alm_status collect(alm_ctx *cx, alm_rights *r, const alm_principal *who)
     }
     if (!r->enabled)
         r->n = 0;
+    r->memory_max = memory_max(r, who);
     r->all = has_db(r, ALM_PERMISSION_DATABASE_ADMIN, false);
     return ALM_OK;
 }

@@ -44,8 +44,10 @@ typedef struct alm_rights {
     _Atomic uint32_t refs;
     alm_acl *acl; /* counted */
     alm_principal_kind kind;
-    bool enabled;     /* an entity that is disabled or gone has no rights */
-    bool all;         /* the admin, or DATABASE ADMIN */
+    bool enabled; /* an entity that is disabled or gone has no rights */
+    bool all;     /* the admin, or DATABASE ADMIN */
+    int64_t
+        memory_max; /* bytes a statement may use: its own limit, else the least of its groups'; 0: none of them says */
     const char *name; /* texts live as long as the object */
     uint32_t n;       /* entities whose grants count: itself and its groups */
     const char *const *of;

@@ -42,6 +42,7 @@ static void put(alm_list *l, uint32_t col, const char *text)
     case ALM_T_CHAR:
         alm_list_int(l, col, text == NULL ? 0 : text[0]);
         return;
+    case ALM_T_LONG:
     case ALM_T_TIMESTAMP:
         alm_list_int(l, col, strtoll(text, NULL, 10));
         return;
@@ -106,6 +107,7 @@ static const alm_plan_col all_cols[] = {
     {"permission", ALM_TY(STRING)}, {"level", ALM_TY(STRING)}, {"description", ALM_TY(STRING)}};
 static const alm_plan_col alias_cols[] = {{"group_name", ALM_TY(STRING)},
                                           {"external_alias", ALM_TY(STRING)}};
+static const alm_plan_col limit_cols[] = {{"name", ALM_TY(STRING)}, {"memory_limit", ALM_TY(LONG)}};
 static const alm_plan_col mine_cols[] = {{"external_group", ALM_TY(STRING)},
                                          {"group_name", ALM_TY(STRING)}};
 static const alm_plan_col audit_cols[] = {
@@ -136,6 +138,10 @@ ACL_SOURCE(all_permissions, "all_permissions", "all", false, all_cols,
 ACL_SOURCE(external_aliases, "external_aliases", "aliases", false, alias_cols,
            "The groups of an identity provider that stand for groups here.",
            "select group_name, external_alias from external_aliases()");
+ACL_SOURCE(memory_limits, "memory_limits", "limits", false, limit_cols,
+           "Users, groups and service accounts with a memory limit: bytes that one of their "
+           "statements may use.",
+           "select name, memory_limit from memory_limits()");
 ACL_SOURCE(my_groups, "my_external_groups", "mine", false, mine_cols,
            "The external groups of this session, and the groups they stand for.",
            "select external_group, group_name from my_external_groups()");

@@ -326,7 +326,15 @@ alm_status alm_cursor_access(alm_cursor *c)
     c->access = (alm_access){.arg = c, .may = may, .sees = sees};
     c->cx.access = &c->access;
     c->cx.user = c->rights->name;
+    c->mem.limit_bytes = alm_session_memory_max(s);
     return ALM_OK;
+}
+
+int64_t alm_session_memory_max(const alm_session *s)
+{
+    return s->rights != NULL && s->rights->memory_max > 0
+               ? s->rights->memory_max
+               : __atomic_load_n(&s->db->query_mem_bytes, __ATOMIC_ACQUIRE);
 }
 
 void alm_cursor_access_over(alm_cursor *c)

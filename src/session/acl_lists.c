@@ -266,6 +266,22 @@ static alm_status list_aliases(alm_cursor *c, rows *r)
     return ALM_OK;
 }
 
+static alm_status list_limits(alm_cursor *c, rows *r)
+{
+    const alm_acl *acl = c->rights->acl;
+    ALM_TRY(alm_access_may(&c->cx, "LIST USERS", NULL, -1));
+    for (uint32_t i = 0; i < acl->n_entities; i++) {
+        const char *bytes = NULL;
+        if (acl->entities[i].memory_max == 0)
+            continue;
+        ALM_TRY(alm_arena_printf(&c->cx, c->cx.arena, &bytes, "%lld",
+                                 (long long)acl->entities[i].memory_max));
+        const char *const cells[] = {acl->entities[i].name, bytes};
+        ALM_TRY(add_row(r, cells));
+    }
+    return ALM_OK;
+}
+
 static alm_status list_my_groups(alm_cursor *c, rows *r)
 {
     const alm_principal *who = alm_session_principal(c->session);
@@ -316,6 +332,8 @@ static alm_status fill(alm_cursor *c, const char *what, rows *r)
         return list_permissions(c, name, r);
     if (starts(what, "aliases", &name))
         return list_aliases(c, r);
+    if (starts(what, "limits", &name))
+        return list_limits(c, r);
     ALM_ASSERT(strcmp(what, "mine") == 0);
     return list_my_groups(c, r);
 }

@@ -95,7 +95,7 @@ static void *job_main(void *arg)
 {
     alm_copy_job *job = arg;
     alm_db *db = job->db;
-    alm_mem mem = {.limit_bytes = db->query_mem_bytes, .parent = &db->mem, .name = "COPY"};
+    alm_mem mem = {.limit_bytes = job->memory_max, .parent = &db->mem, .name = "COPY"};
     alm_arena arena;
     alm_import im;
     alm_arena_init(&arena, &mem);
@@ -282,6 +282,7 @@ static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_o
     }
     alm_session_become(job->session, (alm_principal *)(uintptr_t)alm_session_principal(c->session));
     alm_activity_begin(job->session, (alm_str){"COPY", 4}, job->start_us);
+    job->memory_max = alm_session_memory_max(c->session);
     *out = job;
     return ALM_OK;
 }

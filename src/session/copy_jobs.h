@@ -35,6 +35,7 @@ typedef struct alm_copy_job {
     const char *statement;  /* of a Parquet file: what takes it; NULL: another file */
     alm_arena texts;
     alm_session *session; /* while it runs */
+    int64_t memory_max;   /* bytes it may use: those of a statement of its user */
     int handle;
     alm_copy_state state;
     int64_t start_us, end_us;

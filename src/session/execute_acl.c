@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "session/access.h"
 
 /* --------------------------------------------------------------------- look-ups */
@@ -86,6 +87,34 @@ static alm_status set_password(alm_cursor *c, const alm_acl_words *w, alm_entity
                                    &e->verifier);
 }
 
+/* --------------------------------------------------------------------------- memory */
+
+/* "1048576", "512M"; 0, and UNLIMITED: nothing is said. Less than MEMORY_LEAST would let nothing run. */
+static alm_status read_memory(alm_cursor *c, const alm_acl_name *limit, int64_t *out)
+{
+    enum { MEMORY_LEAST = 64 << 10 };
+    static const char units[] = "kmg";
+    alm_str text = limit->text;
+    int64_t n = 0, unit = 1;
+    *out = 0;
+    if (text.ptr == NULL)
+        return ALM_OK;
+    const char last = text.len > 0 ? (char)(text.ptr[text.len - 1] | 0x20) : 0;
+    const char *found = last != 0 ? strchr(units, last) : NULL;
+    if (found != NULL) {
+        unit = INT64_C(1024) << (10 * (found - units));
+        text.len--;
+    }
+    if (alm_int64_parse(text, &n) != ALM_NUM_OK || n < 0 || __builtin_mul_overflow(n, unit, out))
+        return alm_fail(&c->cx, ALM_E_ARG, limit->pos,
+                        "a size is a number of bytes, or one with K, M or G, not '%.*s'",
+                        (int)ALM_MIN(limit->text.len, 40), limit->text.ptr);
+    if (*out > 0 && *out < MEMORY_LEAST)
+        return alm_fail(&c->cx, ALM_E_ARG, limit->pos,
+                        "a memory limit is at least 64K [limit=%lld]", (long long)*out);
+    return ALM_OK;
+}
+
 /* --------------------------------------------------------------------------- edits */
 
 typedef struct acl_run {
@@ -150,6 +179,8 @@ static alm_status change_entity(alm_cursor *c, alm_acl_edit *edit, void *arg)
     if (run->w->verb == ALM_ACL_PASSWORD) {
         e.has_password = run->made.has_password;
         e.verifier = run->made.verifier;
+    } else if (run->w->verb == ALM_ACL_MEMORY) {
+        e.memory_max = run->made.memory_max;
     } else {
         e.enabled = run->w->verb == ALM_ACL_ENABLE;
     }
@@ -275,6 +306,8 @@ static const char *permission_of(const alm_acl_words *w)
         return "ENABLE USER";
     case ALM_ACL_DISABLE:
         return "DISABLE USER";
+    case ALM_ACL_MEMORY:
+        return "SET MEMORY LIMIT";
     case ALM_ACL_ADD_ALIAS:
         return "ADD EXTERNAL ALIAS";
     case ALM_ACL_DROP_ALIAS:
@@ -286,6 +319,16 @@ static const char *permission_of(const alm_acl_words *w)
     default:
         return NULL;
     }
+}
+
+static alm_status not_of_admin(alm_cursor *c, const alm_acl_name *name)
+{
+    const char *text = NULL;
+    ALM_TRY(alm_acl_name_of(c, name, &text));
+    return alm_is_admin_name(c, text)
+               ? alm_fail(&c->cx, ALM_E_GRANT, name->pos,
+                          "the built-in admin has no memory limit of its own")
+               : ALM_OK;
 }
 
 static alm_status run_verb(alm_cursor *c, acl_run *run)
@@ -303,6 +346,10 @@ static alm_status run_verb(alm_cursor *c, acl_run *run)
     case ALM_ACL_PASSWORD:
         ALM_TRY(need_unless_own(c, w->no_password ? "REMOVE PASSWORD" : "ADD PASSWORD", w));
         ALM_TRY(hashed(c, run));
+        return alm_acl_change(c, change_entity, run);
+    case ALM_ACL_MEMORY:
+        ALM_TRY(not_of_admin(c, &w->name));
+        ALM_TRY(read_memory(c, &w->limit, &run->made.memory_max));
         return alm_acl_change(c, change_entity, run);
     case ALM_ACL_ENABLE:
     case ALM_ACL_DISABLE:

@@ -307,6 +307,8 @@ enum { ALM_ACTIVITY_CELLS = 7 };
 /* Of the text its beginning is kept, without secrets. */
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
 alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
+/* Bytes that a statement may use: what is set for its user, or query.memory.max. Of a session whose rights are known. */
+int64_t alm_session_memory_max(const alm_session *s);
 /* copy_file.c. Rows of ten texts: time in us, id, table, file, phase, status, message, counts. */
 alm_status alm_copy_jobs_new(alm_ctx *cx, const alm_db *db, struct alm_copy_jobs **out);
 bool alm_copy_jobs_run(struct alm_copy_jobs *jobs); /* does one run still? */

@@ -468,6 +468,7 @@ typedef enum alm_acl_verb {
     ALM_ACL_ENABLE,
     ALM_ACL_DISABLE,
     ALM_ACL_PASSWORD, /* password, or none of it */
+    ALM_ACL_MEMORY,   /* limit: as it is written; ptr NULL: UNLIMITED */
     ALM_ACL_ADD_TOKEN,
     ALM_ACL_DROP_TOKEN,
     ALM_ACL_ADD_ALIAS,
@@ -505,6 +506,7 @@ typedef struct alm_acl_words {
     alm_acl_name password, alias;
     bool no_password;
     bool jwk; /* token: a key, else a REST token */
+    alm_acl_name limit;
     alm_acl_name ttl, token;
     bool refresh, transient;
     alm_acl_name *permissions; /* upper case, one blank between words */

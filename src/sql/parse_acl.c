@@ -127,11 +127,31 @@ static alm_status parse_drop_token(alm_parser *p, alm_acl_words *w)
     return at_end(p);
 }
 
+/* SET MEMORY LIMIT size | UNLIMITED; what a size is the statement sees when it runs. */
+static alm_status parse_memory(alm_parser *p, alm_acl_words *w)
+{
+    w->verb = ALM_ACL_MEMORY;
+    ALM_TRY(expect_word(p, "memory"));
+    ALM_TRY(alm_expect_kw(p, ALM_KW_LIMIT, "'limit' expected"));
+    if (alm_take_word(p, "unlimited"))
+        return at_end(p);
+    if (p->tok.kind == ALM_TOK_STRING)
+        ALM_TRY(alm_parse_text(p, "size, such as 512M,", &w->limit.text, &w->limit.pos));
+    else if (p->tok.kind == ALM_TOK_NUMBER) {
+        w->limit = (alm_acl_name){alm_token_text(p, p->tok), p->tok.pos};
+        alm_parse_next(p);
+    } else
+        return alm_parse_fail(p, p->tok.pos, "a size, such as 512M, or 'unlimited' expected");
+    return at_end(p);
+}
+
 static alm_status parse_alter_group(alm_parser *p, alm_acl_words *w)
 {
+    if (alm_take_kw(p, ALM_KW_SET))
+        return parse_memory(p, w);
     w->verb = alm_at_kw(p, ALM_KW_DROP) ? ALM_ACL_DROP_ALIAS : ALM_ACL_ADD_ALIAS;
     if (!alm_take_kw(p, ALM_KW_WITH) && !alm_take_kw(p, ALM_KW_DROP))
-        return alm_parse_fail(p, p->tok.pos, "'with' or 'drop' expected");
+        return alm_parse_fail(p, p->tok.pos, "'with', 'drop' or 'set' expected");
     ALM_TRY(take_alias(p, w));
     return at_end(p);
 }
@@ -155,8 +175,10 @@ static alm_status parse_alter(alm_parser *p, alm_acl_words *w)
         return parse_add_token(p, w);
     if (alm_take_kw(p, ALM_KW_DROP))
         return parse_drop_token(p, w);
+    if (alm_take_kw(p, ALM_KW_SET))
+        return parse_memory(p, w);
     return alm_parse_fail(p, p->tok.pos,
-                          "'enable', 'disable', 'with', 'create' or 'drop' expected");
+                          "'enable', 'disable', 'with', 'create', 'drop' or 'set' expected");
 }
 
 alm_status alm_parse_entity(alm_parser *p, alm_stmt *s, alm_keyword verb)

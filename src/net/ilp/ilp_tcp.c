@@ -191,8 +191,8 @@ static bool send_challenge(tcp *c, alm_str kid)
     return true;
 }
 
-/* The user of that name has that key, and may send lines. */
-static bool check_user(tcp *c, alm_str signature)
+/* The user of that name has that key, and may send lines. *why is set where he is who he says, and may not. */
+static bool check_user(tcp *c, alm_str signature, alm_error *why)
 {
     alm_ctx cx = {0};
     alm_acl *acl = NULL;
@@ -208,16 +208,19 @@ static bool check_user(tcp *c, alm_str signature)
         good = alm_principal_new(&cx, ALM_PRINCIPAL_LOCAL, alm_str_of(c->kid), NULL, 0, &c->who) ==
                    ALM_OK &&
                alm_access_end_point(&cx, db, c->who, "ILP") == ALM_OK;
+    if (cx.err.code == ALM_E_DENIED)
+        *why = cx.err;
     alm_acl_release(acl);
     alm_conn_peer(c->conn, address, sizeof address);
-    alm_login_note(db, c->kid, "line", address, "key", good);
+    alm_login_note(db, c->kid, "line", address,
+                   cx.err.code == ALM_E_DENIED ? "no permission ILP" : "key", good);
     return good;
 }
 
-static bool check_signature(tcp *c, alm_str signature)
+static bool check_signature(tcp *c, alm_str signature, alm_error *why)
 {
     if (needs_user(c)) {
-        if (!check_user(c, signature))
+        if (!check_user(c, signature, why))
             return false;
         c->phase = TCP_LINES;
         return true;
@@ -237,12 +240,13 @@ static size_t login_data(tcp *c, const char *bytes, size_t n)
     alm_str line = {bytes, lf != NULL ? (size_t)(lf - bytes) : 0};
     if (line.len > 0 && line.ptr[line.len - 1] == '\r')
         line.len--;
-    const bool good =
-        lf != NULL && (c->phase == TCP_NAME ? send_challenge(c, line) : check_signature(c, line));
+    alm_error why = {.msg = "the login failed"};
+    const bool good = lf != NULL && (c->phase == TCP_NAME ? send_challenge(c, line)
+                                                          : check_signature(c, line, &why));
     if (good)
         return (size_t)(lf + 1 - bytes);
     alm_count(&c->shared->line_tcp_logins_failed, 1);
-    return give_up(c, "the login failed", n);
+    return give_up(c, why.msg, n);
 }
 
 /* ------------------------------------------------------------------------- lines */
