@@ -31,6 +31,8 @@ enum {
 size_t alm_int32_format(int32_t value, char *out);
 size_t alm_int64_format(int64_t value, char *out);
 size_t alm_uint64_format(uint64_t value, char *out);
+/* The same to the end of buf. */
+ALM_NODISCARD alm_status alm_buf_int64(alm_ctx *cx, alm_buf *buf, int64_t value);
 size_t alm_double_format(double value, alm_num_form form, char *out);
 size_t alm_float_format(float value, alm_num_form form, char *out);
 

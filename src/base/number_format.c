@@ -73,6 +73,13 @@ size_t alm_int64_format(int64_t value, char *out)
     return at + alm_uint64_format(magnitude, out + at);
 }
 
+alm_status alm_buf_int64(alm_ctx *cx, alm_buf *buf, int64_t value)
+{
+    ALM_TRY(alm_buf_reserve(cx, buf, ALM_LONG_TEXT_MAX));
+    buf->len += alm_int64_format(value, buf->ptr + buf->len);
+    return ALM_OK;
+}
+
 size_t alm_int32_format(int32_t value, char *out)
 {
     return alm_int64_format(value, out);

@@ -439,6 +439,20 @@ static void test_integers(void **state)
     assert_memory_equal(ours, "-2147483648", 11);
 }
 
+static void test_integers_in_a_buffer(void **state)
+{
+    alm_ctx cx = {0};
+    alm_buf buf;
+    (void)state;
+    alm_buf_init(&buf, NULL);
+    assert_int_equal(alm_buf_int64(&cx, &buf, INT64_MIN), ALM_OK);
+    assert_int_equal(alm_buf_text(&cx, &buf, ","), ALM_OK);
+    assert_int_equal(alm_buf_int64(&cx, &buf, 0), ALM_OK);
+    assert_int_equal(buf.len, 22);
+    assert_memory_equal(buf.ptr, "-9223372036854775808,0", 22);
+    alm_buf_deinit(&buf);
+}
+
 static void test_integer_limits(void **state)
 {
     (void)state;
@@ -546,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_parse_long_text),
         cmocka_unit_test(test_parse_grammar),
         cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_integers_in_a_buffer),
         cmocka_unit_test(test_integer_limits),
         cmocka_unit_test(test_speed),
     };

@@ -172,11 +172,14 @@ bool alm_registry_has(const alm_registry *reg, alm_str name, alm_fn_kind kind)
 
 /* -------------------------------------------------------------- resolution */
 
-/* Cost of the call with this overload, -1: it does not fit. Type by type, the exact type is better
- * than its family, so that abs(INT) wins over abs(NUMERIC). */
-static int64_t overload_cost(const alm_signature *sig, uint32_t argc, const alm_arg *args)
+enum { CAST_STEP = 16 };
+
+/* Cost of the call with this overload, -1: it does not fit, or costs `below` or more. Type by type, the exact type is
+ * better than its family, so that abs(INT) wins over abs(NUMERIC). as_is: without a cast, or not at all. */
+static int64_t overload_cost(const alm_signature *sig, uint32_t argc, const alm_arg *args,
+                             bool as_is, int64_t below)
 {
-    enum { STEP = 16, FAMILY = 1 };
+    enum { FAMILY = 1 };
     if (argc < sig->min_args || argc > sig->max_args)
         return -1;
     int64_t total = 0;
@@ -184,18 +187,48 @@ static int64_t overload_cost(const alm_signature *sig, uint32_t argc, const alm_
     for (uint32_t i = 0; i < argc; i++) {
         const alm_sig_param *p = alm_signature_param(sig, i);
         const alm_type type = args[i].type;
+        if (as_is && p->family == ALM_FAM_TYPE && p->type.id != type.id &&
+            type.id != ALM_T_NONE) /* a parameter becomes what it has to be for nothing */
+            return -1;
         if (p->is_const && args[i].value == NULL && !args[i].is_param)
             return -1;
         const alm_type target = alm_family_target(p, type, first);
         if (i == 0)
             first = target;
-        const bool as_it_is = type.id != ALM_T_NULL && alm_family_has(p, type);
-        const int cost = as_it_is || p->family == ALM_FAM_ANY ? 0 : alm_cast_cost(type, target);
-        if (cost < 0)
+        const bool has = type.id != ALM_T_NULL && alm_family_has(p, type);
+        const int cost = has || p->family == ALM_FAM_ANY ? 0 : alm_cast_cost(type, target);
+        if (cost < 0 || (as_is && cost > 0))
             return -1;
-        total += STEP * (int64_t)cost + (p->family == ALM_FAM_TYPE ? 0 : FAMILY);
+        total += CAST_STEP * (int64_t)cost + (p->family == ALM_FAM_TYPE ? 0 : FAMILY);
+        if (total >= below)
+            return -1;
     }
     return total;
+}
+
+/* The overload of the rows [i, end) that costs least, the first of several; NULL: none fits. *seen: how many of the kind
+ * there are, *only: the last of them. */
+static const entry *best_overload(const alm_registry *reg, size_t i, size_t end, alm_fn_kind kind,
+                                  uint32_t argc, const alm_arg *args, bool as_is, uint32_t *seen,
+                                  const entry **only)
+{
+    const entry *best = NULL;
+    int64_t best_cost = INT64_MAX;
+    *seen = 0;
+    *only = NULL;
+    for (; i < end && best_cost > 0; i++) { /* nothing costs less than nothing */
+        const entry *e = &reg->entries[i];
+        if (e->fn->kind != kind)
+            continue;
+        ++*seen;
+        *only = e;
+        const int64_t cost = overload_cost(&e->sig, argc, args, as_is, best_cost);
+        if (cost >= 0) {
+            best = e;
+            best_cost = cost;
+        }
+    }
+    return best;
 }
 
 static void append(char *buf, size_t size, const char *text)
@@ -364,20 +397,12 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
 {
     size_t start, end = find_range(reg, name, &start);
     const entry *best = NULL, *only = NULL;
-    int64_t best_cost = 1;
     uint32_t seen = 0;
-    for (size_t i = start; i < end && best_cost > 0; i++) { /* nothing costs less than nothing */
-        const entry *e = &reg->entries[i];
-        if (e->fn->kind != kind)
-            continue;
-        seen++;
-        only = e;
-        const int64_t cost = overload_cost(&e->sig, argc, args);
-        if (cost >= 0 && (best == NULL || cost < best_cost)) {
-            best = e;
-            best_cost = cost;
-        }
-    }
+    /* a cast costs more than any number of families below CAST_STEP, and most calls need none */
+    if (argc < CAST_STEP)
+        best = best_overload(reg, start, end, kind, argc, args, true, &seen, &only);
+    if (best == NULL)
+        best = best_overload(reg, start, end, kind, argc, args, false, &seen, &only);
     if (best != NULL)
         return settle(cx, best, pos, argc, args, out);
     if (seen == 0)

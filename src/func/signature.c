@@ -121,19 +121,24 @@ const alm_sig_param *alm_signature_param(const alm_signature *sig, uint32_t i)
     return &sig->params[i < sig->n_params ? i : sig->n_params - 1];
 }
 
+static bool is_class(alm_type type, alm_type_class cls)
+{
+    return alm_type_info_of(type)->cls == cls;
+}
+
 bool alm_family_has(const alm_sig_param *param, alm_type type)
 {
-    const alm_type_class cls = alm_type_info_of(type)->cls;
     switch (param->family) {
     case ALM_FAM_TYPE: /* one with parameters takes them all */
-        return alm_type_eq(param->type, type) || (param->type.id == type.id && alm_type_is_sized(type));
+        return param->type.id == type.id &&
+               (alm_type_is_sized(type) || alm_type_eq(param->type, type));
     case ALM_FAM_ANY:
     case ALM_FAM_BOUND:
         return true;
     case ALM_FAM_NUMERIC:
-        return cls == ALM_TC_INTEGER || cls == ALM_TC_FLOATING;
+        return is_class(type, ALM_TC_INTEGER) || is_class(type, ALM_TC_FLOATING);
     case ALM_FAM_INTEGRAL:
-        return cls == ALM_TC_INTEGER;
+        return is_class(type, ALM_TC_INTEGER);
     case ALM_FAM_TEXT:
         return alm_type_is_text(type);
     case ALM_FAM_TIME:

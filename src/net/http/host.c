@@ -2,7 +2,6 @@
 #include "net/http/host.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 
 #include "net/loop.h"
 
@@ -27,8 +26,9 @@ static bool is_address(alm_str name)
     unsigned char bytes[16];
     if (name.len >= sizeof text)
         return false;
-    (void)snprintf(text, sizeof text, "%.*s", (int)name.len, name.ptr);
-    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+    (void)memcpy(text, name.ptr, name.len);
+    text[name.len] = 0;
+    return inet_pton(strchr(text, ':') != NULL ? AF_INET6 : AF_INET, text, bytes) == 1;
 }
 
 static bool is_localhost(alm_str name)

@@ -82,6 +82,8 @@ struct alm_http {
     uint8_t chunk_phase;
     struct alm_principal *who; /* the request's, with access control; or NULL */
     const char *headers;       /* lines of the answer that the handler does not know of, or NULL */
+    int64_t date_s;            /* seconds since 1970 of `date` */
+    char date[40];             /* as answers say it, of the last one; date_s 0: none yet */
     bool answered, head_sent, streaming, close_after, health;
     bool head_due;     /* the time of the head runs */
     bool foreign;      /* for a page of another site: reads only (cors.h) */

@@ -59,10 +59,12 @@ alm_str alm_http_cookie(const alm_http_request *req, alm_str name)
 
 alm_str alm_http_param(const alm_http_request *req, const char *name)
 {
-    const alm_str want = alm_str_of(name);
-    for (uint32_t i = req->n_params; i > 0; i--)
-        if (alm_str_eq(req->params[i - 1].name, want))
-            return req->params[i - 1].value;
+    for (uint32_t i = req->n_params; i > 0; i--) {
+        const alm_http_pair *pair = &req->params[i - 1];
+        if (pair->name.len > 0 && pair->name.ptr[0] == name[0] && /* seldom more than that */
+            alm_str_eq(pair->name, alm_str_of(name)))
+            return pair->value;
+    }
     return (alm_str){0};
 }
 
@@ -73,6 +75,18 @@ bool alm_http_param_is(const alm_http_request *req, const char *name, const char
 }
 
 /* ----------------------------------------------------------------- parameters */
+
+/* The byte that two digits stand for; -1: they are none. */
+static int escaped(const char *digits)
+{
+    static const int8_t values[256] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+        ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16}; /* plus one */
+    const int high = values[(uint8_t)digits[0]], low = values[(uint8_t)digits[1]];
+    return high == 0 || low == 0 ? -1 : (high - 1) * 16 + low - 1;
+}
 
 /* %XX and + decoded into arena memory. */
 static bool decode(alm_ctx *cx, alm_arena *arena, alm_str in, bool form, alm_str *out)
@@ -85,10 +99,10 @@ static bool decode(alm_ctx *cx, alm_arena *arena, alm_str in, bool form, alm_str
         if (in.ptr[i] == '%') {
             if (in.len - i < 3)
                 return false;
-            const int high = alm_hex_digit(in.ptr[i + 1]), low = alm_hex_digit(in.ptr[i + 2]);
-            if (high < 0 || low < 0)
+            const int byte = escaped(in.ptr + i + 1);
+            if (byte < 0)
                 return false;
-            to[n++] = (char)(high * 16 + low);
+            to[n++] = (char)byte;
             i += 2;
         } else {
             to[n++] = form && in.ptr[i] == '+' ? ' ' : in.ptr[i];
@@ -101,7 +115,9 @@ static bool decode(alm_ctx *cx, alm_arena *arena, alm_str in, bool form, alm_str
 
 bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http_request *req)
 {
-    if (req->params == NULL && ALM_NEWN(cx, arena, ALM_HTTP_PARAMS_MAX, &req->params) != ALM_OK)
+    if (req->params == NULL && /* not zeroed: those below n_params are set */
+        alm_arena_bytes(cx, arena, ALM_HTTP_PARAMS_MAX * sizeof *req->params, &req->params) !=
+            ALM_OK)
         return false;
     size_t at = 0;
     while (at < text.len) {
@@ -191,9 +207,11 @@ static bool parse_request_line(head_parse *p, alm_str line)
         return bad(p, version.len == 8 && memcmp(version.ptr, "HTTP/", 5) == 0 ? 505 : 400,
                    "Bad HTTP version");
     req->minor = version.ptr[7] - '0';
+    bool bad_byte = false; /* without a way out of the loop it takes many bytes at once */
     for (size_t i = 0; i < req->target.len; i++)
-        if ((unsigned char)req->target.ptr[i] <= ' ' || req->target.ptr[i] == 0x7f)
-            return bad(p, 400, "Bad byte in the request target");
+        bad_byte |= (unsigned char)req->target.ptr[i] <= ' ' || req->target.ptr[i] == 0x7f;
+    if (bad_byte)
+        return bad(p, 400, "Bad byte in the request target");
     return parse_target(p);
 }
 
@@ -328,17 +346,30 @@ static bool parse_lines(head_parse *p, alm_str head)
     size_t at = 0;
     bool first = true;
     while (at < head.len) {
-        const char *cr = memmem(head.ptr + at, head.len - at, "\r\n", 2);
-        ALM_ASSERT(cr != NULL);
-        const alm_str line = {head.ptr + at, (size_t)(cr - head.ptr) - at};
-        if (memchr(line.ptr, '\r', line.len) != NULL || memchr(line.ptr, '\n', line.len) != NULL)
+        const char *lf = memchr(head.ptr + at, '\n', head.len - at);
+        ALM_ASSERT(lf != NULL);
+        const alm_str ended = {head.ptr + at, (size_t)(lf - head.ptr) - at};
+        if (ended.len == 0 || memchr(ended.ptr, '\r', ended.len) != lf - 1)
             return bad(p, 400, "Bare CR or LF");
+        const alm_str line = {ended.ptr, ended.len - 1};
         if (first ? !parse_request_line(p, line) : !parse_header_line(p, line))
             return false;
         first = false;
         at += line.len + 2;
     }
     return !first && read_framing(p);
+}
+
+/* CRLF and an empty line; NULL: not there yet. Line by line, as memmem looks at each byte of short needles. */
+static const char *head_end(const char *from, size_t n)
+{
+    const char *end = from + n, *lf = from;
+    while ((lf = memchr(lf, '\n', (size_t)(end - lf))) != NULL) {
+        if (lf > from && lf[-1] == '\r' && end - lf > 2 && lf[1] == '\r' && lf[2] == '\n')
+            return lf - 1;
+        lf++;
+    }
+    return NULL;
 }
 
 alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *bytes, size_t n,
@@ -350,7 +381,7 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *by
         skip += 2;
     const char *from = bytes + skip;
     const size_t left = n - skip;
-    const char *end = memmem(from, left, "\r\n\r\n", 4);
+    const char *end = head_end(from, left);
     if (end == NULL || (size_t)(end - from) > limit) {
         if (left <= limit && end == NULL) {
             /* a request that can never become one ends at once: no letter, no line end in sight */
@@ -380,7 +411,8 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *by
     *status = 503;
     *why = "out of memory";
     if (alm_arena_copy(cx, arena, (alm_str){from, (size_t)(end - from) + 2}, &head) != ALM_OK ||
-        ALM_NEWN(cx, arena, ALM_HTTP_HEADERS_MAX, &req->headers) != ALM_OK)
+        alm_arena_bytes(cx, arena, ALM_HTTP_HEADERS_MAX * sizeof *req->headers, &req->headers) !=
+            ALM_OK) /* not zeroed: those below n_headers are set */
         return ALM_HTTP_BAD;
     if (!parse_lines(&p, head))
         return ALM_HTTP_BAD;

@@ -69,7 +69,9 @@ alm_status alm_query_json_column(alm_ctx *cx, alm_buf *out, const alm_plan_col *
     if (col->type.id == ALM_T_ARRAY)
         return alm_buf_printf(cx, out, ",\"type\":\"ARRAY\",\"dim\":%u,\"elemType\":\"DOUBLE\"}",
                               col->type.dims);
-    return alm_buf_printf(cx, out, ",\"type\":\"%s\"}", type_name(col->type));
+    ALM_TRY(alm_buf_text(cx, out, ",\"type\":\""));
+    ALM_TRY(alm_buf_text(cx, out, type_name(col->type)));
+    return alm_buf_text(cx, out, "\"}");
 }
 
 static alm_status put_columns(alm_query_run *run, const alm_plan_col *cols)
@@ -97,11 +99,17 @@ alm_status alm_query_json_facts(alm_query_run *run, const alm_plan_col *cols)
     for (uint32_t i = 0; i < run->n_cols; i++)
         if ((int32_t)run->cols[i] == alm_cursor_ts_col(run->cursor))
             ts = (int32_t)i;
-    return alm_buf_printf(cx, out, "\"timestamp\":%d,", (int)ts);
+    ALM_TRY(alm_buf_text(cx, out, "\"timestamp\":"));
+    ALM_TRY(alm_buf_int64(cx, out, ts));
+    return alm_buf_text(cx, out, ",");
 }
 
 static alm_status json_head(alm_query_run *run, const alm_plan_col *cols)
 {
+    /* a small answer in one go */
+    enum { FACTS_BYTES = 512, COLUMN_BYTES = 64 };
+    const size_t room = FACTS_BYTES + 2 * run->query.len + (size_t)run->n_cols * COLUMN_BYTES;
+    ALM_TRY(alm_buf_reserve(&run->cx, &run->out, room));
     ALM_TRY(alm_buf_text(&run->cx, &run->out, "{"));
     if (!run->opt.no_meta)
         ALM_TRY(alm_query_json_facts(run, cols));
@@ -128,7 +136,8 @@ alm_status alm_query_json_tail(alm_query_run *run)
     const int64_t count = run->held != NULL    ? alm_held_rows(run->held)
                           : run->opt.count_all ? run->rows_seen
                                                : run->rows_sent;
-    ALM_TRY(alm_buf_printf(cx, out, "],\"count\":%lld", (long long)count));
+    ALM_TRY(alm_buf_text(cx, out, "],\"count\":"));
+    ALM_TRY(alm_buf_int64(cx, out, count));
     if (run->held != NULL)
         ALM_TRY(alm_buf_printf(cx, out, ",\"snapshot\":\"%s\",\"complete\":%s",
                                alm_held_name(run->held),
@@ -417,15 +426,30 @@ static alm_status prepare(alm_query_run *run)
     return ALM_OK;
 }
 
+/* X-Query-Id: N, by which the statement can be ended. */
+static alm_status add_query_id(alm_query_run *run)
+{
+    static const char name[] = "X-Query-Id: ";
+    const size_t had = strlen(run->opt.headers);
+    char *lines = NULL;
+    ALM_TRY(
+        alm_arena_bytes(&run->cx, &run->arena, had + sizeof name + ALM_LONG_TEXT_MAX + 3, &lines));
+    (void)memcpy(lines, run->opt.headers, had);
+    (void)memcpy(lines + had, name, sizeof name - 1);
+    size_t n = had + sizeof name - 1;
+    n += alm_uint64_format(alm_cursor_statement(run->cursor), lines + n);
+    (void)memcpy(lines + n, "\r\n", 3);
+    run->opt.headers = lines;
+    return ALM_OK;
+}
+
 static alm_status execute(alm_query_run *run)
 {
     if (run->opt.params.ptr != NULL)
         ALM_TRY(alm_query_json_values(&run->cx, run->session, run->prepared, run->opt.params,
                                       &run->values, &run->n_values));
     ALM_TRY(open_cursor(run));
-    ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &run->opt.headers, "%sX-Query-Id: %llu\r\n",
-                             run->opt.headers,
-                             (unsigned long long)alm_cursor_statement(run->cursor)));
+    ALM_TRY(add_query_id(run));
     if (run->opt.window.last > 0 && run->text_shift == 0 && !run->opt.hold &&
         alm_cursor_has_rows(run->cursor))
         ALM_TRY(count_first(run));

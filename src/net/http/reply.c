@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/conf.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "codec/json_text.h"
 #include "net/http/http.h"
@@ -51,17 +52,62 @@ const char *alm_http_reason(int status)
     return "Unknown";
 }
 
-static void date_text(char out[40])
+static void write_date(time_t now, char out[40])
 {
     /* English names whatever the locale */
     static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    const time_t now = time(NULL);
     struct tm tm;
     (void)gmtime_r(&now, &tm);
     (void)snprintf(out, 40, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[tm.tm_wday], tm.tm_mday,
                    months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+/* Written once a second: it takes as long as the rest of a head. */
+static const char *date_text(alm_http *h)
+{
+    const time_t now = time(NULL);
+    if (h->date_s != (int64_t)now)
+        write_date(now, h->date);
+    h->date_s = (int64_t)now;
+    return h->date;
+}
+
+/* A head of our own lines fits; those of handlers come on top. */
+enum { HEAD_BYTES = 512 };
+
+#define PUT(literal) ALM_TRY(alm_buf_append(cx, out, "" literal, sizeof(literal) - 1))
+
+static alm_status put_status(alm_http *h, alm_buf *out, int status)
+{
+    alm_ctx *cx = &h->cx;
+    PUT("HTTP/1.1 ");
+    ALM_TRY(alm_buf_int64(cx, out, status));
+    PUT(" ");
+    ALM_TRY(alm_buf_text(cx, out, alm_http_reason(status)));
+    PUT("\r\nServer: almanac/" ALM_VERSION "\r\nDate: ");
+    ALM_TRY(alm_buf_text(cx, out, date_text(h)));
+    PUT("\r\n");
+    return ALM_OK;
+}
+
+/* Does the connection go on, and how long? */
+static alm_status put_connection(alm_http *h, alm_buf *out)
+{
+    alm_ctx *cx = &h->cx;
+    if (h->close_after) {
+        PUT("Connection: close\r\n");
+    } else if (h->req.minor == 0) {
+        PUT("Connection: keep-alive\r\n");
+    } else {
+        PUT("Keep-Alive: timeout=");
+        ALM_TRY(alm_buf_int64(cx, out, cx->conf->http_keep_alive_timeout));
+        PUT(", max=");
+        ALM_TRY(alm_buf_int64(cx, out, cx->conf->http_keep_alive_max));
+        PUT("\r\n");
+    }
+    return ALM_OK;
 }
 
 /* Head of an answer; length < 0: chunked (or until close for HTTP/1.0). */
@@ -69,8 +115,6 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
                            const char *headers, int64_t length)
 {
     alm_ctx *cx = &h->cx;
-    char date[40];
-    date_text(date);
     const bool stream = length < 0;
     alm_net_shared *shared = alm_conn_arg(h->conn);
     if (shared != NULL)
@@ -78,29 +122,28 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
     /* a client that was not told to go on may or may not send its body: what comes next could be either */
     if ((stream && h->req.minor == 0) || h->continue_due)
         h->close_after = true;
-    ALM_TRY(alm_buf_printf(cx, out,
-                           "HTTP/1.1 %d %s\r\nServer: almanac/" ALM_VERSION "\r\nDate: %s\r\n",
-                           status, alm_http_reason(status), date));
-    if (stream && h->req.minor != 0)
-        ALM_TRY(alm_buf_text(cx, out, "Transfer-Encoding: chunked\r\n"));
-    else if (!stream && status != 204 && status != 304)
-        ALM_TRY(alm_buf_printf(cx, out, "Content-Length: %lld\r\n", (long long)length));
-    if (type != NULL)
-        ALM_TRY(alm_buf_printf(cx, out, "Content-Type: %s\r\n", type));
+    ALM_TRY(alm_buf_reserve(cx, out, HEAD_BYTES));
+    ALM_TRY(put_status(h, out, status));
+    if (stream && h->req.minor != 0) {
+        PUT("Transfer-Encoding: chunked\r\n");
+    } else if (!stream && status != 204 && status != 304) {
+        PUT("Content-Length: ");
+        ALM_TRY(alm_buf_int64(cx, out, length));
+        PUT("\r\n");
+    }
+    if (type != NULL) {
+        PUT("Content-Type: ");
+        ALM_TRY(alm_buf_text(cx, out, type));
+        PUT("\r\n");
+    }
     if (headers != NULL)
         ALM_TRY(alm_buf_text(cx, out, headers));
     if (h->headers != NULL)
         ALM_TRY(alm_buf_text(cx, out, h->headers));
-    ALM_TRY(alm_buf_text(cx, out, "X-Content-Type-Options: nosniff\r\n"));
-    if (h->close_after)
-        ALM_TRY(alm_buf_text(cx, out, "Connection: close\r\n"));
-    else if (h->req.minor == 0)
-        ALM_TRY(alm_buf_text(cx, out, "Connection: keep-alive\r\n"));
-    else
-        ALM_TRY(alm_buf_printf(cx, out, "Keep-Alive: timeout=%lld, max=%lld\r\n",
-                               (long long)cx->conf->http_keep_alive_timeout,
-                               (long long)cx->conf->http_keep_alive_max));
-    return alm_buf_text(cx, out, "\r\n");
+    PUT("X-Content-Type-Options: nosniff\r\n");
+    ALM_TRY(put_connection(h, out));
+    PUT("\r\n");
+    return ALM_OK;
 }
 
 void alm_http_add_headers(alm_http *h, const char *format, ...)
@@ -136,7 +179,9 @@ void alm_http_reply(alm_http *h, int status, const char *type, const char *heade
     alm_buf_init(&out, NULL);
     h->answered = true;
     h->head_sent = true;
-    alm_status st = put_head(h, &out, status, type, headers, (int64_t)body.len);
+    alm_status st = alm_buf_reserve(&h->cx, &out, HEAD_BYTES + body.len);
+    if (st == ALM_OK)
+        st = put_head(h, &out, status, type, headers, (int64_t)body.len);
     if (st == ALM_OK && !is_head(h) && status != 204 && status != 304)
         st = alm_buf_append(&h->cx, &out, body.ptr, body.len);
     if (st == ALM_OK)
