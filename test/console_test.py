@@ -39,7 +39,7 @@ def main():
     passed, failed = found["numPassedTests"], found["numFailedTests"]
     for test in (t for file in found.get("testResults", []) for t in file["assertionResults"]):
         if test["status"] == "passed" and test["failureMessages"]:
-            print(f"needed a second try: {test['fullName']}: {plain(test['failureMessages'][0])[:600]}")
+            print(f"needed a second try: {test['fullName']}: {plain(test['failureMessages'][0])[:600]!r}")
     if p.returncode:
         print(p.stdout[-12000:])
         failed = max(failed, 1)  # a file that cannot be loaded has no test that fails

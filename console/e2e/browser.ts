@@ -55,6 +55,7 @@ export async function open(browser: Browser, url: string, options: OpenOptions =
       permissions: ["clipboard-read", "clipboard-write"],
     }));
   const page = await context.newPage();
+  page.setDefaultTimeout(20_000); /* before the time of the test is over: the report names the line */
   const faults: string[] = [];
   const allowed: RegExp[] = options.allow === undefined ? [] : [options.allow];
   const add = (text: string) => {

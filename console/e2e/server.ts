@@ -43,7 +43,7 @@ export class Server {
   }
 
   async sql(query: string): Promise<{ dataset: unknown[][]; count: number }> {
-    const r = await fetch(`${this.url}/exec`, { method: "POST", body: new URLSearchParams({ query }), headers: this.login === "" ? {} : { Authorization: this.login } });
+    const r = await fetch(`${this.url}/exec`, { method: "POST", body: new URLSearchParams({ query }), signal: AbortSignal.timeout(20_000), headers: this.login === "" ? {} : { Authorization: this.login } });
     const answer = (await r.json()) as { dataset: unknown[][]; count: number; error?: string };
     if (answer.error !== undefined) throw new Error(`${answer.error}: ${query}`);
     return answer;

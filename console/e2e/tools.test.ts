@@ -138,7 +138,10 @@ describe("import and create", () => {
     await expect.poll(() => page.getByLabel("Type of px").inputValue()).toBe("VARCHAR");
     await expect.poll(() => page.getByLabel("Designated timestamp").inputValue()).toBe("when");
     await page.getByLabel("Type of px").fill("DOUBLE");
-    await page.getByLabel("Type of sym").fill("SYMBOL");
+    await page.getByLabel("Type of sym").fill("SYM");
+    await expect.poll(() => page.locator("td.bad").textContent()).toContain("oops"); /* drawn anew; what is typed there stays */
+    await page.getByLabel("Type of sym").press("End");
+    await page.keyboard.type("BOL");
     await page.keyboard.press("Tab");
     await expect.poll(() => page.locator("td.bad").textContent()).toContain("oops");
     expect(await axe(page)).toEqual([]);
@@ -154,6 +157,51 @@ describe("import and create", () => {
       ["px", "DOUBLE", false],
       ["note", "VARCHAR", false],
     ]);
+    await close(o);
+  });
+
+  test("a Parquet file: its schema is shown, corrected, stored; of a long one without its rows", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    const parquet = async (query: string) => Buffer.from(await (await fetch(`${server.url}/exp?${new URLSearchParams({ query, fmt: "parquet" }).toString()}`)).arrayBuffer());
+    const type = "application/vnd.apache.parquet";
+    await page.getByRole("button", { name: "Tables" }).click();
+    await page.getByRole("button", { name: "Import a file" }).click();
+    const small = await parquet("SELECT dateadd('s', x::int, '2026-01-06T10:00:00.000000Z'::timestamp) at, CASE WHEN x = 3 THEN 'oops' ELSE x::varchar END px, CASE WHEN x > 1 THEN '<b>x</b>' END::varchar note FROM long_sequence(50)");
+    await page.locator("input[type=file]").setInputFiles({ name: "Some ticks.parquet", mimeType: type, buffer: small });
+    await page.getByText("Parquet, 50 rows").waitFor();
+    await page.locator(".import-preview td", { hasText: "<b>x</b>" }).first().waitFor();
+    await expect.poll(() => page.locator(".import-preview td.null").allTextContents()).toEqual(["null"]);
+    await expect.poll(() => page.getByLabel("Type of px").inputValue()).toBe("VARCHAR");
+    await expect.poll(() => page.getByLabel("Designated timestamp").inputValue()).toBe("at");
+    await page.getByLabel("Name of column 1").fill("ts");
+    await page.getByLabel("Type of px").fill("LONG");
+    await page.keyboard.press("Tab");
+    await expect.poll(() => page.locator("td.bad").textContent()).toContain("oops");
+    await expect.poll(() => page.getByLabel("Designated timestamp").inputValue()).toBe("ts");
+    expect(await axe(page)).toEqual([]);
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByText("49 rows are in Some_ticks").waitFor();
+    await expect.poll(() => page.locator(".import-faults").textContent()).toBe('row 3, column px: "oops" is not a value of type LONG');
+    expect((await server.sql('SELECT "column", type, designated FROM table_columns(\'Some_ticks\')')).dataset).toEqual([
+      ["ts", "TIMESTAMP", true],
+      ["px", "LONG", false],
+      ["note", "VARCHAR", false],
+    ]);
+    await page.getByRole("button", { name: "Import another file" }).click();
+    const large = await parquet("SELECT x, rnd_long() r FROM long_sequence(1200000)");
+    expect(large.length).toBeGreaterThan(8 << 20);
+    await page.locator("input[type=file]").setInputFiles({ name: "long.parquet", mimeType: type, buffer: large });
+    await page.getByText("Parquet, 1,200,000 rows").waitFor();
+    await page.getByText("the schema is shown, not the first rows").waitFor();
+    await expect.poll(() => page.getByLabel("Type of r").inputValue()).toBe("LONG");
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByText("1,200,000 rows are in long").waitFor();
+    expect((await server.sql("SELECT sum(x) FROM long")).dataset).toEqual([[720000600000]]);
+    o.allow(/status of 400/);
+    await page.getByRole("button", { name: "Import another file" }).click();
+    await page.locator("input[type=file]").setInputFiles({ name: "cut.parquet", mimeType: type, buffer: small.subarray(0, 200) });
+    await page.locator(".form-error", { hasText: "parquet file 'upload'" }).waitFor();
     await close(o);
   });
 

@@ -1,6 +1,8 @@
 /* import.c - see import.h. */
 #include "session/import.h"
 
+#include "codec/parquet/format.h"
+#include "session/parquet_load.h"
 #include "session/session_state.h"
 #include "time/format.h"
 
@@ -258,6 +260,15 @@ static alm_status form_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_
     return ALM_OK;
 }
 
+/* As the file has them, whatever they become. */
+static alm_status keep_names(alm_ctx *cx, alm_import *im)
+{
+    ALM_TRY(ALM_NEWN(cx, cx->arena, im->shape.n_cols + 1, &im->source));
+    for (uint32_t i = 0; i < im->shape.n_cols; i++)
+        im->source[i] = im->shape.cols[i].name;
+    return ALM_OK;
+}
+
 /* found: the table, NULL: there is none. */
 static alm_status find_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_table *found)
 {
@@ -279,6 +290,8 @@ static alm_status find_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_
             *shape = named;
     }
     shape->named = shape->header;
+    if (shape->header)
+        ALM_TRY(keep_names(cx, im));
     return shape->n_cols > 0 && conf->adjust != NULL ? conf->adjust(cx, conf->arg, shape) : ALM_OK;
 }
 
@@ -374,7 +387,7 @@ static alm_status start(alm_ctx *cx, alm_import *im, bool whole)
 
 void alm_import_init(alm_ctx *cx, alm_import *im, alm_session *session, const alm_import_conf *conf)
 {
-    *im = (alm_import){.conf = *conf, .session = session};
+    *im = (alm_import){.conf = *conf, .session = session, .file_rows = -1};
     alm_buf_init(&im->sample, cx->mem);
 }
 
@@ -391,10 +404,35 @@ static void drop_mark(alm_import *im)
     (void)memmove(im->sample.ptr, im->sample.ptr + 3, im->sample.len);
 }
 
+static bool is_parquet(const alm_import *im)
+{
+    return im->conf.kind == ALM_IMPORT_PARQUET ||
+           (im->conf.kind == ALM_IMPORT_ANY && im->sample.len >= ALM_PQ_MAGIC_BYTES &&
+            (memcmp(im->sample.ptr, ALM_PQ_MAGIC, ALM_PQ_MAGIC_BYTES) == 0 ||
+             memcmp(im->sample.ptr, ALM_PQ_MAGIC_ENCRYPTED, ALM_PQ_MAGIC_BYTES) == 0));
+}
+
+static alm_status begin_parquet(alm_ctx *cx, alm_import *im)
+{
+    ALM_TRY(check_name(cx, im->conf.table));
+    if (alm_ingest_may(im->session, im->conf.table, im->conf.overwrite) != ALM_OK)
+        return session_error(cx, im);
+    ALM_TRY(
+        alm_parquet_load_new(cx, alm_session_db(im->session), im->conf.file_bytes, &im->parquet));
+    ALM_TRY(alm_parquet_load_feed(cx, im->parquet, im->sample.ptr, im->sample.len));
+    alm_buf_deinit(&im->sample);
+    alm_buf_init(&im->sample, cx->mem);
+    return ALM_OK;
+}
+
 alm_status alm_import_feed(alm_ctx *cx, alm_import *im, const char *bytes, size_t n)
 {
+    if (im->parquet != NULL)
+        return alm_parquet_load_feed(cx, im->parquet, bytes, n);
     if (!im->started) {
         ALM_TRY(alm_buf_append(cx, &im->sample, bytes, n));
+        if (is_parquet(im))
+            return begin_parquet(cx, im);
         drop_mark(im);
         if (im->sample.len < ALM_CSV_SAMPLE_BYTES)
             return ALM_OK;
@@ -405,8 +443,58 @@ alm_status alm_import_feed(alm_ctx *cx, alm_import *im, const char *bytes, size_
     return im->load.reader != NULL ? alm_load_rows(cx, &im->load, false) : ALM_OK;
 }
 
+/* All of the file is there: its table is found or made. */
+static alm_status start_parquet(alm_ctx *cx, alm_import *im)
+{
+    alm_csv_shape *shape = &im->shape;
+    const char *left_out = NULL;
+    alm_snapshot *snap = NULL;
+    ALM_TRY(alm_parquet_load_open(cx, im->parquet, shape, &left_out));
+    im->file_rows = alm_parquet_load_file_rows(im->parquet);
+    if (left_out != NULL)
+        alm_import_warn(im, left_out);
+    ALM_TRY(keep_names(cx, im));
+    if (im->conf.adjust != NULL)
+        ALM_TRY(im->conf.adjust(cx, im->conf.arg, shape));
+    for (uint32_t i = 0; i < shape->n_cols; i++)
+        if (shape->cols[i].pattern.len > 0)
+            return alm_fail(cx, ALM_E_ARG, -1, "column '%s' has a pattern: those are for CSV files",
+                            shape->cols[i].name);
+    ALM_TRY(alm_snapshot_acquire(cx, alm_db_storage(alm_session_db(im->session)), &snap));
+    const alm_status st = open_table(cx, im, alm_snapshot_find(snap, im->conf.table));
+    alm_snapshot_release(snap);
+    ALM_TRY(st);
+    im->started = true;
+    im->load = (alm_load){.table = alm_ingest_table(im->ingest),
+                          .n_cols = shape->n_cols,
+                          .table_col = im->table_col,
+                          .rule = im->conf.rule,
+                          .workers = alm_session_db(im->session)->workers,
+                          .sink = take_rows,
+                          .arg = im};
+    ALM_TRY(alm_load_init(cx, cx->arena, &im->load, true));
+    return alm_parquet_load_begin(cx, im->parquet, &im->load);
+}
+
+alm_status alm_import_step(alm_ctx *cx, alm_import *im, bool *done)
+{
+    *done = true;
+    if (im->parquet == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_parquet_load_step(cx, im->parquet, &im->load, im->conf.look, done));
+    if (im->conf.look == 0)
+        return ALM_OK;
+    *done = true;
+    im->n_texts = im->conf.look;
+    return alm_parquet_load_texts(cx, im->parquet, &im->n_texts, &im->texts);
+}
+
 alm_status alm_import_rest(alm_ctx *cx, alm_import *im)
 {
+    if (im->parquet == NULL && im->conf.kind == ALM_IMPORT_PARQUET)
+        ALM_TRY(begin_parquet(cx, im)); /* not a byte came */
+    if (im->parquet != NULL)
+        return start_parquet(cx, im);
     if (!im->started)
         ALM_TRY(start(cx, im, true));
     if (im->load.reader == NULL)
@@ -430,5 +518,7 @@ void alm_import_deinit(alm_import *im)
         alm_ingest_rollback(im->ingest);
     im->ingest = NULL;
     alm_load_deinit(&im->load);
+    alm_parquet_load_free(im->parquet);
+    im->parquet = NULL;
     alm_buf_deinit(&im->sample);
 }

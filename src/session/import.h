@@ -1,6 +1,7 @@
 /*
  * import.h - a CSV file into a table that is there, or is made for it: what /imp and COPY FROM 'file'
- * share. The bytes come in pieces; the first of them tell delimiter, header and types.
+ * share. The bytes come in pieces; the first of them tell delimiter, header and types. A Parquet file is
+ * kept in a temporary file until all of it is there, and then read (parquet_load.h).
  *
  * All or nothing   Rows, and a table that is made, are visible when alm_import_finish has returned.
  * Columns          of a table that is there: by the names of the header (or those that `adjust` gave),
@@ -13,7 +14,18 @@
 #include "session/load.h"
 #include "session/session.h"
 
+typedef enum alm_import_kind {
+    ALM_IMPORT_CSV,
+    ALM_IMPORT_PARQUET,
+    ALM_IMPORT_ANY /* Parquet, if the first bytes are PAR1; else CSV */
+} alm_import_kind;
+
 typedef struct alm_import_conf {
+    alm_import_kind kind;
+    int64_t
+        file_bytes; /* Parquet: what comes is the end of a file of that length, to be looked at; 0: a file */
+    uint32_t
+        look; /* Parquet: so many rows are taken, and told as texts; nothing is committed; 0: all rows */
     alm_str table;
     alm_str timestamp, partition_by; /* of a table that is made; ptr NULL or empty: none */
     alm_str owner;                   /* of a table that is made; ptr NULL: the user */
@@ -48,6 +60,11 @@ typedef struct alm_import {
     alm_load load;
     alm_ingest *ingest; /* NULL before the start and after the end */
     int64_t imported;
+    struct alm_parquet_load *parquet; /* of a Parquet file */
+    int64_t file_rows;   /* Parquet: that the file has, once it is all there; else -1 */
+    const char **source; /* names of the columns in the file, where it has some; or NULL */
+    alm_str *texts;      /* with `look`: of n_texts rows; ptr NULL: null */
+    uint32_t n_texts;
     /* private */
     alm_buf sample;
     uint32_t *table_col;
@@ -58,8 +75,10 @@ typedef struct alm_import {
 void alm_import_init(alm_ctx *cx, alm_import *im, alm_session *session,
                      const alm_import_conf *conf);
 ALM_NODISCARD alm_status alm_import_feed(alm_ctx *cx, alm_import *im, const char *bytes, size_t n);
-/* No more bytes: takes the rest, except that nothing is committed yet. */
+/* No more bytes: takes the rest, except that nothing is committed yet. Of a Parquet file all rows are still to come:
+ * alm_import_step takes a piece of them; *done: there are no more. */
 ALM_NODISCARD alm_status alm_import_rest(alm_ctx *cx, alm_import *im);
+ALM_NODISCARD alm_status alm_import_step(alm_ctx *cx, alm_import *im, bool *done);
 ALM_NODISCARD alm_status alm_import_commit(alm_ctx *cx, alm_import *im);
 /* What was not taken as it was said; one too many is left out. text must live as long as the import. */
 void alm_import_warn(alm_import *im, const char *text);

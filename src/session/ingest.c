@@ -35,13 +35,14 @@ static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool ove
     return alm_table_create(cx, in->c.session->db->storage, &replacing, &in->bulk);
 }
 
-static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool overwrite,
-                             alm_str owner)
+/* The table, and whether the user may load into it, or make it. */
+static alm_status find_table(alm_ingest *in, alm_str name, bool overwrite)
 {
     alm_ctx *cx = &in->c.cx;
-    alm_storage *st = in->c.session->db->storage;
-    ALM_TRY(alm_snapshot_acquire(cx, st, &in->c.snapshot));
-    in->table = alm_snapshot_find(in->c.snapshot, spec->name);
+    if (in->c.session->read_only)
+        return alm_fail(cx, ALM_E_DENIED, -1, "Write permission denied");
+    ALM_TRY(alm_snapshot_acquire(cx, in->c.session->db->storage, &in->c.snapshot));
+    in->table = alm_snapshot_find(in->c.snapshot, name);
     ALM_TRY(alm_cursor_access(&in->c));
     if (in->table != NULL)
         ALM_TRY(alm_refuse_view(cx, in->table, -1));
@@ -49,9 +50,17 @@ static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool ov
         ALM_TRY(alm_access_may(cx, overwrite ? "DROP TABLE" : "INSERT", in->table->name, -1));
     if (in->table == NULL || overwrite)
         ALM_TRY(alm_access_may(cx, "CREATE TABLE", NULL, -1));
+    return ALM_OK;
+}
+
+static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool overwrite,
+                             alm_str owner)
+{
+    alm_ctx *cx = &in->c.cx;
+    ALM_TRY(find_table(in, spec->name, overwrite));
     if (in->table == NULL || overwrite)
         return begin_new(in, spec, overwrite, owner);
-    return alm_bulk_begin(cx, st, in->table, &in->bulk);
+    return alm_bulk_begin(cx, in->c.session->db->storage, in->table, &in->bulk);
 }
 
 static void ingest_free(alm_ingest *in)
@@ -62,10 +71,9 @@ static void ingest_free(alm_ingest *in)
     free(in);
 }
 
-alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_missing, bool overwrite,
-                            alm_str owner, alm_ingest **out)
+static alm_status ingest_new(alm_session *s, alm_ingest **out)
 {
-    alm_ingest *in = calloc(1, sizeof(*in));
+    alm_ingest *in = *out = calloc(1, sizeof(*in));
     if (in == NULL) {
         s->err = (alm_error){.code = ALM_E_MEMORY, .sql_pos = -1, .msg = "out of memory"};
         return ALM_E_MEMORY;
@@ -76,11 +84,26 @@ alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_miss
     atomic_store(&s->statement, in->c.statement);
     alm_cursor_context(&in->c);
     in->c.cx.deadline_ns = 0; /* as long as the client sends */
-    alm_status st = ALM_OK;
-    if (s->read_only)
-        st = alm_fail(&in->c.cx, ALM_E_DENIED, -1, "Write permission denied");
-    if (st == ALM_OK)
-        st = begin_load(in, create_if_missing, overwrite, owner);
+    return ALM_OK;
+}
+
+alm_status alm_ingest_may(alm_session *s, alm_str table, bool overwrite)
+{
+    alm_ingest *in = NULL;
+    ALM_TRY(ingest_new(s, &in));
+    alm_status st = find_table(in, table, overwrite);
+    if (st != ALM_OK)
+        st = alm_session_failed(s, &in->c.cx);
+    ingest_free(in);
+    return st;
+}
+
+alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_missing, bool overwrite,
+                            alm_str owner, alm_ingest **out)
+{
+    alm_ingest *in = NULL;
+    ALM_TRY(ingest_new(s, &in));
+    alm_status st = begin_load(in, create_if_missing, overwrite, owner);
     if (st != ALM_OK) {
         st = alm_session_failed(s, &in->c.cx);
         ingest_free(in);

@@ -286,6 +286,8 @@ typedef struct alm_ingest alm_ingest;
 /* owner: who has the grants on a table that is made, with access control; ptr NULL: the user. */
 ALM_NODISCARD alm_status alm_ingest_begin(alm_session *s, const alm_table_spec *create_if_missing,
                                           bool overwrite, alm_str owner, alm_ingest **out);
+/* Would alm_ingest_begin be allowed? For whoever collects much before there is a table to begin with. */
+ALM_NODISCARD alm_status alm_ingest_may(alm_session *s, alm_str table, bool overwrite);
 const alm_table *alm_ingest_table(const alm_ingest *in);
 ALM_NODISCARD alm_status alm_ingest_append(alm_ingest *in, const alm_batch *rows);
 ALM_NODISCARD alm_status alm_ingest_commit(alm_ingest *in, int64_t *rows);

@@ -109,34 +109,43 @@ bool alm_spill_allowed(const alm_ctx *cx, const alm_spill_space *space)
     return space != NULL && alm_spill_bytes_max(cx) > 0;
 }
 
-/* Takes part of the bound before the bytes are written. */
-static alm_status space_charge(alm_ctx *cx, alm_spill *s, int64_t bytes)
+alm_status alm_spill_space_charge(alm_ctx *cx, alm_spill_space *space, int64_t bytes,
+                                  const char *who)
 {
-    const int64_t max = alm_spill_bytes_max(cx), before = atomic_fetch_add(&s->space->bytes, bytes);
+    const int64_t max = alm_spill_bytes_max(cx), before = atomic_fetch_add(&space->bytes, bytes);
     if (bytes <= max - before)
         return ALM_OK;
-    atomic_fetch_sub(&s->space->bytes, bytes);
+    atomic_fetch_sub(&space->bytes, bytes);
     return alm_fail(cx, ALM_E_SPILL, -1,
                     "temporary files would exceed query.spill.max [limit=%lld, used=%lld, "
                     "wanted=%lld, by=%s]",
-                    (long long)max, (long long)before, (long long)bytes, s->who);
+                    (long long)max, (long long)before, (long long)bytes, who);
 }
 
-/* ------------------------------------------------------------------------------------ spills */
-
-static alm_status open_file(alm_ctx *cx, alm_spill *s)
+alm_status alm_spill_space_file(alm_ctx *cx, alm_spill_space *space, int *handle)
 {
-    const alm_io *io = s->space->io;
-    char path[sizeof s->space->dir + 64];
-    const uint64_t number = atomic_fetch_add(&s->space->next, 1);
-    (void)snprintf(path, sizeof path, "%s/%llu.tmp", s->space->dir, (unsigned long long)number);
-    s->handle = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
-    if (s->handle < 0)
-        return alm_io_fail(cx, s->handle, path);
-    atomic_fetch_add(&s->space->files, 1);
+    const alm_io *io = space->io;
+    char path[sizeof space->dir + 64];
+    const uint64_t number = atomic_fetch_add(&space->next, 1);
+    (void)snprintf(path, sizeof path, "%s/%llu.tmp", space->dir, (unsigned long long)number);
+    *handle = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    if (*handle < 0)
+        return alm_io_fail(cx, *handle, path);
+    atomic_fetch_add(&space->files, 1);
     const int e = io->unlink(io, path);
     return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
 }
+
+void alm_spill_space_leave(alm_spill_space *space, int handle, int64_t bytes)
+{
+    if (handle >= 0) {
+        (void)space->io->close(space->io, handle);
+        atomic_fetch_sub(&space->files, 1);
+    }
+    atomic_fetch_sub(&space->bytes, bytes);
+}
+
+/* ------------------------------------------------------------------------------------ spills */
 
 alm_status alm_spill_new(alm_ctx *cx, alm_spill_space *space, uint32_t n_cols, const char *who,
                          alm_spill **out)
@@ -151,7 +160,7 @@ alm_status alm_spill_new(alm_ctx *cx, alm_spill_space *space, uint32_t n_cols, c
                      .handle = -1,
                      .n_cols = n_cols,
                      .block_bytes = ALM_SPILL_BLOCK_BYTES};
-    const alm_status st = open_file(cx, s);
+    const alm_status st = alm_spill_space_file(cx, space, &s->handle);
     if (st != ALM_OK) {
         alm_spill_free(s);
         return st;
@@ -169,11 +178,7 @@ void alm_spill_free(alm_spill *s)
         alm_buf_deinit(&s->run[r].extents);
     }
     free(s->run);
-    if (s->handle >= 0) {
-        (void)s->space->io->close(s->space->io, s->handle);
-        atomic_fetch_sub(&s->space->files, 1);
-    }
-    atomic_fetch_sub(&s->space->bytes, s->bytes);
+    alm_spill_space_leave(s->space, s->handle, s->bytes);
     free(s);
 }
 
@@ -225,7 +230,7 @@ static alm_status write_block(alm_ctx *cx, alm_spill *s, spill_run *r)
     if (e.bytes == 0)
         return ALM_OK;
     ALM_TRY(alm_check(cx));
-    ALM_TRY(space_charge(cx, s, (int64_t)e.bytes));
+    ALM_TRY(alm_spill_space_charge(cx, s->space, (int64_t)e.bytes, s->who));
     s->bytes += (int64_t)e.bytes;
     (void)snprintf(what, sizeof what, "temporary file of %s", s->who);
     ALM_TRY(alm_io_write_all(cx, s->space->io, s->handle, r->pending.ptr, e.bytes, e.offset, what));

@@ -36,6 +36,13 @@ typedef struct alm_spill_space {
 ALM_NODISCARD alm_status alm_spill_space_open(alm_ctx *cx, alm_spill_space *space, const alm_io *io,
                                               const char *dir);
 
+/* A file of the space that has no name any more, for others who keep bytes there (spool.h). Charge takes part of the bound
+ * before bytes are written; leave closes the handle (-1: there is none) and gives back what was charged. */
+ALM_NODISCARD alm_status alm_spill_space_file(alm_ctx *cx, alm_spill_space *space, int *handle);
+ALM_NODISCARD alm_status alm_spill_space_charge(alm_ctx *cx, alm_spill_space *space, int64_t bytes,
+                                                const char *who);
+void alm_spill_space_leave(alm_spill_space *space, int handle, int64_t bytes);
+
 /* The space of an open storage. */
 struct alm_storage;
 alm_spill_space *alm_storage_spill_space(struct alm_storage *st);

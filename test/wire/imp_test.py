@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """/imp: what is found in a file, what becomes of values that do not fit, how columns find their place,
 and what the report says. Goal: no value is cut, moved or lost in silence. Method: small files, the
-whole table afterwards.
+whole table afterwards. Parquet files are those of pyarrow.
 
     imp_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import json, pathlib, sys
+import base64, datetime, decimal, http.client, io, json, os, pathlib, socket, struct, sys, time
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import http_test  # noqa: E402
@@ -145,6 +148,184 @@ def other_encodings_and_months_are_refused(s):
 @check
 def a_tab_may_be_written(s):
     expect(types(load(s, "im13", "a;b\tc\n1;2\t3\n", "delimiter=%5Ct")), ["VARCHAR", "INT"])
+
+
+# ------------------------------------------------------------------ Parquet
+DAY = datetime.datetime(2026, 1, 5)
+
+
+def parquet(columns, **options):
+    """Bytes of a file with these columns: names to lists or arrays."""
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out, **options)
+    return out.getvalue()
+
+
+def ticks(n):
+    return pa.array([DAY + datetime.timedelta(seconds=i) for i in range(n)], pa.timestamp("us"))
+
+
+def footer(data):
+    """The end of a Parquet file that has its schema."""
+    return data[-8 - struct.unpack("<i", data[-8:-4])[0]:]
+
+
+def body_imp(s, data, query, type="application/vnd.apache.parquet", headers=None):
+    host, port = s.http.rsplit(":", 1)
+    c = http.client.HTTPConnection(host, int(port), timeout=60)
+    c.request("POST", "/imp?fmt=json&" + query, data, {"Content-Type": type, **(headers or {})})
+    r = c.getresponse()
+    return r.status, json.loads(r.read())
+
+
+@check
+def a_parquet_file_is_known_by_its_first_bytes(s):
+    data = parquet({"ts": ticks(50000), "sym": pa.array(["BTC", "ETH"] * 25000).dictionary_encode(), "px": [i / 4 for i in range(50000)], "n": pa.array(range(50000), pa.int64())}, row_group_size=7000)
+    r = load(s, "pq1", data, "timestamp=ts&partitionBy=DAY")
+    expect((r["format"], r["fileRows"], r["rowsImported"], r["rowsRejected"], r["timestamp"], r["partitionBy"]), ("parquet", 50000, 50000, 0, "ts", "DAY"), r)
+    expect([(c["name"], c["type"], c["errors"]) for c in r["columns"]], [("ts", "TIMESTAMP", 0), ("sym", "VARCHAR", 0), ("px", "DOUBLE", 0), ("n", "LONG", 0)])
+    expect(s.rows("select count(), sum(n), max(px), count_distinct(sym), max(ts) from pq1"), [[50000, 1249975000, 12499.75, 2, "2026-01-05T13:53:19.000000Z"]])
+    expect(load(s, "pq1", data, "format=parquet")["rowsImported"], 50000)  # appended
+    expect(s.rows("select count() from pq1"), [[100000]])
+    expect(load(s, "pq1", data, "overwrite=true&timestamp=ts&partitionBy=HOUR")["partitionBy"], "HOUR")
+    expect(s.rows("select count() from pq1"), [[50000]])
+    for kind in ("application/vnd.apache.parquet", "application/octet-stream"):
+        status, r = body_imp(s, data, "name=pq1&overwrite=true", kind)
+        expect((status, r["rowsImported"]), (200, 50000), r)
+    expect(body_imp(s, b"a,b\n1,2\n", "name=pq1", "application/octet-stream")[1]["status"][:21], "parquet file 'upload'")
+    status, text = imp(s, data, "name=pq1")
+    expect((status, "50000" in text), (200, True))
+
+
+@check
+def columns_of_a_parquet_file_are_corrected(s):
+    data = parquet({"When": ticks(3), "px": ["1.5", "oops", None], "n": pa.array([1, 300, None], pa.int64()), "d": pa.array([decimal.Decimal("7.00"), decimal.Decimal("7.50"), None]),
+                    "f": [2.0, 2.5, float("nan")], "t": ["a", "b", "c"], "b": [True, False, True]})
+    schema = json.dumps([{"name": "when", "type": "TIMESTAMP", "as": "ts"}, {"name": "px", "type": "DOUBLE"}, {"name": "n", "type": "BYTE"}, {"name": "d", "type": "LONG"},
+                         {"name": "f", "type": "INT", "as": "whole"}, {"name": "t", "type": "SYMBOL"}, {"name": "b", "type": "INT"}, {"name": "nope", "type": "INT"}])
+    r = load(s, "pq2", data, "timestamp=ts&partitionBy=DAY", schema=schema)
+    expect([(c["name"], c.get("source"), c["type"], c["errors"]) for c in r["columns"]],
+           [("ts", "When", "TIMESTAMP", 0), ("px", None, "DOUBLE", 1), ("n", None, "BYTE", 1), ("d", None, "LONG", 1), ("whole", "f", "INT", 1), ("t", None, "SYMBOL", 0), ("b", None, "INT", 0)])
+    expect(r["errors"], ['row 2, column px: "oops" is not a value of type DOUBLE'])
+    expect(r["warnings"], ["the file has no column 'nope' of the schema"])
+    expect(s.rows("select px, n, d, whole, t, b from pq2"), [[1.5, 1, 7, 2, "a", 1], [None, 0, None, None, "b", 0], [None, 0, None, None, "c", 1]])
+    r = load(s, "pq2", data, "atomicity=skipRow&overwrite=true&timestamp=ts", schema=schema)
+    expect((r["rowsImported"], r["rowsRejected"]), (2, 1))
+    expect(refused(s, "pq2", data, "atomicity=abort&overwrite=true&timestamp=ts", schema=schema), 'row 2, column px: "oops" is not a value of type DOUBLE')
+    for entry, want in (({"name": "px", "type": "DOUBLE[]"}, "column 'px' of the file is VARCHAR and cannot be DOUBLE[]"), ({"name": "px", "type": "TIMESTAMP", "pattern": "yyyy"}, "column 'px' has a pattern: those are for CSV files"),
+                        ({"name": "px", "type": "WHAT"}, "Invalid type")):
+        expect(refused(s, "pq2x", data, schema=json.dumps([entry])), want)
+
+
+@check
+def values_of_a_parquet_file_are_not_changed_in_silence(s):
+    nanos = pa.array([1, 1000], pa.timestamp("ns"))
+    big = pa.array([2 ** 63 - 1, -2 ** 63 + 1], pa.int64())
+    data = parquet({"n": nanos, "l": big, "u": pa.array(["11111111-2222-3333-4444-555555555555", "x"]), "e": ["", None]})
+    s.exec("create table pq3 (n timestamp, l int, u uuid, e varchar)")
+    r = load(s, "pq3", data)
+    expect([c["errors"] for c in r["columns"]], [1, 2, 1, 0])
+    expect(s.rows("select n::long, l, u, e from pq3"), [[None, None, "11111111-2222-3333-4444-555555555555", ""], [1, None, None, None]])
+
+
+@check
+def arrays_and_what_cannot_be_read(s):
+    data = parquet({"k": pa.array([1, 2], pa.int32()), "a": pa.array([[1.0, 2.0], None]), "m": pa.array([[("x", 1)], []], pa.map_(pa.string(), pa.int32())), "s": pa.array([{"x": 1}, {"x": 2}])})
+    r = load(s, "pq4", data)
+    expect([(c["name"], c["type"]) for c in r["columns"]][:2], [("k", "INT"), ("a", "DOUBLE[]")], r)
+    expect([w for w in r["warnings"] if w.startswith("left out: column 'm' (")] != [], True, r)
+    expect(s.rows('select k, a, "s.x" from pq4'), [[1, [1.0, 2.0], 1], [2, None, 2]])
+    expect(refused(s, "pq4x", parquet({"m": pa.array([["x"]], pa.list_(pa.string()))}))[:43], "the file has no column that can be read: le")
+
+
+@check
+def a_preview_shows_the_first_rows_and_stores_nothing(s):
+    data = parquet({"ts": ticks(500000), "t": pa.array(["x|y", None] * 250000), "v": pa.array(range(500000), pa.int32())})
+    r = load(s, "pq5", data, "preview=true&timestamp=ts")
+    expect((r["rowsImported"], r["fileRows"], len(r["rows"]), r["rows"][:2]), (0, 500000, 20, [["2026-01-05T00:00:00.000000Z", "x|y", "0"], ["2026-01-05T00:00:01.000000Z", None, "1"]]))
+    r = load(s, "pq5", data, "preview=true", schema='[{"name":"t","type":"INT"}]')
+    expect((r["columns"][1], r["errors"][0]), ({"name": "t", "type": "INT", "size": 4, "errors": 10}, 'row 1, column t: "x|y" is not a value of type INT'))
+    # the end of the file alone tells the schema: a large file need not come twice
+    r = load(s, "pq5", footer(data), f"preview=true&format=parquet&fileSize={len(data)}&timestamp=ts")
+    expect((r["fileRows"], [c["type"] for c in r["columns"]], "rows" in r), (500000, ["TIMESTAMP", "VARCHAR", "INT"], False), r)
+    for query, want in ((f"fileSize={len(data)}", "fileSize is for preview=true and format=parquet alone"), ("preview=true&format=parquet&fileSize=9", "fileSize does not fit the"), ("format=xls", "invalid format: csv or parquet expected"),
+                        (f"preview=true&format=parquet&fileSize={2 ** 62}", "the Parquet file is longer than http.import.parquet.bytes.max")):
+        expect(refused(s, "pq5", footer(data), query)[:len(want)], want)
+    expect(s.rows("select count() from tables() where table_name = 'pq5'"), [[0]])
+
+
+@check
+def times_and_owners_of_a_parquet_file(s):
+    data = parquet({"ts": pa.array([DAY, None], pa.timestamp("us")), "l": pa.array([1767571200000000, 1767571201000000], pa.int64())})
+    r = load(s, "pq6", data, "timestamp=ts")
+    expect((r["rowsImported"], r["rowsRejected"], r["errors"]), (1, 1, ['row 2: null in the designated timestamp "ts"']))
+    r = load(s, "pq7", data, "timestamp=l&partitionBy=DAY")
+    expect((r["columns"][1]["type"], r["rowsImported"]), ("TIMESTAMP", 2))
+    expect(s.rows("select l from pq7"), [["2026-01-05T00:00:00.000000Z"], ["2026-01-05T00:00:01.000000Z"]])
+    s.exec("create table pq8 (l timestamp, other int) timestamp(l) partition by month")
+    expect(refused(s, "pq8", data), "table 'pq8' has no column 'ts'")
+    expect(load(s, "pq8", parquet({"L": pa.array([DAY], pa.timestamp("us"))}), "timestamp=x")["warnings"], ["Existing table timestamp column is used"])
+    expect(refused(s, "pq8", parquet({"other": [1]})), "the file lacks the designated timestamp 'l'")
+    expect(refused(s, "pq9", data, "create=false"), "table does not exist [table=pq9] and create param was set to false.")
+    expect(load(s, "pq9", parquet({"a": pa.array([], pa.int32())}))["rowsImported"], 0)
+
+
+@check
+def broken_parquet_files_are_refused_by_name(s):
+    data = parquet({"a": list(range(5000)), "t": ["x%d" % i for i in range(5000)]})
+    for what, bad, want in (("cut", data[:len(data) // 2], "parquet file 'upload'"), ("magic alone", b"PAR1", "parquet file 'upload'"), ("footer length", data[:-8] + b"\xff\xff\xff\x7fPAR1", "parquet file 'upload'"),
+                            ("encrypted", b"PARE" + data[4:-4] + b"PARE", "parquet file 'upload'"), ("page", data[:40] + b"\xff" * 400 + data[440:], "parquet file 'upload'")):
+        expect(want in refused(s, "pq10", bad), True, what)
+    expect("encrypted" in refused(s, "pq10", b"PARE" + data[4:-4] + b"PARE"), True)
+    for bad in (b"", b"no Parquet"):
+        expect("parquet file 'upload'" in refused(s, "pq10", bad, "format=parquet"), True)
+    expect(load(s, "pq10", "PAR1,b\n1,2\n", "format=csv&forceHeader=true")["rowsImported"], 1)  # the magic as a name
+
+
+@check
+def a_parquet_file_has_a_bound_and_leaves_nothing(s):
+    data = parquet({"a": pa.array(range(400000), pa.int64())}, compression="none", use_dictionary=False)
+    def left():
+        handles = [os.readlink(f"/proc/{bound.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{bound.process.pid}/fd") if os.path.lexists(f"/proc/{bound.process.pid}/fd/{fd}")]
+        return [h for h in handles if ".tmp" in h]
+    for env, want in (({"ALMANAC_HTTP_IMPORT_PARQUET_BYTES_MAX": "1m"}, "the Parquet file is longer than http.import.parquet.bytes.max [limit=1048576]"),
+                      ({"ALMANAC_QUERY_SPILL_MAX": "1m"}, "temporary files would exceed query.spill.max [limit=1048576"), ({"ALMANAC_QUERY_SPILL_MAX": "0"}, "the Parquet file needs a temporary file: query.spill.max is 0")):
+        with http_test.Server(preset=s.preset, env=env) as bound:
+            expect(refused(bound, "pq11", data)[:len(want)], want)
+            expect(left(), [])
+            # whoever goes away in the middle leaves nothing, too
+            host, port = bound.http.rsplit(":", 1)
+            with socket.create_connection((host, int(port))) as c:
+                c.sendall(b"POST /imp?name=pq11 HTTP/1.1\r\nHost: a\r\nContent-Type: application/vnd.apache.parquet\r\nContent-Length: 100000000\r\n\r\n" + data[:500000])
+            end = time.monotonic() + 60
+            while left() and time.monotonic() < end:
+                time.sleep(0.02)
+            expect(left(), [])
+            expect(bound.rows("select count() from tables() where table_name = 'pq11'"), [[0]])
+
+
+@check
+def a_parquet_file_needs_the_rights_of_its_table_and_no_others(s):
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": "quest", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096"}
+    data = parquet({"a": [1, 2, 3]})
+    old = os.environ.get("ALMANAC_ACL_ENABLED")
+    os.environ["ALMANAC_ACL_ENABLED"] = "true"  # so that exec() logs in
+    try:
+        with http_test.Server(preset=s.preset, env=env) as locked:
+            for sql in ("create user ann with password 'pw'", "grant http to ann", "create table pqa (a long)"):
+                locked.exec(sql)
+            ann = {"Authorization": "Basic " + base64.b64encode(b"ann:pw").decode()}
+            for query in ("name=pqa", "name=pqb", "name=pqa&overwrite=true", "name=pqa&preview=true"):
+                status, r = body_imp(locked, data, query, headers=ann)
+                expect((status, r["status"][:21]), (403, "Access denied for ann"), query)
+            locked.exec("grant insert on pqa to ann")
+            expect(body_imp(locked, data, "name=pqa", headers=ann)[1].get("rowsImported"), 3)  # without READ FILE
+            locked.exec("grant create table to ann")
+            expect(body_imp(locked, data, "name=pqb", headers=ann)[1].get("rowsImported"), 3)
+            expect(body_imp(locked, data, "name=pqc&owner=admin", headers=ann)[0] in (400, 403), True)
+            expect(locked.rows("select count() from permissions_of('ann') where table_name = 'pqb' and permission = 'INSERT'"), [[1]])
+    finally:
+        os.environ.pop("ALMANAC_ACL_ENABLED") if old is None else os.environ.update(ALMANAC_ACL_ENABLED=old)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,40 @@ import { useStore } from "../state/store";
 
 export const PARTITIONS = ["NONE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"];
 
-/* Any type of the server can be typed; those that it names are offered. */
-export function TypeField({ value, label, onChange }: { value: string; label: string; onChange: (type: string) => void }) {
-  return <input class="type-field" list="column-types" value={value} aria-label={label} spellcheck={false} onChange={(e) => onChange(e.currentTarget.value.trim().toUpperCase())} />;
+interface DraftProps {
+  value: string;
+  label: string;
+  title?: string | undefined;
+  placeholder?: string;
+  list?: string;
+  onChange: (text: string) => void;
 }
+/* A text that counts when it is finished. What is typed stays until then, and until `value` follows, however often the page is drawn meanwhile. */
+export function Draft({ value, label, title, placeholder, list, onChange }: DraftProps) {
+  const [draft, setDraft] = useState<string | null>(null);
+  useEffect(() => setDraft(null), [value]);
+  return (
+    <input
+      type="text"
+      title={title}
+      placeholder={placeholder}
+      list={list}
+      class="type-field"
+      value={draft ?? value}
+      aria-label={label}
+      spellcheck={false}
+      onInput={(e) => setDraft(e.currentTarget.value)}
+      onChange={(e) => {
+        const text = e.currentTarget.value.trim();
+        if (text === "" || text === value) setDraft(null);
+        if (text !== value) onChange(text);
+      }}
+    />
+  );
+}
+
+/* Any type of the server can be typed; those that it names are offered. */
+export const TypeField = ({ value, label, onChange }: { value: string; label: string; onChange: (type: string) => void }) => <Draft value={value} label={label} list="column-types" onChange={(t) => onChange(t.toUpperCase())} />;
 
 export function TypeList() {
   const types = useStore(catalog, (c) => c.types);

@@ -7,6 +7,7 @@ export interface ImportColumn {
   name: string;
   type: string;
   errors: number;
+  source?: string; /* its name in the file, where that is another one */
 }
 export interface ImportReport {
   status: string;
@@ -18,6 +19,9 @@ export interface ImportReport {
   timestamp?: string;
   warnings?: string[];
   errors?: string[];
+  format?: "parquet";
+  fileRows?: number; /* of a Parquet file, as are these */
+  rows?: Array<Array<string | null>>;
   columns: ImportColumn[];
 }
 
@@ -31,20 +35,34 @@ export interface ImportSettings {
   delimiter: string; /* "": found by the server */
   atomicity: "skipCol" | "skipRow" | "abort";
   skipLev: boolean;
-  schema: Array<{ name: string; type: string; pattern?: string }>;
+  schema: Array<{ name: string; type: string; pattern?: string; as?: string }>;
+}
+
+/* A file, or so much of it that the server can say what it holds. */
+export interface Sample {
+  text: string; /* the beginning of a text */
+  data: Blob;
+  cut: boolean; /* the text goes on */
+  parquet: boolean;
+  fileSize: number | null; /* data is only the end of a Parquet file that is so long */
 }
 
 export const SAMPLE_BYTES = 256 << 10;
+/* Parquet files up to this length are sent to be looked at, too; of longer ones it is the end, which has the schema. */
+export const WHOLE_BYTES = 8 << 20;
 
-function paramsOf(s: ImportSettings, preview: boolean): Record<string, string> {
-  const params: Record<string, string> = { fmt: "json", name: s.name, overwrite: String(s.overwrite), atomicity: s.atomicity, skipLev: String(s.skipLev) };
+function paramsOf(s: ImportSettings, sample: Sample, preview: boolean): Record<string, string> {
+  const params: Record<string, string> = { fmt: "json", name: s.name, overwrite: String(s.overwrite), atomicity: s.atomicity, format: sample.parquet ? "parquet" : "csv" };
   if (preview) params.preview = "true";
-  if (s.forceHeader) params.forceHeader = "true";
+  if (preview && sample.fileSize !== null) params.fileSize = String(sample.fileSize);
   if (s.timestamp !== "") {
     params.timestamp = s.timestamp;
     params.partitionBy = s.partitionBy;
   }
   if (s.owner !== "") params.owner = s.owner;
+  if (sample.parquet) return params;
+  params.skipLev = String(s.skipLev);
+  if (s.forceHeader) params.forceHeader = "true";
   if (s.delimiter !== "") params.delimiter = s.delimiter === "\t" ? "\\t" : s.delimiter;
   return params;
 }
@@ -61,8 +79,8 @@ export interface Upload {
   cancel: () => void;
 }
 
-/* onProgress: bytes that are sent, of all. */
-export function upload(settings: ImportSettings, data: Blob, preview: boolean, onProgress?: (sent: number, all: number) => void): Upload {
+/* look: nothing is stored. onProgress: bytes that are sent, of all. */
+export function upload(settings: ImportSettings, sample: Sample, what: "look" | "store", onProgress?: (sent: number, all: number) => void): Upload {
   const xhr = new XMLHttpRequest();
   let stopped = false;
   let cancel: () => void = () => undefined;
@@ -90,9 +108,9 @@ export function upload(settings: ImportSettings, data: Blob, preview: boolean, o
     authorization().then(({ headers, used }) => {
       if (stopped) return;
       token = used;
-      xhr.open("POST", url("imp", paramsOf(settings, preview)));
+      xhr.open("POST", url("imp", paramsOf(settings, sample, what === "look")));
       for (const [name, value] of Object.entries({ "X-Requested-With": "XMLHttpRequest", ...headers })) xhr.setRequestHeader(name, value);
-      xhr.send(bodyOf(settings, data));
+      xhr.send(bodyOf(settings, sample.data));
     }, reject);
     cancel = () => {
       stopped = true;
@@ -103,12 +121,23 @@ export function upload(settings: ImportSettings, data: Blob, preview: boolean, o
   return { done, cancel: () => cancel() };
 }
 
-/* The beginning of a file in whole lines; all of it where it is short. */
-export async function sampleOf(file: File): Promise<{ text: string; data: Blob; cut: boolean; parquet: boolean }> {
+const TAIL_BYTES = 8; /* of a Parquet file: the length of its schema, and PAR1 */
+
+async function endOf(file: Blob): Promise<Blob> {
+  const tail = new DataView(await file.slice(-TAIL_BYTES).arrayBuffer());
+  return file.slice(-(tail.getUint32(0, true) + TAIL_BYTES));
+}
+
+/* The beginning of a file in whole lines, all of it where it is short; of a Parquet file all, or its end. */
+export async function sampleOf(file: Blob): Promise<Sample> {
   const bytes = new Uint8Array(await file.slice(0, SAMPLE_BYTES).arrayBuffer());
-  const parquet = bytes.length > 4 && String.fromCharCode(...bytes.subarray(0, 4)) === "PAR1";
+  const magic = String.fromCharCode(...bytes.subarray(0, 4));
+  if (magic === "PAR1" || magic === "PARE") {
+    const whole = file.size <= WHOLE_BYTES;
+    return { text: "", data: whole ? file : await endOf(file), cut: false, parquet: true, fileSize: whole ? null : file.size };
+  }
   const cut = file.size > bytes.length;
   const end = cut ? bytes.lastIndexOf(10) + 1 || bytes.length : bytes.length;
   const part = bytes.subarray(0, end);
-  return { text: new TextDecoder().decode(part), data: new Blob([part]), cut, parquet };
+  return { text: new TextDecoder().decode(part), data: new Blob([part]), cut, parquet: false, fileSize: null };
 }

@@ -1,8 +1,9 @@
 /*
- * ep_imp.c - /imp: a CSV file as multipart/form-data into a table, on query threads, streaming.
+ * ep_imp.c - /imp: a CSV or Parquet file, as multipart/form-data or as the body itself, into a table, on query threads, streaming.
  *
  * The body comes in pieces; when enough is there, a piece of work splits it into blocks, converts them
- * column by column and hands them to the load. Nothing is visible before all of it is (one commit).
+ * column by column and hands them to the load. A Parquet file goes to a temporary file instead, and its rows follow in
+ * pieces of work when all of it is there. Nothing is visible before all of it is (one commit).
  * A failure answers 4xx with the same body as the reference gives with 200.
  */
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "net/http/query_run.h"
 #include "session/import.h"
 
-enum { PIECE_BYTES = 1 << 20, SCHEMA_MAX = 1 << 20 };
+enum { PIECE_BYTES = 1 << 20, SCHEMA_MAX = 1 << 20, LOOK_ROWS = 20 };
 
 typedef enum part_kind { PART_NONE, PART_SCHEMA, PART_FILE } part_kind;
 
@@ -27,6 +28,9 @@ typedef struct import_run {
     alm_multipart parts;
     alm_buf in; /* body bytes that wait for work */
     bool last;
+    bool raw;      /* the body is the file */
+    bool took_all; /* all bytes were taken; rows may still have to be */
+    bool finished;
     part_kind part;
     bool had_schema, had_file;
     const char *unknown; /* a warning; NULL: none */
@@ -67,6 +71,26 @@ static alm_status apply_schema(alm_ctx *cx, void *arg, alm_csv_shape *shape)
     return ALM_OK;
 }
 
+static alm_status read_kind(import_run *run, alm_import_conf *conf)
+{
+    const alm_str format = alm_http_param(&run->h->req, "format");
+    ALM_TRY(read_number(run, "fileSize", &conf->file_bytes));
+    conf->look = run->preview ? LOOK_ROWS : 0;
+    conf->kind = run->raw ? ALM_IMPORT_PARQUET : ALM_IMPORT_ANY;
+    if (alm_str_ieq(format, ALM_STR("csv")))
+        conf->kind = ALM_IMPORT_CSV;
+    else if (alm_str_ieq(format, ALM_STR("parquet")))
+        conf->kind = ALM_IMPORT_PARQUET;
+    else if (format.len > 0)
+        return alm_fail(&run->cx, ALM_E_ARG, -1, "invalid format: csv or parquet expected");
+    if (run->raw && conf->kind != ALM_IMPORT_PARQUET)
+        return alm_fail(&run->cx, ALM_E_ARG, -1, "a CSV file must come as multipart/form-data");
+    if (conf->file_bytes > 0 && !(run->preview && conf->kind == ALM_IMPORT_PARQUET))
+        return alm_fail(&run->cx, ALM_E_ARG, -1,
+                        "fileSize is for preview=true and format=parquet alone");
+    return ALM_OK;
+}
+
 static alm_status read_params(import_run *run, alm_import_conf *conf)
 {
     const alm_http_request *req = &run->h->req;
@@ -92,6 +116,7 @@ static alm_status read_params(import_run *run, alm_import_conf *conf)
                                                         : ALM_BAD_SKIP_COLUMN,
         .adjust = apply_schema,
         .arg = run};
+    ALM_TRY(read_kind(run, conf));
     ALM_TRY(read_number(run, "maxUncommittedRows", &conf->max_uncommitted_rows));
     return read_number(run, "o3MaxLag", &conf->o3_max_lag_us);
 }
@@ -146,6 +171,11 @@ static alm_status make_report(import_run *run)
     run->report = (alm_import_report){.name = im->conf.table,
                                       .header = im->shape.header,
                                       .existed = im->existed,
+                                      .parquet = im->parquet != NULL,
+                                      .file_rows = im->file_rows,
+                                      .source = im->source,
+                                      .texts = im->texts,
+                                      .n_texts = im->n_texts,
                                       .delimiter = im->shape.delimiter,
                                       .warnings = im->warnings,
                                       .n_warnings = im->n_warnings,
@@ -160,13 +190,28 @@ static alm_status make_report(import_run *run)
                                   alm_ingest_table(im->ingest));
 }
 
+/* All bytes came. */
+static alm_status take_rest(import_run *run)
+{
+    alm_ctx *cx = &run->cx;
+    if (!run->raw)
+        ALM_TRY(alm_multipart_end(cx, &run->parts));
+    if (!run->raw && !run->had_file)
+        return alm_fail(cx, ALM_E_ARG, -1, "no part 'data'");
+    run->took_all = true;
+    return alm_import_rest(cx, &run->import);
+}
+
 static alm_status finish(import_run *run)
 {
     alm_ctx *cx = &run->cx;
-    ALM_TRY(alm_multipart_end(cx, &run->parts));
-    if (!run->had_file)
-        return alm_fail(cx, ALM_E_ARG, -1, "no part 'data'");
-    ALM_TRY(alm_import_rest(cx, &run->import));
+    bool done = false;
+    if (!run->took_all)
+        ALM_TRY(take_rest(run));
+    ALM_TRY(alm_import_step(cx, &run->import, &done));
+    if (!done)
+        return ALM_OK; /* another piece of work */
+    run->finished = true;
     ALM_TRY(make_report(run));
     if (run->preview)
         return ALM_OK; /* close_run drops what was not committed */
@@ -178,7 +223,11 @@ static alm_status finish(import_run *run)
 static void work(void *arg)
 {
     import_run *run = arg;
-    alm_status st = alm_multipart_feed(&run->cx, &run->parts, run->in.ptr, run->in.len);
+    alm_status st = ALM_OK;
+    if (run->raw && run->in.len > 0)
+        st = alm_import_feed(&run->cx, &run->import, run->in.ptr, run->in.len);
+    else if (!run->raw && !run->took_all)
+        st = alm_multipart_feed(&run->cx, &run->parts, run->in.ptr, run->in.len);
     run->in.len = 0;
     if (st == ALM_OK && run->last)
         st = finish(run);
@@ -212,9 +261,12 @@ static void work_done(alm_conn *conn, void *arg)
 {
     import_run *run = arg;
     alm_http *h = run->h;
-    (void)conn;
     if (!run->failed && !run->last)
         return;
+    if (!run->failed && !run->finished) {
+        alm_conn_work(conn, work, work_done, NULL, run);
+        return;
+    }
     answer(run);
     if (h->state == ALM_HTTP_BODY)
         h->state = ALM_HTTP_DISCARD;
@@ -242,10 +294,26 @@ static void end_body(alm_http *h)
     alm_conn_work(h->conn, work, work_done, NULL, run);
 }
 
+/* Types that say the body is the file. A CSV file comes as a part alone, as the reference has it. */
+static bool is_parquet_type(alm_str type)
+{
+    static const char *const types[] = {"application/vnd.apache.parquet",
+                                        "application/octet-stream"};
+    const char *const end = type.len > 0 ? memchr(type.ptr, ';', type.len) : NULL;
+    if (end != NULL)
+        type.len = (size_t)(end - type.ptr);
+    for (size_t i = 0; i < ALM_COUNT(types); i++)
+        if (alm_str_ieq(type, alm_str_of(types[i])))
+            return true;
+    return false;
+}
+
 static void begin(alm_http *h)
 {
-    const alm_str boundary = alm_multipart_boundary(alm_http_header(&h->req, "Content-Type"));
-    if (boundary.ptr == NULL) {
+    const alm_str type = alm_http_header(&h->req, "Content-Type");
+    const alm_str boundary = alm_multipart_boundary(type);
+    const bool raw = boundary.ptr == NULL && is_parquet_type(type);
+    if (boundary.ptr == NULL && !raw) {
         alm_http_reply_text(h, 400, "Non-multipart POST not supported");
         return;
     }
@@ -263,6 +331,7 @@ static void begin(alm_http *h)
     }
     run->h = h;
     run->session = session;
+    run->raw = raw;
     run->mem = (alm_mem){.name = "import",
                          .limit_bytes = INT64_C(1) << 30,
                          .parent = alm_db_memory(alm_conn_db(h->conn))};
@@ -278,7 +347,7 @@ static void begin(alm_http *h)
         return;
     }
     const alm_multipart_events events = {.part = on_part, .bytes = on_bytes, .arg = run};
-    if (alm_multipart_init(&run->cx, &run->parts, boundary, &events) != ALM_OK)
+    if (!raw && alm_multipart_init(&run->cx, &run->parts, boundary, &events) != ALM_OK)
         alm_http_reply_text(h, 503, "out of memory");
     alm_conn_input_max(h->conn, 256 << 10);
 }

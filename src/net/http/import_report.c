@@ -60,6 +60,39 @@ static alm_status put_texts(alm_ctx *cx, alm_buf *out, const char *key, const ch
     return alm_buf_text(cx, out, "]");
 }
 
+/* What is known of a Parquet file beside its columns. */
+static alm_status put_parquet(alm_ctx *cx, const alm_import_report *r, alm_buf *out)
+{
+    ALM_TRY(alm_buf_printf(cx, out, ",\"format\":\"parquet\",\"fileRows\":%lld",
+                           (long long)r->file_rows));
+    if (r->n_texts == 0)
+        return ALM_OK;
+    ALM_TRY(alm_buf_text(cx, out, ",\"rows\":["));
+    for (uint32_t row = 0; row < r->n_texts; row++) {
+        for (uint32_t i = 0; i < r->n_cols; i++) {
+            const alm_str text = r->texts[(size_t)row * r->n_cols + i];
+            ALM_TRY(alm_buf_text(cx, out, i > 0 ? "," : row > 0 ? ",[" : "["));
+            ALM_TRY(text.ptr == NULL ? alm_buf_text(cx, out, "null")
+                                     : alm_json_put_string(cx, out, text));
+        }
+        ALM_TRY(alm_buf_text(cx, out, "]"));
+    }
+    return alm_buf_text(cx, out, "]");
+}
+
+static alm_status put_column(alm_ctx *cx, const alm_import_report *r, uint32_t i, alm_buf *out)
+{
+    ALM_TRY(alm_buf_text(cx, out, i > 0 ? ",{\"name\":" : "{\"name\":"));
+    ALM_TRY(alm_json_put_string(cx, out, alm_str_of(r->col_names[i])));
+    if (r->source != NULL && strcmp(r->source[i], r->col_names[i]) != 0) {
+        ALM_TRY(alm_buf_text(cx, out, ",\"source\":"));
+        ALM_TRY(alm_json_put_string(cx, out, alm_str_of(r->source[i])));
+    }
+    return alm_buf_printf(cx, out, ",\"type\":\"%s\",\"size\":%d,\"errors\":%lld}",
+                          alm_type_name(r->col_types[i]), json_size(r->col_types[i]),
+                          (long long)r->errors[i]);
+}
+
 static alm_status write_json(alm_ctx *cx, const alm_import_report *r, alm_buf *out)
 {
     ALM_TRY(alm_buf_text(cx, out, "{\"status\":\"OK\",\"location\":"));
@@ -78,14 +111,11 @@ static alm_status write_json(alm_ctx *cx, const alm_import_report *r, alm_buf *o
         ALM_TRY(put_texts(cx, out, "warnings", r->warnings, r->n_warnings, r->n_warnings));
     if (r->n_faulty > 0)
         ALM_TRY(put_texts(cx, out, "errors", r->faults, shown_faults(r), r->n_faulty));
+    if (r->parquet)
+        ALM_TRY(put_parquet(cx, r, out));
     ALM_TRY(alm_buf_text(cx, out, ",\"columns\":["));
-    for (uint32_t i = 0; i < r->n_cols; i++) {
-        ALM_TRY(alm_buf_text(cx, out, i > 0 ? ",{\"name\":" : "{\"name\":"));
-        ALM_TRY(alm_json_put_string(cx, out, alm_str_of(r->col_names[i])));
-        ALM_TRY(alm_buf_printf(cx, out, ",\"type\":\"%s\",\"size\":%d,\"errors\":%lld}",
-                               alm_type_name(r->col_types[i]), json_size(r->col_types[i]),
-                               (long long)r->errors[i]));
-    }
+    for (uint32_t i = 0; i < r->n_cols; i++)
+        ALM_TRY(put_column(cx, r, i, out));
     return alm_buf_text(cx, out, "]}");
 }
 
@@ -162,9 +192,11 @@ static alm_status check_locale(alm_ctx *cx, alm_str locale)
                     (int)ALM_MIN(locale.len, (size_t)40), locale.ptr);
 }
 
+/* file_names: of the columns, before any of them got another one. */
 static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_csv_shape *shape,
-                              const char **unknown)
+                              const alm_str *file_names, const char **unknown)
 {
+    const alm_str as = alm_json_text(alm_json_get(entry, "as"));
     const alm_str name = alm_json_text(alm_json_get(entry, "name"));
     const alm_str type_name = alm_json_text(alm_json_get(entry, "type"));
     const alm_str pattern = alm_json_text(alm_json_get(entry, "pattern"));
@@ -183,9 +215,13 @@ static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_
         ALM_TRY(alm_arena_zstr(cx, cx->arena, name, &shape->cols[i].name));
         return set_column(cx, &shape->cols[i], type, pattern);
     }
-    for (uint32_t k = 0; k < shape->n_cols; k++)
-        if (alm_str_ieq(name, alm_str_of(shape->cols[k].name)))
-            return set_column(cx, &shape->cols[k], type, pattern);
+    for (uint32_t k = 0; k < shape->n_cols; k++) {
+        if (!alm_str_ieq(name, file_names[k]))
+            continue;
+        if (as.len > 0)
+            ALM_TRY(alm_arena_zstr(cx, cx->arena, as, &shape->cols[k].name));
+        return set_column(cx, &shape->cols[k], type, pattern);
+    }
     return alm_arena_zstr(cx, cx->arena, name, unknown);
 }
 
@@ -194,12 +230,16 @@ alm_status alm_schema_apply(alm_ctx *cx, alm_str schema, alm_csv_shape *shape, c
     if (schema.len == 0)
         return ALM_OK;
     alm_json *document = NULL;
+    alm_str *file_names = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, shape->n_cols + 1, &file_names));
+    for (uint32_t i = 0; i < shape->n_cols; i++)
+        file_names[i] = alm_str_of(shape->cols[i].name);
     ALM_TRY(alm_json_parse(cx, schema, &document));
     alm_status st = ALM_OK;
     if (!alm_json_is_array(document))
         st = alm_fail(cx, ALM_E_ARG, -1, "the schema must be a JSON list");
     for (size_t i = 0; st == ALM_OK && i < alm_json_count(document); i++)
-        st = apply_entry(cx, alm_json_at(document, i), i, shape, unknown);
+        st = apply_entry(cx, alm_json_at(document, i), i, shape, file_names, unknown);
     alm_json_free(document);
     return st;
 }

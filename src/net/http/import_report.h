@@ -19,6 +19,11 @@ typedef struct alm_import_report {
     alm_type *col_types;
     int64_t *errors;
     const char *partition, *timestamp; /* timestamp NULL: none */
+    bool parquet;
+    int64_t file_rows;         /* of a Parquet file */
+    const char *const *source; /* names of its columns in the file; NULL: the file has no others */
+    const alm_str *texts;      /* of its first rows, by row; ptr NULL: null */
+    uint32_t n_texts;          /* rows */
 } alm_import_report;
 
 ALM_NODISCARD alm_status alm_import_report_init(alm_ctx *cx, alm_arena *arena, alm_import_report *r,
@@ -31,7 +36,7 @@ ALM_NODISCARD alm_status alm_import_report_write(alm_ctx *cx, const alm_import_r
 ALM_NODISCARD alm_status alm_import_report_failure(alm_ctx *cx, bool json, const char *message,
                                                    alm_buf *out);
 
-/* [{"name":..,"type":..}, ..]: types of columns by name; in files without header names and types by
+/* [{"name":..,"type":..,"as":..}, ..]: types and new names of columns by name; in files without header names and types by
  * position. *unknown: a name that the header does not have, NULL: none. */
 ALM_NODISCARD alm_status alm_schema_apply(alm_ctx *cx, alm_str schema, alm_csv_shape *shape,
                                           const char **unknown);

@@ -1,0 +1,110 @@
+/* The columns of a file as they would be stored, to be corrected, its first rows, and what the server says of it. */
+import { plural, shownBytes } from "../results/format";
+import type { ColumnChange } from "./columns";
+import { delimiterOf, readFault, readRecords } from "./csv";
+import { Draft, TypeField } from "./fields";
+import { type ImportReport, type ImportSettings, type Sample, WHOLE_BYTES } from "./upload";
+
+const PREVIEW_ROWS = 20;
+
+interface PreviewProps {
+  sample: Sample;
+  report: ImportReport;
+  settings: ImportSettings;
+  fixed: boolean; /* the table is there and keeps its types */
+  onColumn: (at: number, change: ColumnChange) => void;
+}
+
+interface Row {
+  line: number; /* as faults count: lines of a text, rows of a Parquet file */
+  values: Array<string | null>;
+}
+
+/* The server tells the rows of a Parquet file; those of a text are read here. */
+function rowsOf(sample: Sample, report: ImportReport, settings: ImportSettings): Row[] {
+  if (sample.parquet) return (report.rows ?? []).map((values, i) => ({ line: i + 1, values }));
+  const delimiter = settings.delimiter !== "" ? settings.delimiter : delimiterOf(sample.text, report.columns.length);
+  return readRecords(sample.text, delimiter, PREVIEW_ROWS + 1, sample.cut)
+    .slice(report.header ? 1 : 0)
+    .slice(0, PREVIEW_ROWS);
+}
+
+function ColumnHead({ report, at, settings, fixed, parquet, onColumn }: Omit<PreviewProps, "sample"> & { at: number; parquet: boolean }) {
+  const c = report.columns[at];
+  if (c === undefined) return null;
+  const pattern = settings.schema.find((s) => s.name === (c.source ?? c.name))?.pattern ?? "";
+  return (
+    <th scope="col">
+      <Draft label={`Name of column ${at + 1}`} title={c.source === undefined ? undefined : `${c.source} in the file`} value={c.name} onChange={(name) => onColumn(at, { name })} />
+      {fixed ? <span class="tree-type"> {c.type}</span> : <TypeField label={`Type of ${c.name}`} value={c.type} onChange={(type) => onColumn(at, { type })} />}
+      {!fixed && !parquet && /^(TIMESTAMP|DATE)/.test(c.type) && (
+        <Draft placeholder="pattern" label={`Pattern of ${c.name}`} title="How times are written: dd/MM/yyyy HH:mm:ss" value={pattern} onChange={(p) => onColumn(at, { type: c.type, pattern: p })} />
+      )}
+      {c.errors > 0 && <span class="form-error">{plural(c.errors, "bad value")}</span>}
+    </th>
+  );
+}
+
+function ValueCell({ value, fault }: { value: string | null; fault: string | undefined }) {
+  return (
+    <td class={fault !== undefined ? "bad" : value === null ? "null" : ""} title={fault}>
+      {value === null ? "null" : value.slice(0, 120)}
+      {fault !== undefined && <span class="visually-hidden"> (does not fit)</span>}
+    </td>
+  );
+}
+
+export function Preview({ sample, report, settings, fixed, onColumn }: PreviewProps) {
+  const faults = (report.errors ?? []).map(readFault).filter((f) => f !== null);
+  const faultOf = (line: number, column: string) => faults.find((f) => f.line === line && (f.column === column || f.column === null))?.text;
+  return (
+    <>
+      <div class="list import-preview" tabIndex={0} role="region" aria-label="Columns and first rows">
+        <table>
+          <thead>
+            <tr>
+              {report.columns.map((_, i) => (
+                <ColumnHead key={i} report={report} at={i} settings={settings} fixed={fixed} parquet={sample.parquet} onColumn={onColumn} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rowsOf(sample, report, settings).map((r) => (
+              <tr key={r.line}>
+                {report.columns.map((c, i) => (
+                  <ValueCell key={i} value={sample.parquet ? (r.values[i] ?? null) : (r.values[i] ?? "")} fault={faultOf(r.line, c.name)} />
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {sample.fileSize !== null && <p class="side-note">Of Parquet files above {shownBytes(WHOLE_BYTES)} the schema is shown, not the first rows.</p>}
+    </>
+  );
+}
+
+export function Report({ report, preview }: { report: ImportReport; preview: boolean }) {
+  return (
+    <>
+      {(report.warnings ?? []).map((w) => (
+        <p key={w} class="import-warning">
+          {w}
+        </p>
+      ))}
+      {report.errors !== undefined && report.errors.length > 0 && (
+        <details open={!preview}>
+          <summary>
+            {preview ? "In the beginning of the file: " : ""}
+            {plural(report.rowsRejected, "row")} left out, {plural(report.columns.reduce((n, c) => n + c.errors, 0), "value")} not taken
+          </summary>
+          <ul class="import-faults" tabIndex={0} aria-label="Faults">
+            {report.errors.map((e, i) => (
+              <li key={i}>{e}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </>
+  );
+}
