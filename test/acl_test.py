@@ -358,6 +358,61 @@ def memory_limits(check, s):
     rest.must("alter service account sa set memory limit unlimited")
 
 
+# ------------------------------------------------------------------ SHOW CREATE DATABASE
+MADE = ["create table d1 (ts timestamp, s symbol capacity 512 nocache index, v double, \"odd name\" int) timestamp(ts) partition by week ttl 3 weeks dedup upsert keys(ts, s)",
+        "create table \"d 2\" (x int)", "comment on table d1 is 'it''s a table'", "comment on column d1.v is 'a value'", "create view z1 as (select v from d1)", "create view a1 as (select v from d1)",
+        "create view m1 as (select * from d1)", "alter view a1 as (select v from z1)", "comment on view z1 is 'last of all'",
+        "create materialized view mv1 refresh every 2h as (select ts, sum(v) v from d1 sample by 1h) partition by day ttl 2 weeks", "alter materialized view mv1 set refresh limit 3 days",
+        "create group \"group \"\"1\"\"\" with external alias 'CN=x, O=y'", "create group g2", "alter group g2 with external alias 'a ''b'", "alter group g2 set memory limit 3M",
+        "create user anna with password 'pw-of-anna-1'", "create user ben", "alter user ben disable", "alter user anna set memory limit 1G", "create service account bot with password 'pw-of-bot-1'",
+        "add user anna to g2, \"group \"\"1\"\"\"", "grant http, pgwire to g2", "grant create table to g2 with grant option", "grant select, insert on all tables to g2", "grant update on d1(v, s) to anna with grant option",
+        "grant select on d1(\"odd name\") to anna", "grant drop table on \"d 2\" to ben", "grant select on never_made to ben", "grant assume service account bot to anna with grant option",
+        "alter user anna create token type rest with ttl '1h'", "alter user anna create token type jwk"]
+
+
+def database_again(check, s):
+    """The statements of SHOW CREATE DATABASE make another database of which it says the same."""
+    with Server(binary=s.binary, env=ENV) as first, Server(binary=s.binary, env=ENV) as second:
+        one, other = Rest(first), Rest(second)
+        for statement in MADE:
+            one.must(statement)
+        one.must("grant create table to anna")
+        one.must("create table of_anna (x int)", ("anna", "pw-of-anna-1"))
+        made = [row[0] for row in one.rows("show create database")]
+        for statement in made:
+            other.must(statement)
+        check.that(len(made) > 30 and [row[0] for row in other.rows("show create database")] == made, "again, and the same")
+        for ask in ("show users", "show groups", "show groups anna", "show permissions anna", "show permissions g2", "show permissions ben", "show service accounts anna", "select * from external_aliases()",
+                    "select table_name, designatedTimestamp, ttlValue, ttlUnit, dedup from tables() order by 1", "select view_name, view_sql from views() order by 1", "show columns from d1"):
+            check.that(one.rows(ask) == other.rows(ask), f"{ask}: {one.rows(ask)} {other.rows(ask)}")
+        told = json.dumps(made)
+        check.that("pw-of" not in told and "qt1" not in told and "SCRAM" not in told, "no secrets")
+        check.that(other.sql("select 1", ("anna", "pw-of-anna-1"))[0] == 401, "who has no password comes not in")
+        kinds = {"tables": {"CREATE TABLE", "COMMENT ON"}, "views": {"CREATE VIEW", "COMMENT ON"}, "materialized_views": {"CREATE MATERIALIZED", "ALTER MATERIALIZED"}, "users": {"CREATE USER", "ALTER USER"},
+                 "groups": {"CREATE GROUP", "ALTER GROUP"}, "service_accounts": {"CREATE SERVICE"}, "permissions": {"GRANT"}, "tables, permissions": {"CREATE TABLE", "COMMENT ON", "GRANT"},
+                 "ACL": {"CREATE USER", "ALTER USER", "CREATE GROUP", "ALTER GROUP", "CREATE SERVICE", "ADD USER", "GRANT"}}
+        for words, want in kinds.items():
+            got = {"GRANT" if row[0].startswith("GRANT") else " ".join(row[0].split(" ")[:2]) for row in one.rows(f"show create database {words}")}
+            check.that(got == want, f"show create database {words}: {got}")
+        check.that(len(one.rows("(show create database tables) order by ddl limit 1")) == 1 and one.rows("select count() from show_create_database('views')") == [[4]], "as a table")
+        status, body = one.sql("show create database tables, nothing")
+        check.that(status == 400 and "'nothing' is none of TABLES" in body and json.loads(body)["position"] == 21, f"another word: {body}")
+        one.must("grant http to ben")
+        one.must("alter user ben enable")
+        one.must("alter user ben with password 'pw-of-ben-1'")
+        ben = ("ben", "pw-of-ben-1")
+        check.that(one.sql("show create database", ben)[0] == 403, "who may not list users")
+        status, body = one.sql("show create database tables", ben)
+        check.that(status == 403 and "SELECT on d 2" in body, f"a table that he sees and may not read: {body}")
+        one.must("grant select on \"d 2\" to ben")
+        check.that([row[0].split("'")[1] for row in one.rows("show create database tables, views", ben)] == ["d 2"], "those that he sees alone")
+        first.stop()
+        first.env = {**ENV, "ALMANAC_ACL_ENABLED": "false"}
+        first.start()
+        got = one.must("show create database", None)["dataset"]
+        check.that(len(got) > 8 and not any("GRANT" in row[0] for row in got), "without access control there are no users")
+
+
 # ------------------------------------------------------------------ lines over TCP
 class Lines:
     """The exchange by hand: name, challenge, signature."""
@@ -514,7 +569,7 @@ def lists_tell_no_secret(check, s):
     slow.s.close()
 
 
-PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, at_once, names_are_not_told, grants_between, memory_limits, lines, lists_tell_no_secret]
+PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, at_once, names_are_not_told, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
 
 
 def main():

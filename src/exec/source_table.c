@@ -183,7 +183,7 @@ static alm_status put_params(alm_ctx *cx, alm_buf *b, const alm_table *t)
     return ALM_OK;
 }
 
-static alm_status put_table(alm_ctx *cx, alm_buf *b, const alm_table *t)
+alm_status alm_schema_put_table(alm_ctx *cx, alm_buf *b, const alm_table *t)
 {
     ALM_TRY(alm_buf_printf(cx, b, "CREATE TABLE '%s' ( ", t->name));
     ALM_TRY(put_columns(cx, b, t));
@@ -216,7 +216,7 @@ static alm_status fill_ddl(alm_ctx *cx, const alm_list_args *args, alm_list *l)
     alm_buf b;
     alm_str text = {0};
     alm_buf_init(&b, cx->mem);
-    alm_status st = put_table(cx, &b, args->table);
+    alm_status st = alm_schema_put_table(cx, &b, args->table);
     if (st == ALM_OK)
         st = alm_arena_copy(cx, cx->arena, (alm_str){b.ptr, b.len}, &text);
     alm_buf_deinit(&b);

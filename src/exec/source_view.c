@@ -164,6 +164,11 @@ static alm_status one_text(alm_ctx *cx, alm_list *l, const alm_buf *b)
     return ALM_OK;
 }
 
+alm_status alm_schema_put_view(alm_ctx *cx, alm_buf *b, const alm_table *t)
+{
+    return alm_buf_printf(cx, b, "CREATE VIEW '%s' AS ( \n%s\n);", t->name, t->view->sql);
+}
+
 static alm_status fill_show_view(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 {
     const alm_table *t = args->table;
@@ -171,7 +176,7 @@ static alm_status fill_show_view(alm_ctx *cx, const alm_list_args *args, alm_lis
     if (t->kind != ALM_TABLE_VIEW)
         return alm_fail(cx, ALM_E_ARG, -1, "view name expected, got table name");
     alm_buf_init(&b, cx->mem);
-    alm_status st = alm_buf_printf(cx, &b, "CREATE VIEW '%s' AS ( \n%s\n);", t->name, t->view->sql);
+    alm_status st = alm_schema_put_view(cx, &b, t);
     if (st == ALM_OK)
         st = one_text(cx, l, &b);
     alm_buf_deinit(&b);
@@ -219,7 +224,7 @@ static alm_status put_refresh(alm_ctx *cx, alm_buf *b, const alm_view_def *v)
     return put_period(cx, b, v);
 }
 
-static alm_status put_matview(alm_ctx *cx, alm_buf *b, const alm_table *t)
+alm_status alm_schema_put_matview(alm_ctx *cx, alm_buf *b, const alm_table *t)
 {
     const alm_view_def *v = t->view;
     const char *unit = NULL;
@@ -240,7 +245,7 @@ static alm_status fill_show_matview(alm_ctx *cx, const alm_list_args *args, alm_
     if (args->table->kind != ALM_TABLE_MATVIEW)
         return alm_fail(cx, ALM_E_ARG, -1, "materialized view name expected, got table name");
     alm_buf_init(&b, cx->mem);
-    alm_status st = put_matview(cx, &b, args->table);
+    alm_status st = alm_schema_put_matview(cx, &b, args->table);
     if (st == ALM_OK)
         st = one_text(cx, l, &b);
     alm_buf_deinit(&b);

@@ -59,6 +59,8 @@ alm_status alm_token_cols(alm_ctx *cx, const alm_acl_words *w, const alm_plan_co
                           uint32_t *n);
 /* acl_lists.c: rows for table functions. */
 alm_status alm_acl_texts(alm_ctx *cx, const char *what, const char *const **cells, size_t *rows);
+/* acl_ddl.c: statements, one text each; what: ddl_groups, ddl_users, ddl_accounts, ddl_members, ddl_permissions. */
+alm_status alm_acl_ddl(alm_cursor *c, const char *what, const char *const **cells, size_t *n);
 
 /* The entity, or ALM_E_SETTING "user does not exist [name=x]" at its name. kind 0: any. */
 alm_status alm_acl_need(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name, char kind,

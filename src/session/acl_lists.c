@@ -363,6 +363,8 @@ alm_status alm_acl_texts(alm_ctx *cx, const char *what, const char *const **cell
         return alm_audit_texts(cx, cells, n);
     } else if (cx->access == NULL) {
         st = ALM_OK; /* access control is off: there is nobody */
+    } else if (strncmp(what, "ddl_", 4) == 0) {
+        return alm_acl_ddl(cx->access->arg, what, cells, n);
     } else {
         st = fill(cx->access->arg, what, &r);
     }

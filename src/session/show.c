@@ -16,6 +16,7 @@ static const struct show_row {
     {"create table", "select ddl from show_create_table('%s')", true},
     {"create view", "select ddl from show_create_view('%s')", true},
     {"create materialized view", "select ddl from show_create_materialized_view('%s')", true},
+    {"create database", "select ddl from show_create_database('%s')", true},
     {"parameters", "select * from show_parameters()", false},
     {"all", "select * from show_settings()", false},
     {"databases", "select datname as name from pg_catalog.pg_database", false},
@@ -44,11 +45,12 @@ static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
                             what);
         return ALM_OK;
     }
-    static const char *const others[] = {"user", "groups", "service accounts of", "service account",
-                                         "permissions"};
+    static const char *const others[] = {
+        "user",        "groups",         "service accounts of", "service account",
+        "permissions", "create database"};
     for (size_t i = 0; i < ALM_COUNT(others); i++)
         if (alm_str_eq(stmt->what, alm_str_of(others[i])))
-            return ALM_OK; /* a name of somebody */
+            return ALM_OK; /* a name of somebody, or categories */
     if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
         return ALM_OK;
     return alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);
@@ -94,8 +96,13 @@ alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
     alm_select *select = NULL;
     c->tag = "SHOW";
     ALM_TRY(alm_show_select(c, stmt, &select));
-    if (select != NULL)
-        return alm_run_select(c, select, params, n);
+    if (select != NULL) {
+        const alm_status st = alm_run_select(c, select, params, n);
+        /* what is wrong with its words is wrong there, not in our query */
+        if (st != ALM_OK && alm_str_eq(stmt->what, ALM_STR("create database")))
+            cx->err.sql_pos = stmt->table_pos;
+        return st;
+    }
     const char *key = NULL;
     ALM_TRY(alm_setting_name(cx, stmt->what, &key));
     const char *value = alm_session_setting(c->session, key);

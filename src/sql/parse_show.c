@@ -74,6 +74,24 @@ static alm_status parse_show_acl(alm_parser *p, alm_stmt *s, bool *found)
     return ALM_OK;
 }
 
+/* CREATE DATABASE [category [, ...]]: the words go to the function, which knows them. */
+static alm_status parse_categories(alm_parser *p, alm_stmt *s)
+{
+    const char *all = "";
+    s->what = ALM_STR("create database");
+    s->table_pos = p->tok.pos;
+    while (!alm_at_end(p) && !alm_at_op(p, ALM_OP_RPAREN)) {
+        alm_parse_name name;
+        ALM_TRY(alm_parse_ident(p, "category", &name));
+        ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, &all, "%s%s%.*s", all, all[0] == 0 ? "" : ",",
+                                 (int)name.text.len, name.text.ptr));
+        if (!alm_take_op(p, ALM_OP_COMMA))
+            break;
+    }
+    s->table = alm_str_of(all);
+    return ALM_OK;
+}
+
 alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
 {
     bool found = false;
@@ -99,6 +117,8 @@ alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
         return parse_show_table(p, s);
     }
     if (alm_take_kw(p, ALM_KW_CREATE)) {
+        if (alm_take_word(p, "database"))
+            return parse_categories(p, s);
         if (alm_take_kw(p, ALM_KW_TABLE))
             s->what = ALM_STR("create table");
         else if (alm_take_kw(p, ALM_KW_VIEW))
@@ -106,8 +126,8 @@ alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
         else if (alm_take_kw(p, ALM_KW_MATERIALIZED) && alm_take_kw(p, ALM_KW_VIEW))
             s->what = ALM_STR("create materialized view");
         else
-            return alm_parse_fail(p, p->tok.pos,
-                                  "expected 'TABLE' or 'VIEW' or 'MATERIALIZED VIEW'");
+            return alm_parse_fail(
+                p, p->tok.pos, "expected 'TABLE' or 'VIEW' or 'MATERIALIZED VIEW' or 'DATABASE'");
         return parse_show_table(p, s);
     }
     return parse_words(p, s);
@@ -158,6 +178,7 @@ alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
                 {"create table", "show_create_table", "ddl"},
                 {"create view", "show_create_view", "ddl"},
                 {"create materialized view", "show_create_materialized_view", "ddl"},
+                {"create database", "show_create_database", "ddl"},
                 {"parameters", "show_parameters", NULL},
                 {"all", "show_settings", NULL},
                 {"users", "all_users", NULL},
