@@ -172,6 +172,7 @@ WITHOUT = {"ALTER_TABLE", "OTHER"}
 NOT_THERE = {"DROP LIVE VIEW", "CREATE LIVE VIEW", "COMPILE VIEW", "SET STORAGE POLICY", "REMOVE STORAGE POLICY", "ENABLE STORAGE POLICY", "DISABLE STORAGE POLICY"}
 
 FORM = b'--x\r\nContent-Disposition: form-data; name="data"; filename="t.csv"\r\n\r\nts,a,b\r\n1000,5,6\r\n--x--\r\n'
+PARQUET_FORM = b'--x\r\nContent-Disposition: form-data; name="data"; filename="one.parquet"\r\n\r\n{one.parquet}\r\n--x--\r\n'
 MULTIPART = {"Content-Type": "multipart/form-data; boundary=x"}
 ASK = {"Content-Type": "application/x-www-form-urlencoded"}
 LINE = b"t a=5i,b=6i 1700000000000000000\n"
@@ -193,7 +194,9 @@ END_POINTS = {
         ("HEAD", "/api/v1/sql/validate?query=select+1", None, {}, None, [], 200),
         ("POST", "/api/v1/sql/validate", b"query=select+a+from+t", ASK, "SELECT on t", ["select on t(a)"], 200)],
     ("POST,PUT", "/imp"): [(method, f"/imp?name={name}&forceHeader=true&fmt=json", FORM, MULTIPART, needs, [grant], 200) for method in ("POST", "PUT")
-                           for name, needs, grant in (("t", "INSERT on t", "insert on t"), (f"made_by_{method}", "CREATE TABLE", "create table"))],
+                           for name, needs, grant in (("t", "INSERT on t", "insert on t"), (f"made_by_{method}", "CREATE TABLE", "create table"))]
+                          + [("POST", f"/imp?name={name}&fmt=json", PARQUET_FORM, MULTIPART, needs, [grant], 200)
+                             for name, needs, grant in (("ints", "INSERT on ints", "insert on ints"), ("made_of_parquet", "CREATE TABLE", "create table"))],
     ("POST", "/write"): [("POST", "/write", LINE, {}, "INSERT on t", ["insert on t"], 204),
                          ("POST", "/write", LINE.replace(b"t ", b"made_by_line "), {}, "CREATE TABLE", ["create table"], 204),
                          ("POST", "/write", LINE.replace(b",b=", b",made="), {}, "INSERT on t", ["add column on t", "insert on t"], 204)],

@@ -38,7 +38,7 @@ class House(Server):
         for s in ("create table t (ts timestamp, a int, b int) timestamp(ts) partition by day",
                   "create table u (ts timestamp, a int) timestamp(ts) partition by day",
                   "insert into t values (0, 1, 2), (1000000, 3, 4)", "insert into u values (0, 1)",
-                  "create view v as (select * from t)", "create group g", "create user other", "create service account sa", "grant pgwire to sa",
+                  "create table ints (x int)", "create view v as (select * from t)", "create group g", "create user other", "create service account sa", "grant pgwire to sa",
                   f"create user runner with password '{PW}'", "grant http, read file to runner"):
             self.rest.must(s)
         (self.root / "import").mkdir(exist_ok=True)
@@ -161,7 +161,8 @@ def end_points(check, s):
             what = f"{method} {at}"
 
             def ask(auth):
-                return s.rest.request(s.filled(at), method, auth, headers, body)
+                whole = (body or b"").replace(b"{one.parquet}", (s.root / "import" / "one.parquet").read_bytes())
+                return s.rest.request(s.filled(at), method, auth, headers, whole or None)
             user = s.user()
             status = ask(None)[0]
             check.that(status == (401 if login else good), f"{what}: nobody: {status}")
@@ -247,6 +248,24 @@ def logins(check, s):
     s.start()
     check.that((rest.must("show permissions joe")["dataset"], rest.must("show users")["dataset"]) == before, "all is there after a restart")
     check.that(rest.sql("select 1", token)[0] == 200, "tokens, too")
+
+
+def defaults(check, s):
+    """Access control is on where the administrator has a password of his own, unless it is said to be off; the factory one is warned about."""
+    clear = "passwords and tokens travel in clear"
+    for env, on, warned in (({}, False, False), ({"ACL_ADMIN_PASSWORD": ADMIN[1]}, True, False), ({"ACL_ADMIN_PASSWORD": ADMIN[1], "ACL_ENABLED": "false"}, False, False),
+                            ({"ACL_ENABLED": "true"}, True, True), ({"ACL_ENABLED": "true", "ACL_ADMIN_USER_ENABLED": "false"}, True, False), ({"ACL_ENABLED": "true", "PG_AUTH_CLEARTEXT": "true"}, True, True)):
+        with Server(binary=s.binary, env={"ALMANAC_" + key: value for key, value in env.items()}) as one:
+            rest, told = Rest(one), one.log_path.read_text()
+            facts = json.loads(rest.request("/settings")[1])["config"]
+            check.that((rest.sql("select 1", None)[0] == 401) == on == facts.get("acl.enabled", False) and facts["release.type"] == ("EE" if on else "OSS"), f"{env}: {facts}")
+            check.that(("FACTORY PASSWORD" in rest.request("/warnings")[1]) == warned, f"{env}: {rest.request('/warnings')}")
+            check.that((f"WARN http {clear}" in told) == on and (f"WARN pg {clear}" in told) == ("PG_AUTH_CLEARTEXT" in env), f"{env}: {told}")
+    try:
+        Server(binary=s.binary, env={"ALMANAC_ACL_ENABLED": "true", "ALMANAC_HTTP_BIND_TO": "0.0.0.0:0"}).start().stop()
+        check.that(False, "the factory password is for loopback addresses")
+    except RuntimeError as e:
+        check.that("the administrator's password is the factory one" in str(e), f"the factory password: {e}")
 
 
 def at_once(check, s):
@@ -569,7 +588,7 @@ def lists_tell_no_secret(check, s):
     slow.s.close()
 
 
-PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, at_once, names_are_not_told, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
+PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
 
 
 def main():

@@ -631,8 +631,10 @@ alm_status alm_conf_read(alm_ctx *cx, alm_conf *conf, const alm_conf_input *inpu
     alm_buf_deinit(&r.key);
     alm_buf_deinit(&r.value);
     ALM_TRY(st);
-    if (next.acl_oidc_enabled && next.source[ALM_CONF_ID_acl_enabled] == ALM_CONF_DEFAULT)
-        next.acl_enabled = true; /* users who log in elsewhere mean nothing without it */
+    /* users who log in elsewhere mean nothing without it, and who sets its password means it to count */
+    if (next.source[ALM_CONF_ID_acl_enabled] == ALM_CONF_DEFAULT &&
+        (next.acl_oidc_enabled || next.source[ALM_CONF_ID_acl_admin_password] != ALM_CONF_DEFAULT))
+        next.acl_enabled = true;
     next.texts = conf->texts;
     *conf = next;
     return ALM_OK;

@@ -290,6 +290,22 @@ static void test_sign_on_elsewhere_means_access_control(void **state)
     alm_conf_deinit(&conf);
 }
 
+static void test_a_password_of_the_admin_means_access_control(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    alm_conf conf;
+    assert_int_equal(alm_conf_init(&cx, &conf), ALM_OK);
+    assert_int_equal(read_text(&cx, &conf, "acl.admin.user=root", NULL, NULL), ALM_OK);
+    assert_false(conf.acl_enabled);
+    assert_int_equal(read_text(&cx, &conf, "acl.admin.password=mine", NULL, NULL), ALM_OK);
+    assert_true(conf.acl_enabled);
+    assert_int_equal(
+        read_text(&cx, &conf, "acl.enabled=false\nacl.admin.password=mine", NULL, NULL), ALM_OK);
+    assert_false(conf.acl_enabled); /* said is said */
+    alm_conf_deinit(&conf);
+}
+
 static void test_foreign_keys_warn(void **state)
 {
     (void)state;
@@ -409,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_secrets_are_not_told),
         cmocka_unit_test(test_secrets_from_files),
         cmocka_unit_test(test_sign_on_elsewhere_means_access_control),
+        cmocka_unit_test(test_a_password_of_the_admin_means_access_control),
         cmocka_unit_test(test_foreign_keys_warn),
         cmocka_unit_test(test_default_file_reads_back),
         cmocka_unit_test(test_reload),

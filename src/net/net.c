@@ -99,6 +99,18 @@ static alm_status check_line(alm_ctx *cx, const struct alm_conf *conf)
                     conf->line_tcp_net_bind_to);
 }
 
+/* A line for each interface on which passwords and tokens can be read on the way. */
+static void warn_of_clear(const struct alm_conf *conf)
+{
+    if (!conf->acl_enabled)
+        return;
+    if (conf->http_enabled && !alm_certs_enabled(conf, ALM_NET_HTTP))
+        alm_log_warn("http", "passwords and tokens travel in clear: http.tls.enabled is not set");
+    if (conf->pg_enabled && conf->pg_auth_cleartext && !alm_certs_enabled(conf, ALM_NET_PG))
+        alm_log_warn("pg", "passwords and tokens travel in clear: pg.auth.cleartext is set, and "
+                           "pg.tls.enabled is not");
+}
+
 static alm_status read_line_keys(alm_ctx *cx, alm_net *net, const struct alm_conf *conf)
 {
     const char *name = conf->line_tcp_auth_db_path;
@@ -269,6 +281,7 @@ alm_status alm_net_start(alm_ctx *cx, alm_db *db, alm_net **out)
         free_net(net);
         return st;
     }
+    warn_of_clear(conf);
     *out = net;
     return ALM_OK;
 }

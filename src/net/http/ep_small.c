@@ -74,6 +74,20 @@ static alm_status put_sign_on(alm_http *h, alm_buf *out)
     return alm_buf_text(&h->cx, out, "}");
 }
 
+/* Only loopback addresses are listened on then. */
+static alm_status put_factory(const alm_http *h, alm_ctx *cx, alm_buf *out)
+{
+    const struct alm_conf *conf = h->cx.conf;
+    if (!conf->acl_enabled || !conf->acl_admin_user_enabled ||
+        strcmp(conf->acl_admin_password, "quest") != 0)
+        return ALM_OK;
+    return alm_buf_printf(
+        cx, out,
+        "%s{\"tag\":\"FACTORY PASSWORD\",\"warning\":\"the administrator's password "
+        "is the factory one: set acl.admin.password\"}",
+        out->len > 1 ? "," : "");
+}
+
 static void warnings(alm_http *h)
 {
     alm_process_use use;
@@ -89,6 +103,8 @@ static void warnings(alm_http *h)
                          alm_process_maps_max(), MAPS_ENOUGH);
     if (st == ALM_OK)
         st = put_sign_on(h, &out);
+    if (st == ALM_OK)
+        st = put_factory(h, &h->cx, &out);
     if (st == ALM_OK)
         st = alm_buf_text(&h->cx, &out, "]");
     if (st == ALM_OK)
