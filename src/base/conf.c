@@ -28,13 +28,7 @@ static const alm_conf_row ROWS[ALM_CONF_COUNT] = {
 #undef ALM_CONF
 };
 
-typedef struct alias_row {
-    const char *alias;
-    alm_conf_id id;
-    int64_t factor;
-} alias_row;
-
-static const alias_row ALIASES[] = {
+static const alm_conf_alias ALIASES[] = {
 #define ALM_CONF_ALIAS(alias, field, factor) {alias, ALM_CONF_ID_##field, factor},
 #include "base/conf_alias.def"
 #undef ALM_CONF_ALIAS
@@ -52,6 +46,12 @@ static const ignored_row IGNORED[] = {
 #undef ALM_CONF_REFUSED
 #undef ALM_CONF_IGNORED
 };
+
+const alm_conf_alias *alm_conf_aliases(size_t *n)
+{
+    *n = ALM_COUNT(ALIASES);
+    return ALIASES;
+}
 
 const alm_conf_row *alm_conf_row_at(size_t i)
 {
@@ -170,7 +170,11 @@ static alm_status set_number(alm_ctx *cx, alm_conf *conf, const alm_conf_row *ro
     int64_t number = 0;
     char why[80];
     const bool is_int = row->kind == ALM_CONF_INT;
-    const bool ok = is_int ? alm_int64_parse(value, &number) == ALM_NUM_OK
+    const bool unset = row->min < 0 && alm_str_eq(value, ALM_STR("-1"));
+    if (unset)
+        number = -1;
+    const bool ok = unset    ? true
+                    : is_int ? alm_int64_parse(value, &number) == ALM_NUM_OK
                     : row->kind == ALM_CONF_SIZE
                         ? parse_quantity(value, SIZE_UNITS, ALM_COUNT(SIZE_UNITS), factor, &number)
                         : parse_quantity(value, MS_UNITS, ALM_COUNT(MS_UNITS), factor, &number);
@@ -269,7 +273,7 @@ static bool find_key(alm_str key, alm_conf_id *id, int64_t *factor)
         }
     }
     for (size_t i = 0; i < ALM_COUNT(ALIASES); i++) {
-        if (alm_str_eq(key, alm_str_of(ALIASES[i].alias))) {
+        if (alm_str_eq(key, alm_str_of(ALIASES[i].name))) {
             *id = ALIASES[i].id;
             *factor = ALIASES[i].factor;
             return true;
@@ -610,7 +614,7 @@ static alm_status each_env(alm_ctx *cx, alm_conf *conf, alm_arena *texts,
             ALM_TRY(read_env_secret(cx, conf, texts, input, (alm_conf_id)i));
     for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
         ALM_TRY(
-            read_env(cx, conf, texts, input, ALIASES[i].alias, ALIASES[i].id, ALIASES[i].factor));
+            read_env(cx, conf, texts, input, ALIASES[i].name, ALIASES[i].id, ALIASES[i].factor));
     for (size_t i = 0; i < ALM_CONF_COUNT; i++)
         ALM_TRY(read_env(cx, conf, texts, input, ROWS[i].key, (alm_conf_id)i, 1));
     return ALM_OK;

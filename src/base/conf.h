@@ -67,6 +67,14 @@ typedef struct alm_conf_row {
 /* Row `i`, i < ALM_CONF_COUNT, in the order of conf.def. */
 const alm_conf_row *alm_conf_row_at(size_t i);
 
+/* Another name of a setting; `factor` multiplies a number without unit that is given by it. */
+typedef struct alm_conf_alias {
+    const char *name;
+    alm_conf_id id;
+    int64_t factor;
+} alm_conf_alias;
+const alm_conf_alias *alm_conf_aliases(size_t *n);
+
 /* All defaults. */
 ALM_NODISCARD alm_status alm_conf_init(alm_ctx *cx, alm_conf *conf);
 void alm_conf_deinit(alm_conf *conf);
@@ -98,11 +106,11 @@ ALM_NODISCARD alm_status alm_conf_reload(alm_ctx *cx, alm_conf *live, const alm_
                                                          bool applied),
                                          void *arg);
 
-/* For SHOW PARAMETERS. The value as text ("****" for a sensitive one that is set), the name of the
- * environment variable (QDB_ form), and "default", "conf" or "env". */
+/* For SHOW PARAMETERS. The value of row i as text ("****" for a sensitive one that is set), a number divided by
+ * `factor`; the environment variable of a key (QDB_ form); and "default", "conf" or "env". */
 ALM_NODISCARD alm_status alm_conf_value_text(alm_ctx *cx, const alm_conf *conf, size_t i,
-                                             alm_buf *out);
-ALM_NODISCARD alm_status alm_conf_env_name(alm_ctx *cx, size_t i, alm_buf *out);
+                                             int64_t factor, alm_buf *out);
+ALM_NODISCARD alm_status alm_conf_env_name(alm_ctx *cx, const char *key, alm_buf *out);
 const char *alm_conf_source_name(const alm_conf *conf, size_t i);
 
 /* A server.conf with every setting, its documentation and its default, all commented out. */

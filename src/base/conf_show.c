@@ -27,21 +27,23 @@ static bool flag_of(const alm_conf *conf, const alm_conf_row *row)
     return *((const char *)conf + row->offset) != 0;
 }
 
-alm_status alm_conf_value_text(alm_ctx *cx, const alm_conf *conf, size_t i, alm_buf *out)
+alm_status alm_conf_value_text(alm_ctx *cx, const alm_conf *conf, size_t i, int64_t factor,
+                               alm_buf *out)
 {
+    ALM_ASSERT(factor > 0);
     const alm_conf_row *row = alm_conf_row_at(i);
     if (row->kind == ALM_CONF_BOOL)
         return alm_buf_text(cx, out, flag_of(conf, row) ? "true" : "false");
     if (!is_text(row))
-        return alm_buf_printf(cx, out, "%lld", (long long)number_of(conf, row));
+        return alm_buf_printf(cx, out, "%lld", (long long)(number_of(conf, row) / factor));
     const char *text = text_of(conf, row);
     return alm_buf_text(cx, out, row->sensitive && text[0] != '\0' ? "****" : text);
 }
 
-alm_status alm_conf_env_name(alm_ctx *cx, size_t i, alm_buf *out)
+alm_status alm_conf_env_name(alm_ctx *cx, const char *key, alm_buf *out)
 {
     ALM_TRY(alm_buf_text(cx, out, "QDB_"));
-    for (const char *key = alm_conf_row_at(i)->key; *key != '\0'; key++) {
+    for (; *key != '\0'; key++) {
         const char c = (char)(*key == '.' || *key == '-'   ? '_'
                               : *key >= 'a' && *key <= 'z' ? *key - 32
                                                            : *key);

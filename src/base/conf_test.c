@@ -154,6 +154,29 @@ static void test_aliases_and_environment(void **state)
     assert_int_equal(alm_conf_init(&cx, &conf), ALM_OK);
     assert_int_equal(read_text(&cx, &conf, "query.timeout.sec=3", NULL, NULL), ALM_OK);
     assert_int_equal(conf.query_timeout, 3000);
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    assert_int_equal(alm_conf_value_text(&cx, &conf, ALM_CONF_ID_query_timeout, 1000, &out),
+                     ALM_OK);
+    assert_int_equal(out.len, 1);
+    assert_memory_equal(out.ptr, "3", 1);
+    alm_buf_deinit(&out);
+    alm_conf_deinit(&conf);
+}
+
+static void test_sizes_that_may_be_left_to_the_system(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    alm_conf conf;
+    assert_int_equal(alm_conf_init(&cx, &conf), ALM_OK);
+    assert_int_equal(conf.pg_net_connection_rcvbuf, -1);
+    assert_int_equal(read_text(&cx, &conf, "pg.net.connection.rcvbuf=64k", NULL, NULL), ALM_OK);
+    assert_int_equal(conf.pg_net_connection_rcvbuf, 65536);
+    assert_int_equal(read_text(&cx, &conf, "pg.net.connection.rcvbuf=-1", NULL, NULL), ALM_OK);
+    assert_int_equal(conf.pg_net_connection_rcvbuf, -1);
+    assert_int_equal(read_text(&cx, &conf, "pg.net.connection.rcvbuf=-2", NULL, NULL), ALM_E_ARG);
+    assert_int_equal(read_text(&cx, &conf, "sql.text.max=-1", NULL, NULL), ALM_E_ARG);
     alm_conf_deinit(&conf);
 }
 
@@ -207,7 +230,7 @@ static void test_secrets_are_not_told(void **state)
     alm_buf out;
     alm_buf_init(&out, NULL);
     for (size_t i = 0; i < ALM_CONF_COUNT; i++) {
-        assert_int_equal(alm_conf_value_text(&cx, &conf, i, &out), ALM_OK);
+        assert_int_equal(alm_conf_value_text(&cx, &conf, i, 1, &out), ALM_OK);
         assert_int_equal(alm_buf_text(&cx, &out, "\n"), ALM_OK);
     }
     assert_int_equal(alm_buf_append(&cx, &out, "", 1), ALM_OK);
@@ -215,7 +238,7 @@ static void test_secrets_are_not_told(void **state)
     assert_null(strstr(out.ptr, "quest"));
     assert_non_null(strstr(out.ptr, "****"));
     out.len = 0;
-    assert_int_equal(alm_conf_env_name(&cx, ALM_CONF_ID_http_keep_alive_max, &out), ALM_OK);
+    assert_int_equal(alm_conf_env_name(&cx, "http.keep-alive.max", &out), ALM_OK);
     assert_int_equal(out.len, strlen("QDB_HTTP_KEEP_ALIVE_MAX"));
     assert_memory_equal(out.ptr, "QDB_HTTP_KEEP_ALIVE_MAX", out.len);
     alm_buf_deinit(&out);
@@ -421,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_ranges_of_all_rows),
         cmocka_unit_test(test_properties_text),
         cmocka_unit_test(test_aliases_and_environment),
+        cmocka_unit_test(test_sizes_that_may_be_left_to_the_system),
         cmocka_unit_test(test_errors_name_the_place),
         cmocka_unit_test(test_secrets_are_not_told),
         cmocka_unit_test(test_secrets_from_files),

@@ -176,14 +176,16 @@ static alm_status put_buf(alm_ctx *cx, alm_buf *b, alm_list *l, uint32_t col)
     return ALM_OK;
 }
 
-static alm_status put_parameter(alm_ctx *cx, alm_buf *b, alm_list *l, size_t i)
+/* Setting i, by its own name or by another one. */
+static alm_status put_parameter(alm_ctx *cx, alm_buf *b, alm_list *l, size_t i, const char *key,
+                                int64_t factor)
 {
     const alm_conf_row *row = alm_conf_row_at(i);
     ALM_TRY(alm_list_row(cx, l));
-    alm_list_text(l, 0, row->key);
-    ALM_TRY(alm_conf_env_name(cx, i, b));
+    alm_list_text(l, 0, key);
+    ALM_TRY(alm_conf_env_name(cx, key, b));
     ALM_TRY(put_buf(cx, b, l, 1));
-    ALM_TRY(alm_conf_value_text(cx, cx->conf, i, b));
+    ALM_TRY(alm_conf_value_text(cx, cx->conf, i, factor, b));
     ALM_TRY(put_buf(cx, b, l, 2));
     alm_list_text(l, 3, alm_conf_source_name(cx->conf, i));
     alm_list_bool(l, 4, row->sensitive);
@@ -197,13 +199,17 @@ static alm_status fill_parameters(alm_ctx *cx, const alm_list_args *args, alm_li
     alm_buf b;
     alm_status st = ALM_OK;
     alm_buf_init(&b, cx->mem);
+    size_t n = 0;
+    const alm_conf_alias *alias = alm_conf_aliases(&n);
     for (size_t i = 0; cx->conf != NULL && i < ALM_CONF_COUNT && st == ALM_OK; i++)
-        st = put_parameter(cx, &b, l, i);
+        st = put_parameter(cx, &b, l, i, alm_conf_row_at(i)->key, 1);
+    for (size_t i = 0; cx->conf != NULL && i < n && st == ALM_OK; i++)
+        st = put_parameter(cx, &b, l, alias[i].id, alias[i].name, alias[i].factor);
     alm_buf_deinit(&b);
     return st;
 }
 
-ALM_LIST_SOURCE(
-    show_parameters, "show_parameters", false, parameter_cols, fill_parameters,
-    "Settings of the server, with where each value comes from; SHOW PARAMETERS is this.",
-    "select property_path, value from show_parameters()");
+ALM_LIST_SOURCE(show_parameters, "show_parameters", false, parameter_cols, fill_parameters,
+                "Settings of the server, with where each value comes from, by all their names; "
+                "SHOW PARAMETERS is this.",
+                "select property_path, value from show_parameters()");

@@ -754,6 +754,18 @@ static void refuse(alm_conn *conn, bool linger)
         alm_conn_close_now(conn);
 }
 
+/* What the system refuses it leaves as it was. */
+static void set_buffers(alm_conn *conn)
+{
+    const alm_listen_conf *conf = &conn->listener->conf;
+    int bytes = conf->rcvbuf != NULL ? (int)*conf->rcvbuf : -1;
+    if (bytes > 0)
+        (void)uv_recv_buffer_size((uv_handle_t *)&conn->tcp, &bytes);
+    bytes = conf->sndbuf != NULL ? (int)*conf->sndbuf : -1;
+    if (bytes > 0)
+        (void)uv_send_buffer_size((uv_handle_t *)&conn->tcp, &bytes);
+}
+
 /* On its lane from here on. */
 void alm_conn_come(alm_conn *conn)
 {
@@ -777,6 +789,7 @@ void alm_conn_come(alm_conn *conn)
         return;
     }
     (void)uv_tcp_nodelay(&conn->tcp, 1);
+    set_buffers(conn);
     touch(conn);
     if (listener->conf.tls != NULL) {
         alm_conn_start_tls(conn, listener->conf.tls, NULL, 0);

@@ -91,7 +91,9 @@ typedef struct alm_listen_conf {
     alm_tls_slot *tls;     /* connections speak TLS from their first byte on; NULL: they do not */
     const int64_t *tls_ms; /* with tls: time for the handshake */
     alm_traffic *traffic;  /* counted there */
-    alm_mem *input_mem;    /* account of unread bytes but the first 80 KiB of each, or NULL */
+    const int64_t *rcvbuf,
+        *sndbuf;        /* of the socket, in bytes; NULL, or -1: as the system has them */
+    alm_mem *input_mem; /* account of unread bytes but the first 80 KiB of each, or NULL */
 } alm_listen_conf;
 ALM_NODISCARD alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *conf,
                                          alm_listener **out);

@@ -199,6 +199,8 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                       .idle_ms = &conf->http_net_connection_timeout,
                                       .tls = slot_of(net, conf, ALM_NET_HTTP),
                                       .tls_ms = &conf->http_request_head_timeout,
+                                      .rcvbuf = &conf->http_net_connection_rcvbuf,
+                                      .sndbuf = &conf->http_net_connection_sndbuf,
                                       .traffic = &net->shared.traffic[ALM_NET_HTTP]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &http, &net->http));
     }
@@ -213,6 +215,8 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                     .limit_name = "pg.net.connection.limit",
                                     .input_mem = &net->pg_input,
                                     .idle_ms = &conf->pg_net_connection_timeout,
+                                    .rcvbuf = &conf->pg_net_connection_rcvbuf,
+                                    .sndbuf = &conf->pg_net_connection_sndbuf,
                                     .traffic = &net->shared.traffic[ALM_NET_PG]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &pg, &net->pg_listener));
     }
@@ -226,6 +230,7 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                       .idle_ms = &conf->line_tcp_net_connection_timeout,
                                       .tls = slot_of(net, conf, ALM_NET_LINE),
                                       .tls_ms = &conf->http_request_head_timeout,
+                                      .rcvbuf = &conf->line_tcp_net_connection_rcvbuf,
                                       .traffic = &net->shared.traffic[ALM_NET_LINE]};
         ALM_TRY(alm_loop_listen(cx, net->loop, &line, &net->line));
     }

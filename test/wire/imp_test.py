@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import http_test  # noqa: E402
-from http_test import check, expect, imp  # noqa: E402
+from http_test import Server, check, expect, imp  # noqa: E402
 
 http_test.CHECKS.clear()
 TYPES = "ts timestamp, a int, s symbol, v double"
@@ -116,6 +116,20 @@ def warnings_say_what_was_not_taken(s):
     r = load(s, "im10", "ts,a\n2024-01-01,1\n", "timestamp=a&partitionBy=MONTH", schema='[{"name":"b","type":"INT"}]')
     expect(r["warnings"], ["Existing table timestamp column is used", "Existing table PartitionBy is used", "the file has no column 'b' of the schema"])
     expect("warnings" in load(s, "im10", "ts,a\n2024-01-01,1\n", "timestamp=TS&partitionBy=DAY"), False)
+
+
+@check
+def limits_of_parts_and_of_lines_that_are_looked_at(s):
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_MULTIPART_HEADER_BUFFER_SIZE": "600", "ALMANAC_HTTP_TEXT_ANALYSIS_MAX_LINES": "3", "ALMANAC_COPY_RECORD_BYTES_MAX": "64k"}) as c:
+        data = "a,b\n" + "1,2\n" * 5 + "1,x\n"
+        report = load(c, "iml", data)
+        expect((types(report), report["rowsImported"], [k["errors"] for k in report["columns"]]), (["INT", "INT"], 6, [0, 1]), "the text comes too late")
+        for n, status in ((400, 200), (700, 400)):
+            k = http.client.HTTPConnection(*c.http.rsplit(":", 1))
+            k.request("POST", "/imp?name=imh&fmt=json", f'--B\r\nContent-Disposition: form-data; name="data"; filename="{"x" * n}"\r\n\r\na,b\n1,2\n\r\n--B--\r\n',
+                      {"Content-Type": "multipart/form-data; boundary=B"})
+            r = k.getresponse()
+            expect((r.status, b"http.multipart.header.buffer.size" in r.read()), (status, status != 200), n)
 
 
 @check

@@ -4,7 +4,7 @@ lines over TCP. A file that is wrong changes nothing; what says that it is reloa
 
     reload_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import atexit, http.client, json, pathlib, shutil, signal, socket, ssl, sys, threading, time, urllib.parse
+import atexit, http.client, json, pathlib, re, shutil, signal, socket, ssl, sys, threading, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from pgchecks import Server, Skip, check, expect, main  # noqa: E402
@@ -97,17 +97,21 @@ def a_wrong_file_changes_nothing(s):
 
 
 SPECIAL = {"log.level": "debug", "line.default.partition.by": "HOUR", "line.float.default.column.type": "FLOAT",
-           "line.integer.default.column.type": "INT", "http.export.connection.limit": "7", "http.ilp.connection.limit": "7", "line.timestamp.default.column.type": "TIMESTAMP_NS"}
+           "line.integer.default.column.type": "INT", "http.export.connection.limit": "7", "http.ilp.connection.limit": "7", "http.json.query.connection.limit": "7", "line.timestamp.default.column.type": "TIMESTAMP_NS"}
 
 
 @check
 def what_is_marked_is_taken_over(s):
     """Every setting gets another value in the file: those that are reloadable have it then, the others keep theirs."""
+    aliases = re.findall(r'ALM_CONF_ALIAS\("([^"]+)"', (pathlib.Path(__file__).resolve().parents[2] / "src/base/conf_alias.def").read_text())
     with Loose(s, env={"ALMANAC_HTTP_NET_CONNECTION_LIMIT": "100"}) as r:
         before, file = r.parameters(), {}
+        expect(set(aliases) - set(before), set(), "all names are shown")
+        expect((before["query.timeout.sec"]["value"], before["http.net.active.connection.limit"]["value"], before["http.net.active.connection.limit"]["env"]),
+               ("60", "100", "QDB_HTTP_NET_ACTIVE_CONNECTION_LIMIT"))
         for key, p in before.items():
             value = p["value"]
-            if p["source"] == "env" or not p["reloadable"] or "tls" in key or key in ("http.user", "http.password"):
+            if key in aliases or p["source"] == "env" or not p["reloadable"] or "tls" in key or key in ("http.user", "http.password"):
                 continue
             file[key] = SPECIAL.get(key) or ("changed-secret" if p["sensitive"] else "changed" if not value else {"true": "false", "false": "true"}.get(value) or
                                              (str(max(int(value) // 2, 1)) if value.lstrip("-").isdigit() and int(value) > 1 else

@@ -409,6 +409,16 @@ def settings_of_answers_and_exports(s):
             expect((status, headers["retry-after"], "http.export.connection.limit" in json.loads(body)["error"]), (429, "1", True))
             expect(c.rows("select 1"), [[1]])
             expect((one.result()[0], 2.5 < time.monotonic() - start < 5), (400, True))
+        with Server(preset=s.preset, env={"ALMANAC_HTTP_JSON_QUERY_CONNECTION_LIMIT": "1", "ALMANAC_QUERY_TIMEOUT": "2s", "ALMANAC_HTTP_NET_CONNECTION_RCVBUF": "16k",
+                                          "ALMANAC_HTTP_NET_CONNECTION_SNDBUF": "16k"}) as few, concurrent.futures.ThreadPoolExecutor(1) as pool:
+            one = pool.submit(lambda: few.get("/exec", query=LONG))
+            while (got := fetch(few, "/exec?query=select+1"))[0] == 200:
+                pass
+            status, headers, body = got
+            expect((status, headers["retry-after"], "http.json.query.connection.limit" in json.loads(body)["error"]), (429, "1", True))
+            expect((few.get("/exp", query="select 1")[0], one.result()[0]), (200, 400))
+            expect([few.get("/exec", query=q)[0] for q in ("select 1", "select nope", "select 1")], [200, 400, 200])
+            expect(len(few.rows("select x, 'text of some length' from long_sequence(100000)")), 100000)
         for _ in range(3):  # those that are over, and those that failed, take no place
             expect([c.get("/exp", query=q)[0] for q in ("select 1", "select nope", "drop table x", "selec", "select \ufffd")], [200, 400, 400, 400, 400])
     with Server(preset=s.preset, env={"ALMANAC_HTTP_SERVER_KEEP_ALIVE": "false"}) as c:

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/conf.h"
 #include "base/map.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -325,8 +326,10 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
         st = alm_csv_next(cx, reader, whole, &block);
     if (st == ALM_OK && block.rows == 0 && sample.len > 0 && !whole)
         st = alm_fail(cx, ALM_E_LIMIT, -1, "line 1 is longer than %zu bytes", sample.len);
-    if (st == ALM_OK && block.rows > ALM_CSV_SAMPLE_ROWS)
-        block.rows = ALM_CSV_SAMPLE_ROWS;
+    const int64_t most =
+        cx->conf != NULL ? cx->conf->http_text_analysis_max_lines : ALM_CSV_SAMPLE_ROWS;
+    if (st == ALM_OK && (int64_t)block.rows > most)
+        block.rows = (uint32_t)most;
     sample_column *cols = NULL;
     if (st == ALM_OK)
         st = ALM_NEWN(cx, arena, out->n_cols, &cols);

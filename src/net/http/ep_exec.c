@@ -187,6 +187,9 @@ static void run_exec(alm_http *h)
     opt.timings = is_true(h, "timings");
     opt.explain = is_true(h, "explain");
     opt.headers = "Vary: Accept, Accept-Encoding\r\n";
+    opt.running = &((alm_net_shared *)alm_conn_arg(h->conn))->json_queries;
+    opt.running_max = h->cx.conf->http_json_query_connection_limit;
+    opt.limit_name = "http.json.query.connection.limit";
     alm_query_run_start(h, query, &opt);
 }
 
@@ -238,8 +241,10 @@ static void run_exp(alm_http *h)
     if (!read_request(h, &formats[1], false, &query, &opt, &format))
         return;
     opt.select_only = true;
-    opt.exports = &((alm_net_shared *)alm_conn_arg(h->conn))->exports;
-    opt.exports_max = h->cx.conf->http_export_connection_limit;
+    const int64_t limit = h->cx.conf->http_export_connection_limit;
+    opt.running = &((alm_net_shared *)alm_conn_arg(h->conn))->exports;
+    opt.running_max = limit > 0 ? limit : -1;
+    opt.limit_name = "http.export.connection.limit";
     if (disposition(h, format->name, &opt.headers) == ALM_OK)
         alm_query_run_start(h, query, &opt);
     else

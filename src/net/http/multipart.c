@@ -1,6 +1,8 @@
 /* multipart.c - see multipart.h. Phases: before the first boundary, head of a part, data of a part. */
 #include "net/http/multipart.h"
 
+#include "base/conf.h"
+
 enum { PREAMBLE, PART_HEAD, PART_DATA, EPILOGUE };
 
 static bool is_space(char c)
@@ -111,13 +113,16 @@ static alm_status part_head(alm_ctx *cx, alm_multipart *m, bool *more)
         return ALM_OK;
     }
     const char *end = memmem(m->kept.ptr, m->kept.len, "\r\n\r\n", 4);
-    if (end == NULL) {
-        if (m->kept.len > ALM_MULTIPART_HEAD_MAX)
-            return alm_fail(cx, ALM_E_LIMIT, -1, "the head of a part is longer than %d bytes",
-                            ALM_MULTIPART_HEAD_MAX);
+    const size_t n = end != NULL ? (size_t)(end - m->kept.ptr) : m->kept.len;
+    const int64_t most =
+        cx->conf != NULL ? cx->conf->http_multipart_header_buffer_size : ALM_MULTIPART_HEAD_MAX;
+    if ((int64_t)n > most)
+        return alm_fail(cx, ALM_E_LIMIT, -1,
+                        "the head of a part is longer than %lld bytes "
+                        "(http.multipart.header.buffer.size)",
+                        (long long)most);
+    if (end == NULL)
         return ALM_OK;
-    }
-    const size_t n = (size_t)(end - m->kept.ptr);
     ALM_TRY(start_part(cx, m, (alm_str){m->kept.ptr, n}));
     /* An empty part may have its boundary right here, with the blank line as its line end: that line
      * end is kept, and is no data. */

@@ -2,7 +2,7 @@
  * multipart.h - multipart/form-data (RFC 7578) as it streams in: parts with a name, and their bytes.
  *
  * Memory      Only what could be the start of a boundary, or an incomplete part head, is kept
- *             (bounded by ALM_MULTIPART_HEAD_MAX).
+ *             (bounded by http.multipart.header.buffer.size, without settings by ALM_MULTIPART_HEAD_MAX).
  */
 #ifndef ALM_NET_HTTP_MULTIPART_H
 #define ALM_NET_HTTP_MULTIPART_H

@@ -1,6 +1,7 @@
 /* query_run.c - see query_run.h. */
 #include "net/http/query_run_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/conf.h"
@@ -597,9 +598,9 @@ static bool send_beside(alm_query_run *run)
 /* Before the end of the answer: who has that may come again, on another lane. */
 static void leave(alm_query_run *run)
 {
-    if (run->opt.exports != NULL)
-        alm_count(run->opt.exports, -1);
-    run->opt.exports = NULL;
+    if (run->opt.running != NULL)
+        alm_count(run->opt.running, -1);
+    run->opt.running = NULL;
     alm_tagged_leave(&run->tagged);
 }
 
@@ -716,15 +717,25 @@ static void cut_window(alm_row_window *window, int64_t rows_max)
 }
 
 /* Counted and looked at in one step: connections of other lanes come at the same time. Who stands idle between
- * exports does not count. */
+ * requests does not count. */
 static bool enter(const alm_query_run *run)
 {
-    alm_counter *exports = run->opt.exports;
-    const int64_t max = run->opt.exports_max;
-    if (exports == NULL || atomic_fetch_add(exports, 1) < max || max == 0)
+    alm_counter *running = run->opt.running;
+    const int64_t max = run->opt.running_max;
+    if (running == NULL || atomic_fetch_add(running, 1) < max || max < 0)
         return true;
-    alm_count(exports, -1);
+    alm_count(running, -1);
     return false;
+}
+
+static void refuse(alm_http *h, const alm_query_run *run)
+{
+    char why[128];
+    (void)snprintf(why, sizeof(why), "%s requests of that kind run already, try again",
+                   run->opt.limit_name);
+    alm_http_add_headers(h, "Retry-After: 1\r\n");
+    alm_http_reply_error(h, 429, run->query, why, 0);
+    alm_held_release(run->held);
 }
 
 void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *options)
@@ -744,16 +755,14 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     run->opt = *options;
     run->query = run->text = query;
     run->held = run->opt.held;
+    if (!enter(run)) {
+        refuse(h, run);
+        free(run);
+        return;
+    }
     if (run->opt.tag.ptr != NULL)
         alm_tagged_enter(((const alm_net_shared *)alm_conn_arg(h->conn))->tagged, &run->tagged,
                          run->opt.tag, session);
-    if (!enter(run)) {
-        free(run);
-        alm_http_add_headers(h, "Retry-After: 1\r\n");
-        alm_http_reply_error(h, 429, query,
-                             "http.export.connection.limit exports run already, try again", 0);
-        return;
-    }
     cut_window(&run->opt.window, h->cx.conf->http_security_max_response_rows);
     run->piece_bytes = (size_t)h->cx.conf->http_send_buffer_size;
     alm_arena_init(&run->arena, NULL);

@@ -34,12 +34,13 @@ typedef struct alm_query_options {
     alm_str tag; /* the client's name for the run (tagged.h), or ptr NULL */
     char delimiter;
     int64_t timeout_ms;
-    alm_str cols;         /* comma list, or ptr NULL */
-    alm_str params;       /* JSON list of the values of the parameters, or ptr NULL */
-    const char *type;     /* of the answer */
-    const char *headers;  /* more header lines */
-    alm_counter *exports; /* counts it while it runs; or NULL */
-    int64_t exports_max;  /* at once: http.export.connection.limit; 0: any */
+    alm_str cols;           /* comma list, or ptr NULL */
+    alm_str params;         /* JSON list of the values of the parameters, or ptr NULL */
+    const char *type;       /* of the answer */
+    const char *headers;    /* more header lines */
+    alm_counter *running;   /* counts it while it runs */
+    int64_t running_max;    /* at once; -1: any */
+    const char *limit_name; /* the setting behind that */
     const struct alm_pq_request *parquet; /* of ALM_RESULT_PARQUET */
 } alm_query_options;
 
