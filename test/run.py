@@ -174,7 +174,7 @@ def pg_acl(mode):
     """The suites of the PostgreSQL wire once more, with access control on."""
     build("release")
     passed = failed = 0
-    for name in ("pg", "pg_values", "pg_prepare", "returning", "pg_cursor", "pg_transactions", "pg_settings", "copy", "pg_catalog"):
+    for name in ("pg", "pg_values", "pg_lists", "pg_prepare", "returning", "pg_cursor", "pg_transactions", "pg_settings", "copy", "pg_catalog"):
         p, f = counted([sys.executable, f"test/wire/{name}_test.py"], {"ALMANAC_ACL_ENABLED": "true"})
         passed, failed = passed + p, failed + f
     return passed, failed
@@ -245,6 +245,7 @@ SUITES = [
     ("imp", False, script("test/wire/imp_test.py")),
     ("pg", False, script("test/wire/pg_test.py")),
     ("pg-values", False, script("test/wire/pg_values_test.py")),
+    ("pg-lists", False, script("test/wire/pg_lists_test.py")),
     ("reload", False, script("test/wire/reload_test.py")),
     ("pg-limits", False, script("test/wire/pg_limits_test.py")),
     ("returning", False, script("test/wire/returning_test.py")),

@@ -2,7 +2,8 @@
  * scalar_list.c - lists written as texts (type/text_list.h): elements, lengths, joining. What parser and
  * binder make of unnest, generate_subscripts, x[i] and ARRAY(select ...) is here too.
  *
- * Kernels     Called for a handful of catalogue rows.
+ * Kernels     Called for a handful of catalogue rows, and for lists of many elements that clients send to have rows made of
+ *             them: list_at goes on from the element before.
  * Null rule   Null in, null out, unless said otherwise.
  * Subscripts  Lists count from 1, vectors of the catalogue ("1 2") from 0.
  */
@@ -14,6 +15,7 @@
 #include "func/kernel.h"
 #include "func/tables.h"
 #include "func/text_out.h"
+#include "type/array.h"
 #include "type/text_list.h"
 
 #define KERNEL(name)                                                                               \
@@ -57,21 +59,40 @@ static int64_t count_of(alm_str text)
 /* --------------------------------------------------------------------------------- elements */
 
 /* A vector has numbers, a list has texts. */
+/* Elements of numbers are numbers, others are texts. */
 BIND(bind_element)
 {
-    *result = args[0].type.p == ALM_LIST_VECTOR ? ALM_TY(INT) : ALM_TY(STRING);
-    return ALM_OK;
+    switch (args[0].type.p) {
+    case ALM_LIST_VECTOR:
+    case ALM_LIST_INT2:
+    case ALM_LIST_INT4:
+        *result = ALM_TY(INT);
+        return ALM_OK;
+    case ALM_LIST_INT8:
+        *result = ALM_TY(LONG);
+        return ALM_OK;
+    default:
+        *result = ALM_TY(STRING);
+        return ALM_OK;
+    }
 }
 
-static alm_status put_element(const alm_call *call, alm_text_out *w, alm_str list, int64_t k,
+/* NULL: there is no such element. */
+static alm_status put_element(const alm_call *call, alm_text_out *w, const alm_list_element *e,
                               alm_vec *out, size_t i)
 {
-    alm_list_element e;
-    const bool found = element(list, k, &e) && !alm_list_element_is_null(&e);
-    if (call->result.id == ALM_T_INT) {
-        int32_t *to = (int32_t *)out->data + i;
-        if (!found || alm_int32_parse(e.raw, to) != ALM_NUM_OK)
-            *to = ALM_INT_NULL;
+    const bool found = e != NULL && !alm_list_element_is_null(e);
+    int64_t number = ALM_LONG_NULL;
+    if (call->result.id != ALM_T_STRING) {
+        if (found && alm_int64_parse(e->raw, &number) != ALM_NUM_OK)
+            return alm_fail(
+                call->cx, ALM_E_VALUE, call->pos, "inconvertible value: `%.*s` [STRING -> %s]",
+                (int)ALM_MIN(e->raw.len, 100U), e->raw.ptr, alm_type_name(call->result));
+        if (call->result.id == ALM_T_LONG)
+            ((int64_t *)out->data)[i] = number;
+        else
+            ((int32_t *)out->data)[i] =
+                number > INT32_MIN && number <= INT32_MAX ? (int32_t)number : ALM_INT_NULL;
         return ALM_OK;
     }
     alm_view *to = (alm_view *)out->data + i;
@@ -79,18 +100,72 @@ static alm_status put_element(const alm_call *call, alm_text_out *w, alm_str lis
     *to = alm_view_null();
     if (!found)
         return ALM_OK;
-    ALM_TRY(alm_text_room(w, e.raw.len, &ptr));
-    *to = alm_text_take(w, alm_list_element_text(&e, ptr));
+    ALM_TRY(alm_text_room(w, e->raw.len, &ptr));
+    *to = alm_text_take(w, alm_list_element_text(e, ptr));
     return ALM_OK;
 }
 
-/* By number from 1. */
+/* By number from 1. Numbers that rise in one list are found on one way through it. */
 KERNEL(list_at)
 {
     alm_text_out w = alm_text_out_of(call);
+    alm_text_list list = {0};
+    alm_list_element e = {0};
+    int64_t at = 0; /* number of e; 0: before the first */
+    bool found = false;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t k = ALM_AT(int64_t, args[1], i);
+        if (i == 0 || !args[0].is_const || k < at) {
+            list = alm_text_list_of(text_at(&args[0], i));
+            at = 0;
+            found = true;
+        }
+        for (; found && at < k; at++)
+            found = alm_text_list_next(&list, &e);
+        ALM_TRY(put_element(call, &w, found && k > 0 ? &e : NULL, out, i));
+    }
+    return ALM_OK;
+}
+
+KERNEL(array_at)
+{
+    double *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_array a = alm_array_of(&args[0], args[0].is_const ? 0 : i);
+        const int64_t k = ALM_AT(int64_t, args[1], i);
+        o[i] = k > 0 && (uint64_t)k <= a.count ? alm_array_at(a.data, (size_t)k - 1)
+                                               : __builtin_nan("");
+    }
+    return ALM_OK;
+}
+
+KERNEL(array_size)
+{
+    int64_t *o = out->data;
     for (size_t i = 0; i < n; i++)
-        ALM_TRY(
-            put_element(call, &w, text_at(&args[0], i), ALM_AT(int64_t, args[1], i) - 1, out, i));
+        o[i] = (int64_t)alm_array_of(&args[0], args[0].is_const ? 0 : i).count;
+    return ALM_OK;
+}
+
+/* Of a dimension, the outermost is 1; null if there is none, or no elements. */
+KERNEL(array_length)
+{
+    int32_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_array a = alm_array_of(&args[0], args[0].is_const ? 0 : i);
+        const int32_t dim = ALM_AT(int32_t, args[1], i);
+        o[i] = a.count > 0 && dim >= 1 && (uint32_t)dim <= a.dims ? (int32_t)a.len[dim - 1]
+                                                                  : ALM_INT_NULL;
+    }
+    return ALM_OK;
+}
+
+/* How many elements, of any number; 0 of null. */
+KERNEL(list_size)
+{
+    int64_t *o = out->data;
+    for (size_t i = 0; i < n; i++)
+        o[i] = args[0].is_const && i > 0 ? o[0] : count_of(text_at(&args[0], i));
     return ALM_OK;
 }
 
@@ -101,7 +176,9 @@ KERNEL(list_index)
     for (size_t i = 0; i < n; i++) {
         const alm_str list = text_at(&args[0], i);
         const int64_t k = ALM_AT(int64_t, args[1], i);
-        ALM_TRY(put_element(call, &w, list, is_vector(list) || k < 0 ? k : k - 1, out, i));
+        alm_list_element e;
+        const bool found = element(list, is_vector(list) || k < 0 ? k : k - 1, &e);
+        ALM_TRY(put_element(call, &w, found ? &e : NULL, out, i));
     }
     return ALM_OK;
 }
@@ -118,14 +195,6 @@ KERNEL(list_count)
                             (long long)o[i], ALM_UNNEST_MAX);
     }
     return ALM_OK;
-}
-
-static alm_status refuse_array(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
-                               ALM_UNUSED uint32_t argc, ALM_UNUSED alm_arg *args,
-                               ALM_UNUSED alm_type *result, ALM_UNUSED void **data)
-{
-    return alm_fail(cx, ALM_E_UNSUPPORTED, pos,
-                    "a list of names or numbers expected; elements of an array are taken by x[i]");
 }
 
 KERNEL(list_subscript)
@@ -362,6 +431,146 @@ static bool element_is(const alm_list_element *e, alm_str text)
     return at == text.len;
 }
 
+/* Number of the first element that is the text, or null. */
+KERNEL(list_position)
+{
+    int32_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i), wanted = text_at(&args[1], i);
+        alm_text_list list = alm_text_list_of(text);
+        alm_list_element e;
+        o[i] = ALM_INT_NULL;
+        for (int32_t k = is_vector(text) ? 0 : 1;
+             o[i] == ALM_INT_NULL && alm_text_list_next(&list, &e); k++)
+            if (wanted.ptr == NULL ? alm_list_element_is_null(&e) : element_is(&e, wanted))
+                o[i] = k;
+    }
+    return ALM_OK;
+}
+
+/* The elements of {a,b} as they stand in it, without the braces. */
+static alm_str inside(alm_str list)
+{
+    return list.len >= 2 ? (alm_str){list.ptr + 1, list.len - 2} : (alm_str){"", 0};
+}
+
+/* Two parts of lists as one list. */
+static alm_status put_joined(alm_text_out *w, alm_str a, alm_str b, alm_view *out)
+{
+    char *ptr = NULL;
+    size_t len = 0;
+    ALM_TRY(alm_text_room(w, a.len + b.len + 3, &ptr));
+    ptr[len++] = '{';
+    memcpy(ptr + len, a.ptr, a.len);
+    len += a.len;
+    if (a.len > 0 && b.len > 0)
+        ptr[len++] = ',';
+    memcpy(ptr + len, b.ptr, b.len);
+    len += b.len;
+    ptr[len++] = '}';
+    *out = alm_text_take(w, len);
+    return ALM_OK;
+}
+
+/* A null list is one without elements, as in PostgreSQL. */
+KERNEL(list_cat)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str a = text_at(&args[0], i), b = text_at(&args[1], i);
+        o[i] = alm_view_null();
+        if (a.ptr != NULL || b.ptr != NULL)
+            ALM_TRY(put_joined(&w, inside(a), inside(b), &o[i]));
+    }
+    return ALM_OK;
+}
+
+static alm_status with_element(alm_call *call, size_t n, const alm_vec *lists, const alm_vec *texts,
+                               bool first, alm_vec *out)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str list = inside(text_at(lists, i)), text = text_at(texts, i);
+        char *bytes = NULL;
+        ALM_TRY(alm_arena_bytes(call->cx, call->arena, 2 * text.len + 4, &bytes));
+        const alm_str item = {bytes, alm_list_element_write(text, bytes)};
+        ALM_TRY(put_joined(&w, first ? item : list, first ? list : item, &o[i]));
+    }
+    return ALM_OK;
+}
+
+KERNEL(list_append)
+{
+    return with_element(call, n, &args[0], &args[1], false, out);
+}
+
+KERNEL(list_prepend)
+{
+    return with_element(call, n, &args[1], &args[0], true, out);
+}
+
+/* A text as it stands among the elements of a list. */
+KERNEL(list_item)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i);
+        char *ptr = NULL;
+        ALM_TRY(alm_text_room(&w, 2 * text.len + 4, &ptr));
+        o[i] = alm_text_take(&w, alm_list_element_write(text, ptr));
+    }
+    return ALM_OK;
+}
+
+/* '{a,b}'::text[]: the text, if it has the form of a list. */
+KERNEL(list_read)
+{
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i);
+        o[i] = text.ptr == NULL ? alm_view_null() : alm_view_of(text);
+        if (text.ptr != NULL &&
+            (text.len < 2 || text.ptr[0] != '{' || text.ptr[text.len - 1] != '}'))
+            return alm_fail(call->cx, ALM_E_VALUE, call->pos, "malformed array literal: \"%.*s\"",
+                            (int)ALM_MIN(text.len, 100U), text.ptr);
+    }
+    return ALM_OK;
+}
+
+/* Numbers as in '{1,2.5}', with a text between them; nulls are left out. */
+KERNEL(array_join)
+{
+    alm_text_out w = alm_text_out_of(call);
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+
+        const alm_array a = alm_array_of(&args[0], args[0].is_const ? 0 : i);
+        const alm_str between = text_at(&args[1], i);
+        char *ptr = NULL;
+        size_t len = 0;
+        o[i] = alm_view_null();
+        if (a.dims == 0 || between.ptr == NULL)
+            continue;
+        ALM_TRY(alm_text_room(&w, a.count * (between.len + ALM_DOUBLE_TEXT_MAX) + 1, &ptr));
+        bool first = true;
+        for (size_t k = 0; k < a.count; k++) {
+            const double x = alm_array_at(a.data, k);
+            if (x != x)
+                continue;
+            const size_t gap = first ? 0 : between.len;
+            memcpy(ptr + len, between.ptr, gap);
+            len += gap;
+            len += alm_double_format(x, ALM_NUM_PG, ptr + len);
+            first = false;
+        }
+        o[i] = alm_text_take(&w, len);
+    }
+    return ALM_OK;
+}
+
 KERNEL(list_has)
 {
     uint8_t *o = out->data;
@@ -455,6 +664,18 @@ BIND(bind_texts)
     return ALM_OK;
 }
 
+BIND(bind_first)
+{
+    *result = args[0].type.p == ALM_LIST_NONE ? alm_type_list(ALM_LIST_TEXT) : args[0].type;
+    result->id = ALM_T_STRING;
+    return ALM_OK;
+}
+
+BIND(bind_second)
+{
+    return bind_first(cx, fn, pos, argc, args + 1, result, data);
+}
+
 BIND(bind_same)
 {
     *result = alm_type_list(args[0].type.p == ALM_LIST_BOOL ? ALM_LIST_BOOL : ALM_LIST_TEXT);
@@ -526,6 +747,25 @@ static const alm_fn ROWS[] = {
         "Last subscript of a list; null of an empty one.", "array_upper('{a,b}', 1)"),
     ROW("array_remove", "(TEXT, TEXT) ?", 0, bind_same, list_without,
         "The list without the elements that are the text.", "array_remove('{a,b}', 'a')"),
+    ROW("array_to_string", "(ARRAY, TEXT) STRING", 0, NULL, array_join,
+        "Numbers of an array with a text between them; nulls are left out.",
+        "array_to_string(ARRAY[1.0, 2.5], ' ')"),
+    ROW("array_length", "(ARRAY, INT) INT", 0, NULL, array_length,
+        "Length of a dimension of an array; null of an empty one.",
+        "array_length(ARRAY[1.0, 2.5], 1)"),
+    ROW("cardinality", "(ARRAY) LONG", 0, NULL, array_size, "Numbers in an array; 0 of null.",
+        "cardinality(ARRAY[1.0, 2.5])"),
+    ROW("array_position", "(TEXT, TEXT) INT", 0, NULL, list_position,
+        "Subscript of the first element of a list that is the text; null if there is none.",
+        "array_position('{a,b}', 'b')"),
+    ROW("array_append", "(TEXT, TEXT) ?", 0, bind_first, list_append,
+        "The list with the text as its last element.", "array_append('{a,b}', 'c')"),
+    ROW("array_prepend", "(TEXT, TEXT) ?", 0, bind_second, list_prepend,
+        "The list with the text as its first element.", "array_prepend('a', '{b,c}')"),
+    ROW("array_cat", "(TEXT, TEXT) ?", 0, bind_first, list_cat,
+        "The elements of both lists as one list.", "array_cat('{a}', '{b,c}')"),
+    ROW("cardinality", "(TEXT) LONG", 0, NULL, list_size, "Elements in a list; 0 of null.",
+        "cardinality('{a,b}')"),
     HIDDEN("list_has", "(TEXT, TEXT) BOOLEAN", NULL, list_has, "Is the text an element?",
            "('{a,b}', 'a')"),
     HIDDEN("list_at", "(TEXT, LONG) ?", bind_element, list_at, "Element by number.",
@@ -533,9 +773,14 @@ static const alm_fn ROWS[] = {
     HIDDEN("list_index", "(TEXT, LONG) ?", bind_element, list_index, "Element by subscript.",
            "('{a,b}', 1)"),
     HIDDEN("list_count", "(TEXT) LONG", NULL, list_count, "Number of elements.", "('{a,b}')"),
-    HIDDEN("list_count", "(ARRAY) LONG", refuse_array, list_count, "Not for arrays.", "('{a,b}')"),
-    HIDDEN("list_at", "(ARRAY, LONG) INT", refuse_array, list_at, "Not for arrays.",
-           "('{a,b}', 1)"),
+    HIDDEN("list_count", "(ARRAY) LONG", NULL, array_size, "Number of elements.", "(ARRAY[1.5])"),
+    HIDDEN("list_size", "(ARRAY) LONG", NULL, array_size, "Number of elements.", "(ARRAY[1.5])"),
+    HIDDEN("list_size", "(TEXT) LONG", NULL, list_size, "Number of elements.", "('{a,b}')"),
+    HIDDEN("list_at", "(ARRAY, LONG) DOUBLE", NULL, array_at, "Element by number.",
+           "(ARRAY[1.5], 1)"),
+    HIDDEN("list_item", "(TEXT) STRING", NULL, list_item, "A text as an element is written.",
+           "('a b')"),
+    HIDDEN("list_read", "(TEXT) STRING", NULL, list_read, "A text that is a list.", "('{a,b}')"),
     HIDDEN("list_subscript", "(TEXT, LONG) INT", NULL, list_subscript,
            "Subscript of an element by its number.", "('{a,b}', 1)"),
     HIDDEN("list_pair", "(TEXT, LONG) STRING", NULL, list_pair, "Element and number as a row.",

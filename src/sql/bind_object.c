@@ -90,6 +90,25 @@ static alm_status shown(alm_planner *p, const alm_ast *ast, alm_expr *e, alm_exp
     return t == NULL || t->out == NULL ? ALM_OK : alm_expr_call(p, t->out, ast->pos, &e, 1, out);
 }
 
+/* A text that is a list says so in its type. */
+static alm_status as_list(alm_planner *p, alm_expr *e, alm_type list, alm_expr **out)
+{
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
+    **out = *e;
+    (*out)->type = list;
+    return ALM_OK;
+}
+
+/* An element of ARRAY[...] as it is written in a list. */
+static alm_status list_item(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_expr *e = NULL;
+    ALM_TRY(alm_bind_expr(sc, ast, &e));
+    ALM_TRY(alm_param_infer(sc->p, &e, ALM_TY(STRING)));
+    ALM_TRY(alm_expr_cast(sc->p, e, ALM_TY(STRING), ALM_CAST_EXPLICIT, &e));
+    return alm_expr_call(sc->p, "list_item", ast->pos, &e, 1, out);
+}
+
 /* ARRAY['a', 'b']::text[] is the list {a,b}: concat('{', a, ',', b, '}'). *out NULL: no such cast. */
 alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **out)
 {
@@ -105,10 +124,11 @@ alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **
     for (uint32_t i = 0; i < array->n_args; i++) {
         if (i > 0)
             ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), ALM_STR(","), cast->pos, &parts[n++]));
-        ALM_TRY(alm_bind_expr(sc, array->arg[i], &parts[n++]));
+        ALM_TRY(list_item(sc, array->arg[i], &parts[n++]));
     }
     ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), ALM_STR("}"), cast->pos, &parts[n++]));
-    return alm_expr_call(p, "concat", cast->pos, parts, n, out);
+    ALM_TRY(alm_expr_call(p, "concat", cast->pos, parts, n, out));
+    return as_list(p, *out, list_param(cast->type_name), out);
 }
 
 alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out)
@@ -129,6 +149,14 @@ alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, 
         ALM_TRY(alm_param_infer(p, &e, list_param(ast->type_name)));
     else if (alm_expr_unknown(e))
         ALM_TRY(alm_param_infer(p, &e, t->in != NULL ? ALM_TY(STRING) : t->plain));
+    const bool text =
+        alm_type_is_text(e->type) || e->type.id == ALM_T_CHAR || e->type.id == ALM_T_NULL;
+    const bool vector = e->type.id == ALM_T_STRING && e->type.p == ALM_LIST_VECTOR;
+    if (is_list(without_schema(ast->type_name)) && text && !vector && e->kind != ALM_X_PARAM) {
+        ALM_TRY(alm_expr_cast(p, e, ALM_TY(STRING), ALM_CAST_EXPLICIT, &e));
+        ALM_TRY(alm_expr_call(p, "list_read", ast->pos, &e, 1, &e));
+        return as_list(p, e, list_param(ast->type_name), out);
+    }
     if (t->in == NULL)
         return alm_expr_cast(p, e, t->plain, ALM_CAST_EXPLICIT, out);
     if (e->type.id == ALM_T_NULL)

@@ -198,6 +198,8 @@ ALM_NODISCARD alm_status alm_parse_from(alm_parser *p, alm_from **out, uint32_t 
 ALM_NODISCARD alm_status alm_parse_joins(alm_parser *p, alm_from **items, uint32_t *n,
                                          uint32_t *cap);
 /* unnest and its like in a select list; as an item of FROM (parse_list.c). */
+/* ARRAY['a', 'b'] in a function over lists of texts is such a list. */
+ALM_NODISCARD alm_status alm_parse_list_args(alm_parser *p, alm_ast *call);
 ALM_NODISCARD alm_status alm_parse_lists(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_list_item(alm_parser *p, alm_from *from);
 ALM_NODISCARD alm_status alm_parse_sample(alm_parser *p, alm_select *sel);

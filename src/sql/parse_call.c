@@ -177,6 +177,7 @@ alm_status alm_parse_call(alm_parser *p, alm_str schema, alm_parse_name name, al
     call->table = schema;
     ALM_TRY(parse_brackets(p, call));
     ALM_TRY(parse_suffixes(p, call));
+    ALM_TRY(alm_parse_list_args(p, call));
     *out = call;
     return alm_parse_seal(p, call);
 }
