@@ -16,9 +16,9 @@ void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us)
 {
     alm_activity *a = &s->activity;
     const size_t n = ALM_MIN(text.len, sizeof a->text - 1);
-    const alm_str head = {text.ptr == NULL ? "" : text.ptr, text.ptr == NULL ? 0 : n};
     (void)pthread_mutex_lock(&a->lock);
-    alm_sql_mask(head, a->text, sizeof a->text);
+    memcpy(a->text, text.ptr == NULL ? "" : text.ptr, n);
+    a->text[n] = 0;
     a->begin_us = now_us;
     (void)pthread_mutex_unlock(&a->lock);
 }
@@ -65,8 +65,10 @@ static alm_status line(alm_ctx *cx, alm_session *s, const char **cell)
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(s->user), &cell[3]));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(s->protocol), &cell[4]));
     cell[5] = statement != 0 ? "active" : "idle";
-    return alm_arena_zstr(
-        cx, cx->arena, alm_str_of(open ? s->activity.text : "<insufficient privilege>"), &cell[6]);
+    if (!open)
+        return alm_arena_zstr(cx, cx->arena, ALM_STR("<insufficient privilege>"), &cell[6]);
+    /* secrets are left out here, not once for every statement: seldom anybody looks */
+    return alm_sql_masked(cx, alm_str_of(s->activity.text), &cell[6]);
 }
 
 alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of_connection)
