@@ -415,7 +415,7 @@ static bool read_values(pg_conn *c, pg_reader *r, pg_portal *portal, const int16
         return false;
     }
     c->cx.arena = &portal->arena;
-    alm_status st = ALM_NEWN(&c->cx, &portal->arena, n + 1, &portal->values);
+    alm_status st = n == 0 ? ALM_OK : ALM_NEWN(&c->cx, &portal->arena, n, &portal->values);
     portal->n_values = n;
     for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
         const int32_t length = pg_read32(r);

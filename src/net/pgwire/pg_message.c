@@ -51,11 +51,19 @@ void pg_simple_message(pg_conn *c, char type)
     pg_end(c, at);
 }
 
+/* A buffer up to this size stays for the next answer: most are small, and none needs memory of its own then. */
+enum { OUT_KEPT = 4096 };
+
 void pg_flush(pg_conn *c)
 {
     if (c->torn) /* what is there makes no sense without what is not */
         alm_conn_abort(c->conn);
-    alm_conn_send(c->conn, &c->out);
+    if (c->out.cap > OUT_KEPT) {
+        alm_conn_send(c->conn, &c->out);
+        return;
+    }
+    alm_conn_send_bytes(c->conn, c->out.ptr, c->out.len);
+    c->out.len = 0;
 }
 
 static void put_field(pg_conn *c, char field, const char *text)
