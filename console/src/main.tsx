@@ -1,3 +1,4 @@
+import "./state/db"; /* first: it opens while the rest is evaluated */
 import { render } from "preact";
 import { followServer, loadCatalog } from "./api/catalog";
 import { ApiError } from "./api/client";

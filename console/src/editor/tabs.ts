@@ -81,8 +81,9 @@ function recall(): string | null {
 }
 
 export async function loadTabs(): Promise<void> {
-  const list = (await dbAll<Tab>("tabs")).sort((a, b) => a.order - b.order);
-  const closed = (await dbAll<Tab & { closedAt: number }>("closed")).sort((a, b) => b.closedAt - a.closedAt);
+  const [list, closed] = await Promise.all([dbAll<Tab>("tabs"), dbAll<Tab & { closedAt: number }>("closed")]);
+  list.sort((a, b) => a.order - b.order);
+  closed.sort((a, b) => b.closedAt - a.closedAt);
   if (list.length === 0) list.push({ id: newId(), title: "Query 1", text: "", order: 0, params: {} });
   const wanted = recall();
   tabs.set({ list, closed, loaded: true, active: (list.find((t) => t.id === wanted) ?? list[0])?.id ?? "" });

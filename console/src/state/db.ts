@@ -42,6 +42,9 @@ function open(): Promise<IDBDatabase> {
   return opening;
 }
 
+/* The browser opens it while the rest of the page's code is read. */
+open().catch(() => undefined); /* whoever wants something of it is told */
+
 function describe(e: unknown): string {
   const name = e instanceof DOMException ? e.name : "";
   if (name === "QuotaExceededError") return "The browser's storage is full: tabs and history are not saved.";
