@@ -150,7 +150,8 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
     }
     const char *name = NULL;
     ALM_TRY(source_name(p, f->schema, f->name, false, &name));
-    if (name != NULL && (!f->quoted || f->schema.len > 0))
+    const bool catalog = f->name.len > 3 && memcmp(f->name.ptr, "pg_", 3) == 0;
+    if (name != NULL && (!f->quoted || f->schema.len > 0 || catalog))
         return bind_source(sc, alm_str_of(name), f->pos, NULL, 0, out);
     for (const alm_names *names = sc->names; names != NULL; names = names->outer)
         if (names->defining != NULL && alm_str_ieq(names->defining->name, f->name))

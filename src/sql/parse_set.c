@@ -109,6 +109,19 @@ static void take_scope(alm_parser *p, alm_stmt *s)
         alm_parse_next(p);
 }
 
+/* CONSTRAINTS ALL DEFERRED | IMMEDIATE: there are none to be deferred. */
+static alm_status parse_constraints(alm_parser *p, alm_stmt *s)
+{
+    s->text = ALM_STR("SET CONSTRAINTS");
+    alm_parse_next(p);
+    if (!alm_take_kw(p, ALM_KW_ALL))
+        return alm_parse_fail(p, p->tok.pos, "'all' expected: there are no constraints");
+    if (!alm_at_word(p, "deferred") && !alm_at_word(p, "immediate"))
+        return alm_parse_fail(p, p->tok.pos, "'deferred' or 'immediate' expected");
+    alm_parse_next(p);
+    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+}
+
 /* SET [SESSION | LOCAL] name TO value, SET TIME ZONE value, SET ROLE name, SET TRANSACTION ... */
 alm_status alm_parse_set(alm_parser *p, alm_stmt *s)
 {
@@ -122,6 +135,8 @@ alm_status alm_parse_set(alm_parser *p, alm_stmt *s)
     s->what_pos = p->tok.pos;
     if (!assigned && (alm_at_word(p, "transaction") || alm_at_word(p, "characteristics")))
         return parse_set_transaction(p, s);
+    if (!assigned && alm_at_word(p, "constraints"))
+        return parse_constraints(p, s);
     ALM_TRY(take_other_name(p, s, &found));
     if (found) {
         (void)(alm_take_kw(p, ALM_KW_TO) || alm_take_op(p, ALM_OP_EQ));

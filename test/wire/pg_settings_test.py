@@ -84,6 +84,16 @@ def deallocate_discard_and_close(s):
 
 # ------------------------------------------------------------------ what blocks bring back
 @check
+def there_are_no_constraints_to_defer(s):
+    """Django and Rails say so before they look at what they have stored."""
+    w = Wire(s.pg)
+    for mode in ("all immediate", "ALL DEFERRED"):
+        expect(tags(w.ask(query("set constraints " + mode))), ["SET CONSTRAINTS"], mode)
+    for text in ("set constraints x deferred", "set constraints all", "set constraints all deferred now"):
+        expect(code(w, text), "42601", text)
+
+
+@check
 def a_rollback_takes_set_back(s):
     w = Wire(s.pg, params=[("application_name", "first")])
     w.ask(query("set application_name = 'second'"))
