@@ -1,7 +1,7 @@
 /* The editor: completion, what runs, marks, tabs, history, parameters, plans, format, comments, find and replace. */
 import type { Browser, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { around, cell, close, kept, launch, long, open, ran, run, stored, write } from "./browser";
+import { around, axe, cell, close, kept, launch, long, open, ran, run, stored, write } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
@@ -290,6 +290,24 @@ describe("tabs and history", () => {
     await expect.poll(() => text(page)).toBe("select 'from a link'");
     expect(await page.locator(".run-summary").count()).toBe(0);
     expect(new URL(page.url()).hash).toBe("#/");
+    await close(o);
+  });
+
+  test("F1 finds a command by its name and runs it", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await write(page, "select 1");
+    await page.keyboard.press("F1");
+    const dialog = page.getByRole("dialog", { name: "Commands" });
+    await dialog.getByLabel("Command", { exact: true }).fill("tab new");
+    await expect.poll(() => dialog.getByRole("option").allTextContents()).toEqual([expect.stringContaining("New tab")]);
+    expect(await axe(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.locator(".tab").allTextContents()).toEqual(["Query 1", "Query 2"]);
+    await page.keyboard.press("F1");
+    await dialog.getByLabel("Command", { exact: true }).fill("run");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
     await close(o);
   });
 

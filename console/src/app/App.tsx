@@ -15,6 +15,7 @@ import { Icon } from "../ui/Icon";
 import { Split } from "../ui/Split";
 import { help, HelpDialog } from "./Help";
 import { useShortcuts } from "./keys";
+import { palette, PaletteDialog } from "./Palette";
 import { dismiss, notices } from "./notice";
 import { headItems, overlays, pages, sidePanels } from "./places";
 import { go, route } from "./route";
@@ -148,6 +149,7 @@ export function App() {
   const page = pages.find((p) => p.path === path);
   useShortcuts([
     { id: "help", keys: ["?"], group: "Page", title: "This list", run: () => help.set({ open: true }) },
+    { id: "palette", keys: ["F1"], group: "Page", title: "Find a command by its name", run: () => palette.set({ open: true }) },
     { id: "pane-next", keys: ["F6"], group: "Page", title: "To the next pane", run: () => stepPane(1) },
     { id: "pane-previous", keys: ["Shift+F6"], group: "Page", title: "To the pane before", run: () => stepPane(-1) },
     { id: "theme", keys: ["Alt+l"], group: "Page", title: "Light, dark or as the system", run: nextTheme },
@@ -177,6 +179,7 @@ export function App() {
         <o.component key={o.id} />
       ))}
       <HelpDialog />
+      <PaletteDialog />
       <Notices />
     </>
   );
