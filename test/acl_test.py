@@ -309,6 +309,38 @@ def names_are_not_told(check, s):
     check.that("false" in rest.sql(asks[0], nosy)[1].split("dataset")[-1], "with a right on it, it is there")
 
 
+def jobs_of_others(check, s):
+    """Imports and exports of others, their files and statements, are for those who may end them."""
+    rest, mine, other = s.rest, s.user(), s.user()
+    for name in (mine[0], other[0]):
+        rest.must(f"grant read file, create table to {name}")
+    copied = rest.rows("copy jobs_of_mine from 'rows.csv' with header true", mine)[0][0]
+    written = rest.rows("copy (select 'of mine' x) to 'of_mine' with format parquet", mine)[0][0]
+    wait_for_copies(s)
+    lists = {"text_import_log": copied, "copy_export_log": written, "export_activity": s.copying()}
+
+    def shows(name, auth):
+        return lists[name] in json.dumps(rest.rows(f"select * from {name}()", auth))
+    for restarted in (False, True):
+        check.that(shows("text_import_log", mine) and not shows("text_import_log", other) and shows("text_import_log", ADMIN), f"an import; restarted: {restarted}")
+        if not restarted:
+            check.that(shows("copy_export_log", mine) and not shows("copy_export_log", other) and shows("copy_export_log", ADMIN), "an export")
+            check.that(not shows("export_activity", mine) and shows("export_activity", ADMIN), "an export that runs")
+            for job in (copied, written):
+                status, body = rest.sql(f"copy '{job}' cancel", other)
+                check.that(status == 403 and "CANCEL ANY COPY" in body, f"nor what became of it: {body}")
+            s.kill()
+            s.start()
+    rest.must(f"grant cancel any copy to {other[0]}")
+    check.that(shows("text_import_log", other), "who may end them sees them")
+    files = [f for f in s.root.rglob("*") if f.is_file() and b'"imports":[' in f.read_bytes()[:200]]
+    check.that(len(files) == 1, f"the list of imports: {files}")
+    s.stop()
+    files[0].write_text(re.sub(r'"owner":"[^"]*",', "", files[0].read_text()))
+    s.start()
+    check.that(not shows("text_import_log", mine) and shows("text_import_log", ADMIN), "a list of an older version, without owners")
+
+
 def grants_between(check, s):
     """RENAME and DROP CASCADE beside GRANTs of others."""
     rest = s.rest
@@ -588,7 +620,7 @@ def lists_tell_no_secret(check, s):
     slow.s.close()
 
 
-PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
+PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, jobs_of_others, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
 
 
 def main():

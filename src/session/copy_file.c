@@ -267,7 +267,11 @@ static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_o
     alm_arena_init(&job->texts, NULL);
     (void)db->io->random(db->io, &id, sizeof(id));
     (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
-    alm_status st = job_fill(cx, job, stmt, options);
+    const char *owner = "";
+    alm_status st = alm_arena_zstr(cx, &job->texts, alm_str_of(c->session->identity), &owner);
+    job->owner = (char *)(uintptr_t)owner;
+    if (st == ALM_OK)
+        st = job_fill(cx, job, stmt, options);
     if (st == ALM_OK && !options->parquet && !is_plain(stmt, options))
         st = job_form(c, job, stmt, options);
     if (st == ALM_OK)

@@ -86,6 +86,8 @@ static alm_status put_job(alm_ctx *cx, alm_buf *out, const alm_copy_job *job)
     ALM_TRY(alm_buf_text(cx, out, ","));
     ALM_TRY(put_text(cx, out, "file", job->file));
     ALM_TRY(alm_buf_text(cx, out, ","));
+    ALM_TRY(put_text(cx, out, "owner", job->owner));
+    ALM_TRY(alm_buf_text(cx, out, ","));
     ALM_TRY(put_text(cx, out, "message", job->message));
     for (size_t i = 0; i < ALM_COUNT(numbers); i++) {
         int64_t value;
@@ -139,6 +141,7 @@ static alm_status fill_job(alm_ctx *cx, alm_copy_job *job, const alm_json *node)
     ALM_TRY(member(cx, job, node, "id", &id));
     ALM_TRY(member(cx, job, node, "table", &job->table));
     ALM_TRY(member(cx, job, node, "file", &job->file));
+    ALM_TRY(member(cx, job, node, "owner", &job->owner));
     ALM_TRY(member(cx, job, node, "message", &message));
     (void)snprintf(job->id, sizeof(job->id), "%s", id);
     (void)snprintf(job->message, sizeof(job->message), "%s", message);
@@ -245,8 +248,7 @@ alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt)
     for (alm_copy_job *job = jobs->newest; job != NULL && said == NULL; job = job->next) {
         if (!alm_str_ieq(copy->file, alm_str_of(job->id)))
             continue;
-        others =
-            !any && job->session != NULL && !alm_session_is_of(job->session, c->session->identity);
+        others = !alm_copy_is_shown(c->session, any, job->owner);
         if (others)
             break;
         if (job->session != NULL)
@@ -265,6 +267,16 @@ alm_status alm_run_copy_cancel(alm_cursor *c, const alm_stmt *stmt)
         return alm_fail(&c->cx, ALM_E_ARG, copy->file_pos, "no active import to cancel [id=%.*s]",
                         (int)ALM_MIN(copy->file.len, (size_t)40), copy->file.ptr);
     return alm_cursor_texts(c, "status", &said, 1);
+}
+
+bool alm_copy_is_shown(const alm_session *me, bool all, const char *owner)
+{
+    return all || strcmp(owner, me->identity) == 0;
+}
+
+bool alm_copy_shows_all(alm_session *me)
+{
+    return alm_session_holds(me, "SQL ENGINE ADMIN") || alm_session_holds(me, "CANCEL ANY COPY");
 }
 
 static alm_status number(alm_ctx *cx, int64_t value, const char **out)
@@ -297,13 +309,17 @@ alm_status alm_copy_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
     const char **out = NULL;
     size_t n = 0, at = 0;
     alm_status st = ALM_OK;
+    const bool all = alm_copy_shows_all(cx->session);
     *rows = 0;
     (void)pthread_mutex_lock(&jobs->lock);
     for (const alm_copy_job *job = jobs->newest; job != NULL; job = job->next)
-        n += job->state == ALM_COPY_RUNS ? 1 : 2;
+        if (alm_copy_is_shown(cx->session, all, job->owner))
+            n += job->state == ALM_COPY_RUNS ? 1 : 2;
     st = ALM_NEWN(cx, cx->arena, n * CELLS + 1, &out);
     at = n; /* newest last */
     for (const alm_copy_job *job = jobs->newest; st == ALM_OK && job != NULL; job = job->next) {
+        if (!alm_copy_is_shown(cx->session, all, job->owner))
+            continue;
         if (job->state != ALM_COPY_RUNS)
             st = job_row(cx, job, true, out + --at * CELLS);
         if (st == ALM_OK)

@@ -30,6 +30,7 @@ typedef struct alm_copy_job {
     alm_db *db;
     char id[17];
     char *table, *file;
+    char *owner;            /* whose it is: identity of the session that asked; "": not known */
     alm_import_conf conf;   /* texts in `texts` */
     alm_copy_format format; /* conf.format, if there is one */
     const char *statement;  /* of a Parquet file: what takes it; NULL: another file */
@@ -50,6 +51,10 @@ typedef struct alm_copy_jobs {
     int32_t running;
 } alm_copy_jobs;
 
+/* May the session see, and end, what belongs to that identity? Its rights must be known. */
+bool alm_copy_is_shown(const alm_session *me, bool all, const char *owner);
+/* All of them: without access control, with SQL ENGINE ADMIN, and with CANCEL ANY COPY. */
+bool alm_copy_shows_all(alm_session *me);
 void alm_copy_job_free(alm_copy_job *job);
 /* Forgets the oldest that ended; with the lock. */
 void alm_copy_jobs_forget(alm_copy_jobs *jobs);

@@ -86,8 +86,7 @@ const char *alm_export_cancel(alm_exports *x, alm_str id, const char *identity, 
     for (alm_export_job *job = x->newest; job != NULL && said == NULL; job = job->next) {
         if (!alm_str_ieq(id, alm_str_of(job->id)))
             continue;
-        *others =
-            identity != NULL && job->session != NULL && !alm_session_is_of(job->session, identity);
+        *others = identity != NULL && strcmp(job->owner, identity) != 0;
         if (*others)
             break;
         atomic_store(&job->cancel, true);
@@ -243,6 +242,7 @@ static alm_status job_fill(alm_cursor *c, alm_export_job *job, const alm_stmt *s
     ALM_TRY(check_query(c, stmt, o, job->by));
     ALM_TRY(query_text(cx, &job->arena, copy, &job->query));
     job->label = job->query;
+    ALM_TRY(alm_arena_zstr(cx, &job->arena, alm_str_of(c->session->identity), &job->owner));
     if (copy->query.ptr == NULL)
         ALM_TRY(alm_arena_zstr(cx, &job->arena, stmt->table, &job->label));
     ALM_TRY(target_path(cx, &job->arena, copy->file, job->by != ALM_PART_NONE, &job->path));
@@ -335,13 +335,17 @@ alm_status alm_export_log_texts(alm_ctx *cx, const char *const **cells, size_t *
     alm_exports *x = cx->session->db->exports;
     const char **out = NULL;
     size_t n = 0, at = 0;
+    const bool all = alm_copy_shows_all(cx->session);
     *rows = 0;
     (void)pthread_mutex_lock(&x->lock);
     for (const alm_export_job *job = x->newest; job != NULL; job = job->next)
-        n += job->state == ALM_COPY_RUNS ? 1 : 2;
+        if (alm_copy_is_shown(cx->session, all, job->owner))
+            n += job->state == ALM_COPY_RUNS ? 1 : 2;
     alm_status st = ALM_NEWN(cx, cx->arena, n * LOG_CELLS + 1, &out);
     at = n; /* newest last */
     for (const alm_export_job *job = x->newest; st == ALM_OK && job != NULL; job = job->next) {
+        if (!alm_copy_is_shown(cx->session, all, job->owner))
+            continue;
         if (job->state != ALM_COPY_RUNS)
             st = log_row(cx, job, true, out + --at * LOG_CELLS);
         if (st == ALM_OK)
@@ -371,10 +375,11 @@ alm_status alm_export_texts(alm_ctx *cx, const char *const **cells, size_t *rows
     alm_exports *x = cx->session->db->exports;
     const char **out = NULL;
     size_t n = 0;
+    const bool all = alm_copy_shows_all(cx->session);
     (void)pthread_mutex_lock(&x->lock);
     alm_status st = ALM_NEWN(cx, cx->arena, (size_t)x->running * ACTIVITY_CELLS + 1, &out);
     for (const alm_export_job *job = x->newest; st == ALM_OK && job != NULL; job = job->next)
-        if (job->session != NULL)
+        if (job->session != NULL && alm_copy_is_shown(cx->session, all, job->owner))
             st = activity_row(cx, job, out + n++ * ACTIVITY_CELLS);
     (void)pthread_mutex_unlock(&x->lock);
     ALM_TRY(st);

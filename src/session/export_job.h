@@ -12,6 +12,7 @@ typedef struct alm_export_job {
     char id[17];
     const char *query, *label,
         *path;           /* label: the table, or the query; path: below the folder of exports */
+    const char *owner;   /* whose it is: identity of the session that asked */
     alm_partition_by by; /* a file for each; NONE: one file */
     alm_pq_request request;
     alm_arena arena;      /* of the texts */

@@ -298,8 +298,8 @@ def many_writers_of_single_rows_while_columns_come_and_go(s):
     threads = [threading.Thread(target=write, args=(i,)) for i in range(len(acknowledged))]
     for t in threads:
         t.start()
-    end, turn = time.monotonic() + 2, 0
     w = Wire(s.pg)
+    end, turn = time.monotonic() + 2, 0
     while time.monotonic() < end:
         for sql in (f"alter table singles add column c{turn} int", f"alter table singles drop column c{turn}"):
             expect(w.error(query(sql)), None, sql)
