@@ -111,6 +111,18 @@ def a_schema_names_the_columns_of_a_file_without_header(s):
 
 
 @check
+def columns_of_a_header_get_other_names(s):
+    schema = '[{"name":"b","type":"SYMBOL","as":"a"},{"name":"A","type":"LONG","as":"n"}]'
+    r = load(s, "im9a", "a,b\n1,x\n2,y\n", schema=schema)
+    expect([(c["name"], c.get("source"), c["type"]) for c in r["columns"]], [("n", "a", "LONG"), ("a", "b", "SYMBOL")])
+    expect(s.rows("select n, a from im9a"), [[1, "x"], [2, "y"]])
+    expect(refused(s, "im9a", "a,b\n1,x\n"), "table 'im9a' has no column 'b'")
+    load(s, "im9a", "a,b\n3,z\n", "forceHeader=true", schema=schema)
+    expect(s.rows("select n, a from im9a where n = 3"), [[3, "z"]])
+    expect(refused(s, "im9b", "a,b\n1,x\n", schema='[{"name":"a","type":"INT","as":"b"}]')[:9].lower(), "duplicate")
+
+
+@check
 def warnings_say_what_was_not_taken(s):
     s.exec(f"create table im10 ({TYPES}) timestamp(ts) partition by day")
     r = load(s, "im10", "ts,a\n2024-01-01,1\n", "timestamp=a&partitionBy=MONTH", schema='[{"name":"b","type":"INT"}]')
