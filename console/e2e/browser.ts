@@ -87,10 +87,13 @@ export async function write(page: Page, text: string): Promise<void> {
   await page.keyboard.insertText(text);
 }
 
-/* Runs what the editor would run, and waits until it has ended. */
+/* Runs what the editor would run (all: several statements, after its question), and waits until it has ended. */
 export async function run(page: Page, text?: string, all = false): Promise<void> {
   if (text !== undefined) await write(page, text);
-  await ran(page, () => page.keyboard.press(all ? "Control+Shift+Enter" : "F9"));
+  await ran(page, async () => {
+    await page.keyboard.press(all ? "Control+Shift+Enter" : "F9");
+    if (all) await page.locator("dialog").getByRole("button", { name: "Run" }).click();
+  });
 }
 
 /* Does what starts a run, and waits until all of that run has ended: what the page shows of an earlier one does not count. */

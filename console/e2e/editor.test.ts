@@ -167,6 +167,24 @@ describe("runs", () => {
     await close(o);
   });
 
+  test("all statements are asked about, until that is not wanted", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    const dialog = page.locator("dialog", { hasText: "Run all 2 statements?" });
+    await write(page, "select 1 a;\nselect 2 b");
+    await page.keyboard.press("Control+Shift+Enter");
+    await dialog.getByRole("button", { name: "Leave it" }).click();
+    expect(await marks(page)).toEqual([]);
+    await page.locator(".cm-content").focus();
+    await page.keyboard.press("Control+Shift+Enter");
+    await dialog.getByLabel("Do not ask again").check();
+    await ran(page, () => dialog.getByRole("button", { name: "Run" }).click());
+    await expect.poll(() => marks(page)).toHaveLength(2);
+    await page.locator(".cm-content").focus();
+    await ran(page, () => page.keyboard.press("Control+Shift+Enter"));
+    await close(o);
+  });
+
   test("an error behind characters of two units and a parameter is where it belongs", async () => {
     const o = await open(browser, server.url);
     o.allow(/status of 400/);

@@ -18,10 +18,10 @@ function afterRun(run: Run): void {
   if (run.state === "done" && changesCatalog(run.sql)) void loadTables().catch(() => undefined);
 }
 
-async function start(jobs: Job[]): Promise<void> {
+async function start(jobs: Job[], all = false): Promise<void> {
   const view = currentView();
   if (view !== null) closeCompletion(view);
-  if (await ask(jobs.map((j) => j.sql))) await runJobs(tabs.get().active, jobs, afterRun);
+  if (await ask(jobs.map((j) => j.sql), all)) await runJobs(tabs.get().active, jobs, afterRun);
 }
 
 interface Part {
@@ -78,7 +78,7 @@ export function formatText(): boolean {
 export function runAll(): boolean {
   const view = currentView();
   if (view === null) return false;
-  void start(statements(view.state.doc.toString()).map((s) => jobOf(s)));
+  void start(statements(view.state.doc.toString()).map((s) => jobOf(s)), true);
   return true;
 }
 
