@@ -74,6 +74,7 @@ static void documents(alm_str text)
     alm_principal *who = NULL;
     alm_oidc_endpoints at = {.known = false};
     alm_conf conf = {.acl_oidc_configuration_url = "https://h/x",
+                     .acl_oidc_issuer = "",
                      .acl_oidc_authorization_endpoint = "",
                      .acl_oidc_token_endpoint = "",
                      .acl_oidc_userinfo_endpoint = "",
