@@ -47,6 +47,19 @@ def numbers_that_the_type_cannot_hold_are_text(s):
 
 
 @check
+def identifiers_of_any_first_digits_keep_their_type(s):
+    lines = "".join(f"{n:02x}234567-0000-4000-8000-{n:012x},{n}\n" for n in range(256))
+    expect(types(load(s, "im1a", "id,n\n" + lines)), ["UUID", "INT"])
+    expect(s.rows("select n from im1a where id = '07234567-0000-4000-8000-000000000007'"), [[7]])
+
+
+@check
+def blank_lines_in_front_hide_no_delimiter(s):
+    expect(types(load(s, "im1b", "\n\r\na;b\n\n1;2.5\n")), ["INT", "DOUBLE"])
+    expect(s.rows("select a, b from im1b"), [[1, 2.5]])
+
+
+@check
 def a_value_that_reads_as_null_is_an_error(s):
     s.exec("create table im2 (i int, l long, t timestamp)")
     r = load(s, "im2", "i,l,t\n-2147483648,-9223372036854775808,-9223372036854775808\n1,2,3\n")

@@ -97,11 +97,11 @@ static uint32_t value_fits(alm_str text)
     const bool code = n > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
     if (alm_str_ieq(text, ALM_STR("true")) || alm_str_ieq(text, ALM_STR("false")))
         return 1u << FIT_BOOLEAN;
-    if (code) /* 007 is a code, not the number seven */
-        return time_fits(text);
-    fits |= number_fits(text, digits, n);
     if (text.len == ALM_UUID_TEXT && alm_uuid_parse(text, &uuid))
-        fits |= 1u << FIT_UUID;
+        fits |= 1u << FIT_UUID; /* whatever digits it begins with */
+    if (code)                   /* 007 is a code, not the number seven */
+        return fits | time_fits(text);
+    fits |= number_fits(text, digits, n);
     if (memchr(text.ptr, '.', text.len) != NULL && alm_ipv4_parse(text, &ip) && ip != 0)
         fits |= 1u << FIT_IPV4;
     if (is_long256(text))
@@ -145,6 +145,12 @@ static uint32_t count_delimiters(alm_str text, char delimiter, size_t *end)
     return n;
 }
 
+/* A line of `len` bytes, which the reader passes over, too. */
+static bool is_blank(const char *line, size_t len)
+{
+    return len == 0 || (len == 1 && line[0] == '\r');
+}
+
 /* The delimiter with the most lines that have as many of it as the first line has. */
 static char find_delimiter(alm_str sample)
 {
@@ -154,14 +160,16 @@ static char find_delimiter(alm_str sample)
     for (size_t k = 0; k < ALM_COUNT(candidates); k++) {
         uint64_t lines = 0, even = 0;
         uint32_t first = 0;
-        for (size_t at = 0; at < sample.len && lines < 100; lines++) {
-            size_t end = 0;
+        for (size_t at = 0, end = 0; at < sample.len && lines < 100; at += end + 1) {
+            const char *line = sample.ptr + at;
             const uint32_t n =
-                count_delimiters((alm_str){sample.ptr + at, sample.len - at}, candidates[k], &end);
+                count_delimiters((alm_str){line, sample.len - at}, candidates[k], &end);
+            if (is_blank(line, end))
+                continue;
             if (lines == 0)
                 first = n;
             even += n == first;
-            at += end + 1;
+            lines++;
         }
         const uint64_t score =
             first == 0 ? 0 : even * 1000 / (lines > 0 ? lines : 1) * 64 + ALM_MIN(first, 63u);
