@@ -473,6 +473,12 @@ int64_t alm_cursor_affected(const alm_cursor *c)
 {
     return c->affected;
 }
+int64_t alm_cursor_rows_left(const alm_cursor *c)
+{
+    if (c->returns)
+        return alm_returning_rows(c);
+    return c->ready != NULL ? (int64_t)(c->ready->rows - c->ready_row) : -1;
+}
 const char *alm_cursor_tag(const alm_cursor *c)
 {
     return c->tag;

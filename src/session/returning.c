@@ -77,3 +77,11 @@ void alm_returning_next(alm_cursor *c, alm_batch **out)
     if (c->returned != NULL)
         c->returned = c->returned->next;
 }
+
+int64_t alm_returning_rows(const alm_cursor *c)
+{
+    int64_t rows = 0;
+    for (const alm_returned *r = c->returned; r != NULL; r = r->next)
+        rows += r->batch.rows;
+    return rows;
+}

@@ -224,6 +224,9 @@ int32_t alm_cursor_ts_col(const alm_cursor *c);
 uint64_t alm_cursor_statement(const alm_cursor *c); /* its number, as query_activity() has it */
 /* Rows changed by INSERT, UPDATE, CREATE TABLE AS; -1 where that has no meaning. */
 int64_t alm_cursor_affected(const alm_cursor *c);
+/* Rows that are still to come of a cursor that has made all of them (RETURNING, SHOW ...); -1 where they are made as they
+ * are asked for. */
+int64_t alm_cursor_rows_left(const alm_cursor *c);
 /* What the client is to hear besides, in order; NULL: nothing. */
 typedef struct alm_notice {
     bool warning;

@@ -296,6 +296,7 @@ alm_status alm_returning_begin(alm_cursor *c, const alm_stmt *stmt, const alm_pl
                                uint32_t first);
 alm_status alm_returning_keep(alm_cursor *c, const alm_batch *batch);
 void alm_returning_next(alm_cursor *c, alm_batch **out);
+int64_t alm_returning_rows(const alm_cursor *c); /* that are still to come */
 
 /* files.c. Path, bytes and time in us of each file below a folder of the folder of imports, or of exports. */
 typedef enum alm_files_of { ALM_FILES_IMPORTED, ALM_FILES_EXPORTED } alm_files_of;

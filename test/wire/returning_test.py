@@ -152,6 +152,23 @@ def rest(s):
 
 
 @check
+def a_window_of_rows_runs_nothing_twice(s):
+    w = Wire(s.pg)
+    table(w, "rw")
+    many = "insert into rw (ts, v) select x::timestamp, x from long_sequence(20000) returning v"
+    three = "insert into rw (ts, v) values ('2026-01-01', 1), ('2026-01-02', 2), ('2026-01-03', 3) returning v"
+    there = 0
+    for sql, limit, want, more in ((three, "-1", [[3]], 3), (three, "-2", [[2], [3]], 3), (three, "-9", [[1], [2], [3]], 3), (three, "0", [], 3), (three, "2,2", [[2]], 3), (many, "-2", [[19999], [20000]], 20000),
+                                   ("select 1; " + three, "-1", [[3]], 3), ("insert into rw (ts) select ts from rw where v > 1e9 returning v", "-1", [], 0), ("update rw set v = v + 1 where v <= 3 returning v", "-1", [[4]], 0)):
+        there += more
+        expect(s.rows(sql, limit=limit), want, (sql, limit))
+        expect(s.rows("select count() from rw"), [[there]], (sql, limit))
+    expect(s.rows(three, limit="-1", count="true"), [[3]])
+    expect(s.rows("select count() from rw"), [[there + 3]])
+    expect(s.rows("show columns from rw", limit="-1")[0][0], s.rows("show columns from rw")[-1][0])
+
+
+@check
 def rights(s):
     with Server(preset=s.preset, env={"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": "secret"}) as r:
         admin = Wire(r.pg, password="secret")

@@ -361,10 +361,15 @@ static alm_status open_cursor(alm_query_run *run)
     return ALM_OK;
 }
 
-/* The last rows of what is no query in parentheses, or of what is counted anyway: counted first. */
+/* The last rows of what is no query in parentheses, or of what is counted anyway: counted first. What has made
+ * its rows already is not run again: it may have changed something. */
 static alm_status count_first(alm_query_run *run)
 {
+    const int64_t last = run->opt.window.last, made = alm_cursor_rows_left(run->cursor);
     int64_t rows = 0;
+    run->opt.window = (alm_row_window){.lo = ALM_MAX(made - last, (int64_t)0), .hi = INT64_MAX};
+    if (made >= 0)
+        return ALM_OK;
     for (;;) {
         alm_batch *batch = NULL;
         if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
@@ -373,8 +378,8 @@ static alm_status count_first(alm_query_run *run)
             break;
         rows += batch->rows;
     }
-    run->opt.window =
-        (alm_row_window){.lo = ALM_MAX(rows - run->opt.window.last, (int64_t)0), .hi = INT64_MAX};
+    /* rows that came since are not among the last ones that were counted */
+    run->opt.window = (alm_row_window){.lo = ALM_MAX(rows - last, (int64_t)0), .hi = rows};
     alm_cursor_close(run->cursor);
     run->cursor = NULL;
     return open_cursor(run);
