@@ -150,6 +150,8 @@ enum { ALM_SESSION_LIST_CELLS = 5 };
 void alm_session_lists_by(alm_session *s, alm_session_list_fn list, void *arg);
 /* What is set by now is what RESET goes back to. */
 void alm_session_started(alm_session *s);
+/* All that was set goes, as if the session were new: its next statement is somebody else's. Between statements only. */
+void alm_session_forget_settings(alm_session *s);
 /* A statement that was no part of a block is over, or the pipeline of several: what its SETs say stays. */
 void alm_session_settle(alm_session *s);
 /* Goes up whenever a setting may have another value. */

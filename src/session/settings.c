@@ -313,6 +313,18 @@ void alm_session_started(alm_session *s)
     }
 }
 
+void alm_session_forget_settings(alm_session *s)
+{
+    alm_settings_commit(s);
+    for (size_t i = 0; i < ALM_COUNT(settings); i++) {
+        if (s->settings.now[i] == NULL)
+            continue;
+        free(s->settings.now[i]);
+        s->settings.now[i] = NULL;
+        apply(s, (int)i);
+    }
+}
+
 /* ---------------------------------------------------------------- transactions */
 
 void alm_transaction_begins(alm_session *s)

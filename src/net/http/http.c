@@ -51,6 +51,8 @@ static void reset(alm_http *h)
     h->who = NULL;
     if (h->route != NULL && h->route->handler->close != NULL)
         h->route->handler->close(h);
+    if (h->session != NULL) /* the next request may be another client's, behind a proxy or a pool */
+        alm_session_forget_settings(h->session);
     if (h->req.has_body) { /* a statement in a form may be long: its memory goes */
         alm_arena_deinit(&h->arena);
         alm_arena_init(&h->arena, NULL);
@@ -114,7 +116,7 @@ static void open_session(alm_http *h)
         alm_session_read_only(h->session, true);
 }
 
-/* The session is the connection's; who asks and what may be done is the request's. */
+/* The session is the connection's; who asks, what may be done and what SET says is the request's. */
 alm_session *alm_http_session(alm_http *h)
 {
     if (h->session == NULL)
