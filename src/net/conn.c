@@ -183,6 +183,16 @@ void alm_conn_abort(alm_conn *conn)
     alm_conn_close_now(conn);
 }
 
+void alm_conn_reset(alm_conn *conn)
+{
+    if (conn->closing)
+        return;
+    conn->closing = true;
+    conn->listener->conf.protocol->closing(conn);
+    if (uv_tcp_close_reset(&conn->tcp, on_close) != 0) /* a shutdown is on its way */
+        uv_close((uv_handle_t *)&conn->tcp, on_close);
+}
+
 static void start_lingering(alm_conn *conn);
 static void flush_sealed(alm_conn *conn);
 

@@ -141,6 +141,8 @@ bool alm_conn_is_late(const alm_conn *conn);
 void alm_conn_finish(alm_conn *conn);
 /* Closes now; queued bytes are lost. */
 void alm_conn_abort(alm_conn *conn);
+/* The same, and the peer hears that what it has is not all (RST); with TLS by the missing close_notify, too. */
+void alm_conn_reset(alm_conn *conn);
 bool alm_conn_is_closing(const alm_conn *conn);
 /* Why the connection finds no place; NULL: it has one. */
 const char *alm_conn_refusal(const alm_conn *conn);

@@ -470,6 +470,23 @@ def a_late_error_cuts_the_stream_without_a_last_chunk(s):
 
 
 @check
+def an_answer_without_chunks_that_breaks_off_is_reset(s):
+    """Where only the end of the connection ends a body, an orderly one would say that the rows are complete."""
+    sock = s.connect()
+    sock.sendall(b"GET /exp?query=select%20x%20from%20long_sequence(100000000000) HTTP/1.0\r\nStatement-Timeout: 500\r\n\r\n")
+    n, end = 0, None
+    while end is None:
+        try:
+            block = sock.recv(1 << 20)
+            n += len(block)
+            end = None if block else "closed"
+        except ConnectionResetError:
+            end = "reset"
+    expect((n > 1 << 20, end), (True, "reset"))
+    expect(s.rows("select 1"), [[1]])
+
+
+@check
 def time_limits_do_not_leak_to_other_requests(s):
     host, port = s.http.rsplit(":", 1)
     c = http.client.HTTPConnection(host, int(port), timeout=60)

@@ -293,5 +293,8 @@ void alm_http_stream_break(alm_http *h)
 {
     h->streaming = false;
     h->close_after = true;
-    alm_conn_finish(h->conn);
+    if (h->req.minor == 0)
+        alm_conn_reset(h->conn); /* its close in order would say that the answer is complete */
+    else
+        alm_conn_finish(h->conn);
 }
