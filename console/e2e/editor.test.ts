@@ -335,10 +335,14 @@ describe("tabs and history", () => {
     await o.page.locator("[role=grid]").focus();
     await o.page.keyboard.press("?");
     await expect.poll(() => o.page.locator("dialog .keys").textContent()).toContain("Run all statements of the tab");
+    const focused = () => o.page.evaluate(() => document.activeElement?.getAttribute("role") ?? document.activeElement?.className);
     await o.page.keyboard.press("Escape");
+    await o.page.locator("dialog").waitFor({ state: "detached" });
+    await expect.poll(focused).toBe("grid"); /* given back */
     await o.page.keyboard.press("F6");
+    await expect.poll(focused).toBe("editor");
     await o.page.keyboard.press("F6");
-    await expect.poll(() => o.page.evaluate(() => document.activeElement?.getAttribute("role") ?? document.activeElement?.className)).toBe("grid");
+    await expect.poll(focused).toBe("grid");
     await close(o);
   });
 });
