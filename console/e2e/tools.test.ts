@@ -168,6 +168,34 @@ describe("import and create", () => {
     await close(o);
   });
 
+  test("a CSV file whose columns have other names than those of the table: renamed, then appended", async () => {
+    await server.sql("CREATE TABLE renamed (at TIMESTAMP, sym SYMBOL, px DOUBLE) TIMESTAMP(at) PARTITION BY DAY");
+    const o = await open(browser, server.url);
+    const { page } = o;
+    o.allow(/status of 400/);
+    await page.getByRole("button", { name: "Tables" }).click();
+    await page.getByRole("button", { name: "Import a file" }).click();
+    await page.locator("input[type=file]").setInputFiles({ name: "renamed.csv", mimeType: "text/csv", buffer: Buffer.from("at,s,price\n2026-01-06T10:00:00.000000Z,ABC,1.5\n2026-01-06T10:00:01.000000Z,DEF,2.5\n") });
+    await page.locator(".form-error", { hasText: "has no column 's'" }).waitFor();
+    const send = page.getByRole("button", { name: "Import", exact: true });
+    expect(await send.isDisabled()).toBe(true);
+    await page.getByLabel("Name of column 2").fill("sym");
+    await page.getByLabel("Name of column 3").focus();
+    await page.locator(".form-error", { hasText: "has no column 'price'" }).waitFor();
+    await page.getByLabel("Name of column 3").fill("px");
+    await page.keyboard.press("Tab");
+    await expect.poll(() => page.locator(".form-error").count()).toBe(0);
+    await expect.poll(() => page.locator(".import-preview th", { hasText: "SYMBOL" }).count()).toBe(1);
+    await expect.poll(() => page.locator("#column-names option").evaluateAll((list) => list.map((n) => (n as HTMLOptionElement).value))).toEqual(["at", "sym", "px"]);
+    await send.click();
+    await page.getByText("2 rows are in renamed").waitFor();
+    expect((await server.sql("SELECT sym, px FROM renamed")).dataset).toEqual([
+      ["ABC", 1.5],
+      ["DEF", 2.5],
+    ]);
+    await close(o);
+  });
+
   test("a Parquet file: its schema is shown, corrected, stored; of a long one without its rows", async () => {
     const o = await open(browser, server.url);
     const { page } = o;

@@ -13,7 +13,7 @@ import { Icon } from "../ui/Icon";
 import { isExternal } from "../login/signon";
 import { type ColumnChange, withColumn } from "./columns";
 import { tableNameOf } from "./csv";
-import { Check, Choice, isTime, isTimestamp, OwnerField, PARTITIONS, TypeList } from "./fields";
+import { Check, Choice, isTime, isTimestamp, NameList, OwnerField, PARTITIONS, TypeList } from "./fields";
 import { Preview, Report } from "./Preview";
 import { type ImportReport, type ImportSettings, type Sample, sampleOf, type Upload, upload } from "./upload";
 
@@ -76,6 +76,7 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
   const [settings, setSettings] = useState<ImportSettings>({ ...START, name: table });
   const [report, setReport] = useState<ImportReport | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
+  const [fits, setFits] = useState(true); /* the table takes columns that are called so */
   const [phase, setPhase] = useState<Phase>({ kind: "set" });
   const running = useRef<Upload | null>(null);
   const change = (part: Partial<ImportSettings>) => setSettings((now) => ({ ...now, ...part }));
@@ -111,10 +112,25 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
             if (!live) return;
             setReport(r);
             setProblem(null);
+            setFits(true);
             const time = r.columns.find((c) => isTimestamp(c.type)) ?? r.columns.find((c) => isTime(c.type));
             if (report === null && time !== undefined && settings.timestamp === "" && !fixed) change({ timestamp: time.name });
           },
-          (e: unknown) => live && setProblem(reason(e)),
+          (e: unknown) => {
+            if (!live) return;
+            setProblem(reason(e));
+            if (settings.overwrite) return;
+            /* what the file itself has, so that its columns can get the names that the table has */
+            asked = upload({ ...settings, overwrite: true, timestamp: "" }, sample, "look");
+            asked.done.then(
+              (r) => {
+                if (!live) return;
+                setReport(r);
+                setFits(false);
+              },
+              () => undefined,
+            );
+          },
         );
       },
       report === null ? 0 : PREVIEW_MS,
@@ -156,6 +172,7 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
   return (
     <Dialog title={table === "" ? "Import a file" : `Import a file into ${table}`} wide onClose={onClose}>
       <TypeList />
+      <NameList table={fixed ? settings.name : ""} />
       {phase.kind === "done" ? (
         <div class="form">
           <p role="status">
@@ -261,7 +278,7 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
           {report !== null && <Report report={report} preview />}
           <div class="form-buttons">
             <Button onClick={onClose}>Close</Button>
-            <Button type="submit" icon="upload" class="button primary" disabled={report === null}>
+            <Button type="submit" icon="upload" class="button primary" disabled={report === null || !(fits || settings.overwrite)}>
               {settings.overwrite && exists ? "Overwrite" : "Import"}
             </Button>
           </div>

@@ -35,7 +35,7 @@ function ColumnHead({ report, at, settings, fixed, parquet, onColumn }: Omit<Pre
   const pattern = settings.schema.find((s) => s.name === (c.source ?? c.name))?.pattern ?? "";
   return (
     <th scope="col">
-      <Draft label={`Name of column ${at + 1}`} title={c.source === undefined ? undefined : `${c.source} in the file`} value={c.name} onChange={(name) => onColumn(at, { name })} />
+      <Draft label={`Name of column ${at + 1}`} title={c.source === undefined ? undefined : `${c.source} in the file`} value={c.name} list="column-names" onChange={(name) => onColumn(at, { name })} />
       {fixed ? <span class="tree-type"> {c.type}</span> : <TypeField label={`Type of ${c.name}`} value={c.type} onChange={(type) => onColumn(at, { type })} />}
       {!fixed && !parquet && /^(TIMESTAMP|DATE)/.test(c.type) && (
         <Draft placeholder="pattern" label={`Pattern of ${c.name}`} title="How times are written: dd/MM/yyyy HH:mm:ss" value={pattern} onChange={(p) => onColumn(at, { type: c.type, pattern: p })} />

@@ -1,6 +1,6 @@
 /* Fields that both dialogs have. */
 import { useEffect, useState } from "preact/hooks";
-import { catalog } from "../api/catalog";
+import { catalog, columnsOf } from "../api/catalog";
 import { rows } from "../api/client";
 import { instance } from "../app/Instance";
 import { isExternal } from "../login/signon";
@@ -49,6 +49,30 @@ export function TypeList() {
     <datalist id="column-types">
       {types.map((t) => (
         <option key={t} value={t} />
+      ))}
+    </datalist>
+  );
+}
+
+/* The columns that a file for this table can name. */
+export function NameList({ table }: { table: string }) {
+  const [names, setNames] = useState<string[]>([]);
+  useEffect(() => {
+    let live = true;
+    setNames([]);
+    if (table !== "")
+      columnsOf(table).then(
+        (list) => live && setNames(list.map((c) => c.name)),
+        () => undefined,
+      );
+    return () => {
+      live = false;
+    };
+  }, [table]);
+  return (
+    <datalist id="column-names">
+      {names.map((n) => (
+        <option key={n} value={n} />
       ))}
     </datalist>
   );
