@@ -9,8 +9,13 @@
 
 /* ------------------------------------------------------------------ name set */
 
+typedef struct name_slot {
+    const alm_str *name;
+    uint32_t tried; /* numbers behind it up to this one are taken */
+} name_slot;
+
 typedef struct name_set {
-    const alm_str **slots;
+    name_slot *slots;
     uint32_t mask;
 } name_set;
 
@@ -24,10 +29,10 @@ static uint32_t hash_name(alm_str s)
     return h;
 }
 
-static const alm_str **slot_of(const name_set *set, alm_str name)
+static name_slot *slot_of(const name_set *set, alm_str name)
 {
     uint32_t i = hash_name(name) & set->mask;
-    while (set->slots[i] != NULL && !alm_str_ieq(*set->slots[i], name))
+    while (set->slots[i].name != NULL && !alm_str_ieq(*set->slots[i].name, name))
         i = (i + 1) & set->mask;
     return &set->slots[i];
 }
@@ -35,13 +40,16 @@ static const alm_str **slot_of(const name_set *set, alm_str name)
 static alm_status unique_name(alm_ctx *cx, const name_set *set, alm_item *item, bool stars)
 {
     const alm_str base = item->name;
-    for (uint32_t k = stars ? 1 : 2; *slot_of(set, item->name) != NULL; k++) {
+    name_slot *first = slot_of(set, base);
+    uint32_t k = ALM_MAX(first->tried, stars ? 0U : 1U);
+    while (slot_of(set, item->name)->name != NULL) {
         const char *text = NULL;
         ALM_TRY(alm_arena_printf(cx, cx->arena, &text, stars ? "%.*s%u" : "%.*s_%u", (int)base.len,
-                                 base.ptr, k));
+                                 base.ptr, ++k));
         item->name = alm_str_of(text);
     }
-    *slot_of(set, item->name) = &item->name;
+    first->tried = k;
+    slot_of(set, item->name)->name = &item->name;
     return ALM_OK;
 }
 
@@ -57,11 +65,11 @@ static alm_status name_items(alm_ctx *cx, alm_item *items, uint32_t n, bool star
         if (items[i].alias.len == 0)
             continue;
         items[i].name = items[i].alias;
-        const alm_str **slot = slot_of(&set, items[i].name);
-        if (*slot != NULL)
+        name_slot *slot = slot_of(&set, items[i].name);
+        if (slot->name != NULL)
             return alm_fail(cx, ALM_E_DUPLICATE, items[i].pos, "Duplicate column [name=%.*s]",
                             (int)items[i].name.len, items[i].name.ptr);
-        *slot = &items[i].name;
+        slot->name = &items[i].name;
     }
     for (uint32_t i = 0; i < n; i++) {
         if (items[i].alias.len > 0)

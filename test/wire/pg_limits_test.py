@@ -7,7 +7,7 @@ import os, pathlib, sys, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from pgchecks import SLOW, STREAM, Server, check, data_rows, expect, kinds, main, pg, state  # noqa: E402
-from pgclient import SYNC, Wire, bind, close, execute, fields, msg, parse, query  # noqa: E402
+from pgclient import SYNC, Wire, bind, close, describe, execute, fields, msg, parse, query  # noqa: E402
 
 
 # ------------------------------------------------------------------ time, cancel, memory
@@ -265,9 +265,45 @@ def named_statement_limit(s):
         for i in range(50):
             expect(w.kinds(parse(f"s{i}", "select 1"), SYNC), "1Z")
         expect(w.error(parse("more", "select 1"), SYNC)["C"], "53400")
+        expect(w.kinds(parse("", "select 1"), bind("", ""), execute(), SYNC), "12DCZ", "the unnamed one is beside them")
+        w.rows("begin")
         for i in range(50):
             expect(w.kinds(bind(f"p{i}", "s0"), SYNC), "2Z")
+        expect(w.kinds(bind("", "s0"), execute(), SYNC), "2DCZ", "the unnamed one is beside them")
         expect(w.error(bind("more", "s0"), SYNC)["C"], "53400")
+        w.rows("rollback")
+        for i in range(200):  # outside a block they go when there is no more room
+            expect(w.kinds(bind(f"q{i}", "s0"), SYNC), "2Z")
+
+
+@check
+def columns_have_a_count_of_16_bits(s):
+    w = Wire(s.pg)
+    w.rows("create table wide (" + ", ".join(f"c{i} int" for i in range(2000)) + ")")
+    w.rows("insert into wide (c0) values (1)")
+
+    def wide(n):
+        tables = [f"a{i}" for i in range(n // 2000 + 1)]
+        return "select " + ", ".join([f"{t}.*" for t in tables[:-1]] + [f"{tables[-1]}.c{i}" for i in range(n % 2000)]) + " from " + " cross join ".join("wide " + t for t in tables)
+
+    a = w.ask(query(wide(65535)))
+    expect((kinds(a), a[0][1][:2], a[1][1][:2], len(data_rows(a)[0])), ("TDCZ", b"\xff\xff", b"\xff\xff", 65535))
+    many = wide(65536)
+    for what, messages in (("simple", [query(many)]), ("described", [parse("", many), describe("S"), SYNC]), ("bound", [parse("", many), bind(), execute(), SYNC]),
+                           ("cursor", [query("declare c cursor with hold for " + many)]), ("prepared", [query("prepare p as " + many)]),
+                           ("copy", [query(f"copy ({many}) to stdout")]), ("binary copy: 65535 is its end", [query(f"copy ({wide(65535)}) to stdout (format binary)")])):
+        e = w.error(*messages)
+        expect((e and e["C"], "at most" in e["M"]), ("54011", True), what)
+        expect(w.rows("select 1"), [["1"]], "the connection goes on")
+
+
+@check
+def columns_of_one_name_are_numbered_in_time(s):
+    start = time.monotonic()
+    a = Wire(s.pg).ask(query("select " + ",".join(["1"] * 20000)))
+    expect((kinds(a), b"1_20000\0" in a[0][1]), ("TDCZ", True))
+    if not s.sanitized:
+        expect(time.monotonic() - start < 5, True, "each is not looked for from 1 on")
 
 
 if __name__ == "__main__":

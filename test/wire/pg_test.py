@@ -342,6 +342,67 @@ def portals_take_turns(s):
 
 
 @check
+def portals_and_their_names(s):
+    def code(*messages):
+        e = w.error(*messages, SYNC)
+        return e and (e["C"], e["M"])
+
+    w = Wire(s.pg)
+    w.ask(parse("q", "select x from long_sequence(9)"), SYNC)
+    there = ("42P03", 'portal "p" already exists')
+    w.rows("begin")
+    expect(kinds(w.ask(bind("p", "q"), execute("p", 2), SYNC)), "2DDsZ")
+    expect(code(bind("p", "q")), there, "in a block it lasts over Sync")
+    w.rows("rollback")
+    expect(kinds(w.ask(bind("p", "q"), execute("p", 2), SYNC)), "2DDsZ")
+    expect(text(data_rows(w.ask(execute("p", 2), SYNC))), [["3"], ["4"]], "a fetch size works without a block")
+    expect(text(data_rows(w.ask(bind("p", "q"), execute("p", 1), SYNC))), [["1"]], "and the name is free")
+    expect(code(bind("r", "q"), bind("r", "q")), ("42P03", 'portal "r" already exists'))
+    for _ in range(3):
+        expect(kinds(w.ask(bind("", "q"), bind("", "q"), execute("", 2), SYNC)), "22DDsZ")
+    w.rows("begin; declare c cursor for select 1")
+    expect(code(bind("c", "q")), ("42P03", 'portal "c" already exists'))
+    w.rows("rollback")
+    expect(kinds(w.ask(bind("", "q"), execute("", 2), SYNC)), "2DDsZ")
+    w.rows("select 1")
+    expect(code(execute()), ("34000", 'portal "" does not exist'), "a query uses the unnamed one")
+
+
+@check
+def the_unnamed_statement_ends(s):
+    gone = ("26000", 'prepared statement "" does not exist')
+    for what, messages in (("query", [query("select 2")]), ("empty query", [query("")]), ("query that fails", [query("select nope")]),
+                           ("Parse that fails", [parse("", "select ("), SYNC]), ("with a type that is none", [parse("", "select $1", [4711]), SYNC])):
+        w = Wire(s.pg)
+        expect(kinds(w.ask(parse("", "select 1"), parse("named", "select 1"), SYNC)), "11Z")
+        w.ask(*messages)
+        e = w.error(bind(), execute(), SYNC)
+        expect(e and (e["C"], e["M"]), gone, what)
+        expect(kinds(w.ask(bind("", "named"), execute(), SYNC)), "2DCZ", what)
+        expect(kinds(w.ask(parse("", "select 1"), SYNC, parse("named", "select 2"), SYNC)), "1Z")
+        w.until_ready()
+        expect(kinds(w.ask(bind(), execute(), SYNC)), "2DCZ", "a named one that fails is another matter")
+
+
+@check
+def bind_counts_are_checked(s):
+    w = Wire(s.pg)
+    w.ask(parse("two", "select $1::int, $2::int, 3"), parse("none", "select 1"), SYNC)
+    for name, values, formats, results, want in (
+            ("two", [b"1", b"2"], [0, 0, 0], [], "bind message has 3 parameter formats but 2 parameters"),
+            ("two", [b"1"], [], [], 'bind message supplies 1 parameters, but prepared statement "two" requires 2'),
+            ("two", [b"1", b"2", b"3"], [0, 0, 0], [], 'bind message supplies 3 parameters, but prepared statement "two" requires 2'),
+            ("none", [b"1"], [], [], 'bind message supplies 1 parameters, but prepared statement "none" requires 0'),
+            ("two", [b"1", b"2"], [], [0, 0], "bind message has 2 result formats but query has 3 columns"),
+            ("two", [b"1", b"2"], [1], [0, 0, 1, 1], None)):
+        e = w.error(bind("", name, values, formats, results), execute(), SYNC)
+        if want:
+            expect((e["C"], e["M"]), ("08P01", want))
+        else:
+            expect(e["C"] in ("08P01", "22P03"), True)
+
+
+@check
 def flush_sends_what_is_ready_and_ends_nothing(s):
     w = Wire(s.pg)
     w.send(parse("", "select x from long_sequence(3)"), FLUSH)

@@ -57,6 +57,10 @@ bool pg_cursor_declare(pg_conn *c, pg_portal *portal, alm_error *err)
     const alm_cursor_words *words = alm_prepared_cursor(portal->statement->prepared);
     const alm_str name = pg_object_name(words->name, text);
     alm_ctx cx = {0};
+    uint32_t n = 0;
+    (void)alm_cursor_cols(portal->cursor, &n);
+    if (!pg_cols_fit(n, PG_COLS_MAX, err))
+        return false;
     if (alm_map_get(&c->portals, name) != NULL)
         return fail_with_name(err, ALM_E_PORTAL_EXISTS, "cursor \"%s\" already exists", text);
     if ((int64_t)c->portals.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit)
@@ -159,6 +163,17 @@ const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *
     return from != NULL ? alm_cursor_cols(from->cursor, n) : NULL;
 }
 
+bool pg_cols_fit(uint32_t n, uint32_t max, alm_error *err)
+{
+    if (n <= max)
+        return true;
+    *err = (alm_error){.code = ALM_E_COLUMNS, .sql_pos = -1};
+    (void)snprintf(err->msg, sizeof(err->msg),
+                   "a result can have at most %u columns in this protocol: this one has %u", max,
+                   n);
+    return false;
+}
+
 /* The map must not change while it is walked. */
 static void drop_list(pg_conn *c, pg_portal *list)
 {
@@ -180,6 +195,7 @@ void pg_cursors_block_over(pg_conn *c, bool rolled_back)
             list = cursor;
         }
         cursor->in_block = false;
+        cursor->kept = true;
     }
     drop_list(c, list);
 }

@@ -85,14 +85,22 @@ alm_str pg_object_name(alm_str words, char out[PG_NAME_BYTES])
 
 static void drop_portal(pg_conn *c, alm_str name);
 
-/* Of all portals or of the done ones; the portal that runs stays. */
-static void drop_portals(pg_conn *c, bool only_done)
+typedef enum portal_set { PORTALS_ALL, PORTALS_DONE, PORTALS_KEPT } portal_set;
+
+static bool is_of(const pg_portal *portal, portal_set set)
+{
+    return set == PORTALS_ALL ||
+           (!portal->declared && (set == PORTALS_DONE ? portal->done : portal->kept));
+}
+
+/* The portal that runs stays. */
+static void drop_portals(pg_conn *c, portal_set set)
 {
     const alm_map_entry *e = NULL;
     pg_portal *list = NULL; /* the map must not change while it is walked */
     for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
         pg_portal *portal = e->value;
-        if (portal == c->run.portal || (only_done && (!portal->done || portal->declared)))
+        if (portal == c->run.portal || !is_of(portal, set))
             continue;
         portal->next_drop = list;
         list = portal;
@@ -124,7 +132,7 @@ bool pg_drop_named(pg_conn *c, const alm_prepared *prepared, alm_error *err)
     if (discard || alm_str_eq(tag, ALM_STR("DEALLOCATE ALL")))
         drop_all_statements(c);
     if (discard || (all && alm_str_eq(tag, ALM_STR("CLOSE"))))
-        drop_portals(c, false);
+        drop_portals(c, PORTALS_ALL);
     if (all || discard)
         return true;
     if (alm_str_eq(tag, ALM_STR("DEALLOCATE"))) {
@@ -155,7 +163,7 @@ static void drop_portal(pg_conn *c, alm_str name)
 
 void pg_drop_all(pg_conn *c)
 {
-    drop_portals(c, false);
+    drop_portals(c, PORTALS_ALL);
     drop_all_statements(c);
 }
 
@@ -187,6 +195,8 @@ bool pg_statement_describe(pg_conn *c, pg_statement *s, alm_error *err)
         *err = *alm_session_error(c->session);
         return false;
     }
+    if (!pg_cols_fit(s->n_cols, PG_COLS_MAX, err))
+        return false;
     alm_type *kept = calloc(n + 1, sizeof(*kept));
     uint32_t *oids = calloc(n + 1, sizeof(*oids));
     if (kept == NULL || oids == NULL) {
@@ -225,7 +235,8 @@ bool pg_statement_fits(pg_conn *c, alm_str name, alm_error *err)
         err->code = ALM_E_STATEMENT_EXISTS;
         (void)snprintf(err->msg, sizeof(err->msg), "prepared statement \"%.*s\" already exists",
                        (int)name.len, name.ptr);
-    } else if ((int64_t)c->statements.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit) {
+    } else if (name.len > 0 &&
+               (int64_t)c->statements.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit) {
         err->code = ALM_E_STATEMENT_LIMIT;
         (void)snprintf(err->msg, sizeof(err->msg),
                        "too many prepared statements: the limit is pg.named.statement.limit");
@@ -334,6 +345,8 @@ static void on_parse(pg_conn *c, pg_reader *r)
         pg_fail_err(c, &err, (alm_str){0});
         return;
     }
+    if (name.len == 0) /* gone even if the new one fails */
+        pg_statement_drop(c, name);
     pg_statement *s = calloc(1, sizeof(*s));
     if (s == NULL) {
         pg_fail(c, ALM_E_MEMORY, "out of memory");
@@ -400,20 +413,47 @@ static bool read_formats(pg_conn *c, pg_reader *r, int16_t **out, uint32_t *n)
     return false;
 }
 
+/* As many values as parameters, and formats for none, all or each of them? False: the error was sent. */
+static bool counts_fit(pg_conn *c, const pg_statement *s, uint32_t n, uint32_t n_formats)
+{
+    alm_error err = {.code = ALM_E_PROTOCOL, .sql_pos = -1};
+    if (n_formats > 1 && n_formats != n)
+        (void)snprintf(err.msg, sizeof(err.msg),
+                       "bind message has %u parameter formats but %u parameters", n_formats, n);
+    else if (n != s->n_params)
+        (void)snprintf(
+            err.msg, sizeof(err.msg),
+            "bind message supplies %u parameters, but prepared statement \"%s\" requires %u", n,
+            s->name, s->n_params);
+    else
+        return true;
+    pg_fail_err(c, &err, (alm_str){0});
+    return false;
+}
+
+static bool result_formats_fit(pg_conn *c, const pg_portal *portal, uint32_t n_cols)
+{
+    alm_error err = {.code = ALM_E_PROTOCOL, .sql_pos = -1};
+    if (portal->n_formats <= 1 || portal->n_formats == n_cols)
+        return true;
+    (void)snprintf(err.msg, sizeof(err.msg),
+                   "bind message has %u result formats but query has %u columns", portal->n_formats,
+                   n_cols);
+    pg_fail_err(c, &err, (alm_str){0});
+    return false;
+}
+
 static bool read_values(pg_conn *c, pg_reader *r, pg_portal *portal, const int16_t *formats,
                         uint32_t n_formats)
 {
     const pg_statement *s = portal->statement;
     const uint32_t n = (uint32_t)(pg_read16(r) & 0xffff);
-    if (r->bad || n != s->n_params || (n_formats > 1 && n_formats != n)) {
-        alm_error err = {.code = ALM_E_PROTOCOL, .sql_pos = -1};
-        (void)snprintf(
-            err.msg, sizeof(err.msg),
-            "bind message supplies %u parameters, but the prepared statement requires %u", n,
-            s->n_params);
-        pg_fail_err(c, &err, (alm_str){0});
+    if (r->bad) {
+        pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message");
         return false;
     }
+    if (!counts_fit(c, s, n, n_formats))
+        return false;
     c->cx.arena = &portal->arena;
     alm_status st = n == 0 ? ALM_OK : ALM_NEWN(&c->cx, &portal->arena, n, &portal->values);
     portal->n_values = n;
@@ -436,6 +476,22 @@ static bool read_values(pg_conn *c, pg_reader *r, pg_portal *portal, const int16
     return st == ALM_OK && !r->bad;
 }
 
+/* May a portal have this name? The unnamed one is always replaced, a cursor by DECLARE never. */
+static bool name_is_free(pg_conn *c, alm_str name)
+{
+    const pg_portal *there = alm_map_get(&c->portals, name);
+    return name.len == 0 || there == NULL || (there->kept && !there->declared);
+}
+
+/* The unnamed one is no matter of the limit: there is but one. */
+static bool portal_fits(pg_conn *c, alm_str name)
+{
+    const int64_t limit = alm_db_conf(c->pg->db)->pg_named_statement_limit;
+    if (name.len > 0 && (int64_t)c->portals.count >= limit)
+        drop_portals(c, PORTALS_KEPT);
+    return name.len == 0 || (int64_t)c->portals.count < limit;
+}
+
 static void on_bind(pg_conn *c, pg_reader *r)
 {
     const alm_str name = pg_read_text(r);
@@ -451,9 +507,9 @@ static void on_bind(pg_conn *c, pg_reader *r)
     if (s == NULL)
         fail_name(c, ALM_E_STATEMENT, "prepared statement \"%s\" does not exist",
                   statement_name.ptr);
-    else if (name.len > 0 && alm_map_get(&c->portals, name) != NULL)
+    else if (!name_is_free(c, name))
         fail_name(c, ALM_E_PORTAL_EXISTS, "portal \"%s\" already exists", name.ptr);
-    else if ((int64_t)c->portals.count >= alm_db_conf(c->pg->db)->pg_named_statement_limit)
+    else if (!portal_fits(c, name))
         pg_fail(c, ALM_E_STATEMENT_LIMIT,
                 "too many portals: the limit is pg.named.statement.limit");
     else if (describe(c, s)) {
@@ -468,10 +524,11 @@ static void on_bind(pg_conn *c, pg_reader *r)
         ok = read_formats(c, r, &portal->formats, &portal->n_formats);
         uint32_t n_cols = 0;
         (void)pg_result_cols(c, s, &n_cols);
-        if (ok && (r->at != r->end || (portal->n_formats > 1 && portal->n_formats != n_cols))) {
-            pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message: result formats");
+        if (ok && r->at != r->end) {
+            pg_fail(c, ALM_E_PROTOCOL, "malformed Bind message: bytes behind the result formats");
             ok = false;
         }
+        ok = ok && result_formats_fit(c, portal, n_cols);
     }
     if (ok) {
         drop_portal(c, name);
@@ -580,7 +637,7 @@ static void on_execute(pg_conn *c, pg_reader *r)
 void pg_synced(pg_conn *c)
 {
     c->skip = false;
-    drop_portals(c, true);
+    drop_portals(c, PORTALS_DONE);
     pg_send_ready(c);
 }
 
@@ -648,6 +705,8 @@ void pg_message(pg_conn *c, char type, const char *body, size_t n)
             pg_fail(c, ALM_E_PROTOCOL, "malformed Query message");
             on_sync(c);
         } else {
+            pg_statement_drop(c, (alm_str){"", 0}); /* as the unnamed portal: a query uses both */
+            drop_portal(c, (alm_str){"", 0});
             pg_run_simple(c, text);
         }
         return;

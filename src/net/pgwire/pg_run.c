@@ -355,6 +355,9 @@ static step_result execute(pg_conn *c)
     after_statement(c, portal->cursor, kind);
     const alm_copy_stream *stream = alm_cursor_copy(portal->cursor);
     if (stream != NULL) {
+        run->failed = !pg_cols_fit(stream->n_cols, PG_COPY_COLS_MAX, &run->err);
+        if (run->failed)
+            return STEP_END;
         pg_copy_begin(c, stream);
         return STEP_PIECE;
     }
@@ -370,6 +373,9 @@ static step_result execute(pg_conn *c)
     }
     uint32_t n = 0;
     const alm_plan_col *cols = alm_cursor_cols(portal->cursor, &n);
+    run->failed = !pg_cols_fit(n, PG_COLS_MAX, &run->err);
+    if (run->failed)
+        return STEP_END;
     if (run->simple) {
         pg_send_row_description(c, cols, n, NULL, 0);
     } else if (!same_shape(runs(portal), cols, n)) {

@@ -64,6 +64,7 @@ typedef struct pg_portal {
     uint32_t row;
     int64_t sent; /* of the current Execute */
     bool done;
+    bool kept; /* over the end of its transaction: clients believe that it went, its name is free */
     bool declared, in_block, hold, binary,
         failed;        /* a cursor; in_block: by the block that is open */
     uint64_t born;     /* alm_session_savepoint_clock */
@@ -250,6 +251,9 @@ bool pg_cursor_fetch(pg_conn *c, pg_run *run); /* false: run->err */
 bool pg_is_fetch(const pg_portal *portal);     /* FETCH or MOVE, not a cursor */
 bool pg_cursor_go_on(pg_conn *c, pg_run *run); /* a FETCH that an Execute has cut */
 const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *n);
+/* Messages count columns in 16 bits; rows of a binary COPY have the highest count for their end. */
+enum { PG_COLS_MAX = 65535, PG_COPY_COLS_MAX = 65534 };
+bool pg_cols_fit(uint32_t n, uint32_t max, alm_error *err); /* false: the error */
 void pg_cursors_block_over(pg_conn *c, bool rolled_back);
 void pg_cursors_went_back(pg_conn *c); /* ROLLBACK TO: those that were declared since go */
 
