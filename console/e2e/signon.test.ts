@@ -212,6 +212,7 @@ describe("tabs, reloads, ends", () => {
     await o.page.keyboard.insertText("select 42");
     await kept(o.page, "select 42");
     await o.page.goto(`${server.url}/index.html?keep=1#/server`);
+    await expect.poll(() => userName(o.page).textContent()).toBe("Alice Analyst"); /* it has come back from the provider */
     await o.page.reload();
     await expect.poll(() => userName(o.page).textContent()).toBe("Alice Analyst");
     expect(o.page.url()).toBe(`${server.url}/index.html?keep=1#/server`);
