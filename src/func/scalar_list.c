@@ -160,6 +160,15 @@ KERNEL(array_length)
     return ALM_OK;
 }
 
+KERNEL(array_lower)
+{
+    int32_t *o = out->data;
+    ALM_TRY(array_length(call, n, args, out));
+    for (size_t i = 0; i < n; i++)
+        o[i] = o[i] == ALM_INT_NULL ? ALM_INT_NULL : 1;
+    return ALM_OK;
+}
+
 /* How many elements, of any number; 0 of null. */
 KERNEL(list_size)
 {
@@ -388,13 +397,30 @@ KERNEL(parse_ident)
     return ALM_OK;
 }
 
-/* Elements with a text between them, nulls left out. */
+/* What stands for a null element; ptr NULL: it is left out. */
+static alm_str null_text(const alm_call *call, const alm_vec *args, size_t i)
+{
+    return call->argc > 2 ? text_at(&args[2], i) : (alm_str){0};
+}
+
+/* A text and what parts it from the one before; returns how long both are. */
+static size_t join_text(char *to, bool *first, alm_str between, alm_str text)
+{
+    const size_t gap = *first ? 0 : between.len;
+    memcpy(to, between.ptr, gap);
+    memcpy(to + gap, text.ptr, text.len);
+    *first = false;
+    return gap + text.len;
+}
+
+/* Elements with a text between them, nulls left out unless there is a text for them. */
 KERNEL(list_join)
 {
     alm_text_out w = alm_text_out_of(call);
     alm_view *o = out->data;
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i), between = text_at(&args[1], i);
+        const alm_str null = null_text(call, args, i);
         alm_text_list list = alm_text_list_of(text);
         alm_list_element e;
         char *ptr = NULL;
@@ -402,10 +428,13 @@ KERNEL(list_join)
         o[i] = alm_view_null();
         if (text.ptr == NULL || between.ptr == NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, text.len * (between.len + 1) + 1, &ptr));
+        ALM_TRY(alm_text_room(&w, text.len * (between.len + null.len + 1) + 1, &ptr));
         for (bool first = true; alm_text_list_next(&list, &e);) {
-            if (alm_list_element_is_null(&e))
+            if (alm_list_element_is_null(&e)) {
+                if (null.ptr != NULL)
+                    len += join_text(ptr + len, &first, between, null);
                 continue;
+            }
             const size_t gap = first ? 0 : between.len;
             memcpy(ptr + len, between.ptr, gap);
             len += gap;
@@ -540,7 +569,7 @@ KERNEL(list_read)
     return ALM_OK;
 }
 
-/* Numbers as in '{1,2.5}', with a text between them; nulls are left out. */
+/* Numbers as in '{1,2.5}', with a text between them; nulls as those of a list. */
 KERNEL(array_join)
 {
     alm_text_out w = alm_text_out_of(call);
@@ -548,18 +577,22 @@ KERNEL(array_join)
     for (size_t i = 0; i < n; i++) {
 
         const alm_array a = alm_array_of(&args[0], args[0].is_const ? 0 : i);
-        const alm_str between = text_at(&args[1], i);
+        const alm_str between = text_at(&args[1], i), null = null_text(call, args, i);
         char *ptr = NULL;
         size_t len = 0;
         o[i] = alm_view_null();
         if (a.dims == 0 || between.ptr == NULL)
             continue;
-        ALM_TRY(alm_text_room(&w, a.count * (between.len + ALM_DOUBLE_TEXT_MAX) + 1, &ptr));
+        ALM_TRY(
+            alm_text_room(&w, a.count * (between.len + null.len + ALM_DOUBLE_TEXT_MAX) + 1, &ptr));
         bool first = true;
         for (size_t k = 0; k < a.count; k++) {
             const double x = alm_array_at(a.data, k);
-            if (x != x)
+            if (x != x) {
+                if (null.ptr != NULL)
+                    len += join_text(ptr + len, &first, between, null);
                 continue;
+            }
             const size_t gap = first ? 0 : between.len;
             memcpy(ptr + len, between.ptr, gap);
             len += gap;
@@ -750,6 +783,16 @@ static const alm_fn ROWS[] = {
     ROW("array_to_string", "(ARRAY, TEXT) STRING", 0, NULL, array_join,
         "Numbers of an array with a text between them; nulls are left out.",
         "array_to_string(ARRAY[1.0, 2.5], ' ')"),
+    ROW("array_to_string", "(TEXT, TEXT, TEXT) STRING", 0, NULL, list_join,
+        "Nulls are written as the third text.", "array_to_string('{a,NULL,b}', ' ', '-')"),
+    ROW("array_to_string", "(ARRAY, TEXT, TEXT) STRING", 0, NULL, array_join,
+        "Nulls are written as the third text.", "array_to_string(ARRAY[1.0, NULL], ' ', '-')"),
+    ROW("array_lower", "(ARRAY, INT) INT", 0, NULL, array_lower,
+        "First subscript of a dimension of an array, which is 1; null of an empty one.",
+        "array_lower(ARRAY[1.0, 2.5], 1)"),
+    ROW("array_upper", "(ARRAY, INT) INT", 0, NULL, array_length,
+        "Last subscript of a dimension of an array; null of an empty one.",
+        "array_upper(ARRAY[1.0, 2.5], 1)"),
     ROW("array_length", "(ARRAY, INT) INT", 0, NULL, array_length,
         "Length of a dimension of an array; null of an empty one.",
         "array_length(ARRAY[1.0, 2.5], 1)"),

@@ -139,6 +139,52 @@ static bool is_literal_type(alm_str word)
     return false;
 }
 
+/* Names of types that clients of PostgreSQL write before a text; the text is cast. */
+static bool is_foreign_type(alm_str word)
+{
+    static const char *const names[] = {"int2",   "int4",     "int8",   "float4",      "float8",
+                                        "bool",   "numeric",  "bigint", "timestamptz", "integer",
+                                        "bpchar", "smallint", "real",   "regclass",    "regtype"};
+    for (size_t i = 0; i < ALM_COUNT(names); i++)
+        if (alm_str_ieq(word, alm_str_of(names[i])))
+            return true;
+    return false;
+}
+
+/* bool 't', double precision '1', pg_catalog.int8 '1': is the text a cast? */
+static bool starts_cast(const alm_parser *p)
+{
+    alm_parser ahead = *p;
+    const alm_str word = alm_token_text(p, p->tok);
+    alm_parse_next(&ahead);
+    if (ahead.tok.kind == ALM_TOK_STRING)
+        return is_foreign_type(word);
+    if (alm_take_op(&ahead, ALM_OP_DOT)) {
+        const bool named = ahead.tok.kind == ALM_TOK_NAME;
+        alm_parse_next(&ahead);
+        return named && alm_str_ieq(word, ALM_STR("pg_catalog")) &&
+               ahead.tok.kind == ALM_TOK_STRING;
+    }
+    take_type_words(&ahead, word);
+    return ahead.tok.kind == ALM_TOK_STRING && ahead.prev.end > p->tok.end;
+}
+
+static alm_status parse_typed_cast(alm_parser *p, alm_ast **out)
+{
+    alm_ast *text = NULL;
+    alm_str type = {0};
+    const int32_t pos = p->tok.pos;
+    int32_t type_pos = 0;
+    ALM_TRY(alm_parse_type(p, &type, &type_pos));
+    ALM_TRY(alm_parse_literal(p, &text));
+    ALM_ASSERT(text != NULL); /* starts_cast has seen it */
+    ALM_TRY(alm_parse_make(p, ALM_AST_CAST, pos, "cast", text, NULL, out));
+    (*out)->type_name = type;
+    (*out)->type_pos = type_pos;
+    (*out)->double_colon = true;
+    return ALM_OK;
+}
+
 static bool is_interval_unit(alm_str word)
 {
     static const char *const names[] = {"year", "month", "week", "day", "hour", "minute", "second"};
@@ -432,6 +478,10 @@ static alm_status parse_word(alm_parser *p, alm_ast **out)
     default:
         if (next.kind == ALM_TOK_STRING && is_literal_type(alm_token_text(p, p->tok)))
             return parse_typed(p, out);
+        if ((next.kind == ALM_TOK_STRING || next.kind == ALM_TOK_NAME ||
+             alm_token_is_op(next, ALM_OP_DOT)) &&
+            starts_cast(p))
+            return parse_typed_cast(p, out);
         break;
     }
     return parse_name(p, out);
