@@ -345,6 +345,15 @@ def results_have_the_format_that_was_asked_for(s):
 
 
 @check
+def delimiters_that_fields_may_have_are_refused(s):
+    for c in '"\r\n\0-.+5eX':
+        status, _, body = s.get("/exp", query="select -1.5 a, 'x' b", delimiter=c)
+        expect((status, "invalid delimiter" in json.loads(body).get("error", "")), (400, True), c)
+    for c in "\t;|: ~":
+        expect(s.get("/exp", query="select -1.5 a, 'x' b", delimiter=c)[2].decode(), f'"a"{c}"b"\r\n-1.5{c}"x"\r\n', c)
+
+
+@check
 def arrow_streams_are_read_by_pyarrow_and_polars(s):
     import io, polars, pyarrow
     def get(sql, **more):

@@ -169,6 +169,23 @@ def a_window_of_rows_runs_nothing_twice(s):
 
 
 @check
+def what_cannot_be_answered_is_not_done(s):
+    w = Wire(s.pg)
+    table(w, "ro")
+    one = "insert into ro (ts, v) values ('2026-01-01', 1) returning v, ts"
+    for sql in (one, "update ro set v = 2 returning v, ts", "delete from ro returning v, ts", "select 1; " + one):
+        w.rows("truncate table ro")
+        w.rows("insert into ro (ts, v) values ('2026-01-01', 1)")
+        status, _, body = s.get("/exec", query=sql, cols="v,nope")
+        expect((status, json.loads(body)["error"], s.rows("select v from ro")), (400, "column not found: 'nope'", [[1.0]]), sql)
+    expect((s.rows(one, cols="ts"), s.rows("select count() from ro")), ([["2026-01-01T00:00:00.000000Z"]], [[2]]))
+    expect((s.get("/exec", query=one, fmt="parquet")[2][:4], s.rows("select count() from ro")), (b"PAR1", [[3]]))
+    body = json.dumps({"query": "insert into ro (ts, v) values ('2026-01-01', $1) returning v, ts", "params": [5], "cols": "v", "nm": True}).encode()
+    with urllib.request.urlopen(urllib.request.Request(s.url + "/exec", body, {"Content-Type": "application/json", **s.login()})) as r:
+        expect((json.loads(r.read())["dataset"], s.rows("select count() from ro")), ([[5.0]], [[4]]))
+
+
+@check
 def rights(s):
     with Server(preset=s.preset, env={"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_PASSWORD": "secret"}) as r:
         admin = Wire(r.pg, password="secret")

@@ -129,6 +129,13 @@ static bool read_parquet(alm_http *h, alm_str query, alm_query_options *opt)
     return false;
 }
 
+/* Can it stand between fields of which numbers and the like have no quotes? */
+static bool is_delimiter(char c)
+{
+    return (c < '0' || c > '9') && ((c | 0x20) < 'a' || (c | 0x20) > 'z') && c != 0 &&
+           strchr("+-.\"\r\n", c) == NULL;
+}
+
 /* The statement and the options that both endpoints have; false: the error was sent. */
 static bool read_request(alm_http *h, const result_format *own, bool inclusive, alm_str *query,
                          alm_query_options *opt, const result_format **format)
@@ -151,7 +158,14 @@ static bool read_request(alm_http *h, const result_format *own, bool inclusive, 
                                .cols = alm_http_param(&h->req, "cols"),
                                .params = alm_http_param(&h->req, "params"),
                                .delimiter = ','};
-    if (delimiter.ptr != NULL && delimiter.len == 1 && (unsigned char)delimiter.ptr[0] < 0x80)
+    if (delimiter.len == 1 && !is_delimiter(delimiter.ptr[0])) {
+        alm_http_reply_error(h, 400, *query,
+                             "invalid delimiter: letters, digits, '+', '-', '.', quotes and line "
+                             "ends stand in fields",
+                             0);
+        return false;
+    }
+    if (delimiter.len == 1 && (unsigned char)delimiter.ptr[0] < 0x80)
         opt->delimiter = delimiter.ptr[0];
     if (opt->form == ALM_RESULT_PARQUET && !read_parquet(h, *query, opt))
         return false;

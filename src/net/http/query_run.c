@@ -401,6 +401,16 @@ static alm_status find_following(alm_query_run *run)
     return ALM_OK;
 }
 
+/* A change whose rows may turn out not to fit the answer, as columns that are not among them: it is kept when the answer is
+ * made, as that of a script is, so that who is told of an error may send it again. */
+static bool may_have_no_answer(const alm_query_run *run, alm_stmt_kind kind)
+{
+    const bool changes =
+        kind == ALM_STMT_INSERT || kind == ALM_STMT_UPDATE || kind == ALM_STMT_DELETE;
+    return changes && (run->opt.cols.len > 0 || run->opt.form == ALM_RESULT_ARROW ||
+                       run->opt.form == ALM_RESULT_PARQUET);
+}
+
 static alm_status prepare(alm_query_run *run)
 {
     alm_session_timeout(run->session, run->opt.timeout_ms);
@@ -419,6 +429,7 @@ static alm_status prepare(alm_query_run *run)
     if (run->script && (run->opt.select_only || run->opt.params.ptr != NULL))
         return alm_fail(&run->cx, ALM_E_ARG, 0, "%s takes one statement",
                         run->opt.select_only ? "/exp" : "'params'");
+    run->script |= may_have_no_answer(run, kind);
     if (run->opt.window.last == 0 || kind != ALM_STMT_SELECT || run->opt.count_all ||
         run->opt.hold || run->script)
         return ALM_OK;
