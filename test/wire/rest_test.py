@@ -188,6 +188,8 @@ def fetch(s, path="/index.html", method="GET", **headers):
 def the_start_page_is_found_and_complete(s):
     got, closed = raw(s.http, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", timeout=1)
     expect((heads(got)[0][0], heads(got)[0][1]["location"], heads(got)[0][1]["content-length"], closed), (301, "/index.html", "0", False))
+    for query in ("?code=a%2Bb&state=%0d%0aX:y", "?x", "?"):  # of a provider that sends the browser to the address of the server
+        expect(fetch(s, "/" + query)[1]["location"], "/index.html" + (query if query != "?" else ""))
     status, headers, page = fetch(s)
     expect((status, headers["content-type"], headers["content-length"], page.startswith(b"<!doctype html>"), b"@" in page.replace(b"data=@", b"")),
            (200, "text/html; charset=utf-8", str(len(page)), True, False))

@@ -118,7 +118,10 @@ static void warnings(alm_http *h)
 static void to_index(alm_http *h)
 {
     const char *context = h->cx.conf->http_context_web_console;
-    alm_http_add_headers(h, "Location: %s/index.html\r\n", context[1] != 0 ? context : "");
+    const alm_str query =
+        h->req.query; /* what an identity provider sends back to the page stands there */
+    alm_http_add_headers(h, "Location: %s/index.html%s%.*s\r\n", context[1] != 0 ? context : "",
+                         query.len > 0 ? "?" : "", (int)query.len, query.len > 0 ? query.ptr : "");
     alm_http_reply(h, 301, NULL, NULL, (alm_str){"", 0});
 }
 
