@@ -197,6 +197,17 @@ static alm_status mark_exact(alm_ctx *cx, alm_import *im)
 
 /* ----------------------------------------------------------------------- shape */
 
+/* Columns that are called what the header says, letter by letter ("a b" where a new table would have aB). */
+static void take_written_names(const alm_table *table, alm_csv_shape *shape)
+{
+    for (uint32_t i = 0; shape->header && i < shape->n_cols; i++) {
+        alm_csv_column *col = &shape->cols[i];
+        if (col->written != NULL && alm_table_col(table, alm_str_of(col->name)) < 0 &&
+            alm_table_col(table, alm_str_of(col->written)) >= 0)
+            col->name = col->written;
+    }
+}
+
 static bool has_columns(const alm_table *table, const alm_csv_shape *shape)
 {
     for (uint32_t i = 0; i < shape->n_cols; i++)
@@ -275,19 +286,23 @@ static alm_status find_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_
     const alm_import_conf *conf = &im->conf;
     const alm_str sample = {im->sample.ptr, im->sample.len};
     alm_csv_shape *shape = &im->shape, named;
+    const alm_table *const table = conf->overwrite ? NULL : found; /* that the rows go into */
     if (conf->format != NULL)
         return form_shape(cx, im, whole, found);
     ALM_TRY(alm_csv_detect(cx, cx->arena, sample, whole, conf->delimiter, conf->header, shape));
-    if (!shape->header && conf->header == ALM_CSV_HEADER_DETECT && found != NULL &&
-        !conf->overwrite) {
+    if (!shape->header && conf->header == ALM_CSV_HEADER_DETECT && table != NULL) {
         /* what looks like values may be the names of the table */
         alm_ctx probe;
         alm_ctx_fork(cx, &probe);
         probe.arena = cx->arena;
         if (alm_csv_detect(&probe, cx->arena, sample, whole, conf->delimiter, ALM_CSV_HEADER_YES,
-                           &named) == ALM_OK &&
-            has_columns(found, &named))
-            *shape = named;
+                           &named) == ALM_OK) {
+            take_written_names(table, &named);
+            if (has_columns(table, &named))
+                *shape = named;
+        }
+    } else if (table != NULL) {
+        take_written_names(table, shape);
     }
     shape->named = shape->header;
     if (shape->header)

@@ -136,6 +136,25 @@ def columns_of_a_header_get_other_names(s):
 
 
 @check
+def names_of_a_table_are_found_as_they_are_written(s):
+    s.exec('create table im9c (ts timestamp, "a b" int, "r-s" symbol, "1st" varchar, aB2 int) timestamp(ts) partition by day')
+    s.exec("insert into im9c values ('2026-01-01', 1, 'x', 'y', 2), ('2026-01-02', 3, 'z', '', 4)")
+    before = s.rows("select * from im9c")
+    whole = s.get("/exp", query="select * from im9c")[2]
+    s.exec("truncate table im9c")
+    r = load(s, "im9c", whole)
+    expect(([c["name"] for c in r["columns"]], s.rows("select * from im9c")), (["ts", "a b", "r-s", "1st", "aB2"], before))
+    s.exec("truncate table im9c")
+    load(s, "im9c", whole, "forceHeader=true", schema='[{"name":"a b","type":"INT"}]')
+    expect(s.rows("select * from im9c"), before)
+    s.exec('create table im9d ("a b" varchar, c varchar)')  # all text: the names alone tell the header
+    expect(load(s, "im9d", 'c,a b\nx,y\nx,c\n')["header"], True)
+    expect(s.rows('select "a b", c from im9d'), [["y", "x"], ["c", "x"]])
+    expect([c["name"] for c in load(s, "im9e", whole, "forceHeader=true")["columns"]], ["ts", "aB", "rS", "_1st", "aB2"])  # names of a new table
+    expect(refused(s, "im9e", whole.replace(b"1st", b"2nd")), "table 'im9e' has no column '_2nd'")
+
+
+@check
 def warnings_say_what_was_not_taken(s):
     s.exec(f"create table im10 ({TYPES}) timestamp(ts) partition by day")
     r = load(s, "im10", "ts,a\n2024-01-01,1\n", "timestamp=a&partitionBy=MONTH", schema='[{"name":"b","type":"INT"}]')

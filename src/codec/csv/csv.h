@@ -65,6 +65,7 @@ ALM_NODISCARD alm_status alm_csv_text(alm_ctx *cx, alm_arena *arena, const alm_c
 
 typedef struct alm_csv_column {
     const char *name;
+    const char *written; /* as the header has it; NULL: that is no name */
     alm_type type;
     alm_str pattern; /* of times; empty: as casts read them */
     bool found;      /* the type is what the sample fits; false: somebody chose it */

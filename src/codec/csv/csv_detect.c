@@ -202,7 +202,7 @@ typedef struct sample_column {
 
 static bool is_name_like(alm_str text)
 {
-    if (text.len == 0 || text.len > ALM_CSV_NAME_MAX || (text.ptr[0] >= '0' && text.ptr[0] <= '9'))
+    if (text.len == 0 || text.len > ALM_CSV_NAME_MAX)
         return false;
     for (size_t i = 0; i < text.len; i++) {
         const unsigned char c = (unsigned char)text.ptr[i];
@@ -214,11 +214,12 @@ static bool is_name_like(alm_str text)
 
 /*
  * Names: all text. It is a header when some column's values are not text (names that repeat are an error then: as
- * rows they would make text of all), or when nothing of it comes again below (files that are all text).
+ * rows they would make text of all), or when nothing of it comes again below (files that are all text; 24h is a name
+ * then only where something else tells).
  */
 static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t rows)
 {
-    bool typed_below = false, again = false, repeated = false;
+    bool typed_below = false, again = false, repeated = false, digit = false;
     for (uint32_t i = 0; i < n; i++) {
         if (cols[i].first_fits != 0 || !is_name_like(cols[i].first))
             return false;
@@ -226,8 +227,9 @@ static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t ro
             repeated |= alm_str_ieq(cols[i].first, cols[k].first);
         typed_below |= cols[i].any && cols[i].fits != 0;
         again |= cols[i].repeats_first;
+        digit |= cols[i].first.ptr[0] >= '0' && cols[i].first.ptr[0] <= '9';
     }
-    return typed_below || (rows > 0 && !again && !repeated);
+    return typed_below || (rows > 0 && !again && !repeated && !digit);
 }
 
 static bool is_name_char(unsigned char c)
@@ -289,6 +291,14 @@ static alm_status sample_block(alm_ctx *cx, alm_arena *arena, const alm_csv_bloc
     return ALM_OK;
 }
 
+/* A table made by SQL may have names that no header gives to a new one. */
+static alm_status keep_written(alm_ctx *cx, alm_arena *arena, alm_str text, const char **out)
+{
+    if (text.len == 0 || text.len > ALM_CSV_NAME_MAX || memchr(text.ptr, 0, text.len) != NULL)
+        return ALM_OK;
+    return alm_arena_zstr(cx, arena, text, out);
+}
+
 static alm_status name_columns(alm_ctx *cx, alm_arena *arena, const sample_column *cols,
                                alm_csv_shape *out)
 {
@@ -298,6 +308,8 @@ static alm_status name_columns(alm_ctx *cx, alm_arena *arena, const sample_colum
     for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++) {
         st = out->header ? alm_csv_clean_name(cx, arena, cols[i].first, i, &out->cols[i].name)
                          : alm_arena_printf(cx, arena, &out->cols[i].name, "f%u", i);
+        if (st == ALM_OK && out->header)
+            st = keep_written(cx, arena, cols[i].first, &out->cols[i].written);
         if (st != ALM_OK)
             break;
         const alm_str name = alm_str_of(out->cols[i].name);

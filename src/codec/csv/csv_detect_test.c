@@ -71,6 +71,8 @@ static void test_delimiters_and_headers(void **state)
         {"a,A\n1,2\n", "error duplicate column name found [no=1,name=A]", ALM_CSV_HEADER_YES, 0},
         {"a b,r+s,1st,p_q,select,\n1,2,3,4,5,6\n",
          ", header aB:INT rS:INT _1st:INT p_q:INT select:INT f5:INT", ALM_CSV_HEADER_YES, 0},
+        {"day,24h,1st\n2024-01-01,5,x\n", ", header day:DATE _24h:INT _1st:VARCHAR", 0, 0},
+        {"24h,b\nx,y\n", ", f0:VARCHAR f1:VARCHAR", 0, 0},
         {"5\" disk,a\n6\" disk,b\n", ", f0:VARCHAR f1:VARCHAR", 0, 0},
     };
     for (size_t i = 0; i < ALM_COUNT(cases); i++)
