@@ -60,11 +60,18 @@ struct alm_db {
     } access;
 };
 
-enum { ALM_SETTINGS_MAX = 64 };
+enum {
+    ALM_SETTINGS_MAX = 64,
+    ALM_SETTINGS_OWN_MAX = 100,
+    ALM_SETTINGS_ALL_MAX = ALM_SETTINGS_MAX + ALM_SETTINGS_OWN_MAX
+};
 
 /* See settings.c. */
 typedef struct alm_settings {
-    char *now[ALM_SETTINGS_MAX], *start[ALM_SETTINGS_MAX];
+    char *now[ALM_SETTINGS_ALL_MAX], *start[ALM_SETTINGS_ALL_MAX];
+    char *own
+        [ALM_SETTINGS_OWN_MAX]; /* names that the client has made up; behind those of the table */
+    uint32_t n_own;
     struct alm_setting_undo *undo; /* of the transaction, newest last */
     size_t n_undo, undo_cap;
     uint64_t version; /* goes up with every change */

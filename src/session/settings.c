@@ -3,6 +3,8 @@
  *
  * Values      The default of settings.def, over it the value of the start-up packet, over it that of SET. RESET
  *             goes back to the start. Values are malloc'd; NULL means what is below.
+ * Own         A name with a dot in it is the client's: any text, as deep as others; "" where nothing is said. It lasts as
+ *             long as the session.
  * Undo        As in PostgreSQL: ROLLBACK and ROLLBACK TO take back what SET said since, the end of the block
  *             takes back SET LOCAL. One entry for each setting that a level (a block, a savepoint) has changed:
  *             the value before the level, and that of SET where SET LOCAL lies over it.
@@ -49,6 +51,29 @@ static int setting_index(const char *name)
     return -1;
 }
 
+static const int N_TABLE = (int)ALM_COUNT(settings); /* the client's own have the numbers behind */
+
+/* The client's own, too; -1: there is none. */
+static int find_setting(const alm_session *s, const char *name)
+{
+    const int i = setting_index(name);
+    for (uint32_t k = 0; i < 0 && k < s->settings.n_own; k++)
+        if (strcasecmp(s->settings.own[k], name) == 0)
+            return N_TABLE + (int)k;
+    return i;
+}
+
+static bool is_own_name(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return dot != NULL && dot > name && dot[1] != 0;
+}
+
+static size_t setting_count(const alm_session *s)
+{
+    return ALM_COUNT(settings) + s->settings.n_own;
+}
+
 static const char *on_off(bool on)
 {
     return on ? "on" : "off";
@@ -72,6 +97,8 @@ static const char *value_of(const alm_session *s, int i)
         return s->settings.now[i];
     if (s->settings.start[i] != NULL)
         return s->settings.start[i];
+    if (i >= N_TABLE)
+        return "";
     return settings[i].value != NULL ? settings[i].value : s->user;
 }
 
@@ -122,6 +149,14 @@ static const char *const levels[] = {"debug5", "debug4", "debug3", "debug2",  "d
                                      "debug",  "log",    "notice", "warning", "error"};
 static const char *const encodings[] = {"UTF8", "UTF-8", "UNICODE", "SQL_ASCII"};
 
+static alm_status check_length(alm_ctx *cx, const char *name, const char *value)
+{
+    if (strlen(value) > VALUE_BYTES_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "value of %s is longer than %d bytes", name,
+                        VALUE_BYTES_MAX);
+    return ALM_OK;
+}
+
 /* *value: as it is kept. */
 static alm_status check_value(alm_ctx *cx, const alm_session *s, int i, const char **value)
 {
@@ -158,16 +193,15 @@ static alm_status check_value(alm_ctx *cx, const alm_session *s, int i, const ch
     }
     if (!good)
         return alm_fail(cx, ALM_E_ARG, -1, "invalid value for %s: '%s'", name, *value);
-    if (strlen(*value) > VALUE_BYTES_MAX)
-        return alm_fail(cx, ALM_E_LIMIT, -1, "value of %s is longer than %d bytes", name,
-                        VALUE_BYTES_MAX);
-    return ALM_OK;
+    return check_length(cx, name, *value);
 }
 
 /* Values that statements ask for are kept in the form they need. */
 static void apply(alm_session *s, int i)
 {
     s->settings.version++;
+    if (i >= N_TABLE)
+        return;
     if (settings[i].kind != MS && i != S_default_transaction_read_only)
         return;
     const char *now = s->settings.now[i] != NULL     ? s->settings.now[i]
@@ -274,7 +308,7 @@ void alm_settings_back_to(alm_session *s, size_t mark)
 void alm_settings_commit(alm_session *s)
 {
     alm_settings *v = &s->settings;
-    bool settled[ALM_SETTINGS_MAX] = {false};
+    bool settled[ALM_SETTINGS_ALL_MAX] = {false};
     while (v->n_undo > 0) {
         const alm_setting_undo *u = &v->undo[--v->n_undo];
         char *spare = u->before;
@@ -294,17 +328,19 @@ void alm_settings_commit(alm_session *s)
 void alm_settings_deinit(alm_session *s)
 {
     alm_settings_commit(s);
-    for (size_t i = 0; i < ALM_COUNT(settings); i++) {
+    for (size_t i = 0; i < setting_count(s); i++) {
         free(s->settings.now[i]);
         free(s->settings.start[i]);
     }
+    for (uint32_t k = 0; k < s->settings.n_own; k++)
+        free(s->settings.own[k]);
     free(s->settings.undo);
 }
 
 void alm_session_started(alm_session *s)
 {
     alm_settings_commit(s);
-    for (size_t i = 0; i < ALM_COUNT(settings); i++) {
+    for (size_t i = 0; i < setting_count(s); i++) {
         if (s->settings.now[i] == NULL)
             continue;
         free(s->settings.start[i]);
@@ -347,10 +383,39 @@ alm_status alm_transaction_mode(alm_ctx *cx, alm_session *s, bool read_only, int
 
 /* ------------------------------------------------------------------ SET and SHOW */
 
+/* A name that the client makes up. */
+static alm_status change_own(alm_ctx *cx, alm_session *s, const char *name, const char *value,
+                             bool local)
+{
+    alm_settings *v = &s->settings;
+    int i = find_setting(s, name);
+    if (i < 0 && value == NULL)
+        return ALM_OK; /* RESET of what nobody has set */
+    if (value != NULL)
+        ALM_TRY(check_length(cx, name, value));
+    if (i < 0 && v->n_own == ALM_SETTINGS_OWN_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "too many settings of the client's own (limit %d)",
+                        (int)ALM_SETTINGS_OWN_MAX);
+    char *copy = value != NULL ? strdup(value) : NULL;
+    char *kept = i < 0 ? strdup(name) : NULL;
+    if ((value != NULL && copy == NULL) || (i < 0 && kept == NULL)) {
+        free(copy);
+        free(kept);
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    }
+    if (i < 0) {
+        i = N_TABLE + (int)v->n_own;
+        v->own[v->n_own++] = kept;
+    }
+    return change(cx, s, i, copy, local);
+}
+
 alm_status alm_setting_change(alm_ctx *cx, alm_session *s, const char *name, const char *value,
                               bool local)
 {
     const int i = setting_index(name);
+    if (i < 0 && is_own_name(name))
+        return change_own(cx, s, name, value, local);
     if (i < 0)
         return ALM_OK; /* settings of other servers: drivers send many, none matters here */
     if (value != NULL)
@@ -375,7 +440,7 @@ alm_status alm_session_set(alm_ctx *cx, alm_session *s, const char *name, const 
 
 alm_status alm_settings_reset(alm_ctx *cx, alm_session *s)
 {
-    for (size_t i = 0; i < ALM_COUNT(settings); i++)
+    for (size_t i = 0; i < setting_count(s); i++)
         if (s->settings.now[i] != NULL)
             ALM_TRY(change(cx, s, (int)i, NULL, false));
     return ALM_OK;
@@ -400,7 +465,7 @@ alm_status alm_setting_name(alm_ctx *cx, alm_str words, const char **out)
 
 const char *alm_session_setting(const alm_session *s, const char *name)
 {
-    const int i = setting_index(name);
+    const int i = find_setting(s, name);
     return i < 0 ? NULL : value_of(s, i);
 }
 

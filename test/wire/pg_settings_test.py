@@ -55,6 +55,26 @@ def set_show_and_reset(s):
 
 
 @check
+def settings_of_the_clients_own(s):
+    w = Wire(s.pg, params=[("options", "-c app.start=first")])
+    expect(tags(w.ask(query("set my.x = 'y'"))), ["SET"])
+    expect(w.rows("show my.x; select current_setting('MY.X'); show app.start"), [["y"], ["y"], ["first"]])
+    expect(w.rows("select set_config('my.z', '7', false); show my.z"), [["7"], ["7"]])
+    for name in ("my.other", "nosuch"):
+        expect((code(w, "show " + name), code(w, f"select current_setting('{name}')")), ("42704", "42704"), name)
+    expect(w.rows("select current_setting('my.other', true)"), [[None]])
+    expect(w.rows("begin; set local my.x = 'z'; show my.x; commit; show my.x"), [["z"], ["y"]])
+    expect(w.rows("begin; set my.x = 'z'; set my.new = 'n'; rollback; show my.x; show my.new"), [["y"], [""]])
+    w.ask(query("set app.start = 'second'; reset my.x"))
+    expect(w.rows("show my.x; show app.start; reset all; show app.start; show my.z"), [[""], ["second"], ["first"], [""]])
+    expect(code(w, f"set my.x = '{'v' * 16385}'"), "54000")
+    for i in range(200):
+        w.ask(query(f"set many.n{i} = '{i}'"))
+    expect((show(w, "many.n50"), code(w, "set many.more = '1'"), code(w, "set many.n50 = '1'")), ("50", "54000", None))
+    expect(code(Wire(s.pg), "show my.z"), "42704", "of this session alone")
+
+
+@check
 def deallocate_discard_and_close(s):
     w = Wire(s.pg)
     for name in ("a", "b", "pdo_1", "MiXed"):
