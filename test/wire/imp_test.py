@@ -204,6 +204,12 @@ def other_encodings_and_months_are_refused(s):
 
 
 @check
+def lines_and_delimiters_that_cannot_be_told_are_refused(s):
+    expect(refused(s, "im12a", "a,b\r1,2\r3,4\r"), "lines end with CR alone, LF or CRLF is expected")
+    expect(refused(s, "im12a", "a,b\n1,2\n", "delimiter=%C3%BC"), "the delimiter must be an ASCII character")
+
+
+@check
 def a_tab_may_be_written(s):
     expect(types(load(s, "im13", "a;b\tc\n1;2\t3\n", "delimiter=%5Ct")), ["VARCHAR", "INT"])
 

@@ -323,6 +323,20 @@ static alm_status name_columns(alm_ctx *cx, alm_arena *arena, const sample_colum
     return st;
 }
 
+/* Lines that end with CR alone would be one line, with all rows of the file in it. */
+static bool has_bare_cr_lines(alm_str sample)
+{
+    bool quoted = false;
+    if (memchr(sample.ptr, '\n', sample.len) != NULL)
+        return false;
+    for (size_t i = 0; i + 1 < sample.len; i++) {
+        if (!quoted && sample.ptr[i] == '\r')
+            return true;
+        quoted ^= sample.ptr[i] == '"';
+    }
+    return false;
+}
+
 alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool whole, char delimiter,
                           alm_csv_header header, alm_csv_shape *out)
 {
@@ -335,6 +349,8 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
     if (sample.len >= 2 &&
         (memcmp(sample.ptr, "\xff\xfe", 2) == 0 || memcmp(sample.ptr, "\xfe\xff", 2) == 0))
         return alm_fail(cx, ALM_E_UTF8, -1, "the file is UTF-16, UTF-8 is expected");
+    if (has_bare_cr_lines(sample))
+        return alm_fail(cx, ALM_E_VALUE, -1, "lines end with CR alone, LF or CRLF is expected");
     *out = (alm_csv_shape){.delimiter = delimiter != 0 ? delimiter : find_delimiter(sample)};
     alm_csv_reader *reader = NULL;
     alm_csv_block block = {0};

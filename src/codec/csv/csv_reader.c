@@ -242,6 +242,8 @@ alm_status alm_csv_reader_new(alm_ctx *cx, alm_arena *arena, alm_mem *mem, char 
                         ALM_CSV_COLS_MAX);
     if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == 0)
         return alm_fail(cx, ALM_E_ARG, -1, "a quote or a line end cannot be the delimiter");
+    if ((unsigned char)delimiter >= 0x80)
+        return alm_fail(cx, ALM_E_ARG, -1, "the delimiter must be an ASCII character");
     ALM_TRY(alm_csv_reader_make(cx, arena, mem, &rules, cols, record_max, out));
     (*out)->delimiter = delimiter;
     return ALM_OK;
