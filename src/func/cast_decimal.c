@@ -2,7 +2,7 @@
  * cast_decimal.c - DECIMAL from and to numbers, and to another precision or scale.
  *
  * Null rule   Null to null.
- * Errors      ALM_E_VALUE where digits would be lost or do not fit; casts of decimals never give null
+ * Errors      ALM_E_RANGE where the number does not fit, ALM_E_VALUE where digits would be lost; casts of decimals never give null
  *             instead. Floating numbers are taken by their shortest digits and rounded half up.
  */
 #include "func/decimal_column.h"
@@ -10,13 +10,28 @@
 #include "func/tables.h"
 #include "type/text.h"
 
-static alm_status inconvertible(const alm_call *call, const alm_vec *from, size_t i, alm_type to)
+static alm_status refuse(const alm_call *call, alm_status code, const alm_vec *from, size_t i,
+                         alm_type to)
 {
     char scratch[ALM_VALUE_TEXT_MAX];
     alm_str text = {"null", 4};
     (void)alm_value_text(from, i, ALM_TEXT_DIALECT, scratch, &text);
-    return alm_fail(call->cx, ALM_E_VALUE, call->pos, "inconvertible value: `%.*s` [%s -> %s]",
+    return alm_fail(call->cx, code, call->pos, "inconvertible value: `%.*s` [%s -> %s]",
                     (int)text.len, text.ptr, alm_type_name(from->type), alm_type_name(to));
+}
+
+static alm_status too_large(const alm_call *call, const alm_vec *from, size_t i, alm_type to)
+{
+    return refuse(call, ALM_E_RANGE, from, i, to);
+}
+
+/* Too large, or with digits behind the last place? */
+static alm_status decimal_refused(const alm_call *call, const alm_vec *from, size_t i, alm_i256 x,
+                                  alm_type to)
+{
+    const bool cut = alm_decimal_rescale(x, from->type.s, to.s, ALM_ROUND_DOWN, &x) &&
+                     alm_decimal_fits(x, alm_decimal_digits(to));
+    return refuse(call, cut ? ALM_E_VALUE : ALM_E_RANGE, from, i, to);
 }
 
 static alm_status decimal_to_decimal(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
@@ -26,11 +41,12 @@ static alm_status decimal_to_decimal(alm_call *call, size_t n, const alm_vec *ar
     const alm_type a = args[0].type;
     const uint32_t digits = alm_decimal_digits(out->type);
     for (size_t i = 0; i < n; i++, from += args[0].width, to += out->width) {
-        alm_i256 x = alm_decimal_load(a, from);
+        const alm_i256 given = alm_decimal_load(a, from);
+        alm_i256 x = given;
         if (!alm_i256_is_min(x) &&
             (!alm_decimal_rescale(x, a.s, out->type.s, ALM_ROUND_EXACT, &x) ||
              !alm_decimal_fits(x, digits)))
-            return inconvertible(call, &args[0], i, out->type);
+            return decimal_refused(call, &args[0], i, given, out->type);
         alm_decimal_store(out->type, x, to);
     }
     return ALM_OK;
@@ -50,7 +66,7 @@ static alm_status decimal_to_decimal(alm_call *call, size_t n, const alm_vec *ar
             if (!(IS_NULL) &&                                                                      \
                 (!alm_decimal_rescale(alm_i256_of(x), 0, out->type.s, ALM_ROUND_EXACT, &r) ||      \
                  !alm_decimal_fits(r, digits)))                                                    \
-                return inconvertible(call, &args[0], i, out->type);                                \
+                return too_large(call, &args[0], i, out->type);                                    \
             alm_decimal_store(out->type, r, to);                                                   \
         }                                                                                          \
         return ALM_OK;                                                                             \
@@ -66,7 +82,7 @@ static alm_status real_to_decimal(const alm_call *call, const alm_vec *from, siz
     alm_i256 r = alm_i256_min();
     if (__builtin_isfinite(x) &&
         (!alm_decimal_of_double(x, type.s, &r) || !alm_decimal_fits(r, alm_decimal_digits(type))))
-        return inconvertible(call, from, i, type);
+        return too_large(call, from, i, type);
     alm_decimal_store(type, r, to);
     return ALM_OK;
 }
@@ -118,7 +134,7 @@ static bool whole_part(alm_i256 x, uint32_t scale, int64_t min, int64_t max, int
             const alm_i256 x = alm_decimal_load(args[0].type, from);                               \
             int64_t whole = (NONE);                                                                \
             if (!alm_i256_is_min(x) && !whole_part(x, args[0].type.s, MIN, MAX, &whole))           \
-                return inconvertible(call, &args[0], i, out->type);                                \
+                return too_large(call, &args[0], i, out->type);                                    \
             o[i] = (T)whole;                                                                       \
         }                                                                                          \
         return ALM_OK;                                                                             \

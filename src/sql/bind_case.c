@@ -174,6 +174,10 @@ alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         *out = a;
         return ALM_OK;
     }
+    if (alm_expr_unknown(a) && alm_expr_unknown(b)) /* texts, as in PostgreSQL */
+        ALM_TRY(alm_param_infer(p, &b, ALM_TY(VARCHAR)));
+    if (alm_expr_unknown(a)) /* $1 is what it is compared with */
+        ALM_TRY(alm_param_infer(p, &a, alm_type_beside(b)));
     ALM_TRY(alm_bind_compare(sc, "=", ast->pos, a, b, &args[0]));
     const alm_type type = a->type.id == ALM_T_SYMBOL ? ALM_TY(STRING) : a->type;
     ALM_TRY(alm_expr_null(p->cx, type, ast->pos, &args[1]));

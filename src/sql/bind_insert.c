@@ -71,10 +71,11 @@ bool alm_exact_literal(const alm_ast *ast)
 
 alm_cast_mode alm_assign_mode(const alm_ast *ast, alm_type to)
 {
-    return to.id == ALM_T_BINARY && ast->kind == ALM_AST_STRING && ast->text.len >= 2 &&
-                   memcmp(ast->text.ptr, "\\x", 2) == 0
-               ? ALM_CAST_EXPLICIT
-               : ALM_CAST_ASSIGN;
+    const bool bytes = to.id == ALM_T_BINARY && ast->kind == ALM_AST_STRING && ast->text.len >= 2 &&
+                       memcmp(ast->text.ptr, "\\x", 2) == 0;
+    /* drivers have no other type for a number with a fraction than float8 */
+    const bool fraction = to.id == ALM_T_DECIMAL && ast->kind == ALM_AST_PARAM;
+    return bytes || fraction ? ALM_CAST_EXPLICIT : ALM_CAST_ASSIGN;
 }
 
 /* Any expression: bound, cast by the rules of assignment, folded. */

@@ -373,5 +373,40 @@ def types_of_parameters_that_could_be_many(s):
     expect(w.rows("show databases"), [["qdb"]])
 
 
+@check
+def numbers_with_a_fraction(s):
+    def run(sql, oids, values, formats=()):
+        a = w.ask(parse("", sql, oids), bind("", "", values, formats), execute(), SYNC)
+        return [fields(b)["C"] for k, b in a if k == "E"] or [[None if v is None else v.decode() for v in r] for r in data_rows(a)]
+
+    w = Wire(s.pg)
+    w.rows("drop table if exists fractions; create table fractions (d decimal(10,2), e decimal(4,1))")
+    for value, formats in ((struct.pack("!d", 1.25), [1]), (b"1.5", [])):  # drivers send their floats so
+        expect(run("insert into fractions (d) values ($1)", [701], [value], formats), [])
+    expect(run("insert into fractions (d) values ($1)", [1700], [b"NaN"]), [])
+    expect(run("insert into fractions (d) values ($1)", [], [b"nan"]), [])
+    expect(w.rows("select d from fractions"), [["1.25"], ["1.50"], [None], [None]])
+    expect(run("update fractions set d = $1 where d = $2", [701, 1700], [struct.pack("!d", 2.5), b"1.25"], [1, 0]), [])
+    expect(w.rows("select d from fractions where d is not null"), [["2.50"], ["1.50"]])
+    for oids, value in (([701], b"99999"), ([1700], b"99999"), ([], b"99999"), ([23], b"99999"), ([20], b"99999")):
+        expect(run("insert into fractions (e) values ($1)", oids, [value]), ["22003"], oids)
+    for sql, code in (("insert into fractions (e) values (99999.5m)", "22003"), ("select 99999::decimal(4,1)", "22003"), ("select 1234.5m::decimal(4,1)", "22003"), ("select 1.25m::decimal(4,1)", "22P02")):
+        expect(w.error(query(sql))["C"], code, sql)
+    expect(w.error(query("insert into fractions (d) values (1.25::double)"))["C"], "42804", "what has a type keeps it")
+    list7 = struct.pack("!iiiii", 1, 0, 1700, 2, 1) + struct.pack("!ihhhhh", 10, 1, 0, 0, 0, 7) + struct.pack("!ihhhhhh", 12, 2, 0, 0x4000, 2, 1, 2500)
+    expect(run("select $1::numeric[]", [1231], [list7], [1]), [["{7,-1.25}"]])
+
+
+@check
+def nullif_of_parameters(s):
+    w = Wire(s.pg)
+    for sql, values, want, types in (("select nullif($1, 2)", [b"2"], [None], [23]), ("select nullif($1, 2)", [b"3"], ["3"], [23]), ("select nullif($1, 'a')", [b"b"], ["b"], [1043]),
+                                     ("select nullif($1, 2.5)", [b"1.5"], ["1.5"], [701]), ("select nullif(1, $1)", [b"1"], [None], [23]), ("select nullif($1, $2)", [b"x", b"x"], [None], [1043, 1043])):
+        a = w.ask(parse("", sql), describe("S"), bind("", "", values), execute(), SYNC)
+        expect([fields(b)["C"] for k, b in a if k == "E"], [], sql)
+        expect([[None if v is None else v.decode() for v in r] for r in data_rows(a)], [want], sql)
+        expect(list(struct.unpack(f"!{len(types)}I", [b for k, b in a if k == "t"][0][2:])), types, sql)
+
+
 if __name__ == "__main__":
     main()

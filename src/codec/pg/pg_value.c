@@ -674,8 +674,14 @@ static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[EL
     char value[16], scratch[ALM_VALUE_TEXT_MAX];
     const alm_vec v = {.type = type, .data = value, .is_const = true};
     if (oid == NUMERIC) {
+        alm_i256 number;
+        uint32_t precision = 0, places = 0;
         out->ptr = to;
-        return numeric_to_text(cx, 0, in, to, &out->len) == ALM_OK;
+        if (numeric_to_text(cx, 0, in, to, &out->len) != ALM_OK)
+            return false;
+        if (alm_decimal_parse(*out, &number, &precision, &places)) /* 00007e0 is 7 */
+            out->len = alm_decimal_format(number, places, to);
+        return true;
     }
     if (type.id == ALM_T_TIMESTAMP && oid != DATE && oid != TIME && oid != TIMETZ)
         return false;
@@ -786,6 +792,15 @@ static alm_type numeric_type(alm_str text)
     return alm_type_decimal(ALM_MAX(ALM_MAX(precision, scale), 1U), scale);
 }
 
+/* A number of DECIMAL that is none is null, in text as in binary. */
+static alm_status text_value(alm_ctx *cx, alm_type type, alm_str text, void *out)
+{
+    if (type.id != ALM_T_DECIMAL || !alm_str_ieq(text, ALM_STR("NaN")))
+        return alm_value_parse(cx, -1, type, text, out);
+    alm_value_set_null(type, out);
+    return ALM_OK;
+}
+
 static alm_status numeric_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid,
                                 bool binary, alm_str in, alm_vec *out)
 {
@@ -800,7 +815,7 @@ static alm_status numeric_param(alm_ctx *cx, alm_arena *arena, uint32_t index, u
     out->is_const = true;
     if (binary)
         return binary_param(cx, index, oid, type, in, out->data);
-    return alm_value_parse(cx, -1, type, text, out->data);
+    return text_value(cx, type, text, out->data);
 }
 
 /*
@@ -893,7 +908,7 @@ alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t 
     ALM_TRY(alm_arena_copy(cx, arena, bytes, &kept));
     if (kept.ptr == NULL)
         kept = (alm_str){"", 0};
-    const alm_status st = alm_value_parse(cx, -1, type, kept, out->data);
+    const alm_status st = text_value(cx, type, kept, out->data);
     if (st != ALM_E_VALUE || alm_type_info_of(type)->cls != ALM_TC_TIME)
         return st;
     if (time_number(kept, out->data)) {
