@@ -43,10 +43,29 @@ static alm_status missing_definition(alm_parser *p)
                           (int)ALM_MIN(t.len, 100), t.ptr, t.len);
 }
 
+/* CHECK, REFERENCES and FOREIGN KEY are promises that the engine does not keep. */
+static alm_status refuse_promises(alm_parser *p)
+{
+    const alm_token next = alm_parse_peek(p);
+    const bool refused = alm_at_word(p, "references") ||
+                         (alm_at_word(p, "foreign") && alm_token_is_kw(next, ALM_KW_KEY)) ||
+                         (alm_at_word(p, "check") && alm_token_is_op(next, ALM_OP_LPAREN));
+    const alm_str t = alm_token_text(p, p->tok);
+    return refused ? alm_fail(p->cx, ALM_E_UNSUPPORTED, p->tok.pos,
+                              "constraints by %.*s are not supported", (int)t.len, t.ptr)
+                   : ALM_OK;
+}
+
 /* NOT NULL, NULL, PRIMARY KEY, UNIQUE: read, and kept as far as the engine has a place for them. */
 static alm_status parse_constraints(alm_parser *p, alm_column_def *col)
 {
+    alm_parse_name name;
     for (;;) {
+        if (alm_at_word(p, "constraint")) {
+            alm_parse_next(p);
+            ALM_TRY(alm_parse_ident(p, "constraint name", &name));
+        }
+        ALM_TRY(refuse_promises(p));
         if (alm_take_kw(p, ALM_KW_NOT)) {
             ALM_TRY(alm_expect_kw(p, ALM_KW_NULL, "'null' expected"));
             col->not_null = true;
@@ -123,12 +142,42 @@ static bool at_index(const alm_parser *p)
     return alm_at_kw(p, ALM_KW_INDEX) && alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN);
 }
 
+/* PRIMARY KEY ( or UNIQUE (: what it takes of that, but for the parenthesis. */
+static bool take_key(alm_parser *p)
+{
+    alm_parser ahead = *p;
+    const bool key = (alm_take_kw(&ahead, ALM_KW_PRIMARY) && alm_take_kw(&ahead, ALM_KW_KEY)) ||
+                     alm_take_kw(&ahead, ALM_KW_UNIQUE);
+    if (!key || !alm_at_op(&ahead, ALM_OP_LPAREN))
+        return false;
+    *p = ahead;
+    return true;
+}
+
+/* [CONSTRAINT name] and a key or a promise of the table; a column may be called constraint. */
+static alm_status take_table_key(alm_parser *p, bool *key)
+{
+    alm_parser ahead = *p;
+    *key = take_key(p);
+    if (*key)
+        return ALM_OK;
+    if (!alm_at_word(p, "constraint"))
+        return refuse_promises(p);
+    alm_parse_next(&ahead);
+    if (ahead.tok.kind != ALM_TOK_NAME)
+        return ALM_OK;
+    alm_parse_next(&ahead);
+    ALM_TRY(refuse_promises(&ahead));
+    *key = take_key(&ahead);
+    if (*key)
+        *p = ahead;
+    return ALM_OK;
+}
+
 static alm_status parse_table_key(alm_parser *p)
 {
     alm_ast **cols = NULL;
     uint32_t n = 0;
-    alm_parse_next(p);
-    alm_parse_next(p);
     ALM_TRY(alm_expect_op(p, ALM_OP_LPAREN, "'(' expected"));
     ALM_TRY(alm_parse_exprs(p, &cols, &n));
     return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
@@ -137,10 +186,12 @@ static alm_status parse_table_key(alm_parser *p)
 static alm_status parse_columns(alm_parser *p, alm_stmt *s, uint32_t *cap)
 {
     do {
+        bool key = false;
         alm_parse_next(p); /* ( or , */
+        ALM_TRY(take_table_key(p, &key));
         if (at_index(p)) {
             ALM_TRY(parse_index(p, s, cap));
-        } else if (alm_at_kw(p, ALM_KW_PRIMARY) && alm_token_is_kw(alm_parse_peek(p), ALM_KW_KEY)) {
+        } else if (key) {
             ALM_TRY(parse_table_key(p));
         } else {
             ALM_TRY(ALM_GROW(p, &s->cols, s->n_cols, cap));
