@@ -482,6 +482,7 @@ def a_login_may_be_kept_in_a_cookie(s):
         status, headers, _ = fetch(c, query + "&session=true", **login)
         first, age = cookie_of(headers).groups()
         expect((status, age), (200, "2"))
+        expect(cookie_of(fetch(c, query.replace("/exec", "/api/v1/sql/execute") + "&session=true", **login)[1])[2], "2")
         for path in (query, "/chk?j=x", "/exp?query=select+1", "/query"):  # renewed by each use, the one before holds on
             status, headers, _ = fetch(c, path, Cookie=f"a=b; qdb_session={first}; c=d")
             expect((status, cookie_of(headers)[1] != first), (200, True), path)
@@ -585,6 +586,10 @@ def low_limits_of_the_host_are_warned_of(s):
 def the_name_of_an_export_is_the_time(s):
     name = fetch(s, "/exp?query=select+1")[1]["content-disposition"]
     expect(abs(int(re.search(r'filename="almanac-query-(\d+)\.csv"', name)[1]) / 1000 - time.time()) < 5, True, name)
+    for given, want in (("%ff", None), ("a%ff", None), ("\u00fc" * 150, "\u00fc" * 100), ("a" + "\u20ac" * 100, "a" + "\u20ac" * 66), ("x" * 300, "x" * 200)):  # whole characters alone
+        got = fetch(s, "/exp?query=select+1&filename=" + urllib.parse.quote(given, safe="%"))[1]["content-disposition"]
+        said = re.search(r"filename\*=UTF-8''(\S+)\.csv$", got) or re.search(r'filename="(\S+)\.csv"$', got)
+        expect(urllib.parse.unquote(said[1], errors="strict") if want else said[1][:14], want or "almanac-query-", given)
 
 
 @check

@@ -7,6 +7,7 @@
 
 #include "base/conf.h"
 #include "base/number.h"
+#include "base/utf8.h"
 #include "io/io.h"
 #include "net/http/query_json.h"
 #include "net/http/query_run.h"
@@ -212,12 +213,18 @@ static void run_exec(alm_http *h)
 /* Content-Disposition with a name that cannot break the header (RFC 6266). */
 static alm_status disposition(alm_http *h, const char *extension, const char **out)
 {
-    const alm_str given = alm_http_param(&h->req, "filename");
+    enum { NAME_BYTES = 200 };
+    alm_str given = alm_http_param(&h->req, "filename");
     alm_buf name;
+    if (!alm_utf8_is_valid(given))
+        given.len = 0; /* it cannot be said in the header */
+    given.len = ALM_MIN(given.len, (size_t)NAME_BYTES);
+    while (given.len > 0 && !alm_utf8_is_valid(given))
+        given.len--; /* a character that the limit cut in two */
     alm_buf_init(&name, NULL);
     alm_status st = ALM_OK;
     bool plain = true;
-    for (size_t i = 0; st == ALM_OK && i < given.len && name.len < 200; i++) {
+    for (size_t i = 0; st == ALM_OK && i < given.len; i++) {
         const unsigned char c = (unsigned char)given.ptr[i];
         const bool bad = c < 0x20 || c == 0x7f || c == '"' || c == '\\' || c == '/' || c == ';';
         plain = plain && c < 0x80;
