@@ -8,7 +8,7 @@ while partitions change their format.
 
     parquet_cold_test.py [--nightly] [--binary FILE] [NAME...]
 """
-import argparse, datetime, decimal, json, os, pathlib, random, subprocess, sys, tempfile, threading, traceback, uuid
+import argparse, datetime, decimal, json, os, pathlib, random, subprocess, sys, tempfile, threading, time, traceback, uuid
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "sql")]
@@ -268,6 +268,9 @@ def programs_read_the_files_in_place():
         expect([float(x) if not isinstance(x, str) else x for x in duck] == [float(x) if k != 3 else x for k, x in enumerate(own)], f"DuckDB {duck}, not {own}")
         s.exec("update cold set v = 'changed' where id = 77")
         s.exec("delete from cold where id = 78")
+        deadline = time.monotonic() + 20
+        while len(files(s, "cold")) != 3 and time.monotonic() < deadline:  # what was rewritten goes a moment later
+            time.sleep(0.05)
         duck = duckdb.sql(f"select id, v from '{str(files(s, 'cold')[0].parent / '*.parquet')}' where id between 77 and 78").fetchall()
         expect(duck == [(77, "changed")], f"after UPDATE and DELETE: {duck}")
 
