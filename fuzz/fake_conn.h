@@ -76,6 +76,10 @@ void alm_conn_abort(alm_conn *conn)
 {
     conn->closing = true;
 }
+void alm_conn_reset(alm_conn *conn)
+{
+    conn->closing = true;
+}
 bool alm_conn_is_closing(const alm_conn *conn)
 {
     return conn->closing;
