@@ -74,7 +74,8 @@ typedef struct alm_settings {
     uint32_t n_own;
     struct alm_setting_undo *undo; /* of the transaction, newest last */
     size_t n_undo, undo_cap;
-    uint64_t version; /* goes up with every change */
+    uint64_t version;   /* goes up with every change */
+    uint64_t forgotten; /* the version that alm_session_forget_settings left */
 } alm_settings;
 
 /* The statement that runs, or ran last, for others to see. */

@@ -349,16 +349,24 @@ void alm_session_started(alm_session *s)
     }
 }
 
+/* Most requests set nothing: they do not pay for a walk. */
 void alm_session_forget_settings(alm_session *s)
 {
+    alm_settings *v = &s->settings;
+    if (v->version == v->forgotten)
+        return;
     alm_settings_commit(s);
-    for (size_t i = 0; i < ALM_COUNT(settings); i++) {
-        if (s->settings.now[i] == NULL)
+    for (size_t i = 0; i < setting_count(s); i++) {
+        if (v->now[i] == NULL)
             continue;
-        free(s->settings.now[i]);
-        s->settings.now[i] = NULL;
+        free(v->now[i]);
+        v->now[i] = NULL;
         apply(s, (int)i);
     }
+    /* names of the client's own that the start has not given, which are the last ones */
+    while (v->n_own > 0 && v->start[setting_count(s) - 1] == NULL)
+        free(v->own[--v->n_own]);
+    v->forgotten = v->version;
 }
 
 /* ---------------------------------------------------------------- transactions */

@@ -147,17 +147,17 @@ def another_site_sends_no_bodies(s):
 def what_set_says_ends_with_its_request(s):
     """One connection: a pool or a proxy gives it to other clients."""
     get = lambda sql: ("GET", exec_target(sql) + "&nm=true", {}, None)
-    there = ("show timezone", "show statement_timeout", "show default_transaction_read_only", "select current_setting('search_path')")
+    there = ("show timezone", "show statement_timeout", "show default_transaction_read_only", "select current_setting('search_path')", "show my.own")
     with Server(preset=s.preset) as c:
         c.exec("create table t (x int)")
         before = [body for _, body in exchanges(c, [get(sql) for sql in there])]
         for sql in ("set timezone = 'Asia/Tokyo'", "set statement_timeout = 1", "set default_transaction_read_only = on", "set search_path = x", "select set_config('search_path', 'y', false)",
-                    "set search_path = x; select 1", "begin; set search_path = x; commit", "set search_path = x; select nope"):
+                    "set search_path = x; select 1", "begin; set search_path = x; commit", "set search_path = x; select nope", "set my.own = 'mine'", *(f"set my.n{i} = 1" for i in range(120))):
             got = list(exchanges(c, [get(sql), *[get(q) for q in there], get("insert into t values (1)")]))
-            expect(([body for _, body in got[1:5]], got[0][0], got[5][0]), (before, 400 if "nope" in sql else 200, 200), sql)
+            expect(([body for _, body in got[1:6]], got[0][0], got[6][0]), (before, 400 if "nope" in sql else 200, 200), sql)
         [(status, body)] = exchanges(c, [get("set search_path = x; select current_setting('search_path')")])
         expect((status, json.loads(body)["dataset"]), (200, [["x"]]))
-        expect(c.rows("select count() from t"), [[8]])
+        expect(c.rows("select count() from t"), [[129]])
 
 
 @check
