@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const alm_str bytes = {(const char *)data + 1, n - 1};
     const bool writes = only_lines(bytes);
     fake_conf(db)->query_timeout = 20;
+    fake_conf(db)->http_export_timeout = 20; /* /exp has its own */
     fake_conf(db)->http_security_readonly = !writes;
     fake_open(&conn, &alm_http_protocol, db, &shared);
     fake_feed(&conn, &alm_http_protocol, bytes, data[0] + 1u);
