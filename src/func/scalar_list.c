@@ -403,14 +403,18 @@ static alm_str null_text(const alm_call *call, const alm_vec *args, size_t i)
     return call->argc > 2 ? text_at(&args[2], i) : (alm_str){0};
 }
 
-/* A text and what parts it from the one before; returns how long both are. */
-static size_t join_text(char *to, bool *first, alm_str between, alm_str text)
+static size_t put_text(char *to, alm_str text)
 {
-    const size_t gap = *first ? 0 : between.len;
-    memcpy(to, between.ptr, gap);
-    memcpy(to + gap, text.ptr, text.len);
+    memcpy(to, text.ptr, text.len);
+    return text.len;
+}
+
+/* What parts an element from the one before. */
+static size_t put_gap(char *to, bool *first, alm_str between)
+{
+    const bool none = *first;
     *first = false;
-    return gap + text.len;
+    return none ? 0 : put_text(to, between);
 }
 
 /* Elements with a text between them, nulls left out unless there is a text for them. */
@@ -430,16 +434,11 @@ KERNEL(list_join)
             continue;
         ALM_TRY(alm_text_room(&w, text.len * (between.len + null.len + 1) + 1, &ptr));
         for (bool first = true; alm_text_list_next(&list, &e);) {
-            if (alm_list_element_is_null(&e)) {
-                if (null.ptr != NULL)
-                    len += join_text(ptr + len, &first, between, null);
+            const bool is_null = alm_list_element_is_null(&e);
+            if (is_null && null.ptr == NULL)
                 continue;
-            }
-            const size_t gap = first ? 0 : between.len;
-            memcpy(ptr + len, between.ptr, gap);
-            len += gap;
-            len += alm_list_element_text(&e, ptr + len);
-            first = false;
+            len += put_gap(ptr + len, &first, between);
+            len += is_null ? put_text(ptr + len, null) : alm_list_element_text(&e, ptr + len);
         }
         o[i] = alm_text_take(&w, len);
     }
@@ -588,16 +587,12 @@ KERNEL(array_join)
         bool first = true;
         for (size_t k = 0; k < a.count; k++) {
             const double x = alm_array_at(a.data, k);
-            if (x != x) {
-                if (null.ptr != NULL)
-                    len += join_text(ptr + len, &first, between, null);
+            const bool is_null = x != x;
+            if (is_null && null.ptr == NULL)
                 continue;
-            }
-            const size_t gap = first ? 0 : between.len;
-            memcpy(ptr + len, between.ptr, gap);
-            len += gap;
-            len += alm_double_format(x, ALM_NUM_PG, ptr + len);
-            first = false;
+            len += put_gap(ptr + len, &first, between);
+            len +=
+                is_null ? put_text(ptr + len, null) : alm_double_format(x, ALM_NUM_PG, ptr + len);
         }
         o[i] = alm_text_take(&w, len);
     }

@@ -169,13 +169,20 @@ static void on_close(uv_handle_t *handle)
     maybe_free(conn);
 }
 
-void alm_conn_close_now(alm_conn *conn)
+/* False: it is closing already. */
+static bool begin_closing(alm_conn *conn)
 {
     if (conn->closing)
-        return;
+        return false;
     conn->closing = true;
     conn->listener->conf.protocol->closing(conn);
-    uv_close((uv_handle_t *)&conn->tcp, on_close);
+    return true;
+}
+
+void alm_conn_close_now(alm_conn *conn)
+{
+    if (begin_closing(conn))
+        uv_close((uv_handle_t *)&conn->tcp, on_close);
 }
 
 void alm_conn_abort(alm_conn *conn)
@@ -185,11 +192,8 @@ void alm_conn_abort(alm_conn *conn)
 
 void alm_conn_reset(alm_conn *conn)
 {
-    if (conn->closing)
-        return;
-    conn->closing = true;
-    conn->listener->conf.protocol->closing(conn);
-    if (uv_tcp_close_reset(&conn->tcp, on_close) != 0) /* a shutdown is on its way */
+    if (begin_closing(conn) &&
+        uv_tcp_close_reset(&conn->tcp, on_close) != 0) /* a shutdown is on its way */
         uv_close((uv_handle_t *)&conn->tcp, on_close);
 }
 

@@ -61,10 +61,7 @@ export function NameList({ table }: { table: string }) {
     let live = true;
     setNames([]);
     if (table !== "")
-      columnsOf(table).then(
-        (list) => live && setNames(list.map((c) => c.name)),
-        () => undefined,
-      );
+      void columnsOf(table).then((list) => live && setNames(list.map((c) => c.name)));
     return () => {
       live = false;
     };

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 
 #include "base/conf.h"
+#include "net/http/route.h"
 #include "net/http/session_cookie.h"
 
 enum { CREDENTIALS_MAX = 2048 };
@@ -76,13 +77,6 @@ static bool by_cookie(alm_http *h)
     return true;
 }
 
-/* By either of its names. */
-static bool is_exec(const alm_http *h)
-{
-    return alm_str_eq(h->req.path, ALM_STR("/exec")) ||
-           alm_str_eq(h->req.path, ALM_STR("/api/v1/sql/execute"));
-}
-
 bool alm_http_login(alm_http *h)
 {
     const struct alm_conf *conf = h->cx.conf;
@@ -94,7 +88,8 @@ bool alm_http_login(alm_http *h)
     const bool good = basic.ptr != NULL   ? basic_is_right(basic, conf)
                       : token.ptr != NULL ? is_right(token, conf)
                                           : false;
-    if (good && is_exec(h)) {
+    if (good && h->route_wanted != NULL &&
+        h->route_wanted->handler == &alm_ep_exec) { /* by either name */
         if (alm_http_param_is(&h->req, "session", "true"))
             alm_session_cookie_give(h);
         return true;
