@@ -139,6 +139,29 @@ describe("completion", () => {
     await expect.poll(() => options(page)).toEqual(["ETH"]);
     await close(o);
   });
+
+  test("what the place calls for: periods, ways to fill, spans of time, units, types, columns of the table that is changed; nothing else behind a value", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await expect.poll(async () => (await typed(page, "select * from ", "tr"), options(page))).toContain("trades"); /* names have come */
+    for (const [begin, rest, first] of [
+      ["select timestamp, avg(price) from trades sample by", " ", "1s"],
+      ["select timestamp, avg(price) from trades sample by 1h fill", "(", "prev"],
+      ["select * from trades latest on timestamp partition by", " ", "symbol"],
+      ["select * from trades where timestamp in ", "'", "$today"],
+      ["select * from trades where timestamp > ", "'", "2026-01-01"],
+      ["select date_trunc(", "'", "minute"],
+      ["select price:", ":", "timestamp"],
+      ["alter table trades drop column", " ", "timestamp"],
+      ["select avg(", "pri", "price"],
+    ] as const) {
+      await typed(page, begin, rest);
+      await expect.poll(async () => (await options(page))[0], begin).toBe(first);
+    }
+    await typed(page, "select * from trades ", "s");
+    await expect.poll(() => options(page)).toEqual(["sample by", "splice join"]);
+    await close(o);
+  });
 });
 
 describe("runs", () => {

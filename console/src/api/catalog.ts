@@ -63,6 +63,26 @@ export async function symbolValues(table: string, column: string): Promise<strin
   return found.map((r) => Object.values(r)[0]).filter((v): v is string => typeof v === "string");
 }
 
+/* The greatest time of a column, ISO; null: there is none, or it takes long. */
+export async function newestTime(table: string, column: string): Promise<string | null> {
+  const found = await rows<{ t: string | null }>(`SELECT max(${quoteName(column)}) t FROM ${quoteName(table)}`, { timeoutSeconds: 1 }).catch(() => []);
+  return found[0]?.t ?? null;
+}
+
+const ANY_MAX = 50;
+/* Columns of all tables whose name begins so: for a statement that names no table yet. */
+export async function anyColumns(start: string): Promise<Array<{ name: string; where: string }>> {
+  const sql = "SELECT column_name name, first(table_name) home, count() n FROM information_schema.columns WHERE table_schema = 'public' AND starts_with(lower(column_name), $1) GROUP BY column_name ORDER BY n DESC, name";
+  const found = await rows<{ name: string; home: string; n: number }>(`${sql} LIMIT ${ANY_MAX}`, { params: [start.toLowerCase()], timeoutSeconds: 1 }).catch(() => []);
+  return found.map((c) => ({ name: c.name, where: Number(c.n) === 1 ? c.home : `in ${c.n} tables` }));
+}
+
+/* Files that read_parquet() finds in the import folder of the server. */
+export async function importFiles(): Promise<string[]> {
+  const found = await rows<{ path: string }>("SELECT path FROM import_files() LIMIT 1000", { timeoutSeconds: 2 }).catch(() => []);
+  return found.map((f) => f.path).filter((p) => /\.parquet$/i.test(p));
+}
+
 interface FunctionRow {
   name: string;
   signature: string;
@@ -81,11 +101,14 @@ async function loadFunctions(): Promise<FunctionInfo[]> {
   return [...byName.values()];
 }
 
+/* What signatures say for several types at once. */
+const KINDS_OF_TYPES = new Set(["NULL", "ANY", "SAME", "TIME", "TEXT", "ARRAY", "INTERVAL"]);
+
 /* Names of types: what signatures speak of. */
 function typesOf(functions: FunctionInfo[]): string[] {
   const found = new Set<string>();
   for (const f of functions) for (const s of f.signatures) for (const word of s.slice(f.name.length).match(/\b[A-Z][A-Z0-9_]+\b|\bIPv4\b/g) ?? []) found.add(word);
-  return [...found].filter((t) => t !== "NULL" && t !== "ANY" && t !== "TIME" && t !== "TEXT");
+  return [...found].filter((t) => !KINDS_OF_TYPES.has(t));
 }
 
 export async function loadTables(): Promise<void> {

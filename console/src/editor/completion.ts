@@ -1,7 +1,8 @@
 /* Completion in the editor: what sql/complete.ts says may stand there, filled with the names of the server. */
 import { type Completion, type CompletionContext, type CompletionResult, snippetCompletion } from "@codemirror/autocomplete";
-import { catalog, type Catalog, columnsOf, type ColumnInfo, type FunctionInfo, symbolValues } from "../api/catalog";
-import { type Context, contextAt, FOLLOWING, type Source } from "../sql/complete";
+import { anyColumns, catalog, type Catalog, columnsOf, type ColumnInfo, type FunctionInfo, importFiles, newestTime, symbolValues } from "../api/catalog";
+import { type Context, contextAt, type Source } from "../sql/complete";
+import { ARGUMENTS, BEHIND_VALUE, expectedAt, type Expected, operandNext, timeTexts, VALUE_WORDS } from "../sql/follow";
 import { quoteName, statementAt } from "../sql/lexer";
 
 const SIGNATURES_MAX = 6;
@@ -52,14 +53,16 @@ function functionOption(f: FunctionInfo): Completion {
   };
 }
 
-const keywordCase = (word: string, typed: string) => (typed !== "" && typed === typed.toLowerCase() ? word.toLowerCase() : word.toUpperCase());
+const keywordCase = (word: string, context: Context) => ((context.word === "" ? context.lower : /^[^A-Z]*$/.test(context.word)) ? word.toLowerCase() : word.toUpperCase());
 
-function keywordOptions(context: Context, known: Catalog): Completion[] {
-  const likely = FOLLOWING[context.clause];
-  const out: Completion[] = likely.map((k, i) => ({ label: keywordCase(k, context.word), type: "keyword", boost: 5 - i * 0.1 }));
-  if (context.word.length >= 2) for (const k of known.keywords) if (!likely.includes(k)) out.push({ label: keywordCase(k, context.word), type: "keyword", boost: -50 });
+function keywordOptions(context: Context, likely: string[], known: Catalog | null): Completion[] {
+  const out: Completion[] = likely.map((k, i) => ({ label: keywordCase(k, context), type: "keyword", boost: 5 - i * 0.1 }));
+  if (known !== null && context.word.length >= 2) for (const k of known.keywords) if (!likely.includes(k)) out.push({ label: keywordCase(k, context), type: "keyword", boost: -50 });
   return out;
 }
+
+/* In the order of the list. */
+const textOptions = (texts: Array<[string, string]>): Completion[] => texts.map(([label, detail], i) => ({ label, detail, type: "text", boost: 50 - i }));
 
 const nameOption = (name: string, quoted: boolean, option: Partial<Completion>): Completion => ({ label: name, apply: quoted ? `"${name.replaceAll('"', '""')}"` : quoteName(name), ...option });
 
@@ -105,37 +108,64 @@ async function joinOptions(join: NonNullable<Context["join"]>): Promise<Completi
   return out;
 }
 
-async function valueOptions(context: Context, column: string): Promise<Completion[]> {
+/* Inside a text: values of a symbol, times and spans of time, units, files. */
+async function valueOptions(context: Context): Promise<Completion[]> {
+  if (context.argument !== null) {
+    if (/^(read_parquet|parquet_scan)$/.test(context.argument)) return textOptions((await importFiles()).map((f) => [f, "in the import folder"]));
+    return textOptions(ARGUMENTS[context.argument] ?? []);
+  }
+  const { column, operator } = context.value ?? { column: "", operator: "" };
   for (const source of context.sources) {
     if (source.columns !== null) continue;
     const found = (await columnsOf(source.name)).find((c) => c.name.toLowerCase() === column.toLowerCase());
     if (found?.type === "SYMBOL") return (await symbolValues(source.name, found.name)).map((v) => ({ label: v, apply: v.replaceAll("'", "''"), type: "text", detail: column }));
+    if (found !== undefined && /^(TIMESTAMP|DATE)/.test(found.type)) return textOptions(timeTexts(operator, new Date(), await newestTime(source.name, found.name)));
   }
   return [];
 }
 
-const NAMES_OF_TABLES: ReadonlySet<string> = new Set(["from"]);
-const NAMES_OF_COLUMNS: ReadonlySet<string> = new Set(["select", "where", "group", "order", "latest", "partition", "join-on", "set", "insert-columns", "other"]);
+const TYPES_FIRST = ["TIMESTAMP", "SYMBOL", "DOUBLE", "LONG", "VARCHAR", "INT", "BOOLEAN"];
 
-async function optionsFor(context: Context, known: Catalog): Promise<Completion[]> {
-  if (context.value !== null) return valueOptions(context, context.value.column);
+/* What a row of sql/follow.ts says. */
+async function expectedOptions(expected: Expected, context: Context, known: Catalog): Promise<Completion[]> {
+  const out = [...keywordOptions(context, expected.words ?? [], null), ...textOptions(expected.literals ?? [])];
+  if (expected.names === "tables") out.push(...tableOptions(context, known));
+  if (expected.names === "materialized") out.push(...tableOptions(context, { ...known, tables: known.tables.filter((t) => t.kind === "materialized view") }));
+  if (expected.names === "types") out.push(...[...new Set([...TYPES_FIRST, ...known.types])].map((t, i) => ({ label: t === "IPv4" ? t : keywordCase(t, context), type: "type", boost: 40 - i / 4 })));
+  if (expected.names === "columns" || expected.names === "symbols") {
+    const columns = await columnOptions(context, context.sources, true);
+    out.push(...(expected.names === "columns" ? columns : columns.map((c) => (c.detail?.startsWith("SYMBOL") === true ? { ...c, boost: 40 } : c))));
+  }
+  return out;
+}
+
+const ANY_COLUMN_MIN = 2; /* letters, before columns of all tables are looked for */
+
+async function optionsFor(context: Context, known: Catalog, expected: Expected | null): Promise<Completion[]> {
+  if (context.value !== null || context.argument !== null) return valueOptions(context);
   if (context.qualifier !== null) {
     const wanted = context.qualifier.toLowerCase();
     const sources = context.sources.filter((s) => s.alias.toLowerCase() === wanted);
-    return columnOptions(context, sources.length > 0 ? sources : [{ name: context.qualifier, alias: context.qualifier, columns: null }], false);
+    if (sources.length > 0) return columnOptions(context, sources, false);
+    return known.tables.some((t) => t.name.toLowerCase() === wanted) ? columnOptions(context, [{ name: context.qualifier, alias: context.qualifier, columns: null }], false) : [];
   }
+  if (expected !== null) return expectedOptions(expected, context, known);
+  const { clause } = context;
+  if (!operandNext(context.trail)) return context.quoted ? [] : keywordOptions(context, BEHIND_VALUE[clause] ?? [], known);
   const out: Completion[] = [];
   if (context.join !== null) out.push(...(await joinOptions(context.join)));
-  if (NAMES_OF_TABLES.has(context.clause) || /^(from|join|into|update|table)$/.test(context.before)) out.push(...tableOptions(context, known));
-  if (NAMES_OF_COLUMNS.has(context.clause)) {
+  if (clause === "from") out.push(...tableOptions(context, known));
+  else if (clause !== "start") {
     out.push(...(await columnOptions(context, context.sources, true)));
     for (const s of context.sources) if (context.sources.length > 1 && s.alias !== "") out.push(nameOption(s.alias, context.quoted, { type: "table", detail: s.name, boost: 15 }));
+    if (context.sources.length === 0 && context.word.length >= ANY_COLUMN_MIN)
+      out.push(...(await anyColumns(context.word)).map((c) => nameOption(c.name, context.quoted, { type: "column", detail: c.where, boost: 25 })));
   }
   if (context.quoted) return out;
-  const inFrom = context.clause === "from";
-  if (context.clause !== "start") out.push(...known.functions.filter((f) => (f.kind === "CURSOR") === inFrom).map(functionOption));
+  const inFrom = clause === "from";
+  if (clause !== "start") out.push(...known.functions.filter((f) => (f.kind === "CURSOR") === inFrom).map(functionOption));
   else out.push(...SNIPPETS.map(([label, text, info]) => snippetCompletion(text, { label, type: "snippet", detail: "…", info, boost: 1 })));
-  out.push(...keywordOptions(context, known));
+  out.push(...keywordOptions(context, VALUE_WORDS[clause] ?? [], inFrom ? null : known));
   return out;
 }
 
@@ -147,12 +177,13 @@ export async function complete(c: CompletionContext): Promise<CompletionResult |
   const statement = inside ? { from: found.from, text: text.slice(found.from, Math.max(found.to, c.pos)) } : { from: c.pos, text: "" };
   const context = contextAt(statement.text, c.pos - statement.from);
   if (context === null) return null;
-  const spoken = context.word !== "" || context.qualifier !== null || context.value !== null || context.join !== null || /^(from|join|into|by|on)$/.test(context.before);
+  const plain = context.value === null && context.argument === null && context.qualifier === null;
+  const expected = plain ? expectedAt(context.trail) : null;
+  const spoken = context.word !== "" || !plain || context.join !== null || (expected === null ? /^(from|join|into|update|by|on)$/.test(context.before) : expected.open === true);
   if (!c.explicit && !spoken) return null;
-  const options = await optionsFor(context, catalog.get());
+  const options = await optionsFor(context, catalog.get(), expected);
   if (c.aborted || options.length === 0) return null;
   const seen = new Set<string>();
   const unique = options.filter((o) => !seen.has(`${o.type ?? ""} ${o.label}`) && seen.add(`${o.type ?? ""} ${o.label}`));
-  const wordFrom = context.quoted ? statement.from + context.from : statement.from + context.from;
-  return { from: wordFrom, options: context.quoted ? unique.map((o) => ({ ...o, label: `"${o.label}"` })) : unique, validFor: context.value !== null ? /^[^']*$/ : /^"?[\w$\u0080-\uffff]*$/ };
+  return { from: statement.from + context.from, options: context.quoted ? unique.map((o) => ({ ...o, label: `"${o.label}"` })) : unique, validFor: context.value !== null || context.argument !== null ? /^[^']*$/ : /^"?[\w$\u0080-\uffff]*$/ };
 }

@@ -20,9 +20,12 @@ export interface Context {
   qualifier: string | null; /* what stands before a dot */
   sources: Source[];
   ctes: string[];
-  value: { column: string; from: number } | null; /* inside a text that is compared with a column */
+  value: { column: string; operator: string; from: number } | null; /* inside a text that is compared with a column */
+  argument: string | null; /* inside a text that is the first argument of this function */
   join: { left: Source[]; right: Source } | null; /* directly behind ON */
   before: string; /* the word before, lower case */
+  trail: string; /* all before it, see trailOf() */
+  lower: boolean; /* the statement begins in lower case: keywords go on so */
 }
 
 const CLAUSES: Record<string, Clause> = {
@@ -30,7 +33,7 @@ const CLAUSES: Record<string, Clause> = {
   and: "where", or: "where", group: "group", order: "order", sample: "sample", fill: "sample", align: "sample", latest: "latest", partition: "partition", limit: "limit", set: "set", values: "other", with: "other", as: "other",
 };
 /* Words that end the part of FROM in which tables are named. */
-const ENDS_FROM = new Set(["where", "sample", "latest", "group", "order", "limit", "having", "on", "union", "except", "intersect", "set", "values", "select", "timestamp", "partition", "window", "tolerance", "fill", "align", "when"]);
+const ENDS_FROM = new Set(["where", "sample", "latest", "group", "order", "limit", "having", "on", "union", "except", "intersect", "set", "values", "select", "timestamp", "partition", "window", "tolerance", "fill", "align", "when", "add", "drop", "rename", "alter", "attach", "detach", "convert", "squash", "dedup", "resume"]);
 const JOINS = new Set(["join", "inner", "left", "right", "full", "outer", "cross", "asof", "lt", "splice", "window", "horizon"]);
 
 interface Word {
@@ -158,6 +161,18 @@ function clauseAt(words: Word[], at: number, from: number, depth: number): { cla
   return outer.clause === "other" && words[from - 2]?.text === "as" ? { clause: "start", index: from } : outer;
 }
 
+/* The words before the cursor as a text for patterns (sql/follow.ts): lower case, what brackets closed is "()". */
+function trailOf(words: Word[], index: number): string {
+  const out: string[] = [];
+  for (const w of words.slice(0, index)) {
+    if (w.text === ")") {
+      const open = out.lastIndexOf("(");
+      if (open >= 0) out.splice(open, out.length, "()");
+    } else out.push(w.token.kind === "quoted" ? '"q"' : w.token.kind === "string" ? "'t'" : w.text);
+  }
+  return out.join(" ").replaceAll(" . ", ".");
+}
+
 /* `text` is one statement; `at` a place in it. */
 export function contextAt(text: string, at: number): Context | null {
   const all = tokenize(text);
@@ -181,15 +196,23 @@ export function contextAt(text: string, at: number): Context | null {
   const { clause, index: clauseIndex } = clauseAt(words, index, from, depth);
   const dot = previous?.text === "." && isName(words[index - 2]) ? (words[index - 2] as Word) : null;
   const quoted = inWord && here?.kind === "quoted";
-  const base = { quoted, sources: outer, ctes: ctes.map((c) => c.name), clause, qualifier: dot === null ? null : nameOf(text, dot.token), before: previous?.text ?? "" };
+  const base = { quoted, sources: outer, ctes: ctes.map((c) => c.name), clause, qualifier: dot === null ? null : nameOf(text, dot.token), before: previous?.text ?? "", argument: null, trail: trailOf(words, index), lower: beginsLower(text, words) };
   if (inText && here !== undefined) {
-    const column = comparedColumn(text, words, index);
-    return column === null ? null : { ...base, from: here.from + 1, word: text.slice(here.from + 1, at), value: { column, from: here.from + 1 }, join: null };
+    const compared = comparedColumn(text, words, index);
+    const called = previous?.text === "(" && isName(words[index - 2]) ? (words[index - 2]?.text ?? null) : null;
+    const inside = { ...base, from: here.from + 1, word: text.slice(here.from + 1, at), join: null };
+    if (compared !== null) return { ...inside, value: { ...compared, from: here.from + 1 } };
+    return called === null ? null : { ...inside, value: null, argument: called };
   }
   const last = outer[outer.length - 1];
   const join = clause === "join-on" && clauseIndex === index - 1 && previous?.text === "on" && outer.length > 1 && last !== undefined ? joinOf(text, words, index, outer) : null;
   const wordFrom = inWord && here !== undefined ? here.from : at;
   return { ...base, from: wordFrom, word: text.slice(wordFrom + (quoted ? 1 : 0), at), value: null, join };
+}
+
+function beginsLower(text: string, words: Word[]): boolean {
+  const first = words.find((w) => w.token.kind === "word")?.token;
+  return first !== undefined && /^[a-z]/.test(text.slice(first.from, first.to));
 }
 
 function depthAt(words: Word[], index: number): number {
@@ -198,14 +221,18 @@ function depthAt(words: Word[], index: number): number {
   return previous.text === "(" ? previous.depth + 1 : previous.depth;
 }
 
-/* column = '...', column IN ('...', '...'; also with a table before the column */
-function comparedColumn(text: string, words: Word[], index: number): string | null {
+const COMPARES = new Set(["=", "!=", "<>", "in", "<", ">", "<=", ">=", "between"]);
+
+/* column = '...', column IN ('...', '...'), column BETWEEN '...' AND '...'; also with a table before the column */
+function comparedColumn(text: string, words: Word[], index: number): { column: string; operator: string } | null {
   let i = index - 1;
+  if (words[i]?.text === "and" && words[i - 2]?.text === "between") i -= 2;
   while (i >= 0 && (words[i]?.text === "," || words[i]?.text === "(" || words[i]?.token.kind === "string")) i--;
-  if (!["=", "!=", "<>", "in"].includes(words[i]?.text ?? "")) return null;
+  const operator = words[i]?.text ?? "";
+  if (!COMPARES.has(operator)) return null;
   if (words[i - 1]?.text === "not") i--;
   const name = words[i - 1];
-  return isName(name) ? nameOf(text, name.token) : null;
+  return isName(name) ? { column: nameOf(text, name.token), operator } : null;
 }
 
 /* The table that was joined last before the cursor, and those before it. */
@@ -220,23 +247,3 @@ function joinOf(text: string, words: Word[], index: number, sources: Source[]): 
     }
   return null;
 }
-
-/* Keywords that make sense where a clause is. */
-export const FOLLOWING: Record<Clause, string[]> = {
-  start: ["select", "with", "insert into", "update", "create table", "alter table", "drop table", "truncate table", "show tables", "show columns from", "show create table", "explain", "explain analyze", "declare", "copy", "rename table", "create view", "create materialized view"],
-  select: ["distinct", "from", "as", "case when", "over", "null", "true", "false", "and", "or", "not", "between", "in", "is null", "cast"],
-  from: ["where", "sample by", "latest on", "join", "left join", "asof join", "lt join", "splice join", "cross join", "window join", "group by", "order by", "limit", "union all", "on", "as", "timestamp"],
-  "join-on": ["and", "or", "where", "join", "left join", "asof join", "tolerance", "sample by", "order by", "limit"],
-  where: ["and", "or", "not", "in", "between", "like", "ilike", "is null", "is not null", "sample by", "latest on", "group by", "order by", "limit", "asc", "null"],
-  group: ["by", "having", "order by", "limit"],
-  order: ["by", "asc", "desc", "limit", "nulls last", "nulls first"],
-  sample: ["by", "from", "to", "fill(prev)", "fill(null)", "fill(linear)", "fill(none)", "align to calendar", "align to first observation", "order by", "limit"],
-  latest: ["on", "partition by"],
-  partition: ["by", "order by", "day", "hour", "week", "month", "year", "none", "wal", "bypass wal", "dedup upsert keys"],
-  limit: ["union all"],
-  "insert-columns": ["values", "select"],
-  set: ["where", "from", "and"],
-  statement: [],
-  type: [],
-  other: ["select", "as", "values"],
-};
