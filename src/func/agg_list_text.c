@@ -96,6 +96,14 @@ static alm_status bind_oids(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
     return ALM_OK;
 }
 
+static alm_status bind_rows(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *fn,
+                            ALM_UNUSED int32_t pos, ALM_UNUSED uint32_t argc,
+                            ALM_UNUSED alm_arg *args, alm_type *result, ALM_UNUSED void **data)
+{
+    *result = alm_type_list(ALM_LIST_ROW);
+    return ALM_OK;
+}
+
 #define LIST(T)                                                                                    \
     {.name = "array_agg",                                                                          \
      .signature = "(" T ") ?",                                                                     \
@@ -119,6 +127,15 @@ static const alm_fn ROWS[] = {
      .bind = bind_oids,
      .doc = "array_agg over OIDs of the catalogue.",
      .example = "oid_agg('1')",
+     .since = "0.1"},
+    {.name = "row_agg",
+     .signature = "(STRING) ?",
+     .kind = ALM_FN_AGGREGATE,
+     .flags = ALM_FN_ROW_ORDER | ALM_FN_INTERNAL,
+     .agg = &list_ops,
+     .bind = bind_rows,
+     .doc = "array_agg over rows.",
+     .example = "row_agg(row(1, 2))",
      .since = "0.1"},
 };
 ALM_FN_TABLE(list_text, ROWS);

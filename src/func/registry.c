@@ -366,7 +366,9 @@ static alm_status settle(alm_ctx *cx, const entry *e, int32_t pos, uint32_t argc
         const alm_sig_param *p = alm_signature_param(&e->sig, i);
         if (p->family == ALM_FAM_ANY && args[i].type.id == ALM_T_NULL)
             continue; /* bind or kernel knows about NULL */
-        args[i].type = alm_family_target(p, args[i].type, first);
+        const alm_type target = alm_family_target(p, args[i].type, first);
+        if (!alm_type_eq(args[i].type, target)) /* what a list is of, an OID: the note stays */
+            args[i].type = target;
         if (i == 0)
             first = args[i].type;
         if (p->family == ALM_FAM_TIME && args[i].type.id == ALM_T_TIMESTAMP_NS)

@@ -704,12 +704,6 @@ BIND(bind_second)
     return bind_first(cx, fn, pos, argc, args + 1, result, data);
 }
 
-BIND(bind_same)
-{
-    *result = alm_type_list(args[0].type.p == ALM_LIST_BOOL ? ALM_LIST_BOOL : ALM_LIST_TEXT);
-    return ALM_OK;
-}
-
 /* ------------------------------------------------------------------------------------- LIKE */
 
 /* The pattern with \ for the sign that takes another as it is. */
@@ -773,7 +767,7 @@ static const alm_fn ROWS[] = {
         "Parts that are the third text become NULL.", "string_to_array('a,-', ',', '-')"),
     ROW("array_upper", "(TEXT, INT) INT", 0, NULL, list_upper,
         "Last subscript of a list; null of an empty one.", "array_upper('{a,b}', 1)"),
-    ROW("array_remove", "(TEXT, TEXT) ?", 0, bind_same, list_without,
+    ROW("array_remove", "(TEXT, TEXT) ?", 0, bind_first, list_without,
         "The list without the elements that are the text.", "array_remove('{a,b}', 'a')"),
     ROW("array_to_string", "(ARRAY, TEXT) STRING", 0, NULL, array_join,
         "Numbers of an array with a text between them; nulls are left out.",
@@ -825,7 +819,7 @@ static const alm_fn ROWS[] = {
            "('{1,2}', 1)"),
     HIDDEN("list_field", "(TEXT, STRING const) INT", bind_field, list_field, "Field of a row.",
            "('(5,1)', 'n')"),
-    HIDDEN("list_of", "(TEXT) ?", bind_same, list_of, "The list, an empty one for null.",
+    HIDDEN("list_of", "(TEXT) ?", bind_first, list_of, "The list, an empty one for null.",
            "('{a}')"),
     HIDDEN("like_escape", "(TEXT, TEXT) STRING", NULL, like_escape, "Pattern of LIKE ... ESCAPE.",
            "('a/%', '/')"),

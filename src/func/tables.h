@@ -27,7 +27,7 @@
     X(twap, "finance") X(time, "date-time") X(time_floor, "date-time") X(time_make, "date-time")   \
     X(time_text, "date-time") X(time_zone, "date-time") X(window_rank, "window")                   \
     X(window_value, "window")                                                                      \
-    X(text_list, "postgresql") X(list_text, "aggregates")
+    X(text_list, "postgresql") X(row, "postgresql") X(list_text, "aggregates")
 /* clang-format on */
 
 #define ALM_FN_TABLE_DECLARE(name, group) extern const alm_fn_table alm_fn_table_##name;

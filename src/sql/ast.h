@@ -41,7 +41,7 @@ typedef enum alm_ast_kind {
     ALM_AST_SLICE,      /* lo:hi inside an index; either may be NULL */
     ALM_AST_TYPED,      /* TYPE 'text' : type_name, text */
     ALM_AST_INTERVAL,   /* INTERVAL '1 day' style literal: text */
-    ALM_AST_ROW         /* (a, b, ...): args, two or more */
+    ALM_AST_ROW         /* (a, b, ...) and ROW(a, ...): args, one or more */
 } alm_ast_kind;
 
 typedef struct alm_ast alm_ast;

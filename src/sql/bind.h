@@ -166,6 +166,9 @@ ALM_NODISCARD alm_status alm_bind_within(alm_scope *sc, alm_expr *args[3], int32
 /* bind_row.c: (a, b) op (c, d), and (a, b) IN ((c, d), ...) */
 ALM_NODISCARD alm_status alm_bind_row_compare(alm_scope *sc, alm_str op, int32_t pos,
                                               const alm_ast *a, const alm_ast *b, alm_expr **out);
+ALM_NODISCARD alm_status alm_bind_row(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* IS [NOT] NULL of a row */
+ALM_NODISCARD alm_status alm_bind_row_is_null(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_row_in(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_is_null(alm_planner *p, alm_expr *e, bool negated, int32_t pos,
                                           alm_expr **out);

@@ -131,6 +131,17 @@ alm_status alm_bind_agg_order(alm_scope *sc)
     return ALM_OK;
 }
 
+/* array_agg of what is more to drivers than its type says: numbers of the catalogue, rows. */
+static alm_status list_of_noted(alm_planner *p, alm_expr **arg, alm_str *name)
+{
+    if (alm_type_is_row((*arg)->type))
+        *name = ALM_STR("row_agg");
+    if (!alm_type_is_oid((*arg)->type))
+        return ALM_OK;
+    *name = ALM_STR("oid_agg");
+    return alm_expr_cast(p, *arg, ALM_TY(STRING), ALM_CAST_EXPLICIT, arg);
+}
+
 static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -161,11 +172,8 @@ static alm_status bind_aggregate(alm_scope *sc, const alm_ast *ast, alm_expr **o
         name = ALM_STR("count_distinct");
         call.distinct = false;
     }
-    if (alm_str_ieq(name, ALM_STR("array_agg")) && call.n_args == 1 &&
-        alm_type_is_oid(call.args[0]->type)) {
-        name = ALM_STR("oid_agg");
-        ALM_TRY(alm_expr_cast(p, call.args[0], ALM_TY(STRING), ALM_CAST_EXPLICIT, &call.args[0]));
-    }
+    if (alm_str_ieq(name, ALM_STR("array_agg")) && call.n_args == 1)
+        ALM_TRY(list_of_noted(p, &call.args[0], &name));
     alm_resolved r;
     ALM_TRY(alm_args_resolve(p, name, ALM_FN_AGGREGATE, ast->pos, call.args, call.n_args, &r));
     call.fn = r.fn;

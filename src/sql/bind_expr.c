@@ -401,6 +401,8 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         return alm_bind_between(sc, ast, out);
     case ALM_AST_IS_NULL: {
         alm_expr *e = NULL;
+        if (ast->arg[0]->kind == ALM_AST_ROW)
+            return alm_bind_row_is_null(sc, ast, out);
         ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));
         ALM_TRY(alm_param_infer(p, &e, ALM_TY(STRING)));
         return alm_bind_is_null(p, e, ast->negated, ast->pos, out);
@@ -412,8 +414,7 @@ static alm_status dispatch(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     case ALM_AST_QUANTIFIED:
         return alm_bind_quantified(sc, ast, out);
     case ALM_AST_ROW:
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
-                        "a row (a, b, ...) can only be compared, or stand before IN");
+        return alm_bind_row(sc, ast, out);
     case ALM_AST_STAR:
         return alm_fail(p->cx, ALM_E_SYNTAX, ast->pos, "'*' cannot stand here");
     case ALM_AST_GEOHASH:

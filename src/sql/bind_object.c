@@ -3,8 +3,8 @@
  * x::regtype, oid, name, "char".
  *
  * Such a type is INT here: a text is looked up when it is cast to one (an unknown name is an error),
- * a number is shown by its name when it is cast to one or on to text. oid and its like are plain INT,
- * name is text, "char" is CHAR.
+ * a number is shown by its name when it is cast to one or on to text. oid is an INT with a note for
+ * drivers, xid and its like are plain numbers, name is text, "char" is CHAR.
  * Types of ours written pg_catalog.int4 are cast to here as well.
  */
 #include "sql/bind.h"
@@ -22,7 +22,7 @@ static const object_type object_types[] = {
     {"regrole", "regrolein", "regroleout", {0}},
     {"regproc", "regprocin", "regprocout", {0}},
     {"regprocedure", "regprocin", "regprocout", {0}},
-    {"oid", NULL, NULL, {.id = ALM_T_INT}},
+    {"oid", NULL, NULL, {.id = ALM_T_INT, .p = 1 /* alm_type_oid */}},
     {"xid", NULL, NULL, {.id = ALM_T_LONG}},
     {"cid", NULL, NULL, {.id = ALM_T_INT}},
     {"name", NULL, NULL, {.id = ALM_T_STRING}},
@@ -90,12 +90,12 @@ static alm_status shown(alm_planner *p, const alm_ast *ast, alm_expr *e, alm_exp
     return t == NULL || t->out == NULL ? ALM_OK : alm_expr_call(p, t->out, ast->pos, &e, 1, out);
 }
 
-/* A text that is a list says so in its type. */
-static alm_status as_list(alm_planner *p, alm_expr *e, alm_type list, alm_expr **out)
+/* A text that is a list, or a number that is an OID, says so in its type. */
+static alm_status as_noted(alm_planner *p, alm_expr *e, alm_type noted, alm_expr **out)
 {
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
     **out = *e;
-    (*out)->type = list;
+    (*out)->type = noted;
     return ALM_OK;
 }
 
@@ -128,7 +128,7 @@ alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **
     }
     ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), ALM_STR("}"), cast->pos, &parts[n++]));
     ALM_TRY(alm_expr_call(p, "concat", cast->pos, parts, n, out));
-    return as_list(p, *out, list_param(cast->type_name), out);
+    return as_noted(p, *out, list_param(cast->type_name), out);
 }
 
 alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out)
@@ -155,10 +155,13 @@ alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, 
     if (is_list(without_schema(ast->type_name)) && text && !vector && e->kind != ALM_X_PARAM) {
         ALM_TRY(alm_expr_cast(p, e, ALM_TY(STRING), ALM_CAST_EXPLICIT, &e));
         ALM_TRY(alm_expr_call(p, "list_read", ast->pos, &e, 1, &e));
-        return as_list(p, e, list_param(ast->type_name), out);
+        return as_noted(p, e, list_param(ast->type_name), out);
     }
-    if (t->in == NULL)
-        return alm_expr_cast(p, e, t->plain, ALM_CAST_EXPLICIT, out);
+    if (t->in == NULL) {
+        ALM_TRY(alm_expr_cast(p, e, t->plain, ALM_CAST_EXPLICIT, &e));
+        *out = e;
+        return alm_type_is_oid(t->plain) ? as_noted(p, e, t->plain, out) : ALM_OK;
+    }
     if (e->type.id == ALM_T_NULL)
         return alm_expr_null(p->cx, ALM_TY(INT), ast->pos, out);
     if (alm_type_is_text(e->type) || e->type.id == ALM_T_CHAR)
@@ -178,6 +181,19 @@ static alm_status call_node(alm_planner *p, const char *name, int32_t pos, uint3
     return ALM_NEWN(p->cx, p->cx->arena, n_args, &(*out)->arg);
 }
 
+/* x::string */
+static alm_status text_node(alm_planner *p, alm_ast *x, int32_t pos, alm_ast **out)
+{
+    alm_ast *cast = NULL;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &cast));
+    *cast = (alm_ast){.kind = ALM_AST_CAST, .type_name = ALM_STR("string"), .pos = pos};
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &cast->arg));
+    cast->arg[0] = x;
+    cast->n_args = 1;
+    *out = cast;
+    return ALM_OK;
+}
+
 /*
  * ARRAY(select x from ...) is the scalar subquery select list_of(array_agg(x::string)) from ...; rows come
  * in the order of the input, ORDER BY or not.
@@ -192,11 +208,9 @@ alm_status alm_bind_array_of(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         sel.limit_lo != NULL || sel.sample != NULL || sel.n_latest_by > 0)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
                         "ARRAY(...) takes a plain select of one column");
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &item));
-    *item = (alm_ast){.kind = ALM_AST_CAST, .type_name = ALM_STR("string"), .pos = ast->pos};
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &item->arg));
-    item->arg[0] = sel.items[0].expr;
-    item->n_args = 1;
+    item = sel.items[0].expr;
+    if (item->kind != ALM_AST_ROW)
+        ALM_TRY(text_node(p, item, ast->pos, &item));
     ALM_TRY(call_node(p, "array_agg", ast->pos, 1, &join));
     join->arg[0] = item;
     ALM_TRY(call_node(p, "list_of", ast->pos, 1, &all));

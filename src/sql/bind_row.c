@@ -1,6 +1,7 @@
 /*
  * bind_row.c - rows of values: (a, b) = (c, d) compares pair by pair; < and its like compare the
- * first pair that differs.
+ * first pair that differs. IS NULL holds where all values are null, IS NOT NULL where none is. A row
+ * that stands anywhere else is a value, a record (func/scalar_row.c).
  */
 #include "sql/bind.h"
 
@@ -88,6 +89,35 @@ static alm_status any_row(alm_scope *sc, const alm_ast *ast, uint32_t lo, uint32
     ALM_TRY(any_row(sc, ast, lo, lo + (hi - lo) / 2, &a));
     ALM_TRY(any_row(sc, ast, lo + (hi - lo) / 2, hi, &b));
     return join(sc, "or", ast->pos, a, b, out);
+}
+
+alm_status alm_bind_row(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr **args = NULL;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_args, &args));
+    for (uint32_t i = 0; i < ast->n_args; i++) {
+        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
+        ALM_TRY(alm_param_infer(p, &args[i], ALM_TY(STRING)));
+    }
+    return alm_expr_call(p, "row", ast->pos, args, ast->n_args, out);
+}
+
+alm_status alm_bind_row_is_null(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    const alm_ast *row = ast->arg[0];
+    for (uint32_t i = 0; i < row->n_args; i++) {
+        alm_expr *test = NULL;
+        ALM_TRY(alm_bind_expr(sc, row->arg[i], &test));
+        ALM_TRY(alm_param_infer(p, &test, ALM_TY(STRING)));
+        ALM_TRY(alm_bind_is_null(p, test, ast->negated, ast->pos, &test));
+        if (i == 0)
+            *out = test;
+        else
+            ALM_TRY(join(sc, "and", ast->pos, *out, test, out));
+    }
+    return ALM_OK;
 }
 
 alm_status alm_bind_row_in(alm_scope *sc, const alm_ast *ast, alm_expr **out)

@@ -158,10 +158,35 @@ static bool has_sets(const alm_parser *p)
     return false;
 }
 
+/* GROUP BY (a, b) is GROUP BY a, b. */
+static alm_status spread_rows(alm_parser *p, alm_select *sel)
+{
+    alm_ast **flat = NULL;
+    uint32_t n = 0, cap = 0;
+    bool rows = false;
+    for (uint32_t i = 0; i < sel->n_group; i++)
+        rows |= sel->group[i]->kind == ALM_AST_ROW;
+    if (!rows)
+        return ALM_OK;
+    for (uint32_t i = 0; i < sel->n_group; i++) {
+        alm_ast *e = sel->group[i];
+        const bool row = e->kind == ALM_AST_ROW;
+        for (uint32_t k = 0; k < (row ? e->n_args : 1); k++) {
+            ALM_TRY(ALM_GROW(p, &flat, n, &cap));
+            flat[n++] = row ? e->arg[k] : e;
+        }
+    }
+    sel->group = flat;
+    sel->n_group = n;
+    return ALM_OK;
+}
+
 alm_status alm_parse_group_list(alm_parser *p, alm_select *sel)
 {
-    if (!has_sets(p))
-        return alm_parse_exprs(p, &sel->group, &sel->n_group);
+    if (!has_sets(p)) {
+        ALM_TRY(alm_parse_exprs(p, &sel->group, &sel->n_group));
+        return spread_rows(p, sel);
+    }
     uint32_t cap = 0;
     sets all = {0};
     const int32_t pos = p->tok.pos;

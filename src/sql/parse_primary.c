@@ -342,6 +342,14 @@ static alm_status parse_row(alm_parser *p, int32_t pos, alm_ast **out)
     return alm_parse_seal(p, node);
 }
 
+/* ROW(a, ...), behind the word */
+static alm_status parse_row_call(alm_parser *p, int32_t pos, alm_ast **out)
+{
+    alm_parse_next(p);
+    ALM_TRY(alm_parse_expr(p, out));
+    return parse_row(p, pos, out);
+}
+
 /* (row).field */
 static alm_status parse_field(alm_parser *p, alm_ast **out)
 {
@@ -423,6 +431,8 @@ static alm_status parse_name(alm_parser *p, alm_ast **out)
     }
     if (alm_at_op(p, ALM_OP_LPAREN)) {
         name.pos = pos;
+        if (table.text.ptr == NULL && !name.quoted && alm_str_ieq(name.text, ALM_STR("row")))
+            return parse_row_call(p, pos, out);
         return alm_parse_call(p, table.text, name, out);
     }
     ALM_TRY(alm_parse_node(p, ALM_AST_NAME, pos, out));

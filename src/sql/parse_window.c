@@ -3,6 +3,19 @@
  */
 #include "sql/parse.h"
 
+/* The last key is (a, b), which orders by a, then by b. */
+static alm_status spread_row(alm_parser *p, alm_ast_order **out, uint32_t *n, uint32_t *cap)
+{
+    const alm_ast_order key = (*out)[*n - 1];
+    (*n)--;
+    for (uint32_t i = 0; i < key.expr->n_args; i++) {
+        ALM_TRY(ALM_GROW(p, out, *n, cap));
+        (*out)[*n] = key;
+        (*out)[(*n)++].expr = key.expr->arg[i];
+    }
+    return ALM_OK;
+}
+
 alm_status alm_parse_order(alm_parser *p, alm_ast_order **out, uint32_t *n)
 {
     uint32_t cap = 0;
@@ -26,6 +39,8 @@ alm_status alm_parse_order(alm_parser *p, alm_ast_order **out, uint32_t *n)
             item->nulls = first ? 1 : 2;
         }
         (*n)++;
+        if (item->expr->kind == ALM_AST_ROW)
+            ALM_TRY(spread_row(p, out, n, &cap));
     } while (alm_take_op(p, ALM_OP_COMMA));
     return ALM_OK;
 }

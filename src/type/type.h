@@ -82,8 +82,10 @@ typedef enum alm_list_of {
     ALM_LIST_UUID,
     ALM_LIST_TIME,
     ALM_LIST_NUMERIC,
+    ALM_LIST_ROW, /* of rows, ROW(a, b) */
     ALM_LIST_VECTOR,
-    ALM_LIST_NONE_BUT_CHAR /* no list: a text that a CHAR is made of or compared with */
+    ALM_LIST_NONE_BUT_CHAR, /* no list: a text that a CHAR is made of or compared with */
+    ALM_LIST_NONE_BUT_ROW   /* no list: a row, "(a,b)" */
 } alm_list_of;
 static inline alm_type alm_type_list(alm_list_of of)
 {
@@ -94,6 +96,11 @@ static inline alm_type alm_type_list(alm_list_of of)
 static inline alm_type alm_type_char_text(void)
 {
     return alm_type_list(ALM_LIST_NONE_BUT_CHAR);
+}
+
+static inline bool alm_type_is_row(alm_type t)
+{
+    return t.id == ALM_T_STRING && t.p == ALM_LIST_NONE_BUT_ROW;
 }
 
 /* An INT that names an object of the catalogue, a note like that of lists: array_agg makes a list of

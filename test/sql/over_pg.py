@@ -15,10 +15,27 @@ PIECE = 5
 OIDS = {"BOOLEAN": 16, "BYTE": 21, "SHORT": 21, "INT": 23, "LONG": 20, "FLOAT": 700, "DOUBLE": 701, "CHAR": 1042,
         "STRING": 1043, "VARCHAR": 1043, "SYMBOL": 1043, "TIMESTAMP": 1114, "TIMESTAMP_NS": 1114, "DATE": 1114,
         "UUID": 2950, "IPv4": 1043, "LONG256": 1043, "BINARY": 17, "INTERVAL": 1043, "ARRAY": 1022}
-SIZES = {16: 1, 21: 2, 23: 4, 20: 8, 700: 4, 701: 8, 1114: 8, 2950: 16}
+SIZES = {16: 1, 21: 2, 23: 4, 26: 4, 20: 8, 700: 4, 701: 8, 1114: 8, 2950: 16}
 
 
-LISTS = {1009: 25, 1000: 16}  # a STRING that is a list comes as an array: of text, of boolean
+LISTS = {1009: 25, 1000: 16, 2287: 2249}  # a STRING that is a list comes as an array: of text, of boolean, of records
+RECORD = 2249
+MORE = {"STRING": {*LISTS, RECORD}, "INT": {26}}  # what a type may be, too: an INT that numbers an object is an oid
+
+
+def record_text(b):
+    """A binary record, whose fields are texts, as the text that it is over REST."""
+    out, at = [], 4
+    for _ in range(struct.unpack_from("!i", b)[0]):
+        of, n = struct.unpack_from("!ii", b, at)
+        cell, at = b[at + 8:at + 8 + max(n, 0)].decode(), at + 8 + max(n, 0)
+        if of != 25:
+            raise ValueError(f"a field of type {of}")
+        plain = n < 0 or (cell and not set(cell) & set('(),"\\ \t\n\r\v\f'))
+        out.append(cell if plain else '"' + cell.replace("\\", "\\\\").replace('"', '""') + '"')
+    if at != len(b):
+        raise ValueError("a record has more bytes than fields")
+    return "(" + ",".join(out) + ")"
 
 
 def list_text(b, oid):
@@ -35,7 +52,7 @@ def list_text(b, oid):
         elif of == 16:
             out.append("t" if cell == b"\1" else "f")
         else:
-            text = cell.decode()
+            text = record_text(cell) if of == RECORD else cell.decode()
             plain = text and text.upper() != "NULL" and not set(text) & set('{},"\\ \t\n\r\v\f')
             out.append(text if plain else '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"')
     if dims and at != len(b):
@@ -123,8 +140,8 @@ def value(cell, oid, binary, kind):
         raise ValueError(f"{len(cell)} bytes for type {oid}")
     if oid == 16:
         return {b"t": True, b"f": False, b"\1": True, b"\0": False}[cell]
-    if oid in (20, 21, 23):
-        return struct.unpack({20: "!q", 21: "!h", 23: "!i"}[oid], cell)[0] if binary else int(cell)
+    if oid in (20, 21, 23, 26):
+        return struct.unpack({20: "!q", 21: "!h", 23: "!i", 26: "!i"}[oid], cell)[0] if binary else int(cell)
     if oid in (700, 701):
         if not binary:
             return float(cell)
@@ -150,6 +167,8 @@ def value(cell, oid, binary, kind):
         return array(cell) if binary else array_text(cell.decode())
     if oid in LISTS and binary:
         return list_text(cell, oid)
+    if oid == RECORD and binary:
+        return record_text(cell)
     if oid == 17:  # JSON has base 64
         return base64.b64encode(cell if binary else bytes.fromhex(cell.decode()[2:])).decode()
     return cell.decode()
@@ -217,7 +236,7 @@ class OverPg:
         kinds = [k for _, k in want.get("columns", [])]
         named = []
         for i, (name, oid, form) in enumerate(columns):
-            fits = i < len(kinds) and (oid_of(kinds[i]) == oid or (kinds[i] == "STRING" and oid in LISTS))
+            fits = i < len(kinds) and (oid_of(kinds[i]) == oid or oid in MORE.get(kinds[i], ()))
             kind = kinds[i] if fits else f"oid {oid}"
             if form != (1 if self.binary else 0):
                 return {"error": f"column {name} comes in format {form}"}

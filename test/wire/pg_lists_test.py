@@ -90,5 +90,23 @@ def asyncpg_reads_and_writes_lists(s):
     with_asyncpg(s, body)
 
 
+@check
+def rows_come_as_records(s):
+    """How sqlx asks for the attributes of a type, and tokio-postgres and asyncpg decode what comes."""
+    w = Wire(s.pg)
+    a = w.ask(query("select (1, 'a b', null, '') r, array_agg((x, 'v' || x)) l from long_sequence(2)"))
+    expect(oids(a), [2249, 2287])
+    expect(w.rows("select (1, 'a b', null, '') r, array_agg((x, 'v' || x)) l from long_sequence(2)"), [['(1,"a b",,"")', '{"(1,v1)","(2,v2)"}']])
+    expect(w.rows("""select array_agg((attname, atttypid)) from (select * from pg_catalog.pg_attribute where attrelid = 'pg_range'::regclass
+        and not attisdropped and attnum between 1 and 2 order by attnum) attributes"""), [['{"(rngtypid,23)","(rngsubtype,23)"}']])
+
+    async def body(c):
+        got = await c.fetchrow("""select row(1, 'a "b" \\', null, '', true) r, array_agg((x, 'v,' || x)) l, array(select (x, '(') from long_sequence(1)) a,
+            array_agg((x, x)) filter (where x > 9) n from long_sequence(2)""")
+        expect((tuple(got["r"]), [tuple(r) for r in got["l"]], [tuple(r) for r in got["a"]], got["n"]),
+               (("1", 'a "b" \\', None, "", "t"), [("1", "v,1"), ("2", "v,2")], [("1", "(")], None))
+    with_asyncpg(s, body)
+
+
 if __name__ == "__main__":
     main()

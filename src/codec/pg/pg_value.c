@@ -67,13 +67,18 @@ static const struct {
     [ALM_LIST_UUID] = {2951, 2950, {.id = ALM_T_UUID}},
     [ALM_LIST_TIME] = {1115, 1114, {.id = ALM_T_TIMESTAMP}},
     [ALM_LIST_NUMERIC] = {1231, 1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
+    [ALM_LIST_ROW] = {2287, 2249, {.id = ALM_T_STRING, .p = ALM_LIST_NONE_BUT_ROW}},
 };
 
 int32_t alm_pg_oid(const struct alm_conf *conf, alm_type type)
 {
-    enum { TIMESTAMPTZ = 1184, BPCHAR = 1042 };
+    enum { TIMESTAMPTZ = 1184, BPCHAR = 1042, RECORD = 2249, OID = 26 };
+    if (alm_type_is_oid(type))
+        return OID;
     if (type.id == ALM_T_STRING && type.p == ALM_LIST_NONE_BUT_CHAR)
         return BPCHAR;
+    if (alm_type_is_row(type))
+        return RECORD;
     if (conf != NULL && conf->pg_timestamp_zone && alm_type_info_of(type)->cls == ALM_TC_TIME)
         return TIMESTAMPTZ;
     if (is_list(type))
@@ -267,6 +272,20 @@ static alm_status put_typed_element(alm_ctx *cx, const alm_list_element *e, alm_
     return alm_pg_put_cell(cx, &v, 0, true, out);
 }
 
+/* A row in a list, whose escapes are taken away before it is taken apart. */
+static alm_status put_row_element(alm_ctx *cx, const alm_list_element *e, alm_buf *out)
+{
+    alm_buf text;
+    alm_buf_init(&text, out->mem);
+    alm_status st = alm_buf_reserve(cx, &text, e->raw.len + 1);
+    if (st == ALM_OK)
+        text.len = alm_list_element_text(e, text.ptr);
+    if (st == ALM_OK)
+        st = alm_pg_put_record(cx, (alm_str){text.ptr, text.len}, out);
+    alm_buf_deinit(&text);
+    return st;
+}
+
 /* A list as an array of one dimension, in binary. */
 static alm_status put_list(alm_ctx *cx, alm_str text, alm_list_of of, alm_buf *out)
 {
@@ -279,6 +298,10 @@ static alm_status put_list(alm_ctx *cx, alm_str text, alm_list_of of, alm_buf *o
     out->len += 4 + HEAD + DIM;
     for (; alm_text_list_next(&list, &e); n++) {
         const bool null = alm_list_element_is_null(&e);
+        if (!null && of == ALM_LIST_ROW) {
+            ALM_TRY(put_row_element(cx, &e, out));
+            continue;
+        }
         if (!null && of > ALM_LIST_OID) {
             ALM_TRY(put_typed_element(cx, &e, lists[of].type, out));
             continue;
@@ -286,8 +309,10 @@ static alm_status put_list(alm_ctx *cx, alm_str text, alm_list_of of, alm_buf *o
         ALM_TRY(alm_buf_reserve(cx, out, 8 + e.raw.len));
         char *to = out->ptr + out->len;
         size_t len = null ? 0 : alm_list_element_text(&e, to + 4);
-        if (!null && of == ALM_LIST_BOOL)
-            to[4] = to[4] == 't';
+        if (!null && of == ALM_LIST_BOOL) {
+            to[4] = len > 0 && to[4] == 't';
+            len = 1;
+        }
         if (!null && of == ALM_LIST_OID)
             len = oid_in_place(to + 4, len);
         alm_pg_put32(to, null ? UINT32_MAX : (uint32_t)len);
@@ -365,6 +390,8 @@ alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binar
         return put_array(cx, v, i, binary, out);
     if (binary && is_list(v->type))
         return put_list(cx, alm_vec_text(v, i), (alm_list_of)v->type.p, out);
+    if (binary && alm_type_is_row(v->type))
+        return alm_pg_put_record(cx, alm_vec_text(v, i), out);
     const int32_t n = binary ? binary_value(v, i, scratch) : -1;
     if (n >= 0)
         return put_bytes(cx, out, scratch, (size_t)n);

@@ -26,6 +26,9 @@ int32_t alm_pg_typmod(alm_type type);
 ALM_NODISCARD alm_status alm_pg_put_cell(alm_ctx *cx, const alm_vec *v, size_t row, bool binary,
                                          alm_buf *out);
 
+/* A row of values, "(a,b)", as a record in binary: 4-byte length and bytes. */
+ALM_NODISCARD alm_status alm_pg_put_record(alm_ctx *cx, alm_str text, alm_buf *out);
+
 /* Type of a parameter that the client named by OID; NONE: infer. ALM_E_UNSUPPORTED names the OID. */
 ALM_NODISCARD alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out);
 /* One parameter value into a const vector (memory from arena, bytes copied). oid: what the client

@@ -181,7 +181,7 @@ pub async fn metadata() {
     for keys in ["table_constraints", "key_column_usage", "referential_constraints"] {
         assert_eq!(one::<i64>(&c, &format!("select count(*) from information_schema.{keys}"), &[]).await, 0, "{keys}");
     }
-    assert_eq!(one::<String>(&c, "select typname from pg_type where oid = $1", &[&1022i32]).await, "_float8");
+    assert_eq!(one::<String>(&c, "select typname from pg_type where oid = $1", &[&1022u32]).await, "_float8");
 }
 
 pub async fn pool() {

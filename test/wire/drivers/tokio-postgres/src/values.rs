@@ -128,7 +128,7 @@ pub async fn types() {
     }
     expect_rows(&c, &t).await;
     let names: Vec<String> = insert.params().iter().map(|p| p.name().to_string()).collect();
-    assert_eq!(names.join(" "), "int4 bool int2 int2 int4 int8 float4 float8 varchar varchar varchar varchar timestamp timestamp timestamp uuid \
+    assert_eq!(names.join(" "), "int4 bool int2 int2 int4 int8 float4 float8 bpchar varchar varchar varchar timestamp timestamp timestamp uuid \
         varchar varchar varchar varchar numeric numeric bytea _float8 _float8");
 }
 
