@@ -47,41 +47,60 @@ static int32_t number_of(alm_str text)
     return n <= INT32_MAX ? (int32_t)n : 0;
 }
 
-int32_t alm_catalog_oid(const alm_snapshot *snap, alm_str name)
+static alm_status index_oid(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int32_t *oid)
+{
+    alm_index_name index;
+    bool found = false;
+    ALM_TRY(alm_index_find(cx, snap, name, &index, &found));
+    if (found && index.declared)
+        *oid = alm_oid_of_index(index.table, (uint32_t)index.col);
+    return ALM_OK;
+}
+
+alm_status alm_catalog_oid(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int32_t *oid)
 {
     char part[2][512];
     size_t len[2] = {0, 0}, n = 0;
     const int32_t number = number_of(name);
+    *oid = number;
     if (number > 0)
-        return number;
+        return ALM_OK;
     name = skip_blanks(name);
     while (n < 2) {
         if (!take_part(&name, part[n], sizeof part[n], &len[n]))
-            return 0;
+            return ALM_OK;
         n++;
         name = skip_blanks(name);
         if (name.len == 0)
             break;
         if (name.ptr[0] != '.')
-            return 0;
+            return ALM_OK;
         name = skip_blanks((alm_str){name.ptr + 1, name.len - 1});
     }
     if (name.len > 0)
-        return 0; /* database.schema.table is nothing we have */
+        return ALM_OK; /* database.schema.table is nothing we have */
     const alm_str schema = {part[0], n == 2 ? len[0] : 0}, own = {part[n - 1], len[n - 1]};
     if (n == 1 || alm_str_ieq(schema, ALM_STR("public"))) {
         const alm_table *t = snap != NULL ? alm_snapshot_find(snap, own) : NULL;
-        if (t != NULL)
-            return alm_oid_of_table(t);
+        if (t != NULL) {
+            *oid = alm_oid_of_table(t);
+            return ALM_OK;
+        }
+        if (snap != NULL)
+            ALM_TRY(index_oid(cx, snap, own, oid));
+        if (*oid != 0)
+            return ALM_OK;
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         const bool there = n == 2 ? alm_str_ieq(schema, alm_str_of(rel->schema))
                                   : alm_relation_schema_oid(rel) == ALM_OID_CATALOG;
-        if (there && alm_str_ieq(own, alm_str_of(rel->name)))
-            return rel->oid;
+        if (there && alm_str_ieq(own, alm_str_of(rel->name))) {
+            *oid = rel->oid;
+            return ALM_OK;
+        }
     }
-    return 0;
+    return ALM_OK;
 }
 
 const alm_table *alm_catalog_table(const alm_snapshot *snap, int32_t oid, int32_t *index_col)
@@ -116,7 +135,7 @@ alm_status alm_catalog_name(alm_ctx *cx, alm_arena *arena, const alm_snapshot *s
     const alm_table *t = alm_catalog_table(snap, oid, &col);
     *out = NULL;
     if (t != NULL && col >= 0)
-        return alm_arena_printf(cx, arena, out, "%s_%s_idx", t->name, t->cols[col].name);
+        return alm_index_name_of(cx, arena, snap, t, (uint32_t)col, out);
     if (t != NULL)
         return alm_arena_printf(cx, arena, out, needs_quotes(t->name) ? "\"%s\"" : "%s", t->name);
     for (size_t i = 0; i < alm_relation_count(); i++) {
@@ -142,10 +161,15 @@ alm_status alm_catalog_comment(alm_ctx *cx, alm_arena *arena, const alm_snapshot
     return text == NULL ? ALM_OK : alm_arena_zstr(cx, arena, alm_str_of(text), out);
 }
 
-alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_table *t, int32_t col,
-                             const char **out)
+alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
+                             const alm_table *t, int32_t col, const char **out)
 {
+    const char *name = NULL;
     ALM_ASSERT(col >= 0 && (uint32_t)col < t->n_cols);
-    return alm_arena_printf(cx, arena, out, "CREATE INDEX %s_%s_idx ON public.%s USING btree (%s)",
-                            t->name, t->cols[col].name, t->name, t->cols[col].name);
+    ALM_TRY(alm_index_name_of(cx, arena, snap, t, (uint32_t)col, &name));
+    const char *q[] = {needs_quotes(name) ? "\"" : "", needs_quotes(t->name) ? "\"" : "",
+                       needs_quotes(t->cols[col].name) ? "\"" : ""};
+    return alm_arena_printf(cx, arena, out,
+                            "CREATE INDEX %s%s%s ON public.%s%s%s USING btree (%s%s%s)", q[0], name,
+                            q[0], q[1], t->name, q[1], q[2], t->cols[col].name, q[2]);
 }

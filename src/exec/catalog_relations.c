@@ -29,11 +29,6 @@ static bool has_index(const alm_table *t)
     return false;
 }
 
-static alm_status index_name(alm_ctx *cx, const alm_table *t, uint32_t c, const char **out)
-{
-    return alm_arena_printf(cx, cx->arena, out, "%s_%s_idx", t->name, t->cols[c].name);
-}
-
 /* --------------------------------------------------------------------------------- pg_class */
 
 static alm_status class_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *name,
@@ -74,7 +69,7 @@ ALM_CAT_FILL(classes)
             const char *name = NULL;
             if (!t->cols[c].indexed)
                 continue;
-            ALM_TRY(index_name(cx, t, c, &name));
+            ALM_TRY(alm_index_name_of(cx, cx->arena, snap, t, c, &name));
             ALM_TRY(class_row(cx, cat, alm_oid_of_index(t, c), name, ALM_OID_PUBLIC, 'i', 1,
                               t->row_count, false));
         }
@@ -205,8 +200,8 @@ ALM_CAT_FILL(index_list)
             const char *name = NULL, *text = NULL;
             if (!t->cols[c].indexed)
                 continue;
-            ALM_TRY(index_name(cx, t, c, &name));
-            ALM_TRY(alm_catalog_index(cx, cx->arena, t, (int32_t)c, &text));
+            ALM_TRY(alm_index_name_of(cx, cx->arena, snap, t, c, &name));
+            ALM_TRY(alm_catalog_index(cx, cx->arena, snap, t, (int32_t)c, &text));
             ALM_TRY(alm_cat_row(cx, cat));
             alm_cat_text(cat, t->name);
             alm_cat_text(cat, name);

@@ -90,19 +90,34 @@ ALM_NODISCARD alm_status alm_source_codes(alm_ctx *cx, const alm_source *src, vo
 
 /* ------------------------------------------------- object numbers of pg_class, for regclass */
 
-/* Number of a table or catalogue relation by name; schema, quotes and digits are understood. 0: none. */
-int32_t alm_catalog_oid(const alm_snapshot *snap, alm_str name);
+/* Number of a table, index or catalogue relation by name; schema, quotes and digits are understood. 0: none. */
+ALM_NODISCARD alm_status alm_catalog_oid(alm_ctx *cx, const alm_snapshot *snap, alm_str name,
+                                         int32_t *oid);
 /* NULL: no table. *index_col: the column whose index has that number, -1: the table itself. */
 const alm_table *alm_catalog_table(const alm_snapshot *snap, int32_t oid, int32_t *index_col);
 /* Name as it is written, *out = NULL: no such relation; statement that makes an index. */
 ALM_NODISCARD alm_status alm_catalog_name(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
                                           int32_t oid, const char **out);
+/* Names of indexes (index_names.c): those that CREATE INDEX gave, else table_column_idx. */
+enum { ALM_INDEX_KEY = 'i' }; /* records of the catalogue begin so */
+typedef struct alm_index_name {
+    alm_str name, key; /* key: of its record; empty: it has none */
+    const alm_table *table;
+    int32_t col;   /* -1: of no single column */
+    bool declared; /* false: a name for what has no effect */
+} alm_index_name;
+/* Record i of the catalogue; false: no name of an index, or of one that is gone. */
+bool alm_index_at(const alm_snapshot *snap, size_t i, alm_index_name *out);
+ALM_NODISCARD alm_status alm_index_name_of(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
+                                           const alm_table *t, uint32_t col, const char **out);
+ALM_NODISCARD alm_status alm_index_find(alm_ctx *cx, const alm_snapshot *snap, alm_str name,
+                                        alm_index_name *out, bool *found);
 /* COMMENT ON the table or view (column 0) of that number, or one of its columns; *out = NULL: none. */
 ALM_NODISCARD alm_status alm_catalog_comment(alm_ctx *cx, alm_arena *arena,
                                              const alm_snapshot *snap, int32_t oid, int32_t column,
                                              const char **out);
-ALM_NODISCARD alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_table *t,
-                                           int32_t col, const char **out);
+ALM_NODISCARD alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
+                                           const alm_table *t, int32_t col, const char **out);
 
 /* Name, result or arguments of a function of pg_proc; *out = NULL: there is none. */
 ALM_NODISCARD alm_status alm_catalog_function(alm_ctx *cx, alm_arena *arena,

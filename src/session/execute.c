@@ -129,6 +129,8 @@ static const struct {
     [ALM_STMT_REFRESH] = {alm_run_refresh, "REFRESH MATERIALIZED VIEW", true},
     [ALM_STMT_BACKUP] = {alm_run_backup, "BACKUP", true},
     [ALM_STMT_CHECKPOINT] = {alm_run_checkpoint, "CHECKPOINT", true},
+    [ALM_STMT_CREATE_INDEX] = {alm_run_create_index, "CREATE INDEX", true},
+    [ALM_STMT_DROP_INDEX] = {alm_run_drop_index, "DROP INDEX", true},
     [ALM_STMT_MAINTAIN] = {alm_run_maintain, "VACUUM", true},
     [ALM_STMT_COMMENT] = {alm_run_comment, "COMMENT", true},
     [ALM_STMT_SHOW] = {alm_run_show, "SHOW", false, true},

@@ -15,6 +15,7 @@ typedef struct alter_run {
     alm_plan_env env;
     alm_alter_plan *plan;
     alm_storage *st;
+    const alm_records_change *records; /* that go with it; NULL: none but those of grants */
 } alter_run;
 
 /* ------------------------------------------------------------------- columns */
@@ -58,6 +59,8 @@ static alm_status run_edit(alter_run *r)
                            .max_uncommitted_rows = to->max_uncommitted_rows,
                            .o3_max_lag_us = to->o3_max_lag_us};
     ALM_TRY(column_grants(r, &spec.records));
+    if (r->records != NULL)
+        spec.records = r->records;
     return alm_table_alter(&r->c->cx, r->st, r->plan->table, &spec);
 }
 
@@ -191,6 +194,17 @@ static alm_status alter_once(alter_run *r)
     if (r->plan->partitions)
         return run_partitions(r);
     return r->plan->values != NULL ? run_retype(r) : run_edit(r);
+}
+
+alm_status alm_alter_with(alm_cursor *c, const alm_stmt *stmt, const alm_records_change *records)
+{
+    alter_run r = {.c = c,
+                   .stmt = stmt,
+                   .alter = stmt->ext,
+                   .st = c->session->db->storage,
+                   .records = records};
+    alm_plan_env_init(&r.env, c, NULL, 0);
+    return alter_once(&r);
 }
 
 /* The columns that IF EXISTS and IF NOT EXISTS leave out. */

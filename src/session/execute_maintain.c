@@ -1,30 +1,50 @@
 /*
- * execute_maintain.c - COMMENT ON, and the statements about a table that have nothing to do here: VACUUM and
- * REINDEX check what they name.
+ * execute_maintain.c - COMMENT ON, and the statements about a table that have nothing to do here: VACUUM,
+ * ANALYZE and REINDEX check what they name.
  */
 #include "session/access.h"
 
-static alm_status find_table(alm_cursor *c, const alm_stmt *stmt, const alm_table **out)
+static alm_status find_table(alm_cursor *c, alm_str name, int32_t pos, const alm_table **out)
 {
-    *out = alm_snapshot_find(c->snapshot, stmt->table);
-    return *out != NULL ? ALM_OK : alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);
+    *out = alm_snapshot_find(c->snapshot, name);
+    return *out != NULL ? ALM_OK : alm_no_table(&c->cx, c->snapshot, name, pos);
 }
 
+static alm_status check_columns(alm_cursor *c, const alm_stmt *stmt, const alm_table *table)
+{
+    for (uint32_t i = 0; i < stmt->n_insert_cols; i++)
+        if (alm_table_col(table, stmt->insert_cols[i]) < 0)
+            return alm_no_column(&c->cx, table, stmt->insert_cols[i], stmt->insert_pos[i]);
+    return ALM_OK;
+}
+
+static alm_status reindex(alm_cursor *c, const alm_stmt *stmt)
+{
+    const alm_table *table = NULL;
+    ALM_TRY(find_table(c, stmt->table, stmt->table_pos, &table));
+    ALM_TRY(alm_refuse_view(&c->cx, table, stmt->table_pos));
+    ALM_TRY(alm_access_any(&c->cx, "REINDEX", table->name, stmt->table_pos));
+    return check_columns(c, stmt, table);
+}
+
+/* No table named: all of them, of which there is nothing to say. */
 alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     (void)params;
     (void)n;
-    const alm_table *table = NULL;
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
-    ALM_TRY(find_table(c, stmt, &table));
-    ALM_TRY(alm_refuse_view(&c->cx, table, stmt->table_pos));
-    if (strncmp(c->tag, "REINDEX", 7) == 0)
-        ALM_TRY(alm_access_any(&c->cx, "REINDEX", table->name, stmt->table_pos));
-    else
-        ALM_TRY(alm_access_may(&c->cx, "VACUUM TABLE", table->name, stmt->table_pos));
-    for (uint32_t i = 0; i < stmt->n_insert_cols; i++)
-        if (alm_table_col(table, stmt->insert_cols[i]) < 0)
-            return alm_no_column(&c->cx, table, stmt->insert_cols[i], stmt->insert_pos[i]);
+    if (alm_str_eq(stmt->text, ALM_STR("REINDEX")))
+        return reindex(c, stmt);
+    for (uint32_t i = 0; i < stmt->n_more; i++) {
+        const int32_t pos = stmt->more_pos[i];
+        const alm_table *table = NULL;
+        ALM_TRY(find_table(c, stmt->more_tables[i], pos, &table));
+        if (table->kind != ALM_TABLE_MATVIEW)
+            ALM_TRY(alm_refuse_view(&c->cx, table, pos));
+        ALM_TRY(alm_access_may(&c->cx, "VACUUM TABLE", table->name, pos));
+        if (stmt->n_more == 1) /* columns of several tables stand in one list */
+            ALM_TRY(check_columns(c, stmt, table));
+    }
     return ALM_OK;
 }
 
@@ -47,7 +67,7 @@ alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     const alm_table *table = NULL;
     uint32_t col_id = 0;
     ALM_TRY(alm_outside_block(c, stmt));
-    ALM_TRY(find_table(c, stmt, &table));
+    ALM_TRY(find_table(c, stmt->table, stmt->table_pos, &table));
     ALM_TRY(alm_access_may(&c->cx, "SET TABLE PARAM", table->name, stmt->table_pos));
     ALM_TRY(check_kind(c, stmt, table));
     if (stmt->column.len > 0) {

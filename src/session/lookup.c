@@ -39,9 +39,8 @@ static bool is_hidden(alm_cursor *c, int32_t oid)
 
 static alm_status relation(alm_ctx *cx, void *arg, alm_str name, int32_t *oid)
 {
-    (void)cx;
     alm_cursor *c = arg;
-    *oid = alm_catalog_oid(c->snapshot, name);
+    ALM_TRY(alm_catalog_oid(cx, c->snapshot, name, oid));
     if (is_hidden(c, *oid))
         *oid = 0;
     return ALM_OK;
@@ -69,7 +68,7 @@ static alm_status relation_text(alm_ctx *cx, void *arg, alm_arena *arena, int32_
         return ALM_OK;
     if (what == ALM_RELATION_COLUMN)
         return alm_arena_zstr(cx, arena, alm_str_of(t->cols[col].name), out);
-    return alm_catalog_index(cx, arena, t, col, out);
+    return alm_catalog_index(cx, arena, c->snapshot, t, col, out);
 }
 
 static alm_status table_bytes(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap, const alm_table *t,

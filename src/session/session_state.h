@@ -246,6 +246,11 @@ void alm_refresher_stop(alm_db *db);
 /* execute_backup.c */
 alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+/* ALTER TABLE on what the cursor sees, with records of the catalogue; ALM_E_STALE: look again. */
+ALM_NODISCARD alm_status alm_alter_with(alm_cursor *c, const alm_stmt *stmt,
+                                        const alm_records_change *records);
+alm_status alm_run_create_index(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_run_drop_index(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_run_delete(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);

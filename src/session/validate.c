@@ -93,6 +93,7 @@ static alm_status resolve(alm_cursor *c, const alm_plan_env *env, const alm_stmt
     alm_alter_plan *alter = NULL;
     alm_create *create = NULL;
     alm_view_plan *view = NULL;
+    alm_index_plan *index = NULL;
     alm_select *select = NULL;
     switch ((int)stmt->kind) {
     case ALM_STMT_SELECT:
@@ -125,6 +126,8 @@ static alm_status resolve(alm_cursor *c, const alm_plan_env *env, const alm_stmt
         return alm_plan_create_view(cx, env, stmt, &view);
     case ALM_STMT_ALTER_TABLE:
         return alm_plan_alter(cx, env, stmt, &alter);
+    case ALM_STMT_CREATE_INDEX:
+        return alm_plan_index(cx, env, stmt, &index);
     case ALM_STMT_DROP_TABLE:
     case ALM_STMT_TRUNCATE:
     case ALM_STMT_RENAME_TABLE:

@@ -316,11 +316,13 @@ typedef enum alm_stmt_kind {
     ALM_STMT_DROP_VIEW,
     ALM_STMT_ALTER_MATVIEW, /* ext: alm_alter */
     ALM_STMT_DROP_MATVIEW,
-    ALM_STMT_REFRESH,    /* what: full, incremental, range; from and to in range_from, range_to */
-    ALM_STMT_BACKUP,     /* all_tables, or table and more_tables; range_to: the directory */
-    ALM_STMT_CHECKPOINT, /* what: create, release */
-    ALM_STMT_MAINTAIN,   /* VACUUM, REINDEX (columns in insert_cols): checked and done with */
-    ALM_STMT_COMMENT, /* what: table, column, view, materialized view; value: the text, or empty */
+    ALM_STMT_REFRESH,      /* what: full, incremental, range; from and to in range_from, range_to */
+    ALM_STMT_BACKUP,       /* all_tables, or table and more_tables; range_to: the directory */
+    ALM_STMT_CHECKPOINT,   /* what: create, release */
+    ALM_STMT_CREATE_INDEX, /* ext: alm_index_words; new_name: its name, or empty */
+    ALM_STMT_DROP_INDEX,   /* names in more_tables, more_pos */
+    ALM_STMT_MAINTAIN, /* VACUUM, ANALYZE, REINDEX (columns in insert_cols): checked and done with */
+    ALM_STMT_COMMENT,  /* what: table, column, view, materialized view; value: the text, or empty */
     ALM_STMT_SHOW,
     ALM_STMT_SET,             /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
     ALM_STMT_SET_TRANSACTION, /* ext: alm_tx_words */
@@ -338,6 +340,14 @@ typedef enum alm_stmt_kind {
     ALM_STMT_ACL,            /* users, groups, grants; ext: alm_acl_words */
     ALM_STMT_OTHER /* recognised but not there yet: text names it; ext holds what was parsed */
 } alm_stmt_kind;
+
+/* CREATE INDEX: columns and expressions of the index, then those behind INCLUDE. */
+typedef struct alm_index_words {
+    alm_ast **items;
+    uint32_t n_items, n_keys;
+    alm_ast *where;     /* NULL: of all rows */
+    int32_t unique_pos; /* -1: not UNIQUE */
+} alm_index_words;
 
 /* What is said of a transaction. */
 typedef struct alm_tx_words {

@@ -276,6 +276,10 @@ ALM_NODISCARD alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const ch
 ALM_NODISCARD alm_status alm_parse_check_name(alm_parser *p, alm_parse_name name);
 /* The new name of RENAME. */
 ALM_NODISCARD alm_status alm_parse_rename_target(alm_parser *p, alm_stmt *s);
+/* parse_index.c: INDEX or UNIQUE INDEX behind CREATE, INDEX behind DROP, in hand */
+bool alm_at_index(const alm_parser *p);
+ALM_NODISCARD alm_status alm_parse_create_index(alm_parser *p, alm_stmt *s);
+ALM_NODISCARD alm_status alm_parse_drop_index(alm_parser *p, alm_stmt *s);
 /* parse_view.c */
 ALM_NODISCARD alm_status alm_parse_view(alm_parser *p, alm_stmt *s, bool materialized);
 /* AS (query) of a view: the query, and its text. */

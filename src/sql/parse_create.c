@@ -523,14 +523,13 @@ alm_status alm_parse_create(alm_parser *p, alm_stmt *s)
     }
     if (alm_at_entity(p))
         return alm_parse_entity(p, s, ALM_KW_CREATE);
-    static const char *const others[] = {"index", "schema"};
-    for (size_t i = 0; i < ALM_COUNT(others); i++) {
-        if (alm_at_word(p, others[i])) {
-            s->kind = ALM_STMT_OTHER;
-            s->text = ALM_STR("CREATE");
-            alm_parse_skip(p);
-            return ALM_OK;
-        }
+    if (alm_at_index(p))
+        return alm_parse_create_index(p, s);
+    if (alm_at_word(p, "schema")) {
+        s->kind = ALM_STMT_OTHER;
+        s->text = ALM_STR("CREATE SCHEMA");
+        alm_parse_skip(p);
+        return ALM_OK;
     }
     return alm_parse_fail(p, p->tok.pos,
                           "'atomic' or 'table' or 'batch' or 'materialized' or 'view' or 'or "

@@ -1,5 +1,5 @@
 /*
- * parse_maintain.c - COMMENT ON, VACUUM, REINDEX.
+ * parse_maintain.c - COMMENT ON, VACUUM, ANALYZE, REINDEX.
  */
 #include "sql/parse.h"
 
@@ -87,18 +87,58 @@ static alm_status parse_reindex_what(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
+/* One of the words of PostgreSQL's in front of the tables; a table called so stands in quotes. */
+static bool take_vacuum_word(alm_parser *p)
+{
+    return alm_take_kw(p, ALM_KW_FULL) || alm_take_kw(p, ALM_KW_ANALYZE) ||
+           alm_take_word(p, "freeze") || alm_take_word(p, "verbose") || alm_take_word(p, "analyse");
+}
+
+/* VACUUM TABLE | PARTITIONS t; as PostgreSQL has it, of one table, several or all:
+ * VACUUM | ANALYZE [(options)] [FULL] [FREEZE] [VERBOSE] [ANALYZE] [t [(column, ...)], ...] */
+static alm_status parse_vacuum(alm_parser *p, alm_stmt *s)
+{
+    uint32_t cap = 0, cap_pos = 0;
+    if (alm_at_op(p, ALM_OP_LPAREN)) {
+        while (!alm_at_end(p) && p->tok.kind != ALM_TOK_BAD && !alm_at_op(p, ALM_OP_RPAREN))
+            alm_parse_next(p);
+        ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+    }
+    while (take_vacuum_word(p)) {
+    }
+    s->all_tables = alm_at_end(p);
+    if (s->all_tables)
+        return ALM_OK;
+    if (!alm_take_kw(p, ALM_KW_TABLE))
+        (void)alm_take_kw(p, ALM_KW_PARTITIONS);
+    do {
+        alm_parse_name name;
+        alm_str schema;
+        ALM_TRY(ALM_GROW(p, &s->more_tables, s->n_more, &cap));
+        ALM_TRY(ALM_GROW(p, &s->more_pos, s->n_more, &cap_pos));
+        ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+        s->more_tables[s->n_more] = name.text;
+        s->more_pos[s->n_more++] = name.pos;
+        if (alm_at_op(p, ALM_OP_LPAREN))
+            ALM_TRY(alm_parse_insert_cols(p, s));
+    } while (alm_take_op(p, ALM_OP_COMMA));
+    return ALM_OK;
+}
+
 alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
     alm_str schema;
-    const bool vacuum = alm_str_eq(s->text, ALM_STR("VACUUM"));
-    if (alm_take_kw(p, ALM_KW_ON) && alm_str_eq(s->text, ALM_STR("COMMENT")))
+    if (alm_str_eq(s->text, ALM_STR("COMMENT"))) {
+        ALM_TRY(alm_expect_kw(p, ALM_KW_ON, "'on' expected"));
         return parse_comment(p, s);
-    if (!(vacuum && alm_take_kw(p, ALM_KW_PARTITIONS)))
-        ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "'table' expected"));
+    }
+    if (!alm_str_eq(s->text, ALM_STR("REINDEX")))
+        return parse_vacuum(p, s);
+    ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "'table' expected"));
     ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
-    return vacuum ? ALM_OK : parse_reindex_what(p, s);
+    return parse_reindex_what(p, s);
 }

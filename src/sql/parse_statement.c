@@ -168,9 +168,7 @@ static alm_status parse_drop(alm_parser *p, alm_stmt *s)
     } else if (alm_at_entity(p)) {
         return alm_parse_entity(p, s, ALM_KW_DROP);
     } else if (alm_at_kw(p, ALM_KW_INDEX)) {
-        s->text = ALM_STR("DROP");
-        alm_parse_skip(p);
-        return ALM_OK;
+        return alm_parse_drop_index(p, s);
     } else {
         return alm_parse_fail(p, p->tok.pos,
                               "'table' or 'view' or 'materialized view' or 'all' expected");
@@ -244,6 +242,7 @@ static const struct word_row {
     {ALM_KW_CLOSE, ALM_STMT_SET, "CLOSE"},
     {ALM_KW_UNLISTEN, ALM_STMT_SET, "UNLISTEN"},
     {ALM_KW_LISTEN, ALM_STMT_OTHER, "LISTEN"},
+    {ALM_KW_ANALYZE, ALM_STMT_MAINTAIN, "ANALYZE"},
     {ALM_KW_BACKUP, ALM_STMT_BACKUP, "BACKUP"},
     {ALM_KW_CANCEL, ALM_STMT_CANCEL, "CANCEL QUERY"},
     {ALM_KW_CHECKPOINT, ALM_STMT_CHECKPOINT, "CHECKPOINT"},

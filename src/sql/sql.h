@@ -132,6 +132,14 @@ typedef struct alm_alter_plan {
 } alm_alter_plan;
 ALM_NODISCARD alm_status alm_plan_alter(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                                         alm_alter_plan **out);
+/* CREATE INDEX: columns that it names; symbol: the SYMBOL column that it declares an index of, -1: it changes nothing. */
+typedef struct alm_index_plan {
+    const alm_table *table;
+    uint32_t *cols, n_cols;
+    int32_t symbol;
+} alm_index_plan;
+ALM_NODISCARD alm_status alm_plan_index(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
+                                        alm_index_plan **out);
 /* WHERE of DROP PARTITION and its like: a plan that gives those of the starts of partitions (borrowed,
  * in the type of the designated timestamp) for which it holds. */
 ALM_NODISCARD alm_status alm_plan_partitions(alm_ctx *cx, const alm_plan_env *env,
