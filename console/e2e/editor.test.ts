@@ -99,6 +99,11 @@ describe("time range", () => {
     await expect.poll(() => cell(page, 1, 2).textContent()).toBe("6"); /* of ten seconds those with a price above 1 */
     await expect.poll(() => text(page)).toContain("where timestamp BETWEEN '2026-01-01T00:00:00Z' AND '2026-01-01T00:00:09Z' AND (price");
     await page.keyboard.press("Alt+r");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Last 5 minutes");
+    await dialog.getByText("Rows from 2026-01-01 00:00:00 to 2026-01-01 00:01:39 UTC.").waitFor();
+    await ran(page, () => dialog.getByRole("button", { name: "Last day with rows" }).click());
+    await expect.poll(() => text(page)).toContain("where timestamp IN '2026-01-01' AND (price");
+    await page.keyboard.press("Alt+r");
     await dialog.getByRole("button", { name: "Take it away" }).click();
     await expect.poll(() => text(page)).toBe("select 1;\nselect count() c from trades where (price > 1 or price < 0); select 2");
     await write(page, "select x from long_sequence(1)");

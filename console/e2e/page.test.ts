@@ -41,6 +41,31 @@ describe("page", () => {
     await close(o);
   });
 
+  test("a server without tables says what to do; the buttons of the panels lead back from another page; no mark is left on no text; lines wrap", async () => {
+    const o = await open(browser, server.url, { path: "/#/server" });
+    const { page } = o;
+    const tables = page.getByRole("button", { name: "Tables", exact: true });
+    await page.getByRole("heading", { name: "Server" }).waitFor();
+    expect(await tables.getAttribute("aria-pressed")).toBe("false");
+    await tables.click();
+    await page.getByText("No tables yet.").waitFor();
+    await page.locator(".tree-empty").getByRole("button", { name: "Create a table" }).click();
+    await page.getByRole("dialog", { name: /Create a table/ }).waitFor();
+    await page.keyboard.press("Escape");
+    await run(page, `select ${"1 + ".repeat(200)} 1 a`);
+    await expect.poll(() => page.locator(".cm-run-gutter [data-run]").count()).toBe(1);
+    const wide = () => page.locator(".cm-scroller").evaluate((e) => e.scrollWidth > e.clientWidth);
+    expect(await wide()).toBe(true);
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("menuitem", { name: "Wrap long lines" }).click();
+    await expect.poll(wide).toBe(false);
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.press("Delete");
+    await expect.poll(() => page.locator(".cm-run-gutter [data-run]").count()).toBe(0);
+    await close(o);
+  });
+
   test("weight, headers and caching", async () => {
     const r = await fetch(`${server.url}/index.html`);
     const policy = r.headers.get("content-security-policy") ?? "";

@@ -63,10 +63,15 @@ export async function symbolValues(table: string, column: string): Promise<strin
   return found.map((r) => Object.values(r)[0]).filter((v): v is string => typeof v === "string");
 }
 
-/* The greatest time of a column, ISO; null: there is none, or it takes long. */
-export async function newestTime(table: string, column: string): Promise<string | null> {
-  const found = await rows<{ t: string | null }>(`SELECT max(${quoteName(column)}) t FROM ${quoteName(table)}`, { timeoutSeconds: 1 }).catch(() => []);
-  return found[0]?.t ?? null;
+export interface Extent {
+  lo: string | null; /* ISO; null: the table has no rows */
+  hi: string | null;
+}
+/* First and last time of a column; null: it takes long, or is not to be read. */
+export async function extentOf(table: string, column: string): Promise<Extent | null> {
+  const name = quoteName(column);
+  const found = await rows<Extent>(`SELECT min(${name}) lo, max(${name}) hi FROM ${quoteName(table)}`, { timeoutSeconds: 2 }).catch(() => []);
+  return found[0] ?? null;
 }
 
 const ANY_MAX = 50;

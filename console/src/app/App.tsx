@@ -60,9 +60,17 @@ function ThemeButton() {
   return <Button icon={icon[theme]} label={`Theme: ${theme}`} onClick={nextTheme} />;
 }
 
+/* The side panel stands beside the editor: from another page, it takes us there. */
+function turnSide(id: string): void {
+  const away = pages.some((p) => p.path === route.get().path);
+  prefs.set({ side: !away && prefs.get().side === id ? null : id });
+  if (away) go("/");
+}
+
 function Head() {
   const path = useStore(route, (r) => r.path);
   const side = useStore(prefs, (p) => p.side);
+  const atEditor = !pages.some((p) => p.path === path);
   return (
     <header class="head">
       <a class="brand" href="#/" aria-label="Almanac, the editor">
@@ -71,7 +79,7 @@ function Head() {
       </a>
       <nav class="places" aria-label="Console">
         {sidePanels.map((p) => (
-          <Button key={p.id} icon={p.icon} label={p.title} aria-pressed={side === p.id} onClick={() => prefs.set({ side: side === p.id ? null : p.id })} />
+          <Button key={p.id} icon={p.icon} label={p.title} aria-pressed={atEditor && side === p.id} onClick={() => turnSide(p.id)} />
         ))}
         {pages.map((p) => (
           <Button key={p.path} icon={p.icon} label={p.title} aria-pressed={path === p.path} onClick={() => go(path === p.path ? "/" : p.path)} />
@@ -153,7 +161,7 @@ export function App() {
     { id: "pane-next", keys: ["F6"], group: "Page", title: "To the next pane", run: () => stepPane(1) },
     { id: "pane-previous", keys: ["Shift+F6"], group: "Page", title: "To the pane before", run: () => stepPane(-1) },
     { id: "theme", keys: ["Alt+l"], group: "Page", title: "Light, dark or as the system", run: nextTheme },
-    ...sidePanels.map((p, i) => ({ id: `side-${p.id}`, keys: [`Alt+${i + 1}`], group: "Page" as const, title: `Show or hide: ${p.title}`, run: () => prefs.set({ side: prefs.get().side === p.id ? null : p.id }) })),
+    ...sidePanels.map((p, i) => ({ id: `side-${p.id}`, keys: [`Alt+${i + 1}`], group: "Page" as const, title: `Show or hide: ${p.title}`, run: () => turnSide(p.id) })),
   ]);
   useEffect(() => {
     document.title = page === undefined ? "Almanac" : `${page.title} · Almanac`;

@@ -12,6 +12,7 @@ import { crosshairCursor, drawSelection, dropCursor, EditorView, highlightActive
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { catalog } from "../api/catalog";
 import { runs, type Runs, selectRun } from "../results/run";
+import { prefs } from "../state/prefs";
 import { checking } from "./check";
 import { editorCommands } from "./commands";
 import { complete } from "./completion";
@@ -22,6 +23,8 @@ import { editorTheme } from "./theme";
 import { currentView, setCurrentView } from "./view";
 
 const language = new Compartment();
+const wrapping = new Compartment();
+const wrap = () => (prefs.get().wrap ? EditorView.lineWrapping : []);
 const states = new Map<string, EditorState>();
 
 function newState(tab: Tab): EditorState {
@@ -47,6 +50,7 @@ function newState(tab: Tab): EditorState {
       search({ top: true }),
       checking,
       placeholder("SELECT … : type SQL here"),
+      wrapping.of(wrap()),
       language.of(dialectOf(catalog.get())),
       EditorView.contentAttributes.of({ "aria-label": "SQL", tabindex: "0", "aria-keyshortcuts": "F9" }),
       EditorView.updateListener.of((u) => {
@@ -83,8 +87,9 @@ export function Editor() {
     let shown = first?.id ?? "";
     const view = new EditorView({ parent: root, root, ...(first === undefined ? {} : { state: stateOf(first) }) });
     setCurrentView(view);
-    const speak = () => view.dispatch({ effects: language.reconfigure(dialectOf(catalog.get())) });
+    const speak = () => view.dispatch({ effects: [language.reconfigure(dialectOf(catalog.get())), wrapping.reconfigure(wrap())] });
     if (catalog.get().loaded) speak();
+    let wrapped = prefs.get().wrap;
     if (first !== undefined) showRuns(view, runs.get(), shown);
     performance.mark("usable"); /* e2e/figures.mjs */
     const show = () => {
@@ -101,6 +106,11 @@ export function Editor() {
     let words = catalog.get().functions;
     let last = runs.get().byTab[shown];
     const stops = [
+      prefs.subscribe((now) => {
+        if (now.wrap === wrapped) return;
+        wrapped = now.wrap;
+        view.dispatch({ effects: wrapping.reconfigure(wrap()) });
+      }),
       tabs.subscribe(show),
       catalog.subscribe((now) => {
         if (now.functions === words) return;

@@ -1,5 +1,6 @@
 /* The time range of the statement at the cursor: chosen, and written into its WHERE. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { extentOf, type Extent } from "../api/catalog";
 import { withCondition } from "../chart/interval";
 import { Choice } from "../import/fields";
 import { reserved } from "../schema/model";
@@ -11,6 +12,8 @@ import { asTime, QUICK, timeColumns } from "./range";
 import { currentView } from "./view";
 import { range } from "./rangeOpen";
 
+const plainTime = (iso: string | null): string => (iso ?? "").slice(0, 19).replace("T", " ");
+
 export function TimeRangeDialog() {
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
@@ -18,7 +21,15 @@ export function TimeRangeDialog() {
   const view = currentView();
   const [statement] = useState(() => (view === null ? null : statementAt(view.state.doc.toString(), view.state.selection.main.head)));
   const [columns] = useState(() => timeColumns(statement?.text ?? ""));
-  const [column, setColumn] = useState(columns[0] ?? "");
+  const [column, setColumn] = useState(columns[0]?.name ?? "");
+  const [extent, setExtent] = useState<Extent | null>(null);
+  useEffect(() => {
+    let live = true;
+    setExtent(null);
+    const table = columns.find((c) => c.name === column)?.table;
+    if (table !== undefined) void extentOf(table, column).then((found) => live && setExtent(found));
+    return () => void (live = false);
+  }, [column]);
   const name = quoteName(column, (word) => word !== "timestamp" && reserved(word)); /* this one may stand plain */
   const close = () => range.set({ open: false });
   const apply = (condition: string) => {
@@ -37,14 +48,28 @@ export function TimeRangeDialog() {
         <p>No table with a designated timestamp stands in the FROM of the statement at the cursor.</p>
       ) : (
         <div class="form">
-          {columns.length > 1 && <Choice label="Column" value={column} options={columns.map((c) => [c, c])} onChange={setColumn} />}
+          {columns.length > 1 && <Choice label="Column" value={column} options={columns.map((c) => [c.name, c.name])} onChange={setColumn} />}
           <div class="range-quick" role="group" aria-label="Ranges up to now">
-            {QUICK.map(([title, interval]) => (
-              <Button key={interval} class="button" disabled={column === ""} onClick={() => apply(`${name} IN ${quoteText(interval)}`)}>
+            {QUICK.map(([title, interval], i) => (
+              <Button key={interval} class="button" {...(i === 0 ? { "data-first": "" } : {})} disabled={column === ""} onClick={() => apply(`${name} IN ${quoteText(interval)}`)}>
                 {title}
               </Button>
             ))}
+            {extent?.hi != null && (
+              <Button class="button" onClick={() => apply(`${name} IN ${quoteText(extent.hi?.slice(0, 10) ?? "")}`)}>
+                Last day with rows
+              </Button>
+            )}
           </div>
+          {extent !== null && (
+            <p class="range-extent">
+              {extent.hi === null ? "The table has no rows." : (
+                <>
+                  Rows from {plainTime(extent.lo)} to {plainTime(extent.hi)} UTC.
+                </>
+              )}
+            </p>
+          )}
           <div class="form-row">
             <label>
               From (UTC)

@@ -35,6 +35,7 @@ async function copyLink(): Promise<void> {
 
 export function Toolbar() {
   const timeout = useStore(prefs, (p) => p.timeoutSeconds);
+  const wrap = useStore(prefs, (p) => p.wrap);
   const active = useStore(tabs, (t) => t.active);
   const busy = useStore(runs, (r) => r.busy[active] === true);
   useShortcuts(editorShortcuts);
@@ -63,6 +64,7 @@ export function Toolbar() {
         items={() => [
           { title: "Comment in or out", hint: "Ctrl+/", run: inEditor(toggleComment) },
           { title: "Find and replace", hint: "Ctrl+F", run: inEditor(openSearchPanel) },
+          { title: "Wrap long lines", ...(wrap ? { hint: "on" } : {}), run: () => prefs.set({ wrap: !wrap }) },
           { title: "Copy a link to this text", run: () => void copyLink() },
           ...LIMITS.map(([title, seconds]) => ({ title: `Time limit: ${title}`, ...(timeout === seconds ? { hint: "now" } : {}), run: () => prefs.set({ timeoutSeconds: seconds }) })),
         ]}

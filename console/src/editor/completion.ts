@@ -1,6 +1,6 @@
 /* Completion in the editor: what sql/complete.ts says may stand there, filled with the names of the server. */
 import { type Completion, type CompletionContext, type CompletionResult, snippetCompletion } from "@codemirror/autocomplete";
-import { anyColumns, catalog, type Catalog, columnsOf, type ColumnInfo, type FunctionInfo, importFiles, newestTime, symbolValues } from "../api/catalog";
+import { anyColumns, catalog, type Catalog, columnsOf, type ColumnInfo, extentOf, type FunctionInfo, importFiles, symbolValues } from "../api/catalog";
 import { type Context, contextAt, type Source } from "../sql/complete";
 import { ARGUMENTS, BEHIND_VALUE, expectedAt, type Expected, operandNext, timeTexts, VALUE_WORDS } from "../sql/follow";
 import { quoteName, statementAt } from "../sql/lexer";
@@ -119,7 +119,7 @@ async function valueOptions(context: Context): Promise<Completion[]> {
     if (source.columns !== null) continue;
     const found = (await columnsOf(source.name)).find((c) => c.name.toLowerCase() === column.toLowerCase());
     if (found?.type === "SYMBOL") return (await symbolValues(source.name, found.name)).map((v) => ({ label: v, apply: v.replaceAll("'", "''"), type: "text", detail: column }));
-    if (found !== undefined && /^(TIMESTAMP|DATE)/.test(found.type)) return textOptions(timeTexts(operator, new Date(), await newestTime(source.name, found.name)));
+    if (found !== undefined && /^(TIMESTAMP|DATE)/.test(found.type)) return textOptions(timeTexts(operator, new Date(), (await extentOf(source.name, found.name))?.hi ?? null));
   }
   return [];
 }

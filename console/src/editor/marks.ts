@@ -46,8 +46,8 @@ export const setRuns = StateEffect.define<Run[]>();
 const runMarks = StateField.define<RangeSet<GutterMarker>>({
   create: () => RangeSet.empty,
   update(marks, tr) {
-    let now = marks.map(tr.changes);
-    for (const e of tr.effects) if (e.is(setRuns)) now = marksOf(tr.state, e.value);
+    let now = tr.state.doc.length === 0 ? RangeSet.empty : marks.map(tr.changes); /* nothing is left that ran */
+    for (const e of tr.effects) if (e.is(setRuns) && tr.state.doc.length > 0) now = marksOf(tr.state, e.value);
     return now;
   },
 });

@@ -18,16 +18,22 @@ export const QUICK: Array<[title: string, interval: string]> = [
 /* A value of <input type=datetime-local>, which is of no zone, as UTC. */
 export const asTime = (local: string): string => `'${local.length === 16 ? `${local}:00` : local}Z'`;
 
+export interface TimeColumn {
+  name: string;
+  table: string;
+}
+
 /* The designated timestamps of the tables that stand in its FROM. */
-export function timeColumns(sql: string): string[] {
+export function timeColumns(sql: string): TimeColumn[] {
   const only = statements(sql)[0];
   const text = `${only?.text ?? ""}\n`; /* behind its last token */
   const context = contextAt(text, text.length);
-  const found: string[] = [];
+  const found: TimeColumn[] = [];
   for (const source of context?.sources ?? []) {
     if (source.columns !== null) continue; /* of a subquery: its own WHERE is meant */
-    const column = catalog.get().tables.find((t) => t.name.toLowerCase() === source.name.toLowerCase())?.timestamp ?? null;
-    if (column !== null && !found.includes(column)) found.push(column);
+    const table = catalog.get().tables.find((t) => t.name.toLowerCase() === source.name.toLowerCase());
+    if (table === undefined || table.timestamp === null || found.some((c) => c.name === table.timestamp)) continue;
+    found.push({ name: table.timestamp, table: table.name });
   }
   return found;
 }

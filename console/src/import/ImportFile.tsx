@@ -230,7 +230,7 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
               label="If it is there"
               value={settings.overwrite ? "overwrite" : "append"}
               options={[
-                ["append", exists ? "Append to it" : "Append (it is not there)"],
+                ["append", exists ? "Append to it" : "Append (it is new)"],
                 ["overwrite", "Overwrite it"],
               ]}
               onChange={(v) => change({ overwrite: v === "overwrite" })}

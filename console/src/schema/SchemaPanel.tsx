@@ -73,7 +73,7 @@ function Label({ row }: { row: TreeRow }) {
           <span class={row.column.designated ? "tree-name designated" : "tree-name"}>{row.column.name}</span>
           <span class="tree-type">
             {row.column.type}
-            {row.column.designated && " · timestamp"}
+            {row.column.designated && " · designated"}
             {row.column.symbols !== null && ` · ${shownCount(row.column.symbols)}`}
             {row.column.key && " · key"}
           </span>
@@ -242,6 +242,7 @@ export function SchemaPanel() {
       tables = c.tables;
     });
   }, []);
+  const none = now.loaded && now.tables.length === 0 && now.problem === null;
   const items = menu === null ? [] : menu.row.kind === "partition" ? tableMenu(menu.row.table) : rowMenu(menu.row);
   return (
     <div
@@ -271,7 +272,22 @@ export function SchemaPanel() {
           {now.problem}
         </p>
       )}
-      <Tree rows={rows} onMenu={(row, at) => rowMenu(row).length + (row.kind === "partition" ? 1 : 0) > 0 && setMenu({ row, at })} />
+      {none ? (
+        <div class="side-note tree-empty">
+          <p>No tables yet.</p>
+          <div>
+            <Button class="button" icon="plus" onClick={openCreate}>
+              Create a table
+            </Button>
+            <Button class="button" icon="upload" onClick={() => openImport()}>
+              Import a file
+            </Button>
+          </div>
+          <p>A CSV or Parquet file can be dropped here, too.</p>
+        </div>
+      ) : (
+        <Tree rows={rows} onMenu={(row, at) => rowMenu(row).length + (row.kind === "partition" ? 1 : 0) > 0 && setMenu({ row, at })} />
+      )}
       {menu !== null && items.length > 0 && <Menu items={items} at={menu.at} label="What to do with it" onClose={() => setMenu(null)} />}
     </div>
   );

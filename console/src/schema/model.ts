@@ -7,10 +7,11 @@ import { type ColumnNode, type Kind, type Loaded, type PartitionNode, type Table
 
 export interface Schema extends TreeState {
   loading: boolean;
+  loaded: boolean; /* at least once */
   problem: string | null;
 }
 
-export const schema = createStore<Schema>({ tables: [], columns: new Map(), partitions: new Map(), open: new Set(), filter: "", columnHits: new Map(), loading: false, problem: null });
+export const schema = createStore<Schema>({ tables: [], columns: new Map(), partitions: new Map(), open: new Set(), filter: "", columnHits: new Map(), loading: false, loaded: false, problem: null });
 
 const KINDS: Record<string, Kind> = { V: "view", M: "materialized view" };
 const reason = (e: unknown): string => (e instanceof Error ? e.message : String(e));
@@ -105,7 +106,7 @@ export async function refreshSchema(): Promise<void> {
     const { open, columns, partitions } = schema.get();
     const names = new Set(tables.map((t) => t.name));
     const still = <T>(map: ReadonlyMap<string, T>, prefix: string) => new Map([...map].filter(([name]) => names.has(name) && open.has(prefix + name)));
-    schema.set({ tables, columns: still(columns, "table:"), partitions: still(partitions, "partitions:"), problem: null, loading: false });
+    schema.set({ tables, columns: still(columns, "table:"), partitions: still(partitions, "partitions:"), problem: null, loading: false, loaded: true });
     await Promise.all([
       ...[...schema.get().columns.keys()].map((t) => fetchPart("columns", t, loadColumns)),
       ...[...schema.get().partitions.keys()].map((t) => fetchPart("partitions", t, loadPartitions)),

@@ -9,11 +9,12 @@ export interface Prefs {
   utc: boolean; /* times as the server writes them; else of this browser's zone */
   timeoutSeconds: number; /* of a statement; 0: the server's */
   pageRows: number; /* rows of a page of the grid */
+  wrap: boolean; /* long lines of the editor go on in the next */
   askAll: boolean; /* before all statements of a tab run */
 }
 
 const KEY = "almanac.prefs";
-const DEFAULTS: Prefs = { theme: "system", side: null, sideWidth: 280, resultHeight: 50, utc: true, timeoutSeconds: 0, pageRows: 1000, askAll: true };
+const DEFAULTS: Prefs = { theme: "system", side: null, sideWidth: 280, resultHeight: 50, utc: true, timeoutSeconds: 0, pageRows: 1000, wrap: false, askAll: true };
 
 function load(): Prefs {
   try {

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { rows } from "../api/client";
 import type { Cell, Column } from "../api/types";
 import { canWrap } from "../chart/sql";
-import { shownCount } from "../results/format";
+import { plural, shownCount } from "../results/format";
 import type { ResultSet } from "../results/resultset";
 import type { Run } from "../results/run";
 import { Button } from "../ui/Button";
@@ -18,21 +18,23 @@ interface Found {
   facts: Array<[what: string, value: string]>;
   bars: Bar[];
   histogram: boolean;
+  ends: [least: string, greatest: string];
 }
 
 type Ask = (sql: string) => Promise<Array<Record<string, Cell>>>;
 const text = (v: Cell | undefined): string => (v === null || v === undefined ? "null" : String(v));
 
-async function histogram(sql: string, c: Column, ask: Ask): Promise<Bar[]> {
+/* Not more buckets than there are values: else even ones leave gaps. */
+async function histogram(sql: string, c: Column, buckets: number, ask: Ask): Promise<Bar[]> {
   const extent = (await ask(extentSql(sql, c)))[0];
   if (extent === undefined || extent.lo === null || extent.hi === null) return [];
   const time = shapeOf(c) === "time";
   const [lo, hi] = [Number(extent.lo), Number(extent.hi)];
-  const width = time ? String((BigInt(text(extent.hi)) - BigInt(text(extent.lo))) / BigInt(BUCKETS) + 1n) : String((hi - lo) / BUCKETS || 1);
+  const width = time ? String((BigInt(text(extent.hi)) - BigInt(text(extent.lo))) / BigInt(buckets) + 1n) : String((hi - lo) / buckets || 1);
   const found = await ask(histogramSql(sql, c, text(extent.lo), width));
-  const counts = new Array<number>(BUCKETS).fill(0);
+  const counts = new Array<number>(buckets).fill(0);
   for (const r of found) {
-    const at = Math.max(0, Math.min(BUCKETS - 1, Number(r.b)));
+    const at = Math.max(0, Math.min(buckets - 1, Number(r.b)));
     counts[at] = (counts[at] ?? 0) + Number(r.n);
   }
   const unit = /^TIMESTAMP_NS/i.test(c.type) ? 1e6 : /^TIMESTAMP/i.test(c.type) ? 1e3 : 1;
@@ -56,23 +58,30 @@ async function load(sql: string, c: Column, ask: Ask): Promise<Found> {
   ];
   if ("mean" in s) facts.push(["Mean", text(s.mean)], ["Standard deviation", text(s.deviation)], ["Sum", text(s.total)]);
   const bucketed = shapeOf(c) !== "other";
-  const bars = bucketed ? await histogram(sql, c, ask) : (await ask(topSql(sql, c))).map((r) => ({ label: text(r.v), count: Number(r.n) }));
-  return { facts, bars, histogram: bucketed };
+  const bars = bucketed ? await histogram(sql, c, Math.max(1, Math.min(BUCKETS, Number(s.d))), ask) : (await ask(topSql(sql, c))).map((r) => ({ label: text(r.v), count: Number(r.n) }));
+  return { facts, bars, histogram: bucketed, ends: [text(s.lo), text(s.hi)] };
 }
 
-function Histogram({ bars }: { bars: Bar[] }) {
+function Histogram({ bars, ends }: { bars: Bar[]; ends: [string, string] }) {
   const top = Math.max(1, ...bars.map((b) => b.count));
   return (
-    <ol class="histogram" aria-label="Histogram">
-      {bars.map((b) => (
-        <li key={b.label} title={`${b.label}: ${shownCount(b.count)}`}>
-          <span class="histogram-bar" style={{ height: `${(b.count / top) * 100}%` }} />
-          <span class="visually-hidden">
-            {b.label}: {shownCount(b.count)}
-          </span>
-        </li>
-      ))}
-    </ol>
+    <>
+      <ol class="histogram" aria-label="Histogram">
+        {bars.map((b) => (
+          <li key={b.label} title={`${b.label}: ${shownCount(b.count)}`}>
+            <span class="histogram-bar" style={{ height: `${(b.count / top) * 100}%` }} />
+            <span class="visually-hidden">
+              {b.label}: {shownCount(b.count)}
+            </span>
+          </li>
+        ))}
+      </ol>
+      <div class="histogram-ends" aria-hidden="true">
+        <span>{ends[0]}</span>
+        <span>the highest bar: {plural(top, "row")}</span>
+        <span>{ends[1]}</span>
+      </div>
+    </>
   );
 }
 
@@ -123,7 +132,7 @@ function Statistics({ result, column }: { result: ResultSet; column: Column }) {
           </div>
         ))}
       </dl>
-      {now.found.histogram ? <Histogram bars={now.found.bars} /> : <Frequent bars={now.found.bars} />}
+      {now.found.histogram ? <Histogram bars={now.found.bars} ends={now.found.ends} /> : <Frequent bars={now.found.bars} />}
     </>
   );
 }

@@ -10,6 +10,8 @@ export function Dialog({ title, onClose, children, wide = false }: { title: stri
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
+    /* the browser has put the focus on the cross: a field is what one wants first */
+    dialog?.querySelector<HTMLElement>(".dialog-body :is([data-first], input[type=text]:enabled, input:not([type]):enabled, select:enabled)")?.focus();
     return () => {
       dialog?.close();
       /* the dialog has left the page by now, so the browser does not give the focus back; what closed it may have put it elsewhere */
