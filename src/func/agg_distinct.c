@@ -440,7 +440,6 @@ static const alm_fn ROWS[] = {
     DISTINCT("VARCHAR", distinct_text_ops, 0),
     DISTINCT("SYMBOL", distinct_text_ops, ALM_FN_SYMBOLS),
     MODE("BOOLEAN", mode_key_ops, 0),
-    MODE("INT", mode_key_ops, 0),
     MODE("LONG", mode_key_ops, 0),
     MODE("DOUBLE", mode_key_ops, 0),
     MODE("TIMESTAMP", mode_key_ops, 0),

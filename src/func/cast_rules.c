@@ -95,8 +95,10 @@ int alm_cast_cost(alm_type from, alm_type to)
         return is_rare(to) || to.id == ALM_T_UUID || to.id == ALM_T_IPV4 ? 2
                : number_rank(to) != 0 && to.id != ALM_T_DOUBLE           ? 1
                                                                          : 0;
-    if (from.id == ALM_T_NULL) /* of an untyped null nobody means the rare types */
-        return is_rare(to) ? 2 : 1;
+    if (from.id == ALM_T_NULL) /* nobody means a type without null, nor one of the rare types */
+        return alm_type_info_of(to)->null == ALM_NULL_NONE ? 3
+               : is_rare(to) || to.id == ALM_T_UUID        ? 2
+                                                           : 1;
     if (alm_type_is_text(from))
         return text_cost(from, to);
     const int nf = number_rank(from), nt = number_rank(to);

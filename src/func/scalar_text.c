@@ -304,6 +304,17 @@ static alm_status length(alm_call *call, size_t n, const alm_vec *args, alm_vec 
     return ALM_OK;
 }
 
+static alm_status length_bytes(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    ALM_OVER_DICT(length_bytes, call, n, args, out);
+    int32_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_str text = text_at(&args[0], i);
+        o[i] = text.ptr == NULL ? -1 : (int32_t)ALM_MIN(text.len, (size_t)INT32_MAX);
+    }
+    return ALM_OK;
+}
+
 static alm_status strpos(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     ALM_OVER_DICT(strpos, call, n, args, out);
@@ -499,6 +510,8 @@ static const alm_fn ROWS[] = {
     ROW("to_lowercase", "(TEXT) STRING", lower, NULLS, "In small letters.", "to_lowercase('ABC')"),
     ROW("length", "(TEXT) INT", length, 0, "Characters (UTF-16 units); -1 for null.",
         "length('abc')"),
+    ROW("length_bytes", "(TEXT) INT", length_bytes, 0, "Bytes in UTF-8; -1 for null.",
+        "length_bytes('Zürich')"),
     ROW("strpos", "(TEXT, TEXT) INT", strpos, NULLS,
         "Where the second text starts in the first, from 1; 0: nowhere.", "strpos('Hello', 'l')"),
     ROW("position", "(TEXT, TEXT) INT", strpos, NULLS,

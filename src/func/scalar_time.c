@@ -156,6 +156,24 @@ FIELD(sunday_first, SUNDAY_FIRST)
 FIELD(week_of_year, WEEK)
 FIELD(days_in_month, DAYS_IN_MONTH)
 
+/* Is the day the last one of its month? */
+static alm_status is_end_of_month_run(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
+                                      alm_vec *out)
+{
+    int32_t day[ALM_TIME_CHUNK], last[ALM_TIME_CHUNK];
+    uint8_t *o = out->data;
+    for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
+        const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
+        const int64_t *ts = (const int64_t *)args[0].data + i;
+        const alm_time_unit unit = alm_time_unit_of(args[0].type);
+        alm_calendar_extract_all(ts, m, unit, ALM_CAL_DAY, day);
+        alm_calendar_extract_all(ts, m, unit, ALM_CAL_DAYS_IN_MONTH, last);
+        for (size_t j = 0; j < m; j++)
+            o[i + j] = day[j] == last[j] && day[j] != ALM_INT_NULL;
+    }
+    return ALM_OK;
+}
+
 static alm_status is_leap_year_run(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
                                    alm_vec *out)
 {
@@ -356,6 +374,7 @@ static const alm_fn ROWS[] = {
          "Day of the week, Sunday 1 to Saturday 7."),
     PART("week_of_year", week_of_year, "INT", 0, "Week of the ISO year, 1 to 53."),
     PART("days_in_month", days_in_month, "INT", 0, "Number of days of the month."),
+    PART("is_end_of_month", is_end_of_month, "BOOLEAN", 0, "Is the day the last one of its month?"),
     PART("is_leap_year", is_leap_year, "BOOLEAN", 0, "Has the year a 29th of February?"),
     ALM_TIME_FN("extract", "(part STRING const, ts TIME) ?", ALM_FN_NULL_OUT, extract_bind,
                 extract_run, 0,

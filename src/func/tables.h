@@ -24,10 +24,12 @@
     X(extreme, "aggregates") X(pick, "aggregates") X(stats, "statistics")                          \
     X(distinct, "aggregates") X(sketch, "aggregates") X(percentile, "aggregates")                  \
     X(haversine, "geo") X(arg, "aggregates") X(agg_bits, "aggregates") X(list, "aggregates")       \
-    X(twap, "finance") X(time, "date-time") X(time_floor, "date-time") X(time_make, "date-time")   \
-    X(time_text, "date-time") X(time_zone, "date-time") X(window_rank, "window")                   \
-    X(window_value, "window")                                                                      \
-    X(text_list, "postgresql") X(row, "postgresql") X(list_text, "aggregates")
+    X(twap, "finance") X(smooth, "aggregates") X(time, "date-time") X(time_floor, "date-time")     \
+    X(time_make, "date-time") X(time_text, "date-time") X(time_zone, "date-time")                  \
+    X(window_rank, "window") X(window_value, "window")                                             \
+    X(array_elements, "array") X(array_arrange, "array") X(moments, "statistics")                  \
+    X(chart, "text") X(distance, "geo") X(text_list, "postgresql") X(row, "postgresql")            \
+    X(list_text, "aggregates")
 /* clang-format on */
 
 #define ALM_FN_TABLE_DECLARE(name, group) extern const alm_fn_table alm_fn_table_##name;

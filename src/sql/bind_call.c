@@ -231,6 +231,13 @@ static alm_status bind_clock(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     return alm_expr_cast(p, *out, ALM_TY(DATE), ALM_CAST_EXPLICIT, out);
 }
 
+/* array_elem_sum and its like are an aggregate of one array, and a function of several. */
+static bool is_aggregate(const alm_registry *reg, const alm_ast *ast)
+{
+    return alm_registry_has(reg, ast->text, ALM_FN_AGGREGATE) &&
+           (ast->n_args < 2 || !alm_registry_has(reg, ast->text, ALM_FN_SCALAR));
+}
+
 alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -248,7 +255,7 @@ alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         return alm_bind_array_of(sc, ast, out);
     if (alm_str_ieq(ast->text, ALM_STR("extract")))
         return bind_extract(sc, ast, out);
-    if (alm_registry_has(reg, ast->text, ALM_FN_AGGREGATE))
+    if (is_aggregate(reg, ast))
         return bind_aggregate(sc, ast, out);
     if (alm_registry_has(reg, ast->text, ALM_FN_WINDOW) &&
         !alm_registry_has(reg, ast->text, ALM_FN_SCALAR))

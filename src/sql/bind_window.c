@@ -224,7 +224,21 @@ static alm_status place_constant(alm_planner *p, const alm_ast *ast, alm_expr **
     return ALM_OK;
 }
 
-static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_call *call)
+/* An average that may weigh by time is given the time that orders the rows. */
+static alm_status add_time(alm_scope *sc, const alm_ast *ast, const alm_window_def *def,
+                           alm_window_call *call)
+{
+    alm_expr *time = NULL;
+    if (call->n_args < 3 || def->n_order == 0 || !alm_str_ieq(ast->text, ALM_STR("avg")))
+        return ALM_OK;
+    ALM_TRY(alm_bind_expr(sc, def->order[0].expr, &time));
+    if (alm_type_is_timestamp(time->type))
+        call->args[call->n_args++] = time;
+    return ALM_OK;
+}
+
+static alm_status bind_function(alm_scope *sc, const alm_ast *ast, const alm_window_def *def,
+                                alm_window_call *call)
 {
     alm_planner *p = sc->p;
     const alm_registry *reg = p->env->registry;
@@ -238,12 +252,13 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, alm_window_ca
         return alm_fail_near(p->cx, ALM_E_FUNCTION, ast->pos, &near, "unknown function name: %.*s",
                              (int)ast->text.len, ast->text.ptr);
     }
-    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_args + 1, &call->args));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_args + 2, &call->args));
     for (uint32_t i = 0; i < ast->n_args; i++) {
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &call->args[i]));
         ALM_TRY(place_constant(p, ast->arg[i], &call->args[i]));
     }
     call->n_args = ast->n_args;
+    ALM_TRY(add_time(sc, ast, def, call));
     if (ast->n_order > 0)
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, ast->pos,
                         "ORDER BY inside a window function: it stands in OVER (...)");
@@ -292,7 +307,7 @@ alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     alm_window_call call = {.pos = ast->pos};
     ALM_TRY(resolve_def(sc, ast, &def));
     sc->windows_allowed = false;
-    ALM_TRY(bind_function(sc, ast, &call));
+    ALM_TRY(bind_function(sc, ast, &def, &call));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, def.n_partition + 1, &call.partition));
     call.n_partition = def.n_partition;
     for (uint32_t i = 0; i < def.n_partition; i++)
@@ -304,7 +319,13 @@ alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         ALM_TRY(alm_bind_expr(sc, def.order[i].expr, &key));
         ALM_TRY(alm_sort_key_make(p, key, &def.order[i], &call.order[i]));
     }
-    ALM_TRY(bind_frame(sc, &def, &call));
+    if ((call.fn->flags & ALM_FN_RUNNING) != 0) {
+        call.frame = 'r';
+        call.lo_kind = 'U';
+        call.hi_kind = 'c';
+    } else {
+        ALM_TRY(bind_frame(sc, &def, &call));
+    }
     ALM_TRY(bind_distinct(sc, ast, &call));
     sc->windows_allowed = true;
     return alm_late_add(sc, &(alm_late){.call = call}, out);
