@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/conf.h"
+#include "exec/row_hash_for_test.h"
 #include "exec/table_fixture.h"
 #include "storage/spill_fixture_for_test.h"
 
@@ -120,25 +121,6 @@ typedef struct outcome {
     int64_t rows;
     alm_status status;
 } outcome;
-
-static uint64_t mix(uint64_t h, const void *bytes, size_t n)
-{
-    const uint8_t *b = bytes;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ b[i]) * UINT64_C(1099511628211);
-    return h;
-}
-
-static uint64_t mix_value(uint64_t h, const alm_vec *v, uint32_t i)
-{
-    if (alm_vec_is_null(v, i))
-        return mix(h, "null", 4);
-    if (alm_type_is_text(v->type)) {
-        const alm_str s = alm_vec_text(v, i);
-        return mix(h, s.ptr, s.len);
-    }
-    return mix(h, (const char *)v->data + (size_t)(v->is_const ? 0 : i) * v->width, v->width);
-}
 
 /* limit 0: no limit of memory. */
 static outcome run(const alm_plan *plan, alm_workers *workers, int64_t limit)

@@ -15,37 +15,12 @@
 #include <cmocka.h>
 
 #include "time/bucket.h"
-#include "time/zone_files_for_test.h"
+#include "time/env_for_test.h"
 
 enum { SPANS_MAX = 512, ZONES_MAX = 1000, NAME_MAX_LEN = 64, EACH = 8 };
 
 static const int64_t SECOND = 1000000;
 static const int64_t DAY_S = 86400;
-
-typedef struct env {
-    alm_ctx cx;
-    alm_arena arena;
-} env;
-
-static int setup(void **state)
-{
-    static env e;
-    e = (env){0};
-    alm_arena_init(&e.arena, NULL);
-    e.cx.arena = &e.arena;
-    if (alm_zones_new(&e.cx, alm_zone_file_for_test, NULL, &e.cx.zones) != ALM_OK)
-        return -1;
-    *state = &e;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    env *e = *state;
-    alm_zones_free(e->cx.zones);
-    alm_arena_deinit(&e->arena);
-    return 0;
-}
 
 /* ------------------------------------------------------------------------------------- zones */
 
