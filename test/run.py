@@ -253,6 +253,7 @@ SUITES = [
     ("pg-cursors", False, script("test/wire/pg_cursor_test.py")),
     ("pg-tls", False, script("test/wire/pg_tls_test.py")),
     ("pg-transactions", False, script("test/wire/pg_transactions_test.py")),
+    ("activity", False, script("test/wire/activity_test.py")),
     ("pg-settings", False, script("test/wire/pg_settings_test.py")),
     ("copy", False, script("test/wire/copy_test.py")),
     ("parquet-write", False, script("test/parquet_write_test.py")),

@@ -23,6 +23,12 @@ typedef enum alm_relation_text {
     ALM_FUNCTION_ARGUMENTS /* their types */
 } alm_relation_text;
 
+/* Addresses of a connection as text, without ports; "" and 0: there is none. */
+typedef struct alm_ends {
+    char client[64], server[64];
+    int32_t client_port, server_port;
+} alm_ends;
+
 typedef struct alm_lookup {
     void *arg;
     /* *out = NULL: no such setting. */
@@ -51,6 +57,7 @@ typedef struct alm_lookup {
     alm_status (*import_folder)(alm_ctx *cx, void *arg, alm_arena *arena, const char **out);
     int64_t started_us; /* wall clock when the server opened the database */
     int32_t pid;        /* number of the connection, by which it is cancelled */
+    const alm_ends *ends;
 } alm_lookup;
 
 #endif

@@ -37,7 +37,7 @@ typedef struct alm_exec_env {
     /* Lists that only the caller knows, for the table functions that show them: `what` is "keywords"
      * (one text per row), "settings" (name, value, description), "activity" (of each session: number
      * of its statement or 0, of the connection, begin in us, user, protocol, state, text of the
-     * statement), "memory" (account, bytes), "checkpoint" (the time in us since which one
+     * statement, application, address and port of the client, begin of the session in us), "memory" (account, bytes), "checkpoint" (the time in us since which one
      * is held) or "files" and a folder (path, bytes, time of its last
      * change in us, "0": not known); *cells has rows one after the
      * other, NULL is null. Memory from cx->arena. May be NULL: no rows. */

@@ -7,7 +7,20 @@
 #include <stdlib.h>
 
 /* The texts of one session, as exec.h lists them. */
-enum { STATEMENT, PID, BEGIN_US, USER, PROTOCOL, STATE, TEXT, CELLS };
+enum {
+    STATEMENT,
+    PID,
+    BEGIN_US,
+    USER,
+    PROTOCOL,
+    STATE,
+    TEXT,
+    APPLICATION,
+    CLIENT,
+    CLIENT_PORT,
+    SINCE_US,
+    CELLS
+};
 
 static int64_t number(const char *text)
 {
@@ -187,19 +200,24 @@ ALM_CAT_FILL(activity)
     const char *const *cell = NULL;
     size_t rows = 0;
     ALM_TRY(texts(cx, cat->run, "activity", &cell, &rows));
-    alm_cat_order(cat, "pid usename application_name query_start state_change state query "
-                       "backend_type");
+    alm_cat_order(cat, "pid usename application_name client_addr client_port backend_start "
+                       "query_start state_change state query backend_type query_id");
     for (; rows > 0; rows--, cell += CELLS) {
         const int64_t begin = number(cell[BEGIN_US]);
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_int(cat, number(cell[PID]));
         alm_cat_text(cat, cell[USER]);
-        alm_cat_text(cat, cell[PROTOCOL]);
+        /* what does not say who it is at least tells how it came */
+        alm_cat_text(cat, cell[APPLICATION][0] != 0 ? cell[APPLICATION] : cell[PROTOCOL]);
+        alm_cat_text(cat, cell[CLIENT]);
+        alm_cat_int(cat, cell[CLIENT_PORT] != NULL ? number(cell[CLIENT_PORT]) : ALM_INT_NULL);
+        alm_cat_int(cat, number(cell[SINCE_US]));
         alm_cat_int(cat, begin > 0 ? begin : ALM_TS_NULL);
         alm_cat_int(cat, begin > 0 ? begin : ALM_TS_NULL);
         alm_cat_text(cat, cell[STATE]);
         alm_cat_text(cat, cell[TEXT]);
-        alm_cat_text(cat, "client backend");
+        alm_cat_text(cat, cell[CLIENT] != NULL ? "client backend" : "background worker");
+        alm_cat_int(cat, number(cell[STATEMENT]) > 0 ? number(cell[STATEMENT]) : ALM_LONG_NULL);
     }
     return ALM_OK;
 }

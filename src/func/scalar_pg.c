@@ -42,14 +42,6 @@ KERNEL(no_text)
     return ALM_OK;
 }
 
-KERNEL(no_int)
-{
-    int32_t *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = ALM_INT_NULL;
-    return ALM_OK;
-}
-
 KERNEL(zero)
 {
     memset(out->data, 0, n * sizeof(int32_t));
@@ -902,10 +894,6 @@ static const alm_fn ROWS[] = {
         "Comment of a column, by the number of its table and its place there."),
     NOTHING("shobj_description", "(INT, TEXT) STRING", "(1259, 'pg_class')"),
     NOTHING("pg_advisory_unlock_all", "() STRING", "()"),
-    NOTHING("inet_server_addr", "() STRING", "()"),
-    NOTHING("inet_client_addr", "() STRING", "()"),
-    ROW("inet_server_port", "() INT", "()", ALM_FN_STABLE, no_int, "Always null."),
-    ROW("inet_client_port", "() INT", "()", ALM_FN_STABLE, no_int, "Always null."),
     ROW("pg_my_temp_schema", "() INT", "()", ALM_FN_STABLE, zero,
         "There are no temporary tables: 0."),
     ROW("pg_is_other_temp_schema", "(INT) BOOLEAN", "(1259)", 0, no,

@@ -132,6 +132,28 @@ static alm_status start_time(alm_call *call, size_t n, ALM_UNUSED const alm_vec 
     return ALM_OK;
 }
 
+/* inet_client_addr() and its like: [5] tells client from server. */
+static alm_status address(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    const alm_lookup *lookup = call->cx->lookup;
+    const alm_ends *ends = lookup != NULL ? lookup->ends : NULL;
+    const char *text = ends == NULL ? "" : call->fn->name[5] == 'c' ? ends->client : ends->server;
+    return fill_view(n, out, text[0] == 0 ? alm_view_null() : alm_view_of(alm_str_of(text)));
+}
+
+static alm_status port(alm_call *call, size_t n, ALM_UNUSED const alm_vec *args, alm_vec *out)
+{
+    const alm_lookup *lookup = call->cx->lookup;
+    const alm_ends *ends = lookup != NULL ? lookup->ends : NULL;
+    const int32_t value = ends == NULL               ? 0
+                          : call->fn->name[5] == 'c' ? ends->client_port
+                                                     : ends->server_port;
+    int32_t *o = out->data;
+    for (size_t i = 0; i < n; i++)
+        o[i] = value != 0 ? value : ALM_INT_NULL;
+    return ALM_OK;
+}
+
 /* -------------------------------------------------------------------- rows */
 
 #define ROW(f, sig, example_, flags_, bind_, kernel_, doc_)                                        \
@@ -171,6 +193,11 @@ static const alm_fn ROWS[] = {
         "Age of a transaction number: always 0."),
     ROW("pg_postmaster_start_time", "() TIMESTAMP", "()", ALM_FN_STABLE, NULL, start_time,
         "Time at which the server started."),
+    STABLE("inet_client_addr", address, "Address of the client."),
+    STABLE("inet_server_addr", address, "Address of the server that the client is connected to."),
+    ROW("inet_client_port", "() INT", "()", ALM_FN_STABLE, NULL, port, "Port of the client."),
+    ROW("inet_server_port", "() INT", "()", ALM_FN_STABLE, NULL, port,
+        "Port of the server that the client is connected to."),
     ROW("reload_config", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS, NULL, reload,
         "Reads server.conf and the files of certificates again. True: some setting that can change "
         "while the server runs did, or there are certificates. What is wrong with the file is an "

@@ -78,24 +78,6 @@ bool alm_conn_has_tls(const alm_conn *conn)
 {
     return conn->tls != NULL;
 }
-void alm_conn_peer(const alm_conn *conn, char *out, size_t size)
-{
-    struct sockaddr_storage peer;
-    int n = sizeof peer;
-    out[0] = 0;
-    if (uv_tcp_getpeername(&conn->tcp, (struct sockaddr *)&peer, &n) != 0 ||
-        uv_ip_name((const struct sockaddr *)&peer, out, size) != 0)
-        out[0] = 0;
-}
-
-bool alm_conn_is_local(const alm_conn *conn)
-{
-    char peer[64];
-    alm_conn_peer(conn, peer, sizeof peer);
-    return strncmp(peer, "127.", 4) == 0 || strcmp(peer, "::1") == 0 ||
-           strncmp(peer, "::ffff:127.", 11) == 0;
-}
-
 alm_str alm_conn_tls_binding(const alm_conn *conn)
 {
     return conn->tls != NULL ? alm_tls_binding(conn->tls) : (alm_str){0};

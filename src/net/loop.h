@@ -131,6 +131,8 @@ alm_str alm_conn_tls_binding(const alm_conn *conn);
 bool alm_conn_is_local(const alm_conn *conn);
 /* The peer's address without its port, terminated; "" when it is gone. */
 void alm_conn_peer(const alm_conn *conn, char *out, size_t size);
+struct alm_ends; /* base/lookup.h */
+void alm_conn_ends(const alm_conn *conn, struct alm_ends *out);
 /* Did the client name the protocol when it started TLS? */
 bool alm_conn_tls_named(const alm_conn *conn);
 /* Unless that is taken back (ms 0) the connection ends after so long, whatever it sends. */

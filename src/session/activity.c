@@ -12,15 +12,57 @@
 #include "session/access.h"
 #include "sql/sql.h"
 
+void alm_activity_settings(alm_session *s)
+{
+    alm_activity *a = &s->activity;
+    const uint64_t version = alm_session_settings_version(s);
+    if (version == a->settings_version)
+        return;
+    const char *name = alm_session_setting(s, "application_name");
+    (void)pthread_mutex_lock(&a->lock);
+    (void)snprintf(a->application, sizeof a->application, "%s", name != NULL ? name : "");
+    a->settings_version = version;
+    (void)pthread_mutex_unlock(&a->lock);
+}
+
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us)
 {
     alm_activity *a = &s->activity;
     const size_t n = ALM_MIN(text.len, sizeof a->text - 1);
+    if (a->fixed)
+        return;
+    alm_activity_settings(s);
     (void)pthread_mutex_lock(&a->lock);
     memcpy(a->text, text.ptr == NULL ? "" : text.ptr, n);
     a->text[n] = 0;
     a->begin_us = now_us;
     (void)pthread_mutex_unlock(&a->lock);
+}
+
+void alm_activity_fix(alm_session *s, alm_str text, int64_t now_us)
+{
+    alm_activity_begin(s, text, now_us);
+    s->activity.fixed = true;
+}
+
+void alm_session_work_begin(alm_session *s, alm_ctx *cx, alm_str text)
+{
+    alm_db *db = s->db;
+    atomic_store(&s->cancel, atomic_load(&db->stopping) || atomic_load(&s->gone));
+    s->last_statement = atomic_fetch_add(&db->next_statement, 1) + 1;
+    alm_activity_begin(s, text, db->io->wall_ns(db->io) / 1000);
+    atomic_store(&s->statement, s->last_statement);
+    cx->cancel = &s->cancel;
+}
+
+void alm_session_work_text(alm_session *s, alm_str text)
+{
+    alm_activity_begin(s, text, s->activity.begin_us);
+}
+
+void alm_session_work_end(alm_session *s)
+{
+    atomic_store(&s->statement, 0);
 }
 
 const alm_db_counters *alm_db_counters_of(const alm_db *db)
@@ -53,6 +95,16 @@ static alm_status number(alm_ctx *cx, int64_t value, const char **out)
     return alm_arena_printf(cx, cx->arena, out, "%lld", (long long)value);
 }
 
+static const char *state_of(const alm_session *s, uint64_t statement)
+{
+    const char block = s->tx_state;
+    if (statement != 0)
+        return "active";
+    return block == 'T'   ? "idle in transaction"
+           : block == 'E' ? "idle in transaction (aborted)"
+                          : "idle";
+}
+
 /* Cells of one session; its texts are copied. */
 static alm_status line(alm_ctx *cx, alm_session *s, const char **cell)
 {
@@ -64,7 +116,14 @@ static alm_status line(alm_ctx *cx, alm_session *s, const char **cell)
     ALM_TRY(number(cx, s->activity.begin_us, &cell[2]));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(s->user), &cell[3]));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(s->protocol), &cell[4]));
-    cell[5] = statement != 0 ? "active" : "idle";
+    cell[5] = state_of(s, statement);
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(s->activity.application), &cell[7]));
+    cell[8] = cell[9] = NULL;
+    if (s->ends.client[0] != 0) {
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(s->ends.client), &cell[8]));
+        ALM_TRY(number(cx, s->ends.client_port, &cell[9]));
+    }
+    ALM_TRY(number(cx, s->since_us, &cell[10]));
     if (!open)
         return alm_arena_zstr(cx, cx->arena, ALM_STR("<insufficient privilege>"), &cell[6]);
     /* secrets are left out here, not once for every statement: seldom anybody looks */

@@ -285,7 +285,7 @@ static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_o
         return st;
     }
     alm_session_become(job->session, (alm_principal *)(uintptr_t)alm_session_principal(c->session));
-    alm_activity_begin(job->session, (alm_str){"COPY", 4}, job->start_us);
+    alm_activity_fix(job->session, alm_str_of(c->session->activity.text), job->start_us);
     job->memory_max = alm_session_memory_max(c->session);
     *out = job;
     return ALM_OK;

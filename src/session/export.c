@@ -254,7 +254,7 @@ static alm_status job_fill(alm_cursor *c, alm_export_job *job, const alm_stmt *s
     (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
     ALM_TRY(alm_session_new(cx, db, c->session->user, "copy", &job->session));
     alm_session_become(job->session, (alm_principal *)(uintptr_t)alm_session_principal(c->session));
-    alm_activity_begin(job->session, (alm_str){"COPY", 4}, job->start_us);
+    alm_activity_fix(job->session, alm_str_of(c->session->activity.text), job->start_us);
     return ALM_OK;
 }
 

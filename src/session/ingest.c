@@ -12,6 +12,7 @@ struct alm_ingest {
     alm_bulk *bulk;
     const alm_table *table;
     alm_table made; /* a table that comes into being with the commit */
+    bool part;      /* of work that began before: alm_session_work_begin */
 };
 
 /* A new table, or one in the place of another: it is made, and the old one dropped, by the record
@@ -67,6 +68,8 @@ static void ingest_free(alm_ingest *in)
 {
     if (in->c.snapshot != NULL)
         alm_snapshot_release(in->c.snapshot);
+    if (in->part)
+        in->c.statement = 0; /* that goes on */
     alm_cursor_over(&in->c);
     free(in);
 }
@@ -79,9 +82,13 @@ static alm_status ingest_new(alm_session *s, alm_ingest **out)
         return ALM_E_MEMORY;
     }
     in->c.session = s;
-    atomic_store(&s->cancel, atomic_load(&s->db->stopping));
-    in->c.statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
-    atomic_store(&s->statement, in->c.statement);
+    in->c.statement = atomic_load(&s->statement);
+    in->part = in->c.statement != 0;
+    if (!in->part) {
+        atomic_store(&s->cancel, atomic_load(&s->db->stopping));
+        in->c.statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
+        atomic_store(&s->statement, in->c.statement);
+    }
     alm_cursor_context(&in->c);
     in->c.cx.deadline_ns = 0; /* as long as the client sends */
     return ALM_OK;

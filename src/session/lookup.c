@@ -171,6 +171,7 @@ void alm_cursor_lookup(alm_cursor *c)
                              .import_folder = import_folder,
                              .started_us = c->session->db->started_us,
                              .comment = comment,
-                             .pid = c->session->pid};
+                             .pid = c->session->pid,
+                             .ends = &c->session->ends};
     c->cx.lookup = &c->lookup;
 }

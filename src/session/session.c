@@ -19,6 +19,8 @@ alm_status alm_session_new(alm_ctx *cx, alm_db *db, const char *user, const char
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     s->db = db;
     s->tx_state = 'I';
+    s->since_us = db->io->wall_ns(db->io) / 1000;
+    s->activity.settings_version = ~alm_session_settings_version(s);
     (void)db->io->random(db->io, &s->seed, sizeof(s->seed));
     s->mem.name = "session";
     s->mem.limit_bytes = INT64_C(256) << 20;
@@ -117,6 +119,12 @@ void alm_session_pid(alm_session *s, int32_t pid)
 {
     (void)pthread_mutex_lock(&s->activity.lock); /* the session is listed already */
     s->pid = pid;
+    (void)pthread_mutex_unlock(&s->activity.lock);
+}
+void alm_session_ends(alm_session *s, const alm_ends *ends)
+{
+    (void)pthread_mutex_lock(&s->activity.lock);
+    s->ends = *ends;
     (void)pthread_mutex_unlock(&s->activity.lock);
 }
 void alm_session_read_only(alm_session *s, bool on)

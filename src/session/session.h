@@ -20,6 +20,7 @@ typedef struct alm_prepared alm_prepared;
 typedef struct alm_cursor alm_cursor;
 
 struct alm_conf; /* base/conf.h */
+struct alm_ends; /* base/lookup.h */
 
 ALM_NODISCARD alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root,
                                     const struct alm_conf *conf, alm_db **out);
@@ -166,12 +167,22 @@ uint64_t alm_session_savepoint_clock(const alm_session *s);
 uint64_t alm_session_went_back(const alm_session *s);
 /* Number of the connection, as pg_backend_pid() and the lists of sessions show it. */
 void alm_session_pid(alm_session *s, int32_t pid);
+/* The addresses of its connection, copied. */
+void alm_session_ends(alm_session *s, const struct alm_ends *ends);
 const char *alm_session_user(const alm_session *s);
 /* Who it is: equal texts are the same user, where names alone are not (alm_principal). Of one's own session; others are asked with _is_of,
  * on any thread. Until the session becomes somebody else. */
 const char *alm_session_identity(const alm_session *s);
 bool alm_session_is_of(alm_session *s, const char *identity);
 alm_db *alm_session_db(const alm_session *s);
+
+/*
+ * Work that is no statement (an import): between the two it has a number as a statement has, is listed with this text, and a
+ * cancel of that number makes alm_check(cx) fail. Between statements only.
+ */
+void alm_session_work_begin(alm_session *s, alm_ctx *cx, alm_str text);
+void alm_session_work_text(alm_session *s, alm_str text);
+void alm_session_work_end(alm_session *s);
 
 /* All settings in order of name; value NULL asks SET to go back to the default. */
 typedef struct alm_session_setting_row {

@@ -83,6 +83,9 @@ typedef struct alm_activity {
     pthread_mutex_t lock;
     int64_t begin_us; /* wall clock */
     char text[1024];  /* its beginning */
+    bool fixed;       /* it stays: what the session runs is part of that */
+    char application[64];
+    uint64_t settings_version; /* that `application` is of */
 } alm_activity;
 
 struct alm_session {
@@ -97,6 +100,8 @@ struct alm_session {
                   60]; /* user, groups and epoch of `rights`, as plans are kept by; "": NULL */
     char protocol[16];
     int32_t pid; /* of the connection; 0: it has none */
+    alm_ends ends;
+    int64_t since_us; /* wall clock when it began */
     alm_activity activity;
     atomic_bool cancel, gone;   /* gone: for good */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
@@ -107,13 +112,13 @@ struct alm_session {
     int64_t timeout_max_ms;         /* instead of query.timeout; 0: that itself */
     int64_t idle_ms, idle_block_ms; /* 0: no limit */
     bool read_only, no_blocks, streams;
-    bool foreign;             /* the request comes from a page of another site */
-    bool interface_read_only; /* nobody may write here: pg.security.readonly */
-    bool default_read_only;   /* default_transaction_read_only */
-    bool tx_read_only;        /* the transaction that is open */
-    bool tx_looked;           /* it has run a statement that reads or writes */
-    bool implicit;            /* statements outside of a block are one transaction */
-    char tx_state;
+    bool foreign;                     /* the request comes from a page of another site */
+    bool interface_read_only;         /* nobody may write here: pg.security.readonly */
+    bool default_read_only;           /* default_transaction_read_only */
+    bool tx_read_only;                /* the transaction that is open */
+    bool tx_looked;                   /* it has run a statement that reads or writes */
+    bool implicit;                    /* statements outside of a block are one transaction */
+    _Atomic char tx_state;            /* others list it */
     struct alm_savepoint *savepoints; /* of the block, newest first */
     int32_t n_savepoints;
     uint64_t savepoint_clock; /* how many there have been */
@@ -316,10 +321,14 @@ typedef enum alm_files_of { ALM_FILES_IMPORTED, ALM_FILES_EXPORTED } alm_files_o
 alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
                            const char *const **cells, size_t *rows);
 /* activity.c. Rows of ALM_ACTIVITY_CELLS texts: statement, connection, begin, user, protocol, state,
- * text; of two texts: name of an account of memory, bytes. */
-enum { ALM_ACTIVITY_CELLS = 7 };
+ * text, application, address and port of the client (NULL: none), begin of the session; of two texts: name of an
+ * account of memory, bytes. */
+enum { ALM_ACTIVITY_CELLS = 11 };
 /* Of the text its beginning is kept, without secrets. */
 void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
+/* The same for all statements to come. */
+void alm_activity_fix(alm_session *s, alm_str text, int64_t now_us);
+void alm_activity_settings(alm_session *s); /* settings have changed, maybe */
 alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 /* Bytes that a statement may use: what is set for its user, or query.memory.max. Of a session whose rights are known. */
 int64_t alm_session_memory_max(const alm_session *s);

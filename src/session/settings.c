@@ -347,6 +347,7 @@ void alm_session_started(alm_session *s)
         s->settings.start[i] = s->settings.now[i];
         s->settings.now[i] = NULL;
     }
+    alm_activity_settings(s);
 }
 
 /* Most requests set nothing: they do not pay for a walk. */

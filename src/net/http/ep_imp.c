@@ -121,6 +121,17 @@ static alm_status read_params(import_run *run, alm_import_conf *conf)
     return read_number(run, "o3MaxLag", &conf->o3_max_lag_us);
 }
 
+/* As lists of what runs show it. */
+static alm_status tell(import_run *run)
+{
+    const alm_str table = run->import.conf.table;
+    const char *text = NULL;
+    ALM_TRY(alm_arena_printf(&run->cx, &run->arena, &text, "/imp into '%.*s'", (int)table.len,
+                             table.len > 0 ? table.ptr : ""));
+    alm_session_work_text(run->session, alm_str_of(text));
+    return ALM_OK;
+}
+
 /* ------------------------------------------------------------------ the body */
 
 static alm_status come_once(alm_ctx *cx, bool *had, const char *part)
@@ -148,7 +159,8 @@ static alm_status on_part(alm_ctx *cx, void *arg, alm_str name, alm_str filename
     ALM_TRY(come_once(cx, &run->had_file, "data"));
     if (filename.ptr == NULL || run->import.conf.table.len > 0)
         return ALM_OK;
-    return alm_arena_copy(cx, &run->arena, filename, &run->import.conf.table);
+    ALM_TRY(alm_arena_copy(cx, &run->arena, filename, &run->import.conf.table));
+    return tell(run);
 }
 
 static alm_status on_bytes(alm_ctx *cx, void *arg, const char *bytes, size_t n)
@@ -223,8 +235,10 @@ static alm_status finish(import_run *run)
 static void work(void *arg)
 {
     import_run *run = arg;
-    alm_status st = ALM_OK;
-    if (run->raw && run->in.len > 0)
+    alm_status st = alm_check(&run->cx);
+    if (st != ALM_OK)
+        run->in.len = 0;
+    else if (run->raw && run->in.len > 0)
         st = alm_import_feed(&run->cx, &run->import, run->in.ptr, run->in.len);
     else if (!run->raw && !run->took_all)
         st = alm_multipart_feed(&run->cx, &run->parts, run->in.ptr, run->in.len);
@@ -241,6 +255,7 @@ static void answer(import_run *run)
 {
     alm_http *h = run->h;
     alm_buf out;
+    alm_session_work_end(run->session); /* a rest of the body may still come */
     alm_buf_init(&out, NULL);
     alm_error_clear(&h->cx);
     alm_status st = ALM_OK;
@@ -282,7 +297,7 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
     }
     const bool is_last =
         !h->req.chunked && h->body_left == (int64_t)n; /* end_body follows at once */
-    if (run->in.len >= PIECE_BYTES && !is_last)
+    if (!is_last && (run->in.len >= PIECE_BYTES || atomic_load(run->cx.cancel)))
         alm_conn_work(h->conn, work, work_done, NULL, run);
     return true;
 }
@@ -339,9 +354,14 @@ static void begin(alm_http *h)
     run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
     h->work = run;
     alm_import_conf conf;
-    const alm_status params = read_params(run, &conf);
+    alm_session_work_begin(session, &run->cx, ALM_STR("/imp"));
+    alm_status st = read_params(run, &conf);
     alm_import_init(&run->cx, &run->import, session, &conf);
-    if (params != ALM_OK) {
+    if (st == ALM_OK && conf.table.len > 0)
+        st = tell(run);
+    alm_http_add_headers(h, "X-Query-Id: %llu\r\n",
+                         (unsigned long long)alm_session_last_statement(session));
+    if (st != ALM_OK) {
         run->failed = true;
         answer(run);
         return;
@@ -359,6 +379,7 @@ static void close_run(alm_http *h)
     if (run == NULL)
         return;
     alm_import_deinit(&run->import);
+    alm_session_work_end(run->session);
     alm_multipart_deinit(&run->parts);
     alm_buf_deinit(&run->in);
     alm_buf_deinit(&run->schema);

@@ -9,6 +9,7 @@
 #include "auth/rights.h"
 #include "base/conf.h"
 #include "base/log.h"
+#include "base/lookup.h"
 #include "base/number.h"
 #include "net/http/cors.h"
 #include "net/http/host.h"
@@ -111,6 +112,9 @@ static void open_session(alm_http *h)
         alm_http_reply_error(h, alm_status_http(st), (alm_str){0}, h->cx.err.msg, -1);
         return;
     }
+    alm_ends ends;
+    alm_conn_ends(h->conn, &ends);
+    alm_session_ends(h->session, &ends);
     alm_session_no_blocks(h->session);
     if (h->cx.conf->http_security_readonly)
         alm_session_read_only(h->session, true);

@@ -8,6 +8,7 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "base/lookup.h"
 #include "io/io.h"
 #include "net/shared.h"
 #include "session/lines.h"
@@ -256,6 +257,9 @@ static bool open_session(alm_ctx *cx, tcp *c)
     const char *user = c->kid[0] != 0 ? c->kid : "admin";
     if (alm_session_new(cx, alm_conn_db(c->conn), user, "line", &c->session) != ALM_OK)
         return false;
+    alm_ends ends;
+    alm_conn_ends(c->conn, &ends);
+    alm_session_ends(c->session, &ends);
     alm_session_no_blocks(c->session);
     if (c->who != NULL)
         alm_session_become(c->session, c->who);

@@ -11,6 +11,7 @@
 #include <openssl/crypto.h>
 
 #include "base/log.h"
+#include "base/lookup.h"
 #include "net/pgwire/pg_state.h"
 #include "session/login.h"
 
@@ -485,6 +486,7 @@ static void apply_settings(pg_conn *c)
 static void logged_in(pg_conn *c)
 {
     size_t at = 0;
+    alm_ends ends;
     c->cx = (alm_ctx){.arena = &c->arena, .conf = alm_db_conf(c->pg->db)};
     const alm_io *io = alm_io_posix();
     const int code = io->random(io, c->key, sizeof(c->key));
@@ -511,6 +513,8 @@ static void logged_in(pg_conn *c)
     alm_conn_deadline(c->conn, 0);
     c->pid = (int32_t)alm_conn_id(c->conn);
     alm_session_pid(c->session, c->pid);
+    alm_conn_ends(c->conn, &ends);
+    alm_session_ends(c->session, &ends);
     alm_conn_input_max(c->conn, (size_t)conf->pg_recv_buffer_size);
     auth_message(c, 0, (alm_str){"", 0});
     c->settings_version = ~alm_session_settings_version(c->session);
