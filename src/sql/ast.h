@@ -214,6 +214,15 @@ typedef struct alm_pivot {
     int32_t pos;
 } alm_pivot;
 
+/* UNPIVOT (value FOR name IN (columns)): over FROM and WHERE of the select it stands in. */
+typedef struct alm_unpivot {
+    alm_str value, name;
+    alm_select_item *columns;
+    uint32_t n_columns;
+    bool nulls; /* INCLUDE NULLS */
+    int32_t pos;
+} alm_unpivot;
+
 typedef struct alm_cte {
     alm_str name;
     alm_str *cols;
@@ -291,8 +300,10 @@ struct alm_select {
     uint32_t n_order;
     alm_ast *limit_lo, *limit_hi; /* LIMIT lo[,hi] */
     bool limit_comma;
+    bool with_ties; /* FETCH ... WITH TIES */
     alm_ast *offset;
     int32_t limit_pos;
+    alm_unpivot *unpivot;
     void *ext;      /* alm_pivot, or NULL */
     uint32_t depth; /* as in alm_ast */
 };

@@ -176,6 +176,9 @@ ALM_NODISCARD alm_status alm_bind_is_null(alm_planner *p, alm_expr *e, bool nega
 ALM_NODISCARD alm_status alm_bind_call(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* bind_case.c */
 ALM_NODISCARD alm_status alm_bind_case(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* args: when, then, when, then ... [else]; results are cast to the type where they meet. */
+ALM_NODISCARD alm_status alm_expr_case(alm_planner *p, int32_t pos, alm_expr **args, uint32_t n,
+                                       alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* bind_window.c: the call's function is looked up among window functions and aggregates */
@@ -288,6 +291,10 @@ ALM_NODISCARD alm_status alm_bind_where(alm_scope *sc, const alm_ast *where);
 /* ORDER BY over a plan's result columns, LIMIT: for set operations. */
 ALM_NODISCARD alm_status alm_bind_limit(alm_planner *p, const alm_names *names,
                                         const alm_select *sel, alm_plan **plan);
+/* FETCH n ROWS WITH TIES: leaves the rows whose rank by the keys is n at the most. */
+ALM_NODISCARD alm_status alm_bind_ties(alm_planner *p, const alm_names *names,
+                                       const alm_select *sel, const alm_sort_key *keys,
+                                       uint32_t n_keys, alm_plan **plan);
 ALM_NODISCARD alm_status alm_bind_order_result(alm_planner *p, const alm_names *names,
                                                const alm_select *sel, alm_plan **plan);
 alm_status alm_sort_key_make(alm_planner *p, alm_expr *e, const alm_ast_order *item,
@@ -344,6 +351,8 @@ typedef struct alm_stage { /* what is bound of a SELECT, before and after groupi
 ALM_NODISCARD alm_status alm_bind_group(alm_scope *sc, alm_stage *st);
 /* bind_pivot.c: the scope's plan becomes the pivoted one, its only relation */
 ALM_NODISCARD alm_status alm_bind_pivot(alm_scope *sc);
+/* bind_unpivot.c: the same for UNPIVOT. */
+ALM_NODISCARD alm_status alm_bind_unpivot(alm_scope *sc);
 /* Sorts the scope's plan where aggregates have ORDER BY. */
 ALM_NODISCARD alm_status alm_bind_agg_order(alm_scope *sc);
 /* bind_sample.c */

@@ -64,8 +64,7 @@ static alm_status make_case(alm_planner *p, int32_t pos, alm_expr **args, uint32
     return ALM_OK;
 }
 
-/* args: when, then, when, then ... [else]; results cast to the type where they meet. */
-static alm_status finish(alm_planner *p, int32_t pos, alm_expr **args, uint32_t n, alm_expr **out)
+alm_status alm_expr_case(alm_planner *p, int32_t pos, alm_expr **args, uint32_t n, alm_expr **out)
 {
     alm_expr **values = NULL;
     uint32_t n_values = 0;
@@ -109,7 +108,7 @@ alm_status alm_bind_case(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     uint32_t total = n;
     if (ast->else_arg != NULL)
         ALM_TRY(alm_bind_expr(sc, ast->else_arg, &args[total++]));
-    return finish(p, ast->pos, args, total, out);
+    return alm_expr_case(p, ast->pos, args, total, out);
 }
 
 /* coalesce(ts, '2024-01-01'): a constant text is a value of the type of `first`, if that is one that is written
@@ -149,7 +148,7 @@ alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         }
         args[n++] = value;
     }
-    return finish(p, ast->pos, args, n, out);
+    return alm_expr_case(p, ast->pos, args, n, out);
 }
 
 alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out)

@@ -249,6 +249,8 @@ static alm_status add_sort(alm_scope *sc, const alm_stage *st)
         ALM_TRY(alm_expr_col(p->cx, col, sc->plan->cols[col].type, sc->sel->order[0].expr->pos,
                              &st->order[i].expr));
     }
+    if (st->n_on == 0)
+        ALM_TRY(alm_bind_ties(p, sc->names, sc->sel, st->order, st->n_order, &sc->plan));
     ALM_TRY(alm_plan_sort(p, &sc->plan, st->order, st->n_order));
     return st->n_on > 0 ? ALM_OK : alm_plan_cut(p, &sc->plan, st->n_items);
 }
@@ -267,6 +269,8 @@ static alm_status add_distinct_on(alm_scope *sc, const alm_stage *st)
     if (st->n_on == 0) /* constants: one row */
         return alm_plan_limit(sc->p, &sc->plan, 0, 1);
     ALM_TRY(alm_plan_limit_per(sc->p, &sc->plan, sc->plan->n_cols - st->n_on, st->n_on, 0, 1));
+    if (st->n_order > 0)
+        ALM_TRY(alm_bind_ties(sc->p, sc->names, sc->sel, st->order, st->n_order, &sc->plan));
     return alm_plan_cut(sc->p, &sc->plan, st->n_items);
 }
 
@@ -305,6 +309,7 @@ static alm_status bind_select(alm_planner *p, const alm_names *names, const alm_
     ALM_TRY(bind_latest(&sc));
     if (sel->latest_before_where)
         ALM_TRY(alm_bind_where(&sc, sel->where));
+    ALM_TRY(alm_bind_unpivot(&sc));
     ALM_TRY(alm_bind_pivot(&sc));
     ALM_TRY(bind_body(&sc, &st));
     ALM_TRY(add_lates(&sc, &st));

@@ -92,8 +92,10 @@ alm_status alm_bind_order_result(alm_planner *p, const alm_names *names, const a
     }
     const uint32_t n_cols = (*plan)->n_cols;
     *plan = sc.plan; /* subqueries in the keys are joined to it */
-    if (n > 0)
+    if (n > 0) {
+        ALM_TRY(alm_bind_ties(p, names, sel, keys, n, plan));
         ALM_TRY(alm_plan_sort(p, plan, keys, n));
+    }
     return alm_plan_cut(p, plan, n_cols);
 }
 
@@ -161,6 +163,51 @@ static alm_status limit_value(alm_planner *p, const alm_names *names, const alm_
     return ALM_OK;
 }
 
+/* Rows up to the n-th, and what is equal to it, are those before which fewer than n stand. */
+alm_status alm_bind_ties(alm_planner *p, const alm_names *names, const alm_select *sel,
+                         const alm_sort_key *keys, uint32_t n_keys, alm_plan **plan)
+{
+    int64_t n = 0, offset = 0;
+    bool has_n = false, has_offset = false;
+    alm_resolved r;
+    alm_window_call *call = NULL;
+    alm_expr *args[2] = {NULL, NULL}, *test = NULL;
+    alm_exprs tests = {0};
+    const uint32_t rank = (*plan)->n_cols;
+    if (!sel->with_ties)
+        return ALM_OK;
+    ALM_TRY(limit_value(p, names, sel->limit_lo, &n, &has_n));
+    ALM_TRY(limit_value(p, names, sel->offset, &offset, &has_offset));
+    if (!has_n)
+        return ALM_OK;
+    if (n < 0)
+        return alm_fail(p->cx, ALM_E_ARG, sel->limit_lo->pos,
+                        "WITH TIES takes a number of rows from the first");
+    if (has_offset && offset > 0 && __builtin_add_overflow(n, offset, &n))
+        return ALM_OK;
+    ALM_TRY(alm_registry_resolve(p->cx, p->env->registry, ALM_STR("rank"), ALM_FN_WINDOW,
+                                 sel->limit_pos, 0, NULL, &r));
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &call));
+    *call = (alm_window_call){.fn = r.fn,
+                              .data = r.data,
+                              .type = r.result,
+                              .n_order = n_keys,
+                              .frame = 'g',
+                              .lo_kind = 'U',
+                              .hi_kind = 'c',
+                              .pos = sel->limit_pos};
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &call->partition));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &call->args));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n_keys, &call->order));
+    memcpy(call->order, keys, n_keys * sizeof *keys);
+    ALM_TRY(alm_plan_window(p, plan, call, 1));
+    ALM_TRY(alm_expr_col(p->cx, rank, r.result, sel->limit_pos, &args[0]));
+    ALM_TRY(alm_expr_bits(p->cx, r.result, (uint64_t)n, sel->limit_pos, &args[1]));
+    ALM_TRY(alm_expr_call(p, "<=", sel->limit_pos, args, 2, &test));
+    ALM_TRY(alm_exprs_add(p->cx, &tests, test));
+    return alm_plan_filter(p, plan, &tests);
+}
+
 alm_status alm_bind_limit(alm_planner *p, const alm_names *names, const alm_select *sel,
                           alm_plan **plan)
 {
@@ -180,7 +227,7 @@ alm_status alm_bind_limit(alm_planner *p, const alm_names *names, const alm_sele
         }
         if (from < 0 && has_hi && to == 0) /* up to the end */
             to = INT64_MAX;
-    } else if (has_lo) {
+    } else if (has_lo && !sel->with_ties) {
         if (lo >= 0)
             to = lo;
         else

@@ -206,6 +206,7 @@ ALM_NODISCARD alm_status alm_parse_sample(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_latest(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_limit(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_pivot(alm_parser *p, alm_select *sel);
+ALM_NODISCARD alm_status alm_parse_unpivot(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_declare(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_with(alm_parser *p, alm_select *sel);
 ALM_NODISCARD alm_status alm_parse_item(alm_parser *p, alm_select_item *item);

@@ -1,5 +1,5 @@
 /*
- * parse_clause.c - the clauses of time series: SAMPLE BY, LATEST ON; also LIMIT and PIVOT.
+ * parse_clause.c - the clauses of time series: SAMPLE BY, LATEST ON; also LIMIT, PIVOT and UNPIVOT.
  */
 #include "sql/parse.h"
 
@@ -192,7 +192,7 @@ static alm_status parse_offset(alm_parser *p, alm_select *sel)
     return ALM_OK;
 }
 
-/* FETCH FIRST [n] ROWS ONLY */
+/* FETCH FIRST [n] ROWS ONLY | WITH TIES */
 static alm_status parse_fetch(alm_parser *p, alm_select *sel)
 {
     sel->limit_pos = p->tok.pos;
@@ -207,8 +207,13 @@ static alm_status parse_fetch(alm_parser *p, alm_select *sel)
     }
     if (!alm_take_kw(p, ALM_KW_ROWS) && !alm_take_kw(p, ALM_KW_ROW))
         return alm_parse_fail(p, p->tok.pos, "'rows' expected");
-    if (!alm_take_word(p, "only"))
-        return alm_parse_fail(p, p->tok.pos, "'only' expected");
+    if (alm_take_word(p, "only"))
+        return ALM_OK;
+    if (!alm_take_kw(p, ALM_KW_WITH) || !alm_take_word(p, "ties"))
+        return alm_parse_fail(p, p->tok.pos, "'only' or 'with ties' expected");
+    if (sel->n_order == 0)
+        return alm_parse_fail(p, sel->limit_pos, "WITH TIES needs ORDER BY");
+    sel->with_ties = true;
     return ALM_OK;
 }
 
@@ -292,5 +297,40 @@ alm_status alm_parse_pivot(alm_parser *p, alm_select *sel)
         ALM_TRY(alm_parse_exprs(p, &pivot->group, &pivot->n_group));
     }
     sel->ext = pivot;
+    return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
+}
+
+/* UNPIVOT [INCLUDE NULLS | EXCLUDE NULLS] (value FOR name IN (column [AS name], ...)) */
+alm_status alm_parse_unpivot(alm_parser *p, alm_select *sel)
+{
+    alm_unpivot *u = NULL;
+    alm_parse_name name;
+    uint32_t cap = 0;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &u));
+    u->pos = p->tok.pos;
+    alm_parse_next(p);
+    u->nulls = alm_at_kw(p, ALM_KW_INCLUDE);
+    if (u->nulls || alm_at_kw(p, ALM_KW_EXCLUDE)) {
+        alm_parse_next(p);
+        if (!alm_take_kw(p, ALM_KW_NULLS))
+            return alm_parse_fail(p, p->tok.pos, "'nulls' expected");
+    }
+    ALM_TRY(alm_expect_op(p, ALM_OP_LPAREN, "'(' expected"));
+    ALM_TRY(alm_parse_ident(p, "name of the values", &name));
+    u->value = name.text;
+    ALM_TRY(alm_expect_kw(p, ALM_KW_FOR, "'for' expected"));
+    ALM_TRY(alm_parse_ident(p, "name of the names", &name));
+    u->name = name.text;
+    ALM_TRY(alm_expect_kw(p, ALM_KW_IN, "'in' expected"));
+    ALM_TRY(alm_expect_op(p, ALM_OP_LPAREN, "'(' expected"));
+    do {
+        ALM_TRY(ALM_GROW(p, &u->columns, u->n_columns, &cap));
+        ALM_TRY(alm_parse_item(p, &u->columns[u->n_columns]));
+        const alm_ast *column = u->columns[u->n_columns++].expr;
+        if (column->kind != ALM_AST_NAME)
+            return alm_parse_fail(p, column->pos, "column name expected");
+    } while (alm_take_op(p, ALM_OP_COMMA));
+    ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+    sel->unpivot = u;
     return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");
 }

@@ -194,6 +194,42 @@ static void take_ordinality(alm_parser *p, alm_from *from)
     from->ordinality = true;
 }
 
+/* t UNPIVOT (...) is (SELECT * FROM t UNPIVOT (...)), by the name of t if it gets no other. */
+static alm_status take_unpivots(alm_parser *p, alm_from *from)
+{
+    uint32_t levels = 0;
+    for (; alm_at_kw(p, ALM_KW_UNPIVOT); levels++) {
+        alm_select *sel = NULL;
+        alm_from *inner = NULL;
+        ALM_TRY(alm_parse_enter(p));
+        ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &sel));
+        ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &inner));
+        *inner = *from;
+        inner->join = ALM_JOIN_NONE;
+        inner->natural = inner->lateral = false;
+        sel->pos = p->tok.pos;
+        ALM_TRY(alm_parse_star_item(p, p->tok.pos, sel));
+        sel->from = inner;
+        sel->n_from = 1;
+        sel->depth = (from->select != NULL ? from->select->depth : 1) + 1;
+        ALM_TRY(alm_parse_unpivot(p, sel));
+        sel->end = p->prev.pos;
+        *from = (alm_from){.kind = ALM_FROM_SELECT,
+                           .join = from->join,
+                           .join_pos = from->join_pos,
+                           .natural = from->natural,
+                           .lateral = from->lateral,
+                           .pos = from->pos,
+                           .select = sel,
+                           .alias = from->alias.len > 0 ? from->alias : from->name};
+        const alm_str alias = from->alias;
+        ALM_TRY(take_alias(p, from));
+        from->alias = from->alias.len > 0 ? from->alias : alias;
+    }
+    p->nest -= levels;
+    return ALM_OK;
+}
+
 static alm_status parse_item(alm_parser *p, alm_from *from)
 {
     from->lateral =
@@ -206,7 +242,8 @@ static alm_status parse_item(alm_parser *p, alm_from *from)
     take_ordinality(p, from);
     ALM_TRY(take_alias(p, from));
     ALM_TRY(alm_parse_list_item(p, from));
-    return take_timestamp(p, from);
+    ALM_TRY(take_timestamp(p, from));
+    return take_unpivots(p, from);
 }
 
 /* ------------------------------------------------------------------ joins */

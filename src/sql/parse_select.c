@@ -438,6 +438,8 @@ static alm_status parse_clauses(alm_parser *p, alm_select *sel)
         ALM_TRY(parse_where(p, sel));
     if (alm_at_kw(p, ALM_KW_LATEST) && !latest)
         ALM_TRY(alm_parse_latest(p, sel));
+    if (alm_at_kw(p, ALM_KW_UNPIVOT))
+        ALM_TRY(alm_parse_unpivot(p, sel));
     if (alm_at_kw(p, ALM_KW_PIVOT))
         ALM_TRY(alm_parse_pivot(p, sel));
     if (alm_at_kw(p, ALM_KW_SAMPLE))
@@ -511,6 +513,7 @@ static bool at_from_clause(const alm_parser *p)
     case ALM_KW_WHERE:
     case ALM_KW_LATEST:
     case ALM_KW_PIVOT:
+    case ALM_KW_UNPIVOT:
     case ALM_KW_SAMPLE:
     case ALM_KW_GROUP:
     case ALM_KW_JOIN:
