@@ -2,12 +2,14 @@
  * registry.c - gathers the function tables, parses their signatures, resolves overloads.
  *
  * Cost        Making the registry sorts some hundred rows, once in the life of the process. A look-up
- *             is a binary search by name, resolution walks the overloads of that name.
- * Threads     Read-only after alm_registry_new.
+ *             is a binary search by name, resolution walks the overloads of that name. For two types an
+ *             operator finds the same overload each time: it is kept.
+ * Threads     Read-only after alm_registry_new, but for what operators keep, whoever finds it first.
  */
 #include "func/registry.h"
 
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,11 +17,17 @@
 #include "func/signature.h"
 #include "func/tables.h"
 
+/* Of an operator: 1 + the place of the overload for two types among the rows of its name; 0: not asked yet. */
+typedef struct found_pairs {
+    _Atomic uint16_t at[ALM_TYPE_COUNT][ALM_TYPE_COUNT];
+} found_pairs;
+
 typedef struct entry {
     const alm_fn *fn;
     alm_signature sig;
-    uint32_t order; /* place in the tables: overloads are tried in the order written */
-    uint32_t end;   /* of the rows of this name */
+    uint32_t order;     /* place in the tables: overloads are tried in the order written */
+    uint32_t end;       /* of the rows of this name */
+    found_pairs *found; /* in the first row of an operator, else NULL */
     const char *group;
 } entry;
 
@@ -77,6 +85,35 @@ static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn, cons
     return ALM_OK;
 }
 
+/* Does which overload it is depend on types alone? */
+static bool goes_by_types(const alm_registry *reg, size_t i, size_t end)
+{
+    for (; i < end; i++) {
+        const entry *e = &reg->entries[i];
+        for (uint32_t k = 0; k < e->sig.n_params; k++)
+            if (e->sig.params[k].is_const)
+                return false;
+        if (e->fn->kind != ALM_FN_SCALAR)
+            return false;
+    }
+    return true;
+}
+
+/* Names that no letter begins are operators. */
+static bool make_found(alm_registry *reg)
+{
+    for (size_t i = 0; i < reg->count; i = reg->entries[i].end) {
+        entry *first = &reg->entries[i];
+        if (isalpha((unsigned char)first->fn->name[0]) || first->fn->name[0] == '_' ||
+            !goes_by_types(reg, i, first->end))
+            continue;
+        first->found = calloc(1, sizeof *first->found);
+        if (first->found == NULL)
+            return false;
+    }
+    return true;
+}
+
 alm_status alm_registry_new(alm_ctx *cx, alm_registry **out)
 {
     size_t rows = 0;
@@ -104,6 +141,10 @@ alm_status alm_registry_new(alm_ctx *cx, alm_registry **out)
                           strcmp(reg->entries[i].fn->name, reg->entries[i + 1].fn->name) != 0;
         reg->entries[i].end = last ? (uint32_t)i + 1 : reg->entries[i + 1].end;
     }
+    if (!make_found(reg)) {
+        alm_registry_free(reg);
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for the function registry");
+    }
     *out = reg;
     return ALM_OK;
 }
@@ -112,6 +153,8 @@ void alm_registry_free(alm_registry *reg)
 {
     if (reg == NULL)
         return;
+    for (size_t i = 0; i < reg->count; i++)
+        free(reg->entries[i].found);
     free(reg->entries);
     free(reg);
 }
@@ -393,6 +436,19 @@ static alm_status settle(alm_ctx *cx, const entry *e, int32_t pos, uint32_t argc
     return ALM_OK;
 }
 
+/* Where an operator keeps the overload for these arguments; NULL: it depends on more than their types. */
+static _Atomic uint16_t *kept_at(const entry *first, alm_fn_kind kind, uint32_t argc,
+                                 const alm_arg *args)
+{
+    if (first->found == NULL || kind != ALM_FN_SCALAR || argc != 2)
+        return NULL;
+    for (uint32_t i = 0; i < argc; i++)
+        if (args[i].type.id == ALM_T_NONE || args[i].type.id == ALM_T_ARRAY ||
+            alm_type_is_sized(args[i].type))
+            return NULL;
+    return &first->found->at[args[0].type.id][args[1].type.id];
+}
+
 alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str name,
                                 alm_fn_kind kind, int32_t pos, uint32_t argc, alm_arg *args,
                                 alm_resolved *out)
@@ -400,11 +456,18 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
     size_t start, end = find_range(reg, name, &start);
     const entry *best = NULL, *only = NULL;
     uint32_t seen = 0;
+    _Atomic uint16_t *kept = start < end ? kept_at(&reg->entries[start], kind, argc, args) : NULL;
+    const uint16_t place = kept != NULL ? atomic_load_explicit(kept, memory_order_relaxed) : 0;
+    if (place > 0)
+        return settle(cx, &reg->entries[start + place - 1], pos, argc, args, out);
     /* a cast costs more than any number of families below CAST_STEP, and most calls need none */
     if (argc < CAST_STEP)
         best = best_overload(reg, start, end, kind, argc, args, true, &seen, &only);
     if (best == NULL)
         best = best_overload(reg, start, end, kind, argc, args, false, &seen, &only);
+    if (best != NULL && kept != NULL)
+        atomic_store_explicit(kept, (uint16_t)(best - &reg->entries[start] + 1),
+                              memory_order_relaxed);
     if (best != NULL)
         return settle(cx, best, pos, argc, args, out);
     if (seen == 0)

@@ -221,10 +221,40 @@ static int end(void **state)
     return 0;
 }
 
+/* An operator answers the second time as the first, for any two types and what a parameter leaves open. */
+static void operators_answer_alike_again(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"=", "!=", "<", ">=", "+", "-",
+                                        "*", "/",  "%", "||", "&", "~"};
+    uint32_t found = 0;
+    for (size_t k = 0; k < ALM_COUNT(names); k++) {
+        for (uint8_t a = 0; a < ALM_TYPE_COUNT; a++) {
+            for (uint8_t b = 0; b < ALM_TYPE_COUNT; b++) {
+                alm_resolved one = {0}, two = {0};
+                const uint8_t types[2] = {a, b};
+                const alm_status st = resolve(names[k], ALM_FN_SCALAR, 2, types, &one);
+                assert_int_equal(resolve(names[k], ALM_FN_SCALAR, 2, types, &two), st);
+                assert_int_not_equal(resolve(names[k], ALM_FN_AGGREGATE, 2, types, &two), ALM_OK);
+                if (st != ALM_OK)
+                    continue;
+                assert_int_equal(resolve(names[k], ALM_FN_SCALAR, 2, types, &two), ALM_OK);
+                assert_ptr_equal(one.fn, two.fn);
+                assert_true(alm_type_eq(one.result, two.result));
+                assert_true(alm_type_eq(one.arg_types[0], two.arg_types[0]));
+                assert_true(alm_type_eq(one.arg_types[1], two.arg_types[1]));
+                found++;
+            }
+        }
+    }
+    assert_true(found > 500);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(operators_widen),
                                        cmocka_unit_test(comparisons_meet),
+                                       cmocka_unit_test(operators_answer_alike_again),
                                        cmocka_unit_test(messages_are_the_recorded_ones),
                                        cmocka_unit_test(aggregates_have_recorded_types),
                                        cmocka_unit_test(casts_form_a_matrix),
