@@ -316,13 +316,15 @@ ALM_CAT_FILL(table_stats)
 /* ----------------------------------------------------------------------- information_schema */
 
 static alm_status table_row(alm_ctx *cx, alm_cat *cat, const char *schema, const char *name,
-                            bool table)
+                            alm_table_kind kind)
 {
     ALM_TRY(alm_cat_row(cx, cat));
     alm_cat_text(cat, schema);
     alm_cat_text(cat, name);
-    alm_cat_text(cat, table ? "BASE TABLE" : "VIEW");
-    alm_cat_bool(cat, table);
+    alm_cat_text(cat, kind == ALM_TABLE_BASE   ? "BASE TABLE"
+                      : kind == ALM_TABLE_VIEW ? "VIEW"
+                                               : "MATERIALIZED VIEW");
+    alm_cat_bool(cat, kind == ALM_TABLE_BASE);
     return ALM_OK;
 }
 
@@ -330,13 +332,15 @@ ALM_CAT_FILL(is_tables)
 {
     const alm_snapshot *snap = cat->run->env.snapshot;
     alm_cat_order(cat, "table_schema table_name table_type is_insertable_into");
-    for (size_t i = 0; i < alm_snapshot_count(snap); i++)
-        if (alm_access_sees(cx, alm_snapshot_at(snap, i)->name))
-            ALM_TRY(table_row(cx, cat, "public", alm_snapshot_at(snap, i)->name,
-                              cat->function || alm_snapshot_at(snap, i)->kind != ALM_TABLE_VIEW));
+    for (size_t i = 0; i < alm_snapshot_count(snap); i++) {
+        const alm_table *t = alm_snapshot_at(snap, i);
+        if (alm_access_sees(cx, t->name))
+            ALM_TRY(table_row(cx, cat, "public", t->name,
+                              cat->function ? ALM_TABLE_BASE : (alm_table_kind)t->kind));
+    }
     for (size_t i = 0; !cat->function && i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
-        ALM_TRY(table_row(cx, cat, rel->schema, rel->name, false));
+        ALM_TRY(table_row(cx, cat, rel->schema, rel->name, ALM_TABLE_VIEW));
     }
     return ALM_OK;
 }

@@ -1,7 +1,9 @@
 /*
  * scalar_geohash.c - GEOHASH: equality, make_geohash, within.
  *
- * Null rule   Null equals null; cells of different precision are unequal. No point has no cell.
+ * Null rule   Null equals null; cells of different precision are unequal. No point has no cell. Null is neither
+ *             before nor after anything.
+ * Order       That of the cells as texts: by their bits from the front, a cell before those inside it.
  */
 #include "func/args.h"
 #include "func/kernel.h"
@@ -31,6 +33,37 @@ static alm_status unequal(ALM_UNUSED alm_call *call, size_t n, const alm_vec *ar
 {
     return compare(n, args, out, false);
 }
+
+/* Below 0, 0, above 0: the cell before, equal, after the other; neither is null. */
+static int order_of(int64_t p, uint32_t p_bits, int64_t q, uint32_t q_bits)
+{
+    const int64_t x = p << (ALM_GEOHASH_BITS_MAX - p_bits),
+                  y = q << (ALM_GEOHASH_BITS_MAX - q_bits);
+    return x != y ? (x > y) - (x < y) : (p_bits > q_bits) - (p_bits < q_bits);
+}
+
+#define ORDER(name, op)                                                                            \
+    static alm_status name(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, alm_vec *out) \
+    {                                                                                              \
+        const alm_vec *a = &args[0], *b = &args[1];                                                \
+        const bool with_equal = 0 op 0;                                                            \
+        uint8_t *o = out->data;                                                                    \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const int64_t p = alm_geohash_load(                                                    \
+                (const char *)a->data + (a->is_const ? 0 : i * a->width), a->width);               \
+            const int64_t q = alm_geohash_load(                                                    \
+                (const char *)b->data + (b->is_const ? 0 : i * b->width), b->width);               \
+            if (p == ALM_LONG_NULL || q == ALM_LONG_NULL)                                          \
+                o[i] = with_equal && p == q;                                                       \
+            else                                                                                   \
+                o[i] = order_of(p, a->type.p, q, b->type.p) op 0;                                  \
+        }                                                                                          \
+        return ALM_OK;                                                                             \
+    }
+ORDER(less, <)
+ORDER(at_most, <=)
+ORDER(greater, >)
+ORDER(at_least, >=)
 
 /* ------------------------------------------------------------ make_geohash */
 
@@ -123,6 +156,10 @@ static const alm_fn ROWS[] = {
     OP("=", equal, "The same cell, in the same precision; null equals null."),
     OP("!=", unequal, "Not the same cell."),
     OP("<>", unequal, "Not the same cell."),
+    OP("<", less, "Before as a text."),
+    OP("<=", at_most, "The same cell, or before it as a text."),
+    OP(">", greater, "After as a text."),
+    OP(">=", at_least, "The same cell, or after it as a text."),
     {.name = "make_geohash",
      .signature = "(lon DOUBLE, lat DOUBLE, bits INT const) ?",
      .flags = ALM_FN_NULL_OUT,

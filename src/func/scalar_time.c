@@ -88,6 +88,20 @@ const int64_t *alm_time_piece(const alm_vec *vec, size_t first, size_t n,
     return room;
 }
 
+size_t alm_time_same_text(const alm_vec *texts, size_t first, size_t n)
+{
+    const size_t most = ALM_MIN(n - first, (size_t)ALM_TIME_CHUNK);
+    const alm_str text = alm_vec_text(texts, first);
+    size_t m = 1;
+    while (m < most) {
+        const alm_str next = texts->is_const ? text : alm_vec_text(texts, first + m);
+        if ((next.ptr == NULL) != (text.ptr == NULL) || !alm_str_eq(next, text))
+            break;
+        m++;
+    }
+    return m;
+}
+
 /* ------------------------------------------------------------------ the clock */
 
 static alm_status fill(size_t n, int64_t value, alm_vec *out)
@@ -230,6 +244,7 @@ static alm_status extract_run(alm_call *call, size_t n, const alm_vec *args, alm
 typedef struct span_data {
     char unit;
     const alm_zone *zone; /* NULL: none given */
+    bool no_zone;         /* null was */
 } span_data;
 
 /* Argument 0 is a unit; the last of four is a zone. */
@@ -246,9 +261,10 @@ static alm_status span_bind(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t
     if (d->unit == 0)
         return alm_fail(cx, ALM_E_ARG, args[0].pos, "invalid time period [unit=%.*s]",
                         (int)ALM_MIN(text.len, (size_t)100), text.ptr == NULL ? "" : text.ptr);
-    if (argc == 4) {
+    if (argc == 4 && args[3].value != NULL) {
         const alm_str zone = alm_time_const_text(&args[3]);
-        if (zone.ptr != NULL)
+        d->no_zone = zone.ptr == NULL;
+        if (!d->no_zone)
             ALM_TRY(alm_zone_find(cx, zone, args[3].pos, &d->zone));
     }
     *data = d;
@@ -262,6 +278,8 @@ static alm_status dateadd_run(alm_call *call, size_t n, const alm_vec *args, alm
     int64_t count_room[ALM_TIME_CHUNK], time_room[ALM_TIME_CHUNK];
     if (d == NULL)
         return alm_time_no_value(call);
+    if (d->no_zone)
+        return fill(n, ALM_TS_NULL, out);
     for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
         const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
         int64_t *o = (int64_t *)out->data + i;
@@ -278,6 +296,31 @@ static alm_status dateadd_run(alm_call *call, size_t n, const alm_vec *args, alm
                               o);
         if (d->zone != NULL)
             alm_zone_to_utc(d->zone, o, m, unit, o);
+    }
+    return ALM_OK;
+}
+
+/* Zones of a column: rows with the same one are taken together. */
+static alm_status dateadd_zones(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const span_data *d = call->data;
+    const alm_time_unit unit = alm_time_unit_of(args[2].type);
+    int64_t counts[ALM_TIME_CHUNK], times[ALM_TIME_CHUNK], *o = out->data;
+    if (d == NULL)
+        return alm_time_no_value(call);
+    for (size_t i = 0, m; i < n; i += m) {
+        const alm_zone *zone = NULL;
+        m = alm_time_same_text(&args[3], i, n);
+        const alm_str name = alm_vec_text(&args[3], i);
+        if (name.ptr == NULL) {
+            for (size_t k = 0; k < m; k++)
+                o[i + k] = ALM_TS_NULL;
+            continue;
+        }
+        ALM_TRY(alm_zone_find(call->cx, name, call->pos, &zone));
+        alm_zone_to_local(zone, alm_time_piece(&args[2], i, m, times), m, unit, times);
+        alm_time_add_each(times, alm_time_piece(&args[1], i, m, counts), m, unit, d->unit, o + i);
+        alm_zone_to_utc(zone, o + i, m, unit, o + i);
     }
     return ALM_OK;
 }
@@ -396,6 +439,13 @@ static const alm_fn ROWS[] = {
                 "dateadd('d', 1, '2026-03-28T12:00:00Z', 'Europe/Berlin')"),
     ALM_TIME_FN("dateadd", "(unit STRING const, n LONG, ts TIME, zone STRING const) TIME",
                 ALM_FN_NULL_OUT, span_bind, dateadd_run, 0,
+                "Time n units later by the clock of a time zone.",
+                "dateadd('d', 1L, '2026-03-28T12:00:00Z', 'Europe/Berlin')"),
+    ALM_TIME_FN("dateadd", "(unit STRING const, n INT, ts TIME, zone STRING) TIME", ALM_FN_NULL_OUT,
+                span_bind, dateadd_zones, 0, "Time n units later by the clock of a time zone.",
+                "dateadd('d', 1, '2026-03-28T12:00:00Z', 'Europe/Berlin')"),
+    ALM_TIME_FN("dateadd", "(unit STRING const, n LONG, ts TIME, zone STRING) TIME",
+                ALM_FN_NULL_OUT, span_bind, dateadd_zones, 0,
                 "Time n units later by the clock of a time zone.",
                 "dateadd('d', 1L, '2026-03-28T12:00:00Z', 'Europe/Berlin')"),
     ALM_TIME_FN("dateadd", "(unit CHAR, n INT, ts TIME) TIME", ALM_FN_NULL_OUT, unit_bind,

@@ -43,6 +43,9 @@ alm_status alm_time_no_value(const alm_call *call);
 const int64_t *alm_time_piece(const alm_vec *vec, size_t first, size_t n,
                               int64_t room[ALM_TIME_CHUNK]);
 
+/* How many of the rows first .. n - 1 have the text of the first one, ALM_TIME_CHUNK at most. */
+size_t alm_time_same_text(const alm_vec *texts, size_t first, size_t n);
+
 /* Row of a table: all fields that differ. */
 #define ALM_TIME_FN(name_, sig, flags_, bind_, kernel_, mono, doc_, example_)                      \
     {.name = name_,                                                                                \

@@ -62,6 +62,22 @@ static alm_status floor_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSE
     return make(cx, args[0].pos, &spec, data);
 }
 
+/* (unit, ts, from, offset, zone), the last three by row: what is made of them is made by row. */
+static alm_status rows_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
+                            uint32_t argc, alm_arg *args, alm_type *result, void **data)
+{
+    alm_bucket_spec *spec = NULL;
+    *result = args[1].type;
+    if (argc > 2)
+        args[2].type = args[1].type;
+    if (args[0].is_param && args[0].value == NULL)
+        return ALM_OK;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &spec));
+    spec->time_unit = alm_time_unit_of(args[1].type);
+    *data = spec;
+    return read_unit(cx, &args[0], spec);
+}
+
 /* Names of date_trunc; centuries begin with the year 1. */
 static const struct {
     const char *name;
@@ -110,6 +126,44 @@ static alm_status floor_run(alm_call *call, size_t n, const alm_vec *args, alm_v
     return ALM_OK;
 }
 
+/* Rows with the same offset and the same zone as row `first`, and what these are. */
+static alm_status spec_of_rows(alm_call *call, const alm_vec *args, size_t first, size_t n,
+                               alm_bucket_spec *spec, size_t *rows)
+{
+    *rows = ALM_MIN(n - first, (size_t)ALM_TIME_CHUNK);
+    if (call->argc < 5)
+        return ALM_OK;
+    const alm_str offset = alm_vec_text(&args[3], first), zone = alm_vec_text(&args[4], first);
+    *rows = ALM_MIN(alm_time_same_text(&args[3], first, n), alm_time_same_text(&args[4], first, n));
+    if (offset.ptr != NULL && !alm_bucket_offset_parse(offset, spec->time_unit, &spec->offset))
+        return alm_fail(call->cx, ALM_E_VALUE, call->pos, "invalid offset: %.*s",
+                        (int)ALM_MIN(offset.len, (size_t)100), offset.ptr);
+    return zone.ptr == NULL ? ALM_OK : alm_zone_find(call->cx, zone, call->pos, &spec->zone);
+}
+
+static alm_status floor_rows(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    int64_t times[ALM_TIME_CHUNK], froms[ALM_TIME_CHUNK];
+    if (call->data == NULL)
+        return alm_time_no_value(call);
+    for (size_t i = 0, m; i < n; i += m) {
+        alm_bucket_spec spec = *(const alm_bucket_spec *)call->data;
+        ALM_TRY(spec_of_rows(call, args, i, n, &spec, &m));
+        const int64_t *ts = alm_time_piece(&args[1], i, m, times);
+        const int64_t *from = alm_time_piece(&args[2], i, m, froms);
+        for (size_t k = 0, same; k < m; k += same) {
+            alm_bucketer bucketer;
+            for (same = 1; k + same < m && from[k + same] == from[k]; same++) {
+            }
+            spec.origin = from[k];
+            spec.has_origin = from[k] != ALM_TS_NULL;
+            ALM_TRY(alm_bucketer_init(call->cx, call->pos, &spec, &bucketer));
+            alm_bucket_floor(&bucketer, ts + k, same, (int64_t *)out->data + i + k);
+        }
+    }
+    return ALM_OK;
+}
+
 static alm_status ceil_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     if (call->data == NULL)
@@ -136,6 +190,14 @@ static const alm_fn ROWS[] = {
         ALM_FN_NULL_OUT, floor_bind, floor_run, 2,
         "Start of the bucket by the clock of a time zone, shifted by an offset (hh:mm), in "
         "UTC.",
+        "timestamp_floor('1d', '2026-02-14T10:42:30.123456Z', null, '02:00', 'Europe/Berlin')"),
+    ALM_TIME_FN("timestamp_floor", "(unit STRING const, ts TIME, from TIMESTAMP) ?", 0, rows_bind,
+                floor_rows, 0, "From a column; null: from 1970.",
+                "timestamp_floor('5d', '2026-02-14T10:42:30.123456Z', '2018-01-01')"),
+    ALM_TIME_FN(
+        "timestamp_floor",
+        "(unit STRING const, ts TIME, from TIMESTAMP, offset STRING, zone STRING) ?", 0, rows_bind,
+        floor_rows, 0, "From, offset and zone of columns; null: none.",
         "timestamp_floor('1d', '2026-02-14T10:42:30.123456Z', null, '02:00', 'Europe/Berlin')"),
     ALM_TIME_FN("timestamp_ceil", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, floor_bind,
                 ceil_run, 2, "Start of the bucket after the one that holds ts.",

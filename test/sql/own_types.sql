@@ -104,3 +104,6 @@ update oexact set d = -99.5, w = 1234567890123456789012.5 where k = 3;
 update oexact set d = 0.00001 where k = 3;
 select * from oexact order by k;
 drop table oexact;
+-- cells have the order of their texts
+SELECT #u3 < #u33 AS a, #u33 < #u3 AS b, #u33d > #u33 AS c, #u33 <= #u33 AS d, #u33 < #u33 AS e, #u34 > #u33d9 AS f, null < #u33 AS g, #u33 >= #u34 AS h;
+SELECT count() AS n, sum(CASE WHEN g < #u33 THEN 1 END) AS a, sum(CASE WHEN NOT (g < #u33) THEN 1 END) AS b FROM (SELECT make_geohash(x * 7 % 180, x % 90, 15) AS g FROM long_sequence(1000));

@@ -159,7 +159,7 @@ insert into ob values ('x', 2, '2025-01-01');
 refresh materialized view om_hour incremental;
 select * from om_hour;
 select relname, relkind from pg_class where relname like 'o%\_%' and relname in ('ov_top', 'om_hour') order by relname;
-select table_name, table_type from information_schema.tables where table_name in ('ov_top', 'ob') order by table_name;
+select table_name, table_type from information_schema.tables where table_name in ('ov_top', 'om_hour', 'ob') order by table_name;
 select matviewname, ispopulated from pg_matviews where matviewname = 'om_hour';
 drop view ov_top;
 drop view ov_mid;
