@@ -177,7 +177,8 @@ struct alm_ctx {
     struct alm_session *session;
     bool waits;                      /* what is planned calls a function that waits */
     const struct alm_lookup *lookup; /* base/lookup.h: what functions may ask; may be NULL */
-    const struct alm_access *access; /* base/access.h: who may do what; NULL: everybody everything */
+    const struct alm_access
+        *access; /* base/access.h: who may do what; NULL: everybody everything */
 };
 
 /* Records the error unless one is recorded already; returns the code that is recorded. */

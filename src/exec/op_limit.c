@@ -111,8 +111,7 @@ static alm_status read_to_end(alm_ctx *cx, op_limit *l)
     }
     const int64_t n = l->at;
     if (l->op.plan->limit.single && n > 1)
-        return alm_fail(cx, ALM_E_LIMIT, l->op.plan->pos,
-                        "the subquery gives more than one row");
+        return alm_fail(cx, ALM_E_LIMIT, l->op.plan->pos, "the subquery gives more than one row");
     if (l->lo < 0)
         l->lo = ALM_MAX(n + l->lo, 0);
     if (l->hi < 0)

@@ -187,7 +187,7 @@ ORDERING(ge, 1, true)
      .flags = ALM_FN_INTERNAL | ALM_FN_SYMBOLS,                                                    \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
-     .example = "'ETH' " op " 'BTC'",                                                                \
+     .example = "'ETH' " op " 'BTC'",                                                              \
      .since = "0.1"}
 
 static const alm_fn ROWS[] = {

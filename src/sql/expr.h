@@ -32,10 +32,10 @@ typedef struct alm_planner {
     uint32_t n_views;                     /* bound so far */
     const alm_plan_env *env;
     struct alm_read *reads; /* bind_access.c */
-    const char *view;        /* whose query is bound now; NULL: the statement itself */
-    uint32_t depth;      /* of nested expressions and queries, against stack overflow */
-    uint32_t outer_refs; /* columns of enclosing queries met so far */
-    alm_plan **kept;     /* MATERIALISE nodes, inner ones before those that use them */
+    const char *view;       /* whose query is bound now; NULL: the statement itself */
+    uint32_t depth;         /* of nested expressions and queries, against stack overflow */
+    uint32_t outer_refs;    /* columns of enclosing queries met so far */
+    alm_plan **kept;        /* MATERIALISE nodes, inner ones before those that use them */
     uint32_t n_kept, cap_kept;
 } alm_planner;
 

@@ -204,6 +204,22 @@ def the_start_page_is_found_and_complete(s):
 
 
 @check
+def the_console_stands_in_frames_of_listed_pages_only(s):
+    plain = fetch(s)[1]["etag"]
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_FRAME_ANCESTORS": "https://wiki.example.com, http://b.example:8080"}) as c:
+        status, headers, _ = fetch(c)
+        expect(" frame-ancestors https://wiki.example.com  http://b.example:8080; require-trusted" in headers["content-security-policy"], True, headers["content-security-policy"])
+        expect(headers["etag"] == plain, False)  # a page that is kept has another policy
+        expect(fetch(c, If_None_Match=headers["etag"])[0], 304)
+    for bad in ("*", "wiki.example.com", "https://a.example; script-src *", "https://", "https://a.example/path", "https://a 'self'"):
+        try:
+            with Server(preset=s.preset, env={"ALMANAC_HTTP_FRAME_ANCESTORS": bad}):
+                raise AssertionError(f"started with {bad}")
+        except RuntimeError as e:
+            expect("http.frame.ancestors" in str(e), True, str(e))
+
+
+@check
 def each_packed_form_has_its_own_tag(s):
     plain = fetch(s)
     tags = {plain[1]["etag"]}

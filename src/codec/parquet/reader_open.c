@@ -81,7 +81,8 @@ static alm_status check_chunk(alm_ctx *cx, const alm_pq_file *file, uint32_t g, 
         return ALM_OK; /* an error where it is read */
     if (c->physical != (int8_t)leaf->physical)
         return alm_pq_fail(cx, file, g, leaf->path, "it is %s here and %s in the schema",
-                           alm_pq_physical_name(c->physical), alm_pq_physical_name((int32_t)leaf->physical));
+                           alm_pq_physical_name(c->physical),
+                           alm_pq_physical_name((int32_t)leaf->physical));
     if (c->n_values < 0 || (leaf->max_rep == 0 && c->n_values != group->n_rows))
         return alm_pq_fail(cx, file, g, leaf->path,
                            "it has %lld values in a row group of %lld rows", (long long)c->n_values,

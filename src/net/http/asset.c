@@ -189,7 +189,7 @@ static const char program_policy[] =
     "'self' data: blob:; "
     "font-src 'self'; connect-src 'self'%s%s; worker-src 'self'; manifest-src 'self'; form-action "
     "'self'; "
-    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for "
+    "object-src 'none'; base-uri 'none'; frame-ancestors %s; require-trusted-types-for "
     "'script'; "
     "trusted-types almanac-worker\r\n"
     "Referrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n"
@@ -231,12 +231,28 @@ static void provider_origin(alm_http *h, char *out, size_t bytes)
     free(at);
 }
 
+/* Of the pages that may show this one in a frame: what http.frame.ancestors lists, separated by spaces. */
+static const char *frame_ancestors(alm_http *h)
+{
+    const char *listed = h->cx.conf->http_frame_ancestors;
+    const size_t n = strlen(listed);
+    char *out = NULL;
+    if (strspn(listed, ", ") == n || alm_arena_bytes(&h->cx, &h->arena, n + 1, &out) != ALM_OK) {
+        alm_error_clear(&h->cx);
+        return "'none'";
+    }
+    for (size_t i = 0; i <= n; i++)
+        out[i] = listed[i] == ',' ? ' ' : listed[i];
+    return out;
+}
+
 void alm_asset_reply(alm_http *h, const alm_asset *asset)
 {
     char tag[80], provider[512] = "";
     const alm_asset_form form = choose_form(h, asset);
     const char *type = alm_asset_type(alm_str_of(asset->path));
     const bool page = strncmp(type, "text/html", 9) == 0;
+    const char *ancestors = page && !asset->foreign ? frame_ancestors(h) : "";
     if (page && !asset->foreign)
         provider_origin(h, provider, sizeof provider);
     /* another policy is another page for who has it */
@@ -244,6 +260,9 @@ void alm_asset_reply(alm_http *h, const alm_asset *asset)
     if (provider[0] != 0)
         (void)snprintf(tag + strlen(tag), sizeof(tag) - strlen(tag), "-%08x",
                        (unsigned)alm_crc32c(0, provider, strlen(provider)));
+    if (page && !asset->foreign && strcmp(ancestors, "'none'") != 0)
+        (void)snprintf(tag + strlen(tag), sizeof(tag) - strlen(tag), "-f%08x",
+                       (unsigned)alm_crc32c(0, ancestors, strlen(ancestors)));
     const alm_str etag = alm_str_of(tag);
     if (alm_http_header(&h->req, "If-Match").ptr != NULL &&
         !names_tag(&h->req, "If-Match", etag, true)) {
@@ -262,6 +281,6 @@ void alm_asset_reply(alm_http *h, const alm_asset *asset)
     if (page && asset->foreign)
         alm_http_add_headers(h, "%s", foreign_policy);
     else if (page)
-        alm_http_add_headers(h, program_policy, provider[0] != 0 ? " " : "", provider);
+        alm_http_add_headers(h, program_policy, provider[0] != 0 ? " " : "", provider, ancestors);
     reply_range(h, type, (alm_str){asset->forms[form].ptr, asset->forms[form].n}, etag);
 }

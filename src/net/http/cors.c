@@ -6,6 +6,8 @@
 static const char exposed[] = "Access-Control-Expose-Headers: Content-Disposition, ETag, "
                               "X-Influxdb-Version, X-Query-Id\r\n";
 
+#define ALM_HOST_SIGNS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:-[]"
+
 static bool is_any(const struct alm_conf *conf)
 {
     return strcmp(conf->http_cors_origins, "*") == 0;
@@ -16,6 +18,22 @@ static bool fits_header(const char *text)
     for (; *text != 0; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7f)
             return false;
+    return true;
+}
+
+/* Origins alone, as they stand in a Content-Security-Policy: nothing that could end it. */
+static bool are_origins(const char *list)
+{
+    while (*list != 0) {
+        const size_t n = strcspn(list, ", ");
+        const size_t scheme = strncmp(list, "https://", 8) == 0  ? 8
+                              : strncmp(list, "http://", 7) == 0 ? 7
+                                                                 : 0;
+        const char *host = list + scheme;
+        if (n > 0 && (scheme == 0 || n == scheme || strspn(host, ALM_HOST_SIGNS) < n - scheme))
+            return false;
+        list += n + (list[n] != 0);
+    }
     return true;
 }
 
@@ -33,6 +51,10 @@ alm_status alm_http_check_conf(alm_ctx *cx, const struct alm_conf *conf)
         return alm_fail(cx, ALM_E_ARG, -1,
                         "http.cors.credentials=true would let any page act for its visitors with "
                         "http.cors.origins=*: list the origins");
+    if (!are_origins(conf->http_frame_ancestors))
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "http.frame.ancestors=%s: it lists origins like https://wiki.example.com",
+                        conf->http_frame_ancestors);
     return ALM_OK;
 }
 
