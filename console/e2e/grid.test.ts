@@ -26,7 +26,7 @@ const clipboard = (o: Awaited<ReturnType<typeof open>>) => o.page.evaluate(() =>
 describe("grid", () => {
   test("1,000,000 rows scrolled to their end, of one run", async () => {
     const o = await open(browser, server.url);
-    await run(o.page, "select x, rnd_long() r, x * 2 y from long_sequence(1000000)");
+    await run(o.page, "select x, rnd_long() r, x * 2 y, x * 0.5 z from long_sequence(1000000)");
     await expect.poll(() => o.page.locator(".run-summary").textContent()).toContain("1,000,000 rows");
     const first = await cell(o.page, 1, 3).textContent();
     const grid = o.page.locator("[role=grid]");
@@ -34,6 +34,8 @@ describe("grid", () => {
     await o.page.keyboard.press("Control+End");
     await expect.poll(() => cell(o.page, 1_000_000, 2).textContent(), { timeout: 5000 }).toBe("1000000");
     await expect.poll(() => cell(o.page, 1_000_000, 4).textContent()).toBe("2000000");
+    /* no digit of a number is cut, wherever it stands */
+    await expect.poll(() => cell(o.page, 999_999, 5).evaluate((e) => `${e.textContent} ${e.scrollWidth <= e.clientWidth}`)).toBe("499999.5 true");
     /* by the scroll bar to the middle and to the very end: the last row is seen whole */
     await o.page.locator(".grid-scroller").evaluate((el) => (el.scrollTop = el.scrollHeight / 2));
     const middle = async () => Number((await o.page.locator(".grid-number").first().textContent())?.replaceAll(",", ""));

@@ -43,7 +43,7 @@ describe("schema explorer", () => {
     const { page } = o;
     await page.getByRole("button", { name: "Tables" }).click();
     await row(page, "trades").locator("[data-do=turn]").click();
-    await expect.poll(() => row(page, "ts").locator(".tree-type").textContent()).toBe("TIMESTAMP · designated");
+    await expect.poll(() => row(page, "ts").locator(".tree-type").textContent()).toBe("TIMESTAMP, designated timestamp");
     await expect.poll(() => row(page, "sym").locator(".tree-type").textContent()).toBe("SYMBOL · 2");
     await expect.poll(() => row(page, "trades").locator(".tree-facts").textContent()).toMatch(/^50,000 · [\d.]+ [KM]iB$/);
     await row(page, "Partitions").click();
@@ -146,6 +146,9 @@ describe("import and create", () => {
     await expect.poll(() => page.getByLabel("Type of px").inputValue()).toBe("VARCHAR");
     await expect.poll(() => page.getByLabel("Designated timestamp").inputValue()).toBe("when");
     await page.getByLabel("Type of px").fill("DOUBLE");
+    await page.getByLabel("Type of px").press("Enter"); /* ends the field; nothing is stored */
+    await page.waitForTimeout(300);
+    expect(await page.getByRole("button", { name: "Import", exact: true }).count()).toBe(1);
     await page.getByLabel("Type of sym").fill("SYM");
     await expect.poll(() => page.locator("td.bad").textContent()).toContain("oops"); /* drawn anew; what is typed there stays */
     await page.getByLabel("Type of sym").press("End");

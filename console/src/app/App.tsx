@@ -155,6 +155,7 @@ function stepPane(by: number): void {
 export function App() {
   const path = useStore(route, (r) => r.path);
   const page = pages.find((p) => p.path === path);
+  const alone = useStore(route, (r) => page !== undefined && r.params.get("only") === "1");
   useShortcuts([
     { id: "help", keys: ["?"], group: "Page", title: "This list", run: () => help.set({ open: true }) },
     { id: "palette", keys: ["F1"], group: "Page", title: "Find a command by its name", run: () => palette.set({ open: true }) },
@@ -171,7 +172,7 @@ export function App() {
       <a class="skip" href="#/" onClick={(e) => (e.preventDefault(), currentView()?.focus())}>
         To the editor
       </a>
-      <Head />
+      {alone ? null : <Head />}
       <Banners />
       <main class="body">
         {page === undefined ? (

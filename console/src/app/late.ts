@@ -1,5 +1,6 @@
 /* Parts whose code comes when they are first wanted: they are no part of the first load. */
 import { h } from "preact";
+import { adding } from "../boards/adding";
 import { range } from "../editor/rangeOpen";
 import { importing } from "../import/open";
 import { editing } from "./Instance";
@@ -12,6 +13,10 @@ export const SchemaPanel = lazy(() => import("../schema/SchemaPanel").then((m) =
 export const ChartView = lazy(() => import("../chart/ChartView").then((m) => m.ChartView));
 
 export const ServerPage = lazy(() => import("../server/ServerPage").then((m) => m.ServerPage));
+
+export const BoardsPage = lazy(() => import("../boards/BoardsPage").then((m) => m.BoardsPage));
+const LateAdd = lazy(() => import("../boards/AddDialog").then((m) => m.AddDialog));
+export const AddToBoard = () => (useStore(adding, (a) => a.cell !== null) ? h(LateAdd, {}) : null);
 
 export const SavedPanel = lazy(() => import("../saved/SavedPanel").then((m) => m.SavedPanel));
 export const ReferencePanel = lazy(() => import("../reference/ReferencePanel").then((m) => m.ReferencePanel));

@@ -1,5 +1,5 @@
 /* All rows of places.ts, in the order in which they are seen. */
-import { ChartView, ImportDialogs, InstanceSettings, ReferencePanel, SavedPanel, SchemaPanel, ServerPage, StatsView, TableDialog, TimeRange } from "./late";
+import { AddToBoard, BoardsPage, ChartView, ImportDialogs, InstanceSettings, ReferencePanel, SavedPanel, SchemaPanel, ServerPage, StatsView, TableDialog, TimeRange } from "./late";
 import { ConfirmDialog } from "../ui/Confirm";
 import { HistoryPanel } from "../history/HistoryPanel";
 import { LoginDialog, UserMenu } from "../login/Login";
@@ -20,8 +20,9 @@ resultViews.push({ id: "plan", title: "Plan", icon: "tree", fits: isPlan, compon
 resultViews.push({ id: "grid", title: "Table", icon: "table", fits: (run) => run.result !== null, component: Grid });
 resultViews.push({ id: "chart", title: "Chart", icon: "chart", fits: hasAll, component: ChartView });
 resultViews.push({ id: "stats", title: "Column statistics", icon: "stats", fits: hasAll, component: StatsView });
+pages.push({ path: "/boards", title: "Boards", icon: "board", component: BoardsPage });
 pages.push({ path: "/server", title: "Server", icon: "server", component: ServerPage });
 headItems.push({ id: "instance", component: InstanceName }, { id: "user", component: UserMenu });
 overlays.push({ id: "login", component: LoginDialog }, { id: "ask", component: AskDialog });
 overlays.push({ id: "table", component: TableDialog }, { id: "import", component: ImportDialogs }, { id: "confirm", component: ConfirmDialog });
-overlays.push({ id: "range", component: TimeRange }, { id: "instance", component: InstanceSettings });
+overlays.push({ id: "range", component: TimeRange }, { id: "instance", component: InstanceSettings }, { id: "board", component: AddToBoard });

@@ -1,7 +1,8 @@
 /* A result as a chart. */
-import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
-import type uPlot from "uplot";
+import { useState } from "preact/hooks";
 import { exec } from "../api/client";
+import { adding } from "../boards/adding";
+import { newCell, savedFor } from "../boards/board";
 import { notify } from "../app/notice";
 import { newTab, tabs } from "../editor/tabs";
 import { currentView } from "../editor/view";
@@ -9,14 +10,13 @@ import { plural, shownCount } from "../results/format";
 import type { ResultSet } from "../results/resultset";
 import { type Run, runJobs } from "../results/run";
 import { quoteName } from "../sql/lexer";
-import { prefs } from "../state/prefs";
-import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
 import { MenuButton } from "../ui/Menu";
+import { ChartCanvas, type ChartState, NOT_DRAWN } from "./ChartCanvas";
 import "./chart.css";
 import { withInterval } from "./interval";
-import { type Line, plot, savePng } from "./plot";
-import { openSource, type Picture, type Source } from "./source";
+import { type Line, savePng } from "./plot";
+import type { Picture } from "./source";
 import { canWrap, type Range, xText } from "./sql";
 import { type AxisOf, type ChartSpec, type ChartType, guess, TYPES, xKind } from "./spec";
 import { isNumber } from "../results/format";
@@ -60,7 +60,7 @@ const AXES: Array<[AxisOf, string]> = [
   ["own", "axis of its own"],
 ];
 
-function Tools({ result, spec, picture, set }: ToolsProps) {
+export function Tools({ result, spec, picture, set }: ToolsProps) {
   const columns = result.columns;
   const select = (label: string, name: string, value: string, options: Array<[string, string]>, onChange: (v: string) => void) => (
     <label class="chart-choice">
@@ -112,7 +112,7 @@ function Note({ picture, result }: { picture: Picture; result: ResultSet }) {
 const shown = (v: number | null | undefined): string => (v === null || v === undefined ? "" : Number(v.toPrecision(8)).toLocaleString("en-US", { maximumFractionDigits: 8 }));
 
 /* What stands at the cursor, and lines that can be hidden. */
-function Legend({ lines, picture, hidden, at, onToggle }: { lines: Line[]; picture: Picture; hidden: ReadonlySet<string>; at: number | null; onToggle: (label: string) => void }) {
+export function Legend({ lines, picture, hidden, at, onToggle }: { lines: Line[]; picture: Picture; hidden: ReadonlySet<string>; at: number | null; onToggle: (label: string) => void }) {
   const c = picture.candles;
   if (c !== null)
     return (
@@ -136,29 +136,16 @@ function Legend({ lines, picture, hidden, at, onToggle }: { lines: Line[]; pictu
   );
 }
 
-const CANDLE_PX = 4;
-
 export function ChartView({ run }: { run: Run }) {
   const result = run.result as ResultSet;
-  const utc = useStore(prefs, (p) => p.utc);
-  const theme = useStore(prefs, (p) => p.theme);
   const [spec, setSpec] = useState<ChartSpec | null>(() => chosen.get(keyOf(result)) ?? guess(result.columns, result.timestamp));
   const [ranges, setRanges] = useState<Range[]>([]);
-  const [picture, setPicture] = useState<Picture | null>(null);
-  const [state, setState] = useState<{ busy: boolean; read: number; problem: string | null }>({ busy: true, read: 0, problem: null });
+  const [state, setState] = useState<ChartState>(NOT_DRAWN);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState<number | null>(null);
   const [legend, setLegend] = useState(true);
-  const [size, setSize] = useState({ width: 0, height: 0 });
-  const [systemDark, flip] = useReducer((n: number) => n + 1, 0);
-  const host = useRef<HTMLDivElement>(null);
-  const source = useRef<Source | null>(null);
-  const drawn = useRef<{ chart: uPlot; lines: Line[] } | null>(null);
-  const [lines, setLines] = useState<Line[]>([]);
   const range = ranges[ranges.length - 1] ?? null;
-  const specKey = spec === null ? "" : JSON.stringify({ ...spec, axes: 0, type: spec.type === "candle" ? "candle" : spec.type === "bar" ? "bar" : "line" });
-  const pixels = Math.max(50, Math.round(size.width - 80));
-  const wide = Math.round(pixels / 100); /* asked again when it is another by 100 pixels */
+  const { picture, lines, chart } = state;
   const set = (part: Partial<ChartSpec>) => {
     if (spec === null) return;
     const next = { ...spec, ...part };
@@ -169,53 +156,6 @@ export function ChartView({ run }: { run: Run }) {
     if (next.x !== spec.x) setRanges([]);
     setSpec(next);
   };
-  useEffect(() => {
-    const el = host.current;
-    if (el === null) return;
-    const watch = new ResizeObserver(() => setSize({ width: el.clientWidth, height: el.clientHeight }));
-    watch.observe(el);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const onDark = () => flip(0);
-    dark.addEventListener("change", onDark);
-    return () => {
-      watch.disconnect();
-      dark.removeEventListener("change", onDark);
-    };
-  }, []);
-  useEffect(() => {
-    if (spec === null) return;
-    source.current = openSource(result, spec, (read) => setState((now) => ({ ...now, read })));
-    return () => source.current?.close();
-  }, [specKey, result]);
-  const rangeKey = range === null ? "" : `${range.lo},${range.hi}`;
-  useEffect(() => {
-    if (spec === null || size.width === 0) return;
-    let live = true;
-    setState({ busy: true, read: 0, problem: null });
-    source.current?.draw(range, spec.type === "candle" ? Math.round(pixels / CANDLE_PX) : pixels).then(
-      (p) => {
-        if (!live) return;
-        setPicture(p);
-        setState({ busy: false, read: 0, problem: null });
-      },
-      (e: unknown) => live && setState({ busy: false, read: 0, problem: e instanceof Error ? e.message : String(e) }),
-    );
-    return () => {
-      live = false;
-    };
-  }, [specKey, result, rangeKey, wide, size.width > 0]);
-  const drawKey = useMemo(() => ({}), [picture, utc, theme, systemDark, hidden, JSON.stringify(spec?.axes), spec?.type, size.width, size.height]);
-  useEffect(() => {
-    const el = host.current;
-    if (el === null || picture === null || spec === null || size.width === 0) return;
-    const now = plot({ host: el, picture, columns: result.columns, spec, hidden, utc, width: size.width, height: Math.max(120, size.height), onZoom: (r) => setRanges((list) => [...list, r]), onCursor: (_, i) => setAt(i) });
-    drawn.current = now;
-    setLines(now.lines);
-    return () => {
-      now.chart.destroy();
-      drawn.current = null;
-    };
-  }, [drawKey]);
   if (spec === null) return <p class="side-note">A chart needs a column of numbers and another column to set it against.</p>;
   const canWrite = range !== null && xKind(result.columns[spec.x]) !== "category" && canWrap(run.sql, result.columns);
   const flipLine = (label: string) => {
@@ -230,7 +170,8 @@ export function ChartView({ run }: { run: Run }) {
         <Button aria-pressed={legend} onClick={() => setLegend(!legend)}>
           Legend
         </Button>
-        <Button icon="download" label="Save as PNG" disabled={drawn.current === null} onClick={() => drawn.current !== null && savePng(drawn.current.chart, lines, picture?.candles != null ? (spec.candle ?? picture.names[0] ?? "") : "", "chart.png")} />
+        <Button icon="download" label="Save as PNG" disabled={chart === null} onClick={() => chart !== null && savePng(chart, lines, picture?.candles != null ? (spec.candle ?? picture.names[0] ?? "") : "", "chart.png")} />
+        <Button icon="board" label="Put on a board" onClick={() => adding.set({ cell: newCell({ text: run.sql, spec: savedFor(spec, result.columns) }) })} />
         {range !== null && <Button onClick={() => setRanges(ranges.slice(0, -1))}>Zoom out</Button>}
         {canWrite && (
           <Button label="The interval goes into the statement, which runs again" onClick={() => void writeInterval(run, result, spec, range).catch((e: unknown) => notify(String(e), "error"))}>
@@ -247,7 +188,7 @@ export function ChartView({ run }: { run: Run }) {
         </p>
       )}
       {legend && picture !== null && <Legend lines={lines} picture={picture} hidden={hidden} at={at} onToggle={flipLine} />}
-      <div class="chart-host" ref={host} role="img" aria-label={`Chart: ${spec.type} of ${spec.ys.map((y) => result.columns[y]?.name).join(", ")} over ${result.columns[spec.x]?.name ?? ""}`} />
+      <ChartCanvas result={result} spec={spec} range={range} hidden={hidden} onZoom={(r) => setRanges((list) => [...list, r])} onCursor={setAt} onState={(part) => setState((now) => ({ ...now, ...part }))} />
     </div>
   );
 }

@@ -127,12 +127,54 @@ function padded(x: number[]): (u: uPlot, min: number, max: number) => [number, n
   return (_, min, max) => [min - half, max + half];
 }
 
+/* An event at a place of the x axis. */
+export interface Mark {
+  x: number; /* seconds, or the number */
+  text: string;
+}
+
+const MARK_MAX = 40; /* letters */
+
+function drawMarks(u: uPlot, marks: Mark[]): void {
+  const { ctx, bbox } = u;
+  const colour = css("--mark");
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.strokeStyle = ctx.fillStyle = colour;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.font = `${11 * devicePixelRatio}px ${css("--sans")}`;
+  ctx.textBaseline = "top";
+  ctx.textAlign = "left";
+  let free = bbox.left; /* texts do not lie over each other: the next one goes a line lower */
+  let row = 0;
+  for (const m of marks) {
+    const x = Math.round(u.valToPos(m.x, "x", true)) + 0.5;
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    const text = m.text.length > MARK_MAX ? `${m.text.slice(0, MARK_MAX)}…` : m.text;
+    const width = ctx.measureText(text).width;
+    const gap = 4 * devicePixelRatio;
+    const left = x + gap + width > bbox.left + bbox.width ? x - gap - width : x + gap;
+    row = left < free ? (row + 1) % 3 : 0;
+    free = left + width + gap;
+    ctx.fillText(text, left, bbox.top + gap + row * 14 * devicePixelRatio);
+  }
+  ctx.restore();
+}
+
 export interface PlotOptions {
   host: HTMLElement;
   picture: Picture;
   columns: Column[];
   spec: ChartSpec;
   hidden: ReadonlySet<string>;
+  marks: Mark[]; /* in order of x */
   utc: boolean;
   width: number;
   height: number;
@@ -167,6 +209,7 @@ export function plot(o: PlotOptions): { chart: uPlot; lines: Line[] } {
           u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         },
       ],
+      draw: [(u) => drawMarks(u, o.marks)],
       setCursor: [(u) => o.onCursor(u, u.cursor.idx ?? null)],
     },
   };

@@ -4,6 +4,7 @@
  */
 import type { Cell } from "../api/types";
 import type { FromWorker, LoadMessage, ToWorker } from "./messages";
+import { seconds } from "./seconds";
 import { candles, type Points, reduce } from "./reduce";
 
 const PAGE_ROWS = 100_000;
@@ -15,13 +16,6 @@ interface Wire {
   columns?: Array<{ name: string }>;
   dataset?: Cell[][];
   error?: string;
-}
-
-/* Seconds since 1970, to the microsecond. */
-export function seconds(text: string): number {
-  const at = text.indexOf(".");
-  const whole = Date.parse(at < 0 ? text : text.slice(0, at) + "Z");
-  return whole / 1000 + (at < 0 ? 0 : Number(`0${text.slice(at, -1)}`));
 }
 
 const number = (v: Cell | undefined): number => (v === null || v === undefined || v === "" ? NaN : Number(v));

@@ -31,6 +31,11 @@ export function Draft({ value, label, title, placeholder, list, onChange }: Draf
       aria-label={label}
       spellcheck={false}
       onInput={(e) => setDraft(e.currentTarget.value)}
+      onKeyDown={(e) => {
+        if (e.key !== "Enter") return;
+        e.preventDefault(); /* it ends the field, and not the dialog */
+        e.currentTarget.dispatchEvent(new Event("change", { bubbles: true }));
+      }}
       onChange={(e) => {
         const text = e.currentTarget.value.trim();
         if (text === "" || text === value) setDraft(null);

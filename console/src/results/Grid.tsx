@@ -47,6 +47,9 @@ function Table({ result, sql }: { result: ResultSet; sql: string }) {
   const positions = new Map(layout.order.map((index, at) => [index, at]));
   const at = (index: number) => positions.get(index) ?? 0;
 
+  const shownRows = indexes.map((i) => rows.row(i)).filter((r) => r !== undefined);
+  useEffect(() => layout.widen([...places.frozen, ...seen].map((c) => c.index), shownRows), [first, last, shownRows.length]);
+
   const look = () => {
     const el = scroller.current;
     if (el !== null) setView({ top: el.scrollTop, left: el.scrollLeft, width: el.clientWidth, height: el.clientHeight });

@@ -5,7 +5,7 @@ import { dbGet, dbPut } from "../state/db";
 import { prefs } from "../state/prefs";
 import { useStore } from "../state/store";
 import { arrange, type Sort } from "./arrange";
-import { cellShown } from "./format";
+import { cellShown, isNumber } from "./format";
 import { autoWidth, MIN_WIDTH } from "./layout";
 import type { ResultSet } from "./resultset";
 
@@ -59,8 +59,20 @@ export function useLayout(result: ResultSet, utc: boolean) {
     void dbPut("values", { key, ...next });
     setLayout(next);
   };
+  /* Digits of numbers are not cut: rows that come into sight make their columns wider, where nobody has chosen widths. */
+  const widen = (columns: number[], rows: Row[]) => {
+    if (layouts.has(key)) return;
+    const widths = [...layout.widths];
+    for (const i of columns) {
+      const c = result.columns[i];
+      if (c === undefined || !isNumber(c)) continue;
+      widths[i] = Math.max(widths[i] ?? 0, autoWidth(c.name, c.type, rows.map((r) => cellShown(r[i] ?? null, c, utc))));
+    }
+    if (widths.some((w, i) => w !== layout.widths[i])) setLayout({ ...layout, widths });
+  };
   return {
     ...layout,
+    widen,
     resize: (index: number, width: number) => change({ widths: layout.widths.map((w, i) => (i === index ? Math.max(MIN_WIDTH, Math.round(width)) : w)) }),
     autoSize: (index: number) => change({ widths: layout.widths.map((w, i) => (i === index ? (autoWidths(result, utc)[i] ?? w) : w)) }),
     freeze: (count: number) => change({ frozen: Math.max(0, Math.min(count, layout.order.length)) }),

@@ -73,7 +73,7 @@ function Label({ row }: { row: TreeRow }) {
           <span class={row.column.designated ? "tree-name designated" : "tree-name"}>{row.column.name}</span>
           <span class="tree-type">
             {row.column.type}
-            {row.column.designated && " · designated"}
+            {row.column.designated && <span class="visually-hidden">, designated timestamp</span>}
             {row.column.symbols !== null && ` · ${shownCount(row.column.symbols)}`}
             {row.column.key && " · key"}
           </span>

@@ -21,6 +21,8 @@ const PATHS = {
   user: "M8 8a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 14c.5-4 10.5-4 11 0",
   down: "M4 6l4 4 4-4",
   right: "M6 4l4 4-4 4",
+  left: "M10 4L6 8l4 4",
+  board: "M2 2.500h5v6H2zM9 2.500h5v3.500H9zM9 8h5v5.500H9zM2 10.500h5v3H2z",
   download: "M8 2v8M4.5 7L8 10.5 11.5 7M3 13.5h10",
   upload: "M8 11V3M4.5 6L8 2.5 11.5 6M3 13.5h10",
   copy: "M5 5h8v9H5zM3 11V2h8",
