@@ -420,10 +420,15 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
     return ALM_OK;
 }
 
-void alm_cursor_over(alm_cursor *c)
+void alm_cursor_ended(alm_cursor *c)
 {
     uint64_t mine = c->statement;
     (void)atomic_compare_exchange_strong(&c->session->statement, &mine, 0);
+}
+
+void alm_cursor_over(alm_cursor *c)
+{
+    alm_cursor_ended(c);
     alm_cursor_access_over(c);
     alm_arena_deinit(&c->arena);
 }

@@ -259,6 +259,9 @@ ALM_NODISCARD alm_status alm_cursor_next(alm_cursor *c, alm_batch **out);
 void alm_cursor_close(alm_cursor *c);
 /* The client did not want rows for so long: that time does not count against the time limit. */
 void alm_cursor_waited(alm_cursor *c, int64_t ns);
+/* Its last row is made, or it failed: lists do not show it any more, and none can cancel it. To be said before the
+ * client has the end of the answer, who may ask at once on another connection. */
+void alm_cursor_ended(alm_cursor *c);
 /* Rows of a cursor that stood still are asked for again: the time limit starts anew, and a cancel
  * that came meanwhile was not meant for it. */
 void alm_cursor_resume(alm_cursor *c);

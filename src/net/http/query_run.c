@@ -617,6 +617,8 @@ static void leave(alm_query_run *run)
     if (run->opt.running != NULL)
         alm_count(run->opt.running, -1);
     run->opt.running = NULL;
+    if (run->cursor != NULL)
+        alm_cursor_ended(run->cursor);
     alm_tagged_leave(&run->tagged);
 }
 
