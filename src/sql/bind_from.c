@@ -723,6 +723,32 @@ static alm_status lateral_item(alm_scope *sc, const alm_from *f)
     return ALM_OK;
 }
 
+/* LEFT JOIN b ON condition with a query in it: LEFT JOIN LATERAL (SELECT * FROM b WHERE condition). */
+static alm_status left_join_by_query(alm_scope *sc, const alm_from *f)
+{
+    alm_ast star = {.kind = ALM_AST_STAR, .text = ALM_STR("*"), .pos = f->pos};
+    alm_select_item all = {.expr = &star};
+    alm_from item = *f;
+    item.join = ALM_JOIN_NONE;
+    item.on = NULL;
+    alm_select rows = {.pos = f->pos,
+                       .items = &all,
+                       .n_items = 1,
+                       .from = &item,
+                       .n_from = 1,
+                       .where = f->on};
+    const alm_str name = f->kind == ALM_FROM_FUNCTION ? f->call->text : f->name;
+    const alm_from lateral = {.kind = ALM_FROM_SELECT,
+                              .join = ALM_JOIN_LATERAL_LEFT,
+                              .select = &rows,
+                              .alias = f->alias.len > 0 ? f->alias : name,
+                              .alias_pos = f->alias_pos,
+                              .pos = f->pos,
+                              .join_pos = f->join_pos,
+                              .lateral = true};
+    return lateral_item(sc, &lateral);
+}
+
 static alm_status join_item(alm_scope *sc, const alm_from *f)
 {
     alm_planner *p = sc->p;
@@ -736,6 +762,8 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
                         "subquery");
     if (kind == ALM_JOIN_LATERAL_INNER || kind == ALM_JOIN_LATERAL_LEFT)
         return lateral_item(sc, f);
+    if (kind == ALM_JOIN_LEFT && f->kind != ALM_FROM_JOINS && has_query(f->on))
+        return left_join_by_query(sc, f);
     ALM_TRY(bind_item(sc, f, &alias, &table, &right));
     if (is_asof(kind) || kind == ALM_JOIN_WINDOW)
         ALM_TRY(prepare_asof(sc, f, &left, &right));
