@@ -1,9 +1,9 @@
 /*
- * agg_list.c - aggregates that keep all their numbers: array_agg, median, percentile_cont.
+ * agg_list.c - aggregates that keep all their numbers: array_agg, median, percentile_cont, percentile_disc.
  *
  * Null rule   array_agg keeps nulls as elements; the others leave them out. No row, or no value: null.
  * Memory      8 bytes a value, twice that while a list grows; counted against the query.
- * Cost        median and percentile_cont select in linear time (Hoare 1961), in place.
+ * Cost        percentiles select in linear time (Hoare 1961), in place.
  */
 #include <math.h>
 
@@ -201,6 +201,41 @@ static alm_status bind_fraction(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UN
     return ALM_OK;
 }
 
+typedef struct share {
+    double fraction;
+    bool descending;
+} share;
+
+/* The first value that has at least that share of the values up to it. */
+static alm_status disc_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
+{
+    const list *all = states;
+    const share *part = call->data;
+    double *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const list *s = &all[i];
+        const double place = ceil(part->fraction * (double)s->n);
+        const size_t k = place < 1 ? 0 : ALM_MIN((size_t)place, s->n) - 1;
+        o[i] =
+            s->n == 0 ? __builtin_nan("") : nth(s->at, s->n, part->descending ? s->n - 1 - k : k);
+    }
+    return ALM_OK;
+}
+CALLS(disc, true)
+
+static alm_status bind_share(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_t argc,
+                             alm_arg *args, alm_type *result, void **data)
+{
+    share *s = NULL;
+    void *fraction = NULL;
+    ALM_TRY(bind_fraction(cx, fn, pos, argc, args, result, &fraction));
+    ALM_TRY(ALM_NEW(cx, cx->arena, &s));
+    memcpy(&s->fraction, fraction, sizeof s->fraction);
+    s->descending = argc > 2 && args[2].value != NULL && *(const uint8_t *)args[2].value->data != 0;
+    *data = s;
+    return ALM_OK;
+}
+
 /* -------------------------------------------------------------------- rows */
 
 #define ROW(f, sig, flags_, bind_, ops, doc_, example_)                                            \
@@ -226,5 +261,10 @@ static const alm_fn ROWS[] = {
         "Value below which that share (0 to 1) of values is, exactly; between two values in "
         "proportion.",
         "percentile_cont(price, 0.9)"),
+    ROW("percentile_disc", "(DOUBLE, DOUBLE const) DOUBLE", 0, bind_share, disc_ops,
+        "First value in order of size that at least that share (0 to 1) of values does not exceed.",
+        "percentile_disc(price, 0.9)"),
+    ROW("percentile_disc", "(DOUBLE, DOUBLE const, descending BOOLEAN const) DOUBLE", 0, bind_share,
+        disc_ops, "From the greatest value, if asked.", "percentile_disc(price, 0.9, true)"),
 };
 ALM_FN_TABLE(list, ROWS);

@@ -145,6 +145,41 @@ static alm_status parse_brackets(alm_parser *p, alm_ast *call)
     return ALM_OK;
 }
 
+/* percentile_cont(f) WITHIN GROUP (ORDER BY x [DESC]) is percentile_cont(x, f), or with 1 - f; percentile_disc(f) is
+ * percentile_disc(x, f [, true]); mode() is mode(x). */
+static alm_status take_ordered(alm_parser *p, alm_ast *call)
+{
+    static const struct {
+        const char *name;
+        uint32_t n_args;
+    } ordered[] = {{"percentile_cont", 1}, {"percentile_disc", 1}, {"mode", 0}};
+    size_t i = 0;
+    while (i < ALM_COUNT(ordered) && !(alm_str_ieq(call->text, alm_str_of(ordered[i].name)) &&
+                                       call->n_args == ordered[i].n_args && call->n_order == 1))
+        i++;
+    if (i == ALM_COUNT(ordered))
+        return ALM_OK;
+    alm_ast **args = NULL, *more = NULL;
+    const bool descending = call->n_args > 0 && call->order[0].desc;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 3, &args));
+    args[0] = call->order[0].expr;
+    if (call->n_args > 0)
+        args[1] = call->arg[0];
+    call->arg = args;
+    call->n_args++;
+    if (descending && alm_str_ieq(call->text, ALM_STR("percentile_disc"))) {
+        ALM_TRY(alm_parse_node(p, ALM_AST_BOOL, args[1]->pos, &more));
+        more->text = ALM_STR("true");
+        args[call->n_args++] = more;
+    } else if (descending) {
+        ALM_TRY(alm_parse_node(p, ALM_AST_NUMBER, args[1]->pos, &more));
+        more->text = ALM_STR("1");
+        ALM_TRY(alm_parse_make(p, ALM_AST_BINARY, args[1]->pos, "-", more, args[1], &args[1]));
+    }
+    call->n_order = 0;
+    return ALM_OK;
+}
+
 /* within group (order by x), filter (where c), ignore nulls, over ... */
 static alm_status parse_suffixes(alm_parser *p, alm_ast *call)
 {
@@ -154,6 +189,7 @@ static alm_status parse_suffixes(alm_parser *p, alm_ast *call)
         ALM_TRY(alm_expect_op(p, ALM_OP_LPAREN, "'(' expected"));
         ALM_TRY(alm_parse_order(p, &call->order, &call->n_order));
         ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+        ALM_TRY(take_ordered(p, call));
     }
     if (alm_at_kw(p, ALM_KW_FILTER) && alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN)) {
         alm_parse_next(p);

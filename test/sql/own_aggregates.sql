@@ -24,3 +24,11 @@ SELECT count() AS a, sum(c) AS b, max(c) AS e FROM (SELECT 'a text with the numb
 SELECT count(DISTINCT x % 30011) AS a, count(DISTINCT x % 7) AS b, sum(DISTINCT x % 100) AS c FROM long_sequence(100000);
 SELECT v FROM oag_t WHERE v LIKE '%a%er%t%' OR v ~ 'y+$' ORDER BY v;
 DROP TABLE oag_t;
+-- WITHIN GROUP
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) AS a, percentile_cont(0.25) WITHIN GROUP (ORDER BY x DESC) AS b, percentile_disc(0.5) WITHIN GROUP (ORDER BY x) AS c, percentile_disc(0.9) WITHIN GROUP (ORDER BY x DESC) AS d, mode() WITHIN GROUP (ORDER BY x % 3) AS e FROM long_sequence(10);
+SELECT percentile_disc(x, 0) AS a, percentile_disc(x, 1) AS b, percentile_disc(x, 0.1) AS c, percentile_disc(x, 0.11) AS d, percentile_disc(null::DOUBLE, 0.5) AS e, percentile_disc(x, 0, true) AS f, percentile_disc(x, 0.91, true) AS g FROM long_sequence(10);
+SELECT x % 2 AS k, percentile_disc(0.9) WITHIN GROUP (ORDER BY x) FILTER (WHERE x > 5) AS d, percentile_cont(0.5) WITHIN GROUP (ORDER BY x) AS p FROM long_sequence(20) ORDER BY k;
+SELECT x, percentile_disc(0.5) WITHIN GROUP (ORDER BY x) OVER (ORDER BY x ROWS 2 PRECEDING) AS m FROM long_sequence(4);
+SELECT string_agg(x::STRING, ',') WITHIN GROUP (ORDER BY x DESC) AS s FROM long_sequence(3);
+SELECT percentile_disc(1.5) WITHIN GROUP (ORDER BY x) FROM long_sequence(3);
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x, x) FROM long_sequence(3);
