@@ -132,6 +132,38 @@ describe("who comes in", () => {
     await close(o);
   });
 
+  test("what all users share is changed with her token, where she may; else she is told so, and stays signed on", async () => {
+    const o = await into("alice", { path: "/#/boards", allow: /status of 403/ });
+    const { page } = o;
+    await expect.poll(() => userName(page).textContent()).toBe("Alice Analyst");
+    await page.getByLabel("Name of a new board").fill("hers");
+    await page.getByRole("button", { name: "New notebook" }).click();
+    await page.getByText("Access denied for Alice Analyst [SETTINGS]").waitFor();
+    expect(await page.locator("dialog").count()).toBe(0);
+    await server.sql("grant settings to analysts");
+    await page.getByRole("button", { name: "New notebook" }).click();
+    await page.getByRole("heading", { name: "A note" }).waitFor();
+    /* a board in the address is there again after the way to the provider */
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.locator(".board-rows td", { hasText: "1" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "hers" }).waitFor();
+    await page.locator(".board-rows td", { hasText: "1" }).waitFor();
+    await server.sql("revoke settings from analysts");
+    await close(o);
+  });
+
+  test("a server that has not found its provider yet says so, and offers another try", async () => {
+    const away = await serverBeside({ url: "http://127.0.0.1:9" } as Provider);
+    const o = await open(browser, away.url);
+    await expect.poll(() => reason(o.page).textContent()).toContain("not reached its identity provider yet");
+    await o.page.getByRole("button", { name: "Try again" }).click();
+    await expect.poll(() => reason(o.page).textContent()).toContain("not reached its identity provider yet");
+    expect(await o.page.getByRole("button", { name: "Single sign-on" }).count()).toBe(0);
+    await close(o);
+    await away.remove();
+  });
+
   long("a user of the server comes in by password, beside", async () => {
     const o = await start({ allow: /status of 401/ });
     await o.page.getByLabel("User").fill("admin");

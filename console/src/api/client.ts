@@ -25,7 +25,7 @@ export class ApiError extends Error {
 /* So that a page that is logged out gets our form, and not the browser's own dialog. */
 const MARK = { "X-Requested-With": "XMLHttpRequest" };
 
-/* What anybody may ask. */
+/* What anybody may ask, as long as it changes nothing. */
 const FREE = ["settings", "warnings"];
 const NOBODY = { headers: {}, used: null };
 
@@ -37,7 +37,7 @@ function noHeader(e: unknown): never {
 /* The answer to one request; a token that is over by now is renewed, and the request sent once more. */
 async function answered(path: string, params: Record<string, string> | undefined, init: RequestInit, again: boolean): Promise<Response> {
   let response: Response;
-  const open = FREE.includes(path) || (init.headers !== undefined && "Authorization" in init.headers);
+  const open = (FREE.includes(path) && init.method === undefined) || (init.headers !== undefined && "Authorization" in init.headers);
   const { headers, used } = open ? NOBODY : await authorization().catch(noHeader);
   try {
     response = await fetch(url(path, params), { credentials: "same-origin", ...init, headers: { ...MARK, ...headers, ...init.headers } });

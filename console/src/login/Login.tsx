@@ -11,7 +11,7 @@ import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import { MenuButton } from "../ui/Menu";
 import { auth } from "./auth";
-import { hadPassword, isExternal, leaveForProviderLogout, logOutOfProvider, rememberPassword, taken, toProvider } from "./signon";
+import { hadPassword, isExternal, leaveForProviderLogout, LOGGED_OUT, logOutOfProvider, PROVIDER_AWAY, rememberPassword, taken, toProvider } from "./signon";
 
 export async function loadUser(): Promise<void> {
   const found = await rows<{ user: string | null }>('SELECT current_user() AS "user"');
@@ -67,7 +67,7 @@ function ProviderButtons() {
   };
   return (
     <div class="form">
-      <Button icon="key" class="button primary" disabled={busy} onClick={() => void go(null)}>
+      <Button icon="key" class="button primary" data-first disabled={busy} onClick={() => void go(null)}>
         {known === null ? "Single sign-on" : `Continue as ${known}`}
       </Button>
       {known !== null && (
@@ -114,14 +114,20 @@ function Denied({ message, reason }: { message: string; reason: string }) {
 
 export function LoginDialog() {
   const { needed, reason, denied, provider } = useStore(auth, (a) => a);
+  const away = reason === PROVIDER_AWAY;
   if (denied !== null) return <Denied {...denied} />;
   if (!needed) return null;
   return (
     <Dialog title="Log in">
       {reason !== null && (
-        <p class="login-reason" role="alert">
+        <p class={reason === LOGGED_OUT ? "login-reason said" : "login-reason"} role="alert">
           {reason}
         </p>
+      )}
+      {away && (
+        <Button class="button" icon="refresh" onClick={() => location.reload()}>
+          Try again
+        </Button>
       )}
       {provider && <ProviderButtons />}
       {provider && <p class="login-or">or as a user of this server</p>}

@@ -22,6 +22,9 @@ let fresh = false; /* signed on, and the server has not said yet that it takes i
 let force = false; /* the next sign-on asks who it is */
 let cookieOf: string | null = null; /* the bearer that the cookie of downloads was made with */
 
+export const LOGGED_OUT = "You are logged out.";
+export const PROVIDER_AWAY = "The server has not reached its identity provider yet. Try again in a moment, or log in with a password.";
+
 /* ------------------------------------------------------------------ what is kept */
 
 interface Known {
@@ -110,7 +113,7 @@ export async function logOutOfProvider(end: () => Promise<void>): Promise<void> 
   remember(null);
   force = true;
   const providerLogout = config === null ? null : (await import("./oidc")).endSession(config, id);
-  auth.set({ needed: true, user: null, canLogOut: false, known: null, reason: "You are logged out.", providerLogout });
+  auth.set({ needed: true, user: null, canLogOut: false, known: null, reason: LOGGED_OUT, providerLogout });
 }
 
 /* -------------------------------------------------------------------------- start */
@@ -129,7 +132,7 @@ async function decide(settings: Record<string, unknown>, returned: URLSearchPara
   config = providerOf(settings);
   auth.set({ provider: config !== null, known: known()?.name ?? null });
   if (config === null && hasProvider(settings) && !hadPassword()) {
-    auth.set({ needed: true, reason: "The server has not reached its identity provider yet. Try again in a moment, or log in with a password." });
+    auth.set({ needed: true, reason: PROVIDER_AWAY });
     return false;
   }
   if (config === null) return true;
@@ -194,7 +197,7 @@ export async function refused(used: string | null): Promise<boolean> {
     if (keeper.get() !== null) {
       keeper.set(null, "The server does not take the sign-on any more.");
       force = fresh; /* what the provider gave at once was not taken: it has to ask */
-      ended(fresh ? "The server does not take the sign-on of the identity provider." : "The server does not take your sign-on any more.");
+      ended(fresh ? "The server does not take the sign-on of the identity provider. Try another account; else its administrator finds the reason in the log of the server." : "The server does not take your sign-on any more.");
     }
     return false;
   }
