@@ -105,6 +105,12 @@ ALM_NODISCARD alm_status alm_window_compute(alm_ctx *cx, alm_pool *pool, alm_pip
                                             alm_window_slots **slots);
 void alm_window_slots_free(alm_window_slots *s); /* NULL is fine */
 
+/* Do frames leave rows behind, or out? */
+static inline bool alm_window_moves(const alm_window_call *call)
+{
+    return call->lo_kind != 'U' || call->exclude != 0;
+}
+
 /* Results of width bytes of an aggregate over the frames of one partition. args: of its rows, in window
  * order; pass: which of them count (NULL: all). */
 typedef struct alm_window_agg alm_window_agg;

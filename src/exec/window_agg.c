@@ -9,6 +9,7 @@
  *             merged twice at the most; a frame that only grows needs one state.
  *             States that point to memory of their own (texts, sets of values) cannot be merged twice:
  *             unless their frame only grows they are made anew for each frame.
+ * DISTINCT    In frames that leave rows behind: anew for each frame, of the first row of each value in it.
  * EXCLUDE     The rows before the gap and those behind it are two frames whose borders never go back;
  *             between them may be the row itself (EXCLUDE TIES).
  */
@@ -53,7 +54,8 @@ alm_status alm_window_agg_new(alm_ctx *cx, alm_pool *pool, const alm_window_call
     a->pool = pool;
     a->n_args = call->n_args;
     a->width = width;
-    a->simple = alm_slide_op_of(call, &a->loop.op, &a->loop.floating);
+    a->simple = alm_slide_op_of(call, &a->loop.op, &a->loop.floating) &&
+                !(call->distinct && alm_window_moves(call));
     a->call = (alm_call){.cx = cx,
                          .fn = call->fn,
                          .data = call->data,
@@ -256,6 +258,41 @@ static alm_status run_anew(alm_ctx *cx, alm_window_agg *a, const alm_window_rows
     return ALM_OK;
 }
 
+/* Is row i the first one of its value in the pieces of a frame? */
+static bool is_first(const alm_window_rows *w, const alm_window_range *piece, uint32_t n,
+                     uint32_t i)
+{
+    for (uint32_t k = w->prev[i]; k != ALM_WINDOW_NONE && k >= piece[0].lo; k = w->prev[k])
+        for (uint32_t p = 0; p < n; p++)
+            if (k >= piece[p].lo && k < piece[p].hi)
+                return false;
+    return true;
+}
+
+/* Each frame from the first rows of its values. */
+static alm_status run_distinct(alm_ctx *cx, alm_window_agg *a, const alm_window_rows *w,
+                               const uint8_t *pass, const alm_vec *args, char *out)
+{
+    for (uint32_t i = 0; i < w->n; i++, out += a->width) {
+        alm_window_range piece[3];
+        const uint32_t n = alm_window_pieces(w, i, piece);
+        if (i % 16 == 0)
+            ALM_TRY(alm_check(cx));
+        a->ops->init(&a->call, a->result, 1);
+        for (uint32_t p = 0; p < n; p++) {
+            for (uint32_t k = piece[p].lo, from; k < piece[p].hi; k++) {
+                for (from = k;
+                     k < piece[p].hi && (pass == NULL || pass[k]) && is_first(w, piece, n, k);
+                     k++) {
+                }
+                ALM_TRY(add(a, args, a->result, from, k));
+            }
+        }
+        ALM_TRY(finish(a, a->result, out));
+    }
+    return ALM_OK;
+}
+
 /* The arguments of the rows that pass, and how many do before each row. */
 static alm_status filter_args(alm_ctx *cx, alm_window_agg *a, uint32_t n, const uint8_t *pass,
                               const alm_vec *args)
@@ -354,6 +391,8 @@ alm_status alm_window_agg_run(alm_ctx *cx, alm_window_agg *a, const alm_window_r
     if (a->simple)
         return run_simple(cx, a, w, pass, args, out);
     a->before = NULL;
+    if (w->prev != NULL)
+        return run_distinct(cx, a, w, pass, args, out);
     if (pass != NULL) {
         ALM_TRY(filter_args(cx, a, w->n, pass, args));
         args = a->args;

@@ -39,6 +39,7 @@ typedef struct window_run {
     uint32_t lo[RANGES_MAX + 1], n_ranges; /* first partition of each range */
     alm_window_result *r;
     uint8_t *first; /* DISTINCT: rows, by position, that count */
+    uint32_t *prev; /* the same where frames leave rows behind: as alm_window_rows has it */
     char *out;      /* in input order */
 } window_run;
 
@@ -208,7 +209,8 @@ static alm_status compute_partitions(alm_ctx *cx, const window_run *w, const alm
                                       .peer_hi = o->peer_hi != NULL ? o->peer_hi + start : NULL,
                                       .exclude = c->exclude,
                                       .some = in->some,
-                                      .before = in->before};
+                                      .before = in->before,
+                                      .prev = w->prev != NULL ? w->prev + start : NULL};
         const uint8_t *pass = in->pass != NULL ? in->pass + at : NULL;
         char *to = out + (size_t)at * w->r->width;
         if (part.n == 0)
@@ -288,9 +290,38 @@ static alm_status compute_range(alm_ctx *cx, void *arg, uint32_t slot_no, uint32
 
 /* --------------------------------------------------------------------------------- distinct */
 
-/* Positions [at, at + n) that pass the filter; which of them are new in their partition. */
-static alm_status mark_new(alm_ctx *cx, window_run *w, alm_keymap *map, alm_window_slice *s,
-                           const uint32_t *part, uint32_t *seen)
+/* The values met: by their number, the position of the last one in its partition. */
+typedef struct values_met {
+    alm_pool *pool;
+    alm_keymap *map;
+    uint32_t n, cap, *last;
+} values_met;
+
+/* Row i, the next one with value `number`. */
+static alm_status link_row(alm_ctx *cx, window_run *w, values_met *met, uint32_t number, uint32_t i,
+                           uint32_t part)
+{
+    const bool fresh = number >= met->n; /* numbers count up */
+    if (fresh)
+        met->n = number + 1;
+    if (w->first != NULL) {
+        w->first[i] = fresh;
+        return ALM_OK;
+    }
+    if (met->n > met->cap) {
+        const uint32_t cap = ALM_MAX(met->n, 2 * met->cap);
+        ALM_TRY(alm_pool_grow(cx, met->pool, &met->last, met->cap * sizeof *met->last,
+                              (size_t)cap * sizeof *met->last));
+        met->cap = cap;
+    }
+    w->prev[i] = fresh ? ALM_WINDOW_NONE : met->last[number];
+    met->last[number] = i - w->o.start[part];
+    return ALM_OK;
+}
+
+/* Positions [from, to) that pass the filter: which of them are new in their partition, or what stands before. */
+static alm_status mark_new(alm_ctx *cx, window_run *w, values_met *met, alm_window_slice *s,
+                           const uint32_t *part)
 {
     const alm_window_call *c = w->r->call;
     const uint32_t n = s->to - s->from;
@@ -314,33 +345,35 @@ static alm_status mark_new(alm_ctx *cx, window_run *w, alm_keymap *map, alm_wind
         ALM_TRY(alm_window_column(cx, s, w->r->cols.arg[k], &v));
         ALM_TRY(alm_vec_gather(cx, s->arena, &v, pick, m, &key[k + 1]));
     }
-    ALM_TRY(alm_keymap_add(cx, map, key, m, number));
-    memset(w->first + s->from, 0, n);
+    ALM_TRY(alm_keymap_add(cx, met->map, key, m, number));
+    if (w->first != NULL)
+        memset(w->first + s->from, 0, n);
     for (uint32_t i = 0; i < m; i++)
-        if (number[i] >= *seen) { /* numbers count up */
-            w->first[s->from + pick[i]] = 1;
-            *seen = number[i] + 1;
-        }
+        ALM_TRY(link_row(cx, w, met, number[i], s->from + pick[i], part[pick[i]]));
     return ALM_OK;
 }
 
-/* The frame starts with the partition: a value counts where it is met first. */
+/* A frame that starts with the partition: a value counts where it is met first. Others ask each row for the one
+ * before with its value. */
 static alm_status mark_distinct(alm_ctx *cx, window_run *w)
 {
     const alm_window_call *c = w->r->call;
     alm_type *types = NULL;
-    alm_keymap *map = NULL;
     alm_arena scratch;
     alm_pool pool;
-    uint32_t part[ALM_BATCH_ROWS], p = 0, seen = 0;
-    ALM_TRY(alm_pool_alloc(cx, w->pool, (size_t)w->n + 1, &w->first));
+    values_met met = {.pool = &pool};
+    uint32_t part[ALM_BATCH_ROWS], p = 0;
+    if (alm_window_moves(c))
+        ALM_TRY(alm_pool_alloc(cx, w->pool, ((size_t)w->n + 1) * sizeof *w->prev, &w->prev));
+    else
+        ALM_TRY(alm_pool_alloc(cx, w->pool, (size_t)w->n + 1, &w->first));
     ALM_TRY(ALM_NEWN(cx, cx->arena, c->n_args + 1, &types));
     types[0] = ALM_TY(INT);
     for (uint32_t k = 0; k < c->n_args; k++)
         types[k + 1] = c->args[k]->type;
     alm_pool_init(&pool, cx->mem, w->pool->who);
     alm_arena_init(&scratch, cx->mem);
-    alm_status st = alm_keymap_new(cx, &pool, types, c->n_args + 1, &map);
+    alm_status st = alm_keymap_new(cx, &pool, types, c->n_args + 1, &met.map);
     for (uint32_t at = 0; at < w->n && st == ALM_OK; at += ALM_BATCH_ROWS) {
         alm_window_slice s = {.rows = w->rows,
                               .order = &w->o,
@@ -355,7 +388,7 @@ static alm_status mark_distinct(alm_ctx *cx, window_run *w)
         alm_arena_reset(&scratch);
         st = alm_check(cx);
         if (st == ALM_OK)
-            st = mark_new(cx, w, map, &s, part, &seen);
+            st = mark_new(cx, w, &met, &s, part);
     }
     alm_arena_deinit(&scratch);
     alm_pool_deinit(&pool);
@@ -377,7 +410,9 @@ static alm_status compute_call(alm_ctx *cx, window_run *w, alm_window_result *r)
         ALM_TRY(mark_distinct(cx, w));
     ALM_TRY(alm_pipe_each(cx, w->pipe, w->n_ranges, compute_range, w));
     alm_pool_free(w->pool, w->first);
+    alm_pool_free(w->pool, w->prev);
     w->first = NULL;
+    w->prev = NULL;
     r->result = w->out;
     r->pick = pick ? (uint32_t *)(void *)w->out : NULL;
     r->done = true;

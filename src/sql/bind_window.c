@@ -283,19 +283,12 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, const alm_win
     return ALM_OK;
 }
 
-/* Each value once: where the frame only grows, so that it is the first row of a value that counts. */
-static alm_status bind_distinct(alm_scope *sc, const alm_ast *ast, alm_window_call *call)
+/* Each value once; of extremes that makes no difference. */
+static bool is_distinct(const alm_ast *ast, const alm_window_call *call)
 {
     const bool extreme =
         alm_str_ieq(ast->text, ALM_STR("min")) || alm_str_ieq(ast->text, ALM_STR("max"));
-    if (!ast->distinct || extreme || call->n_args == 0)
-        return ALM_OK;
-    if (call->lo_kind != 'U' || call->exclude != 0)
-        return alm_fail(sc->p->cx, ALM_E_UNSUPPORTED, ast->pos,
-                        "DISTINCT in a window function needs a frame that starts with UNBOUNDED "
-                        "PRECEDING and excludes nothing");
-    call->distinct = true;
-    return ALM_OK;
+    return ast->distinct && !extreme && call->n_args > 0;
 }
 
 alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
@@ -326,7 +319,7 @@ alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     } else {
         ALM_TRY(bind_frame(sc, &def, &call));
     }
-    ALM_TRY(bind_distinct(sc, ast, &call));
+    call.distinct = is_distinct(ast, &call);
     sc->windows_allowed = true;
     return alm_late_add(sc, &(alm_late){.call = call}, out);
 }

@@ -77,7 +77,7 @@ typedef struct alm_window_call {
     uint8_t lo_kind, hi_kind; /* as in alm_window_def; always set */
     int64_t lo, hi;           /* rows, groups, or units of the order column */
     double lo_real, hi_real;  /* the same for RANGE over a floating column */
-    bool distinct;            /* of an aggregate: each value counts once; the frame starts at 'U' */
+    bool distinct;            /* of an aggregate: each value counts once */
     uint8_t exclude;
     bool order_is_ts; /* ORDER BY is the designated timestamp in input order: nothing to sort */
     int32_t pos;

@@ -33,7 +33,6 @@ select sum(v) over (partition by sym order by ts) a, row_number() over (order by
 -- offsets beyond everything
 select lag(v, 9223372036854775807) over (order by ts) a, lead(v, 9223372036854775807) over (order by ts) b, nth_value(v, 9223372036854775807) over (order by ts) c, sum(v) over (order by ts rows between 9223372036854775807 preceding and 9223372036854775807 following) d, sum(v) over (order by ts groups between 9223372036854775807 preceding and 1 following) e from ow_t;
 -- errors
-select count(distinct sym) over (order by ts rows 1 preceding) from ow_t;
 select row_number() filter (where v > 1) over (order by ts) from ow_t;
 select rank(distinct v) over (order by ts) from ow_t;
 select sum(v) over (order by g range between 1 preceding and current row) from ow_t;
@@ -53,4 +52,9 @@ select sym, row_number() over (order by ts, sym) r, sum(n) filter (where r > 3) 
 -- HAVING stands before the windows
 select sym, sum(v) t, rank() over (order by sum(v)) r from ow_t group by sym having r > 1;
 select sym, sum(r) t, rank() over (order by ts) r from ow_t;
+-- DISTINCT in frames that leave rows behind
+select count(distinct sym) over (order by ts rows 1 preceding) from ow_t;
+select ts, count(distinct sym) over (order by ts rows 1 preceding) a, sum(distinct n) over (order by ts rows between 1 preceding and 2 following) b, avg(distinct n) filter (where n > 1) over (order by ts range between '5' second preceding and current row) c, string_agg(distinct sym, ',') over (partition by g order by ts rows between 2 preceding and 1 preceding) d from ow_t;
+select count(distinct sym) over (order by ts rows between 1 preceding and 1 following exclude current row) a, count(distinct n) over (order by ts groups between 1 preceding and current row exclude ties) b, count(distinct n) over (order by n desc rows 3 preceding exclude group) c from ow_t;
+select max(a) m, sum(a) s from (select count(distinct x % 7) over (partition by x % 3 order by x rows 4 preceding) a from long_sequence(50000));
 drop table ow_t;
