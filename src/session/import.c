@@ -432,8 +432,7 @@ static alm_status begin_parquet(alm_ctx *cx, alm_import *im)
     ALM_TRY(check_name(cx, im->conf.table));
     if (alm_ingest_may(im->session, im->conf.table, im->conf.overwrite) != ALM_OK)
         return session_error(cx, im);
-    ALM_TRY(
-        alm_parquet_load_new(cx, alm_session_db(im->session), im->conf.file_bytes, &im->parquet));
+    ALM_TRY(alm_parquet_load_new(cx, alm_session_db(im->session), im->conf.part, &im->parquet));
     ALM_TRY(alm_parquet_load_feed(cx, im->parquet, im->sample.ptr, im->sample.len));
     alm_buf_deinit(&im->sample);
     alm_buf_init(&im->sample, cx->mem);
@@ -466,6 +465,8 @@ static alm_status start_parquet(alm_ctx *cx, alm_import *im)
     alm_snapshot *snap = NULL;
     ALM_TRY(alm_parquet_load_open(cx, im->parquet, shape, &left_out));
     im->file_rows = alm_parquet_load_file_rows(im->parquet);
+    if (!alm_parquet_load_wants(im->parquet, &im->wanted, &im->wanted_tail))
+        im->wanted = (alm_parquet_part){0};
     if (left_out != NULL)
         alm_import_warn(im, left_out);
     ALM_TRY(keep_names(cx, im));

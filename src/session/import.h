@@ -22,8 +22,7 @@ typedef enum alm_import_kind {
 
 typedef struct alm_import_conf {
     alm_import_kind kind;
-    int64_t
-        file_bytes; /* Parquet: what comes is the end of a file of that length, to be looked at; 0: a file */
+    alm_parquet_part part; /* Parquet: what comes, to be looked at; zeros: a file */
     uint32_t
         look; /* Parquet: so many rows are taken, and told as texts; nothing is committed; 0: all rows */
     alm_str table;
@@ -61,7 +60,10 @@ typedef struct alm_import {
     alm_ingest *ingest; /* NULL before the start and after the end */
     int64_t imported;
     struct alm_parquet_load *parquet; /* of a Parquet file */
-    int64_t file_rows;   /* Parquet: that the file has, once it is all there; else -1 */
+    int64_t file_rows; /* Parquet: that the file has, once it is all there; else -1 */
+    /* Parquet, of a file that did not come whole: what more its first rows need, and from where on its end; 0: nothing */
+    alm_parquet_part wanted;
+    int64_t wanted_tail;
     const char **source; /* names of the columns in the file, where it has some; or NULL */
     alm_str *texts;      /* with `look`: of n_texts rows; ptr NULL: null */
     uint32_t n_texts;

@@ -20,6 +20,14 @@ enum { ALM_LOAD_FAULTS_MAX = 100 };
 
 typedef enum alm_bad_rule { ALM_BAD_SKIP_COLUMN, ALM_BAD_SKIP_ROW, ALM_BAD_ABORT } alm_bad_rule;
 
+/*
+ * Not all of a Parquet file, to be looked at. file_bytes > 0: what comes is the end of a file of that length, which has a schema
+ * and no rows to be read. from, bytes > 0: so many bytes of the first row group come before it, which stand there.
+ */
+typedef struct alm_parquet_part {
+    int64_t file_bytes, from, bytes;
+} alm_parquet_part;
+
 typedef struct alm_load {
     const alm_table *table;
     alm_csv_reader *reader;

@@ -34,8 +34,9 @@ typedef struct parquet_column {
 
 struct alm_parquet_load {
     const alm_db *db;
-    int64_t file_bytes;
-    alm_buf tail; /* with file_bytes */
+    alm_parquet_part part;
+    int64_t group_left; /* bytes of the first row group that are still to come */
+    alm_buf tail;       /* of a part: behind those */
     alm_spool *spool;
     const alm_pq_file *file;
     parquet_column *columns;
@@ -48,16 +49,21 @@ struct alm_parquet_load {
 
 /* -------------------------------------------------------------------- the file */
 
-alm_status alm_parquet_load_new(alm_ctx *cx, alm_db *db, int64_t file_bytes, alm_parquet_load **out)
+alm_status alm_parquet_load_new(alm_ctx *cx, alm_db *db, alm_parquet_part part,
+                                alm_parquet_load **out)
 {
     const alm_spool_conf conf = {.who = "the Parquet file",
                                  .limit = "http.import.parquet.bytes.max",
                                  .bytes_max = alm_db_conf(db)->http_import_parquet_bytes_max};
+    if (part.bytes > 0 && (part.from < ALM_PQ_MAGIC_BYTES || part.from > part.file_bytes ||
+                           part.bytes > part.file_bytes - part.from))
+        return alm_fail(cx, ALM_E_ARG, -1, "groupFrom and groupBytes are not in fileSize");
     alm_parquet_load *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory for an import");
     p->db = db;
-    p->file_bytes = file_bytes;
+    p->part = part;
+    p->group_left = part.bytes;
     alm_buf_init(&p->tail, cx->mem);
     alm_arena_init(&p->batch, cx->mem);
     const alm_status st = alm_spool_new(cx, alm_storage_spill_space(db->storage), &conf, &p->spool);
@@ -83,25 +89,106 @@ void alm_parquet_load_free(alm_parquet_load *p)
     free(p);
 }
 
+/* The magic bytes, and a hole up to the first row group. */
+static alm_status put_head(alm_ctx *cx, alm_parquet_load *p, int64_t hole)
+{
+    if (alm_spool_bytes(p->spool) > 0)
+        return ALM_OK;
+    ALM_TRY(alm_spool_append(cx, p->spool, ALM_PQ_MAGIC, ALM_PQ_MAGIC_BYTES));
+    return alm_spool_skip(cx, p->spool, hole);
+}
+
 alm_status alm_parquet_load_feed(alm_ctx *cx, alm_parquet_load *p, const char *bytes, size_t n)
 {
-    if (p->file_bytes == 0)
+    if (p->part.file_bytes == 0)
         return alm_spool_append(cx, p->spool, bytes, n);
+    if (p->group_left > 0 && n > 0) {
+        const size_t now = (size_t)ALM_MIN((int64_t)n, p->group_left);
+        ALM_TRY(put_head(cx, p, p->part.from - ALM_PQ_MAGIC_BYTES));
+        ALM_TRY(alm_spool_append(cx, p->spool, bytes, now));
+        p->group_left -= (int64_t)now;
+        bytes += now;
+        n -= now;
+    }
     if (p->tail.len + n > TAIL_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "the end of a file is longer than %d bytes", TAIL_MAX);
     return alm_buf_append(cx, &p->tail, bytes, n);
 }
 
-/* A file that has a hole where its rows are. */
+/* A file that has holes where the rows are that did not come. */
 static alm_status put_tail(alm_ctx *cx, alm_parquet_load *p)
 {
-    const int64_t hole = p->file_bytes - (int64_t)p->tail.len - ALM_PQ_MAGIC_BYTES;
-    if (hole < 0 || p->tail.len < ALM_PQ_TAIL_BYTES)
+    ALM_TRY(put_head(cx, p, 0));
+    const int64_t hole = p->part.file_bytes - (int64_t)p->tail.len - alm_spool_bytes(p->spool);
+    if (hole < 0 || p->tail.len < ALM_PQ_TAIL_BYTES || p->group_left > 0)
         return alm_fail(cx, ALM_E_ARG, -1, "fileSize does not fit the %zu bytes that came",
                         p->tail.len);
-    ALM_TRY(alm_spool_append(cx, p->spool, ALM_PQ_MAGIC, ALM_PQ_MAGIC_BYTES));
     ALM_TRY(alm_spool_skip(cx, p->spool, hole));
     return alm_spool_append(cx, p->spool, p->tail.ptr, p->tail.len);
+}
+
+/* Bytes [lo, hi) of a file. */
+typedef struct span {
+    int64_t lo, hi;
+} span;
+
+/* Makes it wider; false: it is not in the file. */
+static bool widen(span *s, int64_t from, int64_t bytes, int64_t file_bytes)
+{
+    if (from < ALM_PQ_MAGIC_BYTES || bytes < 0 || bytes > file_bytes || from > file_bytes - bytes)
+        return false;
+    s->lo = ALM_MIN(s->lo, from);
+    s->hi = ALM_MAX(s->hi, from + bytes);
+    return true;
+}
+
+/* Of the first row group: its pages, and the indexes of its pages. False: it has none, or they stand outside. */
+static bool first_group(const alm_parquet_load *p, span *pages, span *indexes)
+{
+    const int64_t all = p->part.file_bytes;
+    const alm_pq_row_group *g = alm_pq_meta(p->file)->row_group;
+    *pages = *indexes = (span){.lo = all, .hi = 0};
+    if (alm_pq_groups(p->file) == 0)
+        return false;
+    for (uint32_t i = 0; i < g->n_columns; i++) {
+        const alm_pq_column_chunk *c = &g->column[i];
+        const bool dictionary = c->dictionary_offset > 0 && c->dictionary_offset < c->data_offset;
+        if (c->encrypted || !c->has_meta || c->file_path.ptr != NULL ||
+            !widen(pages, dictionary ? c->dictionary_offset : c->data_offset, c->compressed_bytes,
+                   all) ||
+            (c->offset_index_bytes > 0 &&
+             !widen(indexes, c->offset_index_offset, c->offset_index_bytes, all)))
+            return false;
+    }
+    return pages->lo < pages->hi;
+}
+
+bool alm_parquet_load_wants(const alm_parquet_load *p, alm_parquet_part *group, int64_t *tail)
+{
+    span pages, indexes;
+    if (p->part.file_bytes == 0 || p->part.bytes > 0 || !first_group(p, &pages, &indexes))
+        return false;
+    *group = (alm_parquet_part){p->part.file_bytes, pages.lo, pages.hi - pages.lo};
+    *tail = ALM_MIN(p->part.file_bytes - (int64_t)p->tail.len, indexes.lo);
+    return pages.hi <= *tail;
+}
+
+/* Rows must not be read of a hole: it would look like zeros. */
+static alm_status check_group(alm_ctx *cx, const alm_parquet_load *p)
+{
+    span pages, indexes;
+    const int64_t tail = p->part.file_bytes - (int64_t)p->tail.len;
+    if (p->part.bytes == 0 || (first_group(p, &pages, &indexes) && pages.lo >= p->part.from &&
+                               pages.hi <= p->part.from + p->part.bytes && indexes.lo >= tail))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, -1,
+                    "groupFrom and groupBytes are not those of the first row group");
+}
+
+/* Are there rows to be read? */
+static bool has_rows(const alm_parquet_load *p)
+{
+    return p->part.file_bytes == 0 || (p->part.bytes > 0 && p->group == 0);
 }
 
 static alm_status name_refused(alm_ctx *cx, const alm_pq_read_col *col, const char **out)
@@ -141,10 +228,11 @@ alm_status alm_parquet_load_open(alm_ctx *cx, alm_parquet_load *p, alm_csv_shape
                                  const char **left_out)
 {
     alm_str bytes = {0};
-    if (p->file_bytes > 0)
+    if (p->part.file_bytes > 0)
         ALM_TRY(put_tail(cx, p));
     ALM_TRY(alm_spool_map(cx, p->spool, &bytes));
     ALM_TRY(alm_pq_open(cx, cx->arena, "upload", bytes, &p->file));
+    ALM_TRY(check_group(cx, p));
     return find_columns(cx, p, shape, left_out);
 }
 
@@ -170,7 +258,7 @@ alm_status alm_parquet_load_begin(alm_ctx *cx, alm_parquet_load *p, const alm_lo
         if ((is_whole(from) || is_whole(c->to)) && !alm_type_eq(from, c->to))
             return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' of the file is %s and cannot be %s",
                             col[c->of].name, alm_type_name(from), alm_type_name(c->to));
-        if (p->file_bytes == 0)
+        if (has_rows(p))
             ALM_TRY(alm_pq_cursor_new(cx, p->file, c->of, &c->cursor));
     }
     return ALM_OK;
@@ -576,7 +664,7 @@ static bool find_group(alm_parquet_load *p)
         p->row = 0;
         p->group++;
     }
-    return p->group < alm_pq_groups(p->file) && p->file_bytes == 0;
+    return p->group < alm_pq_groups(p->file) && has_rows(p);
 }
 
 alm_status alm_parquet_load_step(alm_ctx *cx, alm_parquet_load *p, alm_load *load, uint32_t rows,

@@ -15,8 +15,7 @@
 
 typedef struct alm_parquet_load alm_parquet_load;
 
-/* file_bytes > 0: what comes is only the end of a file of that length, which has a schema and no rows to be read. */
-ALM_NODISCARD alm_status alm_parquet_load_new(alm_ctx *cx, alm_db *db, int64_t file_bytes,
+ALM_NODISCARD alm_status alm_parquet_load_new(alm_ctx *cx, alm_db *db, alm_parquet_part part,
                                               alm_parquet_load **out);
 void alm_parquet_load_free(alm_parquet_load *p); /* NULL is fine */
 ALM_NODISCARD alm_status alm_parquet_load_feed(alm_ctx *cx, alm_parquet_load *p, const char *bytes,
@@ -26,6 +25,9 @@ ALM_NODISCARD alm_status alm_parquet_load_feed(alm_ctx *cx, alm_parquet_load *p,
 ALM_NODISCARD alm_status alm_parquet_load_open(alm_ctx *cx, alm_parquet_load *p,
                                                alm_csv_shape *shape, const char **left_out);
 int64_t alm_parquet_load_file_rows(const alm_parquet_load *p); /* once open */
+/* Once open: where the first row group stands, and from where on the end must come for its rows to be read. False: there
+ * are none, or they are here already. */
+bool alm_parquet_load_wants(const alm_parquet_load *p, alm_parquet_part *group, int64_t *tail);
 /* Of load: table, n_cols, table_col, rule, workers, sink and counts, as in load.h; its columns are those of the shape. */
 ALM_NODISCARD alm_status alm_parquet_load_begin(alm_ctx *cx, alm_parquet_load *p,
                                                 const alm_load *load);

@@ -312,6 +312,21 @@ def a_preview_shows_the_first_rows_and_stores_nothing(s):
     # the end of the file alone tells the schema: a large file need not come twice
     r = load(s, "pq5", footer(data), f"preview=true&format=parquet&fileSize={len(data)}&timestamp=ts")
     expect((r["fileRows"], [c["type"] for c in r["columns"]], "rows" in r), (500000, ["TIMESTAMP", "VARCHAR", "INT"], False), r)
+    # with the first row group before it, the first rows
+    for data in (data, parquet({"ts": ticks(500000), "t": pa.array(["x|y", None] * 250000), "v": pa.array(range(500000), pa.int32())}, row_group_size=20000, write_page_index=True, compression="zstd"),
+                 parquet({"ts": ticks(500000), "t": pa.array(["x|y", None] * 250000), "v": pa.array(range(500000), pa.int32())}, use_dictionary=False, compression="none", row_group_size=1000)):
+        at = load(s, "pq5", footer(data), f"preview=true&format=parquet&fileSize={len(data)}")["firstRows"]
+        part = data[at["groupFrom"]:at["groupFrom"] + at["groupBytes"]] + data[at["tail"]:]
+        query = f"preview=true&format=parquet&fileSize={len(data)}&groupFrom={at['groupFrom']}&groupBytes={at['groupBytes']}"
+        r = load(s, "pq5", part, query)
+        expect((r["fileRows"], len(r["rows"]), r["rows"][:2], "firstRows" in r), (500000, 20, [["2026-01-05T00:00:00.000000Z", "x|y", "0"], ["2026-01-05T00:00:01.000000Z", None, "1"]], False))
+        r = load(s, "pq5", part, query, schema='[{"name":"t","type":"INT"}]')
+        expect(r["errors"][0], 'row 1, column t: "x|y" is not a value of type INT')
+        # a hole is not read as rows
+        for wrong in (f"groupFrom={at['groupFrom'] + 1}&groupBytes={at['groupBytes'] - 1}", f"groupFrom={at['groupFrom']}&groupBytes={at['groupBytes'] - 1}", f"groupFrom=3&groupBytes={at['groupBytes']}",
+                      f"groupFrom={at['groupFrom']}&groupBytes={2 ** 62}", f"groupFrom={len(data)}&groupBytes=1"):
+            got = refused(s, "pq5", part, f"preview=true&format=parquet&fileSize={len(data)}&{wrong}")
+            expect(got.startswith(("groupFrom and groupBytes are not", "fileSize does not fit", "parquet file")), True, got)
     for query, want in ((f"fileSize={len(data)}", "fileSize is for preview=true and format=parquet alone"), ("preview=true&format=parquet&fileSize=9", "fileSize does not fit the"), ("format=xls", "invalid format: csv or parquet expected"),
                         (f"preview=true&format=parquet&fileSize={2 ** 62}", "the Parquet file is longer than http.import.parquet.bytes.max")):
         expect(refused(s, "pq5", footer(data), query)[:len(want)], want)

@@ -15,7 +15,7 @@ import { type ColumnChange, withColumn } from "./columns";
 import { tableNameOf } from "./csv";
 import { Check, Choice, isTime, isTimestamp, NameList, OwnerField, PARTITIONS, TypeList } from "./fields";
 import { Preview, Report } from "./Preview";
-import { type ImportReport, type ImportSettings, type Sample, sampleOf, type Upload, upload } from "./upload";
+import { type ImportReport, type ImportSettings, type Sample, sampleOf, type Upload, upload, withRows } from "./upload";
 
 const START: ImportSettings = { name: "", overwrite: false, forceHeader: false, timestamp: "", partitionBy: "DAY", owner: "", delimiter: "", atomicity: "skipRow", skipLev: false, schema: [] };
 const PREVIEW_MS = 300;
@@ -113,6 +113,8 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
             setReport(r);
             setProblem(null);
             setFits(true);
+            const more = file === null ? null : withRows(file, sample, r);
+            if (more !== null) setSample(more);
             const time = r.columns.find((c) => isTimestamp(c.type)) ?? r.columns.find((c) => isTime(c.type));
             if (report === null && time !== undefined && settings.timestamp === "" && !fixed) change({ timestamp: time.name });
           },

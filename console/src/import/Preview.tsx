@@ -3,7 +3,7 @@ import { plural, shownBytes } from "../results/format";
 import type { ColumnChange } from "./columns";
 import { delimiterOf, readFault, readRecords } from "./csv";
 import { Draft, TypeField } from "./fields";
-import { type ImportReport, type ImportSettings, type Sample, WHOLE_BYTES } from "./upload";
+import { GROUP_BYTES, type ImportReport, type ImportSettings, type Sample, withinReach } from "./upload";
 
 const PREVIEW_ROWS = 20;
 
@@ -79,7 +79,11 @@ export function Preview({ sample, report, settings, fixed, onColumn }: PreviewPr
           </tbody>
         </table>
       </div>
-      {sample.fileSize !== null && <p class="side-note">Of Parquet files above {shownBytes(WHOLE_BYTES)} the schema is shown, not the first rows.</p>}
+      {sample.fileSize !== null && report.rows === undefined && (
+        <p class="side-note">
+          {report.firstRows !== undefined && withinReach(report.firstRows, sample.fileSize) ? "The first rows come …" : `What is needed for its first rows is larger than ${shownBytes(GROUP_BYTES)}: the schema alone is shown.`}
+        </p>
+      )}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sampleOf, WHOLE_BYTES } from "./upload";
+import { GROUP_BYTES, type ImportReport, sampleOf, WHOLE_BYTES, withRows } from "./upload";
 
 const text = async (b: Blob) => new TextDecoder().decode(await b.arrayBuffer());
 
@@ -17,5 +17,12 @@ describe("what is sent to be looked at", () => {
     const length = new Uint8Array([6, 0, 0, 0]);
     const long = await sampleOf(new Blob(["PAR1", new Uint8Array(WHOLE_BYTES), "schema", length, "PAR1"]));
     expect([long.parquet, long.fileSize, (await text(long.data)).slice(0, 6), long.data.size]).toEqual([true, WHOLE_BYTES + 18, "schema", 14]);
+    /* with the row group that the server names, unless it is long */
+    const file = new Blob(["PAR1", "rows", new Uint8Array(WHOLE_BYTES), "indexschema", length, "PAR1"]);
+    const sample = await sampleOf(file);
+    const report = (groupBytes: number) => ({ firstRows: { groupFrom: 4, groupBytes, tail: WHOLE_BYTES + 8 } }) as ImportReport;
+    const more = withRows(file, sample, report(4));
+    expect((await text(more?.data ?? new Blob())).slice(0, 15)).toBe("rowsindexschema");
+    expect([more?.group?.groupFrom, withRows(file, sample, report(GROUP_BYTES)), withRows(file, more ?? sample, report(4)), withRows(file, sample, {} as ImportReport)]).toEqual([4, null, null, null]);
   });
 });

@@ -9,6 +9,12 @@ export interface ImportColumn {
   errors: number;
   source?: string; /* its name in the file, where that is another one */
 }
+/* Which bytes the first rows of a long Parquet file are in, beside the end from `tail` on. */
+export interface FirstRows {
+  groupFrom: number;
+  groupBytes: number;
+  tail: number;
+}
 export interface ImportReport {
   status: string;
   location: string;
@@ -20,7 +26,8 @@ export interface ImportReport {
   warnings?: string[];
   errors?: string[];
   format?: "parquet";
-  fileRows?: number; /* of a Parquet file, as are these */
+  firstRows?: FirstRows; /* of a Parquet file, as are these */
+  fileRows?: number;
   rows?: Array<Array<string | null>>;
   columns: ImportColumn[];
 }
@@ -45,16 +52,20 @@ export interface Sample {
   cut: boolean; /* the text goes on */
   parquet: boolean;
   fileSize: number | null; /* data is only the end of a Parquet file that is so long */
+  group: FirstRows | null; /* with its first row group before that */
 }
 
 export const SAMPLE_BYTES = 256 << 10;
 /* Parquet files up to this length are sent to be looked at, too; of longer ones it is the end, which has the schema. */
 export const WHOLE_BYTES = 8 << 20;
+/* Of longer ones so much of the first row group and the end is sent for the first rows. */
+export const GROUP_BYTES = 48 << 20;
 
 function paramsOf(s: ImportSettings, sample: Sample, preview: boolean): Record<string, string> {
   const params: Record<string, string> = { fmt: "json", name: s.name, overwrite: String(s.overwrite), atomicity: s.atomicity, format: sample.parquet ? "parquet" : "csv" };
   if (preview) params.preview = "true";
   if (preview && sample.fileSize !== null) params.fileSize = String(sample.fileSize);
+  if (preview && sample.group !== null) Object.assign(params, { groupFrom: String(sample.group.groupFrom), groupBytes: String(sample.group.groupBytes) });
   if (s.timestamp !== "") {
     params.timestamp = s.timestamp;
     params.partitionBy = s.partitionBy;
@@ -134,10 +145,19 @@ export async function sampleOf(file: Blob): Promise<Sample> {
   const magic = String.fromCharCode(...bytes.subarray(0, 4));
   if (magic === "PAR1" || magic === "PARE") {
     const whole = file.size <= WHOLE_BYTES;
-    return { text: "", data: whole ? file : await endOf(file), cut: false, parquet: true, fileSize: whole ? null : file.size };
+    return { text: "", data: whole ? file : await endOf(file), cut: false, parquet: true, fileSize: whole ? null : file.size, group: null };
   }
   const cut = file.size > bytes.length;
   const end = cut ? bytes.lastIndexOf(10) + 1 || bytes.length : bytes.length;
   const part = bytes.subarray(0, end);
-  return { text: new TextDecoder().decode(part), data: new Blob([part]), cut, parquet: false, fileSize: null };
+  return { text: new TextDecoder().decode(part), data: new Blob([part]), cut, parquet: false, fileSize: null, group: null };
+}
+
+export const withinReach = (at: FirstRows, fileSize: number): boolean => at.groupBytes + fileSize - at.tail <= GROUP_BYTES;
+
+/* With the bytes that the report of a look says its first rows are in; null: they are here already, or too many. */
+export function withRows(file: Blob, sample: Sample, report: ImportReport): Sample | null {
+  const at = report.firstRows;
+  if (at === undefined || sample.group !== null || !withinReach(at, file.size)) return null;
+  return { ...sample, group: at, data: new Blob([file.slice(at.groupFrom, at.groupFrom + at.groupBytes), file.slice(at.tail)]) };
 }

@@ -74,7 +74,9 @@ static alm_status apply_schema(alm_ctx *cx, void *arg, alm_csv_shape *shape)
 static alm_status read_kind(import_run *run, alm_import_conf *conf)
 {
     const alm_str format = alm_http_param(&run->h->req, "format");
-    ALM_TRY(read_number(run, "fileSize", &conf->file_bytes));
+    ALM_TRY(read_number(run, "fileSize", &conf->part.file_bytes));
+    ALM_TRY(read_number(run, "groupFrom", &conf->part.from));
+    ALM_TRY(read_number(run, "groupBytes", &conf->part.bytes));
     conf->look = run->preview ? LOOK_ROWS : 0;
     conf->kind = run->raw ? ALM_IMPORT_PARQUET : ALM_IMPORT_ANY;
     if (alm_str_ieq(format, ALM_STR("csv")))
@@ -85,7 +87,7 @@ static alm_status read_kind(import_run *run, alm_import_conf *conf)
         return alm_fail(&run->cx, ALM_E_ARG, -1, "invalid format: csv or parquet expected");
     if (run->raw && conf->kind != ALM_IMPORT_PARQUET)
         return alm_fail(&run->cx, ALM_E_ARG, -1, "a CSV file must come as multipart/form-data");
-    if (conf->file_bytes > 0 && !(run->preview && conf->kind == ALM_IMPORT_PARQUET))
+    if (conf->part.file_bytes > 0 && !(run->preview && conf->kind == ALM_IMPORT_PARQUET))
         return alm_fail(&run->cx, ALM_E_ARG, -1,
                         "fileSize is for preview=true and format=parquet alone");
     return ALM_OK;
@@ -185,6 +187,9 @@ static alm_status make_report(import_run *run)
                                       .existed = im->existed,
                                       .parquet = im->parquet != NULL,
                                       .file_rows = im->file_rows,
+                                      .wanted_from = im->wanted.from,
+                                      .wanted_bytes = im->wanted.bytes,
+                                      .wanted_tail = im->wanted_tail,
                                       .source = im->source,
                                       .texts = im->texts,
                                       .n_texts = im->n_texts,

@@ -65,6 +65,10 @@ static alm_status put_parquet(alm_ctx *cx, const alm_import_report *r, alm_buf *
 {
     ALM_TRY(alm_buf_printf(cx, out, ",\"format\":\"parquet\",\"fileRows\":%lld",
                            (long long)r->file_rows));
+    if (r->wanted_bytes > 0)
+        ALM_TRY(alm_buf_printf(
+            cx, out, ",\"firstRows\":{\"groupFrom\":%lld,\"groupBytes\":%lld,\"tail\":%lld}",
+            (long long)r->wanted_from, (long long)r->wanted_bytes, (long long)r->wanted_tail));
     if (r->n_texts == 0)
         return ALM_OK;
     ALM_TRY(alm_buf_text(cx, out, ",\"rows\":["));

@@ -20,7 +20,10 @@ typedef struct alm_import_report {
     int64_t *errors;
     const char *partition, *timestamp; /* timestamp NULL: none */
     bool parquet;
-    int64_t file_rows;         /* of a Parquet file */
+    int64_t file_rows; /* of a Parquet file */
+    int64_t wanted_from,
+        wanted_bytes;          /* its first row group, where it did not come; bytes 0: it did */
+    int64_t wanted_tail;       /* from where on its end must come for those rows */
     const char *const *source; /* names of its columns in the file; NULL: the file has no others */
     const alm_str *texts;      /* of its first rows, by row; ptr NULL: null */
     uint32_t n_texts;          /* rows */
