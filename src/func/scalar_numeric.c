@@ -4,8 +4,7 @@
  * Null rule   Null in, null out. What has no real, finite value (sqrt(-1), ln(0)) is null.
  * Rounding    round(x) goes to the nearest, halves up (-2.5 to -2), as round(x, 0) does; with another
  *             scale halves go away from zero, and a decimal that has no exact double counts as the
- *             decimal it was written as: round(1.005, 2) is 1.01. round_up takes the next decimal
- *             away from zero even from one that needs no rounding, as the reference does.
+ *             decimal it was written as: round(1.005, 2) is 1.01, round_up(1.1, 1) is 1.1.
  */
 #include <math.h>
 #include <stdio.h>
@@ -74,7 +73,7 @@ static inline double round_whole(double y, rounding how)
             return low + (part > 0.5 ? 1 : 0);
         return low + (fmod(low, 2) != 0 ? 1 : 0);
     case UP:
-        return low + 1;
+        return low + (part > noise ? 1 : 0);
     case DOWN:
         return low + (1 - part <= noise ? 1 : 0);
     }

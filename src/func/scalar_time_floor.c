@@ -166,9 +166,13 @@ static alm_status floor_rows(alm_call *call, size_t n, const alm_vec *args, alm_
 
 static alm_status ceil_run(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
-    if (call->data == NULL)
+    const alm_bucketer *bucketer = call->data;
+    if (bucketer == NULL)
         return alm_time_no_value(call);
-    alm_bucket_ceil(call->data, args[1].data, n, out->data);
+    if (!bucketer->months && bucketer->stride == 1) /* a tick is no bucket to be in */
+        memcpy(out->data, args[1].data, n * sizeof(int64_t));
+    else
+        alm_bucket_ceil(bucketer, args[1].data, n, out->data);
     return ALM_OK;
 }
 
@@ -199,9 +203,11 @@ static const alm_fn ROWS[] = {
         "(unit STRING const, ts TIME, from TIMESTAMP, offset STRING, zone STRING) ?", 0, rows_bind,
         floor_rows, 0, "From, offset and zone of columns; null: none.",
         "timestamp_floor('1d', '2026-02-14T10:42:30.123456Z', null, '02:00', 'Europe/Berlin')"),
-    ALM_TIME_FN("timestamp_ceil", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, floor_bind,
-                ceil_run, 2, "Start of the bucket after the one that holds ts.",
-                "timestamp_ceil('h', '2026-02-14T10:42:30.123456Z')"),
+    ALM_TIME_FN(
+        "timestamp_ceil", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, floor_bind,
+        ceil_run, 2,
+        "Start of the bucket after the one that holds ts; with units no coarser than the type, ts itself.",
+        "timestamp_ceil('h', '2026-02-14T10:42:30.123456Z')"),
     ALM_TIME_FN("date_trunc", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, trunc_bind,
                 floor_run, 2,
                 "Start of the microsecond(s), millisecond(s), second, minute, hour, day, week, "

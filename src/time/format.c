@@ -284,14 +284,16 @@ static bool get_number(reading *r, int32_t width, int32_t max, int32_t *out)
     return n > 0 && (width == 1 || n == width);
 }
 
-static bool get_name(reading *r, const char *const *names, int32_t n, bool whole, int32_t *out)
+/* A name, whole if it is there, else its first three letters, whichever of them the pattern writes. */
+static bool get_name(reading *r, const char *const *names, int32_t n, int32_t *out)
 {
-    for (int32_t i = 0; i < n; i++) {
-        const size_t len = whole ? strlen(names[i]) : 3;
+    for (int32_t i = 0; i < 2 * n; i++) {
+        const char *name = names[i % n];
+        const size_t len = i < n ? strlen(name) : 3;
         if ((size_t)(r->end - r->p) >= len &&
-            alm_str_ieq((alm_str){r->p, len}, (alm_str){names[i], len})) {
+            alm_str_ieq((alm_str){r->p, len}, (alm_str){name, len})) {
             r->p += len;
-            *out = i;
+            *out = i % n;
             return true;
         }
     }
@@ -380,7 +382,7 @@ static bool get_step(reading *r, const step *s, int32_t century_year)
         return get_number(r, s->width, 2, &r->month);
     case STEP_MONTH_SHORT:
     case STEP_MONTH_LONG:
-        if (!get_name(r, month_names, 12, s->kind == STEP_MONTH_LONG, &index))
+        if (!get_name(r, month_names, 12, &index))
             return false;
         r->month = index + 1;
         return true;
@@ -394,7 +396,7 @@ static bool get_step(reading *r, const step *s, int32_t century_year)
         return get_number(r, 1, 1, &r->weekday) && r->weekday >= 1 && r->weekday <= 7;
     case STEP_DAY_SHORT:
     case STEP_DAY_LONG:
-        if (!get_name(r, day_names, 7, s->kind == STEP_DAY_LONG, &index))
+        if (!get_name(r, day_names, 7, &index))
             return false;
         r->weekday = index + 1;
         return true;

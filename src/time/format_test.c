@@ -83,6 +83,10 @@ static void recorded_reading(void **state)
     check_read(e, "2020-12-25 12:00 PM", "yyyy-MM-dd hh:mm a", "2020-12-25T12:00");
     check_read(e, "25 Dec 2020", "dd MMM yyyy", "2020-12-25");
     check_read(e, "25 december 2020", "dd MMMM yyyy", "2020-12-25");
+    check_read(e, "25 december 2020", "dd MMM yyyy", "2020-12-25"); /* either form for either */
+    check_read(e, "25 Dec 2020", "dd MMMM yyyy", "2020-12-25");
+    check_read(e, "Friday, 25Dec2020", "E, ddMMMyyyy", "2020-12-25");
+    check_read(e, "fri, 25December2020", "EE, ddMMMyyyy", "2020-12-25");
     check_read(e, "2020-12-25T17:46:30.1", "yyyy-MM-ddTHH:mm:ss.S", "2020-12-25T17:46:30.1");
     check_read(e, "2020-12-25T17:46:30.12", "yyyy-MM-ddTHH:mm:ss.S", "2020-12-25T17:46:30.12");
     check_read(e, "2020-12-25T17:46:30.5", "yyyy-MM-ddTHH:mm:ss.U+", "2020-12-25T17:46:30.5");

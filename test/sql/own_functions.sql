@@ -125,3 +125,7 @@ select format('%I', null);
 select format('%s %s', 1);
 select format('%d', 1);
 select substring('Hello World', 7) a, substring('abc', 0) b, substring('abc' from 2) c, substring('abc', 9) d;
+-- what needs no rounding stays; names of months and days in either form; a tick is its own end
+SELECT round_up(1.0, 0) AS a, round_up(2, 0) AS b, round_up(1.1, 1) AS c, round_up(-3.0, 0) AS d, round_up(0.3, 1) AS e, round_up(1.05, 1) AS f, round_up(300, -2) AS g, round_up(301, -2) AS h, round_up(-2.51, 1) AS i;
+SELECT to_timestamp('March 9 2024', 'MMM d yyyy') AS a, to_timestamp('Mar 9 2024', 'MMMM d yyyy') AS b, to_timestamp('Saturday 9 Mar 2024', 'E d MMM yyyy') AS c, to_timestamp('Sat, 09 Mar 2024 05:07:03', 'EE, dd MMM yyyy HH:mm:ss') AS d, to_timestamp('Xyz 9 2024', 'MMM d yyyy') AS e;
+SELECT timestamp_ceil('n', '2024-03-09T05:07:03.000000001Z'::TIMESTAMP_NS) AS a, timestamp_ceil('U', '2024-03-09T05:07:03.000001000Z'::TIMESTAMP_NS) AS b, timestamp_ceil('n', '2024-03-09T05:07:03.000001'::TIMESTAMP) AS c, timestamp_ceil('U', '2024-03-09T05:07:03.000001'::TIMESTAMP) AS d, timestamp_ceil('2U', '2024-03-09T05:07:03.000001'::TIMESTAMP) AS e, timestamp_ceil('U', null::TIMESTAMP) AS f;
