@@ -28,6 +28,7 @@ describe("bad times", () => {
     await o.page.keyboard.press("F9");
     await o.page.locator(".banner.error", { hasText: "does not answer" }).waitFor();
     await expect.poll(() => o.page.locator(".run-error").textContent()).toContain("The server does not answer");
+    expect(await o.page.locator(".cm-lintRange-error").count()).toBe(0); /* no fault of the text */
     await expect.poll(() => o.page.locator(".cm-content").textContent()).toContain("select 1 + 1");
     await server.start();
     await o.page.locator(".banner.error").waitFor({ state: "detached", timeout: 10_000 });

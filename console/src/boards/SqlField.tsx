@@ -1,5 +1,5 @@
 /* A small editor for one statement, with the words and the completion of the large one. */
-import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, keymap } from "@codemirror/view";
@@ -32,7 +32,7 @@ export function SqlField({ label, value, onChange, onRun }: { label: string; val
           dialectOf(catalog.get()),
           EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorView.updateListener.of((u) => u.docChanged && last.current.onChange(u.state.doc.toString())),
-          keymap.of([...runs, ...historyKeymap, ...completionKeymap, ...defaultKeymap]), /* Tab leaves the field */
+          keymap.of([...runs, ...historyKeymap, ...completionKeymap, { key: "Tab", run: acceptCompletion }, ...defaultKeymap]), /* Tab takes a completion, else it leaves the field */
           editorTheme,
         ],
       }),

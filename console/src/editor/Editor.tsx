@@ -2,7 +2,7 @@
  * The editor of the tab in front: CodeMirror in a shadow root, because there it takes its style sheets as objects and
  * the page needs no inline styles (Content-Security-Policy). Each tab keeps its own history of changes and its selection.
  */
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { acceptCompletion, autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
 import { lintKeymap } from "@codemirror/lint";
@@ -56,7 +56,7 @@ function newState(tab: Tab): EditorState {
       EditorView.updateListener.of((u) => {
         if (u.docChanged) setText(tabs.get().active, u.state.doc.toString());
       }),
-      keymap.of([...editorCommands, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, indentWithTab, ...defaultKeymap]),
+      keymap.of([...editorCommands, ...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, { key: "Tab", run: acceptCompletion }, indentWithTab, ...defaultKeymap]),
       editorTheme,
     ],
   });
@@ -68,7 +68,9 @@ function showRuns(view: EditorView, now: Runs, tabId: string): void {
   view.dispatch({ effects: setRuns.of(list) });
   const failed = list.find((r) => r.state === "failed");
   const text = failed === undefined ? "" : view.state.sliceDoc(failed.from, failed.to);
-  if (failed?.error !== null && failed?.error !== undefined && text === failed.sql) showError(view, failed.from, failed.sql, failed.error.position, failed.error.message);
+  /* what is no fault of the text is not underlined: nobody answered, or wants a login first */
+  const ofText = failed?.error?.status !== 0 && failed?.error?.status !== 401 && failed?.error?.status !== 503;
+  if (failed?.error !== null && failed?.error !== undefined && ofText && text === failed.sql) showError(view, failed.from, failed.sql, failed.error.position, failed.error.message);
   else clearError(view);
 }
 
