@@ -136,6 +136,15 @@ describe("boards", () => {
     await close(o);
   });
 
+  test("whoever opens a board changes nothing by it", async () => {
+    await keep("trap", { cells: [{ kind: "sql", title: "a", text: "drop table deployments" }, { kind: "sql", title: "b", text: "insert into deployments values (now(), 'x')", show: "table" }], events: "truncate table deployments", variables: [{ name: "@a", value: "", choices: "delete from deployments where what = @a" }] });
+    const o = await open(browser, server.url, { path: "/#/boards?name=trap", allow: /status of 4\d\d/ });
+    for (const title of ["a", "b"]) await cellOf(o.page, title).getByText("A board only reads.").waitFor();
+    await o.page.getByText("Events: A board only reads.").waitFor();
+    expect((await server.sql("select count() from deployments")).dataset).toEqual([[2]]);
+    await close(o);
+  });
+
   test("a chart of a result goes onto a board as it is seen; events are marked in it", async () => {
     await keep("ops", { cells: [], events: "select ts, what from deployments" });
     const o = await open(browser, server.url, { theme: "dark", width: 380 });

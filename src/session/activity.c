@@ -141,7 +141,7 @@ alm_cancelled alm_activity_cancel(const alm_session *me, int64_t number, bool of
         if (running == 0 || of != number)
             continue;
         done = ALM_CANCEL_DENIED;
-        if (me->foreign ||
+        if (me->reads_only != NULL ||
             ((me->read_only || !alm_may_see_others(me)) && !alm_session_is_of(s, me->identity)))
             continue;
         alm_session_cancel(s, running);

@@ -213,8 +213,9 @@ static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
     const bool writes = kinds[stmt->kind].writes;
-    if (s->foreign && (writes || !kinds[stmt->kind].reads || stmt->kind == ALM_STMT_COPY_TO))
-        return alm_fail(&c->cx, ALM_E_DENIED, stmt->pos, ALM_SESSION_FOREIGN);
+    if (s->reads_only != NULL &&
+        (writes || !kinds[stmt->kind].reads || stmt->kind == ALM_STMT_COPY_TO))
+        return alm_fail(&c->cx, ALM_E_DENIED, stmt->pos, "%s", s->reads_only);
     if (s->read_only && writes)
         return alm_fail(&c->cx, s->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, stmt->pos,
                         "Write permission denied");

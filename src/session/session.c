@@ -131,9 +131,9 @@ void alm_session_read_only(alm_session *s, bool on)
 {
     s->read_only = on;
 }
-void alm_session_foreign(alm_session *s, bool on)
+void alm_session_reads_only(alm_session *s, const char *why)
 {
-    s->foreign = on;
+    s->reads_only = why;
 }
 void alm_session_read_only_interface(alm_session *s)
 {

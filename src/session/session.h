@@ -136,10 +136,11 @@ void alm_session_timeout(alm_session *s, int64_t timeout_ms); /* 0: the configur
 void alm_session_timeout_max(alm_session *s, int64_t timeout_ms);
 /* Refuses every statement that writes: "Write permission denied". */
 void alm_session_read_only(alm_session *s, bool on);
-/* A page of another site asks: until it is turned off, only statements that read are run, and nothing is cancelled. */
-void alm_session_foreign(alm_session *s, bool on);
+/* Until it is NULL, only statements that read are run, and nothing is cancelled; `why` is the error of the others, and stays. */
+void alm_session_reads_only(alm_session *s, const char *why);
 #define ALM_SESSION_FOREIGN                                                                        \
     "a page of another site may only read: http.cors.origins lists those that may do more"
+#define ALM_SESSION_READING "only statements that read are run with readonly=true"
 /* The same for whoever it is: 25006, and the session says that it is read-only. */
 void alm_session_read_only_interface(alm_session *s);
 /* Lists that the protocol keeps, for pg_prepared_statements ("prepared") and pg_cursors ("cursors"); asked on the thread

@@ -112,7 +112,7 @@ struct alm_session {
     int64_t timeout_max_ms;         /* instead of query.timeout; 0: that itself */
     int64_t idle_ms, idle_block_ms; /* 0: no limit */
     bool read_only, no_blocks, streams;
-    bool foreign;                     /* the request comes from a page of another site */
+    const char *reads_only;           /* why nothing but reading is run; NULL: it is */
     bool interface_read_only;         /* nobody may write here: pg.security.readonly */
     bool default_read_only;           /* default_transaction_read_only */
     bool tx_read_only;                /* the transaction that is open */

@@ -173,6 +173,34 @@ def listed_origins_and_the_setting_let_other_sites_in(s):
                 expect([g[0] for g in got], want, (env, method, got))
 
 
+@check
+def who_asks_to_read_only_changes_nothing(s):
+    with Server(preset=s.preset) as c:
+        c.exec("create table t (x int)")
+        host, port = c.http.rsplit(":", 1)
+
+        def post(sql, target="/exec?readonly=true"):
+            con = http.client.HTTPConnection(host, int(port), timeout=30)
+            con.request("POST", target, urllib.parse.urlencode({"query": sql}), {"Content-Type": "application/x-www-form-urlencoded"})
+            r = con.getresponse()
+            answers = [(r.status, json.loads(r.read()))]
+            con.request("POST", "/exec", urllib.parse.urlencode({"query": "insert into t values (1)"}), {"Content-Type": "application/x-www-form-urlencoded"})  # the next one on the connection may
+            r = con.getresponse()
+            r.read()
+            con.close()
+            return answers[0], r.status
+
+        for sql in ("select count() from t", "with a as (select 1 one) select * from a", "explain analyze select * from t", "explain analyze insert into t values (3)", "show tables"):
+            got, later = post(sql)
+            expect((got[0], later), (200, 200), (sql, got))
+        before = c.rows("select count() from t")
+        for sql in ("insert into t values (2)", "drop table t", "create table u (x int)", "alter table t add column y int", "update t set x = 5", "truncate table t", "set query_timeout = 5", "select reload_config()", "select flush_user_info_cache()",
+                    "copy t to 'x.csv'", "select 1; drop table t", "begin; drop table t"):
+            got, later = post(sql)
+            expect((got[0], "only statements that read" in got[1]["error"], later), (403, True, 200), (sql, got))
+        expect(c.rows("select count() n, max(x) m from t"), [[before[0][0] + 12, 1]])
+
+
 # ------------------------------------------------------------------------------------------------------ files
 def fetch(s, path="/index.html", method="GET", **headers):
     """(status, headers, body) by http.client, which unpacks nothing."""

@@ -63,6 +63,7 @@ export interface ExecOptions {
   timeoutSeconds?: number;
   params?: Cell[]; /* of $1, $2 ... */
   tag?: string; /* a name of our own, by which it can be ended before it has a number */
+  readonly?: boolean; /* what would change something is refused */
   hold?: boolean; /* the server keeps the rows, and the answer names them */
   onBytes?: (bytes: number) => void; /* received so far */
   onPage?: (page: RowsAnswer) => void; /* of what is held: the rows of `limit`, when they are there before the rest is */
@@ -166,7 +167,7 @@ export async function exec(sql: string, options: ExecOptions = {}): Promise<Exch
   const started = performance.now();
   const init: RequestInit = { method: "POST", body: new URLSearchParams(execParams(sql, options)) };
   if (options.signal !== undefined) init.signal = options.signal;
-  const response = await request("exec", undefined, init);
+  const response = await request("exec", options.readonly === true ? { readonly: "true" } : undefined, init);
   const text = await readText(sql, response, options);
   const wire = readWire(text, response.status);
   if (wire.error !== undefined || !response.ok) {

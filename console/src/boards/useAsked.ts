@@ -15,6 +15,12 @@ export interface Answered {
 const NOTHING: Answered = { result: null, done: false, problem: null, busy: false, ms: 0 };
 const AFTER_MS = 250; /* a value that is being typed */
 
+/* Whoever opens a board runs what others wrote: it reads, and changes nothing. */
+function problemOf(e: unknown): string {
+  const text = e instanceof Error ? e.message : String(e);
+  return text.includes("only statements that read") ? "A board only reads. Statements that change something are run in the editor." : text;
+}
+
 export function useAsked(asked: Asked | null, tick: number): Answered {
   const [now, setNow] = useState<Answered>(NOTHING);
   const running = useRef<{ abort: AbortController; tag: string } | null>(null);
@@ -34,14 +40,14 @@ export function useAsked(asked: Asked | null, tick: number): Answered {
     setNow((n) => ({ ...n, busy: true }));
     const { pageRows, timeoutSeconds } = prefs.get();
     try {
-      const { answer, totalMs } = await exec(asked.text, { limit: [1, pageRows], hold: true, params: asked.params, timeoutSeconds, signal: mine.abort.signal, tag: mine.tag });
+      const { answer, totalMs } = await exec(asked.text, { limit: [1, pageRows], hold: true, params: asked.params, readonly: true, timeoutSeconds, signal: mine.abort.signal, tag: mine.tag });
       const result = answer.kind === "rows" ? new ResultSet(asked.text, answer, pageRows, asked.params.length === 0 ? "" : JSON.stringify(asked.params)) : null;
       if (running.current !== mine) return result?.drop();
       shown.current?.drop();
       shown.current = result;
       setNow({ result, done: true, problem: null, busy: false, ms: totalMs });
     } catch (e) {
-      if (running.current === mine) setNow((n) => ({ ...n, busy: false, problem: e instanceof Error ? e.message : String(e) }));
+      if (running.current === mine) setNow((n) => ({ ...n, busy: false, problem: problemOf(e) }));
     } finally {
       if (running.current === mine) running.current = null;
     }

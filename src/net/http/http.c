@@ -129,7 +129,10 @@ alm_session *alm_http_session(alm_http *h)
         return NULL;
     if (h->who != NULL)
         alm_session_become(h->session, h->who);
-    alm_session_foreign(h->session, h->foreign);
+    alm_session_reads_only(h->session, h->foreign ? ALM_SESSION_FOREIGN
+                                       : alm_http_param_is(&h->req, "readonly", "true")
+                                           ? ALM_SESSION_READING
+                                           : NULL);
     return h->session;
 }
 
