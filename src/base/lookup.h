@@ -14,13 +14,14 @@
 #include "base/base.h"
 
 typedef enum alm_relation_text {
-    ALM_RELATION_NAME,     /* as regclass is shown: with its schema only where it needs one */
-    ALM_RELATION_INDEX,    /* CREATE INDEX ... of an index */
-    ALM_RELATION_COLUMN,   /* the column of an index */
-    ALM_RELATION_VIEW,     /* query of a view */
-    ALM_FUNCTION_NAME,     /* of a function of pg_proc */
-    ALM_FUNCTION_RESULT,   /* its type */
-    ALM_FUNCTION_ARGUMENTS /* their types */
+    ALM_RELATION_NAME,      /* as regclass is shown: with its schema only where it needs one */
+    ALM_RELATION_INDEX,     /* CREATE INDEX ... of an index */
+    ALM_RELATION_COLUMN,    /* the column of an index */
+    ALM_RELATION_VIEW,      /* query of a view */
+    ALM_FUNCTION_NAME,      /* of a function of pg_proc */
+    ALM_FUNCTION_SIGNATURE, /* as regprocedure is shown: name(types) */
+    ALM_FUNCTION_RESULT,    /* its type */
+    ALM_FUNCTION_ARGUMENTS  /* their types */
 } alm_relation_text;
 
 /* Addresses of a connection as text, without ports; "" and 0: there is none. */
@@ -41,6 +42,9 @@ typedef struct alm_lookup {
     /* *out = NULL: no relation of that number. */
     alm_status (*relation_text)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid,
                                 alm_relation_text what, const char **out);
+    /* Number of a function by its name, or by name and types, `round(double precision, bigint)`; 0: there is none;
+     * `several`: which is not said. */
+    alm_status (*function)(alm_ctx *cx, void *arg, alm_str name, int32_t *oid, bool *several);
     /* Bytes on disk of a table; 0 for what is none; -1: no such relation. oid 0: all tables. */
     alm_status (*bytes)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int64_t *out);
     /* COMMENT ON a relation, or (column > 0) on one of its columns; *out = NULL: none. */

@@ -180,7 +180,8 @@ ALM_CAT_FILL(is_parameters)
 
 static const char *type_words(int32_t oid)
 {
-    return oid == OID_ANY ? "\"any\"" : alm_cat_type_words(oid);
+    const char *words = oid == OID_ANY ? "\"any\"" : alm_cat_display_type(oid);
+    return words != NULL ? words : alm_cat_type_words(oid);
 }
 
 alm_status alm_catalog_function(alm_ctx *cx, alm_arena *arena, const alm_registry *reg, int32_t oid,
@@ -195,10 +196,85 @@ alm_status alm_catalog_function(alm_ctx *cx, alm_arena *arena, const alm_registr
         return alm_arena_zstr(cx, arena, alm_str_of(r.fn->name), out);
     if (what == ALM_FUNCTION_RESULT)
         return alm_arena_zstr(cx, arena, alm_str_of(type_words(r.result)), out);
-    *out = "";
+    if (what == ALM_FUNCTION_SIGNATURE)
+        ALM_TRY(alm_arena_printf(cx, arena, out, "%s(", r.fn->name));
+    else
+        *out = "";
     for (uint32_t a = 0; a < r.n_args; a++)
-        ALM_TRY(alm_arena_printf(cx, arena, out, "%s%s%s%s", *out, a > 0 ? ", " : "",
-                                 r.rest && a + 1 == r.n_args ? "VARIADIC " : "",
-                                 type_words(r.args[a])));
-    return ALM_OK;
+        ALM_TRY(alm_arena_printf(
+            cx, arena, out, "%s%s%s%s", *out,
+            a == 0                           ? ""
+            : what == ALM_FUNCTION_SIGNATURE ? ","
+                                             : ", ",
+            r.rest && a + 1 == r.n_args && what != ALM_FUNCTION_SIGNATURE ? "VARIADIC " : "",
+            type_words(r.args[a])));
+    return what == ALM_FUNCTION_SIGNATURE ? alm_arena_printf(cx, arena, out, "%s)", *out) : ALM_OK;
+}
+
+/* ----------------------------------------------------------------------------------- by name */
+
+static alm_str trimmed(alm_str text)
+{
+    while (text.len > 0 && text.ptr[0] == ' ')
+        text = (alm_str){text.ptr + 1, text.len - 1};
+    while (text.len > 0 && text.ptr[text.len - 1] == ' ')
+        text.len--;
+    return text;
+}
+
+static bool is_type(alm_str word, int32_t oid)
+{
+    const alm_pg_type_row *type = alm_pg_type_find(oid);
+    alm_type ours = ALM_TY(NONE);
+    const alm_str any = ALM_STR("any");
+    if (oid == OID_ANY)
+        return alm_str_ieq(word, any) || alm_str_ieq(word, ALM_STR("\"any\""));
+    if (alm_str_ieq(word, alm_str_of(type_words(oid))) ||
+        (type != NULL && alm_str_ieq(word, alm_str_of(type->name))))
+        return true;
+    return alm_type_parse(word, &ours) && alm_pg_plain_type(ours) == oid;
+}
+
+/* "integer, text" are the types of the routine; text without commas inside of a type */
+static bool has_types(const routine *r, alm_str types)
+{
+    uint32_t a = 0;
+    types = trimmed(types);
+    if (types.len == 0)
+        return r->n_args == 0;
+    for (size_t from = 0, i = 0; i <= types.len; i++) {
+        if (i < types.len && types.ptr[i] != ',')
+            continue;
+        if (a == r->n_args || !is_type(trimmed((alm_str){types.ptr + from, i - from}), r->args[a]))
+            return false;
+        a++;
+        from = i + 1;
+    }
+    return a == r->n_args;
+}
+
+int32_t alm_catalog_function_oid(const alm_registry *reg, alm_str name, bool *several)
+{
+    const char *bracket = memchr(name.ptr, '(', name.len);
+    alm_str types = {0};
+    int32_t oid = 0;
+    routine r;
+    *several = false;
+    if (bracket != NULL) {
+        if (name.ptr[name.len - 1] != ')')
+            return 0;
+        types = (alm_str){bracket + 1, (size_t)(name.ptr + name.len - 1 - (bracket + 1))};
+        name.len = (size_t)(bracket - name.ptr);
+    }
+    name = trimmed(name);
+    for (size_t i = 0; i < alm_registry_count(reg); i++) {
+        if (!alm_str_ieq(name, alm_str_of(alm_registry_at(reg, i)->name)) ||
+            !routine_at(reg, i, &r) || (bracket != NULL && !has_types(&r, types)))
+            continue;
+        *several = oid != 0;
+        if (*several)
+            return 0;
+        oid = r.oid;
+    }
+    return oid;
 }

@@ -119,6 +119,8 @@ ALM_NODISCARD alm_status alm_catalog_comment(alm_ctx *cx, alm_arena *arena,
 ALM_NODISCARD alm_status alm_catalog_index(alm_ctx *cx, alm_arena *arena, const alm_snapshot *snap,
                                            const alm_table *t, int32_t col, const char **out);
 
+/* Number of a function of pg_proc by name, or name(types); 0: none, or several. */
+int32_t alm_catalog_function_oid(const alm_registry *reg, alm_str name, bool *several);
 /* Name, result or arguments of a function of pg_proc; *out = NULL: there is none. */
 ALM_NODISCARD alm_status alm_catalog_function(alm_ctx *cx, alm_arena *arena,
                                               const alm_registry *reg, int32_t oid,

@@ -211,66 +211,8 @@ static alm_status find_role(alm_call *call, alm_str name, int32_t *oid)
     return ALM_OK;
 }
 
-/* Functions that read and write values: those pg_type points at. */
-static const struct pg_proc {
-    const char *prefix;
-    int32_t oid[4];
-} procs[] = {
-#define ALM_PG_TYPE(oid_, array_, name_, display_, length_, by_value_, kind_, category_,           \
-                    preferred_, align_, storage_, collation_, prefix_, in_, out_, recv_, send_)    \
-    {prefix_, {in_, out_, recv_, send_}},
-#include "func/pg_type.def"
-#undef ALM_PG_TYPE
-    {"array_", {750, 751, 2400, 2401}},
-};
-static const char *const ways[] = {"in", "out", "recv", "send"};
-
-/* "array_in", "pg_catalog.array_in", "array_in(cstring,oid,integer)". */
-static alm_status find_function(alm_call *call, alm_str name, int32_t *oid)
-{
-    (void)call;
-    const char *bracket = memchr(name.ptr, '(', name.len);
-    if (bracket != NULL)
-        name.len = (size_t)(bracket - name.ptr);
-    if (name.len > 11 && strncmp(name.ptr, "pg_catalog.", 11) == 0)
-        name = (alm_str){name.ptr + 11, name.len - 11};
-    *oid = ALM_MAX(digits(name), 0);
-    for (size_t i = 0; i < ALM_COUNT(procs) && *oid == 0; i++)
-        for (size_t w = 0; w < ALM_COUNT(ways) && *oid == 0; w++) {
-            const size_t len = strlen(procs[i].prefix);
-            if (name.len == len + strlen(ways[w]) && memcmp(name.ptr, procs[i].prefix, len) == 0 &&
-                memcmp(name.ptr + len, ways[w], name.len - len) == 0)
-                *oid = procs[i].oid[w];
-        }
-    return ALM_OK;
-}
-
-KERNEL(regproc_out)
-{
-    alm_text_out writer = alm_text_out_of(call);
-    alm_view *o = out->data;
-    for (size_t r = 0; r < n; r++) {
-        const int32_t oid = ALM_AT(int32_t, args[0], r);
-        const char *name = NULL;
-        if (oid > 0 && call->cx->lookup != NULL)
-            ALM_TRY(call->cx->lookup->relation_text(call->cx, call->cx->lookup->arg, call->arena,
-                                                    oid, ALM_FUNCTION_NAME, &name));
-        o[r] = oid == 0 ? view_of("-") : view_of(name);
-        for (size_t i = 0; oid > 0 && i < ALM_COUNT(procs); i++)
-            for (size_t w = 0; w < ALM_COUNT(ways); w++) {
-                char *ptr = NULL;
-                if (procs[i].oid[w] != oid)
-                    continue;
-                ALM_TRY(alm_text_room(&writer, 40, &ptr));
-                o[r] = alm_text_take(&writer,
-                                     (size_t)snprintf(ptr, 40, "%s%s", procs[i].prefix, ways[w]));
-            }
-    }
-    return ALM_OK;
-}
-
 static alm_status names_to_oids(alm_call *call, size_t n, const alm_vec *args, alm_vec *out,
-                                find_oid find, const char *missing)
+                                find_oid find, alm_status code, const char *missing)
 {
     int32_t *o = out->data;
     for (size_t i = 0; i < n; i++) {
@@ -282,28 +224,26 @@ static alm_status names_to_oids(alm_call *call, size_t n, const alm_vec *args, a
         if (o[i] != 0)
             continue;
         if (missing != NULL && !(name.len == 1 && (name.ptr[0] == '-' || name.ptr[0] == '0')))
-            return alm_fail(call->cx, ALM_E_TABLE, call->pos, "%s \"%.*s\" does not exist", missing,
+            return alm_fail(call->cx, code, call->pos, "%s \"%.*s\" does not exist", missing,
                             (int)name.len, name.ptr);
         o[i] = missing != NULL ? 0 : ALM_INT_NULL;
     }
     return ALM_OK;
 }
 
-#define TO_OID(name, find, missing)                                                                \
+#define TO_OID(name, find, code, missing)                                                          \
     KERNEL(name)                                                                                   \
     {                                                                                              \
-        return names_to_oids(call, n, args, out, find, missing);                                   \
+        return names_to_oids(call, n, args, out, find, code, missing);                             \
     }
-TO_OID(to_regclass, find_relation, NULL)
-TO_OID(regclass_in, find_relation, "relation")
-TO_OID(to_regtype, find_type, NULL)
-TO_OID(regtype_in, find_type, "type")
-TO_OID(to_regnamespace, find_schema, NULL)
-TO_OID(regnamespace_in, find_schema, "schema")
-TO_OID(to_regrole, find_role, NULL)
-TO_OID(regrole_in, find_role, "role")
-TO_OID(to_regproc, find_function, NULL)
-TO_OID(regproc_in, find_function, "function")
+TO_OID(to_regclass, find_relation, ALM_OK, NULL)
+TO_OID(regclass_in, find_relation, ALM_E_TABLE, "relation")
+TO_OID(to_regtype, find_type, ALM_OK, NULL)
+TO_OID(regtype_in, find_type, ALM_E_SETTING, "type")
+TO_OID(to_regnamespace, find_schema, ALM_OK, NULL)
+TO_OID(regnamespace_in, find_schema, ALM_E_SCHEMA, "schema")
+TO_OID(to_regrole, find_role, ALM_OK, NULL)
+TO_OID(regrole_in, find_role, ALM_E_SETTING, "role")
 
 /* ---------------------------------------------------------------------------- numbers to names */
 
@@ -778,7 +718,6 @@ static const alm_fn ROWS[] = {
     REG("regnamespace", "schema", "('public')", "(2200)", regnamespace_in, to_regnamespace,
         regnamespace_out),
     REG("regrole", "user", "('admin')", "(10)", regrole_in, to_regrole, user_by_id),
-    REG("regproc", "function", "('array_in')", "(750)", regproc_in, to_regproc, regproc_out),
     ROW("format_type", "(INT, INT) STRING", "(1700, 655366)", 0, format_type,
         "Name of a type by its object number."),
     ROW("pg_get_userbyid", "(INT) STRING", "(10)", ALM_FN_STABLE, user_by_id, "Name of an owner."),

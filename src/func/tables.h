@@ -20,7 +20,7 @@
     X(decimal_round, "numeric") X(decimal_sum, "aggregates") X(wide_extreme, "aggregates")         \
     X(json, "json") X(numeric, "numeric") X(conditional, "conditional") X(concat, "text")          \
     X(text, "text") X(text_make, "text") X(format, "text") X(hash, "hash") X(finance, "finance") X(system, "meta")   \
-    X(pg, "postgresql") X(random, "random") X(count, "aggregates") X(sum, "aggregates")            \
+    X(pg, "postgresql") X(regproc, "postgresql") X(random, "random") X(count, "aggregates") X(sum, "aggregates")            \
     X(extreme, "aggregates") X(pick, "aggregates") X(stats, "statistics")                          \
     X(distinct, "aggregates") X(sketch, "aggregates") X(percentile, "aggregates")                  \
     X(haversine, "geo") X(arg, "aggregates") X(agg_bits, "aggregates") X(list, "aggregates")       \

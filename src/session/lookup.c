@@ -46,6 +46,14 @@ static alm_status relation(alm_ctx *cx, void *arg, alm_str name, int32_t *oid)
     return ALM_OK;
 }
 
+static alm_status function(alm_ctx *cx, void *arg, alm_str name, int32_t *oid, bool *several)
+{
+    const alm_cursor *c = arg;
+    (void)cx;
+    *oid = alm_catalog_function_oid(c->session->db->registry, name, several);
+    return ALM_OK;
+}
+
 static alm_status relation_text(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid,
                                 alm_relation_text what, const char **out)
 {
@@ -164,6 +172,7 @@ void alm_cursor_lookup(alm_cursor *c)
                              .set = set,
                              .relation = relation,
                              .relation_text = relation_text,
+                             .function = function,
                              .bytes = bytes,
                              .cancel = cancel,
                              .reload = reload,

@@ -21,7 +21,7 @@ static const object_type object_types[] = {
     {"regnamespace", "regnamespacein", "regnamespaceout", {0}},
     {"regrole", "regrolein", "regroleout", {0}},
     {"regproc", "regprocin", "regprocout", {0}},
-    {"regprocedure", "regprocin", "regprocout", {0}},
+    {"regprocedure", "regprocedurein", "regprocedureout", {0}},
     {"oid", NULL, NULL, {.id = ALM_T_INT, .p = 1 /* alm_type_oid */}},
     {"xid", NULL, NULL, {.id = ALM_T_LONG}},
     {"cid", NULL, NULL, {.id = ALM_T_INT}},
@@ -131,11 +131,31 @@ alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **
     return as_noted(p, *out, list_param(cast->type_name), out);
 }
 
+/* A function of pg_type that is cast to a number is shown as one from then on: another value than the name that the column
+ * itself becomes in a result. */
+static alm_status as_number(alm_planner *p, const alm_ast *ast, const object_type *t, alm_expr *e,
+                            alm_expr **out)
+{
+    alm_type to = t != NULL ? t->plain : ALM_TY(NONE);
+    if (!alm_type_is_regproc(e->type))
+        return ALM_OK;
+    if (t == NULL && !alm_type_parse(without_schema(ast->type_name), &to))
+        return ALM_OK;
+    if (to.id != ALM_T_INT)
+        return ALM_OK;
+    ALM_TRY(alm_expr_cast(p, e, ALM_TY(LONG), ALM_CAST_EXPLICIT, &e));
+    ALM_TRY(alm_expr_cast(p, e, ALM_TY(INT), ALM_CAST_EXPLICIT, out));
+    return alm_type_is_oid(to) ? as_noted(p, *out, to, out) : ALM_OK;
+}
+
 alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_expr **out)
 {
     alm_planner *p = sc->p;
     const object_type *t = object_type_of(ast->type_name);
     *out = NULL;
+    ALM_TRY(as_number(p, ast, t, e, out));
+    if (*out != NULL)
+        return ALM_OK;
     if (t == NULL) {
         ALM_TRY(shown(p, ast, e, out));
         const alm_str plain = without_schema(ast->type_name);
