@@ -19,7 +19,7 @@
 
 enum { VALUE_BYTES_MAX = 16384, UNDO_MAX = 10000 };
 
-typedef enum setting_kind { TEXT, BOOL, MS, FIXED, ISOLATION, LEVEL, ENCODING } setting_kind;
+typedef enum setting_kind { TEXT, BOOL, MS, FIXED, ISOLATION, LEVEL, ENCODING, BYTEA } setting_kind;
 
 typedef struct setting {
     setting_kind kind;
@@ -183,6 +183,9 @@ static alm_status check_value(alm_ctx *cx, const alm_session *s, int i, const ch
         break;
     case LEVEL:
         good = one_of(*value, levels, ALM_COUNT(levels));
+        break;
+    case BYTEA:
+        good = strcasecmp(*value, "hex") == 0 || strcasecmp(*value, "escape") == 0;
         break;
     case ENCODING:
         if (!one_of(*value, encodings, ALM_COUNT(encodings)))

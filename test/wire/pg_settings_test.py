@@ -75,6 +75,27 @@ def settings_of_the_clients_own(s):
 
 
 @check
+def bytea_output(s):
+    w = Wire(s.pg)
+    w.rows("create table bytes_out (b binary)")
+    raw = bytes(range(256))
+    w.ask(parse("", "insert into bytes_out values ($1)", [17]), bind(values=[raw], formats=[1]), execute(), SYNC)
+
+    def answer(binary=False):
+        return data_rows(w.ask(parse("", "select b from bytes_out"), bind(results=[int(binary)]), execute(), SYNC))[0][0]
+    want = b"".join(b"\\\\" if b == 92 else bytes([b]) if 32 <= b < 127 else b"\\%03o" % b for b in raw)
+    expect(answer(), b"\\x" + raw.hex().encode())
+    w.ask(query("set bytea_output = 'ESCAPE'"))
+    expect((answer(), answer(True), w.rows("select b from bytes_out where b is null")), (want, raw, []))
+    w.ask(parse("", "insert into bytes_out values ($1)", [17]), bind(values=[want]), execute(), SYNC)
+    expect(data_rows(w.ask(query("select b from bytes_out"))), [[want], [want]])
+    w.ask(query("reset bytea_output"))
+    expect(answer(), b"\\x" + raw.hex().encode())
+    expect(code(w, "set bytea_output = 'base64'"), "22023")
+    w.rows("drop table bytes_out")
+
+
+@check
 def deallocate_discard_and_close(s):
     w = Wire(s.pg)
     for name in ("a", "b", "pdo_1", "MiXed"):

@@ -93,6 +93,36 @@ static alm_status put_time(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, siz
     return put_length(out, n + 3);
 }
 
+static alm_status put_escaped(alm_ctx *cx, alm_pg_cell *cell, const alm_vec *v, size_t row,
+                              alm_buf *out)
+{
+    (void)cell;
+    const alm_str bytes = alm_vec_text(v, row);
+    ALM_TRY(alm_buf_reserve(cx, out, CELL_HEAD + 4 * bytes.len));
+    if (bytes.ptr == NULL)
+        return put_null(out);
+    char *to = place(out);
+    for (size_t i = 0; i < bytes.len; i++) {
+        const unsigned char byte = (unsigned char)bytes.ptr[i];
+        if (byte >= 0x20 && byte < 0x7f) {
+            *to++ = (char)byte;
+            if (byte == '\\')
+                *to++ = '\\';
+            continue;
+        }
+        *to++ = '\\';
+        for (int shift = 6; shift >= 0; shift -= 3)
+            *to++ = (char)('0' + (byte >> shift & 7));
+    }
+    return put_length(out, (size_t)(to - place(out)));
+}
+
+void alm_pg_cell_escapes(alm_pg_cell *cell)
+{
+    if (cell->type == ALM_T_BINARY && !cell->binary)
+        cell->put = put_escaped;
+}
+
 void alm_pg_cell_init(const struct alm_conf *conf, alm_pg_cell *cell, alm_type type, bool binary)
 {
     *cell = (alm_pg_cell){.put = put_any, .type = (alm_type_id)type.id, .binary = binary};

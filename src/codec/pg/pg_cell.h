@@ -32,6 +32,9 @@ struct alm_pg_cell {
 
 void alm_pg_cell_init(const struct alm_conf *conf, alm_pg_cell *cell, alm_type type, bool binary);
 
+/* Of BINARY as text: \\ and \ooo, as PostgreSQL's bytea_output = escape has it. */
+void alm_pg_cell_escapes(alm_pg_cell *cell);
+
 /* Appends the cell of a row: 4-byte length and bytes. */
 ALM_NODISCARD static inline alm_status alm_pg_cell_put(alm_ctx *cx, alm_pg_cell *cell,
                                                        const alm_vec *v, size_t row, alm_buf *out)

@@ -68,8 +68,13 @@ static alm_status set_up_cells(pg_conn *c, pg_portal *portal, const alm_batch *b
                                : portal->n_formats == 1 ? portal->formats[0]
                                                         : portal->formats[i];
         alm_pg_cell *cell = &portal->cells[i];
-        if (cell->put == NULL || cell->type != (alm_type_id)batch->cols[i].type.id)
-            alm_pg_cell_init(c->cx.conf, cell, batch->cols[i].type, format == 1);
+        if (cell->put != NULL && cell->type == (alm_type_id)batch->cols[i].type.id)
+            continue;
+        alm_pg_cell_init(c->cx.conf, cell, batch->cols[i].type, format == 1);
+        if (batch->cols[i].type.id == ALM_T_BINARY &&
+            alm_str_ieq(alm_str_of(alm_session_setting(c->session, "bytea_output")),
+                        ALM_STR("escape")))
+            alm_pg_cell_escapes(cell);
     }
     portal->by_column = alm_pg_rows_can(portal->cells, batch->n_cols);
     return ALM_OK;
