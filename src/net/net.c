@@ -17,6 +17,7 @@
 #include "net/http/held.h"
 #include "net/http/http.h"
 #include "net/http/preferences.h"
+#include "net/http/session_cookie.h"
 #include "net/http/session_store.h"
 #include "net/http/tagged.h"
 #include "net/ilp/ilp_tcp.h"
@@ -189,7 +190,8 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
         ALM_TRY(alm_held_store_new(cx, &net->shared.held));
         ALM_TRY(alm_tagged_list_new(cx, &net->shared.tagged));
         net->shared.sessions = alm_session_store_new();
-        if (net->shared.sessions == NULL)
+        net->shared.ended = alm_ended_sessions_new();
+        if (net->shared.sessions == NULL || net->shared.ended == NULL)
             return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
         const alm_listen_conf http = {.address = conf->http_bind_to,
                                       .protocol = &alm_http_protocol,
@@ -260,6 +262,7 @@ static void free_net(alm_net *net)
     alm_held_store_free(net->shared.held);
     alm_tagged_list_free(net->shared.tagged);
     alm_session_store_free(net->shared.sessions);
+    alm_ended_sessions_free(net->shared.ended);
     free(net->shared.public_dir);
     free(net);
 }

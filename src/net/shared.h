@@ -24,6 +24,7 @@ typedef struct alm_net_shared {
     struct alm_held_store *held;        /* results that are read page by page */
     struct alm_tagged_list *tagged;     /* statements that have a name */
     unsigned char session_key[32];      /* of session_cookie.h */
+    struct alm_ended_sessions *ended;   /* of session_cookie.h */
     char *public_dir;                   /* of static files; NULL: there is none */
     alm_counter exports, json_queries;  /* that run */
     struct alm_session_store *sessions; /* of session_store.h */

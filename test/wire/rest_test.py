@@ -543,8 +543,13 @@ def a_login_may_be_kept_in_a_cookie(s):
         expect(fetch(c, query, Cookie="qdb_session=" + first, Authorization="Basic bWU6d3Jvbmc=")[0], 401)
         with Server(preset=s.preset, env=CORS) as other:
             expect(fetch(other, query, Cookie="qdb_session=" + first)[0], 401)
-        status, headers, _ = fetch(c, query + "&session=false", Cookie="qdb_session=" + first)
-        expect((status, headers["set-cookie"]), (200, "qdb_session=; HttpOnly; Path=/; SameSite=Strict; Max-Age=0"))
+        for more in ({}, login):  # session=false ends all cookies of the session, by whichever it is asked for, and of no other
+            one = cookie_of(fetch(c, query + "&session=true", **login)[1])[1]
+            two = cookie_of(fetch(c, query, Cookie="qdb_session=" + one)[1])[1]
+            status, headers, _ = fetch(c, query + "&session=false", Cookie="qdb_session=" + two, **more)
+            expect((status, headers["set-cookie"]), (200, "qdb_session=; HttpOnly; Path=/; SameSite=Strict; Max-Age=0"))
+            expect([fetch(c, query, Cookie="qdb_session=" + it)[0] for it in (one, two, first)], [401, 401, 200])
+            expect([fetch(c, query + "&session=false", Cookie="qdb_session=" + one)[0]], [401])
         last = first
         for _ in range(5):  # longer than one lasts
             time.sleep(0.6)

@@ -92,6 +92,8 @@ bool alm_http_login(alm_http *h)
         h->route_wanted->handler == &alm_ep_exec) { /* by either name */
         if (alm_http_param_is(&h->req, "session", "true"))
             alm_session_cookie_give(h);
+        else if (alm_http_param_is(&h->req, "session", "false") && alm_session_cookie_is_good(h))
+            alm_session_cookie_take(h);
         return true;
     }
     return good || by_cookie(h) || refuse(h);

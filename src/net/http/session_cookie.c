@@ -1,6 +1,9 @@
 /* session_cookie.c - see session_cookie.h. */
 #include "net/http/session_cookie.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -9,7 +12,24 @@
 #include "io/io.h"
 #include "net/shared.h"
 
-enum { FACTS_BYTES = 16, MAC_BYTES = 32, TOKEN_BYTES = FACTS_BYTES + MAC_BYTES };
+enum {
+    FACTS_BYTES = 16,
+    MAC_BYTES = 32,
+    TOKEN_BYTES = FACTS_BYTES + MAC_BYTES,
+    ENDED_MAX = 100000
+};
+
+typedef struct facts {
+    int64_t until_ns; /* of the monotonic clock: a token is of this process */
+    uint64_t session;
+} facts;
+
+/* Sessions that were ended, until all their cookies are over. */
+struct alm_ended_sessions {
+    pthread_mutex_t lock;
+    facts *rows;
+    size_t n, cap;
+};
 
 static const alm_str name = ALM_STR("qdb_session=");
 static const alm_str form = ALM_STR("qs1");
@@ -42,23 +62,93 @@ static bool read_token(alm_str text, unsigned char out[TOKEN_BYTES])
     return true;
 }
 
-static bool holds(const alm_http *h, alm_str text)
+/* -------------------------------------------------------------- ended sessions */
+
+struct alm_ended_sessions *alm_ended_sessions_new(void)
 {
+    struct alm_ended_sessions *ended = calloc(1, sizeof(*ended));
+    if (ended != NULL)
+        (void)pthread_mutex_init(&ended->lock, NULL);
+    return ended;
+}
+
+void alm_ended_sessions_free(struct alm_ended_sessions *ended)
+{
+    if (ended == NULL)
+        return;
+    (void)pthread_mutex_destroy(&ended->lock);
+    free(ended->rows);
+    free(ended);
+}
+
+static bool is_ended(struct alm_ended_sessions *ended, uint64_t session)
+{
+    bool found = false;
+    if (ended == NULL) /* a connection without a server */
+        return false;
+    (void)pthread_mutex_lock(&ended->lock);
+    for (size_t i = 0; i < ended->n && !found; i++)
+        found = ended->rows[i].session == session;
+    (void)pthread_mutex_unlock(&ended->lock);
+    return found;
+}
+
+/* A place for one more: what is over anyway goes, then the list grows; when it is full the first goes. */
+static facts *place_for(struct alm_ended_sessions *ended)
+{
+    const int64_t now_ns = alm_monotonic_ns();
+    size_t kept = 0;
+    for (size_t i = 0; i < ended->n; i++)
+        if (ended->rows[i].until_ns > now_ns)
+            ended->rows[kept++] = ended->rows[i];
+    ended->n = kept;
+    if (ended->n == ended->cap && ended->cap < ENDED_MAX) {
+        const size_t cap = ended->cap == 0 ? 16 : 2 * ended->cap;
+        facts *grown = realloc(ended->rows, cap * sizeof(*grown));
+        if (grown != NULL) {
+            ended->rows = grown;
+            ended->cap = cap;
+        }
+    }
+    if (ended->n < ended->cap)
+        return &ended->rows[ended->n++];
+    return ended->n > 0 ? &ended->rows[0] : NULL;
+}
+
+static void end_session(struct alm_ended_sessions *ended, facts of)
+{
+    (void)pthread_mutex_lock(&ended->lock);
+    facts *row = place_for(ended);
+    if (row != NULL)
+        *row = of;
+    (void)pthread_mutex_unlock(&ended->lock);
+}
+
+/* --------------------------------------------------------------------- cookies */
+
+static bool holds(const alm_http *h, alm_str text, facts *out)
+{
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
     unsigned char got[TOKEN_BYTES], want[TOKEN_BYTES];
-    int64_t until_ns = 0;
     if (!read_token(text, got))
         return false;
     (void)memcpy(want, got, FACTS_BYTES);
     if (!sign(h, want) || CRYPTO_memcmp(got, want, TOKEN_BYTES) != 0)
         return false;
-    (void)memcpy(&until_ns, got, sizeof(until_ns)); /* our own bytes, of this process */
-    return alm_monotonic_ns() < until_ns;
+    (void)memcpy(out, got, sizeof(*out)); /* our own bytes, of this process */
+    return alm_monotonic_ns() < out->until_ns && !is_ended(shared->ended, out->session);
+}
+
+static bool find(const alm_http *h, facts *out)
+{
+    const alm_str found = alm_http_cookie(&h->req, name);
+    return h->cx.conf->http_server_cookies_enabled && found.ptr != NULL && holds(h, found, out);
 }
 
 bool alm_session_cookie_is_good(const alm_http *h)
 {
-    const alm_str found = alm_http_cookie(&h->req, name);
-    return h->cx.conf->http_server_cookies_enabled && found.ptr != NULL && holds(h, found);
+    facts of;
+    return find(h, &of);
 }
 
 void alm_session_cookie_give(alm_http *h)
@@ -67,12 +157,14 @@ void alm_session_cookie_give(alm_http *h)
     const alm_io *io = alm_io_posix();
     unsigned char token[TOKEN_BYTES];
     char text[2 * TOKEN_BYTES + 1];
-    const int64_t until_ns = alm_monotonic_ns() + conf->http_session_timeout * 1000000;
+    facts of;
     if (!conf->http_server_cookies_enabled)
         return;
-    (void)memcpy(token, &until_ns, sizeof(until_ns));
-    if (io->random(io, token + sizeof(until_ns), FACTS_BYTES - sizeof(until_ns)) < 0 ||
-        !sign(h, token))
+    if (!find(h, &of) && io->random(io, &of.session, sizeof(of.session)) < 0)
+        return;
+    of.until_ns = alm_monotonic_ns() + conf->http_session_timeout * 1000000;
+    (void)memcpy(token, &of, sizeof(of));
+    if (!sign(h, token))
         return;
     for (size_t i = 0; i < TOKEN_BYTES; i++) {
         text[2 * i] = "0123456789abcdef"[token[i] >> 4];
@@ -86,6 +178,13 @@ void alm_session_cookie_give(alm_http *h)
 
 void alm_session_cookie_take(alm_http *h)
 {
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    facts of;
+    if (shared->ended != NULL && find(h, &of)) {
+        /* a cookie that a request under way gets in this moment is no longer good than one that is given now */
+        of.until_ns = alm_monotonic_ns() + h->cx.conf->http_session_timeout * 1000000;
+        end_session(shared->ended, of);
+    }
     alm_http_add_headers(h, "Set-Cookie: %s; HttpOnly; Path=/; SameSite=Strict; Max-Age=0\r\n",
                          name.ptr);
 }

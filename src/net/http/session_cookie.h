@@ -2,9 +2,11 @@
  * session_cookie.h - a login kept in a cookie, for pages: whoever was let in by user and password and asks for it
  * (session=true) gets one, and each request with it renews it. Private to net/.
  *
- * Form        qs1, then in hexadecimal: when it ends (8 bytes), 8 random bytes, HMAC-SHA256 of these under a key that
- *             is made when the server starts. Nothing is kept: a restart ends all of them.
- * Time        http.session.timeout without a request. Threads: the loop thread; the key is read-only.
+ * Form        qs1, then in hexadecimal: when it ends (8 bytes), the random number of the session (8 bytes), HMAC-SHA256 of these
+ *             under a key that is made when the server starts. A restart ends all of them.
+ * Time        http.session.timeout without a request.
+ * End         session=false: the number is kept until the last cookie that was given under it is over, too.
+ * Threads     Any loop thread; the key is read-only, the list of ended sessions has a lock.
  */
 #ifndef ALM_NET_HTTP_SESSION_COOKIE_H
 #define ALM_NET_HTTP_SESSION_COOKIE_H
@@ -13,8 +15,13 @@
 
 /* Does the request have one that holds? */
 bool alm_session_cookie_is_good(const alm_http *h);
-/* The answer has a new one; or tells the browser to forget it. */
+/* The answer has a new one, of the request's session if it has one. */
 void alm_session_cookie_give(alm_http *h);
+/* The session of the request's cookie is over, and the browser is told to forget it. */
 void alm_session_cookie_take(alm_http *h);
+
+struct alm_ended_sessions;
+struct alm_ended_sessions *alm_ended_sessions_new(void); /* NULL: no memory */
+void alm_ended_sessions_free(struct alm_ended_sessions *ended);
 
 #endif
