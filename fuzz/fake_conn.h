@@ -199,6 +199,14 @@ void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_con
     conn->work = work;
 }
 
+void alm_conn_wait_at_most(alm_conn *conn, int64_t ms, bool (*late)(void *arg), void *arg)
+{
+    (void)conn;
+    (void)ms;
+    (void)late;
+    (void)arg;
+}
+
 /* There is no other connection. */
 void alm_conn_tell(alm_conn *conn, uint64_t id, void (*tell)(alm_conn *other, alm_conn *conn),
                    void (*done)(alm_conn *conn, void *arg), void *arg)

@@ -691,6 +691,14 @@ void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void
     conn->done = done;
     conn->drop = drop;
     conn->work_arg = arg;
+    conn->late = NULL;
+}
+
+void alm_conn_wait_at_most(alm_conn *conn, int64_t ms, bool (*late)(void *arg), void *arg)
+{
+    conn->late = late;
+    conn->late_arg = arg;
+    conn->late_ms = (int64_t)uv_now(&conn->lane->uv) + ms;
 }
 
 void alm_conn_wait_not(alm_conn *conn)

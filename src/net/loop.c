@@ -122,6 +122,11 @@ static void on_tick(uv_timer_t *timer)
         }
         if (now - conn->active_ms >= INPUT_KEPT_MS)
             alm_conn_spare_input(conn);
+        if (conn->working && conn->late != NULL && now >= conn->late_ms &&
+            conn->late(conn->late_arg)) {
+            alm_conn_work_done(conn);
+            continue;
+        }
         const int64_t *idle_ms = conn->listener->conf.idle_ms;
         const int64_t limit = idle_ms != NULL ? *idle_ms : 0;
         const bool idle = limit > 0 && now - conn->active_ms >= limit;

@@ -165,6 +165,8 @@ void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_con
  * alm_conn_work_over, from any thread. */
 void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg),
                    void *arg);
+/* The wait ends after so many ms (looked at four times a second), if late(arg) says that nobody else ends it any more. */
+void alm_conn_wait_at_most(alm_conn *conn, int64_t ms, bool (*late)(void *arg), void *arg);
 void alm_conn_work_over(alm_conn *conn);
 void alm_conn_wait_not(alm_conn *conn); /* nobody does it after all */
 bool alm_conn_is_working(const alm_conn *conn);

@@ -54,6 +54,9 @@ struct alm_conn {
     void (*work)(void *arg);
     void (*done)(alm_conn *conn, void *arg);
     void (*drop)(void *arg);
+    bool (*late)(void *arg); /* of alm_conn_wait_at_most; NULL: no end */
+    void *late_arg;
+    int64_t late_ms;
     void *work_arg;
     _Alignas(16) char state[];
 };

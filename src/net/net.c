@@ -16,6 +16,7 @@
 #include "net/http/cors.h"
 #include "net/http/held.h"
 #include "net/http/http.h"
+#include "net/http/places.h"
 #include "net/http/preferences.h"
 #include "net/http/session_cookie.h"
 #include "net/http/session_store.h"
@@ -191,7 +192,10 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
         ALM_TRY(alm_tagged_list_new(cx, &net->shared.tagged));
         net->shared.sessions = alm_session_store_new();
         net->shared.ended = alm_ended_sessions_new();
-        if (net->shared.sessions == NULL || net->shared.ended == NULL)
+        net->shared.exports = alm_places_new();
+        net->shared.json_queries = alm_places_new();
+        if (net->shared.sessions == NULL || net->shared.ended == NULL ||
+            net->shared.exports == NULL || net->shared.json_queries == NULL)
             return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
         const alm_listen_conf http = {.address = conf->http_bind_to,
                                       .protocol = &alm_http_protocol,
@@ -263,6 +267,8 @@ static void free_net(alm_net *net)
     alm_tagged_list_free(net->shared.tagged);
     alm_session_store_free(net->shared.sessions);
     alm_ended_sessions_free(net->shared.ended);
+    alm_places_free(net->shared.exports);
+    alm_places_free(net->shared.json_queries);
     free(net->shared.public_dir);
     free(net);
 }

@@ -21,14 +21,14 @@ typedef struct alm_net_shared {
     alm_counter line_tcp_disconnects, line_tcp_logins_failed;
     alm_line_keys *line_keys; /* NULL: no login */
     struct alm_preferences *preferences;
-    struct alm_held_store *held;        /* results that are read page by page */
-    struct alm_tagged_list *tagged;     /* statements that have a name */
-    unsigned char session_key[32];      /* of session_cookie.h */
-    struct alm_ended_sessions *ended;   /* of session_cookie.h */
-    char *public_dir;                   /* of static files; NULL: there is none */
-    alm_counter exports, json_queries;  /* that run */
-    struct alm_session_store *sessions; /* of session_store.h */
-    _Atomic int32_t logins_waiting;     /* passwords that are hashed, answers that wait */
+    struct alm_held_store *held;               /* results that are read page by page */
+    struct alm_tagged_list *tagged;            /* statements that have a name */
+    unsigned char session_key[32];             /* of session_cookie.h */
+    struct alm_ended_sessions *ended;          /* of session_cookie.h */
+    char *public_dir;                          /* of static files; NULL: there is none */
+    struct alm_places *exports, *json_queries; /* that run: places.h */
+    struct alm_session_store *sessions;        /* of session_store.h */
+    _Atomic int32_t logins_waiting;            /* passwords that are hashed, answers that wait */
 } alm_net_shared;
 
 #endif

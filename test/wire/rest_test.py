@@ -452,9 +452,60 @@ def files_of_the_public_folder_are_served_and_no_others(s):
 
 # ------------------------------------------------------------------------------------------------------ settings of the server
 @check
+def exports_wait_for_a_place(s):
+    env = {"ALMANAC_HTTP_EXPORT_CONNECTION_LIMIT": "1", "ALMANAC_HTTP_EXPORT_TIMEOUT": "4s", "ALMANAC_HTTP_EXPORT_QUEUE_TIMEOUT": "1s", "ALMANAC_QUERY_CONCURRENT_MAX": "2"}
+    with Server(preset=s.preset, env=env) as c, concurrent.futures.ThreadPoolExecutor(20) as pool:
+        def long_one():
+            it = pool.submit(lambda: c.get("/exp", query=LONG)[0])
+            while not c.rows("select query_id from query_activity() where query = '" + LONG.replace("'", "''") + "'"):
+                time.sleep(0.01)
+            return it
+        one, start = long_one(), time.monotonic()
+        status, headers, body = fetch(c, "/exp?query=select+1")  # waits in vain
+        expect((status, headers["retry-after"], "http.export.connection.limit" in json.loads(body)["error"], 0.9 < time.monotonic() - start < 2.5), (429, "1", True, True))
+        # those that wait hold no thread
+        waiting = [pool.submit(lambda: c.get("/exp", query="select 1")[0]) for _ in range(6)]
+        expect(c.rows("select 1"), [[1]])
+        expect([w.result() for w in waiting], [429] * 6)
+        expect(one.result(), 400)
+    env["ALMANAC_HTTP_EXPORT_QUEUE_TIMEOUT"] = "30s"
+    with Server(preset=s.preset, env=env) as c, concurrent.futures.ThreadPoolExecutor(40) as pool:
+        one = pool.submit(lambda: c.get("/exp", query=LONG)[0])
+        while len(c.rows("select query_id from query_activity()")) < 2:
+            time.sleep(0.01)
+        gone = c.connect()
+        gone.sendall(b"GET /exp?query=select+1 HTTP/1.1\r\nHost: a\r\n\r\n")
+        line = c.connect()
+        line.sendall(b"GET /exp?nm=true&query=select+7 HTTP/1.1\r\nHost: a\r\n\r\nGET /exec?nm=true&query=select+8 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        waiting = [pool.submit(lambda: c.get("/exp", query="select x from long_sequence(100000)")) for _ in range(20)]
+        expect(c.rows("select 1"), [[1]])
+        time.sleep(0.3)
+        gone.close()
+        number = [r[0] for r in c.rows("select query_id, query from query_activity()") if r[1] == LONG][0]
+        expect(c.rows(f"select cancel_query({number})"), [[True]])
+        expect(one.result(), 400)
+        expect([(w.result()[0], len(w.result()[2].split())) for w in waiting], [(200, 100001)] * 20)
+        got = b""
+        while part := line.recv(65536):
+            got += part
+        expect((got.index(b"7\r\n") < got.index(b"[[8]]"), got.count(b"HTTP/1.1 200")), (True, 2))
+        expect([c.get("/exp", query="select 1")[0] for _ in range(5)], [200] * 5)
+        # the server stops while one waits
+        one = pool.submit(lambda: fetch(c, "/exp?query=" + urllib.parse.quote(LONG)))
+        two = pool.submit(lambda: fetch(c, "/exp?query=select+1"))
+        time.sleep(0.3)
+        c.stop()
+        for it in (one, two):
+            try:
+                it.result(10)
+            except (http.client.HTTPException, OSError):
+                pass
+
+
+@check
 def settings_of_answers_and_exports(s):
     env = {"ALMANAC_HTTP_SECURITY_MAX_RESPONSE_ROWS": "5", "ALMANAC_HTTP_KEEP_ALIVE_TIMEOUT": "7", "ALMANAC_HTTP_KEEP_ALIVE_MAX": "99", "ALMANAC_HTTP_EXPORT_CONNECTION_LIMIT": "1",
-           "ALMANAC_HTTP_EXPORT_TIMEOUT": "3s", "ALMANAC_QUERY_TIMEOUT": "1s"}
+           "ALMANAC_HTTP_EXPORT_TIMEOUT": "3s", "ALMANAC_HTTP_EXPORT_QUEUE_TIMEOUT": "0", "ALMANAC_QUERY_TIMEOUT": "1s"}
     with Server(preset=s.preset, env=env) as c:
         for limit, want in ((None, [1, 2, 3, 4, 5]), ("3", [1, 2, 3]), ("4,20", [4, 5, 6, 7, 8]), ("8,", [8, 9]), ("-3", [7, 8, 9]), ("-9", [5, 6, 7, 8, 9])):
             expect([r[0] for r in c.rows("select x from long_sequence(9)", **({"limit": limit} if limit else {}))], want, limit)

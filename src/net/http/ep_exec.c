@@ -202,8 +202,8 @@ static void run_exec(alm_http *h)
     opt.timings = is_true(h, "timings");
     opt.explain = is_true(h, "explain");
     opt.headers = "Vary: Accept, Accept-Encoding\r\n";
-    opt.running = &((alm_net_shared *)alm_conn_arg(h->conn))->json_queries;
-    opt.running_max = h->cx.conf->http_json_query_connection_limit;
+    opt.places = ((const alm_net_shared *)alm_conn_arg(h->conn))->json_queries;
+    opt.places_max = &h->cx.conf->http_json_query_connection_limit;
     opt.limit_name = "http.json.query.connection.limit";
     alm_query_run_start(h, query, &opt);
 }
@@ -262,9 +262,10 @@ static void run_exp(alm_http *h)
     if (!read_request(h, &formats[1], false, &query, &opt, &format))
         return;
     opt.select_only = true;
-    const int64_t limit = h->cx.conf->http_export_connection_limit;
-    opt.running = &((alm_net_shared *)alm_conn_arg(h->conn))->exports;
-    opt.running_max = limit > 0 ? limit : -1;
+    opt.places = ((const alm_net_shared *)alm_conn_arg(h->conn))->exports;
+    opt.places_max = &h->cx.conf->http_export_connection_limit;
+    opt.places_0_is_any = true;
+    opt.places_wait_ms = h->cx.conf->http_export_queue_timeout;
     opt.limit_name = "http.export.connection.limit";
     if (disposition(h, format->name, &opt.headers) == ALM_OK)
         alm_query_run_start(h, query, &opt);
@@ -428,15 +429,24 @@ static void close_any(alm_http *h)
         alm_query_run_close(h);
 }
 
+/* h->work is the run once the body is there. */
+static void closing(alm_http *h)
+{
+    if (h->state != ALM_HTTP_BODY && h->state != ALM_HTTP_DISCARD)
+        alm_query_run_closing(h);
+}
+
 const alm_http_handler alm_ep_exec = {.begin = begin_exec,
                                       .body = take_body,
                                       .end = end_exec,
                                       .close = close_any,
-                                      .drained = alm_query_run_drained};
+                                      .drained = alm_query_run_drained,
+                                      .closing = closing};
 const alm_http_handler alm_ep_validate = {
     .begin = begin_validate, .body = take_body, .end = end_validate, .close = close_validate};
 const alm_http_handler alm_ep_exp = {.begin = begin_exp,
                                      .body = take_body,
                                      .end = end_exp,
                                      .close = close_any,
-                                     .drained = alm_query_run_drained};
+                                     .drained = alm_query_run_drained,
+                                     .closing = closing};

@@ -611,12 +611,16 @@ static bool send_beside(alm_query_run *run)
     return true;
 }
 
+static int64_t places_max(const alm_query_run *run)
+{
+    const int64_t max = run->opt.places_max != NULL ? *run->opt.places_max : -1;
+    return max == 0 && run->opt.places_0_is_any ? -1 : max;
+}
+
 /* Before the end of the answer: who has that may come again, on another lane. */
 static void leave(alm_query_run *run)
 {
-    if (run->opt.running != NULL)
-        alm_count(run->opt.running, -1);
-    run->opt.running = NULL;
+    alm_places_leave(&run->place, places_max(run));
     if (run->cursor != NULL)
         alm_cursor_ended(run->cursor);
     alm_tagged_leave(&run->tagged);
@@ -734,26 +738,45 @@ static void cut_window(alm_row_window *window, int64_t rows_max)
         window->hi = ALM_MIN(window->hi, window->lo + rows_max);
 }
 
-/* Counted and looked at in one step: connections of other lanes come at the same time. Who stands idle between
- * requests does not count. */
-static bool enter(const alm_query_run *run)
+static void refuse(alm_query_run *run)
 {
-    alm_counter *running = run->opt.running;
-    const int64_t max = run->opt.running_max;
-    if (running == NULL || atomic_fetch_add(running, 1) < max || max < 0)
-        return true;
-    alm_count(running, -1);
-    return false;
-}
-
-static void refuse(alm_http *h, const alm_query_run *run)
-{
+    alm_http *h = run->h;
     char why[128];
     (void)snprintf(why, sizeof(why), "%s requests of that kind run already, try again",
                    run->opt.limit_name);
     alm_http_add_headers(h, "Retry-After: 1\r\n");
     alm_http_reply_error(h, 429, run->query, why, 0);
-    alm_held_release(run->held);
+}
+
+static void begin(alm_query_run *run)
+{
+    alm_http *h = run->h;
+    if (run->opt.tag.ptr != NULL)
+        alm_tagged_enter(((const alm_net_shared *)alm_conn_arg(h->conn))->tagged, &run->tagged,
+                         run->opt.tag, run->session);
+    if (run_inline(run))
+        deliver(run);
+    else
+        next_piece(run);
+}
+
+/* For a place: it has one now, or it waited in vain. */
+static void waited(alm_conn *conn, void *arg)
+{
+    alm_query_run *run = arg;
+    (void)conn;
+    if (run->place.has)
+        begin(run);
+    else
+        refuse(run);
+    alm_http_finished(run->h);
+}
+
+void alm_query_run_closing(alm_http *h)
+{
+    alm_query_run *run = h->work;
+    if (run != NULL)
+        alm_places_give_up(&run->place);
 }
 
 void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *options)
@@ -773,14 +796,6 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     run->opt = *options;
     run->query = run->text = query;
     run->held = run->opt.held;
-    if (!enter(run)) {
-        refuse(h, run);
-        free(run);
-        return;
-    }
-    if (run->opt.tag.ptr != NULL)
-        alm_tagged_enter(((const alm_net_shared *)alm_conn_arg(h->conn))->tagged, &run->tagged,
-                         run->opt.tag, session);
     cut_window(&run->opt.window, h->cx.conf->http_security_max_response_rows);
     run->piece_bytes = (size_t)h->cx.conf->http_send_buffer_size;
     alm_arena_init(&run->arena, NULL);
@@ -788,8 +803,11 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     alm_buf_init(&run->packed, NULL);
     run->cx = (alm_ctx){.arena = &run->arena, .conf = h->cx.conf};
     h->work = run;
-    if (run_inline(run))
-        deliver(run);
+    if (run->opt.places == NULL || alm_places_take(run->opt.places, &run->place, places_max(run)))
+        begin(run);
+    else if (run->opt.places_wait_ms > 0)
+        alm_places_wait(&run->place, run->opt.places, h->conn, run->opt.places_wait_ms, waited,
+                        run);
     else
-        next_piece(run);
+        refuse(run);
 }

@@ -34,13 +34,15 @@ typedef struct alm_query_options {
     alm_str tag; /* the client's name for the run (tagged.h), or ptr NULL */
     char delimiter;
     int64_t timeout_ms;
-    alm_str cols;           /* comma list, or ptr NULL */
-    alm_str params;         /* JSON list of the values of the parameters, or ptr NULL */
-    const char *type;       /* of the answer */
-    const char *headers;    /* more header lines */
-    alm_counter *running;   /* counts it while it runs */
-    int64_t running_max;    /* at once; -1: any */
-    const char *limit_name; /* the setting behind that */
+    alm_str cols;              /* comma list, or ptr NULL */
+    alm_str params;            /* JSON list of the values of the parameters, or ptr NULL */
+    const char *type;          /* of the answer */
+    const char *headers;       /* more header lines */
+    struct alm_places *places; /* where it takes one while it runs; NULL: it needs none */
+    const int64_t *places_max; /* at once, -1: any; of a setting, which may change */
+    bool places_0_is_any;      /* as -1 is */
+    int64_t places_wait_ms;    /* for one */
+    const char *limit_name;    /* the setting behind that */
     const struct alm_pq_request *parquet; /* of ALM_RESULT_PARQUET */
 } alm_query_options;
 
@@ -51,6 +53,7 @@ ALM_NODISCARD alm_status alm_query_json_column(alm_ctx *cx, alm_buf *out, const 
 /* For the handler table. */
 void alm_query_run_close(alm_http *h);
 void alm_query_run_drained(alm_http *h);
+void alm_query_run_closing(alm_http *h);
 
 /* Call when the answer of an exchange is complete outside `data`. */
 void alm_http_finished(alm_http *h);

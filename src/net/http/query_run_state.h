@@ -8,6 +8,7 @@
 #include "codec/arrow_ipc.h"
 #include "codec/compress/pack.h"
 #include "net/http/held.h"
+#include "net/http/places.h"
 #include "net/http/query_run.h"
 #include "net/http/tagged.h"
 #include "session/parquet.h"
@@ -46,6 +47,7 @@ typedef struct alm_query_run {
     int64_t held_ns;   /* that it took until they were there, the execution included */
     int64_t held_next; /* row */
     alm_tagged tagged;
+    alm_place place;
     bool begun; /* a piece was made */
     bool finished, failed, waiting;
     int64_t waiting_since_ns; /* for the client to read */
