@@ -44,7 +44,7 @@ static alm_status bar(alm_call *call, size_t n, const alm_vec *args, alm_vec *ou
             return alm_fail(call->cx, ALM_E_VALUE, call->pos, "width of a bar: 1 to %d, not %d",
                             WIDTH_MAX, (int)width);
         const double share = fmin(fmax((x - lo) / (hi - lo), 0), 1);
-        const unsigned eighths = (unsigned)lround(share * width * LEVELS);
+        const unsigned eighths = (unsigned)lround(share * width * (double)LEVELS);
         const unsigned whole = eighths / LEVELS, rest = eighths % LEVELS;
         ALM_TRY(alm_text_room(&w, (size_t)BLOCK_BYTES * (whole + 1), &to));
         for (unsigned k = 0; k < whole; k++)
@@ -162,7 +162,7 @@ static alm_status draw(alm_call *call, alm_text_out *w, const alm_joined *s, alm
     ALM_TRY(alm_text_room(w, chars * BLOCK_BYTES, &to));
     for (size_t k = 0; k < chars; k++) {
         const double share = lo < hi ? (value_of(s, n, chars, k) - lo) / (hi - lo) : 1;
-        const unsigned level = (unsigned)fmin(fmax(share * LEVELS, 0), LEVELS - 1);
+        const unsigned level = (unsigned)fmin(fmax(share * (double)LEVELS, 0), (double)LEVELS - 1);
         put_block(to + k * BLOCK_BYTES, LOWER_EIGHTH + level);
     }
     *out = alm_text_take(w, chars * BLOCK_BYTES);
