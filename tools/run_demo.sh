@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts the server on ROOT and fills the demo table through /imp when it is not there; import/trades.parquet
-# of ROOT has the same trades.
+# Starts the server on ROOT and fills the demo table through /imp when it is not there, with a dashboard over it;
+# import/trades.parquet of ROOT has the same trades.
 #   run_demo.sh BINDIR ROOT [SERVER ARGS]
 # Ctrl-C stops the server cleanly; the exit code is the server's.
 # shellcheck disable=SC2317 # functions that traps call
@@ -59,6 +59,9 @@ case $(curl -fsS "http://$address/chk?f=json&j=trades") in
         -F 'schema=[{"name":"symbol","type":"SYMBOL"},{"name":"side","type":"SYMBOL"}]' \
         -F 'data=@-;filename=trades' \
         "http://$address/imp?name=trades&timestamp=timestamp&partitionBy=DAY&forceHeader=true&fmt=json"
+    # A dashboard over them, as the console keeps it: a text that holds JSON. Where there are preferences already, they stay.
+    board=$(sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' "$(dirname "$0")/demo_board.json" | tr -d '\n')
+    curl -sS -o /dev/null -H "Content-Type: application/json" -d "{\"board.Trades\":\"$board\"}" "http://$address/settings?version=0" || true
     ;;
 esac
 # printf is part of the shell: a Ctrl-C at this moment cannot end it
@@ -66,6 +69,7 @@ printf '%s\n' "
 Almanac is running. Data directory: $root
 
   Web Console        http://$address/
+  A dashboard        http://$address/#/boards?name=Trades
   REST and CSV       http://$address/exec   http://$address/exp
   PostgreSQL wire    PGPASSWORD=quest psql -h ${pg%:*} -p ${pg##*:} -U admin qdb
 

@@ -149,6 +149,12 @@ describe("boards", () => {
     await keep("ops", { cells: [], events: "select ts, what from deployments" });
     const o = await open(browser, server.url, { theme: "dark", width: 380 });
     const { page } = o;
+    await run(page, "select symbol, price from trades latest on ts partition by symbol");
+    await page.getByRole("button", { name: "Put on a board" }).click();
+    await page.getByLabel("Board, of those that are there or a new one").fill("tables");
+    await page.getByRole("button", { name: "Put it there" }).click();
+    await expect.poll(() => page.locator(".board-rows tbody tr").count()).toBe(2);
+    await page.getByRole("link", { name: "Almanac" }).click();
     await run(page, "select ts, price p, price * 2 q from trades");
     await page.getByRole("button", { name: "Chart", exact: true }).click();
     await page.getByLabel("Chart type").selectOption("area");

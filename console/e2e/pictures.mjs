@@ -1,6 +1,5 @@
 /*
- * The pictures of docs/images: `node e2e/pictures.mjs URL [FOLDER]`, against a server with the demo table (./dev run).
- * It keeps one board there, named Trades.
+ * The pictures of docs/images: `node e2e/pictures.mjs URL [FOLDER]`, against a new server with the demo table and its board (./dev run).
  */
 import { resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -9,25 +8,6 @@ const [url, folder = resolve(import.meta.dirname, "../../docs/images")] = proces
 if (url === undefined) throw new Error("node e2e/pictures.mjs URL [FOLDER]");
 
 const HOURS = "SELECT timestamp, first(price) open, max(price) high, min(price) low, last(price) close, sum(amount) volume\nFROM trades\nWHERE symbol = 'BTC-USD' AND timestamp IN '2026-01-06'\nSAMPLE BY 1h";
-const cell = (part) => ({ kind: "sql", title: "", text: "", show: "chart", width: 6, height: 280, ...part });
-const of = "FROM trades WHERE symbol = @symbol";
-const BOARD = {
-  almanacBoard: 1,
-  range: "2026-01-09",
-  refresh: 10,
-  events: "SELECT timestamp, 'largest trade' FROM trades WHERE symbol = @symbol ORDER BY amount DESC LIMIT 1",
-  variables: [{ name: "@symbol", value: "BTC-USD", choices: "SELECT DISTINCT symbol FROM trades ORDER BY symbol" }],
-  cells: [
-    cell({ title: "Trades", show: "value", width: 3, height: 140, text: `SELECT count() trades ${of}` }),
-    cell({ title: "Last price", show: "value", width: 3, height: 140, text: `SELECT last(price) price ${of}` }),
-    cell({ title: "Highest price", show: "value", width: 3, height: 140, text: `SELECT max(price) high ${of}` }),
-    cell({ title: "Volume", show: "value", width: 3, height: 140, text: `SELECT sum(amount) volume ${of}` }),
-    cell({ title: "Price by the hour", width: 8, text: `SELECT timestamp, first(price) open, max(price) high, min(price) low, last(price) close ${of} SAMPLE BY 1h` }),
-    cell({ title: "Newest of each pair", show: "table", width: 4, text: "SELECT symbol, side, price, amount FROM trades LATEST ON timestamp PARTITION BY symbol" }),
-    cell({ title: "Volume by side", text: `SELECT timestamp, side, sum(amount) volume ${of} SAMPLE BY 1h`, spec: { type: "bar", x: "timestamp", ys: ["volume"], series: "side", axes: {}, candle: null } }),
-    cell({ title: "Price and volume", text: `SELECT timestamp, avg(price) price, sum(amount) volume ${of} SAMPLE BY 30m`, spec: { type: "line", x: "timestamp", ys: ["price", "volume"], series: null, axes: { volume: "right" }, candle: null } }),
-  ],
-};
 const CSV = ["time,station,temperature,humidity,note", ...Array.from({ length: 12 }, (_, i) => `2026-03-0${1 + (i % 3)}T0${i % 10}:00:00Z,S${i % 4},${i === 5 ? "warm" : (12.5 + i / 4).toFixed(2)},${40 + i},${i === 2 ? '"clear, dry"' : ""}`)].join("\n");
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
@@ -83,7 +63,5 @@ await picture("import", {}, async (page) => {
 });
 await picture("dark", { theme: "dark" }, async (page) => (await opened(page), run(page, HOURS)));
 await picture("phone", { width: 380, height: 720 }, (page) => run(page, HOURS));
-const { "preferences.version": version } = await (await fetch(`${url}/settings`)).json();
-await fetch(`${url}/settings?version=${version}`, { method: "POST", body: JSON.stringify({ "board.Trades": JSON.stringify(BOARD) }) });
 await picture("board", { path: "#/boards?name=Trades", height: 870, wait: 2500 }, async (page) => page.locator(".board-cell canvas").nth(2).waitFor());
 await browser.close();

@@ -5,7 +5,7 @@ import { go } from "../app/route";
 import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
-import { boardOf, boardText, newBoard } from "./board";
+import { boardOf, boardText, newBoard, newCell } from "./board";
 import { boardPath } from "./BoardsPage";
 import { adding } from "./adding";
 import { boards, keptNow, loadBoards, putBoard } from "./store";
@@ -25,7 +25,7 @@ export function AddDialog() {
       const before = keptNow(wanted);
       const board = before === null ? newBoard() : boardOf(before);
       if (board === null) return setProblem("This board was made by another version of the console.");
-      if ((await putBoard(wanted, boardText({ ...board, cells: [...board.cells, { ...cell, title: title.trim() }] }), before)) === "kept") {
+      if ((await putBoard(wanted, boardText({ ...board, cells: [...board.cells, newCell({ ...cell, title: title.trim() })] }), before)) === "kept") {
         close();
         notify(`It is on the board ${wanted}.`);
         return go(boardPath(wanted));

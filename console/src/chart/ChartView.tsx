@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { exec } from "../api/client";
 import { adding } from "../boards/adding";
-import { newCell, savedFor } from "../boards/board";
+import { savedFor } from "../boards/board";
 import { notify } from "../app/notice";
 import { newTab, tabs } from "../editor/tabs";
 import { currentView } from "../editor/view";
@@ -171,7 +171,7 @@ export function ChartView({ run }: { run: Run }) {
           Legend
         </Button>
         <Button icon="download" label="Save as PNG" disabled={chart === null} onClick={() => chart !== null && savePng(chart, lines, picture?.candles != null ? (spec.candle ?? picture.names[0] ?? "") : "", "chart.png")} />
-        <Button icon="board" label="Put on a board" onClick={() => adding.set({ cell: newCell({ text: run.sql, spec: savedFor(spec, result.columns) }) })} />
+        <Button icon="board" label="Put on a board" onClick={() => adding.set({ cell: { text: run.sql, spec: savedFor(spec, result.columns) } })} />
         {range !== null && <Button onClick={() => setRanges(ranges.slice(0, -1))}>Zoom out</Button>}
         {canWrite && (
           <Button label="The interval goes into the statement, which runs again" onClick={() => void writeInterval(run, result, spec, range).catch((e: unknown) => notify(String(e), "error"))}>

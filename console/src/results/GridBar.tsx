@@ -1,5 +1,6 @@
 /* Above the grid: filter, row to go to, copy, download, and what is to be known about what is seen. */
 import { exportUrl, readyForDownload } from "../api/client";
+import { adding } from "../boards/adding";
 import { notify } from "../app/notice";
 import { prefs } from "../state/prefs";
 import { useStore } from "../state/store";
@@ -47,7 +48,7 @@ interface Props {
   panel: boolean;
 }
 
-export function GridBar({ result, rows, selection, onGo, onCopy, onPanel, panel }: Props) {
+export function GridBar({ result, sql, rows, selection, onGo, onCopy, onPanel, panel }: Props) {
   const utc = useStore(prefs, (p) => p.utc);
   const loaded = result.loaded().reduce((n, p) => n + p.rows.length, 0);
   const all = rows.arranged && loaded < result.count && result.params === "" ? allRowsSql(result.sql, result.columns, rows.sort, rows.filter) : null;
@@ -79,6 +80,7 @@ export function GridBar({ result, rows, selection, onGo, onCopy, onPanel, panel 
       <Button icon="panel" label="Whole value (Enter)" aria-pressed={panel} onClick={onPanel} />
       <MenuButton icon="copy" label="Copy all rows" items={() => COPY_FORMATS.map((f) => ({ title: `Copy all as ${f}`, run: () => onCopy(f) }))} />
       <MenuButton icon="download" label="Download all rows" items={() => Object.entries(DOWNLOADS).map(([fmt, title]) => ({ title: `Download ${title}`, run: () => void download(result.sql, fmt, result.params) }))} />
+      <Button icon="board" label="Put on a board" onClick={() => adding.set({ cell: { text: sql, show: "table" } })} />
       {result.columns.some(isTime) && (
         <Button label="Times as the server has them (UTC), or of this computer's zone" aria-pressed={!utc} onClick={() => prefs.set({ utc: !utc })}>
           {utc ? "UTC" : "Local"}
