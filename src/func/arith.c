@@ -124,10 +124,11 @@ alm_status alm_bind_meet_times(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *
     return ALM_OK;
 }
 
-#define OP(op, sig, kernel_, doc_, example_)                                                       \
+#define OP(op, sig, kernel_, doc_, example_) OP_OF(op, 0, sig, kernel_, doc_, example_)
+#define OP_OF(op, flags_, sig, kernel_, doc_, example_)                                            \
     {.name = op,                                                                                   \
      .signature = sig,                                                                             \
-     .flags = ALM_FN_INTERNAL | ALM_FN_NULL_OUT,                                                   \
+     .flags = ALM_FN_INTERNAL | ALM_FN_NULL_OUT | (flags_),                                        \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
      .example = example_,                                                                          \
@@ -135,7 +136,7 @@ alm_status alm_bind_meet_times(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *
 #define OP_TIMES(op, sig, kernel_, doc_, example_)                                                 \
     {.name = op,                                                                                   \
      .signature = sig,                                                                             \
-     .flags = ALM_FN_INTERNAL | ALM_FN_NULL_OUT,                                                   \
+     .flags = ALM_FN_INTERNAL | ALM_FN_NULL_OUT | ALM_FN_BEYOND,                                   \
      .bind = alm_bind_meet_times,                                                                  \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
@@ -164,30 +165,34 @@ static const alm_fn ROWS[] = {
     OP("+", "(LONG, LONG) LONG", add_long, "Sum.", "1L + 2"),
     OP("+", "(FLOAT, FLOAT) FLOAT", add_float, "Sum.", "0.1f + 0.2f"),
     OP("+", "(DOUBLE, DOUBLE) DOUBLE", add_double, "Sum.", "0.1 + 0.2"),
-    OP("+", "(TIME, LONG) TIME", add_long, "Time moved by a count of its unit.",
-       "'2026-01-01'::timestamp + 1000000"),
-    OP("+", "(LONG, TIME) TIME", add_long, "Time moved by a count of its unit.",
-       "1000000 + '2026-01-01'::timestamp"),
-    OP("+", "(DATE, LONG) DATE", add_long, "Date moved by milliseconds.",
-       "'2026-01-01'::date + 1000"),
-    OP("+", "(LONG, DATE) DATE", add_long, "Date moved by milliseconds.",
-       "1000 + '2026-01-01'::date"),
-    OP("+", "(IPv4, LONG) IPv4", add_ipv4_long, "Address further on.", "ipv4 '10.0.0.1' + 5"),
-    OP("+", "(LONG, IPv4) IPv4", add_long_ipv4, "Address further on.", "5 + ipv4 '10.0.0.1'"),
+    OP_OF("+", ALM_FN_BEYOND, "(TIME, LONG) TIME", add_long, "Time moved by a count of its unit.",
+          "'2026-01-01'::timestamp + 1000000"),
+    OP_OF("+", ALM_FN_BEYOND, "(LONG, TIME) TIME", add_long, "Time moved by a count of its unit.",
+          "1000000 + '2026-01-01'::timestamp"),
+    OP_OF("+", ALM_FN_BEYOND, "(DATE, LONG) DATE", add_long, "Date moved by milliseconds.",
+          "'2026-01-01'::date + 1000"),
+    OP_OF("+", ALM_FN_BEYOND, "(LONG, DATE) DATE", add_long, "Date moved by milliseconds.",
+          "1000 + '2026-01-01'::date"),
+    OP_OF("+", ALM_FN_BEYOND, "(IPv4, LONG) IPv4", add_ipv4_long, "Address further on.",
+          "ipv4 '10.0.0.1' + 5"),
+    OP_OF("+", ALM_FN_BEYOND, "(LONG, IPv4) IPv4", add_long_ipv4, "Address further on.",
+          "5 + ipv4 '10.0.0.1'"),
     OP("-", "(INT, INT) INT", sub_int, "Difference.", "5 - 7"),
     OP("-", "(LONG, LONG) LONG", sub_long, "Difference.", "5L - 7"),
     OP("-", "(FLOAT, FLOAT) FLOAT", sub_float, "Difference.", "0.3f - 0.2f"),
     OP("-", "(DOUBLE, DOUBLE) DOUBLE", sub_double, "Difference.", "0.3 - 0.2"),
-    OP("-", "(TIME, LONG) TIME", sub_long, "Time moved back.", "'2026-01-01'::timestamp - 1000000"),
+    OP_OF("-", ALM_FN_BEYOND, "(TIME, LONG) TIME", sub_long, "Time moved back.",
+          "'2026-01-01'::timestamp - 1000000"),
     OP_TIMES("-", "(TIME, TIME) LONG", sub_long, "Distance, in the finer unit.",
              "'2026-01-02'::timestamp - '2026-01-01'::timestamp"),
-    OP("-", "(DATE, LONG) DATE", sub_long, "Date moved back by milliseconds.",
-       "'2026-01-01'::date - 1000"),
-    OP("-", "(DATE, DATE) LONG", sub_long, "Distance in milliseconds.",
-       "'2026-01-02'::date - '2026-01-01'::date"),
-    OP("-", "(IPv4, LONG) IPv4", sub_ipv4_long, "Address before.", "ipv4 '10.0.0.10' - 5"),
-    OP("-", "(IPv4, IPv4) LONG", sub_ipv4, "Distance of addresses.",
-       "ipv4 '10.0.0.9' - ipv4 '10.0.0.0'"),
+    OP_OF("-", ALM_FN_BEYOND, "(DATE, LONG) DATE", sub_long, "Date moved back by milliseconds.",
+          "'2026-01-01'::date - 1000"),
+    OP_OF("-", ALM_FN_BEYOND, "(DATE, DATE) LONG", sub_long, "Distance in milliseconds.",
+          "'2026-01-02'::date - '2026-01-01'::date"),
+    OP_OF("-", ALM_FN_BEYOND, "(IPv4, LONG) IPv4", sub_ipv4_long, "Address before.",
+          "ipv4 '10.0.0.10' - 5"),
+    OP_OF("-", ALM_FN_BEYOND, "(IPv4, IPv4) LONG", sub_ipv4, "Distance of addresses.",
+          "ipv4 '10.0.0.9' - ipv4 '10.0.0.0'"),
     OP("*", "(INT, INT) INT", mul_int, "Product.", "3 * 4"),
     OP("*", "(LONG, LONG) LONG", mul_long, "Product.", "3L * 4"),
     OP("*", "(FLOAT, FLOAT) FLOAT", mul_float, "Product.", "0.5f * 3f"),

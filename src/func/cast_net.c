@@ -50,7 +50,7 @@ static alm_status bind_constant(alm_ctx *cx, const alm_arg *arg, alm_type to, co
     if (arg->value == NULL)
         return ALM_OK;
     ALM_TRY(alm_arg_text(cx, arg, &text));
-    if (text.ptr != NULL && alm_value_scan(to, text, value) != ALM_SCAN_OK)
+    if (text.len > 0 && alm_value_scan(to, text, value) != ALM_SCAN_OK)
         return alm_fail(cx, ALM_E_VALUE, arg->pos, "%s", message);
     return ALM_OK;
 }

@@ -34,7 +34,7 @@ static alm_status bind_rounding(alm_ctx *cx, uint32_t argc, alm_arg *args, uint3
     *plan = (rounding_plan){.from = a.s,
                             .drop = to < 0 ? (uint32_t)ALM_MIN(-to, ALM_DECIMAL_DIGITS_MAX) : 0,
                             .by_row = by_row};
-    const uint32_t needed = digits - a.s + scale + carry;
+    const uint32_t needed = ALM_MAX(digits - a.s + scale, carry * plan->drop) + carry;
     *result =
         alm_type_decimal(ALM_MIN(ALM_MAX(needed, 1U), (uint32_t)ALM_DECIMAL_DIGITS_MAX), scale);
     *data = plan;

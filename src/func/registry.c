@@ -219,12 +219,14 @@ enum { CAST_STEP = 16 };
 
 /* Cost of the call with this overload, -1: it does not fit, or costs `below` or more. Type by type, the exact type is
  * better than its family, so that abs(INT) wins over abs(NUMERIC). as_is: without a cast, or not at all. */
-static int64_t overload_cost(const alm_signature *sig, uint32_t argc, const alm_arg *args,
-                             bool as_is, int64_t below)
+static int64_t overload_cost(const entry *e, uint32_t argc, const alm_arg *args, bool as_is,
+                             int64_t below)
 {
     enum { FAMILY = 1 };
+    const alm_signature *sig = &e->sig;
     if (argc < sig->min_args || argc > sig->max_args)
         return -1;
+    bool beyond = (e->fn->flags & ALM_FN_BEYOND) == 0;
     int64_t total = 0;
     alm_type first = ALM_TY(NONE);
     for (uint32_t i = 0; i < argc; i++) {
@@ -239,6 +241,7 @@ static int64_t overload_cost(const alm_signature *sig, uint32_t argc, const alm_
         if (i == 0)
             first = target;
         const bool has = type.id != ALM_T_NULL && alm_family_has(p, type);
+        beyond = beyond || (has && target.id != ALM_T_LONG);
         const int cost = has || p->family == ALM_FAM_ANY ? 0 : alm_cast_cost(type, target);
         if (cost < 0 || (as_is && cost > 0))
             return -1;
@@ -246,7 +249,7 @@ static int64_t overload_cost(const alm_signature *sig, uint32_t argc, const alm_
         if (total >= below)
             return -1;
     }
-    return total;
+    return beyond ? total : -1;
 }
 
 /* The overload of the rows [i, end) that costs least, the first of several; NULL: none fits. *seen: how many of the kind
@@ -265,7 +268,7 @@ static const entry *best_overload(const alm_registry *reg, size_t i, size_t end,
             continue;
         ++*seen;
         *only = e;
-        const int64_t cost = overload_cost(&e->sig, argc, args, as_is, best_cost);
+        const int64_t cost = overload_cost(e, argc, args, as_is, best_cost);
         if (cost >= 0) {
             best = e;
             best_cost = cost;

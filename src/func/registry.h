@@ -33,7 +33,8 @@ enum {
     ALM_FN_ROW_ORDER = 1 << 4, /* aggregate whose result depends on row order (first, last) */
     ALM_FN_NULL_OUT = 1 << 5,  /* null in any argument gives null (or false) out */
     ALM_FN_WAITS = 1 << 6,     /* takes its time without computing: never on a network thread */
-    ALM_FN_RUNNING = 1 << 7    /* aggregate that OVER runs from the first row, whatever the frame */
+    ALM_FN_RUNNING = 1 << 7,   /* aggregate that OVER runs from the first row, whatever the frame */
+    ALM_FN_BEYOND = 1 << 8     /* only where an argument has a type of the row that is no LONG */
 };
 
 struct alm_fn;

@@ -129,3 +129,10 @@ select substring('Hello World', 7) a, substring('abc', 0) b, substring('abc' fro
 SELECT round_up(1.0, 0) AS a, round_up(2, 0) AS b, round_up(1.1, 1) AS c, round_up(-3.0, 0) AS d, round_up(0.3, 1) AS e, round_up(1.05, 1) AS f, round_up(300, -2) AS g, round_up(301, -2) AS h, round_up(-2.51, 1) AS i;
 SELECT to_timestamp('March 9 2024', 'MMM d yyyy') AS a, to_timestamp('Mar 9 2024', 'MMMM d yyyy') AS b, to_timestamp('Saturday 9 Mar 2024', 'E d MMM yyyy') AS c, to_timestamp('Sat, 09 Mar 2024 05:07:03', 'EE, dd MMM yyyy HH:mm:ss') AS d, to_timestamp('Xyz 9 2024', 'MMM d yyyy') AS e;
 SELECT timestamp_ceil('n', '2024-03-09T05:07:03.000000001Z'::TIMESTAMP_NS) AS a, timestamp_ceil('U', '2024-03-09T05:07:03.000001000Z'::TIMESTAMP_NS) AS b, timestamp_ceil('n', '2024-03-09T05:07:03.000001'::TIMESTAMP) AS c, timestamp_ceil('U', '2024-03-09T05:07:03.000001'::TIMESTAMP) AS d, timestamp_ceil('2U', '2024-03-09T05:07:03.000001'::TIMESTAMP) AS e, timestamp_ceil('U', null::TIMESTAMP) AS f;
+-- texts of numbers in sums, as in products; no text is an address or a time there unless the other side is
+SELECT '42' + 5 AS a, 5 - '2' AS b, '1.5' + 1.5 AS c, s + 5 AS d, 5 - s AS e, s - s AS f FROM (SELECT x::VARCHAR AS s FROM long_sequence(2));
+SELECT '2024-01-02'::TIMESTAMP + '42' AS a, '2024-01-02'::TIMESTAMP - '2024-01-01' AS b, ipv4 '10.0.0.9' + '5' AS c, '5' + ipv4 '10.0.0.9' AS d, ipv4 '10.0.0.9' - '10.0.0.1' AS e, 1000 + '2024-01-02'::DATE AS f;
+SELECT '10.0.0.1' + 5;
+SELECT 's'::SYMBOL + 1;
+SELECT ''::UUID AS a, ''::IPV4 AS b;
+SELECT round_up(1.55m, -2) AS a, round(99m, -2) AS b, round_up(0.01m, -3) AS c, round_down(155m, -2) AS d;
