@@ -177,12 +177,16 @@ alm_type alm_type_union(alm_type a, alm_type b)
 {
     if (a.id == ALM_T_ARRAY && b.id == ALM_T_ARRAY)
         return a.dims > b.dims ? a : b;
+    /* VARCHAR takes in everything but STRING */
+    const bool varchar = a.id == ALM_T_VARCHAR || b.id == ALM_T_VARCHAR;
+    const bool string = a.id == ALM_T_STRING || b.id == ALM_T_STRING;
+    const alm_type text = varchar && !string ? ALM_TY(VARCHAR) : ALM_TY(STRING);
     if (is_text_or_char(a) && is_text_or_char(b) && !alm_type_eq(a, b))
-        return ALM_TY(STRING);
+        return text;
     const alm_type met = alm_type_meet(a, b);
-    if (met.id != ALM_T_NONE)
+    if (met.id != ALM_T_NONE && !(varchar && met.id == ALM_T_STRING))
         return met;
-    return ALM_TY(STRING);
+    return text;
 }
 
 /* What may be stored into a column of another type. Narrowing is checked value by value. */

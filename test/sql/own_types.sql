@@ -107,3 +107,6 @@ drop table oexact;
 -- cells have the order of their texts
 SELECT #u3 < #u33 AS a, #u33 < #u3 AS b, #u33d > #u33 AS c, #u33 <= #u33 AS d, #u33 < #u33 AS e, #u34 > #u33d9 AS f, null < #u33 AS g, #u33 >= #u34 AS h;
 SELECT count() AS n, sum(CASE WHEN g < #u33 THEN 1 END) AS a, sum(CASE WHEN NOT (g < #u33) THEN 1 END) AS b FROM (SELECT make_geohash(x * 7 % 180, x % 90, 15) AS g FROM long_sequence(1000));
+-- VARCHAR beside another type in UNION stays VARCHAR, but beside STRING
+SELECT x::VARCHAR AS a, 'a'::SYMBOL AS b, 'v'::VARCHAR AS c, 'v'::VARCHAR AS d, 'c'::CHAR AS e FROM long_sequence(1) UNION ALL SELECT 1.5, 'b'::VARCHAR, true, '2024-01-01'::TIMESTAMP, 'w'::VARCHAR;
+SELECT 'v'::VARCHAR AS a, 's'::STRING AS b, 'y'::SYMBOL AS c UNION ALL SELECT 's'::STRING, 1, 1;
