@@ -116,7 +116,7 @@ export function Legend({ lines, picture, hidden, at, onToggle }: { lines: Line[]
   const c = picture.candles;
   if (c !== null)
     return (
-      <div class="chart-legend">
+      <div class="chart-legend candles">
         {at !== null && c.x[at] !== undefined && (
           <span>
             open {shown(c.open[at])} · high {shown(c.high[at])} · low {shown(c.low[at])} · close {shown(c.close[at])}
