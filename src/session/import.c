@@ -289,7 +289,12 @@ static alm_status find_shape(alm_ctx *cx, alm_import *im, bool whole, const alm_
     const alm_table *const table = conf->overwrite ? NULL : found; /* that the rows go into */
     if (conf->format != NULL)
         return form_shape(cx, im, whole, found);
-    ALM_TRY(alm_csv_detect(cx, cx->arena, sample, whole, conf->delimiter, conf->header, shape));
+    /* the export of no rows is a header; of a table that is there, the names tell */
+    const bool lone = conf->header == ALM_CSV_HEADER_DETECT && table == NULL && whole;
+    ALM_TRY(alm_csv_detect(cx, cx->arena, sample, whole, conf->delimiter,
+                           lone ? ALM_CSV_HEADER_DETECT_LONE : conf->header, shape));
+    if (lone && shape->header && shape->sample_rows == 1)
+        alm_import_warn(im, "the only line is taken as the header: there are no rows");
     if (!shape->header && conf->header == ALM_CSV_HEADER_DETECT && table != NULL) {
         /* what looks like values may be the names of the table */
         alm_ctx probe;

@@ -112,6 +112,24 @@ def the_header_of_a_table_is_known(s):
 
 
 @check
+def a_file_of_a_header_alone_has_no_rows(s):
+    for data, names in (("ts,price\r\n", ["ts", "price"]), ('"a"', ["a"]), ("a;b\n", ["a", "b"])):
+        s.exec("drop table if exists im_lone")
+        r = load(s, "im_lone", data)
+        expect((r["header"], r["rowsImported"], [c["name"] for c in r["columns"]], r["warnings"]),
+               (True, 0, names, ["the only line is taken as the header: there are no rows"]), data)
+    r = load(s, "im_lone", "x;y\n")  # into a table that is there it is a row, unless it has its names
+    expect((r["header"], r["rowsImported"], "warnings" in r), (False, 1, False))
+    expect(load(s, "im_lone", "b;a\n")["rowsImported"], 0)
+    expect(s.rows("select * from im_lone"), [["x", "y"]])
+    for data in ("1,x\n", "x,x\n", "x,\n", "x,24h\n"):
+        r = load(s, "im_lone", data, "overwrite=true")
+        expect((r["header"], r["rowsImported"], "warnings" in r), (False, 1, False), data)
+    csv = s.get("/exp", query="select 'x' a, 'y' b from long_sequence(0)")[2]
+    expect((load(s, "im_lone", csv, "overwrite=true")["rowsImported"], s.rows("select * from im_lone")), (0, []))
+
+
+@check
 def a_schema_names_the_columns_of_a_file_without_header(s):
     s.exec(f"create table im8 ({TYPES}) timestamp(ts) partition by day")
     schema = '[{"name":"v","type":"DOUBLE"},{"name":"s","type":"SYMBOL"},{"name":"ts","type":"TIMESTAMP"}]'

@@ -85,7 +85,8 @@ enum { ALM_CSV_SAMPLE_ROWS = 1000, ALM_CSV_SAMPLE_BYTES = 1 << 20 };
 typedef enum alm_csv_header {
     ALM_CSV_HEADER_DETECT,
     ALM_CSV_HEADER_YES,
-    ALM_CSV_HEADER_NO
+    ALM_CSV_HEADER_NO,
+    ALM_CSV_HEADER_DETECT_LONE /* a line that looks like names is a header also where nothing is behind it */
 } alm_csv_header;
 
 /*

@@ -217,7 +217,7 @@ static bool is_name_like(alm_str text)
  * rows they would make text of all), or when nothing of it comes again below (files that are all text; 24h is a name
  * then only where something else tells).
  */
-static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t rows)
+static bool looks_like_header(const sample_column *cols, uint32_t n, bool rows)
 {
     bool typed_below = false, again = false, repeated = false, digit = false;
     for (uint32_t i = 0; i < n; i++) {
@@ -229,7 +229,7 @@ static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t ro
         again |= cols[i].repeats_first;
         digit |= cols[i].first.ptr[0] >= '0' && cols[i].first.ptr[0] <= '9';
     }
-    return typed_below || (rows > 0 && !again && !repeated && !digit);
+    return typed_below || (rows && !again && !repeated && !digit);
 }
 
 static bool is_name_char(unsigned char c)
@@ -375,9 +375,10 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
         out->n_cols = 0;
     if (st == ALM_OK && out->n_cols > 0) {
         out->sample_rows = block.rows;
-        out->header =
-            header == ALM_CSV_HEADER_YES || (header == ALM_CSV_HEADER_DETECT &&
-                                             looks_like_header(cols, out->n_cols, block.rows - 1));
+        out->header = header == ALM_CSV_HEADER_YES ||
+                      (header != ALM_CSV_HEADER_NO &&
+                       looks_like_header(cols, out->n_cols,
+                                         block.rows > 1 || header == ALM_CSV_HEADER_DETECT_LONE));
         st = ALM_NEWN(cx, arena, out->n_cols, &out->cols);
         for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++) {
             uint32_t fits = cols[i].fits;
