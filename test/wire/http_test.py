@@ -128,7 +128,7 @@ def requests_split_at_any_byte_are_answered(s):
 @check
 def malformed_requests_get_400_and_the_server_lives(s):
     bad = [b"GARBAGE\r\n\r\n", b"GET  HTTP/1.1\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-           b"GET / HTTP/1.1\nHost: a\n\n", b"GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", b"GET / HTTP/1.1\r\nHo st: a\r\n\r\n",
+           b"GET / HTTP/1.1\r\nHost: a\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", b"GET / HTTP/1.1\r\nHo st: a\r\n\r\n",
            b"GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", b"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /exec?query=%4 HTTP/1.1\r\nHost: a\r\n\r\n",
            b"POST /exec HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
            b"POST /exec HTTP/1.1\r\nContent-Length: abc\r\n\r\n", b"POST /exec HTTP/1.1\r\nContent-Length: -1\r\n\r\n",

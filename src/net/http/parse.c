@@ -341,23 +341,29 @@ static bool read_framing(head_parse *p)
     return true;
 }
 
-static bool parse_lines(head_parse *p, alm_str head)
+/* bare: lines end with LF alone, all of them (a mixture is a trick: what stands before it may read other lines). */
+static bool parse_lines(head_parse *p, alm_str head, bool bare)
 {
+    const size_t ending = bare ? 1 : 2;
     size_t at = 0;
     bool first = true;
     while (at < head.len) {
         const char *lf = memchr(head.ptr + at, '\n', head.len - at);
         ALM_ASSERT(lf != NULL);
         const alm_str ended = {head.ptr + at, (size_t)(lf - head.ptr) - at};
-        if (ended.len == 0 || memchr(ended.ptr, '\r', ended.len) != lf - 1)
+        if (ended.len == 0 || memchr(ended.ptr, '\r', ended.len) != (bare ? NULL : lf - 1))
             return bad(p, 400, "Bare CR or LF");
-        const alm_str line = {ended.ptr, ended.len - 1};
+        const alm_str line = {ended.ptr, ended.len + 1 - ending};
         if (first ? !parse_request_line(p, line) : !parse_header_line(p, line))
             return false;
         first = false;
-        at += line.len + 2;
+        at += line.len + ending;
     }
-    return !first && read_framing(p);
+    if (first || !read_framing(p))
+        return false;
+    if (bare && alm_http_header(p->req, "Transfer-Encoding").ptr != NULL)
+        return bad(p, 400, "Lines of LF alone before a chunked body");
+    return true;
 }
 
 /* CRLF and an empty line; NULL: not there yet. Line by line, as memmem looks at each byte of short needles. */
@@ -372,6 +378,20 @@ static const char *head_end(const char *from, size_t n)
     return NULL;
 }
 
+/* Lines that end with LF alone (RFC 9112 2.2), as the first one does: the end of the last one. *mixed: CR stands among them. */
+static const char *bare_head_end(const char *from, size_t n, bool *mixed)
+{
+    const char *end = memmem(from, n, "\n\n", 2);
+    *mixed = memchr(from, '\r', end != NULL ? (size_t)(end - from) : n) != NULL;
+    return end;
+}
+
+static bool starts_bare(const char *from, size_t n)
+{
+    const char *lf = memchr(from, '\n', n);
+    return lf != NULL && lf > from && lf[-1] != '\r';
+}
+
 alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *bytes, size_t n,
                                    size_t limit, alm_http_request *req, size_t *taken, int *status,
                                    const char **why)
@@ -381,7 +401,15 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *by
         skip += 2;
     const char *from = bytes + skip;
     const size_t left = n - skip;
-    const char *end = head_end(from, left);
+    const bool bare = starts_bare(from, ALM_MIN(left, limit));
+    bool mixed = false;
+    const char *end = bare ? bare_head_end(from, left, &mixed) : head_end(from, left);
+    const size_t ending = bare ? 1 : 2;
+    if (mixed) {
+        *status = 400;
+        *why = "Bare CR or LF";
+        return ALM_HTTP_BAD;
+    }
     if (end == NULL || (size_t)(end - from) > limit) {
         if (left <= limit && end == NULL) {
             /* a request that can never become one ends at once: no letter, no line end in sight */
@@ -391,15 +419,15 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *by
                 *why = "Bad request line";
                 return ALM_HTTP_BAD;
             }
-            const char *lf = memchr(from, '\n', left);
-            if (lf != NULL && (lf == from || lf[-1] != '\r')) {
+            if (left > 0 && (from[0] == '\n' || memmem(from, left, "\n\n", 2) != NULL ||
+                             memmem(from, left, "\n\r\n", 3) != NULL)) {
                 *status = 400;
                 *why = "Bare LF";
                 return ALM_HTTP_BAD;
             }
             return ALM_HTTP_MORE;
         }
-        const bool line = memmem(from, ALM_MIN(left, limit), "\r\n", 2) == NULL;
+        const bool line = memchr(from, '\n', ALM_MIN(left, limit)) == NULL;
         *status = line ? 414 : 431;
         *why = line ? "The request line is longer than http.request.header.buffer.size"
                     : "The headers are longer than http.request.header.buffer.size";
@@ -410,12 +438,13 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *by
     alm_str head;
     *status = 503;
     *why = "out of memory";
-    if (alm_arena_copy(cx, arena, (alm_str){from, (size_t)(end - from) + 2}, &head) != ALM_OK ||
+    if (alm_arena_copy(cx, arena, (alm_str){from, (size_t)(end - from) + ending}, &head) !=
+            ALM_OK ||
         alm_arena_bytes(cx, arena, ALM_HTTP_HEADERS_MAX * sizeof *req->headers, &req->headers) !=
             ALM_OK) /* not zeroed: those below n_headers are set */
         return ALM_HTTP_BAD;
-    if (!parse_lines(&p, head))
+    if (!parse_lines(&p, head, bare))
         return ALM_HTTP_BAD;
-    *taken = skip + (size_t)(end - from) + 4;
+    *taken = skip + (size_t)(end - from) + 2 * ending;
     return ALM_HTTP_DONE;
 }
