@@ -126,7 +126,7 @@ def case(check, s, row, over):
 def wait_for_copies(s):
     """COPY with files goes on behind its answer."""
     end = time.monotonic() + 30
-    while time.monotonic() < end and s.rest.rows("select query from query_activity() where query = 'COPY' and username != 'runner'"):
+    while time.monotonic() < end and s.rest.rows("select query from query_activity() where query ilike 'copy %' and username != 'runner'"):
         time.sleep(0.01)
 
 
