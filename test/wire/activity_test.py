@@ -81,7 +81,8 @@ def imports_are_listed_and_end(s):
         c = begin_import(s, "into_it", body)
         rows = eventually(lambda: w.rows(list_it), lambda r: len(r) == 1, "it is listed")
         expect(rows[0][1:], ["admin", "active", "/imp into 'into_it'", "t"])
-        expect(w.rows("select application_name, state, query from pg_stat_activity where query like '/imp%'"), [["http", "active", "/imp into 'into_it'"]])
+        eventually(lambda: w.rows("select application_name, state, query from pg_stat_activity where query like '/imp%'"),
+                   lambda r: r == [["http", "active", "/imp into 'into_it'"]], "the connection of the import before may be about to go")
         web = http.client.HTTPConnection(s.http)
         web.request("DELETE", "/query/" + rows[0][0])
         expect(web.getresponse().status, 200)
