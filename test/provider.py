@@ -4,7 +4,7 @@
 
 Its packages are fetched once (npm ci). available() says why there can be none: no Node 20, or no packages.
 """
-import base64, fcntl, hashlib, json, pathlib, re, secrets, shutil, socket, subprocess, urllib.error, urllib.parse, urllib.request, zlib
+import base64, fcntl, hashlib, json, pathlib, re, secrets, select, shutil, socket, subprocess, urllib.error, urllib.parse, urllib.request, zlib
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 HOME = TOP / "test" / "idp"
@@ -55,13 +55,17 @@ class Provider:
         self.process = None
 
     def start(self):
-        self.process = subprocess.Popen([node(), "idp.mjs", "--port", str(self.port), *self.args], cwd=HOME, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        line = self.process.stdout.readline()
-        if "idp ready" not in line:
+        for left in (2, 1, 0):
+            self.process = subprocess.Popen([node(), "idp.mjs", "--port", str(self.port), *self.args], cwd=HOME, stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            # Node has been seen to hang before its first line; then another one is started
+            ready, _, _ = select.select([self.process.stdout], [], [], 30)
+            line = self.process.stdout.readline() if ready else "no word for 30 s"
+            if "idp ready" in line:
+                return self
             self.stop()
-            raise RuntimeError(f"the provider did not start: {line}")
-        return self
+            if ready or left == 0:
+                raise RuntimeError(f"the provider did not start: {line}")
 
     def stop(self):
         if self.process is not None:
