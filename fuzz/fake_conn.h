@@ -54,6 +54,12 @@ uint64_t alm_conn_id(const alm_conn *conn)
     (void)conn;
     return 1;
 }
+void alm_conn_fault(alm_conn *conn, const char *what, const char *why)
+{
+    (void)conn;
+    (void)what;
+    (void)why;
+}
 void alm_conn_peer(const alm_conn *conn, char *out, size_t size)
 {
     (void)conn;
@@ -205,6 +211,69 @@ void alm_conn_wait_at_most(alm_conn *conn, int64_t ms, bool (*late)(void *arg), 
     (void)ms;
     (void)late;
     (void)arg;
+}
+
+void alm_conn_sleep(alm_conn *conn, int64_t ms, void (*done)(alm_conn *conn, void *arg),
+                    void (*drop)(void *arg), void *arg)
+{
+    (void)ms;
+    alm_conn_wait(conn, done, drop, arg);
+    alm_conn_work_over(conn);
+}
+
+void alm_conn_work_in_turn(alm_conn *conn, int64_t all_max, int64_t address_max,
+                           void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+                           void (*drop)(void *arg), void *arg)
+{
+    (void)all_max;
+    (void)address_max;
+    alm_conn_work(conn, work, done, drop, arg);
+}
+
+bool alm_conn_pace(alm_conn *conn, int64_t per_second, int64_t running_max,
+                   void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg), void *arg)
+{
+    (void)conn;
+    (void)per_second;
+    (void)running_max;
+    (void)done;
+    (void)drop;
+    (void)arg;
+    return true;
+}
+
+void alm_conn_pace_over(alm_conn *conn)
+{
+    (void)conn;
+}
+
+void alm_conn_input_user(alm_conn *conn, alm_mem *mem)
+{
+    (void)conn;
+    (void)mem;
+}
+
+bool alm_conn_short_of_user(const alm_conn *conn)
+{
+    (void)conn;
+    return false;
+}
+
+void alm_conn_known(alm_conn *conn)
+{
+    (void)conn;
+}
+
+const uint64_t *alm_conn_net(const alm_conn *conn)
+{
+    static const uint64_t net[2] = {1, 0};
+    (void)conn;
+    return net;
+}
+
+void alm_conn_net_text(const alm_conn *conn, char *out, size_t size)
+{
+    alm_conn_peer(conn, out, size);
 }
 
 /* There is no other connection. */

@@ -39,7 +39,8 @@ static alm_http_parse parse_head(alm_str bytes, size_t *taken)
     if (result == ALM_HTTP_BAD)
         ALM_ASSERT(status >= 400 && status < 600 && why != NULL);
     if (result == ALM_HTTP_DONE) {
-        ALM_ASSERT(*taken <= bytes.len && req.path.len > 0 && req.path.ptr[0] == '/');
+        ALM_ASSERT(*taken <= bytes.len && req.path.len > 0);
+        ALM_ASSERT(req.path.ptr[0] == '/' || alm_str_eq(req.path, ALM_STR("*")));
         ALM_ASSERT(req.content_length < 0 || !req.chunked);
         (void)alm_http_param_is(&req, "query", "select 1");
         (void)alm_http_header(&req, "Content-Type");

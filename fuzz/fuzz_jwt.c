@@ -30,7 +30,7 @@ static void token(alm_str text, const alm_jwk_set *set)
     const alm_claim_names names = {"", "groups"};
     if (alm_jwt_parse(&cx, text, &jwt) != ALM_OK)
         return;
-    if (alm_jwt_verify(&cx, &jwt, set, &unknown) == ALM_OK)
+    if (alm_jwt_verify(&cx, &jwt, set, (alm_jwt_use)(text.len % 3), &unknown) == ALM_OK)
         ALM_ASSERT(set != known);
     alm_error_clear(&cx);
     if (alm_jwt_check(&cx, &jwt, &wanted, &expires_s) == ALM_OK)
@@ -79,7 +79,9 @@ static void documents(alm_str text)
                      .acl_oidc_token_endpoint = "",
                      .acl_oidc_userinfo_endpoint = "",
                      .acl_oidc_public_keys_endpoint = "",
-                     .acl_oidc_device_authorization_endpoint = ""};
+                     .acl_oidc_device_authorization_endpoint = "",
+                     .acl_oidc_introspection_endpoint = "",
+                     .acl_oidc_audience = text.len % 2 == 0 ? "" : "a"};
     const alm_claim_names names = {"", "groups"};
     bool odd = false;
     if (alm_jwk_set_parse(&cx, text, &set) == ALM_OK) {

@@ -8,6 +8,7 @@
  */
 #include "fake_pg.h"
 
+#include "auth/oauthbearer.h"
 #include "auth/scram.h"
 #include "type/text.h"
 
@@ -53,6 +54,10 @@ static void scram(alm_str bytes)
     static const uint8_t salt[ALM_SCRAM_SALT] = {1}, random[18] = {2};
     const char *zero = memchr(bytes.ptr, 0, bytes.len);
     const size_t first = zero != NULL ? (size_t)(zero - bytes.ptr) : bytes.len;
+    alm_str token = {0};
+    alm_ctx bearer = {0};
+    if (alm_oauthbearer_read(&bearer, bytes, &token) == ALM_OK && token.len > 0)
+        ALM_ASSERT(token.ptr >= bytes.ptr && token.ptr + token.len < bytes.ptr + bytes.len);
     alm_scram s = {.known = true, .verifier = {.iterations = 1}};
     alm_ctx cx = {0};
     char out[ALM_SCRAM_MSG_MAX];

@@ -10,6 +10,8 @@ END_POINTS  methods and path of a route (src/net/http/route.def), and the reques
 
 acl_test.py fails for a permission, a kind of statement or a route that has no row here.
 """
+import gzip
+
 DAY = "'1970-01-01'"
 PARTS = ["create table n (ts timestamp, y int) timestamp(ts) partition by day", "insert into n values (0, 1), (86400000000, 2), (172800000000, 3)"]
 MATVIEW = ["create table n (ts timestamp, y int) timestamp(ts) partition by day",
@@ -23,6 +25,8 @@ STATEMENTS = [
     ("SELECT", "select ts, a from t", "SELECT on t", ["select on t(a)"]),
     ("SELECT", "select count() from t", "SELECT on t", ["select on t(b)"]),
     ("SELECT", "select * from t", "SELECT on t", ["select on t"]),
+    ("SELECT", "select * from qdb.public.t", "SELECT on t", ["select on public.t"]),
+    ("SELECT", "declare @t := public.t select a from @t", "SELECT on t", ["select on qdb.public.t(a)"]),
     ("SELECT", "select * from v", "SELECT on v", ["select on v"]),
     ("SELECT", "select a from t where a in (select a from u)", "SELECT on t", ["select on t(a)", "select on u(a)"]),
     ("SELECT", "with x as (select a from t) select * from x", "SELECT on t", ["select on t(a)"]),
@@ -48,6 +52,7 @@ STATEMENTS = [
     ("EXPLAIN", "explain analyze select a from t", "SELECT on t", ["select on t(a)"]),
     ("EXPLAIN", "explain update t set a = 1", "UPDATE on t(a)", ["update on t(a)"]),
     ("SHOW", "show columns from t", "SELECT on t", ["select on t(a)"]),
+    ("SHOW", "show columns from public.t", "SELECT on t", ["select on t(a)"]),
     ("SHOW", "show partitions from t", "SELECT on t", ["select on t(a)"]),
     ("SHOW", "show create table t", "SELECT on t", ["select on t(a)"]),
     ("SHOW", "show create view v", "SELECT on v", ["select on v"]),
@@ -60,19 +65,25 @@ STATEMENTS = [
     ("SHOW", "show user other", "USER DETAILS", ["user details"]),
     ("SHOW", "show permissions other", "USER DETAILS", ["user details"]),
     ("INSERT", "insert into t values (0, 1, 2)", "INSERT on t", ["insert on t"]),
+    ("INSERT", "insert into qdb.public.t values (0, 1, 2)", "INSERT on t", ["insert on public.t"]),
     ("INSERT", "insert into t select ts, a, a from u", "INSERT on t", ["insert on t", "select on u(a)"]),
     ("INSERT", "insert into t values (0, 1, 2) returning a", "INSERT on t", ["insert on t", "select on t(a)"]),
     ("INSERT", "insert into n values (1, 2) returning y", "SELECT on n(y)", ["select on n(y)"], N + ["grant insert on n to %s"], NO_N),
     ("UPDATE", "update t set a = 1", "UPDATE on t(a)", ["update on t(a)"]),
+    ("UPDATE", "update public.t set a = 1", "UPDATE on t(a)", ["update on qdb.public.t(a)"]),
     ("UPDATE", "update t set a = b", "UPDATE on t(a)", ["update on t(a)", "select on t(b)"]),
     ("UPDATE", "update n set x = 1 returning y", "SELECT on n(y)", ["select on n(y)"], N + ["grant update on n(x) to %s"], NO_N),
     ("DELETE", "delete from t where a = 77", "DELETE on t", ["delete on t", "select on t(a)"]),
+    ("DELETE", "delete from qdb.public.t where a = 77", "DELETE on t", ["delete on t", "select on t(a)"]),
     ("DELETE", "delete from n where x = 1 returning y", "SELECT on n(x, y)", ["select on n(x)", "select on n(y)"], N + ["grant delete on n to %s"], NO_N),
     ("CREATE_TABLE", "create table n (x int)", "CREATE TABLE", ["create table"], [], NO_N),
     ("CREATE_TABLE", "create table n as (select a from t)", "CREATE TABLE", ["create table", "select on t(a)"], [], NO_N),
     ("CREATE_TABLE", "create table n (like t)", "CREATE TABLE", ["create table", "select on t(a)"], [], NO_N),
+    ("DROP_TABLE", "drop table if exists other.n, qdb.public.n", "DROP TABLE on n", ["drop table on n"],
+     N + ["grant select on n to %s"], NO_N),
     ("DROP_TABLE", "drop table n", "DROP TABLE on n", ["drop table on n"], N, NO_N),
     ("RENAME_TABLE", "rename table n to m", "RENAME TABLE on n", ["rename table on n"], N, ["drop table if exists n", "drop table if exists m"]),
+    ("TRUNCATE", "truncate table public.n", "TRUNCATE TABLE on n", ["truncate table on n"], N, NO_N),
     ("TRUNCATE", "truncate table n", "TRUNCATE TABLE on n", ["truncate table on n"], N, NO_N),
     ("ALTER ADD_COLUMN", "alter table n add column z int", "ADD COLUMN on n", ["add column on n"], N, NO_N),
     ("ALTER DROP_COLUMN", "alter table n drop column y", "DROP COLUMN on n(y)", ["drop column on n(y)"], N, NO_N),
@@ -126,6 +137,7 @@ STATEMENTS = [
     ("COPY_FROM", "copy t from 'rows.csv' with header true", "READ FILE", ["read file", "insert on t"]),
     ("COPY_FROM", "copy made from 'rows.csv' with header true", "READ FILE", ["read file", "create table"], [], ["drop table if exists made"]),
     ("COPY_TO", "copy t to stdout", "SELECT on t", ["select on t"], [], [], "pg"),
+    ("COPY_TO", "copy public.t to stdout", "SELECT on t", ["select on t"], [], [], "pg"),
     ("COPY_TO", "copy (select a from t) to stdout", "SELECT on t", ["select on t(a)"], [], [], "pg"),
     ("COPY_TO", "copy t to 'of_case' with format parquet", "READ FILE", ["read file", "select on t"]),
     ("COPY_TO", "copy (select a from t) to 'of_case' with format parquet", "SELECT on t", ["select on t(a)"], ["grant read file to %s"], []),
@@ -133,6 +145,7 @@ STATEMENTS = [
     ("PREPARE", ["prepare p as select a from t", "execute p"], "SELECT on t", ["select on t(a)"], [], [], "pg"),
     ("EXECUTE", ["prepare p as update t set a = $1", "execute p(1)"], "UPDATE on t(a)", ["update on t(a)"], [], [], "pg"),
     ("COPY_FROM", "copy '{copying}' cancel", "CANCEL ANY COPY", ["cancel any copy"]),
+    ("DROP_SESSION", "drop session '{session}'", "SQL ENGINE ADMIN", ["sql engine admin"]),
     ("CANCEL", "cancel query {running}", "SQL ENGINE ADMIN", ["sql engine admin"]),
     ("ACL CREATE", "create user x", "CREATE USER", ["create user"], [], NO_X),
     ("ACL CREATE", "create group x", "CREATE GROUP", ["create group"], [], ["drop group if exists x"]),
@@ -177,6 +190,7 @@ NOT_THERE = {"DROP LIVE VIEW", "CREATE LIVE VIEW", "COMPILE VIEW", "SET STORAGE 
 
 FORM = b'--x\r\nContent-Disposition: form-data; name="data"; filename="t.csv"\r\n\r\nts,a,b\r\n1000,5,6\r\n--x--\r\n'
 PARQUET_FORM = b'--x\r\nContent-Disposition: form-data; name="data"; filename="one.parquet"\r\n\r\n{one.parquet}\r\n--x--\r\n'
+PACKED_FORM = b'--x\r\nContent-Disposition: form-data; name="data"; filename="t.csv.gz"\r\n\r\n' + gzip.compress(b"ts,a,b\r\n1000,5,6\r\n" * 400) + b"\r\n--x--\r\n"
 MULTIPART = {"Content-Type": "multipart/form-data; boundary=x"}
 ASK = {"Content-Type": "application/x-www-form-urlencoded"}
 LINE = b"t a=5i,b=6i 1700000000000000000\n"
@@ -199,6 +213,8 @@ END_POINTS = {
         ("POST", "/api/v1/sql/validate", b"query=select+a+from+t", ASK, "SELECT on t", ["select on t(a)"], 200)],
     ("POST,PUT", "/imp"): [(method, f"/imp?name={name}&forceHeader=true&fmt=json", FORM, MULTIPART, needs, [grant], 200) for method in ("POST", "PUT")
                            for name, needs, grant in (("t", "INSERT on t", "insert on t"), (f"made_by_{method}", "CREATE TABLE", "create table"))]
+                          + [("POST", f"/imp?name={name}&forceHeader=true&fmt=json", PACKED_FORM, MULTIPART, needs, [grant], 200)
+                             for name, needs, grant in (("t", "INSERT on t", "insert on t"), ("made_of_packed", "CREATE TABLE", "create table"))]
                           + [("POST", f"/imp?name={name}&fmt=json", PARQUET_FORM, MULTIPART, needs, [grant], 200)
                              for name, needs, grant in (("ints", "INSERT on ints", "insert on ints"), ("made_of_parquet", "CREATE TABLE", "create table"))],
     ("POST", "/write"): [("POST", "/write", LINE, {}, "INSERT on t", ["insert on t"], 204),
@@ -216,6 +232,7 @@ END_POINTS = {
     ("PUT,POST", "/settings"): [(method, "/settings?version={version}", b'{"instance_name":"x"}', {}, "SETTINGS", ["settings"], 200) for method in ("PUT", "POST")],
     ("GET,HEAD", "/warnings"): [(method, "/warnings", None, {}, None, [], 200) for method in ("GET", "HEAD")],
     ("GET,HEAD", "/metrics"): [(method, "/metrics", None, {}, None, [], 200) for method in ("GET", "HEAD")],
+    ("POST", "/oidc/backchannel-logout"): [("POST", "/oidc/backchannel-logout", b"logout_token=x", {}, None, [], 404)],  # without a provider
     ("GET,HEAD", "/openapi.json"): [(method, "/openapi.json", None, {}, None, [], 200) for method in ("GET", "HEAD")],
     ("GET,HEAD", "/"): [(method, "/", None, {}, None, [], 301) for method in ("GET", "HEAD")],
 }

@@ -20,6 +20,17 @@ class Checks:
             print("FAIL", what, flush=True)
 
 
+def with_credentials(headers, auth):
+    """The headers of a request with those of (name, password) or of a token; None: without."""
+    h = dict(headers or {})
+    if isinstance(auth, tuple):
+        h["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
+    elif auth:
+        h["Authorization"] = "Bearer " + auth
+    log_search.note_login(h.get("Authorization", ""))
+    return h
+
+
 class Rest:
     """auth: (name, password), a token, or None."""
 
@@ -29,12 +40,7 @@ class Rest:
     def request(self, path, method="GET", auth=None, headers=None, body=None):
         host, port = self.server.http.rsplit(":", 1)
         c = http.client.HTTPConnection(host, int(port), timeout=60)
-        h = dict(headers or {})
-        if isinstance(auth, tuple):
-            h["Authorization"] = "Basic " + base64.b64encode(":".join(auth).encode()).decode()
-        elif auth:
-            h["Authorization"] = "Bearer " + auth
-        log_search.note_login(h.get("Authorization", ""))
+        h = with_credentials(headers, auth)
         c.request(method, path, body, h)
         r = c.getresponse()
         text = r.read().decode()
@@ -111,6 +117,15 @@ def run_part(part, pattern, done, *args, before=None):
         mine.that(False, f"{part.__name__}: {type(e).__name__}: {e}")
     print(f"{part.__name__}: {time.monotonic() - began:.1f} s", flush=True)
     done.append(mine)
+
+
+def run_suite(parts, house, env):
+    """A whole suite whose parts share one server."""
+    o, done = arguments(), []
+    with house(binary=o.binary, env=env) as s:
+        for part in parts:
+            run_part(part, o.pattern, done, s)
+    close(done)
 
 
 def close(done):

@@ -25,7 +25,7 @@ NO_TEXT = [b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xf4\x90\x8
 
 # ------------------------------------------------------------------------------------------------ names
 # None: works; a text: part of the error. The first is of a table, the second of a column.
-BAD_TABLE, BAD_COLUMN, SLASH, NUL = "invalid table name", "invalid column name", "'/' is not allowed", "unexpected character"
+BAD_TABLE, BAD_COLUMN, SLASH, NUL, TAKEN = "invalid table name", "invalid column name", "'/' is not allowed", "unexpected character", "is reserved: the server has a relation of that name"
 NAMES = [
     ("plain", None, None), ("select", None, None), ("Order", None, None), ("a b", None, None), ('a"b', BAD_TABLE, None), ("a'b", BAD_TABLE, None), ("a.b", None, None), ("a..b", BAD_TABLE, None),
     (".", BAD_TABLE, None), ("..", BAD_TABLE, None), ("../x", SLASH, None), ("/etc/x", SLASH, None), ("a/b", SLASH, None), ("a\\b", BAD_TABLE, None), ("C:\\x", BAD_TABLE, None), ("a:b", BAD_TABLE, None),
@@ -33,7 +33,7 @@ NAMES = [
     ("-", None, None), ("#x", None, None), ("x\0y", NUL, NUL), ("q\0", NUL, NUL), ("a\nb", BAD_TABLE, None), ("a\tb", BAD_TABLE, None), ("\x01", BAD_TABLE, None), ("\x7f", BAD_TABLE, None),
     ("😀", None, None), ("é", None, None), ("e\u0301", None, None), ("ﬃ", None, None), ("日本", None, None), ("\u202eb", None, None), ("\u200b", None, None), (" lead", BAD_TABLE, None), ("trail ", BAD_TABLE, None),
     ("  ", BAD_TABLE, None), ("", BAD_TABLE, BAD_COLUMN), ("x" * 127, None, None), ("x" * 128, BAD_TABLE, None), ("x" * 256, BAD_TABLE, BAD_COLUMN), ("x" * 1000, BAD_TABLE, BAD_COLUMN), ("é" * 63, None, None),
-    ("é" * 64, BAD_TABLE, None), ("1", None, None), ("1a", None, None), ("$1", None, None), ("@x", None, None), ("null", None, None), ("true", None, None), ("pg_class", None, None), ("tables", None, None),
+    ("é" * 64, BAD_TABLE, None), ("1", None, None), ("1a", None, None), ("$1", None, None), ("@x", None, None), ("null", None, None), ("true", None, None), ("pg_class", TAKEN, None), ("tables", TAKEN, None),
     ("[a]", None, None), ("`a`", None, None), ("a=b", None, None), ("con", None, None), ("x.d", None, None),
 ]
 
@@ -45,7 +45,7 @@ STATEMENTS = [
     ("insert into bi (a, @a, ts) values (1, 2, 3)", "Duplicate column"), ("insert into bi values (1, 'a', @'nope')", "inconvertible value"), ("insert into bi values (1, 'a', @null)", "cannot be NULL"),
     ("insert into bi values (@'x', 'a', 0)", "inconvertible value"), ("insert into bi values (@99999999999, 'a', 0)", "inconvertible value"), ("insert into bi select 1, @1.5e300, 0::timestamp", "inconvertible"),
     ("select @abs() from bi", "requires arguments"), ("select @substring('a')", "it takes (TEXT, INT, INT), (TEXT, INT)"), ("select @split_part('a', ',')", "it takes"), ("select @starts_with('a')", "it takes"), ("select count@(* from bi", "unbalanced"), ("select @'a", "unclosed"), ('select @"a', "unclosed"), ("select @/* x", "unclosed comment"),
-    ("selec @1", "unexpected token"), ("select a b @c from bi", "expected"), ("select 1@\0", "unexpected character"), ("select 1 \"a@\0b\"", "unexpected character"),
+    ("@selec 1", "did you mean 'SELECT'?"), ("select a @form bi", "did you mean 'FROM'?"), ("select abs(1 @2)", "unexpected token [2]"), ("select a b @c from bi", "expected"), ("select 1@\0", "unexpected character"), ("select 1 \"a@\0b\"", "unexpected character"),
     # names that are not there, and the ones that are near
     ("select @prise from bi_near", "did you mean 'price'?"), ("select @t.amonut from bi_near t", None), ("select * from @bi_naer", "did you mean 'bi_near'?"), ("select price from bi_near where @pirce > 1", "did you mean 'price'?"),
     ("select price from bi_near order by @pric", "did you mean 'price'?"), ("select @bm.price from bi_near bn", "Invalid table name or alias, did you mean 'bn'?"), ("insert into @bi_nea values (1)", "did you mean 'bi_near'?"),
@@ -202,7 +202,7 @@ class Bad:
         self.check(f"listed: {name}", self.ask(f"select table_name from tables() where table_name = {text(name)}").get("dataset"), [[name]])
         again = self.ask(f"create table {quote(name.swapcase())} (x int)")
         if name.isascii() and name.swapcase() != name:
-            self.check(f"case does not tell names apart: {name}", again.get("error"), "table already exists")
+            self.check(f"case does not tell names apart: {name}", again.get("error"), f"table already exists [table={name.swapcase()}]")
         elif "status" not in again and name.swapcase() != name:
             self.done(f"drop table {quote(name.swapcase())}")
         self.done(f"drop table {q}")
@@ -270,7 +270,7 @@ def main():
             if table is None:
                 b.check(f"after a restart: {name}", b.ask(f"select * from {quote(name)}").get("columns"), [{"name": name, "type": "INT"}])
     if psycopg is None:
-        print("psycopg is not installed: the PostgreSQL wire is left out")
+        print("skipped: the PostgreSQL wire: psycopg is not installed")
     print(f"{b.passed} passed, {b.failed} failed")
     sys.exit(b.failed > 0)
 

@@ -27,7 +27,7 @@ def check_answers(s, passed, failed, when):
 
 def main():
     if not DATA.is_dir():
-        print("skipped: ../shared/data is not there")
+        print("skipped: data: ../shared/data is not there")
         print("0 passed, 0 failed")
         return
     passed = failed = 0

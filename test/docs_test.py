@@ -39,7 +39,7 @@ def check(ok, what, detail=""):
 
 
 def pages():
-    found = [TOP / n for n in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "examples/README.md")]
+    found = [TOP / n for n in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md")]
     return [p for p in found if p.exists()] + sorted((TOP / "docs").rglob("*.md"))
 
 

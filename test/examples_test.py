@@ -56,7 +56,7 @@ def main():
                 continue
             missing = [n for n in row.get("needs", []) if not shutil.which(n)]
             if missing:
-                print(f"{row['name']}: {'FAILED' if o.nightly else 'skipped'}: not installed: {', '.join(missing)}", flush=True)
+                print(f"{'FAILED' if o.nightly else 'skipped'}: examples/{row['name']}: not installed: {', '.join(missing)}", flush=True)
                 failed, skipped = failed + o.nightly, skipped + (not o.nightly)
                 continue
             try:

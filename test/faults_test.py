@@ -194,7 +194,7 @@ def copy_in(s, rows):
 def a_data_folder_that_becomes_unwritable():
     """The server runs as a user to whom its folders are closed for a while."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
-        print("skipped: another user is needed")
+        print("skipped: folders that are closed: another user is needed")
         return
     with tempfile.TemporaryDirectory() as d:
         os.chmod(d, 0o755)

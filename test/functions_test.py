@@ -56,7 +56,12 @@ ROWS = 5
 BINARY_OPERATORS = ["+", "-", "*", "/", "%", "&", "|", "^", "=", "!=", "<", "<=", ">", ">=", "||", "~", "!~", "like", "ilike",
                     "in", "<<", "<<=", ">>", ">>=", "and", "or", "within"]
 WORDS = {"in", "within", "between", "case", "cast", "and", "or", "not", "like", "ilike"}  # written as operators
-ENDS_SOMETHING = {"cancel_query", "reload_config", "reload_tls"}
+# A value of a row that a function cannot take is null there. What remains: limits of the statement's resources, results beyond
+# their type where that has no null or never loses digits (SHORT, DECIMAL), DECIMALs and other numbers as each other, a setting
+# without a name.
+LIMITS = re.compile(r"too long|too many|more than \d+ numbers|operation failed|aggregation failed|\[INT -> (SHORT|BYTE)\]|sparkline of more|"
+                    r"\[DECIMAL\S* -> |\[(BYTE|SHORT|INT|LONG|FLOAT|DOUBLE) -> DECIMAL|SET requires")
+ENDS_SOMETHING = {"cancel_query", "pg_terminate_backend", "reload_config", "reload_tls"}
 WAITS = {"pg_sleep"}  # as long as it is told; its example runs
 passed, failures = 0, []
 
@@ -117,11 +122,19 @@ class Asker:
             self.server.start()
         return None, {"error": f"{problem!r}: {tail[-600:]}"}
 
-    def harmless(self, sql):
-        """Rows, or a refusal that points into the text. The rows, None if refused."""
+    def harmless(self, sql, whole=False):
+        """Rows, or a refusal that points into the text. The rows, None if refused. What is refused is refused for its types or its
+        constants: a value in a row ends no statement, so over no rows the same is refused too. whole: of an aggregate, which
+        leaves out no row whose value does not convert."""
         status, answer = self.ask(sql)
         if status == 200 and "dataset" in answer:
             return answer
+        rows = whole and answer.get("error", "").startswith("inconvertible value")
+        # A time that no TIMESTAMP_NS holds is never null in silence: where no cast is written, it is refused.
+        rows = rows or answer.get("error", "").startswith("inconvertible value") and answer["error"].endswith(("TIMESTAMP -> TIMESTAMP_NS]", "DATE -> TIMESTAMP_NS]"))
+        if status == 400 and " from v" in sql and not rows and not LIMITS.search(answer.get("error", "")):
+            without = sql.replace(" from v where", " from v where n < 0 and") if " from v where" in sql else sql.replace(" from v", " from v where n < 0", 1)
+            check(self.ask(without)[0] == 400, f"a value ends it: {sql}", answer["error"])
         good = status == 400 and 0 <= answer.get("position", -1) <= len(sql) and answer.get("error")
         if not good:
             check(False, f"harmless: {sql}", f"{status} {answer.get('error')} at {answer.get('position')}")
@@ -170,7 +183,7 @@ def compare(asker, kind, name, args, fixed, answer, pick):
     """The rows of a call of columns against the same call with constants."""
     over = " over ()" if kind == "WINDOW" else ""
     if kind == "GROUP_BY":
-        rows = [asker.harmless(f"select {written(name, args)} from v where n = {r}") for r in range(ROWS)]
+        rows = [asker.harmless(f"select {written(name, args)} from v where n = {r}", True) for r in range(ROWS)]
         rows = [a["dataset"][0] if a and a["dataset"] else None for a in rows]
     else:
         rows = answer["dataset"]
@@ -204,7 +217,7 @@ def try_calls(asker, kind, name, signatures, steady, most, rng):
         for fixed in sorted(forms):
             for columns in combinations(arity, most, rng):
                 args = [literal(c, rng.randrange(1, ROWS)) if f else c for c, f in zip(columns, fixed)]
-                answer = asker.harmless(f"select {written(name, args)}{over} from v")
+                answer = asker.harmless(f"select {written(name, args)}{over} from v", kind in ("GROUP_BY", "WINDOW"))
                 if answer is None:
                     continue
                 check(len(answer["dataset"]) in (1, ROWS), f"rows: {written(name, args)}", str(len(answer["dataset"])))
@@ -212,14 +225,14 @@ def try_calls(asker, kind, name, signatures, steady, most, rng):
                     pick = None if arity == 1 else {0, rng.randrange(1, ROWS)}
                     compare(asker, kind, name, args, fixed, answer, pick)
                 if kind == "GROUP_BY":
-                    asker.harmless(f"select m, {written(name, args)} from v group by m order by m")
-                    asker.harmless(f"select {written(name, args)} over (order by n) from v")
+                    asker.harmless(f"select m, {written(name, args)} from v group by m order by m", True)
+                    asker.harmless(f"select {written(name, args)} over (order by n) from v", True)
     for count in {0, 1, 2, 3, 4, 5, 9, 70} - {70 if len(known) > 30 else 0}:
-        asker.harmless(f"select {written(name, ['null'] * count)}{over} from v")
+        asker.harmless(f"select {written(name, ['null'] * count)}{over} from v", kind in ("GROUP_BY", "WINDOW"))
     for arity in known:
         for kind_name, _ in COLUMNS.values():
             asker.harmless(f"select {written(name, [f'null::{kind_name}'] * arity)}{over}")
-    asker.harmless(f"select {written(name, ['n'] * 12)}{over} from v")
+    asker.harmless(f"select {written(name, ['n'] * 12)}{over} from v", kind in ("GROUP_BY", "WINDOW"))
 
 
 def check_functions(asker, most, only):
@@ -295,6 +308,11 @@ NULL_TYPE = {"TEXT": "string", "TIME": "timestamp", "ARRAY": "double[]", "DECIMA
 
 
 # ----------------------------------------------------------------------------- operators, casts
+def wider(constant, row):
+    """Constants are computed in 64 bits; over columns an INT that 32 bits do not hold is null (docs/reference/types.md, Arithmetic)."""
+    return row is None and isinstance(constant, int) and not -2**31 < constant < 2**31
+
+
 def check_operators(asker):
     every = [*COLUMNS, *MADE]
     for op in BINARY_OPERATORS:
@@ -307,7 +325,8 @@ def check_operators(asker):
             calls = ", ".join(form.format(literal(x, r), literal(y, r)) for r in range(ROWS))
             status, one = asker.ask(f"select {calls}")
             if status == 200:
-                check(all(same(c, a[0]) for c, a in zip(one["dataset"][0], answer["dataset"])), f"operator: {form.format(x, y)}",
+                int_rows = answer["columns"][0]["type"] == "INT"
+                check(all(same(c, a[0]) or (int_rows and wider(c, a[0])) for c, a in zip(one["dataset"][0], answer["dataset"])), f"operator: {form.format(x, y)}",
                       f"{one['dataset'][0]} for constants, {answer['dataset']} for columns")
             else:
                 check(status == 400, f"operator: {calls}", one.get("error"))

@@ -286,7 +286,7 @@ def times_outside_of_the_calendar(s):
 
     for us, why, why_line in NUMBERS:
         door(f"INSERT {us}", sql(f"insert into times values (1, {us})"), why)
-        door(f"INSERT SELECT {us}", sql(f"insert into times select 1, {us}::timestamp"), why)
+        door(f"INSERT SELECT {us}", sql(f"insert into times select 1, ({us})::timestamp"), why)
         door(f"/imp {us}", imported(b"%d" % us), why)
         door(f"COPY {us}", copied(b"%d" % us), why)
         w = Wire(s.pg)
@@ -333,11 +333,11 @@ def wide_and_many_tables_by_lines(s):
 
 # ------------------------------------------------------------------------------------------------------ lengths that lie
 HEADS = [  # request, part of the answer
-    (b"POST /write HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello", b" 400 "),
-    (b"POST /write HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nContent-Length: 1000000000000\r\n\r\nx", b" 413 "), (b"POST /exec HTTP/1.1\r\nContent-Length: 1000000000000\r\n\r\nx", b" 413 "),
-    (b"POST /imp?name=x HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=BB\r\nContent-Length: 1000000000000\r\n\r\nx", b" 413 "), (b"POST /write HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", b" 400 "),
-    (b"POST /write HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloworld\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx", None),
-    (b"POST /write HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", b" 50"), (b"POST /write HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nlie v", None), (b"POST /write HTTP/1.1\r\nContent-Length: 500\r\n\r\nlie v=1 1\n", None),
+    (b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello", b" 400 "),
+    (b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000000\r\n\r\nx", b" 413 "), (b"POST /exec HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000000\r\n\r\nx", b" 413 "),
+    (b"POST /imp?name=x HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=BB\r\nContent-Length: 1000000000000\r\n\r\nx", b" 413 "), (b"POST /write HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", b" 400 "),
+    (b"POST /write HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloworld\r\n", b" 400 "), (b"POST /write HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx", None),
+    (b"POST /write HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", b" 50"), (b"POST /write HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nlie v", None), (b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\nlie v=1 1\n", None),
     (b"GET / HTTP/1.1\r\n" + b"X: " + b"a" * 100000 + b"\r\n\r\n", b" 431 "), (b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n", b" 414 "), (b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 5000 + b"\r\n", b" 431 "), (b"GET / HTTP/9.9\r\n\r\n", b" 505 "),
 ]
 
@@ -502,8 +502,8 @@ def quiet_server(**more):
 
 
 SLOW = [  # port, bytes at once, then one at a time
-    ("http", b"GET /exec?query=select+1 HT", b"T" * 1000), ("http", b"POST /write HTTP/1.1\r\nContent-Length: 100000\r\n", b"X-A: b\r\n" * 100), ("http", b"POST /write HTTP/1.1\r\nContent-Length: 100000\r\n\r\nslow v=1 1\n", b""),
-    ("http", b"POST /imp?name=slow HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=BB\r\nContent-Length: 100000\r\n\r\n--BB", b""), ("http", b"", b""), ("pg", b"", b""), ("pg", b"\0\0\1", b"\0" * 1000), ("pg", startup([("user", "admin")]), b""),
+    ("http", b"GET /exec?query=select+1 HT", b"T" * 1000), ("http", b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n", b"X-A: b\r\n" * 100), ("http", b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nslow v=1 1\n", b""),
+    ("http", b"POST /imp?name=slow HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=BB\r\nContent-Length: 100000\r\n\r\n--BB", b""), ("http", b"", b""), ("pg", b"", b""), ("pg", b"\0\0\1", b"\0" * 1000), ("pg", startup([("user", "admin")]), b""),
     ("health", b"GET / HTT", b"P" * 1000),
 ]
 
@@ -544,7 +544,7 @@ def slow_clients_hold_a_place_and_no_thread(_):
 def a_body_a_byte_at_a_time_is_read_in_the_end(s):
     body = b"trickle v=1 1000\ntrickle v=2 2000\n"
     with connect(s.http) as c:
-        c.sendall(b"POST /write HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body))
+        c.sendall(b"POST /write HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body))
         for b in body:
             c.sendall(bytes([b]))
             time.sleep(0.005)

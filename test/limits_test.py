@@ -247,7 +247,7 @@ def full_disk_is_an_error_and_writes_resume(s):
     """A small file system of its own (needs root; skipped where mounting is not allowed)."""
     with tempfile.TemporaryDirectory() as d:
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", d], capture_output=True).returncode:
-            print("skipped: full_disk (cannot mount a tmpfs)")
+            print("skipped: full_disk: cannot mount a tmpfs")
             return
         try:
             with Server(root=d, log="/dev/null", env={"ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "4m"}) as small:
@@ -256,7 +256,7 @@ def full_disk_is_an_error_and_writes_resume(s):
                 filler.write_bytes(b"x" * (16 << 20))
                 acked, error = 0, None
                 for i in range(400):
-                    status, _, body = small.post_query(f"insert into f select x, x + {acked}, rpad('a', 500, 'b') from long_sequence(200)")
+                    status, _, body = small.post_query(f"insert into f select x::timestamp, x + {acked}, rpad('a', 500, 'b') from long_sequence(200)")
                     if status != 200:
                         error = (status, json.loads(body)["error"])
                         break
@@ -278,7 +278,7 @@ def full_disk_is_an_error_and_writes_resume(s):
 def read_only_directory_is_a_clear_error(s):
     with tempfile.TemporaryDirectory() as d:
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", d], capture_output=True).returncode:
-            print("skipped: read_only (cannot mount a tmpfs)")
+            print("skipped: read_only: cannot mount a tmpfs")
             return
         try:
             p = subprocess.run([s.binary, "-d", d], capture_output=True, text=True, timeout=30)

@@ -154,6 +154,89 @@ class Test:
         self.s.start()
 
 
+def expire(server, rnd, rounds):
+    """Views over a table with a TTL hold what they hold over one without: rows that expire, the commit with rows behind them, late rows for
+    what is not over, and restarts in between. Problems found; empty: none."""
+    views = {"et_w": ("1w", "ts, y, sum(p) s, count() n, avg(p) a, count_distinct(p) d, first(p) f"), "et_d": ("1d", "ts, sum(p) s, max(p) m"),
+             "et_m": ("1M", "ts, y, count() n"), "et_h": ("5h", "ts, y, last(p) l, min(p) v")}
+    for table, ttl in (("et", " ttl 2d"), ("ef", "")):
+        server.exec(f"create table {table} (y symbol, p double, ts timestamp) timestamp(ts) partition by day{ttl}")
+    for name, (every, cols) in views.items():
+        server.exec(f"create materialized view {name} as (select {cols} from et sample by {every}) partition by year")
+    bad, now = [], START
+    for i in range(rounds):
+        rows = []
+        for _ in range(rnd.randrange(1, 12)):
+            now += rnd.choice([60, 3600, 20000, 90000]) * 1000000
+            rows.append((rnd.choice("abc"), rnd.randrange(40) / 4, now - rnd.choice([0, 0, 0, 3600, 50000]) * 1000000))
+        for table in ("et", "ef"):
+            server.exec(f"insert into {table} values " + ", ".join(f"('{y}', {p}, {t})" for y, p, t in rows))
+        end = time.monotonic() + 60
+        while server.rows("select count() from materialized_views() where base_table_name = 'et' and refresh_base_table_txn <> base_table_txn") != [[0]]:
+            if time.monotonic() > end:
+                return ["not refreshed after 60 s"]
+            time.sleep(0.005)
+        kind = rnd.choice(["", "", "", "stop", "kill", "full", "checkpoint"])
+        if kind in ("stop", "kill"):
+            server.stop() if kind == "stop" else server.kill()
+            server.start()
+        elif kind == "full":
+            server.exec("refresh materialized view et_w full")
+        elif kind == "checkpoint":
+            server.exec("checkpoint create")
+            server.exec("checkpoint release")
+        for name, (every, cols) in views.items():
+            order = "ts, y" if " y," in cols else "ts"
+            want = server.rows(f"select * from (select {cols} from ef sample by {every}) order by {order}")
+            got = server.rows(f"select * from {name} order by {order}")
+            if want != got:
+                bad.append(f"{name}, round {i}: missing {[r for r in want if r not in got][:3]}, too many {[r for r in got if r not in want][:3]}")
+        newest, oldest, n = server.rows("select max(ts), min(ts), count() from et")[0]
+        if n >= server.rows("select count() from ef")[0][0] and i > 20 or bad:
+            return bad or [f"nothing has expired: {oldest} to {newest}"]
+    return bad
+
+
+def fill(server, rounds):
+    """Rows that come while views are filled, for the first time or anew from another table with the name of their base: none is missed.
+    Problems found; empty: none."""
+    query, bad = "select ts, sum(p) s, count() n from ft sample by 1h", []
+    create = [f"create table ft as (select x % 9 p, timestamp_sequence({START}, 4000000) ts from long_sequence(200000)) timestamp(ts) partition by day"]
+    views = ["ft_1", "ft_2"]
+    for i in range(rounds):
+        stop = threading.Event()
+
+        def write():
+            at = START
+            while not stop.is_set():
+                at += 3600 * 1000000  # each a bucket of its own
+                run(server.url, f"insert into ft values (1, {at})", 60)
+
+        writer = threading.Thread(target=write)
+        for sql in create:
+            server.exec(sql)
+        if i % 2 == 0:  # the refresher fills them, one after the other
+            for v in views:
+                server.exec(f"create materialized view {v} refresh manual as ({query}) partition by month")
+        writer.start()
+        for v in views:
+            server.exec(f"refresh materialized view {v} {'incremental' if i % 2 == 0 else 'full'}")
+        stop.set()
+        writer.join()
+        want = []
+        for v in views:
+            server.exec(f"refresh materialized view {v} incremental")
+            want = want or server.rows(f"select * from ({query}) order by ts")
+            got = server.rows(f"select * from {v} order by ts")
+            if want != got:
+                bad.append(f"{v}, round {i}: missing {[r for r in want if r not in got][:3]}, too many {[r for r in got if r not in want][:3]}")
+        server.exec("drop table ft")
+        if i % 2 == 1:
+            for v in views:
+                server.exec(f"drop materialized view {v}")
+    return bad
+
+
 def day(r):
     return f"'2024-01-{r.randrange(1, 9):02}'"
 
@@ -236,10 +319,10 @@ def main():
             if t.failed:
                 print(f"seed {o.seed}, round {i}")
                 break
-        bad = race(s, 60 if o.nightly else 5)
+        bad = expire(s, t.rnd, rounds) + fill(s, rounds // 4) + race(s, 60 if o.nightly else 5)
         t.passed, t.failed = t.passed + (not bad), t.failed + bool(bad)
         for why in bad:
-            print(f"race: {why}")
+            print(f"race, fill or TTL: {why}")
         s.stop()
     finally:
         s.__exit__(Exception, None, None)

@@ -10,11 +10,11 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(TOP / "test"))
 from server import Server  # noqa: E402
 
-KEEP = {"nulls"}  # makes plans that can run at all
+KEEP = {"nulls", "overflow"}  # makes plans that can run at all; decides what is computed
 QUERIES = ["compositions", "group_by", "joins", "asof_joins", "latest_on", "order_limit", "sample_by", "sample_by_fill",
            "select_where", "set_operations", "timestamp_predicates", "window_functions", "window_join", "pivot",
            "null_semantics", "interval_where", "own_recursive", "own_select", "own_subqueries", "own_subqueries2",
-           "own_grouping", "own_names"]
+           "own_grouping", "own_names", "own_group_names", "own_pushdown"]
 
 
 def rules():

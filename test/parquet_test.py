@@ -232,7 +232,7 @@ def refused_rows():
 
 def foreign_files(reader):
     if not FOREIGN.is_dir():
-        print("parquet: ../shared/data/parquet-testing is not there, its files are left out", flush=True)
+        print("skipped: files of others: ../shared/data/parquet-testing is not there", flush=True)
         return
     refused = refused_rows()
     files = sorted(p.name for p in FOREIGN.glob("*.parquet"))
@@ -643,6 +643,63 @@ def statistics(reader):
         check(f"rows read for {what}", got == (200, [str(rows_read)]), str(got))
 
 
+def nulls_among_values(reader):
+    """Values of a file that are the null of their type here, where the file misses none: null in aggregates, tests, windows, Arrow and tables."""
+    root, nan, inf = reader.folder, math.nan, math.inf
+    kinds = {"double": (pa.float64(), [1.0, nan, 3.0, inf, -inf, -0.0], [1.0, None, 3.0, None, None, 0.0]),
+             "float": (pa.float32(), [1.0, nan, 3.0, inf, -inf, 2.0], [1.0, None, 3.0, None, None, 2.0]),
+             "half": (pa.float16(), [1.0, nan, 3.0, inf, -inf, 2.0], [1.0, None, 3.0, None, None, 2.0]),
+             "int": (pa.int32(), [1, -2**31, 3, 4, 5, 6], [1, None, 3, 4, 5, 6]),
+             "long": (pa.int64(), [1, -2**63, 3, 4, 5, 6], [1, None, 3, 4, 5, 6]),
+             "time": (pa.timestamp("us"), [1, -2**63, 3, 4, 5, 6], [1, None, 3, 4, 5, 6]),
+             "nanos": (pa.timestamp("ns"), [1, -2**63, 3, 4, 5, 6], [1, None, 3, 4, 5, 6]),
+             "plain": (pa.float64(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])}
+    shapes = {"coded": {}, "flat": {"use_dictionary": False}, "groups": {"row_group_size": 2}, "alone": {"row_group_size": 1, "use_dictionary": False},
+              "unpacked": {"use_dictionary": False, "compression": "none", "data_page_version": "2.0"}, "bare": {"write_statistics": False},
+              "split": {"use_dictionary": False, "use_byte_stream_split": True}}
+    for name, (kind, values, want) in kinds.items():
+        for shape, options in shapes.items():
+            if shape == "split" and not pa.types.is_floating(kind):
+                continue
+            for needed in (False, True):  # a field that is required has no levels at all
+                array = pa.array(values, kind)
+                table = pa.table([pa.array(range(6), pa.int32()), array], schema=pa.schema([pa.field("n", pa.int32()), pa.field("x", kind, nullable=not needed)]))
+                pq.write_table(table, root / "values.parquet", **options)
+                one_kind(reader, f"{name} {shape}{' required' if needed else ''}", want, pa.types.is_timestamp(kind))
+
+
+def one_kind(reader, what, want, is_time):
+    there = [v for v in want if v is not None]
+    source = "read_parquet('values.parquet')"
+    number = "x::long" if is_time else "x"
+    if what.startswith("nanos"):
+        source, number = "(select n, x, x::long x8 from read_parquet('values.parquet'))", "x8"
+
+    def told(ask, answer):
+        status, body = reader.query(ask)
+        got = [[float(c) if isinstance(c, Number) else c for c in row] for row in body.get("dataset", [])]
+        check(f"nulls among values, {what}: {ask}", status == 200 and got == answer, str(body.get("error", got)))
+
+    aggregates = [len(there), 6, sum(there), sum(there) / len(there), min(there), max(there)]
+    folded = f"count(x), count(), sum({number}), avg({number}), min({number}), max({number})"
+    told(f"select {folded} from {source}", [aggregates])
+    told(f"select n from {source} where x is null", [[i] for i, v in enumerate(want) if v is None])
+    told(f"select count() from {source} where x is not null", [[len(there)]])
+    told(f"select {number} from {source}", [[v] for v in want])
+    last, seen = None, []
+    for v in want:
+        last = last if v is None else v
+        seen.append([last])
+    told(f"select last_value({number}) ignore nulls over (order by n rows between unbounded preceding and current row) from {source}", seen)
+    reader.query("drop table if exists values_of")
+    reader.query(f"create table values_of as (select * from {source})")
+    told(f"select {folded} from values_of", [aggregates])
+    told("select n from values_of where x is null", [[i] for i, v in enumerate(want) if v is None])
+    status, _, body = reader.server.get("/exp", query=f"select x from {source}", fmt="arrow")
+    column = pa.ipc.open_stream(body).read_all().column(0) if status == 200 else None
+    check(f"nulls among values, {what}: Arrow", status == 200 and column.null_count == len(want) - len(there), f"{status} {column}")
+
+
 def bad_texts(reader):
     """Bytes that are no UTF-8 in a column that says it is: an error that names file, column and row group, wherever they are."""
     wrong = {"short": b"\xff", "cut": b"0123456789\xe2\x82", "long": b"x" * 40 + b"\xc0\xaf" + b"y" * 40, "surrogate": b"\xed\xa0\x80"}
@@ -721,7 +778,7 @@ def main():
         reader = Reader(server)
         parts = {"foreign": lambda: foreign_files(reader), "generated": lambda: generated(reader, args.nightly),
                  "queries": lambda: queries(reader), "grouped": lambda: grouped(reader), "codes": lambda: coded_texts(reader),
-                 "statistics": lambda: statistics(reader), "texts": lambda: bad_texts(reader), "bad": lambda: bad_files(reader, args.nightly)}
+                 "statistics": lambda: statistics(reader), "values": lambda: nulls_among_values(reader), "texts": lambda: bad_texts(reader), "bad": lambda: bad_files(reader, args.nightly)}
         for name, part in parts.items():
             if not args.only or name in args.only.split(","):
                 part()

@@ -96,35 +96,39 @@ class Provider:
 
     # ---- authorization code with PKCE, as a browser does it
 
+    def browse(self, url, form=None):
+        """A page, and where it sends the browser, whose cookies are self.jar."""
+        request = urllib.request.Request(url, form and urllib.parse.urlencode(form).encode(), headers={"Cookie": "; ".join(f"{k}={v}" for k, v in self.jar.items())})
+        opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=self.context))
+        try:
+            answer = opener.open(request, timeout=30)
+        except urllib.error.HTTPError as e:
+            answer = e
+        for cookie in answer.headers.get_all("Set-Cookie") or []:
+            name, value = cookie.split(";")[0].split("=", 1)
+            self.jar[name] = value
+        return answer.read().decode(), answer.headers.get("Location")
+
     def sign_on(self, user, redirect="http://127.0.0.1:9000/"):
         verifier = secrets.token_urlsafe(60)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-        jar = {}
-        opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=self.context))
-
-        def get(url):
-            request = urllib.request.Request(url, headers={"Cookie": "; ".join(f"{k}={v}" for k, v in jar.items())})
-            try:
-                answer = opener.open(request, timeout=30)
-            except urllib.error.HTTPError as e:
-                answer = e
-            for cookie in answer.headers.get_all("Set-Cookie") or []:
-                name, value = cookie.split(";")[0].split("=", 1)
-                jar[name] = value
-            answer.read()
-            return answer.headers.get("Location")
-
+        self.jar = {}
         url = f"{self.url}/auth?" + urllib.parse.urlencode(
             {"client_id": "almanac", "response_type": "code", "scope": "openid profile", "redirect_uri": redirect, "state": "s",
              "code_challenge": challenge, "code_challenge_method": "S256"})
         for _ in range(10):
-            url = urllib.parse.urljoin(self.url, get(url))
+            url = urllib.parse.urljoin(self.url, self.browse(url)[1])
             if url.startswith(redirect):
                 break
             if "/interaction/" in url and "?" not in url:
                 url += f"?as={user}"
         code = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["code"][0]
         return self.token(grant_type="authorization_code", code=code, redirect_uri=redirect, code_verifier=verifier, client_id="almanac")
+
+    def sign_off(self, got):
+        """Ends the session that sign_on began last, as the browser does that asks for it."""
+        page, _ = self.browse(f"{self.url}/session/end?" + urllib.parse.urlencode({"id_token_hint": got["id_token"], "client_id": "almanac"}))
+        self.browse(f"{self.url}/session/end/confirm", {"xsrf": re.search(r'name="xsrf" value="(\w+)"', page)[1], "logout": "yes"})
 
     def token(self, **form):
         request = urllib.request.Request(f"{self.url}/token", urllib.parse.urlencode(form).encode())

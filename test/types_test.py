@@ -64,6 +64,7 @@ REFUSED = {
 
 NO_COMPARE = {"BINARY", *NO_ORDER}
 NO_BETWEEN = {t for t in LADDERS if t.startswith("GEOHASH")}
+NOT_BESIDE_TEXT = {"BOOLEAN", "BINARY", "DOUBLE[]"}
 LINEAR = {"BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "DATE", "TIMESTAMP", "TIMESTAMP_NS"}
 NUMBERS, TIMES, TEXTS = ["BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE"], ["DATE", "TIMESTAMP", "TIMESTAMP_NS"], ["STRING", "VARCHAR", "SYMBOL"]
 # what a type can be cast to, besides itself and the texts
@@ -79,7 +80,7 @@ CASTS["INT"].append("IPv4")
 CASTS["LONG"].append("GEOHASH")
 CASTS["SYMBOL"] = [t for t in CASTS["SYMBOL"] if t != "BINARY"]
 # a constant text that is none of these is refused where it stands; of a column it is null
-CONSTANT_MUST_FIT = {"UUID", "IPv4"}
+CONSTANT_MUST_FIT = {"UUID", "IPv4", "GEOHASH", "DECIMAL"}
 # ALTER COLUMN TYPE leaves these alone, on either side
 NO_ALTER = {"BINARY", "LONG256", "GEOHASH", "DOUBLE[]"}
 # UNION ALL with a value of another type: the type both meet in
@@ -427,6 +428,35 @@ class Matrix:
         self.rows("except", f"select v from {t} where k < 2 except select v from {t} where k = 1", [[self.json[0]]])
         self.rows("nullif", f"select nullif(v, {self.ladder[0][0]}) x from {t} where k = 0 limit 1", [[self.null]])
 
+    def texts(self):
+        """Beside a column of texts, some of which are no values of the type: those equal nothing, and end no statement."""
+        t, n = self.t, len(self.json)
+        if self.type in (*TEXTS, "CHAR"):  # as texts
+            return None
+        if family(self.type) in NOT_BESIDE_TEXT:
+            return self.refused("= text", f"select v = w from (select v, 'x' || k w from {t})")
+        forms = [(c if c is not None else str(v), i) for i, (_, v, c, _) in enumerate(self.ladder)] + [("no value", -1), ("", -1), (None, n)]
+        for text in TEXTS:
+            self.ask(f"create table {t}_w (j int, w {text})")
+            for j, (form, _) in enumerate(forms):
+                self.ask(f"insert into {t}_w values ({j}, {'null' if form is None else chr(39) + form + chr(39)})")
+            rows = f"from {t} cross join {t}_w where ts in '2024-01-01'"
+            place = {json.dumps(v): i for i, v in enumerate(self.json)}
+            of = [place.get(json.dumps(v), n) for v in self.values]  # a type without null has one of its values there
+            equal = [[k, j] for k in range(n + 1) for j, (_, i) in enumerate(forms) if i == of[k]]
+            order = "order by k, j"
+            self.rows(f"= {text}", f"select k, j {rows} and v = w {order}", equal)
+            self.rows(f"{text} =", f"select k, j {rows} and w = v {order}", equal)
+            self.rows(f"!= {text}", f"select count() {rows} and v != w", [[(n + 1) * len(forms) - len(equal)]])
+            self.rows(f"not = {text}", f"select count() {rows} and not (v = w)", [[(n + 1) * len(forms) - len(equal)]])
+            self.rows(f"in {text}", f"select k, j {rows} and v in (w, w) {order}", equal)
+            self.rows(f"case {text}", f"select k, j {rows} and case v when w then true else false end {order}", equal)
+            self.rows(f"<= and >= {text}", f"select k, j {rows} and v <= w and v >= w {order}", equal)
+            below = [[k, j] for k in range(n + 1) for j, (_, i) in enumerate(forms) if of[k] < i < n]
+            self.rows(f"< {text}", f"select k, j {rows} and v < w {order}", below)
+            self.rows(f"{text} >", f"select k, j {rows} and w > v {order}", below)
+            self.ask(f"drop table {t}_w")
+
     def fills(self):
         """Of a value per hour, and a gap of two between: what stands in it."""
         t = self.t
@@ -458,7 +488,7 @@ class Matrix:
             for i in range(len(self.values)):
                 column, constant = self.pair(to, i)
                 empty = to in ("UUID", "IPv4") and self.values[i] == ""  # no text at all: null
-                if self.type in TEXTS and to in CONSTANT_MUST_FIT and column is None and i < len(self.json) and not empty:
+                if self.type in (*TEXTS, "CHAR") and family(to) in CONSTANT_MUST_FIT and column is None and i < len(self.json) and not empty:
                     column = ("refused", 400)
                 self.check(f"cast of {self.values[i]!r} to {to}, column (got) and constant (want)", column, constant)
 
@@ -514,6 +544,9 @@ class Matrix:
             with_null = f"cast({'false' if other == 'BOOLEAN' else 'null'} as {other})"
             for sql in (f"select v from {self.t} where k = 0 union all select {with_null} v from long_sequence(1)", f"select {with_null} v from long_sequence(1) union all select v from {self.t} where k = 0"):
                 got = self.ask(sql)
+                if (self.type, other) == ("TIMESTAMP", "TIMESTAMP_NS"):  # the least of them is no time of nanoseconds: refused, not null
+                    self.check(f"{sql}: {got.get('error')}", (got.get("status"), "0001-01-01" in got.get("error", "")), (400, True))
+                    continue
                 self.check(f"{sql}: {got.get('error')}", (got.get("columns") or [{}])[0].get("type"), meet)
                 self.check(f"{sql}: rows", len(got.get("dataset") or []), 3)
 
@@ -572,7 +605,7 @@ def main():
                 m.by_psycopg()
                 asyncio.run(m.by_asyncpg())
             m.by_line()
-            for part in (m.group, m.order, m.aggregate, m.conditions, m.compare, m.join, m.fills, m.casts, m.all_casts, m.retype, m.wider, m.late, m.change, m.remove, m.reimport):
+            for part in (m.group, m.order, m.aggregate, m.conditions, m.compare, m.texts, m.join, m.fills, m.casts, m.all_casts, m.retype, m.wider, m.late, m.change, m.remove, m.reimport):
                 part()
         s.stop()
         s.start()
@@ -581,7 +614,7 @@ def main():
             m.begin(name)
             m.read("after a restart")
     if psycopg is None:
-        print("psycopg is not installed: the PostgreSQL column is left out")
+        print("skipped: the PostgreSQL column: psycopg is not installed")
     print(f"{len(names)} types, {(dt.datetime.now() - start).seconds} s")
     print(f"{m.passed} passed, {m.failed} failed")
     sys.exit(m.failed > 0)

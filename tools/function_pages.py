@@ -17,7 +17,7 @@ GROUPS = {
     "finance": ("Finance", ""),
     "conditional": ("Conditions", ""),
     "numeric": ("Numbers", "Infinite and undefined results are null. DECIMAL goes in and out without loss."),
-    "text": ("Text", "Positions and lengths are characters, counted from 1. A SYMBOL is taken as text."),
+    "text": ("Text", "Positions and lengths are characters, counted from 1. A SYMBOL, a UUID and an IPv4 address are taken as text."),
     "date-time": ("Date and time", "Times are UTC. TIMESTAMP counts microseconds, TIMESTAMP_NS nanoseconds, DATE milliseconds since 1970."),
     "array": ("Arrays", "DOUBLE[] of up to 32 dimensions; see [arrays](../arrays.md)."),
     "json": ("JSON", ""),
@@ -184,7 +184,7 @@ def distinct_of(rows, field):
 
 
 # rewrites of other syntax
-HIDDEN = {"neg", "single row", "array_of", "array_stack", "list_has", "in interval"}
+HIDDEN = {"neg", "single row", "time key", "array_of", "array_stack", "list_has", "in interval"}
 
 
 def pages(build):

@@ -216,7 +216,7 @@ def metrics():
 METRICS = """# Metrics
 
 `GET /metrics` answers in the text form of Prometheus: on the HTTP port (to the login, if there is one), and with
-`metrics.enabled=true` on the health port. Names that begin with
+`metrics.enabled=true` on the health port (to the same login, unless `http.health.check.authentication.required=false`). Names that begin with
 `questdb_` are those that dashboards of that server know, and mean what stands here; where two servers keep different
 things (this one has no queue between log and tables) the nearest one is counted. Counts begin with the start of the server.
 

@@ -264,6 +264,8 @@ describe("tabs, reloads, ends", () => {
     /* who signs on next is asked who that is */
     await signOn(o.page, "erin");
     await expect.poll(() => userName(o.page).textContent()).toBe("Erin Ending");
+    await o.page.locator(".cm-content").waitFor();
+    expect(await o.page.locator(".cm-content").textContent()).not.toContain("42");
     expect(third.faults).toEqual([]);
     await close(o);
   });

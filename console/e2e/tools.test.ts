@@ -1,4 +1,5 @@
 /* What stands around the editor: schema explorer, import, charts, server page and so on. One server and one browser for all of it. */
+import { gzipSync } from "node:zlib";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -195,6 +196,61 @@ describe("import and create", () => {
     expect((await server.sql("SELECT sym, px FROM renamed")).dataset).toEqual([
       ["ABC", 1.5],
       ["DEF", 2.5],
+    ]);
+    await close(o);
+  });
+
+  test("packed files and lines of objects are read, others are refused by name", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await page.getByRole("button", { name: "Tables" }).click();
+    await page.getByRole("button", { name: "Import a file" }).click();
+    const lines = Array.from({ length: 60_000 }, (_, i) => `2026-01-06T10:${String(Math.floor(i / 60) % 60).padStart(2, "0")}:${String(i % 60).padStart(2, "0")}.000000Z,${i},${Math.sin(i)}`);
+    await page.locator("input[type=file]").setInputFiles({ name: "packed.csv.gz", mimeType: "application/gzip", buffer: gzipSync(`at,n,x\n${lines.join("\n")}\n`) });
+    await page.getByText("packed by gzip").waitFor();
+    await page.locator(".import-preview td", { hasText: "2026-01-06T10:00:19.000000Z" }).waitFor();
+    await expect.poll(() => page.getByLabel("Type of x").inputValue()).toBe("DOUBLE");
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByText("60,000 rows are in packed").waitFor();
+    await page.getByRole("button", { name: "Import another file" }).click();
+    await page.locator("input[type=file]").setInputFiles({ name: "things.ndjson", mimeType: "application/x-ndjson", buffer: Buffer.from('{"at":"2026-01-06T10:00:00Z","name":"<b>one</b>"}\n{"at":"2026-01-06T10:00:01Z","name":null,"n":2}\n') });
+    await page.getByText("NDJSON", { exact: false }).first().waitFor();
+    await page.locator(".import-preview td", { hasText: "<b>one</b>" }).waitFor();
+    await page.getByLabel("Name of column 2").fill("title");
+    await page.keyboard.press("Tab");
+    expect(await axe(page)).toEqual([]);
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByText("2 rows are in things").waitFor();
+    expect((await server.sql("SELECT title, n FROM things")).dataset).toEqual([
+      ["<b>one</b>", null],
+      [null, 2],
+    ]);
+    o.allow(/status of 400/);
+    await page.getByRole("button", { name: "Import another file" }).click();
+    await page.locator("input[type=file]").setInputFiles({ name: "picture.csv", mimeType: "text/csv", buffer: Buffer.from("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "latin1") });
+    await page.locator(".form-error", { hasText: "the file is a PNG picture" }).waitFor();
+    expect(await page.getByRole("button", { name: "Import", exact: true }).isDisabled()).toBe(true);
+    await close(o);
+  });
+
+  test("numbers of another unit are told, and read by the one that is chosen", async () => {
+    const o = await open(browser, server.url);
+    const { page } = o;
+    await page.getByRole("button", { name: "Tables" }).click();
+    await page.getByRole("button", { name: "Import a file" }).click();
+    await page.locator("input[type=file]").setInputFiles({ name: "counted.csv", mimeType: "text/csv", buffer: Buffer.from("t,v\n1700000000000,1\n1700000001000,2\n") });
+    await page.getByLabel("Type of t").fill("TIMESTAMP");
+    await page.keyboard.press("Tab");
+    await page.locator(".import-warning", { hasText: "look like milliseconds since 1970" }).waitFor();
+    await page.getByLabel("Unit of the numbers in t").selectOption({ label: "milliseconds (suggested)" });
+    await page.locator(".import-warning").waitFor({ state: "detached" });
+    await page.getByLabel("Designated timestamp").selectOption("t");
+    expect(await axe(page)).toEqual([]);
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByText("2 rows are in counted").waitFor();
+    expect((await server.sql("SELECT t, v FROM counted")).dataset).toEqual([
+      ["2023-11-14T22:13:20.000000Z", 1],
+      ["2023-11-14T22:13:21.000000Z", 2],
     ]);
     await close(o);
   });

@@ -1,8 +1,7 @@
 import "./state/db"; /* first: it opens while the rest is evaluated */
 import { render } from "preact";
-import { followServer, loadCatalog } from "./api/catalog";
-import { ApiError } from "./api/client";
-import { beat, onBack } from "./api/connection";
+import { ApiError, publicSettings } from "./api/client";
+import { beat, connection, onBack } from "./api/connection";
 import { App } from "./app/App";
 import { instance, loadInstance } from "./app/Instance";
 import { listen } from "./app/keys";
@@ -10,11 +9,12 @@ import { notify } from "./app/notice";
 import "./app/register";
 import { followHash, readRoute } from "./app/route";
 import { followTheme } from "./app/theme";
-import { loadTabs, newTab, saveAll } from "./editor/tabs";
-import { loadHistory } from "./history/history";
+import { newTab, saveAll, tabs } from "./editor/tabs";
 import { auth } from "./login/auth";
-import { loadUser } from "./login/Login";
-import { startSignOn, startWithout, takeReturned } from "./login/signon";
+import { loadUser, loggedOut } from "./login/Login";
+import { followOthers } from "./login/others";
+import { LOGGED_OUT_ELSEWHERE, startSignOn, startWithout, takeReturned, wasHere } from "./login/signon";
+import { owner } from "./state/owner";
 import "./style/app.css";
 
 function report(e: unknown): void {
@@ -25,7 +25,7 @@ function report(e: unknown): void {
 function openShared(): void {
   const { params } = readRoute(location.hash);
   const text = params.get("sql");
-  if (text === null) return;
+  if (text === null || !tabs.get().loaded) return; /* it is opened when the tabs of the user who logs in have loaded */
   history.replaceState(null, "", "#/");
   newTab(text, params.get("title")?.slice(0, 100) || "From a link");
 }
@@ -34,28 +34,38 @@ const returned = takeReturned();
 
 /* Who is there is settled before anything is asked of the server that wants to know. */
 async function enter(): Promise<void> {
-  await loadInstance().catch((e: unknown) => {
+  await loadInstance(publicSettings).catch((e: unknown) => {
     startWithout();
     throw e;
   });
   if (!(await startSignOn(instance.get().config, returned))) return;
-  await loadUser();
-  await loadCatalog();
+  await loadUser((user) => returned === null || wasHere(user));
+}
+
+/* The server is there, but has not said who we are: until it does, nothing of anybody is shown. */
+const AGAIN_MS = 2000;
+function again(e: unknown): void {
+  report(e);
+  const { needed, denied } = auth.get();
+  if (owner.get().key === null && !needed && denied === null && connection.get().online) setTimeout(() => void loadUser(() => returned === null).catch(again), AGAIN_MS);
 }
 
 followTheme();
 followHash();
 listen();
-followServer();
 beat();
-onBack(() => void Promise.all([auth.get().needed ? null : loadUser(), loadInstance()]).catch(report));
+onBack(() => void (auth.get().needed ? loadInstance(publicSettings) : loadUser(() => returned === null)).catch(again));
+followOthers(
+  () => void loadUser().catch(report),
+  () => loggedOut(LOGGED_OUT_ELSEWHERE),
+);
+/* What anybody may know of the server stays on the page. */
+owner.subscribe(({ key }) => key === null && void loadInstance(publicSettings).catch(report));
+tabs.subscribe(openShared); /* as soon as there are tabs */
 window.addEventListener("pagehide", () => void saveAll());
 document.addEventListener("visibilitychange", () => void saveAll());
 
-await loadTabs();
-openShared();
 window.addEventListener("hashchange", openShared);
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
-loadHistory().catch(report);
-enter().catch(report);
+enter().catch(again);

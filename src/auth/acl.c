@@ -206,3 +206,9 @@ const alm_definer *alm_acl_definer(const alm_acl *acl, const char *view)
 {
     return find(view, acl->definers, acl->n_definers, sizeof *acl->definers, by_view);
 }
+
+const alm_entity *alm_acl_definer_entity(const alm_acl *acl, const alm_definer *definer)
+{
+    const alm_entity *e = alm_acl_entity(acl, definer->name);
+    return e != NULL && e->generation == definer->generation ? e : NULL;
+}

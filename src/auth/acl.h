@@ -37,6 +37,9 @@ typedef struct alm_entity {
     alm_scram_verifier verifier;                               /* if has_password */
     char key_x[ALM_COORDINATE_MAX], key_y[ALM_COORDINATE_MAX]; /* if has_key; terminated */
     int64_t memory_max; /* bytes that a statement of it, or of a member, may use; 0: not said */
+    /* Moments, as the epoch that the change was made from and one; 0: before there were any. generation: of CREATE, so that
+     * another entity of the name has another one. ended: of the last DISABLE; logins from before are over. */
+    uint64_t generation, ended;
 } alm_entity;
 
 typedef struct alm_pair { /* user and group; group and alias */
@@ -48,6 +51,8 @@ typedef struct alm_token {
     const char *entity;
     int64_t expires_us, ttl_us; /* since 1970; length */
     bool refresh;               /* use moves the end */
+    uint64_t
+        generation; /* of the entity, for one that is no record: a record goes with its entity */
 } alm_token;
 
 typedef struct alm_grant {
@@ -60,11 +65,10 @@ typedef struct alm_assume { /* entity may become the service account */
     bool option;
 } alm_assume;
 
-typedef struct alm_definer { /* whose rights a view has, and what it read when it was defined */
+typedef struct alm_definer { /* whose rights a view has */
     const char *view;        /* its name, in small letters */
-    const char *name;
-    uint32_t n_reads;
-    const alm_pair *reads; /* table and column ("": any); for a definer that is gone */
+    const char *name;        /* "": no entity is the definer any more, and the view is refused */
+    uint64_t generation;     /* of that entity */
 } alm_definer;
 
 typedef struct alm_acl {
@@ -93,6 +97,8 @@ const alm_grant *alm_acl_grant(const alm_acl *acl, const char *entity, const cha
 const alm_token *alm_acl_token(const alm_acl *acl, const char *hash);
 const alm_assume *alm_acl_assume(const alm_acl *acl, const char *entity, const char *account);
 const alm_definer *alm_acl_definer(const alm_acl *acl, const char *view);
+/* The entity of that name and generation; NULL: it was dropped, even if a new entity has the name. */
+const alm_entity *alm_acl_definer_entity(const alm_acl *acl, const alm_definer *definer);
 bool alm_acl_is_member(const alm_acl *acl, const char *user, const char *group);
 bool alm_acl_has_alias(const alm_acl *acl, const char *group, const char *alias);
 /* Grants of one entity: [*first, end), the end is returned. */
@@ -124,7 +130,7 @@ ALM_NODISCARD alm_status alm_edit_grant(alm_acl_edit *e, const alm_grant *grant)
 ALM_NODISCARD alm_status alm_edit_grant_now(const alm_acl_edit *e, const char *entity,
                                             const char *table, const char *column, alm_grant *out);
 ALM_NODISCARD alm_status alm_edit_assume(alm_acl_edit *e, const alm_assume *assume, bool is);
-/* name NULL: the view has none any more. */
+/* name NULL: the view has none any more; everything is allowed to it. */
 ALM_NODISCARD alm_status alm_edit_definer(alm_acl_edit *e, const alm_definer *definer);
 /* Grants of everybody go with the table to its new name; to NULL: they are dropped. column NULL: all of the
  * table, else those of this column (a rename of the column). */

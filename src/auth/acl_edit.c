@@ -78,10 +78,12 @@ alm_status alm_edit_entity(alm_acl_edit *e, const alm_entity *entity)
 {
     writer w = {.n = 0};
     alm_str value;
+    const bool has_moments = entity->generation > 0 || entity->ended > 0;
     write_uint(&w, (uint64_t)entity->kind, 1);
     write_uint(&w,
                (uint64_t)entity->enabled | (uint64_t)entity->has_password << 1 |
-                   (uint64_t)entity->has_key << 2 | (uint64_t)(entity->memory_max > 0) << 3,
+                   (uint64_t)entity->has_key << 2 | (uint64_t)(entity->memory_max > 0) << 3 |
+                   (uint64_t)has_moments << 4,
                1);
     if (entity->has_password) {
         write_uint(&w, (uint64_t)entity->verifier.iterations, 4);
@@ -96,6 +98,10 @@ alm_status alm_edit_entity(alm_acl_edit *e, const alm_entity *entity)
     }
     if (entity->memory_max > 0)
         write_uint(&w, (uint64_t)entity->memory_max, 8);
+    if (has_moments) {
+        write_uint(&w, entity->generation, 8);
+        write_uint(&w, entity->ended, 8);
+    }
     ALM_TRY(written(e, &w, &value));
     return put(e, ALM_KEY_ENTITY, entity->name, NULL, NULL, value);
 }
@@ -173,6 +179,7 @@ alm_status alm_edit_grant_now(const alm_acl_edit *e, const char *entity, const c
     alm_str key;
     const alm_grant *old = alm_acl_grant(e->acl, entity, table, column);
     ALM_TRY(alm_record_key(e->cx, ALM_KEY_GRANT, entity, table, column, &key));
+    ALM_TRY(alm_steps_add(e->cx, e->n));
     for (uint32_t i = e->n; i > 0; i--) {
         const alm_record *r = &e->rows[i - 1];
         if (alm_str_eq(r->key, key) && r->value.ptr != NULL)
@@ -198,21 +205,16 @@ alm_status alm_edit_assume(alm_acl_edit *e, const alm_assume *assume, bool is)
 
 alm_status alm_edit_definer(alm_acl_edit *e, const alm_definer *definer)
 {
-    char *value = NULL;
-    size_t bytes = 0;
+    writer w = {.n = 0};
+    alm_str value;
     if (definer->name == NULL)
         return put(e, ALM_KEY_DEFINER, definer->view, NULL, NULL, gone);
-    bytes = strlen(definer->name) + 1;
-    for (uint32_t i = 0; i < definer->n_reads; i++)
-        bytes += strlen(definer->reads[i].first) + strlen(definer->reads[i].second) + 2;
-    ALM_TRY(alm_arena_bytes(e->cx, e->cx->arena, bytes, &value));
-    char *to = stpcpy(value, definer->name) + 1;
-    for (uint32_t i = 0; i < definer->n_reads; i++) {
-        to = stpcpy(to, definer->reads[i].first) + 1;
-        to = stpcpy(to, definer->reads[i].second) + 1;
-    }
-    ALM_ASSERT((size_t)(to - value) == bytes);
-    return put(e, ALM_KEY_DEFINER, definer->view, NULL, NULL, (alm_str){value, bytes});
+    ALM_ASSERT(strlen(definer->name) <= ALM_ENTITY_NAME_MAX);
+    write_bytes(&w, definer->name, strlen(definer->name) + 1);
+    write_uint(&w, ALM_DEFINER_GENERATION, 1);
+    write_uint(&w, definer->generation, 8);
+    ALM_TRY(written(e, &w, &value));
+    return put(e, ALM_KEY_DEFINER, definer->view, NULL, NULL, value);
 }
 
 alm_status alm_edit_move(alm_acl_edit *e, const char *table, const char *column, const char *to)

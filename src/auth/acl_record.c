@@ -81,6 +81,8 @@ alm_status alm_record_entity(alm_ctx *cx, alm_arena *arena, alm_record r, alm_en
     reader in = reader_of(r.value);
     ALM_TRY(parts(cx, arena, r.key, 1, &out->name));
     const uint8_t kind = take_u8(&in), flags = take_u8(&in);
+    if (kind < ALM_ENTITY_USER || kind > ALM_ENTITY_GROUP || flags >= 32)
+        return damaged(cx, "a user");
     out->kind = (alm_entity_kind)kind;
     out->enabled = (flags & 1) != 0;
     out->has_password = (flags & 2) != 0;
@@ -99,9 +101,11 @@ alm_status alm_record_entity(alm_ctx *cx, alm_arena *arena, alm_record r, alm_en
         out->memory_max = (int64_t)take_uint(&in, 8);
         in.bad |= out->memory_max <= 0;
     }
-    const bool known = kind >= ALM_ENTITY_USER && kind <= ALM_ENTITY_GROUP && flags < 16;
-    return in.bad || !known || in.at != in.end || out->name[0] == 0 ? damaged(cx, "a user")
-                                                                    : ALM_OK;
+    if ((flags & 16) != 0) {
+        out->generation = take_uint(&in, 8);
+        out->ended = take_uint(&in, 8);
+    }
+    return in.bad || in.at != in.end || out->name[0] == 0 ? damaged(cx, "a user") : ALM_OK;
 }
 
 alm_status alm_record_pair(alm_ctx *cx, alm_arena *arena, alm_record r, alm_pair *out)
@@ -152,25 +156,22 @@ alm_status alm_record_assume(alm_ctx *cx, alm_arena *arena, alm_record r, alm_as
     return r.value.len == 1 ? ALM_OK : damaged(cx, "a grant");
 }
 
-/* Name, then table and column of each read, every text with a zero behind it. */
+/* The value is the definer's name, a zero byte and the generation. Older records have no generation: the zero byte is followed by
+ * the table and column names that the view read when it was defined. */
 alm_status alm_record_definer(alm_ctx *cx, alm_arena *arena, alm_record r, alm_definer *out)
 {
-    const char **text = NULL;
-    uint32_t n = 0, got = 0;
-    alm_pair *reads = NULL;
+    const char *end = r.value.len > 0 ? memchr(r.value.ptr, 0, r.value.len) : NULL;
     ALM_TRY(parts(cx, arena, r.key, 1, &out->view));
-    for (size_t i = 0; i < r.value.len; i++)
-        n += r.value.ptr[i] == 0;
-    if (n % 2 != 1 || r.value.ptr[r.value.len - 1] != 0)
+    if (end == NULL)
         return damaged(cx, "a view");
-    ALM_TRY(ALM_NEWN(cx, arena, n, &text));
-    ALM_TRY(ALM_NEWN(cx, arena, n / 2 + 1, &reads));
-    for (const char *at = r.value.ptr; got < n; at += strlen(at) + 1)
-        ALM_TRY(alm_arena_zstr(cx, arena, alm_str_of(at), &text[got++]));
-    for (uint32_t i = 0; i < n / 2; i++)
-        reads[i] = (alm_pair){text[1 + 2 * i], text[2 + 2 * i]};
-    out->name = text[0];
-    out->reads = reads;
-    out->n_reads = n / 2;
-    return ALM_OK;
+    const size_t len = (size_t)(end - r.value.ptr);
+    reader in = reader_of((alm_str){end + 1, r.value.len - len - 1});
+    out->generation = 0;
+    if (in.end - in.at == sizeof(uint64_t) + 1 && *in.at == ALM_DEFINER_GENERATION) {
+        in.at++;
+        out->generation = take_uint(&in, sizeof(uint64_t));
+    } else if (in.at != in.end && in.end[-1] != 0) {
+        return damaged(cx, "a view");
+    }
+    return alm_arena_zstr(cx, arena, (alm_str){r.value.ptr, len}, &out->name);
 }

@@ -19,6 +19,8 @@ enum {
     ALM_KEY_ALIAS = 'x'
 };
 
+enum { ALM_DEFINER_GENERATION = 1 }; /* no text begins so */
+
 ALM_NODISCARD alm_status alm_record_entity(alm_ctx *cx, alm_arena *arena, alm_record r,
                                            alm_entity *out);
 ALM_NODISCARD alm_status alm_record_pair(alm_ctx *cx, alm_arena *arena, alm_record r,

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "auth/entity_name.h"
+
 static alm_status find_name(alm_ctx *cx, const alm_json *claims, const char *wanted, alm_str *out)
 {
     if (wanted[0] != 0) {
@@ -16,8 +18,7 @@ static alm_status find_name(alm_ctx *cx, const alm_json *claims, const char *wan
     *out = alm_json_text(alm_json_get(claims, "name"));
     if (out->len == 0)
         *out = alm_json_text(alm_json_get(claims, "sub"));
-    return out->len > 0 ? ALM_OK
-                        : alm_fail(cx, ALM_E_AUTH, -1, "the claims name and sub are missing");
+    return ALM_OK;
 }
 
 static bool are_texts(const alm_json *list)
@@ -34,10 +35,15 @@ alm_status alm_claims_read(alm_ctx *cx, const alm_json *claims, const alm_claim_
     alm_str name;
     const alm_json *list = alm_json_get(claims, names->groups);
     const alm_str one = alm_json_text(list);
+    const alm_str subject = alm_json_text(alm_json_get(claims, "sub"));
+    if (subject.len == 0)
+        return alm_fail(cx, ALM_E_AUTH, -1, "the claim sub is missing, or no text");
     ALM_TRY(find_name(cx, claims, names->name, &name));
-    if (name.len > ALM_ENTITY_NAME_MAX)
-        return alm_fail(cx, ALM_E_AUTH, -1, "the user's name has %zu bytes, %d may be", name.len,
-                        ALM_ENTITY_NAME_MAX);
+    ALM_ASSERT(name.len > 0);
+    if (alm_entity_name_check(cx, name, -1, "the user's name") != ALM_OK) {
+        cx->err.code = ALM_E_AUTH;
+        return ALM_E_AUTH;
+    }
     const bool good = alm_json_is_array(list) && are_texts(list);
     const size_t n = good ? alm_json_count(list) : one.len > 0 ? 1 : 0;
     *odd = !good && one.ptr == NULL && !alm_json_is_null(list);
@@ -47,8 +53,7 @@ alm_status alm_claims_read(alm_ctx *cx, const alm_json *claims, const alm_claim_
     const char *groups[ALM_GROUPS_OF_MAX];
     for (size_t i = 0; i < n; i++)
         groups[i] = good ? alm_json_text(alm_json_at(list, i)).ptr : one.ptr; /* terminated */
-    const alm_status st = alm_principal_external(
-        cx, name, alm_json_text(alm_json_get(claims, "sub")), groups, (uint32_t)n, out);
+    const alm_status st = alm_principal_external(cx, name, subject, groups, (uint32_t)n, out);
     if (st != ALM_E_LIMIT)
         return st;
     cx->err.code = ALM_E_AUTH; /* a group's name is too long: of the provider's making */

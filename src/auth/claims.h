@@ -3,7 +3,8 @@
  *
  * Name        The claim that is configured; without one `name`, or `sub` where that is missing or empty.
  * Groups      A list of texts; one text is a list of one. Missing, null, empty: none. Anything else counts as missing (*odd).
- * Errors      ALM_E_AUTH with the reason: no name, a name or a list that is too long.
+ * Subject     `sub` is needed, a text that is not empty: it alone tells users apart.
+ * Errors      ALM_E_AUTH with the reason: no subject, no name, a name that is none (entity_name.h), a list that is too long.
  */
 #ifndef ALM_AUTH_CLAIMS_H
 #define ALM_AUTH_CLAIMS_H

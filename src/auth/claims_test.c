@@ -9,22 +9,24 @@
 
 #include "auth/claims.h"
 
+enum { GOT_BYTES = 1000 }; /* the longest name twice, and groups */
+
 /* name [identity]: group, group; "?" behind it where the groups were odd; or the error's name. */
-static void read_as(const char *json, const alm_claim_names *names, char out[400])
+static void read_as(const char *json, const alm_claim_names *names, char out[GOT_BYTES])
 {
     alm_ctx cx = {0};
     alm_principal *who = NULL;
     bool odd = false;
     const alm_status st = alm_claims_of_text(&cx, alm_str_of(json), names, &who, &odd);
     if (st != ALM_OK) {
-        (void)snprintf(out, 400, "%s", alm_status_name(st));
+        (void)snprintf(out, GOT_BYTES, "%s", alm_status_name(st));
         return;
     }
     assert_int_equal(who->kind, ALM_PRINCIPAL_EXTERNAL);
-    int n = snprintf(out, 400, "%s [%s]:", who->name, who->identity);
+    int n = snprintf(out, GOT_BYTES, "%s [%s]:", who->name, who->identity);
     for (uint32_t i = 0; i < who->n_groups; i++)
-        n += snprintf(out + n, 400 - (size_t)n, " %s", who->groups[i]);
-    (void)snprintf(out + n, 400 - (size_t)n, "%s", odd ? "?" : "");
+        n += snprintf(out + n, GOT_BYTES - (size_t)n, " %s", who->groups[i]);
+    (void)snprintf(out + n, GOT_BYTES - (size_t)n, "%s", odd ? "?" : "");
     alm_principal_release(who);
 }
 
@@ -36,7 +38,11 @@ static void test_who_it_is(void **state)
     } rows[] = {
         {"", "{\"sub\":\"s\",\"name\":\"N\",\"groups\":[\"a\",\"b\"]}", "N [sub:s]: a b"},
         {"", "{\"sub\":\"s\",\"name\":\"\",\"groups\":\"one\"}", "s [sub:s]: one"},
-        {"", "{\"name\":\"N\"}", "N [name:N]:"},
+        {"", "{\"name\":\"N\"}", "AUTH"},
+        {"", "{\"name\":\"N\",\"sub\":null}", "AUTH"},
+        {"", "{\"name\":\"N\",\"sub\":\"\"}", "AUTH"},
+        {"", "{\"name\":\"N\",\"sub\":[\"s\"]}", "AUTH"},
+        {"mail", "{\"mail\":\"m\"}", "AUTH"},
         {"", "{\"sub\":\"s\",\"groups\":[]}", "s [sub:s]:"},
         {"", "{\"sub\":\"s\",\"groups\":null}", "s [sub:s]:"},
         {"", "{\"sub\":\"s\",\"groups\":\"\"}", "s [sub:s]:"},
@@ -49,6 +55,14 @@ static void test_who_it_is(void **state)
         {"mail", "{\"sub\":\"s\",\"name\":\"N\",\"mail\":\"m\"}", "m [sub:s]:"},
         {"mail", "{\"sub\":\"s\",\"name\":\"N\"}", "AUTH"},
         {"mail", "{\"sub\":\"s\",\"mail\":7}", "AUTH"},
+        {"", "{\"sub\":\"s\",\"name\":\" \"}", "AUTH"},
+        {"", "{\"sub\":\"s\",\"name\":\"admin \"}", "AUTH"},
+        {"", "{\"sub\":\"s\",\"name\":\"\\u202eadmin\"}", "AUTH"},
+        {"", "{\"sub\":\"s\",\"name\":\"ad\\u200bmin\"}", "AUTH"},
+        {"", "{\"sub\":\"s\",\"name\":\"a\\nb\"}", "AUTH"},
+        {"", "{\"sub\":\"\\u00a0\"}", "AUTH"},
+        {"", "{\"sub\":\"s\",\"name\":\"Jane Doe\"}", "Jane Doe [sub:s]:"},
+        {"mail", "{\"sub\":\"s\",\"mail\":\"m\\u202e\"}", "AUTH"},
         {"", "{}", "AUTH"},
         {"", "{\"sub\":7}", "AUTH"},
         {"", "[]", "VALUE"},
@@ -62,7 +76,7 @@ static void test_who_it_is(void **state)
         {"", "{\"sub\":\"\xff\"}", "VALUE"},
     };
     for (size_t i = 0; i < ALM_COUNT(rows); i++) {
-        char got[400];
+        char got[GOT_BYTES];
         const alm_claim_names names = {rows[i].name_claim, "groups"};
         read_as(rows[i].json, &names, got);
         assert_string_equal(got, rows[i].want);
@@ -74,7 +88,7 @@ static void test_limits(void **state)
     (void)state;
     const alm_claim_names names = {"", "groups"};
     enum { BYTES = 1 << 16 };
-    char *json = malloc(BYTES), got[400];
+    char *json = malloc(BYTES), got[GOT_BYTES];
     for (int n = ALM_GROUPS_OF_MAX; n <= ALM_GROUPS_OF_MAX + 1; n++) {
         int at = snprintf(json, BYTES, "{\"sub\":\"s\",\"groups\":[\"g\"");
         for (int i = 1; i < n; i++)
@@ -88,7 +102,7 @@ static void test_limits(void **state)
         alm_principal_release(who);
     }
     for (int n = ALM_ENTITY_NAME_MAX; n <= ALM_ENTITY_NAME_MAX + 1; n++) {
-        (void)snprintf(json, BYTES, "{\"name\":\"%0*d\"}", n, 7);
+        (void)snprintf(json, BYTES, "{\"sub\":\"s\",\"name\":\"%0*d\"}", n, 7);
         read_as(json, &names, got);
         assert_int_equal(strcmp(got, "AUTH") != 0, n == ALM_ENTITY_NAME_MAX);
     }

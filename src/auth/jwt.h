@@ -1,5 +1,6 @@
 /*
- * jwt.h - ID tokens: signed JSON (JWS compact form, RFC 7515 and 7519) and the provider's keys (RFC 7517).
+ * jwt.h - signed JSON (JWS compact form, RFC 7515 and 7519) of the identity provider - ID tokens, access tokens (RFC 9068),
+ * logout tokens - and the provider's keys (RFC 7517).
  *
  * Algorithms  RS256 RS384 RS512 PS256 ES256 ES384 EdDSA (Ed25519). none and those with a shared secret are refused, and an
  *             algorithm that is not the key's. Keys named in the token itself (jwk, jku, x5u, x5c) are never looked at; a token
@@ -32,17 +33,22 @@ typedef struct alm_jwt {
 /* Three parts, two of them JSON objects. Nothing is verified. On success: alm_jwt_deinit. */
 ALM_NODISCARD alm_status alm_jwt_parse(alm_ctx *cx, alm_str text, alm_jwt *out);
 void alm_jwt_deinit(alm_jwt *jwt);
-/* *unknown: the set has no such key: another set may have it. */
+/* What a token is for. The header member `typ` of another use is refused; many providers write JWT, or nothing, for all of them. */
+typedef enum alm_jwt_use { ALM_JWT_ID, ALM_JWT_ACCESS, ALM_JWT_LOGOUT } alm_jwt_use;
+/* Signature, algorithm and use. *unknown: the set has no such key: another set may have it. */
 ALM_NODISCARD alm_status alm_jwt_verify(alm_ctx *cx, const alm_jwt *jwt, const alm_jwk_set *set,
-                                        bool *unknown);
+                                        alm_jwt_use use, bool *unknown);
 
 typedef struct alm_jwt_wanted {
     const char *issuer; /* "": any */
-    const char *audience, *client_id;
-    int64_t now_s; /* since 1970 */
+    const char *audience;
+    const char *client_id; /* the authorized party (azp); "": any */
+    int64_t now_s;         /* since 1970 */
 } alm_jwt_wanted;
 /* iss, aud, azp, exp, nbf, iat. *expires_s: when it ends. */
 ALM_NODISCARD alm_status alm_jwt_check(alm_ctx *cx, const alm_jwt *jwt,
                                        const alm_jwt_wanted *wanted, int64_t *expires_s);
+/* Is the audience a text that equals `audience`, or a list that has it? `aud` may be NULL. */
+bool alm_jwt_audience_has(const alm_json *aud, const char *audience);
 
 #endif

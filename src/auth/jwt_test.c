@@ -147,15 +147,51 @@ static void sign(size_t kind, const char *header, const char *claims, char out[T
         (void)put64(at, sig, n);
 }
 
-static alm_status verify(const char *text, const alm_jwk_set *set, bool *unknown)
+static alm_status verify_as(const char *text, const alm_jwk_set *set, alm_jwt_use use,
+                            bool *unknown)
 {
     alm_ctx cx = {0};
     alm_jwt jwt;
     *unknown = false;
     ALM_TRY(alm_jwt_parse(&cx, alm_str_of(text), &jwt));
-    const alm_status st = alm_jwt_verify(&cx, &jwt, set, unknown);
+    const alm_status st = alm_jwt_verify(&cx, &jwt, set, use, unknown);
     alm_jwt_deinit(&jwt);
     return st;
+}
+
+static alm_status verify(const char *text, const alm_jwk_set *set, bool *unknown)
+{
+    return verify_as(text, set, ALM_JWT_ID, unknown);
+}
+
+static void test_uses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *typ;
+        bool id, access, logout;
+    } rows[] = {{"", true, true, true},
+                {",\"typ\":\"JWT\"", true, true, true},
+                {",\"typ\":\"application/jwt\"", true, true, true},
+                {",\"typ\":\"at+jwt\"", false, true, false},
+                {",\"typ\":\"application/AT+JWT\"", false, true, false},
+                {",\"typ\":\"logout+jwt\"", false, false, true},
+                {",\"typ\":\"application/\"", false, false, false},
+                {",\"typ\":\"dpop+jwt\"", false, false, false}};
+    char key[TEXT];
+    jwk_of(0, ",\"use\":\"sig\"", key);
+    alm_jwk_set *set = set_of(key);
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        char header[200], text[TEXT];
+        bool unknown = false;
+        (void)snprintf(header, sizeof header, "{\"alg\":\"RS256\",\"kid\":\"k0\"%s}", rows[i].typ);
+        sign(0, header, "{}", text);
+        const bool want[] = {rows[i].id, rows[i].access, rows[i].logout};
+        for (int use = ALM_JWT_ID; use <= ALM_JWT_LOGOUT; use++)
+            if ((verify_as(text, set, (alm_jwt_use)use, &unknown) == ALM_OK) != want[use])
+                fail_msg("%s for use %d", rows[i].typ, use);
+    }
+    alm_jwk_set_release(set);
 }
 
 static void test_each_algorithm(void **state)
@@ -343,9 +379,11 @@ static void test_claims(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_algorithm), cmocka_unit_test(test_algorithm_is_the_keys),
-        cmocka_unit_test(test_headers_that_are_refused), cmocka_unit_test(test_key_sets),
-        cmocka_unit_test(test_claims)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_algorithm),
+                                       cmocka_unit_test(test_algorithm_is_the_keys),
+                                       cmocka_unit_test(test_headers_that_are_refused),
+                                       cmocka_unit_test(test_key_sets),
+                                       cmocka_unit_test(test_claims),
+                                       cmocka_unit_test(test_uses)};
     return cmocka_run_group_tests(tests, make_keys, free_keys);
 }

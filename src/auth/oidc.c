@@ -58,17 +58,26 @@ static bool settle_entry(alm_oidc_entry *e, const alm_oidc_result *result)
     e->who = result->who;
     e->password = e->ropc;
     o->counts.refusals += result->verdict == ALM_OIDC_REFUSED;
-    e->until_ns = e->forgotten                          ? now_ns
-                  : result->verdict == ALM_OIDC_REFUSED ? now_ns + SECOND_NS
-                                                        : now_ns + ttl_ns;
+    e->until_ns = e->forgotten ? now_ns
+                  : result->verdict == ALM_OIDC_REFUSED
+                      ? now_ns + o->conf->acl_oidc_cache_refused_ttl * 1000000
+                      : now_ns + ttl_ns;
     e->forgotten = false;
     return result->verdict == ALM_OIDC_KNOWN ? !was_known : result->verdict == ALM_OIDC_REFUSED;
 }
 
-void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *result)
+void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *settled)
 {
+    static const alm_oidc_result refused = {
+        .verdict = ALM_OIDC_REFUSED, .why = "the user has logged out at the identity provider"};
     alm_oidc *o = e->oidc;
+    const alm_oidc_result *result = settled;
     (void)pthread_mutex_lock(&o->lock);
+    const bool ended = settled->who != NULL && alm_oidc_is_logged_out(o, e, settled->who->identity);
+    if (ended) {
+        alm_principal_release(settled->who);
+        result = &refused;
+    }
     alm_oidc_wait *waits = e->waits;
     e->waits = NULL;
     const bool news = settle_entry(e, result);
@@ -77,8 +86,10 @@ void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *result)
         w->fresh = news && w == waits;
     }
     wipe(&e->secret);
-    if (result->verdict == ALM_OIDC_AWAY)
+    if (result->verdict == ALM_OIDC_AWAY || e->logout)
         alm_oidc_cache_drop(o->cache, e);
+    else if (ended)
+        alm_oidc_end_entry(o, e);
     else
         alm_oidc_cache_move(o->cache, e,
                             result->verdict == ALM_OIDC_KNOWN ? ALM_OIDC_IS_KNOWN
@@ -95,7 +106,7 @@ void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *result)
     }
 }
 
-static void settle(alm_oidc_entry *e, alm_oidc_verdict verdict, const char *why)
+void alm_oidc_give_up(alm_oidc_entry *e, alm_oidc_verdict verdict, const char *why)
 {
     const alm_oidc_result result = {.verdict = verdict, .why = why};
     if (verdict == ALM_OIDC_AWAY)
@@ -117,7 +128,7 @@ static void settle_odd(alm_oidc_entry *e, const alm_http_answer *answer)
     (void)pthread_mutex_lock(&e->oidc->lock);
     e->oidc->look_again = true; /* it may be elsewhere now */
     (void)pthread_mutex_unlock(&e->oidc->lock);
-    settle(e, ALM_OIDC_AWAY, why);
+    alm_oidc_give_up(e, ALM_OIDC_AWAY, why);
 }
 
 static bool is_refusal(int status)
@@ -133,12 +144,14 @@ static void settle_claims(alm_oidc_entry *e, alm_str body)
     bool odd = false;
     const alm_status st = alm_claims_of_text(&cx, body, &o->names, &result.who, &odd);
     if (st != ALM_OK) {
-        settle(e, st == ALM_E_AUTH ? ALM_OIDC_REFUSED : ALM_OIDC_AWAY, cx.err.msg);
+        alm_oidc_give_up(e, st == ALM_E_AUTH ? ALM_OIDC_REFUSED : ALM_OIDC_AWAY, cx.err.msg);
         return;
     }
     if (odd && e->who == NULL)
         alm_log_warn("oidc", "token %s: the claim %s is no list of texts: it counts as missing",
                      e->id, o->names.groups);
+    if (e->expires_s > 0)
+        result.ttl_ns = alm_oidc_left_ns(o, e->expires_s);
     alm_oidc_settle(e, &result);
 }
 
@@ -147,12 +160,13 @@ static void userinfo_came(void *arg, const alm_http_answer *answer)
     alm_oidc_entry *e = arg;
     static const alm_str signed_type = ALM_STR("application/jwt");
     if (is_refusal(answer->status))
-        settle(e, ALM_OIDC_REFUSED, "the identity provider does not take the token");
+        alm_oidc_give_up(e, ALM_OIDC_REFUSED, "the identity provider does not take the token");
     else if (answer->status != 200)
         settle_odd(e, answer);
     else if (answer->type.len >= signed_type.len &&
              alm_str_ieq((alm_str){answer->type.ptr, signed_type.len}, signed_type))
-        settle(e, ALM_OIDC_REFUSED, "the identity provider signs its user info, which is not read");
+        alm_oidc_give_up(e, ALM_OIDC_REFUSED,
+                         "the identity provider signs its user info, which is not read");
     else
         settle_claims(e, answer->body);
 }
@@ -181,14 +195,15 @@ static void take_token(alm_oidc_entry *e, alm_str body)
     if (copy != NULL)
         begin(e);
     else
-        settle(e, ALM_OIDC_AWAY, "its token end point gave no token");
+        alm_oidc_give_up(e, ALM_OIDC_AWAY, "its token end point gave no token");
 }
 
 static void token_came(void *arg, const alm_http_answer *answer)
 {
     alm_oidc_entry *e = arg;
     if (is_refusal(answer->status))
-        settle(e, ALM_OIDC_REFUSED, "the identity provider does not take name and password");
+        alm_oidc_give_up(e, ALM_OIDC_REFUSED,
+                         "the identity provider does not take name and password");
     else if (answer->status != 200)
         settle_odd(e, answer);
     else
@@ -197,26 +212,48 @@ static void token_came(void *arg, const alm_http_answer *answer)
 
 /* ------------------------------------------------------------------------- questions */
 
-static void begin(alm_oidc_entry *e)
+bool alm_oidc_send(alm_oidc *o, const alm_http_call *call)
 {
-    alm_oidc *o = e->oidc;
-    alm_oidc_endpoints endpoints;
-    alm_oidc_endpoints_get(o, &endpoints);
-    if (!e->password && o->conf->acl_oidc_groups_encoded_in_token) {
-        alm_oidc_check_token(e);
-        return;
-    }
-    const alm_str secret = alm_str_of(e->secret), none = {0};
-    const alm_http_call call = {.url = e->password ? endpoints.token : endpoints.userinfo,
-                                .bearer = e->password ? none : secret,
-                                .form = e->password ? secret : none,
-                                .done = e->password ? token_came : userinfo_came,
-                                .arg = e};
     (void)pthread_mutex_lock(&o->lock);
     o->counts.calls++;
     (void)pthread_mutex_unlock(&o->lock);
-    if (!alm_http_client_send(o->client, &call))
-        settle(e, ALM_OIDC_AWAY, "too many calls at once");
+    return alm_http_client_send(o->client, call);
+}
+
+void alm_oidc_ask_user_info(alm_oidc_entry *e)
+{
+    alm_oidc_endpoints endpoints;
+    alm_oidc_endpoints_get(e->oidc, &endpoints);
+    const alm_http_call call = {.url = endpoints.userinfo,
+                                .bearer = alm_str_of(e->secret),
+                                .done = userinfo_came,
+                                .arg = e};
+    if (!alm_oidc_send(e->oidc, &call))
+        alm_oidc_give_up(e, ALM_OIDC_AWAY, "too many calls at once");
+}
+
+static void ask_token(alm_oidc_entry *e)
+{
+    alm_oidc_endpoints endpoints;
+    alm_oidc_endpoints_get(e->oidc, &endpoints);
+    const alm_http_call call = {
+        .url = endpoints.token, .form = alm_str_of(e->secret), .done = token_came, .arg = e};
+    if (!alm_oidc_send(e->oidc, &call))
+        alm_oidc_give_up(e, ALM_OIDC_AWAY, "too many calls at once");
+}
+
+static void begin(alm_oidc_entry *e)
+{
+    e->expires_s = e->issued_s = 0;
+    e->has_session = false;
+    if (e->logout)
+        alm_oidc_check_token(e);
+    else if (e->password)
+        ask_token(e);
+    else if (e->oidc->conf->acl_oidc_groups_encoded_in_token)
+        alm_oidc_check_token(e);
+    else
+        alm_oidc_check_access(e);
 }
 
 /* At once: known, refused lately, or no question can be asked. */
@@ -237,7 +274,8 @@ static bool answer_now(alm_oidc *o, alm_oidc_entry *e, alm_oidc_wait *w)
         return false;
     result.why = atomic_load(&o->stopped) ? "the server stops"
                  : !o->endpoints.known    ? o->endpoints.why
-                 : o->cache->lists[ALM_OIDC_IS_PENDING].n >= ALM_OIDC_PENDING_MAX
+                 : o->cache->lists[ALM_OIDC_IS_PENDING].n >=
+                         (e != NULL && e->who != NULL ? ALM_OIDC_PENDING_MAX : ALM_OIDC_NEW_MAX)
                      ? "too many questions at once"
                      : NULL;
     if (result.why == NULL)
@@ -247,9 +285,11 @@ static bool answer_now(alm_oidc *o, alm_oidc_entry *e, alm_oidc_wait *w)
     return true;
 }
 
+typedef enum question { TOKEN, PASSWORD, LOGOUT } question;
+
 /* With the lock held. *start: its call is to be made. NULL: no memory. The secret is taken. */
 static alm_oidc_entry *enter(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret,
-                             bool password, bool *start)
+                             question kind, bool *start)
 {
     alm_oidc_entry *e = alm_oidc_cache_find(o->cache, key);
     *start = e == NULL || e->state != ALM_OIDC_IS_PENDING;
@@ -267,12 +307,15 @@ static alm_oidc_entry *enter(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char
     }
     e->oidc = o;
     e->secret = secret;
-    e->password = e->ropc = password;
+    e->password = e->ropc = kind == PASSWORD;
+    e->logout = kind == LOGOUT;
+    if (e->began_ns == 0)
+        e->began_ns = alm_monotonic_ns();
     return e;
 }
 
 /* secret: malloc'd; taken. */
-static bool ask(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret, bool password,
+static bool ask(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret, question kind,
                 alm_oidc_wait *w)
 {
     bool start = false;
@@ -288,7 +331,7 @@ static bool ask(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret, boo
         wipe(&secret);
         return true;
     }
-    alm_oidc_entry *e = enter(o, key, secret, password, &start);
+    alm_oidc_entry *e = enter(o, key, secret, kind, &start);
     if (e != NULL) { /* the last of those that wait: the first is who began */
         alm_oidc_wait **at = &e->waits;
         while (*at != NULL)
@@ -323,6 +366,25 @@ bool alm_oidc_is_token(alm_str text)
     return any;
 }
 
+/* Who was known before is asked about again without waiting: that is the least that others cannot take from him. */
+static bool is_new(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH])
+{
+    (void)pthread_mutex_lock(&o->lock);
+    const alm_oidc_entry *e = alm_oidc_cache_find(o->cache, key);
+    const bool now = e != NULL && (e->who != NULL || e->state == ALM_OIDC_IS_PENDING ||
+                                   alm_monotonic_ns() < e->until_ns);
+    (void)pthread_mutex_unlock(&o->lock);
+    return !now;
+}
+
+bool alm_oidc_is_new(alm_oidc *o, alm_str token)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    unsigned int n = 0;
+    return !o->conf->acl_oidc_groups_encoded_in_token && alm_oidc_is_token(token) &&
+           EVP_Digest(token.ptr, token.len, key, &n, EVP_sha256(), NULL) == 1 && is_new(o, key);
+}
+
 bool alm_oidc_ask(alm_oidc *o, alm_str token, alm_oidc_wait *w)
 {
     uint8_t key[ALM_OIDC_HASH];
@@ -333,13 +395,24 @@ bool alm_oidc_ask(alm_oidc *o, alm_str token, alm_oidc_wait *w)
         (void)snprintf(w->why, sizeof w->why, "no token has this form");
         return true;
     }
-    return ask(o, key, strndup(token.ptr, token.len), false, w);
+    return ask(o, key, strndup(token.ptr, token.len), TOKEN, w);
+}
+
+/* The hash has a prefix of its own, so that a logout token never finds the cache entry of an access token with the same text. */
+bool alm_oidc_ask_logout(alm_oidc *o, alm_str token, alm_oidc_wait *w)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    if (!alm_oidc_is_token(token) || !alm_oidc_hash("logout:", token, key)) {
+        w->verdict = ALM_OIDC_REFUSED;
+        (void)snprintf(w->why, sizeof w->why, "no token has this form");
+        return true;
+    }
+    return ask(o, key, strndup(token.ptr, token.len), LOGOUT, w);
 }
 
 /* -------------------------------------------------------------------------- by name */
 
-/* As forms have it; NULL: no memory. */
-static char *put_form(char *to, const char *name, alm_str value)
+char *alm_oidc_put_form(char *to, const char *name, alm_str value)
 {
     to = stpcpy(to, name);
     for (size_t i = 0; i < value.len; i++) {
@@ -366,10 +439,10 @@ static char *form_of(const alm_oidc *o, alm_str user, alm_str password)
     if (form == NULL)
         return NULL;
     char *at = stpcpy(form, "grant_type=password");
-    at = put_form(at, "&client_id=", client);
-    at = put_form(at, "&scope=", scope);
-    at = put_form(at, "&username=", user);
-    (void)put_form(at, "&password=", password);
+    at = alm_oidc_put_form(at, "&client_id=", client);
+    at = alm_oidc_put_form(at, "&scope=", scope);
+    at = alm_oidc_put_form(at, "&username=", user);
+    (void)alm_oidc_put_form(at, "&password=", password);
     return form;
 }
 
@@ -390,6 +463,12 @@ static bool key_of_password(const alm_oidc *o, alm_str user, alm_str password,
     return ok;
 }
 
+bool alm_oidc_is_new_password(alm_oidc *o, alm_str user, alm_str password)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    return key_of_password(o, user, password, key) && is_new(o, key);
+}
+
 bool alm_oidc_ask_password(alm_oidc *o, alm_str user, alm_str password, alm_oidc_wait *w)
 {
     uint8_t key[ALM_OIDC_HASH];
@@ -400,7 +479,7 @@ bool alm_oidc_ask_password(alm_oidc *o, alm_str user, alm_str password, alm_oidc
         (void)snprintf(w->why, sizeof w->why, "name or password may not be");
         return true;
     }
-    return ask(o, key, form_of(o, user, password), true, w);
+    return ask(o, key, form_of(o, user, password), PASSWORD, w);
 }
 
 /* ------------------------------------------------------------------------ discovery */
@@ -446,7 +525,7 @@ static void document_came(void *arg, const alm_http_answer *answer)
         alm_oidc_say(o, "the discovery document could not be read", why);
     else if (first)
         say_found(o, &found);
-    if (o->conf->acl_oidc_groups_encoded_in_token)
+    if (alm_oidc_needs_keys(o->conf))
         alm_oidc_document_came(o, moved);
 }
 
@@ -475,7 +554,7 @@ static void tick(void *arg)
     (void)pthread_mutex_lock(&o->lock);
     (void)alm_oidc_discover(o);
     (void)pthread_mutex_unlock(&o->lock);
-    if (o->conf->acl_oidc_groups_encoded_in_token)
+    if (alm_oidc_needs_keys(o->conf))
         alm_oidc_fetch_keys(o);
 }
 

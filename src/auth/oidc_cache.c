@@ -10,6 +10,7 @@ static const size_t LIMITS[ALM_OIDC_STATES] = {
     [ALM_OIDC_IS_PENDING] = SIZE_MAX, /* who adds one has looked */
     [ALM_OIDC_IS_KNOWN] = ALM_OIDC_KNOWN_MAX,
     [ALM_OIDC_IS_REFUSED] = ALM_OIDC_REFUSED_MAX,
+    [ALM_OIDC_IS_ENDED] = ALM_OIDC_ENDED_MAX,
 };
 
 /* By a seed of the process: nobody can choose tokens that fall into one bucket. */
@@ -125,5 +126,7 @@ void alm_oidc_cache_clear(alm_oidc_cache *cache)
 void alm_oidc_cache_deinit(alm_oidc_cache *cache)
 {
     alm_oidc_cache_clear(cache);
+    while (cache->lists[ALM_OIDC_IS_ENDED].first != NULL)
+        alm_oidc_cache_drop(cache, cache->lists[ALM_OIDC_IS_ENDED].first);
     ALM_ASSERT(cache->lists[ALM_OIDC_IS_PENDING].n == 0);
 }

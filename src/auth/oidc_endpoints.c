@@ -17,7 +17,7 @@ enum { STORE_BYTES_MAX = 4 << 20, ORIGIN_MAX = 300 };
 typedef struct endpoint {
     size_t conf_at; /* of the text in alm_conf */
     alm_conf_id id;
-    const char *member; /* of the discovery document */
+    const char *member; /* of the discovery document; NULL: the setting alone counts */
     size_t at;          /* in alm_oidc_endpoints */
     bool optional;
 } endpoint;
@@ -35,6 +35,7 @@ static const endpoint ENDPOINTS[] = {
     ENDPOINT(acl_oidc_userinfo_endpoint, userinfo, "userinfo_endpoint", false),
     ENDPOINT(acl_oidc_public_keys_endpoint, keys, "jwks_uri", false),
     ENDPOINT(acl_oidc_device_authorization_endpoint, device, "device_authorization_endpoint", true),
+    ENDPOINT(acl_oidc_introspection_endpoint, introspection, NULL, true),
 };
 
 static const char *setting(const alm_conf *conf, const endpoint *e)
@@ -67,7 +68,7 @@ static void origin_of_conf(const alm_conf *conf, char out[ORIGIN_MAX])
 static bool is_asked_for(const alm_conf *conf, const endpoint *e)
 {
     const bool is_set = conf->source[e->id] != ALM_CONF_DEFAULT && setting(conf, e)[0] != 0;
-    return !is_set && conf->acl_oidc_configuration_url[0] != 0;
+    return e->member != NULL && !is_set && conf->acl_oidc_configuration_url[0] != 0;
 }
 
 void alm_oidc_endpoints_of_conf(const alm_conf *conf, alm_oidc_endpoints *out)
@@ -117,17 +118,18 @@ static alm_status take_all(alm_ctx *cx, const alm_conf *conf, const alm_json *do
     ALM_TRY(take(cx, conf, document, "end_session_endpoint", true, out->end_session));
     for (size_t i = 0; i < ALM_COUNT(ENDPOINTS); i++) {
         const endpoint *e = &ENDPOINTS[i];
-        const bool unused = conf->acl_oidc_groups_encoded_in_token
-                                ? e->id == ALM_CONF_ID_acl_oidc_userinfo_endpoint
-                                : e->id == ALM_CONF_ID_acl_oidc_public_keys_endpoint;
+        const bool unused =
+            conf->acl_oidc_groups_encoded_in_token
+                ? e->id == ALM_CONF_ID_acl_oidc_userinfo_endpoint
+                : e->id == ALM_CONF_ID_acl_oidc_public_keys_endpoint && !alm_oidc_needs_keys(conf);
         if (is_asked_for(conf, e))
             ALM_TRY(take(cx, conf, document, e->member, e->optional || unused, field(out, e)));
     }
     return ALM_OK;
 }
 
-/* OpenID Connect Discovery 1.0, 4.3: a document of another issuer must not be used. Without acl.oidc.issuer only ID
- * tokens depend on the issuer: for others, a provider may be reached by an inner name. */
+/* OpenID Connect Discovery 1.0, 4.3: a document of another issuer must not be used. Without acl.oidc.issuer only
+ * signed tokens depend on the issuer: for others, a provider may be reached by an inner name. */
 static alm_status check_issuer(alm_ctx *cx, const alm_conf *conf, const alm_oidc_endpoints *found)
 {
     const char *wanted = conf->acl_oidc_issuer;
@@ -136,8 +138,7 @@ static alm_status check_issuer(alm_ctx *cx, const alm_conf *conf, const alm_oidc
                    ? ALM_OK
                    : alm_fail(cx, ALM_E_VALUE, -1, "its issuer is '%.80s', not acl.oidc.issuer",
                               found->issuer);
-    if (!conf->acl_oidc_groups_encoded_in_token ||
-        alm_oidc_issuer_fits(found, conf->acl_oidc_configuration_url))
+    if (!alm_oidc_needs_keys(conf) || alm_oidc_issuer_fits(found, conf->acl_oidc_configuration_url))
         return ALM_OK;
     return alm_fail(cx, ALM_E_VALUE, -1,
                     "its issuer '%.80s' is not of its address: if it is right, set acl.oidc.issuer",
@@ -236,7 +237,7 @@ static void warn_of_risks(const alm_conf *conf)
         alm_log_warn("oidc",
                      "acl.oidc.state.required=false: the console takes sign-ons that it did "
                      "not begin");
-    if (conf->acl_oidc_groups_encoded_in_token && url[0] == 0 && conf->acl_oidc_issuer[0] == 0)
+    if (alm_oidc_needs_keys(conf) && url[0] == 0 && conf->acl_oidc_issuer[0] == 0)
         alm_log_warn("oidc", "without acl.oidc.configuration.url or acl.oidc.issuer the issuer of "
                              "tokens is not checked");
 }
@@ -251,6 +252,13 @@ alm_status alm_oidc_check_conf(alm_ctx *cx, const alm_conf *conf)
         return bad(cx, "acl.oidc.client.id", "must be set");
     if (!has_openid(conf->acl_oidc_scope))
         return bad(cx, "acl.oidc.scope", "must have openid among its words");
+    if (strlen(conf->acl_oidc_introspection_client_id) > ALM_OIDC_ID_MAX ||
+        strlen(conf->acl_oidc_introspection_client_secret) > ALM_OIDC_ID_MAX)
+        return bad(cx, "acl.oidc.introspection.client.id or .secret", "is too long");
+    if (conf->acl_oidc_introspection_endpoint[0] != 0 && conf->acl_oidc_groups_encoded_in_token)
+        return bad(cx, "acl.oidc.introspection.endpoint",
+                   "is about access tokens, and acl.oidc.groups.encoded.in.token=true takes ID "
+                   "tokens");
     if (conf->acl_oidc_groups_claim[0] == 0)
         return bad(cx, "acl.oidc.groups.claim", "must be set");
     ALM_TRY(check_addresses(cx, conf));

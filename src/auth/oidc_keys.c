@@ -1,5 +1,5 @@
 /*
- * oidc_keys.c - ID tokens: checked by the provider's keys, which are fetched when they are needed first, every five minutes, and
+ * oidc_keys.c - signed tokens: checked by the provider's keys, which are fetched when they are needed first, every five minutes, and
  * when a token names one that they lack - for that once in a minute, so that forged names cannot flood the provider. Then
  * the discovery document is read before, because it may name another place for them.
  */
@@ -139,19 +139,63 @@ static alm_jwk_set *keys_of(alm_oidc *o)
     return keys;
 }
 
-/* The issuer of the discovery document; there is none before it came, and no question gets here then. */
-static alm_status check_claims(alm_ctx *cx, alm_oidc *o, const alm_jwt *jwt, int64_t *expires_s)
+static alm_jwt_use use_of(const alm_oidc_entry *e)
 {
+    if (e->logout)
+        return ALM_JWT_LOGOUT;
+    return e->oidc->conf->acl_oidc_groups_encoded_in_token ? ALM_JWT_ID : ALM_JWT_ACCESS;
+}
+
+bool alm_oidc_needs_keys(const alm_conf *conf)
+{
+    return conf->acl_oidc_groups_encoded_in_token || conf->acl_oidc_backchannel_logout_enabled ||
+           (conf->acl_oidc_audience[0] != 0 && conf->acl_oidc_introspection_endpoint[0] == 0);
+}
+
+int64_t alm_oidc_left_ns(const alm_oidc *o, int64_t expires_s)
+{
+    const int64_t left_s = expires_s - o->io->wall_ns(o->io) / SECOND_NS;
+    return ALM_MAX(ALM_MIN(left_s, (int64_t)86400), (int64_t)0) * SECOND_NS + 1;
+}
+
+/* The issuer of the discovery document; there is none before it came, and no question gets here then. */
+static alm_status check_claims(alm_ctx *cx, const alm_oidc_entry *e, const alm_jwt *jwt,
+                               int64_t *expires_s)
+{
+    alm_oidc *o = e->oidc;
     alm_oidc_endpoints endpoints;
     alm_oidc_endpoints_get(o, &endpoints);
     const alm_conf *conf = o->conf;
+    const bool any_client =
+        use_of(e) == ALM_JWT_ACCESS; /* the audience decides, whichever client got the token */
     const alm_jwt_wanted wanted = {.issuer = endpoints.issuer,
                                    .audience = conf->acl_oidc_audience[0] != 0
                                                    ? conf->acl_oidc_audience
                                                    : conf->acl_oidc_client_id,
-                                   .client_id = conf->acl_oidc_client_id,
+                                   .client_id = any_client ? "" : conf->acl_oidc_client_id,
                                    .now_s = o->io->wall_ns(o->io) / SECOND_NS};
     return alm_jwt_check(cx, jwt, &wanted, expires_s);
+}
+
+/* When it was issued, and in which session of the provider: a log-out may name that. */
+static void note_session(alm_oidc_entry *e, const alm_jwt *jwt)
+{
+    const alm_str session = alm_json_text(alm_json_get(jwt->claims, "sid"));
+    e->has_session = session.len > 0 && alm_oidc_hash("", session, e->session);
+    if (!alm_json_seconds(alm_json_get(jwt->claims, "iat"), &e->issued_s))
+        e->issued_s = 0;
+}
+
+/* The signature of a logout token is right. */
+static void log_out(alm_oidc_entry *e, const alm_jwt *jwt)
+{
+    alm_ctx cx = {0};
+    char whom[ALM_OIDC_WHOM_MAX];
+    const alm_status st = alm_oidc_log_out(&cx, e->oidc, jwt->claims, whom);
+    if (st == ALM_OK)
+        settle(e, ALM_OIDC_KNOWN, whom);
+    else
+        settle(e, st == ALM_E_AUTH ? ALM_OIDC_REFUSED : ALM_OIDC_AWAY, cx.err.msg);
 }
 
 /* The signature is right: is it for us, and who is it? */
@@ -162,7 +206,13 @@ static void accept(alm_oidc_entry *e, const alm_jwt *jwt)
     alm_oidc_result result = {.verdict = ALM_OIDC_KNOWN};
     int64_t expires_s = 0;
     bool odd = false;
-    alm_status st = check_claims(&cx, o, jwt, &expires_s);
+    note_session(e, jwt);
+    alm_status st = check_claims(&cx, e, jwt, &expires_s);
+    if (st == ALM_OK && use_of(e) == ALM_JWT_ACCESS) {
+        e->expires_s = expires_s;
+        alm_oidc_ask_user_info(e);
+        return;
+    }
     if (st == ALM_OK)
         st = alm_claims_read(&cx, jwt->claims, &o->names, &result.who, &odd);
     if (st != ALM_OK) {
@@ -172,8 +222,7 @@ static void accept(alm_oidc_entry *e, const alm_jwt *jwt)
     if (odd)
         alm_log_warn("oidc", "token %s: the claim %s is no list of texts: it counts as missing",
                      e->id, o->names.groups);
-    const int64_t left_s = expires_s - o->io->wall_ns(o->io) / SECOND_NS;
-    result.ttl_ns = ALM_MAX(ALM_MIN(left_s, (int64_t)86400), (int64_t)0) * SECOND_NS + 1;
+    result.ttl_ns = alm_oidc_left_ns(o, expires_s);
     alm_oidc_settle(e, &result);
 }
 
@@ -187,9 +236,11 @@ static void verify(alm_oidc_entry *e, const alm_jwt *jwt)
             settle(e, ALM_OIDC_AWAY, "its keys are not there yet");
         return;
     }
-    const alm_status st = alm_jwt_verify(&cx, jwt, keys, &unknown);
+    const alm_status st = alm_jwt_verify(&cx, jwt, keys, use_of(e), &unknown);
     alm_jwk_set_release(keys);
-    if (st == ALM_OK)
+    if (st == ALM_OK && e->logout)
+        log_out(e, jwt);
+    else if (st == ALM_OK)
         accept(e, jwt);
     else if (!unknown || !wait_for_keys(e, true))
         settle(e, ALM_OIDC_REFUSED, cx.err.msg);

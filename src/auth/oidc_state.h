@@ -1,8 +1,8 @@
 /*
  * oidc_state.h - the structs behind oidc.h, and what its files offer one another. Private to auth/.
  *
- * Entry       PENDING: a call for it runs, or it waits for keys; it belongs to that, and is not evicted. KNOWN, REFUSED: until_ns
- *             says how long. Each state is a list, the one that was used last in front.
+ * Entry       PENDING: a call for it runs, or it waits for keys; it belongs to that, and is not evicted. KNOWN, REFUSED, ENDED (its
+ *             user logged out at the provider): until_ns says how long. Each state is a list, the one that was used last in front.
  * Threads     The lock of alm_oidc for all that is no constant; an entry's secret belongs to the call alone while PENDING.
  */
 #ifndef ALM_AUTH_OIDC_STATE_H
@@ -19,6 +19,10 @@ enum {
     ALM_OIDC_HASH = 32,
     ALM_OIDC_BUCKETS = 1 << 14,
     ALM_OIDC_PENDING_MAX = 1000,
+    ALM_OIDC_ENDED_MAX = 10000,
+    ALM_OIDC_LOGOUTS_MAX = 1000,
+    ALM_OIDC_WHOM_MAX = 200,
+    ALM_OIDC_NEW_MAX = 750, /* of them about who was not known before */
     ALM_OIDC_WAIT_MS = 500
 }; /* after the first failure; then twice as long, up to a minute */
 
@@ -26,6 +30,7 @@ typedef enum alm_oidc_state {
     ALM_OIDC_IS_PENDING,
     ALM_OIDC_IS_KNOWN,
     ALM_OIDC_IS_REFUSED,
+    ALM_OIDC_IS_ENDED,
     ALM_OIDC_STATES
 } alm_oidc_state;
 
@@ -43,6 +48,12 @@ typedef struct alm_oidc_entry {
     bool password;  /* name and password are still to become a token */
     bool ropc;      /* they were given */
     bool forgotten; /* the answer counts for those that wait alone */
+    bool logout;    /* a logout token: nobody is known by it */
+    bool has_session;
+    uint8_t session[ALM_OIDC_HASH]; /* SHA-256 of the claim sid of a signed token */
+    int64_t issued_s;               /* of a signed token, since 1970; 0: not known */
+    int64_t expires_s; /* of an access token, as it or the provider says; 0: not known */
+    int64_t began_ns;  /* alm_monotonic_ns() when it was first asked about */
     struct alm_oidc_entry *keys_next; /* that wait for keys */
 } alm_oidc_entry;
 
@@ -68,6 +79,14 @@ void alm_oidc_cache_drop(alm_oidc_cache *cache, alm_oidc_entry *entry);
 void alm_oidc_cache_clear(alm_oidc_cache *cache); /* but for PENDING, which are marked */
 void alm_oidc_cache_deinit(alm_oidc_cache *cache);
 
+/* A log-out at the provider: of a user, of a session, or both. SHA-256 of the identity ("sub:..."), of sid, and of jti. */
+typedef struct alm_oidc_logout_record {
+    bool has_subject, has_session;
+    uint8_t subject[ALM_OIDC_HASH], session[ALM_OIDC_HASH], token_id[ALM_OIDC_HASH];
+    int64_t at_s;  /* since 1970, as the provider says: signed tokens up to then are over */
+    int64_t at_ns; /* alm_monotonic_ns(): so are others that were asked about up to then */
+} alm_oidc_logout_record;
+
 typedef struct alm_oidc_try { /* of something that is asked for until it is there */
     bool under_way;
     int64_t next_ns;
@@ -92,7 +111,9 @@ struct alm_oidc {
     int64_t keys_ns;       /* when they came */
     int64_t refetched_ns;  /* for a key that they lack; 0: never */
     alm_oidc_entry *want_keys;
-    int64_t said_ns; /* when a failure was logged last */
+    alm_oidc_logout_record logouts[ALM_OIDC_LOGOUTS_MAX]; /* a ring */
+    uint64_t n_logouts;                                   /* ever */
+    int64_t said_ns;                                      /* when a failure was logged last */
     alm_oidc_counts counts;
 };
 
@@ -111,11 +132,34 @@ ALM_NODISCARD alm_status alm_oidc_trusted(alm_ctx *cx, const alm_conf *conf, con
 /* With the lock held: has the discovery document read where that is due; true: a call for it runs. */
 bool alm_oidc_discover(alm_oidc *oidc);
 
+/* Are keys of the provider needed? For ID tokens, and for access tokens that must name acl.oidc.audience. */
+bool alm_oidc_needs_keys(const alm_conf *conf);
+
+/* oidc_logout.c */
+/* SHA-256 of both texts, one behind the other. False: no memory. */
+bool alm_oidc_hash(const char *prefix, alm_str text, uint8_t out[ALM_OIDC_HASH]);
+/* Claims of a logout token whose signature is right: who it names is out; whom: for logs. ALM_E_AUTH: it is none, or not for this
+ * server. */
+ALM_NODISCARD alm_status alm_oidc_log_out(alm_ctx *cx, alm_oidc *oidc, const alm_json *claims,
+                                          char whom[ALM_OIDC_WHOM_MAX]);
+/* With the lock held: did the user of a token log out after it was issued? */
+bool alm_oidc_is_logged_out(const alm_oidc *oidc, const alm_oidc_entry *entry,
+                            const char *identity);
+/* With the lock held: nobody is known by the token any more. */
+void alm_oidc_end_entry(alm_oidc *oidc, alm_oidc_entry *entry);
+
+/* oidc_access.c */
+/* An access token: is it for this server? Then the user info end point is asked who it is of. The entry is settled. */
+void alm_oidc_check_access(alm_oidc_entry *entry);
+
 /* oidc_keys.c */
 /* The discovery document was read again, or could not be: who waits for keys, or (moved) all, gets those it names. */
 void alm_oidc_document_came(alm_oidc *oidc, bool moved);
+/* So long a token that ends at `expires_s` may be known: over 0, at most a day. */
+int64_t alm_oidc_left_ns(const alm_oidc *oidc, int64_t expires_s);
 void alm_oidc_fetch_keys(alm_oidc *oidc); /* unless that is under way, or was tried just now */
-/* An ID token, checked; the entry is settled, now or when the keys are there. */
+/* Signature and claims of a token, now or when the keys are there. Of an ID token, the entry is settled then; with an access
+ * token, the user info end point is asked next. */
 void alm_oidc_check_token(alm_oidc_entry *entry);
 
 /* oidc.c */
@@ -125,6 +169,14 @@ typedef struct alm_oidc_result {
     int64_t ttl_ns;     /* KNOWN: at most so long; 0: no limit but the settings' */
     const char *why;
 } alm_oidc_result;
+/* Counted; false as alm_http_client_send. */
+bool alm_oidc_send(alm_oidc *oidc, const alm_http_call *call);
+/* The last step for an access token; the entry is settled by the answer. */
+void alm_oidc_ask_user_info(alm_oidc_entry *entry);
+/* `name`, which is written as it is, and the value as forms have it, at most three letters for a byte; the end of the text. */
+char *alm_oidc_put_form(char *to, const char *name, alm_str value);
+/* Settles the entry without a user; AWAY is a line of the log. */
+void alm_oidc_give_up(alm_oidc_entry *entry, alm_oidc_verdict verdict, const char *why);
 /* The end of a call for an entry: who waits is told. */
 void alm_oidc_settle(alm_oidc_entry *entry, const alm_oidc_result *result);
 void alm_oidc_say(alm_oidc *oidc, const char *what,

@@ -1,7 +1,10 @@
 /* rights.c - see rights.h. */
 #include "auth/rights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/hash.h"
 
 enum { GROUP_NAME_MAX = 4096, SUBJECT_MAX = 1024 };
 
@@ -64,13 +67,56 @@ alm_status alm_principal_new(alm_ctx *cx, alm_principal_kind kind, alm_str name,
     return make_principal(cx, &like, name, prefix, name, out);
 }
 
+uint64_t alm_password_version(const alm_scram_verifier *v)
+{
+    const alm_str salt = {(const char *)v->salt, sizeof v->salt};
+    const alm_str key = {(const char *)v->stored_key, sizeof v->stored_key};
+    return alm_hash_u128(alm_hash_str(salt), alm_hash_str(key));
+}
+
+uint64_t alm_key_version(const alm_entity *e)
+{
+    return alm_hash_u128(alm_hash_str(alm_str_of(e->key_x)), alm_hash_str(alm_str_of(e->key_y)));
+}
+
+alm_status alm_principal_local(alm_ctx *cx, const alm_entity *e, const alm_began *began,
+                               alm_principal **out)
+{
+    const alm_principal like = {.kind = ALM_PRINCIPAL_LOCAL};
+    char prefix[40] = "local:";
+    if (e->generation > 0)
+        (void)snprintf(prefix, sizeof prefix, "local %llu:", (unsigned long long)e->generation);
+    ALM_TRY(make_principal(cx, &like, alm_str_of(e->name), prefix, alm_str_of(e->name), out));
+    (*out)->began = *began;
+    (*out)->began.generation = e->generation;
+    (*out)->began.ended = e->ended;
+    return ALM_OK;
+}
+
+const char *alm_principal_over(const alm_principal *who, const alm_acl *acl)
+{
+    const alm_began *began = &who->began;
+    const alm_entity *e = alm_acl_entity(acl, who->name);
+    ALM_ASSERT(who->kind == ALM_PRINCIPAL_LOCAL);
+    if (e == NULL || e->kind == ALM_ENTITY_GROUP || e->generation != began->generation)
+        return "the user was dropped";
+    if (!e->enabled || e->ended != began->ended)
+        return "the user was disabled";
+    if (began->proof == ALM_PROOF_PASSWORD &&
+        (!e->has_password || alm_password_version(&e->verifier) != began->credential))
+        return "the password has changed";
+    if (began->proof == ALM_PROOF_KEY && (!e->has_key || alm_key_version(e) != began->credential))
+        return "the key was dropped";
+    return NULL;
+}
+
 alm_status alm_principal_external(alm_ctx *cx, alm_str name, alm_str subject,
                                   const char *const *groups, uint32_t n_groups, alm_principal **out)
 {
     const alm_principal like = {
         .kind = ALM_PRINCIPAL_EXTERNAL, .groups = groups, .n_groups = n_groups};
-    return subject.len > 0 ? make_principal(cx, &like, name, "sub:", subject, out)
-                           : make_principal(cx, &like, name, "name:", name, out);
+    ALM_ASSERT(subject.len > 0);
+    return make_principal(cx, &like, name, "sub:", subject, out);
 }
 
 alm_principal *alm_principal_retain(alm_principal *who)
@@ -257,6 +303,18 @@ bool alm_rights_any(const alm_rights *r, uint8_t number, const char *table)
 {
     const alm_rights_ask ask = {.number = number, .table = table};
     return alm_rights_may(r, &ask) || has_column(r, number, table, false);
+}
+
+bool alm_rights_anywhere(const alm_rights *r, uint8_t number)
+{
+    if (r->kind == ALM_PRINCIPAL_ADMIN || r->all)
+        return true;
+    for (uint32_t g = 0; g < r->acl->n_grants; g++)
+        for (uint32_t i = 0; i < r->n; i++)
+            if (strcmp(r->acl->grants[g].entity, r->of[i]) == 0 &&
+                alm_permission_in(&r->acl->grants[g].may, number))
+                return true;
+    return false;
 }
 
 bool alm_rights_sees(const alm_rights *r, const char *table)

@@ -19,8 +19,25 @@ typedef enum alm_principal_kind {
     ALM_PRINCIPAL_EXTERNAL
 } alm_principal_kind;
 
+/* How it was shown who it is: what must stay as it was for what began with it to go on. */
+typedef enum alm_proof {
+    ALM_PROOF_NONE, /* nothing of the catalogue: the identity provider answers, or nobody was asked */
+    ALM_PROOF_PASSWORD,
+    ALM_PROOF_TOKEN,
+    ALM_PROOF_KEY,
+    ALM_PROOF_ASSUMED /* a service account: who assumed it must go on to be allowed to */
+} alm_proof;
+
+typedef struct alm_began {
+    alm_proof proof;
+    uint64_t generation, ended;    /* of the entity, then */
+    uint64_t credential;           /* alm_password_version, alm_key_version */
+    char token[ALM_TOKEN_HEX + 1]; /* its hash; "": another proof */
+} alm_began;
+
 typedef struct alm_principal {
     _Atomic uint32_t refs;
+    alm_began began;
     alm_principal_kind kind;
     const char *name;
     const char *identity; /* equal: the same one, whatever other principals are called */
@@ -28,12 +45,21 @@ typedef struct alm_principal {
     const char *const *groups;
 } alm_principal;
 
-/* Copies the texts; refs = 1. ALM_E_LIMIT: the name or the list of groups is too long. Of an EXTERNAL one the identity is
- * its name: see below. */
+/* Copies the texts; refs = 1; no proof. ALM_E_LIMIT: the name or the list of groups is too long. Of an EXTERNAL one the
+ * identity is its name: see below. */
 ALM_NODISCARD alm_status alm_principal_new(alm_ctx *cx, alm_principal_kind kind, alm_str name,
                                            const char *const *groups, uint32_t n_groups,
                                            alm_principal **out);
-/* A user of the provider, who is told from others of that name by `subject` (claim sub); len 0: by the name alone. */
+/* An entity of the catalogue, as it is there now: began.generation and began.ended are its own. Another one of the name has
+ * another identity. */
+ALM_NODISCARD alm_status alm_principal_local(alm_ctx *cx, const alm_entity *e,
+                                             const alm_began *began, alm_principal **out);
+/* Another password, though of the same text, or key has another version. */
+uint64_t alm_password_version(const alm_scram_verifier *verifier);
+uint64_t alm_key_version(const alm_entity *e);
+/* Why what a LOCAL principal began is over; NULL: it is not, as far as the catalogue knows (tokens: the caller's). */
+const char *alm_principal_over(const alm_principal *who, const alm_acl *acl);
+/* A user of the provider, whom `subject` (claim sub, not empty) tells from others of that name. */
 ALM_NODISCARD alm_status alm_principal_external(alm_ctx *cx, alm_str name, alm_str subject,
                                                 const char *const *groups, uint32_t n_groups,
                                                 alm_principal **out);
@@ -56,7 +82,7 @@ typedef struct alm_rights {
 
 ALM_NODISCARD alm_status alm_rights_new(alm_ctx *cx, alm_acl *acl, const alm_principal *who,
                                         alm_rights **out);
-/* Of an entity by its name; "admin" is not special: the caller knows that name. */
+/* Of the entity that has the name now; "admin" is not special: the caller knows that name. */
 ALM_NODISCARD alm_status alm_rights_of(alm_ctx *cx, alm_acl *acl, const char *name,
                                        alm_rights **out);
 alm_rights *alm_rights_retain(alm_rights *rights);
@@ -74,6 +100,8 @@ typedef struct alm_rights_ask {
 bool alm_rights_may(const alm_rights *rights, const alm_rights_ask *ask);
 /* On the table or one of its columns. */
 bool alm_rights_any(const alm_rights *rights, uint8_t number, const char *table);
+/* On the database, or on any table or column at all. */
+bool alm_rights_anywhere(const alm_rights *rights, uint8_t number);
 /* Any permission on the table that is one of tables. */
 bool alm_rights_sees(const alm_rights *rights, const char *table);
 /* May it become the service account? */

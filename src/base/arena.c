@@ -32,7 +32,7 @@ enum { GAP_BYTES = 0 };
 #endif
 
 enum {
-    BLOCK_BYTES_MIN = 4096,
+    BLOCK_BYTES_MIN = 1024,
     BLOCK_BYTES_MAX = 1 << 20,
     PIECE_ALIGN = 16,
     WIDE_ALIGN = 64, /* a cache line, and the widest vector register */
@@ -70,9 +70,10 @@ alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *
             }
             return alm_fail(
                 cx, ALM_E_MEMORY, -1,
-                "memory limit of %s exceeded [limit=%lld, used=%lld, wanted=%lld, by=%s]",
+                "memory limit of %s exceeded [limit=%lld, used=%lld, wanted=%lld, by=%s%s%s]",
                 m->name != NULL ? m->name : "query", (long long)m->limit_bytes, (long long)before,
-                (long long)bytes, who != NULL ? who : "arena");
+                (long long)bytes, who != NULL ? who : "arena",
+                m->setting != NULL ? ", setting=" : "", m->setting != NULL ? m->setting : "");
         }
         raise_peak(m, before + bytes);
     }

@@ -90,7 +90,8 @@ typedef struct alm_mem {
     _Atomic int64_t peak_bytes;
     int64_t limit_bytes;
     struct alm_mem *parent;
-    const char *name; /* named in the error: "query", "all queries" */
+    const char *name;    /* named in the error: "query", "all queries" */
+    const char *setting; /* behind limit_bytes, named there too; or NULL */
 } alm_mem;
 
 typedef struct alm_ctx alm_ctx;
@@ -175,6 +176,8 @@ struct alm_ctx {
     uint64_t seed;             /* of this statement's random functions */
     const char *user;
     struct alm_session *session;
+    int64_t steps;                   /* of searches in the statement (alm_steps_add) */
+    int64_t nodes;                   /* that the statement is made of so far (alm_nodes_add) */
     bool waits;                      /* what is planned calls a function that waits */
     const struct alm_lookup *lookup; /* base/lookup.h: what functions may ask; may be NULL */
     const struct alm_access
@@ -187,6 +190,28 @@ alm_status alm_fail(alm_ctx *cx, alm_status code, int32_t sql_pos, const char *f
 void alm_error_clear(alm_ctx *cx);
 /* Cancel and time-out; call once per batch in every loop over data. Cheap (one load, one clock). */
 ALM_NODISCARD alm_status alm_check(alm_ctx *cx);
+/*
+ * Parser, binder and planner call it for all that they make of a statement: a node of the tree, an expression, a step of the
+ * plan, a column of a step. ALM_E_LIMIT beyond sql.nodes.max; cancel and time-out are looked at once in NODES_LOOK nodes, so
+ * loops over such things call it too, with n = 1, where a statement may have many.
+ */
+enum { ALM_NODES_LOOK = 1024 };
+ALM_NODISCARD alm_status alm_nodes_look(alm_ctx *cx, int32_t sql_pos);
+ALM_NODISCARD static inline alm_status alm_nodes_add(alm_ctx *cx, int64_t n, int32_t sql_pos)
+{
+    const int64_t before = cx->nodes;
+    cx->nodes += n;
+    return before / ALM_NODES_LOOK == cx->nodes / ALM_NODES_LOOK ? ALM_OK
+                                                                 : alm_nodes_look(cx, sql_pos);
+}
+/* Steps of a search through what a statement is made of: cancel and time-out alone. */
+ALM_NODISCARD static inline alm_status alm_steps_add(alm_ctx *cx, int64_t n)
+{
+    enum { STEPS_LOOK = 16384 };
+    const int64_t before = cx->steps;
+    cx->steps += n;
+    return before / STEPS_LOOK == cx->steps / STEPS_LOOK ? ALM_OK : alm_check(cx);
+}
 /* Context for a parallel worker: same limits, own error and no arena. */
 void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child);
 /* Moves the child's error up (first wins). */

@@ -106,6 +106,8 @@ ALM_NODISCARD alm_status alm_conf_reload(alm_ctx *cx, alm_conf *live, const alm_
                                                          bool applied),
                                          void *arg);
 
+/* A place in the file system, or something about the identity provider, by its name: only administrators see the value. */
+bool alm_conf_is_private(size_t i);
 /* For SHOW PARAMETERS. The value of row i as text ("****" for a sensitive one that is set), a number divided by
  * `factor`; the environment variable of a key (QDB_ form); and "default", "conf" or "env". */
 ALM_NODISCARD alm_status alm_conf_value_text(alm_ctx *cx, const alm_conf *conf, size_t i,

@@ -40,6 +40,24 @@ alm_status alm_conf_value_text(alm_ctx *cx, const alm_conf *conf, size_t i, int6
     return alm_buf_text(cx, out, row->sensitive && text[0] != '\0' ? "****" : text);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+bool alm_conf_is_private(size_t i)
+{
+    static const char *const ends[] = {".path", ".file", ".root", ".dir", ".directory"};
+    const char *const key = alm_conf_row_at(i)->key;
+    if (strncmp(key, "acl.oidc.", 9) == 0)
+        return true;
+    for (size_t k = 0; k < ALM_COUNT(ends); k++)
+        if (ends_with(key, ends[k]))
+            return true;
+    return false;
+}
+
 alm_status alm_conf_env_name(alm_ctx *cx, const char *key, alm_buf *out)
 {
     ALM_TRY(alm_buf_text(cx, out, "QDB_"));

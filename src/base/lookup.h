@@ -53,6 +53,8 @@ typedef struct alm_lookup {
     /* Ends the statement of that number, or the one that runs on the connection of that number. *done:
      * it ran, and the user may. */
     void (*cancel)(void *arg, int64_t number, bool of_connection, bool *done);
+    /* Closes the connection of that number of the PostgreSQL protocol. *done: it was there, and the user may. */
+    void (*terminate)(void *arg, int64_t number, bool *done);
     /* Reads the settings again, or the certificates alone. *changed: something was taken over. */
     alm_status (*reload)(alm_ctx *cx, void *arg, bool certificates, int32_t pos, bool *changed);
     /* Answers of the identity provider about tokens count no more. */

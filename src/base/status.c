@@ -4,6 +4,8 @@
  */
 #include "base/base.h"
 
+#include "base/conf.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +118,16 @@ alm_status alm_check(alm_ctx *cx)
                     (long long)cx->timeout_ms);
 }
 
+alm_status alm_nodes_look(alm_ctx *cx, int32_t sql_pos)
+{
+    const int64_t max = cx->conf != NULL ? cx->conf->sql_nodes_max : 0;
+    if (max > 0 && cx->nodes > max)
+        return alm_fail(cx, ALM_E_LIMIT, sql_pos,
+                        "statement is too large: it has more than sql.nodes.max (%lld) nodes",
+                        (long long)max);
+    return alm_check(cx);
+}
+
 void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
 {
     /* Field by field but the error: its kilobyte may be written by the parent's thread just now. */
@@ -134,6 +146,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     child->session = parent->session;
     child->lookup = parent->lookup;
     child->access = parent->access;
+    child->nodes = child->steps = 0;
     alm_error_clear(child);
 }
 

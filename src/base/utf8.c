@@ -3,6 +3,7 @@
  */
 #include "base/utf8.h"
 
+#include <stdlib.h>
 #include <utf8proc.h>
 
 enum { REPLACEMENT = 0xFFFD, MAX_CODE_POINT = 0x10FFFF };
@@ -104,6 +105,17 @@ bool alm_utf8_is_ascii(alm_str text)
             seen |= (uint8_t)ptr[i];
     }
     return (seen & HIGH_BITS) == 0;
+}
+
+bool alm_utf8_is_marked(alm_str text)
+{
+    return text.len >= ALM_UTF8_MARK_BYTES &&
+           memcmp(text.ptr, ALM_UTF8_MARK, ALM_UTF8_MARK_BYTES) == 0;
+}
+
+bool alm_utf8_has_mark(alm_str text)
+{
+    return text.len > 0 && memmem(text.ptr, text.len, ALM_UTF8_MARK, ALM_UTF8_MARK_BYTES) != NULL;
 }
 
 /* Every byte that does not continue a character starts one. */
@@ -292,4 +304,53 @@ uint32_t alm_utf8_fold(uint32_t code_point)
     if (code_point < 0x80)
         return code_point >= 'A' && code_point <= 'Z' ? code_point + 32 : code_point;
     return (uint32_t)utf8proc_tolower(utf8proc_toupper((int32_t)code_point));
+}
+
+/* --------------------------------------------------------------------- names */
+
+static bool is_hidden(uint32_t cp)
+{
+    const utf8proc_property_t *property = utf8proc_get_property((int32_t)cp);
+    switch ((int)property->category) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+        return true;
+    case UTF8PROC_CATEGORY_ZS:
+        return cp != ' ';
+    default:
+        return property->ignorable || cp == 0x2800 ||
+               cp == 0xFFFD; /* U+2800: Braille without dots */
+    }
+}
+
+size_t alm_utf8_hidden_at(alm_str text)
+{
+    const size_t bad = alm_utf8_bad_at(text);
+    for (size_t at = 0, next = 0; at < bad; at = next)
+        if (is_hidden(alm_utf8_next(text, &next)))
+            return at;
+    return bad;
+}
+
+alm_status alm_utf8_name_key(alm_ctx *cx, alm_arena *arena, alm_str text, alm_str *out)
+{
+    const utf8proc_option_t options =
+        UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE;
+    uint8_t *mapped = NULL;
+    if (alm_utf8_is_ascii(text))
+        return alm_utf8_lower(cx, arena, text, out);
+    const utf8proc_ssize_t n =
+        utf8proc_map((const uint8_t *)text.ptr, (utf8proc_ssize_t)text.len, &mapped, options);
+    if (n < 0)
+        return alm_fail(cx, n == UTF8PROC_ERROR_NOMEM ? ALM_E_MEMORY : ALM_E_ARG, -1, "%s",
+                        utf8proc_errmsg(n));
+    const alm_status st =
+        alm_arena_copy(cx, arena, (alm_str){(const char *)mapped, (size_t)n}, out);
+    free(mapped);
+    return st;
 }

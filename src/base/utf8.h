@@ -15,6 +15,14 @@ bool alm_utf8_is_valid(alm_str text);
 size_t alm_utf8_bad_at(alm_str text);
 bool alm_utf8_is_ascii(alm_str text);
 
+/* U+FEFF, the byte order mark: some editors write it at the start of a file; in a name it is invisible. */
+#define ALM_UTF8_MARK "\xEF\xBB\xBF"
+enum { ALM_UTF8_MARK_BYTES = 3 };
+/* Does the text begin with it? */
+bool alm_utf8_is_marked(alm_str text);
+/* Does it stand anywhere in it? */
+bool alm_utf8_has_mark(alm_str text);
+
 /* Code points; and UTF-16 units (characters beyond U+FFFF count two, as length() does). */
 size_t alm_utf8_count(alm_str text);
 size_t alm_utf8_count_utf16(alm_str text);
@@ -22,6 +30,14 @@ size_t alm_utf8_count_utf16(alm_str text);
 size_t alm_utf8_width(alm_str text);
 /* Byte offset of code point number `n` (text.len when there are fewer). */
 size_t alm_utf8_offset(alm_str text, size_t n);
+
+/* Offset of the first character that nobody sees, or that changes how others are shown: control and format characters
+ * (bidirectional ones among them), blanks other than U+0020, private and unassigned ones, bad bytes. text.len: none. */
+size_t alm_utf8_hidden_at(alm_str text);
+/* What two names have alike that people read as the same: case, width and compatible forms do not count (NFKC_Casefold of
+ * Unicode). The text is valid; the result is in the arena. */
+ALM_NODISCARD alm_status alm_utf8_name_key(alm_ctx *cx, alm_arena *arena, alm_str text,
+                                           alm_str *out);
 
 /* Decodes the character at text.ptr[*at], moves *at behind it. *at < text.len. */
 uint32_t alm_utf8_next(alm_str text, size_t *at);

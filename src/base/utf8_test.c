@@ -185,9 +185,49 @@ static void test_log_lines(void **state)
     (void)close(ends[1]);
 }
 
+static void test_hidden_characters(void **state)
+{
+    (void)state;
+    static const char *const seen[] = {"admin",        "a b",     "m\u00fcller",
+                                       "\u7530\u4e2d", "e\u0301", ""};
+    static const char *const hidden[] = {"x\u202e", "x\u200b", "x\t",       "x\u00a0", "x\u3000",
+                                         "x\u2028", "x\u00ad", "x\u3164",   "x\u2800", "x\ufe0f",
+                                         "x\ue000", "x\x7f",   "x\xc2\x85", "x\xff",   "x\u034f"};
+    for (size_t i = 0; i < ALM_COUNT(seen); i++)
+        assert_int_equal(alm_utf8_hidden_at(alm_str_of(seen[i])), strlen(seen[i]));
+    for (size_t i = 0; i < ALM_COUNT(hidden); i++)
+        if (alm_utf8_hidden_at(alm_str_of(hidden[i])) != 1)
+            fail_msg("row %zu", i);
+}
+
+static void test_names_that_read_the_same(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } rows[] = {{"admin", "ADMIN", true},         {"\u00dcber", "u\u0308ber", true},
+                {"\uff41dmin", "admin", true},    {"stra\u00dfe", "STRASSE", true},
+                {"ad\u00admin", "admin", true},   {"admin", "admin2", false},
+                {"m\u00fcller", "muller", false}, {"a b", "ab", false}};
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        alm_str a, b;
+        assert_int_equal(alm_utf8_name_key(&cx, &arena, alm_str_of(rows[i].a), &a), ALM_OK);
+        assert_int_equal(alm_utf8_name_key(&cx, &arena, alm_str_of(rows[i].b), &b), ALM_OK);
+        if (alm_str_eq(a, b) != rows[i].same)
+            fail_msg("%s, %s", rows[i].a, rows[i].b);
+    }
+    alm_arena_deinit(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hidden_characters),
+        cmocka_unit_test(test_names_that_read_the_same),
         cmocka_unit_test(test_every_code_point),
         cmocka_unit_test(test_bad_sequences),
         cmocka_unit_test(test_counting),

@@ -198,11 +198,17 @@ static alm_status fill_text(alm_ctx *cx, const alm_vec *vec, uint32_t rows, stru
 
 /* ------------------------------------------------------------------ lists */
 
+/* An array without numbers is one empty list, whatever its shape. */
+static uint32_t list_length(const alm_array *a, uint32_t dim)
+{
+    return a->count == 0 ? 0 : a->len[dim];
+}
+
 static size_t lists_at(const alm_array *a, uint32_t dim)
 {
     size_t n = a->dims == 0 ? 0 : 1;
     for (uint32_t d = 0; d < dim && n > 0; d++)
-        n *= a->len[d];
+        n *= list_length(a, d);
     return n;
 }
 
@@ -246,7 +252,7 @@ static alm_status fill_lists(alm_ctx *cx, const alm_vec *vec, uint32_t rows, uin
         const alm_array a = alm_array_of(vec, i);
         const size_t lists = dim == 0 ? 1 : lists_at(&a, dim);
         for (size_t k = 0; k < lists; k++) {
-            items += a.len[dim];
+            items += list_length(&a, dim);
             if (items > INT32_MAX)
                 return alm_fail(cx, ALM_E_LIMIT, -1, "arrays of one Arrow column are too large");
             offsets[++n] = (int32_t)items;

@@ -89,6 +89,11 @@ bool alm_json_seconds(const alm_json *node, int64_t *out)
     return true;
 }
 
+bool alm_json_is_true(const alm_json *node)
+{
+    return json_is_true(peel(node));
+}
+
 bool alm_json_is_null(const alm_json *node)
 {
     return node == NULL || json_is_null(peel(node));

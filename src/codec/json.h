@@ -30,6 +30,7 @@ int64_t alm_json_int(const alm_json *node,
 
 /* A time in seconds, with a fraction or without (rounded down); false: it is none. */
 bool alm_json_seconds(const alm_json *node, int64_t *out);
+bool alm_json_is_true(const alm_json *node);
 bool alm_json_is_null(const alm_json *node); /* null, or no node at all */
 
 #endif

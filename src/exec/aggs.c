@@ -3,6 +3,8 @@
  */
 #include "exec/aggs.h"
 
+#include "base/hash.h"
+#include "base/hashes.h"
 #include "exec/agg_rows.h"
 
 /* ---------------------------------------------------------------------------------- layout */
@@ -28,17 +30,37 @@ static bool same_states(const alm_agg_call *a, const alm_agg_call *b)
            (a->fn->flags & ALM_FN_SYMBOLS) == (b->fn->flags & ALM_FN_SYMBOLS) && same_args(a, b);
 }
 
-static void share_states(alm_aggs *a)
+/* Of what same_args compares; one for all where there are a few, which are compared with less. */
+static uint64_t hash_args(const alm_aggs *a, const alm_agg_call *call)
 {
+    enum { FEW = 16 };
+    if (a->n_calls < FEW)
+        return 0;
+    uint64_t h = alm_expr_hash(call->filter);
+    for (uint32_t i = 0; i < call->n_args; i++)
+        h = alm_hash_combine(h, alm_expr_hash(call->args[i]));
+    return h;
+}
+
+static alm_status share_states(alm_ctx *cx, alm_aggs *a)
+{
+    alm_hashes seen = {0};
     for (uint32_t i = 0; i < a->n_calls; i++) {
-        uint32_t at = 0;
-        while (at < a->n_states && !same_states(a->state[at].call, &a->calls[i]))
-            at++;
-        if (at == a->n_states)
+        const uint64_t hash = hash_args(a, &a->calls[i]);
+        uint32_t from = 0, at = 0, other = 0;
+        for (at = a->n_states; at == a->n_states && alm_hashes_next(&seen, hash, &from, &other);) {
+            ALM_TRY(alm_steps_add(cx, 1));
+            if (same_states(a->state[other].call, &a->calls[i]))
+                at = other;
+        }
+        if (at == a->n_states) {
+            ALM_TRY(alm_hashes_add(cx, cx->arena, &seen, hash));
             a->state[a->n_states++] =
                 (alm_agg_state){.ops = a->calls[i].fn->agg, .call = &a->calls[i], .filter = -1};
+        }
         a->state_of[i] = at;
     }
+    return ALM_OK;
 }
 
 static alm_status make_program(alm_ctx *cx, alm_aggs *a, alm_expr *const *keys, uint32_t n_exprs)
@@ -77,6 +99,9 @@ static alm_status fuse_states(alm_ctx *cx, alm_aggs *a)
     ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_states + 1, &a->fused));
     ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_states + 1, &a->is_fused));
     a->rows_state = -1;
+    alm_hashes seen = {0};
+    for (uint32_t i = 0; i < a->n_states; i++)
+        ALM_TRY(alm_hashes_add(cx, cx->arena, &seen, hash_args(a, a->state[i].call)));
     for (uint32_t i = 0; i < a->n_states; i++)
         if (may_fuse(&a->state[i]) && a->state[i].ops->fuse == ALM_FUSE_ROWS)
             a->rows_state = (int32_t)i;
@@ -90,10 +115,13 @@ static alm_status fuse_states(alm_ctx *cx, alm_aggs *a)
             f->state[ALM_FUSE_ROWS] = a->rows_state;
             f->n = 1;
         }
-        for (uint32_t k = i; k < a->n_states; k++) {
+        const uint64_t hash = hash_args(a, a->state[i].call);
+        uint32_t from = 0, k = 0;
+        while (alm_hashes_next(&seen, hash, &from, &k)) {
             const alm_agg_state *st = &a->state[k];
-            if (may_fuse(st) && (int32_t)k != a->rows_state && f->state[st->ops->fuse] < 0 &&
-                same_args(st->call, a->state[i].call)) {
+            ALM_TRY(alm_steps_add(cx, 1));
+            if (k >= i && may_fuse(st) && (int32_t)k != a->rows_state &&
+                f->state[st->ops->fuse] < 0 && same_args(st->call, a->state[i].call)) {
                 f->state[st->ops->fuse] = (int32_t)k;
                 a->is_fused[k] = true;
                 f->n++;
@@ -119,7 +147,7 @@ alm_status alm_aggs_new(alm_ctx *cx, alm_expr *const *keys, uint32_t n_keys,
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_calls + 1, &a->state_of));
     for (uint32_t i = 0; i < n_calls; i++)
         n_exprs += calls[i].n_args + 1;
-    share_states(a);
+    ALM_TRY(share_states(cx, a));
     for (uint32_t i = 0; i < a->n_states; i++) {
         const alm_agg_call *c = a->state[i].call;
         a->state[i].rt = (alm_call){.cx = cx,

@@ -186,10 +186,7 @@ static alm_status settle_keys(alm_ctx *cx, alm_asof_right *a)
 static alm_status fill(alm_ctx *cx, alm_run *run, alm_asof_right *a)
 {
     const alm_plan *right = a->plan->child[1];
-    const alm_asof_units units = alm_asof_units_of(a->plan);
-    a->left_unit = units.left;
-    a->right_unit = units.right;
-    a->tolerance = units.tolerance;
+    a->units = alm_asof_units_of(a->plan);
     ALM_TRY(ALM_NEWN(cx, cx->arena, right->n_cols + 1, &a->needed));
     for (uint32_t c = 0; c < right->n_cols; c++)
         a->needed[c] =

@@ -36,8 +36,7 @@ typedef struct alm_asof_right {
     alm_rows store;
     alm_asof_segment *segment;
     uint32_t n_segments, n_pages, n;
-    int64_t left_unit, right_unit; /* factors to the common unit */
-    int64_t tolerance;             /* in it; < 0: none */
+    alm_asof_units units;
     alm_asof_keys keys;
     uint32_t key_col;     /* CODE */
     const alm_dict *dict; /* CODE */

@@ -80,17 +80,6 @@ alm_status alm_catalog_oid(alm_ctx *cx, const alm_snapshot *snap, alm_str name, 
     if (name.len > 0)
         return ALM_OK; /* database.schema.table is nothing we have */
     const alm_str schema = {part[0], n == 2 ? len[0] : 0}, own = {part[n - 1], len[n - 1]};
-    if (n == 1 || alm_str_ieq(schema, ALM_STR("public"))) {
-        const alm_table *t = snap != NULL ? alm_snapshot_find(snap, own) : NULL;
-        if (t != NULL) {
-            *oid = alm_oid_of_table(t);
-            return ALM_OK;
-        }
-        if (snap != NULL)
-            ALM_TRY(index_oid(cx, snap, own, oid));
-        if (*oid != 0)
-            return ALM_OK;
-    }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         const bool there = n == 2 ? alm_str_ieq(schema, alm_str_of(rel->schema))
@@ -99,6 +88,15 @@ alm_status alm_catalog_oid(alm_ctx *cx, const alm_snapshot *snap, alm_str name, 
             *oid = rel->oid;
             return ALM_OK;
         }
+    }
+    if (n == 1 || alm_str_ieq(schema, ALM_STR("public"))) {
+        const alm_table *t = snap != NULL ? alm_snapshot_find(snap, own) : NULL;
+        if (t != NULL) {
+            *oid = alm_oid_of_table(t);
+            return ALM_OK;
+        }
+        if (snap != NULL)
+            return index_oid(cx, snap, own, oid);
     }
     return ALM_OK;
 }

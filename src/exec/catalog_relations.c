@@ -62,16 +62,16 @@ ALM_CAT_FILL(classes)
         const alm_table *t = alm_snapshot_at(snap, i);
         if (!alm_access_sees(cx, t->name))
             continue;
+        const int64_t rows = alm_table_visible(t).rows;
         ALM_TRY(class_row(cx, cat, alm_oid_of_table(t), t->name, ALM_OID_PUBLIC,
-                          relation_kind(cat, t), t->n_cols, t->row_count,
-                          !cat->function && has_index(t)));
+                          relation_kind(cat, t), t->n_cols, rows, !cat->function && has_index(t)));
         for (uint32_t c = 0; !cat->function && c < t->n_cols; c++) {
             const char *name = NULL;
             if (!t->cols[c].indexed)
                 continue;
             ALM_TRY(alm_index_name_of(cx, cx->arena, snap, t, c, &name));
-            ALM_TRY(class_row(cx, cat, alm_oid_of_index(t, c), name, ALM_OID_PUBLIC, 'i', 1,
-                              t->row_count, false));
+            ALM_TRY(class_row(cx, cat, alm_oid_of_index(t, c), name, ALM_OID_PUBLIC, 'i', 1, rows,
+                              false));
         }
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
@@ -112,20 +112,22 @@ ALM_CAT_FILL(comments)
 
 /* ----------------------------------------------------------------------------- pg_attribute */
 
-static alm_status attribute_row(alm_ctx *cx, alm_cat *cat, int32_t oid, const char *name,
-                                uint32_t number, alm_type type)
+static alm_status attribute_row(alm_ctx *cx, alm_cat *cat, int32_t oid, uint32_t number,
+                                const alm_column *col)
 {
+    const alm_type type = col->type;
     const alm_pg_type_row *row = alm_pg_type_find(alm_pg_column_type(cx, type));
     ALM_TRY(alm_cat_row(cx, cat));
     alm_cat_int(cat, oid);
-    alm_cat_text(cat, name);
+    alm_cat_text(cat, col->name);
     alm_cat_int(cat, (int16_t)number);
     alm_cat_int(cat, alm_pg_column_type(cx, type));
     alm_cat_int(cat, row != NULL ? row->length : -1);
-    /* precision and scale, as numeric(p,s) has them; CHAR is char(1) */
-    alm_cat_int(cat, alm_pg_column_type(cx, type) == 1700 ? (((int32_t)type.p << 16) | type.s) + 4
-                     : type.id == ALM_T_CHAR              ? 5
-                                                          : -1);
+    /* precision and scale, as numeric(p,s) has them; CHAR is char(1); varchar(n) */
+    alm_cat_int(cat, col->length > 0                        ? (int32_t)col->length + 4
+                     : alm_pg_column_type(cx, type) == 1700 ? (((int32_t)type.p << 16) | type.s) + 4
+                     : type.id == ALM_T_CHAR                ? 5
+                                                            : -1);
     alm_cat_int(cat, row != NULL ? row->collation : 0);
     alm_cat_int(cat, row != NULL ? row->storage : 'x');
     alm_cat_int(cat, row != NULL ? row->align : 'd');
@@ -144,20 +146,20 @@ ALM_CAT_FILL(attributes)
         if (!alm_access_sees(cx, t->name))
             continue;
         for (uint32_t c = 0; c < t->n_cols; c++)
-            ALM_TRY(attribute_row(cx, cat, alm_oid_of_table(t), t->cols[c].name, c + 1,
-                                  t->cols[c].type));
+            ALM_TRY(attribute_row(cx, cat, alm_oid_of_table(t), c + 1, &t->cols[c]));
         for (uint32_t c = 0; !cat->function && c < t->n_cols; c++)
             if (t->cols[c].indexed)
-                ALM_TRY(attribute_row(cx, cat, alm_oid_of_index(t, c), t->cols[c].name, 1,
-                                      t->cols[c].type));
+                ALM_TRY(attribute_row(cx, cat, alm_oid_of_index(t, c), 1, &t->cols[c]));
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         alm_plan_col cols[ALM_CAT_COLS];
         uint32_t n = 0;
         ALM_TRY(alm_relation_columns(cx, rel, cols, &n));
-        for (uint32_t c = 0; c < n; c++)
-            ALM_TRY(attribute_row(cx, cat, rel->oid, cols[c].name, c + 1, cols[c].type));
+        for (uint32_t c = 0; c < n; c++) {
+            const alm_column col = {.name = cols[c].name, .type = cols[c].type};
+            ALM_TRY(attribute_row(cx, cat, rel->oid, c + 1, &col));
+        }
     }
     return ALM_OK;
 }
@@ -308,7 +310,7 @@ ALM_CAT_FILL(table_stats)
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_int(cat, alm_oid_of_table(t));
         alm_cat_text(cat, t->name);
-        alm_cat_int(cat, t->row_count);
+        alm_cat_int(cat, alm_table_visible(t).rows);
     }
     return ALM_OK;
 }
@@ -411,8 +413,9 @@ static void int_or_null(alm_cat *cat, int32_t value)
 }
 
 static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, const char *table,
-                             const char *name, uint32_t number, alm_type type, bool updatable)
+                             uint32_t number, const alm_column *col, bool updatable)
 {
+    const alm_type type = col->type;
     const int32_t oid = alm_pg_column_type(cx, type);
     const struct word *w = word_of(oid);
     const alm_pg_type_row *row = alm_pg_type_find(oid);
@@ -422,13 +425,13 @@ static alm_status column_row(alm_ctx *cx, alm_cat *cat, const char *schema, cons
     ALM_TRY(alm_cat_row(cx, cat));
     alm_cat_text(cat, schema);
     alm_cat_text(cat, table);
-    alm_cat_text(cat, name);
+    alm_cat_text(cat, col->name);
     alm_cat_int(cat, number);
     alm_cat_text(cat, cat->function ? "yes" : "YES");
     alm_cat_text(cat, w == NULL                               ? "unknown"
                       : cat->function && w->reference != NULL ? w->reference
                                                               : w->name);
-    int_or_null(cat, type.id == ALM_T_CHAR ? 1 : 0);
+    int_or_null(cat, type.id == ALM_T_CHAR ? 1 : (int32_t)col->length);
     int_or_null(cat, decimal ? type.p : w != NULL ? w->precision : 0);
     int_or_null(cat, w != NULL ? w->radix : 0);
     if (decimal)
@@ -453,17 +456,17 @@ ALM_CAT_FILL(is_columns)
         if (!alm_access_sees(cx, t->name))
             continue;
         for (uint32_t c = 0; c < t->n_cols; c++)
-            ALM_TRY(column_row(cx, cat, "public", t->name, t->cols[c].name, c + 1, t->cols[c].type,
-                               true));
+            ALM_TRY(column_row(cx, cat, "public", t->name, c + 1, &t->cols[c], true));
     }
     for (size_t i = 0; !cat->function && i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
         alm_plan_col cols[ALM_CAT_COLS];
         uint32_t n = 0;
         ALM_TRY(alm_relation_columns(cx, rel, cols, &n));
-        for (uint32_t c = 0; c < n; c++)
-            ALM_TRY(column_row(cx, cat, rel->schema, rel->name, cols[c].name, c + 1, cols[c].type,
-                               false));
+        for (uint32_t c = 0; c < n; c++) {
+            const alm_column col = {.name = cols[c].name, .type = cols[c].type};
+            ALM_TRY(column_row(cx, cat, rel->schema, rel->name, c + 1, &col, false));
+        }
     }
     return ALM_OK;
 }

@@ -9,6 +9,8 @@
  */
 #include "exec/eval.h"
 
+#include "base/hashes.h"
+
 #include <stdlib.h>
 
 #include "exec/blend.h"
@@ -54,7 +56,8 @@ typedef struct eval_instr {
 struct alm_eval {
     eval_instr *instr;
     uint32_t n, cap;
-    uint32_t *result; /* instruction of each expression */
+    alm_hashes hashes; /* of the expressions of the instructions */
+    uint32_t *result;  /* instruction of each expression */
     uint32_t n_results;
     alm_vec *args; /* scratch for calls */
     uint32_t max_args;
@@ -139,7 +142,21 @@ static int64_t only_symbol(const alm_expr *e)
     return found;
 }
 
+/* Must be evaluated by row, not once per dictionary entry: it is volatile, or an entry no row uses could raise an error. */
+static bool sees_rows(const alm_expr *e)
+{
+    if (e->kind == ALM_X_CALL && (e->fn->flags & (ALM_FN_VOLATILE | ALM_FN_CHECKED)) != 0)
+        return true;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (e->args[i] != NULL && sees_rows(e->args[i]))
+            return true;
+    return false;
+}
+
 /* --------------------------------------------------------------------------- compilation */
+
+/* Programs of a few instructions, which most are, need no hashes. */
+enum { FEW = 16 };
 
 static alm_status add_instr(alm_ctx *cx, alm_eval *ev, eval_kind kind, const alm_expr *e,
                             uint32_t *out)
@@ -155,21 +172,42 @@ static alm_status add_instr(alm_ctx *cx, alm_eval *ev, eval_kind kind, const alm
     }
     ev->instr[ev->n] = (eval_instr){.kind = kind, .expr = e, .type = e->type};
     *out = ev->n++;
+    while (ev->n >= FEW && ev->hashes.n < ev->n) /* the null of a CASE is found by nobody */
+        ALM_TRY(alm_hashes_add(cx, ev->arena, &ev->hashes,
+                               alm_expr_hash(ev->instr[ev->hashes.n].expr)));
     return ALM_OK;
 }
 
 static alm_status compile(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uint32_t *out);
 
+static bool is_instr_of(const eval_instr *in, const alm_expr *e)
+{
+    return in->kind != EVAL_DECODE && alm_eval_expr_equal(in->expr, e);
+}
+
 static bool find_instr(const alm_eval *ev, const alm_expr *e, uint32_t *out)
 {
-    enum { CONSTANTS_SHARED = 64 }; /* a long list of them must not take quadratic time */
-    if (e->kind == ALM_X_CONST && ev->n > CONSTANTS_SHARED)
-        return false;
-    for (uint32_t i = 0; i < ev->n; i++)
-        if (ev->instr[i].kind != EVAL_DECODE && alm_eval_expr_equal(ev->instr[i].expr, e)) {
-            *out = i;
+    uint32_t at = 0;
+    for (*out = 0; ev->n < FEW && *out < ev->n; ++*out)
+        if (is_instr_of(&ev->instr[*out], e))
             return true;
-        }
+    const uint64_t hash = ev->n < FEW ? 0 : alm_expr_hash(e);
+    while (ev->n >= FEW && alm_hashes_next(&ev->hashes, hash, &at, out))
+        if (is_instr_of(&ev->instr[*out], e))
+            return true;
+    return false;
+}
+
+static bool find_decode(const alm_eval *ev, uint32_t arg, uint32_t *out)
+{
+    uint32_t at = 0;
+    for (*out = 0; ev->n < FEW && *out < ev->n; ++*out)
+        if (ev->instr[*out].kind == EVAL_DECODE && ev->instr[*out].arg[0] == arg)
+            return true;
+    const uint64_t hash = ev->n < FEW ? 0 : alm_expr_hash(ev->instr[arg].expr);
+    while (ev->n >= FEW && alm_hashes_next(&ev->hashes, hash, &at, out))
+        if (ev->instr[*out].kind == EVAL_DECODE && ev->instr[*out].arg[0] == arg)
+            return true;
     return false;
 }
 
@@ -179,12 +217,11 @@ static alm_status decoded(alm_ctx *cx, alm_eval *ev, uint32_t arg, uint32_t *out
     *out = arg;
     if (ev->instr[arg].type.id != ALM_T_SYMBOL)
         return ALM_OK;
-    for (uint32_t i = 0; i < ev->n; i++)
-        if (ev->instr[i].kind == EVAL_DECODE && ev->instr[i].arg[0] == arg) {
-            *out = i;
-            return ALM_OK;
-        }
     uint32_t at = 0;
+    if (find_decode(ev, arg, &at)) {
+        *out = at;
+        return ALM_OK;
+    }
     ALM_TRY(add_instr(cx, ev, EVAL_DECODE, ev->instr[arg].expr, &at));
     eval_instr *in = &ev->instr[at];
     ALM_TRY(ALM_NEWN(cx, ev->arena, 1, &in->arg));
@@ -278,7 +315,7 @@ static alm_status compile(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uint32_t
         in->invariant = in->done = true;
         return ALM_OK;
     }
-    const int64_t col = ev->no_dict || alm_eval_expr_volatile(e) ? -1 : only_symbol(e);
+    const int64_t col = ev->no_dict || sees_rows(e) ? -1 : only_symbol(e);
     if (col >= 0)
         return compile_dict(cx, ev, e, (uint32_t)col, out);
     if (e->kind == ALM_X_CALL)
@@ -464,8 +501,12 @@ static alm_status run_dict(alm_ctx *cx, alm_eval *ev, eval_instr *in, alm_arena 
     if (dict != NULL && !same && !codes->is_const && d->changes < CHANGES_MAX &&
         dict->count <= d->rows_seen * ROWS_PER_VALUE) {
         d->changes++;
-        ALM_TRY(fill_dict(cx, in, dict));
-    } else if (!same) {
+        if (fill_dict(cx, in, dict) != ALM_OK) { /* an entry that no row here uses is no error */
+            alm_error_clear(cx);
+            d->changes = CHANGES_MAX;
+        }
+    }
+    if (!d->ready || dict == NULL || dict->id != d->dict_id || dict->count > d->dict_count) {
         alm_vec *part = NULL;
         d->ready = d->sub->keep_texts = false; /* the table's texts go with the next reset */
         ALM_TRY(run_sub(cx, d, codes, n, &part));
@@ -526,31 +567,48 @@ alm_status alm_eval_run(alm_ctx *cx, alm_eval *ev, alm_arena *arena, alm_batch *
     return ALM_OK;
 }
 
+/* The value with memory of the statement. */
+static alm_status keep_value(alm_ctx *cx, const alm_vec *from, alm_vec *out)
+{
+    void *data = NULL;
+    const bool views = alm_type_is_text(from->type) || alm_type_has_heap(from->type);
+    alm_vec kept = *from;
+    if (views && from->dict == NULL) {
+        const alm_str text = alm_vec_text(from, 0);
+        alm_str copy = {0};
+        if (text.ptr != NULL)
+            ALM_TRY(alm_arena_copy(cx, cx->arena, text, &copy));
+        const alm_view view = alm_view_of(copy);
+        ALM_TRY(alm_arena_bytes(cx, cx->arena, sizeof view, &data));
+        (void)memcpy(data, &view, sizeof view);
+        kept = (alm_vec){.type = from->type, .width = sizeof view, .data = data};
+    } else if (from->width > 0) {
+        ALM_TRY(alm_arena_bytes(cx, cx->arena, from->width, &data));
+        (void)memcpy(data, from->data, from->width);
+        kept.data = data;
+    }
+    kept.is_const = true;
+    *out = kept;
+    return ALM_OK;
+}
+
+/* The program goes when it has run: a statement may have as many constants as its text has room for. */
 alm_status alm_exec_constant(alm_ctx *cx, const alm_expr *expr, alm_vec *out)
 {
     alm_eval *ev = NULL;
     alm_batch none = {.rows = 1};
-    ALM_TRY(alm_eval_new(cx, &expr, 1, &ev));
-    const alm_status st = alm_eval_run(cx, ev, cx->arena, &none, out);
-    /* texts, bytes and arrays may live in the batch arena: copied, then given back */
-    alm_vec kept = *out;
-    alm_status copy_st = ALM_OK;
-    const bool views = alm_type_is_text(out->type) || alm_type_has_heap(out->type);
-    if (st == ALM_OK && views && !alm_vec_is_null(out, 0)) {
-        alm_str text = {0};
-        alm_view *view = NULL;
-        copy_st = alm_arena_copy(cx, cx->arena, alm_vec_text(out, 0), &text);
-        if (copy_st == ALM_OK)
-            copy_st = ALM_NEW(cx, cx->arena, &view);
-        if (copy_st == ALM_OK) {
-            *view = alm_view_of(text);
-            kept = (alm_vec){.type = out->type, .width = sizeof *view, .data = view};
-        }
-    }
+    alm_arena *const arena = cx->arena;
+    alm_arena own;
+    alm_vec value = {0};
+    alm_arena_init(&own, cx->mem);
+    cx->arena = &own;
+    alm_status st = alm_eval_new(cx, &expr, 1, &ev);
+    if (st == ALM_OK)
+        st = alm_eval_run(cx, ev, &own, &none, &value);
+    cx->arena = arena;
+    if (st == ALM_OK)
+        st = keep_value(cx, &value, out);
     alm_eval_free(ev);
-    ALM_TRY(st);
-    ALM_TRY(copy_st);
-    kept.is_const = true;
-    *out = kept;
-    return ALM_OK;
+    alm_arena_deinit(&own);
+    return st;
 }

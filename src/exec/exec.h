@@ -35,7 +35,7 @@ typedef struct alm_exec_env {
     struct alm_spill_space *spill; /* for what does not fit in memory; NULL: none */
     bool analyze;                  /* count rows, time and bytes per operator */
     /* Lists that only the caller knows, for the table functions that show them: `what` is "keywords"
-     * (one text per row), "settings" (name, value, description), "activity" (of each session: number
+     * (one text per row), "settings" (name, value, description), "sessions" (session_activity), "activity" (of each session: number
      * of its statement or 0, of the connection, begin in us, user, protocol, state, text of the
      * statement, application, address and port of the client, begin of the session in us), "memory" (account, bytes), "checkpoint" (the time in us since which one
      * is held) or "files" and a folder (path, bytes, time of its last
@@ -68,6 +68,8 @@ const alm_op_stats *alm_exec_stats(const alm_exec *ex, uint32_t node_id);
 /* What the binder needs of a table function: does it exist, which columns does it give. */
 typedef struct alm_source alm_source;
 const alm_source *alm_source_find(alm_str name);
+/* Is it one that stands in FROM without brackets, as a table does? */
+bool alm_source_by_name(alm_str name);
 /* What a parameter of a statement is there; NONE: as the others. */
 alm_type alm_source_arg_type(const alm_source *source, uint32_t i);
 /* Number i of them, the relations of the catalogues behind the table functions; NULL: no more. */

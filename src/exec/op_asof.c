@@ -55,24 +55,50 @@ typedef struct op_asof {
     /* left batch under way */
     alm_arena left_arena;
     const int64_t *left_ts;
+    const int64_t *left_bound; /* right rows with a time <= it may prevail */
     uint32_t *left_number;
     uint32_t *match; /* row of the store per left row */
 } op_asof;
 
 alm_status alm_asof_times(alm_ctx *cx, alm_arena *arena, const alm_vec *v, uint32_t n,
-                          int64_t factor, const int64_t **out)
+                          const int64_t **out)
 {
-    const int64_t *ts = v->data;
-    if (factor == 1 && !v->is_const) {
-        *out = ts;
+    int64_t *same = NULL;
+    *out = v->data;
+    if (!v->is_const)
         return ALM_OK;
-    }
-    int64_t *scaled = NULL;
-    const size_t step = v->is_const ? 0 : 1;
-    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * sizeof *scaled, &scaled));
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * sizeof *same, &same));
     for (uint32_t i = 0; i < n; i++)
-        scaled[i] = alm_asof_scale(ts[i * step], factor);
-    *out = scaled;
+        same[i] = *(const int64_t *)v->data;
+    *out = same;
+    return ALM_OK;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+alm_status alm_asof_bounds(alm_ctx *cx, alm_arena *arena, const alm_vec *v, uint32_t n,
+                           const alm_asof_units *units, bool before, const int64_t **out)
+{
+    const int64_t *ts = NULL;
+    int64_t *bound = NULL;
+    ALM_TRY(alm_asof_times(cx, arena, v, n, &ts));
+    *out = ts;
+    if (!before && units->left == 1 && units->right == 1)
+        return ALM_OK;
+    ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * sizeof *bound, &bound));
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t t;
+        if (__builtin_mul_overflow(ts[i], units->left, &t)) {
+            bound[i] = ts[i] < 0 ? INT64_MIN : INT64_MAX; /* before or behind all that there is */
+            continue;
+        }
+        t -= before && t != INT64_MIN;
+        bound[i] = units->right == 1 || ts[i] == INT64_MIN ? t : floor_div(t, units->right);
+    }
+    *out = bound;
     return ALM_OK;
 }
 
@@ -269,7 +295,7 @@ static uint32_t last_rows(op_asof *a, uint32_t n)
 }
 
 /*
- * The next right batch into the store. `now` is the time of the left row that waits for it (none:
+ * The next right batch into the store. `now` is the bound of the left row that waits for it (none:
  * INT64_MIN), n_match the left rows already answered.
  */
 static alm_status fetch_right(alm_ctx *cx, op_asof *a, int64_t now, uint32_t n_match)
@@ -288,14 +314,14 @@ static alm_status fetch_right(alm_ctx *cx, op_asof *a, int64_t now, uint32_t n_m
         return ALM_OK;
     const uint32_t n = in->rows;
     ALM_TRY(alm_batch_column(cx, &a->right_arena, in, a->op.plan->join.right_ts, &ts));
-    ALM_TRY(alm_asof_times(cx, &a->right_arena, ts, n, a->units.right, &a->right_ts));
+    ALM_TRY(alm_asof_times(cx, &a->right_arena, ts, n, &a->right_ts));
     ALM_TRY(right_numbers(cx, a, in));
     if (store->n >= STORE_MIN && store->n / 4 >= a->kept) {
         ALM_TRY(cut_store(cx, a, n_match));
         store = &a->store[a->at_store];
     }
     a->right_base = store->n;
-    if (!(a->strict ? a->right_ts[n - 1] < now : a->right_ts[n - 1] <= now)) {
+    if (a->right_ts[n - 1] > now) {
         a->right_n = n;
         return alm_rows_append(cx, store, &a->right_arena, in);
     }
@@ -316,28 +342,25 @@ static alm_status fetch_right(alm_ctx *cx, op_asof *a, int64_t now, uint32_t n_m
  * Answers left rows [i, n) as far as the right batch reaches; returns the row that needs more of the
  * right input (n: none).
  */
-#define DEFINE_MERGE(name, BEFORE)                                                                 \
-    static uint32_t merge_##name(op_asof *a, uint32_t i, uint32_t n)                               \
-    {                                                                                              \
-        const int64_t *restrict lt = a->left_ts, *restrict rt = a->right_ts;                       \
-        const uint32_t *restrict ln = a->left_number, *restrict rn = a->right_number;              \
-        uint32_t *restrict last = a->last, *restrict match = a->match;                             \
-        uint32_t r = a->right_at;                                                                  \
-        const uint32_t m = a->right_n, base = a->right_base;                                       \
-        const bool all = a->right_ended;                                                           \
-        for (; i < n; i++) {                                                                       \
-            const int64_t t = lt[i];                                                               \
-            for (; r < m && rt[r] BEFORE t; r++)                                                   \
-                last[rn[r]] = base + r;                                                            \
-            if (r == m && !all)                                                                    \
-                break;                                                                             \
-            match[i] = last[ln[i]];                                                                \
-        }                                                                                          \
-        a->right_at = r;                                                                           \
-        return i;                                                                                  \
+static uint32_t merge(op_asof *a, uint32_t i, uint32_t n)
+{
+    const int64_t *restrict bound = a->left_bound, *restrict rt = a->right_ts;
+    const uint32_t *restrict ln = a->left_number, *restrict rn = a->right_number;
+    uint32_t *restrict last = a->last, *restrict match = a->match;
+    uint32_t r = a->right_at;
+    const uint32_t m = a->right_n, base = a->right_base;
+    const bool all = a->right_ended;
+    for (; i < n; i++) {
+        const int64_t b = bound[i];
+        for (; r < m && rt[r] <= b; r++)
+            last[rn[r]] = base + r;
+        if (r == m && !all)
+            break;
+        match[i] = last[ln[i]];
     }
-DEFINE_MERGE(asof, <=)
-DEFINE_MERGE(lt, <)
+    a->right_at = r;
+    return i;
+}
 
 static void apply_tolerance(op_asof *a, uint32_t n)
 {
@@ -345,12 +368,9 @@ static void apply_tolerance(op_asof *a, uint32_t n)
     const int64_t *ts = (const int64_t *)(void *)store->col[a->op.plan->join.right_ts].data;
     if (a->units.tolerance < 0)
         return;
-    for (uint32_t i = 0; i < n; i++) {
-        const int64_t at = alm_asof_scale(ts[a->match[i]], a->units.right);
-        int64_t age;
-        if (__builtin_sub_overflow(a->left_ts[i], at, &age) || age > a->units.tolerance)
+    for (uint32_t i = 0; i < n; i++)
+        if (alm_asof_too_far(&a->units, a->left_ts[i], ts[a->match[i]]))
             a->match[i] = 0;
-    }
 }
 
 static alm_status match_batch(alm_ctx *cx, op_asof *a, alm_batch *left)
@@ -358,17 +378,18 @@ static alm_status match_batch(alm_ctx *cx, op_asof *a, alm_batch *left)
     alm_vec *ts = NULL;
     const uint32_t n = left->rows;
     ALM_TRY(alm_batch_column(cx, &a->left_arena, left, a->op.plan->join.left_ts, &ts));
-    ALM_TRY(alm_asof_times(cx, &a->left_arena, ts, n, a->units.left, &a->left_ts));
+    ALM_TRY(alm_asof_times(cx, &a->left_arena, ts, n, &a->left_ts));
+    ALM_TRY(alm_asof_bounds(cx, &a->left_arena, ts, n, &a->units, a->strict, &a->left_bound));
     if (!a->right_started)
         ALM_TRY(fetch_right(cx, a, INT64_MIN, 0));
     ALM_TRY(left_numbers(cx, a, left));
     for (uint32_t i = 0;;) {
-        i = a->strict ? merge_lt(a, i, n) : merge_asof(a, i, n);
+        i = merge(a, i, n);
         if (i == n)
             break;
         const uint32_t was = a->n_last;
         const key_mode mode = a->mode;
-        ALM_TRY(fetch_right(cx, a, a->left_ts[i], i));
+        ALM_TRY(fetch_right(cx, a, a->left_bound[i], i));
         if (mode != a->mode || (was != a->n_last && mode == KEY_CODE))
             ALM_TRY(left_numbers(cx, a, left)); /* numbers of keys without a row have moved */
     }

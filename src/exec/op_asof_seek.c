@@ -51,8 +51,8 @@ typedef struct op_seek {
     uint32_t n_lanes, cap_lanes;
     /* left batch under way */
     alm_arena arena;
-    const int64_t *time; /* common unit */
-    int64_t *bound;      /* rows with a right time <= bound lie before the left row */
+    const int64_t *time;
+    const int64_t *bound; /* rows with a right time <= bound lie before the left row */
     uint32_t *number, *match, *later;
 } op_seek;
 
@@ -322,23 +322,6 @@ static alm_status search_ahead(alm_ctx *cx, op_seek *a, uint32_t n, uint32_t *ma
 
 /* ------------------------------------------------------------------------------ left batch */
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
-/* Bounds in the unit of the right side: at (or: before) the time of the left row. */
-static void set_bounds(op_seek *a, uint32_t n, bool before)
-{
-    const int64_t unit = a->right->right_unit;
-    for (uint32_t i = 0; i < n; i++) {
-        int64_t t = a->time[i];
-        if (before && t != INT64_MIN)
-            t--;
-        a->bound[i] = unit == 1 ? t : floor_div(t, unit);
-    }
-}
-
 static alm_status left_numbers(alm_ctx *cx, op_seek *a, alm_batch *in)
 {
     const alm_asof_right *right = a->right;
@@ -372,54 +355,48 @@ static alm_status match_back(alm_ctx *cx, op_seek *a, uint32_t n)
     return merge(cx, a, n);
 }
 
-/* How far the right row of a match lies from a left time; INT64_MAX: too far, or no row. */
-static int64_t distance(const op_seek *a, int64_t left, uint32_t match, int64_t right)
-{
-    int64_t d;
-    const int64_t at = alm_asof_scale(right, a->right->right_unit);
-    if (match == 0 || __builtin_sub_overflow(left, at, &d) || d == INT64_MIN)
-        return INT64_MAX;
-    return d < 0 ? -d : d;
-}
-
 /* Of both neighbours the nearer one; the earlier one if they are equally far. */
 static alm_status choose_nearest(alm_ctx *cx, op_seek *a, uint32_t n)
 {
     int64_t *back = NULL, *ahead = NULL;
     ALM_TRY(alm_asof_gather_times(cx, &a->rd, &a->arena, a->match, n, &back));
     ALM_TRY(alm_asof_gather_times(cx, &a->rd, &a->arena, a->later, n, &ahead));
-    for (uint32_t i = 0; i < n; i++)
-        if (a->match[i] == 0 || distance(a, a->time[i], a->later[i], ahead[i]) <
-                                    distance(a, a->time[i], a->match[i], back[i]))
+    for (uint32_t i = 0; i < n; i++) {
+        const bool one = a->match[i] == 0 || a->later[i] == 0;
+        if (one ? a->match[i] == 0
+                : alm_asof_distance(&a->right->units, a->time[i], ahead[i]) <
+                      alm_asof_distance(&a->right->units, a->time[i], back[i]))
             a->match[i] = a->later[i];
+    }
     return ALM_OK;
 }
 
 static alm_status apply_tolerance(alm_ctx *cx, op_seek *a, uint32_t n)
 {
     int64_t *at = NULL;
-    if (a->right->tolerance < 0)
+    if (a->right->units.tolerance < 0)
         return ALM_OK;
     ALM_TRY(alm_asof_gather_times(cx, &a->rd, &a->arena, a->match, n, &at));
     for (uint32_t i = 0; i < n; i++)
-        if (distance(a, a->time[i], a->match[i], at[i]) > a->right->tolerance)
+        if (a->match[i] != 0 && alm_asof_too_far(&a->right->units, a->time[i], at[i]))
             a->match[i] = 0;
     return ALM_OK;
 }
 
 static alm_status match_batch(alm_ctx *cx, op_seek *a, alm_batch *left)
 {
+    const alm_asof_units *units = &a->right->units;
     const uint32_t n = left->rows;
     alm_vec *ts = NULL;
     ALM_TRY(alm_batch_column(cx, &a->arena, left, a->op.plan->join.left_ts, &ts));
-    ALM_TRY(alm_asof_times(cx, &a->arena, ts, n, a->right->left_unit, &a->time));
+    ALM_TRY(alm_asof_times(cx, &a->arena, ts, n, &a->time));
     ALM_TRY(left_numbers(cx, a, left));
     if (a->direction != ALM_ASOF_FORWARD) {
-        set_bounds(a, n, a->strict);
+        ALM_TRY(alm_asof_bounds(cx, &a->arena, ts, n, units, a->strict, &a->bound));
         ALM_TRY(match_back(cx, a, n));
     }
     if (a->direction != ALM_ASOF_BACKWARD) {
-        set_bounds(a, n, !a->strict);
+        ALM_TRY(alm_asof_bounds(cx, &a->arena, ts, n, units, !a->strict, &a->bound));
         ALM_TRY(search_ahead(cx, a, n, a->direction == ALM_ASOF_FORWARD ? a->match : a->later));
     }
     if (a->direction == ALM_ASOF_NEAREST)
@@ -478,7 +455,6 @@ static alm_status get_ready(alm_ctx *cx, op_seek *a)
     ALM_TRY(alm_op_shared(cx, a->op.run, a->op.plan, &shared));
     if (a->direction != ALM_ASOF_BACKWARD)
         ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &a->later));
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &a->bound));
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &a->number));
     ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_BATCH_ROWS, &a->match));
     ALM_TRY(alm_asof_reader_new(cx, shared->asof, &a->rd));

@@ -10,10 +10,10 @@
 #undef ALM_SOURCE
 
 static const struct {
-    const char *name;
+    alm_str name;
     const alm_source *source;
 } sources[] = {
-#define ALM_SOURCE(id, name_) {name_, &alm_source_##id},
+#define ALM_SOURCE(id, name_) {ALM_STR(name_), &alm_source_##id},
 #include "exec/source.def"
 #undef ALM_SOURCE
 };
@@ -39,9 +39,17 @@ alm_type alm_source_arg_type(const alm_source *source, uint32_t i)
 const alm_source *alm_source_find(alm_str name)
 {
     for (size_t i = 0; i < ALM_COUNT(sources); i++)
-        if (alm_str_ieq(name, alm_str_of(sources[i].name)))
+        if (name.len == sources[i].name.len && alm_str_ieq(name, sources[i].name))
             return sources[i].source;
     return alm_catalog_find(name);
+}
+
+bool alm_source_by_name(alm_str name)
+{
+    const alm_source *source = alm_source_find(name);
+    if (source == NULL || source->signature == NULL)
+        return source != NULL;
+    return source->signature[1] == ')' || source->signature[1] == '['; /* needs no argument */
 }
 
 const alm_source *alm_source_at(size_t i)
@@ -52,7 +60,7 @@ const alm_source *alm_source_at(size_t i)
 void alm_source_offer(alm_nearest *near)
 {
     for (size_t i = 0; i < ALM_COUNT(sources); i++)
-        alm_nearest_offer(near, alm_str_of(sources[i].name));
+        alm_nearest_offer(near, sources[i].name);
 }
 
 alm_status alm_source_bind(alm_ctx *cx, const alm_source *src, alm_snapshot *snap, int32_t pos,

@@ -26,6 +26,7 @@ typedef struct op_splice {
     alm_arena scratch;
     alm_keymap *map; /* NULL: no keys */
     uint32_t n_keys;
+    alm_asof_units units;
     side side[2];
     uint32_t *head; /* by key number: first row of the right side in the group not paired yet */
     uint32_t *next; /* by right row */
@@ -68,8 +69,7 @@ static alm_status add_numbers(alm_ctx *cx, op_splice *s, side *d, alm_batch *in,
     return alm_keymap_add(cx, s->map, d->key, in->rows, d->number + at);
 }
 
-static alm_status read_side(alm_ctx *cx, op_splice *s, uint32_t which, uint32_t ts_col,
-                            int64_t factor)
+static alm_status read_side(alm_ctx *cx, op_splice *s, uint32_t which, uint32_t ts_col)
 {
     side *d = &s->side[which];
     const alm_plan *plan = s->op.plan->child[which];
@@ -87,20 +87,15 @@ static alm_status read_side(alm_ctx *cx, op_splice *s, uint32_t which, uint32_t 
         ALM_TRY(alm_rows_append(cx, &d->rows, &s->scratch, in));
     }
     d->at = 1;
-    int64_t *ts = NULL;
-    ALM_TRY(alm_pool_alloc(cx, &s->pool, (size_t)d->rows.n * sizeof *ts, &ts));
-    const int64_t *raw = (const int64_t *)(void *)d->rows.col[ts_col].data;
-    for (uint32_t r = 0; r < d->rows.n; r++)
-        ts[r] = alm_asof_scale(raw[r], factor);
-    d->ts = ts;
+    d->ts = (const int64_t *)(void *)d->rows.col[ts_col].data;
     return ALM_OK;
 }
 
 static alm_status get_ready(alm_ctx *cx, op_splice *s)
 {
-    const alm_asof_units units = alm_asof_units_of(s->op.plan);
-    ALM_TRY(read_side(cx, s, 0, s->op.plan->join.left_ts, units.left));
-    ALM_TRY(read_side(cx, s, 1, s->op.plan->join.right_ts, units.right));
+    s->units = alm_asof_units_of(s->op.plan);
+    ALM_TRY(read_side(cx, s, 0, s->op.plan->join.left_ts));
+    ALM_TRY(read_side(cx, s, 1, s->op.plan->join.right_ts));
     const size_t keys = s->map == NULL ? 1 : alm_keymap_count(s->map) + 1;
     const size_t right = s->side[1].rows.n;
     ALM_TRY(alm_pool_zero(cx, &s->pool, keys * sizeof *s->head, &s->head));
@@ -116,6 +111,14 @@ static alm_status get_ready(alm_ctx *cx, op_splice *s)
 
 /* ----------------------------------------------------------------------------------- merge */
 
+/* Rows of a side at its next time, none where the group is of the other side. */
+static void end_group(side *d, bool taken)
+{
+    d->group_end = d->at;
+    while (taken && d->group_end < d->rows.n && d->ts[d->group_end] == d->ts[d->at])
+        d->group_end++;
+}
+
 /* The next group: all rows of both sides with the least time there is. False: the end. */
 static bool next_group(op_splice *s)
 {
@@ -123,14 +126,15 @@ static bool next_group(op_splice *s)
     const bool has_l = l->at < l->rows.n, has_r = r->at < r->rows.n;
     if (!has_l && !has_r)
         return false;
-    const int64_t t = !has_r                        ? l->ts[l->at]
-                      : !has_l                      ? r->ts[r->at]
-                      : l->ts[l->at] < r->ts[r->at] ? l->ts[l->at]
-                                                    : r->ts[r->at];
-    for (l->group_end = l->at; l->group_end < l->rows.n && l->ts[l->group_end] == t;)
-        l->group_end++;
-    for (r->group_end = r->at; r->group_end < r->rows.n && r->ts[r->group_end] == t;)
-        r->group_end++;
+    bool take_l = has_l, take_r = has_r;
+    if (has_l && has_r) {
+        const alm_i128 lt = (alm_i128)l->ts[l->at] * s->units.left;
+        const alm_i128 rt = (alm_i128)r->ts[r->at] * s->units.right;
+        take_l = lt <= rt;
+        take_r = rt <= lt;
+    }
+    end_group(l, take_l);
+    end_group(r, take_r);
     for (uint32_t i = r->group_end; l->at < l->group_end && i-- > r->at;) {
         const uint32_t k = r->number[i];
         s->next[i] = s->head[k];

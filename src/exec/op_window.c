@@ -13,6 +13,7 @@
  */
 #include "exec/window.h"
 
+#include "base/hashes.h"
 #include "exec/op_make.h"
 #include "exec/window_spill.h"
 #include "exec/window_stream.h"
@@ -33,6 +34,7 @@ typedef struct op_window {
     uint32_t n, n_child;
     const alm_expr **expr;
     uint32_t n_exprs;
+    alm_hashes hashes; /* of expr */
     alm_eval *eval;
     alm_vec *vecs;
     alm_window_result *state;
@@ -47,15 +49,25 @@ typedef struct op_window {
 /* ------------------------------------------------------------------------------ expressions */
 
 /* Column of the rows that holds an expression. */
-static uint32_t column_of(op_window *w, const alm_expr *e)
+static alm_status column_of(alm_ctx *cx, op_window *w, const alm_expr *e, uint32_t *out)
 {
-    if (e->kind == ALM_X_COL)
-        return e->col;
-    for (uint32_t i = 0; i < w->n_exprs; i++)
-        if (alm_eval_expr_equal(w->expr[i], e) && !alm_eval_expr_volatile(e))
-            return w->n_child + i;
+    if (e->kind == ALM_X_COL) {
+        *out = e->col;
+        return ALM_OK;
+    }
+    const uint64_t hash = alm_expr_hash(e);
+    uint32_t i = 0;
+    for (uint32_t at = 0; alm_hashes_next(&w->hashes, hash, &at, &i);) {
+        ALM_TRY(alm_steps_add(cx, 1));
+        if (alm_eval_expr_equal(w->expr[i], e) && !alm_eval_expr_volatile(e)) {
+            *out = w->n_child + i;
+            return ALM_OK;
+        }
+    }
+    ALM_TRY(alm_hashes_add(cx, cx->arena, &w->hashes, hash));
     w->expr[w->n_exprs] = e;
-    return w->n_child + w->n_exprs++;
+    *out = w->n_child + w->n_exprs++;
+    return ALM_OK;
 }
 
 static alm_status place_call(alm_ctx *cx, op_window *w, const alm_window_call *call,
@@ -65,12 +77,17 @@ static alm_status place_call(alm_ctx *cx, op_window *w, const alm_window_call *c
     ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_partition + 1, &cols->partition));
     ALM_TRY(ALM_NEWN(cx, cx->arena, call->n_order + 1, &cols->order));
     for (uint32_t i = 0; i < call->n_args; i++)
-        cols->arg[i] = column_of(w, call->args[i]);
+        ALM_TRY(column_of(cx, w, call->args[i], &cols->arg[i]));
     for (uint32_t i = 0; i < call->n_partition; i++)
-        cols->partition[i] = column_of(w, call->partition[i]);
+        ALM_TRY(column_of(cx, w, call->partition[i], &cols->partition[i]));
     for (uint32_t i = 0; i < call->n_order; i++)
-        cols->order[i] = column_of(w, call->order[i].expr);
-    cols->filter = call->filter != NULL ? (int32_t)column_of(w, call->filter) : -1;
+        ALM_TRY(column_of(cx, w, call->order[i].expr, &cols->order[i]));
+    cols->filter = -1;
+    if (call->filter == NULL)
+        return ALM_OK;
+    uint32_t at = 0;
+    ALM_TRY(column_of(cx, w, call->filter, &at));
+    cols->filter = (int32_t)at;
     return ALM_OK;
 }
 

@@ -28,19 +28,20 @@ static const char *const WHO = "window join";
 typedef struct winjoin_right {
     alm_arena arena; /* own, so that it may outlive the thread context that made it */
     alm_pool pool;
-    int64_t left_unit, right_unit; /* factors to a common unit */
-    alm_rows store;                /* by span, in time order within one */
+    int64_t left_unit,
+        right_unit; /* factors to a common unit, which holds fewer years than they do */
+    alm_rows store; /* by span, in time order within one */
     alm_keymap *map;
     uint32_t n_spans;
     uint32_t *start;   /* n_spans + 1 */
-    const int64_t *ts; /* of the store, common unit */
+    const int64_t *ts; /* of the store */
 } winjoin_right;
 
 typedef struct op_winjoin {
     alm_op op;
     alm_pool pool;
     const winjoin_right *r; /* NULL: not asked for yet */
-    int64_t lo, hi;         /* in the common unit */
+    int64_t lo, hi;         /* in the unit of the left side */
     alm_join_probe probe;
     uint32_t *from, *to; /* per span: first row not before the range, first row behind it */
     /* aggregates */
@@ -100,22 +101,6 @@ static alm_status group_rows(alm_ctx *cx, winjoin_right *r, const uint32_t *numb
     return ALM_OK;
 }
 
-static alm_status load_times(alm_ctx *cx, winjoin_right *r, uint32_t col)
-{
-    const uint32_t n = r->store.n;
-    const int64_t *ts = (const int64_t *)(void *)r->store.col[col].data;
-    if (r->right_unit == 1 || n == 0) {
-        r->ts = ts;
-        return ALM_OK;
-    }
-    int64_t *scaled = NULL;
-    ALM_TRY(alm_pool_alloc(cx, &r->pool, (size_t)n * sizeof *scaled, &scaled));
-    for (uint32_t i = 0; i < n; i++)
-        scaled[i] = alm_asof_scale(ts[i], r->right_unit);
-    r->ts = scaled;
-    return ALM_OK;
-}
-
 static alm_status load(alm_ctx *cx, alm_run *run, const alm_plan *plan, winjoin_right *r)
 {
     const alm_plan *left = plan->child[0], *right = plan->child[1];
@@ -133,7 +118,7 @@ static alm_status load(alm_ctx *cx, alm_run *run, const alm_plan *plan, winjoin_
         ALM_TRY(number_rows(cx, r, plan, number));
     ALM_TRY(group_rows(cx, r, number));
     alm_pool_free(&r->pool, number);
-    ALM_TRY(load_times(cx, r, plan->winjoin.right_ts));
+    r->ts = (const int64_t *)(void *)r->store.col[plan->winjoin.right_ts].data;
     alm_op_count_bytes(run, plan, r->pool.bytes);
     return ALM_OK;
 }
@@ -168,14 +153,26 @@ alm_status alm_op_window_join_prepare(alm_ctx *cx, alm_run *run, const alm_plan 
 
 /* ---------------------------------------------------------------------------------- ranges */
 
-static int64_t shifted(int64_t ts, int64_t by)
+/* A bound of right times. */
+typedef struct border {
+    int64_t at;
+    bool behind; /* it lies behind all of them */
+} border;
+
+/* t + by of the left side in the unit of the right one, rounded inwards. */
+static border border_at(const winjoin_right *r, int64_t t, int64_t by, bool lower)
 {
+    if (by <= -INT64_MAX || by == INT64_MAX)
+        return (border){by < 0 ? INT64_MIN : by, false};
     int64_t out;
-    if (by == INT64_MIN || by == INT64_MAX)
-        return by;
-    if (!__builtin_add_overflow(ts, by, &out))
-        return out;
-    return by < 0 ? INT64_MIN : INT64_MAX;
+    if (r->left_unit == r->right_unit && !__builtin_add_overflow(t, by, &out))
+        return (border){out, false};
+    const __int128 sum = ((__int128)t + by) * r->left_unit;
+    const __int128 rest = (sum % r->right_unit + r->right_unit) % r->right_unit;
+    const __int128 at = (sum - rest) / r->right_unit + (lower && rest > 0);
+    if (at > INT64_MAX)
+        return (border){INT64_MAX, true};
+    return (border){at < INT64_MIN ? INT64_MIN : (int64_t)at, false};
 }
 
 /* First row in [lo, hi) of the store at or after a time. */
@@ -199,12 +196,11 @@ static void own_range(const op_winjoin *w, uint32_t span, int64_t t, int64_t lo_
     *a = *b = start;
     if (lo_by == ALM_LONG_NULL || hi_by == ALM_LONG_NULL)
         return;
-    const int64_t lo = shifted(t, alm_asof_scale(lo_by, w->r->left_unit));
-    const int64_t hi = shifted(t, alm_asof_scale(hi_by, w->r->left_unit));
-    const uint32_t from = first_from(w->r->ts, start, end, lo);
+    const border lo = border_at(w->r, t, lo_by, true), hi = border_at(w->r, t, hi_by, false);
+    const uint32_t from = lo.behind ? end : first_from(w->r->ts, start, end, lo.at);
     *a = from;
-    *b = hi == INT64_MAX ? end : first_from(w->r->ts, from, end, hi + 1);
-    if (w->op.plan->winjoin.prevailing && from > start && (from == end || w->r->ts[from] > lo))
+    *b = hi.at == INT64_MAX ? end : first_from(w->r->ts, from, end, hi.at + 1);
+    if (w->op.plan->winjoin.prevailing && from > start && (from == end || w->r->ts[from] > lo.at))
         *a = from - 1;
 }
 
@@ -241,14 +237,14 @@ static void range_of(op_winjoin *w, uint32_t span, int64_t t, uint32_t *a, uint3
 {
     const int64_t *ts = w->r->ts;
     const uint32_t end = w->r->start[span + 1];
-    const int64_t lo = shifted(t, w->lo), hi = shifted(t, w->hi);
-    const uint32_t from = advance(ts, w->from[span], end, lo);
-    const uint32_t to = hi == INT64_MAX ? end : advance(ts, w->to[span], end, hi + 1);
+    const border lo = border_at(w->r, t, w->lo, true), hi = border_at(w->r, t, w->hi, false);
+    const uint32_t from = lo.behind ? end : advance(ts, w->from[span], end, lo.at);
+    const uint32_t to = hi.at == INT64_MAX ? end : advance(ts, w->to[span], end, hi.at + 1);
     w->from[span] = from;
     w->to[span] = to;
     *a = from;
     if (w->op.plan->winjoin.prevailing && from > w->r->start[span] &&
-        (from == end || ts[from] > lo))
+        (from == end || ts[from] > lo.at))
         *a = from - 1;
     *b = ALM_MAX(to, from);
 }
@@ -341,11 +337,6 @@ static alm_status left_spans(alm_ctx *cx, op_winjoin *w, alm_batch *left)
     return ALM_OK;
 }
 
-static int64_t scaled_bound(int64_t v, int64_t factor)
-{
-    return v == INT64_MIN || v == INT64_MAX ? v : alm_asof_scale(v, factor);
-}
-
 static alm_status get_ready(alm_ctx *cx, op_winjoin *w)
 {
     const winjoin_right *r = NULL;
@@ -357,8 +348,8 @@ static alm_status get_ready(alm_ctx *cx, op_winjoin *w)
     ALM_TRY(alm_pool_alloc(cx, &w->pool, bytes, &w->to));
     memcpy(w->from, r->start, bytes);
     memcpy(w->to, r->start, bytes);
-    w->lo = scaled_bound(w->op.plan->winjoin.lo, r->left_unit);
-    w->hi = scaled_bound(w->op.plan->winjoin.hi, r->left_unit);
+    w->lo = w->op.plan->winjoin.lo;
+    w->hi = w->op.plan->winjoin.hi;
     w->r = r;
     return ALM_OK;
 }
@@ -368,7 +359,6 @@ static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
     op_winjoin *w = (op_winjoin *)op;
     alm_batch *left = NULL;
     alm_vec *ts = NULL;
-    const int64_t *times = NULL;
     *out = NULL;
     ALM_TRY(get_ready(cx, w));
     alm_arena_reset(&op->batch);
@@ -378,8 +368,8 @@ static alm_status winjoin_next(alm_ctx *cx, alm_op *op, alm_batch **out)
         return ALM_OK;
     const uint32_t n = left->rows;
     ALM_TRY(alm_batch_column(cx, &op->batch, left, op->plan->winjoin.left_ts, &ts));
-    ALM_TRY(alm_asof_times(cx, &op->batch, ts, n, w->r->left_unit, &times));
-    const size_t step = ts->is_const && w->r->left_unit == 1 ? 0 : 1;
+    const int64_t *times = ts->data;
+    const size_t step = ts->is_const ? 0 : 1;
     ALM_TRY(left_spans(cx, w, left));
     ALM_TRY(alm_states_reserve(cx, w->aggs, &w->states, &w->pool, ALM_BATCH_ROWS));
     alm_states_clear(w->aggs, &w->states, 0, n);

@@ -375,9 +375,11 @@ static bool same_partition(const partition *p, const alm_window_call *c)
 static alm_status place_partition(alm_ctx *cx, op_window_stream *w, stream_call *c,
                                   const alm_expr **expr)
 {
-    for (c->part = 0; c->part < w->n_parts; c->part++)
+    for (c->part = 0; c->part < w->n_parts; c->part++) {
+        ALM_TRY(alm_steps_add(cx, 1 + (int64_t)c->call->n_partition));
         if (same_partition(&w->part[c->part], c->call))
             return ALM_OK;
+    }
     partition *p = &w->part[w->n_parts++];
     p->key = c->call->partition;
     p->n_keys = c->call->n_partition;

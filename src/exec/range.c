@@ -99,10 +99,10 @@ static alm_status border(probe *p, int64_t from, int64_t to, int64_t *last)
     bool want = false;
     const int64_t step = to > from ? 1 : -1;
     ALM_TRY(ask_place(p, from, &want));
-    for (int64_t near = p->at - 1; near <= p->at + 1;
-         near++) { /* an exact comparison: right here */
+    for (int64_t by = -1; by <= 1; by++) { /* an exact comparison: right here */
+        int64_t near = 0;
         bool here = false, past = false;
-        if (near <= p->lowest || near >= p->highest)
+        if (__builtin_add_overflow(p->at, by, &near) || near <= p->lowest || near >= p->highest)
             continue;
         ALM_TRY(ask_place(p, near, &here));
         ALM_TRY(ask_place(p, near + step, &past));

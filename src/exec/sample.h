@@ -6,7 +6,7 @@
  *            timestamps; the rows between two borders are a slice.
  *   combine  (op_sample.c) on the caller, in morsel order: the last bucket of a morsel and the first
  *            of the next may be the same one; everything else is final as it is.
- *   fill     (sample_fill.c) rows for buckets (and keys) without data.
+ *   fill     (sample_fill.c) rows for buckets (and keys) without data; sample_way.c: what is measured along a way.
  *
  * Keys        Codes of dictionaries index an array (direct); other keys are numbered by a keymap per
  *             morsel. Either way `last` maps a key's number to its group in the bucket at hand.
@@ -99,5 +99,29 @@ ALM_NODISCARD alm_status alm_sample_fill_new(alm_ctx *cx, alm_sample *s,
 ALM_NODISCARD alm_status alm_sample_fill_next(alm_ctx *cx, alm_sample *s, alm_sample_rows rows,
                                               alm_batch **out);
 void alm_sample_fill_close(struct alm_sample_fill *f);
+
+/* LINEAR over an aggregate that has `between` (registry.h): the states of all rows of the result. */
+typedef struct alm_sample_way {
+    const alm_agg_ops *ops;
+    char *states; /* of each row */
+    uint32_t *prev,
+        *next; /* row -> the same key's rows beside it that have a point; NO_ROW: none */
+    uint32_t n;
+} alm_sample_way;
+
+enum { ALM_SAMPLE_NO_ROW = UINT32_MAX };
+
+/* The way of call i; NULL: there is none. */
+const alm_agg_ops *alm_sample_way_of(const alm_sample *s, uint32_t i);
+/* Takes in the states of the n rows that have just been handed out. */
+ALM_NODISCARD alm_status alm_sample_way_add(alm_ctx *cx, const alm_sample *s, uint32_t i,
+                                            alm_pool *pool, uint32_t n, alm_sample_way *w);
+/* Once all rows are there. value: of each row; next: row -> the same key's next row. */
+ALM_NODISCARD alm_status alm_sample_way_link(alm_ctx *cx, alm_pool *pool, const double *value,
+                                             const uint32_t *next, alm_sample_way *w);
+/* The value of a bucket from its row (or none), and the rows of its key before and behind it. */
+double alm_sample_way_value(const alm_sample *s, const alm_sample_way *w, uint32_t i,
+                            const double *value, int64_t bucket, uint32_t real, uint32_t prev,
+                            uint32_t next);
 
 #endif

@@ -70,8 +70,8 @@ static alm_status reserve_groups(alm_ctx *cx, alm_sample_part *p, uint32_t more)
 static void open_bucket(const alm_bucketer *b, alm_sample_slot *slot, int64_t t)
 {
     const bool plain = !b->months && b->zone == NULL;
-    if (slot->open && plain && t >= slot->end && t - slot->end < b->stride &&
-        slot->end <= INT64_MAX - b->stride) {
+    if (slot->open && plain && t >= slot->end && slot->end <= INT64_MAX - b->stride &&
+        (uint64_t)t - (uint64_t)slot->end < (uint64_t)b->stride) {
         slot->start = slot->end;
         slot->end += b->stride;
     } else {
@@ -79,6 +79,12 @@ static void open_bucket(const alm_bucketer *b, alm_sample_slot *slot, int64_t t)
         slot->end = alm_bucket_next(b, t);
     }
     slot->open = true;
+}
+
+/* Does t lie behind the bucket at hand? The last of all has no end. */
+static inline bool is_behind(const alm_sample_slot *slot, int64_t t)
+{
+    return !slot->open || (t >= slot->end && slot->end != INT64_MAX);
 }
 
 /* First row of [from, n) at or after `limit`: gallop, then bisect. */
@@ -98,6 +104,13 @@ static uint32_t run_end(const row_times *ts, uint32_t from, uint32_t n, int64_t 
             hi = mid;
     }
     return lo;
+}
+
+/* The end of the rows of the bucket at hand. */
+static uint32_t bucket_rows(const row_times *ts, uint32_t from, uint32_t n,
+                            const alm_sample_slot *slot)
+{
+    return slot->end == INT64_MAX ? n : run_end(ts, from, n, slot->end);
 }
 
 ALM_SIMD static bool ascending(const int64_t *ts, uint32_t n)
@@ -123,7 +136,7 @@ static alm_status number_rows(alm_ctx *cx, const alm_sample *s, alm_sample_slot 
     ALM_TRY(reserve_groups(cx, p, n));
     uint32_t *restrict number = slot->number;
     for (uint32_t i = 0; i < n;) {
-        if (!slot->open || ts[i] >= slot->end) {
+        if (is_behind(slot, ts[i])) {
             open_bucket(&s->bucketer, slot, ts[i]);
             add_group(p, slot->start, 0);
         }
@@ -149,13 +162,13 @@ static alm_status take_long_runs(alm_ctx *cx, const alm_sample *s, alm_sample_sl
 {
     for (uint32_t i = lo; i < hi;) {
         const int64_t t = time_of(ts, i);
-        if (!slot->open || t >= slot->end) {
+        if (is_behind(slot, t)) {
             open_bucket(&s->bucketer, slot, t);
             ALM_TRY(reserve_groups(cx, p, 1));
             add_group(p, slot->start, 0);
             ALM_TRY(alm_states_reserve(cx, slot->aggs, &p->states, &p->pool, p->n));
         }
-        const uint32_t end = run_end(ts, i, hi, slot->end);
+        const uint32_t end = bucket_rows(ts, i, hi, slot);
         ALM_TRY(alm_aggs_update(cx, slot->aggs, &p->states, p->n - 1, i, end - i));
         i = end;
     }
@@ -257,11 +270,11 @@ static alm_status take_keyed(alm_ctx *cx, const alm_sample *s, alm_sample_slot *
     ALM_TRY(reserve_groups(cx, p, hi - lo + 1));
     for (uint32_t i = lo; i < hi;) {
         const int64_t t = time_of(ts, i);
-        if (!slot->open || t >= slot->end) {
+        if (is_behind(slot, t)) {
             open_bucket(&s->bucketer, slot, t);
             slot->first = p->n;
         }
-        const uint32_t end = run_end(ts, i, hi, slot->end);
+        const uint32_t end = bucket_rows(ts, i, hi, slot);
         number_run(slot, p, i, end);
         i = end;
     }

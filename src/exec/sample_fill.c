@@ -9,13 +9,14 @@
  * Rules       NULL null; a value that value; PREV what the key's last row had, null included, in the
  *             same column or another of its type; LINEAR
  *             on the line between the rows before and after, null where one of them is null or
- *             missing; integers are cut towards zero. Real rows stay as they are.
+ *             missing; integers are cut towards zero. Real rows stay as they are, but for
+ *             what is measured along a way (sample_way.c).
  */
 #include "exec/blend.h"
 #include "exec/sample.h"
 #include "exec/wide.h"
 
-#define NO_ROW UINT32_MAX
+#define NO_ROW ALM_SAMPLE_NO_ROW
 
 typedef struct alm_sample_fill {
     alm_pool pool;
@@ -35,6 +36,7 @@ typedef struct alm_sample_fill {
     uint32_t row_at;     /* first row not yet passed */
     uint32_t key_at;     /* next key of the bucket at hand */
     bool loaded, ended, in_bucket;
+    alm_sample_way *way; /* by call; those without `between` have none */
     /* one batch */
     int64_t *out_bucket;
     uint32_t *out_key, *out_real, *out_prev, *out_next;
@@ -49,6 +51,7 @@ alm_status alm_sample_fill_new(alm_ctx *cx, alm_sample *s, struct alm_sample_fil
     alm_arena_init(&f->scratch, cx->mem);
     *out = f;
     f->keyed = n_keys > 0;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, s->spec->n_aggs + 1, &f->way));
     ALM_TRY(alm_rows_init(cx, &f->rows, &f->pool, s->op.plan->cols, s->op.plan->n_cols));
     alm_type *types = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, n_keys + 1, &types));
@@ -91,6 +94,20 @@ static alm_status key_arrays(alm_ctx *cx, fill *f)
     return ALM_OK;
 }
 
+/* The values of call i, of type DOUBLE, of all rows. */
+static const double *values_of(const alm_sample *s, const fill *f, uint32_t i)
+{
+    return (const double *)(const void *)f->rows.col[1 + s->spec->n_keys + i].data;
+}
+
+static alm_status link_ways(alm_ctx *cx, const alm_sample *s, fill *f)
+{
+    for (uint32_t i = 0; i < s->spec->n_aggs; i++)
+        if (f->way[i].n > 0)
+            ALM_TRY(alm_sample_way_link(cx, &f->pool, values_of(s, f, i), f->next, &f->way[i]));
+    return ALM_OK;
+}
+
 static int64_t row_bucket(const fill *f, uint32_t row)
 {
     return ((const int64_t *)(const void *)f->rows.col[0].data)[row];
@@ -111,7 +128,8 @@ static alm_status set_range(alm_ctx *cx, alm_sample *s, fill *f)
     f->bucket = spec->has_from ? alm_bucket_start(&s->bucketer, spec->from) : row_bucket(f, 0);
     f->inclusive = !spec->has_to;
     f->end = spec->has_to ? spec->to : row_bucket(f, f->rows.n - 1);
-    return key_arrays(cx, f);
+    ALM_TRY(key_arrays(cx, f));
+    return link_ways(cx, s, f);
 }
 
 static alm_status load(alm_ctx *cx, alm_sample *s, fill *f, alm_sample_rows rows)
@@ -125,6 +143,9 @@ static alm_status load(alm_ctx *cx, alm_sample *s, fill *f, alm_sample_rows rows
             return set_range(cx, s, f);
         const uint32_t at = f->rows.n;
         alm_arena_reset(&f->scratch);
+        for (uint32_t i = 0; i < s->spec->n_aggs; i++)
+            if (alm_sample_way_of(s, i) != NULL)
+                ALM_TRY(alm_sample_way_add(cx, s, i, &f->pool, in->rows, &f->way[i]));
         ALM_TRY(alm_rows_append(cx, &f->rows, &f->scratch, in));
         if (!f->keyed)
             continue;
@@ -264,8 +285,8 @@ static bool is_null_at(const alm_rows_col *c, uint32_t row)
 }
 
 /* Where between the rows before and behind, at `part` of the `whole` way. */
-static double real_between(const alm_rows_col *c, uint32_t prev, uint32_t next, int64_t part,
-                           int64_t whole)
+static double real_between(const alm_rows_col *c, uint32_t prev, uint32_t next, uint64_t part,
+                           uint64_t whole)
 {
     double a, b;
     if (c->type.id == ALM_T_FLOAT) {
@@ -294,20 +315,21 @@ static int64_t whole_at(const alm_rows_col *c, uint32_t row)
 }
 
 /* Exact, the fraction cut off: doubles do not hold all of 64 bits. */
-static int64_t whole_between(const alm_rows_col *c, uint32_t prev, uint32_t next, int64_t part,
-                             int64_t whole)
+static int64_t whole_between(const alm_rows_col *c, uint32_t prev, uint32_t next, uint64_t part,
+                             uint64_t whole)
 {
     const int64_t a = whole_at(c, prev), b = whole_at(c, next);
-    const __int128 way = ((__int128)b - a) * part;
-    __int128 x = way / whole;
-    if (way % whole < 0) /* down to the whole number below ... */
+    const int halve = whole > INT64_MAX; /* centuries of nanoseconds: the product has 127 bits */
+    const __int128 all = whole >> halve, way = ((__int128)b - a) * (part >> halve);
+    __int128 x = way / all;
+    if (way % all < 0) /* down to the whole number below ... */
         x--;
     x += a;
-    return (int64_t)(way % whole != 0 && x < 0 ? x + 1 : x); /* ... and towards zero */
+    return (int64_t)(way % all != 0 && x < 0 ? x + 1 : x); /* ... and towards zero */
 }
 
-static void store_between(const alm_rows_col *c, uint32_t prev, uint32_t next, int64_t part,
-                          int64_t whole, char *to)
+static void store_between(const alm_rows_col *c, uint32_t prev, uint32_t next, uint64_t part,
+                          uint64_t whole, char *to)
 {
     if (alm_type_info_of(c->type)->cls == ALM_TC_FLOATING) {
         const double x = real_between(c, prev, next, part, whole);
@@ -353,10 +375,23 @@ static alm_status linear_column(alm_ctx *cx, alm_sample *s, fill *f, uint32_t co
         if (prev == NO_ROW || next == NO_ROW || is_null_at(c, prev) || is_null_at(c, next))
             alm_value_set_null(c->type, to);
         else
-            store_between(c, prev, next, f->out_bucket[i] - row_bucket(f, prev),
-                          row_bucket(f, next) - row_bucket(f, prev), to);
+            store_between(c, prev, next, (uint64_t)f->out_bucket[i] - (uint64_t)row_bucket(f, prev),
+                          (uint64_t)row_bucket(f, next) - (uint64_t)row_bucket(f, prev), to);
     }
     *out = (alm_vec){.type = c->type, .width = c->width, .data = data};
+    return ALM_OK;
+}
+
+static alm_status way_column(alm_ctx *cx, alm_sample *s, const fill *f, uint32_t i, uint32_t n,
+                             alm_vec *out)
+{
+    const double *value = values_of(s, f, i);
+    double *data = NULL;
+    ALM_TRY(alm_arena_bytes(cx, &s->op.batch, (size_t)n * sizeof *data, &data));
+    for (uint32_t k = 0; k < n; k++)
+        data[k] = alm_sample_way_value(s, &f->way[i], i, value, f->out_bucket[k], f->out_real[k],
+                                       f->out_prev[k], f->out_next[k]);
+    *out = (alm_vec){.type = ALM_TY(DOUBLE), .width = sizeof *data, .data = data};
     return ALM_OK;
 }
 
@@ -379,7 +414,8 @@ alm_status alm_sample_fill_next(alm_ctx *cx, alm_sample *s, alm_sample_rows rows
         (alm_vec){.type = s->op.plan->cols[0].type, .width = 8, .data = f->out_bucket};
     for (uint32_t i = 0; i < s->spec->n_aggs; i++) {
         const uint32_t col = 1 + n_keys + i;
-        ALM_TRY(s->spec->fill[i].kind == 'l'
+        ALM_TRY(f->way[i].n > 0 ? way_column(cx, s, f, i, n, &s->op.out.cols[col])
+                : s->spec->fill[i].kind == 'l'
                     ? linear_column(cx, s, f, col, n, &s->op.out.cols[col])
                     : plain_column(cx, s, f, col, i, n, &s->op.out.cols[col]));
     }

@@ -111,9 +111,12 @@ static const alm_plan_col limit_cols[] = {{"name", ALM_TY(STRING)}, {"memory_lim
 static const alm_plan_col mine_cols[] = {{"external_group", ALM_TY(STRING)},
                                          {"group_name", ALM_TY(STRING)}};
 static const alm_plan_col audit_cols[] = {
-    {"timestamp", ALM_TY(TIMESTAMP)}, {"event", ALM_TY(STRING)},     {"result", ALM_TY(STRING)},
-    {"user_name", ALM_TY(STRING)},    {"interface", ALM_TY(STRING)}, {"address", ALM_TY(STRING)},
-    {"detail", ALM_TY(STRING)}};
+    {"timestamp", ALM_TY(TIMESTAMP)}, {"event", ALM_TY(STRING)},
+    {"result", ALM_TY(STRING)},       {"user_name", ALM_TY(STRING)},
+    {"interface", ALM_TY(STRING)},    {"address", ALM_TY(STRING)},
+    {"detail", ALM_TY(STRING)},       {"identity", ALM_TY(STRING)},
+    {"real_user", ALM_TY(STRING)},    {"real_identity", ALM_TY(STRING)},
+    {"repeats", ALM_TY(LONG)},        {"last_timestamp", ALM_TY(TIMESTAMP)}};
 
 ACL_SOURCE(all_users, "all_users", "users", false, name_cols, "All users: SHOW USERS.",
            "select name from all_users()");
@@ -146,5 +149,6 @@ ACL_SOURCE(my_groups, "my_external_groups", "mine", false, mine_cols,
            "The external groups of this session, and the groups they stand for.",
            "select external_group, group_name from my_external_groups()");
 ACL_SOURCE(audit_log, "audit_log", "audit", false, audit_cols,
-           "Logins, refusals and changes of rights: sys.audit_log, for DATABASE ADMIN.",
+           "Logins, refusals, changes of rights, and what audit.ddl, audit.export and "
+           "audit.read.tables ask for: sys.audit_log, for DATABASE ADMIN.",
            "select timestamp, event, user_name from sys.audit_log");

@@ -67,6 +67,38 @@ ALM_LIST_SOURCE(query_activity, "query_activity", false, activity_cols, fill_act
                 "The statements that run now, this one too.",
                 "select query_id, query_start, query from query_activity()");
 
+static const alm_plan_col session_cols[] = {
+    {"session_id", ALM_TY(STRING)},      {"username", ALM_TY(STRING)},
+    {"interface", ALM_TY(STRING)},       {"login", ALM_TY(STRING)},
+    {"service_account", ALM_TY(STRING)}, {"client_address", ALM_TY(STRING)},
+    {"login_time", ALM_TY(TIMESTAMP)},   {"last_use", ALM_TY(TIMESTAMP)},
+    {"end_time", ALM_TY(TIMESTAMP)},
+};
+
+static alm_status fill_sessions(alm_ctx *cx, const alm_list_args *args, alm_list *l)
+{
+    enum { SESSION_CELLS = ALM_COUNT(session_cols) };
+    const char *const *cell = NULL;
+    size_t rows = 0;
+    ALM_TRY(texts(cx, args->run, "sessions", &cell, &rows));
+    for (; rows > 0; rows--, cell += SESSION_CELLS) {
+        ALM_TRY(alm_list_row(cx, l));
+        for (uint32_t i = 0; i < SESSION_CELLS; i++)
+            if (session_cols[i].type.id == ALM_T_TIMESTAMP)
+                alm_list_int(l, i, cell[i] != NULL ? number(cell[i]) : ALM_TS_NULL);
+            else
+                alm_list_text(l, i, cell[i]);
+    }
+    return ALM_OK;
+}
+
+ALM_LIST_SOURCE(
+    session_activity, "session_activity", false, session_cols, fill_sessions,
+    "Sessions that go on between statements: cookies of HTTP, connections of the "
+    "PostgreSQL protocol and of lines. One's own; all with SQL ENGINE ADMIN. DROP SESSION "
+    "session_id ends one.",
+    "select session_id, username, login from session_activity()");
+
 static const alm_plan_col memory_cols[] = {{"memory_tag", ALM_TY(STRING)}, {"bytes", ALM_TY(LONG)}};
 
 static alm_status fill_memory(alm_ctx *cx, const alm_list_args *args, alm_list *l)
@@ -83,7 +115,8 @@ static alm_status fill_memory(alm_ctx *cx, const alm_list_args *args, alm_list *
 }
 
 ALM_LIST_SOURCE(memory_metrics, "memory_metrics", false, memory_cols, fill_memory,
-                "Memory that queries hold, and its limit.",
+                "Memory that queries hold, and what clients have sent that is not worked off "
+                "(REQUESTS), with their limits.",
                 "select memory_tag, bytes from memory_metrics()");
 
 static const alm_plan_col reader_cols[] = {{"table_name", ALM_TY(STRING)},

@@ -307,13 +307,22 @@ const alm_source *alm_catalog_at(size_t i)
     return i < ALM_COUNT(relations) ? &sources[2 * i] : NULL;
 }
 
+static const uint8_t name_lens[ALM_COUNT(relations)] = {
+#define ALM_RELATION(schema_, name_, oid_, fill_, columns_) sizeof(#schema_ "." #name_) - 1,
+#include "exec/catalog.def"
+#undef ALM_RELATION
+};
+
+/* Asked for each name of FROM, of which few are here: lengths first. */
 const alm_source *alm_catalog_find(alm_str name)
 {
     const bool function = name.len > 2 && name.ptr[name.len - 1] == ')';
     const alm_str plain = {name.ptr, name.len - (function ? 2 : 0)};
     const alm_str prefix = ALM_STR("pg_catalog.");
     for (size_t i = 0; i < ALM_COUNT(relations); i++) {
-        const alm_str full = alm_str_of(sources[2 * i].name);
+        const alm_str full = {sources[2 * i].name, name_lens[i]};
+        if (plain.len != full.len && plain.len + prefix.len != full.len)
+            continue;
         const bool bare =
             relations[i].schema[0] == 'p' &&
             alm_str_ieq(plain, (alm_str){full.ptr + prefix.len, full.len - prefix.len});

@@ -60,15 +60,19 @@ static alm_status time_arg(alm_ctx *cx, const alm_expr *e, alm_type type, int64_
     if (is_text(e)) {
         const alm_str text = alm_vec_text(&e->value, 0);
         *out = ALM_TS_NULL;
-        if (text.ptr != NULL && !alm_time_parse(text, unit, out))
+        if (text.ptr != NULL && !alm_time_read(text, unit, out))
             return alm_fail(cx, ALM_E_VALUE, e->pos, "Invalid date [str=%.*s]", (int)text.len,
                             text.ptr);
         return ALM_OK;
     }
     if (alm_type_is_timestamp(e->type)) {
-        memcpy(out, e->value.data, sizeof *out);
+        int64_t given = 0;
+        memcpy(&given, e->value.data, sizeof given);
+        *out = given;
         if (ns && e->type.id == ALM_T_TIMESTAMP)
-            *out = alm_time_rescale(*out, ALM_TIME_US, ALM_TIME_NS);
+            *out = alm_time_rescale(given, ALM_TIME_US, ALM_TIME_NS);
+        if (*out == ALM_TS_NULL && given != ALM_TS_NULL)
+            return alm_fail(cx, ALM_E_TIME_RANGE, e->pos, "a time that TIMESTAMP_NS does not hold");
         return ALM_OK;
     }
     const alm_arg arg = arg_of(e);

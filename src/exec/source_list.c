@@ -119,6 +119,8 @@ static alm_status table_arg(alm_ctx *cx, const alm_expr *e, const char *name, al
     char one[4] = {0};
     if (!alm_list_text_arg(e, one, &text))
         return alm_fail(cx, ALM_E_ARG, e->pos, "%s: name of a table expected", name);
+    if (text.ptr != NULL)
+        ALM_TRY(alm_access_name(cx, "SELECT", text, e->pos));
     *out = text.ptr == NULL ? NULL : alm_snapshot_find(snap, text);
     if (*out == NULL)
         return alm_no_table(cx, snap, text, e->pos);

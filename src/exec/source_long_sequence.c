@@ -7,7 +7,8 @@
 #include "exec/source.h"
 
 typedef struct sequence {
-    int64_t next, last;
+    int64_t done,
+        rows; /* numbers that were given or skipped, all of them: the last may be the greatest LONG */
     int64_t *x;
 } sequence;
 
@@ -66,9 +67,9 @@ static alm_status open_sequence(alm_ctx *cx, alm_run *run, const alm_plan *plan,
     (void)run;
     sequence *s = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &s));
-    s->next = 1;
-    s->last = *(const int64_t *)plan->source.data;
-    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_MIN(s->last, (int64_t)ALM_BATCH_ROWS), &s->x));
+    s->rows = *(const int64_t *)plan->source.data;
+    ALM_ASSERT(s->rows >= 0);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, ALM_MIN(s->rows, (int64_t)ALM_BATCH_ROWS), &s->x));
     *state = s;
     return ALM_OK;
 }
@@ -78,12 +79,12 @@ static alm_status next(alm_ctx *cx, void *state, alm_arena *arena, alm_batch *ou
     (void)cx;
     (void)arena;
     sequence *s = state;
-    if (s->next > s->last)
+    if (s->done == s->rows)
         return ALM_OK;
-    const uint32_t n = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS - 1, s->last - s->next) + 1;
+    const uint32_t n = (uint32_t)ALM_MIN((int64_t)ALM_BATCH_ROWS, s->rows - s->done);
     for (uint32_t i = 0; i < n; i++)
-        s->x[i] = s->next + i;
-    s->next += n;
+        s->x[i] = s->done + 1 + i;
+    s->done += n;
     out->rows = n;
     out->cols[0] =
         (alm_vec){.type = ALM_TY(LONG), .width = sizeof(int64_t), .no_nulls = true, .data = s->x};
@@ -93,13 +94,13 @@ static alm_status next(alm_ctx *cx, void *state, alm_arena *arena, alm_batch *ou
 static int64_t count(const void *state)
 {
     const sequence *s = state;
-    return s->last - s->next + 1;
+    return s->rows - s->done;
 }
 
 static void skip(void *state, int64_t rows)
 {
     sequence *s = state;
-    s->next = rows > s->last - s->next ? s->last + 1 : s->next + rows;
+    s->done += ALM_MIN(rows, s->rows - s->done);
 }
 
 const alm_source alm_source_long_sequence = {

@@ -468,16 +468,16 @@ static alm_status parquet_ordered(alm_ctx *cx, const void *data, uint32_t col, b
     return ALM_OK;
 }
 
-static const alm_source_scan parquet_scan = {.ordered = parquet_ordered,
-                                             .codes = parquet_codes,
-                                             .dict = parquet_dict,
-                                             .prepare = parquet_prepare,
-                                             .step = parquet_step,
-                                             .reader = parquet_reader_new,
-                                             .read = parquet_read,
-                                             .stats = parquet_stats,
-                                             .part_stats = parquet_part_stats,
-                                             .free = parquet_reader_free};
+static const alm_source_scan scan_calls = {.ordered = parquet_ordered,
+                                           .codes = parquet_codes,
+                                           .dict = parquet_dict,
+                                           .prepare = parquet_prepare,
+                                           .step = parquet_step,
+                                           .reader = parquet_reader_new,
+                                           .read = parquet_read,
+                                           .stats = parquet_stats,
+                                           .part_stats = parquet_part_stats,
+                                           .free = parquet_reader_free};
 
 const alm_source alm_source_read_parquet = {
     .name = "read_parquet",
@@ -487,7 +487,7 @@ const alm_source alm_source_read_parquet = {
            "pattern with * for many. Folders like year=2024 are columns.",
     .example = "select count() from read_parquet('trades.parquet')",
     .bind = parquet_bind,
-    .scan = &parquet_scan};
+    .scan = &scan_calls};
 
 const alm_source alm_source_parquet_read = {
     .name = "parquet_read",
@@ -495,4 +495,12 @@ const alm_source alm_source_parquet_read = {
     .doc = "The same as read_parquet.",
     .example = "select count() from parquet_read('trades.parquet')",
     .bind = parquet_bind,
-    .scan = &parquet_scan};
+    .scan = &scan_calls};
+
+const alm_source alm_source_parquet_scan = {
+    .name = "parquet_scan",
+    .signature = "(file STRING)",
+    .doc = "The same as read_parquet.",
+    .example = "select count() from parquet_scan('trades.parquet')",
+    .bind = parquet_bind,
+    .scan = &scan_calls};

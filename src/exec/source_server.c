@@ -2,6 +2,7 @@
  * source_server.c - what the server can do and how it is set: functions(), function_docs(), keywords(),
  * show_parameters(), show_settings().
  */
+#include "base/access.h"
 #include "base/conf.h"
 #include "exec/source_list.h"
 
@@ -178,16 +179,17 @@ static alm_status put_buf(alm_ctx *cx, alm_buf *b, alm_list *l, uint32_t col)
 
 /* Setting i, by its own name or by another one. */
 static alm_status put_parameter(alm_ctx *cx, alm_buf *b, alm_list *l, size_t i, const char *key,
-                                int64_t factor)
+                                int64_t factor, bool all)
 {
     const alm_conf_row *row = alm_conf_row_at(i);
+    const bool hidden = !all && alm_conf_is_private(i);
     ALM_TRY(alm_list_row(cx, l));
     alm_list_text(l, 0, key);
     ALM_TRY(alm_conf_env_name(cx, key, b));
     ALM_TRY(put_buf(cx, b, l, 1));
-    ALM_TRY(alm_conf_value_text(cx, cx->conf, i, factor, b));
+    ALM_TRY(hidden ? alm_buf_text(cx, b, "****") : alm_conf_value_text(cx, cx->conf, i, factor, b));
     ALM_TRY(put_buf(cx, b, l, 2));
-    alm_list_text(l, 3, alm_conf_source_name(cx->conf, i));
+    alm_list_text(l, 3, hidden ? NULL : alm_conf_source_name(cx->conf, i));
     alm_list_bool(l, 4, row->sensitive);
     alm_list_bool(l, 5, row->reloadable);
     return ALM_OK;
@@ -200,16 +202,18 @@ static alm_status fill_parameters(alm_ctx *cx, const alm_list_args *args, alm_li
     alm_status st = ALM_OK;
     alm_buf_init(&b, cx->mem);
     size_t n = 0;
+    const bool all = alm_access_has(cx, "SYSTEM ADMIN");
     const alm_conf_alias *alias = alm_conf_aliases(&n);
     for (size_t i = 0; cx->conf != NULL && i < ALM_CONF_COUNT && st == ALM_OK; i++)
-        st = put_parameter(cx, &b, l, i, alm_conf_row_at(i)->key, 1);
+        st = put_parameter(cx, &b, l, i, alm_conf_row_at(i)->key, 1, all);
     for (size_t i = 0; cx->conf != NULL && i < n && st == ALM_OK; i++)
-        st = put_parameter(cx, &b, l, alias[i].id, alias[i].name, alias[i].factor);
+        st = put_parameter(cx, &b, l, alias[i].id, alias[i].name, alias[i].factor, all);
     alm_buf_deinit(&b);
     return st;
 }
 
 ALM_LIST_SOURCE(show_parameters, "show_parameters", false, parameter_cols, fill_parameters,
                 "Settings of the server, with where each value comes from, by all their names; "
-                "SHOW PARAMETERS is this.",
+                "SHOW PARAMETERS is this. Paths, and what is of the identity provider, are for "
+                "those with SYSTEM ADMIN.",
                 "select property_path, value from show_parameters()");

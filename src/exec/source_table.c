@@ -90,7 +90,8 @@ static alm_status fill_partitions(alm_ctx *cx, const alm_list_args *args, alm_li
         n_attached--;
     for (size_t i = 0; i < n; i++) {
         const char *human = NULL;
-        const bool timed = t->ts_col >= 0 && part[i].rows > 0;
+        const int64_t rows = part[i].hidden ? 0 : part[i].rows; /* what it has is not seen */
+        const bool timed = t->ts_col >= 0 && rows > 0;
         ALM_TRY(alm_list_bytes(cx, part[i].disk_bytes, &human));
         ALM_TRY(alm_list_row(cx, l));
         alm_list_int(l, 0, (int64_t)i);
@@ -98,7 +99,7 @@ static alm_status fill_partitions(alm_ctx *cx, const alm_list_args *args, alm_li
         alm_list_text(l, 2, part[i].name);
         alm_list_int(l, 3, timed ? micros(t, part[i].min_ts) : ALM_TS_NULL);
         alm_list_int(l, 4, timed ? micros(t, part[i].max_ts) : ALM_TS_NULL);
-        alm_list_int(l, 5, part[i].rows);
+        alm_list_int(l, 5, rows);
         alm_list_int(l, 6, part[i].disk_bytes);
         alm_list_text(l, 7, human);
         alm_list_bool(l, 9, i + 1 == n_attached);
@@ -143,6 +144,8 @@ static alm_status put_columns(alm_ctx *cx, alm_buf *b, const alm_table *t)
         ALM_TRY(alm_buf_text(cx, b, i == 0 ? "\n\t" : ",\n\t"));
         ALM_TRY(put_name(cx, b, c->name));
         ALM_TRY(alm_buf_printf(cx, b, " %s", alm_type_name(c->type)));
+        if (c->length > 0)
+            ALM_TRY(alm_buf_printf(cx, b, "(%u)", c->length));
         if (c->type.id != ALM_T_SYMBOL)
             continue;
         if (c->symbol_capacity > 0 && c->symbol_capacity != SYMBOL_CAPACITY)

@@ -98,9 +98,9 @@ static const alm_plan_col table_cols[] = {
 };
 
 /* Time of a table in microseconds, whatever its resolution. */
-static int64_t table_time(const alm_table *t, int64_t ts)
+static int64_t table_time(const alm_table *t, const alm_visible *seen, int64_t ts)
 {
-    if (t->ts_col < 0 || t->min_ts > t->max_ts)
+    if (t->ts_col < 0 || seen->min_ts > seen->max_ts)
         return ALM_TS_NULL;
     return t->cols[t->ts_col].type.id == ALM_T_TIMESTAMP_NS ? ts / 1000 : ts;
 }
@@ -128,16 +128,17 @@ static void put_options(alm_list *l, const alm_table *t)
 /* Writes are visible at once: what waits to be applied is always nothing. */
 static void put_state(alm_list *l, const alm_table *t)
 {
-    alm_list_int(l, T_ROWS, t->row_count);
-    alm_list_int(l, T_MIN_TS, table_time(t, t->min_ts));
-    alm_list_int(l, T_MAX_TS, table_time(t, t->max_ts));
+    const alm_visible seen = alm_table_visible(t);
+    alm_list_int(l, T_ROWS, seen.rows);
+    alm_list_int(l, T_MIN_TS, table_time(t, &seen, seen.min_ts));
+    alm_list_int(l, T_MAX_TS, table_time(t, &seen, seen.max_ts));
     alm_list_int(l, T_TXN, (int64_t)alm_table_lsn(t));
     alm_list_int(l, T_PRESSURE, 0);
     if (!t->wal)
         return;
     alm_list_int(l, T_PENDING, 0);
     alm_list_int(l, T_WAL_TXN, (int64_t)alm_table_lsn(t));
-    alm_list_int(l, T_WAL_MAX_TS, table_time(t, t->max_ts));
+    alm_list_int(l, T_WAL_MAX_TS, table_time(t, &seen, seen.max_ts));
 }
 
 static alm_status fill_tables(alm_ctx *cx, const alm_list_args *args, alm_list *l)
@@ -270,7 +271,7 @@ static alm_status fill_storage(alm_ctx *cx, const alm_list_args *args, alm_list 
         alm_list_bool(l, 1, t->wal);
         alm_list_text(l, 2, alm_schema_partition(t));
         alm_list_int(l, 3, (int64_t)n);
-        alm_list_int(l, 4, t->row_count);
+        alm_list_int(l, 4, alm_table_visible(t).rows);
         alm_list_int(l, 5, bytes);
     }
     return ALM_OK;

@@ -109,6 +109,12 @@ static int64_t base_time(const alm_table *t, int64_t ts)
     return t->ts_col >= 0 && t->cols[t->ts_col].type.id == ALM_T_TIMESTAMP_NS ? ts / 1000 : ts;
 }
 
+/* A view that was never refreshed is behind its base, whatever was touched since the view came. */
+static uint64_t base_lsn(const alm_table *base, const alm_view_def *v)
+{
+    return v->lsn == 0 ? alm_table_lsn(base) : alm_table_touched_lsn(base, v->lsn);
+}
+
 static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list *l)
 {
     const alm_snapshot *snap = args->run->env.snapshot;
@@ -135,7 +141,7 @@ static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list
         alm_list_text(l, 8, reason == NULL ? "valid" : "invalid");
         alm_list_int(l, 9, base_time(base == NULL ? t : base, v->period_hi));
         alm_list_int(l, 10, (int64_t)v->lsn);
-        alm_list_int(l, 11, base == NULL ? -1 : (int64_t)alm_table_touched_lsn(base, v->lsn));
+        alm_list_int(l, 11, base == NULL ? -1 : (int64_t)base_lsn(base, v));
         put_every(l, 12, v->limit);
         alm_list_text(l, 14, v->zone[0] == 0 ? NULL : v->zone);
         alm_list_int(l, 15, v->start_us);

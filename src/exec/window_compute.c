@@ -494,12 +494,16 @@ alm_status alm_window_compute(alm_ctx *cx, alm_pool *pool, alm_pipe *pipe, alm_w
     *slots = all;
     window_run w = {
         .pool = pool, .pipe = pipe, .workers = workers, .rows = rows, .n = n, .slot = all->slot};
-    for (uint32_t i = 0; i < n_calls; i++)
+    for (uint32_t i = 0; i < n_calls; i++) {
+        ALM_TRY(alm_steps_add(cx, n_calls - i)); /* each is compared with those behind it */
         if (!results[i].done && alm_window_passes(results[i].call))
             ALM_TRY(compute_passes(cx, &w, all, results + i, n_calls - i));
-    for (uint32_t i = 0; i < n_calls; i++)
+    }
+    for (uint32_t i = 0; i < n_calls; i++) {
+        ALM_TRY(alm_steps_add(cx, n_calls - i));
         if (!results[i].done)
             ALM_TRY(compute_order(cx, &w, results + i, n_calls - i));
+    }
     return ALM_OK;
 }
 

@@ -1,7 +1,8 @@
 /*
- * agg_bits.c - bit_and, bit_or, bit_xor of whole numbers; bool_and, bool_or.
+ * agg_bits.c - bit_and, bit_or, bit_xor of whole numbers; bool_and, bool_or; isordered.
  *
- * Null rule   Nulls are left out; no value at all gives null. BOOLEAN has no null: false then.
+ * Null rule   Nulls are left out; no value at all gives null. BOOLEAN has no null: false then. For isordered a
+ *             null is the least value.
  */
 #include "func/agg.h"
 #include "func/tables.h"
@@ -69,7 +70,39 @@ ALM_AGG_FINISH(any, truth, uint8_t, s->yes > 0)
 ALM_AGG_OPS(every, truth, truth, every)
 ALM_AGG_OPS(any, truth, truth, any)
 
+/* Values in row order; they ascend until they are broken. */
+typedef struct run {
+    int64_t first, last;
+    bool seen, broken;
+} run;
+
+ALM_AGG_INIT(run, run, {0})
+#define NEXT_OF_RUN                                                                                \
+    {                                                                                              \
+        s->broken |= s->seen && x < s->last;                                                       \
+        s->first = s->seen ? s->first : x;                                                         \
+        s->last = x;                                                                               \
+        s->seen = true;                                                                            \
+    }
+ALM_AGG_UPDATE(run, run, int64_t, NEXT_OF_RUN)
+ALM_AGG_SCATTER(run, run, int64_t, NEXT_OF_RUN)
+ALM_AGG_MERGE(run, run, {
+    if (p->seen) {
+        d->broken |= p->broken || (d->seen && p->first < d->last);
+        d->first = d->seen ? d->first : p->first;
+        d->last = p->last;
+        d->seen = true;
+    }
+})
+ALM_AGG_FINISH(run, run, uint8_t, !s->broken)
+ALM_AGG_OPS(run, run, run, run)
+
 /* -------------------------------------------------------------------- rows */
+
+#define ORDERED(T)                                                                                 \
+    ALM_AGG_ROW("isordered", "(" T ") BOOLEAN", run_ops, ALM_FN_ROW_ORDER,                         \
+                "True if no value is less than the one of the row before; a null is the least.",   \
+                "isordered(x) from long_sequence(3)")
 
 #define ROWS_OF(f, stem, doc, example)                                                             \
     ALM_AGG_ROW(f, "(INT) INT", stem##_int_ops, 0, doc, example),                                  \
@@ -89,5 +122,9 @@ static const alm_fn ROWS[] = {
     ALM_AGG_ROW("bool_or", "(BOOLEAN) BOOLEAN", any_ops, 0,
                 "True if it is true in any row; false if there is no row.",
                 "bool_or(price > 100000)"),
+    ORDERED("LONG"),
+    ORDERED("DATE"),
+    ORDERED("TIMESTAMP"),
+    ORDERED("TIMESTAMP_NS"),
 };
 ALM_FN_TABLE(agg_bits, ROWS);

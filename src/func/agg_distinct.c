@@ -403,7 +403,9 @@ static const alm_agg_ops distinct_joined_ops = {.state_bytes = sizeof(alm_bag),
     ALM_AGG_ROW("count_distinct", "(" T ") LONG", ops, flags, "Number of different values.",       \
                 "count_distinct(symbol)")
 #define MODE(T, ops, flags)                                                                        \
-    ALM_AGG_ROW("mode", "(" T ") " T, ops, flags, "Most frequent value.", "mode(side)")
+    ALM_AGG_ROW("mode", "(" T ") " T, ops, ALM_FN_ROW_ORDER | (flags),                             \
+                "Most frequent value; of equally frequent ones the first that came.",              \
+                "mode(side)")
 #define JOINED(f, T, R, ops, flags_, doc_)                                                         \
     {.name = f,                                                                                    \
      .signature = "(" T ", TEXT const) " R,                                                        \

@@ -371,9 +371,11 @@ TEXT_CALLS(last, last_value, true)
     ALM_AGG_ROW(f, "(" T ") " T, ops, ALM_FN_ROW_ORDER | (flags), doc, f "(price)")
 #define SAME_ROW(f, T, ops, doc)                                                                   \
     ALM_AGG_ROW(f, "(" T ") SAME", ops, ALM_FN_ROW_ORDER, doc, f "(price)")
+#define SMALL_ROWS_OF(f, name, doc)                                                                \
+    ROW(f, "BYTE", name##_8_ops, 0, doc), ROW(f, "SHORT", name##_16_ops, 0, doc)
+/* BYTE and SHORT have no null that could say there was no value: without rows of their own they are INT. */
 #define ROWS_OF(f, name, doc)                                                                      \
-    ROW(f, "BOOLEAN", name##_8_ops, 0, doc), ROW(f, "BYTE", name##_8_ops, 0, doc),                 \
-        ROW(f, "SHORT", name##_16_ops, 0, doc), ROW(f, "CHAR", name##_16_ops, 0, doc),             \
+    ROW(f, "BOOLEAN", name##_8_ops, 0, doc), ROW(f, "CHAR", name##_16_ops, 0, doc),                \
         ROW(f, "INT", name##_32_ops, 0, doc), ROW(f, "IPv4", name##_32_ops, 0, doc),               \
         ROW(f, "FLOAT", name##_32_ops, 0, doc), ROW(f, "LONG", name##_64_ops, 0, doc),             \
         ROW(f, "DOUBLE", name##_64_ops, 0, doc), ROW(f, "DATE", name##_64_ops, 0, doc),            \
@@ -386,9 +388,12 @@ TEXT_CALLS(last, last_value, true)
         ROW(f, "SYMBOL", name##_text_ops, ALM_FN_SYMBOLS, doc)
 
 static const alm_fn ROWS[] = {
+    SMALL_ROWS_OF("first", first_any, "Value of the first row."),
     ROWS_OF("first", first_any, "Value of the first row."),
+    SMALL_ROWS_OF("last", last_any, "Value of the last row."),
     ROWS_OF("last", last_any, "Value of the last row."),
-    ROWS_OF("first_not_null", first_value, "First value that is not null."),
-    ROWS_OF("last_not_null", last_value, "Last value that is not null."),
+    ROWS_OF("first_not_null", first_value,
+            "First value that is not null; of BYTE and SHORT an INT."),
+    ROWS_OF("last_not_null", last_value, "Last value that is not null; of BYTE and SHORT an INT."),
 };
 ALM_FN_TABLE(pick, ROWS);

@@ -6,7 +6,9 @@
  * Method      Moments about the mean, not sums of squares, so that nothing cancels: a batch into one
  *             state takes its mean first and its squares second, both in lanes, and is merged by the
  *             formula of Chan, Golub and LeVeque (1979); rows into groups go one by one by Welford's
- *             (1962). Weighted moments by West (1979).
+ *             (1962). Weighted moments by West (1979). The mean of a batch of equal values may be off by
+ *             its last bit, which would be a spread; where the squares are that small, the rows are
+ *             taken one by one, which gives the value itself and 0.
  */
 #include <math.h>
 
@@ -81,14 +83,26 @@ static ALM_SIMD void moments_of(const double *restrict a, size_t n, moments *res
     *out = (moments){.n = rows, .mean = mean, .m2 = m2};
 }
 
+/* Could the squares be those of a rounded mean alone? */
+static inline bool is_rounding(double n, double mean, double squares)
+{
+    return squares > 0 && squares < n * (mean * mean) * 1e-20;
+}
+
 static alm_status moments_update(ALM_UNUSED alm_call *call, void *state, size_t n,
                                  const alm_vec *args)
 {
     const double *a = args[0].data;
     moments batch = {0};
-    if (!args[0].is_const)
+    if (!args[0].is_const) {
         moments_of(a, n, &batch);
-    else if (a[0] == a[0])
+        if (is_rounding(batch.n, batch.mean, batch.m2)) {
+            batch = (moments){0};
+            for (size_t i = 0; i < n; i++)
+                if (a[i] == a[i])
+                    moments_add(&batch, a[i]);
+        }
+    } else if (a[0] == a[0])
         batch = (moments){.n = (double)n, .mean = a[0]};
     moments_join(state, &batch);
     return ALM_OK;
@@ -259,16 +273,27 @@ static alm_status joint_update(ALM_UNUSED alm_call *call, void *state, size_t n,
     joint batch = {0};
     joint_means(args[0].data, args[1].data, n, &batch);
     joint_squares(args[0].data, args[1].data, n, &batch);
+    if (is_rounding(batch.n, batch.mean_x, batch.xx) ||
+        is_rounding(batch.n, batch.mean_y, batch.yy)) {
+        batch = (joint){0};
+        ALM_TRY(joint_rows(&batch, n, args));
+    }
     joint_join(state, &batch);
     return ALM_OK;
 }
 
 ALM_AGG_INIT(joint, joint, {0})
 ALM_AGG_MERGE(joint, joint, { joint_join(d, p); })
+
+/* Rounding may carry a perfect correlation beyond 1. */
+static double within_one(double x)
+{
+    return x > 1 ? 1 : x < -1 ? -1 : x;
+}
 ALM_AGG_FINISH(covar_samp, joint, double, SAMPLE(s, s->xy / (s->n - 1)))
 ALM_AGG_FINISH(covar_pop, joint, double, POPULATION(s, s->xy / s->n))
 ALM_AGG_FINISH(corr, joint, double,
-               s->xx > 0 && s->yy > 0 ? s->xy / (sqrt(s->xx) * sqrt(s->yy)) : NONE)
+               s->xx > 0 && s->yy > 0 ? within_one(s->xy / (sqrt(s->xx) * sqrt(s->yy))) : NONE)
 /* regr(y, x): the dependent variable is the first argument */
 ALM_AGG_FINISH(slope, joint, double, s->yy > 0 && s->n > 1 ? s->xy / s->yy : NONE)
 ALM_AGG_FINISH(intercept, joint, double,
@@ -300,43 +325,48 @@ typedef struct weighted {
     double sum, weight;
 } weighted;
 
-static ALM_SIMD void weighted_lanes(const double *restrict a, const double *restrict b, size_t n,
-                                    weighted *restrict s)
-{
-    double sum[ALM_LANES] = {0}, weight[ALM_LANES] = {0};
-    const size_t whole = n - n % ALM_LANES;
-    for (size_t i = 0; i < whole; i += ALM_LANES) {
-        for (size_t k = 0; k < ALM_LANES; k++) {
-            const double product = a[i + k] * b[i + k];
-            sum[k] += product == product ? product : 0.0;
-            weight[k] += product == product ? b[i + k] : 0.0;
-        }
+/* A row COUNTS by its weight y and the product with it, or counts as if its weight was WEIGHT: the first is the faster test
+ * in lanes, the second where rows go to groups. */
+#define WEIGHTED(name, COUNTS, WEIGHT)                                                             \
+    static ALM_SIMD void name##_lanes(const double *restrict a, const double *restrict b,          \
+                                      size_t n, weighted *restrict s)                              \
+    {                                                                                              \
+        double sum[ALM_LANES] = {0}, weight[ALM_LANES] = {0};                                      \
+        const size_t whole = n - n % ALM_LANES;                                                    \
+        for (size_t i = 0; i < whole; i += ALM_LANES) {                                            \
+            for (size_t k = 0; k < ALM_LANES; k++) {                                               \
+                const double y = b[i + k], product = a[i + k] * y;                                 \
+                sum[k] += (COUNTS) ? product : 0.0;                                                \
+                weight[k] += (COUNTS) ? y : 0.0;                                                   \
+            }                                                                                      \
+        }                                                                                          \
+        for (size_t i = whole; i < n; i++) {                                                       \
+            const double y = b[i], product = a[i] * y;                                             \
+            sum[0] += (COUNTS) ? product : 0.0;                                                    \
+            weight[0] += (COUNTS) ? y : 0.0;                                                       \
+        }                                                                                          \
+        for (size_t k = 0; k < ALM_LANES; k++) {                                                   \
+            s->sum += sum[k];                                                                      \
+            s->weight += weight[k];                                                                \
+        }                                                                                          \
+    }                                                                                              \
+    PAIR_LOOPS(name, weighted, {                                                                   \
+        const double w = (WEIGHT);                                                                 \
+        const double product = x * w;                                                              \
+        s->sum += product == product ? product : 0.0;                                              \
+        s->weight += product == product ? w : 0.0;                                                 \
+    })                                                                                             \
+    static alm_status name##_update(ALM_UNUSED alm_call *call, void *state, size_t n,              \
+                                    const alm_vec *args)                                           \
+    {                                                                                              \
+        if (args[0].is_const || args[1].is_const)                                                  \
+            return name##_rows(state, n, args);                                                    \
+        name##_lanes(args[0].data, args[1].data, n, state);                                        \
+        return ALM_OK;                                                                             \
     }
-    for (size_t i = whole; i < n; i++) {
-        const double product = a[i] * b[i];
-        sum[0] += product == product ? product : 0.0;
-        weight[0] += product == product ? b[i] : 0.0;
-    }
-    for (size_t k = 0; k < ALM_LANES; k++) {
-        s->sum += sum[k];
-        s->weight += weight[k];
-    }
-}
-
-PAIR_LOOPS(weighted, weighted, {
-    const double product = x * y;
-    s->sum += product == product ? product : 0.0;
-    s->weight += product == product ? y : 0.0;
-})
-
-static alm_status weighted_update(ALM_UNUSED alm_call *call, void *state, size_t n,
-                                  const alm_vec *args)
-{
-    if (args[0].is_const || args[1].is_const)
-        return weighted_rows(state, n, args);
-    weighted_lanes(args[0].data, args[1].data, n, state);
-    return ALM_OK;
-}
+WEIGHTED(weighted, product == product, y)
+WEIGHTED(traded, product == product && y > 0,
+         y > 0 ? y : 0.0) /* what was not traded has no price */
 
 ALM_AGG_INIT(weighted, weighted, {0})
 ALM_AGG_MERGE(weighted, weighted, {
@@ -345,6 +375,13 @@ ALM_AGG_MERGE(weighted, weighted, {
 })
 ALM_AGG_FINISH(weighted, weighted, double, ALM_FINITE(s->sum / s->weight))
 ALM_AGG_OPS(weighted, weighted, weighted, weighted)
+static const alm_agg_ops traded_ops = {.state_bytes = sizeof(weighted),
+                                       .plain = true,
+                                       .init = weighted_init,
+                                       .update = traded_update,
+                                       .scatter = traded_scatter,
+                                       .merge = weighted_merge,
+                                       .finish = weighted_finish};
 
 typedef struct spread {
     double weight, weight2, mean, m2;
@@ -389,8 +426,10 @@ static double root_of(double m2, double divisor)
 {
     return divisor > 0 && m2 >= 0 ? ALM_FINITE(sqrt(m2 / divisor)) : NONE;
 }
-/* Weights as reliabilities, and as repetitions of a row. */
-ALM_AGG_FINISH(spread_rel, spread, double, root_of(s->m2, s->weight - s->weight2 / s->weight))
+/* Weights as reliabilities, and as repetitions of a row. Of a single row both squares are the same to the last bit, so that
+ * it has none. */
+ALM_AGG_FINISH(spread_rel, spread, double,
+               root_of(s->m2, (s->weight * s->weight - s->weight2) / s->weight))
 ALM_AGG_FINISH(spread_freq, spread, double, root_of(s->m2, s->weight - 1))
 ALM_AGG_OPS(spread_rel, spread, spread, spread_rel)
 ALM_AGG_OPS(spread_freq, spread, spread, spread_freq)
@@ -426,7 +465,9 @@ static const alm_fn ROWS[] = {
     TWO("regr_sxy", sum_xy_ops, "Products of the distances of both from their means.",
         "(price, amount)"),
     TWO("weighted_avg", weighted_ops, "Mean weighted by the second argument.", "(price, amount)"),
-    TWO("vwap", weighted_ops, "Volume-weighted average price.", "(price, amount)"),
+    TWO("vwap", traded_ops,
+        "Volume-weighted average price; rows with an amount of 0 or less do not count.",
+        "(price, amount)"),
     TWO("weighted_stddev", spread_rel_ops, "Standard deviation, weights as reliabilities.",
         "(price, amount)"),
     TWO("weighted_stddev_rel", spread_rel_ops, "Standard deviation, weights as reliabilities.",

@@ -304,7 +304,7 @@ static void numbers_against_plain_loops(void **state)
     const alm_vec x = doubles(), y = doubles();
     const double *a = x.data, *b = y.data;
     long double sum = 0, least = 1e300L, most = -1e300L, n = 0;
-    long double pair_n = 0, mx = 0, my = 0, weighted = 0, weight = 0;
+    long double pair_n = 0, mx = 0, my = 0, weighted = 0, weight = 0, traded = 0, volume = 0;
     for (size_t i = 0; i < ROWS; i++) {
         if (a[i] == a[i]) {
             sum += a[i];
@@ -318,6 +318,8 @@ static void numbers_against_plain_loops(void **state)
             my += b[i];
             weighted += (long double)a[i] * b[i];
             weight += b[i];
+            traded += b[i] > 0 ? (long double)a[i] * b[i] : 0;
+            volume += b[i] > 0 ? b[i] : 0;
         }
     }
     mx /= pair_n;
@@ -352,7 +354,38 @@ static void numbers_against_plain_loops(void **state)
     ABOUT(xy / sqrtl(xx * yy), (alm_vec[]){all_ways("corr", 2, two)}[0]);
     ABOUT(xy / yy, (alm_vec[]){all_ways("regr_slope", 2, two)}[0]);
     ABOUT(mx - my * xy / yy, (alm_vec[]){all_ways("regr_intercept", 2, two)}[0]);
-    ABOUT(weighted / weight, (alm_vec[]){all_ways("vwap", 2, two)}[0]);
+    ABOUT(weighted / weight, (alm_vec[]){all_ways("weighted_avg", 2, two)}[0]);
+    ABOUT(traded / volume, (alm_vec[]){all_ways("vwap", 2, two)}[0]);
+}
+
+static double exactly(const char *name, uint32_t argc, const alm_vec *given)
+{
+    const alm_vec v = all_ways(name, argc, given);
+    return number(&v);
+}
+
+/* To the last bit, which no tolerance may hide: 0.1 and 1e15 / 3 are rounded when they are added up. */
+static void equal_values_have_no_spread(void **state)
+{
+    (void)state;
+    static const double equal[] = {0.1, 1e15 / 3, -7e-100, 3};
+    for (size_t k = 0; k < ALM_COUNT(equal); k++) {
+        const alm_vec x = doubles(), y = doubles();
+        for (size_t i = 0; i < ROWS; i++)
+            ((double *)x.data)[i] = i % 5 == 4 ? __builtin_nan("") : equal[k];
+        const alm_vec two[] = {x, y}, turned[] = {y, x};
+        assert_true(exactly("variance", 1, two) == 0);
+        assert_true(exactly("stddev_pop", 1, two) == 0);
+        assert_true(exactly("covar_samp", 2, two) == 0);
+        assert_true(exactly("regr_slope", 2, two) == 0);
+        assert_true(exactly("regr_r2", 2, two) == 1);
+        assert_true(isnan(exactly("corr", 2, two)));
+        assert_true(isnan(exactly("corr", 2, turned)));
+        assert_true(isnan(exactly("regr_slope", 2, turned)));
+        assert_true(isnan(exactly("regr_intercept", 2, turned)));
+        assert_true(isnan(exactly("regr_r2", 2, turned)));
+        assert_true(isnan(exactly("skewness", 1, two)));
+    }
 }
 
 static void integers_against_plain_loops(void **state)
@@ -594,6 +627,7 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_against_plain_loops),
+                                       cmocka_unit_test(equal_values_have_no_spread),
                                        cmocka_unit_test(integers_against_plain_loops),
                                        cmocka_unit_test(avg_of_longs_does_not_overflow),
                                        cmocka_unit_test(text_as_views_and_as_codes),

@@ -3,6 +3,8 @@
  *
  * Null rule   Null in, null out. A result beyond the range of its type is null, and so is what is
  *             divided by zero. The negative of the least BYTE and SHORT, which have no null, is refused.
+ *             Aggregates, which would not see such a null, and what is stored use the variants that refuse
+ *             it; where more than 32 bits are asked for, INT is computed by the wide ones.
  * Units       TIMESTAMP - TIMESTAMP is a count of the unit of the type, as is what is added to one.
  * Cost        Memory bound for + - *; INT division runs on doubles, which is exact for 32 bits and
  *             vectorises; LONG division is the processor's.
@@ -45,6 +47,48 @@ ALM_BINARY(mul_int, int32_t, int32_t, int32_t, INT_OR_NULL(int_within((int64_t)x
 ALM_BINARY(add_long, int64_t, int64_t, int64_t, LONG_OR_NULL(long_sum(x, y)))
 ALM_BINARY(sub_long, int64_t, int64_t, int64_t, LONG_OR_NULL(long_difference(x, y)))
 ALM_BINARY(mul_long, int64_t, int64_t, int64_t, LONG_OR_NULL(long_product(x, y)))
+
+/* What meets in 64 bits: no result of two INT leaves them, so nothing is tested and all of it vectorises. */
+#define WIDE(expr) (x == ALM_INT_NULL || y == ALM_INT_NULL ? ALM_LONG_NULL : (expr))
+ALM_BINARY(add_wide, int32_t, int32_t, int64_t, WIDE((int64_t)x + y))
+ALM_BINARY(sub_wide, int32_t, int32_t, int64_t, WIDE((int64_t)x - y))
+ALM_BINARY(mul_wide, int32_t, int32_t, int64_t, WIDE((int64_t)x *y))
+
+/* A null that no argument explains is a result that was lost. Nulls are rare: they are looked for first. */
+#define REFUSE_LOST(T, nul)                                                                        \
+    static ALM_SIMD bool any_null_##T(const T *restrict o, size_t n)                               \
+    {                                                                                              \
+        bool found = false;                                                                        \
+        for (size_t i = 0; i < n; i++)                                                             \
+            found |= o[i] == (nul);                                                                \
+        return found;                                                                              \
+    }                                                                                              \
+    static alm_status refuse_lost_##T(const alm_call *call, size_t n, const alm_vec *args,         \
+                                      const alm_vec *out)                                          \
+    {                                                                                              \
+        const T *o = out->data;                                                                    \
+        const size_t end = any_null_##T(o, n) ? n : 0;                                             \
+        for (size_t i = 0; i < end; i++)                                                           \
+            if (o[i] == (nul) && ALM_AT(T, args[0], i) != (nul) && ALM_AT(T, args[1], i) != (nul)) \
+                return alm_out_of_range(call->cx, call->pos, call->result);                        \
+        return ALM_OK;                                                                             \
+    }
+REFUSE_LOST(int32_t, ALM_INT_NULL)
+REFUSE_LOST(int64_t, ALM_LONG_NULL)
+
+#define CHECKED(kernel, T)                                                                         \
+    static alm_status checked_##kernel(alm_call *call, size_t n, const alm_vec *args,              \
+                                       alm_vec *out)                                               \
+    {                                                                                              \
+        ALM_TRY(kernel(call, n, args, out));                                                       \
+        return refuse_lost_##T(call, n, args, out);                                                \
+    }
+CHECKED(add_int, int32_t)
+CHECKED(sub_int, int32_t)
+CHECKED(mul_int, int32_t)
+CHECKED(add_long, int64_t)
+CHECKED(sub_long, int64_t)
+CHECKED(mul_long, int64_t)
 
 /* A quotient of 32-bit numbers is exact in a double before truncation, and truncation is C's. */
 static inline int32_t int_quotient(int32_t x, int32_t y)
@@ -159,6 +203,52 @@ alm_status alm_bind_meet_times(ALM_UNUSED alm_ctx *cx, ALM_UNUSED const alm_fn *
         OP(op, "(LONG) LONG", neg_long, "Negative.", "-(1L)"),                                     \
         OP(op, "(FLOAT) FLOAT", neg_float, "Negative.", "-(1.5f)"),                                \
         OP(op, "(DOUBLE) DOUBLE", neg_double, "Negative.", "-(1.5)")
+
+/* The variants of an operator: the same row with another kernel. */
+#define VARIANT(op, sig, kernel_)                                                                  \
+    {.name = op, .signature = sig, .flags = ALM_FN_INTERNAL | ALM_FN_NULL_OUT, .kernel = kernel_}
+#define CHECKED_ROW(op, sig, kernel_)                                                              \
+    {.name = op,                                                                                   \
+     .signature = sig,                                                                             \
+     .flags = ALM_FN_INTERNAL | ALM_FN_NULL_OUT | ALM_FN_CHECKED,                                  \
+     .kernel = checked_##kernel_}
+static const struct {
+    alm_scalar_kernel kernel;
+    alm_fn wide, checked;
+} VARIANTS[] = {
+    {add_int, VARIANT("+", "(INT, INT) LONG", add_wide),
+     CHECKED_ROW("+", "(INT, INT) INT", add_int)},
+    {sub_int, VARIANT("-", "(INT, INT) LONG", sub_wide),
+     CHECKED_ROW("-", "(INT, INT) INT", sub_int)},
+    {mul_int, VARIANT("*", "(INT, INT) LONG", mul_wide),
+     CHECKED_ROW("*", "(INT, INT) INT", mul_int)},
+    {add_long, {0}, CHECKED_ROW("+", "(LONG, LONG) LONG", add_long)},
+    {sub_long, {0}, CHECKED_ROW("-", "(LONG, LONG) LONG", sub_long)},
+    {mul_long, {0}, CHECKED_ROW("*", "(LONG, LONG) LONG", mul_long)},
+};
+
+const alm_fn *alm_fn_checked(const alm_fn *fn)
+{
+    for (size_t i = 0; i < ALM_COUNT(VARIANTS); i++)
+        if (fn->kernel == VARIANTS[i].kernel)
+            return &VARIANTS[i].checked;
+    return NULL;
+}
+
+const alm_fn *alm_fn_wide(const alm_fn *fn)
+{
+    for (size_t i = 0; i < ALM_COUNT(VARIANTS); i++)
+        if (fn->kernel != NULL &&
+            (fn->kernel == VARIANTS[i].kernel || fn->kernel == VARIANTS[i].checked.kernel))
+            return VARIANTS[i].wide.kernel != NULL ? &VARIANTS[i].wide : NULL;
+    return NULL;
+}
+
+alm_status alm_out_of_range(alm_ctx *cx, int32_t pos, alm_type type)
+{
+    return alm_fail(cx, ALM_E_RANGE, pos, "%s out of range%s", alm_type_name(type),
+                    type.id == ALM_T_INT ? ": a LONG would hold it, as in x::long" : "");
+}
 
 static const alm_fn ROWS[] = {
     OP("+", "(INT, INT) INT", add_int, "Sum.", "1 + 2"),

@@ -1,12 +1,14 @@
 /*
  * array_arrange.c - array_sort, array_reverse: the numbers of the last dimension in another order; array_build:
- * an array as long as an argument says.
+ * an array as long as an argument says; array_cat, array_append, array_prepend: arrays end to end.
  *
- * Null rule   A null array, or a null length, gives null. Null elements are last, or first where asked.
+ * Null rule   A null array, or a null length, gives null. Null elements are last, or first where asked. Beside
+ *             another array or a number, a null array is one without elements.
  */
 #include <stdlib.h>
 
 #include "func/args.h"
+#include "func/by_row.h"
 #include "func/kernel.h"
 #include "func/tables.h"
 #include "type/array.h"
@@ -130,7 +132,9 @@ static alm_status length_of(alm_call *call, const alm_vec *arg, size_t i, uint32
         n = ALM_AT(int64_t, *arg, i);
         *none = n == ALM_LONG_NULL;
     }
-    if (!*none && (n < 0 || n > ALM_ARRAY_MAX))
+    const bool bad = !*none && (n < 0 || n > ALM_ARRAY_MAX);
+    *none |= bad && !arg->is_const;
+    if (bad && arg->is_const)
         return alm_fail(call->cx, ALM_E_VALUE, call->pos, "length of an array: 0 to %d, not %lld",
                         ALM_ARRAY_MAX, (long long)n);
     *len = *none ? 0 : (uint32_t)n;
@@ -170,6 +174,119 @@ static alm_status array_build(alm_call *call, size_t n, const alm_vec *args, alm
     return ALM_OK;
 }
 
+/* ------------------------------------------------------------------------------- end to end */
+
+/* array_cat: of arrays with the same dimensions, or of an array and one of its elements. */
+static alm_status cat_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                           ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
+                           ALM_UNUSED void **data)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        if (args[i].type.id != ALM_T_ARRAY) /* a null without a type */
+            args[i].type =
+                args[1 - i].type.id == ALM_T_ARRAY ? args[1 - i].type : alm_type_array(1);
+    const uint32_t a = args[0].type.dims, b = args[1].type.dims;
+    if (a > b + 1 || b > a + 1)
+        return alm_fail(cx, ALM_E_TYPE, pos,
+                        "arrays of %u and %u dimensions cannot be concatenated", a, b);
+    *result = alm_type_array(ALM_MAX(a, b));
+    return ALM_OK;
+}
+
+/* One element of an array of `dims` dimensions, as an array with the length 1 before its own lengths. */
+static alm_array as_element(alm_array x, uint32_t dims)
+{
+    if (x.dims != 0 && x.dims < dims) {
+        memmove(&x.len[1], &x.len[0], x.dims * sizeof x.len[0]);
+        x.len[0] = x.count > 0;
+        x.dims = dims;
+    }
+    return x;
+}
+
+/* b behind a, along the first dimension. */
+static alm_status cat_row(alm_call *call, const alm_vec *args, const alm_array *a,
+                          const alm_array *b, alm_view *out)
+{
+    alm_array_out w;
+    uint32_t len[ALM_ARRAY_DIMS_MAX];
+    const alm_array *shape = a->count > 0 ? a : b;
+    if (a->count > 0 && b->count > 0 &&
+        memcmp(&a->len[1], &b->len[1], (a->dims - 1) * sizeof a->len[0]) != 0) {
+        char left[200], right[200];
+        if (alm_by_row(args, 0, 2))
+            return ALM_OK;
+        return alm_fail(call->cx, ALM_E_VALUE, call->pos,
+                        "arrays have different shapes [leftShape=%s, rightShape=%s]",
+                        alm_array_shape(a, left, sizeof left),
+                        alm_array_shape(b, right, sizeof right));
+    }
+    memcpy(len, shape->len, sizeof len);
+    if (a->count > 0 && b->count > 0)
+        len[0] = a->len[0] + b->len[0]; /* each below ALM_ARRAY_MAX */
+    ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, shape->dims, len, &w));
+    ALM_ASSERT(w.count == a->count + b->count);
+    memcpy(w.at, a->data, a->count * sizeof(double));
+    memcpy(w.at + a->count * sizeof(double), b->data, b->count * sizeof(double));
+    *out = alm_array_finish(&w);
+    return ALM_OK;
+}
+
+static alm_status array_cat(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const uint32_t dims = call->result.dims;
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_array a = as_element(alm_array_of(&args[0], i), dims);
+        const alm_array b = as_element(alm_array_of(&args[1], i), dims);
+        const alm_array none = {.dims = dims, .data = ""};
+        o[i] = alm_view_null();
+        if (a.dims != 0 || b.dims != 0)
+            ALM_TRY(cat_row(call, args, a.dims != 0 ? &a : &none, b.dims != 0 ? &b : &none, &o[i]));
+    }
+    return ALM_OK;
+}
+
+/* The numbers of an array with one more, before or behind them; a null array has none. */
+static alm_status add_number(alm_call *call, size_t n, const alm_vec *array, const alm_vec *number,
+                             bool before, alm_vec *out)
+{
+    alm_view *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        const alm_array a = alm_array_of(array, i);
+        const uint32_t len = (uint32_t)a.count + 1;
+        alm_array_out w;
+        ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, 1, &len, &w));
+        if (a.count > 0)
+            memcpy(w.at + (before ? sizeof(double) : 0), a.data, a.count * sizeof(double));
+        alm_array_put(&w, before ? 0 : a.count, ALM_AT(double, *number, i));
+        o[i] = alm_array_finish(&w);
+    }
+    return ALM_OK;
+}
+
+static alm_status array_append(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    return add_number(call, n, &args[0], &args[1], false, out);
+}
+
+static alm_status array_prepend(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    return add_number(call, n, &args[1], &args[0], true, out);
+}
+
+static alm_status flat_bind(alm_ctx *cx, const alm_fn *fn, ALM_UNUSED int32_t pos,
+                            ALM_UNUSED uint32_t argc, alm_arg *args, alm_type *result,
+                            ALM_UNUSED void **data)
+{
+    const alm_arg *array = &args[strcmp(fn->name, "array_prepend") == 0];
+    if (array->type.dims > 1)
+        return alm_fail(cx, ALM_E_TYPE, array->pos,
+                        "a number is no element of an array with %u dimensions", array->type.dims);
+    *result = alm_type_array(1);
+    return ALM_OK;
+}
+
 /* ------------------------------------------------------------------------------------- rows */
 
 #define ROW(name_, sig, bind_, kernel_, doc_, example_)                                            \
@@ -199,5 +316,16 @@ static const alm_fn ROWS[] = {
         "filler is a number that fills it, or an array that is cut or filled up with nulls. With "
         "two arrays or more the result has two dimensions.",
         "array_build(2, 3, 0.5, ARRAY[1, 2])"),
+    ROW("array_cat", "(ARRAY, ARRAY) ?", cat_bind, array_cat,
+        "The elements of both arrays as one array, as `a || b`. One of them may have a dimension "
+        "less: it is an element of the other. A null array has no elements; two give null.",
+        "array_cat(ARRAY[1, 2], ARRAY[3])"),
+    ROW("array_append", "(ARRAY, DOUBLE) ?", flat_bind, array_append,
+        "The array with the number as its last element, as `a || x`; a null array has no elements.",
+        "array_append(ARRAY[1, 2], 3)"),
+    ROW("array_prepend", "(DOUBLE, ARRAY) ?", flat_bind, array_prepend,
+        "The array with the number as its first element, as `x || a`; a null array has no "
+        "elements.",
+        "array_prepend(1, ARRAY[2, 3])"),
 };
 ALM_FN_TABLE(array_arrange, ROWS);

@@ -6,6 +6,7 @@
  * Null rule   A null array or a null subscript gives null; a null array among others in a literal, too.
  */
 #include "func/args.h"
+#include "func/by_row.h"
 #include "func/kernel.h"
 #include "func/tables.h"
 #include "type/array.h"
@@ -67,7 +68,10 @@ static alm_status stack_row(alm_call *call, size_t row, const alm_vec *args, alm
         const alm_array a = alm_array_of(&args[k], row);
         if (a.dims == 0)
             return ALM_OK;
-        if (!alm_array_same_shape(&a, &first))
+        const bool alike = alm_array_same_shape(&a, &first);
+        if (!alike && alm_by_row(args, 0, call->argc))
+            return ALM_OK;
+        if (!alike)
             return alm_fail(call->cx, ALM_E_VALUE, at[k],
                             "element counts in sub-arrays don't match");
         memcpy(w.at + k * a.count * sizeof(double), a.data, a.count * sizeof(double));
@@ -150,10 +154,13 @@ static alm_status find_box(alm_call *call, const alm_array *a, size_t row, const
     for (uint32_t d = 0; d < s->n; d++) {
         const int64_t lo = ALM_AT(int64_t, args[arg], row);
         const int64_t hi = s->slice[d] ? ALM_AT(int64_t, args[arg + 1], row) : 1;
+        const uint32_t at = arg;
         arg += s->slice[d] ? 2 : 1;
         b->is_null |= lo == ALM_LONG_NULL || hi == ALM_LONG_NULL;
-        if (lo == 0 || hi == 0)
+        const alm_vec *zero = lo == 0 ? &args[at] : hi == 0 ? &args[at + 1] : NULL;
+        if (zero != NULL && zero->is_const)
             return zero_index(call, d, lo, hi);
+        b->is_null |= zero != NULL;
         if (b->is_null)
             continue;
         const uint32_t len = a->len[d];

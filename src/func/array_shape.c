@@ -9,6 +9,7 @@
  */
 #include <math.h>
 
+#include "func/by_row.h"
 #include "func/kernel.h"
 #include "func/rounding.h"
 #include "func/tables.h"
@@ -77,14 +78,17 @@ static void combine(element_op op, const alm_array *a, const alm_array *b, const
 }
 
 static alm_status arithmetic(alm_call *call, element_op op, const alm_array *a, const alm_array *b,
-                             alm_view *out)
+                             bool by_row, alm_view *out)
 {
     uint32_t len[ALM_ARRAY_DIMS_MAX], dims = 0;
     alm_array_out w;
     *out = alm_view_null();
     if (a->dims == 0 || b->dims == 0)
         return ALM_OK;
-    if (!meet_shapes(a, b, len, &dims)) {
+    const bool meet = meet_shapes(a, b, len, &dims);
+    if (!meet && by_row)
+        return ALM_OK;
+    if (!meet) {
         char left[200], right[200];
         return alm_fail(call->cx, ALM_E_VALUE, call->pos,
                         "arrays have incompatible shapes [leftShape=%s, rightShape=%s]",
@@ -115,7 +119,8 @@ static alm_array operand(const alm_vec *v, size_t i)
     {                                                                                              \
         for (size_t i = 0; i < n; i++) {                                                           \
             const alm_array a = operand(&args[0], i), b = operand(&args[1], i);                    \
-            ALM_TRY(arithmetic(call, op, &a, &b, (alm_view *)out->data + i));                      \
+            ALM_TRY(                                                                               \
+                arithmetic(call, op, &a, &b, alm_by_row(args, 0, 2), (alm_view *)out->data + i));  \
         }                                                                                          \
         return ALM_OK;                                                                             \
     }
@@ -302,7 +307,8 @@ static alm_status matmul(alm_call *call, size_t n, const alm_vec *args, alm_vec 
     for (size_t i = 0; i < n; i++) {
         const alm_array a = alm_array_of(&args[0], i), b = alm_array_of(&args[1], i);
         o[i] = alm_view_null();
-        if (a.dims > 0 && b.dims > 0)
+        const bool fit = a.dims == 0 || b.dims == 0 || a.len[1] == b.len[0];
+        if (a.dims > 0 && b.dims > 0 && (fit || !alm_by_row(args, 0, 2)))
             ALM_TRY(multiply_row(call, &a, &b, &o[i]));
     }
     return ALM_OK;

@@ -92,13 +92,16 @@ static inline int64_t unit_of(int64_t x)
 
 /* From integers of at most 32 bits. */
 #define SMALL(from)                                                                                \
+    SMALL_NUMBERS(from)                                                                            \
+    ALM_UNARY(from##_to_CHAR, C_##from, uint16_t, unit_of(x))
+#define SMALL_NUMBERS(from)                                                                        \
     CAST(from, INT, ALWAYS, ALM_INT_NULL)                                                          \
     CAST(from, LONG, ALWAYS, ALM_LONG_NULL)                                                        \
     CAST(from, FLOAT, ALWAYS, NAN32)                                                               \
     CAST(from, DOUBLE, ALWAYS, NAN64)                                                              \
-    ALM_UNARY(from##_to_BOOLEAN, C_##from, uint8_t, !NONE_##from(x) && x != 0)                     \
-    ALM_UNARY(from##_to_CHAR, C_##from, uint16_t, unit_of(x))
-SMALL(BOOLEAN)
+    ALM_UNARY(from##_to_BOOLEAN, C_##from, uint8_t, !NONE_##from(x) && x != 0)
+SMALL_NUMBERS(BOOLEAN)
+ALM_UNARY(BOOLEAN_to_CHAR, uint8_t, uint16_t, x ? 'T' : 'F') /* CHAR_to_BOOLEAN reads them */
 SMALL(BYTE)
 SMALL(SHORT)
 SMALL(INT)
@@ -197,15 +200,16 @@ static alm_status null_to_any(alm_call *call, size_t n, ALM_UNUSED const alm_vec
 
 /* -------------------------------------------------------------------- rows */
 
-#define ROW(name_, from, to, kernel_)                                                              \
+#define ROW(name, from, to, kernel) FLAGGED(name, from, to, 0, kernel)
+#define FLAGGED(name_, from, to, flags_, kernel_)                                                  \
     {.name = name_,                                                                                \
      .signature = "(" from ") " to,                                                                \
-     .flags = ALM_FN_INTERNAL,                                                                     \
+     .flags = ALM_FN_INTERNAL | (flags_),                                                          \
      .kernel = kernel_,                                                                            \
      .doc = "Cast of " from " to " to ".",                                                         \
      .example = "cast(x as " to ")",                                                               \
      .since = "0.1"}
-#define LOOSE(from, to, name)         ROW("::" name, #from, #to, from##_to_##to)
+#define LOOSE(from, to, name)         FLAGGED("::" name, #from, #to, ALM_FN_LEAKPROOF, from##_to_##to)
 #define TIGHT(from, to, name)         ROW("=>" name, #from, #to, from##_as_##to)
 #define ALIAS(from, to, name, kernel) ROW("::" name, from, to, kernel)
 #define TO_NUMBERS(from)                                                                           \

@@ -3,9 +3,10 @@
  * meet. Data are touched by cast_number.c, cast_text.c and cast_time.c.
  *
  * Costs       0 the same type; 1..5 widening (one step of BYTE < SHORT < INT < LONG < FLOAT <
- *             DOUBLE, or of DATE < TIMESTAMP < TIMESTAMP_NS, each); 8 a change of family that keeps
- *             the value (LONG as TIMESTAMP); 16 and more text that is read as something else, which
- *             may fail at run time. The numbers only have to order overloads.
+ *             DOUBLE, or of DATE < TIMESTAMP < TIMESTAMP_NS, each); 7 an integer as a FLOAT, which has
+ *             24 bits, so that a FLOAT beside an integer is computed in DOUBLE; 8 a change of family
+ *             that keeps the value (LONG as TIMESTAMP); 16 and more text that is read as something
+ *             else, which may fail at run time. The numbers only have to order overloads.
  */
 #include "func/cast_rules.h"
 
@@ -81,12 +82,14 @@ static bool is_rare(alm_type t)
 int alm_cast_cost(alm_type from, alm_type to)
 {
     enum {
+        TO_FLOAT = 7,
         OTHER_FAMILY = 8,
         TO_DECIMAL = 9,
         NARROW_TIME = 12,
         FROM_DECIMAL = 20,
         CHAR_TO_NUMBER = 40,
-        TO_LONG256 = 45
+        TO_LONG256 = 45,
+        ADDRESS_TO_TEXT = 25 /* above text to them: those are compared as what they are */
     };
     if (alm_type_eq(from, to))
         return 0;
@@ -104,7 +107,7 @@ int alm_cast_cost(alm_type from, alm_type to)
     const int nf = number_rank(from), nt = number_rank(to);
     const int tf = time_rank(from), tt = time_rank(to);
     if (nf != 0 && nt != 0)
-        return nt > nf ? nt - nf : -1;
+        return nt <= nf ? -1 : to.id == ALM_T_FLOAT ? TO_FLOAT : nt - nf;
     if (tf != 0 && tt != 0)
         return tt > tf ? tt - tf : NARROW_TIME + tf - tt;
     if (nf != 0 && nf <= 4 && tt != 0) /* 1704067200000000 as a timestamp */
@@ -127,6 +130,8 @@ int alm_cast_cost(alm_type from, alm_type to)
         return to.id == ALM_T_STRING ? 1 : 2;
     if (from.id == ALM_T_CHAR && nt != 0)
         return CHAR_TO_NUMBER + 6 - nt;
+    if ((from.id == ALM_T_UUID || from.id == ALM_T_IPV4) && alm_type_is_text(to))
+        return ADDRESS_TO_TEXT + (to.id == ALM_T_STRING ? 0 : 1);
     return -1;
 }
 
@@ -173,6 +178,11 @@ alm_type alm_type_meet(alm_type a, alm_type b)
     return ALM_TY(NONE);
 }
 
+static bool is_any_number(alm_type t)
+{
+    return number_rank(t) != 0 || t.id == ALM_T_DECIMAL;
+}
+
 alm_type alm_type_union(alm_type a, alm_type b)
 {
     if (a.id == ALM_T_ARRAY && b.id == ALM_T_ARRAY)
@@ -183,6 +193,9 @@ alm_type alm_type_union(alm_type a, alm_type b)
     const alm_type text = varchar && !string ? ALM_TY(VARCHAR) : ALM_TY(STRING);
     if (is_text_or_char(a) && is_text_or_char(b) && !alm_type_eq(a, b))
         return text;
+    if ((time_rank(a) != 0 && is_any_number(b)) || (time_rank(b) != 0 && is_any_number(a)))
+        return ALM_TY(
+            NONE); /* a number is not an implicit timestamp, and a common text type would hide the mistake */
     const alm_type met = alm_type_meet(a, b);
     if (met.id != ALM_T_NONE && !(varchar && met.id == ALM_T_STRING))
         return met;

@@ -16,8 +16,10 @@ alm_type alm_decimal_for(alm_type from);
 alm_type alm_decimal_meet(alm_type a, alm_type b);
 
 /* Names of cast rows: "::long" gives null for what does not fit, "=>long" refuses it. Where a strict
- * row is missing the other one cannot fail. */
-#define ALM_CAST_NAME        "::"
-#define ALM_CAST_STRICT_NAME "=>"
+ * row is missing the other one cannot fail. "?>date" is for rows where no cast is written and gives null
+ * for what "=>date" refuses; where it is missing, "::" reads the same texts as "=>". */
+#define ALM_CAST_NAME         "::"
+#define ALM_CAST_LENIENT_NAME "?>"
+#define ALM_CAST_STRICT_NAME  "=>"
 
 #endif

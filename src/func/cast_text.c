@@ -65,14 +65,14 @@ static bool read_short(alm_str text, int16_t *out)
 static bool read_int(alm_str text, int32_t *out)
 {
     int64_t v;
-    const bool ok = parse_limited(text, INT32_MIN, INT32_MAX, &v);
+    const bool ok = parse_limited(text, -INT32_MAX, INT32_MAX, &v); /* the least one is the null */
     *out = ok ? (int32_t)v : ALM_INT_NULL;
     return ok;
 }
 
 static bool read_long(alm_str text, int64_t *out)
 {
-    const bool ok = parse_long(text, out);
+    const bool ok = parse_limited(text, -INT64_MAX, INT64_MAX, out);
     if (!ok)
         *out = ALM_LONG_NULL;
     return ok;
@@ -136,6 +136,27 @@ static bool read_nanos(alm_str text, int64_t *out)
     return read_time(text, ALM_TIME_NS, out);
 }
 
+/* Where a time is expected, and not asked for by a cast, a number counts and eight digits are a day. */
+static bool expect_time(alm_str text, alm_time_unit unit, int64_t *out)
+{
+    const bool ok = alm_time_read(text, unit, out);
+    if (!ok)
+        *out = ALM_TS_NULL;
+    return ok;
+}
+static bool expect_date(alm_str text, int64_t *out)
+{
+    return expect_time(text, ALM_TIME_MS, out);
+}
+static bool expect_micros(alm_str text, int64_t *out)
+{
+    return expect_time(text, ALM_TIME_US, out);
+}
+static bool expect_nanos(alm_str text, int64_t *out)
+{
+    return expect_time(text, ALM_TIME_NS, out);
+}
+
 /* Does it read as an integer of any size? Then it was its size that was refused. */
 static bool is_integer(alm_str text)
 {
@@ -155,10 +176,10 @@ static alm_status refuse(const alm_call *call, alm_type from, alm_str text, alm_
                     text.ptr, alm_type_name(from), alm_type_name(to));
 }
 
-/* read(text, T *) for each row; `none` stands for null. */
-#define FROM_TEXT(name, T, read, none)                                                             \
-    static alm_status name##_read(const alm_call *call, size_t n, const alm_vec *args,             \
-                                  alm_vec *out, bool strict)                                       \
+/* read(text, T *) for each row. A text that is not wholly taken becomes what `read` makes of it, or ends the statement
+ * where the cast is strict. */
+#define READ_TEXT(name, T, read, none, strict)                                                     \
+    static alm_status name(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)            \
     {                                                                                              \
         const alm_view *views = args[0].data;                                                      \
         T *to = out->data;                                                                         \
@@ -171,15 +192,15 @@ static alm_status refuse(const alm_call *call, alm_type from, alm_str text, alm_
                 return refuse(call, args[0].type, text, out->type);                                \
         }                                                                                          \
         return ALM_OK;                                                                             \
-    }                                                                                              \
-    static alm_status name(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)            \
-    {                                                                                              \
-        return name##_read(call, n, args, out, false);                                             \
-    }                                                                                              \
-    static alm_status name##_strict(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)   \
-    {                                                                                              \
-        return name##_read(call, n, args, out, true);                                              \
     }
+#define FROM_TEXT(name, T, read, none)                                                             \
+    READ_TEXT(name, T, read, none, false)                                                          \
+    READ_TEXT(name##_strict, T, read, none, true)
+/* A cast to a time reads what is written as one; where a time is expected without a cast, a number counts, too. */
+#define TIME_FROM_TEXT(name, read, expect)                                                         \
+    READ_TEXT(name, int64_t, read, ALM_TS_NULL, false)                                             \
+    READ_TEXT(name##_lenient, int64_t, expect, ALM_TS_NULL, false)                                 \
+    READ_TEXT(name##_strict, int64_t, expect, ALM_TS_NULL, true)
 FROM_TEXT(text_to_byte, int8_t, read_byte, 0)
 FROM_TEXT(text_to_short, int16_t, read_short, 0)
 FROM_TEXT(text_to_int, int32_t, read_int, ALM_INT_NULL)
@@ -188,9 +209,9 @@ FROM_TEXT(text_to_float, float, read_float, __builtin_nanf(""))
 FROM_TEXT(text_to_double, double, read_double, __builtin_nan(""))
 FROM_TEXT(text_to_boolean, uint8_t, read_boolean, 0)
 FROM_TEXT(text_to_char, uint16_t, read_char, 0)
-FROM_TEXT(text_to_date, int64_t, read_date, ALM_TS_NULL)
-FROM_TEXT(text_to_micros, int64_t, read_micros, ALM_TS_NULL)
-FROM_TEXT(text_to_nanos, int64_t, read_nanos, ALM_TS_NULL)
+TIME_FROM_TEXT(text_to_date, read_date, expect_date)
+TIME_FROM_TEXT(text_to_micros, read_micros, expect_micros)
+TIME_FROM_TEXT(text_to_nanos, read_nanos, expect_nanos)
 
 /* --------------------------------------------------------- a value to text */
 
@@ -311,12 +332,15 @@ static alm_status text_to_text(alm_call *call, size_t n, const alm_vec *args, al
         ROW("=>double", text, "DOUBLE", 0, text_to_double_strict),                                 \
         ROW("=>boolean", text, "BOOLEAN", 0, text_to_boolean_strict),                              \
         ROW("=>char", text, "CHAR", 0, text_to_char_strict),                                       \
+        ROW("?>date", text, "DATE", 0, text_to_date_lenient),                                      \
+        ROW("?>timestamp", text, "TIMESTAMP", 0, text_to_micros_lenient),                          \
+        ROW("?>timestamp_ns", text, "TIMESTAMP_NS", 0, text_to_nanos_lenient),                     \
         ROW("=>date", text, "DATE", 0, text_to_date_strict),                                       \
         ROW("=>timestamp", text, "TIMESTAMP", 0, text_to_micros_strict),                           \
         ROW("=>timestamp_ns", text, "TIMESTAMP_NS", 0, text_to_nanos_strict),                      \
-        ROW("::string", text, "STRING", ALM_FN_SYMBOLS, text_to_text),                             \
-        ROW("::varchar", text, "VARCHAR", ALM_FN_SYMBOLS, text_to_text),                           \
-        ROW("::symbol", text, "SYMBOL", ALM_FN_SYMBOLS, text_to_text)
+        ROW("::string", text, "STRING", ALM_FN_SYMBOLS | ALM_FN_LEAKPROOF, text_to_text),          \
+        ROW("::varchar", text, "VARCHAR", ALM_FN_SYMBOLS | ALM_FN_LEAKPROOF, text_to_text),        \
+        ROW("::symbol", text, "SYMBOL", ALM_FN_SYMBOLS | ALM_FN_LEAKPROOF, text_to_text)
 #define TO(name, text)                                                                             \
     ROW(name, "BYTE", text, 0, byte_to_text), ROW(name, "SHORT", text, 0, short_to_text),          \
         ROW(name, "INT", text, 0, int_to_text), ROW(name, "LONG", text, 0, long_to_text),          \

@@ -1,7 +1,9 @@
 /*
  * cast_time.c - casts among DATE, TIMESTAMP and TIMESTAMP_NS: a change of unit.
  *
- * Null rule   Null to null. Coarser rounds down; finer that does not fit 64 bits is null.
+ * Null rule   Null to null. Coarser rounds down; finer that does not fit 64 bits is null where the cast is written
+ *             (::), and refused where it is not (=>).
+ * Rising      Null is no value of an order: who searches by monotone_arg looks at the ends of the times it has.
  */
 #include "func/registry.h"
 #include "func/tables.h"
@@ -26,6 +28,43 @@ static alm_status same(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args,
     return ALM_OK;
 }
 
+/* The ends of the type are bounds for comparisons, 'infinity'::timestamp; no row keeps them. */
+static alm_status finite_time(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const int64_t *time = args[0].data;
+    size_t ends = 0;
+    for (size_t i = 0; i < n; i++)
+        ends += (time[i] == INT64_MAX) | (time[i] == ALM_TS_NULL + 1);
+    if (ends > 0)
+        return alm_fail(call->cx, ALM_E_VALUE, call->pos, "infinity is no time that can be stored");
+    return same(call, n, args, out);
+}
+
+static alm_status refuse(const alm_call *call, int64_t time, alm_type from, alm_time_unit unit)
+{
+    char text[ALM_TIME_TEXT_MAX];
+    const size_t len = alm_time_format(time, unit, ALM_TIME_ISO, text);
+    return alm_fail(call->cx, ALM_E_TIME_RANGE, call->pos, "inconvertible value: `%.*s` [%s -> %s]",
+                    (int)len, text, alm_type_name(from), alm_type_name(call->result));
+}
+
+#define FINER(name, from)                                                                          \
+    static alm_status name##_strict(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)   \
+    {                                                                                              \
+        const int64_t *time = args[0].data, *finer = out->data;                                    \
+        size_t lost = 0;                                                                           \
+        ALM_TRY(name(call, n, args, out));                                                         \
+        for (size_t i = 0; i < n; i++)                                                             \
+            lost += (finer[i] == ALM_TS_NULL) & (time[i] != ALM_TS_NULL);                          \
+        for (size_t i = 0; lost > 0 && i < n; i++)                                                 \
+            if (finer[i] == ALM_TS_NULL && time[i] != ALM_TS_NULL)                                 \
+                return refuse(call, time[i], args[0].type, from);                                  \
+        return ALM_OK;                                                                             \
+    }
+FINER(ms_to_us, ALM_TIME_MS)
+FINER(ms_to_ns, ALM_TIME_MS)
+FINER(us_to_ns, ALM_TIME_US)
+
 #define ROW(name_, from, to, kernel_)                                                              \
     {.name = name_,                                                                                \
      .signature = "(" from ") " to,                                                                \
@@ -46,5 +85,10 @@ static const alm_fn ROWS[] = {
     ROW("::timestamp_ns", "DATE", "TIMESTAMP_NS", ms_to_ns),
     ROW("::timestamp_ns", "TIMESTAMP", "TIMESTAMP_NS", us_to_ns),
     ROW("::timestamp_ns", "TIMESTAMP_NS", "TIMESTAMP_NS", same),
+    ROW("=>finite", "DATE", "DATE", finite_time),
+    ROW("=>finite", "TIMESTAMP", "TIMESTAMP", finite_time),
+    ROW("=>timestamp", "DATE", "TIMESTAMP", ms_to_us_strict),
+    ROW("=>timestamp_ns", "DATE", "TIMESTAMP_NS", ms_to_ns_strict),
+    ROW("=>timestamp_ns", "TIMESTAMP", "TIMESTAMP_NS", us_to_ns_strict),
 };
 ALM_FN_TABLE(cast_time, ROWS);

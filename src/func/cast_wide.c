@@ -2,7 +2,7 @@
  * cast_wide.c - LONG256, GEOHASH, DECIMAL and BINARY as text and back, and LONG256 as other numbers.
  *
  * Null rule   Null to null. A text that is no value of the type: for LONG256 null, or an error where
- *             the cast is strict; GEOHASH and DECIMAL never lose a value in silence.
+ *             the cast is strict; for GEOHASH and DECIMAL null of a column, an error of a constant.
  */
 #include <float.h>
 
@@ -42,7 +42,9 @@ static alm_status read_all(const alm_call *call, size_t n, const alm_vec *args, 
     for (size_t i = 0; i < n; i++, o += out->width) {
         char scratch[4];
         const alm_str text = text_at(&args[0], i, scratch);
-        if (alm_value_scan(out->type, text, o) == ALM_SCAN_OK)
+        const alm_scan_result scanned =
+            strict ? alm_value_scan_stored(out->type, text, o) : alm_value_scan(out->type, text, o);
+        if (scanned == ALM_SCAN_OK)
             continue;
         if (strict)
             return inconvertible(call, &args[0], text, out->type);
@@ -59,6 +61,12 @@ static alm_status read_loose(alm_call *call, size_t n, const alm_vec *args, alm_
 static alm_status read_strict(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     return read_all(call, n, args, out, true);
+}
+
+/* A constant must fit, the texts of a column need not. */
+static alm_status read_written(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    return read_all(call, n, args, out, args[0].is_const);
 }
 
 /* A constant is refused where it stands, with the reason. */
@@ -224,9 +232,10 @@ static alm_status same_views(ALM_UNUSED alm_call *call, size_t n, const alm_vec 
 #define FROM_TEXT(text)                                                                            \
     ALM_CAST_ROW("::long256", text, "LONG256", NULL, read_loose),                                  \
         ALM_CAST_ROW("=>long256", text, "LONG256", NULL, read_strict),                             \
-        ALM_CAST_ROW("::geohash", text, "GEOHASH", bind_geohash, read_strict),                     \
+        ALM_CAST_ROW("::geohash", text, "GEOHASH", bind_geohash, read_written),                    \
         ALM_CAST_ROW("=>geohash", text, "GEOHASH", NULL, read_strict),                             \
-        ALM_CAST_ROW("::decimal", text, "DECIMAL", NULL, read_strict)
+        ALM_CAST_ROW("::decimal", text, "DECIMAL", NULL, read_written),                            \
+        ALM_CAST_ROW("=>decimal", text, "DECIMAL", NULL, read_strict)
 
 static const alm_fn ROWS[] = {
     ALM_CASTS_TO_TEXT("LONG256"),

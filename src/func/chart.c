@@ -40,7 +40,10 @@ static alm_status bar(alm_call *call, size_t n, const alm_vec *args, alm_vec *ou
         o[i] = alm_view_null();
         if (x != x || !(lo < hi) || width == ALM_INT_NULL)
             continue;
-        if (width < 1 || width > WIDTH_MAX)
+        const bool bad = width < 1 || width > WIDTH_MAX;
+        if (bad && !args[3].is_const)
+            continue;
+        if (bad)
             return alm_fail(call->cx, ALM_E_VALUE, call->pos, "width of a bar: 1 to %d, not %d",
                             WIDTH_MAX, (int)width);
         const double share = fmin(fmax((x - lo) / (hi - lo), 0), 1);

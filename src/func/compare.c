@@ -159,7 +159,7 @@ ALM_BINARY(ge_pair, pair, pair, uint8_t, pair_eq(x, y) || pair_below(y, x))
 #define OP(op, sig, kernel_, bind_, doc_)                                                          \
     {.name = op,                                                                                   \
      .signature = sig " BOOLEAN",                                                                  \
-     .flags = ALM_FN_INTERNAL,                                                                     \
+     .flags = ALM_FN_INTERNAL | ALM_FN_LEAKPROOF,                                                  \
      .bind = bind_,                                                                                \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
@@ -172,8 +172,9 @@ ALM_BINARY(ge_pair, pair, pair, uint8_t, pair_eq(x, y) || pair_below(y, x))
         OP(op, "(BOOLEAN, BOOLEAN)", f##_bool, NULL, doc),                                         \
         OP(op, "(CHAR, CHAR)", f##_char, NULL, doc),                                               \
         OP(op, "(TIME, TIME)", f##_long, alm_bind_meet_times, doc),                                \
-        OP(op, "(DATE, DATE)", f##_long, NULL, doc), OP(op, "(UUID, UUID)", f##_pair, NULL, doc),  \
-        OP(op, "(IPv4, IPv4)", f##_ipv4, NULL, doc)
+        OP(op, "(DATE, DATE)", f##_long, NULL, doc),                                               \
+        OP(op, "(TIMESTAMP_NS, TIMESTAMP_NS)", f##_long, NULL, doc),                               \
+        OP(op, "(UUID, UUID)", f##_pair, NULL, doc), OP(op, "(IPv4, IPv4)", f##_ipv4, NULL, doc)
 #define EQUALITY(op, f, null_, doc)                                                                \
     OP(op, "(INTERVAL, INTERVAL)", f##_pair, NULL, doc),                                           \
         OP(op, "(BOOLEAN, NULL)", null_, NULL, doc), OP(op, "(NULL, BOOLEAN)", null_, NULL, doc)

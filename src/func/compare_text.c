@@ -184,7 +184,7 @@ ORDERING(ge, 1, true)
 #define OP(op, kernel_, doc_)                                                                      \
     {.name = op,                                                                                   \
      .signature = "(TEXT, TEXT) BOOLEAN",                                                          \
-     .flags = ALM_FN_INTERNAL | ALM_FN_SYMBOLS,                                                    \
+     .flags = ALM_FN_INTERNAL | ALM_FN_SYMBOLS | ALM_FN_LEAKPROOF,                                 \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
      .example = "'ETH' " op " 'BTC'",                                                              \

@@ -3,8 +3,8 @@
  *
  * Types       With whole digits w = p - s: sum and difference have max(w) + max(s) + 1 digits, the
  *             remainder one less, all of them the greater scale. A product has the digits of the
- *             widest type and both scales together; so has a quotient, with the greater scale, the
- *             last digit rounded half to even. A constant whole number counts with its own digits.
+ *             widest type and both scales together; so has a quotient, the last digit rounded half to
+ *             even. A constant whole number counts with its own digits.
  * Null rule   Null in any operand gives null, division by zero too. Comparisons: null equals null,
  *             and is neither below nor above anything.
  * Errors      More than 76 digits: ALM_E_RANGE.
@@ -40,6 +40,14 @@ static alm_type sum_type(alm_type a, alm_type b, uint32_t carry)
     return alm_type_decimal(ALM_MIN(meet.p + carry, (uint32_t)ALM_DECIMAL_DIGITS_MAX), meet.s);
 }
 
+/* Both scales together, where that leaves a digit before the point; else the greater one. */
+static alm_type quotient_type(alm_type a, alm_type b)
+{
+    const uint32_t both = (uint32_t)a.s + b.s;
+    return alm_type_decimal(ALM_DECIMAL_DIGITS_MAX,
+                            both < ALM_DECIMAL_DIGITS_MAX ? both : ALM_MAX(a.s, b.s));
+}
+
 #define BIND(name, RESULT)                                                                         \
     static alm_status name(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,       \
                            uint32_t argc, alm_arg *args, alm_type *result, ALM_UNUSED void **data) \
@@ -53,7 +61,7 @@ BIND(bind_sum, sum_type(a, b, 1))
 BIND(bind_rest, sum_type(a, b, 0))
 BIND(bind_product, alm_type_decimal(ALM_DECIMAL_DIGITS_MAX,
                                     ALM_MIN((uint32_t)a.s + b.s, (uint32_t)ALM_DECIMAL_DIGITS_MAX)))
-BIND(bind_quotient, alm_type_decimal(ALM_DECIMAL_DIGITS_MAX, ALM_MAX(a.s, b.s)))
+BIND(bind_quotient, quotient_type(a, b))
 
 /* Only the constants change. */
 static alm_status bind_compare(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
@@ -191,18 +199,36 @@ static alm_status multiply(alm_call *call, size_t n, const alm_vec *args, alm_ve
     return ALM_OK;
 }
 
-/* x / y rounded half to even. */
-static alm_i256 quotient_of(alm_i256 x, alm_i256 y)
+/* q, or the next number away from zero where the rest of the division is more than half of y, or half of it and q odd. */
+static alm_i256 half_even(alm_i256 q, alm_i256 rest, alm_i256 y, bool negative)
 {
-    alm_i256 q, r;
-    alm_i256_divmod(x, y, &q, &r);
-    const alm_i256 rest = alm_i256_abs(r), unit = alm_i256_abs(y);
-    const int side = alm_u256_cmp(rest, alm_i256_sub(unit, rest));
-    if (side > 0 || (side == 0 && (q.w[0] & 1) != 0)) {
-        const bool negative = alm_i256_is_neg(x) != alm_i256_is_neg(y);
+    const alm_i256 left = alm_i256_abs(rest), unit = alm_i256_abs(y);
+    const int side = alm_u256_cmp(left, alm_i256_sub(unit, left));
+    if (side > 0 || (side == 0 && (q.w[0] & 1) != 0))
         q = alm_i256_add(q, alm_i256_of(negative ? -1 : 1));
-    }
     return q;
+}
+
+/* x * 10^up / y digit by digit, for a dividend beyond 256 bits; false: the quotient has over 76 digits. */
+static bool long_division(alm_i256 x, uint32_t up, alm_i256 y, alm_i256 *out)
+{
+    const bool negative = alm_i256_is_neg(x) != alm_i256_is_neg(y);
+    const alm_i256 unit = alm_i256_abs(y);
+    alm_i256 q, rest;
+    alm_i256_divmod(alm_i256_abs(x), unit, &q, &rest);
+    for (; up > 0;
+         up--) { /* the rest is below 10^76, ten times of it an unsigned number of 256 bits */
+        uint64_t digit = 0;
+        (void)alm_u256_mul_add(&rest, 10, 0);
+        for (; alm_u256_cmp(rest, unit) >= 0; digit++)
+            rest = alm_i256_sub(rest, unit);
+        if (!alm_decimal_fits(q, ALM_DECIMAL_DIGITS_MAX - 1))
+            return false;
+        (void)alm_u256_mul_add(&q, 10, digit);
+    }
+    q = half_even(q, rest, unit, false);
+    *out = negative ? alm_i256_neg(q) : q;
+    return true;
 }
 
 /* The dividend moves up until the quotient has the scale of the result. */
@@ -212,19 +238,20 @@ static alm_status divide(alm_call *call, size_t n, const alm_vec *args, alm_vec 
     const uint32_t up = (uint32_t)out->type.s + args[1].type.s - args[0].type.s;
     ALM_TRY(alm_dec256_load(call, &args[0], n, 0, &in.wa));
     ALM_TRY(alm_dec256_load(call, &args[1], n, 0, &in.wb));
-    if (up > ALM_DECIMAL_DIGITS_MAX)
-        return overflow(call, "division");
-    const alm_i256 unit = alm_pow10_256(up);
+    const alm_i256 unit = alm_pow10_256(ALM_MIN(up, (uint32_t)ALM_DECIMAL_DIGITS_MAX));
     alm_i256 *o = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_i256 y = in.wb.at[i * in.wb.step];
-        alm_i256 x = in.wa.at[i * in.wa.step];
+        const alm_i256 x = in.wa.at[i * in.wa.step], y = in.wb.at[i * in.wb.step];
+        alm_i256 raised, rest;
         o[i] = alm_i256_min();
         if (alm_i256_is_min(x) || alm_i256_is_min(y) || alm_i256_is_zero(y))
             continue;
-        if (!alm_i256_mul(x, unit, &x))
+        if (up <= ALM_DECIMAL_DIGITS_MAX && alm_i256_mul(x, unit, &raised)) {
+            alm_i256_divmod(raised, y, &o[i], &rest);
+            o[i] = half_even(o[i], rest, y, alm_i256_is_neg(x) != alm_i256_is_neg(y));
+        } else if (!long_division(x, up, y, &o[i])) {
             return overflow(call, "division");
-        o[i] = quotient_of(x, y);
+        }
         if (!alm_decimal_fits(o[i], out->type.p))
             return overflow(call, "division");
     }

@@ -485,6 +485,90 @@ static void between_takes_bounds_in_any_order(void **state)
         assert_int_equal(((uint8_t *)got.data)[i], 0);
 }
 
+/* ------------------------------------------------------------- times of two units */
+
+/* x op y over nanoseconds of any size; null equals null, and is neither below nor above anything. */
+static bool times_compared(const char *op, __int128 x, bool x_null, __int128 y, bool y_null)
+{
+    const bool values = !x_null && !y_null;
+    const bool equal = values ? x == y : x_null == y_null;
+    if (op[0] == '=')
+        return equal;
+    if (op[0] == '!' || strcmp(op, "<>") == 0)
+        return !equal;
+    const bool strict = values && (op[0] == '<' ? x < y : x > y);
+    return strict || (op[1] == '=' && equal);
+}
+
+static void times_of_two_units_have_unlimited_range(void **state)
+{
+    (void)state;
+    static const alm_type types[] = {
+        {.id = ALM_T_DATE}, {.id = ALM_T_TIMESTAMP}, {.id = ALM_T_TIMESTAMP_NS}};
+    static const int64_t nanos[] = {1000000, 1000, 1};
+    static const char *const ops[] = {"=", "!=", "<>", "<", "<=", ">", ">="};
+    static const int64_t edges[] = {INT64_MIN,
+                                    INT64_MIN + 1,
+                                    -9223372036854776,
+                                    -9223372036854775,
+                                    -9223372036855,
+                                    -9223372036854,
+                                    -1001,
+                                    -1000,
+                                    -1,
+                                    0,
+                                    1,
+                                    1000,
+                                    1000000,
+                                    9223372036854,
+                                    9223372036855,
+                                    9223372036854775,
+                                    9223372036854776,
+                                    9223372036854775000,
+                                    INT64_MAX};
+    enum { N = ALM_COUNT(edges) };
+    int64_t left[N * N], right[N * N];
+    for (size_t i = 0; i < (size_t)N * N; i++) {
+        left[i] = edges[i / N];
+        right[i] = edges[i % N];
+    }
+    for (size_t a = 0; a < 3; a++)
+        for (size_t b = 0; b < 3; b++)
+            for (size_t o = 0; a != b && o < ALM_COUNT(ops); o++) {
+                alm_vec got;
+                CALL(got, ops[o], (size_t)N * N, column(types[a], left), column(types[b], right));
+                for (size_t i = 0; i < (size_t)N * N; i++)
+                    assert_int_equal(
+                        ((const uint8_t *)got.data)[i],
+                        times_compared(ops[o], (__int128)left[i] * nanos[a], left[i] == INT64_MIN,
+                                       (__int128)right[i] * nanos[b], right[i] == INT64_MIN));
+                CALL(got, ops[o], N, column(types[a], edges), constant(types[b], &edges[11]));
+                for (size_t i = 0; i < N; i++)
+                    assert_int_equal(((const uint8_t *)got.data)[i],
+                                     times_compared(ops[o], (__int128)edges[i] * nanos[a],
+                                                    edges[i] == INT64_MIN,
+                                                    (__int128)edges[11] * nanos[b], false));
+            }
+}
+
+/* Keys are equal where the times are, whatever the units. */
+static void keys_of_joins_are_equal_where_times_are(void **state)
+{
+    (void)state;
+    const int64_t us[] = {INT64_MIN,        -9223372036854776, -1,       0, 1,
+                          9223372036854775, 9223372036854776,  INT64_MAX};
+    const int64_t ns[] = {INT64_MIN, INT64_MIN + 1,       -1000,    -1, 0, 1, 2,
+                          1000,      9223372036854775000, INT64_MAX};
+    alm_vec coarse, fine;
+    CALL(coarse, "time key", ALM_COUNT(us), column(ALM_TY(TIMESTAMP), us), long_of(1000));
+    CALL(fine, "time key", ALM_COUNT(ns), column(ALM_TY(TIMESTAMP_NS), ns), long_of(-1000));
+    for (size_t i = 0; i < ALM_COUNT(us); i++)
+        for (size_t k = 0; k < ALM_COUNT(ns); k++)
+            assert_int_equal(((const int64_t *)coarse.data)[i] == ((const int64_t *)fine.data)[k],
+                             times_compared("=", (__int128)us[i] * 1000, us[i] == INT64_MIN, ns[k],
+                                            ns[k] == INT64_MIN));
+}
+
 /* ---------------------------------------------------------------- matching */
 
 /* The definition of LIKE, by recursion. */
@@ -877,6 +961,8 @@ int main(void)
                                        cmocka_unit_test(casts_as_recorded),
                                        cmocka_unit_test(every_cast_runs),
                                        cmocka_unit_test(networks),
+                                       cmocka_unit_test(times_of_two_units_have_unlimited_range),
+                                       cmocka_unit_test(keys_of_joins_are_equal_where_times_are),
                                        cmocka_unit_test(random_depends_on_seed_and_row_only)};
     return cmocka_run_group_tests(tests, start, end);
 }

@@ -108,6 +108,35 @@ static alm_status is_not_null(ALM_UNUSED alm_call *call, size_t n, const alm_vec
     return ALM_OK;
 }
 
+/* ----------------------------------------------------------------- converts */
+
+/* A value and what a cast made of it: was there one that the cast lost? */
+static alm_status lost(alm_call *call, size_t n, const alm_vec *args, uint8_t no, uint8_t *o)
+{
+    uint8_t *is_null_now = NULL;
+    ALM_TRY(alm_arena_bytes(call->cx, call->arena, n, &is_null_now));
+    if (args[0].is_const || args[1].is_const) { /* of one row, or a constant beside a column */
+        for (size_t i = 0; i < n; i++)
+            o[i] = (uint8_t)((!alm_vec_is_null(&args[0], i) && alm_vec_is_null(&args[1], i)) ^ no);
+        return ALM_OK;
+    }
+    null_test(&args[0], 1, o, n);
+    null_test(&args[1], 0, is_null_now, n);
+    for (size_t i = 0; i < n; i++)
+        o[i] = (uint8_t)((o[i] & is_null_now[i]) ^ no);
+    return ALM_OK;
+}
+
+static alm_status converts(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    return lost(call, n, args, 1, out->data);
+}
+
+static alm_status does_not_convert(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    return lost(call, n, args, 0, out->data);
+}
+
 /* ----------------------------------------------------------------- between */
 
 /* Bounds are nearly always constant: then the loop is two comparisons. */
@@ -166,7 +195,7 @@ static alm_status between_text(alm_call *call, size_t n, const alm_vec *args, al
 #define ROW(op, sig, flags_, bind_, kernel_, doc_, example_)                                       \
     {.name = op,                                                                                   \
      .signature = sig " BOOLEAN",                                                                  \
-     .flags = ALM_FN_INTERNAL | (flags_),                                                          \
+     .flags = ALM_FN_INTERNAL | ALM_FN_LEAKPROOF | (flags_),                                       \
      .bind = bind_,                                                                                \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
@@ -183,6 +212,10 @@ static const alm_fn ROWS[] = {
     ROW("is null", "(ANY)", ALM_FN_SYMBOLS, NULL, is_null, "Is it null?", "x is null"),
     ROW("is not null", "(ANY)", ALM_FN_SYMBOLS, NULL, is_not_null, "Is there a value?",
         "x is not null"),
+    ROW("converts", "(ANY, ANY)", ALM_FN_SYMBOLS, NULL, converts,
+        "Is the second, a cast of the first, a value, or the first null?", "m = 1"),
+    ROW("does not convert", "(ANY, ANY)", ALM_FN_SYMBOLS, NULL, does_not_convert,
+        "Is the first a value that its cast, the second, is not?", "m != 1"),
     BETWEEN_ROW("INT", NULL, between_int),
     BETWEEN_ROW("LONG", NULL, between_long),
     BETWEEN_ROW("DOUBLE", NULL, between_double),

@@ -16,6 +16,7 @@
 #include "func/cast_rules.h"
 #include "func/signature.h"
 #include "func/tables.h"
+#include "type/text.h"
 
 /* Of an operator: 1 + the place of the overload for two types among the rows of its name; 0: not asked yet. */
 typedef struct found_pairs {
@@ -31,11 +32,13 @@ typedef struct entry {
     const char *group;
 } entry;
 
+/* The forms of a cast (cast_rules.h). */
+typedef enum cast_form { EXPLICIT, LENIENT, STRICT, FORMS } cast_form;
+
 struct alm_registry {
     entry *entries; /* by name, then order */
     size_t count;
-    const alm_fn *casts[ALM_TYPE_COUNT][ALM_TYPE_COUNT]; /* [from][to] */
-    const alm_fn *strict[ALM_TYPE_COUNT][ALM_TYPE_COUNT];
+    const alm_fn *casts[FORMS][ALM_TYPE_COUNT][ALM_TYPE_COUNT]; /* [form][from][to] */
 };
 
 #define TABLE_ADDRESS(name, group) &alm_fn_table_##name,
@@ -54,6 +57,17 @@ static int by_name(const void *a, const void *b)
     if (c != 0)
         return c;
     return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* The form of a cast by the name of its row, FORMS: it is no cast. */
+static cast_form form_of(const alm_fn *fn)
+{
+    static const char *const names[FORMS] = {ALM_CAST_NAME, ALM_CAST_LENIENT_NAME,
+                                             ALM_CAST_STRICT_NAME};
+    cast_form form = EXPLICIT;
+    while (form < FORMS && (strncmp(fn->name, names[form], 2) != 0 || fn->name[2] == '\0'))
+        form++;
+    return form;
 }
 
 static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn, const char *group)
@@ -76,12 +90,9 @@ static alm_status add_row(alm_ctx *cx, alm_registry *reg, const alm_fn *fn, cons
                         fn->signature);
     reg->count++;
 
-    const bool loose = strncmp(fn->name, ALM_CAST_NAME, 2) == 0;
-    const bool strict = strncmp(fn->name, ALM_CAST_STRICT_NAME, 2) == 0 && fn->name[2] != '\0';
-    if (loose || strict) {
-        const alm_fn *(*matrix)[ALM_TYPE_COUNT] = loose ? reg->casts : reg->strict;
-        matrix[e->sig.params[0].type.id][e->sig.result.type.id] = fn;
-    }
+    const cast_form form = form_of(fn);
+    if (form < FORMS)
+        reg->casts[form][e->sig.params[0].type.id][e->sig.result.type.id] = fn;
     return ALM_OK;
 }
 
@@ -217,6 +228,18 @@ bool alm_registry_has(const alm_registry *reg, alm_str name, alm_fn_kind kind)
 
 enum { CAST_STEP = 16 };
 
+/* A text beside a time is read as that time: among the comparisons of times of two units, another unit would lose digits
+ * of the text, or ask more of it. The cost is above the difference between two units of text_cost. */
+static int text_beside_time(uint32_t argc, const alm_arg *args, uint32_t i, alm_type target)
+{
+    enum { OTHER_UNIT = 3 };
+    if (argc != 2 || !alm_type_is_text(args[i].type) ||
+        alm_type_info_of(target)->cls != ALM_TC_TIME)
+        return 0;
+    const alm_type other = args[1 - i].type;
+    return alm_type_info_of(other)->cls == ALM_TC_TIME && other.id != target.id ? OTHER_UNIT : 0;
+}
+
 /* Cost of the call with this overload, -1: it does not fit, or costs `below` or more. Type by type, the exact type is
  * better than its family, so that abs(INT) wins over abs(NUMERIC). as_is: without a cast, or not at all. */
 static int64_t overload_cost(const entry *e, uint32_t argc, const alm_arg *args, bool as_is,
@@ -245,7 +268,8 @@ static int64_t overload_cost(const entry *e, uint32_t argc, const alm_arg *args,
         const int cost = has || p->family == ALM_FAM_ANY ? 0 : alm_cast_cost(type, target);
         if (cost < 0 || (as_is && cost > 0))
             return -1;
-        total += CAST_STEP * (int64_t)cost + (p->family == ALM_FAM_TYPE ? 0 : FAMILY);
+        total += CAST_STEP * (int64_t)(cost + text_beside_time(argc, args, i, target)) +
+                 (p->family == ALM_FAM_TYPE ? 0 : FAMILY);
         if (total >= below)
             return -1;
     }
@@ -381,6 +405,27 @@ static alm_status one_mismatch(alm_ctx *cx, const entry *e, alm_str name, int32_
     return no_match(cx, name, pos, argc, args, wanted);
 }
 
+/* The argument that an overload takes for its type, but only as a constant; argc: there is none. */
+static uint32_t constant_wanted(const entry *e, uint32_t argc, const alm_arg *args)
+{
+    const alm_signature *sig = &e->sig;
+    alm_type first = ALM_TY(NONE);
+    uint32_t wanted = argc;
+    if (argc < sig->min_args || argc > sig->max_args)
+        return argc;
+    for (uint32_t i = 0; i < argc; i++) {
+        const alm_sig_param *p = alm_signature_param(sig, i);
+        const alm_type target = alm_family_target(p, args[i].type, first);
+        if (i == 0)
+            first = target;
+        if (!alm_family_has(p, args[i].type) && alm_cast_cost(args[i].type, target) < 0)
+            return argc;
+        if (p->is_const && args[i].value == NULL && !args[i].is_param)
+            wanted = i;
+    }
+    return wanted;
+}
+
 void alm_registry_offer(const alm_registry *reg, alm_nearest *near)
 {
     const char *last = NULL;
@@ -402,6 +447,26 @@ static alm_status unknown_name(alm_ctx *cx, const alm_registry *reg, alm_str nam
                          (int)name.len, name.ptr, list);
 }
 
+/* Where a text is asked for, bind sees the text of a constant UUID or address. */
+static alm_status address_as_text(alm_ctx *cx, alm_arg *arg)
+{
+    const alm_type type = arg->value->type;
+    char scratch[ALM_VALUE_TEXT_MAX];
+    alm_str text = {0};
+    alm_vec *value = NULL;
+    if (type.id != ALM_T_UUID && type.id != ALM_T_IPV4)
+        return ALM_OK;
+    ALM_TRY(ALM_NEW(cx, cx->arena, &value));
+    ALM_TRY(alm_vec_null(cx, cx->arena, ALM_TY(STRING), value));
+    if (alm_value_text(arg->value, 0, ALM_TEXT_DIALECT, scratch, &text)) {
+        ALM_TRY(alm_arena_copy(cx, cx->arena, text, &text));
+        const alm_view view = alm_view_of(text);
+        memcpy(value->data, &view, sizeof view);
+    }
+    arg->value = value;
+    return ALM_OK;
+}
+
 /* Argument types, bind, result type of the chosen overload. */
 static alm_status settle(alm_ctx *cx, const entry *e, int32_t pos, uint32_t argc, alm_arg *args,
                          alm_resolved *out)
@@ -413,6 +478,8 @@ static alm_status settle(alm_ctx *cx, const entry *e, int32_t pos, uint32_t argc
         if (p->family == ALM_FAM_ANY && args[i].type.id == ALM_T_NULL)
             continue; /* bind or kernel knows about NULL */
         const alm_type target = alm_family_target(p, args[i].type, first);
+        if (args[i].value != NULL && alm_type_is_text(target))
+            ALM_TRY(address_as_text(cx, &args[i]));
         if (!alm_type_eq(args[i].type, target)) /* what a list is of, an OID: the note stays */
             args[i].type = target;
         if (i == 0)
@@ -482,28 +549,47 @@ alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *reg, alm_str na
     if (argc == 0)
         return alm_fail(cx, ALM_E_FUNCTION, pos, "function `%.*s` requires arguments%s",
                         (int)name.len, name.ptr, wanted);
+    for (size_t i = start; i < end && is_operator(name); i++) {
+        const entry *e = &reg->entries[i];
+        const uint32_t k = e->fn->kind == kind ? constant_wanted(e, argc, args) : argc;
+        if (k < argc)
+            return alm_fail(cx, ALM_E_FUNCTION, args[k].pos,
+                            "argument %u of `%.*s` must be a constant", k + 1, (int)name.len,
+                            name.ptr);
+    }
     return no_match(cx, name, pos, argc, args, wanted);
 }
 
 /* ------------------------------------------------------------------- casts */
 
-const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type to)
+/* Where a form has no row of its own, the explicit cast does the same. */
+static const alm_fn *cast_of(const alm_registry *reg, cast_form form, alm_type from, alm_type to)
 {
-    return reg->casts[from.id][to.id];
+    const alm_fn *fn = reg->casts[form][from.id][to.id];
+    return fn != NULL ? fn : reg->casts[EXPLICIT][from.id][to.id];
 }
 
-static const alm_fn *strict_or_loose(const alm_registry *reg, alm_type from, alm_type to)
+const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type to)
 {
-    const alm_fn *fn = reg->strict[from.id][to.id];
-    return fn != NULL ? fn : reg->casts[from.id][to.id];
+    return cast_of(reg, EXPLICIT, from, to);
+}
+
+bool alm_fn_is_cast(const alm_fn *fn)
+{
+    return form_of(fn) < FORMS;
+}
+
+const alm_fn *alm_lenient_fn(const alm_registry *reg, alm_type from, alm_type to)
+{
+    return cast_of(reg, LENIENT, from, to);
 }
 
 const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type to)
 {
-    return strict_or_loose(reg, from, to);
+    return cast_of(reg, STRICT, from, to);
 }
 
 const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to)
 {
-    return alm_assign_allowed(from, to) ? strict_or_loose(reg, from, to) : NULL;
+    return alm_assign_allowed(from, to) ? cast_of(reg, STRICT, from, to) : NULL;
 }

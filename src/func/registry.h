@@ -32,9 +32,13 @@ enum {
     ALM_FN_INTERNAL = 1 << 3,  /* not listed to users (operators, casts, rewrites) */
     ALM_FN_ROW_ORDER = 1 << 4, /* aggregate whose result depends on row order (first, last) */
     ALM_FN_NULL_OUT = 1 << 5,  /* null in any argument gives null (or false) out */
-    ALM_FN_WAITS = 1 << 6,     /* takes its time without computing: never on a network thread */
-    ALM_FN_RUNNING = 1 << 7,   /* aggregate that OVER runs from the first row, whatever the frame */
-    ALM_FN_BEYOND = 1 << 8     /* only where an argument has a type of the row that is no LONG */
+    ALM_FN_WAITS = 1 << 6,   /* waits, or makes any amount of a little: never on a network thread */
+    ALM_FN_RUNNING = 1 << 7, /* aggregate that OVER runs from the first row, whatever the frame */
+    ALM_FN_BEYOND = 1 << 8,  /* only where an argument has a type of the row that is no LONG */
+    ALM_FN_CHECKED = 1 << 9, /* refuses values: it may only see those that are asked for */
+    /* Cannot fail because of a value, has no effect, and takes memory and time that tell nothing: it may see rows
+     * that the user may not (plan_op.def, BARRIER). */
+    ALM_FN_LEAKPROOF = 1 << 10
 };
 
 struct alm_fn;
@@ -102,6 +106,10 @@ typedef struct alm_agg_ops {
     /* States are plain data: src of a merge may go on and be merged again. Where it is not set, a merge
      * may take over what src points to. */
     bool plain;
+    /* FILL(LINEAR) of what is measured along a way, so that buckets add up to all of it: the part of the way from the last
+     * point of state a to the first of state b that falls into [from, to), times as the last argument has them. NULL: a value
+     * between two others is on the line between them. The states are plain data. */
+    double (*between)(const void *a, const void *b, int64_t from, int64_t to);
 } alm_agg_ops;
 
 struct alm_window_ops; /* func/window.h */
@@ -167,19 +175,34 @@ ALM_NODISCARD alm_status alm_registry_resolve(alm_ctx *cx, const alm_registry *r
 int alm_cast_cost(alm_type from, alm_type to);
 /* The function that casts explicitly, NULL if there is none. One argument. */
 const alm_fn *alm_cast_fn(const alm_registry *reg, alm_type from, alm_type to);
+/* Is it one of the functions below or that one? */
+bool alm_fn_is_cast(const alm_fn *fn);
 /* Type in which two branches meet (CASE, COALESCE, UNION, comparison); NONE: they do not. */
 alm_type alm_type_meet(alm_type a, alm_type b);
 
-/* Set operations are wider: SYMBOL gives STRING, and whatever meets text becomes text. */
+/* Set operations are wider: SYMBOL gives STRING, and whatever meets text becomes text. NONE: a time and a number, which do not
+ * meet in them. */
 alm_type alm_type_union(alm_type a, alm_type b);
 /* Casts that stand without being written. They refuse (ALM_E_VALUE "inconvertible value: ...") what
  * an explicit cast turns into null. NULL: there is none.
- * implicit: to an argument type chosen by resolution (alm_resolved.arg_types), whatever its cost.
+ * implicit: of a constant to an argument type chosen by resolution (alm_resolved.arg_types), whatever its cost; the rows of a
+ *           column take the lenient cast, so that one of them does not end a statement.
+ * lenient:  reads what the implicit cast reads, and gives null for what that refuses.
  * assign:   from a value to the column it is stored in (INSERT, UPDATE). */
+const alm_fn *alm_lenient_fn(const alm_registry *reg, alm_type from, alm_type to);
 const alm_fn *alm_implicit_fn(const alm_registry *reg, alm_type from, alm_type to);
 const alm_fn *alm_assign_fn(const alm_registry *reg, alm_type from, alm_type to);
 /* The comparison that `not (a op b)` means: "<" gives ">=". NULL: wrap it in "not". In the two-valued
  * logic of the dialect `not (null > 5)` is false, as `null <= 5` is. */
 const char *alm_fn_negated(const char *name);
+
+/* ------------------------------------------------------------------- + - * (arith.c) */
+
+/* The same operator, failing where fn gives null for a result beyond its type; NULL: fn never does. */
+const alm_fn *alm_fn_checked(const alm_fn *fn);
+/* The same operator over two INT with a LONG as result; NULL: fn is none over INT. */
+const alm_fn *alm_fn_wide(const alm_fn *fn);
+/* "LONG out of range" */
+ALM_NODISCARD alm_status alm_out_of_range(alm_ctx *cx, int32_t pos, alm_type type);
 
 #endif

@@ -56,7 +56,9 @@ static void operators_widen(void **state)
     CHECK("+", S, T(INT), 2, T(INT), T(INT));
     CHECK("+", S, T(INT), 2, T(BYTE), T(SHORT));
     CHECK("+", S, T(LONG), 2, T(INT), T(LONG));
-    CHECK("+", S, T(FLOAT), 2, T(FLOAT), T(INT));
+    CHECK("+", S, T(DOUBLE), 2, T(FLOAT), T(INT)); /* FLOAT does not hold one */
+    CHECK("*", S, T(DOUBLE), 2, T(BYTE), T(FLOAT));
+    CHECK("%", S, T(FLOAT), 2, T(FLOAT), T(FLOAT));
     CHECK("+", S, T(DOUBLE), 2, T(FLOAT), T(DOUBLE));
     CHECK("+", S, T(INT), 2, T(INT), T(NULL));
     CHECK("*", S, T(INT), 2, T(NULL), T(INT));
@@ -73,6 +75,7 @@ static void comparisons_meet(void **state)
     (void)state;
     alm_resolved r;
     const uint8_t int_text[] = {T(INT), T(STRING)}, time_text[] = {T(TIMESTAMP), T(STRING)},
+                  text_date[] = {T(SYMBOL), T(DATE)}, nanos_text[] = {T(TIMESTAMP_NS), T(VARCHAR)},
                   mixed[] = {T(TIMESTAMP), T(TIMESTAMP_NS)}, dates[] = {T(DATE), T(TIMESTAMP_NS)},
                   symbol[] = {T(SYMBOL), T(CHAR)}, uuid[] = {T(UUID), T(STRING)},
                   dbl[] = {T(INT), T(DOUBLE)};
@@ -80,10 +83,17 @@ static void comparisons_meet(void **state)
     assert_int_equal(r.arg_types[1].id, T(INT));
     assert_int_equal(resolve(">", ALM_FN_SCALAR, 2, time_text, &r), ALM_OK);
     assert_int_equal(r.arg_types[1].id, T(TIMESTAMP));
+    assert_int_equal(resolve("<=", ALM_FN_SCALAR, 2, text_date, &r), ALM_OK);
+    assert_int_equal(r.arg_types[0].id, T(DATE));
+    assert_int_equal(resolve("!=", ALM_FN_SCALAR, 2, nanos_text, &r), ALM_OK);
+    assert_int_equal(r.arg_types[1].id, T(TIMESTAMP_NS));
+    /* Times of two units are compared as they are, without a cast that could lose one. */
     assert_int_equal(resolve(">", ALM_FN_SCALAR, 2, mixed, &r), ALM_OK);
-    assert_int_equal(r.arg_types[0].id, T(TIMESTAMP_NS));
+    assert_int_equal(r.arg_types[0].id, T(TIMESTAMP));
+    assert_int_equal(r.arg_types[1].id, T(TIMESTAMP_NS));
     assert_int_equal(resolve("=", ALM_FN_SCALAR, 2, dates, &r), ALM_OK);
-    assert_int_equal(r.arg_types[0].id, T(TIMESTAMP_NS));
+    assert_int_equal(r.arg_types[0].id, T(DATE));
+    assert_int_equal(r.arg_types[1].id, T(TIMESTAMP_NS));
     assert_int_equal(resolve("=", ALM_FN_SCALAR, 2, symbol, &r), ALM_OK);
     assert_int_equal(r.arg_types[0].id, T(SYMBOL));
     assert_int_equal(r.arg_types[1].id, T(STRING));
@@ -155,6 +165,13 @@ static void casts_form_a_matrix(void **state)
     assert_null(alm_cast_fn(reg, ALM_TY(TIMESTAMP), ALM_TY(UUID)));
     /* implicit is strict where it can fail, and refused where it would surprise */
     assert_non_null(alm_implicit_fn(reg, ALM_TY(VARCHAR), ALM_TY(DOUBLE)));
+    /* a number counts as a time where no cast is written: the three forms of that cast differ, of others two do */
+    assert_ptr_not_equal(alm_lenient_fn(reg, ALM_TY(SYMBOL), ALM_TY(DATE)),
+                         alm_cast_fn(reg, ALM_TY(SYMBOL), ALM_TY(DATE)));
+    assert_ptr_not_equal(alm_lenient_fn(reg, ALM_TY(SYMBOL), ALM_TY(DATE)),
+                         alm_implicit_fn(reg, ALM_TY(SYMBOL), ALM_TY(DATE)));
+    assert_ptr_equal(alm_lenient_fn(reg, ALM_TY(VARCHAR), ALM_TY(DOUBLE)),
+                     alm_cast_fn(reg, ALM_TY(VARCHAR), ALM_TY(DOUBLE)));
     assert_ptr_not_equal(alm_implicit_fn(reg, ALM_TY(VARCHAR), ALM_TY(DOUBLE)),
                          alm_cast_fn(reg, ALM_TY(VARCHAR), ALM_TY(DOUBLE)));
     assert_true(alm_cast_cost(ALM_TY(SYMBOL), ALM_TY(DOUBLE)) < 0);

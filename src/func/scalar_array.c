@@ -3,12 +3,14 @@
  * dim_length, array_position, insertion_point, dot_product, l2price, =, != ...
  *
  * Null rule   Null elements do not count, whatever the function. A null or empty array: array_count and
- *             dim_length give 0, dot_product too; everything else null. Null equals null.
+ *             dim_length give 0, so does dot_product of two arrays, or of a number and an empty one;
+ *             everything else null. Null equals null.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "func/args.h"
+#include "func/by_row.h"
 #include "func/kernel.h"
 #include "func/tables.h"
 #include "type/array.h"
@@ -50,10 +52,18 @@ static summary summarize(const alm_array *a)
     }
 #define OR_NULL(least, x) (s.n < (least) ? __builtin_nan("") : ALM_FINITE(x))
 
-/* Sum of squared distances from the mean: a second pass, for exactness. */
-static double squares(const alm_array *a, double mean)
+/* Sum of squared distances from the mean, which is summed as distances from the first element: equal
+ * elements have none to the last bit. */
+static double squares(const alm_array *a, size_t n)
 {
-    double sum = 0;
+    double base = __builtin_nan(""), apart = 0, sum = 0;
+    for (size_t i = 0; i < a->count && base != base; i++)
+        base = alm_array_at(a->data, i);
+    for (size_t i = 0; i < a->count; i++) {
+        const double d = alm_array_at(a->data, i) - base;
+        apart += d == d ? d : 0;
+    }
+    const double mean = base + apart / (double)n;
     for (size_t i = 0; i < a->count; i++) {
         const double d = alm_array_at(a->data, i) - mean;
         sum += d == d ? d * d : 0;
@@ -66,8 +76,8 @@ REDUCE(avg, double, OR_NULL(1, s.sum / (double)s.n))
 REDUCE(min, double, OR_NULL(1, s.min))
 REDUCE(max, double, OR_NULL(1, s.max))
 REDUCE(count, int32_t, s.n)
-REDUCE(stddev_pop, double, OR_NULL(1, sqrt(squares(&a, s.sum / (double)s.n) / (double)s.n)))
-REDUCE(stddev_samp, double, OR_NULL(2, sqrt(squares(&a, s.sum / (double)s.n) / (double)(s.n - 1))))
+REDUCE(stddev_pop, double, OR_NULL(1, sqrt(squares(&a, s.n) / (double)s.n)))
+REDUCE(stddev_samp, double, OR_NULL(2, sqrt(squares(&a, s.n) / (double)(s.n - 1))))
 
 /* ------------------------------------------------------------------ lengths and places */
 
@@ -77,7 +87,12 @@ static alm_status dim_length(alm_call *call, size_t n, const alm_vec *args, alm_
     for (size_t i = 0; i < n; i++) {
         const alm_array a = alm_array_of(&args[0], i);
         const int32_t dim = ALM_AT(int32_t, args[1], i);
-        if (dim < 1 || dim > args[0].type.dims) {
+        const bool out_of_bounds = dim < 1 || dim > args[0].type.dims;
+        if (out_of_bounds && !args[1].is_const) {
+            o[i] = ALM_INT_NULL;
+            continue;
+        }
+        if (out_of_bounds) {
             char shown[16] = "null";
             if (dim != ALM_INT_NULL)
                 (void)snprintf(shown, sizeof shown, "%d", dim);
@@ -168,7 +183,12 @@ static alm_status dot(alm_call *call, size_t n, const alm_vec *args, alm_vec *ou
         o[i] = 0;
         if (a.dims == 0 || b.dims == 0)
             continue;
-        if (!alm_array_same_shape(&a, &b)) {
+        const bool alike = alm_array_same_shape(&a, &b);
+        if (!alike && alm_by_row(args, 0, 2)) {
+            o[i] = __builtin_nan("");
+            continue;
+        }
+        if (!alike) {
             char left[200], right[200];
             return alm_fail(call->cx, ALM_E_VALUE, call->pos,
                             "arrays have different shapes [leftShape=%s, rightShape=%s]",
@@ -189,7 +209,7 @@ static void dot_number(size_t n, const alm_vec *arrays, const alm_vec *numbers, 
     for (size_t i = 0; i < n; i++) {
         const alm_array a = alm_array_of(arrays, i);
         const summary s = summarize(&a);
-        o[i] = ALM_FINITE(s.sum * ALM_AT(double, *numbers, i));
+        o[i] = a.dims == 0 ? __builtin_nan("") : ALM_FINITE(s.sum * ALM_AT(double, *numbers, i));
     }
 }
 
@@ -299,11 +319,9 @@ static const alm_fn ROWS[] = {
         "Sum of the products of elements at the same place, nulls left out; 0 for a null array.",
         "dot_product(ARRAY[1, 2], ARRAY[3, 4])"),
     ROW("dot_product", "(ARRAY, DOUBLE) DOUBLE", 0, NULL, dot_right,
-        "Sum of the elements, times a number; null if the number is.",
-        "dot_product(ARRAY[1, 2], 3)"),
+        "Sum of the elements, times a number; null if either is.", "dot_product(ARRAY[1, 2], 3)"),
     ROW("dot_product", "(DOUBLE, ARRAY) DOUBLE", 0, NULL, dot_left,
-        "Sum of the elements, times a number; null if the number is.",
-        "dot_product(3, ARRAY[1, 2])"),
+        "Sum of the elements, times a number; null if either is.", "dot_product(3, ARRAY[1, 2])"),
     ROW("l2price", "(DOUBLE, ARRAY, ARRAY) DOUBLE", ALM_FN_NULL_OUT, NULL, l2price,
         "Average price of an amount taken from levels: their sizes, their prices.",
         "l2price(100, ARRAY[50, 100], ARRAY[10.0, 11.0])"),

@@ -24,9 +24,10 @@ static alm_status within_box(ALM_UNUSED alm_call *call, size_t n, const alm_vec 
     return ALM_OK;
 }
 
-static alm_status check_radius(alm_call *call, double radius)
+/* That of a row is below all distances. */
+static alm_status check_radius(alm_call *call, const alm_vec *arg, double radius)
 {
-    if (radius < 0)
+    if (radius < 0 && arg->is_const)
         return alm_fail(call->cx, ALM_E_VALUE, call->pos, "radius must not be negative: %g",
                         radius);
     return ALM_OK;
@@ -39,20 +40,23 @@ static alm_status within_radius(alm_call *call, size_t n, const alm_vec *args, a
         const double dx = ALM_AT(double, args[0], i) - ALM_AT(double, args[2], i);
         const double dy = ALM_AT(double, args[1], i) - ALM_AT(double, args[3], i);
         const double radius = ALM_AT(double, args[4], i);
-        ALM_TRY(check_radius(call, radius));
+        ALM_TRY(check_radius(call, &args[4], radius));
         o[i] = hypot(dx, dy) <= radius;
     }
     return ALM_OK;
 }
 
-/* From args[0], args[1] to args[2], args[3]; null if one is. */
+/* From args[0], args[1] to args[2], args[3]; null if one is, or is a column's and no place of the globe. */
 static alm_status distance_at(alm_call *call, const alm_vec *args, size_t i, double *out)
 {
     const double radian = M_PI / 180;
     double at[4];
     for (int k = 0; k < 4; k++) {
         at[k] = ALM_AT(double, args[k], i);
-        if (fabs(at[k]) > (k % 2 == 0 ? 90 : 180))
+        const bool beyond = fabs(at[k]) > (k % 2 == 0 ? 90 : 180);
+        if (beyond && !args[k].is_const)
+            at[k] = __builtin_nan("");
+        else if (beyond)
             return alm_fail(call->cx, ALM_E_VALUE, call->pos, "%s out of range: %g",
                             k % 2 == 0 ? "latitude" : "longitude", at[k]);
     }
@@ -77,7 +81,7 @@ static alm_status within_distance(alm_call *call, size_t n, const alm_vec *args,
     for (size_t i = 0; i < n; i++) {
         const double radius = ALM_AT(double, args[4], i);
         double metres = 0;
-        ALM_TRY(check_radius(call, radius));
+        ALM_TRY(check_radius(call, &args[4], radius));
         ALM_TRY(distance_at(call, args, i, &metres));
         o[i] = metres <= radius;
     }

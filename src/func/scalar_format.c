@@ -7,6 +7,7 @@
  *             for %I.
  * Types       What is not text is cast to STRING before.
  */
+#include "func/by_row.h"
 #include "func/quote.h"
 #include "func/tables.h"
 #include "func/text_out.h"
@@ -129,10 +130,13 @@ static alm_status format(alm_call *call, size_t n, const alm_vec *args, alm_vec 
     alm_view *o = out->data;
     for (size_t i = 0; i < n; i++) {
         const alm_str text = alm_vec_text(&args[0], args[0].is_const ? 0 : i);
+        o[i] = alm_view_null();
         if (text.ptr == NULL)
-            o[i] = alm_view_null();
-        else
-            ALM_TRY(format_one(call, &w, text, args, i, &o[i]));
+            continue;
+        const alm_status st = format_one(call, &w, text, args, i, &o[i]);
+        /* a pattern that is none, or a null that is to be a name */
+        if (!alm_row_is_null(call, st, alm_by_row(args, 0, st == ALM_E_VALUE ? call->argc : 1)))
+            ALM_TRY(st);
     }
     return ALM_OK;
 }

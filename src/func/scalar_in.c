@@ -355,7 +355,7 @@ ALM_BINARY(in_interval_ns, int64_t, ends, uint8_t,
 #define ROW(sig, flags_, bind_, kernel_, doc_, example_)                                           \
     {.name = "in",                                                                                 \
      .signature = sig " BOOLEAN",                                                                  \
-     .flags = ALM_FN_INTERNAL | (flags_),                                                          \
+     .flags = ALM_FN_INTERNAL | ALM_FN_LEAKPROOF | (flags_),                                       \
      .bind = bind_,                                                                                \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \

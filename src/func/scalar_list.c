@@ -12,6 +12,7 @@
 
 #include "base/number.h"
 #include "func/args.h"
+#include "func/by_row.h"
 #include "func/kernel.h"
 #include "func/tables.h"
 #include "func/text_out.h"
@@ -122,7 +123,11 @@ KERNEL(list_at)
         }
         for (; found && at < k; at++)
             found = alm_text_list_next(&list, &e);
-        ALM_TRY(put_element(call, &w, found && k > 0 ? &e : NULL, out, i));
+        const alm_status st = put_element(call, &w, found && k > 0 ? &e : NULL, out, i);
+        if (alm_row_is_null(call, st, !args[0].is_const))
+            ALM_TRY(put_element(call, &w, NULL, out, i));
+        else
+            ALM_TRY(st);
     }
     return ALM_OK;
 }
@@ -391,7 +396,10 @@ KERNEL(parse_ident)
             continue;
         ALM_TRY(alm_arena_bytes(call->cx, call->arena, text.len + 1, &part));
         ALM_TRY(alm_text_room(&w, 7 * text.len + 16, &ptr));
-        ALM_TRY(split_name(call, text, strict, part, ptr, &len));
+        const alm_status st = split_name(call, text, strict, part, ptr, &len);
+        if (alm_row_is_null(call, st, !args[0].is_const))
+            continue;
+        ALM_TRY(st);
         o[i] = alm_text_take(&w, len);
     }
     return ALM_OK;
@@ -560,8 +568,11 @@ KERNEL(list_read)
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i);
         o[i] = text.ptr == NULL ? alm_view_null() : alm_view_of(text);
-        if (text.ptr != NULL &&
-            (text.len < 2 || text.ptr[0] != '{' || text.ptr[text.len - 1] != '}'))
+        const bool bad = text.ptr != NULL &&
+                         (text.len < 2 || text.ptr[0] != '{' || text.ptr[text.len - 1] != '}');
+        if (bad && !args[0].is_const)
+            o[i] = alm_view_null();
+        else if (bad)
             return alm_fail(call->cx, ALM_E_VALUE, call->pos, "malformed array literal: \"%.*s\"",
                             (int)ALM_MIN(text.len, 100U), text.ptr);
     }
@@ -706,6 +717,23 @@ BIND(bind_second)
 
 /* ------------------------------------------------------------------------------------- LIKE */
 
+static alm_status with_backslash(const alm_call *call, alm_str from, alm_str sign, char *ptr,
+                                 size_t *out)
+{
+    size_t len = 0;
+    for (size_t k = 0; k < from.len; k++) {
+        const bool escaped = sign.len == 1 && from.ptr[k] == sign.ptr[0];
+        if (escaped && ++k == from.len)
+            return alm_fail(call->cx, ALM_E_ARG, call->pos,
+                            "the pattern ends with its ESCAPE character");
+        if (escaped || from.ptr[k] == '\\')
+            ptr[len++] = '\\';
+        ptr[len++] = from.ptr[k];
+    }
+    *out = len;
+    return ALM_OK;
+}
+
 /* The pattern with \ for the sign that takes another as it is. */
 KERNEL(like_escape)
 {
@@ -719,15 +747,10 @@ KERNEL(like_escape)
         if (from.ptr == NULL || sign.ptr == NULL)
             continue;
         ALM_TRY(alm_text_room(&w, 2 * from.len, &ptr));
-        for (size_t k = 0; k < from.len; k++) {
-            const bool escaped = sign.len == 1 && from.ptr[k] == sign.ptr[0];
-            if (escaped && ++k == from.len)
-                return alm_fail(call->cx, ALM_E_ARG, call->pos,
-                                "the pattern ends with its ESCAPE character");
-            if (escaped || from.ptr[k] == '\\')
-                ptr[len++] = '\\';
-            ptr[len++] = from.ptr[k];
-        }
+        const alm_status st = with_backslash(call, from, sign, ptr, &len);
+        if (alm_row_is_null(call, st, alm_by_row(args, 0, 2)))
+            continue;
+        ALM_TRY(st);
         o[i] = alm_text_take(&w, len);
     }
     return ALM_OK;

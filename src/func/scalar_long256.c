@@ -1,8 +1,8 @@
 /*
  * scalar_long256.c - LONG256: comparisons, to_long256, sum.
  *
- * Null rule   Null equals null, and is neither below nor above anything. Sums skip nulls and wrap
- *             around at 2^256.
+ * Null rule   Null equals null, and is neither below nor above anything. Sums skip nulls; one that 256
+ *             bits do not hold, or that would be the null, is refused.
  */
 #include "func/agg.h"
 #include "func/kernel.h"
@@ -40,31 +40,41 @@ static alm_status to_long256(ALM_UNUSED alm_call *call, size_t n, const alm_vec 
 
 typedef struct total {
     alm_i256 sum;
-    uint64_t seen;
+    bool seen, lost;
 } total;
 
-ALM_AGG_INIT(total, total, {{{0}}, 0})
+static inline void total_add(total *s, alm_i256 x)
+{
+    const alm_i256 sum = alm_i256_add(s->sum, x);
+    s->lost |= alm_u256_cmp(sum, x) < 0;
+    s->sum = sum;
+    s->seen = true;
+}
+
+ALM_AGG_INIT(total, total, {{{0}}, false, false})
 #define TOTAL_ROW                                                                                  \
     {                                                                                              \
-        if (!alm_long256_is_null(x)) {                                                             \
-            s->sum = alm_i256_add(s->sum, x);                                                      \
-            s->seen = 1;                                                                           \
-        }                                                                                          \
+        if (!alm_long256_is_null(x))                                                               \
+            total_add(s, x);                                                                       \
     }
 ALM_AGG_UPDATE(total, total, alm_i256, TOTAL_ROW)
 ALM_AGG_SCATTER(total, total, alm_i256, TOTAL_ROW)
 ALM_AGG_MERGE(total, total, {
-    d->sum = alm_i256_add(d->sum, p->sum);
-    d->seen |= p->seen;
+    d->lost |= p->lost;
+    if (p->seen)
+        total_add(d, p->sum);
 })
 
-static alm_status total_finish(ALM_UNUSED alm_call *call, const void *states, size_t n,
-                               alm_vec *out)
+static alm_status total_finish(alm_call *call, const void *states, size_t n, alm_vec *out)
 {
     const total *s = states;
     alm_i256 *o = out->data;
-    for (size_t i = 0; i < n; i++)
-        o[i] = s[i].seen != 0 ? s[i].sum : alm_long256_null();
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].lost || (s[i].seen && alm_long256_is_null(s[i].sum)))
+            return alm_fail(call->cx, ALM_E_RANGE, call->pos,
+                            "sum aggregation failed: result exceeds the range of LONG256");
+        o[i] = s[i].seen ? s[i].sum : alm_long256_null();
+    }
     return ALM_OK;
 }
 ALM_AGG_OPS(total, total, total, total)

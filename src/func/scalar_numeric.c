@@ -34,7 +34,7 @@ static alm_status abs_short(alm_call *call, size_t n, const alm_vec *args, alm_v
                 : alm_fail(call->cx, ALM_E_RANGE, call->pos,
                            "inconvertible value: %d [INT -> SHORT]", -(int)INT16_MIN);
 }
-ALM_UNARY(abs_float, float, float, __builtin_fabsf(x))
+ALM_UNARY(abs_float, float, double, __builtin_fabsf(x))
 ALM_UNARY(abs_double, double, double, __builtin_fabs(x))
 
 ALM_UNARY(sign_int, int32_t, int32_t, x == ALM_INT_NULL ? x : (x > 0) - (x < 0))
@@ -230,12 +230,12 @@ static alm_status size_pretty(alm_call *call, size_t n, const alm_vec *args, alm
      .since = "0.1"}
 #define DOUBLES(f, kernel, monotone, doc, example)                                                 \
     ROW(f, "(DOUBLE) DOUBLE", kernel, monotone, doc, example)
-#define PER_NUMBER(f, byte, stem, doc, example)                                                    \
+#define PER_NUMBER(f, byte, real, stem, doc, example)                                              \
     ROW(f, "(BYTE) " byte, stem##_byte, 0, doc, example),                                          \
         ROW(f, "(SHORT) SHORT", stem##_short, 0, doc, example),                                    \
         ROW(f, "(INT) INT", stem##_int, 0, doc, example),                                          \
         ROW(f, "(LONG) LONG", stem##_long, 0, doc, example),                                       \
-        ROW(f, "(FLOAT) FLOAT", stem##_float, 0, doc, example),                                    \
+        ROW(f, "(FLOAT) " real, stem##_float, 0, doc, example),                                    \
         ROW(f, "(DOUBLE) DOUBLE", stem##_double, 0, doc, example)
 #define WHOLE(f, stem, doc, example)                                                               \
     ROW(f, "(LONG) DOUBLE", whole_long, 1, doc, example),                                          \
@@ -244,8 +244,8 @@ static alm_status size_pretty(alm_call *call, size_t n, const alm_vec *args, alm
 #define SCALED(f, kernel, doc, example) ROW(f, "(DOUBLE, INT) DOUBLE", kernel, 0, doc, example)
 
 static const alm_fn ROWS[] = {
-    PER_NUMBER("abs", "SHORT", abs, "Absolute value.", "abs(-1.5)"),
-    PER_NUMBER("sign", "BYTE", sign, "-1, 0 or 1 by the sign.", "sign(-3)"),
+    PER_NUMBER("abs", "SHORT", "DOUBLE", abs, "Absolute value.", "abs(-1.5)"),
+    PER_NUMBER("sign", "BYTE", "FLOAT", sign, "-1, 0 or 1 by the sign.", "sign(-3)"),
     WHOLE("floor", floor, "Greatest whole number that is not above.", "floor(1.9)"),
     WHOLE("ceil", ceil, "Least whole number that is not below.", "ceil(1.1)"),
     WHOLE("ceiling", ceil, "Least whole number that is not below.", "ceiling(1.1)"),

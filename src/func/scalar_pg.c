@@ -223,10 +223,12 @@ static alm_status names_to_oids(alm_call *call, size_t n, const alm_vec *args, a
         ALM_TRY(find(call, name, &o[i]));
         if (o[i] != 0)
             continue;
-        if (missing != NULL && !(name.len == 1 && (name.ptr[0] == '-' || name.ptr[0] == '0')))
+        const bool unknown =
+            missing != NULL && !(name.len == 1 && (name.ptr[0] == '-' || name.ptr[0] == '0'));
+        if (unknown && args[0].is_const)
             return alm_fail(call->cx, code, call->pos, "%s \"%.*s\" does not exist", missing,
                             (int)name.len, name.ptr);
-        o[i] = missing != NULL ? 0 : ALM_INT_NULL;
+        o[i] = missing != NULL && !unknown ? 0 : ALM_INT_NULL;
     }
     return ALM_OK;
 }
@@ -425,9 +427,9 @@ KERNEL(current_setting)
     for (size_t i = 0; i < n; i++) {
         const alm_str name = text_at(&args[0], i);
         o[i] = alm_view_null();
+        const bool missing_ok = call->argc > 1 && ALM_AT(uint8_t, args[1], i) != 0;
         if (name.ptr != NULL)
-            ALM_TRY(read_setting(call, name, call->argc > 1 && ALM_AT(uint8_t, args[1], i) != 0,
-                                 &o[i]));
+            ALM_TRY(read_setting(call, name, missing_ok || !args[0].is_const, &o[i]));
     }
     return ALM_OK;
 }
@@ -439,8 +441,11 @@ KERNEL(set_config)
     alm_view *o = out->data;
     for (size_t i = 0; i < n; i++) {
         const alm_str name = text_at(&args[0], i), value = text_at(&args[1], i);
-        if (name.ptr == NULL)
+        o[i] = alm_view_null();
+        if (name.ptr == NULL && args[0].is_const)
             return alm_fail(call->cx, ALM_E_ARG, call->pos, "SET requires parameter name");
+        if (name.ptr == NULL)
+            continue;
         if (lookup != NULL && value.ptr != NULL)
             ALM_TRY(lookup->set(call->cx, lookup->arg, call->arena, name, value,
                                 ALM_AT(uint8_t, args[2], i) != 0));
@@ -513,10 +518,11 @@ KERNEL(named_table_bytes)
         if (name.ptr == NULL)
             continue;
         ALM_TRY(find_relation(call, name, &oid));
-        if (oid == 0)
+        if (oid == 0 && args[0].is_const)
             return alm_fail(call->cx, ALM_E_TABLE, call->pos, "relation \"%.*s\" does not exist",
                             (int)name.len, name.ptr);
-        ALM_TRY(size_of(call, oid, &o[i]));
+        if (oid != 0)
+            ALM_TRY(size_of(call, oid, &o[i]));
     }
     return ALM_OK;
 }

@@ -149,6 +149,12 @@ static alm_status bind_made_texts(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int3
             return ALM_OK;
         ALM_TRY(alm_arg_long(cx, &args[i], &v[i + 4 - argc]));
     }
+    if (argc == 0) {
+        p->hi = 0;
+        p->len_lo = 3;
+        p->len_hi = 10;
+        return ALM_OK;
+    }
     p->hi = argc == 4 ? v[0] : 0; /* how many different ones; 0: no limit */
     p->len_lo = v[1];
     p->len_hi = v[2];
@@ -567,10 +573,14 @@ static alm_status bind_network(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
 
 /* -------------------------------------------------------------------- rows */
 
-#define ROW(f, sig, bind_, kernel_, doc_, example_)                                                \
+#define ROW(f, sig, bind, kernel, doc, example) ROW_OF(f, sig, 0, bind, kernel, doc, example)
+/* As long as it is asked for. */
+#define LONG_ROW(f, sig, bind, kernel, doc, example)                                               \
+    ROW_OF(f, sig, ALM_FN_WAITS, bind, kernel, doc, example)
+#define ROW_OF(f, sig, flags_, bind_, kernel_, doc_, example_)                                     \
     {.name = f,                                                                                    \
      .signature = sig,                                                                             \
-     .flags = ALM_FN_VOLATILE,                                                                     \
+     .flags = ALM_FN_VOLATILE | (flags_),                                                          \
      .bind = bind_,                                                                                \
      .kernel = kernel_,                                                                            \
      .doc = doc_,                                                                                  \
@@ -585,10 +595,10 @@ static alm_status bind_network(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNU
         ROW(f, "(INT const) " T, bind_range, kernel, doc, f "(2)")
 #define TEXTS(f, T, doc)                                                                           \
     ROW(f, "(TEXT const, TEXT const...) " T, bind_texts, rnd_of_list, doc, f "('ab', 'cd')"),      \
-        ROW(f, "(INT const, INT const, INT const) " T, bind_made_texts, rnd_made_text, doc,        \
-            f "(3, 5, 0)"),                                                                        \
-        ROW(f, "(INT const, INT const, INT const, INT const) " T, bind_made_texts, rnd_made_text,  \
-            doc, f "(10, 3, 5, 0)")
+        LONG_ROW(f, "(INT const, INT const, INT const) " T, bind_made_texts, rnd_made_text, doc,   \
+                 f "(3, 5, 0)"),                                                                   \
+        LONG_ROW(f, "(INT const, INT const, INT const, INT const) " T, bind_made_texts,            \
+                 rnd_made_text, doc, f "(10, 3, 5, 0)")
 
 static const alm_fn ROWS[] = {
     ROW("rnd_boolean", "() BOOLEAN", bind_range, rnd_boolean, "True or false.", "rnd_boolean()"),
@@ -605,11 +615,11 @@ static const alm_fn ROWS[] = {
         "An address of a network; null rate.", "rnd_ipv4('10.0.0.0/8', 0)"),
     ROW("rnd_interval", "() INTERVAL", bind_range, rnd_interval,
         "An interval between 1970 and 2100.", "rnd_interval()"),
-    ROW("rnd_double_array", "(LONG const, LONG const...) ?", bind_array, rnd_array,
-        "Array of numbers from 0 to below 1: dimensions, null rate of the elements, greatest "
-        "length of "
-        "a dimension (16); or dimensions, null rate, 0 and the length of each dimension.",
-        "rnd_double_array(2, 0, 0, 2, 3)"),
+    LONG_ROW("rnd_double_array", "(LONG const, LONG const...) ?", bind_array, rnd_array,
+             "Array of numbers from 0 to below 1: dimensions, null rate of the elements, greatest "
+             "length of "
+             "a dimension (16); or dimensions, null rate, 0 and the length of each dimension.",
+             "rnd_double_array(2, 0, 0, 2, 3)"),
     ROW("rnd_symbol_weighted", "(ANY const, ANY const...) SYMBOL", bind_weighted, rnd_weighted,
         "One of the texts, as often as the weight behind it says.",
         "rnd_symbol_weighted('buy', 3, 'sell', 1)"),
@@ -622,7 +632,10 @@ static const alm_fn ROWS[] = {
     RANGE("rnd_timestamp_ns", "TIMESTAMP_NS", "TIMESTAMP_NS", rnd_time,
           "A TIMESTAMP_NS of a range."),
     TEXTS("rnd_symbol", "SYMBOL", "One of the texts, or letters: number, lengths, null rate."),
+    ROW("rnd_str", "() STRING", bind_made_texts, rnd_made_text, "3 to 10 letters.", "rnd_str()"),
     TEXTS("rnd_str", "STRING", "One of the texts, or letters: lengths from, to, null rate."),
+    ROW("rnd_varchar", "() VARCHAR", bind_made_texts, rnd_made_text, "3 to 10 letters.",
+        "rnd_varchar()"),
     TEXTS("rnd_varchar", "VARCHAR", "One of the texts, or letters: lengths from, to, null rate."),
     RATED("rnd_long256", "LONG256", rnd_long256, "A LONG256."),
     ROW("rnd_geohash", "(INT const) ?", bind_geohash, rnd_geohash, "A cell of so many bits.",
@@ -630,7 +643,7 @@ static const alm_fn ROWS[] = {
     ROW("rnd_decimal", "(INT const, INT const, INT const) ?", bind_decimal, rnd_decimal,
         "A decimal from 0: precision, scale, null rate.", "rnd_decimal(10, 2, 0)"),
     ROW("rnd_bin", "() BINARY", bind_bin, rnd_bin, "32 bytes.", "rnd_bin()"),
-    ROW("rnd_bin", "(LONG const, LONG const, INT const) BINARY", bind_bin, rnd_bin,
-        "Bytes: least and most, null rate.", "rnd_bin(5, 10, 2)"),
+    LONG_ROW("rnd_bin", "(LONG const, LONG const, INT const) BINARY", bind_bin, rnd_bin,
+             "Bytes: least and most, null rate.", "rnd_bin(5, 10, 2)"),
 };
 ALM_FN_TABLE(random, ROWS);

@@ -71,11 +71,11 @@ static alm_status find(alm_call *call, alm_str name, int32_t *oid, bool *several
                : lookup->function(call->cx, lookup->arg, name, oid, several);
 }
 
-/* "regprocin": an unknown name is an error, "to_regproc": null. */
+/* "regprocin": an unknown name is an error, that of a row null; "to_regproc": null. */
 static alm_status numbers(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     int32_t *o = out->data;
-    const bool must = call->fn->name[0] == 'r';
+    const bool reads = call->fn->name[0] == 'r', must = reads && args[0].is_const;
     for (size_t i = 0; i < n; i++) {
         const alm_str name = text_at(&args[0], i);
         bool several = false;
@@ -90,7 +90,7 @@ static alm_status numbers(alm_call *call, size_t n, const alm_vec *args, alm_vec
         if (o[i] == 0 && must && !none)
             return alm_fail(call->cx, ALM_E_FUNCTION, call->pos, "function \"%.*s\" does not exist",
                             (int)name.len, name.ptr);
-        if (several || (o[i] == 0 && !must))
+        if (several || (o[i] == 0 && !(reads && none)))
             o[i] = ALM_INT_NULL;
     }
     return ALM_OK;

@@ -90,6 +90,35 @@ static alm_status age(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, 
 
 /* ------------------------------------------------------------- other statements */
 
+static alm_status check_table(alm_ctx *cx, const alm_vec *name, int32_t pos)
+{
+    const alm_view *view = name->data;
+    const alm_str text = alm_view_is_null(view) ? (alm_str){0} : alm_view_str(view, name->heap);
+    int32_t oid = 0;
+    if (cx->lookup == NULL)
+        return ALM_OK;
+    if (text.ptr != NULL)
+        ALM_TRY(cx->lookup->relation(cx, cx->lookup->arg, text, &oid));
+    return oid != 0 ? ALM_OK
+                    : alm_fail(cx, ALM_E_TABLE, pos, "table does not exist [table=%.*s]",
+                               (int)text.len, text.ptr != NULL ? text.ptr : "");
+}
+
+static alm_status bind_wait(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
+                            ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
+                            ALM_UNUSED void **data)
+{
+    return args[0].value != NULL ? check_table(cx, args[0].value, pos) : ALM_OK;
+}
+
+/* Every statement sees what was acknowledged before it: there is no log to wait for. */
+static alm_status wait_table(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    if (n > 0)
+        ALM_TRY(check_table(call->cx, &args[0], call->pos));
+    return flags(n, out, 1);
+}
+
 static alm_status cancel(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     const alm_lookup *lookup = call->cx->lookup;
@@ -99,6 +128,19 @@ static alm_status cancel(alm_call *call, size_t n, const alm_vec *args, alm_vec 
         bool done = false;
         if (lookup != NULL)
             lookup->cancel(lookup->arg, ALM_AT(int64_t, args[0], i), of_connection, &done);
+        o[i] = done;
+    }
+    return ALM_OK;
+}
+
+static alm_status terminate(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
+{
+    const alm_lookup *lookup = call->cx->lookup;
+    uint8_t *o = out->data;
+    for (size_t i = 0; i < n; i++) {
+        bool done = false;
+        if (lookup != NULL)
+            lookup->terminate(lookup->arg, ALM_AT(int64_t, args[0], i), &done);
         o[i] = done;
     }
     return ALM_OK;
@@ -207,11 +249,21 @@ static const alm_fn ROWS[] = {
         "interface has TLS."),
     ROW("flush_user_info_cache", "() BOOLEAN", "()", ALM_FN_VOLATILE, NULL, forget_users,
         "What the identity provider said about its users counts no more: it is asked again."),
+    ROW("wait_wal_table", "(TEXT const) BOOLEAN", "('trades')", ALM_FN_VOLATILE, bind_wait,
+        wait_table,
+        "True: rows that were acknowledged are seen by the next statement. An error without such a "
+        "table."),
     ROW("cancel_query", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, cancel,
         "Ends the statement of that number, which query_activity() lists as query_id. False where "
         "none runs, for null, and for statements of others in a session that may only read."),
     ROW("pg_cancel_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, cancel,
         "Ends the statement of that connection, which pg_stat_activity lists as pid. Else as "
         "cancel_query."),
+    ROW("pg_terminate_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, terminate,
+        "Closes that connection of the PostgreSQL protocol, which pg_stat_activity lists as pid: "
+        "its "
+        "statement, transaction and cursors end. False where there is none, for null, and for "
+        "those "
+        "of others without SQL ENGINE ADMIN."),
 };
 ALM_FN_TABLE(system, ROWS);

@@ -94,6 +94,8 @@ static alm_status substring(alm_call *call, size_t n, const alm_vec *args, alm_v
         o[i] = alm_view_null();
         if (text.ptr == NULL || start == ALM_INT_NULL || length == ALM_INT_NULL)
             continue;
+        if (length < 0 && !args[2].is_const)
+            continue;
         if (length < 0)
             return alm_fail(call->cx, ALM_E_ARG, call->pos,
                             "negative substring length is not allowed: %d", length);
@@ -202,10 +204,11 @@ static char *put_padding(char *p, alm_str pad, size_t chars)
     return p + rest;
 }
 
+enum { WIDTH_MAX = 1 << 20 };
+
 static alm_status pad_one(const alm_call *call, alm_text_out *w, alm_str text, int32_t width,
                           alm_str pad, bool left, alm_view *out)
 {
-    enum { WIDTH_MAX = 1 << 20 };
     const size_t chars = count_of(text), want = (size_t)width;
     if (width > WIDTH_MAX)
         return alm_fail(call->cx, ALM_E_LIMIT, call->pos,
@@ -238,7 +241,8 @@ static alm_status pad_all(const alm_call *call, size_t n, const alm_vec *args, a
         const int32_t width = int_at(&args[1], i);
         const alm_str pad = call->argc == 3 ? text_at(&args[2], i) : ALM_STR(" ");
         o[i] = alm_view_null();
-        if (text.ptr != NULL && pad.ptr != NULL && width >= 0)
+        const bool large = width > WIDTH_MAX && !args[1].is_const;
+        if (text.ptr != NULL && pad.ptr != NULL && width >= 0 && !large)
             ALM_TRY(pad_one(call, &w, text, width, pad, left, &o[i]));
     }
     return ALM_OK;
@@ -424,9 +428,9 @@ static alm_status split_part(alm_call *call, size_t n, const alm_vec *args, alm_
         const alm_str text = text_at(&args[0], i), by = text_at(&args[1], i);
         int64_t k = int_at(&args[2], i);
         o[i] = alm_view_null();
-        if (k == 0)
+        if (k == 0 && args[2].is_const)
             return alm_fail(call->cx, ALM_E_ARG, call->pos, "field position must not be zero");
-        if (text.ptr == NULL || by.ptr == NULL || k == ALM_INT_NULL)
+        if (text.ptr == NULL || by.ptr == NULL || k == ALM_INT_NULL || k == 0)
             continue;
         if (k < 0)
             k += field_count(text, by) + 1;
@@ -466,18 +470,25 @@ static alm_status quote_ident(alm_call *call, size_t n, const alm_vec *args, alm
      .since = "0.1"}
 #define NULLS ALM_FN_NULL_OUT
 /* STRING for STRING and SYMBOL, VARCHAR for VARCHAR. */
-#define TEXTS(f, rest, kernel, doc, example)                                                       \
-    ROW(f, "(STRING" rest ") STRING", kernel, NULLS, doc, example),                                \
-        ROW(f, "(SYMBOL" rest ") STRING", kernel, NULLS, doc, example),                            \
-        ROW(f, "(VARCHAR" rest ") VARCHAR", kernel, NULLS, doc, example)
+#define TEXTS_OF(f, rest, kernel, flags, doc, example)                                             \
+    ROW(f, "(STRING" rest ") STRING", kernel, flags, doc, example),                                \
+        ROW(f, "(SYMBOL" rest ") STRING", kernel, flags, doc, example),                            \
+        ROW(f, "(VARCHAR" rest ") VARCHAR", kernel, flags, doc, example)
+#define TEXTS(f, rest, kernel, doc, example) TEXTS_OF(f, rest, kernel, NULLS, doc, example)
+#define PADS(f, kernel, doc, example)                                                              \
+    TEXTS_OF(f, ", INT", kernel, NULLS | ALM_FN_WAITS, doc, example)
 /* The same with a second text, which must be VARCHAR too for a result of VARCHAR. */
+#define TWO_TEXTS_OF(f, rest, more, kernel, flags, doc, example)                                   \
+    ROW(f, "(STRING" rest "STRING" more ") STRING", kernel, flags, doc, example),                  \
+        ROW(f, "(SYMBOL" rest "STRING" more ") STRING", kernel, flags, doc, example),              \
+        ROW(f, "(VARCHAR" rest "VARCHAR" more ") VARCHAR", kernel, flags, doc, example)
 #define TWO_TEXTS(f, rest, more, kernel, doc, example)                                             \
-    ROW(f, "(STRING" rest "STRING" more ") STRING", kernel, NULLS, doc, example),                  \
-        ROW(f, "(SYMBOL" rest "STRING" more ") STRING", kernel, NULLS, doc, example),              \
-        ROW(f, "(VARCHAR" rest "VARCHAR" more ") VARCHAR", kernel, NULLS, doc, example)
+    TWO_TEXTS_OF(f, rest, more, kernel, NULLS, doc, example)
+#define PADS_WITH(f, kernel, doc, example)                                                         \
+    TWO_TEXTS_OF(f, ", INT, ", "", kernel, NULLS | ALM_FN_WAITS, doc, example)
 #define ROW_OF_REPLACE(sig)                                                                        \
-    ROW("replace", sig, replace, NULLS, "Every occurrence of the second text replaced.",           \
-        "replace('abcabc', 'bc', 'X')")
+    ROW("replace", sig, replace, NULLS | ALM_FN_WAITS,                                             \
+        "Every occurrence of the second text replaced.", "replace('abcabc', 'bc', 'X')")
 
 static const alm_fn ROWS[] = {
     TEXTS("left", ", INT", left, "First characters; with a negative count all but the last.",
@@ -499,10 +510,10 @@ static const alm_fn ROWS[] = {
         "Without those characters in front; trim(leading c from x) is this.", "ltrim('xxa', 'x')"),
     ROW("rtrim", "(STRING, STRING) STRING", trim_set, NULLS,
         "Without those characters behind; trim(trailing c from x) is this.", "rtrim('axx', 'x')"),
-    TEXTS("lpad", ", INT", lpad, "Filled up in front with blanks, or cut.", "lpad('7', 3)"),
-    TWO_TEXTS("lpad", ", INT, ", "", lpad, "Filled up in front, or cut.", "lpad('7', 3, '0')"),
-    TEXTS("rpad", ", INT", rpad, "Filled up behind with blanks, or cut.", "rpad('7', 3)"),
-    TWO_TEXTS("rpad", ", INT, ", "", rpad, "Filled up behind, or cut.", "rpad('7', 3, '.')"),
+    PADS("lpad", lpad, "Filled up in front with blanks, or cut.", "lpad('7', 3)"),
+    PADS_WITH("lpad", lpad, "Filled up in front, or cut.", "lpad('7', 3, '0')"),
+    PADS("rpad", rpad, "Filled up behind with blanks, or cut.", "rpad('7', 3)"),
+    PADS_WITH("rpad", rpad, "Filled up behind, or cut.", "rpad('7', 3, '.')"),
     ROW("upper", "(TEXT) STRING", upper, NULLS, "In capital letters.", "upper('abc')"),
     ROW("to_uppercase", "(TEXT) STRING", upper, NULLS, "In capital letters.",
         "to_uppercase('abc')"),

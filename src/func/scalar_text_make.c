@@ -5,6 +5,7 @@
  * Units       A character is a Unicode code point.
  */
 #include "base/utf8.h"
+#include "func/by_row.h"
 #include "func/dict.h"
 #include "func/kernel.h"
 #include "func/tables.h"
@@ -104,7 +105,10 @@ static alm_status repeat(alm_call *call, size_t n, const alm_vec *args, alm_vec 
         if (text.ptr == NULL || times == ALM_INT_NULL)
             continue;
         const size_t count = times > 0 ? (size_t)times : 0;
-        if (count * text.len > BYTES_MAX)
+        const bool large = count * text.len > BYTES_MAX;
+        if (large && alm_by_row(args, 0, 2))
+            continue;
+        if (large)
             return alm_fail(call->cx, ALM_E_LIMIT, call->pos,
                             "a repeated text of %zu bytes is above the limit of %d",
                             count * text.len, BYTES_MAX);
@@ -168,7 +172,7 @@ static const alm_fn ROWS[] = {
         "initcap('hello WORLD-wide')"),
     ROW("reverse", "(TEXT) STRING", ALM_FN_SYMBOLS, reverse, "Characters in the opposite order.",
         "reverse('abc')"),
-    ROW("repeat", "(TEXT, INT) STRING", 0, repeat,
+    ROW("repeat", "(TEXT, INT) STRING", ALM_FN_WAITS, repeat,
         "The text so many times; empty for a number below 1. Up to 1 MiB.", "repeat('ab', 3)"),
     ROW("chr", "(INT) STRING", 0, chr,
         "The character of a Unicode number; null where there is none.", "chr(8364)"),

@@ -5,6 +5,7 @@
  * Units       Kernels take TIMESTAMP and TIMESTAMP_NS as they are; DATE is cast before.
  */
 #include "func/scalar_time.h"
+#include "func/by_row.h"
 
 #include "func/args.h"
 
@@ -32,13 +33,16 @@ alm_status alm_time_const_ticks(alm_ctx *cx, const alm_arg *arg, alm_time_unit u
     const alm_type type = arg->value->type;
     if (alm_type_is_text(type)) {
         const alm_str text = alm_vec_text(arg->value, 0);
-        if (!alm_time_parse(text, unit, out))
+        if (!alm_time_read(text, unit, out))
             return alm_fail(cx, ALM_E_TIME, arg->pos, "Invalid date [str=%.*s]",
                             (int)ALM_MIN(text.len, (size_t)100), text.ptr);
     } else if (alm_type_info_of(type)->cls != ALM_TC_TIME) {
         return alm_arg_long(cx, arg, out);
     } else {
         *out = alm_time_rescale(*(const int64_t *)arg->value->data, alm_time_unit_of(type), unit);
+        if (*out == ALM_TS_NULL)
+            return alm_fail(cx, ALM_E_TIME_RANGE, arg->pos,
+                            "a time that TIMESTAMP_NS does not hold");
     }
     return ALM_OK;
 }
@@ -317,7 +321,13 @@ static alm_status dateadd_zones(alm_call *call, size_t n, const alm_vec *args, a
                 o[i + k] = ALM_TS_NULL;
             continue;
         }
-        ALM_TRY(alm_zone_find(call->cx, name, call->pos, &zone));
+        const alm_status st = alm_zone_find(call->cx, name, call->pos, &zone);
+        if (alm_row_is_null(call, st, !args[3].is_const)) {
+            for (size_t k = 0; k < m; k++)
+                o[i + k] = ALM_TS_NULL;
+            continue;
+        }
+        ALM_TRY(st);
         alm_zone_to_local(zone, alm_time_piece(&args[2], i, m, times), m, unit, times);
         alm_time_add_each(times, alm_time_piece(&args[1], i, m, counts), m, unit, d->unit, o + i);
         alm_zone_to_utc(zone, o + i, m, unit, o + i);

@@ -4,6 +4,7 @@
  * Null rule   Null in, null out.
  * Method      All of them make a bucketer (time/bucket.h) when bound and run it over columns.
  */
+#include "func/by_row.h"
 #include "func/scalar_time.h"
 
 /* A unit text such as "15m". */
@@ -85,11 +86,12 @@ static const struct {
     int32_t count;
     int32_t origin_year;
 } trunc_units[] = {
-    {"nanosecond", 'n', 1, 1970}, {"microsecond", 'U', 1, 1970},  {"millisecond", 'T', 1, 1970},
-    {"second", 's', 1, 1970},     {"minute", 'm', 1, 1970},       {"hour", 'h', 1, 1970},
-    {"day", 'd', 1, 1970},        {"week", 'w', 1, 1970},         {"month", 'M', 1, 1970},
-    {"quarter", 'M', 3, 1970},    {"year", 'y', 1, 1970},         {"decade", 'y', 10, 1970},
-    {"century", 'y', 100, 2001},  {"millennium", 'y', 1000, 2001}};
+    {"nanosecond", 'n', 1, 1970},  {"microsecond", 'U', 1, 1970},   {"millisecond", 'T', 1, 1970},
+    {"second", 's', 1, 1970},      {"minute", 'm', 1, 1970},        {"hour", 'h', 1, 1970},
+    {"day", 'd', 1, 1970},         {"week", 'w', 1, 1970},          {"month", 'M', 1, 1970},
+    {"quarter", 'M', 3, 1970},     {"year", 'y', 1, 1970},          {"decade", 'y', 10, 1970},
+    {"century", 'y', 100, 2001},   {"millennium", 'y', 1000, 2001}, {"centuries", 'y', 100, 2001},
+    {"millennia", 'y', 1000, 2001}};
 
 static alm_status trunc_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED int32_t pos,
                              ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
@@ -103,7 +105,8 @@ static alm_status trunc_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSE
     if (name.len > 0 && (name.ptr[name.len - 1] | 0x20) == 's') /* plural */
         name.len--;
     for (size_t i = 0; i < ALM_COUNT(trunc_units); i++) {
-        if (!alm_str_ieq(name, alm_str_of(trunc_units[i].name)))
+        if (!alm_str_ieq(name, alm_str_of(trunc_units[i].name)) &&
+            !alm_str_ieq(given, alm_str_of(trunc_units[i].name)))
             continue;
         alm_bucket_spec spec = {
             .unit = trunc_units[i].unit, .count = trunc_units[i].count, .time_unit = unit};
@@ -141,6 +144,12 @@ static alm_status spec_of_rows(alm_call *call, const alm_vec *args, size_t first
     return zone.ptr == NULL ? ALM_OK : alm_zone_find(call->cx, zone, call->pos, &spec->zone);
 }
 
+static void nulls(int64_t *o, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        o[i] = ALM_TS_NULL;
+}
+
 static alm_status floor_rows(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     int64_t times[ALM_TIME_CHUNK], froms[ALM_TIME_CHUNK];
@@ -148,7 +157,12 @@ static alm_status floor_rows(alm_call *call, size_t n, const alm_vec *args, alm_
         return alm_time_no_value(call);
     for (size_t i = 0, m; i < n; i += m) {
         alm_bucket_spec spec = *(const alm_bucket_spec *)call->data;
-        ALM_TRY(spec_of_rows(call, args, i, n, &spec, &m));
+        const alm_status st = spec_of_rows(call, args, i, n, &spec, &m);
+        if (alm_row_is_null(call, st, alm_by_row(args, 3, call->argc))) {
+            nulls((int64_t *)out->data + i, m);
+            continue;
+        }
+        ALM_TRY(st);
         const int64_t *ts = alm_time_piece(&args[1], i, m, times);
         const int64_t *from = alm_time_piece(&args[2], i, m, froms);
         for (size_t k = 0, same; k < m; k += same) {
@@ -157,7 +171,12 @@ static alm_status floor_rows(alm_call *call, size_t n, const alm_vec *args, alm_
             }
             spec.origin = from[k];
             spec.has_origin = from[k] != ALM_TS_NULL;
-            ALM_TRY(alm_bucketer_init(call->cx, call->pos, &spec, &bucketer));
+            const alm_status made = alm_bucketer_init(call->cx, call->pos, &spec, &bucketer);
+            if (alm_row_is_null(call, made, alm_by_row(args, 2, call->argc))) {
+                nulls((int64_t *)out->data + i + k, same);
+                continue;
+            }
+            ALM_TRY(made);
             alm_bucket_floor(&bucketer, ts + k, same, (int64_t *)out->data + i + k);
         }
     }
@@ -203,11 +222,11 @@ static const alm_fn ROWS[] = {
         "(unit STRING const, ts TIME, from TIMESTAMP, offset STRING, zone STRING) ?", 0, rows_bind,
         floor_rows, 0, "From, offset and zone of columns; null: none.",
         "timestamp_floor('1d', '2026-02-14T10:42:30.123456Z', null, '02:00', 'Europe/Berlin')"),
-    ALM_TIME_FN(
-        "timestamp_ceil", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, floor_bind,
-        ceil_run, 2,
-        "Start of the bucket after the one that holds ts; with units no coarser than the type, ts itself.",
-        "timestamp_ceil('h', '2026-02-14T10:42:30.123456Z')"),
+    ALM_TIME_FN("timestamp_ceil", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, floor_bind,
+                ceil_run, 2,
+                "Start of the bucket after the one that holds ts; with units no coarser than the "
+                "type, ts itself.",
+                "timestamp_ceil('h', '2026-02-14T10:42:30.123456Z')"),
     ALM_TIME_FN("date_trunc", "(unit STRING const, ts TIME) TIME", ALM_FN_NULL_OUT, trunc_bind,
                 floor_run, 2,
                 "Start of the microsecond(s), millisecond(s), second, minute, hour, day, week, "

@@ -6,6 +6,7 @@
  * Zones       A constant zone is found when the call is bound; a column of zones is walked in runs of
  *             equal names.
  */
+#include "func/by_row.h"
 #include "func/scalar_time.h"
 #include "time/interval.h"
 
@@ -29,18 +30,22 @@ static alm_status zone_bind(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED
 
 typedef void (*zone_shift)(const alm_zone *, const int64_t *, size_t, alm_time_unit, int64_t *);
 
-/* One zone for rows first .. first + n - 1; no name is null. */
-static alm_status shift_run(alm_call *call, alm_str name, const alm_vec *time, size_t first,
+/* One zone for rows first .. first + n - 1; no name is null, and so is an unknown one of a column. */
+static alm_status shift_run(alm_call *call, alm_str name, const alm_vec *args, size_t first,
                             size_t n, zone_shift shift, int64_t *out)
 {
-    const alm_zone *zone;
+    const alm_zone *zone = NULL;
+    const alm_vec *time = &args[0];
     int64_t room[ALM_TIME_CHUNK];
     const alm_time_unit unit = alm_time_unit_of(time->type);
-    if (name.ptr != NULL)
-        ALM_TRY(alm_zone_find(call->cx, name, call->pos, &zone));
+    if (name.ptr != NULL) {
+        const alm_status st = alm_zone_find(call->cx, name, call->pos, &zone);
+        if (!alm_row_is_null(call, st, !args[1].is_const))
+            ALM_TRY(st);
+    }
     for (size_t i = 0; i < n; i += ALM_TIME_CHUNK) {
         const size_t m = ALM_MIN(n - i, (size_t)ALM_TIME_CHUNK);
-        if (name.ptr != NULL)
+        if (zone != NULL)
             shift(zone, alm_time_piece(time, first + i, m, room), m, unit, out + i);
         else
             for (size_t j = 0; j < m; j++)
@@ -64,7 +69,7 @@ static alm_status zones_run(alm_call *call, size_t n, const alm_vec *args, zone_
             if ((next.ptr == NULL) != (name.ptr == NULL) || !alm_str_eq(next, name))
                 break;
         }
-        ALM_TRY(shift_run(call, name, &args[0], first, end - first, shift, out + first));
+        ALM_TRY(shift_run(call, name, args, first, end - first, shift, out + first));
     }
     return ALM_OK;
 }
@@ -125,7 +130,11 @@ static alm_status days_run(alm_call *call, size_t n, const alm_vec *names, int64
         } else if (i > 0 && alm_str_eq(name, alm_vec_text(names, i - 1))) {
             o[i] = o[i - 1];
         } else {
-            ALM_TRY(alm_zone_find(call->cx, name, call->pos, &zone));
+            const alm_status st = alm_zone_find(call->cx, name, call->pos, &zone);
+            o[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
+            if (alm_row_is_null(call, st, !names->is_const))
+                continue;
+            ALM_TRY(st);
             o[i] = day_of(call->cx, zone, days);
         }
     }
@@ -160,7 +169,8 @@ static alm_status interval_run(alm_call *call, size_t n, const alm_vec *args, al
     alm_interval_value *o = out->data;
     for (size_t i = 0; i < n; i++) {
         const int64_t lo = ALM_AT(int64_t, args[0], i), hi = ALM_AT(int64_t, args[1], i);
-        if (lo == ALM_TS_NULL || hi == ALM_TS_NULL)
+        const bool turned = lo > hi && alm_by_row(args, 0, 2);
+        if (lo == ALM_TS_NULL || hi == ALM_TS_NULL || turned)
             o[i] = (alm_interval_value){ALM_TS_NULL, ALM_TS_NULL};
         else if (lo > hi)
             return alm_fail(call->cx, ALM_E_ARG, call->pos, "invalid interval boundaries");

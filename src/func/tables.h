@@ -11,7 +11,7 @@
 /* clang-format off */
 /* X(table, group); the group names the page under docs/sql/functions. Ties of overloads go by order. */
 #define ALM_FN_TABLES(X)                                                                           \
-    X(arith, "numeric") X(bits, "operators") X(compare, "operators")                             \
+    X(arith, "numeric") X(bits, "operators") X(compare, "operators") X(compare_times, "operators") \
     X(compare_text, "operators") X(logic, "operators") X(in, "operators") X(like, "text")          \
     X(regex, "text") X(cast_number, "casts") X(cast_text, "casts") X(cast_time, "casts")           \
     X(cast_net, "casts") X(cast_wide, "casts") X(cast_decimal, "casts") X(cast_array, "casts")     \

@@ -1,8 +1,8 @@
 /*
  * text_out.h - where kernels put the text they make: views into blocks of the call's arena.
  *
- * Texts of up to 12 bytes live in the view. Longer ones are cut from blocks of 64 KiB, so that a
- * batch costs a few allocations. Views are in address form; the result vector has no heap.
+ * Texts of up to 12 bytes live in the view. Longer ones are cut from blocks that grow up to 64 KiB: a batch costs a few
+ * allocations, and a constant, of which a statement may have many, not much more than its text. Views are in address form; the result vector has no heap.
  */
 #ifndef ALM_FUNC_TEXT_OUT_H
 #define ALM_FUNC_TEXT_OUT_H
@@ -13,9 +13,10 @@ typedef struct alm_text_out {
     alm_ctx *cx;
     alm_arena *arena;
     char *at, *end;
+    size_t block; /* bytes of the last one */
 } alm_text_out;
 
-enum { ALM_TEXT_BLOCK_BYTES = 64 * 1024 };
+enum { ALM_TEXT_BLOCK_LEAST = 256, ALM_TEXT_BLOCK_BYTES = 64 * 1024 };
 
 static inline alm_text_out alm_text_out_of(const alm_call *call)
 {
@@ -26,8 +27,12 @@ static inline alm_text_out alm_text_out_of(const alm_call *call)
 ALM_NODISCARD static inline alm_status alm_text_room(alm_text_out *w, size_t bytes, char **ptr)
 {
     if (w->at == NULL || (size_t)(w->end - w->at) < bytes) { /* no bytes are a text too */
-        const size_t block = ALM_MAX(bytes, (size_t)ALM_TEXT_BLOCK_BYTES);
+        w->block = w->block == 0 ? (size_t)ALM_TEXT_BLOCK_LEAST
+                                 : ALM_MIN(8 * w->block, (size_t)ALM_TEXT_BLOCK_BYTES);
+        const size_t block = ALM_MAX(bytes, w->block);
         char *fresh = NULL;
+        if (block >= ALM_TEXT_BLOCK_BYTES) /* the rows of a batch may be long */
+            ALM_TRY(alm_check(w->cx));
         ALM_TRY(alm_arena_bytes(w->cx, w->arena, block, &fresh));
         w->at = fresh;
         w->end = fresh + block;

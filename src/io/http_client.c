@@ -342,6 +342,7 @@ static call *call_new(alm_http_client *client, const alm_http_call *asked)
     if (c == NULL)
         return NULL;
     c->client = client;
+    ALM_ASSERT(asked->bearer.ptr == NULL || asked->basic == NULL);
     c->asked = *asked;
     c->url = strdup(asked->url);
     if (asked->form.ptr != NULL)
@@ -349,8 +350,11 @@ static call *call_new(alm_http_client *client, const alm_http_call *asked)
     if (asked->bearer.ptr != NULL && asprintf(&c->authorization, "Authorization: Bearer %.*s",
                                               (int)asked->bearer.len, asked->bearer.ptr) < 0)
         c->authorization = NULL;
+    if (asked->basic != NULL &&
+        asprintf(&c->authorization, "Authorization: Basic %s", asked->basic) < 0)
+        c->authorization = NULL;
     if (c->url != NULL && (asked->form.ptr == NULL || c->form != NULL) &&
-        (asked->bearer.ptr == NULL || c->authorization != NULL))
+        ((asked->bearer.ptr == NULL && asked->basic == NULL) || c->authorization != NULL))
         return c;
     call_free(c);
     return NULL;

@@ -39,7 +39,8 @@ typedef struct alm_http_call {
     const char *url;
     alm_str
         bearer; /* Authorization: Bearer; ptr NULL: without. Letters of a token alone: the caller has looked */
-    alm_str form; /* body of a POST, application/x-www-form-urlencoded; ptr NULL: a GET */
+    const char *basic; /* Authorization: Basic, the text in base64; NULL: without */
+    alm_str form;      /* body of a POST, application/x-www-form-urlencoded; ptr NULL: a GET */
     void (*done)(void *arg, const alm_http_answer *answer); /* once */
     void *arg;
 } alm_http_call;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { CHUNK_BYTES_MAX = 1 << 30 }; /* Linux transfers at most 2 GiB - 4 KiB per call */
 
@@ -107,4 +108,24 @@ alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const char *path, int
         out->len = (size_t)meta.size_bytes;
     (void)io->close(io, file);
     return st;
+}
+
+int alm_io_open_below(const alm_io *io, const char *folder, const char *path)
+{
+    const int dir = io->open_dir(io, folder);
+    if (dir < 0)
+        return dir;
+    const int file = io->open_below(io, dir, path, ALM_IO_READ);
+    (void)io->close(io, dir);
+    return file;
+}
+
+const char *alm_io_path_below(const char *folder, const char *path)
+{
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/')
+        n--;
+    if (n < 2 || path[0] != '/' || strncmp(path, folder, n) != 0 || path[n] != '/')
+        return path;
+    return path + n + 1;
 }

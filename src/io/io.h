@@ -19,23 +19,38 @@ enum {
     ALM_IO_WRITE = 1 << 1,
     ALM_IO_CREATE = 1 << 2,
     ALM_IO_EXCLUSIVE = 1 << 3,
-    ALM_IO_TRUNCATE = 1 << 4
+    ALM_IO_TRUNCATE = 1 << 4,
+    ALM_IO_NO_LINKS = 1 << 5 /* of the calls below a folder: no symbolic link at any step */
 };
 
 typedef struct alm_io_stat {
     int64_t size_bytes;
-    int64_t changed_us; /* since 1970; 0: not known */
-    bool is_dir;
-    uint64_t identity; /* of the file, whatever its name; a copy has another */
+    int64_t changed_us;   /* since 1970; 0: not known */
+    bool is_dir, is_file; /* neither: a link, a pipe, a device */
+    uint64_t identity;    /* of the file, whatever its name; a copy has another */
 } alm_io_stat;
 
 struct alm_io {
     void *self;
     int (*open)(const alm_io *io, const char *path, uint32_t flags); /* a handle */
-    /* To read a regular file by a path below `dir`; what leads out of it (links, ..) is refused. */
-    int (*open_below)(const alm_io *io, const char *dir, const char *path);
-    /* 0: what that path names is below `dir`, links followed; -EACCES: it is not. */
-    int (*is_below)(const alm_io *io, const char *dir, const char *path);
+    /*
+     * Below a folder in which others may change files and links at any time. `dir` is a handle of open_dir or
+     * open_dir_below and stands for that folder, whatever becomes of its name. A path is relative; the kernel resolves it
+     * in one call, so that no change made meanwhile leads out of the folder. What would lead out is -EXDEV or -ELOOP, and
+     * nothing outside is looked at. Links to places inside are followed, except with ALM_IO_NO_LINKS and on systems
+     * without openat2, where every link is -ELOOP. A `name` has no '/', and is never followed.
+     */
+    int (*open_dir)(const alm_io *io,
+                    const char *path); /* itself trusted: its links are followed */
+    int (*open_dir_below)(const alm_io *io, int dir, const char *path, uint32_t flags);
+    /* A regular file; -EINVAL for anything else. */
+    int (*open_below)(const alm_io *io, int dir, const char *path, uint32_t flags);
+    int (*stat_in)(const alm_io *io, int dir, const char *name, alm_io_stat *out);
+    int (*list_in)(const alm_io *io, int dir, int (*each)(void *arg, const char *name), void *arg);
+    int (*mkdir_in)(const alm_io *io, int dir, const char *name); /* -EEXIST if the name is taken */
+    int (*rename_in)(const alm_io *io, int from_dir, const char *from, int to_dir, const char *to);
+    int (*unlink_in)(const alm_io *io, int dir, const char *name);
+    int (*sync_in)(const alm_io *io, int dir); /* fsync of the folder */
     int (*close)(const alm_io *io, int handle);
     int64_t (*size)(const alm_io *io, int handle); /* bytes of the file */
     int64_t (*read)(const alm_io *io, int handle, void *buf, size_t n, int64_t offset);
@@ -82,6 +97,8 @@ struct alm_io {
 };
 
 const alm_io *alm_io_posix(void);
+/* The same as on a kernel without openat2. For tests. */
+alm_io alm_io_posix_without_openat2(void);
 
 /* Whole-buffer transfer; short and interrupted calls are continued. ALM_E_DISK_FULL for ENOSPC and
  * EDQUOT, ALM_E_READONLY for EROFS, ALM_E_IO else; the message has `what` and the errno text. */
@@ -97,6 +114,11 @@ ALM_NODISCARD alm_status alm_io_read_text(alm_ctx *cx, const alm_io *io, const c
  * renamed, and the directory synced. */
 ALM_NODISCARD alm_status alm_io_replace(alm_ctx *cx, const alm_io *io, const char *dir,
                                         const char *name, const void *buf, size_t n);
+/* open_below of a path below the folder of that name, to read. */
+int alm_io_open_below(const alm_io *io, const char *folder, const char *path);
+/* `path` as alm_io_open_below(folder) wants it: an absolute path inside the folder by its part below it, any other as it is.
+ * Only the texts are compared; open_below still says what may be opened. */
+const char *alm_io_path_below(const char *folder, const char *path);
 /* Maps a negative errno of any call to a status with a message "<what>: <errno text>". */
 alm_status alm_io_fail(alm_ctx *cx, int negative_errno, const char *what);
 

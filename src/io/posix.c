@@ -7,12 +7,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,9 +28,8 @@
 
 static _Atomic int64_t posix_syncs;
 
-static int px_open(const alm_io *io, const char *path, uint32_t flags)
+static int mode_of(uint32_t flags)
 {
-    (void)io;
     int mode = O_CLOEXEC;
     if (flags & ALM_IO_WRITE)
         mode |= flags & ALM_IO_READ ? O_RDWR : O_WRONLY;
@@ -39,60 +41,17 @@ static int px_open(const alm_io *io, const char *path, uint32_t flags)
         mode |= O_EXCL;
     if (flags & ALM_IO_TRUNCATE)
         mode |= O_TRUNC;
+    return mode;
+}
+
+static int px_open(const alm_io *io, const char *path, uint32_t flags)
+{
+    (void)io;
     int fd;
     do
-        fd = open(path, mode, 0640);
+        fd = open(path, mode_of(flags), 0640);
     while (fd < 0 && errno == EINTR);
     return fd < 0 ? -errno : fd;
-}
-
-/* The real path of the file, if it is below that of the folder. */
-static int real_below(const char *dir, const char *path, char *out, size_t room)
-{
-    char *full = NULL;
-    char *root = realpath(dir, NULL);
-    char *real = NULL;
-    int code = -ENOENT;
-    if (root != NULL && asprintf(&full, "%s/%s", root, path) >= 0)
-        real = realpath(full, NULL);
-    if (real != NULL) {
-        const size_t n = strlen(root);
-        const bool below = strncmp(real, root, n) == 0 && (real[n] == '/' || n == 1);
-        code = !below ? -EACCES : strlen(real) >= room ? -ENAMETOOLONG : 0;
-        if (code == 0)
-            (void)snprintf(out, room, "%s", real);
-    }
-    free(root);
-    free(full);
-    free(real);
-    return code;
-}
-
-static int px_open_below(const alm_io *io, const char *dir, const char *path)
-{
-    char real[4096];
-    struct stat meta;
-    (void)io;
-    const int code = real_below(dir, path, real, sizeof real);
-    if (code < 0)
-        return code;
-    int fd;
-    do /* a link that came meanwhile is not followed, a pipe not waited for */
-        fd = open(real, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &meta) == 0 && S_ISREG(meta.st_mode))
-        return fd;
-    (void)close(fd);
-    return -EINVAL;
-}
-
-static int px_is_below(const alm_io *io, const char *dir, const char *path)
-{
-    char real[4096];
-    (void)io;
-    return real_below(dir, path, real, sizeof real);
 }
 
 static int px_close(const alm_io *io, int handle)
@@ -207,16 +166,22 @@ static int px_rmdir(const alm_io *io, const char *path)
     return rmdir(path) != 0 ? -errno : 0;
 }
 
+static void fill_stat(const struct stat *meta, alm_io_stat *out)
+{
+    out->size_bytes = meta->st_size;
+    out->changed_us = (int64_t)meta->st_mtim.tv_sec * 1000000 + meta->st_mtim.tv_nsec / 1000;
+    out->is_dir = S_ISDIR(meta->st_mode);
+    out->is_file = S_ISREG(meta->st_mode);
+    out->identity = (uint64_t)meta->st_ino;
+}
+
 static int px_stat(const alm_io *io, const char *path, alm_io_stat *out)
 {
     (void)io;
     struct stat meta;
     if (stat(path, &meta) != 0)
         return -errno;
-    out->size_bytes = meta.st_size;
-    out->changed_us = (int64_t)meta.st_mtim.tv_sec * 1000000 + meta.st_mtim.tv_nsec / 1000;
-    out->is_dir = S_ISDIR(meta.st_mode);
-    out->identity = (uint64_t)meta.st_ino;
+    fill_stat(&meta, out);
     return 0;
 }
 
@@ -230,12 +195,10 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int px_list(const alm_io *io, const char *path, int (*each)(void *arg, const char *name),
-                   void *arg)
+static int list_at(int dir, const char *path, int (*each)(void *arg, const char *name), void *arg)
 {
-    (void)io;
     struct dirent **entries = NULL;
-    const int n = scandir(path, &entries, without_dots, by_name);
+    const int n = scandirat(dir, path, &entries, without_dots, by_name);
     if (n < 0)
         return -errno;
     int stop = 0;
@@ -246,6 +209,178 @@ static int px_list(const alm_io *io, const char *path, int (*each)(void *arg, co
     }
     free((void *)entries);
     return stop;
+}
+
+static int px_list(const alm_io *io, const char *path, int (*each)(void *arg, const char *name),
+                   void *arg)
+{
+    (void)io;
+    return list_at(AT_FDCWD, path, each, arg);
+}
+
+/* ------------------------------------------------------- below a folder that others may change */
+
+static int dup_dir(int dir)
+{
+    const int fd = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+static int step_below(int dir, alm_str name, int mode)
+{
+    char step[NAME_MAX + 1];
+    struct stat meta;
+    int fd;
+    if (name.len > NAME_MAX)
+        return -ENAMETOOLONG;
+    if (alm_str_eq(name, ALM_STR("..")))
+        return -EXDEV;
+    memcpy(step, name.ptr, name.len);
+    step[name.len] = 0;
+    do
+        fd = openat(dir, step, O_NOFOLLOW | O_CLOEXEC | mode, 0640);
+    while (fd < 0 && errno == EINTR);
+    if (fd >= 0)
+        return fd;
+    const int code = -errno;
+    if (code != -ENOTDIR) /* said of a link, too, where a directory is asked for */
+        return code;
+    const bool is_other = fstatat(dir, step, &meta, AT_SYMLINK_NOFOLLOW) == 0 &&
+                          !S_ISLNK(meta.st_mode) && !S_ISDIR(meta.st_mode);
+    return is_other ? code : -ELOOP; /* a directory by now: it was a link */
+}
+
+/*
+ * What openat2 does with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS: each step is taken from the descriptor of the one before,
+ * never by a name that was looked at earlier, and no step is a link or "..".
+ */
+static int walk_below(int dir, const char *path, int mode)
+{
+    int at = dir;
+    if (path[0] == '/')
+        return -EXDEV;
+    for (const char *name = path;;) {
+        const size_t n = strcspn(name, "/");
+        const char *const rest = name + n + strspn(name + n, "/");
+        const bool is_last = *rest == 0;
+        const int fd = step_below(at, (alm_str){name, n}, is_last ? mode : O_PATH | O_DIRECTORY);
+        if (at != dir)
+            (void)close(at);
+        if (fd < 0 || is_last)
+            return fd;
+        at = fd;
+        name = rest;
+    }
+}
+
+static int resolve_below(const alm_io *io, int dir, const char *path, int mode, bool links)
+{
+    static atomic_bool
+        is_missing; /* the kernel, or a filter of system calls, does not know openat2 */
+    enum { TRIES = 64 };
+    if (path[0] == 0)
+        return -ENOENT;
+    if (io->self != NULL || atomic_load_explicit(&is_missing, memory_order_relaxed))
+        return walk_below(dir, path, mode);
+    const struct open_how how = {.flags = (unsigned)(mode | O_CLOEXEC),
+                                 .mode = mode & O_CREAT ? 0640 : 0,
+                                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS |
+                                            (links ? 0 : RESOLVE_NO_SYMLINKS)};
+    /* EAGAIN: something was renamed while a ".." of a link was resolved, and the kernel cannot be sure. */
+    for (int i = 0; i < TRIES; i++) {
+        const long fd = syscall(SYS_openat2, dir, path, &how, sizeof how);
+        if (fd >= 0)
+            return (int)fd;
+        if (errno == ENOSYS || errno == EPERM || errno == E2BIG) {
+            if (errno == ENOSYS)
+                atomic_store_explicit(&is_missing, true, memory_order_relaxed);
+            return walk_below(dir, path, mode);
+        }
+        if (errno != EAGAIN && errno != EINTR)
+            return -errno;
+    }
+    return -EAGAIN;
+}
+
+static int px_open_dir(const alm_io *io, const char *path)
+{
+    (void)io;
+    int fd;
+    do
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd < 0 ? -errno : fd;
+}
+
+static int px_open_dir_below(const alm_io *io, int dir, const char *path, uint32_t flags)
+{
+    if (path[0] == 0)
+        return dup_dir(dir);
+    return resolve_below(io, dir, path, O_RDONLY | O_DIRECTORY, !(flags & ALM_IO_NO_LINKS));
+}
+
+static int px_open_below(const alm_io *io, int dir, const char *path, uint32_t flags)
+{
+    struct stat meta;
+    /* A pipe is not waited for. */
+    const int fd =
+        resolve_below(io, dir, path, mode_of(flags) | O_NONBLOCK, !(flags & ALM_IO_NO_LINKS));
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &meta) == 0 && S_ISREG(meta.st_mode))
+        return fd;
+    (void)close(fd);
+    return -EINVAL;
+}
+
+static int px_stat_in(const alm_io *io, int dir, const char *name, alm_io_stat *out)
+{
+    (void)io;
+    struct stat meta;
+    ALM_ASSERT(strchr(name, '/') == NULL);
+    if (fstatat(dir, name, &meta, AT_SYMLINK_NOFOLLOW) != 0)
+        return -errno;
+    fill_stat(&meta, out);
+    return 0;
+}
+
+static int px_list_in(const alm_io *io, int dir, int (*each)(void *arg, const char *name),
+                      void *arg)
+{
+    (void)io;
+    return list_at(dir, ".", each, arg);
+}
+
+static int px_mkdir_in(const alm_io *io, int dir, const char *name)
+{
+    (void)io;
+    ALM_ASSERT(strchr(name, '/') == NULL);
+    return mkdirat(dir, name, 0750) != 0 ? -errno : 0;
+}
+
+static int px_rename_in(const alm_io *io, int from_dir, const char *from, int to_dir,
+                        const char *to)
+{
+    (void)io;
+    ALM_ASSERT(strchr(from, '/') == NULL);
+    ALM_ASSERT(strchr(to, '/') == NULL);
+    return renameat(from_dir, from, to_dir, to) != 0 ? -errno : 0;
+}
+
+static int px_unlink_in(const alm_io *io, int dir, const char *name)
+{
+    (void)io;
+    ALM_ASSERT(strchr(name, '/') == NULL);
+    return unlinkat(dir, name, 0) != 0 ? -errno : 0;
+}
+
+static int px_sync_in(const alm_io *io, int dir)
+{
+    (void)io;
+    if (fsync(dir) != 0)
+        return -errno;
+    atomic_fetch_add_explicit(&posix_syncs, 1, memory_order_relaxed);
+    return 0;
 }
 
 static int px_map(const alm_io *io, int handle, size_t n, const void **out)
@@ -385,41 +520,57 @@ static int64_t px_sync_count(const alm_io *io)
     return atomic_load_explicit(&posix_syncs, memory_order_relaxed);
 }
 
+static const alm_io posix_table = {
+    .self = NULL,
+    .open = px_open,
+    .open_dir = px_open_dir,
+    .open_dir_below = px_open_dir_below,
+    .open_below = px_open_below,
+    .stat_in = px_stat_in,
+    .list_in = px_list_in,
+    .mkdir_in = px_mkdir_in,
+    .rename_in = px_rename_in,
+    .unlink_in = px_unlink_in,
+    .sync_in = px_sync_in,
+    .close = px_close,
+    .size = px_size,
+    .read = px_read,
+    .write = px_write,
+    .sync = px_sync,
+    .sync_dir = px_sync_dir,
+    .allocate = px_allocate,
+    .truncate = px_truncate,
+    .rename = px_rename,
+    .unlink = px_unlink,
+    .mkdir = px_mkdir,
+    .rmdir = px_rmdir,
+    .stat = px_stat,
+    .list = px_list,
+    .map = px_map,
+    .unmap = px_unmap,
+    .reserve = px_reserve,
+    .back = px_back,
+    .forget = px_forget,
+    .prefetch = px_prefetch,
+    .release = px_release,
+    .map_faults = px_map_faults,
+    .map_is_broken = px_map_is_broken,
+    .lock = px_lock,
+    .wall_ns = px_wall_ns,
+    .mono_ns = px_mono_ns,
+    .random = px_random,
+    .sync_count = px_sync_count,
+};
+
 const alm_io *alm_io_posix(void)
 {
-    static const alm_io table = {
-        .self = NULL,
-        .open = px_open,
-        .open_below = px_open_below,
-        .is_below = px_is_below,
-        .close = px_close,
-        .size = px_size,
-        .read = px_read,
-        .write = px_write,
-        .sync = px_sync,
-        .sync_dir = px_sync_dir,
-        .allocate = px_allocate,
-        .truncate = px_truncate,
-        .rename = px_rename,
-        .unlink = px_unlink,
-        .mkdir = px_mkdir,
-        .rmdir = px_rmdir,
-        .stat = px_stat,
-        .list = px_list,
-        .map = px_map,
-        .unmap = px_unmap,
-        .reserve = px_reserve,
-        .back = px_back,
-        .forget = px_forget,
-        .prefetch = px_prefetch,
-        .release = px_release,
-        .map_faults = px_map_faults,
-        .map_is_broken = px_map_is_broken,
-        .lock = px_lock,
-        .wall_ns = px_wall_ns,
-        .mono_ns = px_mono_ns,
-        .random = px_random,
-        .sync_count = px_sync_count,
-    };
-    return &table;
+    return &posix_table;
+}
+
+alm_io alm_io_posix_without_openat2(void)
+{
+    static const bool without = true;
+    alm_io table = posix_table;
+    table.self = (void *)(uintptr_t)&without;
+    return table;
 }

@@ -51,6 +51,7 @@ typedef struct sim_pending { /* from: entry that goes; to: entry that comes (nod
 
 typedef struct sim_handle {
     sim_node *node;
+    char *dir; /* of a directory: its path, of this handle */
     bool writable, holds_lock;
 } sim_handle;
 
@@ -322,6 +323,14 @@ static int64_t leave(alm_sim *sim, int64_t result)
     return result;
 }
 
+static int free_handle(alm_sim *sim)
+{
+    for (int handle = 0; handle < HANDLES_MAX; handle++)
+        if (sim->handles[handle].node == NULL)
+            return handle;
+    return -EMFILE;
+}
+
 static int64_t open_locked(alm_sim *sim, const char *path, uint32_t flags)
 {
     const int e = enter(sim, ALM_SIM_OPEN);
@@ -345,11 +354,9 @@ static int64_t open_locked(alm_sim *sim, const char *path, uint32_t flags)
     sim_node *node = ((sim_entry *)need(entry))->node;
     if (node->is_dir)
         return -EISDIR;
-    int handle = 0;
-    while (handle < HANDLES_MAX && sim->handles[handle].node != NULL)
-        handle++;
-    if (handle == HANDLES_MAX)
-        return -EMFILE;
+    const int handle = free_handle(sim);
+    if (handle < 0)
+        return handle;
     if ((flags & ALM_IO_TRUNCATE) && node->live.len > 0) {
         sim->used -= node->live.len;
         bytes_resize(&node->live, 0);
@@ -366,23 +373,6 @@ static int sim_open(const alm_io *io, const char *path, uint32_t flags)
     return (int)leave(sim, open_locked(sim, path, flags));
 }
 
-static int sim_open_below(const alm_io *io, const char *dir, const char *path)
-{
-    char full[4096];
-    if (snprintf(full, sizeof full, "%s/%s", dir, path) >= (int)sizeof full)
-        return -ENAMETOOLONG;
-    return sim_open(io, full, ALM_IO_READ);
-}
-
-/* There are no links. */
-static int sim_is_below(const alm_io *io, const char *dir, const char *path)
-{
-    (void)io;
-    (void)dir;
-    (void)path;
-    return 0;
-}
-
 static int sim_close(const alm_io *io, int handle)
 {
     alm_sim *sim = enter_locked(io);
@@ -391,6 +381,7 @@ static int sim_close(const alm_io *io, int handle)
         if (h->holds_lock)
             h->node->locked = false;
         node_release(sim, h->node);
+        free(h->dir);
         *h = (sim_handle){0};
     }
     return (int)leave(sim, 0);
@@ -605,6 +596,7 @@ static int sim_stat(const alm_io *io, const char *path, alm_io_stat *out)
         return (int)leave(sim, -ENOENT);
     *out = (alm_io_stat){.size_bytes = entry->node->live.len,
                          .is_dir = entry->node->is_dir,
+                         .is_file = !entry->node->is_dir,
                          .identity = (uint64_t)(uintptr_t)entry->node};
     return (int)leave(sim, 0);
 }
@@ -641,6 +633,125 @@ static int sim_list(const alm_io *io, const char *path, int (*each)(void *arg, c
     }
     free((void *)names);
     return stop;
+}
+
+/* --------------------------------------------------- below a folder: there are no links here */
+
+static int64_t open_dir_locked(alm_sim *sim, const char *path)
+{
+    const int e = enter(sim, ALM_SIM_OPEN);
+    if (e != 0)
+        return e > 0 ? -e : -EIO;
+    sim_entry *entry = space_find(&sim->live, path);
+    if (entry == NULL)
+        return -ENOENT;
+    if (!entry->node->is_dir)
+        return -ENOTDIR;
+    const int handle = free_handle(sim);
+    if (handle < 0)
+        return handle;
+    sim->handles[handle] = (sim_handle){.node = entry->node, .dir = need(strdup(path))};
+    entry->node->refs++;
+    return handle;
+}
+
+static int sim_open_dir(const alm_io *io, const char *path)
+{
+    alm_sim *sim = enter_locked(io);
+    return (int)leave(sim, open_dir_locked(sim, path));
+}
+
+/* The path of a name below the directory of a handle; 0, or an errno. */
+static int path_in(const alm_io *io, int dir, const char *name, char path[PATH_BYTES])
+{
+    alm_sim *sim = enter_locked(io);
+    const char *folder = handle_at(sim, dir)->dir;
+    ALM_ASSERT(folder != NULL);
+    const int n = name[0] == 0 ? snprintf(path, PATH_BYTES, "%s", folder)
+                               : snprintf(path, PATH_BYTES, "%s/%s", folder, name);
+    return (int)leave(sim, n < PATH_BYTES ? 0 : -ENAMETOOLONG);
+}
+
+static bool leads_out(const char *path)
+{
+    for (const char *at = path; *at != 0;) {
+        const size_t n = strcspn(at, "/");
+        if (n == 0 || (n == 2 && memcmp(at, "..", 2) == 0))
+            return true;
+        at += n + (at[n] == '/');
+    }
+    return false;
+}
+
+static int sim_open_dir_below(const alm_io *io, int dir, const char *path, uint32_t flags)
+{
+    char full[PATH_BYTES];
+    (void)flags;
+    if (leads_out(path))
+        return -EXDEV;
+    const int code = path_in(io, dir, path, full);
+    return code < 0 ? code : sim_open_dir(io, full);
+}
+
+static int sim_open_below(const alm_io *io, int dir, const char *path, uint32_t flags)
+{
+    char full[PATH_BYTES];
+    if (path[0] == 0)
+        return -ENOENT;
+    if (leads_out(path))
+        return -EXDEV;
+    const int code = path_in(io, dir, path, full);
+    const int handle = code < 0 ? code : sim_open(io, full, flags);
+    return handle == -EISDIR ? -EINVAL : handle;
+}
+
+static int sim_stat_in(const alm_io *io, int dir, const char *name, alm_io_stat *out)
+{
+    char full[PATH_BYTES];
+    const int code = path_in(io, dir, name, full);
+    return code < 0 ? code : io->stat(io, full, out);
+}
+
+static int sim_list_in(const alm_io *io, int dir, int (*each)(void *arg, const char *name),
+                       void *arg)
+{
+    char full[PATH_BYTES];
+    const int code = path_in(io, dir, "", full);
+    return code < 0 ? code : io->list(io, full, each, arg);
+}
+
+static int sim_mkdir_in(const alm_io *io, int dir, const char *name)
+{
+    char full[PATH_BYTES];
+    alm_io_stat meta;
+    const int code = path_in(io, dir, name, full);
+    if (code < 0)
+        return code;
+    return io->stat(io, full, &meta) == 0 ? -EEXIST : io->mkdir(io, full);
+}
+
+static int sim_rename_in(const alm_io *io, int from_dir, const char *from, int to_dir,
+                         const char *to)
+{
+    char full_from[PATH_BYTES], full_to[PATH_BYTES];
+    int code = path_in(io, from_dir, from, full_from);
+    if (code == 0)
+        code = path_in(io, to_dir, to, full_to);
+    return code < 0 ? code : io->rename(io, full_from, full_to);
+}
+
+static int sim_unlink_in(const alm_io *io, int dir, const char *name)
+{
+    char full[PATH_BYTES];
+    const int code = path_in(io, dir, name, full);
+    return code < 0 ? code : io->unlink(io, full);
+}
+
+static int sim_sync_in(const alm_io *io, int dir)
+{
+    char full[PATH_BYTES];
+    const int code = path_in(io, dir, "", full);
+    return code < 0 ? code : io->sync_dir(io, full);
 }
 
 /* A private copy: a map of the real thing would not see later writes in time either. */
@@ -779,8 +890,15 @@ alm_sim *alm_sim_new(uint64_t seed)
     sim->io = (alm_io){
         .self = sim,
         .open = sim_open,
+        .open_dir = sim_open_dir,
+        .open_dir_below = sim_open_dir_below,
         .open_below = sim_open_below,
-        .is_below = sim_is_below,
+        .stat_in = sim_stat_in,
+        .list_in = sim_list_in,
+        .mkdir_in = sim_mkdir_in,
+        .rename_in = sim_rename_in,
+        .unlink_in = sim_unlink_in,
+        .sync_in = sim_sync_in,
         .close = sim_close,
         .size = sim_bytes_of,
         .read = sim_read,
@@ -818,6 +936,7 @@ static void drop_handles(alm_sim *sim)
     for (int i = 0; i < HANDLES_MAX; i++) {
         if (sim->handles[i].node != NULL)
             node_release(sim, sim->handles[i].node);
+        free(sim->handles[i].dir);
         sim->handles[i] = (sim_handle){0};
     }
 }

@@ -1,18 +1,15 @@
 /*
  * conn.c - one TCP connection on the loop: input buffer, send queue, pieces of work, closing.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "net/loop_state.h"
 
 enum {
     READ_STEP = 16 << 10,
-    IN_MAX_DEFAULT = 64 << 10,
-    IN_FREE = 80 << 10,   /* bytes of input that are in no account: as many as a login takes */
+    IN_FREE = 96 << 10,   /* bytes of input that are in no account: as many as a login takes */
     IN_KEPT = 256 << 10,  /* a buffer that large is given back when a large request is over */
     OUT_MARK = 1 << 20,   /* unsent bytes over which no more input is handled */
     SEAL_STEP = 16 << 10, /* a record of TLS */
@@ -69,6 +66,12 @@ bool alm_conn_is_working(const alm_conn *conn)
 {
     return conn->working;
 }
+void alm_conn_known(alm_conn *conn)
+{
+    if (!conn->known)
+        alm_peers_known(conn);
+    conn->known = true;
+}
 void alm_conn_input_max(alm_conn *conn, size_t bytes)
 {
     conn->in_max = bytes;
@@ -98,7 +101,7 @@ bool alm_conn_is_late(const alm_conn *conn)
     return conn->deadline_ms > 0 && (int64_t)uv_now(&conn->lane->uv) >= conn->deadline_ms;
 }
 
-static void touch(alm_conn *conn)
+void alm_conn_touch(alm_conn *conn)
 {
     conn->active_ms = (int64_t)uv_now(&conn->lane->uv);
 }
@@ -110,29 +113,21 @@ static alm_traffic *traffic_of(const alm_conn *conn)
     return conn->listener->conf.traffic;
 }
 
-/* Last what alm_loop_stop waits for. */
-static void uncount(alm_conn *conn)
-{
-    atomic_fetch_sub(&conn->lane->n_conns, 1);
-    atomic_fetch_sub(&conn->listener->loop->n_conns, 1);
-    alm_count(&traffic_of(conn)->connections, -1);
-    atomic_fetch_sub(&conn->listener->connections, 1);
-}
-
 static void free_conn(alm_conn *conn)
 {
     alm_lane *lane = conn->lane;
+    alm_peers_remove(conn);
     if (conn->prev != NULL)
         conn->prev->next = conn->next;
     else
         lane->conns = conn->next;
     if (conn->next != NULL)
         conn->next->prev = conn->prev;
-    conn->listener->conf.protocol->close(conn);
     drop_input(conn);
+    conn->listener->conf.protocol->close(conn);
     alm_tls_stream_free(conn->tls);
     free(conn->refusal);
-    uncount(conn);
+    alm_conn_uncount(conn);
     free(conn);
     if (atomic_load(&lane->loop->stopping))
         (void)uv_async_send(&lane->wake);
@@ -148,6 +143,11 @@ static void on_close(uv_handle_t *handle)
 {
     alm_conn *conn = handle->data;
     conn->closed = true;
+    if (conn->working && (conn->sleeping || alm_turns_take_out(conn) ||
+                          alm_pace_take_out(conn))) { /* nobody else ends it */
+        alm_conn_work_done(conn);
+        return;
+    }
     maybe_free(conn);
 }
 
@@ -238,7 +238,7 @@ static void on_written(uv_write_t *req, int status)
     conn->writes--;
     free(write->bytes);
     free(write);
-    touch(conn);
+    alm_conn_touch(conn);
     if (status < 0) {
         alm_conn_close_now(conn);
         return;
@@ -264,7 +264,7 @@ static void send_owned(alm_conn *conn, char *bytes, size_t n)
         const int wrote = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
         if (wrote > 0)
             done = (size_t)wrote;
-        touch(conn);
+        alm_conn_touch(conn);
         if (done == n) {
             free(bytes);
             return;
@@ -365,7 +365,7 @@ void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
     if (conn->writes == 0) { /* small answers: no allocation when the socket has room */
         uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes, (unsigned int)n);
         const int wrote = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
-        touch(conn);
+        alm_conn_touch(conn);
         alm_count(&traffic_of(conn)->bytes_out, ALM_MAX(wrote, 0));
         if (wrote == (int)n)
             return;
@@ -385,15 +385,46 @@ void alm_conn_send_bytes(alm_conn *conn, const void *bytes, size_t n)
 
 /* ------------------------------------------------------------------ reading */
 
+static bool charge_input(alm_conn *conn, size_t bytes)
+{
+    alm_ctx cx = {0};
+    alm_mem *mem = conn->listener->conf.input_mem;
+    conn->short_of_user = false;
+    if (alm_mem_charge(&cx, mem, (int64_t)bytes, "input") != ALM_OK)
+        return false;
+    if (alm_mem_charge(&cx, conn->user_mem, (int64_t)bytes, "input") == ALM_OK)
+        return true;
+    conn->short_of_user = true;
+    alm_mem_release(mem, (int64_t)bytes);
+    return false;
+}
+
+static void release_input(alm_conn *conn, size_t bytes)
+{
+    alm_mem_release(conn->listener->conf.input_mem, (int64_t)bytes);
+    alm_mem_release(conn->user_mem, (int64_t)bytes);
+}
+
+void alm_conn_input_user(alm_conn *conn, alm_mem *mem)
+{
+    ALM_ASSERT(conn->user_mem == NULL);
+    if (conn->in_charged ==
+        0) /* else a log-in was larger than it may be: its bytes stay where they are */
+        conn->user_mem = mem;
+}
+
+bool alm_conn_short_of_user(const alm_conn *conn)
+{
+    return conn->short_of_user;
+}
+
 /* Room for `cap` bytes of input; those above IN_FREE are charged. Forced: if that can be, else they come all
  * the same. */
 static bool resize_input(alm_conn *conn, size_t cap, bool forced)
 {
-    alm_ctx cx = {0};
-    alm_mem *mem = conn->listener->conf.input_mem;
-    size_t charge = mem != NULL && cap > IN_FREE ? cap - IN_FREE : 0;
-    if (charge > conn->in_charged &&
-        alm_mem_charge(&cx, mem, (int64_t)(charge - conn->in_charged), "input") != ALM_OK) {
+    const bool counts = conn->listener->conf.input_mem != NULL;
+    size_t charge = counts && cap > IN_FREE ? cap - IN_FREE : 0;
+    if (charge > conn->in_charged && !charge_input(conn, charge - conn->in_charged)) {
         if (!forced)
             return false;
         charge = conn->in_charged;
@@ -406,7 +437,7 @@ static bool resize_input(alm_conn *conn, size_t cap, bool forced)
     }
     const size_t kept = done ? charge : conn->in_charged;
     if (ALM_MAX(charge, conn->in_charged) > kept)
-        alm_mem_release(mem, (int64_t)(ALM_MAX(charge, conn->in_charged) - kept));
+        release_input(conn, ALM_MAX(charge, conn->in_charged) - kept);
     conn->in_charged = kept;
     return done;
 }
@@ -417,7 +448,7 @@ static void drop_input(alm_conn *conn)
     conn->in = NULL;
     conn->in_cap = 0;
     if (conn->in_charged > 0)
-        alm_mem_release(conn->listener->conf.input_mem, (int64_t)conn->in_charged);
+        release_input(conn, conn->in_charged);
     conn->in_charged = 0;
 }
 
@@ -469,9 +500,26 @@ static void stop_reading(alm_conn *conn)
     conn->reading = false;
 }
 
+static const char handshake_failed[] = "the handshake of TLS failed";
+
+/* Has the client begun one, and come to no end? */
+static bool is_in_handshake(const alm_conn *conn)
+{
+    return conn->tls != NULL && !alm_tls_is_open(conn->tls) && atomic_load(&conn->spoke) &&
+           !conn->finishing && !conn->closing;
+}
+
+void alm_conn_late_tls(alm_conn *conn)
+{
+    if (is_in_handshake(conn))
+        alm_conn_fault(conn, handshake_failed, "it took too long");
+}
+
 /* The client ended its side: nobody waits for an answer. */
 static void peer_ended(alm_conn *conn, bool in_order)
 {
+    if (is_in_handshake(conn))
+        alm_conn_fault(conn, handshake_failed, "the client ended it");
     conn->eof = true;
     if (in_order && conn->listener->conf.protocol->half_close && !conn->finishing) {
         stop_reading(conn);
@@ -483,11 +531,13 @@ static void peer_ended(alm_conn *conn, bool in_order)
 
 static void came_in(alm_conn *conn, size_t n)
 {
+    if (!atomic_load_explicit(&conn->spoke, memory_order_relaxed))
+        atomic_store(&conn->spoke, true);
     const size_t before = conn->in_len;
     conn->in_len += n;
     /* A byte now and then, of a head that never ends, keeps no connection. */
     if (conn->in_len / READ_STEP != before / READ_STEP)
-        touch(conn);
+        alm_conn_touch(conn);
 }
 
 /* All that the bytes of the client hold; it is no more than they are. */
@@ -512,7 +562,8 @@ static alm_tls_state open_sealed(alm_conn *conn, const char *bytes, size_t n)
 
 static void tls_failed(alm_conn *conn)
 {
-    alm_log_debug(conn->listener->conf.protocol->name, "TLS: %s", alm_tls_reason());
+    alm_conn_fault(conn, alm_tls_is_open(conn->tls) ? "TLS failed" : handshake_failed,
+                   alm_tls_reason());
     alm_conn_close_now(conn);
 }
 
@@ -521,7 +572,9 @@ static void read_sealed(alm_conn *conn, const char *bytes, size_t n)
     const bool was_open = alm_tls_is_open(conn->tls);
     const alm_tls_state state = open_sealed(conn, bytes, n);
     if (!was_open && conn->listener->conf.tls != NULL && alm_tls_is_open(conn->tls))
-        alm_conn_deadline(conn, 0); /* of the handshake */
+        alm_conn_deadline(conn, conn->listener->conf.login_ms != NULL
+                                    ? *conn->listener->conf.login_ms
+                                    : 0); /* that of the handshake is over */
     if (state == ALM_TLS_FAILED)
         tls_failed(conn);
     else
@@ -571,7 +624,7 @@ void alm_conn_start_tls(alm_conn *conn, alm_tls_slot *tls, const char *bytes, si
     flush_sealed(conn);
 }
 
-static void start_reading(alm_conn *conn)
+void alm_conn_start_reading(alm_conn *conn)
 {
     if (conn->reading || conn->closing || conn->finishing)
         return;
@@ -623,7 +676,7 @@ static void feed(alm_conn *conn)
         at += taken;
         if (taken == 0)
             break;
-        touch(conn);
+        alm_conn_touch(conn);
     }
     if (at > 0 && !conn->finishing && !conn->closing) {
         (void)memmove(conn->in, conn->in + at, conn->in_len - at);
@@ -647,7 +700,7 @@ static void feed(alm_conn *conn)
     if (conn->in_len >= conn->in_max)
         stop_reading(conn);
     else if (conn->in_len == 0 || make_room(conn)) /* none: on_alloc makes it when bytes come */
-        start_reading(conn);
+        alm_conn_start_reading(conn);
     else
         no_room(conn);
 }
@@ -692,6 +745,21 @@ void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void
     conn->drop = drop;
     conn->work_arg = arg;
     conn->late = NULL;
+    conn->sleeping = false;
+}
+
+static bool slept(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+void alm_conn_sleep(alm_conn *conn, int64_t ms, void (*done)(alm_conn *conn, void *arg),
+                    void (*drop)(void *arg), void *arg)
+{
+    alm_conn_wait(conn, done, drop, arg);
+    alm_conn_wait_at_most(conn, ms, slept, NULL);
+    conn->sleeping = true;
 }
 
 void alm_conn_wait_at_most(alm_conn *conn, int64_t ms, bool (*late)(void *arg), void *arg)
@@ -717,8 +785,8 @@ void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_con
 
 void alm_conn_work_done(alm_conn *conn)
 {
-    conn->working = false;
-    touch(conn);
+    conn->working = conn->sleeping = false;
+    alm_conn_touch(conn);
     if (conn->closing) {
         if (conn->drop != NULL)
             conn->drop(conn->work_arg);
@@ -743,167 +811,4 @@ void alm_conn_tell(alm_conn *conn, uint64_t id, void (*tell)(alm_conn *other, al
     lane->told = conn;
     (void)pthread_mutex_unlock(&lane->lock);
     (void)uv_async_send(&lane->wake);
-}
-
-/* ------------------------------------------------------------------- accept */
-
-/* Whoever is refused may linger, to be sure of the reason, as long as these are not too many. */
-static void refuse(alm_conn *conn, bool linger)
-{
-    alm_log_warn(conn->listener->conf.protocol->name, "%s", conn->refusal);
-    conn->listener->conf.protocol->refuse(conn, conn->refusal);
-    if (linger)
-        alm_conn_finish(conn);
-    else
-        alm_conn_close_now(conn);
-}
-
-/* What the system refuses it leaves as it was. */
-static void set_buffers(alm_conn *conn)
-{
-    const alm_listen_conf *conf = &conn->listener->conf;
-    int bytes = conf->rcvbuf != NULL ? (int)*conf->rcvbuf : -1;
-    if (bytes > 0)
-        (void)uv_recv_buffer_size((uv_handle_t *)&conn->tcp, &bytes);
-    bytes = conf->sndbuf != NULL ? (int)*conf->sndbuf : -1;
-    if (bytes > 0)
-        (void)uv_send_buffer_size((uv_handle_t *)&conn->tcp, &bytes);
-}
-
-/* On its lane from here on. */
-void alm_conn_come(alm_conn *conn)
-{
-    alm_lane *lane = conn->lane;
-    alm_listener *listener = conn->listener;
-    const alm_protocol *protocol = listener->conf.protocol;
-    (void)uv_tcp_init(&lane->uv, &conn->tcp);
-    conn->tcp.data = conn;
-    conn->next = lane->conns;
-    if (conn->next != NULL)
-        conn->next->prev = conn;
-    lane->conns = conn;
-    protocol->open(conn);
-    const int code = conn->fd < 0
-                         ? uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&conn->tcp)
-                         : uv_tcp_open(&conn->tcp, conn->fd);
-    if (code != 0) {
-        if (conn->fd >= 0)
-            (void)close(conn->fd);
-        alm_conn_close_now(conn);
-        return;
-    }
-    (void)uv_tcp_nodelay(&conn->tcp, 1);
-    set_buffers(conn);
-    touch(conn);
-    if (listener->conf.tls != NULL) {
-        alm_conn_start_tls(conn, listener->conf.tls, NULL, 0);
-        alm_conn_deadline(conn, *listener->conf.tls_ms);
-    }
-    if (conn->refusal != NULL && !(protocol->refuses_late && conn->lingers))
-        refuse(conn, conn->lingers);
-    else
-        start_reading(conn);
-}
-
-static alm_lane *least_busy(const alm_loop *loop)
-{
-    alm_lane *best = &loop->lanes[0];
-    for (uint32_t i = 1; i < loop->n_lanes; i++)
-        if (atomic_load(&loop->lanes[i].n_conns) < atomic_load(&best->n_conns))
-            best = &loop->lanes[i];
-    return best;
-}
-
-/* Why a connection more finds no place, to be freed; NULL: no memory. */
-static char *reason(const alm_listener *listener, bool files, int64_t max)
-{
-    char *text = NULL;
-    if (files)
-        return strdup(listener->loop->full);
-    return asprintf(&text, "too many connections: the limit is %s=%lld", listener->conf.limit_name,
-                    (long long)max) < 0
-               ? NULL
-               : text;
-}
-
-/* NULL: no memory. Counted, whether it finds a place or not. */
-static alm_conn *new_conn(alm_listener *listener)
-{
-    alm_loop *loop = listener->loop;
-    const int64_t max = *listener->conf.connection_max;
-    const bool files = atomic_load(&loop->n_conns) >= loop->conns_max,
-               full = files || atomic_load(&listener->connections) >= max;
-    char *refusal = full ? reason(listener, files, max) : NULL;
-    alm_conn *conn = full && refusal == NULL
-                         ? NULL
-                         : calloc(1, sizeof(*conn) + listener->conf.protocol->state_bytes);
-    if (conn == NULL) {
-        free(refusal);
-        return NULL;
-    }
-    conn->listener = listener;
-    conn->lane = least_busy(loop);
-    conn->fd = -1;
-    conn->id = ++loop->next_id * loop->n_lanes + conn->lane->number;
-    conn->in_max = IN_MAX_DEFAULT;
-    const int64_t others = atomic_fetch_add(&listener->connections, 1);
-    const int64_t all = atomic_fetch_add(&loop->n_conns, 1) + 1;
-    atomic_fetch_add(&conn->lane->n_conns, 1);
-    alm_count(&listener->conf.traffic->connections, 1);
-    alm_count(&listener->conf.traffic->accepted, 1);
-    conn->lingers = others < 2 * max && all <= loop->conns_max;
-    conn->refusal = refusal; /* connections end meanwhile, but only this thread makes new ones */
-    alm_count(&listener->conf.traffic->refused, conn->refusal != NULL);
-    return conn;
-}
-
-static void free_door(uv_handle_t *door)
-{
-    free(door);
-}
-
-/* The descriptor of the connection that waits at the listener; -1: there is none to be had. A handle belongs to
- * the loop that made it, so the descriptor leaves the one that accepted under another number. */
-static int take_descriptor(alm_listener *listener, uv_tcp_t *door)
-{
-    uv_os_fd_t fd = -1;
-    int copy = -1;
-    (void)uv_tcp_init(&listener->loop->lanes[0].uv, door);
-    if (uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)door) == 0 &&
-        uv_fileno((uv_handle_t *)door, &fd) == 0)
-        copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    uv_close((uv_handle_t *)door, free_door);
-    return copy;
-}
-
-static void hand_over(alm_conn *conn)
-{
-    alm_lane *lane = conn->lane;
-    (void)pthread_mutex_lock(&lane->lock);
-    conn->done_next = lane->come;
-    lane->come = conn;
-    (void)pthread_mutex_unlock(&lane->lock);
-    (void)uv_async_send(&lane->wake);
-}
-
-void alm_conn_accept(alm_listener *listener)
-{
-    alm_conn *conn = new_conn(listener);
-    uv_tcp_t *door = NULL;
-    const bool away = conn != NULL && conn->lane->number != 0;
-    if (away)
-        door = malloc(sizeof(*door));
-    listener->starved = conn == NULL || (away && door == NULL); /* it waits: see on_tick */
-    if (conn != NULL && !away) {
-        alm_conn_come(conn);
-        return;
-    }
-    if (door != NULL)
-        conn->fd = take_descriptor(listener, door);
-    if (conn != NULL && conn->fd >= 0) {
-        hand_over(conn);
-    } else if (conn != NULL) {
-        uncount(conn);
-        free(conn);
-    }
 }

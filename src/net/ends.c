@@ -1,4 +1,7 @@
 /* ends.c - the two ends of a connection: addresses and ports. */
+#include <arpa/inet.h>
+#include <stdio.h>
+
 #include "base/lookup.h"
 #include "net/loop_state.h"
 
@@ -42,4 +45,24 @@ bool alm_conn_is_local(const alm_conn *conn)
     alm_ends ends;
     alm_conn_ends(conn, &ends);
     return strncmp(ends.client, "127.", 4) == 0 || strcmp(ends.client, "::1") == 0;
+}
+
+const uint64_t *alm_conn_net(const alm_conn *conn)
+{
+    return conn->net;
+}
+
+void alm_conn_net_text(const alm_conn *conn, char *out, size_t size)
+{
+    alm_ends ends;
+    struct in6_addr net = {0};
+    char text[INET6_ADDRSTRLEN] = "";
+    alm_conn_ends(conn, &ends);
+    if (strchr(ends.client, ':') == NULL) {
+        (void)snprintf(out, size, "%s", ends.client);
+        return;
+    }
+    (void)memcpy(net.s6_addr, &conn->net[0], sizeof conn->net[0]);
+    (void)inet_ntop(AF_INET6, &net, text, sizeof text);
+    (void)snprintf(out, size, "%s/64", text);
 }

@@ -61,8 +61,8 @@ static void stop_step(alm_lane *lane)
     alm_conn *next = NULL;
     for (alm_conn *conn = lane->conns; conn != NULL; conn = next) {
         next = conn->next;
-        const bool rests = !conn->working && !conn->paused && conn->unsent == 0;
-        if (rests && !conn->closing && !conn->finishing &&
+        const bool rests = conn->sleeping || (!conn->working && !conn->paused && conn->unsent == 0);
+        if (rests && !conn->sleeping && !conn->closing && !conn->finishing &&
             conn->listener->conf.protocol->stopping != NULL)
             conn->listener->conf.protocol->stopping(conn);
         if (all || rests)
@@ -98,8 +98,23 @@ static void on_wake(uv_async_t *async)
         alm_conn_work_done(done);
         done = next;
     }
+    alm_lane_evict(lane);
     if (atomic_load(&lane->loop->stopping))
         stop_step(lane);
+}
+
+/* Says why it is closed, then waits for the client to go, for a moment. */
+static void say_end(alm_conn *conn, int64_t now)
+{
+    alm_conn_finish(conn);
+    alm_conn_deadline(conn, 0);
+    conn->active_ms = now;
+}
+
+static bool is_over(alm_conn *conn)
+{
+    bool (*over)(alm_conn *conn) = conn->listener->conf.protocol->over;
+    return over != NULL && !conn->closing && !conn->finishing && over(conn);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -112,12 +127,21 @@ static void on_tick(uv_timer_t *timer)
     for (alm_listener *l = lane->number == 0 ? lane->loop->listeners : NULL; l != NULL; l = l->next)
         if (l->starved)
             alm_conn_accept(l);
+    if (lane->number == 0) {
+        alm_pace_tick(&lane->loop->pace);
+        alm_faults_tick(&lane->loop->faults);
+    }
     const int64_t now = (int64_t)uv_now(&lane->uv);
     alm_conn *next = NULL;
     for (alm_conn *conn = lane->conns; conn != NULL; conn = next) {
         next = conn->next;
         if (conn->linger_until_ms > 0 && now >= conn->linger_until_ms) {
             alm_conn_close_now(conn);
+            continue;
+        }
+        if (is_over(conn)) {
+            if (!conn->closing)
+                say_end(conn, now);
             continue;
         }
         if (now - conn->active_ms >= INPUT_KEPT_MS)
@@ -132,12 +156,11 @@ static void on_tick(uv_timer_t *timer)
         const bool idle = limit > 0 && now - conn->active_ms >= limit;
         if (conn->working || conn->closing || !(idle || alm_conn_is_late(conn)))
             continue;
+        alm_conn_late_tls(conn);
         alm_count(&conn->listener->conf.traffic->idle_closed, 1);
         if (conn->listener->conf.protocol->idle != NULL && !conn->finishing) {
             conn->listener->conf.protocol->idle(conn);
-            alm_conn_finish(conn);
-            alm_conn_deadline(conn, 0);
-            conn->active_ms = now;
+            say_end(conn, now);
         } else {
             alm_conn_close_now(conn);
         }
@@ -207,11 +230,17 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t lanes, uint32_t query_
     if (loop == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     loop->db = db;
+    alm_turns_init(&loop->turns);
+    alm_pace_init(&loop->pace);
+    alm_faults_init(&loop->faults);
     limit_conns(loop);
     if (lanes == 0)
         lanes = ALM_MIN(uv_available_parallelism(), (uint32_t)LANES_DEFAULT_MAX);
     loop->lanes = calloc(lanes, sizeof(*loop->lanes));
     if (loop->lanes == NULL) {
+        alm_turns_deinit(&loop->turns);
+        alm_pace_deinit(&loop->pace);
+        alm_faults_deinit(&loop->faults);
         free(loop);
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     }
@@ -304,9 +333,13 @@ void alm_loop_free(alm_loop *loop)
     alm_thread_pool_free(loop->pool);
     for (alm_listener *l = loop->listeners; l != NULL;) {
         alm_listener *next = l->next;
+        alm_peers_deinit(&l->peers);
         free(l);
         l = next;
     }
+    alm_turns_deinit(&loop->turns);
+    alm_pace_deinit(&loop->pace);
+    alm_faults_deinit(&loop->faults);
     free(loop->lanes);
     free(loop);
 }
@@ -370,6 +403,7 @@ alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *c
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     listener->loop = loop;
     listener->conf = *conf;
+    alm_peers_init(&listener->peers);
     (void)uv_tcp_init(&loop->lanes[0].uv, &listener->tcp);
     listener->tcp.data = listener;
     listener->next = loop->listeners;

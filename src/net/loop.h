@@ -49,6 +49,9 @@ typedef struct alm_protocol {
     /* Idle for the listener's time, or past its deadline: say something; it is closed then. NULL: close
      * silently. */
     void (*idle)(alm_conn *conn);
+    /* Asked four times a second, whether work runs or not: is the connection to end, whatever its client does? It has said why
+     * then, and is closed as one that was idle. NULL: never. */
+    bool (*over)(alm_conn *conn);
     /* The server stops, nothing of the connection runs: says so; it is closed then. NULL: silently. */
     void (*stopping)(alm_conn *conn);
     /* Says why to a connection that finds no place, before it is closed. */
@@ -87,13 +90,23 @@ typedef struct alm_listen_conf {
     void *arg;                     /* alm_conn_arg */
     const int64_t *connection_max; /* read again for each connection: settings change */
     const char *limit_name;        /* the setting behind connection_max */
-    const int64_t *idle_ms;        /* of a setting, too; NULL, or 0 in it: for ever */
-    alm_tls_slot *tls;     /* connections speak TLS from their first byte on; NULL: they do not */
-    const int64_t *tls_ms; /* with tls: time for the handshake */
-    alm_traffic *traffic;  /* counted there */
+    const int64_t
+        *address_max; /* connections of one address; NULL, or 0 in it: no limit of its own */
+    const char *address_name; /* the setting behind it */
+    const int64_t *
+        reserve_percent; /* of connection_max: places beyond it, for addresses that have few; NULL: none */
+    const int64_t *
+        silent_ms; /* so long a connection may be unknown while others wait for its place; NULL: for ever */
+    const int64_t *
+        login_ms; /* what a connection has until the protocol takes its deadline back; NULL: no limit */
+    bool logins;            /* clients are unknown until they have logged in (alm_conn_known) */
+    const int64_t *idle_ms; /* of a setting, too; NULL, or 0 in it: for ever */
+    alm_tls_slot *tls;      /* connections speak TLS from their first byte on; NULL: they do not */
+    const int64_t *tls_ms;  /* with tls: time for the handshake */
+    alm_traffic *traffic;   /* counted there */
     const int64_t *rcvbuf,
         *sndbuf;        /* of the socket, in bytes; NULL, or -1: as the system has them */
-    alm_mem *input_mem; /* account of unread bytes but the first 80 KiB of each, or NULL */
+    alm_mem *input_mem; /* account of unread bytes but the first 96 KiB of each, or NULL */
 } alm_listen_conf;
 ALM_NODISCARD alm_status alm_loop_listen(alm_ctx *cx, alm_loop *loop, const alm_listen_conf *conf,
                                          alm_listener **out);
@@ -127,10 +140,22 @@ void alm_conn_start_tls(alm_conn *conn, alm_tls_slot *tls, const char *bytes, si
 bool alm_conn_has_tls(const alm_conn *conn);
 /* The channel binding of the certificate that it began with; len 0: none. */
 alm_str alm_conn_tls_binding(const alm_conn *conn);
+/* Unread bytes are charged to this account, too, from here on; the charge is given back before `close` is called. */
+void alm_conn_input_user(alm_conn *conn, alm_mem *mem);
+/* In `starved`: is it the account of the user that is full? */
+bool alm_conn_short_of_user(const alm_conn *conn);
+/* Who it is is known, or need not be: its place is its own now. Cheap after the first time. */
+void alm_conn_known(alm_conn *conn);
+/* The address that limits per client count by: v4 in net[0]; v6: the first 64 bits, and net[1] is 1. */
+const uint64_t *alm_conn_net(const alm_conn *conn);
+/* The same as text, terminated: "192.0.2.1", "2001:db8:0:1::/64"; "" when the peer is gone. */
+void alm_conn_net_text(const alm_conn *conn, char *out, size_t size);
 /* Is the peer on this machine? */
 bool alm_conn_is_local(const alm_conn *conn);
 /* The peer's address without its port, terminated; "" when it is gone. */
 void alm_conn_peer(const alm_conn *conn, char *out, size_t size);
+/* The client did what it may not: a line of the log at most (faults.h). what: a kind of fault, a constant; why: nothing that the client sent. */
+void alm_conn_fault(alm_conn *conn, const char *what, const char *why);
 struct alm_ends; /* base/lookup.h */
 void alm_conn_ends(const alm_conn *conn, struct alm_ends *out);
 /* Did the client name the protocol when it started TLS? */
@@ -168,6 +193,19 @@ void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void
 /* The wait ends after so many ms (looked at four times a second), if late(arg) says that nobody else ends it any more. */
 void alm_conn_wait_at_most(alm_conn *conn, int64_t ms, bool (*late)(void *arg), void *arg);
 void alm_conn_work_over(alm_conn *conn);
+/* Calls done after so many ms (looked at four times a second). No thread waits; it ends at once where the connection does. */
+void alm_conn_sleep(alm_conn *conn, int64_t ms, void (*done)(alm_conn *conn, void *arg),
+                    void (*drop)(void *arg), void *arg);
+/* As alm_conn_work, for work that is dear and that anybody may ask for (passwords): no more than all_max pieces at once, and address_max
+ * of one address; the others wait for their turns, without a thread. */
+void alm_conn_work_in_turn(alm_conn *conn, int64_t all_max, int64_t address_max,
+                           void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+                           void (*drop)(void *arg), void *arg);
+/* A question to somebody else, so many a second for an address and so many under way (pace.h). True: now. False: the connection waits, and
+ * done is called when it may. Either way alm_conn_pace_over says that the answer came; where it was not begun, nothing. */
+bool alm_conn_pace(alm_conn *conn, int64_t per_second, int64_t running_max,
+                   void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg), void *arg);
+void alm_conn_pace_over(alm_conn *conn);
 void alm_conn_wait_not(alm_conn *conn); /* nobody does it after all */
 bool alm_conn_is_working(const alm_conn *conn);
 

@@ -197,12 +197,19 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
         if (net->shared.sessions == NULL || net->shared.ended == NULL ||
             net->shared.exports == NULL || net->shared.json_queries == NULL)
             return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+        alm_session_store_listed(net->shared.sessions, alm_loop_db(net->loop));
         const alm_listen_conf http = {.address = conf->http_bind_to,
                                       .protocol = &alm_http_protocol,
                                       .arg = &net->shared,
                                       .connection_max = &conf->http_net_connection_limit,
                                       .limit_name = "http.net.connection.limit",
+                                      .address_max = &conf->http_net_connection_address_limit,
+                                      .address_name = "http.net.connection.address.limit",
+                                      .reserve_percent = &conf->net_connection_reserve,
+                                      .silent_ms = &conf->net_connection_silent_timeout,
+                                      .logins = conf->acl_enabled || conf->http_user[0] != 0,
                                       .idle_ms = &conf->http_net_connection_timeout,
+                                      .input_mem = alm_db_request_memory(alm_loop_db(net->loop)),
                                       .tls = slot_of(net, conf, ALM_NET_HTTP),
                                       .tls_ms = &conf->http_request_head_timeout,
                                       .rcvbuf = &conf->http_net_connection_rcvbuf,
@@ -219,6 +226,11 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                     .arg = net->pg,
                                     .connection_max = &conf->pg_net_connection_limit,
                                     .limit_name = "pg.net.connection.limit",
+                                    .address_max = &conf->pg_net_connection_address_limit,
+                                    .address_name = "pg.net.connection.address.limit",
+                                    .reserve_percent = &conf->net_connection_reserve,
+                                    .silent_ms = &conf->net_connection_silent_timeout,
+                                    .logins = true,
                                     .input_mem = &net->pg_input,
                                     .idle_ms = &conf->pg_net_connection_timeout,
                                     .rcvbuf = &conf->pg_net_connection_rcvbuf,
@@ -228,11 +240,19 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
     }
     if (conf->line_tcp_enabled) {
         ALM_TRY(read_line_keys(cx, net, conf));
+        const bool keys =
+            net->shared.line_keys != NULL || (conf->acl_enabled && conf->line_tcp_acl_enabled);
         const alm_listen_conf line = {.address = conf->line_tcp_net_bind_to,
                                       .protocol = &alm_ilp_protocol,
                                       .arg = &net->shared,
                                       .connection_max = &conf->line_tcp_net_connection_limit,
                                       .limit_name = "line.tcp.net.connection.limit",
+                                      .address_max = &conf->line_tcp_net_connection_address_limit,
+                                      .address_name = "line.tcp.net.connection.address.limit",
+                                      .reserve_percent = &conf->net_connection_reserve,
+                                      .silent_ms = &conf->net_connection_silent_timeout,
+                                      .logins = keys,
+                                      .login_ms = keys ? &conf->line_tcp_login_timeout : NULL,
                                       .idle_ms = &conf->line_tcp_net_connection_timeout,
                                       .tls = slot_of(net, conf, ALM_NET_LINE),
                                       .tls_ms = &conf->http_request_head_timeout,
@@ -246,6 +266,10 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
                                         .arg = &net->shared,
                                         .connection_max = &conf->http_min_net_connection_limit,
                                         .limit_name = "http.min.net.connection.limit",
+                                        .address_max = &conf->http_min_net_connection_address_limit,
+                                        .address_name = "http.min.net.connection.address.limit",
+                                        .reserve_percent = &conf->net_connection_reserve,
+                                        .silent_ms = &conf->net_connection_silent_timeout,
                                         .idle_ms = &conf->http_net_connection_timeout,
                                         .tls = slot_of(net, conf, ALM_NET_HEALTH),
                                         .tls_ms = &conf->http_request_head_timeout,

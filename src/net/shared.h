@@ -28,7 +28,6 @@ typedef struct alm_net_shared {
     char *public_dir;                          /* of static files; NULL: there is none */
     struct alm_places *exports, *json_queries; /* that run: places.h */
     struct alm_session_store *sessions;        /* of session_store.h */
-    _Atomic int32_t logins_waiting;            /* passwords that are hashed, answers that wait */
 } alm_net_shared;
 
 #endif

@@ -10,6 +10,7 @@
 #include "auth/oidc.h"
 #include "base/access.h"
 #include "base/hash.h"
+#include "session/standing.h"
 
 enum { NAME_BYTES = 1100 }; /* of tables and columns: storage allows 1,024 */
 
@@ -43,23 +44,53 @@ alm_status alm_db_acl(alm_ctx *cx, alm_db *db, alm_acl **out)
 
 /* ---------------------------------------------------------------------- principal */
 
+void alm_session_assume(alm_session *s, alm_principal *account)
+{
+    alm_principal *old = s->assumed;
+    (void)pthread_mutex_lock(&s->activity.lock); /* others list the name */
+    s->assumed = account != NULL ? alm_principal_retain(account) : NULL;
+    (void)pthread_mutex_unlock(&s->activity.lock);
+    alm_principal_release(old);
+    alm_rights_release(s->rights);
+    s->rights = NULL;
+    s->turn++;
+    s->plan_key[0] = 0;
+}
+
+/* Another answer of the provider about the same user: what he has assumed is looked at again by the next statement. */
+static bool goes_on(const alm_session *s, const alm_principal *who)
+{
+    return s->assumed != NULL && who != NULL && strcmp(s->who->identity, who->identity) == 0;
+}
+
 void alm_session_become(alm_session *s, alm_principal *who)
 {
     if (s->who == who)
         return;
     alm_principal *old = s->who;
-    alm_principal_release(s->assumed);
+    if (old == NULL || who == NULL || strcmp(old->identity, who->identity) != 0)
+        alm_session_requests_over(s);
+    if (!goes_on(s, who))
+        alm_session_assume(s, NULL);
     alm_rights_release(s->rights);
-    s->assumed = NULL;
     s->rights = NULL;
+    s->turn++;
     s->plan_key[0] = 0;
-    (void)pthread_mutex_lock(&s->activity.lock); /* others list the name */
+    (void)pthread_mutex_lock(&s->activity.lock);
     s->who = who != NULL ? alm_principal_retain(who) : NULL;
     if (who != NULL)
         (void)snprintf(s->user, sizeof s->user, "%s", who->name);
     s->identity = who != NULL ? s->who->identity : s->user;
     (void)pthread_mutex_unlock(&s->activity.lock);
+    if (who != NULL) /* else it ends: what it has is given back before */
+        alm_account_change(s);
     alm_principal_release(old);
+}
+
+void alm_session_become_as(alm_session *s, const alm_session *other)
+{
+    alm_session_become(s, other->who);
+    alm_session_assume(s, other->assumed);
 }
 
 const alm_principal *alm_session_principal(const alm_session *s)
@@ -117,30 +148,52 @@ static uint64_t groups_hash(const alm_rights *rights)
     return hash;
 }
 
-/* The rights that the session had, or new ones where records are newer. */
-static alm_status refresh_rights(alm_ctx *cx, alm_session *s)
+static alm_status new_rights(alm_ctx *cx, alm_session *s, alm_acl *acl)
+{
+    alm_rights *rights = NULL;
+    ALM_TRY(check_end_point(cx, acl, s->who, end_point(s)));
+    if (s->assumed != NULL)
+        ALM_TRY(check_end_point(cx, acl, s->assumed, end_point(s)));
+    ALM_TRY(alm_rights_new(cx, acl, alm_session_principal(s), &rights));
+    alm_rights_release(s->rights);
+    s->rights = rights;
+    s->turn++;
+    (void)snprintf(s->plan_key, sizeof s->plan_key, "%d:%llu:%016llx:%s", (int)rights->kind,
+                   (unsigned long long)rights->acl->epoch, (unsigned long long)groups_hash(rights),
+                   rights->name);
+    return ALM_OK;
+}
+
+/* The rights that the session had, or new ones where records are newer; none where its login is over. */
+alm_status alm_session_refresh(alm_ctx *cx, alm_session *s)
 {
     alm_acl *acl = NULL;
+    if (s->rights != NULL && alm_seen_holds(s->db, &s->seen))
+        return ALM_OK;
+    alm_seen seen = alm_seen_now(s->db);
     alm_status st = alm_db_acl(cx, s->db, &acl);
     if (st != ALM_OK)
         return st;
-    if (s->rights == NULL || s->rights->acl->epoch != acl->epoch) {
-        alm_rights *rights = NULL;
-        st = check_end_point(cx, acl, s->who, end_point(s));
-        if (st == ALM_OK && s->assumed != NULL)
-            st = check_end_point(cx, acl, s->assumed, end_point(s));
-        if (st == ALM_OK)
-            st = alm_rights_new(cx, acl, alm_session_principal(s), &rights);
+    st = alm_session_stands(cx, s, acl, &seen);
+    if (st == ALM_OK && (s->rights == NULL || s->rights->acl->epoch != acl->epoch))
+        st = new_rights(cx, s, acl);
+    if (st == ALM_OK) {
+        seen.records = acl->epoch;
+        s->seen = seen;
+    } else {
         alm_rights_release(s->rights);
-        s->rights = rights; /* NULL: asked again by the next statement */
+        s->rights = NULL; /* asked again by the next statement */
         s->plan_key[0] = 0;
-        if (rights != NULL)
-            (void)snprintf(s->plan_key, sizeof s->plan_key, "%d:%llu:%016llx:%s", (int)rights->kind,
-                           (unsigned long long)rights->acl->epoch,
-                           (unsigned long long)groups_hash(rights), rights->name);
     }
     alm_acl_release(acl);
     return st;
+}
+
+alm_status alm_session_still(alm_ctx *cx, alm_session *s)
+{
+    if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
+        return ALM_OK;
+    return alm_session_refresh(cx, s);
 }
 
 /* ---------------------------------------------------------------------- questions */
@@ -168,9 +221,10 @@ alm_status alm_lower_name(alm_ctx *cx, alm_str name, const char **out)
 static alm_status deny(alm_ctx *cx, const alm_session *s, const alm_rights *rights, int32_t pos,
                        const char *what)
 {
-    const char *name = rights != NULL ? rights->name : s->user;
-    const alm_audit audit = {
-        .event = "denied", .user = name, .interface = s->protocol, .detail = what};
+    /* of a definer who is gone there is no name */
+    const char *name = rights != NULL && rights->name[0] != 0 ? rights->name : s->user;
+    alm_audit audit = {.event = "denied", .detail = what};
+    alm_audit_session(s, &audit);
     alm_audit_add(s->db, &audit);
     return alm_fail(cx, ALM_E_DENIED, pos, "Access denied for %s [%s]", name, what);
 }
@@ -214,22 +268,14 @@ static alm_status denied(alm_cursor *c, const alm_access_ask *ask, const bool *m
     }
     if (!first)
         (void)snprintf(what + n, sizeof what - n, ")");
+    if (ask->instead != NULL)
+        (void)snprintf(what + n, sizeof what - n, " or %s", ask->instead);
     return alm_access_denied(c, pos, what);
 }
 
-/* A view's definer that is gone keeps what the view read then. */
-static bool was_read(const alm_definer *definer, const char *table, const char *column)
-{
-    for (uint32_t i = 0; i < definer->n_reads; i++)
-        if (strcmp(definer->reads[i].first, table) == 0 &&
-            (column == NULL || strcmp(definer->reads[i].second, column) == 0))
-            return true;
-    return false;
-}
-
 typedef struct judge {        /* whose rights count */
-    const alm_rights *rights; /* or NULL */
-    const alm_definer *gone;  /* or NULL; both: everything is allowed */
+    const alm_rights *rights; /* NULL: everything is allowed, or nothing: gone */
+    bool gone;                /* the definer of the view, whoever has his name now */
 } judge;
 
 /* *made: rights to release. */
@@ -242,13 +288,12 @@ static alm_status find_judge(alm_cursor *c, const char *view, judge *out, alm_ri
         return ALM_OK;
     lower(name, view);
     const alm_definer *definer = alm_acl_definer(c->rights->acl, name);
-    *out = (judge){NULL, NULL};
-    if (definer == NULL || (definer->name[0] != 0 && alm_is_admin_name(c, definer->name)))
+    *out = (judge){.gone = false};
+    if (definer == NULL || alm_is_admin_name(c, definer->name))
         return ALM_OK;
-    if (definer->name[0] == 0 || alm_acl_entity(c->rights->acl, definer->name) == NULL) {
-        out->gone = definer;
+    out->gone = alm_acl_definer_entity(c->rights->acl, definer) == NULL;
+    if (out->gone)
         return ALM_OK;
-    }
     ALM_TRY(alm_rights_of(&c->cx, c->rights->acl, definer->name, made));
     out->rights = *made;
     return ALM_OK;
@@ -264,8 +309,7 @@ static bool column_ok(const judge *j, const alm_access_ask *ask, uint8_t number,
                                      .column = column,
                                      .ts = ask->ts != NULL &&
                                            alm_str_ieq(alm_str_of(ask->ts), alm_str_of(col))};
-    return j->gone != NULL ? question.ts || was_read(j->gone, table, column)
-                           : alm_rights_may(j->rights, &question);
+    return alm_rights_may(j->rights, &question);
 }
 
 static alm_status answer(alm_cursor *c, const judge *j, const alm_access_ask *ask)
@@ -277,12 +321,17 @@ static alm_status answer(alm_cursor *c, const judge *j, const alm_access_ask *as
         lower(table, ask->table);
     const alm_rights_ask whole = {.number = row->number,
                                   .table = ask->table != NULL ? table : NULL};
-    if (j->gone == NULL && alm_rights_may(j->rights, &whole))
+    if (alm_rights_may(j->rights, &whole))
         return ALM_OK;
-    if (ask->table != NULL && ask->any_column &&
-        (j->gone != NULL ? was_read(j->gone, table, NULL)
-                         : alm_rights_any(j->rights, row->number, table)))
+    if (ask->table != NULL && ask->any_column && alm_rights_any(j->rights, row->number, table))
         return ALM_OK;
+    const alm_permission *instead =
+        ask->instead != NULL ? alm_permission_find(alm_str_of(ask->instead)) : NULL;
+    const alm_rights_ask other = {.number = instead != NULL ? instead->number : 0};
+    if (instead != NULL && alm_rights_may(j->rights, &other))
+        return ALM_OK;
+    if (ask->quiet)
+        return alm_fail(&c->cx, ALM_E_DENIED, ask->pos, "Access denied");
     if (ask->n == 0)
         return denied(c, ask, NULL);
     bool *missing = NULL, any = false;
@@ -294,25 +343,71 @@ static alm_status answer(alm_cursor *c, const judge *j, const alm_access_ask *as
     return any ? denied(c, ask, missing) : ALM_OK;
 }
 
-static alm_status may(alm_ctx *cx, void *arg, const alm_access_ask *ask)
+static alm_status definer_is_gone(alm_cursor *c, const alm_access_ask *ask)
 {
-    alm_cursor *c = arg;
+    char what[400];
+    (void)snprintf(what, sizeof what, "the definer of view %.300s is gone", ask->view);
+    return alm_access_denied(c, ask->pos, what);
+}
+
+alm_status alm_access_answer(alm_cursor *c, const alm_access_ask *ask)
+{
     judge j;
     alm_rights *made = NULL;
-    (void)cx;
     ALM_TRY(find_judge(c, ask->view, &j, &made));
-    const alm_status st = j.rights == NULL && j.gone == NULL ? ALM_OK : answer(c, &j, ask);
+    const alm_status st = j.gone             ? definer_is_gone(c, ask)
+                          : j.rights == NULL ? ALM_OK
+                                             : answer(c, &j, ask);
     alm_rights_release(made);
     return st;
 }
 
+/* What the built-in admin may nobody can take from him. */
+static alm_status may(alm_ctx *cx, void *arg, const alm_access_ask *ask)
+{
+    alm_cursor *c = arg;
+    (void)cx;
+    ALM_TRY(alm_access_answer(c, ask));
+    return c->rights->kind == ALM_PRINCIPAL_ADMIN && ask->view == NULL ? ALM_OK
+                                                                       : alm_asked_add(c, ask);
+}
+
+/* Both as find_judge has them: rights to everything need no barrier, and neither do one's own. What is not known hides. */
+static bool hides(alm_ctx *cx, void *arg, const char *view, const char *reader)
+{
+    alm_cursor *c = arg;
+    judge of, by;
+    alm_rights *made[2] = {NULL, NULL};
+    bool hidden = true;
+    if (find_judge(c, reader, &by, &made[0]) == ALM_OK &&
+        find_judge(c, view, &of, &made[1]) == ALM_OK) {
+        const bool all = by.rights == NULL ? !by.gone : by.rights->all;
+        const bool same =
+            by.rights != NULL && of.rights != NULL && by.rights->kind == ALM_PRINCIPAL_LOCAL &&
+            of.rights->kind == ALM_PRINCIPAL_LOCAL && strcmp(by.rights->name, of.rights->name) == 0;
+        hidden = !all && !same;
+    } else {
+        alm_error_clear(cx);
+    }
+    alm_rights_release(made[0]);
+    alm_rights_release(made[1]);
+    return hidden;
+}
+
+/* What was shown must be seen still when it is read later; what cannot be remembered is not shown. */
 static bool sees(alm_ctx *cx, void *arg, const char *table)
 {
     char name[NAME_BYTES];
-    const alm_cursor *c = arg;
+    alm_cursor *c = arg;
+    const alm_access_ask ask = {.table = name};
     (void)cx;
     lower(name, table);
-    return alm_rights_sees(c->rights, name);
+    if (!alm_rights_sees(c->rights, name))
+        return false;
+    if (c->rights->kind == ALM_PRINCIPAL_ADMIN || alm_asked_add(c, &ask) == ALM_OK)
+        return true;
+    alm_error_clear(&c->cx);
+    return false;
 }
 
 alm_status alm_cursor_access(alm_cursor *c)
@@ -320,10 +415,12 @@ alm_status alm_cursor_access(alm_cursor *c)
     alm_session *s = c->session;
     if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
         return ALM_OK;
-    ALM_TRY(refresh_rights(&c->cx, s));
+    ALM_TRY(alm_session_refresh(&c->cx, s));
     alm_cursor_access_over(c);
     c->rights = alm_rights_retain(s->rights);
-    c->access = (alm_access){.arg = c, .may = may, .sees = sees};
+    c->seen = s->seen;
+    c->turn = s->turn;
+    c->access = (alm_access){.arg = c, .may = may, .sees = sees, .hides = hides};
     c->cx.access = &c->access;
     c->cx.user = c->rights->name;
     c->mem.limit_bytes = alm_session_memory_max(s);
@@ -347,6 +444,44 @@ void alm_cursor_access_over(alm_cursor *c)
     c->rights = NULL;
 }
 
+/* Views that it reads may have other definers: so the administrator's rights are rights, too. */
+static alm_status rights_of_definer(alm_cursor *c, alm_acl *acl, const char *view)
+{
+    char name[NAME_BYTES];
+    lower(name, view);
+    const alm_definer *definer = alm_acl_definer(acl, name);
+    if (definer == NULL || alm_is_admin_name(c, definer->name)) {
+        const alm_principal admin = {.kind = ALM_PRINCIPAL_ADMIN,
+                                     .name = c->session->db->conf->acl_admin_user};
+        return alm_rights_new(&c->cx, acl, &admin, &c->rights);
+    }
+    /* of one who is gone nobody's rights count, though another has his name */
+    const bool gone = alm_acl_definer_entity(acl, definer) == NULL;
+    return alm_rights_of(&c->cx, acl, gone ? "" : definer->name, &c->rights);
+}
+
+alm_status alm_cursor_as_definer(alm_cursor *c, const char *view)
+{
+    alm_ctx *cx = &c->cx;
+    const alm_db *db = c->session->db;
+    alm_acl *acl = NULL;
+    alm_cursor_access_over(c);
+    if (db->conf == NULL || !db->conf->acl_enabled)
+        return ALM_OK;
+    c->asked = NULL; /* what the user had to be asked for was */
+    c->seen = alm_seen_now(db);
+    c->turn = c->session->turn;
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(view), &c->definer_of));
+    ALM_TRY(alm_db_acl(cx, c->session->db, &acl));
+    const alm_status st = rights_of_definer(c, acl, c->definer_of);
+    alm_acl_release(acl);
+    ALM_TRY(st);
+    c->access = (alm_access){.arg = c, .may = may, .sees = sees, .hides = hides};
+    cx->access = &c->access;
+    cx->user = c->rights->name;
+    return ALM_OK;
+}
+
 const alm_rights *alm_cursor_rights(const alm_cursor *c)
 {
     return c->rights;
@@ -357,7 +492,7 @@ bool alm_session_holds(alm_session *s, const char *permission)
     if (s->who == NULL || s->db->conf == NULL || !s->db->conf->acl_enabled)
         return true;
     alm_ctx cx = {0};
-    return refresh_rights(&cx, s) == ALM_OK && holds(s->rights, permission);
+    return alm_session_refresh(&cx, s) == ALM_OK && holds(s->rights, permission);
 }
 
 bool alm_session_sees(alm_session *s, const char *table)
@@ -367,7 +502,7 @@ bool alm_session_sees(alm_session *s, const char *table)
         return true;
     alm_ctx cx = {0};
     lower(name, table);
-    return refresh_rights(&cx, s) == ALM_OK && alm_rights_sees(s->rights, name);
+    return alm_session_refresh(&cx, s) == ALM_OK && alm_rights_sees(s->rights, name);
 }
 
 bool alm_may_see_others(const alm_session *s)
@@ -454,6 +589,14 @@ alm_status alm_find_owner(alm_cursor *c, const alm_stmt *stmt, const char **owne
     return ALM_OK;
 }
 
+/* What was granted on a name before there is something of it. An administrator may do that; who is none begins with his own grants
+ * alone, as those who had them, or gave them, had another table in mind. */
+static alm_status start_clean(alm_cursor *c, alm_acl_edit *edit, const char *table,
+                              const char *column)
+{
+    return c->rights == NULL || c->rights->all ? ALM_OK : alm_edit_move(edit, table, column, NULL);
+}
+
 static alm_status own(alm_acl_edit *edit, const char *owner, const char *table, const char *column,
                       alm_level least)
 {
@@ -474,10 +617,43 @@ alm_status alm_own_table(alm_cursor *c, const alm_stmt *stmt, const char *table,
     const char *owner = NULL, *name = NULL;
     ALM_TRY(alm_acl_edit_begin(c, edit));
     ALM_TRY(alm_find_owner(c, stmt, &owner));
+    ALM_TRY(alm_lower_name(&c->cx, alm_str_of(table), &name));
+    if (alm_snapshot_find(c->snapshot, alm_str_of(table)) == NULL)
+        ALM_TRY(start_clean(c, edit, name, NULL));
     if (owner == NULL)
         return ALM_OK;
-    ALM_TRY(alm_lower_name(&c->cx, alm_str_of(table), &name));
     return own(edit, owner, name, "", ALM_LEVEL_T);
+}
+
+/* All that can be granted there, to be granted on: what own() gave. */
+static bool is_owner(const alm_grant *g)
+{
+    const alm_level least = g->column[0] != 0 ? ALM_LEVEL_C : ALM_LEVEL_T;
+    for (size_t i = 0; i < alm_permission_count(); i++) {
+        const alm_permission *p = alm_permission_at(i);
+        if (p->level >= least &&
+            !(alm_permission_in(&g->may, p->number) && alm_permission_in(&g->option, p->number)))
+            return false;
+    }
+    return true;
+}
+
+alm_status alm_disown(alm_cursor *c, alm_str table, bool cascade, alm_acl_edit *edit)
+{
+    const char *name = NULL;
+    if (edit->acl == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_lower_name(&c->cx, table, &name));
+    if (cascade || !c->rights->all)
+        return alm_edit_move(edit, name, NULL, NULL);
+    for (uint32_t i = 0; i < edit->acl->n_grants; i++) {
+        alm_grant g = edit->acl->grants[i];
+        if (strcmp(g.table, name) != 0 || !is_owner(&g))
+            continue;
+        g.may = g.option = (alm_permission_set){{0, 0}};
+        ALM_TRY(alm_edit_grant(edit, &g));
+    }
+    return ALM_OK;
 }
 
 alm_status alm_own_columns(alm_cursor *c, const alm_stmt *stmt, const char *table,
@@ -485,10 +661,12 @@ alm_status alm_own_columns(alm_cursor *c, const alm_stmt *stmt, const char *tabl
 {
     const char *owner = NULL, *name = NULL, *column = NULL;
     ALM_TRY(alm_find_owner(c, stmt, &owner));
-    for (uint32_t i = 0; owner != NULL && i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         ALM_TRY(alm_lower_name(&c->cx, alm_str_of(table), &name));
         ALM_TRY(alm_lower_name(&c->cx, alm_str_of(cols[i].name), &column));
-        ALM_TRY(own(edit, owner, name, column, ALM_LEVEL_C));
+        ALM_TRY(start_clean(c, edit, name, column));
+        if (owner != NULL)
+            ALM_TRY(own(edit, owner, name, column, ALM_LEVEL_C));
     }
     return ALM_OK;
 }
@@ -498,20 +676,17 @@ alm_status alm_own_columns(alm_cursor *c, const alm_stmt *stmt, const char *tabl
 alm_status alm_db_access_new(alm_ctx *cx, alm_db *db)
 {
     (void)pthread_mutex_init(&db->access.lock, NULL);
-    db->access.audit_cap = db->conf != NULL ? (size_t)db->conf->acl_audit_rows_max : 1;
-    db->access.audit = calloc(db->access.audit_cap, sizeof *db->access.audit);
-    if (db->access.audit == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    db->access.is_made = true;
+    ALM_TRY(alm_audit_new(cx, db->conf != NULL ? (size_t)db->conf->acl_audit_rows_max : 1,
+                          &db->access.audit));
     return alm_logins_new(cx, db, &db->access.logins);
 }
 
 void alm_db_access_free(alm_db *db)
 {
-    if (db->access.audit_cap == 0)
+    if (!db->access.is_made)
         return; /* it did not come that far */
-    for (size_t i = 0; db->access.audit != NULL && i < db->access.audit_cap; i++)
-        free(db->access.audit[i]);
-    free((void *)db->access.audit);
+    alm_audit_free(db->access.audit);
     for (size_t i = 0; i < db->access.n_transient; i++)
         free((char *)(uintptr_t)db->access.transient[i].entity);
     free(db->access.transient);

@@ -75,6 +75,12 @@ static alm_status object_targets(grant_run *r, const alm_acl_object *o)
 {
     alm_ctx *cx = &r->c->cx;
     target t = {.column = "", .pos = o->table.pos};
+    bool listed = true;
+    ALM_TRY(alm_access_lists(cx, o->table.text, &listed));
+    if (!listed) { /* may_grant refuses it, whatever is there */
+        ALM_TRY(alm_lower_name(cx, o->table.text, &t.table));
+        return add_target(r, &t);
+    }
     t.t = alm_snapshot_find(r->c->snapshot, o->table.text);
     if (t.t == NULL && r->w->verify)
         return alm_no_table(cx, r->c->snapshot, o->table.text, o->table.pos);
@@ -324,7 +330,7 @@ alm_status alm_run_grant(alm_cursor *c, const alm_acl_words *w)
 {
     grant_run r = {.w = w};
     const alm_entity *entity = NULL;
-    ALM_TRY(alm_acl_name_of(c, &w->name, &r.entity));
+    ALM_TRY(alm_acl_grantee_of(c, c->rights->acl, &w->name, &r.entity));
     if (alm_is_admin_name(c, r.entity))
         return alm_fail(&c->cx, ALM_E_GRANT, w->name.pos,
                         "permissions of the built-in admin cannot be changed");

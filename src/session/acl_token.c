@@ -76,6 +76,7 @@ static alm_status add_token(alm_cursor *c, alm_acl_edit *edit, void *arg)
     token_run *r = arg;
     const alm_entity *e = NULL;
     ALM_TRY(alm_acl_need(c, edit->acl, &r->w->name, r->w->kind, &e));
+    ALM_TRY(alm_acl_may_change(c, edit->acl, e->name, r->w->name.pos));
     if (tokens_of(edit->acl, e->name) >= TOKENS_OF_MAX)
         return alm_fail(&c->cx, ALM_E_LIMIT, r->w->name.pos, "'%s' has %d tokens already", e->name,
                         TOKENS_OF_MAX);
@@ -88,6 +89,7 @@ static alm_status add_key(alm_cursor *c, alm_acl_edit *edit, void *arg)
     const token_run *r = arg;
     const alm_entity *old = NULL;
     ALM_TRY(alm_acl_need(c, edit->acl, &r->w->name, r->w->kind, &old));
+    ALM_TRY(alm_acl_may_change(c, edit->acl, old->name, r->w->name.pos));
     alm_entity e = *old;
     e.has_key = true;
     memset(e.key_x, 0, sizeof e.key_x);
@@ -152,7 +154,9 @@ static alm_status add_rest(alm_cursor *c, token_run *r)
     r->token.expires_us = now_us + r->token.ttl_us;
     r->token.refresh = r->w->refresh;
     ALM_TRY(alm_acl_need(c, c->rights->acl, &r->w->name, r->w->kind, &e));
+    ALM_TRY(alm_acl_may_change(c, c->rights->acl, e->name, r->w->name.pos));
     r->token.entity = e->name;
+    r->token.generation = e->generation;
     ALM_TRY(r->w->transient ? keep_transient(c, &r->token, now_us)
                             : alm_acl_change(c, add_token, r));
     ALM_TRY(one_row(c, r->w));
@@ -197,6 +201,8 @@ static void drop_transient(alm_db *db, const char *entity, const char *hash, uin
         t->expires_us = 0;
     }
     (void)pthread_mutex_unlock(&db->access.lock);
+    if (*n > 0)
+        alm_access_changed(db);
 }
 
 static alm_status drop(alm_cursor *c, alm_acl_edit *edit, void *arg)
@@ -206,6 +212,7 @@ static alm_status drop(alm_cursor *c, alm_acl_edit *edit, void *arg)
     uint32_t n = 0;
     char hash[ALM_TOKEN_HEX + 1] = "";
     ALM_TRY(alm_acl_need(c, edit->acl, &r->w->name, r->w->kind, &e));
+    ALM_TRY(alm_acl_may_change(c, edit->acl, e->name, r->w->name.pos));
     if (r->w->jwk) {
         alm_entity bare = *e;
         bare.has_key = false;

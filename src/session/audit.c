@@ -1,76 +1,337 @@
 /*
- * audit.c - logins, refusals and changes of who may what: one line each in the log of the server, and a bounded list in
- * memory that sys.audit_log shows. Secrets are never given to it.
+ * audit.c - logins, refusals, changes of who may what, and where settings ask for it changes of tables, exports and reads: one
+ * line each in the log of the server, and lists in memory that sys.audit_log shows. Secrets are never given to it.
+ *
+ * Kinds       Each has a list of its own, of acl.audit.rows.max rows: whoever floods one (log-ins that fail, refusals, changes of
+ *             his own password, grants on a table of his) displaces nothing of the others.
+ * Repeats     A refusal that comes again is counted in its row; other events, where they follow one another. The log has a
+ *             line for a repeated row once a second at most, with the number so far.
+ * Texts       What clients chose (names, statements) is escaped: characters that are not seen as \uXXXX, bytes that are no UTF-8
+ *             as \xXX, a backslash as two; in the log a quote as \'.
+ * Threads     One lock of its own.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "session/access.h"
 
-enum { CELLS = 7, USER_BYTES = 256, ADDRESS_BYTES = 64, DETAIL_BYTES = 512 };
-
-struct alm_audit_row {
-    int64_t us;
-    bool ok;
-    char event[16], interface[16];
-    char user[USER_BYTES], address[ADDRESS_BYTES], detail[DETAIL_BYTES];
+enum {
+    CELLS = 12,
+    TEXTS = 8,
+    NAME_BYTES = 256,
+    REPEATS_LOOKED_AT = 256,  /* of refusals, the newest */
+    LOGGED_AGAIN_US = 1000000 /* a row that repeats */
 };
 
-static void copy(char *to, size_t size, const char *from)
+typedef enum audit_kind {
+    KIND_RIGHTS, /* who may what was changed */
+    KIND_OWN,    /* own passwords and tokens */
+    KIND_OPTION, /* grants by who has the grant option alone, as whoever makes a table */
+    KIND_LOGIN,
+    KIND_REFUSED, /* whatever it was */
+    KIND_DDL,
+    KIND_DATA, /* exports and reads */
+    KINDS
+} audit_kind;
+
+/* In the order of the texts of alm_audit. */
+enum { EVENT, USER, IDENTITY, REAL, REAL_IDENTITY, INTERFACE, ADDRESS, DETAIL };
+
+typedef struct audit_row {
+    int64_t us, last_us, logged_us;
+    int64_t repeats;
+    uint64_t hash; /* of what makes rows the same */
+    bool ok;
+    const char *text[TEXTS]; /* behind the row */
+} audit_row;
+
+typedef struct audit_list {
+    audit_row **rows; /* a ring, n ever */
+    size_t n;
+} audit_list;
+
+struct alm_audit_log {
+    pthread_mutex_t lock;
+    size_t cap; /* of each list */
+    audit_list lists[KINDS];
+};
+
+/* ---------------------------------------------------------------------------- texts */
+
+static size_t put_escape(char *to, size_t room, alm_str text, size_t *at)
 {
+    size_t next = *at;
+    const uint32_t cp = alm_utf8_next(text, &next);
+    const bool bad = cp == 0xFFFD && alm_utf8_bad_at((alm_str){text.ptr + *at, next - *at}) == 0;
+    const int n = bad           ? snprintf(to, room, "\\x%02X", (unsigned char)text.ptr[*at])
+                  : cp > 0xFFFF ? snprintf(to, room, "\\U%08X", cp)
+                                : snprintf(to, room, "\\u%04X", cp);
+    *at = bad ? *at + 1 : next;
+    return (size_t)n;
+}
+
+/* At most size - 1 bytes, whole characters and escapes. */
+static void escape(char *to, size_t size, const char *from, bool quotes)
+{
+    const alm_str text = alm_str_of(from != NULL ? from : "");
     size_t n = 0;
-    for (; from != NULL && from[n] != 0 && n + 1 < size; n++)
-        to[n] = (unsigned char)from[n] < 0x20 ? ' ' : from[n]; /* a line stays a line */
+    for (size_t at = 0; at < text.len;) {
+        char one[16];
+        size_t bytes = 0, next = at;
+        const alm_str rest = {text.ptr + at, text.len - at};
+        if (text.ptr[at] == '\\' || (quotes && text.ptr[at] == '\'')) {
+            one[bytes++] = '\\';
+            one[bytes++] = text.ptr[next++];
+        } else if ((unsigned char)text.ptr[at] >= 0x80 || (unsigned char)text.ptr[at] < 0x20 ||
+                   text.ptr[at] == 0x7F) {
+            (void)alm_utf8_next(text, &next);
+            if (alm_utf8_hidden_at((alm_str){rest.ptr, next - at}) == 0) {
+                next = at;
+                bytes = put_escape(one, sizeof one, text, &next);
+            } else {
+                bytes = next - at;
+                memcpy(one, rest.ptr, bytes);
+            }
+        } else {
+            one[bytes++] = text.ptr[next++];
+        }
+        if (n + bytes >= size)
+            break;
+        memcpy(to + n, one, bytes);
+        n += bytes;
+        at = next;
+    }
     to[n] = 0;
+}
+
+static audit_row *row_new(const alm_audit *a)
+{
+    static const size_t room[TEXTS] = {[EVENT] = 16,
+                                       [USER] = NAME_BYTES,
+                                       [IDENTITY] = 2 * NAME_BYTES,
+                                       [REAL] = NAME_BYTES,
+                                       [REAL_IDENTITY] = 2 * NAME_BYTES,
+                                       [INTERFACE] = 16,
+                                       [ADDRESS] = 64,
+                                       [DETAIL] = ALM_AUDIT_DETAIL_BYTES + 500};
+    const char *const from[TEXTS] = {a->event,         a->user,      a->identity, a->real,
+                                     a->real_identity, a->interface, a->address,  a->detail};
+    char texts[TEXTS][ALM_AUDIT_DETAIL_BYTES + 500];
+    size_t bytes = sizeof(audit_row);
+    for (int i = 0; i < TEXTS; i++) {
+        ALM_ASSERT(room[i] <= sizeof texts[i]);
+        escape(texts[i], room[i], from[i], false);
+        bytes += strlen(texts[i]) + 1;
+    }
+    audit_row *row = calloc(1, bytes);
+    if (row == NULL)
+        return NULL;
+    char *to = (char *)(row + 1);
+    row->hash = a->ok;
+    for (int i = 0; i < TEXTS; i++) {
+        row->text[i] = to;
+        to = stpcpy(to, texts[i]) + 1;
+        row->hash = alm_hash_u128(row->hash + 1, alm_hash_str(alm_str_of(row->text[i])));
+    }
+    row->ok = a->ok;
+    row->repeats = 1;
+    return row;
+}
+
+static bool is_same(const audit_row *a, const audit_row *b)
+{
+    bool same = a->hash == b->hash && a->ok == b->ok;
+    for (int i = 0; same && i < TEXTS; i++)
+        same = strcmp(a->text[i], b->text[i]) == 0;
+    return same;
+}
+
+static void write_line(const audit_row *row)
+{
+    char user[NAME_BYTES + 20], identity[NAME_BYTES + 20], real[2 * NAME_BYTES + 40] = "";
+    char detail[ALM_AUDIT_DETAIL_BYTES + 500], repeats[40] = "";
+    /* escaped already but for quotes */
+    const char *const from[] = {row->text[USER], row->text[IDENTITY], row->text[DETAIL]};
+    char *const to[] = {user, identity, detail};
+    const size_t room[] = {sizeof user, sizeof identity, sizeof detail};
+    for (size_t k = 0; k < ALM_COUNT(from); k++) {
+        size_t n = 0;
+        for (const char *c = from[k]; *c != 0 && n + 3 < room[k]; c++) {
+            if (*c == '\'')
+                to[k][n++] = '\\';
+            to[k][n++] = *c;
+        }
+        to[k][n] = 0;
+    }
+    if (row->text[REAL][0] != 0) {
+        char name[NAME_BYTES + 20];
+        escape(name, sizeof name, row->text[REAL], true);
+        (void)snprintf(real, sizeof real, " real='%s'", name);
+    }
+    if (row->repeats > 1)
+        (void)snprintf(repeats, sizeof repeats, " repeats=%lld", (long long)row->repeats);
+    alm_log_info(
+        "audit",
+        "event=%s result=%s user='%s' identity='%s'%s interface=%s address=%s%s detail='%s'",
+        row->text[EVENT], row->ok ? "ok" : "refused", user, identity, real,
+        row->text[INTERFACE][0] != 0 ? row->text[INTERFACE] : "-",
+        row->text[ADDRESS][0] != 0 ? row->text[ADDRESS] : "-", repeats, detail);
+}
+
+/* ---------------------------------------------------------------------------- lists */
+
+static audit_kind kind_of(const alm_audit *a)
+{
+    if (!a->ok)
+        return KIND_REFUSED;
+    if (strcmp(a->event, "acl") == 0)
+        return a->own ? KIND_OWN : a->by_option ? KIND_OPTION : KIND_RIGHTS;
+    if (strcmp(a->event, "ddl") == 0)
+        return KIND_DDL;
+    return strcmp(a->event, "login") == 0 ? KIND_LOGIN : KIND_DATA;
+}
+
+static audit_row *find_same(const alm_audit_log *log, const audit_list *list, const audit_row *row)
+{
+    const size_t there = ALM_MIN(list->n, log->cap);
+    const size_t look = ALM_MIN(there, row->ok ? (size_t)1 : (size_t)REPEATS_LOOKED_AT);
+    for (size_t i = 1; i <= look; i++) {
+        audit_row *old = list->rows[(list->n - i) % log->cap];
+        if (is_same(old, row))
+            return old;
+    }
+    return NULL;
 }
 
 void alm_audit_add(alm_db *db, const alm_audit *a)
 {
-    struct alm_audit_row *row = calloc(1, sizeof *row);
+    alm_audit_log *log = db->access.audit;
+    audit_row *row = row_new(a);
     if (row == NULL)
         return;
-    row->us = db->io->wall_ns(db->io) / 1000;
-    row->ok = a->ok;
-    copy(row->event, sizeof row->event, a->event);
-    copy(row->interface, sizeof row->interface, a->interface);
-    copy(row->user, sizeof row->user, a->user);
-    copy(row->address, sizeof row->address, a->address);
-    copy(row->detail, sizeof row->detail, a->detail);
-    alm_log_info("audit", "event=%s result=%s user='%s' interface=%s address=%s detail='%s'",
-                 row->event, row->ok ? "ok" : "refused", row->user, row->interface,
-                 row->address[0] != 0 ? row->address : "-", row->detail);
-    (void)pthread_mutex_lock(&db->access.lock);
-    struct alm_audit_row **slot = &db->access.audit[db->access.audit_n++ % db->access.audit_cap];
-    free(*slot);
-    *slot = row;
-    (void)pthread_mutex_unlock(&db->access.lock);
+    const int64_t now_us = db->io->wall_ns(db->io) / 1000;
+    audit_list *list = &log->lists[kind_of(a)];
+    (void)pthread_mutex_lock(&log->lock);
+    audit_row *kept = find_same(log, list, row);
+    if (kept != NULL) {
+        free(row);
+        kept->repeats++;
+        kept->last_us = now_us;
+    } else {
+        audit_row **slot = &list->rows[list->n++ % log->cap];
+        free(*slot);
+        *slot = kept = row;
+        row->us = row->last_us = now_us;
+        row->logged_us = now_us - LOGGED_AGAIN_US;
+    }
+    if (now_us - kept->logged_us >= LOGGED_AGAIN_US || now_us < kept->logged_us) {
+        kept->logged_us = now_us;
+        write_line(kept);
+    }
+    (void)pthread_mutex_unlock(&log->lock);
 }
 
-static alm_status cells_of(alm_ctx *cx, const struct alm_audit_row *row, const char **cell)
+void alm_audit_session(const alm_session *s, alm_audit *a)
 {
-    const char *const texts[] = {row->event,   row->ok ? "ok" : "refused",
-                                 row->user,    row->interface,
-                                 row->address, row->detail};
+    a->interface = s->protocol;
+    a->address = s->ends.client;
+    a->user = s->user;
+    a->identity = s->identity;
+    if (s->assumed == NULL)
+        return;
+    a->user = s->assumed->name;
+    a->identity = s->assumed->identity;
+    a->real = s->user;
+    a->real_identity = s->identity;
+}
+
+alm_status alm_audit_new(alm_ctx *cx, size_t rows_max, alm_audit_log **out)
+{
+    alm_audit_log *log = calloc(1, sizeof *log);
+    if (log == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    (void)pthread_mutex_init(&log->lock, NULL);
+    log->cap = rows_max;
+    for (int k = 0; k < KINDS; k++) {
+        log->lists[k].rows = (audit_row **)calloc(rows_max, sizeof(audit_row *));
+        if (log->lists[k].rows == NULL) {
+            alm_audit_free(log);
+            return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+        }
+    }
+    *out = log;
+    return ALM_OK;
+}
+
+void alm_audit_free(alm_audit_log *log)
+{
+    if (log == NULL)
+        return;
+    for (int k = 0; k < KINDS; k++) {
+        for (size_t i = 0; log->lists[k].rows != NULL && i < log->cap; i++)
+            free(log->lists[k].rows[i]);
+        free((void *)log->lists[k].rows);
+    }
+    (void)pthread_mutex_destroy(&log->lock);
+    free(log);
+}
+
+/* -------------------------------------------------------------------------- listing */
+
+static alm_status cells_of(alm_ctx *cx, const audit_row *row, const char **cell)
+{
+    const char *const texts[] = {row->text[EVENT],        row->ok ? "ok" : "refused",
+                                 row->text[USER],         row->text[INTERFACE],
+                                 row->text[ADDRESS],      row->text[DETAIL],
+                                 row->text[IDENTITY],     row->text[REAL],
+                                 row->text[REAL_IDENTITY]};
     ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[0], "%lld", (long long)row->us));
     for (size_t i = 0; i < ALM_COUNT(texts); i++)
         ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(texts[i]), &cell[1 + i]));
-    return ALM_OK;
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &cell[10], "%lld", (long long)row->repeats));
+    return alm_arena_printf(cx, cx->arena, &cell[11], "%lld", (long long)row->last_us);
+}
+
+/* The oldest row of all lists behind those that were taken; NULL: there is none. */
+static const audit_row *next_of(const alm_audit_log *log, size_t taken[KINDS])
+{
+    const audit_row *oldest = NULL;
+    int of = 0;
+    for (int k = 0; k < KINDS; k++) {
+        const audit_list *list = &log->lists[k];
+        if (taken[k] == list->n)
+            continue;
+        const audit_row *row = list->rows[taken[k] % log->cap];
+        if (oldest == NULL || row->us < oldest->us) {
+            oldest = row;
+            of = k;
+        }
+    }
+    if (oldest != NULL)
+        taken[of]++;
+    return oldest;
 }
 
 /* Oldest first. */
 alm_status alm_audit_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 {
-    alm_db *db = cx->session->db;
+    alm_audit_log *log = cx->session->db->access.audit;
     const char **out = NULL;
-    alm_status st = ALM_OK;
-    (void)pthread_mutex_lock(&db->access.lock);
-    const size_t n = ALM_MIN(db->access.audit_n, db->access.audit_cap);
-    const size_t first = db->access.audit_n - n;
-    st = ALM_NEWN(cx, cx->arena, CELLS * (n + 1), &out);
-    for (size_t i = 0; st == ALM_OK && i < n; i++)
-        st = cells_of(cx, db->access.audit[(first + i) % db->access.audit_cap], out + CELLS * i);
-    (void)pthread_mutex_unlock(&db->access.lock);
+    size_t taken[KINDS], n = 0, i = 0;
+    (void)pthread_mutex_lock(&log->lock);
+    for (int k = 0; k < KINDS; k++) {
+        const size_t there = ALM_MIN(log->lists[k].n, log->cap);
+        taken[k] = log->lists[k].n - there;
+        n += there;
+    }
+    alm_status st = ALM_NEWN(cx, cx->arena, CELLS * (n + 1), &out);
+    for (const audit_row *row = NULL; st == ALM_OK && (row = next_of(log, taken)) != NULL; i++)
+        st = cells_of(cx, row, out + CELLS * i);
+    (void)pthread_mutex_unlock(&log->lock);
     *cells = out;
     *rows = n;
     return st;

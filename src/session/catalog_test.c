@@ -97,6 +97,7 @@ static bool takes_arguments(const char *name)
                                        "files",
                                        "read_parquet",
                                        "parquet_read",
+                                       "parquet_scan",
                                        "parquet_metadata",
                                        "parquet_schema"};
     for (size_t i = 0; i < ALM_COUNT(with); i++)

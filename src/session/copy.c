@@ -9,6 +9,7 @@
  */
 #include "session/copy.h"
 #include "session/export.h"
+#include "session/standing.h"
 
 #include <stdlib.h>
 
@@ -152,6 +153,7 @@ alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     if (copy->place == ALM_COPY_AT_CANCEL)
         return alm_run_copy_cancel(c, stmt);
     ALM_TRY(refuse_stream(c, stmt));
+    ALM_TRY(alm_access_name(cx, "INSERT", stmt->table, stmt->table_pos));
     const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
     if (table == NULL)
         return alm_no_table(cx, c->snapshot, stmt->table, stmt->table_pos);
@@ -272,14 +274,18 @@ static alm_status finish(alm_cursor *c)
 alm_status alm_copy_feed(alm_cursor *c, const char *bytes, size_t n)
 {
     const int64_t began = alm_monotonic_ns();
-    const alm_status st = feed(c, bytes, n);
+    alm_status st = alm_cursor_check(c);
+    if (st == ALM_OK)
+        st = feed(c, bytes, n);
     c->execute_ns += alm_monotonic_ns() - began;
     return st == ALM_OK ? ALM_OK : alm_session_failed(c->session, &c->cx);
 }
 
 alm_status alm_copy_end(alm_cursor *c)
 {
-    const alm_status st = finish(c);
+    alm_status st = alm_cursor_check(c);
+    if (st == ALM_OK)
+        st = finish(c);
     return st == ALM_OK ? ALM_OK : alm_session_failed(c->session, &c->cx);
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "session/access.h"
 #include "session/copy.h"
 #include "session/copy_jobs.h"
 #include "session/copy_parquet.h"
@@ -95,7 +96,10 @@ static void *job_main(void *arg)
 {
     alm_copy_job *job = arg;
     alm_db *db = job->db;
-    alm_mem mem = {.limit_bytes = job->memory_max, .parent = &db->mem, .name = "COPY"};
+    alm_mem mem = {.limit_bytes = job->memory_max,
+                   .parent = alm_session_memory(job->session),
+                   .name = "COPY",
+                   .setting = "query.memory.max"};
     alm_arena arena;
     alm_import im;
     alm_arena_init(&arena, &mem);
@@ -145,11 +149,16 @@ static alm_status open_file(alm_cursor *c, const alm_copy *copy, int *handle)
     const alm_db *db = c->session->db;
     const char *const root = db->conf != NULL ? db->conf->cairo_sql_copy_root : "";
     const char *folder = NULL, *path = NULL;
-    ALM_TRY(alm_copy_check_path(cx, copy, "cairo.sql.copy.root", root));
+    alm_copy below = *copy;
     ALM_TRY(alm_arena_printf(cx, cx->arena, &folder, "%s%s%s", root[0] == '/' ? "" : db->root,
                              root[0] == '/' ? "" : "/", root));
-    ALM_TRY(alm_arena_zstr(cx, cx->arena, copy->file, &path));
-    *handle = db->io->open_below(db->io, folder, path);
+    if (memchr(copy->file.ptr, 0, copy->file.len) == NULL) {
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, copy->file, &path));
+        below.file = alm_str_of(alm_io_path_below(folder, path));
+    }
+    ALM_TRY(alm_copy_check_path(cx, &below, "cairo.sql.copy.root", root));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, below.file, &path));
+    *handle = alm_io_open_below(db->io, folder, path);
     if (*handle >= 0)
         return ALM_OK;
     return alm_fail(cx, ALM_E_ARG, copy->file_pos,
@@ -284,7 +293,8 @@ static alm_status job_make(alm_cursor *c, const alm_stmt *stmt, const alm_copy_o
         alm_copy_job_free(job);
         return st;
     }
-    alm_session_become(job->session, (alm_principal *)(uintptr_t)alm_session_principal(c->session));
+    alm_session_become_as(job->session, c->session);
+    job->session->ends = c->session->ends;
     alm_activity_fix(job->session, alm_str_of(c->session->activity.text), job->start_us);
     job->memory_max = alm_session_memory_max(c->session);
     *out = job;
@@ -299,9 +309,14 @@ alm_status alm_run_copy_file(alm_cursor *c, const alm_stmt *stmt)
     alm_copy_job *job = NULL;
     int handle = -1;
     ALM_TRY(alm_access_may(cx, "READ FILE", NULL, stmt->pos));
+    const alm_access_ask into_or_make = {
+        .permission = "INSERT", .instead = "CREATE TABLE", .pos = stmt->table_pos};
+    ALM_TRY(alm_access_gate(cx, &into_or_make, stmt->table, NULL, 0));
     const alm_table *into = alm_snapshot_find(c->snapshot, stmt->table);
     if (into != NULL)
         ALM_TRY(alm_access_may(cx, "INSERT", into->name, stmt->table_pos));
+    else
+        ALM_TRY(alm_check_new_relation(cx, alm_session_sources(), stmt->table, stmt->table_pos));
     ALM_TRY(alm_copy_options_read(cx, stmt, &options));
     if (c->session->tx_state == 'T')
         return alm_fail(cx, ALM_E_UNSUPPORTED, stmt->pos,

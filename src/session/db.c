@@ -100,6 +100,9 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
     (void)memcpy(db->root, root, strlen(root) + 1);
     (void)pthread_mutex_init(&db->lock, NULL);
     (void)pthread_mutex_init(&db->reload.lock, NULL);
+    alm_requests_init(db);
+    alm_accounts_init(db);
+    (void)pthread_mutex_init(&db->refreshes.lock, NULL);
     const alm_status access = alm_db_access_new(cx, db);
     if (access != ALM_OK) {
         alm_db_free(db, 0);
@@ -107,6 +110,7 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
     }
     alm_db_conf_changed(db);
     db->mem.name = "all queries";
+    db->mem.setting = "query.memory.total.max";
     alm_plan_cache_init(&db->plans, conf != NULL ? conf->query_plan_cache_max : 0);
     const alm_status st = open_parts(cx, db);
     if (st != ALM_OK) {
@@ -167,6 +171,9 @@ void alm_db_free(alm_db *db, int64_t grace_ms)
     alm_db_access_free(db);
     (void)pthread_mutex_destroy(&db->lock);
     (void)pthread_mutex_destroy(&db->reload.lock);
+    alm_requests_deinit(db);
+    alm_accounts_deinit(db);
+    (void)pthread_mutex_destroy(&db->refreshes.lock);
     free(db);
 }
 

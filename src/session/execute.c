@@ -4,6 +4,7 @@
  * A statement that returns rows is planned and opened here and pulled by alm_cursor_next. One that
  * does not (INSERT, UPDATE, DDL, SET ...) has run when alm_execute returns.
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "session/access.h"
 #include "session/copy.h"
 #include "session/plan_texts.h"
+#include "session/standing.h"
 #include "storage/spill.h"
 
 typedef alm_status (*run_fn)(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
@@ -145,6 +147,7 @@ static const struct {
     [ALM_STMT_DECLARE_CURSOR] = {run_declare, "DECLARE CURSOR", false, true},
     [ALM_STMT_FETCH] = {run_fetch, "FETCH", false},
     [ALM_STMT_CANCEL] = {run_cancel, "CANCEL QUERY", false},
+    [ALM_STMT_DROP_SESSION] = {alm_run_drop_session, "DROP SESSION", false},
     [ALM_STMT_PREPARE] = {run_prepare, "PREPARE", false},
     [ALM_STMT_EXECUTE] = {run_execute, "EXECUTE", false},
     [ALM_STMT_ACL] = {alm_run_acl, "", true},
@@ -156,7 +159,7 @@ const char *alm_stmt_tag(const alm_stmt *stmt)
     return kinds[stmt->kind].tag;
 }
 
-static int64_t effective_timeout_ms(const alm_session *s)
+int64_t alm_session_timeout_ms(const alm_session *s)
 {
     const int64_t configured = s->db->conf != NULL ? s->db->conf->query_timeout : 60000;
     const int64_t server = s->timeout_max_ms > 0 ? s->timeout_max_ms : configured;
@@ -168,8 +171,10 @@ static int64_t effective_timeout_ms(const alm_session *s)
 void alm_cursor_context(alm_cursor *c)
 {
     alm_session *s = c->session;
-    c->mem =
-        (alm_mem){.limit_bytes = s->db->query_mem_bytes, .parent = &s->db->mem, .name = "query"};
+    c->mem = (alm_mem){.limit_bytes = s->db->query_mem_bytes,
+                       .parent = alm_session_memory(s),
+                       .name = "query",
+                       .setting = "query.memory.max"};
     alm_arena_init(&c->arena, &c->mem);
     c->cx = (alm_ctx){.arena = &c->arena,
                       .mem = &c->mem,
@@ -182,7 +187,7 @@ void alm_cursor_context(alm_cursor *c)
     c->cx.started_ns = alm_monotonic_ns();
     c->cx.now_ns = s->db->io->wall_ns(s->db->io);
     c->map_faults = s->db->io->map_faults(s->db->io);
-    c->cx.timeout_ms = effective_timeout_ms(s);
+    c->cx.timeout_ms = alm_session_timeout_ms(s);
     c->cx.deadline_ns = c->cx.timeout_ms > 0 ? c->cx.started_ns + c->cx.timeout_ms * 1000000 : 0;
     c->cx.seed = alm_hash_u128(s->seed, c->statement);
     alm_cursor_lookup(c);
@@ -213,6 +218,7 @@ static alm_status check_state(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
     const bool writes = kinds[stmt->kind].writes;
+    ALM_TRY(alm_session_goes_on(&c->cx, s));
     if (s->reads_only != NULL &&
         (writes || !kinds[stmt->kind].reads || stmt->kind == ALM_STMT_COPY_TO))
         return alm_fail(&c->cx, ALM_E_DENIED, stmt->pos, "%s", s->reads_only);
@@ -278,6 +284,9 @@ static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values
     ALM_TRY(look(c, stmt));
     ALM_TRY(alm_cursor_access(c));
     ALM_TRY(kinds[stmt->kind].run(c, stmt, params, n));
+    const struct alm_conf *conf = c->session->db->conf;
+    if (conf != NULL && (conf->audit_ddl || conf->audit_export))
+        alm_audit_statement(c, stmt);
     return alm_views_settle(c, stmt->kind);
 }
 
@@ -302,6 +311,14 @@ static void count_end(const alm_cursor *c)
         return;
     alm_count(&counters->by[c->session->by].completed, !c->failed);
     alm_times_add(&counters->statements, c->compile_ns + c->execute_ns);
+}
+
+/* It has rows to come: others may end it while it stands still. */
+static void stands_open(alm_cursor *c)
+{
+    c->open_next = c->session->open;
+    c->session->open = c;
+    c->is_open = true;
 }
 
 alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, uint32_t n_values,
@@ -330,7 +347,9 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
         return code;
     }
     if (!c->has_rows && c->copy_in == NULL)
-        atomic_store(&s->statement, 0);
+        alm_cursor_ended(c);
+    else
+        stands_open(c);
     *out = c;
     return ALM_OK;
 }
@@ -411,6 +430,8 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
         st = c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
     if (st == ALM_OK)
         st = check_maps(c);
+    if (st == ALM_OK) /* behind the work: it may have taken long */
+        st = alm_cursor_check(c);
     c->execute_ns += alm_monotonic_ns() - start;
     if (st != ALM_OK) {
         c->failed = true;
@@ -421,10 +442,28 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
     return ALM_OK;
 }
 
+alm_status alm_cursor_still(alm_cursor *c)
+{
+    const alm_status st = alm_cursor_check(c);
+    if (st == ALM_OK)
+        return ALM_OK;
+    c->failed = true;
+    return alm_session_failed(c->session, &c->cx);
+}
+
 void alm_cursor_ended(alm_cursor *c)
 {
+    alm_session *s = c->session;
     uint64_t mine = c->statement;
-    (void)atomic_compare_exchange_strong(&c->session->statement, &mine, 0);
+    alm_cursor **at = &s->open;
+    while (c->is_open && *at != c)
+        at = &(*at)->open_next;
+    if (c->is_open)
+        *at = c->open_next;
+    c->is_open = false;
+    /* what the session is known by from here on: a cursor that stands still, if there is one */
+    (void)atomic_compare_exchange_strong(&s->statement, &mine,
+                                         s->open != NULL ? s->open->statement : 0);
 }
 
 void alm_cursor_over(alm_cursor *c)
@@ -459,7 +498,9 @@ void alm_cursor_waited(alm_cursor *c, int64_t ns)
 void alm_cursor_resume(alm_cursor *c)
 {
     alm_session *s = c->session;
-    atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
+    /* a cancel that came while it stood still was for it */
+    if (atomic_load(&s->statement) != c->statement)
+        atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
     atomic_store(&s->statement, c->statement);
     if (c->cx.timeout_ms > 0)
         c->cx.deadline_ns = alm_monotonic_ns() + c->cx.timeout_ms * 1000000;
@@ -594,9 +635,76 @@ static double weighted_rows(const alm_plan *plan, double weight)
     return rows;
 }
 
+/* What a walk of the plan has found; its steps are bounded, as what is shared is met once for each use. */
+typedef struct reckoning {
+    double
+        pairs; /* of rows that joins may have to look at; infinite: nobody knows how much there is to do */
+    uint32_t steps;
+} reckoning;
+
+enum { RECKONING_STEPS_MAX = 1000 };
+
+static double most_rows(reckoning *r, const alm_plan *plan);
+
+static double most_of_join(reckoning *r, const alm_plan *plan)
+{
+    const double a = most_rows(r, plan->child[0]), b = most_rows(r, plan->child[1]);
+    const uint8_t kind = plan->join.kind;
+    if (kind == ALM_JOIN_ASOF || kind == ALM_JOIN_LT || kind == ALM_JOIN_SPLICE)
+        return a + b;
+    const bool half = kind == 'S' || kind == 'A';
+    if (!half || plan->join.n_keys == 0 || plan->join.n_residual > 0)
+        r->pairs += a * b; /* keys may all be the same */
+    return half ? a : ALM_MAX(a * b, a + b);
+}
+
+static double most_of_children(reckoning *r, const alm_plan *plan)
+{
+    double rows = 0;
+    for (uint32_t i = 0; i < plan->n_children; i++)
+        rows += most_rows(r, plan->child[i]);
+    return plan->n_children > 0 ? rows : plan->est_rows;
+}
+
+/* The most rows that a node can make: unlike est_rows, which says what is likely. */
+static double most_rows(reckoning *r, const alm_plan *plan)
+{
+    const alm_plan_op op = plan->op;
+    if (r->steps++ > RECKONING_STEPS_MAX || (op == ALM_P_SAMPLE && plan->sample.fill != NULL))
+        return r->pairs =
+                   INFINITY; /* between two rows are as many buckets as the clock has moments */
+    if (op == ALM_P_SHARED)
+        return most_rows(r, plan->shared.of->child[0]);
+    if (op == ALM_P_JOIN)
+        return most_of_join(r, plan);
+    if (op == ALM_P_WINDOW_JOIN) {
+        const double left = most_rows(r, plan->child[0]);
+        r->pairs += left * most_rows(r, plan->child[1]); /* a window may hold all of them */
+        return left;
+    }
+    const double rows = most_of_children(r, plan);
+    if (op == ALM_P_HORIZON)
+        return rows * plan->horizon.n_offsets;
+    if (op == ALM_P_GROUP && plan->group.n_keys == 0)
+        return 1;
+    if (op == ALM_P_LIMIT && plan->limit.lo >= 0 && plan->limit.hi >= 0)
+        return ALM_MIN(rows, (double)plan->limit.hi);
+    return rows;
+}
+
+/* Rows that are made between others count, as all that a statement reads may be few. */
+static bool makes_few(const alm_plan *plan)
+{
+    reckoning r = {0};
+    const double rows = most_rows(&r, plan);
+    return rows <= SHORT_ROWS && r.pairs <= SHORT_ROWS;
+}
+
 bool alm_cursor_is_short(const alm_cursor *c)
 {
-    return c->plan == NULL || (!c->plan->waits && weighted_rows(c->plan, 1) <= SHORT_ROWS);
+    const alm_plan *plan = c->plan;
+    return plan == NULL ||
+           (!plan->waits && weighted_rows(plan, 1) <= SHORT_ROWS && makes_few(plan));
 }
 
 bool alm_prepared_is_values(const alm_prepared *p)
@@ -604,9 +712,17 @@ bool alm_prepared_is_values(const alm_prepared *p)
     return p->plain_values;
 }
 
+bool alm_prepared_is_small(const alm_prepared *p)
+{
+    enum { SMALL = 1000 };
+    return p->nodes <= SMALL;
+}
+
 bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
 {
     const alm_stmt_kind kind = p->stmt->kind;
+    if (!alm_prepared_is_small(p))
+        return false;
     if (p->plain_values && alm_in_transaction(s))
         return true;
     /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk */

@@ -5,25 +5,51 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 
+#include "auth/entity_name.h"
+#include "base/conf.h"
 #include "base/number.h"
 #include "session/access.h"
+#include "session/login.h"
 
 /* --------------------------------------------------------------------- look-ups */
 
 alm_status alm_acl_name_of(alm_cursor *c, const alm_acl_name *name, const char **out)
 {
     const size_t max = (size_t)c->session->db->conf->acl_entity_name_max_length;
-    if (name->text.len == 0)
-        return alm_fail(&c->cx, ALM_E_ARG, name->pos, "a name must not be empty");
     if (name->text.len > max)
         return alm_fail(&c->cx, ALM_E_LIMIT, name->pos,
                         "the name has %zu bytes, more than acl.entity.name.max.length (%zu)",
                         name->text.len, max);
-    for (size_t i = 0; i < name->text.len; i++)
-        if ((unsigned char)name->text.ptr[i] < 0x20)
-            return alm_fail(&c->cx, ALM_E_ARG, name->pos,
-                            "a name must not have control characters");
+    ALM_TRY(alm_entity_name_check(&c->cx, name->text, name->pos, "a name"));
     return alm_arena_zstr(&c->cx, c->cx.arena, name->text, out);
+}
+
+alm_status alm_acl_grantee_of(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name,
+                              const char **out)
+{
+    const alm_str text = name->text;
+    if (text.len > 0 && text.len <= ALM_ENTITY_NAME_MAX && memchr(text.ptr, 0, text.len) == NULL) {
+        ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, text, out));
+        if (alm_acl_entity(acl, *out) != NULL)
+            return ALM_OK;
+        uint32_t first = 0;
+        if (alm_acl_grants_of(acl, *out, &first) > first)
+            return ALM_OK;
+    }
+    return alm_acl_name_of(c, name, out);
+}
+
+/* Nobody may be taken for somebody else: "ADMIN" beside "admin". */
+static alm_status refuse_twin(alm_cursor *c, const alm_acl *acl, const alm_acl_name *name)
+{
+    const char *twin = NULL;
+    const alm_conf *conf = c->session->db->conf;
+    ALM_TRY(alm_entity_name_twin(&c->cx, acl, conf->acl_admin_user, name->text, &twin));
+    if (twin == NULL)
+        return ALM_OK;
+    return alm_fail(&c->cx, ALM_E_ENTITY_EXISTS, name->pos,
+                    "entity already exists: \"%.*s\" reads as \"%s\"", (int)name->text.len,
+                    name->text.ptr, twin);
 }
 
 static const char *kind_name(char kind)
@@ -57,16 +83,25 @@ static alm_status need_permission(alm_cursor *c, const char *permission, int32_t
     return alm_access_may(&c->cx, permission, NULL, pos);
 }
 
-/* Of one's own password and tokens nobody has to be asked; external users have none. */
+/* Of one's own password and tokens nobody has to be asked; external users have none. Those of an assumed service account are not
+ * one's own: who sets them would be that account after REVOKE ASSUME, too. */
 static alm_status need_unless_own(alm_cursor *c, const char *permission, const alm_acl_words *w)
 {
     const alm_rights *r = c->rights;
-    const bool own =
-        r->kind == ALM_PRINCIPAL_LOCAL && alm_str_eq(alm_str_of(r->name), w->name.text);
+    const bool own = c->session->assumed == NULL && r->kind == ALM_PRINCIPAL_LOCAL &&
+                     alm_str_eq(alm_str_of(r->name), w->name.text);
     return own ? ALM_OK : need_permission(c, permission, w->name.pos);
 }
 
 /* ------------------------------------------------------------------------ passwords */
+
+/* What a password must be that somebody sets from now on; those that were set stay. */
+static alm_status check_password(alm_cursor *c, const alm_acl_name *password)
+{
+    if (password->text.len == 0)
+        return alm_fail(&c->cx, ALM_E_ARG, password->pos, "a password must not be empty");
+    return alm_login_policy(&c->cx, c->session->db, password->text, password->pos);
+}
 
 static alm_status set_password(alm_cursor *c, const alm_acl_words *w, alm_entity *e)
 {
@@ -76,8 +111,7 @@ static alm_status set_password(alm_cursor *c, const alm_acl_words *w, alm_entity
     OPENSSL_cleanse(&e->verifier, sizeof e->verifier);
     if (w->no_password || w->password.text.ptr == NULL)
         return ALM_OK;
-    if (w->password.text.len == 0)
-        return alm_fail(&c->cx, ALM_E_ARG, w->password.pos, "a password must not be empty");
+    ALM_TRY(check_password(c, &w->password));
     const int code = io->random(io, salt, sizeof salt);
     if (code < 0)
         return alm_io_fail(&c->cx, code, "random bytes");
@@ -129,6 +163,16 @@ static alm_status already_there(alm_cursor *c, const alm_acl_name *name)
                     (int)name->text.len, name->text.ptr);
 }
 
+/* Connections by PGWIRE with this name bring a token of the identity provider (pg_external.c). */
+static alm_status refuse_reserved(alm_cursor *c, const alm_acl_name *name)
+{
+    if (!alm_str_ieq(name->text, ALM_STR("_sso")))
+        return ALM_OK;
+    return alm_fail(&c->cx, ALM_E_ARG, name->pos,
+                    "the name \"%.*s\" is reserved: users of the identity provider log in by it",
+                    (int)name->text.len, name->text.ptr);
+}
+
 static alm_status create(alm_cursor *c, alm_acl_edit *edit, void *arg)
 {
     acl_run *r = arg;
@@ -141,9 +185,13 @@ static alm_status create(alm_cursor *c, alm_acl_edit *edit, void *arg)
         return ALM_OK;
     if (old != NULL || alm_is_admin_name(c, name))
         return already_there(c, &w->name);
+    ALM_TRY(refuse_reserved(c, &w->name));
+    ALM_TRY(refuse_twin(c, edit->acl, &w->name));
+    ALM_TRY(alm_acl_may_change(c, edit->acl, name, w->name.pos)); /* granted in advance */
     if (w->kind == 's')
         ALM_TRY(alm_find_owner(c, run->stmt, &owner));
     r->made.name = name;
+    r->made.generation = edit->acl->epoch + 1;
     ALM_TRY(alm_edit_entity(edit, &r->made));
     if (owner != NULL) {
         const alm_assume assume = {.entity = owner, .account = name, .option = true};
@@ -167,7 +215,8 @@ static alm_status drop(alm_cursor *c, alm_acl_edit *edit, void *arg)
             return ALM_OK;
     }
     ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, run->w->kind, &e));
-    return alm_edit_drop_entity(edit, e->name);
+    ALM_TRY(alm_acl_may_change(c, edit->acl, e->name, run->w->name.pos));
+    return alm_edit_drop_entity(edit, e->name); /* what it began is over by its generation */
 }
 
 static alm_status change_entity(alm_cursor *c, alm_acl_edit *edit, void *arg)
@@ -175,6 +224,7 @@ static alm_status change_entity(alm_cursor *c, alm_acl_edit *edit, void *arg)
     acl_run *run = arg;
     const alm_entity *old = NULL;
     ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, run->w->kind, &old));
+    ALM_TRY(alm_acl_may_change(c, edit->acl, old->name, run->w->name.pos));
     alm_entity e = *old;
     if (run->w->verb == ALM_ACL_PASSWORD) {
         e.has_password = run->made.has_password;
@@ -183,6 +233,8 @@ static alm_status change_entity(alm_cursor *c, alm_acl_edit *edit, void *arg)
         e.memory_max = run->made.memory_max;
     } else {
         e.enabled = run->w->verb == ALM_ACL_ENABLE;
+        if (!e.enabled) /* ENABLE brings back none of its sessions */
+            e.ended = edit->acl->epoch + 1;
     }
     return alm_edit_entity(edit, &e);
 }
@@ -195,12 +247,14 @@ static alm_status change_alias(alm_cursor *c, alm_acl_edit *edit, void *arg)
     const char *alias = NULL;
     ALM_TRY(alm_acl_need(c, edit->acl, &run->w->name, 'g', &group));
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, run->w->alias.text, &alias));
+    ALM_TRY(alm_acl_may_change(c, edit->acl, group->name, run->w->name.pos));
     const bool there = alm_acl_has_alias(edit->acl, group->name, alias);
     if (!add && !there)
         return alm_fail(&c->cx, ALM_E_SETTING, run->w->alias.pos,
                         "external alias does not exist [group=%s, alias=%s]", group->name, alias);
-    if (add && alias[0] == 0)
-        return alm_fail(&c->cx, ALM_E_ARG, run->w->alias.pos, "a name must not be empty");
+    if (add)
+        ALM_TRY(alm_entity_name_check(&c->cx, run->w->alias.text, run->w->alias.pos,
+                                      "an external name"));
     return add && there ? ALM_OK : alm_edit_alias(edit, group->name, alias, add);
 }
 
@@ -211,8 +265,10 @@ static alm_status change_members(alm_cursor *c, alm_acl_edit *edit, void *arg)
     const bool add = w->verb == ALM_ACL_ADD_MEMBER;
     const alm_entity *user = NULL, *group = NULL;
     ALM_TRY(alm_acl_need(c, edit->acl, &w->name, 'u', &user));
+    ALM_TRY(alm_acl_may_change(c, edit->acl, user->name, w->name.pos));
     for (uint32_t i = 0; i < w->n_names; i++) {
         ALM_TRY(alm_acl_need(c, edit->acl, &w->names[i], 'g', &group));
+        ALM_TRY(alm_acl_may_change(c, edit->acl, group->name, w->names[i].pos));
         if (alm_acl_is_member(edit->acl, user->name, group->name) != add)
             ALM_TRY(alm_edit_member(edit, user->name, group->name, add));
     }
@@ -227,7 +283,7 @@ static alm_status change_assume(alm_cursor *c, alm_acl_edit *edit, void *arg)
     const alm_entity *account = NULL;
     const char *entity = NULL;
     ALM_TRY(alm_acl_need(c, edit->acl, &w->names[0], 's', &account));
-    ALM_TRY(alm_acl_name_of(c, &w->name, &entity));
+    ALM_TRY(alm_acl_grantee_of(c, edit->acl, &w->name, &entity));
     if (alm_is_admin_name(c, entity))
         return alm_fail(&c->cx, ALM_E_GRANT, w->name.pos,
                         "permissions of the built-in admin cannot be changed");
@@ -253,16 +309,17 @@ static alm_status assume(alm_cursor *c, const alm_acl_words *w)
     ALM_TRY(alm_acl_need(c, c->rights->acl, &w->name, 's', &account));
     if (!alm_rights_assumes(c->rights, account->name, false))
         return alm_access_denied(c, w->name.pos, "ASSUME SERVICE ACCOUNT");
-    ALM_TRY(
-        alm_principal_new(&c->cx, ALM_PRINCIPAL_LOCAL, alm_str_of(account->name), NULL, 0, &who));
+    const alm_began began = {.proof = ALM_PROOF_ASSUMED};
+    if (!account->enabled)
+        return alm_access_denied(c, w->name.pos, "ASSUME SERVICE ACCOUNT: it is disabled");
+    ALM_TRY(alm_principal_local(&c->cx, account, &began, &who));
     const alm_status st = alm_access_end_point(&c->cx, s->db, who, "PGWIRE");
     if (st != ALM_OK) {
         alm_principal_release(who);
         return st;
     }
-    s->assumed = who;
-    alm_rights_release(s->rights);
-    s->rights = NULL;
+    alm_session_assume(s, who);
+    alm_principal_release(who);
     return ALM_OK;
 }
 
@@ -272,10 +329,7 @@ static alm_status leave(alm_cursor *c, const alm_acl_words *w)
     const alm_str name = w->name.text;
     if (s->assumed == NULL || (name.ptr != NULL && !alm_str_eq(name, alm_str_of(s->assumed->name))))
         return alm_fail(&c->cx, ALM_E_ARG, w->name.pos, "the service account is not assumed");
-    alm_principal_release(s->assumed);
-    alm_rights_release(s->rights);
-    s->assumed = NULL;
-    s->rights = NULL;
+    alm_session_assume(s, NULL);
     return ALM_OK;
 }
 
@@ -324,7 +378,7 @@ static const char *permission_of(const alm_acl_words *w)
 static alm_status not_of_admin(alm_cursor *c, const alm_acl_name *name)
 {
     const char *text = NULL;
-    ALM_TRY(alm_acl_name_of(c, name, &text));
+    ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, name->text, &text));
     return alm_is_admin_name(c, text)
                ? alm_fail(&c->cx, ALM_E_GRANT, name->pos,
                           "the built-in admin has no memory limit of its own")
@@ -392,15 +446,6 @@ alm_status alm_run_acl(alm_cursor *c, const alm_stmt *stmt, alm_param *params, u
     ALM_TRY(alm_outside_block(c, stmt));
     const alm_status st = run_verb(c, &run);
     OPENSSL_cleanse(&run.made.verifier, sizeof run.made.verifier);
-    char detail[400];
-    (void)snprintf(detail, sizeof detail, "%s %.*s", c->tag,
-                   (int)ALM_MIN(run.w->name.text.len, 255),
-                   run.w->name.text.ptr == NULL ? "" : run.w->name.text.ptr);
-    const alm_audit audit = {.event = "acl",
-                             .user = c->session->user,
-                             .interface = c->session->protocol,
-                             .detail = detail,
-                             .ok = st == ALM_OK};
-    alm_audit_add(c->session->db, &audit);
+    alm_audit_acl(c, stmt, st == ALM_OK);
     return st;
 }

@@ -20,7 +20,7 @@ typedef struct alter_run {
 
 /* ------------------------------------------------------------------- columns */
 
-/* New columns have an owner; grants on a column go with it to its new name. */
+/* New columns have an owner; grants on a column go with it to its new name, and away with it. */
 static alm_status column_grants(alter_run *r, const alm_records_change **out)
 {
     alm_cursor *c = r->c;
@@ -37,7 +37,13 @@ static alm_status column_grants(alter_run *r, const alm_records_change **out)
     for (uint32_t i = 0; renames && i < r->alter->n_cols; i++) {
         ALM_TRY(alm_lower_name(cx, r->alter->cols[i].name, &from));
         ALM_TRY(alm_lower_name(cx, r->alter->new_names[i], &to));
+        if (!c->rights->all && strcmp(from, to) != 0)
+            ALM_TRY(alm_edit_move(&edit, table, to, NULL));
         ALM_TRY(alm_edit_move(&edit, table, from, to));
+    }
+    for (uint32_t i = 0; r->alter->kind == ALM_ALTER_DROP_COLUMN && i < r->alter->n_cols; i++) {
+        ALM_TRY(alm_lower_name(cx, r->alter->cols[i].name, &from));
+        ALM_TRY(alm_edit_move(&edit, table, from, NULL));
     }
     for (uint32_t i = 0; r->alter->kind == ALM_ALTER_ADD_COLUMN && i < spec->n_cols; i++)
         if (spec->cols[i].id == 0)

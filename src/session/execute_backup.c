@@ -69,6 +69,7 @@ static alm_status directory(alm_cursor *c, const alm_stmt *stmt, const char **ou
 
 static alm_status check_table(alm_cursor *c, alm_str name, int32_t pos)
 {
+    ALM_TRY(alm_access_name(&c->cx, "BACKUP TABLE", name, pos));
     const alm_table *t = alm_snapshot_find(c->snapshot, name);
     if (t != NULL)
         return alm_access_may(&c->cx, "BACKUP TABLE", t->name, pos);

@@ -23,6 +23,12 @@ void alm_note_missing(alm_cursor *c, const char *what, alm_str name)
                     name.ptr);
 }
 
+void alm_note_absent(alm_cursor *c, const char *what, const alm_stmt *stmt)
+{
+    for (uint32_t i = 0; i < stmt->n_absent; i++)
+        alm_note_missing(c, what, stmt->absent[i]);
+}
+
 static alm_status load_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
 {
     return alm_bulk_append(cx, arg, batch);
@@ -71,6 +77,20 @@ static alm_status missing_table(alm_cursor *c, alm_str name, int32_t pos)
     return alm_no_table(&c->cx, c->snapshot, name, pos);
 }
 
+alm_status alm_find_listed(alm_cursor *c, const char *permission, const alm_stmt *stmt,
+                           alm_str name, int32_t pos, const alm_table **out)
+{
+    bool listed = true;
+    *out = NULL;
+    if (stmt->if_exists)
+        ALM_TRY(alm_access_lists(&c->cx, name, &listed));
+    else
+        ALM_TRY(alm_access_name(&c->cx, permission, name, pos));
+    if (listed)
+        *out = alm_snapshot_find(c->snapshot, name);
+    return ALM_OK;
+}
+
 /* The tables that DROP or TRUNCATE names and that are there; each of them once. */
 static alm_status named_tables(alm_cursor *c, const alm_stmt *stmt, alm_str **names, uint32_t *n,
                                const char *permission,
@@ -78,10 +98,12 @@ static alm_status named_tables(alm_cursor *c, const alm_stmt *stmt, alm_str **na
 {
     *n = 0;
     ALM_TRY(ALM_NEWN(&c->cx, c->cx.arena, stmt->n_more + 1, names));
-    for (uint32_t i = 0; i <= stmt->n_more; i++) {
+    alm_note_absent(c, "table", stmt);
+    for (uint32_t i = stmt->table.ptr == NULL ? 1 : 0; i <= stmt->n_more; i++) {
         const alm_str name = i == 0 ? stmt->table : stmt->more_tables[i - 1];
         const int32_t pos = i == 0 ? stmt->table_pos : stmt->more_pos[i - 1];
-        const alm_table *table = alm_snapshot_find(c->snapshot, name);
+        const alm_table *table = NULL;
+        ALM_TRY(alm_find_listed(c, permission, stmt, name, pos, &table));
         if (table == NULL && !stmt->if_exists)
             return missing_table(c, name, pos);
         if (table == NULL) {
@@ -120,26 +142,29 @@ static alm_status moved_grants(alm_cursor *c, const char *table, const char *to,
     ALM_TRY(alm_lower_name(&c->cx, alm_str_of(table), &name));
     if (to != NULL)
         ALM_TRY(alm_lower_name(&c->cx, alm_str_of(to), &new_name));
+    if (to != NULL && !c->rights->all &&
+        strcmp(name, new_name) != 0) /* those of another table that had it */
+        ALM_TRY(alm_edit_move(&edit, new_name, NULL, NULL));
     ALM_TRY(alm_edit_move(&edit, name, NULL, new_name));
     return alm_acl_with(&c->cx, &edit, false, records);
 }
 
-static alm_status dropped_grants(alm_cursor *c, const alm_str *names, uint32_t n,
+static alm_status dropped_grants(alm_cursor *c, const alm_str *names, uint32_t n, bool cascade,
                                  const alm_records_change **records)
 {
     alm_acl_edit edit;
-    const char *name = NULL;
     *records = NULL;
     ALM_TRY(alm_acl_edit_begin(c, &edit));
-    for (uint32_t i = 0; edit.acl != NULL && i < n; i++) {
-        ALM_TRY(alm_lower_name(&c->cx, names[i], &name));
-        ALM_TRY(alm_edit_move(&edit, name, NULL, NULL));
-    }
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(alm_disown(c, names[i], cascade, &edit));
     return alm_acl_with(&c->cx, &edit, false, records);
 }
 
 static alm_status drop_all(alm_cursor *c, const alm_stmt *stmt)
 {
+    alm_acl_edit edit;
+    const alm_records_change *records = NULL;
+    ALM_TRY(alm_acl_edit_begin(c, &edit));
     for (size_t i = 0; c->rights != NULL && i < alm_snapshot_count(c->snapshot); i++) {
         const alm_table *t = alm_snapshot_at(c->snapshot, i);
         ALM_TRY(alm_access_may(&c->cx,
@@ -147,8 +172,11 @@ static alm_status drop_all(alm_cursor *c, const alm_stmt *stmt)
                                : t->kind == ALM_TABLE_VIEW ? "DROP VIEW"
                                                            : "DROP MATERIALIZED VIEW",
                                t->name, stmt->pos));
+        ALM_TRY(alm_disown(c, alm_str_of(t->name), false, &edit));
     }
-    return alm_tables_drop_all(&c->cx, c->session->db->storage);
+    ALM_TRY(alm_acl_with(&c->cx, &edit, true, &records));
+    ALM_TRY(alm_tables_drop_all(&c->cx, c->session->db->storage));
+    return records == NULL ? ALM_OK : alm_records_put(&c->cx, c->session->db->storage, records);
 }
 
 /* The grants of a table change with it: a GRANT that came between is looked at, and all is done anew. */
@@ -173,8 +201,7 @@ static alm_status drop_once(alm_cursor *c, const alm_stmt *stmt)
     alm_storage *st = c->session->db->storage;
     ALM_TRY(named_tables(c, stmt, &names, &n_names, "DROP TABLE", refuse_other));
     const alm_records_change *records = NULL;
-    if (stmt->cascade)
-        ALM_TRY(dropped_grants(c, names, n_names, &records));
+    ALM_TRY(dropped_grants(c, names, n_names, stmt->cascade, &records));
     return n_names > 0 ? alm_tables_drop(&c->cx, st, names, n_names, records) : ALM_OK;
 }
 
@@ -200,7 +227,8 @@ alm_status alm_run_truncate(alm_cursor *c, const alm_stmt *stmt, alm_param *para
 static alm_status rename_once(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_ctx *cx = &c->cx;
-    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    const alm_table *table = NULL;
+    ALM_TRY(alm_find_listed(c, "RENAME TABLE", stmt, stmt->table, stmt->table_pos, &table));
     if (table == NULL && stmt->if_exists) {
         alm_note_missing(c, "relation", stmt->table);
         return ALM_OK;
@@ -209,6 +237,7 @@ static alm_status rename_once(alm_cursor *c, const alm_stmt *stmt)
         return missing_table(c, stmt->table, stmt->table_pos);
     ALM_TRY(alm_refuse_view(cx, table, stmt->table_pos));
     ALM_TRY(alm_access_may(cx, "RENAME TABLE", table->name, stmt->table_pos));
+    ALM_TRY(alm_check_new_relation(cx, alm_session_sources(), stmt->new_name, stmt->new_name_pos));
     const alm_table *other = alm_snapshot_find(c->snapshot, stmt->new_name);
     if (other != NULL && other != table) /* small letters may become capitals */
         return alm_fail(

@@ -6,7 +6,7 @@
  * through a bulk load that writes parts and one log record. Either way nothing is visible before the
  * whole statement is, and all of it afterwards.
  */
-#include "session/session_state.h"
+#include "session/standing.h"
 #include "storage/spill.h"
 
 /* An INSERT SELECT that may bring more rows than this is a bulk load. */
@@ -22,6 +22,7 @@ alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snaps
                               .snapshot = snapshot,
                               .spill = alm_storage_spill_space(c->session->db->storage),
                               .registry = c->session->db->registry};
+    alm_audit_plan(c, plan);
     ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
     alm_status st = ALM_OK;
     while (st == ALM_OK) {
@@ -29,7 +30,9 @@ alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snaps
         st = alm_exec_next(cx, exec, &batch);
         if (st != ALM_OK || batch == NULL)
             break;
-        st = sink(cx, arg, batch);
+        st = alm_cursor_check(c);
+        if (st == ALM_OK)
+            st = sink(cx, arg, batch);
     }
     alm_exec_close(exec);
     return st;
@@ -319,8 +322,9 @@ static alm_status count_batch(alm_ctx *cx, void *arg, const alm_batch *batch)
     return ALM_OK;
 }
 
+/* Runs the query; `figures` and the lines get what was found of each node. */
 static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char **lines,
-                               const alm_plan *const *nodes, size_t n)
+                               const alm_plan *const *nodes, size_t n, alm_explain_figures *found)
 {
     alm_ctx *cx = &c->cx;
     alm_exec *exec = NULL;
@@ -330,6 +334,7 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
                               .registry = c->session->db->registry,
                               .analyze = true};
     int64_t rows = 0;
+    alm_audit_plan(c, plan);
     ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
     alm_status st = ALM_OK;
     for (alm_batch *batch = NULL; st == ALM_OK;) {
@@ -342,6 +347,10 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
         const alm_op_stats *figures = alm_exec_stats(exec, nodes[i]->id);
         if (figures == NULL)
             continue;
+        found[i] = (alm_explain_figures){.known = true,
+                                         .rows = figures->rows,
+                                         .peak_bytes = figures->peak_bytes,
+                                         .ms = (double)figures->cpu_ns / 1e6};
         const char *read = "";
         if (nodes[i]->op == ALM_P_SCAN)
             st = alm_arena_printf(cx, cx->arena, &read, " read=%lld", (long long)figures->bytes);
@@ -355,15 +364,13 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
     return st;
 }
 
-alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+/* The plan of the statement; *out NULL: it has none. */
+static alm_status plan_inner(alm_cursor *c, const alm_stmt *inner, alm_param *params, uint32_t n,
+                             alm_plan **out)
 {
     alm_ctx *cx = &c->cx;
-    const alm_stmt *inner = stmt->inner;
     alm_plan_env env;
     alm_plan *plan = NULL;
-    const char **lines = NULL;
-    const alm_plan **nodes = NULL;
-    size_t n_lines = 0;
     alm_plan_env_init(&env, c, params, n);
     if (inner->kind == ALM_STMT_SELECT) {
         ALM_TRY(alm_plan_select(cx, &env, inner->select, &plan));
@@ -383,13 +390,42 @@ alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *param
         ALM_TRY(alm_plan_create(cx, &env, inner, &create));
         plan = create->source;
     }
+    *out = plan;
+    return ALM_OK;
+}
+
+static alm_status give_json(alm_cursor *c, const char *json)
+{
+    ALM_TRY(alm_cursor_texts(c, "QUERY PLAN", &json, 1));
+    c->cols[0].type = alm_type_json();
+    return ALM_OK;
+}
+
+alm_status alm_run_explain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
+{
+    alm_ctx *cx = &c->cx;
+    alm_plan *plan = NULL;
+    const char **lines = NULL, *text = NULL;
+    const alm_plan **nodes = NULL;
+    alm_explain_figures *figures = NULL;
+    size_t n_lines = 0;
+    ALM_TRY(plan_inner(c, stmt->inner, params, n, &plan));
+    if (plan == NULL && stmt->json) {
+        ALM_TRY(alm_plan_explain_json(cx, NULL, NULL, NULL, 0, &text));
+        return give_json(c, text);
+    }
     if (plan == NULL) {
-        const char *line = NULL;
-        ALM_TRY(alm_arena_zstr(cx, cx->arena, inner->text, &line));
-        return alm_cursor_texts(c, "QUERY PLAN", &line, 1);
+        ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->inner->text, &text));
+        return alm_cursor_texts(c, "QUERY PLAN", &text, 1);
     }
     ALM_TRY(alm_plan_explain(cx, plan, &lines, &nodes, &n_lines));
-    if (stmt->analyze && inner->kind == ALM_STMT_SELECT)
-        ALM_TRY(analyze_plan(c, plan, lines, nodes, n_lines));
-    return alm_cursor_texts(c, "QUERY PLAN", lines, n_lines);
+    const bool run = stmt->analyze && stmt->inner->kind == ALM_STMT_SELECT;
+    if (run) {
+        ALM_TRY(ALM_NEWN(cx, cx->arena, n_lines + 1, &figures));
+        ALM_TRY(analyze_plan(c, plan, lines, nodes, n_lines, figures));
+    }
+    if (!stmt->json)
+        return alm_cursor_texts(c, "QUERY PLAN", lines, n_lines);
+    ALM_TRY(alm_plan_explain_json(cx, plan, figures, nodes, n_lines, &text));
+    return give_json(c, text);
 }

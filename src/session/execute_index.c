@@ -180,6 +180,7 @@ alm_status alm_run_drop_index(alm_cursor *c, const alm_stmt *stmt, alm_param *pa
     (void)params;
     (void)n;
     ALM_TRY(alm_outside_block(c, stmt));
+    alm_note_absent(c, "index", stmt);
     for (uint32_t i = 0; i < stmt->n_more; i++) {
         ALM_TRY(drop(c, stmt, stmt->more_tables[i], stmt->more_pos[i]));
         ALM_TRY(alm_cursor_look_again(c));

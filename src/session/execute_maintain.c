@@ -4,8 +4,10 @@
  */
 #include "session/access.h"
 
-static alm_status find_table(alm_cursor *c, alm_str name, int32_t pos, const alm_table **out)
+static alm_status find_table(alm_cursor *c, const char *permission, alm_str name, int32_t pos,
+                             const alm_table **out)
 {
+    ALM_TRY(alm_access_name(&c->cx, permission, name, pos));
     *out = alm_snapshot_find(c->snapshot, name);
     return *out != NULL ? ALM_OK : alm_no_table(&c->cx, c->snapshot, name, pos);
 }
@@ -21,7 +23,8 @@ static alm_status check_columns(alm_cursor *c, const alm_stmt *stmt, const alm_t
 static alm_status reindex(alm_cursor *c, const alm_stmt *stmt)
 {
     const alm_table *table = NULL;
-    ALM_TRY(find_table(c, stmt->table, stmt->table_pos, &table));
+    ALM_TRY(find_table(c, "REINDEX", stmt->table, stmt->table_pos, &table));
+    ALM_ASSERT(table != NULL);
     ALM_TRY(alm_refuse_view(&c->cx, table, stmt->table_pos));
     ALM_TRY(alm_access_any(&c->cx, "REINDEX", table->name, stmt->table_pos));
     return check_columns(c, stmt, table);
@@ -38,7 +41,8 @@ alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *para
     for (uint32_t i = 0; i < stmt->n_more; i++) {
         const int32_t pos = stmt->more_pos[i];
         const alm_table *table = NULL;
-        ALM_TRY(find_table(c, stmt->more_tables[i], pos, &table));
+        ALM_TRY(find_table(c, "VACUUM TABLE", stmt->more_tables[i], pos, &table));
+        ALM_ASSERT(table != NULL);
         if (table->kind != ALM_TABLE_MATVIEW)
             ALM_TRY(alm_refuse_view(&c->cx, table, pos));
         ALM_TRY(alm_access_may(&c->cx, "VACUUM TABLE", table->name, pos));
@@ -67,7 +71,8 @@ alm_status alm_run_comment(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     const alm_table *table = NULL;
     uint32_t col_id = 0;
     ALM_TRY(alm_outside_block(c, stmt));
-    ALM_TRY(find_table(c, stmt->table, stmt->table_pos, &table));
+    ALM_TRY(find_table(c, "SET TABLE PARAM", stmt->table, stmt->table_pos, &table));
+    ALM_ASSERT(table != NULL);
     ALM_TRY(alm_access_may(&c->cx, "SET TABLE PARAM", table->name, stmt->table_pos));
     ALM_TRY(check_kind(c, stmt, table));
     if (stmt->column.len > 0) {

@@ -25,17 +25,36 @@ static alm_table_spec spec_of(const alm_view_plan *v)
                             .view = &v->view};
 }
 
-/*
- * The owner's grants on a new view, and who defined it: a view reads with the rights of its definer, and with those that it
- * had then should he be gone. A refresh asks nobody.
- */
+/* Permissions are not granted on columns of a view: those on columns of a table that was expected go. */
+static alm_status drop_column_grants(alm_acl_edit *edit, const char *view)
+{
+    for (uint32_t i = 0; i < edit->acl->n_grants; i++) {
+        const alm_grant *g = &edit->acl->grants[i];
+        if (strcmp(g->table, view) == 0 && g->column[0] != 0)
+            ALM_TRY(alm_edit_move(edit, view, g->column, NULL));
+    }
+    return ALM_OK;
+}
+
+/* Who is to be the definer: OWNED BY, else who makes or changes the view. A user of the identity provider has no rights that could be
+ * asked later: he names an owner. *out NULL: the administrator. */
+static alm_status find_definer(alm_cursor *c, const alm_stmt *stmt, bool new, const char **out)
+{
+    *out = NULL;
+    if (new || stmt->owner.len > 0 || c->rights->kind == ALM_PRINCIPAL_EXTERNAL)
+        return alm_find_owner(c, stmt, out);
+    if (c->rights->kind == ALM_PRINCIPAL_LOCAL)
+        *out = c->rights->name;
+    return ALM_OK;
+}
+
+/* The owner's grants on a new view, and who defined it: a view, and a refresh, reads with his rights. */
 static alm_status define(alm_cursor *c, const alm_stmt *stmt, const alm_view_plan *v,
-                         const alm_reads *reads, const alm_records_change **out)
+                         const alm_records_change **out)
 {
     alm_ctx *cx = &c->cx;
     alm_acl_edit edit;
     const char *owner = NULL, *view = NULL;
-    alm_pair *rows = NULL;
     *out = NULL;
     if (c->rights == NULL)
         return ALM_OK;
@@ -43,18 +62,11 @@ static alm_status define(alm_cursor *c, const alm_stmt *stmt, const alm_view_pla
     ALM_TRY(new ? alm_own_table(c, stmt, v->create.name, &edit) : alm_acl_edit_begin(c, &edit));
     ALM_TRY(alm_lower_name(cx, stmt->table, &view));
     if (new)
-        ALM_TRY(alm_find_owner(c, stmt, &owner));
-    else if (c->rights->kind == ALM_PRINCIPAL_LOCAL)
-        owner = c->rights->name;
-    else if (c->rights->kind == ALM_PRINCIPAL_EXTERNAL)
-        owner =
-            ""; /* nobody whose rights could be asked later: it has what it reads now, and no more */
-    ALM_TRY(ALM_NEWN(cx, cx->arena, reads->n + 1, &rows));
-    for (uint32_t i = 0; i < reads->n; i++) {
-        ALM_TRY(alm_lower_name(cx, alm_str_of(reads->rows[i].table), &rows[i].first));
-        ALM_TRY(alm_lower_name(cx, alm_str_of(reads->rows[i].column), &rows[i].second));
-    }
-    const alm_definer definer = {.view = view, .name = owner, .reads = rows, .n_reads = reads->n};
+        ALM_TRY(drop_column_grants(&edit, view));
+    ALM_TRY(find_definer(c, stmt, new, &owner));
+    const alm_entity *e = owner != NULL ? alm_acl_entity(edit.acl, owner) : NULL;
+    const alm_definer definer = {
+        .view = view, .name = owner, .generation = e != NULL ? e->generation : 0};
     if (owner != NULL || alm_acl_definer(edit.acl, view) != NULL)
         ALM_TRY(alm_edit_definer(&edit, &definer));
     return alm_acl_with(cx, &edit, true, out);
@@ -67,9 +79,7 @@ alm_status alm_run_create_view(alm_cursor *c, const alm_stmt *stmt, alm_param *p
     alm_view_plan *v = NULL;
     ALM_TRY(alm_outside_block(c, stmt));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
-    alm_reads reads = {0};
     alm_plan_env_init(&env, c, params, n);
-    env.reads = c->rights != NULL ? &reads : NULL;
     ALM_TRY(alm_plan_create_view(cx, &env, stmt, &v));
     if (v->create.exists) {
         alm_note_exists(c, stmt->table);
@@ -77,11 +87,21 @@ alm_status alm_run_create_view(alm_cursor *c, const alm_stmt *stmt, alm_param *p
     }
     alm_table_spec spec = spec_of(v);
     alm_storage *st = c->session->db->storage;
-    ALM_TRY(define(c, stmt, v, &reads, &spec.records));
+    ALM_TRY(define(c, stmt, v, &spec.records));
     ALM_TRY(alm_table_create(cx, st, &spec, NULL));
     if (v->kind == ALM_TABLE_MATVIEW)
         alm_touch_wake(st);
     return ALM_OK;
+}
+
+static alm_status undefine(alm_cursor *c, alm_str name, alm_acl_edit *edit)
+{
+    const char *view = NULL;
+    if (edit->acl == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_lower_name(&c->cx, name, &view));
+    const alm_definer nobody = {.view = view};
+    return alm_acl_definer(edit->acl, view) == NULL ? ALM_OK : alm_edit_definer(edit, &nobody);
 }
 
 alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -92,7 +112,12 @@ alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     const bool mat = stmt->kind == ALM_STMT_DROP_MATVIEW;
     const char *const what = mat ? "materialized view" : "view";
     ALM_TRY(alm_outside_block(c, stmt));
-    const alm_table *table = alm_snapshot_find(c->snapshot, stmt->table);
+    alm_note_absent(c, what, stmt);
+    if (stmt->table.ptr == NULL)
+        return ALM_OK;
+    const char *const permission = mat ? "DROP MATERIALIZED VIEW" : "DROP VIEW";
+    const alm_table *table = NULL;
+    ALM_TRY(alm_find_listed(c, permission, stmt, stmt->table, stmt->table_pos, &table));
     if (table == NULL && stmt->if_exists) {
         alm_note_missing(c, what, stmt->table);
         return ALM_OK;
@@ -103,9 +128,14 @@ alm_status alm_run_drop_view(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     if (table->kind != (mat ? ALM_TABLE_MATVIEW : ALM_TABLE_VIEW))
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "%s name expected, got table or %s name",
                         what, mat ? "view" : "materialized view");
-    ALM_TRY(alm_access_may(cx, mat ? "DROP MATERIALIZED VIEW" : "DROP VIEW", table->name,
-                           stmt->table_pos));
-    return alm_table_drop(cx, c->session->db->storage, stmt->table, NULL);
+    ALM_TRY(alm_access_may(cx, permission, table->name, stmt->table_pos));
+    alm_acl_edit edit;
+    const alm_records_change *records = NULL;
+    ALM_TRY(alm_acl_edit_begin(c, &edit));
+    ALM_TRY(alm_disown(c, stmt->table, stmt->cascade, &edit));
+    ALM_TRY(undefine(c, stmt->table, &edit));
+    ALM_TRY(alm_acl_with(cx, &edit, true, &records));
+    return alm_table_drop(cx, c->session->db->storage, stmt->table, records);
 }
 
 /* ----------------------------------------------------------------- alter */
@@ -148,6 +178,7 @@ alm_status alm_run_alter_matview(alm_cursor *c, const alm_stmt *stmt, alm_param 
     alm_ctx *cx = &c->cx;
     const alm_alter *a = stmt->ext;
     ALM_TRY(alm_outside_block(c, stmt));
+    ALM_TRY(alm_access_name(cx, "ALTER MATERIALIZED VIEW", stmt->table, stmt->table_pos));
     const alm_table *view = alm_snapshot_find(c->snapshot, stmt->table);
     if (view == NULL)
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos,

@@ -253,7 +253,8 @@ static alm_status job_fill(alm_cursor *c, alm_export_job *job, const alm_stmt *s
     (void)db->io->random(db->io, &id, sizeof(id));
     (void)snprintf(job->id, sizeof(job->id), "%016llx", (unsigned long long)id);
     ALM_TRY(alm_session_new(cx, db, c->session->user, "copy", &job->session));
-    alm_session_become(job->session, (alm_principal *)(uintptr_t)alm_session_principal(c->session));
+    alm_session_become_as(job->session, c->session);
+    job->session->ends = c->session->ends;
     alm_activity_fix(job->session, alm_str_of(c->session->activity.text), job->start_us);
     return ALM_OK;
 }

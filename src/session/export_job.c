@@ -14,7 +14,8 @@
 static const char unfinished[] = ".unfinished";
 
 typedef struct target {
-    const char *unfinished, *place; /* paths */
+    const char *unfinished; /* its name in that folder */
+    const char *place;      /* path below the folder of exports */
     struct target *next;
 } target;
 
@@ -23,7 +24,8 @@ typedef struct run {
     alm_ctx cx;
     alm_arena arena;
     const alm_io *io;
-    const char *root; /* of exports */
+    int root,
+        unfinished; /* handles of the folder of exports, and of that of files being written; -1 */
     alm_prepared *prepared;
     alm_cursor *cursor;
     uint32_t *cols, n_cols;
@@ -46,48 +48,87 @@ static alm_status root_of(alm_ctx *cx, alm_arena *arena, const alm_db *db, const
 
 /* -------------------------------------------------------------------- places */
 
-/* The folders on the way to `path`, one by one: none of them may be a link that leads out. */
-static alm_status make_folders(run *r, const char *path)
+static alm_status leads_out(alm_ctx *cx, int code, const char *path)
+{
+    if (code == -EXDEV || code == -ELOOP)
+        return alm_fail(cx, ALM_E_DENIED, -1, "'%s' leads out of cairo.sql.copy.export.root", path);
+    return alm_io_fail(cx, code, path);
+}
+
+/* Makes the folder `part`, whose parent is `*dir`, and opens it instead. */
+static alm_status enter_folder(run *r, const char *part, int *dir)
 {
     const alm_io *io = r->io;
+    const char *const slash = strrchr(part, '/');
+    int code = io->mkdir_in(io, *dir, slash != NULL ? slash + 1 : part);
+    (void)io->close(io, *dir);
+    *dir = -1;
+    if (code < 0 && code != -EEXIST)
+        return alm_io_fail(&r->cx, code, part);
+    /* Not from the parent: a link in it may lead to another folder of exports. */
+    code = io->open_dir_below(io, r->root, part, 0);
+    if (code < 0)
+        return leads_out(&r->cx, code, part);
+    *dir = code;
+    return ALM_OK;
+}
+
+/* The folder that `path` is in, made where it was not there. */
+static alm_status open_folder_of(run *r, const char *path, int *dir)
+{
+    *dir = r->io->open_dir_below(r->io, r->root, "", 0);
+    if (*dir < 0)
+        return alm_io_fail(&r->cx, *dir, path);
     for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        const char *part = NULL, *full = NULL;
-        ALM_TRY(alm_arena_zstr(&r->cx, &r->arena, (alm_str){path, (size_t)(slash - path)}, &part));
-        ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &full, "%s/%s", r->root, part));
-        int code = io->mkdir(io, full);
-        if (code >= 0 || code == -EEXIST)
-            code = io->is_below(io, r->root, part);
-        if (code == -EACCES)
-            return alm_fail(&r->cx, ALM_E_DENIED, -1,
-                            "'%s' leads out of cairo.sql.copy.export.root", part);
-        if (code < 0)
-            return alm_io_fail(&r->cx, code, part);
+        const char *part = NULL;
+        alm_status st =
+            alm_arena_zstr(&r->cx, &r->arena, (alm_str){path, (size_t)(slash - path)}, &part);
+        if (st == ALM_OK && part[0] != 0 && slash[-1] != '/')
+            st = enter_folder(r, part, dir);
+        if (st != ALM_OK) {
+            if (*dir >= 0)
+                (void)r->io->close(r->io, *dir);
+            return st;
+        }
     }
     return ALM_OK;
 }
 
-static alm_status make_root(run *r)
+static alm_status open_root(run *r)
 {
-    const char *folder = NULL;
-    int code = r->io->mkdir(r->io, r->root);
+    const char *path = NULL;
+    const alm_io *io = r->io;
+    ALM_TRY(root_of(&r->cx, &r->arena, r->job->db, &path));
+    int code = io->mkdir(io, path);
     if (code < 0 && code != -EEXIST)
         return alm_io_fail(&r->cx, code, r->job->db->conf->cairo_sql_copy_export_root);
-    ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &folder, "%s/%s", r->root, unfinished));
-    code = r->io->mkdir(r->io, folder);
-    return code < 0 && code != -EEXIST ? alm_io_fail(&r->cx, code, unfinished) : ALM_OK;
+    r->root = io->open_dir(io, path);
+    if (r->root < 0)
+        return alm_io_fail(&r->cx, r->root, r->job->db->conf->cairo_sql_copy_export_root);
+    code = io->mkdir_in(io, r->root, unfinished);
+    if (code < 0 && code != -EEXIST)
+        return alm_io_fail(&r->cx, code, unfinished);
+    r->unfinished = io->open_dir_below(io, r->root, unfinished, ALM_IO_NO_LINKS);
+    return r->unfinished < 0 ? leads_out(&r->cx, r->unfinished, unfinished) : ALM_OK;
+}
+
+static void close_root(run *r)
+{
+    if (r->unfinished >= 0)
+        (void)r->io->close(r->io, r->unfinished);
+    if (r->root >= 0)
+        (void)r->io->close(r->io, r->root);
 }
 
 typedef struct clearing {
     const alm_io *io;
-    const char *folder;
+    int dir;
 } clearing;
 
 static int clear_one(void *arg, const char *name)
 {
     const clearing *c = arg;
-    char path[4096 + 256];
-    if (snprintf(path, sizeof(path), "%s/%s", c->folder, name) < (int)sizeof(path))
-        (void)c->io->unlink(c->io, path);
+    (void)c->io->unlink_in(c->io, c->dir, name);
     return 0;
 }
 
@@ -95,15 +136,19 @@ void alm_export_clear(const alm_db *db)
 {
     alm_ctx cx = {0};
     alm_arena arena;
-    const char *root = NULL, *folder = NULL;
+    const alm_io *io = db->io;
+    const char *path = NULL;
     if (db->conf == NULL || db->conf->cairo_sql_copy_export_root[0] == 0)
         return;
     alm_arena_init(&arena, NULL);
-    if (root_of(&cx, &arena, db, &root) == ALM_OK &&
-        alm_arena_printf(&cx, &arena, &folder, "%s/%s", root, unfinished) == ALM_OK) {
-        clearing c = {db->io, folder};
-        (void)db->io->list(db->io, folder, clear_one, &c);
+    const int root = root_of(&cx, &arena, db, &path) == ALM_OK ? io->open_dir(io, path) : -ENOENT;
+    clearing c = {io, root >= 0 ? io->open_dir_below(io, root, unfinished, ALM_IO_NO_LINKS) : -1};
+    if (c.dir >= 0) {
+        (void)io->list_in(io, c.dir, clear_one, &c);
+        (void)io->close(io, c.dir);
     }
+    if (root >= 0)
+        (void)io->close(io, root);
     alm_arena_deinit(&arena);
 }
 
@@ -120,8 +165,8 @@ static alm_status take_bytes(alm_ctx *cx, void *arg, const void *bytes, size_t n
 static alm_status name_target(run *r, int64_t bucket, bool ns, target *t)
 {
     char name[64] = "";
-    ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &t->unfinished, "%s/%s/%s-%lld.parquet", r->root,
-                             unfinished, r->job->id, (long long)r->n_targets));
+    ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &t->unfinished, "%s-%lld.parquet", r->job->id,
+                             (long long)r->n_targets));
     if (r->job->by == ALM_PART_NONE)
         return alm_arena_printf(&r->cx, &r->arena, &t->place, "%s", r->job->path);
     alm_partition_name(r->job->by, ns, bucket, name, sizeof(name));
@@ -136,7 +181,9 @@ static alm_status open_file(run *r, int64_t bucket, bool ns)
                         ALM_EXPORT_FILES_MAX);
     ALM_TRY(ALM_NEW(&r->cx, &r->arena, &t));
     ALM_TRY(name_target(r, bucket, ns, t));
-    r->handle = r->io->open(r->io, t->unfinished, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_EXCLUSIVE);
+    r->handle =
+        r->io->open_below(r->io, r->unfinished, t->unfinished,
+                          ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_EXCLUSIVE | ALM_IO_NO_LINKS);
     if (r->handle < 0)
         return alm_io_fail(&r->cx, r->handle, r->job->path);
     t->next = r->targets;
@@ -226,22 +273,25 @@ static alm_status take_rows(run *r)
 
 /* -------------------------------------------------------------------- all files */
 
+static alm_status place_file(run *r, const target *t)
+{
+    const alm_io *io = r->io;
+    const char *const slash = strrchr(t->place, '/');
+    int dir = -1;
+    ALM_TRY(open_folder_of(r, t->place, &dir));
+    int code =
+        io->rename_in(io, r->unfinished, t->unfinished, dir, slash != NULL ? slash + 1 : t->place);
+    if (code >= 0)
+        code = io->sync_in(io, dir);
+    (void)io->close(io, dir);
+    return code < 0 ? alm_io_fail(&r->cx, code, t->place) : ALM_OK;
+}
+
 /* Every file is there and synced: now they get their names. */
 static alm_status place_files(run *r)
 {
-    for (const target *t = r->targets; t != NULL; t = t->next) {
-        const char *place = NULL;
-        ALM_TRY(make_folders(r, t->place));
-        ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &place, "%s/%s", r->root, t->place));
-        const int code = r->io->rename(r->io, t->unfinished, place);
-        if (code < 0)
-            return alm_io_fail(&r->cx, code, t->place);
-        char *const slash = strrchr((char *)(uintptr_t)place, '/');
-        *slash = 0;
-        const int synced = r->io->sync_dir(r->io, place);
-        if (synced < 0)
-            return alm_io_fail(&r->cx, synced, t->place);
-    }
+    for (const target *t = r->targets; t != NULL; t = t->next)
+        ALM_TRY(place_file(r, t));
     return ALM_OK;
 }
 
@@ -265,8 +315,7 @@ static alm_status open_cursor(run *r)
 
 static alm_status export_all(run *r)
 {
-    ALM_TRY(root_of(&r->cx, &r->arena, r->job->db, &r->root));
-    ALM_TRY(make_root(r));
+    ALM_TRY(open_root(r));
     ALM_TRY(open_cursor(r));
     ALM_TRY(take_rows(r));
     return place_files(r);
@@ -276,7 +325,13 @@ alm_status alm_export_job_run(alm_export_job *job,
                               void (*told)(void *arg, int64_t rows, int64_t files), void *arg,
                               alm_error *err)
 {
-    run r = {.job = job, .io = job->db->io, .handle = -1, .told = told, .told_arg = arg};
+    run r = {.job = job,
+             .io = job->db->io,
+             .handle = -1,
+             .root = -1,
+             .unfinished = -1,
+             .told = told,
+             .told_arg = arg};
     alm_arena_init(&r.arena, NULL);
     r.cx = (alm_ctx){.arena = &r.arena,
                      .conf = job->db->conf,
@@ -289,7 +344,8 @@ alm_status alm_export_job_run(alm_export_job *job,
     if (r.handle >= 0)
         (void)r.io->close(r.io, r.handle);
     for (const target *t = r.targets; st != ALM_OK && t != NULL; t = t->next)
-        (void)r.io->unlink(r.io, t->unfinished);
+        (void)r.io->unlink_in(r.io, r.unfinished, t->unfinished);
+    close_root(&r);
     *err = r.cx.err;
     alm_arena_deinit(&r.arena);
     return st;

@@ -1,6 +1,7 @@
 /*
  * files.c - the files below the folder of imports or exports, for files(), import_files() and export_files().
  *
+ * Links       Neither listed nor followed: a link tells nothing of what it stands for.
  * Errors      A folder that is not there, or that goes while it is read, has no files.
  * Limits      FILES_MAX files, FOLDERS_DEEP folders one in the other; what is beyond is left out.
  */
@@ -15,8 +16,8 @@ enum { FILES_MAX = 100000, FOLDERS_DEEP = 8, CELLS = 3 };
 typedef struct walk {
     alm_ctx *cx;
     const alm_io *io;
-    const char *root;   /* of imports, with the slash behind it */
-    const char *folder; /* the one that is listed: "" or "a/b/" */
+    int root, dir;      /* handles: of imports or exports, of the folder that is listed */
+    const char *folder; /* its path: "" or "a/b/" */
     const char **cell;
     size_t n, cap;
     const char **folders; /* still to be listed */
@@ -50,12 +51,11 @@ static alm_status take(walk *w, const char *name)
 {
     alm_ctx *cx = w->cx;
     alm_io_stat meta = {0};
-    const char *path = NULL, *full = NULL;
+    const char *path = NULL;
     if (w->folder[0] == 0 && strcmp(name, ".unfinished") == 0)
         return ALM_OK; /* exports that are written still */
     ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s", w->folder, name));
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &full, "%s%s", w->root, path));
-    if (w->io->stat(w->io, full, &meta) < 0)
+    if (w->io->stat_in(w->io, w->dir, name, &meta) < 0 || (!meta.is_dir && !meta.is_file))
         return ALM_OK;
     if (meta.is_dir) {
         if (depth(path) + 1 >= FOLDERS_DEEP)
@@ -83,11 +83,13 @@ static int each(void *arg, const char *name)
 static alm_status list(walk *w)
 {
     while (w->n_folders > 0 && w->st == ALM_OK) {
-        const char *full = NULL;
         ALM_TRY(alm_check(w->cx));
         w->folder = w->folders[--w->n_folders];
-        ALM_TRY(alm_arena_printf(w->cx, w->cx->arena, &full, "%s%s", w->root, w->folder));
-        (void)w->io->list(w->io, full, each, w);
+        w->dir = w->io->open_dir_below(w->io, w->root, w->folder, ALM_IO_NO_LINKS);
+        if (w->dir < 0)
+            continue;
+        (void)w->io->list_in(w->io, w->dir, each, w);
+        (void)w->io->close(w->io, w->dir);
     }
     return w->st;
 }
@@ -106,16 +108,22 @@ alm_status alm_files_texts(alm_ctx *cx, alm_files_of of, const char *folder,
     const alm_db *db = cx->session->db;
     const char *const root = root_of(db, of);
     walk w = {.cx = cx, .io = db->io};
+    const char *place = NULL;
     *rows = 0;
     if (root[0] == 0)
         return ALM_OK;
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &w.root, "%s%s%s/", root[0] == '/' ? "" : db->root,
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &place, "%s%s%s", root[0] == '/' ? "" : db->root,
                              root[0] == '/' ? "" : "/", root));
     ALM_TRY(grow(cx, &w.folders, 0, &w.cap_folders, 1));
     const size_t len = strlen(folder);
     const char *const slash = len > 0 && folder[len - 1] != '/' ? "/" : "";
     ALM_TRY(alm_arena_printf(cx, cx->arena, &w.folders[w.n_folders++], "%s%s", folder, slash));
-    ALM_TRY(list(&w));
+    w.root = db->io->open_dir(db->io, place);
+    if (w.root < 0)
+        return ALM_OK;
+    const alm_status st = list(&w);
+    (void)db->io->close(db->io, w.root);
+    ALM_TRY(st);
     *cells = w.cell;
     *rows = w.n / CELLS;
     return ALM_OK;

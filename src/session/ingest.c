@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "session/access.h"
+#include "session/standing.h"
 
 struct alm_ingest {
     alm_cursor c; /* context, arena and account; never executed */
@@ -45,6 +45,9 @@ static alm_status find_table(alm_ingest *in, alm_str name, bool overwrite)
     ALM_TRY(alm_snapshot_acquire(cx, in->c.session->db->storage, &in->c.snapshot));
     in->table = alm_snapshot_find(in->c.snapshot, name);
     ALM_TRY(alm_cursor_access(&in->c));
+    const alm_access_ask into_or_make = {
+        .permission = overwrite ? "DROP TABLE" : "INSERT", .instead = "CREATE TABLE", .pos = -1};
+    ALM_TRY(alm_access_gate(cx, &into_or_make, name, NULL, 0));
     if (in->table != NULL)
         ALM_TRY(alm_refuse_view(cx, in->table, -1));
     if (in->table != NULL)
@@ -127,13 +130,21 @@ const alm_table *alm_ingest_table(const alm_ingest *in)
 
 alm_status alm_ingest_append(alm_ingest *in, const alm_batch *rows)
 {
-    const alm_status st = alm_bulk_append(&in->c.cx, in->bulk, rows);
+    alm_status st = alm_cursor_check(&in->c);
+    if (st == ALM_OK)
+        st = alm_bulk_append(&in->c.cx, in->bulk, rows);
     return st == ALM_OK ? ALM_OK : alm_session_failed(in->c.session, &in->c.cx);
 }
 
 alm_status alm_ingest_commit(alm_ingest *in, int64_t *rows)
 {
-    alm_status st = alm_bulk_commit(&in->c.cx, in->bulk, rows);
+    alm_status st = alm_cursor_check(&in->c);
+    if (st == ALM_OK)
+        st = alm_bulk_commit(&in->c.cx, in->bulk, rows);
+    else
+        alm_bulk_rollback(in->bulk);
+    if (st == ALM_OK && in->table == &in->made)
+        alm_audit_made(in->c.session, "CREATE TABLE", alm_str_of(in->made.name), (alm_str){0});
     if (st != ALM_OK)
         st = alm_session_failed(in->c.session, &in->c.cx);
     ingest_free(in);

@@ -15,9 +15,10 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "session/access.h"
+#include "base/utf8.h"
 #include "session/lines_value.h"
 #include "session/session_state.h"
+#include "session/standing.h"
 #include "time/timestamp.h"
 
 enum { COMMIT_TRIES = 8, MAP_MIN = 16, SYMBOL_CAPACITY = 256, NAME_MAX_BYTES = 127 };
@@ -25,7 +26,8 @@ enum { COMMIT_TRIES = 8, MAP_MIN = 16, SYMBOL_CAPACITY = 256, NAME_MAX_BYTES = 1
 typedef struct line_col {
     alm_str name;
     alm_type type;
-    bool is_new; /* no column of the table yet */
+    bool is_new;     /* no column of the table yet */
+    uint32_t length; /* VARCHAR(n): characters at most; 0: any number */
     uint32_t width;
     uint32_t filled; /* rows that have a value; the others are null */
     alm_buf data;
@@ -36,8 +38,8 @@ typedef struct line_table {
     alm_str name;
     const alm_table *table; /* of the snapshot; NULL: it is made */
     line_col *cols;
-    uint32_t n_cols, cap_cols;
-    int32_t ts_col; /* in cols */
+    uint32_t n_cols, cap_cols, n_new; /* n_new: of them that the table does not have */
+    int32_t ts_col;                   /* in cols */
     uint32_t rows;
     uint32_t *order; /* columns of the fields of the line before */
     uint32_t n_order, cap_order;
@@ -82,7 +84,7 @@ static int shown(alm_str text)
 
 static bool column_name_is_good(alm_str name)
 {
-    bool good = name.len > 0 && name.len <= NAME_MAX_BYTES;
+    bool good = name.len > 0 && name.len <= NAME_MAX_BYTES && !alm_utf8_has_mark(name);
     for (size_t i = 0; good && i < name.len; i++) {
         const char c = name.ptr[i];
         good = (unsigned char)c >= 0x20 && c != 0x7f && strchr("?.,'\"\\/:)(+-*%~", c) == NULL;
@@ -140,6 +142,7 @@ static alm_status add_col(alm_lines *l, line_table *t, alm_str name, alm_type ty
     ALM_TRY(alm_arena_copy(cx, &l->c.arena, name, &col->name));
     alm_buf_init(&col->data, &l->c.mem);
     *out = t->n_cols++;
+    t->n_new += is_new;
     t->map[slot_of(t, col->name)] = *out + 1;
     return ALM_OK;
 }
@@ -159,6 +162,26 @@ static alm_status open_cell(alm_lines *l, line_table *t, line_col *col, void **a
     return ALM_OK;
 }
 
+static alm_status add_known(alm_lines *l, line_table *t, const alm_column *known, uint32_t *out)
+{
+    ALM_TRY(add_col(l, t, alm_str_of(known->name), known->type, false, out));
+    t->cols[*out].length = known->length;
+    return ALM_OK;
+}
+
+/* VARCHAR(n): *why says so where a text is longer. */
+static void check_length(alm_lines *l, const line_col *col, const alm_view *text, const char **why)
+{
+    const alm_column as = {.length = col->length};
+    size_t chars = 0;
+    if (alm_view_is_null(text) || !alm_text_exceeds(&as, alm_view_str(text, NULL), &chars))
+        return;
+    (void)snprintf(l->room, sizeof l->room,
+                   "value too long for type character varying(%u) [length=%zu]", col->length,
+                   chars);
+    *why = l->room;
+}
+
 /* The column of a field, made known or made anew; *out UINT32_MAX: the line is bad. */
 static alm_status find_col(alm_lines *l, line_table *t, const alm_ilp_field *f, uint32_t *out)
 {
@@ -173,8 +196,7 @@ static alm_status find_col(alm_lines *l, line_table *t, const alm_ilp_field *f, 
     }
     const int32_t there = t->table != NULL ? alm_table_col(t->table, f->name) : -1;
     if (there >= 0)
-        return add_col(l, t, alm_str_of(t->table->cols[there].name), t->table->cols[there].type,
-                       false, out);
+        return add_known(l, t, &t->table->cols[there], out);
     const alm_type type = alm_line_type(conf, f);
     if (!column_name_is_good(f->name))
         bad_line(l, ALM_E_NAME, "table: %.*s; invalid column name: %.*s", shown(t->name),
@@ -187,6 +209,9 @@ static alm_status find_col(alm_lines *l, line_table *t, const alm_ilp_field *f, 
         bad_line(l, ALM_E_NAME,
                  "table: %.*s, column: %.*s does not exist, creating new columns is disabled",
                  shown(t->name), t->name.ptr, shown(f->name), f->name.ptr);
+    else if ((t->table != NULL ? t->table->n_cols : 0) + t->n_new >= ALM_TABLE_COLS_MAX)
+        bad_line(l, ALM_E_LIMIT, "table: %.*s; a table may have %d columns, no more for: %.*s",
+                 shown(t->name), t->name.ptr, ALM_TABLE_COLS_MAX, shown(f->name), f->name.ptr);
     else
         return add_col(l, t, f->name, type, true, out);
     return ALM_OK;
@@ -234,6 +259,8 @@ static const char *table_refusal(const alm_lines *l, alm_str name, const alm_tab
                                                 : NULL;
     if (!alm_table_name_ok(name))
         return "invalid table name";
+    if (alm_session_sources()->by_name(name))
+        return "the name is reserved: the server has a relation of that name";
     if (!conf->line_auto_create_new_tables || !conf->line_auto_create_new_columns)
         return "table does not exist, creating new tables is disabled";
     return NULL;
@@ -254,12 +281,19 @@ static alm_status find_table(alm_lines *l, const alm_ilp_line *line, line_table 
     *out = l->recent = l->map[at];
     if (*out != NULL)
         return ALM_OK;
+    const alm_access_ask into_or_make = {
+        .permission = "INSERT", .instead = "CREATE TABLE", .pos = -1};
+    ALM_TRY(alm_access_gate(&l->c.cx, &into_or_make, name, NULL, 0)); /* errors tell of columns */
     const alm_table *table = alm_snapshot_find(l->c.snapshot, name);
     const char *why = table_refusal(l, name, table);
     if (why != NULL) {
         bad_line(l, ALM_E_TABLE, "table: %.*s; %s", shown(name), name.ptr, why);
         return ALM_OK;
     }
+    if (table != NULL) /* before a row of it is kept */
+        ALM_TRY(alm_access_may(&l->c.cx, "INSERT", table->name, -1));
+    else
+        ALM_TRY(alm_access_may(&l->c.cx, "CREATE TABLE", NULL, -1));
     line_table *t = NULL;
     ALM_TRY(ALM_NEW(&l->c.cx, &l->c.arena, &t));
     ALM_TRY(alm_arena_copy(&l->c.cx, &l->c.arena, name, &t->name));
@@ -313,6 +347,8 @@ static alm_status put_field(alm_lines *l, line_table *t, uint32_t i, const alm_i
     line_col *col = &t->cols[at];
     ALM_TRY(open_cell(l, t, col, &cell));
     ALM_TRY(alm_line_store(&l->c.cx, &l->c.arena, f, col->type, cell, l->room, &why));
+    if (why == NULL && col->length > 0)
+        check_length(l, col, cell, &why);
     if (why == NULL) {
         col->filled = t->rows + 1;
         return ALM_OK;
@@ -364,8 +400,10 @@ static void take_back(line_table *t, uint32_t n_cols)
         t->cols[i].filled = ALM_MIN(t->cols[i].filled, t->rows);
     if (keep == t->n_cols)
         return;
-    for (uint32_t i = keep; i < t->n_cols; i++)
+    for (uint32_t i = keep; i < t->n_cols; i++) {
+        t->n_new -= t->cols[i].is_new;
         alm_buf_deinit(&t->cols[i].data);
+    }
     t->n_cols = keep;
     t->n_order = 0;
     memset(t->map, 0, t->map_size * sizeof *t->map);
@@ -496,7 +534,6 @@ static alm_status make_table(alm_lines *l, const line_table *t)
     alm_acl_edit owner;
     const char *name = NULL;
     const alm_records_change *records = NULL;
-    ALM_TRY(alm_access_may(cx, "CREATE TABLE", NULL, -1));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, t->name, &name));
     ALM_TRY(alm_own_table(&l->c, &nobody, name, &owner));
     ALM_TRY(alm_acl_with(cx, &owner, true, &records));
@@ -508,6 +545,8 @@ static alm_status make_table(alm_lines *l, const line_table *t)
                                  .partition = partition_of(cx->conf->line_default_partition_by),
                                  .wal = true};
     const alm_status st = alm_table_create(cx, l->c.session->db->storage, &spec, NULL);
+    if (st == ALM_OK)
+        alm_audit_made(l->c.session, "CREATE TABLE", t->name, (alm_str){0});
     if (st != ALM_E_EXISTS) /* somebody else was faster: its columns are compared below */
         return st;
     alm_error_clear(cx);
@@ -521,9 +560,45 @@ static alm_status make_column(alm_lines *l, const line_table *t, const line_col 
     ALM_TRY(alm_arena_zstr(cx, &l->c.arena, col->name, &name));
     const alm_column made = column_of(col, name);
     const alm_status st = alm_table_add_column(cx, l->c.session->db->storage, t->name, &made);
+    if (st == ALM_OK)
+        alm_audit_made(l->c.session, "ALTER TABLE", t->name, col->name);
     if (st != ALM_E_DUPLICATE)
         return st;
     alm_error_clear(cx);
+    return ALM_OK;
+}
+
+static bool is_missing(const alm_table *table, const line_col *col)
+{
+    return col->filled > 0 && alm_table_col(table, col->name) < 0;
+}
+
+/* May all of the unit be written? Asked before anything is made: what is made stays. */
+static alm_status may_write(alm_lines *l)
+{
+    const alm_access_ask into_or_make = {
+        .permission = "INSERT", .instead = "CREATE TABLE", .pos = -1};
+    alm_ctx *cx = &l->c.cx;
+    for (const line_table *t = l->tables; t != NULL; t = t->next) {
+        uint32_t missing = 0;
+        if (t->rows == 0)
+            continue;
+        ALM_TRY(alm_access_gate(cx, &into_or_make, t->name, NULL, 0));
+        const alm_table *table = alm_snapshot_find(l->c.snapshot, t->name);
+        if (table == NULL) {
+            ALM_TRY(alm_access_may(cx, "CREATE TABLE", NULL, -1));
+            continue;
+        }
+        ALM_TRY(alm_access_may(cx, "INSERT", table->name, -1));
+        for (uint32_t i = 0; i < t->n_cols; i++)
+            missing += is_missing(table, &t->cols[i]);
+        if (missing > 0)
+            ALM_TRY(alm_access_may(cx, "ADD COLUMN", table->name, -1));
+        if (table->n_cols + missing > ALM_TABLE_COLS_MAX)
+            return alm_fail(cx, ALM_E_LIMIT, -1, "table: %.*s; a table may have %d columns, not %u",
+                            shown(t->name), t->name.ptr, ALM_TABLE_COLS_MAX,
+                            table->n_cols + missing);
+    }
     return ALM_OK;
 }
 
@@ -531,6 +606,7 @@ static alm_status make_column(alm_lines *l, const line_table *t, const line_col 
 static alm_status make_missing(alm_lines *l, bool *made)
 {
     *made = false;
+    ALM_TRY(may_write(l));
     for (line_table *t = l->tables; t != NULL; t = t->next) {
         if (t->rows == 0)
             continue;
@@ -539,12 +615,9 @@ static alm_status make_missing(alm_lines *l, bool *made)
             ALM_TRY(make_table(l, t));
             *made = true;
         }
-        if (table != NULL)
-            ALM_TRY(alm_access_may(&l->c.cx, "INSERT", table->name, -1));
         for (uint32_t i = 0; table != NULL && i < t->n_cols; i++) {
-            if (t->cols[i].filled == 0 || alm_table_col(table, t->cols[i].name) >= 0)
+            if (!is_missing(table, &t->cols[i]))
                 continue;
-            ALM_TRY(alm_access_may(&l->c.cx, "ADD COLUMN", table->name, -1));
             ALM_TRY(make_column(l, t, &t->cols[i]));
             *made = true;
         }
@@ -652,8 +725,10 @@ static void lines_free(alm_lines *l)
 
 alm_status alm_lines_commit(alm_lines *l)
 {
-    alm_status st = ALM_OK;
-    if (l->rows > 0)
+    alm_status st = alm_cursor_check(&l->c);
+    if (st == ALM_OK && l->rows > 0)
+        st = alm_cursor_access(&l->c); /* the unit may have taken as long as its client */
+    if (st == ALM_OK && l->rows > 0)
         st = commit_once(l);
     for (int tries = 1; st == ALM_E_STALE && tries < COMMIT_TRIES; tries++) {
         alm_error_clear(&l->c.cx);
@@ -689,8 +764,14 @@ alm_status alm_lines_begin(alm_session *s, const alm_lines_options *options, alm
     l->c.cx.deadline_ns = 0; /* as long as the client sends */
     alm_ilp_init(&l->reader, &l->c.cx);
     l->reader.skipping = options->within_bad;
-    alm_status st = ALM_OK;
-    if (s->read_only)
+    alm_status st = alm_session_goes_on(&l->c.cx, s);
+    alm_request_user *user = alm_session_requests(s);
+    ALM_ASSERT(atomic_load(&l->c.mem.used_bytes) == 0);
+    if (user != NULL)
+        l->c.mem.parent = &user->requests;
+    if (st == ALM_OK && user == NULL)
+        st = alm_fail(&l->c.cx, ALM_E_MEMORY, -1, "out of memory");
+    if (st == ALM_OK && s->read_only)
         st = alm_fail(&l->c.cx, ALM_E_DENIED, -1, "Write permission denied");
     if (st == ALM_OK)
         st = look(l);

@@ -6,7 +6,7 @@
  *             are on disk and visible when commit returns ALM_OK, or none is.
  * Bad lines   are counted, the first few are kept with their line numbers; rows of good lines stay. Whether
  *             such a unit is committed is the caller's choice.
- * Memory      is charged like that of a query.
+ * Memory      of rows that are not committed is of the user's requests (requests.h), up to what a statement may have.
  * Threads     one thread at a time.
  */
 #ifndef ALM_SESSION_LINES_H

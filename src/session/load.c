@@ -76,12 +76,19 @@ static alm_status bad_value(alm_ctx *cx, const alm_load *load, const alm_csv_blo
     const alm_csv_field *field = &block->fields[(size_t)col * block->stride + row];
     const bool binary = block->copy != NULL && block->copy->kind == ALM_COPY_BINARY;
     alm_str text = {"", 0};
-    if (!binary)
+    if (!binary || to->length > 0) /* a text is the same in both forms */
         ALM_TRY(alm_csv_text(cx, &load->columns[col].arena, block, field, &text));
     if (text.ptr != NULL && !alm_utf8_is_valid(text))
         return alm_fail(cx, ALM_E_UTF8, -1, "%.*s%s %llu, column %s: bytes that are not UTF-8",
                         (int)load->what.len, load->what.ptr, unit_of(block),
                         (unsigned long long)block->lines[row], to->name);
+    size_t chars = 0;
+    if (alm_text_exceeds(to, text, &chars))
+        return alm_fail(
+            cx, ALM_E_LENGTH, -1,
+            "%.*s%s %llu, column %s: value too long for type character varying(%u) [length=%zu]",
+            (int)load->what.len, load->what.ptr, unit_of(block),
+            (unsigned long long)block->lines[row], to->name, to->length, chars);
     text = shown(text.ptr != NULL ? text : (alm_str){"", 0});
     return alm_fail(cx, binary ? ALM_E_FORMAT : ALM_E_VALUE, -1,
                     "%.*s%s %llu, column %s: \"%.*s\" is not a value of type %s",
@@ -93,7 +100,13 @@ static alm_status bad_value(alm_ctx *cx, const alm_load *load, const alm_csv_blo
 /* ---------------------------------------------------------------------- rows */
 
 /* What is wrong with a row: 0 nothing; its first bad column, from 1; or one of these. */
-enum { NULL_TIME = UINT16_MAX, TOO_MANY = UINT16_MAX - 1, TOO_FEW = UINT16_MAX - 2 };
+enum {
+    NULL_TIME = UINT16_MAX,
+    TOO_MANY = UINT16_MAX - 1,
+    TOO_FEW = UINT16_MAX - 2,
+    NO_OBJECT = UINT16_MAX - 3,
+    NEW_KEY = UINT16_MAX - 4
+};
 
 static alm_status fail_row(alm_ctx *cx, const alm_load *load, const alm_csv_block *block,
                            uint32_t row, uint16_t why)
@@ -109,6 +122,11 @@ static alm_status fail_row(alm_ctx *cx, const alm_load *load, const alm_csv_bloc
                           load->table->cols[load->table->ts_col].name);
     case TOO_MANY:
         return bad_record(cx, load, block, row, "extra data after last expected column", NULL);
+    case NO_OBJECT:
+        return bad_record(cx, load, block, row, "not a JSON object", NULL);
+    case NEW_KEY:
+        return bad_record(cx, load, block, row,
+                          "a key that no line at the beginning of the file has", NULL);
     case TOO_FEW:
         while (n + 1 < load->n_cols && fields[(size_t)n * block->stride].off > fields[0].off)
             n++;
@@ -151,10 +169,15 @@ static void find_bad(const alm_load *load, const alm_csv_block *block, uint16_t 
                 why[row] = NULL_TIME;
     }
     for (uint32_t row = 0; row < block->rows; row++) {
-        if (block->ragged[row] == 2 && !load->skip_extra)
+        const uint8_t ragged = block->ragged[row];
+        if (ragged == ALM_CSV_MORE && !load->skip_extra)
             why[row] = TOO_MANY;
-        else if (block->ragged[row] == 1 && load->strict)
+        else if (ragged == ALM_CSV_FEWER && load->strict)
             why[row] = TOO_FEW;
+        else if (ragged == ALM_CSV_NO_OBJECT)
+            why[row] = NO_OBJECT;
+        else if (ragged == ALM_CSV_NEW_KEY && !load->skip_extra)
+            why[row] = NEW_KEY;
     }
 }
 
@@ -167,7 +190,7 @@ static alm_status choose_rows(alm_ctx *cx, alm_load *load, const alm_csv_block *
     find_bad(load, block, why);
     *n = 0;
     for (uint32_t row = first; row < block->rows; row++) {
-        const bool bad_value_only = why[row] < TOO_FEW;
+        const bool bad_value_only = why[row] < NEW_KEY;
         const bool taken = why[row] == 0 || (bad_value_only && load->rule == ALM_BAD_SKIP_COLUMN);
         if (taken)
             idx[(*n)++] = row;
@@ -194,16 +217,39 @@ typedef struct block_task {
     const alm_csv_block *block;
 } block_task;
 
+alm_status alm_load_check_length(alm_ctx *cx, alm_arena *arena, const alm_column *to, alm_vec *v,
+                                 uint32_t rows, uint8_t *bad, uint32_t *n_bad)
+{
+    alm_view *own = NULL; /* what was read may be somebody else's */
+    size_t chars = 0;
+    for (uint32_t i = 0; to->length > 0 && !v->is_const && i < rows; i++) {
+        if (!alm_text_exceeds(to, alm_vec_text(v, i), &chars))
+            continue;
+        if (own == NULL) {
+            ALM_TRY(ALM_NEWN(cx, arena, rows, &own));
+            memcpy(own, v->data, rows * sizeof *own);
+            v->data = own;
+            v->no_nulls = false;
+        }
+        own[i] = alm_view_null();
+        bad[i] = 1;
+        (*n_bad)++;
+    }
+    return ALM_OK;
+}
+
 static alm_status convert_column(const block_task *task, uint32_t i, load_column *column)
 {
     const alm_load *load = task->load;
     const alm_csv_block *block = task->block;
-    const alm_type type = load->table->cols[load->table_col[i]].type;
+    const alm_column *to = &load->table->cols[load->table_col[i]];
     alm_arena_reset(&column->arena);
     column->n_bad = 0;
     ALM_TRY(ALM_NEWN(&column->cx, &column->arena, block->rows, &column->bad));
-    return alm_csv_convert(&column->cx, &column->arena, block, i, type, column->bad, &column->n_bad,
-                           &column->vec);
+    ALM_TRY(alm_csv_convert(&column->cx, &column->arena, block, i, to->type, column->bad,
+                            &column->n_bad, &column->vec));
+    return alm_load_check_length(&column->cx, &column->arena, to, &column->vec, block->rows,
+                                 column->bad, &column->n_bad);
 }
 
 static void column_task(void *arg, uint32_t i, uint32_t slot)

@@ -11,7 +11,15 @@
 #include "base/hash.h"
 #include "session/access.h"
 
-enum { MAC = 32, KEPT = 1024, FAILURES = 1024, FREE_TRIES = 5, DELAY_MAX_MS = 2000 };
+enum { MAC = 32, KEPT = 1024, FAILURES = 1024, DELAY_MAX_MS = 2000 };
+/* Failures before answers wait: of an address with a name, of an address with whatever names. */
+enum { FREE_TRIES = 5, FREE_TRIES_ADDRESS = 50 };
+
+typedef struct failures {
+    uint64_t key;
+    uint32_t n;
+    int64_t last_ns;
+} failures;
 
 struct alm_logins {
     pthread_mutex_t lock;
@@ -19,11 +27,7 @@ struct alm_logins {
     alm_scram_verifier admin;
     char admin_password[256]; /* that `admin` is made of */
     uint8_t right[KEPT][MAC]; /* passwords that were right lately, by their HMAC */
-    struct {
-        uint64_t key;
-        uint32_t n;
-        int64_t last_ns;
-    } failed[FAILURES];
+    failures by_name[FAILURES], by_address[FAILURES];
 };
 
 alm_status alm_logins_new(alm_ctx *cx, const alm_db *db, struct alm_logins **out)
@@ -101,18 +105,56 @@ alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name, alm_scram_v
                   : alm_scram_verifier_fake(cx, db->access.logins->secret, name, rounds(db), out);
 }
 
-alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, alm_principal **out)
+alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, const alm_scram_verifier *proved,
+                          alm_principal **out)
 {
-    alm_scram_verifier unused;
-    bool known = false;
+    const alm_began began = {.proof = ALM_PROOF_PASSWORD,
+                             .credential = alm_password_version(proved)};
+    const struct alm_conf *conf = db->conf;
+    alm_acl *acl = NULL;
+    char text[ALM_ENTITY_NAME_MAX + 1];
+    alm_status st = ALM_OK;
     *out = NULL;
-    ALM_TRY(alm_login_verifier(cx, db, name, &unused, &known));
-    OPENSSL_cleanse(&unused, sizeof unused);
-    if (!known)
+    if (alm_str_eq(name, alm_str_of(conf->acl_admin_user))) {
+        ALM_TRY(alm_principal_new(cx, ALM_PRINCIPAL_ADMIN, name, NULL, 0, out));
+        (*out)->began = began;
+        if (alm_admin_over(db, *out) != NULL) {
+            alm_principal_release(*out);
+            *out = NULL;
+        }
         return ALM_OK;
-    const bool admin = alm_str_eq(name, alm_str_of(db->conf->acl_admin_user));
-    return alm_principal_new(cx, admin ? ALM_PRINCIPAL_ADMIN : ALM_PRINCIPAL_LOCAL, name, NULL, 0,
-                             out);
+    }
+    ALM_TRY(alm_db_acl(cx, db, &acl));
+    (void)snprintf(text, sizeof text, "%.*s", (int)ALM_MIN(name.len, (size_t)ALM_ENTITY_NAME_MAX),
+                   name.len > 0 ? name.ptr : "");
+    const alm_entity *e = alm_acl_entity(acl, text);
+    if (e != NULL && e->kind != ALM_ENTITY_GROUP && e->enabled && e->has_password &&
+        alm_password_version(&e->verifier) == began.credential)
+        st = alm_principal_local(cx, e, &began, out);
+    alm_acl_release(acl);
+    return st;
+}
+
+alm_status alm_login_key(alm_ctx *cx, const alm_entity *e, alm_principal **out)
+{
+    const alm_began began = {.proof = ALM_PROOF_KEY, .credential = alm_key_version(e)};
+    ALM_ASSERT(e->has_key);
+    return alm_principal_local(cx, e, &began, out);
+}
+
+/* The verifier is made again when it is needed next: until then nobody has logged in by the new password. */
+const char *alm_admin_over(alm_db *db, const alm_principal *who)
+{
+    const struct alm_conf *conf = db->conf;
+    struct alm_logins *l = db->access.logins;
+    ALM_ASSERT(who->kind == ALM_PRINCIPAL_ADMIN);
+    if (!conf->acl_admin_user_enabled)
+        return "acl.admin.user.enabled is false";
+    (void)pthread_mutex_lock(&l->lock);
+    const bool same = strcmp(l->admin_password, conf->acl_admin_password) == 0 &&
+                      alm_password_version(&l->admin) == who->began.credential;
+    (void)pthread_mutex_unlock(&l->lock);
+    return same ? NULL : "the password has changed";
 }
 
 /* ---------------------------------------------------------------------- passwords */
@@ -159,8 +201,9 @@ alm_status alm_login_password_lately(alm_ctx *cx, alm_db *db, alm_str name, alm_
     (void)pthread_mutex_lock(&l->lock);
     const bool fits = known && CRYPTO_memcmp(slot_of(l, mac), mac, MAC) == 0;
     (void)pthread_mutex_unlock(&l->lock);
+    const alm_status st = fits ? alm_login_name(cx, db, name, &v, out) : ALM_OK;
     OPENSSL_cleanse(&v, sizeof v);
-    return fits ? alm_login_name(cx, db, name, out) : ALM_OK;
+    return st;
 }
 
 alm_status alm_login_password(alm_ctx *cx, alm_db *db, alm_str name, alm_str password,
@@ -189,29 +232,50 @@ alm_status alm_login_password(alm_ctx *cx, alm_db *db, alm_str name, alm_str pas
             (void)pthread_mutex_unlock(&l->lock);
         }
     }
+    if (fits)
+        st = alm_login_name(cx, db, name, &v, out);
     OPENSSL_cleanse(&v, sizeof v);
-    ALM_TRY(st);
-    return fits ? alm_login_name(cx, db, name, out) : ALM_OK;
+    return st;
 }
 
 /* ------------------------------------------------------------------------- tokens */
 
 /* A token with REFRESH lives on from its use. In memory at once; a restart goes on with what the catalogue has. */
-static void find_token(const alm_acl *acl, alm_db *db, const char *hash, alm_token *found,
-                       char name[ALM_ENTITY_NAME_MAX + 1])
+static const alm_entity *find_token(const alm_acl *acl, alm_db *db, const char *hash,
+                                    alm_token *found, char name[ALM_ENTITY_NAME_MAX + 1])
 {
+    const alm_entity *e = NULL;
+    bool transient = false;
     const alm_token *t = alm_acl_token(acl, hash);
     found->entity = NULL;
     (void)pthread_mutex_lock(&db->access.lock);
     for (size_t i = 0; t == NULL && i < db->access.n_transient; i++)
-        if (CRYPTO_memcmp(db->access.transient[i].hash, hash, ALM_TOKEN_HEX) == 0)
+        if (CRYPTO_memcmp(db->access.transient[i].hash, hash, ALM_TOKEN_HEX) == 0) {
             t = &db->access.transient[i];
+            transient = true;
+        }
     if (t != NULL) {
         *found = *t;
         (void)snprintf(name, ALM_ENTITY_NAME_MAX + 1, "%s", t->entity);
         found->entity = name;
+        e = alm_acl_entity(acl, name);
     }
     (void)pthread_mutex_unlock(&db->access.lock);
+    /* those of the catalogue go with their entity */
+    return e != NULL && (!transient || e->generation == found->generation) ? e : NULL;
+}
+
+const char *alm_token_over(alm_db *db, const alm_acl *acl, const alm_principal *who,
+                           int64_t *until_us)
+{
+    char name[ALM_ENTITY_NAME_MAX + 1];
+    alm_token t;
+    const alm_entity *e = find_token(acl, db, who->began.token, &t, name);
+    ALM_ASSERT(who->began.proof == ALM_PROOF_TOKEN);
+    if (e == NULL || strcmp(name, who->name) != 0 || t.expires_us <= 0)
+        return "the token was dropped";
+    *until_us = t.expires_us; /* as it is now: a use may move it */
+    return t.expires_us > db->io->wall_ns(db->io) / 1000 ? NULL : "the token has ended";
 }
 
 static bool refresh_is_due(const alm_db *db, const alm_token *t, int64_t now_us)
@@ -263,8 +327,7 @@ alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token,
         return ALM_OK;
     ALM_TRY(alm_rest_token_hash(cx, token, hash));
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    find_token(acl, db, hash, &t, name);
-    const alm_entity *e = t.entity != NULL ? alm_acl_entity(acl, t.entity) : NULL;
+    const alm_entity *e = find_token(acl, db, hash, &t, name);
     const bool good = e != NULL && e->enabled && t.expires_us > now_us &&
                       (user.len == 0 || alm_str_eq(user, alm_str_of(e->name)));
     alm_status st = ALM_OK;
@@ -274,8 +337,10 @@ alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token,
         alm_acl_release(acl);
         return ALM_OK;
     }
+    alm_began began = {.proof = ALM_PROOF_TOKEN};
+    (void)snprintf(began.token, sizeof began.token, "%s", hash);
     if (good)
-        st = alm_principal_new(cx, ALM_PRINCIPAL_LOCAL, alm_str_of(e->name), NULL, 0, out);
+        st = alm_principal_local(cx, e, &began, out);
     if (good && st == ALM_OK && refresh(cx, db, acl, &t, now_us) != ALM_OK)
         alm_error_clear(cx); /* it is good until its old end */
     alm_acl_release(acl);
@@ -291,40 +356,52 @@ static uint64_t key_of(const struct alm_logins *l, alm_str address, alm_str name
     return alm_hash_u128(alm_hash_str_nocase(address) ^ seed, alm_hash_str_nocase(name)) | 1;
 }
 
-int64_t alm_login_delay_ms(alm_db *db, alm_str address, alm_str name)
+static const int64_t FORGET_NS = INT64_C(600) * 1000000000;
+
+static int64_t delay_of(const failures table[FAILURES], uint64_t key, uint32_t free_tries)
 {
-    struct alm_logins *l = db->access.logins;
-    const uint64_t key = key_of(l, address, name);
-    int64_t ms = 0;
-    (void)pthread_mutex_lock(&l->lock);
-    const uint32_t n = l->failed[key % FAILURES].key == key ? l->failed[key % FAILURES].n : 0;
-    (void)pthread_mutex_unlock(&l->lock);
-    if (n > FREE_TRIES)
-        ms = ALM_MIN(INT64_C(100) << ALM_MIN(n - FREE_TRIES - 1, 10u), (int64_t)DELAY_MAX_MS);
-    return ms;
+    const failures *f = &table[key % FAILURES];
+    if (f->key != key || f->n <= free_tries || alm_monotonic_ns() - f->last_ns > FORGET_NS)
+        return 0;
+    return ALM_MIN(INT64_C(100) << ALM_MIN(f->n - free_tries - 1, 10u), (int64_t)DELAY_MAX_MS);
 }
 
+void alm_login_delays(alm_db *db, alm_str address, alm_str name, alm_login_wait *out)
+{
+    struct alm_logins *l = db->access.logins;
+    const uint64_t key = key_of(l, address, name), all = key_of(l, address, (alm_str){"", 0});
+    (void)pthread_mutex_lock(&l->lock);
+    out->name_ms = delay_of(l->by_name, key, FREE_TRIES);
+    out->ms = ALM_MAX(out->name_ms, delay_of(l->by_address, all, FREE_TRIES_ADDRESS));
+    (void)pthread_mutex_unlock(&l->lock);
+}
+
+static void count(failures table[FAILURES], uint64_t key, bool ok)
+{
+    const int64_t now_ns = alm_monotonic_ns();
+    failures *f = &table[key % FAILURES];
+    if (f->key != key || now_ns - f->last_ns > FORGET_NS)
+        f->n = 0;
+    *f = (failures){.key = key, .n = ok ? 0 : ALM_MIN(f->n, UINT32_MAX - 1) + 1, .last_ns = now_ns};
+}
+
+/* A log-in that works says nothing about the other names that its address tries. */
 void alm_login_result(alm_db *db, alm_str address, alm_str name, bool ok)
 {
-    static const int64_t FORGET_NS = INT64_C(600) * 1000000000;
     struct alm_logins *l = db->access.logins;
-    const uint64_t key = key_of(l, address, name);
-    const int64_t now_ns = alm_monotonic_ns();
     (void)pthread_mutex_lock(&l->lock);
-    const size_t at = key % FAILURES;
-    if (l->failed[at].key != key || now_ns - l->failed[at].last_ns > FORGET_NS)
-        l->failed[at].n = 0;
-    l->failed[at].key = key;
-    l->failed[at].last_ns = now_ns;
-    l->failed[at].n = ok ? 0 : l->failed[at].n + 1;
+    count(l->by_name, key_of(l, address, name), ok);
+    if (!ok)
+        count(l->by_address, key_of(l, address, (alm_str){"", 0}), false);
     (void)pthread_mutex_unlock(&l->lock);
 }
 
-void alm_login_note(alm_db *db, const char *user, const char *interface, const char *address,
-                    const char *method, bool ok)
+void alm_login_note(alm_db *db, const char *user, const alm_principal *who, const char *interface,
+                    const char *address, const char *method, bool ok)
 {
     const alm_audit audit = {.event = "login",
-                             .user = user,
+                             .user = who != NULL ? who->name : user,
+                             .identity = who != NULL ? who->identity : NULL,
                              .interface = interface,
                              .address = address,
                              .detail = method,

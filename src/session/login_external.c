@@ -1,12 +1,55 @@
 /* login_external.c - users of the identity provider: the life of auth/oidc.h beside a database, and its lines in the audit log. */
 #include <stdio.h>
 
+#include "auth/leaked.h"
 #include "base/conf.h"
+#include "base/log.h"
+#include "base/utf8.h"
 #include "session/access.h"
 #include "session/login.h"
 
+alm_status alm_login_policy(alm_ctx *cx, const alm_db *db, alm_str password, int32_t pos)
+{
+    const char *const name = db->conf->acl_password_leaked_file;
+    const char *path = NULL;
+    bool leaked = false;
+    if ((int64_t)alm_utf8_count(password) < db->conf->acl_password_length_min)
+        return alm_fail(cx, ALM_E_ARG, pos,
+                        "password is too short: at least %lld characters (acl.password.length.min)",
+                        (long long)db->conf->acl_password_length_min);
+    if (name[0] == 0)
+        return ALM_OK;
+    ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s%s", name[0] == '/' ? "" : db->root,
+                             name[0] == '/' ? "" : "/", name));
+    if (alm_leaked_has(cx, db->io, path, password, &leaked) != ALM_OK) {
+        const alm_status st = cx->err.code;
+        alm_log_error("acl", "acl.password.leaked.file: %s", cx->err.msg);
+        alm_error_clear(cx);
+        return alm_fail(cx, st, pos,
+                        "the password cannot be checked: acl.password.leaked.file is not readable, "
+                        "or has another form; the log has more");
+    }
+    if (!leaked)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, pos,
+                    "password is in the list of leaked passwords (acl.password.leaked.file)");
+}
+
+/* The operator's own password is his to choose; that of a file that cannot be read nobody could set any. */
+static void warn_of_policy(alm_db *db)
+{
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena, .conf = db->conf, .io = db->io};
+    if (alm_login_policy(&cx, db, alm_str_of(db->conf->acl_admin_password), -1) != ALM_OK)
+        alm_log_warn("acl", "acl.admin.password: %s", cx.err.msg);
+    alm_arena_deinit(&arena);
+}
+
 alm_status alm_login_begin(alm_ctx *cx, alm_db *db)
 {
+    if (db->conf->acl_enabled)
+        warn_of_policy(db);
     ALM_TRY(alm_oidc_check_conf(cx, db->conf));
     if (!db->conf->acl_oidc_enabled)
         return ALM_OK;
@@ -25,12 +68,12 @@ alm_oidc *alm_login_oidc(const alm_db *db)
     return db->access.oidc;
 }
 
-alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is)
+alm_status alm_login_is_elsewhere(alm_ctx *cx, alm_db *db, alm_str name, bool *is)
 {
     alm_acl *acl = NULL;
     char text[ALM_ENTITY_NAME_MAX + 1];
     *is = false;
-    if (db->access.oidc == NULL || !db->conf->acl_oidc_ropc_flow_enabled || name.len == 0 ||
+    if (db->access.oidc == NULL || name.len == 0 ||
         alm_str_eq(name, alm_str_of(db->conf->acl_admin_user)))
         return ALM_OK;
     *is = name.len > ALM_ENTITY_NAME_MAX;
@@ -41,6 +84,12 @@ alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is
     *is = alm_acl_entity(acl, text) == NULL;
     alm_acl_release(acl);
     return ALM_OK;
+}
+
+alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is)
+{
+    *is = false;
+    return db->conf->acl_oidc_ropc_flow_enabled ? alm_login_is_elsewhere(cx, db, name, is) : ALM_OK;
 }
 
 /* "token 0123abcd, sub:alice, groups: a, b" */
@@ -67,7 +116,23 @@ void alm_login_note_external(alm_db *db, const alm_oidc_wait *w, const char *use
                              .user = w->who != NULL ? w->who->name
                                      : user != NULL ? user
                                                     : "",
+                             .identity = w->who != NULL ? w->who->identity : NULL,
                              .interface = interface,
+                             .address = address,
+                             .detail = detail,
+                             .ok = w->verdict == ALM_OIDC_KNOWN};
+    alm_audit_add(db, &audit);
+}
+
+void alm_login_note_log_out(alm_db *db, const alm_oidc_wait *w, const char *address)
+{
+    char detail[300];
+    if (w->verdict == ALM_OIDC_AWAY)
+        return;
+    (void)snprintf(detail, sizeof detail, "token %s, %s", w->id, w->why);
+    const alm_audit audit = {.event = "logout",
+                             .user = "",
+                             .interface = "http",
                              .address = address,
                              .detail = detail,
                              .ok = w->verdict == ALM_OIDC_KNOWN};

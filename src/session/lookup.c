@@ -130,6 +130,12 @@ static void cancel(void *arg, int64_t number, bool of_connection, bool *done)
     *done = alm_activity_cancel(c->session, number, of_connection) == ALM_CANCEL_DONE;
 }
 
+static void terminate(void *arg, int64_t number, bool *done)
+{
+    const alm_cursor *c = arg;
+    *done = alm_session_end_connection(c->session, "pg", number);
+}
+
 static alm_status reload(alm_ctx *cx, void *arg, bool certificates, int32_t pos, bool *changed)
 {
     const alm_cursor *c = arg;
@@ -175,6 +181,7 @@ void alm_cursor_lookup(alm_cursor *c)
                              .function = function,
                              .bytes = bytes,
                              .cancel = cancel,
+                             .terminate = terminate,
                              .reload = reload,
                              .forget_users = forget_users,
                              .import_folder = import_folder,

@@ -5,6 +5,8 @@
  * What        A view is its query over its base table as of the LSN it names (storage.h). Touched times
  *             behind that LSN, widened to buckets of SAMPLE BY, are computed again; everything, where
  *             the query does not follow its base bucket by bucket (alm_view_shape).
+ * TTL         Rows of the base that have expired are read where their bucket is not over (alm_table.visible_from).
+ *             Buckets that are over stay as they are, whatever is computed again: history outlives the rows.
  * Period      Rows of the base from period_hi on wait for their period to end.
  * Locks       The maintenance lock of the view, from before the snapshot to behind the commit: what is
  *             written was read after the state it goes on from.
@@ -88,9 +90,9 @@ typedef struct work {
     const alm_table *view, *base;
     const alm_sample_spec *sample;
     bool incremental; /* the query follows its base bucket by bucket */
+    int64_t open;     /* buckets before this time have lost rows for ever; INT64_MIN: none has */
     alm_bucketer buckets;
     alm_view_def state;
-    unsigned what;
     bool all;
     alm_scan_range *out; /* buckets that are replaced */
     alm_interval *scan;  /* rows that are read */
@@ -130,7 +132,8 @@ static alm_status read_ranges(work *w)
         w->scan[n++] = (alm_interval){INT64_MIN, end};
     for (uint32_t i = 0; i < w->n && !w->all; i++)
         if (w->out[i].lo <= end)
-            w->scan[n++] = (alm_interval){w->out[i].lo, ALM_MIN(w->out[i].hi, end)};
+            w->scan[n++] =
+                (alm_interval){ALM_MAX(w->out[i].lo, w->open), ALM_MIN(w->out[i].hi, end)};
     w->n = w->all ? 0 : w->n;
     w->n_scan = n;
     return ALM_OK;
@@ -147,6 +150,38 @@ static alm_status bucketer_of_query(work *w)
     return alm_bucketer_init(cx, -1, &spec, &w->buckets);
 }
 
+/* The first bucket that has all its rows still. A view that came when its bucket had lost some goes on with
+ * the others: these stay, now that it needs them. One that was never refreshed has nothing to lose: it takes
+ * all that statements see. */
+static int64_t open_from(const work *w)
+{
+    const alm_table *base = w->base;
+    const alm_view_def *was = w->view->view;
+    const bool fresh = was->lsn == 0;
+    if (!w->incremental || base->kept_from == INT64_MIN || (fresh && !base->hides))
+        return INT64_MIN;
+    const int64_t shown = base->hides ? base->visible_from : INT64_MIN;
+    const int64_t from = fresh ? shown : ALM_MAX(shown, base->kept_from);
+    const int64_t at = alm_bucket_start(&w->buckets, from);
+    const int64_t first = alm_bucket_start(&w->buckets, base->kept_from);
+    const int64_t whole =
+        first == base->kept_from ? first : alm_bucket_next(&w->buckets, base->kept_from);
+    return whole > at && (fresh || was->bucket.count > 0) ? at : whole;
+}
+
+/* Everything, but buckets that have lost rows: they stay, unless they are of the base before this one. */
+static alm_status all_open(work *w)
+{
+    alm_ctx *cx = &w->c->cx;
+    w->all = w->open == INT64_MIN;
+    if (w->all)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, 2, &w->out));
+    w->out[0] = (alm_scan_range){w->view->view->lsn == 0 ? INT64_MIN : w->open, INT64_MAX};
+    w->n = 1;
+    return ALM_OK;
+}
+
 /* Times of REFRESH RANGE in the unit of the base. */
 static alm_status range_bounds(work *w, int64_t *lo, int64_t *hi)
 {
@@ -159,6 +194,12 @@ static alm_status range_bounds(work *w, int64_t *lo, int64_t *hi)
     if (*lo > *hi)
         return alm_fail(cx, ALM_E_ARG, s->range_to_pos,
                         "TO timestamp must not be earlier than FROM timestamp");
+    if (*hi < w->open)
+        return alm_fail(
+            cx, ALM_E_ARG, s->range_to_pos,
+            "rows of '%s' before TO have expired: the buckets of the view stay as they are",
+            w->base->name);
+    *lo = ALM_MAX(*lo, w->open);
     return ALM_OK;
 }
 
@@ -175,14 +216,13 @@ static alm_status touched_ranges(work *w, bool *nothing)
     *nothing = n == 0 && !moved;
     if (*nothing)
         return ALM_OK;
-    w->all =
-        !w->incremental || (n == 1 && touched[0].lo == INT64_MIN && touched[0].hi == INT64_MAX);
-    if (w->all)
-        return ALM_OK;
+    if (!w->incremental || (n == 1 && touched[0].lo == INT64_MIN && touched[0].hi == INT64_MAX))
+        return all_open(w);
     if (was->limit.count > 0) {
         from = minus(cx->now_ns / 1000, was->limit);
         from = alm_bucket_start(&w->buckets, is_ns(w->base) ? from * UNITS_PER_US_NS : from);
     }
+    from = ALM_MAX(from, w->open);
     const int64_t end = w->state.period_hi == INT64_MAX ? INT64_MAX : w->state.period_hi - 1;
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + 2, &w->out));
     for (uint32_t i = 0; i < n; i++)
@@ -211,6 +251,7 @@ static alm_status plan_query(work *w, bool restricted, alm_plan **plan)
     alm_ctx *cx = &w->c->cx;
     alm_plan_env env;
     alm_plan_env_init(&env, w->c, NULL, 0);
+    env.as_view = w->view->name;
     if (restricted) {
         env.only_table = w->base->id;
         env.only = w->scan;
@@ -242,8 +283,8 @@ static alm_status commit(work *w)
     w->state.reason = "";
     alm_refresh *r = w->r;
     w->r = NULL;
-    return alm_refresh_commit(cx, r, w->out, w->n, w->all,
-                              w->what | ALM_VIEW_STATE | ALM_VIEW_STATUS, &w->state, NULL);
+    return alm_refresh_commit(cx, r, w->out, w->n, w->all, ALM_VIEW_STATE | ALM_VIEW_STATUS,
+                              &w->state, NULL);
 }
 
 /* TTL of the view. */
@@ -262,6 +303,21 @@ static alm_status expire(alm_cursor *c, alm_str name)
 
 /* ---------------------------------------------------------------------- refresh */
 
+/*
+ * Another table has the name of the base. It keeps what is touched from the commit on that makes the view follow it:
+ * only a snapshot that comes behind may be read (ALM_E_STALE). The view has nothing of this table yet.
+ */
+static alm_status follow(work *w)
+{
+    alm_ctx *cx = &w->c->cx;
+    alm_view_def to = *w->view->view;
+    to.base_id = w->base->id;
+    to.lsn = 0;
+    ALM_TRY(alm_view_change(cx, w->c->session->db->storage, w->view->id,
+                            ALM_VIEW_BASE | ALM_VIEW_STATE, &to));
+    return alm_fail(cx, ALM_E_STALE, -1, "another table has the name of the base");
+}
+
 /* The base of the view; a FULL refresh takes the table that has its name now. */
 static alm_status find_base(work *w, bool full)
 {
@@ -271,11 +327,7 @@ static alm_status find_base(work *w, bool full)
     if (w->base == NULL || w->base->kind == ALM_TABLE_VIEW ||
         (w->base->id != was->base_id && !full))
         return alm_fail(cx, ALM_E_TABLE, -1, "base table is dropped or renamed");
-    if (w->base->id != was->base_id) {
-        w->state.base_id = w->base->id;
-        w->what |= ALM_VIEW_BASE;
-    }
-    return ALM_OK;
+    return w->base->id == was->base_id ? ALM_OK : follow(w);
 }
 
 static alm_status choose(work *w, bool *nothing)
@@ -292,6 +344,8 @@ static alm_status choose(work *w, bool *nothing)
                      is_ns(w->view) == is_ns(w->base);
     if (w->incremental)
         ALM_TRY(bucketer_of_query(w));
+    w->open = open_from(w);
+    w->state.bucket = w->incremental ? alm_view_bucket(w->sample) : (alm_every){0};
     if (range) {
         int64_t lo = 0, hi = 0;
         w->in_query = false;
@@ -306,8 +360,7 @@ static alm_status choose(work *w, bool *nothing)
     }
     ALM_TRY(alm_matview_period_hi(cx, was, w->base, cx->now_ns / 1000, &w->state.period_hi));
     w->state.lsn = alm_snapshot_lsn(w->c->snapshot);
-    w->all = w->all || full || was->lsn == 0;
-    return w->all ? ALM_OK : touched_ranges(w, nothing);
+    return w->all || full || was->lsn == 0 ? all_open(w) : touched_ranges(w, nothing);
 }
 
 static alm_status refresh(work *w)
@@ -333,7 +386,6 @@ static bool is_passing(alm_status st)
     case ALM_E_DISK_FULL:
     case ALM_E_BUSY:
     case ALM_E_CANCEL:
-    case ALM_E_TIMEOUT:
     case ALM_E_SHUTDOWN:
     case ALM_E_CONFLICT:
     case ALM_E_STALE:
@@ -369,12 +421,115 @@ static alm_status refresh_once(alm_cursor *c, const alm_stmt *stmt, uint64_t vie
     else if (st == ALM_OK)
         st = refresh(&w);
     alm_refresh_rollback(w.r);
+    if (st == ALM_E_TIMEOUT) {
+        alm_error_clear(cx);
+        st = alm_fail(cx, ALM_E_TIMEOUT, stmt->table_pos,
+                      "refresh of '%.*s' took longer than mat.view.refresh.timeout (%lld ms)",
+                      (int)stmt->table.len, stmt->table.ptr, (long long)cx->timeout_ms);
+    }
     if (st != ALM_OK && w.in_query) {
         cx->err.sql_pos = stmt->table_pos; /* not a place in the text of the view */
         if (!invalid && !is_passing(st))
             invalidate(c, view_id);
     }
     return st;
+}
+
+/* ---------------------------------------------------------------------- runs */
+
+static void run_begins(alm_cursor *c, const alm_table *view, alm_refresh_run *run)
+{
+    alm_db *db = c->session->db;
+    const alm_table *base = alm_snapshot_find(c->snapshot, alm_str_of(view->view->base));
+    *run = (alm_refresh_run){.session = c->session,
+                             .statement = c->statement,
+                             .view = view->name,
+                             .base = view->view->base,
+                             .view_id = view->id,
+                             .base_id = base != NULL ? base->id : 0};
+    (void)pthread_mutex_lock(&db->refreshes.lock);
+    run->next = db->refreshes.first;
+    db->refreshes.first = run;
+    (void)pthread_mutex_unlock(&db->refreshes.lock);
+}
+
+static void run_ends(alm_db *db, alm_refresh_run *run)
+{
+    (void)pthread_mutex_lock(&db->refreshes.lock);
+    alm_refresh_run **at = &db->refreshes.first;
+    while (*at != run)
+        at = &(*at)->next;
+    *at = run->next;
+    (void)pthread_mutex_unlock(&db->refreshes.lock);
+}
+
+/* Nobody defines the view any more whom a refresh could ask. */
+static bool maker_is_gone(alm_ctx *cx, const alm_db *db, const alm_acl *acl, const char *view)
+{
+    const char *name = NULL;
+    if (acl == NULL || alm_lower_name(cx, alm_str_of(view), &name) != ALM_OK)
+        return false;
+    const alm_definer *definer = alm_acl_definer(acl, name);
+    if (definer == NULL || strcmp(definer->name, db->conf->acl_admin_user) == 0)
+        return false;
+    const alm_entity *maker = alm_acl_definer_entity(acl, definer);
+    return maker == NULL || !maker->enabled;
+}
+
+static const char *useless(alm_ctx *cx, const alm_db *db, const alm_snapshot *snap,
+                           const alm_acl *acl, const alm_refresh_run *run)
+{
+    const alm_table *view = alm_snapshot_find(snap, alm_str_of(run->view));
+    const alm_table *base = alm_snapshot_find(snap, alm_str_of(run->base));
+    if (view == NULL || view->id != run->view_id)
+        return "the view was dropped";
+    if (run->base_id != 0 && (base == NULL || base->id != run->base_id))
+        return "its base table was dropped or renamed";
+    return maker_is_gone(cx, db, acl, run->view) ? "its definer was dropped or disabled" : NULL;
+}
+
+void alm_refreshes_watch(alm_ctx *cx, alm_db *db)
+{
+    alm_snapshot *snap = NULL;
+    alm_acl *acl = NULL;
+    (void)pthread_mutex_lock(&db->refreshes.lock);
+    const bool any = db->refreshes.first != NULL;
+    (void)pthread_mutex_unlock(&db->refreshes.lock);
+    if (!any || alm_snapshot_acquire(cx, db->storage, &snap) != ALM_OK)
+        return;
+    if (db->conf != NULL && db->conf->acl_enabled && alm_db_acl(cx, db, &acl) != ALM_OK)
+        acl = NULL;
+    (void)pthread_mutex_lock(&db->refreshes.lock);
+    for (alm_refresh_run *run = db->refreshes.first; run != NULL; run = run->next) {
+        if (run->why == NULL)
+            run->why = useless(cx, db, snap, acl, run);
+        if (run->why != NULL)
+            alm_session_cancel(run->session, run->statement);
+    }
+    (void)pthread_mutex_unlock(&db->refreshes.lock);
+    if (acl != NULL)
+        alm_acl_release(acl);
+    alm_snapshot_release(snap);
+    alm_error_clear(cx);
+}
+
+/* What the error says is for those who wait for the refresh, or read the reason why the view is invalid. */
+static alm_status explain_end(alm_cursor *c, const alm_stmt *stmt, const alm_refresh_run *run,
+                              alm_status st)
+{
+    alm_ctx *cx = &c->cx;
+    if (st != ALM_E_CANCEL || run->why == NULL)
+        return st;
+    alm_error_clear(cx);
+    return alm_fail(cx, ALM_E_CANCEL, stmt->table_pos, "refresh of '%.*s' was ended: %s",
+                    (int)stmt->table.len, stmt->table.ptr, run->why);
+}
+
+/* As long as mat.view.refresh.timeout says, whatever the time limit of statements is; it can be cancelled. */
+static void limit_time(alm_ctx *cx)
+{
+    cx->timeout_ms = cx->conf != NULL ? cx->conf->mat_view_refresh_timeout : 0;
+    cx->deadline_ns = cx->timeout_ms > 0 ? alm_monotonic_ns() + cx->timeout_ms * 1000000 : 0;
 }
 
 alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -384,6 +539,7 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
     (void)n;
     alm_ctx *cx = &c->cx;
     ALM_TRY(alm_outside_block(c, stmt));
+    ALM_TRY(alm_access_name(cx, "REFRESH MATERIALIZED VIEW", stmt->table, stmt->table_pos));
     const alm_table *view = alm_snapshot_find(c->snapshot, stmt->table);
     if (view == NULL)
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos,
@@ -394,12 +550,17 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
                         "materialized view name expected, got table name");
     const uint64_t view_id = view->id;
     ALM_TRY(alm_access_may(cx, "REFRESH MATERIALIZED VIEW", view->name, stmt->table_pos));
-    alm_cursor_access_over(c); /* the rows are the same, whoever asks for them */
-    cx->deadline_ns = 0;       /* as long as it takes; it can be cancelled */
+    ALM_TRY(
+        alm_cursor_as_definer(c, view->name)); /* the rows are the same, whoever asks for them */
+    alm_refresh_run run;
+    limit_time(cx);
+    run_begins(c, view, &run);
     alm_status st = refresh_once(c, stmt, view_id);
-    for (int i = 1; st == ALM_E_STALE && i < TRIES; i++) { /* an ALTER of the view came between */
-        alm_error_clear(cx);
+    for (int i = 1; st == ALM_E_STALE && i < TRIES; i++) {
+        alm_error_clear(cx); /* an ALTER of the view came between, or it follows another base now */
         st = refresh_once(c, stmt, view_id);
     }
+    run_ends(c->session->db, &run);
+    st = explain_end(c, stmt, &run, st);
     return st == ALM_OK ? expire(c, stmt->table) : st;
 }

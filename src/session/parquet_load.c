@@ -23,12 +23,14 @@ enum { STEP_BATCHES = 16, TAIL_MAX = 64 << 20 };
 typedef struct parquet_column {
     alm_ctx cx;
     alm_arena arena;
-    uint32_t of; /* number in the file */
+    uint32_t of;              /* number in the file */
+    const alm_column *column; /* of the table */
     alm_type to;
     alm_pq_cursor *cursor;
     alm_vec raw, vec; /* as the file has it, as the table */
     uint8_t *bad;
     uint32_t n_bad;
+    alm_epoch unit; /* of numbers that become times; NONE: ticks of the type */
     alm_status status;
 } parquet_column;
 
@@ -199,6 +201,28 @@ static alm_status name_refused(alm_ctx *cx, const alm_pq_read_col *col, const ch
                                            col->refused);
 }
 
+/* Whole numbers of a column, by the statistics of all row groups. */
+static void find_range(const alm_parquet_load *p, uint32_t of, alm_csv_column *col)
+{
+    const bool number = col->type.id == ALM_T_INT || col->type.id == ALM_T_LONG;
+    const uint32_t groups = number ? alm_pq_groups(p->file) : 0;
+    col->least = INT64_MAX;
+    col->greatest = INT64_MIN;
+    for (uint32_t g = 0; g < groups; g++) {
+        alm_pq_bounds b;
+        alm_pq_group_bounds(p->file, g, of, &b);
+        if (b.rows == 0 || b.nulls == b.rows)
+            continue;
+        if (!b.has_minmax) {
+            col->whole = false;
+            return;
+        }
+        col->whole = true;
+        col->least = ALM_MIN(col->least, b.lo_i);
+        col->greatest = ALM_MAX(col->greatest, b.hi_i);
+    }
+}
+
 static alm_status find_columns(alm_ctx *cx, alm_parquet_load *p, alm_csv_shape *shape,
                                const char **left_out)
 {
@@ -217,6 +241,7 @@ static alm_status find_columns(alm_ctx *cx, alm_parquet_load *p, alm_csv_shape *
         alm_arena_init(&p->columns[p->n_cols++].arena, cx->mem);
         shape->cols[shape->n_cols++] =
             (alm_csv_column){.name = col[i].name, .type = col[i].type, .found = true};
+        find_range(p, i, &shape->cols[shape->n_cols - 1]);
     }
     if (shape->n_cols == 0)
         return alm_fail(cx, ALM_E_UNSUPPORTED, -1, "the file has no column that can be read%s%s",
@@ -234,6 +259,12 @@ alm_status alm_parquet_load_open(alm_ctx *cx, alm_parquet_load *p, alm_csv_shape
     ALM_TRY(alm_pq_open(cx, cx->arena, "upload", bytes, &p->file));
     ALM_TRY(check_group(cx, p));
     return find_columns(cx, p, shape, left_out);
+}
+
+void alm_parquet_load_units(alm_parquet_load *p, const alm_epoch *units)
+{
+    for (uint32_t i = 0; i < p->n_cols; i++)
+        p->columns[i].unit = units[i];
 }
 
 int64_t alm_parquet_load_file_rows(const alm_parquet_load *p)
@@ -254,7 +285,8 @@ alm_status alm_parquet_load_begin(alm_ctx *cx, alm_parquet_load *p, const alm_lo
     for (uint32_t i = 0; i < p->n_cols; i++) {
         parquet_column *c = &p->columns[i];
         const alm_type from = col[c->of].type;
-        c->to = load->table->cols[load->table_col[i]].type;
+        c->column = &load->table->cols[load->table_col[i]];
+        c->to = c->column->type;
         if ((is_whole(from) || is_whole(c->to)) && !alm_type_eq(from, c->to))
             return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' of the file is %s and cannot be %s",
                             col[c->of].name, alm_type_name(from), alm_type_name(c->to));
@@ -396,15 +428,34 @@ static void mark_bad(parquet_column *c, uint32_t row, uint8_t *at)
     c->n_bad++;
 }
 
+/* A number of a unit that somebody chose as a time: what is finer is cut. */
+static bool put_epoch(const number *x, alm_epoch unit, alm_type to, int64_t *out)
+{
+    const int64_t ticks = ticks_of(to), second = alm_epoch_second(unit);
+    if (x->kind == NUMBER_WHOLE && ticks >= second)
+        return !__builtin_mul_overflow(x->whole, ticks / second, out) && *out != ALM_LONG_NULL;
+    if (x->kind == NUMBER_WHOLE) {
+        *out = alm_floor_div(x->whole, second / ticks);
+        return true;
+    }
+    const double real = floor(x->real * (double)ticks / (double)second + 1e-6);
+    if (!(real > -9.2e18 && real < 9.2e18))
+        return false;
+    *out = (int64_t)real;
+    return true;
+}
+
 static void convert_numbers(parquet_column *c, uint32_t n)
 {
+    const bool epoch = c->unit != ALM_EPOCH_NONE && class_of(c->raw.type) != ALM_TC_TIME;
     const uint32_t width = alm_type_width(c->to);
     uint8_t *at = c->vec.data;
     for (uint32_t i = 0; i < n; i++, at += width) {
         const number x = number_at(&c->raw, i);
         if (x.kind == NUMBER_NULL)
             alm_value_set_null(c->to, at);
-        else if (!put_number(&x, c->raw.type, c->to, at))
+        else if (epoch ? !put_epoch(&x, c->unit, c->to, (int64_t *)(void *)at)
+                       : !put_number(&x, c->raw.type, c->to, at))
             mark_bad(c, i, at);
     }
 }
@@ -488,7 +539,8 @@ static alm_status read_column(const batch_task *task, parquet_column *c)
     c->n_bad = 0;
     ALM_TRY(ALM_NEWN(&c->cx, &c->arena, task->n, &c->bad));
     ALM_TRY(alm_pq_read(&c->cx, c->cursor, p->group, p->row, task->n, &c->arena, &c->raw));
-    return convert(c, task->n);
+    ALM_TRY(convert(c, task->n));
+    return alm_load_check_length(&c->cx, &c->arena, c->column, &c->vec, task->n, c->bad, &c->n_bad);
 }
 
 static void column_task(void *arg, uint32_t i, uint32_t slot)
@@ -579,6 +631,13 @@ static alm_status bad_value(alm_ctx *cx, const alm_parquet_load *p, const alm_lo
     own.arena = &p->columns[i].arena;
     if (value_text(&own, &p->columns[i].raw, row, &text) != ALM_OK)
         text = (alm_str){0};
+    size_t chars = 0;
+    const alm_vec *raw = &p->columns[i].raw;
+    if (alm_type_is_text(raw->type) && alm_text_exceeds(to, alm_vec_text(raw, row), &chars))
+        return alm_fail(
+            cx, ALM_E_LENGTH, -1,
+            "row %lld, column %s: value too long for type character varying(%u) [length=%zu]",
+            (long long)(p->before + p->row + row + 1), to->name, to->length, chars);
     return alm_fail(cx, ALM_E_VALUE, -1, "row %lld, column %s: \"%.*s\" is not a value of type %s",
                     (long long)(p->before + p->row + row + 1), to->name, (int)text.len,
                     text.len > 0 ? text.ptr : "", alm_type_name(to->type));

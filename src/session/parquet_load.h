@@ -24,6 +24,8 @@ ALM_NODISCARD alm_status alm_parquet_load_feed(alm_ctx *cx, alm_parquet_load *p,
  * them, or NULL. */
 ALM_NODISCARD alm_status alm_parquet_load_open(alm_ctx *cx, alm_parquet_load *p,
                                                alm_csv_shape *shape, const char **left_out);
+/* By column of the shape: in what numbers count that become times; NONE: in the ticks of the type. */
+void alm_parquet_load_units(alm_parquet_load *p, const alm_epoch *units);
 int64_t alm_parquet_load_file_rows(const alm_parquet_load *p); /* once open */
 /* Once open: where the first row group stands, and from where on the end must come for its rows to be read. False: there
  * are none, or they are here already. */

@@ -42,6 +42,8 @@ struct alm_kept_plan {
     uint32_t n_types;
     alm_plan_uses uses;
     int64_t day; /* UTC days since 1970 */
+    const struct alm_asked
+        *asked; /* what was asked for it, of its user in the epoch that `user` names */
     /* of the cache, under its lock */
     bool listed;
     alm_kept_plan *chain;         /* in its slot */

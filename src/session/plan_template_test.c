@@ -39,7 +39,7 @@ typedef struct answer {
 static alm_vec value_of(world *w, given g)
 {
     alm_vec v = {0};
-    const alm_type type = {.id = g.type};
+    const alm_type type = {.id = (uint8_t)g.type};
     assert_int_equal(alm_vec_new(&w->cx, &w->arena, type, 1, &v), ALM_OK);
     v.is_const = true;
     if (g.text == NULL)

@@ -19,6 +19,8 @@ static void prepare_context(alm_session *s, alm_prepared *p, alm_ctx *cx)
                     .user = s->user,
                     .session = s};
     cx->started_ns = alm_monotonic_ns();
+    cx->timeout_ms = alm_session_timeout_ms(s);
+    cx->deadline_ns = cx->timeout_ms > 0 ? cx->started_ns + cx->timeout_ms * 1000000 : 0;
     cx->now_ns = s->db->io->wall_ns(s->db->io);
 }
 
@@ -121,6 +123,21 @@ static bool find_kept(alm_session *s, alm_prepared *p, alm_str text, size_t *nex
     return true;
 }
 
+/* Texts from this length on can be cancelled while they are parsed. */
+enum { LONG_TEXT = 32 << 10 };
+
+/* A statement of that number runs; *before: the one that stands still meanwhile, of a cursor. */
+static void parse_begins(alm_session *s, alm_ctx *cx, alm_str text, uint64_t *before)
+{
+    *before = atomic_load(&s->statement);
+    if (*before == 0)
+        atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
+    alm_activity_begin(s, text, cx->now_ns / 1000);
+    s->last_statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
+    atomic_store(&s->statement, s->last_statement);
+    cx->cancel = &s->cancel;
+}
+
 alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out)
 {
     alm_ctx cx;
@@ -130,8 +147,10 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
         return ALM_E_MEMORY;
     }
     p->session = s;
-    p->mem =
-        (alm_mem){.limit_bytes = s->db->query_mem_bytes, .parent = &s->db->mem, .name = "query"};
+    p->mem = (alm_mem){.limit_bytes = s->db->query_mem_bytes,
+                       .parent = alm_session_memory(s),
+                       .name = "query",
+                       .setting = "query.memory.max"};
     alm_arena_init(&p->arena, &p->mem);
     if (find_kept(s, p, text, next)) {
         *out = p;
@@ -144,8 +163,15 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
         st = alm_fail(&cx, ALM_E_LIMIT, -1,
                       "statement of %zu bytes is longer than sql.text.max (%lld)", text.len,
                       (long long)limit);
+    uint64_t before = 0;
+    const bool is_long = st == ALM_OK && text.len > LONG_TEXT;
+    if (is_long)
+        parse_begins(s, &cx, text, &before);
     if (st == ALM_OK)
         st = parse_text(&cx, p, text, next);
+    if (is_long)
+        atomic_store(&s->statement, before);
+    p->nodes = cx.nodes;
     if (st != ALM_OK) {
         s->last_statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
         st = alm_session_failed(s, &cx);
@@ -225,7 +251,8 @@ static alm_status describe_other(alm_ctx *cx, const alm_stmt *stmt, const alm_pl
         return ALM_OK;
     alm_plan_col *col = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &col));
-    *col = (alm_plan_col){.name = "QUERY PLAN", .type = ALM_TY(STRING)};
+    *col =
+        (alm_plan_col){.name = "QUERY PLAN", .type = stmt->json ? alm_type_json() : ALM_TY(STRING)};
     if (stmt->kind == ALM_STMT_SHOW)
         ALM_TRY(alm_setting_name(cx, stmt->what, &col->name));
     if (file)
@@ -375,6 +402,8 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
 {
     alm_cursor c = {.session = s, .ts_col = -1};
     const uint32_t n = ALM_MAX(p->stmt->n_params, n_given);
+    if (atomic_load(&s->statement) == 0) /* a cancel was for the statement before */
+        atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
     alm_cursor_context(&c);
     alm_param *list = NULL;
     const alm_plan_col *found = NULL;
@@ -396,4 +425,9 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
     }
     describe_over(&c);
     return st;
+}
+
+int64_t alm_prepared_bytes(const alm_prepared *p)
+{
+    return (int64_t)sizeof(*p) + atomic_load(&p->mem.used_bytes);
 }

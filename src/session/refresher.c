@@ -1,24 +1,57 @@
 /*
- * refresher.c - the thread that refreshes materialized views by itself: after commits that touched their
+ * refresher.c - the threads that refresh materialized views by themselves: after commits that touched their
  * base (IMMEDIATE), by the clock (EVERY), for the first time after they were created.
  *
- * Latency     Commits wake it; it gives a burst of them a moment to end, and what comes while a view is
- *             refreshed is taken together by the next round.
+ * Threads     One looks for what is due, and watches refreshes that run (matview.h), those by REFRESH too. It hands what is due to
+ *             mat.view.refresh.worker.count others, so that a view whose query has no end does not hold up the views of others;
+ *             all but one of them, at most, run views that one user defined.
+ *             A view is in the list of jobs once: while it is refreshed it is not begun again.
+ * Latency     Commits wake the first; it gives a burst of them a moment to end, and what comes while a view is
+ *             refreshed is taken together by its next refresh.
  * Restart     What to do is seen in the catalogue (touched times, state of the view) alone, so a start
  *             goes on where the process ended.
  * Failure     that makes no view invalid (no room, no memory) is tried again a second later.
  */
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
+#include "session/access.h"
 #include "session/matview.h"
 
 enum { BURST_MS = 5, IDLE_MS = 1000 };
 
-typedef struct refresher {
+typedef enum job_state { JOB_QUEUED, JOB_RUNS, JOB_RESTS } job_state;
+
+typedef struct refresh_job {
+    struct refresh_job *next;
+    job_state state;
+    int64_t rest_until_ns; /* JOB_RESTS: it failed */
+    uint64_t maker;        /* who defined it; 0: nobody but the administrator */
+    size_t name_bytes;
+    char name[]; /* of the view, terminated */
+} refresh_job;
+
+typedef struct refresh_worker {
+    struct alm_refreshers *all;
+    pthread_t thread;
+    bool started;
     alm_session *session;
     alm_error told; /* the last failure that was logged */
-} refresher;
+} refresh_worker;
+
+struct alm_refreshers {
+    alm_db *db;
+    pthread_t thread; /* the one that looks */
+    bool started;
+    pthread_mutex_t lock; /* of jobs and stop */
+    pthread_cond_t queued;
+    refresh_job *jobs; /* the oldest first */
+    bool stop;
+    uint32_t n_workers;
+    refresh_worker worker[];
+};
 
 typedef struct round_plan {
     const alm_table *view, *base;
@@ -83,19 +116,19 @@ static alm_status collect(alm_ctx *cx, alm_db *db, alm_buf *names, int64_t *next
 }
 
 /* Says why a refresh failed, but not each second the same. */
-static void tell(refresher *r, const char *name)
+static void tell(refresh_worker *w, const char *name)
 {
-    const alm_error *e = &r->session->err;
-    if (atomic_load(&r->session->db->stopping) || e->code == ALM_E_CONFLICT ||
-        e->code == ALM_E_TABLE || strcmp(e->msg, r->told.msg) == 0)
+    const alm_error *e = &w->session->err;
+    if (atomic_load(&w->session->db->stopping) || e->code == ALM_E_CONFLICT ||
+        e->code == ALM_E_TABLE || strcmp(e->msg, w->told.msg) == 0)
         return; /* or the view was dropped meanwhile */
     alm_log_warn("views", "refresh of '%s' failed: %s", name, e->msg);
-    r->told = *e;
+    w->told = *e;
 }
 
-static alm_status refresh_one(alm_ctx *cx, refresher *r, const char *name)
+static alm_status refresh_one(alm_ctx *cx, refresh_worker *w, const char *name)
 {
-    alm_session *s = r->session;
+    alm_session *s = w->session;
     alm_buf sql;
     alm_prepared *prepared = NULL;
     alm_cursor *cursor = NULL;
@@ -110,7 +143,7 @@ static alm_status refresh_one(alm_ctx *cx, refresher *r, const char *name)
     if (st == ALM_OK)
         st = alm_execute(s, prepared, NULL, 0, &cursor);
     if (st != ALM_OK)
-        tell(r, name);
+        tell(w, name);
     if (cursor != NULL)
         alm_cursor_close(cursor);
     if (prepared != NULL)
@@ -119,38 +152,156 @@ static alm_status refresh_one(alm_ctx *cx, refresher *r, const char *name)
     return st;
 }
 
-static void one_round(refresher *r, int64_t *next_us, bool *failed)
+/* ---------------------------------------------------------------------- jobs */
+
+static refresh_job **find_job(alm_refreshers *r, const char *name)
 {
-    alm_session *s = r->session;
+    refresh_job **at = &r->jobs;
+    while (*at != NULL && strcmp((*at)->name, name) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static void drop_job(refresh_job **at)
+{
+    refresh_job *job = *at;
+    ALM_ASSERT(job != NULL);
+    *at = job->next;
+    free(job);
+}
+
+/* One name more of a view that is due; with the lock. */
+static void enqueue(alm_refreshers *r, const char *name, uint64_t maker)
+{
+    refresh_job **at = find_job(r, name);
+    if (*at != NULL) {
+        (*at)->maker = maker;
+        if ((*at)->state == JOB_RESTS && alm_monotonic_ns() >= (*at)->rest_until_ns)
+            (*at)->state = JOB_QUEUED;
+        return;
+    }
+    const size_t bytes = strlen(name) + 1;
+    refresh_job *job = calloc(1, sizeof(*job) + bytes);
+    if (job == NULL)
+        return; /* the next look finds it due again */
+    job->maker = maker;
+    job->name_bytes = bytes;
+    (void)memcpy(job->name, name, bytes);
+    *at = job;
+}
+
+/* Views that failed and are not due any more: they were dropped, say. */
+static void forget_rested(alm_refreshers *r)
+{
+    for (refresh_job **at = &r->jobs; *at != NULL;) {
+        if ((*at)->state == JOB_RESTS && alm_monotonic_ns() >= (*at)->rest_until_ns)
+            drop_job(at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+/* One user's views leave a worker to those of others, whatever their queries are. */
+static bool has_turn(const alm_refreshers *r, const refresh_job *job)
+{
+    uint32_t running = 0;
+    for (const refresh_job *other = r->jobs; other != NULL && job->maker != 0; other = other->next)
+        running += other->state == JOB_RUNS && other->maker == job->maker;
+    return running == 0 || running + 1 < r->n_workers;
+}
+
+static refresh_job *next_job(alm_refreshers *r)
+{
+    refresh_job *job = r->jobs;
+    while (job != NULL && (job->state != JOB_QUEUED || !has_turn(r, job)))
+        job = job->next;
+    return job;
+}
+
+static void *worker_main(void *arg)
+{
+    refresh_worker *w = arg;
+    alm_refreshers *r = w->all;
+    const alm_db *db = r->db;
+    (void)pthread_mutex_lock(&r->lock);
+    while (!r->stop) {
+        refresh_job *job = next_job(r);
+        if (job == NULL) {
+            (void)pthread_cond_wait(&r->queued, &r->lock);
+            continue;
+        }
+        job->state = JOB_RUNS; /* nobody else takes it from the list now */
+        (void)pthread_mutex_unlock(&r->lock);
+        alm_ctx cx = {.io = db->io, .zones = db->zones, .conf = db->conf};
+        const alm_status st = refresh_one(&cx, w, job->name);
+        (void)pthread_mutex_lock(&r->lock);
+        job->state = JOB_RESTS;
+        job->rest_until_ns = alm_monotonic_ns() + IDLE_MS * INT64_C(1000000);
+        if (st == ALM_OK)
+            drop_job(find_job(r, job->name));
+        (void)pthread_mutex_unlock(&r->lock);
+        alm_touch_wake(db->storage); /* what came while it ran */
+        (void)pthread_mutex_lock(&r->lock);
+    }
+    (void)pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------------- looking */
+
+/* 0 for the administrator's, and where nobody logs in. */
+static uint64_t maker_of(const alm_db *db, const alm_acl *acl, const char *view)
+{
+    const alm_definer *definer = NULL;
+    char name[1100]; /* storage allows 1,024 */
+    size_t n = 0;
+    for (; view[n] != 0 && n + 1 < sizeof name; n++)
+        name[n] = view[n] >= 'A' && view[n] <= 'Z' ? (char)(view[n] + ('a' - 'A')) : view[n];
+    name[n] = 0;
+    if (acl != NULL)
+        definer = alm_acl_definer(acl, name);
+    if (definer == NULL || strcmp(definer->name, db->conf->acl_admin_user) == 0)
+        return 0;
+    return alm_hash_u128(definer->generation, alm_hash_str(alm_str_of(definer->name))) | 1;
+}
+
+static void one_round(alm_refreshers *r, int64_t *next_us)
+{
+    alm_acl *acl = NULL;
+    alm_db *db = r->db;
     alm_arena arena;
     alm_buf names;
     alm_arena_init(&arena, NULL);
     alm_buf_init(&names, NULL);
-    alm_ctx cx = {.arena = &arena, .io = s->db->io, .zones = s->db->zones, .conf = s->db->conf};
-    *failed = collect(&cx, s->db, &names, next_us) != ALM_OK;
-    for (size_t at = 0; at < names.len && !atomic_load(&s->db->stopping);
-         at += strlen(names.ptr + at) + 1)
-        *failed |= refresh_one(&cx, r, names.ptr + at) != ALM_OK;
+    alm_ctx cx = {.arena = &arena, .io = db->io, .zones = db->zones, .conf = db->conf};
+    const bool found = collect(&cx, db, &names, next_us) == ALM_OK;
+    alm_error_clear(&cx);
+    if (found && names.len > 0 && db->conf != NULL && db->conf->acl_enabled &&
+        alm_db_acl(&cx, db, &acl) != ALM_OK)
+        alm_error_clear(&cx);
+    (void)pthread_mutex_lock(&r->lock);
+    for (size_t at = 0; found && at < names.len; at += strlen(names.ptr + at) + 1)
+        enqueue(r, names.ptr + at, maker_of(db, acl, names.ptr + at));
+    if (found)
+        forget_rested(r);
+    (void)pthread_cond_broadcast(&r->queued);
+    (void)pthread_mutex_unlock(&r->lock);
+    alm_refreshes_watch(&cx, db);
+    alm_acl_release(acl);
     alm_buf_deinit(&names);
     alm_arena_deinit(&arena);
 }
 
 static void *refresher_main(void *arg)
 {
-    refresher r = {.session = arg};
-    alm_db *db = r.session->db;
+    alm_refreshers *r = arg;
+    alm_db *db = r->db;
     uint64_t seen = alm_touch_wait(db->storage, 0, 0);
     while (!atomic_load(&db->stopping)) {
         const int64_t now_us = db->io->wall_ns(db->io) / 1000;
         int64_t next_us = now_us + IDLE_MS * 1000;
-        bool failed = false;
-        one_round(&r, &next_us, &failed);
+        one_round(r, &next_us);
         const int64_t ms = ALM_MIN(ALM_MAX((next_us - now_us) / 1000, 1), (int64_t)IDLE_MS);
-        if (failed) { /* not at once again, whatever is written meanwhile */
-            for (int i = 0; i < IDLE_MS / 10 && !atomic_load(&db->stopping); i++)
-                (void)usleep(10000);
-            continue;
-        }
         seen = alm_touch_wait(db->storage, seen, ms);
         if (!atomic_load(&db->stopping))
             (void)usleep(BURST_MS * 1000);
@@ -158,26 +309,62 @@ static void *refresher_main(void *arg)
     return NULL;
 }
 
+/* ---------------------------------------------------------------------- life */
+
+static alm_status start_worker(alm_ctx *cx, alm_refreshers *r)
+{
+    refresh_worker *w = &r->worker[r->n_workers];
+    w->all = r;
+    ALM_TRY(alm_session_new(cx, r->db, "refresher", "refresh", &w->session));
+    w->session->of_users = true;
+    r->n_workers++;
+    const int e = pthread_create(&w->thread, NULL, worker_main, w);
+    w->started = e == 0;
+    return e == 0 ? ALM_OK
+                  : alm_io_fail(cx, -e, "start a thread that refreshes materialized views");
+}
+
 alm_status alm_refresher_start(alm_ctx *cx, alm_db *db)
 {
-    alm_session *s = NULL;
-    ALM_TRY(alm_session_new(cx, db, "refresher", "refresh", &s));
-    const int e = pthread_create(&db->refresher, NULL, refresher_main, s);
-    if (e != 0) {
-        alm_session_free(s);
-        return alm_io_fail(cx, -e, "start the thread that refreshes materialized views");
-    }
-    db->refresher_session = s;
-    return ALM_OK;
+    const uint32_t n = db->conf != NULL ? (uint32_t)db->conf->mat_view_refresh_worker_count : 1;
+    alm_refreshers *r = calloc(1, sizeof(*r) + n * sizeof(r->worker[0]));
+    if (r == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    r->db = db;
+    (void)pthread_mutex_init(&r->lock, NULL);
+    (void)pthread_cond_init(&r->queued, NULL);
+    db->refreshers = r;
+    for (uint32_t i = 0; i < n; i++)
+        ALM_TRY(start_worker(cx, r)); /* alm_refresher_stop ends those that run */
+    const int e = pthread_create(&r->thread, NULL, refresher_main, r);
+    r->started = e == 0;
+    return e == 0 ? ALM_OK
+                  : alm_io_fail(cx, -e, "start the thread that looks for materialized views");
 }
 
 void alm_refresher_stop(alm_db *db)
 {
-    if (db->refresher_session == NULL)
+    alm_refreshers *r = db->refreshers;
+    if (r == NULL)
         return;
-    alm_session_abandon(db->refresher_session);
+    for (uint32_t i = 0; i < r->n_workers; i++)
+        alm_session_abandon(r->worker[i].session);
+    (void)pthread_mutex_lock(&r->lock);
+    r->stop = true;
+    (void)pthread_cond_broadcast(&r->queued);
+    (void)pthread_mutex_unlock(&r->lock);
     alm_touch_wake(db->storage);
-    (void)pthread_join(db->refresher, NULL);
-    alm_session_free(db->refresher_session);
-    db->refresher_session = NULL;
+    if (r->started)
+        (void)pthread_join(r->thread, NULL);
+    for (uint32_t i = 0; i < r->n_workers; i++) {
+        if (r->worker[i].started)
+            (void)pthread_join(r->worker[i].thread, NULL);
+        alm_session_free(r->worker[i].session);
+    }
+    while (r->jobs != NULL)
+        drop_job(&r->jobs);
+    (void)pthread_cond_destroy(&r->queued);
+    (void)pthread_mutex_destroy(&r->lock);
+    free(r);
+    db->refreshers = NULL;
 }

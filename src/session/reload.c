@@ -1,5 +1,5 @@
 /* reload.c - a new configuration while the server runs: who does it is told by the server. */
-#include "session/session_state.h"
+#include "session/access.h"
 
 void alm_db_reload_by(alm_db *db, alm_reload_fn run, void *arg)
 {
@@ -28,4 +28,7 @@ void alm_db_conf_changed(alm_db *db)
     const int64_t one = db->conf != NULL ? db->conf->query_memory_max : 0;
     __atomic_store_n(&db->mem.limit_bytes, total > 0 ? total : ram / 2, __ATOMIC_RELEASE);
     __atomic_store_n(&db->query_mem_bytes, one > 0 ? one : ram / 4, __ATOMIC_RELEASE);
+    alm_requests_conf(db);
+    alm_accounts_limit(db);
+    alm_access_changed(db); /* acl.admin.* */
 }

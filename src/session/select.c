@@ -1,7 +1,7 @@
 /*
  * select.c - from a SELECT to its running operators: the plan that is kept for its text, or a new one.
  */
-#include "session/session_state.h"
+#include "session/access.h"
 #include "storage/spill.h"
 
 static alm_status open_plan(alm_cursor *c)
@@ -15,6 +15,7 @@ static alm_status open_plan(alm_cursor *c)
                               .spill = alm_storage_spill_space(c->session->db->storage),
                               .registry = c->session->db->registry,
                               .texts = alm_session_texts};
+    alm_audit_plan(c, c->plan);
     return alm_exec_open(&c->cx, c->plan, &env, &c->exec);
 }
 
@@ -101,7 +102,9 @@ static alm_status make_kept(alm_cursor *c, alm_prepared *p, const alm_plan_env *
 {
     alm_db *db = c->session->db;
     ALM_TRY(alm_kept_plan_new(&c->cx, &db->mem, db->query_mem_bytes, &c->kept));
+    c->asked = NULL; /* what planning asks is kept with the plan */
     ALM_TRY(alm_kept_plan_make(&c->cx, c->kept, env, user_of(c), p->text, &p->keeps));
+    c->kept->asked = c->asked;
     c->plan = c->kept->plan;
     if (!p->keeps)
         return ALM_OK;
@@ -119,7 +122,10 @@ static alm_status make_template(alm_cursor *c, alm_prepared *p, const alm_plan_e
     open.as_template = true;
     *made = false;
     ALM_TRY(alm_kept_plan_new(&c->cx, &db->mem, db->query_mem_bytes, &kept));
+    c->asked = NULL;
     const alm_status st = alm_kept_plan_make(&c->cx, kept, &open, user_of(c), p->text, made);
+    kept->asked = c->asked;
+    c->asked = NULL; /* its memory is the template's */
     if (st == ALM_OK && *made) {
         alm_plan_cache_put(&db->plans, kept);
         p->kept = kept;
@@ -162,6 +168,7 @@ static alm_status plan_anew(alm_cursor *c, alm_prepared *p, const alm_plan_env *
 static alm_status take_kept(alm_cursor *c, alm_kept_plan *kept, const alm_plan_env *env)
 {
     c->kept = alm_kept_plan_retain(kept);
+    c->asked = kept->asked;
     if (kept->is_template)
         return alm_plan_instance(&c->cx, env, kept->plan, &c->plan);
     c->plan = kept->plan;

@@ -56,6 +56,8 @@ void alm_session_free(alm_session *s)
         alm_txn_rollback(s->txn);
     alm_db *db = s->db;
     alm_session_become(s, NULL);
+    alm_session_requests_over(s);
+    alm_account_leave(s);
     (void)pthread_mutex_lock(&db->lock);
     if (s->prev != NULL)
         s->prev->next = s->next;
@@ -78,11 +80,24 @@ void alm_session_abandon(alm_session *s)
     atomic_store(&s->cancel, true);
 }
 
+bool alm_session_is_ended(const alm_session *s)
+{
+    return atomic_load(&s->ended);
+}
+
 void alm_session_cancel(alm_session *s, uint64_t statement)
 {
     const uint64_t running = atomic_load(&s->statement);
     if (running != 0 && (statement == 0 || statement == running))
         atomic_store(&s->cancel, true);
+}
+
+bool alm_session_take_cancel(alm_session *s)
+{
+    if (!atomic_load(&s->cancel) || atomic_load(&s->gone) || atomic_load(&s->db->stopping))
+        return false;
+    atomic_store(&s->cancel, false);
+    return true;
 }
 
 uint64_t alm_session_statement(const alm_session *s)
@@ -121,6 +136,11 @@ void alm_session_pid(alm_session *s, int32_t pid)
     s->pid = pid;
     (void)pthread_mutex_unlock(&s->activity.lock);
 }
+void alm_session_exports(alm_session *s, bool exports)
+{
+    s->exports = exports;
+}
+
 void alm_session_ends(alm_session *s, const alm_ends *ends)
 {
     (void)pthread_mutex_lock(&s->activity.lock);

@@ -43,6 +43,10 @@ ALM_NODISCARD alm_status alm_db_reload(alm_ctx *cx, alm_db *db, alm_reload what,
 void alm_db_conf_changed(alm_db *db);
 /* The account of all statements (query.memory.total.max): what protocols keep for them counts too. */
 alm_mem *alm_db_memory(alm_db *db);
+/* Bytes that a statement keeps: its text, what was parsed and described of it. */
+int64_t alm_prepared_bytes(const alm_prepared *p);
+/* The account of what clients send (requests.h). */
+alm_mem *alm_db_request_memory(alm_db *db);
 
 /* What sessions did since the start: statements by the protocol that they came over, errors of all of them by
  * their code, the time that statements took here (not that their client took to read). */
@@ -82,6 +86,27 @@ const struct alm_principal *alm_session_principal(const alm_session *s);
 bool alm_session_holds(alm_session *s, const char *permission);
 /* Any permission on the table: else it is not to be told that it is there. */
 bool alm_session_sees(alm_session *s, const char *table);
+/*
+ * Does what began before still count? ALM_E_LOGIN_OVER says why not: the password is another, the token ended, the user was disabled
+ * ... (docs/security.md). Statements and fetches ask by themselves; who holds something between them has to.
+ */
+typedef struct
+    alm_seen { /* the version of all permissions when it was looked last; zero at first */
+    uint64_t records, version;
+    int64_t until_us; /* wall clock: to be looked at again then; 0: not by itself */
+} alm_seen;
+/* For the cost of two loads while nothing has changed. */
+ALM_NODISCARD alm_status alm_login_stands(alm_ctx *cx, alm_db *db, const struct alm_principal *who,
+                                          alm_seen *seen);
+/* The same of a session between statements, with its service account; whoever owns it. */
+ALM_NODISCARD alm_status alm_session_still(alm_ctx *cx, alm_session *s);
+/* What a result was allowed to read, to be asked again before it is read later; NULL: access control is off. */
+typedef struct alm_questions alm_questions;
+ALM_NODISCARD alm_status alm_cursor_questions(alm_ctx *cx, const alm_cursor *c,
+                                              alm_questions **out);
+void alm_questions_free(alm_questions *q); /* NULL: nothing */
+/* Of its user, who is that of the session now: ALM_E_DENIED, ALM_E_LOGIN_OVER. */
+ALM_NODISCARD alm_status alm_questions_again(alm_ctx *cx, alm_session *s, const alm_questions *q);
 /* It has not the permission: ALM_E_DENIED "Access denied for NAME [PERMISSION]", and a line in the audit log. */
 alm_status alm_session_denied(alm_ctx *cx, const alm_session *s, const char *permission,
                               int32_t pos);
@@ -92,9 +117,33 @@ ALM_NODISCARD alm_status alm_access_end_point(alm_ctx *cx, alm_db *db,
                                               const struct alm_principal *who, const char *point);
 /* Ends the statement that runs with that sequence number (0: whichever runs). Any thread. */
 void alm_session_cancel(alm_session *s, uint64_t statement);
+/* For who has the session while nothing of it runs: was a statement cancelled whose rows stand still? Its cursors are to be closed,
+ * all of them: who is to free memory knows the session by one of their numbers. Asked once. */
+bool alm_session_take_cancel(alm_session *s);
+/* The account of memory of the session's user: that of its statements, and of what is kept for it. */
+alm_mem *alm_session_memory(alm_session *s);
 /* Ends the statement of that number; a read-only session, and one without SQL ENGINE ADMIN, that of its own user alone. */
 typedef enum alm_cancelled { ALM_CANCEL_NONE, ALM_CANCEL_DENIED, ALM_CANCEL_DONE } alm_cancelled;
 alm_cancelled alm_session_cancel_query(alm_session *me, int64_t statement);
+/*
+ * Sessions that a protocol keeps between its connections, for SHOW SESSIONS and DROP SESSION. Both are called on any thread; `each` is
+ * called for every one that goes on, and must not end any.
+ */
+typedef struct alm_cookie {
+    uint64_t number; /* of its login */
+    const struct alm_principal *who;
+    const char *address;               /* of its login */
+    int64_t begun_us, used_us, end_us; /* wall clock */
+} alm_cookie;
+typedef struct alm_cookies {
+    void *arg;
+    alm_status (*list)(void *arg, alm_status (*each)(void *row_arg, const alm_cookie *cookie),
+                       void *row_arg);
+    void (*end)(void *arg, uint64_t number);
+} alm_cookies;
+void alm_db_cookies_by(alm_db *db, const alm_cookies *cookies); /* NULL: nobody any more */
+/* Somebody ended the session (pg_terminate_backend, DROP SESSION): its protocol closes it. Any thread. */
+bool alm_session_is_ended(const alm_session *s);
 /* The client is gone: ends what runs and whatever is started still. Any thread. */
 void alm_session_abandon(alm_session *s);
 uint64_t alm_session_statement(const alm_session *s);
@@ -140,6 +189,9 @@ void alm_session_read_only(alm_session *s, bool on);
 void alm_session_reads_only(alm_session *s, const char *why);
 #define ALM_SESSION_FOREIGN                                                                        \
     "a page of another site may only read: http.cors.origins lists those that may do more"
+#define ALM_SESSION_UNMARKED                                                                       \
+    "a link or form may only read: what changes something needs the header X-Requested-With: "     \
+    "XMLHttpRequest"
 #define ALM_SESSION_READING "only statements that read are run with readonly=true"
 /* The same for whoever it is: 25006, and the session says that it is read-only. */
 void alm_session_read_only_interface(alm_session *s);
@@ -169,6 +221,7 @@ uint64_t alm_session_went_back(const alm_session *s);
 /* Number of the connection, as pg_backend_pid() and the lists of sessions show it. */
 void alm_session_pid(alm_session *s, int32_t pid);
 /* The addresses of its connection, copied. */
+void alm_session_exports(alm_session *s, bool exports); /* rows are for a file: audit.export */
 void alm_session_ends(alm_session *s, const struct alm_ends *ends);
 const char *alm_session_user(const alm_session *s);
 /* Who it is: equal texts are the same user, where names alone are not (alm_principal). Of one's own session; others are asked with _is_of,
@@ -252,11 +305,15 @@ const alm_notice *alm_cursor_notice(const alm_cursor *c);
 const char *alm_cursor_tag(const alm_cursor *c);
 /* INSERT of literals, parameters, now(): in a transaction that goes on it waits for nothing. */
 bool alm_prepared_is_values(const alm_prepared *p);
+/* Few enough nodes to be planned, and described, on a network thread? */
+bool alm_prepared_is_small(const alm_prepared *p);
 /* Small enough to run on a network thread? (from the plan's row estimate; DML and DDL never are) */
 bool alm_prepared_is_short(alm_session *s, const alm_prepared *p);
 bool alm_cursor_is_short(const alm_cursor *c);
 /* Next batch, NULL at the end; borrowed until the next call. */
 ALM_NODISCARD alm_status alm_cursor_next(alm_cursor *c, alm_batch **out);
+/* Rows in hand are given out later: is what the statement was allowed there still? The error is the session's. */
+ALM_NODISCARD alm_status alm_cursor_still(alm_cursor *c);
 void alm_cursor_close(alm_cursor *c);
 /* The client did not want rows for so long: that time does not count against the time limit. */
 void alm_cursor_waited(alm_cursor *c, int64_t ns);

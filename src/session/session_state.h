@@ -17,6 +17,7 @@
 #include "base/conf.h"
 #include "base/lookup.h"
 #include "session/plan_cache.h"
+#include "session/requests.h"
 #include "session/session.h"
 #include "time/zone.h"
 
@@ -29,7 +30,14 @@ struct alm_db {
     alm_registry *registry;
     alm_workers *workers;
     alm_zones *zones;
-    alm_mem mem; /* all queries */
+    alm_mem mem;   /* all queries */
+    alm_mem users; /* those of users, not of the built-in admin; part of mem */
+    struct {
+        pthread_mutex_t lock;
+        struct alm_account *first; /* of each user with a session */
+        int64_t max_bytes;
+    } accounts;
+    alm_requests requests;
     alm_plan_cache plans;
     int64_t query_mem_bytes;
     _Atomic uint64_t next_statement;
@@ -38,8 +46,8 @@ struct alm_db {
     pthread_mutex_t lock;
     alm_session *sessions;
     int32_t n_sessions;
-    int64_t started_us; /* wall clock */
-    pthread_t refresher;
+    int64_t started_us;              /* wall clock */
+    const alm_cookies *cookies;      /* who keeps sessions of HTTP; NULL: nobody */
     struct alm_copy_jobs *copy_jobs; /* imports by COPY FROM a file */
     struct alm_exports *exports;     /* exports by COPY TO a file */
     struct {
@@ -47,14 +55,19 @@ struct alm_db {
         alm_reload_fn run;
         void *arg;
     } reload;
-    alm_session *refresher_session; /* NULL: it does not run */
+    struct alm_refreshers *refreshers; /* NULL: they do not run */
     struct {
         pthread_mutex_t lock;
-        alm_acl *acl;                 /* the newest that was looked at, or NULL */
-        struct alm_audit_row **audit; /* a ring, audit_n ever */
-        size_t audit_cap, audit_n;
+        struct alm_refresh_run *first;
+    } refreshes; /* that run: matview.h */
+    struct {
+        pthread_mutex_t lock;
+        alm_acl *acl; /* the newest that was looked at, or NULL */
+        bool is_made;
+        struct alm_audit_log *audit;
         alm_token *transient; /* tokens that are kept nowhere else; entity: malloc */
         size_t n_transient;
+        _Atomic uint64_t version;  /* goes up with what decides about logins and is no record */
         struct alm_logins *logins; /* login.c */
         struct alm_oidc *oidc;     /* users of the identity provider; NULL: there are none */
     } access;
@@ -96,6 +109,8 @@ struct alm_session {
     alm_principal *who;     /* NULL: access control does not ask */
     alm_principal *assumed; /* service account, or NULL */
     alm_rights *rights;     /* of the one or the other; NULL: not looked up yet */
+    alm_seen seen;          /* that `rights` are of */
+    uint64_t turn;          /* goes up when `rights` may be others */
     char plan_key[ALM_ENTITY_NAME_MAX +
                   60]; /* user, groups and epoch of `rights`, as plans are kept by; "": NULL */
     char protocol[16];
@@ -104,8 +119,12 @@ struct alm_session {
     int64_t since_us; /* wall clock when it began */
     alm_activity activity;
     atomic_bool cancel, gone;   /* gone: for good */
+    atomic_bool ended;          /* by somebody: alm_session_is_ended */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
+    bool of_users; /* what it runs is for users, whom it is not: no memory of the administrator's */
+    struct alm_account *account; /* NULL: its memory is of no user's */
     uint64_t last_statement;
+    struct alm_cursor *open;        /* cursors with rows to come, the one that ran last first */
     uint8_t by;                     /* ALM_BY_HTTP ...: of db->counters */
     uint64_t seed;                  /* of its statements' seeds */
     int64_t timeout_ms;             /* 0: configured default */
@@ -113,6 +132,7 @@ struct alm_session {
     int64_t idle_ms, idle_block_ms; /* 0: no limit */
     bool read_only, no_blocks, streams;
     const char *reads_only;           /* why nothing but reading is run; NULL: it is */
+    bool exports;                     /* rows of this request are a file for the client: /exp */
     bool interface_read_only;         /* nobody may write here: pg.security.readonly */
     bool default_read_only;           /* default_transaction_read_only */
     bool tx_read_only;                /* the transaction that is open */
@@ -126,6 +146,7 @@ struct alm_session {
     alm_txn
         *txn; /* open transaction that has written, or NULL: of the block, or the implicit one */
     struct alm_txn_commit_run *commit; /* under way; NULL: none */
+    alm_request_user *requests;        /* joined, or NULL */
     alm_mem mem;                       /* prepared statements and settings */
     alm_arena arena;
     alm_settings settings;
@@ -150,6 +171,7 @@ struct alm_prepared {
     bool plain_values;     /* alm_prepared_is_values */
     bool ran;
     int64_t parse_ns;
+    int64_t nodes;            /* of the tree, without rows of VALUES; 0: it was not parsed */
     const int32_t *param_pos; /* of alm_describe */
     uint32_t n_param_pos;
 };
@@ -162,13 +184,19 @@ static inline bool alm_in_transaction(const alm_session *s)
 
 struct alm_cursor {
     alm_session *session;
+    alm_cursor *open_next; /* of session->open */
+    bool is_open;
     alm_mem mem;
     alm_arena arena;
     alm_ctx cx;
     alm_lookup lookup;
     alm_prepared *prepared; /* what alm_execute was given; NULL: nothing */
     alm_access access;
-    alm_rights *rights; /* what cx->access asks; NULL: everything is allowed */
+    alm_rights *rights;            /* what cx->access asks; NULL: everything is allowed */
+    alm_seen seen;                 /* when the questions were answered last */
+    uint64_t turn;                 /* of the session, then */
+    const char *definer_of;        /* view whose definer is asked; NULL: the session's user is */
+    const struct alm_asked *asked; /* that were answered with yes: standing.h */
     alm_snapshot *snapshot;
     alm_plan *plan;
     alm_kept_plan *kept; /* owns `plan`; NULL: the arena does */
@@ -196,7 +224,17 @@ struct alm_cursor {
     int64_t map_faults;   /* of all, when the statement began */
 };
 
-int64_t alm_db_ram_bytes(void); /* of the machine */
+/* account.c. Memory of the statements of one user. */
+typedef struct alm_account alm_account;
+void alm_accounts_init(alm_db *db);
+void alm_accounts_deinit(alm_db *db);
+void alm_accounts_limit(alm_db *db); /* the settings have changed */
+/* The session's user is another now. */
+void alm_account_change(alm_session *s);
+void alm_account_leave(alm_session *s);
+
+int64_t alm_db_ram_bytes(void);                       /* of the machine */
+int64_t alm_session_timeout_ms(const alm_session *s); /* of its next statement; 0: none */
 
 /* prepared.c. The tree of a statement whose plan was found by its text. */
 ALM_NODISCARD alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p);
@@ -278,6 +316,8 @@ void alm_cursor_note(alm_cursor *c, bool warning, const char *sqlstate, const ch
 /* IF NOT EXISTS, IF EXISTS: the statement leaves this out. `what`: "table", "view" ... */
 void alm_note_exists(alm_cursor *c, alm_str relation);
 void alm_note_missing(alm_cursor *c, const char *what, alm_str name);
+/* The same of what IF EXISTS named in schemas that are not there. */
+void alm_note_absent(alm_cursor *c, const char *what, const alm_stmt *stmt);
 alm_status alm_run_empty(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 
 /* The query that answers SHOW what; NULL where it is a setting. Fails if it names an unknown table. */
@@ -329,6 +369,11 @@ void alm_activity_begin(alm_session *s, alm_str text, int64_t now_us);
 /* The same for all statements to come. */
 void alm_activity_fix(alm_session *s, alm_str text, int64_t now_us);
 void alm_activity_settings(alm_session *s); /* settings have changed, maybe */
+/* session_list.c */
+alm_status alm_run_drop_session(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
+alm_status alm_sessions_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
+/* False: there is none of that number and protocol, or the user may not end it. */
+bool alm_session_end_connection(alm_session *me, const char *protocol, int64_t pid);
 alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 /* Bytes that a statement may use: what is set for its user, or query.memory.max. Of a session whose rights are known. */
 int64_t alm_session_memory_max(const alm_session *s);

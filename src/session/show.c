@@ -3,6 +3,7 @@
  */
 #include <strings.h>
 
+#include "base/nearest.h"
 #include "session/session_state.h"
 
 /* SHOW words that are queries; `arg` takes the table name in quotes. */
@@ -20,6 +21,7 @@ static const struct show_row {
     {"parameters", "select * from show_parameters()", false},
     {"all", "select * from show_settings()", false},
     {"databases", "select datname as name from pg_catalog.pg_database", false},
+    {"sessions", "select * from session_activity()", false},
     {"users", "select * from all_users()", false},
     {"user", "select * from user_logins('%s')", true},
     {"groups", "select * from all_groups('%s')", true},
@@ -35,6 +37,7 @@ static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
     const bool view = alm_str_eq(stmt->what, ALM_STR("create view"));
     const bool matview = alm_str_eq(stmt->what, ALM_STR("create materialized view"));
     if (view || matview) {
+        ALM_TRY(alm_access_name(&c->cx, "SELECT", stmt->table, stmt->table_pos));
         const alm_table *t = alm_snapshot_find(c->snapshot, stmt->table);
         const char *const what = view ? "view" : "materialized view";
         if (t == NULL)
@@ -51,6 +54,8 @@ static alm_status check_table(alm_cursor *c, const alm_stmt *stmt)
     for (size_t i = 0; i < ALM_COUNT(others); i++)
         if (alm_str_eq(stmt->what, alm_str_of(others[i])))
             return ALM_OK; /* a name of somebody, or categories */
+    if (stmt->table.len > 0)
+        ALM_TRY(alm_access_name(&c->cx, "SELECT", stmt->table, stmt->table_pos));
     if (stmt->table.len == 0 || alm_snapshot_find(c->snapshot, stmt->table) != NULL)
         return ALM_OK;
     return alm_no_table(&c->cx, c->snapshot, stmt->table, stmt->table_pos);
@@ -106,8 +111,17 @@ alm_status alm_run_show(alm_cursor *c, const alm_stmt *stmt, alm_param *params, 
     const char *key = NULL;
     ALM_TRY(alm_setting_name(cx, stmt->what, &key));
     const char *value = alm_session_setting(c->session, key);
-    if (value == NULL)
+    if (value == NULL) {
+        const char *blank = memchr(stmt->what.ptr, ' ', stmt->what.len);
+        alm_nearest near = alm_nearest_of((alm_str){
+            stmt->what.ptr, blank != NULL ? (size_t)(blank - stmt->what.ptr) : stmt->what.len});
+        for (size_t i = 0; i < ALM_COUNT(show_rows); i++)
+            alm_nearest_offer(&near, alm_str_of(show_rows[i].what));
+        if (near.found.len > 0) /* SHOW TABELS */
+            return alm_fail_near(cx, ALM_E_SETTING, stmt->what_pos, &near,
+                                 "unrecognized configuration parameter \"%s\"", key);
         return alm_no_setting(cx, alm_str_of(key), stmt->what_pos);
+    }
     return alm_cursor_texts(c, key, &value, 1);
 }
 

@@ -39,6 +39,7 @@ static alm_type source_arg_type(alm_str name, uint32_t i)
 const alm_source_if *alm_session_sources(void)
 {
     static const alm_source_if table = {.exists = source_exists,
+                                        .by_name = alm_source_by_name,
                                         .offer = alm_source_offer,
                                         .bind = source_bind,
                                         .ordered = source_ordered,
@@ -111,6 +112,8 @@ alm_status alm_session_texts(alm_ctx *cx, const char *what, const char *const **
         return settings_texts(cx, cells, rows);
     } else if (strcmp(what, "activity") == 0 && cx->session != NULL) {
         return alm_activity_texts(cx, cells, rows);
+    } else if (strcmp(what, "sessions") == 0 && cx->session != NULL) {
+        return alm_sessions_texts(cx, cells, rows);
     } else if (strcmp(what, "memory") == 0 && cx->session != NULL) {
         return alm_memory_texts(cx, cells, rows);
     } else if (strcmp(what, "checkpoint") == 0 && cx->session != NULL) {

@@ -68,7 +68,16 @@ static alm_status note_changes(validation *v, const alm_stmt *stmt)
 
 /* --------------------------------------------------------------------- statements */
 
-/* The tables that DROP, TRUNCATE, RENAME or COMMENT name. */
+static const char *permission_of(const alm_stmt *stmt)
+{
+    return stmt->kind == ALM_STMT_DROP_TABLE     ? "DROP TABLE"
+           : stmt->kind == ALM_STMT_TRUNCATE     ? "TRUNCATE TABLE"
+           : stmt->kind == ALM_STMT_RENAME_TABLE ? "RENAME TABLE"
+           : stmt->kind == ALM_STMT_COMMENT      ? "SET TABLE PARAM"
+                                                 : "SELECT";
+}
+
+/* The tables that DROP, TRUNCATE, RENAME, COMMENT or COPY TO name. */
 static alm_status look_for_tables(alm_cursor *c, const alm_stmt *stmt)
 {
     if (stmt->if_exists || stmt->all_tables || stmt->table.len == 0)
@@ -76,6 +85,7 @@ static alm_status look_for_tables(alm_cursor *c, const alm_stmt *stmt)
     for (uint32_t i = 0; i <= stmt->n_more; i++) {
         const alm_str name = i == 0 ? stmt->table : stmt->more_tables[i - 1];
         const int32_t pos = i == 0 ? stmt->table_pos : stmt->more_pos[i - 1];
+        ALM_TRY(alm_access_name(&c->cx, permission_of(stmt), name, pos));
         if (alm_snapshot_find(c->snapshot, name) == NULL)
             return alm_no_table(&c->cx, c->snapshot, name, pos);
     }

@@ -348,6 +348,7 @@ typedef enum alm_stmt_kind {
     ALM_STMT_PREPARE,        /* ext: alm_prepare_words; inner: what is prepared */
     ALM_STMT_EXECUTE,        /* ext: alm_execute_words; select: its values, or NULL */
     ALM_STMT_CANCEL,         /* CANCEL QUERY n: value */
+    ALM_STMT_DROP_SESSION,   /* value: its id */
     ALM_STMT_ACL,            /* users, groups, grants; ext: alm_acl_words */
     ALM_STMT_OTHER /* recognised but not there yet: text names it; ext holds what was parsed */
 } alm_stmt_kind;
@@ -389,7 +390,7 @@ typedef struct alm_execute_words {
     alm_str name; /* as written, with its quotes */
     uint32_t n_values;
     int32_t pos;
-    bool explain, analyze;
+    bool explain, analyze, json;
 } alm_execute_words;
 
 typedef struct alm_column_def {
@@ -419,11 +420,13 @@ typedef struct alm_stmt {
     alm_str *more_tables; /* TRUNCATE a, b, c: those behind the first */
     int32_t *more_pos;
     uint32_t n_more;
+    alm_str *absent; /* IF EXISTS: names, with it, of schemas without such tables; left out above */
+    uint32_t n_absent;
     alm_str column; /* COMMENT ON COLUMN */
     int32_t column_pos;
     alm_select *select; /* SELECT, EXPLAIN, INSERT SELECT, CREATE TABLE AS, UPDATE FROM (as from) */
     struct alm_stmt *inner; /* EXPLAIN of another statement */
-    bool analyze;
+    bool analyze, json;     /* ... FORMAT JSON */
     /* CREATE TABLE */
     alm_column_def *cols;
     uint32_t n_cols;
@@ -565,6 +568,7 @@ typedef struct alm_copy {
     alm_ast *where; /* FROM: of the rows that come; NULL: all */
     alm_str query;  /* TO: as it is written between the brackets, ptr NULL: it is a table, ... */
     alm_str table, columns; /* ... its name as written, and the columns, ptr NULL: all */
+    alm_str schema;         /* of the table */
 } alm_copy;
 
 /* ALTER TABLE | MATERIALIZED VIEW | VIEW name action; stmt->table names the object. */

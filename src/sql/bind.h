@@ -13,6 +13,7 @@
 #define ALM_SQL_BIND_H
 
 #include "sql/expr.h"
+#include "sql/name_set.h"
 
 /* ------------------------------------------------------------------- names */
 
@@ -32,11 +33,12 @@ typedef struct alm_names {
     const struct alm_names *outer;
     const alm_cte *ctes; /* the first n_ctes are visible */
     uint32_t n_ctes;
-    alm_cte_use *uses;        /* of ctes */
-    bool recursive;           /* WITH RECURSIVE */
-    alm_recursion *recursion; /* `defining` of WITH RECURSIVE, or NULL */
-    const alm_cte *defining;  /* inside the query of this one, which does not see itself; or NULL */
-    struct alm_scope *scope;  /* the query around this one, whose columns may be named; or NULL */
+    const alm_name_set *by_name; /* of all of them, those that are not visible too */
+    alm_cte_use *uses;           /* of ctes */
+    bool recursive;              /* WITH RECURSIVE */
+    alm_recursion *recursion;    /* `defining` of WITH RECURSIVE, or NULL */
+    const alm_cte *defining; /* inside the query of this one, which does not see itself; or NULL */
+    struct alm_scope *scope; /* the query around this one, whose columns may be named; or NULL */
 } alm_names;
 
 /* ------------------------------------------------------------------- scopes */
@@ -54,8 +56,9 @@ typedef struct alm_rel {
     uint32_t lookups;
     uint32_t *slots; /* names of a wide relation: 1 + column, 0 free; made when it pays */
     uint32_t mask;
-    bool *hidden;  /* n_cols: not in stars, only by qualified name; or NULL */
-    bool function; /* a call: its alias names its one column, too */
+    bool *hidden;         /* n_cols: not in stars, only by qualified name; or NULL */
+    bool function;        /* a call: its alias names its one column, too */
+    const char *relation; /* of a catalogue, by its name for regclass; NULL otherwise */
 } alm_rel;
 
 typedef struct alm_item { /* one column of the select list, stars expanded */
@@ -102,6 +105,7 @@ typedef struct alm_scope {
     /* calls found */
     alm_agg_call *aggs;
     uint32_t n_aggs, cap_aggs;
+    alm_hashes agg_hashes;   /* of the calls: whether one is there already */
     alm_sort_key *agg_order; /* ORDER BY inside aggregates: one for all of them */
     uint32_t n_agg_order;
     uint64_t ordered_aggs; /* bit per aggregate that has it */
@@ -112,6 +116,8 @@ typedef struct alm_scope {
     /* select list, for names in ORDER BY, GROUP BY and HAVING; NULL while it is bound itself */
     const alm_item *items;
     uint32_t n_items;
+    /* in HAVING, QUALIFY, OVER and grouping(): a name that GROUP BY takes from the list is that item */
+    bool by_keys;
     struct alm_scalar *scalars; /* subqueries that stand for a value, if one is written again */
     uint32_t n_scalars, cap_scalars;
     /* columns of subqueries that do not look outside: the same in all rows, so free of GROUP BY */
@@ -139,12 +145,26 @@ ALM_NODISCARD alm_status alm_bind_expr(alm_scope *sc, const alm_ast *ast, alm_ex
 /* bind_literal.c */
 ALM_NODISCARD alm_status alm_bind_geohash(alm_planner *p, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_number(alm_planner *p, const alm_ast *ast, alm_expr **out);
+/* A number cast to a DECIMAL, from the digits that are written and rounded half up to its scale. *out is NULL where `ast` is
+ * something else, or does not fit. */
+ALM_NODISCARD alm_status alm_bind_written_decimal(alm_planner *p, const alm_ast *ast, alm_type to,
+                                                  alm_expr **out);
+/* A number that is compared with a DECIMAL: exactly what is written, where it would be a DOUBLE. */
+ALM_NODISCARD alm_status alm_bind_beside_decimal(alm_planner *p, const alm_expr *with,
+                                                 const alm_ast *ast, alm_expr **e);
 ALM_NODISCARD alm_status alm_bind_string(alm_planner *p, alm_str text, int32_t pos, alm_expr **out);
 ALM_NODISCARD alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out);
 /* bind_name.c; *out NULL: there is no such column (no error is set) */
 ALM_NODISCARD alm_status alm_bind_name(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* What a plain name of GROUP BY is if the list has an item of that name: an alias goes before the columns of
+ * FROM, and so does a column of one relation that the list names. *out NULL: there is none. */
+ALM_NODISCARD alm_status alm_bind_listed(alm_scope *sc, const alm_ast *ast, alm_expr **out);
+/* An expression that is computed from the groups, where names are those of GROUP BY (alm_scope.by_keys). */
+ALM_NODISCARD alm_status alm_bind_by_keys(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* The error for a column there is not. */
 ALM_NODISCARD alm_status alm_no_name(alm_scope *sc, const alm_ast *ast);
+/* There is no such table; with what to write instead, where other clients know the word. */
+ALM_NODISCARD alm_status alm_hint_no_table(alm_planner *p, const alm_from *f);
 /* bind_predicate.c */
 /* A condition: a parameter of unknown type and a text that reads as a boolean (t) become one; what is no
  * boolean then is refused at pos. */
@@ -200,6 +220,9 @@ ALM_NODISCARD alm_status alm_bind_scalar_subquery(alm_scope *sc, const alm_ast *
 ALM_NODISCARD alm_status alm_bind_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* A cast to regclass, oid, name and such (bind_object.c); *out = NULL: another type. */
 alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **out);
+alm_str alm_type_without_schema(alm_str name); /* int4 of pg_catalog.int4 */
+/* Behind a cast: cut to the characters of varchar(n), rounded to the digits of timestamp(n). */
+ALM_NODISCARD alm_status alm_bind_typmod(alm_planner *p, const alm_ast *cast, alm_expr **e);
 ALM_NODISCARD alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e,
                                               alm_expr **out);
 /* A number of digits, a point and an exponent alone (1.5, 2e3; not 1.5f, 0x1f, 1_000): a DECIMAL takes it as
@@ -208,9 +231,10 @@ bool alm_exact_literal(const alm_ast *ast);
 /* How a value becomes one of its column. Drivers write bytea as '\\x00ff' in simple queries: of other texts nobody knows
  * that they are bytes. */
 alm_cast_mode alm_assign_mode(const alm_ast *ast, alm_type to);
-/* x op ANY(list), the list a text {a,b} or an array (bind_list.c). */
+/* x op ANY(list), the list a text {a,b} or an array (bind_list.c). *x as it was bound; *empty: has the list no element? (not
+ * asked where it is NULL) */
 ALM_NODISCARD alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, const char *op,
-                                           alm_expr **out);
+                                           alm_expr **x, alm_expr **empty, alm_expr **out);
 /* The type of a parameter that is compared with values of this type as a list. */
 alm_type alm_list_type_of(alm_type element);
 /* args[0] op any of the n - 1 values behind it (bind_predicate.c). */
@@ -266,9 +290,34 @@ bool alm_describing(const alm_planner *p);
 /* Expression without columns, folded to a constant; `what` names the place in the error. */
 ALM_NODISCARD alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast *ast,
                                         const char *what, alm_expr **out);
+/* The same for a value of a type, NONE: of its own. An INT that $1 * 2 may exceed is a LONG for others. */
+ALM_NODISCARD alm_status alm_bind_const_for(alm_planner *p, const alm_names *names,
+                                            const alm_ast *ast, const char *what, alm_type to,
+                                            alm_expr **out);
 /* A text or number or time as ticks of the type; "Invalid date [str=...]". */
 ALM_NODISCARD alm_status alm_bind_time(alm_planner *p, alm_expr *e, alm_type to, bool equality,
                                        alm_expr **out);
+
+/* Times beside constants that are finer, or beyond what their type holds (bind_instant.c). */
+struct alm_time_range;
+/* a op b; *out NULL: neither is a time that meets such a constant. */
+ALM_NODISCARD alm_status alm_bind_time_compare(alm_planner *p, const char *op, int32_t pos,
+                                               alm_expr *a, alm_expr *b, alm_expr **out);
+/* The times of the type of x from lo to hi, whichever comes first; *is false: one is no constant time. */
+ALM_NODISCARD alm_status alm_bind_time_range(alm_planner *p, const alm_expr *x, const alm_expr *lo,
+                                             const alm_expr *hi, bool *is,
+                                             struct alm_time_range *out);
+/* A constant time or text as a time of a type. *is false: it is neither; *exact false: it is none of that type. */
+ALM_NODISCARD alm_status alm_bind_exact_time(alm_planner *p, alm_expr *e, alm_type to, bool *is,
+                                             bool *exact, alm_expr **out);
+/* 'infinity'::timestamp, '-infinity'::date: the last and the first time of the type, as a bound. *out NULL: it is none. */
+ALM_NODISCARD alm_status alm_bind_infinity(alm_planner *p, const alm_expr *e, alm_type to,
+                                           alm_expr **out);
+/* A constant that such a cast makes: no value of a row. */
+bool alm_is_infinity(const alm_expr *e);
+/* Rows of a query that are stored: times of that kind are refused in them. designated: the column that becomes the designated
+ * timestamp, -1: none; of that the storage says which times it takes. */
+ALM_NODISCARD alm_status alm_plan_finite_times(alm_planner *p, int32_t designated, alm_plan **plan);
 
 /* ------------------------------------------------------------------- queries */
 
@@ -299,6 +348,12 @@ ALM_NODISCARD alm_status alm_bind_order_result(alm_planner *p, const alm_names *
                                                const alm_select *sel, alm_plan **plan);
 alm_status alm_sort_key_make(alm_planner *p, alm_expr *e, const alm_ast_order *item,
                              alm_sort_key *out);
+/* Errors for what orders nothing: ORDER BY 'x', where a name was meant; ORDER BY 1.5, NULL, too. */
+ALM_NODISCARD alm_status alm_order_refuse_text(alm_planner *p, const alm_ast *ast);
+ALM_NODISCARD alm_status alm_order_refuse_constant(alm_planner *p, const alm_ast *ast);
+/* The error for types that do not meet in a set operation. */
+alm_status alm_no_union(alm_planner *p, int32_t pos, const char *column, alm_type from,
+                        alm_type to);
 /* bind_view.c: the query of a view in the place of its name. */
 ALM_NODISCARD alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos,
                                        alm_plan **out);
@@ -324,6 +379,7 @@ struct alm_window_join {
     const alm_window_join *before; /* of the same FROM; they share the left side */
     alm_plan *right;
     alm_exprs left_keys, right_keys;
+    alm_exprs filter; /* of ON: over columns of the scope, on the left row or on both */
     uint32_t n_left;
     uint32_t first; /* column of the scope where the right side begins */
 };
@@ -361,6 +417,8 @@ ALM_NODISCARD alm_status alm_bind_sample(alm_scope *sc, alm_stage *st);
 typedef struct alm_group_map {
     alm_scope *sc;
     alm_exprs keys;
+    alm_exprs wide;     /* for each key that is an INT which may exceed it: as a LONG; else NULL */
+    alm_hashes hashes;  /* of keys, once they are many: 2 k that of key k, 2 k + 1 that of wide k */
     uint32_t first_key; /* number of the first key in the result: 0, or 1 behind a bucket */
     uint32_t bucket;    /* SAMPLE BY: column of the input that is the bucket, else UINT32_MAX */
     bool strict;        /* explicit GROUP BY: other columns are errors; else they become keys */
@@ -399,6 +457,12 @@ ALM_NODISCARD alm_status alm_plan_window(alm_planner *p, alm_plan **plan, alm_wi
                                          uint32_t n);
 /* GROUP over all columns: DISTINCT. */
 ALM_NODISCARD alm_status alm_plan_distinct(alm_planner *p, alm_plan **plan);
+/* What INT or LONG lost, wherever it was computed, is refused in the columns `used` of the plan (opt_overflow.c). */
+ALM_NODISCARD alm_status alm_plan_check_range(alm_planner *p, alm_plan *plan, const bool *used);
+/* Column i of a fresh plan in 64 bits where its arithmetic asks for them (plan_widen.c); stored: what these do not hold
+ * is refused. Its type may be LONG then. */
+ALM_NODISCARD alm_status alm_plan_widen_col(alm_planner *p, alm_plan *plan, uint32_t i,
+                                            bool stored);
 /* Columns cast to other types; a node only if something changes. */
 ALM_NODISCARD alm_status alm_plan_cast(alm_planner *p, alm_plan **plan, const alm_type *types,
                                        alm_cast_mode mode);

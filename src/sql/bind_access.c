@@ -6,7 +6,7 @@
  *             names all that are missing. What a table's scan reads when the plan is made (names or not) is looked
  *             at again behind the optimiser.
  * Views       Within the query of a view its definer is asked for: alm_planner.view.
- * Cost        Nothing where cx->access is NULL and nobody wants the list of reads.
+ * Cost        Nothing where cx->access is NULL.
  */
 #include "sql/bind_access.h"
 
@@ -22,7 +22,7 @@ struct alm_read {
 
 static bool wanted(const alm_planner *p)
 {
-    return p->cx->access != NULL || p->env->reads != NULL;
+    return p->cx->access != NULL;
 }
 
 static alm_status find_read(alm_planner *p, const alm_table *table, int32_t pos, alm_read **out)
@@ -69,7 +69,7 @@ static alm_status ask(alm_planner *p, alm_read *read)
     }
     ask.columns = cols;
     ask.col_pos = pos;
-    ask.any_column = ask.n == 0;
+    ask.any_column = ask.n == 0 && t->kind == ALM_TABLE_BASE; /* views are read as a whole */
     return p->cx->access->may(p->cx, p->cx->access->arg, &ask);
 }
 
@@ -96,30 +96,12 @@ alm_status alm_note_column(alm_planner *p, const alm_table *table, uint32_t col,
     return ALM_OK;
 }
 
-/* For CREATE VIEW: what its own query reads. */
-static alm_status list_read(alm_planner *p, const alm_read *read)
-{
-    alm_reads *list = p->env->reads;
-    if (list == NULL || read->view != NULL)
-        return ALM_OK;
-    for (uint32_t c = 0; c <= read->table->n_cols; c++) {
-        if (c > 0 && read->col_pos[c - 1] < 0)
-            continue;
-        ALM_TRY(alm_grow(p->cx, &list->rows, list->n, &list->cap, sizeof *list->rows));
-        list->rows[list->n++] =
-            (alm_read_row){read->table->name, c == 0 ? "" : read->table->cols[c - 1].name};
-    }
-    return ALM_OK;
-}
-
 alm_status alm_check_reads(alm_planner *p)
 {
     for (alm_read *read = p->reads; read != NULL; read = read->next) {
         if (read->asked && read->n_new == 0)
             continue;
         ALM_TRY(ask(p, read));
-        if (!read->asked)
-            ALM_TRY(list_read(p, read));
         read->asked = true;
         read->n_new = 0;
     }

@@ -2,6 +2,7 @@
  * bind_alter.c - ALTER TABLE: the table as it shall be, and the plans that changes of its rows need.
  * All checks, no effects.
  */
+#include "base/utf8.h"
 #include "sql/bind_access.h"
 #include "sql/bind_table.h"
 
@@ -34,7 +35,7 @@ static alm_status taken(const altering *al, alm_str name, int32_t pos)
 
 static alm_status check_name(const altering *al, alm_str name, int32_t pos)
 {
-    if (name.len > 0 && name.len <= 255)
+    if (name.len > 0 && name.len <= 255 && !alm_utf8_has_mark(name))
         return ALM_OK;
     return alm_fail(al->p->cx, ALM_E_ARG, pos, "invalid column name: %.*s",
                     (int)ALM_MIN(name.len, 200), name.ptr);
@@ -50,7 +51,7 @@ static alm_status add_columns(altering *al)
     for (uint32_t i = 0; i < al->a->n_cols; i++) {
         const alm_column_def *def = &al->a->cols[i];
         alm_column col = {0};
-        ALM_TRY(alm_create_type(al->p, def, &col.type));
+        ALM_TRY(alm_create_type(al->p, def, &col.type, &col.length));
         const int32_t at = alm_create_find(to, def->name);
         if (at >= 0 && (!al->stmt->if_not_exists || (uint32_t)at >= had))
             return taken(al, def->name, def->pos);
@@ -213,16 +214,23 @@ static alm_status set_type(altering *al)
     alm_ctx *cx = al->p->cx;
     alm_column *col = NULL;
     alm_type type = ALM_TY(NONE);
+    uint32_t length = 0;
     ALM_TRY(one_column(al, NULL, &col));
-    ALM_TRY(alm_create_type(al->p, def, &type));
+    ALM_TRY(alm_create_type(al->p, def, &type, &length));
     if (col == &al->to->cols[al->to->ts_col])
         return alm_fail(cx, ALM_E_ARG, def->type_pos,
                         "cannot change type of designated timestamp column");
-    if (alm_type_eq(col->type, type))
+    const bool wider = length == 0 ? col->length > 0 : col->length > 0 && length > col->length;
+    if (alm_type_eq(col->type, type) && wider) { /* all values fit already */
+        col->length = length;
+        return ALM_OK;
+    }
+    if (alm_type_eq(col->type, type) && length == col->length)
         return alm_fail(cx, ALM_E_TYPE, def->type_pos, "column '%s' type is already '%s'",
                         col->name, alm_type_name(type));
     ALM_TRY(plan_values(al, (uint32_t)(col - al->to->cols), type));
-    *col = (alm_column){.name = col->name, .type = type, .dedup_key = col->dedup_key};
+    *col = (alm_column){
+        .name = col->name, .type = type, .dedup_key = col->dedup_key, .length = length};
     alm_create_defaults(col);
     return alm_create_symbol(al->p, def, col);
 }
@@ -453,17 +461,34 @@ static alm_status may_alter(const altering *al)
     return alm_may_columns(cx, row->name, t, cols, n, al->stmt->table_pos);
 }
 
+static alm_status alter_gate(alm_ctx *cx, const alm_stmt *stmt)
+{
+    const alm_alter *a = stmt->ext;
+    const struct permission_row *row = &permissions[a->kind];
+    const alm_access_ask ask = {
+        .permission = stmt->kind == ALM_STMT_ALTER_MATVIEW ? "ALTER MATERIALIZED VIEW" : row->name,
+        .pos = stmt->table_pos};
+    alm_str *cols = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, a->n_cols + 1, &cols));
+    for (uint32_t i = 0; i < a->n_cols; i++)
+        cols[i] = a->cols[i].name;
+    return alm_access_gate(cx, &ask, stmt->table, cols,
+                           row->columns && stmt->kind != ALM_STMT_ALTER_MATVIEW ? a->n_cols : 0);
+}
+
 alm_status alm_plan_alter(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                           alm_alter_plan **out)
 {
     alm_planner p = {.cx = cx, .env = env};
     altering al = {.p = &p, .stmt = stmt, .a = stmt->ext};
     ALM_TRY(ALM_NEW(cx, cx->arena, &al.out));
+    ALM_TRY(alter_gate(cx, stmt));
     al.out->table = alm_snapshot_find(env->snapshot, stmt->table);
     if (al.out->table == NULL)
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     if (stmt->kind != ALM_STMT_ALTER_MATVIEW)
         ALM_TRY(alm_refuse_view(cx, al.out->table, stmt->table_pos));
+    ALM_TRY(alm_create_fits(cx, al.a->n_cols, stmt->table_pos));
     ALM_TRY(may_alter(&al));
     ALM_TRY(describe(&al));
     ALM_TRY(actions[al.a->kind](&al));

@@ -1,4 +1,5 @@
 /* bind_call.c - function calls: scalars, and aggregates collected in the scope. */
+#include "base/hash.h"
 #include "sql/bind.h"
 
 static bool same_call(const alm_agg_call *a, const alm_agg_call *b)
@@ -18,19 +19,46 @@ static bool same_call(const alm_agg_call *a, const alm_agg_call *b)
     return true;
 }
 
+static uint64_t hash_call(const alm_agg_call *call)
+{
+    uint64_t h = alm_hash_u128((uint64_t)(uintptr_t)call->fn, call->n_args);
+    for (uint32_t i = 0; i < call->n_args; i++)
+        h = alm_hash_combine(h, alm_expr_hash(call->args[i]));
+    return call->filter == NULL ? h : alm_hash_combine(h, alm_expr_hash(call->filter));
+}
+
 static bool is_ordered(const alm_scope *sc, uint32_t i)
 {
     return i < 64 && (sc->ordered_aggs >> i & 1) != 0;
 }
 
+/* The aggregate that is the same, else n_aggs. A few are compared, more are found by their hashes. */
+static alm_status find_agg(alm_scope *sc, const alm_agg_call *call, bool ordered, uint32_t *out)
+{
+    enum { FEW = 16 };
+    alm_ctx *cx = sc->p->cx;
+    uint32_t at = 0;
+    for (*out = 0; sc->n_aggs < FEW && *out < sc->n_aggs; ++*out)
+        if (same_call(&sc->aggs[*out], call) && ordered == is_ordered(sc, *out))
+            return ALM_OK;
+    const uint64_t hash = sc->n_aggs < FEW ? 0 : hash_call(call);
+    while (sc->n_aggs >= FEW && sc->agg_hashes.n < sc->n_aggs)
+        ALM_TRY(
+            alm_hashes_add(cx, cx->arena, &sc->agg_hashes, hash_call(&sc->aggs[sc->agg_hashes.n])));
+    while (sc->n_aggs >= FEW && alm_hashes_next(&sc->agg_hashes, hash, &at, out)) {
+        ALM_TRY(alm_steps_add(cx, 1));
+        if (same_call(&sc->aggs[*out], call) && ordered == is_ordered(sc, *out))
+            return ALM_OK;
+    }
+    *out = sc->n_aggs;
+    return ALM_OK;
+}
+
 static alm_status add_agg(alm_scope *sc, const alm_agg_call *call, bool ordered, alm_expr **out)
 {
-    uint32_t i = 0;
-    while (sc->share_aggs && i < sc->n_aggs &&
-           (!same_call(&sc->aggs[i], call) || ordered != is_ordered(sc, i)))
-        i++;
-    if (!sc->share_aggs)
-        i = sc->n_aggs;
+    uint32_t i = sc->n_aggs;
+    if (sc->share_aggs)
+        ALM_TRY(find_agg(sc, call, ordered, &i));
     if (ordered && i >= 64)
         return alm_fail(sc->p->cx, ALM_E_LIMIT, call->pos,
                         "too many aggregates beside one with ORDER BY");
@@ -66,6 +94,7 @@ static alm_status bind_agg_keys(alm_scope *sc, const alm_ast *ast, alm_sort_key 
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_order + 1, &keys));
     for (uint32_t i = 0; i < ast->n_order; i++) {
         alm_expr *e = NULL;
+        ALM_TRY(alm_order_refuse_text(p, ast->order[i].expr));
         ALM_TRY(alm_bind_expr(sc, ast->order[i].expr, &e));
         ALM_TRY(alm_sort_key_make(p, e, &ast->order[i], &keys[i]));
     }
@@ -204,12 +233,16 @@ static alm_status bind_extract(alm_scope *sc, const alm_ast *ast, alm_expr **out
 static alm_status bind_grouping(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_agg_call call = {.pos = ast->pos, .type = ALM_TY(INT), .n_args = 1};
+    alm_expr *arg = NULL;
     if (ast->n_args != 1 || sc->aggs_allowed != ALM_AGG_YES)
         return alm_fail(sc->p->cx, ALM_E_FUNCTION, ast->pos,
                         "grouping(x) takes one expression of GROUP BY");
-    sc->aggs_allowed = ALM_AGG_INSIDE;
-    ALM_TRY(bind_args(sc, ast, &call.args));
-    sc->aggs_allowed = ALM_AGG_YES;
+    ALM_TRY(alm_bind_by_keys(sc, ast->arg[0], &arg));
+    if (alm_expr_has_mark(arg, ALM_COL_AGG | ALM_COL_WIN))
+        return alm_fail(sc->p->cx, ALM_E_FUNCTION, ast->arg[0]->pos,
+                        "grouping(x) takes one expression of GROUP BY");
+    ALM_TRY(ALM_NEW(sc->p->cx, sc->p->cx->arena, &call.args));
+    call.args[0] = arg;
     return add_agg(sc, &call, false, out);
 }
 

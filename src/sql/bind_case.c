@@ -64,6 +64,42 @@ static alm_status make_case(alm_planner *p, int32_t pos, alm_expr **args, uint32
     return ALM_OK;
 }
 
+/* The value args[at] in the rows that ask for it, null in the others. */
+static alm_status where_taken(alm_planner *p, alm_expr **args, uint32_t at, uint32_t n,
+                              alm_expr **out)
+{
+    alm_expr *value = args[at], **only = NULL, *null = NULL;
+    const uint32_t upto = at % 2 == 1 ? at + 1 : n;
+    *out = value;
+    for (uint32_t i = 0; i < n; i += 2)
+        if (i != at && alm_expr_volatile(args[i]))
+            return ALM_OK;
+    if (!alm_expr_has_col(value))
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, upto + 1, &only));
+    ALM_TRY(alm_expr_null(p->cx, value->type, value->pos, &null));
+    for (uint32_t i = 0; i < upto; i++)
+        only[i] = i == at ? value : i % 2 == 0 ? args[i] : null;
+    return make_case(p, value->pos, only, upto, value->type, out);
+}
+
+/* Times beside TIMESTAMP_NS become that, and are refused where it does not hold them: no cast is written. */
+static alm_status times_that_fit(alm_planner *p, alm_expr **args, uint32_t n)
+{
+    bool ns = false;
+    for (uint32_t i = 1; i < n + (n % 2 == 1); i += 2)
+        ns |= args[ALM_MIN(i, n - 1)]->type.id == ALM_T_TIMESTAMP_NS;
+    for (uint32_t i = 1; ns && i < n + (n % 2 == 1); i += 2) {
+        const uint32_t at = ALM_MIN(i, n - 1);
+        alm_expr *value = args[at];
+        if (value->type.id != ALM_T_TIMESTAMP && value->type.id != ALM_T_DATE)
+            continue;
+        ALM_TRY(where_taken(p, args, at, n, &value));
+        ALM_TRY(alm_expr_cast(p, value, ALM_TY(TIMESTAMP_NS), ALM_CAST_IMPLICIT, &args[at]));
+    }
+    return ALM_OK;
+}
+
 alm_status alm_expr_case(alm_planner *p, int32_t pos, alm_expr **args, uint32_t n, alm_expr **out)
 {
     alm_expr **values = NULL;
@@ -74,9 +110,12 @@ alm_status alm_expr_case(alm_planner *p, int32_t pos, alm_expr **args, uint32_t 
     if (n % 2 == 1)
         values[n_values++] = args[n - 1];
     alm_type type = ALM_TY(NULL);
+    ALM_TRY(times_that_fit(p, args, n));
     ALM_TRY(meet_all(p, values, n_values, &type));
     for (uint32_t i = 1; i < n; i += 2)
         ALM_TRY(alm_expr_cast(p, args[i], type, ALM_CAST_EXPLICIT, &args[i]));
+    for (uint32_t i = 0; i + 1 < n && type.id != ALM_T_INT; i += 2)
+        ALM_TRY(alm_widen_null_test(p, &args[i]));
     if (n % 2 == 1)
         ALM_TRY(alm_expr_cast(p, args[n - 1], type, ALM_CAST_EXPLICIT, &args[n - 1]));
     return make_case(p, pos, args, n, type, out);
@@ -95,6 +134,8 @@ alm_status alm_bind_case(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     for (uint32_t i = 0; i < n; i += 2) {
         const alm_ast *when = ast->arg[1 + i];
         ALM_TRY(alm_bind_expr(sc, when, &args[i]));
+        if (operand != NULL)
+            ALM_TRY(alm_bind_beside_decimal(p, operand, when, &args[i]));
         if (operand != NULL)
             ALM_TRY(alm_bind_compare(sc, "=", when->pos, operand, args[i], &args[i]));
         ALM_TRY(alm_param_infer(p, &args[i], ALM_TY(BOOLEAN)));
@@ -151,6 +192,20 @@ alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     return alm_expr_case(p, ast->pos, args, n, out);
 }
 
+/* The type of the first argument, where it has a null to give. */
+static alm_type nullable(alm_type t)
+{
+    switch (t.id) {
+    case ALM_T_SYMBOL:
+        return ALM_TY(STRING);
+    case ALM_T_BYTE:
+    case ALM_T_SHORT:
+        return ALM_TY(INT);
+    default:
+        return t;
+    }
+}
+
 alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -168,17 +223,20 @@ alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &a));
     ALM_TRY(alm_bind_expr(sc, ast->arg[1], &b));
     if (a->type.id == ALM_T_NULL) /* nullif(null, 1) is an INT */
-        return alm_expr_null(p->cx, b->type, ast->pos, out);
+        return alm_expr_null(p->cx, nullable(b->type), ast->pos, out);
     if (b->type.id == ALM_T_NULL) {
         *out = a;
-        return ALM_OK;
+        return alm_expr_unknown(a) || a->type.id == ALM_T_SYMBOL
+                   ? ALM_OK
+                   : alm_expr_cast(p, a, nullable(a->type), ALM_CAST_EXPLICIT, out);
     }
     if (alm_expr_unknown(a) && alm_expr_unknown(b)) /* texts, as in PostgreSQL */
         ALM_TRY(alm_param_infer(p, &b, ALM_TY(VARCHAR)));
     if (alm_expr_unknown(a)) /* $1 is what it is compared with */
         ALM_TRY(alm_param_infer(p, &a, alm_type_beside(b)));
+    ALM_TRY(alm_bind_beside_decimal(p, a, ast->arg[1], &b));
     ALM_TRY(alm_bind_compare(sc, "=", ast->pos, a, b, &args[0]));
-    const alm_type type = a->type.id == ALM_T_SYMBOL ? ALM_TY(STRING) : a->type;
+    const alm_type type = nullable(a->type);
     ALM_TRY(alm_expr_null(p->cx, type, ast->pos, &args[1]));
     ALM_TRY(alm_expr_cast(p, a, type, ALM_CAST_EXPLICIT, &args[2]));
     return make_case(p, ast->pos, args, 3, type, out);

@@ -646,6 +646,7 @@ alm_status alm_dep_push(const alm_dep_ctx *d, alm_plan **plan, alm_exprs *carrie
     case ALM_P_SOURCE:
     case ALM_P_SHARED:
     case ALM_P_MATERIALISE:
+    case ALM_P_BARRIER: /* the query of a view stands for itself */
     case ALM_P_VALUES:
     case ALM_PLAN_OP_COUNT:
         code = alm_dep_too_hard(d, *plan, "such a source");

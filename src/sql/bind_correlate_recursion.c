@@ -38,6 +38,7 @@ static bool follows(const alm_plan *plan, const alm_plan *recursion)
         case ALM_P_WINDOW_JOIN:
         case ALM_P_LATEST:
         case ALM_P_MATERIALISE:
+        case ALM_P_BARRIER:
             break;
         case ALM_P_SCAN:
         case ALM_P_SOURCE:

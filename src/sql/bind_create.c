@@ -1,20 +1,43 @@
 /* bind_create.c - CREATE TABLE, CREATE TABLE AS, CREATE TABLE LIKE: all checks, no effects. */
 #include "base/number.h"
+#include "base/utf8.h"
 #include "sql/bind_access.h"
 #include "sql/bind_table.h"
 #include "sql/parse.h"
 
 /* --------------------------------------------------------------------- names */
 
-alm_status alm_create_check_name(alm_ctx *cx, const alm_stmt *stmt)
+alm_status alm_check_new_relation(alm_ctx *cx, const alm_source_if *sources, alm_str name,
+                                  int32_t pos)
+{
+    static const alm_str sys = {"sys.", 4};
+    const bool in_sys = name.len > sys.len && alm_str_ieq((alm_str){name.ptr, sys.len}, sys);
+    const alm_str bare = in_sys ? (alm_str){name.ptr + sys.len, name.len - sys.len} : name;
+    if (sources == NULL || sources->by_name == NULL ||
+        (!sources->by_name(name) && !sources->by_name(bare)))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_ARG, pos,
+                    "the name \"%.*s\" is reserved: the server has a relation of that name",
+                    (int)name.len, name.ptr);
+}
+
+alm_status alm_create_check_name(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt)
 {
     if (alm_table_name_ok(stmt->table))
-        return ALM_OK;
+        return alm_check_new_relation(cx, env->sources, stmt->table, stmt->table_pos);
     if (stmt->table.len > 0 && memchr(stmt->table.ptr, '/', stmt->table.len) != NULL)
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "'/' is not allowed");
     return alm_fail(cx, ALM_E_ARG, stmt->table_pos,
                     "Could not create table, invalid table name [table=%.*s]",
                     (int)ALM_MIN(stmt->table.len, 200), stmt->table.ptr);
+}
+
+alm_status alm_create_fits(alm_ctx *cx, uint32_t n, int32_t pos)
+{
+    return n <= ALM_TABLE_COLS_MAX
+               ? ALM_OK
+               : alm_fail(cx, ALM_E_LIMIT, pos, "a table may have %d columns, not %u",
+                          ALM_TABLE_COLS_MAX, n);
 }
 
 int32_t alm_create_find(const alm_create *c, alm_str name)
@@ -40,7 +63,7 @@ alm_status alm_create_add(alm_planner *p, alm_create *c, alm_str name, alm_type 
     if (alm_create_find(c, name) >= 0)
         return alm_fail(p->cx, ALM_E_DUPLICATE, pos, "Duplicate column [name=%.*s]", (int)name.len,
                         name.ptr);
-    if (name.len == 0 || name.len > 255)
+    if (name.len == 0 || name.len > 255 || alm_utf8_has_mark(name))
         return alm_fail(p->cx, ALM_E_ARG, pos, "invalid column name: %.*s",
                         (int)ALM_MIN(name.len, 200), name.ptr);
     ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, name, &col->name));
@@ -74,9 +97,12 @@ alm_status alm_create_symbol(alm_planner *p, const alm_column_def *def, alm_colu
     return ALM_OK;
 }
 
-alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *out)
+alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *out,
+                           uint32_t *length)
 {
-    ALM_TRY(alm_type_read(p->cx, def->type_pos, def->type_name, out));
+    alm_type_mod mod;
+    ALM_TRY(alm_type_read_mod(p->cx, def->type_pos, def->type_name, out, &mod));
+    *length = mod.length;
     if (out->id == ALM_T_NONE)
         return alm_no_type(p->cx, def->type_pos, "unsupported column type", def->type_name);
     if (out->id == ALM_T_INTERVAL)
@@ -87,10 +113,12 @@ alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *
 
 static alm_status columns_from_list(alm_planner *p, const alm_stmt *stmt, alm_create *c)
 {
+    ALM_TRY(alm_create_fits(p->cx, stmt->n_cols, stmt->table_pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, stmt->n_cols + 1, &c->cols));
     for (uint32_t i = 0; i < stmt->n_cols; i++) {
         const alm_column_def *def = &stmt->cols[i];
         alm_type type = ALM_TY(NONE);
+        uint32_t length = 0;
         if (def->type_name.len == 0) { /* index(name) behind the list */
             const int32_t at = alm_create_find(c, def->name);
             if (at < 0)
@@ -99,8 +127,9 @@ static alm_status columns_from_list(alm_planner *p, const alm_stmt *stmt, alm_cr
             ALM_TRY(alm_create_symbol(p, def, &c->cols[at]));
             continue;
         }
-        ALM_TRY(alm_create_type(p, def, &type));
+        ALM_TRY(alm_create_type(p, def, &type, &length));
         ALM_TRY(alm_create_add(p, c, def->name, type, def->pos));
+        c->cols[c->n_cols - 1].length = length;
         ALM_TRY(alm_create_symbol(p, def, &c->cols[c->n_cols - 1]));
     }
     return ALM_OK;
@@ -108,6 +137,7 @@ static alm_status columns_from_list(alm_planner *p, const alm_stmt *stmt, alm_cr
 
 static alm_status columns_from_table(alm_planner *p, const alm_stmt *stmt, alm_create *c)
 {
+    ALM_TRY(alm_access_name(p->cx, "SELECT", stmt->like, stmt->like_pos));
     const alm_table *like = alm_snapshot_find(p->env->snapshot, stmt->like);
     if (like == NULL)
         return alm_no_table(p->cx, p->env->snapshot, stmt->like, stmt->like_pos);
@@ -142,6 +172,7 @@ alm_status alm_create_add_all(alm_planner *p, const alm_stmt *stmt, const alm_pl
                               bool stored, alm_create *c)
 {
     const int32_t pos = stmt->select->pos;
+    ALM_TRY(alm_create_fits(p->cx, plan->n_cols, pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &c->cols));
     for (uint32_t i = 0; i < plan->n_cols; i++) {
         alm_type t = plan->cols[i].type;
@@ -159,8 +190,11 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
 {
     alm_plan *plan = NULL;
     alm_type *types = NULL;
+    bool *all = NULL;
+    ALM_TRY(alm_create_fits(p->cx, stmt->n_cols, stmt->table_pos));
     ALM_TRY(alm_bind_query(p, NULL, stmt->select, &plan));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &types));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &all));
     ALM_TRY(alm_create_add_all(p, stmt, plan, true, c));
     for (uint32_t i = 0; i < stmt->n_cols; i++) {
         const alm_column_def *def = &stmt->cols[i];
@@ -173,7 +207,7 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
         alm_column *col = &c->cols[at];
         if (def->cast) {
             alm_type to = ALM_TY(NONE);
-            ALM_TRY(alm_create_type(p, def, &to));
+            ALM_TRY(alm_create_type(p, def, &to, &col->length));
             if (!cast_allowed(p, col->type, to))
                 return alm_fail(p->cx, ALM_E_TYPE, def->pos,
                                 "unsupported cast [column=%s, from=%s, to=%s]", col->name,
@@ -189,6 +223,9 @@ static alm_status columns_from_select(alm_planner *p, const alm_stmt *stmt, alm_
         types[i] = c->cols[i].type;
     c->ts_col = plan->ts_col; /* unless TIMESTAMP(x) says another */
     ALM_TRY(alm_plan_cast(p, &plan, types, ALM_CAST_EXPLICIT));
+    memset(all, 1, plan->n_cols * sizeof *all);
+    ALM_TRY(alm_plan_check_range(p, plan, all));
+    ALM_TRY(alm_plan_finite_times(p, -1, &plan));
     ALM_TRY(alm_optimise(p, &plan));
     c->source = plan;
     return ALM_OK;
@@ -290,6 +327,7 @@ alm_status alm_create_dedup(alm_planner *p, const alm_stmt *stmt, alm_create *c)
     if (!c->wal)
         return alm_fail(p->cx, ALM_E_ARG, pos, "deduplication is possible only on WAL tables");
     bool has_ts = false;
+    ALM_TRY(alm_create_fits(p->cx, stmt->n_dedup, pos));
     for (uint32_t i = 0; i < stmt->n_dedup; i++) {
         const int32_t at = alm_create_find(c, stmt->dedup_keys[i]);
         if (at < 0)
@@ -362,18 +400,25 @@ alm_status alm_plan_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     ALM_TRY(ALM_NEW(cx, cx->arena, &c));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->table, &c->name));
     c->ts_col = -1;
+    bool listed = true; /* who may create one learns that a name is taken; others do not */
+    ALM_TRY(alm_access_lists(cx, stmt->table, &listed));
+    if (!listed)
+        ALM_TRY(alm_access_may(cx, "CREATE TABLE", NULL, stmt->table_pos));
     const alm_table *old = alm_snapshot_find(env->snapshot, stmt->table);
     if (old != NULL && old->kind != ALM_TABLE_BASE)
         return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos,
-                        "view or materialized view with the requested name already exists");
+                        "view or materialized view with the requested name already exists "
+                        "[table=%.*s]",
+                        (int)stmt->table.len, stmt->table.ptr);
     if (old != NULL) {
         if (!stmt->if_not_exists)
-            return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos, "table already exists");
+            return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos, "table already exists [table=%.*s]",
+                            (int)stmt->table.len, stmt->table.ptr);
         c->exists = true;
         *out = c;
         return ALM_OK;
     }
-    ALM_TRY(alm_create_check_name(cx, stmt));
+    ALM_TRY(alm_create_check_name(cx, env, stmt));
     ALM_TRY(alm_access_may(cx, "CREATE TABLE", NULL, stmt->table_pos));
     if (stmt->select != NULL)
         ALM_TRY(columns_from_select(&p, stmt, c));

@@ -115,10 +115,14 @@ static alm_status split_union(alm_planner *p, const alm_select *root, operands *
     return ALM_OK;
 }
 
-static alm_type meet(alm_type a, alm_type b)
+static alm_status meet(alm_planner *p, int32_t pos, const alm_plan_col *a, const alm_plan_col *b,
+                       alm_type *out)
 {
-    const alm_type both = alm_type_union(a, b);
-    return both.id == ALM_T_SYMBOL ? ALM_TY(STRING) : both;
+    const alm_type both = alm_type_union(a->type, b->type);
+    *out = both.id == ALM_T_SYMBOL ? ALM_TY(STRING) : both;
+    return both.id != ALM_T_NONE || a->type.id == ALM_T_NONE || b->type.id == ALM_T_NONE
+               ? ALM_OK
+               : alm_no_union(p, pos, a->name, b->type, a->type);
 }
 
 /* Adds one more operand to those that are there; their types meet. */
@@ -136,7 +140,7 @@ static alm_status add_operand(alm_planner *p, const alm_select *sel, alm_plan *o
         return alm_fail(p->cx, ALM_E_TYPE, sel->pos, "queries have different number of columns");
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &types));
     for (uint32_t i = 0; i < n; i++)
-        types[i] = meet((*all)->cols[i].type, operand->cols[i].type);
+        ALM_TRY(meet(p, sel->pos, &(*all)->cols[i], &operand->cols[i], &types[i]));
     ALM_TRY(alm_plan_cast(p, all, types, ALM_CAST_EXPLICIT));
     ALM_TRY(alm_plan_cast(p, &operand, types, ALM_CAST_EXPLICIT));
     ALM_TRY(alm_plan_new2(p, ALM_P_SETOP, sel->pos, *all, operand, &node));
@@ -153,7 +157,8 @@ static alm_status set_types(alm_planner *p, alm_plan *node, const alm_plan *like
         return alm_fail(p->cx, ALM_E_TYPE, like->pos, "queries have different number of columns");
     *changed = false;
     for (uint32_t i = 0; i < node->n_cols; i++) {
-        const alm_type to = meet(node->cols[i].type, like->cols[i].type);
+        alm_type to = ALM_TY(NONE);
+        ALM_TRY(meet(p, like->pos, &node->cols[i], &like->cols[i], &to));
         *changed |= !alm_type_eq(to, node->cols[i].type);
         node->cols[i].type = to;
     }
@@ -274,6 +279,7 @@ static alm_status define(alm_planner *p, const alm_names *names, uint32_t i, alm
     alm_names before = {.outer = names->outer,
                         .ctes = names->ctes,
                         .n_ctes = i,
+                        .by_name = names->by_name,
                         .uses = names->uses,
                         .recursive = names->recursive,
                         .defining = cte};
@@ -316,9 +322,10 @@ alm_status alm_bind_cte(alm_planner *p, const alm_names *names, alm_str name, in
     for (; names != NULL; names = names->outer) {
         if (names->recursion != NULL && alm_str_ieq(names->recursion->cte->name, name))
             return working_rows(p, names->recursion, pos, out);
-        for (uint32_t i = names->n_ctes; i-- > 0;)
-            if (alm_str_ieq(names->ctes[i].name, name))
-                return use_cte(p, names, i, pos, out);
+        const uint32_t i =
+            names->n_ctes > 0 ? alm_name_set_find(names->by_name, name) : ALM_NAME_NONE;
+        if (i < names->n_ctes)
+            return use_cte(p, names, i, pos, out);
     }
     return ALM_OK;
 }

@@ -90,7 +90,41 @@ static alm_status bind_chain(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     return ALM_OK;
 }
 
-/* a || b || c is concat(a, b, c), which shows null as nothing. */
+static bool is_array(const alm_expr *e)
+{
+    return e->type.id == ALM_T_ARRAY;
+}
+
+static bool is_number(const alm_expr *e)
+{
+    const alm_type_class cls = alm_type_info_of(e->type)->cls;
+    return cls == ALM_TC_INTEGER || cls == ALM_TC_FLOATING;
+}
+
+/* Arrays end to end, with numbers as elements? A text among them makes all of them a text. */
+static bool joins_arrays(alm_expr *const *args, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_array(args[i]) && !is_number(args[i]) && args[i]->type.id != ALM_T_NULL)
+            return false;
+    return is_array(args[0]) || is_array(args[1]);
+}
+
+static alm_status join_arrays(alm_planner *p, int32_t pos, alm_expr **args, uint32_t n,
+                              alm_expr **out)
+{
+    *out = args[0];
+    for (uint32_t i = 1; i < n; i++) {
+        alm_expr *both[2] = {*out, args[i]};
+        const char *name = is_number(both[0])   ? "array_prepend"
+                           : is_number(both[1]) ? "array_append"
+                                                : "array_cat";
+        ALM_TRY(alm_expr_call(p, name, pos, both, 2, out));
+    }
+    return ALM_OK;
+}
+
+/* a || b || c is concat(a, b, c), which shows null as nothing, or an array. */
 static alm_status bind_concat(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_planner *p = sc->p;
@@ -107,6 +141,8 @@ static alm_status bind_concat(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     }
     ALM_TRY(alm_bind_expr(sc, a, &args[0]));
     ALM_TRY(alm_param_infer(p, &args[0], ALM_TY(STRING)));
+    if (joins_arrays(args, n))
+        return join_arrays(p, ast->pos, args, n, out);
     return alm_expr_call(p, "concat", ast->pos, args, n, out);
 }
 
@@ -183,9 +219,50 @@ static alm_status add_interval(alm_scope *sc, const alm_ast *ast, const alm_ast 
     return parts > 0 ? ALM_OK : alm_fail(p->cx, ALM_E_VALUE, interval->pos, "invalid interval: ''");
 }
 
+/* f * 2 stays a FLOAT, which holds the 2, while a FLOAT beside a column of integers is computed in DOUBLE. A difference
+ * is a DOUBLE anyway, as in the reference. */
+static alm_status adapt_constant(alm_planner *p, alm_str op, const alm_expr *with, alm_expr **e)
+{
+    enum { EXACT = 1 << 24 };
+    int64_t v = 0;
+    if (with->type.id != ALM_T_FLOAT || alm_str_eq(op, ALM_STR("-")) || (*e)->kind != ALM_X_CONST ||
+        (*e)->type.id != ALM_T_INT || !alm_expr_int(*e, &v) || v < -EXACT || v > EXACT)
+        return ALM_OK;
+    return alm_expr_cast(p, *e, ALM_TY(FLOAT), ALM_CAST_EXPLICIT, e);
+}
+
+/* uuid LIKE $1: the pattern is a text, whatever it is looked for in. */
+static alm_status infer_pattern(alm_planner *p, alm_str op, alm_expr **args)
+{
+    static const char *const of_texts[] = {"like", "ilike", "~", "!~"};
+    for (size_t i = 0; i < ALM_COUNT(of_texts); i++)
+        if (alm_str_ieq(op, alm_str_of(of_texts[i])) && !alm_expr_unknown(args[0]) &&
+            !alm_type_is_text(args[0]->type))
+            return alm_param_infer(p, &args[1], ALM_TY(STRING));
+    return ALM_OK;
+}
+
+/* NaN is how the reference writes a null: beside & | ^ it is that of the other side's type, of an INT where that has
+ * none. */
+static alm_status adapt_nan(alm_planner *p, alm_str op, const alm_expr *with, alm_expr **e)
+{
+    const bool bits = alm_str_eq(op, ALM_STR("&")) || alm_str_eq(op, ALM_STR("|")) ||
+                      alm_str_eq(op, ALM_STR("^"));
+    if (!bits || (*e)->type.id != ALM_T_DOUBLE || with->type.id == ALM_T_DOUBLE ||
+        !alm_expr_is_null(*e))
+        return ALM_OK;
+    const bool none = with->type.id == ALM_T_BYTE || with->type.id == ALM_T_SHORT;
+    return alm_expr_null(p->cx, none ? ALM_TY(INT) : with->type, (*e)->pos, e);
+}
+
 static alm_status bind_arith(alm_scope *sc, const alm_ast *ast, alm_expr **args, alm_expr **out)
 {
+    ALM_TRY(infer_pattern(sc->p, ast->text, args));
     ALM_TRY(infer_from(sc->p, args, 2));
+    ALM_TRY(adapt_nan(sc->p, ast->text, args[0], &args[1]));
+    ALM_TRY(adapt_nan(sc->p, ast->text, args[1], &args[0]));
+    ALM_TRY(adapt_constant(sc->p, ast->text, args[0], &args[1]));
+    ALM_TRY(adapt_constant(sc->p, ast->text, args[1], &args[0]));
     return alm_expr_call_str(sc->p, ast->text, ast->pos, args, 2, out);
 }
 
@@ -209,6 +286,8 @@ static alm_status bind_binary(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         alm_expr *l = NULL, *r = NULL;
         ALM_TRY(alm_bind_expr(sc, ast->arg[0], &l));
         ALM_TRY(alm_bind_expr(sc, ast->arg[1], &r));
+        ALM_TRY(alm_bind_beside_decimal(sc->p, l, ast->arg[1], &r));
+        ALM_TRY(alm_bind_beside_decimal(sc->p, r, ast->arg[0], &l));
         const char *op = NULL;
         ALM_TRY(alm_arena_zstr(sc->p->cx, sc->p->cx->arena, ast->text, &op));
         return alm_bind_compare(sc, op, ast->pos, l, r, out);
@@ -299,7 +378,13 @@ static alm_status cast_to(alm_scope *sc, const alm_ast *ast, alm_expr *e, alm_ex
         ALM_TRY(alm_param_infer(p, &e, to));
         return alm_expr_cast(p, e, to, ALM_CAST_EXPLICIT, out);
     }
-    ALM_TRY(alm_expr_try_cast(p, e, to, ALM_CAST_EXPLICIT, out));
+    ALM_TRY(alm_bind_infinity(p, e, to, out));
+    if (*out != NULL)
+        return ALM_OK;
+    /* a time that a client sends for nanoseconds is no null where they have not got it */
+    const bool sent = to.id == ALM_T_TIMESTAMP_NS && e->type.id == ALM_T_TIMESTAMP &&
+                      ast->n_args > 0 && ast->arg[0]->kind == ALM_AST_PARAM;
+    ALM_TRY(alm_expr_try_cast(p, e, to, sent ? ALM_CAST_IMPLICIT : ALM_CAST_EXPLICIT, out));
     if (*out == NULL)
         return alm_fail(p->cx, ALM_E_TYPE, ast->pos, "unsupported cast: %s -> %s",
                         alm_type_name(e->type), alm_type_name(to));
@@ -343,9 +428,13 @@ static alm_status bind_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_expr *e = NULL;
     *out = NULL;
+    alm_type to = ALM_TY(NONE);
     ALM_TRY(json_cast(sc, ast, out));
-    if (*out == NULL)
-        ALM_TRY(alm_bind_list_literal(sc, ast, out));
+    if (*out != NULL)
+        return alm_bind_typmod(sc->p, ast, out);
+    ALM_TRY(alm_bind_list_literal(sc, ast, out));
+    if (*out == NULL && alm_type_parse(ast->type_name, &to) && to.id == ALM_T_DECIMAL)
+        ALM_TRY(alm_bind_written_decimal(sc->p, ast->arg[0], to, out));
     if (*out != NULL)
         return ALM_OK;
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &e));
@@ -353,7 +442,8 @@ static alm_status bind_cast(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         *out = e;
         return ALM_OK;
     }
-    return cast_to(sc, ast, e, out);
+    ALM_TRY(cast_to(sc, ast, e, out));
+    return alm_bind_typmod(sc->p, ast, out);
 }
 
 static alm_status bind_typed(alm_scope *sc, const alm_ast *ast, alm_expr **out)
@@ -450,6 +540,7 @@ alm_status alm_bind_expr(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     sc->conjunct = sc->conjunct && keeps;
     sc->turns = turns && is_logic(ast);
     ALM_TRY(alm_enter(sc->p, ast->pos));
+    ALM_TRY(alm_nodes_add(sc->p->cx, 1, ast->pos));
     ALM_TRY(dispatch(sc, ast, out));
     sc->p->depth--;
     sc->turns = turns;

@@ -9,6 +9,15 @@
 
 /* ---------------------------------------------------------------- relations */
 
+/* pg_class, information_schema.tables; NULL: no relation of a catalogue */
+static const char *catalog_name(const alm_plan *plan)
+{
+    const char *const name = plan->op == ALM_P_SOURCE ? plan->source.name : "";
+    const bool catalog =
+        strncmp(name, "pg_", 3) == 0 || strncmp(name, "information_schema.", 19) == 0;
+    return catalog && strchr(name, '(') == NULL ? name : NULL;
+}
+
 alm_status alm_scope_add(alm_scope *sc, alm_str alias, const alm_table *table, const alm_plan *plan,
                          uint32_t first)
 {
@@ -19,7 +28,8 @@ alm_status alm_scope_add(alm_scope *sc, alm_str alias, const alm_table *table, c
                   .table = table,
                   .cols = plan->cols,
                   .n_cols = plan->n_cols,
-                  .first = first};
+                  .first = first,
+                  .relation = table == NULL ? catalog_name(plan) : NULL};
     return ALM_OK;
 }
 
@@ -116,7 +126,10 @@ static bool has_source(const alm_planner *p, alm_str name)
 static alm_status source_name(alm_planner *p, alm_str schema, alm_str name, bool call,
                               const char **out)
 {
-    const bool plain = schema.len == 0 || alm_str_ieq(schema, ALM_STR("pg_catalog")) ||
+    const bool own = alm_str_ieq(schema, ALM_STR("public")) ||
+                     alm_str_ieq(schema, ALM_STR("qdb.public")); /* functions have no schema */
+    const bool plain = schema.len == 0 || (call && own) ||
+                       alm_str_ieq(schema, ALM_STR("pg_catalog")) ||
                        alm_str_ieq(schema, ALM_STR("sys")); /* sys.text_import_log */
     ALM_TRY(alm_arena_printf(p->cx, p->cx->arena, out, "%.*s%s%.*s%s", (int)schema.len,
                              schema.ptr == NULL ? "" : schema.ptr, schema.len > 0 ? "." : "",
@@ -127,6 +140,33 @@ static alm_status source_name(alm_planner *p, alm_str schema, alm_str name, bool
     return plain && has_source(p, name) ? alm_arena_zstr(p->cx, p->cx->arena, name, out) : ALM_OK;
 }
 
+static alm_status not_itself(const alm_scope *sc, const alm_from *f)
+{
+    for (const alm_names *names = sc->names; names != NULL; names = names->outer)
+        if (names->defining != NULL && alm_str_ieq(names->defining->name, f->name))
+            return alm_fail(sc->p->cx, ALM_E_TABLE, f->pos,
+                            "'%.*s' uses itself: that needs WITH RECURSIVE", (int)f->name.len,
+                            f->name.ptr);
+    return ALM_OK;
+}
+
+/* Before the name is looked for: hints are for who may not list it, too. */
+static alm_status check_listed(const alm_scope *sc, const alm_from *f)
+{
+    alm_planner *p = sc->p;
+    bool listed = true;
+    ALM_TRY(alm_access_lists(p->cx, f->name, &listed));
+    if (listed)
+        return ALM_OK;
+    ALM_TRY(not_itself(sc, f));
+    ALM_TRY(alm_hint_no_table(p, f));
+    return alm_access_name(p->cx, "SELECT", f->name, f->pos);
+}
+
+/*
+ * Relations of the server come before tables of that name, as pg_catalog does in PostgreSQL: nobody changes for others what
+ * their drivers find there. Such a table, of an older version, is public.name.
+ */
 static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table **table,
                              alm_plan **out)
 {
@@ -136,7 +176,16 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
     if (f->schema.len == 0 && *out != NULL)
         return ALM_OK;
     const bool own = f->schema.len == 0 || alm_str_ieq(f->schema, ALM_STR("public"));
+    const bool catalog = f->name.len > 3 && memcmp(f->name.ptr, "pg_", 3) == 0;
+    const char *name = NULL;
     *table = NULL;
+    ALM_TRY(source_name(p, f->schema, f->name, false, &name));
+    if (name != NULL && f->quoted && f->schema.len == 0 && !catalog)
+        name = NULL;
+    if (name != NULL && p->env->sources->by_name(alm_str_of(name)))
+        return bind_source(sc, alm_str_of(name), f->pos, NULL, 0, out);
+    if (own && name == NULL && p->view == NULL)
+        ALM_TRY(check_listed(sc, f));
     if (own)
         ALM_TRY(alm_use_table(p, f->name, table));
     if (*table != NULL) {
@@ -148,17 +197,12 @@ static alm_status bind_table(alm_scope *sc, const alm_from *f, const alm_table *
         }
         return alm_plan_scan(p, *table, f->pos, out);
     }
-    const char *name = NULL;
-    ALM_TRY(source_name(p, f->schema, f->name, false, &name));
-    const bool catalog = f->name.len > 3 && memcmp(f->name.ptr, "pg_", 3) == 0;
-    if (name != NULL && (!f->quoted || f->schema.len > 0 || catalog))
+    if (name != NULL) /* which says what it wants in brackets */
         return bind_source(sc, alm_str_of(name), f->pos, NULL, 0, out);
-    for (const alm_names *names = sc->names; names != NULL; names = names->outer)
-        if (names->defining != NULL && alm_str_ieq(names->defining->name, f->name))
-            return alm_fail(p->cx, ALM_E_TABLE, f->pos,
-                            "'%.*s' uses itself: that needs WITH RECURSIVE", (int)f->name.len,
-                            f->name.ptr);
-    if (f->schema.len == 0)
+    ALM_TRY(not_itself(sc, f));
+    if (own)
+        ALM_TRY(alm_hint_no_table(p, f));
+    if (own)
         return alm_no_table(p->cx, p->env->snapshot, f->name, f->pos);
     return alm_fail(p->cx, ALM_E_TABLE, f->pos, "table does not exist [table=%.*s.%.*s]",
                     (int)f->schema.len, f->schema.ptr, (int)f->name.len, f->name.ptr);
@@ -219,13 +263,16 @@ static alm_status bind_values(alm_scope *sc, const alm_from *f, alm_plan **out)
         for (uint32_t c = 0; c < n_cols; c++) {
             alm_expr **cell = &plan->values.rows[r][c];
             ALM_TRY(alm_bind_const(p, sc->names, f->rows[r][c], "VALUES", cell));
-            plan->cols[c].type =
-                r == 0 ? (*cell)->type : alm_type_union(plan->cols[c].type, (*cell)->type);
+            const alm_type so_far = r == 0 ? (*cell)->type : plan->cols[c].type;
+            plan->cols[c].type = r == 0 ? so_far : alm_type_union(so_far, (*cell)->type);
+            if (plan->cols[c].type.id == ALM_T_NONE && so_far.id != ALM_T_NONE)
+                return alm_no_union(p, f->rows[r][c]->pos, plan->cols[c].name, (*cell)->type,
+                                    so_far);
         }
     }
     for (uint32_t r = 0; r < f->n_rows; r++)
         for (uint32_t c = 0; c < n_cols; c++)
-            ALM_TRY(alm_expr_cast(p, plan->values.rows[r][c], plan->cols[c].type, ALM_CAST_EXPLICIT,
+            ALM_TRY(alm_expr_cast(p, plan->values.rows[r][c], plan->cols[c].type, ALM_CAST_IMPLICIT,
                                   &plan->values.rows[r][c]));
     *out = plan;
     return ALM_OK;
@@ -373,6 +420,8 @@ typedef struct join_cond {
     uint32_t n_queries, cap_queries;
     int32_t bad_pos; /* of a condition that is no key, -1 */
     const alm_ast *bad;
+    bool bad_times; /* it compares the designated timestamps, which may be what is not at fault */
+    int64_t left_ts, right_ts; /* their columns, -1: none */
 } join_cond;
 
 static alm_status add_key(alm_scope *sc, join_cond *jc, alm_expr *a, alm_expr *b, int32_t pos)
@@ -397,6 +446,14 @@ static bool has_query(const alm_ast *e)
         if (has_query(e->arg[i]))
             return true;
     return has_query(e->else_arg);
+}
+
+static bool compares_times(const alm_expr *e, const join_cond *jc)
+{
+    return e->kind == ALM_X_CALL && e->n_args == 2 && e->args[0]->kind == ALM_X_COL &&
+           e->args[1]->kind == ALM_X_COL &&
+           ((e->args[0]->col == jc->left_ts && e->args[1]->col == jc->right_ts) ||
+            (e->args[0]->col == jc->right_ts && e->args[1]->col == jc->left_ts));
 }
 
 static alm_status on_condition(alm_scope *sc, const alm_ast *on, join_cond *jc)
@@ -431,8 +488,10 @@ static alm_status on_condition(alm_scope *sc, const alm_ast *on, join_cond *jc)
         ALM_TRY(alm_bind_expr(sc, on, &e));
     }
     ALM_TRY(alm_bind_condition(p, &e, on->pos));
-    if (jc->bad == NULL)
+    if (jc->bad == NULL || jc->bad_times) {
         jc->bad = on;
+        jc->bad_times = compares_times(e, jc);
+    }
     return alm_exprs_split(p->cx, &jc->residual, e);
 }
 
@@ -465,20 +524,23 @@ static alm_status using_columns(alm_scope *sc, const alm_from *f, join_cond *jc)
     return ALM_OK;
 }
 
-static bool has_column(const alm_scope *sc, uint32_t lo, uint32_t hi, alm_str name)
+static alm_status index_columns(alm_scope *sc, uint32_t lo, uint32_t hi, alm_name_set *set)
 {
+    uint32_t had = ALM_NAME_NONE;
     for (uint32_t r = lo; r < hi; r++)
         for (uint32_t i = 0; i < sc->rels[r].n_cols; i++)
-            if (alm_str_ieq(name, alm_str_of(sc->rels[r].cols[i].name)))
-                return true;
-    return false;
+            ALM_TRY(
+                alm_name_set_add(sc->p->cx, set, alm_str_of(sc->rels[r].cols[i].name), i, &had));
+    return ALM_OK;
 }
 
 /* Columns both sides call by the same name. */
 static alm_status natural_columns(alm_scope *sc, alm_from *f, uint32_t left_rels)
 {
     alm_planner *p = sc->p;
+    alm_name_set left = {0};
     uint32_t n = 0;
+    ALM_TRY(index_columns(sc, 0, left_rels, &left));
     for (uint32_t r = left_rels; r < sc->n_rels; r++)
         n += sc->rels[r].n_cols;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &f->using_cols));
@@ -487,7 +549,7 @@ static alm_status natural_columns(alm_scope *sc, alm_from *f, uint32_t left_rels
     for (uint32_t r = left_rels; r < sc->n_rels; r++)
         for (uint32_t c = 0; c < sc->rels[r].n_cols; c++) {
             const alm_str name = alm_str_of(sc->rels[r].cols[c].name);
-            if (!has_column(sc, 0, left_rels, name))
+            if (alm_name_set_find(&left, name) == ALM_NAME_NONE)
                 continue;
             f->using_pos[f->n_using] = f->join_pos;
             f->using_cols[f->n_using++] = name;
@@ -511,10 +573,12 @@ static alm_status merge_columns(alm_scope *sc, const alm_from *f, uint32_t left_
     const uint32_t lo = f->join == ALM_JOIN_RIGHT ? 0 : left_rels;
     const uint32_t hi = f->join == ALM_JOIN_RIGHT ? left_rels : sc->n_rels;
     for (uint32_t i = 0; i < f->n_using; i++)
-        for (uint32_t r = lo; r < hi; r++)
+        for (uint32_t r = lo; r < hi; r++) {
+            ALM_TRY(alm_steps_add(sc->p->cx, 1 + (int64_t)sc->rels[r].n_cols));
             for (uint32_t c = 0; c < sc->rels[r].n_cols; c++)
                 if (alm_str_ieq(alm_str_of(sc->rels[r].cols[c].name), f->using_cols[i]))
                     ALM_TRY(hide(sc->p, &sc->rels[r], c));
+        }
     return ALM_OK;
 }
 
@@ -524,14 +588,30 @@ static bool is_asof(alm_join_kind kind)
            kind == ALM_JOIN_HORIZON;
 }
 
-static alm_status tolerance(alm_planner *p, const alm_ast *ast, alm_type ts, int64_t *out)
+static const char *asof_word(alm_join_kind kind)
+{
+    switch ((int)kind) {
+    case ALM_JOIN_LT:
+        return "LT";
+    case ALM_JOIN_SPLICE:
+        return "SPLICE";
+    case ALM_JOIN_HORIZON:
+        return "HORIZON";
+    default:
+        return "ASOF";
+    }
+}
+
+static alm_status tolerance(alm_planner *p, const alm_ast *ast, alm_join_kind kind, alm_type ts,
+                            int64_t *out)
 {
     ALM_TRY(alm_bind_duration(p, ast, ts, "TOLERANCE", out));
     if (ast->text.len > 0 && *out == 0 && ast->text.ptr[ast->text.len - 1] == 'n' &&
         ast->text.ptr[0] != '0')
         return ALM_OK; /* less than a tick */
     if (*out == 0)
-        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "ASOF JOIN TOLERANCE must be positive");
+        return alm_fail(p->cx, ALM_E_ARG, ast->pos, "%s JOIN TOLERANCE must be positive",
+                        asof_word(kind));
     return ALM_OK;
 }
 
@@ -600,12 +680,47 @@ static alm_status finish_asof(alm_scope *sc, const alm_from *f, const join_cond 
         const char *text = NULL;
         ALM_TRY(alm_ast_name(p->cx, jc->bad, &text));
         return alm_fail(p->cx, ALM_E_UNSUPPORTED, jc->bad->pos,
-                        "unsupported %s join expression [expr='%s']",
-                        f->join == ALM_JOIN_HORIZON ? "HORIZON" : "ASOF", text);
+                        "unsupported %s join expression [expr='%s']", asof_word(f->join), text);
     }
     if (f->tolerance != NULL)
-        return tolerance(p, f->tolerance, left->cols[left->ts_col].type, &join->join.tolerance);
+        return tolerance(p, f->tolerance, f->join, left->cols[left->ts_col].type,
+                         &join->join.tolerance);
     return ALM_OK;
+}
+
+static bool of_either_side(void *arg, const alm_expr *col)
+{
+    const join_cond *jc = arg;
+    return col->col < jc->n_left || (col->col >= jc->first && col->col < jc->first + jc->n_right);
+}
+
+/*
+ * What ON says besides the keys: conditions on the right rows choose them, also the prevailing one; others keep rows out of the
+ * aggregates of a left row, which is there all the same.
+ */
+static alm_status window_join_filters(alm_planner *p, const alm_from *f, const join_cond *jc,
+                                      alm_plan **right, alm_exprs *filter)
+{
+    const uint32_t end = jc->first + jc->n_right;
+    alm_exprs own = {0};
+    for (uint32_t i = 0; i < jc->residual.n; i++) {
+        alm_expr *e = jc->residual.at[i];
+        const bool of_left = alm_expr_within(e, 0, jc->n_left);
+        const bool of_right = !of_left && alm_expr_within(e, jc->first, end);
+        if (of_right) {
+            ALM_TRY(alm_expr_shift(p->cx, e, -(int64_t)jc->first, &e));
+            ALM_TRY(alm_exprs_add(p->cx, &own, e));
+            continue;
+        }
+        if (!alm_expr_each_col(e, of_either_side, (void *)(uintptr_t)jc))
+            return alm_fail(p->cx, ALM_E_UNSUPPORTED, e->pos,
+                            "ON cannot use the right sides of two WINDOW JOINs");
+        if (!of_left && f->prevailing != 'e')
+            return alm_fail(p->cx, ALM_E_UNSUPPORTED, e->pos,
+                            "a condition on both sides of a WINDOW JOIN needs EXCLUDE PREVAILING");
+        ALM_TRY(alm_exprs_add(p->cx, filter, e));
+    }
+    return own.n > 0 ? alm_plan_filter(p, right, &own) : ALM_OK;
 }
 
 /* The node comes later, when the aggregates over the right side are known. */
@@ -614,13 +729,8 @@ static alm_status window_join_item(alm_scope *sc, const alm_from *f, const join_
 {
     alm_planner *p = sc->p;
     alm_window_join *wj = NULL;
-    if (jc->residual.n > 0) {
-        const char *text = NULL;
-        ALM_TRY(alm_ast_name(p->cx, jc->bad, &text));
-        return alm_fail(p->cx, ALM_E_UNSUPPORTED, jc->bad->pos,
-                        "unsupported WINDOW join expression [expr='%s']", text);
-    }
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &wj));
+    ALM_TRY(window_join_filters(p, f, jc, &right, &wj->filter));
     wj->from = f;
     wj->right = right;
     wj->left_keys = jc->left;
@@ -731,12 +841,8 @@ static alm_status left_join_by_query(alm_scope *sc, const alm_from *f)
     alm_from item = *f;
     item.join = ALM_JOIN_NONE;
     item.on = NULL;
-    alm_select rows = {.pos = f->pos,
-                       .items = &all,
-                       .n_items = 1,
-                       .from = &item,
-                       .n_from = 1,
-                       .where = f->on};
+    alm_select rows = {
+        .pos = f->pos, .items = &all, .n_items = 1, .from = &item, .n_from = 1, .where = f->on};
     const alm_str name = f->kind == ALM_FROM_FUNCTION ? f->call->text : f->name;
     const alm_from lateral = {.kind = ALM_FROM_SELECT,
                               .join = ALM_JOIN_LATERAL_LEFT,
@@ -780,7 +886,9 @@ static alm_status join_item(alm_scope *sc, const alm_from *f)
                     .n_right = right->n_cols,
                     .left_rels = left_rels,
                     .first = first,
-                    .bad_pos = -1};
+                    .bad_pos = -1,
+                    .left_ts = left->ts_col,
+                    .right_ts = right->ts_col < 0 ? -1 : (int64_t)first + right->ts_col};
     jc.inner = kind == ALM_JOIN_INNER;
     sc->plan = NULL; /* no subqueries in ON, but for those put off */
     alm_from natural = *f;

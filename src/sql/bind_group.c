@@ -3,18 +3,51 @@
  *
  * Implied     Every item without an aggregate is a key, unless it is constant; columns that stand
  *             beside aggregates inside an item are keys too.
- * Written     Positions, names of columns, names of the list, expressions. Other columns may not
+ * Written     Positions, names of the list, names of columns, expressions. Other columns may not
  *             be used outside aggregates.
  */
 #include "sql/bind.h"
 
-/* A volatile key is like itself only: GROUP BY of its name or position. */
+/* More keys than these are found by their hashes. */
+enum { FEW_KEYS = 16 };
+
+/* A volatile key is like itself only: GROUP BY of its name or position. A key that is compared, say, stands there
+ * as it was widened (plan_widen.c). */
+static bool is_key(const alm_group_map *map, uint32_t k, const alm_expr *e)
+{
+    return map->keys.at[k] == e || alm_expr_equal(map->keys.at[k], e) ||
+           (map->wide.at[k] != NULL && alm_expr_equal(map->wide.at[k], e));
+}
+
 static int32_t find_key(const alm_group_map *map, const alm_expr *e)
 {
-    for (uint32_t k = 0; k < map->keys.n; k++)
-        if (map->keys.at[k] == e || alm_expr_equal(map->keys.at[k], e))
+    uint32_t at = 0, number = 0;
+    for (uint32_t k = 0; k < map->keys.n && map->keys.n < FEW_KEYS; k++)
+        if (is_key(map, k, e))
             return (int32_t)k;
+    const uint64_t hash = map->keys.n < FEW_KEYS ? 0 : alm_expr_hash(e);
+    while (map->keys.n >= FEW_KEYS && alm_hashes_next(&map->hashes, hash, &at, &number))
+        if (is_key(map, number / 2, e))
+            return (int32_t)(number / 2);
     return -1;
+}
+
+static alm_status add_key(alm_group_map *map, alm_expr *key)
+{
+    alm_planner *p = map->sc->p;
+    alm_ctx *cx = p->cx;
+    alm_expr *wide = NULL;
+    if (alm_expr_may_exceed(key))
+        ALM_TRY(alm_expr_widen(p, key, &wide));
+    ALM_TRY(alm_exprs_add(cx, &map->wide, wide));
+    ALM_TRY(alm_exprs_add(cx, &map->keys, key));
+    while (map->keys.n >= FEW_KEYS && map->hashes.n < 2 * map->keys.n) {
+        const uint32_t k = map->hashes.n / 2;
+        const bool second = map->hashes.n % 2 == 1 && map->wide.at[k] != NULL;
+        const alm_expr *e = second ? map->wide.at[k] : map->keys.at[k];
+        ALM_TRY(alm_hashes_add(cx, cx->arena, &map->hashes, alm_expr_hash(e)));
+    }
+    return ALM_OK;
 }
 
 static bool is_bucket(const alm_group_map *map, const alm_expr *e)
@@ -40,12 +73,13 @@ static bool uses_bucket(const alm_group_map *map, const alm_expr *e)
 /* Columns outside aggregates that are in no key yet become keys. */
 static alm_status collect_columns(alm_group_map *map, alm_expr *e)
 {
+    ALM_TRY(alm_steps_add(map->sc->p->cx, 1));
     if (is_bucket(map, e) || find_key(map, e) >= 0)
         return ALM_OK;
     if (e->kind == ALM_X_COL) {
         if ((e->col & (ALM_COL_AGG | ALM_COL_WIN | ALM_COL_OUTER)) != 0)
             return ALM_OK;
-        return alm_exprs_add(map->sc->p->cx, &map->keys, e);
+        return add_key(map, e);
     }
     for (uint32_t i = 0; i < e->n_args; i++)
         ALM_TRY(collect_columns(map, e->args[i]));
@@ -63,16 +97,20 @@ alm_status alm_group_collect(alm_group_map *map, alm_expr *e)
         return ALM_OK;
     if (alm_expr_has_mark(e, ALM_COL_OUTER)) /* constant for this query */
         return collect_columns(map, e);
-    return alm_exprs_add(map->sc->p->cx, &map->keys, e);
+    return add_key(map, e);
 }
 
 static alm_status replace(void *arg, alm_expr *e, alm_expr **out)
 {
     alm_group_map *map = arg;
     alm_ctx *cx = map->sc->p->cx;
+    ALM_TRY(alm_steps_add(cx, 1));
     const int32_t k = e->kind == ALM_X_CONST ? -1 : find_key(map, e);
-    if (k >= 0)
-        return alm_expr_col(cx, map->first_key + (uint32_t)k, e->type, e->pos, out);
+    if (k >= 0) {
+        const alm_type type = map->keys.at[k]->type;
+        ALM_TRY(alm_expr_col(cx, map->first_key + (uint32_t)k, type, e->pos, out));
+        return alm_expr_cast(map->sc->p, *out, e->type, ALM_CAST_EXPLICIT, out);
+    }
     if (e->kind != ALM_X_COL)
         return ALM_OK;
     if ((e->col & ALM_COL_AGG) != 0)
@@ -152,9 +190,9 @@ static alm_status written_key(alm_group_map *map, const alm_ast *ast, const alm_
                             ast->text.ptr);
         key = st->items[at - 1].expr;
     } else {
-        const uint32_t aggs = sc->n_aggs;
-        ALM_TRY(alm_bind_expr(sc, ast, &key));
-        sc->n_aggs = ALM_MAX(aggs, sc->n_aggs);
+        ALM_TRY(alm_bind_listed(sc, ast, &key));
+        if (key == NULL)
+            ALM_TRY(alm_bind_expr(sc, ast, &key));
     }
     if (alm_expr_has_mark(key, ALM_COL_AGG))
         return alm_fail(sc->p->cx, ALM_E_SYNTAX, ast->pos,
@@ -169,7 +207,7 @@ static alm_status written_key(alm_group_map *map, const alm_ast *ast, const alm_
     if (*at_key >= 0)
         return ALM_OK;
     *at_key = (int32_t)map->keys.n;
-    return alm_exprs_add(sc->p->cx, &map->keys, key);
+    return add_key(map, key);
 }
 
 /* A column of a query around this one is the same in all its rows, and a key like others. */
@@ -329,7 +367,7 @@ static bool add_constant(void *arg, const alm_expr *col)
         return true;
     seek->code = alm_expr_col(cx, col->col, col->type, col->pos, &key);
     if (seek->code == ALM_OK)
-        seek->code = alm_exprs_add(cx, &seek->map->keys, key);
+        seek->code = add_key(seek->map, key);
     return seek->code == ALM_OK;
 }
 
@@ -360,7 +398,7 @@ static alm_status written_keys(alm_group_map *map, const alm_stage *st, int32_t 
         return ALM_OK;
     alm_expr *one = NULL; /* only constants: no rows are no group, unlike without GROUP BY */
     ALM_TRY(alm_expr_bool(sc->p->cx, true, sc->sel->pos, &one));
-    return alm_exprs_add(sc->p->cx, &map->keys, one);
+    return add_key(map, one);
 }
 
 static alm_status implied_keys(alm_group_map *map, const alm_stage *st)

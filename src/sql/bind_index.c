@@ -18,6 +18,19 @@ static alm_status bind_items(alm_scope *sc, const alm_index_words *w, alm_index_
     return w->where != NULL ? alm_bind_where(sc, w->where) : ALM_OK;
 }
 
+static alm_status index_gate(alm_ctx *cx, const alm_stmt *stmt)
+{
+    const alm_index_words *w = stmt->ext;
+    const alm_access_ask ask = {.permission = "ADD INDEX", .pos = stmt->table_pos};
+    alm_str *cols = NULL;
+    uint32_t n = 0;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, w->n_keys + 1, &cols));
+    for (uint32_t i = 0; i < w->n_keys; i++)
+        if (w->items[i]->kind == ALM_AST_NAME)
+            cols[n++] = w->items[i]->text;
+    return alm_access_gate(cx, &ask, stmt->table, cols, n);
+}
+
 alm_status alm_plan_index(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                           alm_index_plan **out)
 {
@@ -26,12 +39,13 @@ alm_status alm_plan_index(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *
     alm_planner p = {.cx = cx, .env = env};
     alm_scope sc = {.p = &p, .sel = &none};
     alm_index_plan *index = NULL;
-    const alm_table *table = alm_snapshot_find(env->snapshot, stmt->table);
     if (w->unique_pos >= 0)
         return alm_fail(
             cx, ALM_E_UNSUPPORTED, w->unique_pos,
             "unique indexes are not supported: nothing would refuse a second row; DEDUP "
             "UPSERT KEYS(...) of the table replaces it");
+    ALM_TRY(index_gate(cx, stmt));
+    const alm_table *table = alm_snapshot_find(env->snapshot, stmt->table);
     if (table == NULL)
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
     if (table->kind == ALM_TABLE_VIEW)

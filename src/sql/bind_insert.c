@@ -6,6 +6,7 @@
  * Casts       By the rules of assignment (func: alm_assign_fn); what does not fit is an error.
  */
 #include "base/number.h"
+#include "base/utf8.h"
 #include "sql/bind_access.h"
 #include "time/timestamp.h"
 #include "type/decimal.h"
@@ -83,7 +84,7 @@ static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column
                             size_t width)
 {
     alm_expr *e = NULL, *cast = NULL;
-    ALM_TRY(alm_bind_const(p, NULL, ast, "a value of INSERT", &e));
+    ALM_TRY(alm_bind_const_for(p, NULL, ast, "a value of INSERT", col->type, &e));
     ALM_TRY(alm_expr_try_cast(p, e, col->type, alm_assign_mode(ast, col->type), &cast));
     if (cast == NULL)
         return inconvertible(p, ast, e->type, col, ast->pos);
@@ -100,6 +101,8 @@ static alm_status cell_expr(alm_planner *p, const alm_ast *ast, const alm_column
         return alm_fail(p->cx, ALM_E_ARG, ast->pos, "a value of INSERT must be constant");
     if (alm_expr_is_null(cast))
         return ALM_OK;
+    if (alm_is_infinity(cast) && alm_type_info_of(e->type)->cls == ALM_TC_TIME)
+        return alm_fail(p->cx, ALM_E_VALUE, ast->pos, "infinity is no time that can be stored");
     if (alm_type_has_heap(col->type) || col->type.id == ALM_T_SYMBOL) {
         const alm_view view = alm_view_of(alm_vec_text(&cast->value, 0));
         memcpy(at, &view, sizeof view);
@@ -127,7 +130,7 @@ static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_colu
         *done = true;
     } else if (alm_type_info_of(col->type)->cls == ALM_TC_TIME) {
         int64_t ticks = 0;
-        if (!alm_time_parse(ast->text, unit_of(col->type), &ticks))
+        if (!alm_time_read(ast->text, unit_of(col->type), &ticks))
             return alm_fail(
                 p->cx, ALM_E_TIME, ast->pos, "inconvertible value: `%.*s` [STRING -> %s]",
                 (int)ALM_MIN(ast->text.len, 200), ast->text.ptr, alm_type_name(col->type));
@@ -135,6 +138,9 @@ static alm_status cell_string(alm_planner *p, const alm_ast *ast, const alm_colu
         *done = true;
     } else if (col->type.id == ALM_T_BOOLEAN) { /* 't' as drivers write it; others stay refused */
         *done = alm_value_scan(col->type, ast->text, at) == ALM_SCAN_OK;
+    } else if ((col->type.id == ALM_T_UUID || col->type.id == ALM_T_LONG256) &&
+               alm_value_scan_stored(col->type, ast->text, at) == ALM_SCAN_OK) {
+        *done = true;
     } else if (col->type.id == ALM_T_GEOHASH || col->type.id == ALM_T_DECIMAL ||
                col->type.id == ALM_T_LONG256) {
         const alm_str text = {ast->text.ptr != NULL ? ast->text.ptr : "", ast->text.len};
@@ -156,7 +162,8 @@ static void put_int(alm_type type, int64_t v, void *at, bool *done)
         memcpy(at, &s, sizeof s);
     else if (type.id == ALM_T_INT && i == v && i != ALM_INT_NULL)
         memcpy(at, &i, sizeof i);
-    else if (type.id == ALM_T_LONG || alm_type_info_of(type)->cls == ALM_TC_TIME)
+    else if (v != ALM_LONG_NULL &&
+             (type.id == ALM_T_LONG || alm_type_info_of(type)->cls == ALM_TC_TIME))
         memcpy(at, &v, sizeof v);
     else
         *done = false;
@@ -256,6 +263,18 @@ static alm_status check_rows(alm_planner *p, const alm_stmt *stmt, uint32_t expe
     return ALM_OK;
 }
 
+/* VARCHAR(n): as storage says it of any row, with the place of the value. */
+static alm_status check_length(alm_planner *p, const alm_ast *ast, const alm_column *col,
+                               const alm_view *view)
+{
+    size_t n = 0;
+    if (alm_view_is_null(view) || !alm_text_exceeds(col, alm_view_str(view, NULL), &n))
+        return ALM_OK;
+    return alm_fail(p->cx, ALM_E_LENGTH, ast->pos,
+                    "value too long for type character varying(%u) [column=%s, length=%zu]",
+                    col->length, col->name, n);
+}
+
 static alm_status fill_column(alm_planner *p, const alm_stmt *stmt, const alm_table *table,
                               uint32_t value, uint32_t target, alm_vec *vec)
 {
@@ -268,6 +287,8 @@ static alm_status fill_column(alm_planner *p, const alm_stmt *stmt, const alm_ta
             ALM_TRY(alm_check(p->cx));
         const alm_ast *ast = stmt->rows[r][value];
         ALM_TRY(put_cell(p, ast, col, at, width));
+        if (col->length > 0)
+            ALM_TRY(check_length(p, ast, col, (const alm_view *)(const void *)at));
         int64_t ticks = 0;
         if (!designated)
             continue;
@@ -346,6 +367,10 @@ static alm_status infer_items(alm_planner *p, const alm_select *sel, const inser
     return ALM_OK;
 }
 
+/*
+ * Where the columns of a query are taken by position, a number for the designated timestamp is most often a column in the
+ * wrong place, and would be a moment of 1970: it has to be cast.
+ */
 static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map *map,
                                 alm_plan **out)
 {
@@ -353,6 +378,8 @@ static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map
     alm_plan *plan = NULL;
     alm_expr **exprs = NULL;
     const char **names = NULL;
+    bool *numbers = NULL;
+    int32_t designated_at = -1;
     ALM_TRY(infer_items(p, stmt->select, map));
     ALM_TRY(alm_bind_query(p, NULL, stmt->select, &plan));
     const bool ts_missing =
@@ -365,11 +392,23 @@ static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map
                         "column count mismatch [selected=%u, columns=%u]", plan->n_cols, map->n);
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &exprs));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, table->n_cols + 1, &names));
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &numbers));
     for (uint32_t i = 0; i < plan->n_cols; i++) {
         const alm_column *col = &table->cols[map->target[i]];
         const int32_t pos = output_pos(stmt->select, i, plan->n_cols);
         alm_expr *e = NULL, *cast = NULL;
+        numbers[i] = !alm_type_is_text(col->type);
+        if (numbers[i])
+            ALM_TRY(alm_plan_widen_col(p, plan, i, true));
         ALM_TRY(alm_expr_col(p->cx, i, plan->cols[i].type, pos, &e));
+        const alm_type_class cls = alm_type_info_of(e->type)->cls;
+        const bool designated = (int32_t)map->target[i] == table->ts_col;
+        if (designated)
+            designated_at = (int32_t)i;
+        if (designated && (cls == ALM_TC_INTEGER || e->type.id == ALM_T_CHAR))
+            return alm_fail(p->cx, ALM_E_TYPE, pos,
+                            "expected timestamp column but type is %s [from=%s, to=%s]",
+                            alm_type_name(e->type), plan->cols[i].name, col->name);
         ALM_TRY(alm_expr_try_cast(p, e, col->type, ALM_CAST_ASSIGN, &cast));
         if (cast == NULL)
             return alm_fail(
@@ -377,6 +416,8 @@ static alm_status insert_select(alm_planner *p, const alm_stmt *stmt, insert_map
                 alm_type_name(e->type), alm_type_name(col->type), plan->cols[i].name, col->name);
         exprs[map->target[i]] = cast;
     }
+    ALM_TRY(alm_plan_check_range(p, plan, numbers));
+    ALM_TRY(alm_plan_finite_times(p, designated_at, &plan));
     for (uint32_t c = 0; c < table->n_cols; c++) {
         names[c] = table->cols[c].name;
         if (exprs[c] == NULL)
@@ -390,6 +431,7 @@ alm_status alm_plan_insert(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
 {
     alm_planner p = {.cx = cx, .env = env};
     insert_map map = {0};
+    ALM_TRY(alm_access_name(cx, "INSERT", stmt->table, stmt->table_pos));
     const alm_table *found = alm_snapshot_find(env->snapshot, stmt->table);
     if (found == NULL)
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);

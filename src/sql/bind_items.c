@@ -100,17 +100,18 @@ static alm_status add_item(alm_ctx *cx, item_list *list, alm_item item)
     return ALM_OK;
 }
 
-/* What EXCLUDE or REPLACE of the star say of the column; its place among them in *at. */
-static const alm_ast *said_of(const alm_ast *star, alm_str name, uint32_t *at)
+/* The column that EXCLUDE or REPLACE of a star speak of. */
+static const alm_ast *said_column(const alm_ast *said)
 {
-    for (uint32_t i = 0; i < star->n_args; i++) {
-        const alm_ast *a = star->arg[i];
-        const alm_ast *of = a->kind == ALM_AST_NAME ? a : a->arg[1];
-        *at = i;
-        if (alm_str_ieq(of->text, name))
-            return a;
-    }
-    return NULL;
+    return said->kind == ALM_AST_NAME ? said : said->arg[1];
+}
+
+static alm_status index_said(alm_ctx *cx, const alm_ast *star, alm_name_set *set)
+{
+    uint32_t had = ALM_NAME_NONE;
+    for (uint32_t i = 0; i < star->n_args; i++)
+        ALM_TRY(alm_name_set_add(cx, set, said_column(star->arg[i])->text, i, &had));
+    return ALM_OK;
 }
 
 static alm_status replace_item(alm_scope *sc, const alm_ast *ast, const item_list *list,
@@ -127,6 +128,8 @@ static alm_status expand_star(alm_scope *sc, const alm_ast *star, item_list *lis
 {
     bool known = false;
     bool *used = NULL;
+    alm_name_set set = {0};
+    ALM_TRY(index_said(sc->p->cx, star, &set));
     ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, star->n_args + 1, &used));
     for (uint32_t r = 0; r < sc->n_rels; r++) {
         const alm_rel *rel = &sc->rels[r];
@@ -137,8 +140,8 @@ static alm_status expand_star(alm_scope *sc, const alm_ast *star, item_list *lis
             if (rel->hidden != NULL && rel->hidden[c] && star->table.len == 0)
                 continue;
             alm_item item = {.name = alm_str_of(rel->cols[c].name), .star = true, .pos = star->pos};
-            uint32_t at = 0;
-            const alm_ast *said = said_of(star, item.name, &at);
+            const uint32_t at = alm_name_set_find(&set, item.name);
+            const alm_ast *said = at != ALM_NAME_NONE ? star->arg[at] : NULL;
             if (said != NULL)
                 used[at] = true;
             if (said != NULL && said->kind == ALM_AST_NAME)
@@ -153,11 +156,13 @@ static alm_status expand_star(alm_scope *sc, const alm_ast *star, item_list *lis
             ALM_TRY(add_item(sc->p->cx, list, item));
         }
     }
+    if (!known && sc->n_rels == 0 && star->table.len == 0)
+        return alm_fail(sc->p->cx, ALM_E_SYNTAX, star->pos,
+                        "'from' expected: * stands for the columns of tables");
     if (!known)
         return alm_fail(sc->p->cx, ALM_E_TABLE, star->pos, "Invalid table name or alias");
     for (uint32_t i = 0; i < star->n_args; i++) {
-        const alm_ast *of =
-            star->arg[i]->kind == ALM_AST_NAME ? star->arg[i] : star->arg[i]->arg[1];
+        const alm_ast *of = said_column(star->arg[i]);
         if (!used[i])
             return alm_fail(sc->p->cx, ALM_E_NAME, of->pos, "Invalid column: %.*s",
                             (int)of->text.len, of->text.ptr);

@@ -67,8 +67,10 @@ static alm_status number_element(alm_planner *p, alm_type type, alm_str text, in
     double x = 0;
     if (alm_int64_parse(text, &whole) == ALM_NUM_OK)
         return constant(p, ALM_TY(LONG), &whole, pos, out);
-    if (alm_double_parse(text, &x) == ALM_NUM_OK)
+    if (alm_double_parse(text, &x) == ALM_NUM_OK) {
+        alm_values_settle(ALM_TY(DOUBLE), &x, 1);
         return constant(p, ALM_TY(DOUBLE), &x, pos, out);
+    }
     return no_element(p, type, text, pos);
 }
 
@@ -152,17 +154,13 @@ static alm_status known_list(alm_scope *sc, const char *op, alm_expr *x, alm_exp
     return alm_bind_any_value(sc, op, pos, args, n, out);
 }
 
-alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, const char *op, alm_expr **out)
+/* x op ANY (list); args: the list and x, which stay what they are bound as. */
+static alm_status any_of_list(alm_scope *sc, const alm_ast *ast, const char *op,
+                              alm_expr *const *given, alm_expr **out)
 {
     alm_planner *p = sc->p;
-    alm_expr *args[2] = {NULL, NULL};
-    ALM_TRY(alm_bind_expr(sc, ast->arg[1], &args[0]));
-    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &args[1]));
+    alm_expr *args[2] = {given[0], given[1]};
     const bool equal = strcmp(op, "=") == 0;
-    if (alm_expr_unknown(args[0]) && !alm_expr_unknown(args[1]))
-        ALM_TRY(alm_param_infer(p, &args[0], alm_list_type_of(args[1]->type)));
-    ALM_TRY(alm_param_infer(p, &args[0], ALM_TY(STRING)));
-    ALM_TRY(alm_param_infer(p, &args[1], ALM_TY(STRING)));
     if (equal && args[0]->type.id == ALM_T_ARRAY) {
         ALM_TRY(alm_expr_call(p, "array_position", ast->pos, args, 2, out));
         return alm_bind_is_null(p, *out, true, ast->pos, out);
@@ -177,4 +175,24 @@ alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, const char *op, 
                         "ANY and ALL take ARRAY[...], a list {a,b} or a subquery");
     ALM_TRY(alm_expr_cast(p, args[1], ALM_TY(STRING), ALM_CAST_EXPLICIT, &args[1]));
     return alm_expr_call(p, "list_has", ast->pos, args, 2, out);
+}
+
+alm_status alm_bind_any_list(alm_scope *sc, const alm_ast *ast, const char *op, alm_expr **x,
+                             alm_expr **empty, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *args[2] = {NULL, NULL}, *size[2] = {NULL, NULL};
+    ALM_TRY(alm_bind_expr(sc, ast->arg[1], &args[0]));
+    ALM_TRY(alm_bind_expr(sc, ast->arg[0], &args[1]));
+    if (alm_expr_unknown(args[0]) && !alm_expr_unknown(args[1]))
+        ALM_TRY(alm_param_infer(p, &args[0], alm_list_type_of(args[1]->type)));
+    ALM_TRY(alm_param_infer(p, &args[0], ALM_TY(STRING)));
+    ALM_TRY(alm_param_infer(p, &args[1], ALM_TY(STRING)));
+    *x = args[1];
+    ALM_TRY(any_of_list(sc, ast, op, args, out));
+    if (empty == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_expr_call(p, "cardinality", ast->pos, args, 1, &size[0]));
+    ALM_TRY(alm_expr_bits(p->cx, size[0]->type, 0, ast->pos, &size[1]));
+    return alm_expr_call(p, "=", ast->pos, size, 2, empty);
 }

@@ -8,8 +8,10 @@
 static alm_status integer(alm_planner *p, alm_str text, int32_t pos, bool is_long, alm_expr **out)
 {
     int64_t v = 0;
-    const alm_num_parse got = alm_int64_parse(text, &v);
-    if (got == ALM_NUM_OVERFLOW) {
+    alm_num_parse got = alm_int64_parse(text, &v);
+    if (got == ALM_NUM_OK && v == ALM_LONG_NULL) /* the least LONG is no number but the null */
+        got = ALM_NUM_OVERFLOW;
+    if (got == ALM_NUM_OVERFLOW && !is_long) {
         double d = 0;
         (void)alm_double_parse(text, &d);
         uint64_t bits;
@@ -17,8 +19,8 @@ static alm_status integer(alm_planner *p, alm_str text, int32_t pos, bool is_lon
         return alm_expr_bits(p->cx, ALM_TY(DOUBLE), bits, pos, out);
     }
     if (got != ALM_NUM_OK)
-        return alm_fail(p->cx, ALM_E_SYNTAX, pos, "invalid constant: %.*s", (int)text.len,
-                        text.ptr);
+        return alm_fail(p->cx, got == ALM_NUM_BAD ? ALM_E_SYNTAX : ALM_E_RANGE, pos,
+                        "invalid constant: %.*s%s", (int)text.len, text.ptr, is_long ? "L" : "");
     if (!is_long && v <= INT32_MAX && v > INT32_MIN)
         return alm_expr_bits(p->cx, ALM_TY(INT), (uint64_t)v, pos, out);
     return alm_expr_bits(p->cx, ALM_TY(LONG), (uint64_t)v, pos, out);
@@ -55,6 +57,61 @@ static alm_status decimal(alm_planner *p, alm_str text, int32_t pos, alm_expr **
     const alm_type type = alm_type_decimal(precision, scale);
     alm_decimal_store(type, x, value);
     return wide_constant(p, type, value, pos, out);
+}
+
+/* The digits of a number that is written without a suffix but d, its sign in front; empty: not one, or too long. */
+static alm_str written_digits(const alm_ast *ast, char *buf, size_t size)
+{
+    size_t n = 0;
+    if (ast->kind == ALM_AST_UNARY && alm_str_eq(ast->text, ALM_STR("-"))) {
+        buf[n++] = '-';
+        ast = ast->arg[0];
+    }
+    if (ast->kind != ALM_AST_NUMBER)
+        return (alm_str){0};
+    for (size_t i = 0; i < ast->text.len; i++) {
+        if (ast->text.ptr[i] == '_')
+            continue;
+        if (n == size)
+            return (alm_str){0};
+        buf[n++] = ast->text.ptr[i];
+    }
+    if (n > 1 && (buf[n - 1] | 0x20) == 'd')
+        n--;
+    return (alm_str){buf, n > 0 && buf[n - 1] != 'm' && buf[n - 1] != 'M' ? n : 0};
+}
+
+alm_status alm_bind_written_decimal(alm_planner *p, const alm_ast *ast, alm_type to, alm_expr **out)
+{
+    char buf[400];
+    const alm_str digits = written_digits(ast, buf, sizeof buf);
+    alm_i256 x;
+    uint32_t precision = 0, scale = 0;
+    uint64_t value[4] = {0};
+    *out = NULL;
+    if (digits.len == 0 || !alm_decimal_parse(digits, &x, &precision, &scale) ||
+        !alm_decimal_rescale(x, scale, to.s, ALM_ROUND_HALF_UP, &x) || !alm_decimal_fits(x, to.p))
+        return ALM_OK; /* the cast of a value says what is wrong */
+    alm_decimal_store(to, x, value);
+    return wide_constant(p, to, value, ast->pos, out);
+}
+
+alm_status alm_bind_beside_decimal(alm_planner *p, const alm_expr *with, const alm_ast *ast,
+                                   alm_expr **e)
+{
+    char buf[ALM_DECIMAL_TEXT_MAX + 20];
+    alm_i256 x;
+    uint32_t precision = 0, scale = 0;
+    uint64_t value[4] = {0};
+    if (with->type.id != ALM_T_DECIMAL || (*e)->kind != ALM_X_CONST ||
+        (*e)->type.id != ALM_T_DOUBLE)
+        return ALM_OK;
+    const alm_str digits = written_digits(ast, buf, sizeof buf);
+    if (digits.len == 0 || !alm_decimal_parse(digits, &x, &precision, &scale))
+        return ALM_OK;
+    const alm_type type = alm_type_decimal(precision, scale);
+    alm_decimal_store(type, x, value);
+    return wide_constant(p, type, value, ast->pos, e);
 }
 
 /* #u33d8, #u33d8/20 (bits of it), ##0110 */
@@ -165,8 +222,11 @@ alm_status alm_bind_param(alm_planner *p, const alm_ast *ast, alm_expr **out)
         param->pos = ast->pos;
     if (p->env->as_template)
         p->env->uses->open++;
-    else if (param->value != NULL)
-        return alm_expr_const(p->cx, param->value, ast->pos, out);
+    else if (param->value != NULL) {
+        ALM_TRY(alm_expr_const(p->cx, param->value, ast->pos, out));
+        (*out)->bound = true;
+        return ALM_OK;
+    }
     alm_expr *e = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
     e->kind = ALM_X_PARAM;
@@ -198,13 +258,11 @@ alm_status alm_bind_time(alm_planner *p, alm_expr *e, alm_type to, bool equality
         return ALM_OK;
     }
     int64_t ticks = 0;
-    if (alm_time_parse(text, unit_of(to), &ticks))
+    if (alm_time_read(text, unit_of(to), &ticks))
         return alm_expr_bits(p->cx, to, (uint64_t)ticks, e->pos, out);
     if (equality && memchr(text.ptr, ';', text.len) != NULL)
         return alm_fail(p->cx, ALM_E_TIME, e->pos,
                         "not a timestamp, use IN keyword with intervals");
-    if (alm_int64_parse(text, &ticks) == ALM_NUM_OK) /* ticks as text */
-        return alm_expr_bits(p->cx, to, (uint64_t)ticks, e->pos, out);
     if (equality)
         return alm_fail(p->cx, ALM_E_TIME, e->pos, "invalid timestamp: %.*s",
                         (int)ALM_MIN(text.len, 100), text.ptr);

@@ -31,7 +31,7 @@ static const object_type object_types[] = {
     {"pg_node_tree", NULL, NULL, {.id = ALM_T_STRING}},
 };
 
-static alm_str without_schema(alm_str name)
+alm_str alm_type_without_schema(alm_str name)
 {
     const alm_str schema = ALM_STR("pg_catalog.");
     if (name.len > schema.len && alm_str_ieq((alm_str){name.ptr, schema.len}, schema))
@@ -56,7 +56,7 @@ static bool is_list(alm_str name)
 static alm_type list_param(alm_str name)
 {
     alm_type base = ALM_TY(NONE);
-    name = without_schema(name);
+    name = alm_type_without_schema(name);
     name.len -= 2;
     if (alm_str_ieq(name, ALM_STR("oid")))
         return alm_type_list(ALM_LIST_OID);
@@ -66,7 +66,7 @@ static alm_type list_param(alm_str name)
 static const object_type *object_type_of(alm_str name)
 {
     static const object_type list = {"list", NULL, NULL, {.id = ALM_T_STRING}};
-    name = without_schema(name);
+    name = alm_type_without_schema(name);
     if (is_list(name))
         return &list;
     for (size_t i = 0; i < ALM_COUNT(object_types); i++)
@@ -79,12 +79,12 @@ static const object_type *object_type_of(alm_str name)
 static alm_status shown(alm_planner *p, const alm_ast *ast, alm_expr *e, alm_expr **out)
 {
     alm_type to = ALM_TY(NONE);
-    if (alm_type_is_regproc(e->type) && alm_type_parse(without_schema(ast->type_name), &to) &&
-        alm_type_is_text(to))
+    if (alm_type_is_regproc(e->type) &&
+        alm_type_parse(alm_type_without_schema(ast->type_name), &to) && alm_type_is_text(to))
         return alm_expr_call(p, "regprocout", ast->pos, &e, 1, out);
     const alm_ast *inner = ast->kind == ALM_AST_CAST ? ast->arg[0] : NULL;
     if (inner == NULL || inner->kind != ALM_AST_CAST || e->type.id != ALM_T_INT ||
-        !alm_type_parse(without_schema(ast->type_name), &to) || !alm_type_is_text(to))
+        !alm_type_parse(alm_type_without_schema(ast->type_name), &to) || !alm_type_is_text(to))
         return ALM_OK;
     const object_type *t = object_type_of(inner->type_name);
     return t == NULL || t->out == NULL ? ALM_OK : alm_expr_call(p, t->out, ast->pos, &e, 1, out);
@@ -117,7 +117,7 @@ alm_status alm_bind_list_literal(alm_scope *sc, const alm_ast *cast, alm_expr **
     alm_expr **parts = NULL;
     uint32_t n = 0;
     *out = NULL;
-    if (array->kind != ALM_AST_ARRAY || !is_list(without_schema(cast->type_name)))
+    if (array->kind != ALM_AST_ARRAY || !is_list(alm_type_without_schema(cast->type_name)))
         return ALM_OK;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2 * (size_t)array->n_args + 2, &parts));
     ALM_TRY(alm_expr_text(p->cx, ALM_TY(STRING), ALM_STR("{"), cast->pos, &parts[n++]));
@@ -139,7 +139,7 @@ static alm_status as_number(alm_planner *p, const alm_ast *ast, const object_typ
     alm_type to = t != NULL ? t->plain : ALM_TY(NONE);
     if (!alm_type_is_regproc(e->type))
         return ALM_OK;
-    if (t == NULL && !alm_type_parse(without_schema(ast->type_name), &to))
+    if (t == NULL && !alm_type_parse(alm_type_without_schema(ast->type_name), &to))
         return ALM_OK;
     if (to.id != ALM_T_INT)
         return ALM_OK;
@@ -158,21 +158,22 @@ alm_status alm_bind_object_cast(alm_scope *sc, const alm_ast *ast, alm_expr *e, 
         return ALM_OK;
     if (t == NULL) {
         ALM_TRY(shown(p, ast, e, out));
-        const alm_str plain = without_schema(ast->type_name);
+        const alm_str plain = alm_type_without_schema(ast->type_name);
         alm_type to = ALM_TY(NONE);
         if (*out != NULL || plain.len == ast->type_name.len || !alm_type_parse(plain, &to))
             return ALM_OK;
         ALM_TRY(alm_param_infer(p, &e, to));
         return alm_expr_cast(p, e, to, ALM_CAST_EXPLICIT, out);
     }
-    if (alm_expr_unknown(e) && is_list(without_schema(ast->type_name)))
+    if (alm_expr_unknown(e) && is_list(alm_type_without_schema(ast->type_name)))
         ALM_TRY(alm_param_infer(p, &e, list_param(ast->type_name)));
     else if (alm_expr_unknown(e))
         ALM_TRY(alm_param_infer(p, &e, t->in != NULL ? ALM_TY(STRING) : t->plain));
     const bool text =
         alm_type_is_text(e->type) || e->type.id == ALM_T_CHAR || e->type.id == ALM_T_NULL;
     const bool vector = e->type.id == ALM_T_STRING && e->type.p == ALM_LIST_VECTOR;
-    if (is_list(without_schema(ast->type_name)) && text && !vector && e->kind != ALM_X_PARAM) {
+    if (is_list(alm_type_without_schema(ast->type_name)) && text && !vector &&
+        e->kind != ALM_X_PARAM) {
         ALM_TRY(alm_expr_cast(p, e, ALM_TY(STRING), ALM_CAST_EXPLICIT, &e));
         ALM_TRY(alm_expr_call(p, "list_read", ast->pos, &e, 1, &e));
         return as_noted(p, e, list_param(ast->type_name), out);

@@ -4,6 +4,7 @@
  */
 #include "sql/bind.h"
 #include "time/interval.h"
+#include "time/timestamp.h"
 #include "type/text.h"
 
 static bool is_time(alm_type t)
@@ -63,7 +64,8 @@ static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool
     alm_expr *e = *c;
     const alm_type to = with->type;
     if (alm_expr_unknown(e))
-        return alm_param_infer(p, c, alm_type_beside(with));
+        return alm_param_infer(p, c,
+                               alm_expr_may_exceed(with) ? ALM_TY(LONG) : alm_type_beside(with));
     if (e->kind != ALM_X_CONST || alm_type_eq(e->type, to) || to.id == ALM_T_NONE ||
         to.id == ALM_T_NULL)
         return ALM_OK;
@@ -89,10 +91,8 @@ static alm_status adapt(alm_planner *p, alm_expr **c, const alm_expr *with, bool
             return alm_expr_bits(p->cx, to, (uint64_t)v, e->pos, c);
         return ALM_OK;
     }
-    if (is_time(e->type) && is_time(to) && alm_cast_cost(e->type, to) > 0 &&
-        alm_type_eq(alm_type_meet(e->type, to), to))
-        return alm_expr_cast(p, e, to, ALM_CAST_EXPLICIT, c);
-    return ALM_OK;
+    bool is = false, exact = false;
+    return is_time(to) ? alm_bind_exact_time(p, e, to, &is, &exact, c) : ALM_OK;
 }
 
 static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int32_t pos,
@@ -112,6 +112,44 @@ static bool is_not_in_either(const alm_expr *a, const char *op)
     return (op[0] == '!' || op[1] == '>') && is_time(a->type);
 }
 
+/* Does a DOUBLE hold all values of it, one by one? */
+static bool is_exact_double(const alm_expr *e)
+{
+    const int64_t most = INT64_C(1) << 53;
+    int64_t v = 0;
+    if (e->type.id == ALM_T_LONG)
+        return alm_expr_int(e, &v) && v >= -most && v <= most;
+    return is_int(e->type);
+}
+
+/* The type that texts beside a value of `type` are read as, NONE: the operator knows. A DECIMAL has room for its own digits and
+ * for more behind the point. */
+static alm_type read_as(alm_type type)
+{
+    enum { PLACES = 18 };
+    if (type.id != ALM_T_DECIMAL)
+        return type.id == ALM_T_GEOHASH ? type : ALM_TY(NONE);
+    const uint32_t whole = (uint32_t)type.p - type.s, most = ALM_DECIMAL_DIGITS_MAX - whole;
+    return alm_type_decimal(ALM_DECIMAL_DIGITS_MAX,
+                            ALM_MIN(most, ALM_MAX((uint32_t)type.s, (uint32_t)PLACES)));
+}
+
+/* Texts of a column beside a number are numbers, whatever number they say: beside 10 the text 1.5 is less. A SYMBOL is a text
+ * here, which as an argument of functions it is not. */
+static alm_status read_texts(alm_planner *p, alm_expr **text, alm_expr **number)
+{
+    const alm_type type = (*number)->type, as = read_as(type);
+    if (!is_texty((*text)->type) || (*text)->kind == ALM_X_CONST || (*text)->kind == ALM_X_PARAM)
+        return ALM_OK;
+    if (as.id != ALM_T_NONE)
+        return alm_expr_cast(p, *text, as, ALM_CAST_IMPLICIT, text);
+    if (is_exact_double(*number) && alm_type_is_text((*text)->type))
+        ALM_TRY(alm_expr_cast(p, *number, ALM_TY(DOUBLE), ALM_CAST_EXPLICIT, number));
+    if ((*text)->type.id == ALM_T_SYMBOL && (is_number(type) || type.id == ALM_T_LONG256))
+        return alm_expr_cast(p, *text, ALM_TY(STRING), ALM_CAST_EXPLICIT, text);
+    return ALM_OK;
+}
+
 alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr *a, alm_expr *b,
                             alm_expr **out)
 {
@@ -125,10 +163,16 @@ alm_status alm_bind_compare(alm_scope *sc, const char *op, int32_t pos, alm_expr
         ALM_TRY(in_interval(sc->p, a, b, pos, out));
         return alm_expr_call(sc->p, "not", pos, out, 1, out);
     }
+    ALM_TRY(alm_bind_time_compare(sc->p, op, pos, a, b, out));
+    if (*out != NULL)
+        return ALM_OK;
     ALM_TRY(adapt(sc->p, &b, a, equality));
     ALM_TRY(adapt(sc->p, &a, b, equality));
+    ALM_TRY(read_texts(sc->p, &a, &b));
+    ALM_TRY(read_texts(sc->p, &b, &a));
     alm_expr *args[2] = {a, b};
-    return alm_expr_call(sc->p, op, pos, args, 2, out);
+    ALM_TRY(alm_widen_ints(sc->p, args, 2));
+    return alm_expr_compare(sc->p, op, pos, args, out);
 }
 
 alm_status alm_bind_is_null(alm_planner *p, alm_expr *e, bool negated, int32_t pos, alm_expr **out)
@@ -175,12 +219,31 @@ static alm_time_unit unit_of(alm_type t)
                                         : ALM_TIME_US;
 }
 
+/* What a text of digits means behind IN: all of the day 20231114, or one moment. */
+static bool digits_range(alm_str s, alm_time_unit unit, alm_time_range *out)
+{
+    alm_instant
+        instant; /* '1677' is a year, also where it begins before the first time of the unit */
+    int64_t at = 0;
+    if (alm_instant_parse(s, &instant) || !alm_time_read(s, unit, &at))
+        return false;
+    const bool day = alm_time_is_compact_day(s);
+    *out = (alm_time_range){at, at};
+    if (day &&
+        __builtin_add_overflow(at, ALM_SECONDS_PER_DAY * alm_time_second(unit) - 1, &out->hi))
+        out->hi = INT64_MAX; /* the last day that has a beginning */
+    return true;
+}
+
 static alm_status in_interval(alm_planner *p, alm_expr *ts, alm_expr *text, int32_t pos,
                               alm_expr **out)
 {
     bool is_text = false;
     alm_str s = {0};
+    alm_time_range range;
     ALM_TRY(alm_expr_string(p->cx, text, &is_text, &s));
+    if (digits_range(s, unit_of(ts->type), &range))
+        return range_test(p, ts, &range, pos, out);
     if (memchr(s.ptr, '$', s.len) != NULL)
         alm_use_once(p); /* $now, $today ... */
     alm_time_ranges set = {0};
@@ -247,6 +310,27 @@ static bool is_of_list(const alm_expr *x, const alm_expr *value)
            x->type.id != ALM_T_BINARY; /* these are views, not values */
 }
 
+/* Leaves out what no time of the type of x is. *one: they are not compared in the type of x. */
+static alm_status only_times(alm_planner *p, alm_expr **args, uint32_t *n, bool *one)
+{
+    uint32_t kept = 1;
+    *one = true;
+    for (uint32_t i = 1; i < *n; i++)
+        *one &= args[0]->kind != ALM_X_CONST || !is_time(args[i]->type) ||
+                alm_type_eq(args[i]->type, args[0]->type);
+    if (!is_time(args[0]->type))
+        return ALM_OK;
+    for (uint32_t i = 1; i < *n; i++) {
+        bool is = false, exact = false;
+        alm_expr *time = NULL;
+        ALM_TRY(alm_bind_exact_time(p, args[i], args[0]->type, &is, &exact, &time));
+        if (!is || exact)
+            args[kept++] = time;
+    }
+    *n = kept;
+    return ALM_OK;
+}
+
 /* args: x, and the n - 1 values it is compared with. */
 static alm_status in_values(alm_scope *sc, alm_expr **args, uint32_t n, int32_t pos, alm_expr **out)
 {
@@ -254,10 +338,16 @@ static alm_status in_values(alm_scope *sc, alm_expr **args, uint32_t n, int32_t 
     bool alike = true;
     if (alm_is_open(p, args, n))
         return alm_open_test(p, ALM_OPEN_IN, NULL, pos, args, n, out);
+    ALM_TRY(only_times(p, args, &n, &alike));
+    if (n == 1)
+        return alm_expr_bool(p->cx, false, pos, out);
+    if (!alike)
+        return in_any(sc, "=", args[0], args + 1, n - 1, pos, out);
     for (uint32_t i = 1; i < n; i++) {
         ALM_TRY(adapt(p, &args[i], args[0], true));
         ALM_TRY(adapt(p, &args[0], args[i], true));
     }
+    ALM_TRY(alm_widen_ints(p, args, n));
     for (uint32_t i = 1; i < n; i++)
         alike = alike && is_of_list(args[0], args[i]);
     if (!alike)
@@ -281,8 +371,10 @@ static alm_status in_list(alm_scope *sc, alm_expr *x, const alm_ast *ast, alm_ex
     alm_expr **args = NULL;
     ALM_TRY(ALM_NEWN(sc->p->cx, sc->p->cx->arena, ast->n_args, &args));
     args[0] = x;
-    for (uint32_t i = 1; i < ast->n_args; i++)
+    for (uint32_t i = 1; i < ast->n_args; i++) {
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
+        ALM_TRY(alm_bind_beside_decimal(sc->p, x, ast->arg[i], &args[i]));
+    }
     return alm_bind_in_values(sc, args, ast->n_args, ast->pos, out);
 }
 
@@ -318,6 +410,7 @@ alm_status alm_bind_in(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     if (ast->n_args == 2) {
         alm_expr *value = NULL;
         ALM_TRY(alm_bind_expr(sc, ast->arg[1], &value));
+        ALM_TRY(alm_bind_beside_decimal(sc->p, x, ast->arg[1], &value));
         ALM_TRY(alm_bind_in_value(sc, x, value, ast->pos, &test));
     } else {
         ALM_TRY(in_list(sc, x, ast, &test));
@@ -339,9 +432,43 @@ static alm_status within(alm_planner *p, int32_t pos, alm_expr *x, alm_expr *lo,
                          alm_expr **out)
 {
     alm_expr *both[2] = {NULL, NULL};
-    ALM_TRY(alm_expr_call(p, ">=", pos, (alm_expr *[]){x, lo}, 2, &both[0]));
-    ALM_TRY(alm_expr_call(p, "<=", pos, (alm_expr *[]){x, hi}, 2, &both[1]));
+    ALM_TRY(alm_expr_compare(p, ">=", pos, (alm_expr *[]){x, lo}, &both[0]));
+    ALM_TRY(alm_expr_compare(p, "<=", pos, (alm_expr *[]){x, hi}, &both[1]));
     return alm_expr_call(p, "and", pos, both, 2, out);
+}
+
+/* Are there times whose types differ, or a text or time that the type of x does not hold? */
+static alm_status is_between_units(alm_planner *p, alm_expr *const args[3], bool *out)
+{
+    bool time = false;
+    *out = false;
+    for (uint32_t i = 0; i < 3; i++)
+        time |= is_time(args[i]->type);
+    for (uint32_t i = 0; time && i < 3; i++)
+        *out |= is_time(args[0]->type) != is_time(args[i]->type) && alm_type_is_text(args[0]->type);
+    for (uint32_t i = 1; time && is_time(args[0]->type) && i < 3; i++) {
+        bool is = false, exact = false;
+        alm_expr *same = NULL;
+        ALM_TRY(alm_bind_exact_time(p, args[i], args[0]->type, &is, &exact, &same));
+        *out |= is ? !exact
+                   : is_time(args[i]->type) && !alm_type_eq(args[i]->type, args[0]->type) &&
+                         !alm_expr_is_null(args[i]);
+    }
+    return ALM_OK;
+}
+
+/* x within lo and hi, whichever comes first, for times of any unit. */
+static alm_status within_times(alm_scope *sc, int32_t pos, alm_expr *args[3], alm_expr **out)
+{
+    alm_expr *ways[2] = {NULL, NULL}, *both[2] = {NULL, NULL};
+    for (uint32_t i = 0; i < 2; i++) {
+        ALM_TRY(alm_bind_compare(sc, ">=", pos, args[0], args[1 + i], &both[0]));
+        ALM_TRY(alm_bind_compare(sc, "<=", pos, args[0], args[2 - i], &both[1]));
+        ALM_TRY(alm_expr_call(sc->p, "and", pos, both, 2, &ways[i]));
+    }
+    ALM_TRY(alm_expr_call(sc->p, "is not null", pos, args, 1, &both[0]));
+    ALM_TRY(alm_expr_call(sc->p, "or", pos, ways, 2, &both[1]));
+    return alm_expr_call(sc->p, "and", pos, both, 2, out);
 }
 
 /* x is not null and (x >= lo and x <= hi or x >= hi and x <= lo) */
@@ -361,13 +488,28 @@ alm_status alm_bind_within(alm_scope *sc, alm_expr *args[3], int32_t pos, alm_ex
     int64_t lo = 0, hi = 0;
     if (alm_is_open(p, args, 3))
         return alm_open_test(p, ALM_OPEN_BETWEEN, NULL, pos, args, 3, out);
+    alm_time_range times = {0};
+    bool known = false, units = false;
+    ALM_TRY(alm_bind_time_range(p, args[0], args[1], args[2], &known, &times));
+    if (known && times.lo > times.hi)
+        return alm_expr_bool(p->cx, false, pos, out);
+    if (known)
+        return range_test(p, args[0], &times, pos, out);
+    ALM_TRY(is_between_units(p, args, &units));
+    if (units)
+        return within_times(sc, pos, args, out);
     for (uint32_t i = 1; i < 3; i++)
         ALM_TRY(adapt(p, &args[i], args[0], false));
+    ALM_TRY(alm_widen_ints(p, args, 3));
     if (is_time(args[0]->type) && alm_type_eq(args[0]->type, args[1]->type) &&
         alm_type_eq(args[0]->type, args[2]->type) && alm_expr_int(args[1], &lo) &&
         alm_expr_int(args[2], &hi)) {
         const alm_time_range range = {ALM_MIN(lo, hi), ALM_MAX(lo, hi)};
         return range_test(p, args[0], &range, pos, out);
+    }
+    for (uint32_t i = 1; i < 3; i++) {
+        ALM_TRY(read_texts(p, &args[0], &args[i]));
+        ALM_TRY(read_texts(p, &args[i], &args[0]));
     }
     if (between_by_operators(args))
         return within_either_way(p, pos, args, out);
@@ -377,8 +519,10 @@ alm_status alm_bind_within(alm_scope *sc, alm_expr *args[3], int32_t pos, alm_ex
 alm_status alm_bind_between(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
     alm_expr *args[3] = {NULL, NULL, NULL}, *test = NULL;
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         ALM_TRY(alm_bind_expr(sc, ast->arg[i], &args[i]));
+        ALM_TRY(alm_bind_beside_decimal(sc->p, args[0], ast->arg[i], &args[i]));
+    }
     ALM_TRY(alm_bind_within(sc, args, ast->pos, &test));
     return negate(sc->p, test, ast->negated, ast->pos, out);
 }

@@ -64,7 +64,7 @@ static alm_status bind_bound(alm_scope *sc, const alm_ast *ast, alm_type ts, boo
     ALM_TRY(alm_bind_time(sc->p, e, ts, false, &e));
     if (e->kind == ALM_X_PARAM || alm_expr_is_null(e))
         return ALM_OK;
-    ALM_TRY(alm_expr_cast(sc->p, e, ts, ALM_CAST_EXPLICIT, &e));
+    ALM_TRY(alm_expr_cast(sc->p, e, ts, ALM_CAST_IMPLICIT, &e));
     *has = alm_expr_int(e, out);
     return ALM_OK;
 }
@@ -144,8 +144,10 @@ static alm_status find_prev(alm_scope *sc, const alm_fill *fill, const alm_stage
 {
     alm_ctx *cx = sc->p->cx;
     *out = 0;
+    ALM_TRY(alm_steps_add(cx, 1));
     if (fill->prev.ptr == NULL)
         return ALM_OK;
+    ALM_TRY(alm_steps_add(cx, st->n_items));
     for (uint32_t i = 0; i < st->n_items; i++) {
         const alm_expr *e = st->items[i].expr;
         if (!alm_str_ieq(fill->prev, st->items[i].name))
@@ -177,12 +179,13 @@ static alm_status bind_fill(alm_scope *sc, const alm_sample_by *sb, const alm_st
     ALM_TRY(ALM_NEWN(cx, cx->arena, sc->n_aggs + 1, &spec->fill));
     for (uint32_t a = 0; a < sc->n_aggs; a++)
         spec->fill[a].kind = 'N';
-    uint32_t at = 0;
+    uint32_t at = 0, filled = 0;
     for (uint32_t i = 0; i < st->n_items; i++) {
         agg_range r = {UINT32_MAX, 0};
         (void)alm_expr_each_col(st->items[i].expr, widen_range, &r);
         if (r.hi == 0)
             continue;
+        filled++;
         if (sb->n_fill > 1 && at >= sb->n_fill)
             return alm_fail(cx, ALM_E_ARG, sb->fill[0].pos, "not enough fill values");
         const alm_fill *fill = &sb->fill[sb->n_fill == 1 ? 0 : at++];
@@ -191,7 +194,7 @@ static alm_status bind_fill(alm_scope *sc, const alm_sample_by *sb, const alm_st
             ALM_TRY(find_prev(sc, fill, st, a, &spec->fill[a].prev));
         }
     }
-    if (sb->n_fill > 1 && at < sb->n_fill)
+    if (sb->n_fill > 1 && at < sb->n_fill && filled > 1) /* one aggregate takes the first */
         return alm_fail(cx, ALM_E_ARG, sb->fill[at].pos, "too many fill values");
     return ALM_OK;
 }

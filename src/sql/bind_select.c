@@ -74,6 +74,25 @@ alm_status alm_sort_key_make(alm_planner *p, alm_expr *e, const alm_ast_order *i
     return ALM_OK;
 }
 
+alm_status alm_order_refuse_text(alm_planner *p, const alm_ast *ast)
+{
+    return ast->kind != ALM_AST_STRING
+               ? ALM_OK
+               : alm_fail(p->cx, ALM_E_SYNTAX, ast->pos,
+                          "a text constant in ORDER BY orders nothing; a name that needs quotes "
+                          "takes double ones: \"%.*s\"",
+                          (int)ALM_MIN(ast->text.len, 100U), ast->text.ptr);
+}
+
+alm_status alm_order_refuse_constant(alm_planner *p, const alm_ast *ast)
+{
+    ALM_TRY(alm_order_refuse_text(p, ast));
+    return ast->kind != ALM_AST_NUMBER && ast->kind != ALM_AST_BOOL && ast->kind != ALM_AST_NULL
+               ? ALM_OK
+               : alm_fail(p->cx, ALM_E_SYNTAX, ast->pos,
+                          "a constant in ORDER BY must be the number of a column");
+}
+
 /* Position of ORDER BY n; 0: it is none. */
 static uint32_t position_of(const alm_ast *ast)
 {
@@ -86,6 +105,15 @@ static uint32_t position_of(const alm_ast *ast)
         at = at * 10 + (uint32_t)(ast->text.ptr[i] - '0');
     }
     return at == 0 ? UINT32_MAX : at;
+}
+
+/* The item that is the expression; -1: none. */
+static int32_t equal_item(const alm_stage *st, const alm_expr *e)
+{
+    for (uint32_t i = 0; i < st->n_items; i++)
+        if (alm_expr_equal(st->items[i].expr, e))
+            return (int32_t)i;
+    return -1;
 }
 
 static alm_status bind_order_item(alm_scope *sc, const alm_ast *ast, const alm_stage *st,
@@ -101,6 +129,7 @@ static alm_status bind_order_item(alm_scope *sc, const alm_ast *ast, const alm_s
         *item = (int32_t)at - 1;
         return ALM_OK;
     }
+    ALM_TRY(alm_steps_add(sc->p->cx, st->n_items));
     if (ast->kind == ALM_AST_NAME && ast->table.len == 0) {
         for (uint32_t i = 0; i < st->n_items; i++) {
             if (alm_str_ieq(st->items[i].name, ast->text)) {
@@ -112,13 +141,11 @@ static alm_status bind_order_item(alm_scope *sc, const alm_ast *ast, const alm_s
     sc->aggs_allowed = ALM_AGG_YES;
     sc->windows_allowed = true;
     ALM_TRY(alm_bind_expr(sc, ast, expr));
-    for (uint32_t i = 0; i < st->n_items; i++) {
-        if (alm_expr_equal(st->items[i].expr, *expr)) {
-            *item = (int32_t)i;
-            *expr = NULL;
-            return ALM_OK;
-        }
-    }
+    *item = equal_item(st, *expr);
+    if (*item < 0 && sc->sel->has_group && !sc->sel->group_all)
+        ALM_TRY(alm_bind_by_keys(sc, ast, expr)); /* an item may only be repeated, others are new */
+    if (*item >= 0)
+        *expr = NULL;
     return ALM_OK;
 }
 
@@ -132,6 +159,8 @@ static alm_status bind_order(alm_scope *sc, alm_stage *st)
         alm_expr *e = NULL;
         int32_t item = -1;
         ALM_TRY(bind_order_item(sc, sel->order[i].expr, st, &item, &e));
+        if (item < 0)
+            ALM_TRY(alm_order_refuse_constant(sc->p, sel->order[i].expr));
         if (item < 0 && e->kind == ALM_X_CONST)
             continue; /* orders nothing */
         const alm_expr *typed = item >= 0 ? st->items[item].expr : e;
@@ -168,7 +197,7 @@ static alm_status bind_condition(alm_scope *sc, const alm_ast *ast, bool windows
         return ALM_OK;
     sc->aggs_allowed = ALM_AGG_YES;
     sc->windows_allowed = windows;
-    ALM_TRY(alm_bind_expr(sc, ast, out));
+    ALM_TRY(alm_bind_by_keys(sc, ast, out));
     ALM_TRY(alm_bind_condition(sc->p, out, ast->pos));
     if (!windows && alm_has_window(sc, *out)) /* by its name in the list */
         return alm_fail(sc->p->cx, ALM_E_FUNCTION, ast->pos,
@@ -324,12 +353,17 @@ static alm_status bind_select(alm_planner *p, const alm_names *names, const alm_
 
 /* ------------------------------------------------------------------------ query */
 
-static alm_status check_ctes(alm_planner *p, const alm_select *sel)
+static alm_status index_ctes(alm_planner *p, const alm_select *sel, const alm_name_set **out)
 {
-    for (uint32_t i = 0; i < sel->n_with; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (alm_str_ieq(sel->with[i].name, sel->with[j].name))
-                return alm_fail(p->cx, ALM_E_DUPLICATE, sel->with[i].pos, "duplicate name");
+    alm_name_set *set = NULL;
+    uint32_t had = ALM_NAME_NONE;
+    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &set));
+    for (uint32_t i = 0; i < sel->n_with; i++) {
+        ALM_TRY(alm_name_set_add(p->cx, set, sel->with[i].name, i, &had));
+        if (had != ALM_NAME_NONE)
+            return alm_fail(p->cx, ALM_E_DUPLICATE, sel->with[i].pos, "duplicate name");
+    }
+    *out = set;
     return ALM_OK;
 }
 
@@ -338,10 +372,12 @@ alm_status alm_names_with(alm_planner *p, const alm_select *sel, alm_names *own,
 {
     if (sel->n_with == 0)
         return ALM_OK;
-    ALM_TRY(check_ctes(p, sel));
+    const alm_name_set *by_name = NULL;
+    ALM_TRY(index_ctes(p, sel, &by_name));
     *own = (alm_names){.outer = *names,
                        .ctes = sel->with,
                        .n_ctes = sel->n_with,
+                       .by_name = by_name,
                        .recursive = sel->with_recursive};
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, sel->n_with, &own->uses));
     *names = own;

@@ -5,6 +5,21 @@
 
 /* ------------------------------------------------------------- set operations */
 
+/* The expression of a column, where the query has a list of them without a star. */
+static int32_t column_pos(const alm_select *sel, uint32_t n_cols, uint32_t i)
+{
+    while (sel->left != NULL)
+        sel = sel->left;
+    return sel->n_items == n_cols && sel->items[i].expr != NULL ? sel->items[i].expr->pos
+                                                                : sel->pos;
+}
+
+alm_status alm_no_union(alm_planner *p, int32_t pos, const char *column, alm_type from, alm_type to)
+{
+    return alm_fail(p->cx, ALM_E_TYPE, pos, "unsupported cast [column=%s, from=%s, to=%s]", column,
+                    alm_type_name(from), alm_type_name(to));
+}
+
 static alm_status meet_columns(alm_planner *p, const alm_select *sel, alm_plan **left,
                                alm_plan **right)
 {
@@ -19,10 +34,12 @@ static alm_status meet_columns(alm_planner *p, const alm_select *sel, alm_plan *
         types[i] = keep                                           ? a
                    : a.id == ALM_T_SYMBOL && b.id == ALM_T_SYMBOL ? ALM_TY(STRING)
                                                                   : alm_type_union(a, b);
+        if (types[i].id == ALM_T_NONE && a.id != ALM_T_NONE && b.id != ALM_T_NONE)
+            return alm_no_union(p, column_pos(sel->right, n, i), (*right)->cols[i].name, b, a);
         right_types[i] = keep ? b : types[i];
     }
-    ALM_TRY(alm_plan_cast(p, left, types, ALM_CAST_EXPLICIT));
-    return alm_plan_cast(p, right, right_types, ALM_CAST_EXPLICIT);
+    ALM_TRY(alm_plan_cast(p, left, types, ALM_CAST_IMPLICIT));
+    return alm_plan_cast(p, right, right_types, ALM_CAST_IMPLICIT);
 }
 
 static enum alm_set_kind kind_of(const alm_select *sel)
@@ -71,9 +88,11 @@ static alm_status result_key(alm_scope *sc, const alm_ast *ast, alm_expr **out)
                             "order column position is out of range [max=%u]", n);
         ALM_TRY(
             alm_expr_col(sc->p->cx, (uint32_t)at - 1, sc->plan->cols[at - 1].type, ast->pos, &e));
+        *out = e;
+        return ALM_OK;
     }
     *out = e;
-    return ALM_OK;
+    return alm_order_refuse_constant(sc->p, ast);
 }
 
 alm_status alm_bind_order_result(alm_planner *p, const alm_names *names, const alm_select *sel,
@@ -112,10 +131,18 @@ bool alm_describing(const alm_planner *p)
 alm_status alm_bind_const(alm_planner *p, const alm_names *names, const alm_ast *ast,
                           const char *what, alm_expr **out)
 {
+    return alm_bind_const_for(p, names, ast, what, ALM_TY(NONE), out);
+}
+
+alm_status alm_bind_const_for(alm_planner *p, const alm_names *names, const alm_ast *ast,
+                              const char *what, alm_type to, alm_expr **out)
+{
     static const alm_select none = {0};
     alm_scope sc = {.p = p, .names = names, .sel = &none};
     alm_expr *e = NULL;
     ALM_TRY(alm_bind_expr(&sc, ast, &e));
+    if (to.id != ALM_T_NONE && !alm_type_is_text(to) && alm_expr_may_exceed(e))
+        ALM_TRY(alm_expr_widen(p, e, &e));
     if (p->env->as_template && alm_has_open(e))
         return alm_fail(p->cx, ALM_E_PARAM, ast->pos, "%s must be known", what);
     if (e->kind != ALM_X_CONST && e->kind != ALM_X_PARAM && p->env->sources != NULL &&
@@ -235,7 +262,8 @@ alm_status alm_bind_limit(alm_planner *p, const alm_names *names, const alm_sele
     }
     if (has_offset && offset > 0) {
         if (from >= 0 && to >= 0) {
-            from += offset;
+            if (__builtin_add_overflow(from, offset, &from))
+                from = INT64_MAX;
             if (to != INT64_MAX && __builtin_add_overflow(to, offset, &to))
                 to = INT64_MAX;
         } else {

@@ -325,7 +325,8 @@ static const char *opposite(alm_str op)
 }
 
 /* x op ANY (query), op one of < <= > >=: x op (the least or greatest of it). */
-static alm_status any_extreme(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **out)
+static alm_status any_extreme(alm_scope *sc, const alm_ast *ast, alm_str op, alm_expr **left,
+                              alm_expr **empty, alm_expr **out)
 {
     alm_ast arg = {.kind = ALM_AST_NAME, .pos = ast->pos, .depth = 1};
     alm_ast *args[1] = {&arg};
@@ -344,6 +345,8 @@ static alm_status any_extreme(alm_scope *sc, const alm_ast *ast, alm_str op, alm
     call.text = op.ptr[0] == '<' ? ALM_STR("max") : ALM_STR("min");
     ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
     ALM_TRY(alm_bind_scalar_subquery(sc, &query, &bound));
+    *left = x;
+    ALM_TRY(alm_bind_is_null(sc->p, bound, false, ast->pos, empty));
     const char *text = NULL;
     ALM_TRY(alm_arena_zstr(sc->p->cx, sc->p->cx->arena, op, &text));
     return alm_bind_compare(sc, text, ast->pos, x, bound, out);
@@ -450,6 +453,21 @@ static alm_status any_of(alm_scope *sc, const alm_ast *ast, const char *op, alm_
     return alm_expr_call(sc->p, "or", ast->pos, sides, 2, out);
 }
 
+/* What x op ALL is where `any` is x opposite ANY: its contrary, and false for a null x, which is neither below, above nor other
+ * than a value; but true where there is none. */
+static alm_status all_of(alm_scope *sc, const alm_ast *ast, alm_expr *any, alm_expr *x,
+                         alm_expr *empty, alm_expr **out)
+{
+    alm_planner *p = sc->p;
+    alm_expr *either[2] = {NULL, empty}, *known = NULL;
+    ALM_TRY(alm_expr_call(p, "not", ast->pos, &any, 1, out));
+    if (alm_str_eq(ast->text, ALM_STR("=")) || alm_expr_unknown(x))
+        return ALM_OK;
+    ALM_TRY(alm_bind_is_null(p, x, true, ast->pos, &either[0]));
+    ALM_TRY(alm_expr_call(p, "or", ast->pos, either, 2, &known));
+    return alm_expr_and(p, *out, known, out);
+}
+
 /* x op ALL (...) is not (x opposite ANY (...)). */
 alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
@@ -469,9 +487,10 @@ alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out
     }
     if (ast->select != NULL && (alm_str_eq(op, ALM_STR("!=")) || alm_str_eq(op, ALM_STR("<>"))))
         return any_other(sc, ast, all, out);
+    alm_expr *any = NULL, *x = NULL, *empty = NULL;
     sc->conjunct = false;
     if (ast->select != NULL) {
-        ALM_TRY(any_extreme(sc, ast, op, out));
+        ALM_TRY(any_extreme(sc, ast, op, &x, &empty, &any));
     } else {
         const alm_ast *list = ast->n_args < 2 ? NULL : ast->arg[1];
         while (list != NULL && list->kind == ALM_AST_CAST && list->arg[0]->kind == ALM_AST_ARRAY)
@@ -479,12 +498,13 @@ alm_status alm_bind_quantified(alm_scope *sc, const alm_ast *ast, alm_expr **out
         const char *text = NULL;
         ALM_TRY(alm_arena_zstr(p->cx, p->cx->arena, op, &text));
         if (list == NULL || list->kind != ALM_AST_ARRAY) {
-            ALM_TRY(alm_bind_any_list(sc, ast, text, out));
-            return all ? alm_expr_call(p, "not", ast->pos, out, 1, out) : ALM_OK;
+            ALM_TRY(alm_bind_any_list(sc, ast, text, &x, all ? &empty : NULL, &any));
+        } else {
+            ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
+            ALM_TRY(any_of(sc, ast, text, x, list->arg, list->n_args, &any));
+            ALM_TRY(alm_expr_bool(p->cx, list->n_args == 0, ast->pos, &empty));
         }
-        alm_expr *x = NULL;
-        ALM_TRY(alm_bind_expr(sc, ast->arg[0], &x));
-        ALM_TRY(any_of(sc, ast, text, x, list->arg, list->n_args, out));
     }
-    return all ? alm_expr_call(p, "not", ast->pos, out, 1, out) : ALM_OK;
+    *out = any;
+    return all ? all_of(sc, ast, any, x, empty, out) : ALM_OK;
 }

@@ -9,16 +9,21 @@
 
 enum { ALM_INDEX_CAPACITY = 256 };
 
+/* So many columns of one table, or names of such: ALM_E_LIMIT where it cannot have them. What follows compares each with each. */
+ALM_NODISCARD alm_status alm_create_fits(alm_ctx *cx, uint32_t n, int32_t pos);
 /* Column number, -1: none. */
 int32_t alm_create_find(const alm_create *c, alm_str name);
 /* The type of a definition, one that can be stored. */
-ALM_NODISCARD alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *out);
+/* The type of a column, and the characters of varchar(n), 0: any number. */
+ALM_NODISCARD alm_status alm_create_type(alm_planner *p, const alm_column_def *def, alm_type *out,
+                                         uint32_t *length);
 /* What a SYMBOL column has unless its definition says another. */
 void alm_create_defaults(alm_column *col);
 /* CAPACITY, CACHE, INDEX of a definition. */
 ALM_NODISCARD alm_status alm_create_symbol(alm_planner *p, const alm_column_def *def,
                                            alm_column *col);
-ALM_NODISCARD alm_status alm_create_check_name(alm_ctx *cx, const alm_stmt *stmt);
+ALM_NODISCARD alm_status alm_create_check_name(alm_ctx *cx, const alm_plan_env *env,
+                                               const alm_stmt *stmt);
 /* One more column; room for it is there. */
 ALM_NODISCARD alm_status alm_create_add(alm_planner *p, alm_create *c, alm_str name, alm_type type,
                                         int32_t pos);

@@ -184,9 +184,11 @@ static alm_status bind_test(alm_planner *p, const alm_expr *test, alm_expr **out
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, test->n_args, &args));
     for (uint32_t i = 0; i < test->n_args; i++) {
         args[i] = test->args[i];
-        if (args[i]->kind == ALM_X_PARAM)
+        if (args[i]->kind == ALM_X_PARAM) {
             ALM_TRY(
                 alm_expr_const(p->cx, p->env->params[args[i]->col].value, args[i]->pos, &args[i]));
+            args[i]->bound = true;
+        }
     }
     switch ((alm_open_kind)(test->fn - TESTS)) {
     case ALM_OPEN_COMPARE:

@@ -23,6 +23,11 @@ static alm_status set_columns(alm_planner *p, const alm_stmt *stmt, const alm_ta
         if (col == table->ts_col)
             return alm_fail(p->cx, ALM_E_ARG, set->pos,
                             "Designated timestamp column cannot be updated");
+        if (table->dedup && table->cols[col].dedup_key) /* its rows could become equal */
+            return alm_fail(p->cx, ALM_E_ARG, set->pos,
+                            "DEDUP key column cannot be updated [column=%s]: insert the row again, "
+                            "or ALTER TABLE ... DEDUP DISABLE",
+                            table->cols[col].name);
         for (uint32_t j = 0; j < i; j++)
             if (up->set_cols[j] == (uint32_t)col)
                 return alm_fail(p->cx, ALM_E_DUPLICATE, set->pos,
@@ -43,8 +48,25 @@ alm_status alm_plan_scan_rows(alm_planner *p, const alm_table *table, int32_t po
     scan->scan.n_out++;
     scan->scan.whole = true;
     scan->scan.n_cols++;
+    scan->scan.has_interval = false; /* positions are those among all rows */
     *out = scan;
     return ALM_OK;
+}
+
+/* Rows that have expired are not there for statements. */
+static alm_status visible_rows(alm_planner *p, const alm_table *table, alm_plan **plan)
+{
+    alm_expr *args[2] = {NULL, NULL}, *e = NULL;
+    alm_exprs conjuncts = {0};
+    const int32_t pos = (*plan)->pos;
+    if (!table->hides)
+        return ALM_OK;
+    const alm_type type = table->cols[table->ts_col].type;
+    ALM_TRY(alm_expr_col(p->cx, (uint32_t)table->ts_col, type, pos, &args[0]));
+    ALM_TRY(alm_expr_bits(p->cx, type, (uint64_t)table->visible_from, pos, &args[1]));
+    ALM_TRY(alm_expr_call(p, ">=", pos, args, 2, &e));
+    ALM_TRY(alm_exprs_add(p->cx, &conjuncts, e));
+    return alm_plan_filter(p, plan, &conjuncts);
 }
 
 /* A literal for a DECIMAL column as its text, so that no digit is lost on the way. */
@@ -83,11 +105,20 @@ static alm_status new_value(alm_scope *sc, const alm_assign *set, const alm_colu
         ALM_TRY(exact_text(sc->p, set->value, &e));
     if (col->type.id == ALM_T_BOOLEAN)
         ALM_TRY(bool_text(sc->p, set->value, &e));
+    if (alm_expr_may_exceed(e) && !alm_type_is_text(col->type))
+        ALM_TRY(alm_expr_widen(sc->p, e, &e));
+    ALM_TRY(alm_expr_check_range(sc->p, NULL, &e));
     ALM_TRY(alm_expr_try_cast(sc->p, e, col->type, alm_assign_mode(set->value, col->type), &cast));
-    if (cast == NULL)
+    if (cast == NULL) {
+        const char *text = "";
+        ALM_TRY(alm_ast_name(sc->p->cx, set->value, &text));
         return alm_fail(sc->p->cx, ALM_E_TYPE, set->value->pos,
-                        "inconvertible types: %s -> %s [from=, to=%s]", alm_type_name(e->type),
-                        alm_type_name(col->type), col->name);
+                        "inconvertible types: %s -> %s [from=%s, to=%s]", alm_type_name(e->type),
+                        alm_type_name(col->type), text, col->name);
+    }
+    if (alm_is_infinity(cast) && alm_type_info_of(e->type)->cls == ALM_TC_TIME)
+        return alm_fail(sc->p->cx, ALM_E_VALUE, set->value->pos,
+                        "infinity is no time that can be stored");
     *out = cast;
     return ALM_OK;
 }
@@ -179,6 +210,7 @@ static alm_status bind_update(alm_planner *p, const alm_stmt *stmt, alm_update_p
     ALM_TRY(set_columns(p, stmt, table, up));
     ALM_TRY(alm_may_columns(p->cx, "UPDATE", table, up->set_cols, up->n_set, stmt->table_pos));
     ALM_TRY(alm_plan_scan_rows(p, table, stmt->table_pos, &sc.plan));
+    ALM_TRY(visible_rows(p, table, &sc.plan));
     ALM_TRY(alm_scope_add(&sc, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, sc.plan, 0));
     sc.rels[0].n_cols = table->n_cols; /* the position has no name */
     for (uint32_t i = 0; i < stmt->n_from; i++) {
@@ -219,12 +251,23 @@ static alm_status bind_update(alm_planner *p, const alm_stmt *stmt, alm_update_p
     return alm_optimise(p, &up->plan);
 }
 
+static alm_status update_gate(alm_ctx *cx, const alm_stmt *stmt)
+{
+    const alm_access_ask ask = {.permission = "UPDATE", .pos = stmt->table_pos};
+    alm_str *cols = NULL;
+    ALM_TRY(ALM_NEWN(cx, cx->arena, stmt->n_set + 1, &cols));
+    for (uint32_t i = 0; i < stmt->n_set; i++)
+        cols[i] = stmt->set[i].col;
+    return alm_access_gate(cx, &ask, stmt->table, cols, stmt->n_set);
+}
+
 alm_status alm_plan_update(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                            alm_update_plan **out)
 {
     alm_planner p = {.cx = cx, .env = env};
     alm_update_plan *up = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &up));
+    ALM_TRY(update_gate(cx, stmt));
     up->table = alm_snapshot_find(env->snapshot, stmt->table);
     if (up->table == NULL)
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);
@@ -240,6 +283,7 @@ static alm_status bind_delete(alm_planner *p, const alm_stmt *stmt, alm_update_p
     alm_select none = {.pos = stmt->pos};
     alm_scope sc = {.p = p, .sel = &none};
     ALM_TRY(alm_plan_scan_rows(p, table, stmt->table_pos, &sc.plan));
+    ALM_TRY(visible_rows(p, table, &sc.plan));
     ALM_TRY(alm_scope_add(&sc, stmt->alias.len > 0 ? stmt->alias : stmt->table, table, sc.plan, 0));
     sc.rels[0].n_cols = table->n_cols; /* the position has no name */
     ALM_TRY(alm_bind_where(&sc, stmt->where));
@@ -262,6 +306,7 @@ alm_status alm_plan_delete(alm_ctx *cx, const alm_plan_env *env, const alm_stmt 
     alm_planner p = {.cx = cx, .env = env};
     alm_update_plan *up = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &up));
+    ALM_TRY(alm_access_name(cx, "DELETE", stmt->table, stmt->table_pos));
     up->table = alm_snapshot_find(env->snapshot, stmt->table);
     if (up->table == NULL)
         return alm_no_table(cx, env->snapshot, stmt->table, stmt->table_pos);

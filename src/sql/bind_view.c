@@ -4,7 +4,8 @@
  * Positions   An error in the query of a view points at the name of the outermost view in the statement:
  *             places in the view's own text mean nothing there. So do the expressions of its plan.
  * Variables   DECLAREs around a view set its OVERRIDABLE variables; others of its variables may not be
- *             named there.
+ *             named there. In a view of another definer they are constants: a name or a query would be read with his rights.
+ * Barriers    stand around the views of other definers: opt_barrier.c.
  */
 #include "sql/bind_access.h"
 #include "sql/bind_table.h"
@@ -65,17 +66,22 @@ static alm_status place_plan(alm_plan *plan, int32_t pos)
 }
 
 static alm_status bind_text(alm_planner *p, const alm_table *view, const alm_view_level *level,
-                            bool *refused, alm_plan **out)
+                            bool hides, bool *refused, alm_plan **out)
 {
     alm_select *sel = NULL;
     const alm_view_level *const outer = p->views;
-    ALM_TRY(alm_sql_parse_view(p->cx, alm_str_of(view->view->sql), p->overrides, refused, &sel));
     const char *const outer_view = p->view;
+    const alm_override *const foreign = p->foreign;
+    if (hides)
+        p->foreign = p->overrides;
+    ALM_TRY(alm_sql_parse_view(p->cx, alm_str_of(view->view->sql), p->overrides, p->foreign,
+                               refused, &sel));
     p->views = level;
     p->view = view->name;
     ALM_TRY(alm_bind_query(p, NULL, sel, out));
     p->views = outer;
     p->view = outer_view;
+    p->foreign = foreign;
     return ALM_OK;
 }
 
@@ -96,12 +102,15 @@ alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos, alm
         return alm_fail(p->cx, ALM_E_LIMIT, pos, "views are nested too deeply (limit %d)",
                         NESTING_MAX);
     bool refused = false;
-    const alm_status st = bind_text(p, view, &level, &refused, out);
+    const bool hides = alm_access_hides(p->cx, view->name, p->view);
+    const alm_status st = bind_text(p, view, &level, hides, &refused, out);
     if (st != ALM_OK) {
         if (!refused || level.depth > 1)
             p->cx->err.sql_pos = pos;
         return st;
     }
+    if (hides)
+        ALM_TRY(alm_plan_new(p, ALM_P_BARRIER, pos, *out, out));
     (*out)->view = view;
     return place_plan(*out, pos);
 }
@@ -110,7 +119,7 @@ alm_status alm_plan_view(alm_ctx *cx, const alm_plan_env *env, const char *sql, 
 {
     alm_select *sel = NULL;
     bool refused = false;
-    alm_status st = alm_sql_parse_view(cx, alm_str_of(sql), NULL, &refused, &sel);
+    alm_status st = alm_sql_parse_view(cx, alm_str_of(sql), NULL, NULL, &refused, &sel);
     if (st == ALM_OK)
         st = alm_plan_select(cx, env, sel, out);
     if (st != ALM_OK)
@@ -219,13 +228,16 @@ const alm_sample_spec *alm_view_shape(const alm_plan *plan, uint64_t base_id, bo
 
 static alm_status no_double_alias(alm_ctx *cx, const alm_select *sel)
 {
-    for (uint32_t i = 0; i < sel->n_items; i++)
-        for (uint32_t k = 0; k < i; k++)
-            if (sel->items[i].alias.len > 0 &&
-                alm_str_ieq(sel->items[i].alias, sel->items[k].alias))
-                return alm_fail(cx, ALM_E_DUPLICATE, sel->items[i].alias_pos,
-                                "Duplicate column [name=%.*s]", (int)sel->items[i].alias.len,
-                                sel->items[i].alias.ptr);
+    alm_name_set seen = {0};
+    for (uint32_t i = 0; i < sel->n_items; i++) {
+        const alm_str alias = sel->items[i].alias;
+        uint32_t had = ALM_NAME_NONE;
+        if (alias.len > 0)
+            ALM_TRY(alm_name_set_add(cx, &seen, alias, i, &had));
+        if (had != ALM_NAME_NONE)
+            return alm_fail(cx, ALM_E_DUPLICATE, sel->items[i].alias_pos,
+                            "Duplicate column [name=%.*s]", (int)alias.len, alias.ptr);
+    }
     return ALM_OK;
 }
 
@@ -240,7 +252,8 @@ static alm_status view_columns(alm_planner *p, const alm_stmt *stmt, const alm_p
 
 static alm_status taken(alm_ctx *cx, const alm_stmt *stmt, const char *what)
 {
-    return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos, "%s already exists", what);
+    return alm_fail(cx, ALM_E_EXISTS, stmt->table_pos, "%s already exists [table=%.*s]", what,
+                    (int)stmt->table.len, stmt->table.ptr);
 }
 
 /* Is the name free, or the view there that the statement may leave or replace? */
@@ -253,7 +266,7 @@ static alm_status check_old(alm_ctx *cx, const alm_plan_env *env, const alm_stmt
         return alm_fail(cx, ALM_E_TABLE, stmt->table_pos, "view does not exist [view=%.*s]",
                         (int)stmt->table.len, stmt->table.ptr);
     if (old == NULL)
-        return alm_create_check_name(cx, stmt);
+        return alm_create_check_name(cx, env, stmt);
     if (alter && old->kind != ALM_TABLE_VIEW)
         return alm_fail(cx, ALM_E_ARG, stmt->table_pos, "view name expected");
     if (old->kind != v->kind)
@@ -309,6 +322,7 @@ static alm_status find_base(alm_ctx *cx, const alm_plan_env *env, const alm_stmt
                             "missing base table, materialized views have to be based on a table");
         return ALM_OK;
     }
+    ALM_TRY(alm_access_name(cx, "SELECT", ext->base, ext->base_pos));
     *out = alm_snapshot_find(env->snapshot, ext->base);
     if (*out == NULL)
         return alm_no_table(cx, env->snapshot, ext->base, ext->base_pos);
@@ -359,6 +373,22 @@ static alm_partition_by default_partition(const alm_sample_spec *sample)
     return sample == NULL || seconds > 3600 ? ALM_PART_YEAR
            : seconds > 60                   ? ALM_PART_MONTH
                                             : ALM_PART_DAY;
+}
+
+alm_every alm_view_bucket(const alm_sample_spec *sample)
+{
+    static const struct {
+        char unit;
+        int64_t parts;
+    } fine[] = {{'n', 1000000000}, {'U', 1000000}, {'T', 1000}};
+    int64_t count = sample->count;
+    char unit = sample->unit;
+    for (size_t i = 0; i < ALM_COUNT(fine); i++)
+        if (fine[i].unit == sample->unit) {
+            unit = 's';
+            count = count / fine[i].parts + 1;
+        }
+    return (alm_every){.count = (uint32_t)ALM_MIN(count, (int64_t)INT32_MAX), .unit = unit};
 }
 
 static alm_every every_of(alm_length l)
@@ -415,6 +445,7 @@ static alm_status matview_options(alm_planner *p, const alm_stmt *stmt, const al
     if (sample != NULL && strchr("mhdwMy", sample->unit) != NULL && sample->count <= 1000000)
         period = (alm_every){.count = (uint32_t)sample->count, .unit = sample->unit};
     ALM_TRY(alm_view_refresh_options(cx, &ext->refresh, period, &v->view));
+    v->view.bucket = incremental ? alm_view_bucket(sample) : (alm_every){0};
     v->view.base = base->name;
     v->view.base_id = base->id;
     v->view.started_us = v->view.finished_us = ALM_TS_NULL;
@@ -422,15 +453,28 @@ static alm_status matview_options(alm_planner *p, const alm_stmt *stmt, const al
 }
 
 /* Who replaces a view, or changes it, needs the right to that. */
+static const char *permission_of(const alm_view_plan *v)
+{
+    return v->kind == ALM_TABLE_VIEW ? "CREATE VIEW" : "CREATE MATERIALIZED VIEW";
+}
+
 static alm_status may_create(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
                              const alm_view_plan *v)
 {
     const alm_table *old = alm_snapshot_find(env->snapshot, stmt->table);
     if (old != NULL)
         return alm_access_may(cx, "ALTER VIEW", old->name, stmt->table_pos);
-    return alm_access_may(cx,
-                          v->kind == ALM_TABLE_VIEW ? "CREATE VIEW" : "CREATE MATERIALIZED VIEW",
-                          NULL, stmt->table_pos);
+    return alm_access_may(cx, permission_of(v), NULL, stmt->table_pos);
+}
+
+/* Who may create one learns that a name is taken; others do not. */
+static alm_status view_gate(alm_ctx *cx, const alm_stmt *stmt, const alm_view_plan *v)
+{
+    bool listed = true;
+    if (stmt->kind == ALM_STMT_ALTER_VIEW)
+        return alm_access_name(cx, "ALTER VIEW", stmt->table, stmt->table_pos);
+    ALM_TRY(alm_access_lists(cx, stmt->table, &listed));
+    return listed ? ALM_OK : alm_access_may(cx, permission_of(v), NULL, stmt->table_pos);
 }
 
 alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_stmt *stmt,
@@ -447,6 +491,7 @@ alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_
     v->create.ts_col = -1;
     *out = v;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->table, &v->create.name));
+    ALM_TRY(view_gate(cx, stmt, v));
     ALM_TRY(check_old(cx, env, stmt, v));
     if (v->create.exists)
         return ALM_OK;

@@ -30,6 +30,7 @@ static alm_status resolve_def(alm_scope *sc, const alm_ast *ast, alm_window_def 
         out->pos = ast->pos;
     }
     for (int depth = 0; base.len > 0; depth++) {
+        ALM_TRY(alm_steps_add(sc->p->cx, sc->sel->n_windows));
         const alm_window_def *named = find_window(sc, base);
         if (named == NULL || depth > 100)
             return alm_fail(sc->p->cx, ALM_E_NAME, out->pos, "window '%.*s' is not defined",
@@ -198,17 +199,18 @@ static alm_status bind_frame(alm_scope *sc, const alm_window_def *def, alm_windo
     return bind_offsets(sc, def, order, call);
 }
 
-/* Aggregates as windows sum into DOUBLE and keep extremes of integers as LONG. */
+/* Aggregates as windows sum into DOUBLE and keep extremes of integers as LONG, of FLOAT as DOUBLE. */
 static alm_status widen(alm_planner *p, alm_str name, alm_expr **args, uint32_t n)
 {
-    if (n == 0 || alm_type_info_of(args[0]->type)->cls != ALM_TC_INTEGER)
+    const bool real = n > 0 && args[0]->type.id == ALM_T_FLOAT;
+    if (n == 0 || (!real && alm_type_info_of(args[0]->type)->cls != ALM_TC_INTEGER))
         return ALM_OK;
     const bool sums = alm_str_ieq(name, ALM_STR("sum")) || alm_str_ieq(name, ALM_STR("avg"));
     const bool keeps = alm_str_ieq(name, ALM_STR("min")) || alm_str_ieq(name, ALM_STR("max"));
     if (!sums && !keeps)
         return ALM_OK;
-    return alm_expr_cast(p, args[0], sums ? ALM_TY(DOUBLE) : ALM_TY(LONG), ALM_CAST_EXPLICIT,
-                         &args[0]);
+    return alm_expr_cast(p, args[0], sums || real ? ALM_TY(DOUBLE) : ALM_TY(LONG),
+                         ALM_CAST_EXPLICIT, &args[0]);
 }
 
 /* Errors about -1 point at its sign. */
@@ -224,6 +226,18 @@ static alm_status place_constant(alm_planner *p, const alm_ast *ast, alm_expr **
     return ALM_OK;
 }
 
+/* What a call reads: of written groups their names, else columns, which become keys. */
+static alm_status bind_part(alm_scope *sc, const alm_ast *ast, alm_expr **out)
+{
+    if (sc->sel->has_group && !sc->sel->group_all)
+        return alm_bind_by_keys(sc, ast, out);
+    const bool before = sc->by_keys;
+    sc->by_keys = false;
+    ALM_TRY(alm_bind_expr(sc, ast, out));
+    sc->by_keys = before;
+    return ALM_OK;
+}
+
 /* An average that may weigh by time is given the time that orders the rows. */
 static alm_status add_time(alm_scope *sc, const alm_ast *ast, const alm_window_def *def,
                            alm_window_call *call)
@@ -231,7 +245,7 @@ static alm_status add_time(alm_scope *sc, const alm_ast *ast, const alm_window_d
     alm_expr *time = NULL;
     if (call->n_args < 3 || def->n_order == 0 || !alm_str_ieq(ast->text, ALM_STR("avg")))
         return ALM_OK;
-    ALM_TRY(alm_bind_expr(sc, def->order[0].expr, &time));
+    ALM_TRY(bind_part(sc, def->order[0].expr, &time));
     if (alm_type_is_timestamp(time->type))
         call->args[call->n_args++] = time;
     return ALM_OK;
@@ -254,7 +268,7 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, const alm_win
     }
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, ast->n_args + 2, &call->args));
     for (uint32_t i = 0; i < ast->n_args; i++) {
-        ALM_TRY(alm_bind_expr(sc, ast->arg[i], &call->args[i]));
+        ALM_TRY(bind_part(sc, ast->arg[i], &call->args[i]));
         ALM_TRY(place_constant(p, ast->arg[i], &call->args[i]));
     }
     call->n_args = ast->n_args;
@@ -279,7 +293,7 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, const alm_win
         return alm_fail(p->cx, ALM_E_ARG, ast->pos, "FILTER: '%.*s' counts all rows",
                         (int)ast->text.len, ast->text.ptr);
     if (ast->filter != NULL)
-        ALM_TRY(alm_bind_expr(sc, ast->filter, &call->filter));
+        ALM_TRY(bind_part(sc, ast->filter, &call->filter));
     return ALM_OK;
 }
 
@@ -304,12 +318,13 @@ alm_status alm_bind_window(alm_scope *sc, const alm_ast *ast, alm_expr **out)
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, def.n_partition + 1, &call.partition));
     call.n_partition = def.n_partition;
     for (uint32_t i = 0; i < def.n_partition; i++)
-        ALM_TRY(alm_bind_expr(sc, def.partition[i], &call.partition[i]));
+        ALM_TRY(bind_part(sc, def.partition[i], &call.partition[i]));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, def.n_order + 1, &call.order));
     call.n_order = def.n_order;
     for (uint32_t i = 0; i < def.n_order; i++) {
         alm_expr *key = NULL;
-        ALM_TRY(alm_bind_expr(sc, def.order[i].expr, &key));
+        ALM_TRY(alm_order_refuse_text(p, def.order[i].expr));
+        ALM_TRY(bind_part(sc, def.order[i].expr, &key));
         ALM_TRY(alm_sort_key_make(p, key, &def.order[i], &call.order[i]));
     }
     if ((call.fn->flags & ALM_FN_RUNNING) != 0) {

@@ -243,6 +243,8 @@ static alm_status add_node(alm_scope *sc, const alm_window_join *wj, marks *m, a
         ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, call->n_args + 1, &call->args));
         for (uint32_t i = 0; i < call->n_args; i++)
             ALM_TRY(alm_expr_map(p->cx, sc->aggs[a].args[i], move_right, m, &call->args[i]));
+        for (uint32_t i = 0; i < wj->filter.n; i++)
+            ALM_TRY(alm_expr_and(p, call->filter, wj->filter.at[i], &call->filter));
         if (call->filter != NULL)
             ALM_TRY(alm_expr_map(p->cx, call->filter, move_right, m, &call->filter));
         m->agg_col[a] = n_left + k;

@@ -132,7 +132,7 @@ static alm_status put_call(printer *pr, const alm_expr *e, const alm_plan *left,
         ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, " %s ", name));
         return put_operand(pr, e->args[1], left, right);
     }
-    if (e->n_args == 1 && (strncmp(name, "::", 2) == 0 || strncmp(name, "=>", 2) == 0)) {
+    if (e->n_args == 1 && alm_fn_is_cast(e->fn)) {
         ALM_TRY(put_operand(pr, e->args[0], left, right));
         return alm_buf_printf(pr->cx, &pr->buf, "::%s", alm_type_name(e->type));
     }
@@ -438,10 +438,36 @@ static alm_status put_detail(printer *pr, const alm_plan *plan)
                               plan->horizon.offset[plan->horizon.n_offsets - 1]);
     case ALM_P_LATEST:
         return put_keys(pr, " keys: ", plan->latest.keys, plan->latest.n_keys, child);
+    case ALM_P_BARRIER:
     case ALM_PLAN_OP_COUNT:
         break;
     }
     return ALM_OK;
+}
+
+static alm_status taken(printer *pr, alm_status st, const char **out)
+{
+    alm_str text = {pr->buf.ptr == NULL ? "" : pr->buf.ptr, pr->buf.len};
+    if (st == ALM_OK && text.len > 0 && text.ptr[0] == ' ')
+        text = (alm_str){text.ptr + 1, text.len - 1};
+    if (st == ALM_OK)
+        st = alm_arena_zstr(pr->cx, pr->cx->arena, text, out);
+    alm_buf_deinit(&pr->buf);
+    return st;
+}
+
+alm_status alm_explain_detail(alm_ctx *cx, const alm_plan *plan, const char **out)
+{
+    printer pr = {.cx = cx};
+    alm_buf_init(&pr.buf, cx->mem);
+    return taken(&pr, put_detail(&pr, plan), out);
+}
+
+alm_status alm_explain_expr(alm_ctx *cx, const alm_expr *e, const alm_plan *child, const char **out)
+{
+    printer pr = {.cx = cx};
+    alm_buf_init(&pr.buf, cx->mem);
+    return taken(&pr, put_expr(&pr, e, child, NULL), out);
 }
 
 const char *alm_plan_op_name(alm_plan_op op)

@@ -9,6 +9,7 @@
 #ifndef ALM_SQL_EXPR_H
 #define ALM_SQL_EXPR_H
 
+#include "base/hashes.h"
 #include "sql/sql.h"
 
 enum {
@@ -29,7 +30,9 @@ typedef struct alm_planner {
     alm_ctx *cx;
     const struct alm_view_level *views;   /* the views whose queries are bound now (bind_view.c) */
     const struct alm_override *overrides; /* DECLAREs around, for views */
-    uint32_t n_views;                     /* bound so far */
+    const struct alm_override
+        *foreign;     /* of them: from here on by who may not read what the view may */
+    uint32_t n_views; /* bound so far */
     const alm_plan_env *env;
     struct alm_read *reads; /* bind_access.c */
     const char *view;       /* whose query is bound now; NULL: the statement itself */
@@ -39,13 +42,17 @@ typedef struct alm_planner {
     uint32_t n_kept, cap_kept;
 } alm_planner;
 
-enum { ALM_DEPTH_MAX = 2000 };
+enum { ALM_DEPTH_MAX = 2000, ALM_PLAN_DEPTH_MAX = 4000 };
 
 /* The plan is for this execution alone (alm_plan_uses.once). */
 void alm_use_once(const alm_planner *p);
 
 /* As EXPLAIN calls the operator (explain.c). */
 const char *alm_plan_op_name(alm_plan_op op);
+/* Behind that name: what the node does; an expression over the columns of a node. */
+ALM_NODISCARD alm_status alm_explain_detail(alm_ctx *cx, const alm_plan *plan, const char **out);
+ALM_NODISCARD alm_status alm_explain_expr(alm_ctx *cx, const alm_expr *e, const alm_plan *child,
+                                          const char **out);
 
 /* ------------------------------------------------------------------ leaves */
 
@@ -79,6 +86,10 @@ ALM_NODISCARD alm_status alm_expr_call(alm_planner *p, const char *name, int32_t
                                        alm_expr **args, uint32_t n, alm_expr **out);
 ALM_NODISCARD alm_status alm_expr_call_str(alm_planner *p, alm_str name, int32_t pos,
                                            alm_expr **args, uint32_t n, alm_expr **out);
+/* op of two values, false (`!=` true) in the rows where one is a column's value that does not convert to the type of the
+ * comparison. args may be changed. */
+ALM_NODISCARD alm_status alm_expr_compare(alm_planner *p, const char *op, int32_t pos,
+                                          alm_expr **args, alm_expr **out);
 /* The arguments of a resolved call become what it asks for; room for n in args. */
 ALM_NODISCARD alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_kind kind,
                                           int32_t pos, alm_expr **args, uint32_t n,
@@ -86,7 +97,14 @@ ALM_NODISCARD alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_k
 /* Replaces a call of constants by its value; anything else is left alone. */
 ALM_NODISCARD alm_status alm_expr_fold(alm_planner *p, alm_expr **e);
 
-typedef enum alm_cast_mode { ALM_CAST_EXPLICIT, ALM_CAST_IMPLICIT, ALM_CAST_ASSIGN } alm_cast_mode;
+/* IMPLICIT refuses constants that do not fit, and gives null for such rows of a column. WHOLE refuses these, too: an aggregate
+ * leaves out no row in silence. */
+typedef enum alm_cast_mode {
+    ALM_CAST_EXPLICIT,
+    ALM_CAST_IMPLICIT,
+    ALM_CAST_WHOLE,
+    ALM_CAST_ASSIGN
+} alm_cast_mode;
 /* *out = e in another type. NULL: *out is NULL and no error is set when there is no such cast. */
 ALM_NODISCARD alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to,
                                            alm_cast_mode mode, alm_expr **out);
@@ -100,6 +118,21 @@ static inline bool alm_expr_unknown(const alm_expr *e)
     return e->kind == ALM_X_PARAM && e->type.id == ALM_T_NONE;
 }
 
+/* ------------------------------------------------------------------- range (plan_widen.c) */
+
+/* May this INT be null because 32 bits are too few for its arithmetic? */
+bool alm_expr_may_exceed(const alm_expr *e);
+/* An INT as a LONG, its arithmetic in 64 bits. */
+ALM_NODISCARD alm_status alm_expr_widen(alm_planner *p, alm_expr *e, alm_expr **out);
+/* Integers that are compared: all become LONG if one of them may exceed INT. */
+ALM_NODISCARD alm_status alm_widen_ints(alm_planner *p, alm_expr **args, uint32_t n);
+/* The test of coalesce(x, ...) for a result that is wider than INT. */
+ALM_NODISCARD alm_status alm_widen_null_test(alm_planner *p, alm_expr **test);
+/* alm_expr_fold of a call that was just made: a constant is an INT if that holds it, else a LONG. */
+ALM_NODISCARD alm_status alm_fold_arithmetic(alm_planner *p, alm_expr **e);
+/* Integer arithmetic fails in the rows that pass `filter` (NULL: all) where it would be null for its range. */
+ALM_NODISCARD alm_status alm_expr_check_range(alm_planner *p, alm_expr *filter, alm_expr **e);
+
 ALM_NODISCARD alm_status alm_expr_and(alm_planner *p, alm_expr *a, alm_expr *b, alm_expr **out);
 /* NOT as WHERE has it: comparisons turn around (null > 5 and its opposite are both false). */
 ALM_NODISCARD alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out);
@@ -108,12 +141,15 @@ ALM_NODISCARD alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, 
 
 bool alm_expr_equal(const alm_expr *a, const alm_expr *b); /* volatile calls equal nothing */
 bool alm_expr_volatile(const alm_expr *e);
+bool alm_expr_leakproof(const alm_expr *e); /* all its calls are */
 /* Calls visit for every column; false ends and is returned. */
 bool alm_expr_each_col(const alm_expr *e, bool (*visit)(void *arg, const alm_expr *col), void *arg);
 bool alm_expr_has_col(const alm_expr *e); /* any column at all */
 /* Are all columns in [lo, hi)? */
 bool alm_expr_within(const alm_expr *e, uint32_t lo, uint32_t hi);
 bool alm_expr_has_mark(const alm_expr *e, uint32_t mark);
+/* Has it one value for all rows whose columns are equal? 1/x has not: 0.0 = -0.0 are one key of GROUP BY. */
+bool alm_expr_by_equality(const alm_planner *p, const alm_expr *e);
 /* Copy in which each node for which rewrite gives a result is replaced. */
 typedef alm_status (*alm_expr_rewrite)(void *arg, alm_expr *e, alm_expr **out);
 ALM_NODISCARD alm_status alm_expr_map(alm_ctx *cx, alm_expr *e, alm_expr_rewrite rewrite, void *arg,

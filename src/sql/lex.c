@@ -4,7 +4,14 @@
  */
 #include "sql/lex.h"
 
-enum { R = ALM_KW_RESERVED, C = ALM_KW_NO_COLUMN_ALIAS, T = ALM_KW_NO_TABLE_ALIAS };
+#include "base/utf8.h"
+
+enum {
+    R = ALM_KW_RESERVED,
+    C = ALM_KW_NO_COLUMN_ALIAS,
+    T = ALM_KW_NO_TABLE_ALIAS,
+    E = ALM_KW_ALIAS_AT_END
+};
 
 static const struct keyword_row {
     alm_str text;
@@ -249,7 +256,7 @@ static alm_op op_at(alm_str s, size_t i, size_t *bytes)
 
 alm_token alm_lex(alm_str s, int32_t from, bool trivia)
 {
-    size_t i = (size_t)from;
+    size_t i = from == 0 && alm_utf8_is_marked(s) ? ALM_UTF8_MARK_BYTES : (size_t)from;
     for (;;) {
         while (i < s.len && is_blank(s.ptr[i]))
             i++;

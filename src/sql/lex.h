@@ -73,7 +73,12 @@ typedef enum alm_keyword {
     ALM_KW_COUNT
 } alm_keyword;
 
-enum { ALM_KW_RESERVED = 1, ALM_KW_NO_COLUMN_ALIAS = 2, ALM_KW_NO_TABLE_ALIAS = 4 };
+enum {
+    ALM_KW_RESERVED = 1,
+    ALM_KW_NO_COLUMN_ALIAS = 2,
+    ALM_KW_NO_TABLE_ALIAS = 4,
+    ALM_KW_ALIAS_AT_END = 8
+};
 
 typedef struct alm_token {
     uint8_t kind; /* alm_tok_kind */

@@ -116,6 +116,7 @@ alm_status alm_optimise_instance(alm_planner *p, alm_plan **plan)
 alm_status alm_plan_bottom_up(alm_planner *p, alm_plan **plan,
                               alm_status (*f)(alm_planner *p, alm_plan **plan))
 {
+    ALM_TRY(alm_steps_add(p->cx, 1 + (int64_t)(*plan)->n_cols));
     for (uint32_t i = 0; i < (*plan)->n_children; i++)
         ALM_TRY(alm_plan_bottom_up(p, &(*plan)->child[i], f));
     return f(p, plan);
@@ -183,6 +184,7 @@ alm_status alm_plan_exprs(alm_plan *plan, alm_expr_visit f, void *arg)
         return each(plan->latest.keys, plan->latest.n_keys, f, arg);
     case ALM_P_SHARED:
     case ALM_P_MATERIALISE:
+    case ALM_P_BARRIER:
     case ALM_P_RECURSE:
     case ALM_P_WORKING:
     case ALM_P_WINDOW_JOIN:

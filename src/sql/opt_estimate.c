@@ -90,6 +90,7 @@ static alm_status visit(alm_planner *p, alm_plan **slot)
         break;
     case ALM_P_FILTER:
     case ALM_P_MATERIALISE:
+    case ALM_P_BARRIER:
     case ALM_P_PROJECT:
     case ALM_P_GROUP:
     case ALM_P_SAMPLE:

@@ -164,6 +164,10 @@ static alm_status compare_rising(extractor *x, const alm_expr *f, const char *op
     if (!*ok)
         return ALM_OK;
     int64_t at = 0, past = 0; /* f = v on [at, past) */
+    ALM_TRY(value_at(x, f, t->min_ts, ok,
+                     &at)); /* null before the first times it has, and after the last */
+    if (!*ok)
+        return ALM_OK;
     ALM_TRY(border(x, f, v, ok, &at));
     if (*ok)
         ALM_TRY(border(x, f, v + 1, ok, &past));

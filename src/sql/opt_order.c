@@ -109,6 +109,7 @@ static void visit(alm_plan **slot, bool needed)
     case ALM_P_SOURCE:
     case ALM_P_SHARED:
     case ALM_P_MATERIALISE:
+    case ALM_P_BARRIER:
     case ALM_P_RECURSE:
     case ALM_P_WORKING:
     case ALM_P_VALUES:

@@ -585,6 +585,7 @@ static alm_status prune(alm_planner *p, alm_plan **slot, const bool *need, uint3
     case ALM_P_SORT:
     case ALM_P_LIMIT:
     case ALM_P_LATEST:
+    case ALM_P_BARRIER:
         return prune_passing(p, plan, need, map);
     case ALM_P_GROUP:
     case ALM_P_SAMPLE:

@@ -12,13 +12,15 @@ static alm_status push_child(alm_planner *p, alm_plan *plan, uint32_t i, alm_exp
     return ALM_OK;
 }
 
-/* Keeps in *list what goes on; the rest is put above the node as a filter. */
+/* Into *down goes what holds of all rows of a group or of none, and reads what `passes` allows; the rest is
+ * put above the node as a filter. */
 static alm_status split_off(alm_planner *p, const alm_exprs *in,
                             bool (*passes)(const void *arg, const alm_expr *e), const void *arg,
                             alm_exprs *down, alm_exprs *stay)
 {
     for (uint32_t i = 0; i < in->n; i++) {
-        const bool pass = !alm_expr_volatile(in->at[i]) && passes(arg, in->at[i]);
+        const bool pass = !alm_expr_volatile(in->at[i]) && alm_expr_by_equality(p, in->at[i]) &&
+                          passes(arg, in->at[i]);
         ALM_TRY(alm_exprs_add(p->cx, pass ? down : stay, in->at[i]));
     }
     return ALM_OK;
@@ -133,11 +135,18 @@ static alm_status add_shifted(alm_planner *p, alm_exprs *list, alm_expr *e, uint
     return alm_exprs_add(p->cx, list, e);
 }
 
+/* Keys are compared as they are: DECIMALs of different scales are not. */
+static bool may_be_keys(const alm_expr *a, const alm_expr *b)
+{
+    return alm_type_eq(a->type, b->type) ||
+           (alm_type_is_text(a->type) && alm_type_is_text(b->type));
+}
+
 /* left = right becomes a key pair; anything else a residual condition. */
 static alm_status join_condition(alm_planner *p, const alm_plan *plan, alm_expr *e, join_lists *to)
 {
     const uint32_t nl = plan->child[0]->n_cols, all = nl + plan->child[1]->n_cols;
-    if (alm_expr_is_call(e, "=")) {
+    if (alm_expr_is_call(e, "=") && may_be_keys(e->args[0], e->args[1])) {
         alm_expr *a = e->args[0], *b = e->args[1];
         if (alm_expr_within(b, 0, nl) && alm_expr_within(a, nl, all)) {
             alm_expr *swap = a;
@@ -146,6 +155,9 @@ static alm_status join_condition(alm_planner *p, const alm_plan *plan, alm_expr 
         }
         if (alm_expr_within(a, 0, nl) && alm_expr_within(b, nl, all) && alm_expr_has_col(a) &&
             alm_expr_has_col(b)) {
+            bool ok = false; /* times of two units are compared as they are, and not joined so */
+            if (!alm_type_eq(a->type, b->type))
+                ALM_TRY(alm_join_key_types(p, &a, &b, &ok));
             ALM_TRY(alm_exprs_add(p->cx, &to->left_keys, a));
             return add_shifted(p, &to->right_keys, b, nl);
         }
@@ -207,19 +219,32 @@ static alm_status push_join(alm_planner *p, alm_plan *plan, const alm_exprs *in,
 
 /* ---------------------------------------------------------------------- others */
 
+/* WINDOW JOIN, HORIZON: what a left row gives follows from it alone. */
+static alm_status split_left(alm_planner *p, const alm_plan *plan, const alm_exprs *in,
+                             alm_exprs *down, alm_exprs *stay)
+{
+    for (uint32_t i = 0; i < in->n; i++) {
+        const bool pass =
+            !alm_expr_volatile(in->at[i]) && alm_expr_within(in->at[i], 0, plan->child[0]->n_cols);
+        ALM_TRY(alm_exprs_add(p->cx, pass ? down : stay, in->at[i]));
+    }
+    return ALM_OK;
+}
+
 static alm_status push_setop(alm_planner *p, alm_plan *plan, const alm_exprs *in, alm_exprs *stay)
 {
     /* equal rows fall under the condition together: what is taken away on one side goes on both */
+    const bool all = plan->setop.kind == ALM_SETOP_UNION_ALL;
     for (uint32_t side = 0; side < 2; side++) {
         alm_exprs down = {0};
         bool same_types = true;
         for (uint32_t c = 0; c < plan->n_cols; c++)
             same_types &= alm_type_eq(plan->child[side]->cols[c].type, plan->cols[c].type);
         for (uint32_t i = 0; i < in->n; i++) {
-            if (alm_expr_volatile(in->at[i])) {
+            if (alm_expr_volatile(in->at[i]) || !(all || alm_expr_by_equality(p, in->at[i]))) {
                 if (side == 0)
                     ALM_TRY(alm_exprs_add(p->cx, stay, in->at[i]));
-            } else if (side == 0 || same_types || plan->setop.kind == ALM_SETOP_UNION_ALL) {
+            } else if (side == 0 || same_types || all) {
                 ALM_TRY(alm_exprs_add(p->cx, &down, in->at[i]));
             }
         }
@@ -268,9 +293,11 @@ static alm_status push_into(alm_planner *p, alm_plan *plan, const alm_exprs *in,
         return push_project(p, plan, in, stay);
     case ALM_P_GROUP:
         return push_keys(p, plan, in, 0, plan->group.keys, plan->group.n_keys, stay);
-    case ALM_P_SAMPLE: /* filling makes rows for every key seen: conditions on keys commute */
-        return push_keys(p, plan, in, 1, plan->sample.keys,
-                         plan->sample.fill == NULL ? plan->sample.n_keys : 0, stay);
+    case ALM_P_SAMPLE: /* the first row of all keys says where buckets begin, and how far to fill */
+        return push_keys(
+            p, plan, in, 1, plan->sample.keys,
+            plan->sample.fill == NULL && !plan->sample.first_observation ? plan->sample.n_keys : 0,
+            stay);
     case ALM_P_WINDOW:
         ALM_TRY(split_off(p, in, of_partitions, plan, &down, stay));
         return push_child(p, plan, 0, &down);
@@ -281,19 +308,13 @@ static alm_status push_into(alm_planner *p, alm_plan *plan, const alm_exprs *in,
     }
     case ALM_P_JOIN:
         return push_join(p, plan, in, stay);
-    case ALM_P_WINDOW_JOIN: /* conditions on left columns */
-        for (uint32_t i = 0; i < in->n; i++)
-            ALM_TRY(alm_exprs_add(
-                p->cx, alm_expr_within(in->at[i], 0, plan->child[0]->n_cols) ? &down : stay,
-                in->at[i]));
+    case ALM_P_WINDOW_JOIN:
+        ALM_TRY(split_left(p, plan, in, &down, stay));
         ALM_TRY(push_child(p, plan, 0, &down));
         down = (alm_exprs){0};
         return push_child(p, plan, 1, &down);
-    case ALM_P_HORIZON: /* conditions on columns of the child */
-        for (uint32_t i = 0; i < in->n; i++)
-            ALM_TRY(alm_exprs_add(
-                p->cx, alm_expr_within(in->at[i], 0, plan->child[0]->n_cols) ? &down : stay,
-                in->at[i]));
+    case ALM_P_HORIZON:
+        ALM_TRY(split_left(p, plan, in, &down, stay));
         return push_child(p, plan, 0, &down);
     case ALM_P_SETOP:
         return push_setop(p, plan, in, stay);
@@ -309,6 +330,10 @@ static alm_status push_into(alm_planner *p, alm_plan *plan, const alm_exprs *in,
         if (plan->source.all != NULL)
             return push_scan(p, in, &plan->source.filter, &plan->source.n_filters);
         break;
+    case ALM_P_BARRIER:
+        for (uint32_t i = 0; i < in->n; i++)
+            ALM_TRY(alm_exprs_add(p->cx, alm_expr_leakproof(in->at[i]) ? &down : stay, in->at[i]));
+        return push_child(p, plan, 0, &down);
     case ALM_P_LIMIT:
     case ALM_P_SHARED:
     case ALM_P_MATERIALISE:

@@ -41,7 +41,7 @@ static alm_status take(alm_planner *p, alm_expr *const *list, uint32_t n, uint32
         key_use use = {col};
         alm_expr *e = NULL;
         if (alm_expr_volatile(list[i]) || !alm_expr_has_col(list[i]) ||
-            !alm_expr_each_col(list[i], only_key, &use))
+            !alm_expr_each_col(list[i], only_key, &use) || !alm_expr_by_equality(p, list[i]))
             continue;
         swap_arg arg = {with};
         ALM_TRY(alm_expr_map(p->cx, list[i], swap_col, &arg, &e));

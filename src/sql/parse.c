@@ -119,6 +119,27 @@ alm_status alm_parse_enter(alm_parser *p)
     return ALM_OK;
 }
 
+/* Does a bracket that closes follow the token in hand, at its depth? */
+static bool closes_later(const alm_parser *p)
+{
+    alm_parser ahead = *p;
+    for (uint32_t depth = 0; !alm_at_end(&ahead) && ahead.tok.kind != ALM_TOK_BAD;) {
+        if (alm_at_op(&ahead, ALM_OP_LPAREN))
+            depth++;
+        else if (alm_at_op(&ahead, ALM_OP_RPAREN) && depth-- == 0)
+            return true;
+        alm_parse_next(&ahead);
+    }
+    return false;
+}
+
+alm_status alm_parse_close(alm_parser *p, int32_t open)
+{
+    if (alm_take_op(p, ALM_OP_RPAREN))
+        return ALM_OK;
+    return closes_later(p) ? alm_parse_unexpected(p) : alm_parse_fail(p, open, "unbalanced (");
+}
+
 /* ------------------------------------------------------------------ nodes */
 
 alm_status alm_parse_node(alm_parser *p, alm_ast_kind kind, int32_t pos, alm_ast **out)
@@ -129,6 +150,7 @@ alm_status alm_parse_node(alm_parser *p, alm_ast_kind kind, int32_t pos, alm_ast
         ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &p->spare));
         p->n_spare = p->n_chunk = n;
     }
+    ALM_TRY(alm_nodes_add(p->cx, 1, pos));
     alm_ast *node = p->spare++;
     p->n_spare--;
     p->weight++;
@@ -203,6 +225,7 @@ alm_status alm_parse_grow(alm_parser *p, void *array_ptr, uint32_t n, uint32_t *
         return ALM_OK;
     void *old = NULL, *grown = NULL;
     (void)memcpy(&old, array_ptr, sizeof old);
+    ALM_TRY(alm_check(p->cx));
     const uint32_t next = *cap == 0 ? 4 : *cap * 2;
     ALM_TRY(alm_arena_zero(p->cx, p->cx->arena, next * bytes, &grown));
     if (n > 0)
@@ -331,7 +354,7 @@ alm_status alm_parse_ident(alm_parser *p, const char *what, alm_parse_name *out)
     out->pos = t.pos;
     out->quoted = t.kind != ALM_TOK_NAME;
     if (t.kind == ALM_TOK_NAME) {
-        if ((alm_keyword_flags((alm_keyword)t.kw) & ALM_KW_RESERVED) != 0)
+        if (alm_at_reserved(p))
             return alm_parse_keyword_name(p);
         out->text = alm_token_text(p, t);
     } else if (t.kind == ALM_TOK_QUOTED || t.kind == ALM_TOK_STRING) {
@@ -339,6 +362,15 @@ alm_status alm_parse_ident(alm_parser *p, const char *what, alm_parse_name *out)
     } else {
         return alm_parse_fail(p, t.pos, "%s expected", what);
     }
+    alm_parse_next(p);
+    return ALM_OK;
+}
+
+alm_status alm_parse_any_name(alm_parser *p, const char *what, alm_parse_name *out)
+{
+    if (!alm_at_reserved(p))
+        return alm_parse_ident(p, what, out);
+    *out = (alm_parse_name){alm_token_text(p, p->tok), p->tok.pos, false};
     alm_parse_next(p);
     return ALM_OK;
 }
@@ -383,7 +415,7 @@ void alm_parse_skip(alm_parser *p)
 
 /* ------------------------------------------------------------------ entry */
 
-static void start(alm_parser *p, alm_ctx *cx, alm_str text, size_t offset)
+void alm_parse_start(alm_parser *p, alm_ctx *cx, alm_str text, size_t offset)
 {
     *p = (alm_parser){.cx = cx, .text = text, .depth_max = ALM_PARSE_DEPTH_MAX};
     if (cx->conf != NULL && cx->conf->sql_nesting_max > 0)
@@ -392,11 +424,12 @@ static void start(alm_parser *p, alm_ctx *cx, alm_str text, size_t offset)
 }
 
 alm_status alm_sql_parse_view(alm_ctx *cx, alm_str text, const alm_override *overrides,
-                              bool *refused, alm_select **out)
+                              const alm_override *foreign, bool *refused, alm_select **out)
 {
     alm_parser p;
-    start(&p, cx, text, 0);
+    alm_parse_start(&p, cx, text, 0);
     p.overrides = overrides;
+    p.foreign = foreign;
     alm_status st = alm_parse_query(&p, out);
     *refused = p.override_refused;
     if (st == ALM_OK && !alm_at_end(&p))
@@ -410,16 +443,18 @@ alm_status alm_sql_parse(alm_ctx *cx, alm_str text, size_t *offset, alm_stmt **o
     if (text.len > INT32_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "statement text is longer than %d bytes", INT32_MAX);
     alm_parser p;
-    start(&p, cx, text, *offset);
+    alm_parse_start(&p, cx, text, *offset);
     while (alm_at_op(&p, ALM_OP_SEMI)) /* empty statements */
         alm_parse_next(&p);
     alm_stmt *s = NULL;
     ALM_TRY(ALM_NEW(cx, cx->arena, &s));
     s->pos = s->end = p.tok.pos;
     if (p.tok.kind != ALM_TOK_END) {
-        ALM_TRY(alm_parse_statement(&p, s));
-        if (!alm_at_end(&p))
-            return alm_parse_unexpected(&p);
+        alm_status st = alm_parse_statement(&p, s);
+        if (st == ALM_OK && !alm_at_end(&p))
+            st = alm_parse_unexpected(&p);
+        if (st != ALM_OK)
+            return alm_parse_meant(&p, s->pos, st);
         s->end = p.prev.end;
         s->n_params = p.n_params;
     }

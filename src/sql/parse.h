@@ -20,6 +20,7 @@ typedef struct alm_parse_var {
     alm_str name;
     alm_ast *value;
     uint32_t weight; /* nodes of the value, those of variables in it counted too */
+    bool foreign;    /* said by who may not read what the query may */
     const struct alm_parse_var *next;
 } alm_parse_var;
 
@@ -31,11 +32,14 @@ typedef struct alm_parser {
     uint32_t peak;            /* greatest node depth since the innermost query began */
     uint32_t weight;          /* nodes made, and nodes that variables stand for */
     uint32_t n_params;
-    bool no_window; /* OVER is not allowed here (WHERE, ON ...) */
+    uint32_t in_case; /* depth of CASE ... END: WHEN, THEN and ELSE are no names there */
+    bool no_window;   /* OVER is not allowed here (WHERE, ON ...) */
     const alm_parse_var *vars;
     const struct alm_override *overrides; /* variables set from outside, or NULL */
-    bool override_refused;                /* the error is that one of them may not be set */
-    alm_ast *spare;                       /* zeroed nodes not handed out yet */
+    const struct alm_override
+        *foreign;          /* of them: from here on by who may not read what the view may */
+    bool override_refused; /* the error is that one of them may not be set */
+    alm_ast *spare;        /* zeroed nodes not handed out yet */
     uint32_t n_spare, n_chunk;
 } alm_parser;
 
@@ -78,6 +82,16 @@ static inline bool alm_at_end(const alm_parser *p)
 {
     return p->tok.kind == ALM_TOK_END || alm_at_op(p, ALM_OP_SEMI);
 }
+/* Is the word in hand reserved here? */
+static inline bool alm_at_reserved(const alm_parser *p)
+{
+    if (p->tok.kind != ALM_TOK_NAME || p->tok.kw == ALM_KW_PLAIN)
+        return false;
+    if (p->in_case > 0 &&
+        (p->tok.kw == ALM_KW_WHEN || p->tok.kw == ALM_KW_THEN || p->tok.kw == ALM_KW_ELSE))
+        return true;
+    return (alm_keyword_flags((alm_keyword)p->tok.kw) & ALM_KW_RESERVED) != 0;
+}
 void alm_parse_next(alm_parser *p);
 alm_token alm_parse_peek(const alm_parser *p); /* the token behind p->tok */
 static inline bool alm_take_op(alm_parser *p, alm_op op)
@@ -112,6 +126,12 @@ alm_status alm_parse_keyword_name(alm_parser *p);
 ALM_NODISCARD alm_status alm_expect_op(alm_parser *p, alm_op op, const char *message);
 ALM_NODISCARD alm_status alm_expect_kw(alm_parser *p, alm_keyword kw, const char *message);
 
+/* The bracket that closes the one at `open`; a word too many before it is the error, if it is there. */
+ALM_NODISCARD alm_status alm_parse_close(alm_parser *p, int32_t open);
+void alm_parse_start(alm_parser *p, alm_ctx *cx, alm_str text, size_t offset);
+/* The statement that starts at `start` failed: says which word was meant to be a keyword, if one was (parse_meant.c). */
+alm_status alm_parse_meant(alm_parser *p, int32_t start, alm_status failed);
+
 alm_status alm_parse_too_deep(alm_parser *p, int32_t pos);
 ALM_NODISCARD alm_status alm_parse_enter(alm_parser *p); /* one level deeper; p->nest-- leaves */
 
@@ -140,9 +160,32 @@ typedef struct alm_parse_name {
 
 /* NAME that is not reserved, QUOTED or STRING: tables, columns. `what` as in "what expected". */
 ALM_NODISCARD alm_status alm_parse_ident(alm_parser *p, const char *what, alm_parse_name *out);
-/* [schema.]name */
-ALM_NODISCARD alm_status alm_parse_qualified(alm_parser *p, const char *what, alm_str *schema,
+/* As alm_parse_ident where nothing but a name can stand: no word is reserved. */
+ALM_NODISCARD alm_status alm_parse_any_name(alm_parser *p, const char *what, alm_parse_name *out);
+/* [qualifier.]name of anything but a table: the qualifier is not looked at. */
+ALM_NODISCARD alm_status alm_parse_qualified(alm_parser *p, const char *what, alm_str *qualifier,
                                              alm_parse_name *out);
+
+/* Tables: [[database.]schema.]name, where a schema that is not there is refused (parse_relation.c). */
+
+bool alm_is_database(alm_str name);
+/* The check by itself: of a schema that was read as part of an expression. */
+ALM_NODISCARD alm_status alm_parse_schema(alm_parser *p, alm_str database, alm_str schema,
+                                          int32_t pos);
+/* A relation that is read: *schema is empty, public or one of the server's own. */
+ALM_NODISCARD alm_status alm_parse_relation(alm_parser *p, const char *what, alm_str *schema,
+                                            alm_parse_name *out);
+/* Refuses what is not in the schema of users' tables. */
+ALM_NODISCARD alm_status alm_parse_own_table(alm_parser *p, alm_str schema, alm_parse_name name);
+/* A users' table that is changed or shown; one that is made, whose name is checked as well. */
+ALM_NODISCARD alm_status alm_parse_table(alm_parser *p, const char *what, alm_parse_name *out);
+ALM_NODISCARD alm_status alm_parse_new_table(alm_parser *p, const char *what, alm_parse_name *out);
+/* One table, or many, into s->table and s->more_tables; with s->if_exists those of other schemas into s->absent. */
+ALM_NODISCARD alm_status alm_parse_table_list(alm_parser *p, alm_stmt *s, const char *what,
+                                              bool many);
+/* One name of such a list; *here is false where it went into s->absent. */
+ALM_NODISCARD alm_status alm_parse_listed_table(alm_parser *p, alm_stmt *s, const char *what,
+                                                bool *here, alm_parse_name *out);
 
 /* ------------------------------------------------------------------ expressions */
 
@@ -219,9 +262,10 @@ const alm_parse_var *alm_parse_var_find(const alm_parser *p, alm_str name);
 /* The token in hand is a VAR: consumes it and hands out what it stands for (or a VAR node). */
 ALM_NODISCARD alm_status alm_parse_var_use(alm_parser *p, alm_ast **out);
 
-/* The query of a view. *refused: a variable may not be set; else positions are those of `text`. */
+/* The query of a view. foreign: from there on the overrides are constants, see bind_view.c; or NULL. *refused: a variable may not be set; else positions are those of `text`. */
 ALM_NODISCARD alm_status alm_sql_parse_view(alm_ctx *cx, alm_str text,
-                                            const struct alm_override *overrides, bool *refused,
+                                            const struct alm_override *overrides,
+                                            const struct alm_override *foreign, bool *refused,
                                             alm_select **out);
 
 /* ------------------------------------------------------------------ statements */
@@ -229,6 +273,7 @@ ALM_NODISCARD alm_status alm_sql_parse_view(alm_ctx *cx, alm_str text,
 ALM_NODISCARD alm_status alm_parse_statement(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_create(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_insert(alm_parser *p, alm_stmt *s);
+ALM_NODISCARD alm_status alm_parse_explain(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_update(alm_parser *p, alm_stmt *s);
 /* (a, b, ...) into insert_cols, the bracket in hand. */
 ALM_NODISCARD alm_status alm_parse_insert_cols(alm_parser *p, alm_stmt *s);
@@ -239,6 +284,8 @@ ALM_NODISCARD alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_delete(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_alter(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_show(alm_parser *p, alm_stmt *s);
+bool alm_at_describe(const alm_parser *p);
+ALM_NODISCARD alm_status alm_parse_describe(alm_parser *p, alm_stmt *s);
 ALM_NODISCARD alm_status alm_parse_set(alm_parser *p, alm_stmt *s);
 /* parse_acl.c: CREATE, ALTER, DROP of users, groups and service accounts, that word in hand; *found: it is one. */
 bool alm_at_entity(const alm_parser *p);
@@ -267,6 +314,7 @@ ALM_NODISCARD alm_status alm_parse_show_query(alm_parser *p, alm_select **out);
 ALM_NODISCARD alm_status alm_parse_column(alm_parser *p, alm_column_def *col);
 ALM_NODISCARD alm_status alm_parse_symbol_options(alm_parser *p, alm_column_def *col);
 ALM_NODISCARD alm_status alm_parse_ttl(alm_parser *p, alm_stmt *s);
+bool alm_at_dedup(const alm_parser *p);
 ALM_NODISCARD alm_status alm_parse_upsert_keys(alm_parser *p, alm_stmt *s);
 /* Clauses behind the columns or the query: TIMESTAMP(), PARTITION BY, TTL ... */
 ALM_NODISCARD alm_status alm_parse_table_clauses(alm_parser *p, alm_stmt *s, uint32_t *cap,

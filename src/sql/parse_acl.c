@@ -257,7 +257,9 @@ static alm_status take_objects(alm_parser *p, alm_acl_words *w)
         ALM_TRY(ALM_GROW(p, &w->objects, w->n_objects, &cap));
         alm_acl_object *o = &w->objects[w->n_objects++];
         *o = (alm_acl_object){.star = false};
-        ALM_TRY(take_name(p, "table name", &o->table));
+        alm_parse_name name;
+        ALM_TRY(alm_parse_table(p, "table name", &name));
+        o->table = (alm_acl_name){name.text, name.pos};
         if (alm_take_op(p, ALM_OP_LPAREN))
             ALM_TRY(take_columns(p, o));
     } while (alm_take_op(p, ALM_OP_COMMA));

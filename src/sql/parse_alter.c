@@ -9,7 +9,7 @@ static alm_status column_name(alm_parser *p, alm_alter *a, uint32_t *cap, const 
 {
     alm_parse_name name;
     ALM_TRY(ALM_GROW(p, &a->cols, a->n_cols, cap));
-    ALM_TRY(alm_parse_ident(p, what, &name));
+    ALM_TRY(alm_parse_any_name(p, what, &name));
     a->cols[a->n_cols].name = name.text;
     a->cols[a->n_cols++].pos = name.pos;
     return ALM_OK;
@@ -48,7 +48,7 @@ static alm_status parse_rename(alm_parser *p, alm_alter *a)
         ALM_TRY(ALM_GROW(p, &a->new_pos, i, &cap_pos));
         ALM_TRY(column_name(p, a, &cap, "current column name"));
         ALM_TRY(alm_expect_kw(p, ALM_KW_TO, "'to' expected"));
-        ALM_TRY(alm_parse_ident(p, "new column name", &name));
+        ALM_TRY(alm_parse_any_name(p, "new column name", &name));
         a->new_names[i] = name.text;
         a->new_pos[i] = name.pos;
     } while (alm_take_op(p, ALM_OP_COMMA));
@@ -202,14 +202,16 @@ static alm_status parse_set_option(alm_parser *p, alm_stmt *s, alm_alter *a)
     return alm_parse_fail(p, p->tok.pos, "'param', 'ttl' or 'type' expected");
 }
 
+/* DEDUP DISABLE, DEDUP [ENABLE] UPSERT KEYS(...) */
 static alm_status parse_dedup(alm_parser *p, alm_stmt *s, alm_alter *a)
 {
+    alm_parse_next(p); /* dedup */
     if (alm_take_word(p, "disable")) {
         a->kind = ALM_ALTER_DEDUP_OFF;
         return ALM_OK;
     }
-    if (!alm_take_word(p, "enable"))
-        return alm_parse_fail(p, p->tok.pos, "'enable' or 'disable' expected");
+    if (!alm_take_word(p, "enable") && !alm_at_kw(p, ALM_KW_UPSERT))
+        return alm_parse_fail(p, p->tok.pos, "'enable', 'disable' or 'upsert' expected");
     a->kind = ALM_ALTER_DEDUP;
     return alm_parse_upsert_keys(p, s);
 }
@@ -242,7 +244,7 @@ static alm_status parse_action(alm_parser *p, alm_stmt *s, alm_alter *a)
         return parse_alter_column(p, a);
     if (alm_take_kw(p, ALM_KW_SET))
         return parse_set_option(p, s, a);
-    if (alm_take_kw(p, ALM_KW_DEDUP))
+    if (alm_at_dedup(p))
         return parse_dedup(p, s, a);
     if (alm_take_word(p, "force")) {
         ALM_TRY(alm_expect_kw(p, ALM_KW_DROP, "'drop' expected"));
@@ -289,7 +291,6 @@ alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
 {
     alm_alter *a = NULL;
     alm_parse_name name;
-    alm_str schema;
     s->kind = ALM_STMT_OTHER;
     alm_parse_next(p); /* alter */
     if (alm_at_entity(p))
@@ -307,7 +308,7 @@ alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
         s->text = ALM_STR("ALTER MATERIALIZED VIEW");
     } else
         return alm_parse_fail(p, p->tok.pos, "'table' or 'materialized' or 'view' expected");
-    ALM_TRY(alm_parse_qualified(p, view ? "view name" : "table name", &schema, &name));
+    ALM_TRY(alm_parse_table(p, view ? "view name" : "table name", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
@@ -318,5 +319,6 @@ alm_status alm_parse_alter(alm_parser *p, alm_stmt *s)
     a->kind = ALM_ALTER_QUERY;
     a->pos = p->tok.pos;
     ALM_TRY(alm_expect_kw(p, ALM_KW_AS, "'as' expected"));
-    return alm_parse_view_query(p, &s->select, &a->value);
+    ALM_TRY(alm_parse_view_query(p, &s->select, &a->value));
+    return alm_parse_owned(p, s);
 }

@@ -140,9 +140,7 @@ static alm_status parse_brackets(alm_parser *p, alm_ast *call)
             ALM_TRY(alm_parse_order(p, &call->order, &call->n_order));
         take_nulls(p, call);
     }
-    if (!alm_take_op(p, ALM_OP_RPAREN))
-        return alm_parse_fail(p, open.pos, "unbalanced (");
-    return ALM_OK;
+    return alm_parse_close(p, open.pos);
 }
 
 /* percentile_cont(f) WITHIN GROUP (ORDER BY x [DESC]) is percentile_cont(x, f), or with 1 - f; percentile_disc(f) is

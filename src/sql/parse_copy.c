@@ -217,9 +217,8 @@ static alm_str text_from(const alm_parser *p, int32_t pos)
 static alm_status parse_table(alm_parser *p, alm_stmt *s, alm_copy *copy)
 {
     alm_parse_name name;
-    alm_str schema;
     const int32_t table_pos = p->tok.pos;
-    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    ALM_TRY(alm_parse_relation(p, "table name", &copy->schema, &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
@@ -243,7 +242,7 @@ static alm_status parse_copied_query(alm_parser *p, alm_stmt *s, alm_copy *copy)
 }
 
 /* COPY t (a, b) TO is COPY (SELECT a, b FROM t) TO. */
-static alm_status select_of_table(alm_parser *p, alm_stmt *s)
+static alm_status select_of_table(alm_parser *p, alm_stmt *s, alm_str schema)
 {
     alm_select *sel = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &sel));
@@ -264,8 +263,11 @@ static alm_status select_of_table(alm_parser *p, alm_stmt *s)
     }
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &sel->from));
     sel->n_from = 1;
-    sel->from[0] = (alm_from){
-        .kind = ALM_FROM_TABLE, .name = s->table, .quoted = s->table_quoted, .pos = s->table_pos};
+    sel->from[0] = (alm_from){.kind = ALM_FROM_TABLE,
+                              .name = s->table,
+                              .schema = schema,
+                              .quoted = s->table_quoted,
+                              .pos = s->table_pos};
     s->select = sel;
     return ALM_OK;
 }
@@ -318,6 +320,8 @@ alm_status alm_parse_copy(alm_parser *p, alm_stmt *s)
     else
         ALM_TRY(parse_table(p, s, copy));
     if (s->select == NULL && alm_take_kw(p, ALM_KW_FROM)) {
+        const alm_parse_name name = {s->table, s->table_pos, s->table_quoted};
+        ALM_TRY(alm_parse_own_table(p, copy->schema, name));
         ALM_TRY(parse_end(p, copy, "stdin"));
         ALM_TRY(parse_options(p, copy));
         return parse_where(p, copy);
@@ -326,7 +330,7 @@ alm_status alm_parse_copy(alm_parser *p, alm_stmt *s)
                           s->select != NULL ? "'to' expected" : "'from' or 'to' expected"));
     s->kind = ALM_STMT_COPY_TO;
     if (s->select == NULL)
-        ALM_TRY(select_of_table(p, s));
+        ALM_TRY(select_of_table(p, s, copy->schema));
     ALM_TRY(parse_end(p, copy, "stdout"));
     return parse_options(p, copy);
 }

@@ -1,6 +1,7 @@
 /*
  * parse_create.c - CREATE TABLE and the clauses it shares with ALTER TABLE; CREATE VIEW.
  */
+#include "sql/name_set.h"
 #include "sql/parse.h"
 
 #include "storage/catalog.h"
@@ -43,11 +44,11 @@ static alm_status missing_definition(alm_parser *p)
                           (int)ALM_MIN(t.len, 100), t.ptr, t.len);
 }
 
-/* CHECK, REFERENCES and FOREIGN KEY are promises that the engine does not keep. */
-static alm_status refuse_promises(alm_parser *p)
+/* CHECK, REFERENCES and FOREIGN KEY are promises that the engine does not keep; a column may be called references. */
+static alm_status refuse_promises(alm_parser *p, bool behind_column)
 {
     const alm_token next = alm_parse_peek(p);
-    const bool refused = alm_at_word(p, "references") ||
+    const bool refused = (behind_column && alm_at_word(p, "references")) ||
                          (alm_at_word(p, "foreign") && alm_token_is_kw(next, ALM_KW_KEY)) ||
                          (alm_at_word(p, "check") && alm_token_is_op(next, ALM_OP_LPAREN));
     const alm_str t = alm_token_text(p, p->tok);
@@ -65,7 +66,7 @@ static alm_status parse_constraints(alm_parser *p, alm_column_def *col)
             alm_parse_next(p);
             ALM_TRY(alm_parse_ident(p, "constraint name", &name));
         }
-        ALM_TRY(refuse_promises(p));
+        ALM_TRY(refuse_promises(p, true));
         if (alm_take_kw(p, ALM_KW_NOT)) {
             ALM_TRY(alm_expect_kw(p, ALM_KW_NULL, "'null' expected"));
             col->not_null = true;
@@ -117,6 +118,7 @@ static alm_status parse_index(alm_parser *p, alm_stmt *s, uint32_t *cap)
     if (alm_take_kw(p, ALM_KW_CAPACITY))
         ALM_TRY(alm_parse_int(p, "index capacity", &capacity));
     ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
+    ALM_TRY(alm_steps_add(p->cx, s->n_cols));
     for (uint32_t i = 0; i < s->n_cols; i++) {
         alm_column_def *col = &s->cols[i];
         if (!alm_str_ieq(col->name, name.text))
@@ -162,12 +164,12 @@ static alm_status take_table_key(alm_parser *p, bool *key)
     if (*key)
         return ALM_OK;
     if (!alm_at_word(p, "constraint"))
-        return refuse_promises(p);
+        return refuse_promises(p, false);
     alm_parse_next(&ahead);
     if (ahead.tok.kind != ALM_TOK_NAME)
         return ALM_OK;
     alm_parse_next(&ahead);
-    ALM_TRY(refuse_promises(&ahead));
+    ALM_TRY(refuse_promises(&ahead, false));
     *key = take_key(&ahead);
     if (*key)
         *p = ahead;
@@ -185,6 +187,7 @@ static alm_status parse_table_key(alm_parser *p)
 
 static alm_status parse_columns(alm_parser *p, alm_stmt *s, uint32_t *cap)
 {
+    alm_name_set seen = {0};
     do {
         bool key = false;
         alm_parse_next(p); /* ( or , */
@@ -196,12 +199,13 @@ static alm_status parse_columns(alm_parser *p, alm_stmt *s, uint32_t *cap)
         } else {
             ALM_TRY(ALM_GROW(p, &s->cols, s->n_cols, cap));
             alm_column_def *col = &s->cols[s->n_cols];
+            uint32_t had = ALM_NAME_NONE;
+            ALM_TRY(alm_nodes_add(p->cx, 1, p->tok.pos));
             ALM_TRY(alm_parse_column(p, col));
-            for (uint32_t i = 0; i < s->n_cols; i++)
-                if (alm_str_ieq(s->cols[i].name, col->name))
-                    return alm_fail(p->cx, ALM_E_DUPLICATE, col->pos,
-                                    "Duplicate column [name=%.*s]",
-                                    (int)ALM_MIN(col->name.len, 100), col->name.ptr);
+            ALM_TRY(alm_name_set_add(p->cx, &seen, col->name, s->n_cols, &had));
+            if (had != ALM_NAME_NONE)
+                return alm_fail(p->cx, ALM_E_DUPLICATE, col->pos, "Duplicate column [name=%.*s]",
+                                (int)ALM_MIN(col->name.len, 100), col->name.ptr);
             s->n_cols++;
         }
     } while (alm_at_op(p, ALM_OP_COMMA));
@@ -309,6 +313,12 @@ alm_status alm_parse_ttl(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
+/* DEDUP, or DEDUPLICATE, as it was called first. */
+bool alm_at_dedup(const alm_parser *p)
+{
+    return alm_at_kw(p, ALM_KW_DEDUP) || alm_at_word(p, "deduplicate");
+}
+
 /* UPSERT KEYS(a, b) */
 alm_status alm_parse_upsert_keys(alm_parser *p, alm_stmt *s)
 {
@@ -398,7 +408,7 @@ alm_status alm_parse_table_clauses(alm_parser *p, alm_stmt *s, uint32_t *cap, bo
             s->wal = -1;
         } else if (alm_at_kw(p, ALM_KW_WITH) && s->n_with == 0) {
             ALM_TRY(parse_params(p, s));
-        } else if (alm_at_kw(p, ALM_KW_DEDUP) && !s->dedup) {
+        } else if (alm_at_dedup(p) && !s->dedup) {
             ALM_TRY(parse_dedup(p, s));
         } else if (alm_at_kw(p, ALM_KW_IN)) {
             ALM_TRY(parse_volume(p, s));
@@ -439,15 +449,13 @@ alm_status alm_parse_check_name(alm_parser *p, alm_parse_name name)
 
 alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const char *what)
 {
-    alm_str schema;
     alm_parse_name name;
     if (alm_take_kw(p, ALM_KW_IF)) {
         ALM_TRY(alm_expect_kw(p, ALM_KW_NOT, "'if not exists' expected"));
         ALM_TRY(alm_expect_kw(p, ALM_KW_EXISTS, "'if not exists' expected"));
         s->if_not_exists = true;
     }
-    ALM_TRY(alm_parse_qualified(p, what, &schema, &name));
-    ALM_TRY(alm_parse_check_name(p, name));
+    ALM_TRY(alm_parse_new_table(p, what, &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
@@ -458,11 +466,10 @@ alm_status alm_parse_new_name(alm_parser *p, alm_stmt *s, const char *what)
 
 static alm_status parse_like(alm_parser *p, alm_stmt *s)
 {
-    alm_str schema;
     alm_parse_name name;
     alm_parse_next(p); /* ( */
     alm_parse_next(p); /* like */
-    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    ALM_TRY(alm_parse_table(p, "table name", &name));
     s->like = name.text;
     s->like_pos = name.pos;
     return alm_expect_op(p, ALM_OP_RPAREN, "')' expected");

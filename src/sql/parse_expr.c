@@ -68,7 +68,7 @@ bool alm_starts_expr(const alm_parser *p)
         case ALM_KW_EXISTS:
             return true;
         default:
-            return (alm_keyword_flags((alm_keyword)t.kw) & ALM_KW_RESERVED) == 0;
+            return !alm_at_reserved(p);
         }
     case ALM_TOK_BAD:
     case ALM_TOK_COMMENT:
@@ -83,8 +83,18 @@ bool alm_starts_expr(const alm_parser *p)
     return true;
 }
 
+/* `x = 2 and order = 1`: a keyword that can only be a name there, since it is compared or computed with. */
+static bool at_keyword_as_name(alm_parser *p)
+{
+    const alm_token next = alm_lex(p->text, p->tok.end, false);
+    return p->tok.kind == ALM_TOK_NAME && alm_at_reserved(p) && next.kind == ALM_TOK_OP &&
+           row_of(next) != NULL && next.op != ALM_OP_STAR && next.op != ALM_OP_MINUS;
+}
+
 static alm_status too_few(alm_parser *p, const char *op, int32_t pos, int found, int expected)
 {
+    if (at_keyword_as_name(p))
+        return alm_parse_keyword_name(p);
     return alm_parse_fail(p, pos, "too few arguments for '%s' [found=%d,expected=%d]", op, found,
                           expected);
 }
@@ -116,9 +126,7 @@ static alm_status parse_in_list(alm_parser *p, alm_ast *node, uint32_t *cap, int
             node->n_args++;
         } while (alm_take_op(p, ALM_OP_COMMA));
     }
-    if (!alm_take_op(p, ALM_OP_RPAREN))
-        return alm_parse_fail(p, open, "unbalanced (");
-    return ALM_OK;
+    return alm_parse_close(p, open);
 }
 
 static alm_status parse_in(alm_parser *p, alm_ast *left, bool negated, alm_ast **out)
@@ -388,10 +396,19 @@ static alm_status parse_negated(alm_parser *p, alm_ast *left, uint32_t prec, boo
     return alm_parse_make(p, ALM_AST_UNARY, pos, "not", positive, NULL, out);
 }
 
+/* ILIKE and IS with nothing behind them to compare with: SELECT v ilike FROM t. */
+static bool at_alias_operator(const alm_parser *p)
+{
+    if (!alm_at_kw(p, ALM_KW_ILIKE) && !alm_at_kw(p, ALM_KW_IS))
+        return false;
+    const alm_token next = alm_parse_peek(p);
+    return alm_token_is_kw(next, ALM_KW_FROM) || alm_token_is_op(next, ALM_OP_COMMA);
+}
+
 alm_status alm_parse_expr_rest(alm_parser *p, alm_ast *left, uint32_t prec, alm_ast **out)
 {
     ALM_TRY(alm_parse_postfix(p, left, &left));
-    for (;;) {
+    while (!at_alias_operator(p)) {
         const struct op_row *row = row_of(p->tok);
         bool done = false;
         if (row != NULL && row->prec <= prec) {

@@ -9,7 +9,7 @@ static alm_status fill_table(alm_parser *p, alm_from *from)
 {
     alm_parse_name name;
     from->kind = ALM_FROM_TABLE;
-    ALM_TRY(alm_parse_qualified(p, "table name or sub-query", &from->schema, &name));
+    ALM_TRY(alm_parse_relation(p, "table name or sub-query", &from->schema, &name));
     from->name = name.text;
     from->quoted = name.quoted;
     from->pos = name.pos;
@@ -25,6 +25,13 @@ static alm_status fill_variable(alm_parser *p, alm_from *from)
 {
     alm_ast *value = NULL;
     const int32_t pos = p->tok.pos;
+    const alm_str name = alm_token_text(p, p->tok);
+    const alm_parse_var *var = alm_parse_var_find(p, (alm_str){name.ptr + 1, name.len - 1});
+    if (var != NULL && var->foreign) /* even a table function reads what its user may not */
+        return alm_fail(
+            p->cx, ALM_E_DENIED, p->tok.pos,
+            "%.*s is a variable of a view of another user: what it reads may not be set",
+            (int)name.len, name.ptr);
     ALM_TRY(alm_parse_var_use(p, &value));
     from->pos = value->pos;
     if (value->kind == ALM_AST_NAME || value->kind == ALM_AST_STRING) {
@@ -43,6 +50,8 @@ static alm_status fill_variable(alm_parser *p, alm_from *from)
     } else {
         return alm_parse_fail(p, pos, "table name or sub-query expected");
     }
+    if (from->schema.len > 0)
+        return alm_parse_schema(p, (alm_str){0}, from->schema, from->pos);
     return ALM_OK;
 }
 
@@ -94,6 +103,8 @@ static bool at_joined_items(const alm_parser *p)
                 if (ahead.tok.kw == query_words[i])
                     return false;
             joins |= alm_at_kw(&ahead, ALM_KW_JOIN);
+        } else if (depth == 1 && alm_at_op(&ahead, ALM_OP_COMMA)) {
+            joins = true; /* ((query) x, (query) y) */
         }
         alm_parse_next(&ahead);
     }
@@ -158,12 +169,39 @@ static bool at_clause(const alm_parser *p)
     return alm_at_kw(p, ALM_KW_LIST) && alm_token_is_op(next, ALM_OP_LPAREN);
 }
 
+/* Behind a word that may begin a clause: does what follows show that it is an alias instead? */
+static bool ends_source(const alm_parser *p)
+{
+    static const uint16_t clauses[] = {
+        ALM_KW_WHERE,  ALM_KW_ORDER, ALM_KW_ON,     ALM_KW_LIMIT,     ALM_KW_SAMPLE,
+        ALM_KW_GROUP,  ALM_KW_UNION, ALM_KW_EXCEPT, ALM_KW_INTERSECT, ALM_KW_CROSS,
+        ALM_KW_LATEST, ALM_KW_ASOF,  ALM_KW_LT,     ALM_KW_SPLICE,    ALM_KW_LEFT,
+        ALM_KW_RIGHT,  ALM_KW_FULL,  ALM_KW_INNER,  ALM_KW_OUTER,     ALM_KW_JOIN};
+    const alm_token next = alm_parse_peek(p);
+    if (next.kind == ALM_TOK_END || alm_token_is_op(next, ALM_OP_SEMI))
+        return !alm_at_kw(p, ALM_KW_RETURNING);
+    if (next.kind == ALM_TOK_OP)
+        return next.op == ALM_OP_COMMA || next.op == ALM_OP_RPAREN;
+    for (size_t i = 0; i < ALM_COUNT(clauses) && next.kind == ALM_TOK_NAME; i++)
+        if (next.kw == clauses[i]) /* NATURAL LEFT JOIN, HORIZON JOIN are joins */
+            return i < 8 || (!alm_at_kw(p, ALM_KW_NATURAL) && !alm_at_kw(p, ALM_KW_HORIZON));
+    return false;
+}
+
+static bool at_bare_alias(const alm_parser *p)
+{
+    const uint32_t flags = alm_keyword_flags((alm_keyword)p->tok.kw);
+    if (p->tok.kind != ALM_TOK_NAME || alm_at_reserved(p))
+        return false;
+    return (flags & ALM_KW_NO_TABLE_ALIAS) == 0 ||
+           ((flags & ALM_KW_ALIAS_AT_END) != 0 && ends_source(p));
+}
+
 static alm_status take_alias(alm_parser *p, alm_from *from)
 {
     const bool as = alm_take_kw(p, ALM_KW_AS);
-    const uint32_t barred = ALM_KW_RESERVED | ALM_KW_NO_TABLE_ALIAS;
     const bool word =
-        p->tok.kind == ALM_TOK_NAME && (alm_keyword_flags((alm_keyword)p->tok.kw) & barred) == 0 &&
+        at_bare_alias(p) &&
         !(alm_at_kw(p, ALM_KW_TIMESTAMP) && alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN)) &&
         !at_clause(p);
     if (!as && !word && p->tok.kind != ALM_TOK_QUOTED)

@@ -74,7 +74,6 @@ alm_status alm_parse_create_index(alm_parser *p, alm_stmt *s)
 {
     alm_index_words *w = NULL;
     alm_parse_name name;
-    alm_str schema;
     uint32_t cap = 0;
     s->kind = ALM_STMT_CREATE_INDEX;
     s->text = ALM_STR("CREATE INDEX");
@@ -93,7 +92,7 @@ alm_status alm_parse_create_index(alm_parser *p, alm_stmt *s)
     ALM_TRY(alm_expect_kw(p, ALM_KW_ON, "'on' expected"));
     if (alm_at_word(p, "only") && !alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN))
         alm_parse_next(p);
-    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    ALM_TRY(alm_parse_table(p, "table name", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
@@ -114,10 +113,12 @@ alm_status alm_parse_drop_index(alm_parser *p, alm_stmt *s)
     ALM_TRY(take_if(p, false, &s->if_exists));
     do {
         alm_parse_name name;
-        alm_str schema;
+        bool here = false;
         ALM_TRY(ALM_GROW(p, &s->more_tables, s->n_more, &cap));
         ALM_TRY(ALM_GROW(p, &s->more_pos, s->n_more, &cap_pos));
-        ALM_TRY(alm_parse_qualified(p, "index name", &schema, &name));
+        ALM_TRY(alm_parse_listed_table(p, s, "index name", &here, &name));
+        if (!here)
+            continue;
         s->more_tables[s->n_more] = name.text;
         s->more_pos[s->n_more++] = name.pos;
     } while (alm_take_op(p, ALM_OP_COMMA));

@@ -201,6 +201,7 @@ static alm_status name_item(alm_parser *p, const alm_select *sel, uint32_t i, al
 {
     alm_str alias = name;
     for (uint32_t k = 2; is_taken(sel, i, alias); k++) {
+        ALM_TRY(alm_steps_add(p->cx, i));
         const char *text = NULL;
         ALM_TRY(
             alm_arena_printf(p->cx, p->cx->arena, &text, "%.*s_%u", (int)name.len, name.ptr, k));

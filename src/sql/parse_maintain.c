@@ -3,23 +3,25 @@
  */
 #include "sql/parse.h"
 
-/* COLUMN [schema.]table.column */
+/* COLUMN [[database.]schema.]table.column */
 static alm_status parse_comment_column(alm_parser *p, alm_stmt *s)
 {
-    alm_parse_name name;
-    alm_str table;
-    ALM_TRY(alm_parse_qualified(p, "table name", &table, &name));
-    if (alm_at_op(p, ALM_OP_DOT)) {
-        alm_parse_next(p);
-        table = name.text;
-        ALM_TRY(alm_parse_ident(p, "column name", &name));
-    }
-    if (table.len == 0)
-        return alm_parse_fail(p, name.pos, "table and column name expected, parted by a dot");
-    s->table = table;
-    s->column = name.text;
-    s->column_pos = p->prev.pos;
-    return ALM_OK;
+    alm_parse_name part[4];
+    uint32_t n = 0;
+    do
+        ALM_TRY(alm_parse_ident(p, "table name", &part[n]));
+    while (++n < ALM_COUNT(part) && alm_take_op(p, ALM_OP_DOT));
+    if (n == 1)
+        return alm_parse_fail(p, part[0].pos, "table and column name expected, parted by a dot");
+    s->table = part[n - 2].text;
+    s->column = part[n - 1].text;
+    s->column_pos = part[n - 1].pos;
+    if (n == 2)
+        return ALM_OK;
+    const alm_str schema = part[n - 3].text;
+    ALM_TRY(alm_parse_schema(p, n == 4 ? part[0].text : (alm_str){0}, schema, part[0].pos));
+    part[n - 2].pos = part[0].pos;
+    return alm_parse_own_table(p, schema, part[n - 2]);
 }
 
 /* ON is consumed. */
@@ -45,8 +47,7 @@ static alm_status parse_comment(alm_parser *p, alm_stmt *s)
         ALM_TRY(parse_comment_column(p, s));
     } else {
         alm_parse_name name;
-        alm_str schema;
-        ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+        ALM_TRY(alm_parse_table(p, "table name", &name));
         s->table = name.text;
     }
     ALM_TRY(alm_expect_kw(p, ALM_KW_IS, "'is' expected"));
@@ -113,10 +114,9 @@ static alm_status parse_vacuum(alm_parser *p, alm_stmt *s)
         (void)alm_take_kw(p, ALM_KW_PARTITIONS);
     do {
         alm_parse_name name;
-        alm_str schema;
         ALM_TRY(ALM_GROW(p, &s->more_tables, s->n_more, &cap));
         ALM_TRY(ALM_GROW(p, &s->more_pos, s->n_more, &cap_pos));
-        ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+        ALM_TRY(alm_parse_table(p, "table name", &name));
         s->more_tables[s->n_more] = name.text;
         s->more_pos[s->n_more++] = name.pos;
         if (alm_at_op(p, ALM_OP_LPAREN))
@@ -128,7 +128,6 @@ static alm_status parse_vacuum(alm_parser *p, alm_stmt *s)
 alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_str schema;
     if (alm_str_eq(s->text, ALM_STR("COMMENT"))) {
         ALM_TRY(alm_expect_kw(p, ALM_KW_ON, "'on' expected"));
         return parse_comment(p, s);
@@ -136,7 +135,7 @@ alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s)
     if (!alm_str_eq(s->text, ALM_STR("REINDEX")))
         return parse_vacuum(p, s);
     ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "'table' expected"));
-    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    ALM_TRY(alm_parse_table(p, "table name", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;

@@ -77,8 +77,12 @@ static void take_type_words(alm_parser *p, alm_str first)
 {
     if (alm_str_ieq(first, ALM_STR("double"))) {
         (void)alm_take_word(p, "precision");
-    } else if (alm_str_ieq(first, ALM_STR("character"))) {
+    } else if (alm_str_ieq(first, ALM_STR("character")) || alm_str_ieq(first, ALM_STR("nchar")) ||
+               alm_str_ieq(first, ALM_STR("char"))) {
         (void)alm_take_word(p, "varying");
+    } else if (alm_str_ieq(first, ALM_STR("national"))) {
+        if (alm_take_word(p, "character") || alm_take_word(p, "char"))
+            (void)alm_take_word(p, "varying");
     } else if (alm_str_ieq(first, ALM_STR("timestamp")) || alm_str_ieq(first, ALM_STR("time"))) {
         const alm_token t = p->tok;
         alm_parser ahead = *p;
@@ -112,6 +116,8 @@ alm_status alm_parse_type(alm_parser *p, alm_str *type, int32_t *pos)
         alm_parse_next(p);
         alm_parse_next(p);
     }
+    if (p->prev.end > name_end && alm_str_ieq(name.text, ALM_STR("timestamp")))
+        take_type_words(p, name.text);
     *type = alm_parse_slice(p, *pos, p->prev.end);
     if (!name.quoted)
         return ALM_OK;
@@ -222,6 +228,20 @@ static alm_status parse_typed(alm_parser *p, alm_ast **out)
 
 /* ------------------------------------------------------------------ case, cast, extract */
 
+/* Is there an END for this CASE, behind something that does not belong there? */
+static bool ends_later(const alm_parser *p)
+{
+    alm_parser ahead = *p;
+    for (uint32_t depth = 0; !alm_at_end(&ahead) && ahead.tok.kind != ALM_TOK_BAD;) {
+        if (alm_at_kw(&ahead, ALM_KW_CASE))
+            depth++;
+        else if (alm_at_kw(&ahead, ALM_KW_END) && depth-- == 0)
+            return true;
+        alm_parse_next(&ahead);
+    }
+    return false;
+}
+
 static alm_status parse_case(alm_parser *p, alm_ast **out)
 {
     const int32_t pos = p->tok.pos;
@@ -229,6 +249,7 @@ static alm_status parse_case(alm_parser *p, alm_ast **out)
     uint32_t cap = 0;
     ALM_TRY(alm_parse_node(p, ALM_AST_CASE, pos, &node));
     alm_parse_next(p);
+    p->in_case++;
     ALM_TRY(ALM_GROW(p, &node->arg, 0, &cap));
     if (!alm_at_kw(p, ALM_KW_WHEN) && alm_starts_expr(p))
         ALM_TRY(alm_parse_expr(p, &node->arg[0]));
@@ -252,7 +273,9 @@ static alm_status parse_case(alm_parser *p, alm_ast **out)
         ALM_TRY(alm_parse_expr(p, &node->else_arg));
     }
     if (!alm_take_kw(p, ALM_KW_END))
-        return alm_parse_fail(p, pos, "unbalanced 'case'");
+        return ends_later(p) ? alm_parse_unexpected(p)
+                             : alm_parse_fail(p, pos, "unbalanced 'case'");
+    p->in_case--;
     *out = node;
     return alm_parse_seal(p, node);
 }
@@ -336,8 +359,7 @@ static alm_status parse_row(alm_parser *p, int32_t pos, alm_ast **out)
         ALM_TRY(alm_parse_expr(p, &node->arg[node->n_args]));
         node->n_args++;
     }
-    if (!alm_take_op(p, ALM_OP_RPAREN))
-        return alm_parse_fail(p, pos, "unbalanced (");
+    ALM_TRY(alm_parse_close(p, pos));
     *out = node;
     return alm_parse_seal(p, node);
 }
@@ -377,14 +399,12 @@ static alm_status parse_brackets(alm_parser *p, alm_ast **out)
     if ((*out)->kind == ALM_AST_SUBQUERY && at_set_operator(p)) { /* ((select) union ...) */
         alm_select *sel = NULL;
         ALM_TRY(alm_parse_query_rest(p, (*out)->select, &sel));
-        if (!alm_take_op(p, ALM_OP_RPAREN))
-            return alm_parse_fail(p, pos, "unbalanced (");
+        ALM_TRY(alm_parse_close(p, pos));
         return subquery_node(p, ALM_AST_SUBQUERY, pos, sel, out);
     }
     if (alm_at_op(p, ALM_OP_COMMA))
         return parse_row(p, pos, out);
-    if (!alm_take_op(p, ALM_OP_RPAREN))
-        return alm_parse_fail(p, pos, "unbalanced (");
+    ALM_TRY(alm_parse_close(p, pos));
     (*out)->parens = true;
     return alm_at_op(p, ALM_OP_DOT) ? parse_field(p, out) : ALM_OK;
 }
@@ -404,17 +424,21 @@ static alm_status parse_exists(alm_parser *p, alm_ast **out)
 
 /* ------------------------------------------------------------------ names */
 
-/* a, t.a, t.*, schema.t.a, f(...), schema.f(...) */
+/* a, t.a, t.*, schema.t.a, f(...), schema.f(...), each schema behind its database or not */
 static alm_status parse_name(alm_parser *p, alm_ast **out)
 {
-    alm_parse_name name = {0}, table = {0};
+    alm_parse_name name = {0}, table = {0}, schema = {0}, database = {0};
     const int32_t pos = p->tok.pos;
     ALM_TRY(alm_parse_ident(p, "column name", &name));
     for (int parts = 2; alm_take_op(p, ALM_OP_DOT); parts++) {
-        if (parts > 3)
+        if (parts > 4)
             return alm_parse_fail(p, p->prev.pos, "too many dots");
+        database = schema;
+        schema = table;
         table = name;
         if (alm_at_op(p, ALM_OP_STAR)) {
+            if (parts > 2)
+                ALM_TRY(alm_parse_schema(p, database.text, schema.text, pos));
             alm_parse_next(p);
             ALM_TRY(alm_parse_node(p, ALM_AST_STAR, pos, out));
             (*out)->table = table.text;
@@ -422,7 +446,13 @@ static alm_status parse_name(alm_parser *p, alm_ast **out)
             (*out)->text = ALM_STR("*");
             return ALM_OK;
         }
-        if (p->tok.kind == ALM_TOK_NAME) { /* behind a dot no word is special */
+        const bool word = p->tok.kind == ALM_TOK_NAME;
+        if (!word && p->tok.kind != ALM_TOK_QUOTED && p->tok.kind != ALM_TOK_STRING)
+            return alm_parse_fail(p, p->prev.end, "'*' or column name expected");
+        if (word && p->tok.pos > p->prev.end &&
+            (alm_keyword_flags((alm_keyword)p->tok.kw) & ALM_KW_RESERVED) != 0) /* a. FROM t */
+            return alm_parse_fail(p, p->prev.end, "'*' or column name expected");
+        if (word) { /* behind a dot no word is special */
             name = (alm_parse_name){alm_token_text(p, p->tok), p->tok.pos, false};
             alm_parse_next(p);
         } else {
@@ -433,7 +463,17 @@ static alm_status parse_name(alm_parser *p, alm_ast **out)
         name.pos = pos;
         if (table.text.ptr == NULL && !name.quoted && alm_str_ieq(name.text, ALM_STR("row")))
             return parse_row_call(p, pos, out);
+        if (database.text.ptr != NULL)
+            return alm_parse_fail(p, pos, "too many dots");
+        if (table.text.ptr != NULL)
+            ALM_TRY(alm_parse_schema(p, schema.text, table.text, pos));
         return alm_parse_call(p, table.text, name, out);
+    }
+    if (schema.text.ptr != NULL) {
+        /* @t := qdb.public.t names a table, not a column */
+        const bool path = database.text.ptr == NULL && alm_is_database(schema.text);
+        ALM_TRY(alm_parse_schema(p, path ? schema.text : database.text,
+                                 path ? table.text : schema.text, pos));
     }
     ALM_TRY(alm_parse_node(p, ALM_AST_NAME, pos, out));
     (*out)->text = name.text;
@@ -598,6 +638,16 @@ static alm_status parse_at_zone(alm_parser *p, alm_ast *left, alm_ast **out)
     return alm_parse_make(p, ALM_AST_CALL, pos, "to_timezone", left, zone, out);
 }
 
+/* COLLATE and a name; else the word is one itself: SELECT v collate FROM t. */
+static bool at_collation(const alm_parser *p)
+{
+    alm_parser ahead = *p;
+    if (!alm_take_kw(&ahead, ALM_KW_COLLATE))
+        return false;
+    return ahead.tok.kind == ALM_TOK_QUOTED || ahead.tok.kind == ALM_TOK_STRING ||
+           (ahead.tok.kind == ALM_TOK_NAME && !alm_at_reserved(&ahead));
+}
+
 alm_status alm_parse_postfix(alm_parser *p, alm_ast *left, alm_ast **out)
 {
     for (;;) {
@@ -607,7 +657,7 @@ alm_status alm_parse_postfix(alm_parser *p, alm_ast *left, alm_ast **out)
             ALM_TRY(parse_double_colon(p, left, &left));
         } else if (alm_at_kw(p, ALM_KW_AT) && alm_token_is_kw(alm_parse_peek(p), ALM_KW_TIME)) {
             ALM_TRY(parse_at_zone(p, left, &left));
-        } else if (alm_at_kw(p, ALM_KW_COLLATE)) { /* texts compare by bytes: nothing to do */
+        } else if (at_collation(p)) { /* texts compare by bytes: nothing to do */
             alm_str schema;
             alm_parse_name name;
             alm_parse_next(p);

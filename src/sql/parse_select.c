@@ -2,6 +2,7 @@
  * parse_select.c - queries: DECLARE, WITH, SELECT and the clauses behind FROM, bare tables, set
  * operations (all of one precedence, from the left), ORDER BY and LIMIT of the whole.
  */
+#include "sql/name_set.h"
 #include "sql/parse.h"
 
 bool alm_starts_query(alm_token t)
@@ -27,6 +28,8 @@ alm_status alm_parse_var_use(alm_parser *p, alm_ast **out)
     const alm_str text = alm_token_text(p, p->tok);
     const alm_parse_var *v = alm_parse_var_find(p, (alm_str){text.ptr + 1, text.len - 1});
     const int32_t pos = p->tok.pos;
+    for (const alm_parse_var *seen = p->vars; seen != v; seen = seen->next)
+        ALM_TRY(alm_steps_add(p->cx, 1));
     if (v == NULL) {
         if (p->vars == NULL)
             return alm_fail(p->cx, ALM_E_NAME, pos, "Invalid column: %.*s", (int)text.len,
@@ -45,11 +48,26 @@ alm_status alm_parse_var_use(alm_parser *p, alm_ast **out)
     return ALM_OK;
 }
 
+/* Made of literals and calls alone: what it is does not depend on who may read what. */
+static bool is_plain(const alm_ast *e)
+{
+    if (e == NULL)
+        return true;
+    if (e->kind == ALM_AST_NAME || e->kind == ALM_AST_STAR || e->kind == ALM_AST_VAR ||
+        e->select != NULL || e->over != NULL || e->over_name.len > 0 || e->n_order > 0)
+        return false;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (!is_plain(e->arg[i]))
+            return false;
+    return is_plain(e->else_arg) && is_plain(e->filter);
+}
+
 /* A query around the view that is parsed may say another value, if the view allows it. */
-static alm_status override(alm_parser *p, alm_declare *d)
+static alm_status override(alm_parser *p, alm_declare *d, bool *by_foreigner)
 {
     const alm_override *o = p->overrides;
-    while (o != NULL && !alm_str_ieq(o->name, d->name))
+    bool foreign = o != NULL && o == p->foreign;
+    for (; o != NULL && !alm_str_ieq(o->name, d->name); foreign |= o == p->foreign)
         o = o->next;
     if (o == NULL)
         return ALM_OK;
@@ -58,6 +76,14 @@ static alm_status override(alm_parser *p, alm_declare *d)
         return alm_fail(p->cx, ALM_E_NAME, o->pos, "variable is not overridable: @%.*s",
                         (int)d->name.len, d->name.ptr);
     }
+    if (foreign && !is_plain(o->value)) {
+        p->override_refused = true;
+        return alm_fail(p->cx, ALM_E_DENIED, o->pos,
+                        "@%.*s is a variable of a view of another user: it may be set to a "
+                        "constant, not to a column or a query",
+                        (int)d->name.len, d->name.ptr);
+    }
+    *by_foreigner = foreign;
     d->value = o->value;
     p->weight += o->value->depth;
     return ALM_OK;
@@ -86,10 +112,16 @@ static alm_status declare_one(alm_parser *p, alm_declare *d)
         return alm_parse_fail(p, d->assign_pos, "too few arguments for ':=' [found=1,expected=2]");
     const uint32_t before = p->weight;
     ALM_TRY(alm_parse_expr(p, &d->value));
-    ALM_TRY(override(p, d));
+    bool foreign = false;
+    ALM_TRY(alm_nodes_add(p->cx, 1, d->pos));
+    for (const alm_parse_var *v = p->vars; v != NULL; v = v->next) {
+        ALM_TRY(alm_steps_add(p->cx, 1));
+        foreign |= v->foreign && v->value == d->value; /* @b := @a */
+    }
+    ALM_TRY(override(p, d, &foreign));
     alm_parse_var *var = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &var));
-    *var = (alm_parse_var){d->name, d->value, p->weight - before, p->vars};
+    *var = (alm_parse_var){d->name, d->value, p->weight - before, foreign, p->vars};
     p->vars = var;
     return ALM_OK;
 }
@@ -108,15 +140,17 @@ alm_status alm_parse_declare(alm_parser *p, alm_select *sel)
 
 /* ------------------------------------------------------------------ with */
 
-static alm_status parse_cte(alm_parser *p, alm_select *sel, alm_cte *cte)
+static alm_status parse_cte(alm_parser *p, alm_name_set *seen, uint32_t number, alm_cte *cte)
 {
     alm_parse_name name;
+    uint32_t had = ALM_NAME_NONE;
     ALM_TRY(alm_parse_ident(p, "literal", &name));
     cte->name = name.text;
     cte->pos = name.pos;
-    for (uint32_t i = 0; i < sel->n_with; i++)
-        if (alm_str_ieq(sel->with[i].name, name.text))
-            return alm_parse_fail(p, name.pos, "duplicate name");
+    ALM_TRY(alm_nodes_add(p->cx, 1, name.pos));
+    ALM_TRY(alm_name_set_add(p->cx, seen, name.text, number, &had));
+    if (had != ALM_NAME_NONE)
+        return alm_parse_fail(p, name.pos, "duplicate name");
     if (alm_at_op(p, ALM_OP_LPAREN) && !alm_starts_query(alm_parse_peek(p))) {
         uint32_t cap = 0;
         do {
@@ -144,14 +178,16 @@ static alm_status parse_cte(alm_parser *p, alm_select *sel, alm_cte *cte)
 alm_status alm_parse_with(alm_parser *p, alm_select *sel)
 {
     uint32_t cap = 0;
+    alm_name_set seen = {0};
     const alm_token next = alm_parse_peek(p);
-    sel->with_recursive = alm_token_is_kw(next, ALM_KW_RECURSIVE);
+    sel->with_recursive = alm_token_is_kw(next, ALM_KW_RECURSIVE) &&
+                          !alm_token_is_kw(alm_lex(p->text, next.end, false), ALM_KW_AS);
     if (sel->with_recursive)
         alm_parse_next(p);
     do {
         alm_parse_next(p); /* with or , */
         ALM_TRY(ALM_GROW(p, &sel->with, sel->n_with, &cap));
-        ALM_TRY(parse_cte(p, sel, &sel->with[sel->n_with]));
+        ALM_TRY(parse_cte(p, &seen, sel->n_with, &sel->with[sel->n_with]));
         sel->n_with++;
     } while (alm_at_op(p, ALM_OP_COMMA));
     return ALM_OK;
@@ -169,6 +205,13 @@ alm_status alm_parse_star_item(alm_parser *p, int32_t pos, alm_select *sel)
     return ALM_OK;
 }
 
+static bool ends_item(alm_token next)
+{
+    return next.kind == ALM_TOK_END || alm_token_is_kw(next, ALM_KW_FROM) ||
+           alm_token_is_op(next, ALM_OP_COMMA) || alm_token_is_op(next, ALM_OP_RPAREN) ||
+           alm_token_is_op(next, ALM_OP_SEMI);
+}
+
 /* May the word in hand be an alias without AS? One that starts a clause only before , ) FROM. */
 static bool at_bare_alias(const alm_parser *p)
 {
@@ -179,14 +222,13 @@ static bool at_bare_alias(const alm_parser *p)
     if (p->tok.kw == ALM_KW_PLAIN)
         return true;
     const uint32_t flags = alm_keyword_flags((alm_keyword)p->tok.kw);
-    if ((flags & (ALM_KW_RESERVED | ALM_KW_NO_COLUMN_ALIAS)) != 0)
+    const bool barred = (flags & ALM_KW_NO_COLUMN_ALIAS) != 0;
+    if (alm_at_reserved(p) || (barred && (flags & ALM_KW_ALIAS_AT_END) == 0))
         return false;
-    if ((flags & ALM_KW_NO_TABLE_ALIAS) == 0)
+    if (!barred && (flags & ALM_KW_NO_TABLE_ALIAS) == 0)
         return true;
     const alm_token next = alm_parse_peek(p);
-    return next.kind == ALM_TOK_END || alm_token_is_kw(next, ALM_KW_FROM) ||
-           alm_token_is_op(next, ALM_OP_COMMA) || alm_token_is_op(next, ALM_OP_RPAREN) ||
-           alm_token_is_op(next, ALM_OP_SEMI);
+    return ends_item(next) && (next.kind != ALM_TOK_END || p->tok.kw != ALM_KW_RETURNING);
 }
 
 /* AS and a reserved word: a name, where nothing else could stand. */
@@ -194,10 +236,7 @@ static bool at_keyword_alias(const alm_parser *p)
 {
     if (p->tok.kind != ALM_TOK_NAME || p->tok.kw == ALM_KW_SELECT || p->tok.kw == ALM_KW_FROM)
         return false;
-    const alm_token next = alm_parse_peek(p);
-    return next.kind == ALM_TOK_END || alm_token_is_kw(next, ALM_KW_FROM) ||
-           alm_token_is_op(next, ALM_OP_COMMA) || alm_token_is_op(next, ALM_OP_RPAREN) ||
-           alm_token_is_op(next, ALM_OP_SEMI);
+    return ends_item(alm_parse_peek(p));
 }
 
 static alm_status add_to_star(alm_parser *p, alm_ast *star, uint32_t *cap, alm_ast *node)
@@ -338,10 +377,30 @@ alm_status alm_parse_returning(alm_parser *p, alm_stmt *s)
     return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
 }
 
+/* Nothing before the first clause? Words that are not reserved are columns there: SELECT offset, ts FROM t. */
+static bool lacks_items(const alm_parser *p)
+{
+    const alm_token next = alm_parse_peek(p);
+    if (!ends_select_list(p))
+        return false;
+    if (p->tok.kind != ALM_TOK_NAME || alm_at_reserved(p))
+        return true;
+    switch ((int)p->tok.kw) {
+    case ALM_KW_GROUP:
+        return alm_token_is_kw(next, ALM_KW_BY);
+    case ALM_KW_LATEST:
+        return alm_token_is_kw(next, ALM_KW_ON) || alm_token_is_kw(next, ALM_KW_BY);
+    case ALM_KW_PIVOT:
+        return alm_token_is_op(next, ALM_OP_LPAREN);
+    default:
+        return false;
+    }
+}
+
 static alm_status parse_items(alm_parser *p, alm_select *sel)
 {
     uint32_t cap = 0;
-    if (ends_select_list(p) && !alm_at_kw(p, ALM_KW_RETURNING)) /* may be a column */
+    if (lacks_items(p))
         return alm_parse_fail(p, p->tok.pos, "column expression expected");
     do {
         if (sel->n_items > 0 && alm_at_kw(p, ALM_KW_FROM))

@@ -8,10 +8,9 @@
 static alm_status parse_show_table(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_str schema;
     if (alm_at_end(p) || alm_at_op(p, ALM_OP_RPAREN))
         return alm_parse_fail(p, p->tok.pos, "expected a table name");
-    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    ALM_TRY(alm_parse_table(p, "table name", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
@@ -133,6 +132,34 @@ alm_status alm_parse_show(alm_parser *p, alm_stmt *s)
     return parse_words(p, s);
 }
 
+/* DESCRIBE [TABLE] t and DESC t: SHOW COLUMNS FROM t; anything else is a table or alias of that name. */
+bool alm_at_describe(const alm_parser *p)
+{
+    alm_parser ahead = *p;
+    if (!alm_at_word(p, "describe") && !alm_at_kw(p, ALM_KW_DESC))
+        return false;
+    alm_parse_next(&ahead);
+    (void)alm_take_kw(&ahead, ALM_KW_TABLE);
+    if (ahead.tok.kind != ALM_TOK_NAME && ahead.tok.kind != ALM_TOK_QUOTED)
+        return false;
+    alm_parse_next(&ahead);
+    while (alm_take_op(&ahead, ALM_OP_DOT))
+        alm_parse_next(&ahead);
+    return alm_at_end(&ahead);
+}
+
+alm_status alm_parse_describe(alm_parser *p, alm_stmt *s)
+{
+    s->kind = ALM_STMT_SHOW;
+    s->text = ALM_STR("SHOW");
+    s->what = ALM_STR("columns");
+    s->what_pos = p->tok.pos;
+    alm_parse_next(p);
+    if (alm_at_kw(p, ALM_KW_TABLE))
+        alm_parse_next(p);
+    return parse_show_table(p, s);
+}
+
 /* ------------------------------------------------------------------ from (show ...) */
 
 static alm_status table_call(alm_parser *p, const alm_stmt *s, const char *function, alm_ast **out)
@@ -181,6 +208,7 @@ alm_status alm_parse_show_query(alm_parser *p, alm_select **out)
                 {"create database", "show_create_database", "ddl"},
                 {"parameters", "show_parameters", NULL},
                 {"all", "show_settings", NULL},
+                {"sessions", "session_activity", NULL},
                 {"users", "all_users", NULL},
                 {"user", "user_logins", NULL},
                 {"groups", "all_groups", NULL},

@@ -10,17 +10,6 @@ static alm_status parse_query_statement(alm_parser *p, alm_stmt *s)
     return alm_parse_query(p, &s->select);
 }
 
-static alm_status table_name(alm_parser *p, alm_stmt *s, const char *what)
-{
-    alm_parse_name name;
-    alm_str schema;
-    ALM_TRY(alm_parse_qualified(p, what, &schema, &name));
-    s->table = name.text;
-    s->table_quoted = name.quoted;
-    s->table_pos = name.pos;
-    return ALM_OK;
-}
-
 static alm_status take_if_exists(alm_parser *p, alm_stmt *s)
 {
     if (!alm_take_kw(p, ALM_KW_IF))
@@ -73,74 +62,7 @@ static alm_status parse_with_statement(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
-/* ------------------------------------------------------------------ explain */
-
-/* EXPLAIN EXECUTE is an EXECUTE that says so: who runs it knows what there is to explain. */
-static void explain_execute(alm_stmt *s)
-{
-    alm_execute_words *words = s->inner->ext;
-    words->explain = true;
-    words->analyze = s->analyze;
-    s->kind = ALM_STMT_EXECUTE;
-    s->text = s->inner->text;
-    s->ext = words;
-}
-
-static alm_status parse_explain(alm_parser *p, alm_stmt *s)
-{
-    s->kind = ALM_STMT_EXPLAIN;
-    s->text = ALM_STR("EXPLAIN");
-    alm_parse_next(p);
-    if (alm_at_op(p, ALM_OP_LPAREN) && !alm_starts_query(alm_parse_peek(p)) &&
-        !alm_token_is_op(alm_parse_peek(p), ALM_OP_LPAREN)) { /* (analyze, format text) */
-        alm_parser ahead = *p;
-        bool options = false;
-        alm_parse_next(&ahead);
-        options = alm_at_word(&ahead, "format") || alm_at_word(&ahead, "analyze") ||
-                  alm_at_word(&ahead, "verbose") || alm_at_word(&ahead, "costs") ||
-                  alm_at_word(&ahead, "timing") || alm_at_word(&ahead, "buffers");
-        if (options) {
-            for (; !alm_at_op(p, ALM_OP_RPAREN) && !alm_at_end(p) && p->tok.kind != ALM_TOK_BAD;
-                 alm_parse_next(p))
-                s->analyze |= alm_at_kw(p, ALM_KW_ANALYZE);
-            ALM_TRY(alm_expect_op(p, ALM_OP_RPAREN, "')' expected"));
-        }
-    }
-    if (alm_at_kw(p, ALM_KW_ANALYZE) && !s->analyze) {
-        alm_parse_next(p);
-        s->analyze = true;
-    }
-    if (alm_at_end(p))
-        return alm_parse_fail(p, p->tok.pos,
-                              "'create', 'insert', 'update', 'select', 'with' or '(' expected");
-    ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &s->inner));
-    s->inner->pos = p->tok.pos;
-    ALM_TRY(alm_parse_enter(p)); /* explain explain ... */
-    ALM_TRY(alm_parse_statement(p, s->inner));
-    p->nest--;
-    s->inner->end = p->prev.end;
-    s->select = s->inner->select;
-    if (s->inner->kind == ALM_STMT_EXECUTE)
-        explain_execute(s);
-    return ALM_OK;
-}
-
 /* ------------------------------------------------------------------ drop, truncate, rename */
-
-static alm_status more_tables(alm_parser *p, alm_stmt *s)
-{
-    uint32_t cap = 0, cap_pos = 0;
-    while (alm_take_op(p, ALM_OP_COMMA)) {
-        alm_parse_name name;
-        alm_str schema;
-        ALM_TRY(ALM_GROW(p, &s->more_tables, s->n_more, &cap));
-        ALM_TRY(ALM_GROW(p, &s->more_pos, s->n_more, &cap_pos));
-        ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
-        s->more_tables[s->n_more] = name.text;
-        s->more_pos[s->n_more++] = name.pos;
-    }
-    return ALM_OK;
-}
 
 static alm_status parse_drop(alm_parser *p, alm_stmt *s)
 {
@@ -167,6 +89,11 @@ static alm_status parse_drop(alm_parser *p, alm_stmt *s)
         s->text = ALM_STR("DROP MATERIALIZED VIEW");
     } else if (alm_at_entity(p)) {
         return alm_parse_entity(p, s, ALM_KW_DROP);
+    } else if (alm_take_word(p, "session")) {
+        s->kind = ALM_STMT_DROP_SESSION;
+        s->text = ALM_STR("DROP SESSION");
+        ALM_TRY(alm_parse_text(p, "id of a session", &s->value, &s->what_pos));
+        return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
     } else if (alm_at_kw(p, ALM_KW_INDEX)) {
         return alm_parse_drop_index(p, s);
     } else {
@@ -174,9 +101,7 @@ static alm_status parse_drop(alm_parser *p, alm_stmt *s)
                               "'table' or 'view' or 'materialized view' or 'all' expected");
     }
     ALM_TRY(take_if_exists(p, s));
-    ALM_TRY(table_name(p, s, "table name"));
-    if (s->kind == ALM_STMT_DROP_TABLE)
-        ALM_TRY(more_tables(p, s));
+    ALM_TRY(alm_parse_table_list(p, s, "table name", s->kind == ALM_STMT_DROP_TABLE));
     s->cascade = alm_take_word(p, "cascade");
     if (s->cascade && !alm_take_word(p, "permissions"))
         return alm_parse_fail(p, p->tok.pos, "'permissions' expected");
@@ -190,8 +115,7 @@ static alm_status parse_truncate(alm_parser *p, alm_stmt *s)
     s->text = ALM_STR("TRUNCATE TABLE");
     ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "TABLE expected"));
     ALM_TRY(take_if_exists(p, s));
-    ALM_TRY(table_name(p, s, "table name"));
-    ALM_TRY(more_tables(p, s));
+    ALM_TRY(alm_parse_table_list(p, s, "table name", true));
     if (alm_take_word(p, "keep") && !alm_take_word(p, "symbol"))
         return alm_parse_fail(p, p->tok.pos, "'symbol' expected");
     if (p->prev.kind == ALM_TOK_NAME && alm_at_word(p, "maps"))
@@ -202,9 +126,7 @@ static alm_status parse_truncate(alm_parser *p, alm_stmt *s)
 alm_status alm_parse_rename_target(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_str schema;
-    ALM_TRY(alm_parse_qualified(p, "new table name", &schema, &name));
-    ALM_TRY(alm_parse_check_name(p, name));
+    ALM_TRY(alm_parse_new_table(p, "new table name", &name));
     s->new_name = name.text;
     s->new_name_pos = name.pos;
     return ALM_OK;
@@ -216,7 +138,7 @@ static alm_status parse_rename(alm_parser *p, alm_stmt *s)
     s->kind = ALM_STMT_RENAME_TABLE;
     s->text = ALM_STR("RENAME TABLE");
     ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "TABLE expected"));
-    ALM_TRY(table_name(p, s, "table name"));
+    ALM_TRY(alm_parse_table_list(p, s, "table name", false));
     ALM_TRY(alm_expect_kw(p, ALM_KW_TO, "'to' expected"));
     return alm_parse_rename_target(p, s);
 }
@@ -295,8 +217,7 @@ static alm_status parse_backup(alm_parser *p, alm_stmt *s)
         s->all_tables = true;
     } else if (alm_take_kw(p, ALM_KW_TABLE)) {
         s->text = ALM_STR("BACKUP TABLE");
-        ALM_TRY(table_name(p, s, "table name"));
-        ALM_TRY(more_tables(p, s));
+        ALM_TRY(alm_parse_table_list(p, s, "table name", true));
     } else {
         return alm_parse_fail(p, p->tok.pos, "'table' or 'database' expected");
     }
@@ -358,8 +279,15 @@ static alm_status parse_word_statement(alm_parser *p, alm_stmt *s, const struct 
 
 alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
 {
+    if (p->tok.kind == ALM_TOK_BAD &&
+        p->text.ptr[p->tok.pos] == '\\') /* alm_parse_fail says that of the lexer */
+        return alm_fail(p->cx, ALM_E_SYNTAX, p->tok.pos,
+                        "\\ begins a command of psql: SHOW TABLES lists the tables, SHOW COLUMNS "
+                        "FROM t the columns of t");
     if (alm_at_acl(p))
         return alm_parse_acl(p, s);
+    if (alm_at_describe(p))
+        return alm_parse_describe(p, s);
     switch ((int)(p->tok.kind == ALM_TOK_NAME ? p->tok.kw : ALM_KW_PLAIN)) {
     case ALM_KW_SELECT:
     case ALM_KW_FROM:
@@ -388,7 +316,7 @@ alm_status alm_parse_statement(alm_parser *p, alm_stmt *s)
     case ALM_KW_SET:
         return alm_parse_set(p, s);
     case ALM_KW_EXPLAIN:
-        return parse_explain(p, s);
+        return alm_parse_explain(p, s);
     case ALM_KW_REFRESH:
         return alm_parse_refresh(p, s);
     case ALM_KW_FETCH:

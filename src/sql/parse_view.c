@@ -132,7 +132,7 @@ static alm_status parse_view_options(alm_parser *p, alm_create_view *view)
         alm_parse_name base;
         if (!alm_take_word(p, "base"))
             return alm_parse_fail(p, p->tok.pos, "'base' expected");
-        ALM_TRY(alm_parse_ident(p, "base table name", &base));
+        ALM_TRY(alm_parse_table(p, "base table name", &base));
         view->base = base.text;
         view->base_pos = base.pos;
     }
@@ -171,13 +171,12 @@ static alm_status parse_range(alm_parser *p, alm_stmt *s)
 alm_status alm_parse_refresh(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_str schema;
     alm_parse_next(p);
     s->kind = ALM_STMT_REFRESH;
     s->text = ALM_STR("REFRESH MATERIALIZED VIEW");
     ALM_TRY(alm_expect_kw(p, ALM_KW_MATERIALIZED, "'materialized' expected"));
     ALM_TRY(alm_expect_kw(p, ALM_KW_VIEW, "'view' expected"));
-    ALM_TRY(alm_parse_qualified(p, "materialized view name", &schema, &name));
+    ALM_TRY(alm_parse_table(p, "materialized view name", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;

@@ -3,6 +3,7 @@
  * megabytes long: a plain literal costs one token and one node.
  */
 #include "base/number.h"
+#include "sql/name_set.h"
 #include "sql/parse.h"
 
 /* ------------------------------------------------------------------ rows */
@@ -42,6 +43,7 @@ static alm_status parse_row(alm_parser *p, uint32_t guess, alm_ast ***out, uint3
 alm_status alm_parse_rows(alm_parser *p, alm_stmt *s)
 {
     uint32_t cap[4] = {0};
+    const int64_t before = p->cx->nodes;
     do {
         const uint32_t r = s->n_rows;
         ALM_TRY(ALM_GROW(p, &s->rows, r, &cap[0]));
@@ -49,6 +51,8 @@ alm_status alm_parse_rows(alm_parser *p, alm_stmt *s)
         ALM_TRY(ALM_GROW(p, &s->row_pos, r, &cap[2]));
         ALM_TRY(ALM_GROW(p, &s->row_end, r, &cap[3]));
         s->row_pos[r] = p->tok.pos;
+        p->cx->nodes = before; /* rows are data: their number has no bound but that of memory */
+        ALM_TRY(alm_steps_add(p->cx, 16));
         ALM_TRY(alm_expect_op(p, ALM_OP_LPAREN, "'(' expected"));
         ALM_TRY(parse_row(p, r > 0 ? s->row_lens[r - 1] : 0, &s->rows[r], &s->row_lens[r]));
         s->row_end[r] = p->tok.pos;
@@ -121,18 +125,20 @@ static alm_status parse_insert_options(alm_parser *p, alm_stmt *s)
 static alm_status parse_insert_into(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_str schema;
     alm_parse_next(p); /* insert */
     s->kind = ALM_STMT_INSERT;
     s->text = ALM_STR("INSERT");
     ALM_TRY(parse_insert_options(p, s));
     ALM_TRY(alm_expect_kw(p, ALM_KW_INTO, "'into' expected"));
-    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    ALM_TRY(alm_parse_table(p, "table name", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
     const alm_token next = alm_parse_peek(p);
-    if (alm_at_op(p, ALM_OP_LPAREN) && !alm_starts_query(next))
+    const alm_token second = alm_lex(p->text, next.end, false);
+    const bool named =
+        alm_token_is_op(second, ALM_OP_COMMA) || alm_token_is_op(second, ALM_OP_RPAREN);
+    if (alm_at_op(p, ALM_OP_LPAREN) && (named || !alm_starts_query(next)))
         ALM_TRY(alm_parse_insert_cols(p, s));
     return ALM_OK;
 }
@@ -151,17 +157,25 @@ alm_status alm_parse_insert(alm_parser *p, alm_stmt *s)
 
 /* ------------------------------------------------------------------ update */
 
-static alm_status parse_assignment(alm_parser *p, alm_stmt *s, alm_assign *a)
+static alm_status parse_assignment(alm_parser *p, alm_stmt *s, alm_name_set *seen, alm_assign *a)
 {
     alm_parse_name name;
-    alm_str table;
-    ALM_TRY(alm_parse_qualified(p, "column name", &table, &name));
+    alm_str table = {0};
+    if (alm_token_is_op(alm_parse_peek(p), ALM_OP_EQ)) /* SET order = 1: nothing else could stand */
+        ALM_TRY(alm_parse_any_name(p, "column name", &name));
+    else
+        ALM_TRY(alm_parse_qualified(p, "column name", &table, &name));
+    const alm_str known = s->alias.len > 0 ? s->alias : s->table;
+    if (table.len > 0 && !alm_str_ieq(table, known))
+        return alm_fail(p->cx, ALM_E_TABLE, name.pos, "Invalid table name or alias");
     a->col = name.text;
     a->pos = name.pos;
-    for (uint32_t i = 0; i < s->n_set; i++)
-        if (alm_str_ieq(s->set[i].col, a->col))
-            return alm_parse_fail(p, a->pos, "Duplicate column [name=%.*s] in SET clause",
-                                  (int)ALM_MIN(a->col.len, 100), a->col.ptr);
+    uint32_t had = ALM_NAME_NONE;
+    ALM_TRY(alm_nodes_add(p->cx, 1, a->pos));
+    ALM_TRY(alm_name_set_add(p->cx, seen, a->col, s->n_set, &had));
+    if (had != ALM_NAME_NONE)
+        return alm_parse_fail(p, a->pos, "Duplicate column [name=%.*s] in SET clause",
+                              (int)ALM_MIN(a->col.len, 100), a->col.ptr);
     ALM_TRY(alm_expect_op(p, ALM_OP_EQ, "'=' expected"));
     return alm_parse_expr(p, &a->value);
 }
@@ -169,9 +183,8 @@ static alm_status parse_assignment(alm_parser *p, alm_stmt *s, alm_assign *a)
 static alm_status parse_update_table(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_str schema;
     alm_parse_next(p); /* update */
-    ALM_TRY(alm_parse_qualified(p, "table name or alias", &schema, &name));
+    ALM_TRY(alm_parse_table(p, "table name or alias", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;
@@ -198,12 +211,13 @@ static alm_status parse_update_where(alm_parser *p, alm_stmt *s)
 alm_status alm_parse_update(alm_parser *p, alm_stmt *s)
 {
     uint32_t cap = 0;
+    alm_name_set seen = {0};
     s->kind = ALM_STMT_UPDATE;
     s->text = ALM_STR("UPDATE");
     ALM_TRY(parse_update_table(p, s));
     do {
         ALM_TRY(ALM_GROW(p, &s->set, s->n_set, &cap));
-        ALM_TRY(parse_assignment(p, s, &s->set[s->n_set]));
+        ALM_TRY(parse_assignment(p, s, &seen, &s->set[s->n_set]));
         s->n_set++;
     } while (alm_take_op(p, ALM_OP_COMMA));
     if (alm_take_kw(p, ALM_KW_FROM))
@@ -220,9 +234,8 @@ alm_status alm_parse_update(alm_parser *p, alm_stmt *s)
 alm_status alm_parse_delete(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
-    alm_str schema;
     ALM_TRY(alm_expect_kw(p, ALM_KW_FROM, "FROM expected"));
-    ALM_TRY(alm_parse_qualified(p, "table name", &schema, &name));
+    ALM_TRY(alm_parse_table(p, "table name", &name));
     s->table = name.text;
     s->table_quoted = name.quoted;
     s->table_pos = name.pos;

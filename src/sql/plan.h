@@ -27,6 +27,9 @@ struct alm_expr {
     alm_type type;
     int32_t pos;
     bool stable_only; /* contains ALM_FN_STABLE or VOLATILE calls */
+    bool
+        lenient; /* CALL: a cast that nobody wrote, null for what does not fit (alm_expr_compare) */
+    bool bound;  /* CONST: from the value of a bind variable */
     alm_vec value;    /* CONST: one element */
     uint32_t col;     /* COL */
     const alm_fn *fn; /* CALL */
@@ -34,6 +37,9 @@ struct alm_expr {
     alm_expr **args;  /* CALL: arguments; CASE: when, then, when, then ... [else] */
     uint32_t n_args;
 };
+
+/* Equal expressions have equal hashes; of a large one only the top is looked at. */
+uint64_t alm_expr_hash(const alm_expr *e);
 
 enum { ALM_AGG_ARGS_MAX = 16 };
 
@@ -164,7 +170,9 @@ typedef struct alm_plan alm_plan;
 struct alm_plan {
     alm_plan_op op;
     int32_t pos;
-    uint32_t id;        /* unique in the plan, for EXPLAIN ANALYZE */
+    uint32_t id; /* unique in the plan, for EXPLAIN ANALYZE */
+    uint32_t
+        depth; /* of nodes below it when it was made, itself too: what walks plans calls itself */
     alm_plan_col *cols; /* result */
     uint32_t n_cols;
     bool waits;            /* of a whole query: it calls a function that waits */
@@ -303,6 +311,7 @@ struct alm_plan {
             bool must;     /* inlining would change what it means (volatile), or was forbidden */
             bool never;    /* NOT MATERIALIZED */
             uint32_t refs; /* SHARED nodes in the plan; 0: no part of it any more */
+            bool *checked; /* by column: overflows of it are refused (opt_overflow.c); or NULL */
             struct alm_shared_use *uses; /* of the rule `prune` */
         } materialise;
         struct { /* RECURSE: rows of child 0, then those of child 1 again and again, each time over

@@ -56,18 +56,37 @@ alm_status alm_expr_fold(alm_planner *p, alm_expr **e)
     ALM_TRY(alm_expr_const(p->cx, &v, (*e)->pos, &folded));
     folded->stable_only =
         (*e)->stable_only || ((*e)->kind == ALM_X_CALL && ((*e)->fn->flags & ALM_FN_STABLE) != 0);
+    for (uint32_t i = 0; i < (*e)->n_args; i++)
+        folded->bound |= (*e)->args[i]->bound;
     *e = folded;
     return ALM_OK;
 }
 
 /* -------------------------------------------------------------------- casts */
 
-static const alm_fn *cast_fn(const alm_planner *p, alm_type from, alm_type to, alm_cast_mode mode)
+/* Has it a value of its own in each row? Others are constants, parameters too, and are refused where they do not fit. */
+static bool by_row(const alm_expr *e)
 {
+    return alm_expr_has_col(e) || alm_expr_volatile(e);
+}
+
+/* A time of another unit is a time all the same: what the finer one does not hold is no null, in no row. */
+static bool are_times(alm_type a, alm_type b)
+{
+    return alm_type_info_of(a)->cls == ALM_TC_TIME && alm_type_info_of(b)->cls == ALM_TC_TIME;
+}
+
+static const alm_fn *cast_fn(const alm_planner *p, const alm_expr *e, alm_type to,
+                             alm_cast_mode mode)
+{
+    const alm_type from = e->type;
     switch (mode) {
     case ALM_CAST_EXPLICIT:
         return alm_cast_fn(p->env->registry, from, to);
     case ALM_CAST_IMPLICIT:
+        return by_row(e) && !are_times(from, to) ? alm_lenient_fn(p->env->registry, from, to)
+                                                 : alm_implicit_fn(p->env->registry, from, to);
+    case ALM_CAST_WHOLE:
         return alm_implicit_fn(p->env->registry, from, to);
     case ALM_CAST_ASSIGN:
         break;
@@ -79,6 +98,7 @@ static alm_status make_call(alm_planner *p, const alm_fn *fn, const void *data, 
                             int32_t pos, alm_expr **args, uint32_t n, alm_expr **out)
 {
     alm_expr *e = NULL;
+    ALM_TRY(alm_nodes_add(p->cx, 1, pos));
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
     e->kind = ALM_X_CALL;
     e->type = result;
@@ -99,9 +119,8 @@ static alm_status make_call(alm_planner *p, const alm_fn *fn, const void *data, 
                         fn->name);
     for (uint32_t i = 0; i < n; i++)
         e->stable_only |= args[i]->stable_only;
-    ALM_TRY(alm_expr_fold(p, &e));
     *out = e;
-    return ALM_OK;
+    return alm_fold_arithmetic(p, out);
 }
 
 /* An array without elements has no dimensions of its own: drivers send it as DOUBLE[] whatever the column is. */
@@ -124,6 +143,14 @@ static alm_status empty_array(alm_ctx *cx, alm_type type, int32_t pos, alm_expr 
     return alm_expr_const(cx, &value, pos, out);
 }
 
+/* Types that hold results of integer arithmetic that INT does not. */
+static bool holds_more(alm_type t)
+{
+    return t.id == ALM_T_LONG || t.id == ALM_T_FLOAT || t.id == ALM_T_DOUBLE ||
+           t.id == ALM_T_DECIMAL || t.id == ALM_T_LONG256 ||
+           alm_type_info_of(t)->cls == ALM_TC_TIME;
+}
+
 alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_mode mode,
                              alm_expr **out)
 {
@@ -144,7 +171,11 @@ alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_
         (*out)->type = to;
         return ALM_OK;
     }
-    const alm_fn *fn = cast_fn(p, e->type, to, mode);
+    if (holds_more(to) && alm_expr_may_exceed(e)) {
+        ALM_TRY(alm_expr_widen(p, e, out));
+        return alm_expr_try_cast(p, *out, to, mode, out);
+    }
+    const alm_fn *fn = cast_fn(p, e, to, mode);
     if (fn == NULL) {
         *out = NULL;
         return ALM_OK;
@@ -158,7 +189,10 @@ alm_status alm_expr_try_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_
                        .is_param = e->kind == ALM_X_PARAM};
         ALM_TRY(fn->bind(p->cx, fn, e->pos, 1, &arg, &result, &data));
     }
-    return make_call(p, fn, data, result, e->pos, &e, 1, out);
+    ALM_TRY(make_call(p, fn, data, result, e->pos, &e, 1, out));
+    (*out)->lenient = mode == ALM_CAST_IMPLICIT && (*out)->kind == ALM_X_CALL &&
+                      fn != alm_implicit_fn(p->env->registry, e->type, to);
+    return ALM_OK;
 }
 
 alm_status alm_expr_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_mode mode,
@@ -176,6 +210,40 @@ alm_status alm_expr_cast(alm_planner *p, alm_expr *e, alm_type to, alm_cast_mode
 
 /* -------------------------------------------------------------------- calls */
 
+/* dateadd('s', v * 2000000000, ts) takes a LONG as well, and gives the same: the INT, which may have been lost, is one. */
+static alm_status resolve_wider(alm_planner *p, alm_str name, int32_t pos, alm_expr **args,
+                                uint32_t n, alm_arg *list, alm_resolved *out)
+{
+    alm_resolved wider;
+    alm_arg *longs = NULL;
+    bool any = false;
+    if (alm_type_info_of(out->result)->cls != ALM_TC_TIME)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n, &longs));
+    for (uint32_t i = 0; i < n; i++) {
+        longs[i] = list[i];
+        if (list[i].type.id != ALM_T_INT || !alm_expr_may_exceed(args[i]))
+            continue;
+        any = true;
+        longs[i].type = ALM_TY(LONG);
+    }
+    if (!any)
+        return ALM_OK;
+    const alm_status st =
+        alm_registry_resolve(p->cx, p->env->registry, name, ALM_FN_SCALAR, pos, n, longs, &wider);
+    if (st == ALM_E_MEMORY)
+        return st;
+    if (st != ALM_OK) { /* it takes none */
+        alm_error_clear(p->cx);
+        return ALM_OK;
+    }
+    if (!alm_type_eq(wider.result, out->result))
+        return ALM_OK;
+    *out = wider;
+    memcpy(list, longs, n * sizeof *list);
+    return ALM_OK;
+}
+
 alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_kind kind, int32_t pos,
                             alm_expr **args, uint32_t n, alm_resolved *out)
 {
@@ -190,12 +258,16 @@ alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_kind kind, int3
         list[i].is_param = args[i]->kind == ALM_X_PARAM;
     }
     ALM_TRY(alm_registry_resolve(p->cx, p->env->registry, name, kind, pos, n, list, out));
+    if (kind == ALM_FN_SCALAR)
+        ALM_TRY(resolve_wider(p, name, pos, args, n, list, out));
     p->cx->waits |= (out->fn->flags & ALM_FN_WAITS) != 0;
     for (uint32_t i = 0; i < n; i++) {
         if (alm_type_eq(args[i]->type, list[i].type))
             continue;
         alm_expr *cast = NULL;
-        ALM_TRY(alm_expr_try_cast(p, args[i], list[i].type, ALM_CAST_IMPLICIT, &cast));
+        ALM_TRY(alm_expr_try_cast(p, args[i], list[i].type,
+                                  kind == ALM_FN_SCALAR ? ALM_CAST_IMPLICIT : ALM_CAST_WHOLE,
+                                  &cast));
         if (cast == NULL)
             ALM_TRY(alm_expr_cast(p, args[i], list[i].type, ALM_CAST_EXPLICIT, &cast));
         args[i] = cast;
@@ -215,6 +287,52 @@ alm_status alm_expr_call(alm_planner *p, const char *name, int32_t pos, alm_expr
                          alm_expr **out)
 {
     return alm_expr_call_str(p, alm_str_of(name), pos, args, n, out);
+}
+
+/* -------------------------------------------------------------- comparisons */
+
+static const char CONVERTS[] = "converts", DOES_NOT_CONVERT[] = "does not convert";
+
+/* op of two values holds for two nulls, or for one (!=): then what does not convert must not pass for a null. */
+static bool holds_for_null(const char *op)
+{
+    return op[0] == '=' || op[0] == '!' || op[1] == '=' || op[1] == '>';
+}
+
+static bool may_be_null(const alm_expr *e)
+{
+    return e->kind == ALM_X_CONST ? alm_expr_is_null(e)
+                                  : alm_type_info_of(e->type)->null != ALM_NULL_NONE;
+}
+
+/* `test`, false (or true, for !=) where `cast` had a value that does not convert. */
+static alm_status guard(alm_planner *p, bool differs, int32_t pos, const alm_expr *cast,
+                        alm_expr *test, alm_expr **out)
+{
+    alm_expr *both[2] = {cast->args[0], (alm_expr *)(uintptr_t)cast}, *sides[2] = {test, NULL};
+    ALM_TRY(alm_expr_call(p, differs ? DOES_NOT_CONVERT : CONVERTS, pos, both, 2, &sides[1]));
+    return alm_expr_call(p, differs ? "or" : "and", pos, sides, 2, out);
+}
+
+alm_status alm_expr_compare(alm_planner *p, const char *op, int32_t pos, alm_expr **args,
+                            alm_expr **out)
+{
+    const bool differs = op[0] == '!' || op[1] == '>';
+    ALM_TRY(alm_expr_call(p, op, pos, args, 2, out));
+    for (uint32_t i = 0; i < 2 && holds_for_null(op); i++)
+        if (args[i]->lenient && may_be_null(args[1 - i]))
+            ALM_TRY(guard(p, differs, pos, args[i], *out, out));
+    return ALM_OK;
+}
+
+/* The comparison that alm_expr_compare guarded, e itself where it did not. */
+static alm_expr *unguarded(alm_expr *e)
+{
+    while (
+        e->kind == ALM_X_CALL && e->n_args == 2 &&
+        (alm_expr_is_call(e->args[1], CONVERTS) || alm_expr_is_call(e->args[1], DOES_NOT_CONVERT)))
+        e = e->args[0];
+    return e;
 }
 
 /* ------------------------------------------------------------------ booleans */
@@ -244,6 +362,7 @@ static bool is_between(const alm_expr *e)
 
 alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out)
 {
+    e = unguarded(e);
     if (is_between(e))
         return alm_expr_call(p, "not", pos, &e, 1, out);
     if (alm_expr_is_call(e, "not")) {
@@ -262,7 +381,7 @@ alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, alm_expr **out
     const char *turned = e->kind == ALM_X_CALL ? alm_fn_negated(e->fn->name) : NULL;
     if (turned != NULL && e->n_args == 2) {
         alm_expr *args[2] = {e->args[0], e->args[1]};
-        return alm_expr_call(p, turned, e->pos, args, 2, out);
+        return alm_expr_compare(p, turned, e->pos, args, out);
     }
     return alm_expr_call(p, "not", pos, &e, 1, out);
 }

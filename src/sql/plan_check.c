@@ -154,6 +154,7 @@ static uint32_t children_of(alm_plan_op op)
     case ALM_P_HORIZON:
     case ALM_P_WINDOW:
     case ALM_P_MATERIALISE:
+    case ALM_P_BARRIER:
     case ALM_P_LATEST:
         break;
     }
@@ -189,6 +190,7 @@ static uint32_t width_of(const alm_plan *plan)
     case ALM_P_SETOP:
     case ALM_P_RECURSE:
     case ALM_P_MATERIALISE:
+    case ALM_P_BARRIER:
         return left;
     case ALM_P_VALUES:
     case ALM_P_PROJECT:
@@ -203,7 +205,8 @@ static uint32_t width_of(const alm_plan *plan)
 static bool passes_on(alm_plan_op op)
 {
     return op == ALM_P_FILTER || op == ALM_P_SORT || op == ALM_P_LIMIT || op == ALM_P_LATEST ||
-           op == ALM_P_MATERIALISE || op == ALM_P_SETOP || op == ALM_P_RECURSE;
+           op == ALM_P_MATERIALISE || op == ALM_P_BARRIER || op == ALM_P_SETOP ||
+           op == ALM_P_RECURSE;
 }
 
 static alm_status check_shape(checking *c)
@@ -359,6 +362,7 @@ static alm_status check_own(checking *c)
     case ALM_P_WINDOW:
     case ALM_P_HORIZON:
     case ALM_P_MATERIALISE:
+    case ALM_P_BARRIER:
     case ALM_P_RECURSE:
     case ALM_PLAN_OP_COUNT:
         break;

@@ -98,6 +98,7 @@ static alm_status copy_lists(alm_planner *p, alm_plan *plan)
         }
         break;
     case ALM_P_MATERIALISE:
+    case ALM_P_BARRIER:
     case ALM_P_RECURSE:
     case ALM_P_WORKING: /* of the same recursion, which is around both or is copied too */
     case ALM_P_LIMIT:
@@ -130,6 +131,7 @@ alm_status alm_plan_copy(alm_planner *p, const alm_plan *plan, alm_plan **out)
 {
     alm_plan *copy = NULL;
     ALM_TRY(alm_enter(p, plan->pos));
+    ALM_TRY(alm_nodes_add(p->cx, 1 + (int64_t)plan->n_cols, plan->pos));
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &copy));
     *copy = *plan;
     COPY_LIST(copy->cols, copy->n_cols);

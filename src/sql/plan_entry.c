@@ -55,6 +55,7 @@ static void find_table_col(const alm_plan *plan, uint32_t col, alm_plan_col *out
         case ALM_P_LIMIT:
         case ALM_P_LATEST:
         case ALM_P_MATERIALISE:
+        case ALM_P_BARRIER:
             break;
         case ALM_P_SHARED:
             from = plan->shared.of;
@@ -105,7 +106,7 @@ static alm_status find_table_cols(alm_ctx *cx, const alm_plan *plan, alm_plan_co
 
 alm_status alm_plan_select(alm_ctx *cx, const alm_plan_env *env, alm_select *sel, alm_plan **out)
 {
-    alm_planner p = {.cx = cx, .env = env};
+    alm_planner p = {.cx = cx, .env = env, .view = env->as_view};
     alm_plan *plan = NULL;
     alm_plan_col *found = NULL;
     ALM_TRY(alm_bind_query(&p, NULL, sel, &plan));

@@ -1,4 +1,5 @@
 /* plan_expr.c - leaves, copies and comparisons of bound expressions (expr.h). */
+#include "base/hash.h"
 #include "sql/expr.h"
 
 alm_status alm_grow(alm_ctx *cx, void *array_of_pointer, uint32_t n, uint32_t *cap,
@@ -50,6 +51,7 @@ alm_status alm_exprs_split(alm_ctx *cx, alm_exprs *list, alm_expr *e)
 alm_status alm_expr_const(alm_ctx *cx, const alm_vec *value, int32_t pos, alm_expr **out)
 {
     alm_expr *e = NULL;
+    ALM_TRY(alm_nodes_add(cx, 1, pos));
     ALM_TRY(ALM_NEW(cx, cx->arena, &e));
     e->kind = ALM_X_CONST;
     e->type = value->type;
@@ -96,6 +98,7 @@ alm_status alm_expr_text(alm_ctx *cx, alm_type type, alm_str text, int32_t pos, 
 alm_status alm_expr_col(alm_ctx *cx, uint32_t col, alm_type type, int32_t pos, alm_expr **out)
 {
     alm_expr *e = NULL;
+    ALM_TRY(alm_nodes_add(cx, 1, pos));
     ALM_TRY(ALM_NEW(cx, cx->arena, &e));
     e->kind = ALM_X_COL;
     e->type = type;
@@ -234,6 +237,40 @@ bool alm_expr_equal(const alm_expr *a, const alm_expr *b)
     return true;
 }
 
+static uint64_t hash_const(const alm_vec *v)
+{
+    if (v->type.id == ALM_T_NULL || v->data == NULL)
+        return 0;
+    if (alm_type_is_text(v->type)) {
+        const alm_str text = alm_vec_text(v, 0);
+        return text.ptr == NULL ? 1 : alm_hash_str(text);
+    }
+    return alm_hash_bytes(v->data, v->width);
+}
+
+static uint64_t hash_top(const alm_expr *e, uint32_t levels)
+{
+    enum { ARGS = 8 };
+    if (e == NULL)
+        return 0;
+    uint64_t h = alm_hash_u128((uint64_t)e->kind << 32 | e->n_args, (uint64_t)(uint32_t)e->type.id);
+    if (e->kind == ALM_X_CONST)
+        return alm_hash_combine(h, hash_const(&e->value));
+    if (e->kind == ALM_X_COL || e->kind == ALM_X_PARAM)
+        return alm_hash_combine(h, alm_hash_u64(e->col));
+    if (e->kind == ALM_X_CALL)
+        h = alm_hash_combine(h, alm_hash_u64((uint64_t)(uintptr_t)e->fn));
+    for (uint32_t i = 0; levels > 0 && i < e->n_args && i < ARGS; i++)
+        h = alm_hash_combine(h, hash_top(e->args[i], levels - 1));
+    return h;
+}
+
+uint64_t alm_expr_hash(const alm_expr *e)
+{
+    enum { LEVELS = 4 };
+    return hash_top(e, LEVELS);
+}
+
 bool alm_expr_volatile(const alm_expr *e)
 {
     if (e->kind == ALM_X_CALL && (e->fn->flags & ALM_FN_VOLATILE) != 0)
@@ -242,6 +279,16 @@ bool alm_expr_volatile(const alm_expr *e)
         if (alm_expr_volatile(e->args[i]))
             return true;
     return false;
+}
+
+bool alm_expr_leakproof(const alm_expr *e)
+{
+    if (e->kind == ALM_X_CALL && (e->fn->flags & ALM_FN_LEAKPROOF) == 0)
+        return false;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (e->args[i] != NULL && !alm_expr_leakproof(e->args[i]))
+            return false;
+    return true;
 }
 
 bool alm_expr_each_col(const alm_expr *e, bool (*visit)(void *arg, const alm_expr *col), void *arg)
@@ -293,10 +340,40 @@ bool alm_expr_has_mark(const alm_expr *e, uint32_t mark)
     return !alm_expr_each_col(e, unmarked, &mark);
 }
 
+static bool is_floating(alm_type t)
+{
+    return t.id == ALM_T_DOUBLE || t.id == ALM_T_FLOAT || t.id == ALM_T_ARRAY;
+}
+
+/* A column, or a FLOAT one beside a DOUBLE. */
+static bool is_operand(const alm_planner *p, const alm_expr *e)
+{
+    if (e->kind == ALM_X_CALL && e->n_args == 1 && is_floating(e->args[0]->type) &&
+        e->fn == alm_cast_fn(p->env->registry, e->args[0]->type, ALM_TY(DOUBLE)))
+        e = e->args[0];
+    return e->kind == ALM_X_COL;
+}
+
+bool alm_expr_by_equality(const alm_planner *p, const alm_expr *e)
+{
+    static const char *const tests[] = {"=",  "!=", "<>",      "<",       "<=",         ">",
+                                        ">=", "in", "between", "is null", "is not null"};
+    bool tested = false;
+    if (e->kind == ALM_X_COL)
+        return !is_floating(e->type);
+    for (size_t i = 0; i < ALM_COUNT(tests) && !tested; i++)
+        tested = alm_expr_is_call(e, tests[i]);
+    for (uint32_t i = 0; i < e->n_args; i++)
+        if (!(tested && is_operand(p, e->args[i])) && !alm_expr_by_equality(p, e->args[i]))
+            return false;
+    return true;
+}
+
 alm_status alm_expr_map(alm_ctx *cx, alm_expr *e, alm_expr_rewrite rewrite, void *arg,
                         alm_expr **out)
 {
     alm_expr *done = NULL;
+    ALM_TRY(alm_steps_add(cx, 1));
     ALM_TRY(rewrite(arg, e, &done));
     if (done != NULL || e->n_args == 0) {
         *out = done != NULL ? done : e;
@@ -314,6 +391,7 @@ alm_status alm_expr_map(alm_ctx *cx, alm_expr *e, alm_expr_rewrite rewrite, void
         return ALM_OK;
     }
     alm_expr *copy = NULL;
+    ALM_TRY(alm_nodes_add(cx, 1, e->pos));
     ALM_TRY(ALM_NEW(cx, cx->arena, &copy));
     *copy = *e;
     copy->args = args;

@@ -41,15 +41,29 @@ alm_status alm_use_table(alm_planner *p, alm_str name, const alm_table **table)
     return ALM_OK;
 }
 
+static alm_status set_depth(alm_planner *p, alm_plan *plan, uint32_t below)
+{
+    if (below >= ALM_PLAN_DEPTH_MAX)
+        return alm_fail(
+            p->cx, ALM_E_LIMIT, plan->pos,
+            "statement is too large: its plan has more than %d steps one above the other",
+            ALM_PLAN_DEPTH_MAX);
+    plan->depth = below + 1;
+    return ALM_OK;
+}
+
 alm_status alm_plan_new(alm_planner *p, alm_plan_op op, int32_t pos, alm_plan *child,
                         alm_plan **out)
 {
     alm_plan *plan = NULL;
+    ALM_TRY(alm_nodes_add(p->cx, 1, pos));
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &plan));
     plan->op = op;
     plan->pos = pos;
     plan->ts_col = -1;
+    plan->depth = 1;
     if (child != NULL) {
+        ALM_TRY(set_depth(p, plan, child->depth));
         ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &plan->child));
         plan->child[0] = child;
         plan->n_children = 1;
@@ -67,6 +81,7 @@ alm_status alm_plan_new2(alm_planner *p, alm_plan_op op, int32_t pos, alm_plan *
 {
     alm_plan *plan = NULL;
     ALM_TRY(alm_plan_new(p, op, pos, NULL, &plan));
+    ALM_TRY(set_depth(p, plan, ALM_MAX(left->depth, right->depth)));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 2, &plan->child));
     plan->child[0] = left;
     plan->child[1] = right;
@@ -92,6 +107,7 @@ alm_status alm_plan_project(alm_planner *p, alm_plan *child, alm_expr **exprs,
 {
     alm_plan *node = NULL;
     ALM_TRY(alm_plan_new(p, ALM_P_PROJECT, child->pos, child, &node));
+    ALM_TRY(alm_nodes_add(p->cx, n, child->pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &node->cols));
     node->n_cols = n;
     node->project.expr = exprs;
@@ -187,6 +203,7 @@ alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos, al
     alm_plan *node = NULL;
     const uint32_t n = table->n_cols;
     ALM_TRY(alm_plan_new(p, ALM_P_SCAN, pos, NULL, &node));
+    ALM_TRY(alm_nodes_add(p->cx, n, pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &node->cols));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &node->scan.cols));
     for (uint32_t i = 0; i < n; i++) {
@@ -206,6 +223,13 @@ alm_status alm_plan_scan(alm_planner *p, const alm_table *table, int32_t pos, al
             memcpy(node->scan.interval, p->env->only, p->env->n_only * sizeof *p->env->only);
         node->scan.n_intervals = p->env->n_only;
         node->scan.has_interval = true;
+    } else if (table->hides) {
+        ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &node->scan.interval));
+        node->scan.interval[0] = (alm_interval){table->visible_from, INT64_MAX};
+        node->scan.n_intervals = 1;
+        node->scan.has_interval = true;
+        if (p->env->as_template)
+            alm_use_once(p); /* the next snapshot may show less */
     }
     *out = node;
     return ALM_OK;
@@ -216,6 +240,7 @@ alm_status alm_plan_window(alm_planner *p, alm_plan **plan, alm_window_call *cal
     alm_plan *child = *plan, *node = NULL;
     ALM_TRY(alm_plan_new(p, ALM_P_WINDOW, calls[0].pos, child, &node));
     node->n_cols = child->n_cols + n;
+    ALM_TRY(alm_nodes_add(p->cx, node->n_cols, calls[0].pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, node->n_cols, &node->cols));
     memcpy(node->cols, child->cols, child->n_cols * sizeof *node->cols);
     for (uint32_t i = 0; i < n; i++)
@@ -240,11 +265,62 @@ alm_status alm_plan_distinct(alm_planner *p, alm_plan **plan)
     return ALM_OK;
 }
 
+static bool is_other(void *arg, const alm_expr *col)
+{
+    return col->col != *(const uint32_t *)arg;
+}
+
+/* Does a SORT between `plan` and its projection go by column i? */
+static bool sorts_by(const alm_plan *plan, uint32_t i)
+{
+    for (; plan->op == ALM_P_SORT || plan->op == ALM_P_LIMIT; plan = plan->child[0])
+        for (uint32_t k = 0; plan->op == ALM_P_SORT && k < plan->sort.n_keys; k++)
+            if (!alm_expr_each_col(plan->sort.keys[k].expr, is_other, &i))
+                return true;
+    return false;
+}
+
+/* Does more than one result of a projection read the column that its result i is? */
+static bool reads_twice(const alm_plan *project, uint32_t i)
+{
+    uint32_t n = 0, col = project->project.expr[i]->col;
+    for (uint32_t k = 0; k < project->n_cols; k++)
+        n += !alm_expr_each_col(project->project.expr[k], is_other, &col);
+    return n > 1;
+}
+
+alm_status alm_plan_widen_col(alm_planner *p, alm_plan *plan, uint32_t i, bool stored)
+{
+    alm_plan *project = plan;
+    while (project->op == ALM_P_SORT || project->op == ALM_P_LIMIT)
+        project = project->child[0];
+    if (project->op != ALM_P_PROJECT || i >= project->n_cols || sorts_by(plan, i))
+        return ALM_OK;
+    alm_expr **e = &project->project.expr[i];
+    if ((*e)->kind == ALM_X_COL && !reads_twice(project, i)) {
+        alm_plan *below = project->child[0];
+        ALM_TRY(alm_plan_widen_col(p, below, (*e)->col, stored));
+        ALM_TRY(alm_expr_col(p->cx, (*e)->col, below->cols[(*e)->col].type, (*e)->pos, e));
+    }
+    if (alm_expr_may_exceed(*e))
+        ALM_TRY(alm_expr_widen(p, *e, e));
+    if (stored)
+        ALM_TRY(alm_expr_check_range(p, NULL, e));
+    for (; plan != project; plan = plan->child[0])
+        plan->cols[i].type = (*e)->type;
+    project->cols[i].type = (*e)->type;
+    return ALM_OK;
+}
+
 alm_status alm_plan_cast(alm_planner *p, alm_plan **plan, const alm_type *types, alm_cast_mode mode)
 {
     alm_plan *child = *plan;
     const uint32_t n = child->n_cols;
     bool same = true;
+    for (uint32_t i = 0; i < n; i++)
+        if (child->cols[i].type.id == ALM_T_INT && !alm_type_eq(types[i], child->cols[i].type) &&
+            !alm_type_is_text(types[i]))
+            ALM_TRY(alm_plan_widen_col(p, child, i, false));
     for (uint32_t i = 0; i < n; i++)
         same &= alm_type_eq(types[i], child->cols[i].type);
     if (same)
@@ -256,13 +332,42 @@ alm_status alm_plan_cast(alm_planner *p, alm_plan **plan, const alm_type *types,
     for (uint32_t i = 0; i < n; i++) {
         names[i] = child->cols[i].name;
         ALM_TRY(alm_expr_col(p->cx, i, child->cols[i].type, child->pos, &exprs[i]));
-        ALM_TRY(alm_expr_cast(p, exprs[i], types[i], mode, &exprs[i]));
+        /* times that a finer unit does not hold are no nulls, whatever is done with other values */
+        const bool times = alm_type_info_of(types[i])->cls == ALM_TC_TIME &&
+                           alm_type_info_of(exprs[i]->type)->cls == ALM_TC_TIME;
+        ALM_TRY(alm_expr_cast(p, exprs[i], types[i], times ? ALM_CAST_IMPLICIT : mode, &exprs[i]));
     }
     return alm_plan_project(p, child, exprs, names, n, plan);
 }
 
+static int64_t ticks_in_second(alm_type t)
+{
+    return alm_time_second(t.id == ALM_T_DATE           ? ALM_TIME_MS
+                           : t.id == ALM_T_TIMESTAMP_NS ? ALM_TIME_NS
+                                                        : ALM_TIME_US);
+}
+
+/* Numbers that are equal where the times are: neither unit holds all times of the other. */
+static alm_status time_keys(alm_planner *p, alm_expr **a, alm_expr **b)
+{
+    const int64_t x = ticks_in_second((*a)->type), y = ticks_in_second((*b)->type);
+    const int64_t factor = x < y ? y / x : x / y;
+    for (uint32_t i = 0; i < 2; i++) {
+        alm_expr **side = i == 0 ? a : b, *args[2] = {*side, NULL};
+        const bool coarse = (i == 0) == (x < y);
+        ALM_TRY(alm_expr_bits(p->cx, ALM_TY(LONG), (uint64_t)(coarse ? factor : -factor),
+                              (*side)->pos, &args[1]));
+        ALM_TRY(alm_expr_call(p, "time key", (*side)->pos, args, 2, side));
+    }
+    return ALM_OK;
+}
+
 alm_status alm_join_key_types(alm_planner *p, alm_expr **a, alm_expr **b, bool *ok)
 {
+    alm_expr *keys[2] = {*a, *b};
+    ALM_TRY(alm_widen_ints(p, keys, 2)); /* as other comparisons do */
+    *a = keys[0];
+    *b = keys[1];
     const alm_type x = (*a)->type, y = (*b)->type;
     *ok = true;
     if (alm_type_eq(x, y) || (alm_type_is_text(x) && alm_type_is_text(y)))
@@ -280,6 +385,8 @@ alm_status alm_join_key_types(alm_planner *p, alm_expr **a, alm_expr **b, bool *
     *ok = (numbers || times || time_long || texts || nulls) && meet.id != ALM_T_NONE;
     if (!*ok)
         return ALM_OK;
+    if (times)
+        return time_keys(p, a, b);
     ALM_TRY(alm_expr_cast(p, *a, meet, ALM_CAST_EXPLICIT, a));
     return alm_expr_cast(p, *b, meet, ALM_CAST_EXPLICIT, b);
 }
@@ -291,6 +398,7 @@ alm_status alm_plan_join(alm_planner *p, uint8_t kind, int32_t pos, alm_plan *le
     ALM_TRY(alm_plan_new2(p, ALM_P_JOIN, pos, left, right, &node));
     const bool left_only = kind == 'S' || kind == 'A';
     const uint32_t n = left->n_cols + (left_only ? 0 : right->n_cols);
+    ALM_TRY(alm_nodes_add(p->cx, n, pos));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, n + 1, &node->cols));
     memcpy(node->cols, left->cols, left->n_cols * sizeof *node->cols);
     if (!left_only && right->n_cols > 0)

@@ -10,6 +10,7 @@
 
 typedef struct alm_source_if {
     bool (*exists)(alm_str name);
+    bool (*by_name)(alm_str name);    /* may it stand in FROM without brackets, as a table does? */
     void (*offer)(alm_nearest *near); /* all names */
     alm_status (*bind)(alm_ctx *cx, alm_str name, alm_snapshot *snap, int32_t pos,
                        const alm_expr *const *args, uint32_t n_args, alm_plan_col **cols,
@@ -25,5 +26,10 @@ typedef struct alm_source_if {
     /* constant folding: one element of an expression without columns */
     alm_status (*constant)(alm_ctx *cx, const alm_expr *expr, alm_vec *out);
 } alm_source_if;
+
+/* ALM_E_ARG for the name of a relation that the server has: FROM finds that before any table, which would be out of reach.
+ * Functions that need an argument (`files('x')`) leave their names to tables. */
+ALM_NODISCARD alm_status alm_check_new_relation(alm_ctx *cx, const alm_source_if *sources,
+                                                alm_str name, int32_t pos);
 
 #endif

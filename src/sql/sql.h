@@ -55,23 +55,14 @@ typedef struct alm_plan_uses {
     uint32_t n_names, cap_names;
 } alm_plan_uses;
 
-/* A table that a query reads and (column "") that it does so, or one of the columns. */
-typedef struct alm_read_row {
-    const char *table, *column;
-} alm_read_row;
-typedef struct alm_reads {
-    alm_read_row *rows;
-    uint32_t n, cap;
-} alm_reads;
-
 typedef struct alm_plan_env {
     alm_snapshot *snapshot;
     const alm_registry *registry;
     const alm_source_if *sources;
     alm_param *params; /* n_params; describing writes inferred types back */
     uint32_t n_params;
-    alm_reads
-        *reads; /* receives what the statement reads itself, views it names as a whole; or NULL */
+    const char *
+        as_view; /* the query is that of this view, whose definer is asked; NULL: it is the user's */
     /* Runs a plan of one text column: its values (ptr NULL: null), at most max + 1 of them. For PIVOT
      * ... IN (SELECT ...), whose columns are data. NULL: there is none. */
     alm_status (*texts)(alm_ctx *cx, alm_snapshot *snapshot, const alm_registry *registry,
@@ -169,6 +160,8 @@ ALM_NODISCARD alm_status alm_plan_view(alm_ctx *cx, const alm_plan_env *env, con
 /* The SAMPLE BY whose buckets are the view's rows, NULL: none. *incremental: rows of a bucket follow
  * from the rows of the base table in its time, and from no others of it. */
 const alm_sample_spec *alm_view_shape(const alm_plan *plan, uint64_t base_id, bool *incremental);
+/* Length of its buckets, as storage is to know it (alm_view_def.bucket). */
+alm_every alm_view_bucket(const alm_sample_spec *sample);
 /* ALM_E_DENIED at `pos` unless it is a table. */
 ALM_NODISCARD alm_status alm_refuse_view(alm_ctx *cx, const alm_table *table, int32_t pos);
 
@@ -199,5 +192,17 @@ ALM_NODISCARD alm_status alm_plan_copy_where(alm_ctx *cx, const alm_plan_env *en
  * *nodes (may be NULL). */
 ALM_NODISCARD alm_status alm_plan_explain(alm_ctx *cx, const alm_plan *plan, const char ***lines,
                                           const alm_plan ***nodes, size_t *n_lines);
+
+/* What EXPLAIN ANALYZE found of a node. */
+typedef struct alm_explain_figures {
+    bool known;
+    int64_t rows, peak_bytes;
+    double ms;
+} alm_explain_figures;
+/* EXPLAIN (FORMAT JSON) in the shape of PostgreSQL's; figures NULL: not run, else of nodes[0..n). */
+ALM_NODISCARD alm_status alm_plan_explain_json(alm_ctx *cx, const alm_plan *plan,
+                                               const alm_explain_figures *figures,
+                                               const alm_plan *const *nodes, size_t n_nodes,
+                                               const char **out);
 
 #endif

@@ -77,13 +77,13 @@ alm_status alm_alter_prepare(alm_ctx *cx, alm_buf *ops, const alm_build *b,
 }
 
 /* Nothing is in the head: only parts go. */
-static alm_status cut_expired(alm_ctx *cx, alm_buf *ops, alm_version *v)
+static alm_status cut_expired(alm_ctx *cx, alm_buf *ops, const alm_build *b, alm_version *v)
 {
-    const int64_t least = alm_oldest_kept(&v->table, v->table.ttl_hours);
-    if (v->table.min_ts >= least)
+    const alm_expiry e = alm_expiry_of(b->next, v);
+    if (v->table.min_ts >= e.hide)
         return ALM_OK;
-    ALM_TRY(alm_op_expire(cx, ops, v->table.id, least));
-    return alm_version_cut(cx, v, least);
+    ALM_TRY(alm_op_expire(cx, ops, v->table.id, e));
+    return alm_version_cut(cx, v, e);
 }
 
 static alm_status prepare_alter(alm_ctx *cx, alm_request *rq, alm_build *b)
@@ -91,7 +91,7 @@ static alm_status prepare_alter(alm_ctx *cx, alm_request *rq, alm_build *b)
     const alm_alteration *alter = rq->arg;
     alm_version *next = NULL;
     ALM_TRY(alm_alter_prepare(cx, &rq->buf, b, alter, &next));
-    alm_status e = alter->held ? cut_expired(cx, &rq->buf, next) : ALM_OK;
+    alm_status e = alter->held ? cut_expired(cx, &rq->buf, b, next) : ALM_OK;
     if (e == ALM_OK)
         e = alm_build_own(cx, b, alter->was->id);
     if (e != ALM_OK) {
@@ -164,7 +164,10 @@ alm_status alm_table_alter(alm_ctx *cx, alm_storage *st, const alm_table *was,
     alter.to.max_uncommitted_rows = spec->max_uncommitted_rows;
     alter.to.o3_max_lag_us = spec->o3_max_lag_us;
     const bool keys_stay = same_keys(was, spec);
-    const bool expires = was->min_ts < alm_oldest_kept(was, spec->ttl_hours);
+    const int64_t least = alm_oldest_kept(was, spec->ttl_hours);
+    const bool hidden =
+        was->hides && spec->ttl_hours == was->ttl_hours && was->visible_from >= least;
+    const bool expires = was->min_ts < least && !hidden;
     return columns_stay(was, spec) && keys_stay && !expires
                ? commit_alter(cx, st, &alter)
                : alter_held(cx, st, &alter, !keys_stay);

@@ -226,6 +226,7 @@ static alm_status encode_symbols(alm_ctx *cx, alm_bulk *bulk, const alm_batch *r
                 return alm_fail(cx, ALM_E_INTERNAL, -1, "bulk load: column '%s' is %s, not %s",
                                 schema->cols[c].name, alm_type_name(cols[c].type),
                                 alm_type_name(schema->cols[c].type));
+            ALM_TRY(alm_text_length_check(cx, &schema->cols[c], &cols[c], rows->rows));
             continue;
         }
         uint32_t *codes = NULL;

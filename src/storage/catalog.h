@@ -24,7 +24,11 @@ typedef struct alm_column {
     const alm_dict *dict; /* SYMBOL: values of this snapshot */
     bool indexed, dedup_key, symbol_cached;
     int64_t symbol_capacity, index_capacity;
+    uint32_t length; /* VARCHAR(n): characters of a value at most; 0: any number */
 } alm_column;
+
+/* Has the text more characters than the column takes? Then *chars of them. */
+bool alm_text_exceeds(const alm_column *col, alm_str text, size_t *chars);
 
 typedef enum alm_table_kind { ALM_TABLE_BASE, ALM_TABLE_VIEW, ALM_TABLE_MATVIEW } alm_table_kind;
 
@@ -34,7 +38,7 @@ typedef enum alm_refresh_kind {
     ALM_REFRESH_TIMER
 } alm_refresh_kind;
 
-typedef struct alm_every { /* "3 h": unit m h d w M y; count 0: none */
+typedef struct alm_every { /* "3 h": unit s m h d w M y; count 0: none */
     uint32_t count;
     char unit;
 } alm_every;
@@ -55,6 +59,8 @@ typedef struct alm_view_def {
     alm_every every, period, delay, limit; /* of the timer; PERIOD (LENGTH, DELAY); REFRESH LIMIT */
     int64_t start_us;                      /* of the timer */
     const char *zone;                      /* of timer and period; "": UTC */
+    /* how long the buckets are that are computed one by one, at the most; none: the query is computed as a whole */
+    alm_every bucket;
     /* state: the view holds its query over the base table at `lsn`, rows before period_hi only */
     uint64_t lsn;                    /* 0: never refreshed */
     int64_t period_hi;               /* in the unit of the base's timestamp; INT64_MAX: no period */
@@ -73,9 +79,13 @@ typedef struct alm_table {
     alm_partition_by partition;
     bool wal; /* as declared; shown, changes nothing */
     bool dedup;
-    int64_t ttl_hours;                           /* > 0 hours, < 0 months, 0 none */
-    int64_t row_count;                           /* visible rows of this snapshot */
-    int64_t min_ts, max_ts;                      /* of the visible rows; min > max when empty */
+    int64_t ttl_hours; /* > 0 hours, < 0 months, 0 none */
+    /* hides: rows before visible_from have expired, and are there for materialized views alone. Those before
+     * kept_from are gone for ever; INT64_MIN: none is */
+    bool hides;
+    int64_t visible_from, kept_from;
+    int64_t row_count;      /* rows of this snapshot, those that have expired too */
+    int64_t min_ts, max_ts; /* of these rows; min > max when empty */
     int64_t max_uncommitted_rows, o3_max_lag_us; /* as declared; shown, change nothing */
     alm_table_kind kind;                         /* a VIEW has columns and nothing else */
     const alm_view_def *view;                    /* NULL: a table */
@@ -94,13 +104,18 @@ typedef struct alm_snapshot alm_snapshot; /* all tables at one LSN; counted */
 const alm_table *alm_snapshot_find(const alm_snapshot *snap, alm_str name);
 size_t alm_snapshot_count(const alm_snapshot *snap);
 const alm_table *alm_snapshot_at(const alm_snapshot *snap, size_t i);
+/* The rows that statements see: all but those that have expired. min_ts > max_ts: there are none. */
+typedef struct alm_visible {
+    int64_t rows, min_ts, max_ts;
+} alm_visible;
+alm_visible alm_table_visible(const alm_table *table);
 /* COMMENT ON: of a column by its id, 0: of the table; NULL: none. */
 const char *alm_table_comment(const alm_table *table, uint32_t col_id);
 /* Column number, -1: none. Names without case. */
 int32_t alm_table_col(const alm_table *table, alm_str name);
 /* May a table be called so? Names become parts of URLs and of file names of others: no separators, no
  * control characters, no dots or blanks at the ends. */
-enum { ALM_TABLE_NAME_MAX = 127 };
+enum { ALM_TABLE_NAME_MAX = 127, ALM_TABLE_COLS_MAX = 4096 };
 bool alm_table_name_ok(alm_str name);
 /* The errors for names that are not found; they say which name is near. pos: in the SQL text. */
 alm_status alm_no_table(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int32_t pos);

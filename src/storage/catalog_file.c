@@ -13,7 +13,7 @@
 #include "storage/records.h"
 #include "storage/view.h"
 
-enum { CATALOG_VERSION = 6, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
+enum { CATALOG_VERSION = 9, CATALOG_HEADER = 64, PIECE_BYTES = 1 << 20 };
 
 typedef struct catalog_header {
     char magic[8];
@@ -77,6 +77,9 @@ static alm_status put_version(catalog_out *o, const alm_version *v)
     ALM_TRY(alm_put_table(cx, buf, v));
     ALM_TRY(alm_put_u64(cx, buf, v->flushed_lsn));
     ALM_TRY(alm_put_u64(cx, buf, v->frozen_lsn));
+    ALM_TRY(alm_put_u32(cx, buf, v->table.hides));
+    ALM_TRY(alm_put_i64(cx, buf, v->table.visible_from));
+    ALM_TRY(alm_put_i64(cx, buf, v->table.kept_from));
     ALM_TRY(put_parts(o, v->parts));
     ALM_TRY(put_parts(o, v->detached));
     ALM_TRY(put_touched(o, v->touched));
@@ -376,6 +379,13 @@ static alm_status load_table(alm_ctx *cx, alm_build *b, alm_reader *r, uint64_t 
     free(counts);
     v->flushed_lsn = alm_get_u64(r);
     v->frozen_lsn = alm_get_u64(r);
+    if (b->st->catalog_version >= 7) {
+        v->table.hides = alm_get_u32(r) != 0;
+        v->table.visible_from = alm_get_i64(r);
+        v->table.kept_from = alm_get_i64(r);
+        if (!v->table.hides && v->table.visible_from == 0 && v->table.kept_from == 0)
+            v->table.kept_from = INT64_MIN; /* written so once: nothing has expired */
+    }
     if (e == ALM_OK)
         e = load_parts(cx, b->st, r, v, &v->parts);
     if (e == ALM_OK && b->st->catalog_version >= 2)

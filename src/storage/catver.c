@@ -387,6 +387,8 @@ void alm_build_publish(alm_build *b)
     (void)pthread_mutex_lock(&st->publish_lock);
     alm_catver *old = st->current;
     st->current = b->next;
+    /* behind the swap: who reads it finds the records by then */
+    atomic_store(&st->records_lsn, st->current->records == NULL ? 0 : st->current->records->lsn);
     (void)pthread_mutex_unlock(&st->publish_lock);
     atomic_fetch_add(&st->head_bytes, b->head_delta);
     if (b->touched)

@@ -204,7 +204,7 @@ alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_parts_change *c
 alm_status alm_change_create(alm_ctx *cx, alm_build *b, alm_version *v)
 {
     if (alm_catver_by_name(b->next, alm_str_of(v->table.name)) >= 0)
-        return alm_fail(cx, ALM_E_EXISTS, -1, "table already exists");
+        return alm_fail(cx, ALM_E_EXISTS, -1, "table already exists [table=%s]", v->table.name);
     v->lsn = b->lsn;
     ALM_TRY(alm_base_follow(cx, b, v));
     return alm_build_add(cx, b, v);
@@ -247,6 +247,8 @@ static alm_status truncated(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_ve
     ALM_TRY(alm_version_bare(cx, v, out));
     alm_version *next = *out;
     next->lsn = next->flushed_lsn = next->frozen_lsn = b->lsn;
+    next->table.hides = false;
+    next->table.kept_from = INT64_MIN;
     alm_version_settle(next);
     const alm_scan_range all = {INT64_MIN, INT64_MAX};
     ALM_TRY(alm_version_touch(cx, b, next, &all, 1, NULL));
@@ -393,6 +395,9 @@ alm_status alm_change_alter(alm_ctx *cx, const alm_build *b, const alm_version *
     next->table.ts_col = to->ts_col;
     next->table.wal = to->wal;
     next->table.dedup = to->dedup;
+    next->table.hides = next->table.hides && to->ttl_hours == v->table.ttl_hours;
+    if (to->ttl_hours == 0)
+        next->table.kept_from = INT64_MIN;
     next->table.ttl_hours = to->ttl_hours;
     next->table.max_uncommitted_rows = to->max_uncommitted_rows;
     next->table.o3_max_lag_us = to->o3_max_lag_us;

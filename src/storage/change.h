@@ -21,6 +21,9 @@ struct alm_pending {
 ALM_NODISCARD alm_status alm_change_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v,
                                           alm_buf *ops, alm_schema **out);
 /* Columns of a description: names and types, no name twice. */
+/* VARCHAR(n): ALM_E_LENGTH says which text is too long (text_length.c). */
+ALM_NODISCARD alm_status alm_text_length_check(alm_ctx *cx, const alm_column *col, const alm_vec *v,
+                                               uint32_t rows);
 ALM_NODISCARD alm_status alm_columns_check(alm_ctx *cx, const alm_column *cols, uint32_t n);
 /* May rows that were made for version `then` go into `now`? ALM_E_STALE if a column of theirs is gone
  * or the keys of DEDUP are others. */
@@ -69,12 +72,17 @@ ALM_NODISCARD alm_status alm_change_move(alm_ctx *cx, alm_build *b, uint64_t tab
                                          alm_partition_move move, const uint64_t *ids, uint32_t n);
 /* The start of the oldest partition that a TTL (as alm_table.ttl_hours) leaves; INT64_MIN: all stay. */
 int64_t alm_oldest_kept(const alm_table *t, int64_t ttl);
-/* A version that is not published yet loses its rows before that time. */
-ALM_NODISCARD alm_status alm_version_cut(alm_ctx *cx, alm_version *v, int64_t least);
-ALM_NODISCARD alm_status alm_op_expire(alm_ctx *cx, alm_buf *ops, uint64_t table_id, int64_t least);
-/* Rows before `least`, the start of a partition, go. Frozen lanes may lose rows: nobody writes them. */
+/* What goes with the expired rows: those before `keep`, the start of a partition. Rows from there to `hide` stay
+ * for materialized views alone. */
+typedef struct alm_expiry {
+    int64_t keep, hide;
+} alm_expiry;
+alm_expiry alm_expiry_of(const alm_catver *cat, const alm_version *v);
+/* A version that is not published yet. Frozen lanes may lose rows: nobody writes them. */
+ALM_NODISCARD alm_status alm_version_cut(alm_ctx *cx, alm_version *v, alm_expiry e);
+ALM_NODISCARD alm_status alm_op_expire(alm_ctx *cx, alm_buf *ops, uint64_t table_id, alm_expiry e);
 ALM_NODISCARD alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id,
-                                           int64_t least);
+                                           alm_expiry e);
 /* What a table's TTL lets go, in the record that is made: an operation behind its others. Never fails:
  * what cannot go with it is left to alm_table_expire. The caller holds SHARE or MAINT of the table. */
 void alm_expire_with(alm_build *b, alm_buf *ops, uint64_t table_id);

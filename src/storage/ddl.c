@@ -9,7 +9,7 @@
 #include "storage/comment.h"
 #include "storage/view.h"
 
-enum { NAME_BYTES_MAX = 1024, COLUMNS_MAX = 4096 };
+enum { NAME_BYTES_MAX = 1024 };
 
 static alm_status set_piece(alm_request *rq)
 {
@@ -22,8 +22,9 @@ static alm_status set_piece(alm_request *rq)
 
 alm_status alm_columns_check(alm_ctx *cx, const alm_column *cols, uint32_t n)
 {
-    if (n > COLUMNS_MAX)
-        return alm_fail(cx, ALM_E_LIMIT, -1, "a table may have %d columns, not %u", COLUMNS_MAX, n);
+    if (n > ALM_TABLE_COLS_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, -1, "a table may have %d columns, not %u",
+                        ALM_TABLE_COLS_MAX, n);
     alm_map names; /* 4,096 columns: not each with each */
     alm_map_init(&names, true);
     alm_status e = ALM_OK;
@@ -69,6 +70,7 @@ static alm_status make_version(alm_ctx *cx, alm_storage *st, const alm_table_spe
                                .wal = spec->wal,
                                .dedup = spec->dedup,
                                .ttl_hours = spec->ttl_hours,
+                               .kept_from = INT64_MIN,
                                .max_uncommitted_rows = spec->max_uncommitted_rows,
                                .o3_max_lag_us = spec->o3_max_lag_us,
                                .kind = spec->kind}};
@@ -172,7 +174,9 @@ alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *
     const bool exists = !spec->replace && alm_catver_by_name(cat, spec->name) >= 0;
     alm_catver_release(cat);
     struct alm_pending *pending = NULL;
-    alm_status e = exists ? alm_fail(cx, ALM_E_EXISTS, -1, "table already exists") : ALM_OK;
+    alm_status e = exists ? alm_fail(cx, ALM_E_EXISTS, -1, "table already exists [table=%.*s]",
+                                     (int)spec->name.len, spec->name.ptr)
+                          : ALM_OK;
     if (e == ALM_OK)
         e = alm_heap_bytes(cx, sizeof *pending, "a new table", &pending);
     if (e != ALM_OK) {

@@ -27,7 +27,7 @@ static inline uint32_t code_of(const alm_vec *v, uint64_t at)
     return v->width == sizeof(alm_view) ? 0 : alm_vec_code(v, row_of(at)); /* null view: missing */
 }
 
-/* A fixed-width key in 32 bytes; all NaNs are one null. */
+/* A fixed-width key in 32 bytes: all NaNs are one null, and -0.0 is 0.0, as they are to GROUP BY. */
 static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[4])
 {
     out[0] = out[1] = out[2] = out[3] = 0;
@@ -42,6 +42,8 @@ static void key_bits(const alm_vec *v, uint64_t at, uint64_t out[4])
     memcpy(&f, out, sizeof(f));
     if ((v->type.id == ALM_T_DOUBLE && d != d) || (v->type.id == ALM_T_FLOAT && f != f))
         out[0] = UINT64_MAX;
+    else if ((v->type.id == ALM_T_DOUBLE && d == 0) || (v->type.id == ALM_T_FLOAT && f == 0))
+        out[0] = 0;
 }
 
 static bool is_text(const alm_vec *v)

@@ -2,6 +2,8 @@
  * expire.c - TTL: partitions that end before the newest time of a table less its TTL go, all at once,
  * in the record of the commit that brings the newer time.
  *
+ * Views       Rows of buckets that are not over stay, and only refreshes of the materialized views that follow the
+ *             table read them (alm_table.visible_from): a row that comes for such a bucket is added to what was there.
  * Order       Rows of the head are cut off the lanes. Frozen lanes are what a flush is writing: when they
  *             have rows that are due, the commit leaves all of it to a record behind the flush
  *             (alm_table_expire, which holds MAINT). Parts need no lock of maintenance: a compaction
@@ -93,15 +95,19 @@ static alm_status cut_parts(alm_ctx *cx, alm_version *v, int64_t least)
     return ALM_OK;
 }
 
-alm_status alm_version_cut(alm_ctx *cx, alm_version *v, int64_t least)
+alm_status alm_version_cut(alm_ctx *cx, alm_version *v, alm_expiry e)
 {
-    ALM_TRY(cut_lanes(cx, v, least));
-    ALM_TRY(cut_parts(cx, v, least));
+    ALM_TRY(cut_lanes(cx, v, e.keep));
+    ALM_TRY(cut_parts(cx, v, e.keep));
+    v->table.hides = e.keep < e.hide;
+    v->table.visible_from = e.hide;
+    /* a view that came later may need older rows than are there still: these are gone for all */
+    v->table.kept_from = ALM_MAX(v->table.kept_from, e.keep);
     alm_version_settle(v);
     return ALM_OK;
 }
 
-alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id, int64_t least)
+alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id, alm_expiry expiry)
 {
     const alm_version *v = alm_build_find(b, table_id);
     alm_version *next = NULL;
@@ -109,7 +115,7 @@ alm_status alm_change_expire(alm_ctx *cx, alm_build *b, uint64_t table_id, int64
         return alm_fail(cx, ALM_E_CONFLICT, -1, "table was dropped meanwhile [id=%llu]",
                         (unsigned long long)table_id);
     ALM_TRY(alm_version_copy(cx, v, 0, &next));
-    alm_status e = alm_version_cut(cx, next, least);
+    alm_status e = alm_version_cut(cx, next, expiry);
     if (e == ALM_OK)
         e = alm_build_own(cx, b, table_id);
     if (e != ALM_OK) {
@@ -139,6 +145,20 @@ int64_t alm_oldest_kept(const alm_table *t, int64_t ttl)
     return ts == ALM_TS_NULL ? INT64_MIN : alm_partition_floor(t->partition, ns, ts);
 }
 
+alm_expiry alm_expiry_of(const alm_catver *cat, const alm_version *v)
+{
+    int64_t hide = alm_oldest_kept(&v->table, v->table.ttl_hours);
+    if (v->table.hides && v->table.ttl_hours != 0)
+        hide = ALM_MAX(hide, v->table.visible_from); /* the newest rows may have been deleted */
+    return (alm_expiry){hide == INT64_MIN ? hide : alm_followers_need(cat, v, hide), hide};
+}
+
+static bool is_due(const alm_version *v, alm_expiry e)
+{
+    const bool hidden = e.keep == e.hide || (v->table.hides && v->table.visible_from >= e.hide);
+    return v->table.min_ts < e.keep || (v->table.min_ts < e.hide && !hidden);
+}
+
 static bool head_is_due(const alm_version *v, int64_t least)
 {
     bool due = false;
@@ -147,12 +167,13 @@ static bool head_is_due(const alm_version *v, int64_t least)
     return due;
 }
 
-alm_status alm_op_expire(alm_ctx *cx, alm_buf *ops, uint64_t table_id, int64_t least)
+alm_status alm_op_expire(alm_ctx *cx, alm_buf *ops, uint64_t table_id, alm_expiry e)
 {
     size_t mark;
     ALM_TRY(alm_op_begin(cx, ops, ALM_OP_EXPIRE, &mark));
     ALM_TRY(alm_put_u64(cx, ops, table_id));
-    ALM_TRY(alm_put_i64(cx, ops, least));
+    ALM_TRY(alm_put_i64(cx, ops, e.keep));
+    ALM_TRY(alm_put_i64(cx, ops, e.hide));
     return alm_op_end(cx, ops, mark);
 }
 
@@ -167,13 +188,15 @@ static bool frozen_is_due(const alm_version *v, int64_t least)
 void alm_expire_with(alm_build *b, alm_buf *ops, uint64_t table_id)
 {
     const alm_version *v = alm_build_find(b, table_id);
-    const int64_t least = v == NULL ? INT64_MIN : alm_oldest_kept(&v->table, v->table.ttl_hours);
     const size_t had = ops->len;
     alm_ctx cx = {0}; /* the commit does not fail for it */
-    if (v == NULL || v->table.min_ts >= least || frozen_is_due(v, least))
+    if (v == NULL || v->table.ttl_hours == 0)
         return;
-    if (alm_op_expire(&cx, ops, table_id, least) != ALM_OK ||
-        alm_change_expire(&cx, b, table_id, least) != ALM_OK)
+    const alm_expiry e = alm_expiry_of(b->next, v);
+    if (!is_due(v, e) || frozen_is_due(v, e.keep))
+        return;
+    if (alm_op_expire(&cx, ops, table_id, e) != ALM_OK ||
+        alm_change_expire(&cx, b, table_id, e) != ALM_OK)
         ops->len = had;
 }
 
@@ -181,13 +204,13 @@ static alm_status prepare_expire(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     const expire_arg *arg = rq->arg;
     const alm_version *v = alm_build_find(b, arg->table_id);
-    const int64_t least = v == NULL ? INT64_MIN : alm_oldest_kept(&v->table, v->table.ttl_hours);
-    if (v == NULL || (!arg->maint && head_is_due(v, least)))
+    const alm_expiry e = v == NULL ? (alm_expiry){0} : alm_expiry_of(b->next, v);
+    if (v == NULL || (!arg->maint && head_is_due(v, e.keep)))
         return alm_fail(cx, ALM_E_CONFLICT, -1, "rows were inserted meanwhile");
-    ALM_TRY(alm_op_expire(cx, &rq->buf, arg->table_id, least));
+    ALM_TRY(alm_op_expire(cx, &rq->buf, arg->table_id, e));
     rq->pieces[0] = (alm_wal_piece){rq->buf.ptr, rq->buf.len};
     rq->n_pieces = 1;
-    return alm_change_expire(cx, b, arg->table_id, least);
+    return alm_change_expire(cx, b, arg->table_id, e);
 }
 
 static alm_status busy(alm_ctx *cx)
@@ -219,10 +242,12 @@ static alm_status expire_held(alm_ctx *cx, alm_storage *st, alm_tab *tab)
 alm_status alm_table_expire(alm_ctx *cx, alm_storage *st, uint64_t table_id)
 {
     alm_version *v = alm_storage_version(st, table_id);
-    const int64_t least = v == NULL ? INT64_MIN : alm_oldest_kept(&v->table, v->table.ttl_hours);
-    const bool due = v != NULL && v->table.min_ts < least;
+    alm_catver *cat = alm_catver_current(st);
+    const alm_expiry expiry = v == NULL ? (alm_expiry){0} : alm_expiry_of(cat, v);
+    const bool due = v != NULL && is_due(v, expiry);
     /* refreshes of a view replace its parts under MAINT */
-    const bool maint = due && (v->view != NULL || head_is_due(v, least));
+    const bool maint = due && (v->view != NULL || head_is_due(v, expiry.keep));
+    alm_catver_release(cat);
     alm_tab *tab = due ? alm_tab_retain(v->tab) : NULL;
     alm_version_release(v);
     if (!due)

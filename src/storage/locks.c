@@ -68,6 +68,16 @@ bool alm_tab_trylock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
     return taken;
 }
 
+bool alm_tab_is_held(alm_storage *st, const alm_tab *tab, alm_tab_lock_kind kind)
+{
+    (void)pthread_mutex_lock(&st->tab_lock);
+    const bool held = kind == ALM_TAB_MAINT   ? tab->maint
+                      : kind == ALM_TAB_ALONE ? tab->alone
+                                              : tab->sharers > 0;
+    (void)pthread_mutex_unlock(&st->tab_lock);
+    return held;
+}
+
 void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind)
 {
     (void)pthread_mutex_lock(&st->tab_lock);

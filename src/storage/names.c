@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/access.h"
+#include "base/utf8.h"
 
 static bool at_edge(alm_str name, char c)
 {
@@ -24,7 +25,7 @@ bool alm_table_name_ok(alm_str name)
         if (c == '.' && name.ptr[i + 1] == '.') /* the last one is no dot */
             return false;
     }
-    return true;
+    return !alm_utf8_has_mark(name);
 }
 
 alm_status alm_no_table(alm_ctx *cx, const alm_snapshot *snap, alm_str name, int32_t pos)

@@ -213,6 +213,7 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_s
     if (e == ALM_OK)
         e = alm_build_begin(cx, st, &rec.build);
     if (e == ALM_OK) {
+        rec.build.redo = true;
         e = alm_catalog_load(cx, &rec.build, &file, &rec.marks);
         if (e == ALM_OK && log)
             e = alm_wal_read(cx, &st->wal, file.lsn, second_pass, &rec, scan);

@@ -121,8 +121,10 @@ alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *sna
         ALM_TRY(entry_of(&g, alm_partition_floor(ALM_PART_NONE, g.ns, 0), &whole));
     alm_partition_info *list = NULL;
     ALM_TRY(ALM_NEWN(cx, arena, g.n + apart.n + 1, &list));
-    for (size_t i = 0; i < g.n; i++)
+    for (size_t i = 0; i < g.n; i++) {
         list[i] = g.rows[i].info;
+        list[i].hidden = table->hides && list[i].bucket < table->visible_from;
+    }
     for (size_t i = 0; i < apart.n; i++) {
         list[g.n + i] = apart.rows[i].info;
         list[g.n + i].detached = true;
@@ -130,6 +132,36 @@ alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *sna
     *out = list;
     *n = g.n + apart.n;
     return ALM_OK;
+}
+
+/* Partitions expire as a whole: those of the parts are seen or not, rows of the head by their times. */
+alm_visible alm_table_visible(const alm_table *table)
+{
+    const alm_version *v = alm_version_of(table);
+    if (!table->hides)
+        return (alm_visible){table->row_count, table->min_ts, table->max_ts};
+    alm_visible seen = {.min_ts = INT64_MAX, .max_ts = INT64_MIN};
+    for (uint32_t i = 0; i < v->parts->n; i++) {
+        const alm_part_ref *part = v->parts->parts[i];
+        if (part->bucket < table->visible_from)
+            continue;
+        seen.rows += part->rows;
+        seen.min_ts = ALM_MIN(seen.min_ts, part->min_ts);
+        seen.max_ts = ALM_MAX(seen.max_ts, part->max_ts);
+    }
+    for (uint32_t i = 0; i < v->n_lanes; i++) {
+        for (uint32_t j = 0; j < v->lanes[i].n_chunks; j++) {
+            const alm_lane_chunk *c = &v->lanes[i].chunks[j];
+            const int64_t *ts = c->chunk->cols[table->ts_col];
+            const int64_t from = alm_times_lower_bound(ts, c->rows, table->visible_from);
+            if (from == c->rows)
+                continue;
+            seen.rows += c->rows - from;
+            seen.min_ts = ALM_MIN(seen.min_ts, ts[from]);
+            seen.max_ts = ALM_MAX(seen.max_ts, ts[c->rows - 1]);
+        }
+    }
+    return seen;
 }
 
 /* -------------------------------------------------------------------- changes */

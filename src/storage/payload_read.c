@@ -93,12 +93,17 @@ static bool type_is_known(alm_type t)
     return alm_type_is_valid(t);
 }
 
-static alm_type get_type(alm_reader *r)
+/* *length: of a VARCHAR(n), in the bytes that the type has no use for. */
+static alm_type get_type(alm_reader *r, uint32_t *length)
 {
     alm_type t = {0};
     const char *at = alm_get_bytes(r, sizeof t);
     if (at != NULL)
         memcpy(&t, at, sizeof t);
+    if (t.id == ALM_T_VARCHAR) {
+        *length = t.p | (uint32_t)t.s << 8 | (uint32_t)t.dims << 16;
+        t = ALM_TY(VARCHAR);
+    }
     if (!type_is_known(t))
         r->bad = true;
     return t;
@@ -108,7 +113,7 @@ alm_status alm_get_column(alm_ctx *cx, alm_reader *r, alm_tab *tab, alm_column *
                           uint32_t *dict_count)
 {
     *col = (alm_column){.id = alm_get_u32(r)};
-    col->type = get_type(r);
+    col->type = get_type(r, &col->length);
     col->indexed = alm_get_u8(r) != 0;
     col->dedup_key = alm_get_u8(r) != 0;
     col->symbol_cached = alm_get_u8(r) != 0;
@@ -214,6 +219,7 @@ alm_status alm_get_table(alm_ctx *cx, alm_storage *st, alm_reader *r, alm_versio
     if (e == ALM_OK) {
         e = alm_schema_new(cx, st, v.tab, d.table.cols, d.table.n_cols, NULL, NULL, &v.schema);
         v.table = d.table;
+        v.table.kept_from = INT64_MIN;
         v.next_col_id = d.next_col_id;
         v.view = d.view;
         if (e == ALM_OK)
@@ -300,7 +306,9 @@ static alm_status get_values(alm_ctx *cx, alm_reader *r, alm_chunk *chunk, uint3
 {
     const alm_schema *schema = chunk->schema;
     const uint32_t id = alm_get_u32(r);
-    const alm_type type = get_type(r);
+    uint32_t length = 0;
+    const alm_type type = get_type(r, &length);
+    r->bad |= length > 0;
     const uint64_t heap_bytes = alm_get_u64(r);
     if (r->bad || heap_bytes > (uint64_t)(r->end - r->at))
         return corrupt(cx, "rows");

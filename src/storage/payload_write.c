@@ -59,7 +59,11 @@ alm_status alm_op_end(alm_ctx *cx, alm_buf *buf, size_t mark)
 alm_status alm_put_column(alm_ctx *cx, alm_buf *buf, const alm_column *col, uint32_t dict_count)
 {
     ALM_TRY(alm_put_u32(cx, buf, col->id));
-    ALM_TRY(alm_buf_append(cx, buf, &col->type, sizeof col->type));
+    const uint32_t n = col->length; /* in the bytes of the type that a VARCHAR has no use for */
+    if (n > 0)
+        ALM_TRY(put_u8s(cx, buf, col->type.id, (uint8_t)n, (uint8_t)(n >> 8), (uint8_t)(n >> 16)));
+    else
+        ALM_TRY(alm_buf_append(cx, buf, &col->type, sizeof col->type));
     ALM_TRY(put_u8s(cx, buf, col->indexed, col->dedup_key, col->symbol_cached, 0));
     ALM_TRY(alm_put_i64(cx, buf, col->symbol_capacity));
     ALM_TRY(alm_put_i64(cx, buf, col->index_capacity));

@@ -75,6 +75,11 @@ uint64_t alm_snapshot_records_lsn(const alm_snapshot *snap)
     return snap->cat->records == NULL ? 0 : snap->cat->records->lsn;
 }
 
+uint64_t alm_storage_records_lsn(const alm_storage *st)
+{
+    return atomic_load_explicit(&st->records_lsn, memory_order_acquire);
+}
+
 size_t alm_snapshot_record_count(const alm_snapshot *snap)
 {
     return snap->cat->records == NULL ? 0 : snap->cat->records->n;

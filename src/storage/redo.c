@@ -268,8 +268,9 @@ static alm_status redo_comment(alm_ctx *cx, alm_build *b, alm_reader *r)
 static alm_status redo_expire(alm_ctx *cx, alm_build *b, alm_reader *r)
 {
     const uint64_t table_id = alm_get_u64(r);
-    const int64_t least = alm_get_i64(r);
-    return r->bad ? ALM_OK : alm_change_expire(cx, b, table_id, least);
+    alm_expiry e = {.keep = alm_get_i64(r)};
+    e.hide = r->at < r->end ? alm_get_i64(r) : e.keep; /* of older logs */
+    return r->bad ? ALM_OK : alm_change_expire(cx, b, table_id, e);
 }
 
 static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_op_kind kind,

@@ -90,6 +90,7 @@ typedef struct alm_build {
     uint64_t lsn; /* of the request that is prepared */
     int64_t head_delta;
     bool touched; /* rows that materialized views follow */
+    bool redo;    /* of the log, by recovery */
 } alm_build;
 ALM_NODISCARD alm_status alm_catver_empty(alm_ctx *cx, alm_catver **out);
 ALM_NODISCARD alm_status alm_build_begin(alm_ctx *cx, alm_storage *st, alm_build *b);
@@ -169,6 +170,7 @@ struct alm_storage {
     char failed_why[256];
 
     pthread_mutex_t publish_lock;
+    _Atomic uint64_t records_lsn; /* of `current` */
     alm_catver *current;
     _Atomic int64_t n_snapshots;
 

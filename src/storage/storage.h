@@ -310,6 +310,8 @@ typedef struct alm_records_change {
 } alm_records_change;
 ALM_NODISCARD alm_status alm_records_put(alm_ctx *cx, alm_storage *st,
                                          const alm_records_change *change);
+/* alm_snapshot_records_lsn of a snapshot that would be taken now, for the cost of a load: has there been a change? */
+uint64_t alm_storage_records_lsn(const alm_storage *st);
 
 /* ------------------------------------------------------------------- catalogue */
 
@@ -392,6 +394,7 @@ typedef struct alm_partition_info {
     int64_t parquet_bytes; /* of its Parquet files, -1: it has none */
     uint32_t parts;
     bool detached; /* a partition can be there twice: detached, and with rows that came later */
+    bool hidden;   /* has expired, and is there for materialized views alone */
 } alm_partition_info;
 ALM_NODISCARD alm_status alm_table_partitions(alm_ctx *cx, alm_arena *arena, alm_snapshot *snap,
                                               const alm_table *table, alm_partition_info **out,

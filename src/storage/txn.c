@@ -210,6 +210,8 @@ static alm_status append_column(alm_ctx *cx, const alm_table *table, alm_chunk *
     if (!same)
         return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' of table '%s' is %s, the value is %s",
                         col->name, table->name, alm_type_name(col->type), alm_type_name(v->type));
+    if (text && col->length > 0)
+        ALM_TRY(alm_text_length_check(cx, col, v, n));
     if (text)
         return copy_text(cx, chunk, v, (alm_view *)(void *)out, n);
     copy_fixed(v, out, n);

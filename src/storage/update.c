@@ -355,6 +355,7 @@ static alm_status encode(alm_ctx *cx, alm_update *up, const alm_vec *values, uin
                             up->values.cols[c].name, alm_type_name(values[c].type),
                             alm_type_name(type));
         }
+        ALM_TRY(alm_text_length_check(cx, &up->values.cols[c], &cols[c], n));
     }
     return ALM_OK;
 }

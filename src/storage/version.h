@@ -254,6 +254,8 @@ ALM_NODISCARD alm_status alm_tab_lock(alm_ctx *cx, alm_storage *st, alm_tab *tab
 /* Gives up after some tenths of a second: for work that can be left to others. */
 bool alm_tab_lock_soon(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
 bool alm_tab_trylock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
+/* By anybody; what it says may be over at once. */
+bool alm_tab_is_held(alm_storage *st, const alm_tab *tab, alm_tab_lock_kind kind);
 void alm_tab_unlock(alm_storage *st, alm_tab *tab, alm_tab_lock_kind kind);
 alm_tab *alm_tab_retain(alm_tab *tab);
 void alm_tab_release(alm_tab *tab);

@@ -8,6 +8,7 @@
 
 #include "base/wait.h"
 #include "storage/change.h"
+#include "time/calendar.h"
 
 static bool last_reference(_Atomic uint32_t *refs)
 {
@@ -59,6 +60,9 @@ void alm_view_obj_release(alm_view_obj *view)
         free(view);
 }
 
+/* Of what is stored: is it deferred, and is there the length of its buckets behind the rest? */
+enum { VIEW_DEFERRED = 1, VIEW_BUCKET = 2 };
+
 static alm_status put_every(alm_ctx *cx, alm_buf *buf, alm_every e)
 {
     ALM_TRY(alm_put_u32(cx, buf, e.count));
@@ -73,7 +77,7 @@ alm_status alm_put_view(alm_ctx *cx, alm_buf *buf, const alm_view_def *view)
     ALM_TRY(alm_put_text(cx, buf, alm_str_of(view->base)));
     ALM_TRY(alm_put_u64(cx, buf, view->base_id));
     ALM_TRY(alm_put_u32(cx, buf, (uint32_t)view->refresh));
-    ALM_TRY(alm_put_u32(cx, buf, view->deferred));
+    ALM_TRY(alm_put_u32(cx, buf, (view->deferred ? VIEW_DEFERRED : 0) | VIEW_BUCKET));
     ALM_TRY(put_every(cx, buf, view->every));
     ALM_TRY(put_every(cx, buf, view->period));
     ALM_TRY(put_every(cx, buf, view->delay));
@@ -83,7 +87,8 @@ alm_status alm_put_view(alm_ctx *cx, alm_buf *buf, const alm_view_def *view)
     ALM_TRY(alm_put_u64(cx, buf, view->lsn));
     ALM_TRY(alm_put_i64(cx, buf, view->period_hi));
     ALM_TRY(alm_put_i64(cx, buf, view->started_us));
-    return alm_put_i64(cx, buf, view->finished_us);
+    ALM_TRY(alm_put_i64(cx, buf, view->finished_us));
+    return put_every(cx, buf, view->bucket);
 }
 
 static alm_every get_every(alm_reader *r)
@@ -116,7 +121,8 @@ alm_status alm_get_view(alm_ctx *cx, alm_reader *r, alm_view_obj **out)
     texts[2] = alm_get_text(r);
     v.base_id = alm_get_u64(r);
     const uint32_t refresh = alm_get_u32(r);
-    v.deferred = alm_get_u32(r) != 0;
+    const uint32_t flags = alm_get_u32(r);
+    v.deferred = (flags & VIEW_DEFERRED) != 0;
     v.every = get_every(r);
     v.period = get_every(r);
     v.delay = get_every(r);
@@ -127,6 +133,8 @@ alm_status alm_get_view(alm_ctx *cx, alm_reader *r, alm_view_obj **out)
     v.period_hi = alm_get_i64(r);
     v.started_us = alm_get_i64(r);
     v.finished_us = alm_get_i64(r);
+    if ((flags & VIEW_BUCKET) != 0)
+        v.bucket = get_every(r);
     if (r->bad || refresh > ALM_REFRESH_TIMER)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "stored description of a view is damaged");
     v.refresh = (alm_refresh_kind)refresh;
@@ -379,6 +387,27 @@ static alm_status set_touched(alm_ctx *cx, alm_build *b, const alm_version *base
     return ALM_OK;
 }
 
+int64_t alm_followers_need(const alm_catver *cat, const alm_version *base, int64_t from)
+{
+    enum { ZONES_HOURS = 3 }; /* clocks that are turned make a bucket longer */
+    const bool ns = alm_version_is_ns(base);
+    const alm_time_unit unit = ns ? ALM_TIME_NS : ALM_TIME_US;
+    int64_t least = from;
+    for (size_t i = 0; base->touched != NULL && i < cat->n; i++) {
+        const alm_version *view = alm_catver_at(cat, i);
+        if (!follows(view, base->table.id) || view->view->v.bucket.count == 0)
+            continue;
+        const alm_every e = view->view->v.bucket;
+        int64_t t = alm_time_add(from, unit, e.unit, -(int64_t)e.count);
+        if (t != ALM_TS_NULL)
+            t = alm_time_add(t, unit, 'h', -ZONES_HOURS);
+        least =
+            ALM_MIN(least, t == ALM_TS_NULL ? INT64_MIN
+                                            : alm_partition_floor(base->table.partition, ns, t));
+    }
+    return least;
+}
+
 /* A base that is gone is nothing to follow: the view is invalid. */
 static alm_status follow_base(alm_ctx *cx, alm_build *b, uint64_t base_id)
 {
@@ -415,8 +444,20 @@ alm_status alm_base_unfollow(alm_ctx *cx, alm_build *b, uint64_t view_id)
     return base == NULL || base->touched == NULL ? ALM_OK : set_touched(cx, b, base, NULL);
 }
 
-/* Ranges that every view of the base has seen go. A view that was never refreshed reads all rows. What
- * fails here only keeps more than is needed. */
+/*
+ * The LSN up to which a view has seen its base. One that was never refreshed is going to read all rows,
+ * so it needs no ranges; but while it is filled (its refresh holds MAINT) it may have read the base as of
+ * an older LSN than the others. The log does not say when that began: recovery keeps all it may need.
+ */
+static uint64_t seen_by(const alm_build *b, const alm_version *view)
+{
+    const alm_view_def *v = &view->view->v;
+    const bool idle = v->lsn == 0 && !v->deferred && !b->redo &&
+                      !alm_tab_is_held(b->st, view->tab, ALM_TAB_MAINT);
+    return idle ? UINT64_MAX : v->lsn;
+}
+
+/* Ranges that every view of the base has seen go. What fails here only keeps more than is needed. */
 void alm_touched_prune(alm_build *b, uint64_t base_id)
 {
     const alm_version *base = alm_build_find(b, base_id);
@@ -425,8 +466,8 @@ void alm_touched_prune(alm_build *b, uint64_t base_id)
     uint64_t seen = UINT64_MAX;
     for (size_t i = 0; i < b->next->n; i++) {
         const alm_version *view = alm_catver_at(b->next, i);
-        if (follows(view, base_id) && (view->view->v.lsn > 0 || view->view->v.deferred))
-            seen = ALM_MIN(seen, view->view->v.lsn);
+        if (follows(view, base_id))
+            seen = ALM_MIN(seen, seen_by(b, view));
     }
     alm_touch left[ALM_TOUCH_MAX];
     uint32_t n = 0;
@@ -490,6 +531,7 @@ static void take_fields(alm_view_def *to, unsigned what, const alm_view_def *fro
         to->period_hi = from->period_hi;
         to->started_us = from->started_us;
         to->finished_us = from->finished_us;
+        to->bucket = from->bucket;
     }
     if (what & ALM_VIEW_BASE) {
         to->base = from->base;

@@ -65,6 +65,9 @@ typedef struct alm_view_edit {
 ALM_NODISCARD alm_status alm_view_altered(alm_ctx *cx, alm_build *b, const alm_view_edit *change,
                                           alm_buf *ops, alm_version **out);
 void alm_touched_prune(alm_build *b, uint64_t base_id);
+/* Of rows before `from`, which have expired: from when on materialized views need them, for buckets that
+ * end behind. */
+int64_t alm_followers_need(const alm_catver *cat, const alm_version *base, int64_t from);
 /* Into the build, and the list of the base is pruned; takes `view` over. */
 ALM_NODISCARD alm_status alm_change_view(alm_ctx *cx, alm_build *b, uint64_t view_id,
                                          alm_view_obj *view);

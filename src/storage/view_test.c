@@ -84,7 +84,7 @@ static alm_status make(world *w, const char *name, alm_table_kind kind, const al
     return alm_table_create(&w->cx, w->st, &spec, NULL);
 }
 
-static alm_status make_view(world *w)
+static alm_status make_view(world *w, const char *name)
 {
     alm_snapshot *snap = NULL;
     ALM_TRY(alm_snapshot_acquire(&w->cx, w->st, &snap));
@@ -95,7 +95,7 @@ static alm_status make_view(world *w)
                               .zone = "CET",
                               .period_hi = INT64_MAX};
     alm_snapshot_release(snap);
-    return make(w, "v", ALM_TABLE_MATVIEW, &def);
+    return make(w, name, ALM_TABLE_MATVIEW, &def);
 }
 
 static alm_status put(world *w, bool load, uint32_t n, int64_t lo, int64_t width)
@@ -200,27 +200,35 @@ static uint32_t to_hours(alm_scan_range *ranges, uint32_t n)
     return m;
 }
 
-static alm_status refresh(world *w)
+typedef struct refreshing {
+    alm_refresh *r;
+    alm_scan_range *ranges;
+    uint32_t n;
+    bool all;
+    alm_view_def state;
+} refreshing;
+
+/* A refresh up to its commit: what it has read and is going to write. */
+static alm_status refresh_read(world *w, const char *view, refreshing *f)
 {
     alm_snapshot *snap = NULL;
-    alm_refresh *r = NULL;
-    alm_scan_range *ranges = NULL;
-    uint32_t n = 0, n_rows = 0;
+    uint32_t n_rows = 0;
     static row rows[ROWS_MAX];
     static int64_t ts[ROWS_MAX], id[ROWS_MAX];
+    *f = (refreshing){0};
     ALM_TRY(alm_snapshot_acquire(&w->cx, w->st, &snap));
-    const uint64_t view_id = alm_snapshot_find(snap, ALM_STR("v"))->id;
+    const uint64_t view_id = alm_snapshot_find(snap, alm_str_of(view))->id;
     alm_snapshot_release(snap);
-    ALM_TRY(alm_refresh_begin(&w->cx, w->st, view_id, &r));
+    ALM_TRY(alm_refresh_begin(&w->cx, w->st, view_id, &f->r));
     ALM_TRY(alm_snapshot_acquire(&w->cx, w->st, &snap));
     const alm_table *base = alm_snapshot_find(snap, ALM_STR("t"));
-    alm_view_def state = *alm_refresh_table(r)->view;
-    alm_status st = alm_table_touched(&w->cx, &w->arena, base, state.lsn, &ranges, &n);
-    bool all = state.lsn == 0 || (n > 0 && ranges[0].lo == INT64_MIN);
-    if (st == ALM_OK && !all)
-        n = to_hours(ranges, n);
+    f->state = *alm_refresh_table(f->r)->view;
+    alm_status st = alm_table_touched(&w->cx, &w->arena, base, f->state.lsn, &f->ranges, &f->n);
+    f->all = f->state.lsn == 0 || (f->n > 0 && f->ranges[0].lo == INT64_MIN);
+    if (st == ALM_OK && !f->all)
+        f->n = to_hours(f->ranges, f->n);
     if (st == ALM_OK)
-        st = read_rows(w, snap, "t", ranges, n, all, rows, &n_rows);
+        st = read_rows(w, snap, "t", f->ranges, f->n, f->all, rows, &n_rows);
     for (uint32_t i = 0; i < n_rows; i++) {
         ts[i] = rows[i].ts;
         id[i] = rows[i].id;
@@ -229,13 +237,25 @@ static alm_status refresh(world *w)
                        {.type = ALM_TY(LONG), .width = 8, .data = id}};
     const alm_batch batch = {.rows = n_rows, .n_cols = 2, .cols = cols};
     if (st == ALM_OK && n_rows > 0)
-        st = alm_refresh_append(&w->cx, r, &batch);
-    state.lsn = alm_snapshot_lsn(snap);
+        st = alm_refresh_append(&w->cx, f->r, &batch);
+    f->state.lsn = alm_snapshot_lsn(snap);
     alm_snapshot_release(snap);
-    if (st == ALM_OK)
-        return alm_refresh_commit(&w->cx, r, ranges, n, all, ALM_VIEW_STATE, &state, NULL);
-    alm_refresh_rollback(r);
+    if (st != ALM_OK)
+        alm_refresh_rollback(f->r);
     return st;
+}
+
+static alm_status refresh_write(world *w, refreshing *f)
+{
+    return alm_refresh_commit(&w->cx, f->r, f->ranges, f->n, f->all, ALM_VIEW_STATE, &f->state,
+                              NULL);
+}
+
+static alm_status refresh(world *w, const char *view)
+{
+    refreshing f;
+    ALM_TRY(refresh_read(w, view, &f));
+    return refresh_write(w, &f);
 }
 
 static int by_time_and_id(const void *a, const void *b)
@@ -306,7 +326,7 @@ static alm_status step(world *w, int i)
     if (i == 0)
         return make(w, "t", ALM_TABLE_BASE, NULL);
     if (i == 2)
-        return make_view(w);
+        return make_view(w, "v");
     if (i < 5)
         return put(w, false, 20, 0, 4 * HOUR);
     switch (random_below(w, 14)) {
@@ -328,7 +348,7 @@ static alm_status step(world *w, int i)
     case 8:
         return alm_storage_checkpoint(&w->cx, w->st);
     default:
-        return refresh(w);
+        return refresh(w, "v");
     }
 }
 
@@ -355,7 +375,7 @@ static void view_follows_its_base(void **state)
         alm_storage_close(w.st); /* with a checkpoint */
         assert_int_equal(world_open(&w), ALM_OK);
         assert_true(view_holds(&w));
-        assert_int_equal(refresh(&w), ALM_OK);
+        assert_int_equal(refresh(&w, "v"), ALM_OK);
         assert_true(view_holds(&w));
         world_deinit(&w);
     }
@@ -379,7 +399,7 @@ static bool survives_cut(uint64_t seed, int64_t k, bool *finished)
     alm_snapshot_release(snap);
     if (ok && there) {
         ok = view_holds(&w) && put(&w, false, 5, 0, 50 * HOUR) == ALM_OK && view_holds(&w) &&
-             refresh(&w) == ALM_OK && view_holds(&w);
+             refresh(&w, "v") == ALM_OK && view_holds(&w);
         alm_storage_close(w.st);
         w.st = NULL;
         ok = ok &&
@@ -441,8 +461,8 @@ static void touched_times_are_few_and_cover(void **state)
     assert_int_equal(make(&w, "t", ALM_TABLE_BASE, NULL), ALM_OK);
     assert_int_equal(put(&w, false, 3, 0, HOUR), ALM_OK);
     assert_int_equal(touched(&w, 0, &ranges), 0); /* nobody follows it */
-    assert_int_equal(make_view(&w), ALM_OK);
-    assert_int_equal(refresh(&w), ALM_OK);
+    assert_int_equal(make_view(&w, "v"), ALM_OK);
+    assert_int_equal(refresh(&w, "v"), ALM_OK);
     const uint64_t lsn = view_lsn(&w);
     assert_int_equal(put(&w, false, 1, 100 * HOUR, 1), ALM_OK);
     assert_int_equal(put(&w, true, 1, 300 * HOUR, 1), ALM_OK);
@@ -463,13 +483,74 @@ static void touched_times_are_few_and_cover(void **state)
         assert_true(in);
     }
     assert_true(view_holds(&w));
-    assert_int_equal(refresh(&w), ALM_OK);
+    assert_int_equal(refresh(&w, "v"), ALM_OK);
     assert_int_equal(touched(&w, 0, &ranges), 0); /* all views have seen all: nothing is kept */
     assert_int_equal(alm_table_truncate(&w.cx, w.st, ALM_STR("t")), ALM_OK);
     assert_int_equal(touched(&w, 0, &ranges), 1);
     assert_true(ranges[0].lo == INT64_MIN && ranges[0].hi == INT64_MAX);
     assert_int_equal(alm_table_drop(&w.cx, w.st, ALM_STR("v"), NULL), ALM_OK);
     assert_int_equal(touched(&w, 0, &ranges), 0);
+    world_deinit(&w);
+}
+
+/* The power goes, and comes again: what is there then is what the log says. */
+static void power_off_and_on(world *w)
+{
+    alm_sim_cut_after(w->sim, 0);
+    alm_storage_close(w->st);
+    alm_sim_restart(w->sim);
+    assert_int_equal(world_open(w), ALM_OK);
+}
+
+/* While a view is filled for the first time, rows come, and another view is refreshed behind them: what
+ * the first has not read stays touched. */
+static void views_are_filled_beside_others(void **state)
+{
+    (void)state;
+    for (int checkpoint = 0; checkpoint < 2; checkpoint++) {
+        world w;
+        refreshing f;
+        world_init(&w, 9);
+        assert_int_equal(world_open(&w), ALM_OK);
+        assert_int_equal(make(&w, "t", ALM_TABLE_BASE, NULL), ALM_OK);
+        assert_int_equal(make_view(&w, "v"), ALM_OK);
+        assert_int_equal(make_view(&w, "other"), ALM_OK);
+        assert_int_equal(put(&w, false, 3, 0, HOUR), ALM_OK);
+        assert_int_equal(refresh_read(&w, "v", &f), ALM_OK);
+        assert_int_equal(put(&w, false, 3, 10 * HOUR, HOUR), ALM_OK);
+        assert_int_equal(refresh(&w, "other"), ALM_OK);
+        if (checkpoint)
+            assert_int_equal(alm_storage_checkpoint(&w.cx, w.st), ALM_OK);
+        assert_int_equal(refresh_write(&w, &f), ALM_OK);
+        assert_true(view_holds(&w));
+        power_off_and_on(&w);
+        assert_true(view_lsn(&w) > 0);
+        assert_true(view_holds(&w));
+        assert_int_equal(refresh(&w, "v"), ALM_OK);
+        assert_true(view_holds(&w));
+        alm_scan_range *ranges = NULL;
+        assert_int_equal(touched(&w, 0, &ranges), 0);
+        world_deinit(&w);
+    }
+}
+
+/* A view that nobody fills is no reason to keep what the others have seen. */
+static void empty_views_keep_nothing(void **state)
+{
+    (void)state;
+    world w;
+    alm_scan_range *ranges = NULL;
+    world_init(&w, 10);
+    assert_int_equal(world_open(&w), ALM_OK);
+    assert_int_equal(make(&w, "t", ALM_TABLE_BASE, NULL), ALM_OK);
+    assert_int_equal(make_view(&w, "v"), ALM_OK);
+    assert_int_equal(make_view(&w, "empty"), ALM_OK);
+    assert_int_equal(put(&w, false, 3, 0, HOUR), ALM_OK);
+    assert_int_equal(refresh(&w, "v"), ALM_OK);
+    assert_int_equal(touched(&w, 0, &ranges), 0);
+    assert_int_equal(put(&w, false, 3, 10 * HOUR, HOUR), ALM_OK);
+    assert_int_equal(refresh(&w, "empty"), ALM_OK); /* it reads all there is */
+    assert_true(view_holds(&w));
     world_deinit(&w);
 }
 
@@ -517,6 +598,8 @@ int main(void)
         cmocka_unit_test(view_follows_its_base),
         cmocka_unit_test(power_cuts),
         cmocka_unit_test(touched_times_are_few_and_cover),
+        cmocka_unit_test(views_are_filled_beside_others),
+        cmocka_unit_test(empty_views_keep_nothing),
         cmocka_unit_test(views_are_replaced_and_changed),
     };
     alm_log_set_level(ALM_LOG_OFF);

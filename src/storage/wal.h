@@ -13,7 +13,7 @@
 #include "base/counter.h"
 #include "io/io.h"
 
-enum { ALM_WAL_VERSION = 7, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
+enum { ALM_WAL_VERSION = 10, ALM_WAL_HEADER = 64, ALM_REC_HEADER = 48 };
 
 typedef struct alm_wal_header {
     char magic[8];

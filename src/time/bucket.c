@@ -4,12 +4,16 @@
  * Method      A bucket is first found in local time, by division or by counting months, and its
  *             borders are then taken back to instants. Kernels keep the borders of the bucket they
  *             are in, so that times in order cost a comparison each.
+ * Ends        Where a border leaves int64, the bucket is found once more in wide numbers: the first of
+ *             all begins with the range of int64.
  */
 #include "time/bucket.h"
 
 typedef struct bucket_range {
-    int64_t start, end; /* start <= t < end; start ALM_TS_NULL: not representable */
+    int64_t start, end; /* start <= t < end; ALM_TS_NULL, INT64_MAX: not representable */
 } bucket_range;
+
+typedef __int128 wide;
 
 /* ------------------------------------------------------------------ making one */
 
@@ -62,7 +66,9 @@ alm_status alm_bucketer_init(alm_ctx *cx, int32_t pos, const alm_bucket_spec *sp
         b.origin_day = dom;
         b.origin_in_day = alm_floor_mod(origin, day);
     } else {
-        b.phase = (alm_floor_mod(origin, b.stride) + alm_floor_mod(b.offset, b.stride)) % b.stride;
+        const uint64_t at =
+            (uint64_t)alm_floor_mod(origin, b.stride) + (uint64_t)alm_floor_mod(b.offset, b.stride);
+        b.phase = (int64_t)(at % (uint64_t)b.stride);
     }
     int32_t fixed_s;
     if (spec->zone != NULL && alm_zone_is_fixed(spec->zone, &fixed_s))
@@ -184,23 +190,68 @@ static int64_t clock_end(const alm_bucketer *b, bucket_range local, alm_zone_tic
     }
 }
 
+/* ------------------------------------------------------------------ ends of the range */
+
+static wide wide_floor_mod(wide a, int64_t b)
+{
+    const wide r = a % b;
+    return r < 0 ? r + b : r;
+}
+
+static wide wide_month_border(const alm_bucketer *b, int64_t k)
+{
+    const int64_t month = b->origin_month + k * b->stride;
+    const int64_t year = alm_floor_div(month, 12);
+    const int32_t last = alm_days_in_month(1970 + year, (int32_t)(month - 12 * year) + 1);
+    const int64_t days = alm_days_of_month(month) + ALM_MIN(b->origin_day, last) - 1;
+    return (wide)days * alm_time_day(b->time_unit) + b->origin_in_day + b->offset;
+}
+
+/* The bucket of a time near the ends of int64, where no clock changes: the shift is that of the time. */
+static bucket_range locate_far(const alm_bucketer *b, int64_t time, int64_t shift)
+{
+    const wide local = (wide)time + shift;
+    wide start, end;
+    if (b->months) {
+        const int64_t day = alm_time_day(b->time_unit);
+        const wide plain = local - b->offset;
+        const int64_t days = (int64_t)((plain - wide_floor_mod(plain, day)) / day);
+        int64_t k = alm_floor_div(alm_month_of_days(days) - b->origin_month, b->stride);
+        k -= wide_month_border(b, k) > local; /* the origin is later in its month */
+        start = wide_month_border(b, k);
+        end = wide_month_border(b, k + 1);
+    } else {
+        start = local - wide_floor_mod(local - b->phase, b->stride);
+        end = start + b->stride;
+    }
+    start -= shift;
+    end -= shift;
+    return (bucket_range){start <= INT64_MIN ? INT64_MIN + 1 : (int64_t)start,
+                          end >= INT64_MAX ? INT64_MAX : (int64_t)end};
+}
+
 static bucket_range locate(const alm_bucketer *b, int64_t time)
 {
-    bucket_range none = {ALM_TS_NULL, INT64_MAX};
+    bucket_range r = {ALM_TS_NULL, INT64_MAX};
     alm_zone_ticks z = {.shift = b->shift};
     int64_t local;
+    if (time == ALM_TS_NULL)
+        return r;
     if (b->zone != NULL)
         alm_zone_ticks_at(b->zone, time, b->time_unit, &z);
-    if (time == ALM_TS_NULL || __builtin_add_overflow(time, z.shift, &local))
-        return none;
-    if (b->zone != NULL && !b->clock)
-        return long_bucket(b, time, local);
-    const bucket_range l = local_bucket(b, local);
-    if (l.start == ALM_TS_NULL)
-        return none;
-    if (b->clock)
-        return (bucket_range){clock_start(b, l.start, z), clock_end(b, l, z)};
-    return (bucket_range){shift_back(l.start, b->shift), shift_back(l.end, b->shift)};
+    if (__builtin_add_overflow(time, z.shift, &local))
+        return locate_far(b, time, z.shift);
+    if (b->zone != NULL && !b->clock) {
+        r = long_bucket(b, time, local);
+    } else {
+        const bucket_range l = local_bucket(b, local);
+        const bool fits = l.start != ALM_TS_NULL && l.end != INT64_MAX;
+        if (fits && b->clock)
+            r = (bucket_range){clock_start(b, l.start, z), clock_end(b, l, z)};
+        else if (fits)
+            r = (bucket_range){shift_back(l.start, b->shift), shift_back(l.end, b->shift)};
+    }
+    return r.start != ALM_TS_NULL && r.end != INT64_MAX ? r : locate_far(b, time, z.shift);
 }
 
 int64_t alm_bucket_start(const alm_bucketer *bucketer, int64_t time)
@@ -220,7 +271,7 @@ void alm_bucket_floor(const alm_bucketer *bucketer, const int64_t *in, size_t n,
         const int64_t t = in[i];
         if (t < r.start || t >= r.end) {
             r = locate(bucketer, t);
-            if (r.start == ALM_TS_NULL) { /* null, or not representable: nothing to keep */
+            if (r.start == ALM_TS_NULL) { /* null: nothing to keep */
                 r = (bucket_range){0, 0};
                 out[i] = ALM_TS_NULL;
                 continue;

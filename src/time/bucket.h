@@ -13,8 +13,8 @@
  *             unless the bucket holds the whole repetition.
  * Invariants  I1 start(t) <= t < next(t)            I2 start(start(t)) = start(t)
  *             I3 t <= u => start(t) <= start(u)     I4 start(next(t)) = next(t)
- * Units       Ticks of the unit in the spec. Null stays null. Starts that leave int64 are null;
- *             next is INT64_MAX where there is no further border.
+ * Units       Ticks of the unit in the spec. Null stays null. The first bucket begins with the range of
+ *             int64, wherever its border would be; next is INT64_MAX where there is no further border.
  * Threads     Read-only after init.
  */
 #ifndef ALM_TIME_BUCKET_H

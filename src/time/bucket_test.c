@@ -183,9 +183,38 @@ static void columns_are_single_buckets(void **state)
             }
             assert_int_equal(lo[9], ALM_TS_NULL);
             assert_int_equal(hi[9], ALM_TS_NULL);
-            assert_int_equal(lo[11], ALM_TS_NULL); /* begins before int64 does */
+            assert_int_equal(lo[11], INT64_MIN + 1); /* begins before int64 does */
             assert_int_equal(hi[12], ALM_TS_NULL);
         }
+}
+
+/* Whether a column holds what single calls give, and these hold the invariants, at both ends of the range. */
+static void buckets_at_the_ends(void **state)
+{
+    env *e = *state;
+    static const char *const spans[] = {"1h", "7h", "1d", "1w", "1M", "1y", "100y"};
+    static const char *const zones[] = {NULL,         "+05:30",          "-08:00", "Europe/Berlin",
+                                        "Asia/Tokyo", "America/New_York"};
+    static const char *const offsets[] = {NULL, "00:45", "-01:30"};
+    const int64_t minute = 60000000;
+    for (size_t s = 0; s < ALM_COUNT(spans); s++)
+        for (size_t z = 0; z < ALM_COUNT(zones); z++)
+            for (size_t o = 0; o < ALM_COUNT(offsets); o++) {
+                const alm_bucketer b = make(e, spans[s], zones[z], offsets[o], NULL);
+                int64_t before = INT64_MIN + 1;
+                for (int64_t i = 0; i < 6000; i++) {
+                    const int64_t t = i < 3000 ? INT64_MIN + 1 + i * 17 * minute
+                                               : INT64_MAX - (5999 - i) * 17 * minute;
+                    const int64_t start = alm_bucket_start(&b, t), next = alm_bucket_next(&b, t);
+                    assert_true(start <= t && (t < next || next == INT64_MAX) && start >= before);
+                    assert_int_equal(alm_bucket_start(&b, start), start);
+                    if (next != INT64_MAX)
+                        assert_int_equal(alm_bucket_start(&b, next), next);
+                    if (i == 0)
+                        assert_int_equal(start, INT64_MIN + 1);
+                    before = start;
+                }
+            }
 }
 
 static void refusals_and_offsets(void **state)
@@ -217,7 +246,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_labels), cmocka_unit_test(invariants_around_changes),
-        cmocka_unit_test(columns_are_single_buckets), cmocka_unit_test(refusals_and_offsets)};
+        cmocka_unit_test(columns_are_single_buckets), cmocka_unit_test(buckets_at_the_ends),
+        cmocka_unit_test(refusals_and_offsets)};
     if (!alm_zone_files_exist())
         return 0; /* no zone files on this machine */
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -78,7 +78,7 @@ static void columns_are_single_sums(void **state)
     static int64_t in[N], all[N], each[N], count[N];
     for (size_t i = 0; i < N; i++) { /* ordered, then scattered over 200 years */
         in[i] = i < N / 2 ? (int64_t)i * 7200000000
-                          : (int64_t)(i * 2654435761u) * 1500000 - 2000000000000000;
+                          : (int64_t)((uint32_t)i * 2654435761u) * 1500000 - 2000000000000000;
         count[i] = (int64_t)(i % 50) - 25;
     }
     in[3] = in[2000] = ALM_TS_NULL;

@@ -41,6 +41,7 @@ typedef struct parser {
     const alm_zone *zone; /* of the whole text; NULL: UTC */
     uint8_t weekdays;     /* bit 0 Monday; 0: any */
     bool newer;           /* see Length */
+    bool outside;         /* some date does not lie within the unit: the ranges are of no use */
     alm_unit_span length[LENGTH_PARTS_MAX];
     uint32_t n_length;
     alm_unit_span period; /* count 0: none */
@@ -48,6 +49,14 @@ typedef struct parser {
     alm_time_range *items;
     uint32_t n, cap;
 } parser;
+
+/* False: it is no date. */
+static bool read_named(parser *p, alm_str text, alm_named_time *out)
+{
+    const bool ok = alm_named_time_read(&p->clock, text, out);
+    p->outside |= ok && out->outside;
+    return ok;
+}
 
 static alm_status bad_date(parser *p)
 {
@@ -68,6 +77,7 @@ static alm_status push(parser *p, int64_t lo, int64_t hi)
 {
     if (p->n == RANGES_MAX)
         return alm_fail(p->cx, ALM_E_LIMIT, p->pos, "interval has more than %d ranges", RANGES_MAX);
+    ALM_TRY(alm_nodes_add(p->cx, 1, p->pos)); /* a short text may stand for very many */
     if (p->n == p->cap) {
         alm_time_range *items;
         const uint32_t cap = ALM_MAX(16, p->cap * 4);
@@ -194,7 +204,7 @@ static alm_status add_each_day(parser *p, alm_str text, size_t date_len)
 {
     alm_named_time month, clock;
     char one[ALM_TIME_TEXT_MAX + TEXT_MAX];
-    if (!alm_named_time_read(&p->clock, (alm_str){text.ptr, date_len}, &month))
+    if (!read_named(p, (alm_str){text.ptr, date_len}, &month))
         return bad_date(p);
     if (!month.fits)
         return ALM_OK;
@@ -203,7 +213,7 @@ static alm_status add_each_day(parser *p, alm_str text, size_t date_len)
         size_t n = alm_named_day_text(d, one);
         memcpy(one + n, text.ptr + date_len, text.len - date_len);
         n += text.len - date_len;
-        if (!alm_named_time_read(&p->clock, (alm_str){one, n}, &clock))
+        if (!read_named(p, (alm_str){one, n}, &clock))
             return bad_date(p);
         if (clock.fits)
             ALM_TRY(add_range(p, clock.lo, clock.hi, clock.absolute, true));
@@ -215,11 +225,11 @@ static alm_status add_each_day(parser *p, alm_str text, size_t date_len)
 static alm_status add_from_to(parser *p, alm_str left, alm_str right)
 {
     alm_named_time a, b;
-    if (!alm_named_time_read(&p->clock, left, &a))
+    if (!read_named(p, left, &a))
         return bad_text(p, left);
-    if (!alm_named_time_read(&p->clock, right, &b))
+    if (!read_named(p, right, &b))
         return bad_text(p, right);
-    if (!a.fits || !b.fits)
+    if (p->outside)
         return ALM_OK;
     const bool business = a.business_days || b.business_days;
     const bool days = a.last <= ALM_FIELD_DAY && b.last <= ALM_FIELD_DAY;
@@ -250,7 +260,7 @@ static alm_status add_text(parser *p, alm_str text)
     const size_t date_len = alm_named_date_length(&p->clock, text);
     if (date_len > 0)
         return add_each_day(p, text, date_len);
-    if (!alm_named_time_read(&p->clock, text, &a))
+    if (!read_named(p, text, &a))
         return bad_text(p, text);
     if (!a.fits)
         return ALM_OK;
@@ -333,11 +343,11 @@ static alm_status expand_range(parser *p, const draft *so_far, alm_str a, alm_st
     use_zone(p, so_far);
     if (so_far->len > 0)
         return bad_date(p);
-    if (!alm_named_time_read(&p->clock, a, &from))
+    if (!read_named(p, a, &from))
         return bad_text(p, a);
-    if (!alm_named_time_read(&p->clock, b, &to))
+    if (!read_named(p, b, &to))
         return bad_text(p, b);
-    if (!from.fits || !to.fits)
+    if (p->outside)
         return ALM_OK;
     if (from.last > ALM_FIELD_DAY || to.last > ALM_FIELD_DAY)
         return rest.len > 0 ? bad_date(p) : add_from_to(p, a, b);
@@ -379,7 +389,7 @@ static alm_status expand_item(parser *p, const draft *so_far, alm_str item, alm_
         return expand_range(p, &d, a, b, rest);
     if (item.len > 0 && item.ptr[0] == '$' && d.len == 0 && rest.len > 0) {
         use_zone(p, &d);
-        if (!alm_named_time_read(&p->clock, item, &v) || v.last != ALM_FIELD_DAY)
+        if (!read_named(p, item, &v) || v.last != ALM_FIELD_DAY)
             return bad_text(p, item);
         const size_t len =
             alm_named_day_text(alm_floor_div(v.lo, alm_time_day(p->clock.unit)), text);
@@ -526,8 +536,8 @@ static alm_status read_weekdays(parser *p, alm_str text)
     return ALM_OK;
 }
 
-alm_status alm_interval_parse(alm_ctx *cx, alm_arena *arena, alm_str text, alm_time_unit unit,
-                              int64_t now_ns, int32_t pos, alm_time_ranges *out)
+static alm_status parse_in(alm_ctx *cx, alm_arena *arena, alm_str text, alm_time_unit unit,
+                           int64_t now_ns, int32_t pos, alm_time_ranges *out, bool *outside)
 {
     parser p = {.cx = cx, .arena = arena, .pos = pos};
     alm_str dates = trim(text), tail, days, zone;
@@ -551,5 +561,34 @@ alm_status alm_interval_parse(alm_ctx *cx, alm_arena *arena, alm_str text, alm_t
     else
         ALM_TRY(add_text(&p, dates));
     *out = (alm_time_ranges){p.items, alm_ranges_normalise(p.items, p.n)};
+    *outside = p.outside;
+    return ALM_OK;
+}
+
+/* Ranges of microseconds as ranges of nanoseconds: as much of them as there is. */
+static void to_nanoseconds(alm_time_ranges *set)
+{
+    const int64_t last = INT64_MAX / 1000, first = -last - 1; /* partly there, both of them */
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < set->n; i++) {
+        const alm_time_range r = set->items[i];
+        if (r.hi < first || r.lo > last)
+            continue;
+        set->items[kept++] = (alm_time_range){r.lo <= first ? ALM_TS_NULL + 1 : r.lo * 1000,
+                                              r.hi >= last ? INT64_MAX : r.hi * 1000 + 999};
+    }
+    set->n = kept;
+}
+
+alm_status alm_interval_parse(alm_ctx *cx, alm_arena *arena, alm_str text, alm_time_unit unit,
+                              int64_t now_ns, int32_t pos, alm_time_ranges *out)
+{
+    bool outside = false;
+    ALM_TRY(parse_in(cx, arena, text, unit, now_ns, pos, out, &outside));
+    if (!outside || unit != ALM_TIME_NS)
+        return ALM_OK;
+    /* years 1 to 9999 lie within microseconds, and so do the lengths and repetitions that count from them */
+    ALM_TRY(parse_in(cx, arena, text, ALM_TIME_US, now_ns, pos, out, &outside));
+    to_nanoseconds(out);
     return ALM_OK;
 }

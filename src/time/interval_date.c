@@ -26,16 +26,40 @@ size_t alm_named_day_text(int64_t day, char out[ALM_TIME_TEXT_MAX])
 
 /* ----------------------------------------------------------------------------------- dates */
 
-/* Ticks from the start of what is named to its end. */
-static int64_t end_of(alm_time_unit unit, const alm_time_text *text, int64_t lo)
+/* Where what is named ends: the first instant behind it. */
+static alm_instant end_of(const alm_time_text *text, alm_instant start)
 {
     static const char units[] = {'y', 'M', 'd', 'h', 'm', 's'};
-    if (text->last != ALM_FIELD_FRACTION)
-        return alm_named_add(lo, unit, units[text->last], 1) - 1;
-    int64_t width = alm_time_second(unit);
+    enum { SECOND = 1000000000, MS = 1000 };
+    int32_t width = SECOND;
+    if (text->last != ALM_FIELD_FRACTION) {
+        start.second = alm_time_add(start.second * MS, ALM_TIME_MS, units[text->last], 1) / MS;
+        return start;
+    }
     for (int32_t i = 0; i < text->fraction_digits; i++)
-        width = ALM_MAX(width / 10, 1);
-    return lo + width - 1;
+        width /= 10;
+    start.second += (start.nanos + width) / SECOND;
+    start.nanos = (start.nanos + width) % SECOND;
+    return start;
+}
+
+/* The first time of a unit that is not before the instant. False: there is none, or others before it do not fit. */
+static bool first_from(const alm_instant *at, alm_time_unit unit, int64_t *out)
+{
+    bool exact;
+    const int32_t place = alm_instant_place(at, unit, out, &exact);
+    *out += place == 0 && !exact;
+    return place == 0;
+}
+
+/* The last time of a unit that is before the instant, which may itself lie one tick beyond what the unit holds. */
+static bool last_before(alm_instant at, alm_time_unit unit, int64_t *out)
+{
+    enum { SECOND = 1000000000 };
+    bool exact;
+    at.second -= at.nanos == 0;
+    at.nanos = at.nanos == 0 ? SECOND - 1 : at.nanos - 1;
+    return alm_instant_place(&at, unit, out, &exact) == 0;
 }
 
 static bool read_date(const alm_named_clock *c, alm_str text, alm_named_time *out)
@@ -44,9 +68,9 @@ static bool read_date(const alm_named_clock *c, alm_str text, alm_named_time *ou
     if (text.len == 0 || alm_time_text_read(text, &t) != text.len)
         return false;
     *out = (alm_named_time){.last = t.last, .absolute = t.has_offset};
-    out->fits = alm_time_text_ticks(&t, c->unit, &out->lo);
-    if (out->fits)
-        out->hi = end_of(c->unit, &t, out->lo);
+    const alm_instant start = alm_time_text_instant(&t), end = end_of(&t, start);
+    out->outside = !first_from(&start, c->unit, &out->lo) || !last_before(end, c->unit, &out->hi);
+    out->fits = !out->outside && out->lo <= out->hi;
     return true;
 }
 
@@ -105,7 +129,9 @@ static bool read_week_date(const alm_named_clock *c, alm_str text, alm_named_tim
     if (!read_date(c, (alm_str){plain, n}, out))
         return false;
     if (weekday == 0 && out->fits) {
-        out->hi = alm_named_add(out->lo, c->unit, 'w', 1) - 1;
+        const int64_t next = alm_time_add(out->lo, c->unit, 'w', 1);
+        out->outside = next == ALM_TS_NULL;
+        out->hi = out->outside ? out->hi : next - 1;
         out->last = ALM_FIELD_MONTH;
     }
     return true;

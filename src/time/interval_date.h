@@ -18,6 +18,7 @@ typedef struct alm_named_time {
     alm_time_field last; /* the finest field that was written; a week counts as a month */
     bool absolute;
     bool fits;          /* false: no tick of this unit lies in it */
+    bool outside;       /* it begins before the first time of the unit, or ends behind the last */
     bool business_days; /* a variable with bd in it */
 } alm_named_time;
 

@@ -50,7 +50,11 @@ static void prefixes_and_lengths(void **state)
     check(e, "2022-02-28T12:30", "2022-02-28T12:30:00.000Z..2022-02-28T12:30:59.999Z");
     check(e, "2022-02-28T12:30:05", "2022-02-28T12:30:05.000Z..2022-02-28T12:30:05.999Z");
     check(e, "2022-02-28T12:30:05.1", "2022-02-28T12:30:05.100Z..2022-02-28T12:30:05.199Z");
-    check(e, "2022-02-28T12:30:05.123456", "2022-02-28T12:30:05.123Z..2022-02-28T12:30:05.123Z");
+    check(e, "2022-02-28T12:30:05.123000", "2022-02-28T12:30:05.123Z..2022-02-28T12:30:05.123Z");
+    /* no millisecond lies in that microsecond, as none is equal to it */
+    check(e, "2022-02-28T12:30:05.123456", "");
+    check(e, "2022-02-28T12:30:05.1239..2022-02-28T12:30:06",
+          "2022-02-28T12:30:05.124Z..2022-02-28T12:30:06.999Z");
     check(e, "2022-02-28T12+02:00", "2022-02-28T10:00:00.000Z..2022-02-28T10:59:59.999Z");
     check(e, "2022-02-01;1d", "2022-02-01T00:00:00.000Z..2022-02-02T23:59:59.999Z");
     check(e, "2022-02;1M", "2022-02-01T00:00:00.000Z..2022-03-28T23:59:59.999Z");
@@ -282,6 +286,32 @@ static void times_beyond_the_unit(void **state)
         ALM_OK);
     assert_int_equal(r.n, 1);
     assert_int_equal(r.items[0].hi, INT64_MAX);
+    /* as much of it as there is, counted from where it begins */
+    static const struct {
+        const char *text;
+        int64_t lo, hi;
+    } parts[] = {{"1677", INT64_MIN + 1, -9214560000000000001},
+                 {"2262", 9214646400000000000, INT64_MAX},
+                 {"1600;400y", INT64_MIN + 1, 978307199999999999},
+                 {"0001..9999", INT64_MIN + 1, INT64_MAX},
+                 {"1577;1y;100y;2", INT64_MIN + 1, -9183024000000000001},
+                 {"2262-04-11T23:47:16.854775807Z", INT64_MAX, INT64_MAX},
+                 {"2262-04-11T23:47:16.854775807Z;1d", INT64_MAX, INT64_MAX},
+                 {"1677-09-21T00:12:43.145224193Z", INT64_MIN + 1, INT64_MIN + 1},
+                 {"2262-W15", 9222940800000000000, INT64_MAX}};
+    for (size_t i = 0; i < ALM_COUNT(parts); i++) {
+        assert_int_equal(alm_interval_parse(&e->cx, &e->arena, alm_str_of(parts[i].text),
+                                            ALM_TIME_NS, NOW_NS, 0, &r),
+                         ALM_OK);
+        assert_int_equal(r.n, 1);
+        assert_int_equal(r.items[0].lo, parts[i].lo);
+        assert_int_equal(r.items[0].hi, parts[i].hi);
+    }
+    /* finer than the unit: no time of it lies there */
+    assert_int_equal(alm_interval_parse(&e->cx, &e->arena, ALM_STR("2024-01-01T00:00:00.0000005"),
+                                        ALM_TIME_US, NOW_NS, 0, &r),
+                     ALM_OK);
+    assert_int_equal(r.n, 0);
 }
 
 /* Sets over 0..15 as bits; ranges to bits. */

@@ -8,6 +8,8 @@
  */
 #include "time/timestamp.h"
 
+#include "base/number.h"
+
 enum {
     DAYS_PER_ERA = 146097, /* 400 years */
     DAYS_TO_1970 = 719468  /* from 0000-03-01 */
@@ -144,6 +146,39 @@ void alm_time_rescale_all(const int64_t *in, size_t n, alm_time_unit from, alm_t
         divide_all(in, n, 1000000, out);
     else
         divide_all(in, n, 1000, out);
+}
+
+/* ------------------------------------------------------------------ times without a unit */
+
+alm_instant alm_instant_of(int64_t time, alm_time_unit unit)
+{
+    int64_t ticks = 0;
+    alm_instant out = {.second = split_second(time, unit, &ticks)};
+    out.nanos = (int32_t)(ticks * (1000000000 / alm_time_second(unit)));
+    return out;
+}
+
+int32_t alm_instant_cmp(const alm_instant *a, const alm_instant *b)
+{
+    if (a->beyond != b->beyond)
+        return a->beyond < b->beyond ? -1 : 1;
+    if (a->second != b->second)
+        return a->second < b->second ? -1 : 1;
+    return a->nanos < b->nanos ? -1 : a->nanos > b->nanos;
+}
+
+int32_t alm_instant_place(const alm_instant *at, alm_time_unit unit, int64_t *floor, bool *exact)
+{
+    const bool fits = at->beyond == 0 && join_second(at->second, at->nanos, unit, floor);
+    const bool after = at->beyond > 0 || (at->beyond == 0 && at->second > 0);
+    *exact = fits && at->nanos % (1000000000 / alm_time_second(unit)) == 0;
+    if (!fits) {
+        *floor = after ? INT64_MAX : ALM_TS_NULL + 1;
+        return after ? 1 : -1;
+    }
+    return !*exact && *floor == INT64_MAX
+               ? 1
+               : 0; /* between the last time and the one that would follow */
 }
 
 /* ------------------------------------------------------------------ text to time */
@@ -291,12 +326,16 @@ size_t alm_time_text_read(alm_str text, alm_time_text *out)
     return date + (size_t)clock + (size_t)offset;
 }
 
-bool alm_time_text_ticks(const alm_time_text *text, alm_time_unit unit, int64_t *out)
+static int64_t text_second(const alm_time_text *text)
 {
     const alm_civil *c = &text->civil;
-    const int64_t s = alm_days_of_date(c->year, c->month, c->day) * ALM_SECONDS_PER_DAY +
-                      c->hour * 3600 + c->minute * 60 + c->second - text->offset_s;
-    return join_second(s, c->nanos, unit, out);
+    return alm_days_of_date(c->year, c->month, c->day) * ALM_SECONDS_PER_DAY + c->hour * 3600 +
+           c->minute * 60 + c->second - text->offset_s;
+}
+
+bool alm_time_text_ticks(const alm_time_text *text, alm_time_unit unit, int64_t *out)
+{
+    return join_second(text_second(text), text->civil.nanos, unit, out);
 }
 
 /* A blank before the offset, "1970-01-02 +00", "1970-01-02 10:00:00 +00:00": as drivers write days and times. */
@@ -313,13 +352,69 @@ static bool offset_apart(alm_str text, alm_time_text *out)
     return alm_time_offset_parse((alm_str){blank + 1, text.len - n - 1}, &out->offset_s);
 }
 
+alm_instant alm_time_text_instant(const alm_time_text *text)
+{
+    return (alm_instant){.second = text_second(text), .nanos = text->civil.nanos};
+}
+
+/* The whole text is one time. */
+static bool read_whole(alm_str text, alm_time_text *out)
+{
+    return (text.len > 0 && offset_apart(text, out)) ||
+           (text.len >= 4 && alm_time_text_read(text, out) == text.len);
+}
+
 bool alm_time_parse(alm_str text, alm_time_unit unit, int64_t *out)
 {
     alm_time_text parsed;
-    if (text.len > 0 && offset_apart(text, &parsed))
-        return alm_time_text_ticks(&parsed, unit, out);
-    return text.len >= 4 && alm_time_text_read(text, &parsed) == text.len &&
-           alm_time_text_ticks(&parsed, unit, out);
+    return read_whole(text, &parsed) && alm_time_text_ticks(&parsed, unit, out);
+}
+
+int8_t alm_time_infinity(alm_str text)
+{
+    if (alm_str_ieq(text, ALM_STR("infinity")))
+        return 1;
+    return alm_str_ieq(text, ALM_STR("-infinity")) ? -1 : 0;
+}
+
+bool alm_instant_parse(alm_str text, alm_instant *out)
+{
+    alm_time_text parsed;
+    *out = (alm_instant){.beyond = alm_time_infinity(text)};
+    if (out->beyond != 0)
+        return true;
+    if (!read_whole(text, &parsed))
+        return false;
+    *out = alm_time_text_instant(&parsed);
+    return true;
+}
+
+bool alm_time_is_compact_day(alm_str text)
+{
+    enum { DIGITS = 8 };
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return text.len == DIGITS;
+}
+
+bool alm_time_read(alm_str text, alm_time_unit unit, int64_t *out)
+{
+    int64_t count = 0;
+    alm_time_text parsed;
+    if (alm_time_is_compact_day(text)) {
+        const char *t = text.ptr;
+        const char day[] = {t[0], t[1], t[2], t[3], '-', t[4], t[5], '-', t[6], t[7]};
+        return alm_time_parse((alm_str){day, sizeof day}, unit, out);
+    }
+    if (alm_time_parse(text, unit, out))
+        return true;
+    if (alm_time_text_read(text, &parsed) == text.len) /* 1677: a year, if one beyond the unit */
+        return false;
+    if (alm_int64_parse(text, &count) != ALM_NUM_OK || count == ALM_TS_NULL)
+        return false;
+    *out = count;
+    return true;
 }
 
 bool alm_time_offset_parse(alm_str text, int32_t *offset_s)

@@ -79,6 +79,29 @@ int64_t alm_time_rescale(int64_t time, alm_time_unit from, alm_time_unit to);
 void alm_time_rescale_all(const int64_t *in, size_t n, alm_time_unit from, alm_time_unit to,
                           int64_t *out);
 
+/* ----------------------------------------------------------------- times without a unit */
+
+/* A time as finely as any unit has it, and as far away: what a constant says before it meets a column. */
+typedef struct alm_instant {
+    int64_t second; /* since 1970, by floor */
+    int32_t nanos;  /* of the second */
+    int8_t beyond;  /* -1 and 1: before and after all times; the rest is 0 then */
+} alm_instant;
+
+/* Not of null. */
+alm_instant alm_instant_of(int64_t time, alm_time_unit unit);
+/* < 0, 0 or > 0: a is before, at or after b. */
+int32_t alm_instant_cmp(const alm_instant *a, const alm_instant *b);
+/*
+ * Where the instant lies among the times of a unit: -1 before the first, 1 after the last, 0 among them. *floor is
+ * the last time that is not after it (the first or last one where it lies outside), *exact: it is that time.
+ */
+int32_t alm_instant_place(const alm_instant *at, alm_time_unit unit, int64_t *floor, bool *exact);
+/* The whole text is a time as alm_time_parse reads it, of any unit, or "infinity", "-infinity". */
+bool alm_instant_parse(alm_str text, alm_instant *out);
+/* -1, 1: the text is "-infinity", "infinity" in any case; 0: it is none of them. */
+int8_t alm_time_infinity(alm_str text);
+
 /* ----------------------------------------------------------------- text to time */
 
 /* What a text says, before it becomes ticks. */
@@ -108,8 +131,17 @@ typedef struct alm_time_text {
 size_t alm_time_text_read(alm_str text, alm_time_text *out);
 /* Ticks of a text that was read; false if they do not fit. */
 bool alm_time_text_ticks(const alm_time_text *text, alm_time_unit unit, int64_t *out);
+alm_instant alm_time_text_instant(const alm_time_text *text);
 /* The whole text is one time of the above form, or one with a blank before its offset: "1970-01-02 +00". */
 bool alm_time_parse(alm_str text, alm_time_unit unit, int64_t *out);
+/*
+ * A text where a time is expected: one of the above, eight digits that are a day (20231114), or any other whole number but
+ * a year, which counts the unit since 1970 as a number would. Eight digits are never a count: the moments around 20 s
+ * after 1970 are not what anybody means by them.
+ */
+bool alm_time_read(alm_str text, alm_time_unit unit, int64_t *out);
+/* Eight digits: then alm_time_read takes them as a day or not at all. */
+bool alm_time_is_compact_day(alm_str text);
 /* An offset alone: +05:30, -08, +0530, Z. False: it is none, or not less than a day. */
 bool alm_time_offset_parse(alm_str text, int32_t *offset_s);
 

@@ -189,6 +189,46 @@ static void rescaling(void **state)
     assert_int_equal(alm_time_rescale(INT64_MAX / 1000 + 1, ALM_TIME_US, ALM_TIME_NS), ALM_TS_NULL);
 }
 
+/* Instants among the times of a unit, against arithmetic on nanoseconds of any size. */
+static void instants_among_the_times_of_a_unit(void **state)
+{
+    (void)state;
+    static const int64_t nanos[] = {1000000, 1000, 1};
+    static const int64_t times[] = {INT64_MIN + 1, INT64_MIN + 2, -1001,         -1000,    -1, 0, 1,
+                                    999,           1000,          INT64_MAX - 1, INT64_MAX};
+    for (size_t from = 0; from < 3; from++)
+        for (size_t to = 0; to < 3; to++)
+            for (size_t i = 0; i < ALM_COUNT(times); i++) {
+                const alm_instant at = alm_instant_of(times[i], units[from]);
+                const __int128 ns = (__int128)times[i] * nanos[from];
+                const __int128 first = (__int128)(INT64_MIN + 1) * nanos[to];
+                const __int128 last = (__int128)INT64_MAX * nanos[to];
+                int64_t floor = 0;
+                bool exact = false;
+                const int32_t place = alm_instant_place(&at, units[to], &floor, &exact);
+                assert_int_equal(place, ns < first ? -1 : ns > last ? 1 : 0);
+                assert_int_equal(exact, place == 0 && ns % nanos[to] == 0);
+                if (place != 0)
+                    assert_int_equal(floor, place < 0 ? INT64_MIN + 1 : INT64_MAX);
+                else
+                    assert_true((__int128)floor * nanos[to] <= ns &&
+                                ns < ((__int128)floor + 1) * nanos[to]);
+            }
+    alm_instant a, b;
+    assert_true(alm_instant_parse(ALM_STR("-Infinity"), &a));
+    assert_true(alm_instant_parse(ALM_STR("0001-01-01"), &b));
+    assert_true(alm_instant_cmp(&a, &b) < 0);
+    assert_true(alm_instant_parse(ALM_STR("9999-12-31T23:59:59.999999999Z"), &a));
+    assert_true(alm_instant_cmp(&a, &b) > 0);
+    assert_true(alm_instant_parse(ALM_STR("infinity"), &b));
+    assert_true(alm_instant_cmp(&a, &b) < 0);
+    assert_true(alm_instant_parse(ALM_STR("2024-01-01T00:00:00.0000005Z"), &a));
+    assert_true(alm_instant_parse(ALM_STR("2024-01-01T01:00:00.000000500+01:00"), &b));
+    assert_int_equal(alm_instant_cmp(&a, &b), 0);
+    assert_false(alm_instant_parse(ALM_STR("infinit"), &a));
+    assert_false(alm_instant_parse(ALM_STR("2024-13"), &a));
+}
+
 static void offsets(void **state)
 {
     (void)state;
@@ -214,6 +254,7 @@ int main(void)
                                        cmocka_unit_test(styles_and_units),
                                        cmocka_unit_test(a_writer_writes_what_format_writes),
                                        cmocka_unit_test(rescaling),
+                                       cmocka_unit_test(instants_among_the_times_of_a_unit),
                                        cmocka_unit_test(offsets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

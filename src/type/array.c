@@ -42,21 +42,19 @@ alm_status alm_array_begin(alm_ctx *cx, alm_arena *arena, int32_t pos, uint32_t 
                            const uint32_t *len, alm_array_out *out)
 {
     const size_t head = dims * sizeof(uint32_t);
-    size_t count = 1;
+    size_t count = 1, lists = 1; /* without numbers there may be many empty lists */
     ALM_ASSERT(dims >= 1 && dims <= ALM_ARRAY_DIMS_MAX);
     for (uint32_t d = 0; d < dims; d++) {
         count *= len[d];
-        if (count > ALM_ARRAY_MAX)
+        lists *= ALM_MAX(len[d], 1U);
+        if (lists > ALM_ARRAY_MAX)
             return alm_fail(cx, ALM_E_LIMIT, pos, "an array may have %d numbers at most",
                             ALM_ARRAY_MAX);
     }
     *out = (alm_array_out){.count = count, .n_bytes = head + count * sizeof(double)};
     /* views of up to 12 bytes are made from these bytes, so there is always room for 12 */
     ALM_TRY(alm_arena_bytes(cx, arena, ALM_MAX(out->n_bytes, (size_t)16), &out->bytes));
-    if (count == 0)
-        memset(out->bytes, 0, head);
-    else
-        memcpy(out->bytes, len, head);
+    memcpy(out->bytes, len, head);
     out->at = out->bytes + head;
     return ALM_OK;
 }
@@ -79,10 +77,11 @@ typedef struct formatter {
     char *out;
 } formatter;
 
+/* Without numbers an array is the empty list, whatever its shape. */
 static void put_level(formatter *f, uint32_t dim)
 {
     *f->out++ = f->pg ? '{' : '[';
-    for (uint32_t i = 0; i < f->a->len[dim]; i++) {
+    for (uint32_t i = 0; f->a->count > 0 && i < f->a->len[dim]; i++) {
         if (i > 0)
             *f->out++ = ',';
         if (dim + 1 < f->a->dims) {

@@ -417,10 +417,12 @@ static alm_scan_result scan_interval(alm_str text, alm_interval_us *out)
 static alm_scan_result scan_geohash(alm_type type, alm_str text, void *out)
 {
     const uint32_t want = geohash_bits(type);
+    const size_t most = ALM_GEOHASH_BITS_MAX / 5;
     int64_t bits = 0;
     uint32_t n = 0;
     const bool as_bits =
         want % 5 != 0 && text.len == want && alm_geohash_parse_bits(text, &bits, &n);
+    text.len = ALM_MIN(text.len, most);
     if (!as_bits && (!alm_geohash_parse(text, &bits, &n) || n < want))
         return ALM_SCAN_BAD;
     alm_geohash_store(bits >> (n - want), out, alm_type_width(type));
@@ -466,10 +468,16 @@ alm_scan_result alm_value_scan(alm_type type, alm_str text, void *out)
         if (got == ALM_SCAN_OK)
             *(int16_t *)out = (int16_t)number;
         return got;
-    case ALM_T_INT: /* the smallest number is the null */
-        return from_number(alm_int32_parse(text, out));
+    case ALM_T_INT: /* the least number is the null: no text says it */
+        got = scan_integer(text, -INT32_MAX, INT32_MAX, &number);
+        if (got == ALM_SCAN_OK)
+            *(int32_t *)out = (int32_t)number;
+        return got;
     case ALM_T_LONG:
-        return from_number(alm_int64_parse(text, out));
+        got = scan_integer(text, -INT64_MAX, INT64_MAX, &number);
+        if (got == ALM_SCAN_OK)
+            *(int64_t *)out = number;
+        return got;
     case ALM_T_FLOAT:
         return scan_float(text, out);
     case ALM_T_DOUBLE:
@@ -479,7 +487,7 @@ alm_scan_result alm_value_scan(alm_type type, alm_str text, void *out)
     case ALM_T_DATE:
     case ALM_T_TIMESTAMP:
     case ALM_T_TIMESTAMP_NS:
-        return alm_time_parse(text, unit_of(type), out) ? ALM_SCAN_OK : ALM_SCAN_BAD;
+        return alm_time_read(text, unit_of(type), out) ? ALM_SCAN_OK : ALM_SCAN_BAD;
     case ALM_T_UUID:
         return alm_uuid_parse(text, out) ? ALM_SCAN_OK : ALM_SCAN_BAD;
     case ALM_T_IPV4:
@@ -545,4 +553,22 @@ alm_status alm_vec_parse(alm_ctx *cx, alm_arena *arena, int32_t pos, alm_type ty
     ALM_TRY(alm_value_parse(cx, pos, type, copy, one.data));
     *out = one;
     return ALM_OK;
+}
+
+alm_scan_result alm_value_scan_stored(alm_type type, alm_str text, void *out)
+{
+    char prefixed[ALM_LONG256_TEXT_MAX];
+    const bool wide = type.id == ALM_T_UUID || type.id == ALM_T_LONG256;
+    if (wide && text.ptr != NULL && text.len == 0) {
+        alm_value_set_null(type, out);
+        return ALM_SCAN_OK;
+    }
+    const alm_scan_result scanned = alm_value_scan(type, text, out);
+    if (scanned != ALM_SCAN_BAD || type.id != ALM_T_LONG256 || text.len > sizeof prefixed - 2)
+        return scanned;
+    prefixed[0] = '0';
+    prefixed[1] = 'x';
+    if (text.len > 0)
+        memcpy(prefixed + 2, text.ptr, text.len);
+    return alm_value_scan(type, (alm_str){prefixed, text.len + 2}, out);
 }

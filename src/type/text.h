@@ -49,6 +49,8 @@ typedef enum alm_scan_result {
  * digits beyond the type; floating ones with blanks around and one letter d or f behind. CHAR:
  * one UTF-16 unit, or empty for null. BOOLEAN: true t yes y on 1, false f no n off 0, any case.
  */
+/* As alm_value_scan, for a text that is stored: an empty one is no UUID and no LONG256, which is null, and LONG256 needs no 0x. */
+alm_scan_result alm_value_scan_stored(alm_type type, alm_str text, void *out);
 alm_scan_result alm_value_scan(alm_type type, alm_str text, void *out);
 /* The same with an error: "inconvertible value: `abc` [STRING -> INT]". */
 ALM_NODISCARD alm_status alm_value_parse(alm_ctx *cx, int32_t pos, alm_type type, alm_str text,

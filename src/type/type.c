@@ -40,8 +40,15 @@ static const type_alias ALIASES[] = {
     ALIAS("double precision", DOUBLE),
     ALIAS("text", STRING),
     ALIAS("character varying", VARCHAR),
+    ALIAS("char varying", VARCHAR),
+    ALIAS("nchar varying", VARCHAR),
+    ALIAS("national char varying", VARCHAR),
+    ALIAS("national character varying", VARCHAR),
     ALIAS("bpchar", CHAR),
     ALIAS("character", CHAR),
+    ALIAS("nchar", CHAR),
+    ALIAS("national char", CHAR),
+    ALIAS("national character", CHAR),
     ALIAS("timestamptz", TIMESTAMP),
     ALIAS("timestamp with time zone", TIMESTAMP),
     ALIAS("timestamp without time zone", TIMESTAMP),
@@ -191,9 +198,33 @@ static alm_type plain_type(alm_str text)
     for (size_t i = 0; i < ALM_COUNT(ALIASES); i++)
         if (alm_str_ieq(text, ALIASES[i].name))
             return (alm_type){.id = (uint8_t)ALIASES[i].id};
-    if (alm_str_ieq(text, ALM_STR("numeric")))
+    if (alm_str_ieq(text, ALM_STR("numeric")) || alm_str_ieq(text, ALM_STR("dec")))
         return ALM_TY(DECIMAL);
     return ALM_TY(NONE);
+}
+
+/* plain_type of "timestamp(3) with time zone" without the brackets: the words of a name with one blank between. */
+static alm_type split_type(alm_str before, alm_str behind)
+{
+    char name[48];
+    size_t n = 0;
+    const alm_str parts[2] = {before, behind};
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < parts[i].len; k++) {
+            const char c = parts[i].ptr[k];
+            const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+            if (blank && (n == 0 || name[n - 1] == ' '))
+                continue;
+            if (n == sizeof name)
+                return ALM_TY(NONE);
+            name[n++] = blank ? ' ' : c;
+        }
+        if (i == 0 && behind.len > 0 && n > 0 && n < sizeof name && name[n - 1] != ' ')
+            name[n++] = ' ';
+    }
+    while (n > 0 && name[n - 1] == ' ')
+        n--;
+    return plain_type((alm_str){name, n});
 }
 
 /* The [] behind the name of a type, taken off it. */
@@ -241,17 +272,63 @@ static alm_status read_float(alm_ctx *cx, int32_t at, alm_str all, size_t before
     return ALM_OK;
 }
 
+/* varchar(n), char(n): a text of n characters, without the blanks that PostgreSQL fills up a char(n) with. */
+static alm_status read_length(alm_ctx *cx, int32_t at, alm_type type, alm_str inside, alm_type *out,
+                              alm_type_mod *mod)
+{
+    const char *const name = type.id == ALM_T_CHAR ? "char" : "varchar";
+    int32_t n = 0;
+    const alm_num_parse st = alm_int32_parse(inside, &n);
+    if (st == ALM_NUM_BAD)
+        return alm_fail(cx, ALM_E_TYPE, at, "length for type %s must be a number", name);
+    if (st == ALM_NUM_OK && n < 1)
+        return alm_fail(cx, ALM_E_ARG, at, "length for type %s must be at least 1", name);
+    if (st == ALM_NUM_OVERFLOW || n > ALM_TEXT_LENGTH_MAX)
+        return alm_fail(cx, ALM_E_ARG, at, "length for type %s cannot exceed %d", name,
+                        ALM_TEXT_LENGTH_MAX);
+    *out = type;
+    if (type.id == ALM_T_CHAR && n == 1)
+        return ALM_OK;
+    *out = ALM_TY(VARCHAR);
+    mod->length = (uint32_t)n;
+    return ALM_OK;
+}
+
+/* timestamp(n): up to six digits are microseconds, up to nine nanoseconds. */
+static alm_status read_digits(alm_ctx *cx, int32_t at, alm_type type, alm_str inside, alm_type *out,
+                              alm_type_mod *mod)
+{
+    enum { MICRO = 6, NANO = 9 };
+    int32_t n = 0;
+    if (alm_int32_parse(inside, &n) != ALM_NUM_OK || n < 0 || n > NANO)
+        return alm_fail(cx, ALM_E_ARG, at, "TIMESTAMP precision must be between 0 and %d", NANO);
+    *out = n > MICRO ? ALM_TY(TIMESTAMP_NS) : type;
+    mod->digits = (int8_t)n;
+    return ALM_OK;
+}
+
 alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out)
+{
+    alm_type_mod mod;
+    return alm_type_read_mod(cx, pos, text, out, &mod);
+}
+
+alm_status alm_type_read_mod(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out,
+                             alm_type_mod *mod)
 {
     enum { PRECISION = 18, SCALE = 3 };
     *out = ALM_TY(NONE);
+    *mod = (alm_type_mod){.digits = -1};
     alm_str all = trimmed(text);
     const uint32_t dims = take_dimensions(&all);
     if (dims > 0)
         return read_array(cx, pos, all, dims, out);
     const char *open = all.len == 0 ? NULL : memchr(all.ptr, '(', all.len);
     const size_t before = open == NULL ? all.len : (size_t)(open - all.ptr);
-    const alm_type type = plain_type(trimmed((alm_str){all.ptr, before}));
+    const char *close = open == NULL ? NULL : memchr(open, ')', all.len - before);
+    const size_t end = close == NULL ? all.len : (size_t)(close - all.ptr) + 1;
+    const alm_type type = split_type(trimmed((alm_str){all.ptr, before}),
+                                     trimmed((alm_str){all.ptr + end, all.len - end}));
     const int32_t at = pos < 0 ? pos : pos + (int32_t)before;
     if (open == NULL) {
         if (type.id == ALM_T_GEOHASH)
@@ -261,12 +338,18 @@ alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out)
     }
     if (type.id == ALM_T_FLOAT)
         return read_float(cx, at, all, before, out);
-    const bool parametric = type.id == ALM_T_GEOHASH || type.id == ALM_T_DECIMAL;
+    const bool text_type = type.id == ALM_T_VARCHAR || type.id == ALM_T_CHAR;
+    const bool parametric = type.id == ALM_T_GEOHASH || type.id == ALM_T_DECIMAL || text_type ||
+                            type.id == ALM_T_TIMESTAMP;
     if (!parametric)
         return ALM_OK;
-    if (all.ptr[all.len - 1] != ')')
+    if (close == NULL)
         return alm_fail(cx, ALM_E_TYPE, at, "')' expected");
-    const alm_str inside = trimmed((alm_str){open + 1, all.len - before - 2});
+    const alm_str inside = trimmed((alm_str){open + 1, end - before - 2});
+    if (text_type)
+        return read_length(cx, at, type, inside, out, mod);
+    if (type.id == ALM_T_TIMESTAMP)
+        return read_digits(cx, at, type, inside, out, mod);
     return type.id == ALM_T_GEOHASH ? read_geohash(cx, at, inside, out)
                                     : read_decimal(cx, at, inside, out);
 }

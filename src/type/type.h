@@ -85,7 +85,8 @@ typedef enum alm_list_of {
     ALM_LIST_ROW, /* of rows, ROW(a, b) */
     ALM_LIST_VECTOR,
     ALM_LIST_NONE_BUT_CHAR, /* no list: a text that a CHAR is made of or compared with */
-    ALM_LIST_NONE_BUT_ROW   /* no list: a row, "(a,b)" */
+    ALM_LIST_NONE_BUT_ROW,  /* no list: a row, "(a,b)" */
+    ALM_LIST_NONE_BUT_JSON  /* no list: json, to drivers */
 } alm_list_of;
 static inline alm_type alm_type_list(alm_list_of of)
 {
@@ -96,6 +97,11 @@ static inline alm_type alm_type_list(alm_list_of of)
 static inline alm_type alm_type_char_text(void)
 {
     return alm_type_list(ALM_LIST_NONE_BUT_CHAR);
+}
+
+static inline alm_type alm_type_json(void)
+{
+    return alm_type_list(ALM_LIST_NONE_BUT_JSON);
 }
 
 static inline bool alm_type_is_row(alm_type t)
@@ -133,6 +139,15 @@ bool alm_type_parse(alm_str text, alm_type *out);
 /* The same where a bad parameter has an error of its own: "geohash(61b)", "decimal(5,6)". A name that
  * is no type at all gives NONE. */
 ALM_NODISCARD alm_status alm_type_read(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out);
+/* What PostgreSQL's names say beyond the type: characters at most (0: any number), digits of the seconds (-1: not said). */
+typedef struct alm_type_mod {
+    uint32_t length;
+    int8_t digits;
+} alm_type_mod;
+enum { ALM_TEXT_LENGTH_MAX = 10485760 };
+/* As alm_type_read, of varchar(20), char(3), timestamp(3) and their like, too. */
+ALM_NODISCARD alm_status alm_type_read_mod(alm_ctx *cx, int32_t pos, alm_str text, alm_type *out,
+                                           alm_type_mod *mod);
 /* The error for a name that is no type: "what: text". */
 alm_status alm_no_type(alm_ctx *cx, int32_t pos, const char *what, alm_str text);
 

@@ -429,6 +429,20 @@ static bool value_is_null(alm_null_kind kind, const void *at)
     return false;
 }
 
+void alm_values_settle(alm_type type, void *values, size_t n)
+{
+    if (type.id == ALM_T_FLOAT)
+        for (size_t i = 0; i < n; i++) {
+            float *x = (float *)values + i;
+            *x = __builtin_isfinite(*x) ? *x : __builtin_nanf("");
+        }
+    if (type.id == ALM_T_DOUBLE)
+        for (size_t i = 0; i < n; i++) {
+            double *x = (double *)values + i;
+            *x = __builtin_isfinite(*x) ? *x : __builtin_nan("");
+        }
+}
+
 bool alm_vec_is_null(const alm_vec *v, size_t i)
 {
     ALM_DASSERT(!v->indirect);

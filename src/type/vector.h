@@ -117,6 +117,8 @@ ALM_NODISCARD alm_status alm_vec_expand(alm_ctx *cx, alm_arena *arena, const alm
 /* SYMBOL codes to views; other text is passed through. Const stays const. */
 ALM_NODISCARD alm_status alm_vec_decode(alm_ctx *cx, alm_arena *arena, const alm_vec *in, size_t n,
                                         alm_vec *out);
+/* n values of the type from outside: of FLOAT and DOUBLE, what is not finite becomes null. Kernels rely on it. */
+void alm_values_settle(alm_type type, void *values, size_t n);
 /* Is row i null? By the null rule of the type; for control plane and tests, not for kernels. */
 bool alm_vec_is_null(const alm_vec *v, size_t i);
 /* Text of row i of a text vector (codes are decoded); ptr NULL for null. */

@@ -251,7 +251,7 @@ class Chaos(Client):
 
     FITTING = ALLOWED_TEXTS + ("table already exists", "Duplicate column", "could not ", "partitions of table", "cannot ", "deduplicat",
                                "incompatible column", "row value count", "found [tok", "rows of the table were changed", "column is ",
-                               "Could not ", "partitions were changed", "view or materialized view", "view already exists", "materialized view ")
+                               "Could not ", "DEDUP key column", "partitions were changed", "view or materialized view", "view already exists", "materialized view ")
 
     def statement(self):
         n, day = random.randint(0, 9), random.randint(1, 9)

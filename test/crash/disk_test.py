@@ -163,7 +163,7 @@ def bulk_loads_on_a_small_disk(binary):
     """Nothing of a load that found no room is left, neither rows nor files; small writes go on at once."""
     with tempfile.TemporaryDirectory() as d:
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", d], capture_output=True).returncode:
-            print("bulk loads: skipped (cannot mount a tmpfs)")
+            print("skipped: bulk loads: cannot mount a tmpfs")
             return 0
         try:
             with Server(binary=binary, root=d, env=ENV) as s:

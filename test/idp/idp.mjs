@@ -51,7 +51,7 @@ const fresh = () => ({
   },
 });
 let users = fresh();
-const counters = { userinfo: 0, token: 0, auth: 0, jwks: 0, discovery: 0 };
+const counters = { userinfo: 0, token: 0, auth: 0, jwks: 0, discovery: 0, introspection: 0 };
 let fault = { path: null, status: 0, delay: 0, body: null }; // injected faults
 
 // ---- keys --------------------------------------------------------------------------------
@@ -59,6 +59,7 @@ const newKey = () => {
   const { privateKey } = crypto.generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: crypto.randomUUID().slice(0, 8) };
 };
+let backchannel = null; // where the client hears of log-outs
 let keys = [newKey()];
 const strangerKey = newKey(); // never published: signs forgeries
 
@@ -76,9 +77,13 @@ function build() {
         'urn:ietf:params:oauth:grant-type:device_code'],
       response_types: ['code'],
       redirect_uris: REDIRECTS,
+      ...(backchannel ? { backchannel_logout_uri: backchannel } : {}),
     }, {
       client_id: 'other-app', application_type: 'native', token_endpoint_auth_method: 'none',
       grant_types: ['authorization_code', 'password'], response_types: ['code'], redirect_uris: REDIRECTS,
+    }, { // a resource server, which may ask about tokens of all clients
+      client_id: 'almanac-server', client_secret: 'introspection: %20&secret', token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: [], response_types: [], redirect_uris: [],
     }],
     jwks: { keys },
     scopes: ['openid', 'profile', 'email', 'offline_access'],
@@ -89,6 +94,7 @@ function build() {
     },
     conformIdTokenClaims: !opt['groups-in-token'],
     pkce: { required: () => true },
+    fetch: (url, { dispatcher, ...options }) => fetch(url, options), // the engine's own refuses loopback addresses
     clockTolerance: 0, // the default of 15 s would keep short-lived tokens alive
     cookies: { keys: [crypto.randomBytes(16).toString('hex')] },
     features: {
@@ -100,7 +106,8 @@ function build() {
         userCodeConfirmSource: async (ctx, form) => { ctx.body = `<!doctype html><title>Confirm</title>${form}<button form="op.deviceConfirmForm" name="confirm" value="yes">Confirm</button>`; },
         successSource: async (ctx) => { ctx.body = '<!doctype html><title>Done</title>Signed in.'; },
       },
-      introspection: { enabled: false },
+      introspection: { enabled: true },
+      backchannelLogout: { enabled: true },
       revocation: { enabled: true },
       rpInitiatedLogout: {
         enabled: true,
@@ -266,6 +273,11 @@ async function hooks(req, res, url) {
     for (const k of Object.keys(c)) if (c[k] === null) delete c[k];
     return send(res, 200, await sign(c, o), 'text/plain');
   }
+  if (what === 'backchannel') {
+    backchannel = json.uri ?? null;
+    provider = build();
+    return send(res, 200, { uri: backchannel });
+  }
   if (what === 'rotate-key') {
     keys = json.drop_old ? [newKey()] : [newKey(), ...keys];
     provider = build();
@@ -299,7 +311,7 @@ function misbehave(res) {
   return true;
 }
 
-const route = { '/me': 'userinfo', '/token': 'token', '/auth': 'auth', '/jwks': 'jwks', '/.well-known/openid-configuration': 'discovery' };
+const route = { '/me': 'userinfo', '/token': 'token', '/auth': 'auth', '/jwks': 'jwks', '/token/introspection': 'introspection', '/.well-known/openid-configuration': 'discovery' };
 const handler = async (req, res) => {
   try {
     const url = new URL(req.url, ISSUER);

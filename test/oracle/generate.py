@@ -19,6 +19,7 @@ BIG = ("ts", "id", "sym", "key", "b", "i", "l", "d", "s")
 NOT_NULL = {"ts", "id", "b", "sh"}
 WORDS = ["", "a", "A", "ab", "abc", "Alpha", "beta", "gamma ray", " x ", "zz%", "a_b", "\u00e4\u00f6", "\u65e5\u672c", "0", "12", "-3.5"]
 NAMES = re.compile(r"\b[a-z]\.\w")
+CONSTANT_FIRST = re.compile(r"coalesce\(\(?['\d-]")
 STEPS = [("1s", 10**6), ("30s", 30 * 10**6), ("5m", 300 * 10**6), ("1h", 3600 * 10**6), ("6h", 6 * 3600 * 10**6), ("1d", DAY)]
 
 
@@ -156,7 +157,7 @@ class Gen:
     def __init__(self, rng, tables):
         self.r, self.tables = rng, tables
         self.t = {t.name: t for t in tables}
-        self.notes = set()
+        self.tags, self.out = set(), []  # what the query is about; names and types of its columns, where it can be asked about
 
     # -- leaves
     def literal(self, t):
@@ -536,6 +537,7 @@ class Gen:
         return a, d, False
 
     def items(self, exprs):
+        self.out = [(f"c{k}", x.t) for k, x in enumerate(exprs)]
         return ", ".join(f"{x.a} c{k}" for k, x in enumerate(exprs)), ", ".join(f"{x.d} c{k}" for k, x in enumerate(exprs))
 
     def source(self):
@@ -609,11 +611,23 @@ class Gen:
         exprs = keys + aggs
         wa, wd = self.where(src)
         ia, id_ = self.items(exprs)
+        written = [k.a for k in keys]
+        if keys and r.random() < 0.3:  # called as some column is: GROUP BY means the alias
+            names = [f"c{k}" for k in range(len(exprs))]
+            for k in range(len(keys)):
+                name = r.choice(src.columns).a.split(".")[-1]
+                if name.isidentifier() and name not in names:
+                    names[k] = written[k] = name
+            if written != [k.a for k in keys]:
+                self.tags.add("alias")
+            ia, id_ = (", ".join(f"{t} {name}" for t, name in zip(texts, names)) for texts in ([x.a for x in exprs], [x.d for x in exprs]))
+            self.out = [(name, x.t) for name, x in zip(names, exprs)]
         a, d = f"select {ia} from {src.a}{wa}", f"select {id_} from {src.d}{wd}"
         if keys:
             d += " group by " + ", ".join(str(k + 1) for k in range(len(keys)))
-            if r.random() < 0.6:
-                a += " group by " + ", ".join(k.a for k in keys)
+            # a coalesce of a constant is one, and a constant is no key unless it is written
+            if r.random() < 0.6 or written != [k.a for k in keys] or any(CONSTANT_FIRST.search(k.a) for k in keys):
+                a += " group by " + ", ".join(written)
                 if r.random() < 0.3:
                     h = self.compare(r.choice(["<", ">", "=", "<>"]), E("long", "count(*)", "count(*)"), self.literal("int"))
                     a, d = a + " having " + h.a, d + " having " + h.d
@@ -648,6 +662,7 @@ class Gen:
             op = r.choice(["union", "union all", "except", "intersect"])
             x, y = part()
             a, d = f"({a}) {op} ({x})", f"({d}) {op} ({y})"
+        self.out = [(f"c{k}", t) for k, t in enumerate(types)]
         return self.finish(f"select * from ({a})", f"select * from ({d})", types, False)
 
     def window_frame(self):
@@ -752,7 +767,7 @@ class Gen:
                  f"k as (select distinct 1 one{key} from g) select buckets.c0{', k.c1' if keys else ''}, {names} from buckets, k "
                  f"left join g on g.c0 = buckets.c0{' and g.c1 is not distinct from k.c1' if keys else ''}")
             d = d.replace("from buckets, k left join", "from (select buckets.c0 b0" + (", k.c1 k1" if keys else "") + " from buckets, k) bk left join")
-            d = d.replace("select buckets.c0" + (", k.c1" if keys else "") + f", {names}", "select b0" + (", k1" if keys else "") + f", {names}")
+            d = d.replace("select buckets.c0" + (", k.c1" if keys else "") + f", {names}", "select b0 c0" + (", k1 c1" if keys else "") + f", {names}")
             d = d.replace("on g.c0 = buckets.c0", "on g.c0 = bk.b0").replace("distinct from k.c1", "distinct from bk.k1")
         return a, d, False
 
@@ -786,6 +801,7 @@ class Gen:
         cols = [c for c in src.columns if c.name in ("ts", "id", "sym", "i", "d", "s")]
         wa, wd = self.where(src, 0.5)
         names = ", ".join(c.a for c in cols)
+        self.out = [(c.name, c.t) for c in cols]
         a = f"select {names} from {src.a}{wa} latest on ts partition by {', '.join(keys)}"
         d = (f"select {', '.join(c.name for c in cols)} from (select a.*, row_number() over (partition by {', '.join('a.' + k for k in keys)} "
              f"order by a.ts desc) rn from {src.d}{wd}) where rn = 1")
@@ -813,12 +829,14 @@ class Gen:
         src = self.relation("a", small=True)
         c, k = self.cond(src, 1), r.choice(["sym", "key", "s"])
         inner = lambda w, f: f"with q as (select a.{k} k, a.i i, a.d d from {f} where {w}) "
-        tail = r.choice([
+        outs = r.randrange(4)
+        self.out = [[("k", "txt"), ("i", "int"), ("d", "dbl")], [("k", "txt"), ("c", "long"), ("s", "long")], [("k", "txt"), ("m", "dbl")], [("i", "int"), ("d", "dbl")]][outs]
+        tail = [
             ("select x.k, x.i, y.d from q x join q y on x.k = y.k and x.i = y.i", "select x.k, x.i, y.d from q x join q y on x.k is not distinct from y.k and x.i is not distinct from y.i"),
             ("select k, count(*) c, sum(i) s from q where i > (select avg(i) from q) group by k", "select k, count(*) c, sum(i)::bigint s from q where coalesce(i > (select avg(i) from q), false) group by k"),
             ("select * from (select k, max(d) m from q group by k) where m in (select d from q where i > 10)",
              "select * from (select k, max(d) m from q group by k) t where exists (select 1 from q where coalesce(i > 10, false) and q.d is not distinct from t.m)"),
-            ("select i, d from q union select i + 1, d from q", "select i, d from q union select i + 1, d from q")])
+            ("select i, d from q union select i + 1, d from q", "select i, d from q union select i + 1, d from q")][outs]
         return inner(c.a, src.a) + tail[0], inner(c.w, src.d) + tail[1], False
 
     def q_scalar(self):
@@ -865,6 +883,8 @@ class Gen:
         show = (lambda c: f"coalesce({c}, '')") if k == "ch" else (lambda c: c)
         wa, wd = self.where(src, 0.5)
         kind = r.randrange(4)
+        self.out = [[("k", "ts" if k == "ts2" else "bool" if k == "b" else k), ("n", "long"), ("s", "long"), ("m", "dbl")], [], [("n", "long"), ("s", "long")],
+                    [("n", "long")]][kind]
         if kind == 0:
             return (f"select a.{k} k, count(*) n, sum(a.i) s, min(a.d) m from {src.a}{wa} group by a.{k}",
                     f"select {show('a.' + k)} k, count(*) n, sum(a.i)::bigint s, min(a.d) m from {src.d}{wd} group by a.{k}", False)
@@ -886,6 +906,7 @@ class Gen:
         k = r.choice(["sym", "key"])
         down = r.random() < 0.5
         wa, wd = self.where(src, 0.5)
+        self.out = [("k", "txt"), ("c", "long"), ("e", "dbl")]
         return (f"select distinct on (a.{k}) a.{k} k, a.id c, a.d e from {src.a}{wa} order by a.{k}, a.ts{' desc' if down else ''}",
                 f"select distinct on (a.{k}) a.{k} k, a.id c, a.d e from {src.d}{wd} order by a.{k} nulls first, a.ts{' desc' if down else ''}", False)
 
@@ -895,6 +916,7 @@ class Gen:
         k, f, n = r.choice(["sym", "key", "b"]), r.choice(["row_number()", "rank()", "count(*)", "ntile(3)"]), r.randint(1, 4)
         wa, wd = self.where(src, 0.5)
         tail = f" qualify {f} over (partition by a.{k} order by a.ts{r.choice(['', ' desc'])}) {r.choice(['<=', '=', '>'])} {n}"
+        self.out = [("id", "long"), (k, "bool" if k == "b" else "txt")]
         return f"select a.id, a.{k} from {src.a}{wa}{tail}", f"select a.id, a.{k} from {src.d}{wd}{tail}", False
 
     def q_lateral(self):
@@ -905,6 +927,7 @@ class Gen:
         inner = lambda f, eq: f"(select b.id bid, b.d bd from {f} where {eq} order by b.ts{d} limit {n})"
         j = "left join lateral" if left else "cross join lateral"
         on = " on true" if left else ""
+        self.out = [("id", "long"), ("bid", "long"), ("bd", "dbl")]
         return (f"select a.id, l.bid, l.bd from {a.a} {j} {inner(b.a, f'b.{k} = a.{k}')} l{on}",
                 f"select a.id, l.bid, l.bd from {a.d} {j} {inner(b.d, f'b.{k} is not distinct from a.{k}')} l{on}", False)
 
@@ -913,17 +936,19 @@ class Gen:
         r = self.r
         left, right = self.relation("a", small=True, unique=True), self.relation("b", small=True, unique=True)
         kind = r.randrange(5)
+        self.out = [[("aid", "long"), ("bid", "long")], [("i", "int"), ("d", "dbl")], [("sym", "txt"), ("f", "dbl")], [("n", "long"), ("s", "dbl")],
+                    [("id", "long"), ("s", "dbl"), ("n", "long")]][kind]
         if kind == 0:
-            return f"select a.id, b.id, a.ts from {left.a} splice join {right.a}" + (" on (sym)" if r.random() < 0.5 else ""), None, False
+            return f"select a.id aid, b.id bid, a.ts from {left.a} splice join {right.a}" + (" on (sym)" if r.random() < 0.5 else ""), None, False
         if kind == 1:
             return f"select ts, i, d from {left.a} limit -{r.randint(1, 30)}", None, True
         if kind == 2:
             f = r.choice(["ksum", "nsum", "mode", "count_distinct"])
             c = self.column(left, "dbl") if f in ("ksum", "nsum") else self.column(left, "long")
-            return f"select a.sym, {f}({c.a}) from {left.a}", None, False
+            return f"select a.sym, {f}({c.a}) f from {left.a}", None, False
         if kind == 3:
             day = ts_text(BASE + r.randint(0, 3) * DAY)[:10]
-            return f"select count(), min(ts), max(ts), sum(d) from {left.a} where ts in '{day}{r.choice(['', ';2d', 'T00;1h'])}'", None, False
+            return f"select count() n, min(ts), max(ts), sum(d) s from {left.a} where ts in '{day}{r.choice(['', ';2d', 'T00;1h'])}'", None, False
         return f"select a.ts, a.id, sum(b.d) s, count() n from {left.a} window join {right.a} on (sym) range between {r.randint(1, 60)} minutes preceding and {r.randint(0, 9)} minutes following include prevailing", None, False
 
     SHAPES = [("select", 9), ("group", 7), ("set", 2), ("window", 5), ("sample", 4), ("asof", 3), ("latest", 2), ("rollup", 1), ("self", 2),

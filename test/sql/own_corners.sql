@@ -160,3 +160,15 @@ alter table oco_d1 rename to oco_d3;
 alter table oco_d2 rename to "../x";
 drop table if exists oco_d1, oco_d2, oco_d3;
 select pg_sleep(0.001) s, pg_sleep(-1) t, pg_sleep(null) u;
+-- row counts at the ends of LONG
+select x from long_sequence(9223372036854775807) limit -5;
+select x from long_sequence(9223372036854775807) limit -9223372036854775807, -9223372036854775805;
+select x from long_sequence(9223372036854775807) limit 9223372036854775805, 9223372036854775807;
+select x from long_sequence(9) limit 9223372036854775807, 9223372036854775807 offset 9223372036854775807;
+select x from long_sequence(9223372036854775807) limit 3 offset 9223372036854775805;
+create table oco_ends (v long);
+insert into oco_ends values (9223372036854775806), (9223372036854775807), (-9223372036854775807);
+select v from oco_ends where v > 9223372036854775806 and v > 9223372036854775805;
+select v from oco_ends where v >= 9223372036854775807 and v <= 9223372036854775807;
+select v from oco_ends where v < -9223372036854775806 and v <= 9223372036854775806;
+drop table oco_ends;

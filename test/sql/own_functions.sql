@@ -86,6 +86,7 @@ SELECT c, dateadd(c, 1, '2024-01-31'::timestamp), dateadd(c, x, '2024-01-31'::ti
 
 SELECT today(z) = today('Europe/Berlin'), yesterday(z) IS NULL, tomorrow(z) = tomorrow('America/New_York') FROM (SELECT CASE x WHEN 1 THEN 'Europe/Berlin' WHEN 2 THEN 'America/New_York' ELSE null END z FROM long_sequence(3));
 
+-- an unknown zone of a row is null there
 SELECT today(z) FROM (SELECT 'nowhere' || x z FROM long_sequence(1));
 
 SELECT cancel_query(0), cancel_query(null), pg_cancel_backend(0);

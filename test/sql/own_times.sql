@@ -6,6 +6,7 @@ SELECT ts, z, dateadd('d', n, ts, z) AS d, dateadd('h', n::LONG, ts, z) AS h, da
 SELECT ts, timestamp_floor('1d', ts, null, o, z) AS a, timestamp_floor('6h', ts, f, o, z) AS b, timestamp_floor('1h', ts, f, '00:00', z) AS c FROM oti_t;
 SELECT ts, timestamp_floor('5d', ts, f) AS a, timestamp_floor('1w', ts, f) AS b FROM oti_t;
 SELECT z, timestamp_floor('1d', ts, null, '00:00', z) AS day, count() AS n FROM oti_t ORDER BY day, z;
+-- an unknown zone or offset of a row is null there
 SELECT dateadd('d', 1, ts, concat(z, 'x')) FROM oti_t;
 SELECT timestamp_floor('1d', ts, null, z, 'UTC') FROM oti_t;
 SELECT timestamp_floor('1x', ts, f) FROM oti_t;

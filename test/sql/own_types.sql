@@ -2,7 +2,8 @@
 drop table if exists ot_max;
 create table ot_max (k int, b byte, s short, i int, l long, f float, d double, g symbol, ts timestamp) timestamp(ts) partition by day;
 insert into ot_max values (1, 127, 32767, 2147483647, 9223372036854775807, 3e38f, 1.7e308, 'a', 0), (2, -128, -32768, -2147483647, -9223372036854775807, -3e38f, -1.7e308, 'a', 1), (3, 1, 1, 1, 9223372036854775807, 1f, 1.0, 'b', 2);
--- integers: null beyond the range, not another number
+-- integers: null beyond the range, not another number. A constant that INT does not hold is a LONG, one that LONG
+-- does not hold an error: a constant is known when it is written, so nothing need be lost. 9.3 gives null, or another number
 select 2147483647 + 1 a, -2147483647 - 2 b, 46341 * 46341 c, 2147483647 * 2 d;
 select 9223372036854775807 + 1 a, -9223372036854775807 - 2 b, 3037000500L * 3037000500L c, 9223372036854775807 * 2 d;
 select k, i + 1 a, i - 1 s, i * 2 m, -i n from ot_max;

@@ -60,7 +60,8 @@ def what_a_session_is_at(s):
     number = other.rows(f"select query_id from pg_stat_activity where client_port = {port}")[0][0]
     expect(other.rows(f"select cancel_query({number})"), [["t"]])
     expect(state(w.until_ready()), "I")
-    expect(other.rows("select count() from pg_stat_activity where application_name = 'refresh' and backend_type = 'background worker'"), [["1"]])
+    workers = other.rows("select value from show_parameters() where property_path = 'mat.view.refresh.worker.count'")
+    expect(other.rows("select count() from pg_stat_activity where application_name = 'refresh' and backend_type = 'background worker'"), workers)
 
 
 def begin_import(s, name, body):

@@ -119,7 +119,7 @@ def main():
     for make in (node, go, java, rust) if ARGS.nightly else (node, go):
         try:
             skipped = client(make)
-            print(f"{make.__name__}: " + (f"left out, {skipped}" if skipped else "rows equal"))
+            print(f"skipped: {make.__name__}: {skipped}" if skipped else f"{make.__name__}: rows equal")
             passed += skipped is None
         except (AssertionError, RuntimeError, subprocess.SubprocessError) as e:
             print(f"{make.__name__}: {e}")

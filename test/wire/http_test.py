@@ -127,14 +127,14 @@ def requests_split_at_any_byte_are_answered(s):
 
 @check
 def malformed_requests_get_400_and_the_server_lives(s):
-    bad = [b"GARBAGE\r\n\r\n", b"GET  HTTP/1.1\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-           b"GET / HTTP/1.1\r\nHost: a\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", b"GET / HTTP/1.1\r\nHo st: a\r\n\r\n",
-           b"GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n", b"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /exec?query=%4 HTTP/1.1\r\nHost: a\r\n\r\n",
-           b"POST /exec HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
-           b"POST /exec HTTP/1.1\r\nContent-Length: abc\r\n\r\n", b"POST /exec HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
-           b"POST /exec HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-           b"POST /write HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"GET /\x00 HTTP/1.1\r\n\r\n",
-           b"POST /exec HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"]
+    bad = [b"GARBAGE\r\n\r\n", b"GET  HTTP/1.1\r\nHost: a\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+           b"GET / HTTP/1.1\r\nHost: a\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHo st: a\r\n\r\n",
+           b"GET / HTTP/1.1\r\nHost: a\r\nA: b\r\n c\r\n\r\n", b"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", b"GET /exec?query=%4 HTTP/1.1\r\nHost: a\r\n\r\n",
+           b"POST /exec HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
+           b"POST /exec HTTP/1.1\r\nHost: a\r\nContent-Length: abc\r\n\r\n", b"POST /exec HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+           b"POST /exec HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+           b"POST /write HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"GET /\x00 HTTP/1.1\r\nHost: a\r\n\r\n",
+           b"POST /exec HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"]
     for data in bad:
         got = raw(s, data)
         expect(re.match(rb"HTTP/1.1 (400|501|505) ", got) is not None, True, (data, got[:60]))
@@ -144,7 +144,7 @@ def malformed_requests_get_400_and_the_server_lives(s):
 @check
 def long_lines_are_414_and_431(s):
     expect(raw(s, b"GET /exec?query=" + b"a" * 70000 + b" HTTP/1.1\r\n\r\n").split(b" ")[1], b"414")
-    expect(raw(s, b"GET / HTTP/1.1\r\nX: " + b"a" * 70000 + b"\r\n\r\n").split(b" ")[1], b"431")
+    expect(raw(s, b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 70000 + b"\r\n\r\n").split(b" ")[1], b"431")
 
 
 @check
@@ -278,7 +278,7 @@ def statements_are_validated_without_running(s):
                         ("delete from val where nope = 1", "nope"), ("drop table nope", "nope"), ("truncate table val, nope", "nope"), ("rename table nope to x", "nope"),
                         ("alter table val drop column nope", "nope"), ("create table other as (select nope from val)", "nope"), ("create view vv as (select nope from val)", "nope"),
                         ("show columns from nope", "nope"), ("explain select nope from val", "nope"), ("select nope(1)", "nope"), ("create table val (a int)", "val"),
-                        ("select 'é\U0001f600', wrong from val", "wrong"), ("select v from val where ts in '2026-13'", "'2026-13'"), ("selec v from val", "from"), ("select v from", "from"),
+                        ("select 'é\U0001f600', wrong from val", "wrong"), ("select v from val where ts in '2026-13'", "'2026-13'"), ("selec v from val", "selec"), ("select v from", "from"),
                         ("select 'open", "'open"), ("insert into val values (now(), 1, 'a', 2)", None)):
         status, answer = validated(s, text)
         first = answer["errors"][0]
@@ -295,7 +295,7 @@ def all_statements_of_a_text_are_validated(s):
     s.exec("create table vall (v int)")
     text = "; selec 1; select 'a;b', x1 from vall; -- ;\n\n;select v from vall; update vall set x2 = 1 where"
     status, answer = validated(s, text, report="true")
-    expect((status, answer["statements"], [text[e["position"]:][:e["length"]] for e in answer["errors"]]), (200, 2, ["1", "x1", "where"]))
+    expect((status, answer["statements"], [text[e["position"]:][:e["length"]] for e in answer["errors"]]), (200, 2, ["selec", "x1", "where"]))
     expect(validated(s, text)[0], 400)
     # what a statement makes, changes or takes away is not there yet for those behind it
     made = ("create table vnew (a int); insert into vnew values (1); select b from \"VNEW\"; select nope from vall; "
@@ -745,7 +745,7 @@ def a_client_that_is_gone_ends_its_query(s):
         return (int(parts[11]) + int(parts[12])) / 100
     for _ in range(3):
         sock = s.connect()
-        sock.sendall(b"GET /exec?query=select%20sum(x%20%25%207)%20from%20long_sequence(1000000000000) HTTP/1.1\r\n\r\n")
+        sock.sendall(b"GET /exec?query=select%20sum(x%20%25%207)%20from%20long_sequence(1000000000000) HTTP/1.1\r\nHost: a\r\n\r\n")
         sock.close()
     time.sleep(1.5)
     first = cpu()
@@ -757,7 +757,7 @@ def a_client_that_is_gone_ends_its_query(s):
 def over_the_connection_limit_the_answer_is_503(s):
     with Server(preset=s.preset, env={"ALMANAC_HTTP_NET_CONNECTION_LIMIT": "2"}) as small:
         held = [small.connect() for _ in range(2)]
-        held[0].sendall(b"GET /ping HTTP/1.1\r\n\r\n")
+        held[0].sendall(b"GET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
         held[0].recv(1000)
         got = raw(small, GET + b"\r\n")
         expect((got[:12], len(got.split(b"\r\n\r\n")[1])), (b"HTTP/1.1 503", int(re.search(rb"Content-Length: (\d+)", got)[1])))

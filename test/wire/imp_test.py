@@ -5,7 +5,7 @@ whole table afterwards. Parquet files are those of pyarrow.
 
     imp_test.py [--preset NAME] [--nightly] [CHECK...]
 """
-import base64, datetime, decimal, http.client, io, json, os, pathlib, socket, struct, sys, time
+import base64, bz2, datetime, decimal, gzip, http.client, io, json, lzma, os, pathlib, random, socket, struct, sys, tarfile, time, zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -68,6 +68,14 @@ def a_value_that_reads_as_null_is_an_error(s):
 
 
 @check
+def infinities_are_null(s):
+    s.exec("create table im2a (d double, f float)")
+    load(s, "im2a", "d,f\nInfinity,-Infinity\n-Infinity,NaN\nNaN,Infinity\n1.5,2.5\n")
+    expect(s.rows("select count(), count(d), sum(d), count(f), sum(f) from im2a"), [[4, 1, 1.5, 1, 2.5]])
+    expect(s.rows("select count() from im2a where d is null and f is null"), [[3]])
+
+
+@check
 def times_finer_than_the_type_that_was_found_are_errors(s):
     lines = "".join(f"2024-01-01T00:00:00.{n:06d}Z,{n}\n" for n in range(1001)) + "2024-01-01T00:00:00.123456789Z,1\n2024-01-01T00:00:00.123456000Z,1\n"
     r = load(s, "im3", "t,n\n" + lines)
@@ -109,6 +117,28 @@ def the_header_of_a_table_is_known(s):
     expect(s.rows("select * from im6"), [["Bob", "Rome"], ["city", "name"]])
     s.exec(f"create table im7 ({TYPES}) timestamp(ts) partition by day")
     expect(load(s, "im7", "ts,a\n")["header"], True)
+
+
+@check
+def headers_with_missing_names(s):
+    r = load(s, "im3a", ",open,close\n2024-01-01,1.5,2\n2024-01-02,2.5,3\n", "timestamp=f0")
+    expect((types(r), r["header"], r["timestamp"]), (["TIMESTAMP", "DOUBLE", "INT"], True, "f0"))
+    expect(s.rows("select open, close from im3a"), [[1.5, 2], [2.5, 3]])
+    load(s, "im3a", ",open,close\n2024-01-03,3.5,4\n")
+    expect(s.rows("select count(), max(close) from im3a"), [[3, 4]])
+    r = load(s, "im3b", "ts;v;\n2024-01-01;1;\n2024-01-02;2;\n2024-01-03;3\n", "timestamp=ts")
+    expect((types(r), r["rowsImported"], r["rowsRejected"]), (["TIMESTAMP", "INT", "VARCHAR"], 3, 0))
+    s.exec("create table im3f (v int, ts timestamp) timestamp(ts) partition by day")
+    r = load(s, "im3f", "ts;v;\n2024-01-01;1;\n2024-01-02;2;\n")
+    expect((types(r), s.rows("select v from im3f")), (["TIMESTAMP", "INT"], [[1], [2]]))
+    load(s, "im3b", "ts;v;\n2024-01-04;4;\n")
+    expect(s.rows("select v from im3b"), [[1], [2], [3], [4]])
+    r = load(s, "im3c", "a,b\n1,2,\n3,4,,\n5,6,7,\n8,9,\"\"\n")
+    expect((r["rowsImported"], r["rowsRejected"], r["errors"]), (2, 2, ["line 4: extra data after last expected column", "line 5: extra data after last expected column"]))
+    r = load(s, "im3d", '"","mpg"\n"Mazda",21\n"Fiat",32.4\n')
+    expect([(c["name"], c["type"]) for c in r["columns"]], [("f0", "VARCHAR"), ("mpg", "DOUBLE")])
+    r = load(s, "im3e", "a,b,\n" + "1,2,\n" * 1200 + "1,2,3\n")
+    expect((r["rowsImported"], s.rows("select f2 from im3e limit -1")), (1201, [["3"]]))
 
 
 @check
@@ -321,6 +351,172 @@ def arrays_and_what_cannot_be_read(s):
 
 
 @check
+def numbers_of_other_units_are_told(s):
+    stamps = {"s": 1700000000, "ms": 1700000000000, "us": 1700000000000000, "ns": 1700000000000000000}
+    words = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+    at = "2023-11-14T22:13:20.000000Z"
+    for unit, n in stamps.items():
+        data = f"t,v\n{n},1\n{n + 1},2\n"
+        told = f"column t: its numbers look like {words[unit]} since 1970, and are read as microseconds since 1970; timestampUnit={unit} reads them so"
+        shown = load(s, f"un_{unit}", data, "timestamp=t&preview=true")
+        expect((shown.get("warnings"), shown["columns"][0].get("suggestedUnit")), (None, None) if unit == "us" else ([told], unit))
+        if unit == "ns":
+            expect(refused(s, "un_ns", data, "timestamp=t"), told)
+        else:
+            expect(load(s, f"un_{unit}", data, "timestamp=t").get("warnings"), None if unit == "us" else [told])
+        for table, more in ((f"un2_{unit}", ""), (f"un2_{unit}", "&atomicity=abort")):  # made, and there
+            expect(load(s, table, data, f"timestamp=t&timestampUnit={unit}{more}").get("warnings"), None)
+        expect(s.rows(f"select t, v from un2_{unit} limit 1"), [[at, 1]])
+        r = load(s, f"un3_{unit}", data, schema=json.dumps([{"name": "t", "type": "TIMESTAMP", "unit": unit}]))
+        expect((r.get("warnings"), s.rows(f"select t, v from un3_{unit} limit 1")), (None, [[at, 1]]))
+        r = load(s, f"un4_{unit}", f'{{"t":{n},"v":1}}\n', f"timestamp=t&timestampUnit={unit}")
+        expect(s.rows(f"select t, v from un4_{unit}"), [[at, 1]])
+    s.exec("create table un5 (t timestamp_ns, d date, v int) timestamp(t) partition by day")
+    r = load(s, "un5", "t,d,v\n1700000000000,1700000000,1\n", "timestampUnit=ms")
+    expect(r["warnings"], ['column d: its numbers look like seconds since 1970, and are read as milliseconds since 1970; in the schema "unit":"s" reads them so'])
+    expect(s.rows("select t, d from un5"), [["2023-11-14T22:13:20.000000000Z", "1970-01-20T16:13:20.000Z"]])
+    load(s, "un6", "t,v\n1700000000.25,1\n2023-11-14T22:13:21Z,2\n-1.5,3\n", "timestamp=t&timestampUnit=s&partitionBy=YEAR", schema='[{"name":"t","type":"TIMESTAMP"}]')
+    expect(s.rows("select t from un6"), [["1969-12-31T23:59:58.500000Z"], ["2023-11-14T22:13:20.250000Z"], ["2023-11-14T22:13:21.000000Z"]])
+    load(s, "un6a", "t,v\n1700000000.25,1\n", "timestamp=t&timestampUnit=s")
+    expect(s.rows("select t from un6a"), [["2023-11-14T22:13:20.250000Z"]])
+    r = load(s, "un7", "t,v\n20231114,1\n20231115,2\n", "timestamp=t")  # texts: they are read as days
+    expect((r.get("warnings"), r["columns"][0].get("suggestedPattern"), s.rows("select t from un7")), (None, None, [["2023-11-14T00:00:00.000000Z"], ["2023-11-15T00:00:00.000000Z"]]))
+    r = load(s, "un7a", "t,v\n20231114,1\n20231115,2\n", "timestamp=t&timestampUnit=us")
+    expect((r["warnings"], r["columns"][0]["suggestedPattern"]), (['column t: its numbers look like days written yyyyMMdd, and are read as microseconds since 1970; in the schema "pattern":"yyyyMMdd" reads them so'], "yyyyMMdd"))
+    expect("warnings" in load(s, "un8", "t,v\n1,1\n5000,2\n", "timestamp=t"), False)
+    expect("warnings" in load(s, "un9", "t,v\n1700000000,1\n5,2\n", "timestamp=t"), False)
+    for unit, n in stamps.items():
+        for kind, more in ((pa.int64(), 0), (pa.float64(), 0.25)):
+            if kind == pa.float64() and unit == "ns":
+                continue
+            file = parquet({"t": pa.array([n + more, n + 1 + more], kind), "v": [1, 2]})
+            r = load(s, f"up_{unit}", file, f"timestamp=t&timestampUnit={unit}&overwrite=true")
+            fraction = 0 if more == 0 else {"s": 250000, "ms": 250, "us": 0}[unit]
+            expect((r.get("warnings"), s.rows(f"select t, v from up_{unit} limit 1")), (None, [[at.replace(".000000", f".{fraction:06d}"), 1]]))
+        if unit != "ns" and unit != "us":
+            r = load(s, f"up2_{unit}", parquet({"t": pa.array([n, n + 1], pa.int64())}), "timestamp=t")
+            expect((len(r["warnings"]), r["columns"][0]["suggestedUnit"]), (1, unit))
+    expect("look like nanoseconds" in refused(s, "up3", parquet({"t": pa.array([stamps["ns"]], pa.int64())}), "timestamp=t"), True)
+    expect(refused(s, "un10", "t,v\n1,2\n", "timestampUnit=min"), "invalid timestampUnit: s, ms, us or ns expected")
+    expect(refused(s, "un10", "t,v\n1,2\n", schema='[{"name":"t","type":"INT","unit":"s"}]'), "column 't' has a unit, but is INT")
+    expect(refused(s, "un10", "t,v\n1,2\n", schema='[{"name":"t","type":"DATE","unit":"h"}]'), "Invalid unit: s, ms, us or ns expected")
+    expect(refused(s, "un10", "t,v\n1,2\n", schema='[{"name":"t","type":"DATE","unit":"s","pattern":"yyyy"}]'), "column 't' has a pattern and a unit")
+
+
+def zst(data):
+    return pa.Codec("zstd").compress(data, asbytes=True)
+
+
+def other_server(s, **settings):
+    return Server(binary=s.binary, env={"ALMANAC_" + k.upper(): v for k, v in settings.items()})
+
+
+@check
+def packed_files_are_unpacked(s):
+    lines = "t,n,v\n" + "".join(f"2024-01-01T00:00:{i % 60:02d}.{i:06d}Z,{i},{i / 4}\n" for i in range(100000))
+    for how, pack in (("gzip", gzip.compress), ("zstd", zst)):
+        r = load(s, f"pk_{how}", pack(lines.encode()), "timestamp=t&partitionBy=DAY")
+        expect((r["rowsImported"], r["packed"], types(r), r.get("format")), (100000, how, ["TIMESTAMP", "INT", "DOUBLE"], None))
+        expect(s.rows(f"select count(), sum(n), max(v) from pk_{how}"), [[100000, 4999950000, 24999.75]])
+        r = load(s, f"pk_{how}", pack(b"t,n,v\n2025-01-01T00:00:00Z,1,1\n") + pack(b"2025-01-02T00:00:00Z,2,2\n"), "format=csv")
+        expect(r["rowsImported"], 2)
+        expect(refused(s, f"pk_{how}", pack(pack(b"a,b\n1,2\n"))), f"the {how} file holds another packed file")
+        expect("is cut off: its end is missing" in refused(s, f"pk_{how}", pack(lines.encode())[:-20]), True)
+        expect("is damaged" in refused(s, f"pk_{how}", pack(lines.encode())[:40] + b"\xff" * 400 + pack(lines.encode())[440:]), True)
+        expect(load(s, f"pk_{how}_few", pack(b""))["rowsImported"], 0)
+        expect(load(s, f"pk_{how}_few", pack(b"a,b\n1,2\n"))["rowsImported"], 1)
+        expect(load(s, f"pk_{how}_nd", pack(b'{"a":1}\n{"a":2}\n'))["format"], "ndjson")
+        expect(load(s, f"pk_{how}_pq", pack(parquet({"a": pa.array([1, 2, 3])})))["rowsImported"], 3)
+        expect(refused(s, f"pk_{how}_x", pack(PNG)), f"the file is a PNG picture packed by {how}: {READ}")
+    r = load(s, "pk_zeros", gzip.compress(b"a,b\n1,2\n") + bytes(1000))
+    expect(r["rowsImported"], 1)
+    expect("is damaged" in refused(s, "pk_tail", gzip.compress(b"a,b\n1,2\n") + b"tail"), True)
+
+
+@check
+def the_bytes_that_come_out_are_bounded(s):
+    """Both bombs are refused by the limit, in little memory, and leave nothing."""
+    with other_server(s, http_request_body_max="64m") as t:
+        before = t.resident_bytes()[0]
+        for bomb in (gzip.compress(b"1,2,3,4,5,6,7,8\n" * (8 << 20), 9), zst(b"1,2,3,4,5,6,7,8\n" * (8 << 20))):
+            expect(refused(t, "bomb", bomb), "the file is over 67108864 bytes when unpacked: the limit is http.request.body.max")
+        blank = gzip.compress(b" " * (63 << 20), 9)
+        expect("longer than" in refused(t, "bomb", blank), True)
+        expect(t.resident_bytes()[0] - before < 400 << 20, True)
+        expect(t.rows("select count() from tables() where table_name = 'bomb'"), [[0]])
+
+
+@check
+def objects_on_lines_are_read(s):
+    data = ('{"time":"2024-01-01T10:00:00Z","station":"north","temp":1.5,"ok":true,"n":1,"tags":["a","b"],"in":{"x":1}}\n'
+            '{"time":"2024-01-01T10:01:00Z","station":"so\\u00fcth \\ud83d\\ude00 \\"q\\"\\n","temp":null,"ok":false,"n":-2,"code":"007"}\n'
+            '\n  \n{"n":3,"time":"2024-01-01T10:02:00Z","code":"12","station":""}\n')
+    r = load(s, "nd1", data, "timestamp=time&partitionBy=DAY")
+    expect((r["format"], r["header"], r["rowsImported"]), ("ndjson", True, 3))
+    expect([(c["name"], c["type"]) for c in r["columns"]], [("time", "TIMESTAMP"), ("station", "VARCHAR"), ("temp", "DOUBLE"), ("ok", "BOOLEAN"), ("n", "INT"), ("tags", "VARCHAR"), ("in", "VARCHAR"), ("code", "VARCHAR")])
+    expect(s.rows("select station, temp, ok, n, tags, \"in\", code from nd1"), [["north", 1.5, True, 1, '["a","b"]', '{"x":1}', None], ["so\u00fcth \U0001f600 \"q\"\n", None, False, -2, None, None, "007"], ["", None, False, 3, None, None, "12"]])
+    r = load(s, "nd1", '{"time":"2024-01-01T11:00:00Z","n":4}\n{"time":"2024-01-01T11:01:00Z","n":"x"}\nno\n[1]\n{"time":"2024-01-01T11:02:00Z","n":5}\n')
+    expect((r["rowsImported"], r["rowsRejected"], r["errors"]), (3, 2, ['line 2, column n: "x" is not a value of type INT', "line 3: not a JSON object", "line 4: not a JSON object"]))
+    many = "".join(f'{{"a":{i},"b":"{i}"}}\n' for i in range(1500)) + '{"a":1,"c":2}\n{"a":2,"c":null}\n'
+    r = load(s, "nd2", many)
+    expect((types(r), r["rowsImported"], r["errors"]), (["INT", "VARCHAR"], 1501, ["line 1501: a key that no line at the beginning of the file has"]))
+    expect(load(s, "nd3", many, "skipLev=true")["rowsImported"], 1502)
+    expect(load(s, "nd4", '{"a b":1,"A":2}\n', schema='[{"name":"aB","type":"LONG","as":"x"}]')["columns"][0]["name"], "x")
+    expect(refused(s, "nd5", '{"a":1,"A":2}\n'), "duplicate column name found [no=1,name=A]")
+    expect(load(s, "nd6", "\ufeff" + '{"u":"11111111-2222-3333-4444-555555555555","d":1e3,"l":9007199254740993,"i":"10.0.0.1"}')["columns"][0]["type"], "UUID")
+    expect(s.rows("select u, d, l, i from nd6"), [["11111111-2222-3333-4444-555555555555", 1000.0, 9007199254740993, "10.0.0.1"]])
+    expect(load(s, "nd7", "{}\nx\n" + '{"a":1}', "format=ndjson")["rowsImported"], 2)
+    expect(refused(s, "nd8", "a,b\n1,2\n", "format=ndjson"), "no line of the file's beginning is a JSON object")
+    r = load(s, "nd9", '{"a":1,"b":"x\\ty"}\n{"a":2,"b":null}\n', "preview=true")
+    expect((r["rows"], r["format"]), ([["1", "x\ty"], ["2", None]], "ndjson"))
+    expect(s.rows("select count() from tables() where table_name = 'nd9'"), [[0]])
+
+
+@check
+def a_packed_file_is_looked_at_from_its_beginning(s):
+    random.seed(1)
+    lines = "a,b\n" + "".join(f"{i},{random.random()}\n" for i in range(200000))
+    for pack in (gzip.compress, zst):
+        r = load(s, "pl", pack(lines.encode())[:200000], "preview=true")
+        expect((types(r), r["rows"][0][0], r["rows"][19][0], len(r["rows"]), r["rowsRejected"], r.get("errors")), (["INT", "DOUBLE"], "0", "19", 20, 0, None))
+    expect(s.rows("select count() from tables() where table_name = 'pl'"), [[0]])
+
+
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x01\n\x02\n"
+READ = "CSV, NDJSON (a JSON object on each line) and Parquet files are read, packed by gzip or zstd or as they are"
+
+
+@check
+def other_files_are_refused_by_name(s):
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w") as z:
+        z.writestr("a.csv", "a,b\n1,2\n" * 100)
+    book = io.BytesIO()
+    with zipfile.ZipFile(book, "w") as z:
+        z.writestr("[Content_Types].xml", "<Types/>")
+        z.writestr("xl/workbook.xml", "<workbook/>")
+    tarred = io.BytesIO()
+    with tarfile.open(fileobj=tarred, mode="w") as t:
+        t.addfile(tarfile.TarInfo("a.csv"), io.BytesIO())
+    arrow = io.BytesIO()
+    with pa.ipc.new_file(arrow, pa.schema([("a", pa.int32())])):
+        pass
+    files = {"a PNG picture": PNG, "a PDF document": b"%PDF-1.4\n%\xe2\xe3\n1 0 obj\n", "a bzip2 file": bz2.compress(b"a,b\n1,2\n"), "an xz file": lzma.compress(b"a,b\n1,2\n"),
+             "a zip archive": zipped.getvalue(), "an Excel workbook (xlsx)": book.getvalue(), "a tar archive": tarred.getvalue(), "an Arrow file": arrow.getvalue(),
+             "an XML document": b'\n<?xml version="1.0"?>\n<a t="1"/>\n', "an HTML page": b"<!DOCTYPE html>\n<html><body>no</body></html>", "a JPEG picture": b"\xff\xd8\xff\xe0\x00\x10JFIF\x00",
+             "a JSON document": b'{\n  "a": 1,\n  "b": [1, 2]\n}\n', "a JSON list": b'[\n  {"a": 1},\n  {"a": 2}\n]\n', "an old Office file (xls)": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512),
+             "an ORC file": b"ORC\x0a\x03\x00\x00", "an SQLite database": b"SQLite format 3\x00" + bytes(80), "no text": bytes(range(256)) * 4}
+    for name, data in files.items():
+        expect(refused(s, "foreign", data), f"the file is {name}: {READ}")
+        if "JSON" not in name and "XML" not in name and "HTML" not in name:
+            expect(refused(s, "foreign", data, "format=csv"), f"the file is {name}: {READ}")
+    for text in ("{a},b\n1,2\n", "[a],b\n1,2\n", "<a>,b\n1,2\n", "ORCID,b\n1,2\n", "BZh,b\n1,2\n", "PK,b\n1,2\n", "{1},2\n", "caf\u00e9,b\n1,2\n"):
+        load(s, "home", text, "overwrite=true")
+    load(s, "home", "caf\u00e9;b\n1;\u00e4".encode("latin-1"), "overwrite=true")
+    expect(load(s, "home", '{"a":1},2\n{"b":2},3\n', "overwrite=true&format=csv")["rowsImported"], 2)
+
+
+@check
 def a_preview_shows_the_first_rows_and_stores_nothing(s):
     data = parquet({"ts": ticks(500000), "t": pa.array(["x|y", None] * 250000), "v": pa.array(range(500000), pa.int32())})
     r = load(s, "pq5", data, "preview=true&timestamp=ts")
@@ -345,7 +541,7 @@ def a_preview_shows_the_first_rows_and_stores_nothing(s):
                       f"groupFrom={at['groupFrom']}&groupBytes={2 ** 62}", f"groupFrom={len(data)}&groupBytes=1"):
             got = refused(s, "pq5", part, f"preview=true&format=parquet&fileSize={len(data)}&{wrong}")
             expect(got.startswith(("groupFrom and groupBytes are not", "fileSize does not fit", "parquet file")), True, got)
-    for query, want in ((f"fileSize={len(data)}", "fileSize is for preview=true and format=parquet alone"), ("preview=true&format=parquet&fileSize=9", "fileSize does not fit the"), ("format=xls", "invalid format: csv or parquet expected"),
+    for query, want in ((f"fileSize={len(data)}", "fileSize is for preview=true and format=parquet alone"), ("preview=true&format=parquet&fileSize=9", "fileSize does not fit the"), ("format=xls", "invalid format: csv, ndjson or parquet expected"),
                         (f"preview=true&format=parquet&fileSize={2 ** 62}", "the Parquet file is longer than http.import.parquet.bytes.max")):
         expect(refused(s, "pq5", footer(data), query)[:len(want)], want)
     expect(s.rows("select count() from tables() where table_name = 'pq5'"), [[0]])

@@ -77,10 +77,12 @@ GRAMMAR = [
     ('t v="a\\"b\\\\c\\\nd\\ne" 1', [['a"b\\c\ndne']]), ('t v="a\nb" 1', "is not closed"), ('t,s="xy" v=1 1', [['"xy"', 1.0]]),
     ("t,s= v=1 1", [["", 1.0]]), ("t,s v=1 1", "Symbol value is missing: s"), ("t,=1 v=1 1", "a symbol without a name"), ("t =1 1", "a field without a name"),
     ("t a=1,A=2,a=3 1", [[1.0]]), ("t,a=x A=2 1", [["x"]]), ("t a=1,b=2 1\nt b=3,a=4 2000", [[1.0, 2.0], [4.0, 3.0]]), ("t a=1 1\nt b=t 2000", [[1.0, False], [None, True]]),
+    ("t,s=x, a=1, 5\nt,s=x,\nt,s=x a=1,\r\n", [["x", 1.0], ["x", None], ["x", 1.0]]),
     ("t a=-2,b=+5,c=.5,d=5.,e=1e5,f=1E-5,g=NaN,h=Infinity,i=-Infinity 1", [[-2.0, 5.0, 0.5, 5.0, 1e5, 1e-5, None, None, None]]),
     ("t v=nan 1", "value: nan"), ("t v=inf 1", "value: inf"), ("t v=1f 1", "value: 1f"), ("t v=5s 1", "value: 5s"), ("t v='x' 1", "value: 'x'"), ("t v= 1", "value: "),
     ("t v=2024-01-01T00:00:00Z 1", "value: 2024-01-01T00:00:00Z"), ("t v=0x1f 1", "value: 0x1f"), ("t v=0x1fi 1", [["0x1f"]]),
-    ("t v=7i,w=-9223372036854775808i 1", [[7, None]]), ("t v=9223372036854775808i 1", "value: 9223372036854775808i"),
+    ("t v=7i,w=-9223372036854775807i 1", [[7, -9223372036854775807]]), ("t v=7i,w=-9223372036854775808i 1", "value: -9223372036854775808i"),
+    ("t v=5t,w=-9223372036854775808t 1", "value: -9223372036854775808t"), ("t v=9223372036854775808i 1", "value: 9223372036854775808i"),
     ("t v=5u,w=9223372036854775807u 1", [[5, 9223372036854775807]]), ("t v=9223372036854775808u 1", "value: 9223372036854775808u"), ("t v=-1u 1", "value: -1u"),
     ("t a=t,b=tRuE,c=F,d=FALSE 1", [[True, True, False, False]]), (b't v="\xff" 1', "not UTF-8"), (b"t,s=\xff v=1 1", "not UTF-8"), (b"t \xff=1 1", "not UTF-8"),
     ("t a=5t,b=6n,c=7m 1", [["1970-01-01T00:00:00.000005Z", "1970-01-01T00:00:00.000000006Z", "1970-01-01T00:00:00.007000Z"]]),
@@ -206,6 +208,41 @@ def all_or_nothing(s):
     expect(len(answer["errors"]), 10)
     ok(s, "aon v=5 5000\nother v=1 1\n" * 3)
     expect(s.rows("select count() from aon"), [[4]])
+
+
+@check
+def a_byte_order_mark_is_no_part_of_a_name(s):
+    mark = "\ufeff"
+    ok(s, mark + "marked v=1 1000\nmarked v=2 2000\n" + mark + "marked v=3 3000")
+    ok(s, mark + "# a comment\n" + mark + "\nmarked v=4 4000\n" + mark)
+    ok(s, mark + "  marked v=5 5000")
+    expect(s.rows("select v from marked"), [[1.0], [2.0], [3.0], [4.0], [5.0]])
+    expect(s.rows("select table_name from tables() where table_name ilike '%marked%'"), [["marked"]])
+    refused(s, f"mar{mark}ked v=1 1", "invalid table name")
+    refused(s, f"marked {mark}v=1 1", "invalid column name")
+    refused(s, f"marked,a{mark}=x v=1 1", "invalid column name")
+    refused(s, mark[:1].encode()[:2] + b"x v=1 1", "not UTF-8")
+    with line_socket(s) as c:
+        for piece in (mark.encode()[:1], mark.encode()[1:] + b"marked v=6 6000\n"):
+            c.sendall(piece)
+            time.sleep(0.05)
+        wait_rows(s, "marked", 6)
+
+
+@check
+def a_request_over_the_limit_of_columns_makes_none(s):
+    ok(s, "full " + ",".join(f"c{i}=1i" for i in range(4090)) + " 1000")
+    had = columns(s, "full")
+    refused(s, "full n0=1i,n1=1i,n2=1i,n3=1i,n4=1i,n5=1i 1000", "a table may have 4096 columns, no more for: n5")
+    refused(s, "".join(f"full n{i}=1i 1000\n" for i in range(6)), "no more for: n5", 6)
+    refused(s, "full2 v=1 1\nfull n0=1i,n1=1i,n2=1i,n3=1i,n4=1i,n5=1i 1000", "no more for: n5", 2)
+    expect(columns(s, "full"), had)
+    expect(s.rows("select count() from tables() where table_name = 'full2'"), [[0]])
+    ok(s, "full n0=1i,n1=1i,n2=1i,n3=1i,n4=1i,c7=2i 2000")
+    expect(len(columns(s, "full")), 4096)
+    expect(s.rows("select c7, n4 from full"), [[1, None], [2, 1]])
+    refused(s, "full3 " + ",".join(f"c{i}=1i" for i in range(4096)) + " 1000", "no more for: c4095")
+    expect(s.rows("select count() from tables() where table_name = 'full3'"), [[0]])
 
 
 @check
@@ -586,7 +623,7 @@ def main():
                 f(s)
                 passed += 1
             except Skip as e:
-                print(f"{f.__name__}: skipped: {e}")
+                print(f"skipped: {f.__name__}: {e}")
             except Exception as e:  # noqa: BLE001
                 failed += 1
                 print(f"{f.__name__}: {type(e).__name__}: {str(e)[:600]}", flush=True)

@@ -125,7 +125,7 @@ def statements(s, record):
 def commands(s):
     psql = shutil.which("psql")
     if psql is None:
-        print("psql: skipped: not installed")
+        print("skipped: psql: not installed")
         return 0, 0
     passed = failed = 0
     host, port = s.pg.rsplit(":", 1)

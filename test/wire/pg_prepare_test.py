@@ -51,6 +51,10 @@ def inferred_types(s):
     expect(ask(w, "prepare up as update prep set price = $2 where sym = $1; execute up('a''b', 9)")[0], ["PREPARE", "UPDATE 1"])
     expect(ask(w, "prepare del as delete from prep where ts > $1; execute del('2026-01-03T00:00:00Z'::timestamp - 1)")[0], ["PREPARE", "DELETE 1"])
     expect(ask(w, "prepare sel (unknown) as select price from prep where sym = $1; execute sel('a''b')"), (["PREPARE", "SELECT 1"], [["9"]]))
+    # beside a UUID a value is one and a pattern is a text; beside a symbol a number stays a number, whatever other rows say
+    expect(ask(w, "prepare pat as select price from prep where u like $1; execute pat('1111%'); execute pat('%-9')"), (["PREPARE", "SELECT 1", "SELECT 0"], [["9"]]))
+    expect(ask(w, "prepare num (int) as select count() from prep where sym = $1 or sym < $1; execute num(5)"), (["PREPARE", "SELECT 1"], [["0"]]))
+    expect(ask(w, "prepare is_u as select price from prep where u = $1; execute is_u('1111%')")[0], ["PREPARE", "22P02"])
     expect(ask(w, "prepare cte as with t as (select x from long_sequence($1)) select sum(x) from t; execute cte(4)"), (["PREPARE", "SELECT 1"], [["10"]]))
 
 

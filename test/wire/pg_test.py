@@ -159,7 +159,7 @@ def command_tags(s):
     w = Wire(s.pg)
     tag = lambda sql: tags(w.ask(query(sql)))
     for sql, want in [("create table tags (ts timestamp, a int) timestamp(ts) partition by day", "CREATE TABLE"), ("insert into tags values (1, 1), (2, 2)", "INSERT 0 2"),
-                      ("insert into tags select x, x::int from long_sequence(5)", "INSERT 0 5"), ("update tags set a = 7 where a = 1", "UPDATE 2"),
+                      ("insert into tags select x::timestamp, x::int from long_sequence(5)", "INSERT 0 5"), ("update tags set a = 7 where a = 1", "UPDATE 2"),
                       ("select * from tags", "SELECT 7"), ("tags", "SELECT 7"), ("show tables", "SHOW"), ("explain select 1", "EXPLAIN"),
                       ("create table tags2 as (select * from tags)", "SELECT 7"), ("truncate table tags", "TRUNCATE TABLE"), ("drop table tags", "DROP TABLE"),
                       ("begin", "BEGIN"), ("commit", "COMMIT"), ("start transaction isolation level serializable, read only", "START TRANSACTION"), ("end", "COMMIT"),

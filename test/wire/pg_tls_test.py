@@ -164,6 +164,30 @@ def tls_from_the_first_byte_on(s):
 
 
 @check
+def suites_have_forward_secrecy(s):
+    """What s_client agrees on, by interface; "": nothing. TLS 1.2 has suites of fresh keys with authenticated encryption alone, TLS 1.3 knows no others."""
+    c = certs(s)
+    offers = ["AES256-SHA", "AES128-SHA256", "AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES256-CCM", "ECDHE-RSA-AES256-SHA", "ECDHE-RSA-AES128-SHA256", "DHE-RSA-AES256-SHA", "AECDH-AES256-SHA", "ADH-AES256-GCM-SHA384"]
+    taken = {"ECDHE-RSA-AES128-GCM-SHA256": "rsa", "ECDHE-RSA-AES256-GCM-SHA384": "rsa", "ECDHE-RSA-CHACHA20-POLY1305": "rsa", "ECDHE-ECDSA-AES128-GCM-SHA256": "ec"}
+
+    def agreed(address, how, *more):
+        p = subprocess.run(["openssl", "s_client", "-connect", address, *how, *more, "-brief"], input=b"", capture_output=True, timeout=30)
+        found = [line.split(": ")[1] for line in p.stderr.decode().splitlines() if line.startswith("Ciphersuite: ")]
+        return found[0] if found else ""
+
+    for kind in ("rsa", "ec"):
+        http = {f"ALMANAC_HTTP_TLS_{key}": value for key, value in (("ENABLED", "true"), ("CERT_PATH", c.path(kind + ".pem")), ("PRIVATE_KEY_PATH", c.path(kind + ".key")))}
+        with Server(preset=s.preset, env=c.env(kind, **http)) as one:
+            for address, how in ((one.pg, ("-starttls", "postgres")), (one.http, ())):
+                for suite in (*offers, *(name.replace("RSA", "ECDSA") for name in offers)):
+                    expect(agreed(address, how, "-tls1_2", "-cipher", suite + ":@SECLEVEL=0"), "", (kind, how, suite))
+                for suite, wanted in taken.items():
+                    expect(agreed(address, how, "-tls1_2", "-cipher", suite), suite if wanted == kind else "", (kind, how, suite))
+                for suite in ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"):
+                    expect(agreed(address, how, "-tls1_3", "-ciphersuites", suite), suite, (kind, how, suite))
+
+
+@check
 def cancel_and_end(s):
     c = certs(s)
     w = TlsWire(s.tls.pg, c)

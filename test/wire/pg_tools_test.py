@@ -119,7 +119,7 @@ def main():
                 test(s)
                 passed += 1
             except Skip as e:
-                print(f"{test.__name__}: skipped: {e}", flush=True)
+                print(f"skipped: {test.__name__}: {e}", flush=True)
             except Exception as e:  # a driver's own error is a failure too
                 failed += 1
                 print(f"{test.__name__}: {type(e).__name__}: {e}", flush=True)

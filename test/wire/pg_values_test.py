@@ -7,7 +7,7 @@ import datetime as dt, pathlib, struct, sys, uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from pgchecks import Server, asyncpg, check, data_rows, expect, kinds, main, pg, psycopg, state, tags, text, with_asyncpg  # noqa: E402
-from pgclient import SYNC, Wire, bind, cells, describe, execute, fields, msg, parse, query  # noqa: E402
+from pgclient import SYNC, Wire, bind, cells, close, describe, execute, fields, msg, parse, query  # noqa: E402
 
 UTC = dt.timezone.utc
 
@@ -187,6 +187,25 @@ def parameters_as_text(s):
 
 
 @check
+def infinities_of_parameters_and_of_copy_are_null(s):
+    w = Wire(s.pg)
+    w.rows("create table infinite (d double, f float)")
+    for sign in (1, -1):
+        inf = sign * float("inf")
+        for form, d, f in ((1, struct.pack("!d", inf), struct.pack("!f", inf)), (0, str(inf).replace("inf", "Infinity").encode(), str(inf).replace("inf", "Infinity").encode())):
+            a = w.ask(parse("", "select $1 is null, $2 is null, $1 = null", [701, 700]), bind("", "", [d, f], [form, form]), execute(), SYNC)
+            expect(text(data_rows(a)), [["t", "t", "t"]], (inf, form))
+            w.ask(parse("", "insert into infinite values ($1, $2)", [701, 700]), bind("", "", [d, f], [form, form]), execute(), SYNC)
+    packed = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0) + struct.pack("!hidif", 2, 8, float("inf"), 4, float("-inf")) + struct.pack("!h", -1)
+    w.send(query("copy infinite from stdin (format binary)"))
+    expect(w.read()[0], "G")
+    w.send(msg(b"d", packed), msg(b"c"))
+    w.until_ready()
+    expect(w.rows("select count(), count(d), count(f), sum(d) from infinite"), [["5", "0", "0", None]])
+    expect(w.rows("select count() from infinite where d is null and f is null"), [["5"]])
+
+
+@check
 def parameters_and_results_in_binary(s):
     w = Wire(s.pg)
     numeric = struct.pack("!HhHH3H", 3, 1, 0, 3, 1, 2345, 6780)
@@ -198,8 +217,8 @@ def parameters_and_results_in_binary(s):
                                    ("double", 1700, struct.pack("!HhHH", 0, 0, 0, 0), struct.pack("!d", 0.0)), ("double", 1700, struct.pack("!HhHHH", 1, -1, 0x4000, 1, 5000), struct.pack("!d", -0.5)),
                                    ("timestamp", 1114, struct.pack("!q", us(2024, 1, 2, 3, 4, 5)), struct.pack("!q", us(2024, 1, 2, 3, 4, 5))),
                                    ("timestamp", 1114, struct.pack("!q", us(1960, 1, 1)), struct.pack("!q", us(1960, 1, 1))), ("timestamp", 1184, struct.pack("!q", -1), struct.pack("!q", -1)),
-                                   ("timestamp", 1082, struct.pack("!i", -1), struct.pack("!q", -86400000000)), ("timestamp", 1082, struct.pack("!i", 2147483647), None),
-                                   ("timestamp", 1114, struct.pack("!q", (1 << 63) - 1), None), ("date", 1114, struct.pack("!q", 1234567), struct.pack("!q", 1234000)),
+                                   ("timestamp", 1082, struct.pack("!i", -1), struct.pack("!q", -86400000000)), ("timestamp", 1082, struct.pack("!i", 2147483647), struct.pack("!q", (1 << 63) - 1)),
+                                   ("timestamp", 1114, struct.pack("!q", (1 << 63) - 1), struct.pack("!q", (1 << 63) - 1)), ("timestamp", 1184, struct.pack("!q", -1 << 63), struct.pack("!q", -1 << 63)), ("date", 1114, struct.pack("!q", 1234567), struct.pack("!q", 1234000)),
                                    ("uuid", 2950, bytes(range(16)), bytes(range(16))), ("varchar", 25, "ü".encode(), "ü".encode()), ("varchar", 1043, b"", b""),
                                    ("long", 20, None, None)]:
         a = w.ask(parse("", f"select cast($1 as {cast})", [oid]), bind("", "", [given], [1], [1]), execute(), SYNC)
@@ -237,7 +256,7 @@ def times_beyond_nanoseconds_are_no_null(s):
     w = Wire(s.pg)
     w.rows("create table nanos (ts timestamp_ns, d date, t timestamp)")
     us = lambda *a: struct.pack("!q", int((dt.datetime(*a) - dt.datetime(2000, 1, 1)) / dt.timedelta(microseconds=1)))
-    for sql in ("insert into nanos (ts) values ($1)", "insert into nanos (ts) select $1", "update nanos set ts = $1", "select $1::timestamp_ns", "select * from nanos where ts > $1"):
+    for sql in ("insert into nanos (ts) values ($1)", "insert into nanos (ts) select $1", "update nanos set ts = $1", "select $1::timestamp_ns"):
         for oid in (0, 1114, 1184, 1082):
             for value, form in [(b"2300-01-01", 0), (b"1600-01-01", 0), (struct.pack("!i", 200000) if oid == 1082 else us(2300, 1, 1), 1)]:
                 e = w.error(parse("", sql, [oid]), bind("", "", [value], [form]), execute(), SYNC)
@@ -252,6 +271,77 @@ def times_beyond_nanoseconds_are_no_null(s):
     w.until_ready()
     expect(state(w.ask(query("select 1"))), "T", "a guess that fails is no error of the block")
     w.rows("rollback")
+
+
+@check
+def times_as_bounds_have_unlimited_range(s):
+    w = Wire(s.pg)
+    w.rows("create table bounds (ts timestamp_ns, t timestamp, d date, k int) timestamp(ts) partition by year")
+    w.rows("insert into bounds values ('1677-09-21T00:12:43.145224194Z', '0001-01-01', '0001-01-01', 1), ('2262-04-11T23:47:16.854775807Z', '9999-12-31T23:59:59.999999Z', '9999-12-31', 2)")
+    us = lambda *a: struct.pack("!q", int((dt.datetime(*a) - dt.datetime(2000, 1, 1)) / dt.timedelta(microseconds=1)))
+    days = lambda *a: struct.pack("!i", (dt.date(*a) - dt.date(2000, 1, 1)).days)
+    late = {0: us(9999, 12, 31), 1114: us(9999, 12, 31), 1184: us(9999, 12, 31), 1082: days(9999, 12, 31)}
+    early = {0: us(1, 1, 1), 1114: us(1, 1, 1), 1184: us(1, 1, 1), 1082: days(1, 1, 1)}
+    ends = {oid: (struct.pack("!q", -1 << 63), struct.pack("!q", (1 << 63) - 1)) for oid in (0, 1114, 1184)} | {1082: (struct.pack("!i", -1 << 31), struct.pack("!i", (1 << 31) - 1))}
+    for cast in ("", "::timestamp"):
+        for oid in (0, 1114, 1184, 1082):
+            for low, high, form, far in [(early[oid], late[oid], 1, False), (b"0001-01-01", b"9999-12-31", 0, False), (*ends[oid], 1, True), (b"-infinity", b"infinity", 0, True)]:
+                for column in ("ts", "t", "d") if far else ("ts",):
+                    for sql, want in [(f"{column} < $2{cast} and {column} > $1{cast}", [["1"], ["2"]]), (f"{column} between $1{cast} and $2{cast}", [["1"], ["2"]]),
+                                      (f"{column} > $2{cast} or {column} < $1{cast}", []), (f"{column} = $2{cast} or {column} = $1{cast}", []), (f"{column} not in ($1{cast}, $2{cast})", [["1"], ["2"]])]:
+                        for _ in range(2):  # planned, and from the template
+                            a = w.ask(parse("", f"select k from bounds where {sql}", [oid, oid]), bind("", "", [low, high], [form, form]), execute(), SYNC)
+                            expect(text(data_rows(a)), want, (sql, oid, form, [fields(b) for k, b in a if k == "E"]))
+    for value in ends[1114]:
+        for sql in ("insert into bounds values ('2024-01-01', $1, null, 3)", "insert into bounds values ('2024-01-01', $1::timestamp, null, 3)", "insert into bounds select '2024-01-01', $1, null, 3",
+                    "update bounds set t = $1", "insert into bounds (ts) values ($1)"):
+            e = w.error(parse("", sql, [1114]), bind("", "", [value], [1]), execute(), SYNC)
+            expect((e or {"C": None})["C"] is not None, True, (sql, value))
+    expect(w.rows("select count() from bounds"), [["2"]])
+
+
+@check
+def arithmetic_of_parameters_is_stored_in_64_bits(s):
+    w = Wire(s.pg)
+    w.rows("create table products (i int, l long, d double, t timestamp)")
+    most = struct.pack("!i", 2147483647)
+
+    def run(sql, n):
+        a = w.ask(parse("", sql, [23] * n), describe("S"), bind("", "", [most] * n, [1]), execute(), SYNC)
+        return [fields(b)["C"] for k, b in a if k == "E"]
+    for _ in range(2):  # planned, and from the template
+        expect(run("insert into products (l, d, t) values ($1 * 2, $2 * 2, $3 * 2)", 3), [])
+        expect(run("insert into products (l) values (-$1 - 5), ($2 * $3)", 3), [])
+        expect(run("insert into products (l) values (coalesce($1 * 2, 0))", 1), [])
+        expect(run("insert into products (i) values ($1 * 2)", 1), ["22003"])
+        expect(run("insert into products (l) values ($1 * $2 * $3)", 3), ["22003"])
+    expect(w.rows("select distinct l, d, t from products order by l, d"),
+           [["-2147483652", None, None], ["4294967294", "4294967294", "1970-01-01 01:11:34.967294"], ["4294967294", None, None], ["4611686014132420609", None, None]])
+
+
+@check
+def texts_of_times_are_compared_with_all_digits(s):
+    w = Wire(s.pg)
+    w.rows("create table digits (ts timestamp, d date, k int) timestamp(ts) partition by day")
+    w.rows("insert into digits values ('2024-01-01T00:00:00.000000Z', '2024-01-01T00:00:00.000Z', 1), ('2024-01-01T00:00:00.000001Z', '2024-01-01T00:00:00.001Z', 2)")
+    texts = {"ts": ("2024-01-01T00:00:00.000001Z", "2024-01-01 00:00:00.0000005"), "d": ("2024-01-01T00:00:00.001Z", "2024-01-01T00:00:00.0005Z")}
+    wanted = {"<": ("1", "1"), "<=": ("12", "1"), ">": ("", "2"), ">=": ("2", "2"), "=": ("2", ""), "!=": ("1", "12")}
+    for column, values in texts.items():
+        for oid in (0, 25, 1043, 1114, 1184):
+            for op, want in wanted.items():
+                w.ask(parse("p", f"select k from digits where {column} {op} $1 order by k", [oid]), SYNC)
+                for _ in range(3):  # one prepared statement for texts with more and fewer digits
+                    for value, ks in zip(values, want):
+                        a = w.ask(bind("", "p", [value.encode()]), execute(), SYNC)
+                        expect("".join(r[0] for r in text(data_rows(a))), ks, (column, oid, op, value, [fields(b) for k, b in a if k == "E"]))
+                w.ask(close("S", "p"), SYNC)
+    both = lambda sql, *values: "".join(r[0] for r in text(data_rows(w.ask(parse("", sql), bind("", "", [v.encode() for v in values]), execute(), SYNC))))
+    expect(both("select k from digits where ts between $1 and $2", "2024-01-01T00:00:00.0000005Z", "2024-01-01T00:00:00.0000015Z"), "2")
+    expect(both("select k from digits where ts in ($1, $2)", "2024-01-01T00:00:00.0000005Z", "2024-01-01T00:00:00.000001Z"), "2")
+    expect(both("select k from digits where case when ts < $1 then true else false end", "2024-01-01T00:00:00.0000005Z"), "1")
+    # what is stored is cut
+    expect(both("insert into digits values ($1, $2, 3)", "2024-01-02T00:00:00.0000009Z", "2024-01-02T00:00:00.0009Z"), "")
+    expect(w.rows("select ts, d from digits where k = 3"), [["2024-01-02 00:00:00.000000", "2024-01-02 00:00:00.000"]])
 
 
 @check

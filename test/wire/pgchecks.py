@@ -98,7 +98,7 @@ def main():
                 f(s)
                 passed += 1
             except Skip as e:
-                print(f"{f.__name__}: skipped: {e}", flush=True)
+                print(f"skipped: {f.__name__}: {e}", flush=True)
             except Exception as e:
                 failed += 1
                 print(f"{f.__name__}: {type(e).__name__}: {e}", flush=True)

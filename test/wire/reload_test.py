@@ -97,7 +97,7 @@ def a_wrong_file_changes_nothing(s):
 
 
 SPECIAL = {"log.level": "debug", "line.default.partition.by": "HOUR", "line.float.default.column.type": "FLOAT",
-           "line.integer.default.column.type": "INT", "http.export.connection.limit": "7", "http.ilp.connection.limit": "7", "http.json.query.connection.limit": "7", "line.timestamp.default.column.type": "TIMESTAMP_NS"}
+           "line.integer.default.column.type": "INT", "acl.password.length.min": "8", "http.snapshot.user.count.max": "9", **{f"{port}.net.connection.address.limit": "9" for port in ("http", "pg", "line.tcp", "http.min")}, "http.export.connection.limit": "7", "http.ilp.connection.limit": "7", "http.json.query.connection.limit": "7", "line.timestamp.default.column.type": "TIMESTAMP_NS"}
 
 
 @check

@@ -133,6 +133,7 @@ def another_site_sends_no_bodies(s):
     form = {"Content_Type": "application/x-www-form-urlencoded"}
     with Server(preset=s.preset) as c:
         for headers, is_foreign in FOREIGN:
+            headers = {**headers, "X_Requested_With": "XMLHttpRequest"}  # which a page of this server sends, and no page of another can
             [(status, body)] = exchanges(c, [("POST", "/exec", {**form, **headers}, "query=select+1")])
             expect((status, "another site" in body), (403, True) if is_foreign else (200, False), (headers, body))
             [(status, body)] = exchanges(c, [("GET", exec_target("create table if not exists t (x int)"), headers, None)])
@@ -416,7 +417,9 @@ def preferences_may_be_read_only(s):
     with Server(preset=s.preset, env=CORS) as c:
         expect(send(c, "PUT", "/settings?version=0", {"a": "b"}), (401, "Unauthorized\r\n"))
         expect(send(c, "PUT", "/settings?version=0", {"a": "b"}, Authorization="Basic bWU6c2VjcmV0"), OK)
-        expect(preferences(c), (1, {"a": "b"}))
+        expect(preferences(c), (1, {}))  # what anybody may know of them is not among these
+        known = json.loads(c.get("/settings", headers={"Authorization": "Basic bWU6c2VjcmV0"})[2])
+        expect((known["preferences.version"], known["preferences"]), (1, {"a": "b"}))
 
 
 @check
@@ -446,6 +449,14 @@ def files_of_the_public_folder_are_served_and_no_others(s):
             before = fetch(c, "/a.txt")[1]["etag"]
             (top / "public" / "own.html").write_text("<p style='color:red'>mine")
             expect("style-src 'self' 'unsafe-inline'" in fetch(c, "/own.html")[1]["content-security-policy"], True)
+            for name, parts in (("own.html", ("default-src 'self';", "object-src 'none'", "base-uri 'none'", "frame-ancestors 'none'")), ("own.svg", ("default-src 'none';", "; sandbox;", "frame-ancestors 'self'")),
+                                ("OWN.SVG", ("default-src 'none';", "; sandbox;")), ("own.xml", ("default-src 'none';", "; sandbox;"))):
+                (top / "public" / name).write_text("<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>")
+                _, headers, _ = fetch(c, "/" + name)
+                policy = headers["content-security-policy"]
+                expect(([part for part in parts if part not in policy], "script-src" in policy, "allow-scripts" in policy), ([], False, False), (name, policy))
+                expect((headers["referrer-policy"], headers["cross-origin-opener-policy"]), ("no-referrer", "same-origin"), name)
+                expect(fetch(c, "/" + name, If_None_Match=headers["etag"])[0], 304)
             (top / "public" / "a.txt").write_bytes(b"other")
             expect((fetch(c, "/a.txt", If_None_Match=before)[2], fetch(c, "/a.txt")[1]["etag"] != before), (b"other", True))
 

@@ -29,9 +29,9 @@ def what_was_inserted(s):
     table(w, "ri")
     expect(ask(w, f"insert into ri values ('2026-01-01', 'a', 1.5, '{LONG}', '{{1,2}}'), ('2026-01-02', null, null, '', null) returning *"),
            (["INSERT 0 2"], [["2026-01-01 00:00:00.000000", "a", "1.5", LONG, "{1,2}"], ["2026-01-02 00:00:00.000000", None, None, "", None]]))
-    expect(ask(w, "insert into ri (v, ts) select x, x * 1000000 from long_sequence(3) returning v * 2 as twice, ri.ts - 1, sym is null \"No\", length(s)"),
+    expect(ask(w, "insert into ri (v, ts) select x, (x * 1000000)::timestamp from long_sequence(3) returning v * 2 as twice, ri.ts - 1, sym is null \"No\", length(s)"),
            (["INSERT 0 3"], [[str(2 * i), f"1970-01-01 00:00:0{i - 1}.999999", "t", "-1"] for i in (1, 2, 3)]))
-    expect(ask(w, "insert into ri (v, ts) select x, x * 1000000 from long_sequence(3) where x > 5 returning v"), (["INSERT 0 0"], []))
+    expect(ask(w, "insert into ri (v, ts) select x, (x * 1000000)::timestamp from long_sequence(3) where x > 5 returning v"), (["INSERT 0 0"], []))
     expect(ask(w, "with t as (select x from long_sequence(2)) insert into ri (ts, v) select x::timestamp, x from t returning *")[0], ["INSERT 0 2"])
     expect(w.rows("select count() from ri"), [["7"]])
 

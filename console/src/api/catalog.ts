@@ -3,8 +3,7 @@
  * asked for. All of it by SQL, so that it cannot differ from what the server takes. Names of tables are asked for
  * again after statements that change them, and when the server was away.
  */
-import { createStore } from "../state/store";
-import { onBack } from "./connection";
+import { createUserStore, userMap } from "../state/owner";
 import { quoteName } from "../sql/lexer";
 import { rows } from "./client";
 
@@ -34,9 +33,9 @@ export interface Catalog {
   loaded: boolean;
 }
 
-export const catalog = createStore<Catalog>({ keywords: [], functions: [], types: [], tables: [], loaded: false });
+export const catalog = createUserStore<Catalog>({ keywords: [], functions: [], types: [], tables: [], loaded: false });
 
-const columns = new Map<string, Promise<ColumnInfo[]>>();
+const columns = userMap<string, Promise<ColumnInfo[]>>();
 
 /* Asked once for each table; an empty list where there is no such table. */
 export function columnsOf(table: string): Promise<ColumnInfo[]> {
@@ -132,8 +131,4 @@ export async function loadCatalog(): Promise<void> {
 
 /* Did a statement change what tables there are, or their columns? */
 export const changesCatalog = (sql: string): boolean => /^\s*(create|drop|alter|rename|truncate|copy|restore)\b/i.test(sql);
-
-export function followServer(): () => void {
-  return onBack(() => void loadCatalog().catch(() => undefined));
-}
 

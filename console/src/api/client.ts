@@ -3,6 +3,7 @@
  * position in the statement (UTF-16 units, as the server counts, too; -1: none); status 0: the server could not be reached.
  */
 import { reportFound, reportLost, url } from "./connection";
+import { hereSignal, ofUser, whileHere } from "../state/owner";
 import { authorization, cookieForDownload, lookAtDenial, NobodyError, refused, reportAway } from "../login/signon";
 import type { Answer, Cell, Column, Exchange, Row, RowsAnswer, ServerSettings, ServerWarning, Timings } from "./types";
 
@@ -34,19 +35,28 @@ function noHeader(e: unknown): never {
   throw new ApiError(503, reportAway(e) ?? String(e));
 }
 
+/* A log-in or log-out: it makes the user that others belong to. */
+const isSession = (params: Record<string, string> | undefined): boolean => params?.session !== undefined;
+const within = (here: AbortSignal | null, signal: AbortSignal | null | undefined): RequestInit => {
+  const all = [here, signal].filter((s) => s !== null && s !== undefined);
+  return all.length === 0 ? {} : { signal: AbortSignal.any(all) };
+};
+
 /* The answer to one request; a token that is over by now is renewed, and the request sent once more. */
 async function answered(path: string, params: Record<string, string> | undefined, init: RequestInit, again: boolean): Promise<Response> {
   let response: Response;
+  const here = isSession(params) ? null : hereSignal();
   const open = (FREE.includes(path) && init.method === undefined) || (init.headers !== undefined && "Authorization" in init.headers);
   const { headers, used } = open ? NOBODY : await authorization().catch(noHeader);
   try {
-    response = await fetch(url(path, params), { credentials: "same-origin", ...init, headers: { ...MARK, ...headers, ...init.headers } });
+    response = await fetch(url(path, params), { credentials: "same-origin", ...init, ...within(here, init.signal), headers: { ...MARK, ...headers, ...init.headers } });
   } catch (e) {
-    if (init.signal?.aborted === true) throw new ApiError(-1, "cancelled");
+    if (init.signal?.aborted === true || here?.aborted === true) throw new ApiError(-1, "cancelled");
     reportLost();
     throw new ApiError(0, "The server does not answer.");
   }
   reportFound();
+  if (here?.aborted === true) throw new ApiError(-1, "cancelled"); /* what it says of who was here is not said of who is */
   if (response.status === 401) {
     if (await refused(used)) if (again) return answered(path, params, init, false);
     throw new ApiError(401, "Log in first.");
@@ -54,7 +64,10 @@ async function answered(path: string, params: Record<string, string> | undefined
   if (response.status === 403) lookAtDenial(await response.clone().text());
   return response;
 }
-const request = (path: string, params: Record<string, string> | undefined, init: RequestInit) => answered(path, params, init, true);
+const request = (path: string, params: Record<string, string> | undefined, init: RequestInit): Promise<Response> => {
+  const answer = answered(path, params, init, true);
+  return isSession(params) ? answer : whileHere(answer);
+};
 
 export interface ExecOptions {
   limit?: [from: number, to: number]; /* rows, counted from 1, both included */
@@ -101,6 +114,7 @@ export function pageOf(sql: string, text: string, rows: number): RowsAnswer | nu
 async function readText(sql: string, response: Response, options: ExecOptions): Promise<string> {
   const parts: string[] = [];
   const decoder = new TextDecoder();
+  const here = hereSignal();
   let bytes = 0;
   let pageRows = options.onPage === undefined || options.limit === undefined ? 0 : options.limit[1] - options.limit[0] + 1;
   let lines = 0;
@@ -109,7 +123,7 @@ async function readText(sql: string, response: Response, options: ExecOptions): 
     if (reader === undefined) return "";
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) break;
+      if (done || here.aborted) break;
       bytes += value.byteLength;
       parts.push(decoder.decode(value, { stream: true }));
       options.onBytes?.(bytes);
@@ -120,7 +134,7 @@ async function readText(sql: string, response: Response, options: ExecOptions): 
       if (page !== null) options.onPage?.(page);
     }
   } catch {
-    if (options.signal?.aborted === true) throw new ApiError(-1, "cancelled");
+    if (options.signal?.aborted === true || here.aborted) throw new ApiError(-1, "cancelled");
     reportLost();
     throw new ApiError(0, "The connection broke before the answer was complete.");
   }
@@ -162,8 +176,23 @@ function execParams(sql: string, options: ExecOptions): Record<string, string> {
   return params;
 }
 
+/* Names of statements that run, by which they can be ended: all of them before a log-out. */
+const running = new Set<string>();
+ofUser({ quit: () => Promise.all([...running].map((tag) => cancelQuery(tag).catch(() => false))), leave: () => running.clear() });
+
 /* One statement. The text goes in the body: its length has no limit but the server's. */
 export async function exec(sql: string, options: ExecOptions = {}): Promise<Exchange> {
+  const { tag } = options;
+  if (tag === undefined) return whileHere(exchange(sql, options));
+  running.add(tag);
+  try {
+    return await whileHere(exchange(sql, options));
+  } finally {
+    running.delete(tag);
+  }
+}
+
+async function exchange(sql: string, options: ExecOptions): Promise<Exchange> {
   const started = performance.now();
   const init: RequestInit = { method: "POST", body: new URLSearchParams(execParams(sql, options)) };
   if (options.signal !== undefined) init.signal = options.signal;
@@ -205,7 +234,8 @@ export async function cancelQuery(id: string): Promise<boolean> {
   return r.ok;
 }
 
-async function json<T>(path: string, params?: Record<string, string>, init: RequestInit = {}): Promise<T> {
+const json = <T>(path: string, params?: Record<string, string>, init: RequestInit = {}): Promise<T> => whileHere(jsonOf<T>(path, params, init));
+async function jsonOf<T>(path: string, params: Record<string, string> | undefined, init: RequestInit): Promise<T> {
   const r = await request(path, params, init);
   const text = await r.text();
   if (!r.ok) throw new ApiError(r.status, readWire(text, r.status).error ?? `status ${r.status}`);
@@ -221,16 +251,23 @@ export const dropSnapshot = (name: string) => request(`snapshot/${encodeURICompo
 /* How far the run with that tag is; null: it does not run (yet, or any more). */
 export async function progress(tag: string): Promise<{ rows: number } | null> {
   const r = await request(`query/${encodeURIComponent(tag)}`, undefined, {});
-  return r.status === 200 ? ((await r.json()) as { rows: number }) : null;
+  return r.status === 200 ? whileHere(r.json() as Promise<{ rows: number }>) : null;
 }
 
 export async function fetchText(path: string): Promise<string> {
   const r = await request(path, undefined, {});
   if (!r.ok) throw new ApiError(r.status, `status ${r.status} of ${path}`);
-  return r.text();
+  return whileHere(r.text());
 }
 
-export const settings = () => json<ServerSettings>("settings");
+/* Before it is known who is there: facts, and the preferences that anybody may read. */
+export const publicSettings = () => json<ServerSettings>("settings");
+/* With all preferences, which need a login where there is one. */
+export async function settings(): Promise<ServerSettings> {
+  const found = await json<ServerSettings>("settings", undefined, { headers: (await authorization().catch(noHeader)).headers });
+  if (found["preferences.public"] === true) throw new ApiError(401, "Log in first.");
+  return found;
+}
 export const warnings = () => json<ServerWarning[]>("warnings");
 /* Merges into what all pages share (the server's preferences); `version` is the one that was read. */
 export const putPreferences = (version: number, changes: Record<string, unknown>) =>

@@ -47,6 +47,7 @@ export interface Exchange {
 export interface ServerSettings {
   config: Record<string, unknown>;
   "preferences.version": number;
+  "preferences.public"?: boolean; /* true: without a login, they are those that anybody may read */
   preferences: Record<string, unknown>;
 }
 export interface ServerWarning {

@@ -5,9 +5,13 @@ import { Editor } from "../editor/Editor";
 import { ParamBar } from "../editor/ParamBar";
 import { TabBar } from "../editor/TabBar";
 import { Toolbar } from "../editor/Toolbar";
+import { tabs } from "../editor/tabs";
 import { currentView } from "../editor/view";
 import { Results } from "../results/Results";
+import { auth } from "../login/auth";
+import { LoginDialog } from "../login/Login";
 import { storage } from "../state/db";
+import { owner } from "../state/owner";
 import { prefs } from "../state/prefs";
 import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
@@ -167,6 +171,10 @@ export function App() {
   useEffect(() => {
     document.title = page === undefined ? "Almanac" : `${page.title} · Almanac`;
   }, [page]);
+  const { key, turn } = useStore(owner, (o) => o);
+  const loaded = useStore(tabs, (t) => t.loaded);
+  /* whose session ran out may come back: their page is there, and not to be seen */
+  const away = useStore(auth, (a) => a.needed || a.denied !== null);
   return (
     <>
       <a class="skip" href="#/" onClick={(e) => (e.preventDefault(), currentView()?.focus())}>
@@ -174,21 +182,28 @@ export function App() {
       </a>
       {alone ? null : <Head />}
       <Banners />
-      <main class="body">
-        {page === undefined ? (
-          <>
-            <Side />
-            <Work />
-          </>
-        ) : (
-          <page.component />
-        )}
-      </main>
-      {overlays.map((o) => (
-        <o.component key={o.id} />
-      ))}
+      {key === null || !loaded ? (
+        <main class="body" />
+      ) : (
+        <div key={turn} class={away ? "own away" : "own"} inert={away}>
+          <main class="body">
+            {page === undefined ? (
+              <>
+                <Side />
+                <Work />
+              </>
+            ) : (
+              <page.component />
+            )}
+          </main>
+          {overlays.map((o) => (
+            <o.component key={o.id} />
+          ))}
+          <PaletteDialog />
+        </div>
+      )}
+      <LoginDialog />
       <HelpDialog />
-      <PaletteDialog />
       <Notices />
     </>
   );

@@ -1,5 +1,6 @@
 /* Whose server this is: name, kind and colour from its shared preferences, its version, and its warnings. */
-import { createStore, useStore } from "../state/store";
+import { createUserStore } from "../state/owner";
+import { useStore } from "../state/store";
 import { settings, warnings } from "../api/client";
 import type { ServerWarning } from "../api/types";
 import { Button } from "../ui/Button";
@@ -22,8 +23,8 @@ interface State extends Instance {
   warnings: ServerWarning[];
   config: Record<string, unknown>;
 }
-export const instance = createStore<State>({ name: "", type: "", description: "", colour: "", version: "", preferencesVersion: 0, warnings: [], config: {} });
-export const editing = createStore<{ open: boolean }>({ open: false });
+export const instance = createUserStore<State>({ name: "", type: "", description: "", colour: "", version: "", preferencesVersion: 0, warnings: [], config: {} });
+export const editing = createUserStore<{ open: boolean }>({ open: false });
 
 export function instanceOf(preferences: Record<string, unknown>): Instance {
   const text = (key: string, max: number) => (typeof preferences[key] === "string" ? (preferences[key] as string).slice(0, max) : "");
@@ -31,8 +32,8 @@ export function instanceOf(preferences: Record<string, unknown>): Instance {
   return { name: text("instance_name", 100), type: text("instance_type", 30), description: text("instance_description", 500), colour: colour in COLOURS ? (colour as Colour) : "" };
 }
 
-export async function loadInstance(): Promise<void> {
-  const [found, list] = await Promise.all([settings(), warnings()]);
+export async function loadInstance(ask = settings): Promise<void> {
+  const [found, list] = await Promise.all([ask(), warnings()]);
   const version = found.config["release.version"];
   instance.set({ ...instanceOf(found.preferences), version: typeof version === "string" ? version : "", preferencesVersion: found["preferences.version"], warnings: list, config: found.config });
 }

@@ -1,11 +1,12 @@
 /* What can be done, by its name: F1, some letters, Enter. The commands are those that have keys. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { createStore, useStore } from "../state/store";
+import { createUserStore } from "../state/owner";
+import { useStore } from "../state/store";
 import { Dialog } from "../ui/Dialog";
 import { type Shortcut, shortcuts, shownKeys } from "./keys";
 import { found } from "./commandSearch";
 
-export const palette = createStore<{ open: boolean }>({ open: false });
+export const palette = createUserStore<{ open: boolean }>({ open: false });
 
 function Commands({ all, onRun }: { all: Shortcut[]; onRun: (s: Shortcut) => void }) {
   const [search, setSearch] = useState("");

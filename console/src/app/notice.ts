@@ -1,5 +1,5 @@
 /* Short messages that go away by themselves; a screen reader says them. */
-import { createStore } from "../state/store";
+import { createUserStore } from "../state/owner";
 
 export interface Notice {
   id: number;
@@ -7,7 +7,7 @@ export interface Notice {
   text: string;
 }
 
-export const notices = createStore<{ list: Notice[] }>({ list: [] });
+export const notices = createUserStore<{ list: Notice[] }>({ list: [] });
 let last = 0;
 
 export function notify(text: string, kind: Notice["kind"] = "info"): void {

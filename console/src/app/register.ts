@@ -2,7 +2,7 @@
 import { AddToBoard, BoardsPage, ChartView, ImportDialogs, InstanceSettings, ReferencePanel, SavedPanel, SchemaPanel, ServerPage, StatsView, TableDialog, TimeRange } from "./late";
 import { ConfirmDialog } from "../ui/Confirm";
 import { HistoryPanel } from "../history/HistoryPanel";
-import { LoginDialog, UserMenu } from "../login/Login";
+import { UserMenu } from "../login/Login";
 import { AskDialog } from "../editor/Ask";
 import { Grid } from "../results/Grid";
 import type { Run } from "../results/run";
@@ -23,6 +23,6 @@ resultViews.push({ id: "stats", title: "Column statistics", icon: "stats", fits:
 pages.push({ path: "/boards", title: "Boards", icon: "board", component: BoardsPage });
 pages.push({ path: "/server", title: "Server", icon: "server", component: ServerPage });
 headItems.push({ id: "instance", component: InstanceName }, { id: "user", component: UserMenu });
-overlays.push({ id: "login", component: LoginDialog }, { id: "ask", component: AskDialog });
+overlays.push({ id: "ask", component: AskDialog });
 overlays.push({ id: "table", component: TableDialog }, { id: "import", component: ImportDialogs }, { id: "confirm", component: ConfirmDialog });
 overlays.push({ id: "range", component: TimeRange }, { id: "instance", component: InstanceSettings }, { id: "board", component: AddToBoard });

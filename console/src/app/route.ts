@@ -1,4 +1,5 @@
 /* Where we are: the part behind # is ours, and never goes to the server. #/, #/server ... */
+import { ofUser } from "../state/owner";
 import { createStore } from "../state/store";
 
 export interface Route {
@@ -14,6 +15,14 @@ export function readRoute(hash: string): Route {
 }
 
 export const route = createStore<Route>(readRoute(typeof location === "undefined" ? "" : location.hash));
+
+/* The URL is reset at log-out because it contains board names and the values of their variables. */
+ofUser({
+  leave: () => {
+    window.history.replaceState(null, "", location.pathname + "#/");
+    route.set(readRoute("#/"));
+  },
+});
 
 export function go(path: string): void {
   location.hash = "#" + path;

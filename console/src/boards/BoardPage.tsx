@@ -9,6 +9,7 @@ import { timeColumns, QUICK } from "../editor/range";
 import { newTab } from "../editor/tabs";
 import { toClipboard } from "../results/copy";
 import { isTime } from "../results/format";
+import { userMap } from "../state/owner";
 import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
 import { confirm } from "../ui/Confirm";
@@ -23,7 +24,7 @@ import { boards, loadBoards, putBoard } from "./store";
 import { useAsked } from "./useAsked";
 
 /* Changes that are not kept yet, by name: leaving the page does not lose them. */
-const drafts = new Map<string, { board: Board; before: string }>();
+const drafts = userMap<string, { board: Board; before: string }>();
 const EVENTS_MAX = 500;
 const told = (e: unknown) => notify(e instanceof Error ? e.message : String(e), "error");
 

@@ -1,5 +1,5 @@
 /* What is to be put on a board; the dialog of AddDialog.tsx asks on which. */
-import { createStore } from "../state/store";
+import { createUserStore } from "../state/owner";
 import type { Cell } from "./board";
 
-export const adding = createStore<{ cell: Partial<Cell> | null }>({ cell: null });
+export const adding = createUserStore<{ cell: Partial<Cell> | null }>({ cell: null });

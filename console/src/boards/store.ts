@@ -3,7 +3,7 @@
  * permission SETTINGS says. What somebody else changed meanwhile is not lost: the change is refused, and says so.
  */
 import { ApiError, putPreferences, settings } from "../api/client";
-import { createStore } from "../state/store";
+import { createUserStore } from "../state/owner";
 
 export interface Kept {
   name: string;
@@ -13,7 +13,7 @@ export interface Kept {
 const PREFIX = "board.";
 const TRIES = 3;
 
-export const boards = createStore<{ list: Kept[]; version: number; loaded: boolean; readonly: boolean; problem: string | null }>({ list: [], version: 0, loaded: false, readonly: false, problem: null });
+export const boards = createUserStore<{ list: Kept[]; version: number; loaded: boolean; readonly: boolean; problem: string | null }>({ list: [], version: 0, loaded: false, readonly: false, problem: null });
 
 export function keptOf(preferences: Record<string, unknown>): Kept[] {
   return Object.entries(preferences)

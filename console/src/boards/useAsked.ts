@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { cancelQuery, exec } from "../api/client";
 import { ResultSet } from "../results/resultset";
+import { owner } from "../state/owner";
 import { prefs } from "../state/prefs";
 import type { Asked } from "./board";
 
@@ -25,13 +26,14 @@ export function useAsked(asked: Asked | null, tick: number): Answered {
   const [now, setNow] = useState<Answered>(NOTHING);
   const running = useRef<{ abort: AbortController; tag: string } | null>(null);
   const shown = useRef<ResultSet | null>(null);
+  const [turn] = useState(() => owner.get().turn);
   const key = asked === null ? "" : JSON.stringify(asked);
   const stop = () => {
     const old = running.current;
     running.current = null;
     if (old === null) return;
     old.abort.abort();
-    void cancelQuery(old.tag).catch(() => undefined);
+    if (owner.get().turn === turn) void cancelQuery(old.tag).catch(() => undefined); /* else it went with who asked */
   };
   const ask = async () => {
     if (asked === null) return setNow(NOTHING);
@@ -65,7 +67,7 @@ export function useAsked(asked: Asked | null, tick: number): Answered {
   useEffect(
     () => () => {
       stop();
-      shown.current?.drop();
+      if (owner.get().turn === turn) shown.current?.drop();
     },
     [],
   );

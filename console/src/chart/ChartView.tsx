@@ -10,6 +10,7 @@ import { plural, shownCount } from "../results/format";
 import type { ResultSet } from "../results/resultset";
 import { type Run, runJobs } from "../results/run";
 import { quoteName } from "../sql/lexer";
+import { userMap } from "../state/owner";
 import { Button } from "../ui/Button";
 import { MenuButton } from "../ui/Menu";
 import { ChartCanvas, type ChartState, NOT_DRAWN } from "./ChartCanvas";
@@ -22,7 +23,7 @@ import { type AxisOf, type ChartSpec, type ChartType, guess, TYPES, xKind } from
 import { isNumber } from "../results/format";
 
 /* What was chosen, for results of the same columns. */
-const chosen = new Map<string, ChartSpec>();
+const chosen = userMap<string, ChartSpec>();
 const keyOf = (r: ResultSet): string => r.columns.map((c) => `${c.name}:${c.type}`).join("|");
 
 /* Times of the range go into the statement, which then runs again; where it is no plain select, around it. */

@@ -3,12 +3,13 @@
  * do, which is one key away from the one at the cursor; that question can be left out from then on.
  */
 import { prefs } from "../state/prefs";
-import { createStore, useStore } from "../state/store";
+import { createUserStore } from "../state/owner";
+import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 
 /* grave: of the statements, those that take much away */
-const asked = createStore<{ statements: string[]; grave: string[]; answer: ((go: boolean) => void) | null }>({ statements: [], grave: [], answer: null });
+const asked = createUserStore<{ statements: string[]; grave: string[]; answer: ((go: boolean) => void) | null }>({ statements: [], grave: [], answer: null });
 
 export function isGrave(sql: string): boolean {
   const text = sql.replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, " ").trim();

@@ -12,6 +12,7 @@ import { crosshairCursor, drawSelection, dropCursor, EditorView, highlightActive
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { catalog } from "../api/catalog";
 import { runs, type Runs, selectRun } from "../results/run";
+import { userMap } from "../state/owner";
 import { prefs } from "../state/prefs";
 import { checking } from "./check";
 import { editorCommands } from "./commands";
@@ -25,7 +26,7 @@ import { currentView, setCurrentView } from "./view";
 const language = new Compartment();
 const wrapping = new Compartment();
 const wrap = () => (prefs.get().wrap ? EditorView.lineWrapping : []);
-const states = new Map<string, EditorState>();
+const states = userMap<string, EditorState>(); /* with what can be undone */
 
 function newState(tab: Tab): EditorState {
   return EditorState.create({
@@ -128,7 +129,7 @@ export function Editor() {
     ];
     return () => {
       stops.forEach((stop) => stop());
-      if (shown !== "") states.set(shown, view.state);
+      if (tabs.get().list.some((t) => t.id === shown)) states.set(shown, view.state);
       setCurrentView(null);
       view.destroy();
     };

@@ -1,4 +1,4 @@
 /* Is the dialog of the time range open? Its code comes when it is. */
-import { createStore } from "../state/store";
+import { createUserStore } from "../state/owner";
 
-export const range = createStore<{ open: boolean }>({ open: false });
+export const range = createUserStore<{ open: boolean }>({ open: false });

@@ -1,6 +1,6 @@
-/* The tabs of the editor: texts with titles, in order. Kept in IndexedDB as they are typed. */
-import { dbAll, dbDelete, dbPut, storage } from "../state/db";
-import { createStore } from "../state/store";
+/* The tabs of the editor: texts with titles, in order. Kept in IndexedDB as they are typed, of each user apart. */
+import { dbDelete, dbOwn, dbPut, storage } from "../state/db";
+import { createUserStore, ofUser, owner, ownName, whileHere } from "../state/owner";
 import { forgetRuns } from "../results/run";
 
 export interface Tab {
@@ -22,7 +22,9 @@ const CLOSED_MAX = 30;
 const SAVE_MS = 300;
 const ACTIVE_KEY = "almanac.tab";
 
-export const tabs = createStore<Tabs>({ list: [], active: "", closed: [], loaded: false });
+/* Before they are forgotten, what was typed a moment ago is saved: so this stands before the store. */
+ofUser({ leave: () => void saveAll() });
+export const tabs = createUserStore<Tabs>({ list: [], active: "", closed: [], loaded: false });
 
 export const activeTab = (now: Tabs): Tab | undefined => now.list.find((t) => t.id === now.active);
 
@@ -34,13 +36,13 @@ function freeTitle(list: Tab[]): string {
 
 /* ------------------------------------------------------------------ saving */
 
-const pending = new Map<string, ReturnType<typeof setTimeout>>();
+const pending = new Map<string, ReturnType<typeof setTimeout>>(); /* the user's: saved when they go, see below */
 
 async function saveNow(id: string): Promise<void> {
   clearTimeout(pending.get(id));
   pending.delete(id);
   const tab = tabs.get().list.find((t) => t.id === id);
-  if (tab !== undefined) await dbPut("tabs", tab);
+  if (tab !== undefined) await dbPut("tabs", { ...tab, user: owner.get().key });
 }
 
 function saveSoon(id: string): void {
@@ -56,7 +58,7 @@ export async function saveAll(): Promise<void> {
 }
 
 /* Cleared by the user while the page is open: all of it once more. */
-let resets = 0;
+let resets = 0; /* a count */
 storage.subscribe((now) => {
   if (now.resets === resets) return;
   resets = now.resets;
@@ -65,8 +67,7 @@ storage.subscribe((now) => {
 
 function remember(id: string): void {
   try {
-    sessionStorage.setItem(ACTIVE_KEY, id);
-    localStorage.setItem(ACTIVE_KEY, id);
+    for (const kept of [sessionStorage, localStorage]) kept.setItem(ownName(ACTIVE_KEY), id);
   } catch {
     /* the first tab will be in front next time */
   }
@@ -74,20 +75,22 @@ function remember(id: string): void {
 
 function recall(): string | null {
   try {
-    return sessionStorage.getItem(ACTIVE_KEY) ?? localStorage.getItem(ACTIVE_KEY);
+    return sessionStorage.getItem(ownName(ACTIVE_KEY)) ?? localStorage.getItem(ownName(ACTIVE_KEY));
   } catch {
     return null;
   }
 }
 
-export async function loadTabs(): Promise<void> {
-  const [list, closed] = await Promise.all([dbAll<Tab>("tabs"), dbAll<Tab & { closedAt: number }>("closed")]);
+export async function loadTabs(key: string, adopt: boolean): Promise<void> {
+  const [list, closed] = await whileHere(Promise.all([dbOwn<Tab>("tabs", key, adopt), dbOwn<Tab & { closedAt: number }>("closed", key, adopt)]));
   list.sort((a, b) => a.order - b.order);
   closed.sort((a, b) => b.closedAt - a.closedAt);
   if (list.length === 0) list.push({ id: newId(), title: "Query 1", text: "", order: 0, params: {} });
   const wanted = recall();
   tabs.set({ list, closed, loaded: true, active: (list.find((t) => t.id === wanted) ?? list[0])?.id ?? "" });
 }
+
+ofUser({ enter: loadTabs, quit: saveAll });
 
 /* ----------------------------------------------------------------- changes */
 
@@ -128,7 +131,7 @@ export function closeTab(id: string): void {
   void dbDelete("tabs", id);
   const kept = tab.text.trim() === "" ? closed : [tab, ...closed];
   tabs.set({ list: left, closed: kept.slice(0, CLOSED_MAX) });
-  if (tab.text.trim() !== "") void dbPut("closed", { ...tab, closedAt: Date.now() });
+  if (tab.text.trim() !== "") void dbPut("closed", { ...tab, closedAt: Date.now(), user: owner.get().key });
   for (const gone of kept.slice(CLOSED_MAX)) void dbDelete("closed", gone.id);
   if (left.length === 0) newTab();
   else if (active === id) selectTab((left[at] ?? left[at - 1])?.id ?? "");

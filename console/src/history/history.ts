@@ -1,6 +1,6 @@
-/* What was run, by any tab of this browser: in IndexedDB, the newest 2,000. */
-import { dbAll, dbClear, dbDelete, dbPut } from "../state/db";
-import { createStore } from "../state/store";
+/* What was run, by any tab of this browser: in IndexedDB, of each user the newest 2,000. */
+import { dbDelete, dbOwn, dbPut } from "../state/db";
+import { createUserStore, ofUser, owner, whileHere } from "../state/owner";
 import type { Run } from "../results/run";
 
 export interface HistoryEntry {
@@ -16,16 +16,18 @@ export interface HistoryEntry {
 const ENTRIES_MAX = 2000;
 const TEXT_MAX = 100_000; /* longer statements are cut: history is for finding them again */
 
-export const history = createStore<{ entries: HistoryEntry[]; loaded: boolean }>({ entries: [], loaded: false });
+export const history = createUserStore<{ entries: HistoryEntry[]; loaded: boolean }>({ entries: [], loaded: false });
 
-export async function loadHistory(): Promise<void> {
-  const found = await dbAll<HistoryEntry>("history");
+export async function loadHistory(key: string, adopt: boolean): Promise<void> {
+  const found = await whileHere(dbOwn<HistoryEntry>("history", key, adopt));
   const old = found.sort((a, b) => b.id - a.id);
   history.set((now) => ({ entries: [...now.entries, ...old.filter((o) => !now.entries.some((n) => n.id === o.id))].slice(0, ENTRIES_MAX), loaded: true }));
   for (const gone of old.slice(ENTRIES_MAX)) void dbDelete("history", gone.id);
 }
 
-let lastId = 0;
+ofUser({ enter: (key, adopt) => void loadHistory(key, adopt) });
+
+let lastId = 0; /* a count */
 
 export function addHistory(run: Run): void {
   if (run.state === "running") return;
@@ -41,13 +43,14 @@ export function addHistory(run: Run): void {
   };
   const dropped = history.get().entries.slice(ENTRIES_MAX - 1);
   history.set((now) => ({ entries: [entry, ...now.entries.slice(0, ENTRIES_MAX - 1)] }));
-  void dbPut("history", entry);
+  void dbPut("history", { ...entry, user: owner.get().key });
   for (const gone of dropped) void dbDelete("history", gone.id);
 }
 
 export function clearHistory(): void {
+  const { entries } = history.get();
   history.set({ entries: [] });
-  void dbClear("history");
+  for (const gone of entries) void dbDelete("history", gone.id); /* what others ran stays theirs */
 }
 
 /* Every word of the search somewhere in the text or the error, whatever the case. */

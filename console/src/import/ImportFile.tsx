@@ -1,5 +1,5 @@
 /*
- * A CSV or Parquet file into a table: what the server makes of its beginning, or of the schema at its end, is shown (/imp with
+ * A CSV, NDJSON or Parquet file into a table: what the server makes of its beginning, or of the schema at its end, is shown (/imp with
  * preview=true stores nothing), can be corrected, and then the file is sent.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -40,10 +40,10 @@ function FileChoice({ onFile }: { onFile: (file: File) => void }) {
       }}
     >
       <Icon name="upload" />
-      <span>Drop a CSV or Parquet file here, or choose one</span>
+      <span>Drop a CSV, NDJSON or Parquet file here, packed or not, or choose one</span>
       <input
         type="file"
-        accept=".csv,.tsv,.txt,.parquet,text/csv"
+        accept=".csv,.tsv,.txt,.parquet,.ndjson,.jsonl,.json,.gz,.zst,text/csv"
         aria-label="File"
         onChange={(e) => {
           const file = e.currentTarget.files?.[0];
@@ -169,7 +169,7 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
     }
     running.current = null;
   };
-  const parquet = sample?.parquet === true;
+  const named = sample?.parquet === true || report?.format !== undefined; /* the file says what its columns are */
   const times = (report?.columns ?? []).filter((c) => isTime(c.type)).map((c) => c.name);
   return (
     <Dialog title={table === "" ? "Import a file" : `Import a file into ${table}`} wide onClose={onClose}>
@@ -220,7 +220,9 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
         >
           <p>
             <strong>{file.name}</strong>, {shownBytes(file.size)}
-            {report?.fileRows !== undefined && `, Parquet, ${shownCount(report.fileRows)} rows`}{" "}
+            {report?.fileRows !== undefined && `, Parquet, ${shownCount(report.fileRows)} rows`}
+            {report?.format === "ndjson" && ", NDJSON"}
+            {report?.packed !== undefined && `, packed by ${report.packed}`}{" "}
             <Button onClick={() => setFile(null)}>Another file</Button>
           </p>
           <div class="form-row">
@@ -250,7 +252,7 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
               ]}
               onChange={(v) => change({ atomicity: v as ImportSettings["atomicity"] })}
             />
-            {!parquet && (
+            {!named && (
               <Choice
                 label="Delimiter"
                 value={settings.delimiter}
@@ -265,7 +267,7 @@ export function ImportFile({ table, file: first, onClose }: { table: string; fil
               />
             )}
           </div>
-          {!parquet && (
+          {!named && (
             <div class="form-row">
               <Check label="The first line is the header, whatever it looks like" value={settings.forceHeader} onChange={(forceHeader) => change({ forceHeader, schema: [] })} />
               <Check label="Cut values behind the last column off" value={settings.skipLev} onChange={(skipLev) => change({ skipLev })} />

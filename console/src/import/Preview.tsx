@@ -6,6 +6,13 @@ import { Draft, TypeField } from "./fields";
 import { GROUP_BYTES, type ImportReport, type ImportSettings, type Sample, withinReach } from "./upload";
 
 const PREVIEW_ROWS = 20;
+const UNITS: Array<[value: string, title: string]> = [
+  ["", "ticks of the type"],
+  ["s", "seconds"],
+  ["ms", "milliseconds"],
+  ["us", "microseconds"],
+  ["ns", "nanoseconds"],
+];
 
 interface PreviewProps {
   sample: Sample;
@@ -20,9 +27,12 @@ interface Row {
   values: Array<string | null>;
 }
 
-/* The server tells the rows of a Parquet file; those of a text are read here. */
+const isRead = (sample: Sample, report: ImportReport): boolean => sample.parquet || sample.packed || report.format !== undefined;
+
+/* The server tells the rows of files that it alone can read; those of a CSV file are read here. */
 function rowsOf(sample: Sample, report: ImportReport, settings: ImportSettings): Row[] {
-  if (sample.parquet) return (report.rows ?? []).map((values, i) => ({ line: i + 1, values }));
+  const first = report.header && report.format === undefined ? 2 : 1;
+  if (isRead(sample, report)) return (report.rows ?? []).map((values, i) => ({ line: i + first, values }));
   const delimiter = settings.delimiter !== "" ? settings.delimiter : delimiterOf(sample.text, report.columns.length);
   return readRecords(sample.text, delimiter, PREVIEW_ROWS + 1, sample.cut)
     .slice(report.header ? 1 : 0)
@@ -32,13 +42,25 @@ function rowsOf(sample: Sample, report: ImportReport, settings: ImportSettings):
 function ColumnHead({ report, at, settings, fixed, parquet, onColumn }: Omit<PreviewProps, "sample"> & { at: number; parquet: boolean }) {
   const c = report.columns[at];
   if (c === undefined) return null;
-  const pattern = settings.schema.find((s) => s.name === (c.source ?? c.name))?.pattern ?? "";
+  const said = settings.schema.find((s) => s.name === (c.source ?? c.name));
+  const pattern = said?.pattern ?? "";
+  const unit = said?.unit ?? "";
   return (
     <th scope="col">
       <Draft label={`Name of column ${at + 1}`} title={c.source === undefined ? undefined : `${c.source} in the file`} value={c.name} list="column-names" onChange={(name) => onColumn(at, { name })} />
       {fixed ? <span class="tree-type"> {c.type}</span> : <TypeField label={`Type of ${c.name}`} value={c.type} onChange={(type) => onColumn(at, { type })} />}
       {!fixed && !parquet && /^(TIMESTAMP|DATE)/.test(c.type) && (
-        <Draft placeholder="pattern" label={`Pattern of ${c.name}`} title="How times are written: dd/MM/yyyy HH:mm:ss" value={pattern} onChange={(p) => onColumn(at, { type: c.type, pattern: p })} />
+        <Draft placeholder={c.suggestedPattern ?? "pattern"} label={`Pattern of ${c.name}`} title="How times are written: dd/MM/yyyy HH:mm:ss" value={pattern} onChange={(p) => onColumn(at, { type: c.type, pattern: p })} />
+      )}
+      {(c.suggestedUnit !== undefined || unit !== "") && (
+        <select aria-label={`Unit of the numbers in ${c.name}`} title="What the numbers count since 1970" value={unit} onChange={(e) => onColumn(at, { type: c.type, unit: e.currentTarget.value })}>
+          {UNITS.map(([value, title]) => (
+            <option key={value} value={value}>
+              {title}
+              {value === c.suggestedUnit && " (suggested)"}
+            </option>
+          ))}
+        </select>
       )}
       {c.errors > 0 && <span class="form-error">{plural(c.errors, "bad value")}</span>}
     </th>
@@ -72,7 +94,7 @@ export function Preview({ sample, report, settings, fixed, onColumn }: PreviewPr
             {rowsOf(sample, report, settings).map((r) => (
               <tr key={r.line}>
                 {report.columns.map((c, i) => (
-                  <ValueCell key={i} value={sample.parquet ? (r.values[i] ?? null) : (r.values[i] ?? "")} fault={faultOf(r.line, c.name)} />
+                  <ValueCell key={i} value={isRead(sample, report) ? (r.values[i] ?? null) : (r.values[i] ?? "")} fault={faultOf(r.line, c.name)} />
                 ))}
               </tr>
             ))}

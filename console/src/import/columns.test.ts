@@ -19,6 +19,16 @@ describe("corrected columns", () => {
     expect(withColumn(named, now, 1, { name: "" })).toEqual([{ name: "px", type: "DOUBLE" }]);
   });
 
+  test("units of numbers, of times without a pattern", () => {
+    const r = report(true, column("t", "TIMESTAMP"), column("v", "INT"));
+    const units = withColumn([], r, 0, { type: "TIMESTAMP", unit: "ms" });
+    expect(units).toEqual([{ name: "t", type: "TIMESTAMP", unit: "ms" }]);
+    expect(withColumn(units, r, 1, { type: "LONG" })).toEqual([{ name: "t", type: "TIMESTAMP", unit: "ms" }, { name: "v", type: "LONG" }]);
+    expect(withColumn(units, r, 0, { unit: "" })).toEqual([{ name: "t", type: "TIMESTAMP" }]);
+    expect(withColumn(units, r, 0, { pattern: "yyyy" })).toEqual([{ name: "t", type: "TIMESTAMP", pattern: "yyyy" }]);
+    expect(withColumn(units, r, 0, { type: "LONG" })).toEqual([{ name: "t", type: "LONG" }]);
+  });
+
   test("of a file without: all, in order", () => {
     const r = report(false, column("f0", "INT"), column("f1", "VARCHAR"));
     const first = withColumn([], r, 1, { name: "sym" });

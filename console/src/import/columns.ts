@@ -5,6 +5,7 @@ export interface ColumnChange {
   name?: string;
   type?: string;
   pattern?: string; /* "": none */
+  unit?: string; /* of numbers as times; "": that of the type */
 }
 
 type Schema = ImportSettings["schema"];
@@ -25,6 +26,8 @@ export function withColumn(schema: Schema, report: ImportReport, at: number, cha
     const pattern = change.pattern ?? before?.pattern ?? "";
     const entry: Schema[number] = { name: report.header ? inFile : (change.name ?? before?.name ?? c.name), type: change.type ?? before?.type ?? c.type };
     if (pattern !== "") entry.pattern = pattern;
+    const unit = change.unit ?? before?.unit ?? "";
+    if (unit !== "" && pattern === "" && /^(TIMESTAMP|DATE)/i.test(entry.type)) entry.unit = unit;
     const as = change.name ?? before?.as ?? inFile;
     if (report.header && as !== inFile && as !== "") entry.as = as;
     next.push(entry);

@@ -19,9 +19,11 @@ describe("csv", () => {
     expect(delimiterOf("a;b,c;d\n", 3)).toBe(";");
     expect(delimiterOf("a\tb\n", 2)).toBe("\t");
     expect(delimiterOf("a\n", 1)).toBe(",");
+    expect(delimiterOf("a;b;\n", 2)).toBe(";");
   });
   test("names and faults", () => {
     expect(tableNameOf("/tmp/Trades 2026-01.csv")).toBe("Trades_2026_01");
+    expect(tableNameOf("trades.ndjson.gz")).toBe("trades");
     expect(tableNameOf("...csv")).toBe("imported");
     expect(readFault('line 3, column a: "x, column y: z" is not a value of type INT')).toEqual({ line: 3, column: "a", text: 'line 3, column a: "x, column y: z" is not a value of type INT' });
     expect(readFault("and 5 more")).toBeNull();

@@ -46,14 +46,18 @@ export function readRecords(text: string, delimiter: string, max: number, cut: b
 }
 
 const DELIMITERS = [",", "\t", ";", "|"];
-/* The one that cuts the first record into so many values, else the comma. */
+/* The one that cuts the first record into so many values, perhaps with one behind the last, else the comma. */
 export function delimiterOf(text: string, columns: number): string {
-  return DELIMITERS.find((d) => readRecords(text, d, 1, false)[0]?.values.length === columns) ?? ",";
+  const fits = (d: string) => {
+    const values = readRecords(text, d, 1, false)[0]?.values ?? [];
+    return values.length === columns || (values.length === columns + 1 && values[columns] === "");
+  };
+  return DELIMITERS.find(fits) ?? ",";
 }
 
 /* The table's name from that of the file: "/a/Trades 2026.csv" is Trades_2026. */
 export function tableNameOf(file: string): string {
-  const stem = file.replace(/^.*[\\/]/, "").replace(/(\.csv|\.tsv|\.txt|\.parquet)+$/i, "");
+  const stem = file.replace(/^.*[\\/]/, "").replace(/(\.csv|\.tsv|\.txt|\.parquet|\.ndjson|\.jsonl|\.json|\.gz|\.zst)+$/i, "");
   return stem.replace(/[^\p{L}\p{N}_]+/gu, "_").replace(/^_+|_+$/g, "").slice(0, 127) || "imported";
 }
 

@@ -11,6 +11,14 @@ describe("what is sent to be looked at", () => {
     expect([short.cut, short.text, await text(short.data)]).toEqual([false, "a,b\n1,2", "a,b\n1,2"]);
   });
 
+  test("of a packed file its first bytes, as they are", async () => {
+    for (const magic of [[0x1f, 0x8b, 8, 10], [0x28, 0xb5, 0x2f, 0xfd]]) {
+      const sample = await sampleOf(new Blob([new Uint8Array(magic), new Uint8Array(300_000)]));
+      expect([sample.packed, sample.parquet, sample.text, sample.cut, sample.data.size]).toEqual([true, false, "", true, 256 << 10]);
+    }
+    expect((await sampleOf(new Blob(["a,b\n"]))).packed).toBe(false);
+  });
+
   test("of a Parquet file all of it, or the end with its schema", async () => {
     const short = await sampleOf(new Blob(["PAR1....PAR1"]));
     expect([short.parquet, short.fileSize, short.data.size]).toEqual([true, null, 12]);

@@ -1,6 +1,7 @@
 /* A file on its way to /imp. XMLHttpRequest, because fetch does not tell how far the sending is. */
 import { ApiError } from "../api/client";
 import { reportFound, reportLost, url } from "../api/connection";
+import { hereSignal, ofUser, whileHere } from "../state/owner";
 import { authorization, lookAtDenial, refused } from "../login/signon";
 
 export interface ImportColumn {
@@ -8,6 +9,8 @@ export interface ImportColumn {
   type: string;
   errors: number;
   source?: string; /* its name in the file, where that is another one */
+  suggestedUnit?: string; /* of a time: its numbers look like seconds (s, ms, us, ns) and are read otherwise */
+  suggestedPattern?: string; /* or like days written so */
 }
 /* Which bytes the first rows of a long Parquet file are in, beside the end from `tail` on. */
 export interface FirstRows {
@@ -25,10 +28,11 @@ export interface ImportReport {
   timestamp?: string;
   warnings?: string[];
   errors?: string[];
-  format?: "parquet";
+  format?: "parquet" | "ndjson"; /* else CSV */
+  packed?: "gzip" | "zstd";
   firstRows?: FirstRows; /* of a Parquet file, as are these */
   fileRows?: number;
-  rows?: Array<Array<string | null>>;
+  rows?: Array<Array<string | null>>; /* the first, of files that are not read here */
   columns: ImportColumn[];
 }
 
@@ -42,7 +46,7 @@ export interface ImportSettings {
   delimiter: string; /* "": found by the server */
   atomicity: "skipCol" | "skipRow" | "abort";
   skipLev: boolean;
-  schema: Array<{ name: string; type: string; pattern?: string; as?: string }>;
+  schema: Array<{ name: string; type: string; pattern?: string; unit?: string; as?: string }>;
 }
 
 /* A file, or so much of it that the server can say what it holds. */
@@ -51,6 +55,7 @@ export interface Sample {
   data: Blob;
   cut: boolean; /* the text goes on */
   parquet: boolean;
+  packed: boolean; /* by gzip or zstd: the server unpacks it */
   fileSize: number | null; /* data is only the end of a Parquet file that is so long */
   group: FirstRows | null; /* with its first row group before that */
 }
@@ -62,7 +67,8 @@ export const WHOLE_BYTES = 8 << 20;
 export const GROUP_BYTES = 48 << 20;
 
 function paramsOf(s: ImportSettings, sample: Sample, preview: boolean): Record<string, string> {
-  const params: Record<string, string> = { fmt: "json", name: s.name, overwrite: String(s.overwrite), atomicity: s.atomicity, format: sample.parquet ? "parquet" : "csv" };
+  const params: Record<string, string> = { fmt: "json", name: s.name, overwrite: String(s.overwrite), atomicity: s.atomicity };
+  if (sample.parquet) params.format = "parquet"; /* others the server knows by their first bytes */
   if (preview) params.preview = "true";
   if (preview && sample.fileSize !== null) params.fileSize = String(sample.fileSize);
   if (preview && sample.group !== null) Object.assign(params, { groupFrom: String(sample.group.groupFrom), groupBytes: String(sample.group.groupBytes) });
@@ -90,9 +96,18 @@ export interface Upload {
   cancel: () => void;
 }
 
+const uploads = new Set<() => void>(); /* how those that run are ended */
+ofUser({
+  leave: () => {
+    for (const end of [...uploads]) end();
+    uploads.clear();
+  },
+});
+
 /* look: nothing is stored. onProgress: bytes that are sent, of all. */
 export function upload(settings: ImportSettings, sample: Sample, what: "look" | "store", onProgress?: (sent: number, all: number) => void): Upload {
   const xhr = new XMLHttpRequest();
+  const here = hereSignal();
   let stopped = false;
   let cancel: () => void = () => undefined;
   const done = new Promise<ImportReport>((resolve, reject) => {
@@ -100,6 +115,7 @@ export function upload(settings: ImportSettings, sample: Sample, what: "look" | 
     xhr.upload.onprogress = (e) => onProgress?.(e.loaded, e.total);
     xhr.onload = () => {
       reportFound();
+      if (here.aborted) return;
       if (xhr.status === 401) void refused(token);
       if (xhr.status === 403) lookAtDenial(xhr.responseText);
       let answer: ImportReport | { status: string };
@@ -129,7 +145,9 @@ export function upload(settings: ImportSettings, sample: Sample, what: "look" | 
       else xhr.abort();
     };
   });
-  return { done, cancel: () => cancel() };
+  const end = () => cancel();
+  uploads.add(end);
+  return { done: whileHere(done.finally(() => uploads.delete(end))), cancel: end };
 }
 
 const TAIL_BYTES = 8; /* of a Parquet file: the length of its schema, and PAR1 */
@@ -145,12 +163,13 @@ export async function sampleOf(file: Blob): Promise<Sample> {
   const magic = String.fromCharCode(...bytes.subarray(0, 4));
   if (magic === "PAR1" || magic === "PARE") {
     const whole = file.size <= WHOLE_BYTES;
-    return { text: "", data: whole ? file : await endOf(file), cut: false, parquet: true, fileSize: whole ? null : file.size, group: null };
+    return { text: "", data: whole ? file : await endOf(file), cut: false, parquet: true, packed: false, fileSize: whole ? null : file.size, group: null };
   }
   const cut = file.size > bytes.length;
+  if (/^(\x1f\x8b|\x28\xb5\x2f\xfd)/.test(magic)) return { text: "", data: new Blob([bytes]), cut, parquet: false, packed: true, fileSize: null, group: null };
   const end = cut ? bytes.lastIndexOf(10) + 1 || bytes.length : bytes.length;
   const part = bytes.subarray(0, end);
-  return { text: new TextDecoder().decode(part), data: new Blob([part]), cut, parquet: false, fileSize: null, group: null };
+  return { text: new TextDecoder().decode(part), data: new Blob([part]), cut, parquet: false, packed: false, fileSize: null, group: null };
 }
 
 export const withinReach = (at: FirstRows, fileSize: number): boolean => at.groupBytes + fileSize - at.tail <= GROUP_BYTES;

@@ -1,8 +1,10 @@
 /* The page before the page: user and password, or the identity provider, when the server asks who is there; and for whom it does not let in. */
 import { useState } from "preact/hooks";
 import { loadCatalog } from "../api/catalog";
-import { ApiError, login, logout, rows } from "../api/client";
+import { quit, setOwner } from "../state/owner";
+import { ApiError, login, logout, publicSettings, rows } from "../api/client";
 import { instance, loadInstance } from "../app/Instance";
+import { announceLeaving } from "./others";
 import { runInTab } from "../schema/actions";
 import { quoteName } from "../sql/lexer";
 import { notify } from "../app/notice";
@@ -13,11 +15,18 @@ import { MenuButton } from "../ui/Menu";
 import { auth } from "./auth";
 import { hadPassword, isExternal, leaveForProviderLogout, LOGGED_OUT, logOutOfProvider, PROVIDER_AWAY, rememberPassword, taken, toProvider } from "./signon";
 
-export async function loadUser(): Promise<void> {
-  const found = await rows<{ user: string | null }>('SELECT current_user() AS "user"');
+/*
+ * Asks the server for the current user and makes it the owner of the page. adopt: was this user's session active before the page loaded?
+ * Only then are records without an owner, written by older versions, assigned to it.
+ */
+export async function loadUser(adopt: (user: string | null) => boolean = () => false): Promise<void> {
+  const [found, facts] = await Promise.all([rows<{ user: string | null }>('SELECT current_user() AS "user"'), publicSettings()]);
   const user = found[0]?.user ?? null;
   taken(user);
+  const asksNobody = facts.config["acl.enabled"] !== true; /* then all are one, whatever it calls them */
+  await setOwner(asksNobody ? "" : `${isExternal() ? "sso" : "user"}:${user ?? ""}`, asksNobody || adopt(user));
   auth.set({ needed: false, reason: null, denied: null, providerLogout: null, user, canLogOut: auth.get().canLogOut || hadPassword() });
+  await Promise.all([loadCatalog(), loadInstance()]);
 }
 
 function PasswordForm({ onProblem }: { onProblem: (text: string | null) => void }) {
@@ -29,7 +38,7 @@ function PasswordForm({ onProblem }: { onProblem: (text: string | null) => void 
       await login(String(data.get("user")), String(data.get("password")));
       rememberPassword(true);
       onProblem(null);
-      await Promise.all([loadUser(), loadCatalog(), loadInstance()]);
+      await loadUser();
     } catch (e) {
       if (auth.get().denied === null) onProblem(e instanceof ApiError && e.status === 401 ? "The server does not know this user with this password." : e instanceof Error ? e.message : String(e));
     }
@@ -142,18 +151,26 @@ function myRights(user: string): void {
   runInTab(`SHOW PERMISSIONS ${quoteName(user, () => true)};`, "My permissions");
 }
 
+/* The session of the form has ended, here or in another tab. */
+export function loggedOut(reason: string | null): void {
+  rememberPassword(false);
+  void setOwner(null);
+  auth.set({ needed: true, reason, user: null, canLogOut: false });
+}
+
 export function UserMenu() {
   const { user, canLogOut, provider } = useStore(auth, (a) => a);
   if (user === null) return null;
   const end = async () => {
+    announceLeaving();
     if (provider && !hadPassword()) return logOutOfProvider(logout);
+    await quit();
     try {
       await logout();
     } catch {
       /* it was over already */
     }
-    rememberPassword(false);
-    auth.set({ needed: true, reason: null, user: null, canLogOut: false });
+    loggedOut(null);
     notify("Logged out.");
   };
   const access = instance.get().config["release.type"] === "EE";

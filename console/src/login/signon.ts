@@ -5,6 +5,7 @@
  */
 import { notify } from "../app/notice";
 import { saveAll } from "../editor/tabs";
+import { quit, setOwner } from "../state/owner";
 import { auth } from "./auth";
 import { hasProvider, providerOf } from "./config";
 import type { ProviderConfig } from "./oidc";
@@ -20,9 +21,12 @@ let settle: () => void = () => undefined;
 const settled = new Promise<void>((done) => (settle = done)); /* it is known whether there is a provider, and a sign-on */
 let fresh = false; /* signed on, and the server has not said yet that it takes it */
 let force = false; /* the next sign-on asks who it is */
+let nameBefore: string | null = null; /* of who was signed on here before this answer of the provider */
+let place: { search: string; hash: string } | null = null; /* where the way to the provider began */
 let cookieOf: string | null = null; /* the bearer that the cookie of downloads was made with */
 
 export const LOGGED_OUT = "You are logged out.";
+export const LOGGED_OUT_ELSEWHERE = "You logged out in another tab.";
 export const PROVIDER_AWAY = "The server has not reached its identity provider yet. Try again in a moment, or log in with a password.";
 
 /* ------------------------------------------------------------------ what is kept */
@@ -90,7 +94,9 @@ export async function toProvider(prompt: "none" | "login" | null): Promise<boole
   }
 }
 
+/* Who logged out has left. Whose sign-on ran out may be back in a moment: till it is known who comes, the page is hidden (App.tsx). */
 function ended(why: string): void {
+  if (why === LOGGED_OUT_ELSEWHERE) void setOwner(null);
   cookieOf = null;
   remember({ in: false });
   auth.set({ needed: true, user: null, canLogOut: false, reason: why === "" ? null : why });
@@ -102,16 +108,19 @@ function onDenied(message: string, reason: string): void {
   cookieOf = null;
   remember({ in: false });
   force = true;
+  void setOwner(null);
   auth.set({ denied: { message, reason }, needed: false, user: null, canLogOut: false });
 }
 
 export async function logOutOfProvider(end: () => Promise<void>): Promise<void> {
   const id = keeper?.get()?.id ?? null;
+  await quit();
   await end().catch(() => undefined); /* the cookie; it may be over already */
-  keeper?.set(null, "You logged out in another tab.");
+  keeper?.set(null, LOGGED_OUT_ELSEWHERE);
   cookieOf = null;
   remember(null);
   force = true;
+  void setOwner(null);
   const providerLogout = config === null ? null : (await import("./oidc")).endSession(config, id);
   auth.set({ needed: true, user: null, canLogOut: false, known: null, reason: LOGGED_OUT, providerLogout });
 }
@@ -155,6 +164,7 @@ async function decide(settings: Record<string, unknown>, returned: URLSearchPara
 }
 
 async function arrive(provider: ProviderConfig, returned: URLSearchParams): Promise<boolean> {
+  const before = known()?.name ?? null;
   const found = await (await import("./oidc")).finish(provider, returned);
   if (found.kind === "ask") {
     await toProvider(null);
@@ -170,12 +180,15 @@ async function arrive(provider: ProviderConfig, returned: URLSearchParams): Prom
   rememberPassword(false);
   remember({ in: true, name: found.name });
   auth.set({ canLogOut: true, known: found.name });
-  if (location.search === "" && found.search !== "") history.replaceState(null, "", location.pathname + found.search + location.hash);
-  if (found.hash !== "" && /^(#\/?)?$/.test(location.hash)) location.hash = found.hash;
+  nameBefore = before;
+  place = found;
   return true;
 }
 
 /* ------------------------------------------------------------------------ requests */
+
+/* The same as before the way to the provider? */
+export const wasHere = (user: string | null): boolean => user !== null && nameBefore === user;
 
 /* A user of the provider, who can own nothing. */
 export const isExternal = (): boolean => keeper?.get() != null;
@@ -218,7 +231,16 @@ export function lookAtDenial(body: string): void {
   }
 }
 
+/* Restores the URL from which the sign-on started; `taken` skips this if another user started it. */
+function backToPlace({ search, hash }: { search: string; hash: string }): void {
+  if (location.search === "" && search !== "") history.replaceState(null, "", location.pathname + search + location.hash);
+  if (hash !== "" && /^(#\/?)?$/.test(location.hash)) location.hash = hash;
+}
+
+/* The server has said who it is. */
 export function taken(user: string | null): void {
+  if (place !== null && (nameBefore === null || nameBefore === user)) backToPlace(place);
+  place = null;
   if (keeper?.get() != null) remember({ in: true, ...(user === null ? {} : { name: user }) });
   fresh = false;
   force = false;

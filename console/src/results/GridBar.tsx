@@ -3,6 +3,7 @@ import { exportUrl, readyForDownload } from "../api/client";
 import { adding } from "../boards/adding";
 import { notify } from "../app/notice";
 import { prefs } from "../state/prefs";
+import { whileHere } from "../state/owner";
 import { useStore } from "../state/store";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
@@ -22,9 +23,10 @@ export async function download(sql: string, fmt: string, params: string): Promis
   const url = exportUrl(sql, fmt, tableOf(sql), params);
   try {
     await readyForDownload();
-    const probe = await fetch(url, { method: "HEAD", credentials: "same-origin", headers: { "X-Requested-With": "XMLHttpRequest" } });
+    const init: RequestInit = { credentials: "same-origin", headers: { "X-Requested-With": "XMLHttpRequest" } };
+    const probe = await whileHere(fetch(url, { ...init, method: "HEAD" }));
     if (!probe.ok) {
-      const answer = (await (await fetch(url, { credentials: "same-origin" })).json()) as { error?: string };
+      const answer = (await whileHere(fetch(url, init).then((r) => r.json()))) as { error?: string };
       throw new Error(answer.error ?? `status ${probe.status}`);
     }
   } catch (e) {

@@ -6,7 +6,7 @@ import { ApiError, cancelQuery, exec, progress } from "../api/client";
 import type { Cell, Exchange } from "../api/types";
 import { addHistory } from "../history/history";
 import { prefs } from "../state/prefs";
-import { createStore } from "../state/store";
+import { createUserStore, ofUser, userMap } from "../state/owner";
 import { ResultSet } from "./resultset";
 
 export interface Run {
@@ -31,7 +31,7 @@ export interface Runs {
   busy: Record<string, boolean>; /* statements of the tab are still to come */
 }
 
-export const runs = createStore<Runs>({ byTab: {}, selected: {}, busy: {} });
+export const runs = createUserStore<Runs>({ byTab: {}, selected: {}, busy: {} });
 
 export interface Job {
   sql: string;
@@ -46,8 +46,9 @@ export interface Job {
 /* Short statements are over before the first question. */
 const PROGRESS_MS = 700;
 
-let lastId = 0;
-const controllers = new Map<string, { abort: AbortController; tag: string; stop: boolean }>();
+let lastId = 0; /* a count */
+ofUser({ leave: () => controllers.forEach((c) => ((c.stop = true), c.abort.abort())) }); /* before the map is emptied */
+const controllers = userMap<string, { abort: AbortController; tag: string; stop: boolean }>();
 
 function update(tabId: string, id: number, change: Partial<Run>): void {
   runs.set((now) => ({ byTab: { ...now.byTab, [tabId]: (now.byTab[tabId] ?? []).map((r) => (r.id === id ? { ...r, ...change } : r)) } }));
@@ -66,6 +67,13 @@ function dropResults(tabId: string): void {
   for (const run of runs.get().byTab[tabId] ?? []) run.result?.drop();
 }
 
+ofUser({
+  quit: async () => {
+    for (const c of controllers.values()) c.stop = true; /* client.ts ends the one that runs */
+    for (const tabId of Object.keys(runs.get().byTab)) dropResults(tabId);
+  },
+});
+
 export function forgetRuns(tabId: string): void {
   void cancel(tabId);
   dropResults(tabId);
@@ -82,12 +90,14 @@ const newTag = () => "console-" + [...crypto.getRandomValues(new Uint8Array(12))
 async function runOne(tabId: string, run: Run, job: Job, control: { abort: AbortController; tag: string }): Promise<boolean> {
   const { pageRows, timeoutSeconds } = prefs.get();
   const text = job.text ?? job.sql;
+  const { signal } = control.abort;
   const asking = setInterval(() => {
-    if (!control.abort.signal.aborted)
+    if (!signal.aborted)
       void progress(control.tag)
         .then((p) => p !== null && p.rows > 0 && update(tabId, run.id, { rowsSoFar: p.rows }))
         .catch(() => undefined);
   }, PROGRESS_MS);
+  signal.addEventListener("abort", () => clearInterval(asking));
   const params = job.params.length === 0 ? "" : JSON.stringify(job.params);
   let early: ResultSet | null = null;
   try {

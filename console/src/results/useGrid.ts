@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Row } from "../api/types";
 import { dbGet, dbPut } from "../state/db";
+import { ownName, userMap } from "../state/owner";
 import { prefs } from "../state/prefs";
 import { useStore } from "../state/store";
 import { arrange, type Sort } from "./arrange";
@@ -28,8 +29,8 @@ interface Layout {
   frozen: number;
 }
 
-const layouts = new Map<string, Layout>();
-const keyOf = (result: ResultSet) => "layout " + result.columns.map((c) => `${c.name}:${c.type}`).join("|").slice(0, 4000);
+const layouts = userMap<string, Layout>();
+const keyOf = (result: ResultSet) => ownName("layout") + " " + result.columns.map((c) => `${c.name}:${c.type}`).join("|").slice(0, 4000);
 
 function autoWidths(result: ResultSet, utc: boolean): number[] {
   return result.columns.map((c, i) => {

@@ -4,7 +4,7 @@
  * along with each change; when somebody else changed something meanwhile (409), the change is made to what is there now.
  */
 import { ApiError, putPreferences, settings } from "../api/client";
-import { createStore } from "../state/store";
+import { createUserStore } from "../state/owner";
 
 export interface Version {
   time: string; /* when it was replaced, ISO */
@@ -22,7 +22,7 @@ const VERSIONS_MAX = 5;
 const KEY = /^version\.(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.([\s\S]+)$/;
 const oldKey = (name: string, time: string) => `${OLD}${time}.${name}`;
 
-export const saved = createStore<{ list: SavedQuery[]; version: number; loaded: boolean; problem: string | null }>({ list: [], version: 0, loaded: false, problem: null });
+export const saved = createUserStore<{ list: SavedQuery[]; version: number; loaded: boolean; problem: string | null }>({ list: [], version: 0, loaded: false, problem: null });
 
 export function savedOf(preferences: Record<string, unknown>): SavedQuery[] {
   const versions = new Map<string, Version[]>();

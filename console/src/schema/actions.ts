@@ -6,7 +6,7 @@ import { insertText } from "../editor/view";
 import { plural } from "../results/format";
 import { type Run, runJobs } from "../results/run";
 import { quoteName } from "../sql/lexer";
-import { createStore } from "../state/store";
+import { createUserStore } from "../state/owner";
 import { confirm } from "../ui/Confirm";
 import type { MenuItem } from "../ui/Menu";
 import { openImport } from "../import/open";
@@ -14,7 +14,7 @@ import { change, reserved } from "./model";
 import type { TableNode, TreeRow } from "./tree";
 
 export type Panel = "details" | "ddl" | "rename";
-export const shownTable = createStore<{ table: TableNode | null; panel: Panel }>({ table: null, panel: "details" });
+export const shownTable = createUserStore<{ table: TableNode | null; panel: Panel }>({ table: null, panel: "details" });
 
 export const written = (name: string): string => quoteName(name, reserved);
 

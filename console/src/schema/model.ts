@@ -2,7 +2,7 @@
 import { catalog, loadTables } from "../api/catalog";
 import { ApiError, exec, rows } from "../api/client";
 import { quoteName, quoteText } from "../sql/lexer";
-import { createStore } from "../state/store";
+import { createUserStore } from "../state/owner";
 import { type ColumnNode, type Kind, type Loaded, type PartitionNode, type TableNode, tableId, type TreeState } from "./tree";
 
 export interface Schema extends TreeState {
@@ -11,7 +11,7 @@ export interface Schema extends TreeState {
   problem: string | null;
 }
 
-export const schema = createStore<Schema>({ tables: [], columns: new Map(), partitions: new Map(), open: new Set(), filter: "", columnHits: new Map(), loading: false, loaded: false, problem: null });
+export const schema = createUserStore<Schema>({ tables: [], columns: new Map(), partitions: new Map(), open: new Set(), filter: "", columnHits: new Map(), loading: false, loaded: false, problem: null });
 
 const KINDS: Record<string, Kind> = { V: "view", M: "materialized view" };
 const reason = (e: unknown): string => (e instanceof Error ? e.message : String(e));
@@ -128,7 +128,7 @@ export function toggle(id: string, table: string | null): void {
 }
 
 const HITS_MAX = 5000;
-let asked = 0;
+let asked = 0; /* the newest question counts */
 /* Tables by their names at once, by their columns when the server has answered. */
 export async function search(filter: string): Promise<void> {
   const mine = ++asked;

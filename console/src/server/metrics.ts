@@ -1,6 +1,6 @@
 /* Metrics of the server while its page is seen: asked for every two seconds, the last five minutes are kept. */
 import { fetchText, rows } from "../api/client";
-import { createStore } from "../state/store";
+import { createUserStore } from "../state/owner";
 import { type Point, rates, readMetrics, type Sample, total } from "./prometheus";
 
 const EVERY_MS = 2000;
@@ -56,7 +56,7 @@ export interface ServerState {
   problem: string | null;
 }
 
-export const serverState = createStore<ServerState>({ history: [], queries: [], problem: null });
+export const serverState = createUserStore<ServerState>({ history: [], queries: [], problem: null });
 
 export function linesOf(chart: Chart, history: ServerState["history"]): Array<{ label: string; points: Point[] }> {
   return chart.lines.map((l) => {

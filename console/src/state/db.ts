@@ -85,4 +85,20 @@ export const dbGet = <T>(store: StoreName, key: IDBValidKey) => attempt<T>(store
 export const dbAll = async <T>(store: StoreName): Promise<T[]> => (await attempt<T[]>(store, "readonly", (s) => s.getAll() as IDBRequest<T[]>)) ?? [];
 export const dbPut = (store: StoreName, value: object) => attempt(store, "readwrite", (s) => s.put(value));
 export const dbDelete = (store: StoreName, key: IDBValidKey | IDBKeyRange) => attempt(store, "readwrite", (s) => s.delete(key) as IDBRequest<undefined>);
-export const dbClear = (store: StoreName) => attempt(store, "readwrite", (s) => s.clear() as IDBRequest<undefined>);
+
+/* Owner of records of older versions whose user cannot be determined. No user has this name, so nobody can read them. */
+const UNKNOWN = "?";
+
+/*
+ * Reads the records of a user. Records of older versions have no owner: they are assigned to this user if its session was active before
+ * the page loaded (`adopt`), and to UNKNOWN otherwise.
+ */
+export async function dbOwn<T extends object>(store: StoreName, key: string, adopt: boolean): Promise<T[]> {
+  const own: T[] = [];
+  for (const { user, ...record } of await dbAll<{ user?: string }>(store)) {
+    const whose = user ?? (adopt ? key : UNKNOWN);
+    if (user === undefined) void dbPut(store, { ...record, user: whose });
+    if (whose === key) own.push(record as T);
+  }
+  return own;
+}

@@ -1,4 +1,5 @@
 /* Choices of this user in this browser. Small and wanted before the first frame, so in localStorage. */
+import { ofUser, owner, ownName } from "./owner";
 import { createStore } from "./store";
 
 export interface Prefs {
@@ -16,20 +17,29 @@ export interface Prefs {
 const KEY = "almanac.prefs";
 const DEFAULTS: Prefs = { theme: "system", side: null, sideWidth: 280, resultHeight: 50, utc: true, timeoutSeconds: 0, pageRows: 1000, wrap: false, askAll: true };
 
-function load(): Prefs {
+function kept(key: string | null): Partial<Prefs> {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-    return { ...DEFAULTS, ...(typeof found === "object" && found !== null ? found : {}) };
+    const found: unknown = JSON.parse(localStorage.getItem(ownName(KEY, key)) ?? "{}");
+    return typeof found === "object" && found !== null ? found : {};
   } catch {
-    return { ...DEFAULTS };
+    return {};
   }
 }
+const load = (key: string | null): Prefs => ({ ...DEFAULTS, ...kept(key) });
 
-export const prefs = createStore<Prefs>(load());
+/* Before it is known who comes, those of a server that asks nobody. */
+export const prefs = createStore<Prefs>(load(null));
 prefs.subscribe((now) => {
   try {
-    localStorage.setItem(KEY, JSON.stringify(now));
+    const { key } = owner.get();
+    if (key !== null) localStorage.setItem(ownName(KEY), JSON.stringify(now));
+    if (key !== "") localStorage.setItem(KEY, JSON.stringify({ ...load(null), theme: now.theme })); /* for the first frame */
   } catch {
     /* full or forbidden: the choice holds until the page closes */
   }
+});
+
+/* Whoever comes first sees the page as light or dark as it was. */
+ofUser({
+  enter: (key) => prefs.set(key === "" ? load(key) : { ...DEFAULTS, theme: prefs.get().theme, ...kept(key) }),
 });

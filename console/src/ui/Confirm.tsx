@@ -1,6 +1,7 @@
 /* Asks before something that cannot be undone: once, and then again, by the name of what would be lost. */
 import { useState } from "preact/hooks";
-import { createStore, useStore } from "../state/store";
+import { createUserStore } from "../state/owner";
+import { useStore } from "../state/store";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
 
@@ -12,7 +13,7 @@ export interface Question {
   run: () => Promise<void>;
 }
 
-const asked = createStore<{ question: Question | null }>({ question: null });
+const asked = createUserStore<{ question: Question | null }>({ question: null });
 
 export const confirm = (question: Question): void => asked.set({ question });
 

@@ -11,7 +11,7 @@ typedef struct convert {
 } convert;
 
 /* Numbers whose bits are those of the wire in another order; `none` is the type's. */
-#define DEFINE_TAKE(name, type, get, none)                                                         \
+#define DEFINE_TAKE(name, type, get, none, is_null)                                                \
     static void name(convert *c, void *out)                                                        \
     {                                                                                              \
         type *to = out;                                                                            \
@@ -20,15 +20,19 @@ typedef struct convert {
             const bool good = field->len == sizeof(type);                                          \
             const type value = good ? (type)get(c->block->bytes + field->off) : (type)(none);      \
             memcpy(&to[i], &value, sizeof(value));                                                 \
-            c->bad[i] |= !good && !field->null;                                                    \
-            c->n_bad += !good && !field->null;                                                     \
+            const bool bad = !field->null && (!good || is_null(value));                            \
+            c->bad[i] |= bad;                                                                      \
+            c->n_bad += bad;                                                                       \
         }                                                                                          \
     }
-DEFINE_TAKE(take_short, uint16_t, alm_pg_get16, 0)
-DEFINE_TAKE(take_int, uint32_t, alm_pg_get32, ALM_INT_NULL)
-DEFINE_TAKE(take_long, uint64_t, alm_pg_get64, ALM_LONG_NULL)
-DEFINE_TAKE(take_float, uint32_t, alm_pg_get32, UINT32_C(0x7fc00000))
-DEFINE_TAKE(take_double, uint64_t, alm_pg_get64, UINT64_C(0x7ff8000000000000))
+#define NEVER_NULL(x) false
+#define LEAST_INT(x)  ((int32_t)(x) == ALM_INT_NULL)
+#define LEAST_LONG(x) ((int64_t)(x) == ALM_LONG_NULL)
+DEFINE_TAKE(take_short, uint16_t, alm_pg_get16, 0, NEVER_NULL)
+DEFINE_TAKE(take_int, uint32_t, alm_pg_get32, ALM_INT_NULL, LEAST_INT)
+DEFINE_TAKE(take_long, uint64_t, alm_pg_get64, ALM_LONG_NULL, LEAST_LONG)
+DEFINE_TAKE(take_float, uint32_t, alm_pg_get32, UINT32_C(0x7fc00000), NEVER_NULL)
+DEFINE_TAKE(take_double, uint64_t, alm_pg_get64, UINT64_C(0x7ff8000000000000), NEVER_NULL)
 
 static alm_status take_others(alm_ctx *cx, alm_arena *arena, convert *c, alm_type type,
                               uint32_t width, uint8_t *out)
@@ -70,9 +74,11 @@ alm_status alm_copy_convert_binary(alm_ctx *cx, alm_arena *arena, const alm_csv_
         break;
     case ALM_T_FLOAT:
         take_float(&c, out->data);
+        alm_values_settle(out->type, out->data, block->rows);
         break;
     case ALM_T_DOUBLE:
         take_double(&c, out->data);
+        alm_values_settle(out->type, out->data, block->rows);
         break;
     case ALM_T_SYMBOL:
         out->width = sizeof(alm_view); /* the load interns them */

@@ -15,6 +15,7 @@
 #ifndef ALM_CODEC_CSV_CSV_H
 #define ALM_CODEC_CSV_CSV_H
 
+#include "time/epoch.h"
 #include "type/vector.h"
 
 enum { ALM_CSV_COLS_MAX = 4096, ALM_CSV_NAME_MAX = 127 };
@@ -27,6 +28,14 @@ typedef struct alm_csv_field {
     bool null;
 } alm_csv_field;
 
+typedef enum alm_csv_ragged {
+    ALM_CSV_WHOLE,
+    ALM_CSV_FEWER,     /* fields than columns */
+    ALM_CSV_MORE,      /* and not all of those empty */
+    ALM_CSV_NO_OBJECT, /* NDJSON: a line that is no JSON object */
+    ALM_CSV_NEW_KEY    /* NDJSON: a key that is no column */
+} alm_csv_ragged;
+
 typedef struct alm_csv_block {
     const char *bytes;
     uint32_t rows;
@@ -34,10 +43,11 @@ typedef struct alm_csv_block {
     uint32_t stride;
     alm_csv_field *fields; /* [col * stride + row]; missing ones are null */
     uint64_t *lines;       /* line number of each record, from 1 */
-    uint8_t *ragged;       /* 1: fewer fields than cols, 2: more */
+    uint8_t *ragged;       /* alm_csv_ragged */
     const struct alm_csv_rules *rules;
     const struct alm_time_pattern *const *patterns; /* by column, or NULL */
     const bool *exact;                              /* by column, or NULL */
+    const alm_epoch *units;                         /* by column, or NULL */
     const struct alm_copy_format *copy;             /* what COPY sends; NULL: a CSV file */
 } alm_csv_block;
 
@@ -51,6 +61,8 @@ void alm_csv_reader_patterns(alm_csv_reader *reader,
                              const struct alm_time_pattern *const *patterns);
 /* Times of column i that are finer than its type are bad where exact[i]; else they are cut. Borrowed. */
 void alm_csv_reader_exact(alm_csv_reader *reader, const bool *exact);
+/* Numbers in a column of times count in units[i], where that is not NONE; else in the ticks of its type. Borrowed. */
+void alm_csv_reader_units(alm_csv_reader *reader, const alm_epoch *units);
 void alm_csv_reader_free(alm_csv_reader *reader);
 ALM_NODISCARD alm_status alm_csv_feed(alm_ctx *cx, alm_csv_reader *reader, const char *bytes,
                                       size_t n);
@@ -69,12 +81,18 @@ typedef struct alm_csv_column {
     alm_type type;
     alm_str pattern; /* of times; empty: as casts read them */
     bool found;      /* the type is what the sample fits; false: somebody chose it */
+    bool whole;      /* the sample has whole numbers alone: from `least` to `greatest` */
+    int64_t least, greatest;
+    alm_epoch unit;  /* unit of epoch numbers, from the request; NONE: the type's own ticks */
+    alm_epoch looks; /* NONE, or the unit that the numbers look like, which is another one */
 } alm_csv_column;
 
 typedef struct alm_csv_shape {
     char delimiter;
     bool header; /* the first record holds names */
-    bool named;  /* the columns have names that somebody gave them: by the header, or otherwise */
+    bool
+        hollow; /* the last column has no name and no value in the sample: lines end with a delimiter */
+    bool named; /* column names come from the header or the schema, not from positions */
     alm_csv_column *cols;
     uint32_t n_cols;
     uint32_t sample_rows;

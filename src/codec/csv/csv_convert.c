@@ -19,6 +19,7 @@ typedef struct convert {
     alm_status st;                   /* out of memory */
     const alm_time_pattern *pattern; /* of times, or NULL */
     bool exact;                      /* times that would be cut are bad */
+    alm_epoch unit;                  /* of numbers as times; NONE: ticks of the type */
 } convert;
 
 static void mark_bad(convert *c, uint32_t row)
@@ -61,6 +62,7 @@ static void to_double(convert *c, double *out)
             mark_bad(c, i);
         }
     }
+    alm_values_settle(ALM_TY(DOUBLE), out, c->block->rows);
 }
 
 static void to_long(convert *c, int64_t *out)
@@ -116,7 +118,7 @@ static bool is_finer_than(alm_str text, int digits)
     return false;
 }
 
-/* A plain integer in ticks of the unit (1000 is no year), or a text. */
+/* A plain integer in ticks of the unit (1000 is no year, but 20231114 a day), or a text. */
 static void to_time(convert *c, alm_time_unit unit, int64_t *out)
 {
     if (c->pattern != NULL) {
@@ -130,9 +132,13 @@ static void to_time(convert *c, alm_time_unit unit, int64_t *out)
         out[i] = ALM_TS_NULL;
         if (text.ptr == NULL)
             continue;
-        const bool good =
-            alm_int64_parse(text, &value) == ALM_NUM_OK ||
-            (!(c->exact && is_finer_than(text, digits)) && alm_time_parse(text, unit, &value));
+        const bool exact = !(c->exact && is_finer_than(text, digits));
+        const bool said = c->unit != ALM_EPOCH_NONE; /* then every number is one of that unit */
+        const bool good = said ? alm_epoch_read(text, c->unit, unit, &value) ||
+                                     (exact && alm_time_parse(text, unit, &value))
+                               : (!alm_time_is_compact_day(text) &&
+                                  alm_int64_parse(text, &value) == ALM_NUM_OK) ||
+                                     (exact && alm_time_read(text, unit, &value));
         out[i] = good ? value : ALM_TS_NULL;
         if (out[i] == ALM_TS_NULL)
             mark_bad(c, i);
@@ -238,6 +244,8 @@ alm_status alm_csv_convert(alm_ctx *cx, alm_arena *arena, const alm_csv_block *b
                  .bad = bad};
     if (block->patterns != NULL)
         c.pattern = block->patterns[col];
+    if (block->units != NULL)
+        c.unit = block->units[col];
     /* a type that was found in the first lines must not cut what comes later; and no DATE does */
     c.exact = (block->exact != NULL && block->exact[col] && type.id != ALM_T_TIMESTAMP_NS) ||
               (block->copy == NULL && type.id == ALM_T_DATE);

@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/number.h"
 #include "base/utf8.h"
-#include "codec/csv/csv.h"
+#include "codec/csv/csv_state.h"
 #include "time/timestamp.h"
 #include "type/text.h"
 
@@ -109,7 +109,14 @@ static uint32_t value_fits(alm_str text)
     return fits | time_fits(text);
 }
 
-static alm_type type_of_fits(uint32_t fits, bool any)
+uint32_t alm_csv_value_fits(alm_str text, bool is_text)
+{
+    const uint32_t texts = 1u << FIT_DATE | 1u << FIT_TIMESTAMP | 1u << FIT_NANOS | 1u << FIT_UUID |
+                           1u << FIT_IPV4 | 1u << FIT_LONG256;
+    return value_fits(text) & (is_text ? texts : ~0u);
+}
+
+alm_type alm_csv_type_of_fits(uint32_t fits, bool any)
 {
     for (uint32_t k = 0; any && k < FIT_COUNT; k++)
         if ((fits >> k) & 1)
@@ -192,8 +199,21 @@ static uint32_t count_columns(alm_str sample, char delimiter)
 
 /* --------------------------------------------------------------------- header */
 
+void alm_csv_widen(alm_csv_column *col, bool *none, alm_str text)
+{
+    int64_t x = 0;
+    if (*none)
+        *col = (alm_csv_column){.whole = true, .least = INT64_MAX, .greatest = INT64_MIN};
+    *none = false;
+    col->whole = col->whole && alm_int64_parse(text, &x) == ALM_NUM_OK;
+    col->least = ALM_MIN(col->least, x);
+    col->greatest = ALM_MAX(col->greatest, x);
+}
+
 typedef struct sample_column {
-    alm_str first; /* of the first line */
+    alm_csv_column numbers; /* of the other lines: their range */
+    bool none;              /* no value yet */
+    alm_str first;          /* of the first line */
     uint32_t first_fits;
     uint32_t fits;      /* of the other lines */
     bool any;           /* a value among the other lines */
@@ -212,24 +232,39 @@ static bool is_name_like(alm_str text)
     return true;
 }
 
+/* Every line, the header included, ends with a delimiter that no value follows. */
+static bool is_hollow(const sample_column *col)
+{
+    return col->first.len == 0 && !col->any;
+}
+
 /*
  * Names: all text. It is a header when some column's values are not text (names that repeat are an error then: as
  * rows they would make text of all), or when nothing of it comes again below (files that are all text; 24h is a name
- * then only where something else tells).
+ * then only where something else tells). Names may be missing: of the first column, where pandas and R have the index,
+ * and where the values of another column tell; never in the only line of a file.
  */
-static bool looks_like_header(const sample_column *cols, uint32_t n, bool rows)
+static bool looks_like_header(const sample_column *cols, uint32_t n, uint32_t rows, bool lone)
 {
     bool typed_below = false, again = false, repeated = false, digit = false;
+    uint32_t names = 0, missing = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (cols[i].first_fits != 0 || !is_name_like(cols[i].first))
+        if (rows > 1 && is_hollow(&cols[i]))
+            continue;
+        const bool empty = cols[i].first.len == 0;
+        if (cols[i].first_fits != 0 || (!empty && !is_name_like(cols[i].first)))
             return false;
-        for (uint32_t k = 0; k < i; k++)
+        names += !empty;
+        missing += empty;
+        for (uint32_t k = 0; k < i && !empty; k++)
             repeated |= alm_str_ieq(cols[i].first, cols[k].first);
-        typed_below |= cols[i].any && cols[i].fits != 0;
+        typed_below |= cols[i].any && cols[i].fits != 0 && (!empty || i == 0);
         again |= cols[i].repeats_first;
-        digit |= cols[i].first.ptr[0] >= '0' && cols[i].first.ptr[0] <= '9';
+        digit |= !empty && cols[i].first.ptr[0] >= '0' && cols[i].first.ptr[0] <= '9';
     }
-    return typed_below || (rows && !again && !repeated && !digit);
+    if (names == 0)
+        return false;
+    return typed_below || ((rows > 1 || lone) && missing == 0 && !again && !repeated && !digit);
 }
 
 static bool is_name_char(unsigned char c)
@@ -247,6 +282,10 @@ alm_status alm_csv_clean_name(alm_ctx *cx, alm_arena *arena, alm_str text, uint3
     const bool utf8 = alm_utf8_is_valid(text);
     for (size_t i = 0; i < text.len && n < ALM_CSV_NAME_MAX; i++) {
         const unsigned char c = (unsigned char)text.ptr[i];
+        if (alm_utf8_is_marked((alm_str){text.ptr + i, text.len - i})) {
+            i += ALM_UTF8_MARK_BYTES - 1;
+            continue;
+        }
         if (!is_name_char(c) || (c >= 0x80 && !utf8)) {
             upper = n > 0;
             continue;
@@ -273,6 +312,7 @@ static alm_status sample_block(alm_ctx *cx, alm_arena *arena, const alm_csv_bloc
     for (uint32_t i = 0; i < n; i++) {
         const alm_csv_field *fields = block->fields + (size_t)i * block->stride;
         cols[i].fits = ~0u;
+        cols[i].none = true;
         for (uint32_t row = 0; row < block->rows; row++) {
             alm_str text;
             ALM_TRY(alm_csv_text(cx, arena, block, &fields[row], &text));
@@ -284,6 +324,8 @@ static alm_status sample_block(alm_ctx *cx, alm_arena *arena, const alm_csv_bloc
             if (text.len == 0)
                 continue;
             cols[i].any = true;
+            if (cols[i].none || cols[i].numbers.whole)
+                alm_csv_widen(&cols[i].numbers, &cols[i].none, text);
             cols[i].fits &= cols[i].fits != 0 ? value_fits(text) : 0;
             cols[i].repeats_first |= alm_str_eq(text, cols[i].first);
         }
@@ -292,11 +334,32 @@ static alm_status sample_block(alm_ctx *cx, alm_arena *arena, const alm_csv_bloc
 }
 
 /* A table made by SQL may have names that no header gives to a new one. */
-static alm_status keep_written(alm_ctx *cx, alm_arena *arena, alm_str text, const char **out)
+alm_status alm_csv_keep_written(alm_ctx *cx, alm_arena *arena, alm_str text, const char **out)
 {
     if (text.len == 0 || text.len > ALM_CSV_NAME_MAX || memchr(text.ptr, 0, text.len) != NULL)
         return ALM_OK;
     return alm_arena_zstr(cx, arena, text, out);
+}
+
+static alm_status name_of_header(alm_ctx *cx, alm_arena *arena, alm_map *seen, uint32_t i,
+                                 alm_str first, alm_csv_column *col)
+{
+    ALM_TRY(alm_csv_clean_name(cx, arena, first, i, &col->name));
+    ALM_TRY(alm_csv_keep_written(cx, arena, first, &col->written));
+    if (alm_map_get(seen, alm_str_of(col->name)) != NULL)
+        return alm_fail(cx, ALM_E_DUPLICATE, -1, "duplicate column name found [no=%u,name=%s]", i,
+                        col->name);
+    return alm_map_put(cx, seen, alm_str_of(col->name), col, NULL);
+}
+
+/* Default name: f and the column number, with an underscore appended while another column has that name. */
+static alm_status made_name(alm_ctx *cx, alm_arena *arena, alm_map *seen, uint32_t i,
+                            alm_csv_column *col)
+{
+    ALM_TRY(alm_arena_printf(cx, arena, &col->name, "f%u", i));
+    while (alm_map_get(seen, alm_str_of(col->name)) != NULL)
+        ALM_TRY(alm_arena_printf(cx, arena, &col->name, "%s_", col->name));
+    return alm_map_put(cx, seen, alm_str_of(col->name), col, NULL);
 }
 
 static alm_status name_columns(alm_ctx *cx, alm_arena *arena, const sample_column *cols,
@@ -305,20 +368,12 @@ static alm_status name_columns(alm_ctx *cx, alm_arena *arena, const sample_colum
     alm_map seen;
     alm_map_init(&seen, true);
     alm_status st = ALM_OK;
-    for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++) {
-        st = out->header ? alm_csv_clean_name(cx, arena, cols[i].first, i, &out->cols[i].name)
-                         : alm_arena_printf(cx, arena, &out->cols[i].name, "f%u", i);
-        if (st == ALM_OK && out->header)
-            st = keep_written(cx, arena, cols[i].first, &out->cols[i].written);
-        if (st != ALM_OK)
-            break;
-        const alm_str name = alm_str_of(out->cols[i].name);
-        if (alm_map_get(&seen, name) != NULL)
-            st = alm_fail(cx, ALM_E_DUPLICATE, -1, "duplicate column name found [no=%u,name=%s]", i,
-                          out->cols[i].name);
-        else
-            st = alm_map_put(cx, &seen, name, &out->cols[i], NULL);
-    }
+    for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++)
+        if (out->header && cols[i].first.len > 0)
+            st = name_of_header(cx, arena, &seen, i, cols[i].first, &out->cols[i]);
+    for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++)
+        if (!out->header || cols[i].first.len == 0)
+            st = made_name(cx, arena, &seen, i, &out->cols[i]);
     alm_map_deinit(&seen);
     return st;
 }
@@ -340,12 +395,12 @@ static bool has_bare_cr_lines(alm_str sample)
 alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool whole, char delimiter,
                           alm_csv_header header, alm_csv_shape *out)
 {
+    if (alm_utf8_is_marked(sample)) {
+        sample.ptr += ALM_UTF8_MARK_BYTES;
+        sample.len -= ALM_UTF8_MARK_BYTES;
+    }
     if (sample.ptr == NULL)
         sample = (alm_str){"", 0};
-    if (sample.len >= 3 && memcmp(sample.ptr, "\xef\xbb\xbf", 3) == 0) {
-        sample.ptr += 3;
-        sample.len -= 3;
-    }
     if (sample.len >= 2 &&
         (memcmp(sample.ptr, "\xff\xfe", 2) == 0 || memcmp(sample.ptr, "\xfe\xff", 2) == 0))
         return alm_fail(cx, ALM_E_UTF8, -1, "the file is UTF-16, UTF-8 is expected");
@@ -377,8 +432,9 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
         out->sample_rows = block.rows;
         out->header = header == ALM_CSV_HEADER_YES ||
                       (header != ALM_CSV_HEADER_NO &&
-                       looks_like_header(cols, out->n_cols,
-                                         block.rows > 1 || header == ALM_CSV_HEADER_DETECT_LONE));
+                       looks_like_header(cols, out->n_cols, block.rows,
+                                         header == ALM_CSV_HEADER_DETECT_LONE));
+        out->hollow = out->header && block.rows > 1 && is_hollow(&cols[out->n_cols - 1]);
         st = ALM_NEWN(cx, arena, out->n_cols, &out->cols);
         for (uint32_t i = 0; st == ALM_OK && i < out->n_cols; i++) {
             uint32_t fits = cols[i].fits;
@@ -386,8 +442,11 @@ alm_status alm_csv_detect(alm_ctx *cx, alm_arena *arena, alm_str sample, bool wh
             if (!out->header && cols[i].first.len > 0) {
                 fits &= cols[i].first_fits;
                 any = true;
+                if (cols[i].none || cols[i].numbers.whole)
+                    alm_csv_widen(&cols[i].numbers, &cols[i].none, cols[i].first);
             }
-            out->cols[i].type = type_of_fits(fits, any);
+            out->cols[i] = cols[i].numbers;
+            out->cols[i].type = alm_csv_type_of_fits(fits, any);
             out->cols[i].found = true;
         }
         if (st == ALM_OK)

@@ -44,6 +44,11 @@ void alm_csv_reader_exact(alm_csv_reader *r, const bool *exact)
     r->exact = exact;
 }
 
+void alm_csv_reader_units(alm_csv_reader *r, const alm_epoch *units)
+{
+    r->units = units;
+}
+
 void alm_csv_reader_free(alm_csv_reader *r)
 {
     if (r != NULL)
@@ -208,7 +213,7 @@ static void split_record(alm_csv_reader *r, size_t base, size_t n, uint32_t row)
                 .off = (uint32_t)(base + start), .len = (uint32_t)(i - start), .null = i == start};
         }
         (void)alm_csv_put(r, row, col, field);
-        col++;
+        col += col < r->cols || !field.null; /* behind the last column an empty field is no value */
         more = i < n;
         i++;
     }
@@ -291,6 +296,7 @@ alm_status alm_csv_next(alm_ctx *cx, alm_csv_reader *r, bool last, alm_csv_block
                            .rules = r->rules,
                            .patterns = r->patterns,
                            .exact = r->exact,
+                           .units = r->units,
                            .copy = r->copy};
     return ALM_OK;
 }

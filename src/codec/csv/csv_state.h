@@ -41,7 +41,9 @@ struct alm_csv_reader {
     const alm_csv_rules *rules;
     const struct alm_time_pattern *const *patterns;
     const bool *exact;
+    const alm_epoch *units;
     const struct alm_copy_format *copy; /* of COPY, else NULL */
+    const struct alm_csv_keys *keys;    /* of NDJSON, else NULL */
     alm_csv_field *fields;
     uint64_t *lines;
     uint8_t *ragged;
@@ -50,6 +52,17 @@ struct alm_csv_reader {
 ALM_NODISCARD alm_status alm_csv_reader_make(alm_ctx *cx, alm_arena *arena, alm_mem *mem,
                                              const alm_csv_rules *rules, uint32_t cols,
                                              size_t record_max, alm_csv_reader **out);
+
+/* Set of the types that a value fits, of which a column takes what all its values fit; texts of formats that tell
+ * them from numbers fit none of those. */
+uint32_t alm_csv_value_fits(alm_str text, bool is_text);
+/* Widens the range of the column's whole numbers by a value; *none false at the first. */
+void alm_csv_widen(alm_csv_column *col, bool *none, alm_str text);
+/* any: the column has a value. */
+alm_type alm_csv_type_of_fits(uint32_t fits, bool any);
+/* A name as it is written, which a table made by SQL may have; unchanged: no table can. */
+ALM_NODISCARD alm_status alm_csv_keep_written(alm_ctx *cx, alm_arena *arena, alm_str text,
+                                              const char **out);
 
 /* Field `col` of the row; false: there is no such column. */
 static inline bool alm_csv_put(alm_csv_reader *r, uint32_t row, uint32_t col, alm_csv_field field)
@@ -63,7 +76,7 @@ static inline bool alm_csv_put(alm_csv_reader *r, uint32_t row, uint32_t col, al
 /* The row has `n` fields: the columns behind them are null. */
 static inline void alm_csv_fill(alm_csv_reader *r, uint32_t row, uint32_t n, size_t base)
 {
-    r->ragged[row] = n < r->cols ? 1 : n > r->cols ? 2 : 0;
+    r->ragged[row] = n < r->cols ? ALM_CSV_FEWER : n > r->cols ? ALM_CSV_MORE : ALM_CSV_WHOLE;
     for (uint32_t col = n; col < r->cols; col++)
         (void)alm_csv_put(r, row, col, (alm_csv_field){.off = (uint32_t)base, .null = true});
 }

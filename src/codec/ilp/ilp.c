@@ -184,6 +184,19 @@ static void skip_blanks(cursor *c)
         c->at++;
 }
 
+/* The mark that an editor put in front of the lines; also where such files were put one behind another. */
+static step skip_mark(cursor *c)
+{
+    const size_t left = (size_t)(c->end - c->at), n = ALM_MIN(left, (size_t)ALM_UTF8_MARK_BYTES);
+    if (n == 0 || memcmp(c->at, ALM_UTF8_MARK, n) != 0)
+        return STEP_OK;
+    if (n < ALM_UTF8_MARK_BYTES)
+        return c->last ? STEP_OK : STEP_MORE;
+    c->at += n;
+    skip_blanks(c);
+    return STEP_OK;
+}
+
 static step new_field(cursor *c, uint32_t n, alm_ilp_field **out)
 {
     alm_ilp_reader *r = c->r;
@@ -226,6 +239,12 @@ static bool take_boolean(alm_str t, alm_ilp_field *f)
     return true;
 }
 
+/* The least number is the null of all that holds 64 bits: a line that says it would lose it. */
+static bool int_parse(alm_str text, int64_t *out)
+{
+    return alm_int64_parse(text, out) == ALM_NUM_OK && *out != INT64_MIN;
+}
+
 static bool take_integer(alm_str body, bool is_unsigned, alm_ilp_field *f)
 {
     if (body.len > 2 && body.ptr[0] == '0' && (body.ptr[1] | 0x20) == 'x' && !is_unsigned) {
@@ -233,7 +252,7 @@ static bool take_integer(alm_str body, bool is_unsigned, alm_ilp_field *f)
         return alm_long256_parse(body, &f->wide);
     }
     f->kind = ALM_ILP_LONG;
-    return alm_int64_parse(body, &f->i) == ALM_NUM_OK && (!is_unsigned || f->i >= 0);
+    return int_parse(body, &f->i) && (!is_unsigned || f->i >= 0);
 }
 
 static bool take_decimal(alm_str body, alm_ilp_field *f)
@@ -264,7 +283,7 @@ static bool take_time(alm_str body, char suffix, alm_ilp_field *f)
 {
     f->kind = ALM_ILP_TIME;
     f->unit = suffix == 't' ? 'u' : suffix;
-    return alm_int64_parse(body, &f->i) == ALM_NUM_OK;
+    return int_parse(body, &f->i);
 }
 
 /* A value that is neither quoted nor binary. */
@@ -422,15 +441,29 @@ static step binary(cursor *c, alm_ilp_field *f)
 
 /* -------------------------------------------------------------------------- lines */
 
+/* Past the comma behind a symbol or a field; *end: nothing follows it, as clients write that put one behind each. */
+static step pass_comma(cursor *c, bool *end)
+{
+    char ch;
+    c->at++;
+    if (!peek(c, &ch))
+        return STEP_MORE;
+    *end = ch == ' ' || ch == '\n' || ch == '\r';
+    return STEP_OK;
+}
+
 static step tags(cursor *c, uint32_t *n)
 {
     char ch;
     for (;;) {
+        bool end = false;
         if (!peek(c, &ch))
             return STEP_MORE;
         if (ch != ',')
             return STEP_OK;
-        c->at++;
+        STEP_TRY(pass_comma(c, &end));
+        if (end)
+            return STEP_OK;
         alm_ilp_field *f = NULL;
         STEP_TRY(new_field(c, *n, &f));
         f->kind = ALM_ILP_SYMBOL;
@@ -478,7 +511,8 @@ static step value(cursor *c, alm_ilp_field *f)
 static step fields(cursor *c, uint32_t *n, alm_ilp_line *line)
 {
     char ch;
-    for (bool first = true;; first = false) {
+    bool end = false;
+    for (bool first = true; !end; first = false) {
         alm_ilp_field *f = NULL;
         STEP_TRY(new_field(c, *n, &f));
         STEP_TRY(token(c, STOP_COMMA | STOP_BLANK | STOP_EQUAL | STOP_LINE, true, &f->name));
@@ -495,7 +529,7 @@ static step fields(cursor *c, uint32_t *n, alm_ilp_line *line)
         if (!peek(c, &ch))
             return STEP_MORE;
         if (ch == ',') {
-            c->at++;
+            STEP_TRY(pass_comma(c, &end));
             continue;
         }
         if (ch != ' ' && ch != '\n' && ch != '\r')
@@ -510,6 +544,9 @@ static step fields(cursor *c, uint32_t *n, alm_ilp_line *line)
         return STEP_OK;
     alm_str t;
     STEP_TRY(token(c, STOP_BLANK | STOP_LINE, false, &t));
+    if (end && memchr(t.ptr, '=', t.len) != NULL)
+        return bad(c, "Field value is missing: a blank stands between ',' and %.*s", shown(t),
+                   t.ptr);
     return stamp(c, t, line);
 }
 
@@ -555,6 +592,10 @@ alm_status alm_ilp_next(alm_ilp_reader *r, const char *bytes, size_t n, bool las
     }
     alm_arena_reset(&r->texts);
     skip_blanks(&c);
+    if (skip_mark(&c) == STEP_MORE) {
+        *result = ALM_ILP_MORE;
+        return ALM_OK;
+    }
     if (c.at == c.end || *c.at == '\n' || *c.at == '#') {
         *used = rest_of_line(&c, bytes);
         *result = *used == 0 ? ALM_ILP_MORE : ALM_ILP_BLANK;

@@ -7,7 +7,8 @@
  *             that is not complete waits for more bytes.
  * Texts       Backslash makes the next byte literal. Texts of a line point into the input, or, where something
  *             was escaped, into memory of the reader; they live until the next line is read.
- * Tolerated   blank lines, comments (#), CR LF, several blanks between sections.
+ * Tolerated   blank lines, comments (#), CR LF, several blanks between sections, a comma behind the last symbol and the
+ *             last field, a byte order mark at the start of a line.
  * Errors      A bad line gives ALM_ILP_BAD with a reason that names the field; reading goes on behind its LF.
  */
 #ifndef ALM_CODEC_ILP_ILP_H

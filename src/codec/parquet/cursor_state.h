@@ -28,7 +28,7 @@ struct alm_pq_cursor {
     int64_t index_rows; /* of the page it was used to go to, by the index; -1: none */
 
     /* Its dictionary: values of the leaf's type. */
-    bool has_dict;
+    bool has_dict, dict_nulls; /* a value of it is the null of the type */
     alm_buf dict_page;
     void *dict; /* n_dict of leaf->width, in group_arena */
     uint32_t n_dict;

@@ -19,9 +19,10 @@ static alm_status check_path(alm_ctx *cx, const char *path)
     }
     if (good)
         return ALM_OK;
-    return alm_fail(cx, ALM_E_DENIED, -1,
-                    "file name must be relative to cairo.sql.copy.root, without '..' [file=%s]",
-                    path);
+    return alm_fail(
+        cx, ALM_E_DENIED, -1,
+        "file name must be relative to cairo.sql.copy.root or inside it, without '..' [file=%s]",
+        path);
 }
 
 typedef struct mapped {
@@ -66,9 +67,9 @@ alm_status alm_pq_files_open(alm_ctx *cx, alm_arena *arena, const char *folder, 
     const alm_io *io = cx->io;
     alm_str bytes = {0};
     ALM_TRY(check_path(cx, path));
-    const int handle = io->open_below(io, folder, path);
+    const int handle = alm_io_open_below(io, folder, path);
     if (handle < 0)
-        return alm_fail(cx, handle == -EACCES || handle == -ELOOP ? ALM_E_DENIED : ALM_E_ARG, -1,
+        return alm_fail(cx, handle == -EXDEV || handle == -ELOOP ? ALM_E_DENIED : ALM_E_ARG, -1,
                         "no such file below cairo.sql.copy.root, or it leads out of it [file=%s]",
                         path);
     const alm_status st = map_handle(cx, arena, handle, path, &bytes);
@@ -82,7 +83,7 @@ alm_status alm_pq_files_open(alm_ctx *cx, alm_arena *arena, const char *folder, 
 typedef struct finding {
     alm_ctx *cx;
     alm_arena *arena;
-    const char *folder;
+    int root; /* handle of the folder */
     const char **path;
     uint32_t n, cap;
 } finding;
@@ -130,24 +131,13 @@ static bool has_pattern(const char *text, size_t n)
     return false;
 }
 
-static alm_status is_folder(finding *f, const char *path, bool *out)
-{
-    alm_io_stat meta = {0};
-    const char *full = NULL;
-    ALM_TRY(alm_arena_printf(f->cx, f->arena, &full, "%s/%s", f->folder, path));
-    *out = f->cx->io->stat(f->cx->io, full, &meta) >= 0 && meta.is_dir;
-    return ALM_OK;
-}
-
 static alm_status find_in(finding *f, const char *base, const char *pattern, uint32_t deep);
 
 /* One entry of a folder against the first part of a pattern; `rest` NULL: it is the last. */
-static alm_status match(finding *f, const char *path, const char *name, const char *part,
-                        const char *rest, const char *pattern, uint32_t deep)
+static alm_status match(finding *f, const char *path, bool folder, const char *name,
+                        const char *part, const char *rest, const char *pattern, uint32_t deep)
 {
     const bool any_depth = strcmp(part, "**") == 0;
-    bool folder = false;
-    ALM_TRY(is_folder(f, path, &folder));
     if (folder && any_depth)
         return find_in(f, path, pattern, deep + 1);
     if (fnmatch(part, name, 0) != 0)
@@ -161,44 +151,67 @@ static alm_status match(finding *f, const char *path, const char *name, const ch
     return ALM_OK;
 }
 
+/* The entries of the folder `dir`, which is `base`. What is neither a file nor a folder, as links are, is left out. */
+static alm_status find_entries(finding *f, int dir, const char *base, const char *part,
+                               const char *rest, const char *pattern, uint32_t deep)
+{
+    const alm_io *io = f->cx->io;
+    listing l = {.f = f};
+    (void)io->list_in(io, dir, take_name, &l);
+    ALM_TRY(l.st);
+    for (uint32_t i = 0; i < l.n; i++) {
+        const char *path = NULL;
+        alm_io_stat meta;
+        if (io->stat_in(io, dir, l.name[i], &meta) < 0 || (!meta.is_dir && !meta.is_file))
+            continue;
+        ALM_TRY(alm_arena_printf(f->cx, f->arena, &path, "%s%s%s", base, base[0] != 0 ? "/" : "",
+                                 l.name[i]));
+        ALM_TRY(match(f, path, meta.is_dir, l.name[i], part, rest, pattern, deep));
+    }
+    return ALM_OK;
+}
+
 /* Depth is bounded by ALM_PQ_FOLDERS_DEEP. */
 static alm_status find_in(finding *f, const char *base, const char *pattern, uint32_t deep)
 {
-    listing l = {.f = f};
+    const alm_io *io = f->cx->io;
     const size_t n = strcspn(pattern, "/");
-    const char *part = NULL, *full = NULL, *path = NULL;
+    const char *part = NULL, *path = NULL;
     const char *rest = pattern[n] == '/' ? pattern + n + 1 : NULL;
-    const char *const slash = base[0] != 0 ? "/" : "";
     if (deep > ALM_PQ_FOLDERS_DEEP)
         return ALM_OK;
     ALM_TRY(alm_check(f->cx));
     ALM_TRY(alm_arena_zstr(f->cx, f->arena, (alm_str){pattern, n}, &part));
     if (!has_pattern(part, n) && rest != NULL) {
-        ALM_TRY(alm_arena_printf(f->cx, f->arena, &path, "%s%s%s", base, slash, part));
+        ALM_TRY(alm_arena_printf(f->cx, f->arena, &path, "%s%s%s", base, base[0] != 0 ? "/" : "",
+                                 part));
         return find_in(f, path, rest, deep + 1);
     }
     if (strcmp(part, "**") == 0 && rest != NULL) /* no folder at all is one of its depths */
         ALM_TRY(find_in(f, base, rest, deep + 1));
-    ALM_TRY(alm_arena_printf(f->cx, f->arena, &full, "%s/%s", f->folder, base));
-    (void)f->cx->io->list(f->cx->io, full, take_name, &l); /* a folder that is not there is empty */
-    ALM_TRY(l.st);
-    for (uint32_t i = 0; i < l.n; i++) {
-        ALM_TRY(alm_arena_printf(f->cx, f->arena, &path, "%s%s%s", base, slash, l.name[i]));
-        ALM_TRY(match(f, path, l.name[i], part, rest, pattern, deep));
-    }
-    return ALM_OK;
+    const int dir = io->open_dir_below(io, f->root, base, 0);
+    if (dir < 0)
+        return ALM_OK; /* a folder that is not there, or leads out, is empty */
+    const alm_status st = find_entries(f, dir, base, part, rest, pattern, deep);
+    (void)io->close(io, dir);
+    return st;
 }
 
 alm_status alm_pq_files_find(alm_ctx *cx, alm_arena *arena, const char *folder, const char *pattern,
                              const char *const **out, uint32_t *n)
 {
-    finding f = {.cx = cx, .arena = arena, .folder = folder};
+    finding f = {.cx = cx, .arena = arena};
+    pattern = alm_io_path_below(folder, pattern);
     ALM_TRY(check_path(cx, pattern));
     if (!has_pattern(pattern, strlen(pattern))) {
         ALM_TRY(grow(&f, &f.path, 0, &f.cap));
         f.path[f.n++] = pattern;
     } else {
-        ALM_TRY(find_in(&f, "", pattern, 0));
+        f.root = cx->io->open_dir(cx->io, folder);
+        const alm_status st = f.root >= 0 ? find_in(&f, "", pattern, 0) : ALM_OK;
+        if (f.root >= 0)
+            (void)cx->io->close(cx->io, f.root);
+        ALM_TRY(st);
     }
     if (f.n == 0)
         return alm_fail(cx, ALM_E_ARG, -1, "no file below cairo.sql.copy.root matches '%s'",

@@ -2,7 +2,7 @@
  * files.h - Parquet files below a folder: found by a pattern, mapped, and what their folders say.
  *
  * Paths       Relative, with '/'; never absolute, never with '..'. The system opens them so that links out of the
- *             folder, devices and pipes are refused (io.h, open_below).
+ *             folder, devices and pipes are refused (io.h, open_below). What a pattern finds is no link.
  * Patterns    `*` and `?` and [a-z] stand for letters of one name, `**` for folders one in the other. Names that
  *             begin with a dot or, below a pattern, an underscore, are left out. Files come in order of their names.
  * Folders     `year=2024` in a path: a value of the column year for all rows of the file (as Hive has it; %XX is

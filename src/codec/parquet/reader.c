@@ -226,7 +226,7 @@ static void passed(alm_pq_cursor *cur, uint32_t k)
 }
 
 /* k values that stand in the page as they are wanted. */
-static bool lend(alm_pq_cursor *cur, uint32_t k, void **out)
+static bool lend(alm_pq_cursor *cur, uint32_t k, void **out, bool *no_nulls)
 {
     const alm_pq_leaf *leaf = cur->leaf;
     alm_pq_decoder *d = &cur->decoder;
@@ -238,6 +238,10 @@ static bool lend(alm_pq_cursor *cur, uint32_t k, void **out)
         (uintptr_t)d->at % ALM_MIN(leaf->width, (uint32_t)ALM_PQ_ALIGN) != 0)
         return false;
     ALM_ASSERT(leaf->width == alm_pq_plain_width(leaf));
+    const bool nulls = alm_pq_has_null(leaf->type, d->at, k);
+    if (nulls && alm_type_info_of(leaf->type)->cls == ALM_TC_FLOATING)
+        return false; /* they are settled in a copy */
+    *no_nulls &= !nulls;
     memcpy(out, &d->at, sizeof *out); /* as const */
     d->at += bytes;
     return true;
@@ -256,17 +260,20 @@ static alm_status read_flat(alm_ctx *cx, alm_pq_cursor *cur, alm_arena *arena, u
         bool all = true;
         ALM_TRY(page_rows(cx, cur, cur->row, n - done, &k));
         ALM_TRY(take_levels(cx, cur, k, &present, &all));
-        if (k == n && all && lend(cur, k, out)) {
+        if (k == n && all && lend(cur, k, out, no_nulls)) {
             passed(cur, k);
             return ALM_OK;
         }
         if (*out == NULL)
             ALM_TRY(alm_arena_bytes(cx, arena, (size_t)n * width + 1, out));
         char *to = (char *)*out + (size_t)done * width;
-        ALM_TRY(alm_pq_cursor_values(cx, cur, arena, present, all ? to : cur->dense));
+        void *values = all ? to : cur->dense;
+        ALM_TRY(alm_pq_cursor_values(cx, cur, arena, present, values));
+        const bool nulls =
+            cur->coded ? cur->dict_nulls : alm_pq_settle_nulls(cur->leaf->type, values, present);
+        *no_nulls &= all && !nulls;
         if (!all)
             spread(cur->defs, cur->leaf->max_def, k, width, cur->dense, null, to);
-        *no_nulls &= all;
         passed(cur, k);
     }
     return ALM_OK;

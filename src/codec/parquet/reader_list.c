@@ -123,11 +123,11 @@ static alm_status make_array(alm_ctx *cx, const alm_pq_cursor *cur, alm_arena *a
     const size_t n = elements->len / sizeof(double);
     size_t room = 1;
     bool over = false;
-    for (uint32_t k = 0; k < dims && n > 0; k++) {
+    for (uint32_t k = 0; k < dims; k++) {
         len[k] = s->len[k];
         over |= __builtin_mul_overflow(room, len[k], &room);
     }
-    if (n > 0 && (over || room != n)) /* such as one that is empty and goes on */
+    if (over || room != n) /* such as one that is empty and goes on */
         return alm_pq_cursor_fail(cx, cur, "the levels of a list contradict each other");
     ALM_TRY(alm_array_begin(cx, arena, -1, dims, len, &w));
     ALM_ASSERT(w.count == n);

@@ -168,6 +168,7 @@ static alm_status read_dictionary(alm_ctx *cx, alm_pq_cursor *cur, const alm_pq_
     if (bad != NULL)
         return alm_pq_fail(cx, cur->file, cur->group, leaf->path, "the dictionary is damaged: %s",
                            bad);
+    cur->dict_nulls = alm_pq_settle_nulls(leaf->type, cur->dict, n);
     cur->n_dict = n;
     cur->has_dict = true;
     return ALM_OK;

@@ -67,6 +67,10 @@ ALM_NODISCARD alm_status alm_pq_convert(alm_ctx *cx, alm_arena *arena, const alm
                                         const void *in, size_t n, void *out, const char **bad);
 /* Values of a text are UTF-8: NULL, or why not. Of other types there is nothing to say. */
 const char *alm_pq_check_texts(const alm_pq_leaf *leaf, const void *values, uint32_t n);
+/* Is one of n values, of this type, the null of it? True also where that is not worth a look. */
+bool alm_pq_has_null(alm_type type, const void *values, size_t n);
+/* The same, and what is not finite becomes the null of FLOAT and DOUBLE. */
+bool alm_pq_settle_nulls(alm_type type, void *values, size_t n);
 uint32_t alm_pq_physical_width(const alm_pq_leaf *leaf); /* of `in` */
 
 #endif

@@ -224,6 +224,12 @@ static alm_status choose(coder *c)
 
 /* -------------------------------------------------------------------------- bounds */
 
+/* Where the values of a span begin, NULL where no row of the chunk has one. */
+static const char *first_value(const coder *c, const span *s)
+{
+    return c->v.bytes == NULL ? NULL : c->v.bytes + s->byte;
+}
+
 static void bounds_of_dictionary(coder *c, const span *s, alm_pq_minmax *out)
 {
     const alm_pq_texts *texts = &c->store->texts;
@@ -245,7 +251,7 @@ static void bounds_of_dictionary(coder *c, const span *s, alm_pq_minmax *out)
 
 static void bounds_of_bytes(coder *c, const span *s, alm_pq_minmax *out)
 {
-    const char *at = c->v.bytes + s->byte;
+    const char *at = first_value(c, s);
     alm_str min = {at, c->v.len[s->at]}, max = min;
     for (uint32_t i = s->at; i < s->at_end; i++) {
         const alm_str text = {at, c->v.len[i]};
@@ -302,10 +308,10 @@ static alm_status put_values(coder *c, const span *s)
         for (uint32_t i = s->at; i < s->at_end; i++)
             bytes += c->v.len[i];
         ALM_TRY(alm_pq_put_delta(c->cx, c->v.len + s->at, 4, n, &c->raw));
-        return alm_buf_append(c->cx, &c->raw, c->v.bytes + s->byte, bytes);
+        return alm_buf_append(c->cx, &c->raw, first_value(c, s), bytes);
     }
     if (c->v.len != NULL)
-        return alm_pq_put_bytes(c->cx, c->v.bytes + s->byte, c->v.len + s->at, n, &c->raw);
+        return alm_pq_put_bytes(c->cx, first_value(c, s), c->v.len + s->at, n, &c->raw);
     if (c->shape->leaf.physical == ALM_PQ_BOOLEAN)
         return alm_pq_put_bits(c->cx, (const uint8_t *)data, n, &c->raw);
     return alm_buf_append(c->cx, &c->raw, data, n * width);
@@ -347,7 +353,7 @@ static alm_status put_levels_of(coder *c, const span *s, const alm_buf *list_lev
 
 static alm_status fill_lists(coder *c, const span *s)
 {
-    const char *at = c->v.bytes + s->byte;
+    const char *at = first_value(c, s);
     uint32_t value = s->at;
     alm_pq_lists_reset(&c->lists);
     for (uint32_t row = s->row; row < s->row_end; row++) {

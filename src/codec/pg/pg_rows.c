@@ -41,6 +41,8 @@ static inline int64_t wire_time(alm_type type, int64_t value)
     int64_t us = 0;
     if (type.id != ALM_T_TIMESTAMP)
         return alm_pg_time(type, value);
+    if (value == INT64_MAX) /* infinity, see alm_pg_time; the other end does not fit */
+        return value;
     return __builtin_sub_overflow(value, ALM_PG_EPOCH_US, &us) ? INT64_MIN : us;
 }
 

@@ -17,6 +17,8 @@
 
 struct alm_conf; /* base/conf.h */
 
+/* Is it an array for clients? Vectors of the catalogue (int2vector) are texts for them. */
+bool alm_pg_is_list(alm_type type);
 /* conf says what times are (pg.timestamp.zone); NULL: without a zone. */
 int32_t alm_pg_oid(const struct alm_conf *conf, alm_type type);
 int16_t alm_pg_size(alm_type type);

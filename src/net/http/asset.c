@@ -196,7 +196,14 @@ static const char program_policy[] =
     "Permissions-Policy: camera=(), geolocation=(), microphone=()\r\n";
 static const char foreign_policy[] =
     "Content-Security-Policy: default-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'\r\n";
+    "img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'\r\n"
+    "Referrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n";
+/* A browser opens these as documents with scripts: they have none, and an origin of their own. */
+static const char sealed_policy[] =
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "sandbox; "
+    "frame-ancestors 'self'\r\n"
+    "Referrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n";
 
 /* The origin of an address of the web, "" where it is none or has what would end the policy. */
 static void origin_of(const char *address, char *out, size_t bytes)
@@ -252,6 +259,9 @@ void alm_asset_reply(alm_http *h, const alm_asset *asset)
     const alm_asset_form form = choose_form(h, asset);
     const char *type = alm_asset_type(alm_str_of(asset->path));
     const bool page = strncmp(type, "text/html", 9) == 0;
+    const bool sealed =
+        strncmp(type, "image/svg", 9) == 0 || strncmp(type, "application/xml", 15) == 0;
+    const char *policy = sealed ? sealed_policy : page && asset->foreign ? foreign_policy : NULL;
     const char *ancestors = page && !asset->foreign ? frame_ancestors(h) : "";
     if (page && !asset->foreign)
         provider_origin(h, provider, sizeof provider);
@@ -263,12 +273,16 @@ void alm_asset_reply(alm_http *h, const alm_asset *asset)
     if (page && !asset->foreign && strcmp(ancestors, "'none'") != 0)
         (void)snprintf(tag + strlen(tag), sizeof(tag) - strlen(tag), "-f%08x",
                        (unsigned)alm_crc32c(0, ancestors, strlen(ancestors)));
+    if (policy != NULL)
+        (void)snprintf(tag + strlen(tag), sizeof(tag) - strlen(tag), "-p%08x",
+                       (unsigned)alm_crc32c(0, policy, strlen(policy)));
     const alm_str etag = alm_str_of(tag);
     if (alm_http_header(&h->req, "If-Match").ptr != NULL &&
         !names_tag(&h->req, "If-Match", etag, true)) {
         alm_http_reply_text(h, 412, "The file is another one by now");
         return;
     }
+    h->is_public = true;
     alm_http_add_headers(h, "ETag: \"%s\"\r\nCache-Control: %s\r\nVary: Accept-Encoding\r\n", tag,
                          asset->hashed ? "public, max-age=31536000, immutable" : "no-cache");
     if (names_tag(&h->req, "If-None-Match", etag, false)) {
@@ -278,8 +292,8 @@ void alm_asset_reply(alm_http *h, const alm_asset *asset)
     alm_http_add_headers(h, "Accept-Ranges: bytes\r\n");
     if (FORMS[form].coding != NULL)
         alm_http_add_headers(h, "Content-Encoding: %s\r\n", FORMS[form].coding);
-    if (page && asset->foreign)
-        alm_http_add_headers(h, "%s", foreign_policy);
+    if (policy != NULL)
+        alm_http_add_headers(h, "%s", policy);
     else if (page)
         alm_http_add_headers(h, program_policy, provider[0] != 0 ? " " : "", provider, ancestors);
     reply_range(h, type, (alm_str){asset->forms[form].ptr, asset->forms[form].n}, etag);

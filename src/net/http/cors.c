@@ -107,7 +107,68 @@ bool alm_cors_is_foreign(const alm_http *h)
         return false;
     if (alm_str_eq(site, ALM_STR("cross-site")) || alm_str_eq(site, ALM_STR("same-site")))
         return true;
-    return origin.ptr != NULL && !is_own(origin, alm_http_header(&h->req, "Host"));
+    return origin.ptr != NULL && !is_own(origin, h->req.host);
+}
+
+static bool has(const alm_http *h, const char *name)
+{
+    return alm_http_header(&h->req, name).ptr != NULL;
+}
+
+static bool begins(alm_str text, alm_str with)
+{
+    return text.len >= with.len && alm_str_ieq((alm_str){text.ptr, with.len}, with);
+}
+
+static bool contains(alm_str text, alm_str part)
+{
+    for (size_t i = 0; i + part.len <= text.len; i++)
+        if (begins((alm_str){text.ptr + i, text.len - i}, part))
+            return true;
+    return false;
+}
+
+/*
+ * Over plain HTTP there is no Sec-Fetch header, nor an Origin with GET, and a page can leave out Referer: then a navigation shows
+ * in Upgrade-Insecure-Requests and Accept, an image or script in the names that all browsers give themselves, beside the language of their user.
+ * Sec-Fetch-Mode: cors alone is of programs that have fetch() (Node.js).
+ */
+static bool is_of_browser(const alm_http *h)
+{
+    static const char *const signs[] = {"Sec-Fetch-Site", "Sec-Fetch-Dest",
+                                        "Sec-Fetch-User", "Origin",
+                                        "Referer",        "Upgrade-Insecure-Requests"};
+    for (size_t i = 0; i < ALM_COUNT(signs); i++)
+        if (has(h, signs[i]))
+            return true;
+    const alm_str mode = alm_http_header(&h->req, "Sec-Fetch-Mode");
+    if (mode.ptr != NULL && !alm_str_eq(mode, ALM_STR("cors")))
+        return true;
+    const alm_str agent = alm_http_header(&h->req, "User-Agent");
+    return contains(alm_http_header(&h->req, "Accept"), ALM_STR("text/html")) ||
+           (begins(agent, ALM_STR("Mozilla/")) && has(h, "Accept-Language"));
+}
+
+/* Did a script mean it, and of a page that may? */
+static bool is_meant(const alm_http *h)
+{
+    const bool marked =
+        alm_str_ieq(alm_http_header(&h->req, "X-Requested-With"), ALM_STR("XMLHttpRequest")) ||
+        is_allowed(h, alm_http_header(&h->req, "Origin"));
+    return h->cx.conf->http_cross_site_writes || has_meant_credentials(h) ||
+           (marked && !alm_str_eq(alm_http_header(&h->req, "Sec-Fetch-Mode"), ALM_STR("navigate")));
+}
+
+bool alm_cors_is_link(const alm_http *h)
+{
+    return is_of_browser(h) && !is_meant(h);
+}
+
+bool alm_cors_is_unmarked(const alm_http *h)
+{
+    const bool by_cookie = !has(h, "Authorization") &&
+                           alm_http_cookie(&h->req, alm_http_session_cookie(h)).ptr != NULL;
+    return (by_cookie || is_of_browser(h)) && !is_meant(h);
 }
 
 void alm_cors_answer(alm_http *h)

@@ -365,9 +365,12 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
         alm_http_reply_text(h, 413, "The statement is longer than sql.text.max");
         return false;
     }
-    if (alm_buf_append(&h->cx, &body->bytes, bytes, n) != ALM_OK) {
+    if (alm_http_charge(h, n) != ALM_OK ||
+        alm_buf_append(&h->cx, &body->bytes, bytes, n) != ALM_OK) {
+        const alm_error err = h->cx.err;
         free_body(h);
-        alm_http_reply_text(h, 503, "out of memory");
+        alm_error_clear(&h->cx);
+        alm_http_reply_error(h, 503, (alm_str){0}, err.msg, -1);
         return false;
     }
     return true;
@@ -436,17 +439,24 @@ static void closing(alm_http *h)
         alm_query_run_closing(h);
 }
 
-const alm_http_handler alm_ep_exec = {.begin = begin_exec,
+const alm_http_handler alm_ep_exec = {.runs_statements = true,
+                                      .begin = begin_exec,
                                       .body = take_body,
                                       .end = end_exec,
                                       .close = close_any,
                                       .drained = alm_query_run_drained,
+                                      .stuck = alm_query_run_is_stuck,
                                       .closing = closing};
-const alm_http_handler alm_ep_validate = {
-    .begin = begin_validate, .body = take_body, .end = end_validate, .close = close_validate};
-const alm_http_handler alm_ep_exp = {.begin = begin_exp,
+const alm_http_handler alm_ep_validate = {.runs_statements = true,
+                                          .begin = begin_validate,
+                                          .body = take_body,
+                                          .end = end_validate,
+                                          .close = close_validate};
+const alm_http_handler alm_ep_exp = {.runs_statements = true,
+                                     .begin = begin_exp,
                                      .body = take_body,
                                      .end = end_exp,
                                      .close = close_any,
                                      .drained = alm_query_run_drained,
+                                     .stuck = alm_query_run_is_stuck,
                                      .closing = closing};

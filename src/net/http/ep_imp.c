@@ -1,5 +1,5 @@
 /*
- * ep_imp.c - /imp: a CSV or Parquet file, as multipart/form-data or as the body itself, into a table, on query threads, streaming.
+ * ep_imp.c - /imp: a CSV, NDJSON or Parquet file, as multipart/form-data or as the body itself, into a table, on query threads, streaming.
  *
  * The body comes in pieces; when enough is there, a piece of work splits it into blocks, converts them
  * column by column and hands them to the load. A Parquet file goes to a temporary file instead, and its rows follow in
@@ -10,6 +10,7 @@
 
 #include "base/conf.h"
 #include "base/number.h"
+#include "codec/compress/unpack.h"
 #include "net/http/import_report.h"
 #include "net/http/multipart.h"
 #include "net/http/query_run.h"
@@ -83,10 +84,13 @@ static alm_status read_kind(import_run *run, alm_import_conf *conf)
         conf->kind = ALM_IMPORT_CSV;
     else if (alm_str_ieq(format, ALM_STR("parquet")))
         conf->kind = ALM_IMPORT_PARQUET;
+    else if (alm_str_ieq(format, ALM_STR("ndjson")))
+        conf->kind = ALM_IMPORT_NDJSON;
     else if (format.len > 0)
-        return alm_fail(&run->cx, ALM_E_ARG, -1, "invalid format: csv or parquet expected");
+        return alm_fail(&run->cx, ALM_E_ARG, -1, "invalid format: csv, ndjson or parquet expected");
     if (run->raw && conf->kind != ALM_IMPORT_PARQUET)
-        return alm_fail(&run->cx, ALM_E_ARG, -1, "a CSV file must come as multipart/form-data");
+        return alm_fail(&run->cx, ALM_E_ARG, -1,
+                        "a file other than Parquet must come as multipart/form-data");
     if (conf->part.file_bytes > 0 && !(run->preview && conf->kind == ALM_IMPORT_PARQUET))
         return alm_fail(&run->cx, ALM_E_ARG, -1,
                         "fileSize is for preview=true and format=parquet alone");
@@ -118,6 +122,10 @@ static alm_status read_params(import_run *run, alm_import_conf *conf)
                                                         : ALM_BAD_SKIP_COLUMN,
         .adjust = apply_schema,
         .arg = run};
+    const alm_str unit = alm_http_param(req, "timestampUnit");
+    conf->unit = alm_epoch_of(unit);
+    if (unit.len > 0 && conf->unit == ALM_EPOCH_NONE)
+        return alm_fail(&run->cx, ALM_E_ARG, -1, "invalid timestampUnit: s, ms, us or ns expected");
     ALM_TRY(read_kind(run, conf));
     ALM_TRY(read_number(run, "maxUncommittedRows", &conf->max_uncommitted_rows));
     return read_number(run, "o3MaxLag", &conf->o3_max_lag_us);
@@ -182,25 +190,29 @@ static alm_status make_report(import_run *run)
     alm_import *im = &run->import;
     if (run->unknown != NULL)
         alm_import_warn(im, run->unknown);
-    run->report = (alm_import_report){.name = im->conf.table,
-                                      .header = im->shape.header,
-                                      .existed = im->existed,
-                                      .parquet = im->parquet != NULL,
-                                      .file_rows = im->file_rows,
-                                      .wanted_from = im->wanted.from,
-                                      .wanted_bytes = im->wanted.bytes,
-                                      .wanted_tail = im->wanted_tail,
-                                      .source = im->source,
-                                      .texts = im->texts,
-                                      .n_texts = im->n_texts,
-                                      .delimiter = im->shape.delimiter,
-                                      .warnings = im->warnings,
-                                      .n_warnings = im->n_warnings,
-                                      .faults = im->load.faults,
-                                      .n_faulty = im->load.n_faulty,
-                                      .handled = im->load.handled,
-                                      .rejected = im->load.rejected,
-                                      .errors = im->load.errors};
+    run->report =
+        (alm_import_report){.name = im->conf.table,
+                            .header = im->shape.header,
+                            .existed = im->existed,
+                            .format = im->parquet != NULL ? "parquet"
+                                      : im->ndjson        ? "ndjson"
+                                                          : NULL,
+                            .packed = im->unpacker != NULL ? alm_unpacker_name(im->unpacker) : NULL,
+                            .file_rows = im->file_rows,
+                            .wanted_from = im->wanted.from,
+                            .wanted_bytes = im->wanted.bytes,
+                            .wanted_tail = im->wanted_tail,
+                            .source = im->source,
+                            .texts = im->texts,
+                            .n_texts = im->n_texts,
+                            .delimiter = im->shape.delimiter,
+                            .warnings = im->warnings,
+                            .n_warnings = im->n_warnings,
+                            .faults = im->load.faults,
+                            .n_faulty = im->load.n_faulty,
+                            .handled = im->load.handled,
+                            .rejected = im->load.rejected,
+                            .errors = im->load.errors};
     if (im->ingest == NULL)
         return ALM_OK; /* an empty file: a report of nothing */
     return alm_import_report_init(&run->cx, &run->arena, &run->report, &im->shape,
@@ -362,6 +374,8 @@ static void begin(alm_http *h)
     alm_session_work_begin(session, &run->cx, ALM_STR("/imp"));
     alm_status st = read_params(run, &conf);
     alm_import_init(&run->cx, &run->import, session, &conf);
+    if (st == ALM_OK)
+        st = alm_import_may(&run->cx, &run->import);
     if (st == ALM_OK && conf.table.len > 0)
         st = tell(run);
     alm_http_add_headers(h, "X-Query-Id: %llu\r\n",

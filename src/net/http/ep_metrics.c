@@ -227,8 +227,8 @@ void alm_http_metrics(alm_http *h)
     alm_buf_init(&out, NULL);
     take_sample(h, &s);
     if (put_all(&h->cx, &s, &out) == ALM_OK)
-        alm_http_reply(h, 200, "text/plain; version=0.0.4; charset=utf-8",
-                       "Cache-Control: no-store\r\n", (alm_str){out.ptr, out.len});
+        alm_http_reply(h, 200, "text/plain; version=0.0.4; charset=utf-8", NULL,
+                       (alm_str){out.ptr, out.len});
     else
         alm_http_reply_text(h, 503, "out of memory");
     alm_buf_deinit(&out);

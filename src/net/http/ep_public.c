@@ -50,7 +50,7 @@ static void work(void *arg)
 {
     public_run *run = arg;
     const alm_io *io = alm_io_posix();
-    const int file = io->open_below(io, run->dir, run->h->req.path.ptr + 1);
+    const int file = alm_io_open_below(io, run->dir, run->h->req.path.ptr + 1);
     if (file < 0)
         return;
     read_file(run, io, file);

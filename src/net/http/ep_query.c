@@ -15,7 +15,7 @@ static void list(alm_http *h)
     const alm_query_options opt = {.form = ALM_RESULT_JSON,
                                    .window = {.hi = INT64_MAX},
                                    .type = "application/json; charset=utf-8",
-                                   .headers = "Cache-Control: no-store\r\n"};
+                                   .headers = ""};
     alm_query_run_start(h, ALM_STR("SELECT * FROM query_activity()"), &opt);
 }
 
@@ -79,33 +79,51 @@ static void show_progress(alm_http *h)
                              -1);
     else if (!alm_tagged_progress(shared->tagged, name_of(h), session, &rows, &elapsed_ns,
                                   &statement))
-        alm_http_reply(h, 204, NULL, "Cache-Control: no-store\r\n", (alm_str){0});
+        alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
     else if (alm_arena_printf(
                  &h->cx, &h->arena, &json, "{\"query_id\":%llu,\"rows\":%lld,\"elapsed\":%lld}",
                  (unsigned long long)statement, (long long)rows, (long long)elapsed_ns) == ALM_OK)
-        alm_http_reply(h, 200, "application/json; charset=utf-8", "Cache-Control: no-store\r\n",
-                       alm_str_of(json));
+        alm_http_reply(h, 200, "application/json; charset=utf-8", NULL, alm_str_of(json));
     else
         alm_http_reply_text(h, 503, "out of memory");
+}
+
+/* False: it was answered, and the result goes. */
+static bool may_still(alm_http *h, alm_session *session, const alm_held *held)
+{
+    const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const alm_status st = alm_questions_again(&h->cx, session, alm_held_questions(held));
+    const alm_error err = h->cx.err;
+    if (st == ALM_OK)
+        return true;
+    alm_error_clear(&h->cx);
+    if (st == ALM_E_DENIED || st == ALM_E_LOGIN_OVER)
+        (void)alm_held_drop(shared->held, name_of(h), alm_session_identity(session));
+    /* the login of this request is another one, and good */
+    alm_http_reply_error(h, st == ALM_E_LOGIN_OVER ? 403 : alm_status_http(st), (alm_str){0},
+                         err.msg, -1);
+    return false;
 }
 
 /* A page: what it is of, its columns and their form were settled when the result was made. */
 static void read_snapshot(alm_http *h)
 {
     const alm_net_shared *shared = alm_conn_arg(h->conn);
-    const alm_session *session = alm_http_session(h);
+    alm_session *session = alm_http_session(h);
     alm_query_options opt = {.form = ALM_RESULT_JSON,
                              .type = "application/json; charset=utf-8",
-                             .headers = "Cache-Control: no-store\r\n",
+                             .headers = "",
                              .no_meta = alm_http_param_is(&h->req, "nm", "true")};
     if (session == NULL || !alm_row_window_read(h, true, (alm_str){0}, &opt.window))
         return;
     opt.held = alm_held_find(shared->held, h->cx.conf, name_of(h), alm_session_identity(session));
-    if (opt.held != NULL)
-        alm_query_run_start(h, (alm_str){"", 0}, &opt);
-    else
+    if (opt.held == NULL)
         alm_http_reply_error(h, 404, (alm_str){0},
                              "the snapshot is not held any more: run the query again", -1);
+    else if (may_still(h, session, opt.held))
+        alm_query_run_start(h, (alm_str){"", 0}, &opt);
+    else
+        alm_held_release(opt.held);
 }
 
 static void drop_snapshot(alm_http *h)
@@ -121,10 +139,14 @@ static void drop_snapshot(alm_http *h)
         alm_http_reply_error(h, 404, (alm_str){0}, "no snapshot of that name is held", -1);
 }
 
-const alm_http_handler alm_ep_queries = {
-    .begin = list, .close = alm_query_run_close, .drained = alm_query_run_drained};
+const alm_http_handler alm_ep_queries = {.begin = list,
+                                         .close = alm_query_run_close,
+                                         .drained = alm_query_run_drained,
+                                         .stuck = alm_query_run_is_stuck};
 const alm_http_handler alm_ep_query = {.begin = end_query};
 const alm_http_handler alm_ep_progress = {.begin = show_progress};
-const alm_http_handler alm_ep_snapshot = {
-    .begin = read_snapshot, .close = alm_query_run_close, .drained = alm_query_run_drained};
+const alm_http_handler alm_ep_snapshot = {.begin = read_snapshot,
+                                          .close = alm_query_run_close,
+                                          .drained = alm_query_run_drained,
+                                          .stuck = alm_query_run_is_stuck};
 const alm_http_handler alm_ep_snapshot_end = {.begin = drop_snapshot};

@@ -1,5 +1,6 @@
 /*
- * ep_settings.c - /settings: facts for clients, and the preferences that pages keep here (preferences.h).
+ * ep_settings.c - /settings: facts for clients, and the preferences that pages keep here (preferences.h): all of them
+ * for whoever has a login, those that name the server for the others.
  * PUT replaces them, POST merges; `version` is the one that the page has seen.
  */
 #include <stdlib.h>
@@ -55,6 +56,9 @@ static alm_status put_sign_on(alm_http *h, alm_buf *out)
                           conf->acl_oidc_groups_encoded_in_token ? "true" : "false");
 }
 
+/* What anybody may know: a page says whose server it is before there is a login. */
+static const char *const PUBLIC[] = {"instance_name", "instance_type", "instance_rgb", NULL};
+
 static alm_status put_facts(alm_http *h, alm_buf *out)
 {
     const struct alm_conf *conf = h->cx.conf;
@@ -78,11 +82,12 @@ static alm_status put_facts(alm_http *h, alm_buf *out)
         conf->http_security_readonly ? "" : "\"http\",", conf->line_tcp_enabled ? "\"tcp\"," : "",
         conf->line_tcp_enabled ? "\"tcp\"," : ""));
     alm_buf_init(&json, NULL);
-    alm_status st =
-        alm_preferences_get(&h->cx, shared != NULL ? shared->preferences : NULL, &version, &json);
+    alm_status st = alm_preferences_get(&h->cx, shared != NULL ? shared->preferences : NULL,
+                                        h->known ? NULL : PUBLIC, &version, &json);
     if (st == ALM_OK)
         st = alm_buf_printf(&h->cx, out,
-                            "\"preferences.version\":%lld,\"preferences\":", (long long)version);
+                            "\"preferences.version\":%lld,%s\"preferences\":", (long long)version,
+                            h->known ? "" : "\"preferences.public\":true,");
     if (st == ALM_OK)
         st = alm_buf_append(&h->cx, out, json.ptr, json.len);
     alm_buf_deinit(&json);
@@ -94,8 +99,7 @@ static void show(alm_http *h)
     alm_buf out;
     alm_buf_init(&out, NULL);
     if (put_facts(h, &out) == ALM_OK)
-        alm_http_reply(h, 200, json_type, "Cache-Control: no-cache\r\n",
-                       (alm_str){out.ptr, out.len});
+        alm_http_reply(h, 200, json_type, NULL, (alm_str){out.ptr, out.len});
     else
         alm_http_reply_text(h, 503, "out of memory");
     alm_buf_deinit(&out);
@@ -250,6 +254,6 @@ static void close_run(alm_http *h)
     free(run);
 }
 
-const alm_http_handler alm_ep_settings = {.begin = show};
+const alm_http_handler alm_ep_settings = {.begin = show, .tells_users = true};
 const alm_http_handler alm_ep_preferences = {
     .begin = begin_change, .body = take_body, .end = end_body, .close = close_run};

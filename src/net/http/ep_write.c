@@ -10,14 +10,17 @@
 
 #include "base/conf.h"
 #include "base/log.h"
-#include "codec/compress/gzip.h"
+#include "codec/compress/unpack.h"
 #include "codec/json_text.h"
 #include "net/http/multipart.h"
 #include "net/http/query_run.h"
 #include "net/shared.h"
 #include "session/lines.h"
+#include "session/requests.h"
 
-enum { PIECE_BYTES = 1 << 20 };
+enum { PIECE_BYTES = 1 << 20, PACKED_PIECE_BYTES = 64 << 10 };
+/* A body of who may write no table is read up to so many bytes, to say which permission its first line needs. */
+enum { BARRED_BYTES = 64 << 10 };
 
 typedef struct write_run {
     alm_http *h;
@@ -29,9 +32,11 @@ typedef struct write_run {
     alm_arena arena;
     alm_lines *lines;
     alm_multipart parts;
-    alm_buf in;    /* bytes that wait for work, or the packed body */
-    size_t enough; /* in `in`: more is worked off */
-    bool gzip, is_multipart, last;
+    alm_buf in;             /* lines that wait for work */
+    size_t enough;          /* in `in`: more is worked off */
+    alm_buf packed;         /* bytes of a packed body that wait for work */
+    alm_unpacker *unpacker; /* NULL: the body is not packed */
+    bool is_multipart, last;
     uint64_t number; /* of the unit; in the answer and in the log */
     bool failed;     /* not by bad lines */
     bool too_long;   /* unpacked */
@@ -202,23 +207,34 @@ static alm_status feed_in(write_run *run, bool last)
     return ALM_OK;
 }
 
+/* What was packed goes on as lines in pieces, so that no more than one of them is in memory. */
+static alm_status take_unpacked(alm_ctx *cx, void *arg, const char *bytes, size_t n)
+{
+    write_run *run = arg;
+    ALM_TRY(alm_buf_append(cx, &run->in, bytes, n));
+    return run->in.len >= run->enough ? feed_in(run, false) : ALM_OK;
+}
+
 static alm_status unpack(write_run *run)
 {
-    alm_buf out;
-    alm_buf_init(&out, &run->mem);
-    const size_t limit = (size_t)run->cx.conf->line_http_max_recv_buffer_size;
-    const alm_status st = alm_gzip_inflate(&run->cx, (alm_str){run->in.ptr, run->in.len}, limit,
-                                           "line.http.max.recv.buffer.size", &out);
-    alm_buf_deinit(&run->in);
-    run->in = out;
+    const alm_status st = alm_unpack(
+        &run->cx, run->unpacker, (alm_str){run->packed.ptr, run->packed.len}, take_unpacked, run);
+    run->packed.len = 0;
+    if (st != ALM_E_LIMIT && st != ALM_E_FORMAT)
+        return st;
     run->too_long = st == ALM_E_LIMIT;
-    return st;
+    alm_error_clear(&run->cx);
+    return run->too_long ? alm_fail(&run->cx, st, -1,
+                                    "the body is over %lld bytes when unpacked: the limit is "
+                                    "line.http.max.recv.buffer.size",
+                                    (long long)run->cx.conf->line_http_max_recv_buffer_size)
+                         : alm_fail(&run->cx, st, -1, "the body is not gzip, or damaged");
 }
 
 static alm_status finish(write_run *run)
 {
-    if (run->gzip)
-        ALM_TRY(unpack(run));
+    if (run->unpacker != NULL && !alm_unpacker_is_whole(run->unpacker))
+        return alm_fail(&run->cx, ALM_E_FORMAT, -1, "the body is not gzip, or damaged");
     if (run->is_multipart)
         ALM_TRY(alm_multipart_end(&run->cx, &run->parts));
     ALM_TRY(feed_in(run, true));
@@ -239,7 +255,9 @@ static alm_status finish(write_run *run)
 static void work(void *arg)
 {
     write_run *run = arg;
-    const alm_status st = run->last ? finish(run) : feed_in(run, false);
+    alm_status st = run->unpacker != NULL ? unpack(run) : ALM_OK;
+    if (st == ALM_OK)
+        st = run->last ? finish(run) : feed_in(run, false);
     if (st != ALM_OK) {
         run->failed = true;
         run->code = st;
@@ -275,7 +293,7 @@ static alm_status on_part(alm_ctx *cx, void *arg, alm_str name, alm_str filename
 static alm_status on_bytes(alm_ctx *cx, void *arg, const char *bytes, size_t n)
 {
     write_run *run = arg;
-    return alm_buf_append(cx, &run->in, bytes, n);
+    return alm_buf_append(cx, run->unpacker != NULL ? &run->packed : &run->in, bytes, n);
 }
 
 static bool take_body(alm_http *h, const char *bytes, size_t n)
@@ -292,7 +310,9 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
         return false;
     }
     const bool is_last = !h->req.chunked && h->body_left == (int64_t)n;
-    if (run->in.len >= run->enough && !is_last && !run->gzip)
+    const bool much =
+        run->unpacker != NULL ? run->packed.len >= PACKED_PIECE_BYTES : run->in.len >= run->enough;
+    if (much && !is_last)
         alm_conn_work(h->conn, work, work_done, NULL, run);
     return true;
 }
@@ -338,6 +358,15 @@ static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
     alm_session *session = alm_http_session(h);
     if (session == NULL || !enter(h))
         return;
+    alm_request_user *user = alm_session_requests(session);
+    const bool is_short = !h->req.chunked && h->req.content_length <= BARRED_BYTES;
+    if (user == NULL || (!is_short && alm_session_may_ingest(session, false) != ALM_OK)) {
+        const alm_error *err = alm_session_error(session);
+        alm_count(&((alm_net_shared *)alm_conn_arg(h->conn))->line_http_running, -1);
+        alm_count(&((alm_net_shared *)alm_conn_arg(h->conn))->line_http_refused, 1);
+        refuse_for(h, err->code, err->msg);
+        return;
+    }
     write_run *run = calloc(1, sizeof(*run));
     if (run == NULL) {
         alm_count(&((alm_net_shared *)alm_conn_arg(h->conn))->line_http_running, -1);
@@ -347,20 +376,26 @@ static void start(alm_http *h, char unit, bool gzip, alm_str boundary)
     run->h = h;
     run->session = session;
     run->shared = alm_conn_arg(h->conn);
-    run->gzip = gzip;
     run->enough = PIECE_BYTES;
     run->is_multipart = boundary.ptr != NULL;
     run->mem = (alm_mem){.name = "line protocol request",
                          .limit_bytes = 2 * h->cx.conf->line_http_max_recv_buffer_size,
-                         .parent = alm_db_memory(alm_conn_db(h->conn))};
+                         .parent = &user->requests};
     alm_arena_init(&run->arena, &run->mem);
     alm_buf_init(&run->in, &run->mem);
+    alm_buf_init(&run->packed, &run->mem);
     run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
     h->work = run;
     const alm_lines_options options = {.unit = unit};
     if (alm_lines_begin(session, &options, &run->lines) != ALM_OK) {
         const alm_error *err = alm_session_error(session);
         refuse_for(h, err->code, err->msg);
+        return;
+    }
+    if (gzip && alm_unpacker_new(&run->cx, ALM_PACK_GZIP,
+                                 (uint64_t)h->cx.conf->line_http_max_recv_buffer_size,
+                                 "line.http.max.recv.buffer.size", &run->unpacker) != ALM_OK) {
+        refuse_for(h, run->cx.err.code, run->cx.err.msg);
         return;
     }
     run->number = alm_session_statement(session);
@@ -401,6 +436,8 @@ static void close_run(alm_http *h)
     alm_lines_drop(run->lines);
     if (run->is_multipart)
         alm_multipart_deinit(&run->parts);
+    alm_unpacker_free(run->unpacker);
+    alm_buf_deinit(&run->packed);
     alm_buf_deinit(&run->in);
     alm_arena_deinit(&run->arena);
     free(run);

@@ -9,6 +9,7 @@
 #include "base/conf.h"
 #include "codec/compress/block.h"
 #include "io/io.h"
+#include "session/session.h"
 
 /* A block ends with the row that fills one of these. */
 enum { BLOCK_ROWS = 1024, BLOCK_BYTES = 256 << 10, ZSTD_LEVEL = 1 };
@@ -22,11 +23,20 @@ typedef struct held_block {
     size_t packed_bytes;
 } held_block;
 
+/* Whose results are held: one for each user who has some. */
+typedef struct held_owner {
+    struct held_owner *next;
+    int64_t results, bytes;
+    char user[];
+} held_owner;
+
 struct alm_held {
     alm_held *next, *prev; /* in the store, the one read last first */
     atomic_int references; /* the store's is one of them */
     char name[ALM_HELD_NAME_BYTES];
     char *user;
+    alm_questions *questions;
+    held_owner *owner; /* in the store, whose lock it has */
     alm_buf head, tail;
     held_block *blocks;
     uint32_t n_blocks, cap_blocks, tail_rows;
@@ -39,6 +49,7 @@ struct alm_held {
 struct alm_held_store {
     pthread_mutex_t lock; /* of all below */
     alm_held *newest, *oldest;
+    held_owner *owners;
     alm_held_stats stats;
 };
 
@@ -60,6 +71,7 @@ void alm_held_release(alm_held *held)
         free(held->blocks[i].packed);
     free(held->blocks);
     free(held->user);
+    alm_questions_free(held->questions);
     alm_block_codec_deinit(&held->codec);
     alm_buf_deinit(&held->head);
     alm_buf_deinit(&held->tail);
@@ -165,6 +177,37 @@ alm_status alm_held_added(alm_ctx *cx, alm_held *held, uint32_t rows, int64_t by
 
 /* -------------------------------------------------------------------- store; its lock is held */
 
+static held_owner *owner_of(alm_held_store *store, const char *user)
+{
+    held_owner *o = store->owners;
+    while (o != NULL && strcmp(o->user, user) != 0)
+        o = o->next;
+    return o;
+}
+
+static held_owner *owner_new(alm_held_store *store, const char *user)
+{
+    const size_t n = strlen(user) + 1;
+    held_owner *o = calloc(1, sizeof(*o) + n);
+    if (o == NULL)
+        return NULL;
+    (void)memcpy(o->user, user, n);
+    o->next = store->owners;
+    store->owners = o;
+    return o;
+}
+
+static void owner_drop_if_empty(alm_held_store *store, held_owner *o)
+{
+    if (o->results > 0)
+        return;
+    held_owner **at = &store->owners;
+    while (*at != o)
+        at = &(*at)->next;
+    *at = o->next;
+    free(o);
+}
+
 static void take_out(alm_held_store *store, alm_held *held)
 {
     *(held->prev != NULL ? &held->prev->next : &store->newest) = held->next;
@@ -172,6 +215,8 @@ static void take_out(alm_held_store *store, alm_held *held)
     held->next = held->prev = NULL;
     store->stats.bytes -= held->packed_bytes;
     store->stats.results--;
+    held->owner->bytes -= held->packed_bytes;
+    held->owner->results--;
 }
 
 static void put_first(alm_held_store *store, alm_held *held)
@@ -182,20 +227,73 @@ static void put_first(alm_held_store *store, alm_held *held)
     store->newest = held;
     store->stats.bytes += held->packed_bytes;
     store->stats.results++;
+    held->owner->bytes += held->packed_bytes;
+    held->owner->results++;
 }
 
-static void remove_old(alm_held_store *store, const struct alm_conf *conf, int64_t bytes_more,
-                       int64_t count_more)
+static void remove_one(alm_held_store *store, alm_held *old, int64_t *count)
+{
+    held_owner *owner = old->owner;
+    *count += 1;
+    take_out(store, old);
+    alm_held_release(old);
+    owner_drop_if_empty(store, owner);
+}
+
+static void remove_expired(alm_held_store *store, const struct alm_conf *conf)
 {
     const int64_t since_ns = alm_monotonic_ns() - conf->http_snapshot_timeout * 1000000;
-    while (store->oldest != NULL &&
-           (store->oldest->read_ns < since_ns ||
-            store->stats.bytes + bytes_more > conf->http_snapshot_bytes_max ||
-            store->stats.results + count_more > conf->http_snapshot_count_max)) {
-        alm_held *old = store->oldest;
-        *(old->read_ns < since_ns ? &store->stats.expired : &store->stats.evicted) += 1;
-        take_out(store, old);
-        alm_held_release(old);
+    while (store->oldest != NULL && store->oldest->read_ns < since_ns)
+        remove_one(store, store->oldest, &store->stats.expired);
+}
+
+static alm_held *oldest_of(const alm_held_store *store, const held_owner *owner)
+{
+    alm_held *held = store->oldest;
+    while (held->owner != owner)
+        held = held->prev;
+    return held;
+}
+
+/* Who has most, with what comes for `comer`; of several the one whose result was read longest ago. NULL: nothing is held. */
+static held_owner *who_has_most(const alm_held_store *store, const char *comer, int64_t bytes,
+                                bool by_bytes)
+{
+    held_owner *most = NULL;
+    int64_t most_n = -1;
+    for (const alm_held *held = store->oldest; held != NULL; held = held->prev) {
+        const held_owner *o = held->owner;
+        const bool comes = strcmp(o->user, comer) == 0;
+        const int64_t n = by_bytes ? o->bytes + (comes ? bytes : 0) : o->results + comes;
+        if (n > most_n) {
+            most = held->owner;
+            most_n = n;
+        }
+    }
+    return most;
+}
+
+static bool is_over(int64_t n, int64_t most)
+{
+    return most > 0 && n > most;
+}
+
+/* Room for a result of this user: first his own go, for his limits, then those of who has most. */
+static void make_room(alm_held_store *store, const struct alm_conf *conf, const char *user,
+                      int64_t bytes)
+{
+    held_owner *own = NULL;
+    remove_expired(store, conf);
+    while ((own = owner_of(store, user)) != NULL &&
+           (is_over(own->bytes + bytes, conf->http_snapshot_user_bytes_max) ||
+            is_over(own->results + 1, conf->http_snapshot_user_count_max)))
+        remove_one(store, oldest_of(store, own), &store->stats.evicted);
+    while (store->oldest != NULL) {
+        const bool by_bytes = store->stats.bytes + bytes > conf->http_snapshot_bytes_max;
+        if (!by_bytes && store->stats.results + 1 <= conf->http_snapshot_count_max)
+            break;
+        remove_one(store, oldest_of(store, who_has_most(store, user, bytes, by_bytes)),
+                   &store->stats.evicted);
     }
 }
 
@@ -210,20 +308,29 @@ static alm_held *look_up(alm_held_store *store, alm_str name, const char *user)
 
 /* ------------------------------------------------------------------- calls */
 
-alm_status alm_held_enter(alm_ctx *cx, alm_held_store *store, alm_held *held, bool complete)
+alm_status alm_held_enter(alm_ctx *cx, alm_held_store *store, alm_held *held,
+                          alm_questions *questions, bool complete)
 {
+    ALM_ASSERT(held->questions == NULL);
+    held->questions = questions;
     ALM_TRY(close_block(cx, held));
     alm_buf_deinit(&held->tail);
     alm_buf_init(&held->tail, NULL);
     alm_block_codec_deinit(&held->codec);
     held->complete = complete;
     (void)pthread_mutex_lock(&store->lock);
-    remove_old(store, cx->conf, held->packed_bytes, 1);
-    atomic_fetch_add(&held->references, 1);
-    put_first(store, held);
-    store->stats.made++;
+    make_room(store, cx->conf, held->user, held->packed_bytes);
+    held->owner = owner_of(store, held->user);
+    if (held->owner == NULL)
+        held->owner = owner_new(store, held->user);
+    const bool entered = held->owner != NULL;
+    if (entered) {
+        atomic_fetch_add(&held->references, 1);
+        put_first(store, held);
+        store->stats.made++;
+    }
     (void)pthread_mutex_unlock(&store->lock);
-    return ALM_OK;
+    return entered ? ALM_OK : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
 }
 
 void alm_held_stats_get(alm_held_store *store, alm_held_stats *out)
@@ -237,7 +344,7 @@ alm_held *alm_held_find(alm_held_store *store, const struct alm_conf *conf, alm_
                         const char *user)
 {
     (void)pthread_mutex_lock(&store->lock);
-    remove_old(store, conf, 0, 0);
+    remove_expired(store, conf);
     alm_held *held = look_up(store, name, user);
     *(held != NULL ? &store->stats.found : &store->stats.missed) += 1;
     if (held != NULL) {
@@ -253,8 +360,11 @@ bool alm_held_drop(alm_held_store *store, alm_str name, const char *user)
 {
     (void)pthread_mutex_lock(&store->lock);
     alm_held *held = look_up(store, name, user);
-    if (held != NULL)
+    if (held != NULL) {
+        held_owner *owner = held->owner;
         take_out(store, held);
+        owner_drop_if_empty(store, owner);
+    }
     (void)pthread_mutex_unlock(&store->lock);
     alm_held_release(held);
     return held != NULL;
@@ -266,7 +376,10 @@ void alm_held_store_free(alm_held_store *store)
         return;
     while (store->newest != NULL) {
         alm_held *held = store->newest;
+        held_owner *owner = held->owner;
         take_out(store, held);
+        ALM_ASSERT(store->newest != held);
+        owner_drop_if_empty(store, owner);
         alm_held_release(held);
     }
     (void)pthread_mutex_destroy(&store->lock);
@@ -276,6 +389,10 @@ void alm_held_store_free(alm_held_store *store)
 const char *alm_held_name(const alm_held *held)
 {
     return held->name;
+}
+const alm_questions *alm_held_questions(const alm_held *held)
+{
+    return held->questions;
 }
 alm_str alm_held_head(const alm_held *held)
 {

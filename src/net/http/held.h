@@ -3,9 +3,11 @@
  * that page 2 belongs to page 1 whatever is written meanwhile, and none is computed twice. Private to net/http.
  *
  * Form        JSON rows, one a line, in blocks packed by zstd: a page unpacks the blocks it touches.
- * Names       128 random bits, in hex. A result is found by its name and the user who made it, and by nobody else.
+ * Names       128 random bits, in hex. A result is found by its name and the user who made it, and by nobody else; he must
+ *             have the login that it began with, and what it reads, at each page.
  * Bounds      One result by http.snapshot.result.bytes.max of packed bytes: it is cut there, and says so. All of them by
- *             http.snapshot.bytes.max and http.snapshot.count.max: the ones read longest ago go. One that nobody reads for
+ *             http.snapshot.bytes.max and http.snapshot.count.max: of the user who has most, those read longest ago go. Those of one user
+ *             by http.snapshot.user.bytes.max and http.snapshot.user.count.max. One that nobody reads for
  *             http.snapshot.timeout goes too, when the next one is asked for or made.
  * Threads     The store: any. A result that is in it is not changed any more; one that is made belongs to one thread.
  * Ownership   alm_held_find counts; a result that went is freed with its last reader.
@@ -16,6 +18,7 @@
 #include "base/base.h"
 
 struct alm_conf;
+struct alm_questions; /* session/session.h */
 
 typedef struct alm_held_store alm_held_store;
 typedef struct alm_held alm_held;
@@ -36,9 +39,10 @@ const char *alm_held_skip_rows(const char *at, const char *end, int64_t n);
 /* *full: the limit is reached, what comes now is left out. */
 ALM_NODISCARD alm_status alm_held_added(alm_ctx *cx, alm_held *held, uint32_t rows,
                                         int64_t bytes_max, bool *full);
-/* Complete, and in the store: it may be found from here on. The caller's reference stays. */
+/* Complete, and in the store: it may be found from here on. The caller's reference stays. questions: what it was allowed to
+ * read, to be asked again for each page; the result owns them, also on failure. */
 ALM_NODISCARD alm_status alm_held_enter(alm_ctx *cx, alm_held_store *store, alm_held *held,
-                                        bool complete);
+                                        struct alm_questions *questions, bool complete);
 
 typedef struct alm_held_stats {
     int64_t results, bytes; /* that are held; packed bytes */
@@ -57,6 +61,7 @@ void alm_held_release(alm_held *held); /* NULL is fine */
 bool alm_held_drop(alm_held_store *store, alm_str name, const char *user);
 
 const char *alm_held_name(const alm_held *held);
+const struct alm_questions *alm_held_questions(const alm_held *held); /* NULL: none */
 alm_str alm_held_head(const alm_held *held);
 int64_t alm_held_rows(const alm_held *held);
 bool alm_held_complete(const alm_held *held);

@@ -17,6 +17,7 @@
 #include "net/http/query_run.h"
 #include "net/http/route.h"
 #include "net/shared.h"
+#include "session/requests.h"
 
 enum {
     CHUNK_SIZE, /* waiting for the size line */
@@ -27,6 +28,8 @@ enum {
 };
 
 enum { CHUNK_LINE_MAX = 4096, DISCARD_MAX = 1 << 20, BODY_STEP = 64 << 10 };
+
+static const char TOO_LONG[] = "The body is longer than http.request.body.max";
 
 static void reset(alm_http *h);
 
@@ -46,10 +49,33 @@ static void health_open(alm_conn *conn)
     ((alm_http *)alm_conn_state(conn))->health = true;
 }
 
+static void release_charge(alm_http *h)
+{
+    alm_mem_release(h->charged_to, h->charged);
+    h->charged_to = NULL;
+    h->charged = 0;
+}
+
+alm_status alm_http_charge(alm_http *h, size_t bytes)
+{
+    if (h->charged_to == NULL) {
+        alm_session *session = alm_http_session(h);
+        alm_request_user *user = session != NULL ? alm_session_requests(session) : NULL;
+        if (user == NULL)
+            return alm_fail(&h->cx, ALM_E_MEMORY, -1, "out of memory");
+        h->charged_to = &user->requests;
+    }
+    ALM_TRY(alm_mem_charge(&h->cx, h->charged_to, (int64_t)bytes, "body"));
+    h->charged += (int64_t)bytes;
+    return ALM_OK;
+}
+
 static void reset(alm_http *h)
 {
+    release_charge(h);
     alm_principal_release(h->who);
     h->who = NULL;
+    h->seen = (alm_seen){0};
     if (h->route != NULL && h->route->handler->close != NULL)
         h->route->handler->close(h);
     if (h->session != NULL) /* the next request may be another client's, behind a proxy or a pool */
@@ -75,7 +101,8 @@ static void reset(alm_http *h)
     h->chunk_phase = CHUNK_SIZE;
     h->discard_from = 0;
     h->headers = NULL;
-    h->answered = h->head_sent = h->streaming = h->continue_due = h->foreign = false;
+    h->answered = h->head_sent = h->streaming = h->continue_due = h->foreign = h->unmarked = false;
+    h->known = h->login_free = h->is_public = false;
 }
 
 static void http_closing(alm_conn *conn)
@@ -92,15 +119,51 @@ static void http_close(alm_conn *conn)
     alm_http *h = alm_conn_state(conn);
     if (h->route != NULL && h->route->handler->close != NULL)
         h->route->handler->close(h);
+    release_charge(h);
     alm_session_free(h->session);
     alm_principal_release(h->who);
     alm_arena_deinit(&h->arena);
 }
 
+/* A statement of somebody whose login has ended is cancelled; rows that wait for a slow client go no further. */
+static bool http_over(alm_conn *conn)
+{
+    alm_http *h = alm_conn_state(conn);
+    alm_ctx cx = {.conf = h->cx.conf};
+    if (!alm_conn_is_working(conn) && h->state == ALM_HTTP_ANSWER && h->route != NULL &&
+        h->route->handler->stuck != NULL && h->route->handler->stuck(h)) {
+        alm_conn_reset(conn);
+        return true;
+    }
+    if (h->who == NULL || h->session == NULL ||
+        alm_login_stands(&cx, alm_conn_db(conn), h->who, &h->seen) != ALM_E_LOGIN_OVER)
+        return false;
+    alm_session_cancel(h->session, 0);
+    if (!h->streaming || alm_conn_is_working(conn))
+        return false;
+    alm_conn_reset(conn);
+    return true;
+}
+
+/* What is there can be taken at any time but while a request is answered, when nobody asks for more. */
+static void http_starved(alm_conn *conn)
+{
+    alm_http *h = alm_conn_state(conn);
+    h->close_after = true;
+    if (!h->answered && (h->state == ALM_HTTP_HEAD || h->state == ALM_HTTP_BODY)) {
+        alm_http_add_headers(h, "Retry-After: 1\r\n");
+        alm_http_reply_text(
+            h, 503,
+            "No memory for the request: the limit for those of all clients is request.memory.max");
+    }
+    alm_conn_finish(conn);
+}
+
 static void http_drained(alm_conn *conn)
 {
     alm_http *h = alm_conn_state(conn);
-    if (h->route != NULL && h->route->handler->drained != NULL)
+    /* until then h->work may be what a body is collected in */
+    if (h->state == ALM_HTTP_ANSWER && h->route != NULL && h->route->handler->drained != NULL)
         h->route->handler->drained(h);
 }
 
@@ -129,7 +192,9 @@ alm_session *alm_http_session(alm_http *h)
         return NULL;
     if (h->who != NULL)
         alm_session_become(h->session, h->who);
-    alm_session_reads_only(h->session, h->foreign ? ALM_SESSION_FOREIGN
+    alm_session_exports(h->session, h->route != NULL && strcmp(h->route->path, "/exp") == 0);
+    alm_session_reads_only(h->session, h->foreign    ? ALM_SESSION_FOREIGN
+                                       : h->unmarked ? ALM_SESSION_UNMARKED
                                        : alm_http_param_is(&h->req, "readonly", "true")
                                            ? ALM_SESSION_READING
                                            : NULL);
@@ -156,6 +221,20 @@ static void reply_options(alm_http *h, const char *methods)
     alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
 }
 
+/* Who asks may. */
+static void answer_health(alm_http *h)
+{
+    const struct alm_conf *conf = h->cx.conf;
+    alm_conn_known(h->conn);
+    if (alm_str_eq(h->req.path, ALM_STR("/metrics")) && conf->metrics_enabled)
+        alm_http_metrics(h);
+    else if (conf->http_pessimistic_health_check_enabled &&
+             alm_db_unhandled_errors(alm_conn_db(h->conn)) > 0)
+        alm_http_reply(h, 500, "text/plain; charset=utf-8", NULL, ALM_STR("Status: Unhealthy\n"));
+    else
+        alm_http_reply(h, 200, "text/plain; charset=utf-8", NULL, ALM_STR("Status: Healthy"));
+}
+
 static void begin_health(alm_http *h)
 {
     static const char methods[] = "GET, HEAD, OPTIONS";
@@ -165,15 +244,10 @@ static void begin_health(alm_http *h)
         reply_options(h, methods);
     else if (!alm_str_eq(method, ALM_STR("GET")) && !alm_str_eq(method, ALM_STR("HEAD")))
         reply_method(h, methods);
-    else if (conf->http_health_check_authentication_required && !alm_http_login(h))
-        return;
-    else if (alm_str_eq(h->req.path, ALM_STR("/metrics")) && conf->metrics_enabled)
-        alm_http_metrics(h);
-    else if (conf->http_pessimistic_health_check_enabled &&
-             alm_db_unhandled_errors(alm_conn_db(h->conn)) > 0)
-        alm_http_reply(h, 500, "text/plain", NULL, ALM_STR("Status: Unhealthy\n"));
-    else
-        alm_http_reply(h, 200, "text/plain", NULL, ALM_STR("Status: Healthy"));
+    else if (conf->http_health_check_authentication_required && conf->acl_enabled)
+        alm_http_login_acl(h); /* goes on with alm_http_let_in, maybe later */
+    else if (!conf->http_health_check_authentication_required || alm_http_login(h))
+        answer_health(h);
 }
 
 static bool has_public_dir(const alm_http *h)
@@ -230,13 +304,23 @@ static const alm_http_route *find_route(alm_http *h)
 
 /* A page of another site may have anything but GET and HEAD sent by a form or script, and not read the answer:
  * the statement of a GET is held to reading later, by the session. True: the answer was sent. */
-static bool is_unwanted(alm_http *h)
+static bool is_unwanted(alm_http *h, const alm_http_route *route)
 {
     const alm_str method = h->req.method;
-    if (!h->foreign || alm_str_eq(method, ALM_STR("GET")) || alm_str_eq(method, ALM_STR("HEAD")))
+    if (alm_str_eq(method, ALM_STR("GET")) || alm_str_eq(method, ALM_STR("HEAD")))
         return false;
-    alm_http_reply_text(h, 403, ALM_SESSION_FOREIGN);
+    if (!h->foreign && (!h->unmarked || route->handler->runs_statements))
+        return false;
+    const char *why = h->foreign ? ALM_SESSION_FOREIGN : ALM_SESSION_UNMARKED;
+    alm_http_fault(h, 403, why);
+    alm_http_reply_text(h, 403, why);
     return true;
+}
+
+static bool has_credentials(const alm_http *h)
+{
+    return alm_http_header(&h->req, "Authorization").ptr != NULL ||
+           alm_http_cookie(&h->req, alm_http_session_cookie(h)).ptr != NULL;
 }
 
 static void begin_request(alm_http *h)
@@ -244,10 +328,11 @@ static void begin_request(alm_http *h)
     const alm_http_request *req = &h->req;
     h->continue_due = req->has_body && req->expect_continue;
     alm_cors_answer(h);
-    if (!alm_http_host_is_ours(h->cx.conf, alm_http_header(&h->req, "Host"))) {
-        alm_http_reply_text(
-            h, 421,
-            "The Host header names another server: http.host.names lists the names of this one");
+    if (!alm_http_host_is_ours(h->cx.conf, h->req.host)) {
+        static const char why[] =
+            "The Host header names another server: http.host.names lists the names of this one";
+        alm_http_fault(h, 421, why);
+        alm_http_reply_text(h, 421, why);
         return;
     }
     if (h->health) {
@@ -256,17 +341,31 @@ static void begin_request(alm_http *h)
     }
     const alm_http_route *route = find_route(h);
     h->foreign = alm_cors_is_foreign(h);
-    if (route == NULL || is_unwanted(h))
+    h->unmarked = alm_cors_is_unmarked(h);
+    if (route == NULL || is_unwanted(h, route))
         return;
     h->route_wanted = route;
-    if (route->needs_login && h->cx.conf->acl_enabled)
+    h->login_free = !route->needs_login;
+    if (h->login_free && !(route->handler->tells_users && has_credentials(h)))
+        h->known = !h->cx.conf->acl_enabled && h->cx.conf->http_user[0] == 0;
+    else if (h->cx.conf->acl_enabled) {
         alm_http_login_acl(h); /* goes on with alm_http_let_in, maybe later */
-    else if (!route->needs_login || alm_http_login(h))
+        return;
+    } else {
+        h->known = alm_http_login(h);
+    }
+    if (h->known || h->login_free)
         alm_http_let_in(h);
 }
 
 void alm_http_let_in(alm_http *h)
 {
+    if (h->health) {
+        answer_health(h);
+        return;
+    }
+    if (h->known)
+        alm_conn_known(h->conn);
     const alm_http_route *route = h->route_wanted;
     const alm_http_request *req = &h->req;
     if (req->has_body && route->handler->body == NULL) {
@@ -274,7 +373,8 @@ void alm_http_let_in(alm_http *h)
         return;
     }
     if (req->content_length > h->cx.conf->http_request_body_max) {
-        alm_http_reply_text(h, 413, "The body is longer than http.request.body.max");
+        alm_http_fault(h, 413, TOO_LONG);
+        alm_http_reply_text(h, 413, TOO_LONG);
         return;
     }
     h->route = route;
@@ -300,7 +400,8 @@ static void body_piece(alm_http *h, const char *bytes, size_t n)
     if (h->body_seen - h->body_due_from >= BODY_STEP)
         body_due(h);
     if (h->state == ALM_HTTP_BODY && h->body_seen > h->cx.conf->http_request_body_max) {
-        alm_http_reply_text(h, 413, "The body is longer than http.request.body.max");
+        alm_http_fault(h, 413, TOO_LONG);
+        alm_http_reply_text(h, 413, TOO_LONG);
         h->state = ALM_HTTP_DISCARD;
     }
     if (h->state == ALM_HTTP_BODY && !h->route->handler->body(h, bytes, n))
@@ -310,6 +411,7 @@ static void body_piece(alm_http *h, const char *bytes, size_t n)
 static void body_bad(alm_http *h, const char *why)
 {
     h->close_after = true;
+    alm_http_fault(h, 400, why);
     if (!h->head_sent)
         alm_http_reply_text(h, 400, why);
     alm_conn_finish(h->conn);
@@ -449,6 +551,7 @@ static size_t head_data(alm_http *h, const char *bytes, size_t n)
     if (parsed == ALM_HTTP_BAD) {
         h->close_after = true;
         h->req.method = ALM_STR("GET");
+        alm_http_fault(h, status, why);
         alm_http_reply_text(h, status, why);
         alm_conn_finish(h->conn);
         return n;
@@ -539,22 +642,25 @@ static void http_idle(alm_conn *conn)
     if (!in_head && (h->state != ALM_HTTP_BODY || h->answered))
         return;
     const bool late = alm_conn_is_late(conn);
-    h->close_after = true;
-    alm_http_reply_text(
-        h, 408,
+    const char *why =
         !late     ? "The request did not go on for http.net.connection.timeout"
         : in_head ? "The head of the request took longer than http.request.head.timeout"
-                  : "64 kB of the body, or its rest, took longer than http.request.body.timeout");
+                  : "64 kB of the body, or its rest, took longer than http.request.body.timeout";
+    h->close_after = true;
+    alm_http_fault(h, 408, why);
+    alm_http_reply_text(h, 408, why);
 }
 
 const alm_protocol alm_http_protocol = {.name = "http",
                                         .state_bytes = sizeof(alm_http),
                                         .open = http_open,
                                         .data = http_data,
+                                        .starved = http_starved,
                                         .drained = http_drained,
                                         .closing = http_closing,
                                         .close = http_close,
                                         .idle = http_idle,
+                                        .over = http_over,
                                         .refuse = http_refuse};
 
 const alm_protocol alm_health_protocol = {.name = "health",

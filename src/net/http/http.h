@@ -24,7 +24,8 @@ typedef struct alm_http_pair {
 
 typedef struct alm_http_request {
     alm_str method, target, path, query;
-    int minor; /* HTTP/1.minor */
+    alm_str host; /* of the absolute form, else of the header; ptr NULL: none (HTTP/1.0) */
+    int minor;    /* HTTP/1.minor */
     alm_http_pair *headers;
     uint32_t n_headers;
     alm_http_pair *params; /* decoded; of the query, later of a form body too */
@@ -46,13 +47,20 @@ typedef struct alm_http_handler {
     void (*closing)(alm_http *h);
     void (*close)(alm_http *h);
     void (*drained)(alm_http *h);
+    /* While the answer waits for its reader: has it waited too long, or was it cancelled? The connection is reset then, which frees
+     * what the answer holds. NULL: never. */
+    bool (*stuck)(alm_http *h);
+    /* Of a route without a login: good credentials are looked at (alm_http.known), bad ones are as none. */
+    bool tells_users;
+    /* Runs statements: the session judges by them what a request without a mark (cors.h) may do. */
+    bool runs_statements;
 } alm_http_handler;
 
 typedef struct alm_http_route {
     const char *path;
     const char *methods; /* "GET,HEAD" */
     const alm_http_handler *handler;
-    bool needs_login;
+    bool needs_login;      /* false: anybody is let in, but see alm_http_handler.tells_users */
     const char *operation; /* in openapi.def */
     const char *doc;
 } alm_http_route;
@@ -74,19 +82,26 @@ struct alm_http {
     const alm_http_route *route_wanted; /* that will, once who asks is known */
     alm_session *session;               /* of the connection */
     void *work;                         /* of the handler */
-    int64_t body_left;                  /* Content-Length bytes, or of the current chunk */
-    int64_t body_seen;                  /* bytes of the body so far */
+    alm_mem *charged_to;                /* of the user's requests; NULL: nothing was charged */
+    int64_t charged;       /* with bytes of the body that are kept, until the answer is complete */
+    int64_t body_left;     /* Content-Length bytes, or of the current chunk */
+    int64_t body_seen;     /* bytes of the body so far */
     int64_t discard_from;  /* body_seen + 1 when the rest began to be dropped; 0: not yet */
     int64_t body_due_from; /* body_seen when its time began */
     size_t trailer_bytes;
     uint8_t chunk_phase;
     struct alm_principal *who; /* the request's, with access control; or NULL */
+    alm_seen seen;             /* of its login */
     const char *headers;       /* lines of the answer that the handler does not know of, or NULL */
     int64_t date_s;            /* seconds since 1970 of `date` */
     char date[40];             /* as answers say it, of the last one; date_s 0: none yet */
     bool answered, head_sent, streaming, close_after, health;
+    bool is_public;    /* the answer has no data, and says itself how it may be kept */
     bool head_due;     /* the time of the head runs */
+    bool known;        /* the credentials are good, or nobody needs any */
+    bool login_free;   /* whoever is not known is let in, too */
     bool foreign;      /* for a page of another site: reads only (cors.h) */
+    bool unmarked;     /* maybe by a link: reads only (cors.h) */
     bool continue_due; /* the client waits for 100 before it sends the body */
 };
 
@@ -108,6 +123,8 @@ alm_http_parse alm_http_parse_head(alm_ctx *cx, alm_arena *arena, const char *by
 bool alm_http_is_field(alm_str line);
 /* Adds the pairs of an application/x-www-form-urlencoded text. False: bad escape or too many. */
 bool alm_http_parse_params(alm_ctx *cx, alm_arena *arena, alm_str text, alm_http_request *req);
+/* "name=" of the cookie of sessions: with TLS the browser takes it of this host alone (__Host-). */
+alm_str alm_http_session_cookie(const alm_http *h);
 /* ptr NULL: not there. The last of several counts. */
 alm_str alm_http_param(const alm_http_request *req, const char *name);
 alm_str alm_http_header(const alm_http_request *req, const char *name);
@@ -123,6 +140,9 @@ const char *alm_http_reason(int status);
 /* A whole answer. `headers`: more lines, each ended by CRLF, or NULL. */
 void alm_http_reply(alm_http *h, int status, const char *type, const char *headers, alm_str body);
 void alm_http_reply_text(alm_http *h, int status, const char *text);
+/* A line of the log for what is refused before anybody looks at who asks (alm_conn_fault): 403 and 421 are what another site had sent, all
+ * else is a request that is broken or over a limit. */
+void alm_http_fault(alm_http *h, int status, const char *why);
 /* {"query":...,"error":...,"position":n}; position in bytes of the query text is turned to
  * characters; query.ptr NULL leaves it out. */
 void alm_http_reply_error(alm_http *h, int status, alm_str query, const char *message,
@@ -149,6 +169,8 @@ int64_t alm_http_units_before(alm_str text, int32_t bytes);
 void alm_http_let_in(alm_http *h);
 void alm_http_begun(alm_http *h);
 
+/* So many bytes of the body are kept until the exchange is over: counted among the requests of the user, who is known. */
+ALM_NODISCARD alm_status alm_http_charge(alm_http *h, size_t bytes);
 /* The session of the connection; NULL after an answer was sent (server stops, no memory). */
 alm_session *alm_http_session(alm_http *h);
 
@@ -156,7 +178,7 @@ alm_session *alm_http_session(alm_http *h);
 
 extern const alm_http_handler alm_ep_exec, alm_ep_exp, alm_ep_validate, alm_ep_imp, alm_ep_write,
     alm_ep_ping, alm_ep_chk, alm_ep_queries, alm_ep_query, alm_ep_progress, alm_ep_snapshot,
-    alm_ep_snapshot_end, alm_ep_settings, alm_ep_preferences, alm_ep_warnings, alm_ep_metrics,
-    alm_ep_index, alm_ep_asset, alm_ep_openapi, alm_ep_public;
+    alm_ep_snapshot_end, alm_ep_settings, alm_ep_logout, alm_ep_preferences, alm_ep_warnings,
+    alm_ep_metrics, alm_ep_index, alm_ep_asset, alm_ep_openapi, alm_ep_public;
 
 #endif

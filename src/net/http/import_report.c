@@ -17,9 +17,11 @@ alm_status alm_import_report_init(alm_ctx *cx, alm_arena *arena, alm_import_repo
     r->n_cols = shape->n_cols;
     ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->col_names));
     ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->col_types));
+    ALM_TRY(ALM_NEWN(cx, arena, r->n_cols + 1, &r->looks));
     for (uint32_t i = 0; i < r->n_cols; i++) {
         r->col_names[i] = shape->cols[i].name;
         r->col_types[i] = shape->cols[i].type;
+        r->looks[i] = shape->cols[i].looks;
     }
     return alm_import_report_table(cx, arena, r, table);
 }
@@ -60,11 +62,15 @@ static alm_status put_texts(alm_ctx *cx, alm_buf *out, const char *key, const ch
     return alm_buf_text(cx, out, "]");
 }
 
-/* What is known of a Parquet file beside its columns. */
-static alm_status put_parquet(alm_ctx *cx, const alm_import_report *r, alm_buf *out)
+/* What is known of the file beside its columns. */
+static alm_status put_file(alm_ctx *cx, const alm_import_report *r, alm_buf *out)
 {
-    ALM_TRY(alm_buf_printf(cx, out, ",\"format\":\"parquet\",\"fileRows\":%lld",
-                           (long long)r->file_rows));
+    if (r->format != NULL)
+        ALM_TRY(alm_buf_printf(cx, out, ",\"format\":\"%s\"", r->format));
+    if (r->packed != NULL)
+        ALM_TRY(alm_buf_printf(cx, out, ",\"packed\":\"%s\"", r->packed));
+    if (r->file_rows >= 0)
+        ALM_TRY(alm_buf_printf(cx, out, ",\"fileRows\":%lld", (long long)r->file_rows));
     if (r->wanted_bytes > 0)
         ALM_TRY(alm_buf_printf(
             cx, out, ",\"firstRows\":{\"groupFrom\":%lld,\"groupBytes\":%lld,\"tail\":%lld}",
@@ -92,9 +98,15 @@ static alm_status put_column(alm_ctx *cx, const alm_import_report *r, uint32_t i
         ALM_TRY(alm_buf_text(cx, out, ",\"source\":"));
         ALM_TRY(alm_json_put_string(cx, out, alm_str_of(r->source[i])));
     }
-    return alm_buf_printf(cx, out, ",\"type\":\"%s\",\"size\":%d,\"errors\":%lld}",
-                          alm_type_name(r->col_types[i]), json_size(r->col_types[i]),
-                          (long long)r->errors[i]);
+    ALM_TRY(alm_buf_printf(cx, out, ",\"type\":\"%s\",\"size\":%d,\"errors\":%lld",
+                           alm_type_name(r->col_types[i]), json_size(r->col_types[i]),
+                           (long long)r->errors[i]));
+    if (r->looks[i] == ALM_EPOCH_DAYS)
+        ALM_TRY(
+            alm_buf_printf(cx, out, ",\"suggestedPattern\":\"%s\"", alm_epoch_text(r->looks[i])));
+    else if (r->looks[i] != ALM_EPOCH_NONE)
+        ALM_TRY(alm_buf_printf(cx, out, ",\"suggestedUnit\":\"%s\"", alm_epoch_text(r->looks[i])));
+    return alm_buf_text(cx, out, "}");
 }
 
 static alm_status write_json(alm_ctx *cx, const alm_import_report *r, alm_buf *out)
@@ -115,8 +127,7 @@ static alm_status write_json(alm_ctx *cx, const alm_import_report *r, alm_buf *o
         ALM_TRY(put_texts(cx, out, "warnings", r->warnings, r->n_warnings, r->n_warnings));
     if (r->n_faulty > 0)
         ALM_TRY(put_texts(cx, out, "errors", r->faults, shown_faults(r), r->n_faulty));
-    if (r->parquet)
-        ALM_TRY(put_parquet(cx, r, out));
+    ALM_TRY(put_file(cx, r, out));
     ALM_TRY(alm_buf_text(cx, out, ",\"columns\":["));
     for (uint32_t i = 0; i < r->n_cols; i++)
         ALM_TRY(put_column(cx, r, i, out));
@@ -179,10 +190,12 @@ alm_status alm_import_report_failure(alm_ctx *cx, bool json, const char *message
 
 /* --------------------------------------------------------------------- schema */
 
-static alm_status set_column(alm_ctx *cx, alm_csv_column *col, alm_type type, alm_str pattern)
+static alm_status set_column(alm_ctx *cx, alm_csv_column *col, alm_type type, alm_str pattern,
+                             alm_epoch unit)
 {
     col->type = type;
     col->found = false;
+    col->unit = unit;
     return pattern.len > 0 ? alm_arena_copy(cx, cx->arena, pattern, &col->pattern) : ALM_OK;
 }
 
@@ -204,6 +217,8 @@ static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_
     const alm_str name = alm_json_text(alm_json_get(entry, "name"));
     const alm_str type_name = alm_json_text(alm_json_get(entry, "type"));
     const alm_str pattern = alm_json_text(alm_json_get(entry, "pattern"));
+    const alm_str unit_name = alm_json_text(alm_json_get(entry, "unit"));
+    const alm_epoch unit = alm_epoch_of(unit_name);
     alm_type type;
     if (name.ptr == NULL)
         return alm_fail(cx, ALM_E_ARG, -1, "Missing 'name' property");
@@ -211,20 +226,22 @@ static alm_status apply_entry(alm_ctx *cx, const alm_json *entry, size_t i, alm_
         return alm_fail(cx, ALM_E_ARG, -1, "Missing 'type' property");
     if (!alm_type_parse(type_name, &type))
         return alm_fail(cx, ALM_E_ARG, -1, "Invalid type");
+    if (unit_name.len > 0 && unit == ALM_EPOCH_NONE)
+        return alm_fail(cx, ALM_E_ARG, -1, "Invalid unit: s, ms, us or ns expected");
     ALM_TRY(check_locale(cx, alm_json_text(alm_json_get(entry, "locale"))));
     if (!shape->header) {
         if (i >= shape->n_cols)
             return alm_fail(cx, ALM_E_ARG, -1, "the schema has more columns than the file");
         shape->named = true;
         ALM_TRY(alm_arena_zstr(cx, cx->arena, name, &shape->cols[i].name));
-        return set_column(cx, &shape->cols[i], type, pattern);
+        return set_column(cx, &shape->cols[i], type, pattern, unit);
     }
     for (uint32_t k = 0; k < shape->n_cols; k++) {
         if (!alm_str_ieq(name, file_names[k]))
             continue;
         if (as.len > 0)
             ALM_TRY(alm_arena_zstr(cx, cx->arena, as, &shape->cols[k].name));
-        return set_column(cx, &shape->cols[k], type, pattern);
+        return set_column(cx, &shape->cols[k], type, pattern, unit);
     }
     return alm_arena_zstr(cx, cx->arena, name, unknown);
 }

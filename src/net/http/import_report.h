@@ -18,9 +18,11 @@ typedef struct alm_import_report {
     const char **col_names; /* of the file's columns, as the table has them */
     alm_type *col_types;
     int64_t *errors;
+    alm_epoch *looks;                  /* of numbers as times: another unit than they are read in */
     const char *partition, *timestamp; /* timestamp NULL: none */
-    bool parquet;
-    int64_t file_rows; /* of a Parquet file */
+    const char *format;                /* parquet, ndjson; NULL: CSV */
+    const char *packed;                /* gzip, zstd; NULL: not */
+    int64_t file_rows;                 /* of a Parquet file */
     int64_t wanted_from,
         wanted_bytes;          /* its first row group, where it did not come; bytes 0: it did */
     int64_t wanted_tail;       /* from where on its end must come for those rows */

@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 
 #include "base/conf.h"
+#include "net/http/cors.h"
 #include "net/http/route.h"
 #include "net/http/session_cookie.h"
 
@@ -13,6 +14,8 @@ enum { CREDENTIALS_MAX = 2048 };
 /* A script that asks in the name of a page has a form of its own: the browser must not ask beside it. */
 static bool refuse(alm_http *h)
 {
+    if (h->login_free)
+        return false;
     const bool by_script =
         alm_str_ieq(alm_http_header(&h->req, "X-Requested-With"), ALM_STR("XMLHttpRequest"));
     alm_http_reply(h, 401, "text/plain; charset=utf-8",
@@ -70,7 +73,7 @@ static bool by_cookie(alm_http *h)
 {
     if (alm_http_header(&h->req, "Authorization").ptr != NULL || !alm_session_cookie_is_good(h))
         return false;
-    if (alm_http_param_is(&h->req, "session", "false"))
+    if (alm_http_param_is(&h->req, "session", "false") && !alm_cors_is_link(h))
         alm_session_cookie_take(h);
     else
         alm_session_cookie_give(h);
@@ -92,7 +95,8 @@ bool alm_http_login(alm_http *h)
         h->route_wanted->handler == &alm_ep_exec) { /* by either name */
         if (alm_http_param_is(&h->req, "session", "true"))
             alm_session_cookie_give(h);
-        else if (alm_http_param_is(&h->req, "session", "false") && alm_session_cookie_is_good(h))
+        else if (alm_http_param_is(&h->req, "session", "false") && !alm_cors_is_link(h) &&
+                 alm_session_cookie_is_good(h))
             alm_session_cookie_take(h);
         return true;
     }

@@ -8,18 +8,18 @@
 #include "auth/rights.h"
 #include "net/http/http.h"
 
-/* False: a 401 with a challenge was sent. */
+/* False: a 401 with a challenge was sent, but for h->login_free. */
 bool alm_http_login(alm_http *h);
 /*
  * With access control: Basic and REST tokens of the users of the catalogue, and cookies (session_store.h). Sets h->who and calls
- * alm_http_let_in, or answers 400, 401, 403. A password that has to be hashed is checked on another thread: then that happens
+ * alm_http_let_in, or answers 400, 401, 403; where h->login_free, whom it does not take is let in as nobody. A password that has to be hashed is checked on another thread: then that happens
  * after this has returned, with the connection paused until it does.
  */
 void alm_http_login_acl(alm_http *h);
 
 /* ------------------------------------------------------ between login_acl.c and login_oidc.c */
 
-/* 401. bearer: a token was not taken. */
+/* 401, or on without a user where that will do (h->login_free). bearer: a token was not taken. */
 void alm_http_unauthorized(alm_http *h, bool bearer);
 /* On, if the end point HTTP may be used. token: what a session that begins here lives by; ptr NULL: by nothing. */
 void alm_http_let_principal_in(alm_http *h, alm_principal *who, alm_str token, bool by_cookie);
@@ -27,9 +27,8 @@ void alm_http_let_principal_in(alm_http *h, alm_principal *who, alm_str token, b
 void alm_http_login_external(alm_http *h, alm_str token, bool by_cookie);
 /* Name and password of a user of the provider (acl.oidc.ropc.flow.enabled), likewise; delay_ms: after failures. */
 void alm_http_login_password(alm_http *h, alm_str name, alm_str password, int64_t delay_ms);
-/* May one more login wait on a query thread? False: it was refused with 503. Waited for: alm_http_login_waited. */
-bool alm_http_login_may_wait(alm_http *h);
-void alm_http_login_waited(alm_http *h);
+/* Whom the login does not take may go on as nobody? True: he has. */
+bool alm_http_goes_on_as_nobody(alm_http *h);
 /* 403, with the reason beside it: no groups, none that is known here, none that has the end point. */
 void alm_http_deny_external(alm_http *h, const alm_principal *who, const char *message);
 

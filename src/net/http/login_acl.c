@@ -3,45 +3,41 @@
  * clients), or the cookie of a session. What the identity provider has to be asked about: login_oidc.c.
  *
  * Failures    The same 401 for a name that is not there, a wrong password, a token that is over. After several of them from one address
- *             with one name the answer waits, on a query thread, of which no more than WAITING_MAX do that.
+ *             with one name, or after many with any names, the answer waits; the connection does that, without a thread. Passwords are
+ *             hashed in turns (acl.password.check.max, acl.password.check.address.max).
  */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "auth/token.h"
 #include "base/conf.h"
+#include "net/http/cors.h"
 #include "net/http/login.h"
 #include "net/http/query_run.h"
 #include "net/http/session_store.h"
-#include "net/shared.h"
 #include "session/login.h"
 
-enum { CREDENTIALS_MAX = 32768, ADDRESS_BYTES = 64, WAITING_MAX = 8 };
+enum { CREDENTIALS_MAX = 32768, ADDRESS_BYTES = 64 };
 
 typedef struct attempt {
     alm_http *h;
     alm_db *db;
-    alm_net_shared *shared;
     char *text; /* decoded; wiped and freed at the end */
     size_t bytes;
     alm_str name, password; /* in it; password NULL: `token` */
     alm_str token;
-    char address[ADDRESS_BYTES];
-    int64_t delay_ms;
+    char address[ADDRESS_BYTES], net[ADDRESS_BYTES]; /* net: what failures are counted by */
+    alm_login_wait wait;
     alm_principal *who;
     alm_ctx cx;
     alm_status status;
-    bool waits; /* counted in shared->logins_waiting */
 } attempt;
 
 static void attempt_free(void *arg)
 {
     attempt *a = arg;
-    if (a->waits)
-        atomic_fetch_sub(&a->shared->logins_waiting, 1);
     if (a->text != NULL)
         OPENSSL_cleanse(a->text, a->bytes);
     free(a->text);
@@ -51,8 +47,17 @@ static void attempt_free(void *arg)
 
 /* ------------------------------------------------------------------------ answers */
 
+bool alm_http_goes_on_as_nobody(alm_http *h)
+{
+    if (h->login_free)
+        alm_http_let_in(h);
+    return h->login_free;
+}
+
 void alm_http_unauthorized(alm_http *h, bool bearer)
 {
+    if (alm_http_goes_on_as_nobody(h))
+        return;
     const char *headers = bearer ? "WWW-Authenticate: Bearer error=\"invalid_token\"\r\n"
                           : h->cx.conf->acl_basic_auth_realm_enabled
                               ? "WWW-Authenticate: Basic realm=\"almanac\", charset=\"UTF-8\"\r\n"
@@ -71,8 +76,10 @@ void alm_http_let_principal_in(alm_http *h, alm_principal *who, alm_str token, b
         alm_error_clear(cx);
         alm_conn_peer(h->conn, address, sizeof address);
         if (st == ALM_E_DENIED)
-            alm_login_note(alm_conn_db(h->conn), who->name, "http", address, "no permission HTTP",
-                           false);
+            alm_login_note(alm_conn_db(h->conn), who->name, who, "http", address,
+                           "no permission HTTP", false);
+        if (st == ALM_E_DENIED && alm_http_goes_on_as_nobody(h))
+            return;
         if (st == ALM_E_DENIED && who->kind == ALM_PRINCIPAL_EXTERNAL)
             alm_http_deny_external(h, who, err.msg);
         else
@@ -82,7 +89,8 @@ void alm_http_let_principal_in(alm_http *h, alm_principal *who, alm_str token, b
     alm_principal *kept = alm_principal_retain(who);
     alm_principal_release(h->who);
     h->who = kept;
-    if (alm_http_param_is(&h->req, "session", "false"))
+    h->known = true;
+    if (alm_http_param_is(&h->req, "session", "false") && !alm_cors_is_link(h))
         alm_session_store_end(h);
     else if (by_cookie)
         alm_session_store_used(h);
@@ -152,8 +160,6 @@ static bool read_header(attempt *a, alm_str header, bool *bearer)
 static void check(void *arg)
 {
     attempt *a = arg;
-    if (a->delay_ms > 0)
-        (void)usleep((useconds_t)(a->delay_ms * 1000));
     a->status = a->token.ptr != NULL
                     ? alm_login_token(&a->cx, a->db, (alm_str){0}, a->token, NULL, &a->who)
                     : alm_login_password(&a->cx, a->db, a->name, a->password, &a->who);
@@ -169,10 +175,9 @@ static void settle(alm_http *h, attempt *a)
         alm_http_reply_error(h, alm_status_http(a->status), (alm_str){0}, a->cx.err.msg, -1);
         return;
     }
-    alm_login_result(a->db, alm_str_of(a->address), a->name, ok);
+    alm_login_result(a->db, alm_str_of(a->net), a->name, ok);
     if (!ok || !bearer) /* each use of a token is no login */
-        alm_login_note(a->db, ok ? a->who->name : name, "http", a->address,
-                       bearer ? "token" : "password", ok);
+        alm_login_note(a->db, name, a->who, "http", a->address, bearer ? "token" : "password", ok);
     if (ok)
         alm_http_let_principal_in(h, a->who, (alm_str){0}, false);
     else
@@ -190,13 +195,27 @@ static void checked(alm_conn *conn, void *arg)
     alm_http_finished(h);
 }
 
-/* What needs no work and no waiting is settled here. */
+/* A token costs a look-up, but its use may wait for the disk. */
+static void start_check(alm_conn *conn, void *arg)
+{
+    attempt *a = arg;
+    const struct alm_conf *conf = alm_db_conf(a->db);
+    if (a->token.ptr != NULL)
+        alm_conn_work(conn, check, checked, attempt_free, a);
+    else
+        alm_conn_work_in_turn(conn, conf->acl_password_check_max,
+                              conf->acl_password_check_address_max, check, checked, attempt_free,
+                              a);
+}
+
+/* What needs no work and no waiting is settled here. A password that was right lately does not wait for what others of its address
+ * got wrong. */
 static bool at_once(alm_http *h, attempt *a)
 {
     bool later = false;
     if (a->token.ptr != NULL)
         a->status = alm_login_token(&h->cx, a->db, (alm_str){0}, a->token, &later, &a->who);
-    else if (a->delay_ms == 0)
+    else if (a->wait.name_ms == 0)
         a->status = alm_login_password_lately(&h->cx, a->db, a->name, a->password, &a->who);
     if (a->status != ALM_OK) {
         a->cx.err = h->cx.err;
@@ -208,27 +227,10 @@ static bool at_once(alm_http *h, attempt *a)
         alm_http_let_principal_in(h, a->who, (alm_str){0}, false);
         return true;
     }
-    if (a->token.ptr == NULL || later || a->delay_ms > 0)
+    if (a->token.ptr == NULL || later || a->wait.ms > 0)
         return false;
     settle(h, a);
     return true;
-}
-
-bool alm_http_login_may_wait(alm_http *h)
-{
-    alm_net_shared *shared = alm_conn_arg(h->conn);
-    if (atomic_fetch_add(&shared->logins_waiting, 1) < WAITING_MAX)
-        return true;
-    alm_http_login_waited(h);
-    alm_http_reply(h, 503, "text/plain; charset=utf-8", "Retry-After: 1\r\n",
-                   ALM_STR("Too many logins at once\r\n"));
-    return false;
-}
-
-void alm_http_login_waited(alm_http *h)
-{
-    alm_net_shared *shared = alm_conn_arg(h->conn);
-    atomic_fetch_sub(&shared->logins_waiting, 1);
 }
 
 /* What the identity provider knows more about. True: it is on its way. */
@@ -244,7 +246,7 @@ static bool is_external(alm_http *h, attempt *a, bool bearer)
     if (a->token.ptr != NULL ||
         alm_login_is_external(&h->cx, a->db, a->name, &external) != ALM_OK || !external)
         return false;
-    alm_http_login_password(h, a->name, a->password, a->delay_ms);
+    alm_http_login_password(h, a->name, a->password, a->wait.ms);
     return true;
 }
 
@@ -258,32 +260,29 @@ static void try_header(alm_http *h, alm_str header)
     }
     a->h = h;
     a->db = alm_conn_db(h->conn);
-    a->shared = alm_conn_arg(h->conn);
     alm_conn_peer(h->conn, a->address, sizeof a->address);
+    alm_conn_net_text(h->conn, a->net, sizeof a->net);
     if (!read_header(a, header, &bearer)) {
         alm_http_unauthorized(h, bearer);
         attempt_free(a);
         return;
     }
-    a->delay_ms = alm_login_delay_ms(a->db, alm_str_of(a->address), a->name);
+    alm_login_delays(a->db, alm_str_of(a->net), a->name, &a->wait);
     if (is_external(h, a, bearer) || at_once(h, a)) {
         attempt_free(a);
         return;
     }
-    a->waits = alm_http_login_may_wait(h);
-    if (!a->waits) {
-        attempt_free(a);
-        return;
-    }
-    alm_conn_work(h->conn, check, checked, attempt_free, a);
+    if (a->wait.ms > 0)
+        alm_conn_sleep(h->conn, a->wait.ms, start_check, attempt_free, a);
+    else
+        start_check(h->conn, a);
 }
 
 /* From another site? Absent headers are those of clients that are no browsers. */
 static bool is_cross_site(const alm_http *h)
 {
     const alm_str site = alm_http_header(&h->req, "Sec-Fetch-Site");
-    const alm_str origin = alm_http_header(&h->req, "Origin"),
-                  host = alm_http_header(&h->req, "Host");
+    const alm_str origin = alm_http_header(&h->req, "Origin"), host = h->req.host;
     if (site.ptr != NULL && !alm_str_eq(site, ALM_STR("same-origin")) &&
         !alm_str_eq(site, ALM_STR("none")))
         return true;
@@ -302,9 +301,12 @@ static void by_cookie(alm_http *h)
     alm_principal *who = alm_session_store_find(h, &token);
     if (who == NULL)
         alm_http_unauthorized(h, false);
-    else if (is_cross_site(h))
-        alm_http_reply_error(h, 403, (alm_str){0}, "a session of another site may not be used", -1);
-    else if (token != NULL)
+    else if (is_cross_site(h)) {
+        static const char why[] = "a session of another site may not be used";
+        alm_http_fault(h, 403, why);
+        if (!alm_http_goes_on_as_nobody(h))
+            alm_http_reply_error(h, 403, (alm_str){0}, why, -1);
+    } else if (token != NULL)
         alm_http_login_external(h, alm_str_of(token), true);
     else
         alm_http_let_principal_in(h, who, (alm_str){0}, true);
@@ -320,6 +322,8 @@ void alm_http_login_acl(alm_http *h)
         n += alm_str_ieq(h->req.headers[i].name, ALM_STR("Authorization"));
     alm_conn_peer(h->conn, peer, sizeof peer);
     if (h->cx.conf->acl_require_tls && !alm_conn_is_local(h->conn) && !alm_conn_has_tls(h->conn)) {
+        if (alm_http_goes_on_as_nobody(h))
+            return;
         alm_http_reply_error(h, 403, (alm_str){0}, "acl.require.tls: logins need TLS", -1);
         return;
     }

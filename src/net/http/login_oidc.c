@@ -3,7 +3,6 @@
  * while the loop goes on; no thread waits.
  */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "auth/token.h"
 #include "base/conf.h"
@@ -17,19 +16,19 @@ typedef struct external {
     alm_oidc_wait wait; /* first: `done` has no other */
     alm_http *h;
     alm_conn *conn;
+    char *asked; /* the token */
     char *token; /* a session may begin with it; NULL: none does */
-    bool by_cookie, sleeps;
+    bool by_cookie;
     char *name, *password; /* NULL: it is a token */
-    int64_t delay_ms;
 } external;
 
 static void external_free(void *arg)
 {
     external *x = arg;
-    if (x->sleeps)
-        alm_http_login_waited(x->h);
+    alm_conn_pace_over(x->conn);
     alm_principal_release(x->wait.who);
     alm_secret_free(x->wait.token);
+    alm_secret_free(x->asked);
     alm_secret_free(x->token);
     alm_secret_free(x->password);
     free(x->name);
@@ -79,6 +78,8 @@ void alm_http_deny_external(alm_http *h, const alm_principal *who, const char *m
 
 static void away(alm_http *h)
 {
+    if (alm_http_goes_on_as_nobody(h))
+        return;
     alm_http_add_headers(h, "Retry-After: 1\r\n");
     alm_http_reply_error(h, 503, (alm_str){0}, "identity provider not reachable", -1);
 }
@@ -88,11 +89,12 @@ static void away(alm_http *h)
 static void settle(external *x)
 {
     alm_http *h = x->h;
-    char address[64];
+    char address[64], net[64];
     alm_conn_peer(h->conn, address, sizeof address);
+    alm_conn_net_text(h->conn, net, sizeof net);
     alm_login_note_external(alm_conn_db(h->conn), &x->wait, x->name, "http", address);
     if (x->name != NULL && x->wait.verdict != ALM_OIDC_AWAY)
-        alm_login_result(alm_conn_db(h->conn), alm_str_of(address), alm_str_of(x->name),
+        alm_login_result(alm_conn_db(h->conn), alm_str_of(net), alm_str_of(x->name),
                          x->wait.verdict == ALM_OIDC_KNOWN);
     if (x->wait.verdict == ALM_OIDC_AWAY) {
         away(h);
@@ -136,45 +138,64 @@ static external *external_new(alm_http *h)
     return x;
 }
 
+/* True: the answer is there, in x->wait. */
+static bool ask(external *x)
+{
+    alm_oidc *oidc = alm_login_oidc(alm_conn_db(x->conn));
+    alm_conn_wait(x->conn, answered, external_free, x);
+    const bool now = x->name != NULL ? alm_oidc_ask_password(oidc, alm_str_of(x->name),
+                                                             alm_str_of(x->password), &x->wait)
+                                     : alm_oidc_ask(oidc, alm_str_of(x->asked), &x->wait);
+    if (now)
+        alm_conn_wait_not(x->conn);
+    return now;
+}
+
+static void its_turn(alm_conn *conn, void *arg)
+{
+    external *x = arg;
+    if (ask(x))
+        answered(conn, x);
+}
+
 void alm_http_login_external(alm_http *h, alm_str token, bool by_cookie)
 {
     external *x = external_new(h);
     if (x == NULL)
         return;
     x->by_cookie = by_cookie;
+    x->asked = strndup(token.ptr, token.len);
     if (!by_cookie && alm_http_param_is(&h->req, "session", "true"))
         x->token = strndup(token.ptr, token.len);
-    alm_conn_wait(h->conn, answered, external_free, x);
-    if (!alm_oidc_ask(alm_login_oidc(alm_conn_db(h->conn)), token, &x->wait))
+    if (x->asked == NULL) {
+        alm_http_reply_error(h, 503, (alm_str){0}, "out of memory", -1);
+        external_free(x);
         return;
-    alm_conn_wait_not(h->conn);
+    }
+    if (!by_cookie && alm_oidc_is_new(alm_login_oidc(alm_conn_db(h->conn)), token) &&
+        !alm_conn_pace(h->conn, h->cx.conf->acl_oidc_address_calls_max,
+                       ALM_OIDC_ADDRESS_PENDING_MAX, its_turn, external_free, x))
+        return;
+    if (!ask(x))
+        return;
     settle(x);
     external_free(x);
 }
 
 /* ------------------------------------------------------------------------ passwords */
 
-/* True: the answer is there, in x->wait. */
-static bool ask_password(external *x)
+static bool waits_for_turn(external *x)
 {
-    return alm_oidc_ask_password(alm_login_oidc(alm_conn_db(x->conn)), alm_str_of(x->name),
-                                 alm_str_of(x->password), &x->wait);
-}
-
-static void sleep_on(void *arg)
-{
-    const external *x = arg;
-    (void)usleep((useconds_t)(x->delay_ms * 1000));
+    return alm_oidc_is_new_password(alm_login_oidc(alm_conn_db(x->conn)), alm_str_of(x->name),
+                                    alm_str_of(x->password)) &&
+           !alm_conn_pace(x->conn, x->h->cx.conf->acl_oidc_address_calls_max,
+                          ALM_OIDC_ADDRESS_PENDING_MAX, its_turn, external_free, x);
 }
 
 static void slept(alm_conn *conn, void *arg)
 {
-    external *x = arg;
-    alm_conn_wait(conn, answered, external_free, x);
-    if (!ask_password(x))
-        return;
-    alm_conn_wait_not(conn);
-    answered(conn, x);
+    if (!waits_for_turn(arg))
+        its_turn(conn, arg);
 }
 
 void alm_http_login_password(alm_http *h, alm_str name, alm_str password, int64_t delay_ms)
@@ -184,7 +205,6 @@ void alm_http_login_password(alm_http *h, alm_str name, alm_str password, int64_
         return;
     x->name = strndup(name.ptr, name.len);
     x->password = strndup(password.ptr, password.len);
-    x->delay_ms = delay_ms;
     x->wait.wants_token = alm_http_param_is(&h->req, "session", "true");
     if (x->name == NULL || x->password == NULL) {
         alm_http_reply_error(h, 503, (alm_str){0}, "out of memory", -1);
@@ -192,17 +212,11 @@ void alm_http_login_password(alm_http *h, alm_str name, alm_str password, int64_
         return;
     }
     if (delay_ms > 0) {
-        x->sleeps = alm_http_login_may_wait(h);
-        if (x->sleeps)
-            alm_conn_work(h->conn, sleep_on, slept, external_free, x);
-        else
-            external_free(x);
+        alm_conn_sleep(h->conn, delay_ms, slept, external_free, x);
         return;
     }
-    alm_conn_wait(h->conn, answered, external_free, x);
-    if (!ask_password(x))
+    if (waits_for_turn(x) || !ask(x))
         return;
-    alm_conn_wait_not(h->conn);
     settle(x);
     external_free(x);
 }

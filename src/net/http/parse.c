@@ -159,6 +159,57 @@ static bool bad(head_parse *p, int status, const char *why)
     return false;
 }
 
+/* uri-host [":" port] of RFC 3986, as Host has it and the absolute form: letters of a name, no user, no blanks. */
+static bool is_authority(alm_str text)
+{
+    size_t i = 0;
+    if (text.len > 0 && text.ptr[0] == '[') {
+        const char *end = memchr(text.ptr, ']', text.len);
+        if (end == NULL || end == text.ptr + 1)
+            return false;
+        for (i = 1; text.ptr[i] != ']'; i++)
+            if (alm_hex_digit(text.ptr[i]) < 0 && text.ptr[i] != ':' && text.ptr[i] != '.')
+                return false;
+        i++;
+    } else {
+        for (; i < text.len && text.ptr[i] != ':'; i++) {
+            const unsigned char c = (unsigned char)text.ptr[i];
+            if (!is_token_char(c) && strchr("();=,", c) == NULL)
+                return false;
+            if (c == '#' || c == '^' || c == '`' || c == '|' || c == 0)
+                return false;
+        }
+    }
+    if (i < text.len && text.ptr[i++] != ':')
+        return false;
+    for (; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return true;
+}
+
+/* The absolute form (RFC 9112 3.2.2): its authority is the host, whatever the header says. */
+static bool take_authority(alm_http_request *req)
+{
+    static const alm_str schemes[] = {{"http://", 7}, {"https://", 8}};
+    const alm_str target = req->target;
+    if (target.len > 0 && target.ptr[0] == '/')
+        return true;
+    for (size_t i = 0; i < ALM_COUNT(schemes); i++) {
+        const alm_str scheme = schemes[i];
+        if (target.len <= scheme.len || !alm_str_ieq((alm_str){target.ptr, scheme.len}, scheme))
+            continue;
+        const alm_str rest = {target.ptr + scheme.len, target.len - scheme.len};
+        size_t n = 0;
+        while (n < rest.len && rest.ptr[n] != '/' && rest.ptr[n] != '?')
+            n++; /* a fragment has no place here: its '#' is in no authority */
+        req->host = (alm_str){rest.ptr, n};
+        req->target = (alm_str){rest.ptr + n, rest.len - n};
+        return n > 0 && rest.ptr[0] != ':' && is_authority(req->host);
+    }
+    return false;
+}
+
 static bool parse_target(head_parse *p)
 {
     alm_http_request *req = p->req;
@@ -167,21 +218,14 @@ static bool parse_target(head_parse *p)
         return alm_http_parse_params(p->cx, p->arena, (alm_str){0}, req) ||
                bad(p, 503, "out of memory");
     }
-    if (req->target.len == 0 || req->target.ptr[0] != '/') {
-        /* absolute form (RFC 9112 3.2.2): skip scheme and authority */
-        const char *slashes = memmem(req->target.ptr, req->target.len, "://", 3);
-        if (slashes == NULL)
-            return bad(p, 400, "Bad request target");
-        const char *from = slashes + 3;
-        const size_t left = req->target.len - (size_t)(from - req->target.ptr);
-        const char *path = memchr(from, '/', left);
-        req->target = path == NULL ? ALM_STR("/") : (alm_str){path, left - (size_t)(path - from)};
-    }
+    if (!take_authority(req))
+        return bad(p, 400, "Bad request target");
     const char *mark = memchr(req->target.ptr, '?', req->target.len);
     const size_t path_len = mark != NULL ? (size_t)(mark - req->target.ptr) : req->target.len;
+    const alm_str path = path_len > 0 ? (alm_str){req->target.ptr, path_len} : ALM_STR("/");
     if (mark != NULL)
         req->query = (alm_str){mark + 1, req->target.len - path_len - 1};
-    if (!decode(p->cx, p->arena, (alm_str){req->target.ptr, path_len}, false, &req->path))
+    if (!decode(p->cx, p->arena, path, false, &req->path))
         return bad(p, 400, "Bad escape in the path");
     if (memchr(req->path.ptr, 0, req->path.len) != NULL || !alm_utf8_is_valid(req->path))
         return bad(p, 400, "Bad bytes in the path");
@@ -307,7 +351,11 @@ static bool read_framing(head_parse *p)
         if (alm_str_ieq(h->name, ALM_STR("Host"))) {
             if (host) /* which of them routed the request here is not known */
                 return bad(p, 400, "Two Host headers");
+            if (!is_authority(h->value))
+                return bad(p, 400, "Bad Host header");
             host = true;
+            if (req->host.ptr == NULL)
+                req->host = h->value;
         } else if (alm_str_ieq(h->name, ALM_STR("Content-Length"))) {
             uint64_t n = 0;
             if (req->content_length >= 0)
@@ -322,6 +370,8 @@ static bool read_framing(head_parse *p)
             encoded = true;
         }
     }
+    if (!host && req->minor == 1)
+        return bad(p, 400, "No Host header");
     if (encoded && req->content_length >= 0)
         return bad(p, 400, "Content-Length together with Transfer-Encoding");
     if (encoded && req->minor == 0)

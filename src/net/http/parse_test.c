@@ -90,15 +90,16 @@ static void test_connections(void **state)
         bool keep_alive, chunked;
         int minor;
     } cases[] = {
-        {ALM_STR("GET / HTTP/1.1\r\n\r\n"), true, false, 1},
-        {ALM_STR("GET / HTTP/1.1\r\nConnection: close\r\n\r\n"), false, false, 1},
-        {ALM_STR("GET / HTTP/1.1\r\nConnection: x, Close\r\n\r\n"), false, false, 1},
-        {ALM_STR("GET / HTTP/1.1\r\nConnection: closer\r\n\r\n"), true, false, 1},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), true, false, 1},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"), false, false, 1},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n"), false, false, 1},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nConnection: closer\r\n\r\n"), true, false, 1},
         {ALM_STR("GET / HTTP/1.0\r\n\r\n"), false, false, 0},
         {ALM_STR("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"), true, false, 0},
-        {ALM_STR("POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n"), true, true, 1},
-        {ALM_STR("GET http://host:9000/ HTTP/1.1\r\n\r\n"), true, false, 1},
-        {ALM_STR("GET http://host HTTP/1.1\r\n\r\n"), true, false, 1},
+        {ALM_STR("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n"), true, true,
+         1},
+        {ALM_STR("GET http://host:9000/ HTTP/1.1\r\nHost: a\r\n\r\n"), true, false, 1},
+        {ALM_STR("GET http://host HTTP/1.1\r\nHost: a\r\n\r\n"), true, false, 1},
     };
     for (size_t i = 0; i < ALM_COUNT(cases); i++) {
         parsed p;
@@ -112,6 +113,32 @@ static void test_connections(void **state)
     }
 }
 
+static void test_hosts(void **state)
+{
+    (void)state;
+    static const struct {
+        alm_str text;
+        const char *host, *path, *query;
+    } cases[] = {
+        {ALM_STR("GET /x?q HTTP/1.1\r\nHost: a:9000\r\n\r\n"), "a:9000", "/x", "q"},
+        {ALM_STR("GET /x?q HTTP/1.1\r\nHost:\r\n\r\n"), "", "/x", "q"},
+        {ALM_STR("GET /x?q HTTP/1.1\r\nHost: [::1]:9000\r\n\r\n"), "[::1]:9000", "/x", "q"},
+        {ALM_STR("GET /x?q HTTP/1.1\r\nHost: %61(b)\r\n\r\n"), "%61(b)", "/x", "q"},
+        {ALM_STR("GET HTTP://b:1/x?q HTTP/1.1\r\nHost: a\r\n\r\n"), "b:1", "/x", "q"},
+        {ALM_STR("GET https://b?q HTTP/1.1\r\nHost: a\r\n\r\n"), "b", "/", "q"},
+        {ALM_STR("GET http://b/x?q HTTP/1.0\r\n\r\n"), "b", "/x", "q"},
+    };
+    for (size_t i = 0; i < ALM_COUNT(cases); i++) {
+        parsed p;
+        parse(&p, cases[i].text);
+        assert_int_equal(p.result, ALM_HTTP_DONE);
+        expect_str(p.req.host, cases[i].host);
+        expect_str(p.req.path, cases[i].path);
+        expect_str(p.req.query, cases[i].query);
+        done(&p);
+    }
+}
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
@@ -121,42 +148,56 @@ static void test_what_is_refused(void **state)
     } cases[] = {
         {ALM_STR("GARBAGE\r\n\r\n"), 400},
         {ALM_STR("GET /\r\n\r\n"), 400},
-        {ALM_STR("GET  HTTP/1.1\r\n\r\n"), 400},
+        {ALM_STR("GET  HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\n\r\n"), 400}, /* no Host */
+        {ALM_STR("GET http://a/ HTTP/1.1\r\nX: b\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a:\xc3\xbc\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: []\r\n\r\n"), 400},
+        {ALM_STR("GET http://b@a/ HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET http://a#b HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET http://a#/b HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET ws://a/x HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
         {ALM_STR("GET / HTTP/2.0\r\n\r\n"), 505},
         {ALM_STR("GET / HTTP/1.2\r\n\r\n"), 505},
         {ALM_STR("GET / JUNK/1.1\r\n\r\n"), 400},
-        {ALM_STR("G\xc3\x84T / HTTP/1.1\r\n\r\n"), 400},
-        {ALM_STR("GET /a b HTTP/1.1\r\n\r\n"), 400},
-        {ALM_STR("GET /\t HTTP/1.1\r\n\r\n"), 400},
-        {ALM_STR("GET a HTTP/1.1\r\n\r\n"), 400},
-        {ALM_STR("GET /%zz HTTP/1.1\r\n\r\n"), 400},
-        {ALM_STR("GET /% HTTP/1.1\r\n\r\n"), 400},
-        {ALM_STR("GET /%00 HTTP/1.1\r\n\r\n"), 400},
-        {ALM_STR("GET /%ff HTTP/1.1\r\n\r\n"), 400},
-        {ALM_STR("GET /?a=%4 HTTP/1.1\r\n\r\n"), 400},
+        {ALM_STR("G\xc3\x84T / HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET /\t HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET a HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET /% HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET /%ff HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
+        {ALM_STR("GET /?a=%4 HTTP/1.1\r\nHost: a\r\n\r\n"), 400},
         {ALM_STR("GET / HTTP/1.1\nHost: a\r\n\r\n"), 400},
         {ALM_STR("GET / HTTP/1.1\nHost: a\n\r\n"), 400},
         {ALM_STR("GET / HTTP/1.1\nHost: a\rb\n\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\nTransfer-Encoding: chunked\n\n"), 400},
-        {ALM_STR("\nGET / HTTP/1.1\n\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n"), 400},
+        {ALM_STR("\nGET / HTTP/1.1\nHost: a\n\n"), 400},
         {ALM_STR("GET / HTTP/1.1\r\nHost: a\nb: c\r\n\r\n"), 400},
         {ALM_STR("GET / HTTP/1.1\r\nHost: a\rb\r\n\r\n"), 400},
         {ALM_STR("GET / HTTP/1.1\r\nHost\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\n: a\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\n: a\r\n\r\n"), 400},
         {ALM_STR("GET / HTTP/1.1\r\nHost : a\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nA: \1\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nContent-Length: +1\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nContent-Length:\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nContent-Length: 1_0\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"), 400},
-        {ALM_STR("GET / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"), 501},
-        {ALM_STR(
-             "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nA: b\r\n c\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nA: \1\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n"),
+         400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1_0\r\n\r\n"), 400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: "
+                 "chunked\r\n\r\n"),
+         400},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"), 501},
+        {ALM_STR("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: "
+                 "chunked\r\n\r\n"),
          400},
         {ALM_STR("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400},
         {ALM_STR("\x16\x03\x01\x02"), 400},
@@ -185,15 +226,15 @@ static void test_limits(void **state)
     assert_int_equal(p.result, ALM_HTTP_BAD);
     assert_int_equal(p.status, 414);
     done(&p);
-    (void)memcpy(text, "GET / HTTP/1.1\r\nX: ", 19);
+    (void)memcpy(text, "GET / HTTP/1.1\r\nHost: a\r\nX: ", 28);
     parse(&p, (alm_str){text, LIMIT + 1});
     assert_int_equal(p.status, 431);
     done(&p);
     /* many headers, many parameters */
     for (int over = 0; over < 2; over++) {
         char many[LIMIT];
-        int n = snprintf(many, sizeof(many), "GET / HTTP/1.1\r\n");
-        for (int i = 0; i < ALM_HTTP_HEADERS_MAX + over; i++)
+        int n = snprintf(many, sizeof(many), "GET / HTTP/1.1\r\nHost: a\r\n");
+        for (int i = 1; i < ALM_HTTP_HEADERS_MAX + over; i++)
             n += snprintf(many + n, sizeof(many) - (size_t)n, "a:b\r\n");
         n += snprintf(many + n, sizeof(many) - (size_t)n, "\r\n");
         parse(&p, (alm_str){many, (size_t)n});
@@ -203,7 +244,7 @@ static void test_limits(void **state)
         n = snprintf(many, sizeof(many), "GET /?");
         for (int i = 0; i < ALM_HTTP_PARAMS_MAX + over; i++)
             n += snprintf(many + n, sizeof(many) - (size_t)n, "a&&");
-        n += snprintf(many + n, sizeof(many) - (size_t)n, " HTTP/1.1\r\n\r\n");
+        n += snprintf(many + n, sizeof(many) - (size_t)n, " HTTP/1.1\r\nHost: a\r\n\r\n");
         parse(&p, (alm_str){many, (size_t)n});
         assert_int_equal(p.result, over ? ALM_HTTP_BAD : ALM_HTTP_DONE);
         done(&p);
@@ -229,9 +270,9 @@ static void test_quality(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quality),     cmocka_unit_test(test_heads),
-        cmocka_unit_test(test_connections), cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_quality),         cmocka_unit_test(test_heads),
+        cmocka_unit_test(test_connections),     cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_what_is_refused), cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,14 +172,33 @@ void alm_preferences_free(alm_preferences *p)
 
 /* --------------------------------------------------------------------- access */
 
-alm_status alm_preferences_get(alm_ctx *cx, alm_preferences *p, int64_t *version, alm_buf *json)
+static alm_status put_some(alm_ctx *cx, alm_str object, const char *const *keys, alm_buf *json)
+{
+    members some = {0};
+    alm_json_value all, value;
+    alm_str key;
+    ALM_TRY(alm_json_check(cx, object, &all));
+    for (size_t at = 0; alm_json_next(all, &at, &key, &value);) {
+        member m = {.value = value.raw};
+        ALM_TRY(alm_json_unquote(cx, cx->arena, key, &m.key));
+        for (size_t k = 0; keys[k] != NULL; k++)
+            if (alm_str_eq(m.key, alm_str_of(keys[k])))
+                ALM_TRY(put_member(cx, &some, m, false));
+    }
+    return write_members(cx, &some, json);
+}
+
+alm_status alm_preferences_get(alm_ctx *cx, alm_preferences *p, const char *const *keys,
+                               int64_t *version, alm_buf *json)
 {
     *version = 0;
     if (p == NULL)
         return alm_buf_text(cx, json, "{}");
     (void)pthread_mutex_lock(&p->lock);
     *version = p->version;
-    const alm_status st = alm_buf_append(cx, json, p->json.ptr, p->json.len);
+    const alm_str object = {p->json.ptr, p->json.len};
+    const alm_status st = keys != NULL ? put_some(cx, object, keys, json)
+                                       : alm_buf_append(cx, json, object.ptr, object.len);
     (void)pthread_mutex_unlock(&p->lock);
     return st;
 }

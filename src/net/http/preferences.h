@@ -18,8 +18,10 @@ ALM_NODISCARD alm_status alm_preferences_open(alm_ctx *cx, const alm_io *io, con
                                               int64_t bytes_max, alm_preferences **out);
 void alm_preferences_free(alm_preferences *p);
 
-/* Appends the object; NULL: there are none, at version 0. */
-ALM_NODISCARD alm_status alm_preferences_get(alm_ctx *cx, alm_preferences *p, int64_t *version,
+/* Appends the object: `keys` of it (the last is NULL), or all (NULL). p NULL: there are none, at version 0. cx->arena is
+ * used where it is not all. */
+ALM_NODISCARD alm_status alm_preferences_get(alm_ctx *cx, alm_preferences *p,
+                                             const char *const *keys, int64_t *version,
                                              alm_buf *json);
 typedef enum alm_preferences_change {
     ALM_PREFERENCES_REPLACE,

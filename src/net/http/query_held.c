@@ -84,7 +84,9 @@ static alm_status hold_rows(alm_query_run *run, bool send, bool *done)
 static alm_status enter(alm_query_run *run)
 {
     const alm_net_shared *shared = alm_conn_arg(run->h->conn);
-    return alm_held_enter(&run->cx, shared->held, run->held,
+    alm_questions *questions = NULL;
+    ALM_TRY(alm_cursor_questions(&run->cx, run->cursor, &questions));
+    return alm_held_enter(&run->cx, shared->held, run->held, questions,
                           alm_held_rows(run->held) == run->rows_seen);
 }
 

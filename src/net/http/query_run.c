@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/conf.h"
+#include "base/log.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "codec/json_text.h"
@@ -684,6 +685,26 @@ void alm_query_run_drained(alm_http *h)
         alm_cursor_waited(run->cursor, alm_monotonic_ns() - run->waiting_since_ns);
     next_piece(run);
     alm_conn_resume(h->conn);
+}
+
+bool alm_query_run_is_stuck(alm_http *h)
+{
+    const alm_query_run *run = h->work;
+    const int64_t limit_ms = h->cx.conf->http_send_timeout;
+    if (run == NULL || !run->waiting)
+        return false;
+    const int64_t waited_ms = (alm_monotonic_ns() - run->waiting_since_ns) / 1000000;
+    if (run->cursor != NULL && alm_session_take_cancel(run->session)) {
+        alm_log_info("http", "an answer that waited for its reader was cancelled");
+        return true;
+    }
+    if (waited_ms < limit_ms)
+        return false;
+    alm_log_warn("http",
+                 "an answer was broken off: its client has read nothing of it for longer than "
+                 "http.send.timeout (%lld ms)",
+                 (long long)limit_ms);
+    return true;
 }
 
 void alm_query_run_close(alm_http *h)

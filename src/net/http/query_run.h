@@ -53,6 +53,8 @@ ALM_NODISCARD alm_status alm_query_json_column(alm_ctx *cx, alm_buf *out, const 
 /* For the handler table. */
 void alm_query_run_close(alm_http *h);
 void alm_query_run_drained(alm_http *h);
+/* Its client takes longer than http.send.timeout to read what waits, or it was cancelled while it waits. */
+bool alm_query_run_is_stuck(alm_http *h);
 void alm_query_run_closing(alm_http *h);
 
 /* Call when the answer of an exchange is complete outside `data`. */

@@ -11,6 +11,7 @@
 #include "codec/json_text.h"
 #include "net/http/http.h"
 #include "net/shared.h"
+#include "session/session.h"
 
 static const struct {
     int status;
@@ -75,7 +76,7 @@ static const char *date_text(alm_http *h)
 }
 
 /* A head of our own lines fits; those of handlers come on top. */
-enum { HEAD_BYTES = 512 };
+enum { HEAD_BYTES = 640 };
 
 #define PUT(literal) ALM_TRY(alm_buf_append(cx, out, "" literal, sizeof(literal) - 1))
 
@@ -86,10 +87,15 @@ static alm_status put_status(alm_http *h, alm_buf *out, int status)
     ALM_TRY(alm_buf_int64(cx, out, status));
     PUT(" ");
     ALM_TRY(alm_buf_text(cx, out, alm_http_reason(status)));
-    PUT("\r\nServer: almanac/" ALM_VERSION "\r\nDate: ");
+    PUT("\r\nServer: almanac\r\nDate: ");
     ALM_TRY(alm_buf_text(cx, out, date_text(h)));
     PUT("\r\n");
     return ALM_OK;
+}
+
+alm_str alm_http_session_cookie(const alm_http *h)
+{
+    return alm_conn_has_tls(h->conn) ? ALM_STR("__Host-qdb_session=") : ALM_STR("qdb_session=");
 }
 
 /* Does the connection go on, and how long? */
@@ -140,6 +146,19 @@ static alm_status put_head(alm_http *h, alm_buf *out, int status, const char *ty
         ALM_TRY(alm_buf_text(cx, out, headers));
     if (h->headers != NULL)
         ALM_TRY(alm_buf_text(cx, out, h->headers));
+    if (!h->is_public) /* data: nothing of it is kept, shown as a page, or put into one of another site */
+        PUT("Cache-Control: no-store\r\n"
+            "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
+            "Cross-Origin-Resource-Policy: ");
+    if (!h->is_public && cx->conf->http_cors_origins[0] != 0)
+        PUT("cross-origin\r\n");
+    else if (!h->is_public)
+        PUT("same-origin\r\n");
+    if (alm_conn_has_tls(h->conn) && cx->conf->http_tls_hsts_max_age > 0) {
+        PUT("Strict-Transport-Security: max-age=");
+        ALM_TRY(alm_buf_int64(cx, out, cx->conf->http_tls_hsts_max_age / 1000));
+        PUT("\r\n");
+    }
     PUT("X-Content-Type-Options: nosniff\r\n");
     ALM_TRY(put_connection(h, out));
     PUT("\r\n");
@@ -199,6 +218,22 @@ void alm_http_reply_text(alm_http *h, int status, const char *text)
                    (alm_str){body, ALM_MIN((size_t)n, sizeof(body) - 1)});
 }
 
+void alm_http_fault(alm_http *h, int status, const char *why)
+{
+    alm_conn_fault(h->conn,
+                   status == 403 || status == 421 ? "refused request of another page"
+                                                  : "refused request",
+                   why);
+}
+
+/* What the session refuses for the sake of the page that asks. */
+static bool is_of_site(const alm_http *h, int status, const char *message)
+{
+    return status == 403 && (h->foreign || h->unmarked) &&
+           (strcmp(message, ALM_SESSION_FOREIGN) == 0 ||
+            strcmp(message, ALM_SESSION_UNMARKED) == 0);
+}
+
 /* The position counts characters for the client, as the editor that shows it does. */
 int64_t alm_http_units_before(alm_str text, int32_t bytes)
 {
@@ -214,6 +249,8 @@ void alm_http_reply_error(alm_http *h, int status, alm_str query, const char *me
     alm_ctx *cx = &h->cx;
     alm_buf out;
     alm_buf_init(&out, NULL);
+    if (is_of_site(h, status, message))
+        alm_http_fault(h, status, message);
     alm_error_clear(cx);
     alm_status st = alm_buf_text(cx, &out, "{");
     if (st == ALM_OK && query.ptr != NULL) {

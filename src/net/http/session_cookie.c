@@ -9,6 +9,7 @@
 #include <openssl/hmac.h>
 
 #include "base/conf.h"
+#include "base/hash.h"
 #include "io/io.h"
 #include "net/shared.h"
 
@@ -31,14 +32,19 @@ struct alm_ended_sessions {
     size_t n, cap;
 };
 
-static const alm_str name = ALM_STR("qdb_session=");
 static const alm_str form = ALM_STR("qs1");
 
+/* The name and the password are part of what is signed: cookies that began with others are none. */
 static bool sign(const alm_http *h, unsigned char token[TOKEN_BYTES])
 {
     const alm_net_shared *shared = alm_conn_arg(h->conn);
+    const uint64_t login = alm_hash_u128(alm_hash_str(alm_str_of(h->cx.conf->http_user)),
+                                         alm_hash_str(alm_str_of(h->cx.conf->http_password)));
+    unsigned char text[FACTS_BYTES + sizeof(login)];
     unsigned int n = 0;
-    return HMAC(EVP_sha256(), shared->session_key, sizeof(shared->session_key), token, FACTS_BYTES,
+    (void)memcpy(text, token, FACTS_BYTES);
+    (void)memcpy(text + FACTS_BYTES, &login, sizeof(login));
+    return HMAC(EVP_sha256(), shared->session_key, sizeof(shared->session_key), text, sizeof(text),
                 token + FACTS_BYTES, &n) != NULL &&
            n == MAC_BYTES;
 }
@@ -141,7 +147,7 @@ static bool holds(const alm_http *h, alm_str text, facts *out)
 
 static bool find(const alm_http *h, facts *out)
 {
-    const alm_str found = alm_http_cookie(&h->req, name);
+    const alm_str found = alm_http_cookie(&h->req, alm_http_session_cookie(h));
     return h->cx.conf->http_server_cookies_enabled && found.ptr != NULL && holds(h, found, out);
 }
 
@@ -171,9 +177,10 @@ void alm_session_cookie_give(alm_http *h)
         text[2 * i + 1] = "0123456789abcdef"[token[i] & 15];
     }
     text[sizeof(text) - 1] = 0;
-    alm_http_add_headers(h,
-                         "Set-Cookie: %s%s%s; HttpOnly; Path=/; SameSite=Strict; Max-Age=%lld\r\n",
-                         name.ptr, form.ptr, text, (long long)(conf->http_session_timeout / 1000));
+    alm_http_add_headers(
+        h, "Set-Cookie: %s%s%s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=%lld\r\n",
+        alm_http_session_cookie(h).ptr, form.ptr, text, alm_conn_has_tls(h->conn) ? " Secure;" : "",
+        (long long)(conf->http_session_timeout / 1000));
 }
 
 void alm_session_cookie_take(alm_http *h)
@@ -185,6 +192,7 @@ void alm_session_cookie_take(alm_http *h)
         of.until_ns = alm_monotonic_ns() + h->cx.conf->http_session_timeout * 1000000;
         end_session(shared->ended, of);
     }
-    alm_http_add_headers(h, "Set-Cookie: %s; HttpOnly; Path=/; SameSite=Strict; Max-Age=0\r\n",
-                         name.ptr);
+    alm_http_add_headers(h, "Set-Cookie: %s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=0\r\n",
+                         alm_http_session_cookie(h).ptr,
+                         alm_conn_has_tls(h->conn) ? " Secure;" : "");
 }

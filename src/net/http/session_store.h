@@ -4,9 +4,12 @@
  * Cookie      "qdb_session=qs1" and 32 random bytes in base64url; HttpOnly, SameSite=Strict, Secure under TLS. Kept is its SHA-256.
  * Life        http.session.timeout since the last use. A used id is replaced once half of that is over; the old one is good
  *             for another minute, for requests under way. session=false ends it at once. Nothing outlives the process.
+ *             It ends http.session.lifetime.max after the login, and with the login: another password, DISABLE, DROP USER, the end
+ *             of the token (alm_login_stands). Each request looks.
  * Tokens      A session of an external user is as good as the token of the identity provider that it began with, no longer: that is kept
  *             beside it, here alone, and wiped with it.
- * Limits      ALM_SESSIONS_MAX; the one that was idle longest goes for a new one.
+ * Limits      http.session.user.max of one user, http.session.max of all: the one that he used longest ago goes for a new one of his; where
+ *             all places are taken, that of the user who has most.
  * Threads     Any loop thread; the store has a lock.
  */
 #ifndef ALM_NET_HTTP_SESSION_STORE_H
@@ -15,16 +18,16 @@
 #include "auth/rights.h"
 #include "net/http/http.h"
 
-enum { ALM_SESSIONS_MAX = 10000 };
-
 struct alm_session_store;
 struct alm_session_store *alm_session_store_new(void);        /* NULL: no memory */
 void alm_session_store_free(struct alm_session_store *store); /* NULL: nothing */
 
+/* SHOW SESSIONS lists them, and DROP SESSION ends one, until the store is freed. */
+void alm_session_store_listed(struct alm_session_store *store, alm_db *db);
 /* Who the request's cookie stands for, one reference to the caller; NULL: none, or it is over. *token: what the session was begun with,
  * if it lives by that, malloc'd; else NULL. */
 alm_principal *alm_session_store_find(alm_http *h, char **token);
-/* A cookie of this user with the answer. token.ptr NULL: the session lives by itself. */
+/* A cookie of this user with the answer; the session of the cookie that the request has is over. token.ptr NULL: the session lives by itself. */
 void alm_session_store_begin(alm_http *h, alm_principal *who, alm_str token);
 /* The request's session goes on: with another id, if it is time for that. */
 void alm_session_store_used(alm_http *h);

@@ -108,7 +108,7 @@ static void work_done(alm_conn *conn, void *arg)
                              ALM_MAX(run->err.sql_pos, 0));
     else
         alm_http_reply(h, good ? 200 : alm_status_http(run->status),
-                       "application/json; charset=utf-8", "Cache-Control: no-store\r\n",
+                       "application/json; charset=utf-8", NULL,
                        (alm_str){run->out.ptr, run->out.len});
     alm_http_finished(h);
 }

@@ -13,9 +13,10 @@
 #include "net/shared.h"
 #include "session/lines.h"
 #include "session/login.h"
+#include "session/requests.h"
 
 /* A piece of work reads as much as is there, up to PIECE_BYTES: a client that sends fast gets large commits. */
-enum { PIECE_BYTES = 4 << 20, REASON_BYTES = 400, LOGIN_LINE_MAX = 256 };
+enum { PIECE_BYTES = 4 << 20, REASON_BYTES = 400, LOGIN_LINE_MAX = 256, BARRED_BYTES = 64 << 10 };
 
 typedef enum phase {
     TCP_LINES, /* first, where there is no login */
@@ -30,9 +31,11 @@ typedef struct tcp {
     phase phase;
     char kid[LOGIN_LINE_MAX + 1];
     alm_principal *who; /* with access control; or NULL */
+    alm_seen seen;      /* of its login */
     char challenge[ALM_LINE_CHALLENGE];
     alm_buf in;              /* lines that wait, the last of them may be incomplete */
     size_t line_max;         /* line.tcp.max.measurement.size */
+    bool may_write;          /* some table; false: not asked yet */
     bool failed, within_bad; /* the start of the line was bad, its end has not come */
     char reason[REASON_BYTES];
 } tcp;
@@ -206,14 +209,13 @@ static bool check_user(tcp *c, alm_str signature, alm_error *why)
     bool good = alm_line_key_verify(alm_str_of(there ? e->key_x : ""),
                                     alm_str_of(there ? e->key_y : ""), c->challenge, signature);
     if (good)
-        good = alm_principal_new(&cx, ALM_PRINCIPAL_LOCAL, alm_str_of(c->kid), NULL, 0, &c->who) ==
-                   ALM_OK &&
+        good = there && alm_login_key(&cx, e, &c->who) == ALM_OK &&
                alm_access_end_point(&cx, db, c->who, "ILP") == ALM_OK;
     if (cx.err.code == ALM_E_DENIED)
         *why = cx.err;
     alm_acl_release(acl);
     alm_conn_peer(c->conn, address, sizeof address);
-    alm_login_note(db, c->kid, "line", address,
+    alm_login_note(db, c->kid, c->who, "line", address,
                    cx.err.code == ALM_E_DENIED ? "no permission ILP" : "key", good);
     return good;
 }
@@ -223,12 +225,13 @@ static bool check_signature(tcp *c, alm_str signature, alm_error *why)
     if (needs_user(c)) {
         if (!check_user(c, signature, why))
             return false;
-        c->phase = TCP_LINES;
-        return true;
-    }
-    if (!alm_line_keys_verify(c->shared->line_keys, alm_str_of(c->kid), c->challenge, signature))
+    } else if (!alm_line_keys_verify(c->shared->line_keys, alm_str_of(c->kid), c->challenge,
+                                     signature)) {
         return false;
+    }
     c->phase = TCP_LINES;
+    alm_conn_deadline(c->conn, 0);
+    alm_conn_known(c->conn);
     return true;
 }
 
@@ -260,9 +263,14 @@ static bool open_session(alm_ctx *cx, tcp *c)
     alm_ends ends;
     alm_conn_ends(c->conn, &ends);
     alm_session_ends(c->session, &ends);
+    alm_session_pid(c->session, (int32_t)alm_conn_id(c->conn));
     alm_session_no_blocks(c->session);
     if (c->who != NULL)
         alm_session_become(c->session, c->who);
+    alm_request_user *requests = alm_session_requests(c->session);
+    if (requests == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory") == ALM_OK;
+    alm_buf_init(&c->in, &requests->requests);
     return true;
 }
 
@@ -282,11 +290,46 @@ static size_t tcp_data(alm_conn *conn, const char *bytes, size_t n)
         return give_up(c, cx.err.msg, n);
     const size_t take = ALM_MIN(n, (size_t)PIECE_BYTES);
     if (alm_buf_append(&cx, &c->in, bytes, take) != ALM_OK)
-        return give_up(c, "out of memory", n);
+        return give_up(c, cx.err.msg, n);
+    /* of who may write no table a line is read, to say which permission it needs, not one without end */
+    if (c->in.len > BARRED_BYTES && !has_line(bytes, take) && !c->may_write) {
+        c->may_write = alm_session_may_ingest(c->session, false) == ALM_OK;
+        if (!c->may_write)
+            return give_up(c, alm_session_error(c->session)->msg, n);
+    }
     alm_count(&c->shared->line_tcp_bytes, (int64_t)take);
+    if (has_line(bytes, take)) /* where there is no login, a line is what a client is known by */
+        alm_conn_known(conn);
     if (has_line(bytes, take) || c->in.len > c->line_max)
         alm_conn_work(conn, work, done, NULL, c);
     return take;
+}
+
+static void tcp_idle(alm_conn *conn)
+{
+    const tcp *c = alm_conn_state(conn);
+    if (alm_conn_is_late(conn) && c->phase != TCP_LINES) {
+        alm_count(&c->shared->line_tcp_logins_failed, 1);
+        tcp_refuse(conn, "the login took longer than line.tcp.login.timeout");
+    }
+}
+
+/* The key was dropped, say. What came with the last piece is settled by now. */
+static bool tcp_over(alm_conn *conn)
+{
+    tcp *c = alm_conn_state(conn);
+    alm_ctx cx = {0};
+    if (c->failed || alm_conn_is_working(conn))
+        return false;
+    if (c->session != NULL && alm_session_is_ended(c->session))
+        fail(c, "the session was ended by an administrator");
+    else if (c->who != NULL &&
+             alm_login_stands(&cx, alm_conn_db(conn), c->who, &c->seen) == ALM_E_LOGIN_OVER)
+        fail(c, cx.err.msg);
+    else
+        return false;
+    hang_up(c);
+    return true;
 }
 
 static void tcp_closing(alm_conn *conn)
@@ -302,9 +345,9 @@ static void tcp_close(alm_conn *conn)
         alm_log_warn("line tcp", "connection %llu ended within a line: %zu bytes are dropped",
                      (unsigned long long)alm_conn_id(conn), c->in.len);
     }
+    alm_buf_deinit(&c->in);
     alm_session_free(c->session);
     alm_principal_release(c->who);
-    alm_buf_deinit(&c->in);
 }
 
 const alm_protocol alm_ilp_protocol = {.name = "line",
@@ -312,6 +355,8 @@ const alm_protocol alm_ilp_protocol = {.name = "line",
                                        .open = tcp_open,
                                        .data = tcp_data,
                                        .closing = tcp_closing,
+                                       .over = tcp_over,
                                        .close = tcp_close,
+                                       .idle = tcp_idle,
                                        .refuse = tcp_refuse,
                                        .half_close = true};

@@ -105,6 +105,8 @@ bool pg_cursor_fetch(pg_conn *c, pg_run *run)
     const alm_cursor_words *words = alm_prepared_cursor(portal->statement->prepared);
     if (from == NULL)
         return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" does not exist", text);
+    if (pg_cursor_is_closed(from, &run->err))
+        return false;
     if (from->failed)
         return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" has failed", text);
     if (!begin(c, from, &run->err))
@@ -113,6 +115,7 @@ bool pg_cursor_fetch(pg_conn *c, pg_run *run)
     if (!words->move && !take_formats(portal, from, n, &run->err))
         return false;
     alm_cursor_resume(from->cursor);
+    from->idle_since_ns = 0;
     run->from = from;
     run->skip = from->owed;
     run->discard = words->move;
@@ -130,11 +133,14 @@ bool pg_cursor_go_on(pg_conn *c, pg_run *run)
     pg_portal *from = find_cursor(c, run->portal->statement, text);
     if (from == NULL || from->failed)
         return fail_with_name(&run->err, ALM_E_PORTAL, "cursor \"%s\" does not exist", text);
+    if (pg_cursor_is_closed(from, &run->err))
+        return false;
     if (from->fetch_no != run->portal->fetch_no)
         return fail_with_name(&run->err, ALM_E_PORTAL,
                               "cursor \"%s\" has gone on: the rest of this FETCH is left out",
                               text);
     alm_cursor_resume(from->cursor);
+    from->idle_since_ns = 0;
     run->from = from;
     return true;
 }
@@ -148,11 +154,13 @@ const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *
     const alm_execute_words *execute = alm_prepared_execute(s->prepared);
     if (execute != NULL) {
         static const alm_plan_col plan = {"QUERY PLAN", ALM_TY(STRING)};
+        static const alm_plan_col json = {"QUERY PLAN",
+                                          {.id = ALM_T_STRING, .p = ALM_LIST_NONE_BUT_JSON}};
         alm_error err;
         pg_statement *named = pg_sql_named(c, s);
         const bool known = named != NULL && pg_statement_describe(c, named, &err);
         *n = !known ? 0 : execute->explain ? 1 : named->n_cols;
-        return !known ? NULL : execute->explain ? &plan : named->cols;
+        return !known ? NULL : execute->json ? &json : execute->explain ? &plan : named->cols;
     }
     if (words == NULL || alm_prepared_kind(s->prepared) != ALM_STMT_FETCH)
         return s->cols;
@@ -213,4 +221,37 @@ void pg_cursors_went_back(pg_conn *c)
         list = cursor;
     }
     drop_list(c, list);
+}
+
+/* ------------------------------------------------------------------ given back */
+
+bool pg_cursor_is_closed(const pg_portal *portal, alm_error *err)
+{
+    if (portal->closed == NULL)
+        return false;
+    *err = (alm_error){.code = portal->closed_code, .sql_pos = -1};
+    (void)snprintf(err->msg, sizeof(err->msg), "%s \"%s\" was closed: %s",
+                   portal->declared ? "cursor" : "portal", portal->name, portal->closed);
+    return true;
+}
+
+void pg_cursors_give_back(pg_conn *c, int64_t idle_ns, alm_status code, const char *why)
+{
+    const int64_t now_ns = alm_monotonic_ns();
+    const alm_map_entry *e = NULL;
+    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
+        pg_portal *portal = e->value;
+        if (portal->cursor == NULL || portal == c->run.portal || portal == c->run.from)
+            continue;
+        if (portal->idle_since_ns == 0)
+            portal->idle_since_ns = now_ns;
+        if (now_ns - portal->idle_since_ns < idle_ns)
+            continue;
+        alm_cursor_close(portal->cursor);
+        portal->cursor = NULL;
+        portal->batch = NULL;
+        portal->owed = 0;
+        portal->closed = why;
+        portal->closed_code = code;
+    }
 }

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
+#include "session/requests.h"
 
 void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql)
 {
@@ -19,6 +20,8 @@ void pg_fail_err(pg_conn *c, const alm_error *err, alm_str sql)
 void pg_fail(pg_conn *c, alm_status code, const char *text)
 {
     alm_error err = {.code = code, .sql_pos = -1};
+    if (code == ALM_E_PROTOCOL)
+        alm_conn_fault(c->conn, PG_BROKEN, text);
     (void)snprintf(err.msg, sizeof(err.msg), "%s", text);
     pg_fail_err(c, &err, (alm_str){0});
 }
@@ -37,6 +40,7 @@ void pg_statement_release(pg_statement *s)
 {
     if (s == NULL || --s->refs > 0)
         return;
+    alm_mem_release(s->account, s->charged);
     alm_prepared_free(s->prepared);
     free(s->text);
     free((char *)(uintptr_t)s->shown);
@@ -215,6 +219,19 @@ bool pg_statement_describe(pg_conn *c, pg_statement *s, alm_error *err)
     s->oids = oids;
     s->n_params = n;
     s->described = true;
+    return s->account == NULL || pg_statement_charge(c, s, err);
+}
+
+bool pg_statement_charge(pg_conn *c, pg_statement *s, alm_error *err)
+{
+    alm_ctx cx = {0};
+    const int64_t more = alm_prepared_bytes(s->prepared) - s->charged;
+    if (more > 0 && alm_mem_charge(&cx, &c->prepared, more, "prepared statements") != ALM_OK) {
+        *err = cx.err;
+        return false;
+    }
+    s->account = &c->prepared;
+    s->charged += ALM_MAX(more, (int64_t)0);
     return true;
 }
 
@@ -272,8 +289,14 @@ static bool read_param_types(pg_conn *c, pg_reader *r, pg_statement *s)
 static void keep_statement(pg_conn *c, pg_statement *s)
 {
     const alm_str name = alm_str_of(s->name);
+    alm_error err;
     pg_statement_drop(c, name);
     alm_error_clear(&c->cx);
+    if (!pg_statement_charge(c, s, &err)) {
+        pg_statement_release(s);
+        pg_fail_err(c, &err, (alm_str){0});
+        return;
+    }
     if (alm_map_put(&c->cx, &c->statements, name, s, NULL) != ALM_OK) {
         pg_statement_release(s);
         pg_fail(c, ALM_E_MEMORY, "out of memory");
@@ -282,12 +305,19 @@ static void keep_statement(pg_conn *c, pg_statement *s)
     pg_simple_message(c, '1');
 }
 
+/* Planning is what takes long: the statement is described here too, so that Describe and Bind have it. */
 static void parse_work(void *arg)
 {
     pg_conn *c = arg;
     pg_run *run = &c->run;
-    run->failed = alm_prepare(c->session, (alm_str){run->text, run->text_len}, NULL,
-                              &run->statement->prepared) != ALM_OK;
+    pg_statement *s = run->statement;
+    const alm_str text = {run->text, run->text_len};
+    run->failed =
+        s->prepared == NULL && alm_prepare(c->session, text, NULL, &s->prepared) != ALM_OK;
+    if (run->failed)
+        run->err = *alm_session_error(c->session);
+    else if (!alm_prepared_is_small(s->prepared))
+        run->failed = !pg_statement_describe(c, s, &run->err);
 }
 
 static void parse_done(alm_conn *conn, void *arg)
@@ -296,7 +326,7 @@ static void parse_done(alm_conn *conn, void *arg)
     pg_run *run = &c->run;
     (void)conn;
     if (run->failed) {
-        pg_fail_err(c, alm_session_error(c->session), (alm_str){run->text, run->text_len});
+        pg_fail_err(c, &run->err, (alm_str){run->text, run->text_len});
     } else {
         keep_statement(c, run->statement);
         run->statement = NULL;
@@ -304,7 +334,7 @@ static void parse_done(alm_conn *conn, void *arg)
     pg_run_clear(c);
 }
 
-/* Short texts are parsed here and now, long ones on a query thread. */
+/* Short texts are parsed here and now; long ones, and what has many nodes, on a query thread. */
 static void parse(pg_conn *c, pg_statement *s, alm_str text)
 {
     if (!alm_utf8_is_valid(text)) {
@@ -312,7 +342,13 @@ static void parse(pg_conn *c, pg_statement *s, alm_str text)
         pg_statement_release(s);
         return;
     }
-    if (text.len > PG_INLINE_TEXT_MAX) {
+    if (text.len <= PG_INLINE_TEXT_MAX &&
+        alm_prepare(c->session, text, NULL, &s->prepared) != ALM_OK) {
+        pg_fail_err(c, alm_session_error(c->session), text);
+        pg_statement_release(s);
+        return;
+    }
+    if (s->prepared == NULL || !alm_prepared_is_small(s->prepared)) {
         c->run = (pg_run){.parsing = true, .text = copy_text(text), .text_len = text.len};
         c->run.statement = s;
         if (c->run.text == NULL) {
@@ -322,11 +358,6 @@ static void parse(pg_conn *c, pg_statement *s, alm_str text)
         }
         c->running = true;
         alm_conn_work(c->conn, parse_work, parse_done, NULL, c);
-        return;
-    }
-    if (alm_prepare(c->session, text, NULL, &s->prepared) != ALM_OK) {
-        pg_fail_err(c, alm_session_error(c->session), text);
-        pg_statement_release(s);
         return;
     }
     keep_statement(c, s);
@@ -377,7 +408,7 @@ pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement)
         free(portal);
         return NULL;
     }
-    alm_arena_init(&portal->arena, alm_db_memory(c->pg->db));
+    alm_arena_init(&portal->arena, &c->requests->requests);
     portal->statement = statement;
     statement->refs++;
     return portal;
@@ -591,8 +622,11 @@ static void on_describe(pg_conn *c, pg_reader *r)
         return;
     }
     pg_portal *portal = alm_map_get(&c->portals, name);
+    alm_error err;
     if (portal == NULL)
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" does not exist", name.ptr);
+    else if (pg_cursor_is_closed(portal, &err))
+        pg_fail_err(c, &err, (alm_str){0});
     else {
         uint32_t n = 0;
         const alm_plan_col *cols = portal->declared ? alm_cursor_cols(portal->cursor, &n)
@@ -621,10 +655,13 @@ static void on_execute(pg_conn *c, pg_reader *r)
     const alm_str name = pg_read_text(r);
     const int32_t limit = pg_read32(r);
     pg_portal *portal = r->bad ? NULL : alm_map_get(&c->portals, name);
+    alm_error err;
     if (r->bad || r->at != r->end)
         pg_fail(c, ALM_E_PROTOCOL, "malformed Execute message");
     else if (portal == NULL)
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" does not exist", name.ptr);
+    else if (pg_cursor_is_closed(portal, &err))
+        pg_fail_err(c, &err, (alm_str){0});
     else if (portal->done && portal->cursor != NULL && !pg_is_fetch(portal) &&
              !alm_cursor_has_rows(portal->cursor))
         fail_name(c, ALM_E_PORTAL, "portal \"%s\" cannot be run again", name.ptr);

@@ -1,13 +1,15 @@
 /*
- * pg_external.c - users of the identity provider: a token as password (user _sso, or none), name and password that the provider
- * checks. Both come in clear text, so over TLS, or where pg.auth.cleartext allows it. The connection lives by the token: once
+ * pg_external.c - users of the identity provider: a token as password (user _sso, or none) or by OAUTHBEARER (RFC 7628), name and
+ * password that the provider checks. All come in clear text, so over TLS, or where pg.auth.cleartext allows it. The connection lives by the token: once
  * the answer about it is stale, the next statement waits for another one, and a refusal ends the connection.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "auth/oauthbearer.h"
 #include "auth/token.h"
+#include "base/conf.h"
+#include "codec/json_text.h"
 #include "net/pgwire/pg_state.h"
 #include "session/login.h"
 
@@ -15,15 +17,12 @@ typedef struct external {
     alm_oidc_wait wait; /* first: `done` has no other */
     pg_conn *c;
     char *secret; /* token or password */
-    int64_t delay_ms;
-    bool sleeps; /* counted in logins_waiting */
 } external;
 
 static void external_free(void *arg)
 {
     external *x = arg;
-    if (x->sleeps)
-        atomic_fetch_sub(&x->c->pg->logins_waiting, 1);
+    alm_conn_pace_over(x->c->conn);
     alm_principal_release(x->wait.who);
     alm_secret_free(x->wait.token);
     alm_secret_free(x->secret);
@@ -56,23 +55,114 @@ static external *external_new(pg_conn *c, alm_str secret)
 
 /* ---------------------------------------------------------------------------- logins */
 
+static bool names_nobody(const pg_conn *c)
+{
+    return c->user[0] == 0 || strcmp(c->user, "_sso") == 0;
+}
+
 alm_status pg_external_find(pg_conn *c)
 {
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
-    bool elsewhere = false;
+    bool elsewhere = names_nobody(c);
     c->external = PG_LOCAL;
     if (oidc_of(c) == NULL)
         return ALM_OK;
-    if (conf->acl_oidc_pg_token_as_password_enabled &&
-        (c->user[0] == 0 || strcmp(c->user, "_sso") == 0)) {
+    if (elsewhere && conf->acl_oidc_pg_token_as_password_enabled)
         c->external = PG_BY_TOKEN;
+    else if (elsewhere && conf->acl_oidc_pg_oauthbearer_enabled)
+        c->external = PG_BY_OAUTH;
+    if (elsewhere)
         return ALM_OK;
-    }
-    ALM_TRY(alm_login_is_external(&c->cx, c->pg->db, alm_str_of(c->user), &elsewhere));
-    if (elsewhere && (alm_conn_has_tls(c->conn) || conf->pg_auth_cleartext))
-        c->external = PG_BY_PASSWORD; /* else SCRAM, which nobody of that name passes */
+    if (!alm_conn_has_tls(c->conn) && !conf->pg_auth_cleartext)
+        return ALM_OK; /* SCRAM, which nobody of those passes */
+    ALM_TRY(alm_login_is_elsewhere(&c->cx, c->pg->db, alm_str_of(c->user), &elsewhere));
+    if (elsewhere && conf->acl_oidc_pg_oauthbearer_enabled)
+        c->external = PG_BY_OAUTH;
+    else if (elsewhere && conf->acl_oidc_ropc_flow_enabled)
+        c->external = PG_BY_PASSWORD;
     return ALM_OK;
 }
+
+/* -------------------------------------------------------------------------- OAUTHBEARER */
+
+/* Where a client finds the provider. */
+static void configuration_of(pg_conn *c, char *out, size_t size)
+{
+    static const char well_known[] = "/.well-known/openid-configuration";
+    const char *set = alm_db_conf(c->pg->db)->acl_oidc_configuration_url;
+    alm_oidc_endpoints at;
+    alm_oidc_endpoints_get(oidc_of(c), &at);
+    const size_t n = strlen(at.issuer);
+    if (set[0] != 0 || n == 0)
+        (void)snprintf(out, size, "%s", set);
+    else
+        (void)snprintf(out, size, "%.*s%s", (int)(n - (at.issuer[n - 1] == '/')), at.issuer,
+                       well_known);
+}
+
+/* RFC 7628, 3.2.2: what a client without a token, or with one that is refused, needs to get one. */
+static alm_status put_refusal(pg_conn *c, alm_buf *out)
+{
+    char configuration[ALM_OIDC_URL_MAX + 40];
+    configuration_of(c, configuration, sizeof configuration);
+    ALM_TRY(alm_buf_text(&c->cx, out, "{\"status\":\"invalid_token\",\"scope\":"));
+    ALM_TRY(alm_json_put_string(&c->cx, out, alm_str_of(alm_db_conf(c->pg->db)->acl_oidc_scope)));
+    if (configuration[0] != 0) {
+        ALM_TRY(alm_buf_text(&c->cx, out, ",\"openid-configuration\":"));
+        ALM_TRY(alm_json_put_string(&c->cx, out, alm_str_of(configuration)));
+    }
+    return alm_buf_text(&c->cx, out, "}");
+}
+
+/* The client answers, and hears the error then. */
+static void refuse_oauth(pg_conn *c, const char *why)
+{
+    alm_buf json;
+    c->oauth_why = why;
+    alm_buf_init(&json, NULL);
+    if (put_refusal(c, &json) != ALM_OK) {
+        pg_fatal(c, c->cx.err.code, c->cx.err.msg);
+    } else {
+        pg_auth_message(c, 11, (alm_str){json.ptr, json.len});
+        c->phase = PG_OAUTH_REFUSED;
+        pg_flush(c);
+    }
+    alm_buf_deinit(&json);
+}
+
+void pg_oauth_refused(pg_conn *c)
+{
+    ALM_ASSERT(c->oauth_why != NULL);
+    pg_fatal(c, ALM_E_AUTH_SPEC, c->oauth_why);
+}
+
+void pg_oauth_first(pg_conn *c, const char *body, size_t n)
+{
+    pg_reader r = {.at = body, .end = body + n};
+    alm_str token = {0};
+    const alm_str mechanism = pg_read_text(&r);
+    const int32_t length = pg_read32(&r);
+    const alm_str message = pg_read_bytes(&r, length > 0 ? (size_t)length : 0);
+    if (r.bad || !alm_str_eq(mechanism, ALM_STR("OAUTHBEARER")))
+        pg_fatal(c, ALM_E_PROTOCOL, "the server takes the SASL mechanism OAUTHBEARER alone");
+    else if (alm_oauthbearer_read(&c->cx, message, &token) != ALM_OK)
+        pg_fatal(c, ALM_E_PROTOCOL, c->cx.err.msg);
+    else if (token.len == 0)
+        refuse_oauth(c, "a bearer token is required");
+    else
+        pg_external_login(c, token);
+}
+
+/* The user that the client asked to be: by name or subject; one that names nobody is whoever the token is of. */
+static bool is_asked_for(const pg_conn *c, const alm_principal *who)
+{
+    static const char subject[] = "sub:";
+    return names_nobody(c) || strcmp(c->user, who->name) == 0 ||
+           (strncmp(who->identity, subject, sizeof subject - 1) == 0 &&
+            strcmp(c->user, who->identity + sizeof subject - 1) == 0);
+}
+
+/* ------------------------------------------------------------------------------- ends */
 
 /* From here on the connection is the user's, as long as the token is. */
 static void keep(pg_conn *c, external *x)
@@ -88,15 +178,22 @@ static void keep(pg_conn *c, external *x)
 static void settle(external *x)
 {
     pg_conn *c = x->c;
-    char address[64];
+    char address[64], net[64];
     const bool by_name = c->external == PG_BY_PASSWORD;
     alm_conn_peer(c->conn, address, sizeof address);
     alm_login_note_external(c->pg->db, &x->wait, by_name ? c->user : NULL, "pg", address);
+    alm_conn_net_text(c->conn, net, sizeof net);
     if (by_name && x->wait.verdict != ALM_OIDC_AWAY)
-        alm_login_result(c->pg->db, alm_str_of(address), alm_str_of(c->user),
+        alm_login_result(c->pg->db, alm_str_of(net), alm_str_of(c->user),
                          x->wait.verdict == ALM_OIDC_KNOWN);
     if (x->wait.verdict == ALM_OIDC_AWAY) {
         pg_fatal(c, ALM_E_PROVIDER, "identity provider not reachable");
+    } else if (c->external == PG_BY_OAUTH && x->wait.verdict != ALM_OIDC_KNOWN) {
+        refuse_oauth(c, "the token is not valid");
+    } else if (c->external == PG_BY_OAUTH && !is_asked_for(c, x->wait.who)) {
+        alm_login_note(c->pg->db, x->wait.who->name, x->wait.who, "pg", address,
+                       "asked to be another user", false);
+        refuse_oauth(c, "the token is of another user than the one that the client names");
     } else if (x->wait.verdict == ALM_OIDC_KNOWN) {
         keep(c, x);
         pg_let_in(c, x->wait.who);
@@ -119,50 +216,52 @@ static void ask(external *x)
     pg_conn *c = x->c;
     const alm_str secret = alm_str_of(x->secret);
     alm_conn_wait(c->conn, settled, external_free, x);
-    const bool now = c->external == PG_BY_TOKEN
-                         ? alm_oidc_ask(oidc_of(c), secret, &x->wait)
-                         : alm_oidc_ask_password(oidc_of(c), alm_str_of(c->user), secret, &x->wait);
+    const bool now = c->external == PG_BY_PASSWORD
+                         ? alm_oidc_ask_password(oidc_of(c), alm_str_of(c->user), secret, &x->wait)
+                         : alm_oidc_ask(oidc_of(c), secret, &x->wait);
     if (!now)
         return;
     alm_conn_wait_not(c->conn);
     settled(c->conn, x);
 }
 
-static void sleep_on(void *arg)
-{
-    const external *x = arg;
-    (void)usleep((useconds_t)(x->delay_ms * 1000));
-}
-
-static void slept(alm_conn *conn, void *arg)
+static void its_turn(alm_conn *conn, void *arg)
 {
     (void)conn;
     ask(arg);
 }
 
+/* In turn with the other questions of its address. */
+static void slept(alm_conn *conn, void *arg)
+{
+    external *x = arg;
+    const pg_conn *c = x->c;
+    const alm_str secret = alm_str_of(x->secret);
+    const bool is_new = c->external == PG_BY_TOKEN
+                            ? alm_oidc_is_new(oidc_of(c), secret)
+                            : alm_oidc_is_new_password(oidc_of(c), alm_str_of(c->user), secret);
+    if (!is_new || alm_conn_pace(conn, alm_db_conf(c->pg->db)->acl_oidc_address_calls_max,
+                                 ALM_OIDC_ADDRESS_PENDING_MAX, its_turn, external_free, x))
+        ask(x);
+}
+
 void pg_external_login(pg_conn *c, alm_str secret)
 {
-    char address[64];
+    char net[64];
+    alm_login_wait wait = {0};
     external *x = external_new(c, secret);
     if (x == NULL) {
         pg_fatal(c, ALM_E_MEMORY, "out of memory");
         return;
     }
-    alm_conn_peer(c->conn, address, sizeof address);
     x->wait.wants_token = c->external == PG_BY_PASSWORD;
+    alm_conn_net_text(c->conn, net, sizeof net);
     if (c->external == PG_BY_PASSWORD)
-        x->delay_ms = alm_login_delay_ms(c->pg->db, alm_str_of(address), alm_str_of(c->user));
-    if (x->delay_ms == 0) {
-        ask(x);
-        return;
-    }
-    x->sleeps = true;
-    if (atomic_fetch_add(&c->pg->logins_waiting, 1) >= PG_LOGINS_WAITING_MAX) {
-        external_free(x);
-        pg_fatal(c, ALM_E_BUSY, "too many logins at once");
-        return;
-    }
-    alm_conn_work(c->conn, sleep_on, slept, external_free, x);
+        alm_login_delays(c->pg->db, alm_str_of(net), alm_str_of(c->user), &wait);
+    if (wait.ms == 0)
+        slept(c->conn, x);
+    else
+        alm_conn_sleep(c->conn, wait.ms, slept, external_free, x);
 }
 
 /* ------------------------------------------------------------------------ statements */

@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <openssl/crypto.h>
 
@@ -14,6 +13,7 @@
 #include "base/lookup.h"
 #include "net/pgwire/pg_state.h"
 #include "session/login.h"
+#include "session/requests.h"
 
 enum {
     CODE_CANCEL = 80877102,
@@ -31,13 +31,15 @@ enum {
 void pg_fatal(pg_conn *c, alm_status code, const char *text)
 {
     alm_error err = {.code = code, .sql_pos = -1};
+    if (code == ALM_E_PROTOCOL)
+        alm_conn_fault(c->conn, PG_BROKEN, text);
     (void)snprintf(err.msg, sizeof(err.msg), "%s", text);
     pg_send_error(c, &err, (alm_str){0}, true);
     pg_flush(c);
     alm_conn_finish(c->conn);
 }
 
-static void auth_message(pg_conn *c, int32_t code, alm_str data)
+void pg_auth_message(pg_conn *c, int32_t code, alm_str data)
 {
     size_t at = 0;
     pg_begin(c, 'R', &at);
@@ -60,10 +62,31 @@ static bool account(const pg_conn *c, alm_str user, bool *read_only, alm_scram_v
     return true;
 }
 
+bool pg_account_stands(const pg_conn *c, alm_ctx *cx)
+{
+    alm_scram_verifier now;
+    bool read_only = false;
+    if (c->who != NULL)
+        return true;
+    if (account(c, alm_str_of(c->user), &read_only, &now) && read_only == c->read_only &&
+        CRYPTO_memcmp(now.stored_key, c->scram.verifier.stored_key, sizeof(now.stored_key)) == 0)
+        return true;
+    return alm_fail(cx, ALM_E_LOGIN_OVER, -1,
+                    "the login of \"%s\" has ended: the password has changed", c->user) == ALM_OK;
+}
+
 static void ask_clear_text(pg_conn *c)
 {
-    auth_message(c, 3, (alm_str){"", 0});
+    pg_auth_message(c, 3, (alm_str){"", 0});
     c->phase = PG_PASSWORD;
+    pg_flush(c);
+}
+
+static void ask_bearer(pg_conn *c)
+{
+    static const char mechanisms[] = "OAUTHBEARER\0"; /* and the end of the list */
+    pg_auth_message(c, 10, (alm_str){mechanisms, sizeof mechanisms});
+    c->phase = PG_OAUTH_FIRST;
     pg_flush(c);
 }
 
@@ -77,10 +100,12 @@ static bool ask_external(pg_conn *c)
     }
     if (c->external == PG_LOCAL)
         return false;
-    if (alm_conn_has_tls(c->conn) || alm_db_conf(c->pg->db)->pg_auth_cleartext)
-        ask_clear_text(c);
+    if (!alm_conn_has_tls(c->conn) && !alm_db_conf(c->pg->db)->pg_auth_cleartext)
+        pg_fatal(c, ALM_E_AUTH_SPEC, "a token needs TLS, or pg.auth.cleartext=true");
+    else if (c->external == PG_BY_OAUTH)
+        ask_bearer(c);
     else
-        pg_fatal(c, ALM_E_AUTH_SPEC, "a token as password needs TLS, or pg.auth.cleartext=true");
+        ask_clear_text(c);
     return true;
 }
 
@@ -110,9 +135,9 @@ static void ask_password(pg_conn *c)
     static const char both[] = "SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0"; /* and the end of the list */
     const size_t plus = sizeof("SCRAM-SHA-256-PLUS");
     c->scram.binding = alm_conn_tls_binding(c->conn);
-    auth_message(c, 10,
-                 c->scram.binding.len > 0 ? (alm_str){both, sizeof(both)}
-                                          : (alm_str){both + plus, sizeof(both) - plus});
+    pg_auth_message(c, 10,
+                    c->scram.binding.len > 0 ? (alm_str){both, sizeof(both)}
+                                             : (alm_str){both + plus, sizeof(both) - plus});
     c->phase = PG_SASL_FIRST;
     pg_flush(c);
 }
@@ -310,7 +335,8 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         negotiate(c);
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
     if (c->user[0] == 0 &&
-        !(conf->acl_oidc_enabled && conf->acl_oidc_pg_token_as_password_enabled)) {
+        !(conf->acl_oidc_enabled &&
+          (conf->acl_oidc_pg_token_as_password_enabled || conf->acl_oidc_pg_oauthbearer_enabled))) {
         pg_fatal(c, ALM_E_AUTH_SPEC, "no PostgreSQL user name specified in start-up packet");
         return false;
     }
@@ -326,25 +352,19 @@ static void say_refused(pg_conn *c)
     pg_fatal(c, ALM_E_AUTH, "invalid username/password");
 }
 
-/* ---- with access control: answers that wait, passwords that are hashed on a query thread */
+/* ---- with access control: answers that wait, passwords that are hashed in turns on query threads */
 
 typedef struct pg_attempt {
     pg_conn *c;
     alm_db *db;
     alm_ctx cx;
-    char user[ALM_ENTITY_NAME_MAX + 1], address[64];
+    char user[ALM_ENTITY_NAME_MAX + 1], address[64],
+        net[64];    /* net: what failures are counted by */
     char *password; /* NULL: the exchange has failed already */
     size_t bytes;
-    int64_t delay_ms;
     alm_principal *who;
     alm_status status;
-    bool waits;
 } pg_attempt;
-
-static _Atomic int32_t *waiting(const pg_attempt *a)
-{
-    return &a->c->pg->logins_waiting;
-}
 
 static void pg_attempt_free(void *arg)
 {
@@ -360,10 +380,6 @@ static void attempt_work(void *arg)
 {
     pg_attempt *a = arg;
     const alm_str password = {a->password, a->bytes};
-    if (a->delay_ms > 0)
-        (void)usleep((useconds_t)(a->delay_ms * 1000));
-    if (a->password == NULL)
-        return;
     a->status = a->bytes > 3 && memcmp(a->password, "qt1", 3) == 0
                     ? alm_login_token(&a->cx, a->db, alm_str_of(a->user), password, NULL, &a->who)
                     : alm_login_password(&a->cx, a->db, alm_str_of(a->user), password, &a->who);
@@ -378,7 +394,7 @@ void pg_let_in(pg_conn *c, alm_principal *who)
         char address[64];
         alm_conn_peer(c->conn, address, sizeof address);
         if (st == ALM_E_DENIED)
-            alm_login_note(c->pg->db, who->name, "pg", address, "no permission PGWIRE", false);
+            alm_login_note(c->pg->db, who->name, who, "pg", address, "no permission PGWIRE", false);
         pg_fatal(c, st, c->cx.err.msg);
         return;
     }
@@ -391,9 +407,8 @@ static void attempt_done(alm_conn *conn, void *arg)
     pg_attempt *a = arg;
     pg_conn *c = a->c;
     (void)conn;
-    atomic_fetch_sub(waiting(a), 1);
-    alm_login_result(a->db, alm_str_of(a->address), alm_str_of(a->user), a->who != NULL);
-    alm_login_note(a->db, a->user, "pg", a->address, "password", a->who != NULL);
+    alm_login_result(a->db, alm_str_of(a->net), alm_str_of(a->user), a->who != NULL);
+    alm_login_note(a->db, a->user, a->who, "pg", a->address, "password", a->who != NULL);
     if (a->status != ALM_OK)
         pg_fatal(c, a->status, a->cx.err.msg);
     else if (a->who != NULL)
@@ -403,17 +418,23 @@ static void attempt_done(alm_conn *conn, void *arg)
     pg_attempt_free(a);
 }
 
-static void attempt_drop(void *arg)
+static void attempt_begin(alm_conn *conn, void *arg)
 {
     pg_attempt *a = arg;
-    atomic_fetch_sub(waiting(a), 1);
-    pg_attempt_free(a);
+    const struct alm_conf *conf = alm_db_conf(a->db);
+    if (a->password == NULL)
+        attempt_done(conn, a);
+    else
+        alm_conn_work_in_turn(conn, conf->acl_password_check_max,
+                              conf->acl_password_check_address_max, attempt_work, attempt_done,
+                              pg_attempt_free, a);
 }
 
 /* password NULL: only the waiting is left to do. */
 static void attempt(pg_conn *c, const alm_str *password)
 {
     pg_attempt *a = calloc(1, sizeof *a);
+    alm_login_wait wait;
     if (a == NULL) {
         pg_fatal(c, ALM_E_MEMORY, "out of memory");
         return;
@@ -422,20 +443,22 @@ static void attempt(pg_conn *c, const alm_str *password)
     a->db = c->pg->db;
     (void)snprintf(a->user, sizeof a->user, "%s", c->user);
     alm_conn_peer(c->conn, a->address, sizeof a->address);
-    a->delay_ms = alm_login_delay_ms(a->db, alm_str_of(a->address), alm_str_of(a->user));
+    alm_conn_net_text(c->conn, a->net, sizeof a->net);
+    alm_login_delays(a->db, alm_str_of(a->net), alm_str_of(a->user), &wait);
     if (password != NULL) {
         a->bytes = password->len;
         a->password = malloc(a->bytes + 1);
-        if (a->password != NULL)
-            memcpy(a->password, password->ptr, a->bytes);
+        if (a->password == NULL) {
+            pg_attempt_free(a);
+            pg_fatal(c, ALM_E_MEMORY, "out of memory");
+            return;
+        }
+        memcpy(a->password, password->ptr, a->bytes);
     }
-    if (atomic_fetch_add(waiting(a), 1) >= PG_LOGINS_WAITING_MAX) {
-        atomic_fetch_sub(waiting(a), 1);
-        pg_attempt_free(a);
-        pg_fatal(c, ALM_E_BUSY, "too many logins at once");
-        return;
-    }
-    alm_conn_work(c->conn, attempt_work, attempt_done, attempt_drop, a);
+    if (wait.ms > 0)
+        alm_conn_sleep(c->conn, wait.ms, attempt_begin, pg_attempt_free, a);
+    else
+        attempt_begin(c->conn, a);
 }
 
 static void refused(pg_conn *c)
@@ -449,22 +472,24 @@ static void refused(pg_conn *c)
 /* The exchange went well: who it is. */
 static void proved(pg_conn *c)
 {
-    char address[64];
+    char address[64], net[64];
     alm_principal *who = NULL;
     if (!alm_db_conf(c->pg->db)->acl_enabled) {
         logged_in(c);
         return;
     }
     alm_conn_peer(c->conn, address, sizeof address);
-    const alm_status st = alm_login_name(&c->cx, c->pg->db, alm_str_of(c->user), &who);
+    const alm_status st =
+        alm_login_name(&c->cx, c->pg->db, alm_str_of(c->user), &c->scram.verifier, &who);
     if (st != ALM_OK)
         pg_fatal(c, st, c->cx.err.msg);
     else if (who == NULL)
         say_refused(c);
     else
         pg_let_in(c, who);
-    alm_login_result(c->pg->db, alm_str_of(address), alm_str_of(c->user), who != NULL);
-    alm_login_note(c->pg->db, c->user, "pg", address, "password", who != NULL);
+    alm_conn_net_text(c->conn, net, sizeof net);
+    alm_login_result(c->pg->db, alm_str_of(net), alm_str_of(c->user), who != NULL);
+    alm_login_note(c->pg->db, c->user, who, "pg", address, "password", who != NULL);
     alm_principal_release(who);
 }
 
@@ -496,6 +521,16 @@ static void logged_in(pg_conn *c)
         return;
     }
     const struct alm_conf *conf = alm_db_conf(c->pg->db);
+    if (alm_requests_join(&c->cx, c->pg->db, c->who != NULL ? c->who->identity : NULL,
+                          &c->requests) != ALM_OK) {
+        pg_fatal(c, c->cx.err.code, c->cx.err.msg);
+        return;
+    }
+    alm_conn_input_user(c->conn, &c->requests->requests);
+    alm_buf_init(&c->copy_data, &c->requests->requests);
+    c->prepared = (alm_mem){.limit_bytes = conf->pg_prepared_memory_max,
+                            .parent = &c->requests->prepared,
+                            .name = "pg.prepared.memory.max"};
     if (c->who != NULL)
         alm_session_become(c->session, c->who);
     alm_session_read_only(c->session, c->read_only);
@@ -510,13 +545,14 @@ static void logged_in(pg_conn *c)
         return;
     }
     c->phase = PG_READY;
+    alm_conn_known(c->conn);
     alm_conn_deadline(c->conn, 0);
     c->pid = (int32_t)alm_conn_id(c->conn);
     alm_session_pid(c->session, c->pid);
     alm_conn_ends(c->conn, &ends);
     alm_session_ends(c->session, &ends);
     alm_conn_input_max(c->conn, (size_t)conf->pg_recv_buffer_size);
-    auth_message(c, 0, (alm_str){"", 0});
+    pg_auth_message(c, 0, (alm_str){"", 0});
     c->settings_version = ~alm_session_settings_version(c->session);
     pg_send_settings(c);
     pg_begin(c, 'K', &at);
@@ -542,7 +578,7 @@ static void sasl_first(pg_conn *c, const char *body, size_t n)
         pg_fatal(c, ALM_E_PROTOCOL, "malformed SCRAM message");
         return;
     }
-    auth_message(c, 11, alm_str_of(c->scram.server_first));
+    pg_auth_message(c, 11, alm_str_of(c->scram.server_first));
     c->phase = PG_SASL_FINAL;
     pg_flush(c);
 }
@@ -564,7 +600,7 @@ static void sasl_final(pg_conn *c, const char *body, size_t n)
     } else if (st != ALM_OK) {
         refused(c);
     } else {
-        auth_message(c, 12, alm_str_of(answer));
+        pg_auth_message(c, 12, alm_str_of(answer));
         proved(c);
     }
 }
@@ -602,6 +638,10 @@ void pg_login_message(pg_conn *c, char type, const char *body, size_t n)
         sasl_first(c, body, n);
     else if (c->phase == PG_SASL_FINAL)
         sasl_final(c, body, n);
+    else if (c->phase == PG_OAUTH_FIRST)
+        pg_oauth_first(c, body, n);
+    else if (c->phase == PG_OAUTH_REFUSED)
+        pg_oauth_refused(c);
     else
         clear_text(c, body, n);
 }

@@ -60,10 +60,12 @@ void pg_flush(pg_conn *c)
         alm_conn_abort(c->conn);
     if (c->out.cap > OUT_KEPT) {
         alm_conn_send(c->conn, &c->out);
-        return;
+    } else {
+        alm_conn_send_bytes(c->conn, c->out.ptr, c->out.len);
+        c->out.len = 0;
     }
-    alm_conn_send_bytes(c->conn, c->out.ptr, c->out.len);
-    c->out.len = 0;
+    if (c->ended)
+        alm_conn_finish(c->conn);
 }
 
 static void put_field(pg_conn *c, char field, const char *text)
@@ -76,6 +78,8 @@ void pg_send_error(pg_conn *c, const alm_error *err, alm_str sql, bool fatal)
 {
     size_t at = 0;
     char number[24];
+    c->ended |= err->code == ALM_E_LOGIN_OVER;
+    fatal |= c->ended;
     pg_begin(c, 'E', &at);
     put_field(c, 'S', fatal ? "FATAL" : "ERROR");
     put_field(c, 'V', fatal ? "FATAL" : "ERROR");
@@ -130,6 +134,10 @@ void pg_send_ready(pg_conn *c)
 {
     size_t at = 0;
     const char state = alm_session_tx_state(c->session);
+    if (c->ended) { /* FATAL was the last message */
+        pg_flush(c);
+        return;
+    }
     if (state == 'I') { /* the end of an implicit transaction too */
         pg_cursors_block_over(c, false);
         alm_session_settle(c->session);

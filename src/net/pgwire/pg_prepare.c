@@ -86,7 +86,7 @@ bool pg_sql_prepare(pg_conn *c, const pg_statement *from, alm_error *err)
         return fail(err, ALM_E_MEMORY, -1, "out of memory");
     s->refs = 1;
     s->name = strdup(text);
-    bool ok = fill(c, words, from, s, err);
+    bool ok = fill(c, words, from, s, err) && pg_statement_charge(c, s, err);
     if (ok && alm_map_put(&cx, &c->statements, (alm_str){s->name, name.len}, s, NULL) != ALM_OK)
         ok = fail(err, ALM_E_MEMORY, -1, "out of memory");
     if (!ok)
@@ -168,7 +168,8 @@ static bool read_values(pg_conn *c, pg_portal *portal, alm_error *err)
 }
 
 /* EXPLAIN of the statement, whose parameters it has; NULL: the error. */
-static pg_statement *explained(pg_conn *c, const pg_statement *of, bool analyze, alm_error *err)
+static pg_statement *explained(pg_conn *c, const pg_statement *of, const alm_execute_words *words,
+                               alm_error *err)
 {
     size_t n = 0;
     alm_buf sql;
@@ -176,8 +177,9 @@ static pg_statement *explained(pg_conn *c, const pg_statement *of, bool analyze,
     pg_statement *s = calloc(1, sizeof(*s));
     alm_buf_init(&sql, NULL);
     alm_ctx cx = {0};
-    bool ok = s != NULL && alm_buf_printf(&cx, &sql, "EXPLAIN %s%.*s", analyze ? "ANALYZE " : "",
-                                          (int)n, text) == ALM_OK;
+    bool ok = s != NULL && alm_buf_printf(&cx, &sql, "EXPLAIN (ANALYZE %s, FORMAT %s) %.*s",
+                                          words->analyze ? "ON" : "OFF",
+                                          words->json ? "JSON" : "TEXT", (int)n, text) == ALM_OK;
     if (ok) {
         s->refs = 1;
         s->n_params = of->n_params;
@@ -225,7 +227,7 @@ bool pg_sql_execute(pg_conn *c, pg_portal *portal, alm_error *err)
             s->n_params, words->n_values);
     s->refs++;
     pg_statement_release(portal->executes);
-    portal->executes = words->explain ? explained(c, s, words->analyze, err) : s;
+    portal->executes = words->explain ? explained(c, s, words, err) : s;
     if (words->explain)
         pg_statement_release(s);
     if (portal->executes == NULL)

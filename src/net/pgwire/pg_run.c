@@ -212,6 +212,8 @@ static step_result put_rows(pg_conn *c)
     pg_run *run = &c->run;
     pg_portal *portal = run->portal, *from = run->from != NULL ? run->from : portal;
     step_result end = STEP_END;
+    if (alm_cursor_still(from->cursor) != ALM_OK)
+        return rows_failed(c, from);
     while (c->out.len < c->piece_bytes && !at_limit(run, portal) && !fetched(run)) {
         if (!have_row(c, from, &end))
             return end;
@@ -661,12 +663,23 @@ void pg_run_drained(pg_conn *c)
     alm_conn_resume(c->conn);
 }
 
+void pg_run_break(pg_conn *c, const alm_error *err)
+{
+    ALM_ASSERT(c->running && c->run.waiting);
+    c->run.waiting = false;
+    c->run.failed = true;
+    c->run.err = *err;
+    run_end(c);
+}
+
 void pg_run_cancel(pg_conn *c)
 {
     if (c->copying)
         pg_copy_fail(c, ALM_E_CANCEL, "cancelled by user");
-    if (!c->running)
+    if (!c->running) {
+        alm_session_cancel(c->session, 0); /* rows that stand still are given back: see pg_look */
         return;
+    }
     atomic_store(&c->run.cancelled, true);
     alm_session_cancel(c->session, 0);
 }
@@ -741,6 +754,7 @@ void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit, bool last)
     if (!pg_is_fetch(portal))
         portal->owed = 0; /* what a FETCH in it has left is not passed over */
     portal->sent = 0;
+    portal->idle_since_ns = 0;
     if (step == PG_DONE)
         portal->given = 0;
     if (step == PG_ROWS)

@@ -23,15 +23,22 @@ enum { PG_KEY_SHORT = 4, PG_KEY_LONG = 32, PG_NAME_BYTES = 128 };
 
 struct alm_pg {
     alm_db *db;
-    alm_tls_slot *tls;              /* NULL: none */
-    uint8_t secret[ALM_SCRAM_KEY];  /* of made-up salts */
-    _Atomic int32_t logins_waiting; /* passwords that are hashed, answers that wait */
+    alm_tls_slot *tls;             /* NULL: none */
+    uint8_t secret[ALM_SCRAM_KEY]; /* of made-up salts */
     uint8_t salt[ALM_SCRAM_SALT];
     pthread_mutex_t lock;
     alm_pg_accounts accounts; /* under the lock: passwords change */
 };
 
-typedef enum pg_phase { PG_STARTUP, PG_SASL_FIRST, PG_SASL_FINAL, PG_PASSWORD, PG_READY } pg_phase;
+typedef enum pg_phase {
+    PG_STARTUP,
+    PG_SASL_FIRST,
+    PG_SASL_FINAL,
+    PG_OAUTH_FIRST,   /* the client's message with a token, or without one */
+    PG_OAUTH_REFUSED, /* the client has been told why, and ends the exchange */
+    PG_PASSWORD,
+    PG_READY
+} pg_phase;
 
 typedef struct pg_statement {
     char *name;
@@ -43,8 +50,10 @@ typedef struct pg_statement {
     const alm_plan_col *cols; /* owned by prepared */
     uint32_t n_cols;
     bool described;
-    bool by_sql;       /* PREPARE made it */
-    int64_t made_us;   /* wall clock */
+    bool by_sql;      /* PREPARE made it */
+    int64_t made_us;  /* wall clock */
+    alm_mem *account; /* of the connection, which is charged with it; NULL: not yet */
+    int64_t charged;
     const char *shown; /* text in pg_prepared_statements, owned; NULL: that of prepared */
     int32_t refs;      /* portals use it after Close */
 } pg_statement;
@@ -72,6 +81,9 @@ typedef struct pg_portal {
     int64_t owed;      /* of a cursor: rows that FETCH is still to give; INT64_MAX: all */
     int64_t given;     /* of a FETCH: rows so far */
     int64_t made_us;
+    int64_t idle_since_ns;  /* monotonic; 0: it runs, or was not looked at since it ran */
+    const char *closed;     /* its rows are gone before they were read: why; NULL: they are not */
+    alm_status closed_code; /* with closed */
     pg_statement *executes; /* of EXECUTE: what runs; a reference */
     struct pg_portal *next_drop;
 } pg_portal;
@@ -117,9 +129,14 @@ typedef struct pg_start_setting {
     struct pg_start_setting *next;
 } pg_start_setting;
 
-/* Who says whether the login is right: this server; the identity provider, by a token or by name and password. */
-typedef enum pg_external_kind { PG_LOCAL, PG_BY_TOKEN, PG_BY_PASSWORD } pg_external_kind;
-enum { PG_LOGINS_WAITING_MAX = 8 };
+/* Who says whether the login is right: this server; the identity provider, by a token as password, by a token of OAUTHBEARER, or
+ * by name and password. */
+typedef enum pg_external_kind {
+    PG_LOCAL,
+    PG_BY_TOKEN,
+    PG_BY_OAUTH,
+    PG_BY_PASSWORD
+} pg_external_kind;
 
 typedef struct pg_conn {
     alm_conn *conn;
@@ -133,8 +150,10 @@ typedef struct pg_conn {
     uint32_t n_unknown_options;
     bool read_only;
     struct alm_principal *who; /* with access control, once it is known */
+    alm_seen seen;             /* of its login */
     pg_external_kind external;
-    char *token; /* of the identity provider, which the connection lives by; or NULL */
+    const char *oauth_why; /* PG_OAUTH_REFUSED: the error that follows */
+    char *token;           /* of the identity provider, which the connection lives by; or NULL */
     int64_t token_until_ns;
     uint64_t token_forgets;
     bool token_checked, token_away; /* asked about for the message that waits; no answer came */
@@ -146,7 +165,10 @@ typedef struct pg_conn {
     uint32_t minor;   /* of the protocol version that the connection speaks */
     alm_buf out;
     alm_map statements, portals;
-    size_t dropping; /* bytes of a message for which there was no memory */
+    struct alm_request_user
+        *requests;    /* who it is for the budgets of requests.h; NULL: not known yet */
+    alm_mem prepared; /* statements that are kept */
+    size_t dropping;  /* bytes of a message for which there was no memory */
     size_t
         wants; /* bytes of the message that is coming in, if it is larger than what is read ahead */
     char message_type; /* of that one */
@@ -154,6 +176,7 @@ typedef struct pg_conn {
     bool direct; /* TLS from the first byte on */
     bool more;   /* bytes have come behind a start-up packet */
     bool skip;   /* until Sync */
+    bool ended;  /* by its login: it has been told, and is closed with the next flush */
     bool torn;   /* no memory for a message: the connection ends when the loop sends next */
     char ahead;  /* type of the message behind an Execute */
     pg_run run;
@@ -199,12 +222,18 @@ alm_str pg_read_bytes(pg_reader *r, size_t n);
 /* pg_login.c */
 bool pg_startup(pg_conn *c, const char *body, size_t n); /* false: closed */
 void pg_login_message(pg_conn *c, char type, const char *body, size_t n);
+void pg_auth_message(pg_conn *c, int32_t code, alm_str data);
+#define PG_BROKEN "broken message" /* of alm_conn_fault */
 void pg_fatal(pg_conn *c, alm_status code, const char *text);
+/* Without access control: the account of the settings has the password still that the connection began with. */
+bool pg_account_stands(const pg_conn *c, alm_ctx *cx); /* false: cx->err */
 void pg_let_in(pg_conn *c, struct alm_principal *who); /* if the end point PGWIRE may be used */
 
 /* pg_external.c */
 ALM_NODISCARD alm_status pg_external_find(pg_conn *c); /* c->external, by c->user */
 void pg_external_login(pg_conn *c, alm_str secret);
+void pg_oauth_first(pg_conn *c, const char *body, size_t n); /* the client's message */
+void pg_oauth_refused(pg_conn *c);                           /* its answer to the refusal */
 typedef enum pg_admission {
     PG_ADMITTED,
     PG_WAITS,  /* the message comes again, or the connection is over */
@@ -232,6 +261,8 @@ alm_str pg_object_name(alm_str words, char out[PG_NAME_BYTES]);
 
 /* Types and result columns of a statement, once. False: the error. */
 bool pg_statement_describe(pg_conn *c, pg_statement *s, alm_error *err);
+/* Is there memory for the statement, as it is now, among those that are kept? False: the error. */
+bool pg_statement_charge(pg_conn *c, pg_statement *s, alm_error *err);
 /* Another statement with this name? Too many of them? False: the error. */
 bool pg_statement_fits(pg_conn *c, alm_str name, alm_error *err);
 
@@ -255,6 +286,11 @@ const alm_plan_col *pg_result_cols(pg_conn *c, const pg_statement *s, uint32_t *
 enum { PG_COLS_MAX = 65535, PG_COPY_COLS_MAX = 65534 };
 bool pg_cols_fit(uint32_t n, uint32_t max, alm_error *err); /* false: the error */
 void pg_cursors_block_over(pg_conn *c, bool rolled_back);
+/* Whoever uses a cursor or portal whose rows were given back hears why. True: it was. */
+bool pg_cursor_is_closed(const pg_portal *portal, alm_error *err);
+/* Nothing of the connection runs: closes what was not read since idle_ns ago (0: all that holds rows) but what the run that
+ * waits for its reader is about. */
+void pg_cursors_give_back(pg_conn *c, int64_t idle_ns, alm_status code, const char *why);
 void pg_cursors_went_back(pg_conn *c); /* ROLLBACK TO: those that were declared since go */
 
 /* pg_run.c */
@@ -262,6 +298,8 @@ void pg_run_simple(pg_conn *c, alm_str text);
 void pg_run_portal(pg_conn *c, pg_portal *portal, int64_t limit, bool last);
 void pg_run_sync(pg_conn *c); /* commits, then pg_synced */
 void pg_run_drained(pg_conn *c);
+/* A run that waits for its reader ends with this error. The connection stays paused: the caller resumes it. */
+void pg_run_break(pg_conn *c, const alm_error *err);
 void pg_run_cancel(pg_conn *c); /* by request of the client; nothing runs: no effect */
 void pg_run_clear(pg_conn *c);
 void pg_run_failed(pg_conn *c); /* run->err is the end of it */

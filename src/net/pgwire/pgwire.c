@@ -6,7 +6,9 @@
 
 #include "auth/rights.h"
 #include "auth/token.h"
+#include "base/log.h"
 #include "net/pgwire/pg_state.h"
+#include "session/requests.h"
 
 enum { LOGIN_BYTES_MAX = 70000, TLS_HANDSHAKE = 0x16 };
 
@@ -69,7 +71,7 @@ static void pg_open(alm_conn *conn)
     c->pg = alm_conn_arg(conn);
     alm_arena_init(&c->arena, NULL);
     alm_buf_init(&c->out, NULL);
-    alm_buf_init(&c->copy_data, alm_db_memory(c->pg->db));
+    alm_buf_init(&c->copy_data, NULL);
     alm_map_init(&c->statements, false);
     alm_map_init(&c->portals, false);
     c->cx = (alm_ctx){.arena = &c->arena, .conf = alm_db_conf(c->pg->db)};
@@ -92,11 +94,12 @@ static void pg_close(alm_conn *conn)
     pg_drop_all(c);
     alm_map_deinit(&c->statements);
     alm_map_deinit(&c->portals);
+    alm_buf_deinit(&c->copy_data);
     alm_session_free(c->session);
+    alm_requests_leave(c->pg->db, c->requests);
     alm_principal_release(c->who);
     alm_secret_free(c->token);
     alm_buf_deinit(&c->out);
-    alm_buf_deinit(&c->copy_data);
     alm_arena_deinit(&c->arena);
 }
 
@@ -135,11 +138,13 @@ static size_t one_message(pg_conn *c, const char *bytes, size_t n)
     const uint32_t length = alm_pg_get32(bytes + head - 4);
     const int64_t max = c->phase == PG_READY ? c->cx.conf->pg_message_bytes_max : LOGIN_BYTES_MAX;
     if (c->phase == PG_STARTUP && (length < 8 || length > 10000)) {
+        alm_conn_fault(c->conn, PG_BROKEN, "not a start-up packet");
         alm_conn_abort(c->conn); /* not a PG client */
         return n;
     }
     if (length < 4) {
         alm_error err = {.code = ALM_E_PROTOCOL, .sql_pos = -1, .msg = "invalid message length"};
+        alm_conn_fault(c->conn, PG_BROKEN, err.msg);
         pg_send_error(c, &err, (alm_str){0}, true);
         pg_flush(c);
         alm_conn_finish(c->conn);
@@ -211,11 +216,18 @@ static void pg_starved(alm_conn *conn)
         return;
     }
     want(c, 0);
-    (void)snprintf(
-        text, sizeof(text),
-        "no memory for a message of %zu bytes: the limit for those of all connections is "
-        "pg.input.memory.max (%lld)",
-        bytes, (long long)c->cx.conf->pg_input_memory_max);
+    if (alm_conn_short_of_user(conn))
+        (void)snprintf(
+            text, sizeof(text),
+            "no memory for a message of %zu bytes: the limit is request.memory.user.max, or "
+            "request.memory.max for all clients",
+            bytes);
+    else
+        (void)snprintf(
+            text, sizeof(text),
+            "no memory for a message of %zu bytes: the limit for those of all connections is "
+            "pg.input.memory.max (%lld)",
+            bytes, (long long)c->cx.conf->pg_input_memory_max);
     c->dropping = c->message_bytes;
     pg_message_refused(c, c->message_type, ALM_E_MEMORY, text);
 }
@@ -245,6 +257,72 @@ static void pg_idle(alm_conn *conn)
     (void)snprintf(err.msg, sizeof(err.msg), "%s", why);
     pg_send_error(c, &err, (alm_str){0}, true);
     pg_flush(c);
+}
+
+/*
+ * No query thread is at work: rows that stand still, and those that wait for their reader, hold memory for as long as
+ * their client likes, up to here. True: the connection is over.
+ */
+static bool look(pg_conn *c)
+{
+    static const alm_error cancelled = {
+        .code = ALM_E_CANCEL, .sql_pos = -1, .msg = "cancelled by user"};
+    const struct alm_conf *conf = c->cx.conf;
+    const bool waiting = c->running && c->run.waiting;
+    if (c->phase != PG_READY || (c->running && !waiting))
+        return false;
+    if (alm_session_take_cancel(c->session)) {
+        if (waiting)
+            pg_run_break(c, &cancelled);
+        pg_cursors_give_back(c, 0, ALM_E_CANCEL, "cancelled by user");
+        if (waiting)
+            alm_conn_resume(c->conn); /* the next message may run at once */
+        return false;
+    }
+    if (conf->pg_cursor_idle_timeout > 0)
+        pg_cursors_give_back(c, conf->pg_cursor_idle_timeout * 1000000, ALM_E_PORTAL,
+                             "it was idle longer than pg.cursor.idle.timeout");
+    const int64_t waited_ms =
+        waiting ? (alm_monotonic_ns() - c->run.waiting_since_ns) / 1000000 : 0;
+    if (!waiting || waited_ms < conf->pg_send_timeout)
+        return false;
+    alm_log_warn("pg",
+                 "a connection was closed: its client has not read for longer than pg.send.timeout "
+                 "(%lld ms)",
+                 (long long)conf->pg_send_timeout);
+    alm_conn_abort(c->conn);
+    return true;
+}
+
+/* The login has ended, or somebody ended the session: its cursors and its transaction go with it. */
+static bool pg_over(alm_conn *conn)
+{
+    pg_conn *c = alm_conn_state(conn);
+    alm_ctx cx = {.conf = c->cx.conf};
+    alm_error err = {.code = ALM_E_SHUTDOWN,
+                     .sql_pos = -1,
+                     .msg = "terminating connection due to administrator command"};
+    if (c->session == NULL)
+        return false;
+    const bool ended = alm_session_is_ended(c->session);
+    if (alm_conn_is_working(conn)) { /* the session is that of a query thread now */
+        if (c->who != NULL &&
+            alm_login_stands(&cx, c->pg->db, c->who, &c->seen) == ALM_E_LOGIN_OVER)
+            alm_session_cancel(c->session, 0);
+        return false;
+    }
+    if (!ended && alm_session_still(&cx, c->session) != ALM_E_LOGIN_OVER &&
+        pg_account_stands(c, &cx))
+        return look(c);
+    if (!ended)
+        err = cx.err;
+    if (c->running) { /* its client does not read: there is no place for a message */
+        alm_conn_abort(conn);
+        return true;
+    }
+    pg_send_error(c, &err, (alm_str){0}, true);
+    pg_flush(c);
+    return true;
 }
 
 static void pg_stopping(alm_conn *conn)
@@ -278,6 +356,7 @@ const alm_protocol alm_pg_protocol = {.name = "pg",
                                       .closing = pg_closing,
                                       .close = pg_close,
                                       .idle = pg_idle,
+                                      .over = pg_over,
                                       .stopping = pg_stopping,
                                       .refuse = pg_refuse,
                                       .refuses_late = true};

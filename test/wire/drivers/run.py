@@ -248,7 +248,7 @@ def report(results, wrong, nightly):
     passed = failed = skipped = 0
     for r in results:
         if r.missing is not None:
-            print(f"{r.name}: {'FAILED' if nightly else 'skipped'}: not installed: {r.missing}")
+            print(f"{'FAILED' if nightly else 'skipped'}: driver {r.name}: not installed: {r.missing}")
             failed, skipped = failed + nightly, skipped + (not nightly)
             continue
         bad = [c for c, mark in r.marks.items() if mark == "fail"]

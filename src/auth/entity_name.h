@@ -1,0 +1,20 @@
+/*
+ * entity_name.h - names of users, groups and service accounts, and of groups and users at an identity provider: what people
+ * see in lists, logs and views must tell one from the other.
+ *
+ * Rule        1 to ALM_ENTITY_NAME_MAX bytes of valid UTF-8, no blank at either end, no character that is hidden
+ *             (alm_utf8_hidden_at). No two entities have names that read the same (alm_utf8_name_key).
+ */
+#ifndef ALM_AUTH_ENTITY_NAME_H
+#define ALM_AUTH_ENTITY_NAME_H
+
+#include "auth/acl.h"
+
+/* ALM_E_ARG at `pos` with the reason; `what` begins the message, as "a name". */
+ALM_NODISCARD alm_status alm_entity_name_check(alm_ctx *cx, alm_str name, int32_t pos,
+                                               const char *what);
+/* The entity of another name that reads the same, or `admin` (not NULL) if that does; NULL: none. */
+ALM_NODISCARD alm_status alm_entity_name_twin(alm_ctx *cx, const alm_acl *acl, const char *admin,
+                                              alm_str name, const char **out);
+
+#endif

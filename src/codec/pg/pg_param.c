@@ -1,0 +1,634 @@
+/* pg_param.c - parameters of the PostgreSQL wire, text and binary, as values of a type (pg_value.h). */
+#include "codec/pg/pg_value.h"
+
+#include <stdio.h>
+
+#include "base/number.h"
+#include "base/utf8.h"
+#include "time/timestamp.h"
+#include "type/array.h"
+#include "type/decimal.h"
+#include "type/text.h"
+#include "type/text_list.h"
+
+enum {
+    OID_OID = 26,
+    OID_INET = 869,
+    OID_DATE = 1082,
+    OID_JSONB = 3802
+}; /* whose binary form is their own */
+
+static const struct {
+    uint32_t oid;
+    alm_type type;
+} param_types[] = {{16, {.id = ALM_T_BOOLEAN}},
+                   {20, {.id = ALM_T_LONG}},
+                   {21, {.id = ALM_T_SHORT}},
+                   {23, {.id = ALM_T_INT}},
+                   {700, {.id = ALM_T_FLOAT}},
+                   {701, {.id = ALM_T_DOUBLE}},
+                   {18, {.id = ALM_T_VARCHAR}},
+                   {19, {.id = ALM_T_VARCHAR}},
+                   {25, {.id = ALM_T_VARCHAR}},
+                   {705, {.id = ALM_T_NONE}},
+                   {1042, {.id = ALM_T_VARCHAR}},
+                   {1043, {.id = ALM_T_VARCHAR}},
+                   {114, {.id = ALM_T_VARCHAR}},
+                   {OID_JSONB, {.id = ALM_T_VARCHAR}},
+                   {1082, {.id = ALM_T_TIMESTAMP}},
+                   {1114, {.id = ALM_T_TIMESTAMP}},
+                   {1184, {.id = ALM_T_TIMESTAMP}},
+                   {1700, {.id = ALM_T_DECIMAL, .p = 76, .s = 38}},
+                   {1021, {.id = ALM_T_ARRAY, .dims = 1}},
+                   {1022, {.id = ALM_T_ARRAY, .dims = 1}},
+                   {1000, {.id = ALM_T_STRING, .p = ALM_LIST_BOOL}},
+                   {1005, {.id = ALM_T_STRING, .p = ALM_LIST_INT2}},
+                   {1007, {.id = ALM_T_STRING, .p = ALM_LIST_INT4}},
+                   {1016, {.id = ALM_T_STRING, .p = ALM_LIST_INT8}},
+                   {1009, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1014, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1015, {.id = ALM_T_STRING, .p = ALM_LIST_TEXT}},
+                   {1028, {.id = ALM_T_STRING, .p = ALM_LIST_OID}},
+                   {1115, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {1182, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {1185, {.id = ALM_T_STRING, .p = ALM_LIST_TIME}},
+                   {1231, {.id = ALM_T_STRING, .p = ALM_LIST_NUMERIC}},
+                   {2951, {.id = ALM_T_STRING, .p = ALM_LIST_UUID}},
+                   {17, {.id = ALM_T_BINARY}},
+                   {2950, {.id = ALM_T_UUID}},
+                   {OID_OID, {.id = ALM_T_LONG}},
+                   {OID_INET, {.id = ALM_T_IPV4}},
+                   {0, {.id = ALM_T_NONE}}};
+
+alm_status alm_pg_param_type(alm_ctx *cx, uint32_t oid, alm_type *out)
+{
+    for (size_t i = 0; i < ALM_COUNT(param_types); i++) {
+        if (param_types[i].oid != oid)
+            continue;
+        *out = param_types[i].type;
+        return ALM_OK;
+    }
+    return alm_fail(cx, ALM_E_UNSUPPORTED, -1, "unsupported parameter type (OID %u)", oid);
+}
+
+static alm_status bad_length(alm_ctx *cx, uint32_t index, size_t want, size_t got)
+{
+    return alm_fail(cx, ALM_E_FORMAT, -1,
+                    "bad parameter value length [sizeRequired=%zu, sizeActual=%zu, "
+                    "variableIndex=%u]",
+                    want, got, index);
+}
+
+/* numeric of the wire: ndigits, weight, sign, dscale, base-10000 digits. */
+static alm_status numeric_to_text(alm_ctx *cx, uint32_t index, alm_str in, char out[512], size_t *n)
+{
+    if (in.len < 8)
+        return bad_length(cx, index, 8, in.len);
+    const uint16_t digits = alm_pg_get16(in.ptr);
+    const int16_t weight = (int16_t)alm_pg_get16(in.ptr + 2);
+    const uint16_t sign = alm_pg_get16(in.ptr + 4);
+    if (in.len != 8 + 2 * (size_t)digits)
+        return bad_length(cx, index, 8 + 2 * (size_t)digits, in.len);
+    if (sign == 0xC000 || sign == 0xD000 || sign == 0xF000) {
+        (void)memcpy(out, "NaN", 3);
+        *n = 3;
+        return ALM_OK;
+    }
+    if (digits > 60)
+        return alm_fail(cx, ALM_E_RANGE, -1, "numeric parameter %u has too many digits", index + 1);
+    size_t at = 0;
+    if (sign == 0x4000)
+        out[at++] = '-';
+    out[at++] = '0';
+    for (uint16_t i = 0; i < digits; i++) { /* as an integer; the exponent follows */
+        uint16_t group = alm_pg_get16(in.ptr + 8 + 2 * i);
+        if (group > 9999)
+            return alm_fail(cx, ALM_E_FORMAT, -1, "bad digit in numeric parameter %u", index + 1);
+        for (uint16_t unit = 1000; unit > 0; unit /= 10) {
+            out[at++] = (char)('0' + group / unit);
+            group %= unit;
+        }
+    }
+    int32_t exponent = 4 * (weight - (int32_t)digits + 1);
+    const uint16_t scale = alm_pg_get16(in.ptr + 6);
+    /* the last group is full of zeros, with which a number of 76 digits would have too many */
+    for (; -exponent > (int32_t)scale && out[at - 1] == '0' && at > 2; at--)
+        exponent++;
+    out[at++] = 'e';
+    at += alm_int32_format(exponent, out + at);
+    *n = at;
+    return ALM_OK;
+}
+
+/* Microseconds since 2000 as a time of the type. Infinity is none that a row can hold. */
+static alm_status time_param(alm_ctx *cx, uint32_t index, alm_type type, int64_t value, void *out)
+{
+    int64_t us = 0, time = ALM_TS_NULL;
+    if (value == INT64_MAX || value == INT64_MIN)
+        return alm_fail(cx, ALM_E_TIME_RANGE, -1, "time parameter %u is %sinfinity", index + 1,
+                        value < 0 ? "-" : "");
+    if (!__builtin_add_overflow(value, ALM_PG_EPOCH_US, &us))
+        time = alm_time_rescale(us, ALM_TIME_US,
+                                type.id == ALM_T_DATE        ? ALM_TIME_MS
+                                : type.id == ALM_T_TIMESTAMP ? ALM_TIME_US
+                                                             : ALM_TIME_NS);
+    if (time == ALM_TS_NULL)
+        return alm_fail(cx, ALM_E_TIME_RANGE, -1, "time parameter %u is out of range", index + 1);
+    (void)memcpy(out, &time, sizeof(time));
+    return ALM_OK;
+}
+
+/* Binary forms that a text stands behind: jsonb begins with its version, inet has a head of family, bits,
+ * kind and length in front of the address. False: no such value. */
+static bool wrapped_text(uint32_t oid, alm_str *in, char scratch[ALM_VALUE_TEXT_MAX])
+{
+    enum { JSONB_VERSION = 1, INET_HEAD = 4, FAMILY_4 = 2, BITS_4 = 32, IPV4_BYTES = 4 };
+    const char *at = in->ptr;
+    if (oid == OID_JSONB) {
+        if (in->len == 0 || at[0] != JSONB_VERSION)
+            return false;
+        *in = (alm_str){at + 1, in->len - 1};
+        return true;
+    }
+    if (in->len != INET_HEAD + IPV4_BYTES || at[0] != FAMILY_4 || at[1] != BITS_4 ||
+        at[3] != IPV4_BYTES)
+        return false;
+    const uint32_t address = alm_pg_get32(at + INET_HEAD);
+    const alm_vec v = {.type = ALM_TY(IPV4), .data = (void *)(uintptr_t)&address, .is_const = true};
+    if (!alm_value_text(&v, 0, ALM_TEXT_PG, scratch, in))
+        *in = ALM_STR("0.0.0.0");
+    return true;
+}
+
+/* The least INT and LONG are their nulls, which a parameter that is one would become without a word. */
+static alm_status least(alm_ctx *cx, uint32_t index, alm_type type, int64_t value)
+{
+    return alm_fail(cx, ALM_E_RANGE, -1, "%s parameter %u is out of range: %lld",
+                    alm_type_name(type), index + 1, (long long)value);
+}
+
+/* Binary value of the OID the client named, as the value of the type that OID stands for. */
+static alm_status binary_param(alm_ctx *cx, uint32_t index, uint32_t oid, alm_type type, alm_str in,
+                               void *out)
+{
+    char text[512];
+    size_t n = 0;
+    if (oid == 1700 || type.id == ALM_T_DECIMAL) {
+        ALM_TRY(numeric_to_text(cx, index, in, text, &n));
+        if (type.id == ALM_T_DECIMAL && alm_str_eq((alm_str){text, n}, ALM_STR("NaN"))) {
+            alm_value_set_null(type, out);
+            return ALM_OK;
+        }
+        return alm_value_parse(cx, -1, type, (alm_str){text, n}, out);
+    }
+    if (oid == OID_DATE) {
+        if (in.len != 4)
+            return bad_length(cx, index, 4, in.len);
+        const int64_t days = (int32_t)alm_pg_get32(in.ptr);
+        int64_t us = days < 0 ? INT64_MIN : INT64_MAX;
+        if (days != INT32_MAX && days != INT32_MIN &&
+            __builtin_mul_overflow(days, INT64_C(86400000000), &us))
+            return alm_fail(cx, ALM_E_TIME_RANGE, -1, "date parameter %u is out of range",
+                            index + 1);
+        return time_param(cx, index, type, us, out);
+    }
+    if (oid == OID_OID && type.id == ALM_T_LONG) {
+        if (in.len != sizeof(uint32_t))
+            return bad_length(cx, index, sizeof(uint32_t), in.len);
+        *(int64_t *)out = alm_pg_get32(in.ptr);
+        return ALM_OK;
+    }
+    const size_t want = type.id == ALM_T_BYTE ? 2 : alm_type_width(type);
+    if (in.len != want)
+        return bad_length(cx, index, want, in.len);
+    switch (want) {
+    case 1:
+        *(uint8_t *)out = in.ptr[0] != 0;
+        return ALM_OK;
+    case 2: {
+        if (type.id != ALM_T_BYTE) {
+            *(uint16_t *)out = alm_pg_get16(in.ptr);
+            return ALM_OK;
+        }
+        const int16_t value = (int16_t)alm_pg_get16(in.ptr);
+        if (value < INT8_MIN || value > INT8_MAX)
+            return alm_fail(cx, ALM_E_RANGE, -1, "inconvertible value: %d [SHORT -> BYTE]", value);
+        *(int8_t *)out = (int8_t)value;
+        return ALM_OK;
+    }
+    case 4:
+        *(uint32_t *)out = alm_pg_get32(in.ptr);
+        if (type.id == ALM_T_INT && *(int32_t *)out == ALM_INT_NULL)
+            return least(cx, index, type, ALM_INT_NULL);
+        alm_values_settle(type, out, 1);
+        return ALM_OK;
+    case 8: {
+        const int64_t value = (int64_t)alm_pg_get64(in.ptr);
+        *(int64_t *)out = value;
+        if (type.id == ALM_T_LONG && value == ALM_LONG_NULL)
+            return least(cx, index, type, value);
+        alm_values_settle(type, out, 1);
+        if (alm_type_info_of(type)->cls != ALM_TC_TIME)
+            return ALM_OK;
+        return time_param(cx, index, type, value, out);
+    }
+    default: {
+        const alm_uuid uuid = alm_uuid_from_bytes((const uint8_t *)in.ptr);
+        (void)memcpy(out, &uuid, sizeof(uuid));
+        return ALM_OK;
+    }
+    }
+}
+
+/* bytea: bytes as they are, or as text. */
+static alm_status binary_text_param(alm_ctx *cx, alm_arena *arena, uint32_t index, bool binary,
+                                    alm_str in, void *out)
+{
+    alm_str kept;
+    ALM_TRY(alm_arena_copy(cx, arena, in, &kept));
+    if (!binary && !alm_bytea_parse(in, (char *)(uintptr_t)kept.ptr, &kept.len))
+        return alm_fail(cx, ALM_E_VALUE, -1, "bytea parameter %u is not \\x and digits", index + 1);
+    if (kept.ptr == NULL)
+        kept.ptr = "";
+    const alm_view view = alm_view_of(kept);
+    (void)memcpy(out, &view, sizeof(view));
+    return ALM_OK;
+}
+
+static double float_of(const char *bytes, size_t n)
+{
+    const uint64_t bits = n == 8 ? alm_pg_get64(bytes) : 0;
+    const uint32_t half = n == 4 ? alm_pg_get32(bytes) : 0;
+    double wide = 0;
+    float narrow = 0;
+    (void)memcpy(&wide, &bits, sizeof wide);
+    (void)memcpy(&narrow, &half, sizeof narrow);
+    return n == 8 ? wide : (double)narrow;
+}
+
+/* float8[] or float4[] of the wire, with as many dimensions as it says. */
+static alm_status binary_array_param(alm_ctx *cx, alm_arena *arena, uint32_t index, alm_str in,
+                                     alm_type *type, alm_view *out)
+{
+    enum { FLOAT4 = 700, FLOAT8 = 701, HEAD = 12, PER_DIM = 8 };
+    uint32_t len[ALM_ARRAY_DIMS_MAX] = {0};
+    const uint32_t dims = in.len >= HEAD ? alm_pg_get32(in.ptr) : UINT32_MAX;
+    const uint32_t of = in.len >= HEAD ? alm_pg_get32(in.ptr + 8) : 0;
+    if (dims > ALM_ARRAY_DIMS_MAX || in.len < HEAD + PER_DIM * (size_t)dims ||
+        (of != FLOAT8 && of != FLOAT4))
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of float8", index + 1);
+    const uint32_t width = of == FLOAT8 ? 8 : 4;
+    bool empty = false; /* some drivers send one dimension of no elements */
+    for (uint32_t d = 0; d < dims; d++) {
+        len[d] = alm_pg_get32(in.ptr + HEAD + PER_DIM * (size_t)d);
+        empty |= len[d] == 0;
+    }
+    if (dims > 0)
+        type->dims = (uint8_t)dims;
+    alm_str rest = {in.ptr + HEAD + PER_DIM * (size_t)dims, in.len - HEAD - PER_DIM * (size_t)dims};
+    size_t count = dims > 0 && !empty;
+    for (uint32_t d = 0; d < dims && count <= rest.len; d++)
+        count *= len[d];
+    alm_array_out w = {0};
+    bool good = count * 4 <= rest.len;
+    if (good)
+        ALM_TRY(alm_array_begin(cx, arena, -1, ALM_MAX(type->dims, 1U), len, &w));
+    for (size_t i = 0; good && i < w.count; i++) {
+        const uint32_t n = rest.len >= 4 ? alm_pg_get32(rest.ptr) : 1;
+        good = n == UINT32_MAX || (n == width && rest.len >= 4 + width);
+        const size_t used = n == UINT32_MAX ? 4 : 4 + width;
+        const double x = good && n == width ? float_of(rest.ptr + 4, width) : __builtin_nan("");
+        alm_array_put(&w, i, x);
+        if (good)
+            rest = (alm_str){rest.ptr + used, rest.len - used};
+    }
+    if (!good || rest.len != 0)
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u: bad lengths in an array", index + 1);
+    *out = alm_array_finish(&w);
+    return ALM_OK;
+}
+
+enum { ELEMENT_TEXT = 512 };
+
+/* What is no number of a whole type: by way of a value. */
+static bool typed_element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_TEXT],
+                               alm_str *out)
+{
+    enum { FLOAT4 = 700, FLOAT8 = 701, DATE = 1082, TIME = 1114, TIMETZ = 1184, NUMERIC = 1700 };
+    alm_type type = oid == FLOAT4   ? ALM_TY(FLOAT)
+                    : oid == FLOAT8 ? ALM_TY(DOUBLE)
+                    : oid == 2950   ? ALM_TY(UUID)
+                                    : ALM_TY(TIMESTAMP);
+    char value[16], scratch[ALM_VALUE_TEXT_MAX];
+    const alm_vec v = {.type = type, .data = value, .is_const = true};
+    if (oid == NUMERIC) {
+        alm_i256 number;
+        uint32_t precision = 0, places = 0;
+        out->ptr = to;
+        if (numeric_to_text(cx, 0, in, to, &out->len) != ALM_OK)
+            return false;
+        if (alm_decimal_parse(*out, &number, &precision, &places)) /* 00007e0 is 7 */
+            out->len = alm_decimal_format(number, places, to);
+        return true;
+    }
+    if (type.id == ALM_T_TIMESTAMP && oid != DATE && oid != TIME && oid != TIMETZ)
+        return false;
+    if (binary_param(cx, 0, oid, type, in, value) != ALM_OK ||
+        !alm_value_text(&v, 0, ALM_TEXT_PG, scratch, out))
+        return false;
+    (void)memcpy(to, out->ptr, out->len);
+    out->ptr = to;
+    return true;
+}
+
+/* One element of a list in binary, as its text in `to`; false: not of this type. */
+static bool element_text(alm_ctx *cx, uint32_t oid, alm_str in, char to[ELEMENT_TEXT], alm_str *out)
+{
+    enum { BOOL = 16, INT8 = 20, INT2 = 21, INT4 = 23, TEXT = 25, OID = 26, VARCHAR = 1043 };
+    int n = 0;
+    *out = in;
+    if (oid == TEXT || oid == VARCHAR || oid == 1042)
+        return alm_utf8_is_valid(in);
+    if (oid == BOOL && in.len == 1)
+        n = snprintf(to, 24, "%c", in.ptr[0] != 0 ? 't' : 'f');
+    else if (oid == INT2 && in.len == 2)
+        n = snprintf(to, 24, "%d", (int16_t)alm_pg_get16(in.ptr));
+    else if (oid == INT4 && in.len == 4)
+        n = snprintf(to, 24, "%d", (int32_t)alm_pg_get32(in.ptr));
+    else if (oid == OID && in.len == 4)
+        n = snprintf(to, 24, "%u", alm_pg_get32(in.ptr));
+    else if (oid == INT8 && in.len == 8)
+        n = snprintf(to, 24, "%lld", (long long)alm_pg_get64(in.ptr));
+    else
+        return typed_element_text(cx, oid, in, to, out);
+    *out = (alm_str){to, (size_t)n};
+    return n > 0;
+}
+
+/* An array of one dimension of the wire as the text of a list; elements in nulls stay nulls. */
+static alm_status binary_list_param(alm_ctx *cx, alm_arena *arena, uint32_t index, alm_str in,
+                                    alm_view *out)
+{
+    enum { HEAD = 12, PER_DIM = 8, PER_ELEMENT = 26 };
+    const uint32_t dims = in.len >= HEAD ? alm_pg_get32(in.ptr) : UINT32_MAX;
+    if (dims > 1 || in.len < HEAD + PER_DIM * (size_t)dims)
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is not an array of one dimension",
+                        index + 1);
+    const uint32_t of = alm_pg_get32(in.ptr + 8),
+                   count = dims > 0 ? alm_pg_get32(in.ptr + HEAD) : 0;
+    alm_str rest = {in.ptr + HEAD + PER_DIM * (size_t)dims, in.len - HEAD - PER_DIM * (size_t)dims};
+    char *text = NULL, digits[ELEMENT_TEXT];
+    size_t n = 0;
+    bool good = (size_t)count * 4 <= rest.len;
+    if (good)
+        ALM_TRY(alm_arena_bytes(cx, arena, 2 + PER_ELEMENT * (size_t)count + 2 * rest.len, &text));
+    for (uint32_t i = 0; good && i < count; i++) {
+        alm_str element = {NULL, 0};
+        const uint32_t len = rest.len >= 4 ? alm_pg_get32(rest.ptr) : 0;
+        const size_t used = len == UINT32_MAX ? 4 : 4 + (size_t)len;
+        good = rest.len >= 4 && used <= rest.len;
+        if (good && len != UINT32_MAX)
+            good = element_text(cx, of, (alm_str){rest.ptr + 4, len}, digits, &element);
+        if (!good)
+            break;
+        text[n++] = i == 0 ? '{' : ',';
+        n += alm_list_element_write(element, text + n);
+        rest = (alm_str){rest.ptr + used, rest.len - used};
+    }
+    if (!good || rest.len != 0)
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u: bad elements in an array of OID %u",
+                        index + 1, of);
+    if (count == 0)
+        text[n++] = '{';
+    text[n++] = '}';
+    *out = alm_view_of((alm_str){text, n});
+    return ALM_OK;
+}
+
+/* The dimensions of an array in text: the braces it starts with. */
+static uint32_t leading_braces(alm_str text)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '{' || text.ptr[i] == '[')
+            n++;
+        else if ((uint8_t)text.ptr[i] > ' ')
+            break;
+    }
+    return ALM_MIN(ALM_MAX(n, 1U), (uint32_t)ALM_ARRAY_DIMS_MAX);
+}
+
+static bool takes_text(alm_type type)
+{
+    return alm_type_is_text(type) || type.id == ALM_T_CHAR || type.id == ALM_T_IPV4 ||
+           type.id == ALM_T_INTERVAL || type.id == ALM_T_LONG256 || type.id == ALM_T_GEOHASH;
+}
+
+/* What numeric alone says of a parameter; its value says how many digits it needs. */
+static bool any_numeric(alm_type type)
+{
+    enum { PRECISION = 76, SCALE = 38 }; /* as in param_types */
+    return type.id == ALM_T_DECIMAL && type.p == PRECISION && type.s == SCALE;
+}
+
+static alm_type numeric_type(alm_str text)
+{
+    alm_i256 x;
+    uint32_t precision = 0, scale = 0;
+    if (!alm_decimal_parse(text, &x, &precision, &scale))
+        return alm_type_decimal(18, 3); /* NaN, or an error for whoever reads it */
+    return alm_type_decimal(ALM_MAX(ALM_MAX(precision, scale), 1U), scale);
+}
+
+/* A number of DECIMAL that is none is null, in text as in binary. */
+static alm_status text_value(alm_ctx *cx, alm_type type, alm_str text, void *out)
+{
+    if (type.id != ALM_T_DECIMAL || !alm_str_ieq(text, ALM_STR("NaN")))
+        return alm_value_parse(cx, -1, type, text, out);
+    alm_value_set_null(type, out);
+    return ALM_OK;
+}
+
+static alm_status numeric_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid,
+                                bool binary, alm_str in, alm_vec *out)
+{
+    char digits[512];
+    alm_str text = in;
+    if (binary) {
+        ALM_TRY(numeric_to_text(cx, index, in, digits, &text.len));
+        text.ptr = digits;
+    }
+    const alm_type type = numeric_type(text);
+    ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
+    out->is_const = true;
+    if (binary)
+        return binary_param(cx, index, oid, type, in, out->data);
+    return text_value(cx, type, text, out->data);
+}
+
+/*
+ * PostgreSQL takes a UUID without hyphens, with one behind any four digits, and in braces: in the form
+ * with four. What is neither comes back as it is.
+ */
+static alm_str uuid_text(alm_str in, char out[ALM_UUID_TEXT])
+{
+    alm_str rest = in;
+    if (rest.len > 2 && rest.ptr[0] == '{' && rest.ptr[rest.len - 1] == '}')
+        rest = (alm_str){rest.ptr + 1, rest.len - 2};
+    size_t digits = 0, n = 0;
+    for (size_t i = 0; i < rest.len; i++) {
+        if (rest.ptr[i] == '-' && digits > 0 && digits < 32 && digits % 4 == 0 &&
+            rest.ptr[i - 1] != '-')
+            continue;
+        if (alm_hex_digit(rest.ptr[i]) < 0 || digits == 32)
+            return in;
+        if (digits == 8 || digits == 12 || digits == 16 || digits == 20)
+            out[n++] = '-';
+        out[n++] = rest.ptr[i];
+        digits++;
+    }
+    return digits == 32 ? (alm_str){out, n} : in;
+}
+
+/* A number is a time in the units of its type since 1970, as it is in SQL: clients send 1705754096789000 for
+ * cast($1 as timestamp). Four digits are a year before that. */
+static bool time_number(alm_str text, void *out)
+{
+    int64_t value = 0;
+    if (alm_int64_parse(text, &value) != ALM_NUM_OK)
+        return false;
+    (void)memcpy(out, &value, sizeof(value));
+    return true;
+}
+
+/* A time that its type does not hold, but the statement does where it compares times: it stays a text. */
+static alm_status text_param(alm_ctx *cx, alm_arena *arena, alm_str kept, alm_vec *out)
+{
+    const alm_view view = alm_view_of(kept);
+    ALM_TRY(alm_vec_new(cx, arena, ALM_TY(VARCHAR), 1, out));
+    out->is_const = true;
+    (void)memcpy(out->data, &view, sizeof(view));
+    return ALM_OK;
+}
+
+/* Has the text, which is a time of the type, more digits than that? Few have a fraction: only these are read again. */
+static bool has_more_digits(alm_type type, alm_str text)
+{
+    int64_t ns = 0;
+    const int64_t unit = type.id == ALM_T_DATE ? 1000000 : 1000;
+    return (type.id == ALM_T_DATE || type.id == ALM_T_TIMESTAMP) && text.len > 0 &&
+           memchr(text.ptr, '.', text.len) != NULL &&
+           alm_value_scan(ALM_TY(TIMESTAMP_NS), text, &ns) == ALM_SCAN_OK && ns % unit != 0;
+}
+
+static int8_t binary_infinity(uint32_t oid, alm_str bytes)
+{
+    if (oid == OID_DATE && bytes.len == sizeof(int32_t)) {
+        const int32_t days = (int32_t)alm_pg_get32(bytes.ptr);
+        return days == INT32_MAX ? 1 : days == INT32_MIN ? -1 : 0;
+    }
+    if (bytes.len != sizeof(int64_t))
+        return 0;
+    const int64_t us = (int64_t)alm_pg_get64(bytes.ptr);
+    return us == INT64_MAX ? 1 : us == INT64_MIN ? -1 : 0;
+}
+
+/* A time of nanoseconds that only microseconds hold is one of these: the statement says whether it can be. */
+static alm_status distant_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid,
+                                bool binary, alm_str bytes, alm_vec *out)
+{
+    const alm_type us = ALM_TY(TIMESTAMP);
+    ALM_TRY(alm_vec_new(cx, arena, us, 1, out));
+    out->is_const = true;
+    return binary ? binary_param(cx, index, oid, us, bytes, out->data)
+                  : text_value(cx, us, bytes, out->data);
+}
+
+alm_status alm_pg_param(alm_ctx *cx, alm_arena *arena, uint32_t index, uint32_t oid, alm_type type,
+                        bool binary, alm_str bytes, alm_vec *out)
+{
+    if (type.id == ALM_T_NONE || type.id == ALM_T_NULL || type.id == ALM_T_SYMBOL)
+        type = ALM_TY(VARCHAR);
+    if (bytes.ptr == NULL)
+        return alm_vec_null(cx, arena, type, out);
+    if (any_numeric(type))
+        return numeric_param(cx, arena, index, oid, binary, bytes, out);
+    ALM_TRY(alm_vec_new(cx, arena, type, 1, out));
+    out->is_const = true;
+    if (type.id == ALM_T_BINARY)
+        return binary_text_param(cx, arena, index, binary, bytes, out->data);
+    if (type.id == ALM_T_ARRAY && binary)
+        return binary_array_param(cx, arena, index, bytes, &out->type, out->data);
+    if (alm_pg_is_list(type) && binary)
+        return binary_list_param(cx, arena, index, bytes, out->data);
+    if (type.id == ALM_T_ARRAY)
+        out->type = type = alm_type_array(leading_braces(bytes));
+    const bool time = alm_type_info_of(type)->cls == ALM_TC_TIME;
+    const int8_t infinity = !time    ? 0
+                            : binary ? binary_infinity(oid, bytes)
+                                     : alm_time_infinity(bytes);
+    if (infinity != 0)
+        return text_param(cx, arena, infinity < 0 ? ALM_STR("-infinity") : ALM_STR("infinity"),
+                          out);
+    if (binary && !takes_text(type)) {
+        const alm_status st = binary_param(cx, index, oid, type, bytes, out->data);
+        if (st != ALM_E_TIME_RANGE || type.id != ALM_T_TIMESTAMP_NS)
+            return st;
+        alm_error_clear(cx);
+        return distant_param(cx, arena, index, oid, true, bytes, out);
+    }
+    if (!takes_text(type)) { /* " 12 " is twelve, as in PostgreSQL */
+        while (bytes.len > 0 && bytes.ptr[0] == ' ') {
+            bytes.ptr++;
+            bytes.len--;
+        }
+        while (bytes.len > 0 && bytes.ptr[bytes.len - 1] == ' ')
+            bytes.len--;
+    }
+    char uuid[ALM_UUID_TEXT], address[ALM_VALUE_TEXT_MAX];
+    if (binary && (oid == OID_JSONB || oid == OID_INET) && !wrapped_text(oid, &bytes, address))
+        return alm_fail(cx, ALM_E_FORMAT, -1, "parameter %u is no %s", index + 1,
+                        oid == OID_INET ? "address of IPv4" : "jsonb of version 1");
+    if (!alm_utf8_is_valid(bytes))
+        return alm_fail(cx, ALM_E_UTF8, -1, "parameter %u is not UTF-8", index + 1);
+    if (type.id == ALM_T_UUID)
+        bytes = uuid_text(bytes, uuid);
+    alm_str kept;
+    ALM_TRY(alm_arena_copy(cx, arena, bytes, &kept));
+    if (kept.ptr == NULL)
+        kept = (alm_str){"", 0};
+    const alm_status st = text_value(cx, type, kept, out->data);
+    if (st == ALM_OK && has_more_digits(type, kept))
+        return text_param(cx, arena, kept, out);
+    if (st != ALM_E_VALUE || !time)
+        return st;
+    if (time_number(kept, out->data)) {
+        alm_error_clear(cx);
+        return ALM_OK;
+    }
+    alm_status other = st;
+    if (type.id == ALM_T_TIMESTAMP_NS) {
+        alm_error_clear(cx);
+        other = distant_param(cx, arena, index, oid, false, kept, out);
+    }
+    if (other == ALM_E_VALUE)
+        cx->err.code = other = ALM_E_TIME;
+    return other;
+}
+
+alm_status alm_pg_binary_value(alm_ctx *cx, alm_arena *arena, alm_type type, alm_str bytes,
+                               void *out)
+{
+    if (type.id == ALM_T_ARRAY) {
+        alm_type found = type;
+        ALM_TRY(binary_array_param(cx, arena, 0, bytes, &found, out));
+        if (found.dims == type.dims)
+            return ALM_OK;
+        return alm_fail(cx, ALM_E_FORMAT, -1, "an array of %u dimensions", (unsigned)found.dims);
+    }
+    if (type.id != ALM_T_BINARY && !takes_text(type))
+        return binary_param(cx, 0, 0, type, bytes, out);
+    if (type.id != ALM_T_BINARY && !alm_utf8_is_valid(bytes))
+        return alm_fail(cx, ALM_E_UTF8, -1, "not UTF-8");
+    return alm_value_parse(cx, -1, type, bytes, out);
+}

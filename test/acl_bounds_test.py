@@ -1,0 +1,513 @@
+#!/usr/bin/env python3
+"""The bounds of access control: what somebody could read, take or start who was not granted it. One part for each way that has to stay closed.
+
+    acl_bounds_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
+"""
+import base64, json, pathlib, sys, urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from acl_checks import ADMIN, Pg, Rest, run_suite  # noqa: E402
+from acl_test import ENV, PW, House  # noqa: E402
+from server import Server  # noqa: E402
+
+BASIC = {"Authorization": "Basic " + base64.b64encode(":".join(ADMIN).encode()).decode()}
+
+
+def preferences(check, s):
+    """Saved queries and boards are for whoever has a login; anybody may know the name, the kind and the colour of the server."""
+    secret, shown = "board.pay", {"instance_name": "lab", "instance_type": "test", "instance_rgb": "r"}
+    kept = {secret: "select sum(sal) from pay", "instance_description": "of the house", **shown}
+
+    def read(rest, auth=None, headers=None, method="GET"):
+        status, text, got = rest.request("/settings", method, auth, headers)
+        check.that(status == 200 and got["Cache-Control"] == "no-store", f"/settings {auth} {headers}: {status}")
+        return json.loads(text)
+
+    def public(what, found):
+        check.that(found["preferences"] == shown and found.get("preferences.public") is True and "release.version" in found["config"] and "sal" not in str(found), f"{what}: {found}")
+
+    def whole(what, found):
+        check.that(found["preferences"] == kept and "preferences.public" not in found, f"{what}: {found}")
+
+    def put(rest, auth):
+        version = json.loads(rest.request("/settings", auth=auth)[1])["preferences.version"]
+        check.that(rest.request(f"/settings?version={version}", "PUT", auth, None, json.dumps(kept).encode())[0] == 200, "kept")
+
+    rest = s.rest
+    put(rest, ADMIN)
+    user = s.user()
+    whole("the administrator", read(rest, ADMIN))
+    whole("a user with HTTP", read(rest, user))
+    token = rest.must(f"alter user {user[0]} create token type rest with ttl '1h'", user)["dataset"][0][1]
+    whole("a token", read(rest, token))
+    cookie = rest.request("/exec?query=select+1&session=true", auth=user)[2]["Set-Cookie"].split(";")[0]
+    whole("a cookie", read(rest, None, {"Cookie": cookie}))
+    public("nobody", read(rest))
+    public("a wrong password", read(rest, (user[0], "wrong")))
+    public("a wrong token", read(rest, token[:-1] + ("A" if token[-1] != "A" else "B")))
+    public("a cookie that is none", read(rest, None, {"Cookie": "qdb_session=qs1" + "x" * 43}))
+    public("a cookie beside a page of another site", read(rest, None, {"Cookie": cookie, "Sec-Fetch-Site": "cross-site"}))
+    public("Authorization that is none", read(rest, None, {"Authorization": "Basic"}))
+    rest.must(f"revoke http from {user[0]}")
+    public("a user without HTTP", read(rest, user))
+    public("his cookie", read(rest, None, {"Cookie": cookie}))
+    rest.must(f"grant http to {user[0]}")
+    rest.must(f"alter user {user[0]} disable")
+    public("a disabled user", read(rest, user))
+    check.that(rest.request("/settings", "HEAD")[0] == 200, "HEAD")
+    refused = [row for row in rest.rows("select * from sys.audit_log") if row[1:4] == ["login", "refused", user[0]]]
+    check.that(len(refused) >= 2, f"bad credentials are in the audit log: {refused}")
+    with Server(binary=s.binary, env={"ALMANAC_HTTP_USER": "me", "ALMANAC_HTTP_PASSWORD": PW}) as one:
+        me = Rest(one)
+        put(me, ("me", PW))
+        whole("http.user", read(me, ("me", PW)))
+        cookie = me.request("/exec?query=select+1&session=true", auth=("me", PW))[2]["Set-Cookie"].split(";")[0]
+        whole("its cookie", read(me, None, {"Cookie": cookie}))
+        public("without http.user", read(me))
+        public("http.user with another password", read(me, ("me", "wrong")))
+        public("Bearer", read(me, "me"))
+    with Server(binary=s.binary) as one:
+        put(Rest(one), None)
+        whole("no logins at all", read(Rest(one)))
+
+
+def barriers(check, s):
+    """What a reader puts above the view of somebody else sees none of the rows that the view hides: not in errors, not by what it reads."""
+    rest, (user, pw) = s.rest, s.user()
+    who = (user, pw)
+    for one in ("create table pay (ts timestamp, who symbol, dept symbol, sal int, note varchar) timestamp(ts) partition by day",
+                "create table udept (u varchar, dept symbol)", "create table mine (dept symbol)", "insert into mine values ('it')", f"insert into udept values ('{user}', 'it')",
+                "insert into pay values (0, 'ann', 'it', 7, 'u4pr'), (1, 'bob', 'hr', 20077, 'told'), (2, 'cy', 'hr', 30077, '(')",
+                "insert into pay select (3 + x)::timestamp, 'd' || x, 'hr', 20077, '(' from long_sequence(3000)",
+                "create view by_in as (select ts, who, sal, note from pay where dept in (select d.dept from udept d where u = current_user()))",
+                "create view by_join as (select ts, who, sal, note from pay join udept on pay.dept = udept.dept where u = current_user())",
+                "create view by_left as (select ts, who, sal, note from pay left join udept on pay.dept = udept.dept where u = current_user())",
+                "create view by_column as (select ts, who, sal, note from pay where dept = 'it')",
+                "create view by_group as (select who, max(ts) ts, max(sal) sal, max(note) note from pay group by who having max(sal) < 10)",
+                "create view by_limit as (select ts, who, sal, note from pay order by ts limit 1)",
+                "create view by_latest as (select ts, who, sal, note from (pay latest on ts partition by who) where sal < 10)",
+                "create view by_view as (select * from by_in)",
+                "create view by_value as (declare overridable @d := 'it' select ts, who, sal, note from pay where dept = @d and sal < 10)",
+                "create view by_table as (declare overridable @t := udept select * from @t)"):
+        rest.must(one)
+    views = ["by_in", "by_join", "by_left", "by_column", "by_group", "by_limit", "by_latest", "by_view", "by_value"]
+    rest.must(f"grant select on {', '.join(views)}, by_table, mine to {user}")
+    fails = ["sal::decimal(2,0) >= 0", "case when sal::decimal(2,0) > 1 then 1 else 2 end > 0", "(sal + 1)::decimal(3,1) in (8m, 9m)", "who || sal::decimal(2,0) > 'a'"]
+    told = []
+    for bad in fails:
+        status, text = rest.sql(f"select who from pay where {bad}")
+        told += [bad] if status != 200 else []
+        for v in views:
+            for form in (f"select who from {v} where {bad}", f"select x.who from {v} x join mine y on y.dept = 'it' and {bad.replace('sal', 'x.sal').replace('note', 'x.note').replace('who', 'x.who')}",
+                         f"with c as (select * from {v}) select who from c where {bad}", f"select who from {v} where {bad} order by ts limit 5",
+                         f"select who from (select who, {bad} ok from {v}) where ok", f"select who from {v} group by who, {bad}",
+                         f"select (select max(who) from {v} where {bad}) who"):
+                status, text = rest.sql(form, who)
+                got = json.loads(text).get("dataset")
+                check.that(status == 200 and got == [["ann"]], f"{form}: {status} {text[-200:]}")
+    check.that(told == fails, f"conditions that fail on rows that are hidden: {told}")
+    # what cannot leak moves as it does for the definer
+    for v in ("by_in", "by_join", "by_column"):
+        ask = f"explain select who from {v} where sal > 3 and ts in '1970' and who != 'x'"
+        mine = json.loads(json.dumps(rest.rows(ask, who)).replace(user, "admin"))
+        check.that(mine == rest.rows(ask), f"{v}: the plan of the definer: {mine}")
+    mixed = "\n".join(row[0] for row in rest.rows("explain select who from by_join where sal > 3 and bar(1.0, 0.0, 2.0, sal) > 'a'", who))
+    check.that(mixed.index("bar(") < mixed.index("join") < mixed.index("sal > 3"), f"each where it may be: {mixed}")
+    # variables of a view
+    for value, status in (("'hr'", 200), ("lower('IT')", 200), ("(select max(note) from pay)", 403), ("note", 403), ("(select 'it')", 403), ("case when note > 'a' then 'it' end", 403),
+                          ("concat('i', (select 't'))", 403), ("max(note)", 403)):
+        got = rest.sql(f"declare @d := {value} select count() from by_value", who)
+        check.that(got[0] == status, f"@d := {value}: {got}")
+        check.that(rest.sql(f"declare @d := {value} select count() from by_value")[0] != 403, f"the administrator may: {value}")
+    for value in ("pay", "tables()", "all_users()", "(select * from pay)", "'pay'"):
+        got = rest.sql(f"declare @t := {value} select * from by_table", who)
+        check.that(got[0] == 403, f"@t := {value}: {got}")
+    for v in views + ["by_table"]:
+        rest.must(f"drop view {v}")
+    rest.must("drop table pay")
+    rest.must("drop table udept")
+    rest.must("drop table mine")
+
+
+def refreshes(check, s):
+    """A materialized view sees what its definer may: lists of the catalogue, functions about it, and tables, at each refresh."""
+    rest, who = s.rest, s.user()
+    for one in ("create table base (ts timestamp, x int) timestamp(ts) partition by day wal", "insert into base values (0, 1)",
+                "create table hidden_one (ts timestamp, y int) timestamp(ts) partition by day wal", "insert into hidden_one values (0, 1)",
+                "create view hidden_view as (select * from hidden_one)", f"grant create materialized view to {who[0]}", f"grant select on base to {who[0]}"):
+        rest.must(one)
+    lists = ["(select table_name n from tables())", "(select table_name n from all_tables())", "(select view_name n from views())", "(select relname n from pg_class)", "(select relname n from pg_catalog.pg_class)",
+             "(select table_name n from information_schema.tables)", "(select column_name || table_name n from information_schema.columns)", "(select ddl n from show_create_database())",
+             "(select tablename n from pg_tables)", "(select name n from wal_tables())", "(select view_name n from materialized_views())"]
+    count = 0
+    for text in lists:
+        name = f"m{count}"
+        made = f"create materialized view {name} as (select base.ts, max(l.n) n, string_agg(l.n, ',') a from base cross join {text} l sample by 1d) partition by month"
+        made = made.replace("base cross", "base cross", 1)
+        status, body = rest.sql(made.replace(" as (", " with base base as (", 1), who)
+        if status != 200:
+            status, body = rest.sql(made, who)
+        if status != 200:
+            check.that("hidden" not in body, f"{made}: {body}")
+            continue
+        count += 1
+        for full in (" incremental", " full"):
+            rest.must(f"refresh materialized view {name}{full}", ADMIN)
+            got = rest.rows(f"select * from {name}")
+            check.that(got == rest.rows(f"select * from {name}", who) and "hidden" not in str(got), f"{text}{full}: {got}")
+    check.that(count >= 8, f"materialized views of lists: {count}")
+    rest.must("insert into base values (86400000000, 2)")
+    for i in range(count):
+        rest.must(f"refresh materialized view m{i} incremental")
+    for i in range(count):
+        check.that("hidden" not in str(rest.rows(f"select * from m{i}")), f"behind a commit: m{i}")
+        rest.must(f"drop materialized view m{i}")
+    # tables, too: what the definer lost is read no more
+    rest.must("create materialized view kept as (select ts, sum(x) x from base sample by 1d) partition by month", who)
+    rest.must("refresh materialized view kept full")
+    rest.must(f"revoke select on base from {who[0]}")
+    status, body = rest.sql("refresh materialized view kept full")
+    check.that(status == 403 and f"Access denied for {who[0]} [SELECT on base" in body, f"a table that was taken from the definer: {status} {body}")
+    rest.must(f"grant select on base to {who[0]}")
+    rest.must("refresh materialized view kept full")
+    rest.must(f"drop user {who[0]}")
+    status, body = rest.sql("refresh materialized view kept full")
+    check.that(status == 403 and "the definer of view kept is gone" in body, f"a definer that is gone: {status} {body}")
+    check.that(rest.rows("select count() from kept") == [[2]], "it keeps the rows it has")
+    for one in ("drop materialized view kept", "drop table base", "drop view hidden_view", "drop table hidden_one"):
+        rest.must(one)
+
+
+def grants_of_names(check, s):
+    """Grants are of what they were given on: not of the next table, column or view of that name, when somebody else makes it."""
+    rest = s.rest
+    a, b, reader = s.user(), s.user(), s.user()
+    rest.must(f"grant create table, create view, create materialized view to {a[0]}")
+    rest.must(f"grant create table, create view to {b[0]}")
+
+    def readable(name, auth, what="*"):
+        return rest.sql(f"select {what} from {name}", auth)[0] == 200
+
+    def denied(name, auth, why, what="*"):
+        status, body = rest.sql(f"select {what} from {name}", auth)
+        check.that(status == 403, f"{why}: {status} {body}")
+
+    # a grant on a column, made before there is anything, is none on a view
+    rest.must(f"grant select on fut(a) to {reader[0]}")
+    rest.must("create view fut as (select 1 a, 2 b)")
+    for what in ("*", "a", "b", "count()"):
+        denied("fut", reader, f"a column grant is none on a view: {what}", what)
+    check.that(rest.sql("show columns from fut", reader)[0] == 403, "SHOW COLUMNS of it")
+    check.that("fut" not in str(rest.rows(f"show permissions {reader[0]}")), "it went when the view was made")
+    rest.must("drop view fut")
+    rest.must(f"grant select on fut(a) to {reader[0]}")
+    rest.must("create table fut (a int, b int)")
+    check.that(readable("fut", reader, "a") and not readable("fut", reader, "b"), "on a table of the administrator it is as before")
+    rest.must("drop table fut cascade permissions")
+
+    # the owner's grants, and those that he gave, end with the table
+    for make, drop in (("create table payroll (x int)", "drop table payroll"), ("create view payroll as (select 1 x)", "drop view payroll")):
+        rest.must(make, a)
+        rest.must(f"grant select on payroll to {reader[0]} with grant option", a)
+        check.that(readable("payroll", a) and readable("payroll", reader), f"{make}: its owner and who he let in")
+        rest.must(drop, a)
+        for maker in (ADMIN, b):
+            rest.must(make, maker)
+            for who in (a, reader):
+                denied("payroll", who, f"{make} by {maker[0]}")
+                check.that(rest.sql(drop, who)[0] == 403 and rest.sql(f"grant select on payroll to {who[0]}", who)[0] == 403, f"{make}: DROP and GRANT")
+            rest.must(drop, maker)
+    # dropped by the administrator: the owner has nothing any more; grants stay, until somebody else makes the table
+    rest.must("create table payroll (x int)", a)
+    rest.must(f"grant select on payroll to {reader[0]}")
+    rest.must("drop table payroll")
+    rest.must("create table payroll (x int)")
+    denied("payroll", a, "the owner of the one before")
+    check.that(readable("payroll", reader), "made again by the administrator: grants stay, as documented")
+    rest.must("drop table payroll")
+    rest.must("create table payroll (x int)", b)
+    denied("payroll", reader, "made by somebody else")
+    check.that(readable("payroll", b), "its owner")
+    rest.must("drop table payroll", b)
+    # made without CREATE TABLE
+    rest.must(f"grant select, insert on sent to {reader[0]}")
+    status, text, _ = rest.request("/write", "POST", b, None, b"sent v=1 1000000000\n")
+    check.that(status == 204, f"/write: {status} {text}")
+    denied("sent", reader, "made by the line protocol")
+    rest.must("drop table sent")
+    rest.must(f"grant select on sent to {reader[0]}")
+    form = b'--x\r\nContent-Disposition: form-data; name="data"; filename="t.csv"\r\n\r\na,b\r\n1,2\r\n--x--\r\n'
+    status, text, _ = rest.request("/imp?name=sent&forceHeader=true", "POST", b, {"Content-Type": "multipart/form-data; boundary=x"}, form)
+    check.that(status == 200 and rest.rows("select count() from sent", b) == [[1]], f"/imp: {status} {text}")
+    denied("sent", reader, "made by /imp")
+    rest.must("drop table sent")
+    # names that others get
+    rest.must(f"grant select on later to {reader[0]}")
+    rest.must("create table sooner (x int)", b)
+    rest.must("rename table sooner to later", b)
+    denied("later", reader, "renamed by somebody else")
+    check.that(readable("later", b), "grants go with a table that is renamed")
+    rest.must("drop table later", b)
+    # columns
+    rest.must("create table cols (x int, y int)")
+    rest.must(f"grant select on cols(y) to {reader[0]}")
+    rest.must("alter table cols drop column y")
+    rest.must("alter table cols add column y int")
+    denied("cols", reader, "a column of that name", "y")
+    rest.must(f"grant select on cols(z) to {reader[0]}")
+    rest.must(f"grant add column, rename column on cols to {b[0]}")
+    rest.must("alter table cols add column z int", b)
+    denied("cols", reader, "added by somebody else", "z")
+    rest.must(f"grant select on cols(zz) to {reader[0]}")
+    rest.must("alter table cols rename column z to zz", b)
+    denied("cols", reader, "renamed by somebody else", "zz")
+    rest.must(f"grant select on cols(w) to {reader[0]}")
+    rest.must("alter table cols add column w int")
+    check.that(readable("cols", reader, "w"), "added by the administrator: as documented")
+    rest.must("drop table cols cascade permissions")
+
+
+def assumed(check, s):
+    """What is set of an account while it is assumed outlives REVOKE ASSUME: so it needs the permission, as it is not one's own."""
+    rest, who = s.rest, s.user()
+    for one in (f"create service account keyed with password '{PW}'", "grant http, pgwire to keyed", f"grant assume service account keyed to {who[0]}"):
+        rest.must(one)
+    own = (("with password 'of somebody'", "ADD PASSWORD"), ("with no password", "REMOVE PASSWORD"), ("create token type rest with ttl '1h'", "CREATE REST TOKEN"),
+           ("create token type rest with ttl '1h' transient", "CREATE REST TOKEN"), ("create token type jwk", "CREATE JWK"), ("drop token type rest", "DROP REST TOKEN"), ("drop token type jwk", "DROP JWK"))
+    for what, permission in own:
+        status, body = Pg(s).sql(["assume service account keyed", f"alter service account keyed {what}"], who)
+        check.that(status == 403 and permission in body, f"assumed: {what}: {status} {body}")
+    check.that(rest.sql("select 1", ("keyed", PW))[0] == 200, "its password is what it was")
+    for what, _ in own[2:]:
+        check.that(rest.sql(f"alter service account keyed {what}", ("keyed", PW))[0] == 200, f"itself: {what}")
+    rest.must("drop service account keyed")
+
+
+def targets(check, s):
+    """Permissions over users are over those who hold no more than the actor: not the password, a token, a group or the end of anybody else."""
+    rest = s.rest
+    over = "create user, create group, create service account, drop user, drop group, drop service account, disable user, enable user, add password, remove password, " \
+           "set memory limit, create rest token, drop rest token, create jwk, drop jwk, add user, remove user, add external alias, remove external alias"
+    clerk = s.user()
+    for one in (f"grant {over} to {clerk[0]}", "create table pay (x int, y int)", "create service account keeper", "grant select on pay to keeper",
+                "create group weak", "create group strong", "grant select on pay to strong", "create group chiefs", "grant database admin to chiefs", "create user plain", "grant http to plain"):
+        rest.must(one)
+
+    def changes(user, group, kind="user"):
+        """Each way to change the user or the group, and the way back, which the administrator goes."""
+        k = kind
+        return [(f"alter {k} {user} with password 'of somebody'", None), (f"alter {k} {user} with no password", None), (f"alter {k} {user} disable", f"alter {k} {user} enable"),
+                (f"alter {k} {user} enable", None), (f"alter {k} {user} set memory limit 100M", f"alter {k} {user} set memory limit unlimited"),
+                (f"alter {k} {user} create token type rest with ttl '1h'", None), (f"alter {k} {user} create token type rest with ttl '1h' transient", None),
+                (f"alter {k} {user} drop token type rest", None), (f"alter {k} {user} create token type jwk", None), (f"alter {k} {user} drop token type jwk", None)] + (
+               [(f"add user {user} to {group}", f"remove user {user} from {group}")] if k == "user" else [])
+
+    def all_denied(why, user, group="weak", kind="user"):
+        for text, back in changes(user, group, kind) + [(f"drop {kind} {user}", None)]:
+            for way in (rest, Pg(s)):
+                status, body = way.sql(text, clerk)
+                check.that(status == 403 and "holds permissions" in body, f"{why}: {text}: {status} {body}")
+
+    def allowed(why, user, group="weak", kind="user"):
+        for text, back in changes(user, group, kind):
+            status, body = rest.sql(text, clerk)
+            check.that(status == 200, f"{why}: {text}: {status} {body}")
+            if back is not None:
+                rest.must(back)
+
+    rest.must(f"grant pgwire to {clerk[0]}")
+    allowed("a user who holds what the clerk does", "plain")
+    for why, grant, revoke in (("all", "grant database admin to plain", "revoke database admin from plain"),
+                               ("a permission", "grant create table to plain", "revoke create table from plain"),
+                               ("with grant option", "grant http to plain with grant option", "grant http to plain"),
+                               ("on all tables", "grant select on all tables to plain", "revoke select on all tables from plain"),
+                               ("on a table", "grant insert on pay to plain", "revoke insert on pay from plain"),
+                               ("on a column", "grant select on pay(y) to plain", "revoke select on pay(y) from plain"),
+                               ("by a group", "add user plain to strong", "remove user plain from strong"),
+                               ("by a group that may all", "add user plain to chiefs", "remove user plain from chiefs"),
+                               ("by a service account", "grant assume service account keeper to plain", "revoke assume service account keeper from plain"),
+                               ("on a table that is not there yet", "grant select on not_yet to plain", "revoke select on not_yet from plain")):
+        rest.must(grant)
+        all_denied(why, "plain")
+        rest.must(revoke)
+        allowed(f"{why}, no more", "plain")
+    all_denied("a service account", "keeper", kind="service account")
+    # groups give what they have
+    for text in ("add user plain to strong", f"add user {clerk[0]} to strong", f"add user {clerk[0]} to chiefs", f"add user {clerk[0]} to weak, chiefs", "alter group strong with external alias mine",
+                 "alter group chiefs with external alias mine", "alter group chiefs set memory limit 64K", "drop group chiefs", "drop group strong"):
+        status, body = rest.sql(text, clerk)
+        check.that(status == 403 and "holds permissions" in body, f"{text}: {status} {body}")
+    rest.must("alter group chiefs with external alias theirs")
+    check.that(rest.sql("alter group chiefs drop external alias theirs", clerk)[0] == 403, "an alias is not taken away")
+    rest.must("add user other to chiefs")
+    check.that(rest.sql("remove user other from chiefs", clerk)[0] == 403, "a member is not taken away")
+    rest.must("remove user other from chiefs")
+    for text in (f"add user {clerk[0]} to weak", "alter group weak with external alias mine", "alter group weak drop external alias mine", f"remove user {clerk[0]} from weak"):
+        rest.must(text, clerk)
+    # what was granted in advance
+    rest.must("grant database admin to coming")
+    for text in ("create user coming with password 'mine of old'", "create service account coming with password 'mine of old'", "create group coming with external alias mine"):
+        check.that(rest.sql(text, clerk)[0] == 403, f"granted in advance: {text}")
+    rest.must("revoke database admin from coming")
+    rest.must("create user coming", clerk)
+    # one's own, however little the others hold; and the same rights are enough
+    rest.must("grant create table to plain")
+    rest.must("alter user plain with password 'old of plain'")
+    rest.must("alter user plain with password 'new of plain'", ("plain", "old of plain"))
+    rest.must(f"grant create table to {clerk[0]}")
+    allowed("as much", "plain")
+    rest.must(f"revoke create table from {clerk[0]}")
+    rest.must(f"grant database admin to {clerk[0]}")
+    allowed("a database admin", "plain")
+    for one in ("drop user plain", "drop user coming", "drop service account keeper", "drop group weak", "drop group strong", "drop group chiefs", "drop table pay", f"drop user {clerk[0]}"):
+        rest.must(one)
+
+
+def catalogue(check, s):
+    """The relations of the server come before tables, and nobody makes a table, a view or a user with a name that has a meaning for others."""
+    for name in ("sys.audit_log", "SYS.Audit_Log"):
+        status, body = s.rest.sql(f'create table "{name}" (x int)')
+        check.that(status == 400 and "is reserved" in body, f"{name}: {status} {body}")
+    rest, clerk = s.rest, s.user()
+    for one in (f"grant create table, create view, create materialized view, create user, create group, create service account to {clerk[0]}",
+                "create table plain (ts timestamp, x int) timestamp(ts) partition by day wal", f"grant select, insert, rename table on plain to {clerk[0]}"):
+        rest.must(one)
+    names = ["pg_type", "PG_TYPE", "pg_class", "pg_attribute", "pg_tables", "tables", "all_users", "all_tables", "views", "functions", "query_activity", "audit_log", "materialized_views", "permissions_of"]
+    for name in names:
+        # where the name stands in the statement
+        ways = [("create table ", " (x int)"), ("create table if not exists ", " (x int)"), ("create table public.", " (x int)"), ("create table ", " (like plain)"), ("create table ", " as (select 1 x)"),
+                ("create view ", " as (select 1 x)"), ("create or replace view ", " as (select 1 x)"), ("create materialized view ", " as (select ts, max(x) x from plain sample by 1d) partition by day"),
+                ("rename table plain to ", "")]
+        for before, behind in ways:
+            for quoted in (name, f'"{name}"'):
+                at = before.removesuffix("public.")
+                for auth in (clerk, ADMIN):
+                    status, body = rest.sql(before + quoted + behind, auth)
+                    got = json.loads(body)
+                    check.that(status == 400 and f'the name "{name}" is reserved' in got.get("error", "") and got["position"] == len(at), f"{before}{quoted}{behind}: {status} {body}")
+        status, text, _ = rest.request("/write", "POST", ADMIN, None, f"{name} v=1 1000000000\n".encode())
+        check.that(status == 400 and "is reserved" in text, f"/write {name}: {status} {text}")
+        form = b'--x\r\nContent-Disposition: form-data; name="data"; filename="t.csv"\r\n\r\na,b\r\n1,2\r\n--x--\r\n'
+        for more in ("", "&overwrite=true"):
+            status, text, _ = rest.request(f"/imp?name={name}&forceHeader=true&fmt=json{more}", "POST", ADMIN, {"Content-Type": "multipart/form-data; boundary=x"}, form)
+            check.that("is reserved" in text, f"/imp {name}{more}: {status} {text}")
+        check.that(rest.rows(f"select count() from tables() where table_name ilike '{name}'") == [[0]], f"{name} was not made")
+    check.that(rest.rows("select 'pg_type'::regclass::int, 'plain'::regclass::int > 16384") == [[1247, True]], "regclass")
+    for name in ("public", "qdb", "information_schema", "pg_catalog", "sys", "columns", "pg_mine", "files", "generate_series"):  # no relation of the server has these by name alone
+        rest.must(f'create table "{name}" (x int)')
+        for quoted in (name, f'"{name}"'):
+            check.that(rest.rows(f"select count() from {quoted}") == [[0]], quoted)
+        rest.must(f'drop table "{name}"')
+    for kind in ("user", "group", "service account"):
+        for name in ("_sso", '"_sso"', "'_sso'", "_SSO"):
+            for text in (f"create {kind} {name}", f"create {kind} if not exists {name}") + ((f"create {kind} {name} with password 'of somebody'",) if kind == "user" else ()):
+                for auth in (clerk, ADMIN):
+                    status, body = rest.sql(text, auth)
+                    got = json.loads(body)
+                    check.that(status == 400 and "is reserved" in got.get("error", "") and got["position"] == text.index(name), f"{text}: {status} {body}")
+    for one in (f"drop user {clerk[0]}", "drop table plain"):
+        rest.must(one)
+
+
+# What clients send by themselves. meant: may it change something?
+MARK = {"X-Requested-With": "XMLHttpRequest"}
+CHROME = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/143.0", "Accept-Language": "en-US,en;q=0.9", "Accept-Encoding": "gzip"}
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Upgrade-Insecure-Requests": "1"}
+CLIENTS = [  # name, headers, meant
+    ("curl", {"User-Agent": "curl/8.5.0", "Accept": "*/*"}, True),
+    ("requests", {"User-Agent": "python-requests/2.32", "Accept": "*/*", "Accept-Encoding": "gzip, deflate"}, True),
+    ("no headers", {}, True),
+    ("fetch of Node.js", {"User-Agent": "node", "Accept": "*/*", "Accept-Language": "*", "Sec-Fetch-Mode": "cors"}, True),
+    ("PowerShell", {"User-Agent": "Mozilla/5.0 (Windows NT 10.0; en-US) PowerShell/7.4"}, True),
+    ("the back end of Grafana", {"User-Agent": "Grafana/12.0", "X-Forwarded-For": "10.0.0.1"}, True),
+    ("a link of a mail, TLS", {**CHROME, **HTML, "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Sec-Fetch-User": "?1"}, False),
+    ("a link of our own page, TLS", {**CHROME, **HTML, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Referer": "http://HOST/"}, False),
+    ("that with the header", {**CHROME, **HTML, **MARK, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate"}, False),
+    ("a link of another site, TLS", {**CHROME, **HTML, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, False),
+    ("a frame, TLS", {**CHROME, **HTML, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, False),
+    ("an image, TLS", {**CHROME, "Accept": "image/*", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}, False),
+    ("a navigation, plain HTTP", {**CHROME, **HTML}, False),
+    ("one without a language", {"User-Agent": "x", "Accept": "text/html"}, False),
+    ("one of a browser with little in it", {"Upgrade-Insecure-Requests": "1"}, False),
+    ("an image, plain HTTP", {**CHROME, "Accept": "image/avif,*/*;q=0.8"}, False),
+    ("a script, plain HTTP", {**CHROME, "Accept": "*/*"}, False),
+    ("a page that is told", {"Accept": "*/*", "Referer": "http://evil.example/"}, False),
+    ("a form of our own, plain HTTP", {**CHROME, **HTML, "Origin": "http://HOST"}, False),
+    ("a form of another site, plain HTTP", {**CHROME, **HTML, "Origin": "http://evil.example"}, False),
+    ("a script of our own page without the header", {**CHROME, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty", "Origin": "http://HOST"}, False),
+    ("the console, TLS", {**CHROME, **MARK, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty", "Referer": "http://HOST/"}, True),
+    ("the console, plain HTTP", {**CHROME, **MARK, "Origin": "http://HOST"}, True),
+    ("another site with the header", {**CHROME, **MARK, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Origin": "http://evil.example"}, False),
+    ("another word in the header", {**CHROME, **HTML, "X-Requested-With": "com.example.app"}, False),
+]
+
+
+def links(check, s):
+    """What a browser sends without a script of ours has no effect: by whichever route, method and credentials it brings itself. Reading is open to it."""
+    form, boundary = {"Content-Type": "application/x-www-form-urlencoded"}, {"Content-Type": "multipart/form-data; boundary=x"}
+    file = '--x\r\nContent-Disposition: form-data; name="data"; filename="t.csv"\r\n\r\na\r\n1\r\n--x--\r\n'
+    query = lambda sql, path="/exec": path + "?" + urllib.parse.urlencode({"query": sql})
+    changes = [(m, t, h, b) for sql in ("insert into linked values (1)", "create table made (x int)", "select reload_config()", "select set_config('timezone', 'Asia/Tokyo', false)", "select 1; drop table linked")
+               for m, t, h, b in (("GET", query(sql), {}, None), ("POST", "/exec", form, urllib.parse.urlencode({"query": sql})), ("GET", query(sql, "/api/v1/sql/execute"), {}, None))]
+    changes += [("POST", "/write", {}, "linked x=1i\n"), ("POST", "/api/v2/write", {}, "linked x=1i\n"), ("POST", "/imp?name=made&forceHeader=true", boundary, file), ("PUT", "/imp?name=made&forceHeader=true", boundary, file),
+                ("POST", "/settings?version=0", {}, '{"a":"b"}'), ("PUT", "/settings?version=0", {}, '{"a":"b"}'), ("DELETE", "/query/none-of-that", {}, None), ("DELETE", "/snapshot/none-of-that", {}, None)]
+    reads = [("GET", query("select count() from linked"), {}, None), ("GET", query("select count() from linked", "/exp"), {}, None), ("GET", query("show tables"), {}, None), ("GET", "/chk?f=json&j=linked", {}, None),
+             ("POST", "/exec", form, urllib.parse.urlencode({"query": "select count() from linked"})), ("GET", "/settings", {}, None)]
+
+    def state(rest, auth):
+        return rest.rows("select count() from linked", auth), rest.rows("select count() from tables() where table_name = 'made'", auth), json.loads(rest.request("/settings", auth=auth)[1])["preferences"]
+
+    def walk(what, rest, auth, sent, clients, foreign="POST", step=3):
+        """sent: the headers of the credentials; foreign: what another site may not even read, by a method or "all"; one in `step` changes is tried."""
+        for one in ("drop table if exists linked", "create table linked (x long)"):
+            rest.must(one, auth)
+        before = state(rest, auth)
+        for name, headers, meant in clients:
+            headers = {k: v.replace("HOST", rest.server.http) for k, v in headers.items()}
+            if meant:
+                status, text, _ = rest.request(query("insert into linked values (1)"), "GET", None, {**headers, **sent})
+                check.that(status == 200, f"{what}, {name}: GET INSERT: {status} {text}")
+                status, text, _ = rest.request("/write", "POST", None, {**headers, **sent}, "linked x=1i\n")
+                check.that(status == 204 and state(rest, auth)[0] == [[2]], f"{what}, {name}: /write: {status} {text}")
+                rest.must("truncate table linked", auth)
+            for method, target, more, body in changes[::step] if not meant else []:
+                status, text, _ = rest.request(target, method, None, {**headers, **sent, **more}, body)
+                check.that(status == 403 and ("X-Requested-With" in text or "another site" in text), f"{what}, {name}: {method} {target} {body}: {status} {text}")
+            if not meant:
+                check.that(state(rest, auth) == before, f"{what}, {name}: nothing changed: {state(rest, auth)}")
+            for method, target, more, body in reads:
+                status, text, _ = rest.request(target, method, None, {**headers, **sent, **more}, body)
+                other = "evil" in headers.get("Origin", "") or headers.get("Sec-Fetch-Site") == "cross-site"
+                wanted = 403 if other and (method == foreign or (foreign == "all" and target != "/settings")) else 200
+                check.that(status == wanted, f"{what}, {name}: {method} {target}: {status} {text}")
+        rest.must("drop table linked", auth)
+
+    rest = s.rest
+    cookie = rest.request("/exec?query=select+1&session=true", auth=ADMIN)[2]["Set-Cookie"].split(";")[0]
+    walk("Basic", rest, ADMIN, BASIC, CLIENTS, step=1)
+    by_cookie = [(name, headers, meant and "X-Requested-With" in headers) for name, headers, meant in CLIENTS]
+    walk("a cookie", rest, ADMIN, {"Cookie": cookie}, by_cookie, "all")
+    token = rest.must("create service account linker") and rest.must("grant all to linker") and rest.must("alter service account linker create token type rest with ttl '1h'")["dataset"][0][1]
+    walk("a token, which no browser adds", rest, ADMIN, {"Authorization": "Bearer " + token}, [(name, headers, True) for name, headers, _ in CLIENTS if "evil" not in str(headers) and "cross-site" not in str(headers)])
+    # nor does a link cancel a statement or end the session
+    for headers in ({**CHROME, **HTML}, {"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"}):
+        check.that(rest.request("/exec?query=select+1&session=false", headers={**headers, "Cookie": cookie})[0] == 200, "session=false by a link is a query")
+        check.that(rest.request("/exec?query=select+1", headers={"Cookie": cookie})[0] == 200, "and the session goes on")
+    check.that(rest.request("/exec?query=select+1&session=false", headers={**MARK, "Cookie": cookie})[0] == 200 and rest.request("/exec?query=select+1", headers={"Cookie": cookie})[0] == 401, "the console ends it")
+    rest.must("drop service account linker")
+    with Server(binary=s.binary) as one:
+        walk("no logins at all", Rest(one), None, {}, CLIENTS)
+    with Server(binary=s.binary, env={"ALMANAC_HTTP_USER": "me", "ALMANAC_HTTP_PASSWORD": PW}) as one:
+        me = ("me", PW)
+        walk("http.user", Rest(one), me, {"Authorization": "Basic " + base64.b64encode(":".join(me).encode()).decode()}, CLIENTS)
+        cookie = Rest(one).request("/exec?query=select+1&session=true", auth=me)[2]["Set-Cookie"].split(";")[0]
+        walk("its cookie", Rest(one), me, {"Cookie": cookie}, by_cookie)
+    with Server(binary=s.binary, env={"ALMANAC_HTTP_CROSS_SITE_WRITES": "true"}) as one:
+        walk("http.cross.site.writes", Rest(one), None, {}, [(name, headers, True) for name, headers, _ in CLIENTS], "")
+
+
+PARTS = [preferences, barriers, refreshes, grants_of_names, assumed, targets, catalogue, links]
+
+
+if __name__ == "__main__":
+    run_suite(PARTS, House, ENV)

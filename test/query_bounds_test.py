@@ -1,0 +1,588 @@
+#!/usr/bin/env python3
+"""What statements may take, whatever they are made of: nodes, time and memory of parser, binder, planner and of the operators that are opened;
+memory of users together and of cursors that nobody reads; refreshes of materialized views.
+
+Statements of many parts (PARTS, in three sizes) must take time in proportion to their size, end at their time limit, and be refused by the
+names of limits. `query_bounds_test.py NAME` runs one check, `--all` all of them, `--nightly` the large sizes too."""
+import http.client, json, os, pathlib, sys, threading, time, urllib.error, urllib.parse, urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "wire"))
+from checks import check, run_checks  # noqa: E402
+from server import Server  # noqa: E402
+
+NIGHTLY = "--nightly" in sys.argv
+
+
+def expect(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def post(s, sql, timeout_ms=None, user=None, wait=120, path="/exec"):
+    """(status, error or dataset, seconds)"""
+    body = urllib.parse.urlencode({"query": sql}).encode()
+    request = urllib.request.Request(s.url + path, data=body)
+    if timeout_ms is not None:
+        request.add_header("Statement-Timeout", str(timeout_ms))
+    if user is not None:
+        import base64
+        request.add_header("Authorization", "Basic " + base64.b64encode(user.encode()).decode())
+    start = time.monotonic()
+    try:
+        with urllib.request.urlopen(request, timeout=wait) as r:
+            answer, status = r.read(), r.status
+    except urllib.error.HTTPError as e:
+        answer, status = e.read(), e.code
+    except http.client.IncompleteRead:  # the answer had begun: it is torn
+        return 400, "timeout, query aborted", time.monotonic() - start
+    took = time.monotonic() - start
+    found = json.loads(answer)
+    return status, found.get("error", found.get("dataset", found.get("ddl"))), took
+
+
+def many(n, one, between=", "):
+    return between.join(one(i) for i in range(n))
+
+
+# name: statement of n parts
+PARTS = {
+    "with": lambda n: "with " + many(n, lambda i: f"c{i} as (select {i} x)") + f" select * from c{n - 1}",
+    "with, each read": lambda n: "with " + many(n, lambda i: f"c{i} as (select {i} x)") + " select " + many(n, lambda i: f"(select x from c{i}) v{i}") + " from long_sequence(1)",
+    "scalar subqueries": lambda n: "select " + many(n, lambda i: f"(select {i} + x from long_sequence(1))") + " from long_sequence(1)",
+    "exists": lambda n: "select x from long_sequence(1) where " + many(n, lambda i: f"exists (select {i} from long_sequence(1))", " and "),
+    "in (select)": lambda n: "select x from long_sequence(1) where " + many(n, lambda i: "x in (select x from long_sequence(1))", " and "),
+    "fill": lambda n: "select ts, " + many(n, lambda i: f"sum(v + {i})") + " from bounds sample by 1h fill(" + many(n, lambda i: "prev") + ")",
+    "fill of names": lambda n: "select ts, " + many(n, lambda i: f"sum(v + {i}) s{i}") + " from bounds sample by 1h fill(" + many(n, lambda i: f"prev(s{n - 1 - i})") + ")",
+    "sums": lambda n: "select " + many(n, lambda i: f"sum(v + {i})") + " from bounds",
+    "sum of sums": lambda n: "select " + many(n, lambda i: f"sum(v + {i}) - sum(v + {n - i})") + " from bounds",
+    "concat": lambda n: "select concat(" + many(n, lambda i: f"'literal number {i}'") + ")",
+    "concat of characters": lambda n: "select concat(" + many(n, lambda i: "'a'") + ")",
+    "joins": lambda n: "select count() from long_sequence(1) t0 " + many(n, lambda i: f"join long_sequence(1) t{i + 1} on t{i + 1}.x = t{i}.x", " "),
+    "cross joins": lambda n: "select count() from " + many(n + 1, lambda i: f"long_sequence(1) t{i}"),
+    "left joins": lambda n: "select count() from long_sequence(1) t0 " + many(n, lambda i: f"left join bounds t{i + 1} on t{i + 1}.v = t0.x", " "),
+    "asof joins": lambda n: "select count() from bounds t0 " + many(n, lambda i: f"asof join bounds t{i + 1}", " "),
+    "in": lambda n: "select x from long_sequence(1) where x in (" + many(n, lambda i: str(i)) + ")",
+    "in of texts": lambda n: "select x from long_sequence(1) where x::string in (" + many(n, lambda i: f"'text number {i}'") + ")",
+    "or": lambda n: "select x from long_sequence(1) where " + many(n, lambda i: f"x = {i}", " or "),
+    "or of two": lambda n: "select v from bounds where " + many(n, lambda i: f"(v = {i} and s = 'a{i}')", " or "),
+    "case": lambda n: "select case " + many(n, lambda i: f"when x = {i} then {i}", " ") + " end from long_sequence(1)",
+    "case of a value": lambda n: "select case x " + many(n, lambda i: f"when {i} then 'text {i}'", " ") + " end from long_sequence(1)",
+    "union": lambda n: many(n, lambda i: f"select {i} x", " union all "),
+    "union in brackets": lambda n: "select * from (" + many(n, lambda i: f"select {i} x", " union ") + ")",
+    "windows": lambda n: "select " + many(n, lambda i: f"sum(x + {i}) over (order by x)") + " from long_sequence(1)",
+    "named windows": lambda n: "select " + many(n, lambda i: f"sum(x) over w{i}") + " from long_sequence(1) window " + many(n, lambda i: f"w{i} as (order by x + {i})"),
+    "group by": lambda n: "select count() from bounds group by " + many(n, lambda i: f"v + {i}"),
+    "group by items": lambda n: "select " + many(n, lambda i: f"v + {i} k{i}") + ", count() from bounds group by " + many(n, lambda i: f"k{i}"),
+    "implied keys": lambda n: "select " + many(n, lambda i: f"v + {i}") + ", count() from bounds",
+    "order by": lambda n: "select x from long_sequence(1) order by " + many(n, lambda i: f"x + {i}"),
+    "order by items": lambda n: "select " + many(n, lambda i: f"x + {i} k{i}") + " from long_sequence(1) order by " + many(n, lambda i: f"k{n - 1 - i}"),
+    "columns": lambda n: "select " + many(n, lambda i: "x") + " from long_sequence(1)",
+    "aliases": lambda n: "select " + many(n, lambda i: f"x a{i}") + " from long_sequence(1)",
+    "aliases of aliases": lambda n: "select 1 a0, " + many(n, lambda i: f"a{i} + 1 a{i + 1}") + " from long_sequence(1)",
+    "columns of columns": lambda n: "select " + many(n, lambda i: f"a{i}") + " from (select " + many(n, lambda i: f"x + {i} a{i}") + " from long_sequence(1))",
+    "having": lambda n: "select s, count() c from bounds group by s having " + many(n, lambda i: f"sum(v + {i}) > {i}", " and "),
+    "values": lambda n: "select * from (values " + many(n, lambda i: f"({i}, 'text {i}')") + ")",
+    "sum": lambda n: "select " + many(n, lambda i: "x", " + ") + " from long_sequence(1)",
+    "coalesce": lambda n: "select coalesce(" + many(n, lambda i: f"x + {i}") + ") from long_sequence(1)",
+    "and": lambda n: "select v from bounds where " + many(n, lambda i: f"v != {i}", " and "),
+    "intervals": lambda n: "select v from bounds where " + many(n, lambda i: f"ts between {i}000 and {i}500", " or "),
+    "declare": lambda n: "declare " + many(n, lambda i: f"@v{i} := {i}") + " select " + many(n, lambda i: f"@v{i}"),
+    "explain": lambda n: "explain select " + many(n, lambda i: f"sum(v + {i})") + " from bounds",
+    "pivot": lambda n: "select * from (select v, s from bounds) pivot (sum(v) for s in (" + many(n, lambda i: f"'s{i}'") + "))",
+    "star without": lambda n: "select * exclude (" + many(n, lambda i: f"a{i}") + ") from (select 1 b, " + many(n, lambda i: f"x + {i} a{i}") + " from long_sequence(1))",
+    "using": lambda n: "select count() from (select " + many(n, lambda i: f"x a{i}") + " from long_sequence(1)) p join (select " + many(n, lambda i: f"x a{i}") + " from long_sequence(1)) q using (" + many(n, lambda i: f"a{i}") + ")",
+    "array": lambda n: "select array[" + many(n, lambda i: f"x + {i}") + "] from long_sequence(1)",
+    "long name": lambda n: "select x " + "a" * (10 * n) + " from long_sequence(1)",
+    "brackets": lambda n: "select " + "(" * n + "x" + ")" * n + " from long_sequence(1)",
+    "not": lambda n: "select " + "not " * n + "true",
+    "create table": lambda n: "create table made (" + many(n, lambda i: f"a{i} int") + ")",
+    "create table with indexes": lambda n: "create table made (" + many(n, lambda i: f"a{i} symbol") + many(n, lambda i: f", index(a{i})", "") + ")",
+    "create table as": lambda n: "create table made as (select " + many(n, lambda i: f"x a{i}") + " from long_sequence(1))",
+    "create view": lambda n: "create view made as (select " + many(n, lambda i: f"x a{i}") + " from long_sequence(1))",
+    "create materialized view": lambda n: "create materialized view made as (select ts, " + many(n, lambda i: f"sum(v) a{i}") + " from bounds sample by 1h)",
+    "add columns": lambda n: "alter table bounds add column " + many(n, lambda i: f"a{i} int"),
+    "drop columns": lambda n: "alter table bounds drop column " + many(n, lambda i: f"a{i}"),
+    "lists": lambda n: "select " + many(n, lambda i: "unnest(array[1, 2])"),
+    "natural join": lambda n: "select count() from (select " + many(n, lambda i: f"x a{i}") + " from long_sequence(1)) p natural join (select " + many(n, lambda i: f"x a{i}") + " from long_sequence(1)) q",
+    "names of with": lambda n: "with c (" + many(n, lambda i: f"a{i}") + ") as (select " + many(n, lambda i: "1") + ") select a0 from c",
+    "recursion": lambda n: "with recursive c as (select " + many(n, lambda i: f"{i} a{i}") + " union all select " + many(n, lambda i: f"a{i} + 1") + " from c where a0 < 2) select a0 from c",
+    "grouping sets": lambda n: "select count() from bounds group by grouping sets (" + many(n, lambda i: "(v)") + ")",
+    "partitions of a window": lambda n: "select sum(x) over (partition by " + many(n, lambda i: f"x + {i}") + ") from long_sequence(1)",
+    "filters": lambda n: "select " + many(n, lambda i: f"count() filter (where v > {i})") + " from bounds",
+    "strings": lambda n: "select '" + "''" * n + "'",
+    "comments": lambda n: "select /* " + "*" * n + " */ 1 " + "-- nothing\n" * n,
+    "conditions of joins": lambda n: "select count() from bounds a join bounds b on " + many(n, lambda i: f"a.v + {i} = b.v + {i}", " and "),
+    "except": lambda n: many(n, lambda i: f"select {i} x", " except "),
+    "statements": lambda n: many(n, lambda i: "select 1", "; "),
+    "insert columns": lambda n: "insert into bounds (" + many(n, lambda i: f"a{i}") + ") values (" + many(n, lambda i: "1") + ")",
+    "insert the same column": lambda n: "insert into bounds (ts, " + many(n, lambda i: "v") + ") values (0, " + many(n, lambda i: "1") + ")",
+    "insert rows": lambda n: "insert into bounds values " + many(n, lambda i: f"({i}, {i}, 'a')"),
+    "insert computed rows": lambda n: "insert into bounds values " + many(n, lambda i: f"({i}, {i} + 1, concat('a', 'b'))"),
+    "insert select": lambda n: "insert into bounds select 0::timestamp, " + many(n, lambda i: str(i), " + ") + ", 'a'",
+    "update": lambda n: "update bounds set " + many(n, lambda i: f"a{i} = 1"),
+    "update case": lambda n: "update bounds set v = case " + many(n, lambda i: f"when v = {i} then {i}", " ") + " end",
+    "drop tables": lambda n: "drop table if exists " + many(n, lambda i: f"nothing{i}"),
+    "truncate": lambda n: "truncate table " + many(n, lambda i: "nothing"),
+    "in of rows": lambda n: "select v from bounds where (v, s) in (" + many(n, lambda i: f"({i}, 'a{i}')") + ")",
+}
+# what may be refused, and how it must be
+REFUSED = ("sql.nodes.max", "steps one above the other", "nested too deeply", "a table may have", "memory limit", "timeout, query aborted",
+           "Invalid column", "not enough fill", "too many columns", "PIVOT gives", "variables make", "does not exist", "sql.nesting.max",
+           "needs a column", "Duplicate column", "column name", "at most", "too many grouping sets")
+
+
+def seed(s):
+    s.exec("create table bounds (ts timestamp, v long, s symbol) timestamp(ts) partition by day")
+    s.exec("insert into bounds select (x * 3600000000L)::timestamp, x, 'a' || x from long_sequence(10)")
+
+
+def forget(s):
+    for sql in ("drop table if exists made", "drop view if exists made", "drop materialized view if exists made"):
+        post(s, sql)
+
+
+def size_of(name, bytes_max):
+    """So many parts that the text has about so many bytes."""
+    per = max(len(PARTS[name](1000)) // 1000, 1)
+    return max(bytes_max // per, 1)
+
+
+def cpu_seconds(s):
+    fields = pathlib.Path(f"/proc/{s.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+@check
+def statements_of_many_parts_end_at_their_time_limit(s):
+    """Every one is over soon after its time limit, or was refused by a limit before."""
+    slow = []
+    for name in PARTS:
+        sql = PARTS[name](size_of(name, (15 << 20) if NIGHTLY else (120 << 10)))
+        status, said, took = post(s, sql, 60)
+        forget(s)
+        if took > 3:
+            slow.append(f"{name}: {took:.1f} s ({status} {str(said)[:120]})")
+        if status != 200:
+            expect(any(word in said for word in REFUSED), f"{name}: {status} {said[:200]}")
+    expect(not slow, "\n".join(slow))
+
+
+# Those whose parts were once compared with one another, and what took memory for each part.
+HASHED = ("with", "sums", "fill", "group by", "implied keys", "concat", "create table", "create view", "star without", "in", "case")
+
+
+@check
+def time_grows_with_the_size(s):
+    """Of the processor, so that other work does not count: for eight times the parts not more than 24 times as much."""
+    slow = []
+    for name in PARTS if NIGHTLY else HASHED:
+        n, used = size_of(name, 40000), []
+        for parts in (n, 8 * n):
+            before = cpu_seconds(s)
+            post(s, PARTS[name](parts))
+            used.append(cpu_seconds(s) - before)
+            forget(s)
+        if used[1] > 0.25 and used[1] > 24 * used[0]:
+            slow.append(f"{name}: {n} parts {used[0]:.3f} s, {8 * n} parts {used[1]:.3f} s")
+    expect(not slow, "\n".join(slow))
+
+
+@check
+def constants_take_the_memory_of_their_text(s):
+    """100,000 of them, which took 64 kB each, within the 512 MB of the server."""
+    status, said, _ = post(s, PARTS["concat"](100000))
+    expect(status == 200 and said[0][0].startswith("literal number 0literal number 1"), f"{status} {str(said)[:200]}")
+
+
+@check
+def a_statement_of_too_many_nodes_is_refused_by_the_name_of_the_limit(_):
+    with Server(env={"ALMANAC_SQL_NODES_MAX": "20000"}) as s:
+        seed(s)
+        for name in ("scalar subqueries", "joins", "sums", "columns", "with", "in", "case"):
+            status, said, _ = post(s, PARTS[name](30000))
+            expect(status == 400 and "sql.nodes.max (20000)" in said, f"{name}: {status} {said[:200]}")
+            status, said, _ = post(s, PARTS[name](50))
+            expect(status == 200, f"{name}: {status} {said}")
+        for n, wanted in ((1, 200), (6, 400)):  # ranges of intervals
+            status, said, _ = post(s, "select count() from (select x::timestamp ts from long_sequence(1)) where " + many(n, lambda i: f"ts in '2020-01-0{i + 1};1s;2s;6000'", " or "))
+            expect(status == wanted and (wanted == 200 or "sql.nodes.max (20000)" in said), f"{n} intervals: {status} {said}")
+        status, said, _ = post(s, PARTS["insert rows"](30000))
+        expect(status == 200, f"rows are no nodes: {said}")
+        expect(s.rows("select count() from bounds") == [[30010]], "rows were lost")
+
+
+@check
+def depth_of_plans_is_bounded(s):
+    for sql in ("select count() from long_sequence(1) where " + many(60000, lambda i: "x in (select x from long_sequence(1))", " and "),
+                "select count() from long_sequence(1) where " + many(60000, lambda i: "exists (select 1 from long_sequence(1) l where l.x = long_sequence.x)", " and ")):
+        status, said, _ = post(s, sql)
+        expect(status == 400 and ("steps one above the other" in said or "sql.nodes.max" in said), f"{status} {said[:200]}")
+    expect(s.rows("select 1") == [[1]], "the server does not answer")
+
+
+@check
+def columns_of_tables_are_counted_first(s):
+    for name in ("create table", "create view", "create table as", "add columns", "drop columns"):
+        status, said, _ = post(s, PARTS[name](20000))
+        expect(status == 400 and "a table may have 4096 columns, not " in said, f"{name}: {status} {said[:200]}")
+
+
+@check
+def who_may_not_is_told_so_before_the_statement_is_looked_at(_):
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096"}
+    with Server(env=env) as s:
+        root, guest = "root:secret", "guest:of tests"
+        for sql in ("create user guest with password 'of tests'", "grant http to guest", "create table bounds (ts timestamp, v long, s symbol) timestamp(ts) partition by day"):
+            status, said, _ = post(s, sql, user=root)
+            expect(status == 200, f"{sql}: {said}")
+        status, said, _ = post(s, "select 1", user=guest)
+        expect(status == 200, str(said))
+        for name in ("create table", "create view", "create materialized view", "insert rows", "update case", "sums", "fill", "group by"):
+            sql = PARTS[name](30000)
+            before = cpu_seconds(s)
+            status, said, _ = post(s, sql, user=guest)
+            expect(status == 403 and "denied" in said.lower(), f"{name}: {status} {said[:200]}")
+            expect(cpu_seconds(s) - before < 1.5, f"{name}: {cpu_seconds(s) - before:.1f} s of the processor")
+        n = 20000
+        for sql in ("grant select on bounds(" + many(n, lambda i: f"a{i}") + ") to guest", "grant select on " + many(n, lambda i: f"t{i}") + " to guest",
+                    "grant " + many(n, lambda i: "select") + " on bounds to guest", "grant http to " + many(n, lambda i: f"u{i}"),
+                    "revoke select on " + many(n, lambda i: f"t{i}") + " from guest", "add user guest to " + many(n, lambda i: f"g{i}")):
+            for user in (guest, root):
+                before = cpu_seconds(s)
+                status, said, took = post(s, sql, 500, user=user)
+                used = cpu_seconds(s) - before
+                expect(used < 2 and took < 5, f"{user} {sql[:60]}: {used:.1f} s of the processor ({status} {str(said)[:100]})")
+
+
+def wire(s, **more):
+    from pgclient import Wire
+    return Wire(s.pg, **more)
+
+
+@check
+def long_statements_are_cancelled_while_they_are_parsed_and_planned(s):
+    """Over the PostgreSQL wire, simple and extended: by a cancel request."""
+    from pgclient import SYNC, bind, execute, fields, parse, query
+    for name in ("case of a value", "sums"):
+        sql = PARTS[name](size_of(name, 3 << 20))
+        for extended in (False, True):
+            w = wire(s)
+            over = threading.Event()
+
+            def cancels(w=w, over=over):  # one that comes before the statement hits nothing
+                while not over.wait(0.02):
+                    w.cancel()
+            t = threading.Thread(target=cancels)
+            t.start()
+            start = time.monotonic()
+            errors = [fields(body) for kind, body in w.ask(*((parse("", sql), bind(), execute(), SYNC) if extended else (query(sql),))) if kind == "E"]
+            took = time.monotonic() - start
+            over.set()
+            t.join()
+            expect(errors and errors[0]["C"] == "57014", f"{name}: {errors}")
+            expect(took < 6, f"{name}: {took:.1f} s")
+            expect(w.rows("select 1") == [["1"]], "the connection is of no use")
+            w.close()
+
+
+@check
+def few_rows_of_which_much_is_made_hold_up_nobody(s):
+    """A network thread runs what is short: not joins of few rows with very many pairs, nor buckets between two rows."""
+    for one in ("create table few as (select x::timestamp ts, x, 1 one from long_sequence(3000)) timestamp(ts)", "create table apart (ts timestamp, x int) timestamp(ts)",
+                "insert into apart values ('1970-01-01', 1), ('2020-01-01', 2)"):
+        expect(post(s, one)[0] == 200, one)
+    for sql in ("select count() from few a cross join few b cross join few c", "select count() from few a join few b on a.one = b.one join few c on a.one = c.one",
+                "select count() from (select ts, sum(x) from apart sample by 1s fill(0)) a cross join few", "select count() from long_sequence(3000) a cross join long_sequence(3000) b cross join long_sequence(3000) c",
+                "select count() from long_sequence(19000) where sha256(repeat(x::varchar, 8000)) = sha256(repeat(x::varchar, 7999))"):
+        for over in ("http", "pg"):
+            w = wire(s) if over == "pg" else None
+            t = threading.Thread(target=(lambda w=w: w.ask(query_of(sql))) if w else (lambda: post(s, sql, 4000)), daemon=True)
+            t.start()
+            running = f"select query_id from query_activity() where query = '{sql}'"
+            found, end = [], time.monotonic() + 3
+            while not found and time.monotonic() < end:
+                start = time.monotonic()
+                found = post(s, running)[1]
+                expect(time.monotonic() - start < 1, f"{over}: {sql}: another statement waited")
+            expect(found and post(s, f"cancel query {found[0][0]}")[0] == 200, f"{over}: {sql}: it runs, and can be cancelled")
+            t.join(3)
+            expect(not t.is_alive(), f"{over}: {sql}: it ended")
+    expect(post(s, "drop table few")[0] == post(s, "drop table apart")[0] == 200, "dropped")
+
+
+def query_of(sql):
+    from pgclient import query
+    return query(sql)
+
+
+def queries_bytes(s):
+    """Bytes of all statements, and the limit."""
+    found = dict(s.rows("select * from memory_metrics()"))
+    return int(found["QUERIES"]) - int(found["THIS_QUERY"])
+
+
+def wait_until(condition, text, seconds=8):
+    end = time.monotonic() + seconds
+    while not condition():
+        expect(time.monotonic() < end, text)
+        time.sleep(0.05)
+
+
+# Holds some 24 MB while its rows are read.
+SORT = "select x, x + 1 y from long_sequence(1000000) order by x % 1000, x desc"
+
+
+def open_portals(w, n):
+    """Suspended ones, in a block."""
+    from pgclient import SYNC, bind, execute, parse
+    w.rows("begin")
+    for i in range(n):
+        w.send(parse(f"s{i}", SORT), bind(f"p{i}", f"s{i}"), execute(f"p{i}", 1))
+    kinds = "".join(k for k, _ in w.ask(SYNC))
+    expect(kinds.count("s") == n, kinds)
+
+
+@check
+def cancel_frees_cursors_that_stand_still(s):
+    """By a cancel request, CANCEL QUERY, cancel_query() and pg_cancel_backend(); portals, cursors of a block and WITH HOLD."""
+    from pgclient import SYNC, execute, fields
+    idle = queries_bytes(s)
+    for kind in ("portals", "cursor", "hold"):
+        for way in ("request", "statement", "function", "backend"):
+            w = wire(s)
+            if kind == "portals":
+                open_portals(w, 3)
+            else:
+                w.rows("begin")
+                w.rows(f"declare p0 cursor {'with hold ' if kind == 'hold' else ''}for {SORT}")
+                w.rows("fetch 1 from p0")
+                if kind == "hold":
+                    w.rows("commit")
+            expect(queries_bytes(s) - idle > 8 << 20, f"{kind}: the rows take {queries_bytes(s) - idle} bytes")
+            pid = int.from_bytes(w.key[:4], "big")
+            if way == "request":
+                w.cancel()
+            else:
+                number = [r for r in s.rows("select query_id, query from query_activity()") if r[0] and "query_activity" not in r[1]]
+                expect(number, f"{kind}: it is not listed")
+                sql = {"statement": f"cancel query {number[0][0]}", "function": f"select cancel_query({number[0][0]})", "backend": f"select pg_cancel_backend({pid})"}[way]
+                s.exec(sql)
+            wait_until(lambda: queries_bytes(s) - idle < 1 << 20, f"{kind} by {way}: memory is still held")
+            said = w.error(execute("p0", 1), SYNC) if kind == "portals" else w.error(__import__("pgclient").query("fetch 1 from p0"))
+            expect(said is not None and said["C"] == "57014" and "cancelled" in said["M"], f"{kind} by {way}: {said}")
+            w.rows("rollback")
+            expect(w.rows("select 1") == [["1"]], "the connection is of no use")
+            w.close()
+
+
+@check
+def cancel_ends_an_answer_that_waits_for_its_reader(s):
+    import socket
+    from pgclient import query
+    idle = queries_bytes(s)
+    host, port = s.http.rsplit(":", 1)
+    for protocol in ("http", "pg"):
+        if protocol == "http":
+            sock = socket.create_connection((host, int(port)), timeout=30)
+            sock.sendall(f"GET /exp?{urllib.parse.urlencode({'query': SORT})} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        else:
+            w = wire(s)
+            w.send(query(SORT))
+        wait_until(lambda: queries_bytes(s) - idle > 8 << 20, "the query holds nothing")
+        time.sleep(0.6)  # until the answer waits
+        number = [r for r in s.rows("select query_id, query from query_activity()") if r[0] and "query_activity" not in r[1]]
+        s.exec(f"cancel query {number[0][0]}")
+        wait_until(lambda: queries_bytes(s) - idle < 1 << 20, f"{protocol}: memory is still held")
+        if protocol == "pg":
+            errors = [body for kind, body in w.until_ready() if kind == "E"]
+            expect(errors and b"57014" in errors[0], str(errors))
+            expect(w.rows("select 1") == [["1"]], "the connection is of no use")
+            w.close()
+        else:
+            sock.close()
+
+
+@check
+def idle_cursors_and_slow_readers_are_not_waited_for(_):
+    """pg.cursor.idle.timeout, http.send.timeout, pg.send.timeout."""
+    import socket
+    from pgclient import SYNC, execute, query
+    with Server(env={"ALMANAC_PG_CURSOR_IDLE_TIMEOUT": "700ms", "ALMANAC_HTTP_SEND_TIMEOUT": "700ms", "ALMANAC_PG_SEND_TIMEOUT": "700ms"}) as s:
+        idle = queries_bytes(s)
+        w = wire(s)
+        open_portals(w, 2)
+        for _ in range(5):  # one that is read stays
+            time.sleep(0.25)
+            kinds = w.kinds(execute("p1", 1), SYNC)
+            expect("D" in kinds, kinds)
+        wait_until(lambda: queries_bytes(s) - idle < 1 << 20, "idle cursors are still held")
+        said = w.error(execute("p0", 1), SYNC)
+        expect(said["C"] == "34000" and "pg.cursor.idle.timeout" in said["M"], str(said))
+        w.close()
+        for protocol in ("http", "pg"):
+            if protocol == "http":
+                host, port = s.http.rsplit(":", 1)
+                sock = socket.create_connection((host, int(port)), timeout=30)
+                sock.sendall(f"GET /exp?{urllib.parse.urlencode({'query': SORT})} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            else:
+                w = wire(s)
+                w.send(query(SORT))
+                sock = w.s
+            wait_until(lambda: queries_bytes(s) - idle > 8 << 20, "the query holds nothing")
+            wait_until(lambda: queries_bytes(s) - idle < 1 << 20, f"{protocol}: a slow reader is waited for")
+            wait_until(lambda: f"{protocol}.send.timeout" in s.tail(), f"{protocol}: the log does not say why")
+            sock.close()
+
+
+@check
+def one_user_leaves_memory_to_others_and_all_of_them_some_to_the_administrator(_):
+    from pgclient import SYNC, bind, execute, fields, parse
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
+           "ALMANAC_QUERY_MEMORY_TOTAL_MAX": "256m", "ALMANAC_QUERY_MEMORY_USER_MAX": "128m", "ALMANAC_QUERY_MEMORY_ADMIN_RESERVE": "48m", "ALMANAC_QUERY_MEMORY_MAX": "64m",
+           }
+    with Server(env=env) as s:
+        for sql in ("create user a1 with password 'of tests'", "create user a2 with password 'of tests'", "grant http, pgwire to a1", "grant http, pgwire to a2"):
+            status, said, _ = post(s, sql, user="root:secret")
+            expect(status == 200, f"{sql}: {said}")
+
+        # a join, which cannot go on in files
+        held_rows = "select a.x from long_sequence(300000) a join long_sequence(300000) b on a.x = b.x"
+
+        def fill(user):
+            w, told = wire(s, user=user, password="of tests"), None
+            w.rows("begin")
+            for i in range(60):
+                w.send(parse(f"s{i}", held_rows), bind(f"p{i}", f"s{i}"), execute(f"p{i}", 1))
+                errors = [fields(body) for kind, body in w.ask(SYNC) if kind == "E"]
+                if errors:
+                    return w, errors[0]
+            return w, told
+        first, told = fill("a1")
+        expect(told is not None and told["C"] == "53200" and "query.memory.user.max" in told["M"], str(told))
+        first.close()
+        hold = []
+        # a transaction that failed has dropped its portals: those of others stay by cursors WITH HOLD
+        def keep(user, n):
+            w = wire(s, user=user, password="of tests")
+            hold.append(w)
+            for i in range(n):
+                w.rows("begin")
+                w.rows(f"declare c{i} cursor with hold for {held_rows}")
+                w.rows(f"fetch 1 from c{i}")
+                w.rows("commit")
+        used = lambda: int(dict(post(s, "select * from memory_metrics()", user="root:secret")[1])["QUERIES"])
+        wait_until(lambda: used() < 4 << 20, "memory of a connection that went is held")
+        keep("a1", 1)
+        one = used()
+        n = (128 << 20) // one
+        keep("a1", n - 1)
+        status, said, _ = post(s, held_rows, user="a1:of tests")
+        expect(status != 200 and "query.memory.user.max" in said, f"a1 has more than its share: {status} {str(said)[:200]}")
+        status, said, _ = post(s, "select count() from long_sequence(10)", user="a2:of tests")
+        expect(status == 200, f"a2 is turned away: {said}")
+        told = None
+        try:
+            keep("a2", n)
+        except RuntimeError as e:
+            told = str(e)
+        expect(told is not None and "query.memory.admin.reserve" in told, f"all users have all of the memory: {told}")
+        status, said, _ = post(s, held_rows.replace("a.x from", "count() from"), user="root:secret")
+        expect(status == 200, f"the administrator is turned away: {said}")
+        # its cursors go with their user
+        for sql in ("alter user a1 disable", "drop user a2"):
+            status, said, _ = post(s, sql, user="root:secret")
+            expect(status == 200, f"{sql}: {said}")
+        wait_until(lambda: used() < 4 << 20, "memory of users who are gone is held")
+        for w in hold:
+            w.close()
+
+
+ENDLESS = "select ts, sum(v) s from bounds where (select count() from long_sequence(100000000000)) > 0 sample by 1h"
+
+
+def endless_views(s, n, user=None):
+    for i in range(n):
+        status, said, _ = post(s, f"create materialized view endless{i} as ({ENDLESS})", user=user)
+        expect(status == 200, f"{said}")
+
+
+def refreshes(s, user=None):
+    """Views that a refresh of the refresher or of somebody else runs for."""
+    rows = post(s, "select query from query_activity()", user=user)[1]
+    return [r[0] for r in rows if r[0].lower().startswith("refresh materialized view")]
+
+
+@check
+def an_endless_refresh_stops_no_other_and_ends_with_what_it_is_for(_):
+    with Server(env={"ALMANAC_MAT_VIEW_REFRESH_WORKER_COUNT": "2"}) as s:
+        seed(s)
+        endless_views(s, 1)
+        wait_until(lambda: any("endless0" in r for r in refreshes(s)), "the refresh does not run")
+        s.exec("create materialized view good as (select ts, sum(v) s from bounds sample by 1h)")
+        wait_until(lambda: s.rows("select count() from good") == [[10]], "another view waits for the endless one")
+        s.exec("insert into bounds values ('2030-01-01', 5, 'z')")
+        wait_until(lambda: s.rows("select count() from good") == [[11]], "another view waits for the endless one")
+        s.exec("drop materialized view endless0")
+        wait_until(lambda: refreshes(s) == [], "the view is gone, its refresh is not")
+        # a refresh by a statement, and a base that goes
+        endless_views(s, 1)
+        said = []
+        t = threading.Thread(target=lambda: said.append(post(s, "refresh materialized view endless0 full", wait=60)))
+        t.start()
+        wait_until(lambda: any("endless0" in r for r in refreshes(s)), "the refresh does not run")
+        s.exec("rename table bounds to others")
+        wait_until(lambda: refreshes(s) == [], "the base is gone, the refresh is not")
+        t.join()
+        expect(said[0][0] != 200, str(said))
+        expect(s.rows("select count() from others") == [[11]], "rows were lost")
+
+
+@check
+def a_refresh_ends_at_its_time_limit_and_with_its_maker(_):
+    with Server(env={"ALMANAC_MAT_VIEW_REFRESH_TIMEOUT": "600ms"}) as s:
+        seed(s)
+        endless_views(s, 1)
+        reason = lambda: s.rows("select view_status, invalidation_reason from materialized_views() where view_name = 'endless0'")[0]
+        wait_until(lambda: "mat.view.refresh.timeout (600 ms)" in str(reason()[1]), "the view goes on")
+        expect(reason()[0] == "invalid", str(reason()))
+        status, said, took = post(s, "refresh materialized view endless0 full")
+        expect(status != 200 and "mat.view.refresh.timeout (600 ms)" in said and took < 5, f"{status} {said}")
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096"}
+    with Server(env=env) as s:
+        root, maker = "root:secret", "maker:of tests"
+        for sql in ("create table bounds (ts timestamp, v long, s symbol) timestamp(ts) partition by day", "insert into bounds values (0, 1, 'a')", "create user maker with password 'of tests'",
+                    "grant http to maker", "grant create materialized view to maker", "grant select on bounds to maker"):
+            status, said, _ = post(s, sql, user=root)
+            expect(status == 200, f"{sql}: {said}")
+        endless_views(s, 3, maker)  # one user's views leave a worker to others
+        wait_until(lambda: len(refreshes(s, root)) > 0, "no refresh runs")
+        status, said, _ = post(s, "create materialized view good as (select ts, sum(v) s from bounds sample by 1h)", user=root)
+        expect(status == 200, f"{said}")
+        wait_until(lambda: post(s, "select count() from good", user=root)[1] == [[1]], "the views of one user stop those of others")
+        expect(len(refreshes(s, root)) == 1, f"{refreshes(s, root)}")
+        for i in (1, 2):
+            post(s, f"drop materialized view endless{i}", user=root)
+        post(s, "drop materialized view good", user=root)
+        for sql in ("alter user maker disable", "alter user maker enable", "drop user maker"):
+            if "enable" in sql:
+                post(s, sql, user=root)
+                post(s, "insert into bounds values (1, 2, 'b')", user=root)
+                continue
+            wait_until(lambda: any("endless0" in r for r in refreshes(s, root)), f"before {sql} the refresh does not run")
+            status, said, _ = post(s, sql, user=root)
+            expect(status == 200, f"{sql}: {said}")
+            wait_until(lambda: refreshes(s, root) == [], f"{sql}: the refresh goes on")
+
+
+def main():
+    names = [a for a in sys.argv[1:] if not a.startswith("-")]
+    with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "512m", "ALMANAC_QUERY_MEMORY_TOTAL_MAX": "1g"}) as s:
+        seed(s)
+        passed, failed = run_checks(s, names)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

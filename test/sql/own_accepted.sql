@@ -1,0 +1,21 @@
+-- Forms that the reference takes.
+DROP TABLE IF EXISTS oac_t;
+CREATE TABLE oac_t (ts TIMESTAMP, v INT, u UUID, l LONG256, g GEOHASH(12c), h GEOHASH(3c)) TIMESTAMP(ts) PARTITION BY DAY;
+INSERT INTO oac_t (ts, v) VALUES ('2024-01-01T00:00:00Z', 1), ('2024-01-01T02:00:00Z', 3);
+SELECT ts, sum(v) s FROM oac_t SAMPLE BY 1h FILL(0, PREV);
+SELECT ts, sum(v) s, count() c FROM oac_t SAMPLE BY 1h FILL(0, PREV, NULL);
+SELECT * FROM ((SELECT 1 a) x, (SELECT 2 b) y);
+SELECT * FROM ((SELECT 1 a) JOIN (SELECT 1 b) ON a = b);
+SELECT 5 & NaN a, 5L | NaN b, NaN ^ 5 c, v & NaN d FROM oac_t;
+SELECT 1.5 & NaN;
+SELECT date_trunc('centuries', '2024-05-05'::timestamp) c, date_trunc('millennia', '2024-05-05'::timestamp) m;
+INSERT INTO oac_t (ts, u, l) VALUES ('2024-01-02T00:00:00Z', '', ''), ('2024-01-02T01:00:00Z', null, 'abc123'), ('2024-01-02T02:00:00Z', null, '0xabc123');
+INSERT INTO oac_t (ts, l) SELECT '2024-01-02T03:00:00Z'::timestamp, 'ff' || '' FROM long_sequence(1);
+INSERT INTO oac_t (ts, l) VALUES ('2024-01-02T00:00:00Z', 'xyz');
+SELECT u, l FROM oac_t WHERE ts IN '2024-01-02';
+INSERT INTO oac_t (ts, g, h) VALUES ('2024-01-03T00:00:00Z', 'u33dc0bbbbbbbbbbbb', 'u33dc0bbbbbbbbbbbb');
+SELECT g, h, 'u33dc0bbbbbbbbbbbb'::geohash(5b) c FROM oac_t WHERE ts IN '2024-01-03';
+SELECT min(length(rnd_str())) >= 3 a, max(length(rnd_varchar())) <= 10 b, count(rnd_str()) c FROM long_sequence(1000);
+SELECT count() FROM parquet_scan('/etc/passwd');
+SELECT count() FROM read_parquet('/trades.parquet');
+DROP TABLE oac_t;

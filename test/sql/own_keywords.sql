@@ -1,0 +1,45 @@
+-- Words of the dialect as names without quotes, and errors at the word at fault.
+DROP TABLE IF EXISTS kwn_t;
+CREATE TABLE kwn_t (offset LONG, when TIMESTAMP, "group" SYMBOL, latest INT, for INT, window DOUBLE, references INT, then INT, else INT) TIMESTAMP(when) PARTITION BY DAY;
+INSERT INTO kwn_t (offset, when, group, latest, for, window, references, then, else) VALUES (1, '2024-01-01T00:00:00Z', 'a', 10, 100, 1.5, 7, 3, 4), (2, '2024-01-01T01:00:00Z', 'b', 20, 200, 2.5, 8, 5, 6);
+SELECT offset, when FROM kwn_t;
+SELECT group, latest FROM kwn_t ORDER BY group DESC;
+SELECT window * 2 having, for FROM kwn_t;
+SELECT for FROM kwn_t WHERE latest > 10;
+SELECT when, then, else FROM kwn_t;
+SELECT CASE WHEN latest > 10 THEN for ELSE references END FROM kwn_t;
+SELECT latest fetch, for pivot, window qualify FROM kwn_t;
+SELECT offset.latest FROM kwn_t offset WHERE offset.latest > 10;
+SELECT having.latest, for.latest FROM kwn_t having JOIN kwn_t for ON having.offset = for.offset ORDER BY 1;
+SELECT group, count() FROM kwn_t GROUP BY group ORDER BY group;
+SELECT latest collate, for returning FROM kwn_t;
+WITH recursive AS (SELECT 1 x), offset AS (SELECT 2 y) SELECT recursive.x, offset.y FROM recursive CROSS JOIN offset;
+SELECT latest FROM kwn_t LATEST ON when PARTITION BY group ORDER BY latest;
+SELECT when, sum(latest) FROM kwn_t SAMPLE BY 1h;
+UPDATE kwn_t SET for = 300, then = else WHERE offset = 2;
+SELECT for, then FROM kwn_t WHERE offset = 2;
+-- a reserved word is a name where nothing else could stand
+ALTER TABLE kwn_t RENAME COLUMN references TO order;
+UPDATE kwn_t SET order = 9 WHERE offset = 1;
+SELECT "order" FROM kwn_t;
+ALTER TABLE kwn_t DROP COLUMN order;
+-- what begins a clause begins it
+SELECT latest FROM kwn_t OFFSET 1;
+SELECT latest FROM kwn_t FETCH FIRST 1 ROWS ONLY;
+SELECT group BY FROM kwn_t;
+SELECT limit FROM kwn_t;
+SELECT CASE WHEN THEN 1 END FROM kwn_t;
+DESCRIBE kwn_t;
+DESC kwn_t;
+DESCRIBE TABLE kwn_t;
+SELECT latest FORM kwn_t;
+SELECT latest FROM kwn_t WERE latest = 1;
+SELECT abs(latest for) FROM kwn_t;
+SELECT abs(latest FROM kwn_t;
+SELECT * FROM kwn_t WHERE group = "BTC-USD";
+SELECT offset FROM kwn_t a JOIN kwn_t b ON a.offset = b.offset;
+CREATE TABLE kwn_t (a INT);
+SELECT a. FROM kwn_t a;
+INSERT INTO kwn_t (from) VALUES (1);
+SELECT *;
+DROP TABLE kwn_t;

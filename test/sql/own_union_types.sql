@@ -1,0 +1,38 @@
+-- A time and a number do not meet in a set operation: 5 is no moment of 1970, and no text is meant. As in the reference.
+drop table if exists out_t;
+create table out_t (ts timestamp, d date, m timestamp_ns, b byte, s short, i int, l long, f float, x double, e decimal(9,2), v varchar, o boolean, u uuid) timestamp(ts) partition by day;
+insert into out_t values ('2024-01-01', '2024-01-02', '2024-01-03', 1, 2, 3, 4, 5.5, 6.5, 7.25m, 'v', true, '11111111-2222-3333-4444-555555555555');
+select ts from out_t union all select b from out_t;
+select b from out_t union all select ts from out_t;
+select d from out_t union all select s from out_t;
+select s from out_t union select d from out_t;
+select m from out_t union all select f from out_t;
+select f from out_t union all select m from out_t;
+select ts from out_t union select x from out_t;
+select x from out_t union all select ts from out_t;
+select d from out_t union all select x from out_t;
+select ts from out_t union all select i from out_t;
+select l from out_t union all select ts from out_t;
+select d from out_t union all select l from out_t;
+select ts from out_t union all select e from out_t;
+select e from out_t intersect select d from out_t;
+select x from out_t except select ts from out_t;
+select b from out_t intersect all select ts from out_t;
+select v, ts from out_t union all select v, x from out_t;
+select ts from out_t union all (select ts from out_t union all select 1.5 from out_t);
+select ts from out_t union all select 0;
+select * from (values ('2024-01-01'::timestamp), (5)) t;
+with recursive r as (select ts a from out_t union all select 1.5 from r where false) select a from r;
+create table out_u as (select ts a from out_t union all select x from out_t);
+insert into out_t (ts) select ts from out_t union all select l from out_t;
+-- what meets
+select ts from out_t union all select d from out_t union all select m from out_t;
+select ts from out_t union all select null;
+select d from out_t union all select v from out_t;
+select ts from out_t union all select l::timestamp from out_t;
+select ts::long from out_t union all select l from out_t;
+select b from out_t union all select s from out_t union all select i from out_t union all select l from out_t union all select f from out_t union all select x from out_t;
+select o from out_t union all select i from out_t;
+select e from out_t union all select i from out_t;
+select u from out_t union all select x from out_t;
+drop table out_t;

@@ -1,0 +1,37 @@
+-- A FULL refresh of a materialized view takes the table that has the name of its base now, and nothing stays of the one before.
+DROP MATERIALIZED VIEW IF EXISTS ovn_d;
+DROP TABLE IF EXISTS ovn;
+CREATE TABLE ovn (ts TIMESTAMP, v INT) TIMESTAMP(ts) PARTITION BY DAY TTL 1d WAL;
+CREATE MATERIALIZED VIEW ovn_d REFRESH MANUAL DEFERRED AS (SELECT ts, sum(v) s FROM ovn SAMPLE BY 1d) PARTITION BY YEAR;
+INSERT INTO ovn VALUES ('2024-01-01', 1), ('2024-01-02', 2);
+REFRESH MATERIALIZED VIEW ovn_d INCREMENTAL;
+INSERT INTO ovn VALUES ('2024-01-10', 10);
+REFRESH MATERIALIZED VIEW ovn_d INCREMENTAL;
+SELECT * FROM ovn_d;
+DROP TABLE ovn;
+CREATE TABLE ovn (ts TIMESTAMP, v INT) TIMESTAMP(ts) PARTITION BY DAY TTL 1d WAL;
+INSERT INTO ovn VALUES ('2024-02-01', 20), ('2024-02-02', 21);
+INSERT INTO ovn VALUES ('2024-02-04', 24);
+REFRESH MATERIALIZED VIEW ovn_d INCREMENTAL;
+SELECT * FROM ovn_d;
+REFRESH MATERIALIZED VIEW ovn_d FULL;
+SELECT * FROM ovn_d;
+INSERT INTO ovn VALUES ('2024-02-05', 25);
+REFRESH MATERIALIZED VIEW ovn_d INCREMENTAL;
+SELECT * FROM ovn_d;
+-- A refresh that fails over the new table leaves the view invalid, with the rows it had; the next one replaces all of them.
+DROP TABLE ovn;
+CREATE TABLE ovn (ts TIMESTAMP, w INT) TIMESTAMP(ts) PARTITION BY DAY TTL 1d WAL;
+REFRESH MATERIALIZED VIEW ovn_d FULL;
+SELECT * FROM ovn_d;
+SELECT view_status, refresh_base_table_txn = base_table_txn same FROM materialized_views() WHERE view_name = 'ovn_d';
+ALTER TABLE ovn RENAME COLUMN w TO v;
+INSERT INTO ovn VALUES ('2024-03-01', 30), ('2024-03-02', 31);
+INSERT INTO ovn VALUES ('2024-03-03', 32);
+SELECT * FROM ovn;
+REFRESH MATERIALIZED VIEW ovn_d INCREMENTAL;
+REFRESH MATERIALIZED VIEW ovn_d FULL;
+SELECT * FROM ovn_d;
+SELECT view_status, refresh_base_table_txn = base_table_txn same FROM materialized_views() WHERE view_name = 'ovn_d';
+DROP MATERIALIZED VIEW ovn_d;
+DROP TABLE ovn;

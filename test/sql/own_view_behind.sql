@@ -1,0 +1,20 @@
+-- A materialized view that was never refreshed is behind its base, though nothing has changed since the view came.
+DROP MATERIALIZED VIEW IF EXISTS ovb_a;
+DROP MATERIALIZED VIEW IF EXISTS ovb_b;
+DROP TABLE IF EXISTS ovb;
+CREATE TABLE ovb (ts TIMESTAMP, v INT) TIMESTAMP(ts) PARTITION BY DAY WAL;
+CREATE MATERIALIZED VIEW ovb_a REFRESH MANUAL DEFERRED AS (SELECT ts, sum(v) s FROM ovb SAMPLE BY 1d) PARTITION BY YEAR;
+SELECT view_name, refresh_base_table_txn = base_table_txn same FROM materialized_views() WHERE base_table_name = 'ovb' ORDER BY 1;
+REFRESH MATERIALIZED VIEW ovb_a INCREMENTAL;
+SELECT view_name, refresh_base_table_txn = base_table_txn same FROM materialized_views() WHERE base_table_name = 'ovb' ORDER BY 1;
+INSERT INTO ovb VALUES ('2024-01-01', 1);
+SELECT view_name, refresh_base_table_txn = base_table_txn same FROM materialized_views() WHERE base_table_name = 'ovb' ORDER BY 1;
+REFRESH MATERIALIZED VIEW ovb_a INCREMENTAL;
+CREATE MATERIALIZED VIEW ovb_b REFRESH MANUAL DEFERRED AS (SELECT ts, sum(v) s FROM ovb SAMPLE BY 1d) PARTITION BY YEAR;
+SELECT view_name, refresh_base_table_txn = base_table_txn same FROM materialized_views() WHERE base_table_name = 'ovb' ORDER BY 1;
+REFRESH MATERIALIZED VIEW ovb_b INCREMENTAL;
+SELECT view_name, refresh_base_table_txn = base_table_txn same FROM materialized_views() WHERE base_table_name = 'ovb' ORDER BY 1;
+SELECT * FROM ovb_b;
+DROP MATERIALIZED VIEW ovb_b;
+DROP MATERIALIZED VIEW ovb_a;
+DROP TABLE ovb;
