@@ -437,20 +437,23 @@ static alm_status refresh_once(alm_cursor *c, const alm_stmt *stmt, uint64_t vie
 
 /* ---------------------------------------------------------------------- runs */
 
-static void run_begins(alm_cursor *c, const alm_table *view, alm_refresh_run *run)
+/* The names are copied: the snapshot of the statement ends before the run does. */
+static alm_status run_begins(alm_cursor *c, const alm_table *view, alm_refresh_run *run)
 {
+    alm_ctx *cx = &c->cx;
     alm_db *db = c->session->db;
     const alm_table *base = alm_snapshot_find(c->snapshot, alm_str_of(view->view->base));
     *run = (alm_refresh_run){.session = c->session,
                              .statement = c->statement,
-                             .view = view->name,
-                             .base = view->view->base,
                              .view_id = view->id,
                              .base_id = base != NULL ? base->id : 0};
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(view->name), &run->view));
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, alm_str_of(view->view->base), &run->base));
     (void)pthread_mutex_lock(&db->refreshes.lock);
     run->next = db->refreshes.first;
     db->refreshes.first = run;
     (void)pthread_mutex_unlock(&db->refreshes.lock);
+    return ALM_OK;
 }
 
 static void run_ends(alm_db *db, alm_refresh_run *run)
@@ -554,7 +557,7 @@ alm_status alm_run_refresh(alm_cursor *c, const alm_stmt *stmt, alm_param *param
         alm_cursor_as_definer(c, view->name)); /* the rows are the same, whoever asks for them */
     alm_refresh_run run;
     limit_time(cx);
-    run_begins(c, view, &run);
+    ALM_TRY(run_begins(c, view, &run));
     alm_status st = refresh_once(c, stmt, view_id);
     for (int i = 1; st == ALM_E_STALE && i < TRIES; i++) {
         alm_error_clear(cx); /* an ALTER of the view came between, or it follows another base now */

@@ -18,7 +18,7 @@ typedef struct alm_refresh_run {
     struct alm_refresh_run *next;
     alm_session *session;
     uint64_t statement;
-    const char *view, *base; /* names */
+    const char *view, *base; /* names, in the arena of the statement that runs it */
     uint64_t view_id, base_id;
     const char *why; /* it was ended: under the lock of the list */
 } alm_refresh_run;
