@@ -311,6 +311,47 @@ def few_rows_of_which_much_is_made_hold_up_nobody(s):
     expect(post(s, "drop table few")[0] == post(s, "drop table apart")[0] == 200, "dropped")
 
 
+@check
+def long_texts_are_left_at_the_time_limit(s):
+    """A batch of texts of 600 kB holds five gigabytes to look at: each function looks at the time between them."""
+    text = "(case when x % 2 = 0 then repeat('ab', 300000) else repeat('ba', 300000) end)"
+    for test in (f"{text} like '%a%b%c'", f"{text} like '%abac%'", f"{text} ilike '%ä'", f"{text} ~ 'a(b|c)+d'", f"{text} ~ 'a{{0,500}}c'", f"{text} = {text} || 'x'",
+                 f"regexp_replace({text}, 'b{{2}}', '-') = 'x'", f"strpos({text}, 'bba') = 3", f"replace({text}, 'bba', 'x') = 'c'", f"sha256({text}) = 'x'",
+                 f"length({text} || 'ä') = 3", f"split_part({text}, 'aa', 3) = 'x'", f"substring({text} || 'ä', 500000, 3) = 'x'", f"btrim({text}, 'ab') = 'x'", f"upper({text}) = 'x'"):
+        start = time.monotonic()
+        status, answer, _ = post(s, f"select count() from long_sequence(100000) where {test}", 400)
+        expect(status == 400 and "timeout" in str(answer) and time.monotonic() - start < 3, f"{test}: ends at its time limit: {time.monotonic() - start:.1f} s, {str(answer)[:100]}")
+    one = "select length(regexp_replace(repeat('ab', 8000000), 'a{0,500}c', '-'))"
+    start = time.monotonic()
+    post(s, one, 400)
+    expect(time.monotonic() - start < 3, f"{one}: one text, too: {time.monotonic() - start:.1f} s")
+
+
+@check
+def who_takes_longer_than_it_seemed_leaves_the_network_thread(s):
+    """Rows that are crowded in a short time seem to be few, and no estimate knows what an expression costs."""
+    for one in ("create table crowded as (select (case when x % 2000 = 0 then x * 1000000000 else x end)::timestamp ts, x from long_sequence(4000000)) timestamp(ts)",):
+        expect(post(s, one)[0] == 200, one)
+    slow = "x::varchar ~ '^(1|2|3)*(9|8|7)*(9|6)*5+(1|3)*$'"
+    for sql in (f"select count() from crowded where ts < '1970-01-02' and {slow}", f"select x from crowded where ts < '1970-01-02' and {slow}", f"select count() from long_sequence(190000) where {slow} or sha256(x::varchar) = 'a'"):
+        expected = post(s, sql)[1]
+        for over in ("http", "pg"):
+            w = wire(s) if over == "pg" else None
+            answers = []
+            t = threading.Thread(target=(lambda w=w: answers.append(w.rows(sql))) if w else (lambda: answers.append(post(s, sql)[1])), daemon=True)
+            t.start()
+            waits = []
+            while t.is_alive():
+                start = time.monotonic()
+                post(s, "select 1")
+                waits.append(time.monotonic() - start)
+            t.join()
+            rows = [[str(cell) for cell in row] for row in answers[0]]
+            expect(rows == [[str(cell) for cell in row] for row in expected], f"{over}: {sql}: the same rows")
+            expect(max(waits) < 1, f"{over}: {sql}: nobody waits: {max(waits):.2f} s")
+    expect(post(s, "drop table crowded")[0] == 200, "dropped")
+
+
 def query_of(sql):
     from pgclient import query
     return query(sql)

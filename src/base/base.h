@@ -172,13 +172,16 @@ struct alm_ctx {
     int64_t deadline_ns;       /* monotonic clock, 0 = none */
     int64_t started_ns;        /* monotonic clock */
     int64_t timeout_ms;        /* what deadline_ns was made of, for the message */
-    int64_t now_ns;            /* wall clock at statement start: now() and friends */
-    uint64_t seed;             /* of this statement's random functions */
+    const _Atomic int64_t *
+        yield_ns; /* monotonic clock, until when this thread may be held up: then ALM_E_YIELD; 0 or NULL: any time */
+    int64_t now_ns; /* wall clock at statement start: now() and friends */
+    uint64_t seed;  /* of this statement's random functions */
     const char *user;
     struct alm_session *session;
     int64_t steps;                   /* of searches in the statement (alm_steps_add) */
     int64_t nodes;                   /* that the statement is made of so far (alm_nodes_add) */
     bool waits;                      /* what is planned calls a function that waits */
+    bool effects;                    /* ... one that changes something besides its result */
     const struct alm_lookup *lookup; /* base/lookup.h: what functions may ask; may be NULL */
     const struct alm_access
         *access; /* base/access.h: who may do what; NULL: everybody everything */
@@ -188,7 +191,7 @@ struct alm_ctx {
 alm_status alm_fail(alm_ctx *cx, alm_status code, int32_t sql_pos, const char *format, ...)
     ALM_PRINTF(4, 5);
 void alm_error_clear(alm_ctx *cx);
-/* Cancel and time-out; call once per batch in every loop over data. Cheap (one load, one clock). */
+/* Cancel, time-out and yield_ns; call once per batch in every loop over data. Cheap (two loads, one clock). */
 ALM_NODISCARD alm_status alm_check(alm_ctx *cx);
 /*
  * Parser, binder and planner call it for all that they make of a statement: a node of the tree, an expression, a step of the
@@ -211,6 +214,12 @@ ALM_NODISCARD static inline alm_status alm_steps_add(alm_ctx *cx, int64_t n)
     const int64_t before = cx->steps;
     cx->steps += n;
     return before / STEPS_LOOK == cx->steps / STEPS_LOOK ? ALM_OK : alm_check(cx);
+}
+/* Bytes that one row makes a function look at: cancel and time-out once in 256 KiB or 16,384 rows. */
+ALM_NODISCARD static inline alm_status alm_text_work(alm_ctx *cx, size_t bytes)
+{
+    enum { BYTES_OF_A_STEP = 16 };
+    return alm_steps_add(cx, 1 + (int64_t)(bytes / BYTES_OF_A_STEP));
 }
 /* Context for a parallel worker: same limits, own error and no arena. */
 void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child);

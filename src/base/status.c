@@ -105,9 +105,14 @@ alm_status alm_check(alm_ctx *cx)
 {
     if (cx->cancel != NULL && atomic_load_explicit(cx->cancel, memory_order_relaxed))
         return alm_fail(cx, ALM_E_CANCEL, -1, "cancelled by user");
-    if (cx->deadline_ns == 0)
+    const int64_t yield_ns =
+        cx->yield_ns != NULL ? atomic_load_explicit(cx->yield_ns, memory_order_relaxed) : 0;
+    if (cx->deadline_ns == 0 && yield_ns == 0)
         return ALM_OK;
-    if (tick_ns() < cx->deadline_ns - TICK_NS_MAX)
+    const int64_t tick = tick_ns();
+    if (yield_ns != 0 && tick >= yield_ns)
+        return alm_fail(cx, ALM_E_YIELD, -1, "the statement goes on elsewhere");
+    if (cx->deadline_ns == 0 || tick < cx->deadline_ns - TICK_NS_MAX)
         return ALM_OK;
     const int64_t now_ns = alm_monotonic_ns();
     if (now_ns < cx->deadline_ns)
@@ -140,6 +145,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     child->deadline_ns = parent->deadline_ns;
     child->started_ns = parent->started_ns;
     child->timeout_ms = parent->timeout_ms;
+    child->yield_ns = parent->yield_ns;
     child->now_ns = parent->now_ns;
     child->seed = parent->seed;
     child->user = parent->user;

@@ -38,7 +38,9 @@ enum {
     ALM_FN_CHECKED = 1 << 9, /* refuses values: it may only see those that are asked for */
     /* Cannot fail because of a value, has no effect, and takes memory and time that tell nothing: it may see rows
      * that the user may not (plan_op.def, BARRIER). */
-    ALM_FN_LEAKPROOF = 1 << 10
+    ALM_FN_LEAKPROOF = 1 << 10,
+    ALM_FN_EFFECT =
+        1 << 11 /* changes something besides its result: a statement with it is never begun anew */
 };
 
 struct alm_fn;

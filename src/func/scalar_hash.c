@@ -30,6 +30,9 @@ static alm_status digest_all(const alm_call *call, const EVP_MD *method, size_t 
         o[i] = alm_view_null();
         if (text.ptr == NULL)
             continue;
+        st = alm_text_work(call->cx, 4 * text.len);
+        if (st != ALM_OK)
+            break;
         uint8_t bytes[EVP_MAX_MD_SIZE];
         unsigned len = 0;
         char *p;

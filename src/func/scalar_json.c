@@ -32,12 +32,13 @@ static alm_status bind_path(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, ALM_UNUSED
     return ALM_OK;
 }
 
-static alm_json_value value_at(const alm_call *call, const alm_vec *args, size_t i)
+static alm_status value_at(const alm_call *call, const alm_vec *args, size_t i, alm_json_value *out)
 {
     const alm_str text = alm_vec_text(&args[0], i);
-    if (text.ptr == NULL || call->data == NULL)
-        return (alm_json_value){0};
-    return alm_json_find(text, call->data);
+    ALM_TRY(alm_text_work(call->cx, text.len));
+    *out = text.ptr == NULL || call->data == NULL ? (alm_json_value){0}
+                                                  : alm_json_find(text, call->data);
+    return ALM_OK;
 }
 
 static alm_status as_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
@@ -45,8 +46,9 @@ static alm_status as_text(alm_call *call, size_t n, const alm_vec *args, alm_vec
     alm_text_out w = alm_text_out_of(call);
     alm_view *o = out->data;
     for (size_t i = 0; i < n; i++) {
-        const alm_json_value v = value_at(call, args, i);
+        alm_json_value v;
         char *p;
+        ALM_TRY(value_at(call, args, i, &v));
         o[i] = alm_view_null();
         if (v.kind == ALM_JSON_NOTHING || v.kind == ALM_JSON_NULL)
             continue;
@@ -105,7 +107,8 @@ static int64_t time_of(alm_json_value v, alm_time_unit unit)
     {                                                                                              \
         T *o = out->data;                                                                          \
         for (size_t i = 0; i < n; i++) {                                                           \
-            const alm_json_value v = value_at(call, args, i);                                      \
+            alm_json_value v;                                                                      \
+            ALM_TRY(value_at(call, args, i, &v));                                                  \
             o[i] = (T)(EXPR);                                                                      \
         }                                                                                          \
         return ALM_OK;                                                                             \

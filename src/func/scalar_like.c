@@ -223,11 +223,26 @@ static alm_status match_folded(const alm_call *call, const pattern *p, const alm
         if (alm_view_is_null(&views[i]))
             continue;
         const alm_str text = alm_view_str(&views[i], v->heap);
+        ALM_TRY(alm_text_work(call->cx, text.len));
         if (text.len * 4 + 1 > cap) {
             cap = text.len * 8 + 256;
             ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &room));
         }
         o[i] = match(p, (alm_str){room, fold_text(text, room)});
+    }
+    return ALM_OK;
+}
+
+/* Of the rows that are set, those that match stay so. */
+static alm_status match_found(const alm_call *call, const pattern *p, const alm_vec *v, size_t n,
+                              uint8_t *o)
+{
+    const alm_view *views = v->data;
+    for (size_t i = 0; i < n; i++) {
+        if (o[i] == 0)
+            continue;
+        ALM_TRY(alm_text_work(call->cx, views[i].len));
+        o[i] = match(p, alm_view_str(&views[i], v->heap));
     }
     return ALM_OK;
 }
@@ -239,8 +254,10 @@ static alm_status match_vector(const alm_call *call, const pattern *p, const alm
         memset(o, 0, n);
         return ALM_OK;
     }
-    if (p->nocase && p->shape == CONTAINS &&
-        alm_search_views_nocase(v->data, v->heap, n, p->text, o))
+    bool done = false;
+    if (p->nocase && p->shape == CONTAINS)
+        ALM_TRY(alm_search_views_nocase(call->cx, v->data, v->heap, n, p->text, o, &done));
+    if (done)
         return ALM_OK;
     if (p->nocase)
         return match_folded(call, p, v, n, o);
@@ -250,14 +267,13 @@ static alm_status match_vector(const alm_call *call, const pattern *p, const alm
         return ALM_OK;
     }
     if (p->shape == CONTAINS || (p->shape == GENERAL && p->piece.len > 1)) {
-        alm_search_views(views, v->heap, n, p->shape == CONTAINS ? p->text : p->piece, o);
-        for (size_t i = 0; p->shape == GENERAL && i < n; i++)
-            o[i] = o[i] && match(p, alm_view_str(&views[i], v->heap));
-        return ALM_OK;
+        ALM_TRY(alm_search_views(call->cx, views, v->heap, n,
+                                 p->shape == CONTAINS ? p->text : p->piece, o));
+        return p->shape == GENERAL ? match_found(call, p, v, n, o) : ALM_OK;
     }
     for (size_t i = 0; i < n; i++)
-        o[i] = !alm_view_is_null(&views[i]) && match(p, alm_view_str(&views[i], v->heap));
-    return ALM_OK;
+        o[i] = !alm_view_is_null(&views[i]);
+    return match_found(call, p, v, n, o);
 }
 
 static alm_status like(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)

@@ -240,26 +240,30 @@ static const alm_fn ROWS[] = {
     ROW("inet_client_port", "() INT", "()", ALM_FN_STABLE, NULL, port, "Port of the client."),
     ROW("inet_server_port", "() INT", "()", ALM_FN_STABLE, NULL, port,
         "Port of the server that the client is connected to."),
-    ROW("reload_config", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS, NULL, reload,
+    ROW("reload_config", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS | ALM_FN_EFFECT, NULL,
+        reload,
         "Reads server.conf and the files of certificates again. True: some setting that can change "
         "while the server runs did, or there are certificates. What is wrong with the file is an "
         "error, and nothing changes then."),
-    ROW("reload_tls", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS, NULL, reload,
+    ROW("reload_tls", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_WAITS | ALM_FN_EFFECT, NULL,
+        reload,
         "Reads the files of certificates and keys again, for connections from now on. False: no "
         "interface has TLS."),
-    ROW("flush_user_info_cache", "() BOOLEAN", "()", ALM_FN_VOLATILE, NULL, forget_users,
+    ROW("flush_user_info_cache", "() BOOLEAN", "()", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL,
+        forget_users,
         "What the identity provider said about its users counts no more: it is asked again."),
     ROW("wait_wal_table", "(TEXT const) BOOLEAN", "('trades')", ALM_FN_VOLATILE, bind_wait,
         wait_table,
         "True: rows that were acknowledged are seen by the next statement. An error without such a "
         "table."),
-    ROW("cancel_query", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, cancel,
+    ROW("cancel_query", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL, cancel,
         "Ends the statement of that number, which query_activity() lists as query_id. False where "
         "none runs, for null, and for statements of others in a session that may only read."),
-    ROW("pg_cancel_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, cancel,
+    ROW("pg_cancel_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL, cancel,
         "Ends the statement of that connection, which pg_stat_activity lists as pid. Else as "
         "cancel_query."),
-    ROW("pg_terminate_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE, NULL, terminate,
+    ROW("pg_terminate_backend", "(LONG) BOOLEAN", "(0)", ALM_FN_VOLATILE | ALM_FN_EFFECT, NULL,
+        terminate,
         "Closes that connection of the PostgreSQL protocol, which pg_stat_activity lists as pid: "
         "its "
         "statement, transaction and cursors end. False where there is none, for null, and for "

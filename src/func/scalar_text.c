@@ -72,6 +72,7 @@ static alm_str cut_right(alm_str text, int32_t count)
         for (size_t i = 0; i < n; i++) {                                                           \
             const alm_str text = text_at(&args[0], i);                                             \
             const int32_t count = int_at(&args[1], i);                                             \
+            ALM_TRY(alm_text_work(call->cx, text.len));                                            \
             o[i] = text.ptr == NULL || count == ALM_INT_NULL ? alm_view_null()                     \
                                                              : part_of(cut_##name(text, count));   \
         }                                                                                          \
@@ -91,6 +92,7 @@ static alm_status substring(alm_call *call, size_t n, const alm_vec *args, alm_v
         const alm_str text = text_at(&args[0], i);
         const int32_t start = int_at(&args[1], i);
         const int32_t length = call->argc > 2 ? int_at(&args[2], i) : INT32_MAX;
+        ALM_TRY(alm_text_work(call->cx, text.len));
         o[i] = alm_view_null();
         if (text.ptr == NULL || start == ALM_INT_NULL || length == ALM_INT_NULL)
             continue;
@@ -182,6 +184,7 @@ static alm_status trim_set(alm_call *call, size_t n, const alm_vec *args, alm_ve
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i);
         const alm_str set = text_at(&args[1], i);
+        ALM_TRY(alm_text_work(call->cx, text.len));
         o[i] = alm_view_null();
         if (text.ptr != NULL && set.ptr != NULL)
             ALM_TRY(alm_text_copy(&w, trimmed_of(text, set, front, back), &o[i]));
@@ -300,6 +303,7 @@ static alm_status length(alm_call *call, size_t n, const alm_vec *args, alm_vec 
     int32_t *o = out->data;
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i);
+        ALM_TRY(alm_text_work(call->cx, text.len));
         if (text.ptr == NULL)
             o[i] = -1;
         else
@@ -325,6 +329,7 @@ static alm_status strpos(alm_call *call, size_t n, const alm_vec *args, alm_vec 
     int32_t *o = out->data;
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i), what = text_at(&args[1], i);
+        ALM_TRY(alm_text_work(call->cx, text.len));
         o[i] = ALM_INT_NULL;
         if (text.ptr == NULL || what.ptr == NULL)
             continue;
@@ -387,6 +392,7 @@ static alm_status replace(alm_call *call, size_t n, const alm_vec *args, alm_vec
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i), what = text_at(&args[1], i),
                       with = text_at(&args[2], i);
+        ALM_TRY(alm_text_work(call->cx, text.len));
         o[i] = alm_view_null();
         if (text.ptr != NULL && what.ptr != NULL && with.ptr != NULL)
             ALM_TRY(replace_one(call, &w, text, what, with, &o[i]));
@@ -427,6 +433,7 @@ static alm_status split_part(alm_call *call, size_t n, const alm_vec *args, alm_
     for (size_t i = 0; i < n; i++) {
         const alm_str text = text_at(&args[0], i), by = text_at(&args[1], i);
         int64_t k = int_at(&args[2], i);
+        ALM_TRY(alm_text_work(call->cx, text.len));
         o[i] = alm_view_null();
         if (k == 0 && args[2].is_const)
             return alm_fail(call->cx, ALM_E_ARG, call->pos, "field position must not be zero");

@@ -4,8 +4,9 @@
 #include "func/search.h"
 
 enum {
-    PLACES = 128
-}; /* looked at together: a loop without branches, which the compiler vectorises */
+    PLACES = 128, /* looked at together: a loop without branches, which the compiler vectorises */
+    LOOK_BYTES = 1 << 20
+};
 
 /* What is looked for: bytes; with nocase, letters of either case. */
 typedef struct needle {
@@ -159,17 +160,10 @@ static void search_piece(const alm_view *views, const char *heap, size_t n, cons
     }
 }
 
-static void search(const alm_view *views, const char *heap, size_t n, const needle *what,
-                   uint8_t *found)
+static void search_rows(const alm_view *views, const char *heap, size_t n, const needle *what,
+                        uint8_t *found)
 {
     uint64_t lo = 0, hi = 0;
-    memset(found, 0, n);
-    if (n > 1 && heap != NULL && all_long_rising(views, n) &&
-        views[n - 1].off - views[0].off <= 128 * n) {
-        search_piece(views, heap, n, what, views[0].off, views[n - 1].off + views[n - 1].len,
-                     found);
-        return;
-    }
     const bool piece = n > 1 && contiguous(views, heap, n, &lo, &hi);
     if (piece)
         search_piece(views, heap, n, what, lo, hi, found);
@@ -182,16 +176,44 @@ static void search(const alm_view *views, const char *heap, size_t n, const need
     }
 }
 
-void alm_search_views(const alm_view *views, const char *heap, size_t n, alm_str what,
-                      uint8_t *found)
+/* So many rows from the first on have long texts of LOOK_BYTES together. */
+static size_t rows_of_a_look(const alm_view *views, size_t n)
+{
+    size_t rows = 0;
+    for (uint64_t bytes = 0; rows < n && bytes < LOOK_BYTES; rows++)
+        bytes += is_long(&views[rows]) ? views[rows].len : 0;
+    return rows;
+}
+
+static alm_status search(alm_ctx *cx, const alm_view *views, const char *heap, size_t n,
+                         const needle *what, uint8_t *found)
+{
+    memset(found, 0, n);
+    if (n > 1 && heap != NULL && all_long_rising(views, n) &&
+        views[n - 1].off - views[0].off <= 128 * n) {
+        search_piece(views, heap, n, what, views[0].off, views[n - 1].off + views[n - 1].len,
+                     found);
+        return ALM_OK;
+    }
+    for (size_t at = 0, rows = 0; at < n; at += rows) {
+        rows = rows_of_a_look(views + at, n - at);
+        if (at > 0)
+            ALM_TRY(alm_check(cx));
+        search_rows(views + at, heap, rows, what, found + at);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_search_views(alm_ctx *cx, const alm_view *views, const char *heap, size_t n,
+                            alm_str what, uint8_t *found)
 {
     if (what.len == 0) {
         for (size_t i = 0; i < n; i++)
             found[i] = !alm_view_is_null(&views[i]);
-        return;
+        return ALM_OK;
     }
     const needle sought = needle_of(what, false);
-    search(views, heap, n, &sought, found);
+    return search(cx, views, heap, n, &sought, found);
 }
 
 ALM_SIMD static bool is_ascii(const char *in, size_t n)
@@ -202,7 +224,7 @@ ALM_SIMD static bool is_ascii(const char *in, size_t n)
     return all >= 0;
 }
 
-static bool all_ascii(const alm_view *views, const char *heap, size_t n)
+static bool rows_ascii(const alm_view *views, const char *heap, size_t n)
 {
     uint64_t lo = 0, hi = 0;
     const bool piece = n > 1 && contiguous(views, heap, n, &lo, &hi);
@@ -215,12 +237,28 @@ static bool all_ascii(const alm_view *views, const char *heap, size_t n)
     return true;
 }
 
-bool alm_search_views_nocase(const alm_view *views, const char *heap, size_t n, alm_str what,
-                             uint8_t *found)
+static alm_status all_ascii(alm_ctx *cx, const alm_view *views, const char *heap, size_t n,
+                            bool *all)
 {
-    if (what.len == 0 || !is_ascii(what.ptr, what.len) || !all_ascii(views, heap, n))
-        return false;
+    *all = true;
+    for (size_t at = 0, rows = 0; at < n && *all; at += rows) {
+        rows = rows_of_a_look(views + at, n - at);
+        if (at > 0)
+            ALM_TRY(alm_check(cx));
+        *all = rows_ascii(views + at, heap, rows);
+    }
+    return ALM_OK;
+}
+
+alm_status alm_search_views_nocase(alm_ctx *cx, const alm_view *views, const char *heap, size_t n,
+                                   alm_str what, uint8_t *found, bool *done)
+{
+    *done = false;
+    if (what.len == 0 || !is_ascii(what.ptr, what.len))
+        return ALM_OK;
+    ALM_TRY(all_ascii(cx, views, heap, n, done));
+    if (!*done)
+        return ALM_OK;
     const needle sought = needle_of(what, true);
-    search(views, heap, n, &sought, found);
-    return true;
+    return search(cx, views, heap, n, &sought, found);
 }

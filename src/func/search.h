@@ -5,6 +5,7 @@
  *             them) all of them are searched as one piece, many positions at a time: the first and the
  *             last byte are compared, and what lies between where both agree. A hit belongs to the text
  *             that holds all of it. Else text by text.
+ * Time        Batches of long texts are searched in pieces, with a look at cancel and the time limit between them.
  */
 #ifndef ALM_FUNC_SEARCH_H
 #define ALM_FUNC_SEARCH_H
@@ -14,12 +15,13 @@
 /* Position of the first occurrence of `what` (not empty) in n bytes at `in`; n: none. */
 size_t alm_search_find(const char *in, size_t n, alm_str what);
 /* found[i] = 1 where text i contains `what`, else 0; 0 for null. `what` may be empty. Views only. */
-void alm_search_views(const alm_view *views, const char *heap, size_t n, alm_str what,
-                      uint8_t *found);
+ALM_NODISCARD alm_status alm_search_views(alm_ctx *cx, const alm_view *views, const char *heap,
+                                          size_t n, alm_str what, uint8_t *found);
 
-/* The same with A-Z as a-z; `what` in lower case. Only where all is ASCII: false if it is not, then found
- * is not set. */
-bool alm_search_views_nocase(const alm_view *views, const char *heap, size_t n, alm_str what,
-                             uint8_t *found);
+/* The same with A-Z as a-z; `what` in lower case. Only where all is ASCII: *done is false if it is not, and found is not set
+ * then. */
+ALM_NODISCARD alm_status alm_search_views_nocase(alm_ctx *cx, const alm_view *views,
+                                                 const char *heap, size_t n, alm_str what,
+                                                 uint8_t *found, bool *done);
 
 #endif

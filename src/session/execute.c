@@ -182,6 +182,7 @@ void alm_cursor_context(alm_cursor *c)
                       .io = s->db->io,
                       .zones = s->db->zones,
                       .cancel = &s->cancel,
+                      .yield_ns = &c->yield_ns,
                       .user = s->user,
                       .session = s};
     c->cx.started_ns = alm_monotonic_ns();
@@ -296,6 +297,8 @@ static void count_start(alm_cursor *c, alm_prepared *p)
     alm_db_counters *counters = &c->session->db->counters;
     const uint8_t by = c->session->by;
     c->counted = true;
+    if (p->yielded)
+        return; /* it was counted when it began */
     alm_count(&counters->by[by].started, 1);
     if (p->stmt->kind == ALM_STMT_SELECT)
         alm_count(p->ran || p->origin != NULL ? &counters->by[by].parsed_before
@@ -338,8 +341,17 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     alm_activity_begin(s, p->text, c->cx.now_ns / 1000);
     c->compile_ns = p->parse_ns;
     count_start(c, p);
+    if (p->stmt->kind == ALM_STMT_SELECT)
+        atomic_store_explicit(&c->yield_ns, s->brief_ns, memory_order_relaxed);
     const alm_status st = run(c, p->stmt, values, n_values);
+    atomic_store_explicit(&c->yield_ns, 0, memory_order_relaxed);
     c->execute_ns = alm_monotonic_ns() - c->cx.started_ns - (c->compile_ns - p->parse_ns);
+    p->yielded = st == ALM_E_YIELD;
+    if (p->yielded) {
+        c->counted = false;
+        alm_cursor_close(c);
+        return st;
+    }
     if (st != ALM_OK) {
         const alm_status code = alm_session_failed(s, &c->cx);
         c->failed = true;
@@ -417,6 +429,62 @@ static alm_status check_maps(alm_cursor *c)
         "a file of the database could not be read: the disk failed, or the file was cut");
 }
 
+/* The rows of a batch behind the first n; its vectors belong to the operators until the next call. */
+static alm_status behind(alm_cursor *c, const alm_batch *batch, uint32_t n, alm_batch **out)
+{
+    alm_batch *rest = NULL;
+    ALM_TRY(ALM_NEW(&c->cx, &c->arena, &rest));
+    ALM_TRY(ALM_NEWN(&c->cx, &c->arena, batch->n_cols + 1, &rest->cols));
+    for (uint32_t i = 0; i < batch->n_cols; i++) {
+        rest->cols[i] = batch->cols[i];
+        if (!batch->cols[i].is_const)
+            rest->cols[i].data = (char *)batch->cols[i].data + (size_t)n * batch->cols[i].width;
+    }
+    rest->n_cols = batch->n_cols;
+    rest->rows = batch->rows - n;
+    *out = rest;
+    return ALM_OK;
+}
+
+/* The next batch of the operators, without rows that were given before the cursor yielded. A plan gives the same rows in the
+ * same order each time in one snapshot. */
+static alm_status next_of_plan(alm_cursor *c, alm_batch **out)
+{
+    if (c->exec == NULL)
+        ALM_TRY(alm_cursor_open_plan(c));
+    ALM_TRY(alm_exec_next(&c->cx, c->exec, out));
+    while (*out != NULL && c->rows_to_pass > 0 && c->rows_to_pass >= (*out)->rows) {
+        c->rows_to_pass -= (*out)->rows;
+        ALM_TRY(alm_exec_next(&c->cx, c->exec, out));
+    }
+    if (*out == NULL || c->rows_to_pass == 0)
+        return ALM_OK;
+    const uint32_t n = (uint32_t)c->rows_to_pass;
+    c->rows_to_pass = 0;
+    return behind(c, *out, n, out);
+}
+
+/* What it has made is for nothing. */
+static void start_over(alm_cursor *c)
+{
+    alm_error_clear(&c->cx);
+    if (c->exec != NULL)
+        alm_exec_close(c->exec);
+    c->exec = NULL;
+    c->yielded = true;
+    c->rows_to_pass = c->rows_given;
+}
+
+static alm_status next_brief(alm_cursor *c, alm_batch **out)
+{
+    const int64_t until_ns = c->yielded || c->plan->effects ? 0 : c->session->brief_ns;
+    atomic_store_explicit(&c->yield_ns, until_ns, memory_order_relaxed);
+    const alm_status st = next_of_plan(c, out);
+    atomic_store_explicit(&c->yield_ns, 0, memory_order_relaxed);
+    ALM_ASSERT(st != ALM_E_YIELD || until_ns != 0);
+    return st;
+}
+
 alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
 {
     *out = NULL;
@@ -427,7 +495,13 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
     if (c->returns)
         alm_returning_next(c, out);
     else
-        st = c->ready != NULL ? next_ready(c, out) : alm_exec_next(&c->cx, c->exec, out);
+        st = c->ready != NULL ? next_ready(c, out) : next_brief(c, out);
+    if (st == ALM_E_YIELD) {
+        *out = NULL;
+        start_over(c);
+        c->execute_ns += alm_monotonic_ns() - start;
+        return st;
+    }
     if (st == ALM_OK)
         st = check_maps(c);
     if (st == ALM_OK) /* behind the work: it may have taken long */
@@ -439,6 +513,7 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
     }
     if (*out != NULL && c->counted)
         alm_count(&c->session->db->counters.by[c->session->by].rows, (*out)->rows);
+    c->rows_given += *out != NULL ? (*out)->rows : 0;
     return ALM_OK;
 }
 
@@ -577,6 +652,7 @@ void alm_cursor_times(const alm_cursor *c, int64_t *compile_ns, int64_t *execute
  * times that. A long result leaves this thread after its first piece.
  */
 static const double SHORT_ROWS = 200000, OTHER_WEIGHT = 10, EARLY_WEIGHT = 0.2;
+static const double FEW_ROWS = 1000; /* of what cannot yield: it has an effect */
 enum { EARLY_FILTERS_MAX = 2 };
 
 static bool is_plain(alm_plan_op op)
@@ -703,8 +779,17 @@ static bool makes_few(const alm_plan *plan)
 bool alm_cursor_is_short(const alm_cursor *c)
 {
     const alm_plan *plan = c->plan;
-    return plan == NULL ||
-           (!plan->waits && weighted_rows(plan, 1) <= SHORT_ROWS && makes_few(plan));
+    if (plan == NULL)
+        return true;
+    if (c->yielded || plan->waits)
+        return false;
+    return weighted_rows(plan, 1) <= (plan->effects ? FEW_ROWS : SHORT_ROWS) && makes_few(plan);
+}
+
+void alm_session_brief(alm_session *s, bool brief)
+{
+    enum { BRIEF_MS = 10 };
+    s->brief_ns = brief ? alm_monotonic_ns() + BRIEF_MS * INT64_C(1000000) : 0;
 }
 
 bool alm_prepared_is_values(const alm_prepared *p)
@@ -725,8 +810,9 @@ bool alm_prepared_is_short(alm_session *s, const alm_prepared *p)
         return false;
     if (p->plain_values && alm_in_transaction(s))
         return true;
-    /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk */
+    /* the cursor of a SELECT tells more once it is planned; what writes may wait for the disk; DECLARE and PREPARE plan
+     * another statement, however long that takes */
     return kind == ALM_STMT_SELECT || kind == ALM_STMT_SHOW || kind == ALM_STMT_SET ||
            kind == ALM_STMT_SET_TRANSACTION || kind == ALM_STMT_EMPTY || kind == ALM_STMT_BEGIN ||
-           kind == ALM_STMT_DECLARE_CURSOR || kind == ALM_STMT_FETCH || kind == ALM_STMT_PREPARE;
+           kind == ALM_STMT_FETCH;
 }

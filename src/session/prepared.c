@@ -382,6 +382,7 @@ static void find_nanoseconds(alm_session *s, alm_prepared *p, alm_param *list, u
     const alm_plan_col *cols = NULL;
     uint32_t n_cols = 0, times = 0;
     alm_cursor_context(&c);
+    atomic_store_explicit(&c.yield_ns, s->brief_ns, memory_order_relaxed);
     alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &open);
     for (uint32_t i = 0; st == ALM_OK && i < n; i++) {
         const bool time = list[i].type.id == ALM_T_TIMESTAMP;
@@ -405,6 +406,7 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
     if (atomic_load(&s->statement) == 0) /* a cancel was for the statement before */
         atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
     alm_cursor_context(&c);
+    atomic_store_explicit(&c.yield_ns, s->brief_ns, memory_order_relaxed);
     alm_param *list = NULL;
     const alm_plan_col *found = NULL;
     uint32_t n_found = 0;
@@ -420,6 +422,10 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
     if (st == ALM_OK) {
         *n_params = n;
         *n_cols = n_found;
+    } else if (
+        s->brief_ns !=
+        0) { /* it yields, or is asked for early: whoever needs the answer asks again, and fails */
+        s->err = c.cx.err;
     } else {
         st = alm_session_failed(s, &c.cx);
     }

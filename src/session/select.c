@@ -4,19 +4,25 @@
 #include "session/access.h"
 #include "storage/spill.h"
 
+alm_status alm_cursor_open_plan(alm_cursor *c)
+{
+    const alm_exec_env env = {.workers = c->session->db->workers,
+                              .snapshot = c->snapshot,
+                              .spill = alm_storage_spill_space(c->session->db->storage),
+                              .registry = c->session->db->registry,
+                              .texts = alm_session_texts};
+    ALM_ASSERT(c->exec == NULL && c->plan != NULL);
+    return alm_exec_open(&c->cx, c->plan, &env, &c->exec);
+}
+
 static alm_status open_plan(alm_cursor *c)
 {
     c->cols = c->plan->cols;
     c->n_cols = c->plan->n_cols;
     c->ts_col = c->plan->ts_col;
     c->has_rows = true;
-    const alm_exec_env env = {.workers = c->session->db->workers,
-                              .snapshot = c->snapshot,
-                              .spill = alm_storage_spill_space(c->session->db->storage),
-                              .registry = c->session->db->registry,
-                              .texts = alm_session_texts};
     alm_audit_plan(c, c->plan);
-    return alm_exec_open(&c->cx, c->plan, &env, &c->exec);
+    return alm_cursor_open_plan(c);
 }
 
 alm_status alm_run_select(alm_cursor *c, alm_select *select, alm_param *params, uint32_t n)
@@ -132,7 +138,7 @@ static alm_status make_template(alm_cursor *c, alm_prepared *p, const alm_plan_e
         return ALM_OK;
     }
     alm_kept_plan_release(kept);
-    if (st == ALM_E_MEMORY || st == ALM_E_CANCEL || st == ALM_E_TIMEOUT)
+    if (st == ALM_E_MEMORY || st == ALM_E_CANCEL || st == ALM_E_TIMEOUT || st == ALM_E_YIELD)
         return st;
     alm_error_clear(&c->cx);
     return ALM_OK;

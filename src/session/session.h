@@ -310,6 +310,14 @@ bool alm_prepared_is_small(const alm_prepared *p);
 /* Small enough to run on a network thread? (from the plan's row estimate; DML and DDL never are) */
 bool alm_prepared_is_short(alm_session *s, const alm_prepared *p);
 bool alm_cursor_is_short(const alm_cursor *c);
+/*
+ * From here on the statements of the session run on a thread that others wait for (brief), or on one of their own. On the
+ * former alm_describe, alm_execute of a SELECT and alm_cursor_next give ALM_E_YIELD when they have taken BRIEF_MS, as no estimate of rows says what
+ * an expression costs. That is no failure and counts for nothing: the caller makes the same call on another thread. A cursor
+ * that yielded starts over there, passes over the rows that it has given, and is short no more. alm_describe counts no failure on
+ * the former: who asks there asks early.
+ */
+void alm_session_brief(alm_session *s, bool brief);
 /* Next batch, NULL at the end; borrowed until the next call. */
 ALM_NODISCARD alm_status alm_cursor_next(alm_cursor *c, alm_batch **out);
 /* Rows in hand are given out later: is what the statement was allowed there still? The error is the session's. */

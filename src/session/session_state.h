@@ -118,6 +118,7 @@ struct alm_session {
     alm_ends ends;
     int64_t since_us; /* wall clock when it began */
     alm_activity activity;
+    int64_t brief_ns;           /* alm_session_brief: until when; 0: any time */
     atomic_bool cancel, gone;   /* gone: for good */
     atomic_bool ended;          /* by somebody: alm_session_is_ended */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
@@ -170,6 +171,7 @@ struct alm_prepared {
     uint32_t pause;        /* executions for which no plan is kept: those before did not hold */
     bool plain_values;     /* alm_prepared_is_values */
     bool ran;
+    bool yielded; /* its next execution is the last one, elsewhere */
     int64_t parse_ns;
     int64_t nodes;            /* of the tree, without rows of VALUES; 0: it was not parsed */
     const int32_t *param_pos; /* of alm_describe */
@@ -199,8 +201,12 @@ struct alm_cursor {
     const struct alm_asked *asked; /* that were answered with yes: standing.h */
     alm_snapshot *snapshot;
     alm_plan *plan;
-    alm_kept_plan *kept; /* owns `plan`; NULL: the arena does */
-    alm_exec *exec;
+    alm_kept_plan *kept;      /* owns `plan`; NULL: the arena does */
+    alm_exec *exec;           /* NULL, of a plan: it yielded, and is opened anew */
+    _Atomic int64_t yield_ns; /* cx.yield_ns points here, and so do those of helpers */
+    bool yielded;
+    int64_t rows_given,
+        rows_to_pass; /* in batches; of these the cursor that starts over passes over */
     alm_plan_col *cols;
     uint32_t n_cols;
     int32_t ts_col;
@@ -240,6 +246,8 @@ int64_t alm_session_timeout_ms(const alm_session *s); /* of its next statement; 
 ALM_NODISCARD alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p);
 /* select.c. Plans the SELECT, or takes the plan that is kept, and opens it. */
 ALM_NODISCARD alm_status alm_run_prepared(alm_cursor *c, alm_param *params, uint32_t n);
+/* Operators for c->plan, at their first row. */
+ALM_NODISCARD alm_status alm_cursor_open_plan(alm_cursor *c);
 
 /* Ends the statement of that number, or that on the connection of that number. A read-only session may end
  * those of its user. */

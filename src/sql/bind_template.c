@@ -260,6 +260,7 @@ alm_status alm_plan_instance(alm_ctx *cx, const alm_plan_env *env, const alm_pla
     ALM_TRY(open_node(&p, plan));
     ALM_TRY(alm_optimise_instance(&p, &plan));
     plan->waits = from->waits;
+    plan->effects = from->effects;
     *out = plan;
     return ALM_OK;
 }

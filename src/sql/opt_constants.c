@@ -59,7 +59,8 @@ static alm_status fold(alm_planner *p, alm_expr **e)
     p->depth--;
     *e = copy;
     const alm_status st = alm_expr_fold(p, e);
-    if (st == ALM_OK || st == ALM_E_MEMORY || st == ALM_E_CANCEL || st == ALM_E_TIMEOUT)
+    if (st == ALM_OK || st == ALM_E_MEMORY || st == ALM_E_CANCEL || st == ALM_E_TIMEOUT ||
+        st == ALM_E_YIELD)
         return st;
     alm_error_clear(p->cx); /* fails where a row asks for it, if one does */
     *e = copy;

@@ -176,6 +176,7 @@ struct alm_plan {
     alm_plan_col *cols; /* result */
     uint32_t n_cols;
     bool waits;            /* of a whole query: it calls a function that waits */
+    bool effects;          /* of a whole query: it calls a function that changes something */
     const alm_table *view; /* whose rows these are, as it was bound; NULL: of none */
     int32_t ts_col;        /* designated timestamp among cols, -1 */
     alm_ts_order order;    /* rows come ordered by ts_col */

@@ -261,6 +261,7 @@ alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_kind kind, int3
     if (kind == ALM_FN_SCALAR)
         ALM_TRY(resolve_wider(p, name, pos, args, n, list, out));
     p->cx->waits |= (out->fn->flags & ALM_FN_WAITS) != 0;
+    p->cx->effects |= (out->fn->flags & ALM_FN_EFFECT) != 0;
     for (uint32_t i = 0; i < n; i++) {
         if (alm_type_eq(args[i]->type, list[i].type))
             continue;

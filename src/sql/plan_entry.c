@@ -119,6 +119,7 @@ alm_status alm_plan_select(alm_ctx *cx, const alm_plan_env *env, alm_select *sel
         plan->cols[i].table_col = found[i].table_col;
     }
     plan->waits = cx->waits;
+    plan->effects = cx->effects;
     *out = plan;
     return env->as_template ? alm_template_finish(&p, plan) : ALM_OK;
 }

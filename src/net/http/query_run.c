@@ -320,7 +320,10 @@ static alm_status fill_piece(alm_query_run *run)
     while (run->out.len < run->piece_bytes) {
         alm_batch *batch = NULL;
         const bool enough = run->rows_seen >= run->opt.window.hi && !run->opt.count_all;
-        if (!enough && alm_cursor_next(run->cursor, &batch) != ALM_OK)
+        const alm_status st = enough ? ALM_OK : alm_cursor_next(run->cursor, &batch);
+        if (st == ALM_E_YIELD)
+            return st; /* what the piece has of it stays */
+        if (st != ALM_OK)
             return alm_query_failed(run, alm_session_error(run->session));
         if (batch == NULL) {
             run->finished = true;
@@ -356,10 +359,11 @@ static alm_status wrap_last(alm_query_run *run)
 
 static alm_status open_cursor(alm_query_run *run)
 {
-    if (alm_execute(run->session, run->prepared, run->values, run->n_values, &run->cursor) !=
-        ALM_OK)
-        return alm_query_failed(run, alm_session_error(run->session));
-    return ALM_OK;
+    const alm_status st =
+        alm_execute(run->session, run->prepared, run->values, run->n_values, &run->cursor);
+    return st == ALM_OK || st == ALM_E_YIELD
+               ? st
+               : alm_query_failed(run, alm_session_error(run->session));
 }
 
 /* The last rows of what is no query in parentheses, or of what is counted anyway: counted first. What has made
@@ -728,10 +732,24 @@ void alm_query_run_close(alm_http *h)
 
 /* --------------------------------------------------------------------- start */
 
+/* Into the piece what can be had here; ALM_E_YIELD: the rest takes longer than others can wait. */
+static alm_status run_briefly(alm_query_run *run)
+{
+    alm_session_brief(run->session, true);
+    alm_status st = execute(run);
+    if (st == ALM_OK && !run->finished && !alm_cursor_is_short(run->cursor))
+        st = ALM_E_YIELD;
+    if (st == ALM_OK && !run->finished)
+        st = fill_piece(run);
+    alm_session_brief(run->session, false);
+    return st;
+}
+
 /* Short statements run here and now; anything else goes to a query thread. */
 static bool run_inline(alm_query_run *run)
 {
-    if (run->query.len > INLINE_TEXT_MAX || run->opt.window.last > 0 || run->opt.held != NULL)
+    if (run->query.len > INLINE_TEXT_MAX || run->opt.window.last > 0 || run->opt.held != NULL ||
+        run->opt.hold)
         return false;
     alm_status st = prepare(run);
     if (st == ALM_OK && run->script)
@@ -739,11 +757,9 @@ static bool run_inline(alm_query_run *run)
     if (st == ALM_OK && !alm_prepared_is_short(run->session, run->prepared))
         return false;
     if (st == ALM_OK)
-        st = execute(run);
-    if (st == ALM_OK && !run->finished && !alm_cursor_is_short(run->cursor))
+        st = run_briefly(run);
+    if (st == ALM_E_YIELD)
         return false;
-    if (st == ALM_OK && !run->finished)
-        st = fill_piece(run);
     if (st == ALM_OK)
         st = pack_piece(run);
     if (st != ALM_OK && !run->failed)

@@ -316,8 +316,19 @@ static void parse_work(void *arg)
         s->prepared == NULL && alm_prepare(c->session, text, NULL, &s->prepared) != ALM_OK;
     if (run->failed)
         run->err = *alm_session_error(c->session);
-    else if (!alm_prepared_is_small(s->prepared))
+    else if (!alm_prepared_is_small(s->prepared) || run->describes)
         run->failed = !pg_statement_describe(c, s, &run->err);
+}
+
+/* Describe and Bind, which come next, want to know; they say what is wrong with the statement. False: it takes longer than
+ * others can wait. */
+static bool describe_briefly(pg_conn *c, pg_statement *s)
+{
+    alm_error err = {0};
+    alm_session_brief(c->session, true);
+    const bool known = pg_statement_describe(c, s, &err);
+    alm_session_brief(c->session, false);
+    return known || err.code != ALM_E_YIELD;
 }
 
 static void parse_done(alm_conn *conn, void *arg)
@@ -334,7 +345,7 @@ static void parse_done(alm_conn *conn, void *arg)
     pg_run_clear(c);
 }
 
-/* Short texts are parsed here and now; long ones, and what has many nodes, on a query thread. */
+/* Short texts are parsed here and now; long ones, and what takes long to plan, on a query thread. */
 static void parse(pg_conn *c, pg_statement *s, alm_str text)
 {
     if (!alm_utf8_is_valid(text)) {
@@ -348,8 +359,11 @@ static void parse(pg_conn *c, pg_statement *s, alm_str text)
         pg_statement_release(s);
         return;
     }
-    if (s->prepared == NULL || !alm_prepared_is_small(s->prepared)) {
-        c->run = (pg_run){.parsing = true, .text = copy_text(text), .text_len = text.len};
+    if (s->prepared == NULL || !alm_prepared_is_small(s->prepared) || !describe_briefly(c, s)) {
+        c->run = (pg_run){.parsing = true,
+                          .describes = s->prepared != NULL,
+                          .text = copy_text(text),
+                          .text_len = text.len};
         c->run.statement = s;
         if (c->run.text == NULL) {
             pg_run_clear(c);

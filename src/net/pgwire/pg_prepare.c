@@ -155,11 +155,16 @@ static bool read_values(pg_conn *c, pg_portal *portal, alm_error *err)
 {
     alm_cursor *values = NULL;
     alm_batch *row = NULL;
-    if (alm_execute(c->session, portal->statement->prepared, NULL, 0, &values) != ALM_OK)
+    alm_status st = alm_execute(c->session, portal->statement->prepared, NULL, 0, &values);
+    if (st == ALM_E_YIELD)
+        return fail(err, st, -1, "EXECUTE goes on elsewhere");
+    if (st != ALM_OK)
         return session_failed(c, 0, err);
     bool ok = true;
     if (portal->executes->n_params > 0) {
-        ok = alm_cursor_next(values, &row) == ALM_OK || session_failed(c, 0, err);
+        st = alm_cursor_next(values, &row);
+        ok = st == ALM_OK || (st == ALM_E_YIELD ? fail(err, st, -1, "EXECUTE goes on elsewhere")
+                                                : session_failed(c, 0, err));
         ok = ok && (row != NULL || fail(err, ALM_E_INTERNAL, -1, "EXECUTE has no values")) &&
              read_row(c, portal, row, err);
     }

@@ -191,9 +191,12 @@ static bool have_row(pg_conn *c, pg_portal *from, step_result *end)
         from->row = 0;
         if (from->done) {
             from->batch = NULL;
-        } else if (alm_cursor_next(from->cursor, &from->batch) != ALM_OK) {
-            *end = rows_failed(c, from);
-            return false;
+        } else {
+            const alm_status st = alm_cursor_next(from->cursor, &from->batch);
+            if (st != ALM_OK) {
+                *end = st == ALM_E_YIELD ? STEP_THREAD : rows_failed(c, from);
+                return false;
+            }
         }
         if (from->batch != NULL)
             continue;
@@ -334,12 +337,17 @@ static step_result begin(pg_conn *c)
     pg_portal *portal = run->portal;
     const bool named = alm_prepared_execute(portal->statement->prepared) != NULL;
     if (named && !pg_sql_execute(c, portal, &run->err)) {
+        if (run->err.code == ALM_E_YIELD)
+            return STEP_THREAD;
         run->failed = true;
         return STEP_END;
     }
-    if (alm_execute(c->session, runs(portal)->prepared, portal->values, portal->n_values,
-                    &portal->cursor) == ALM_OK)
+    const alm_status st = alm_execute(c->session, runs(portal)->prepared, portal->values,
+                                      portal->n_values, &portal->cursor);
+    if (st == ALM_OK)
         return STEP_PIECE;
+    if (st == ALM_E_YIELD)
+        return STEP_THREAD;
     (void)run_failed(c);
     if (named)
         run->err.sql_pos = -1; /* it is in another text */
@@ -350,8 +358,11 @@ static step_result execute(pg_conn *c)
 {
     pg_run *run = &c->run;
     pg_portal *portal = run->portal;
-    if (!atomic_load(&run->cancelled) && begin(c) == STEP_END)
-        return STEP_END;
+    if (!atomic_load(&run->cancelled)) {
+        const step_result r = begin(c);
+        if (r != STEP_PIECE)
+            return r;
+    }
     /* a cancel that came before the statement had a number */
     if (atomic_load(&run->cancelled) &&
         (portal->cursor == NULL || alm_cursor_has_rows(portal->cursor)))
@@ -488,6 +499,8 @@ static step_result advance(pg_conn *c, bool inline_only)
             if (inline_only && !alm_prepared_is_short(c->session, run->portal->statement->prepared))
                 return STEP_THREAD;
             r = execute(c);
+            if (r == STEP_THREAD)
+                return r;
             break;
         case PG_FETCH_MORE:
             r = fetch_more(c);
@@ -496,11 +509,11 @@ static step_result advance(pg_conn *c, bool inline_only)
             if (inline_only && !alm_cursor_is_short(rows_of(run)->cursor))
                 return STEP_THREAD;
             r = put_rows(c);
-            if (r == STEP_PIECE)
-                return STEP_PIECE;
+            if (r != STEP_END)
+                return r;
             break;
         case PG_COPY_OUT:
-            if (inline_only && !alm_cursor_is_short(run->portal->cursor))
+            if (inline_only)
                 return STEP_THREAD;
             r = copy_rows(c);
             if (r == STEP_PIECE)
@@ -687,7 +700,10 @@ void pg_run_cancel(pg_conn *c)
 /* Here and now as far as that is short, then on a thread. */
 static void go_on(pg_conn *c)
 {
-    if (advance(c, true) != STEP_THREAD)
+    alm_session_brief(c->session, true);
+    const step_result r = advance(c, true);
+    alm_session_brief(c->session, false);
+    if (r != STEP_THREAD)
         deliver(c);
     else
         next_piece(c);

@@ -103,6 +103,7 @@ typedef enum pg_step {
 typedef struct pg_run {
     pg_step step;
     bool simple, parsing; /* parsing: a long Parse, nothing else */
+    bool describes;       /* parsing: of a short text that takes long to plan */
     bool sync;            /* a commit, nothing else */
     bool last;            /* statement before a Sync or the end of the text */
     bool alone;           /* the only one of its transaction: may be run again */
