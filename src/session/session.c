@@ -200,9 +200,21 @@ void alm_session_fail_block(alm_session *s)
     s->implicit = false;
 }
 
+/* Where the data lies on the machine is nobody's business who may only ask: files are named from the data directory on. */
+static void hide_root(alm_error *err, const char *root)
+{
+    const size_t n = strlen(root);
+    for (char *at = err->msg; *at != 0; at++) {
+        if (*at != '\'' || strncmp(at + 1, root, n) != 0 || at[1 + n] != '/')
+            continue;
+        (void)memmove(at + 1, at + 1 + n + 1, strlen(at + 1 + n + 1) + 1);
+    }
+}
+
 alm_status alm_session_failed(alm_session *s, const alm_ctx *cx)
 {
     s->err = cx->err;
+    hide_root(&s->err, s->db->root);
     alm_count(&s->db->counters.by[s->by].errors, 1);
     alm_count(&s->db->counters.errors[cx->err.code], 1);
     alm_session_fail_block(s);
