@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "auth/acl_record.h"
+#include "base/hash.h"
 
 /* ------------------------------------------------------------------------ loading */
 
@@ -71,6 +72,34 @@ static alm_status load(alm_ctx *cx, const alm_snapshot *snap, alm_acl *acl)
     ALM_TRY(make_room(cx, acl));
     for (size_t i = 0; i < n; i++)
         ALM_TRY(read_record(cx, acl, alm_snapshot_record_at(snap, i)));
+    return alm_acl_index_aliases(cx, acl);
+}
+
+static int by_alias_hash(const void *a, const void *b)
+{
+    const alm_alias_slot *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->alias < y->alias ? -1 : x->alias > y->alias;
+}
+
+alm_status alm_acl_index_aliases(alm_ctx *cx, alm_acl *acl)
+{
+    const uint32_t n = acl->n_aliases;
+    acl->n_alias_groups = 0;
+    ALM_TRY(ALM_NEWN(cx, &acl->arena, n + 1, &acl->by_alias));
+    ALM_TRY(ALM_NEWN(cx, &acl->arena, n + 1, &acl->alias_groups));
+    for (uint32_t i = 0; i < n; i++) {
+        const alm_pair *pair = &acl->aliases[i];
+        const uint32_t g = acl->n_alias_groups;
+        if (g == 0 || strcmp(acl->alias_groups[g - 1], pair->first) != 0)
+            acl->alias_groups[acl->n_alias_groups++] = pair->first; /* aliases come by group */
+        acl->by_alias[i] = (alm_alias_slot){.hash = alm_hash_str(alm_str_of(pair->second)),
+                                            .alias = i,
+                                            .group = acl->n_alias_groups - 1};
+    }
+    if (n > 0)
+        qsort(acl->by_alias, n, sizeof *acl->by_alias, by_alias_hash);
     return ALM_OK;
 }
 
@@ -140,6 +169,43 @@ bool alm_acl_has_alias(const alm_acl *acl, const char *group, const char *alias)
 {
     const alm_pair key = {group, alias};
     return find(&key, acl->aliases, acl->n_aliases, sizeof key, by_pair) != NULL;
+}
+
+const alm_alias_slot *alm_acl_alias_next(const alm_acl *acl, uint64_t hash, const char *alias,
+                                         uint32_t *at)
+{
+    uint32_t lo = *at, hi = *at == 0 ? acl->n_aliases : *at;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (acl->by_alias[mid].hash < hash)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo < acl->n_aliases && acl->by_alias[lo].hash == hash; lo++) {
+        const alm_alias_slot *slot = &acl->by_alias[lo];
+        if (strcmp(acl->aliases[slot->alias].second, alias) != 0)
+            continue;
+        *at = lo + 1;
+        return slot;
+    }
+    return NULL;
+}
+
+uint32_t alm_acl_groups_of(const alm_acl *acl, const char *user, uint32_t *first)
+{
+    uint32_t lo = 0, hi = acl->n_members;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (strcmp(acl->members[mid].first, user) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *first = lo;
+    while (lo < acl->n_members && strcmp(acl->members[lo].first, user) == 0)
+        lo++;
+    return lo;
 }
 
 static int by_hash(const void *key, const void *row)

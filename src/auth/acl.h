@@ -46,6 +46,13 @@ typedef struct alm_pair { /* user and group; group and alias */
     const char *first, *second;
 } alm_pair;
 
+/* Of an alias, by the hash of its text: groups at the provider are looked up, not compared with all aliases. */
+typedef struct alm_alias_slot {
+    uint64_t hash;  /* alm_hash_str */
+    uint32_t alias; /* in aliases */
+    uint32_t group; /* in alias_groups */
+} alm_alias_slot;
+
 typedef struct alm_token {
     char hash[ALM_TOKEN_HEX + 1];
     const char *entity;
@@ -83,12 +90,18 @@ typedef struct alm_acl {
     alm_assume *assumes;  /* entity, account */
     alm_definer *definers;
     uint32_t n_entities, n_members, n_aliases, n_tokens, n_grants, n_assumes, n_definers;
+    alm_alias_slot *by_alias;  /* n_aliases, by hash */
+    const char **alias_groups; /* groups that have aliases, by name */
+    uint32_t n_alias_groups;
 } alm_acl;
 
 /* The records of the snapshot; refs = 1. */
 ALM_NODISCARD alm_status alm_acl_load(alm_ctx *cx, const alm_snapshot *snap, alm_acl **out);
 alm_acl *alm_acl_retain(alm_acl *acl);
 void alm_acl_release(alm_acl *acl); /* NULL: nothing */
+
+/* by_alias and alias_groups, of the lists that are there; part of alm_acl_load. */
+ALM_NODISCARD alm_status alm_acl_index_aliases(alm_ctx *cx, alm_acl *acl);
 
 /* NULL: there is none. */
 const alm_entity *alm_acl_entity(const alm_acl *acl, const char *name);
@@ -101,6 +114,11 @@ const alm_definer *alm_acl_definer(const alm_acl *acl, const char *view);
 const alm_entity *alm_acl_definer_entity(const alm_acl *acl, const alm_definer *definer);
 bool alm_acl_is_member(const alm_acl *acl, const char *user, const char *group);
 bool alm_acl_has_alias(const alm_acl *acl, const char *group, const char *alias);
+/* The next group that has the alias, and the rest; *at: 0 at first. NULL: no more. hash: alm_hash_str of the alias. */
+const alm_alias_slot *alm_acl_alias_next(const alm_acl *acl, uint64_t hash, const char *alias,
+                                         uint32_t *at);
+/* Groups of one user: [*first, end) of members, the end is returned. */
+uint32_t alm_acl_groups_of(const alm_acl *acl, const char *user, uint32_t *first);
 /* Grants of one entity: [*first, end), the end is returned. */
 uint32_t alm_acl_grants_of(const alm_acl *acl, const char *entity, uint32_t *first);
 

@@ -64,7 +64,7 @@ static size_t bytes_of(const alm_principal *who)
 {
     size_t bytes = sizeof *who + strlen(who->name) + 1;
     for (uint32_t i = 0; i < who->n_groups; i++)
-        bytes += sizeof(char *) + strlen(who->groups[i]) + 1;
+        bytes += sizeof(char *) + sizeof(uint64_t) + sizeof(uint32_t) + strlen(who->groups[i]) + 1;
     return bytes;
 }
 

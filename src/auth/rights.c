@@ -1,6 +1,7 @@
 /* rights.c - see rights.h. */
 #include "auth/rights.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +11,26 @@ enum { GROUP_NAME_MAX = 4096, SUBJECT_MAX = 1024 };
 
 /* -------------------------------------------------------------------- principals */
 
-/* One block: the object, the list, the texts. prefix: of the identity. */
+struct alm_kept_rights {
+    pthread_mutex_t lock;
+    bool made;
+    uint64_t epoch;
+    uint32_t n, cap;
+    uint32_t *groups; /* in alm_acl.alias_groups */
+    alm_permission_set db, db_option;
+    int64_t memory_max;
+};
+
+static void kept_free(alm_kept_rights *kept)
+{
+    if (kept == NULL)
+        return;
+    (void)pthread_mutex_destroy(&kept->lock);
+    free(kept->groups);
+    free(kept);
+}
+
+/* One block: the object, the lists, the texts. prefix: of the identity. */
 static alm_status make_principal(alm_ctx *cx, const alm_principal *like, alm_str name,
                                  const char *prefix, alm_str subject, alm_principal **out)
 {
@@ -25,8 +45,8 @@ static alm_status make_principal(alm_ctx *cx, const alm_principal *like, alm_str
     if (n_groups > ALM_GROUPS_OF_MAX)
         return alm_fail(cx, ALM_E_LIMIT, -1, "a user may have %d groups, not %u", ALM_GROUPS_OF_MAX,
                         n_groups);
-    size_t bytes = sizeof(alm_principal) + n_groups * sizeof(char *) + name.len + 1 +
-                   strlen(prefix) + subject.len + 1;
+    size_t bytes = sizeof(alm_principal) + n_groups * (sizeof(char *) + sizeof(uint64_t)) +
+                   name.len + 1 + strlen(prefix) + subject.len + 1;
     for (uint32_t i = 0; i < n_groups; i++) {
         const size_t len = strlen(groups[i]);
         if (len > GROUP_NAME_MAX)
@@ -37,8 +57,16 @@ static alm_status make_principal(alm_ctx *cx, const alm_principal *like, alm_str
     alm_principal *who = calloc(1, bytes);
     if (who == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    who->kept = like->kind == ALM_PRINCIPAL_EXTERNAL ? calloc(1, sizeof *who->kept) : NULL;
+    if (like->kind == ALM_PRINCIPAL_EXTERNAL && who->kept == NULL) {
+        free(who);
+        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    }
+    if (who->kept != NULL)
+        (void)pthread_mutex_init(&who->kept->lock, NULL);
     const char **list = (const char **)(who + 1);
-    char *text = (char *)(list + n_groups);
+    uint64_t *hashes = (uint64_t *)(list + n_groups);
+    char *text = (char *)(hashes + n_groups);
     who->refs = 1;
     who->kind = like->kind;
     who->name = memcpy(text, name.ptr, name.len);
@@ -49,9 +77,11 @@ static alm_status make_principal(alm_ctx *cx, const alm_principal *like, alm_str
     text += subject.len + 1;
     for (uint32_t i = 0; i < n_groups; i++) {
         list[i] = text;
+        hashes[i] = alm_hash_str(alm_str_of(groups[i]));
         text = stpcpy(text, groups[i]) + 1;
     }
     who->groups = list;
+    who->group_hashes = hashes;
     who->n_groups = n_groups;
     *out = who;
     return ALM_OK;
@@ -127,30 +157,52 @@ alm_principal *alm_principal_retain(alm_principal *who)
 
 void alm_principal_release(alm_principal *who)
 {
-    if (who != NULL && atomic_fetch_sub_explicit(&who->refs, 1, memory_order_acq_rel) == 1)
+    if (who != NULL && atomic_fetch_sub_explicit(&who->refs, 1, memory_order_acq_rel) == 1) {
+        kept_free(who->kept);
         free(who);
+    }
+}
+
+bool alm_principal_is_mapped(const alm_principal *who, const alm_acl *acl)
+{
+    ALM_ASSERT(who->kind == ALM_PRINCIPAL_EXTERNAL);
+    for (uint32_t g = 0; g < who->n_groups; g++) {
+        uint32_t at = 0;
+        if (alm_acl_alias_next(acl, who->group_hashes[g], who->groups[g], &at) != NULL)
+            return true;
+    }
+    return false;
 }
 
 /* ------------------------------------------------------------------------ rights */
 
 static bool has_db(const alm_rights *r, uint8_t number, bool option)
 {
-    for (uint32_t i = 0; i < r->n; i++) {
-        const alm_grant *g = alm_acl_grant(r->acl, r->of[i], "", "");
-        if (g != NULL && alm_permission_in(option ? &g->option : &g->may, number))
-            return true;
-    }
-    return false;
+    return alm_permission_in(option ? &r->db_option : &r->db, number);
 }
 
-static alm_status add_subject(alm_ctx *cx, alm_rights *r, const char **list, const char *name)
+/* Counts for the principal, up to the limit: the login has said that the rest does not. */
+static void add_subject(alm_rights *r, const char **list, const char *name)
 {
-    for (uint32_t i = 0; i < r->n; i++)
-        if (strcmp(list[i], name) == 0)
-            return ALM_OK;
-    if (r->n >= ALM_GROUPS_OF_MAX)
-        return ALM_OK; /* those beyond the limit do not count; the login has said so */
-    return alm_arena_zstr(cx, &r->arena, alm_str_of(name), &list[r->n++]);
+    if (r->n < ALM_GROUPS_OF_MAX)
+        list[r->n++] = name; /* of the alm_acl, which the rights hold */
+}
+
+static void unite(alm_permission_set *to, const alm_permission_set *from)
+{
+    for (size_t i = 0; i < ALM_COUNT(to->word); i++)
+        to->word[i] |= from->word[i];
+}
+
+static void unite_db(alm_rights *r)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        const alm_grant *g = alm_acl_grant(r->acl, r->of[i], "", "");
+        if (g == NULL)
+            continue;
+        unite(&r->db, &g->may);
+        unite(&r->db_option, &g->option);
+    }
 }
 
 static int64_t memory_max(const alm_rights *r, const alm_principal *who)
@@ -167,35 +219,109 @@ static int64_t memory_max(const alm_rights *r, const alm_principal *who)
     return least;
 }
 
-static alm_status collect(alm_ctx *cx, alm_rights *r, const alm_principal *who)
+/* Those that were found before, if the epoch is the same. */
+static bool take_kept(alm_rights *r, const char **list, const alm_principal *who)
+{
+    alm_kept_rights *kept = who->kept;
+    (void)pthread_mutex_lock(&kept->lock);
+    const bool same = kept->made && kept->epoch == r->acl->epoch;
+    for (uint32_t i = 0; same && i < kept->n; i++)
+        add_subject(r, list, r->acl->alias_groups[kept->groups[i]]);
+    if (same) {
+        r->db = kept->db;
+        r->db_option = kept->db_option;
+        r->memory_max = kept->memory_max;
+    }
+    (void)pthread_mutex_unlock(&kept->lock);
+    return same;
+}
+
+/* Without memory for it they are found again next time. */
+static void keep(const alm_rights *r, const alm_principal *who, const uint32_t *groups)
+{
+    alm_kept_rights *kept = who->kept;
+    (void)pthread_mutex_lock(&kept->lock);
+    if (r->n > kept->cap) {
+        uint32_t *bigger = realloc(kept->groups, r->n * sizeof *bigger);
+        if (bigger != NULL) {
+            kept->groups = bigger;
+            kept->cap = r->n;
+        }
+    }
+    kept->made = r->n <= kept->cap;
+    if (kept->made) {
+        kept->epoch = r->acl->epoch;
+        kept->n = r->n;
+        if (r->n > 0)
+            memcpy(kept->groups, groups, r->n * sizeof *groups);
+        kept->db = r->db;
+        kept->db_option = r->db_option;
+        kept->memory_max = r->memory_max;
+    }
+    (void)pthread_mutex_unlock(&kept->lock);
+}
+
+/* Each group here once, by name, however many of the user's groups are aliases of it. */
+static alm_status collect_external(alm_ctx *cx, alm_rights *r, const char **list,
+                                   const alm_principal *who)
 {
     const alm_acl *acl = r->acl;
+    bool *is_in = NULL;
+    uint32_t groups[ALM_GROUPS_OF_MAX];
+    if (take_kept(r, list, who))
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, &r->arena, acl->n_alias_groups + 1, &is_in));
+    for (uint32_t g = 0; g < who->n_groups; g++) {
+        const alm_alias_slot *slot = NULL;
+        uint32_t at = 0;
+        while ((slot = alm_acl_alias_next(acl, who->group_hashes[g], who->groups[g], &at)) != NULL)
+            is_in[slot->group] = true;
+    }
+    for (uint32_t i = 0; i < acl->n_alias_groups && r->n < ALM_GROUPS_OF_MAX; i++) {
+        if (!is_in[i])
+            continue;
+        groups[r->n] = i;
+        add_subject(r, list, acl->alias_groups[i]);
+    }
+    unite_db(r);
+    r->memory_max = memory_max(r, who);
+    keep(r, who, groups);
+    return ALM_OK;
+}
+
+static void collect_local(alm_rights *r, const char **list, const alm_principal *who)
+{
+    const alm_acl *acl = r->acl;
+    const alm_entity *e = alm_acl_entity(acl, who->name);
+    uint32_t at = 0;
+    r->enabled = e != NULL && (e->kind == ALM_ENTITY_GROUP || e->enabled);
+    if (!r->enabled)
+        return;
+    add_subject(r, list, r->name);
+    const uint32_t end = alm_acl_groups_of(acl, who->name, &at);
+    for (; at < end; at++)
+        add_subject(r, list, acl->members[at].second);
+    unite_db(r);
+    r->memory_max = memory_max(r, who);
+}
+
+static alm_status collect(alm_ctx *cx, alm_rights *r, const alm_principal *who)
+{
     const char **list = NULL;
-    ALM_TRY(ALM_NEWN(cx, &r->arena, ALM_GROUPS_OF_MAX + 1, &list));
-    r->of = list;
     ALM_TRY(alm_arena_zstr(cx, &r->arena, alm_str_of(who->name), &r->name));
     r->kind = who->kind;
     if (who->kind == ALM_PRINCIPAL_ADMIN) {
         r->enabled = r->all = true;
         return ALM_OK;
     }
+    ALM_TRY(ALM_NEWN(cx, &r->arena, ALM_GROUPS_OF_MAX, &list));
+    r->of = list;
     if (who->kind == ALM_PRINCIPAL_EXTERNAL) {
         r->enabled = true;
-        for (uint32_t i = 0; i < acl->n_aliases; i++)
-            for (uint32_t g = 0; g < who->n_groups; g++)
-                if (strcmp(acl->aliases[i].second, who->groups[g]) == 0)
-                    ALM_TRY(add_subject(cx, r, list, acl->aliases[i].first));
+        ALM_TRY(collect_external(cx, r, list, who));
     } else {
-        const alm_entity *e = alm_acl_entity(acl, who->name);
-        r->enabled = e != NULL && (e->kind == ALM_ENTITY_GROUP || e->enabled);
-        ALM_TRY(add_subject(cx, r, list, who->name));
-        for (uint32_t i = 0; e != NULL && i < acl->n_members; i++)
-            if (strcmp(acl->members[i].first, who->name) == 0)
-                ALM_TRY(add_subject(cx, r, list, acl->members[i].second));
+        collect_local(r, list, who);
     }
-    if (!r->enabled)
-        r->n = 0;
-    r->memory_max = memory_max(r, who);
     r->all = has_db(r, ALM_PERMISSION_DATABASE_ADMIN, false);
     return ALM_OK;
 }
@@ -309,11 +435,13 @@ bool alm_rights_anywhere(const alm_rights *r, uint8_t number)
 {
     if (r->kind == ALM_PRINCIPAL_ADMIN || r->all)
         return true;
-    for (uint32_t g = 0; g < r->acl->n_grants; g++)
-        for (uint32_t i = 0; i < r->n; i++)
-            if (strcmp(r->acl->grants[g].entity, r->of[i]) == 0 &&
-                alm_permission_in(&r->acl->grants[g].may, number))
+    for (uint32_t i = 0; i < r->n; i++) {
+        uint32_t at = 0;
+        const uint32_t end = alm_acl_grants_of(r->acl, r->of[i], &at);
+        for (; at < end; at++)
+            if (alm_permission_in(&r->acl->grants[at].may, number))
                 return true;
+    }
     return false;
 }
 

@@ -6,6 +6,8 @@
  *             he may follows from the groups that have these as aliases.
  * Rights      The principal in one alm_acl: its own grants and those of its groups. Immutable, counted; made again when the
  *             epoch is another.
+ * Cost        Threads of the network ask for each request: a look-up for each group that the provider names, once for an epoch;
+ *             nothing is linear in aliases, members or grants of others.
  * Threads     Both may be shared by any number.
  */
 #ifndef ALM_AUTH_RIGHTS_H
@@ -35,6 +37,9 @@ typedef struct alm_began {
     char token[ALM_TOKEN_HEX + 1]; /* its hash; "": another proof */
 } alm_began;
 
+/* What a user of the provider may, as it was found last; private to rights.c. */
+typedef struct alm_kept_rights alm_kept_rights;
+
 typedef struct alm_principal {
     _Atomic uint32_t refs;
     alm_began began;
@@ -43,6 +48,9 @@ typedef struct alm_principal {
     const char *identity; /* equal: the same one, whatever other principals are called */
     uint32_t n_groups;    /* EXTERNAL: names at the provider */
     const char *const *groups;
+    const uint64_t *group_hashes; /* alm_hash_str */
+    alm_kept_rights
+        *kept; /* EXTERNAL: while the epoch is the same, its groups are not looked up again */
 } alm_principal;
 
 /* Copies the texts; refs = 1; no proof. ALM_E_LIMIT: the name or the list of groups is too long. Of an EXTERNAL one the
@@ -63,6 +71,8 @@ const char *alm_principal_over(const alm_principal *who, const alm_acl *acl);
 ALM_NODISCARD alm_status alm_principal_external(alm_ctx *cx, alm_str name, alm_str subject,
                                                 const char *const *groups, uint32_t n_groups,
                                                 alm_principal **out);
+/* Is any group of the EXTERNAL one an alias of a group here? */
+bool alm_principal_is_mapped(const alm_principal *who, const alm_acl *acl);
 alm_principal *alm_principal_retain(alm_principal *who);
 void alm_principal_release(alm_principal *who); /* NULL: nothing */
 
@@ -77,6 +87,7 @@ typedef struct alm_rights {
     const char *name; /* texts live as long as the object */
     uint32_t n;       /* entities whose grants count: itself and its groups */
     const char *const *of;
+    alm_permission_set db, db_option; /* what they have on the database, together */
     alm_arena arena;
 } alm_rights;
 

@@ -40,16 +40,13 @@ static void external_free(void *arg)
 static const char *reason_of(alm_http *h, const alm_principal *who)
 {
     alm_acl *acl = NULL;
-    bool mapped = false;
     if (who->n_groups == 0)
         return "the identity provider names no groups of this user";
     if (alm_db_acl(&h->cx, alm_conn_db(h->conn), &acl) != ALM_OK) {
         alm_error_clear(&h->cx);
         return "";
     }
-    for (uint32_t i = 0; i < acl->n_aliases; i++)
-        for (uint32_t g = 0; g < who->n_groups; g++)
-            mapped |= strcmp(acl->aliases[i].second, who->groups[g]) == 0;
+    const bool mapped = alm_principal_is_mapped(who, acl);
     alm_acl_release(acl);
     return mapped ? "no group of this user has the permission HTTP"
                   : "none of this user's groups is the external alias of a group here";
