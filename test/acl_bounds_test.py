@@ -283,6 +283,26 @@ def assumed(check, s):
     rest.must("drop service account keyed")
 
 
+def tokens_in_memory(check, s):
+    """TRANSIENT tokens are counted with the others of their entity: one user had all 10,000 places, and nobody else could make one."""
+    rest, who, other = s.rest, s.user(), s.user()
+    status, body = Pg(s).sql([f"alter user {who[0]} create token type rest with ttl '3650d' transient"] * 990, who)
+    check.that(status == 200, f"990 of them: {body}")
+    for _ in range(10):
+        rest.must(f"alter user {who[0]} create token type rest with ttl '1d'")
+    for kind in (" transient", ""):
+        status, body = rest.sql(f"alter user {who[0]} create token type rest with ttl '1d'{kind}", who)
+        check.that(status == 400 and "has 1000 tokens already" in body, f"one more{kind}: {status} {body}")
+    token = rest.must(f"alter user {other[0]} create token type rest with ttl '1d' transient", other)["dataset"][0][1]
+    check.that(rest.sql("select 1", token)[0] == 200, "somebody else makes one")
+    rest.must(f"alter user {who[0]} drop token type rest", who)
+    check.that(dict(row[:2] for row in rest.rows(f"show user {who[0]}"))["REST Token"] in (False, "false"), "all of them are gone")
+    check.that(rest.sql(f"alter user {who[0]} create token type rest with ttl '1d' transient", who)[0] == 200 and rest.sql("select 1", token)[0] == 200, "and there is room again")
+    rest.must(f"drop user {who[0]}")
+    rest.must(f"create user {who[0]} with password '{PW}'")
+    check.that(dict(row[:2] for row in rest.rows(f"show user {who[0]}"))["REST Token"] in (False, "false"), "another user of the name has none of them")
+
+
 def targets(check, s):
     """Permissions over users are over those who hold no more than the actor: not the password, a token, a group or the end of anybody else."""
     rest = s.rest
@@ -506,7 +526,7 @@ def links(check, s):
         walk("http.cross.site.writes", Rest(one), None, {}, [(name, headers, True) for name, headers, _ in CLIENTS], "")
 
 
-PARTS = [preferences, barriers, refreshes, grants_of_names, assumed, targets, catalogue, links]
+PARTS = [preferences, barriers, refreshes, grants_of_names, assumed, tokens_in_memory, targets, catalogue, links]
 
 
 if __name__ == "__main__":

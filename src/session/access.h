@@ -81,6 +81,17 @@ alm_status alm_run_add_token(alm_cursor *c, const alm_acl_words *w);
 alm_status alm_run_drop_token(alm_cursor *c, const alm_acl_words *w);
 alm_status alm_token_cols(alm_ctx *cx, const alm_acl_words *w, const alm_plan_col **cols,
                           uint32_t *n);
+/* transient.c. ALM_E_LIMIT: there are too many, and nobody has more than the token's entity. */
+ALM_NODISCARD alm_status alm_transient_add(alm_ctx *cx, alm_db *db, const alm_acl *acl,
+                                           const alm_token *token, int64_t now_us);
+/* Those of the entity that have not ended. */
+uint32_t alm_transient_count(alm_db *db, const alm_entity *e, int64_t now_us);
+bool alm_transient_find(alm_db *db, const char *hash, alm_token *out,
+                        char name[ALM_ENTITY_NAME_MAX + 1]);
+/* The end of the token that was found, if it is still that one. */
+void alm_transient_move(alm_db *db, const alm_token *found, int64_t expires_us);
+/* hash "": all of the entity. How many. */
+uint32_t alm_transient_drop(alm_db *db, const char *entity, const char *hash);
 /* acl_lists.c: rows for table functions. */
 alm_status alm_acl_texts(alm_ctx *cx, const char *what, const char *const **cells, size_t *rows);
 /* acl_ddl.c: statements, one text each; what: ddl_groups, ddl_users, ddl_accounts, ddl_members, ddl_permissions. */

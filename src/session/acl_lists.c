@@ -110,12 +110,8 @@ static bool has_token(alm_cursor *c, const char *name)
     bool found = false;
     for (uint32_t i = 0; i < acl->n_tokens && !found; i++)
         found = strcmp(acl->tokens[i].entity, name) == 0 && acl->tokens[i].expires_us > now_us;
-    (void)pthread_mutex_lock(&db->access.lock);
-    for (size_t i = 0; i < db->access.n_transient && !found; i++)
-        found = strcmp(db->access.transient[i].entity, name) == 0 &&
-                db->access.transient[i].expires_us > now_us;
-    (void)pthread_mutex_unlock(&db->access.lock);
-    return found;
+    const alm_entity *e = alm_acl_entity(acl, name);
+    return found || (e != NULL && alm_transient_count(db, e, now_us) > 0);
 }
 
 static alm_status list_logins(alm_cursor *c, const char *name, char kind, rows *r)
@@ -288,10 +284,11 @@ static alm_status list_my_groups(alm_cursor *c, rows *r)
     const alm_acl *acl = c->rights->acl;
     for (uint32_t g = 0; g < who->n_groups; g++) {
         bool mapped = false;
-        for (uint32_t i = 0; i < acl->n_aliases; i++) {
-            const char *const cells[] = {who->groups[g], acl->aliases[i].first};
-            if (strcmp(acl->aliases[i].second, who->groups[g]) != 0)
-                continue;
+        const alm_alias_slot *slot = NULL;
+        uint32_t at = 0;
+        while ((slot = alm_acl_alias_next(acl, who->group_hashes[g], who->groups[g], &at)) !=
+               NULL) {
+            const char *const cells[] = {who->groups[g], acl->aliases[slot->alias].first};
             mapped = true;
             ALM_TRY(add_row(r, cells));
         }

@@ -8,7 +8,7 @@
 #include "auth/token.h"
 #include "session/access.h"
 
-enum { TRANSIENT_MAX = 10000, TOKENS_OF_MAX = 1000 };
+enum { TOKENS_OF_MAX = 1000 };
 
 typedef struct token_run {
     const alm_acl_words *w;
@@ -71,15 +71,23 @@ static uint32_t tokens_of(const alm_acl *acl, const char *entity)
     return n;
 }
 
+/* For one more of either kind. */
+static alm_status has_room(alm_cursor *c, const alm_acl *acl, const alm_entity *e, int32_t pos)
+{
+    const uint32_t n =
+        tokens_of(acl, e->name) + alm_transient_count(c->session->db, e, c->cx.now_ns / 1000);
+    return n < TOKENS_OF_MAX ? ALM_OK
+                             : alm_fail(&c->cx, ALM_E_LIMIT, pos, "'%s' has %d tokens already",
+                                        e->name, TOKENS_OF_MAX);
+}
+
 static alm_status add_token(alm_cursor *c, alm_acl_edit *edit, void *arg)
 {
     token_run *r = arg;
     const alm_entity *e = NULL;
     ALM_TRY(alm_acl_need(c, edit->acl, &r->w->name, r->w->kind, &e));
     ALM_TRY(alm_acl_may_change(c, edit->acl, e->name, r->w->name.pos));
-    if (tokens_of(edit->acl, e->name) >= TOKENS_OF_MAX)
-        return alm_fail(&c->cx, ALM_E_LIMIT, r->w->name.pos, "'%s' has %d tokens already", e->name,
-                        TOKENS_OF_MAX);
+    ALM_TRY(has_room(c, edit->acl, e, r->w->name.pos));
     r->token.entity = e->name;
     return alm_edit_token(edit, &r->token);
 }
@@ -99,40 +107,11 @@ static alm_status add_key(alm_cursor *c, alm_acl_edit *edit, void *arg)
     return alm_edit_entity(edit, &e);
 }
 
-/* The slot of an expired one first. */
-static alm_status keep_transient(alm_cursor *c, const alm_token *token, int64_t now_us)
+static alm_status add_transient(alm_cursor *c, const token_run *r, const alm_entity *e,
+                                int64_t now_us)
 {
-    alm_db *db = c->session->db;
-    alm_status st = ALM_OK;
-    char *name = strdup(token->entity);
-    if (name == NULL)
-        return alm_fail(&c->cx, ALM_E_MEMORY, -1, "out of memory");
-    (void)pthread_mutex_lock(&db->access.lock);
-    size_t at = 0;
-    while (at < db->access.n_transient && db->access.transient[at].expires_us > now_us)
-        at++;
-    if (at == TRANSIENT_MAX) {
-        st = alm_fail(&c->cx, ALM_E_LIMIT, -1, "there are %d transient tokens already",
-                      TRANSIENT_MAX);
-    } else if (at == db->access.n_transient) {
-        alm_token *bigger = realloc(db->access.transient, (at + 1) * sizeof *bigger);
-        if (bigger == NULL) {
-            st = alm_fail(&c->cx, ALM_E_MEMORY, -1, "out of memory");
-        } else {
-            db->access.transient = bigger;
-            db->access.n_transient++;
-            bigger[at].entity = NULL;
-        }
-    }
-    if (st == ALM_OK) {
-        free((char *)(uintptr_t)db->access.transient[at].entity);
-        db->access.transient[at] = *token;
-        db->access.transient[at].entity = name;
-    } else {
-        free(name);
-    }
-    (void)pthread_mutex_unlock(&db->access.lock);
-    return st;
+    ALM_TRY(has_room(c, c->rights->acl, e, r->w->name.pos));
+    return alm_transient_add(&c->cx, c->session->db, c->rights->acl, &r->token, now_us);
 }
 
 static alm_status add_rest(alm_cursor *c, token_run *r)
@@ -157,8 +136,7 @@ static alm_status add_rest(alm_cursor *c, token_run *r)
     ALM_TRY(alm_acl_may_change(c, c->rights->acl, e->name, r->w->name.pos));
     r->token.entity = e->name;
     r->token.generation = e->generation;
-    ALM_TRY(r->w->transient ? keep_transient(c, &r->token, now_us)
-                            : alm_acl_change(c, add_token, r));
+    ALM_TRY(r->w->transient ? add_transient(c, r, e, now_us) : alm_acl_change(c, add_token, r));
     ALM_TRY(one_row(c, r->w));
     ALM_TRY(put_text(c, 0, r->token.entity));
     ALM_TRY(put_text(c, 1, text));
@@ -189,22 +167,6 @@ alm_status alm_run_add_token(alm_cursor *c, const alm_acl_words *w)
 
 /* --------------------------------------------------------------------------- drop */
 
-/* hash "": all of the entity. *n counts. */
-static void drop_transient(alm_db *db, const char *entity, const char *hash, uint32_t *n)
-{
-    (void)pthread_mutex_lock(&db->access.lock);
-    for (size_t i = 0; i < db->access.n_transient; i++) {
-        alm_token *t = &db->access.transient[i];
-        if (strcmp(t->entity, entity) != 0 || (hash[0] != 0 && strcmp(t->hash, hash) != 0))
-            continue;
-        *n += t->expires_us > 0;
-        t->expires_us = 0;
-    }
-    (void)pthread_mutex_unlock(&db->access.lock);
-    if (*n > 0)
-        alm_access_changed(db);
-}
-
 static alm_status drop(alm_cursor *c, alm_acl_edit *edit, void *arg)
 {
     const token_run *r = arg;
@@ -220,7 +182,7 @@ static alm_status drop(alm_cursor *c, alm_acl_edit *edit, void *arg)
     }
     if (r->w->token.text.ptr != NULL)
         ALM_TRY(alm_rest_token_hash(&c->cx, r->w->token.text, hash));
-    drop_transient(c->session->db, e->name, hash, &n);
+    n = alm_transient_drop(c->session->db, e->name, hash);
     for (uint32_t i = 0; i < edit->acl->n_tokens; i++) {
         const alm_token *t = &edit->acl->tokens[i];
         if (strcmp(t->entity, e->name) != 0 || (hash[0] != 0 && strcmp(t->hash, hash) != 0))

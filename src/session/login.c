@@ -242,27 +242,19 @@ alm_status alm_login_password(alm_ctx *cx, alm_db *db, alm_str name, alm_str pas
 
 /* A token with REFRESH lives on from its use. In memory at once; a restart goes on with what the catalogue has. */
 static const alm_entity *find_token(const alm_acl *acl, alm_db *db, const char *hash,
-                                    alm_token *found, char name[ALM_ENTITY_NAME_MAX + 1])
+                                    alm_token *found, char name[ALM_ENTITY_NAME_MAX + 1],
+                                    bool *transient)
 {
-    const alm_entity *e = NULL;
-    bool transient = false;
     const alm_token *t = alm_acl_token(acl, hash);
-    found->entity = NULL;
-    (void)pthread_mutex_lock(&db->access.lock);
-    for (size_t i = 0; t == NULL && i < db->access.n_transient; i++)
-        if (CRYPTO_memcmp(db->access.transient[i].hash, hash, ALM_TOKEN_HEX) == 0) {
-            t = &db->access.transient[i];
-            transient = true;
-        }
+    *transient = t == NULL && alm_transient_find(db, hash, found, name);
     if (t != NULL) {
         *found = *t;
         (void)snprintf(name, ALM_ENTITY_NAME_MAX + 1, "%s", t->entity);
         found->entity = name;
-        e = alm_acl_entity(acl, name);
     }
-    (void)pthread_mutex_unlock(&db->access.lock);
+    const alm_entity *e = t != NULL || *transient ? alm_acl_entity(acl, name) : NULL;
     /* those of the catalogue go with their entity */
-    return e != NULL && (!transient || e->generation == found->generation) ? e : NULL;
+    return e != NULL && (!*transient || e->generation == found->generation) ? e : NULL;
 }
 
 const char *alm_token_over(alm_db *db, const alm_acl *acl, const alm_principal *who,
@@ -270,7 +262,8 @@ const char *alm_token_over(alm_db *db, const alm_acl *acl, const alm_principal *
 {
     char name[ALM_ENTITY_NAME_MAX + 1];
     alm_token t;
-    const alm_entity *e = find_token(acl, db, who->began.token, &t, name);
+    bool transient = false;
+    const alm_entity *e = find_token(acl, db, who->began.token, &t, name, &transient);
     ALM_ASSERT(who->began.proof == ALM_PROOF_TOKEN);
     if (e == NULL || strcmp(name, who->name) != 0 || t.expires_us <= 0)
         return "the token was dropped";
@@ -284,22 +277,17 @@ static bool refresh_is_due(const alm_db *db, const alm_token *t, int64_t now_us)
     return t->refresh && now_us + t->ttl_us - t->expires_us > threshold_us;
 }
 
-/* Moves the end of a transient token, or asks the catalogue to keep a later end. */
-static alm_status refresh(alm_ctx *cx, alm_db *db, const alm_acl *acl, const alm_token *t,
+/* Moves the end of a transient token, or asks the catalogue to keep a later end. One that was dropped since it was found stays
+ * dropped: the records are newer then, or it is not in the list. */
+static alm_status refresh(alm_db *db, const alm_acl *acl, const alm_token *t, bool transient,
                           int64_t now_us)
 {
     if (!refresh_is_due(db, t, now_us))
         return ALM_OK;
-    (void)pthread_mutex_lock(&db->access.lock);
-    bool transient = false;
-    for (size_t i = 0; i < db->access.n_transient && !transient; i++) {
-        transient = strcmp(db->access.transient[i].hash, t->hash) == 0;
-        if (transient)
-            db->access.transient[i].expires_us = now_us + t->ttl_us;
-    }
-    (void)pthread_mutex_unlock(&db->access.lock);
-    if (transient)
+    if (transient) {
+        alm_transient_move(db, t, now_us + t->ttl_us);
         return ALM_OK;
+    }
     alm_arena arena;
     alm_ctx own = {.arena = &arena, .io = db->io};
     alm_arena_init(&arena, NULL);
@@ -311,7 +299,6 @@ static alm_status refresh(alm_ctx *cx, alm_db *db, const alm_acl *acl, const alm
     if (st == ALM_OK)
         st = alm_records_put(&own, db->storage, &change);
     alm_arena_deinit(&arena);
-    (void)cx;
     return st == ALM_E_STALE ? ALM_OK : st; /* the next use moves it */
 }
 
@@ -321,13 +308,14 @@ alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token,
     char hash[ALM_TOKEN_HEX + 1], name[ALM_ENTITY_NAME_MAX + 1];
     alm_acl *acl = NULL;
     alm_token t;
+    bool transient = false;
     const int64_t now_us = db->io->wall_ns(db->io) / 1000;
     *out = NULL;
     if (token.len != ALM_TOKEN_TEXT || !alm_rest_token_is_one(token))
         return ALM_OK;
     ALM_TRY(alm_rest_token_hash(cx, token, hash));
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    const alm_entity *e = find_token(acl, db, hash, &t, name);
+    const alm_entity *e = find_token(acl, db, hash, &t, name, &transient);
     const bool good = e != NULL && e->enabled && t.expires_us > now_us &&
                       (user.len == 0 || alm_str_eq(user, alm_str_of(e->name)));
     alm_status st = ALM_OK;
@@ -341,7 +329,7 @@ alm_status alm_login_token(alm_ctx *cx, alm_db *db, alm_str user, alm_str token,
     (void)snprintf(began.token, sizeof began.token, "%s", hash);
     if (good)
         st = alm_principal_local(cx, e, &began, out);
-    if (good && st == ALM_OK && refresh(cx, db, acl, &t, now_us) != ALM_OK)
+    if (good && st == ALM_OK && refresh(db, acl, &t, transient, now_us) != ALM_OK)
         alm_error_clear(cx); /* it is good until its old end */
     alm_acl_release(acl);
     return st;

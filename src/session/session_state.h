@@ -65,7 +65,7 @@ struct alm_db {
         alm_acl *acl; /* the newest that was looked at, or NULL */
         bool is_made;
         struct alm_audit_log *audit;
-        alm_token *transient; /* tokens that are kept nowhere else; entity: malloc */
+        alm_token *transient; /* transient.c: by hash; entity: malloc */
         size_t n_transient;
         _Atomic uint64_t version;  /* goes up with what decides about logins and is no record */
         struct alm_logins *logins; /* login.c */
