@@ -992,6 +992,35 @@ def guessing(check, p):
         check.that(s.rest.sql("select 1", ADMIN)[0] == 200 and s.rest.sql("select 1", ("alice", "alice-pw"))[0] == 403, "nobody is locked out")
 
 
+def house_names(check, p):
+    """Passwords and REST tokens of the house never go to the provider, however the name is spelled; names of nobody here do."""
+    with House(p, **{"acl.oidc.ropc.flow.enabled": "true", "acl.oidc.pg.token.as.password.enabled": "true"}) as s:
+        for one in ("create user jane with password 'janes own'", "create user 'Özil' with password 'his own'", "create service account robot with password 'of it'", "grant http, pgwire to jane"):
+            s.rest.must(one)
+        token = s.rest.must("alter user jane create token type rest with ttl '1h'")["dataset"][0][1]
+
+        def asked(name, word):
+            before = p.count("token") + p.count("userinfo")
+            got = s.rest.sql("select 1", (name, word))[0], pg_says(s, (name, word))
+            return got, p.count("token") + p.count("userinfo") - before
+        for name, word in (("Jane", "janes own"), ("JANE", "janes own"), ("jane ", "janes own"), (" Jane", "janes own"), ("\uff4aane", "janes own"), ("ja\u00adne", "janes own"), ("jane\u3000", "janes own"),
+                           ("ADMIN", ADMIN[1]), ("Admin ", ADMIN[1]), ("\u00f6zil", "his own"), ("o\u0308zil", "his own"), ("Robot", "of it"), ("Analysts", "x"), ("analysts", "x"), ("j" * 256, "x")):
+            got, calls = asked(name, word)
+            check.that(calls == 0 and got[0] == 401 and got[1] is not None, f"{name!r}: {got}, {calls} questions")
+        for name in ("nobody", "_sso", "", "Jane"):
+            got, calls = asked(name, token)
+            check.that(calls == 0 and got[0] == 401 and got[1] is not None, f"a REST token as password of {name!r}: {got}, {calls} questions")
+        longest = "n" * 255
+        s.rest.must(f"create user {longest} with password 'long one'")
+        s.rest.must(f"grant pgwire to {longest}")
+        check.that(pg_says(s, (longest, "long one")) is None and pg_says(s, (longest + "n", "long one")) is not None, "a name that begins as another is not that one")
+        check.that(pg_says(s, ("\u202eadmin' failed", "x")) is not None, "hidden characters")
+        text = s.log_path.read_text()
+        check.that("login of '\\u202Eadmin\\' failed' failed" in text and "\u202e" not in text, "are escaped in the log")
+        check.that(s.rest.sql("select 1", ("jane", "janes own"))[0] == 200 and s.rest.sql("select 1", token)[0] == 200, "with their own names they work")
+        check.that(asked("janet", "x")[1] > 0 and asked("jan", "x")[1] > 0, "others are asked about")
+
+
 def floods(check, p):
     """Made-up tokens and guesses of one address become so many questions a second, and nobody is turned away because of them: not who is known,
     not who is new at another address, nor who is new at the same one."""
@@ -1029,7 +1058,7 @@ def floods(check, p):
             time.sleep(0.5)
 
 
-PARTS = [user_info_moves, who_comes_in, how_often, bad_tokens, changes, faults, stopping, names, local_names, statements, introspection, access_tokens, logout, pg, oauthbearer, single_end_points, guessing, floods]
+PARTS = [user_info_moves, who_comes_in, how_often, bad_tokens, changes, faults, stopping, names, local_names, statements, introspection, access_tokens, logout, pg, oauthbearer, single_end_points, guessing, house_names, floods]
 ALONE = [id_tokens, tls, provider_down, bad_settings]  # with providers of their own, or none: beside the others
 
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "auth/acl_record.h"
+#include "auth/entity_name.h"
 #include "base/hash.h"
 
 /* ------------------------------------------------------------------------ loading */
@@ -72,7 +73,7 @@ static alm_status load(alm_ctx *cx, const alm_snapshot *snap, alm_acl *acl)
     ALM_TRY(make_room(cx, acl));
     for (size_t i = 0; i < n; i++)
         ALM_TRY(read_record(cx, acl, alm_snapshot_record_at(snap, i)));
-    return alm_acl_index_aliases(cx, acl);
+    return alm_acl_index(cx, acl);
 }
 
 static int by_alias_hash(const void *a, const void *b)
@@ -83,7 +84,7 @@ static int by_alias_hash(const void *a, const void *b)
     return x->alias < y->alias ? -1 : x->alias > y->alias;
 }
 
-alm_status alm_acl_index_aliases(alm_ctx *cx, alm_acl *acl)
+static alm_status index_aliases(alm_ctx *cx, alm_acl *acl)
 {
     const uint32_t n = acl->n_aliases;
     acl->n_alias_groups = 0;
@@ -101,6 +102,28 @@ alm_status alm_acl_index_aliases(alm_ctx *cx, alm_acl *acl)
     if (n > 0)
         qsort(acl->by_alias, n, sizeof *acl->by_alias, by_alias_hash);
     return ALM_OK;
+}
+
+static int by_reading_hash(const void *a, const void *b)
+{
+    const alm_name_slot *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->entity < y->entity ? -1 : x->entity > y->entity;
+}
+
+alm_status alm_acl_index(alm_ctx *cx, alm_acl *acl)
+{
+    const uint32_t n = acl->n_entities;
+    ALM_TRY(ALM_NEWN(cx, &acl->arena, n + 1, &acl->by_reading));
+    for (uint32_t i = 0; i < n; i++) {
+        acl->by_reading[i].entity = i;
+        ALM_TRY(alm_entity_name_hash(cx, &acl->arena, alm_str_of(acl->entities[i].name),
+                                     &acl->by_reading[i].hash));
+    }
+    if (n > 0)
+        qsort(acl->by_reading, n, sizeof *acl->by_reading, by_reading_hash);
+    return index_aliases(cx, acl);
 }
 
 alm_status alm_acl_load(alm_ctx *cx, const alm_snapshot *snap, alm_acl **out)
@@ -190,6 +213,22 @@ const alm_alias_slot *alm_acl_alias_next(const alm_acl *acl, uint64_t hash, cons
         return slot;
     }
     return NULL;
+}
+
+const alm_entity *alm_acl_entity_next(const alm_acl *acl, uint64_t hash, uint32_t *at)
+{
+    uint32_t lo = *at, hi = *at == 0 ? acl->n_entities : *at;
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        if (acl->by_reading[mid].hash < hash)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo >= acl->n_entities || acl->by_reading[lo].hash != hash)
+        return NULL;
+    *at = lo + 1;
+    return &acl->entities[acl->by_reading[lo].entity];
 }
 
 uint32_t alm_acl_groups_of(const alm_acl *acl, const char *user, uint32_t *first)

@@ -53,6 +53,11 @@ typedef struct alm_alias_slot {
     uint32_t group; /* in alias_groups */
 } alm_alias_slot;
 
+typedef struct alm_name_slot {
+    uint64_t hash;   /* alm_entity_name_hash */
+    uint32_t entity; /* in entities */
+} alm_name_slot;
+
 typedef struct alm_token {
     char hash[ALM_TOKEN_HEX + 1];
     const char *entity;
@@ -90,6 +95,7 @@ typedef struct alm_acl {
     alm_assume *assumes;  /* entity, account */
     alm_definer *definers;
     uint32_t n_entities, n_members, n_aliases, n_tokens, n_grants, n_assumes, n_definers;
+    alm_name_slot *by_reading; /* n_entities, by hash */
     alm_alias_slot *by_alias;  /* n_aliases, by hash */
     const char **alias_groups; /* groups that have aliases, by name */
     uint32_t n_alias_groups;
@@ -100,8 +106,8 @@ ALM_NODISCARD alm_status alm_acl_load(alm_ctx *cx, const alm_snapshot *snap, alm
 alm_acl *alm_acl_retain(alm_acl *acl);
 void alm_acl_release(alm_acl *acl); /* NULL: nothing */
 
-/* by_alias and alias_groups, of the lists that are there; part of alm_acl_load. */
-ALM_NODISCARD alm_status alm_acl_index_aliases(alm_ctx *cx, alm_acl *acl);
+/* by_reading, by_alias and alias_groups, of the lists that are there; part of alm_acl_load. */
+ALM_NODISCARD alm_status alm_acl_index(alm_ctx *cx, alm_acl *acl);
 
 /* NULL: there is none. */
 const alm_entity *alm_acl_entity(const alm_acl *acl, const char *name);
@@ -114,6 +120,8 @@ const alm_definer *alm_acl_definer(const alm_acl *acl, const char *view);
 const alm_entity *alm_acl_definer_entity(const alm_acl *acl, const alm_definer *definer);
 bool alm_acl_is_member(const alm_acl *acl, const char *user, const char *group);
 bool alm_acl_has_alias(const alm_acl *acl, const char *group, const char *alias);
+/* The next entity whose name may read the same (alm_entity_name_hash), and the rest; *at: 0 at first. NULL: no more. */
+const alm_entity *alm_acl_entity_next(const alm_acl *acl, uint64_t hash, uint32_t *at);
 /* The next group that has the alias, and the rest; *at: 0 at first. NULL: no more. hash: alm_hash_str of the alias. */
 const alm_alias_slot *alm_acl_alias_next(const alm_acl *acl, uint64_t hash, const char *alias,
                                          uint32_t *at);

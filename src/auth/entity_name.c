@@ -1,6 +1,7 @@
 /* entity_name.c - see entity_name.h. */
 #include "auth/entity_name.h"
 
+#include "base/hash.h"
 #include "base/utf8.h"
 
 alm_status alm_entity_name_check(alm_ctx *cx, alm_str name, int32_t pos, const char *what)
@@ -23,37 +24,82 @@ alm_status alm_entity_name_check(alm_ctx *cx, alm_str name, int32_t pos, const c
     return ALM_OK;
 }
 
-/* Most names are ASCII, and are compared as they are. */
-static alm_status reads_as(alm_ctx *cx, const char *other, alm_str name, alm_str key, bool *same)
+/* What names that read the same have alike; blanks at the ends do not count: older versions took them. Bytes that are no text stay as they
+ * are. */
+static alm_status key_of(alm_ctx *cx, alm_arena *arena, alm_str name, alm_str *key)
 {
-    alm_str other_key = alm_str_of(other);
-    *same = false;
-    if (alm_str_eq(other_key, name) || !alm_utf8_is_valid(other_key))
-        return ALM_OK;
-    if (alm_utf8_is_ascii(other_key)) {
-        *same = alm_str_ieq(other_key, key);
-        return ALM_OK;
-    }
-    ALM_TRY(alm_utf8_name_key(cx, cx->arena, other_key, &other_key));
+    while (name.len > 0 && name.ptr[0] == ' ')
+        name = (alm_str){name.ptr + 1, name.len - 1};
+    while (name.len > 0 && name.ptr[name.len - 1] == ' ')
+        name.len--;
+    *key = name;
+    return alm_utf8_is_valid(name) ? alm_utf8_name_key(cx, arena, name, key) : ALM_OK;
+}
+
+alm_status alm_entity_name_hash(alm_ctx *cx, alm_arena *arena, alm_str name, uint64_t *out)
+{
+    alm_str key = name;
+    if (!alm_utf8_is_ascii(name) ||
+        (name.len > 0 && (name.ptr[0] == ' ' || name.ptr[name.len - 1] == ' ')))
+        ALM_TRY(key_of(cx, arena, name, &key));
+    *out = alm_hash_str_nocase(key); /* of most names, which are ASCII, without the key */
+    return ALM_OK;
+}
+
+/* Is it the name, or one that reads the same? */
+static alm_status reads_as(alm_ctx *cx, alm_arena *arena, const char *other, alm_str key,
+                           bool *same)
+{
+    alm_str other_key;
+    ALM_TRY(key_of(cx, arena, alm_str_of(other), &other_key));
     *same = alm_str_eq(other_key, key);
+    return ALM_OK;
+}
+
+/* With or without the one that is written the same. */
+static alm_status find(alm_ctx *cx, alm_arena *arena, const alm_acl *acl, const char *admin,
+                       alm_str name, bool itself, const char **out)
+{
+    uint64_t hash = 0;
+    alm_str key;
+    bool same = false;
+    *out = NULL;
+    ALM_TRY(key_of(cx, arena, name, &key));
+    ALM_TRY(alm_entity_name_hash(cx, arena, name, &hash));
+    if (admin != NULL && (itself || !alm_str_eq(alm_str_of(admin), name)))
+        ALM_TRY(reads_as(cx, arena, admin, key, &same));
+    if (same)
+        *out = admin;
+    const alm_entity *e = NULL;
+    for (uint32_t at = 0; *out == NULL && (e = alm_acl_entity_next(acl, hash, &at)) != NULL;) {
+        if (!itself && alm_str_eq(alm_str_of(e->name), name))
+            continue;
+        ALM_TRY(reads_as(cx, arena, e->name, key, &same));
+        if (same)
+            *out = e->name;
+    }
     return ALM_OK;
 }
 
 alm_status alm_entity_name_twin(alm_ctx *cx, const alm_acl *acl, const char *admin, alm_str name,
                                 const char **out)
 {
-    alm_str key;
-    bool same = false;
-    *out = NULL;
-    ALM_TRY(alm_utf8_name_key(cx, cx->arena, name, &key));
-    if (admin != NULL)
-        ALM_TRY(reads_as(cx, admin, name, key, &same));
-    if (same)
-        *out = admin;
-    for (uint32_t i = 0; i < acl->n_entities && *out == NULL; i++) {
-        ALM_TRY(reads_as(cx, acl->entities[i].name, name, key, &same));
-        if (same)
-            *out = acl->entities[i].name;
+    return find(cx, cx->arena, acl, admin, name, false, out);
+}
+
+alm_status alm_entity_name_is_elsewhere(alm_ctx *cx, const alm_acl *acl, const char *admin,
+                                        alm_str name, bool *is)
+{
+    alm_arena arena;
+    const char *here = NULL;
+    *is = alm_entity_name_check(cx, name, -1, "a name") == ALM_OK;
+    if (!*is) {
+        alm_error_clear(cx);
+        return ALM_OK;
     }
-    return ALM_OK;
+    alm_arena_init(&arena, NULL);
+    const alm_status st = find(cx, &arena, acl, admin, name, true, &here);
+    alm_arena_deinit(&arena);
+    *is = st == ALM_OK && here == NULL;
+    return st;
 }

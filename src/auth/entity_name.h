@@ -3,7 +3,7 @@
  * see in lists, logs and views must tell one from the other.
  *
  * Rule        1 to ALM_ENTITY_NAME_MAX bytes of valid UTF-8, no blank at either end, no character that is hidden
- *             (alm_utf8_hidden_at). No two entities have names that read the same (alm_utf8_name_key).
+ *             (alm_utf8_hidden_at). No two entities have names that read the same (alm_utf8_name_key, and no blanks at the ends).
  */
 #ifndef ALM_AUTH_ENTITY_NAME_H
 #define ALM_AUTH_ENTITY_NAME_H
@@ -16,5 +16,12 @@ ALM_NODISCARD alm_status alm_entity_name_check(alm_ctx *cx, alm_str name, int32_
 /* The entity of another name that reads the same, or `admin` (not NULL) if that does; NULL: none. */
 ALM_NODISCARD alm_status alm_entity_name_twin(alm_ctx *cx, const alm_acl *acl, const char *admin,
                                               alm_str name, const char **out);
+/* Could it be the name of a user of the provider: may it be a name at all, and is nobody here, `admin` (not NULL) among them, called so,
+ * nor by a name that reads the same? */
+ALM_NODISCARD alm_status alm_entity_name_is_elsewhere(alm_ctx *cx, const alm_acl *acl,
+                                                      const char *admin, alm_str name, bool *is);
+/* Equal for names that read the same. */
+ALM_NODISCARD alm_status alm_entity_name_hash(alm_ctx *cx, alm_arena *arena, alm_str name,
+                                              uint64_t *out);
 
 #endif

@@ -346,11 +346,11 @@ static bool ask(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret, que
     return e == NULL;
 }
 
-/* RFC 6750: the letters of a token, and some "=" behind them. */
+/* RFC 6750: the letters of a token, and some "=" behind them. Tokens of this server are not the provider's to see. */
 bool alm_oidc_is_token(alm_str text)
 {
     size_t n = 0;
-    if (text.len == 0 || text.len > ALM_OIDC_TOKEN_MAX)
+    if (text.len == 0 || text.len > ALM_OIDC_TOKEN_MAX || alm_rest_token_is_one(text))
         return false;
     for (; n < text.len && text.ptr[n] != '='; n++) {
         const char c = text.ptr[n];
@@ -474,7 +474,8 @@ bool alm_oidc_ask_password(alm_oidc *o, alm_str user, alm_str password, alm_oidc
     uint8_t key[ALM_OIDC_HASH];
     if (user.len == 0 || user.len > NAME_MAX_BYTES || password.len == 0 ||
         password.len > NAME_MAX_BYTES || memchr(user.ptr, 0, user.len) != NULL ||
-        memchr(password.ptr, 0, password.len) != NULL || !key_of_password(o, user, password, key)) {
+        memchr(password.ptr, 0, password.len) != NULL || alm_rest_token_is_one(password) ||
+        !key_of_password(o, user, password, key)) {
         w->verdict = ALM_OIDC_REFUSED;
         (void)snprintf(w->why, sizeof w->why, "name or password may not be");
         return true;

@@ -1,5 +1,6 @@
 /*
- * log.c - log lines. A line is put together on the stack and leaves by one write().
+ * log.c - log lines. A line is put together on the stack and leaves by one write(). Characters that nobody sees, or that change how others are
+ * shown, are escaped, whoever wrote them.
  */
 #include "base/log.h"
 
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/utf8.h"
 
 enum { LINE_MAX_BYTES = 4096, HEAD_BYTES = 128 };
 
@@ -69,15 +72,20 @@ void alm_log_write(alm_log_level level, const char *component, const char *forma
     if (n < 0)
         return;
     size_t len = put_head(line, level, component);
-    for (const char *at = message; *at != '\0' && len < sizeof(line) - 5; at++) {
-        if ((uint8_t)*at >= 0x20 && *at != 0x7F) {
-            line[len++] = *at;
-            continue;
+    const alm_str text = alm_str_of(message);
+    for (size_t at = 0; at < text.len && len + ALM_UTF8_ESCAPE_BYTES < sizeof(line);) {
+        const uint8_t byte = (uint8_t)text.ptr[at];
+        if (byte >= 0x20 && byte < 0x7F) {
+            line[len++] = text.ptr[at++];
+        } else if (byte >= 0x80) {
+            len += alm_utf8_escape_one(line + len, ALM_UTF8_ESCAPE_BYTES, text, &at);
+        } else {
+            line[len++] = '\\';
+            line[len++] = 'x';
+            line[len++] = hex[byte >> 4];
+            line[len++] = hex[byte & 0xF];
+            at++;
         }
-        line[len++] = '\\';
-        line[len++] = 'x';
-        line[len++] = hex[(uint8_t)*at >> 4];
-        line[len++] = hex[(uint8_t)*at & 0xF];
     }
     line[len++] = '\n';
     const int fd = atomic_load_explicit(&log_fd, memory_order_relaxed);

@@ -3,6 +3,7 @@
  */
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <utf8proc.h>
 
@@ -353,4 +354,50 @@ alm_status alm_utf8_name_key(alm_ctx *cx, alm_arena *arena, alm_str text, alm_st
         alm_arena_copy(cx, arena, (alm_str){(const char *)mapped, (size_t)n}, out);
     free(mapped);
     return st;
+}
+
+/* ------------------------------------------------------------------------ escapes */
+
+size_t alm_utf8_escape_one(char *to, size_t room, alm_str text, size_t *at)
+{
+    size_t next = *at;
+    const uint32_t cp = alm_utf8_next(text, &next);
+    const bool bad = cp == 0xFFFD && alm_utf8_bad_at((alm_str){text.ptr + *at, next - *at}) == 0;
+    const size_t bytes = next - *at;
+    if (!bad && alm_utf8_hidden_at((alm_str){text.ptr + *at, bytes}) > 0) {
+        ALM_ASSERT(bytes < room);
+        memcpy(to, text.ptr + *at, bytes);
+        *at = next;
+        return bytes;
+    }
+    const int n = bad           ? snprintf(to, room, "\\x%02X", (unsigned char)text.ptr[*at])
+                  : cp > 0xFFFF ? snprintf(to, room, "\\U%08X", cp)
+                                : snprintf(to, room, "\\u%04X", cp);
+    *at = bad ? *at + 1 : next;
+    ALM_ASSERT(n > 0 && (size_t)n < room);
+    return (size_t)n;
+}
+
+void alm_utf8_escape(char *to, size_t size, const char *from, bool quotes)
+{
+    const alm_str text = alm_str_of(from != NULL ? from : "");
+    size_t n = 0;
+    for (size_t at = 0; at < text.len;) {
+        char one[ALM_UTF8_ESCAPE_BYTES];
+        size_t bytes = 0, next = at;
+        if (text.ptr[at] == '\\' || (quotes && text.ptr[at] == '\'')) {
+            one[bytes++] = '\\';
+            one[bytes++] = text.ptr[next++];
+        } else if (text.ptr[at] >= 0x20 && text.ptr[at] < 0x7F) {
+            one[bytes++] = text.ptr[next++];
+        } else {
+            bytes = alm_utf8_escape_one(one, sizeof one, text, &next);
+        }
+        if (n + bytes >= size)
+            break;
+        memcpy(to + n, one, bytes);
+        n += bytes;
+        at = next;
+    }
+    to[n] = 0;
 }

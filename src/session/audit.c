@@ -62,52 +62,6 @@ struct alm_audit_log {
 
 /* ---------------------------------------------------------------------------- texts */
 
-static size_t put_escape(char *to, size_t room, alm_str text, size_t *at)
-{
-    size_t next = *at;
-    const uint32_t cp = alm_utf8_next(text, &next);
-    const bool bad = cp == 0xFFFD && alm_utf8_bad_at((alm_str){text.ptr + *at, next - *at}) == 0;
-    const int n = bad           ? snprintf(to, room, "\\x%02X", (unsigned char)text.ptr[*at])
-                  : cp > 0xFFFF ? snprintf(to, room, "\\U%08X", cp)
-                                : snprintf(to, room, "\\u%04X", cp);
-    *at = bad ? *at + 1 : next;
-    return (size_t)n;
-}
-
-/* At most size - 1 bytes, whole characters and escapes. */
-static void escape(char *to, size_t size, const char *from, bool quotes)
-{
-    const alm_str text = alm_str_of(from != NULL ? from : "");
-    size_t n = 0;
-    for (size_t at = 0; at < text.len;) {
-        char one[16];
-        size_t bytes = 0, next = at;
-        const alm_str rest = {text.ptr + at, text.len - at};
-        if (text.ptr[at] == '\\' || (quotes && text.ptr[at] == '\'')) {
-            one[bytes++] = '\\';
-            one[bytes++] = text.ptr[next++];
-        } else if ((unsigned char)text.ptr[at] >= 0x80 || (unsigned char)text.ptr[at] < 0x20 ||
-                   text.ptr[at] == 0x7F) {
-            (void)alm_utf8_next(text, &next);
-            if (alm_utf8_hidden_at((alm_str){rest.ptr, next - at}) == 0) {
-                next = at;
-                bytes = put_escape(one, sizeof one, text, &next);
-            } else {
-                bytes = next - at;
-                memcpy(one, rest.ptr, bytes);
-            }
-        } else {
-            one[bytes++] = text.ptr[next++];
-        }
-        if (n + bytes >= size)
-            break;
-        memcpy(to + n, one, bytes);
-        n += bytes;
-        at = next;
-    }
-    to[n] = 0;
-}
-
 static audit_row *row_new(const alm_audit *a)
 {
     static const size_t room[TEXTS] = {[EVENT] = 16,
@@ -124,7 +78,7 @@ static audit_row *row_new(const alm_audit *a)
     size_t bytes = sizeof(audit_row);
     for (int i = 0; i < TEXTS; i++) {
         ALM_ASSERT(room[i] <= sizeof texts[i]);
-        escape(texts[i], room[i], from[i], false);
+        alm_utf8_escape(texts[i], room[i], from[i], false);
         bytes += strlen(texts[i]) + 1;
     }
     audit_row *row = calloc(1, bytes);
@@ -169,7 +123,7 @@ static void write_line(const audit_row *row)
     }
     if (row->text[REAL][0] != 0) {
         char name[NAME_BYTES + 20];
-        escape(name, sizeof name, row->text[REAL], true);
+        alm_utf8_escape(name, sizeof name, row->text[REAL], true);
         (void)snprintf(real, sizeof real, " real='%s'", name);
     }
     if (row->repeats > 1)

@@ -81,22 +81,30 @@ static alm_status admin_verifier(alm_ctx *cx, alm_db *db, alm_scram_verifier *ou
     return st;
 }
 
+/* Who logs in by password under that name; NULL: nobody. A longer name is nobody's, however it begins. */
+static const alm_entity *find_user(const alm_acl *acl, alm_str name)
+{
+    char text[ALM_ENTITY_NAME_MAX + 1];
+    if (name.len == 0 || name.len > ALM_ENTITY_NAME_MAX || memchr(name.ptr, 0, name.len) != NULL)
+        return NULL;
+    (void)snprintf(text, sizeof text, "%.*s", (int)name.len, name.ptr);
+    const alm_entity *e = alm_acl_entity(acl, text);
+    return e != NULL && e->kind != ALM_ENTITY_GROUP && e->enabled && e->has_password ? e : NULL;
+}
+
 alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name, alm_scram_verifier *out,
                               bool *known)
 {
     const struct alm_conf *conf = db->conf;
     alm_acl *acl = NULL;
-    char text[ALM_ENTITY_NAME_MAX + 1];
     *known = false;
     if (alm_str_eq(name, alm_str_of(conf->acl_admin_user)) && conf->acl_admin_user_enabled) {
         *known = true;
         return admin_verifier(cx, db, out);
     }
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    (void)snprintf(text, sizeof text, "%.*s", (int)ALM_MIN(name.len, (size_t)ALM_ENTITY_NAME_MAX),
-                   name.len > 0 ? name.ptr : "");
-    const alm_entity *e = alm_acl_entity(acl, text);
-    if (e != NULL && e->kind != ALM_ENTITY_GROUP && e->enabled && e->has_password) {
+    const alm_entity *e = find_user(acl, name);
+    if (e != NULL) {
         *known = true;
         *out = e->verifier;
     }
@@ -112,7 +120,6 @@ alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, const alm_scram
                              .credential = alm_password_version(proved)};
     const struct alm_conf *conf = db->conf;
     alm_acl *acl = NULL;
-    char text[ALM_ENTITY_NAME_MAX + 1];
     alm_status st = ALM_OK;
     *out = NULL;
     if (alm_str_eq(name, alm_str_of(conf->acl_admin_user))) {
@@ -125,11 +132,8 @@ alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, const alm_scram
         return ALM_OK;
     }
     ALM_TRY(alm_db_acl(cx, db, &acl));
-    (void)snprintf(text, sizeof text, "%.*s", (int)ALM_MIN(name.len, (size_t)ALM_ENTITY_NAME_MAX),
-                   name.len > 0 ? name.ptr : "");
-    const alm_entity *e = alm_acl_entity(acl, text);
-    if (e != NULL && e->kind != ALM_ENTITY_GROUP && e->enabled && e->has_password &&
-        alm_password_version(&e->verifier) == began.credential)
+    const alm_entity *e = find_user(acl, name);
+    if (e != NULL && alm_password_version(&e->verifier) == began.credential)
         st = alm_principal_local(cx, e, &began, out);
     alm_acl_release(acl);
     return st;

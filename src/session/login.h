@@ -45,7 +45,7 @@ void alm_login_end(alm_db *db);
 alm_oidc *alm_login_oidc(const alm_db *db); /* NULL: there are none */
 /* Is the name of nobody here, neither of the administrator nor of an entity, and so maybe of a user of the provider? */
 ALM_NODISCARD alm_status alm_login_is_elsewhere(alm_ctx *cx, alm_db *db, alm_str name, bool *is);
-/* Such a one, whose password the provider is asked about (acl.oidc.ropc.flow.enabled). */
+/* Is the provider asked about name and password (acl.oidc.ropc.flow.enabled)? Never about a name that reads as one here. */
 ALM_NODISCARD alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is);
 /* A line of the audit log, if the answer is worth one. user: who it said it was, or NULL. */
 /* A logout token of the provider (alm_oidc_ask_logout), and what came of it. */

@@ -1,6 +1,7 @@
 /* login_external.c - users of the identity provider: the life of auth/oidc.h beside a database, and its lines in the audit log. */
 #include <stdio.h>
 
+#include "auth/entity_name.h"
 #include "auth/leaked.h"
 #include "base/conf.h"
 #include "base/log.h"
@@ -76,9 +77,8 @@ alm_status alm_login_is_elsewhere(alm_ctx *cx, alm_db *db, alm_str name, bool *i
     if (db->access.oidc == NULL || name.len == 0 ||
         alm_str_eq(name, alm_str_of(db->conf->acl_admin_user)))
         return ALM_OK;
-    *is = name.len > ALM_ENTITY_NAME_MAX;
-    if (*is)
-        return ALM_OK; /* no name here is that long */
+    if (name.len > ALM_ENTITY_NAME_MAX)
+        return ALM_OK; /* no name is that long, wherever */
     ALM_TRY(alm_db_acl(cx, db, &acl));
     (void)snprintf(text, sizeof text, "%.*s", (int)name.len, name.ptr);
     *is = alm_acl_entity(acl, text) == NULL;
@@ -86,10 +86,17 @@ alm_status alm_login_is_elsewhere(alm_ctx *cx, alm_db *db, alm_str name, bool *i
     return ALM_OK;
 }
 
+/* By a slip of case somebody's password here would go to the provider. */
 alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is)
 {
+    alm_acl *acl = NULL;
     *is = false;
-    return db->conf->acl_oidc_ropc_flow_enabled ? alm_login_is_elsewhere(cx, db, name, is) : ALM_OK;
+    if (db->access.oidc == NULL || !db->conf->acl_oidc_ropc_flow_enabled)
+        return ALM_OK;
+    ALM_TRY(alm_db_acl(cx, db, &acl));
+    const alm_status st = alm_entity_name_is_elsewhere(cx, acl, db->conf->acl_admin_user, name, is);
+    alm_acl_release(acl);
+    return st;
 }
 
 /* "token 0123abcd, sub:alice, groups: a, b" */

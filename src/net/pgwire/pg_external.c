@@ -78,7 +78,10 @@ alm_status pg_external_find(pg_conn *c)
     ALM_TRY(alm_login_is_elsewhere(&c->cx, c->pg->db, alm_str_of(c->user), &elsewhere));
     if (elsewhere && conf->acl_oidc_pg_oauthbearer_enabled)
         c->external = PG_BY_OAUTH;
-    else if (elsewhere && conf->acl_oidc_ropc_flow_enabled)
+    if (c->external == PG_BY_OAUTH)
+        return ALM_OK;
+    ALM_TRY(alm_login_is_external(&c->cx, c->pg->db, alm_str_of(c->user), &elsewhere));
+    if (elsewhere)
         c->external = PG_BY_PASSWORD;
     return ALM_OK;
 }

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/lookup.h"
+#include "base/utf8.h"
 #include "net/pgwire/pg_state.h"
 #include "session/login.h"
 #include "session/requests.h"
@@ -189,6 +190,7 @@ static alm_status read_options(pg_conn *c, alm_str options)
 static alm_status read_parameter(pg_conn *c, alm_str name, alm_str value)
 {
     if (alm_str_eq(name, ALM_STR("user"))) {
+        c->user_too_long = value.len >= sizeof(c->user);
         (void)snprintf(c->user, sizeof(c->user), "%.*s", (int)value.len, value.ptr);
         return ALM_OK;
     }
@@ -316,6 +318,10 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         pg_fatal(c, ALM_E_PROTOCOL, "invalid start-up packet layout");
         return false;
     }
+    if (c->user_too_long) { /* how it begins may be somebody's name */
+        pg_fatal(c, ALM_E_AUTH_SPEC, "the user name is too long: 255 bytes may be");
+        return false;
+    }
     if (alm_conn_refusal(c->conn) != NULL) {
         pg_fatal(c, ALM_E_BUSY, alm_conn_refusal(c->conn));
         return false;
@@ -348,7 +354,9 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
 
 static void say_refused(pg_conn *c)
 {
-    alm_log_warn("pg", "login of '%s' failed", c->user);
+    char user[2 * sizeof c->user];
+    alm_utf8_escape(user, sizeof user, c->user, true);
+    alm_log_warn("pg", "login of '%s' failed", user);
     pg_fatal(c, ALM_E_AUTH, "invalid username/password");
 }
 

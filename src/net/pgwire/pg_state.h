@@ -146,6 +146,7 @@ typedef struct pg_conn {
     alm_arena arena; /* start-up parameters */
     alm_ctx cx;
     char user[256];
+    bool user_too_long;
     pg_start_setting *start_settings; /* start-up parameters, newest first; in arena */
     const char *unknown_options[PG_OPTIONS_MAX];
     uint32_t n_unknown_options;
