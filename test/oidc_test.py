@@ -358,8 +358,13 @@ def access_tokens(check, p):
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 
-def log_out(s, token, **how):
-    return s.rest.request("/oidc/backchannel-logout", "POST", "", {"Content-Type": "application/x-www-form-urlencoded"}, **{"body": "logout_token=" + token, **how})
+ADDRESSES = itertools.cycle(f"127.0.9.{n}" for n in range(1, 250))
+
+
+def log_out(s, token, source=None, body=None):
+    """From another address each time: failures make one wait."""
+    return ask(s, path="/oidc/backchannel-logout", method="POST", headers={"Content-Type": "application/x-www-form-urlencoded"}, body="logout_token=" + token if body is None else body,
+               source=source or next(ADDRESSES))
 
 
 def logout(check, p):
@@ -1021,6 +1026,103 @@ def house_names(check, p):
         check.that(asked("janet", "x")[1] > 0 and asked("jan", "x")[1] > 0, "others are asked about")
 
 
+COLUMNS = "event, result, user_name, identity, real_user, real_identity, interface, address, detail, repeats"
+
+
+def trail(s, **wanted):
+    rows = [dict(zip(COLUMNS.split(", "), row)) for row in s.rest.rows(f"select {COLUMNS} from sys.audit_log")]
+    return [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+
+
+def logout_token(p, number=itertools.count(), **claims):
+    return p.sign(**{"sub": "alice", "typ": "logout+jwt", "key": "good", **claims}, claims={"jti": f"trail {next(number)}", "events": {EVENT: {}}})
+
+
+def refusals(check, p):
+    """Each refused log-in is a row with its address, whether the provider was asked or not; what anybody may send displaces no other refusals."""
+    more = {"acl.oidc.backchannel.logout.enabled": "true", "acl.oidc.pg.token.as.password.enabled": "true", "acl.oidc.ropc.flow.enabled": "true", "acl.oidc.cache.refused.ttl": 60000}
+    with House(p, **more) as s:
+        alice = s.token("alice")
+        check.that(s.status(alice) == 200 and log_out(s, logout_token(p))[0] == 200, "alice logs out")
+        for what, net, auth, said in (("a token that was logged out", 5, alice, "has logged out"), ("a made-up token", 6, "made-up", "token"), ("a guess", 7, ("alicia", "guess"), "token"), ("what is no token", 8, "=", "no token has this form")):
+            sources = [f"127.0.{net}.{n}" for n in range(1, 6)]
+            got = [ask(s, auth=auth, source=source)[0] for source in sources + sources]
+            if isinstance(auth, str):
+                sources.append(f"127.0.{net}.99")
+                check.that(pg_says(s, ("_sso", auth), source=sources[-1]) is not None, f"{what} over PG")
+            rows = [row for row in trail(s, event="login", result="refused") if row["address"] in sources]
+            check.that(set(got) == {401} and {row["address"] for row in rows} == set(sources), f"{what}: a row for each address: {got} {rows}")
+            check.that(sum(row["repeats"] for row in rows) == len(got) + len(sources) - 5 and all(said in row["detail"] for row in rows), f"{what}: each try is counted: {rows}")
+            check.that({row["user_name"] for row in rows} == {"alicia" if isinstance(auth, tuple) else ""}, f"{what}: who he said he was")
+    with House(p, **{**more, "acl.audit.rows.max": 20}) as s:
+        s.rest.must("create user eve with password pw")
+        s.rest.must("grant http to eve")
+        check.that(s.rest.sql("select * from trades", ("eve", "pw"))[0] == 403 and s.rest.sql("select 1", ("eve", "wrong"))[0] == 401, "a refusal of each kind")
+        for n in range(120):
+            log_out(s, f"m{n}.e30.x", source=f"127.0.{10 + n // 2}.1")
+        for n in range(30):
+            ask(s, auth=f"made-up-{n}", source="127.0.4.1")
+        check.that(len(trail(s, event="denied", user_name="eve")) == 1, "logout tokens and log-ins displace no denied permission")
+        rows = trail(s, event="logout", result="refused")
+        check.that(len(rows) == 20 and {row["repeats"] for row in rows} == {2} and "m1" not in str(rows), f"a row for an address: {rows}")
+        log_out(s, logout_token(p, key="stranger"), source="127.0.4.2")
+        check.that(len(trail(s, event="login", result="refused")) == 20 and trail(s, event="logout")[-1]["address"] == "127.0.4.2", "lists of their own")
+        took = [timed(log_out, s, f"m{n}.e30.x", source="127.0.4.3")[1] for n in range(11)]
+        check.that(max(took[:5]) < 1 and took[10] >= 0.7, f"who sends many of them waits: {took}")
+        got, seconds = timed(log_out, s, logout_token(p), source="127.0.4.4")
+        check.that(got[0] == 200 and seconds < 1, f"the provider does not: {got} {seconds}")
+
+
+def ended_sessions(check, p):
+    """Who ends a session, his own or another's, by whichever way: by identity, with the address, and the person behind an account."""
+    import psycopg
+    with House(p, **{"acl.oidc.backchannel.logout.enabled": "true", "acl.oidc.pg.token.as.password.enabled": "true", "acl.oidc.cache.ttl": 600000}) as s:
+        for one in ("create group ops with external alias ops", "grant http, pgwire, sql engine admin to ops", "create service account robot", "grant http, pgwire, sql engine admin to robot",
+                    "grant assume service account robot to ops"):
+            s.rest.must(one)
+        host, port = s.pg.rsplit(":", 1)
+
+        def connect(token):
+            return psycopg.connect(host=host, port=port, user="_sso", password=token, dbname="qdb", autocommit=True)
+        alice = s.token("alice")
+        cookie = {"Cookie": s.rest.request("/exec?query=select+1&session=true", auth=alice)[2]["Set-Cookie"].split(";")[0]}
+        victims = [connect(alice) for _ in range(3)]
+        p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": "evil", "name": "admin", "groups": ["ops"]}})
+        evil = connect("evil")
+        check.that(s.status("evil") == 200, "one who is called like the administrator")
+        p.hook("fault", {})
+        ids = {row[0] for row in s.rest.rows("show sessions") if row[1] == "Alice Analyst"}
+        number = next(one for one in ids if one.startswith("http"))
+        pids = sorted((one for one in ids if one.startswith("pg")), key=lambda one: int(one[3:]))
+        check.that(ask(s, f"drop session '{number}'", auth="evil", source="127.0.4.5")[0] == 200 and s.rest.request("/exec?query=select+1", headers=cookie)[0] == 401, "a cookie is ended")
+        row = trail(s, event="acl", detail=f"DROP SESSION {number} of Alice Analyst")
+        check.that(len(row) == 1 and (row[0]["user_name"], row[0]["identity"], row[0]["interface"], row[0]["address"]) == ("admin", "sub:evil", "http", "127.0.4.5"), f"who did it: {trail(s, event='acl')[-2:]}")
+        evil.execute("assume service account robot")
+        for text, detail in ((f"drop session '{pids[0]}'", f"DROP SESSION {pids[0]} of Alice Analyst"), (f"select pg_terminate_backend({pids[1][3:]})", f"pg_terminate_backend({pids[1][3:]}) of Alice Analyst")):
+            evil.execute(text)
+            row = trail(s, event="acl", detail=detail)
+            check.that(len(row) == 1 and {k: row[0][k] for k in ("result", "user_name", "real_user", "real_identity", "interface", "address")}
+                       == {"result": "ok", "user_name": "robot", "real_user": "admin", "real_identity": "sub:evil", "interface": "pg", "address": "127.0.0.1"}, f"{text}: the person behind the account: {row}")
+        evil.execute("select pg_terminate_backend(x) from long_sequence(500) where x > 100000")
+        check.that(s.status(alice, f"drop session '{evil.info.backend_pid}'") == 403 and s.status(alice, "drop session 'http-99999'") == 403, "not by who may not")
+        row = trail(s, event="acl", result="refused", user_name="Alice Analyst")
+        check.that(row and row[-1]["identity"] == "sub:alice" and row[-1]["address"] == "127.0.0.1" and "of" not in row[-1]["detail"], f"a try: {row}")
+        # log-outs
+        s.rest.request("/exec?query=select+1&session=false", headers={"Cookie": s.rest.request("/exec?query=select+1&session=true", auth=alice)[2]["Set-Cookie"].split(";")[0]})
+        row = trail(s, event="logout", detail="cookie")
+        check.that(len(row) == 1 and (row[0]["user_name"], row[0]["identity"], row[0]["interface"], row[0]["address"]) == ("Alice Analyst", "sub:alice", "http", "127.0.0.1"), f"log-out of a cookie: {row}")
+        s.rest.request("/exec?query=select+1&session=false", auth=alice)
+        check.that(len(trail(s, event="logout")) == 1, "without a cookie nothing ends")
+        check.that(log_out(s, logout_token(p), source="127.0.4.6")[0] == 200, "log-out at the provider")
+        row = trail(s, event="logout", identity="sub:alice", address="127.0.4.6")
+        check.that(len(row) == 1 and row[0]["result"] == "ok" and row[0]["detail"].startswith("identity provider"), f"log-out at the provider: {trail(s, event='logout')}")
+        for one in ("flush_user_info_cache()", "reload_config()"):
+            s.rest.must(f"select {one}")
+            check.that([row["identity"] for row in trail(s, event="acl", detail=one)] == ["admin:admin"], one)
+        for c in (*victims, evil):
+            c.close()
+
+
 def floods(check, p):
     """Made-up tokens and guesses of one address become so many questions a second, and nobody is turned away because of them: not who is known,
     not who is new at another address, nor who is new at the same one."""
@@ -1058,7 +1160,7 @@ def floods(check, p):
             time.sleep(0.5)
 
 
-PARTS = [user_info_moves, who_comes_in, how_often, bad_tokens, changes, faults, stopping, names, local_names, statements, introspection, access_tokens, logout, pg, oauthbearer, single_end_points, guessing, house_names, floods]
+PARTS = [user_info_moves, who_comes_in, how_often, bad_tokens, changes, faults, stopping, names, local_names, statements, introspection, access_tokens, logout, pg, oauthbearer, single_end_points, guessing, house_names, refusals, ended_sessions, floods]
 ALONE = [id_tokens, tls, provider_down, bad_settings]  # with providers of their own, or none: beside the others
 
 

@@ -13,6 +13,7 @@
 
 enum { CONNECTIONS_MAX = 32, WAIT_MAX_MS = 60000, NAME_MAX_BYTES = 1024, DOCUMENT_AGE_S = 3600 };
 static const int64_t SECOND_NS = INT64_C(1000000000);
+static const char LOGGED_OUT[] = "the user has logged out at the identity provider";
 
 void alm_oidc_say(alm_oidc *o, const char *what, const char *why)
 {
@@ -68,8 +69,7 @@ static bool settle_entry(alm_oidc_entry *e, const alm_oidc_result *result)
 
 void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *settled)
 {
-    static const alm_oidc_result refused = {
-        .verdict = ALM_OIDC_REFUSED, .why = "the user has logged out at the identity provider"};
+    static const alm_oidc_result refused = {.verdict = ALM_OIDC_REFUSED, .why = LOGGED_OUT};
     alm_oidc *o = e->oidc;
     const alm_oidc_result *result = settled;
     (void)pthread_mutex_lock(&o->lock);
@@ -264,7 +264,7 @@ static bool answer_now(alm_oidc *o, alm_oidc_entry *e, alm_oidc_wait *w)
     if (e != NULL && e->state != ALM_OIDC_IS_PENDING && now_ns < e->until_ns && !w->wants_token) {
         const bool known = e->state == ALM_OIDC_IS_KNOWN;
         result.verdict = known ? ALM_OIDC_KNOWN : ALM_OIDC_REFUSED;
-        result.why = known ? NULL : "refused just now";
+        result.why = known ? NULL : e->state == ALM_OIDC_IS_ENDED ? LOGGED_OUT : "refused just now";
         o->counts.hits++;
         give(w, e, &result);
         alm_oidc_cache_move(o->cache, e, e->state);

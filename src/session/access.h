@@ -115,7 +115,7 @@ typedef struct alm_audit_log alm_audit_log;
 enum { ALM_AUDIT_DETAIL_BYTES = 2500 }; /* more is cut: say it in several rows */
 
 typedef struct alm_audit {
-    const char *event; /* login, denied, acl, ddl, export, read */
+    const char *event; /* login, logout, denied, acl, ddl, export, read */
     const char *user,
         *identity; /* who it counts for; identity of the principal, or NULL: not known */
     const char *real, *real_identity; /* under ASSUME: who logged in */

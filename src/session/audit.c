@@ -28,11 +28,13 @@ enum {
 };
 
 typedef enum audit_kind {
-    KIND_RIGHTS, /* who may what was changed */
-    KIND_OWN,    /* own passwords and tokens */
-    KIND_OPTION, /* grants by who has the grant option alone, as whoever makes a table */
-    KIND_LOGIN,
-    KIND_REFUSED, /* whatever it was */
+    KIND_RIGHTS,         /* who may what was changed */
+    KIND_OWN,            /* own passwords and tokens */
+    KIND_OPTION,         /* grants by who has the grant option alone, as whoever makes a table */
+    KIND_LOGIN,          /* and log-outs */
+    KIND_REFUSED,        /* to who has logged in, whatever it was */
+    KIND_REFUSED_LOGIN,  /* anybody can make these */
+    KIND_REFUSED_LOGOUT, /* and these: what is no logout token of the provider */
     KIND_DDL,
     KIND_DATA, /* exports and reads */
     KINDS
@@ -140,13 +142,15 @@ static void write_line(const audit_row *row)
 
 static audit_kind kind_of(const alm_audit *a)
 {
+    const bool logout = strcmp(a->event, "logout") == 0,
+               login = logout || strcmp(a->event, "login") == 0;
     if (!a->ok)
-        return KIND_REFUSED;
+        return logout ? KIND_REFUSED_LOGOUT : login ? KIND_REFUSED_LOGIN : KIND_REFUSED;
     if (strcmp(a->event, "acl") == 0)
         return a->own ? KIND_OWN : a->by_option ? KIND_OPTION : KIND_RIGHTS;
     if (strcmp(a->event, "ddl") == 0)
         return KIND_DDL;
-    return strcmp(a->event, "login") == 0 ? KIND_LOGIN : KIND_DATA;
+    return login ? KIND_LOGIN : KIND_DATA;
 }
 
 static audit_row *find_same(const alm_audit_log *log, const audit_list *list, const audit_row *row)

@@ -47,9 +47,11 @@ alm_oidc *alm_login_oidc(const alm_db *db); /* NULL: there are none */
 ALM_NODISCARD alm_status alm_login_is_elsewhere(alm_ctx *cx, alm_db *db, alm_str name, bool *is);
 /* Is the provider asked about name and password (acl.oidc.ropc.flow.enabled)? Never about a name that reads as one here. */
 ALM_NODISCARD alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is);
-/* A line of the audit log, if the answer is worth one. user: who it said it was, or NULL. */
 /* A logout token of the provider (alm_oidc_ask_logout), and what came of it. */
 void alm_login_note_log_out(alm_db *db, const alm_oidc_wait *wait, const char *address);
+/* Who has a cookie ends it. */
+void alm_login_note_cookie_over(alm_db *db, const alm_principal *who, const char *address);
+/* A row for each refusal, and for the log-in by which somebody became known. user: who it said it was, or NULL. */
 void alm_login_note_external(alm_db *db, const alm_oidc_wait *wait, const char *user,
                              const char *interface, const char *address);
 

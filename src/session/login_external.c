@@ -102,7 +102,7 @@ alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is
 /* "token 0123abcd, sub:alice, groups: a, b" */
 static void describe(const alm_oidc_wait *w, char *out, size_t size)
 {
-    size_t n = (size_t)snprintf(out, size, "token %s", w->id);
+    size_t n = (size_t)snprintf(out, size, "token%s%s", w->id[0] != 0 ? " " : "", w->id);
     if (w->who == NULL) {
         (void)snprintf(out + n, size - n, ", %s", w->why);
         return;
@@ -116,7 +116,8 @@ void alm_login_note_external(alm_db *db, const alm_oidc_wait *w, const char *use
                              const char *interface, const char *address)
 {
     char detail[500];
-    if (!w->fresh || w->verdict == ALM_OIDC_AWAY)
+    /* each request of who is known has an answer; each refusal is somebody's try, wherever the answer comes from */
+    if (w->verdict == ALM_OIDC_AWAY || (w->verdict == ALM_OIDC_KNOWN && !w->fresh))
         return;
     describe(w, detail, sizeof detail);
     const alm_audit audit = {.event = "login",
@@ -131,17 +132,37 @@ void alm_login_note_external(alm_db *db, const alm_oidc_wait *w, const char *use
     alm_audit_add(db, &audit);
 }
 
+/* Anybody may send what is none: one row for an address and a reason, without what the sender has put into it. */
 void alm_login_note_log_out(alm_db *db, const alm_oidc_wait *w, const char *address)
 {
     char detail[300];
+    const bool ok = w->verdict == ALM_OIDC_KNOWN;
     if (w->verdict == ALM_OIDC_AWAY)
         return;
-    (void)snprintf(detail, sizeof detail, "token %s, %s", w->id, w->why);
+    if (ok)
+        (void)snprintf(detail, sizeof detail, "identity provider, token %s, %s", w->id, w->why);
+    else
+        (void)snprintf(detail, sizeof detail, "identity provider, refused: %.*s",
+                       (int)strcspn(w->why, "'"), w->why);
+    const bool by_subject = ok && strncmp(w->why, "sub:", 4) == 0;
     const alm_audit audit = {.event = "logout",
                              .user = "",
+                             .identity = by_subject ? w->why : NULL,
                              .interface = "http",
                              .address = address,
                              .detail = detail,
-                             .ok = w->verdict == ALM_OIDC_KNOWN};
+                             .ok = ok};
+    alm_audit_add(db, &audit);
+}
+
+void alm_login_note_cookie_over(alm_db *db, const alm_principal *who, const char *address)
+{
+    const alm_audit audit = {.event = "logout",
+                             .user = who->name,
+                             .identity = who->identity,
+                             .interface = "http",
+                             .address = address,
+                             .detail = "cookie",
+                             .ok = true};
     alm_audit_add(db, &audit);
 }

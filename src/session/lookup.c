@@ -3,7 +3,7 @@
  */
 #include "base/lookup.h"
 #include "auth/oidc.h"
-#include "session/session_state.h"
+#include "session/access.h"
 
 static alm_status setting(alm_ctx *cx, void *arg, alm_arena *arena, alm_str name, const char **out)
 {
@@ -133,7 +133,17 @@ static void cancel(void *arg, int64_t number, bool of_connection, bool *done)
 static void terminate(void *arg, int64_t number, bool *done)
 {
     const alm_cursor *c = arg;
-    *done = alm_session_end_connection(c->session, "pg", number);
+    *done = alm_session_terminate(c->session, number);
+}
+
+/* A function that changes what decides about log-ins. */
+static void note(const alm_cursor *c, const char *what)
+{
+    alm_audit audit = {.event = "acl", .detail = what, .ok = true};
+    if (c->rights == NULL)
+        return;
+    alm_audit_session(c->session, &audit);
+    alm_audit_add(c->session->db, &audit);
 }
 
 static alm_status reload(alm_ctx *cx, void *arg, bool certificates, int32_t pos, bool *changed)
@@ -145,8 +155,10 @@ static alm_status reload(alm_ctx *cx, void *arg, bool certificates, int32_t pos,
         return alm_fail(cx, c->session->interface_read_only ? ALM_E_READONLY : ALM_E_DENIED, pos,
                         "Write permission denied");
     ALM_TRY(alm_access_may(cx, "SYSTEM ADMIN", NULL, pos));
-    return alm_db_reload(cx, c->session->db,
-                         certificates ? ALM_RELOAD_CERTIFICATES : ALM_RELOAD_ALL, changed);
+    ALM_TRY(alm_db_reload(cx, c->session->db,
+                          certificates ? ALM_RELOAD_CERTIFICATES : ALM_RELOAD_ALL, changed));
+    note(c, certificates ? "reload_tls()" : "reload_config()");
+    return ALM_OK;
 }
 
 static alm_status forget_users(alm_ctx *cx, void *arg, int32_t pos)
@@ -157,6 +169,7 @@ static alm_status forget_users(alm_ctx *cx, void *arg, int32_t pos)
     ALM_TRY(alm_access_may(cx, "SYSTEM ADMIN", NULL, pos));
     if (c->session->db->access.oidc != NULL)
         alm_oidc_forget(c->session->db->access.oidc);
+    note(c, "flush_user_info_cache()");
     return ALM_OK;
 }
 

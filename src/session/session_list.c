@@ -151,57 +151,67 @@ alm_status alm_sessions_texts(alm_ctx *cx, const char *const **cells, size_t *n)
 
 /* -------------------------------------------------------------------------- ends */
 
-bool alm_session_end_connection(alm_session *me, const char *protocol, int64_t pid)
+typedef struct ended { /* whose session it was */
+    bool done, own;
+    char user[ALM_ENTITY_NAME_MAX + 1];
+} ended;
+
+/* With what keeps the texts from changing held: may the user end that session? Then it is noted whose it is. */
+static bool may_end(const alm_session *me, const char *user, const char *identity, ended *out)
+{
+    out->own = strcmp(me->identity, identity) == 0;
+    if (!may_see(me, identity) || (me->read_only && !out->own))
+        return false;
+    (void)snprintf(out->user, sizeof out->user, "%s", user);
+    return true;
+}
+
+static void end_connection(alm_session *me, const char *protocol, int64_t pid, ended *out)
 {
     alm_db *db = me->db;
-    bool done = false;
     if (me->reads_only != NULL || pid <= 0)
-        return false;
+        return;
     (void)pthread_mutex_lock(&db->lock);
-    for (alm_session *s = db->sessions; s != NULL && !done; s = s->next) {
+    for (alm_session *s = db->sessions; s != NULL && !out->done; s = s->next) {
         (void)pthread_mutex_lock(&s->activity.lock);
-        done = is_listed(s) && s->pid == pid && strcmp(s->protocol, protocol) == 0 &&
-               (may_see(me, s->identity) &&
-                (!me->read_only || strcmp(me->identity, s->identity) == 0));
+        out->done = is_listed(s) && s->pid == pid && strcmp(s->protocol, protocol) == 0 &&
+                    may_end(me, s->user, s->identity, out);
         (void)pthread_mutex_unlock(&s->activity.lock);
-        if (done) {
+        if (out->done) {
             atomic_store(&s->ended, true);
             atomic_store(&s->gone, true); /* its protocol sees it soon; nothing runs until then */
             atomic_store(&s->cancel, s != me);
         }
     }
     (void)pthread_mutex_unlock(&db->lock);
-    return done;
 }
 
 typedef struct ending {
     const alm_session *me;
     uint64_t number;
-    bool may;
+    ended *out;
 } ending;
 
 static alm_status find_cookie(void *arg, const alm_cookie *k)
 {
-    ending *e = arg;
+    const ending *e = arg;
     if (k->number == e->number)
-        e->may = may_see(e->me, k->who->identity) &&
-                 (!e->me->read_only || strcmp(e->me->identity, k->who->identity) == 0);
+        e->out->done = may_end(e->me, k->who->name, k->who->identity, e->out);
     return ALM_OK;
 }
 
-static bool end_cookie(alm_session *me, uint64_t number)
+static void end_cookie(alm_session *me, uint64_t number, ended *out)
 {
     alm_db *db = me->db;
-    ending e = {.me = me, .number = number};
+    ending e = {.me = me, .number = number, .out = out};
     (void)pthread_mutex_lock(&db->lock);
     if (db->cookies != NULL && db->cookies->list(db->cookies->arg, find_cookie, &e) == ALM_OK &&
-        e.may)
+        out->done)
         db->cookies->end(db->cookies->arg, number);
     (void)pthread_mutex_unlock(&db->lock);
-    return e.may;
 }
 
-static bool end_session(alm_session *me, alm_str id)
+static void end_session(alm_session *me, alm_str id, ended *out)
 {
     char protocol[16];
     int64_t number = 0;
@@ -209,30 +219,50 @@ static bool end_session(alm_session *me, alm_str id)
     const size_t n = dash != NULL ? (size_t)(dash - id.ptr) : 0;
     if (n == 0 || n >= sizeof protocol ||
         alm_int64_parse((alm_str){dash + 1, id.len - n - 1}, &number) != ALM_NUM_OK || number <= 0)
-        return false;
+        return;
     memcpy(protocol, id.ptr, n);
     protocol[n] = 0;
-    return strcmp(protocol, "http") == 0 ? end_cookie(me, (uint64_t)number)
-                                         : alm_session_end_connection(me, protocol, number);
+    if (strcmp(protocol, "http") == 0)
+        end_cookie(me, (uint64_t)number, out);
+    else
+        end_connection(me, protocol, number, out);
+}
+
+/* Each way to end a session has its row here: who did it, from where, by what, and whose it was. */
+static void note(const alm_session *me, const char *by, const ended *e)
+{
+    char detail[ID_BYTES + 40 + sizeof e->user];
+    if (me->who == NULL || me->db->conf == NULL || !me->db->conf->acl_enabled)
+        return;
+    (void)snprintf(detail, sizeof detail, "%s%s%s", by, e->done ? " of " : "", e->user);
+    alm_audit audit = {.event = "acl", .detail = detail, .ok = e->done, .own = e->done && e->own};
+    alm_audit_session(me, &audit);
+    alm_audit_add(me->db, &audit);
+}
+
+bool alm_session_terminate(alm_session *me, int64_t pid)
+{
+    char by[ID_BYTES + 40];
+    ended e = {.done = false};
+    end_connection(me, "pg", pid, &e);
+    (void)snprintf(by, sizeof by, "pg_terminate_backend(%lld)", (long long)pid);
+    if (e.done) /* a number of nobody, of which there may be one in each row, is false alone */
+        note(me, by, &e);
+    return e.done;
 }
 
 alm_status alm_run_drop_session(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
     const alm_str id = stmt->value;
-    char detail[ID_BYTES + 40];
+    char by[ID_BYTES + 40];
+    ended e = {.done = false};
     (void)params;
     (void)n;
-    const bool ok = end_session(c->session, id);
-    (void)snprintf(detail, sizeof detail, "DROP SESSION %.*s",
-                   (int)ALM_MIN(id.len, (size_t)ID_BYTES), id.ptr);
-    const alm_audit audit = {.event = "acl",
-                             .user = c->session->user,
-                             .interface = c->session->protocol,
-                             .detail = detail,
-                             .ok = ok};
-    if (c->rights != NULL)
-        alm_audit_add(c->session->db, &audit);
-    if (ok)
+    end_session(c->session, id, &e);
+    (void)snprintf(by, sizeof by, "DROP SESSION %.*s", (int)ALM_MIN(id.len, (size_t)ID_BYTES),
+                   id.ptr);
+    note(c->session, by, &e);
+    if (e.done)
         return ALM_OK;
     if (!alm_may_see_others(c->session))
         return alm_access_denied(c, stmt->what_pos, "SQL ENGINE ADMIN");

@@ -380,8 +380,8 @@ void alm_activity_settings(alm_session *s); /* settings have changed, maybe */
 /* session_list.c */
 alm_status alm_run_drop_session(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);
 alm_status alm_sessions_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
-/* False: there is none of that number and protocol, or the user may not end it. */
-bool alm_session_end_connection(alm_session *me, const char *protocol, int64_t pid);
+/* The connection of the PostgreSQL protocol of that number. False: there is none, or the user may not end it. */
+bool alm_session_terminate(alm_session *me, int64_t pid);
 alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
 /* Bytes that a statement may use: what is set for its user, or query.memory.max. Of a session whose rights are known. */
 int64_t alm_session_memory_max(const alm_session *s);

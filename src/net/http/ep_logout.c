@@ -19,7 +19,11 @@ typedef struct question {
     alm_oidc_wait wait; /* first: `done` has no other */
     alm_http *h;
     alm_conn *conn;
+    char *token;
 } question;
+
+/* Under which failures of an address are counted, beside those of its log-ins. */
+#define COUNTED_AS ALM_STR("/oidc/backchannel-logout")
 
 static void begin(alm_http *h)
 {
@@ -54,16 +58,22 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
 
 static void question_free(void *arg)
 {
-    free(arg);
+    question *q = arg;
+    free(q->token);
+    free(q);
 }
 
 /* The provider hears whether it worked, no more: anybody may ask. */
 static void settle(question *q)
 {
     alm_http *h = q->h;
-    char address[64];
+    char address[64], net[64];
     alm_conn_peer(h->conn, address, sizeof address);
+    alm_conn_net_text(h->conn, net, sizeof net);
     alm_login_note_log_out(alm_conn_db(h->conn), &q->wait, address);
+    if (q->wait.verdict != ALM_OIDC_AWAY)
+        alm_login_result(alm_conn_db(h->conn), alm_str_of(net), COUNTED_AS,
+                         q->wait.verdict == ALM_OIDC_KNOWN);
     if (q->wait.verdict == ALM_OIDC_KNOWN) {
         alm_http_reply(h, 200, NULL, NULL, (alm_str){0});
     } else if (q->wait.verdict == ALM_OIDC_REFUSED) {
@@ -81,7 +91,7 @@ static void answered(alm_conn *conn, void *arg)
     alm_http *h = q->h;
     (void)conn;
     settle(q);
-    free(q);
+    question_free(q);
     alm_http_finished(h);
 }
 
@@ -91,22 +101,46 @@ static void wake(alm_oidc_wait *wait)
     alm_conn_work_over(((question *)wait)->conn);
 }
 
-static void ask(alm_http *h, alm_str token)
+/* True: the answer is there. */
+static bool ask(question *q)
 {
+    alm_conn_wait(q->conn, answered, question_free, q);
+    if (!alm_oidc_ask_logout(alm_login_oidc(alm_conn_db(q->conn)), alm_str_of(q->token), &q->wait))
+        return false;
+    alm_conn_wait_not(q->conn);
+    return true;
+}
+
+static void slept(alm_conn *conn, void *arg)
+{
+    if (ask(arg))
+        answered(conn, arg);
+}
+
+/* An address whose tokens were none waits, as after log-ins that failed. */
+static void start(alm_http *h, alm_str token)
+{
+    char net[64];
+    alm_login_wait wait;
     question *q = calloc(1, sizeof *q);
-    if (q == NULL) {
+    if (q != NULL)
+        q->token = strndup(token.ptr, token.len);
+    if (q == NULL || q->token == NULL) {
+        free(q);
         alm_http_reply_text(h, 503, "out of memory");
         return;
     }
     q->wait.done = wake;
     q->h = h;
     q->conn = h->conn;
-    alm_conn_wait(h->conn, answered, question_free, q);
-    if (!alm_oidc_ask_logout(alm_login_oidc(alm_conn_db(h->conn)), token, &q->wait))
-        return;
-    alm_conn_wait_not(h->conn);
-    settle(q);
-    free(q);
+    alm_conn_net_text(h->conn, net, sizeof net);
+    alm_login_delays(alm_conn_db(h->conn), alm_str_of(net), COUNTED_AS, &wait);
+    if (wait.ms > 0) {
+        alm_conn_sleep(h->conn, wait.ms, slept, question_free, q);
+    } else if (ask(q)) {
+        settle(q);
+        question_free(q);
+    }
 }
 
 static void end_body(alm_http *h)
@@ -122,7 +156,7 @@ static void end_body(alm_http *h)
     if (token.len == 0)
         alm_http_reply_text(h, 400, "the form parameter logout_token is missing");
     else
-        ask(h, token);
+        start(h, token);
 }
 
 static void close_run(alm_http *h)

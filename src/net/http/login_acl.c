@@ -65,6 +65,14 @@ void alm_http_unauthorized(alm_http *h, bool bearer)
     alm_http_reply(h, 401, "text/plain; charset=utf-8", headers, ALM_STR("Unauthorized\r\n"));
 }
 
+static void log_out(alm_http *h, const alm_principal *who)
+{
+    char address[ADDRESS_BYTES];
+    alm_conn_peer(h->conn, address, sizeof address);
+    if (alm_session_store_end(h))
+        alm_login_note_cookie_over(alm_conn_db(h->conn), who, address);
+}
+
 /* ...session=true asks for a cookie, session=false ends it. */
 void alm_http_let_principal_in(alm_http *h, alm_principal *who, alm_str token, bool by_cookie)
 {
@@ -91,7 +99,7 @@ void alm_http_let_principal_in(alm_http *h, alm_principal *who, alm_str token, b
     h->who = kept;
     h->known = true;
     if (alm_http_param_is(&h->req, "session", "false") && !alm_cors_is_link(h))
-        alm_session_store_end(h);
+        log_out(h, who);
     else if (by_cookie)
         alm_session_store_used(h);
     else if (alm_http_param_is(&h->req, "session", "true"))

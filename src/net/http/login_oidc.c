@@ -97,7 +97,7 @@ static void settle(external *x)
         away(h);
     } else if (x->wait.verdict == ALM_OIDC_REFUSED) {
         if (x->by_cookie)
-            alm_session_store_end(h);
+            (void)alm_session_store_end(h);
         alm_http_unauthorized(h, true);
     } else {
         alm_http_let_principal_in(

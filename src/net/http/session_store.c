@@ -326,17 +326,19 @@ void alm_session_store_used(alm_http *h)
     (void)pthread_mutex_unlock(&store->lock);
 }
 
-void alm_session_store_end(alm_http *h)
+bool alm_session_store_end(alm_http *h)
 {
     struct alm_session_store *store = shared_of(h)->sessions;
     (void)pthread_mutex_lock(&store->lock);
     const entry *e = find(h);
-    if (e != NULL)
+    const bool is_there = e != NULL;
+    if (is_there)
         drop_all(store, e->number); /* the id before this one would be good for a moment still */
     (void)pthread_mutex_unlock(&store->lock);
     alm_http_add_headers(h, "Set-Cookie: %s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=0\r\n",
                          alm_http_session_cookie(h).ptr,
                          alm_conn_has_tls(h->conn) ? " Secure;" : "");
+    return is_there;
 }
 
 /* ---------------------------------------------------------------- lists of sessions */

@@ -31,7 +31,7 @@ alm_principal *alm_session_store_find(alm_http *h, char **token);
 void alm_session_store_begin(alm_http *h, alm_principal *who, alm_str token);
 /* The request's session goes on: with another id, if it is time for that. */
 void alm_session_store_used(alm_http *h);
-/* The request's session is over. */
-void alm_session_store_end(alm_http *h);
+/* The request's session is over; false: it had none. */
+bool alm_session_store_end(alm_http *h);
 
 #endif
