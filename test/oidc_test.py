@@ -1123,12 +1123,31 @@ def ended_sessions(check, p):
             c.close()
 
 
+def bearer_says(s, user, token):
+    """A log-in by OAUTHBEARER: what the server says at its end, Z or E."""
+    from pgclient import Wire, msg, startup
+    w = Wire(s.pg, login=False)
+    try:
+        w.send(startup([("user", user), ("database", "qdb")]))
+        w.read()
+        first = b"n,,\1auth=Bearer " + token.encode() + b"\1\1"
+        w.send(msg(b"p", b"OAUTHBEARER\0" + len(first).to_bytes(4, "big") + first))
+        kind = ""
+        while kind not in ("Z", "E"):
+            kind, body = w.read()
+            if kind == "R" and body[:4] == b"\0\0\0\x0b":
+                w.send(msg(b"p", b"\1"))
+        return kind
+    finally:
+        w.s.close()
+
+
 def floods(check, p):
     """Made-up tokens and guesses of one address become so many questions a second, and nobody is turned away because of them: not who is known,
     not who is new at another address, nor who is new at the same one."""
     rate = 40
-    more = {"acl.oidc.address.calls.max": str(rate), "acl.oidc.ropc.flow.enabled": "true", "acl.oidc.pg.token.as.password.enabled": "true", "pg.auth.cleartext": "true",
-            "acl.oidc.cache.ttl": "300"}
+    more = {"acl.oidc.address.calls.max": str(rate), "acl.oidc.ropc.flow.enabled": "true", "acl.oidc.pg.token.as.password.enabled": "true", "acl.oidc.pg.oauthbearer.enabled": "true",
+            "pg.auth.cleartext": "true", "acl.oidc.cache.ttl": "300"}
     with House(p, **more) as s:
         known = s.token("alice")
         check.that(s.status(known) == 200, "before")
@@ -1153,6 +1172,8 @@ def floods(check, p):
                 time.sleep(0.4)  # an answer of before is stale: who is known is asked about again, without waiting
                 got, seconds = timed(ask, s, auth=known)
                 took.append((got[0], round(seconds, 2), seconds < 0.7))
+                got, seconds = timed(bearer_says, s, "Alice Analyst", known)
+                took.append((200 if got == "Z" else got, round(seconds, 2), seconds < 0.7))
             calls, seconds = p.count(counter) - before, time.monotonic() - began
             check.that(all(status == 200 and soon for status, _, soon in took), f"{what}: others are let in: {took}")
             check.that(calls <= rate * (seconds + 1) + 12, f"{what}: {calls} questions in {seconds:.1f} s, {attack.calls} log-ins")

@@ -82,7 +82,8 @@ static EVP_PKEY *rsa_key(const alm_json *json)
     OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
     EVP_PKEY *key = NULL;
     if (n != NULL && e != NULL && build != NULL && BN_num_bits(n) >= RSA_BITS_MIN &&
-        BN_num_bits(n) <= RSA_BITS_MAX && BN_num_bits(e) <= 64 && BN_is_odd(e) &&
+        BN_num_bits(n) <= RSA_BITS_MAX && BN_is_odd(n) && BN_num_bits(e) <= 64 && BN_is_odd(e) &&
+        BN_num_bits(e) > 16 && /* 65537 at least (FIPS 186-5): by e = 1 anybody can sign */
         OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, n) == 1 &&
         OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, e) == 1)
         key = key_from("RSA", build);
@@ -111,12 +112,38 @@ static EVP_PKEY *ec_key(const alm_json *json, size_t half, const char *group)
     return key;
 }
 
+/* Points of small order, by which anybody can sign: the y that they are written with, without the sign of x. */
+static bool is_small(const uint8_t point[32])
+{
+    static const uint8_t first[][32] = {
+        {0}, /* order 4 */
+        {1}, /* 1 */
+        {0x26, 0xe8, 0x95, 0x8f, 0xc2, 0xb2, 0x27, 0xb0, 0x45, 0xc3, 0xf4,
+         0x89, 0xf2, 0xef, 0x98, 0xf0, 0xd5, 0xdf, 0xac, 0x05, 0xd3, 0xc6,
+         0x33, 0x39, 0xb1, 0x38, 0x02, 0x88, 0x6d, 0x53, 0xfc, 0x05}, /* 8 */
+        {0xc7, 0x17, 0x6a, 0x70, 0x3d, 0x4d, 0xd8, 0x4f, 0xba, 0x3c, 0x0b,
+         0x76, 0x0d, 0x10, 0x67, 0x0f, 0x2a, 0x20, 0x53, 0xfa, 0x2c, 0x39,
+         0xcc, 0xc6, 0x4e, 0xc7, 0xfd, 0x77, 0x92, 0xac, 0x03, 0x7a}, /* 8 */
+    };
+    uint8_t y[32];
+    memcpy(y, point, sizeof y);
+    y[31] &= 0x7f;
+    for (size_t i = 0; i < ALM_COUNT(first); i++)
+        if (memcmp(y, first[i], sizeof y) == 0)
+            return true;
+    /* 2^255 - 20, of order 2, and from 2^255 - 19 on, which are 0 and 1 again, and other points that are not written so */
+    bool high = y[31] == 0x7f && y[0] >= 0xec;
+    for (size_t i = 1; i < 31; i++)
+        high &= y[i] == 0xff;
+    return high;
+}
+
 static EVP_PKEY *ed_key(const alm_json *json)
 {
     uint8_t bytes[64];
     size_t n = 0;
     const alm_str text = alm_json_text(alm_json_get(json, "x"));
-    if (text.len != 43 || !alm_base64url_decode(text, bytes, &n) || n != 32)
+    if (text.len != 43 || !alm_base64url_decode(text, bytes, &n) || n != 32 || is_small(bytes))
         return NULL;
     return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, bytes, n);
 }

@@ -377,12 +377,71 @@ static void test_claims(void **state)
     }
 }
 
+static void put_hex(const char *hex, char *out)
+{
+    uint8_t raw[32];
+    for (size_t i = 0; i < sizeof raw; i++) {
+        unsigned int byte = 0;
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        raw[i] = (uint8_t)byte;
+    }
+    (void)put64(out, raw, sizeof raw);
+}
+
+/* Keys by which anybody can sign are none. */
+static void test_weak_keys(void **state)
+{
+    static const char *const exponents[] = {"AQ", "Aw", "EQ", "AQAA", "AAE"};
+    static const char *const points[] = {
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        "0000000000000000000000000000000000000000000000000000000000000080",
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "0100000000000000000000000000000000000000000000000000000000000080",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"};
+    char key[2 * TEXT], token[TEXT], n[TEXT], x[64];
+    (void)state;
+    (void)put_number(n, kinds[0].key, OSSL_PKEY_PARAM_RSA_N, 0);
+    for (size_t i = 0; i < ALM_COUNT(exponents) + ALM_COUNT(points); i++) {
+        const bool rsa = i < ALM_COUNT(exponents);
+        alm_ctx cx = {0};
+        alm_jwt jwt;
+        bool unknown = false;
+        if (rsa) {
+            (void)snprintf(key, sizeof key,
+                           "{\"kty\":\"RSA\",\"kid\":\"w\",\"n\":\"%s\",\"e\":\"%s\"}", n,
+                           exponents[i]);
+        } else {
+            put_hex(points[i - ALM_COUNT(exponents)], x);
+            (void)snprintf(key, sizeof key,
+                           "{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"kid\":\"w\",\"x\":\"%s\"}", x);
+        }
+        sign(rsa ? 0 : 6,
+             rsa ? "{\"alg\":\"RS256\",\"kid\":\"w\"}" : "{\"alg\":\"EdDSA\",\"kid\":\"w\"}", "{}",
+             token);
+        alm_jwk_set *set = set_of(key);
+        assert_int_equal(alm_jwt_parse(&cx, alm_str_of(token), &jwt), ALM_OK);
+        assert_int_equal(alm_jwt_verify(&cx, &jwt, set, ALM_JWT_ID, &unknown), ALM_E_AUTH);
+        if (!unknown)
+            fail_msg("a key that is taken: %s", key);
+        alm_jwt_deinit(&jwt);
+        alm_jwk_set_release(set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_algorithm),
                                        cmocka_unit_test(test_algorithm_is_the_keys),
                                        cmocka_unit_test(test_headers_that_are_refused),
                                        cmocka_unit_test(test_key_sets),
+                                       cmocka_unit_test(test_weak_keys),
                                        cmocka_unit_test(test_claims),
                                        cmocka_unit_test(test_uses)};
     return cmocka_run_group_tests(tests, make_keys, free_keys);

@@ -240,9 +240,9 @@ static void slept(alm_conn *conn, void *arg)
     external *x = arg;
     const pg_conn *c = x->c;
     const alm_str secret = alm_str_of(x->secret);
-    const bool is_new = c->external == PG_BY_TOKEN
-                            ? alm_oidc_is_new(oidc_of(c), secret)
-                            : alm_oidc_is_new_password(oidc_of(c), alm_str_of(c->user), secret);
+    const bool is_new = c->external == PG_BY_PASSWORD
+                            ? alm_oidc_is_new_password(oidc_of(c), alm_str_of(c->user), secret)
+                            : alm_oidc_is_new(oidc_of(c), secret);
     if (!is_new || alm_conn_pace(conn, alm_db_conf(c->pg->db)->acl_oidc_address_calls_max,
                                  ALM_OIDC_ADDRESS_PENDING_MAX, its_turn, external_free, x))
         ask(x);
