@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from acl_checks import ADMIN, Pg, Rest, pg_answer, run_suite  # noqa: E402
 from acl_test import ENV, PW, House  # noqa: E402
 from certs import Certs  # noqa: E402
-from pgclient import Wire, query  # noqa: E402
+from pgclient import Wire, msg, query, startup  # noqa: E402
 from server import Server  # noqa: E402
 
 # Exchanges two names all the while: renameat2(RENAME_EXCHANGE).
@@ -495,6 +495,75 @@ def audit(check, s):
     rest.must("drop table " + "w" * 60)
 
 
+def scram_first(s, user):
+    """(rounds, salt) that anybody is told of a name."""
+    w = Wire(s.pg, login=False)
+    w.send(startup([("user", user), ("database", "qdb")]))
+    w.read()
+    first = b"n,,n=,r=abcdefghijklmnop"
+    w.send(msg(b"p", b"SCRAM-SHA-256\0" + len(first).to_bytes(4, "big") + first))
+    told = dict(one.split("=", 1) for one in w.read()[1][4:].decode().split(","))
+    w.s.close()
+    return int(told["i"]), told["s"]
+
+
+def made_up_names(check, s):
+    """Salts and rounds of names that are not there are as those of names that are: after a restart, DISABLE, other rounds for new passwords; so is the time of an answer."""
+    there, nobody = [f"old{i}" for i in range(20)], [f"nobody{i}" for i in range(60)]
+
+    def house(rounds, root=None):
+        return Server(binary=s.binary, root=root, env={**ENV, "ALMANAC_PG_AUTH_CLEARTEXT": "false", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": str(rounds)})
+
+    def firsts(one, names):
+        return {name: scram_first(one, name) for name in names}
+    with house(4096) as one:
+        rest = Rest(one)
+        for name in there:
+            rest.must(f"create user {name} with password '{PW}'")
+            rest.must(f"grant pgwire to {name}")
+        before = firsts(one, there + nobody + ["admin"])
+        check.that({rounds for rounds, _ in before.values()} == {4096} and len({salt for _, salt in before.values()}) == len(before), "each has its salt")
+        rest.must("alter user old3 disable")
+        check.that(scram_first(one, "old3") == before["old3"] and pg_login(one, "old3", PW) is not None and pg_login(one, "old4", PW) is None, "DISABLE is not seen, and counts")
+        rest.must("alter user old4 with no password")
+        check.that(scram_first(one, "old4") != before["old4"], "one without a password is as one who is not there")
+        before["old4"] = scram_first(one, "old4")
+        one.stop()
+        one.start()
+        after = firsts(one, before)
+        check.that(before == after, f"the same after a restart: {[name for name in before if before[name] != after[name]]}")
+        check.that(pg_login(one, *ADMIN) is None and pg_login(one, "old5", PW) is None and pg_login(one, "old5", "wrong") is not None, "log-ins work")
+        one.stop()
+        one.env["ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT"] = "400000"
+        one.start()
+        check.that(before == {**firsts(one, before)}, "nor by the setting alone")
+        for i in range(10):
+            Rest(one).must(f"create user new{i} with password '{PW}'")
+        after = firsts(one, nobody)
+        check.that(scram_first(one, "admin")[0] in (4096, 400000), "the administrator's are among them")
+        kinds = {rounds: [name for name in nobody if after[name][0] == rounds] for rounds in (4096, 400000)}
+        check.that(len(kinds[4096]) > 20 and len(kinds[400000]) > 5, f"made-up names have the rounds of both: {[len(names) for names in kinds.values()]}")
+        check.that(all(after[name] == before[name] for name in kinds[4096]) and all(after[name][1] != before[name][1] for name in kinds[400000]), "other rounds look like another password")
+        there.remove("old4")
+        check.that(firsts(one, there) == {name: before[name] for name in there}, "those who are there keep theirs")
+
+        def seconds(name):
+            began = time.monotonic()
+            status = Rest(one).sql("select 1", (name, "wrong"))[0]
+            return time.monotonic() - began if status == 401 else 0
+        quick, slow = [max(seconds(name) for name in names) for names in ((there[0], *kinds[4096][:2]), (kinds[400000][0],))]
+        check.that(quick < slow / 3 and seconds("new1") > 3 * quick, f"and the time of an answer: {quick}, {slow}")
+
+
+def pg_login(s, user, word):
+    """None: in."""
+    try:
+        Wire(s.pg, user=user, password=word).s.close()
+    except PermissionError as e:
+        return e
+    return None
+
+
 def audit_floods(check, s):
     """Failures, refusals, log-ins and a user's own changes displace no changes of permissions; repeats are one row with a count, and few lines."""
     with Server(binary=s.binary, env={**ENV, "ALMANAC_ACL_AUDIT_ROWS_MAX": "20"}) as one:
@@ -572,7 +641,7 @@ def status_of(answers):
     return sorted({status for status, _ in answers})
 
 
-PARTS = [links_of_folders, races_of_folders, names, passwords, hidden_names, headers, health, faults, parameters, audit, audit_floods, audit_settings]
+PARTS = [links_of_folders, races_of_folders, names, passwords, hidden_names, headers, health, faults, parameters, audit, audit_floods, audit_settings, made_up_names]
 
 
 if __name__ == "__main__":

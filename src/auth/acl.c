@@ -58,6 +58,9 @@ static alm_status read_record(alm_ctx *cx, alm_acl *acl, alm_record r)
         return alm_record_assume(cx, &acl->arena, r, &acl->assumes[i]);
     case ALM_KEY_DEFINER:
         return alm_record_definer(cx, &acl->arena, r, &acl->definers[i]);
+    case ALM_KEY_SECRET:
+        acl->has_secret = true;
+        return alm_record_secret(cx, r, acl->secret);
     default:
         return ALM_OK; /* of somebody else */
     }
@@ -112,6 +115,31 @@ static int by_reading_hash(const void *a, const void *b)
     return x->entity < y->entity ? -1 : x->entity > y->entity;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const alm_rounds *x = a, *y = b;
+    return x->iterations < y->iterations ? -1 : x->iterations > y->iterations;
+}
+
+static alm_status index_rounds(alm_ctx *cx, alm_acl *acl)
+{
+    uint32_t n = 0, kept = 0;
+    ALM_TRY(ALM_NEWN(cx, &acl->arena, acl->n_entities + 1, &acl->rounds));
+    for (uint32_t i = 0; i < acl->n_entities; i++)
+        if (acl->entities[i].has_password)
+            acl->rounds[n++] = (alm_rounds){acl->entities[i].verifier.iterations, 1};
+    if (n > 0)
+        qsort(acl->rounds, n, sizeof *acl->rounds, by_number);
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept > 0 && acl->rounds[kept - 1].iterations == acl->rounds[i].iterations)
+            acl->rounds[kept - 1].users++;
+        else
+            acl->rounds[kept++] = acl->rounds[i];
+    }
+    acl->n_rounds = kept;
+    return ALM_OK;
+}
+
 alm_status alm_acl_index(alm_ctx *cx, alm_acl *acl)
 {
     const uint32_t n = acl->n_entities;
@@ -123,6 +151,7 @@ alm_status alm_acl_index(alm_ctx *cx, alm_acl *acl)
     }
     if (n > 0)
         qsort(acl->by_reading, n, sizeof *acl->by_reading, by_reading_hash);
+    ALM_TRY(index_rounds(cx, acl));
     return index_aliases(cx, acl);
 }
 

@@ -95,6 +95,10 @@ typedef struct alm_acl {
     alm_assume *assumes;  /* entity, account */
     alm_definer *definers;
     uint32_t n_entities, n_members, n_aliases, n_tokens, n_grants, n_assumes, n_definers;
+    bool has_secret;
+    uint8_t secret[ALM_SCRAM_KEY]; /* what made-up names get is made from it; no key to anything */
+    alm_rounds *rounds;            /* n_rounds, of the passwords that are there */
+    uint32_t n_rounds;
     alm_name_slot *by_reading; /* n_entities, by hash */
     alm_alias_slot *by_alias;  /* n_aliases, by hash */
     const char **alias_groups; /* groups that have aliases, by name */
@@ -106,7 +110,7 @@ ALM_NODISCARD alm_status alm_acl_load(alm_ctx *cx, const alm_snapshot *snap, alm
 alm_acl *alm_acl_retain(alm_acl *acl);
 void alm_acl_release(alm_acl *acl); /* NULL: nothing */
 
-/* by_reading, by_alias and alias_groups, of the lists that are there; part of alm_acl_load. */
+/* rounds, by_reading, by_alias and alias_groups, of the lists that are there; part of alm_acl_load. */
 ALM_NODISCARD alm_status alm_acl_index(alm_ctx *cx, alm_acl *acl);
 
 /* NULL: there is none. */
@@ -142,6 +146,7 @@ typedef struct alm_acl_edit {
 } alm_acl_edit;
 
 ALM_NODISCARD alm_status alm_edit_entity(alm_acl_edit *e, const alm_entity *entity);
+ALM_NODISCARD alm_status alm_edit_secret(alm_acl_edit *e, const uint8_t secret[ALM_SCRAM_KEY]);
 /* With all that hangs on it. */
 ALM_NODISCARD alm_status alm_edit_drop_entity(alm_acl_edit *e, const char *name);
 ALM_NODISCARD alm_status alm_edit_member(alm_acl_edit *e, const char *user, const char *group,

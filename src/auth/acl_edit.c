@@ -217,6 +217,15 @@ alm_status alm_edit_definer(alm_acl_edit *e, const alm_definer *definer)
     return put(e, ALM_KEY_DEFINER, definer->view, NULL, NULL, value);
 }
 
+alm_status alm_edit_secret(alm_acl_edit *e, const uint8_t secret[ALM_SCRAM_KEY])
+{
+    writer w = {.n = 0};
+    alm_str value;
+    write_bytes(&w, secret, ALM_SCRAM_KEY);
+    ALM_TRY(written(e, &w, &value));
+    return put(e, ALM_KEY_SECRET, "", NULL, NULL, value);
+}
+
 alm_status alm_edit_move(alm_acl_edit *e, const char *table, const char *column, const char *to)
 {
     for (uint32_t i = 0; i < e->acl->n_grants; i++) {

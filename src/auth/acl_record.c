@@ -175,3 +175,11 @@ alm_status alm_record_definer(alm_ctx *cx, alm_arena *arena, alm_record r, alm_d
     }
     return alm_arena_zstr(cx, arena, (alm_str){r.value.ptr, len}, &out->name);
 }
+
+alm_status alm_record_secret(alm_ctx *cx, alm_record r, uint8_t out[ALM_SCRAM_KEY])
+{
+    if (r.key.len != 1 || r.value.len != ALM_SCRAM_KEY)
+        return damaged(cx, "the secret");
+    memcpy(out, r.value.ptr, ALM_SCRAM_KEY);
+    return ALM_OK;
+}

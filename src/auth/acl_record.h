@@ -15,6 +15,7 @@ enum {
     ALM_KEY_ENTITY = 'e',
     ALM_KEY_GRANT = 'g',
     ALM_KEY_MEMBER = 'm',
+    ALM_KEY_SECRET = 's', /* the key is the letter alone */
     ALM_KEY_TOKEN = 't',
     ALM_KEY_ALIAS = 'x'
 };
@@ -33,6 +34,7 @@ ALM_NODISCARD alm_status alm_record_assume(alm_ctx *cx, alm_arena *arena, alm_re
                                            alm_assume *out);
 ALM_NODISCARD alm_status alm_record_definer(alm_ctx *cx, alm_arena *arena, alm_record r,
                                             alm_definer *out);
+ALM_NODISCARD alm_status alm_record_secret(alm_ctx *cx, alm_record r, uint8_t out[ALM_SCRAM_KEY]);
 /* Key of a letter and up to three names (NULL: no more). */
 ALM_NODISCARD alm_status alm_record_key(alm_ctx *cx, char letter, const char *a, const char *b,
                                         const char *c, alm_str *out);

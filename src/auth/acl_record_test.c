@@ -88,6 +88,25 @@ static void definers_come_back_with_their_generation(void **state)
     assert_true(got.generation == d.generation);
 }
 
+static void the_secret_comes_back(void **state)
+{
+    uint8_t out[ALM_SCRAM_KEY], secret[ALM_SCRAM_KEY];
+    alm_acl acl = {.epoch = 3};
+    alm_acl_edit edit = {.cx = &cx, .acl = &acl};
+    (void)state;
+    for (size_t i = 0; i < sizeof secret; i++)
+        secret[i] = (uint8_t)(i * 7);
+    assert_int_equal(alm_edit_secret(&edit, secret), ALM_OK);
+    assert_int_equal(edit.n, 1);
+    assert_true(edit.rows[0].key.len == 1 && edit.rows[0].key.ptr[0] == ALM_KEY_SECRET);
+    assert_int_equal(alm_record_secret(&cx, edit.rows[0], out), ALM_OK);
+    assert_memory_equal(out, secret, sizeof out);
+    assert_int_equal(alm_record_secret(&cx, record("s", "short", 5), out), ALM_E_CORRUPT);
+    alm_error_clear(&cx);
+    assert_int_equal(alm_record_secret(&cx, record("sx", (const char *)secret, 32), out),
+                     ALM_E_CORRUPT);
+}
+
 /* What a login began is over by the entity, not by its name. */
 static void logins_end(void **state)
 {
@@ -131,6 +150,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(users_come_back_with_their_moments, begin, end),
         cmocka_unit_test_setup_teardown(definers_of_before_have_no_generation, begin, end),
         cmocka_unit_test_setup_teardown(definers_come_back_with_their_generation, begin, end),
+        cmocka_unit_test_setup_teardown(the_secret_comes_back, begin, end),
         cmocka_unit_test_setup_teardown(logins_end, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

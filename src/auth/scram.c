@@ -1,6 +1,7 @@
 /* scram.c - see scram.h. Primitives from OpenSSL. */
 #include "auth/scram.h"
 
+#include <math.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -52,12 +53,45 @@ alm_status alm_scram_verifier_make(alm_ctx *cx, alm_str password,
     return derive_keys(password, out) ? ALM_OK : crypto_failed(cx);
 }
 
+/* Of the name and a number, for one purpose. */
+static bool mac_of(const uint8_t secret[ALM_SCRAM_KEY], const char *purpose, alm_str user,
+                   int32_t number, uint8_t out[ALM_SCRAM_KEY])
+{
+    char more[64];
+    uint8_t key[ALM_SCRAM_KEY];
+    const int n = snprintf(more, sizeof more, "%s %d", purpose, (int)number);
+    const bool ok = hmac(secret, ALM_SCRAM_KEY, (alm_str){more, (size_t)n}, key) &&
+                    hmac(key, sizeof key, user, out);
+    OPENSSL_cleanse(key, sizeof key);
+    return ok;
+}
+
+alm_status alm_scram_fake_rounds(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY], alm_str user,
+                                 const alm_rounds *list, uint32_t n, int32_t *out)
+{
+    double best = -1;
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t mac[ALM_SCRAM_KEY];
+        uint64_t bits;
+        if (!mac_of(secret, "rounds", user, list[i].iterations, mac))
+            return crypto_failed(cx);
+        memcpy(&bits, mac, sizeof bits);
+        const double u = ((double)(bits >> 11) + 0.5) * 0x1p-53; /* between 0 and 1 */
+        const double score = (double)list[i].users / -log(u);
+        if (score > best) {
+            best = score;
+            *out = list[i].iterations;
+        }
+    }
+    return ALM_OK;
+}
+
 alm_status alm_scram_verifier_fake(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY], alm_str user,
                                    int32_t iterations, alm_scram_verifier *out)
 {
     uint8_t mac[ALM_SCRAM_KEY];
     *out = (alm_scram_verifier){.iterations = iterations};
-    if (!hmac(secret, ALM_SCRAM_KEY, user, mac))
+    if (!mac_of(secret, "salt", user, iterations, mac))
         return crypto_failed(cx);
     (void)memcpy(out->salt, mac, ALM_SCRAM_SALT);
     if (!hmac(mac, sizeof(mac), ALM_STR("stored"), out->stored_key) ||

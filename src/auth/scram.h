@@ -29,7 +29,16 @@ typedef struct alm_scram_verifier {
 ALM_NODISCARD alm_status alm_scram_verifier_make(alm_ctx *cx, alm_str password,
                                                  const uint8_t salt[ALM_SCRAM_SALT],
                                                  int32_t iterations, alm_scram_verifier *out);
-/* A verifier that no password fits; the salt depends on secret and name alone. */
+typedef struct alm_rounds {
+    int32_t iterations;
+    uint32_t users; /* with so many */
+} alm_rounds;
+/* Rounds of a name that nobody has, as if it were one of the users: each number is had by its share of all names (weighted rendezvous), and
+ * one user more or less changes them for as small a share. n > 0. */
+ALM_NODISCARD alm_status alm_scram_fake_rounds(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY],
+                                               alm_str user, const alm_rounds *list, uint32_t n,
+                                               int32_t *out);
+/* A verifier that no password fits; the salt depends on secret, name and rounds alone: other rounds look like another password. */
 ALM_NODISCARD alm_status alm_scram_verifier_fake(alm_ctx *cx, const uint8_t secret[ALM_SCRAM_KEY],
                                                  alm_str user, int32_t iterations,
                                                  alm_scram_verifier *out);

@@ -119,6 +119,40 @@ static void made_up_salts_are_stable(void **state)
     assert_memory_not_equal(a.salt, c.salt, sizeof(a.salt));
     assert_int_equal(alm_scram_check_password(&cx, &a, z("quest"), &fits), ALM_OK);
     assert_false(fits);
+    assert_int_equal(alm_scram_verifier_fake(&cx, secret, z("nobody"), 9000, &c), ALM_OK);
+    assert_int_equal(c.iterations, 9000);
+    assert_memory_not_equal(a.salt, c.salt, sizeof(a.salt));
+}
+
+/* Names that nobody has are spread over the rounds as users are; one user more changes few of them. */
+static void made_up_rounds(void **state)
+{
+    enum { NAMES = 4000 };
+    static const uint8_t secret[ALM_SCRAM_KEY] = {9};
+    const alm_rounds one[] = {{4096, 3}};
+    const alm_rounds before[] = {{4096, 60}, {8192, 30}, {600000, 10}};
+    const alm_rounds after[] = {{600000, 11}, {4096, 60}, {8192, 30}};
+    int n[3] = {0, 0, 0}, changed = 0;
+    alm_ctx cx = {0};
+    (void)state;
+    for (int i = 0; i < NAMES; i++) {
+        char name[20];
+        int32_t a = 0, again = 0, b = 0, only = 0;
+        (void)snprintf(name, sizeof name, "name%d", i);
+        assert_int_equal(alm_scram_fake_rounds(&cx, secret, z(name), one, 1, &only), ALM_OK);
+        assert_int_equal(only, 4096);
+        assert_int_equal(alm_scram_fake_rounds(&cx, secret, z(name), before, 3, &a), ALM_OK);
+        assert_int_equal(alm_scram_fake_rounds(&cx, secret, z(name), before, 3, &again), ALM_OK);
+        assert_int_equal(a, again);
+        assert_int_equal(alm_scram_fake_rounds(&cx, secret, z(name), after, 3, &b), ALM_OK);
+        assert_true(a == b || b == 600000);
+        changed += a != b;
+        n[a == 4096 ? 0 : a == 8192 ? 1 : 2]++;
+    }
+    assert_in_range(n[0], NAMES * 56 / 100, NAMES * 64 / 100);
+    assert_in_range(n[1], NAMES * 26 / 100, NAMES * 34 / 100);
+    assert_in_range(n[2], NAMES * 7 / 100, NAMES * 13 / 100);
+    assert_in_range(changed, 1, NAMES * 3 / 100);
 }
 
 /* The client has to name the channel it sees; c= stands for header and binding together. */
@@ -165,6 +199,7 @@ int main(void)
                                        cmocka_unit_test(nonces_of_clients_may_be_long),
                                        cmocka_unit_test(malformed_messages_are_refused),
                                        cmocka_unit_test(channel_binding),
-                                       cmocka_unit_test(made_up_salts_are_stable)};
+                                       cmocka_unit_test(made_up_salts_are_stable),
+                                       cmocka_unit_test(made_up_rounds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

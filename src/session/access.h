@@ -148,6 +148,8 @@ alm_status alm_audit_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 struct alm_logins;
 ALM_NODISCARD alm_status alm_logins_new(alm_ctx *cx, const alm_db *db, struct alm_logins **out);
 void alm_logins_free(struct alm_logins *l);
+/* What the first log-in needs, before there is one. */
+void alm_logins_prepare(alm_db *db);
 ALM_NODISCARD alm_status alm_db_access_new(alm_ctx *cx, alm_db *db);
 void alm_db_access_free(alm_db *db);
 

@@ -9,6 +9,7 @@
 
 #include "auth/token.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "session/access.h"
 
 enum { MAC = 32, KEPT = 1024, FAILURES = 1024, DELAY_MAX_MS = 2000 };
@@ -25,6 +26,7 @@ struct alm_logins {
     pthread_mutex_t lock;
     uint8_t secret[MAC]; /* of this process */
     alm_scram_verifier admin;
+    uint64_t admin_times;     /* that it was made: its salt is always the same for a name */
     char admin_password[256]; /* that `admin` is made of */
     uint8_t right[KEPT][MAC]; /* passwords that were right lately, by their HMAC */
     failures by_name[FAILURES], by_address[FAILURES];
@@ -61,27 +63,47 @@ static int32_t rounds(const alm_db *db)
     return (int32_t)db->conf->acl_password_hash_iteration_count;
 }
 
-/* Made when it is needed first, and again when the password was reloaded. */
-static alm_status admin_verifier(alm_ctx *cx, alm_db *db, alm_scram_verifier *out)
+/* Of the catalogue, so that made-up names get the same after a restart, as others do. */
+static const uint8_t *secret_of(const alm_db *db, const alm_acl *acl)
+{
+    return acl->has_secret ? acl->secret : db->access.logins->secret;
+}
+
+/* As if one of those who have passwords had the name. A name alone says what it gets: neither a restart nor the setting changes that. */
+static alm_status make_up(alm_ctx *cx, const alm_db *db, const alm_acl *acl, alm_str name,
+                          alm_scram_verifier *out)
+{
+    int32_t iterations = rounds(db); /* where nobody has one */
+    if (acl->n_rounds > 0)
+        ALM_TRY(alm_scram_fake_rounds(cx, secret_of(db, acl), name, acl->rounds, acl->n_rounds,
+                                      &iterations));
+    return alm_scram_verifier_fake(cx, secret_of(db, acl), name, iterations, out);
+}
+
+/* Made when it is needed first, and again when the password was reloaded. It is kept nowhere, and its salt and rounds are those that the name
+ * would have if nobody had it: else the administrator's name could be told by them. */
+static alm_status admin_verifier(alm_ctx *cx, alm_db *db, const alm_acl *acl,
+                                 alm_scram_verifier *out)
 {
     struct alm_logins *l = db->access.logins;
     const char *password = db->conf->acl_admin_password;
+    alm_scram_verifier like;
     alm_status st = ALM_OK;
     (void)pthread_mutex_lock(&l->lock);
     if (l->admin.iterations == 0 || strcmp(l->admin_password, password) != 0) {
-        uint8_t salt[ALM_SCRAM_SALT];
-        const int code = db->io->random(db->io, salt, sizeof salt);
-        st = code < 0
-                 ? alm_io_fail(cx, code, "random bytes")
-                 : alm_scram_verifier_make(cx, alm_str_of(password), salt, rounds(db), &l->admin);
+        st = make_up(cx, db, acl, alm_str_of(db->conf->acl_admin_user), &like);
+        if (st == ALM_OK)
+            st = alm_scram_verifier_make(cx, alm_str_of(password), like.salt, like.iterations,
+                                         &l->admin);
         (void)snprintf(l->admin_password, sizeof l->admin_password, "%s", password);
+        l->admin_times++;
     }
     *out = l->admin;
     (void)pthread_mutex_unlock(&l->lock);
     return st;
 }
 
-/* Who logs in by password under that name; NULL: nobody. A longer name is nobody's, however it begins. */
+/* Who has a password under that name; NULL: nobody. A longer name is nobody's, however it begins. */
 static const alm_entity *find_user(const alm_acl *acl, alm_str name)
 {
     char text[ALM_ENTITY_NAME_MAX + 1];
@@ -89,7 +111,7 @@ static const alm_entity *find_user(const alm_acl *acl, alm_str name)
         return NULL;
     (void)snprintf(text, sizeof text, "%.*s", (int)name.len, name.ptr);
     const alm_entity *e = alm_acl_entity(acl, text);
-    return e != NULL && e->kind != ALM_ENTITY_GROUP && e->enabled && e->has_password ? e : NULL;
+    return e != NULL && e->kind != ALM_ENTITY_GROUP && e->has_password ? e : NULL;
 }
 
 alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name, alm_scram_verifier *out,
@@ -97,20 +119,72 @@ alm_status alm_login_verifier(alm_ctx *cx, alm_db *db, alm_str name, alm_scram_v
 {
     const struct alm_conf *conf = db->conf;
     alm_acl *acl = NULL;
+    alm_status st = ALM_OK;
     *known = false;
-    if (alm_str_eq(name, alm_str_of(conf->acl_admin_user)) && conf->acl_admin_user_enabled) {
-        *known = true;
-        return admin_verifier(cx, db, out);
-    }
     ALM_TRY(alm_db_acl(cx, db, &acl));
     const alm_entity *e = find_user(acl, name);
-    if (e != NULL) {
+    if (alm_str_eq(name, alm_str_of(conf->acl_admin_user)) && conf->acl_admin_user_enabled) {
         *known = true;
+        st = admin_verifier(cx, db, acl, out);
+    } else if (e != NULL) { /* DISABLE is not seen by the salt */
+        *known = e->enabled;
         *out = e->verifier;
+    } else {
+        st = make_up(cx, db, acl, name, out);
     }
     alm_acl_release(acl);
-    return *known ? ALM_OK
-                  : alm_scram_verifier_fake(cx, db->access.logins->secret, name, rounds(db), out);
+    return st;
+}
+
+/* The secret of the catalogue, where it has none; without one, made-up names change with each start. */
+static alm_status make_secret(alm_ctx *cx, alm_db *db, const alm_acl *acl)
+{
+    uint8_t secret[ALM_SCRAM_KEY];
+    const int code = db->io->random(db->io, secret, sizeof secret);
+    if (code < 0)
+        return alm_io_fail(cx, code, "random bytes");
+    alm_acl_edit edit = {.cx = cx, .acl = acl};
+    ALM_TRY(alm_edit_secret(&edit, secret));
+    OPENSSL_cleanse(secret, sizeof secret);
+    const alm_records_change change = {.seen_lsn = acl->epoch, .rows = edit.rows, .n = edit.n};
+    return alm_records_put(cx, db->storage, &change);
+}
+
+static alm_status prepare(alm_ctx *cx, alm_db *db)
+{
+    alm_acl *acl = NULL;
+    alm_scram_verifier unused;
+    alm_status st = ALM_OK;
+    ALM_TRY(alm_db_acl(cx, db, &acl));
+    if (!acl->has_secret)
+        st = make_secret(cx, db, acl);
+    alm_acl_release(acl);
+    ALM_TRY(st);
+    ALM_TRY(alm_db_acl(cx, db, &acl));
+    st = admin_verifier(cx, db, acl, &unused);
+    alm_acl_release(acl);
+    OPENSSL_cleanse(&unused, sizeof unused);
+    return st;
+}
+
+void alm_logins_prepare(alm_db *db)
+{
+    alm_arena arena;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena, .conf = db->conf, .io = db->io};
+    if (prepare(&cx, db) != ALM_OK)
+        alm_log_warn("acl", "no secret for names that are not there: %s", cx.err.msg);
+    alm_arena_deinit(&arena);
+}
+
+/* Another one for the same password that was set again. */
+static uint64_t admin_credential(alm_db *db, uint64_t version)
+{
+    struct alm_logins *l = db->access.logins;
+    (void)pthread_mutex_lock(&l->lock);
+    const uint64_t credential = alm_hash_u128(version, l->admin_times);
+    (void)pthread_mutex_unlock(&l->lock);
+    return credential;
 }
 
 alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, const alm_scram_verifier *proved,
@@ -125,6 +199,7 @@ alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, const alm_scram
     if (alm_str_eq(name, alm_str_of(conf->acl_admin_user))) {
         ALM_TRY(alm_principal_new(cx, ALM_PRINCIPAL_ADMIN, name, NULL, 0, out));
         (*out)->began = began;
+        (*out)->began.credential = admin_credential(db, began.credential);
         if (alm_admin_over(db, *out) != NULL) {
             alm_principal_release(*out);
             *out = NULL;
@@ -133,7 +208,7 @@ alm_status alm_login_name(alm_ctx *cx, alm_db *db, alm_str name, const alm_scram
     }
     ALM_TRY(alm_db_acl(cx, db, &acl));
     const alm_entity *e = find_user(acl, name);
-    if (e != NULL && alm_password_version(&e->verifier) == began.credential)
+    if (e != NULL && e->enabled && alm_password_version(&e->verifier) == began.credential)
         st = alm_principal_local(cx, e, &began, out);
     alm_acl_release(acl);
     return st;
@@ -155,8 +230,9 @@ const char *alm_admin_over(alm_db *db, const alm_principal *who)
     if (!conf->acl_admin_user_enabled)
         return "acl.admin.user.enabled is false";
     (void)pthread_mutex_lock(&l->lock);
-    const bool same = strcmp(l->admin_password, conf->acl_admin_password) == 0 &&
-                      alm_password_version(&l->admin) == who->began.credential;
+    const bool same =
+        strcmp(l->admin_password, conf->acl_admin_password) == 0 &&
+        alm_hash_u128(alm_password_version(&l->admin), l->admin_times) == who->began.credential;
     (void)pthread_mutex_unlock(&l->lock);
     return same ? NULL : "the password has changed";
 }

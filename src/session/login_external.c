@@ -49,8 +49,10 @@ static void warn_of_policy(alm_db *db)
 
 alm_status alm_login_begin(alm_ctx *cx, alm_db *db)
 {
-    if (db->conf->acl_enabled)
+    if (db->conf->acl_enabled) {
         warn_of_policy(db);
+        alm_logins_prepare(db);
+    }
     ALM_TRY(alm_oidc_check_conf(cx, db->conf));
     if (!db->conf->acl_oidc_enabled)
         return ALM_OK;
