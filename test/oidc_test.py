@@ -464,7 +464,7 @@ def forged(check, q):
         for what, how in bad.items():
             check.that(s.status(q.sign(**how)) == 401, what)
         fetched = q.count("jwks")
-        check.that(s.status(q.sign(kid="yet-another")) == 401 and q.count("jwks") == fetched, "names that are made up do not make it fetch keys each time")
+        check.that({s.status(q.sign(kid="another", claims={"n": i})) for i in range(5)} == {401} and q.count("jwks") == fetched, "a name that is made up does not make it fetch keys each time")
         good = q.sign(claims={"aud": ["almanac", "x"], "azp": "almanac", "nbf": now + 20})
         check.that(s.status(good) == 200, "several audiences, for this client, clocks that differ")
         check.that(s.status(good[:-2] + ("AA" if good[-2:] != "AA" else "BB")) == 401, "a changed signature")
@@ -553,7 +553,8 @@ def moved(check, q):
             check.that(waited(lambda: s.status(new) == 200, 5) and front.asked.count(at) == asked + 1, "new keys at a new place")
             check.that(s.status(old) == 401, "the old ones are gone")
             asked = len(front.asked)
-            check.that([s.status(q.sign(kid=f"made-up-{i}")) for i in range(5)] == [401] * 5 and len(front.asked) == asked, "names that are made up ask for nothing")
+            got = {s.status(q.sign(kid=f"made-up-{i}")) for i in range(40)}
+            check.that(got <= {401, 503} and len(front.asked) <= asked + 16, f"names that are made up ask for little: {got}, {len(front.asked) - asked}")
         with House(q, prepare=False, **more, **{"acl.oidc.issuer": "https://id.example"}) as s:
             check.that(s.status(new) == 503, "the issuer that is set must be the document's")
         front.move_keys("/none")

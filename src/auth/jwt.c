@@ -3,6 +3,7 @@
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
@@ -217,6 +218,12 @@ size_t alm_jwk_set_count(const alm_jwk_set *set)
     return set->n;
 }
 
+alm_str alm_jwk_set_kid(const alm_jwk_set *set, size_t i)
+{
+    ALM_ASSERT(i < set->n);
+    return set->keys[i].kid;
+}
+
 /* --------------------------------------------------------------------------- tokens */
 
 static alm_status read_part(alm_ctx *cx, alm_str text, const char *what, alm_json **out)
@@ -268,6 +275,34 @@ void alm_jwt_deinit(alm_jwt *jwt)
     alm_json_free(jwt->header);
     alm_json_free(jwt->claims);
     jwt->header = jwt->claims = NULL;
+}
+
+static bool is_object(alm_str part, char *bytes)
+{
+    size_t n = 0;
+    return alm_base64url_decode(part, bytes, &n) && n >= 2 && bytes[0] == '{' &&
+           bytes[n - 1] == '}';
+}
+
+bool alm_jwt_is_canonical(alm_str text)
+{
+    size_t n = 0;
+    const char *at = text.ptr, *end = text.ptr + text.len, *dot = memchr(at, '.', text.len);
+    if (dot == NULL)
+        return true;
+    char *bytes = malloc(alm_base64_bytes_max(text.len));
+    if (bytes == NULL)
+        return false;
+    bool ok = true;
+    if (is_object((alm_str){at, (size_t)(dot - at)}, bytes))
+        for (; ok && at <= end; at = dot + 1) {
+            dot = memchr(at, '.', (size_t)(end - at));
+            dot = dot != NULL ? dot : end;
+            ok = alm_base64url_decode((alm_str){at, (size_t)(dot - at)}, bytes, &n);
+        }
+    OPENSSL_cleanse(bytes, alm_base64_bytes_max(text.len));
+    free(bytes);
+    return ok;
 }
 
 /* -------------------------------------------------------------------- signatures */

@@ -33,6 +33,9 @@ typedef struct alm_jwt {
 /* Three parts, two of them JSON objects. Nothing is verified. On success: alm_jwt_deinit. */
 ALM_NODISCARD alm_status alm_jwt_parse(alm_ctx *cx, alm_str text, alm_jwt *out);
 void alm_jwt_deinit(alm_jwt *jwt);
+/* False: a JWT or JWE with a part that is not base64url in its one form: what others may take for the same token is another text. What
+ * does not begin with the header of one is no such token. */
+bool alm_jwt_is_canonical(alm_str text);
 /* What a token is for. The header member `typ` of another use is refused; many providers write JWT, or nothing, for all of them. */
 typedef enum alm_jwt_use { ALM_JWT_ID, ALM_JWT_ACCESS, ALM_JWT_LOGOUT } alm_jwt_use;
 /* Signature, algorithm and use. *unknown: the set has no such key: another set may have it. */
@@ -48,6 +51,8 @@ typedef struct alm_jwt_wanted {
 /* iss, aud, azp, exp, nbf, iat. *expires_s: when it ends. */
 ALM_NODISCARD alm_status alm_jwt_check(alm_ctx *cx, const alm_jwt *jwt,
                                        const alm_jwt_wanted *wanted, int64_t *expires_s);
+/* The name of a key; ptr NULL: it has none. */
+alm_str alm_jwk_set_kid(const alm_jwk_set *set, size_t i);
 /* Is the audience a text that equals `audience`, or a list that has it? `aud` may be NULL. */
 bool alm_jwt_audience_has(const alm_json *aud, const char *audience);
 

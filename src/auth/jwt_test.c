@@ -435,6 +435,33 @@ static void test_weak_keys(void **state)
     }
 }
 
+/* What a lenient reader takes for the same token is another text. */
+static void test_spellings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is;
+    } rows[] = {{"eyJhIjoxfQ.e30.AAAA", true},
+                {"eyJhIjoxfQ.e30.AAA", true},
+                {"eyJhIjoxfQ.e30.AAB", false}, /* bits that mean nothing */
+                {"eyJhIjoxfQ.e31.AAAA", false},
+                {"eyJhIjoxfQ.e30.AAA=", false},
+                {"eyJhIjoxfQ.e30.AA~A", false},
+                {"eyJhIjoxfQ.e30.A+/A", false},
+                {"eyJhIjoxfQ.e30.AAAAA", false},
+                {"eyJhIjoxfQ.e30.", true},
+                {"eyJhIjoxfQ..AA.AAA.AAAA", true}, /* encrypted (JWE) */
+                {"eyJhIjoxfQ..AB.AAA.AAAA", false},
+                {"eyJhIjoxfQ", true},
+                {"opaque", true},
+                {"a.b.c~", true},
+                {"AAAA.e31.AAB", true}, /* no object in front */
+                {"", true}};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++)
+        assert_int_equal(alm_jwt_is_canonical(alm_str_of(rows[i].text)), rows[i].is);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_algorithm),
@@ -443,6 +470,7 @@ int main(void)
                                        cmocka_unit_test(test_key_sets),
                                        cmocka_unit_test(test_weak_keys),
                                        cmocka_unit_test(test_claims),
-                                       cmocka_unit_test(test_uses)};
+                                       cmocka_unit_test(test_uses),
+                                       cmocka_unit_test(test_spellings)};
     return cmocka_run_group_tests(tests, make_keys, free_keys);
 }

@@ -29,14 +29,24 @@ void alm_oidc_say(alm_oidc *o, const char *what, const char *why)
 
 /* ----------------------------------------------------------------------------- ends */
 
+/* A password may be right again for who logs in now, and what he began before his log-out is over. */
+static bool ended_before(const alm_oidc_wait *w, const alm_oidc_entry *e)
+{
+    return e->ropc && w->began_ns != 0 && alm_oidc_is_out_since(e->oidc, e, w->began_ns);
+}
+
 static void give(alm_oidc_wait *w, const alm_oidc_entry *e, const alm_oidc_result *result)
 {
-    w->verdict = result->verdict;
-    w->who =
-        e->who != NULL && result->verdict == ALM_OIDC_KNOWN ? alm_principal_retain(e->who) : NULL;
+    const bool known = result->verdict == ALM_OIDC_KNOWN,
+               ended = known && e->who != NULL && ended_before(w, e);
+    const char *why = ended ? LOGGED_OUT : result->why != NULL ? result->why : "";
+    w->verdict = ended ? ALM_OIDC_REFUSED : result->verdict;
+    w->who = e->who != NULL && known && !ended ? alm_principal_retain(e->who) : NULL;
     w->until_ns = e->until_ns;
+    if (!e->ropc || w->began_ns == 0)
+        w->began_ns = e->began_ns;
     (void)snprintf(w->id, sizeof w->id, "%s", e->id);
-    (void)snprintf(w->why, sizeof w->why, "%s", result->why != NULL ? result->why : "");
+    (void)snprintf(w->why, sizeof w->why, "%s", why);
     w->token = w->wants_token && e->ropc && w->who != NULL ? strdup(e->secret) : NULL;
 }
 
@@ -51,12 +61,14 @@ static bool settle_entry(alm_oidc_entry *e, const alm_oidc_result *result)
 {
     alm_oidc *o = e->oidc;
     const int64_t now_ns = alm_monotonic_ns();
-    const bool was_known = e->who != NULL;
+    const bool was_known = e->who != NULL, known = result->verdict == ALM_OIDC_KNOWN;
     int64_t ttl_ns = o->conf->acl_oidc_cache_ttl * 1000000;
     if (result->ttl_ns > 0)
         ttl_ns = ALM_MIN(ttl_ns, result->ttl_ns);
     alm_principal_release(e->who);
     e->who = result->who;
+    if (result->verdict != ALM_OIDC_AWAY)
+        e->good = known;
     e->password = e->ropc;
     o->counts.refusals += result->verdict == ALM_OIDC_REFUSED;
     e->until_ns = e->forgotten ? now_ns
@@ -64,39 +76,79 @@ static bool settle_entry(alm_oidc_entry *e, const alm_oidc_result *result)
                       ? now_ns + o->conf->acl_oidc_cache_refused_ttl * 1000000
                       : now_ns + ttl_ns;
     e->forgotten = false;
-    return result->verdict == ALM_OIDC_KNOWN ? !was_known : result->verdict == ALM_OIDC_REFUSED;
+    return known ? !was_known : result->verdict == ALM_OIDC_REFUSED;
+}
+
+/* With the lock held: what is said about a token that the provider takes, as far as log-outs and memory let it be. */
+static void judge(alm_oidc_entry *e, alm_oidc_result *result)
+{
+    if (result->who == NULL)
+        return;
+    e->has_identity = alm_oidc_hash("", alm_str_of(result->who->identity), e->identity);
+    const bool out = e->has_identity && alm_oidc_is_out(e->oidc, e);
+    if (e->has_identity && !out)
+        return;
+    alm_principal_release(result->who);
+    *result = out ? (alm_oidc_result){.verdict = ALM_OIDC_REFUSED, .why = LOGGED_OUT}
+                  : (alm_oidc_result){.verdict = ALM_OIDC_AWAY, .why = "out of memory"};
+    e->out = out;
+}
+
+/* With the lock held. The token of a password is given away to whoever lives by it: a log-out is to find it, whenever it comes back. */
+static void note_token(alm_oidc *o, const alm_oidc_entry *from)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    if (!alm_oidc_hash("", alm_str_of(from->secret), key) ||
+        alm_oidc_cache_find(o->cache, key) != NULL)
+        return;
+    alm_oidc_entry *e = alm_oidc_cache_add(o->cache, key);
+    if (e == NULL)
+        return;
+    e->oidc = o;
+    e->good = e->has_identity = true;
+    memcpy(e->identity, from->identity, ALM_OIDC_HASH);
+    e->has_session = from->has_session;
+    memcpy(e->session, from->session, ALM_OIDC_HASH);
+    e->issued_s = from->issued_s;
+    e->expires_s = from->expires_s;
+    e->began_ns = e->asked_ns = from->began_ns;
+    alm_oidc_cache_leave(o->cache, e);
+}
+
+/* With the lock held: where an entry goes that was settled. */
+static void put_away(alm_oidc_entry *e, const alm_oidc_result *result)
+{
+    alm_oidc_cache *cache = e->oidc->cache;
+    if (e->logout)
+        alm_oidc_cache_drop(cache, e);
+    else if (e->out)
+        alm_oidc_end_entry(e->oidc, e);
+    else if (result->verdict == ALM_OIDC_AWAY)
+        alm_oidc_cache_leave(cache, e);
+    else
+        alm_oidc_cache_move(
+            cache, e, result->verdict == ALM_OIDC_KNOWN ? ALM_OIDC_IS_KNOWN : ALM_OIDC_IS_REFUSED);
 }
 
 void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *settled)
 {
-    static const alm_oidc_result refused = {.verdict = ALM_OIDC_REFUSED, .why = LOGGED_OUT};
     alm_oidc *o = e->oidc;
-    const alm_oidc_result *result = settled;
+    alm_oidc_result result = *settled;
     (void)pthread_mutex_lock(&o->lock);
-    const bool ended = settled->who != NULL && alm_oidc_is_logged_out(o, e, settled->who->identity);
-    if (ended) {
-        alm_principal_release(settled->who);
-        result = &refused;
-    }
+    judge(e, &result);
     alm_oidc_wait *waits = e->waits;
     e->waits = NULL;
-    const bool news = settle_entry(e, result);
+    const bool news = settle_entry(e, &result);
     for (alm_oidc_wait *w = waits; w != NULL; w = w->next) {
-        give(w, e, result);
+        give(w, e, &result);
         w->fresh = news && w == waits;
+        if (w->token != NULL)
+            note_token(o, e);
     }
     wipe(&e->secret);
-    if (result->verdict == ALM_OIDC_AWAY || e->logout)
-        alm_oidc_cache_drop(o->cache, e);
-    else if (ended)
-        alm_oidc_end_entry(o, e);
-    else
-        alm_oidc_cache_move(o->cache, e,
-                            result->verdict == ALM_OIDC_KNOWN ? ALM_OIDC_IS_KNOWN
-                                                              : ALM_OIDC_IS_REFUSED);
-    o->counts.known = (int64_t)o->cache->lists[ALM_OIDC_IS_KNOWN].n;
-    o->counts.failures += result->verdict == ALM_OIDC_AWAY;
-    if (result->verdict == ALM_OIDC_KNOWN)
+    put_away(e, &result);
+    o->counts.failures += result.verdict == ALM_OIDC_AWAY;
+    if (result.verdict == ALM_OIDC_KNOWN)
         o->discovery.wait_ms = ALM_OIDC_WAIT_MS;
     (void)pthread_mutex_unlock(&o->lock);
     while (waits != NULL) { /* each may be gone when it was told */
@@ -244,8 +296,10 @@ static void ask_token(alm_oidc_entry *e)
 
 static void begin(alm_oidc_entry *e)
 {
-    e->expires_s = e->issued_s = 0;
-    e->has_session = false;
+    if (e->ropc) { /* another token each time */
+        e->expires_s = e->issued_s = 0;
+        e->has_session = false;
+    }
     if (e->logout)
         alm_oidc_check_token(e);
     else if (e->password)
@@ -256,61 +310,92 @@ static void begin(alm_oidc_entry *e)
         alm_oidc_check_access(e);
 }
 
-/* At once: known, refused lately, or no question can be asked. */
-static bool answer_now(alm_oidc *o, alm_oidc_entry *e, alm_oidc_wait *w)
+typedef enum question { TOKEN, PASSWORD, LOGOUT } question;
+
+static bool is_under_way(const alm_oidc_entry *e)
 {
-    alm_oidc_result result = {.verdict = ALM_OIDC_AWAY};
-    const int64_t now_ns = alm_monotonic_ns();
-    if (e != NULL && e->state != ALM_OIDC_IS_PENDING && now_ns < e->until_ns && !w->wants_token) {
-        const bool known = e->state == ALM_OIDC_IS_KNOWN;
-        result.verdict = known ? ALM_OIDC_KNOWN : ALM_OIDC_REFUSED;
-        result.why = known ? NULL : e->state == ALM_OIDC_IS_ENDED ? LOGGED_OUT : "refused just now";
+    return e->state == ALM_OIDC_IS_PENDING || e->state == ALM_OIDC_IS_LOGOUT;
+}
+
+static bool counts(const alm_oidc *o, const alm_oidc_entry *e)
+{
+    return !is_under_way(e) && alm_monotonic_ns() < e->until_ns &&
+           (e->state != ALM_OIDC_IS_KNOWN || !alm_oidc_is_doubtful(o, e));
+}
+
+/* Why no question can be asked; NULL: it can. Logout tokens are no calls: made-up tokens turn none away. */
+static const char *hindrance(const alm_oidc *o, const alm_oidc_entry *e, question kind)
+{
+    const size_t n = o->cache->lists[ALM_OIDC_IS_PENDING].n,
+                 most = e != NULL && e->good ? ALM_OIDC_PENDING_MAX : ALM_OIDC_NEW_MAX;
+    return atomic_load(&o->stopped)      ? "the server stops"
+           : !o->endpoints.known         ? o->endpoints.why
+           : kind != LOGOUT && n >= most ? "too many questions at once"
+                                         : NULL;
+}
+
+/* With the lock held: that of the key, NULL if there is none. Who lives by the token may have begun with it before this entry did. */
+static alm_oidc_entry *look_up(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], int64_t began_ns)
+{
+    alm_oidc_entry *e = alm_oidc_cache_find(o->cache, key);
+    if (e == NULL)
+        return NULL;
+    if (!e->ropc && began_ns != 0)
+        e->began_ns = ALM_MIN(e->began_ns, began_ns);
+    if (is_under_way(e) || !alm_oidc_is_out(o, e))
+        return e;
+    const bool ropc = e->ropc;
+    alm_oidc_end_entry(o, e);
+    return ropc ? NULL : e;
+}
+
+/* With the lock held. At once: known, refused lately, logged out, or no question can be asked. */
+static bool answer_now(alm_oidc *o, alm_oidc_entry *e, question kind, alm_oidc_wait *w)
+{
+    static const alm_oidc_entry none = {.id = ""};
+    alm_oidc_result result = {.verdict = ALM_OIDC_REFUSED};
+    if (e != NULL && (e->out || (counts(o, e) && !w->wants_token))) {
+        if (e->state == ALM_OIDC_IS_KNOWN)
+            result.verdict = ALM_OIDC_KNOWN;
+        else
+            result.why = e->out ? LOGGED_OUT : "refused just now";
         o->counts.hits++;
         give(w, e, &result);
         alm_oidc_cache_move(o->cache, e, e->state);
         return true;
     }
-    if (e != NULL && e->state == ALM_OIDC_IS_PENDING)
+    if (e != NULL && is_under_way(e))
         return false;
-    result.why = atomic_load(&o->stopped) ? "the server stops"
-                 : !o->endpoints.known    ? o->endpoints.why
-                 : o->cache->lists[ALM_OIDC_IS_PENDING].n >=
-                         (e != NULL && e->who != NULL ? ALM_OIDC_PENDING_MAX : ALM_OIDC_NEW_MAX)
-                     ? "too many questions at once"
-                     : NULL;
-    if (result.why == NULL)
-        return false;
-    const alm_oidc_entry none = {.id = ""};
-    give(w, &none, &result);
-    return true;
+    result = (alm_oidc_result){.verdict = ALM_OIDC_AWAY, .why = hindrance(o, e, kind)};
+    if (result.why != NULL)
+        give(w, &none, &result);
+    return result.why != NULL;
 }
-
-typedef enum question { TOKEN, PASSWORD, LOGOUT } question;
 
 /* With the lock held. *start: its call is to be made. NULL: no memory. The secret is taken. */
 static alm_oidc_entry *enter(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret,
-                             question kind, bool *start)
+                             question kind, int64_t began_ns, bool *start)
 {
     alm_oidc_entry *e = alm_oidc_cache_find(o->cache, key);
-    *start = e == NULL || e->state != ALM_OIDC_IS_PENDING;
+    *start = e == NULL || !is_under_way(e);
     if (!*start) {
         wipe(&secret);
         return e;
     }
     if (e == NULL)
         e = alm_oidc_cache_add(o->cache, key);
-    else
-        alm_oidc_cache_move(o->cache, e, ALM_OIDC_IS_PENDING);
     if (e == NULL) {
         wipe(&secret);
         return NULL;
     }
+    alm_oidc_cache_move(o->cache, e, kind == LOGOUT ? ALM_OIDC_IS_LOGOUT : ALM_OIDC_IS_PENDING);
     e->oidc = o;
     e->secret = secret;
     e->password = e->ropc = kind == PASSWORD;
     e->logout = kind == LOGOUT;
-    if (e->began_ns == 0)
-        e->began_ns = alm_monotonic_ns();
+    e->asked_ns = alm_monotonic_ns();
+    if (e->began_ns == 0 || e->ropc) /* a password becomes a token that begins now */
+        e->began_ns = began_ns != 0 ? ALM_MIN(began_ns, e->asked_ns) : e->asked_ns;
     return e;
 }
 
@@ -319,19 +404,20 @@ static bool ask(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH], char *secret, que
                 alm_oidc_wait *w)
 {
     bool start = false;
+    const int64_t began_ns = w->began_ns; /* the answer has another */
     w->next = NULL;
     w->fresh = false;
     w->forgets =
         atomic_load(&o->forgets); /* before: an answer that is forgotten meanwhile counts as such */
     (void)pthread_mutex_lock(&o->lock);
-    if (secret == NULL || answer_now(o, alm_oidc_cache_find(o->cache, key), w)) {
+    if (secret == NULL || answer_now(o, look_up(o, key, began_ns), kind, w)) {
         (void)pthread_mutex_unlock(&o->lock);
         if (secret == NULL)
             *w = (alm_oidc_wait){.verdict = ALM_OIDC_AWAY, .why = "out of memory"};
         wipe(&secret);
         return true;
     }
-    alm_oidc_entry *e = enter(o, key, secret, kind, &start);
+    alm_oidc_entry *e = enter(o, key, secret, kind, began_ns, &start);
     if (e != NULL) { /* the last of those that wait: the first is who began */
         alm_oidc_wait **at = &e->waits;
         while (*at != NULL)
@@ -371,26 +457,28 @@ static bool is_new(alm_oidc *o, const uint8_t key[ALM_OIDC_HASH])
 {
     (void)pthread_mutex_lock(&o->lock);
     const alm_oidc_entry *e = alm_oidc_cache_find(o->cache, key);
-    const bool now = e != NULL && (e->who != NULL || e->state == ALM_OIDC_IS_PENDING ||
-                                   alm_monotonic_ns() < e->until_ns);
+    const bool now =
+        e != NULL && (e->good || e->out || is_under_way(e) || alm_monotonic_ns() < e->until_ns);
     (void)pthread_mutex_unlock(&o->lock);
     return !now;
+}
+
+/* False: no token has this form. One token has one: what is taken for it elsewhere, and written otherwise, is none. */
+static bool key_of_token(alm_str token, uint8_t key[ALM_OIDC_HASH])
+{
+    return alm_oidc_is_token(token) && alm_jwt_is_canonical(token) && alm_oidc_hash("", token, key);
 }
 
 bool alm_oidc_is_new(alm_oidc *o, alm_str token)
 {
     uint8_t key[ALM_OIDC_HASH];
-    unsigned int n = 0;
-    return !o->conf->acl_oidc_groups_encoded_in_token && alm_oidc_is_token(token) &&
-           EVP_Digest(token.ptr, token.len, key, &n, EVP_sha256(), NULL) == 1 && is_new(o, key);
+    return !o->conf->acl_oidc_groups_encoded_in_token && key_of_token(token, key) && is_new(o, key);
 }
 
 bool alm_oidc_ask(alm_oidc *o, alm_str token, alm_oidc_wait *w)
 {
     uint8_t key[ALM_OIDC_HASH];
-    unsigned int n = 0;
-    if (!alm_oidc_is_token(token) ||
-        EVP_Digest(token.ptr, token.len, key, &n, EVP_sha256(), NULL) != 1) {
+    if (!key_of_token(token, key)) {
         w->verdict = ALM_OIDC_REFUSED;
         (void)snprintf(w->why, sizeof w->why, "no token has this form");
         return true;
@@ -592,6 +680,15 @@ static void wait_for_first(alm_oidc *o)
     }
 }
 
+/* False: no memory; alm_oidc_free is right then, too. */
+static bool make_room(alm_oidc *o)
+{
+    const bool notes = alm_oidc_notes_init(&o->logouts, ALM_OIDC_LOGOUTS_MAX, true),
+               ids = alm_oidc_notes_init(&o->logout_ids, ALM_OIDC_LOGOUT_IDS_MAX, false);
+    o->cache = calloc(1, sizeof *o->cache);
+    return o->cache != NULL && alm_oidc_cache_init(o->cache) && notes && ids;
+}
+
 alm_status alm_oidc_new(alm_ctx *cx, const alm_conf *conf, const alm_io *io, const char *root,
                         alm_oidc **out)
 {
@@ -605,8 +702,7 @@ alm_status alm_oidc_new(alm_ctx *cx, const alm_conf *conf, const alm_io *io, con
     o->names = (alm_claim_names){conf->acl_oidc_sub_claim, conf->acl_oidc_groups_claim};
     (void)pthread_mutex_init(&o->lock, NULL);
     alm_oidc_endpoints_of_conf(conf, &o->endpoints);
-    o->cache = calloc(1, sizeof *o->cache);
-    alm_status st = o->cache != NULL ? ALM_OK : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    alm_status st = make_room(o) ? ALM_OK : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     const int code = io->random(io, o->salt, sizeof o->salt);
     if (st == ALM_OK && code < 0)
         st = alm_io_fail(cx, code, "random bytes");
@@ -640,6 +736,8 @@ void alm_oidc_free(alm_oidc *o)
     if (o->cache != NULL)
         alm_oidc_cache_deinit(o->cache);
     free(o->cache);
+    alm_oidc_notes_deinit(&o->logouts);
+    alm_oidc_notes_deinit(&o->logout_ids);
     alm_jwk_set_release(o->keys);
     (void)pthread_mutex_destroy(&o->lock);
     OPENSSL_cleanse(o->salt, sizeof o->salt);
@@ -656,7 +754,6 @@ void alm_oidc_forget(alm_oidc *o)
     atomic_fetch_add(&o->forgets, 1);
     (void)pthread_mutex_lock(&o->lock);
     alm_oidc_cache_clear(o->cache);
-    o->counts.known = 0;
     (void)pthread_mutex_unlock(&o->lock);
 }
 
@@ -671,5 +768,6 @@ void alm_oidc_counts_get(alm_oidc *o, alm_oidc_counts *out)
 {
     (void)pthread_mutex_lock(&o->lock);
     *out = o->counts;
+    out->known = (int64_t)o->cache->lists[ALM_OIDC_IS_KNOWN].n;
     (void)pthread_mutex_unlock(&o->lock);
 }

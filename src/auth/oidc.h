@@ -4,9 +4,11 @@
  * Ways        User info: the access token is sent to the provider, which answers with claims, once it is known to be for this
  *             server (oidc_access.c). ID token: signature and claims are
  *             checked here by the provider's keys (jwt.h). Password: the provider gives a token for it, then as before.
- * Cache       Keyed by SHA-256 of the token, or of name and password. At most ALM_OIDC_KNOWN_MAX users and ALM_OIDC_BYTES_MAX bytes of them;
- *             the one that was used least lately goes. A refusal counts for acl.oidc.cache.refused.ttl, of which ALM_OIDC_REFUSED_MAX are kept. One
+ * Cache       Keyed by SHA-256 of the token, or of name and password. At most ALM_OIDC_KNOWN_MAX answers and ALM_OIDC_BYTES_MAX bytes of them;
+ *             of the user who has most, the one that was used least lately goes. A refusal counts for acl.oidc.cache.refused.ttl, of which ALM_OIDC_REFUSED_MAX are kept. One
  *             call of a kind at once: who asks meanwhile waits for its answer. What is stale is never served.
+ * Log-outs    A back-channel log-out ends each token of the user or session that began before it, whether its answer is in the cache or not:
+ *             who lives by a token says since when, and tokens whose answers are gone leave their hash and beginning behind.
  * Secrets     Tokens and passwords are kept while a call for them runs, and wiped then. Log lines have the first eight digits of
  *             the hash.
  * Threads     Any; answers that take a call come on the thread of the client (io/http_client.h).
@@ -61,6 +63,8 @@ typedef struct alm_oidc_wait {
     bool wants_token;
     int64_t until_ns; /* KNOWN: alm_monotonic_ns() until which it counts, */
     uint64_t forgets; /* unless alm_oidc_forgets() is another */
+    int64_t
+        began_ns; /* asked with: alm_monotonic_ns() when who asks began to live by the token; 0: now. KNOWN: when the token began */
 } alm_oidc_wait;
 
 /* Would the question be a call to the provider, for somebody who was not known lately? Such questions are to be paced by who asks them. */
@@ -77,7 +81,7 @@ bool alm_oidc_is_token(alm_str text);
  * it names are refused from here on, and alm_oidc_forgets() has changed. REFUSED: it is no logout token for this server.
  */
 bool alm_oidc_ask_logout(alm_oidc *oidc, alm_str token, alm_oidc_wait *wait);
-/* Nobody is known any more; who logged out at the provider stays out. */
+/* No answer counts any more; who logged out at the provider stays out. */
 void alm_oidc_forget(alm_oidc *oidc);
 uint64_t alm_oidc_forgets(const alm_oidc *oidc); /* how often */
 

@@ -29,8 +29,9 @@ static bool is_ours(const alm_conf *conf, const alm_json *claims)
 
 /* ------------------------------------------------------------------ introspection */
 
-static alm_status check_answer(alm_ctx *cx, alm_oidc *o, const alm_json *answer, int64_t *expires_s)
+static alm_status check_answer(alm_ctx *cx, alm_oidc_entry *e, const alm_json *answer)
 {
+    const alm_oidc *o = e->oidc;
     const alm_json *exp = alm_json_get(answer, "exp");
     const int64_t now_s = o->io->wall_ns(o->io) / SECOND_NS;
     if (!alm_json_is_object(answer) || alm_json_get(answer, "active") == NULL)
@@ -41,8 +42,10 @@ static alm_status check_answer(alm_ctx *cx, alm_oidc *o, const alm_json *answer,
         return alm_fail(cx, ALM_E_AUTH, -1, "the token was issued for another %s",
                         o->conf->acl_oidc_audience[0] != 0 ? "audience (aud)"
                                                            : "client (client_id, aud)");
-    if (exp != NULL && (!alm_json_seconds(exp, expires_s) || *expires_s <= now_s))
+    if (exp != NULL && (!alm_json_seconds(exp, &e->expires_s) || e->expires_s <= now_s))
         return alm_fail(cx, ALM_E_AUTH, -1, "the token is over (exp)");
+    if (!alm_json_seconds(alm_json_get(answer, "iat"), &e->issued_s))
+        e->issued_s = 0;
     return ALM_OK;
 }
 
@@ -66,7 +69,7 @@ static void introspection_came(void *arg, const alm_http_answer *answer)
     }
     alm_status st = alm_json_parse(&cx, answer->body, &document);
     if (st == ALM_OK)
-        st = check_answer(&cx, e->oidc, document, &e->expires_s);
+        st = check_answer(&cx, e, document);
     else
         cx.err = (alm_error){.code = st, .msg = "the answer of introspection is no JSON"};
     alm_json_free(document);
@@ -125,12 +128,13 @@ static void introspect(alm_oidc_entry *e)
 /* ------------------------------------------------------------------------- tokens */
 
 /* Unsigned claims count here only to refuse: the provider confirms the token itself afterwards. */
-static bool names_another(const alm_conf *conf, const char *token)
+static bool names_another(const alm_conf *conf, alm_oidc_entry *e)
 {
     alm_ctx cx = {0};
     alm_jwt jwt;
-    if (alm_jwt_parse(&cx, alm_str_of(token), &jwt) != ALM_OK)
+    if (alm_jwt_parse(&cx, alm_str_of(e->secret), &jwt) != ALM_OK)
         return false;
+    alm_oidc_note_session(e, &jwt);
     const bool named = !alm_json_is_null(alm_json_get(jwt.claims, "client_id")) ||
                        !alm_json_is_null(alm_json_get(jwt.claims, "azp"));
     const bool other = named && !is_ours(conf, jwt.claims);
@@ -145,7 +149,7 @@ void alm_oidc_check_access(alm_oidc_entry *e)
         introspect(e);
     else if (conf->acl_oidc_audience[0] != 0)
         alm_oidc_check_token(e); /* goes on to the user info end point */
-    else if (names_another(conf, e->secret))
+    else if (names_another(conf, e))
         alm_oidc_give_up(e, ALM_OIDC_REFUSED,
                          "the token was issued for another client (client_id, azp): "
                          "acl.oidc.audience takes those of several");

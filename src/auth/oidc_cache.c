@@ -6,12 +6,11 @@
 #include "auth/token.h"
 #include "base/hash.h"
 
-static const size_t LIMITS[ALM_OIDC_STATES] = {
-    [ALM_OIDC_IS_PENDING] = SIZE_MAX, /* who adds one has looked */
-    [ALM_OIDC_IS_KNOWN] = ALM_OIDC_KNOWN_MAX,
-    [ALM_OIDC_IS_REFUSED] = ALM_OIDC_REFUSED_MAX,
-    [ALM_OIDC_IS_ENDED] = ALM_OIDC_ENDED_MAX,
-};
+bool alm_oidc_cache_init(alm_oidc_cache *cache)
+{
+    const bool known = alm_share_init(&cache->known, ALM_OIDC_KNOWN_MAX);
+    return alm_share_init(&cache->past, ALM_OIDC_PAST_MAX) && known;
+}
 
 /* By a seed of the process: nobody can choose tokens that fall into one bucket. */
 static alm_oidc_entry **bucket_of(alm_oidc_cache *cache, const uint8_t key[ALM_OIDC_HASH])
@@ -32,9 +31,18 @@ alm_oidc_entry *alm_oidc_cache_find(alm_oidc_cache *cache, const uint8_t key[ALM
 
 /* ---------------------------------------------------------------------------- lists */
 
+static alm_share *share_of(alm_oidc_cache *cache, alm_oidc_state state)
+{
+    return state == ALM_OIDC_IS_KNOWN  ? &cache->known
+           : state == ALM_OIDC_IS_PAST ? &cache->past
+                                       : NULL;
+}
+
 static void unlink_entry(alm_oidc_cache *cache, alm_oidc_entry *e)
 {
     alm_oidc_list *list = &cache->lists[e->state];
+    if (e->node.owner != NULL)
+        alm_share_remove(share_of(cache, e->state), &e->node);
     if (e->prev != NULL)
         e->prev->next = e->next;
     else
@@ -58,6 +66,10 @@ static void link_entry(alm_oidc_cache *cache, alm_oidc_entry *e, alm_oidc_state 
         list->last = e;
     list->first = e;
     list->n++;
+    if (share_of(cache, state) != NULL) {
+        ALM_ASSERT(e->has_identity);
+        alm_share_add(share_of(cache, state), &e->node, e->identity);
+    }
 }
 
 static size_t bytes_of(const alm_principal *who)
@@ -99,34 +111,70 @@ void alm_oidc_cache_drop(alm_oidc_cache *cache, alm_oidc_entry *e)
     free(e);
 }
 
-void alm_oidc_cache_move(alm_oidc_cache *cache, alm_oidc_entry *e, alm_oidc_state state)
+static alm_oidc_entry *entry_of(alm_share_node *node)
 {
-    alm_oidc_list *known = &cache->lists[ALM_OIDC_IS_KNOWN];
-    unlink_entry(cache, e);
-    link_entry(cache, e, state);
+    return (alm_oidc_entry *)(void *)((char *)node - offsetof(alm_oidc_entry, node));
+}
+
+static void keep_limits(alm_oidc_cache *cache)
+{
+    const alm_oidc_list *refused = &cache->lists[ALM_OIDC_IS_REFUSED];
+    while (alm_share_is_over(&cache->known) ||
+           (cache->bytes > ALM_OIDC_BYTES_MAX && cache->known.n > 1))
+        alm_oidc_cache_leave(cache, entry_of(alm_share_victim(&cache->known)));
+    while (refused->n > ALM_OIDC_REFUSED_MAX)
+        alm_oidc_cache_leave(cache, refused->last);
+}
+
+static void set_principal(alm_oidc_cache *cache, alm_oidc_entry *e)
+{
     cache->bytes -= e->bytes;
     e->bytes = e->who != NULL ? bytes_of(e->who) : 0;
     cache->bytes += e->bytes;
-    while (cache->lists[state].n > LIMITS[state])
-        alm_oidc_cache_drop(cache, cache->lists[state].last);
-    while (cache->bytes > ALM_OIDC_BYTES_MAX && known->last != NULL && known->last != e)
-        alm_oidc_cache_drop(cache, known->last);
+}
+
+void alm_oidc_cache_move(alm_oidc_cache *cache, alm_oidc_entry *e, alm_oidc_state state)
+{
+    ALM_ASSERT(state != ALM_OIDC_IS_KNOWN || e->who != NULL);
+    unlink_entry(cache, e);
+    link_entry(cache, e, state);
+    set_principal(cache, e);
+    keep_limits(cache);
+}
+
+void alm_oidc_cache_leave(alm_oidc_cache *cache, alm_oidc_entry *e)
+{
+    ALM_ASSERT(e->waits == NULL);
+    if (e->ropc || !e->has_identity) {
+        alm_oidc_cache_drop(cache, e);
+        return;
+    }
+    alm_principal_release(e->who);
+    e->who = NULL;
+    e->until_ns = 0;
+    unlink_entry(cache, e);
+    link_entry(cache, e, ALM_OIDC_IS_PAST);
+    set_principal(cache, e);
+    while (alm_share_is_over(&cache->past))
+        alm_oidc_cache_drop(cache, entry_of(alm_share_victim(&cache->past)));
 }
 
 void alm_oidc_cache_clear(alm_oidc_cache *cache)
 {
+    static const alm_oidc_state answers[] = {ALM_OIDC_IS_KNOWN, ALM_OIDC_IS_REFUSED};
     for (alm_oidc_entry *e = cache->lists[ALM_OIDC_IS_PENDING].first; e != NULL; e = e->next)
         e->forgotten = true;
-    while (cache->lists[ALM_OIDC_IS_KNOWN].first != NULL)
-        alm_oidc_cache_drop(cache, cache->lists[ALM_OIDC_IS_KNOWN].first);
-    while (cache->lists[ALM_OIDC_IS_REFUSED].first != NULL)
-        alm_oidc_cache_drop(cache, cache->lists[ALM_OIDC_IS_REFUSED].first);
+    for (size_t i = 0; i < ALM_COUNT(answers); i++)
+        while (cache->lists[answers[i]].first != NULL)
+            alm_oidc_cache_leave(cache, cache->lists[answers[i]].first);
 }
 
 void alm_oidc_cache_deinit(alm_oidc_cache *cache)
 {
     alm_oidc_cache_clear(cache);
-    while (cache->lists[ALM_OIDC_IS_ENDED].first != NULL)
-        alm_oidc_cache_drop(cache, cache->lists[ALM_OIDC_IS_ENDED].first);
-    ALM_ASSERT(cache->lists[ALM_OIDC_IS_PENDING].n == 0);
+    while (cache->lists[ALM_OIDC_IS_PAST].first != NULL)
+        alm_oidc_cache_drop(cache, cache->lists[ALM_OIDC_IS_PAST].first);
+    ALM_ASSERT(cache->lists[ALM_OIDC_IS_PENDING].n == 0 && cache->lists[ALM_OIDC_IS_LOGOUT].n == 0);
+    alm_share_deinit(&cache->known);
+    alm_share_deinit(&cache->past);
 }

@@ -1,7 +1,10 @@
 /*
  * oidc_keys.c - signed tokens: checked by the provider's keys, which are fetched when they are needed first, every five minutes, and
- * when a token names one that they lack - for that once in a minute, so that forged names cannot flood the provider. Then
- * the discovery document is read before, because it may name another place for them.
+ * when a token names one that they lack. Then the discovery document is read before, because it may name another place for them.
+ *
+ * Unknown     That a key is not there is said (401) by keys that were asked for after the token came, else nothing is said of it (503): the
+ *             provider may just have changed them. Fetches for unknown keys are REFETCH_BURST at once, then one each REFETCH_S, so that
+ *             forged names cannot flood the provider; a name that was looked for in vain is not looked for again for NAME_S.
  */
 #include <stdio.h>
 
@@ -9,7 +12,14 @@
 #include "base/log.h"
 
 static const int64_t SECOND_NS = INT64_C(1000000000);
-enum { REFETCH_S = 60, AGE_S = 300, WAIT_MAX_MS = 60000 };
+enum {
+    REFETCH_S = 5,
+    REFETCH_BURST = 5,
+    NAME_S = 10,
+    UNKNOWN_MAX = 100, /* tokens of users with unknown keys that wait for a fetch */
+    AGE_S = 300,
+    WAIT_MAX_MS = 60000
+};
 
 static void settle(alm_oidc_entry *entry, alm_oidc_verdict verdict, const char *why)
 {
@@ -17,7 +27,53 @@ static void settle(alm_oidc_entry *entry, alm_oidc_verdict verdict, const char *
     alm_oidc_settle(entry, &result);
 }
 
+/* ---------------------------------------------------------------------- names of keys */
+
+static bool was_looked_for(const alm_oidc *o, const uint8_t hash[ALM_OIDC_HASH], int64_t now_ns)
+{
+    const size_t n = ALM_MIN(o->n_names, (size_t)ALM_OIDC_NAMES_MAX);
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(o->names_lacking[i].hash, hash, ALM_OIDC_HASH) == 0 &&
+            now_ns - o->names_lacking[i].looked_ns < NAME_S * SECOND_NS)
+            return true;
+    return false;
+}
+
+static void note_name(alm_oidc *o, const uint8_t hash[ALM_OIDC_HASH], int64_t now_ns)
+{
+    alm_oidc_name *name = &o->names_lacking[o->n_names++ % ALM_OIDC_NAMES_MAX];
+    memcpy(name->hash, hash, ALM_OIDC_HASH);
+    name->looked_ns = now_ns;
+}
+
+static bool has_name(const alm_jwk_set *set, alm_str kid)
+{
+    bool has = false;
+    for (size_t i = 0; i < alm_jwk_set_count(set); i++)
+        has |= alm_str_eq(alm_jwk_set_kid(set, i), kid);
+    return has;
+}
+
+/* With the lock held: keys that the provider has taken back need no looking for. */
+static void note_gone(alm_oidc *o, const alm_jwk_set *old, const alm_jwk_set *set)
+{
+    uint8_t hash[ALM_OIDC_HASH];
+    for (size_t i = 0; old != NULL && i < alm_jwk_set_count(old); i++) {
+        const alm_str kid = alm_jwk_set_kid(old, i);
+        if (kid.ptr != NULL && !has_name(set, kid) && alm_oidc_hash("", kid, hash))
+            note_name(o, hash, o->keys_ns);
+    }
+}
+
 /* ----------------------------------------------------------------------------- keys */
+
+static alm_oidc_entry *take_waiting(alm_oidc *o)
+{
+    alm_oidc_entry *list = o->want_keys;
+    o->want_keys = NULL;
+    o->n_unknown = 0;
+    return list;
+}
 
 static void keys_came(void *arg, const alm_http_answer *answer)
 {
@@ -40,11 +96,12 @@ static void keys_came(void *arg, const alm_http_answer *answer)
         old = o->keys;
         o->keys = set;
         o->keys_ns = alm_monotonic_ns();
+        o->keys_asked_ns = o->fetch_began_ns;
+        note_gone(o, old, set);
     } else {
         o->counts.failures++;
     }
-    alm_oidc_entry *list = o->want_keys;
-    o->want_keys = NULL;
+    alm_oidc_entry *list = take_waiting(o);
     (void)pthread_mutex_unlock(&o->lock);
     alm_jwk_set_release(old);
     if (set == NULL)
@@ -69,6 +126,7 @@ static bool begins(alm_oidc *o, int64_t now_ns)
     if (!o->endpoints.known || o->endpoints.keys[0] == 0 || now_ns < o->fetch.next_ns)
         return false;
     const alm_http_call call = {.url = o->endpoints.keys, .done = keys_came, .arg = o};
+    o->fetch_began_ns = now_ns;
     o->fetch.under_way = alm_http_client_send(o->client, &call);
     o->counts.calls += o->fetch.under_way;
     return o->fetch.under_way;
@@ -83,10 +141,8 @@ void alm_oidc_document_came(alm_oidc *o, bool moved)
         o->fetch.next_ns = 0;
     const bool due = o->keys == NULL || now_ns - o->keys_ns > AGE_S * SECOND_NS;
     const bool asked = (moved || due || o->want_keys != NULL) && begins(o, now_ns);
-    if (!asked) {
-        list = o->want_keys;
-        o->want_keys = NULL;
-    }
+    if (!asked)
+        list = take_waiting(o);
     (void)pthread_mutex_unlock(&o->lock);
     while (list != NULL) {
         alm_oidc_entry *next = list->keys_next;
@@ -104,29 +160,67 @@ void alm_oidc_fetch_keys(alm_oidc *o)
     (void)pthread_mutex_unlock(&o->lock);
 }
 
-/* The token waits for keys. False: they are not asked for. refetch: there are some, and it names another. */
-static bool wait_for_keys(alm_oidc_entry *e, bool refetch)
+/* With the lock held: the entry is checked again when keys come. False: too many logout tokens wait. */
+static bool join_waiting(alm_oidc_entry *e)
+{
+    alm_oidc *o = e->oidc;
+    if (e->logout && o->cache->lists[ALM_OIDC_IS_LOGOUT].n > ALM_OIDC_WAITING_MAX)
+        return false;
+    e->keys_next = o->want_keys;
+    o->want_keys = e;
+    return true;
+}
+
+/* There are none yet. False: they are not asked for. */
+static bool wait_for_keys(alm_oidc_entry *e)
+{
+    alm_oidc *o = e->oidc;
+    (void)pthread_mutex_lock(&o->lock);
+    const bool waits = begins(o, alm_monotonic_ns()) && join_waiting(e);
+    (void)pthread_mutex_unlock(&o->lock);
+    return waits;
+}
+
+/* With the lock held: may keys be fetched now for one that they lack? Then they are: by the document, where that can be read. */
+static bool refetches(alm_oidc *o, int64_t now_ns)
+{
+    static const int64_t step_ns = REFETCH_S * SECOND_NS;
+    if (o->fetch.under_way || o->discovery.under_way)
+        return true; /* and the token is looked at again after that */
+    const int64_t full_ns = ALM_MAX(o->refetch_full_ns, now_ns);
+    if (full_ns - now_ns > (REFETCH_BURST - 1) * step_ns)
+        return false;
+    o->refetch_full_ns = full_ns + step_ns;
+    if (o->keys_asked_ns == o->fetch_began_ns) /* the last fetch did not fail */
+        o->fetch.next_ns = 0;
+    o->look_again = true; /* the provider may have them elsewhere now */
+    return alm_oidc_discover(o) || begins(o, now_ns);
+}
+
+typedef enum lack { IS_LACKING, IS_WAITED_FOR, IS_IN_DOUBT } lack;
+
+/* The keys lack the one that the token names. */
+static lack look_for(alm_oidc_entry *e, alm_str kid)
 {
     alm_oidc *o = e->oidc;
     const int64_t now_ns = alm_monotonic_ns();
+    uint8_t hash[ALM_OIDC_HASH];
+    lack found = IS_IN_DOUBT;
+    if (!alm_oidc_hash("", kid, hash))
+        return IS_IN_DOUBT;
     (void)pthread_mutex_lock(&o->lock);
-    bool waits = true;
-    if (refetch && !o->fetch.under_way) {
-        waits = o->refetched_ns == 0 || now_ns - o->refetched_ns > REFETCH_S * SECOND_NS;
-        if (waits) {
-            o->refetched_ns = now_ns;
-            o->fetch.next_ns = 0;
-            o->look_again = true; /* the provider may have them elsewhere now */
-        }
-    }
-    /* keys follow the document where that is read */
-    waits = waits && ((refetch && alm_oidc_discover(o)) || begins(o, now_ns));
-    if (waits) {
-        e->keys_next = o->want_keys;
-        o->want_keys = e;
+    if (was_looked_for(o, hash, now_ns)) {
+        found = IS_LACKING;
+    } else if (o->keys_asked_ns >= e->asked_ns) {
+        note_name(o, hash, now_ns);
+        found = IS_LACKING;
+    } else if ((e->logout || o->n_unknown < UNKNOWN_MAX) && refetches(o, now_ns) &&
+               join_waiting(e)) {
+        o->n_unknown += !e->logout;
+        found = IS_WAITED_FOR;
     }
     (void)pthread_mutex_unlock(&o->lock);
-    return waits;
+    return found;
 }
 
 /* --------------------------------------------------------------------------- tokens */
@@ -178,10 +272,10 @@ static alm_status check_claims(alm_ctx *cx, const alm_oidc_entry *e, const alm_j
 }
 
 /* When it was issued, and in which session of the provider: a log-out may name that. */
-static void note_session(alm_oidc_entry *e, const alm_jwt *jwt)
+void alm_oidc_note_session(alm_oidc_entry *e, const alm_jwt *jwt)
 {
     const alm_str session = alm_json_text(alm_json_get(jwt->claims, "sid"));
-    e->has_session = session.len > 0 && alm_oidc_hash("", session, e->session);
+    e->has_session = session.len > 0 && alm_oidc_hash("sid:", session, e->session);
     if (!alm_json_seconds(alm_json_get(jwt->claims, "iat"), &e->issued_s))
         e->issued_s = 0;
 }
@@ -206,7 +300,7 @@ static void accept(alm_oidc_entry *e, const alm_jwt *jwt)
     alm_oidc_result result = {.verdict = ALM_OIDC_KNOWN};
     int64_t expires_s = 0;
     bool odd = false;
-    note_session(e, jwt);
+    alm_oidc_note_session(e, jwt);
     alm_status st = check_claims(&cx, e, jwt, &expires_s);
     if (st == ALM_OK && use_of(e) == ALM_JWT_ACCESS) {
         e->expires_s = expires_s;
@@ -226,13 +320,24 @@ static void accept(alm_oidc_entry *e, const alm_jwt *jwt)
     alm_oidc_settle(e, &result);
 }
 
+/* May be gone on return. */
+static void settle_unknown(alm_oidc_entry *e, const alm_jwt *jwt, const char *why)
+{
+    const lack found = look_for(e, jwt->kid);
+    if (found == IS_LACKING)
+        settle(e, ALM_OIDC_REFUSED, why);
+    else if (found == IS_IN_DOUBT)
+        settle(e, ALM_OIDC_AWAY,
+               "it names a key that is not known, and keys were asked for just now");
+}
+
 static void verify(alm_oidc_entry *e, const alm_jwt *jwt)
 {
     alm_ctx cx = {0};
     bool unknown = false;
     alm_jwk_set *keys = keys_of(e->oidc);
     if (keys == NULL) {
-        if (!wait_for_keys(e, false))
+        if (!wait_for_keys(e))
             settle(e, ALM_OIDC_AWAY, "its keys are not there yet");
         return;
     }
@@ -242,8 +347,10 @@ static void verify(alm_oidc_entry *e, const alm_jwt *jwt)
         log_out(e, jwt);
     else if (st == ALM_OK)
         accept(e, jwt);
-    else if (!unknown || !wait_for_keys(e, true))
+    else if (!unknown)
         settle(e, ALM_OIDC_REFUSED, cx.err.msg);
+    else
+        settle_unknown(e, jwt, cx.err.msg);
 }
 
 void alm_oidc_check_token(alm_oidc_entry *e)

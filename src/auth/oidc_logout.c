@@ -1,8 +1,14 @@
 /*
  * oidc_logout.c - users who logged out at the provider (OpenID Connect Back-Channel Logout 1.0): the provider sends a logout token that
- * names a user (sub), a session (sid), or both. Tokens that were issued before are refused from then on: those that are known here, and
- * signed ones that come later, as long as their log-out is among the last ALM_OIDC_LOGOUTS_MAX. About an opaque token that comes for the
- * first time later, the provider is asked as about any.
+ * names a user (sub), a session (sid), or both. Tokens of that user or session that began before are refused from then on.
+ *
+ * Began       A token that says when it was issued began then, by the clock of the provider; else when it was heard of here first.
+ *             So a log-out that comes late does not end what was issued after it.
+ * Sessions    A log-out that names a session and a user ends tokens of that session, and those of the user that name none; one that names a
+ *             session alone leaves tokens without a session in doubt: the provider is asked about them again.
+ * Passwords   A user who logged out may log in by password again: the answer about it is forgotten, and the provider asked for another token.
+ * Kept        The newest log-out of each user and session, for ALM_OIDC_LOGOUTS_MAX of them, a day at least. Ids of logout tokens (jti)
+ *             for as long as such a token is taken. Where there is no room, a logout token is not taken (503).
  */
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -10,7 +16,13 @@
 #include "auth/oidc_state.h"
 
 static const int64_t SECOND_NS = INT64_C(1000000000);
-enum { AGE_MAX_S = 300, LEEWAY_S = 30, ENDED_S = 86400 };
+enum { AGE_MAX_S = 300, LEEWAY_S = 30, KEEP_S = 86400 };
+
+typedef struct log_out {
+    bool has_subject, has_session;
+    uint8_t subject[ALM_OIDC_HASH], session[ALM_OIDC_HASH], id[ALM_OIDC_HASH];
+    alm_oidc_moment at;
+} log_out;
 
 bool alm_oidc_hash(const char *prefix, alm_str text, uint8_t out[ALM_OIDC_HASH])
 {
@@ -25,75 +37,98 @@ bool alm_oidc_hash(const char *prefix, alm_str text, uint8_t out[ALM_OIDC_HASH])
 
 /* ---------------------------------------------------------------------- who is out */
 
-static bool same(const uint8_t a[ALM_OIDC_HASH], const uint8_t b[ALM_OIDC_HASH])
+/* Clocks of a provider's machines may differ: what was here before the log-out came and is nearly as old is over. */
+static bool is_before(const alm_oidc_entry *e, const alm_oidc_moment *out)
 {
-    return memcmp(a, b, ALM_OIDC_HASH) == 0;
+    const bool was_here = e->began_ns <= out->at_ns;
+    if (e->issued_s <= 0)
+        return was_here;
+    return e->issued_s <= out->at_s || (was_here && e->issued_s <= out->at_s + LEEWAY_S);
 }
 
-/* A token that names its session is ended by that, others by their user. */
-static bool is_of(const alm_oidc_logout_record *out, const alm_oidc_entry *e, const char *identity)
+bool alm_oidc_is_out(const alm_oidc *o, const alm_oidc_entry *e)
 {
-    uint8_t subject[ALM_OIDC_HASH];
-    if (out->has_session && e->has_session)
-        return same(out->session, e->session);
-    return out->has_subject && alm_oidc_hash("", alm_str_of(identity), subject) &&
-           same(out->subject, subject);
+    if (e->out || !e->has_identity)
+        return e->out;
+    const alm_oidc_note *user = alm_oidc_notes_find(&o->logouts, e->identity),
+                        *session =
+                            e->has_session ? alm_oidc_notes_find(&o->logouts, e->session) : NULL;
+    return (session != NULL && is_before(e, &session->all)) ||
+           (user != NULL && is_before(e, &user->all)) ||
+           (user != NULL && !e->has_session && is_before(e, &user->anonymous));
 }
 
-bool alm_oidc_is_logged_out(const alm_oidc *o, const alm_oidc_entry *e, const char *identity)
+bool alm_oidc_is_out_since(const alm_oidc *o, const alm_oidc_entry *e, int64_t began_ns)
 {
-    const size_t n = ALM_MIN(o->n_logouts, (uint64_t)ALM_OIDC_LOGOUTS_MAX);
-    for (size_t i = 0; i < n; i++) {
-        const alm_oidc_logout_record *out = &o->logouts[i];
-        const bool before = e->issued_s > 0 ? e->issued_s <= out->at_s : e->began_ns <= out->at_ns;
-        if (before && is_of(out, e, identity))
-            return true;
-    }
-    return false;
+    alm_oidc_entry then = *e;
+    then.began_ns = began_ns;
+    then.issued_s = 0; /* what he lived by then was another token */
+    return alm_oidc_is_out(o, &then);
 }
 
 void alm_oidc_end_entry(alm_oidc *o, alm_oidc_entry *e)
 {
-    alm_principal_release(e->who);
-    e->who = NULL;
-    e->until_ns = alm_monotonic_ns() + ENDED_S * SECOND_NS;
-    alm_oidc_cache_move(o->cache, e, ALM_OIDC_IS_ENDED);
+    e->out = !e->ropc; /* a password may be asked about again */
+    alm_oidc_cache_leave(o->cache, e);
 }
 
-/* With the lock held. A logout token that names only a session may concern any token without `sid`: the provider is asked about those again. */
-static void end_known(alm_oidc *o, const alm_oidc_logout_record *out)
+/* Answers that are given at once end now, all others at their next question. */
+static void end_known(alm_oidc *o)
 {
     alm_oidc_entry *next = NULL;
     for (alm_oidc_entry *e = o->cache->lists[ALM_OIDC_IS_KNOWN].first; e != NULL; e = next) {
         next = e->next;
-        ALM_ASSERT(e->who != NULL);
-        if (is_of(out, e, e->who->identity))
+        if (alm_oidc_is_out(o, e))
             alm_oidc_end_entry(o, e);
-        else if (!out->has_subject && !e->has_session)
-            alm_oidc_cache_drop(o->cache, e);
     }
-    o->counts.known = (int64_t)o->cache->lists[ALM_OIDC_IS_KNOWN].n;
 }
 
-static void record(alm_oidc *o, const alm_oidc_logout_record *out)
+bool alm_oidc_is_doubtful(const alm_oidc *o, const alm_oidc_entry *e)
 {
-    (void)pthread_mutex_lock(&o->lock);
-    o->logouts[o->n_logouts++ % ALM_OIDC_LOGOUTS_MAX] = *out;
-    end_known(o, out);
-    (void)pthread_mutex_unlock(&o->lock);
-    atomic_fetch_add(&o->forgets, 1); /* connections ask about their tokens again */
+    return !e->has_session && e->asked_ns <= o->session_out_ns;
 }
 
-/* A logout token counts once: later it would end log-ins that came after it. */
-static bool is_used(alm_oidc *o, const uint8_t token_id[ALM_OIDC_HASH])
+/* Whose session is it, as far as a token of it was here? */
+static const uint8_t *user_of(const alm_oidc *o, const uint8_t session[ALM_OIDC_HASH])
 {
-    bool used = false;
-    (void)pthread_mutex_lock(&o->lock);
-    const size_t n = ALM_MIN(o->n_logouts, (uint64_t)ALM_OIDC_LOGOUTS_MAX);
-    for (size_t i = 0; i < n && !used; i++)
-        used = same(o->logouts[i].token_id, token_id);
-    (void)pthread_mutex_unlock(&o->lock);
-    return used;
+    static const alm_oidc_state states[] = {ALM_OIDC_IS_KNOWN, ALM_OIDC_IS_PAST};
+    for (size_t i = 0; i < ALM_COUNT(states); i++)
+        for (const alm_oidc_entry *e = o->cache->lists[states[i]].first; e != NULL; e = e->next)
+            if (e->has_session && memcmp(e->session, session, ALM_OIDC_HASH) == 0)
+                return e->identity;
+    return NULL;
+}
+
+/* False: no room; nothing has changed then. */
+static bool record(alm_oidc *o, const log_out *out)
+{
+    static const int64_t keep_ns = KEEP_S * SECOND_NS, id_ns = (AGE_MAX_S + LEEWAY_S) * SECOND_NS;
+    const int64_t now_ns = out->at.at_ns;
+    const uint8_t *owner = out->has_subject ? out->subject : user_of(o, out->session);
+    alm_oidc_note *user = NULL, *session = NULL;
+    if (owner != NULL) {
+        user = alm_oidc_notes_put(&o->logouts, owner, owner, keep_ns, now_ns);
+        if (user == NULL)
+            return false;
+    }
+    if (owner == NULL)
+        owner = out->session;
+    if (out->has_session) {
+        session = alm_oidc_notes_put(&o->logouts, out->session, owner, keep_ns, now_ns);
+        if (session == NULL)
+            return false;
+    }
+    if (user != NULL)
+        alm_oidc_notes_touch(&o->logouts, user);
+    if (alm_oidc_notes_put(&o->logout_ids, out->id, owner, id_ns, now_ns) == NULL)
+        return false;
+    if (session != NULL)
+        alm_oidc_moment_join(&session->all, out->at);
+    if (out->has_subject)
+        alm_oidc_moment_join(session != NULL ? &user->anonymous : &user->all, out->at);
+    else
+        o->session_out_ns = now_ns;
+    return true;
 }
 
 /* --------------------------------------------------------------------- logout tokens */
@@ -132,36 +167,48 @@ static alm_status check_claims(alm_ctx *cx, alm_oidc *o, const alm_json *claims)
     return ALM_OK;
 }
 
-static alm_status read_logout(alm_ctx *cx, alm_oidc *o, const alm_json *claims,
-                              alm_oidc_logout_record *out)
+static alm_status read_logout(alm_ctx *cx, alm_oidc *o, const alm_json *claims, log_out *out)
 {
     const alm_str subject = alm_json_text(alm_json_get(claims, "sub")),
                   session = alm_json_text(alm_json_get(claims, "sid")),
                   id = alm_json_text(alm_json_get(claims, "jti"));
-    *out = (alm_oidc_logout_record){.at_ns = alm_monotonic_ns(),
-                                    .has_subject = subject.len > 0,
-                                    .has_session = session.len > 0};
+    *out = (log_out){.has_subject = subject.len > 0, .has_session = session.len > 0};
     if (id.len == 0)
         return refuse(cx, "the logout token has no jti");
     if (!out->has_subject && !out->has_session)
         return refuse(cx, "the logout token names neither a user (sub) nor a session (sid)");
     if (!alm_oidc_hash("sub:", subject, out->subject) ||
-        !alm_oidc_hash("", session, out->session) || !alm_oidc_hash("", id, out->token_id))
+        !alm_oidc_hash("sid:", session, out->session) || !alm_oidc_hash("", id, out->id))
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
-    ALM_TRY(check_times(cx, claims, o->io->wall_ns(o->io) / SECOND_NS, &out->at_s));
-    return is_used(o, out->token_id) ? refuse(cx, "the logout token was used before (jti)")
-                                     : ALM_OK;
+    return check_times(cx, claims, o->io->wall_ns(o->io) / SECOND_NS, &out->at.at_s);
+}
+
+/* A logout token counts once: later it would end log-ins that came after it. */
+static alm_status take(alm_ctx *cx, alm_oidc *o, log_out *out)
+{
+    alm_status st = ALM_OK;
+    (void)pthread_mutex_lock(&o->lock);
+    out->at.at_ns = alm_monotonic_ns();
+    if (alm_oidc_notes_find(&o->logout_ids, out->id) != NULL)
+        st = refuse(cx, "the logout token was used before (jti)");
+    else if (!record(o, out))
+        st = alm_fail(cx, ALM_E_LIMIT, -1, "there is no room for more log-outs");
+    else
+        end_known(o);
+    (void)pthread_mutex_unlock(&o->lock);
+    return st;
 }
 
 alm_status alm_oidc_log_out(alm_ctx *cx, alm_oidc *o, const alm_json *claims,
                             char whom[ALM_OIDC_WHOM_MAX])
 {
-    alm_oidc_logout_record out;
+    log_out out;
     const alm_str subject = alm_json_text(alm_json_get(claims, "sub"));
     ALM_TRY(check_claims(cx, o, claims));
     ALM_TRY(read_logout(cx, o, claims, &out));
+    ALM_TRY(take(cx, o, &out));
     (void)snprintf(whom, ALM_OIDC_WHOM_MAX, "%s%.120s%s", out.has_subject ? "sub:" : "",
                    out.has_subject ? subject.ptr : "", out.has_session ? " a session" : "");
-    record(o, &out);
+    atomic_fetch_add(&o->forgets, 1); /* who lives by a token asks about it again */
     return ALM_OK;
 }

@@ -1,8 +1,10 @@
 /*
  * oidc_state.h - the structs behind oidc.h, and what its files offer one another. Private to auth/.
  *
- * Entry       PENDING: a call for it runs, or it waits for keys; it belongs to that, and is not evicted. KNOWN, REFUSED, ENDED (its
- *             user logged out at the provider): until_ns says how long. Each state is a list, the one that was used last in front.
+ * Entry       PENDING: a call for it runs, or it waits for keys; it belongs to that, and is not evicted. LOGOUT: so does a logout token.
+ *             KNOWN, REFUSED: until_ns says how long. PAST: the answer is gone (stale, forgotten, no room), but not whose token it is and
+ *             when it began, by which a log-out finds it. Each state is a list, the one that was used last in front.
+ * Log-outs    A note for each user and session holds the newest. Who is out follows from that alone, at each question.
  * Threads     The lock of alm_oidc for all that is no constant; an entry's secret belongs to the call alone while PENDING.
  */
 #ifndef ALM_AUTH_OIDC_STATE_H
@@ -13,14 +15,19 @@
 #include "auth/claims.h"
 #include "auth/jwt.h"
 #include "auth/oidc.h"
+#include "auth/share.h"
+#include "base/map.h"
 #include "io/http_client.h"
 
 enum {
     ALM_OIDC_HASH = 32,
     ALM_OIDC_BUCKETS = 1 << 14,
     ALM_OIDC_PENDING_MAX = 1000,
-    ALM_OIDC_ENDED_MAX = 10000,
-    ALM_OIDC_LOGOUTS_MAX = 1000,
+    ALM_OIDC_WAITING_MAX = 1000, /* logout tokens that wait for keys */
+    ALM_OIDC_PAST_MAX = 50000,
+    ALM_OIDC_LOGOUTS_MAX = 50000,
+    ALM_OIDC_LOGOUT_IDS_MAX = 50000,
+    ALM_OIDC_NAMES_MAX = 256,
     ALM_OIDC_WHOM_MAX = 200,
     ALM_OIDC_NEW_MAX = 750, /* of them about who was not known before */
     ALM_OIDC_WAIT_MS = 500
@@ -28,17 +35,21 @@ enum {
 
 typedef enum alm_oidc_state {
     ALM_OIDC_IS_PENDING,
+    ALM_OIDC_IS_LOGOUT,
     ALM_OIDC_IS_KNOWN,
     ALM_OIDC_IS_REFUSED,
-    ALM_OIDC_IS_ENDED,
+    ALM_OIDC_IS_PAST,
     ALM_OIDC_STATES
 } alm_oidc_state;
 
 typedef struct alm_oidc_entry {
     uint8_t key[ALM_OIDC_HASH];
+    alm_share_node node; /* KNOWN, PAST with an identity: a place of its user */
     struct alm_oidc_entry *chain, *prev, *next;
     alm_oidc *oidc;
     alm_oidc_state state;
+    int64_t
+        asked_ns; /* alm_monotonic_ns() at the start of the question that runs, or was answered last */
     int64_t until_ns;
     alm_principal *who; /* KNOWN; PENDING: who it was, or NULL */
     size_t bytes;       /* of who */
@@ -49,11 +60,14 @@ typedef struct alm_oidc_entry {
     bool ropc;      /* they were given */
     bool forgotten; /* the answer counts for those that wait alone */
     bool logout;    /* a logout token: nobody is known by it */
-    bool has_session;
-    uint8_t session[ALM_OIDC_HASH]; /* SHA-256 of the claim sid of a signed token */
-    int64_t issued_s;               /* of a signed token, since 1970; 0: not known */
+    bool good;      /* the last answer was that it is */
+    bool out;       /* its user has logged out: for good */
+    bool has_identity, has_session;
+    uint8_t identity[ALM_OIDC_HASH]; /* SHA-256 of whose it was said to be */
+    uint8_t session[ALM_OIDC_HASH];  /* SHA-256 of the claim sid of a signed token */
+    int64_t issued_s;                /* of a signed token, since 1970; 0: not known */
     int64_t expires_s; /* of an access token, as it or the provider says; 0: not known */
-    int64_t began_ns;  /* alm_monotonic_ns() when it was first asked about */
+    int64_t began_ns;  /* alm_monotonic_ns() when it was first heard of, by whoever lives by it */
     struct alm_oidc_entry *keys_next; /* that wait for keys */
 } alm_oidc_entry;
 
@@ -66,26 +80,66 @@ typedef struct alm_oidc_cache {
     uint64_t seed;
     alm_oidc_entry *buckets[ALM_OIDC_BUCKETS];
     alm_oidc_list lists[ALM_OIDC_STATES];
-    size_t bytes; /* of principals */
+    alm_share known, past; /* by identity */
+    size_t bytes;          /* of principals */
 } alm_oidc_cache;
 
 /* oidc_cache.c; with the lock held. */
+/* False: no memory; deinit is right then, too. */
+bool alm_oidc_cache_init(alm_oidc_cache *cache);
 alm_oidc_entry *alm_oidc_cache_find(alm_oidc_cache *cache, const uint8_t key[ALM_OIDC_HASH]);
 /* A new one, PENDING; NULL: no memory. */
 alm_oidc_entry *alm_oidc_cache_add(alm_oidc_cache *cache, const uint8_t key[ALM_OIDC_HASH]);
-/* To the front of the list of a state; what is over a limit goes. KNOWN: with its principal. */
+/* To the front of the list of a state; what is over a limit leaves. KNOWN: with its principal, by its identity. */
 void alm_oidc_cache_move(alm_oidc_cache *cache, alm_oidc_entry *entry, alm_oidc_state state);
+/* Its answer is gone: PAST, where it is a token that was known; else dropped. */
+void alm_oidc_cache_leave(alm_oidc_cache *cache, alm_oidc_entry *entry);
 void alm_oidc_cache_drop(alm_oidc_cache *cache, alm_oidc_entry *entry);
-void alm_oidc_cache_clear(alm_oidc_cache *cache); /* but for PENDING, which are marked */
+void alm_oidc_cache_clear(
+    alm_oidc_cache *cache); /* answers leave, but for PENDING, which are marked */
 void alm_oidc_cache_deinit(alm_oidc_cache *cache);
 
-/* A log-out at the provider: of a user, of a session, or both. SHA-256 of the identity ("sub:..."), of sid, and of jti. */
-typedef struct alm_oidc_logout_record {
-    bool has_subject, has_session;
-    uint8_t subject[ALM_OIDC_HASH], session[ALM_OIDC_HASH], token_id[ALM_OIDC_HASH];
-    int64_t at_s;  /* since 1970, as the provider says: signed tokens up to then are over */
-    int64_t at_ns; /* alm_monotonic_ns(): so are others that were asked about up to then */
-} alm_oidc_logout_record;
+typedef struct alm_oidc_moment {
+    int64_t at_s;  /* since 1970, as the provider says */
+    int64_t at_ns; /* alm_monotonic_ns() when it was heard of */
+} alm_oidc_moment;
+
+/* The newest log-out of a user ("sub:...") or of a session ("sid:..."), or a logout token that was used. */
+typedef struct alm_oidc_note {
+    alm_share_node node; /* first: what has to go is a note */
+    struct alm_oidc_note *newer, *older;
+    uint8_t key[ALM_OIDC_HASH];
+    int64_t kept_ns;           /* alm_monotonic_ns() when it was put last */
+    alm_oidc_moment all;       /* log-outs: of all tokens of the user or session */
+    alm_oidc_moment anonymous; /* of a user: of those that name no session */
+} alm_oidc_note;
+
+typedef struct alm_oidc_notes {
+    alm_share share;
+    alm_map map;
+    alm_oidc_note *newest, *oldest;
+    bool of_log_outs;
+} alm_oidc_notes;
+
+/* oidc_record.c; with the lock held. */
+bool alm_oidc_notes_init(alm_oidc_notes *notes, size_t limit, bool of_log_outs);
+void alm_oidc_notes_deinit(alm_oidc_notes *notes);
+alm_oidc_note *alm_oidc_notes_find(const alm_oidc_notes *notes, const uint8_t key[ALM_OIDC_HASH]);
+/* That of the key, new or not, as the newest; kept for keep_ns at least. Of log-outs: the owner is a user, whose own note is put first and
+ * touched afterwards, or the key itself. NULL: no room, or no memory. */
+alm_oidc_note *alm_oidc_notes_put(alm_oidc_notes *notes, const uint8_t key[ALM_OIDC_HASH],
+                                  const uint8_t owner[ALM_OIDC_HASH], int64_t keep_ns,
+                                  int64_t now_ns);
+/* It is the last of its owner that goes. */
+void alm_oidc_notes_touch(alm_oidc_notes *notes, alm_oidc_note *note);
+/* The later one of both. */
+void alm_oidc_moment_join(alm_oidc_moment *to, alm_oidc_moment more);
+
+/* A key of the provider that was looked for and not found. */
+typedef struct alm_oidc_name {
+    uint8_t hash[ALM_OIDC_HASH];
+    int64_t looked_ns; /* 0: none */
+} alm_oidc_name;
 
 typedef struct alm_oidc_try { /* of something that is asked for until it is there */
     bool under_way;
@@ -109,11 +163,17 @@ struct alm_oidc {
     int64_t discovered_ns; /* when it came last */
     alm_jwk_set *keys;     /* NULL: not there yet */
     int64_t keys_ns;       /* when they came */
-    int64_t refetched_ns;  /* for a key that they lack; 0: never */
+    int64_t keys_asked_ns; /* when they were asked for: what they lack was not there since then */
+    int64_t fetch_began_ns;
+    int64_t
+        refetch_full_ns; /* of fetches for keys that are lacking: when all that may come at once may again */
+    alm_oidc_name names_lacking[ALM_OIDC_NAMES_MAX]; /* a ring */
+    size_t n_names;                                  /* ever */
     alm_oidc_entry *want_keys;
-    alm_oidc_logout_record logouts[ALM_OIDC_LOGOUTS_MAX]; /* a ring */
-    uint64_t n_logouts;                                   /* ever */
-    int64_t said_ns;                                      /* when a failure was logged last */
+    size_t n_unknown; /* of them, those whose key is not there */
+    alm_oidc_notes logouts, logout_ids;
+    int64_t session_out_ns; /* when a log-out came last that names a session alone */
+    int64_t said_ns;        /* when a failure was logged last */
     alm_oidc_counts counts;
 };
 
@@ -142,11 +202,14 @@ bool alm_oidc_hash(const char *prefix, alm_str text, uint8_t out[ALM_OIDC_HASH])
  * server. */
 ALM_NODISCARD alm_status alm_oidc_log_out(alm_ctx *cx, alm_oidc *oidc, const alm_json *claims,
                                           char whom[ALM_OIDC_WHOM_MAX]);
-/* With the lock held: did the user of a token log out after it was issued? */
-bool alm_oidc_is_logged_out(const alm_oidc *oidc, const alm_oidc_entry *entry,
-                            const char *identity);
-/* With the lock held: nobody is known by the token any more. */
+/* With the lock held: did the user of a token, or its session, log out after it began? */
+bool alm_oidc_is_out(const alm_oidc *oidc, const alm_oidc_entry *entry);
+/* With the lock held: did its user log out after who asks logged in, with the same password? */
+bool alm_oidc_is_out_since(const alm_oidc *oidc, const alm_oidc_entry *entry, int64_t began_ns);
+/* With the lock held: it is out, and leaves its state; that of a password is gone then. */
 void alm_oidc_end_entry(alm_oidc *oidc, alm_oidc_entry *entry);
+/* With the lock held: is the answer one of before a log-out that may concern it, which only the provider knows? */
+bool alm_oidc_is_doubtful(const alm_oidc *oidc, const alm_oidc_entry *entry);
 
 /* oidc_access.c */
 /* An access token: is it for this server? Then the user info end point is asked who it is of. The entry is settled. */
@@ -158,6 +221,8 @@ void alm_oidc_document_came(alm_oidc *oidc, bool moved);
 /* So long a token that ends at `expires_s` may be known: over 0, at most a day. */
 int64_t alm_oidc_left_ns(const alm_oidc *oidc, int64_t expires_s);
 void alm_oidc_fetch_keys(alm_oidc *oidc); /* unless that is under way, or was tried just now */
+/* When a token was issued, and in which session of the provider. Unverified, it may count once the provider has confirmed the token. */
+void alm_oidc_note_session(alm_oidc_entry *entry, const alm_jwt *jwt);
 /* Signature and claims of a token, now or when the keys are there. Of an ID token, the entry is settled then; with an access
  * token, the user info end point is asked next. */
 void alm_oidc_check_token(alm_oidc_entry *entry);

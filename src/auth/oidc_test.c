@@ -33,11 +33,21 @@ static alm_oidc_entry *add(alm_oidc_cache *cache, uint32_t n, alm_oidc_state sta
     uint8_t key[ALM_OIDC_HASH];
     key_of(n, key);
     alm_oidc_entry *e = alm_oidc_cache_add(cache, key);
-    if (state == ALM_OIDC_IS_KNOWN)
+    if (state == ALM_OIDC_IS_KNOWN) {
         e->who = person("x", bytes);
+        e->has_identity = true;
+    }
     if (state != ALM_OIDC_IS_PENDING)
         alm_oidc_cache_move(cache, e, state);
     return e;
+}
+
+static alm_oidc_cache *cache_new(void)
+{
+    alm_oidc_cache *cache = calloc(1, sizeof *cache);
+    cache->seed = 7;
+    assert_true(alm_oidc_cache_init(cache));
+    return cache;
 }
 
 static alm_oidc_entry *find(alm_oidc_cache *cache, uint32_t n)
@@ -50,15 +60,16 @@ static alm_oidc_entry *find(alm_oidc_cache *cache, uint32_t n)
 static void test_who_goes(void **state)
 {
     (void)state;
-    alm_oidc_cache *cache = calloc(1, sizeof *cache);
-    cache->seed = 7;
+    alm_oidc_cache *cache = cache_new();
     alm_oidc_entry *pending = add(cache, 1000000, ALM_OIDC_IS_PENDING, 0);
     for (uint32_t i = 0; i < ALM_OIDC_KNOWN_MAX; i++)
         (void)add(cache, i, ALM_OIDC_IS_KNOWN, 1);
     alm_oidc_cache_move(cache, find(cache, 0), ALM_OIDC_IS_KNOWN); /* used */
     (void)add(cache, ALM_OIDC_KNOWN_MAX, ALM_OIDC_IS_KNOWN, 1);
     assert_non_null(find(cache, 0));
-    assert_null(find(cache, 1)); /* the one that was used least lately */
+    const alm_oidc_entry *gone = find(cache, 1); /* the one that was used least lately */
+    assert_true(gone->state == ALM_OIDC_IS_PAST && gone->who == NULL);
+    assert_int_equal(cache->lists[ALM_OIDC_IS_PAST].n, 1);
     for (uint32_t i = 0; i <= 2 * ALM_OIDC_REFUSED_MAX; i++)
         (void)add(cache, 2000000 + i, ALM_OIDC_IS_REFUSED, 0);
     assert_int_equal(cache->lists[ALM_OIDC_IS_REFUSED].n, ALM_OIDC_REFUSED_MAX);
@@ -68,6 +79,7 @@ static void test_who_goes(void **state)
     alm_oidc_cache_clear(cache);
     assert_int_equal(cache->lists[ALM_OIDC_IS_KNOWN].n + cache->lists[ALM_OIDC_IS_REFUSED].n, 0);
     assert_int_equal(cache->bytes, 0);
+    assert_int_equal(cache->lists[ALM_OIDC_IS_PAST].n, ALM_OIDC_KNOWN_MAX + 1);
     assert_true(pending->forgotten);
     alm_oidc_cache_drop(cache, pending);
     alm_oidc_cache_deinit(cache);
@@ -78,7 +90,7 @@ static void test_bytes(void **state)
 {
     (void)state;
     enum { EACH = 4000 };
-    alm_oidc_cache *cache = calloc(1, sizeof *cache);
+    alm_oidc_cache *cache = cache_new();
     const uint32_t n = 2 * ALM_OIDC_BYTES_MAX / EACH;
     for (uint32_t i = 0; i < ALM_MIN(n, (uint32_t)ALM_OIDC_KNOWN_MAX); i++)
         (void)add(cache, i, ALM_OIDC_IS_KNOWN, 2 * EACH > 4096 ? 4096 : EACH);
@@ -87,6 +99,149 @@ static void test_bytes(void **state)
     assert_non_null(find(cache, n));
     alm_oidc_cache_deinit(cache);
     free(cache);
+}
+
+static alm_oidc_entry *add_of(alm_oidc_cache *cache, uint32_t n, uint8_t user)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    key_of(n, key);
+    alm_oidc_entry *e = alm_oidc_cache_add(cache, key);
+    e->who = person("x", 1);
+    e->has_identity = true;
+    e->identity[0] = user;
+    alm_oidc_cache_move(cache, e, ALM_OIDC_IS_KNOWN);
+    return e;
+}
+
+/* One user with more tokens than there are places drives out his own, whatever others have used since. */
+static void test_one_user_has_many(void **state)
+{
+    (void)state;
+    alm_oidc_cache *cache = cache_new();
+    (void)add_of(cache, 0, 1);
+    for (uint32_t i = 1; i <= ALM_OIDC_KNOWN_MAX + ALM_OIDC_PAST_MAX + 10; i++)
+        (void)add_of(cache, i, 2);
+    assert_int_equal(find(cache, 0)->state, ALM_OIDC_IS_KNOWN);
+    assert_null(find(cache, 1));
+    assert_int_equal(cache->lists[ALM_OIDC_IS_KNOWN].n, ALM_OIDC_KNOWN_MAX);
+    assert_int_equal(cache->lists[ALM_OIDC_IS_PAST].n, ALM_OIDC_PAST_MAX);
+    alm_oidc_cache_leave(cache, find(cache, 0)); /* nor among those whose answer is gone */
+    assert_int_equal(find(cache, 0)->state, ALM_OIDC_IS_PAST);
+    for (uint32_t i = 0; i < 10; i++)
+        (void)add_of(cache, ALM_OIDC_KNOWN_MAX + ALM_OIDC_PAST_MAX + 11 + i, 2);
+    assert_non_null(find(cache, 0));
+    alm_oidc_cache_deinit(cache);
+    free(cache);
+}
+
+/* A password is no token: nothing of it stays. */
+static void test_what_leaves(void **state)
+{
+    (void)state;
+    alm_oidc_cache *cache = cache_new();
+    add_of(cache, 1, 1)->ropc = true;
+    (void)add_of(cache, 2, 1);
+    (void)add(cache, 3, ALM_OIDC_IS_REFUSED, 0); /* never known */
+    alm_oidc_cache_move(cache, find(cache, 2), ALM_OIDC_IS_REFUSED);
+    alm_oidc_cache_clear(cache);
+    assert_true(find(cache, 1) == NULL && find(cache, 3) == NULL);
+    assert_int_equal(find(cache, 2)->state, ALM_OIDC_IS_PAST);
+    alm_oidc_cache_deinit(cache);
+    free(cache);
+}
+
+/* ------------------------------------------------------------------------- log-outs */
+
+static alm_oidc *house(void)
+{
+    alm_oidc *o = calloc(1, sizeof *o);
+    o->cache = cache_new();
+    assert_true(alm_oidc_notes_init(&o->logouts, 100, true));
+    return o;
+}
+
+static void house_free(alm_oidc *o)
+{
+    alm_oidc_cache_deinit(o->cache);
+    free(o->cache);
+    alm_oidc_notes_deinit(&o->logouts);
+    free(o);
+}
+
+static alm_oidc_note *put(alm_oidc *o, uint8_t key, uint8_t owner, int64_t now_ns)
+{
+    const uint8_t key_bytes[ALM_OIDC_HASH] = {key}, owner_bytes[ALM_OIDC_HASH] = {owner};
+    return alm_oidc_notes_put(&o->logouts, key_bytes, owner_bytes, 1000, now_ns);
+}
+
+/* Of whom, begun when, issued when, in which session (0: none). */
+static bool is_out(const alm_oidc *o, uint8_t user, int64_t began_ns, int64_t issued_s,
+                   uint8_t session)
+{
+    const alm_oidc_entry e = {.has_identity = true,
+                              .identity = {user},
+                              .has_session = session != 0,
+                              .session = {session},
+                              .began_ns = began_ns,
+                              .issued_s = issued_s};
+    return alm_oidc_is_out(o, &e);
+}
+
+static void test_who_is_out(void **state)
+{
+    (void)state;
+    alm_oidc *o = house();
+    put(o, 1, 1, 50)->all = (alm_oidc_moment){.at_s = 1000, .at_ns = 50};
+    put(o, 2, 2, 50)->anonymous = (alm_oidc_moment){.at_s = 1000, .at_ns = 50};
+    put(o, 200, 2, 50)->all = (alm_oidc_moment){.at_s = 1000, .at_ns = 50};
+    static const struct {
+        uint8_t user;
+        int64_t began_ns, issued_s;
+        uint8_t session;
+        bool out;
+    } rows[] = {{1, 50, 0, 0, true},     {1, 51, 0, 0, false},
+                {1, 51, 1000, 0, true},                          /* seen later, issued before */
+                {1, 51, 1001, 0, false}, {1, 40, 1030, 0, true}, /* clocks that differ */
+                {1, 40, 1031, 0, false},                         /* the log-out came late */
+                {1, 50, 0, 9, true},     {2, 50, 0, 0, true},
+                {2, 50, 0, 9, false}, /* another session */
+                {2, 50, 0, 200, true},   {2, 51, 0, 200, false},
+                {3, 1, 1, 0, false}};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++)
+        assert_int_equal(
+            is_out(o, rows[i].user, rows[i].began_ns, rows[i].issued_s, rows[i].session),
+            rows[i].out);
+    house_free(o);
+}
+
+/* Who logs out often gives up his own sessions, and what he began before their end is over; with one for each there is no room. */
+static void test_room_for_log_outs(void **state)
+{
+    (void)state;
+    alm_oidc *o = house();
+    const alm_oidc_moment at = {.at_s = 1000, .at_ns = 10};
+    put(o, 255, 255, 10)->all = at;
+    for (uint8_t i = 0; i < 150; i++) {
+        alm_oidc_note *user = put(o, 1, 1, 20 + i),
+                      *session = put(o, (uint8_t)(100 + i), 1, 20 + i);
+        assert_true(user != NULL && session != NULL);
+        alm_oidc_notes_touch(&o->logouts, user);
+        session->all = (alm_oidc_moment){.at_s = 2000 + i, .at_ns = 20 + i};
+    }
+    assert_int_equal(o->logouts.share.n, 100);
+    assert_true(is_out(o, 255, 10, 0, 0));
+    assert_true(is_out(o, 1, 200, 2149, 249) && is_out(o, 1, 200, 2000, 100));
+    assert_true(is_out(o, 1, 1, 2000, 99)); /* not that session, but before one that is forgotten */
+    assert_false(is_out(o, 1, 200, 2149, 99));
+    house_free(o);
+    o = house();
+    for (uint8_t i = 0; i < 100; i++)
+        put(o, i, i, 10)->all = at;
+    assert_null(put(o, 100, 100, 1010)); /* all are kept for their time */
+    assert_non_null(put(o, 0, 0, 1010));
+    assert_non_null(put(o, 100, 100, 1011));
+    assert_true(is_out(o, 0, 10, 0, 0) && !is_out(o, 1, 10, 0, 0));
+    house_free(o);
 }
 
 static void test_tokens(void **state)
@@ -239,9 +394,15 @@ static void test_issuer(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_goes),  cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_tokens),    cmocka_unit_test(test_single_end_points),
-        cmocka_unit_test(test_discovery), cmocka_unit_test(test_issuer)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_goes),
+                                       cmocka_unit_test(test_bytes),
+                                       cmocka_unit_test(test_one_user_has_many),
+                                       cmocka_unit_test(test_what_leaves),
+                                       cmocka_unit_test(test_who_is_out),
+                                       cmocka_unit_test(test_room_for_log_outs),
+                                       cmocka_unit_test(test_tokens),
+                                       cmocka_unit_test(test_single_end_points),
+                                       cmocka_unit_test(test_discovery),
+                                       cmocka_unit_test(test_issuer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

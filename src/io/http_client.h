@@ -14,7 +14,7 @@
 
 #include "base/base.h"
 
-enum { ALM_HTTP_CLIENT_CALLS_MAX = 1000 };
+enum { ALM_HTTP_CLIENT_CALLS_MAX = 1016 }; /* a thousand about users, and some for keys */
 
 typedef struct alm_http_client alm_http_client;
 

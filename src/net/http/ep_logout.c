@@ -81,7 +81,7 @@ static void settle(question *q)
                        ALM_STR("{\"error\":\"invalid_request\"}"));
     } else {
         alm_http_add_headers(h, "Retry-After: 1\r\n");
-        alm_http_reply_text(h, 503, "the keys of the identity provider are not there");
+        alm_http_reply_text(h, 503, "the logout token cannot be taken now");
     }
 }
 

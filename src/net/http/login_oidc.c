@@ -161,6 +161,7 @@ void alm_http_login_external(alm_http *h, alm_str token, bool by_cookie)
     if (x == NULL)
         return;
     x->by_cookie = by_cookie;
+    x->wait.began_ns = by_cookie ? alm_session_store_born(h) : 0;
     x->asked = strndup(token.ptr, token.len);
     if (!by_cookie && alm_http_param_is(&h->req, "session", "true"))
         x->token = strndup(token.ptr, token.len);

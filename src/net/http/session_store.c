@@ -171,6 +171,16 @@ alm_principal *alm_session_store_find(alm_http *h, char **token)
     return NULL;
 }
 
+int64_t alm_session_store_born(alm_http *h)
+{
+    struct alm_session_store *store = shared_of(h)->sessions;
+    (void)pthread_mutex_lock(&store->lock);
+    const entry *e = find(h);
+    const int64_t born_ns = e != NULL ? e->born_ns : 0;
+    (void)pthread_mutex_unlock(&store->lock);
+    return born_ns;
+}
+
 /* With all places taken: the session idle longest of the user who has most. */
 static entry *of_most(struct alm_session_store *store)
 {

@@ -27,6 +27,8 @@ void alm_session_store_listed(struct alm_session_store *store, alm_db *db);
 /* Who the request's cookie stands for, one reference to the caller; NULL: none, or it is over. *token: what the session was begun with,
  * if it lives by that, malloc'd; else NULL. */
 alm_principal *alm_session_store_find(alm_http *h, char **token);
+/* alm_monotonic_ns() of the login with which the session of the request's cookie began; 0: there is none. */
+int64_t alm_session_store_born(alm_http *h);
 /* A cookie of this user with the answer; the session of the cookie that the request has is over. token.ptr NULL: the session lives by itself. */
 void alm_session_store_begin(alm_http *h, alm_principal *who, alm_str token);
 /* The request's session goes on: with another id, if it is time for that. */

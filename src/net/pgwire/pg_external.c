@@ -174,6 +174,7 @@ static void keep(pg_conn *c, external *x)
     alm_secret_free(c->token);
     c->token = *token;
     *token = NULL;
+    c->token_began_ns = x->wait.began_ns;
     c->token_until_ns = x->wait.until_ns;
     c->token_forgets = x->wait.forgets;
 }
@@ -310,6 +311,7 @@ pg_admission pg_external_admits(pg_conn *c, char type)
     external *x = external_new(c, alm_str_of(c->token));
     if (x == NULL)
         return PG_NOT_NOW;
+    x->wait.began_ns = c->token_began_ns;
     alm_conn_wait(c->conn, went_on, external_free, x);
     if (!alm_oidc_ask(oidc_of(c), alm_str_of(c->token), &x->wait))
         return PG_WAITS;

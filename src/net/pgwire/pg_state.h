@@ -158,6 +158,7 @@ typedef struct pg_conn {
     char *token;           /* of the identity provider, which the connection lives by; or NULL */
     int64_t token_until_ns;
     uint64_t token_forgets;
+    int64_t token_began_ns;         /* when the connection, or its token, began */
     bool token_checked, token_away; /* asked about for the message that waits; no answer came */
     alm_scram scram;
     alm_session *session;
