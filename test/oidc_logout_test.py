@@ -4,7 +4,7 @@ provider that changes its keys finds after somebody sent the names of keys that 
 
     oidc_logout_test.py [--binary FILE] [--nightly] [PATTERN]      PATTERN: of the names of the parts below
 """
-import itertools, pathlib, socket, sys, time
+import base64, itertools, pathlib, socket, sys, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "wire")]
@@ -130,6 +130,10 @@ def spellings(check, p):
         check.that(s.status(unseen) == 401 and s.status(new) == 200, "a token says when it was issued, though it comes later")
         for opaque in ("a.b.c", "ya29.x", "eyJ.x.y", "e30x.%", "AAAA.BBBBB.C="):
             check.that(s.status(opaque) == (401 if "%" in opaque else 200), f"what is no JWT may be written in any way: {opaque}")
+        form, tail = base64.urlsafe_b64encode(b'{"alg":"ES256"}').rstrip(b"=").decode() + ".e30.", "A" * 85
+        check.that(s.status(form + "A" + tail) == 200, "a token that does not say when it was issued")
+        logs_out(s, p)
+        check.that([s.status(form + c + tail) for c in "AB"] == [401, 401], "with another signature it is the same")
         p.hook("fault", {})
 
 

@@ -284,25 +284,46 @@ static bool is_object(alm_str part, char *bytes)
            bytes[n - 1] == '}';
 }
 
+/* The first part; ptr NULL: it is no header. bytes: as many as the text has. */
+static alm_str header_of(alm_str text, char *bytes)
+{
+    const char *dot = text.len > 0 ? memchr(text.ptr, '.', text.len) : NULL;
+    const alm_str part = {text.ptr, dot != NULL ? (size_t)(dot - text.ptr) : 0};
+    return dot != NULL && is_object(part, bytes) ? part : (alm_str){0};
+}
+
 bool alm_jwt_is_canonical(alm_str text)
 {
     size_t n = 0;
-    const char *at = text.ptr, *end = text.ptr + text.len, *dot = memchr(at, '.', text.len);
-    if (dot == NULL)
-        return true;
-    char *bytes = malloc(alm_base64_bytes_max(text.len));
+    const size_t room = alm_base64_bytes_max(text.len);
+    char *bytes = text.len > 0 ? malloc(room) : NULL;
     if (bytes == NULL)
-        return false;
+        return text.len == 0;
     bool ok = true;
-    if (is_object((alm_str){at, (size_t)(dot - at)}, bytes))
-        for (; ok && at <= end; at = dot + 1) {
-            dot = memchr(at, '.', (size_t)(end - at));
-            dot = dot != NULL ? dot : end;
-            ok = alm_base64url_decode((alm_str){at, (size_t)(dot - at)}, bytes, &n);
-        }
-    OPENSSL_cleanse(bytes, alm_base64_bytes_max(text.len));
+    const alm_str header = header_of(text, bytes);
+    const char *end = text.ptr + text.len;
+    for (const char *at = header.ptr, *dot = NULL; ok && at != NULL && at <= end; at = dot + 1) {
+        dot = memchr(at, '.', (size_t)(end - at));
+        dot = dot != NULL ? dot : end;
+        ok = alm_base64url_decode((alm_str){at, (size_t)(dot - at)}, bytes, &n);
+    }
+    OPENSSL_cleanse(bytes, room);
     free(bytes);
     return ok;
+}
+
+alm_str alm_jwt_signed_part(alm_str text)
+{
+    char *bytes = malloc(alm_base64_bytes_max(text.len));
+    const alm_str header = bytes != NULL ? header_of(text, bytes) : (alm_str){0};
+    free(bytes);
+    if (header.ptr == NULL)
+        return (alm_str){0};
+    const char *end = text.ptr + text.len, *body = header.ptr + header.len + 1;
+    const char *dot = memchr(body, '.', (size_t)(end - body));
+    if (dot == NULL || memchr(dot + 1, '.', (size_t)(end - dot - 1)) != NULL)
+        return (alm_str){0};
+    return (alm_str){text.ptr, (size_t)(dot - text.ptr)};
 }
 
 /* -------------------------------------------------------------------- signatures */

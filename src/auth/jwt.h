@@ -36,6 +36,8 @@ void alm_jwt_deinit(alm_jwt *jwt);
 /* False: a JWT or JWE with a part that is not base64url in its one form: what others may take for the same token is another text. What
  * does not begin with the header of one is no such token. */
 bool alm_jwt_is_canonical(alm_str text);
+/* What the signature of a JWT is of; ptr NULL: the text has not the form of one. */
+alm_str alm_jwt_signed_part(alm_str text);
 /* What a token is for. The header member `typ` of another use is refused; many providers write JWT, or nothing, for all of them. */
 typedef enum alm_jwt_use { ALM_JWT_ID, ALM_JWT_ACCESS, ALM_JWT_LOGOUT } alm_jwt_use;
 /* Signature, algorithm and use. *unknown: the set has no such key: another set may have it. */

@@ -460,6 +460,12 @@ static void test_spellings(void **state)
                 {"", true}};
     for (size_t i = 0; i < ALM_COUNT(rows); i++)
         assert_int_equal(alm_jwt_is_canonical(alm_str_of(rows[i].text)), rows[i].is);
+    assert_true(
+        alm_str_eq(alm_jwt_signed_part(ALM_STR("eyJhIjoxfQ.e30.AAAA")), ALM_STR("eyJhIjoxfQ.e30")));
+    static const char *const none[] = {
+        "", "a", "a.b.c", "eyJhIjoxfQ", "eyJhIjoxfQ.e30", "eyJhIjoxfQ.e30.A.A"};
+    for (size_t i = 0; i < ALM_COUNT(none); i++)
+        assert_null(alm_jwt_signed_part(alm_str_of(none[i])).ptr);
 }
 
 int main(void)

@@ -79,27 +79,10 @@ static bool settle_entry(alm_oidc_entry *e, const alm_oidc_result *result)
     return known ? !was_known : result->verdict == ALM_OIDC_REFUSED;
 }
 
-/* With the lock held: what is said about a token that the provider takes, as far as log-outs and memory let it be. */
-static void judge(alm_oidc_entry *e, alm_oidc_result *result)
+/* With the lock held: a log-out finds the token of this key as it finds that of `from`. Without memory it is as any that was not seen. */
+static void note_token(alm_oidc *o, const alm_oidc_entry *from, const uint8_t key[ALM_OIDC_HASH])
 {
-    if (result->who == NULL)
-        return;
-    e->has_identity = alm_oidc_hash("", alm_str_of(result->who->identity), e->identity);
-    const bool out = e->has_identity && alm_oidc_is_out(e->oidc, e);
-    if (e->has_identity && !out)
-        return;
-    alm_principal_release(result->who);
-    *result = out ? (alm_oidc_result){.verdict = ALM_OIDC_REFUSED, .why = LOGGED_OUT}
-                  : (alm_oidc_result){.verdict = ALM_OIDC_AWAY, .why = "out of memory"};
-    e->out = out;
-}
-
-/* With the lock held. The token of a password is given away to whoever lives by it: a log-out is to find it, whenever it comes back. */
-static void note_token(alm_oidc *o, const alm_oidc_entry *from)
-{
-    uint8_t key[ALM_OIDC_HASH];
-    if (!alm_oidc_hash("", alm_str_of(from->secret), key) ||
-        alm_oidc_cache_find(o->cache, key) != NULL)
+    if (alm_oidc_cache_find(o->cache, key) != NULL)
         return;
     alm_oidc_entry *e = alm_oidc_cache_add(o->cache, key);
     if (e == NULL)
@@ -113,6 +96,47 @@ static void note_token(alm_oidc *o, const alm_oidc_entry *from)
     e->expires_s = from->expires_s;
     e->began_ns = e->asked_ns = from->began_ns;
     alm_oidc_cache_leave(o->cache, e);
+}
+
+/* With the lock held. Who has a token signed by ECDSA has a second signature for it, and another text with it: where the token does not say when it was
+ * issued, it began with the first text. */
+static void find_beginning(alm_oidc_entry *e)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    const alm_str part =
+        e->issued_s > 0 ? (alm_str){0} : alm_jwt_signed_part(alm_str_of(e->secret));
+    if (part.ptr == NULL || !alm_oidc_hash("signed:", part, key))
+        return;
+    const alm_oidc_entry *first = alm_oidc_cache_find(e->oidc->cache, key);
+    if (first != NULL)
+        e->began_ns = ALM_MIN(e->began_ns, first->began_ns);
+    else
+        note_token(e->oidc, e, key);
+}
+
+/* With the lock held: what is said about a token that the provider takes, as far as log-outs and memory let it be. */
+static void judge(alm_oidc_entry *e, alm_oidc_result *result)
+{
+    if (result->who == NULL)
+        return;
+    e->has_identity = alm_oidc_hash("", alm_str_of(result->who->identity), e->identity);
+    if (e->has_identity && !e->ropc)
+        find_beginning(e);
+    const bool out = e->has_identity && alm_oidc_is_out(e->oidc, e);
+    if (e->has_identity && !out)
+        return;
+    alm_principal_release(result->who);
+    *result = out ? (alm_oidc_result){.verdict = ALM_OIDC_REFUSED, .why = LOGGED_OUT}
+                  : (alm_oidc_result){.verdict = ALM_OIDC_AWAY, .why = "out of memory"};
+    e->out = out;
+}
+
+/* With the lock held. The token of a password is given away to whoever lives by it: a log-out is to find it, whenever it comes back. */
+static void note_given(alm_oidc_entry *e)
+{
+    uint8_t key[ALM_OIDC_HASH];
+    if (alm_oidc_hash("", alm_str_of(e->secret), key))
+        note_token(e->oidc, e, key);
 }
 
 /* With the lock held: where an entry goes that was settled. */
@@ -143,7 +167,7 @@ void alm_oidc_settle(alm_oidc_entry *e, const alm_oidc_result *settled)
         give(w, e, &result);
         w->fresh = news && w == waits;
         if (w->token != NULL)
-            note_token(o, e);
+            note_given(e);
     }
     wipe(&e->secret);
     put_away(e, &result);
