@@ -51,6 +51,7 @@ static alm_status make_case(alm_planner *p, int32_t pos, alm_expr **args, uint32
         return ALM_OK;
     }
     alm_expr *e = NULL;
+    ALM_TRY(alm_nodes_add(p->cx, 1, pos));
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &e));
     e->kind = ALM_X_CASE;
     e->type = type;
@@ -59,6 +60,7 @@ static alm_status make_case(alm_planner *p, int32_t pos, alm_expr **args, uint32
     e->n_args = kept;
     for (uint32_t i = 0; i < kept; i++)
         e->stable_only |= args[i]->stable_only;
+    ALM_TRY(alm_expr_measure(p->cx, e));
     ALM_TRY(alm_expr_fold(p, &e));
     *out = e;
     return ALM_OK;
@@ -138,6 +140,8 @@ alm_status alm_bind_case(alm_scope *sc, const alm_ast *ast, alm_expr **out)
             ALM_TRY(alm_bind_beside_decimal(p, operand, when, &args[i]));
         if (operand != NULL)
             ALM_TRY(alm_bind_compare(sc, "=", when->pos, operand, args[i], &args[i]));
+        if (operand != NULL)
+            ALM_TRY(alm_expr_again(p->cx, operand));
         ALM_TRY(alm_param_infer(p, &args[i], ALM_TY(BOOLEAN)));
         if (args[i]->type.id == ALM_T_NULL)
             ALM_TRY(alm_expr_bool(p->cx, false, when->pos, &args[i]));
@@ -185,6 +189,7 @@ alm_status alm_bind_coalesce(alm_scope *sc, const alm_ast *ast, alm_expr **out)
                 ALM_TRY(alm_expr_bool(p->cx, true, value->pos, &args[n]));
             else
                 ALM_TRY(alm_bind_is_null(p, value, true, value->pos, &args[n]));
+            ALM_TRY(alm_expr_again(p->cx, value));
             n++;
         }
         args[n++] = value;
@@ -236,6 +241,7 @@ alm_status alm_bind_nullif(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         ALM_TRY(alm_param_infer(p, &a, alm_type_beside(b)));
     ALM_TRY(alm_bind_beside_decimal(p, a, ast->arg[1], &b));
     ALM_TRY(alm_bind_compare(sc, "=", ast->pos, a, b, &args[0]));
+    ALM_TRY(alm_expr_again(p->cx, a));
     const alm_type type = nullable(a->type);
     ALM_TRY(alm_expr_null(p->cx, type, ast->pos, &args[1]));
     ALM_TRY(alm_expr_cast(p, a, type, ALM_CAST_EXPLICIT, &args[2]));

@@ -479,8 +479,9 @@ alm_status alm_dep_unless_null(alm_planner *p, alm_expr *mark, alm_expr *empty, 
     node->args[2] = value;
     if (!alm_type_eq(empty->type, value->type))
         ALM_TRY(alm_expr_cast(p, empty, value->type, ALM_CAST_EXPLICIT, &node->args[1]));
+    ALM_TRY(alm_nodes_add(p->cx, 1, node->pos));
     *out = node;
-    return ALM_OK;
+    return alm_expr_measure(p->cx, node);
 }
 
 /* A mark that is not null, at the end. */

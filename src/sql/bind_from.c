@@ -765,6 +765,8 @@ static alm_status lateral_or_null(alm_planner *p, alm_plan *project, uint32_t n_
         node->args[0] = test;
         node->args[1] = list[i];
         ALM_TRY(alm_expr_null(p->cx, list[i]->type, list[i]->pos, &node->args[2]));
+        ALM_TRY(alm_expr_again(p->cx, test));
+        ALM_TRY(alm_expr_measure(p->cx, node));
         list[i] = node;
     }
     project->project.expr = list;

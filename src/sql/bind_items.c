@@ -39,11 +39,14 @@ static name_slot *slot_of(const name_set *set, alm_str name)
 
 static alm_status unique_name(alm_ctx *cx, const name_set *set, alm_item *item, bool stars)
 {
+    enum { NAME_WORK = 16 }; /* of a name that is looked for or made: alm_steps_add */
     const alm_str base = item->name;
+    ALM_TRY(alm_steps_add(cx, NAME_WORK));
     name_slot *first = slot_of(set, base);
     uint32_t k = ALM_MAX(first->tried, stars ? 0U : 1U);
     while (slot_of(set, item->name)->name != NULL) {
         const char *text = NULL;
+        ALM_TRY(alm_steps_add(cx, NAME_WORK));
         ALM_TRY(alm_arena_printf(cx, cx->arena, &text, stars ? "%.*s%u" : "%.*s_%u", (int)base.len,
                                  base.ptr, ++k));
         item->name = alm_str_of(text);

@@ -185,7 +185,7 @@ static alm_status from_list(alm_scope *sc, const alm_ast *ast, alm_expr **out)
             return alm_fail(sc->p->cx, ALM_E_FUNCTION, ast->pos,
                             "Aggregate function cannot be passed as an argument");
         *out = e;
-        return ALM_OK;
+        return alm_expr_again(sc->p->cx, e);
     }
     *out = NULL;
     return ALM_OK;
@@ -302,7 +302,7 @@ alm_status alm_bind_listed(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         if (sc->items[i].ast == item)
             *out = sc->items[i].expr;
     if (*out != NULL)
-        return ALM_OK;
+        return alm_expr_again(sc->p->cx, *out);
     const bool by_keys = sc->by_keys;
     sc->by_keys = false; /* its own names are those of FROM */
     ALM_TRY(alm_bind_expr(sc, item, out));
@@ -334,7 +334,7 @@ static alm_status key_name(alm_scope *sc, const alm_ast *ast, alm_expr **out)
         if (alm_str_ieq(sc->items[i].alias, ast->text) &&
             alm_expr_has_mark(sc->items[i].expr, ALM_COL_AGG))
             *out = sc->items[i].expr;
-    return ALM_OK;
+    return *out != NULL ? alm_expr_again(sc->p->cx, *out) : ALM_OK;
 }
 
 alm_status alm_bind_by_keys(alm_scope *sc, const alm_ast *ast, alm_expr **out)

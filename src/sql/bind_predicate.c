@@ -457,10 +457,20 @@ static alm_status is_between_units(alm_planner *p, alm_expr *const args[3], bool
     return ALM_OK;
 }
 
+/* Both ways of BETWEEN: x stands in five tests, each border in two. */
+static alm_status used_again(const alm_planner *p, alm_expr *const args[3])
+{
+    for (uint32_t i = 0; i < 4; i++)
+        ALM_TRY(alm_expr_again(p->cx, args[0]));
+    ALM_TRY(alm_expr_again(p->cx, args[1]));
+    return alm_expr_again(p->cx, args[2]);
+}
+
 /* x within lo and hi, whichever comes first, for times of any unit. */
 static alm_status within_times(alm_scope *sc, int32_t pos, alm_expr *args[3], alm_expr **out)
 {
     alm_expr *ways[2] = {NULL, NULL}, *both[2] = {NULL, NULL};
+    ALM_TRY(used_again(sc->p, args));
     for (uint32_t i = 0; i < 2; i++) {
         ALM_TRY(alm_bind_compare(sc, ">=", pos, args[0], args[1 + i], &both[0]));
         ALM_TRY(alm_bind_compare(sc, "<=", pos, args[0], args[2 - i], &both[1]));
@@ -475,6 +485,7 @@ static alm_status within_times(alm_scope *sc, int32_t pos, alm_expr *args[3], al
 static alm_status within_either_way(alm_planner *p, int32_t pos, alm_expr *args[3], alm_expr **out)
 {
     alm_expr *ways[2] = {NULL, NULL}, *both[2] = {NULL, NULL};
+    ALM_TRY(used_again(p, args));
     ALM_TRY(within(p, pos, args[0], args[1], args[2], &ways[0]));
     ALM_TRY(within(p, pos, args[0], args[2], args[1], &ways[1]));
     ALM_TRY(alm_expr_call(p, "is not null", pos, args, 1, &both[0]));

@@ -59,7 +59,7 @@ alm_status alm_open_test(alm_planner *p, alm_open_kind kind, const char *op, int
     for (uint32_t i = 0; i < n; i++)
         p->env->uses->open -= args[i]->kind == ALM_X_PARAM;
     *out = e;
-    return ALM_OK;
+    return alm_expr_measure(p->cx, e);
 }
 
 /* --------------------------------------------------------------------- templates */

@@ -139,6 +139,16 @@ ALM_NODISCARD alm_status alm_expr_not(alm_planner *p, alm_expr *e, int32_t pos, 
 
 /* ----------------------------------------------------------------- shape */
 
+/*
+ * For each node whose arguments are there, or have changed: how large it is as a tree. A part that is used in several places
+ * is met by what walks the tree in each, so it counts in each, and more than sql.nodes.max are refused: what is doubled
+ * thirty times would be walked for ever.
+ */
+ALM_NODISCARD alm_status alm_expr_measure(alm_ctx *cx, alm_expr *e);
+/* e is used in one more place: the statement has so many nodes more. */
+ALM_NODISCARD alm_status alm_expr_again(alm_ctx *cx, const alm_expr *e);
+/* Nodes of e that stand for its columns when exprs are put there. */
+uint64_t alm_expr_substituted_size(const alm_expr *e, alm_expr *const *exprs);
 bool alm_expr_equal(const alm_expr *a, const alm_expr *b); /* volatile calls equal nothing */
 bool alm_expr_volatile(const alm_expr *e);
 bool alm_expr_leakproof(const alm_expr *e); /* all its calls are */

@@ -48,6 +48,7 @@ static alm_status fold(alm_planner *p, alm_expr **e)
     if ((*e)->kind != ALM_X_CALL)
         return ALM_OK;
     ALM_TRY(alm_enter(p, (*e)->pos));
+    ALM_TRY(alm_steps_add(p->cx, 1));
     alm_expr *copy = NULL;
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, &copy));
     *copy = **e;
@@ -56,6 +57,7 @@ static alm_status fold(alm_planner *p, alm_expr **e)
         copy->args[i] = (*e)->args[i];
         ALM_TRY(fold(p, &copy->args[i]));
     }
+    ALM_TRY(alm_expr_measure(p->cx, copy));
     p->depth--;
     *e = copy;
     const alm_status st = alm_expr_fold(p, e);

@@ -107,12 +107,14 @@ static alm_status put_ts(void *arg, alm_expr *e, alm_expr **out)
 static alm_status evaluate_nested(extractor *x, alm_expr *e, alm_expr **out)
 {
     alm_expr *copy = NULL;
+    ALM_TRY(alm_steps_add(x->p->cx, 1));
     ALM_TRY(ALM_NEW(x->p->cx, x->p->cx->arena, &copy));
     *copy = *e;
     if (e->n_args > 0) {
         ALM_TRY(ALM_NEWN(x->p->cx, x->p->cx->arena, e->n_args, &copy->args));
         for (uint32_t i = 0; i < e->n_args; i++)
             ALM_TRY(evaluate_nested(x, e->args[i], &copy->args[i]));
+        ALM_TRY(alm_expr_measure(x->p->cx, copy));
     }
     ALM_TRY(alm_expr_fold(x->p, &copy));
     *out = copy;

@@ -36,10 +36,13 @@ static bool uses_volatile(void *arg, const alm_expr *col)
 
 static alm_status push_project(alm_planner *p, alm_plan *plan, const alm_exprs *in, alm_exprs *stay)
 {
+    enum { SIZE_MAX_DOWN = 10000 }; /* computing what is so large once is worth more */
     alm_exprs down = {0};
     for (uint32_t i = 0; i < in->n; i++) {
         alm_expr *e = in->at[i];
-        if (alm_expr_volatile(e) || !alm_expr_each_col(e, uses_volatile, plan->project.expr)) {
+        ALM_TRY(alm_steps_add(p->cx, 1 + (int64_t)e->size));
+        if (alm_expr_volatile(e) || !alm_expr_each_col(e, uses_volatile, plan->project.expr) ||
+            alm_expr_substituted_size(e, plan->project.expr) > SIZE_MAX_DOWN) {
             ALM_TRY(alm_exprs_add(p->cx, stay, e));
             continue;
         }

@@ -49,7 +49,13 @@ static alm_status project_row(alm_planner *p, alm_plan **slot)
     alm_plan *plan = *slot, *row = plan->child[0];
     if (row->op != ALM_P_VALUES || row->values.n_rows != 1 || row->values.rows == NULL)
         return ALM_OK;
+    enum { SIZE_MAX_ROW = 10000 }; /* computing what is so large once is worth more */
     alm_expr ***rows = NULL;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < plan->n_cols; i++)
+        size += alm_expr_substituted_size(plan->project.expr[i], row->values.rows[0]);
+    if (size > SIZE_MAX_ROW + plan->n_cols)
+        return ALM_OK;
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, 1, &rows));
     ALM_TRY(ALM_NEWN(p->cx, p->cx->arena, plan->n_cols + 1, &rows[0]));
     for (uint32_t i = 0; i < plan->n_cols; i++)

@@ -36,6 +36,9 @@ struct alm_expr {
     const void *data; /* CALL: from bind */
     alm_expr **args;  /* CALL: arguments; CASE: when, then, when, then ... [else] */
     uint32_t n_args;
+    /* Nodes that it is made of, a part that stands in several places counted in each, as what walks it meets it there:
+     * alm_expr_measure; 0: a leaf. At most sql.nodes.max. */
+    uint32_t size;
 };
 
 /* Equal expressions have equal hashes; of a large one only the top is looked at. */

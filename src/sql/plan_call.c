@@ -119,6 +119,7 @@ static alm_status make_call(alm_planner *p, const alm_fn *fn, const void *data, 
                         fn->name);
     for (uint32_t i = 0; i < n; i++)
         e->stable_only |= args[i]->stable_only;
+    ALM_TRY(alm_expr_measure(p->cx, e));
     *out = e;
     return alm_fold_arithmetic(p, out);
 }

@@ -78,6 +78,7 @@ static alm_status check_read(checking *c, const alm_expr *e)
 {
     if (e == NULL)
         return wrong(c, "an expression is missing");
+    ALM_TRY(alm_steps_add(c->p->cx, 1 + (int64_t)e->size));
     (void)alm_expr_each_col(e, check_col, c);
     return c->wrong == NULL ? ALM_OK : wrong(c, c->wrong);
 }

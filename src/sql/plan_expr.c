@@ -1,4 +1,5 @@
 /* plan_expr.c - leaves, copies and comparisons of bound expressions (expr.h). */
+#include "base/conf.h"
 #include "base/hash.h"
 #include "sql/expr.h"
 
@@ -106,6 +107,32 @@ alm_status alm_expr_col(alm_ctx *cx, uint32_t col, alm_type type, int32_t pos, a
     e->col = col;
     *out = e;
     return ALM_OK;
+}
+
+static alm_status too_large(alm_ctx *cx, int32_t pos)
+{
+    return alm_fail(cx, ALM_E_LIMIT, pos,
+                    "statement is too large: an expression has more than sql.nodes.max (%lld) "
+                    "nodes, where it is used "
+                    "again counted again",
+                    (long long)cx->conf->sql_nodes_max);
+}
+
+alm_status alm_expr_measure(alm_ctx *cx, alm_expr *e)
+{
+    uint64_t size = 1;
+    const uint64_t max = cx->conf != NULL ? (uint64_t)cx->conf->sql_nodes_max : UINT32_MAX;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        size += e->args[i] != NULL ? ALM_MAX(e->args[i]->size, 1u) : 0;
+    if (size > max && cx->conf != NULL)
+        return too_large(cx, e->pos);
+    e->size = (uint32_t)ALM_MIN(size, UINT32_MAX);
+    return ALM_OK;
+}
+
+alm_status alm_expr_again(alm_ctx *cx, const alm_expr *e)
+{
+    return e->size > 1 ? alm_nodes_add(cx, e->size, e->pos) : ALM_OK;
 }
 
 bool alm_expr_is_null(const alm_expr *e)
@@ -396,7 +423,7 @@ alm_status alm_expr_map(alm_ctx *cx, alm_expr *e, alm_expr_rewrite rewrite, void
     *copy = *e;
     copy->args = args;
     *out = copy;
-    return ALM_OK;
+    return alm_expr_measure(cx, copy);
 }
 
 typedef struct renumbering {
@@ -413,7 +440,7 @@ static alm_status renumber(void *arg, alm_expr *e, alm_expr **out)
         return ALM_OK;
     if (r->exprs != NULL) {
         *out = r->exprs[e->col];
-        return ALM_OK;
+        return alm_expr_again(r->cx, *out);
     }
     const uint32_t col = r->map != NULL ? r->map[e->col] : (uint32_t)((int64_t)e->col + r->by);
     return alm_expr_col(r->cx, col, e->type, e->pos, out);
@@ -435,4 +462,24 @@ alm_status alm_expr_substitute(alm_ctx *cx, alm_expr *e, alm_expr *const *exprs,
 {
     renumbering r = {.cx = cx, .exprs = exprs};
     return alm_expr_map(cx, e, renumber, &r, out);
+}
+
+typedef struct substituted {
+    alm_expr *const *exprs;
+    uint64_t size;
+} substituted;
+
+static bool add_size(void *arg, const alm_expr *col)
+{
+    substituted *s = arg;
+    if ((col->col & (ALM_COL_OUTER | ALM_COL_DEP)) == 0)
+        s->size += ALM_MAX(s->exprs[col->col]->size, 1u);
+    return true;
+}
+
+uint64_t alm_expr_substituted_size(const alm_expr *e, alm_expr *const *exprs)
+{
+    substituted s = {.exprs = exprs};
+    (void)alm_expr_each_col(e, add_size, &s);
+    return s.size;
 }

@@ -151,7 +151,7 @@ static alm_status widen_case(alm_planner *p, const alm_expr *e, alm_expr **out)
             ALM_TRY(alm_widen_null_test(p, &copy->args[i]));
     }
     *out = copy;
-    return ALM_OK;
+    return alm_expr_measure(p->cx, copy);
 }
 
 alm_status alm_expr_widen(alm_planner *p, alm_expr *e, alm_expr **out)
@@ -179,6 +179,7 @@ alm_status alm_expr_widen(alm_planner *p, alm_expr *e, alm_expr **out)
     copy->type = ALM_TY(LONG);
     copy->fn = alm_fn_wide(e->fn);
     copy->args = args;
+    ALM_TRY(alm_expr_measure(p->cx, copy));
     *out = copy;
     return alm_expr_fold(p, out);
 }
@@ -247,6 +248,8 @@ static alm_status guarded(alm_planner *p, const guard *g, alm_expr *e, alm_expr 
         }
         if (filter)
             only->args[1] = *out;
+        ALM_TRY(alm_expr_again(p->cx, g->of));
+        ALM_TRY(alm_expr_measure(p->cx, only));
         *out = only;
     }
     return ALM_OK;
@@ -276,7 +279,7 @@ static alm_status check_args(alm_planner *p, const guard *g, alm_expr *e, alm_ex
     ALM_TRY(ALM_NEW(p->cx, p->cx->arena, out));
     **out = *e;
     (*out)->args = args;
-    return ALM_OK;
+    return alm_expr_measure(p->cx, *out);
 }
 
 static alm_status check(alm_planner *p, const guard *g, alm_expr *e, alm_expr **out)
@@ -298,7 +301,7 @@ static alm_status check(alm_planner *p, const guard *g, alm_expr *e, alm_expr **
     const uint32_t at = copy->args[0]->kind == ALM_X_CONST ? 1 : 0;
     ALM_TRY(guarded(p, g, copy->args[at], &copy->args[at]));
     *out = copy;
-    return ALM_OK;
+    return alm_expr_measure(p->cx, copy);
 }
 
 alm_status alm_expr_check_range(alm_planner *p, alm_expr *filter, alm_expr **e)
