@@ -5,6 +5,7 @@
 #include "base/base.h"
 
 #include "base/conf.h"
+#include "base/look.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,6 +104,7 @@ enum { TICK_NS_MAX = 20000000 }; /* ticks are 1 to 10 ms apart */
 
 alm_status alm_check(alm_ctx *cx)
 {
+    alm_look(__builtin_return_address(0));
     if (cx->cancel != NULL && atomic_load_explicit(cx->cancel, memory_order_relaxed))
         return alm_fail(cx, ALM_E_CANCEL, -1, "cancelled by user");
     const int64_t yield_ns =

@@ -46,6 +46,7 @@ typedef struct eval_instr {
     uint32_t *arg; /* instruction numbers */
     uint32_t n_args;
     bool invariant, done;
+    bool pieces; /* the kernel takes long for long texts, and looks at no time limit itself */
     alm_call call;
     void *buf;
     uint32_t buf_rows;
@@ -155,6 +156,8 @@ static bool sees_rows(const alm_expr *e)
 
 /* --------------------------------------------------------------------------- compilation */
 
+enum { ROWS_OF_A_STEP = 4 }; /* in alm_steps_add */
+
 /* Programs of a few instructions, which most are, need no hashes. */
 enum { FEW = 16 };
 
@@ -182,7 +185,8 @@ static alm_status compile(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uint32_t
 
 static bool is_instr_of(const eval_instr *in, const alm_expr *e)
 {
-    return in->kind != EVAL_DECODE && alm_eval_expr_equal(in->expr, e);
+    return in->kind != EVAL_DECODE && in->expr != NULL && in->expr->size == e->size &&
+           alm_eval_expr_equal(in->expr, e);
 }
 
 static bool find_instr(const alm_eval *ev, const alm_expr *e, uint32_t *out)
@@ -249,6 +253,19 @@ static alm_status compile_args(alm_ctx *cx, alm_eval *ev, const alm_expr *e, boo
     return ALM_OK;
 }
 
+/* Comparisons look at few bytes of most texts, and at the time limit where they are long; null tests at none. */
+static bool goes_by_pieces(const alm_expr *e)
+{
+    static const char *const quick[] = {
+        "=", "!=", "<>", "<", "<=", ">", ">=", "is null", "is not null"};
+    bool texts = false;
+    for (uint32_t i = 0; i < e->n_args; i++)
+        texts |= alm_has_views(e->args[i]->type);
+    for (size_t i = 0; i < ALM_COUNT(quick) && texts; i++)
+        texts = strcmp(e->fn->name, quick[i]) != 0;
+    return texts;
+}
+
 static alm_status compile_call(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uint32_t *out)
 {
     uint32_t *arg = NULL;
@@ -262,6 +279,7 @@ static alm_status compile_call(alm_ctx *cx, alm_eval *ev, const alm_expr *e, uin
     in->arg = arg;
     in->n_args = e->n_args;
     in->invariant = invariant && !(e->fn->flags & ALM_FN_VOLATILE);
+    in->pieces = goes_by_pieces(e);
     in->call = (alm_call){.fn = e->fn,
                           .data = e->data,
                           .state = state,
@@ -392,6 +410,67 @@ static alm_status result_buffer(alm_ctx *cx, alm_eval *ev, eval_instr *in, uint3
     return ALM_OK;
 }
 
+/* Bytes of the texts and arrays of row i. */
+static uint64_t row_bytes(const alm_vec *args, uint32_t n_args, uint32_t i)
+{
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < n_args; k++) {
+        const alm_view *views = args[k].data;
+        if (!alm_has_views(args[k].type))
+            continue;
+        const alm_view *v = &views[args[k].is_const ? 0 : i];
+        bytes += alm_view_is_null(v) ? 0 : v->len;
+    }
+    return bytes;
+}
+
+/* May the texts and arrays of n rows be so long that one call of a kernel takes too long? */
+static bool is_heavy(const alm_vec *args, uint32_t n_args, uint32_t n)
+{
+    enum { SHORT = 256 }; /* a power of two: a batch of such is nothing */
+    uint32_t any = 0;
+    for (uint32_t k = 0; k < n_args; k++) {
+        const alm_view *views = args[k].data;
+        if (args[k].dict != NULL)
+            return false;
+        if (!alm_has_views(args[k].type))
+            continue;
+        const uint32_t count = args[k].is_const ? 1 : n;
+        for (uint32_t i = 0; i < count; i++)
+            any |= views[i].len + 1; /* of null: 0 */
+    }
+    return any >= SHORT;
+}
+
+/* The kernel over n rows, piece by piece, with a look at the time limit between them. */
+static alm_status run_heavy(alm_ctx *cx, alm_eval *ev, eval_instr *in, uint32_t n)
+{
+    enum { PIECE_BYTES = 1 << 20 };
+    const alm_vec whole = in->vec;
+    alm_vec *args = NULL;
+    ALM_TRY(ALM_NEWN(cx, in->call.arena, in->n_args, &args));
+    for (uint32_t at = 0, rows = 0; at < n; at += rows) {
+        rows = 0;
+        for (uint64_t bytes = 0; at + rows < n && bytes < PIECE_BYTES; rows++)
+            bytes += row_bytes(ev->args, in->n_args, at + rows);
+        alm_vec part = whole;
+        part.data = (char *)whole.data + (size_t)at * whole.width;
+        for (uint32_t k = 0; k < in->n_args; k++) {
+            args[k] = ev->args[k];
+            if (!args[k].is_const)
+                args[k].data = (char *)args[k].data + (size_t)at * args[k].width;
+        }
+        const void *const own = part.data;
+        in->call.row_base = ev->rows_seen + at;
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(in->call.fn->kernel(&in->call, rows, args, &part));
+        ALM_ASSERT(part.data == own && part.dict == NULL);
+        in->vec = part;
+    }
+    in->vec.data = whole.data;
+    return ALM_OK;
+}
+
 static alm_status run_call(alm_ctx *cx, alm_eval *ev, eval_instr *in, uint32_t n)
 {
     bool all_const = in->n_args > 0;
@@ -405,7 +484,10 @@ static alm_status run_call(alm_ctx *cx, alm_eval *ev, eval_instr *in, uint32_t n
     in->call.cx = cx;
     in->call.arena = in->invariant ? ev->arena : &ev->texts;
     in->call.row_base = ev->rows_seen;
-    ALM_TRY(in->call.fn->kernel(&in->call, count, ev->args, &in->vec));
+    if (count > 1 && in->pieces && is_heavy(ev->args, in->n_args, count))
+        ALM_TRY(run_heavy(cx, ev, in, count));
+    else
+        ALM_TRY(in->call.fn->kernel(&in->call, count, ev->args, &in->vec));
     in->vec.type = in->type;
     in->vec.is_const = once;
     return ALM_OK;
@@ -552,6 +634,7 @@ static alm_status run_program(alm_ctx *cx, alm_eval *ev, alm_arena *arena, alm_b
         eval_instr *instr = &ev->instr[i];
         if (instr->done)
             continue;
+        ALM_TRY(alm_steps_add(cx, 1 + n / ROWS_OF_A_STEP));
         ALM_TRY(run_instr(cx, ev, instr, arena, in, n));
         instr->done = instr->invariant;
     }

@@ -20,7 +20,9 @@
 enum {
     CODES_MAX = 16, /* texts of one CODE step: each is a pass over the codes of a batch */
     FEW = 8,        /* a batch is narrowed between direct steps when one row in so many is left */
-    SPARSE = 6      /* rows of 64 that are taken one by one */
+    SPARSE = 6,     /* rows of 64 that are taken one by one */
+    ROWS_OF_A_STEP = 4,
+    STEP_WORK = 64 /* of making a step: alm_steps_add */
 };
 
 typedef enum step_kind { STEP_RANGE, STEP_CODE, STEP_EXPR } step_kind;
@@ -44,6 +46,9 @@ struct alm_filter {
     uint32_t n;
     uint32_t *range; /* steps that are RANGE */
     uint32_t n_ranges;
+    uint32_t *
+        plain; /* of these, while it is made, those without a NOT: one for each column, which others narrow */
+    uint32_t n_plain;
     uint8_t *keep; /* one byte per row */
     bool masks;    /* the outcome may stay in keep */
     const uint8_t *mask;
@@ -122,6 +127,7 @@ static alm_status add_step(alm_ctx *cx, alm_filter *f, const alm_expr *e)
     char op = 0;
     bool made = false;
     *s = (filter_step){.kind = STEP_EXPR};
+    ALM_TRY(alm_steps_add(cx, STEP_WORK));
     ALM_TRY(code_step(cx, s, e, &made));
     if (made) {
         f->n++;
@@ -131,12 +137,16 @@ static alm_status add_step(alm_ctx *cx, alm_filter *f, const alm_expr *e)
         s->col = col->col;
         ALM_TRY(alm_range_make(cx, e, col, value, op, &s->range, &made));
         if (made) {
-            for (uint32_t i = 0; i < f->n_ranges; i++) {
-                filter_step *other = &f->step[f->range[i]];
+            const uint32_t looked_at = s->range.negate ? 0 : f->n_plain;
+            ALM_TRY(alm_steps_add(cx, looked_at));
+            for (uint32_t i = 0; i < looked_at; i++) {
+                filter_step *other = &f->step[f->plain[i]];
                 if (other->col == s->col && alm_range_intersect(&other->range, &s->range))
                     return ALM_OK;
             }
             s->kind = STEP_RANGE;
+            if (!s->range.negate)
+                f->plain[f->n_plain++] = f->n;
             f->range[f->n_ranges++] = f->n++;
             return ALM_OK;
         }
@@ -174,6 +184,7 @@ alm_status alm_filter_new(alm_ctx *cx, const alm_expr *const *conjuncts, uint32_
     alm_arena_init(&f->batch, cx->mem);
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->step));
     ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->range));
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &f->plain));
     for (uint32_t i = 0; i < n; i++)
         ALM_TRY(add_step(cx, f, conjuncts[i]));
     ALM_TRY(order_steps(cx, f));
@@ -458,6 +469,7 @@ alm_status alm_filter_run(alm_ctx *cx, alm_filter *f, const alm_batch *in, const
     bool pending = false; /* keep[] holds the outcome of direct steps not yet in the selection */
     for (uint32_t i = 0; i < f->n && st.k > 0; i++) {
         filter_step *s = &f->step[i];
+        ALM_TRY(alm_steps_add(cx, 1 + st.k / ROWS_OF_A_STEP));
         if (s->kind == STEP_EXPR) {
             if (pending)
                 narrow(f, &st, keep);

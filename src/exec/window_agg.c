@@ -18,6 +18,9 @@
 #include "exec/window_slide.h"
 #include "type/value.h"
 
+/* A state may be large, and take long to merge: cancel and time-out once in so many rows. */
+enum { LOOK_ROWS = 16 };
+
 /* A frame on its way through the partition. */
 typedef struct slider {
     char *newer;  /* state of [mid, end) */
@@ -86,14 +89,17 @@ void alm_window_agg_free(alm_window_agg *a)
 /* Rows [lo, hi) into a state. */
 static alm_status add(alm_window_agg *a, const alm_vec *args, void *state, uint32_t lo, uint32_t hi)
 {
-    if (lo >= hi)
-        return ALM_OK;
-    for (uint32_t k = 0; k < a->n_args; k++) {
-        a->slice[k] = args[k];
-        if (!args[k].is_const)
-            a->slice[k].data = (char *)args[k].data + (size_t)lo * args[k].width;
+    for (uint32_t n; lo < hi; lo += n) {
+        n = ALM_MIN(hi - lo, (uint32_t)ALM_BATCH_ROWS);
+        ALM_TRY(alm_steps_add(a->call.cx, n));
+        for (uint32_t k = 0; k < a->n_args; k++) {
+            a->slice[k] = args[k];
+            if (!args[k].is_const)
+                a->slice[k].data = (char *)args[k].data + (size_t)lo * args[k].width;
+        }
+        ALM_TRY(a->ops->update(&a->call, state, n, a->slice));
     }
-    return a->ops->update(&a->call, state, hi - lo, a->slice);
+    return ALM_OK;
 }
 
 /* States of all suffixes of rows [lo, hi), the longest first. */
@@ -110,6 +116,8 @@ static alm_status make_suffixes(alm_ctx *cx, alm_window_agg *a, slider *s, const
     a->ops->init(&a->call, s->suffix, n);
     for (uint32_t i = n; i-- > 0;) {
         char *state = s->suffix + (size_t)i * bytes;
+        if (i % LOOK_ROWS == 0)
+            ALM_TRY(alm_check(cx));
         ALM_TRY(add(a, args, state, lo + i, lo + i + 1));
         if (i + 1 < n)
             ALM_TRY(a->ops->merge(&a->call, state, NULL, state + bytes, 1));
@@ -154,6 +162,7 @@ static alm_status finish(alm_window_agg *a, const void *state, void *out)
         view->len <= ALM_VIEW_INLINE)
         return ALM_OK;
     alm_str copy = {0};
+    ALM_TRY(alm_text_work(a->call.cx, 4 * (size_t)view->len));
     ALM_TRY(alm_arena_copy(a->call.cx, a->call.arena, alm_view_str(view, NULL), &copy));
     *view = alm_view_of(copy);
     return ALM_OK;
@@ -177,7 +186,7 @@ static alm_status run_whole_frames(alm_ctx *cx, alm_window_agg *a, const alm_win
     slider_start(a, s, kept(a, w->lo[0]));
     for (uint32_t i = 0; i < w->n; i++, out += a->width) {
         const void *older = NULL, *newer = NULL;
-        if (i % ALM_BATCH_ROWS == 0)
+        if (i % LOOK_ROWS == 0)
             ALM_TRY(alm_check(cx));
         if (i > 0 && w->lo[i] == w->lo[i - 1] && w->hi[i] == w->hi[i - 1]) {
             memcpy(out, out - a->width, a->width);
@@ -220,7 +229,7 @@ static alm_status run_gaps(alm_ctx *cx, alm_window_agg *a, const alm_window_rows
     slider_start(a, &a->part[1], kept(a, hi));
     for (uint32_t i = 0; i < w->n; i++, out += a->width) {
         const void *older = NULL, *newer = NULL;
-        if (i % ALM_BATCH_ROWS == 0)
+        if (i % LOOK_ROWS == 0)
             ALM_TRY(alm_check(cx));
         gap_of(w, i, &lo, &hi);
         a->ops->init(&a->call, a->result, 1);
@@ -244,7 +253,7 @@ static alm_status run_anew(alm_ctx *cx, alm_window_agg *a, const alm_window_rows
     for (uint32_t i = 0; i < w->n; i++, out += a->width) {
         alm_window_range piece[3];
         const uint32_t n = alm_window_pieces(w, i, piece);
-        if (i % 64 == 0)
+        if (i % LOOK_ROWS == 0)
             ALM_TRY(alm_check(cx));
         if (w->exclude == 0 && i > 0 && w->lo[i] == w->lo[i - 1] && w->hi[i] == w->hi[i - 1]) {
             memcpy(out, out - a->width, a->width);
@@ -285,6 +294,7 @@ static alm_status run_distinct(alm_ctx *cx, alm_window_agg *a, const alm_window_
                      k < piece[p].hi && (pass == NULL || pass[k]) && is_first(w, piece, n, k);
                      k++) {
                 }
+                ALM_TRY(alm_steps_add(cx, 1));
                 ALM_TRY(add(a, args, a->result, from, k));
             }
         }

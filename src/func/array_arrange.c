@@ -23,6 +23,37 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+enum { PIECE = 1 << 15 }; /* numbers between two looks at the time limit */
+
+/* The sorted numbers [0, mid) and [mid, n) of x into `to`. */
+static alm_status merge(alm_ctx *cx, const double *x, size_t mid, size_t n, double *to)
+{
+    for (size_t i = 0, j = mid, k = 0; k < n;) {
+        const size_t stop = ALM_MIN(n, k + PIECE);
+        ALM_TRY(alm_steps_add(cx, PIECE));
+        for (; k < stop; k++)
+            to[k] = j == n || (i < mid && x[i] <= x[j]) ? x[i++] : x[j++];
+    }
+    return ALM_OK;
+}
+
+/* Piece by piece, then two and two of twice the length, so that the time limit ends it at any length. `spare` has room for n. */
+static alm_status sort_numbers(alm_ctx *cx, double *x, size_t n, double *spare)
+{
+    for (size_t at = 0; at < n; at += PIECE) {
+        ALM_TRY(alm_check(cx));
+        qsort(x + at, ALM_MIN(n - at, (size_t)PIECE), sizeof *x, ascending);
+    }
+    for (size_t len = PIECE; len < n; len *= 2) {
+        for (size_t at = 0; at < n; at += 2 * len) {
+            const size_t both = ALM_MIN(n - at, 2 * len);
+            ALM_TRY(merge(cx, x + at, ALM_MIN(both, len), both, spare + at));
+        }
+        memcpy(x, spare, n * sizeof *x);
+    }
+    return ALM_OK;
+}
+
 static void reverse(double *x, size_t n)
 {
     for (size_t i = 0; i < n / 2; i++) {
@@ -33,19 +64,21 @@ static void reverse(double *x, size_t n)
 }
 
 /* One row of numbers: those that are none go to one end, the others are sorted. */
-static void sort_row(double *x, size_t n, bool descending, bool nulls_first)
+static alm_status sort_row(alm_ctx *cx, double *x, size_t n, bool descending, bool nulls_first,
+                           double *spare)
 {
     size_t numbers = 0;
     for (size_t i = 0; i < n; i++)
         if (x[i] == x[i])
             x[numbers++] = x[i];
-    qsort(x, numbers, sizeof *x, ascending);
+    ALM_TRY(sort_numbers(cx, x, numbers, spare));
     if (descending)
         reverse(x, numbers);
     if (nulls_first)
         memmove(x + (n - numbers), x, numbers * sizeof *x);
     for (size_t i = numbers; i < n; i++)
         x[nulls_first ? i - numbers : i] = __builtin_nan("");
+    return ALM_OK;
 }
 
 typedef struct order {
@@ -56,14 +89,17 @@ static alm_status arrange_row(alm_call *call, const alm_array *a, order how, dou
                               alm_view *out)
 {
     alm_array_out w;
+    double *spare = NULL;
     const size_t len = a->count == 0 ? 0 : a->len[a->dims - 1];
     ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, a->dims, a->len, &w));
     ALM_TRY(ALM_NEWN(call->cx, call->arena, len + 1, row));
+    if (how.sort && len > PIECE)
+        ALM_TRY(alm_arena_bytes(call->cx, call->arena, len * sizeof *spare, &spare));
     for (size_t at = 0; at < a->count; at += len) {
         ALM_TRY(alm_check(call->cx));
         memcpy(*row, a->data + at * sizeof **row, len * sizeof **row);
         if (how.sort)
-            sort_row(*row, len, how.descending, how.nulls_first);
+            ALM_TRY(sort_row(call->cx, *row, len, how.descending, how.nulls_first, spare));
         else
             reverse(*row, len);
         memcpy(w.at + at * sizeof **row, *row, len * sizeof **row);
@@ -141,7 +177,7 @@ static alm_status length_of(alm_call *call, const alm_vec *arg, size_t i, uint32
     return ALM_OK;
 }
 
-static void fill(const alm_vec *arg, size_t i, uint32_t len, char *to)
+static alm_status fill(alm_ctx *cx, const alm_vec *arg, size_t i, uint32_t len, char *to)
 {
     const bool from_array = arg->type.id == ALM_T_ARRAY;
     const alm_array a = from_array ? alm_array_of(arg, i) : (alm_array){0};
@@ -150,7 +186,10 @@ static void fill(const alm_vec *arg, size_t i, uint32_t len, char *to)
                          : k < a.count ? alm_array_at(a.data, k)
                                        : __builtin_nan("");
         memcpy(to + k * sizeof x, &x, sizeof x);
+        if (k % PIECE == 0)
+            ALM_TRY(alm_steps_add(cx, PIECE));
     }
+    return ALM_OK;
 }
 
 static alm_status array_build(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
@@ -168,7 +207,8 @@ static alm_status array_build(alm_call *call, size_t n, const alm_vec *args, alm
         ALM_TRY(alm_array_begin(call->cx, call->arena, call->pos, call->result.dims,
                                 arrays == 1 ? &len[1] : len, &w));
         for (uint32_t k = 0; k < arrays && w.count > 0; k++)
-            fill(&args[k + 2], i, len[1], w.at + (size_t)k * len[1] * sizeof(double));
+            ALM_TRY(fill(call->cx, &args[k + 2], i, len[1],
+                         w.at + (size_t)k * len[1] * sizeof(double)));
         o[i] = alm_array_finish(&w);
     }
     return ALM_OK;

@@ -105,7 +105,15 @@ static ALM_SIMD void view_is_null(const alm_view *restrict a, const uint8_t diff
         o[i] = (uint8_t)((a[i].len == ALM_VIEW_NULL) ^ differ);
 }
 
-static void views_equal(const alm_vec *args, uint8_t differ, uint8_t *o, size_t n)
+/* Before two texts are compared: those that are long may be equal up to their ends. */
+static inline alm_status look(const alm_call *call, const alm_view *a)
+{
+    enum { LONG_BYTES = 1 << 16 };
+    return a->len < LONG_BYTES || alm_view_is_null(a) ? ALM_OK : alm_text_work(call->cx, a->len);
+}
+
+static alm_status views_equal(const alm_call *call, const alm_vec *args, uint8_t differ, uint8_t *o,
+                              size_t n)
 {
     const alm_vec *a = &args[0], *b = &args[1];
     if (a->is_const && !b->is_const) {
@@ -122,9 +130,12 @@ static void views_equal(const alm_vec *args, uint8_t differ, uint8_t *o, size_t 
         view_is_short((const words *)(const void *)x, w, differ, o, n);
     } else {
         const size_t step = b->is_const ? 0 : 1;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
+            ALM_TRY(look(call, &x[i]));
             o[i] = (uint8_t)(alm_view_eq(&x[i], a->heap, &y[i * step], b->heap) ^ differ);
+        }
     }
+    return ALM_OK;
 }
 
 static alm_status equality(alm_scalar_kernel self, alm_call *call, size_t n, const alm_vec *args,
@@ -133,8 +144,7 @@ static alm_status equality(alm_scalar_kernel self, alm_call *call, size_t n, con
     if (equal_by_code(args, differ, out->data, n))
         return ALM_OK;
     ALM_OVER_DICT(self, call, n, args, out);
-    views_equal(args, differ, out->data, n);
-    return ALM_OK;
+    return views_equal(call, args, differ, out->data, n);
 }
 
 static alm_status eq_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
@@ -150,7 +160,8 @@ static alm_status ne_text(alm_call *call, size_t n, const alm_vec *args, alm_vec
 /* ---------------------------------------------------------------- ordering */
 
 /* sign of a <=> b is one of two wanted; two nulls are equal, one null is never right */
-static void views_ordered(const alm_vec *args, int want, bool or_equal, uint8_t *o, size_t n)
+static alm_status views_ordered(const alm_call *call, const alm_vec *args, int want, bool or_equal,
+                                uint8_t *o, size_t n)
 {
     const alm_view *x = args[0].data, *y = args[1].data;
     const size_t sx = args[0].is_const ? 0 : 1, sy = args[1].is_const ? 0 : 1;
@@ -162,19 +173,20 @@ static void views_ordered(const alm_vec *args, int want, bool or_equal, uint8_t 
         if (null_a || null_b) {
             yes = null_a && null_b && or_equal;
         } else {
+            ALM_TRY(look(call, a));
             const int c = alm_view_cmp(a, hx, b, hy);
             yes = c == 0 ? or_equal : (c < 0) == (want < 0);
         }
         o[i] = (uint8_t)yes;
     }
+    return ALM_OK;
 }
 
 #define ORDERING(name, want, or_equal)                                                             \
     static alm_status name##_text(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)     \
     {                                                                                              \
         ALM_OVER_DICT(name##_text, call, n, args, out);                                            \
-        views_ordered(args, want, or_equal, out->data, n);                                         \
-        return ALM_OK;                                                                             \
+        return views_ordered(call, args, want, or_equal, out->data, n);                            \
     }
 ORDERING(lt, -1, false)
 ORDERING(le, -1, true)

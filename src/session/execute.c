@@ -12,6 +12,7 @@
 
 #include "base/conf.h"
 #include "base/hash.h"
+#include "base/look.h"
 #include "base/number.h"
 #include "session/access.h"
 #include "session/copy.h"
@@ -343,7 +344,9 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     count_start(c, p);
     if (p->stmt->kind == ALM_STMT_SELECT)
         atomic_store_explicit(&c->yield_ns, s->brief_ns, memory_order_relaxed);
+    alm_look_begin();
     const alm_status st = run(c, p->stmt, values, n_values);
+    alm_look_end(p->text);
     atomic_store_explicit(&c->yield_ns, 0, memory_order_relaxed);
     c->execute_ns = alm_monotonic_ns() - c->cx.started_ns - (c->compile_ns - p->parse_ns);
     p->yielded = st == ALM_E_YIELD;
@@ -492,10 +495,12 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
         return ALM_OK;
     const int64_t start = alm_monotonic_ns();
     alm_status st = ALM_OK;
+    alm_look_begin();
     if (c->returns)
         alm_returning_next(c, out);
     else
         st = c->ready != NULL ? next_ready(c, out) : next_brief(c, out);
+    alm_look_end(c->prepared != NULL ? c->prepared->text : (alm_str){"", 0});
     if (st == ALM_E_YIELD) {
         *out = NULL;
         start_over(c);

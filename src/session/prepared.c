@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/look.h"
 #include "session/access.h"
 
 static void prepare_context(alm_session *s, alm_prepared *p, alm_ctx *cx)
@@ -158,6 +159,7 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
     }
     prepare_context(s, p, &cx);
     alm_status st = ALM_OK;
+    alm_look_begin();
     const int64_t limit = s->db->conf != NULL ? s->db->conf->sql_text_max : INT64_C(16) << 20;
     if ((int64_t)text.len > limit)
         st = alm_fail(&cx, ALM_E_LIMIT, -1,
@@ -169,6 +171,7 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
         parse_begins(s, &cx, text, &before);
     if (st == ALM_OK)
         st = parse_text(&cx, p, text, next);
+    alm_look_end(text);
     if (is_long)
         atomic_store(&s->statement, before);
     p->nodes = cx.nodes;
@@ -410,6 +413,7 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
     alm_param *list = NULL;
     const alm_plan_col *found = NULL;
     uint32_t n_found = 0;
+    alm_look_begin();
     alm_status st = ALM_NEWN(&c.cx, &c.arena, n + 1, &list);
     for (uint32_t i = 0; st == ALM_OK && i < n_given; i++)
         list[i].type = given[i];
@@ -419,6 +423,7 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
         st = describe_plan(&c, p, list, n, &found, &n_found);
     if (st == ALM_OK)
         st = keep_description(&c.cx, p, list, n, found, n_found, params, cols);
+    alm_look_end(p->text);
     if (st == ALM_OK) {
         *n_params = n;
         *n_cols = n_found;

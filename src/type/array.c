@@ -52,6 +52,7 @@ alm_status alm_array_begin(alm_ctx *cx, alm_arena *arena, int32_t pos, uint32_t 
                             ALM_ARRAY_MAX);
     }
     *out = (alm_array_out){.count = count, .n_bytes = head + count * sizeof(double)};
+    ALM_TRY(alm_steps_add(cx, 1 + (int64_t)count)); /* that whoever asks for them fills */
     /* views of up to 12 bytes are made from these bytes, so there is always room for 12 */
     ALM_TRY(alm_arena_bytes(cx, arena, ALM_MAX(out->n_bytes, (size_t)16), &out->bytes));
     memcpy(out->bytes, len, head);
