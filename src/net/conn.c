@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/conf.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "net/loop_state.h"
 
@@ -777,10 +779,34 @@ void alm_conn_wait_not(alm_conn *conn)
 void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
                    void (*drop)(void *arg), void *arg)
 {
+    alm_loop *loop = conn->listener->loop;
     alm_conn_wait(conn, done, drop, arg);
     conn->work = work;
     conn->item.run = run_work;
-    alm_thread_pool_submit(conn->listener->loop->pool, &conn->item);
+    conn->item.owner = conn->owner;
+    const bool desk = conn->first && alm_thread_pool_is_full(loop->pool);
+    alm_thread_pool_submit(desk ? loop->desk : loop->pool, &conn->item);
+}
+
+void alm_conn_work_now(alm_conn *conn, void (*work)(void *arg),
+                       void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg), void *arg)
+{
+    alm_conn_wait(conn, done, drop, arg);
+    conn->work = work;
+    conn->item.run = run_work;
+    conn->item.owner = 0;
+    alm_thread_pool_submit(conn->listener->loop->desk, &conn->item);
+}
+
+void alm_conn_user(alm_conn *conn, const char *identity, bool administrator)
+{
+    ALM_ASSERT(!conn->working);
+    conn->first = administrator;
+    conn->owner = 0;
+    if (identity != NULL)
+        conn->owner = alm_hash_str(alm_str_of(identity)) | 1;
+    else if (alm_db_conf(conn->listener->loop->db)->acl_enabled) /* nobody, who has an address */
+        conn->owner = alm_hash_u128(conn->net[0], conn->net[1]) | 1;
 }
 
 void alm_conn_work_done(alm_conn *conn)

@@ -176,6 +176,9 @@ static void *run_lane(void *arg)
 
 /* ---------------------------------------------------------------------- commits */
 
+/* All turns of log-ins at once, and some. */
+enum { DESK_THREADS = ALM_TURNS_MAX + 16 };
+
 static void run_lead(alm_thread_pool_item *item)
 {
     const alm_loop *loop = (alm_loop *)((char *)item - offsetof(alm_loop, lead));
@@ -186,7 +189,7 @@ static void call_leader(void *arg)
 {
     alm_loop *loop = arg;
     loop->lead.run = run_lead;
-    alm_thread_pool_submit(loop->pool, &loop->lead);
+    alm_thread_pool_submit(loop->desk, &loop->lead);
 }
 
 /* ----------------------------------------------------------------- life cycle */
@@ -249,6 +252,8 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t lanes, uint32_t query_
     alm_status st =
         code == 0 ? alm_thread_pool_new(cx, query_threads, &loop->pool)
                   : alm_fail(cx, ALM_E_IO, -1, "cannot make an event loop: %s", uv_strerror(code));
+    if (st == ALM_OK)
+        st = alm_thread_pool_new(cx, DESK_THREADS, &loop->desk);
     if (st != ALM_OK) {
         alm_loop_free(loop);
         return st;
@@ -331,6 +336,7 @@ void alm_loop_free(alm_loop *loop)
         deinit_lane(&loop->lanes[i]);
     alm_storage_lead_by(alm_db_storage(loop->db), NULL, NULL);
     alm_thread_pool_free(loop->pool);
+    alm_thread_pool_free(loop->desk);
     for (alm_listener *l = loop->listeners; l != NULL;) {
         alm_listener *next = l->next;
         alm_peers_deinit(&l->peers);

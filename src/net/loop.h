@@ -186,6 +186,12 @@ void alm_conn_input_max(alm_conn *conn, size_t bytes);
  */
 void alm_conn_work(alm_conn *conn, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
                    void (*drop)(void *arg), void *arg);
+/* The same for what is short and may not wait until statements end: log-ins. */
+void alm_conn_work_now(alm_conn *conn, void (*work)(void *arg),
+                       void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg), void *arg);
+/* Whose pieces of work these are from here on: those of one user leave query threads to others, and the administrator's
+ * go on when all are taken. NULL: nobody logged in. */
+void alm_conn_user(alm_conn *conn, const char *identity, bool administrator);
 /* Work that somebody else does: as above, but instead of a query thread who has done it calls
  * alm_conn_work_over, from any thread. */
 void alm_conn_wait(alm_conn *conn, void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg),

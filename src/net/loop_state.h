@@ -47,6 +47,8 @@ struct alm_conn {
     bool young;
     _Atomic bool evicted, spoke; /* it gave its place to another; a byte has come */
     bool known;                  /* alm_conn_known was called */
+    uint64_t owner;              /* of its pieces of work: pool.h */
+    bool first;                  /* of the administrator: alm_conn_user */
     uv_tcp_t tcp;
     char *in; /* unread bytes */
     size_t in_len, in_cap, in_max;
@@ -99,6 +101,8 @@ struct alm_lane {
 struct alm_loop {
     alm_db *db;
     alm_thread_pool *pool;
+    alm_thread_pool *
+        desk; /* for what may not wait until statements end: log-ins, commits; the administrator when all places are taken */
     alm_turns turns;
     alm_pace pace;
     alm_faults faults;

@@ -25,6 +25,8 @@ struct alm_thread_pool {
     pthread_cond_t work, ended, mind;
     alm_thread_pool_item *head, *tail;
     uint32_t threads, idle, threads_max, waiting_items;
+    uint64_t *running; /* owners of what runs */
+    uint32_t n_running, running_cap;
     uint32_t woken; /* threads on their way to the queue: idle ones that were signalled, new ones */
     uint32_t short_running; /* items that began in this round */
     uint32_t short_max;
@@ -35,14 +37,67 @@ struct alm_thread_pool {
     bool has_minder;
 };
 
+/* Threads that the pieces of one owner may have. */
+static uint32_t share_of_one(const alm_thread_pool *pool)
+{
+    enum { RESERVE = 8 }; /* one in so many */
+    return pool->threads_max -
+           (pool->threads_max > 1 ? ALM_MAX(pool->threads_max / RESERVE, 1u) : 0);
+}
+
+static bool has_share(const alm_thread_pool *pool, uint64_t owner)
+{
+    uint32_t n = 0;
+    if (owner == 0 || pool->stop)
+        return true;
+    for (uint32_t i = 0; i < pool->n_running; i++)
+        n += pool->running[i] == owner;
+    return n < share_of_one(pool);
+}
+
+/* The first item that may run; *before: the one in front of it. Neighbours of one owner are asked about once. */
+static alm_thread_pool_item *next_of(const alm_thread_pool *pool, alm_thread_pool_item **before)
+{
+    uint64_t refused = 0;
+    *before = NULL;
+    for (alm_thread_pool_item *item = pool->head; item != NULL; *before = item, item = item->next) {
+        if (refused != 0 && item->owner == refused)
+            continue;
+        if (has_share(pool, item->owner))
+            return item;
+        refused = item->owner;
+    }
+    return NULL;
+}
+
+static bool has_work(const alm_thread_pool *pool)
+{
+    alm_thread_pool_item *before = NULL;
+    return next_of(pool, &before) != NULL;
+}
+
 static alm_thread_pool_item *take(alm_thread_pool *pool)
 {
-    alm_thread_pool_item *item = pool->head;
-    pool->head = item->next;
-    if (pool->head == NULL)
-        pool->tail = NULL;
+    alm_thread_pool_item *before = NULL, *item = next_of(pool, &before);
+    if (item == NULL)
+        return NULL;
+    *(before != NULL ? &before->next : &pool->head) = item->next;
+    if (pool->tail == item)
+        pool->tail = before;
     pool->waiting_items--;
+    ALM_ASSERT(pool->n_running < pool->running_cap); /* add_thread sees to it */
+    pool->running[pool->n_running++] = item->owner;
     return item;
+}
+
+/* What ran of that owner is done. */
+static void has_run(alm_thread_pool *pool, uint64_t owner)
+{
+    uint32_t at = 0;
+    while (at < pool->n_running && pool->running[at] != owner)
+        at++;
+    ALM_ASSERT(at < pool->n_running);
+    pool->running[at] = pool->running[--pool->n_running];
 }
 
 static void has_come(alm_thread_pool *pool)
@@ -54,7 +109,8 @@ static void has_come(alm_thread_pool *pool)
 /* With the lock held: waits for an item; NULL: this thread shall end. */
 static alm_thread_pool_item *wait_for_item(alm_thread_pool *pool)
 {
-    while (pool->head == NULL) {
+    alm_thread_pool_item *item = NULL;
+    while ((item = take(pool)) == NULL) {
         if (pool->stop)
             return NULL;
         pool->idle++;
@@ -63,10 +119,10 @@ static alm_thread_pool_item *wait_for_item(alm_thread_pool *pool)
         has_come(pool);
         if (pool->threads > pool->threads_max)
             return NULL; /* the limit has gone down: others take what waits */
-        if (!woken && pool->head == NULL && pool->threads > 1)
+        if (!woken && pool->threads > 1 && !has_work(pool))
             return NULL;
     }
-    return take(pool);
+    return item;
 }
 
 static bool wake_one(alm_thread_pool *pool);
@@ -81,21 +137,37 @@ static void *run_thread(void *arg)
         if (item == NULL)
             break;
         const uint32_t round = pool->round;
+        const uint64_t owner = item->owner; /* the item may be gone when it has run */
         pool->short_running++;
         (void)pthread_mutex_unlock(&pool->lock);
         item->run(item);
         (void)pthread_mutex_lock(&pool->lock);
+        has_run(pool, owner);
         if (round == pool->round)
             pool->short_running--;
         if (pool->threads > pool->threads_max)
             break;
     }
     pool->threads--;
-    if (pool->head != NULL && !pool->stop && wake_one(pool))
+    if (has_work(pool) && !pool->stop && wake_one(pool))
         (void)pthread_cond_signal(&pool->work);
     (void)pthread_cond_broadcast(&pool->ended);
     (void)pthread_mutex_unlock(&pool->lock);
     return NULL;
+}
+
+/* For the owners of one thread more. */
+static bool has_room(alm_thread_pool *pool)
+{
+    if (pool->threads < pool->running_cap)
+        return true;
+    const uint32_t cap = ALM_MAX(2 * pool->running_cap, 16u);
+    uint64_t *grown = realloc(pool->running, cap * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    pool->running = grown;
+    pool->running_cap = cap;
+    return true;
 }
 
 /* With the lock held. Failing is no harm while one thread lives. */
@@ -103,6 +175,8 @@ static bool add_thread(alm_thread_pool *pool)
 {
     pthread_t thread;
     pthread_attr_t attr;
+    if (!has_room(pool))
+        return false;
     (void)pthread_attr_init(&attr);
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -137,8 +211,9 @@ static void *run_minder(void *arg)
         (void)alm_cond_wait_us(&pool->mind, &pool->lock, ROUND_US);
         pool->round++;
         pool->short_running = 0;
-        pool->minding = pool->waiting_items > 0;
-        for (uint32_t n = 0; n < pool->waiting_items && pool->woken < pool->short_max; n++) {
+        pool->minding = has_work(pool); /* what waits for its owner's share is taken by who ends */
+        for (uint32_t n = 0;
+             pool->minding && n < pool->waiting_items && pool->woken < pool->short_max; n++) {
             if (wake_one(pool))
                 (void)pthread_cond_signal(&pool->work);
         }
@@ -192,11 +267,19 @@ void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item)
         (void)pthread_cond_signal(&pool->mind);
 }
 
+bool alm_thread_pool_is_full(alm_thread_pool *pool)
+{
+    (void)pthread_mutex_lock(&pool->lock);
+    const bool full = pool->n_running + pool->waiting_items >= pool->threads_max;
+    (void)pthread_mutex_unlock(&pool->lock);
+    return full;
+}
+
 void alm_thread_pool_limit(alm_thread_pool *pool, uint32_t threads_max)
 {
     (void)pthread_mutex_lock(&pool->lock);
     pool->threads_max = ALM_MAX(threads_max, 1u);
-    if (pool->threads > pool->threads_max && pool->head == NULL) { /* idle ones see to it */
+    if (pool->threads > pool->threads_max && !has_work(pool)) { /* idle ones see to it */
         pool->woken = pool->idle;
         (void)pthread_cond_broadcast(&pool->work);
     }
@@ -219,6 +302,7 @@ void alm_thread_pool_free(alm_thread_pool *pool)
     (void)pthread_mutex_unlock(&pool->lock);
     if (pool->has_minder)
         (void)pthread_join(pool->minder, NULL);
+    free(pool->running);
     (void)pthread_cond_destroy(&pool->mind);
     (void)pthread_cond_destroy(&pool->work);
     (void)pthread_cond_destroy(&pool->ended);

@@ -162,10 +162,49 @@ static void test_the_limit_changes(void **state)
     alm_thread_pool_free(pool);
 }
 
+/* However many one owner has submitted: a thread is left to others, who do not wait for his. Nobody's pieces take all. */
+static void test_an_owner_leaves_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 8, MANY = 40 };
+    _Atomic int64_t ran = 0, many_ran = 0;
+    _Atomic bool gate = false;
+    static test_item many[MANY], other[4];
+    for (uint64_t owner = 0; owner < 2; owner++) {
+        alm_thread_pool *pool = new_pool(THREADS);
+        atomic_store(&gate, false);
+        atomic_store(&ran, 0);
+        atomic_store(&many_ran, 0);
+        for (int i = 0; i < MANY; i++) {
+            many[i] = (test_item){
+                .item = {.run = run_item, .owner = owner}, .ran = &many_ran, .gate = &gate};
+            alm_thread_pool_submit(pool, &many[i].item);
+        }
+        for (int i = 0; i < 4; i++) {
+            other[i] = (test_item){.item = {.run = run_item, .owner = 7}, .ran = &ran};
+            alm_thread_pool_submit(pool, &other[i].item);
+        }
+        if (owner != 0) {
+            assert_true(reaches(&ran, 4));
+        } else {
+            pause_us(100000);
+            assert_int_equal(atomic_load(&ran), 0);
+        }
+        assert_true(alm_thread_pool_is_full(pool));
+        assert_int_equal(atomic_load(&many_ran), 0);
+        atomic_store(&gate, true);
+        assert_true(reaches(&many_ran, MANY));
+        assert_true(reaches(&ran, 4));
+        assert_false(alm_thread_pool_is_full(pool));
+        alm_thread_pool_free(pool);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_limit_changes),
+        cmocka_unit_test(test_an_owner_leaves_threads),
         cmocka_unit_test(test_all_items_run),
         cmocka_unit_test(test_long_items_hold_up_nobody),
         cmocka_unit_test(test_single_items_after_rests),

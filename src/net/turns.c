@@ -94,7 +94,8 @@ static void start_all(alm_turns *turns)
         (void)unlink_waiting(turns, conn);
         (void)memcpy(turns->running[turns->n_running++], conn->net, sizeof conn->net);
         conn->item.run = run_turn;
-        alm_thread_pool_submit(conn->listener->loop->pool, &conn->item);
+        conn->item.owner = 0;
+        alm_thread_pool_submit(conn->listener->loop->desk, &conn->item);
     }
 }
 

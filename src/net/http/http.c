@@ -366,6 +366,8 @@ void alm_http_let_in(alm_http *h)
     }
     if (h->known)
         alm_conn_known(h->conn);
+    alm_conn_user(h->conn, h->who != NULL ? h->who->identity : NULL,
+                  h->who != NULL && h->who->kind == ALM_PRINCIPAL_ADMIN);
     const alm_http_route *route = h->route_wanted;
     const alm_http_request *req = &h->req;
     if (req->has_body && route->handler->body == NULL) {

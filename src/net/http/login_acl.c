@@ -209,7 +209,7 @@ static void start_check(alm_conn *conn, void *arg)
     attempt *a = arg;
     const struct alm_conf *conf = alm_db_conf(a->db);
     if (a->token.ptr != NULL)
-        alm_conn_work(conn, check, checked, attempt_free, a);
+        alm_conn_work_now(conn, check, checked, attempt_free, a);
     else
         alm_conn_work_in_turn(conn, conf->acl_password_check_max,
                               conf->acl_password_check_address_max, check, checked, attempt_free,

@@ -9,6 +9,7 @@
 
 #include <openssl/crypto.h>
 
+#include "auth/rights.h"
 #include "base/log.h"
 #include "base/lookup.h"
 #include "base/utf8.h"
@@ -535,6 +536,8 @@ static void logged_in(pg_conn *c)
         return;
     }
     alm_conn_input_user(c->conn, &c->requests->requests);
+    alm_conn_user(c->conn, c->who != NULL ? c->who->identity : NULL,
+                  c->who != NULL && c->who->kind == ALM_PRINCIPAL_ADMIN);
     alm_buf_init(&c->copy_data, &c->requests->requests);
     c->prepared = (alm_mem){.limit_bytes = conf->pg_prepared_memory_max,
                             .parent = &c->requests->prepared,
