@@ -275,6 +275,10 @@ ALM_NODISCARD alm_status alm_join_single(alm_scope *sc, int32_t pos, alm_plan *i
                                          alm_expr ***values);
 /* bind_constant.c: the value of a query, found out while the statement is planned: where there are no
  * rows around it (LIMIT, VALUES, arguments of table functions ...). */
+/* A query that runs while the statement is planned, with a planner of its own: it shares nothing with the statement's plan, which
+ * may be one that is only shown. */
+ALM_NODISCARD alm_status alm_bind_apart(alm_scope *sc, alm_planner *own, alm_select *sel,
+                                        int32_t pos, alm_plan **plan);
 ALM_NODISCARD alm_status alm_constant_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 ALM_NODISCARD alm_status alm_constant_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out);
 /* A query in the scope's environment that may name the scope's columns. */

@@ -36,13 +36,23 @@ static bool can_run(const alm_planner *p)
     return !alm_describing(p) && p->env->texts != NULL;
 }
 
-static alm_status bind_own(alm_scope *sc, alm_planner *own, const alm_ast *ast, alm_plan **plan)
+alm_status alm_bind_apart(alm_scope *sc, alm_planner *own, alm_select *sel, int32_t pos,
+                          alm_plan **plan)
 {
     const alm_names *names = NULL;
+    alm_plan_env *env = NULL;
+    *own = (alm_planner){
+        .cx = sc->p->cx, .env = sc->p->env, .view = sc->p->view, .depth = sc->p->depth};
+    if (own->env->sealed != NULL) {
+        ALM_TRY(ALM_NEW(own->cx, own->cx->arena, &env));
+        *env = *own->env;
+        env->sealed = NULL;
+        own->env = env;
+    }
     ALM_TRY(fresh_names(own, sc->names, &names));
-    ALM_TRY(alm_bind_query(own, names, ast->select, plan));
+    ALM_TRY(alm_bind_query(own, names, sel, plan));
     if (own->outer_refs > 0)
-        return alm_fail(own->cx, ALM_E_UNSUPPORTED, ast->pos,
+        return alm_fail(own->cx, ALM_E_UNSUPPORTED, pos,
                         "a subquery that stands here cannot use columns of the query around it");
     return ALM_OK;
 }
@@ -63,12 +73,11 @@ static alm_status run_text(alm_planner *own, alm_plan *plan, int32_t pos, alm_st
 
 alm_status alm_constant_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
-    alm_planner own = {
-        .cx = sc->p->cx, .env = sc->p->env, .view = sc->p->view, .depth = sc->p->depth};
+    alm_planner own;
     alm_plan *plan = NULL;
     alm_str *text = NULL;
     uint32_t n = 0;
-    ALM_TRY(bind_own(sc, &own, ast, &plan));
+    ALM_TRY(alm_bind_apart(sc, &own, ast->select, ast->pos, &plan));
     if (plan->n_cols != 1)
         return alm_fail(own.cx, ALM_E_TYPE, ast->pos, "subquery must give one column, gives %u",
                         plan->n_cols);
@@ -85,14 +94,13 @@ alm_status alm_constant_subquery(alm_scope *sc, const alm_ast *ast, alm_expr **o
 
 alm_status alm_constant_exists(alm_scope *sc, const alm_ast *ast, alm_expr **out)
 {
-    alm_planner own = {
-        .cx = sc->p->cx, .env = sc->p->env, .view = sc->p->view, .depth = sc->p->depth};
+    alm_planner own;
     alm_plan *plan = NULL;
     alm_expr *one = NULL;
     const char *name = "one";
     alm_str *text = NULL;
     uint32_t n = 0;
-    ALM_TRY(bind_own(sc, &own, ast, &plan));
+    ALM_TRY(alm_bind_apart(sc, &own, ast->select, ast->pos, &plan));
     ALM_TRY(alm_expr_bits(own.cx, ALM_TY(INT), 1, ast->pos, &one));
     ALM_TRY(alm_plan_limit(&own, &plan, 0, 1));
     ALM_TRY(alm_plan_project(&own, plan, &one, &name, 1, &plan));

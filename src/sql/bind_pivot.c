@@ -97,23 +97,23 @@ static alm_status value_node(alm_planner *p, alm_type type, alm_str text, int32_
 /* FOR column IN (SELECT ...): the values as if they were written out. */
 static alm_status query_values(alm_scope *sc, alm_pivot_for *f)
 {
-    alm_planner *p = sc->p;
-    alm_ctx *cx = p->cx;
+    alm_planner own;
+    alm_ctx *cx = sc->p->cx;
     alm_plan *plan = NULL;
     alm_str *texts = NULL;
     uint32_t n = 0;
-    ALM_TRY(alm_bind_query(p, sc->names, f->select, &plan));
+    ALM_TRY(alm_bind_apart(sc, &own, f->select, f->in_pos, &plan));
     if (plan->n_cols != 1)
         return alm_fail(cx, ALM_E_SYNTAX, f->in_pos,
                         "PIVOT IN subquery must return exactly one column, got %u", plan->n_cols);
     const alm_type type = plan->cols[0].type, text = ALM_TY(STRING);
-    ALM_TRY(alm_plan_cast(p, &plan, &text, ALM_CAST_EXPLICIT));
-    ALM_TRY(alm_optimise(p, &plan));
-    if (p->env->texts == NULL)
+    ALM_TRY(alm_plan_cast(&own, &plan, &text, ALM_CAST_EXPLICIT));
+    ALM_TRY(alm_optimise(&own, &plan));
+    if (own.env->texts == NULL)
         return alm_fail(cx, ALM_E_UNSUPPORTED, f->in_pos, "PIVOT over a query cannot be run here");
-    alm_use_once(p);
-    ALM_TRY(
-        p->env->texts(cx, p->env->snapshot, p->env->registry, plan, COMBINATIONS_MAX, &texts, &n));
+    alm_use_once(&own);
+    ALM_TRY(own.env->texts(cx, own.env->snapshot, own.env->registry, plan, COMBINATIONS_MAX, &texts,
+                           &n));
     if (n == 0)
         return alm_fail(cx, ALM_E_VALUE, f->in_pos, "PIVOT IN subquery returned empty result set");
     if (n > COMBINATIONS_MAX)
@@ -127,7 +127,7 @@ static alm_status query_values(alm_scope *sc, alm_pivot_for *f)
             seen |=
                 (texts[i].ptr == NULL) == (texts[k].ptr == NULL) && alm_str_eq(texts[i], texts[k]);
         if (!seen)
-            ALM_TRY(value_node(p, type, texts[i], f->in_pos, &f->values[f->n_values++].expr));
+            ALM_TRY(value_node(sc->p, type, texts[i], f->in_pos, &f->values[f->n_values++].expr));
     }
     return ALM_OK;
 }

@@ -6,6 +6,9 @@
  * Variables   DECLAREs around a view set its OVERRIDABLE variables; others of its variables may not be
  *             named there. In a view of another definer they are constants: a name or a query would be read with his rights.
  * Barriers    stand around the views of other definers: opt_barrier.c.
+ * EXPLAIN     of who may not see what such a view reads gets a leaf in its place, with the columns of the view and a number of rows
+ *             that says nothing: what the rules make of the tables below it, of their dictionaries and their times, is not seen,
+ *             and neither are their names. A plan with such a leaf cannot run.
  */
 #include "sql/bind_access.h"
 #include "sql/bind_table.h"
@@ -14,7 +17,7 @@
 #include "time/timestamp.h"
 #include "time/zone.h"
 
-enum { NESTING_MAX = 64, VIEWS_MAX = 4096 };
+enum { NESTING_MAX = 64, VIEWS_MAX = 4096, SEALED_ROWS = 1000 };
 
 typedef struct alm_view_level {
     const char *name;
@@ -85,6 +88,26 @@ static alm_status bind_text(alm_planner *p, const alm_table *view, const alm_vie
     return ALM_OK;
 }
 
+/* Puts the leaf in the place of what the barrier stands around. */
+static alm_status seal(alm_planner *p, alm_plan *barrier)
+{
+    const alm_plan *was = barrier->child[0];
+    alm_plan *leaf = NULL;
+    ALM_ASSERT(barrier->op == ALM_P_BARRIER);
+    ALM_TRY(alm_plan_new(p, ALM_P_VALUES, barrier->pos, NULL, &leaf));
+    leaf->cols = was->cols;
+    leaf->n_cols = was->n_cols;
+    leaf->ts_col = was->ts_col;
+    leaf->order = was->order;
+    leaf->values.n_rows = SEALED_ROWS;
+    leaf->est_rows = SEALED_ROWS;
+    barrier->child[0] = leaf;
+    barrier->depth = leaf->depth + 1;
+    barrier->barrier.sealed = true;
+    *p->env->sealed = true;
+    return ALM_OK;
+}
+
 alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos, alm_plan **out)
 {
     const alm_view_level level = {
@@ -103,14 +126,18 @@ alm_status alm_bind_view(alm_planner *p, const alm_table *view, int32_t pos, alm
                         NESTING_MAX);
     bool refused = false;
     const bool hides = alm_access_hides(p->cx, view->name, p->view);
+    /* from the user, through whichever view of his it is read */
+    const bool unseen = p->env->sealed != NULL && alm_access_hides(p->cx, view->name, NULL);
     const alm_status st = bind_text(p, view, &level, hides, &refused, out);
     if (st != ALM_OK) {
         if (!refused || level.depth > 1)
             p->cx->err.sql_pos = pos;
         return st;
     }
-    if (hides)
+    if (hides || unseen)
         ALM_TRY(alm_plan_new(p, ALM_P_BARRIER, pos, *out, out));
+    if (unseen)
+        ALM_TRY(seal(p, *out));
     (*out)->view = view;
     return place_plan(*out, pos);
 }

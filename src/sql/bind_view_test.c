@@ -5,9 +5,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "base/access.h"
 #include "sql/plan_fixture_for_test.h"
 
 static const alm_column COLS[] = {{.name = "ts", .type = {.id = ALM_T_TIMESTAMP}},
@@ -167,6 +169,84 @@ static void variables_reach_in(void **state)
     }
 }
 
+static alm_status may_all(alm_ctx *cx, void *arg, const alm_access_ask *ask)
+{
+    (void)cx;
+    (void)arg;
+    (void)ask;
+    return ALM_OK;
+}
+
+static bool sees_all(alm_ctx *cx, void *arg, const char *table)
+{
+    (void)cx;
+    (void)arg;
+    (void)table;
+    return true;
+}
+
+/* `low` is somebody else's, `high` is the user's own. */
+static bool hides_low(alm_ctx *cx, void *arg, const char *view, const char *reader)
+{
+    (void)cx;
+    (void)arg;
+    (void)reader;
+    return strcmp(view, "low") == 0;
+}
+
+static void plan_lines(fixture *f, const char *sql, char out[4096])
+{
+    size_t offset = 0, n = 0, used = 0;
+    alm_stmt *stmt = NULL;
+    alm_plan *plan = NULL;
+    const char **lines = NULL;
+    out[0] = 0;
+    assert_int_equal(alm_sql_parse(&f->cx, alm_str_of(sql), &offset, &stmt), ALM_OK);
+    if (alm_plan_select(&f->cx, &f->env, stmt->select, &plan) != ALM_OK)
+        fail_msg("%s: %s", sql, f->cx.err.msg);
+    assert_int_equal(alm_plan_explain(&f->cx, plan, &lines, NULL, &n), ALM_OK);
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)snprintf(out + used, 4096 - used, "%s\n", lines[i]);
+}
+
+/* What cannot leak goes below the view as it does for who made it; what is shown has a leaf there. */
+static void plans_that_run_and_that_are_shown(void **state)
+{
+    static const struct {
+        const char *sql, *shown;
+    } rows[] = {
+        {"select y from low where p > 3 and y != 'x'", "filter p > 3.0 and y != 'x'\n"},
+        {"select y, max(p) from low where ts in '1970' group by y", "filter ts"},
+        {"select * from o join low on (y) where low.p > 3", "join"},
+        {"select * from low where p > 3 union all select * from low", "union"},
+        {"select * from low order by ts limit 3", "limit"},
+        {"select * from high where m > 3", "group by keys: y"},
+    };
+    fixture *f = *state;
+    const alm_access access = {.may = may_all, .sees = sees_all, .hides = hides_low};
+    for (size_t i = 0; i < ALM_COUNT(rows); i++) {
+        char all[4096], reader[4096], shown[4096];
+        bool sealed = false;
+        f->cx.access = NULL;
+        f->env.sealed = &sealed;
+        plan_lines(f, rows[i].sql, all);
+        assert_false(sealed);
+        f->cx.access = &access;
+        f->env.sealed = NULL;
+        plan_lines(f, rows[i].sql, reader);
+        f->env.sealed = &sealed;
+        plan_lines(f, rows[i].sql, shown);
+        f->env.sealed = NULL;
+        f->cx.access = NULL;
+        assert_string_equal(reader, all);
+        if (!sealed || strstr(all, "scan b") == NULL)
+            fail_msg("%s: %s", rows[i].sql, all);
+        if (strstr(shown, "view low\n") == NULL || strstr(shown, "scan b") != NULL ||
+            strstr(shown, rows[i].shown) == NULL)
+            fail_msg("%s: %s", rows[i].sql, shown);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +254,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_some_times_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(errors_point_at_the_name, setup, teardown),
         cmocka_unit_test_setup_teardown(variables_reach_in, setup, teardown),
+        cmocka_unit_test_setup_teardown(plans_that_run_and_that_are_shown, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

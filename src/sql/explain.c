@@ -486,7 +486,10 @@ static alm_status put_node(printer *pr, const alm_plan *plan, uint32_t level)
     pr->buf.len = 0;
     for (uint32_t i = 0; i < level; i++)
         ALM_TRY(put(pr, "  "));
-    ALM_TRY(put(pr, alm_plan_op_name(plan->op)));
+    if (alm_plan_is_sealed(plan))
+        ALM_TRY(alm_buf_printf(pr->cx, &pr->buf, "view %s", plan->view->name));
+    else
+        ALM_TRY(put(pr, alm_plan_op_name(plan->op)));
     ALM_TRY(put_detail(pr, plan));
     ALM_TRY(alm_grow(pr->cx, &pr->lines, pr->n, &pr->cap, sizeof *pr->lines));
     ALM_TRY(alm_grow(pr->cx, &pr->nodes, pr->n, &pr->cap_nodes, sizeof *pr->nodes));
@@ -494,6 +497,8 @@ static alm_status put_node(printer *pr, const alm_plan *plan, uint32_t level)
     const alm_str line = {pr->buf.ptr, pr->buf.len};
     ALM_TRY(alm_arena_zstr(pr->cx, pr->cx->arena, line, &pr->lines[pr->n]));
     pr->n++;
+    if (alm_plan_is_sealed(plan))
+        return ALM_OK;
     if (alm_plan_lists(plan))
         ALM_TRY(put_node(pr, plan->shared.of, level + 1));
     for (uint32_t i = 0; i < plan->n_children; i++)

@@ -113,6 +113,9 @@ static alm_status origin(writer *w, const alm_plan *plan, uint32_t col, const ch
         default:
             break;
         }
+        if (alm_plan_is_sealed(plan))
+            return alm_arena_printf(w->cx, w->cx->arena, out, "%s.%s", plan->view->name,
+                                    plan->cols[col].name);
         *out = plan->cols[col].name;
         return ALM_OK;
     }
@@ -215,7 +218,9 @@ static alm_status put_figures(writer *w, const alm_plan *plan)
     ALM_TRY(alm_buf_printf(w->cx, &w->buf, "%.3f", f->ms));
     ALM_TRY(put_int(w, "Actual Rows", f->rows));
     ALM_TRY(put_int(w, "Actual Loops", 1));
-    return put_int(w, "Peak Memory Usage", (f->peak_bytes + 1023) / 1024); /* kB */
+    return f->peak_bytes < 0
+               ? ALM_OK
+               : put_int(w, "Peak Memory Usage", (f->peak_bytes + 1023) / 1024); /* kB */
 }
 
 static alm_status put_head(writer *w, const alm_plan *plan, const char *relationship)
@@ -234,6 +239,8 @@ static alm_status put_head(writer *w, const alm_plan *plan, const char *relation
         ALM_TRY(put_text(w, "Schema", "public"));
         return put_text(w, "Alias", plan->scan.table->name);
     }
+    if (alm_plan_is_sealed(plan))
+        return put_text(w, "Alias", plan->view->name);
     if (plan->op == ALM_P_SOURCE)
         return put_text(w, "Function Name", plan->source.name);
     return ALM_OK;
@@ -245,7 +252,7 @@ static alm_status put_children(writer *w, const alm_plan *plan)
 {
     const bool turned = plan->op == ALM_P_JOIN && plan->join.kind == ALM_JOIN_RIGHT;
     const bool members = plan->op == ALM_P_SETOP;
-    const uint32_t n = plan->n_children;
+    const uint32_t n = alm_plan_is_sealed(plan) ? 0 : plan->n_children;
     const bool lists = alm_plan_lists(plan);
     if (n == 0 && !lists)
         return ALM_OK;

@@ -7,6 +7,7 @@
  *             move tells anything, and the plan is that of the definer. Aggregates and LIMIT are no matter: no rule moves them
  *             below a condition or a join.
  * Rules       A rule that does not know BARRIER stops at it. `pushdown` lets through what is leakproof.
+ * Sealed      Those of a plan that is shown and not run stay, and nothing goes below them (bind_view.c).
  * After       `open` no rule moves a condition, and filters keep their order (exec/filter.c: what is no plain comparison runs in
  *             the order written, over the rows that are still in).
  */
@@ -61,7 +62,7 @@ static alm_status visit(alm_planner *p, alm_plan **slot, bool safe)
 {
     bool own = true;
     ALM_TRY(alm_enter(p, (*slot)->pos));
-    while ((*slot)->op == ALM_P_BARRIER && safe)
+    while ((*slot)->op == ALM_P_BARRIER && safe && !alm_plan_is_sealed(*slot))
         ALM_TRY(take_away(p, slot));
     alm_plan *plan = *slot;
     ALM_TRY(tells_nothing(plan, &own));
@@ -79,7 +80,7 @@ alm_status alm_rule_barrier(alm_planner *p, alm_plan **plan)
 
 static alm_status open_one(alm_planner *p, alm_plan **slot)
 {
-    return (*slot)->op == ALM_P_BARRIER ? take_away(p, slot) : ALM_OK;
+    return (*slot)->op == ALM_P_BARRIER && !alm_plan_is_sealed(*slot) ? take_away(p, slot) : ALM_OK;
 }
 
 alm_status alm_rule_open(alm_planner *p, alm_plan **plan)

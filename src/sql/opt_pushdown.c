@@ -334,6 +334,8 @@ static alm_status push_into(alm_planner *p, alm_plan *plan, const alm_exprs *in,
             return push_scan(p, in, &plan->source.filter, &plan->source.n_filters);
         break;
     case ALM_P_BARRIER:
+        if (alm_plan_is_sealed(plan))
+            break;
         for (uint32_t i = 0; i < in->n; i++)
             ALM_TRY(alm_exprs_add(p->cx, alm_expr_leakproof(in->at[i]) ? &down : stay, in->at[i]));
         return push_child(p, plan, 0, &down);

@@ -335,8 +335,17 @@ struct alm_plan {
             uint32_t n_keys;
             uint32_t ts_col;
         } latest;
+        struct { /* BARRIER: rows of the child */
+            bool
+                sealed; /* the plan is shown to whom the view hides rows: what is below is left out (bind_view.c) */
+        } barrier;
     };
 };
+
+static inline bool alm_plan_is_sealed(const alm_plan *plan)
+{
+    return plan->op == ALM_P_BARRIER && plan->barrier.sealed;
+}
 
 /* Nodes are numbered as they are walked: what several SHARED nodes point to comes right behind the first
  * of them, which is where who walks a whole plan goes down. */

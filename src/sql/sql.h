@@ -77,6 +77,9 @@ typedef struct alm_plan_env {
     /* The plan is a template (bind_template.c): it says nothing of the values of `params`, nor of rows, and runs by
      * its instances alone. Of no use if uses->once. `uses` must be there. */
     bool as_template;
+    /* The plan is shown, not run: views that hide rows from who asks are leaves of it, and this is set where there is one
+     * (bind_view.c). NULL: the plan is to run. */
+    bool *sealed;
     const char *opt_off; /* comma list of optimiser rules to leave out (tests), or NULL */
 } alm_plan_env;
 
