@@ -3,7 +3,7 @@
 
     acl_bounds_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, json, pathlib, re, sys, urllib.parse
+import base64, json, pathlib, re, sys, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from acl_checks import ADMIN, Pg, Rest, pg_answer, run_suite  # noqa: E402
@@ -344,6 +344,78 @@ def grants_of_names(check, s):
     rest.must("drop table cols cascade permissions")
 
 
+def grants_in_number(check, s):
+    """Who owns tables makes no more grants than acl.grants.user.max, and none to names that nobody has; how many there are costs others no time."""
+    many, cols = "acl.grants.user.max is 50", ", ".join(f"c{i}" for i in range(30))
+    with Server(binary=s.binary, env={**ENV, "ALMANAC_ACL_GRANTS_USER_MAX": "50", "ALMANAC_ACL_ADMIN_PASSWORD": ADMIN[1], "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096"}) as one:
+        rest = Rest(one)
+        for name in ("ann", "bob", "cy", "dan"):
+            rest.must(f"create user {name} with password '{PW}'")
+            rest.must(f"grant http to {name}")
+        rest.must("create group few")
+        ann, bob, table = ("ann", PW), ("bob", PW), ", ".join(f"c{i} int" for i in range(30))
+        rest.must("grant create table to ann")
+        rest.must("grant create table to bob")
+        for t in ("w0", "w1"):
+            rest.must(f"create table {t} ({table})", ann)
+        rest.must(f"create table other ({table})", bob)
+
+        def refused(text, why, auth=ann):
+            status, body = rest.sql(text, auth)
+            check.that(status == 400 and why in body, f"{text}: {status} {body}")
+        for name in ("nobody", "ghost", "'a name'"):
+            refused(f"grant select on w0 to {name}", "does not exist")
+            refused(f"grant select on w0(c1) to {name}", "does not exist")
+        rest.must("grant select on w0 to later")
+        check.that(True, "an administrator grants in advance")
+        rest.must("revoke select on w0 from later", ann)
+        rest.must(f"grant select, update on w0({cols}) to cy", ann)
+        rest.must("grant select on w0 to few", ann)
+        refused(f"grant select on w1({cols}) to dan", many)
+        refused("grant select on w1(*) to dan", many)
+        rest.must("grant update on w0(c1) to cy", ann)
+        check.that(True, "what is there is no more")
+        rest.must(f"grant select on other({cols}) to cy", bob)
+        check.that(True, "the grants of one user are not another's")
+        # a REVOKE below a grant makes one for each other column
+        rest.must("grant select on w1 to dan", ann)
+        refused("revoke select on w1(c1) from dan", many)
+        check.that(rest.sql("select c2 from w1", ("dan", PW))[0] == 200, "what is refused changes nothing")
+        rest.must("revoke select on w1 from dan", ann)
+        check.that(rest.sql("select c2 from w1", ("dan", PW))[0] == 403, "taking all away is no more")
+        # by several statements, and by who may grant on
+        rest.must("grant select on w0 to bob with grant option", ann)
+        refused(f"grant select on w0({cols}) to dan", many, bob)
+        rest.must(f"grant select on w1({cols}) to dan")
+        check.that(True, "an administrator has no such limit")
+        rest.must(f"revoke select, update on w0({cols}) from cy", ann)
+        rest.must(f"revoke select on w1({cols}) from dan", ann)
+        rest.must(f"grant select on w1({cols}) to dan", ann)
+        check.that(rest.sql("select c2 from w1", ("dan", PW))[0] == 200, "there is room again")
+        # columns of one's own table are no grants of their own
+        before = len(rest.rows("select * from permissions_of('ann')"))
+        for i in range(20):
+            rest.must(f"alter table w0 add column more{i} int", ann)
+        check.that(len(rest.rows("select * from permissions_of('ann')")) == before and rest.sql("select more3 from w0", ann)[0] == 200, "a new column is the owner's by the table")
+        # very many of an administrator cost nobody time at each change
+        wide = ", ".join(f"d{i}" for i in range(4000))
+        rest.must(f"create table wide ({', '.join(f'd{i} int' for i in range(4000))})")
+        for i in range(25):
+            rest.request("/exec", "POST", ADMIN, {"Content-Type": "application/x-www-form-urlencoded"}, urllib.parse.urlencode({"query": f"grant select on wide({wide}) to cy{i}"}))
+        rest.must("create user cy24")
+        check.that(rest.rows("select count() from permissions_of('cy24') where \"column_name\" is not null") == [[4000]], "there are 100,000")
+        took, usual = [], []
+        for i in range(8):
+            began = time.monotonic()
+            rest.must("select 1", bob)
+            usual.append(time.monotonic() - began)
+            rest.must(f"{'grant' if i % 2 == 0 else 'revoke'} select on wide(d1) {'to' if i % 2 == 0 else 'from'} dan")
+            began = time.monotonic()
+            rest.must("select 1", bob)
+            took.append(time.monotonic() - began)
+        check.that(sorted(took)[4] < 0.03 + 3 * sorted(usual)[4], f"100,000 grants cost the next statement of others {sorted(took)[4]:.3f} s")
+
+
 def assumed(check, s):
     """What is set of an account while it is assumed outlives REVOKE ASSUME: so it needs the permission, as it is not one's own."""
     rest, who = s.rest, s.user()
@@ -603,7 +675,7 @@ def links(check, s):
         walk("http.cross.site.writes", Rest(one), None, {}, [(name, headers, True) for name, headers, _ in CLIENTS], "")
 
 
-PARTS = [preferences, barriers, plans, refreshes, grants_of_names, assumed, tokens_in_memory, targets, catalogue, links]
+PARTS = [preferences, barriers, plans, refreshes, grants_of_names, grants_in_number, assumed, tokens_in_memory, targets, catalogue, links]
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@
 /* One array for the records of each letter: counted first, so that nothing moves. */
 static void count(alm_acl *acl, char letter, uint32_t *of)
 {
-    uint32_t *const counts[] = {&acl->n_entities, &acl->n_members, &acl->n_aliases, &acl->n_tokens,
-                                &acl->n_grants,   &acl->n_assumes, &acl->n_definers};
-    static const char letters[] = {ALM_KEY_ENTITY, ALM_KEY_MEMBER, ALM_KEY_ALIAS,  ALM_KEY_TOKEN,
-                                   ALM_KEY_GRANT,  ALM_KEY_ASSUME, ALM_KEY_DEFINER};
+    uint32_t *const counts[] = {&acl->n_entities, &acl->n_members, &acl->n_aliases,
+                                &acl->n_tokens,   &acl->n_assumes, &acl->n_definers};
+    static const char letters[] = {ALM_KEY_ENTITY, ALM_KEY_MEMBER, ALM_KEY_ALIAS,
+                                   ALM_KEY_TOKEN,  ALM_KEY_ASSUME, ALM_KEY_DEFINER};
     for (size_t i = 0; i < ALM_COUNT(letters); i++)
         if (letters[i] == letter)
             *of = (*counts[i])++;
@@ -31,11 +31,10 @@ static alm_status make_room(alm_ctx *cx, alm_acl *acl)
     ALM_TRY(ALM_NEWN(cx, arena, acl->n_members + 1, &acl->members));
     ALM_TRY(ALM_NEWN(cx, arena, acl->n_aliases + 1, &acl->aliases));
     ALM_TRY(ALM_NEWN(cx, arena, acl->n_tokens + 1, &acl->tokens));
-    ALM_TRY(ALM_NEWN(cx, arena, acl->n_grants + 1, &acl->grants));
     ALM_TRY(ALM_NEWN(cx, arena, acl->n_assumes + 1, &acl->assumes));
     ALM_TRY(ALM_NEWN(cx, arena, acl->n_definers + 1, &acl->definers));
     acl->n_entities = acl->n_members = acl->n_aliases = acl->n_tokens = 0;
-    acl->n_grants = acl->n_assumes = acl->n_definers = 0;
+    acl->n_assumes = acl->n_definers = 0;
     return ALM_OK;
 }
 
@@ -52,8 +51,6 @@ static alm_status read_record(alm_ctx *cx, alm_acl *acl, alm_record r)
         return alm_record_pair(cx, &acl->arena, r, &acl->aliases[i]);
     case ALM_KEY_TOKEN:
         return alm_record_token(cx, &acl->arena, r, &acl->tokens[i]);
-    case ALM_KEY_GRANT:
-        return alm_record_grant(cx, &acl->arena, r, &acl->grants[i]);
     case ALM_KEY_ASSUME:
         return alm_record_assume(cx, &acl->arena, r, &acl->assumes[i]);
     case ALM_KEY_DEFINER:
@@ -68,13 +65,21 @@ static alm_status read_record(alm_ctx *cx, alm_acl *acl, alm_record r)
 
 static alm_status load(alm_ctx *cx, const alm_snapshot *snap, alm_acl *acl)
 {
-    const size_t n = alm_snapshot_record_count(snap);
+    static const char first[] = {ALM_KEY_GRANT}, behind[] = {ALM_KEY_GRANT + 1};
+    const uint32_t n = (uint32_t)alm_snapshot_record_count(snap);
     uint32_t unused = 0;
     acl->epoch = alm_snapshot_records_lsn(snap);
-    for (size_t i = 0; i < n; i++)
+    acl->records = alm_snapshot_records(snap);
+    acl->first_grant = alm_records_from(acl->records, (alm_str){first, 1});
+    const uint32_t end = alm_records_from(acl->records, (alm_str){behind, 1});
+    ALM_ASSERT(acl->first_grant <= end && end <= n);
+    acl->n_grants = end - acl->first_grant;
+    for (uint32_t i = acl->first_grant == 0 ? end : 0; i < n;
+         i = i + 1 == acl->first_grant ? end : i + 1)
         count(acl, alm_snapshot_record_at(snap, i).key.ptr[0], &unused);
     ALM_TRY(make_room(cx, acl));
-    for (size_t i = 0; i < n; i++)
+    for (uint32_t i = acl->first_grant == 0 ? end : 0; i < n;
+         i = i + 1 == acl->first_grant ? end : i + 1)
         ALM_TRY(read_record(cx, acl, alm_snapshot_record_at(snap, i)));
     return alm_acl_index(cx, acl);
 }
@@ -181,6 +186,7 @@ void alm_acl_release(alm_acl *acl)
 {
     if (acl == NULL || atomic_fetch_sub_explicit(&acl->refs, 1, memory_order_acq_rel) != 1)
         return;
+    alm_records_release(acl->records);
     alm_arena_deinit(&acl->arena);
     free(acl);
 }
@@ -286,37 +292,93 @@ const alm_token *alm_acl_token(const alm_acl *acl, const char *hash)
     return find(hash, acl->tokens, acl->n_tokens, sizeof *acl->tokens, by_hash);
 }
 
-static int by_grant(const void *key, const void *row)
+/* ------------------------------------------------------------------------- grants */
+
+static alm_record grant_record(const alm_acl *acl, uint32_t i)
 {
-    const alm_grant *a = key, *b = row;
-    int c = strcmp(a->entity, b->entity);
-    if (c == 0)
-        c = strcmp(a->table, b->table);
-    return c != 0 ? c : strcmp(a->column, b->column);
+    ALM_ASSERT(i < acl->n_grants);
+    return alm_records_at(acl->records, (size_t)acl->first_grant + i);
 }
 
-const alm_grant *alm_acl_grant(const alm_acl *acl, const char *entity, const char *table,
-                               const char *column)
+/* "g", the entity, a zero, the table, a zero, the column, a zero. Of a record that is none the entity alone. */
+static alm_grant grant_names(alm_str key)
 {
-    const alm_grant key = {.entity = entity, .table = table, .column = column};
-    return find(&key, acl->grants, acl->n_grants, sizeof key, by_grant);
+    const char *const end = key.ptr + key.len, *entity = key.ptr + 1;
+    const char *table = entity + strlen(entity) + 1;
+    if (table > end)
+        return (alm_grant){.entity = entity, .table = "", .column = ""};
+    const char *column = table + strlen(table) + 1;
+    if (column > end || column + strlen(column) != end)
+        return (alm_grant){.entity = entity, .table = table, .column = ""};
+    return (alm_grant){.entity = entity, .table = table, .column = column};
 }
 
-uint32_t alm_acl_grants_of(const alm_acl *acl, const char *entity, uint32_t *first)
+alm_grant alm_acl_grant_at(const alm_acl *acl, uint32_t i)
+{
+    const alm_record r = grant_record(acl, i);
+    alm_grant g = grant_names(r.key);
+    if (g.column + strlen(g.column) == r.key.ptr + r.key.len) /* else nothing is granted by it */
+        alm_record_permissions(r.value, &g);
+    return g;
+}
+
+typedef struct place { /* which grants; NULL: whatever */
+    const char *entity, *table, *column;
+} place;
+
+static int compare(alm_grant g, const place *at)
+{
+    int c = strcmp(g.entity, at->entity);
+    if (c == 0 && at->table != NULL)
+        c = strcmp(g.table, at->table);
+    if (c == 0 && at->column != NULL)
+        c = strcmp(g.column, at->column);
+    return c;
+}
+
+/* The first grant that is not below the place, or, past: the first above it. */
+static uint32_t bound(const alm_acl *acl, const place *at, bool past)
 {
     uint32_t lo = 0, hi = acl->n_grants;
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
-        if (strcmp(acl->grants[mid].entity, entity) < 0)
+        const int c = compare(grant_names(grant_record(acl, mid).key), at);
+        if (c < 0 || (past && c == 0))
             lo = mid + 1;
         else
             hi = mid;
     }
-    *first = lo;
-    while (lo < acl->n_grants && strcmp(acl->grants[lo].entity, entity) == 0)
-        lo++;
     return lo;
 }
+
+bool alm_acl_grant(const alm_acl *acl, const char *entity, const char *table, const char *column,
+                   alm_grant *out)
+{
+    const place at = {entity, table, column};
+    const uint32_t i = bound(acl, &at, false);
+    *out = (alm_grant){.entity = entity, .table = table, .column = column};
+    if (i == acl->n_grants || compare(grant_names(grant_record(acl, i).key), &at) != 0)
+        return false;
+    *out = alm_acl_grant_at(acl, i);
+    return true;
+}
+
+uint32_t alm_acl_grants_of(const alm_acl *acl, const char *entity, uint32_t *first)
+{
+    const place at = {.entity = entity};
+    *first = bound(acl, &at, false);
+    return bound(acl, &at, true);
+}
+
+uint32_t alm_acl_grants_on(const alm_acl *acl, const char *entity, const char *table,
+                           uint32_t *first)
+{
+    const place at = {.entity = entity, .table = table};
+    *first = bound(acl, &at, false);
+    return bound(acl, &at, true);
+}
+
+/* -------------------------------------------------------------------------- others */
 
 static int by_assume(const void *key, const void *row)
 {

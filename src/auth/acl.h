@@ -14,6 +14,7 @@
 
 #include "auth/permission.h"
 #include "auth/scram.h"
+#include "base/hashes.h"
 #include "storage/catalog.h"
 
 typedef enum alm_entity_kind {
@@ -91,10 +92,9 @@ typedef struct alm_acl {
     alm_pair *members;    /* user, group */
     alm_pair *aliases;    /* group, alias */
     alm_token *tokens;    /* by hash */
-    alm_grant *grants;    /* entity, table, column */
     alm_assume *assumes;  /* entity, account */
     alm_definer *definers;
-    uint32_t n_entities, n_members, n_aliases, n_tokens, n_grants, n_assumes, n_definers;
+    uint32_t n_entities, n_members, n_aliases, n_tokens, n_assumes, n_definers;
     bool has_secret;
     uint8_t secret[ALM_SCRAM_KEY]; /* what made-up names get is made from it; no key to anything */
     alm_rounds *rounds;            /* n_rounds, of the passwords that are there */
@@ -103,6 +103,10 @@ typedef struct alm_acl {
     alm_alias_slot *by_alias;  /* n_aliases, by hash */
     const char **alias_groups; /* groups that have aliases, by name */
     uint32_t n_alias_groups;
+    /* Grants, by entity, table, column: read where they are looked at, as there may be very many, and each change of anything makes
+     * another acl. n_grants of the records from first_grant on. */
+    alm_records *records;
+    uint32_t first_grant, n_grants;
 } alm_acl;
 
 /* The records of the snapshot; refs = 1. */
@@ -115,8 +119,11 @@ ALM_NODISCARD alm_status alm_acl_index(alm_ctx *cx, alm_acl *acl);
 
 /* NULL: there is none. */
 const alm_entity *alm_acl_entity(const alm_acl *acl, const char *name);
-const alm_grant *alm_acl_grant(const alm_acl *acl, const char *entity, const char *table,
-                               const char *column);
+/* False: there is none, and *out has the names and nothing granted. */
+bool alm_acl_grant(const alm_acl *acl, const char *entity, const char *table, const char *column,
+                   alm_grant *out);
+/* i < n_grants. Its names live as long as the acl. */
+alm_grant alm_acl_grant_at(const alm_acl *acl, uint32_t i);
 const alm_token *alm_acl_token(const alm_acl *acl, const char *hash);
 const alm_assume *alm_acl_assume(const alm_acl *acl, const char *entity, const char *account);
 const alm_definer *alm_acl_definer(const alm_acl *acl, const char *view);
@@ -133,6 +140,9 @@ const alm_alias_slot *alm_acl_alias_next(const alm_acl *acl, uint64_t hash, cons
 uint32_t alm_acl_groups_of(const alm_acl *acl, const char *user, uint32_t *first);
 /* Grants of one entity: [*first, end), the end is returned. */
 uint32_t alm_acl_grants_of(const alm_acl *acl, const char *entity, uint32_t *first);
+/* On the table and its columns. */
+uint32_t alm_acl_grants_on(const alm_acl *acl, const char *entity, const char *table,
+                           uint32_t *first);
 
 /* ------------------------------------------------------------------------- changes */
 
@@ -143,6 +153,7 @@ typedef struct alm_acl_edit {
     const alm_acl *acl; /* as it was */
     alm_record *rows;
     uint32_t n, cap;
+    alm_hashes keys; /* of the rows */
 } alm_acl_edit;
 
 ALM_NODISCARD alm_status alm_edit_entity(alm_acl_edit *e, const alm_entity *entity);
@@ -160,6 +171,9 @@ ALM_NODISCARD alm_status alm_edit_grant(alm_acl_edit *e, const alm_grant *grant)
 /* As it is with the edit; nothing granted: both sets empty. */
 ALM_NODISCARD alm_status alm_edit_grant_now(const alm_acl_edit *e, const char *entity,
                                             const char *table, const char *column, alm_grant *out);
+/* By how many grants there will be more, or fewer, of others than `except`. */
+ALM_NODISCARD alm_status alm_edit_grants_more(const alm_acl_edit *e, const char *except,
+                                              int64_t *out);
 ALM_NODISCARD alm_status alm_edit_assume(alm_acl_edit *e, const alm_assume *assume, bool is);
 /* name NULL: the view has none any more; everything is allowed to it. */
 ALM_NODISCARD alm_status alm_edit_definer(alm_acl_edit *e, const alm_definer *definer);

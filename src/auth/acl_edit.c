@@ -1,6 +1,10 @@
 /* acl_edit.c - changes of who may what, as records (acl.h); formats in acl_record.h. */
 #include "auth/acl_record.h"
 
+#include <stdlib.h>
+
+#include "base/hash.h"
+
 alm_status alm_record_key(alm_ctx *cx, char letter, const char *a, const char *b, const char *c,
                           alm_str *out)
 {
@@ -37,7 +41,7 @@ static alm_status add(alm_acl_edit *e, alm_str key, alm_str value)
         e->rows = bigger;
     }
     e->rows[e->n++] = (alm_record){key, value};
-    return ALM_OK;
+    return alm_hashes_add(e->cx, e->cx->arena, &e->keys, alm_hash_str(key));
 }
 
 static alm_status put(alm_acl_edit *e, char letter, const char *a, const char *b, const char *c,
@@ -124,8 +128,10 @@ alm_status alm_edit_drop_entity(alm_acl_edit *e, const char *name)
             ALM_TRY(alm_edit_assume(e, &acl->assumes[i], false));
     uint32_t first;
     const uint32_t end = alm_acl_grants_of(acl, name, &first);
-    for (uint32_t i = first; i < end; i++)
-        ALM_TRY(put(e, ALM_KEY_GRANT, name, acl->grants[i].table, acl->grants[i].column, gone));
+    for (uint32_t i = first; i < end; i++) {
+        const alm_grant g = alm_acl_grant_at(acl, i);
+        ALM_TRY(put(e, ALM_KEY_GRANT, name, g.table, g.column, gone));
+    }
     return ALM_OK;
 }
 
@@ -177,22 +183,55 @@ alm_status alm_edit_grant_now(const alm_acl_edit *e, const char *entity, const c
                               const char *column, alm_grant *out)
 {
     alm_str key;
-    const alm_grant *old = alm_acl_grant(e->acl, entity, table, column);
+    alm_grant old;
+    bool there = alm_acl_grant(e->acl, entity, table, column, &old);
     ALM_TRY(alm_record_key(e->cx, ALM_KEY_GRANT, entity, table, column, &key));
-    ALM_TRY(alm_steps_add(e->cx, e->n));
-    for (uint32_t i = e->n; i > 0; i--) {
-        const alm_record *r = &e->rows[i - 1];
-        if (alm_str_eq(r->key, key) && r->value.ptr != NULL)
-            return alm_record_grant(e->cx, e->cx->arena, *r, out);
-        if (alm_str_eq(r->key, key))
-            old = NULL;
-        if (alm_str_eq(r->key, key))
-            break;
-    }
+    const alm_record *last = NULL; /* the last change counts */
+    for (uint32_t at = 0, i = 0; alm_hashes_next(&e->keys, alm_hash_str(key), &at, &i);)
+        if (alm_str_eq(e->rows[i].key, key))
+            last = &e->rows[i];
+    if (last != NULL && last->value.ptr != NULL)
+        return alm_record_grant(e->cx, e->cx->arena, *last, out);
+    there &= last == NULL;
     *out = (alm_grant){.entity = entity, .table = table, .column = column};
-    if (old != NULL) {
-        out->may = old->may;
-        out->option = old->option;
+    if (there) {
+        out->may = old.may;
+        out->option = old.option;
+    }
+    return ALM_OK;
+}
+
+typedef struct change { /* place: in the edit */
+    alm_record r;
+    uint32_t place;
+} change;
+
+static int by_key(const void *a, const void *b)
+{
+    const change *x = a, *y = b;
+    const int c = alm_str_cmp(x->r.key, y->r.key);
+    return c != 0 ? c : x->place < y->place ? -1 : 1;
+}
+
+alm_status alm_edit_grants_more(const alm_acl_edit *e, const char *except, int64_t *out)
+{
+    change *list = NULL;
+    uint32_t n = 0;
+    *out = 0;
+    ALM_TRY(ALM_NEWN(e->cx, e->cx->arena, e->n + 1, &list));
+    for (uint32_t i = 0; i < e->n; i++)
+        if (e->rows[i].key.ptr[0] == ALM_KEY_GRANT)
+            list[n++] = (change){e->rows[i], i};
+    qsort(list, n, sizeof *list, by_key);
+    for (uint32_t i = 0; i < n; i++) {
+        alm_grant g, old;
+        if (i + 1 < n && alm_str_eq(list[i].r.key, list[i + 1].r.key))
+            continue; /* the last change counts */
+        ALM_TRY(alm_record_grant(e->cx, e->cx->arena, (alm_record){list[i].r.key, nothing}, &g));
+        if (strcmp(g.entity, except) == 0)
+            continue;
+        const bool was = alm_acl_grant(e->acl, g.entity, g.table, g.column, &old);
+        *out += (list[i].r.value.ptr != NULL) - was;
     }
     return ALM_OK;
 }
@@ -229,7 +268,7 @@ alm_status alm_edit_secret(alm_acl_edit *e, const uint8_t secret[ALM_SCRAM_KEY])
 alm_status alm_edit_move(alm_acl_edit *e, const char *table, const char *column, const char *to)
 {
     for (uint32_t i = 0; i < e->acl->n_grants; i++) {
-        alm_grant g = e->acl->grants[i];
+        alm_grant g = alm_acl_grant_at(e->acl, i);
         if (strcmp(g.table, table) != 0 || (column != NULL && strcmp(g.column, column) != 0))
             continue;
         ALM_TRY(put(e, ALM_KEY_GRANT, g.entity, g.table, g.column, gone));

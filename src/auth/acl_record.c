@@ -132,20 +132,29 @@ alm_status alm_record_token(alm_ctx *cx, alm_arena *arena, alm_record r, alm_tok
                           &out->entity);
 }
 
+bool alm_record_permissions(alm_str value, alm_grant *out)
+{
+    bool ok = value.len % 2 == 0;
+    out->may = out->option = (alm_permission_set){{0, 0}};
+    for (size_t i = 0; i + 1 < value.len && ok; i += 2) {
+        const uint8_t number = (uint8_t)value.ptr[i], option = (uint8_t)value.ptr[i + 1];
+        ok = number > 0 && number <= ALM_PERMISSION_MAX && option <= 1;
+        if (ok)
+            alm_permission_put(&out->may, number);
+        if (ok && option == 1)
+            alm_permission_put(&out->option, number);
+    }
+    if (!ok)
+        out->may = out->option = (alm_permission_set){{0, 0}};
+    return ok;
+}
+
 alm_status alm_record_grant(alm_ctx *cx, alm_arena *arena, alm_record r, alm_grant *out)
 {
     const char *names[PARTS_MAX];
     ALM_TRY(parts(cx, arena, r.key, 3, names));
     *out = (alm_grant){.entity = names[0], .table = names[1], .column = names[2]};
-    for (size_t i = 0; i + 1 < r.value.len; i += 2) {
-        const uint8_t number = (uint8_t)r.value.ptr[i], option = (uint8_t)r.value.ptr[i + 1];
-        if (number == 0 || number > ALM_PERMISSION_MAX || option > 1)
-            return damaged(cx, "a grant");
-        alm_permission_put(&out->may, number);
-        if (option == 1)
-            alm_permission_put(&out->option, number);
-    }
-    return r.value.len % 2 == 0 ? ALM_OK : damaged(cx, "a grant");
+    return alm_record_permissions(r.value, out) ? ALM_OK : damaged(cx, "a grant");
 }
 
 alm_status alm_record_assume(alm_ctx *cx, alm_arena *arena, alm_record r, alm_assume *out)

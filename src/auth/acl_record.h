@@ -28,6 +28,8 @@ ALM_NODISCARD alm_status alm_record_pair(alm_ctx *cx, alm_arena *arena, alm_reco
                                          alm_pair *out);
 ALM_NODISCARD alm_status alm_record_token(alm_ctx *cx, alm_arena *arena, alm_record r,
                                           alm_token *out);
+/* What is granted by the value; false: it is none, and nothing is. */
+bool alm_record_permissions(alm_str value, alm_grant *out);
 ALM_NODISCARD alm_status alm_record_grant(alm_ctx *cx, alm_arena *arena, alm_record r,
                                           alm_grant *out);
 ALM_NODISCARD alm_status alm_record_assume(alm_ctx *cx, alm_arena *arena, alm_record r,

@@ -197,11 +197,10 @@ static void unite(alm_permission_set *to, const alm_permission_set *from)
 static void unite_db(alm_rights *r)
 {
     for (uint32_t i = 0; i < r->n; i++) {
-        const alm_grant *g = alm_acl_grant(r->acl, r->of[i], "", "");
-        if (g == NULL)
-            continue;
-        unite(&r->db, &g->may);
-        unite(&r->db_option, &g->option);
+        alm_grant g;
+        (void)alm_acl_grant(r->acl, r->of[i], "", "", &g);
+        unite(&r->db, &g.may);
+        unite(&r->db_option, &g.option);
     }
 }
 
@@ -368,26 +367,14 @@ void alm_rights_release(alm_rights *rights)
 
 static bool has(const alm_grant *g, uint8_t number, bool option)
 {
-    return g != NULL && alm_permission_in(option ? &g->option : &g->may, number);
+    return alm_permission_in(option ? &g->option : &g->may, number);
 }
 
-/* Grants of `of` on the table and its columns: [first, end). */
-static uint32_t of_table(const alm_acl *acl, const char *of, const char *table, uint32_t *first)
+static bool has_at(const alm_acl *acl, const char *of, const alm_rights_ask *ask,
+                   const char *column)
 {
-    uint32_t lo = 0, hi = acl->n_grants;
-    while (lo < hi) {
-        const uint32_t mid = lo + (hi - lo) / 2;
-        const int c = strcmp(acl->grants[mid].entity, of);
-        if (c < 0 || (c == 0 && strcmp(acl->grants[mid].table, table) < 0))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    *first = lo;
-    while (lo < acl->n_grants && strcmp(acl->grants[lo].entity, of) == 0 &&
-           strcmp(acl->grants[lo].table, table) == 0)
-        lo++;
-    return lo;
+    alm_grant g;
+    return alm_acl_grant(acl, of, ask->table, column, &g) && has(&g, ask->number, ask->option);
 }
 
 /* On a column of the table, whichever. */
@@ -395,10 +382,12 @@ static bool has_column(const alm_rights *r, uint8_t number, const char *table, b
 {
     for (uint32_t i = 0; i < r->n; i++) {
         uint32_t at;
-        const uint32_t end = of_table(r->acl, r->of[i], table, &at);
-        for (; at < end; at++)
-            if (has(&r->acl->grants[at], number, option))
+        const uint32_t end = alm_acl_grants_on(r->acl, r->of[i], table, &at);
+        for (; at < end; at++) {
+            const alm_grant g = alm_acl_grant_at(r->acl, at);
+            if (has(&g, number, option))
                 return true;
+        }
     }
     return false;
 }
@@ -415,9 +404,8 @@ bool alm_rights_may(const alm_rights *r, const alm_rights_ask *ask)
         return false;
     for (uint32_t i = 0; i < r->n; i++) {
         const char *of = r->of[i];
-        if (has(alm_acl_grant(r->acl, of, ask->table, ""), number, ask->option) ||
-            (ask->column != NULL &&
-             has(alm_acl_grant(r->acl, of, ask->table, ask->column), number, ask->option)))
+        if (has_at(r->acl, of, ask, "") ||
+            (ask->column != NULL && has_at(r->acl, of, ask, ask->column)))
             return true;
     }
     return ask->ts && !ask->option &&
@@ -436,11 +424,13 @@ bool alm_rights_anywhere(const alm_rights *r, uint8_t number)
     if (r->kind == ALM_PRINCIPAL_ADMIN || r->all)
         return true;
     for (uint32_t i = 0; i < r->n; i++) {
-        uint32_t at = 0;
+        uint32_t at;
         const uint32_t end = alm_acl_grants_of(r->acl, r->of[i], &at);
-        for (; at < end; at++)
-            if (alm_permission_in(&r->acl->grants[at].may, number))
+        for (; at < end; at++) {
+            const alm_grant g = alm_acl_grant_at(r->acl, at);
+            if (alm_permission_in(&g.may, number))
                 return true;
+        }
     }
     return false;
 }
@@ -451,12 +441,13 @@ bool alm_rights_sees(const alm_rights *r, const char *table)
         return true;
     for (uint32_t i = 0; i < r->n; i++) {
         uint32_t first;
-        const alm_grant *g = alm_acl_grant(r->acl, r->of[i], "", "");
-        if (of_table(r->acl, r->of[i], table, &first) > first)
+        alm_grant g;
+        if (alm_acl_grants_on(r->acl, r->of[i], table, &first) > first)
             return true;
-        for (size_t p = 0; g != NULL && p < alm_permission_count(); p++) {
+        (void)alm_acl_grant(r->acl, r->of[i], "", "", &g);
+        for (size_t p = 0; p < alm_permission_count(); p++) {
             const alm_permission *row = alm_permission_at(p);
-            if (row->level != ALM_LEVEL_D && alm_permission_in(&g->may, row->number))
+            if (row->level != ALM_LEVEL_D && alm_permission_in(&g.may, row->number))
                 return true;
         }
     }

@@ -597,6 +597,18 @@ static alm_status start_clean(alm_cursor *c, alm_acl_edit *edit, const char *tab
     return c->rights == NULL || c->rights->all ? ALM_OK : alm_edit_move(edit, table, column, NULL);
 }
 
+/* Has he all that own() gives on the level, with grant option? */
+static bool has_all(const alm_grant *g, alm_level least)
+{
+    for (size_t i = 0; i < alm_permission_count(); i++) {
+        const alm_permission *p = alm_permission_at(i);
+        if (p->level >= least &&
+            !(alm_permission_in(&g->may, p->number) && alm_permission_in(&g->option, p->number)))
+            return false;
+    }
+    return true;
+}
+
 static alm_status own(alm_acl_edit *edit, const char *owner, const char *table, const char *column,
                       alm_level least)
 {
@@ -628,14 +640,7 @@ alm_status alm_own_table(alm_cursor *c, const alm_stmt *stmt, const char *table,
 /* All that can be granted there, to be granted on: what own() gave. */
 static bool is_owner(const alm_grant *g)
 {
-    const alm_level least = g->column[0] != 0 ? ALM_LEVEL_C : ALM_LEVEL_T;
-    for (size_t i = 0; i < alm_permission_count(); i++) {
-        const alm_permission *p = alm_permission_at(i);
-        if (p->level >= least &&
-            !(alm_permission_in(&g->may, p->number) && alm_permission_in(&g->option, p->number)))
-            return false;
-    }
-    return true;
+    return has_all(g, g->column[0] != 0 ? ALM_LEVEL_C : ALM_LEVEL_T);
 }
 
 alm_status alm_disown(alm_cursor *c, alm_str table, bool cascade, alm_acl_edit *edit)
@@ -647,7 +652,7 @@ alm_status alm_disown(alm_cursor *c, alm_str table, bool cascade, alm_acl_edit *
     if (cascade || !c->rights->all)
         return alm_edit_move(edit, name, NULL, NULL);
     for (uint32_t i = 0; i < edit->acl->n_grants; i++) {
-        alm_grant g = edit->acl->grants[i];
+        alm_grant g = alm_acl_grant_at(edit->acl, i);
         if (strcmp(g.table, name) != 0 || !is_owner(&g))
             continue;
         g.may = g.option = (alm_permission_set){{0, 0}};
@@ -665,7 +670,11 @@ alm_status alm_own_columns(alm_cursor *c, const alm_stmt *stmt, const char *tabl
         ALM_TRY(alm_lower_name(&c->cx, alm_str_of(table), &name));
         ALM_TRY(alm_lower_name(&c->cx, alm_str_of(cols[i].name), &column));
         ALM_TRY(start_clean(c, edit, name, column));
+        alm_grant table_wide = {0};
         if (owner != NULL)
+            ALM_TRY(alm_edit_grant_now(edit, owner, name, "", &table_wide));
+        if (owner != NULL &&
+            !has_all(&table_wide, ALM_LEVEL_C)) /* else it counts for the column, too */
             ALM_TRY(own(edit, owner, name, column, ALM_LEVEL_C));
     }
     return ALM_OK;

@@ -154,12 +154,14 @@ static alm_status permissions(texts *t, const alm_acl *acl)
     for (uint32_t i = 0; i < acl->n_assumes; i++)
         ALM_TRY(two(t, "GRANT ASSUME SERVICE ACCOUNT ", acl->assumes[i].account, " TO ",
                     acl->assumes[i].entity, acl->assumes[i].option ? " WITH GRANT OPTION" : ""));
-    for (uint32_t i = 0; i < acl->n_grants; i++)
+    for (uint32_t i = 0; i < acl->n_grants; i++) {
+        const alm_grant g = alm_acl_grant_at(acl, i);
         for (int k = 0; k < 4; k++) {
             const part which = {.option = (k & 1) != 0, .database = (k & 2) != 0};
-            if (acl->grants[i].table[0] == 0 || !which.database)
-                ALM_TRY(granted(t, &acl->grants[i], which));
+            if (g.table[0] == 0 || !which.database)
+                ALM_TRY(granted(t, &g, which));
         }
+    }
     return ALM_OK;
 }
 

@@ -4,8 +4,11 @@
  * Levels      The database, a table, a column. A grant takes away the same grants of that entity below it. A REVOKE below a
  *             grant turns it into grants on all other tables or columns that are there now.
  * Who         Needs each permission with grant option where it is granted, or above.
+ * How many    Who is no administrator grants to who is there, and there may be acl.grants.user.max grants to others on the tables that
+ *             he may grant on: whoever makes a table could fill the catalogue else, which is in no account.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "session/access.h"
 
@@ -241,11 +244,11 @@ static alm_status take_below(grant_run *r, const target *t, const alm_permission
         return ALM_OK;
     const uint32_t end = alm_acl_grants_of(acl, r->entity, &at);
     for (; at < end; at++) {
-        const alm_grant *g = &acl->grants[at];
-        const bool below = t->table[0] == 0 ? g->table[0] != 0
-                                            : strcmp(g->table, t->table) == 0 && g->column[0] != 0;
+        const alm_grant g = alm_acl_grant_at(acl, at);
+        const bool below =
+            t->table[0] == 0 ? g.table[0] != 0 : strcmp(g.table, t->table) == 0 && g.column[0] != 0;
         if (below)
-            ALM_TRY(take(r, g->table, g->column, set, NULL));
+            ALM_TRY(take(r, g.table, g.column, set, NULL));
     }
     return ALM_OK;
 }
@@ -310,6 +313,89 @@ static alm_status revoke_one(grant_run *r, const target *t, const alm_permission
     return take(r, t->table, t->column, set, NULL);
 }
 
+/* ---------------------------------------------------------------------- how many */
+
+typedef struct domain { /* tables that somebody may grant on */
+    bool everywhere;
+    const char **tables; /* ascending */
+    uint32_t n;
+} domain;
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static alm_status domain_of(alm_ctx *cx, const alm_rights *rights, domain *out)
+{
+    const alm_acl *acl = rights->acl;
+    uint32_t n = 0, at;
+    *out = (domain){.everywhere = false};
+    for (uint32_t i = 0; i < rights->n; i++) {
+        const uint32_t end = alm_acl_grants_of(acl, rights->of[i], &at);
+        n += end - at;
+    }
+    ALM_TRY(ALM_NEWN(cx, cx->arena, n + 1, &out->tables));
+    for (uint32_t i = 0; i < rights->n; i++) {
+        const uint32_t end = alm_acl_grants_of(acl, rights->of[i], &at);
+        for (; at < end; at++) {
+            const alm_grant g = alm_acl_grant_at(acl, at);
+            if (alm_permission_none(&g.option))
+                continue;
+            out->everywhere |= g.table[0] == 0;
+            if (out->n == 0 || strcmp(out->tables[out->n - 1], g.table) != 0)
+                out->tables[out->n++] = g.table;
+        }
+    }
+    qsort(out->tables, out->n, sizeof *out->tables, by_name);
+    return ALM_OK;
+}
+
+/* Of others, there now. */
+static alm_status count_grants(alm_ctx *cx, const alm_rights *rights, int64_t *out)
+{
+    domain d;
+    *out = 0;
+    ALM_TRY(domain_of(cx, rights, &d));
+    for (uint32_t i = 0; i < rights->acl->n_grants; i++) {
+        const alm_grant g = alm_acl_grant_at(rights->acl, i);
+        ALM_TRY(alm_steps_add(cx, 1));
+        if (strcmp(g.entity, rights->name) != 0 &&
+            (d.everywhere || bsearch(&g.table, d.tables, d.n, sizeof *d.tables, by_name) != NULL))
+            ++*out;
+    }
+    return ALM_OK;
+}
+
+static alm_status check_count(const grant_run *r)
+{
+    alm_ctx *cx = &r->c->cx;
+    const alm_rights *rights = r->c->rights;
+    const int64_t most = r->c->session->db->conf->acl_grants_user_max;
+    int64_t more = 0, there = 0;
+    if (rights->all)
+        return ALM_OK;
+    ALM_TRY(alm_edit_grants_more(r->edit, rights->name, &more));
+    if (more <= 0)
+        return ALM_OK;
+    ALM_TRY(count_grants(cx, rights, &there));
+    if (there + more <= most)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_LIMIT, r->w->name.pos,
+                    "there would be %lld grants to others on tables that %s may grant on "
+                    "(acl.grants.user.max is %lld)",
+                    (long long)(there + more), rights->name, (long long)most);
+}
+
+/* Whoever is to come is for an administrator to know. */
+static alm_status check_grantee(const grant_run *r)
+{
+    const alm_entity *entity = NULL;
+    if (r->w->verb != ALM_ACL_GRANT || r->c->rights->all)
+        return ALM_OK;
+    return alm_acl_need(r->c, r->edit->acl, &r->w->name, 0, &entity);
+}
+
 static alm_status edit_grants(alm_cursor *c, alm_acl_edit *edit, void *arg)
 {
     grant_run *r = arg;
@@ -323,7 +409,8 @@ static alm_status edit_grants(alm_cursor *c, alm_acl_edit *edit, void *arg)
         ALM_TRY(may_grant(r, t, &set));
         ALM_TRY(r->w->verb == ALM_ACL_GRANT ? grant_one(r, t, &set) : revoke_one(r, t, &set));
     }
-    return ALM_OK;
+    ALM_TRY(check_grantee(r));
+    return check_count(r);
 }
 
 alm_status alm_run_grant(alm_cursor *c, const alm_acl_words *w)

@@ -198,10 +198,11 @@ static alm_grant merged(const alm_rights *of, const alm_grant *g)
 {
     alm_grant out = *g;
     for (uint32_t i = 0; i < of->n; i++) {
-        const alm_grant *other = alm_acl_grant(of->acl, of->of[i], g->table, g->column);
-        for (int k = 0; other != NULL && k < 2; k++) {
-            out.may.word[k] |= other->may.word[k];
-            out.option.word[k] |= other->option.word[k];
+        alm_grant other;
+        (void)alm_acl_grant(of->acl, of->of[i], g->table, g->column, &other);
+        for (int k = 0; k < 2; k++) {
+            out.may.word[k] |= other.may.word[k];
+            out.option.word[k] |= other.option.word[k];
         }
     }
     return out;
@@ -215,13 +216,14 @@ static alm_status list_permissions_of(alm_cursor *c, const alm_rights *of, rows 
         uint32_t at;
         const uint32_t end = alm_acl_grants_of(of->acl, of->of[i], &at);
         for (; at < end; at++) {
-            const alm_grant *g = &of->acl->grants[at];
+            const alm_grant g = alm_acl_grant_at(of->acl, at);
+            alm_grant other;
             bool seen = false;
             for (uint32_t k = 0; k < i && !seen; k++)
-                seen = alm_acl_grant(of->acl, of->of[k], g->table, g->column) != NULL;
+                seen = alm_acl_grant(of->acl, of->of[k], g.table, g.column, &other);
             if (seen)
                 continue;
-            const alm_grant all = merged(of, g);
+            const alm_grant all = merged(of, &g);
             ALM_TRY(add_grants(c, &all, r));
         }
     }

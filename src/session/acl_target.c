@@ -13,13 +13,13 @@ static bool covers_grants(const alm_rights *mine, const alm_acl *acl, const char
     uint32_t at;
     const uint32_t end = alm_acl_grants_of(acl, entity, &at);
     for (; at < end; at++) {
-        const alm_grant *g = &acl->grants[at];
+        const alm_grant g = alm_acl_grant_at(acl, at);
         for (uint8_t number = 1; number <= ALM_PERMISSION_MAX; number++) {
             const alm_rights_ask ask = {.number = number,
-                                        .table = g->table[0] != 0 ? g->table : NULL,
-                                        .column = g->column[0] != 0 ? g->column : NULL,
-                                        .option = alm_permission_in(&g->option, number)};
-            if (alm_permission_in(&g->may, number) && !alm_rights_may(mine, &ask))
+                                        .table = g.table[0] != 0 ? g.table : NULL,
+                                        .column = g.column[0] != 0 ? g.column : NULL,
+                                        .option = alm_permission_in(&g.option, number)};
+            if (alm_permission_in(&g.may, number) && !alm_rights_may(mine, &ask))
                 return false;
         }
     }

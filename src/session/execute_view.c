@@ -29,9 +29,11 @@ static alm_table_spec spec_of(const alm_view_plan *v)
 static alm_status drop_column_grants(alm_acl_edit *edit, const char *view)
 {
     for (uint32_t i = 0; i < edit->acl->n_grants; i++) {
-        const alm_grant *g = &edit->acl->grants[i];
-        if (strcmp(g->table, view) == 0 && g->column[0] != 0)
-            ALM_TRY(alm_edit_move(edit, view, g->column, NULL));
+        alm_grant g = alm_acl_grant_at(edit->acl, i);
+        if (strcmp(g.table, view) != 0 || g.column[0] == 0)
+            continue;
+        g.may = g.option = (alm_permission_set){{0, 0}};
+        ALM_TRY(alm_edit_grant(edit, &g));
     }
     return ALM_OK;
 }

@@ -131,5 +131,16 @@ uint64_t
 alm_snapshot_records_lsn(const alm_snapshot *snap); /* of their newest change; 0: none yet */
 size_t alm_snapshot_record_count(const alm_snapshot *snap);
 alm_record alm_snapshot_record_at(const alm_snapshot *snap, size_t i);
+/* All of a snapshot, for as long as they are kept; NULL: there are none. Keys have a zero behind their last byte. */
+typedef struct alm_records alm_records;
+alm_records *alm_snapshot_records(const alm_snapshot *snap);
+/* Of rows in any order, which are nobody's snapshot; refs = 1. */
+ALM_NODISCARD alm_status alm_records_new(alm_ctx *cx, const alm_record *rows, uint32_t n,
+                                         alm_records **out);
+alm_records *alm_records_retain(alm_records *records); /* NULL: nothing */
+void alm_records_release(alm_records *records);
+alm_record alm_records_at(const alm_records *records, size_t i);
+/* Place of the first key that is not below; their number: there is none. */
+uint32_t alm_records_from(const alm_records *records, alm_str key);
 
 #endif

@@ -27,13 +27,14 @@ static void obj_release(alm_record_obj *obj)
 static alm_status obj_new(alm_ctx *cx, alm_record r, alm_record_obj **out)
 {
     alm_record_obj *obj = NULL;
-    ALM_TRY(alm_heap_bytes(cx, sizeof *obj + r.key.len + r.value.len, "a record", &obj));
+    ALM_TRY(alm_heap_bytes(cx, sizeof *obj + r.key.len + 1 + r.value.len, "a record", &obj));
     char *text = (char *)(obj + 1);
     memcpy(text, r.key.ptr, r.key.len);
+    text[r.key.len] = 0;
     if (r.value.len > 0)
-        memcpy(text + r.key.len, r.value.ptr, r.value.len);
+        memcpy(text + r.key.len + 1, r.value.ptr, r.value.len);
     obj->refs = 1;
-    obj->r = (alm_record){{text, r.key.len}, {text + r.key.len, r.value.len}};
+    obj->r = (alm_record){{text, r.key.len}, {text + r.key.len + 1, r.value.len}};
     *out = obj;
     return ALM_OK;
 }
@@ -54,10 +55,15 @@ void alm_records_release(alm_records *records)
     free(records);
 }
 
-/* Position of the first key not below. */
-static uint32_t lower_bound(const alm_records *records, alm_str key)
+alm_record alm_records_at(const alm_records *records, size_t i)
 {
-    uint32_t lo = 0, hi = records->n;
+    ALM_ASSERT(records != NULL && i < records->n);
+    return records->rows[i]->r;
+}
+
+uint32_t alm_records_from(const alm_records *records, alm_str key)
+{
+    uint32_t lo = 0, hi = records == NULL ? 0 : records->n;
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
         if (alm_str_cmp(records->rows[mid]->r.key, key) < 0)
@@ -89,6 +95,11 @@ alm_record alm_snapshot_record_at(const alm_snapshot *snap, size_t i)
 {
     ALM_ASSERT(i < alm_snapshot_record_count(snap));
     return snap->cat->records->rows[i]->r;
+}
+
+alm_records *alm_snapshot_records(const alm_snapshot *snap)
+{
+    return alm_records_retain(snap->cat->records);
 }
 
 /* ------------------------------------------------------------------------ change */
@@ -123,7 +134,7 @@ static alm_status copy_of(alm_ctx *cx, const alm_records *old, uint32_t more, al
 
 static alm_status put_one(alm_ctx *cx, alm_records *to, alm_record r)
 {
-    const uint32_t at = lower_bound(to, r.key);
+    const uint32_t at = alm_records_from(to, r.key);
     const bool there = at < to->n && alm_str_eq(to->rows[at]->r.key, r.key);
     alm_record_obj *obj = NULL;
     if (r.value.ptr != NULL)
@@ -142,10 +153,11 @@ static alm_status put_one(alm_ctx *cx, alm_records *to, alm_record r)
     return ALM_OK;
 }
 
-static alm_status apply(alm_ctx *cx, alm_build *b, const alm_record *rows, uint32_t n)
+static alm_status changed(alm_ctx *cx, const alm_records *old, const alm_record *rows, uint32_t n,
+                          alm_records **out)
 {
     alm_records *next = NULL;
-    ALM_TRY(copy_of(cx, b->next->records, n, &next));
+    ALM_TRY(copy_of(cx, old, n, &next));
     for (uint32_t i = 0; i < n; i++) {
         const alm_status e = put_one(cx, next, rows[i]);
         if (e != ALM_OK) {
@@ -153,6 +165,19 @@ static alm_status apply(alm_ctx *cx, alm_build *b, const alm_record *rows, uint3
             return e;
         }
     }
+    *out = next;
+    return ALM_OK;
+}
+
+alm_status alm_records_new(alm_ctx *cx, const alm_record *rows, uint32_t n, alm_records **out)
+{
+    return changed(cx, NULL, rows, n, out);
+}
+
+static alm_status apply(alm_ctx *cx, alm_build *b, const alm_record *rows, uint32_t n)
+{
+    alm_records *next = NULL;
+    ALM_TRY(changed(cx, b->next->records, rows, n, &next));
     next->lsn = b->lsn;
     alm_records_release(b->next->records);
     b->next->records = next;

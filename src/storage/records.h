@@ -10,19 +10,16 @@
 /* One record, counted: versions of the catalogue share those that did not change. */
 typedef struct alm_record_obj {
     _Atomic uint32_t refs;
-    alm_record r; /* texts lie behind the object */
+    alm_record r; /* texts lie behind the object: the key, a zero, the value */
 } alm_record_obj;
 
 /* All of them, by ascending key, counted and immutable. A catalogue without records has none (NULL). */
-typedef struct alm_records {
+struct alm_records {
     _Atomic uint32_t refs;
     uint32_t n;
     uint64_t lsn; /* of the newest change */
     alm_record_obj *rows[];
-} alm_records;
-
-alm_records *alm_records_retain(alm_records *records); /* NULL: nothing */
-void alm_records_release(alm_records *records);
+};
 
 /* The records of the build with the change in them. */
 ALM_NODISCARD alm_status alm_change_records(alm_ctx *cx, alm_build *b,
