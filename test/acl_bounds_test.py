@@ -344,6 +344,27 @@ def grants_of_names(check, s):
     rest.must("drop table cols cascade permissions")
 
 
+def sizes(check, s):
+    """No size tells who may not list a table what is in it, nor what statements hold."""
+    rest, (user, pw) = s.rest, s.user()
+    who, asks = (user, pw), ("select pg_database_size('qdb')", "select pg_tablespace_size('pg_default')", "select sum(pg_table_size(oid)) from pg_class", "select sum(\"diskSize\") from table_storage()", "select count() from pg_class where oid > 16384",
+                            "select count() from tables()", "select count() from pg_stat_user_tables")
+    asks = [a for a in asks if rest.sql(a)[0] == 200]
+    check.that(len(asks) >= 5, f"they are known: {asks}")
+    before, all_before = [rest.rows(a, who) for a in asks], [rest.rows(a) for a in asks]
+    rest.must("create table hidden_size as (select x, rnd_str(5, 16, 0) z from long_sequence(200000))")
+    check.that([rest.rows(a, who) for a in asks] == before, "they do not change")
+    check.that(rest.rows(asks[0]) != all_before[0], "the administrator sees it")
+    rest.must(f"grant select on hidden_size to {user}")
+    check.that(rest.rows(asks[0], who)[0][0] > before[0][0][0], "who may list it sees it")
+    held = dict(rest.rows("select * from memory_metrics()", who))
+    check.that(held["QUERIES"] is held["THIS_QUERY"] is held["REQUESTS"] is None and held["QUERIES_LIMIT"] > 0, f"what is held is not told: {held}")
+    check.that(dict(rest.rows("select * from memory_metrics()"))["QUERIES"] is not None, "the administrator sees it")
+    rest.must(f"grant sql engine admin to {user}")
+    check.that(dict(rest.rows("select * from memory_metrics()", who))["THIS_QUERY"] is not None, "SQL ENGINE ADMIN sees it")
+    rest.must("drop table hidden_size")
+
+
 def grants_in_number(check, s):
     """Who owns tables makes no more grants than acl.grants.user.max, and none to names that nobody has; how many there are costs others no time."""
     many, cols = "acl.grants.user.max is 50", ", ".join(f"c{i}" for i in range(30))
@@ -675,7 +696,7 @@ def links(check, s):
         walk("http.cross.site.writes", Rest(one), None, {}, [(name, headers, True) for name, headers, _ in CLIENTS], "")
 
 
-PARTS = [preferences, barriers, plans, refreshes, grants_of_names, grants_in_number, assumed, tokens_in_memory, targets, catalogue, links]
+PARTS = [preferences, barriers, plans, refreshes, grants_of_names, grants_in_number, sizes, assumed, tokens_in_memory, targets, catalogue, links]
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ typedef struct alm_lookup {
     /* Number of a function by its name, or by name and types, `round(double precision, bigint)`; 0: there is none;
      * `several`: which is not said. */
     alm_status (*function)(alm_ctx *cx, void *arg, alm_str name, int32_t *oid, bool *several);
-    /* Bytes on disk of a table; 0 for what is none; -1: no such relation. oid 0: all tables. */
+    /* Bytes on disk of a table; 0 for what is none; -1: no such relation. oid 0: all tables that the user may list. */
     alm_status (*bytes)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int64_t *out);
     /* COMMENT ON a relation, or (column > 0) on one of its columns; *out = NULL: none. */
     alm_status (*comment)(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, int32_t column,

@@ -109,14 +109,17 @@ static alm_status fill_memory(alm_ctx *cx, const alm_list_args *args, alm_list *
     for (size_t i = 0; i < rows; i++) {
         ALM_TRY(alm_list_row(cx, l));
         alm_list_text(l, 0, cell[2 * i]);
-        alm_list_int(l, 1, number(cell[2 * i + 1]));
+        if (cell[2 * i + 1] != NULL)
+            alm_list_int(l, 1, number(cell[2 * i + 1]));
     }
     return ALM_OK;
 }
 
 ALM_LIST_SOURCE(memory_metrics, "memory_metrics", false, memory_cols, fill_memory,
                 "Memory that queries hold, and what clients have sent that is not worked off "
-                "(REQUESTS), with their limits.",
+                "(REQUESTS), with their limits. With access control, without SQL ENGINE ADMIN, the "
+                "limits alone: "
+                "what is held is null.",
                 "select memory_tag, bytes from memory_metrics()");
 
 static const alm_plan_col reader_cols[] = {{"table_name", ALM_TY(STRING)},

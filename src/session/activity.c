@@ -189,19 +189,26 @@ alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *ro
     return lines(cx, db, cell, cap, rows);
 }
 
+/* What a statement holds counts rows that a view hides from who runs it, and what all of them hold tells what others do. */
+static alm_status held(alm_ctx *cx, int64_t bytes, const char **out)
+{
+    *out = NULL;
+    return cx->session == NULL || alm_may_see_others(cx->session) ? number(cx, bytes, out) : ALM_OK;
+}
+
 alm_status alm_memory_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 {
     alm_db *db = cx->session->db;
     const char **cell = NULL;
     ALM_TRY(ALM_NEWN(cx, cx->arena, 10, &cell));
     cell[0] = "QUERIES";
-    ALM_TRY(number(cx, atomic_load(&db->mem.used_bytes), &cell[1]));
+    ALM_TRY(held(cx, atomic_load(&db->mem.used_bytes), &cell[1]));
     cell[2] = "QUERIES_LIMIT";
     ALM_TRY(number(cx, db->mem.limit_bytes, &cell[3]));
     cell[4] = "THIS_QUERY";
-    ALM_TRY(number(cx, cx->mem != NULL ? atomic_load(&cx->mem->used_bytes) : 0, &cell[5]));
+    ALM_TRY(held(cx, cx->mem != NULL ? atomic_load(&cx->mem->used_bytes) : 0, &cell[5]));
     cell[6] = "REQUESTS";
-    ALM_TRY(number(cx, atomic_load(&db->requests.all.used_bytes), &cell[7]));
+    ALM_TRY(held(cx, atomic_load(&db->requests.all.used_bytes), &cell[7]));
     cell[8] = "REQUESTS_LIMIT";
     ALM_TRY(number(cx, db->requests.all.limit_bytes, &cell[9]));
     *cells = cell;

@@ -101,8 +101,11 @@ static alm_status bytes(alm_ctx *cx, void *arg, alm_arena *arena, int32_t oid, i
         *out = -1;
         return ALM_OK;
     }
-    for (size_t i = 0; oid == 0 && i < alm_snapshot_count(c->snapshot); i++)
-        ALM_TRY(table_bytes(cx, arena, c->snapshot, alm_snapshot_at(c->snapshot, i), out));
+    for (size_t i = 0; oid == 0 && i < alm_snapshot_count(c->snapshot); i++) {
+        const alm_table *t = alm_snapshot_at(c->snapshot, i);
+        if (alm_access_sees(&c->cx, t->name))
+            ALM_TRY(table_bytes(cx, arena, c->snapshot, t, out));
+    }
     if (oid == 0)
         return ALM_OK;
     const alm_table *t = alm_catalog_table(c->snapshot, oid, &col);
