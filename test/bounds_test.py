@@ -4,12 +4,13 @@ clients, made small by settings; somebody else, from another address of loopback
 
     bounds_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, concurrent.futures, gzip, http.client, json, os, pathlib, socket, struct, sys, threading, time, urllib.parse
+import base64, concurrent.futures, gzip, http.client, json, os, pathlib, shutil, socket, struct, subprocess, sys, threading, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import log_search  # noqa: E402
 from acl_checks import ADMIN, Rest, arguments, close, run_part, with_credentials  # noqa: E402
 from acl_test import Lines  # noqa: E402
+from certs import Certs  # noqa: E402
 from pgclient import Closed, Wire, bind, execute, fields, msg, parse, query, startup, SYNC  # noqa: E402
 from server import Server  # noqa: E402
 
@@ -207,6 +208,74 @@ def bad_passwords(check, o):
         check.that(got, f"connections of who went away: {left()}")
 
 
+def guesses_without_access_control(check, o):
+    """http.user, and pg.user, are guessed no faster than the users of access control, and leave a line; who is right from elsewhere does not wait."""
+    env = {"ALMANAC_ACL_ENABLED": "false", "ALMANAC_HTTP_USER": "me", "ALMANAC_HTTP_PASSWORD": PW, "ALMANAC_PG_USER": "me", "ALMANAC_PG_PASSWORD": PW, "ALMANAC_HTTP_HEALTH_CHECK_AUTHENTICATION_REQUIRED": "true"}
+    with Server(binary=o.binary, env=env) as s:
+        me = "me", PW
+
+        def tried():
+            return sum("login" in line and "refused" in line and "user='me'" in line for line in s.log_path.read_text().splitlines())
+        got = [ask(s, auth=("me", f"guess{i}"))[0] for i in range(6)]
+        check.that(set(got) == {401} and tried() > 0, f"they leave a line: {tried()}")
+        for what, one in (("Basic", lambda i: ask(s, auth=("me", f"guess{i}"))[0]), ("Token", lambda i: ask(s, headers={"Authorization": f"Token me:guess{i}"})[0]),
+                          ("/settings", lambda i: ask(s, path="/settings", auth=("me", f"guess{i}"))[0] == 200 and 401)):
+            got, took = timed(at_once, 4, one)
+            check.that(set(got) == {401} and took > 0.09, f"{what}: {got} in {took:.2f} s")
+        got, took = timed(lambda: [ask(s, auth=("me", f"guess{i}"))[0] for i in range(3)])
+        check.that(set(got) == {401} and took > 5, f"each waits longer, up to 2 s: {took:.1f} s")
+        got, took = timed(ask, s, auth=me, source=THERE)
+        check.that(got[0] == 200 and took < 1, f"from another address: {got[:2]} {took:.1f} s")
+        got, took = timed(ask, s, auth=me)
+        check.that(got[0] == 200 and took < 4, f"from the same one: {got[:2]} {took:.1f} s")
+        got, took = timed(ask, s, auth=me)
+        check.that(got[0] == 200 and took < 1, f"and that is forgiven: {got[:2]} {took:.1f} s")
+        check.that(ask(s)[0] == 401, "without credentials")
+        got, took = timed(lambda: [pg_says(s, ("me", f"guess{i}")) for i in range(11)])
+        check.that(len(set(got)) == 1 and got[0] is not None and took > 2.9, f"PG: {set(got)} in {took:.1f} s")
+        check.that(timed(pg_says, s, me, THERE)[0] is None, "PG from another address")
+        gone = [dial(s.http) for _ in range(6)]  # a guesser who goes away
+        [c.sendall(b"GET /exec?query=select+1 HTTP/1.1\r\nHost: a\r\nAuthorization: Basic " + base64.b64encode(b"me:wrong") + b"\r\n\r\n") for c in gone]
+        [c.close() for c in gone]
+        check.that(ask(s, auth=me, source=THERE)[0] == 200, "and it goes on")
+
+
+def messages_of_tls(check, o):
+    """KeyUpdate messages without end, each of which is answered, end the connection; a client that sends some goes on."""
+    certs = Certs()
+    env = {f"ALMANAC_HTTP_TLS_{k}": v for k, v in {"ENABLED": "true", "CERT_PATH": certs.path("ec.pem"), "PRIVATE_KEY_PATH": certs.path("ec.key")}.items()}
+    try:
+        with Server(binary=o.binary, env=env) as s:
+            def client():
+                return subprocess.Popen(["openssl", "s_client", "-connect", s.http, "-tls1_3", "-quiet", "-no_ign_eof"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            p, sent = client(), 0
+            try:
+                for sent in range(8000):
+                    p.stdin.write(b"K\n")
+                    p.stdin.flush()
+                    if p.poll() is not None:
+                        break
+                    time.sleep(0.0015)
+            except BrokenPipeError:
+                pass
+            check.that(sent < 7999 and within(5, lambda: p.poll() is not None), f"{sent} messages, and the connection is there")
+            check.that(within(5, lambda: "messages of TLS alone" in s.log_path.read_text()), "the log tells why")
+            p.kill()
+            p = client()
+            for _ in range(20):
+                p.stdin.write(b"K\n")
+                p.stdin.flush()
+                time.sleep(0.01)
+            time.sleep(1)  # else it is read with the line before
+            p.stdin.write(b"GET /exec?query=select+1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            p.stdin.flush()
+            got = p.stdout.read()
+            check.that(b" 200 " in got.split(b"\r\n")[0], f"a few are no matter: {got[:200]}")
+            p.kill()
+    finally:
+        shutil.rmtree(certs.home)
+
+
 def changing_names(check, o):
     """Guesses with another name each time: after some fifty from one address its answers wait. Who was right lately goes on at once."""
     with House(o.binary, acl_password_hash_iteration_count=4096) as s:
@@ -326,6 +395,21 @@ def cookies(check, o):
         for _ in range(60):
             begin(greedy)
         check.that(all(map(alive, others + third)), "and takes no others")
+
+
+def replaced_cookies(check, o):
+    """An id that was replaced is over no later than the newest of its session, which is the one that is listed."""
+    with House(o.binary, http_session_timeout="2s") as s:
+        _, _, headers = ask(s, auth=ADMIN, path="/exec?query=select+1&session=true")
+        old = headers["Set-Cookie"].split(";")[0]
+        time.sleep(1.2)
+        status, _, headers = ask(s, headers={"Cookie": old})
+        new = headers["Set-Cookie"].split(";")[0]
+        check.that(status == 200 and new != old and ask(s, headers={"Cookie": old})[0] == 200, "it counts for a while")
+        time.sleep(2.4)
+        got = ask(s, headers={"Cookie": old})[0], ask(s, headers={"Cookie": new})[0]
+        check.that(got == (401, 401), f"both are over without use: {got}")
+        check.that(not [r for r in s.rest.rows("show sessions") if "cookie" in str(r)], "and none is listed")
 
 
 def held_results(check, o):
@@ -563,7 +647,7 @@ def prepared_statements(check, o):
         check.that(got[0] == 0 and "pg.prepared.memory.max" in got[1][1], f"one long text: {got}")
 
 
-PARTS = [bad_passwords, changing_names, turns, silent_connections, late_lines, cookies, held_results, may_before_bytes, packed_bodies, budget_of_requests, prepared_statements]
+PARTS = [guesses_without_access_control, messages_of_tls, replaced_cookies, bad_passwords, changing_names, turns, silent_connections, late_lines, cookies, held_results, may_before_bytes, packed_bodies, budget_of_requests, prepared_statements]
 
 
 def main():

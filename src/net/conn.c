@@ -11,8 +11,11 @@
 
 enum {
     READ_STEP = 16 << 10,
-    IN_FREE = 96 << 10,   /* bytes of input that are in no account: as many as a login takes */
-    IN_KEPT = 256 << 10,  /* a buffer that large is given back when a large request is over */
+    IN_FREE = 96 << 10,  /* bytes of input that are in no account: as many as a login takes */
+    IN_KEPT = 256 << 10, /* a buffer that large is given back when a large request is over */
+    /* Bytes of TLS without any of the client that are taken; a record may come in pieces. */
+    TLS_ALONE_MAX = 64 << 10,
+    TLS_ALONE_FREE = 64,  /* beside bytes of the client: of a record that came in pieces */
     OUT_MARK = 1 << 20,   /* unsent bytes over which no more input is handled */
     SEAL_STEP = 16 << 10, /* a record of TLS */
     LINGER_MS = 2000
@@ -569,14 +572,35 @@ static void tls_failed(alm_conn *conn)
     alm_conn_close_now(conn);
 }
 
+/*
+ * Does the client send messages of TLS and nothing else? Each KeyUpdate that asks for one is answered, read or not, and none of them
+ * is input that a limit counts.
+ */
+static bool is_tls_alone(alm_conn *conn, size_t n, size_t got)
+{
+    if (!alm_tls_is_open(conn->tls))
+        return false; /* a handshake has its time */
+    if (got == 0)
+        conn->tls_alone += n;
+    else
+        conn->tls_alone -= ALM_MIN(conn->tls_alone, got + TLS_ALONE_FREE);
+    return conn->tls_alone > TLS_ALONE_MAX;
+}
+
 static void read_sealed(alm_conn *conn, const char *bytes, size_t n)
 {
     const bool was_open = alm_tls_is_open(conn->tls);
+    const size_t before = conn->in_len;
     const alm_tls_state state = open_sealed(conn, bytes, n);
     if (!was_open && conn->listener->conf.tls != NULL && alm_tls_is_open(conn->tls))
         alm_conn_deadline(conn, conn->listener->conf.login_ms != NULL
                                     ? *conn->listener->conf.login_ms
                                     : 0); /* that of the handshake is over */
+    if (is_tls_alone(conn, n, conn->in_len - before)) {
+        alm_conn_fault(conn, "TLS failed", "the client sends messages of TLS alone");
+        alm_conn_close_now(conn);
+        return;
+    }
     if (state == ALM_TLS_FAILED)
         tls_failed(conn);
     else
@@ -699,8 +723,8 @@ static void feed(alm_conn *conn)
         return;
     }
     shrink_input(conn);
-    if (conn->in_len >= conn->in_max)
-        stop_reading(conn);
+    if (conn->in_len >= conn->in_max || (conn->tls != NULL && conn->unsent > OUT_MARK))
+        stop_reading(conn); /* TLS answers of itself; on_written comes here again */
     else if (conn->in_len == 0 || make_room(conn)) /* none: on_alloc makes it when bytes come */
         alm_conn_start_reading(conn);
     else

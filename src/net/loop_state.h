@@ -61,6 +61,8 @@ struct alm_conn {
     int64_t deadline_ms;     /* 0: none; see alm_conn_deadline */
     int64_t linger_until_ms; /* 0: not lingering */
     bool reading, paused, working, sleeping, feeding, finishing, closing, closed, eof, sealed_end;
+    size_t
+        tls_alone; /* bytes of TLS that brought none of the client, less what those that did have made good */
     char *refusal;       /* owned */
     alm_tls_stream *tls; /* NULL: plain */
     alm_thread_pool_item item;

@@ -130,14 +130,30 @@ static bool contains(alm_str text, alm_str part)
 
 /*
  * Over plain HTTP there is no Sec-Fetch header, nor an Origin with GET, and a page can leave out Referer: then a navigation shows
- * in Upgrade-Insecure-Requests and Accept, an image or script in the names that all browsers give themselves, beside the language of their user.
- * Sec-Fetch-Mode: cors alone is of programs that have fetch() (Node.js).
+ * in Upgrade-Insecure-Requests and Accept, an image or script in the language of their user and what they take, and what a media player loads
+ * for a page in that it asks for a part. Sec-Fetch-Mode: cors and Accept-Language: * are of programs that have fetch() (Node.js).
  */
 static bool is_of_browser(const alm_http *h)
 {
-    static const char *const signs[] = {"Sec-Fetch-Site", "Sec-Fetch-Dest",
-                                        "Sec-Fetch-User", "Origin",
-                                        "Referer",        "Upgrade-Insecure-Requests"};
+    static const char *const signs[] = {"Sec-Fetch-Site",
+                                        "Sec-Fetch-Dest",
+                                        "Sec-Fetch-User",
+                                        "Origin",
+                                        "Referer",
+                                        "Upgrade-Insecure-Requests",
+                                        "Range",
+                                        "X-Playback-Session-Id",
+                                        "Icy-MetaData",
+                                        "Sec-Purpose",
+                                        "Purpose",
+                                        "X-Moz",
+                                        "DNT",
+                                        "Sec-GPC",
+                                        "Ping-To",
+                                        "Last-Event-ID"};
+    static const alm_str kinds[] = {{"text/html", 9}, {"text/css", 8}, {"image/", 6},
+                                    {"video/", 6},    {"audio/", 6},   {"text/event-stream", 17}};
+    static const alm_str players[] = {{"AppleCoreMedia/", 15}, {"stagefright/", 12}};
     for (size_t i = 0; i < ALM_COUNT(signs); i++)
         if (has(h, signs[i]))
             return true;
@@ -145,8 +161,14 @@ static bool is_of_browser(const alm_http *h)
     if (mode.ptr != NULL && !alm_str_eq(mode, ALM_STR("cors")))
         return true;
     const alm_str agent = alm_http_header(&h->req, "User-Agent");
-    return contains(alm_http_header(&h->req, "Accept"), ALM_STR("text/html")) ||
-           (begins(agent, ALM_STR("Mozilla/")) && has(h, "Accept-Language"));
+    for (size_t i = 0; i < ALM_COUNT(players); i++)
+        if (begins(agent, players[i]))
+            return true;
+    for (size_t i = 0; i < ALM_COUNT(kinds); i++)
+        if (contains(alm_http_header(&h->req, "Accept"), kinds[i]))
+            return true;
+    const alm_str language = alm_http_header(&h->req, "Accept-Language");
+    return language.ptr != NULL && !alm_str_eq(language, ALM_STR("*"));
 }
 
 /* Did a script mean it, and of a page that may? */

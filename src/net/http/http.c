@@ -246,7 +246,9 @@ static void begin_health(alm_http *h)
         reply_method(h, methods);
     else if (conf->http_health_check_authentication_required && conf->acl_enabled)
         alm_http_login_acl(h); /* goes on with alm_http_let_in, maybe later */
-    else if (!conf->http_health_check_authentication_required || alm_http_login(h))
+    else if (conf->http_health_check_authentication_required)
+        alm_http_login(h); /* likewise */
+    else
         answer_health(h);
 }
 
@@ -348,14 +350,14 @@ static void begin_request(alm_http *h)
     h->login_free = !route->needs_login;
     if (h->login_free && !(route->handler->tells_users && has_credentials(h)))
         h->known = !h->cx.conf->acl_enabled && h->cx.conf->http_user[0] == 0;
-    else if (h->cx.conf->acl_enabled) {
-        alm_http_login_acl(h); /* goes on with alm_http_let_in, maybe later */
+    else { /* goes on with alm_http_let_in, maybe later */
+        if (h->cx.conf->acl_enabled)
+            alm_http_login_acl(h);
+        else
+            alm_http_login(h);
         return;
-    } else {
-        h->known = alm_http_login(h);
     }
-    if (h->known || h->login_free)
-        alm_http_let_in(h);
+    alm_http_let_in(h);
 }
 
 void alm_http_let_in(alm_http *h)

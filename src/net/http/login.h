@@ -8,8 +8,9 @@
 #include "auth/rights.h"
 #include "net/http/http.h"
 
-/* False: a 401 with a challenge was sent, but for h->login_free. */
-bool alm_http_login(alm_http *h);
+/* Calls alm_http_let_in, h->known if he is, or sends a 401 with a challenge; after failures that happens later, with the connection
+ * paused until then. */
+void alm_http_login(alm_http *h);
 /*
  * With access control: Basic and REST tokens of the users of the catalogue, and cookies (session_store.h). Sets h->who and calls
  * alm_http_let_in, or answers 400, 401, 403; where h->login_free, whom it does not take is let in as nobody. A password that has to be hashed is checked on another thread: then that happens

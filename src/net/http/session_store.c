@@ -22,7 +22,8 @@ typedef struct entry {
     uint64_t owner;     /* a hash of his identity, by a secret of the store */
     char *token;        /* it lives by; or NULL */
     int64_t made_ns, used_ns;
-    int64_t until_ns; /* of an id that was replaced; 0: it goes by its use */
+    int64_t
+        until_ns; /* of an id that was replaced: no later than this; 0: it is the newest of its session */
     int64_t born_ns;  /* of the first id of the session */
     uint64_t number;  /* of the session, whatever its id */
     char address[64]; /* of its login */
@@ -97,7 +98,8 @@ static bool is_over(const struct alm_conf *conf, const entry *e, int64_t now_ns)
     const int64_t life_ns = conf->http_session_lifetime_max * 1000000;
     if (life_ns > 0 && now_ns - e->born_ns >= life_ns)
         return true;
-    return e->until_ns != 0 ? now_ns >= e->until_ns : now_ns - e->used_ns >= timeout_ns;
+    /* an id that was replaced is used no more: it goes before the newest, which is the one that is listed */
+    return now_ns - e->used_ns >= timeout_ns || (e->until_ns != 0 && now_ns >= e->until_ns);
 }
 
 static entry *find(const alm_http *h)

@@ -472,10 +472,7 @@ static void attempt(pg_conn *c, const alm_str *password)
 
 static void refused(pg_conn *c)
 {
-    if (alm_db_conf(c->pg->db)->acl_enabled)
-        attempt(c, NULL);
-    else
-        say_refused(c);
+    attempt(c, NULL);
 }
 
 /* The exchange went well: who it is. */
@@ -483,7 +480,9 @@ static void proved(pg_conn *c)
 {
     char address[64], net[64];
     alm_principal *who = NULL;
+    alm_conn_net_text(c->conn, net, sizeof net);
     if (!alm_db_conf(c->pg->db)->acl_enabled) {
+        alm_login_result(c->pg->db, alm_str_of(net), alm_str_of(c->user), true);
         logged_in(c);
         return;
     }
@@ -496,7 +495,6 @@ static void proved(pg_conn *c)
         say_refused(c);
     else
         pg_let_in(c, who);
-    alm_conn_net_text(c->conn, net, sizeof net);
     alm_login_result(c->pg->db, alm_str_of(net), alm_str_of(c->user), who != NULL);
     alm_login_note(c->pg->db, c->user, who, "pg", address, "password", who != NULL);
     alm_principal_release(who);
