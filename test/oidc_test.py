@@ -1071,7 +1071,7 @@ def refusals(check, p):
         took = [timed(log_out, s, f"m{n}.e30.x", source="127.0.4.3")[1] for n in range(11)]
         check.that(max(took[:5]) < 1 and took[10] >= 0.7, f"who sends many of them waits: {took}")
         got, seconds = timed(log_out, s, logout_token(p), source="127.0.4.4")
-        check.that(got[0] == 200 and seconds < 1, f"the provider does not: {got} {seconds}")
+        check.that(got[0] == 200 and seconds < 1.5, f"the provider does not: {got} {seconds}")
 
 
 def ended_sessions(check, p):
@@ -1181,7 +1181,7 @@ def floods(check, p):
         with Attack(80, made_up):
             time.sleep(1)
             got, seconds = timed(bearer_says, s, "Alice Analyst", known)
-            check.that(got == "Z" and seconds < 1, f"nor does it by OAUTHBEARER: {got} {seconds}")
+            check.that(got == "Z" and seconds < 1.3, f"nor does it by OAUTHBEARER: {got} {seconds}")
 
 
 PARTS = [user_info_moves, who_comes_in, how_often, bad_tokens, changes, faults, stopping, names, local_names, statements, introspection, access_tokens, logout, pg, oauthbearer, single_end_points, guessing, house_names, refusals, ended_sessions, floods]

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -156,16 +157,23 @@ static void another_epoch_is_looked_up_again(void **state)
     alm_principal_release(who);
 }
 
+static int64_t cpu_ms(void)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* Threads of the network ask for each request. Each with each took half a second for one. */
 static void many_groups_are_quick(void **state)
 {
-    enum { TIMES = 200 };
+    enum { TIMES = 20, LIMIT_MS = 4000 };
     const char *groups[ALM_GROUPS_OF_MAX];
     (void)state;
     for (int mapped = 0; mapped < 2; mapped++) {
         for (int i = 0; i < ALM_GROUPS_OF_MAX; i++)
             groups[i] = mapped ? acl->aliases[i * 9 + 1].second : text("~other%05d", i);
-        const int64_t start_ns = alm_monotonic_ns();
+        const int64_t start_ms = cpu_ms();
         for (int i = 0; i < TIMES; i++) {
             alm_principal *who = user_of(groups, ALM_GROUPS_OF_MAX);
             for (int k = 0; k < 3; k++) {
@@ -176,8 +184,8 @@ static void many_groups_are_quick(void **state)
             }
             alm_principal_release(who);
         }
-        const int64_t ms = (alm_monotonic_ns() - start_ns) / 1000000;
-        if (ms > 10000)
+        const int64_t ms = cpu_ms() - start_ms;
+        if (ms > LIMIT_MS)
             fail_msg("%d look-ups of %d groups in %d aliases: %lld ms", 3 * TIMES,
                      ALM_GROUPS_OF_MAX, MANY, (long long)ms);
     }

@@ -231,7 +231,7 @@ static void end_session(alm_session *me, alm_str id, ended *out)
 /* Each way to end a session has its row here: who did it, from where, by what, and whose it was. */
 static void note(const alm_session *me, const char *by, const ended *e)
 {
-    char detail[ID_BYTES + 40 + sizeof e->user];
+    char detail[ID_BYTES + 50 + sizeof e->user];
     if (me->who == NULL || me->db->conf == NULL || !me->db->conf->acl_enabled)
         return;
     (void)snprintf(detail, sizeof detail, "%s%s%s", by, e->done ? " of " : "", e->user);

@@ -284,6 +284,21 @@ static void start_tls(pg_conn *c)
     alm_conn_start_tls(c->conn, c->pg->tls, NULL, 0);
 }
 
+/* A token says itself who it is of. */
+static bool has_user(pg_conn *c)
+{
+    const struct alm_conf *conf = alm_db_conf(c->pg->db);
+    const bool by_token = conf->acl_oidc_enabled && (conf->acl_oidc_pg_token_as_password_enabled ||
+                                                     conf->acl_oidc_pg_oauthbearer_enabled);
+    if (c->user_too_long) /* how it begins may be somebody's name */
+        pg_fatal(c, ALM_E_AUTH_SPEC, "the user name is too long: 255 bytes may be");
+    else if (c->user[0] == 0 && !by_token)
+        pg_fatal(c, ALM_E_AUTH_SPEC, "no PostgreSQL user name specified in start-up packet");
+    else
+        return true;
+    return false;
+}
+
 bool pg_startup(pg_conn *c, const char *body, size_t n)
 {
     if (n < 4 || n > STARTUP_MAX) {
@@ -319,10 +334,6 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
         pg_fatal(c, ALM_E_PROTOCOL, "invalid start-up packet layout");
         return false;
     }
-    if (c->user_too_long) { /* how it begins may be somebody's name */
-        pg_fatal(c, ALM_E_AUTH_SPEC, "the user name is too long: 255 bytes may be");
-        return false;
-    }
     if (alm_conn_refusal(c->conn) != NULL) {
         pg_fatal(c, ALM_E_BUSY, alm_conn_refusal(c->conn));
         return false;
@@ -340,13 +351,8 @@ bool pg_startup(pg_conn *c, const char *body, size_t n)
     }
     if ((code & 0xffff) != c->minor || c->n_unknown_options > 0)
         negotiate(c);
-    const struct alm_conf *conf = alm_db_conf(c->pg->db);
-    if (c->user[0] == 0 &&
-        !(conf->acl_oidc_enabled &&
-          (conf->acl_oidc_pg_token_as_password_enabled || conf->acl_oidc_pg_oauthbearer_enabled))) {
-        pg_fatal(c, ALM_E_AUTH_SPEC, "no PostgreSQL user name specified in start-up packet");
+    if (!has_user(c))
         return false;
-    }
     ask_password(c);
     return true;
 }
