@@ -314,6 +314,7 @@ SUITES = [
     ("revocation", False, script("test/revocation_test.py")),
     ("oidc", False, script("test/oidc_test.py")),
     ("oidc-logout", False, script("test/oidc_logout_test.py")),
+    ("rot", False, script("test/rot_test.py")),
     ("disk", False, script("test/crash/disk_test.py")),
     ("visibility", False, script("test/visibility_test.py")),
     ("crash", False, script("test/crash/kill_test.py")),

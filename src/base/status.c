@@ -154,6 +154,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     child->session = parent->session;
     child->lookup = parent->lookup;
     child->access = parent->access;
+    child->rewrite = parent->rewrite;
     child->nodes = child->steps = 0;
     alm_error_clear(child);
 }

@@ -26,6 +26,7 @@ typedef struct sim_write { /* n < 0: the size becomes `offset` */
 } sim_write;
 
 typedef struct sim_node { /* a file or a directory */
+    uint64_t number;
     int32_t refs;
     bool is_dir;
     bool locked;
@@ -55,6 +56,12 @@ typedef struct sim_handle {
     bool writable, holds_lock;
 } sim_handle;
 
+typedef struct sim_mapped { /* a map that is in use: what rots shows in it */
+    char *bytes;
+    size_t n;
+    uint64_t node; /* by its number: the map may outlive it */
+} sim_mapped;
+
 struct alm_sim {
     alm_io io;
     pthread_mutex_t lock;
@@ -63,6 +70,9 @@ struct alm_sim {
     sim_pending *pending;
     size_t n_pending, cap_pending;
     sim_handle handles[HANDLES_MAX];
+    sim_mapped *maps;
+    size_t n_maps, cap_maps;
+    uint64_t next_node;
     int64_t calls[ALM_SIM_OP_COUNT];
     int64_t syncs;
     alm_sim_op fail_op;
@@ -132,9 +142,10 @@ static void log_add(sim_node *node, int64_t offset, const char *data, int64_t n)
     }
 }
 
-static sim_node *node_new(bool is_dir)
+static sim_node *node_new(alm_sim *sim, bool is_dir)
 {
     sim_node *node = need(calloc(1, sizeof *node));
+    node->number = ++sim->next_node;
     node->refs = 1;
     node->is_dir = is_dir;
     return node;
@@ -343,7 +354,7 @@ static int64_t open_locked(alm_sim *sim, const char *path, uint32_t flags)
         sim->calls[ALM_SIM_CHANGE]++;
         if (cut_now(sim))
             return -EIO;
-        sim_node *node = node_new(false);
+        sim_node *node = node_new(sim, false);
         space_put(sim, &sim->live, path, node);
         pending_add(sim, "", path, node);
         node_release(sim, node);
@@ -578,7 +589,7 @@ static int sim_mkdir(const alm_io *io, const char *path)
     if (!parent_exists(sim, &sim->live, path))
         return (int)leave(sim, -ENOENT);
     const bool cut = cut_now(sim);
-    sim_node *node = node_new(true);
+    sim_node *node = node_new(sim, true);
     space_put(sim, &sim->live, path, node);
     pending_add(sim, "", path, node);
     node_release(sim, node);
@@ -754,31 +765,49 @@ static int sim_sync_in(const alm_io *io, int dir)
     return code < 0 ? code : io->sync_dir(io, full);
 }
 
-/* A private copy: a map of the real thing would not see later writes in time either. */
+static void maps_add(alm_sim *sim, char *bytes, size_t n, uint64_t node)
+{
+    if (sim->n_maps == sim->cap_maps) {
+        sim->cap_maps = ALM_MAX((size_t)64, sim->cap_maps * 2);
+        sim->maps = need(realloc(sim->maps, sim->cap_maps * sizeof *sim->maps));
+    }
+    sim->maps[sim->n_maps++] = (sim_mapped){bytes, n, node};
+}
+
+/* A private copy: a map of the real thing would not see later writes in time either. What rots it shows. */
 static int sim_map(const alm_io *io, int handle, size_t n, const void **out)
 {
     alm_sim *sim = enter_locked(io);
     const int e = enter(sim, ALM_SIM_MAP);
     if (e != 0)
         return (int)leave(sim, e > 0 ? -e : -EIO);
-    const sim_bytes *b = &handle_at(sim, handle)->node->live;
+    const sim_node *node = handle_at(sim, handle)->node;
+    const sim_bytes *b = &node->live;
     const size_t cap = (n + 4095) / 4096 * 4096;
     char *copy = need(aligned_alloc(4096, ALM_MAX(cap, (size_t)4096)));
     memset(copy, 0, ALM_MAX(cap, (size_t)4096));
     if (b->len > 0)
         memcpy(copy, b->ptr, ALM_MIN(n, (size_t)b->len));
+    maps_add(sim, copy, n, node->number);
     *out = copy;
     return (int)leave(sim, 0);
 }
 
+/* Of a file, or of reserved memory, which is not listed. */
 static int sim_unmap(const alm_io *io, const void *addr, size_t n)
 {
-    (void)io;
+    alm_sim *sim = enter_locked(io);
     (void)n;
+    for (size_t i = 0; i < sim->n_maps; i++) {
+        if (sim->maps[i].bytes == addr) {
+            sim->maps[i] = sim->maps[--sim->n_maps];
+            break;
+        }
+    }
     void *plain;
     memcpy(&plain, &addr, sizeof plain);
     free(plain);
-    return 0;
+    return (int)leave(sim, 0);
 }
 
 /* Memory is memory; what is written to the file of a range is not looked at by anybody. */
@@ -966,6 +995,7 @@ void alm_sim_free(alm_sim *sim)
     space_free(sim, &sim->live);
     space_free(sim, &sim->durable);
     (void)pthread_mutex_destroy(&sim->lock);
+    free(sim->maps);
     free(sim);
 }
 
@@ -1097,6 +1127,9 @@ bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit)
         e->node->live.ptr[offset] ^= mask;
         if (offset < e->node->durable.len)
             e->node->durable.ptr[offset] ^= mask;
+        for (size_t i = 0; i < sim->n_maps; i++)
+            if (sim->maps[i].node == e->node->number && (uint64_t)offset < sim->maps[i].n)
+                sim->maps[i].bytes[offset] ^= mask;
     }
     return leave(sim, there) != 0;
 }

@@ -66,7 +66,7 @@ void alm_sim_sync_delay(alm_sim *sim, int64_t us);
 /* Bytes of all files together; more gives -ENOSPC. 0: no limit. */
 void alm_sim_capacity(alm_sim *sim, int64_t bytes);
 int64_t alm_sim_used(alm_sim *sim);
-/* Flips one bit, durably; false: no such file or offset. */
+/* Flips one bit, durably, also in the maps of the file that are in use; false: no such file or offset. */
 bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit);
 
 #endif

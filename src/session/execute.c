@@ -285,6 +285,9 @@ static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values
     ALM_TRY(take_params(&c->cx, stmt, values, n, &params));
     ALM_TRY(look(c, stmt));
     ALM_TRY(alm_cursor_access(c));
+    const bool to_file = c->session->copies || c->session->exports;
+    if (kinds[stmt->kind].writes || stmt->kind == ALM_STMT_COPY_TO || to_file)
+        (void)alm_rewrite_begin(&c->cx, c->session->db->storage);
     ALM_TRY(kinds[stmt->kind].run(c, stmt, params, n));
     const struct alm_conf *conf = c->session->db->conf;
     if (conf != NULL && (conf->audit_ddl || conf->audit_export))

@@ -299,6 +299,7 @@ static alm_status open_cursor(run *r)
 {
     alm_session *s = r->job->session;
     alm_session_timeout_max(s, ALM_COPY_TIMEOUT_MS);
+    s->copies = true;
     alm_status st = alm_prepare(s, alm_str_of(r->job->query), NULL, &r->prepared);
     if (st == ALM_OK)
         st = alm_execute(s, r->prepared, NULL, 0, &r->cursor);

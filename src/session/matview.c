@@ -383,6 +383,7 @@ static bool is_passing(alm_status st)
     switch ((int)st) {
     case ALM_E_MEMORY:
     case ALM_E_IO:
+    case ALM_E_CORRUPT: /* of the base: until the damaged partition is dropped or comes back */
     case ALM_E_DISK_FULL:
     case ALM_E_BUSY:
     case ALM_E_CANCEL:

@@ -134,6 +134,7 @@ struct alm_session {
     bool read_only, no_blocks, streams;
     const char *reads_only;           /* why nothing but reading is run; NULL: it is */
     bool exports;                     /* rows of this request are a file for the client: /exp */
+    bool copies;                      /* rows are a file of the server: the SELECT of a COPY TO */
     bool interface_read_only;         /* nobody may write here: pg.security.readonly */
     bool default_read_only;           /* default_transaction_read_only */
     bool tx_read_only;                /* the transaction that is open */

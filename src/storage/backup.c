@@ -16,7 +16,6 @@
 #include "storage/commit.h"
 #include "storage/dict.h"
 #include "storage/part.h"
-#include "storage/part_parquet.h"
 
 enum { DIR_MAX = ALM_PATH_MAX - 256, TRAILER_BYTES = 32 };
 
@@ -27,6 +26,7 @@ typedef struct backup {
     char dir[DIR_MAX], files[DIR_MAX + 8];
     int lock;
     const alm_catver *cat;
+    const alm_version *v; /* of the table at hand */
     const alm_backup_spec *spec;
     uint64_t *ids; /* of the chosen tables, ascending; NULL: all */
     alm_manifest before, now;
@@ -114,14 +114,25 @@ static void progress(backup *b, int64_t bytes, int64_t copied)
     atomic_store(&b->st->backup.done, b->result->bytes);
 }
 
-/* The temporary file gets its name, or goes if a file of that name and size is there. */
+/* Does a file of that name have these bytes? What cannot be read is replaced. */
+static bool is_there(backup *b, const alm_backup_file *f, const char *path)
+{
+    alm_ctx own = {.io = b->io, .cancel = b->cx->cancel};
+    alm_io_stat meta;
+    int64_t bytes = 0;
+    uint32_t crc = 0;
+    return b->io->stat(b->io, path, &meta) == 0 && meta.size_bytes == f->bytes &&
+           alm_backup_sum(&own, b->io, path, &bytes, &crc) == ALM_OK && bytes == f->bytes &&
+           crc == f->crc;
+}
+
+/* The temporary file gets its name, or goes if the same bytes are there under that name. */
 static alm_status name_file(backup *b, alm_backup_file *f)
 {
     char tmp[ALM_PATH_MAX], path[ALM_PATH_MAX];
-    alm_io_stat meta;
     tmp_path(b, tmp, sizeof tmp);
     stored_path(b, f->name, path, sizeof path);
-    const bool there = b->io->stat(b->io, path, &meta) == 0 && meta.size_bytes == f->bytes;
+    const bool there = is_there(b, f, path);
     const int e = there ? b->io->unlink(b->io, tmp) : b->io->rename(b->io, tmp, path);
     if (e < 0)
         return alm_io_fail(b->cx, e, path);
@@ -155,68 +166,87 @@ static alm_status sum_of_footer(backup *b, const alm_file *file, const char *pat
     return st;
 }
 
-/* Decodes it apart, a column at a time: what readers have in memory stays. */
-static alm_status verify_parquet(backup *b, const alm_file *file)
+/* Damage must not spread: the copy is verified, so that nothing can come between. What is wrong with it is wrong with the
+ * file that it is a copy of, or it was copied badly. */
+static alm_status verify_copy(backup *b, const alm_file *file, const char *from, const char *tmp)
 {
-    char path[ALM_PATH_MAX];
-    alm_part *part = NULL;
-    uint32_t entry = 0;
-    alm_file_path(file, path, sizeof path);
-    ALM_TRY(alm_part_open(b->cx, b->io, path, file->table_id, NULL, &part));
-    const alm_status st = alm_part_parquet_read_all(b->cx, part, &entry);
-    alm_part_release(part);
-    return st;
+    alm_status st = alm_part_verify(b->cx, b->io, tmp, file->table_id);
+    if (st != ALM_E_CORRUPT)
+        return st;
+    const alm_error was = b->cx->err;
+    alm_error_clear(b->cx);
+    ALM_TRY(alm_damage_of_table(b->cx, b->v->table.name, file,
+                                alm_part_verify(b->cx, b->io, from, file->table_id)));
+    return alm_fail(b->cx, ALM_E_CORRUPT, -1, "'%s' was copied badly: %s", from, was.msg);
 }
 
-/* Damage must not spread: a part is verified before it is copied. */
-static alm_status verify_part(backup *b, alm_file *file)
-{
-    alm_part *part = NULL;
-    if (alm_file_id_is_parquet(file->id))
-        return verify_parquet(b, file);
-    ALM_TRY(alm_file_part(b->cx, file, &part));
-    for (uint32_t c = 0; c < alm_part_info(part)->n_cols; c++) {
-        ALM_TRY(alm_check(b->cx));
-        ALM_TRY(alm_part_touch(b->cx, part, c, 0, alm_part_info(part)->rows));
-    }
-    return ALM_OK;
-}
-
-static alm_status copy_part(backup *b, alm_file *file, alm_backup_file *f, const char *from)
+static alm_status copy_part(backup *b, const alm_file *file, alm_backup_file *f, const char *from)
 {
     char tmp[ALM_PATH_MAX];
     tmp_path(b, tmp, sizeof tmp);
-    ALM_TRY(verify_part(b, file));
     ALM_TRY(alm_backup_copy(b->cx, b->io, from, tmp, INT64_MAX, &f->bytes, &f->crc));
     if (f->bytes != file->bytes)
-        return alm_fail(b->cx, ALM_E_CORRUPT, -1,
-                        "'%s' has %lld bytes, not the %lld it should have", from,
-                        (long long)f->bytes, (long long)file->bytes);
+        return alm_damage_of_table(b->cx, b->v->table.name, file,
+                                   alm_fail(b->cx, ALM_E_CORRUPT, -1,
+                                            "part file '%s' has %lld bytes, not the %lld it should "
+                                            "have",
+                                            from, (long long)f->bytes, (long long)file->bytes));
+    ALM_TRY(verify_copy(b, file, from, tmp));
     return name_file(b, f);
 }
 
-/* A part that an earlier backup has, by name (with the checksum in it) and size, is not read again. */
-static alm_status part(backup *b, alm_file *file)
+/* Is the file that an earlier backup has there still what it was? One that no manifest names, of a backup that did
+ * not come to its end or of another choice of tables, is looked into. */
+static alm_status is_sound(backup *b, const alm_file *file, const char *stored, alm_backup_file *f,
+                           bool *sound)
+{
+    const alm_backup_file *old = alm_manifest_find(&b->before, f->name);
+    int64_t bytes = 0;
+    *sound = true;
+    if (old != NULL && old->bytes == f->bytes)
+        f->crc = old->crc;
+    else
+        old = NULL;
+    if (old != NULL && b->spec->trusts_stored)
+        return ALM_OK;
+    uint32_t crc = 0;
+    alm_status st = alm_backup_sum(b->cx, b->io, stored, &bytes, &crc);
+    if (st == ALM_OK && old != NULL && (bytes != f->bytes || crc != f->crc))
+        st = alm_fail(b->cx, ALM_E_CORRUPT, -1, "'%s': its checksum does not match", stored);
+    else if (st == ALM_OK && old == NULL)
+        st = alm_part_verify(b->cx, b->io, stored, file->table_id);
+    if (st != ALM_E_CORRUPT && st != ALM_E_IO && st != ALM_E_UNSUPPORTED) {
+        f->crc = crc;
+        return st;
+    }
+    alm_log_warn("backup", "a file of an earlier backup is damaged, and is copied again: %s",
+                 b->cx->err.msg);
+    alm_error_clear(b->cx);
+    *sound = false;
+    return ALM_OK;
+}
+
+/* A part that an earlier backup has, by name (with the checksum in it) and size, is not copied again unless it
+ * is damaged. */
+static alm_status part(backup *b, const alm_file *file)
 {
     char from[ALM_PATH_MAX], to[ALM_PATH_MAX], name[ALM_NAME_MAX];
     alm_io_stat meta;
     uint32_t sum = 0;
+    bool sound = false;
     alm_backup_file f = {.bytes = file->bytes};
     alm_file_path(file, from, sizeof from);
     alm_file_name(file, name, sizeof name);
-    ALM_TRY(sum_of_footer(b, file, from, &sum));
+    ALM_TRY(alm_damage_of_table(b->cx, b->v->table.name, file, sum_of_footer(b, file, from, &sum)));
     (void)snprintf(f.name, sizeof f.name, "files/%llu-%.16s-%08x%s",
                    (unsigned long long)file->table_id, name, sum, name + 16);
     (void)snprintf(f.path, sizeof f.path, "tables/%llu/%s", (unsigned long long)file->table_id,
                    name);
     stored_path(b, f.name, to, sizeof to);
-    if (b->io->stat(b->io, to, &meta) < 0 || meta.size_bytes != file->bytes)
+    if (b->io->stat(b->io, to, &meta) == 0 && meta.size_bytes == file->bytes)
+        ALM_TRY(is_sound(b, file, to, &f, &sound));
+    if (!sound)
         return copy_part(b, file, &f, from);
-    const alm_backup_file *old = alm_manifest_find(&b->before, f.name);
-    if (old != NULL && old->bytes == f.bytes)
-        f.crc = old->crc;
-    else /* of a backup that did not come to its end, or of another choice of tables */
-        ALM_TRY(alm_backup_sum(b->cx, b->io, to, &f.bytes, &f.crc));
     progress(b, f.bytes, 0);
     return alm_manifest_add(b->cx, &b->now, &f);
 }
@@ -260,6 +290,7 @@ static alm_status tables(backup *b)
         const alm_version *v = alm_catver_at(b->cat, i);
         if (!is_chosen(b, v))
             continue;
+        b->v = v;
         ALM_TRY(parts(b, v->parts));
         ALM_TRY(parts(b, v->detached));
         for (uint32_t c = 0; c < v->schema->n_cols; c++)

@@ -4,6 +4,9 @@
  * Method      An ordered merge of the mapped timestamps gives the order of the next output part; the
  *             part writer then gathers column by column from the maps. A part ends where the time
  *             changes, so that rows of equal time (and what DEDUP compares) stay together.
+ * Damage      The group is compared with its checksums before it is merged, whatever was found good before,
+ *             and again before the merged parts take its place: a merge takes long, and what rots
+ *             meanwhile may have come into them.
  * Memory      8 bytes per row of one output part, and the writer's blocks.
  */
 #include "storage/compact.h"
@@ -25,6 +28,7 @@ typedef struct compaction {
     bool parquet; /* it is Parquet: all columns of the table */
     alm_arena arena;
     uint32_t n_cols; /* columns that any part of the group has */
+    uint32_t *cols;  /* their numbers in the table */
     alm_part_coldef *defs;
     int32_t ts_col; /* among them */
     alm_part_chunk *chunks;
@@ -37,22 +41,22 @@ typedef struct compaction {
 } compaction;
 
 /* Columns of the table that at least one part of the group holds; or all. */
-static alm_status find_columns(alm_ctx *cx, compaction *c, uint32_t **cols)
+static alm_status find_columns(alm_ctx *cx, compaction *c)
 {
     ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, &c->defs));
-    ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, cols));
+    ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, &c->cols));
     c->ts_col = -1;
     for (uint32_t col = 0; col < c->v->table.n_cols; col++) {
         const alm_column *def = &c->v->table.cols[col];
         int32_t entry = -1;
         alm_part *part = NULL;
         for (uint32_t i = 0; i < c->n && entry < 0; i++)
-            ALM_TRY(alm_scan_part_col(cx, c->group[i], def->id, col, &part, &entry));
+            ALM_TRY(alm_scan_part_col(cx, c->v, c->group[i], def->id, col, &part, &entry));
         if (entry < 0 && !c->parquet)
             continue;
         if ((int32_t)col == c->v->table.ts_col)
             c->ts_col = (int32_t)c->n_cols;
-        (*cols)[c->n_cols] = col;
+        c->cols[c->n_cols] = col;
         c->defs[c->n_cols++] = (alm_part_coldef){def->id, def->type, def->name};
     }
     return ALM_OK;
@@ -61,8 +65,7 @@ static alm_status find_columns(alm_ctx *cx, compaction *c, uint32_t **cols)
 /* A verified vector per part and column. */
 static alm_status map_columns(alm_ctx *cx, compaction *c)
 {
-    uint32_t *cols = NULL;
-    ALM_TRY(find_columns(cx, c, &cols));
+    ALM_TRY(find_columns(cx, c));
     ALM_TRY(ALM_NEWN(cx, &c->arena, c->n, &c->chunks));
     ALM_TRY(ALM_NEWN(cx, &c->arena, c->n, &c->dedup));
     for (uint32_t i = 0; i < c->n; i++) {
@@ -72,7 +75,7 @@ static alm_status map_columns(alm_ctx *cx, compaction *c)
         ALM_TRY(ALM_NEWN(cx, &c->arena, c->n_cols, &vecs));
         ALM_TRY(ALM_NEWN(cx, &c->arena, c->v->table.n_cols, &keys));
         for (uint32_t k = 0; k < c->n_cols; k++)
-            ALM_TRY(alm_scan_piece_vec(cx, &c->arena, c->v, &piece, cols[k], &vecs[k]));
+            ALM_TRY(alm_scan_piece_vec(cx, &c->arena, c->v, &piece, c->cols[k], &vecs[k]));
         c->chunks[i] = (alm_part_chunk){.rows = (uint32_t)c->group[i]->rows, .cols = vecs};
         c->n_keys = 0;
         for (uint32_t col = 0; c->v->table.dedup && col < c->v->table.n_cols; col++)
@@ -172,14 +175,34 @@ static alm_status merge_timed(alm_ctx *cx, compaction *c)
     return ALM_OK;
 }
 
+/* What was read is still what was written once. */
+static alm_status compare_group(alm_ctx *cx, compaction *c)
+{
+    const uint64_t before = alm_rewrite_begin(cx, c->st);
+    alm_status st = ALM_OK;
+    for (uint32_t i = 0; i < c->n && st == ALM_OK; i++) {
+        const alm_scan_piece piece = {.part = c->group[i], .hi = c->group[i]->rows};
+        for (uint32_t k = 0; k < c->n_cols && st == ALM_OK; k++) {
+            alm_vec again;
+            st = alm_check(cx);
+            if (st == ALM_OK)
+                st = alm_scan_piece_vec(cx, &c->arena, c->v, &piece, c->cols[k], &again);
+        }
+    }
+    alm_rewrite_end(cx, before);
+    return st;
+}
+
 static alm_status run(alm_ctx *cx, compaction *c)
 {
+    ALM_ASSERT(cx->rewrite != 0);
     ALM_TRY(map_columns(cx, c));
     c->seq = c->group[c->n - 1]->seq;
     if (c->ts_col >= 0)
         ALM_TRY(merge_timed(cx, c));
     else
         ALM_TRY(add_output(cx, c, NULL, 0)); /* one part after the other */
+    ALM_TRY(compare_group(cx, c));
     alm_part_ref **gone = NULL;
     ALM_TRY(ALM_NEWN(cx, &c->arena, c->n, &gone));
     memcpy(gone, c->group, c->n * sizeof(*gone));
@@ -259,8 +282,10 @@ static alm_status one_step(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool
         return ALM_OK;
     alm_reading reading;
     alm_reading_begin(&st->decoded, &reading);
+    const uint64_t before = alm_rewrite_begin(cx, st);
     const alm_status status =
         !overlaps && is_claimed(st, v) ? ALM_OK : compact_version(cx, st, v, overlaps, did);
+    alm_rewrite_end(cx, before);
     alm_reading_end(&st->decoded, &reading);
     alm_version_release(v);
     return status;
@@ -338,6 +363,7 @@ alm_status alm_convert_partition(alm_ctx *cx, alm_storage *st, uint64_t table_id
     c.v = v;
     c.group = calloc(v->parts->n + 1u, sizeof(*c.group));
     alm_reading_begin(&st->decoded, &reading);
+    const uint64_t before = alm_rewrite_begin(cx, st);
     bool settled = true;
     alm_status status = c.group == NULL ? alm_fail(cx, ALM_E_MEMORY, -1, "conversion: no memory")
                                         : pick_partition(cx, &c, bucket, &settled);
@@ -345,6 +371,7 @@ alm_status alm_convert_partition(alm_ctx *cx, alm_storage *st, uint64_t table_id
         status = merge_group(cx, &c);
     else
         free(c.group);
+    alm_rewrite_end(cx, before);
     alm_reading_end(&st->decoded, &reading);
     alm_version_release(v);
     return status;

@@ -20,7 +20,7 @@ alm_status alm_update_map(alm_ctx *cx, alm_update *up, const alm_part_ref *ref, 
         alm_part *part = NULL;
         int32_t entry = -1;
         ALM_TRY(alm_check(cx));
-        ALM_TRY(alm_scan_part_col(cx, ref, v->table.cols[c].id, c, &part, &entry));
+        ALM_TRY(alm_scan_part_col(cx, v, ref, v->table.cols[c].id, c, &part, &entry));
         if (entry < 0 && !spec->parquet)
             continue;
         if ((int32_t)c == v->table.ts_col)

@@ -164,6 +164,7 @@ void alm_file_release(alm_file *file)
     alm_part *part = atomic_load(&file->part);
     if (part != NULL)
         alm_part_release(part);
+    alm_damage_end(st, (alm_damage_key){ALM_DAMAGE_PART, file->table_id, file->id});
     if (!stays) {
         char path[ALM_PATH_MAX];
         alm_file_path(file, path, sizeof path);

@@ -50,6 +50,20 @@ const char *alm_storage_root(const alm_storage *st)
     return st->root;
 }
 
+uint64_t alm_rewrite_begin(alm_ctx *cx, alm_storage *st)
+{
+    const uint64_t before = cx->rewrite;
+    cx->rewrite = atomic_fetch_add(&st->rewrites, 1) + 1;
+    ALM_ASSERT(cx->rewrite > before);
+    return before;
+}
+
+void alm_rewrite_end(alm_ctx *cx, uint64_t before)
+{
+    ALM_ASSERT(cx->rewrite > before); /* in pairs: the inner one began later */
+    cx->rewrite = before;
+}
+
 /* -------------------------------------------------------------------- the struct */
 
 static void init_locks(alm_storage *st)
@@ -114,6 +128,7 @@ alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
         return e;
     }
     init_locks(st);
+    alm_damages_init(&st->damages);
     alm_decoded_init(&st->decoded, io, &st->spill, st->conf.decoded_bytes_max);
     e = alm_catver_empty(cx, &st->current);
     if (e != ALM_OK) {
@@ -133,6 +148,7 @@ void alm_storage_free(alm_storage *st)
         (void)st->io->close(st->io, st->lock_handle);
     ALM_ASSERT(st->n_files == 0);
     alm_decoded_deinit(&st->decoded);
+    alm_damages_deinit(&st->damages);
     free(st->files);
     free(st->catalog_dicts);
     alm_hold_free(st);
@@ -417,6 +433,8 @@ void alm_storage_stats_get(alm_storage *st, alm_storage_stats *out)
     out->wal_segments = (int64_t)st->wal.n_segments;
     (void)pthread_mutex_unlock(&st->wal.lock);
     out->checkpoint_lsn = (int64_t)atomic_load(&st->checkpoint_lsn);
+    out->damaged_files = atomic_load(&st->damages.known);
+    out->damage_found = alm_counted(&st->damages.found);
     (void)pthread_mutex_lock(&st->queue_lock);
     out->read_only = st->failed;
     (void)pthread_mutex_unlock(&st->queue_lock);

@@ -23,7 +23,9 @@
  *             dictionaries of at most ALM_PART_LAST_MAX codes
  *
  * Checks      Header, footer and trailer when opened. A block (65,536 rows of one column and their
- *             heap bytes) the first time it is touched; what was found good is remembered.
+ *             heap bytes) the first time it is touched; what was found good is remembered. For a
+ *             rewrite (alm_ctx.rewrite) footer and block count as good only when they were compared
+ *             since it began.
  *             Errors: ALM_E_CORRUPT names file, column id and offset; a file of a newer version is
  *             ALM_E_UNSUPPORTED by name.
  * Durability  alm_part_write returns after file and directory are synced; the file counts only once
@@ -152,6 +154,8 @@ ALM_NODISCARD alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char
 /* ALM_E_IO: its bytes could not be read any more at some time since it was opened. What stands in the
  * footer may be zeros then: scans ask before they look there. */
 ALM_NODISCARD alm_status alm_part_usable(alm_ctx *cx, const alm_part *part);
+/* Something found that its file is damaged: what was found good is compared again before it is read. */
+void alm_part_doubt(alm_part *part);
 alm_part *alm_part_retain(alm_part *part);
 /* The last release unmaps the file. */
 void alm_part_release(alm_part *part);
@@ -193,6 +197,10 @@ ALM_NODISCARD alm_status alm_part_lower_bound(alm_ctx *cx, const alm_part *part,
 /* First index with ts[i] >= bound, n: none, of times in order. */
 int64_t alm_times_lower_bound(const int64_t *ts, int64_t n, int64_t bound);
 
+/* Compares every checksum of the file as it is on disk now: header, footer, blocks, last rows. */
+ALM_NODISCARD alm_status alm_part_verify(alm_ctx *cx, const alm_io *io, const char *path,
+                                         uint64_t table_id);
+
 /* Every checksum of every block, the order of the timestamps, codes within `dict_count` of the
  * column (callback; may be NULL), views within their heap. Calls report for each finding. */
 typedef struct alm_part_check_arg {
@@ -201,6 +209,8 @@ typedef struct alm_part_check_arg {
     /* Codes in use of the dictionary of a SYMBOL column, 0: there is none. */
     uint32_t (*dict_count)(void *arg, uint32_t col_id);
     int64_t n_findings;
+    /* Called behind each block with its bytes; may be NULL. What it returns ends the check. */
+    alm_status (*pace)(alm_ctx *cx, void *arg, int64_t bytes);
 } alm_part_check_arg;
 ALM_NODISCARD alm_status alm_part_check(alm_ctx *cx, const alm_io *io, const char *path,
                                         uint64_t table_id, alm_part_check_arg *arg);

@@ -1,10 +1,12 @@
 /*
- * part_check.c - offline verification of one part file: everything a reader relies on, and more.
+ * part_check.c - verification of one part file, apart from what readers have open of it: its checksums, or everything a
+ * reader relies on, and more.
  */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "storage/part.h"
+#include "storage/part_format.h"
 #include "storage/part_inner.h"
 #include "storage/part_stats.h"
 
@@ -89,42 +91,83 @@ static alm_status check_symbols(alm_ctx *cx, const alm_part *part, uint32_t entr
     return ALM_OK;
 }
 
-/* A damaged block is a finding, not an error of the check. */
-static bool report_error(alm_ctx *cx, alm_status st, alm_part_check_arg *arg)
+/* A damaged block is a finding; a cancel, or memory that lacks, says nothing about the file. */
+static alm_status settle(alm_ctx *cx, alm_status st, alm_part_check_arg *arg, bool *good)
 {
-    if (st == ALM_OK)
-        return false;
+    *good = st == ALM_OK;
+    if (st != ALM_E_CORRUPT && st != ALM_E_UNSUPPORTED && st != ALM_E_IO)
+        return st;
     finding(arg, "%s", cx->err.msg);
     alm_error_clear(cx);
-    return true;
+    return ALM_OK;
+}
+
+/* Bytes of a block: values and texts. */
+static int64_t block_bytes(const alm_part *part, uint32_t entry, uint32_t b, int64_t rows)
+{
+    const alm_part_col *col = alm_part_col_at(part, entry);
+    const alm_part_block *blocks = alm_part_blocks(part, entry);
+    const uint64_t start = b == 0 ? 0 : blocks[b - 1].heap_end;
+    return rows * col->width +
+           (alm_part_has_heap(col->type) ? (int64_t)(blocks[b].heap_end - start) : 0);
 }
 
 static alm_status check_column(alm_ctx *cx, alm_part *part, uint32_t entry, alm_part_check_arg *arg)
 {
     const alm_part_footer *f = alm_part_info(part);
-    bool good = true;
+    bool good = true, all_good = true;
     for (uint32_t b = 0; b < f->n_blocks; b++) {
         ALM_TRY(alm_check(cx));
         const int64_t first = (int64_t)b * ALM_STATS_BLOCK_ROWS;
         const int64_t n = ALM_MIN(f->rows - first, (int64_t)ALM_STATS_BLOCK_ROWS);
-        if (report_error(cx, alm_part_touch(cx, part, entry, first, n), arg))
-            good = false;
-        else
+        ALM_TRY(settle(cx, alm_part_touch(cx, part, entry, first, n), arg, &good));
+        if (good)
             check_stats(part, entry, b, arg);
+        all_good = all_good && good;
+        if (arg->pace != NULL)
+            ALM_TRY(arg->pace(cx, arg->arg, block_bytes(part, entry, b, n)));
     }
-    if (good && (int32_t)entry == f->ts_entry)
+    if (all_good && (int32_t)entry == f->ts_entry)
         check_order(part, arg);
-    if (good && alm_part_col_at(part, entry)->type.id == ALM_T_SYMBOL)
-        (void)report_error(cx, check_symbols(cx, part, entry, arg), arg);
-    alm_part_parquet_forget(part, entry);
+    if (all_good && alm_part_col_at(part, entry)->type.id == ALM_T_SYMBOL)
+        ALM_TRY(settle(cx, check_symbols(cx, part, entry, arg), arg, &good));
+    alm_part_let_go(part, entry);
     return ALM_OK;
+}
+
+static alm_status verify_column(alm_ctx *cx, alm_part *part, uint32_t entry)
+{
+    const alm_part_footer *f = alm_part_info(part);
+    const int32_t *last = NULL;
+    uint32_t n_last = 0;
+    for (int64_t row = 0; row < f->rows; row += ALM_STATS_BLOCK_ROWS) {
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(alm_part_touch(cx, part, entry, row,
+                               ALM_MIN(f->rows - row, (int64_t)ALM_STATS_BLOCK_ROWS)));
+    }
+    ALM_TRY(alm_part_last(cx, part, entry, &last, &n_last));
+    alm_part_let_go(part, entry);
+    return ALM_OK;
+}
+
+alm_status alm_part_verify(alm_ctx *cx, const alm_io *io, const char *path, uint64_t table_id)
+{
+    alm_part *part = NULL;
+    ALM_TRY(alm_part_open(cx, io, path, table_id, NULL, &part));
+    alm_status st = ALM_OK;
+    for (uint32_t c = 0; c < alm_part_info(part)->n_cols && st == ALM_OK; c++)
+        st = verify_column(cx, part, c);
+    alm_part_release(part);
+    return st;
 }
 
 alm_status alm_part_check(alm_ctx *cx, const alm_io *io, const char *path, uint64_t table_id,
                           alm_part_check_arg *arg)
 {
     alm_part *part = NULL;
-    if (report_error(cx, alm_part_open(cx, io, path, table_id, NULL, &part), arg))
+    bool good = true;
+    ALM_TRY(settle(cx, alm_part_open(cx, io, path, table_id, NULL, &part), arg, &good));
+    if (!good)
         return ALM_OK;
     alm_status st = ALM_OK;
     for (uint32_t c = 0; c < alm_part_info(part)->n_cols && st == ALM_OK; c++)

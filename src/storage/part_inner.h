@@ -25,15 +25,27 @@ struct alm_part {
     const alm_part_block *blocks;
     /* One bit per entry and block found good, then one per entry for its last rows. */
     _Atomic uint64_t *verified;
+    /* For each of these bits the newest rewrite (alm_ctx.rewrite) that its block was compared for; NULL: none yet. */
+    _Atomic(_Atomic uint64_t *) compared;
+    _Atomic uint64_t footer_compared;
+    uint64_t n_bits;
+    atomic_bool doubted; /* footer and blocks are compared again before they are used */
     struct alm_part_parquet *parquet; /* NULL: a native file */
 };
 
 /* ---------------------------------------------------------------- part_read.c */
 
+/* The column was looked at and is not looked at again soon: its pages, or what was decoded of it, take no memory. Of a
+ * part that nobody else uses. */
+void alm_part_let_go(alm_part *part, uint32_t entry);
+
 alm_status alm_part_corrupt(alm_ctx *cx, const char *path, uint64_t offset, const char *what);
 /* Are footer, columns and blocks within `bytes` (of them) and of an image of `image_bytes`? */
 ALM_NODISCARD alm_status alm_part_set_footer(alm_ctx *cx, alm_part *part, const void *footer,
                                              uint64_t bytes, uint64_t image_bytes);
+/* Was what the bit stands for compared for this rewrite? 0: there is none. */
+bool alm_part_compared(const alm_part *part, uint64_t bit, uint64_t rewrite);
+void alm_part_set_compared(const alm_part *part, uint64_t bit, uint64_t rewrite);
 /* Do the bytes of a block that are in the image have their checksums? */
 bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b);
 

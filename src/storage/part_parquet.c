@@ -330,14 +330,33 @@ static bool is_broken(const alm_part *part, uint32_t entry, uint32_t first, uint
     return broken;
 }
 
+/* What was decoded for others may have changed in memory, or in the temporary file that it was written out to. */
+static alm_status compare_again(alm_ctx *cx, const alm_part *part, uint32_t entry, uint32_t b)
+{
+    const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + b;
+    if (alm_part_compared(part, bit, cx->rewrite))
+        return ALM_OK;
+    if (!alm_part_block_is_good(part, entry, b)) {
+        ALM_TRY(alm_part_usable(cx, part));
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "part file '%s', column %u, row %lld: decoded values fail their checksum",
+                        part->path, part->cols[entry].id, (long long)b * ALM_STATS_BLOCK_ROWS);
+    }
+    alm_part_set_compared(part, bit, cx->rewrite);
+    return ALM_OK;
+}
+
 alm_status alm_part_parquet_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, uint32_t first,
                                   uint32_t last)
 {
     alm_part_parquet *q = part->parquet;
     alm_decoded_touch(q->decoded, &q->cols[entry]);
-    for (uint32_t b = first; b <= last; b++)
+    for (uint32_t b = first; b <= last; b++) {
         if (!bit_get(part, entry, b))
             ALM_TRY(touch_unit(cx, q, entry, b / q->unit_blocks));
+        if (cx->rewrite != 0)
+            ALM_TRY(compare_again(cx, part, entry, b));
+    }
     if (part->io->map_faults(part->io) > 0 && is_broken(part, entry, first, last))
         return alm_fail(cx, ALM_E_IO, -1, "decoded values of '%s' could not be read any more",
                         part->path);

@@ -3,7 +3,8 @@
  *
  * Cost        Opening reads header, footer and trailer; statistics are used where they are mapped.
  *             A touched block costs one relaxed load; the first touch reads its bytes once (with
- *             population of the pages asked for ahead) for the checksum.
+ *             population of the pages asked for ahead) for the checksum. For a rewrite
+ *             (alm_rewrite_begin) each block is compared again, once for the rewrite.
  * Errors      Everything that is read from the file before its checksum is compared against the size
  *             of the file first: a damaged file is an error, never a crash.
  */
@@ -38,14 +39,62 @@ static alm_status fetch(alm_ctx *cx, const alm_part *part, uint64_t off, uint64_
     return ALM_OK;
 }
 
+/* The state of a part changes behind its const face: what was found good is remembered. */
+static alm_part *state_of(const alm_part *part)
+{
+    return (alm_part *)(uintptr_t)part;
+}
+
+/* Header, footer and trailer as they are mapped now. */
+static alm_status compare_footer(alm_ctx *cx, const alm_part *part)
+{
+    alm_part_header head;
+    alm_part_trailer tail;
+    const uint64_t at = part->bytes - sizeof tail;
+    const uint64_t off = (uint64_t)((const uint8_t *)part->footer - part->map);
+    ALM_ASSERT(off >= ALM_PART_PAGE && off < at);
+    ALM_TRY(fetch(cx, part, 0, sizeof head));
+    ALM_TRY(fetch(cx, part, off, part->bytes - off));
+    memcpy(&head, part->map, sizeof head);
+    memcpy(&tail, part->map + at, sizeof tail);
+    if (memcmp(head.magic, ALM_PART_MAGIC, sizeof head.magic) != 0 ||
+        head.crc != alm_crc32c(0, &head, offsetof(alm_part_header, crc)))
+        return alm_part_corrupt(cx, part->path, 0, "the header fails its checksum");
+    if (memcmp(tail.magic, ALM_PART_END_MAGIC, sizeof tail.magic) != 0 || tail.footer_off != off ||
+        tail.footer_bytes != at - off || tail.crc != alm_crc32c(0, part->footer, at - off))
+        return alm_part_corrupt(cx, part->path, off, "the footer fails its checksum");
+    return ALM_OK;
+}
+
+static void raise_to(_Atomic uint64_t *at, uint64_t number)
+{
+    uint64_t before = atomic_load_explicit(at, memory_order_relaxed);
+    while (before < number && !atomic_compare_exchange_weak(at, &before, number)) {
+    }
+}
+
+/* Once for a rewrite; each time as long as it fails. */
+static alm_status footer_again(alm_ctx *cx, const alm_part *part)
+{
+    const alm_status st = compare_footer(cx, part);
+    atomic_store(&state_of(part)->doubted, st != ALM_OK);
+    if (st == ALM_OK)
+        raise_to(&state_of(part)->footer_compared, cx->rewrite);
+    return st;
+}
+
 alm_status alm_part_usable(alm_ctx *cx, const alm_part *part)
 {
-    if (!part->io->map_is_broken(part->io, part->map))
+    if (part->io->map_is_broken(part->io, part->map))
+        return alm_fail(
+            cx, ALM_E_IO, -1,
+            "part file '%s' could not be read any more: the disk failed, or the file was cut",
+            part->path);
+    if (part->parquet != NULL || /* what is used of its footer is a copy */
+        (cx->rewrite <= atomic_load_explicit(&part->footer_compared, memory_order_relaxed) &&
+         !atomic_load_explicit(&part->doubted, memory_order_relaxed)))
         return ALM_OK;
-    return alm_fail(
-        cx, ALM_E_IO, -1,
-        "part file '%s' could not be read any more: the disk failed, or the file was cut",
-        part->path);
+    return footer_again(cx, part);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -176,9 +225,8 @@ static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id, alm_
         ALM_TRY(check_header(cx, part, table_id));
         ALM_TRY(find_footer(cx, part));
     }
-    const uint64_t bits =
-        (uint64_t)part->footer->n_cols * part->footer->n_blocks + part->footer->n_cols;
-    part->verified = calloc(bits / 64 + 1, sizeof(*part->verified));
+    part->n_bits = (uint64_t)part->footer->n_cols * part->footer->n_blocks + part->footer->n_cols;
+    part->verified = calloc(part->n_bits / 64 + 1, sizeof(*part->verified));
     if (part->verified == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", part->path);
     return ALM_OK;
@@ -219,6 +267,7 @@ void alm_part_release(alm_part *part)
     alm_part_parquet_close(part);
     if (part->map != NULL)
         (void)part->io->unmap(part->io, part->map, part->bytes);
+    free(atomic_load(&part->compared));
     free(part->verified);
     free(part->path);
     free(part);
@@ -336,15 +385,58 @@ static alm_status verify_block(alm_ctx *cx, const alm_part *part, uint32_t entry
     return ALM_OK;
 }
 
-static bool bit_get(const alm_part *part, uint64_t bit)
+bool alm_part_compared(const alm_part *part, uint64_t bit, uint64_t rewrite)
 {
-    return atomic_load_explicit(&part->verified[bit / 64], memory_order_relaxed) >> (bit % 64) & 1;
+    ALM_DASSERT(bit < part->n_bits);
+    const _Atomic uint64_t *at = atomic_load_explicit(&part->compared, memory_order_acquire);
+    return rewrite == 0 || (at != NULL && atomic_load(&at[bit]) >= rewrite);
 }
 
-static void bit_set(const alm_part *part, uint64_t bit)
+void alm_part_set_compared(const alm_part *part, uint64_t bit, uint64_t rewrite)
+{
+    _Atomic uint64_t *at = atomic_load_explicit(&part->compared, memory_order_acquire);
+    if (rewrite == 0)
+        return;
+    if (at == NULL) {
+        _Atomic uint64_t *fresh = calloc(part->n_bits, sizeof(*fresh));
+        if (fresh == NULL)
+            return; /* it is compared for each batch then */
+        if (atomic_compare_exchange_strong(&state_of(part)->compared, &at, fresh))
+            at = fresh;
+        else
+            free(fresh); /* another thread was faster */
+    }
+    raise_to(&at[bit], rewrite);
+}
+
+static bool bit_get(const alm_ctx *cx, const alm_part *part, uint64_t bit)
+{
+    const bool good =
+        atomic_load_explicit(&part->verified[bit / 64], memory_order_relaxed) >> (bit % 64) & 1;
+    return good && (cx->rewrite == 0 || alm_part_compared(part, bit, cx->rewrite));
+}
+
+static void bit_set(const alm_ctx *cx, const alm_part *part, uint64_t bit)
 {
     atomic_fetch_or_explicit(&part->verified[bit / 64], UINT64_C(1) << (bit % 64),
                              memory_order_relaxed);
+    alm_part_set_compared(part, bit, cx->rewrite);
+}
+
+/* What rotted after it was found good is not read any more either. */
+static void bit_clear(const alm_part *part, uint64_t bit)
+{
+    atomic_fetch_and_explicit(&part->verified[bit / 64], ~(UINT64_C(1) << (bit % 64)),
+                              memory_order_relaxed);
+}
+
+void alm_part_doubt(alm_part *part)
+{
+    if (part->parquet != NULL)
+        return; /* its bits say what is decoded: memory, which was compared */
+    for (uint64_t w = 0; w <= part->n_bits / 64; w++)
+        atomic_store(&part->verified[w], 0);
+    atomic_store(&part->doubted, true);
 }
 
 alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int64_t row, int64_t n)
@@ -357,12 +449,28 @@ alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int
         return alm_part_parquet_touch(cx, part, entry, first, last);
     for (uint32_t b = first; b <= last; b++) {
         const uint64_t bit = (uint64_t)entry * part->footer->n_blocks + b;
-        if (bit_get(part, bit))
+        if (bit_get(cx, part, bit))
             continue;
-        ALM_TRY(verify_block(cx, part, entry, b));
-        bit_set(part, bit);
+        const alm_status st = verify_block(cx, part, entry, b);
+        if (st != ALM_OK) {
+            bit_clear(part, bit);
+            return st;
+        }
+        bit_set(cx, part, bit);
     }
     return ALM_OK;
+}
+
+void alm_part_let_go(alm_part *part, uint32_t entry)
+{
+    const alm_part_col *col = &part->cols[entry];
+    if (part->parquet != NULL) {
+        alm_part_parquet_forget(part, entry);
+        return;
+    }
+    part->io->release(part->io, part->map + col->data_off, (size_t)part->footer->rows * col->width);
+    if (col->heap_bytes > 0)
+        part->io->release(part->io, part->map + col->heap_off, col->heap_bytes);
 }
 
 alm_status alm_part_last(alm_ctx *cx, const alm_part *part, uint32_t entry, const int32_t **rows,
@@ -377,14 +485,16 @@ alm_status alm_part_last(alm_ctx *cx, const alm_part *part, uint32_t entry, cons
                               ? alm_part_parquet_last(part, entry)
                               : (const int32_t *)(const void *)(part->map + col->last_off);
     const uint64_t bit = (uint64_t)part->footer->n_cols * part->footer->n_blocks + entry;
-    if (!bit_get(part, bit)) {
+    if (!bit_get(cx, part, bit)) {
         if (part->parquet == NULL)
             ALM_TRY(fetch(cx, part, col->last_off, col->n_last * sizeof(*last)));
-        if (alm_crc32c(0, last, col->n_last * sizeof(*last)) != col->last_crc)
+        if (alm_crc32c(0, last, col->n_last * sizeof(*last)) != col->last_crc) {
+            bit_clear(part, bit);
             return alm_fail(cx, ALM_E_CORRUPT, -1,
                             "part file '%s', column %u, offset %llu: last rows fail their checksum",
                             part->path, col->id, (unsigned long long)col->last_off);
-        bit_set(part, bit);
+        }
+        bit_set(cx, part, bit);
     }
     *rows = last;
     *n = col->n_last;

@@ -226,7 +226,9 @@ alm_status alm_refresh_commit(alm_ctx *cx, alm_refresh *r, const alm_scan_range 
 {
     const alm_scan_range everything = {INT64_MIN, INT64_MAX};
     const alm_view_edit view = {.view_id = r->v->table.id, .what = what, .to = state};
+    const uint64_t before = alm_rewrite_begin(cx, r->st);
     const alm_status e = commit(cx, r, all ? &everything : ranges, all ? 1 : n, &view);
+    alm_rewrite_end(cx, before);
     if (e == ALM_OK && rows != NULL)
         *rows = r->bulk == NULL ? 0 : alm_bulk_rows(r->bulk);
     refresh_free(r);

@@ -40,6 +40,7 @@ struct alm_scan {
     alm_scan_piece *pieces;
     size_t n_pieces, cap_pieces;
     int64_t rows;
+    uint64_t rewrite; /* alm_ctx.rewrite of who made it */
 };
 
 /* alm_scan_new of a version that need not be in a snapshot; it must outlive the scan. */
@@ -60,7 +61,8 @@ ALM_NODISCARD alm_status alm_scan_piece_vec(alm_ctx *cx, alm_arena *arena, const
 ALM_NODISCARD alm_status alm_scan_span_order(alm_ctx *cx, alm_arena *arena, const alm_scan *scan,
                                              size_t i, uint64_t *order);
 /* Entry of a column in a part or its overlay; *entry -1: not there. */
-ALM_NODISCARD alm_status alm_scan_part_col(alm_ctx *cx, const alm_part_ref *ref, uint32_t col_id,
-                                           uint32_t hint, alm_part **part, int32_t *entry);
+ALM_NODISCARD alm_status alm_scan_part_col(alm_ctx *cx, const alm_version *v,
+                                           const alm_part_ref *ref, uint32_t col_id, uint32_t hint,
+                                           alm_part **part, int32_t *entry);
 
 #endif

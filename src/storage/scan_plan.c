@@ -9,6 +9,7 @@
  *             that lies inside a range whole is not even opened. Merged stretches are searched once
  *             per span.
  */
+#include "storage/damage.h"
 #include "storage/scan.h"
 
 #include <stdlib.h>
@@ -104,8 +105,11 @@ static alm_status piece_search(planner *p, const alm_scan_piece *piece, int64_t 
 {
     if (piece->part != NULL) {
         alm_part *part = NULL;
-        ALM_TRY(alm_file_part(p->cx, piece->part->file, &part));
-        ALM_TRY(alm_part_lower_bound(p->cx, part, bound, row));
+        alm_status st = alm_file_part(p->cx, piece->part->file, &part);
+        if (st == ALM_OK)
+            st = alm_part_lower_bound(p->cx, part, bound, row);
+        if (st != ALM_OK)
+            return alm_damage_of_table(p->cx, p->v->table.name, piece->part->file, st);
         *row = ALM_MAX(piece->lo, ALM_MIN(*row, piece->hi));
         return ALM_OK;
     }
@@ -540,6 +544,7 @@ alm_status alm_scan_new_version(alm_ctx *cx, alm_arena *arena, const alm_version
     scan->version = v;
     scan->cols = copy;
     scan->n_cols = n_cols;
+    scan->rewrite = cx->rewrite;
     planner p = {.cx = cx,
                  .arena = arena,
                  .v = v,

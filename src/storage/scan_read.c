@@ -6,6 +6,7 @@
  * Cost        A direct read is a few pointer sums per column. Entries of columns are looked up once
  *             per span and column, blocks are verified at their first touch.
  */
+#include "storage/damage.h"
 #include "storage/part_format.h"
 #include "storage/scan.h"
 #include "type/int256.h"
@@ -20,13 +21,8 @@ static const int64_t *chunk_times(const alm_version *v, const alm_chunk *chunk)
     return chunk->cols[at];
 }
 
-alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *v, const alm_scan_piece *piece,
-                                const int64_t **ts)
+static alm_status part_times(alm_ctx *cx, const alm_scan_piece *piece, const int64_t **ts)
 {
-    if (piece->part == NULL) {
-        *ts = chunk_times(v, piece->chunk);
-        return ALM_OK;
-    }
     alm_part *part = NULL;
     ALM_TRY(alm_file_part(cx, piece->part->file, &part));
     const int32_t entry = alm_part_info(part)->ts_entry;
@@ -38,17 +34,38 @@ alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *v, const alm_sca
     return ALM_OK;
 }
 
-alm_status alm_scan_part_col(alm_ctx *cx, const alm_part_ref *ref, uint32_t col_id, uint32_t hint,
-                             alm_part **part, int32_t *entry)
+alm_status alm_scan_piece_times(alm_ctx *cx, const alm_version *v, const alm_scan_piece *piece,
+                                const int64_t **ts)
 {
-    alm_file *file = ref->n_overlays == 0 ? ref->file : alm_part_ref_file(ref, col_id);
-    ALM_TRY(alm_file_part(cx, file, part));
+    if (piece->part == NULL) {
+        *ts = chunk_times(v, piece->chunk);
+        return ALM_OK;
+    }
+    return alm_damage_of_table(cx, v->table.name, piece->part->file, part_times(cx, piece, ts));
+}
+
+static alm_file *file_of(const alm_part_ref *ref, uint32_t col_id)
+{
+    return ref->n_overlays == 0 ? ref->file : alm_part_ref_file(ref, col_id);
+}
+
+static alm_status find_col(alm_ctx *cx, const alm_part_ref *ref, uint32_t col_id, uint32_t hint,
+                           alm_part **part, int32_t *entry)
+{
+    ALM_TRY(alm_file_part(cx, file_of(ref, col_id), part));
     if (alm_part_info(*part)->rows != ref->rows)
         return alm_fail(cx, ALM_E_CORRUPT, -1, "part file '%s' has %lld rows, not %lld",
                         alm_part_path(*part), (long long)alm_part_info(*part)->rows,
                         (long long)ref->rows);
     *entry = alm_part_find(*part, col_id, hint);
     return ALM_OK;
+}
+
+alm_status alm_scan_part_col(alm_ctx *cx, const alm_version *v, const alm_part_ref *ref,
+                             uint32_t col_id, uint32_t hint, alm_part **part, int32_t *entry)
+{
+    const alm_status st = find_col(cx, ref, col_id, hint, part, entry);
+    return st == ALM_OK ? st : alm_damage_of_table(cx, v->table.name, file_of(ref, col_id), st);
 }
 
 /* A column that the source lacks. */
@@ -115,11 +132,13 @@ alm_status alm_scan_piece_vec(alm_ctx *cx, alm_arena *arena, const alm_version *
     }
     alm_part *part = NULL;
     int32_t entry = -1;
-    ALM_TRY(alm_scan_part_col(cx, piece->part, id, col, &part, &entry));
+    ALM_TRY(alm_scan_part_col(cx, v, piece->part, id, col, &part, &entry));
     if (entry < 0)
         return missing_vec(cx, arena, v, col, out);
-    ALM_TRY(alm_part_touch(cx, part, (uint32_t)entry, piece->lo, piece->hi - piece->lo));
-    return part_vec(cx, v, part, (uint32_t)entry, col, out);
+    alm_status st = alm_part_touch(cx, part, (uint32_t)entry, piece->lo, piece->hi - piece->lo);
+    if (st == ALM_OK)
+        st = part_vec(cx, v, part, (uint32_t)entry, col, out);
+    return st == ALM_OK ? st : alm_damage_of_table(cx, v->table.name, file_of(piece->part, id), st);
 }
 
 alm_status alm_scan_span_order(alm_ctx *cx, alm_arena *arena, const alm_scan *scan, size_t i,
@@ -216,10 +235,12 @@ static alm_status resolve_direct(alm_ctx *cx, alm_scan_cursor *cur, const alm_sc
     }
     alm_part *part = NULL;
     int32_t entry = -1;
-    ALM_TRY(alm_scan_part_col(cx, piece->part, id, col, &part, &entry));
+    ALM_TRY(alm_scan_part_col(cx, v, piece->part, id, col, &part, &entry));
     if (entry < 0)
         return cursor_missing(cx, cur, c, at);
-    ALM_TRY(part_vec(cx, v, part, (uint32_t)entry, col, &at->vec));
+    const alm_status st = part_vec(cx, v, part, (uint32_t)entry, col, &at->vec);
+    if (st != ALM_OK)
+        return alm_damage_of_table(cx, v->table.name, file_of(piece->part, id), st);
     at->part = part;
     at->entry = (uint32_t)entry;
     return ALM_OK;
@@ -236,6 +257,14 @@ static bool blocks_no_nulls(const alm_part *part, uint32_t entry, int64_t row, i
     return true;
 }
 
+static alm_status column_damage(alm_ctx *cx, const alm_scan_cursor *cur,
+                                const alm_scan_piece *piece, uint32_t c, alm_status st)
+{
+    const alm_table *t = &cur->scan->version->table;
+    return alm_damage_of_table(cx, t->name, file_of(piece->part, t->cols[cur->scan->cols[c]].id),
+                               st);
+}
+
 static alm_status read_direct(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan_span *span,
                               int64_t row, uint32_t n, uint32_t c, alm_vec *out)
 {
@@ -248,7 +277,9 @@ static alm_status read_direct(alm_ctx *cx, alm_scan_cursor *cur, const alm_scan_
     alm_vec vec = at->vec;
     const int64_t first = piece->lo + row;
     if (at->part != NULL) {
-        ALM_TRY(alm_part_touch(cx, at->part, at->entry, first, n));
+        const alm_status st = alm_part_touch(cx, at->part, at->entry, first, n);
+        if (st != ALM_OK)
+            return column_damage(cx, cur, piece, c, st);
         vec.no_nulls = vec.no_nulls || blocks_no_nulls(at->part, at->entry, first, n);
     }
     if (!vec.is_const)

@@ -62,10 +62,11 @@ void alm_scan_block_stats(const alm_scan *scan, size_t i, int64_t row, uint32_t 
     if (at != first || piece->hi < end)
         return;
     const alm_column *def = &scan->version->table.cols[scan->cols[col]];
-    alm_ctx quiet = {0};
+    alm_ctx quiet = {.rewrite = scan->rewrite};
     alm_part *part = NULL;
     int32_t entry = -1;
-    if (alm_scan_part_col(&quiet, piece->part, def->id, scan->cols[col], &part, &entry) != ALM_OK)
+    if (alm_scan_part_col(&quiet, scan->version, piece->part, def->id, scan->cols[col], &part,
+                          &entry) != ALM_OK)
         return;
     if (entry < 0)
         missing_stats(def->type, end - first, out);
@@ -83,12 +84,13 @@ const int32_t *alm_scan_last_rows(const alm_scan *scan, size_t i, uint32_t col, 
         piece->hi != piece->part->rows)
         return NULL;
     const alm_column *def = &scan->version->table.cols[scan->cols[col]];
-    alm_ctx quiet = {0};
+    alm_ctx quiet = {.rewrite = scan->rewrite};
     alm_part *part = NULL;
     int32_t entry = -1;
     const int32_t *rows = NULL;
     if (def->type.id != ALM_T_SYMBOL ||
-        alm_scan_part_col(&quiet, piece->part, def->id, scan->cols[col], &part, &entry) != ALM_OK ||
+        alm_scan_part_col(&quiet, scan->version, piece->part, def->id, scan->cols[col], &part,
+                          &entry) != ALM_OK ||
         entry < 0 || alm_part_last(&quiet, part, (uint32_t)entry, &rows, n) != ALM_OK)
         return NULL;
     return rows;

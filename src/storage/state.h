@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "storage/damage.h"
 #include "storage/decoded.h"
 #include "storage/spill.h"
 #include "storage/version.h"
@@ -184,6 +185,7 @@ struct alm_storage {
     _Atomic uint64_t next_table_id, next_part_id, next_file_id, next_seq;
     _Atomic uint32_t next_dict_id;
 
+    _Atomic uint64_t rewrites; /* numbers of alm_rewrite_begin */
     _Atomic int64_t commits, head_bytes;
     alm_storage_counters counters;
     alm_spill_space spill;
@@ -207,6 +209,7 @@ struct alm_storage {
     int64_t tidied_ns;  /* of the background thread */
     int64_t idle_commits, idle_since_ns;
     _Atomic uint64_t checkpoint_lsn; /* of the catalogue file */
+    alm_damages damages;
     alm_hold hold;
     alm_backup_progress backup;
     alm_archive_state archive;

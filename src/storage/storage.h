@@ -66,7 +66,8 @@ bool alm_storage_hold_status(alm_storage *st, int64_t *since_us);
 
 /*
  * BACKUP: the tables as they are now (n_tables 0: all) into the directory `dir`, which is made if its
- * parent is there. Files that an earlier backup has there are not copied again. Readers and writers go
+ * parent is there. Files that an earlier backup has there are compared with its checksums, and copied again only
+ * when they are damaged. What is copied is verified: ALM_E_CORRUPT names table and file. Readers and writers go
  * on; a cancel is looked for between pieces. ALM_E_BUSY: another backup writes to it. A backup that
  * fails leaves the earlier ones as they were.
  */
@@ -74,6 +75,8 @@ typedef struct alm_backup_spec {
     const char *dir;
     const alm_str *tables;
     uint32_t n_tables;
+    /* Files that an earlier backup has there are taken by name and size, and are not read. */
+    bool trusts_stored;
 } alm_backup_spec;
 typedef struct alm_backup_result {
     uint32_t generation; /* of this backup in the directory, from 1 */
@@ -132,6 +135,7 @@ typedef struct alm_storage_stats {
     int64_t wal_segments, wal_lsn, wal_synced_lsn, visible_lsn, checkpoint_lsn;
     int64_t snapshots, spill_bytes, spill_files; /* in use */
     bool read_only;                              /* after a failed sync */
+    int64_t damaged_files, damage_found;         /* known now; since the start */
 } alm_storage_stats;
 void alm_storage_stats_get(alm_storage *st, alm_storage_stats *out);
 
@@ -144,6 +148,30 @@ typedef struct alm_storage_counters {
     alm_times log_syncs, checkpoints, merges;
 } alm_storage_counters;
 const alm_storage_counters *alm_storage_counters_of(const alm_storage *st);
+
+/* --------------------------------------------------------------------- damage */
+
+/* Files of a table (0: of none: catalogue, log) that are known to be damaged, and what was found first. */
+typedef struct alm_damaged {
+    uint64_t table_id;
+    int64_t files, since_us;
+    const char *what;
+} alm_damaged;
+/* From arena, by table. */
+ALM_NODISCARD alm_status alm_storage_damage(alm_ctx *cx, alm_arena *arena, alm_storage *st,
+                                            alm_damaged **out, size_t *n);
+
+/* ------------------------------------------------------------------ rewriting */
+
+/*
+ * A block of a file is compared with its checksum when it is touched first. What rots later would be read as it is,
+ * and whoever writes it again would give it a good checksum, under which it is never found. So between these calls a
+ * block, and the statistics of its file, count as good only when they were compared since the first call: whoever
+ * reads to write (statements, merges, copies) stands between them, or begins and lets the context end. Forked
+ * contexts (alm_ctx_fork) and scans that were made there do, too. The value goes from begin to end; such pairs nest.
+ */
+uint64_t alm_rewrite_begin(alm_ctx *cx, alm_storage *st);
+void alm_rewrite_end(alm_ctx *cx, uint64_t before);
 
 /* ------------------------------------------------------------------ snapshots */
 

@@ -25,6 +25,15 @@
 #include "storage/update.h"
 #include "storage/view.h"
 
+/* What the calls of the update read is read to be written again. */
+static uint64_t enter(alm_ctx *cx, const alm_update *up)
+{
+    const uint64_t before = cx->rewrite;
+    ALM_ASSERT(up->rewrite != 0);
+    cx->rewrite = ALM_MAX(before, up->rewrite);
+    return before;
+}
+
 static void update_free(alm_update *up)
 {
     if (up->parts != NULL) {
@@ -188,6 +197,9 @@ static alm_status update_new(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_upd
     up->txn = txn;
     up->kind = kind;
     up->order_span = SIZE_MAX;
+    const uint64_t before = alm_rewrite_begin(cx, st);
+    up->rewrite = cx->rewrite;
+    alm_rewrite_end(cx, before);
     alm_arena_init(&up->arena, NULL);
     alm_arena_init(&up->scratch, NULL);
     *out = up;
@@ -199,12 +211,14 @@ static alm_status begin(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_update_k
 {
     alm_update *up = NULL;
     ALM_TRY(update_new(cx, st, txn, kind, &up));
+    const uint64_t before = enter(cx, up);
     alm_status status = txn != NULL ? join_txn(cx, up, table, cols, n_cols)
                                     : lock_table(cx, up, table, cols, n_cols);
     if (status == ALM_OK)
         status = prepare_columns(cx, up, cols, n_cols);
     if (status == ALM_OK)
         status = prepare_scan(cx, up);
+    cx->rewrite = before;
     if (status != ALM_OK) {
         update_free(up);
         return status;
@@ -230,11 +244,13 @@ alm_status alm_retype_begin(alm_ctx *cx, alm_storage *st, const alm_table *was, 
 {
     alm_update *up = NULL;
     ALM_TRY(update_new(cx, st, NULL, ALM_UPDATE_RETYPE, &up));
+    const uint64_t before = enter(cx, up);
     alm_status status = lock_table(cx, up, alm_str_of(was->name), NULL, 0);
     if (status == ALM_OK)
         status = alm_retype_prepare(cx, up, was, at, col);
     if (status == ALM_OK)
         status = prepare_scan(cx, up);
+    cx->rewrite = before;
     if (status != ALM_OK) {
         update_free(up);
         return status;
@@ -380,8 +396,8 @@ static alm_status finish_parts(alm_ctx *cx, alm_update *up, size_t i)
     return ALM_OK;
 }
 
-alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span, const int64_t *rows,
-                           uint32_t n, const alm_vec *values)
+static alm_status take_rows(alm_ctx *cx, alm_update *up, size_t span, const int64_t *rows,
+                            uint32_t n, const alm_vec *values)
 {
     ALM_TRY(alm_check(cx));
     ALM_ASSERT(span < up->scan->n_spans);
@@ -397,6 +413,15 @@ alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span, const int64
     ALM_TRY(up->scan->spans[span].n_pieces == 1 ? collect_direct(cx, up, span, rows, n, cols)
                                                 : collect_merged(cx, up, span, rows, n, cols));
     return up->kind == ALM_UPDATE_RETYPE ? finish_parts(cx, up, span) : ALM_OK;
+}
+
+alm_status alm_update_rows(alm_ctx *cx, alm_update *up, size_t span, const int64_t *rows,
+                           uint32_t n, const alm_vec *values)
+{
+    const uint64_t before = enter(cx, up);
+    const alm_status st = take_rows(cx, up, span, rows, n, values);
+    cx->rewrite = before;
+    return st;
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -679,7 +704,9 @@ static alm_status commit_parts(alm_ctx *cx, alm_update *up)
 
 alm_status alm_update_commit(alm_ctx *cx, alm_update *up, int64_t *rows)
 {
+    const uint64_t before = alm_rewrite_begin(cx, up->st); /* the values were read long ago */
     const alm_status st = commit_parts(cx, up);
+    alm_rewrite_end(cx, before);
     if (st == ALM_OK)
         *rows = up->rows;
     update_free(up);

@@ -46,6 +46,7 @@ struct alm_update {
     uint64_t *order;
     int64_t order_cap, rows;
     alm_arena scratch; /* of one call */
+    uint64_t rewrite;  /* all that is read for it is compared for this one, or a later one */
 };
 
 /* Columns of the table that the part has (Parquet: all), with its overlays put in, as one chunk of a spec. From
