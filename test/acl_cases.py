@@ -129,6 +129,7 @@ STATEMENTS = [
     ("CHECKPOINT", "checkpoint create", "SNAPSHOT", ["snapshot"], [], ["checkpoint release"]),
     ("CHECKPOINT", "checkpoint release", "SNAPSHOT", ["snapshot"]),
     ("MAINTAIN", "vacuum table t", "VACUUM TABLE on t", ["vacuum table on t"]),
+    ("MAINTAIN", "scrub table t", "SCRUB TABLE on t", ["scrub table on t"]),
     ("MAINTAIN", "reindex table n column s lock exclusive", "REINDEX on n", ["reindex on n(s)"], ["create table n (s symbol index)"], NO_N),
     ("COMMENT", "comment on table t is 'x'", "SET TABLE PARAM on t", ["set table param on t"]),
     ("COMMENT", "comment on column t.a is 'x'", "SET TABLE PARAM on t", ["set table param on t"]),

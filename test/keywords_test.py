@@ -17,7 +17,7 @@ RESERVED = {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)", R\)', (TOP / 
 KNOWN = {m[1] for m in re.finditer(r'ALM_KEYWORD\(\w+, "(\w+)"', (TOP / "src" / "sql" / "keyword.def").read_text())}
 BARE_CALLS = {"current_catalog", "current_date", "current_timestamp", "current_user", "session_user"}
 STATEMENTS = {"begin", "close", "comment", "commit", "delete", "discard", "lock", "notify", "prepare", "release", "reset", "rollback", "savepoint",
-              "set", "start", "unlisten", "listen", "vacuum", "abort", "analyze", "reindex", "do", "execute", "deallocate", "fetch", "grant", "revoke"}
+              "set", "start", "unlisten", "listen", "vacuum", "scrub", "abort", "analyze", "reindex", "do", "execute", "deallocate", "fetch", "grant", "revoke"}
 
 # (positions or None for all, words, why)
 EXPLAINED = [

@@ -86,20 +86,48 @@ def error_of(s, sql):
     return None
 
 
-def copy_error(s, sql):
-    """Of a COPY TO, which runs by itself."""
-    s.exec(sql)
+def copied_out(s, sql):
+    """The error of COPY TO a file, which runs by itself."""
+    number = s.rows(sql)[0][0]
     end = time.monotonic() + 30
     while time.monotonic() < end:
-        rows = s.rows("select status, message from sys.copy_export_log order by ts desc limit 1") if export_log(s) else []
-        if rows and rows[0][0] in ("finished", "failed", "cancelled"):
-            return rows[0][1] if rows[0][0] != "finished" else None
+        for status, message in s.rows(f"select status, message from sys.copy_export_log where id = '{number}'"):
+            if status == "finished":
+                return None
+            if status in ("failed", "cancelled"):
+                return message
         time.sleep(0.05)
     raise AssertionError("COPY TO does not end")
 
 
-def export_log(s):
-    return True
+def warnings(s):
+    return [w["warning"] for w in json.loads(s.get("/warnings")[2]) if w["tag"] == "DAMAGE"]
+
+
+def health(s):
+    with urllib.request.urlopen(f"http://{s.health}/status", timeout=10) as r:
+        return r.read().decode().strip()
+
+
+def metric(s, name):
+    with urllib.request.urlopen(f"http://{s.health}/metrics", timeout=10) as r:
+        return next(float(line.split()[1]) for line in r.read().decode().splitlines() if line.startswith(name + " "))
+
+
+def wait_for(what, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.05)
+    return what()
+
+
+def check_of(folder):
+    """Lines and exit code of `almanac check`."""
+    r = subprocess.run([BINARY or HERE.parent / "build/release/almanac", "check", str(folder)], capture_output=True, text=True, timeout=120)
+    return r.stdout + r.stderr, r.returncode
 
 
 REWRITES = {
@@ -116,6 +144,7 @@ REWRITES = {
     "insert of a sum": ("footer", lambda s: (s.exec("create table u (d double)"), error_of(s, "insert into u select sum(d) from t"))[1]),
     "backup": ("value text footer", lambda s: error_of(s, "backup database")),
     "refresh": ("value footer", lambda s: error_of(s, "refresh materialized view w full")),
+    "copy to file": ("value text footer", lambda s: copied_out(s, "copy t to 'out' with format parquet")),
     "export": ("value text footer", lambda s: error_text(s.get("/exp", query="select * from t", fmt="parquet"))),
 }
 
@@ -153,6 +182,108 @@ def every_rewrite_finds_it():
                 if name == "table as":
                     expect(s.rows("select count() from tables() where table_name = 'u'") == [[0]], "a table of a statement that failed")
     expect(not problems, f"{len(problems)} not found:\n  " + "\n  ".join(problems))
+
+
+@check
+def the_scrub_finds_what_nobody_reads():
+    with server(ALMANAC_STORAGE_SCRUB_INTERVAL="1s") as s:
+        make(s)
+        answers(s)
+        expect(wait_for(lambda: metric(s, "almanac_scrub_passes_total") > 1), "no pass over a sound database")
+        expect((warnings(s), health(s), metric(s, "almanac_damaged_files")) == ([], "Status: Healthy", 0), "damage of a sound database")
+        path, at = rotten(s, "value")
+        flip(path, at)
+        said = wait_for(lambda: warnings(s))
+        expect(len(said) == 1 and "table 't'" in said[0] and path.name in said[0], f"/warnings: {said}")
+        expect(health(s) == "Status: Degraded", health(s))
+        expect((metric(s, "almanac_damaged_files"), metric(s, "almanac_damage_found_total")) == (1, 1), "metrics")
+        expect(path.name in s.log_path.read_text(), "the log says nothing")
+        read = error_of(s, "select sum(d + 0.0) from t")
+        expect(read is not None and "checksum" in read, f"a read behind the scrub: {read}")
+        expect(s.rows("select count() from t where ts < '1970-01-02'") == [[20000]], "another partition")
+        flip(path, at)  # as if it had been copied back
+        expect(wait_for(lambda: not warnings(s)), "damage that is gone is told on")
+        expect(s.rows("select count(), sum(d + 0.0) from t")[0][0] == ROWS, "rows after it is gone")
+        flip(path, at)
+        expect(wait_for(lambda: warnings(s)), "it is found again")
+        s.exec("alter table t drop partition list '1970-01-02'")
+        expect(wait_for(lambda: not warnings(s)), "damage of a dropped partition")
+        expect(health(s) == "Status: Healthy", health(s))
+
+
+@check
+def a_scrub_of_a_table():
+    with server() as s:
+        make(s)
+        make(s, "u")
+        s.exec("create view v as (select * from t)")
+        s.exec("scrub table t, u")
+        path, at = rotten(s, "text")
+        flip(path, at)
+        said = error_of(s, "scrub table u, t")
+        expect(said is not None and "1 of " in said and "table 't'" in said and path.name in said, f"{said}")
+        s.exec("scrub table u")
+        expect("does not exist" in error_of(s, "scrub table nope"), "a table that is not there")
+        expect("view" in error_of(s, "scrub table v"), "a view")
+        expect(len(warnings(s)) == 1, f"{warnings(s)}")
+        s.exec("drop table t")
+        expect(wait_for(lambda: not warnings(s)), "damage of a dropped table")
+
+
+@check
+def a_file_that_is_gone_or_cut():
+    with server() as s:
+        make(s)
+        answers(s)
+        found = files(s)
+        found[0].unlink()
+        found[1].unlink()
+        found[1].mkdir()
+        said = error_of(s, "scrub table t")
+        expect(said is not None and "2 of " in said, f"{said}")
+
+
+@check
+def what_memory_has_is_written_anew():
+    """Dictionaries, the catalogue and the log: damage is told, and a restart finds all rows."""
+    with server(ALMANAC_STORAGE_SCRUB_INTERVAL="1s", ALMANAC_WAL_SEGMENT_SIZE="1m") as s:
+        make(s)
+        s.exec("checkpoint create")
+        s.exec("checkpoint release")
+        dicts = files(s, kind="*.dict")
+        expect(len(dicts) == 1, f"{dicts}")
+        before = answers(s)
+        for path, at in ((dicts[0], 70), (s.root / "db" / "catalog", 200)):
+            told = metric(s, "almanac_damage_found_total")
+            flip(path, at)
+            expect(wait_for(lambda: metric(s, "almanac_damage_found_total") > told), f"{path.name} is not found")
+            expect(wait_for(lambda: not warnings(s)), f"{warnings(s)}")
+        said = s.log_path.read_text()
+        expect("1.dict" not in said or "written anew" in said, "the log says nothing")
+        s.kill()
+        s.start()
+        expect(answers(s) == before, "rows after a restart")
+
+
+@check
+def backups_replace_their_damaged_files():
+    with server() as s:
+        make(s)
+        before = answers(s)
+        s.exec("backup database")
+        folder = s.root / "backups"
+        stored = sorted((folder / "files").glob("*.part"))
+        flip(stored[1], place_of(stored[1], "footer") - 500)
+        said, code = check_of(folder)
+        expect(code == 1 and stored[1].name in said, f"check: {code} {said}")
+        s.exec("backup database")
+        said, code = check_of(folder)
+        expect(code == 0, f"check after the next backup: {code} {said}")
+        target = s.root / "restored"
+        done = subprocess.run([BINARY or HERE.parent / "build/release/almanac", "restore", str(folder), "TO", str(target)], capture_output=True, text=True)
+        expect(done.returncode == 0, done.stderr)
+        with Server(binary=BINARY, root=target) as r:
+            expect(answers(r) == before, "rows of the restored database")
 
 
 def main():

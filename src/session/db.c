@@ -38,6 +38,8 @@ static void storage_conf(const struct alm_conf *conf, alm_storage_conf *out)
     out->archive_interval_ms = conf->wal_archive_interval;
     out->archive_backlog_max = conf->wal_archive_backlog_max;
     out->hold_age_max_ms = conf->storage_checkpoint_hold_max;
+    out->scrub_interval_ms = conf->storage_scrub_interval;
+    out->scrub_bytes_per_second = conf->storage_scrub_rate;
 }
 
 /* Zone files of the system. They are no part of the data: read from the real disk always. */

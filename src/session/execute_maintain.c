@@ -1,5 +1,5 @@
 /*
- * execute_maintain.c - COMMENT ON, and the statements about a table that have nothing to do here: VACUUM,
+ * execute_maintain.c - COMMENT ON; SCRUB; and the statements about a table that have nothing to do here: VACUUM,
  * ANALYZE and REINDEX check what they name.
  */
 #include "session/access.h"
@@ -30,6 +30,38 @@ static alm_status reindex(alm_cursor *c, const alm_stmt *stmt)
     return check_columns(c, stmt, table);
 }
 
+static alm_status scrub_table(alm_cursor *c, alm_str name, int32_t pos, alm_scrub_result *sum)
+{
+    const alm_table *table = NULL;
+    alm_scrub_result r;
+    ALM_TRY(find_table(c, "SCRUB TABLE", name, pos, &table));
+    ALM_ASSERT(table != NULL);
+    if (table->kind != ALM_TABLE_MATVIEW)
+        ALM_TRY(alm_refuse_view(&c->cx, table, pos));
+    ALM_TRY(alm_access_may(&c->cx, "SCRUB TABLE", table->name, pos));
+    ALM_TRY(alm_storage_scrub(&c->cx, c->session->db->storage, table->id, &r));
+    if (sum->damaged == 0)
+        memcpy(sum->first, r.first, sizeof sum->first);
+    sum->files += r.files;
+    sum->damaged += r.damaged;
+    return ALM_OK;
+}
+
+/* All of them are looked at, whatever is found. */
+static alm_status scrub(alm_cursor *c, const alm_stmt *stmt)
+{
+    alm_scrub_result sum = {0};
+    c->cx.deadline_ns = 0; /* as long as it takes; it can be cancelled */
+    ALM_TRY(scrub_table(c, stmt->table, stmt->table_pos, &sum));
+    for (uint32_t i = 0; i < stmt->n_more; i++)
+        ALM_TRY(scrub_table(c, stmt->more_tables[i], stmt->more_pos[i], &sum));
+    if (sum.damaged == 0)
+        return ALM_OK;
+    return alm_fail(&c->cx, ALM_E_CORRUPT, stmt->table_pos,
+                    "%lld of %lld files are damaged; the first: %s", (long long)sum.damaged,
+                    (long long)sum.files, sum.first);
+}
+
 /* No table named: all of them, of which there is nothing to say. */
 alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
 {
@@ -38,6 +70,8 @@ alm_status alm_run_maintain(alm_cursor *c, const alm_stmt *stmt, alm_param *para
     ALM_TRY(alm_arena_zstr(&c->cx, c->cx.arena, stmt->text, &c->tag));
     if (alm_str_eq(stmt->text, ALM_STR("REINDEX")))
         return reindex(c, stmt);
+    if (alm_str_eq(stmt->text, ALM_STR("SCRUB")))
+        return scrub(c, stmt);
     for (uint32_t i = 0; i < stmt->n_more; i++) {
         const int32_t pos = stmt->more_pos[i];
         const alm_table *table = NULL;

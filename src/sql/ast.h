@@ -332,8 +332,9 @@ typedef enum alm_stmt_kind {
     ALM_STMT_CHECKPOINT,   /* what: create, release */
     ALM_STMT_CREATE_INDEX, /* ext: alm_index_words; new_name: its name, or empty */
     ALM_STMT_DROP_INDEX,   /* names in more_tables, more_pos */
-    ALM_STMT_MAINTAIN, /* VACUUM, ANALYZE, REINDEX (columns in insert_cols): checked and done with */
-    ALM_STMT_COMMENT,  /* what: table, column, view, materialized view; value: the text, or empty */
+    /* VACUUM, ANALYZE, REINDEX (columns in insert_cols): checked and done with; SCRUB: table, more_tables */
+    ALM_STMT_MAINTAIN,
+    ALM_STMT_COMMENT, /* what: table, column, view, materialized view; value: the text, or empty */
     ALM_STMT_SHOW,
     ALM_STMT_SET,             /* SET, RESET, DISCARD, DEALLOCATE, CLOSE, UNLISTEN ...: text tells */
     ALM_STMT_SET_TRANSACTION, /* ext: alm_tx_words */

@@ -1,5 +1,5 @@
 /*
- * parse_maintain.c - COMMENT ON, VACUUM, ANALYZE, REINDEX.
+ * parse_maintain.c - COMMENT ON, VACUUM, ANALYZE, REINDEX, SCRUB.
  */
 #include "sql/parse.h"
 
@@ -125,6 +125,14 @@ static alm_status parse_vacuum(alm_parser *p, alm_stmt *s)
     return ALM_OK;
 }
 
+/* TABLE t, ... behind SCRUB */
+static alm_status parse_scrub(alm_parser *p, alm_stmt *s)
+{
+    ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "'table' expected"));
+    ALM_TRY(alm_parse_table_list(p, s, "table name", true));
+    return alm_at_end(p) ? ALM_OK : alm_parse_unexpected(p);
+}
+
 alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s)
 {
     alm_parse_name name;
@@ -132,6 +140,8 @@ alm_status alm_parse_maintain(alm_parser *p, alm_stmt *s)
         ALM_TRY(alm_expect_kw(p, ALM_KW_ON, "'on' expected"));
         return parse_comment(p, s);
     }
+    if (alm_str_eq(s->text, ALM_STR("SCRUB")))
+        return parse_scrub(p, s);
     if (!alm_str_eq(s->text, ALM_STR("REINDEX")))
         return parse_vacuum(p, s);
     ALM_TRY(alm_expect_kw(p, ALM_KW_TABLE, "'table' expected"));

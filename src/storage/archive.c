@@ -1,6 +1,10 @@
 /*
  * archive.c - the archive of the log (archive.h).
  *
+ * Damage      A segment is archived only when all its records have their checksums, and the bytes that are copied are
+ *             those that were compared. One that is damaged waits, and is told, until a BACKUP of the database
+ *             makes it needless; then it goes without, as a gap. A part is verified, told when it is
+ *             damaged, and archived as it is: all else of the log can be restored with it.
  * Order       Of a segment, the parts that its records name come first, then the segment itself, each
  *             written beside its name, synced and renamed: a segment that is there is complete.
  * Failure     is told once in the log of the server and tried again each round. The log and the files
@@ -20,6 +24,7 @@
 #include "storage/backup.h"
 #include "storage/commit.h"
 #include "storage/hold.h"
+#include "storage/part.h"
 #include "storage/payload.h"
 
 enum { DIR_MAX = ALM_PATH_MAX - 256 };
@@ -30,6 +35,7 @@ typedef struct archiving {
     const alm_io *io;
     const char *dir;
     uint64_t segment; /* that is being copied; 0: before there are other threads */
+    bool damaged;     /* what is wrong is the segment itself */
 } archiving;
 
 /* Has somebody given up the segment that is being copied? Then parts that it names may be gone. */
@@ -42,20 +48,45 @@ static bool is_given_up(archiving *a)
     return given_up;
 }
 
-/* Copies beside the new name and renames: in one directory, so that a crash leaves one name only. */
-static alm_status copy_in(archiving *a, const char *from, const char *to, int64_t most)
+enum { COPY_PATH_MAX = ALM_PATH_MAX + 8 };
+
+static void tmp_of(const char *to, char *tmp)
 {
-    char tmp[ALM_PATH_MAX + 8];
-    int64_t bytes = 0;
-    uint32_t crc = 0;
-    (void)snprintf(tmp, sizeof tmp, "%s.tmp", to);
-    ALM_TRY(alm_backup_copy(a->cx, a->io, from, tmp, most, &bytes, &crc));
+    (void)snprintf(tmp, COPY_PATH_MAX, "%s.tmp", to);
+}
+
+/* What was copied beside its name gets it: in one directory, so that a crash leaves one name only. */
+static alm_status name_copy(archiving *a, const char *from, const char *tmp, const char *to)
+{
     if (is_given_up(a)) {
         (void)a->io->unlink(a->io, tmp);
         return alm_fail(a->cx, ALM_E_CANCEL, -1, "'%s' is not archived any more", from);
     }
     const int e = a->io->rename(a->io, tmp, to);
     return e < 0 ? alm_io_fail(a->cx, e, to) : ALM_OK;
+}
+
+/* A part that was copied: damage is told, and remembered while the server has the file. */
+static alm_status look_into(archiving *a, uint64_t table_id, uint64_t id, const char *from,
+                            const char *tmp)
+{
+    if (alm_part_verify(a->cx, a->io, tmp, table_id) != ALM_E_CORRUPT)
+        return a->cx->err.code;
+    alm_error_clear(a->cx);
+    const alm_status st = alm_part_verify(a->cx, a->io, from, table_id);
+    if (st == ALM_OK)
+        return alm_fail(a->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
+    if (st != ALM_E_CORRUPT)
+        return st;
+    alm_log_error("archive", "damage goes into the archive as it is: %s", a->cx->err.msg);
+    alm_version *v = alm_storage_version(a->st, table_id);
+    alm_file *file = alm_file_find(a->st, id);
+    if (v != NULL && file != NULL)
+        (void)alm_damage_of_table(a->cx, v->table.name, file, st);
+    alm_file_release(file);
+    alm_version_release(v);
+    alm_error_clear(a->cx);
+    return ALM_OK;
 }
 
 static alm_status one_file(void *arg, uint64_t table_id, uint64_t id, int64_t bytes)
@@ -74,7 +105,13 @@ static alm_status one_file(void *arg, uint64_t table_id, uint64_t id, int64_t by
         alm_log_warn("archive", "'%s' is gone and not in the archive", from);
         return ALM_OK;
     }
-    return copy_in(a, from, to, INT64_MAX);
+    char tmp[COPY_PATH_MAX];
+    int64_t copied = 0;
+    uint32_t crc = 0;
+    tmp_of(to, tmp);
+    ALM_TRY(alm_backup_copy(a->cx, a->io, from, tmp, INT64_MAX, &copied, &crc));
+    ALM_TRY(look_into(a, table_id, id, from, tmp));
+    return name_copy(a, from, tmp, to);
 }
 
 static alm_status op_files(alm_reader *r, alm_record_file each, void *arg)
@@ -144,6 +181,20 @@ static alm_status is_there(archiving *a, const char *from, const char *to, bool 
     return ALM_OK;
 }
 
+/* The bytes that were compared, with the mark. */
+static alm_status copy_segment(archiving *a, const alm_wal_scan *scan, const char *from,
+                               const char *to)
+{
+    char tmp[COPY_PATH_MAX];
+    int64_t bytes = 0;
+    uint32_t crc = 0;
+    tmp_of(to, tmp);
+    ALM_TRY(alm_backup_copy(a->cx, a->io, from, tmp, scan->at + ALM_REC_HEADER, &bytes, &crc));
+    if (crc != scan->crc)
+        return alm_fail(a->cx, ALM_E_IO, -1, "'%s' was copied badly", from);
+    return name_copy(a, from, tmp, to);
+}
+
 static alm_status one_segment(archiving *a, const alm_wal_segment *seg)
 {
     char from[ALM_PATH_MAX], to[ALM_PATH_MAX], files[ALM_PATH_MAX];
@@ -158,10 +209,13 @@ static alm_status one_segment(archiving *a, const alm_wal_segment *seg)
     if (there)
         return ALM_OK;
     ALM_TRY(alm_wal_walk(a->cx, &a->st->wal, seg, record_files, a, &scan));
+    a->damaged = alm_wal_whole(a->cx, &a->st->wal, seg, &scan) != ALM_OK;
+    if (a->damaged)
+        return a->cx->err.code;
     int e = a->io->sync_dir(a->io, files); /* also of an attempt that failed before */
     if (e < 0)
         return alm_io_fail(a->cx, e, files);
-    ALM_TRY(copy_in(a, from, to, scan.at + ALM_REC_HEADER)); /* with the mark */
+    ALM_TRY(copy_segment(a, &scan, from, to));
     e = a->io->sync_dir(a->io, a->dir);
     return e < 0 ? alm_io_fail(a->cx, e, a->dir) : ALM_OK;
 }
@@ -266,6 +320,31 @@ static alm_status roll_by_time(alm_ctx *cx, alm_storage *st)
     return ALM_OK;
 }
 
+/* The segment fails its checksums, which does not pass. A backup behind it has all that it says. */
+static alm_status damaged_segment(archiving *a, const alm_wal_segment *seg)
+{
+    alm_ctx *cx = a->cx;
+    const uint64_t backup = atomic_load(&a->st->backup.whole_lsn);
+    const alm_damage_key key = {ALM_DAMAGE_LOG, 0, seg->number};
+    alm_damage_add(a->st, key, cx->err.msg);
+    if (backup < seg->last_lsn) {
+        const alm_error was = cx->err;
+        alm_error_clear(cx);
+        return alm_fail(cx, was.code, -1, "%s; a BACKUP of the database makes it needless",
+                        was.msg);
+    }
+    alm_log_error(
+        "archive",
+        "segment %016llx of the log goes without being archived, because it is damaged and the "
+        "backup "
+        "at lsn %llu is later: no restore to a time over lsn %llu to %llu from an earlier one",
+        (unsigned long long)seg->number, (unsigned long long)backup,
+        (unsigned long long)seg->prev_lsn + 1, (unsigned long long)seg->last_lsn);
+    alm_error_clear(cx);
+    (void)set_done(a->st, seg);
+    return ALM_OK;
+}
+
 static alm_status archive_segments(archiving *a)
 {
     alm_storage *st = a->st;
@@ -274,6 +353,7 @@ static alm_status archive_segments(archiving *a)
     alm_status e = open_dir(a);
     while (e == ALM_OK && next_segment(st, &seg, &backlog)) {
         a->segment = seg.number;
+        a->damaged = false;
         set_reading(st, seg.number);
         e = one_segment(a, &seg);
         set_reading(st, 0);
@@ -282,6 +362,8 @@ static alm_status archive_segments(archiving *a)
             e = alm_check(a->cx);
         } else if (e == ALM_OK) {
             (void)set_done(st, &seg);
+        } else if (a->damaged) {
+            e = damaged_segment(a, &seg);
         }
     }
     return e;
@@ -323,10 +405,13 @@ void alm_archive_at_open(alm_ctx *cx, alm_storage *st)
     alm_status e = open_dir(&a);
     atomic_store(&st->wal.keep_lsn, 0);
     for (size_t i = 0; i < st->wal.n_segments && e == ALM_OK; i++) {
-        const alm_wal_segment *seg = &st->wal.segments[i];
-        if (seg->in_chain)
+        alm_wal_segment seg = st->wal.segments[i];
+        if (seg.in_chain)
             break;
-        e = one_segment(&a, seg);
+        if (i + 1 < st->wal.n_segments)
+            e = alm_wal_prev_lsn(cx, &st->wal, &st->wal.segments[i + 1], &seg.last_lsn);
+        if (e == ALM_OK)
+            e = one_segment(&a, &seg);
     }
     if (e != ALM_OK)
         alm_log_error("archive", "the archive has a gap, make a new backup: %s", cx->err.msg);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "storage/archive.h"
+#include "storage/part.h"
 #include "storage/table_fixture.h"
 
 enum { STEPS = 14 };
@@ -178,6 +179,78 @@ static void a_sweep_leaves_what_waits_for_the_archive(void **state)
     fix_free(f);
 }
 
+/* A bit of each byte of a finished segment in turn: not one record less is archived without a word, and a backup behind it
+ * lets the archive go on. */
+static void damage_of_the_log_is_not_archived(void **state)
+{
+    (void)state;
+    int32_t told = 0;
+    for (int64_t at = 3; at < 4000; at += 61) {
+        fixture *f = start(6);
+        const alm_io *io = alm_sim_io(f->sim);
+        char path[64], archived[64];
+        alm_io_stat meta;
+        assert_true(alm_archive_catch_up(f->st, NULL));
+        assert_int_equal(back_up(f), ALM_OK);
+        for (int i = 0; i < 3; i++)
+            fix_insert(f, 12, 0, DAY);
+        const alm_wal_segment *last = &f->st->wal.segments[f->st->wal.n_segments - 1];
+        const uint64_t number = last->number;
+        const bool inside = at < f->st->wal.at;
+        (void)snprintf(path, sizeof path, "/r/db/wal/%016llx.wal", (unsigned long long)number);
+        (void)snprintf(archived, sizeof archived, "/a/%016llx.wal", (unsigned long long)number);
+        assert_int_equal(alm_archive_roll(&f->cx, f->st), ALM_OK);
+        assert_true(alm_sim_flip(f->sim, path, at, (unsigned)at % 8));
+        const moment m = now(f);
+        const bool done = alm_archive_catch_up(f->st, NULL);
+        if (inside && at >= 16) {
+            assert_false(done);
+            assert_true(io->stat(io, archived, &meta) < 0);
+            assert_true(f->st->archive.failing && alm_storage_is_damaged(f->st));
+            told++;
+            assert_int_equal(back_up(f), ALM_OK);
+            assert_true(alm_archive_catch_up(f->st, NULL)); /* the gap is needless */
+            assert_true(io->stat(io, archived, &meta) < 0);
+            assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK);
+            assert_false(alm_storage_is_damaged(f->st)); /* it went */
+        } else if (done) {
+            const alm_restore_spec spec = {.dir = "/b", .root = "/n", .until_lsn = m.lsn};
+            check_restored(f, "/n", &spec, m.n);
+        }
+        fix_check(f);
+        fix_free(f);
+    }
+    assert_true(told > 20);
+}
+
+/* It goes into the archive as it is, so that all else can be restored, and it is told. */
+static void damage_of_a_part_is_told(void **state)
+{
+    (void)state;
+    fixture *f = start(7);
+    char path[ALM_PATH_MAX];
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    assert_int_equal(back_up(f), ALM_OK);
+    fix_load(f, 40, 9 * DAY, DAY);
+    alm_snapshot *snap = fix_snapshot(f);
+    const alm_part_set *set = alm_version_of(fix_table(snap))->parts;
+    alm_file_path(set->parts[set->n - 1]->file, path, sizeof path);
+    alm_snapshot_release(snap);
+    assert_true(alm_sim_flip(f->sim, path, ALM_PART_PAGE, 0));
+    const moment m = now(f);
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    assert_true(alm_storage_is_damaged(f->st));
+    const alm_restore_spec spec = {.dir = "/b", .root = "/n", .until_lsn = m.lsn};
+    alm_restore_result r;
+    int64_t findings = 0;
+    assert_int_equal(alm_backup_restore(&f->cx, alm_sim_io(f->sim), &spec, &r), ALM_OK);
+    assert_int_equal(r.rows, m.n);
+    assert_int_equal(alm_storage_check(&f->cx, alm_sim_io(f->sim), "/n", NULL, NULL, &findings),
+                     ALM_OK);
+    assert_int_equal(findings, 1);
+    fix_free(f);
+}
+
 /* A disk for the archive that takes nothing while it is shut: the call waits. */
 static struct gate {
     pthread_mutex_t lock;
@@ -304,6 +377,8 @@ int main(void)
         cmocka_unit_test(any_moment_can_be_restored),
         cmocka_unit_test(an_archive_that_fails_stops_nobody),
         cmocka_unit_test(an_archive_that_hangs_holds_up_nobody),
+        cmocka_unit_test(damage_of_the_log_is_not_archived),
+        cmocka_unit_test(damage_of_a_part_is_told),
         cmocka_unit_test(a_sweep_leaves_what_waits_for_the_archive),
         cmocka_unit_test(power_cuts),
     };

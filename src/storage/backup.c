@@ -432,6 +432,8 @@ alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st, const alm_backup_spe
     atomic_fetch_add(&st->backup.running, 1);
     const alm_status e = run(&b);
     atomic_fetch_sub(&st->backup.running, 1);
+    if (e == ALM_OK && spec->n_tables == 0)
+        atomic_store(&st->backup.whole_lsn, out->lsn);
     if (e != ALM_OK && b.lock >= 0)
         remove_tmp(&b);
     if (b.lock >= 0)

@@ -170,7 +170,9 @@ alm_status alm_catalog_write(alm_ctx *cx, alm_storage *st, const alm_catver *cat
 
 /* ---------------------------------------------------------------------- reading */
 
-alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out)
+/* Maps and checks it; *bytes 0: it is not there. */
+static alm_status read_file(alm_ctx *cx, alm_storage *st, alm_catalog_file *out,
+                            catalog_header *header)
 {
     char path[ALM_PATH_MAX];
     alm_io_stat meta;
@@ -193,11 +195,16 @@ alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out)
     if (e < 0)
         return alm_io_fail(cx, e, path);
     out->bytes = (size_t)meta.size_bytes;
-    catalog_header head;
-    memcpy(&head, out->map, sizeof head);
+    catalog_header head = {.version = 0};
     const char *bytes = out->map;
     alm_status s = ALM_OK;
-    if (memcmp(head.magic, "ALMCAT01", 8) == 0 && head.version > CATALOG_VERSION) {
+    if (io->prefetch(io, out->map, out->bytes) == -EFAULT)
+        s = alm_fail(cx, ALM_E_CORRUPT, -1, "'%s' is damaged: its bytes cannot be read", path);
+    else
+        memcpy(&head, out->map, sizeof head);
+    if (s != ALM_OK) {
+        /* said */
+    } else if (memcmp(head.magic, "ALMCAT01", 8) == 0 && head.version > CATALOG_VERSION) {
         s = alm_fail(cx, ALM_E_UNSUPPORTED, -1,
                      "'%s' has format version %u, this program reads up to %d", path, head.version,
                      CATALOG_VERSION);
@@ -213,6 +220,34 @@ alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out)
         alm_catalog_unmap(st, out);
         return s;
     }
+    *header = head;
+    return ALM_OK;
+}
+
+alm_status alm_catalog_compare(alm_ctx *cx, alm_storage *st, int64_t *bytes)
+{
+    alm_catalog_file file;
+    catalog_header head;
+    *bytes = 0;
+    ALM_TRY(read_file(cx, st, &file, &head));
+    *bytes = (int64_t)file.bytes;
+    alm_catalog_unmap(st, &file);
+    const uint64_t lsn = atomic_load(&st->checkpoint_lsn);
+    if (*bytes == 0 && lsn > 0)
+        return alm_fail(cx, ALM_E_CORRUPT, -1, "'%s/catalog' is damaged: it is missing", st->root);
+    if (*bytes > 0 && head.lsn != lsn)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "'%s/catalog' is damaged: it is of lsn %llu, not %llu", st->root,
+                        (unsigned long long)head.lsn, (unsigned long long)lsn);
+    return ALM_OK;
+}
+
+alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out)
+{
+    catalog_header head;
+    ALM_TRY(read_file(cx, st, out, &head));
+    if (out->bytes == 0)
+        return ALM_OK;
     out->lsn = head.lsn;
     st->catalog_version = head.version;
     atomic_store(&st->next_table_id, head.next_table_id);

@@ -86,6 +86,15 @@ static alm_status save_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v)
     return ALM_OK;
 }
 
+static uint64_t oldest_segment(alm_storage *st)
+{
+    (void)pthread_mutex_lock(&st->wal.lock);
+    ALM_ASSERT(st->wal.n_segments > 0);
+    const uint64_t number = st->wal.segments[0].number;
+    (void)pthread_mutex_unlock(&st->wal.lock);
+    return number;
+}
+
 alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
 {
     /* Taken before the version: the log may grow while the checkpoint is written. */
@@ -103,6 +112,7 @@ alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
         st->checkpoint_lsn = cat->lsn;
         atomic_store(&st->checkpoint_wal_bytes, wal_bytes);
         e = alm_wal_recycle(cx, &st->wal, cat->lsn);
+        alm_damage_end_log(st, oldest_segment(st) - 1);
     }
     if (e == ALM_OK)
         alm_times_add(&st->counters.checkpoints, st->io->mono_ns(st->io) - start_ns);

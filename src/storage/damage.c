@@ -134,6 +134,11 @@ alm_status alm_damage_of_table(alm_ctx *cx, const char *table, const alm_file *f
 
 /* ---------------------------------------------------------------------- the list */
 
+bool alm_storage_is_damaged(const alm_storage *st)
+{
+    return atomic_load(&st->damages.known) > 0;
+}
+
 static int by_table(const void *a, const void *b)
 {
     const alm_damaged *x = a, *y = b;

@@ -6,7 +6,7 @@
  * of a snapshot: the first `count` codes. Ten million values and more work. Invariants  An entry
  * below the count never changes; text bytes and published arrays never move while the dictionary
  * lives (arrays that were outgrown are kept until the end, which costs at most what is in use).
- * Threads     alm_symbols_intern, _put, _save take the one lock; finding a text, reading a code and
+ * Threads     alm_symbols_intern, _put, _save, _rewrite take the one lock; finding a text, reading a code and
  *             making a view take none.
  * Durability  Interning is memory only. Whoever commits rows puts the values that no log record
  *             carried yet into its record (alm_symbols_text of codes from its own mark on);
@@ -65,6 +65,13 @@ ALM_NODISCARD alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const a
 /* Writes the codes [1, count) as a file of their own, synced. */
 ALM_NODISCARD alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io *io,
                                             const char *path, uint32_t count);
+/* Does the file have what was saved to it? ALM_E_CORRUPT names the file and the offset. *bytes: of it that count, 0: nothing
+ * was saved yet. */
+ALM_NODISCARD alm_status alm_symbols_compare(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
+                                             const char *dir, const char *name, int64_t *bytes);
+/* The file anew, from memory: it has the bytes that it had, all of them or those before. */
+ALM_NODISCARD alm_status alm_symbols_rewrite(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
+                                             const char *dir, const char *name);
 /* Loads into an empty dictionary the `count` codes a checkpoint promised. ALM_E_CORRUPT names the
  * file and the offset. */
 ALM_NODISCARD alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io,

@@ -4,6 +4,7 @@
  * Crash       A save writes behind what the last checkpoint counts, so that a torn save leaves that
  *             checkpoint intact; the file is cut to the counted records before the next save.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -188,23 +189,33 @@ static alm_status check_header(alm_ctx *cx, const alm_symbols *sym, const char *
     return ALM_OK;
 }
 
-/* Takes in the record at *offset. */
-static alm_status load_record(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
-                              size_t size, size_t *offset)
+/* The record at *offset, whose checksum fits; *lens: its lengths, behind which its text stands. */
+static alm_status find_record(alm_ctx *cx, const char *path, const char *map, size_t size,
+                              size_t offset, uint32_t first, record_header *head, const char **lens)
+{
+    if (size - offset < sizeof(*head))
+        return corrupt(cx, path, (int64_t)offset, "record is cut off");
+    memcpy(head, map + offset, sizeof(*head));
+    const size_t room = size - offset - sizeof(*head);
+    if (head->magic != RECORD_MAGIC || head->first != first)
+        return corrupt(cx, path, (int64_t)offset, "not the next record");
+    if ((size_t)head->n * 4 > room || head->text_bytes > room - (size_t)head->n * 4)
+        return corrupt(cx, path, (int64_t)offset, "record is cut off");
+    *lens = map + offset + sizeof(*head);
+    if (head->crc != record_crc(head, *lens, (size_t)head->n * 4 + (size_t)head->text_bytes))
+        return corrupt(cx, path, (int64_t)offset, "record fails its checksum");
+    return ALM_OK;
+}
+
+/* Calls each for every value of the record at *offset, and moves on behind it. */
+typedef alm_status (*each_value)(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text);
+static alm_status walk_record(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
+                              size_t size, uint32_t first, each_value each, size_t *offset,
+                              uint32_t *n)
 {
     record_header head;
-    if (size - *offset < sizeof(head))
-        return corrupt(cx, path, (int64_t)*offset, "record is cut off");
-    memcpy(&head, map + *offset, sizeof(head));
-    const size_t room = size - *offset - sizeof(head);
-    if (head.magic != RECORD_MAGIC || head.first != alm_symbols_count(sym))
-        return corrupt(cx, path, (int64_t)*offset, "not the next record");
-    if ((size_t)head.n * 4 > room || head.text_bytes > room - (size_t)head.n * 4)
-        return corrupt(cx, path, (int64_t)*offset, "record is cut off");
-    const char *lens = map + *offset + sizeof(head);
-    const size_t bytes = (size_t)head.n * 4 + (size_t)head.text_bytes;
-    if (head.crc != record_crc(&head, lens, bytes))
-        return corrupt(cx, path, (int64_t)*offset, "record fails its checksum");
+    const char *lens = NULL;
+    ALM_TRY(find_record(cx, path, map, size, *offset, first, &head, &lens));
     const char *text = lens + (size_t)head.n * 4;
     uint64_t left = head.text_bytes;
     for (uint32_t i = 0; i < head.n; i++) {
@@ -212,12 +223,22 @@ static alm_status load_record(alm_ctx *cx, alm_symbols *sym, const char *path, c
         memcpy(&len, lens + (size_t)i * 4, 4);
         if (len > left)
             return corrupt(cx, path, (int64_t)*offset, "lengths exceed the record");
-        ALM_TRY(alm_symbols_put(cx, sym, head.first + i, (alm_str){text, len}));
+        ALM_TRY(each(cx, sym, head.first + i, (alm_str){text, len}));
         text += len;
         left -= len;
     }
-    *offset += sizeof(head) + bytes;
+    *offset += sizeof(head) + (size_t)head.n * 4 + (size_t)head.text_bytes;
+    *n = head.n;
     return ALM_OK;
+}
+
+/* Takes in the record at *offset. */
+static alm_status load_record(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
+                              size_t size, size_t *offset)
+{
+    uint32_t n = 0;
+    return walk_record(cx, sym, path, map, size, alm_symbols_count(sym), alm_symbols_put, offset,
+                       &n);
 }
 
 static alm_status load_map(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
@@ -253,5 +274,92 @@ alm_status alm_symbols_load(alm_ctx *cx, alm_symbols *sym, const alm_io *io, con
         load_map(cx, sym, path, map == NULL ? "" : map, (size_t)meta.size_bytes, count);
     if (map != NULL)
         (void)io->unmap(io, map, (size_t)meta.size_bytes);
+    return st;
+}
+
+/* ---------------------------------------------------------------- of a server that runs */
+
+static alm_status same_value(alm_ctx *cx, alm_symbols *sym, uint32_t code, alm_str text)
+{
+    if (code < alm_symbols_count(sym) && alm_str_eq(alm_symbols_text(sym, code), text))
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_CORRUPT, -1,
+                    "the dictionary of column %u of table %llu: code %u is another value in its "
+                    "file than in memory",
+                    sym->col_id, (unsigned long long)sym->table_id, code);
+}
+
+static alm_status compare_map(alm_ctx *cx, alm_symbols *sym, const char *path, const char *map,
+                              size_t size, uint32_t count)
+{
+    size_t offset = sizeof(file_header);
+    uint32_t first = 1, n = 0;
+    ALM_TRY(check_header(cx, sym, path, map, size));
+    for (; offset < size; first += n) {
+        ALM_TRY(alm_check(cx));
+        ALM_TRY(walk_record(cx, sym, path, map, size, first, same_value, &offset, &n));
+    }
+    return first == count ? ALM_OK
+                          : corrupt(cx, path, (int64_t)offset, "it has not the values it should");
+}
+
+/* Only appended to beyond `bytes`: what is compared does not change. */
+static alm_status compare_file(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
+                               size_t bytes, uint32_t count)
+{
+    alm_io_stat meta = {0};
+    const void *map = NULL;
+    int rc = io->stat(io, path, &meta);
+    if (rc == -ENOENT || (rc >= 0 && (meta.is_dir || meta.size_bytes < (int64_t)bytes)))
+        return corrupt(cx, path, meta.size_bytes, "it is missing, or was cut");
+    const int handle = rc < 0 ? rc : io->open(io, path, ALM_IO_READ);
+    if (handle < 0)
+        return alm_io_fail(cx, handle, path);
+    rc = io->map(io, handle, bytes, &map);
+    (void)io->close(io, handle);
+    if (rc < 0)
+        return alm_io_fail(cx, rc, path);
+    const alm_status st = io->prefetch(io, map, bytes) == -EFAULT
+                              ? corrupt(cx, path, 0, "its bytes cannot be read")
+                              : compare_map(cx, sym, path, map, bytes, count);
+    (void)io->unmap(io, map, bytes);
+    return st;
+}
+
+alm_status alm_symbols_compare(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
+                               const char *name, int64_t *bytes)
+{
+    char path[1024];
+    if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+        return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
+    (void)pthread_mutex_lock(&sym->lock);
+    *bytes = sym->saved_bytes;
+    const uint32_t count = sym->saved_count;
+    (void)pthread_mutex_unlock(&sym->lock);
+    return *bytes == 0 ? ALM_OK : compare_file(cx, sym, io, path, (size_t)*bytes, count);
+}
+
+alm_status alm_symbols_rewrite(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
+                               const char *name)
+{
+    char path[1024], tmp[1024 + 8];
+    alm_io_stat meta;
+    if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+        return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
+    (void)snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+    (void)pthread_mutex_lock(&sym->lock); /* no save comes between */
+    alm_status st = alm_symbols_export(cx, sym, io, tmp, sym->saved_count);
+    int rc = st == ALM_OK ? io->stat(io, tmp, &meta) : 0;
+    if (st == ALM_OK && rc >= 0)
+        rc = io->rename(io, tmp, path);
+    if (st == ALM_OK && rc >= 0) {
+        sym->saved_bytes = meta.size_bytes;
+        rc = io->sync_dir(io, dir);
+    }
+    if (st == ALM_OK && rc < 0)
+        st = alm_io_fail(cx, rc, path);
+    if (st != ALM_OK)
+        (void)io->unlink(io, tmp); /* not there any more, if it has its name */
+    (void)pthread_mutex_unlock(&sym->lock);
     return st;
 }

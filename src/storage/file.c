@@ -107,14 +107,20 @@ alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool pa
     return file_make(cx, st, table_id, parquet ? id | ALM_FILE_PARQUET : id, 0, out);
 }
 
-alm_status alm_file_known(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t id,
-                          int64_t bytes, alm_file **out)
+alm_file *alm_file_find(alm_storage *st, uint64_t id)
 {
     (void)pthread_mutex_lock(&st->file_lock);
     alm_file *f = st->files_cap > 0 ? st->files[slot_of(st, id)].file : NULL;
     if (f != NULL)
         (void)atomic_fetch_add(&f->refs, 1);
     (void)pthread_mutex_unlock(&st->file_lock);
+    return f;
+}
+
+alm_status alm_file_known(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint64_t id,
+                          int64_t bytes, alm_file **out)
+{
+    alm_file *f = alm_file_find(st, id);
     if (f == NULL)
         return file_make(cx, st, table_id, id, bytes, out);
     if (f->table_id != table_id) {

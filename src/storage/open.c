@@ -79,6 +79,7 @@ static void init_locks(alm_storage *st)
     (void)pthread_mutex_init(&st->work_lock, NULL);
     (void)pthread_cond_init(&st->work_cond, NULL);
     (void)pthread_cond_init(&st->archive_cond, NULL);
+    (void)pthread_cond_init(&st->scrub_cond, NULL);
     (void)pthread_mutex_init(&st->checkpoint_lock, NULL);
 }
 
@@ -95,6 +96,7 @@ static void deinit_locks(alm_storage *st)
     (void)pthread_mutex_destroy(&st->work_lock);
     (void)pthread_cond_destroy(&st->work_cond);
     (void)pthread_cond_destroy(&st->archive_cond);
+    (void)pthread_cond_destroy(&st->scrub_cond);
     (void)pthread_mutex_destroy(&st->checkpoint_lock);
 }
 

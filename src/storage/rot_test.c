@@ -7,10 +7,12 @@
  */
 #include <string.h>
 
+#include "base/log.h"
 #include "storage/alter.h"
 #include "storage/backup.h"
 #include "storage/part.h"
 #include "storage/part_format.h"
+#include "storage/scrub.h"
 #include "storage/state.h"
 #include "storage/table_fixture.h"
 
@@ -213,10 +215,123 @@ static void every_rewrite_finds_it(void **state)
     }
 }
 
+/* What is known to be damaged; the text of the first. */
+static int64_t known(fixture *f, const char **what)
+{
+    alm_damaged *list = NULL;
+    size_t n = 0;
+    int64_t files = 0;
+    assert_int_equal(alm_storage_damage(&f->cx, &f->arena, f->st, &list, &n), ALM_OK);
+    for (size_t i = 0; i < n; i++)
+        files += list[i].files;
+    *what = n > 0 ? list[0].what : "";
+    return files;
+}
+
+static uint64_t table_id(fixture *f)
+{
+    alm_snapshot *snap = fix_snapshot(f);
+    const uint64_t id = fix_table(snap)->id;
+    alm_snapshot_release(snap);
+    return id;
+}
+
+static void a_scrub_finds_it(void **state)
+{
+    (void)state;
+    for (rot_place place = 0; place < ROT_PLACES; place++) {
+        fixture *f = start();
+        const char *what = NULL;
+        alm_scrub_result r;
+        assert_int_equal(alm_storage_scrub(&f->cx, f->st, table_id(f), &r), ALM_OK);
+        assert_int_equal(r.damaged, 0);
+        assert_true(r.files >= 3 && r.bytes > 10000);
+        const rot at = rot_of(f, place);
+        flip(f, &at);
+        assert_int_equal(alm_storage_scrub(&f->cx, f->st, table_id(f), &r), ALM_OK);
+        assert_int_equal(r.damaged, 1);
+        assert_non_null(strstr(r.first, at.path));
+        assert_int_equal(known(f, &what), 1);
+        assert_string_equal(what, r.first);
+        assert_true(alm_storage_is_damaged(f->st));
+        /* Nobody reads it as if it were good. */
+        alm_snapshot *snap = fix_snapshot(f);
+        alm_scan_cursor *cur = NULL;
+        alm_scan *scan = NULL;
+        alm_arena arena;
+        alm_arena_init(&arena, NULL);
+        const uint32_t cols[COLS] = {0, 1, 2, 3, 4};
+        alm_vec vecs[COLS];
+        alm_status st = alm_scan_new(&f->cx, &arena, snap, fix_table(snap), cols, COLS, NULL, 0,
+                                     true, ALM_SCAN_ANY_ORDER, &scan);
+        if (st == ALM_OK)
+            st = alm_scan_cursor_new(&f->cx, &arena, scan, &cur);
+        for (size_t i = 0; st == ALM_OK && i < alm_scan_span_count(scan); i++)
+            st = alm_scan_read(&f->cx, cur, i, 0, 1, NULL, vecs);
+        assert_int_equal(st, ALM_E_CORRUPT);
+        alm_error_clear(&f->cx);
+        alm_arena_deinit(&arena);
+        alm_snapshot_release(snap);
+        flip(f, &at);
+        assert_int_equal(alm_scrub_all(&f->cx, f->st), ALM_OK);
+        assert_int_equal(known(f, &what), 0);
+        fix_check(f);
+        flip(f, &at);
+        assert_int_equal(alm_scrub_all(&f->cx, f->st), ALM_OK);
+        assert_int_equal(known(f, &what), 1);
+        assert_int_equal(alm_table_truncate(&f->cx, f->st, ALM_STR("t")), ALM_OK);
+        assert_int_equal(known(f, &what), 0); /* the files went */
+        fix_free(f);
+    }
+}
+
+/* Every byte of the dictionary, the catalogue and a finished segment of the log: found, and as if it had not been. */
+static void what_memory_has_is_written_anew(void **state)
+{
+    (void)state;
+    char log[64];
+    fixture *f = start();
+    const alm_io *io = alm_sim_io(f->sim);
+    int32_t found = 0;
+    for (int64_t round = 0; round < 600; round++) {
+        if (round % 3 == 0)
+            fix_insert(f, 30, DAY, DAY);
+        assert_int_equal(alm_storage_checkpoint(&f->cx, f->st), ALM_OK);
+        if (round % 3 == 2) {
+            fix_insert(f, 12, DAY, DAY);
+            atomic_store(&f->st->wal.roll, true);
+            fix_insert(f, 2, DAY, DAY);
+        }
+        (void)snprintf(log, sizeof log, "/r/db/wal/%016llx.wal",
+                       (unsigned long long)f->st->wal.segments[0].number);
+        const char *path = round % 3 == 0   ? "/r/db/tables/1/3.dict"
+                           : round % 3 == 1 ? "/r/db/catalog"
+                                            : log;
+        alm_io_stat meta;
+        const char *what = NULL;
+        assert_int_equal(io->stat(io, path, &meta), 0);
+        const int64_t size = round % 3 == 2 ? 800 : meta.size_bytes;
+        const int64_t at = 16 + (round * 7919) % (size - 16);
+        const int64_t before = alm_counted(&f->st->damages.found);
+        assert_true(alm_sim_flip(f->sim, path, at, (unsigned)round % 8));
+        assert_int_equal(alm_scrub_all(&f->cx, f->st), ALM_OK);
+        found += alm_counted(&f->st->damages.found) > before;
+        assert_int_equal(known(f, &what), 0);
+        if (round % 50 == 49)
+            fix_reopen(f);
+    }
+    fix_check(f);
+    assert_true(found > 550); /* zeros that nothing covers */
+    fix_free(f);
+}
+
 int main(void)
 {
+    alm_log_set_level(ALM_LOG_OFF);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rewrite_finds_it),
+        cmocka_unit_test(a_scrub_finds_it),
+        cmocka_unit_test(what_memory_has_is_written_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

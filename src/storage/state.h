@@ -147,7 +147,16 @@ typedef struct alm_hold { /* hold.h; `held` and the files that wait: under file_
 typedef struct alm_backup_progress {
     _Atomic int32_t running;
     _Atomic int64_t done, total; /* bytes, of the one that runs or ran last */
+    _Atomic uint64_t whole_lsn;  /* of the last one of the whole database, since the start */
 } alm_backup_progress;
+
+typedef struct alm_scrub_state { /* scrub.h */
+    pthread_t thread;
+    bool started;
+    atomic_bool running;
+    _Atomic int64_t done, total, last_us;
+    alm_counter bytes, passes;
+} alm_scrub_state;
 
 struct alm_storage {
     const alm_io *io;
@@ -199,7 +208,7 @@ struct alm_storage {
     pthread_cond_t work_cond;
     pthread_mutex_t checkpoint_lock; /* one checkpoint at a time */
     pthread_t worker, archiver;
-    pthread_cond_t archive_cond; /* with work_lock; told of a stop only */
+    pthread_cond_t archive_cond, scrub_cond; /* with work_lock; told of a stop only */
     bool worker_started, archiver_started, stop, work_wanted;
     uint64_t sweep_end;        /* tables from here on are made after the start */
     atomic_bool worker_cancel; /* ends long work at a stop */
@@ -210,6 +219,7 @@ struct alm_storage {
     int64_t idle_commits, idle_since_ns;
     _Atomic uint64_t checkpoint_lsn; /* of the catalogue file */
     alm_damages damages;
+    alm_scrub_state scrub;
     alm_hold hold;
     alm_backup_progress backup;
     alm_archive_state archive;
@@ -257,6 +267,8 @@ ALM_NODISCARD alm_status alm_part_set_new(alm_ctx *cx, alm_part_ref *const *part
 ALM_NODISCARD alm_status alm_file_known(alm_ctx *cx, alm_storage *st, uint64_t table_id,
                                         uint64_t id, int64_t bytes, alm_file **out);
 bool alm_file_is_registered(alm_storage *st, uint64_t id);
+/* With a reference of its own; NULL: there is none with this number any more. */
+alm_file *alm_file_find(alm_storage *st, uint64_t id);
 void alm_storage_table_dir(const alm_storage *st, uint64_t table_id, char *dir, size_t dir_size);
 
 /* malloc with ALM_E_MEMORY that says what for. */
@@ -304,6 +316,8 @@ typedef struct alm_catalog_choice {
 ALM_NODISCARD alm_status alm_catalog_write_to(alm_ctx *cx, alm_storage *st, const alm_catver *cat,
                                               const alm_catalog_choice *only, const char *path);
 ALM_NODISCARD alm_status alm_catalog_read(alm_ctx *cx, alm_storage *st, alm_catalog_file *out);
+/* Is the file what the last checkpoint wrote? ALM_E_CORRUPT. The caller holds checkpoint_lock. */
+ALM_NODISCARD alm_status alm_catalog_compare(alm_ctx *cx, alm_storage *st, int64_t *bytes);
 void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file);
 /* Does the catalogue file that was read name the dictionary? Then it stays, though its table may be gone:
  * the next recovery may begin with that catalogue. */

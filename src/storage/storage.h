@@ -37,8 +37,10 @@ typedef struct alm_storage_conf {
     int64_t decoded_bytes_max; /* columns of Parquet partitions in memory */
     const char *archive_dir;   /* of the log, for restores to a point in time; NULL or "": none */
     int64_t archive_interval_ms, archive_backlog_max;
-    bool whole_log;          /* the log of a copy must be whole, too */
-    int64_t hold_age_max_ms; /* a checkpoint that is held longer is released; 0: never */
+    int64_t scrub_interval_ms;      /* between the beginnings of two passes; 0: none */
+    int64_t scrub_bytes_per_second; /* 0: no limit */
+    bool whole_log;                 /* the log of a copy must be whole, too */
+    int64_t hold_age_max_ms;        /* a checkpoint that is held longer is released; 0: never */
     bool manual; /* no background thread: flush and checkpoint when called for (tests) */
 } alm_storage_conf;
 
@@ -160,6 +162,26 @@ typedef struct alm_damaged {
 /* From arena, by table. */
 ALM_NODISCARD alm_status alm_storage_damage(alm_ctx *cx, alm_arena *arena, alm_storage *st,
                                             alm_damaged **out, size_t *n);
+
+bool alm_storage_is_damaged(const alm_storage *st);
+
+/* SCRUB TABLE: all files of the table are read and compared with their checksums. Damage is no error of the call: it is
+ * counted, told and remembered (alm_storage_damage). */
+enum { ALM_SCRUB_TEXT = 1536 };
+typedef struct alm_scrub_result {
+    int64_t files, bytes, damaged, findings; /* damaged files; a file may have several findings */
+    char first[ALM_SCRUB_TEXT];              /* finding */
+} alm_scrub_result;
+ALM_NODISCARD alm_status alm_storage_scrub(alm_ctx *cx, alm_storage *st, uint64_t table_id,
+                                           alm_scrub_result *out);
+/* The pass over all tables that runs, or ran last. */
+typedef struct alm_scrub_status {
+    bool running;
+    int64_t bytes_done, bytes_total;
+    int64_t bytes, passes; /* since the start; bytes of SCRUB TABLE, too */
+    int64_t last_us;       /* when the last whole pass began, 0: not known */
+} alm_scrub_status;
+void alm_storage_scrub_status(alm_storage *st, alm_scrub_status *out);
 
 /* ------------------------------------------------------------------ rewriting */
 

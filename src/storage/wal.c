@@ -414,7 +414,7 @@ alm_status alm_wal_recycle(alm_ctx *cx, alm_wal *wal, uint64_t lsn)
         segment_path(wal, seg->number, true, spare);
         int e;
         if (wal->n_spares < ALM_COUNT(wal->spares) && seg->bytes == wal->segment_bytes &&
-            seg->number != wal->reading) {
+            seg->number != wal->reading && seg->number != wal->scrubbed) {
             e = wal->io->rename(wal->io, path, spare);
             if (e == 0) {
                 wal->spare_bytes[wal->n_spares] = seg->bytes;

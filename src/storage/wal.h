@@ -77,7 +77,7 @@ typedef struct alm_wal {
     _Atomic uint64_t last_lsn;
     _Atomic uint64_t synced_lsn;
     _Atomic uint64_t keep_lsn;     /* segments with later records are not given up */
-    uint64_t reading;              /* segment that another thread copies: it is not used again */
+    uint64_t reading, scrubbed;    /* segments that other threads copy, compare: not used again */
     atomic_bool roll;              /* the next group begins a new segment */
     uint64_t limit_lsn;            /* reading: the log ends before a later record; 0: none */
     uint64_t next_lsn;             /* never used before, not even by a group that failed */
@@ -98,6 +98,8 @@ typedef struct alm_wal_scan {
     int64_t at;        /* offset behind the last record */
     int64_t bytes;     /* read */
     uint64_t awaited;  /* segment that must follow and has not, 0: none */
+    uint32_t crc;      /* alm_wal_walk: of all bytes up to `at` and of the mark behind */
+    bool marked;       /* alm_wal_walk: a mark is there, or the format has none */
 } alm_wal_scan;
 
 ALM_NODISCARD alm_status alm_wal_init(alm_ctx *cx, alm_wal *wal, const alm_io *io, const char *dir,
@@ -119,6 +121,15 @@ ALM_NODISCARD alm_status alm_wal_cut(alm_ctx *cx, const alm_wal *wal, const alm_
 /* Walks the records of one segment; *out has where they end. Reads only. */
 ALM_NODISCARD alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
                                       alm_wal_each each, void *arg, alm_wal_scan *out);
+/* A finished segment: did the walk that gave `scan` come to its last record? Where last_lsn is not known (0), to the
+ * mark: a crash may have left none. ALM_E_CORRUPT says where the first record is that fails its checksum. */
+ALM_NODISCARD alm_status alm_wal_whole(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                                       const alm_wal_scan *scan);
+ALM_NODISCARD alm_status alm_wal_verify(alm_ctx *cx, const alm_wal *wal,
+                                        const alm_wal_segment *seg);
+/* Of the last record before a segment, by its header; 0: that is damaged. */
+ALM_NODISCARD alm_status alm_wal_prev_lsn(alm_ctx *cx, const alm_wal *wal,
+                                          const alm_wal_segment *seg, uint64_t *lsn);
 /* Makes the log ready for appending behind the chain that was read; removes what lies beyond. */
 ALM_NODISCARD alm_status alm_wal_start(alm_ctx *cx, alm_wal *wal, const alm_wal_scan *scan);
 

@@ -9,7 +9,10 @@
 #include "base/crc32c.h"
 #include "storage/wal.h"
 
-enum { PATH_BYTES = 4096 };
+enum {
+    PATH_BYTES = 4096,
+    MARKS_VERSION = 5 /* every full segment ends with a mark from here on */
+};
 
 static const char *const MAGIC = "ALMWAL01";
 
@@ -192,22 +195,6 @@ static alm_status walk_segment(const chain *c, const segment_view *v, size_t ind
     }
 }
 
-alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
-                        alm_wal_each each, void *arg, alm_wal_scan *out)
-{
-    segment_view v;
-    const chain c = {.cx = cx, .wal = wal, .each = each, .arg = arg, .out = out};
-    *out = (alm_wal_scan){.at = 0};
-    ALM_TRY(view_open(cx, wal, seg, &v));
-    out->last_lsn = v.head.prev_lsn;
-    const alm_status st =
-        v.valid ? walk_segment(&c, &v, 0)
-                : alm_fail(cx, ALM_E_CORRUPT, -1, "the header of segment %016llx is damaged",
-                           (unsigned long long)seg->number);
-    view_close(wal, &v);
-    return st;
-}
-
 static alm_status damaged(const chain *c, size_t segment, int64_t at)
 {
     return alm_fail(c->cx, ALM_E_CORRUPT, -1,
@@ -227,6 +214,76 @@ static uint64_t mark_at(const segment_view *v, int64_t at)
     const bool good = memcmp(mark.magic, "NEXT", 4) == 0 && mark.salt == v->head.salt &&
                       mark.crc == alm_crc32c(0, v->bytes + at + 8, ALM_REC_HEADER - 8);
     return good ? mark.next : 0;
+}
+
+alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                        alm_wal_each each, void *arg, alm_wal_scan *out)
+{
+    segment_view v;
+    const chain c = {.cx = cx, .wal = wal, .each = each, .arg = arg, .out = out};
+    *out = (alm_wal_scan){.at = 0};
+    ALM_TRY(view_open(cx, wal, seg, &v));
+    out->last_lsn = v.head.prev_lsn;
+    alm_status st = ALM_OK;
+    if (v.n > 0 && wal->io->prefetch(wal->io, v.bytes, (size_t)v.n) == -EFAULT)
+        st = alm_fail(cx, ALM_E_CORRUPT, -1,
+                      "the log is damaged: bytes of segment '%s/%016llx.wal' cannot be read",
+                      wal->dir, (unsigned long long)seg->number);
+    else
+        st = v.valid ? walk_segment(&c, &v, 0)
+                     : alm_fail(cx, ALM_E_CORRUPT, -1,
+                                "the log is damaged: segment '%s/%016llx.wal', whose header "
+                                "fails its checksum",
+                                wal->dir, (unsigned long long)seg->number);
+    if (st == ALM_OK) {
+        out->awaited = mark_at(&v, out->at);
+        out->marked = out->awaited != 0 || v.head.version < MARKS_VERSION;
+        out->crc = alm_crc32c(0, v.bytes, (size_t)ALM_MIN(out->at + ALM_REC_HEADER, v.n));
+    }
+    view_close(wal, &v);
+    return st;
+}
+
+alm_status alm_wal_whole(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                         const alm_wal_scan *scan)
+{
+    ALM_ASSERT(scan->at >= ALM_WAL_HEADER);
+    if (scan->last_lsn < seg->last_lsn)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "the log is damaged: segment '%s/%016llx.wal' has no valid record at "
+                        "offset %lld, after lsn %llu, but was written up to lsn %llu",
+                        wal->dir, (unsigned long long)seg->number, (long long)scan->at,
+                        (unsigned long long)scan->last_lsn, (unsigned long long)seg->last_lsn);
+    if (seg->last_lsn == 0 && !scan->marked)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "the log is damaged: segment '%s/%016llx.wal' has neither a record nor the "
+                        "mark of its end at offset %lld, after lsn %llu",
+                        wal->dir, (unsigned long long)seg->number, (long long)scan->at,
+                        (unsigned long long)scan->last_lsn);
+    return ALM_OK;
+}
+
+alm_status alm_wal_prev_lsn(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg,
+                            uint64_t *lsn)
+{
+    segment_view v;
+    ALM_TRY(view_open(cx, wal, seg, &v));
+    *lsn = v.valid ? v.head.prev_lsn : 0;
+    view_close(wal, &v);
+    return ALM_OK;
+}
+
+static alm_status pass_over(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload, size_t bytes)
+{
+    (void)arg, (void)lsn, (void)payload, (void)bytes;
+    return alm_check(cx);
+}
+
+alm_status alm_wal_verify(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *seg)
+{
+    alm_wal_scan scan;
+    ALM_TRY(alm_wal_walk(cx, wal, seg, pass_over, NULL, &scan));
+    return alm_wal_whole(cx, wal, seg, &scan);
 }
 
 /* The chain ended; nothing behind the end may show that the log went on for certain. */

@@ -15,6 +15,7 @@
 #include "storage/compact.h"
 #include "storage/head.h"
 #include "storage/hold.h"
+#include "storage/scrub.h"
 
 enum { IDLE_ROUNDS = 10, IDLE_BYTES = 4 << 20, IDLE_KEEP_BYTES = 1 << 20 };
 enum { ROUND_MS = 1000, BRAKE_MS = 10, BRAKE_ROUNDS_MAX = 500 };
@@ -317,7 +318,9 @@ alm_status alm_worker_start(alm_ctx *cx, alm_storage *st)
         e = pthread_create(&st->archiver, NULL, archiver_main, st);
         st->archiver_started = e == 0;
     }
-    return e == 0 ? ALM_OK : alm_io_fail(cx, -e, "start the background threads of the storage");
+    if (e != 0)
+        return alm_io_fail(cx, -e, "start the background threads of the storage");
+    return alm_scrub_start(cx, st);
 }
 
 void alm_worker_stop(alm_storage *st)
@@ -329,10 +332,12 @@ void alm_worker_stop(alm_storage *st)
     st->stop = true;
     (void)pthread_cond_broadcast(&st->work_cond);
     (void)pthread_cond_broadcast(&st->archive_cond);
+    (void)pthread_cond_broadcast(&st->scrub_cond);
     (void)pthread_mutex_unlock(&st->work_lock);
     (void)pthread_join(st->worker, NULL);
     if (st->archiver_started)
         (void)pthread_join(st->archiver, NULL);
+    alm_scrub_stop(st);
     st->worker_started = st->archiver_started = false;
 }
 
@@ -391,6 +396,8 @@ static int sweep_file(void *arg, const char *name)
     } else if (n > 5 && strcmp(name + n - 5, ".dict") == 0) {
         orphan = !s->table_exists &&
                  !alm_catalog_names_dict(s->st, s->table_id, (uint32_t)strtoul(name, &end, 10));
+    } else if (n > 9 && strcmp(name + n - 9, ".dict.tmp") == 0) {
+        orphan = true; /* a scrub that was cut off */
     }
     (void)snprintf(path, sizeof path, "%s/%s", s->dir, name);
     if (orphan && s->st->io->unlink(s->st->io, path) == 0)

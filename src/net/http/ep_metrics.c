@@ -19,6 +19,7 @@ typedef struct sample {
     const alm_storage_counters *stored;
     const alm_times *syncs, *checkpoints, *merges, *statements;
     alm_backup_status backup;
+    alm_scrub_status scrub;
     const alm_mem *queries;
     alm_db_load load;
     alm_held_stats held;
@@ -61,6 +62,7 @@ static void take_sample(alm_http *h, sample *m)
     alm_process_use_get(&m->process);
     alm_storage_stats_get(storage, &m->storage);
     alm_storage_backup_status(storage, &m->backup);
+    alm_storage_scrub_status(storage, &m->scrub);
     alm_db_load_get(db, &m->load);
     alm_held_stats_get(net->held, &m->held);
     if (alm_login_oidc(db) != NULL)

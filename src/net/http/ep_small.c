@@ -1,5 +1,6 @@
 /* ep_small.c - /ping, /chk, /warnings, the start page and its files. */
 #include "base/conf.h"
+#include "codec/json_text.h"
 #include "io/process.h"
 #include "net/http/asset.h"
 #include "session/login.h"
@@ -88,6 +89,35 @@ static alm_status put_factory(const alm_http *h, alm_ctx *cx, alm_buf *out)
         out->len > 1 ? "," : "");
 }
 
+/* Names of tables and files are for those who may ask anything without a login; others learn how many there are. */
+static alm_status put_damage(alm_http *h, alm_ctx *cx, alm_buf *out)
+{
+    const struct alm_conf *conf = h->cx.conf;
+    const bool open = !conf->acl_enabled && conf->http_user[0] == 0;
+    alm_damaged *list = NULL;
+    const char *text = NULL;
+    int64_t files = 0;
+    size_t n = 0;
+    ALM_TRY(alm_storage_damage(cx, &h->arena, alm_db_storage(alm_conn_db(h->conn)), &list, &n));
+    for (size_t i = 0; i < n; i++)
+        files += list[i].files;
+    for (size_t i = 0; i < (open ? n : ALM_MIN(n, (size_t)1)); i++) {
+        if (open)
+            ALM_TRY(alm_arena_printf(cx, &h->arena, &text, "%s [damaged files=%lld]", list[i].what,
+                                     (long long)list[i].files));
+        else
+            ALM_TRY(alm_arena_printf(cx, &h->arena, &text,
+                                     "files are damaged, the log of the server says which [damaged "
+                                     "files=%lld]",
+                                     (long long)files));
+        ALM_TRY(
+            alm_buf_printf(cx, out, "%s{\"tag\":\"DAMAGE\",\"warning\":", out->len > 1 ? "," : ""));
+        ALM_TRY(alm_json_put_string(cx, out, alm_str_of(text)));
+        ALM_TRY(alm_buf_text(cx, out, "}"));
+    }
+    return ALM_OK;
+}
+
 static void warnings(alm_http *h)
 {
     alm_process_use use;
@@ -105,6 +135,8 @@ static void warnings(alm_http *h)
         st = put_sign_on(h, &out);
     if (st == ALM_OK)
         st = put_factory(h, &h->cx, &out);
+    if (st == ALM_OK)
+        st = put_damage(h, &h->cx, &out);
     if (st == ALM_OK)
         st = alm_buf_text(&h->cx, &out, "]");
     if (st == ALM_OK)

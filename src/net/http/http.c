@@ -221,18 +221,21 @@ static void reply_options(alm_http *h, const char *methods)
     alm_http_reply(h, 204, NULL, NULL, (alm_str){0});
 }
 
-/* Who asks may. */
+/* Who asks may. Damage of some files lets the server go on with all others. */
 static void answer_health(alm_http *h)
 {
     const struct alm_conf *conf = h->cx.conf;
+    alm_db *db = alm_conn_db(h->conn);
+    const bool damaged = alm_storage_is_damaged(alm_db_storage(db));
     alm_conn_known(h->conn);
     if (alm_str_eq(h->req.path, ALM_STR("/metrics")) && conf->metrics_enabled)
         alm_http_metrics(h);
     else if (conf->http_pessimistic_health_check_enabled &&
-             alm_db_unhandled_errors(alm_conn_db(h->conn)) > 0)
+             (damaged || alm_db_unhandled_errors(db) > 0))
         alm_http_reply(h, 500, "text/plain; charset=utf-8", NULL, ALM_STR("Status: Unhealthy\n"));
     else
-        alm_http_reply(h, 200, "text/plain; charset=utf-8", NULL, ALM_STR("Status: Healthy"));
+        alm_http_reply(h, 200, "text/plain; charset=utf-8", NULL,
+                       damaged ? ALM_STR("Status: Degraded") : ALM_STR("Status: Healthy"));
 }
 
 static void begin_health(alm_http *h)
