@@ -286,6 +286,79 @@ def backups_replace_their_damaged_files():
             expect(answers(r) == before, "rows of the restored database")
 
 
+def restore(s, target, *more):
+    return subprocess.run([BINARY or HERE.parent / "build/release/almanac", "restore", str(s.root / "backups"), "TO", str(target), *more],
+                          capture_output=True, text=True, timeout=120)
+
+
+def segments(s):
+    return sorted((s.root / "archive").glob("*.wal"))
+
+
+@check
+def the_archive_takes_no_damaged_record():
+    with server(ALMANAC_WAL_ARCHIVE_DIR="archive", ALMANAC_WAL_ARCHIVE_INTERVAL="3s") as s:
+        s.exec("create table l (ts timestamp, id long) timestamp(ts) partition by day wal")
+        s.exec("insert into l values ('2024-01-01', 1)")
+        s.exec("backup database")
+        wait_for(lambda: len(segments(s)) > 1)
+        had = len(segments(s))
+        for i in range(20):
+            s.exec(f"insert into l values ('2024-01-01', {1000003 + i})")
+        log = sorted((s.root / "db" / "wal").glob("[0-9a-f]*.wal"))[-1]
+        at = log.read_bytes().find(struct.pack("<q", 1000013))
+        expect(at > 0, "the record is not found")
+        flip(log, at)
+        said = wait_for(lambda: warnings(s))
+        expect(said and log.name in said[0], f"/warnings: {said}")
+        expect(log.name not in [p.name for p in segments(s)], "the damaged segment is archived")
+        failing = s.rows("select archive_failing from backup_status()")[0][0]
+        expect(failing is True, "backup_status()")
+        s.exec("backup database")
+        s.exec("insert into l values ('2024-01-01', 7)")
+        expect(wait_for(lambda: len(segments(s)) > had), "the archive does not go on behind a backup")
+        expect(wait_for(lambda: s.rows("select archive_failing from backup_status()")[0][0] is False), "it fails on")
+        expect(s.rows("select count(), sum(id) from l") == [[22, 1 + sum(1000003 + i for i in range(20)) + 7]], "rows")
+
+
+@check
+def a_restore_does_not_end_early():
+    with server(ALMANAC_WAL_ARCHIVE_DIR="archive", ALMANAC_WAL_ARCHIVE_INTERVAL="100ms") as s:
+        s.exec("create table l (ts timestamp, id long) timestamp(ts) partition by day wal")
+        s.exec("backup database")
+        for i in range(3):
+            had = len(segments(s))
+            s.exec(f"insert into l values ('2024-01-01', {i})")
+            start = time.monotonic()
+            expect(wait_for(lambda: len(segments(s)) > had, 5), "nothing comes into the archive")
+            took = time.monotonic() - start
+            expect(took < 0.6, f"wal.archive.interval=100ms took {took:.2f} s")
+            time.sleep(0.3)
+        target = s.root / "restored"
+        for until in ("2999-01-01T00:00:00Z", str(10**9)):
+            r = restore(s, target, "--until", until)
+            expect(r.returncode == 2 and "--allow-earlier" in r.stderr, f"--until {until}: {r.returncode} {r.stdout} {r.stderr}")
+            expect(not target.exists(), "a restore that was refused leaves something")
+        r = restore(s, target, "--until", "2999-01-01T00:00:00Z", "--allow-earlier")
+        expect(r.returncode == 0, r.stderr)
+        with Server(binary=BINARY, root=target) as t:
+            expect(t.rows("select count() from l") == [[3]], "rows of the restored database")
+        said, code = check_of(s.root / "archive")
+        expect(code == 0, f"check of the archive: {code} {said}")
+        flip(segments(s)[-1], 120)
+        said, code = check_of(s.root / "archive")
+        expect(code == 1 and segments(s)[-1].name in said, f"check of a damaged archive: {code} {said}")
+        # Cut off in its middle: nothing is served.
+        half = s.root / "half"
+        (half / "db").mkdir(parents=True)
+        (half / "restoring").write_text("almanac restore 1\n")
+        try:
+            Server(binary=BINARY, root=half).start().stop()
+            raise AssertionError("a server starts on a restore that was cut off")
+        except RuntimeError as e:
+            expect("restore" in str(e), str(e))
+
+
 def main():
     global BINARY
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -25,7 +25,8 @@ int alm_check_root(const alm_options *options)
     alm_log_set_level(ALM_LOG_WARN);
     const char *dir = options->root;
     const alm_status st =
-        alm_backup_is(io, dir)
+        alm_archive_is(io, dir) ? alm_archive_check(&cx, io, dir, print_finding, NULL, &findings)
+        : alm_backup_is(io, dir)
             ? alm_backup_check(&cx, io, dir, options->repair, print_finding, NULL, &findings)
         : options->repair ? alm_storage_repair(&cx, io, dir, print_finding, NULL, &findings)
                           : alm_storage_check(&cx, io, dir, print_finding, NULL, &findings);
@@ -56,6 +57,7 @@ int alm_restore_root(const alm_options *options)
                                    .generation = options->generation,
                                    .until_lsn = options->until_lsn,
                                    .until_us = options->until_us,
+                                   .allow_earlier = options->allow_earlier,
                                    .log = options->log};
     alm_restore_result done;
     alm_arena arena;

@@ -9,12 +9,15 @@ static const char help[] =
     "\n"
     "usage: almanac -d ROOT          start the server on the data directory ROOT\n"
     "       almanac check DIR [--repair]\n"
-    "                                verify a data directory that no server uses, or a directory\n"
-    "                                of backups, and remove what a crash left over; exit code\n"
+    "                                verify a data directory that no server uses, a directory of\n"
+    "                                backups or an archive of the log, and remove what a crash\n"
+    "                                left over of the first two; exit code\n"
     "                                0: sound, 1: damage was found, 2: it could not be checked\n"
-    "       almanac restore BACKUP_DIR TO ROOT [--generation N] [--until LSN|TIME [--log DIR]]\n"
+    "       almanac restore BACKUP_DIR TO ROOT [--generation N]\n"
+    "                       [--until LSN|TIME [--log DIR] [--allow-earlier]]\n"
     "                                make a data directory from a backup, the newest or number N;\n"
-    "                                go on with the archived log up to a record or a time\n"
+    "                                go on with the archived log up to a record or a time, or as\n"
+    "                                far as it goes\n"
     "       almanac sql [-c SQL] ...  run SQL on a server or a data directory: almanac sql --help\n"
     "       almanac --version\n"
     "       almanac --help\n"
@@ -84,6 +87,10 @@ static alm_status take(alm_ctx *cx, int argc, char **argv, int *i, alm_options *
     }
     if (restore && strcmp(arg, "--log") == 0)
         return value_of(cx, argc, argv, i, "a directory", &out->log);
+    if (restore && strcmp(arg, "--allow-earlier") == 0) {
+        out->allow_earlier = true;
+        return ALM_OK;
+    }
     if (restore && strcmp(arg, "--until") == 0) {
         ALM_TRY(value_of(cx, argc, argv, i, "an LSN or a time", &number));
         return moment_of(cx, number, out);

@@ -24,6 +24,7 @@ typedef struct alm_options {
     uint64_t until_lsn; /* RESTORE */
     int64_t until_us;
     const char *log;
+    bool allow_earlier;
     bool repair; /* CHECK */
 } alm_options;
 

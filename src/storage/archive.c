@@ -305,6 +305,13 @@ alm_status alm_archive_roll(alm_ctx *cx, alm_storage *st)
     return alm_commit(cx, st, &rq);
 }
 
+int64_t alm_archive_round_ms(const alm_storage *st)
+{
+    enum { LEAST_MS = 10, MOST_MS = 1000 };
+    const int64_t quarter = st->conf.archive_interval_ms / 4;
+    return ALM_MAX(ALM_MIN(quarter, (int64_t)MOST_MS), (int64_t)LEAST_MS);
+}
+
 static alm_status roll_by_time(alm_ctx *cx, alm_storage *st)
 {
     const int64_t now_ns = st->io->mono_ns(st->io);
@@ -312,7 +319,9 @@ static alm_status roll_by_time(alm_ctx *cx, alm_storage *st)
         st->archive.since_ns = now_ns;
         return ALM_OK;
     }
-    if (now_ns - st->archive.since_ns < st->conf.archive_interval_ms * 1000000)
+    /* A commit came at `since` at the earliest, and the next look is a round away. */
+    const int64_t left_ms = st->conf.archive_interval_ms - alm_archive_round_ms(st);
+    if (now_ns - st->archive.since_ns < left_ms * 1000000)
         return ALM_OK;
     ALM_TRY(alm_archive_roll(cx, st));
     st->archive.since_ns = now_ns;

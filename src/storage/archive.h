@@ -13,6 +13,8 @@
 
 /* Before the log is made ready: segments that the start would remove are archived first. */
 void alm_archive_at_open(alm_ctx *cx, alm_storage *st);
+/* Between two rounds: so that what was written is in the archive after wal.archive.interval. */
+int64_t alm_archive_round_ms(const alm_storage *st);
 /* Copies what is finished; begins a new segment when the last time is long ago; lets go of files that
  * waited for it. What fails is told and tried again. */
 void alm_archive_round(alm_ctx *cx, alm_storage *st);

@@ -114,8 +114,12 @@ static void any_moment_can_be_restored(void **state)
         const alm_restore_spec by_lsn = {.dir = "/b", .root = root, .until_lsn = moments[i].lsn};
         check_restored(f, root, &by_lsn, moments[i].n);
         (void)snprintf(root, sizeof root, "/t%d", i);
-        const alm_restore_spec by_time = {
-            .dir = "/b", .root = root, .until_us = moments[i].us, .log = "/a"};
+        const alm_restore_spec by_time = {.dir = "/b",
+                                          .root = root,
+                                          .until_us = moments[i].us,
+                                          .allow_earlier =
+                                              i == STEPS - 1, /* nothing comes behind */
+                                          .log = "/a"};
         check_restored(f, root, &by_time, moments[i].n);
     }
     const alm_restore_spec far = {.dir = "/b", .root = "/far", .until_lsn = 1000000000};
@@ -177,6 +181,113 @@ static void a_sweep_leaves_what_waits_for_the_archive(void **state)
     const alm_restore_spec spec = {.dir = "/b", .root = "/n", .until_lsn = m.lsn};
     check_restored(f, "/n", &spec, m.n);
     fix_free(f);
+}
+
+/* Refused restores leave nothing; what is there is as far as the archive goes. */
+static void a_restore_does_not_end_early(void **state)
+{
+    (void)state;
+    fixture *f = start(8);
+    const alm_io *io = alm_sim_io(f->sim);
+    alm_restore_result r;
+    alm_io_stat meta;
+    int64_t findings = -1;
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    assert_int_equal(back_up(f), ALM_OK);
+    const int64_t first = f->n;
+    fix_insert(f, 12, 0, DAY);
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    const uint64_t number = f->st->wal.segments[f->st->wal.n_segments - 1].number - 1;
+    fix_insert(f, 12, 0, DAY);
+    const moment m = now(f);
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    const int64_t us = next_us(io) + 1000000;
+    const alm_restore_spec refused[] = {
+        {.dir = "/b", .root = "/n", .until_us = us},
+        {.dir = "/b", .root = "/n", .until_lsn = m.lsn + 1000000},
+        {.dir = "/b", .root = "/n", .until_lsn = m.lsn, .log = "/none"},
+    };
+    for (size_t i = 0; i < ALM_COUNT(refused); i++) {
+        assert_int_equal(alm_backup_restore(&f->cx, io, &refused[i], &r), ALM_E_ARG);
+        assert_non_null(strstr(f->cx.err.msg, "--allow-earlier"));
+        alm_error_clear(&f->cx);
+        assert_true(io->stat(io, "/n", &meta) < 0);
+    }
+    alm_restore_spec earlier = refused[0];
+    earlier.allow_earlier = true;
+    check_restored(f, "/n", &earlier, m.n);
+    assert_int_equal(alm_archive_check(&f->cx, io, "/a", NULL, NULL, &findings), ALM_OK);
+    assert_int_equal(findings, 0);
+    assert_true(alm_archive_is(io, "/a") && !alm_archive_is(io, "/b"));
+    /* Of a segment that rots in the archive not a part is taken for the whole. */
+    char path[64];
+    (void)snprintf(path, sizeof path, "/a/%016llx.wal", (unsigned long long)number);
+    for (int64_t at = 20; at < 600; at += 37) {
+        assert_true(alm_sim_flip(f->sim, path, at, 1));
+        assert_int_equal(alm_archive_check(&f->cx, io, "/a", NULL, NULL, &findings), ALM_OK);
+        assert_true(findings > 0);
+        const alm_restore_spec spec = {.dir = "/b", .root = "/o", .until_lsn = m.lsn};
+        assert_int_equal(alm_backup_restore(&f->cx, io, &spec, &r), ALM_E_CORRUPT);
+        alm_error_clear(&f->cx);
+        assert_true(io->stat(io, "/o", &meta) < 0);
+        assert_true(alm_sim_flip(f->sim, path, at, 1));
+    }
+    assert_int_equal(io->unlink(io, path), 0);
+    const alm_restore_spec spec = {.dir = "/b", .root = "/o", .until_lsn = m.lsn};
+    assert_int_equal(alm_backup_restore(&f->cx, io, &spec, &r), ALM_E_CORRUPT);
+    assert_non_null(strstr(f->cx.err.msg, "gap"));
+    alm_error_clear(&f->cx);
+    assert_true(io->stat(io, "/o", &meta) < 0);
+    assert_int_equal(alm_archive_check(&f->cx, io, "/a", NULL, NULL, &findings), ALM_OK);
+    assert_int_equal(findings, 1);
+    earlier =
+        (alm_restore_spec){.dir = "/b", .root = "/o", .until_lsn = m.lsn, .allow_earlier = true};
+    check_restored(f, "/o", &earlier, first); /* up to the gap */
+    fix_free(f);
+}
+
+/* The power goes at the k-th call of a restore with a log: what is there does not open, or is whole. */
+static bool cut_restore(int64_t k, int32_t *opened)
+{
+    fixture *f = start(9);
+    alm_storage *st = NULL;
+    alm_restore_result r;
+    alm_io_stat meta;
+    const alm_io *io = alm_sim_io(f->sim);
+    assert_int_equal(back_up(f), ALM_OK);
+    fix_load(f, 30, 5 * DAY, DAY);
+    fix_insert(f, 12, 0, DAY);
+    const moment m = now(f);
+    assert_true(alm_archive_catch_up(f->st, NULL));
+    const alm_restore_spec spec = {.dir = "/b", .root = "/n", .until_lsn = m.lsn};
+    alm_sim_cut_after(f->sim, k);
+    const bool finished = alm_backup_restore(&f->cx, io, &spec, &r) == ALM_OK;
+    alm_error_clear(&f->cx);
+    alm_storage_close(f->st);
+    alm_sim_restart(f->sim);
+    f->conf.archive_dir = NULL;
+    fix_open(f);
+    const bool there =
+        io->stat(io, "/n/db", &meta) == 0 || io->stat(io, "/n/restoring", &meta) == 0;
+    if (there && alm_storage_open(&f->cx, io, "/n", &f->conf, &st) == ALM_OK) {
+        fix_check_prefix(f, st, m.n);
+        alm_storage_close(st);
+        ++*opened;
+    }
+    alm_error_clear(&f->cx);
+    fix_free(f);
+    return finished;
+}
+
+static void restores_are_cut(void **state)
+{
+    (void)state;
+    int32_t opened = 0;
+    int64_t k = 1;
+    while (!cut_restore(k, &opened))
+        k++;
+    if (k < 40 || opened < 1 || opened > 5)
+        fail_msg("%lld cuts, %d opened", (long long)k, opened);
 }
 
 /* A bit of each byte of a finished segment in turn: not one record less is archived without a word, and a backup behind it
@@ -377,6 +488,8 @@ int main(void)
         cmocka_unit_test(any_moment_can_be_restored),
         cmocka_unit_test(an_archive_that_fails_stops_nobody),
         cmocka_unit_test(an_archive_that_hangs_holds_up_nobody),
+        cmocka_unit_test(a_restore_does_not_end_early),
+        cmocka_unit_test(restores_are_cut),
         cmocka_unit_test(damage_of_the_log_is_not_archived),
         cmocka_unit_test(damage_of_a_part_is_told),
         cmocka_unit_test(a_sweep_leaves_what_waits_for_the_archive),

@@ -54,11 +54,13 @@ ALM_NODISCARD alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const cha
 ALM_NODISCARD alm_status alm_backup_sum(alm_ctx *cx, const alm_io *io, const char *path,
                                         int64_t *bytes, uint32_t *crc);
 
-/* What the archived log `log` has behind LSN `after`, up to what the spec says, goes to `db`. *until:
- * LSN of the last record, 0: there was none. */
-ALM_NODISCARD alm_status alm_restore_log(alm_ctx *cx, const alm_io *io,
-                                         const alm_restore_spec *spec, const char *log,
-                                         const char *db, uint64_t after, uint64_t *until,
-                                         int64_t *last_us);
+/* Where what the archived log `log` has behind LSN `after` ends, by the spec. *until: LSN of the last record, 0: there is
+ * none. Reads only. */
+ALM_NODISCARD alm_status alm_restore_log_find(alm_ctx *cx, const alm_io *io,
+                                              const alm_restore_spec *spec, const char *log,
+                                              uint64_t after, uint64_t *until, int64_t *last_us);
+/* It goes to `db`, up to that record. */
+ALM_NODISCARD alm_status alm_restore_log_copy(alm_ctx *cx, const alm_io *io, const char *log,
+                                              const char *db, uint64_t after, uint64_t until);
 
 #endif

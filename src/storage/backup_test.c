@@ -213,8 +213,9 @@ static void restores_are_cut(void **state)
         alm_sim_restart(f->sim);
         fix_open(f);
         alm_io_stat meta;
-        const bool begun = alm_sim_io(f->sim)->stat(alm_sim_io(f->sim), "/n/db/hold", &meta) == 0 ||
-                           alm_sim_io(f->sim)->stat(alm_sim_io(f->sim), "/n/db/tables", &meta) == 0;
+        const bool begun =
+            alm_sim_io(f->sim)->stat(alm_sim_io(f->sim), "/n/restoring", &meta) == 0 ||
+            alm_sim_io(f->sim)->stat(alm_sim_io(f->sim), "/n/db", &meta) == 0;
         if (begun && alm_storage_open(&f->cx, alm_sim_io(f->sim), "/n", &f->conf, &st) == ALM_OK) {
             fix_check_prefix(f, st, f->n);
             alm_storage_close(st);

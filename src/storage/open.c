@@ -351,7 +351,9 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
     alm_wal_scan scan;
     ALM_TRY(alm_storage_new(cx, io, root, conf, &st));
     const int64_t started = io->mono_ns(io);
-    alm_status e = make_dirs(cx, st, root);
+    alm_status e = st->conf.restoring ? ALM_OK : alm_restore_refuse(cx, io, root);
+    if (e == ALM_OK)
+        e = make_dirs(cx, st, root);
     if (e == ALM_OK)
         e = take_lock(cx, st);
     if (e == ALM_OK)

@@ -1,8 +1,11 @@
 /*
  * restore.c - RESTORE: a backup becomes a data directory.
  *
- * Crash       The marker that says "copy" (hold.h) is written first and the catalogue last: until
- *             then nothing opens the directory, afterwards it is whole.
+ * Crash       ROOT/restoring is written first and goes last: while it is there nothing opens the directory,
+ *             afterwards it is whole. (Programs that do not know it: the marker that says "copy", hold.h, comes
+ *             before all files and the catalogue behind them.)
+ * Refused     What can be refused is, before a file is written: no such backup, an archive that does not go
+ *             that far.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,6 +38,50 @@ static int count_entry(void *arg, const char *name)
     return 0;
 }
 
+static void marker_path(const char *root, char *path)
+{
+    (void)snprintf(path, ALM_PATH_MAX, "%.*s/restoring", DIR_MAX, root);
+}
+
+alm_status alm_restore_refuse(alm_ctx *cx, const alm_io *io, const char *root)
+{
+    char path[ALM_PATH_MAX];
+    alm_io_stat meta;
+    marker_path(root, path);
+    if (io->stat(io, path, &meta) < 0)
+        return ALM_OK;
+    return alm_fail(
+        cx, ALM_E_CORRUPT, -1,
+        "'%s' is not complete: a restore of it was refused or cut off; remove the directory and "
+        "restore again",
+        root);
+}
+
+static alm_status put_marker(restore *r)
+{
+    static const char text[] = "almanac restore 1\n";
+    char path[ALM_PATH_MAX];
+    marker_path(r->spec->root, path);
+    const int h = r->io->open(r->io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    if (h < 0)
+        return alm_io_fail(r->cx, h, path);
+    alm_status st = alm_io_write_all(r->cx, r->io, h, text, sizeof text - 1, 0, path);
+    const int e = st == ALM_OK ? r->io->sync(r->io, h) : 0;
+    (void)r->io->close(r->io, h);
+    if (st == ALM_OK)
+        st = failed(r, e, path);
+    return st == ALM_OK ? failed(r, r->io->sync_dir(r->io, r->spec->root), path) : st;
+}
+
+static alm_status take_marker(restore *r)
+{
+    char path[ALM_PATH_MAX];
+    marker_path(r->spec->root, path);
+    ALM_TRY(failed(r, r->io->sync_dir(r->io, r->db), r->db));
+    ALM_TRY(failed(r, r->io->unlink(r->io, path), path));
+    return failed(r, r->io->sync_dir(r->io, r->spec->root), r->spec->root);
+}
+
 /* ROOT/db is made here and nowhere else: what is there is never overwritten. */
 static alm_status make_root(restore *r)
 {
@@ -44,6 +91,7 @@ static alm_status make_root(restore *r)
     const char *root = r->spec->root;
     if (snprintf(r->db, sizeof r->db, "%s/db", root) >= (int)sizeof r->db)
         return alm_fail(r->cx, ALM_E_LIMIT, -1, "the path '%.64s...' is too long", root);
+    ALM_TRY(alm_restore_refuse(r->cx, r->io, root));
     ALM_TRY(failed(r, r->io->mkdir(r->io, root), root));
     const int e = r->io->list(r->io, r->db, count_entry, &n);
     if (e < 0 && e != -ENOENT)
@@ -51,6 +99,7 @@ static alm_status make_root(restore *r)
     if (n > 0)
         return alm_fail(r->cx, ALM_E_EXISTS, -1,
                         "'%s' is not empty: a backup is restored to a new directory", r->db);
+    ALM_TRY(put_marker(r));
     ALM_TRY(failed(r, r->io->mkdir(r->io, r->db), r->db));
     ALM_TRY(failed(r, r->io->sync_dir(r->io, root), root));
     ALM_TRY(alm_hold_mark_copy(r->cx, r->io, r->db, r->m.lsn));
@@ -143,6 +192,7 @@ static alm_status open_once(restore *r)
     alm_storage_conf conf;
     alm_storage_conf_default(&conf);
     conf.manual = true;
+    conf.restoring = true;
     conf.whole_log = r->until > 0;
     conf.wal_segment_bytes = 1 << 20; /* hardly used: the server makes its own */
     ALM_TRY(alm_storage_open(r->cx, r->io, r->spec->root, &conf, &st));
@@ -162,18 +212,21 @@ static alm_status open_once(restore *r)
 static alm_status run(restore *r)
 {
     ALM_TRY(find_backup(r));
+    r->result->time_us = r->m.time_us;
+    const char *log = r->spec->log != NULL ? r->spec->log : r->m.archive;
+    if (r->spec->until_lsn > 0 || r->spec->until_us > 0)
+        ALM_TRY(alm_restore_log_find(r->cx, r->io, r->spec, log, r->m.lsn, &r->until,
+                                     &r->result->time_us));
     ALM_TRY(make_root(r));
     for (size_t i = 0; i < r->m.n; i++) { /* the catalogue is the last */
         ALM_TRY(alm_check(r->cx));
         ALM_TRY(one_file(r, &r->m.files[i]));
     }
     r->result->generation = r->m.generation;
-    r->result->time_us = r->m.time_us;
-    const char *log = r->spec->log != NULL ? r->spec->log : r->m.archive;
-    if (r->spec->until_lsn > 0 || r->spec->until_us > 0)
-        ALM_TRY(alm_restore_log(r->cx, r->io, r->spec, log, r->db, r->m.lsn, &r->until,
-                                &r->result->time_us));
-    return open_once(r);
+    if (r->until > 0)
+        ALM_TRY(alm_restore_log_copy(r->cx, r->io, log, r->db, r->m.lsn, r->until));
+    ALM_TRY(open_once(r));
+    return take_marker(r);
 }
 
 alm_status alm_backup_restore(alm_ctx *cx, const alm_io *io, const alm_restore_spec *spec,

@@ -107,25 +107,85 @@ static alm_status pass_over(alm_ctx *cx, void *arg, uint64_t lsn, const char *pa
     return ALM_OK;
 }
 
+/* What --until says lies before a record that is there, or is one. */
 static alm_status reaches(const replay *r)
 {
-    if (r->spec->until_lsn > 0 && !r->beyond && r->until < r->spec->until_lsn)
-        return alm_fail(r->cx, ALM_E_ARG, -1, "the log in '%s' ends at lsn %llu", r->log,
-                        (unsigned long long)ALM_MAX(r->until, r->after));
+    const alm_restore_spec *spec = r->spec;
+    if (r->beyond || spec->allow_earlier || (spec->until_lsn > 0 && r->until >= spec->until_lsn))
+        return ALM_OK;
+    return alm_fail(r->cx, ALM_E_ARG, -1,
+                    "the log in '%s' ends at lsn %llu, before what --until says: --allow-earlier "
+                    "restores as far as it goes",
+                    r->log, (unsigned long long)ALM_MAX(r->until, r->after));
+}
+
+/* Has the backup all of segment i? By the header of the next one: this one may be damaged, or needless. */
+static alm_status is_old(const replay *r, const alm_wal *wal, size_t i, bool *old)
+{
+    uint64_t next = 0;
+    if (i + 1 < wal->n_segments)
+        ALM_TRY(alm_wal_prev_lsn(r->cx, wal, &wal->segments[i + 1], &next));
+    *old = next > 0 && next <= r->after;
     return ALM_OK;
 }
 
-static alm_status copy_log(replay *r, alm_wal *wal)
+/* The records that count follow each other: none of them is damaged, no segment is missing. */
+static alm_status find_in(replay *r, alm_wal *wal)
 {
+    uint64_t reached = r->after;
+    ALM_TRY(alm_wal_list(r->cx, wal));
+    for (size_t i = 0; i < wal->n_segments && !r->beyond; i++) {
+        alm_wal_scan scan;
+        bool old = false;
+        uint64_t prev_lsn = 0;
+        ALM_TRY(is_old(r, wal, i, &old));
+        if (old)
+            continue;
+        ALM_TRY(alm_wal_prev_lsn(r->cx, wal, &wal->segments[i], &prev_lsn));
+        if (prev_lsn > reached && r->spec->allow_earlier)
+            break;
+        if (prev_lsn > reached)
+            return alm_fail(r->cx, ALM_E_CORRUPT, -1,
+                            "the log in '%s' has a gap between lsn %llu and %llu", r->log,
+                            (unsigned long long)reached, (unsigned long long)prev_lsn);
+        ALM_TRY(alm_wal_walk(r->cx, wal, &wal->segments[i], find_end, r, &scan));
+        reached = ALM_MAX(reached, scan.last_lsn);
+        if (!r->beyond && !r->spec->allow_earlier)
+            ALM_TRY(alm_wal_ends(r->cx, wal, i, &scan));
+    }
+    return reaches(r);
+}
+
+alm_status alm_restore_log_find(alm_ctx *cx, const alm_io *io, const alm_restore_spec *spec,
+                                const char *log, uint64_t after, uint64_t *until, int64_t *last_us)
+{
+    replay r = {.cx = cx, .io = io, .log = log, .spec = spec, .after = after};
+    alm_wal wal;
+    *until = 0;
+    if (log[0] == 0)
+        return alm_fail(cx, ALM_E_ARG, -1,
+                        "the database of the backup had no wal.archive.dir: --log DIR is missing");
+    ALM_TRY(alm_wal_init(cx, &wal, io, log, 0));
+    const alm_status st = find_in(&r, &wal);
+    alm_wal_deinit(&wal);
+    if (st == ALM_OK && r.until > after) {
+        *until = r.until;
+        *last_us = r.last_us;
+    }
+    return st;
+}
+
+static alm_status copy_from(replay *r, alm_wal *wal)
+{
+    char dir[ALM_PATH_MAX];
     alm_wal_scan scan;
     ALM_TRY(alm_wal_list(r->cx, wal));
-    for (size_t i = 0; i < wal->n_segments && !r->beyond; i++)
-        ALM_TRY(alm_wal_walk(r->cx, wal, &wal->segments[i], find_end, r, &scan));
-    ALM_TRY(reaches(r));
-    if (r->until <= r->after)
-        return ALM_OK; /* nothing came between the backup and then */
     wal->limit_lsn = r->until;
     for (size_t i = 0; i < wal->n_segments; i++) {
+        bool old = false;
+        ALM_TRY(is_old(r, wal, i, &old));
+        if (old)
+            continue;
         ALM_TRY(alm_wal_walk(r->cx, wal, &wal->segments[i], pass_over, NULL, &scan));
         if (scan.last_lsn <= r->after)
             continue; /* the backup has all of it */
@@ -133,28 +193,19 @@ static alm_status copy_log(replay *r, alm_wal *wal)
         if (scan.last_lsn >= r->until)
             break;
     }
-    char dir[ALM_PATH_MAX];
     (void)snprintf(dir, sizeof dir, "%.*s/wal", DIR_MAX, r->db);
     const int e = r->io->sync_dir(r->io, dir);
     return e < 0 ? alm_io_fail(r->cx, e, dir) : ALM_OK;
 }
 
-alm_status alm_restore_log(alm_ctx *cx, const alm_io *io, const alm_restore_spec *spec,
-                           const char *log, const char *db, uint64_t after, uint64_t *until,
-                           int64_t *last_us)
+alm_status alm_restore_log_copy(alm_ctx *cx, const alm_io *io, const char *log, const char *db,
+                                uint64_t after, uint64_t until)
 {
-    replay r = {.cx = cx, .io = io, .log = log, .db = db, .spec = spec, .after = after};
+    replay r = {.cx = cx, .io = io, .log = log, .db = db, .after = after, .until = until};
     alm_wal wal;
-    *until = 0;
-    if (log[0] == 0)
-        return alm_fail(cx, ALM_E_ARG, -1,
-                        "the database of the backup had no wal.archive.dir: --log DIR is missing");
+    ALM_ASSERT(until > after);
     ALM_TRY(alm_wal_init(cx, &wal, io, log, 0));
-    const alm_status st = copy_log(&r, &wal);
+    const alm_status st = copy_from(&r, &wal);
     alm_wal_deinit(&wal);
-    if (st == ALM_OK && r.until > after) {
-        *until = r.until;
-        *last_us = r.last_us;
-    }
     return st;
 }

@@ -326,6 +326,8 @@ struct alm_flush_marks;
 ALM_NODISCARD alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *file,
                                           const struct alm_flush_marks *marks);
 
+/* ROOT/restoring is there from before the first file of a restore to behind the last: ALM_E_CORRUPT. */
+ALM_NODISCARD alm_status alm_restore_refuse(alm_ctx *cx, const alm_io *io, const char *root);
 /* Opens without writing anything: catalogue and log into memory. `scan` says where the log ends. */
 ALM_NODISCARD alm_status alm_storage_recover(alm_ctx *cx, alm_storage *st, alm_wal_scan *scan);
 ALM_NODISCARD alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,

@@ -40,6 +40,7 @@ typedef struct alm_storage_conf {
     int64_t scrub_interval_ms;      /* between the beginnings of two passes; 0: none */
     int64_t scrub_bytes_per_second; /* 0: no limit */
     bool whole_log;                 /* the log of a copy must be whole, too */
+    bool restoring;                 /* it is being restored, by who opens it */
     int64_t hold_age_max_ms;        /* a checkpoint that is held longer is released; 0: never */
     bool manual; /* no background thread: flush and checkpoint when called for (tests) */
 } alm_storage_conf;
@@ -95,20 +96,28 @@ typedef struct alm_backup_status {
     uint64_t archived_lsn; /* all of the log up to there is in the archive */
 } alm_backup_status;
 void alm_storage_backup_status(const alm_storage *st, alm_backup_status *out);
+/* Is it an archive of the log? Verifies one: records, gaps between segments, the parts that records name. */
+bool alm_archive_is(const alm_io *io, const char *dir);
+ALM_NODISCARD alm_status alm_archive_check(alm_ctx *cx, const alm_io *io, const char *dir,
+                                           void (*report)(void *arg, const char *line), void *arg,
+                                           int64_t *n_findings);
 /* Is it a directory of backups? Verifies one, as alm_storage_check does a database. */
 bool alm_backup_is(const alm_io *io, const char *dir);
 ALM_NODISCARD alm_status alm_backup_check(alm_ctx *cx, const alm_io *io, const char *dir,
                                           bool repair, void (*report)(void *arg, const char *line),
                                           void *arg, int64_t *n_findings);
 
-/* A backup becomes the data directory `root`, in which there must be no database yet. */
+/* A backup becomes the data directory `root`, in which there must be no database yet. What is refused before a file is
+ * copied leaves nothing; until it has come to its end, nothing opens the directory. ALM_E_ARG: the archive does
+ * not go that far. */
 typedef struct alm_restore_spec {
     const char *dir, *root;
     uint32_t generation; /* 0: the newest that is not later than what follows */
     /* Goes on with the archived log up to a record or a time, whichever is not 0. */
     uint64_t until_lsn;
     int64_t until_us;
-    const char *log; /* directory of the archive; NULL: the one that the backup names */
+    bool allow_earlier; /* the archive may end before that: as far as it goes */
+    const char *log;    /* directory of the archive; NULL: the one that the backup names */
 } alm_restore_spec;
 typedef struct alm_restore_result {
     uint32_t generation;

@@ -29,6 +29,7 @@
 static uint64_t enter(alm_ctx *cx, const alm_update *up)
 {
     const uint64_t before = cx->rewrite;
+    ALM_ASSERT(up != NULL);
     ALM_ASSERT(up->rewrite != 0);
     cx->rewrite = ALM_MAX(before, up->rewrite);
     return before;

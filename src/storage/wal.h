@@ -98,6 +98,7 @@ typedef struct alm_wal_scan {
     int64_t at;        /* offset behind the last record */
     int64_t bytes;     /* read */
     uint64_t awaited;  /* segment that must follow and has not, 0: none */
+    uint64_t prev_lsn; /* alm_wal_walk: of the last record before the segment */
     uint32_t crc;      /* alm_wal_walk: of all bytes up to `at` and of the mark behind */
     bool marked;       /* alm_wal_walk: a mark is there, or the format has none */
 } alm_wal_scan;
@@ -127,6 +128,9 @@ ALM_NODISCARD alm_status alm_wal_whole(alm_ctx *cx, const alm_wal *wal, const al
                                        const alm_wal_scan *scan);
 ALM_NODISCARD alm_status alm_wal_verify(alm_ctx *cx, const alm_wal *wal,
                                         const alm_wal_segment *seg);
+/* Of an archive: does segment i end where the next begins, or with a mark? ALM_E_CORRUPT. */
+ALM_NODISCARD alm_status alm_wal_ends(alm_ctx *cx, const alm_wal *wal, size_t i,
+                                      const alm_wal_scan *scan);
 /* Of the last record before a segment, by its header; 0: that is damaged. */
 ALM_NODISCARD alm_status alm_wal_prev_lsn(alm_ctx *cx, const alm_wal *wal,
                                           const alm_wal_segment *seg, uint64_t *lsn);

@@ -223,7 +223,7 @@ alm_status alm_wal_walk(alm_ctx *cx, const alm_wal *wal, const alm_wal_segment *
     const chain c = {.cx = cx, .wal = wal, .each = each, .arg = arg, .out = out};
     *out = (alm_wal_scan){.at = 0};
     ALM_TRY(view_open(cx, wal, seg, &v));
-    out->last_lsn = v.head.prev_lsn;
+    out->last_lsn = out->prev_lsn = v.head.prev_lsn;
     alm_status st = ALM_OK;
     if (v.n > 0 && wal->io->prefetch(wal->io, v.bytes, (size_t)v.n) == -EFAULT)
         st = alm_fail(cx, ALM_E_CORRUPT, -1,
@@ -271,6 +271,18 @@ alm_status alm_wal_prev_lsn(alm_ctx *cx, const alm_wal *wal, const alm_wal_segme
     *lsn = v.valid ? v.head.prev_lsn : 0;
     view_close(wal, &v);
     return ALM_OK;
+}
+
+alm_status alm_wal_ends(alm_ctx *cx, const alm_wal *wal, size_t i, const alm_wal_scan *scan)
+{
+    alm_wal_segment seg = wal->segments[i];
+    uint64_t next = 0;
+    if (i + 1 < wal->n_segments)
+        ALM_TRY(alm_wal_prev_lsn(cx, wal, &wal->segments[i + 1], &next));
+    if (scan->marked || next == scan->last_lsn)
+        return ALM_OK;
+    seg.last_lsn = next;
+    return alm_wal_whole(cx, wal, &seg, scan);
 }
 
 static alm_status pass_over(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload, size_t bytes)

@@ -261,7 +261,7 @@ static void *archiver_main(void *arg)
     first_sweep(st);
     (void)pthread_mutex_lock(&st->work_lock);
     while (!st->stop) {
-        (void)alm_cond_wait_ms(&st->archive_cond, &st->work_lock, ROUND_MS);
+        (void)alm_cond_wait_ms(&st->archive_cond, &st->work_lock, alm_archive_round_ms(st));
         if (st->stop)
             break;
         (void)pthread_mutex_unlock(&st->work_lock);

@@ -1,0 +1,119 @@
+/*
+ * archive_check.c - an archive of the log verified: every record of every segment, that segments follow each other, and the
+ * parts that their records name. Changes nothing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "storage/archive.h"
+#include "storage/findings.h"
+#include "storage/part.h"
+
+typedef struct checking {
+    alm_findings found; /* first: its address is that of the whole */
+    alm_ctx *cx;
+    const alm_io *io;
+    const char *dir;
+} checking;
+
+enum { DIR_MAX = ALM_PATH_MAX - 256 };
+
+/* What is wrong with the archive is a finding; only cancel and memory stop the check. */
+static alm_status settle(checking *c, alm_status st)
+{
+    if (st != ALM_E_CORRUPT && st != ALM_E_UNSUPPORTED && st != ALM_E_IO)
+        return st;
+    alm_findings_add(c, c->cx->err.msg);
+    alm_error_clear(c->cx);
+    return ALM_OK;
+}
+
+static alm_status one_part(void *arg, uint64_t table_id, uint64_t id, int64_t bytes)
+{
+    checking *c = arg;
+    char path[ALM_PATH_MAX], name[ALM_NAME_MAX], line[ALM_PATH_MAX + 128];
+    alm_io_stat meta;
+    alm_part_check_arg check = {.report = alm_findings_add, .arg = c};
+    alm_file_id_name(id, name, sizeof name);
+    (void)snprintf(path, sizeof path, "%.*s/files/%llu-%s", DIR_MAX, c->dir,
+                   (unsigned long long)table_id, name);
+    ALM_TRY(alm_check(c->cx));
+    const int e = c->io->stat(c->io, path, &meta);
+    if (e ==
+        -ENOENT) { /* it went before it could be archived: a restore to a later record does without */
+        (void)snprintf(line, sizeof line, "note: '%s' is not there", path);
+        alm_findings_note(&c->found, line);
+        return ALM_OK;
+    }
+    if (e < 0)
+        return settle(c, alm_io_fail(c->cx, e, path));
+    if (meta.size_bytes != bytes) {
+        (void)snprintf(line, sizeof line, "'%s' has %lld bytes, not the %lld of the log", path,
+                       (long long)meta.size_bytes, (long long)bytes);
+        alm_findings_add(c, line);
+        return ALM_OK;
+    }
+    return settle(c, alm_part_check(c->cx, c->io, path, table_id, &check));
+}
+
+static alm_status one_record(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
+                             size_t bytes)
+{
+    (void)cx, (void)lsn;
+    return alm_record_files(payload, bytes, one_part, arg);
+}
+
+static void gap(checking *c, uint64_t from, uint64_t to)
+{
+    char line[ALM_PATH_MAX];
+    (void)snprintf(line, sizeof line, "'%.*s' has a gap between lsn %llu and %llu", DIR_MAX, c->dir,
+                   (unsigned long long)from, (unsigned long long)to);
+    alm_findings_add(c, line);
+}
+
+static alm_status segments(checking *c, alm_wal *wal)
+{
+    uint64_t reached = 0;
+    ALM_TRY(alm_wal_list(c->cx, wal));
+    for (size_t i = 0; i < wal->n_segments; i++) {
+        alm_wal_scan scan = {.last_lsn = reached};
+        const int64_t before = c->found.n;
+        ALM_TRY(settle(c, alm_wal_walk(c->cx, wal, &wal->segments[i], one_record, c, &scan)));
+        if (scan.at == 0)
+            continue; /* its header is damaged */
+        if (reached > 0 && scan.prev_lsn > reached && c->found.n == before)
+            gap(c, reached, scan.prev_lsn);
+        ALM_TRY(settle(c, alm_wal_ends(c->cx, wal, i, &scan)));
+        reached = ALM_MAX(reached, scan.last_lsn);
+    }
+    return ALM_OK;
+}
+
+static int is_segment(void *arg, const char *name)
+{
+    const size_t n = strlen(name);
+    bool *any = arg;
+    *any = *any || (n == 20 && strcmp(name + 16, ".wal") == 0);
+    return *any;
+}
+
+bool alm_archive_is(const alm_io *io, const char *dir)
+{
+    bool any = false;
+    return io->list(io, dir, is_segment, &any) >= 0 && any;
+}
+
+alm_status alm_archive_check(alm_ctx *cx, const alm_io *io, const char *dir,
+                             void (*report)(void *arg, const char *line), void *arg,
+                             int64_t *n_findings)
+{
+    checking c = {.cx = cx, .io = io, .dir = dir, .found = {report, arg, 0}};
+    alm_wal wal;
+    ALM_TRY(alm_wal_init(cx, &wal, io, dir, 0));
+    const alm_status st = segments(&c, &wal);
+    alm_wal_deinit(&wal);
+    if (st == ALM_OK)
+        *n_findings = c.found.n;
+    return st;
+}
