@@ -426,7 +426,7 @@ static void short_statements(void **state)
         {"rollback to savepoint a", "ROLLBACK", "", "a", ALM_STMT_SAVEPOINT},
         {"release a", "RELEASE", "", "a", ALM_STMT_SAVEPOINT},
         {"vacuum table t", "VACUUM", "", "", ALM_STMT_MAINTAIN},
-        {"scrub table t, u", "SCRUB", "t", "", ALM_STMT_MAINTAIN},
+        {"scrub table t, u", "SCRUB", "", "", ALM_STMT_MAINTAIN},
         {"analyze verbose t (a, b), u", "ANALYZE", "", "", ALM_STMT_MAINTAIN},
         {"vacuum (full) t", "VACUUM", "", "", ALM_STMT_MAINTAIN},
         {"create index on t (a)", "CREATE INDEX", "", "", ALM_STMT_CREATE_INDEX},

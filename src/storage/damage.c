@@ -147,15 +147,29 @@ static int by_table(const void *a, const void *b)
     return (x->since_us > y->since_us) - (x->since_us < y->since_us);
 }
 
-/* One row for each file; then those of a table are one. */
-static alm_status copy_list(alm_ctx *cx, alm_arena *arena, const alm_damages *d, alm_damaged **out)
+/* Files are named from the data directory on, as in errors of statements. */
+static void shorten(const alm_storage *st, char *text)
 {
+    const size_t n = strlen(st->root) - strlen("db"); /* with the slash */
+    ALM_ASSERT(strcmp(st->root + n, "db") == 0);
+    for (char *at = text; *at != 0; at++)
+        if (*at == '\'' && strncmp(at + 1, st->root, n) == 0)
+            (void)memmove(at + 1, at + 1 + n, strlen(at + 1 + n) + 1);
+}
+
+/* One row for each file; then those of a table are one. */
+static alm_status copy_list(alm_ctx *cx, alm_arena *arena, const alm_storage *st, alm_damaged **out)
+{
+    const alm_damages *d = &st->damages;
     ALM_TRY(ALM_NEWN(cx, arena, d->n + 1, out));
     for (size_t i = 0; i < d->n; i++) {
         const alm_damage *from = &d->list[i];
         (*out)[i] =
             (alm_damaged){.table_id = from->key.table_id, .files = 1, .since_us = from->since_us};
-        ALM_TRY(alm_arena_zstr(cx, arena, alm_str_of(from->what), &(*out)[i].what));
+        const char *what = NULL;
+        ALM_TRY(alm_arena_zstr(cx, arena, alm_str_of(from->what), &what));
+        shorten(st, (char *)(uintptr_t)what); /* a copy of its own */
+        (*out)[i].what = what;
     }
     return ALM_OK;
 }
@@ -168,7 +182,7 @@ alm_status alm_storage_damage(alm_ctx *cx, alm_arena *arena, alm_storage *st, al
     size_t kept = 0;
     (void)pthread_mutex_lock(&d->lock);
     const size_t n_files = d->n;
-    const alm_status e = copy_list(cx, arena, d, &all);
+    const alm_status e = copy_list(cx, arena, st, &all);
     (void)pthread_mutex_unlock(&d->lock);
     ALM_TRY(e);
     qsort(all, n_files, sizeof *all, by_table);

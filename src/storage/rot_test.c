@@ -252,7 +252,7 @@ static void a_scrub_finds_it(void **state)
         assert_int_equal(r.damaged, 1);
         assert_non_null(strstr(r.first, at.path));
         assert_int_equal(known(f, &what), 1);
-        assert_string_equal(what, r.first);
+        assert_non_null(strstr(what, "'db/tables/"));
         assert_true(alm_storage_is_damaged(f->st));
         /* Nobody reads it as if it were good. */
         alm_snapshot *snap = fix_snapshot(f);

@@ -12,11 +12,10 @@
 
 #include "base/log.h"
 #include "base/wait.h"
-#include "storage/commit.h"
 #include "storage/dict.h"
 #include "storage/part.h"
 
-enum { RETRY_MS = 60000, BURST_MS = 1000, WAIT_MS = 500 };
+enum { RETRY_MS = 60000, BURST_MS = 1000, WAIT_MS = 10000 };
 
 typedef struct scrubbing {
     alm_ctx *cx;
@@ -207,7 +206,8 @@ static alm_status one_dictionary(scrubbing *s, uint64_t table_id, uint32_t col_i
     if (is_damage(st)) {
         s->result->files++;
         other_finding(s, key);
-        ALM_TRY(alm_storage_writable(s->cx, s->st));
+        if (atomic_load(&s->st->failed))
+            return ALM_OK; /* read-only: it stays known */
         st = alm_symbols_rewrite(s->cx, symbols, s->st->io, dir, name);
         if (st == ALM_OK)
             alm_log_warn("storage", "the dictionary '%s/%s' is written anew", dir, name);
@@ -261,9 +261,9 @@ static alm_status catalogue(scrubbing *s)
     (void)pthread_mutex_unlock(&s->st->checkpoint_lock);
     if (is_damage(st)) {
         other_finding(s, key);
+        if (s->st->hold.held || atomic_load(&s->st->failed))
+            return ALM_OK; /* it is written when the checkpoint is released; or it stays known */
         ALM_TRY(alm_checkpoint(s->cx, s->st, ALM_CHECKPOINT_KEEP_BYTES));
-        if (s->st->hold.held)
-            return ALM_OK; /* it is written when the checkpoint is released */
         alm_log_warn("storage", "the catalogue is written anew");
     } else if (st != ALM_OK) {
         return st;
@@ -310,7 +310,7 @@ static alm_status log_segments(scrubbing *s)
             ALM_TRY(st);
         ALM_TRY(pace(s->cx, s, seg.bytes));
     }
-    return any ? alm_checkpoint(s->cx, s->st, 0) : ALM_OK;
+    return any && !atomic_load(&s->st->failed) ? alm_checkpoint(s->cx, s->st, 0) : ALM_OK;
 }
 
 /* ------------------------------------------------------------------------ passes */
@@ -402,40 +402,50 @@ void alm_storage_scrub_status(alm_storage *st, alm_scrub_status *out)
 
 static const char *const STAMP = "scrub";
 
-/* When the last whole pass began; 0: not known. What cannot be read is as if it were not there. */
-static int64_t read_stamp(alm_ctx *cx, alm_storage *st)
+/* When the last whole pass began, 0: there was none; and since when the next one is waited for. What cannot be read is as
+ * if it were not there. */
+typedef struct scrub_stamp {
+    long long began_us, from_us;
+} scrub_stamp;
+
+static scrub_stamp read_stamp(alm_ctx *cx, alm_storage *st)
 {
     char path[ALM_PATH_MAX];
     alm_buf text;
-    long long us = 0;
+    scrub_stamp s = {0, 0};
     (void)snprintf(path, sizeof path, "%s/%s", st->root, STAMP);
     alm_buf_init(&text, NULL);
     if (alm_io_read_text(cx, st->io, path, 256, &text) == ALM_OK && text.len > 0 &&
         alm_buf_append(cx, &text, "", 1) == ALM_OK &&
-        sscanf(text.ptr, "almanac scrub 1\nbegan %lld\n", &us) != 1)
-        us = 0;
+        sscanf(text.ptr, "almanac scrub 1\nbegan %lld\nfrom %lld\n", &s.began_us, &s.from_us) != 2)
+        s = (scrub_stamp){0, 0};
     alm_buf_deinit(&text);
     alm_error_clear(cx);
-    return us;
+    return s;
 }
 
-static void write_stamp(alm_ctx *cx, alm_storage *st, int64_t us)
+static void write_stamp(alm_ctx *cx, alm_storage *st, scrub_stamp s)
 {
-    char text[64];
-    const int n = snprintf(text, sizeof text, "almanac scrub 1\nbegan %lld\n", (long long)us);
+    char text[96];
+    const int n = snprintf(text, sizeof text, "almanac scrub 1\nbegan %lld\nfrom %lld\n",
+                           s.began_us, s.from_us);
     if (alm_io_replace(cx, st->io, st->root, STAMP, text, (size_t)n) != ALM_OK)
         alm_log_warn("storage", "the next start does not know of this scrub: %s", cx->err.msg);
     alm_error_clear(cx);
 }
 
-/* What is left of the interval since the last pass, whatever the clock did. */
+/* What is left of the interval, whatever the clock did and however often the server was restarted meanwhile. */
 static int64_t first_wait_ms(alm_ctx *cx, alm_storage *st)
 {
     const int64_t interval_ms = st->conf.scrub_interval_ms;
-    const int64_t last_us = read_stamp(cx, st);
-    const int64_t past_ms = (st->io->wall_ns(st->io) / 1000 - last_us) / 1000;
-    atomic_store(&st->scrub.last_us, last_us);
-    return last_us == 0 || past_ms < 0 ? interval_ms : ALM_MAX(interval_ms - past_ms, INT64_C(0));
+    const int64_t now_us = st->io->wall_ns(st->io) / 1000;
+    scrub_stamp s = read_stamp(cx, st);
+    atomic_store(&st->scrub.last_us, s.began_us);
+    if (s.from_us == 0 || s.from_us > now_us) {
+        s.from_us = now_us;
+        write_stamp(cx, st, s);
+    }
+    return ALM_MAX(interval_ms - (now_us - s.from_us) / 1000, INT64_C(0));
 }
 
 /* Milliseconds until the next one. */
@@ -457,7 +467,7 @@ static int64_t scheduled_pass(alm_ctx *cx, alm_storage *st)
     }
     alm_count(&st->scrub.passes, 1);
     atomic_store(&st->scrub.last_us, began_us);
-    write_stamp(cx, st, began_us);
+    write_stamp(cx, st, (scrub_stamp){began_us, began_us});
     if (r.damaged > 0 || took_ms >= BURST_MS)
         alm_log_info("storage", "scrub of %lld files, %lld bytes in %lld ms: %lld are damaged",
                      (long long)r.files, (long long)r.bytes, (long long)took_ms,

@@ -8,7 +8,7 @@
  *             memory; in the catalogue file. The last three are written anew, as memory has what they said: the damage
  *             is told, and gone. Damage of a part stays known until the file goes.
  * Schedule    a thread of its own; storage.scrub.interval after the last pass began, at storage.scrub.rate. When
- *             the last whole pass began stands in the file ROOT/db/scrub, so that restarts put nothing off.
+ *             that was stands in the file ROOT/db/scrub, so that restarts put nothing off.
  * SCRUB TABLE the same for one table, on the thread of the statement and without a rate.
  */
 #ifndef ALM_STORAGE_SCRUB_H
