@@ -7,10 +7,12 @@ a failure. What another login could do meanwhile (a new user of the name has all
 
     revocation_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, json, pathlib, socket, struct, sys, tempfile, time
+import base64, concurrent.futures, json, pathlib, socket, struct, sys, tempfile, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import log_search  # noqa: E402
+import oidc_test  # noqa: E402
+import provider  # noqa: E402
 from acl_checks import ADMIN, Rest, arguments, close, run_part  # noqa: E402
 from acl_test import ENV, Lines  # noqa: E402
 from faults_test import Clock  # noqa: E402
@@ -527,7 +529,403 @@ def sessions(check, s, clock):
         check.that(rest.sql(text)[0] == status, text)
 
 
-PARTS = [cells, silent, sessions, definers, chains, running, administrator, one_account, logins_again, lifetime]
+# ------------------------------------------------------------------------------------------------------- under way
+TTL = 0.4  # acl.oidc.cache.ttl
+LONG = "select x, 'y' from long_sequence(2000000000)"
+SLOW = "select count() from long_sequence(1000000000000)"
+
+
+class Under:
+    """Something that has begun by a login, and goes on after the change. went_on(): did it?"""
+
+    def __init__(self, s, rest, login, tag):
+        self.s, self.rest, self.login, self.tag = s, rest, login, tag
+        self.begin()
+
+    def head(self, head):
+        """A request of which the head is sent."""
+        host, port = self.s.http.rsplit(":", 1)
+        self.c = socket.create_connection((host, int(port)), timeout=60)
+        login = self.login
+        if isinstance(login, tuple):
+            line = "Authorization: Basic " + base64.b64encode(":".join(login).encode()).decode()
+        else:
+            line = f"Cookie: {login}" if "=" in login[:20] else f"Authorization: Bearer {login}"
+        self.c.sendall(f"{head}\r\nHost: {self.s.http}\r\n{line}\r\nX-Requested-With: XMLHttpRequest\r\n".encode())
+
+    def is_there(self):
+        return self.rest.rows(f"select count() from fed where v = {self.tag}")[0][0] > 0
+
+    def answer(self):
+        try:
+            return self.c.recv(65536)
+        except OSError as e:
+            return repr(e).encode()
+
+
+class Body(Under):
+    """A request whose body comes in two parts."""
+
+    def begin(self):
+        head, body = self.parts()
+        self.head(head)
+        self.c.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body[:20])
+        self.rest_of = body[20:]
+
+    def went_on(self):
+        try:
+            self.c.sendall(self.rest_of)
+        except OSError:
+            return False
+        self.said = self.answer()
+        return self.is_there()
+
+
+class Statement(Body):
+    def parts(self):
+        return "POST /exec HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded", f"query=insert+into+fed+values+({self.tag},0)".encode()
+
+
+class Import(Body):
+    def parts(self):
+        return ("POST /imp?name=fed&fmt=json&timestamp=ts HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=x",
+                f'--x\r\nContent-Disposition: form-data; name="data"; filename="f"\r\n\r\nv,ts\r\n{self.tag},1970-01-01T00:00:00.000000Z\r\n\r\n--x--\r\n'.encode())
+
+
+class Preferences(Body):
+    def parts(self):
+        version = json.loads(self.rest.request("/settings")[1])["preferences.version"]
+        return f"PUT /settings?version={version} HTTP/1.1", json.dumps({"instance_name": f"house {self.tag} and more"}).encode()
+
+    def is_there(self):
+        return f"house {self.tag}" in self.rest.request("/settings")[1]
+
+
+class Chunks(Under):
+    def begin(self):
+        self.head("POST /write HTTP/1.1")
+        self.c.sendall(b"Transfer-Encoding: chunked\r\n\r\n")
+        self.line(-1)
+
+    def line(self, v):
+        text = f"fed v={v} 1000000000\n".encode()
+        self.c.sendall(b"%x\r\n%s\r\n" % (len(text), text))
+
+    def went_on(self):
+        try:
+            self.line(self.tag)
+            self.c.sendall(b"0\r\n\r\n")
+        except OSError:
+            return False
+        self.said = self.answer()
+        return self.is_there()
+
+
+class Export(Under):
+    def begin(self):
+        self.head(f"GET /exp?query={urllib.parse.quote(LONG)} HTTP/1.1")
+        self.c.sendall(b"\r\n")
+        if b" 200 " not in self.c.recv(12) + self.c.recv(1000):
+            raise AssertionError("no export")
+
+    def went_on(self):
+        """What waits in buffers comes in any case."""
+        end = time.monotonic() + 1
+        self.c.settimeout(4)  # silence: a PostgreSQL connection has said its error; a machine that has much to do is quicker than that
+        try:
+            while time.monotonic() < end:
+                if not self.c.recv(1 << 18):
+                    return False
+        except OSError:
+            return False
+        finally:
+            self.c.close()
+        return True
+
+
+class Runs(Under):
+    def begin(self):
+        self.text = f"{SLOW} where x != {self.tag}"
+        self.start()
+        until(self.is_there)
+
+    def start(self):
+        self.head(f"GET /exec?query={urllib.parse.quote(self.text)} HTTP/1.1")
+        self.c.sendall(b"\r\n")
+
+    def is_there(self):
+        return self.rest.rows(f"select count() from query_activity() where query = '{self.text}' and state = 'active'")[0][0] > 0
+
+    def went_on(self):
+        end = time.monotonic() + 3
+        while self.is_there() and time.monotonic() < end:
+            time.sleep(0.05)
+        on = self.is_there()
+        if on:
+            for (number,) in self.rest.rows(f"select query_id from query_activity() where query = '{self.text}'"):
+                self.rest.sql(f"cancel query '{number}'")
+        return on
+
+
+class Copy(Under):
+    def begin(self):
+        self.w = Wire(self.s.pg, *self.login)
+        self.w.send(query("copy fed from stdin with (format csv)"))
+        while self.w.read()[0] != "G":
+            pass
+        self.line(-1)
+
+    def line(self, v):
+        text = f"{v},1970-01-01T00:00:00.000000Z\n".encode()
+        self.w.send(b"d" + struct.pack("!i", 4 + len(text)) + text)
+
+    def went_on(self):
+        try:
+            self.line(self.tag)
+            self.w.send(b"c\0\0\0\4")
+            self.w.until_ready()
+        except (Closed, ConnectionError):
+            pass
+        return self.is_there()
+
+
+class Pipeline(Under):
+    """A transaction without a word that begins it, which Sync ends."""
+
+    def begin(self):
+        self.w = Wire(self.s.pg, *self.login)
+        self.w.send(parse("", f"insert into fed values ({self.tag}, 0)"), bind(), execute(), b"H\0\0\0\4")
+        while self.w.read()[0] != "C":
+            pass
+
+    def went_on(self):
+        try:
+            self.w.send(SYNC)
+            self.w.until_ready()
+        except (Closed, ConnectionError):
+            pass
+        return self.is_there()
+
+
+class PgRuns(Runs):
+    def start(self):
+        self.w = Wire(self.s.pg, *self.login)
+        self.w.send(query(self.text))
+
+
+class PgExport(Export):
+    def begin(self):
+        w = Wire(self.s.pg, *self.login)
+        w.send(query(LONG))
+        w.read()
+        self.c = w.s
+
+BY_REQUEST, BY_WIRE = (Statement, Import, Preferences, Chunks, Export, Runs), (Copy, Pipeline, PgExport, PgRuns)
+
+
+class Foreigners(Server):
+    """A server with users of a provider."""
+
+    def __init__(self, p, binary, **more):
+        env = {**oidc_test.settings(p, **{"acl.oidc.cache.ttl": int(TTL * 1000), "acl.oidc.ropc.flow.enabled": "true", "acl.oidc.pg.token.as.password.enabled": "true",
+                                          "acl.oidc.backchannel.logout.enabled": "true", "query.timeout": "120s", "http.export.timeout": "120s", "log.level": "info", **more})}
+        super().__init__(binary=binary, env=env)
+        self.provider, self.tag = p, 1000
+
+    def __enter__(self):
+        super().__enter__()
+        self.rest = Rest(self)
+        for one in ("create table fed (v double, ts timestamp) timestamp(ts) partition by day wal", "create group analysts with external alias analysts",
+                    "grant http, pgwire, ilp, settings to analysts", "grant select, insert on fed to analysts", f"create user loc with password '{PW}'", "grant http, pgwire, settings to loc", "grant insert, select on fed to loc"):
+            self.rest.must(one)
+        return self
+
+    def token(self):
+        token = self.provider.sign_on("alice")["access_token"]
+        log_search.note(token)
+        return token
+
+    def cookie(self, auth):
+        status, body, headers = self.rest.request("/exec?query=select+1&session=true", auth=auth)
+        if status != 200:
+            raise AssertionError(f"{status} {body}")
+        return headers["Set-Cookie"].split(";")[0]
+
+    def begin(self, logins, kinds):
+        out = []
+        for name, login in logins.items():
+            for kind in kinds:
+                self.tag += 1
+                out.append((f"{name} x {kind.__name__}", kind(self, self.rest, login, self.tag)))
+        return out
+
+    def log_out(self, sub):
+        token = self.provider.sign(sub=sub, typ="logout+jwt", claims={"jti": f"under way {self.tag}", "events": {oidc_test.EVENT: {}}})
+        status, body, _ = oidc_test.log_out(self, token)
+        if status != 200:
+            raise AssertionError(f"log-out: {status} {body}")
+
+    def drop_sessions(self):
+        for row in self.rest.rows("show sessions"):
+            if row[1] != "admin" and row[0].startswith("http-"):
+                self.rest.must(f"drop session '{row[0]}'")
+
+    def everything(self, by_wire=True):
+        password = ("alice", "alice-pw")
+        out = self.begin({"Bearer": self.token(), "cookie by token": self.cookie(self.token()), "Basic": password, "cookie by password": self.cookie(password)}, BY_REQUEST)
+        return out + self.begin({"_sso": ("_sso", self.token()), "password": password}, BY_WIRE)
+
+
+def tell(check, what, began, goes_on):
+    for name, one in began:
+        got = one.went_on()
+        check.that(got == goes_on, f"{what}: {name}: {'goes on' if got else 'ended'}: {getattr(one, 'said', b'')[:300]}")
+
+
+def with_provider(part):
+    def run(check, s, clock):
+        why = provider.available()
+        if why:
+            print(f"skipped: {part.__name__}: the provider of test/idp cannot run: {why}")
+            return
+        with provider.Provider() as p:
+            part(check, s.binary, p)
+    run.__name__, run.__doc__ = part.__name__, part.__doc__
+    return run
+
+
+@with_provider
+def under_way(check, binary, p):
+    """What a user of the provider has begun ends with him: statements, bodies, lines, COPY, exports; and goes on while he is there."""
+    ends = [("disabled there", lambda: p.hook("user/alice", {"disabled": True}), lambda: p.hook("user/alice", {"disabled": False}), ()),
+            # what had been written when it was allowed is committed, and a statement asks for the rights of the house when it has rows
+            ("in no group there", lambda: p.hook("user/alice", {"groups": []}), lambda: p.hook("user/alice", {"groups": ["analysts"]}), (Pipeline,)),
+            ("no alias here", lambda: s.rest.must("alter group analysts drop external alias analysts"), lambda: s.rest.must("alter group analysts with external alias analysts"), (Pipeline, Runs, PgRuns)),
+            ("the provider is away", lambda: p.hook("fault", {"path": "/me", "status": 503}), lambda: p.hook("fault", {}), ())]
+    with Foreigners(p, binary) as s:
+        began = s.everything()
+        for change in (lambda: None, lambda: s.log_out("erin"), lambda: s.rest.must("select flush_user_info_cache()"), lambda: p.hook("user/alice", {"groups": ["more", "analysts"]})):
+            change()
+            time.sleep(TTL + 0.3)
+        tell(check, "nothing of his", [one for one in began if not isinstance(one[1], Preferences)], True)
+        p.hook("reset", {})
+        for what, change, back, spared in ends:
+            began = s.everything()
+            change()
+            time.sleep(TTL + 0.2)
+            tell(check, what, [one for one in began if type(one[1]) not in spared], False)
+            back()
+            time.sleep(TTL)
+            check.that(s.rest.sql("select 1", s.token())[0] == 200, f"{what}: who logs in again is in")
+        began = s.everything()
+        s.log_out("alice")
+        tell(check, "logged out there", began, False)
+        check.that(s.rest.sql("select 1", s.token())[0] == 200, "who logs in again is in")
+
+
+@with_provider
+def jobs(check, binary, p):
+    """Imports and exports of files that run on their own ask about the user who began them, too."""
+    with tempfile.TemporaryDirectory() as d, Foreigners(p, binary, **{"cairo.sql.copy.root": d, "copy.jobs.max": 20}) as s:
+        with open(pathlib.Path(d) / "rows.csv", "w") as f:
+            f.write("v,ts\n")
+            for _ in range(40):
+                f.write("2.5,1970-01-01T00:00:00.000000Z\n" * 100000)
+        s.rest.must("grant read file to analysts")
+        begin = {"export": "copy (select x from long_sequence(1000000000000)) to '{}' with format parquet", "import": "copy fed from 'rows.csv' with header true"}
+
+        def start():
+            out = {}
+            for how, login in (("Bearer", s.token()), ("Basic", ("alice", "alice-pw"))):
+                for what, text in begin.items():
+                    s.tag += 1
+                    out[f"{what}, {how}"] = s.rest.rows(text.format(f"out{s.tag}"), login)[0][0]
+            w = Wire(s.pg, "_sso", s.token())
+            w.send(query(begin["export"].format("by pg")))
+            out["export, pg"] = next(b[-16:].decode() for k, b in w.until_ready() if k == "D")
+            return out, w  # the job goes on without its connection
+
+        def state(number):
+            rows = s.rest.rows(f"select status, message from sys.copy_export_log where id = '{number}'") or s.rest.rows(f"select status, message from sys.text_import_log where id = '{number}'")
+            return next((row for row in rows if row[0] != "started"), rows[0])
+        for what, change in (("nothing", lambda: None), ("disabled there", lambda: p.hook("user/alice", {"disabled": True})), ("logged out there", lambda: s.log_out("alice"))):
+            running, w = start()
+            if what == "nothing":
+                w.s.close()
+            change()
+            time.sleep(TTL + 1)
+            for name, number in running.items():
+                got = state(number)
+                check.that((got[0] in ("started", "finished")) == (what == "nothing"), f"{what}: {name}: {got}")
+                check.that(what == "nothing" or "the login of" in (got[1] or "") and "has ended" in got[1], f"{what}: {name}: {got}")
+                if got[0] == "started":
+                    s.rest.sql(f"copy '{number}' cancel")
+            p.hook("reset", {})
+            time.sleep(TTL + 0.1)
+
+
+@with_provider
+def by_cookie(check, binary, p):
+    """What was begun by a cookie ends with its session: DROP SESSION, log-out, http.session.lifetime.max; a session that is idle goes on in it."""
+    def cookies(s):
+        return {"by token": s.cookie(s.token()), "by password there": s.cookie(("alice", "alice-pw")), "by password here": s.cookie(("loc", PW))}
+    with Foreigners(p, binary, **{"http.session.timeout": 1000, "acl.oidc.cache.ttl": 60000}) as s:
+        began = s.begin(cookies(s), (Statement, Import, Chunks, Export, Runs))
+        time.sleep(1.2)
+        s.cookie(("loc", PW))
+        tell(check, "idle", began, True)
+    with Foreigners(p, binary, **{"acl.oidc.cache.ttl": 60000}) as s:
+        began = s.begin(cookies(s), BY_REQUEST)
+        s.drop_sessions()
+        tell(check, "DROP SESSION", began, False)
+        of = cookies(s)
+        began = s.begin(of, BY_REQUEST)
+        other = s.begin({"another session": s.cookie(("loc", PW))}, (Statement, Chunks))
+        for cookie in of.values():
+            status = s.rest.request("/exec?query=select+1&session=false", headers={"Cookie": cookie, "X-Requested-With": "XMLHttpRequest"})[0]
+            check.that(status == 200, f"the log-out itself is answered: {status}")
+        tell(check, "session=false", began, False)
+        tell(check, "of another session", other, True)
+    with Foreigners(p, binary, **{"http.session.lifetime.max": 2500, "acl.oidc.cache.ttl": 60000}) as s:
+        for name in ("by token", "by password there", "by password here"):
+            began = s.begin({name: cookies(s)[name]}, (Statement, Import, Chunks, Runs))
+            time.sleep(2.7)
+            tell(check, "http.session.lifetime.max", began, False)
+
+
+@with_provider
+def passwords_there(check, binary, p):
+    """A cookie that was begun by name and password of the provider is as good as the token that they gave."""
+    with Foreigners(p, binary) as s:
+        headers = lambda: {"Cookie": s.cookie(("alice", "alice-pw")), "X-Requested-With": "XMLHttpRequest"}
+        status = lambda h: s.rest.request("/exec?query=select+count()+from+fed", headers=h)[0]
+        for what, change, want in (("in no group", lambda: p.hook("user/alice", {"groups": []}), 403), ("disabled", lambda: p.hook("user/alice", {"disabled": True}), 401), ("logged out", lambda: s.log_out("alice"), 401)):
+            cookie = headers()
+            check.that(status(cookie) == 200, f"{what}: before")
+            change()
+            time.sleep(TTL + 0.1)
+            check.that(status(cookie) == want, f"{what}: then {want}")
+            p.hook("reset", {})
+            time.sleep(TTL + 0.1)
+            s.rest.must("select flush_user_info_cache()")
+
+
+@with_provider
+def slow_answers(check, binary, p):
+    """What the provider says counts from when it was asked: an answer that takes long is of before."""
+    with Foreigners(p, binary, **{"acl.oidc.cache.ttl": 2000, "acl.oidc.http.timeout": "20s"}) as s:
+        token = s.token()
+        p.hook("fault", {"path": "/me", "delay": 2500})
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            first = pool.submit(lambda: s.rest.sql("select 1", token)[0])
+            time.sleep(0.5)
+            check.that(first.result() == 200, "who waited has the answer")
+        p.hook("fault", {})
+        p.hook("user/alice", {"disabled": True})
+        check.that(s.rest.sql("select 1", token)[0] == 401, "the next is asked about again")
+
+
+PARTS = [cells, silent, sessions, definers, chains, running, administrator, one_account, logins_again, lifetime, under_way, jobs, by_cookie, passwords_there, slow_answers]
 
 
 def main():

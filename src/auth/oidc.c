@@ -62,9 +62,12 @@ static bool settle_entry(alm_oidc_entry *e, const alm_oidc_result *result)
     alm_oidc *o = e->oidc;
     const int64_t now_ns = alm_monotonic_ns();
     const bool was_known = e->who != NULL, known = result->verdict == ALM_OIDC_KNOWN;
-    int64_t ttl_ns = o->conf->acl_oidc_cache_ttl * 1000000;
+    /* what changed at the provider after it was asked may not be in the answer, however long that took */
+    int64_t until_ns = e->asked_ns + o->conf->acl_oidc_cache_ttl * 1000000;
     if (result->ttl_ns > 0)
-        ttl_ns = ALM_MIN(ttl_ns, result->ttl_ns);
+        until_ns = ALM_MIN(until_ns, now_ns + result->ttl_ns);
+    if (e->who != NULL && result->verdict == ALM_OIDC_REFUSED)
+        atomic_store(&e->who->over, true);
     alm_principal_release(e->who);
     e->who = result->who;
     if (result->verdict != ALM_OIDC_AWAY)
@@ -74,7 +77,7 @@ static bool settle_entry(alm_oidc_entry *e, const alm_oidc_result *result)
     e->until_ns = e->forgotten ? now_ns
                   : result->verdict == ALM_OIDC_REFUSED
                       ? now_ns + o->conf->acl_oidc_cache_refused_ttl * 1000000
-                      : now_ns + ttl_ns;
+                      : until_ns;
     e->forgotten = false;
     return known ? !was_known : result->verdict == ALM_OIDC_REFUSED;
 }

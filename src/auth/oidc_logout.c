@@ -68,6 +68,8 @@ bool alm_oidc_is_out_since(const alm_oidc *o, const alm_oidc_entry *e, int64_t b
 
 void alm_oidc_end_entry(alm_oidc *o, alm_oidc_entry *e)
 {
+    if (e->who != NULL)
+        atomic_store(&e->who->over, true);
     e->out = !e->ropc; /* a password may be asked about again */
     alm_oidc_cache_leave(o->cache, e);
 }

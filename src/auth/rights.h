@@ -51,6 +51,8 @@ typedef struct alm_principal {
     const uint64_t *group_hashes; /* alm_hash_str */
     alm_kept_rights
         *kept; /* EXTERNAL: while the epoch is the same, its groups are not looked up again */
+    /* EXTERNAL: the provider takes no more what it was proved by, or the user logged out there. Set once, by whoever hears of it. */
+    _Atomic bool over;
 } alm_principal;
 
 /* Copies the texts; refs = 1; no proof. ALM_E_LIMIT: the name or the list of groups is too long. Of an EXTERNAL one the

@@ -10,6 +10,7 @@
 #include "auth/oidc.h"
 #include "base/access.h"
 #include "base/hash.h"
+#include "session/credential.h"
 #include "session/standing.h"
 
 enum { NAME_BYTES = 1100 }; /* of tables and columns: storage allows 1,024 */
@@ -68,8 +69,10 @@ void alm_session_become(alm_session *s, alm_principal *who)
     if (s->who == who)
         return;
     alm_principal *old = s->who;
-    if (old == NULL || who == NULL || strcmp(old->identity, who->identity) != 0)
+    if (old == NULL || who == NULL || strcmp(old->identity, who->identity) != 0) {
         alm_session_requests_over(s);
+        alm_session_lives_by(s, NULL);
+    }
     if (!goes_on(s, who))
         alm_session_assume(s, NULL);
     alm_rights_release(s->rights);
@@ -91,6 +94,8 @@ void alm_session_become_as(alm_session *s, const alm_session *other)
 {
     alm_session_become(s, other->who);
     alm_session_assume(s, other->assumed);
+    alm_session_lives_by(s, other->credential);
+    s->renews = true;
 }
 
 const alm_principal *alm_session_principal(const alm_session *s)
@@ -164,10 +169,23 @@ static alm_status new_rights(alm_ctx *cx, alm_session *s, alm_acl *acl)
     return ALM_OK;
 }
 
+/* A job asks the provider itself, so it has to come back for that. */
+static void look_again_when_stale(const alm_session *s, alm_seen *seen)
+{
+    if (s->credential == NULL || !s->renews)
+        return;
+    const int64_t left_ns =
+        ALM_MAX(s->answer_until_ns - alm_monotonic_ns(), (int64_t)ALM_CREDENTIAL_BETWEEN_NS);
+    const int64_t due_us = (s->db->io->wall_ns(s->db->io) + left_ns) / 1000;
+    seen->until_us = seen->until_us == 0 ? due_us : ALM_MIN(seen->until_us, due_us);
+}
+
 /* The rights that the session had, or new ones where records are newer; none where its login is over. */
 alm_status alm_session_refresh(alm_ctx *cx, alm_session *s)
 {
     alm_acl *acl = NULL;
+    ALM_TRY(alm_session_is_halted(cx, s));
+    ALM_TRY(alm_session_renew(cx, s));
     if (s->rights != NULL && alm_seen_holds(s->db, &s->seen))
         return ALM_OK;
     alm_seen seen = alm_seen_now(s->db);
@@ -179,6 +197,7 @@ alm_status alm_session_refresh(alm_ctx *cx, alm_session *s)
         st = new_rights(cx, s, acl);
     if (st == ALM_OK) {
         seen.records = acl->epoch;
+        look_again_when_stale(s, &seen);
         s->seen = seen;
     } else {
         alm_rights_release(s->rights);

@@ -45,7 +45,7 @@ const char *alm_token_over(alm_db *db, const alm_acl *acl, const alm_principal *
                            int64_t *until_us);
 /* Statements from here on run for the account, which is retained; NULL: for who logged in. */
 void alm_session_assume(alm_session *s, alm_principal *account);
-/* Work of another session for the same user, with the account that he has assumed. */
+/* Work of another session for the same user, with the account that he has assumed: of a job, whose thread may wait for the provider. */
 void alm_session_become_as(alm_session *s, const alm_session *other);
 
 /* Runs fn until its change of records was made on what is there (somebody else may change them meanwhile). */

@@ -47,6 +47,8 @@ alm_oidc *alm_login_oidc(const alm_db *db); /* NULL: there are none */
 ALM_NODISCARD alm_status alm_login_is_elsewhere(alm_ctx *cx, alm_db *db, alm_str name, bool *is);
 /* Is the provider asked about name and password (acl.oidc.ropc.flow.enabled)? Never about a name that reads as one here. */
 ALM_NODISCARD alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is);
+/* The provider takes no more what the user was known by: all that began with it is over. Of an EXTERNAL one. */
+void alm_login_refused(alm_db *db, alm_principal *who);
 /* A logout token of the provider (alm_oidc_ask_logout), and what came of it. */
 void alm_login_note_log_out(alm_db *db, const alm_oidc_wait *wait, const char *address);
 /* Who has a cookie ends it. */

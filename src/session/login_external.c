@@ -101,6 +101,13 @@ alm_status alm_login_is_external(alm_ctx *cx, alm_db *db, alm_str name, bool *is
     return st;
 }
 
+void alm_login_refused(alm_db *db, alm_principal *who)
+{
+    ALM_ASSERT(who->kind == ALM_PRINCIPAL_EXTERNAL);
+    atomic_store(&who->over, true);
+    alm_access_changed(db);
+}
+
 /* "token 0123abcd, sub:alice, groups: a, b" */
 static void describe(const alm_oidc_wait *w, char *out, size_t size)
 {
@@ -141,6 +148,8 @@ void alm_login_note_log_out(alm_db *db, const alm_oidc_wait *w, const char *addr
     const bool ok = w->verdict == ALM_OIDC_KNOWN;
     if (w->verdict == ALM_OIDC_AWAY)
         return;
+    if (ok)
+        alm_access_changed(db); /* principals are over by it: who has one looks */
     if (ok)
         (void)snprintf(detail, sizeof detail, "identity provider, token %s, %s", w->id, w->why);
     else

@@ -80,6 +80,14 @@ void alm_session_abandon(alm_session *s)
     atomic_store(&s->cancel, true);
 }
 
+void alm_session_halt(alm_session *s, alm_status why)
+{
+    ALM_ASSERT(why == ALM_OK || why == ALM_E_LOGIN_OVER || why == ALM_E_PROVIDER);
+    atomic_store(&s->halted, (int)why);
+    if (why != ALM_OK)
+        atomic_store(&s->cancel, true);
+}
+
 bool alm_session_is_ended(const alm_session *s)
 {
     return atomic_load(&s->ended);

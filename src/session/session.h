@@ -144,6 +144,11 @@ typedef struct alm_cookies {
 void alm_db_cookies_by(alm_db *db, const alm_cookies *cookies); /* NULL: nobody any more */
 /* Somebody ended the session (pg_terminate_backend, DROP SESSION): its protocol closes it. Any thread. */
 bool alm_session_is_ended(const alm_session *s);
+/*
+ * What goes on for this request ends, and nothing more of it begins: ALM_E_LOGIN_OVER (somebody ended what it was sent with), ALM_E_PROVIDER
+ * (the provider is not there to say whether its user may go on). ALM_OK: the next request. Any thread.
+ */
+void alm_session_halt(alm_session *s, alm_status why);
 /* The client is gone: ends what runs and whatever is started still. Any thread. */
 void alm_session_abandon(alm_session *s);
 uint64_t alm_session_statement(const alm_session *s);

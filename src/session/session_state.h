@@ -105,12 +105,16 @@ struct alm_session {
     alm_db *db;
     alm_session *prev, *next;
     char user[ALM_ENTITY_NAME_MAX + 1];
-    const char *identity;   /* of who, or user; others read it with activity.lock */
-    alm_principal *who;     /* NULL: access control does not ask */
-    alm_principal *assumed; /* service account, or NULL */
-    alm_rights *rights;     /* of the one or the other; NULL: not looked up yet */
-    alm_seen seen;          /* that `rights` are of */
-    uint64_t turn;          /* goes up when `rights` may be others */
+    const char *identity;              /* of who, or user; others read it with activity.lock */
+    alm_principal *who;                /* NULL: access control does not ask */
+    alm_principal *assumed;            /* service account, or NULL */
+    alm_rights *rights;                /* of the one or the other; NULL: not looked up yet */
+    struct alm_credential *credential; /* of a user of the provider; or NULL */
+    bool renews;                       /* a job: it asks the provider itself (alm_session_renew) */
+    int64_t answer_until_ns, answer_asked_ns;
+    uint64_t answer_forgets;
+    alm_seen seen; /* that `rights` are of */
+    uint64_t turn; /* goes up when `rights` may be others */
     char plan_key[ALM_ENTITY_NAME_MAX +
                   60]; /* user, groups and epoch of `rights`, as plans are kept by; "": NULL */
     char protocol[16];
@@ -121,6 +125,7 @@ struct alm_session {
     int64_t brief_ns;           /* alm_session_brief: until when; 0: any time */
     atomic_bool cancel, gone;   /* gone: for good */
     atomic_bool ended;          /* by somebody: alm_session_is_ended */
+    _Atomic int halted;         /* an alm_status: alm_session_halt */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
     bool of_users; /* what it runs is for users, whom it is not: no memory of the administrator's */
     struct alm_account *account; /* NULL: its memory is of no user's */

@@ -27,7 +27,7 @@ bool alm_seen_holds(const alm_db *db, const alm_seen *seen)
 
 /* ------------------------------------------------------------------------ logins */
 
-/* NULL: it goes on. Users of the provider are asked about there. */
+/* NULL: it goes on. Users of the provider are asked about there, by their connections; here counts what they heard. */
 static const char *login_over(alm_db *db, const alm_acl *acl, const alm_principal *who,
                               int64_t *until_us)
 {
@@ -36,6 +36,8 @@ static const char *login_over(alm_db *db, const alm_acl *acl, const alm_principa
         return alm_admin_over(db, who);
     if (who->kind == ALM_PRINCIPAL_LOCAL)
         why = alm_principal_over(who, acl);
+    if (who->kind == ALM_PRINCIPAL_EXTERNAL && atomic_load(&who->over))
+        why = "the identity provider takes the token no more, or the user has logged out there";
     if (why == NULL && who->began.proof == ALM_PROOF_TOKEN)
         why = alm_token_over(db, acl, who, until_us);
     return why;
@@ -91,6 +93,16 @@ alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *s)
                ? ALM_OK
                : alm_fail(cx, ALM_E_LOGIN_OVER, -1,
                           "terminating connection due to administrator command");
+}
+
+alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s)
+{
+    const alm_status why = (alm_status)atomic_load_explicit(&s->halted, memory_order_acquire);
+    if (why == ALM_OK)
+        return ALM_OK;
+    return alm_fail(cx, why, -1,
+                    why == ALM_E_PROVIDER ? "identity provider not reachable"
+                                          : "the session of this request has ended");
 }
 
 /* --------------------------------------------------------------------- questions */
@@ -182,8 +194,10 @@ static alm_status ask_definer(alm_cursor *c)
 alm_status alm_cursor_check(alm_cursor *c)
 {
     alm_session *s = c->session;
-    if (c->rights == NULL || (s->who == NULL && c->definer_of == NULL) ||
-        (s->turn == c->turn && alm_seen_holds(s->db, &c->seen)))
+    if (c->rights == NULL || (s->who == NULL && c->definer_of == NULL))
+        return ALM_OK;
+    ALM_TRY(alm_session_is_halted(&c->cx, s));
+    if (s->turn == c->turn && alm_seen_holds(s->db, &c->seen))
         return ALM_OK;
     if (c->definer_of != NULL)
         return ask_definer(c);

@@ -31,6 +31,9 @@ ALM_NODISCARD alm_status alm_session_stands(alm_ctx *cx, const alm_session *s, c
 /* ALM_E_LOGIN_OVER: somebody has ended the session. */
 ALM_NODISCARD alm_status alm_session_goes_on(alm_ctx *cx, const alm_session *s);
 
+/* alm_session_halt: the reason as an error. */
+ALM_NODISCARD alm_status alm_session_is_halted(alm_ctx *cx, const alm_session *s);
+
 /* Into c->asked; memory of c->cx.arena. */
 ALM_NODISCARD alm_status alm_asked_add(alm_cursor *c, const alm_access_ask *ask);
 /* The next rows, the next piece of a load: has the session still what the statement was allowed? ALM_E_DENIED, ALM_E_LOGIN_OVER. */

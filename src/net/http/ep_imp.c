@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "codec/compress/unpack.h"
 #include "net/http/import_report.h"
+#include "net/http/login.h"
 #include "net/http/multipart.h"
 #include "net/http/query_run.h"
 #include "session/import.h"
@@ -293,10 +294,11 @@ static void work_done(alm_conn *conn, void *arg)
 {
     import_run *run = arg;
     alm_http *h = run->h;
+    (void)conn;
     if (!run->failed && !run->last)
         return;
     if (!run->failed && !run->finished) {
-        alm_conn_work(conn, work, work_done, NULL, run);
+        alm_http_work(h, work, work_done, run);
         return;
     }
     answer(run);
@@ -315,7 +317,7 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
     const bool is_last =
         !h->req.chunked && h->body_left == (int64_t)n; /* end_body follows at once */
     if (!is_last && (run->in.len >= PIECE_BYTES || atomic_load(run->cx.cancel)))
-        alm_conn_work(h->conn, work, work_done, NULL, run);
+        alm_http_work(h, work, work_done, run);
     return true;
 }
 
@@ -323,7 +325,7 @@ static void end_body(alm_http *h)
 {
     import_run *run = h->work;
     run->last = true;
-    alm_conn_work(h->conn, work, work_done, NULL, run);
+    alm_http_work(h, work, work_done, run);
 }
 
 /* Types that say the body is the file. A CSV file comes as a part alone, as the reference has it. */

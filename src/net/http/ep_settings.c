@@ -186,13 +186,17 @@ static void reply_too_long(alm_http *h)
     reply_error(h, 413, "the body is longer than http.settings.bytes.max", -1);
 }
 
+/* False: that was said. Asked when the request comes, and again when all of it is there. */
 static bool may_change(alm_http *h)
 {
     alm_session *s = h->cx.conf->acl_enabled ? alm_http_session(h) : NULL;
-    if (!h->cx.conf->acl_enabled)
+    if (!h->cx.conf->acl_enabled || (s != NULL && alm_session_holds(s, "SETTINGS")))
         return true;
-    return s != NULL && (alm_session_holds(s, "SETTINGS") ||
-                         alm_session_denied(&h->cx, s, "SETTINGS", -1) == ALM_OK);
+    if (s != NULL && alm_session_denied(&h->cx, s, "SETTINGS", -1) != ALM_OK) {
+        const alm_error why = h->cx.err;
+        reply_error(h, 403, why.msg, -1);
+    }
+    return false;
 }
 
 static void begin_change(alm_http *h)
@@ -205,9 +209,7 @@ static void begin_change(alm_http *h)
     } else if (conf->http_security_readonly) {
         reply_error(h, 403, "Write permission denied", -1);
     } else if (!may_change(h)) {
-        const alm_error why = h->cx.err;
-        if (!h->answered)
-            reply_error(h, 403, why.msg, -1);
+        return;
     } else if (text.len == 0 || alm_int64_parse(text, &version) != ALM_NUM_OK || version < 0) {
         const char *message = "Invalid version, numeric value expected";
         if (alm_arena_printf(&h->cx, &h->arena, &message,
@@ -240,7 +242,8 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
 
 static void end_body(alm_http *h)
 {
-    alm_conn_work(h->conn, work, work_done, NULL, h->work);
+    if (may_change(h))
+        alm_conn_work(h->conn, work, work_done, NULL, h->work);
 }
 
 static void close_run(alm_http *h)

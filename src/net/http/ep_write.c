@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "codec/compress/unpack.h"
 #include "codec/json_text.h"
+#include "net/http/login.h"
 #include "net/http/multipart.h"
 #include "net/http/query_run.h"
 #include "net/shared.h"
@@ -313,7 +314,7 @@ static bool take_body(alm_http *h, const char *bytes, size_t n)
     const bool much =
         run->unpacker != NULL ? run->packed.len >= PACKED_PIECE_BYTES : run->in.len >= run->enough;
     if (much && !is_last)
-        alm_conn_work(h->conn, work, work_done, NULL, run);
+        alm_http_work(h, work, work_done, run);
     return true;
 }
 
@@ -321,7 +322,7 @@ static void end_body(alm_http *h)
 {
     write_run *run = h->work;
     run->last = true;
-    alm_conn_work(h->conn, work, work_done, NULL, run);
+    alm_http_work(h, work, work_done, run);
 }
 
 /* ---------------------------------------------------------------------- the request */

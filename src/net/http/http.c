@@ -16,6 +16,7 @@
 #include "net/http/login.h"
 #include "net/http/query_run.h"
 #include "net/http/route.h"
+#include "net/http/session_store.h"
 #include "net/shared.h"
 #include "session/requests.h"
 
@@ -70,16 +71,31 @@ alm_status alm_http_charge(alm_http *h, size_t bytes)
     return ALM_OK;
 }
 
+static void forget_request(alm_session *session)
+{
+    alm_session_forget_settings(session);
+    alm_session_halt(session, ALM_OK);
+}
+
+static void forget_login(alm_http *h)
+{
+    alm_renewal_end(&h->renewal);
+    alm_cookie_release(h->cookie);
+    h->cookie = NULL;
+    h->renewed = false;
+}
+
 static void reset(alm_http *h)
 {
     release_charge(h);
     alm_principal_release(h->who);
     h->who = NULL;
     h->seen = (alm_seen){0};
+    forget_login(h);
     if (h->route != NULL && h->route->handler->close != NULL)
         h->route->handler->close(h);
     if (h->session != NULL) /* the next request may be another client's, behind a proxy or a pool */
-        alm_session_forget_settings(h->session);
+        forget_request(h->session);
     if (h->req.has_body) { /* a statement in a form may be long: its memory goes */
         alm_arena_deinit(&h->arena);
         alm_arena_init(&h->arena, NULL);
@@ -121,6 +137,7 @@ static void http_close(alm_conn *conn)
         h->route->handler->close(h);
     release_charge(h);
     alm_session_free(h->session);
+    forget_login(h);
     alm_principal_release(h->who);
     alm_arena_deinit(&h->arena);
 }
@@ -129,18 +146,13 @@ static void http_close(alm_conn *conn)
 static bool http_over(alm_conn *conn)
 {
     alm_http *h = alm_conn_state(conn);
-    alm_ctx cx = {.conf = h->cx.conf};
     if (!alm_conn_is_working(conn) && h->state == ALM_HTTP_ANSWER && h->route != NULL &&
         h->route->handler->stuck != NULL && h->route->handler->stuck(h)) {
         alm_conn_reset(conn);
         return true;
     }
-    if (h->who == NULL || h->session == NULL ||
-        alm_login_stands(&cx, alm_conn_db(conn), h->who, &h->seen) != ALM_E_LOGIN_OVER)
-        return false;
-    alm_session_cancel(h->session, 0);
-    if (!h->streaming || alm_conn_is_working(conn))
-        return false;
+    if (!alm_http_is_cut(h) || !h->streaming || alm_conn_is_working(conn))
+        return false; /* a piece that runs ends by itself */
     alm_conn_reset(conn);
     return true;
 }
@@ -190,8 +202,10 @@ alm_session *alm_http_session(alm_http *h)
         open_session(h);
     if (h->session == NULL)
         return NULL;
-    if (h->who != NULL)
+    if (h->who != NULL) {
         alm_session_become(h->session, h->who);
+        alm_session_lives_by(h->session, h->renewal.credential);
+    }
     alm_session_exports(h->session, h->route != NULL && strcmp(h->route->path, "/exp") == 0);
     alm_session_reads_only(h->session, h->foreign    ? ALM_SESSION_FOREIGN
                                        : h->unmarked ? ALM_SESSION_UNMARKED
@@ -601,7 +615,7 @@ static size_t http_data(alm_conn *conn, const char *bytes, size_t n)
         taken = head_data(h, bytes, n);
         break;
     case ALM_HTTP_BODY:
-        taken = body_data(h, bytes, n);
+        taken = alm_http_piece_may(h) ? body_data(h, bytes, n) : 0;
         break;
     case ALM_HTTP_DISCARD:
         /* a refused upload: a short rest is read so that the client sees the answer */

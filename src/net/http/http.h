@@ -15,6 +15,7 @@
 #define ALM_NET_HTTP_HTTP_H
 
 #include "net/loop.h"
+#include "net/renewal.h"
 
 enum { ALM_HTTP_HEADERS_MAX = 100, ALM_HTTP_PARAMS_MAX = 200 };
 
@@ -35,6 +36,7 @@ typedef struct alm_http_request {
 } alm_http_request;
 
 typedef struct alm_http alm_http;
+typedef struct alm_cookie_life alm_cookie_life; /* session_store.h */
 
 typedef struct alm_http_handler {
     /* The head is there. For requests without body this is the only call. */
@@ -92,6 +94,9 @@ struct alm_http {
     uint8_t chunk_phase;
     struct alm_principal *who; /* the request's, with access control; or NULL */
     alm_seen seen;             /* of its login */
+    alm_renewal renewal;       /* of a user of the provider */
+    bool renewed;              /* the provider was asked for the piece that waits */
+    alm_cookie_life *cookie;   /* of the session that the request was sent with; or NULL */
     const char *headers;       /* lines of the answer that the handler does not know of, or NULL */
     int64_t date_s;            /* seconds since 1970 of `date` */
     char date[40];             /* as answers say it, of the last one; date_s 0: none yet */

@@ -33,4 +33,15 @@ bool alm_http_goes_on_as_nobody(alm_http *h);
 /* 403, with the reason beside it: no groups, none that is known here, none that has the end point. */
 void alm_http_deny_external(alm_http *h, const alm_principal *who, const char *message);
 
+/* ----------------------------------------------------------- login_again.c: what has begun */
+
+/* Before a piece of the body, and its end, are looked at. False: the connection waits for the provider, and the bytes come again. Whose
+ * login or session is over, or whom the provider cannot be asked about, is refused by what the piece does. */
+bool alm_http_piece_may(alm_http *h);
+/* As alm_conn_work, for another piece of the answer or of what came: who asks is asked about again first, where that is due. */
+void alm_http_work(alm_http *h, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
+                   void *arg);
+/* For the tick: true: what goes on for the request has been told to end. */
+bool alm_http_is_cut(alm_http *h);
+
 #endif

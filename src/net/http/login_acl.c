@@ -73,7 +73,21 @@ static void log_out(alm_http *h, const alm_principal *who)
         alm_login_note_cookie_over(alm_conn_db(h->conn), who, address);
 }
 
-/* ...session=true asks for a cookie, session=false ends it. */
+/* ...session=true asks for a cookie, session=false ends it. A user of the provider has one by a token alone. */
+static void settle_session(alm_http *h, alm_principal *who, alm_str token)
+{
+    if (alm_http_param_is(&h->req, "session", "false") && !alm_cors_is_link(h)) {
+        log_out(h, who);
+        alm_cookie_release(h->cookie); /* this request is answered still */
+        h->cookie = NULL;
+    } else if (h->cookie != NULL) {
+        alm_session_store_used(h);
+    } else if (alm_http_param_is(&h->req, "session", "true") &&
+               (who->kind != ALM_PRINCIPAL_EXTERNAL || token.ptr != NULL)) {
+        alm_session_store_begin(h, who, token);
+    }
+}
+
 void alm_http_let_principal_in(alm_http *h, alm_principal *who, alm_str token, bool by_cookie)
 {
     alm_ctx *cx = &h->cx;
@@ -94,16 +108,16 @@ void alm_http_let_principal_in(alm_http *h, alm_principal *who, alm_str token, b
             alm_http_reply_error(h, alm_status_http(st), (alm_str){0}, err.msg, -1);
         return;
     }
+    h->cookie = by_cookie ? alm_session_store_life(h) : NULL;
+    if (by_cookie && h->cookie == NULL) { /* ended while the provider was asked */
+        alm_http_unauthorized(h, false);
+        return;
+    }
     alm_principal *kept = alm_principal_retain(who);
     alm_principal_release(h->who);
     h->who = kept;
     h->known = true;
-    if (alm_http_param_is(&h->req, "session", "false") && !alm_cors_is_link(h))
-        log_out(h, who);
-    else if (by_cookie)
-        alm_session_store_used(h);
-    else if (alm_http_param_is(&h->req, "session", "true"))
-        alm_session_store_begin(h, who, token);
+    settle_session(h, who, token);
     alm_http_let_in(h);
 }
 

@@ -100,8 +100,15 @@ static void settle(external *x)
             (void)alm_session_store_end(h);
         alm_http_unauthorized(h, true);
     } else {
-        alm_http_let_principal_in(
-            h, x->wait.who, x->token != NULL ? alm_str_of(x->token) : (alm_str){0}, x->by_cookie);
+        const char *token = x->name != NULL ? x->wait.token : x->token;
+        const bool keeps = alm_renewal_begin(&h->renewal, x->asked, x->name, x->password, &x->wait);
+        x->asked = x->name = x->password = NULL;
+        if (!keeps) {
+            alm_http_reply_error(h, 503, (alm_str){0}, "out of memory", -1);
+            return;
+        }
+        alm_http_let_principal_in(h, x->wait.who, token != NULL ? alm_str_of(token) : (alm_str){0},
+                                  x->by_cookie);
     }
 }
 
@@ -163,9 +170,10 @@ void alm_http_login_external(alm_http *h, alm_str token, bool by_cookie)
     x->by_cookie = by_cookie;
     x->wait.began_ns = by_cookie ? alm_session_store_born(h) : 0;
     x->asked = strndup(token.ptr, token.len);
-    if (!by_cookie && alm_http_param_is(&h->req, "session", "true"))
+    const bool begins = !by_cookie && alm_http_param_is(&h->req, "session", "true");
+    if (begins)
         x->token = strndup(token.ptr, token.len);
-    if (x->asked == NULL) {
+    if (x->asked == NULL || (begins && x->token == NULL)) {
         alm_http_reply_error(h, 503, (alm_str){0}, "out of memory", -1);
         external_free(x);
         return;

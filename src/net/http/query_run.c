@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "codec/json_text.h"
+#include "net/http/login.h"
 #include "net/http/query_json.h"
 #include "net/shared.h"
 
@@ -676,7 +677,7 @@ static void work_done(alm_conn *conn, void *arg)
 
 static void next_piece(alm_query_run *run)
 {
-    alm_conn_work(run->h->conn, work, work_done, NULL, run);
+    alm_http_work(run->h, work, work_done, run);
 }
 
 void alm_query_run_drained(alm_http *h)

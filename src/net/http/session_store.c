@@ -16,6 +16,14 @@ enum { ID = 32, ID_TEXT = 43 };
 
 static const int64_t OLD_NS = INT64_C(60) * 1000000000;
 
+/* Of a session, whatever its id; counted. */
+struct alm_cookie_life {
+    _Atomic uint32_t refs;
+    atomic_bool ended;
+    int64_t born_ns;
+    uint64_t number;
+};
+
 typedef struct entry {
     uint8_t hash[ID];
     alm_principal *who; /* NULL: free */
@@ -24,8 +32,7 @@ typedef struct entry {
     int64_t made_ns, used_ns;
     int64_t
         until_ns; /* of an id that was replaced: no later than this; 0: it is the newest of its session */
-    int64_t born_ns;  /* of the first id of the session */
-    uint64_t number;  /* of the session, whatever its id */
+    alm_cookie_life *life;
     char address[64]; /* of its login */
     alm_seen seen;    /* of its login */
 } entry;
@@ -41,19 +48,59 @@ struct alm_session_store {
     alm_cookies cookies; /* that the database lists */
 };
 
+static alm_cookie_life *life_new(uint64_t number)
+{
+    alm_cookie_life *life = calloc(1, sizeof *life);
+    if (life == NULL)
+        return NULL;
+    life->refs = 1;
+    life->number = number;
+    life->born_ns = alm_monotonic_ns();
+    return life;
+}
+
+static alm_cookie_life *life_retain(alm_cookie_life *life)
+{
+    (void)atomic_fetch_add_explicit(&life->refs, 1, memory_order_relaxed);
+    return life;
+}
+
+void alm_cookie_release(alm_cookie_life *life)
+{
+    if (life != NULL && atomic_fetch_sub_explicit(&life->refs, 1, memory_order_acq_rel) == 1)
+        free(life);
+}
+
+static bool is_too_old(const alm_cookie_life *life, const struct alm_conf *conf, int64_t now_ns)
+{
+    const int64_t life_ns = conf->http_session_lifetime_max * 1000000;
+    return life_ns > 0 && now_ns - life->born_ns >= life_ns;
+}
+
+bool alm_cookie_is_over(const alm_cookie_life *life, const struct alm_conf *conf)
+{
+    return atomic_load_explicit(&life->ended, memory_order_acquire) ||
+           is_too_old(life, conf, alm_monotonic_ns());
+}
+
 static void drop(entry *e)
 {
+    alm_cookie_release(e->life);
     alm_principal_release(e->who);
     alm_secret_free(e->token);
     *e = (entry){.who = NULL};
 }
 
-/* All ids of a session. */
-static void drop_all(struct alm_session_store *store, uint64_t number)
+/* All ids of a session, and what has begun by it. */
+static void end_all(struct alm_session_store *store, uint64_t number)
 {
-    for (size_t i = 0; i < store->n; i++)
-        if (store->at[i].who != NULL && store->at[i].number == number)
-            drop(&store->at[i]);
+    for (size_t i = 0; i < store->n; i++) {
+        entry *e = &store->at[i];
+        if (e->who == NULL || e->life->number != number)
+            continue;
+        atomic_store_explicit(&e->life->ended, true, memory_order_release);
+        drop(e);
+    }
 }
 
 struct alm_session_store *alm_session_store_new(void)
@@ -95,8 +142,7 @@ static bool hash_of(alm_str text, uint8_t out[ID])
 static bool is_over(const struct alm_conf *conf, const entry *e, int64_t now_ns)
 {
     const int64_t timeout_ns = conf->http_session_timeout * 1000000;
-    const int64_t life_ns = conf->http_session_lifetime_max * 1000000;
-    if (life_ns > 0 && now_ns - e->born_ns >= life_ns)
+    if (is_too_old(e->life, conf, now_ns))
         return true;
     /* an id that was replaced is used no more: it goes before the newest, which is the one that is listed */
     return now_ns - e->used_ns >= timeout_ns || (e->until_ns != 0 && now_ns >= e->until_ns);
@@ -122,6 +168,16 @@ static entry *find(const alm_http *h)
     return NULL;
 }
 
+alm_cookie_life *alm_session_store_life(const alm_http *h)
+{
+    struct alm_session_store *store = shared_of(h)->sessions;
+    (void)pthread_mutex_lock(&store->lock);
+    const entry *e = find(h);
+    alm_cookie_life *life = e != NULL ? life_retain(e->life) : NULL;
+    (void)pthread_mutex_unlock(&store->lock);
+    return life;
+}
+
 /* *seen: what was known about its login, to be looked at by the caller. */
 static alm_principal *take(alm_http *h, char **token, alm_seen *seen)
 {
@@ -145,7 +201,7 @@ static void settle(alm_http *h, alm_status st, const alm_seen *seen)
     (void)pthread_mutex_lock(&store->lock);
     entry *e = find(h);
     if (e != NULL && st == ALM_E_LOGIN_OVER)
-        drop(e);
+        end_all(store, e->life->number);
     else if (e != NULL && st == ALM_OK)
         e->seen = *seen;
     (void)pthread_mutex_unlock(&store->lock);
@@ -178,7 +234,7 @@ int64_t alm_session_store_born(alm_http *h)
     struct alm_session_store *store = shared_of(h)->sessions;
     (void)pthread_mutex_lock(&store->lock);
     const entry *e = find(h);
-    const int64_t born_ns = e != NULL ? e->born_ns : 0;
+    const int64_t born_ns = e != NULL ? e->life->born_ns : 0;
     (void)pthread_mutex_unlock(&store->lock);
     return born_ns;
 }
@@ -273,7 +329,12 @@ static void begin(alm_http *h, alm_principal *who, alm_str token, const entry *l
     text[1] = 's'; /* "qs1" */
     char *copy = token.ptr != NULL ? strndup(token.ptr, token.len) : NULL;
     if (e == NULL || (token.ptr != NULL && copy == NULL) || !hash_of(alm_str_of(text), e->hash)) {
-        free(copy);
+        alm_secret_free(copy);
+        return;
+    }
+    e->life = like != NULL ? life_retain(like->life) : life_new(++shared->sessions->logins);
+    if (e->life == NULL) {
+        alm_secret_free(copy);
         return;
     }
     e->token = copy;
@@ -282,16 +343,14 @@ static void begin(alm_http *h, alm_principal *who, alm_str token, const entry *l
     e->made_ns = e->used_ns = alm_monotonic_ns();
     e->until_ns = 0;
     e->seen = (alm_seen){0};
-    e->born_ns = like != NULL ? like->born_ns : e->made_ns;
-    e->number = like != NULL ? like->number : ++shared->sessions->logins;
     if (like != NULL)
         memcpy(e->address, like->address, sizeof e->address);
     else
         alm_conn_peer(h->conn, e->address, sizeof e->address);
     int64_t age_ms = conf->http_session_timeout;
     if (conf->http_session_lifetime_max > 0)
-        age_ms =
-            ALM_MIN(age_ms, conf->http_session_lifetime_max - (e->made_ns - e->born_ns) / 1000000);
+        age_ms = ALM_MIN(age_ms, conf->http_session_lifetime_max -
+                                     (e->made_ns - e->life->born_ns) / 1000000);
     alm_http_add_headers(
         h, "Set-Cookie: %s%s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=%lld\r\n",
         alm_http_session_cookie(h).ptr, text, alm_conn_has_tls(h->conn) ? " Secure;" : "",
@@ -302,10 +361,11 @@ static void begin(alm_http *h, alm_principal *who, alm_str token, const entry *l
 void alm_session_store_begin(alm_http *h, alm_principal *who, alm_str token)
 {
     struct alm_session_store *store = shared_of(h)->sessions;
+    ALM_ASSERT(who->kind != ALM_PRINCIPAL_EXTERNAL || token.ptr != NULL);
     (void)pthread_mutex_lock(&store->lock);
     const entry *before = find(h);
     if (before != NULL)
-        drop_all(store, before->number);
+        end_all(store, before->life->number);
     begin(h, who, token, NULL);
     (void)pthread_mutex_unlock(&store->lock);
 }
@@ -323,9 +383,11 @@ static void used(alm_http *h)
     /* the list may move */
     alm_principal *who = alm_principal_retain(e->who);
     char *token = e->token != NULL ? strdup(e->token) : NULL;
+    alm_cookie_life *life = life_retain(e->life);
     const entry like = *e;
     if (e->token == NULL || token != NULL)
         begin(h, who, token != NULL ? alm_str_of(token) : (alm_str){0}, &like);
+    alm_cookie_release(life);
     alm_secret_free(token);
     alm_principal_release(who);
 }
@@ -344,8 +406,8 @@ bool alm_session_store_end(alm_http *h)
     (void)pthread_mutex_lock(&store->lock);
     const entry *e = find(h);
     const bool is_there = e != NULL;
-    if (is_there)
-        drop_all(store, e->number); /* the id before this one would be good for a moment still */
+    if (is_there) /* the id before this one would be good for a moment still */
+        end_all(store, e->life->number);
     (void)pthread_mutex_unlock(&store->lock);
     alm_http_add_headers(h, "Set-Cookie: %s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=0\r\n",
                          alm_http_session_cookie(h).ptr,
@@ -370,11 +432,11 @@ static alm_status list(void *arg, alm_status (*each)(void *row_arg, const alm_co
             continue;
         int64_t end_ns = e->used_ns + store->conf->http_session_timeout * 1000000;
         if (life_ns > 0)
-            end_ns = ALM_MIN(end_ns, e->born_ns + life_ns);
-        const alm_cookie cookie = {.number = e->number,
+            end_ns = ALM_MIN(end_ns, e->life->born_ns + life_ns);
+        const alm_cookie cookie = {.number = e->life->number,
                                    .who = e->who,
                                    .address = e->address,
-                                   .begun_us = wall_us - (now_ns - e->born_ns) / 1000,
+                                   .begun_us = wall_us - (now_ns - e->life->born_ns) / 1000,
                                    .used_us = wall_us - (now_ns - e->used_ns) / 1000,
                                    .end_us = wall_us + (end_ns - now_ns) / 1000};
         st = each(row_arg, &cookie);
@@ -387,7 +449,7 @@ static void end(void *arg, uint64_t number)
 {
     struct alm_session_store *store = arg;
     (void)pthread_mutex_lock(&store->lock);
-    drop_all(store, number);
+    end_all(store, number);
     (void)pthread_mutex_unlock(&store->lock);
 }
 

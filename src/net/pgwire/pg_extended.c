@@ -711,7 +711,7 @@ void pg_message_refused(pg_conn *c, char type, alm_status code, const char *text
     if (c->skip)
         return; /* the client has heard of an error */
     pg_fail(c, code, text);
-    if (type == 'Q' || type == 'F')
+    if (type == 'Q' || type == 'F' || type == 'S')
         on_sync(c);
 }
 

@@ -167,16 +167,13 @@ static bool is_asked_for(const pg_conn *c, const alm_principal *who)
 
 /* ------------------------------------------------------------------------------- ends */
 
-/* From here on the connection is the user's, as long as the token is. */
-static void keep(pg_conn *c, external *x)
+/* From here on the connection is the user's, as long as the token is. False: no memory. */
+static bool keep(pg_conn *c, external *x)
 {
-    char **token = x->wait.token != NULL ? &x->wait.token : &x->secret;
-    alm_secret_free(c->token);
-    c->token = *token;
-    *token = NULL;
-    c->token_began_ns = x->wait.began_ns;
-    c->token_until_ns = x->wait.until_ns;
-    c->token_forgets = x->wait.forgets;
+    char **text = x->wait.token != NULL ? &x->wait.token : &x->secret, *token = *text;
+    *text = NULL;
+    alm_renewal_end(&c->renewal);
+    return alm_renewal_begin(&c->renewal, token, NULL, NULL, &x->wait);
 }
 
 static void settle(external *x)
@@ -199,8 +196,10 @@ static void settle(external *x)
                        "asked to be another user", false);
         refuse_oauth(c, "the token is of another user than the one that the client names");
     } else if (x->wait.verdict == ALM_OIDC_KNOWN) {
-        keep(c, x);
-        pg_let_in(c, x->wait.who);
+        if (keep(c, x))
+            pg_let_in(c, x->wait.who);
+        else
+            pg_fatal(c, ALM_E_MEMORY, "out of memory");
     } else if (by_name) {
         pg_fatal(c, ALM_E_AUTH, "invalid username/password");
     } else {
@@ -270,53 +269,136 @@ void pg_external_login(pg_conn *c, alm_str secret)
 
 /* ------------------------------------------------------------------------ statements */
 
-static void go_on(external *x)
+typedef struct question {
+    alm_oidc_wait wait; /* first: `done` has no other */
+    pg_conn *c;
+    void (*work)(void *arg); /* that waits; NULL: a message does */
+    void (*done)(alm_conn *conn, void *arg);
+} question;
+
+static void question_free(void *arg)
 {
-    pg_conn *c = x->c;
-    if (x->wait.verdict == ALM_OIDC_REFUSED) {
+    question *q = arg;
+    alm_principal_release(q->wait.who);
+    alm_secret_free(q->wait.token);
+    free(q);
+}
+
+static void wake_again(alm_oidc_wait *wait)
+{
+    alm_conn_work_over(((question *)wait)->c->conn);
+}
+
+/* Nothing of the connection runs: from here on it is for who he is now. */
+static void become_newer(pg_conn *c)
+{
+    ALM_ASSERT(!alm_conn_is_working(c->conn));
+    if (c->renewal.newer == NULL)
+        return;
+    alm_principal_release(c->who);
+    c->who = c->renewal.newer;
+    c->renewal.newer = NULL;
+    c->seen = (alm_seen){0};
+    alm_session_become(c->session, c->who);
+}
+
+/* The message that waits is looked at, however short the answer counts. */
+static void go_on(question *q, alm_renewed how)
+{
+    pg_conn *c = q->c;
+    if (how == ALM_RENEWAL_OVER) {
         pg_fatal(c, ALM_E_AUTH_SPEC, "the token of this connection is not valid any more");
         return;
     }
-    c->token_away = x->wait.verdict == ALM_OIDC_AWAY;
-    c->token_checked = true; /* for the message that waits, however short the answer counts */
-    if (c->token_away)
-        return;
-    c->token_until_ns = x->wait.until_ns;
-    c->token_forgets = x->wait.forgets;
-    if (c->who == x->wait.who)
-        return;
-    alm_principal_release(c->who);
-    c->who = alm_principal_retain(x->wait.who);
-    alm_session_become(c->session, c->who);
+    c->away = how == ALM_RENEWAL_AWAY;
+    c->renewed = true;
+}
+
+/* The piece goes on, and hears from the session that the login is over; the tick ends the connection then. */
+static void start_piece(const question *q, alm_renewed how)
+{
+    pg_conn *c = q->c;
+    if (how == ALM_RENEWAL_AWAY)
+        pg_run_cancel(c);
+    alm_conn_work(c->conn, q->work, q->done, NULL, c);
 }
 
 static void went_on(alm_conn *conn, void *arg)
 {
+    question *q = arg;
+    pg_conn *c = q->c;
     (void)conn;
-    go_on(arg);
-    external_free(arg);
+    const alm_renewed how = alm_renewal_take(&c->renewal, c->pg->db, c->who, &q->wait);
+    become_newer(c);
+    if (q->work != NULL)
+        start_piece(q, how);
+    else
+        go_on(q, how);
+    question_free(q);
+}
+
+/* False: no memory. */
+static bool ask_again(pg_conn *c, const question *like)
+{
+    question *q = calloc(1, sizeof *q);
+    if (q == NULL)
+        return false;
+    *q = *like;
+    q->wait.done = wake_again;
+    q->c = c;
+    alm_conn_wait(c->conn, went_on, question_free, q);
+    if (!alm_renewal_ask(&c->renewal, c->pg->db, &q->wait))
+        return true;
+    alm_conn_wait_not(c->conn);
+    went_on(c->conn, q);
+    return true;
+}
+
+/* A statement is asked about when it begins; what comes for one that has begun, and the end of a transaction, where it is due. */
+static bool needs_asking(const pg_conn *c, char type)
+{
+    const bool begins = memchr("QPBEF", type, 5) != NULL && !c->copying && !c->skip;
+    if (begins)
+        return alm_renewal_is_stale(&c->renewal, c->pg->db);
+    const bool goes_on = c->copying ? type == 'd' || type == 'c' : type == 'S' && !c->skip;
+    return goes_on && alm_renewal_is_due(&c->renewal, c->pg->db);
 }
 
 pg_admission pg_external_admits(pg_conn *c, char type)
 {
-    const bool begins = memchr("QPBEF", type, 5) != NULL && !c->copying && !c->skip;
-    if (c->token == NULL || !begins)
+    static const question none = {.work = NULL};
+    if (!alm_renewal_is_one(&c->renewal))
         return PG_ADMITTED;
-    if (c->token_checked) {
-        c->token_checked = false;
-        return c->token_away ? PG_NOT_NOW : PG_ADMITTED;
+    if (!c->renewed) {
+        if (!needs_asking(c, type))
+            return PG_ADMITTED;
+        if (!ask_again(c, &none))
+            return PG_NOT_NOW;
+        if (!c->renewed)
+            return PG_WAITS; /* or it is over */
     }
-    if (alm_monotonic_ns() < c->token_until_ns && c->token_forgets == alm_oidc_forgets(oidc_of(c)))
-        return PG_ADMITTED;
-    external *x = external_new(c, alm_str_of(c->token));
-    if (x == NULL)
-        return PG_NOT_NOW;
-    x->wait.began_ns = c->token_began_ns;
-    alm_conn_wait(c->conn, went_on, external_free, x);
-    if (!alm_oidc_ask(oidc_of(c), alm_str_of(c->token), &x->wait))
-        return PG_WAITS;
-    alm_conn_wait_not(c->conn);
-    const bool refused = x->wait.verdict == ALM_OIDC_REFUSED;
-    went_on(c->conn, x);
-    return refused ? PG_WAITS : pg_external_admits(c, type);
+    c->renewed = false;
+    return c->away ? PG_NOT_NOW : PG_ADMITTED;
+}
+
+void pg_external_work(pg_conn *c, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg))
+{
+    const question piece = {.work = work, .done = done};
+    if (!alm_renewal_is_one(&c->renewal)) {
+        alm_conn_work(c->conn, work, done, NULL, c);
+        return;
+    }
+    become_newer(c);
+    if (alm_renewal_is_due(&c->renewal, c->pg->db)) {
+        if (ask_again(c, &piece))
+            return;
+        pg_run_cancel(c);
+    }
+    alm_conn_work(c->conn, work, done, NULL, c);
+}
+
+bool pg_external_stands(pg_conn *c)
+{
+    return !alm_renewal_is_one(&c->renewal) ||
+           alm_renewal_beside(&c->renewal, c->pg->db, c->who) == ALM_RENEWED;
 }

@@ -546,8 +546,10 @@ static void logged_in(pg_conn *c)
     c->prepared = (alm_mem){.limit_bytes = conf->pg_prepared_memory_max,
                             .parent = &c->requests->prepared,
                             .name = "pg.prepared.memory.max"};
-    if (c->who != NULL)
+    if (c->who != NULL) {
         alm_session_become(c->session, c->who);
+        alm_session_lives_by(c->session, c->renewal.credential);
+    }
     alm_session_read_only(c->session, c->read_only);
     if (conf->pg_security_readonly)
         alm_session_read_only_interface(c->session);

@@ -621,7 +621,7 @@ static void next_piece(pg_conn *c)
 {
     if (c->run.step == PG_COMMIT && start_commit(c))
         return;
-    alm_conn_work(c->conn, work, work_done, NULL, c);
+    pg_external_work(c, work, work_done);
 }
 
 /*

@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "codec/pg/pg_rows.h"
 #include "net/pgwire/pgwire.h"
+#include "net/renewal.h"
 
 /* Keys of cancel requests: clients of protocol 3.0 count on four bytes. */
 enum { PG_KEY_SHORT = 4, PG_KEY_LONG = 32, PG_NAME_BYTES = 128 };
@@ -155,11 +156,8 @@ typedef struct pg_conn {
     alm_seen seen;             /* of its login */
     pg_external_kind external;
     const char *oauth_why; /* PG_OAUTH_REFUSED: the error that follows */
-    char *token;           /* of the identity provider, which the connection lives by; or NULL */
-    int64_t token_until_ns;
-    uint64_t token_forgets;
-    int64_t token_began_ns;         /* when the connection, or its token, began */
-    bool token_checked, token_away; /* asked about for the message that waits; no answer came */
+    alm_renewal renewal;   /* of a user of the provider, by whose token the connection lives */
+    bool renewed, away;    /* the provider was asked for the message that waits; no answer came */
     alm_scram scram;
     alm_session *session;
     int32_t pid;
@@ -244,6 +242,10 @@ typedef enum pg_admission {
 } pg_admission;
 /* May the message of a user of the provider be looked at? */
 pg_admission pg_external_admits(pg_conn *c, char type);
+/* As alm_conn_work, for another piece of a statement; where the provider is not there, that is cancelled. */
+void pg_external_work(pg_conn *c, void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg));
+/* For the tick, while a statement runs or its rows wait for their reader: may it go on? */
+bool pg_external_stands(pg_conn *c);
 
 /* pg_extended.c */
 void pg_message(pg_conn *c, char type, const char *body, size_t n);

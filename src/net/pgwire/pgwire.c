@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "auth/rights.h"
-#include "auth/token.h"
 #include "base/log.h"
 #include "net/pgwire/pg_state.h"
 #include "session/requests.h"
@@ -98,7 +97,7 @@ static void pg_close(alm_conn *conn)
     alm_session_free(c->session);
     alm_requests_leave(c->pg->db, c->requests);
     alm_principal_release(c->who);
-    alm_secret_free(c->token);
+    alm_renewal_end(&c->renewal);
     alm_buf_deinit(&c->out);
     alm_arena_deinit(&c->arena);
 }
@@ -307,11 +306,13 @@ static bool pg_over(alm_conn *conn)
     const bool ended = alm_session_is_ended(c->session);
     if (alm_conn_is_working(conn)) { /* the session is that of a query thread now */
         if (c->who != NULL &&
-            alm_login_stands(&cx, c->pg->db, c->who, &c->seen) == ALM_E_LOGIN_OVER)
+            (alm_login_stands(&cx, c->pg->db, c->who, &c->seen) == ALM_E_LOGIN_OVER ||
+             !pg_external_stands(c)))
             alm_session_cancel(c->session, 0);
         return false;
     }
-    if (!ended && alm_session_still(&cx, c->session) != ALM_E_LOGIN_OVER &&
+    const bool cut = c->running && !pg_external_stands(c); /* rows wait for their reader */
+    if (!ended && !cut && alm_session_still(&cx, c->session) != ALM_E_LOGIN_OVER &&
         pg_account_stands(c, &cx))
         return look(c);
     if (!ended)
