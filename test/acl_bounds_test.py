@@ -3,7 +3,7 @@
 
     acl_bounds_test.py [--binary FILE] [PATTERN]      PATTERN: of the names of the parts below
 """
-import base64, json, pathlib, re, sys, time, urllib.parse
+import base64, json, pathlib, re, sys, threading, time, urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from acl_checks import ADMIN, Pg, Rest, pg_answer, run_suite  # noqa: E402
@@ -703,7 +703,50 @@ def links(check, s):
         walk("http.cross.site.writes", Rest(one), None, {}, [(name, headers, True) for name, headers, _ in CLIENTS], "")
 
 
-PARTS = [preferences, barriers, plans, refreshes, grants_of_names, grants_in_number, sizes, assumed, tokens_in_memory, targets, catalogue, links]
+def places(check, s):
+    """Statements without end of one user take not all places of query.concurrent.max: others log in and run theirs, and so does the administrator."""
+    endless = "select count() from long_sequence(100000000000000)"
+    with Server(binary=s.binary, env={**ENV, "ALMANAC_QUERY_CONCURRENT_MAX": "8", "ALMANAC_QUERY_TIMEOUT": "60s"}) as one:
+        rest = Rest(one)
+        for name in ("hog", "other"):
+            rest.must(f"create user {name} with password '{PW}'")
+            rest.must(f"grant http, pgwire to {name}")
+
+        def run(who):
+            try:
+                Rest(one).request("/exec?" + urllib.parse.urlencode({"query": endless}), auth=who)
+            except OSError:
+                pass  # the server is gone
+
+        def take(who, n):
+            for _ in range(n):
+                threading.Thread(target=run, args=(who,), daemon=True).start()
+
+        def runs(of):
+            return rest.rows(f"select count() from query_activity() where username = '{of}' and query = '{endless}'")[0][0]
+
+        take(("hog", PW), 12)
+        end = time.monotonic() + 20
+        while runs("hog") < 7 and time.monotonic() < end:
+            time.sleep(.05)
+        for who in (("other", PW), ADMIN):  # who was never here
+            for over in ("http", "pg"):
+                start = time.monotonic()
+                found = (Rest(one).request("/exec?query=select+count()+from+long_sequence(3000000)", auth=who)[0],) if over == "http" else Pg(one).sql("select count() from long_sequence(3000000)", who)
+                check.that(found[0] == 200 and time.monotonic() - start < 10, f"{who[0]} over {over}: {found} {time.monotonic() - start:.1f} s")
+        take(("other", PW), 4)  # now all are taken
+        end = time.monotonic() + 20
+        while runs("other") < 1 and time.monotonic() < end:
+            time.sleep(.05)
+        start = time.monotonic()
+        found = Rest(one).rows("select count() from long_sequence(3000000)", ADMIN)
+        check.that(found == [[3000000]] and time.monotonic() - start < 10, f"the administrator when all places are taken: {time.monotonic() - start:.1f} s")
+        one.process.kill()  # what waited runs now, without end
+        one.process.wait()
+        one.process = None
+
+
+PARTS = [preferences, barriers, plans, refreshes, grants_of_names, grants_in_number, sizes, assumed, tokens_in_memory, targets, catalogue, links, places]
 
 
 if __name__ == "__main__":

@@ -190,13 +190,36 @@ static void pack_part(const key_part *p, const alm_vec *v, uint32_t n, char *to,
         pack_256(v, n, to, stride);
 }
 
+enum { END_BYTES = 8192 };
+
+/* Bytes of the long texts and arrays of a packed row. */
+static size_t text_bytes(const uint64_t *words)
+{
+    const uint32_t len = (uint32_t)words[0];
+    return len == ALM_VIEW_NULL || len <= 2 * END_BYTES ? 0 : len;
+}
+
+static size_t row_text_bytes(const alm_keymap *m, const uint64_t *row)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; m->any_text && i < m->n_parts; i++)
+        if (m->part[i].text)
+            bytes += text_bytes(row + m->part[i].offset / 8);
+    return bytes;
+}
+
 static uint64_t text_hash(const uint64_t *words)
 {
     alm_view v;
     memcpy(&v, words, sizeof v);
     if (v.len <= ALM_VIEW_INLINE || v.len == ALM_VIEW_NULL)
         return alm_hash_u128(words[0], words[1]);
-    return alm_hash_bytes(alm_view_ptr(&v, NULL), v.len);
+    const char *text = alm_view_ptr(&v, NULL);
+    if (v.len <=
+        2 * END_BYTES) /* of a longer one both ends, so that a batch of them takes no time */
+        return alm_hash_bytes(text, v.len);
+    const uint64_t hash = alm_hash_combine(alm_hash_bytes(text, END_BYTES), v.len);
+    return alm_hash_combine(hash, alm_hash_bytes(text + v.len - END_BYTES, END_BYTES));
 }
 
 static uint64_t row_hash(const alm_keymap *m, const uint64_t *row)
@@ -346,6 +369,8 @@ static inline void copy_words(uint64_t *restrict to, const uint64_t *restrict fr
 
 static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, uint64_t hash)
 {
+    if (m->any_text)
+        ALM_TRY(alm_text_work(cx, row_text_bytes(m, row)));
     if (m->n == m->cap)
         ALM_TRY(grow_rows(cx, m));
     uint64_t *to = m->row + (size_t)m->n * m->words;
@@ -358,11 +383,12 @@ static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, ui
 
 /* ---------------------------------------------------------------------------- look-ups */
 
-/* Finds or adds n packed rows. SAME compares row `k` of the map with the packed row `r`. */
+/* Finds or adds n packed rows. SAME compares row `k` of the map with the packed row `r`; LONG is how many bytes that may take, if
+ * they are many. */
 #define PREFETCH_SLOT                                                                              \
     if (i + PREFETCH < n)                                                                          \
     __builtin_prefetch(&m->slot[(uint32_t)hash[i + PREFETCH] & m->mask])
-#define DEFINE_ADD(name, STRIDE, AHEAD, SAME)                                                      \
+#define DEFINE_ADD(name, STRIDE, AHEAD, LONG, SAME)                                                \
     static alm_status add_##name(alm_ctx *cx, alm_keymap *m, const uint64_t *rows,                 \
                                  const uint64_t *hash, uint32_t n, bool add, uint32_t *number)     \
     {                                                                                              \
@@ -373,6 +399,8 @@ static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, ui
             uint32_t at = (uint32_t)h & m->mask, found = UINT32_MAX;                               \
             for (uint64_t s = m->slot[at]; s != 0; s = m->slot[at]) {                              \
                 const uint32_t k = (uint32_t)s - 1;                                                \
+                if ((s & 0xffffffff00000000U) == tag && (LONG) > 0)                                \
+                    ALM_TRY(alm_text_work(cx, (LONG)));                                            \
                 if ((s & 0xffffffff00000000U) == tag && (SAME)) {                                  \
                     found = k;                                                                     \
                     break;                                                                         \
@@ -390,8 +418,8 @@ static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, ui
         }                                                                                          \
         return ALM_OK;                                                                             \
     }
-DEFINE_ADD(one, 1, PREFETCH_SLOT, m->row[k] == r[0])
-DEFINE_ADD(two, 2, PREFETCH_SLOT,
+DEFINE_ADD(one, 1, PREFETCH_SLOT, 0, m->row[k] == r[0])
+DEFINE_ADD(two, 2, PREFETCH_SLOT, 0,
            m->row[2 * (size_t)k] == r[0] && m->row[2 * (size_t)k + 1] == r[1])
 /* A text: its own bytes, and those of the key in the first slot, are called for ahead of time. */
 static inline void prefetch_text(const alm_keymap *m, const uint64_t *rows, const uint64_t *hash,
@@ -419,8 +447,10 @@ static inline void prefetch_text(const alm_keymap *m, const uint64_t *rows, cons
         }
     }
 }
-DEFINE_ADD(text, 2, prefetch_text(m, rows, hash, i, n), text_equal(m->row + 2 * (size_t)k, r))
-DEFINE_ADD(any, m->words, PREFETCH_SLOT, rows_equal(m, m->row + (size_t)k * m->words, r))
+DEFINE_ADD(text, 2, prefetch_text(m, rows, hash, i, n), text_bytes(r),
+           text_equal(m->row + 2 * (size_t)k, r))
+DEFINE_ADD(any, m->words, PREFETCH_SLOT, row_text_bytes(m, r),
+           rows_equal(m, m->row + (size_t)k * m->words, r))
 
 static alm_status add_rows(alm_ctx *cx, alm_keymap *m, const uint64_t *rows, const uint64_t *hash,
                            uint32_t n, bool add, uint32_t *number)

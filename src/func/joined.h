@@ -16,7 +16,10 @@ typedef struct alm_joined {
 ALM_NODISCARD static inline alm_status alm_joined_room(const alm_call *call, alm_joined *s,
                                                        size_t more, char **to)
 {
+    enum { LONG_BYTES = 4096 };
     const size_t need = s->len + more;
+    if (more >= LONG_BYTES)
+        ALM_TRY(alm_text_work(call->cx, more));
     if (need >= ALM_VIEW_NULL)
         return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "result of %s is too long",
                         call->fn->name);
@@ -24,6 +27,7 @@ ALM_NODISCARD static inline alm_status alm_joined_room(const alm_call *call, alm
         const size_t cap = ALM_MAX(need, s->cap * 2 + 32);
         char *wider = NULL;
         ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &wider));
+        ALM_TRY(alm_text_work(call->cx, s->len));
         if (s->len > 0)
             memcpy(wider, s->ptr, s->len);
         s->ptr = wider;
