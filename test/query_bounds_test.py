@@ -378,10 +378,10 @@ def what_is_used_twice_counts_twice(s):
 
 @check
 def many_conditions_of_a_column_end_at_the_time_limit(s):
-    tests = " and ".join(f"x != {i}" for i in range(100000))
+    tests = " and ".join(f"x != {i}" for i in range(150000))
     start = time.monotonic()
-    status, said, _ = post(s, f"select count() from long_sequence(10) where {tests}", 1000)
-    expect(time.monotonic() - start < 8, f"{time.monotonic() - start:.1f} s: {said}")
+    status, said, _ = post(s, f"select count() from long_sequence(10) where {tests}", 5000)
+    expect(time.monotonic() - start < 12, f"{time.monotonic() - start:.1f} s: {said}")
     status, said, took = post(s, "select count() from long_sequence(3000) where " + " and ".join(f"x != {i}" for i in range(1500)), 60000)
     expect(status == 200 and said == [[1501]], f"each of them counts: {said}")
     status, said, took = post(s, "select count() from long_sequence(30000) where x > 5 and x != 7 and x < 100 and x != 8 and x > 6 and x <= 50 and x != 200", 60000)

@@ -629,6 +629,32 @@ static void test_project_shares_and_branches(void **state)
     free(r.v);
 }
 
+/* Conditions in thousands: preparing them ends where the statement is cancelled. */
+static void test_many_conditions_heed_a_cancel(void **state)
+{
+    (void)state;
+    enum { MANY = 2000 };
+    const alm_plan *s = p_scan(&w->m, &w->t);
+    const alm_expr *conjuncts[MANY];
+    atomic_bool cancel = true;
+    alm_filter *f = NULL;
+    for (int i = 0; i < MANY; i++)
+        conjuncts[i] = x_two(&w->m, "!=", col(s, 2), x_long(&w->m, i));
+    w->cx.cancel = &cancel;
+    assert_int_equal(alm_filter_new(&w->cx, conjuncts, MANY, &f), ALM_E_CANCEL);
+    alm_error_clear(&w->cx);
+    atomic_store(&cancel, false);
+    must(&w->m, alm_filter_new(&w->cx, conjuncts, MANY, &f));
+    w->cx.cancel = NULL;
+    assert_int_equal(alm_filter_ranges(f), MANY);
+    alm_filter_free(f);
+    for (int i = 0; i < MANY; i++) /* these are one range */
+        conjuncts[i] = x_two(&w->m, i % 2 == 0 ? "<" : ">", col(s, 2), x_long(&w->m, i));
+    must(&w->m, alm_filter_new(&w->cx, conjuncts, MANY, &f));
+    assert_int_equal(alm_filter_ranges(f), 1);
+    alm_filter_free(f);
+}
+
 static void test_memory_limit_names_the_operator(void **state)
 {
     (void)state;
@@ -688,6 +714,7 @@ int main(void)
         cmocka_unit_test(test_latest_of_an_ended_symbol),
         cmocka_unit_test(test_backward_scan_reverses),
         cmocka_unit_test(test_project_shares_and_branches),
+        cmocka_unit_test(test_many_conditions_heed_a_cancel),
         cmocka_unit_test(test_memory_limit_names_the_operator),
         cmocka_unit_test(test_long_sequence),
     };
