@@ -28,7 +28,16 @@ typedef struct alm_io_stat {
     int64_t changed_us;   /* since 1970; 0: not known */
     bool is_dir, is_file; /* neither: a link, a pipe, a device */
     uint64_t identity;    /* of the file, whatever its name; a copy has another */
+    uint64_t device;      /* of the file system: identities are unique within one */
 } alm_io_stat;
+
+/* A process of this machine, so that no later one can be taken for it. What the system does not tell is empty or 0. */
+typedef struct alm_io_process {
+    char boot[40];   /* id of the boot; an earlier one had another */
+    int64_t pid;     /* within `space` */
+    int64_t started; /* ticks after the boot: numbers of processes come again */
+    uint64_t space;  /* the name space of process numbers (containers have their own) */
+} alm_io_process;
 
 struct alm_io {
     void *self;
@@ -89,9 +98,24 @@ struct alm_io {
      * read of it since is zeros. */
     int64_t (*map_faults)(const alm_io *io);
     bool (*map_is_broken)(const alm_io *io, const void *addr);
-    int (*lock)(const alm_io *io, int handle); /* exclusive, -EWOULDBLOCK */
-    int64_t (*wall_ns)(const alm_io *io);      /* since 1970 */
+    /*
+     * An exclusive lock of the file or directory itself, whatever names lead to it, held by the handle until it is closed
+     * or the process ends. -EWOULDBLOCK: another handle has it. -ENOLCK, -EOPNOTSUPP: the file system has no locks.
+     */
+    int (*lock)(const alm_io *io, int handle);
+    /*
+     * From now on names that begin with `dir`/ mean what lies in the directory of `handle`, whatever gets the name `dir`
+     * meanwhile: who has locked a directory reads and writes that one and no other. unpin before the handle is closed.
+     * -EBUSY: the name is pinned already. -ENFILE: too many are.
+     */
+    int (*pin)(const alm_io *io, const char *dir, int handle);
+    void (*unpin)(const alm_io *io, int handle);
+    /* The process that calls, and whether a process still runs: 1, 0, or -1 if that cannot be known from here. */
+    void (*process_self)(const alm_io *io, alm_io_process *out);
+    int (*process_runs)(const alm_io *io, const alm_io_process *process);
+    int64_t (*wall_ns)(const alm_io *io); /* since 1970 */
     int64_t (*mono_ns)(const alm_io *io);
+    void (*pause)(const alm_io *io, int64_t ns); /* the thread waits; a simulated disk does not */
     int (*random)(const alm_io *io, void *buf, size_t n);
     int64_t (*sync_count)(const alm_io *io); /* sync calls that returned */
 };

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -21,12 +22,104 @@
 
 #include "io/io.h"
 #include "io/maps.h"
+#include "io/process.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
 #endif
 
 static _Atomic int64_t posix_syncs;
+
+/* --------------------------------------------------------------------- names that are pinned */
+
+enum { PINS_MAX = 16 };
+
+typedef struct pin {
+    char dir[PATH_MAX];
+    size_t len; /* 0: free */
+    int handle;
+} pin;
+
+static struct {
+    pthread_rwlock_t lock;
+    _Atomic int32_t n;
+    pin pins[PINS_MAX];
+} pinned = {.lock = PTHREAD_RWLOCK_INITIALIZER};
+
+typedef struct place { /* for the system calls that end in "at" */
+    int dir;
+    const char *path;
+} place;
+
+/* The directory that `path` begins with, or where it is relative to; of several the longest name counts. */
+static place place_of(const char *path)
+{
+    place out = {AT_FDCWD, path};
+    size_t longest = 0;
+    if (atomic_load_explicit(&pinned.n, memory_order_acquire) == 0)
+        return out;
+    const size_t n = strlen(path);
+    (void)pthread_rwlock_rdlock(&pinned.lock);
+    for (size_t i = 0; i < PINS_MAX; i++) {
+        const pin *p = &pinned.pins[i];
+        if (p->len <= longest || n < p->len || memcmp(path, p->dir, p->len) != 0 ||
+            (path[p->len] != '/' && path[p->len] != 0))
+            continue;
+        longest = p->len;
+        out.dir = p->handle;
+        out.path = path + p->len + strspn(path + p->len, "/");
+    }
+    (void)pthread_rwlock_unlock(&pinned.lock);
+    if (longest > 0 && out.path[0] == 0)
+        out.path = ".";
+    return out;
+}
+
+static int px_pin(const alm_io *io, const char *dir, int handle)
+{
+    (void)io;
+    pin *free_pin = NULL;
+    int code = 0;
+    const size_t n = strlen(dir);
+    ALM_ASSERT(n > 0);
+    ALM_ASSERT(handle >= 0);
+    if (n >= sizeof pinned.pins[0].dir)
+        return -ENAMETOOLONG;
+    (void)pthread_rwlock_wrlock(&pinned.lock);
+    for (size_t i = 0; i < PINS_MAX; i++) {
+        pin *p = &pinned.pins[i];
+        if (p->len == 0)
+            free_pin = free_pin == NULL ? p : free_pin;
+        else if (p->len == n && memcmp(p->dir, dir, n) == 0)
+            code = -EBUSY;
+    }
+    if (code == 0 && free_pin == NULL)
+        code = -ENFILE;
+    if (code == 0) {
+        memcpy(free_pin->dir, dir, n + 1);
+        free_pin->handle = handle;
+        free_pin->len = n;
+        atomic_fetch_add(&pinned.n, 1);
+    }
+    (void)pthread_rwlock_unlock(&pinned.lock);
+    return code;
+}
+
+static void px_unpin(const alm_io *io, int handle)
+{
+    (void)io;
+    (void)pthread_rwlock_wrlock(&pinned.lock);
+    for (size_t i = 0; i < PINS_MAX; i++) {
+        pin *p = &pinned.pins[i];
+        if (p->len == 0 || p->handle != handle)
+            continue;
+        p->len = 0;
+        atomic_fetch_sub(&pinned.n, 1);
+    }
+    (void)pthread_rwlock_unlock(&pinned.lock);
+}
+
+/* -------------------------------------------------------------------------- files by name */
 
 static int mode_of(uint32_t flags)
 {
@@ -47,9 +140,21 @@ static int mode_of(uint32_t flags)
 static int px_open(const alm_io *io, const char *path, uint32_t flags)
 {
     (void)io;
+    const place at = place_of(path);
     int fd;
     do
-        fd = open(path, mode_of(flags), 0640);
+        fd = openat(at.dir, at.path, mode_of(flags), 0640);
+    while (fd < 0 && errno == EINTR);
+    return fd < 0 ? -errno : fd;
+}
+
+static int px_open_dir(const alm_io *io, const char *path)
+{
+    (void)io;
+    const place at = place_of(path);
+    int fd;
+    do
+        fd = openat(at.dir, at.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
     return fd < 0 ? -errno : fd;
 }
@@ -100,13 +205,9 @@ static int px_sync(const alm_io *io, int handle)
 
 static int px_sync_dir(const alm_io *io, const char *path)
 {
-    (void)io;
-    int fd;
-    do
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
+    const int fd = px_open_dir(io, path);
     if (fd < 0)
-        return -errno;
+        return fd;
     const int failed = fsync(fd) != 0 ? -errno : 0;
     (void)close(fd); /* read-only: nothing to lose */
     if (failed == 0)
@@ -139,23 +240,26 @@ static int px_truncate(const alm_io *io, int handle, int64_t size)
 static int px_rename(const alm_io *io, const char *from, const char *to)
 {
     (void)io;
-    return rename(from, to) != 0 ? -errno : 0;
+    const place a = place_of(from), b = place_of(to);
+    return renameat(a.dir, a.path, b.dir, b.path) != 0 ? -errno : 0;
 }
 
 static int px_unlink(const alm_io *io, const char *path)
 {
     (void)io;
-    return unlink(path) != 0 ? -errno : 0;
+    const place at = place_of(path);
+    return unlinkat(at.dir, at.path, 0) != 0 ? -errno : 0;
 }
 
 static int px_mkdir(const alm_io *io, const char *path)
 {
     (void)io;
-    if (mkdir(path, 0750) == 0)
+    const place at = place_of(path);
+    if (mkdirat(at.dir, at.path, 0750) == 0)
         return 0;
     const int e = errno;
     struct stat meta;
-    if (e == EEXIST && stat(path, &meta) == 0 && S_ISDIR(meta.st_mode))
+    if (e == EEXIST && fstatat(at.dir, at.path, &meta, 0) == 0 && S_ISDIR(meta.st_mode))
         return 0;
     return -e;
 }
@@ -163,7 +267,8 @@ static int px_mkdir(const alm_io *io, const char *path)
 static int px_rmdir(const alm_io *io, const char *path)
 {
     (void)io;
-    return rmdir(path) != 0 ? -errno : 0;
+    const place at = place_of(path);
+    return unlinkat(at.dir, at.path, AT_REMOVEDIR) != 0 ? -errno : 0;
 }
 
 static void fill_stat(const struct stat *meta, alm_io_stat *out)
@@ -173,13 +278,15 @@ static void fill_stat(const struct stat *meta, alm_io_stat *out)
     out->is_dir = S_ISDIR(meta->st_mode);
     out->is_file = S_ISREG(meta->st_mode);
     out->identity = (uint64_t)meta->st_ino;
+    out->device = (uint64_t)meta->st_dev;
 }
 
 static int px_stat(const alm_io *io, const char *path, alm_io_stat *out)
 {
     (void)io;
+    const place at = place_of(path);
     struct stat meta;
-    if (stat(path, &meta) != 0)
+    if (fstatat(at.dir, at.path, &meta, 0) != 0)
         return -errno;
     fill_stat(&meta, out);
     return 0;
@@ -215,7 +322,8 @@ static int px_list(const alm_io *io, const char *path, int (*each)(void *arg, co
                    void *arg)
 {
     (void)io;
-    return list_at(AT_FDCWD, path, each, arg);
+    const place at = place_of(path);
+    return list_at(at.dir, at.path, each, arg);
 }
 
 /* ------------------------------------------------------- below a folder that others may change */
@@ -300,16 +408,6 @@ static int resolve_below(const alm_io *io, int dir, const char *path, int mode, 
             return -errno;
     }
     return -EAGAIN;
-}
-
-static int px_open_dir(const alm_io *io, const char *path)
-{
-    (void)io;
-    int fd;
-    do
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
-    return fd < 0 ? -errno : fd;
 }
 
 static int px_open_dir_below(const alm_io *io, int dir, const char *path, uint32_t flags)
@@ -476,7 +574,27 @@ static bool px_map_is_broken(const alm_io *io, const void *addr)
 static int px_lock(const alm_io *io, int handle)
 {
     (void)io;
-    return flock(handle, LOCK_EX | LOCK_NB) != 0 ? -errno : 0;
+    int failed;
+    /* Of the open file description, like F_OFD_SETLK, which takes no exclusive lock of a directory: that would have to
+     * be open for writing. */
+    do
+        failed = flock(handle, LOCK_EX | LOCK_NB);
+    while (failed != 0 && errno == EINTR);
+    if (failed == 0)
+        return 0;
+    return errno == ENOSYS || errno == EINVAL || errno == EBADF ? -EOPNOTSUPP : -errno;
+}
+
+static void px_process_self(const alm_io *io, alm_io_process *out)
+{
+    (void)io;
+    alm_process_self(out);
+}
+
+static int px_process_runs(const alm_io *io, const alm_io_process *process)
+{
+    (void)io;
+    return alm_process_runs(process);
 }
 
 static int64_t clock_ns(clockid_t id)
@@ -496,6 +614,13 @@ static int64_t px_mono_ns(const alm_io *io)
 {
     (void)io;
     return clock_ns(CLOCK_MONOTONIC);
+}
+
+static void px_pause(const alm_io *io, int64_t ns)
+{
+    (void)io;
+    const struct timespec pause = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    (void)nanosleep(&pause, NULL);
 }
 
 static int px_random(const alm_io *io, void *buf, size_t n)
@@ -556,8 +681,13 @@ static const alm_io posix_table = {
     .map_faults = px_map_faults,
     .map_is_broken = px_map_is_broken,
     .lock = px_lock,
+    .pin = px_pin,
+    .unpin = px_unpin,
+    .process_self = px_process_self,
+    .process_runs = px_process_runs,
     .wall_ns = px_wall_ns,
     .mono_ns = px_mono_ns,
+    .pause = px_pause,
     .random = px_random,
     .sync_count = px_sync_count,
 };

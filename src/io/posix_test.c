@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -249,10 +250,131 @@ static void no_race_leads_out(void **state)
     races(true);
 }
 
+static void put_text(const char *path, const char *text)
+{
+    const alm_io *io = alm_io_posix();
+    const int h = io->open(io, path, ALM_IO_WRITE | ALM_IO_CREATE | ALM_IO_TRUNCATE);
+    assert_true(h >= 0);
+    assert_int_equal(io->write(io, h, text, strlen(text), 0), (int64_t)strlen(text));
+    (void)io->close(io, h);
+}
+
+static int letter_of(const char *path)
+{
+    const alm_io *io = alm_io_posix();
+    char letter = 0;
+    const int h = io->open(io, path, ALM_IO_READ);
+    if (h < 0)
+        return h;
+    assert_int_equal(io->read(io, h, &letter, 1, 0), 1);
+    (void)io->close(io, h);
+    return letter;
+}
+
+/* Each call by name means the directory that is pinned, whatever has its name by now. */
+static void names_that_are_pinned(void **state)
+{
+    const alm_io *io = alm_io_posix();
+    char top[] = "/tmp/alm_pin_XXXXXX", was[64], now[64], a[80], b[80], sub[80], other[64],
+         beside[64];
+    alm_io_stat meta;
+    int n = 0;
+    (void)state;
+    assert_non_null(mkdtemp(top));
+    (void)snprintf(was, sizeof was, "%s/was", top);
+    (void)snprintf(now, sizeof now, "%s/now", top);
+    (void)snprintf(other, sizeof other, "%s/now/a", top);
+    (void)snprintf(beside, sizeof beside, "%s/was2", top);
+    (void)snprintf(a, sizeof a, "%s//a", was);
+    (void)snprintf(b, sizeof b, "%s/b", was);
+    (void)snprintf(sub, sizeof sub, "%s/sub", was);
+    assert_int_equal(io->mkdir(io, was), 0);
+    put_text(a, "old");
+    const int dir = io->open_dir(io, was);
+    assert_int_equal(io->pin(io, was, dir), 0);
+    assert_int_equal(io->pin(io, was, dir), -EBUSY);
+    assert_int_equal(rename(was, now), 0);
+    assert_int_equal(mkdir(was, 0700), 0); /* another directory takes the name */
+    assert_int_equal(letter_of(a), 'o');
+    assert_int_equal(letter_of(beside), -ENOENT);
+    put_text(b, "made");
+    assert_int_equal(io->stat(io, was, &meta), 0);
+    assert_int_equal(io->rename(io, b, a), 0);
+    assert_int_equal(letter_of(other), 'm');
+    assert_int_equal(io->mkdir(io, sub), 0);
+    assert_int_equal(io->mkdir(io, sub), 0);
+    assert_int_equal(io->list(io, was, count_name, &n), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(io->sync_dir(io, was), 0);
+    assert_int_equal(io->rmdir(io, sub), 0);
+    put_text(beside, "beside"); /* only begins with the same letters */
+    assert_int_equal(io->unlink(io, beside), 0);
+    assert_int_equal(io->unlink(io, a), 0);
+    io->unpin(io, dir);
+    assert_int_equal(letter_of(a), -ENOENT);
+    assert_int_equal(io->rmdir(io, was), 0); /* nothing came there */
+    assert_int_equal(io->rmdir(io, now), 0);
+    (void)io->close(io, dir);
+    assert_int_equal(rmdir(top), 0);
+}
+
+static void directories_are_locked(void **state)
+{
+    const alm_io *io = alm_io_posix();
+    char top[] = "/tmp/alm_lock_XXXXXX", link[64];
+    (void)state;
+    assert_non_null(mkdtemp(top));
+    (void)snprintf(link, sizeof link, "%s.link", top);
+    assert_int_equal(symlink(top, link), 0);
+    const int one = io->open_dir(io, top), two = io->open_dir(io, link);
+    assert_int_equal(io->lock(io, one), 0);
+    assert_int_equal(io->lock(io, two), -EWOULDBLOCK);
+    (void)io->close(io, one);
+    assert_int_equal(io->lock(io, two), 0);
+    (void)io->close(io, two);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(top), 0);
+}
+
+static void who_runs(void **state)
+{
+    const alm_io *io = alm_io_posix();
+    alm_io_process self, other;
+    int status = 0;
+    (void)state;
+    io->process_self(io, &self);
+    assert_int_equal(self.pid, getpid());
+    assert_int_equal(io->process_runs(io, &self), 1);
+    other = self;
+    other.started--; /* one that had the number before */
+    assert_int_equal(io->process_runs(io, &other), 0);
+    other = self;
+    other.boot[0] ^= 1;
+    assert_int_equal(io->process_runs(io, &other), 0);
+    other = self;
+    other.space++;
+    assert_int_equal(io->process_runs(io, &other), -1);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    other = self;
+    other.pid = child;
+    other.started = 0;
+    assert_int_equal(io->process_runs(io, &other), 0); /* ended, and nobody has waited for it */
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(io->process_runs(io, &other), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_link_leads_out), cmocka_unit_test(links_inside),
-        cmocka_unit_test(names_in_a_folder), cmocka_unit_test(no_race_leads_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_link_leads_out),
+                                       cmocka_unit_test(links_inside),
+                                       cmocka_unit_test(names_in_a_folder),
+                                       cmocka_unit_test(no_race_leads_out),
+                                       cmocka_unit_test(names_that_are_pinned),
+                                       cmocka_unit_test(directories_are_locked),
+                                       cmocka_unit_test(who_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

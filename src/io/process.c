@@ -2,10 +2,13 @@
 #include "io/process.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,31 +49,88 @@ int64_t alm_process_maps_max(void)
     return strtoll(text, NULL, 10);
 }
 
-/* The fields from the third on, which stand behind the name of the program and its parenthesis. */
-static void read_stat(alm_process_use *out)
+enum { STATE = 3, THREADS = 20, STARTED = 22, VIRTUAL = 23, RESIDENT = 24, FIELDS };
+
+/* Fields of a line of /proc/PID/stat as numbers, the state as its letter. The third stands behind the name of the program
+ * and its parenthesis. False: there is no such process. */
+static bool read_fields(const char *path, int64_t fields[FIELDS])
 {
-    enum { THREADS = 20, STARTED = 22, VIRTUAL = 23, RESIDENT = 24 };
     char text[1024];
-    read_text("/proc/self/stat", text, sizeof(text));
-    char *at = strrchr(text, ')');
+    read_text(path, text, sizeof(text));
+    const char *at = strrchr(text, ')');
+    memset(fields, 0, FIELDS * sizeof *fields);
     if (at == NULL)
-        return;
+        return false;
     at++;
-    for (int field = 3; *at != 0 && field <= RESIDENT; field++) {
-        char *end = NULL;
+    for (int field = STATE; *at != 0 && field < FIELDS; field++) {
         at += strspn(at, " ");
-        const int64_t value = strtoll(at, &end, 10);
-        if (field == THREADS)
-            out->threads = value;
-        else if (field == STARTED) /* ticks since the machine started */
-            out->started_ns = time_ns(CLOCK_REALTIME) - time_ns(CLOCK_BOOTTIME) +
-                              value * (NS / sysconf(_SC_CLK_TCK));
-        else if (field == VIRTUAL)
-            out->virtual_bytes = value;
-        else if (field == RESIDENT)
-            out->resident_bytes = value * sysconf(_SC_PAGESIZE);
+        fields[field] = field == STATE ? *at : strtoll(at, NULL, 10);
         at += strcspn(at, " ");
     }
+    return true;
+}
+
+static void read_stat(alm_process_use *out)
+{
+    int64_t fields[FIELDS];
+    if (!read_fields("/proc/self/stat", fields))
+        return;
+    out->threads = fields[THREADS];
+    /* ticks since the machine started */
+    out->started_ns = time_ns(CLOCK_REALTIME) - time_ns(CLOCK_BOOTTIME) +
+                      fields[STARTED] * (NS / sysconf(_SC_CLK_TCK));
+    out->virtual_bytes = fields[VIRTUAL];
+    out->resident_bytes = fields[RESIDENT] * sysconf(_SC_PAGESIZE);
+}
+
+/* ------------------------------------------------------------------------ who is who */
+
+static void read_boot(char boot[40])
+{
+    char text[64];
+    read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text));
+    text[strcspn(text, "\n")] = 0;
+    (void)snprintf(boot, 40, "%.39s", text);
+}
+
+static uint64_t read_space(void)
+{
+    struct stat meta;
+    return stat("/proc/self/ns/pid", &meta) == 0 ? (uint64_t)meta.st_ino : 0;
+}
+
+void alm_process_self(alm_io_process *out)
+{
+    int64_t fields[FIELDS];
+    *out = (alm_io_process){.pid = getpid(), .space = read_space()};
+    read_boot(out->boot);
+    if (read_fields("/proc/self/stat", fields))
+        out->started = fields[STARTED];
+}
+
+static bool is_no_process(int64_t pid)
+{
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+int alm_process_runs(const alm_io_process *process)
+{
+    char path[64], boot[40];
+    int64_t fields[FIELDS];
+    read_boot(boot);
+    if (strcmp(boot, process->boot) != 0)
+        return 0; /* whatever ran then ended with that boot */
+    if (process->space != read_space())
+        return -1;
+    if (process->pid <= 0 || process->pid > INT32_MAX || is_no_process(process->pid))
+        return 0;
+    (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)process->pid);
+    if (!read_fields(path, fields)) /* it ended meanwhile; or it is hidden, or there is no /proc */
+        return is_no_process(process->pid) ? 0 : -1;
+    if (process->started != 0 && fields[STARTED] != process->started)
+        return 0; /* another one with the same number */
+    /* One that has ended and was not waited for has closed its files, unless a thread of it has not ended yet. */
+    return (fields[STATE] == 'Z' || fields[STATE] == 'X') && fields[THREADS] <= 1 ? 0 : 1;
 }
 
 void alm_process_use_get(alm_process_use *out)

@@ -1,12 +1,13 @@
 /*
- * process.h - what this process uses of the machine, as the system counts it. For /metrics.
+ * process.h - processes as the system knows them: who this one is, whether another runs, and what this one uses
+ * (for /metrics).
  *
  * Errors      What the system does not tell is 0.
  */
 #ifndef ALM_IO_PROCESS_H
 #define ALM_IO_PROCESS_H
 
-#include "base/base.h"
+#include "io/io.h"
 
 typedef struct alm_process_use {
     int64_t cpu_ns; /* user and system */
@@ -17,6 +18,9 @@ typedef struct alm_process_use {
 } alm_process_use;
 
 void alm_process_use_get(alm_process_use *out);
+/* process_self and process_runs of alm_io. */
+void alm_process_self(alm_io_process *out);
+int alm_process_runs(const alm_io_process *process);
 /* Most maps of memory that a process may have (vm.max_map_count). */
 int64_t alm_process_maps_max(void);
 

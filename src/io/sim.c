@@ -79,7 +79,9 @@ struct alm_sim {
     int64_t fail_nth, fail_times, fail_fired;
     int fail_err;
     int64_t cut_nth;
-    bool dead, ignore_sync;
+    bool dead, ignore_sync, no_locks;
+    int64_t boot, process; /* who calls; `ended`: processes up to that number do not run any more */
+    int64_t ended;
     int64_t capacity, used;
     _Atomic int64_t sync_delay_us;
 };
@@ -608,7 +610,8 @@ static int sim_stat(const alm_io *io, const char *path, alm_io_stat *out)
     *out = (alm_io_stat){.size_bytes = entry->node->live.len,
                          .is_dir = entry->node->is_dir,
                          .is_file = !entry->node->is_dir,
-                         .identity = (uint64_t)(uintptr_t)entry->node};
+                         .identity = (uint64_t)(uintptr_t)entry->node,
+                         .device = (uint64_t)(uintptr_t)sim};
     return (int)leave(sim, 0);
 }
 
@@ -678,8 +681,9 @@ static int path_in(const alm_io *io, int dir, const char *name, char path[PATH_B
     alm_sim *sim = enter_locked(io);
     const char *folder = handle_at(sim, dir)->dir;
     ALM_ASSERT(folder != NULL);
-    const int n = name[0] == 0 ? snprintf(path, PATH_BYTES, "%s", folder)
-                               : snprintf(path, PATH_BYTES, "%s/%s", folder, name);
+    const int n = name[0] == 0 || strcmp(name, ".") == 0
+                      ? snprintf(path, PATH_BYTES, "%s", folder)
+                      : snprintf(path, PATH_BYTES, "%s/%s", folder, name);
     return (int)leave(sim, n < PATH_BYTES ? 0 : -ENAMETOOLONG);
 }
 
@@ -854,10 +858,44 @@ static int sim_lock(const alm_io *io, int handle)
 {
     alm_sim *sim = enter_locked(io);
     sim_handle *h = handle_at(sim, handle);
+    if (sim->no_locks)
+        return (int)leave(sim, -EOPNOTSUPP);
     if (h->node->locked && !h->holds_lock)
         return (int)leave(sim, -EWOULDBLOCK);
     h->node->locked = h->holds_lock = true;
     return (int)leave(sim, 0);
+}
+
+/* Directories of this disk are not renamed, so a name goes on to mean the same one. */
+static int sim_pin(const alm_io *io, const char *dir, int handle)
+{
+    (void)io, (void)dir, (void)handle;
+    return 0;
+}
+
+static void sim_unpin(const alm_io *io, int handle)
+{
+    (void)io, (void)handle;
+}
+
+static void sim_process_self(const alm_io *io, alm_io_process *out)
+{
+    alm_sim *sim = enter_locked(io);
+    *out = (alm_io_process){.pid = sim->process, .started = sim->process, .space = 1};
+    (void)snprintf(out->boot, sizeof out->boot, "boot-%lld", (long long)sim->boot);
+    (void)leave(sim, 0);
+}
+
+static int sim_process_runs(const alm_io *io, const alm_io_process *process)
+{
+    char boot[sizeof process->boot];
+    alm_sim *sim = enter_locked(io);
+    (void)snprintf(boot, sizeof boot, "boot-%lld", (long long)sim->boot);
+    if (strcmp(boot, process->boot) != 0)
+        return (int)leave(sim, 0);
+    if (process->space != 1)
+        return (int)leave(sim, -1);
+    return (int)leave(sim, process->pid > sim->ended && process->started == process->pid);
 }
 
 static int64_t clock_ns(clockid_t id)
@@ -877,6 +915,11 @@ static int64_t sim_mono_ns(const alm_io *io)
 {
     (void)io;
     return clock_ns(CLOCK_MONOTONIC);
+}
+
+static void sim_pause(const alm_io *io, int64_t ns)
+{
+    (void)io, (void)ns;
 }
 
 static int sim_random(const alm_io *io, void *buf, size_t n)
@@ -915,6 +958,7 @@ alm_sim *alm_sim_new(uint64_t seed)
     if (sim == NULL)
         return NULL;
     sim->random = seed;
+    sim->process = 1;
     (void)pthread_mutex_init(&sim->lock, NULL);
     sim->io = (alm_io){
         .self = sim,
@@ -952,8 +996,13 @@ alm_sim *alm_sim_new(uint64_t seed)
         .map_faults = sim_map_faults,
         .map_is_broken = sim_map_is_broken,
         .lock = sim_lock,
+        .pin = sim_pin,
+        .unpin = sim_unpin,
+        .process_self = sim_process_self,
+        .process_runs = sim_process_runs,
         .wall_ns = sim_wall_ns,
         .mono_ns = sim_mono_ns,
+        .pause = sim_pause,
         .random = sim_random,
         .sync_count = sim_sync_count,
     };
@@ -1089,6 +1138,7 @@ void alm_sim_restart(alm_sim *sim)
     }
     sim->dead = false;
     sim->cut_nth = 0;
+    sim->boot++;
     (void)leave(sim, 0);
 }
 
@@ -1132,4 +1182,26 @@ bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit)
                 sim->maps[i].bytes[offset] ^= mask;
     }
     return leave(sim, there) != 0;
+}
+
+void alm_sim_without_locks(alm_sim *sim, bool without)
+{
+    (void)enter_locked(&sim->io);
+    sim->no_locks = without;
+    (void)leave(sim, 0);
+}
+
+void alm_sim_next_process(alm_sim *sim, bool others_end)
+{
+    (void)enter_locked(&sim->io);
+    if (others_end) {
+        sim->ended = sim->process;
+        for (int i = 0; i < HANDLES_MAX; i++) {
+            sim_handle *h = &sim->handles[i];
+            if (h->holds_lock)
+                h->node->locked = h->holds_lock = false;
+        }
+    }
+    sim->process++;
+    (void)leave(sim, 0);
 }

@@ -66,6 +66,11 @@ void alm_sim_sync_delay(alm_sim *sim, int64_t us);
 /* Bytes of all files together; more gives -ENOSPC. 0: no limit. */
 void alm_sim_capacity(alm_sim *sim, int64_t bytes);
 int64_t alm_sim_used(alm_sim *sim);
+/* Whoever calls from now on is another process; `others_end`: those before do not run any more and have no locks. A restart
+ * is another boot. */
+void alm_sim_next_process(alm_sim *sim, bool others_end);
+/* A file system without locks. */
+void alm_sim_without_locks(alm_sim *sim, bool without);
 /* Flips one bit, durably, also in the maps of the file that are in use; false: no such file or offset. */
 bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit);
 

@@ -15,7 +15,9 @@
 enum { GRACE_MS = 5000 };
 
 /* ROOT/conf/address names the ports as bound: scripts and tests read it (port 0 is allowed). */
-static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *net)
+/* `identity`: of the file, so that no other is taken for it at the end. */
+static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *net,
+                                  uint64_t *identity)
 {
     static const char *const listeners[] = {"http", "pg", "health", "line"};
     const alm_io *io = alm_io_posix();
@@ -38,8 +40,10 @@ static alm_status write_addresses(alm_ctx *cx, const char *root, const alm_net *
             (void)io->close(io, file);
     }
     if (st == ALM_OK) {
+        alm_io_stat meta;
         const int code = io->rename(io, temporary, path);
         st = code < 0 ? alm_io_fail(cx, code, path) : ALM_OK;
+        *identity = io->stat(io, path, &meta) < 0 ? 0 : meta.identity;
     }
     alm_buf_deinit(&text);
     return st;
@@ -55,11 +59,15 @@ static void log_start(const alm_net *net, int64_t start_ns)
                  (long long)((alm_monotonic_ns() - start_ns) / 1000000));
 }
 
-static void remove_addresses(const char *root)
+/* Where the root was renamed, its name may be that of another server's by now. */
+static void remove_addresses(const char *root, uint64_t identity)
 {
+    const alm_io *io = alm_io_posix();
     char path[4096];
+    alm_io_stat meta;
     (void)snprintf(path, sizeof(path), "%s/conf/address", root);
-    (void)alm_io_posix()->unlink(alm_io_posix(), path);
+    if (io->stat(io, path, &meta) >= 0 && meta.identity == identity)
+        (void)io->unlink(io, path);
 }
 
 /* ------------------------------------------------------------------ settings that change */
@@ -144,17 +152,18 @@ static alm_status serve_until(alm_ctx *cx, const char *root, alm_conf *conf,
     const int64_t start_ns = alm_monotonic_ns();
     alm_db *db = NULL;
     alm_net *net = NULL;
+    uint64_t addresses = 0;
     ALM_TRY(alm_db_new(cx, alm_io_posix(), root, conf, &db));
     alm_status st = alm_net_start(cx, db, &net);
     if (st == ALM_OK)
-        st = write_addresses(cx, root, net);
+        st = write_addresses(cx, root, net, &addresses);
     if (st == ALM_OK) {
         served s = {.root = root, .conf = conf, .db = db, .net = net};
         log_start(net, start_ns);
         alm_db_reload_by(db, reload, &s);
         wait_for_end(&s, signals);
         alm_db_reload_by(db, NULL, NULL);
-        remove_addresses(root);
+        remove_addresses(root, addresses);
     }
     alm_net_stop(net, GRACE_MS);
     alm_db_free(db, GRACE_MS);

@@ -24,7 +24,7 @@ typedef struct backup {
     alm_storage *st;
     const alm_io *io;
     char dir[DIR_MAX], files[DIR_MAX + 8];
-    int lock;
+    alm_owner owner; /* of `dir` */
     const alm_catver *cat;
     const alm_version *v; /* of the table at hand */
     const alm_backup_spec *spec;
@@ -335,18 +335,14 @@ alm_status alm_backup_dir(alm_ctx *cx, const alm_io *io, const char *dir)
 
 static alm_status open_dir(backup *b)
 {
-    char path[ALM_PATH_MAX];
     ALM_TRY(alm_backup_dir(b->cx, b->io, b->dir));
     ALM_TRY(alm_backup_dir(b->cx, b->io, b->files));
-    (void)snprintf(path, sizeof path, "%s/lock", b->dir);
-    b->lock = b->io->open(b->io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE);
-    if (b->lock < 0)
-        return alm_io_fail(b->cx, b->lock, path);
-    const int e = b->io->lock(b->io, b->lock);
-    if (e == -EWOULDBLOCK)
+    const alm_status owned = alm_owner_take(b->cx, b->io, b->dir, true, &b->owner);
+    if (owned == ALM_E_BUSY) {
+        alm_error_clear(b->cx);
         return alm_fail(b->cx, ALM_E_BUSY, -1, "another backup to '%s' is running", b->dir);
-    if (e < 0)
-        return alm_io_fail(b->cx, e, path);
+    }
+    ALM_TRY(owned);
     uint32_t *all = NULL;
     size_t n = 0;
     ALM_TRY(alm_manifest_list(b->cx, b->io, b->dir, &all, &n));
@@ -417,7 +413,7 @@ static void remove_tmp(const backup *b)
 alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st, const alm_backup_spec *spec,
                               alm_backup_result *out)
 {
-    backup b = {.cx = cx, .st = st, .io = st->io, .lock = -1, .spec = spec, .result = out};
+    backup b = {.cx = cx, .st = st, .io = st->io, .spec = spec, .result = out};
     *out = (alm_backup_result){0};
     const int n = snprintf(b.dir, sizeof b.dir, "%s", spec->dir);
     if (n < 0 || (size_t)n >= sizeof b.dir)
@@ -434,10 +430,9 @@ alm_status alm_storage_backup(alm_ctx *cx, alm_storage *st, const alm_backup_spe
     atomic_fetch_sub(&st->backup.running, 1);
     if (e == ALM_OK && spec->n_tables == 0)
         atomic_store(&st->backup.whole_lsn, out->lsn);
-    if (e != ALM_OK && b.lock >= 0)
+    if (e != ALM_OK && b.owner.io != NULL)
         remove_tmp(&b);
-    if (b.lock >= 0)
-        (void)st->io->close(st->io, b.lock);
+    alm_owner_leave(&b.owner);
     free(b.ids);
     alm_manifest_free(&b.before);
     alm_manifest_free(&b.now);

@@ -115,16 +115,16 @@ static int left_over(void *arg, const char *name)
 static void left_overs(checking *c)
 {
     char path[ALM_PATH_MAX];
-    (void)snprintf(path, sizeof path, "%.*s/lock", ALM_PATH_MAX - 256, c->dir);
-    const int h = c->io->open(c->io, path, ALM_IO_READ);
-    const int e = h < 0 ? h : c->io->lock(c->io, h);
-    if (e == -EWOULDBLOCK)
-        c->repair = false;
+    alm_owner owner = {.io = NULL};
+    if (c->found.n > 0)
+        return;
+    if (alm_owner_take(c->cx, c->io, c->dir, false, &owner) != ALM_OK) {
+        alm_error_clear(c->cx);
+        return;
+    }
     (void)snprintf(path, sizeof path, "%.*s/files", ALM_PATH_MAX - 256, c->dir);
-    if (e != -EWOULDBLOCK && c->found.n == 0)
-        (void)c->io->list(c->io, path, left_over, c);
-    if (h >= 0)
-        (void)c->io->close(c->io, h);
+    (void)c->io->list(c->io, path, left_over, c);
+    alm_owner_leave(&owner);
 }
 
 bool alm_backup_is(const alm_io *io, const char *dir)

@@ -194,20 +194,20 @@ static alm_status torn_end(checking *c, const alm_wal_scan *scan)
     return ALM_OK;
 }
 
-/* Held while checking, if there is a lock file: no server may write meanwhile. */
-static alm_status take_lock(alm_ctx *cx, alm_storage *st)
+static bool is_there(const alm_storage *st, const char *name)
 {
     char path[ALM_PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s/lock", st->root);
-    st->lock_handle = st->io->open(st->io, path, ALM_IO_READ);
-    if (st->lock_handle == -ENOENT)
+    alm_io_stat meta;
+    (void)snprintf(path, sizeof path, "%s/%s", st->root, name);
+    return st->io->stat(st->io, path, &meta) >= 0;
+}
+
+/* Held while checking: no server may write meanwhile. */
+static alm_status own(alm_ctx *cx, alm_storage *st)
+{
+    if (!is_there(st, "lock") && !is_there(st, "catalog") && !is_there(st, "wal"))
         return alm_fail(cx, ALM_E_ARG, -1, "'%s' is not a data directory", st->root);
-    if (st->lock_handle < 0)
-        return alm_io_fail(cx, st->lock_handle, path);
-    const int e = st->io->lock(st->io, st->lock_handle);
-    if (e == -EWOULDBLOCK)
-        return alm_fail(cx, ALM_E_BUSY, -1, "'%s' is in use by another process", st->root);
-    return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
+    return alm_owner_take(cx, st->io, st->root, false, &st->owner);
 }
 
 static alm_status check_all(checking *c, const alm_io *io, const char *root, int64_t *n_findings)
@@ -217,7 +217,7 @@ static alm_status check_all(checking *c, const alm_io *io, const char *root, int
     alm_wal_scan scan = {0};
     ALM_TRY(alm_storage_new(cx, io, root, NULL, &st));
     c->st = st;
-    alm_status e = take_lock(cx, st);
+    alm_status e = own(cx, st);
     bool read = false;
     if (e == ALM_OK) {
         e = alm_storage_recover(cx, st, &scan);

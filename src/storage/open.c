@@ -111,7 +111,6 @@ alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
     else
         alm_storage_conf_default(&st->conf);
     st->conf.wal_segment_bytes = ALM_MAX(st->conf.wal_segment_bytes, INT64_C(4096));
-    st->lock_handle = -1;
     st->queue_tail = &st->queue_head;
     st->next_table_id = st->next_part_id = st->next_file_id = st->next_seq = 1;
     st->next_dict_id = 1;
@@ -146,8 +145,7 @@ void alm_storage_free(alm_storage *st)
     st->closing = true; /* files stay */
     alm_catver_release(st->current);
     alm_wal_deinit(&st->wal);
-    if (st->lock_handle >= 0)
-        (void)st->io->close(st->io, st->lock_handle);
+    alm_owner_leave(&st->owner);
     ALM_ASSERT(st->n_files == 0);
     alm_decoded_deinit(&st->decoded);
     alm_damages_deinit(&st->damages);
@@ -315,17 +313,14 @@ static alm_status make_dirs(alm_ctx *cx, alm_storage *st, const char *root)
     return e < 0 ? alm_io_fail(cx, e, st->root) : ALM_OK;
 }
 
-static alm_status take_lock(alm_ctx *cx, alm_storage *st)
+/* Or takes it over from a caller who has it. */
+static alm_status own(alm_ctx *cx, alm_storage *st)
 {
-    char path[ALM_PATH_MAX];
-    (void)snprintf(path, sizeof path, "%s/lock", st->root);
-    st->lock_handle = st->io->open(st->io, path, ALM_IO_READ | ALM_IO_WRITE | ALM_IO_CREATE);
-    if (st->lock_handle < 0)
-        return alm_io_fail(cx, st->lock_handle, path);
-    const int e = st->io->lock(st->io, st->lock_handle);
-    if (e == -EWOULDBLOCK)
-        return alm_fail(cx, ALM_E_BUSY, -1, "'%s' is in use by another process", st->root);
-    return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
+    if (st->conf.owner == NULL)
+        return alm_owner_take(cx, st->io, st->root, true, &st->owner);
+    alm_owner_move(&st->owner, st->conf.owner);
+    st->conf.owner = NULL;
+    return ALM_OK;
 }
 
 static alm_status open_spill(alm_ctx *cx, alm_storage *st)
@@ -355,7 +350,7 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
     if (e == ALM_OK)
         e = make_dirs(cx, st, root);
     if (e == ALM_OK)
-        e = take_lock(cx, st);
+        e = own(cx, st);
     if (e == ALM_OK)
         e = open_spill(cx, st);
     if (e == ALM_OK)

@@ -21,6 +21,7 @@ typedef struct restore {
     const alm_io *io;
     const alm_restore_spec *spec;
     char db[DIR_MAX];
+    alm_owner owner; /* of `db`, until it is opened */
     alm_manifest m;
     uint64_t until; /* LSN that the log must reach, 0: there is no log */
     alm_restore_result *result;
@@ -33,8 +34,7 @@ static alm_status failed(const restore *r, int e, const char *path)
 
 static int count_entry(void *arg, const char *name)
 {
-    (void)name;
-    ++*(int *)arg;
+    *(int *)arg += !alm_owner_is_name(name);
     return 0;
 }
 
@@ -82,26 +82,39 @@ static alm_status take_marker(restore *r)
     return failed(r, r->io->sync_dir(r->io, r->spec->root), r->spec->root);
 }
 
-/* ROOT/db is made here and nowhere else: what is there is never overwritten. */
-static alm_status make_root(restore *r)
+static alm_status is_empty(restore *r)
 {
-    static const char *const dirs[] = {"/wal", "/tables"};
-    char path[ALM_PATH_MAX];
     int n = 0;
-    const char *root = r->spec->root;
-    if (snprintf(r->db, sizeof r->db, "%s/db", root) >= (int)sizeof r->db)
-        return alm_fail(r->cx, ALM_E_LIMIT, -1, "the path '%.64s...' is too long", root);
-    ALM_TRY(alm_restore_refuse(r->cx, r->io, root));
-    ALM_TRY(failed(r, r->io->mkdir(r->io, root), root));
     const int e = r->io->list(r->io, r->db, count_entry, &n);
     if (e < 0 && e != -ENOENT)
         return alm_io_fail(r->cx, e, r->db);
     if (n > 0)
         return alm_fail(r->cx, ALM_E_EXISTS, -1,
                         "'%s' is not empty: a backup is restored to a new directory", r->db);
+    return ALM_OK;
+}
+
+/* ROOT/db is made here and nowhere else: what is there is never overwritten. */
+static alm_status make_root(restore *r)
+{
+    static const char *const dirs[] = {"/wal", "/tables"};
+    char path[ALM_PATH_MAX];
+    const char *root = r->spec->root;
+    if (snprintf(r->db, sizeof r->db, "%s/db", root) >= (int)sizeof r->db)
+        return alm_fail(r->cx, ALM_E_LIMIT, -1, "the path '%.64s...' is too long", root);
+    ALM_TRY(alm_restore_refuse(r->cx, r->io, root));
+    ALM_TRY(failed(r, r->io->mkdir(r->io, root), root));
+    ALM_TRY(is_empty(r));
     ALM_TRY(put_marker(r));
     ALM_TRY(failed(r, r->io->mkdir(r->io, r->db), r->db));
     ALM_TRY(failed(r, r->io->sync_dir(r->io, root), root));
+    const alm_status owned = alm_owner_take(r->cx, r->io, r->db, true, &r->owner);
+    if (owned != ALM_OK) { /* the directory is another's, who must be able to open it again */
+        marker_path(root, path);
+        (void)r->io->unlink(r->io, path);
+        return owned;
+    }
+    ALM_TRY(is_empty(r)); /* still: nobody else puts anything there from here on */
     ALM_TRY(alm_hold_mark_copy(r->cx, r->io, r->db, r->m.lsn));
     for (size_t i = 0; i < ALM_COUNT(dirs); i++) {
         (void)snprintf(path, sizeof path, "%s%s", r->db, dirs[i]);
@@ -194,6 +207,7 @@ static alm_status open_once(restore *r)
     conf.manual = true;
     conf.restoring = true;
     conf.whole_log = r->until > 0;
+    conf.owner = &r->owner;
     conf.wal_segment_bytes = 1 << 20; /* hardly used: the server makes its own */
     ALM_TRY(alm_storage_open(r->cx, r->io, r->spec->root, &conf, &st));
     alm_storage_stats stats;
@@ -235,6 +249,7 @@ alm_status alm_backup_restore(alm_ctx *cx, const alm_io *io, const alm_restore_s
     restore r = {.cx = cx, .io = io, .spec = spec, .result = out};
     *out = (alm_restore_result){0};
     const alm_status e = run(&r);
+    alm_owner_leave(&r.owner);
     alm_manifest_free(&r.m);
     return e;
 }

@@ -16,6 +16,7 @@
 
 #include "storage/damage.h"
 #include "storage/decoded.h"
+#include "storage/owner.h"
 #include "storage/spill.h"
 #include "storage/version.h"
 #include "storage/wal.h"
@@ -162,8 +163,8 @@ struct alm_storage {
     const alm_io *io;
     char root[ALM_PATH_MAX - 128]; /* .../db */
     alm_storage_conf conf;
-    int lock_handle;
-    bool closing; /* no more unlinking of files whose references go */
+    alm_owner owner; /* of the directory; of an open storage always */
+    bool closing;    /* no more unlinking of files whose references go */
 
     alm_wal wal;
     pthread_mutex_t queue_lock;

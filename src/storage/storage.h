@@ -42,6 +42,8 @@ typedef struct alm_storage_conf {
     bool whole_log;                 /* the log of a copy must be whole, too */
     bool restoring;                 /* it is being restored, by who opens it */
     int64_t hold_age_max_ms;        /* a checkpoint that is held longer is released; 0: never */
+    struct alm_owner *
+        owner; /* who has the directory already, and gives it up to the storage; NULL: it is taken */
     bool manual; /* no background thread: flush and checkpoint when called for (tests) */
 } alm_storage_conf;
 
