@@ -11,6 +11,7 @@
 #define ALM_IO_IO_H
 
 #include "base/base.h"
+#include "io/machine.h"
 
 typedef struct alm_io alm_io;
 
@@ -115,6 +116,7 @@ struct alm_io {
     int (*process_runs)(const alm_io *io, const alm_io_process *process);
     int64_t (*wall_ns)(const alm_io *io); /* since 1970 */
     int64_t (*mono_ns)(const alm_io *io);
+    void (*machine)(const alm_io *io, alm_machine *out); /* memory and processors there are now */
     void (*pause)(const alm_io *io, int64_t ns); /* the thread waits; a simulated disk does not */
     int (*random)(const alm_io *io, void *buf, size_t n);
     int64_t (*sync_count)(const alm_io *io); /* sync calls that returned */

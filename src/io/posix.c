@@ -616,6 +616,12 @@ static int64_t px_mono_ns(const alm_io *io)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
+static void px_machine(const alm_io *io, alm_machine *out)
+{
+    (void)io;
+    alm_machine_get(out);
+}
+
 static void px_pause(const alm_io *io, int64_t ns)
 {
     (void)io;
@@ -687,6 +693,7 @@ static const alm_io posix_table = {
     .process_runs = px_process_runs,
     .wall_ns = px_wall_ns,
     .mono_ns = px_mono_ns,
+    .machine = px_machine,
     .pause = px_pause,
     .random = px_random,
     .sync_count = px_sync_count,

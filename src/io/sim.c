@@ -82,6 +82,8 @@ struct alm_sim {
     bool dead, ignore_sync, no_locks;
     int64_t boot, process; /* who calls; `ended`: processes up to that number do not run any more */
     int64_t ended;
+    int64_t machine_bytes; /* 0: those of the real machine */
+    uint32_t machine_processors;
     int64_t capacity, used;
     _Atomic int64_t sync_delay_us;
 };
@@ -917,6 +919,17 @@ static int64_t sim_mono_ns(const alm_io *io)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
+static void sim_machine(const alm_io *io, alm_machine *out)
+{
+    const alm_sim *sim = enter_locked(io);
+    alm_machine_get(out);
+    if (sim->machine_bytes > 0)
+        out->memory_bytes = sim->machine_bytes;
+    if (sim->machine_processors > 0)
+        out->processors = sim->machine_processors;
+    (void)leave(io->self, 0);
+}
+
 static void sim_pause(const alm_io *io, int64_t ns)
 {
     (void)io, (void)ns;
@@ -1002,6 +1015,7 @@ alm_sim *alm_sim_new(uint64_t seed)
         .process_runs = sim_process_runs,
         .wall_ns = sim_wall_ns,
         .mono_ns = sim_mono_ns,
+        .machine = sim_machine,
         .pause = sim_pause,
         .random = sim_random,
         .sync_count = sim_sync_count,
@@ -1203,5 +1217,13 @@ void alm_sim_next_process(alm_sim *sim, bool others_end)
         }
     }
     sim->process++;
+    (void)leave(sim, 0);
+}
+
+void alm_sim_machine(alm_sim *sim, int64_t memory_bytes, uint32_t processors)
+{
+    (void)enter_locked(&sim->io);
+    sim->machine_bytes = memory_bytes;
+    sim->machine_processors = processors;
     (void)leave(sim, 0);
 }

@@ -71,6 +71,8 @@ int64_t alm_sim_used(alm_sim *sim);
 void alm_sim_next_process(alm_sim *sim, bool others_end);
 /* A file system without locks. */
 void alm_sim_without_locks(alm_sim *sim, bool without);
+/* What the machine has; 0: what the real one has. */
+void alm_sim_machine(alm_sim *sim, int64_t memory_bytes, uint32_t processors);
 /* Flips one bit, durably, also in the maps of the file that are in use; false: no such file or offset. */
 bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit);
 

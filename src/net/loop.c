@@ -238,7 +238,7 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t lanes, uint32_t query_
     alm_faults_init(&loop->faults);
     limit_conns(loop);
     if (lanes == 0)
-        lanes = ALM_MIN(uv_available_parallelism(), (uint32_t)LANES_DEFAULT_MAX);
+        lanes = ALM_MIN(alm_db_processors(db), (uint32_t)LANES_DEFAULT_MAX);
     loop->lanes = calloc(lanes, sizeof(*loop->lanes));
     if (loop->lanes == NULL) {
         alm_turns_deinit(&loop->turns);
@@ -250,10 +250,10 @@ alm_status alm_loop_new(alm_ctx *cx, alm_db *db, uint32_t lanes, uint32_t query_
     for (; code == 0 && loop->n_lanes < lanes; loop->n_lanes++)
         code = init_lane(loop, loop->n_lanes);
     alm_status st =
-        code == 0 ? alm_thread_pool_new(cx, query_threads, &loop->pool)
+        code == 0 ? alm_thread_pool_new(cx, query_threads, alm_db_processors(db), &loop->pool)
                   : alm_fail(cx, ALM_E_IO, -1, "cannot make an event loop: %s", uv_strerror(code));
     if (st == ALM_OK)
-        st = alm_thread_pool_new(cx, DESK_THREADS, &loop->desk);
+        st = alm_thread_pool_new(cx, DESK_THREADS, alm_db_processors(db), &loop->desk);
     if (st != ALM_OK) {
         alm_loop_free(loop);
         return st;

@@ -188,7 +188,9 @@ static alm_status listen_all(alm_ctx *cx, alm_net *net, const struct alm_conf *c
             return alm_fail(cx, ALM_E_IO, -1, "the system gives no random bytes");
         ALM_TRY(alm_preferences_open(cx, alm_io_posix(), alm_db_root(alm_loop_db(net->loop)),
                                      conf->http_settings_bytes_max, &net->shared.preferences));
-        ALM_TRY(alm_held_store_new(cx, &net->shared.held));
+        ALM_TRY(alm_held_store_new(
+            cx, alm_db_memory_share(alm_loop_db(net->loop), 0, INT64_C(256) << 20, 16),
+            &net->shared.held));
         ALM_TRY(alm_tagged_list_new(cx, &net->shared.tagged));
         net->shared.sessions = alm_session_store_new();
         net->shared.ended = alm_ended_sessions_new();

@@ -222,7 +222,8 @@ static void *run_minder(void *arg)
     return NULL;
 }
 
-alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, alm_thread_pool **out)
+alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, uint32_t processors,
+                               alm_thread_pool **out)
 {
     alm_thread_pool *pool = calloc(1, sizeof(*pool));
     if (pool == NULL)
@@ -232,7 +233,7 @@ alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, alm_thread_poo
     (void)pthread_cond_init(&pool->ended, NULL);
     (void)pthread_cond_init(&pool->mind, NULL);
     pool->threads_max = ALM_MAX(threads_max, 1u);
-    pool->short_max = uv_available_parallelism();
+    pool->short_max = processors;
     (void)pthread_mutex_lock(&pool->lock);
     pool->has_minder = pthread_create(&pool->minder, NULL, run_minder, pool) == 0;
     const bool made = pool->has_minder && add_thread(pool);

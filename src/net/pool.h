@@ -19,7 +19,7 @@ typedef struct alm_thread_pool_item { /* embedded in the caller's struct */
     uint64_t owner; /* 0: nobody's; stays as it is until the item has run */
 } alm_thread_pool_item;
 
-ALM_NODISCARD alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max,
+ALM_NODISCARD alm_status alm_thread_pool_new(alm_ctx *cx, uint32_t threads_max, uint32_t processors,
                                              alm_thread_pool **out);
 void alm_thread_pool_submit(alm_thread_pool *pool, alm_thread_pool_item *item);
 /* Do as many threads run as there may be, so that one more piece has to wait? As of a moment ago. */

@@ -38,7 +38,7 @@ static alm_thread_pool *new_pool(uint32_t threads)
 {
     alm_ctx cx = {0};
     alm_thread_pool *pool = NULL;
-    assert_int_equal(alm_thread_pool_new(&cx, threads, &pool), ALM_OK);
+    assert_int_equal(alm_thread_pool_new(&cx, threads, 2, &pool), ALM_OK);
     return pool;
 }
 

@@ -5,18 +5,47 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "session/access.h"
 #include "session/export.h"
 
-int64_t alm_db_ram_bytes(void)
+static const int64_t MB = INT64_C(1) << 20;
+
+/* The limits of a container change while it runs: each reading of the settings looks again. */
+void alm_db_look_at_machine(alm_db *db)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long page = sysconf(_SC_PAGE_SIZE);
-    return pages > 0 && page > 0 ? (int64_t)pages * page : INT64_C(1) << 32;
+    const alm_io *io = db->io != NULL ? db->io : alm_io_posix();
+    alm_machine now;
+    io->machine(io, &now);
+    ALM_ASSERT(now.memory_bytes > 0);
+    ALM_ASSERT(now.processors > 0);
+    const int64_t before = __atomic_exchange_n(&db->ram_bytes, now.memory_bytes, __ATOMIC_ACQ_REL);
+    const uint32_t had = __atomic_exchange_n(&db->processors, now.processors, __ATOMIC_ACQ_REL);
+    if (before != now.memory_bytes || had != now.processors)
+        alm_log_info("server", "%lld MB of memory (%s), %u processors (%s)",
+                     (long long)(now.memory_bytes >> 20), now.memory_by, now.processors,
+                     now.processors_by);
 }
 
-static void storage_conf(const struct alm_conf *conf, alm_storage_conf *out)
+int64_t alm_db_ram_bytes(const alm_db *db)
 {
+    return __atomic_load_n(&db->ram_bytes, __ATOMIC_ACQUIRE);
+}
+
+uint32_t alm_db_processors(const alm_db *db)
+{
+    return __atomic_load_n(&db->processors, __ATOMIC_ACQUIRE);
+}
+
+int64_t alm_db_memory_share(const alm_db *db, int64_t setting, int64_t most, int64_t part)
+{
+    ALM_ASSERT(part > 0);
+    return setting > 0 ? setting : ALM_MIN(most, alm_db_ram_bytes(db) / part);
+}
+
+static void storage_conf(const alm_db *db, alm_storage_conf *out)
+{
+    const struct alm_conf *conf = db->conf;
     alm_storage_conf_default(out);
     if (conf == NULL)
         return;
@@ -25,15 +54,16 @@ static void storage_conf(const struct alm_conf *conf, alm_storage_conf *out)
                                                           : ALM_SYNC_COMMIT;
     out->sync_interval_ms = conf->wal_sync_interval;
     out->wal_segment_bytes = conf->wal_segment_size;
-    out->head_bytes_max = conf->storage_head_bytes_max;
-    out->table_head_bytes_max = conf->storage_table_head_bytes_max;
+    out->head_bytes_max =
+        ALM_MAX(alm_db_memory_share(db, conf->storage_head_bytes_max, INT64_C(512) << 20, 8), MB);
+    out->table_head_bytes_max = ALM_MAX(
+        alm_db_memory_share(db, conf->storage_table_head_bytes_max, INT64_C(128) << 20, 32), MB);
     out->checkpoint_wal_bytes = conf->storage_checkpoint_wal_bytes;
-    out->txn_bytes_max =
-        conf->transaction_memory_max > 0 ? conf->transaction_memory_max : alm_db_ram_bytes() / 4;
+    out->txn_bytes_max = alm_db_memory_share(db, conf->transaction_memory_max, INT64_MAX, 4);
     out->part_rows_max = conf->storage_part_rows_max;
     out->overlap_max = (int32_t)conf->storage_overlap_max;
-    out->decoded_bytes_max = conf->storage_parquet_memory_max > 0 ? conf->storage_parquet_memory_max
-                                                                  : alm_db_ram_bytes() / 4;
+    out->decoded_bytes_max =
+        alm_db_memory_share(db, conf->storage_parquet_memory_max, INT64_MAX, 4);
     out->snapshot_age_max_ms = conf->storage_snapshot_age_max;
     out->archive_interval_ms = conf->wal_archive_interval;
     out->archive_backlog_max = conf->wal_archive_backlog_max;
@@ -67,17 +97,15 @@ static bool load_zone(alm_ctx *cx, void *arg, const char *name, alm_buf *out)
 static alm_status open_parts(alm_ctx *cx, alm_db *db)
 {
     alm_storage_conf conf;
-    storage_conf(db->conf, &conf);
+    storage_conf(db, &conf);
     const char *archive = db->conf != NULL ? db->conf->wal_archive_dir : "";
     if (archive[0] != 0)
         (void)snprintf(db->archive, sizeof(db->archive), "%s%s%.4000s",
                        archive[0] == '/' ? "" : db->root, archive[0] == '/' ? "" : "/", archive);
     conf.archive_dir = db->archive;
     uint32_t threads = db->conf != NULL ? (uint32_t)db->conf->shared_worker_count : 0;
-    if (threads == 0) {
-        const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = cores > 0 ? (uint32_t)cores : 1;
-    }
+    if (threads == 0)
+        threads = alm_db_processors(db);
     ALM_TRY(alm_registry_new(cx, &db->registry));
     ALM_TRY(alm_zones_new(cx, load_zone, NULL, &db->zones));
     cx->zones = db->zones;
@@ -102,6 +130,7 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
     (void)memcpy(db->root, root, strlen(root) + 1);
     (void)pthread_mutex_init(&db->lock, NULL);
     (void)pthread_mutex_init(&db->reload.lock, NULL);
+    alm_db_look_at_machine(db);
     alm_requests_init(db);
     alm_accounts_init(db);
     (void)pthread_mutex_init(&db->refreshes.lock, NULL);

@@ -23,7 +23,8 @@ alm_status alm_db_reload(alm_ctx *cx, alm_db *db, alm_reload what, bool *changed
 /* Read by statements that start meanwhile: one store each. */
 void alm_db_conf_changed(alm_db *db)
 {
-    const int64_t ram = alm_db_ram_bytes();
+    alm_db_look_at_machine(db);
+    const int64_t ram = alm_db_ram_bytes(db);
     const int64_t total = db->conf != NULL ? db->conf->query_memory_total_max : 0;
     const int64_t one = db->conf != NULL ? db->conf->query_memory_max : 0;
     __atomic_store_n(&db->mem.limit_bytes, total > 0 ? total : ram / 2, __ATOMIC_RELEASE);

@@ -36,7 +36,7 @@ static void set_limits(const alm_db *db, alm_request_user *user)
                      : requests > 0 ? requests
                                     : half,
                      __ATOMIC_RELEASE);
-    __atomic_store_n(&user->prepared.limit_bytes, prepared > 0 ? prepared : alm_db_ram_bytes() / 8,
+    __atomic_store_n(&user->prepared.limit_bytes, alm_db_memory_share(db, prepared, INT64_MAX, 8),
                      __ATOMIC_RELEASE);
 }
 
@@ -44,7 +44,7 @@ void alm_requests_conf(alm_db *db)
 {
     const int64_t all = db->conf != NULL ? db->conf->request_memory_max : 0;
     (void)pthread_mutex_lock(&db->requests.lock);
-    __atomic_store_n(&db->requests.all.limit_bytes, all > 0 ? all : alm_db_ram_bytes() / 4,
+    __atomic_store_n(&db->requests.all.limit_bytes, alm_db_memory_share(db, all, INT64_MAX, 4),
                      __ATOMIC_RELEASE);
     for (alm_request_user *user = db->requests.users; user != NULL; user = user->next)
         set_limits(db, user);

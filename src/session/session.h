@@ -41,6 +41,11 @@ void alm_db_reload_by(alm_db *db, alm_reload_fn run,
 ALM_NODISCARD alm_status alm_db_reload(alm_ctx *cx, alm_db *db, alm_reload what, bool *changed);
 /* Settings that the database keeps in another form have changed. */
 void alm_db_conf_changed(alm_db *db);
+/* What this process may use of the machine (io/machine.h), as of the last reading of the settings. */
+int64_t alm_db_ram_bytes(const alm_db *db);
+uint32_t alm_db_processors(const alm_db *db);
+/* The memory of a setting; where that is 0: one of so many parts of what there is, and `most` at most. */
+int64_t alm_db_memory_share(const alm_db *db, int64_t setting, int64_t most, int64_t part);
 /* The account of all statements (query.memory.total.max): what protocols keep for them counts too. */
 alm_mem *alm_db_memory(alm_db *db);
 /* Bytes that a statement keeps: its text, what was parsed and described of it. */
@@ -327,6 +332,9 @@ void alm_session_brief(alm_session *s, bool brief);
 ALM_NODISCARD alm_status alm_cursor_next(alm_cursor *c, alm_batch **out);
 /* Rows in hand are given out later: is what the statement was allowed there still? The error is the session's. */
 ALM_NODISCARD alm_status alm_cursor_still(alm_cursor *c);
+/* Has it read its state of the data for longer than storage.snapshot.age.max? Who has it while it waits for its client
+ * closes it then, by this error. */
+bool alm_cursor_is_aged(const alm_cursor *c, alm_error *err);
 void alm_cursor_close(alm_cursor *c);
 /* The client did not want rows for so long: that time does not count against the time limit. */
 void alm_cursor_waited(alm_cursor *c, int64_t ns);

@@ -40,6 +40,9 @@ struct alm_db {
     alm_requests requests;
     alm_plan_cache plans;
     int64_t query_mem_bytes;
+    int64_t
+        ram_bytes; /* that this process may use; processors too: when the settings were last read */
+    uint32_t processors;
     _Atomic uint64_t next_statement;
     alm_db_counters counters;
     atomic_bool stopping;
@@ -245,7 +248,7 @@ void alm_accounts_limit(alm_db *db); /* the settings have changed */
 void alm_account_change(alm_session *s);
 void alm_account_leave(alm_session *s);
 
-int64_t alm_db_ram_bytes(void);                       /* of the machine */
+void alm_db_look_at_machine(alm_db *db);
 int64_t alm_session_timeout_ms(const alm_session *s); /* of its next statement; 0: none */
 
 /* prepared.c. The tree of a statement whose plan was found by its text. */
@@ -286,6 +289,10 @@ alm_status alm_run_update_plan(alm_cursor *c, const alm_plan *plan, const alm_ta
 alm_status alm_outside_block(alm_cursor *c, const alm_stmt *stmt);
 /* Commits an implicit transaction before a statement that cannot go on with it. */
 alm_status alm_commit_before(alm_cursor *c);
+/* What it reads is kept for it from now on, as long as storage.snapshot.age.max says. */
+void alm_cursor_ages(alm_cursor *c);
+/* A load reads nothing from here on but how *table (NULL: none) is made: no files are kept for it, however long its client sends. */
+ALM_NODISCARD alm_status alm_cursor_keeps_table(alm_cursor *c, const alm_table **table);
 /* A newer snapshot. Plans made on the one before must not be used any more. */
 alm_status alm_cursor_look_again(alm_cursor *c);
 alm_status alm_run_alter(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n);

@@ -15,6 +15,7 @@ typedef struct sample {
     const alm_traffic *http, *pg, *line, *health;
     const struct alm_conf *conf;
     alm_process_use process;
+    int64_t ram_bytes, processors;
     alm_storage_stats storage;
     const alm_storage_counters *stored;
     const alm_times *syncs, *checkpoints, *merges, *statements;
@@ -60,6 +61,8 @@ static void take_sample(alm_http *h, sample *m)
         m->by[i].rows = alm_counted(&counters->by[i].rows);
     }
     alm_process_use_get(&m->process);
+    m->ram_bytes = alm_db_ram_bytes(db);
+    m->processors = alm_db_processors(db);
     alm_storage_stats_get(storage, &m->storage);
     alm_storage_backup_status(storage, &m->backup);
     alm_storage_scrub_status(storage, &m->scrub);

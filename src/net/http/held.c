@@ -51,14 +51,16 @@ struct alm_held_store {
     alm_held *newest, *oldest;
     held_owner *owners;
     alm_held_stats stats;
+    int64_t bytes_max; /* where http.snapshot.bytes.max is 0 */
 };
 
-alm_status alm_held_store_new(alm_ctx *cx, alm_held_store **out)
+alm_status alm_held_store_new(alm_ctx *cx, int64_t bytes_max, alm_held_store **out)
 {
     alm_held_store *store = calloc(1, sizeof(*store));
     if (store == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     (void)pthread_mutex_init(&store->lock, NULL);
+    store->bytes_max = bytes_max;
     *out = store;
     return ALM_OK;
 }
@@ -283,13 +285,15 @@ static void make_room(alm_held_store *store, const struct alm_conf *conf, const 
                       int64_t bytes)
 {
     held_owner *own = NULL;
+    const int64_t bytes_max =
+        conf->http_snapshot_bytes_max > 0 ? conf->http_snapshot_bytes_max : store->bytes_max;
     remove_expired(store, conf);
     while ((own = owner_of(store, user)) != NULL &&
            (is_over(own->bytes + bytes, conf->http_snapshot_user_bytes_max) ||
             is_over(own->results + 1, conf->http_snapshot_user_count_max)))
         remove_one(store, oldest_of(store, own), &store->stats.evicted);
     while (store->oldest != NULL) {
-        const bool by_bytes = store->stats.bytes + bytes > conf->http_snapshot_bytes_max;
+        const bool by_bytes = store->stats.bytes + bytes > bytes_max;
         if (!by_bytes && store->stats.results + 1 <= conf->http_snapshot_count_max)
             break;
         remove_one(store, oldest_of(store, who_has_most(store, user, bytes, by_bytes)),

@@ -25,7 +25,8 @@ typedef struct alm_held alm_held;
 
 enum { ALM_HELD_NAME_BYTES = 33 }; /* and the 0 */
 
-ALM_NODISCARD alm_status alm_held_store_new(alm_ctx *cx, alm_held_store **out);
+/* `bytes_max`: of all results, where http.snapshot.bytes.max is 0. */
+ALM_NODISCARD alm_status alm_held_store_new(alm_ctx *cx, int64_t bytes_max, alm_held_store **out);
 void alm_held_store_free(alm_held_store *store); /* NULL is fine */
 
 /* A result that is still to be filled. head: how its answers begin behind the query (columns ...). */
