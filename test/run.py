@@ -316,6 +316,7 @@ SUITES = [
     ("oidc-logout", False, script("test/oidc_logout_test.py")),
     ("rot", False, script("test/rot_test.py")),
     ("containers", False, script("test/container_test.py")),
+    ("snapshot-age", False, script("test/snapshot_age_test.py")),
     ("owner", False, script("test/owner_test.py")),
     ("disk", False, script("test/crash/disk_test.py")),
     ("visibility", False, script("test/visibility_test.py")),

@@ -174,8 +174,11 @@ struct alm_ctx {
     int64_t timeout_ms;        /* what deadline_ns was made of, for the message */
     const _Atomic int64_t *
         yield_ns; /* monotonic clock, until when this thread may be held up: then ALM_E_YIELD; 0 or NULL: any time */
-    int64_t now_ns; /* wall clock at statement start: now() and friends */
-    uint64_t seed;  /* of this statement's random functions */
+    int64_t
+        snapshot_until_ns; /* monotonic clock: what it reads is kept for it no longer; 0: for ever */
+    int64_t snapshot_age_ms; /* storage.snapshot.age.max, for the message */
+    int64_t now_ns;          /* wall clock at statement start: now() and friends */
+    uint64_t seed;           /* of this statement's random functions */
     const char *user;
     struct alm_session *session;
     uint64_t rewrite; /* storage.h, alm_rewrite_begin; 0: what is read is not written again */
@@ -192,8 +195,10 @@ struct alm_ctx {
 alm_status alm_fail(alm_ctx *cx, alm_status code, int32_t sql_pos, const char *format, ...)
     ALM_PRINTF(4, 5);
 void alm_error_clear(alm_ctx *cx);
-/* Cancel, time-out and yield_ns; call once per batch in every loop over data. Cheap (two loads, one clock). */
+/* Cancel, time-out, the age of what is read, and yield_ns; call once per batch in every loop over data. Cheap (a few loads, one clock). */
 ALM_NODISCARD alm_status alm_check(alm_ctx *cx);
+/* ALM_E_SNAPSHOT_AGE, with the text that names the setting. */
+alm_status alm_fail_age(alm_ctx *cx);
 /*
  * Parser, binder and planner call it for all that they make of a statement: a node of the tree, an expression, a step of the
  * plan, a column of a step. ALM_E_LIMIT beyond sql.nodes.max; cancel and time-out are looked at once in NODES_LOOK nodes, so

@@ -102,23 +102,38 @@ static int64_t tick_ns(void)
 
 enum { TICK_NS_MAX = 20000000 }; /* ticks are 1 to 10 ms apart */
 
+alm_status alm_fail_age(alm_ctx *cx)
+{
+    return alm_fail(
+        cx, ALM_E_SNAPSHOT_AGE, -1,
+        "snapshot too old: the statement has read its state of the data for longer than "
+        "storage.snapshot.age.max (%lld ms)",
+        (long long)cx->snapshot_age_ms);
+}
+
 alm_status alm_check(alm_ctx *cx)
 {
+    const int64_t until_ns = cx->snapshot_until_ns;
     alm_look(__builtin_return_address(0));
     if (cx->cancel != NULL && atomic_load_explicit(cx->cancel, memory_order_relaxed))
         return alm_fail(cx, ALM_E_CANCEL, -1, "cancelled by user");
     const int64_t yield_ns =
         cx->yield_ns != NULL ? atomic_load_explicit(cx->yield_ns, memory_order_relaxed) : 0;
-    if (cx->deadline_ns == 0 && yield_ns == 0)
+    if (cx->deadline_ns == 0 && until_ns == 0 && yield_ns == 0)
         return ALM_OK;
+    const int64_t first_ns = cx->deadline_ns == 0 ? until_ns
+                             : until_ns == 0      ? cx->deadline_ns
+                                                  : ALM_MIN(cx->deadline_ns, until_ns);
     const int64_t tick = tick_ns();
     if (yield_ns != 0 && tick >= yield_ns)
         return alm_fail(cx, ALM_E_YIELD, -1, "the statement goes on elsewhere");
-    if (cx->deadline_ns == 0 || tick < cx->deadline_ns - TICK_NS_MAX)
+    if (first_ns == 0 || tick < first_ns - TICK_NS_MAX)
         return ALM_OK;
     const int64_t now_ns = alm_monotonic_ns();
-    if (now_ns < cx->deadline_ns)
+    if (now_ns < first_ns)
         return ALM_OK;
+    if (cx->deadline_ns == 0 || now_ns < cx->deadline_ns)
+        return alm_fail_age(cx);
     const long long ran_ms = (now_ns - cx->started_ns) / 1000000;
     return alm_fail(cx, ALM_E_TIMEOUT, -1,
                     "timeout, query aborted [runtime=%lldms, timeout=%lldms]", ran_ms,
@@ -148,6 +163,8 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     child->started_ns = parent->started_ns;
     child->timeout_ms = parent->timeout_ms;
     child->yield_ns = parent->yield_ns;
+    child->snapshot_until_ns = parent->snapshot_until_ns;
+    child->snapshot_age_ms = parent->snapshot_age_ms;
     child->now_ns = parent->now_ns;
     child->seed = parent->seed;
     child->user = parent->user;

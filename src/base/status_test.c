@@ -70,6 +70,27 @@ static void test_check(void **state)
     assert_non_null(strstr(cx.err.msg, "timeout=200ms"));
 }
 
+/* The age of what is read ends a statement with a time limit and one without; the earlier of the two is told. */
+static void test_age(void **state)
+{
+    (void)state;
+    const int64_t now = alm_monotonic_ns(), hour = INT64_C(3600000000000);
+    alm_ctx cx = {.snapshot_age_ms = 1000, .snapshot_until_ns = now + hour};
+    assert_int_equal(alm_check(&cx), ALM_OK);
+    cx.snapshot_until_ns = now - 1;
+    for (int i = 0; i < 2; i++) {
+        cx.deadline_ns = i == 0 ? 0 : now + hour;
+        assert_int_equal(alm_check(&cx), ALM_E_SNAPSHOT_AGE);
+        assert_non_null(strstr(cx.err.msg, "storage.snapshot.age.max (1000 ms)"));
+        alm_ctx child;
+        alm_ctx_fork(&cx, &child);
+        assert_int_equal(alm_check(&child), ALM_E_SNAPSHOT_AGE);
+        alm_error_clear(&cx);
+    }
+    cx.deadline_ns = now - 1;
+    assert_int_equal(alm_check(&cx), ALM_E_TIMEOUT);
+}
+
 static void test_fork_and_join(void **state)
 {
     (void)state;
@@ -111,9 +132,13 @@ static void test_slices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),  cmocka_unit_test(test_first_error_wins),
-        cmocka_unit_test(test_check),  cmocka_unit_test(test_long_message_stays_utf8),
-        cmocka_unit_test(test_slices), cmocka_unit_test(test_fork_and_join),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_first_error_wins),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_age),
+        cmocka_unit_test(test_long_message_stays_utf8),
+        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_fork_and_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,6 +160,7 @@ alm_status alm_run_copy_from(alm_cursor *c, const alm_stmt *stmt, alm_param *par
     ALM_TRY(alm_refuse_view(cx, table, stmt->table_pos));
     ALM_TRY(alm_access_may(cx, "INSERT", table->name, stmt->table_pos));
     ALM_TRY(alm_copy_options_read(cx, stmt, &options));
+    ALM_TRY(alm_cursor_keeps_table(c, &table));
     ALM_TRY(copy_in_new(c, stmt, &options, table));
     /* as long as the client sends, but for a limit it has set itself */
     const int64_t own_ms = c->session->timeout_ms;

@@ -268,11 +268,45 @@ static alm_status take_params(alm_ctx *cx, const alm_stmt *stmt, const alm_vec *
     return ALM_OK;
 }
 
+void alm_cursor_ages(alm_cursor *c)
+{
+    const struct alm_conf *conf = c->session->db->conf;
+    c->cx.snapshot_age_ms = conf != NULL ? conf->storage_snapshot_age_max : 0;
+    c->cx.snapshot_until_ns =
+        c->cx.snapshot_age_ms > 0 ? alm_monotonic_ns() + c->cx.snapshot_age_ms * 1000000 : 0;
+}
+
+alm_status alm_cursor_keeps_table(alm_cursor *c, const alm_table **table)
+{
+    alm_snapshot *narrow = NULL;
+    ALM_TRY(alm_snapshot_narrow(&c->cx, c->snapshot, *table, &narrow));
+    if (*table != NULL) {
+        *table = alm_snapshot_find(narrow, alm_str_of((*table)->name));
+        ALM_ASSERT(*table != NULL);
+    }
+    alm_snapshot_release(c->snapshot);
+    c->snapshot = narrow;
+    c->cx.snapshot_until_ns = 0;
+    return ALM_OK;
+}
+
+bool alm_cursor_is_aged(const alm_cursor *c, alm_error *err)
+{
+    if (c->snapshot == NULL || c->cx.snapshot_until_ns == 0 ||
+        alm_monotonic_ns() < c->cx.snapshot_until_ns)
+        return false;
+    alm_ctx cx = {.snapshot_age_ms = c->cx.snapshot_age_ms};
+    (void)alm_fail_age(&cx);
+    *err = cx.err;
+    return true;
+}
+
 /* In a block that has written: with what it wrote. VALUES read no rows, and a block may insert many. */
 static alm_status look(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_session *s = c->session;
     const bool values = stmt->kind == ALM_STMT_INSERT && stmt->select == NULL;
+    alm_cursor_ages(c);
     if (s->txn != NULL && kinds[stmt->kind].reads && !values)
         return alm_txn_snapshot(&c->cx, s->txn, &c->snapshot);
     return alm_snapshot_acquire(&c->cx, s->db->storage, &c->snapshot);

@@ -107,6 +107,6 @@ alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     ALM_TRY(directory(c, stmt, &spec.dir));
     ALM_TRY(take_tables(c, stmt, &spec));
     spec.trusts_stored = cx->conf != NULL && !cx->conf->storage_backup_verify;
-    cx->deadline_ns = 0; /* as long as it takes; it can be cancelled */
+    cx->deadline_ns = cx->snapshot_until_ns = 0; /* as long as it takes; it can be cancelled */
     return alm_storage_backup(cx, c->session->db->storage, &spec, &result);
 }

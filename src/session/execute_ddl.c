@@ -8,6 +8,7 @@ alm_status alm_cursor_look_again(alm_cursor *c)
 {
     alm_snapshot_release(c->snapshot);
     c->snapshot = NULL;
+    alm_cursor_ages(c);
     return alm_snapshot_acquire(&c->cx, c->session->db->storage, &c->snapshot);
 }
 

@@ -51,7 +51,7 @@ static alm_status scrub_table(alm_cursor *c, alm_str name, int32_t pos, alm_scru
 static alm_status scrub(alm_cursor *c, const alm_stmt *stmt)
 {
     alm_scrub_result sum = {0};
-    c->cx.deadline_ns = 0; /* as long as it takes; it can be cancelled */
+    c->cx.deadline_ns = c->cx.snapshot_until_ns = 0; /* as long as it takes; it can be cancelled */
     ALM_TRY(scrub_table(c, stmt->table, stmt->table_pos, &sum));
     for (uint32_t i = 0; i < stmt->n_more; i++)
         ALM_TRY(scrub_table(c, stmt->more_tables[i], stmt->more_pos[i], &sum));

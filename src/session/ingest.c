@@ -33,6 +33,8 @@ static alm_status begin_new(alm_ingest *in, const alm_table_spec *spec, bool ove
     alm_acl_edit owner;
     ALM_TRY(alm_own_table(&in->c, &as_if, in->made.name, &owner));
     ALM_TRY(alm_acl_with(cx, &owner, true, &replacing.records));
+    const alm_table *none = NULL;
+    ALM_TRY(alm_cursor_keeps_table(&in->c, &none));
     return alm_table_create(cx, in->c.session->db->storage, &replacing, &in->bulk);
 }
 
@@ -64,6 +66,7 @@ static alm_status begin_load(alm_ingest *in, const alm_table_spec *spec, bool ov
     ALM_TRY(find_table(in, spec->name, overwrite));
     if (in->table == NULL || overwrite)
         return begin_new(in, spec, overwrite, owner);
+    ALM_TRY(alm_cursor_keeps_table(&in->c, &in->table));
     return alm_bulk_begin(cx, in->c.session->db->storage, in->table, &in->bulk);
 }
 

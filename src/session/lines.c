@@ -630,6 +630,8 @@ static alm_status look(alm_lines *l)
     if (l->c.snapshot != NULL)
         alm_snapshot_release(l->c.snapshot);
     l->c.snapshot = NULL;
+    alm_cursor_ages(
+        &l->c); /* a unit is as long as its client sends; this is longer than any needs */
     return alm_snapshot_acquire(&l->c.cx, l->c.session->db->storage, &l->c.snapshot);
 }
 

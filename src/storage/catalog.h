@@ -102,6 +102,12 @@ typedef struct alm_snapshot alm_snapshot; /* all tables at one LSN; counted */
 
 /* NULL: no such table. Names without case. */
 const alm_table *alm_snapshot_find(const alm_snapshot *snap, alm_str name);
+/*
+ * What writing to one table needs of the snapshot: the table without its rows, and the records. Keeps no files, so it may be had
+ * for as long as a client sends. alm_snapshot_find has the table; alm_table of `snap` are none of it. NULL: no table.
+ */
+ALM_NODISCARD alm_status alm_snapshot_narrow(alm_ctx *cx, const alm_snapshot *snap,
+                                             const alm_table *table, alm_snapshot **out);
 size_t alm_snapshot_count(const alm_snapshot *snap);
 const alm_table *alm_snapshot_at(const alm_snapshot *snap, size_t i);
 /* The rows that statements see: all but those that have expired. min_ts > max_ts: there are none. */

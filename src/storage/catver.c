@@ -422,6 +422,36 @@ alm_status alm_snapshot_new(alm_ctx *cx, alm_storage *st, alm_catver *cat, alm_s
     return ALM_OK;
 }
 
+alm_status alm_snapshot_narrow(alm_ctx *cx, const alm_snapshot *snap, const alm_table *table,
+                               alm_snapshot **out)
+{
+    alm_catver *none = NULL;
+    alm_version *bare = NULL;
+    alm_build b;
+    ALM_TRY(alm_catver_empty(cx, &none));
+    none->lsn = snap->cat->lsn;
+    none->records = alm_records_retain(snap->cat->records);
+    alm_status e = alm_build_on(cx, snap->st, none, &b);
+    alm_catver_release(none);
+    ALM_TRY(e);
+    if (table != NULL)
+        e = alm_version_bare(cx, alm_version_of(table), &bare);
+    if (bare != NULL && bare->detached != NULL) {
+        alm_part_set_release(bare->detached);
+        bare->detached = NULL;
+    }
+    if (bare != NULL) {
+        e = alm_build_add(cx, &b, bare);
+        if (e != ALM_OK)
+            alm_version_release(bare);
+    }
+    if (e != ALM_OK) {
+        alm_build_abandon(&b);
+        return e;
+    }
+    return alm_snapshot_new(cx, snap->st, b.next, out);
+}
+
 alm_snapshot *alm_snapshot_retain(alm_snapshot *snap)
 {
     const uint32_t before = atomic_fetch_add_explicit(&snap->refs, 1, memory_order_relaxed);

@@ -698,9 +698,14 @@ bool alm_query_run_is_stuck(alm_http *h)
     const int64_t limit_ms = h->cx.conf->http_send_timeout;
     if (run == NULL || !run->waiting)
         return false;
+    alm_error aged;
     const int64_t waited_ms = (alm_monotonic_ns() - run->waiting_since_ns) / 1000000;
     if (run->cursor != NULL && alm_session_take_cancel(run->session)) {
         alm_log_info("http", "an answer that waited for its reader was cancelled");
+        return true;
+    }
+    if (run->cursor != NULL && alm_cursor_is_aged(run->cursor, &aged)) {
+        alm_log_warn("http", "an answer that waited for its reader was broken off: %s", aged.msg);
         return true;
     }
     if (waited_ms < limit_ms)

@@ -235,6 +235,29 @@ bool pg_cursor_is_closed(const pg_portal *portal, alm_error *err)
     return true;
 }
 
+static void give_back(pg_portal *portal, alm_status code, const char *why)
+{
+    alm_cursor_close(portal->cursor);
+    portal->cursor = NULL;
+    portal->batch = NULL;
+    portal->owed = 0;
+    portal->closed = why;
+    portal->closed_code = code;
+}
+
+void pg_cursors_drop_aged(pg_conn *c)
+{
+    const alm_map_entry *e = NULL;
+    alm_error err;
+    for (size_t at = 0; (e = alm_map_next(&c->portals, &at)) != NULL;) {
+        pg_portal *portal = e->value;
+        if (portal->cursor != NULL && portal != c->run.portal && portal != c->run.from &&
+            alm_cursor_is_aged(portal->cursor, &err))
+            give_back(portal, err.code,
+                      "snapshot too old: it was open longer than storage.snapshot.age.max");
+    }
+}
+
 void pg_cursors_give_back(pg_conn *c, int64_t idle_ns, alm_status code, const char *why)
 {
     const int64_t now_ns = alm_monotonic_ns();
@@ -247,11 +270,6 @@ void pg_cursors_give_back(pg_conn *c, int64_t idle_ns, alm_status code, const ch
             portal->idle_since_ns = now_ns;
         if (now_ns - portal->idle_since_ns < idle_ns)
             continue;
-        alm_cursor_close(portal->cursor);
-        portal->cursor = NULL;
-        portal->batch = NULL;
-        portal->owed = 0;
-        portal->closed = why;
-        portal->closed_code = code;
+        give_back(portal, code, why);
     }
 }

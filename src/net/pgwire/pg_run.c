@@ -685,6 +685,12 @@ void pg_run_break(pg_conn *c, const alm_error *err)
     run_end(c);
 }
 
+bool pg_run_is_aged(const pg_conn *c, alm_error *err)
+{
+    const pg_portal *from = c->run.from != NULL ? c->run.from : c->run.portal;
+    return from != NULL && from->cursor != NULL && alm_cursor_is_aged(from->cursor, err);
+}
+
 void pg_run_cancel(pg_conn *c)
 {
     if (c->copying)

@@ -296,6 +296,8 @@ bool pg_cursor_is_closed(const pg_portal *portal, alm_error *err);
 /* Nothing of the connection runs: closes what was not read since idle_ns ago (0: all that holds rows) but what the run that
  * waits for its reader is about. */
 void pg_cursors_give_back(pg_conn *c, int64_t idle_ns, alm_status code, const char *why);
+/* The same of those that read a snapshot which is older than storage.snapshot.age.max. */
+void pg_cursors_drop_aged(pg_conn *c);
 void pg_cursors_went_back(pg_conn *c); /* ROLLBACK TO: those that were declared since go */
 
 /* pg_run.c */
@@ -305,6 +307,8 @@ void pg_run_sync(pg_conn *c); /* commits, then pg_synced */
 void pg_run_drained(pg_conn *c);
 /* A run that waits for its reader ends with this error. The connection stays paused: the caller resumes it. */
 void pg_run_break(pg_conn *c, const alm_error *err);
+/* It reads a snapshot that is older than storage.snapshot.age.max. */
+bool pg_run_is_aged(const pg_conn *c, alm_error *err);
 void pg_run_cancel(pg_conn *c); /* by request of the client; nothing runs: no effect */
 void pg_run_clear(pg_conn *c);
 void pg_run_failed(pg_conn *c); /* run->err is the end of it */

@@ -267,6 +267,7 @@ static bool look(pg_conn *c)
     static const alm_error cancelled = {
         .code = ALM_E_CANCEL, .sql_pos = -1, .msg = "cancelled by user"};
     const struct alm_conf *conf = c->cx.conf;
+    alm_error aged;
     const bool waiting = c->running && c->run.waiting;
     if (c->phase != PG_READY || (c->running && !waiting))
         return false;
@@ -278,6 +279,13 @@ static bool look(pg_conn *c)
             alm_conn_resume(c->conn); /* the next message may run at once */
         return false;
     }
+    if (waiting && pg_run_is_aged(c, &aged)) {
+        pg_run_break(c, &aged);
+        pg_cursors_drop_aged(c);
+        alm_conn_resume(c->conn);
+        return false;
+    }
+    pg_cursors_drop_aged(c);
     if (conf->pg_cursor_idle_timeout > 0)
         pg_cursors_give_back(c, conf->pg_cursor_idle_timeout * 1000000, ALM_E_PORTAL,
                              "it was idle longer than pg.cursor.idle.timeout");
