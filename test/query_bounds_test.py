@@ -327,6 +327,139 @@ def long_texts_are_left_at_the_time_limit(s):
     expect(time.monotonic() - start < 3, f"{one}: one text, too: {time.monotonic() - start:.1f} s")
 
 
+def download(s, path, form, user=None, headers=None, keep=0):
+    """(status, bytes of the answer, its first `keep`, highest resident memory meanwhile)"""
+    import base64
+    host, port = s.http.split(":")
+    sent = {"Content-Type": "application/x-www-form-urlencoded", **(headers or {})}
+    if user is not None:
+        sent["Authorization"] = "Basic " + base64.b64encode(user.encode()).decode()
+    peak, stop = [s.resident_bytes()[1]], threading.Event()
+
+    def look():
+        while not stop.wait(0.005):
+            peak[0] = max(peak[0], s.resident_bytes()[1])
+    looks = threading.Thread(target=look)
+    looks.start()
+    c = http.client.HTTPConnection(host, int(port), timeout=120)
+    count, first = 0, b""
+    try:
+        c.request("POST", path, urllib.parse.urlencode(form), sent)
+        r = c.getresponse()
+        while piece := r.read(1 << 20):
+            count += len(piece)
+            first += piece[:keep - len(first)]
+        status = r.status
+    except http.client.IncompleteRead:
+        status = 0
+    finally:
+        c.close()
+        stop.set()
+        looks.join()
+    return status, count, first, peak[0]
+
+
+@check
+def few_rows_that_are_many_bytes_are_answered_in_bounded_memory(_):
+    """A constant, or a text that many columns show, takes no memory until it is written: 200 MB of it in an answer of each kind."""
+    with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "32m"}) as s:
+        tall, wide = "select repeat('x', 1000000) a from long_sequence(200)", "select " + many(200, lambda i: f"a a{i}") + " from (select repeat('x', 1000000) || x a from long_sequence(1))"
+        for name, path, form, headers in (("json", "/exec", {}, {}), ("csv", "/exp", {}, {}), ("ndjson", "/exp", {"fmt": "ndjson"}, {}), ("arrow", "/exp", {"fmt": "arrow"}, {}),
+                                          ("snapshot", "/exec", {"snapshot": "new"}, {}), ("gzip", "/exec", {}, {"Accept-Encoding": "gzip"}), ("zstd", "/exec", {}, {"Accept-Encoding": "zstd"}),
+                                          ("last rows", "/exec", {"limit": "-200"}, {}), ("parquet", "/exp", {"fmt": "parquet"}, {})):
+            for sql in (tall, wide):
+                before = s.resident_bytes()[1]
+                status, count, first, peak = download(s, path, {"query": sql, **form}, headers=headers, keep=4000)
+                grown = (peak - before) / 1e6
+                expect(grown < 60, f"{name}: {sql[:40]}: takes {grown:.0f} MB")
+                if sql == wide and name in ("arrow", "snapshot", "parquet"):  # a row of these is made at once
+                    expect(status != 200 and b"query.memory.max" in first, f"{name}: one row of 200 MB: {status} {first[-300:]}")
+                else:
+                    expect(status == 200 and (count > 200_000_000 or name in ("gzip", "zstd", "parquet")), f"{name}: {sql[:40]}: {status}, {count} bytes")
+        status, count, first, peak = download(s, "/exec", {"query": "select x, repeat('ä\"', 20000) || x b from long_sequence(40)"}, keep=1 << 30)
+        rows = json.loads(first)["dataset"]
+        expect([r[0] for r in rows] == list(range(1, 41)) and all(r[1] == 'ä"' * 20000 + str(r[0]) for r in rows), "rows that went out in parts are whole")
+        import io, pyarrow as pa
+        status, count, first, peak = download(s, "/exp", {"query": "select x, repeat('ab', 100000) || x b, (x % 3)::symbol c from long_sequence(40)", "fmt": "arrow"}, keep=1 << 30)
+        table = pa.ipc.open_stream(io.BytesIO(first)).read_all()
+        expect(table["x"].to_pylist() == list(range(1, 41)) and table["b"].to_pylist() == ["ab" * 100000 + str(x) for x in range(1, 41)] and
+               table["c"].to_pylist() == [str(x % 3) for x in range(1, 41)] and table["b"].num_chunks > 1, f"messages of some rows each: {table['b'].num_chunks}")
+        expect(queries_bytes(s) < 1 << 20, "the memory of answers was given back")
+
+
+@check
+def an_answer_that_is_written_out_is_cancelled_and_ends_with_the_grant(_):
+    """The rows of one batch may take long to be written."""
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096"}
+    with Server(env=env) as s:
+        root, user = "root:secret", "a1:of tests"
+        for sql in ("create user a1 with password 'of tests'", "grant http to a1", "create table t as (select x from long_sequence(8000))", "grant select on t to a1"):
+            status, said, _ = post(s, sql, user=root)
+            expect(status == 200, f"{sql}: {said}")
+        for end in ("cancel query {}", "timeout", "revoke select on t from a1"):
+            done = []
+            rows = "select repeat('x', 1000000) a from t"
+            t = threading.Thread(target=lambda: done.append(download(s, "/exec", {"query": rows, **({"timeout": "1"} if end == "timeout" else {})}, user=user)))
+            t.start()
+            if end != "timeout":
+                running = "select query_id from query_activity() where username = 'a1'"
+                wait_until(lambda: [post(s, end.format(id), user=root)[0] for [id] in post(s, running, user=root)[1]] == [200], f"{end}: nothing runs")
+            t.join(30)
+            expect(done and done[0][0] != 200 and done[0][1] < 4_000_000_000, f"{end}: {[d[:2] for d in done]}")
+
+
+@check
+def columns_named_again_are_counted(_):
+    """cols= may name a column many times: each is looked up at once, and what is made for it is memory of the statement."""
+    with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "32m", "ALMANAC_SQL_NODES_MAX": "500000"}) as s:
+        for path, form in (("/exp", {"fmt": "arrow"}), ("/exp", {}), ("/exec", {}), ("/exec", {"snapshot": "new", "limit": "1"}), ("/exp", {"fmt": "parquet"}), ("/exp", {"fmt": "ndjson"})):
+            before = s.resident_bytes()[1]
+            status, count, first, peak = download(s, path, {"query": "select x from long_sequence(2000)", "cols": many(5000, lambda i: "x", ","), **form}, keep=300)
+            expect(peak - before < 80_000_000, f"{path} {form}: {(peak - before) / 1e6:.0f} MB")
+            expect(status == 200 or b"query.memory.max" in first, f"{path} {form}: {status} {first}")
+        status, count, first, peak = download(s, "/exec", {"query": "select 1 a", "cols": many(500_001, lambda i: "a", ",")}, keep=1000)
+        expect(status == 400 and b"sql.nodes.max (500000)" in first, f"{status} {first}")
+        wide = "with a as (select " + many(1500, lambda i: f"1 c{i}") + ") select a1.*, a2.*, 1 z from a a1 cross join a a2"
+        waits, done = [], []
+        t = threading.Thread(target=lambda: done.append(download(s, "/exec", {"query": wide, "cols": many(400_000, lambda i: "z", ",")}, keep=300)))
+        start = time.monotonic()
+        t.start()
+        while t.is_alive():
+            now = time.monotonic()
+            post(s, "select 1")
+            waits.append(time.monotonic() - now)
+        expect(time.monotonic() - start < 20, f"names are looked for one after another: {time.monotonic() - start:.1f} s")
+        expect(max(waits) < 1, f"others waited {max(waits):.2f} s")
+        status, answer, _ = post(s, "select 1 a, 2 b, 3 A2")
+        expect(json.loads(download(s, "/exec", {"query": "select 1 a, 2 b, 3 c", "cols": "C,a,c,a"}, keep=1000)[2])["dataset"] == [[3, 1, 3, 1]], "the order that was asked for")
+
+
+@check
+def parameters_beyond_those_of_the_statement_hold_up_nobody(s):
+    """params of a body are read on a thread of their own, as a long statement is."""
+    def wait_beside(body):
+        request = urllib.request.Request(s.url + "/exec", data=body, headers={"Content-Type": "application/json"})
+        waits, said = [], []
+
+        def send():
+            try:
+                urllib.request.urlopen(request, timeout=60)
+            except urllib.error.HTTPError as e:
+                said.append(json.loads(e.read())["error"])
+        t = threading.Thread(target=send)
+        t.start()
+        while t.is_alive():
+            start = time.monotonic()
+            post(s, "select 1")
+            waits.append(time.monotonic() - start)
+        return max(waits), said
+    values = json.dumps({"query": "select $1::int", "params": [1] * 2_000_000}).encode()
+    base, _ = wait_beside(json.dumps({"query": "select $1::int", "params": [], "other": [1] * 2_000_000}).encode())  # refused where it is read
+    waited, said = wait_beside(values)
+    expect(said and "the statement has 1 parameters, more than 65535 values were given" in said[0], str(said))
+    expect(waited < 1 or waited < 4 * base, f"others waited {waited:.2f} s, {base:.2f} s beside as many bytes")
+
+
 @check
 def who_takes_longer_than_it_seemed_leaves_the_network_thread(s):
     """Rows that are crowded in a short time seem to be few, and no estimate knows what an expression costs."""

@@ -14,6 +14,7 @@
 
 #include "almanac.h"
 #include "base/hash.h"
+#include "type/array.h"
 
 enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY = 2, HEADER_BATCH = 3 };
 enum type_kind {
@@ -230,7 +231,7 @@ alm_status alm_arrow_ipc_schema(alm_ctx *cx, const alm_arrow_field *fields, uint
                                 alm_buf *out)
 {
     alm_buf meta;
-    alm_buf_init(&meta, NULL);
+    alm_buf_init(&meta, cx->mem);
     alm_status st = put_schema(cx, &meta, fields, n);
     if (st == ALM_OK)
         st = end_message(cx, &meta, NULL, out);
@@ -245,12 +246,12 @@ typedef struct parts {
     alm_buf nodes, buffers, body, meta;
 } parts;
 
-static void parts_init(parts *p)
+static void parts_init(const alm_ctx *cx, parts *p)
 {
-    alm_buf_init(&p->nodes, NULL);
-    alm_buf_init(&p->buffers, NULL);
-    alm_buf_init(&p->body, NULL);
-    alm_buf_init(&p->meta, NULL);
+    alm_buf_init(&p->nodes, cx->mem);
+    alm_buf_init(&p->buffers, cx->mem);
+    alm_buf_init(&p->body, cx->mem);
+    alm_buf_init(&p->meta, cx->mem);
 }
 
 static void parts_deinit(parts *p)
@@ -320,9 +321,9 @@ static void dictionary_deinit(dictionary *d)
 static alm_status dictionary_init(alm_ctx *cx, dictionary *d, int64_t rows)
 {
     *d = (dictionary){.mask = 15};
-    alm_buf_init(&d->offsets, NULL);
-    alm_buf_init(&d->bytes, NULL);
-    alm_buf_init(&d->indices, NULL);
+    alm_buf_init(&d->offsets, cx->mem);
+    alm_buf_init(&d->bytes, cx->mem);
+    alm_buf_init(&d->indices, cx->mem);
     while (d->mask < 2 * (uint64_t)rows)
         d->mask = 2 * d->mask + 1;
     d->slots = calloc((size_t)d->mask + 1, sizeof *d->slots);
@@ -371,7 +372,7 @@ static alm_status dictionary_fill(alm_ctx *cx, dictionary *d, const struct Arrow
 static alm_status put_dictionary(alm_ctx *cx, const dictionary *d, int64_t id, alm_buf *out)
 {
     parts p;
-    parts_init(&p);
+    parts_init(cx, &p);
     alm_status st = put_node(cx, &p, d->n, 0);
     if (st == ALM_OK)
         st = put_buffer(cx, &p, NULL, 0);
@@ -433,13 +434,61 @@ static alm_status put_column(alm_ctx *cx, parts *p, const alm_arrow_field *field
                       rows * (array ? sizeof(double) : alm_type_width(field->type)));
 }
 
-alm_status alm_arrow_ipc_batch(alm_ctx *cx, const alm_arrow_field *fields, const alm_batch *batch,
-                               alm_buf *out)
+/* ---------------------------------------------------------------------- steps */
+
+/* About the bytes of one value. */
+static size_t value_bytes(const alm_vec *v, uint32_t row)
+{
+    enum { OTHER_BYTES = 40 }; /* as a text, where Arrow has no such type */
+    if (v->type.id == ALM_T_ARRAY)
+        return 8 + alm_array_of(v, row).count * sizeof(double);
+    if (alm_type_is_text(v->type) || v->type.id == ALM_T_BINARY)
+        return 4 + alm_vec_text(v, row).len;
+    return alm_type_info_of(v->type)->arrow[0] == 'u' ? OTHER_BYTES : v->width;
+}
+
+static size_t column_bytes(const alm_vec *v, uint32_t rows)
+{
+    const bool text = alm_type_is_text(v->type) || v->type.id == ALM_T_BINARY;
+    if (v->is_const || (!text && v->type.id != ALM_T_ARRAY))
+        return rows * value_bytes(v, 0);
+    size_t bytes = 0;
+    if (text && v->dict == NULL) {
+        const alm_view *views = v->data;
+        for (uint32_t i = 0; i < rows; i++)
+            bytes += alm_view_is_null(&views[i]) ? 0 : views[i].len;
+        return bytes + 4 * (size_t)rows;
+    }
+    for (uint32_t i = 0; i < rows; i++)
+        bytes += value_bytes(v, i);
+    return bytes;
+}
+
+/* Rows of one message; *bytes: about what they are. */
+static uint32_t step_of(const alm_batch *batch, size_t *bytes)
+{
+    *bytes = 0;
+    for (uint32_t i = 0; i < batch->n_cols; i++)
+        *bytes += column_bytes(&batch->cols[i], batch->rows);
+    if (*bytes <= ALM_ARROW_IPC_BYTES)
+        return batch->rows;
+    uint32_t rows = 0;
+    *bytes = 0;
+    do {
+        for (uint32_t i = 0; i < batch->n_cols; i++)
+            *bytes += value_bytes(&batch->cols[i], rows);
+        rows++;
+    } while (rows < batch->rows && *bytes < ALM_ARROW_IPC_BYTES);
+    return rows;
+}
+
+static alm_status put_rows(alm_ctx *cx, const alm_arrow_field *fields, const alm_batch *batch,
+                           alm_buf *out)
 {
     struct ArrowArray array;
     parts p;
     ALM_TRY(alm_arrow_array(cx, batch, &array));
-    parts_init(&p);
+    parts_init(cx, &p);
     alm_status st = ALM_OK;
     for (uint32_t i = 0; st == ALM_OK && i < batch->n_cols; i++)
         st = put_column(cx, &p, &fields[i], 0, array.children[i], i, out);
@@ -447,5 +496,20 @@ alm_status alm_arrow_ipc_batch(alm_ctx *cx, const alm_arrow_field *fields, const
         st = put_batch(cx, &p, batch->rows, -1, out);
     parts_deinit(&p);
     array.release(&array);
+    return st;
+}
+
+alm_status alm_arrow_ipc_batch(alm_ctx *cx, const alm_arrow_field *fields, const alm_batch *batch,
+                               uint32_t *rows, alm_buf *out)
+{
+    size_t bytes = 0;
+    alm_batch part = *batch;
+    part.rows = *rows = step_of(batch, &bytes);
+    const int64_t copies = 2 * (int64_t)bytes; /* a text is copied twice */
+    if (cx->mem != NULL)
+        ALM_TRY(alm_mem_charge(cx, cx->mem, copies, "Arrow"));
+    const alm_status st = put_rows(cx, fields, &part, out);
+    if (cx->mem != NULL)
+        alm_mem_release(cx->mem, copies);
     return st;
 }

@@ -52,9 +52,8 @@ static char *write_checked(char *out, alm_str text)
     return out;
 }
 
-char *alm_json_write_string(char *out, alm_str text)
+char *alm_json_write_part(char *out, alm_str text)
 {
-    *out++ = '"';
     size_t plain = 0; /* bytes at the start that go as they are */
     while (plain < text.len) {
         const unsigned char c = (unsigned char)text.ptr[plain];
@@ -66,6 +65,13 @@ char *alm_json_write_string(char *out, alm_str text)
     out += plain;
     if (plain < text.len)
         out = write_checked(out, (alm_str){text.ptr + plain, text.len - plain});
+    return out;
+}
+
+char *alm_json_write_string(char *out, alm_str text)
+{
+    *out++ = '"';
+    out = alm_json_write_part(out, text);
     *out++ = '"';
     return out;
 }

@@ -12,5 +12,7 @@
 ALM_NODISCARD alm_status alm_json_put_string(alm_ctx *cx, alm_buf *out, alm_str text);
 /* Into memory with room for 6 * text.len + 2 bytes; returns the end. */
 char *alm_json_write_string(char *out, alm_str text);
+/* The same without quotes, 6 * text.len bytes: parts of a text that end where a character does make the text. */
+char *alm_json_write_part(char *out, alm_str text);
 
 #endif

@@ -14,7 +14,10 @@
 #include "time/timestamp.h"
 #include "type/array.h"
 
-enum { CELL_MAX = 64 }; /* longest text of a type of fixed width, quotes and comma included */
+enum {
+    CELL_MAX = 72,       /* longest text of a type of fixed width, quotes and comma included */
+    TEXT_STEP = 12 << 10 /* of a long text at a time; a multiple of 3 for base 64 */
+};
 
 typedef struct cell_writer cell_writer;
 typedef char *(*cell_fn)(cell_writer *w, const alm_vec *v, size_t row, char *out);
@@ -42,6 +45,8 @@ struct alm_result_writer {
     cell_writer *cells;
     const char *row_end;
     int64_t rows;
+    uint32_t col;   /* of the row that is there in part: to go on with */
+    size_t text_at; /* of its text: bytes that are there */
 };
 
 static char *put_null(const cell_writer *w, char *out)
@@ -210,10 +215,9 @@ alm_status alm_result_writer_new(alm_ctx *cx, alm_arena *arena, const alm_type *
     return ALM_OK;
 }
 
-/* A field in quotes with the quotes inside doubled; room for 2 * len + 2 bytes. */
-static char *write_quoted(char *out, alm_str text)
+/* With the quotes inside doubled; room for 2 * len bytes. */
+static char *write_doubled(char *out, alm_str text)
 {
-    *out++ = '"';
     size_t at = 0;
     while (at < text.len) {
         const char *quote = memchr(text.ptr + at, '"', text.len - at);
@@ -224,6 +228,14 @@ static char *write_quoted(char *out, alm_str text)
         if (quote != NULL)
             *out++ = '"';
     }
+    return out;
+}
+
+/* A field in quotes; room for 2 * len + 2 bytes. */
+static char *write_quoted(char *out, alm_str text)
+{
+    *out++ = '"';
+    out = write_doubled(out, text);
     *out++ = '"';
     return out;
 }
@@ -232,6 +244,43 @@ alm_status alm_csv_put_quoted(alm_ctx *cx, alm_buf *out, alm_str text)
 {
     ALM_TRY(alm_buf_reserve(cx, out, 2 * text.len + 2));
     out->len = (size_t)(write_quoted(out->ptr + out->len, text) - out->ptr);
+    return ALM_OK;
+}
+
+/* Bytes of a text from `at` on that make a step, up to the end of a character. */
+static size_t step_of(alm_str text, size_t at)
+{
+    size_t n = ALM_MIN(text.len - at, (size_t)TEXT_STEP);
+    for (int back = 0; back < 3 && at + n < text.len && (text.ptr[at + n] & 0xC0) == 0x80; back++)
+        n--;
+    return n;
+}
+
+/* A long text, or bytes in base 64, in quotes, step by step until there is enough. */
+static alm_status put_long_text(alm_ctx *cx, alm_result_writer *w, const cell_writer *cell,
+                                alm_str text, size_t enough, alm_buf *out)
+{
+    const bool bytes = cell->type.id == ALM_T_BINARY;
+    while (w->text_at < text.len) {
+        if (w->text_at > 0 && out->len >= enough)
+            return ALM_OK;
+        const size_t n =
+            bytes ? ALM_MIN(text.len - w->text_at, (size_t)TEXT_STEP) : step_of(text, w->text_at);
+        const alm_str part = {text.ptr + w->text_at, n};
+        ALM_TRY(alm_buf_reserve(cx, out, 6 * n + CELL_MAX));
+        char *end = out->ptr + out->len;
+        if (w->text_at == 0)
+            *end++ = '"';
+        if (bytes)
+            end += alm_base64_encode(part, end);
+        else
+            end = w->json ? alm_json_write_part(end, part) : write_doubled(end, part);
+        w->text_at += n;
+        if (w->text_at == text.len)
+            *end++ = '"';
+        out->len = (size_t)(end - out->ptr);
+    }
+    w->text_at = 0;
     return ALM_OK;
 }
 
@@ -290,20 +339,18 @@ static alm_status put_bytes(alm_ctx *cx, const cell_writer *cell, alm_str bytes,
     return ALM_OK;
 }
 
-static alm_status put_cell(alm_ctx *cx, alm_result_writer *w, cell_writer *cell, const alm_vec *v,
-                           size_t row, alm_buf *out)
+/* A cell of another type than those of fixed width. */
+static alm_status put_wide(alm_ctx *cx, alm_result_writer *w, const cell_writer *cell,
+                           const alm_vec *v, size_t row, size_t enough, alm_buf *out)
 {
-    if (cell->write != NULL) {
-        ALM_TRY(alm_buf_reserve(cx, out, CELL_MAX));
-        out->len = (size_t)(cell->write(cell, v, row, out->ptr + out->len) - out->ptr);
-        return ALM_OK;
+    if (cell->is_text || cell->type.id == ALM_T_BINARY) {
+        const alm_str text = alm_vec_text(v, row);
+        if (text.len > TEXT_STEP)
+            return put_long_text(cx, w, cell, text, enough, out);
+        return cell->is_text ? put_text(cx, w, cell, text, out) : put_bytes(cx, cell, text, out);
     }
-    if (cell->is_text)
-        return put_text(cx, w, cell, alm_vec_text(v, row), out);
     if (cell->type.id == ALM_T_ARRAY)
         return put_array(cx, cell, v, row, w->json, out);
-    if (cell->type.id == ALM_T_BINARY)
-        return put_bytes(cx, cell, alm_vec_text(v, row), out);
     return put_other(cx, w, cell, v, row, out);
 }
 
@@ -314,27 +361,63 @@ static alm_status begin_row(alm_ctx *cx, const alm_result_writer *w, alm_buf *ou
     return alm_buf_text(cx, out, w->rows > 0 ? ",[" : "[");
 }
 
-alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch, uint32_t from,
-                           uint32_t to, alm_buf *out)
+static inline bool is_in_row(const alm_result_writer *w)
 {
-    ALM_ASSERT(batch->sel == NULL);
-    alm_status st = ALM_OK;
-    for (uint32_t row = from; st == ALM_OK && row < to; row++) {
+    return w->col > 0 || w->text_at > 0;
+}
+
+/* The row, or what is missing of it; until there is enough, and then w->col is where to go on. */
+static alm_status put_row(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch, size_t row,
+                          size_t enough, alm_buf *out)
+{
+    uint32_t i = w->col;
+    bool in_text = w->text_at > 0; /* what stands before it is there */
+    if (!is_in_row(w))
         ALM_TRY(begin_row(cx, w, out));
-        for (uint32_t i = 0; st == ALM_OK && i < w->n; i++) {
-            const alm_vec *v = &batch->cols[w->cols[i]];
-            if (w->cells[i].lead.len > 0) {
-                ALM_TRY(alm_buf_append(cx, out, w->cells[i].lead.ptr, w->cells[i].lead.len));
-            } else if (i > 0) {
-                ALM_TRY(alm_buf_reserve(cx, out, 8));
-                out->ptr[out->len++] = w->json ? ',' : w->delimiter;
-            }
-            st = put_cell(cx, w, &w->cells[i], v, v->is_const ? 0 : row, out);
+    for (; i < w->n && (out->len < enough || i == 0); i++) {
+        cell_writer *cell = &w->cells[i];
+        const alm_vec *v = &batch->cols[w->cols[i]];
+        const size_t at = v->is_const ? 0 : row;
+        ALM_TRY(alm_buf_reserve(cx, out, CELL_MAX + cell->lead.len));
+        if (cell->lead.len > 0 && !in_text) {
+            (void)memcpy(out->ptr + out->len, cell->lead.ptr, cell->lead.len);
+            out->len += cell->lead.len;
+        } else if (i > 0 && !in_text) {
+            out->ptr[out->len++] = w->json ? ',' : w->delimiter;
         }
-        if (st != ALM_OK)
-            return st;
-        ALM_TRY(alm_buf_text(cx, out, w->row_end));
-        w->rows++;
+        in_text = false;
+        if (cell->write != NULL) {
+            out->len = (size_t)(cell->write(cell, v, at, out->ptr + out->len) - out->ptr);
+            continue;
+        }
+        ALM_TRY(put_wide(cx, w, cell, v, at, enough, out));
+        if (w->text_at > 0)
+            break;
     }
-    return st;
+    w->col = i;
+    if (i < w->n)
+        return ALM_OK;
+    ALM_ASSERT(w->text_at == 0);
+    w->col = 0;
+    w->rows++;
+    return alm_buf_text(cx, out, w->row_end);
+}
+
+bool alm_result_in_row(const alm_result_writer *w)
+{
+    return is_in_row(w);
+}
+
+alm_status alm_result_rows(alm_ctx *cx, alm_result_writer *w, const alm_batch *batch, uint32_t *row,
+                           uint32_t to, size_t enough, alm_buf *out)
+{
+    ALM_ASSERT(batch->sel == NULL && to <= batch->rows);
+    ALM_ASSERT(*row < to || !is_in_row(w));
+    while (*row < to && out->len < enough) {
+        ALM_TRY(put_row(cx, w, batch, *row, enough, out));
+        if (is_in_row(w))
+            return ALM_OK;
+        *row += 1;
+    }
+    return ALM_OK;
 }

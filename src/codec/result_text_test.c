@@ -1,7 +1,7 @@
 /*
  * result_text_test.c - goal: rows of every type as /exec and /exp write them. Method: two rows, a value
  * and null, of every type here, in both forms; then constants,
- * column choices, large numbers as text.
+ * column choices, large numbers as text; then rows in pieces of any size against the same rows at once.
  */
 #include "codec/result_text.h"
 
@@ -89,8 +89,11 @@ static void rows(fixture *f, alm_vec *cols, uint32_t n, const alm_result_options
     f->out.len = 0;
     assert_int_equal(alm_result_writer_new(&f->cx, &f->arena, types, n, options, &writer), ALM_OK);
     const alm_batch batch = {.rows = 2, .n_cols = n, .cols = cols};
-    assert_int_equal(alm_result_rows(&f->cx, writer, &batch, 0, 1, &f->out), ALM_OK);
-    assert_int_equal(alm_result_rows(&f->cx, writer, &batch, 1, 2, &f->out), ALM_OK);
+    uint32_t row = 0;
+    assert_int_equal(alm_result_rows(&f->cx, writer, &batch, &row, 1, SIZE_MAX, &f->out), ALM_OK);
+    assert_int_equal(row, 1);
+    assert_int_equal(alm_result_rows(&f->cx, writer, &batch, &row, 2, SIZE_MAX, &f->out), ALM_OK);
+    assert_int_equal(row, 2);
     assert_int_equal(alm_buf_append(&f->cx, &f->out, "", 1), ALM_OK);
     assert_string_equal(f->out.ptr, want);
 }
@@ -167,6 +170,82 @@ static void test_quoted_fields(void **state)
     }
 }
 
+enum { PIECE_ROWS = 3, LONG_BYTES = 70000 };
+
+/* Texts, and bytes, that are long enough to be cut anywhere; null in the second row. */
+static alm_vec long_column(fixture *f, alm_type type, const char *pattern)
+{
+    alm_vec vec;
+    char *text = NULL;
+    const size_t n = strlen(pattern);
+    assert_int_equal(alm_vec_new(&f->cx, &f->arena, type, PIECE_ROWS, &vec), ALM_OK);
+    vec.width = sizeof(alm_view);
+    assert_int_equal(alm_arena_bytes(&f->cx, &f->arena, LONG_BYTES + n, &text), ALM_OK);
+    size_t len = 0;
+    for (; len < LONG_BYTES; len += n)
+        (void)memcpy(text + len, pattern, n);
+    alm_view *views = vec.data;
+    views[0] = alm_view_of((alm_str){text, len});
+    views[1] = alm_view_null();
+    views[2] = alm_view_of((alm_str){text, len - n});
+    return vec;
+}
+
+/* The rows in pieces of `enough` bytes, or a step of a long text more. */
+static void put_pieces(fixture *f, const alm_vec *cols, uint32_t n,
+                       const alm_result_options *options, size_t enough, alm_buf *out)
+{
+    enum { STEP_MOST = 6 * (12 << 10) + 256 };
+    alm_type types[8];
+    alm_result_writer *writer = NULL;
+    alm_buf piece;
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = cols[i].type;
+    assert_int_equal(alm_result_writer_new(&f->cx, &f->arena, types, n, options, &writer), ALM_OK);
+    const alm_batch batch = {.rows = PIECE_ROWS, .n_cols = n, .cols = (alm_vec *)(uintptr_t)cols};
+    alm_buf_init(&piece, NULL);
+    out->len = 0;
+    for (uint32_t row = 0; row < PIECE_ROWS;) {
+        piece.len = 0;
+        assert_int_equal(alm_result_rows(&f->cx, writer, &batch, &row, PIECE_ROWS, enough, &piece),
+                         ALM_OK);
+        assert_true(piece.len > 0 && (enough == SIZE_MAX || piece.len < enough + STEP_MOST));
+        assert_true(row < PIECE_ROWS || !alm_result_in_row(writer));
+        assert_int_equal(alm_buf_append(&f->cx, out, piece.ptr, piece.len), ALM_OK);
+    }
+    alm_buf_deinit(&piece);
+}
+
+static void test_pieces_make_the_rows(void **state)
+{
+    fixture *f = *state;
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
+    static const size_t steps[] = {1, 2, 50, 12288, 12289, 100000, 300000};
+    const alm_vec one = column(f, "INT", "7");
+    alm_vec number = one;
+    number.is_const = true;
+    const alm_vec cols[] = {
+        long_column(f, ALM_TY(VARCHAR), "x\"\n\x01\xe2\x82\xac\xf0\x9f\x98\x80"), number,
+        long_column(f, ALM_TY(BINARY), "bytes\x02\xff"),
+        long_column(f, ALM_TY(STRING), "\"\"\xc3\xa4"), number};
+    const alm_result_options forms[] = {{.form = ALM_RESULT_JSON},
+                                        {.form = ALM_RESULT_JSON, .lines = true},
+                                        {.form = ALM_RESULT_CSV},
+                                        {.form = ALM_RESULT_NDJSON, .names = names}};
+    alm_buf pieces;
+    alm_buf_init(&pieces, NULL);
+    for (size_t i = 0; i < ALM_COUNT(forms); i++) {
+        put_pieces(f, cols, ALM_COUNT(cols), &forms[i], SIZE_MAX, &f->out);
+        assert_true(f->out.len > (size_t)6 * LONG_BYTES);
+        for (size_t k = 0; k < ALM_COUNT(steps); k++) {
+            put_pieces(f, cols, ALM_COUNT(cols), &forms[i], steps[k], &pieces);
+            assert_int_equal(pieces.len, f->out.len);
+            assert_memory_equal(pieces.ptr, f->out.ptr, pieces.len);
+        }
+    }
+    alm_buf_deinit(&pieces);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +254,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_constants_choices_and_large_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_json_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quoted_fields, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pieces_make_the_rows, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

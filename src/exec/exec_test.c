@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "exec/eval.h"
 #include "exec/table_fixture.h"
 
 enum { ROWS = 300000, SYMBOLS = 7 };

@@ -568,6 +568,19 @@ alm_status alm_cursor_still(alm_cursor *c)
     return alm_session_failed(c->session, &c->cx);
 }
 
+alm_status alm_cursor_goes_on(alm_cursor *c)
+{
+    if (alm_check(&c->cx) == ALM_OK)
+        return alm_cursor_still(c);
+    c->failed = true;
+    return alm_session_failed(c->session, &c->cx);
+}
+
+alm_mem *alm_cursor_memory(alm_cursor *c)
+{
+    return &c->mem;
+}
+
 void alm_cursor_ended(alm_cursor *c)
 {
     alm_session *s = c->session;

@@ -335,6 +335,12 @@ ALM_NODISCARD alm_status alm_cursor_still(alm_cursor *c);
 /* Has it read its state of the data for longer than storage.snapshot.age.max? Who has it while it waits for its client
  * closes it then, by this error. */
 bool alm_cursor_is_aged(const alm_cursor *c, alm_error *err);
+/* The same, and cancel and time limit: for rows of a batch that are written out piece by piece. */
+ALM_NODISCARD alm_status alm_cursor_goes_on(alm_cursor *c);
+/* The account of its memory, until it is closed: what an answer is made in counts there. */
+alm_mem *alm_cursor_memory(alm_cursor *c);
+/* Bytes that a statement of the session may use. */
+int64_t alm_session_memory_max(const alm_session *s);
 void alm_cursor_close(alm_cursor *c);
 /* The client did not want rows for so long: that time does not count against the time limit. */
 void alm_cursor_waited(alm_cursor *c, int64_t ns);

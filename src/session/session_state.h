@@ -396,8 +396,6 @@ alm_status alm_sessions_texts(alm_ctx *cx, const char *const **cells, size_t *ro
 /* The connection of the PostgreSQL protocol of that number. False: there is none, or the user may not end it. */
 bool alm_session_terminate(alm_session *me, int64_t pid);
 alm_status alm_activity_texts(alm_ctx *cx, const char *const **cells, size_t *rows);
-/* Bytes that a statement may use: what is set for its user, or query.memory.max. Of a session whose rights are known. */
-int64_t alm_session_memory_max(const alm_session *s);
 /* copy_file.c. Rows of ten texts: time in us, id, table, file, phase, status, message, counts. */
 alm_status alm_copy_jobs_new(alm_ctx *cx, const alm_db *db, struct alm_copy_jobs **out);
 bool alm_copy_jobs_run(struct alm_copy_jobs *jobs); /* does one run still? */

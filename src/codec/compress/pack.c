@@ -8,18 +8,31 @@
 #include <zstd.h>
 
 enum { GZIP_LEVEL = 1, GZIP_WINDOW = 15 + 16, GZIP_MEMORY = 8, ZSTD_LEVEL = 1, STEP = 16 << 10 };
+/* What a stream takes, about. */
+enum { GZIP_BYTES = 300 << 10, ZSTD_BYTES = 1 << 20 };
 
 struct alm_packer {
     alm_pack_form form;
     z_stream gzip;
     ZSTD_CCtx *zstd;
+    alm_mem *mem; /* that has `bytes` of it; may be NULL */
+    int64_t bytes;
 };
 
 alm_status alm_packer_new(alm_ctx *cx, alm_pack_form form, alm_packer **out)
 {
+    const int64_t bytes = form == ALM_PACK_ZSTD ? ZSTD_BYTES : GZIP_BYTES;
+    ALM_ASSERT(form != ALM_PACK_NONE);
+    if (cx->mem != NULL)
+        ALM_TRY(alm_mem_charge(cx, cx->mem, bytes, "packed answer"));
     alm_packer *p = calloc(1, sizeof *p);
     bool ready = false;
-    ALM_ASSERT(form != ALM_PACK_NONE);
+    if (p == NULL && cx->mem != NULL)
+        alm_mem_release(cx->mem, bytes);
+    if (p != NULL) {
+        p->mem = cx->mem;
+        p->bytes = bytes;
+    }
     if (p != NULL && form == ALM_PACK_ZSTD) {
         p->zstd = ZSTD_createCCtx();
         ready = p->zstd != NULL &&
@@ -83,5 +96,7 @@ void alm_packer_free(alm_packer *p)
     if (p->form == ALM_PACK_GZIP)
         (void)deflateEnd(&p->gzip);
     (void)ZSTD_freeCCtx(p->zstd);
+    if (p->mem != NULL)
+        alm_mem_release(p->mem, p->bytes);
     free(p);
 }

@@ -2,7 +2,8 @@
  * pack.h - bytes packed as they come, as gzip (RFC 1952) or zstd (RFC 8878): one stream for a whole answer,
  * flushed behind each piece so that the reader has it at once.
  *
- * Ownership   A packer belongs to one answer and one thread at a time; about 300 KB for gzip, 1 MB for zstd.
+ * Ownership   A packer belongs to one answer and one thread at a time; about 300 KB for gzip, 1 MB for zstd, charged to
+ *             cx->mem of alm_packer_new until it is freed.
  */
 #ifndef ALM_CODEC_COMPRESS_PACK_H
 #define ALM_CODEC_COMPRESS_PACK_H

@@ -12,7 +12,7 @@
 #include "session/session.h"
 
 /* A block ends with the row that fills one of these. */
-enum { BLOCK_ROWS = 1024, BLOCK_BYTES = 256 << 10, ZSTD_LEVEL = 1 };
+enum { BLOCK_ROWS = 1024, BLOCK_BYTES = ALM_HELD_BLOCK_BYTES, ZSTD_LEVEL = 1 };
 /* At a time: rows may be wider than those before them. */
 enum { STEP_ROWS = 64 };
 
@@ -99,10 +99,11 @@ alm_status alm_held_new(alm_ctx *cx, const char *user, alm_str head, alm_held **
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     atomic_init(&held->references, 1);
     alm_buf_init(&held->head, NULL);
-    alm_buf_init(&held->tail, NULL);
+    alm_buf_init(&held->tail, cx->mem);
     held->user = strdup(user);
     alm_status st = held->user != NULL ? random_name(cx, held->name)
                                        : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
+    held->packed_bytes = (int64_t)head.len;
     if (st == ALM_OK)
         st = alm_buf_append(cx, &held->head, head.ptr, head.len);
     if (st == ALM_OK)
@@ -461,7 +462,7 @@ alm_status alm_held_read(alm_ctx *cx, const alm_held *held, int64_t from, int64_
     alm_buf plain;
     alm_status st = ALM_OK;
     int64_t at = from;
-    alm_buf_init(&plain, NULL);
+    alm_buf_init(&plain, cx->mem);
     to = ALM_MIN(to, held->rows);
     while (st == ALM_OK && at < to && out->len < bytes) {
         const uint32_t i = block_of(held, at);

@@ -5,7 +5,7 @@
  * Form        JSON rows, one a line, in blocks packed by zstd: a page unpacks the blocks it touches.
  * Names       128 random bits, in hex. A result is found by its name and the user who made it, and by nobody else; he must
  *             have the login that it began with, and what it reads, at each page.
- * Bounds      One result by http.snapshot.result.bytes.max of packed bytes: it is cut there, and says so. All of them by
+ * Bounds      One result by http.snapshot.result.bytes.max of packed bytes and of its head: it is cut there, and says so. All of them by
  *             http.snapshot.bytes.max and http.snapshot.count.max: of the user who has most, those read longest ago go. Those of one user
  *             by http.snapshot.user.bytes.max and http.snapshot.user.count.max. One that nobody reads for
  *             http.snapshot.timeout goes too, when the next one is asked for or made.
@@ -23,15 +23,20 @@ struct alm_questions; /* session/session.h */
 typedef struct alm_held_store alm_held_store;
 typedef struct alm_held alm_held;
 
-enum { ALM_HELD_NAME_BYTES = 33 }; /* and the 0 */
+enum {
+    ALM_HELD_NAME_BYTES = 33,        /* and the 0 */
+    ALM_HELD_BLOCK_BYTES = 256 << 10 /* a block ends with the row that has it so large */
+};
 
 /* `bytes_max`: of all results, where http.snapshot.bytes.max is 0. */
 ALM_NODISCARD alm_status alm_held_store_new(alm_ctx *cx, int64_t bytes_max, alm_held_store **out);
 void alm_held_store_free(alm_held_store *store); /* NULL is fine */
 
-/* A result that is still to be filled. head: how its answers begin behind the query (columns ...). */
+/* A result that is still to be filled, whose last block is charged to cx->mem until it is entered. head: how its answers begin behind
+ * the query (columns ...). */
 ALM_NODISCARD alm_status alm_held_new(alm_ctx *cx, const char *user, alm_str head, alm_held **out);
-/* Rows that fit the next block: at least 1. Encode at most so many into alm_held_tail, then say how many. */
+/* Rows that fit the next block: at least 1. Encode at most so many into alm_held_tail, no more when that has ALM_HELD_BLOCK_BYTES, then
+ * say how many. */
 uint32_t alm_held_room(const alm_held *held);
 /* Where rows are encoded to: each ends with "]\n" and all but the first of the result begin with a comma. */
 alm_buf *alm_held_tail(alm_held *held);

@@ -31,20 +31,44 @@ static alm_status send_added(alm_query_run *run, size_t from, uint32_t rows)
     return alm_buf_append(&run->cx, &run->out, begin, (size_t)(stop - begin));
 }
 
-static alm_status hold_batch(alm_query_run *run, const alm_batch *batch, bool send)
+/* The next rows of the batch: whole ones, as each is a line of what is held. */
+static alm_status hold_some(alm_query_run *run, bool send)
 {
     const int64_t bytes_max = run->cx.conf->http_snapshot_result_bytes_max;
-    for (uint32_t row = 0; row < batch->rows && !run->held_full;) {
-        const uint32_t n = ALM_MIN(alm_held_room(run->held), batch->rows - row);
-        alm_buf *tail = alm_held_tail(run->held);
-        const size_t from = tail->len;
-        ALM_TRY(alm_result_rows(&run->cx, run->writer, batch, row, row + n, tail));
-        if (send)
-            ALM_TRY(send_added(run, from, n));
-        ALM_TRY(alm_held_added(&run->cx, run->held, n, bytes_max, &run->held_full));
-        row += n;
-    }
+    const uint32_t first = run->row;
+    const uint32_t to = first + ALM_MIN(alm_held_room(run->held), run->row_end - first);
+    alm_buf *tail = alm_held_tail(run->held);
+    const size_t from = tail->len;
+    ALM_TRY(alm_result_rows(&run->cx, run->writer, run->batch, &run->row, to, ALM_HELD_BLOCK_BYTES,
+                            tail));
+    if (alm_result_in_row(run->writer))
+        ALM_TRY(alm_result_rows(&run->cx, run->writer, run->batch, &run->row, run->row + 1,
+                                SIZE_MAX, tail));
+    const uint32_t rows = run->row - first;
+    ALM_ASSERT(rows > 0);
+    if (send)
+        ALM_TRY(send_added(run, from, rows));
+    if (run->row == run->row_end)
+        run->batch = NULL;
+    ALM_TRY(alm_held_added(&run->cx, run->held, rows, bytes_max, &run->held_full));
     atomic_store_explicit(&run->tagged.rows, alm_held_rows(run->held), memory_order_relaxed);
+    return ALM_OK;
+}
+
+/* *done: none comes, or no more are held. */
+static alm_status next_batch(alm_query_run *run, bool *done)
+{
+    alm_batch *batch = NULL;
+    if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
+        return alm_query_failed(run, alm_session_error(run->session));
+    if (batch != NULL)
+        run->rows_seen += batch->rows;
+    *done = batch == NULL || run->held_full;
+    if (*done || batch->rows == 0)
+        return ALM_OK;
+    run->batch = batch;
+    run->row = 0;
+    run->row_end = batch->rows;
     return ALM_OK;
 }
 
@@ -65,17 +89,14 @@ static alm_status hold_rows(alm_query_run *run, bool send, bool *done)
 {
     const int64_t begin_ns = alm_monotonic_ns();
     *done = false;
+    if (run->batch != NULL && alm_cursor_goes_on(run->cursor) != ALM_OK)
+        return alm_query_failed(run, alm_session_error(run->session));
     while (!*done && !(send && piece_is_due(run, begin_ns))) {
-        alm_batch *batch = NULL;
-        if (alm_cursor_next(run->cursor, &batch) != ALM_OK)
-            return alm_query_failed(run, alm_session_error(run->session));
-        if (batch != NULL)
-            run->rows_seen += batch->rows;
-        *done = batch == NULL || run->held_full;
-        if (*done)
-            break;
-        ALM_TRY(hold_batch(run, batch, send));
-        *done = alm_held_rows(run->held) < run->rows_seen;
+        if (run->batch == NULL)
+            ALM_TRY(next_batch(run, done));
+        if (run->batch != NULL)
+            ALM_TRY(hold_some(run, send));
+        *done |= run->batch != NULL && run->held_full;
     }
     run->held_ns += alm_monotonic_ns() - begin_ns;
     return ALM_OK;

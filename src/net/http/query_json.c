@@ -7,6 +7,8 @@
 #include "codec/pg/pg_value.h"
 #include "type/text_list.h"
 
+enum { PARAMS_MAX = 65535 }; /* what a statement may number */
+
 /* -------------------------------------------------------------------- members */
 
 static alm_status member_value(alm_ctx *cx, alm_arena *arena, alm_http_pair *pair,
@@ -119,10 +121,15 @@ static alm_status guess_types(alm_ctx *cx, alm_json_value array, const alm_type 
     alm_str key;
     alm_type *types = NULL;
     *n = 0;
-    ALM_TRY(
-        ALM_NEWN(cx, cx->arena, array.raw.len, &types)); /* an element and its comma: two bytes */
+    uint32_t count = 0;
+    for (size_t at = 0; alm_json_next(array, &at, &key, &value) && count <= PARAMS_MAX;)
+        count++;
+    if (count > PARAMS_MAX)
+        return alm_fail(cx, ALM_E_LIMIT, 0, "'params' has more than %d values", PARAMS_MAX);
+    ALM_TRY(ALM_NEWN(cx, cx->arena, count + 1, &types));
     for (size_t at = 0; alm_json_next(array, &at, &key, &value); ++*n)
         types[*n] = guessed(value);
+    ALM_ASSERT(*n == count);
     *out = types;
     return ALM_OK;
 }
@@ -145,7 +152,7 @@ alm_status alm_query_json_values(alm_ctx *cx, alm_session *session, alm_prepared
         ALM_TRY(guess_types(cx, array, &types, &want));
     ALM_TRY(ALM_NEWN(cx, cx->arena, want + 1, out));
     uint32_t got = 0;
-    for (size_t at = 0; alm_json_next(array, &at, &key, &value); got++) {
+    for (size_t at = 0; got <= PARAMS_MAX && alm_json_next(array, &at, &key, &value); got++) {
         if (got >= want || to_value(cx, got, types[got], value, &(*out)[got]) == ALM_OK)
             continue;
         const alm_error err = cx->err;
@@ -153,6 +160,10 @@ alm_status alm_query_json_values(alm_ctx *cx, alm_session *session, alm_prepared
         return alm_fail(cx, err.code, alm_prepared_param_pos(prepared, got), "parameter $%u: %s",
                         got + 1, err.msg);
     }
+    if (got > PARAMS_MAX)
+        return alm_fail(cx, ALM_E_PARAM, 0,
+                        "the statement has %u parameters, more than %d values were given", want,
+                        PARAMS_MAX);
     if (got != want)
         return alm_fail(cx, ALM_E_PARAM, 0, "the statement has %u parameters, %u values were given",
                         want, got);

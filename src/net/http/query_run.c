@@ -6,6 +6,7 @@
 
 #include "base/conf.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "codec/json_text.h"
@@ -13,10 +14,11 @@
 #include "net/http/query_json.h"
 #include "net/shared.h"
 
-/* Statements longer than this are parsed on a query thread. */
+/* Statements longer than this, with their parameters and names of columns, are parsed on a query thread. */
 enum { INLINE_TEXT_MAX = 32 << 10 };
 /* Whole answers below this are not packed: they fit a packet or two as they are. */
 enum { PACK_LEAST = 2048 };
+enum { PIECES_MOST = 4 };
 
 /* ------------------------------------------------------------------- window */
 
@@ -162,6 +164,33 @@ alm_status alm_query_json_tail(alm_query_run *run)
     return alm_buf_text(cx, out, "}");
 }
 
+/* A name may come again, but not for nothing: each counts as a node of the statement does, and what is made for it is memory of it. */
+static alm_status choose_named(alm_query_run *run, const alm_plan_col *cols, const alm_map *by_name)
+{
+    alm_ctx *cx = &run->cx;
+    const alm_str list = run->opt.cols;
+    size_t names = 1;
+    for (size_t i = 0; i < list.len; i++)
+        names += list.ptr[i] == ',';
+    ALM_TRY(alm_nodes_add(cx, (int64_t)names, -1));
+    ALM_TRY(ALM_NEWN(cx, &run->arena, names, &run->cols));
+    for (size_t at = 0; at <= list.len;) {
+        const char *comma = memchr(list.ptr + at, ',', list.len - at);
+        const size_t end = comma != NULL ? (size_t)(comma - list.ptr) : list.len;
+        const alm_str name = {list.ptr + at, end - at};
+        at = end + 1;
+        const alm_plan_col *col = alm_map_get(by_name, name);
+        if (col == NULL)
+            return alm_fail(cx, ALM_E_NAME, -1, "column not found: '%.*s'", (int)name.len,
+                            name.ptr);
+        run->cols[run->n_cols++] = (uint32_t)(col - cols);
+        if (run->n_cols % ALM_NODES_LOOK == 0 && alm_cursor_goes_on(run->cursor) != ALM_OK)
+            return alm_query_failed(run, alm_session_error(run->session));
+    }
+    ALM_ASSERT(run->n_cols == names);
+    return ALM_OK;
+}
+
 static alm_status choose_cols(alm_query_run *run, const alm_plan_col *cols, uint32_t n)
 {
     alm_ctx *cx = &run->cx;
@@ -172,22 +201,17 @@ static alm_status choose_cols(alm_query_run *run, const alm_plan_col *cols, uint
         run->n_cols = n;
         return ALM_OK;
     }
-    const alm_str list = run->opt.cols;
-    ALM_TRY(ALM_NEWN(cx, &run->arena, list.len + 1, &run->cols));
-    for (size_t at = 0; at <= list.len;) {
-        const char *comma = memchr(list.ptr + at, ',', list.len - at);
-        const size_t end = comma != NULL ? (size_t)(comma - list.ptr) : list.len;
-        const alm_str name = {list.ptr + at, end - at};
-        at = end + 1;
-        uint32_t i = 0;
-        while (i < n && !alm_str_ieq(alm_str_of(cols[i].name), name))
-            i++;
-        if (i == n)
-            return alm_fail(cx, ALM_E_NAME, -1, "column not found: '%.*s'", (int)name.len,
-                            name.ptr);
-        run->cols[run->n_cols++] = i;
-    }
-    return ALM_OK;
+    alm_map by_name;
+    alm_map_init(&by_name, true);
+    alm_status st = ALM_OK;
+    for (uint32_t i = 0; st == ALM_OK && i < n; i++) /* of several of one name the first */
+        if (alm_map_get(&by_name, alm_str_of(cols[i].name)) == NULL)
+            st = alm_map_put(cx, &by_name, alm_str_of(cols[i].name), (void *)(uintptr_t)&cols[i],
+                             NULL);
+    if (st == ALM_OK)
+        st = choose_named(run, cols, &by_name);
+    alm_map_deinit(&by_name);
+    return st;
 }
 
 /* Columns that are null in every row travel as texts. */
@@ -206,17 +230,22 @@ static alm_status arrow_head(alm_query_run *run, const alm_plan_col *cols)
     return alm_arrow_ipc_schema(&run->cx, run->fields, run->n_cols, &run->out);
 }
 
-static alm_status arrow_rows(alm_query_run *run, const alm_batch *batch, uint32_t from, uint32_t to)
+/* A message of the next rows. */
+static alm_status arrow_rows(alm_query_run *run)
 {
     for (uint32_t i = 0; i < run->n_cols; i++) {
         alm_vec *vec = &run->chosen[i];
-        *vec = batch->cols[run->cols[i]];
+        *vec = run->batch->cols[run->cols[i]];
         vec->type = arrow_type(vec->type);
         if (!vec->is_const)
-            vec->data = (char *)vec->data + (size_t)from * vec->width;
+            vec->data = (char *)vec->data + (size_t)run->row * vec->width;
     }
-    const alm_batch rows = {.rows = to - from, .n_cols = run->n_cols, .cols = run->chosen};
-    return alm_arrow_ipc_batch(&run->cx, run->fields, &rows, &run->out);
+    const alm_batch rows = {
+        .rows = run->row_end - run->row, .n_cols = run->n_cols, .cols = run->chosen};
+    uint32_t n = 0;
+    ALM_TRY(alm_arrow_ipc_batch(&run->cx, run->fields, &rows, &n, &run->out));
+    run->row += n;
+    return ALM_OK;
 }
 
 static alm_status parquet_head(alm_query_run *run)
@@ -225,13 +254,17 @@ static alm_status parquet_head(alm_query_run *run)
                               alm_pq_sink_buf, &run->out, &run->parquet);
 }
 
-static alm_status parquet_rows(alm_query_run *run, const alm_batch *batch, uint32_t from,
-                               uint32_t to)
+/* A row group at a time, as these may be of one row. */
+static alm_status parquet_rows(alm_query_run *run)
 {
+    const int64_t group_rows = run->opt.parquet->options.row_group_rows;
+    const uint32_t from = run->row, left = run->row_end - from;
+    const uint32_t n = (uint32_t)ALM_MIN(ALM_MAX(group_rows, INT64_C(1)), (int64_t)left);
     for (uint32_t i = 0; i < run->n_cols; i++)
-        run->chosen[i] = batch->cols[run->cols[i]];
-    const alm_batch rows = {.rows = batch->rows, .n_cols = run->n_cols, .cols = run->chosen};
-    return alm_pq_write(&run->cx, run->parquet, &rows, from, to);
+        run->chosen[i] = run->batch->cols[run->cols[i]];
+    const alm_batch rows = {.rows = run->batch->rows, .n_cols = run->n_cols, .cols = run->chosen};
+    run->row += n;
+    return alm_pq_write(&run->cx, run->parquet, &rows, from, from + n);
 }
 
 static alm_status text_writer(alm_query_run *run, const alm_plan_col *cols, uint32_t n)
@@ -296,21 +329,40 @@ static alm_status no_rows(alm_query_run *run)
     return alm_buf_text(cx, &run->out, "{\"ddl\":\"OK\"}");
 }
 
-static alm_status put_batch(alm_query_run *run, const alm_batch *batch)
+/* The rows of the batch that are asked for are to be written. */
+static void take_batch(alm_query_run *run, const alm_batch *batch)
 {
+    ALM_ASSERT(run->batch == NULL);
     const int64_t first = run->rows_seen;
     run->rows_seen += batch->rows;
     atomic_store_explicit(&run->tagged.rows, run->rows_seen, memory_order_relaxed);
     const int64_t lo = ALM_MAX(run->opt.window.lo - first, (int64_t)0);
     const int64_t hi = ALM_MIN(run->opt.window.hi - first, (int64_t)batch->rows);
     if (lo >= hi)
-        return ALM_OK;
+        return;
     run->rows_sent += hi - lo;
+    run->batch = batch;
+    run->row = (uint32_t)lo;
+    run->row_end = (uint32_t)hi;
+}
+
+/*
+ * Rows of the batch until the piece is PIECES_MOST times as large as it has to be: the rest waits for the next one, as a batch may be any
+ * number of bytes. Most are less: to cut them all would be more turns between the threads.
+ */
+static alm_status put_rows(alm_query_run *run)
+{
+    ALM_ASSERT(run->row < run->row_end);
     if (run->opt.form == ALM_RESULT_ARROW)
-        return arrow_rows(run, batch, (uint32_t)lo, (uint32_t)hi);
-    if (run->opt.form == ALM_RESULT_PARQUET)
-        return parquet_rows(run, batch, (uint32_t)lo, (uint32_t)hi);
-    return alm_result_rows(&run->cx, run->writer, batch, (uint32_t)lo, (uint32_t)hi, &run->out);
+        ALM_TRY(arrow_rows(run));
+    else if (run->opt.form == ALM_RESULT_PARQUET)
+        ALM_TRY(parquet_rows(run));
+    else
+        ALM_TRY(alm_result_rows(&run->cx, run->writer, run->batch, &run->row, run->row_end,
+                                PIECES_MOST * run->piece_bytes, &run->out));
+    if (run->row == run->row_end)
+        run->batch = NULL;
+    return ALM_OK;
 }
 
 /* Encodes until the piece is full or the rows are over. */
@@ -318,8 +370,14 @@ static alm_status fill_piece(alm_query_run *run)
 {
     if (run->held != NULL)
         return alm_query_hold_piece(run);
+    if (run->batch != NULL && alm_cursor_goes_on(run->cursor) != ALM_OK)
+        return alm_query_failed(run, alm_session_error(run->session));
     while (run->out.len < run->piece_bytes) {
         alm_batch *batch = NULL;
+        if (run->batch != NULL) {
+            ALM_TRY(put_rows(run));
+            continue;
+        }
         const bool enough = run->rows_seen >= run->opt.window.hi && !run->opt.count_all;
         const alm_status st = enough ? ALM_OK : alm_cursor_next(run->cursor, &batch);
         if (st == ALM_E_YIELD)
@@ -330,7 +388,7 @@ static alm_status fill_piece(alm_query_run *run)
             run->finished = true;
             return end_rows(run);
         }
-        ALM_TRY(put_batch(run, batch));
+        take_batch(run, batch);
     }
     return ALM_OK;
 }
@@ -466,6 +524,34 @@ static alm_status add_query_id(alm_query_run *run)
     return ALM_OK;
 }
 
+/* What the answer is made in is memory of the statement from here on. */
+static void charge_cursor(alm_query_run *run)
+{
+    ALM_ASSERT(run->out.cap == 0 && run->packed.cap == 0);
+    run->cx.mem = alm_cursor_memory(run->cursor);
+    alm_buf_init(&run->out, run->cx.mem);
+    alm_buf_init(&run->packed, run->cx.mem);
+}
+
+/* With all that has memory of it, the cursor last. */
+static void close_cursor(alm_query_run *run)
+{
+    alm_pq_writer_free(run->parquet);
+    alm_held_release(run->held);
+    alm_packer_free(run->packer);
+    run->parquet = NULL;
+    run->held = NULL;
+    run->packer = NULL;
+    run->batch = NULL;
+    alm_buf_deinit(&run->out);
+    alm_buf_deinit(&run->packed);
+    run->cx.mem = &run->mem;
+    alm_buf_init(&run->out, &run->mem);
+    alm_buf_init(&run->packed, &run->mem);
+    alm_cursor_close(run->cursor);
+    run->cursor = NULL;
+}
+
 static alm_status execute(alm_query_run *run)
 {
     if (run->opt.params.ptr != NULL)
@@ -476,6 +562,7 @@ static alm_status execute(alm_query_run *run)
     if (run->opt.window.last > 0 && run->text_shift == 0 && !run->opt.hold &&
         alm_cursor_has_rows(run->cursor))
         ALM_TRY(count_first(run));
+    charge_cursor(run);
     return alm_cursor_has_rows(run->cursor) ? start_rows(run) : no_rows(run);
 }
 
@@ -653,11 +740,8 @@ static void deliver(alm_query_run *run)
             alm_http_stream_end(h);
     }
     if (run->finished) {
-        /* the snapshot goes now, not when the client sends its next request; and before it what has memory of it */
-        alm_pq_writer_free(run->parquet);
-        run->parquet = NULL;
-        alm_cursor_close(run->cursor);
-        run->cursor = NULL;
+        /* the snapshot goes now, not when the client sends its next request */
+        close_cursor(run);
     } else if (alm_conn_unsent(h->conn) > run->piece_bytes) {
         run->waiting = true;
         run->waiting_since_ns = alm_monotonic_ns();
@@ -724,15 +808,11 @@ void alm_query_run_close(alm_http *h)
     if (run == NULL)
         return;
     leave(run);
-    alm_pq_writer_free(run->parquet);
-    alm_held_release(run->held);
-    alm_cursor_close(run->cursor);
+    close_cursor(run);
     alm_prepared_free(run->prepared);
     alm_prepared_free(run->following);
-    alm_packer_free(run->packer);
-    alm_buf_deinit(&run->packed);
-    alm_buf_deinit(&run->out);
     alm_arena_deinit(&run->arena);
+    ALM_ASSERT(atomic_load(&run->mem.used_bytes) == 0);
     free(run);
 }
 
@@ -754,7 +834,8 @@ static alm_status run_briefly(alm_query_run *run)
 /* Short statements run here and now; anything else goes to a query thread. */
 static bool run_inline(alm_query_run *run)
 {
-    if (run->query.len > INLINE_TEXT_MAX || run->opt.window.last > 0 || run->opt.held != NULL ||
+    const size_t text = run->query.len + run->opt.cols.len + run->opt.params.len;
+    if (text > INLINE_TEXT_MAX || run->opt.window.last > 0 || run->opt.held != NULL ||
         run->opt.hold)
         return false;
     alm_status st = prepare(run);
@@ -841,10 +922,14 @@ void alm_query_run_start(alm_http *h, alm_str query, const alm_query_options *op
     run->held = run->opt.held;
     cut_window(&run->opt.window, h->cx.conf->http_security_max_response_rows);
     run->piece_bytes = (size_t)h->cx.conf->http_send_buffer_size;
-    alm_arena_init(&run->arena, NULL);
-    alm_buf_init(&run->out, NULL);
-    alm_buf_init(&run->packed, NULL);
-    run->cx = (alm_ctx){.arena = &run->arena, .conf = h->cx.conf};
+    run->mem = (alm_mem){.limit_bytes = alm_session_memory_max(session),
+                         .parent = alm_session_memory(session),
+                         .name = "query",
+                         .setting = "query.memory.max"};
+    alm_arena_init(&run->arena, &run->mem);
+    alm_buf_init(&run->out, &run->mem);
+    alm_buf_init(&run->packed, &run->mem);
+    run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
     h->work = run;
     if (run->opt.places == NULL || alm_places_take(run->opt.places, &run->place, places_max(run)))
         begin(run);

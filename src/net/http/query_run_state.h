@@ -26,10 +26,15 @@ typedef struct alm_query_run {
     bool script;             /* of several statements, not committed yet */
     alm_cursor *cursor;
     alm_ctx cx;
+    alm_mem
+        mem; /* what is not in the account of the cursor, as there is none yet, or none at all */
     alm_arena arena;
     alm_buf out;
     alm_packer *packer; /* NULL: the answer goes out as it is */
     alm_buf packed;
+    const alm_batch
+        *batch; /* of the cursor, whose rows [row, row_end) are to be written; NULL: none */
+    uint32_t row, row_end;
     alm_result_writer *writer; /* of text */
     alm_arrow_field *fields;   /* of Arrow */
     alm_pq_writer *parquet;    /* of Parquet */
