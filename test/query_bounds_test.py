@@ -734,6 +734,40 @@ def one_user_leaves_memory_to_others_and_all_of_them_some_to_the_administrator(_
             w.close()
 
 
+@check
+def imports_of_one_user_leave_memory_to_others(_):
+    """What an import keeps of a record that does not end is memory of who sends it."""
+    import base64, socket
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
+           "ALMANAC_QUERY_MEMORY_TOTAL_MAX": "256m", "ALMANAC_QUERY_MEMORY_MAX": "128m", "ALMANAC_QUERY_MEMORY_USER_MAX": "64m", "ALMANAC_QUERY_MEMORY_ADMIN_RESERVE": "32m"}
+    with Server(env=env) as s:
+        for sql in ("create table t (a varchar, b varchar)", "create user ins with password 'of tests'", "grant http to ins", "grant insert on t to ins", "create user a1 with password 'of tests'", "grant http to a1"):
+            status, said, _ = post(s, sql, user="root:secret")
+            expect(status == 200, f"{sql}: {said}")
+        host, port = s.http.split(":")
+        login = base64.b64encode(b"ins:of tests").decode()
+        conns = []
+        for i in range(5):
+            c = socket.create_connection((host, int(port)), timeout=20)
+            conns.append(c)
+            c.sendall(f"POST /imp?name=t&forceHeader=true HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {login}\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 900000000\r\n\r\n".encode() +
+                      b'--x\r\nContent-Disposition: form-data; name="data"; filename="t"\r\n\r\na,b\r\n"')
+            try:
+                for _ in range(45):
+                    c.sendall(b"y" * (1 << 20))
+            except OSError:
+                pass
+        used = lambda: int(dict(post(s, "select * from memory_metrics()", user="root:secret")[1])["QUERIES"])
+        time.sleep(1)
+        expect(used() <= 66 << 20, f"imports of one user take {used() / 1e6:.0f} MB")
+        for user in ("a1:of tests", "root:secret"):
+            status, said, _ = post(s, "select count() from (select a.x from long_sequence(300000) a join long_sequence(300000) b on a.x = b.x)", user=user)
+            expect(status == 200, f"{user}: {said}")
+        for c in conns:
+            c.close()
+        wait_until(lambda: used() < 4 << 20, "memory of imports that ended is held")
+
+
 ENDLESS = "select ts, sum(v) s from bounds where (select count() from long_sequence(100000000000)) > 0 sample by 1h"
 
 

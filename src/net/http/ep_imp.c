@@ -366,9 +366,8 @@ static void begin(alm_http *h)
     run->h = h;
     run->session = session;
     run->raw = raw;
-    run->mem = (alm_mem){.name = "import",
-                         .limit_bytes = INT64_C(1) << 30,
-                         .parent = alm_db_memory(alm_conn_db(h->conn))};
+    run->mem = (alm_mem){
+        .name = "import", .limit_bytes = INT64_C(1) << 30, .parent = alm_session_memory(session)};
     alm_arena_init(&run->arena, &run->mem);
     run->cx = (alm_ctx){.arena = &run->arena, .mem = &run->mem, .conf = h->cx.conf};
     h->work = run;
