@@ -3,7 +3,7 @@
 
     rest_test.py [NAME...]
 """
-import concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, resource, subprocess, tempfile, time, urllib.parse
+import base64, concurrent.futures, gzip, hashlib, http.client, json, pathlib, re, resource, subprocess, tempfile, time, urllib.parse
 
 from checks import Server, check, expect, heads, main, raw
 
@@ -172,6 +172,50 @@ def listed_origins_and_the_setting_let_other_sites_in(s):
             for method, target in (("GET", exec_target("create table if not exists t (x int)")), ("POST", exec_target("create table if not exists t (x int)"))):
                 got = [next(exchanges(c, [(method, target, headers, None)])) for headers in (foreign, listed, other)]
                 expect([g[0] for g in got], want, (env, method, got))
+
+
+@check
+def a_login_that_the_browser_keeps_is_for_pages_with_credentials_alone(s):
+    page, login = "https://a.example", {"Authorization": "Basic " + base64.b64encode(b"me:secret").decode()}
+    browser = {"Origin": page, "User-Agent": "Mozilla/5.0", "Accept-Language": "en", "Referer": page + "/"}
+    ways = ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}, {}, {"Upgrade-Insecure-Requests": "1", "Accept": "text/html"})
+    form = "application/x-www-form-urlencoded"
+    create = urllib.parse.urlencode({"query": "create table if not exists t (x int)"}).encode()
+    requests = (("/exec", form, create), ("/write", "text/plain", b"u x=1i\n"),
+                ("/imp?name=v", "multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="data"; filename="f"\r\n\r\na,b\n1,2\n--x--\r\n'))
+
+    def post(c, path, kind, body, headers):
+        host, port = c.http.rsplit(":", 1)
+        con = http.client.HTTPConnection(host, int(port), timeout=30)
+        con.request("POST", path, body, {**headers, "Content-Type": kind})
+        status = con.getresponse().status
+        con.close()
+        return status
+    kept = {"ALMANAC_HTTP_USER": "me", "ALMANAC_HTTP_PASSWORD": "secret"}
+    acl = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "me", "ALMANAC_ACL_ADMIN_PASSWORD": "secret"}
+    for env in ({**acl, "ALMANAC_HTTP_CORS_ORIGINS": "*"}, {**acl, "ALMANAC_HTTP_CORS_ORIGINS": page}, {**kept, "ALMANAC_HTTP_CORS_ORIGINS": page}):
+        with Server(preset=s.preset, env=env) as c:
+            for request in requests:
+                for way in ways:
+                    expect(post(c, *request, {**login, **browser, **way}), 403, (env, request[0], way))
+            own = {**browser, **ways[1], **login, "X-Requested-With": "XMLHttpRequest"}  # a header that had to be asked for: the script's own login
+            expect(post(c, *requests[0], own), 200, env)
+    with Server(preset=s.preset, env={**kept, "ALMANAC_HTTP_CORS_ORIGINS": page, "ALMANAC_HTTP_CORS_CREDENTIALS": "true"}) as c:
+        expect([post(c, *requests[0], {**login, **browser, **way}) for way in ways[:3]], [200] * 3, "pages that may use it")
+    with Server(preset=s.preset, env={"ALMANAC_HTTP_CORS_ORIGINS": page}) as c:
+        expect([post(c, *requests[0], {**browser, **way}) for way in ways[:3]], [200] * 3, "without a login")
+
+
+@check
+def what_a_browser_plays_or_shows_changes_nothing(s):
+    with Server(preset=s.preset) as c:
+        for headers in ({"User-Agent": "AppleCoreMedia/1.0.0.21A329 (iPhone; U; CPU OS 17_0 like Mac OS X; en_us)", "Accept": "*/*"}, {"User-Agent": "stagefright/1.2 (Linux;Android 11)"},
+                        {"User-Agent": "ExoPlayer", "Range": "bytes=0-"}, {"X-Playback-Session-Id": "A"}, {"Accept-Language": "en-GB,en;q=0.9"}, {"User-Agent": "Mozilla/5.0 (X11; Linux) Firefox/1", "Accept": "image/*"}):
+            got = next(exchanges(c, [("GET", exec_target("create table t (x int)"), headers, None)]))
+            expect(got[0], 403, headers)
+        for headers in ({"User-Agent": "curl/8.0", "Accept": "*/*"}, {"User-Agent": "node", "Accept": "*/*", "Accept-Language": "*", "Sec-Fetch-Mode": "cors"}, {}):
+            got = next(exchanges(c, [("GET", exec_target("create table if not exists t (x int)"), headers, None)]))
+            expect(got[0], 200, headers)
 
 
 @check

@@ -98,21 +98,43 @@ static bool has_meant_credentials(const alm_http *h)
            (header.len < basic.len || !alm_str_ieq((alm_str){header.ptr, basic.len}, basic));
 }
 
+static bool has(const alm_http *h, const char *name)
+{
+    return alm_http_header(&h->req, name).ptr != NULL;
+}
+
+/* A page of another origin sets this header only where the preflight request allowed it. */
+static bool is_marked(const alm_http *h)
+{
+    return alm_str_ieq(alm_http_header(&h->req, "X-Requested-With"), ALM_STR("XMLHttpRequest"));
+}
+
+/* Is it by a login that browsers keep, and send with requests of pages that know nothing of it? */
+static bool is_by_kept_login(const alm_http *h)
+{
+    return has(h, "Authorization")
+               ? !has_meant_credentials(h)
+               : alm_http_cookie(&h->req, alm_http_session_cookie(h)).ptr != NULL;
+}
+
+/* A page of an allowed origin acts in its own name, or in that of the browser's user where http.cors.credentials says so. Browsers send
+ * the preflight request of a script without that login where it does not: what had to be asked for is the script's own. */
+static bool is_of_allowed(const alm_http *h)
+{
+    return is_allowed(h, alm_http_header(&h->req, "Origin")) &&
+           (h->cx.conf->http_cors_credentials || !is_by_kept_login(h) || is_marked(h));
+}
+
 bool alm_cors_is_foreign(const alm_http *h)
 {
     const alm_str site = alm_http_header(&h->req, "Sec-Fetch-Site");
     const alm_str origin = alm_http_header(&h->req, "Origin");
     if (h->cx.conf->http_cross_site_writes || alm_str_eq(site, ALM_STR("same-origin")) ||
-        alm_str_eq(site, ALM_STR("none")) || is_allowed(h, origin) || has_meant_credentials(h))
+        alm_str_eq(site, ALM_STR("none")) || is_of_allowed(h) || has_meant_credentials(h))
         return false;
     if (alm_str_eq(site, ALM_STR("cross-site")) || alm_str_eq(site, ALM_STR("same-site")))
         return true;
     return origin.ptr != NULL && !is_own(origin, h->req.host);
-}
-
-static bool has(const alm_http *h, const char *name)
-{
-    return alm_http_header(&h->req, name).ptr != NULL;
 }
 
 static bool begins(alm_str text, alm_str with)
@@ -174,9 +196,7 @@ static bool is_of_browser(const alm_http *h)
 /* Did a script mean it, and of a page that may? */
 static bool is_meant(const alm_http *h)
 {
-    const bool marked =
-        alm_str_ieq(alm_http_header(&h->req, "X-Requested-With"), ALM_STR("XMLHttpRequest")) ||
-        is_allowed(h, alm_http_header(&h->req, "Origin"));
+    const bool marked = is_marked(h) || is_of_allowed(h);
     return h->cx.conf->http_cross_site_writes || has_meant_credentials(h) ||
            (marked && !alm_str_eq(alm_http_header(&h->req, "Sec-Fetch-Mode"), ALM_STR("navigate")));
 }
