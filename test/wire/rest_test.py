@@ -467,6 +467,49 @@ def preferences_may_be_read_only(s):
 
 
 @check
+def a_large_file_is_sent_in_pieces(_s):
+    import os, socket
+    with tempfile.TemporaryDirectory() as folder:
+        public = pathlib.Path(folder) / "public"
+        public.mkdir()
+        sizes = (0, 1, 262143, 262144, 262145, 524288, 12_000_000)
+        for n in sizes:
+            (public / f"{n}.bin").write_bytes(os.urandom(n))
+        with Server(preset=_s.preset, root=folder) as s:
+            for n in sizes:
+                want = (public / f"{n}.bin").read_bytes()
+                status, headers, body = fetch(s, f"/{n}.bin")
+                expect((status, headers["content-length"], body == want), (200, str(n), True), n)
+                expect(fetch(s, f"/{n}.bin", If_None_Match=headers["etag"])[0], 304, n)
+                expect((fetch(s, f"/{n}.bin", "HEAD")[1]["content-length"], fetch(s, f"/{n}.bin", "HEAD")[2]), (str(n), b""), n)
+                if n > 300000:
+                    status, headers, body = fetch(s, f"/{n}.bin", Range="bytes=200000-499999")
+                    expect((status, headers["content-range"], body == want[200000:500000]), (206, f"bytes 200000-499999/{n}", True), n)
+                    expect(fetch(s, f"/{n}.bin", Range="bytes=-5")[2], want[-5:], n)
+            host, port = s.http.rsplit(":", 1)
+            before, silent = s.resident_bytes()[1], []
+            for _ in range(20):
+                c = socket.socket()
+                c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                c.connect((host, int(port)))
+                c.sendall(b"GET /12000000.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                silent.append(c)
+            time.sleep(2)
+            grown = s.resident_bytes()[1] - before
+            expect(grown < 40_000_000, True, f"20 clients that do not read: {grown / 1e6:.0f} MB")
+            (public / "12000000.bin").write_bytes(b"")  # it is cut while they read: no answer that seems whole
+            got, more = 0, b"x"
+            silent[0].settimeout(20)
+            while more:
+                more = silent[0].recv(1 << 20)
+                got += len(more)
+            expect(got < 12_000_000, True, got)
+            for c in silent:
+                c.close()
+            expect(s.rows("select 1"), [[1]])
+
+
+@check
 def files_of_the_public_folder_are_served_and_no_others(s):
     with tempfile.TemporaryDirectory() as root:
         top = pathlib.Path(root)

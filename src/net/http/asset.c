@@ -163,7 +163,20 @@ static bool range_holds(const alm_http *h, alm_str etag)
                                      names_tag(&h->req, "If-Range", etag, true));
 }
 
-static void reply_range(alm_http *h, const char *type, alm_str body, alm_str etag)
+static void reply_part(alm_http *h, int status, const char *type, alm_str body,
+                       alm_asset_part *part, alm_asset_part which)
+{
+    const size_t n = (size_t)(which.to - which.from);
+    if (part == NULL) {
+        alm_http_reply(h, status, type, NULL, (alm_str){body.ptr + which.from, n});
+        return;
+    }
+    *part = which;
+    alm_http_whole_begin(h, status, type, (int64_t)n);
+}
+
+static void reply_range(alm_http *h, const char *type, alm_str body, alm_str etag,
+                        alm_asset_part *part)
 {
     const alm_str asked = alm_http_header(&h->req, "Range");
     uint64_t from = 0, to = 0;
@@ -171,14 +184,14 @@ static void reply_range(alm_http *h, const char *type, alm_str body, alm_str eta
     if (asked.ptr != NULL && alm_str_eq(h->req.method, ALM_STR("GET")) && range_holds(h, etag))
         kind = read_range(asked, body.len, &from, &to);
     if (kind == RANGE_NONE) {
-        alm_http_reply(h, 200, type, NULL, body);
+        reply_part(h, 200, type, body, part, (alm_asset_part){0, body.len});
     } else if (kind == RANGE_BEYOND) {
         alm_http_add_headers(h, "Content-Range: bytes */%zu\r\n", body.len);
         alm_http_reply(h, 416, NULL, NULL, (alm_str){"", 0});
     } else {
         alm_http_add_headers(h, "Content-Range: bytes %llu-%llu/%zu\r\n", (unsigned long long)from,
                              (unsigned long long)(to - 1), body.len);
-        alm_http_reply(h, 206, type, NULL, (alm_str){body.ptr + from, (size_t)(to - from)});
+        reply_part(h, 206, type, body, part, (alm_asset_part){from, to});
     }
 }
 
@@ -296,5 +309,6 @@ void alm_asset_reply(alm_http *h, const alm_asset *asset)
         alm_http_add_headers(h, "%s", policy);
     else if (page)
         alm_http_add_headers(h, program_policy, provider[0] != 0 ? " " : "", provider, ancestors);
-    reply_range(h, type, (alm_str){asset->forms[form].ptr, asset->forms[form].n}, etag);
+    reply_range(h, type, (alm_str){asset->forms[form].ptr, asset->forms[form].n}, etag,
+                asset->part);
 }

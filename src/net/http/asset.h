@@ -20,6 +20,10 @@ typedef enum alm_asset_form {
     ALM_ASSET_FORMS
 } alm_asset_form;
 
+typedef struct alm_asset_part {
+    uint64_t from, to;
+} alm_asset_part;
+
 typedef struct alm_asset {
     const char *path; /* of the URL; its ending tells the type */
     const char *etag; /* without quotes */
@@ -29,6 +33,9 @@ typedef struct alm_asset {
         const char *ptr;
         size_t n;
     } forms[ALM_ASSET_FORMS]; /* ptr NULL: not there, or not smaller */
+    /* The bytes of the plain form are not at ptr: the answer is begun (alm_http_whole_begin), and the caller sends those that are
+     * told here; NULL: they are, and all is sent. */
+    alm_asset_part *part;
 } alm_asset;
 
 /* Made when the program is built, of the web console, or of src/net/http/assets. */

@@ -1,7 +1,8 @@
 /*
- * ep_public.c - files below http.static.public.directory, at paths that nothing else has. Read as a whole on a query
- * thread, and sent as asset.h says; the ETag is of their content.
+ * ep_public.c - files below http.static.public.directory, at paths that nothing else has, sent as asset.h says; the ETag is of
+ * their content, for which a file is read once, on a query thread.
  *
+ * Memory      One PIECE of a file, and what is unsent of another: who does not read holds no more.
  * Safety      What leads out of the folder (.., links) is not found, nor what is hidden (.name).
  */
 #include <stdio.h>
@@ -9,16 +10,24 @@
 
 #include "base/conf.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "net/http/asset.h"
 #include "net/http/query_run.h"
 #include "net/shared.h"
+
+enum { PIECE = 256 << 10 };
 
 typedef struct public_run {
     alm_http *h;
     const char *dir;
     int64_t bytes_max;
-    alm_buf bytes;
-    bool found, too_long;
+    int file; /* open while the answer needs it; -1: not */
+    int64_t size;
+    uint64_t hash;
+    alm_buf bytes;       /* all of a file of one piece, else the piece that is read */
+    alm_asset_part left; /* to be read and sent */
+    bool found, too_long, failed, waiting;
+    int64_t waiting_since_ns;
     char etag[40];
 } public_run;
 
@@ -31,18 +40,28 @@ static bool is_hidden(alm_str path)
     return false;
 }
 
-static void read_file(public_run *run, const alm_io *io, int file)
+static void close_file(public_run *run)
 {
-    enum { STEP = 256 << 10 };
-    alm_ctx cx = {0};
-    int64_t n = 1;
-    while (n > 0 && !run->too_long) {
-        if (alm_buf_reserve(&cx, &run->bytes, STEP) != ALM_OK)
-            return;
-        n = io->read(io, file, run->bytes.ptr + run->bytes.len, STEP, (int64_t)run->bytes.len);
-        run->bytes.len += (size_t)ALM_MAX(n, (int64_t)0);
-        run->too_long = (int64_t)run->bytes.len > run->bytes_max;
-    }
+    if (run->file >= 0)
+        (void)alm_io_posix()->close(alm_io_posix(), run->file);
+    run->file = -1;
+}
+
+/* Its length and the hash of its content; the last piece stays in run->bytes. */
+static void look_through(public_run *run, const alm_io *io)
+{
+    int64_t n = 0;
+    do {
+        run->bytes.len = 0;
+        while (run->bytes.len < PIECE &&
+               (n = io->read(io, run->file, run->bytes.ptr + run->bytes.len, PIECE - run->bytes.len,
+                             run->size)) > 0) {
+            run->bytes.len += (size_t)n;
+            run->size += n;
+        }
+        run->hash = alm_hash_combine(run->hash, alm_hash_bytes(run->bytes.ptr, run->bytes.len));
+        run->too_long = run->size > run->bytes_max;
+    } while (n > 0 && !run->too_long);
     run->found = n == 0;
 }
 
@@ -50,14 +69,82 @@ static void work(void *arg)
 {
     public_run *run = arg;
     const alm_io *io = alm_io_posix();
-    const int file = alm_io_open_below(io, run->dir, run->h->req.path.ptr + 1);
-    if (file < 0)
+    alm_ctx cx = {0};
+    run->file = alm_io_open_below(io, run->dir, run->h->req.path.ptr + 1);
+    if (run->file < 0 || alm_buf_reserve(&cx, &run->bytes, PIECE) != ALM_OK)
         return;
-    read_file(run, io, file);
-    (void)io->close(io, file);
-    (void)snprintf(run->etag, sizeof(run->etag), "%016llx-%zx",
-                   (unsigned long long)alm_hash_bytes(run->bytes.ptr, run->bytes.len),
-                   run->bytes.len);
+    look_through(run, io);
+    (void)snprintf(run->etag, sizeof(run->etag), "%016llx-%llx", (unsigned long long)run->hash,
+                   (unsigned long long)run->size);
+}
+
+static void read_piece(void *arg)
+{
+    public_run *run = arg;
+    const alm_io *io = alm_io_posix();
+    alm_ctx cx = {0};
+    const size_t want = (size_t)ALM_MIN(run->left.to - run->left.from, (uint64_t)PIECE);
+    run->failed = alm_buf_reserve(&cx, &run->bytes, want) != ALM_OK;
+    while (!run->failed && run->bytes.len < want) {
+        const int64_t n = io->read(io, run->file, run->bytes.ptr + run->bytes.len,
+                                   want - run->bytes.len, (int64_t)run->left.from);
+        run->failed = n <= 0; /* it was cut meanwhile */
+        run->bytes.len += (size_t)ALM_MAX(n, INT64_C(0));
+        run->left.from += (uint64_t)ALM_MAX(n, INT64_C(0));
+    }
+}
+
+static void piece_done(alm_conn *conn, void *arg);
+
+static void next_piece(public_run *run)
+{
+    ALM_ASSERT(run->left.from < run->left.to && run->bytes.len == 0);
+    alm_conn_work(run->h->conn, read_piece, piece_done, NULL, run);
+}
+
+static void piece_done(alm_conn *conn, void *arg)
+{
+    public_run *run = arg;
+    alm_http *h = run->h;
+    if (run->failed) {
+        alm_http_stream_break(h);
+    } else {
+        alm_conn_send(conn, &run->bytes);
+        if (run->left.from == run->left.to) {
+            alm_http_whole_end(h);
+        } else if (alm_conn_unsent(conn) > 0) {
+            run->waiting = true;
+            run->waiting_since_ns = alm_monotonic_ns();
+            alm_conn_pause(conn);
+        } else {
+            next_piece(run);
+        }
+    }
+    alm_http_finished(h);
+}
+
+static void drained(alm_http *h)
+{
+    public_run *run = h->work;
+    if (run == NULL || !run->waiting)
+        return;
+    run->waiting = false;
+    next_piece(run);
+    alm_conn_resume(h->conn);
+}
+
+static bool is_stuck(alm_http *h)
+{
+    const public_run *run = h->work;
+    const int64_t limit_ms = h->cx.conf->http_send_timeout;
+    if (run == NULL || !run->waiting ||
+        alm_monotonic_ns() - run->waiting_since_ns < limit_ms * 1000000)
+        return false;
+    alm_log_warn("http",
+                 "a file was broken off: its client has read nothing of it for longer than "
+                 "http.send.timeout (%lld ms)",
+                 (long long)limit_ms);
+    return true;
 }
 
 static void work_done(alm_conn *conn, void *arg)
@@ -65,16 +152,23 @@ static void work_done(alm_conn *conn, void *arg)
     public_run *run = arg;
     alm_http *h = run->h;
     (void)conn;
+    const bool whole = run->size == (int64_t)run->bytes.len; /* in memory */
     const alm_asset asset = {.path = h->req.path.ptr,
                              .etag = run->etag,
                              .foreign = true,
-                             .forms = {{run->bytes.ptr, run->bytes.len}}};
+                             .forms = {{whole ? run->bytes.ptr : "", (size_t)run->size}},
+                             .part = whole ? NULL : &run->left};
     if (run->too_long)
         alm_http_reply_text(h, 503, "The file is longer than http.static.file.bytes.max");
     else if (run->found)
         alm_asset_reply(h, &asset);
     else
         alm_http_reply_text(h, 404, "Not Found");
+    run->bytes.len = 0;
+    if (h->streaming)
+        next_piece(run);
+    else
+        close_file(run);
     alm_http_finished(h);
 }
 
@@ -87,6 +181,7 @@ static void begin(alm_http *h)
         return;
     }
     run->h = h;
+    run->file = -1;
     run->dir = shared->public_dir;
     run->bytes_max = h->cx.conf->http_static_file_bytes_max;
     alm_buf_init(&run->bytes, NULL);
@@ -100,8 +195,10 @@ static void close_run(alm_http *h)
     h->work = NULL;
     if (run == NULL)
         return;
+    close_file(run);
     alm_buf_deinit(&run->bytes);
     free(run);
 }
 
-const alm_http_handler alm_ep_public = {.begin = begin, .close = close_run};
+const alm_http_handler alm_ep_public = {
+    .begin = begin, .close = close_run, .drained = drained, .stuck = is_stuck};

@@ -161,6 +161,10 @@ void alm_http_add_headers(alm_http *h, const char *format, ...)
 void alm_http_stream_begin(alm_http *h, int status, const char *type, const char *headers);
 void alm_http_stream_chunk(alm_http *h, alm_buf *buf); /* takes the bytes */
 void alm_http_stream_end(alm_http *h);
+/* The same where the length is known: so many bytes follow by alm_conn_send, then alm_http_whole_end. Not begun if h->streaming is false
+ * behind it, as for HEAD. */
+void alm_http_whole_begin(alm_http *h, int status, const char *type, int64_t bytes);
+void alm_http_whole_end(alm_http *h);
 /* Something failed after the head went out: close without the last chunk; where there are no chunks, reset. */
 void alm_http_stream_break(alm_http *h);
 

@@ -293,6 +293,26 @@ void alm_http_stream_begin(alm_http *h, int status, const char *type, const char
     alm_buf_deinit(&out);
 }
 
+void alm_http_whole_begin(alm_http *h, int status, const char *type, int64_t bytes)
+{
+    alm_buf out;
+    alm_buf_init(&out, NULL);
+    h->answered = true;
+    h->head_sent = true;
+    h->streaming = !is_head(h) && bytes > 0;
+    if (put_head(h, &out, status, type, NULL, bytes) == ALM_OK)
+        alm_conn_send_bytes(h->conn, out.ptr, out.len);
+    else
+        alm_conn_abort(h->conn);
+    alm_buf_deinit(&out);
+}
+
+void alm_http_whole_end(alm_http *h)
+{
+    ALM_ASSERT(h->streaming);
+    h->streaming = false;
+}
+
 void alm_http_stream_chunk(alm_http *h, alm_buf *buf)
 {
     if (buf->len == 0 || is_head(h)) {
