@@ -672,7 +672,7 @@ def every_http_setting_is_shown(s):
 def a_login_may_be_kept_in_a_cookie(s):
     login = {"Authorization": "Basic bWU6c2VjcmV0"}
     query = "/exec?query=select+1"
-    cookie_of = lambda headers: re.fullmatch(r"qdb_session=(qs1[0-9a-f]{96}); HttpOnly; Path=/; SameSite=Strict; Max-Age=(\d+)", headers["set-cookie"])
+    cookie_of = lambda headers: re.fullmatch(r"qdb_session=(qs1[0-9a-f]{112}); HttpOnly; Path=/; SameSite=Strict; Max-Age=(\d+)", headers["set-cookie"])
     with Server(preset=s.preset, env={**CORS, "ALMANAC_HTTP_SESSION_TIMEOUT": "2s"}) as c:
         expect("set-cookie" in fetch(c, query, **login)[1], False)
         expect("set-cookie" in fetch(c, query + "&session=true", Authorization="Basic bWU6d3Jvbmc=")[1], False)
@@ -706,6 +706,23 @@ def a_login_may_be_kept_in_a_cookie(s):
         expect((fetch(c, query, Cookie="qdb_session=" + first)[0], fetch(c, query, Cookie="qdb_session=" + last)[0]), (401, 200))
     with Server(preset=s.preset, env={**CORS, "ALMANAC_HTTP_SERVER_COOKIES_ENABLED": "false"}) as c:
         expect("set-cookie" in fetch(c, query + "&session=true", **login)[1], False)
+    with Server(preset=s.preset, env={**CORS, "ALMANAC_HTTP_SESSION_LIFETIME_MAX": "2s"}) as c:  # however much it is used
+        start, last, ages, status = time.monotonic(), None, [], 200
+        while status == 200 and time.monotonic() < start + 8:
+            status, headers, _ = fetch(c, query, Cookie="qdb_session=" + last) if last else fetch(c, query + "&session=true", **login)
+            if status == 200:
+                last, age = cookie_of(headers).groups()
+                ages.append(int(age))
+            time.sleep(0.2)
+        expect((status, max(ages) <= 2, 1.9 < time.monotonic() - start < 6), (401, True, True), ages)
+        expect("set-cookie" in fetch(c, query + "&session=true", Cookie="qdb_session=" + last)[1], False)
+    with Server(preset=s.preset, env={"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "me", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_HTTP_SESSION_TIMEOUT": "2s"}) as c:
+        old = fetch(c, query + "&session=true", **login)[1]["set-cookie"].split(";")[0]
+        time.sleep(1.2)
+        new = fetch(c, query, Cookie=old)[1]["set-cookie"].split(";")[0]  # another id
+        expect((old != new, fetch(c, query, Cookie=old)[0], fetch(c, query, Cookie=new)[0]), (True, 200, 200))
+        time.sleep(3)
+        expect((fetch(c, query, Cookie=old)[0], fetch(c, query, Cookie=new)[0]), (401, 401), "the one before ends by its last use, too")
 
 
 # ------------------------------------------------------------------------------------------------------ statements that run, health

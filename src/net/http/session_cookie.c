@@ -14,7 +14,7 @@
 #include "net/shared.h"
 
 enum {
-    FACTS_BYTES = 16,
+    FACTS_BYTES = 24,
     MAC_BYTES = 32,
     TOKEN_BYTES = FACTS_BYTES + MAC_BYTES,
     ENDED_MAX = 100000
@@ -22,8 +22,10 @@ enum {
 
 typedef struct facts {
     int64_t until_ns; /* of the monotonic clock: a token is of this process */
+    int64_t born_ns;  /* of the first cookie of the session */
     uint64_t session;
 } facts;
+_Static_assert(sizeof(facts) == FACTS_BYTES, "what is signed");
 
 /* Sessions that were ended, until all their cookies are over. */
 struct alm_ended_sessions {
@@ -142,7 +144,11 @@ static bool holds(const alm_http *h, alm_str text, facts *out)
     if (!sign(h, want) || CRYPTO_memcmp(got, want, TOKEN_BYTES) != 0)
         return false;
     (void)memcpy(out, got, sizeof(*out)); /* our own bytes, of this process */
-    return alm_monotonic_ns() < out->until_ns && !is_ended(shared->ended, out->session);
+    const int64_t now_ns = alm_monotonic_ns();
+    const int64_t life_ns = h->cx.conf->http_session_lifetime_max * 1000000;
+    ALM_ASSERT(out->born_ns <= out->until_ns && out->born_ns <= now_ns);
+    return now_ns < out->until_ns && (life_ns <= 0 || now_ns - out->born_ns < life_ns) &&
+           !is_ended(shared->ended, out->session);
 }
 
 static bool find(const alm_http *h, facts *out)
@@ -166,12 +172,19 @@ void alm_session_cookie_give(alm_http *h)
     facts of;
     if (!conf->http_server_cookies_enabled)
         return;
-    if (!find(h, &of) && io->random(io, &of.session, sizeof(of.session)) < 0)
-        return;
-    of.until_ns = alm_monotonic_ns() + conf->http_session_timeout * 1000000;
+    const int64_t now_ns = alm_monotonic_ns();
+    if (!find(h, &of)) {
+        of.born_ns = now_ns;
+        if (io->random(io, &of.session, sizeof(of.session)) < 0)
+            return;
+    }
+    of.until_ns = now_ns + conf->http_session_timeout * 1000000;
     (void)memcpy(token, &of, sizeof(of));
     if (!sign(h, token))
         return;
+    int64_t age_ms = conf->http_session_timeout;
+    if (conf->http_session_lifetime_max > 0)
+        age_ms = ALM_MIN(age_ms, conf->http_session_lifetime_max - (now_ns - of.born_ns) / 1000000);
     for (size_t i = 0; i < TOKEN_BYTES; i++) {
         text[2 * i] = "0123456789abcdef"[token[i] >> 4];
         text[2 * i + 1] = "0123456789abcdef"[token[i] & 15];
@@ -180,7 +193,7 @@ void alm_session_cookie_give(alm_http *h)
     alm_http_add_headers(
         h, "Set-Cookie: %s%s%s; HttpOnly; Path=/; SameSite=Strict;%s Max-Age=%lld\r\n",
         alm_http_session_cookie(h).ptr, form.ptr, text, alm_conn_has_tls(h->conn) ? " Secure;" : "",
-        (long long)(conf->http_session_timeout / 1000));
+        (long long)ALM_MAX(age_ms / 1000, INT64_C(0)));
 }
 
 void alm_session_cookie_take(alm_http *h)

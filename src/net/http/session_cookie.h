@@ -2,9 +2,9 @@
  * session_cookie.h - a login kept in a cookie, for pages: whoever was let in by user and password and asks for it
  * (session=true) gets one, and each request with it renews it. Private to net/.
  *
- * Form        qs1, then in hexadecimal: when it ends (8 bytes), the random number of the session (8 bytes), HMAC-SHA256 of these
+ * Form        qs1, then in hexadecimal: when it ends, when the session began, its random number (8 bytes each), HMAC-SHA256 of these
  *             under a key that is made when the server starts. A restart ends all of them.
- * Time        http.session.timeout without a request.
+ * Time        http.session.timeout without a request, http.session.lifetime.max in all.
  * End         session=false: the number is kept until the last cookie that was given under it is over, too.
  * Threads     Any loop thread; the key is read-only, the list of ended sessions has a lock.
  */
