@@ -325,6 +325,10 @@ static bool pg_over(alm_conn *conn)
         return look(c);
     if (!ended)
         err = cx.err;
+    if (!ended && c->who != NULL && atomic_load(&c->who->over)) /* as a message hears it */
+        err = (alm_error){.code = ALM_E_AUTH_SPEC,
+                          .sql_pos = -1,
+                          .msg = "the token of this connection is not valid any more"};
     if (c->running) { /* its client does not read: there is no place for a message */
         alm_conn_abort(conn);
         return true;
