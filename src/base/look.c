@@ -5,8 +5,6 @@
 
 #include <time.h>
 
-#include "base/log.h"
-
 enum { LOOK_MS = 250 }; /* debug builds are slow */
 
 extern const char __executable_start; /* of the linker */
@@ -42,18 +40,13 @@ void alm_look(const void *at)
     looks.last_ns = now_ns;
 }
 
-void alm_look_end(alm_str text)
+int64_t alm_look_end(uintptr_t *place)
 {
-    enum { SHOWN = 200 };
     alm_look(NULL);
     looks.last_ns = 0;
-    if (looks.longest_ns < LOOK_MS * INT64_C(1000000))
-        return;
-    const uintptr_t at =
-        looks.at == NULL ? 0 : (uintptr_t)looks.at - (uintptr_t)&__executable_start;
-    alm_log_warn("look", "%lld ms without a look at the time limit, up to 0x%llx: %.*s",
-                 (long long)(looks.longest_ns / 1000000), (unsigned long long)at,
-                 (int)ALM_MIN(text.len, (size_t)SHOWN), text.ptr);
+    *place = looks.at == NULL ? 0 : (uintptr_t)looks.at - (uintptr_t)&__executable_start;
+    const int64_t longest_ms = looks.longest_ns / 1000000;
+    return longest_ms < LOOK_MS ? 0 : longest_ms;
 }
 
 #endif

@@ -383,7 +383,7 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
         atomic_store_explicit(&c->yield_ns, s->brief_ns, memory_order_relaxed);
     alm_look_begin();
     const alm_status st = run(c, p->stmt, values, n_values);
-    alm_look_end(p->text);
+    alm_statement_looked(p->text);
     atomic_store_explicit(&c->yield_ns, 0, memory_order_relaxed);
     c->execute_ns = alm_monotonic_ns() - c->cx.started_ns - (c->compile_ns - p->parse_ns);
     p->yielded = st == ALM_E_YIELD;
@@ -537,7 +537,7 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
         alm_returning_next(c, out);
     else
         st = c->ready != NULL ? next_ready(c, out) : next_brief(c, out);
-    alm_look_end(c->prepared != NULL ? c->prepared->text : (alm_str){"", 0});
+    alm_statement_looked(c->prepared != NULL ? c->prepared->text : (alm_str){"", 0});
     if (st == ALM_E_YIELD) {
         *out = NULL;
         start_over(c);

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/look.h"
 #include "session/access.h"
 
@@ -139,6 +140,24 @@ static void parse_begins(alm_session *s, alm_ctx *cx, alm_str text, uint64_t *be
     cx->cancel = &s->cancel;
 }
 
+void alm_statement_looked(alm_str text)
+{
+    enum { SHOWN = 200 };
+    uintptr_t place = 0;
+    const int64_t ms = alm_look_end(&place);
+    if (ms == 0)
+        return;
+    alm_arena arena;
+    const char *shown = NULL;
+    alm_arena_init(&arena, NULL);
+    alm_ctx cx = {.arena = &arena};
+    if (alm_sql_masked(&cx, text, &shown) != ALM_OK) /* it may hold a password */
+        shown = "?";
+    alm_log_warn("look", "%lld ms without a look at the time limit, up to 0x%llx: %.*s",
+                 (long long)ms, (unsigned long long)place, SHOWN, shown);
+    alm_arena_deinit(&arena);
+}
+
 alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared **out)
 {
     alm_ctx cx;
@@ -171,7 +190,7 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
         parse_begins(s, &cx, text, &before);
     if (st == ALM_OK)
         st = parse_text(&cx, p, text, next);
-    alm_look_end(text);
+    alm_statement_looked(text);
     if (is_long)
         atomic_store(&s->statement, before);
     p->nodes = cx.nodes;
@@ -423,7 +442,7 @@ alm_status alm_describe(alm_session *s, alm_prepared *p, const alm_type *given, 
         st = describe_plan(&c, p, list, n, &found, &n_found);
     if (st == ALM_OK)
         st = keep_description(&c.cx, p, list, n, found, n_found, params, cols);
-    alm_look_end(p->text);
+    alm_statement_looked(p->text);
     if (st == ALM_OK) {
         *n_params = n;
         *n_cols = n_found;

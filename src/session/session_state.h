@@ -251,7 +251,9 @@ void alm_account_leave(alm_session *s);
 void alm_db_look_at_machine(alm_db *db);
 int64_t alm_session_timeout_ms(const alm_session *s); /* of its next statement; 0: none */
 
-/* prepared.c. The tree of a statement whose plan was found by its text. */
+/* prepared.c. alm_look_end of a statement of that text; what took too long is a line of the log. */
+void alm_statement_looked(alm_str text);
+/* The tree of a statement whose plan was found by its text. */
 ALM_NODISCARD alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p);
 /* select.c. Plans the SELECT, or takes the plan that is kept, and opens it. */
 ALM_NODISCARD alm_status alm_run_prepared(alm_cursor *c, alm_param *params, uint32_t n);
