@@ -121,8 +121,10 @@ KERNEL(list_at)
             at = 0;
             found = true;
         }
-        for (; found && at < k; at++)
+        for (; found && at < k; at++) {
             found = alm_text_list_next(&list, &e);
+            ALM_TRY(alm_text_work(call->cx, e.raw.len));
+        }
         const alm_status st = put_element(call, &w, found && k > 0 ? &e : NULL, out, i);
         if (alm_row_is_null(call, st, !args[0].is_const))
             ALM_TRY(put_element(call, &w, NULL, out, i));
