@@ -409,6 +409,7 @@ void alm_storage_stats_get(alm_storage *st, alm_storage_stats *out)
                                .commits = atomic_load(&st->commits),
                                .wal_bytes = atomic_load(&st->wal.bytes_written),
                                .head_bytes = atomic_load(&st->head_bytes),
+                               .head_bytes_max = st->conf.head_bytes_max,
                                .wal_lsn = (int64_t)atomic_load(&st->wal.last_lsn),
                                .wal_synced_lsn = (int64_t)atomic_load(&st->wal.synced_lsn),
                                .snapshots = atomic_load(&st->n_snapshots),

@@ -143,6 +143,7 @@ ALM_NODISCARD alm_status alm_storage_repair(alm_ctx *cx, const alm_io *io, const
                                             int64_t *n_findings);
 
 typedef struct alm_storage_stats {
+    int64_t head_bytes_max; /* as storage.head.bytes.max or the memory of the machine has it */
     int64_t syncs, commits, wal_bytes, head_bytes, parts, rows;
     int64_t tables, partitions, part_bytes; /* partitions with parts; files of the parts */
     int64_t wal_segments, wal_lsn, wal_synced_lsn, visible_lsn, checkpoint_lsn;

@@ -67,7 +67,7 @@ static void take_sample(alm_http *h, sample *m)
     alm_storage_backup_status(storage, &m->backup);
     alm_storage_scrub_status(storage, &m->scrub);
     alm_db_load_get(db, &m->load);
-    alm_held_stats_get(net->held, &m->held);
+    alm_held_stats_get(net->held, m->conf, &m->held);
     if (alm_login_oidc(db) != NULL)
         alm_oidc_counts_get(alm_login_oidc(db), &m->oidc);
     m->suspended = m->storage.read_only ? m->storage.tables : 0;

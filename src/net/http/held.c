@@ -281,13 +281,17 @@ static bool is_over(int64_t n, int64_t most)
     return most > 0 && n > most;
 }
 
+static int64_t bytes_max_of(const alm_held_store *store, const struct alm_conf *conf)
+{
+    return conf->http_snapshot_bytes_max > 0 ? conf->http_snapshot_bytes_max : store->bytes_max;
+}
+
 /* Room for a result of this user: first his own go, for his limits, then those of who has most. */
 static void make_room(alm_held_store *store, const struct alm_conf *conf, const char *user,
                       int64_t bytes)
 {
     held_owner *own = NULL;
-    const int64_t bytes_max =
-        conf->http_snapshot_bytes_max > 0 ? conf->http_snapshot_bytes_max : store->bytes_max;
+    const int64_t bytes_max = bytes_max_of(store, conf);
     remove_expired(store, conf);
     while ((own = owner_of(store, user)) != NULL &&
            (is_over(own->bytes + bytes, conf->http_snapshot_user_bytes_max) ||
@@ -338,10 +342,11 @@ alm_status alm_held_enter(alm_ctx *cx, alm_held_store *store, alm_held *held,
     return entered ? ALM_OK : alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
 }
 
-void alm_held_stats_get(alm_held_store *store, alm_held_stats *out)
+void alm_held_stats_get(alm_held_store *store, const struct alm_conf *conf, alm_held_stats *out)
 {
     (void)pthread_mutex_lock(&store->lock);
     *out = store->stats;
+    out->bytes_max = bytes_max_of(store, conf);
     (void)pthread_mutex_unlock(&store->lock);
 }
 

@@ -55,9 +55,10 @@ typedef struct alm_held_stats {
     int64_t made, found,
         missed;               /* since the start: entered; alm_held_find with and without success */
     int64_t expired, evicted; /* went for their age, for the limits of all of them */
+    int64_t bytes_max;        /* as http.snapshot.bytes.max or the memory of the machine has it */
 } alm_held_stats;
 
-void alm_held_stats_get(alm_held_store *store, alm_held_stats *out);
+void alm_held_stats_get(alm_held_store *store, const struct alm_conf *conf, alm_held_stats *out);
 
 /* NULL: there is none of that name for that user (any more). */
 alm_held *alm_held_find(alm_held_store *store, const struct alm_conf *conf, alm_str name,
