@@ -221,6 +221,19 @@ void alm_conn_sleep(alm_conn *conn, int64_t ms, void (*done)(alm_conn *conn, voi
     alm_conn_work_over(conn);
 }
 
+void alm_conn_work_now(alm_conn *conn, void (*work)(void *arg),
+                       void (*done)(alm_conn *conn, void *arg), void (*drop)(void *arg), void *arg)
+{
+    alm_conn_work(conn, work, done, drop, arg);
+}
+
+void alm_conn_user(alm_conn *conn, const char *identity, bool administrator)
+{
+    (void)conn;
+    (void)identity;
+    (void)administrator;
+}
+
 void alm_conn_work_in_turn(alm_conn *conn, int64_t all_max, int64_t address_max,
                            void (*work)(void *arg), void (*done)(alm_conn *conn, void *arg),
                            void (*drop)(void *arg), void *arg)

@@ -83,8 +83,9 @@ static alm_status take_rows(alm_ctx *cx, alm_result_writer *w, alm_batch *batch,
                             answer *a)
 {
     for (uint32_t i = 0; i < batch->rows; i++) {
+        uint32_t row = i;
         out->len = 0;
-        ALM_TRY(alm_result_rows(cx, w, batch, i, i + 1, out));
+        ALM_TRY(alm_result_rows(cx, w, batch, &row, i + 1, SIZE_MAX, out));
         const size_t comma = out->len > 0 && out->ptr[0] == ','; /* between rows */
         a->sum += alm_hash_bytes(out->ptr + comma, out->len - comma);
         a->rows++;

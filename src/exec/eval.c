@@ -253,12 +253,14 @@ static alm_status compile_args(alm_ctx *cx, alm_eval *ev, const alm_expr *e, boo
     return ALM_OK;
 }
 
-/* Comparisons look at few bytes of most texts, and at the time limit where they are long; null tests at none. list_at goes on in a
- * list where the row before ended, and looks at the limit itself: begun anew with each piece it would take n times as long. */
+/* Comparisons look at few bytes of most texts, and at the time limit where they are long; null tests at none. Patterns look at the
+ * limit themselves, and have room for a batch, which each piece would take anew. list_at goes on in a list where the row before ended:
+ * begun anew with each piece it would take n times as long. */
 static bool goes_by_pieces(const alm_expr *e)
 {
     static const char *const quick[] = {
-        "=", "!=", "<>", "<", "<=", ">", ">=", "is null", "is not null", "list_at"};
+        "=",     "!=", "<>", "<",    "<=",      ">",           ">=",      "like",
+        "ilike", "~",  "!~", "glob", "is null", "is not null", "list_at", "regexp_replace"};
     bool texts = false;
     for (uint32_t i = 0; i < e->n_args; i++)
         texts |= alm_has_views(e->args[i]->type);

@@ -242,12 +242,12 @@ static alm_status take_below(grant_run *r, const target *t, const alm_permission
     uint32_t at;
     if (t->column[0] != 0)
         return ALM_OK;
-    const uint32_t end = alm_acl_grants_of(acl, r->entity, &at);
+    const bool database = t->table[0] == 0;
+    const uint32_t end = database ? alm_acl_grants_of(acl, r->entity, &at)
+                                  : alm_acl_grants_on(acl, r->entity, t->table, &at);
     for (; at < end; at++) {
         const alm_grant g = alm_acl_grant_at(acl, at);
-        const bool below =
-            t->table[0] == 0 ? g.table[0] != 0 : strcmp(g.table, t->table) == 0 && g.column[0] != 0;
-        if (below)
+        if (database ? g.table[0] != 0 : g.column[0] != 0)
             ALM_TRY(take(r, g.table, g.column, set, NULL));
     }
     return ALM_OK;

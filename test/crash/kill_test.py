@@ -188,7 +188,7 @@ def check_archive(server, state):
     """The newest backup and the archived log make up everything. The server has stopped."""
     with tempfile.TemporaryDirectory() as d:
         until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 60))
-        done = almanac(server, "restore", server.root / "backup" / "k", "TO", f"{d}/r", "--until", until)
+        done = almanac(server, "restore", server.root / "backup" / "k", "TO", f"{d}/r", "--until", until, "--allow-earlier")
         if done.returncode:
             return [f"restore --until: {done.stderr}"]
         with Server(binary=server.binary, root=f"{d}/r") as s:
