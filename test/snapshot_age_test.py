@@ -163,7 +163,7 @@ def slow_http(path):
     return check(run)
 
 
-for text in ("/exec?query=select+*+from+t", "/exp?query=select+*+from+t", "/exp?fmt=parquet&query=select+*+from+t+order+by+v", "/exec?snapshot=new&limit=3000000&query=select+*+from+t",
+for text in ("/exec?query=select+*+from+t", "/exp?query=select+*+from+t", "/exec?snapshot=new&limit=3000000&query=select+*+from+t",
              "/exp?fmt=arrow&query=select+*+from+t"):
     slow_http(text)
 
