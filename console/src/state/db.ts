@@ -86,7 +86,7 @@ export const dbAll = async <T>(store: StoreName): Promise<T[]> => (await attempt
 export const dbPut = (store: StoreName, value: object) => attempt(store, "readwrite", (s) => s.put(value));
 export const dbDelete = (store: StoreName, key: IDBValidKey | IDBKeyRange) => attempt(store, "readwrite", (s) => s.delete(key) as IDBRequest<undefined>);
 
-/* Owner of records of older versions whose user cannot be determined. No user has this name, so nobody can read them. */
+/* Owner of records that an older version wrote without a user. It is not a valid user name, so these records are never shown to a user. */
 const UNKNOWN = "?";
 
 /*

@@ -6,7 +6,7 @@
  */
 import { createStore, type Store } from "./store";
 
-/* "user:NAME" of the server, "sso:NAME" of the identity provider, "" of a server that asks nobody; null: not known, or logged out. */
+/* "user:NAME" of the server, "sso:NAME" of the identity provider, "" where the server requires no login; null: not known, or logged out. */
 export type OwnerKey = string | null;
 export const owner = createStore<{ key: OwnerKey; turn: number }>({ key: null, turn: 0 });
 

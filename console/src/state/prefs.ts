@@ -27,7 +27,7 @@ function kept(key: string | null): Partial<Prefs> {
 }
 const load = (key: string | null): Prefs => ({ ...DEFAULTS, ...kept(key) });
 
-/* Before it is known who comes, those of a server that asks nobody. */
+/* Until the user is known, the preferences of a server that requires no login apply. */
 export const prefs = createStore<Prefs>(load(null));
 prefs.subscribe((now) => {
   try {
