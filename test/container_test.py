@@ -122,7 +122,8 @@ HUNGRY = ["select count() from (select x from long_sequence(300000000) order by 
           "select count() from (select x, row_number() over (partition by x % 7 order by x desc) from long_sequence(100000000))",
           "select length(string_agg(x::varchar, ',')) from long_sequence(200000000)",
           "select count() from (select distinct x from long_sequence(200000000))",
-          "with recursive r as (select 1L n, rpad('x', 1000, 'y') t union all select n + 1, rpad('x', 1000, 'y') from r where n < 10000000) select count() from r order by 1"]
+          # each step doubles the rows: memory ends it long before sql.recursion.max does
+          "with recursive r as (select 1L n, rpad('x', 1000, 'y') t union all select n + 1, t || s.x from r cross join long_sequence(2) s where n < 40) select count() from r order by 1"]
 
 
 def ask_all(s, n, seconds):

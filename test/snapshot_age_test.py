@@ -133,6 +133,8 @@ def slow_pg(sql):
         t.drop()
         t.is_held(sql)
         t.goes(sql)
+        w.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)  # what is on its way comes at the speed of the machine
+        w.s.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 4 << 20)
         answers = w.ask()
         told = error_of(answers)
         expect(told is not None and told["C"] == "72000" and SETTING in told["M"], True, f"{told}")
@@ -163,7 +165,9 @@ def slow_http(path):
     return check(run)
 
 
-for text in ("/exec?query=select+*+from+t", "/exp?query=select+*+from+t", "/exec?snapshot=new&limit=3000000&query=select+*+from+t",
+# a Parquet file of t is small enough for the buffers of the socket: hashes do not compress
+for text in ("/exec?query=select+*+from+t", "/exp?query=select+*+from+t", "/exp?fmt=parquet&query=select+*,sha256(v)+a,sha256(v||1)+b,sha256(v||2)+c+from+t+order+by+v",
+             "/exec?snapshot=new&limit=3000000&query=select+*+from+t",
              "/exp?fmt=arrow&query=select+*+from+t"):
     slow_http(text)
 

@@ -257,23 +257,19 @@ static int64_t memory_of_machine(reading *r)
 
 void alm_machine_get_from(const alm_machine_source *source, alm_machine *out)
 {
+    /* On the stack: a process that may have little memory must learn that without asking for any. */
+    reading r = {.source = source, .out = out};
     *out = (alm_machine){.memory_bytes = MEMORY_WITHOUT_PROC,
                          .memory_by = "machine",
                          .processors = ALM_MAX(source->online, 1u),
                          .processors_by = "machine"};
-    reading *r = malloc(sizeof *r);
-    if (r == NULL)
-        return;
-    r->source = source;
-    r->out = out;
-    out->memory_bytes = memory_of_machine(r);
-    limit_processors(r, source->allowed, "affinity");
-    read_groups(r, V2);
-    read_groups(r, V1_MEMORY);
-    read_groups(r, V1_CPU);
-    limit_memory(r, source->address_space_max, "RLIMIT_AS");
-    limit_memory(r, source->data_max, "RLIMIT_DATA");
-    free(r);
+    out->memory_bytes = memory_of_machine(&r);
+    limit_processors(&r, source->allowed, "affinity");
+    read_groups(&r, V2);
+    read_groups(&r, V1_MEMORY);
+    read_groups(&r, V1_CPU);
+    limit_memory(&r, source->address_space_max, "RLIMIT_AS");
+    limit_memory(&r, source->data_max, "RLIMIT_DATA");
     ALM_ASSERT(out->memory_bytes > 0);
     ALM_ASSERT(out->processors >= 1);
 }

@@ -30,6 +30,33 @@
 
 static _Atomic int64_t posix_syncs;
 
+/*
+ * ThreadSanitizer keeps a record of each descriptor number, and reports a close that races with another use of it. It sees
+ * neither openat and openat2, nor libuv's close of a socket (a bare system call): without this it takes a file that got
+ * the number of a closed socket for that socket. Every descriptor that is opened here passes through opened(), which ends the
+ * record of the number's last owner.
+ */
+#if defined(__SANITIZE_THREAD__)
+void __sanitizer_syscall_pre_impl_close(long fd);
+void __tsan_ignore_thread_begin(void);
+void __tsan_ignore_thread_end(void);
+
+static int opened(int fd)
+{
+    const int code = fd < 0 ? -errno : fd;
+    __tsan_ignore_thread_begin(); /* the last owner may be another thread */
+    if (fd >= 0)
+        __sanitizer_syscall_pre_impl_close(fd);
+    __tsan_ignore_thread_end();
+    return code;
+}
+#else
+static int opened(int fd)
+{
+    return fd < 0 ? -errno : fd;
+}
+#endif
+
 /* --------------------------------------------------------------------- names that are pinned */
 
 enum { PINS_MAX = 16 };
@@ -145,7 +172,7 @@ static int px_open(const alm_io *io, const char *path, uint32_t flags)
     do
         fd = openat(at.dir, at.path, mode_of(flags), 0640);
     while (fd < 0 && errno == EINTR);
-    return fd < 0 ? -errno : fd;
+    return opened(fd);
 }
 
 static int px_open_dir(const alm_io *io, const char *path)
@@ -156,7 +183,7 @@ static int px_open_dir(const alm_io *io, const char *path)
     do
         fd = openat(at.dir, at.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
-    return fd < 0 ? -errno : fd;
+    return opened(fd);
 }
 
 static int px_close(const alm_io *io, int handle)
@@ -330,8 +357,7 @@ static int px_list(const alm_io *io, const char *path, int (*each)(void *arg, co
 
 static int dup_dir(int dir)
 {
-    const int fd = fcntl(dir, F_DUPFD_CLOEXEC, 0);
-    return fd < 0 ? -errno : fd;
+    return opened(fcntl(dir, F_DUPFD_CLOEXEC, 0));
 }
 
 static int step_below(int dir, alm_str name, int mode)
@@ -348,9 +374,7 @@ static int step_below(int dir, alm_str name, int mode)
     do
         fd = openat(dir, step, O_NOFOLLOW | O_CLOEXEC | mode, 0640);
     while (fd < 0 && errno == EINTR);
-    if (fd >= 0)
-        return fd;
-    const int code = -errno;
+    const int code = opened(fd);
     if (code != -ENOTDIR) /* said of a link, too, where a directory is asked for */
         return code;
     const bool is_other = fstatat(dir, step, &meta, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -396,9 +420,9 @@ static int resolve_below(const alm_io *io, int dir, const char *path, int mode, 
                                             (links ? 0 : RESOLVE_NO_SYMLINKS)};
     /* EAGAIN: something was renamed while a ".." of a link was resolved, and the kernel cannot be sure. */
     for (int i = 0; i < TRIES; i++) {
-        const long fd = syscall(SYS_openat2, dir, path, &how, sizeof how);
+        const int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
         if (fd >= 0)
-            return (int)fd;
+            return opened(fd);
         if (errno == ENOSYS || errno == EPERM || errno == E2BIG) {
             if (errno == ENOSYS)
                 atomic_store_explicit(&is_missing, true, memory_order_relaxed);
