@@ -56,6 +56,17 @@ static void raise_peak(alm_mem *mem, int64_t used)
     }
 }
 
+/* Not for each small piece: memory that comes back to be used at once costs more than it takes. */
+static void bound_kept(alm_mem *root, int64_t used)
+{
+    const int64_t limit = root->limit_bytes;
+    int64_t released = atomic_load_explicit(&root->released_bytes, memory_order_relaxed);
+    if (limit <= 0 || released < limit / 16 || released <= limit - used)
+        return;
+    if (atomic_compare_exchange_strong(&root->released_bytes, &released, 0))
+        root->return_kept();
+}
+
 alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *who)
 {
     ALM_ASSERT(bytes >= 0);
@@ -76,6 +87,8 @@ alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *
                 m->setting != NULL ? ", setting=" : "", m->setting != NULL ? m->setting : "");
         }
         raise_peak(m, before + bytes);
+        if (m->return_kept != NULL)
+            bound_kept(m, before + bytes);
     }
     return ALM_OK;
 }
@@ -87,6 +100,8 @@ void alm_mem_release(alm_mem *mem, int64_t bytes)
         const int64_t before =
             atomic_fetch_sub_explicit(&m->used_bytes, bytes, memory_order_relaxed);
         ALM_ASSERT(before >= bytes);
+        if (m->return_kept != NULL)
+            atomic_fetch_add_explicit(&m->released_bytes, bytes, memory_order_relaxed);
     }
 }
 

@@ -53,6 +53,39 @@ static void test_reset_reuses_one_block(void **state)
     assert_true(mem.peak_bytes >= full);
 }
 
+static int kept_returns;
+
+static void count_return(void)
+{
+    kept_returns++;
+}
+
+/* In use and released since the last return together never pass the limit by more than a sixteenth. */
+static void test_kept_memory_counts(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    alm_mem all = {.limit_bytes = 1600, .return_kept = count_return};
+    alm_mem one = {.parent = &all};
+    kept_returns = 0;
+    assert_int_equal(alm_mem_charge(&cx, &one, 1000, "test"), ALM_OK);
+    alm_mem_release(&one, 600);
+    assert_int_equal(alm_mem_charge(&cx, &one, 600, "test"), ALM_OK); /* 1000 and 600 */
+    assert_int_equal(kept_returns, 0);
+    assert_int_equal(alm_mem_charge(&cx, &one, 1, "test"), ALM_OK);
+    assert_int_equal(kept_returns, 1);
+    assert_int_equal(all.released_bytes, 0);
+    assert_int_equal(alm_mem_charge(&cx, &one, 590, "test"), ALM_OK);
+    alm_mem_release(&one, 99); /* less than a sixteenth of the limit */
+    assert_int_equal(alm_mem_charge(&cx, &one, 99, "test"), ALM_OK);
+    assert_int_equal(kept_returns, 1);
+    alm_mem_release(&one, one.used_bytes);
+    assert_int_equal(kept_returns, 1); /* it is asked for when memory is wanted */
+    assert_int_equal(alm_mem_charge(&cx, &one, 100, "test"), ALM_OK);
+    assert_int_equal(kept_returns, 2);
+    alm_mem_release(&one, 100);
+}
+
 static void test_zero_copy_printf(void **state)
 {
     (void)state;
@@ -177,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alignment_and_content),
         cmocka_unit_test(test_reset_reuses_one_block),
+        cmocka_unit_test(test_kept_memory_counts),
         cmocka_unit_test(test_zero_copy_printf),
         cmocka_unit_test(test_limit_names_account),
         cmocka_unit_test(test_absurd_sizes),

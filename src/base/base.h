@@ -92,6 +92,11 @@ typedef struct alm_mem {
     struct alm_mem *parent;
     const char *name;    /* named in the error: "query", "all queries" */
     const char *setting; /* behind limit_bytes, named there too; or NULL */
+    /* Of an account without a parent that has a limit, or NULL: makes the allocator return to the system what it keeps for
+     * reuse. Called before used_bytes, with what was released since the last call, comes to more than the limit: the
+     * limit holds for what the process has, and not only for what is in use. */
+    void (*return_kept)(void);
+    _Atomic int64_t released_bytes; /* since return_kept was called */
 } alm_mem;
 
 typedef struct alm_ctx alm_ctx;

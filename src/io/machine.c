@@ -308,3 +308,17 @@ void alm_machine_get(alm_machine *out)
                                        .allowed = allowed_processors()};
     alm_machine_get_from(&source, out);
 }
+
+/* jemalloc's; weak, as builds for sanitizers are linked without it. */
+int mallctl(const char *name, void *old, size_t *old_len, void *value, size_t len)
+    __attribute__((weak));
+
+void alm_machine_return_kept(void)
+{
+    enum { ALL_ARENAS = 4096 }; /* MALLCTL_ARENAS_ALL */
+    char name[32];
+    if (mallctl == NULL)
+        return;
+    (void)snprintf(name, sizeof name, "arena.%d.purge", ALL_ARENAS);
+    (void)mallctl(name, NULL, NULL, NULL, 0); /* without it the memory goes back later */
+}

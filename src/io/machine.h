@@ -25,7 +25,10 @@ typedef struct alm_machine {
 /* Limits may change while the process runs: it is read anew each time. */
 void alm_machine_get(alm_machine *out);
 
-/* The same of a tree of files that stands for the system's, and of limits of a process. For tests. */
+/* Makes the allocator return to the system what it keeps for reuse (jemalloc; others keep little, and nothing is done). */
+void alm_machine_return_kept(void);
+
+/* alm_machine_get of a tree of files that stands for the system's, and of limits of a process. For tests. */
 typedef struct alm_machine_source {
     const char *root;                    /* in front of /proc and of mount points */
     int64_t address_space_max, data_max; /* bytes; INT64_MAX: no limit */

@@ -6,11 +6,12 @@
 /*
  * Read by jemalloc at start, where it is linked. Large blocks are kept for two seconds like small ones
  * (fresh pages cost a sort or a join more than its work), and a thread of its own then gives them back
- * to the system, so that an idle server is small.
+ * to the system, so that an idle server is small. Address space is given back with them: under RLIMIT_AS, what jemalloc
+ * would retain by default is in pieces that no large block fits into, and soon no query would get one.
  */
 extern const char *const malloc_conf;
 const char *const malloc_conf =
-    "oversize_threshold:0,dirty_decay_ms:2000,muzzy_decay_ms:0,background_thread:true";
+    "oversize_threshold:0,dirty_decay_ms:2000,muzzy_decay_ms:0,retain:false,background_thread:true";
 
 int main(int argc, char **argv)
 {

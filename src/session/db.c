@@ -141,6 +141,7 @@ alm_status alm_db_new(alm_ctx *cx, const alm_io *io, const char *root, const str
     }
     alm_db_conf_changed(db);
     db->mem.name = "all queries";
+    db->mem.return_kept = alm_machine_return_kept;
     db->mem.setting = "query.memory.total.max";
     alm_plan_cache_init(&db->plans, conf != NULL ? conf->query_plan_cache_max : 0);
     const alm_status st = open_parts(cx, db);
