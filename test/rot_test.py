@@ -231,6 +231,43 @@ def a_scrub_of_a_table():
 
 
 @check
+def damage_of_one_table_stops_no_other():
+    """A part that cannot be merged: late rows of its table stay safe, other tables are merged and written on without a brake, and checkpoints give
+    the log back."""
+    small = {"ALMANAC_STORAGE_TABLE_HEAD_BYTES_MAX": "256k", "ALMANAC_STORAGE_CHECKPOINT_WAL_BYTES": "4m", "ALMANAC_WAL_SEGMENT_SIZE": "1m", "ALMANAC_STORAGE_OVERLAP_MAX": "4"}
+    with server(**small) as s:
+        make(s)
+        make(s, "u")
+        path, at = rotten(s, "value")
+        flip(path, at)
+        log_bytes = lambda: sum(f.stat().st_size for f in (s.root / "db" / "wal").iterdir())
+        late = lambda name, i: s.exec(f"insert into {name} select ({DAY} + (x * 7919 + {i}) % {DAY})::timestamp, x + {i} * 1000000L + 1000000000, 's1', '{TEXT}' || x, 0.5 from long_sequence(5000)")
+        slowest, most, checkpoints = {"t": 0, "u": 0}, 0, metric(s, "almanac_checkpoint_seconds_count")
+        for i in range(60):
+            for name in ("t", "u"):
+                start = time.monotonic()
+                late(name, i)
+                slowest[name] = max(slowest[name], time.monotonic() - start)
+            most = max(most, log_bytes())
+        expect(wait_for(lambda: warnings(s)) and path.name in warnings(s)[0] and "table 't'" in warnings(s)[0], f"{warnings(s)}")
+        expect(wait_for(lambda: len(files(s, "u")) < 12), f"parts of the other table are not merged: {len(files(s, 'u'))}")
+        expect(len(files(s)) > 12, f"the damaged table was merged: {len(files(s))}")
+        expect(metric(s, "almanac_checkpoint_seconds_count") > checkpoints, "no checkpoint")
+        expect(most < 24 << 20, f"the log takes {most / 1e6:.0f} MB")
+        expect(max(slowest.values()) < 2, f"writers wait: {slowest}")
+        expect(error_of(s, "select sum(d + 0.0) from t") is not None, "a read of the damaged part")
+        late_rows = "select count(), sum(id) from {} where id > 1000000000 and ts >= '1970-01-02' and v <> ''"
+        flip(path, at)  # as if it had been copied back
+        wanted = s.rows(late_rows.format("u"))
+        expect(wanted[0][0] == 60 * 5000 and s.rows(late_rows.format("t")) == wanted, "late rows")
+        expect(wait_for(lambda: len(files(s)) < 12, 90), f"it is merged when it is good again: {len(files(s))}")
+        s.process.kill()
+        s.process.wait()
+        s.start()
+        expect((s.rows(late_rows.format("t")), s.rows(late_rows.format("u"))) == (wanted, wanted), "late rows after a kill")
+
+
+@check
 def a_file_that_is_gone_or_cut():
     with server() as s:
         make(s)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "storage/commit.h"
 #include "storage/dict.h"
+#include "storage/failing.h"
 
 typedef struct head_size {
     uint64_t table_id;
@@ -39,15 +40,19 @@ alm_status alm_heads_flush(alm_ctx *cx, alm_storage *st, int64_t keep_bytes)
         qsort(heads, n, sizeof *heads, larger_first);
     for (size_t i = 0; i < n && e == ALM_OK && total > keep_bytes; i++) {
         total -= heads[i].bytes;
-        alm_version *v = alm_storage_version(st, heads[i].table_id);
+        alm_version *v = alm_work_pauses(st, heads[i].table_id, ALM_WORK_FLUSH)
+                             ? NULL
+                             : alm_storage_version(st, heads[i].table_id);
         if (v == NULL)
             continue;
         e = alm_tab_lock(cx, st, v->tab, ALM_TAB_MAINT);
         if (e == ALM_OK) {
-            alm_tab *tab = alm_tab_retain(v->tab);
+            alm_tab *tab = alm_tab_retain(v->tab); /* and so its name */
+            const char *const name = v->table.name;
             alm_version_release(v);
             v = NULL;
-            e = alm_head_flush(cx, st, tab->id);
+            e = alm_work_result(cx, st, tab->id, name, ALM_WORK_FLUSH,
+                                alm_head_flush(cx, st, tab->id));
             alm_tab_unlock(st, tab, ALM_TAB_MAINT);
             alm_tab_release(tab);
         }

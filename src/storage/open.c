@@ -149,6 +149,7 @@ void alm_storage_free(alm_storage *st)
     ALM_ASSERT(st->n_files == 0);
     alm_decoded_deinit(&st->decoded);
     alm_damages_deinit(&st->damages);
+    free(st->failing);
     free(st->files);
     free(st->catalog_dicts);
     alm_hold_free(st);

@@ -151,6 +151,17 @@ typedef struct alm_backup_progress {
     _Atomic uint64_t whole_lsn;  /* of the last one of the whole database, since the start */
 } alm_backup_progress;
 
+/* Work on one table in the background: failing.h. */
+typedef enum alm_work_step { ALM_WORK_FLUSH, ALM_WORK_MERGE, ALM_WORK_STEPS } alm_work_step;
+
+typedef struct alm_failing {
+    uint64_t table_id;
+    alm_work_step step;
+    uint32_t tries;
+    int64_t again_ns; /* not before */
+    alm_error why;
+} alm_failing;
+
 typedef struct alm_scrub_state { /* scrub.h */
     pthread_t thread;
     bool started;
@@ -214,6 +225,9 @@ struct alm_storage {
     uint64_t sweep_end;        /* tables from here on are made after the start */
     atomic_bool worker_cancel; /* ends long work at a stop */
     alm_error work_error;      /* of the last round; code ALM_OK: none */
+    alm_failing *failing;      /* under work_lock; in no order */
+    _Atomic uint32_t n_failing;
+    uint32_t cap_failing;
     uint64_t compacted_lsn, expired_lsn, tidied_lsn;
     atomic_bool untidy; /* a commit left late rows in a lane of their own */
     int64_t tidied_ns;  /* of the background thread */

@@ -2,7 +2,8 @@
  * worker.c - the background thread: syncs by interval, flushes large heads, compacts, checkpoints,
  * sweeps; the thread of the archive; and the brake for writers that are faster than they are.
  *
- * Failure     of a round is logged, kept for writers that wait, and tried again a second later.
+ * Failure     of the work on one table is remembered with it, and the round goes on (failing.h). What ends a round is
+ *             logged and tried again. Both are kept for writers that wait.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "storage/archive.h"
 #include "storage/commit.h"
 #include "storage/compact.h"
+#include "storage/failing.h"
 #include "storage/head.h"
 #include "storage/hold.h"
 #include "storage/scrub.h"
@@ -70,11 +72,13 @@ static alm_status flush_table(alm_ctx *cx, alm_storage *st, uint64_t table_id)
     alm_version *v = alm_storage_version(st, table_id);
     if (v == NULL)
         return ALM_OK;
-    alm_tab *tab = alm_tab_retain(v->tab);
+    alm_tab *tab = alm_tab_retain(v->tab); /* and so its name */
+    const char *const name = v->table.name;
     alm_version_release(v);
     alm_status e = ALM_OK;
     if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) { /* an update flushes by itself */
-        e = alm_head_flush(cx, st, table_id);
+        e = alm_work_result(cx, st, table_id, name, ALM_WORK_FLUSH,
+                            alm_head_flush(cx, st, table_id));
         alm_tab_unlock(st, tab, ALM_TAB_MAINT);
     }
     alm_tab_release(tab);
@@ -92,7 +96,8 @@ static alm_status flush_large(alm_ctx *cx, alm_storage *st)
     size_t n_ids = 0;
     alm_status e = alm_heap_bytes(cx, n * sizeof *ids, "a flush", &ids);
     for (size_t i = 0; i < n && e == ALM_OK; i++)
-        if (alm_catver_at(cat, i)->head_bytes > limit)
+        if (alm_catver_at(cat, i)->head_bytes > limit &&
+            !alm_work_pauses(st, alm_catver_at(cat, i)->table.id, ALM_WORK_FLUSH))
             ids[n_ids++] = alm_catver_at(cat, i)->table.id;
     alm_catver_release(cat);
     for (size_t i = 0; i < n_ids && e == ALM_OK; i++)
@@ -103,6 +108,39 @@ static alm_status flush_large(alm_ctx *cx, alm_storage *st)
     return e;
 }
 
+/* One step of a table, unless somebody works on it: then *did says to look again. */
+static alm_status compact_one(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool *did)
+{
+    *did = false;
+    alm_version *v = alm_storage_version(st, table_id);
+    if (v == NULL)
+        return ALM_OK;
+    alm_tab *tab = alm_tab_retain(v->tab); /* and so its name */
+    const char *const name = v->table.name;
+    alm_version_release(v);
+    alm_status e = ALM_OK;
+    if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) {
+        e = alm_compact_table(cx, st, table_id, did);
+        alm_tab_unlock(st, tab, ALM_TAB_MAINT);
+        if (e == ALM_E_CONFLICT) {
+            alm_error_clear(cx);
+            e = ALM_OK;
+        }
+        e = alm_work_result(cx, st, table_id, name, ALM_WORK_MERGE, e);
+    } else {
+        *did = true;
+    }
+    alm_tab_release(tab);
+    return e;
+}
+
+/* Is there something to merge that was not looked at, or that failed and is to be tried again? */
+static bool wants_compaction(alm_storage *st, const alm_version *v)
+{
+    return v->parts->n > 1 && !alm_work_pauses(st, v->table.id, ALM_WORK_MERGE) &&
+           (v->lsn > st->compacted_lsn || alm_work_fails(st, v->table.id, ALM_WORK_MERGE, NULL));
+}
+
 /* One step for each table that changed since the last look. */
 static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
 {
@@ -111,30 +149,16 @@ static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
     alm_status e = ALM_OK;
     uint64_t *ids = NULL;
     size_t n = 0;
-    if (lsn != st->compacted_lsn)
+    alm_work_forget(st, cat);
+    if (lsn != st->compacted_lsn || atomic_load(&st->n_failing) > 0)
         e = alm_heap_bytes(cx, cat->n * sizeof *ids, "compaction", &ids);
-    for (size_t i = 0; i < cat->n && ids != NULL; i++) {
-        const alm_version *v = alm_catver_at(cat, i);
-        if (v->lsn > st->compacted_lsn && v->parts->n > 1)
-            ids[n++] = v->table.id;
-    }
+    for (size_t i = 0; i < cat->n && ids != NULL; i++)
+        if (wants_compaction(st, alm_catver_at(cat, i)))
+            ids[n++] = alm_catver_at(cat, i)->table.id;
     alm_catver_release(cat);
     for (size_t i = 0; i < n && e == ALM_OK; i++) {
-        alm_version *v = alm_storage_version(st, ids[i]);
-        if (v == NULL)
-            continue;
-        alm_tab *tab = alm_tab_retain(v->tab);
-        alm_version_release(v);
-        bool did = true; /* busy: look again */
-        if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) {
-            e = alm_compact_table(cx, st, ids[i], &did);
-            alm_tab_unlock(st, tab, ALM_TAB_MAINT);
-            if (e == ALM_E_CONFLICT) {
-                alm_error_clear(cx);
-                e = ALM_OK;
-            }
-        }
-        alm_tab_release(tab);
+        bool did = false;
+        e = compact_one(cx, st, ids[i], &did);
         *more |= did;
     }
     free(ids);
@@ -233,10 +257,11 @@ static alm_status one_round(alm_ctx *cx, alm_storage *st, bool *more)
 
 static void keep_error(alm_storage *st, const alm_ctx *cx)
 {
+    const alm_error of_table = alm_work_error(st);
     (void)pthread_mutex_lock(&st->work_lock);
     if (cx->err.code != ALM_OK && strcmp(st->work_error.msg, cx->err.msg) != 0)
         alm_log_warn("storage", "background work failed, will be tried again: %s", cx->err.msg);
-    st->work_error = cx->err;
+    st->work_error = cx->err.code != ALM_OK ? cx->err : of_table;
     (void)pthread_cond_broadcast(&st->work_cond);
     (void)pthread_mutex_unlock(&st->work_lock);
 }
@@ -343,17 +368,36 @@ void alm_worker_stop(alm_storage *st)
 
 /* ------------------------------------------------------------------------- brake */
 
+/* Parts that cannot be merged are no reason to wait: nothing makes them fewer. */
+static bool overlaps_much(alm_storage *st, const alm_version *v)
+{
+    return st->conf.overlap_max > 0 && v->parts->overlap > (uint32_t)st->conf.overlap_max &&
+           !alm_work_fails(st, v->table.id, ALM_WORK_MERGE, NULL);
+}
+
 bool alm_head_is_full(alm_storage *st, uint64_t table_id)
 {
     if (atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max)
         return true;
     alm_version *v = alm_storage_version(st, table_id);
     const bool much =
-        v != NULL &&
-        (v->head_bytes > 2 * st->conf.table_head_bytes_max ||
-         (st->conf.overlap_max > 0 && v->parts->overlap > (uint32_t)st->conf.overlap_max));
+        v != NULL && (v->head_bytes > 2 * st->conf.table_head_bytes_max || overlaps_much(st, v));
     alm_version_release(v);
     return much;
+}
+
+/* Of all tables, or of this one, when its rows cannot be written to parts. */
+static alm_status check_room(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_error why)
+{
+    bool full = why.code != ALM_OK && atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max;
+    if (!full && alm_work_fails(st, table_id, ALM_WORK_FLUSH, &why)) {
+        alm_version *v = alm_storage_version(st, table_id);
+        full = v != NULL && v->head_bytes > 2 * st->conf.table_head_bytes_max;
+        alm_version_release(v);
+    }
+    if (full)
+        return alm_fail(cx, why.code, -1, "memory of new rows is full: %s", why.msg);
+    return ALM_OK;
 }
 
 alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id)
@@ -368,8 +412,7 @@ alm_status alm_head_wait(alm_ctx *cx, alm_storage *st, uint64_t table_id)
         (void)alm_cond_wait_ms(&st->work_cond, &st->work_lock, BRAKE_MS);
         const alm_error why = st->work_error;
         (void)pthread_mutex_unlock(&st->work_lock);
-        if (why.code != ALM_OK && atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max)
-            return alm_fail(cx, why.code, -1, "memory of new rows is full: %s", why.msg);
+        ALM_TRY(check_room(cx, st, table_id, why));
     }
     return ALM_OK;
 }
