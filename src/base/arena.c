@@ -32,7 +32,8 @@ enum { GAP_BYTES = 0 };
 #endif
 
 enum {
-    BLOCK_BYTES_MIN = 1024,
+    BLOCK_BYTES_MIN = 4096,
+    BLOCK_BYTES_SMALL = 1024,
     BLOCK_BYTES_MAX = 1 << 20,
     PIECE_ALIGN = 16,
     WIDE_ALIGN = 64, /* a cache line, and the widest vector register */
@@ -56,7 +57,10 @@ static void raise_peak(alm_mem *mem, int64_t used)
     }
 }
 
-/* Not for each small piece: memory that comes back to be used at once costs more than it takes. */
+/* What is smaller goes back to caches of the threads and is used again soon. */
+enum { KEPT_FROM = 16384 };
+
+/* Not before a sixteenth of the limit was released: memory that is returned to be used at once costs more than it takes. */
 static void bound_kept(alm_mem *root, int64_t used)
 {
     const int64_t limit = root->limit_bytes;
@@ -87,7 +91,7 @@ alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *
                 m->setting != NULL ? ", setting=" : "", m->setting != NULL ? m->setting : "");
         }
         raise_peak(m, before + bytes);
-        if (m->return_kept != NULL)
+        if (bytes >= KEPT_FROM && m->return_kept != NULL)
             bound_kept(m, before + bytes);
     }
     return ALM_OK;
@@ -100,7 +104,7 @@ void alm_mem_release(alm_mem *mem, int64_t bytes)
         const int64_t before =
             atomic_fetch_sub_explicit(&m->used_bytes, bytes, memory_order_relaxed);
         ALM_ASSERT(before >= bytes);
-        if (m->return_kept != NULL)
+        if (bytes >= KEPT_FROM && m->return_kept != NULL)
             atomic_fetch_add_explicit(&m->released_bytes, bytes, memory_order_relaxed);
     }
 }
@@ -110,6 +114,11 @@ void alm_mem_release(alm_mem *mem, int64_t bytes)
 void alm_arena_init(alm_arena *arena, alm_mem *mem)
 {
     *arena = (alm_arena){.mem = mem, .next_bytes = BLOCK_BYTES_MIN};
+}
+
+void alm_arena_init_small(alm_arena *arena, alm_mem *mem)
+{
+    *arena = (alm_arena){.mem = mem, .next_bytes = BLOCK_BYTES_SMALL};
 }
 
 static void block_free(alm_arena *arena, alm_arena_block *block)
@@ -221,7 +230,7 @@ static alm_status grow_and_take(alm_ctx *cx, alm_arena *arena, size_t bytes, siz
     const size_t need =
         align_up(sizeof(alm_arena_block) + bytes + GAP_BYTES + WIDE_ALIGN, WIDE_ALIGN);
     alm_arena_block *block = NULL;
-    if (arena->next_bytes < BLOCK_BYTES_MIN) /* zero-initialised */
+    if (arena->next_bytes == 0) /* zero-initialised */
         arena->next_bytes = BLOCK_BYTES_MIN;
     if (need > arena->next_bytes) {
         ALM_TRY(block_new(cx, arena, need, &block));

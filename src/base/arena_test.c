@@ -63,27 +63,32 @@ static void count_return(void)
 /* In use and released since the last return together never pass the limit by more than a sixteenth. */
 static void test_kept_memory_counts(void **state)
 {
+    enum { K = 1 << 14 }; /* the least that counts */
     (void)state;
     alm_ctx cx = {0};
-    alm_mem all = {.limit_bytes = 1600, .return_kept = count_return};
+    alm_mem all = {.limit_bytes = 1600 * K, .return_kept = count_return};
     alm_mem one = {.parent = &all};
     kept_returns = 0;
-    assert_int_equal(alm_mem_charge(&cx, &one, 1000, "test"), ALM_OK);
-    alm_mem_release(&one, 600);
-    assert_int_equal(alm_mem_charge(&cx, &one, 600, "test"), ALM_OK); /* 1000 and 600 */
+    assert_int_equal(alm_mem_charge(&cx, &one, 1000 * K, "test"), ALM_OK);
+    alm_mem_release(&one, 600 * K);
+    assert_int_equal(alm_mem_charge(&cx, &one, 600 * K, "test"), ALM_OK); /* 1000 and 600 */
     assert_int_equal(kept_returns, 0);
-    assert_int_equal(alm_mem_charge(&cx, &one, 1, "test"), ALM_OK);
+    assert_int_equal(alm_mem_charge(&cx, &one, K, "test"), ALM_OK);
     assert_int_equal(kept_returns, 1);
     assert_int_equal(all.released_bytes, 0);
-    assert_int_equal(alm_mem_charge(&cx, &one, 590, "test"), ALM_OK);
-    alm_mem_release(&one, 99); /* less than a sixteenth of the limit */
-    assert_int_equal(alm_mem_charge(&cx, &one, 99, "test"), ALM_OK);
+    assert_int_equal(alm_mem_charge(&cx, &one, 590 * K, "test"), ALM_OK);
+    alm_mem_release(&one, 99 * K); /* less than a sixteenth of the limit */
+    assert_int_equal(alm_mem_charge(&cx, &one, 99 * K, "test"), ALM_OK);
     assert_int_equal(kept_returns, 1);
     alm_mem_release(&one, one.used_bytes);
     assert_int_equal(kept_returns, 1); /* it is asked for when memory is wanted */
-    assert_int_equal(alm_mem_charge(&cx, &one, 100, "test"), ALM_OK);
+    assert_int_equal(alm_mem_charge(&cx, &one, K - 1, "test"), ALM_OK);
+    assert_int_equal(kept_returns, 1); /* and that is not for a small piece */
+    assert_int_equal(alm_mem_charge(&cx, &one, 100 * K, "test"), ALM_OK);
     assert_int_equal(kept_returns, 2);
-    alm_mem_release(&one, 100);
+    alm_mem_release(&one, one.used_bytes);
+    assert_int_equal(all.used_bytes, 0);
+    assert_int_equal(all.released_bytes, 100 * K + K - 1);
 }
 
 static void test_zero_copy_printf(void **state)

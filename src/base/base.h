@@ -93,8 +93,8 @@ typedef struct alm_mem {
     const char *name;    /* named in the error: "query", "all queries" */
     const char *setting; /* behind limit_bytes, named there too; or NULL */
     /* Of an account without a parent that has a limit, or NULL: makes the allocator return to the system what it keeps for
-     * reuse. Called before used_bytes, with what was released since the last call, comes to more than the limit: the
-     * limit holds for what the process has, and not only for what is in use. */
+     * reuse. Called before used_bytes, with the large blocks that were released since the last call, comes to more than the
+     * limit: the limit holds for what the process has, and not only for what is in use. */
     void (*return_kept)(void);
     _Atomic int64_t released_bytes; /* since return_kept was called */
 } alm_mem;
@@ -114,6 +114,8 @@ typedef struct alm_arena {
 } alm_arena;
 
 void alm_arena_init(alm_arena *arena, alm_mem *mem);
+/* Of the many that are kept at a time and hold little, as prepared statements are: its first blocks are smaller. */
+void alm_arena_init_small(alm_arena *arena, alm_mem *mem);
 void alm_arena_reset(alm_arena *arena);  /* keeps the largest block for reuse */
 void alm_arena_deinit(alm_arena *arena); /* gives all blocks back */
 /* 16-byte aligned, uninitialised. 64-byte aligned when bytes >= 256. */

@@ -171,7 +171,7 @@ alm_status alm_prepare(alm_session *s, alm_str text, size_t *next, alm_prepared 
                        .parent = alm_session_memory(s),
                        .name = "query",
                        .setting = "query.memory.max"};
-    alm_arena_init(&p->arena, &p->mem);
+    alm_arena_init_small(&p->arena, &p->mem);
     if (find_kept(s, p, text, next)) {
         *out = p;
         return ALM_OK;

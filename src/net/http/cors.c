@@ -150,47 +150,79 @@ static bool contains(alm_str text, alm_str part)
     return false;
 }
 
+/* ------------------------------------------------------------------- signs of browsers */
+
+/* Sec-Fetch-Mode: cors is of programs that have fetch(), too (Node.js). */
+static bool is_no_fetch(alm_str mode)
+{
+    return !alm_str_eq(mode, ALM_STR("cors"));
+}
+
+/* "*" is what these programs send. */
+static bool is_language(alm_str language)
+{
+    return !alm_str_eq(language, ALM_STR("*"));
+}
+
+static bool is_player(alm_str agent)
+{
+    return begins(agent, ALM_STR("AppleCoreMedia/")) || begins(agent, ALM_STR("stagefright/"));
+}
+
+static bool is_page_part(alm_str accept)
+{
+    static const alm_str kinds[] = {{"text/html", 9}, {"text/css", 8}, {"image/", 6},
+                                    {"video/", 6},    {"audio/", 6},   {"text/event-stream", 17}};
+    for (size_t i = 0; i < ALM_COUNT(kinds); i++)
+        if (contains(accept, kinds[i]))
+            return true;
+    return false;
+}
+
 /*
  * Over plain HTTP there is no Sec-Fetch header, nor an Origin with GET, and a page can leave out Referer: then a navigation shows
  * in Upgrade-Insecure-Requests and Accept, an image or script in the language of their user and what they take, and what a media player loads
- * for a page in that it asks for a part. Sec-Fetch-Mode: cors and Accept-Language: * are of programs that have fetch() (Node.js).
+ * for a page in that it asks for a part.
  */
+static bool is_browsers(const alm_http_pair *field)
+{
+#define SIGN(name, says) {{name, sizeof name - 1}, says}
+    static const struct {
+        alm_str name;
+        bool (*says)(alm_str value); /* NULL: any value does */
+    } signs[] = {SIGN("Sec-Fetch-Site", NULL),
+                 SIGN("Sec-Fetch-Dest", NULL),
+                 SIGN("Sec-Fetch-User", NULL),
+                 SIGN("Sec-Fetch-Mode", is_no_fetch),
+                 SIGN("Origin", NULL),
+                 SIGN("Referer", NULL),
+                 SIGN("Upgrade-Insecure-Requests", NULL),
+                 SIGN("Range", NULL),
+                 SIGN("X-Playback-Session-Id", NULL),
+                 SIGN("Icy-MetaData", NULL),
+                 SIGN("Sec-Purpose", NULL),
+                 SIGN("Purpose", NULL),
+                 SIGN("X-Moz", NULL),
+                 SIGN("DNT", NULL),
+                 SIGN("Sec-GPC", NULL),
+                 SIGN("Ping-To", NULL),
+                 SIGN("Last-Event-ID", NULL),
+                 SIGN("User-Agent", is_player),
+                 SIGN("Accept", is_page_part),
+                 SIGN("Accept-Language", is_language)};
+#undef SIGN
+    for (size_t i = 0; i < ALM_COUNT(signs); i++)
+        if (signs[i].name.len == field->name.len && alm_str_ieq(signs[i].name, field->name))
+            return signs[i].says == NULL || signs[i].says(field->value);
+    return false;
+}
+
 static bool is_of_browser(const alm_http *h)
 {
-    static const char *const signs[] = {"Sec-Fetch-Site",
-                                        "Sec-Fetch-Dest",
-                                        "Sec-Fetch-User",
-                                        "Origin",
-                                        "Referer",
-                                        "Upgrade-Insecure-Requests",
-                                        "Range",
-                                        "X-Playback-Session-Id",
-                                        "Icy-MetaData",
-                                        "Sec-Purpose",
-                                        "Purpose",
-                                        "X-Moz",
-                                        "DNT",
-                                        "Sec-GPC",
-                                        "Ping-To",
-                                        "Last-Event-ID"};
-    static const alm_str kinds[] = {{"text/html", 9}, {"text/css", 8}, {"image/", 6},
-                                    {"video/", 6},    {"audio/", 6},   {"text/event-stream", 17}};
-    static const alm_str players[] = {{"AppleCoreMedia/", 15}, {"stagefright/", 12}};
-    for (size_t i = 0; i < ALM_COUNT(signs); i++)
-        if (has(h, signs[i]))
+    for (uint32_t i = 0; i < h->req.n_headers; i++)
+        if (is_browsers(&h->req.headers[i]))
             return true;
-    const alm_str mode = alm_http_header(&h->req, "Sec-Fetch-Mode");
-    if (mode.ptr != NULL && !alm_str_eq(mode, ALM_STR("cors")))
-        return true;
-    const alm_str agent = alm_http_header(&h->req, "User-Agent");
-    for (size_t i = 0; i < ALM_COUNT(players); i++)
-        if (begins(agent, players[i]))
-            return true;
-    for (size_t i = 0; i < ALM_COUNT(kinds); i++)
-        if (contains(alm_http_header(&h->req, "Accept"), kinds[i]))
-            return true;
-    const alm_str language = alm_http_header(&h->req, "Accept-Language");
-    return language.ptr != NULL && !alm_str_eq(language, ALM_STR("*"));
+    return false;
 }
 
 /* Did a script mean it, and of a page that may? */

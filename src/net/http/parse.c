@@ -36,7 +36,7 @@ alm_str alm_http_header(const alm_http_request *req, const char *name)
 {
     const alm_str want = alm_str_of(name);
     for (uint32_t i = 0; i < req->n_headers; i++)
-        if (alm_str_ieq(req->headers[i].name, want))
+        if (req->headers[i].name.len == want.len && alm_str_ieq(req->headers[i].name, want))
             return req->headers[i].value;
     return (alm_str){0};
 }

@@ -422,7 +422,7 @@ pg_portal *pg_portal_new(pg_conn *c, alm_str name, pg_statement *statement)
         free(portal);
         return NULL;
     }
-    alm_arena_init(&portal->arena, &c->requests->requests);
+    alm_arena_init_small(&portal->arena, &c->requests->requests);
     portal->statement = statement;
     statement->refs++;
     return portal;
