@@ -315,7 +315,7 @@ def few_rows_of_which_much_is_made_hold_up_nobody(s):
 def long_texts_are_left_at_the_time_limit(s):
     """A batch of texts of 600 kB holds five gigabytes to look at: each function looks at the time between them."""
     text = "(case when x % 2 = 0 then repeat('ab', 300000) else repeat('ba', 300000) end)"
-    for test in (f"{text} like '%a%b%c'", f"{text} like '%abac%'", f"{text} ilike '%ä'", f"{text} ~ 'a(b|c)+d'", f"{text} ~ 'a{{0,500}}c'",
+    for test in (f"{text} like '%a%b%c'", f"{text} like '%abac%'", f"{text} ilike '%ä'", f"{text} ~ 'a(b|c)+d'", f"{text} ~ 'a{{0,500}}c'", f"{text} = {text} || 'x'",
                  f"regexp_replace({text}, 'b{{2}}', '-') = 'x'", f"strpos({text}, 'bba') = 3", f"replace({text}, 'bba', 'x') = 'c'", f"sha256({text}) = 'x'",
                  f"length({text} || 'ä') = 3", f"split_part({text}, 'aa', 3) = 'x'", f"substring({text} || 'ä', 500000, 3) = 'x'", f"btrim({text}, 'ab') = 'x'", f"upper({text}) = 'x'"):
         start = time.monotonic()
@@ -362,7 +362,7 @@ def download(s, path, form, user=None, headers=None, keep=0):
 @check
 def few_rows_that_are_many_bytes_are_answered_in_bounded_memory(_):
     """A constant, or a text that many columns show, takes no memory until it is written: 200 MB of it in an answer of each kind."""
-    with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "32m"}) as s:
+    with Server(env={"ALMANAC_QUERY_MEMORY_MAX": "32m", "ALMANAC_QUERY_MEMORY_TOTAL_MAX": "40m", "ALMANAC_HTTP_SNAPSHOT_BYTES_MAX": "16m"}) as s:  # of all: what the allocator keeps, too
         tall, wide = "select repeat('x', 1000000) a from long_sequence(200)", "select " + many(200, lambda i: f"a a{i}") + " from (select repeat('x', 1000000) || x a from long_sequence(1))"
         for name, path, form, headers in (("json", "/exec", {}, {}), ("csv", "/exp", {}, {}), ("ndjson", "/exp", {"fmt": "ndjson"}, {}), ("arrow", "/exp", {"fmt": "arrow"}, {}),
                                           ("snapshot", "/exec", {"snapshot": "new"}, {}), ("gzip", "/exec", {}, {"Accept-Encoding": "gzip"}), ("zstd", "/exec", {}, {"Accept-Encoding": "zstd"}),
@@ -371,7 +371,8 @@ def few_rows_that_are_many_bytes_are_answered_in_bounded_memory(_):
                 before = s.resident_bytes()[1]
                 status, count, first, peak = download(s, path, {"query": sql, **form}, headers=headers, keep=4000)
                 grown = (peak - before) / 1e6
-                expect(grown < 120, f"{name}: {sql[:40]}: takes {grown:.0f} MB")  # the limit, a buffer that is moved as it grows, what the allocator keeps
+                # a buffer for the row of a held result is moved as it grows, until the limit refuses it
+                expect(grown < (100 if name == "snapshot" else 60), f"{name}: {sql[:40]}: takes {grown:.0f} MB")
                 if sql == wide and name in ("arrow", "snapshot", "parquet"):  # a row of these is made at once
                     expect(status != 200 and b"query.memory.max" in first, f"{name}: one row of 200 MB: {status} {first[-300:]}")
                 else:

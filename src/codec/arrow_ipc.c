@@ -453,10 +453,12 @@ static size_t column_bytes(const alm_vec *v, uint32_t rows)
     if (v->is_const || (!text && v->type.id != ALM_T_ARRAY))
         return rows * value_bytes(v, 0);
     size_t bytes = 0;
-    if (text && v->dict == NULL) {
-        const alm_view *views = v->data;
-        for (uint32_t i = 0; i < rows; i++)
-            bytes += alm_view_is_null(&views[i]) ? 0 : views[i].len;
+    if (text) {
+        const alm_view *views = v->dict != NULL ? v->dict->views : v->data;
+        for (uint32_t i = 0; i < rows; i++) {
+            const alm_view *view = &views[v->dict != NULL ? alm_vec_code(v, i) : i];
+            bytes += alm_view_is_null(view) ? 0 : view->len;
+        }
         return bytes + 4 * (size_t)rows;
     }
     for (uint32_t i = 0; i < rows; i++)

@@ -27,7 +27,8 @@ struct alm_keymap {
     key_part *part;
     uint32_t n_parts, words;
     bool any_text;
-    uint64_t *slot; /* tag << 32 | number + 1 */
+    bool long_texts; /* among the rows that are added now */
+    uint64_t *slot;  /* tag << 32 | number + 1 */
     uint32_t mask;
     uint64_t *row; /* words per key */
     uint64_t *hash;
@@ -208,18 +209,32 @@ static size_t row_text_bytes(const alm_keymap *m, const uint64_t *row)
     return bytes;
 }
 
-static uint64_t text_hash(const uint64_t *words)
+static bool has_long_texts(const alm_keymap *m, const uint64_t *rows, uint32_t n)
+{
+    uint32_t any = 0;
+    for (uint32_t p = 0; p < m->n_parts; p++) {
+        const uint64_t *at = rows + m->part[p].offset / 8;
+        for (uint32_t i = 0; m->part[p].text && i < n; i++, at += m->words)
+            any |= ((uint32_t)*at > 2 * END_BYTES) & ((uint32_t)*at != ALM_VIEW_NULL);
+    }
+    return any != 0;
+}
+
+/* Of both ends, so that a batch of them takes no time. */
+static __attribute__((noinline)) uint64_t long_text_hash(const char *text, uint32_t len)
+{
+    const uint64_t hash = alm_hash_combine(alm_hash_bytes(text, END_BYTES), len);
+    return alm_hash_combine(hash, alm_hash_bytes(text + len - END_BYTES, END_BYTES));
+}
+
+static inline uint64_t text_hash(const uint64_t *words)
 {
     alm_view v;
     memcpy(&v, words, sizeof v);
     if (v.len <= ALM_VIEW_INLINE || v.len == ALM_VIEW_NULL)
         return alm_hash_u128(words[0], words[1]);
     const char *text = alm_view_ptr(&v, NULL);
-    if (v.len <=
-        2 * END_BYTES) /* of a longer one both ends, so that a batch of them takes no time */
-        return alm_hash_bytes(text, v.len);
-    const uint64_t hash = alm_hash_combine(alm_hash_bytes(text, END_BYTES), v.len);
-    return alm_hash_combine(hash, alm_hash_bytes(text + v.len - END_BYTES, END_BYTES));
+    return v.len <= 2 * END_BYTES ? alm_hash_bytes(text, v.len) : long_text_hash(text, v.len);
 }
 
 static uint64_t row_hash(const alm_keymap *m, const uint64_t *row)
@@ -369,7 +384,7 @@ static inline void copy_words(uint64_t *restrict to, const uint64_t *restrict fr
 
 static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, uint64_t hash)
 {
-    if (m->any_text)
+    if (m->long_texts)
         ALM_TRY(alm_text_work(cx, row_text_bytes(m, row)));
     if (m->n == m->cap)
         ALM_TRY(grow_rows(cx, m));
@@ -399,7 +414,7 @@ static alm_status append_key(alm_ctx *cx, alm_keymap *m, const uint64_t *row, ui
             uint32_t at = (uint32_t)h & m->mask, found = UINT32_MAX;                               \
             for (uint64_t s = m->slot[at]; s != 0; s = m->slot[at]) {                              \
                 const uint32_t k = (uint32_t)s - 1;                                                \
-                if ((s & 0xffffffff00000000U) == tag && (LONG) > 0)                                \
+                if (m->long_texts && (s & 0xffffffff00000000U) == tag)                             \
                     ALM_TRY(alm_text_work(cx, (LONG)));                                            \
                 if ((s & 0xffffffff00000000U) == tag && (SAME)) {                                  \
                     found = k;                                                                     \
@@ -457,6 +472,7 @@ static alm_status add_rows(alm_ctx *cx, alm_keymap *m, const uint64_t *rows, con
 {
     if (m->slot == NULL)
         ALM_TRY(grow_slots(cx, m));
+    m->long_texts = m->any_text && has_long_texts(m, rows, n);
     if (m->words == 1)
         return add_one(cx, m, rows, hash, n, add, number);
     if (m->words == 2 && !m->any_text)
@@ -480,6 +496,7 @@ static alm_status symbols_to_text(alm_ctx *cx, alm_keymap *m, uint32_t p)
     part[p].settled = true;
     m->part = part;
     lay_out(m);
+    m->long_texts = true;
     m->row = m->hash = m->slot = NULL;
     m->batch_row = m->batch_hash = NULL;
     m->n = m->cap = m->batch_cap = m->mask = 0;

@@ -63,6 +63,19 @@ static size_t first_hit(const char *at, const uint8_t *agree, const needle *what
     return PLACES;
 }
 
+/* One place after the other, from one on; n: none. */
+static inline size_t find_slowly(const char *in, size_t n, size_t from, const needle *what)
+{
+    const char first = what->first, last = what->last;
+    const char first_case = what->first_case, last_case = what->last_case;
+    const char *const behind = in + what->text.len - 1;
+    for (size_t i = from; i + what->text.len <= n; i++)
+        if ((char)(in[i] | first_case) == first && (char)(behind[i] | last_case) == last &&
+            equal_inside(in + i, what))
+            return i;
+    return n;
+}
+
 ALM_SIMD static size_t find(const char *restrict in, size_t n, const needle *what)
 {
     const char first = what->first, last = what->last;
@@ -88,11 +101,7 @@ ALM_SIMD static size_t find(const char *restrict in, size_t n, const needle *wha
         if (hit < PLACES)
             return i + hit;
     }
-    for (; i < places; i++)
-        if ((char)(in[i] | first_case) == first && (char)(in[i + len - 1] | last_case) == last &&
-            equal_inside(in + i, what))
-            return i;
-    return n;
+    return find_slowly(in, n, i, what);
 }
 
 size_t alm_search_find(const char *in, size_t n, alm_str what)
@@ -172,13 +181,19 @@ static void search_rows(const alm_view *views, const char *heap, size_t n, const
             (piece && views[i].len > ALM_VIEW_INLINE))
             continue;
         const size_t len = views[i].len;
-        found[i] = find(alm_view_ptr(&views[i], heap), len, what) < len;
+        const char *const text = alm_view_ptr(&views[i], heap);
+        found[i] = (len < PLACES ? find_slowly(text, len, 0, what) : find(text, len, what)) < len;
     }
 }
 
 /* So many rows from the first on have long texts of LOOK_BYTES together. */
 static size_t rows_of_a_look(const alm_view *views, size_t n)
 {
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++) /* without a branch: of nearly every batch this is enough */
+        all += views[i].len == ALM_VIEW_NULL ? 0 : views[i].len;
+    if (all < LOOK_BYTES)
+        return n;
     size_t rows = 0;
     for (uint64_t bytes = 0; rows < n && bytes < LOOK_BYTES; rows++)
         bytes += is_long(&views[rows]) ? views[rows].len : 0;
