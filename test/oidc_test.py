@@ -414,11 +414,11 @@ def logout(check, p):
         log = json.dumps(s.rest.must("select * from sys.audit_log"))
         check.that("logout" in log and "sub:alice" in log and "was used before" in log, "the audit log has it")
         check.that(log_out(s, logout_token(sub=None, sid="unknown"))[0] == 200 and s.status(again) == 200 and p.count() > calls, "a session that no token here names: the provider is asked again")
-        p.hook("fault", {"path": "/me", "delay": 500})
+        p.hook("fault", {"path": "/me", "delay": 3000})
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             late = s.token("erin")
             waits = pool.submit(s.status, late)
-            time.sleep(0.2)
+            time.sleep(0.5)
             check.that(log_out(s, logout_token(sub="erin"))[0] == 200 and waits.result() == 401, "a log-out while the provider is asked")
         p.hook("fault", {})
         p.hook("backchannel", {"uri": f"http://{s.http}/oidc/backchannel-logout"})

@@ -180,37 +180,45 @@ static bool is_page_part(alm_str accept)
 }
 
 /*
- * Over plain HTTP there is no Sec-Fetch header, nor an Origin with GET, and a page can leave out Referer: then a navigation shows
+ * Headers of browsers. Over plain HTTP there is no Sec-Fetch header, nor an Origin with GET, and a page can leave out Referer: then a navigation shows
  * in Upgrade-Insecure-Requests and Accept, an image or script in the language of their user and what they take, and what a media player loads
  * for a page in that it asks for a part.
  */
+#define SIGNS(S)                                                                                   \
+    S("Sec-Fetch-Site", NULL)                                                                      \
+    S("Sec-Fetch-Dest", NULL)                                                                      \
+    S("Sec-Fetch-User", NULL)                                                                      \
+    S("Sec-Fetch-Mode", is_no_fetch)                                                               \
+    S("Origin", NULL)                                                                              \
+    S("Referer", NULL)                                                                             \
+    S("Upgrade-Insecure-Requests", NULL)                                                           \
+    S("Range", NULL)                                                                               \
+    S("X-Playback-Session-Id", NULL)                                                               \
+    S("Icy-MetaData", NULL)                                                                        \
+    S("Sec-Purpose", NULL)                                                                         \
+    S("Purpose", NULL)                                                                             \
+    S("X-Moz", NULL)                                                                               \
+    S("DNT", NULL)                                                                                 \
+    S("Sec-GPC", NULL)                                                                             \
+    S("Ping-To", NULL)                                                                             \
+    S("Last-Event-ID", NULL)                                                                       \
+    S("User-Agent", is_player)                                                                     \
+    S("Accept", is_page_part)                                                                      \
+    S("Accept-Language", is_language)
+
 static bool is_browsers(const alm_http_pair *field)
 {
-#define SIGN(name, says) {{name, sizeof name - 1}, says}
+#define ROW(name, says)        {{name, sizeof name - 1}, says},
+#define LENGTH_BIT(name, says) 1u << (sizeof name - 1) |
     static const struct {
         alm_str name;
         bool (*says)(alm_str value); /* NULL: any value does */
-    } signs[] = {SIGN("Sec-Fetch-Site", NULL),
-                 SIGN("Sec-Fetch-Dest", NULL),
-                 SIGN("Sec-Fetch-User", NULL),
-                 SIGN("Sec-Fetch-Mode", is_no_fetch),
-                 SIGN("Origin", NULL),
-                 SIGN("Referer", NULL),
-                 SIGN("Upgrade-Insecure-Requests", NULL),
-                 SIGN("Range", NULL),
-                 SIGN("X-Playback-Session-Id", NULL),
-                 SIGN("Icy-MetaData", NULL),
-                 SIGN("Sec-Purpose", NULL),
-                 SIGN("Purpose", NULL),
-                 SIGN("X-Moz", NULL),
-                 SIGN("DNT", NULL),
-                 SIGN("Sec-GPC", NULL),
-                 SIGN("Ping-To", NULL),
-                 SIGN("Last-Event-ID", NULL),
-                 SIGN("User-Agent", is_player),
-                 SIGN("Accept", is_page_part),
-                 SIGN("Accept-Language", is_language)};
-#undef SIGN
+    } signs[] = {SIGNS(ROW)};
+    static const uint32_t lengths = SIGNS(LENGTH_BIT) 0;
+#undef ROW
+#undef LENGTH_BIT
+    if (field->name.len >= 32 || (lengths >> field->name.len & 1) == 0)
+        return false;
     for (size_t i = 0; i < ALM_COUNT(signs); i++)
         if (signs[i].name.len == field->name.len && alm_str_ieq(signs[i].name, field->name))
             return signs[i].says == NULL || signs[i].says(field->value);

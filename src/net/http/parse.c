@@ -174,6 +174,8 @@ static bool is_authority(alm_str text)
     } else {
         for (; i < text.len && text.ptr[i] != ':'; i++) {
             const unsigned char c = (unsigned char)text.ptr[i];
+            if ((c >= '0' && c <= '9') || c == '.' || ((c | 32) >= 'a' && (c | 32) <= 'z'))
+                continue; /* of nearly every name */
             if (!is_token_char(c) && strchr("();=,", c) == NULL)
                 return false;
             if (c == '#' || c == '^' || c == '`' || c == '|' || c == 0)
