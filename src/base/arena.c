@@ -57,10 +57,11 @@ static void raise_peak(alm_mem *mem, int64_t used)
     }
 }
 
-/* What is smaller goes back to caches of the threads and is used again soon. */
+/* Smaller blocks are not counted: the allocator's thread caches take them, and they are used again soon. */
 enum { KEPT_FROM = 16384 };
 
-/* Not before a sixteenth of the limit was released: memory that is returned to be used at once costs more than it takes. */
+/* Calls return_kept when the bytes in use and those released since the last call exceed the limit together. It waits until a
+ * sixteenth of the limit was released, because pages that are returned and needed again at once cost page faults. */
 static void bound_kept(alm_mem *root, int64_t used)
 {
     const int64_t limit = root->limit_bytes;

@@ -92,9 +92,9 @@ typedef struct alm_mem {
     struct alm_mem *parent;
     const char *name;    /* named in the error: "query", "all queries" */
     const char *setting; /* behind limit_bytes, named there too; or NULL */
-    /* Of an account without a parent that has a limit, or NULL: makes the allocator return to the system what it keeps for
-     * reuse. Called before used_bytes, with the large blocks that were released since the last call, comes to more than the
-     * limit: the limit holds for what the process has, and not only for what is in use. */
+    /* Makes the allocator return free memory to the system; NULL: is not called. Only for an account without a parent. It is
+     * called when used_bytes and the large blocks released since the last call exceed limit_bytes together, so that the
+     * limit bounds the memory of the process, including what the allocator keeps for reuse. */
     void (*return_kept)(void);
     _Atomic int64_t released_bytes; /* since return_kept was called */
 } alm_mem;
@@ -114,7 +114,7 @@ typedef struct alm_arena {
 } alm_arena;
 
 void alm_arena_init(alm_arena *arena, alm_mem *mem);
-/* Of the many that are kept at a time and hold little, as prepared statements are: its first blocks are smaller. */
+/* Starts with smaller blocks: for arenas of which many exist at a time and most hold little, as of prepared statements. */
 void alm_arena_init_small(alm_arena *arena, alm_mem *mem);
 void alm_arena_reset(alm_arena *arena);  /* keeps the largest block for reuse */
 void alm_arena_deinit(alm_arena *arena); /* gives all blocks back */

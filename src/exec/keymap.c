@@ -27,7 +27,7 @@ struct alm_keymap {
     key_part *part;
     uint32_t n_parts, words;
     bool any_text;
-    bool long_texts; /* among the rows that are added now */
+    bool long_texts; /* the rows that are being added may have some: count the work on them */
     uint64_t *slot;  /* tag << 32 | number + 1 */
     uint32_t mask;
     uint64_t *row; /* words per key */
@@ -215,12 +215,12 @@ static bool has_long_texts(const alm_keymap *m, const uint64_t *rows, uint32_t n
     for (uint32_t p = 0; p < m->n_parts; p++) {
         const uint64_t *at = rows + m->part[p].offset / 8;
         for (uint32_t i = 0; m->part[p].text && i < n; i++, at += m->words)
-            any |= ((uint32_t)*at > 2 * END_BYTES) & ((uint32_t)*at != ALM_VIEW_NULL);
+            any |= text_bytes(at) > 0;
     }
     return any != 0;
 }
 
-/* Of both ends, so that a batch of them takes no time. */
+/* Hashes both ends only, so that the time for a batch of long texts stays bounded. */
 static __attribute__((noinline)) uint64_t long_text_hash(const char *text, uint32_t len)
 {
     const uint64_t hash = alm_hash_combine(alm_hash_bytes(text, END_BYTES), len);

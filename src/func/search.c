@@ -63,7 +63,7 @@ static size_t first_hit(const char *at, const uint8_t *agree, const needle *what
     return PLACES;
 }
 
-/* One place after the other, from one on; n: none. */
+/* Compares place after place, beginning with `from`. Returns the first match, or n if there is none. */
 static inline size_t find_slowly(const char *in, size_t n, size_t from, const needle *what)
 {
     const char first = what->first, last = what->last;
@@ -190,7 +190,7 @@ static void search_rows(const alm_view *views, const char *heap, size_t n, const
 static size_t rows_of_a_look(const alm_view *views, size_t n)
 {
     uint64_t all = 0;
-    for (size_t i = 0; i < n; i++) /* without a branch: of nearly every batch this is enough */
+    for (size_t i = 0; i < n; i++) /* has no branch, and settles nearly every batch */
         all += views[i].len == ALM_VIEW_NULL ? 0 : views[i].len;
     if (all < LOOK_BYTES)
         return n;

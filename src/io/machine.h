@@ -28,7 +28,8 @@ void alm_machine_get(alm_machine *out);
 /* Makes the allocator return to the system what it keeps for reuse (jemalloc; others keep little, and nothing is done). */
 void alm_machine_return_kept(void);
 
-/* alm_machine_get of a tree of files that stands for the system's, and of limits of a process. For tests. */
+/* Like alm_machine_get, but reads /proc and the control groups below source->root, and takes the limits of the process from
+ * `source`. For tests. */
 typedef struct alm_machine_source {
     const char *root;                    /* in front of /proc and of mount points */
     int64_t address_space_max, data_max; /* bytes; INT64_MAX: no limit */

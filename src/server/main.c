@@ -16,9 +16,9 @@ const char *malloc_conf = MALLOC_CONF;
 
 #if defined(ALM_WITH_JEMALLOC)
 /*
- * The address space of what is given back is retained by default. Under RLIMIT_AS it is in pieces that no large block fits
- * into, and soon no query gets one; elsewhere to unmap it makes exports slower by a tenth. jemalloc reads the option
- * before main, and before constructors: this runs earlier.
+ * By default jemalloc retains the address space of memory that it returns. Under RLIMIT_AS the retained space is too
+ * fragmented for large blocks, so that queries soon fail; without that limit it is kept, because mapping it again costs page
+ * faults. jemalloc reads the option before constructors run, so it has to be set even earlier.
  */
 static void choose_malloc_conf(void)
 {

@@ -47,7 +47,7 @@ alm_status alm_heads_flush(alm_ctx *cx, alm_storage *st, int64_t keep_bytes)
             continue;
         e = alm_tab_lock(cx, st, v->tab, ALM_TAB_MAINT);
         if (e == ALM_OK) {
-            alm_tab *tab = alm_tab_retain(v->tab); /* and so its name */
+            alm_tab *tab = alm_tab_retain(v->tab); /* name lives as long */
             const char *const name = v->table.name;
             alm_version_release(v);
             v = NULL;

@@ -19,7 +19,7 @@ typedef enum alm_damage_kind {
     ALM_DAMAGE_DICTIONARY, /* id: of the column */
     ALM_DAMAGE_CATALOGUE,
     ALM_DAMAGE_LOG, /* id: of the segment */
-    ALM_DAMAGE_WORK /* id: alm_work_step that fails and fails (failing.h) */
+    ALM_DAMAGE_WORK /* id: the alm_work_step that fails repeatedly (failing.h) */
 } alm_damage_kind;
 
 typedef struct alm_damage_key {

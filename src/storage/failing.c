@@ -40,7 +40,7 @@ static alm_failing *add(alm_storage *st, uint64_t table_id, alm_work_step step)
     return &st->failing[n];
 }
 
-/* The last takes its place. */
+/* Moves the last entry to its place. */
 static void remove_one(alm_storage *st, alm_failing *f)
 {
     const uint32_t n = atomic_load(&st->n_failing);
@@ -109,7 +109,7 @@ static void succeeded(alm_storage *st, uint64_t table_id, alm_work_step step)
         alm_damage_end(st, damage_of(table_id, step));
 }
 
-/* How often it failed by now, 0: there is no memory to remember it. */
+/* Returns the number of failures so far; 0 if there is no memory for the entry. */
 static uint32_t failed(alm_storage *st, uint64_t table_id, alm_work_step step, const alm_error *why)
 {
     uint32_t tries = 0;
@@ -152,21 +152,21 @@ alm_status alm_work_result(alm_ctx *cx, alm_storage *st, uint64_t table_id, cons
     return ALM_OK;
 }
 
+static bool first_gone(alm_storage *st, const alm_catver *cat, alm_failing *out)
+{
+    bool found = false;
+    (void)pthread_mutex_lock(&st->work_lock);
+    for (uint32_t i = 0; i < atomic_load(&st->n_failing) && !found; i++) {
+        *out = st->failing[i];
+        found = alm_catver_by_id(cat, out->table_id) < 0;
+    }
+    (void)pthread_mutex_unlock(&st->work_lock);
+    return found;
+}
+
 void alm_work_forget(alm_storage *st, const alm_catver *cat)
 {
-    if (atomic_load(&st->n_failing) == 0)
-        return;
-    for (uint32_t i = 0; i < ALM_WORK_STEPS;) {
-        uint64_t gone = 0;
-        (void)pthread_mutex_lock(&st->work_lock);
-        for (uint32_t k = 0; k < atomic_load(&st->n_failing) && gone == 0; k++)
-            if (st->failing[k].step == (alm_work_step)i &&
-                alm_catver_by_id(cat, st->failing[k].table_id) < 0)
-                gone = st->failing[k].table_id;
-        (void)pthread_mutex_unlock(&st->work_lock);
-        if (gone == 0)
-            i++;
-        else
-            succeeded(st, gone, (alm_work_step)i);
-    }
+    alm_failing gone;
+    while (atomic_load(&st->n_failing) > 0 && first_gone(st, cat, &gone))
+        succeeded(st, gone.table_id, gone.step);
 }

@@ -1,30 +1,32 @@
 /*
- * failing.h - background work that fails for one table (a damaged file, a file that cannot be read or written): it is tried
- * again later, while the work on all other tables, and checkpoints, go on.
+ * failing.h - the list of tables whose background work failed because of a damaged file, or of a file that could not be read
+ * or written. The background thread retries each after a pause, and meanwhile works on all other tables and makes checkpoints.
  *
- * Pauses      after damage from one second to one minute, each twice as long as the one before, as each try reads the files
- *             whole; a quarter of a second after other errors, as a full disk may have room again at once.
- * Lasting     what fails for some seconds is told with the damage of the table (damage.h), until it succeeds.
- * Ends        with the first success, or with the table.
- * Threads     any; the list is under work_lock.
+ * Pauses      after damage one second, doubled with each failure up to a minute, because each attempt reads the files whole;
+ *             after other errors a quarter of a second, because a full disk may have space again at any time.
+ * Lasting     an error other than damage that repeats 20 times is added to the list of damage (damage.h) until an attempt
+ *             succeeds. Damage is in that list already, by its file.
+ * Ends        an entry is removed by the first success, or when the table is dropped.
+ * Threads     all functions may be called by any thread; work_lock protects the list.
  */
 #ifndef ALM_STORAGE_FAILING_H
 #define ALM_STORAGE_FAILING_H
 
 #include "storage/state.h"
 
-/* Did it fail, and is it not yet time to try again? */
+/* Returns true while the step of the table must not be retried, because it failed a short time ago. */
 bool alm_work_pauses(alm_storage *st, uint64_t table_id, alm_work_step step);
-/* Did its last try fail? Then *why says so; `why` may be NULL. */
+/* Returns true if the last attempt failed, and then copies its error to *why, unless `why` is NULL. */
 bool alm_work_fails(alm_storage *st, uint64_t table_id, alm_work_step step, alm_error *why);
-/* The first of those that fail; its code is ALM_OK: none does. */
+/* Returns the error of one entry; its code is ALM_OK if the list is empty. */
 alm_error alm_work_error(alm_storage *st);
 
-/* What a step came to for a table, with its name. An error of the table alone is remembered, and ALM_OK returned: the caller goes on with
- * other tables. What is returned as it is (a stop, no memory, CONFLICT) concerns more than the table. */
+/* Records the status of a step for the table; `table` is its name. Damage and I/O errors concern this table alone: they are
+ * kept, cleared in `cx`, and ALM_OK is returned, so that the caller continues with other tables. Any other error (cancelled,
+ * out of memory, conflict) is returned unchanged. */
 ALM_NODISCARD alm_status alm_work_result(alm_ctx *cx, alm_storage *st, uint64_t table_id,
                                          const char *table, alm_work_step step, alm_status status);
-/* Tables that are gone are forgotten. */
+/* Removes the entries of tables that `cat` does not have. */
 void alm_work_forget(alm_storage *st, const alm_catver *cat);
 
 #endif

@@ -5,7 +5,8 @@
  *             publish_lock the pointer to the current catalogue version
  *             tab_lock     the locks of all tables, and who waits for them
  *             file_lock    the registry of files
- *             work_lock    the background thread's wishes, the stop of it and of the archive's thread
+ *             work_lock    the background thread's wishes, the stop of it and of the archive's thread, the work
+ *                          that fails (failing.h)
  *             The leader of a group alone touches the log, chunk memory beyond published lengths,
  *             and the memory of tables.
  */
@@ -152,7 +153,7 @@ typedef struct alm_backup_progress {
 } alm_backup_progress;
 
 /* Work on one table in the background: failing.h. */
-typedef enum alm_work_step { ALM_WORK_FLUSH, ALM_WORK_MERGE, ALM_WORK_STEPS } alm_work_step;
+typedef enum alm_work_step { ALM_WORK_FLUSH, ALM_WORK_MERGE } alm_work_step;
 
 typedef struct alm_failing {
     uint64_t table_id;

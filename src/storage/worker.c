@@ -67,21 +67,45 @@ static alm_status sync_log(alm_ctx *cx, alm_storage *st)
     return e;
 }
 
-static alm_status flush_table(alm_ctx *cx, alm_storage *st, uint64_t table_id)
+/* A table that the background thread works on, with its maintenance lock. */
+typedef struct working {
+    alm_tab *tab;
+    const char *name; /* lives as long as tab */
+} working;
+
+/* Returns false if the table was dropped, or if a statement has the lock; *busy tells them apart. The version of the table is
+ * not kept, because a flush frees its lanes only when nobody has it. */
+static bool begin_work(alm_storage *st, uint64_t table_id, working *w, bool *busy)
 {
     alm_version *v = alm_storage_version(st, table_id);
+    *busy = false;
     if (v == NULL)
-        return ALM_OK;
-    alm_tab *tab = alm_tab_retain(v->tab); /* and so its name */
-    const char *const name = v->table.name;
+        return false;
+    *w = (working){alm_tab_retain(v->tab), v->table.name};
     alm_version_release(v);
-    alm_status e = ALM_OK;
-    if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) { /* an update flushes by itself */
-        e = alm_work_result(cx, st, table_id, name, ALM_WORK_FLUSH,
-                            alm_head_flush(cx, st, table_id));
-        alm_tab_unlock(st, tab, ALM_TAB_MAINT);
-    }
-    alm_tab_release(tab);
+    if (alm_tab_trylock(st, w->tab, ALM_TAB_MAINT))
+        return true;
+    *busy = true;
+    alm_tab_release(w->tab);
+    return false;
+}
+
+static void end_work(alm_storage *st, working *w)
+{
+    alm_tab_unlock(st, w->tab, ALM_TAB_MAINT);
+    alm_tab_release(w->tab);
+}
+
+/* A busy table is left out: an update flushes by itself. */
+static alm_status flush_table(alm_ctx *cx, alm_storage *st, uint64_t table_id)
+{
+    working w;
+    bool busy = false;
+    if (!begin_work(st, table_id, &w, &busy))
+        return ALM_OK;
+    const alm_status e =
+        alm_work_result(cx, st, table_id, w.name, ALM_WORK_FLUSH, alm_head_flush(cx, st, table_id));
+    end_work(st, &w);
     return e;
 }
 
@@ -108,33 +132,24 @@ static alm_status flush_large(alm_ctx *cx, alm_storage *st)
     return e;
 }
 
-/* One step of a table, unless somebody works on it: then *did says to look again. */
-static alm_status compact_one(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool *did)
+/* Runs one compaction step on a table. Sets *again if it merged something, or if the table was busy: then the caller has to
+ * look at the table again. */
+static alm_status compact_one(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool *again)
 {
-    *did = false;
-    alm_version *v = alm_storage_version(st, table_id);
-    if (v == NULL)
+    working w;
+    if (!begin_work(st, table_id, &w, again))
         return ALM_OK;
-    alm_tab *tab = alm_tab_retain(v->tab); /* and so its name */
-    const char *const name = v->table.name;
-    alm_version_release(v);
-    alm_status e = ALM_OK;
-    if (alm_tab_trylock(st, tab, ALM_TAB_MAINT)) {
-        e = alm_compact_table(cx, st, table_id, did);
-        alm_tab_unlock(st, tab, ALM_TAB_MAINT);
-        if (e == ALM_E_CONFLICT) {
-            alm_error_clear(cx);
-            e = ALM_OK;
-        }
-        e = alm_work_result(cx, st, table_id, name, ALM_WORK_MERGE, e);
-    } else {
-        *did = true;
+    alm_status e = alm_compact_table(cx, st, table_id, again);
+    if (e == ALM_E_CONFLICT) {
+        alm_error_clear(cx);
+        e = ALM_OK;
     }
-    alm_tab_release(tab);
+    e = alm_work_result(cx, st, table_id, w.name, ALM_WORK_MERGE, e);
+    end_work(st, &w);
     return e;
 }
 
-/* Is there something to merge that was not looked at, or that failed and is to be tried again? */
+/* Returns true if the table changed since the last look, or if its last merge failed and the pause is over. */
 static bool wants_compaction(alm_storage *st, const alm_version *v)
 {
     return v->parts->n > 1 && !alm_work_pauses(st, v->table.id, ALM_WORK_MERGE) &&
@@ -157,9 +172,9 @@ static alm_status compact(alm_ctx *cx, alm_storage *st, bool *more)
             ids[n++] = alm_catver_at(cat, i)->table.id;
     alm_catver_release(cat);
     for (size_t i = 0; i < n && e == ALM_OK; i++) {
-        bool did = false;
-        e = compact_one(cx, st, ids[i], &did);
-        *more |= did;
+        bool again = false;
+        e = compact_one(cx, st, ids[i], &again);
+        *more |= again;
     }
     free(ids);
     if (e == ALM_OK && !*more)
@@ -368,7 +383,7 @@ void alm_worker_stop(alm_storage *st)
 
 /* ------------------------------------------------------------------------- brake */
 
-/* Parts that cannot be merged are no reason to wait: nothing makes them fewer. */
+/* Writers do not wait for overlapping parts that cannot be merged, because waiting does not reduce them. */
 static bool overlaps_much(alm_storage *st, const alm_version *v)
 {
     return st->conf.overlap_max > 0 && v->parts->overlap > (uint32_t)st->conf.overlap_max &&
@@ -386,7 +401,7 @@ bool alm_head_is_full(alm_storage *st, uint64_t table_id)
     return much;
 }
 
-/* Of all tables, or of this one, when its rows cannot be written to parts. */
+/* Fails if the memory for new rows is full, of all tables or of this one, and the background work that frees it fails. */
 static alm_status check_room(alm_ctx *cx, alm_storage *st, uint64_t table_id, alm_error why)
 {
     bool full = why.code != ALM_OK && atomic_load(&st->head_bytes) > 2 * st->conf.head_bytes_max;
