@@ -280,6 +280,15 @@ static alm_status fill_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
     return form == 'b' ? fill_bits(cx, vec, rows, out) : fill_fixed(cx, vec, rows, out);
 }
 
+alm_status alm_arrow_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows, struct ArrowArray *out)
+{
+    *out = (struct ArrowArray){0};
+    const alm_status st = fill_column(cx, vec, rows, out);
+    if (st != ALM_OK)
+        array_release(out);
+    return st;
+}
+
 alm_status alm_arrow_array(alm_ctx *cx, const alm_batch *batch, struct ArrowArray *out)
 {
     ALM_ASSERT(batch->sel == NULL);

@@ -23,5 +23,8 @@ ALM_NODISCARD alm_status alm_arrow_schema(alm_ctx *cx, const alm_arrow_field *fi
 /* ALM_E_MEMORY; ALM_E_LIMIT when the text of one column passes 2 GiB. */
 ALM_NODISCARD alm_status alm_arrow_array(alm_ctx *cx, const alm_batch *batch,
                                          struct ArrowArray *out);
+/* One column alone, with the errors of alm_arrow_array. */
+ALM_NODISCARD alm_status alm_arrow_column(alm_ctx *cx, const alm_vec *vec, uint32_t rows,
+                                          struct ArrowArray *out);
 
 #endif

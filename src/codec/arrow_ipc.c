@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "almanac.h"
-#include "base/hash.h"
+#include "codec/arrow_symbols.h"
 #include "type/array.h"
 
 enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_DICTIONARY = 2, HEADER_BATCH = 3 };
@@ -303,73 +303,7 @@ static alm_status put_batch(alm_ctx *cx, parts *p, int64_t rows, int64_t id, alm
 
 /* ---------------------------------------------------------------- dictionaries */
 
-/* The distinct values of a text column, as Arrow has texts, and which of them each row is. */
-typedef struct dictionary {
-    alm_buf offsets, bytes, indices;
-    int32_t *slots; /* open addressing: number of a value + 1 */
-    uint32_t mask, n;
-} dictionary;
-
-static void dictionary_deinit(dictionary *d)
-{
-    alm_buf_deinit(&d->offsets);
-    alm_buf_deinit(&d->bytes);
-    alm_buf_deinit(&d->indices);
-    free(d->slots);
-}
-
-static alm_status dictionary_init(alm_ctx *cx, dictionary *d, int64_t rows)
-{
-    *d = (dictionary){.mask = 15};
-    alm_buf_init(&d->offsets, cx->mem);
-    alm_buf_init(&d->bytes, cx->mem);
-    alm_buf_init(&d->indices, cx->mem);
-    while (d->mask < 2 * (uint64_t)rows)
-        d->mask = 2 * d->mask + 1;
-    d->slots = calloc((size_t)d->mask + 1, sizeof *d->slots);
-    if (d->slots == NULL)
-        return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory for a dictionary");
-    return zeros(cx, &d->offsets, 4);
-}
-
-static alm_str dictionary_value(const dictionary *d, int32_t i)
-{
-    int32_t at[2];
-    (void)memcpy(at, d->offsets.ptr + 4 * (size_t)i, sizeof at);
-    return (alm_str){d->bytes.ptr + at[0], (size_t)(at[1] - at[0])};
-}
-
-static alm_status dictionary_find(alm_ctx *cx, dictionary *d, alm_str text, int32_t *out)
-{
-    uint32_t slot = (uint32_t)alm_hash_str(text) & d->mask;
-    for (; d->slots[slot] != 0; slot = (slot + 1) & d->mask) {
-        *out = d->slots[slot] - 1;
-        if (alm_str_eq(dictionary_value(d, *out), text))
-            return ALM_OK;
-    }
-    *out = (int32_t)d->n++;
-    d->slots[slot] = *out + 1;
-    ALM_TRY(alm_buf_append(cx, &d->bytes, text.ptr, text.len));
-    const int32_t end = (int32_t)d->bytes.len; /* the column is below 2 GiB */
-    return alm_buf_append(cx, &d->offsets, (const char *)&end, 4);
-}
-
-static alm_status dictionary_fill(alm_ctx *cx, dictionary *d, const struct ArrowArray *a)
-{
-    const uint8_t *valid = a->buffers[0];
-    const int32_t *offsets = a->buffers[1];
-    const char *bytes = a->buffers[2];
-    for (int64_t i = 0; i < a->length; i++) {
-        int32_t index = 0;
-        const alm_str text = {bytes + offsets[i], (size_t)(offsets[i + 1] - offsets[i])};
-        if (valid == NULL || (valid[i / 8] >> (i % 8) & 1) != 0)
-            ALM_TRY(dictionary_find(cx, d, text, &index));
-        ALM_TRY(alm_buf_append(cx, &d->indices, (const char *)&index, 4));
-    }
-    return ALM_OK;
-}
-
-static alm_status put_dictionary(alm_ctx *cx, const dictionary *d, int64_t id, alm_buf *out)
+static alm_status put_dictionary(alm_ctx *cx, const alm_arrow_symbols *d, int64_t id, alm_buf *out)
 {
     parts p;
     parts_init(cx, &p);
@@ -393,19 +327,37 @@ static size_t bits(int64_t n)
     return (size_t)(n + 7) / 8;
 }
 
-/* A column of a text that repeats: its dictionary goes out at once, its indices into the batch. */
-static alm_status put_symbols(alm_ctx *cx, parts *p, const struct ArrowArray *a, int64_t id,
+/* Writes the dictionary message of a SYMBOL column to `out` at once, and the indices of its rows into the batch. */
+static alm_status put_symbols(alm_ctx *cx, parts *p, const alm_arrow_symbols *d, int64_t id,
                               alm_buf *out)
 {
-    dictionary d;
-    alm_status st = dictionary_init(cx, &d, a->length);
+    ALM_TRY(put_dictionary(cx, d, id, out));
+    return put_buffer(cx, p, d->indices.ptr, d->indices.len);
+}
+
+static alm_status put_texts_as_symbols(alm_ctx *cx, parts *p, const struct ArrowArray *a,
+                                       int64_t id, alm_buf *out)
+{
+    alm_arrow_symbols d;
+    alm_status st = alm_arrow_symbols_of_texts(cx, a, &d);
     if (st == ALM_OK)
-        st = dictionary_fill(cx, &d, a);
+        st = put_symbols(cx, p, &d, id, out);
+    alm_arrow_symbols_deinit(&d);
+    return st;
+}
+
+static alm_status put_codes_as_symbols(alm_ctx *cx, parts *p, const alm_vec *vec, uint32_t rows,
+                                       int64_t id, alm_buf *out)
+{
+    alm_arrow_symbols d;
+    alm_status st = alm_arrow_symbols_of_codes(cx, vec, rows, &d);
     if (st == ALM_OK)
-        st = put_dictionary(cx, &d, id, out);
+        st = put_node(cx, p, rows, d.nulls);
     if (st == ALM_OK)
-        st = put_buffer(cx, p, d.indices.ptr, d.indices.len);
-    dictionary_deinit(&d);
+        st = put_buffer(cx, p, d.nulls > 0 ? d.valid.ptr : NULL, d.valid.len);
+    if (st == ALM_OK)
+        st = put_symbols(cx, p, &d, id, out);
+    alm_arrow_symbols_deinit(&d);
     return st;
 }
 
@@ -422,7 +374,7 @@ static alm_status put_column(alm_ctx *cx, parts *p, const alm_arrow_field *field
         return put_column(cx, p, field, dim + 1, a->children[0], id, out);
     }
     if (field->type.id == ALM_T_SYMBOL)
-        return put_symbols(cx, p, a, id, out);
+        return put_texts_as_symbols(cx, p, a, id, out);
     if (form == 'u' || form == 'z') {
         const int32_t *offsets = a->buffers[1];
         ALM_TRY(put_buffer(cx, p, offsets, 4 * (rows + 1)));
@@ -484,20 +436,29 @@ static uint32_t step_of(const alm_batch *batch, size_t *bytes)
     return rows;
 }
 
+static alm_status put_vector_of(alm_ctx *cx, parts *p, const alm_arrow_field *field,
+                                const alm_vec *vec, uint32_t rows, int64_t id, alm_buf *out)
+{
+    struct ArrowArray array;
+    if (field->type.id == ALM_T_SYMBOL && vec->dict != NULL)
+        return put_codes_as_symbols(cx, p, vec, rows, id, out);
+    ALM_TRY(alm_arrow_column(cx, vec, rows, &array));
+    const alm_status st = put_column(cx, p, field, 0, &array, id, out);
+    array.release(&array);
+    return st;
+}
+
 static alm_status put_rows(alm_ctx *cx, const alm_arrow_field *fields, const alm_batch *batch,
                            alm_buf *out)
 {
-    struct ArrowArray array;
     parts p;
-    ALM_TRY(alm_arrow_array(cx, batch, &array));
     parts_init(cx, &p);
     alm_status st = ALM_OK;
     for (uint32_t i = 0; st == ALM_OK && i < batch->n_cols; i++)
-        st = put_column(cx, &p, &fields[i], 0, array.children[i], i, out);
+        st = put_vector_of(cx, &p, &fields[i], &batch->cols[i], batch->rows, i, out);
     if (st == ALM_OK)
         st = put_batch(cx, &p, batch->rows, -1, out);
     parts_deinit(&p);
-    array.release(&array);
     return st;
 }
 
