@@ -76,7 +76,11 @@ typedef struct alm_str { /* borrowed bytes, UTF-8 where text; not terminated */
 } alm_str;
 
 #define ALM_STR(literal) ((alm_str){(literal), sizeof(literal) - 1})
-alm_str alm_str_of(const char *zstr);
+/* Inline, so that the compiler counts the bytes of a literal. NULL has no bytes. */
+static inline alm_str alm_str_of(const char *zstr)
+{
+    return (alm_str){zstr, zstr == NULL ? 0 : strlen(zstr)};
+}
 bool alm_str_eq(alm_str a, alm_str b);
 bool alm_str_ieq(alm_str a, alm_str b); /* ASCII letters without case */
 int alm_str_cmp(alm_str a, alm_str b);  /* bytes, then length */
@@ -150,8 +154,21 @@ ALM_NODISCARD alm_status alm_buf_reserve(alm_ctx *cx, alm_buf *buf, size_t more_
 /* The bytes of buf, which are the caller's now. buf is empty, and has room for as many, so that it is not copied
  * while it grows again; where memory for that is missing it has none. */
 ALM_NODISCARD alm_buf alm_buf_renew(alm_buf *buf);
-ALM_NODISCARD alm_status alm_buf_append(alm_ctx *cx, alm_buf *buf, const void *bytes, size_t n);
-ALM_NODISCARD alm_status alm_buf_text(alm_ctx *cx, alm_buf *buf, const char *zstr);
+/* Inline, because encoders append a few bytes at a time to buffers that have room for them. */
+ALM_NODISCARD static inline alm_status alm_buf_append(alm_ctx *cx, alm_buf *buf, const void *bytes,
+                                                      size_t n)
+{
+    if (n > buf->cap - buf->len)
+        ALM_TRY(alm_buf_reserve(cx, buf, n));
+    if (n > 0)
+        memcpy(buf->ptr + buf->len, bytes, n);
+    buf->len += n;
+    return ALM_OK;
+}
+ALM_NODISCARD static inline alm_status alm_buf_text(alm_ctx *cx, alm_buf *buf, const char *zstr)
+{
+    return alm_buf_append(cx, buf, zstr, strlen(zstr));
+}
 ALM_NODISCARD alm_status alm_buf_printf(alm_ctx *cx, alm_buf *buf, const char *format, ...)
     ALM_PRINTF(3, 4);
 

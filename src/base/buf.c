@@ -56,21 +56,6 @@ alm_buf alm_buf_renew(alm_buf *buf)
     return old;
 }
 
-alm_status alm_buf_append(alm_ctx *cx, alm_buf *buf, const void *bytes, size_t n)
-{
-    if (n == 0)
-        return ALM_OK;
-    ALM_TRY(alm_buf_reserve(cx, buf, n));
-    memcpy(buf->ptr + buf->len, bytes, n);
-    buf->len += n;
-    return ALM_OK;
-}
-
-alm_status alm_buf_text(alm_ctx *cx, alm_buf *buf, const char *zstr)
-{
-    return alm_buf_append(cx, buf, zstr, strlen(zstr));
-}
-
 alm_status alm_buf_printf(alm_ctx *cx, alm_buf *buf, const char *format, ...)
 {
     ALM_TRY(alm_buf_reserve(cx, buf, 128));

@@ -3,11 +3,6 @@
  */
 #include "base/base.h"
 
-alm_str alm_str_of(const char *zstr)
-{
-    return (alm_str){zstr, zstr == NULL ? 0 : strlen(zstr)};
-}
-
 /* Two texts of n bytes: the first and the last word, which may overlap. */
 #define SAME_WORDS(type, a, b, n)                                                                  \
     do {                                                                                           \

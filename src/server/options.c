@@ -57,7 +57,7 @@ static alm_status number_of(alm_ctx *cx, const char *text, uint32_t *out)
 static alm_status moment_of(alm_ctx *cx, const char *text, alm_options *out)
 {
     char *end = NULL;
-    const alm_str whole = alm_str_of(text);
+    const alm_str whole = {text, strlen(text)};
     if (text[0] >= '0' && text[0] <= '9') {
         const unsigned long long lsn = strtoull(text, &end, 10);
         if (*end == 0 && lsn > 0) {
