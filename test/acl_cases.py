@@ -125,7 +125,7 @@ STATEMENTS = [
     ("DROP_MATVIEW", "drop materialized view m", "DROP MATERIALIZED VIEW on m", ["drop materialized view on m"], MATVIEW, NO_MATVIEW),
     ("REFRESH", "refresh materialized view m full", "REFRESH MATERIALIZED VIEW on m", ["refresh materialized view on m"], MATVIEW, NO_MATVIEW),
     ("BACKUP", "backup database to 'of_case'", "BACKUP DATABASE", ["backup database"]),
-    ("BACKUP", "backup table t to 'of_table'", "BACKUP TABLE on t", ["backup table on t"]),
+    ("BACKUP", "backup table t to 'of_table{number}'", "BACKUP TABLE on t", ["backup table on t"]),
     ("CHECKPOINT", "checkpoint create", "SNAPSHOT", ["snapshot"], [], ["checkpoint release"]),
     ("CHECKPOINT", "checkpoint release", "SNAPSHOT", ["snapshot"]),
     ("MAINTAIN", "vacuum table t", "VACUUM TABLE on t", ["vacuum table on t"]),

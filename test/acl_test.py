@@ -93,7 +93,7 @@ class House(Server):
             text = text.replace("{running}", str(self.running()))
         if "{version}" in text:
             text = text.replace("{version}", str(json.loads(self.rest.request("/settings")[1])["preferences.version"]))
-        return text.replace("{held}", self.facts["held"])
+        return text.replace("{held}", self.facts["held"]).replace("{number}", str(self.number))
 
 
 def grant(s, user, grants):
@@ -345,6 +345,65 @@ def jobs_of_others(check, s):
     files[0].write_text(re.sub(r'"owner":"[^"]*",', "", files[0].read_text()))
     s.start()
     check.that(not shows("text_import_log", mine) and shows("text_import_log", ADMIN), "a list of an older version, without owners")
+
+
+def revoked_below(check, s):
+    """REVOKE below the place of a grant turns it into grants on what is left there: it needs grant option there."""
+    rest, owner, reader = s.rest, ("owns", PW), ("reads", PW)
+    for who in ("owns", "reads"):
+        rest.must(f"create user {who} with password '{PW}'")
+        rest.must(f"grant http to {who}")
+    rest.must("create group readers_of_all")
+    rest.must("add user reads to readers_of_all")
+    rest.must("grant create table to owns")
+    check.that(rest.sql("create table owned_one (x int, y int)", owner)[0] == 200, "a table of his own")
+    rest.must("create table split_one (x int, y int)")
+    for to in ("reads", "readers_of_all"):
+        rest.must(f"grant select, insert on all tables to {to}")
+        for sql in (f"revoke all on owned_one from {to}", f"revoke select on owned_one from {to}", f"revoke select on owned_one(x) from {to}"):
+            status, answer = rest.sql(sql, owner)
+            check.that(status == 403 and "on all tables" in answer, f"{sql}: {status} {answer}")
+        rest.must("create table made_later (x int)")
+        check.that(rest.sql("select * from made_later", reader)[0] == 200, f"a grant on all tables stays whole: {to}")
+        rest.must("drop table made_later")
+        rest.must(f"revoke select, insert on all tables from {to}")
+    rest.must("grant select on owned_one to reads")
+    check.that(rest.sql("revoke select on owned_one(x) from reads", owner)[0] == 200, "of the table that is his, by column")
+    check.that(rest.sql("select y from owned_one", reader)[0] == 200 and rest.sql("select x from owned_one", reader)[0] == 403, "all but the column")
+    rest.must("grant select on split_one to reads")
+    rest.must("grant select on split_one(x) to owns with grant option")
+    status, answer = rest.sql("revoke select on split_one(x) from reads", owner)
+    check.that(status == 403 and "split_one" in answer, f"grant option on a column is none on the table: {status} {answer}")
+    rest.must("alter table split_one add column z int")
+    check.that(rest.sql("select z from split_one", reader)[0] == 200, "a grant on the table stays whole")
+    rest.must("grant select on all tables to reads")
+    rest.must("revoke select on split_one from reads")
+    check.that(rest.sql("select * from split_one", reader)[0] == 403 and rest.sql("select * from t", reader)[0] == 200, "an administrator may split")
+    for sql in ("drop table owned_one", "drop table split_one", "drop user owns", "drop user reads", "drop group readers_of_all"):
+        rest.must(sql)
+
+
+def backups_apart(check, s):
+    """Who may back up tables alone writes to no directory of others, and the owner of a table may not even that."""
+    rest, owner = s.rest, ("keeps", PW)
+    rest.must(f"create user keeps with password '{PW}'")
+    rest.must("grant http to keeps")
+    rest.must("grant create table to keeps")
+    check.that(rest.sql("create table kept (x int)", owner)[0] == 200, "a table of his own")
+    check.that(rest.sql("grant all on kept to other", owner)[0] == 200 and "BACKUP TABLE" not in rest.sql("show permissions other")[1], "ALL of an owner goes without it")
+    rest.must("backup database to 'nightly'")
+    status, answer = rest.sql("backup table kept to 'of_owner'", owner)
+    check.that(status == 403 and "BACKUP TABLE on kept" in answer, f"owners: {status} {answer}")
+    rest.must("grant backup table on kept to keeps")
+    for to in (" to 'nightly'", " to 'nightly/files'", " to './nightly'", " to 'new/one'", " to '.'", ""):
+        status, answer = rest.sql(f"backup table kept{to}", owner)
+        check.that(status == 403 and "BACKUP DATABASE" in answer, f"backup{to}: {status} {answer}")
+    check.that(rest.sql("backup table kept to 'kept_one'", owner)[0] == 200, "a new directory")
+    check.that(rest.sql("backup table kept to 'kept_one'", owner)[0] == 403, "that is new no more")
+    rest.must("grant backup database to keeps")
+    check.that(rest.sql("backup table kept to 'kept_one'", owner)[0] == 200, "who may back up the database")
+    rest.must("drop table kept")
+    rest.must("drop user keeps")
 
 
 def grants_between(check, s):
@@ -626,7 +685,7 @@ def lists_tell_no_secret(check, s):
     slow.s.close()
 
 
-PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, jobs_of_others, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
+PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, jobs_of_others, revoked_below, backups_apart, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Every function of functions(): its example runs, its null rule is said and holds, and no call of it does harm.
 Closes with 'N passed, N failed'.
 
-    functions_test.py [--nightly] [--preset NAME] [FUNCTION...]
+    functions_test.py [--nightly] [--written] [--preset NAME] [FUNCTION...]
 
 The table `v` has a column of every type, with null, ordinary, least and greatest values. Each name is called
 with combinations of these columns as arguments (all of one, two, many samples of three and more), with
@@ -251,6 +251,30 @@ def check_functions(asker, most, only):
         check(len(failures) == before, f"calls of {name}")
 
 
+# Constants without a type, as people write them: what bind sees is a CHAR, a text that is kept within its view and one that is not, a
+# number of each width, null.
+WRITTEN = ["'x'", "'é'", "''", "'us'", "'a text that is kept elsewhere'", "'2024-02-29T12:34'", "'1h'", "null", "true", "0", "1", "-1", "2147483648", "1.5",
+           "1.5m", "#u33d8", "##101", "array[1.0]", "array[]"]
+
+
+def check_written(asker, most, only):
+    """Each function with constants alone, which bind may look at."""
+    _, answer = asker.ask("select name, signature, type from functions()")
+    found = {}
+    for name, signature, kind in answer["dataset"]:
+        found.setdefault((name, kind), []).append(signature)
+    for (name, kind), signatures in sorted(found.items()):
+        if (only and name not in only) or kind in ("CURSOR", "TABLE") or name in WORDS | ENDS_SOMETHING | WAITS or not re.match(r"[\w.]+$", name):
+            continue
+        rng, over = random.Random(name), " over ()" if kind == "WINDOW" else ""
+        for arity in sorted(shapes(signatures)):
+            every = itertools.product(WRITTEN, repeat=arity) if len(WRITTEN) ** arity <= most else ([rng.choice(WRITTEN) for _ in range(arity)] for _ in range(most))
+            before = len(failures)
+            for args in every:
+                asker.harmless(f"select {written(name, args)}{over}", True)
+            check(len(failures) == before, f"constants for {name}, {arity}")
+
+
 # of the statement or of the row's place: nothing to compare
 VARYING = {"typeof", "timestamp_sequence", "timestamp_sequence_ns", "timestamp_shuffle", "pg_backend_pid"}
 
@@ -400,15 +424,18 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--nightly", action="store_true")
     ap.add_argument("--preset", default="release")
+    ap.add_argument("--written", action="store_true", help="only calls with constants, as people write them")
     ap.add_argument("functions", nargs="*")
     o = ap.parse_args()
     with Server(preset=o.preset) as server:
         make_table(server)
         load_demo(server)
         asker = Asker(server)
-        check_registry(asker, function_pages.TOP / "build" / o.preset, set(o.functions))
-        check_functions(asker, 700 if not o.nightly else 3000, set(o.functions))
-        if not o.functions:
+        check_written(asker, 40 if not o.nightly else 1000, set(o.functions))
+        if not o.written:
+            check_registry(asker, function_pages.TOP / "build" / o.preset, set(o.functions))
+            check_functions(asker, 700 if not o.nightly else 3000, set(o.functions))
+        if not o.functions and not o.written:
             check_operators(asker)
             check_casts(asker)
             check_cancel(server)

@@ -211,6 +211,13 @@ def script(path, *args):
     return run
 
 
+def functions_asan(mode):
+    """Bounds of constants are seen by the sanitizer alone."""
+    build(ASAN[mode], *LATER.get(ASAN[mode], ["almanac"]))
+    more = ["--nightly"] if mode == "nightly" else []
+    return counted([sys.executable, "test/functions_test.py", "--written", "--preset", ASAN[mode], *more], timeout=7200)
+
+
 def drivers(mode):
     """By name, the rows that are too slow to build for CI run too."""
     build("release")
@@ -325,6 +332,7 @@ SUITES = [
     ("console-unit", False, script("test/console_test.py", "unit")),
     ("console", False, script("test/console_test.py", "browser")),
     ("docs", False, script("test/docs_test.py")),
+    ("functions-asan", False, functions_asan),
     ("unit-asan", False, lambda mode: unit(ASAN[mode], mode)),
     ("conformance-asan", False, lambda mode: conformance(ASAN[mode], mode)),
     ("unit-tsan", False, lambda mode: unit("tsan", mode)),

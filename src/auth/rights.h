@@ -121,6 +121,11 @@ bool alm_rights_sees(const alm_rights *rights, const char *table);
 bool alm_rights_assumes(const alm_rights *rights, const char *account, bool option);
 bool alm_rights_is_in(const alm_rights *rights, const char *entity);
 
-enum { ALM_PERMISSION_SELECT = 4, ALM_PERMISSION_UPDATE = 5, ALM_PERMISSION_DATABASE_ADMIN = 72 };
+enum {
+    ALM_PERMISSION_SELECT = 4,
+    ALM_PERMISSION_UPDATE = 5,
+    ALM_PERMISSION_BACKUP_TABLE = 28,
+    ALM_PERMISSION_DATABASE_ADMIN = 72
+};
 
 #endif

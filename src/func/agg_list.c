@@ -228,10 +228,14 @@ static alm_status bind_share(alm_ctx *cx, const alm_fn *fn, int32_t pos, uint32_
 {
     share *s = NULL;
     void *fraction = NULL;
+    uint8_t descending = 0;
+    bool fits = true;
     ALM_TRY(bind_fraction(cx, fn, pos, argc, args, result, &fraction));
     ALM_TRY(ALM_NEW(cx, cx->arena, &s));
     memcpy(&s->fraction, fraction, sizeof s->fraction);
-    s->descending = argc > 2 && args[2].value != NULL && *(const uint8_t *)args[2].value->data != 0;
+    if (argc > 2 && args[2].value != NULL)
+        ALM_TRY(alm_arg_value(cx, &args[2], ALM_TY(BOOLEAN), &descending, &fits));
+    s->descending = descending != 0;
     *data = s;
     return ALM_OK;
 }

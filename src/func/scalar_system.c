@@ -6,6 +6,7 @@
  * server that speaks its protocol; the version is the setting server_version.
  */
 #include "base/lookup.h"
+#include "func/args.h"
 #include "func/kernel.h"
 #include "func/tables.h"
 
@@ -90,32 +91,34 @@ static alm_status age(ALM_UNUSED alm_call *call, size_t n, const alm_vec *args, 
 
 /* ------------------------------------------------------------- other statements */
 
-static alm_status check_table(alm_ctx *cx, const alm_vec *name, int32_t pos)
+static alm_status check_table(alm_ctx *cx, alm_str name, int32_t pos)
 {
-    const alm_view *view = name->data;
-    const alm_str text = alm_view_is_null(view) ? (alm_str){0} : alm_view_str(view, name->heap);
     int32_t oid = 0;
     if (cx->lookup == NULL)
         return ALM_OK;
-    if (text.ptr != NULL)
-        ALM_TRY(cx->lookup->relation(cx, cx->lookup->arg, text, &oid));
+    if (name.ptr != NULL)
+        ALM_TRY(cx->lookup->relation(cx, cx->lookup->arg, name, &oid));
     return oid != 0 ? ALM_OK
                     : alm_fail(cx, ALM_E_TABLE, pos, "table does not exist [table=%.*s]",
-                               (int)text.len, text.ptr != NULL ? text.ptr : "");
+                               (int)name.len, name.ptr != NULL ? name.ptr : "");
 }
 
 static alm_status bind_wait(alm_ctx *cx, ALM_UNUSED const alm_fn *fn, int32_t pos,
                             ALM_UNUSED uint32_t argc, alm_arg *args, ALM_UNUSED alm_type *result,
                             ALM_UNUSED void **data)
 {
-    return args[0].value != NULL ? check_table(cx, args[0].value, pos) : ALM_OK;
+    alm_str name;
+    if (args[0].value == NULL)
+        return ALM_OK;
+    ALM_TRY(alm_arg_text(cx, &args[0], &name));
+    return check_table(cx, name, pos);
 }
 
 /* Every statement sees what was acknowledged before it: there is no log to wait for. */
 static alm_status wait_table(alm_call *call, size_t n, const alm_vec *args, alm_vec *out)
 {
     if (n > 0)
-        ALM_TRY(check_table(call->cx, &args[0], call->pos));
+        ALM_TRY(check_table(call->cx, alm_vec_text(&args[0], 0), call->pos));
     return flags(n, out, 1);
 }
 

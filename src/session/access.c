@@ -616,12 +616,18 @@ static alm_status start_clean(alm_cursor *c, alm_acl_edit *edit, const char *tab
     return c->rights == NULL || c->rights->all ? ALM_OK : alm_edit_move(edit, table, column, NULL);
 }
 
+/* Does the owner of what is made get the permission on it? Not BACKUP TABLE, which writes to the server's files. */
+static bool is_of_owner(const alm_permission *p, alm_level least)
+{
+    return p->level >= least && p->number != ALM_PERMISSION_BACKUP_TABLE;
+}
+
 /* Has he all that own() gives on the level, with grant option? */
 static bool has_all(const alm_grant *g, alm_level least)
 {
     for (size_t i = 0; i < alm_permission_count(); i++) {
         const alm_permission *p = alm_permission_at(i);
-        if (p->level >= least &&
+        if (is_of_owner(p, least) &&
             !(alm_permission_in(&g->may, p->number) && alm_permission_in(&g->option, p->number)))
             return false;
     }
@@ -635,7 +641,7 @@ static alm_status own(alm_acl_edit *edit, const char *owner, const char *table, 
     ALM_TRY(alm_edit_grant_now(edit, owner, table, column, &g));
     for (size_t i = 0; i < alm_permission_count(); i++) {
         const alm_permission *p = alm_permission_at(i);
-        if (p->level < least)
+        if (!is_of_owner(p, least))
             continue;
         alm_permission_put(&g.may, p->number);
         alm_permission_put(&g.option, p->number);

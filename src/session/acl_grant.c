@@ -128,7 +128,17 @@ static bool fits(const alm_permission *p, const target *t)
                                : p->level >= ALM_LEVEL_C;
 }
 
-/* What ALL says here: all of today on that level, and none that would let in those to come. */
+static bool has_option(const grant_run *r, const target *t, uint8_t number)
+{
+    const alm_rights_ask ask = {.number = number,
+                                .table = t->table[0] != 0 ? t->table : NULL,
+                                .column = t->column[0] != 0 ? t->column : NULL,
+                                .option = true};
+    return alm_rights_may(r->c->rights, &ask);
+}
+
+/* What ALL says here: all of today on that level, and none that would let in those to come; without the one that owners lack, where
+ * the caller does. */
 static void all_of(const grant_run *r, const target *t, alm_permission_set *out)
 {
     const alm_level least = t->column[0] != 0                      ? ALM_LEVEL_C
@@ -136,8 +146,10 @@ static void all_of(const grant_run *r, const target *t, alm_permission_set *out)
                                                                    : ALM_LEVEL_D;
     for (size_t i = 0; i < alm_permission_count(); i++) {
         const alm_permission *p = alm_permission_at(i);
-        if (p->level >= least && p->number != ALM_PERMISSION_DATABASE_ADMIN)
-            alm_permission_put(out, p->number);
+        if (p->level < least || p->number == ALM_PERMISSION_DATABASE_ADMIN ||
+            (p->number == ALM_PERMISSION_BACKUP_TABLE && !has_option(r, t, p->number)))
+            continue;
+        alm_permission_put(out, p->number);
     }
 }
 
@@ -172,14 +184,13 @@ static alm_status may_grant(const grant_run *r, const target *t, const alm_permi
     char what[200];
     for (size_t i = 0; i < alm_permission_count(); i++) {
         const alm_permission *p = alm_permission_at(i);
-        const alm_rights_ask ask = {.number = p->number,
-                                    .table = t->table[0] != 0 ? t->table : NULL,
-                                    .column = t->column[0] != 0 ? t->column : NULL,
-                                    .option = true};
-        if (!alm_permission_in(set, p->number) || alm_rights_may(r->c->rights, &ask))
+        if (!alm_permission_in(set, p->number) || has_option(r, t, p->number))
             continue;
         (void)snprintf(what, sizeof what, "GRANT %s%s%.128s", p->name,
-                       t->table[0] != 0 ? " on " : "", t->table);
+                       t->table[0] != 0          ? " on "
+                       : p->level != ALM_LEVEL_D ? " on all tables"
+                                                 : "",
+                       t->table);
         return alm_access_denied(r->c, t->pos, what);
     }
     return ALM_OK;
@@ -303,8 +314,28 @@ static alm_status spread_columns(grant_run *r, const target *t, const alm_permis
     return ALM_OK;
 }
 
+/* Taking a permission away below the place where it is held turns it into permissions on what is left there, and on nothing that
+ * comes later. So it takes from that place, too, and needs grant option there. */
+static alm_status may_split(grant_run *r, const target *t, const alm_permission_set *set)
+{
+    const target all = {.table = "", .column = "", .pos = t->pos};
+    const target table = {.table = t->table, .column = "", .pos = t->pos};
+    const alm_permission_set some = of_tables(set);
+    alm_grant g;
+    ALM_TRY(alm_edit_grant_now(r->edit, r->entity, "", "", &g));
+    alm_permission_set held = both(&g.may, &some);
+    if (t->table[0] != 0)
+        ALM_TRY(may_grant(r, &all, &held));
+    if (t->column[0] == 0)
+        return ALM_OK;
+    ALM_TRY(alm_edit_grant_now(r->edit, r->entity, t->table, "", &g));
+    held = both(&g.may, set);
+    return may_grant(r, &table, &held);
+}
+
 static alm_status revoke_one(grant_run *r, const target *t, const alm_permission_set *set)
 {
+    ALM_TRY(may_split(r, t, set));
     if (t->table[0] != 0)
         ALM_TRY(spread_tables(r, t, set));
     if (t->column[0] != 0)

@@ -2,6 +2,8 @@
  * execute_backup.c - CHECKPOINT: the files of the database held still for a copy. BACKUP: a copy that
  * the server makes, below the folder of the configuration and nowhere else.
  */
+#include <errno.h>
+
 #include "session/access.h"
 
 alm_status alm_run_checkpoint(alm_cursor *c, const alm_stmt *stmt, alm_param *params, uint32_t n)
@@ -49,22 +51,42 @@ static alm_status below_root(alm_ctx *cx, const alm_stmt *stmt, const char *root
     return ALM_OK;
 }
 
-static alm_status directory(alm_cursor *c, const alm_stmt *stmt, const char **out)
+static alm_status folder(alm_cursor *c, const alm_stmt *stmt, const char **out)
 {
     alm_ctx *cx = &c->cx;
     const alm_db *db = c->session->db;
     const char *key = db->conf != NULL ? db->conf->cairo_sql_backup_root : "";
-    const char *root = NULL;
     if (key[0] == 0)
         return alm_fail(cx, ALM_E_DENIED, stmt->what_pos,
                         "Backup is disabled, no backup root directory is configured in the server "
                         "configuration ['cairo.sql.backup.root' property]");
-    ALM_TRY(alm_arena_printf(cx, cx->arena, &root, "%s%s%s", key[0] == '/' ? "" : db->root,
+    ALM_TRY(alm_arena_printf(cx, cx->arena, out, "%s%s%s", key[0] == '/' ? "" : db->root,
                              key[0] == '/' ? "" : "/", key));
-    const int e = cx->io->mkdir(cx->io, root);
-    if (e < 0)
-        return alm_io_fail(cx, e, root);
-    return below_root(cx, stmt, root, out);
+    const int e = cx->io->mkdir(cx->io, *out);
+    return e < 0 ? alm_io_fail(cx, e, *out) : ALM_OK;
+}
+
+/* Who may not back up the database makes a directory of his own for each backup, directly below the folder: in one that is there, his
+ * would be taken for the newest of others' backups. */
+static alm_status make_apart(alm_cursor *c, const alm_stmt *stmt, const char *root)
+{
+    alm_ctx *cx = &c->cx;
+    const alm_str to = stmt->range_to;
+    const char *name = NULL;
+    if (to.len == 0 || memchr(to.ptr, '/', to.len) != NULL || to.ptr[0] == '.')
+        return alm_fail(
+            cx, ALM_E_DENIED, to.len > 0 ? stmt->range_to_pos : stmt->pos,
+            "without BACKUP DATABASE, a backup needs TO and the name of a new directory");
+    ALM_TRY(alm_arena_zstr(cx, cx->arena, to, &name));
+    const int dir = cx->io->open_dir(cx->io, root);
+    if (dir < 0)
+        return alm_io_fail(cx, dir, root);
+    const int made = cx->io->mkdir_in(cx->io, dir, name);
+    (void)cx->io->close(cx->io, dir);
+    if (made == -EEXIST)
+        return alm_fail(cx, ALM_E_DENIED, stmt->range_to_pos,
+                        "without BACKUP DATABASE, a backup needs a new directory [dir=%s]", name);
+    return made < 0 ? alm_io_fail(cx, made, root) : ALM_OK;
 }
 
 static alm_status check_table(alm_cursor *c, alm_str name, int32_t pos)
@@ -100,12 +122,16 @@ alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     alm_ctx *cx = &c->cx;
     alm_backup_spec spec = {0};
     alm_backup_result result;
+    const char *root = NULL;
     ALM_TRY(alm_arena_zstr(cx, cx->arena, stmt->text, &c->tag));
     ALM_TRY(alm_outside_block(c, stmt));
     if (stmt->all_tables)
         ALM_TRY(alm_access_may(cx, "BACKUP DATABASE", NULL, stmt->pos));
-    ALM_TRY(directory(c, stmt, &spec.dir));
+    ALM_TRY(folder(c, stmt, &root));
+    ALM_TRY(below_root(cx, stmt, root, &spec.dir));
     ALM_TRY(take_tables(c, stmt, &spec));
+    if (!stmt->all_tables && !alm_access_has(cx, "BACKUP DATABASE"))
+        ALM_TRY(make_apart(c, stmt, root));
     spec.trusts_stored = cx->conf != NULL && !cx->conf->storage_backup_verify;
     cx->deadline_ns = cx->snapshot_until_ns = 0; /* as long as it takes; it can be cancelled */
     return alm_storage_backup(cx, c->session->db->storage, &spec, &result);
