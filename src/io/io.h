@@ -40,6 +40,32 @@ typedef struct alm_io_process {
     uint64_t space;  /* the name space of process numbers (containers have their own) */
 } alm_io_process;
 
+/*
+ * A whole file in memory, read-only. A process may have so many maps only that a file may be let go while it is open here,
+ * and its bytes come back when they are wanted: pointers into it stay good until unmap_file (maps.h).
+ */
+typedef enum alm_map_state {
+    ALM_MAP_FREE,
+    ALM_MAP_IN,
+    ALM_MAP_OUT,
+    ALM_MAP_BUSY,  /* a thread changes it */
+    ALM_MAP_STAYS, /* in, and never let go */
+    ALM_MAP_BROKEN /* some bytes could not be read and are zeros */
+} alm_map_state;
+
+typedef struct alm_io_map {
+    const void *at;
+    size_t bytes;
+    _Atomic uint32_t state; /* alm_map_state */
+    atomic_bool used;       /* since it was last thought of to let it go */
+} alm_io_map;
+
+typedef struct alm_io_map_counts {
+    int64_t open, in, limit;  /* of map_file; of these in memory; so many may be */
+    int64_t let_go, returns;  /* since the start */
+    int64_t returns_by_fault; /* of the returns: who read had not asked */
+} alm_io_map_counts;
+
 struct alm_io {
     void *self;
     int (*open)(const alm_io *io, const char *path, uint32_t flags); /* a handle */
@@ -80,6 +106,14 @@ struct alm_io {
     /* Read-only map of a whole range; *out stays valid after close of the handle. */
     int (*map)(const alm_io *io, int handle, size_t n, const void **out);
     int (*unmap)(const alm_io *io, const void *addr, size_t n);
+    /* A map of a whole file that may be let go for a time. -ENODATA: it is empty. */
+    int (*map_file)(const alm_io *io, const char *path, alm_io_map **out);
+    void (*unmap_file)(const alm_io *io, alm_io_map *map);
+    /* It is about to be read: what was let go comes back, if it is the same file still. -EIO: its bytes are broken. */
+    int (*use_map)(const alm_io *io, alm_io_map *map);
+    /* Most maps of map_file at one time, of the whole process; 0: a third of what the system allows. */
+    void (*limit_maps)(const alm_io *io, int64_t n);
+    void (*map_counts)(const alm_io *io, alm_io_map_counts *out);
     /*
      * Memory that is zero until it is written and takes none before: a range of addresses to fill bit by
      * bit. `back` makes whole pages of it those of a file from this offset on, which the system may write out
@@ -121,6 +155,14 @@ struct alm_io {
     int (*random)(const alm_io *io, void *buf, size_t n);
     int64_t (*sync_count)(const alm_io *io); /* sync calls that returned */
 };
+
+/* Marks it as used. True: it can be read; else use_map says. */
+static inline bool alm_io_map_is_ready(alm_io_map *map)
+{
+    if (!atomic_load_explicit(&map->used, memory_order_relaxed))
+        atomic_store_explicit(&map->used, true, memory_order_relaxed);
+    return atomic_load_explicit(&map->state, memory_order_relaxed) == ALM_MAP_IN;
+}
 
 const alm_io *alm_io_posix(void);
 /* The same as on a kernel without openat2. For tests. */

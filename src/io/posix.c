@@ -210,13 +210,24 @@ static int64_t px_read(const alm_io *io, int handle, void *buf, size_t n, int64_
     return done < 0 ? -errno : done;
 }
 
+/* The system cannot read bytes of a map that was let go. They come back here, and may go again before the next call. */
+static bool came_back(const void *buf, size_t n)
+{
+    uint32_t outs;
+    return n > 0 && alm_maps_use_at(buf, &outs) == 0 &&
+           alm_maps_use_at((const char *)buf + n - 1, &outs) == 0;
+}
+
 static int64_t px_write(const alm_io *io, int handle, const void *buf, size_t n, int64_t offset)
 {
     (void)io;
+    enum { TRIES = 1000 };
     ssize_t done;
+    int tries = 0;
     do
         done = pwrite(handle, buf, n, offset);
-    while (done < 0 && errno == EINTR);
+    while (done < 0 &&
+           (errno == EINTR || (errno == EFAULT && tries++ < TRIES && came_back(buf, n))));
     return done < 0 ? -errno : done;
 }
 
@@ -511,9 +522,43 @@ static int px_map(const alm_io *io, int handle, size_t n, const void **out)
     void *addr = mmap(NULL, n, PROT_READ, MAP_SHARED, handle, 0);
     if (addr == MAP_FAILED)
         return -errno;
-    alm_maps_add(addr, n);
+    if (alm_maps_add(addr, n) < 0) {
+        (void)munmap(addr, n);
+        return -ENOMEM;
+    }
     *out = addr;
     return 0;
+}
+
+static int px_map_file(const alm_io *io, const char *path, alm_io_map **out)
+{
+    (void)io;
+    const place at = place_of(path);
+    return alm_maps_open(at.dir, at.path, out);
+}
+
+static void px_unmap_file(const alm_io *io, alm_io_map *map)
+{
+    (void)io;
+    alm_maps_close(map);
+}
+
+static int px_use_map(const alm_io *io, alm_io_map *map)
+{
+    (void)io;
+    return alm_maps_use(map);
+}
+
+static void px_limit_maps(const alm_io *io, int64_t n)
+{
+    (void)io;
+    alm_maps_limit(n);
+}
+
+static void px_map_counts(const alm_io *io, alm_io_map_counts *out)
+{
+    (void)io;
+    alm_maps_counts(out);
 }
 
 static int px_unmap(const alm_io *io, const void *addr, size_t n)
@@ -541,8 +586,7 @@ static int px_back(const alm_io *io, void *addr, size_t n, int handle, int64_t o
     (void)io;
     if (mmap(addr, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, handle, offset) == MAP_FAILED)
         return -errno;
-    alm_maps_add(addr, n);
-    return 0;
+    return alm_maps_add(addr, n);
 }
 
 /* A new map over the old one: the pages of a file go with it, too. */
@@ -556,6 +600,26 @@ static int px_forget(const alm_io *io, void *addr, size_t n)
                : 0;
 }
 
+static int populate(uintptr_t lo, uintptr_t hi)
+{
+    if (madvise((void *)lo, hi - lo, MADV_POPULATE_READ) == 0)
+        return 0;
+    return errno == EHWPOISON ? -EFAULT : -errno;
+}
+
+/* What cannot be read: bytes of a disk that fails, or a map that is out? It comes back, and if it then stays, it is the bytes. */
+static int populate_again(uintptr_t lo, uintptr_t hi, const void *addr)
+{
+    for (;;) {
+        uint32_t before = 0, after = 0;
+        const bool known = alm_maps_use_at(addr, &before) == 0;
+        const int code = populate(lo, hi);
+        if ((code != -EFAULT && code != -EINVAL) || !known || alm_maps_use_at(addr, &after) < 0 ||
+            after == before)
+            return code;
+    }
+}
+
 static int px_prefetch(const alm_io *io, const void *addr, size_t n)
 {
     (void)io;
@@ -564,13 +628,12 @@ static int px_prefetch(const alm_io *io, const void *addr, size_t n)
     const uintptr_t hi = ((uintptr_t)addr + n + page - 1) & ~(page - 1);
     if (hi <= lo)
         return 0;
-    if (madvise((void *)lo, hi - lo, MADV_POPULATE_READ) == 0)
-        return 0;
-    if (errno == EHWPOISON)
-        return -EFAULT;
-    if (errno == EINVAL) /* older kernel: a hint will do */
+    int code = populate(lo, hi);
+    if (code == -EFAULT || code == -EINVAL) /* the system says the one or the other */
+        code = populate_again(lo, hi, addr);
+    if (code == -EINVAL) /* older kernel: a hint will do */
         return madvise((void *)lo, hi - lo, MADV_WILLNEED) != 0 ? -errno : 0;
-    return -errno;
+    return code;
 }
 
 static void px_release(const alm_io *io, const void *addr, size_t n)
@@ -703,6 +766,11 @@ static const alm_io posix_table = {
     .list = px_list,
     .map = px_map,
     .unmap = px_unmap,
+    .map_file = px_map_file,
+    .unmap_file = px_unmap_file,
+    .use_map = px_use_map,
+    .limit_maps = px_limit_maps,
+    .map_counts = px_map_counts,
     .reserve = px_reserve,
     .back = px_back,
     .forget = px_forget,

@@ -816,6 +816,52 @@ static int sim_unmap(const alm_io *io, const void *addr, size_t n)
     return (int)leave(sim, 0);
 }
 
+/* Nothing limits the maps of memory, so none is ever let go. */
+static int sim_map_file(const alm_io *io, const char *path, alm_io_map **out)
+{
+    const void *at = NULL;
+    alm_io_stat meta = {0};
+    const int handle = io->open(io, path, ALM_IO_READ);
+    if (handle < 0)
+        return handle;
+    int code = io->stat(io, path, &meta);
+    if (code >= 0)
+        code = meta.size_bytes > 0 ? io->map(io, handle, (size_t)meta.size_bytes, &at) : -ENODATA;
+    (void)io->close(io, handle);
+    if (code < 0)
+        return code;
+    alm_io_map *map = need(calloc(1, sizeof *map));
+    map->at = at;
+    map->bytes = (size_t)meta.size_bytes;
+    map->state = ALM_MAP_IN;
+    *out = map;
+    return 0;
+}
+
+static void sim_unmap_file(const alm_io *io, alm_io_map *map)
+{
+    (void)io->unmap(io, map->at, map->bytes);
+    free(map);
+}
+
+static int sim_use_map(const alm_io *io, alm_io_map *map)
+{
+    (void)io;
+    ALM_ASSERT(map->state == ALM_MAP_IN);
+    return 0;
+}
+
+static void sim_limit_maps(const alm_io *io, int64_t n)
+{
+    (void)io, (void)n;
+}
+
+static void sim_map_counts(const alm_io *io, alm_io_map_counts *out)
+{
+    (void)io;
+    *out = (alm_io_map_counts){0};
+}
+
 /* Memory is memory; what is written to the file of a range is not looked at by anybody. */
 static int sim_reserve(const alm_io *io, size_t n, void **out)
 {
@@ -1001,6 +1047,11 @@ alm_sim *alm_sim_new(uint64_t seed)
         .list = sim_list,
         .map = sim_map,
         .unmap = sim_unmap,
+        .map_file = sim_map_file,
+        .unmap_file = sim_unmap_file,
+        .use_map = sim_use_map,
+        .limit_maps = sim_limit_maps,
+        .map_counts = sim_map_counts,
         .reserve = sim_reserve,
         .back = sim_back,
         .forget = sim_forget,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "io/maps.h"
 #include "server/server.h"
 
 /*
@@ -39,6 +40,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "almanac: %s\nTry 'almanac --help'.\n", cx.err.msg);
         return 2;
     }
+    alm_maps_catch();
     switch (options.verb) {
     case ALM_VERB_HELP:
         (void)fputs(alm_help_text(), stdout);

@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "io/io.h"
-#include "io/maps.h"
 #include "net/net.h"
 #include "server/server.h"
 
@@ -193,7 +192,6 @@ int alm_serve(const char *root)
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     allow_files();
-    alm_maps_catch();
     alm_arena arena;
     alm_conf conf;
     alm_arena_init(&arena, NULL);

@@ -112,16 +112,6 @@ static void damage(fixture *f, const char *path, int64_t bytes, uint64_t kind)
     }
 }
 
-static void remove_tree(const alm_io *io, const char *root)
-{
-    tree t;
-    tree_list(io, root, &t);
-    for (int i = t.n - 1; i >= 0; i--)
-        if (io->unlink(io, t.paths[i]) < 0)
-            (void)io->rmdir(io, t.paths[i]);
-    free(t.paths);
-}
-
 static int by_id(const void *a, const void *b)
 {
     const fix_row *x = a, *y = b;
@@ -201,7 +191,7 @@ static void every_damage_is_named(void **state)
         alm_io_stat meta;
         const uint64_t kind = fix_random(f, 10);
         (void)snprintf(path, sizeof path, "/d%s", t.paths[fix_random(f, (uint64_t)t.n)] + 2);
-        remove_tree(io, "/d");
+        tree_remove(io, "/d");
         tree_copy(io, "/q", "/d", 1, NULL, NULL);
         if (io->stat(io, path, &meta) < 0 || meta.is_dir)
             continue;
@@ -238,7 +228,7 @@ static void a_log_that_ends_within_a_record_is_named(void **state)
                    (unsigned long long)wal->segments[wal->n_segments - 1].number);
     for (int64_t back = 1; back < 1500; back += 5) {
         int64_t findings = 0;
-        remove_tree(io, "/d");
+        tree_remove(io, "/d");
         tree_copy(io, "/q", "/d", 1, NULL, NULL);
         const int h = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE);
         assert_int_equal(io->truncate(io, h, wal->at - back), 0);

@@ -128,6 +128,7 @@ alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
         free(st);
         return e;
     }
+    io->limit_maps(io, st->conf.maps_max);
     init_locks(st);
     alm_damages_init(&st->damages);
     alm_decoded_init(&st->decoded, io, &st->spill, st->conf.decoded_bytes_max);

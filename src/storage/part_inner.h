@@ -17,8 +17,9 @@ struct alm_part {
     _Atomic uint32_t refs;
     const alm_io *io;
     char *path;
-    const uint8_t *map; /* the file */
-    size_t bytes;
+    alm_io_map *file;
+    const uint8_t *map;   /* file->at */
+    size_t bytes;         /* file->bytes */
     const uint8_t *image; /* the map, or the memory of `parquet` */
     const alm_part_footer *footer;
     const alm_part_col *cols;

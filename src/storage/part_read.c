@@ -83,13 +83,31 @@ static alm_status footer_again(alm_ctx *cx, const alm_part *part)
     return st;
 }
 
-alm_status alm_part_usable(alm_ctx *cx, const alm_part *part)
+static alm_status map_failed(alm_ctx *cx, const alm_part *part, int code)
 {
-    if (part->io->map_is_broken(part->io, part->map))
+    if (code == -EIO)
         return alm_fail(
             cx, ALM_E_IO, -1,
             "part file '%s' could not be read any more: the disk failed, or the file was cut",
             part->path);
+    if (code == -ENOMEM) {
+        alm_io_map_counts maps = {0};
+        part->io->map_counts(part->io, &maps);
+        return alm_fail(cx, ALM_E_MEMORY, -1,
+                        "part file '%s' cannot be mapped: the process has no memory, or "
+                        "vm.max_map_count maps [storage.maps.max=%lld, mapped=%lld]",
+                        part->path, (long long)maps.limit, (long long)maps.in);
+    }
+    return alm_io_fail(cx, code, part->path);
+}
+
+alm_status alm_part_usable(alm_ctx *cx, const alm_part *part)
+{
+    if (!alm_io_map_is_ready(part->file)) {
+        const int code = part->io->use_map(part->io, part->file);
+        if (code < 0)
+            return map_failed(cx, part, code);
+    }
     if (part->parquet != NULL || /* what is used of its footer is a copy */
         (cx->rewrite <= atomic_load_explicit(&part->footer_compared, memory_order_relaxed) &&
          !atomic_load_explicit(&part->doubted, memory_order_relaxed)))
@@ -198,20 +216,13 @@ alm_status alm_part_set_footer(alm_ctx *cx, alm_part *part, const void *footer, 
 
 static alm_status map_file(alm_ctx *cx, alm_part *part)
 {
-    const alm_io *io = part->io;
-    const int handle = io->open(io, part->path, ALM_IO_READ);
-    if (handle < 0)
-        return alm_io_fail(cx, handle, part->path);
-    alm_io_stat meta = {0};
-    const void *map = NULL;
-    int rc = io->stat(io, part->path, &meta);
-    if (rc >= 0 && meta.size_bytes > 0)
-        rc = io->map(io, handle, (size_t)meta.size_bytes, &map);
-    (void)io->close(io, handle); /* read-only: close cannot lose data */
+    const int rc = part->io->map_file(part->io, part->path, &part->file);
+    if (rc == -ENODATA)
+        return alm_part_corrupt(cx, part->path, 0, "the file is too short");
     if (rc < 0)
-        return alm_io_fail(cx, rc, part->path);
-    part->map = map;
-    part->bytes = (size_t)meta.size_bytes;
+        return map_failed(cx, part, rc);
+    part->map = part->file->at;
+    part->bytes = part->file->bytes;
     return ALM_OK;
 }
 
@@ -265,8 +276,8 @@ void alm_part_release(alm_part *part)
     if (part == NULL || atomic_fetch_sub_explicit(&part->refs, 1, memory_order_acq_rel) != 1)
         return;
     alm_part_parquet_close(part);
-    if (part->map != NULL)
-        (void)part->io->unmap(part->io, part->map, part->bytes);
+    if (part->file != NULL)
+        part->io->unmap_file(part->io, part->file);
     free(atomic_load(&part->compared));
     free(part->verified);
     free(part->path);

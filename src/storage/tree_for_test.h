@@ -42,6 +42,16 @@ static ALM_UNUSED void tree_list(const alm_io *io, const char *root, tree *t)
     }
 }
 
+static ALM_UNUSED void tree_remove(const alm_io *io, const char *root)
+{
+    tree t;
+    tree_list(io, root, &t);
+    for (int i = t.n - 1; i >= 0; i--)
+        if (io->unlink(io, t.paths[i]) < 0)
+            (void)io->rmdir(io, t.paths[i]);
+    free(t.paths);
+}
+
 static void tree_file(const alm_io *io, const char *from, const char *to, uint64_t *seed,
                       void (*between)(void *arg), void *arg)
 {

@@ -15,6 +15,7 @@ typedef struct sample {
     const alm_traffic *http, *pg, *line, *health;
     const struct alm_conf *conf;
     alm_process_use process;
+    alm_io_map_counts maps;
     int64_t ram_bytes, processors;
     alm_storage_stats storage;
     const alm_storage_counters *stored;
@@ -61,6 +62,7 @@ static void take_sample(alm_http *h, sample *m)
         m->by[i].rows = alm_counted(&counters->by[i].rows);
     }
     alm_process_use_get(&m->process);
+    alm_io_posix()->map_counts(alm_io_posix(), &m->maps);
     m->ram_bytes = alm_db_ram_bytes(db);
     m->processors = alm_db_processors(db);
     alm_storage_stats_get(storage, &m->storage);

@@ -42,7 +42,7 @@ static void chk(alm_http *h)
         alm_http_reply_text(h, 200, exists ? "Exists" : "Does not exist");
 }
 
-/* A connection takes a file, a part of a table a map. */
+/* A connection takes a file; a part of a table that is read a map, or more work where there are few. */
 enum { FILES_ENOUGH = 16384, MAPS_ENOUGH = 65530 };
 
 /* Of a limit of the system that is lower than it should be; 0: it is not known. */
