@@ -558,6 +558,8 @@ def catalogue(check, s):
     for name in ("sys.audit_log", "SYS.Audit_Log"):
         status, body = s.rest.sql(f'create table "{name}" (x int)')
         check.that(status == 400 and "is reserved" in body, f"{name}: {status} {body}")
+        status, text, _ = s.rest.request("/write", "POST", ADMIN, None, f"{name} v=1 1000000000\n".encode())
+        check.that(status == 400 and "is reserved" in text, f"/write {name}: {status} {text}")
     rest, clerk = s.rest, s.user()
     for one in (f"grant create table, create view, create materialized view, create user, create group, create service account to {clerk[0]}",
                 "create table plain (ts timestamp, x int) timestamp(ts) partition by day wal", f"grant select, insert, rename table on plain to {clerk[0]}"):

@@ -273,7 +273,7 @@ static void pack_rows(const alm_keymap *m, const alm_vec *keys, uint32_t n, uint
     uint32_t used = 0;
     for (uint32_t i = 0; i < m->n_parts; i++)
         used += m->part[i].text ? 16 : m->part[i].width;
-    if (used != m->words * 8) /* padding takes part in comparisons */
+    if (used != m->words * 8 && n > 0) /* padding takes part in comparisons */
         memset(row, 0, (size_t)n * m->words * 8);
     for (uint32_t i = 0; i < m->n_parts; i++)
         pack_part(&m->part[i], &keys[i], n, (char *)row + m->part[i].offset, (size_t)m->words * 8);

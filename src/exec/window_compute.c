@@ -164,7 +164,7 @@ static void list_some(const uint8_t *pass, uint32_t n, uint32_t *some, uint32_t 
     for (uint32_t i = 0; i < n; i++) {
         before[i] = k;
         some[k] = i;
-        k += pass[i];
+        k += pass[i] != 0;
     }
     before[n] = k;
 }

@@ -87,7 +87,7 @@ static alm_status add_rows(alm_ctx *cx, alm_arena *scratch, alm_call *call,
     for (uint32_t i = 0; i < n; i++) {
         pick[m] = i;
         picked[m] = number[i];
-        m += ((const uint8_t *)filter.data)[i];
+        m += ((const uint8_t *)filter.data)[i] != 0;
     }
     for (uint32_t k = 0; k < c->n_args; k++) {
         const alm_vec all = args[k];

@@ -259,7 +259,7 @@ static const char *table_refusal(const alm_lines *l, alm_str name, const alm_tab
                                                 : NULL;
     if (!alm_table_name_ok(name))
         return "invalid table name";
-    if (alm_session_sources()->by_name(name))
+    if (alm_is_reserved_relation(alm_session_sources(), name))
         return "the name is reserved: the server has a relation of that name";
     if (!conf->line_auto_create_new_tables || !conf->line_auto_create_new_columns)
         return "table does not exist, creating new tables is disabled";

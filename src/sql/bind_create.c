@@ -7,14 +7,19 @@
 
 /* --------------------------------------------------------------------- names */
 
-alm_status alm_check_new_relation(alm_ctx *cx, const alm_source_if *sources, alm_str name,
-                                  int32_t pos)
+bool alm_is_reserved_relation(const alm_source_if *sources, alm_str name)
 {
     static const alm_str sys = {"sys.", 4};
     const bool in_sys = name.len > sys.len && alm_str_ieq((alm_str){name.ptr, sys.len}, sys);
     const alm_str bare = in_sys ? (alm_str){name.ptr + sys.len, name.len - sys.len} : name;
-    if (sources == NULL || sources->by_name == NULL ||
-        (!sources->by_name(name) && !sources->by_name(bare)))
+    return sources != NULL && sources->by_name != NULL &&
+           (sources->by_name(name) || sources->by_name(bare));
+}
+
+alm_status alm_check_new_relation(alm_ctx *cx, const alm_source_if *sources, alm_str name,
+                                  int32_t pos)
+{
+    if (!alm_is_reserved_relation(sources, name))
         return ALM_OK;
     return alm_fail(cx, ALM_E_ARG, pos,
                     "the name \"%.*s\" is reserved: the server has a relation of that name",

@@ -524,6 +524,7 @@ alm_status alm_plan_create_view(alm_ctx *cx, const alm_plan_env *env, const alm_
         return ALM_OK;
     ALM_TRY(may_create(cx, env, stmt, v));
     const alm_view_level self = {.name = v->create.name, .depth = 0}; /* would be a cycle */
+    own.of_view = true;
     own.fixed = v->kind == ALM_TABLE_MATVIEW;
     p.views = v->replace ? &self : NULL;
     ALM_TRY(alm_bind_query(&p, NULL, stmt->select, &plan));

@@ -292,9 +292,10 @@ static alm_status bind_function(alm_scope *sc, const alm_ast *ast, const alm_win
     if (ast->filter != NULL && window && (call->n_args == 0 || alm_str_ieq(name, ALM_STR("ntile"))))
         return alm_fail(p->cx, ALM_E_ARG, ast->pos, "FILTER: '%.*s' counts all rows",
                         (int)ast->text.len, ast->text.ptr);
-    if (ast->filter != NULL)
-        ALM_TRY(bind_part(sc, ast->filter, &call->filter));
-    return ALM_OK;
+    if (ast->filter == NULL)
+        return ALM_OK;
+    ALM_TRY(bind_part(sc, ast->filter, &call->filter));
+    return alm_bind_condition(p, &call->filter, ast->filter->pos);
 }
 
 /* Each value once; of extremes that makes no difference. */

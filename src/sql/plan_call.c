@@ -261,6 +261,13 @@ alm_status alm_args_resolve(alm_planner *p, alm_str name, alm_fn_kind kind, int3
     ALM_TRY(alm_registry_resolve(p->cx, p->env->registry, name, kind, pos, n, list, out));
     if (kind == ALM_FN_SCALAR)
         ALM_TRY(resolve_wider(p, name, pos, args, n, list, out));
+    if ((out->fn->flags & ALM_FN_EFFECT) != 0 && (p->view != NULL || p->env->of_view) &&
+        !p->env->fixed)
+        return alm_fail(
+            p->cx, ALM_E_ARG, pos,
+            "function %s cannot be used in a view: it would act with the permissions of "
+            "whoever reads the view",
+            out->fn->name);
     p->cx->waits |= (out->fn->flags & ALM_FN_WAITS) != 0;
     p->cx->effects |= (out->fn->flags & ALM_FN_EFFECT) != 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -32,4 +32,7 @@ typedef struct alm_source_if {
 ALM_NODISCARD alm_status alm_check_new_relation(alm_ctx *cx, const alm_source_if *sources,
                                                 alm_str name, int32_t pos);
 
+/* The same question, for who words the refusal. */
+bool alm_is_reserved_relation(const alm_source_if *sources, alm_str name);
+
 #endif

@@ -72,6 +72,8 @@ typedef struct alm_plan_env {
     uint64_t only_table;
     const alm_interval *only;
     uint32_t n_only;
+    bool
+        of_view; /* for a view: functions must have no effect, as whoever reads the view would call them */
     bool fixed; /* for a materialized view: functions must give the same whenever they are called */
     alm_plan_uses *uses; /* written while planning; NULL: nobody asks */
     /* The plan is a template (bind_template.c): it says nothing of the values of `params`, nor of rows, and runs by

@@ -172,3 +172,19 @@ select v from oco_ends where v > 9223372036854775806 and v > 9223372036854775805
 select v from oco_ends where v >= 9223372036854775807 and v <= 9223372036854775807;
 select v from oco_ends where v < -9223372036854775806 and v <= 9223372036854775806;
 drop table oco_ends;
+-- FILTER of a window function is a condition
+select x, sum(x) filter (where 3) over () from long_sequence(3);
+select sum(x) filter (where x) over (order by x) from long_sequence(3);
+select first_value(x) filter (where 'B') over (order by x) from long_sequence(3);
+select sum(x) filter (where null) over () s from long_sequence(3);
+select sum(x) filter (where 'true') over () s from long_sequence(2);
+select x, sum(x) filter (where x > 1) over w s, first_value(x) filter (where x > 1) over w f from long_sequence(3) window w as (order by x);
+-- functions with an effect stand in no view
+create view oco_effect as (select cancel_query(x) c from long_sequence(3));
+create view oco_effect as (select x from long_sequence(3) where reload_config());
+create view oco_effect as (select set_config('a.b', 'c', false) c);
+create view oco_effect as (select x from long_sequence(3));
+alter view oco_effect as (select pg_terminate_backend(1) c);
+create or replace view oco_effect as (select flush_user_info_cache() c);
+select x from oco_effect;
+drop view oco_effect;
