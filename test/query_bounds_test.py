@@ -723,7 +723,10 @@ def one_user_leaves_memory_to_others_and_all_of_them_some_to_the_administrator(_
             keep("a2", n)
         except RuntimeError as e:
             told = str(e)
-        expect(told is not None and "query.memory.admin.reserve" in told, f"all users have all of the memory: {told}")
+        expect(told is None, f"a2 has less than its share, though cursors of a1, who holds more, can give way: {told}")
+        status, said, _ = post(s, held_rows, user="a2:of tests")
+        expect(status != 200 and "query.memory.user.max" in said, f"a2 has more than its share: {status} {str(said)[:200]}")
+        expect(used() <= 208 << 20, f"all users have all of the memory: {used()}")
         status, said, _ = post(s, held_rows.replace("a.x from", "count() from"), user="root:secret")
         expect(status == 200, f"the administrator is turned away: {said}")
         # its cursors go with their user
@@ -733,6 +736,39 @@ def one_user_leaves_memory_to_others_and_all_of_them_some_to_the_administrator(_
         wait_until(lambda: used() < 4 << 20, "memory of users who are gone is held")
         for w in hold:
             w.close()
+
+
+@check
+def the_statement_that_holds_most_gives_way(_):
+    """Running or standing still; what asks for less, and small statements, go on."""
+    from pgclient import SYNC, bind, execute, fields, parse
+    # the table of the join is held while it looks for the other rows; of 3,000,000 rows some 240 MB, of 1,800,000 90 MB
+    holding = "select count() from long_sequence(100000000000) a join long_sequence({rows}) b on a.x = b.x"
+    joined = "select {what} from long_sequence({rows}) a join long_sequence({rows}) b on a.x = b.x"
+    with Server(env={"ALMANAC_QUERY_MEMORY_TOTAL_MAX": "332m", "ALMANAC_QUERY_MEMORY_MAX": "300m", "ALMANAC_QUERY_TIMEOUT": "300s"}) as s:
+        used = lambda: int(dict(post(s, "select * from memory_metrics()")[1])["QUERIES"])
+        told = []
+        large = threading.Thread(target=lambda: told.append(post(s, holding.format(rows=3000000))))
+        large.start()
+        seen = []
+        # its table does not grow any more
+        wait_until(lambda: seen.append(used()) or (seen[-1] > 200 << 20 and seen[-20:] == [seen[-1]] * 20) or not large.is_alive(), "the large statement holds nothing")
+        status, said, _ = post(s, joined.format(what="count()", rows=300000))
+        expect(status == 200 and large.is_alive(), f"one that fits beside it: {status} {said} {told}")
+        status, said, _ = post(s, joined.format(what="count()", rows=1800000))
+        expect(status == 200 and said == [[1800000]], f"the smaller one was ended: {status} {said}")
+        large.join(60)
+        expect(told and told[0][0] == 400 and "query.memory.total.max" in told[0][1] and "used most" in told[0][1], f"the larger one goes on: {told}")
+        w = wire(s)
+        w.rows("begin")
+        w.send(parse("s", joined.format(what="a.x", rows=3000000)), bind("p", "s"), execute("p", 1))
+        w.ask(SYNC)
+        expect(used() > 200 << 20, f"the cursor holds {used()} bytes")
+        status, said, _ = post(s, joined.format(what="count()", rows=1800000))
+        expect(status == 200 and said == [[1800000]], f"a cursor that nobody reads stays: {status} {said}")
+        errors = [fields(body) for kind, body in w.ask(execute("p", 1) + SYNC) if kind == "E"]
+        expect(errors and errors[0]["C"] == "53200" and "used most" in errors[0]["M"], f"the cursor is gone without a word: {errors}")
+        w.close()
 
 
 @check

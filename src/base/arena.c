@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WITH_ASAN 1
@@ -72,30 +73,110 @@ static void bound_kept(alm_mem *root, int64_t used)
         root->return_kept();
 }
 
-alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *who)
+/* own: what the account that asks has charged itself, with the bytes it asks for. */
+static int64_t limit_for(const alm_mem *m, int64_t own)
 {
-    ALM_ASSERT(bytes >= 0);
+    return own > m->small_bytes ? m->limit_bytes - m->reserve_bytes : m->limit_bytes;
+}
+
+/* NULL: charged. Else the account without room, which has *before bytes; nothing is charged. */
+static alm_mem *charge(alm_mem *mem, int64_t bytes, int64_t *before)
+{
+    int64_t own = 0;
     for (alm_mem *m = mem; m != NULL; m = m->parent) {
-        const int64_t before =
-            atomic_fetch_add_explicit(&m->used_bytes, bytes, memory_order_relaxed);
-        if (m->limit_bytes > 0 && bytes > m->limit_bytes - before) {
+        *before = atomic_fetch_add_explicit(&m->used_bytes, bytes, memory_order_relaxed);
+        if (m == mem)
+            own = *before + bytes;
+        if (m->limit_bytes > 0 && bytes > limit_for(m, own) - *before) {
             for (alm_mem *undo = mem;; undo = undo->parent) {
                 atomic_fetch_sub_explicit(&undo->used_bytes, bytes, memory_order_relaxed);
                 if (undo == m)
-                    break;
+                    return m;
             }
-            return alm_fail(
-                cx, ALM_E_MEMORY, -1,
-                "memory limit of %s exceeded [limit=%lld, used=%lld, wanted=%lld, by=%s%s%s]",
-                m->name != NULL ? m->name : "query", (long long)m->limit_bytes, (long long)before,
-                (long long)bytes, who != NULL ? who : "arena",
-                m->setting != NULL ? ", setting=" : "", m->setting != NULL ? m->setting : "");
         }
-        raise_peak(m, before + bytes);
+        raise_peak(m, *before + bytes);
         if (bytes >= KEPT_FROM && m->return_kept != NULL)
-            bound_kept(m, before + bytes);
+            bound_kept(m, *before + bytes);
+    }
+    return NULL;
+}
+
+alm_status alm_fail_way(alm_ctx *cx)
+{
+    const alm_mem *full = atomic_load(&cx->mem->gives_way);
+    return alm_fail(cx, ALM_E_MEMORY, -1,
+                    "memory limit of %s exceeded; the one that used most was ended [limit=%lld, "
+                    "used=%lld%s%s]",
+                    full->name != NULL ? full->name : "all queries", (long long)full->limit_bytes,
+                    (long long)atomic_load(&cx->mem->used_bytes),
+                    full->setting != NULL ? ", setting=" : "",
+                    full->setting != NULL ? full->setting : "");
+}
+
+static bool is_shared_full(const alm_mem *mem, const alm_mem *full, alm_mem **root)
+{
+    if (full == NULL || full == mem)
+        return false;
+    for (*root = mem->parent; (*root)->parent != NULL;)
+        *root = (*root)->parent;
+    return (*root)->make_room != NULL;
+}
+
+/* Room that another statement gives up comes when that one looks at alm_check, or when the connection that holds it still is looked at. */
+static alm_status wait_for_room(alm_ctx *cx, alm_mem *mem, int64_t bytes, alm_mem **full,
+                                int64_t *before)
+{
+    enum { PAUSE_NS = 1000000, PAUSES = 3000 };
+    static const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    alm_mem *root = NULL;
+    for (int i = 0; i < PAUSES && is_shared_full(mem, *full, &root); i++) {
+        if (!root->make_room(root, *full, mem, bytes))
+            return ALM_OK;
+        if (!cx->may_wait)
+            return cx->yield_ns != NULL && atomic_load(cx->yield_ns) != 0
+                       ? alm_fail(cx, ALM_E_YIELD, -1, "the statement goes on elsewhere")
+                       : ALM_OK;
+        (void)nanosleep(&pause, NULL);
+        ALM_TRY(alm_check(cx));
+        *full = charge(mem, bytes, before);
     }
     return ALM_OK;
+}
+
+alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *who)
+{
+    int64_t before = 0;
+    ALM_ASSERT(bytes >= 0);
+    alm_mem *m = charge(mem, bytes, &before);
+    if (m == NULL)
+        return ALM_OK;
+    ALM_TRY(wait_for_room(cx, mem, bytes, &m, &before));
+    if (m == NULL)
+        return ALM_OK;
+    return alm_fail(cx, ALM_E_MEMORY, -1,
+                    "memory limit of %s exceeded [limit=%lld, used=%lld, wanted=%lld, by=%s%s%s]",
+                    m->name != NULL ? m->name : "query", (long long)m->limit_bytes,
+                    (long long)before, (long long)bytes, who != NULL ? who : "arena",
+                    m->setting != NULL ? ", setting=" : "", m->setting != NULL ? m->setting : "");
+}
+
+int64_t alm_mem_room(const alm_mem *mem, int64_t *limit)
+{
+    int64_t room = INT64_MAX;
+    const int64_t own =
+        mem != NULL ? atomic_load_explicit(&mem->used_bytes, memory_order_relaxed) : 0;
+    *limit = INT64_MAX;
+    for (const alm_mem *m = mem; m != NULL; m = m->parent) {
+        if (m->limit_bytes <= 0)
+            continue;
+        const int64_t most = limit_for(m, own);
+        const int64_t left = most - atomic_load_explicit(&m->used_bytes, memory_order_relaxed);
+        if (left < room) {
+            room = left;
+            *limit = most;
+        }
+    }
+    return room;
 }
 
 void alm_mem_release(alm_mem *mem, int64_t bytes)

@@ -146,6 +146,85 @@ static void test_limit_names_account(void **state)
     alm_arena_deinit(&arena);
 }
 
+/* Of the total, the last 64 kB are left to accounts that have charged 8 kB or less. */
+static void test_reserve(void **state)
+{
+    (void)state;
+    alm_ctx cx = {0};
+    int64_t limit = 0;
+    enum { K = 1024 };
+    alm_mem total = {.limit_bytes = 1000 * K, .reserve_bytes = 64 * K, .small_bytes = 8 * K};
+    alm_mem large = {.parent = &total}, small = {.parent = &total};
+    assert_int_equal(alm_mem_room(&large, &limit), 1000 * K);
+    assert_int_equal(alm_mem_charge(&cx, &large, 936 * K, "test"), ALM_OK);
+    assert_int_equal(alm_mem_room(&large, &limit), 0);
+    assert_int_equal(limit, 936 * K);
+    assert_int_equal(alm_mem_charge(&cx, &large, 1, "test"), ALM_E_MEMORY);
+    assert_int_equal(alm_mem_charge(&cx, &small, 8 * K, "test"), ALM_OK);
+    assert_int_equal(alm_mem_charge(&cx, &small, 1, "test"), ALM_E_MEMORY); /* not small any more */
+    assert_int_equal(total.used_bytes, 944 * K);
+    alm_mem_release(&small, 8 * K);
+    alm_mem_release(&large, 936 * K);
+}
+
+/* Who gives way, how often it was asked for, and after how many calls its memory is released. */
+static alm_mem *gives;
+static int asked, releases_at;
+
+static bool make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks, int64_t bytes)
+{
+    assert_ptr_equal(full, root);
+    assert_ptr_not_equal(asks, root);
+    assert_true(bytes > 0);
+    if (gives == NULL)
+        return false;
+    atomic_store(&gives->gives_way, full);
+    if (++asked == releases_at)
+        alm_mem_release(gives, gives->used_bytes);
+    return true;
+}
+
+static void test_others_give_way(void **state)
+{
+    (void)state;
+    _Atomic int64_t yield_ns = 0;
+    alm_mem total = {.limit_bytes = 1000, .make_room = make_room, .name = "all"};
+    alm_mem most = {.parent = &total}, asks = {.parent = &total, .limit_bytes = 900};
+    alm_ctx cx = {.mem = &asks, .may_wait = true, .yield_ns = &yield_ns}, of_most = {.mem = &most};
+    gives = NULL;
+    assert_int_equal(alm_mem_charge(&cx, &most, 800, "test"), ALM_OK);
+    assert_int_equal(alm_mem_charge(&cx, &asks, 300, "test"), ALM_E_MEMORY);
+    alm_error_clear(&cx);
+    gives = &most;
+    releases_at = 3;
+    assert_int_equal(alm_mem_charge(&cx, &asks, 901, "test"), ALM_E_MEMORY); /* its own limit */
+    assert_int_equal(asked, 0);
+    alm_error_clear(&cx);
+    assert_int_equal(alm_check(&of_most), ALM_OK);
+    assert_int_equal(alm_mem_charge(&cx, &asks, 300, "test"), ALM_OK);
+    assert_int_equal(asked, 3);
+    assert_int_equal(asks.used_bytes, 300);
+    assert_int_equal(total.used_bytes, 300);
+    assert_int_equal(alm_check(&of_most), ALM_E_MEMORY);
+    assert_non_null(strstr(of_most.err.msg, "memory limit of all exceeded; the one that used most"));
+    /* where others wait for the thread */
+    cx.may_wait = false;
+    releases_at = 0;
+    assert_int_equal(alm_mem_charge(&cx, &most, 500, "test"), ALM_OK);
+    assert_int_equal(alm_mem_charge(&cx, &asks, 500, "test"), ALM_E_MEMORY);
+    alm_error_clear(&cx);
+    yield_ns = 1;
+    assert_int_equal(alm_mem_charge(&cx, &asks, 500, "test"), ALM_E_YIELD);
+    assert_int_equal(total.used_bytes, 800);
+    /* who waits and has to give way itself */
+    alm_error_clear(&cx);
+    cx.may_wait = true;
+    yield_ns = 0;
+    gives = &asks;
+    assert_int_equal(alm_mem_charge(&cx, &asks, 500, "test"), ALM_E_MEMORY);
+    assert_int_equal(asks.used_bytes, 300);
+}
+
 static void test_absurd_sizes(void **state)
 {
     (void)state;
@@ -218,6 +297,8 @@ int main(void)
         cmocka_unit_test(test_kept_memory_counts),
         cmocka_unit_test(test_zero_copy_printf),
         cmocka_unit_test(test_limit_names_account),
+        cmocka_unit_test(test_reserve),
+        cmocka_unit_test(test_others_give_way),
         cmocka_unit_test(test_absurd_sizes),
         cmocka_unit_test(test_buf),
         cmocka_unit_test(test_buf_renew),

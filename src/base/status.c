@@ -115,6 +115,9 @@ alm_status alm_check(alm_ctx *cx)
 {
     const int64_t until_ns = cx->snapshot_until_ns;
     alm_look(__builtin_return_address(0));
+    if (cx->mem != NULL &&
+        atomic_load_explicit(&cx->mem->gives_way, memory_order_relaxed) != NULL)
+        return alm_fail_way(cx);
     if (cx->cancel != NULL && atomic_load_explicit(cx->cancel, memory_order_relaxed))
         return alm_fail(cx, ALM_E_CANCEL, -1, "cancelled by user");
     const int64_t yield_ns =
@@ -172,6 +175,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     child->lookup = parent->lookup;
     child->access = parent->access;
     child->rewrite = parent->rewrite;
+    child->may_wait = parent->may_wait;
     child->nodes = child->steps = 0;
     alm_error_clear(child);
 }

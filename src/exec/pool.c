@@ -89,17 +89,5 @@ void alm_pool_deinit(alm_pool *pool)
 
 int64_t alm_pool_room(const alm_pool *pool, int64_t *limit)
 {
-    int64_t room = INT64_MAX;
-    *limit = INT64_MAX;
-    for (const alm_mem *m = pool->mem; m != NULL; m = m->parent) {
-        if (m->limit_bytes <= 0)
-            continue;
-        const int64_t left =
-            m->limit_bytes - atomic_load_explicit(&m->used_bytes, memory_order_relaxed);
-        if (left < room) {
-            room = left;
-            *limit = m->limit_bytes;
-        }
-    }
-    return room;
+    return alm_mem_room(pool->mem, limit);
 }

@@ -5,8 +5,13 @@
  *
  * Accounts    statement > user > all users > all statements. The administrator's statements, and all of them without access
  *             control, are charged to the last alone. An account lives as long as a session of its user, or memory of it.
- * Threads     db->accounts.lock guards the list; sessions of one user share the account.
+ * Room        Where an account that several users share is full, the statement that holds most gives way, not the one that
+ *             asks last: of the user who holds most, whose other statements count, too, so that nobody ends a statement of
+ *             another user by running many small ones. query.memory.reserve is left to statements that hold little.
+ * Threads     db->accounts.lock guards the list of accounts, db->statements.lock that of statements; sessions of one user share the
+ *             account.
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "session/access.h"
@@ -18,9 +23,13 @@ struct alm_account {
     alm_mem mem;
 };
 
+static bool make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks, int64_t bytes);
+
 void alm_accounts_init(alm_db *db)
 {
     (void)pthread_mutex_init(&db->accounts.lock, NULL);
+    (void)pthread_mutex_init(&db->statements.lock, NULL);
+    db->mem.make_room = make_room;
     db->users = (alm_mem){.parent = &db->mem,
                           .name = "the queries of all users",
                           .setting = "query.memory.admin.reserve"};
@@ -38,7 +47,18 @@ void alm_accounts_deinit(alm_db *db)
         next = a->next;
         account_free(a);
     }
+    ALM_ASSERT(db->statements.first == NULL);
+    (void)pthread_mutex_destroy(&db->statements.lock);
     (void)pthread_mutex_destroy(&db->accounts.lock);
+}
+
+/* An eighth of the reserve is little: so many statements have a part of it. */
+static void keep_for_small(alm_mem *mem, const struct alm_conf *conf, int64_t total)
+{
+    enum { PARTS = 8 };
+    const int64_t reserve = conf != NULL ? ALM_MIN(conf->query_memory_reserve, total / 8) : 0;
+    __atomic_store_n(&mem->reserve_bytes, reserve, __ATOMIC_RELEASE);
+    __atomic_store_n(&mem->small_bytes, reserve / PARTS, __ATOMIC_RELEASE);
 }
 
 void alm_accounts_limit(alm_db *db)
@@ -48,6 +68,8 @@ void alm_accounts_limit(alm_db *db)
     const int64_t reserve = conf != NULL ? conf->query_memory_admin_reserve : 0;
     const int64_t one = conf != NULL ? conf->query_memory_user_max : 0;
     ALM_ASSERT(total > 0);
+    keep_for_small(&db->mem, conf, total);
+    keep_for_small(&db->users, conf, total);
     __atomic_store_n(&db->users.limit_bytes, total - ALM_MIN(reserve, total / 4), __ATOMIC_RELEASE);
     (void)pthread_mutex_lock(&db->accounts.lock);
     db->accounts.max_bytes = one > 0 ? one : total / 2;
@@ -133,4 +155,99 @@ alm_mem *alm_session_memory(alm_session *s)
     if (s->account != NULL)
         return &s->account->mem;
     return is_user(s) ? &s->db->users : &s->db->mem; /* there was no memory for an account */
+}
+
+/* ------------------------------------------------------------------------- room */
+
+void alm_statement_hold(alm_cursor *c)
+{
+    alm_db *db = c->session->db;
+    ALM_ASSERT(!c->is_held);
+    (void)pthread_mutex_lock(&db->statements.lock);
+    c->held_prev = NULL;
+    c->held_next = db->statements.first;
+    if (c->held_next != NULL)
+        c->held_next->held_prev = c;
+    db->statements.first = c;
+    (void)pthread_mutex_unlock(&db->statements.lock);
+    c->is_held = true;
+}
+
+void alm_statement_release(alm_cursor *c)
+{
+    alm_db *db = c->session->db;
+    if (!c->is_held)
+        return;
+    (void)pthread_mutex_lock(&db->statements.lock);
+    if (c->held_next != NULL)
+        c->held_next->held_prev = c->held_prev;
+    if (c->held_prev != NULL)
+        c->held_prev->held_next = c->held_next;
+    else
+        db->statements.first = c->held_next;
+    (void)pthread_mutex_unlock(&db->statements.lock);
+    c->is_held = false;
+}
+
+static bool is_below(const alm_mem *mem, const alm_mem *above)
+{
+    while (mem != NULL && mem != above)
+        mem = mem->parent;
+    return mem != NULL;
+}
+
+typedef struct holding {
+    int64_t of_user, own;
+} holding;
+
+/* `more` bytes are about to come. Who has no account of a user counts with the statement alone. */
+static holding holding_of(const alm_db *db, const alm_mem *mem, int64_t more)
+{
+    const alm_mem *user =
+        mem->parent != NULL && mem->parent->parent == &db->users ? mem->parent : mem;
+    return (holding){.of_user = atomic_load(&user->used_bytes) + more,
+                     .own = atomic_load(&mem->used_bytes) + more};
+}
+
+static bool is_more(holding a, holding b)
+{
+    return a.of_user != b.of_user ? a.of_user > b.of_user : a.own > b.own;
+}
+
+/* Of the statements below `full`, the one that holds most; NULL: who asks does. *waits: one gives way already. */
+static alm_cursor *holds_most(const alm_db *db, const alm_mem *full, const alm_mem *asks,
+                              int64_t bytes, bool *waits)
+{
+    alm_cursor *most = NULL;
+    holding top = holding_of(db, asks, bytes);
+    *waits = false;
+    for (alm_cursor *c = db->statements.first; c != NULL; c = c->held_next) {
+        const bool same_user = c->mem.parent == asks->parent && asks->parent->parent == &db->users;
+        const holding h = holding_of(db, &c->mem, same_user ? bytes : 0);
+        if (&c->mem == asks || !is_below(&c->mem, full))
+            continue;
+        *waits |= atomic_load(&c->mem.gives_way) != NULL;
+        if (is_more(h, top)) {
+            most = c;
+            top = h;
+        }
+    }
+    return most;
+}
+
+static bool make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks, int64_t bytes)
+{
+    alm_db *db = (alm_db *)(void *)((char *)root - offsetof(alm_db, mem));
+    bool waits = false;
+    if (full->parent == &db->users) /* his own statements: he sees to them himself */
+        return false;
+    (void)pthread_mutex_lock(&db->statements.lock);
+    alm_cursor *most = holds_most(db, full, asks, bytes, &waits);
+    if (!waits && most != NULL) {
+        atomic_store(&most->session->gave_way, true);
+        atomic_store(&most->mem.gives_way, full);
+        alm_session_cancel(most->session, most->statement); /* what stands still looks at that */
+    }
+    (void)pthread_mutex_unlock(&db->statements.lock);
+    return waits || most != NULL;
 }

@@ -185,7 +185,8 @@ void alm_cursor_context(alm_cursor *c)
                       .cancel = &s->cancel,
                       .yield_ns = &c->yield_ns,
                       .user = s->user,
-                      .session = s};
+                      .session = s,
+                      .may_wait = s->brief_ns == 0};
     c->cx.started_ns = alm_monotonic_ns();
     c->cx.now_ns = s->db->io->wall_ns(s->db->io);
     c->map_faults = s->db->io->map_faults(s->db->io);
@@ -199,6 +200,7 @@ void alm_cursor_begin(alm_cursor *c)
 {
     alm_session *s = c->session;
     atomic_store(&s->cancel, atomic_load(&s->db->stopping) || atomic_load(&s->gone));
+    atomic_store(&s->gave_way, false);
     c->statement = atomic_fetch_add(&s->db->next_statement, 1) + 1;
     s->last_statement = c->statement;
     atomic_store(&s->statement, c->statement);
@@ -376,6 +378,7 @@ alm_status alm_execute(alm_session *s, alm_prepared *p, const alm_vec *values, u
     c->ts_col = -1;
     c->tag = kinds[p->stmt->kind].tag;
     alm_cursor_begin(c);
+    alm_statement_hold(c);
     alm_activity_begin(s, p->text, c->cx.now_ns / 1000);
     c->compile_ns = p->parse_ns;
     count_start(c, p);
@@ -532,6 +535,7 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
         return ALM_OK;
     const int64_t start = alm_monotonic_ns();
     alm_status st = ALM_OK;
+    c->cx.may_wait = c->session->brief_ns == 0;
     alm_look_begin();
     if (c->returns)
         alm_returning_next(c, out);
@@ -616,6 +620,7 @@ void alm_cursor_close(alm_cursor *c)
     if (c->snapshot != NULL)
         alm_snapshot_release(c->snapshot);
     alm_cursor_over(c);
+    alm_statement_release(c);
     free(c);
 }
 

@@ -100,11 +100,19 @@ void alm_session_cancel(alm_session *s, uint64_t statement)
         atomic_store(&s->cancel, true);
 }
 
-bool alm_session_take_cancel(alm_session *s)
+bool alm_session_take_cancel(alm_session *s, const alm_error **why)
 {
+    static const alm_error cancelled = {
+        .code = ALM_E_CANCEL, .sql_pos = -1, .msg = "cancelled by user"};
+    static const alm_error gave_way = {
+        .code = ALM_E_MEMORY,
+        .sql_pos = -1,
+        .msg = "memory limit of all queries exceeded; the one that used most was ended "
+               "[setting=query.memory.total.max]"};
     if (!atomic_load(&s->cancel) || atomic_load(&s->gone) || atomic_load(&s->db->stopping))
         return false;
     atomic_store(&s->cancel, false);
+    *why = atomic_exchange(&s->gave_way, false) ? &gave_way : &cancelled;
     return true;
 }
 

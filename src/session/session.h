@@ -123,8 +123,8 @@ ALM_NODISCARD alm_status alm_access_end_point(alm_ctx *cx, alm_db *db,
 /* Ends the statement that runs with that sequence number (0: whichever runs). Any thread. */
 void alm_session_cancel(alm_session *s, uint64_t statement);
 /* For who has the session while nothing of it runs: was a statement cancelled whose rows stand still? Its cursors are to be closed,
- * all of them: who is to free memory knows the session by one of their numbers. Asked once. */
-bool alm_session_take_cancel(alm_session *s);
+ * all of them: who is to free memory knows the session by one of their numbers. Asked once; *why is static. */
+bool alm_session_take_cancel(alm_session *s, const alm_error **why);
 /* The account of memory of the session's user: that of its statements, and of what is kept for it. */
 alm_mem *alm_session_memory(alm_session *s);
 /* Ends the statement of that number; a read-only session, and one without SQL ENGINE ADMIN, that of its own user alone. */

@@ -37,6 +37,10 @@ struct alm_db {
         struct alm_account *first; /* of each user with a session */
         int64_t max_bytes;
     } accounts;
+    struct {
+        pthread_mutex_t lock;
+        struct alm_cursor *first; /* by alm_cursor.held_next */
+    } statements; /* that hold memory: those that run, and cursors with rows to come */
     alm_requests requests;
     alm_plan_cache plans;
     int64_t query_mem_bytes;
@@ -127,6 +131,7 @@ struct alm_session {
     alm_activity activity;
     int64_t brief_ns;           /* alm_session_brief: until when; 0: any time */
     atomic_bool cancel, gone;   /* gone: for good */
+    atomic_bool gave_way;       /* `cancel` was set for the memory of the statement */
     atomic_bool ended;          /* by somebody: alm_session_is_ended */
     _Atomic int halted;         /* an alm_status: alm_session_halt */
     _Atomic uint64_t statement; /* number of the one that runs, 0: none */
@@ -197,6 +202,8 @@ struct alm_cursor {
     alm_session *session;
     alm_cursor *open_next; /* of session->open */
     bool is_open;
+    alm_cursor *held_prev, *held_next; /* of db->statements, by its lock */
+    bool is_held;
     alm_mem mem;
     alm_arena arena;
     alm_ctx cx;
@@ -247,6 +254,9 @@ void alm_accounts_limit(alm_db *db); /* the settings have changed */
 /* The session's user is another now. */
 void alm_account_change(alm_session *s);
 void alm_account_leave(alm_session *s);
+/* From here to alm_statement_release its memory counts among those that can give way. */
+void alm_statement_hold(alm_cursor *c);
+void alm_statement_release(alm_cursor *c);
 
 void alm_db_look_at_machine(alm_db *db);
 int64_t alm_session_timeout_ms(const alm_session *s); /* of its next statement; 0: none */

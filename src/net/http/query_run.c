@@ -782,10 +782,11 @@ bool alm_query_run_is_stuck(alm_http *h)
     const int64_t limit_ms = h->cx.conf->http_send_timeout;
     if (run == NULL || !run->waiting)
         return false;
+    const alm_error *why;
     alm_error aged;
     const int64_t waited_ms = (alm_monotonic_ns() - run->waiting_since_ns) / 1000000;
-    if (run->cursor != NULL && alm_session_take_cancel(run->session)) {
-        alm_log_info("http", "an answer that waited for its reader was cancelled");
+    if (run->cursor != NULL && alm_session_take_cancel(run->session, &why)) {
+        alm_log_info("http", "an answer that waited for its reader was broken off: %s", why->msg);
         return true;
     }
     if (run->cursor != NULL && alm_cursor_is_aged(run->cursor, &aged)) {

@@ -264,17 +264,16 @@ static void pg_idle(alm_conn *conn)
  */
 static bool look(pg_conn *c)
 {
-    static const alm_error cancelled = {
-        .code = ALM_E_CANCEL, .sql_pos = -1, .msg = "cancelled by user"};
     const struct alm_conf *conf = c->cx.conf;
+    const alm_error *why;
     alm_error aged;
     const bool waiting = c->running && c->run.waiting;
     if (c->phase != PG_READY || (c->running && !waiting))
         return false;
-    if (alm_session_take_cancel(c->session)) {
+    if (alm_session_take_cancel(c->session, &why)) {
         if (waiting)
-            pg_run_break(c, &cancelled);
-        pg_cursors_give_back(c, 0, ALM_E_CANCEL, "cancelled by user");
+            pg_run_break(c, why);
+        pg_cursors_give_back(c, 0, why->code, why->msg);
         if (waiting)
             alm_conn_resume(c->conn); /* the next message may run at once */
         return false;
