@@ -43,6 +43,13 @@ int fdatasync(int fd)
     return fails('s', EIO) ? -1 : REAL(fdatasync)(fd);
 }
 
+typedef int (*syncfs_fn)(int);
+int syncfs(int fd)
+{
+    static syncfs_fn real;
+    return fails('s', EIO) ? -1 : REAL(syncfs)(fd);
+}
+
 typedef int (*fsync_fn)(int);
 int fsync(int fd)
 {

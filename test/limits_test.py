@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bounds that hold whatever a client asks for: memory of streams, memory and time of queries, nesting,
 syncs per acknowledgement, a server at rest, a read-only or full disk, a second server."""
-import http.client, json, os, pathlib, re, subprocess, sys, tempfile, time, urllib.parse
+import http.client, json, os, pathlib, re, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from server import Server, TOP  # noqa: E402
@@ -176,13 +176,18 @@ def bad_bytes_are_errors(s):
     expect(s.rows("select 1") == [[1]], "the server does not answer")
 
 
+def counting_syncs(d):
+    """The environment of a server whose sync calls are counted from outside, and the function that reads the count."""
+    so, counter = f"{d}/sync_count.so", pathlib.Path(d) / "count"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", so, str(TOP / "test/sync_count.c"), "-ldl"], check=True)
+    return {"LD_PRELOAD": so, "SYNC_COUNT_FILE": str(counter)}, lambda: int.from_bytes(counter.read_bytes(), "little")
+
+
 def syncs_for_20_commits(**env):
     """Sync calls while one client commits 20 times, counted outside the server."""
     with tempfile.TemporaryDirectory() as d:
-        so, counter = f"{d}/sync_count.so", pathlib.Path(d) / "count"
-        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", so, str(TOP / "test/sync_count.c"), "-ldl"], check=True)
-        read = lambda: int.from_bytes(counter.read_bytes(), "little")
-        with Server(env={"LD_PRELOAD": so, "SYNC_COUNT_FILE": str(counter), **env}) as s:
+        count, read = counting_syncs(d)
+        with Server(env={**count, **env}) as s:
             s.exec("create table syncs (ts timestamp, v int) timestamp(ts) partition by day")
             s.exec("insert into syncs values (0, 0)")
             before = read()
@@ -201,6 +206,35 @@ def every_acknowledgement_has_its_sync(s):
 def the_sync_test_notices_a_missing_sync(s):
     n = syncs_for_20_commits(ALMANAC_WAL_SYNC="off")
     expect(n < 20, f"{n} syncs with wal.sync=off: the count proves nothing")
+
+
+@check
+def many_tables_and_partitions_share_syncs(s):
+    n = 200
+    with tempfile.TemporaryDirectory() as d:
+        count, read = counting_syncs(d)
+        with Server(env=count) as own:
+            def few(what, run):
+                before = read()
+                run()
+                expect(1 <= read() - before <= n / 2, f"{read() - before} syncs for {what}")
+            def write(field):
+                lines = "".join(f"many{i},s=a {field}=1 1700000000000000000\n" for i in range(n)).encode()
+                with urllib.request.urlopen(urllib.request.Request(own.url + "/write", lines, own.login()), timeout=60) as r:
+                    expect(r.status == 204, f"{r.status} for lines")
+            few(f"{n} tables made by one request of lines", lambda: write("v"))
+            few(f"a column for each of {n} tables", lambda: write("w"))
+            expect(own.rows("select count() from tables()") == [[n]], "not all tables were made")
+            expect(own.rows("select count(), sum(w) from many7") == [[2, 1.0]], "rows of a table")
+            own.exec("create table hours (ts timestamp, v long) timestamp(ts) partition by hour")
+            own.exec(f"insert into hours select timestamp_sequence(0, 3600000000), x from long_sequence({n})")
+            few(f"an UPDATE of {n} partitions", lambda: own.exec("update hours set v = v + 1"))
+            few(f"new values for {n} partitions", lambda: own.exec("alter table hours alter column v type double"))
+            own.exec("insert into hours select ts, -v from hours union all select ts, 1000 + v from hours")
+            few(f"a DELETE from {n} partitions", lambda: own.exec("delete from hours where v < 0"))
+            expect(own.rows("select count() from hours") == [[2 * n]], "rows that are left")
+            before = read()
+        expect(read() - before <= n / 2, f"{read() - before} syncs for a stop")
 
 
 @check

@@ -49,3 +49,12 @@ int fsync(int fd)
     count();
     return real(fd);
 }
+
+int syncfs(int fd)
+{
+    static int (*real)(int);
+    if (real == NULL)
+        real = (int (*)(int))dlsym(RTLD_NEXT, "syncfs");
+    count();
+    return real(fd);
+}

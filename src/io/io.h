@@ -93,6 +93,14 @@ struct alm_io {
     int64_t (*write)(const alm_io *io, int handle, const void *buf, size_t n, int64_t offset);
     int (*sync)(const alm_io *io, int handle);           /* fdatasync */
     int (*sync_dir)(const alm_io *io, const char *path); /* fsync of a directory */
+    /*
+     * One call for any number of files: all files and names of the file system on which the directory `dir` lies are
+     * durable. A write that failed since the handle was opened is an error, which is told once for each handle: so who
+     * wrote files opens the handle before, and believes no later call after an error. May only be called if syncs_all is
+     * true: other file systems do not wait, or do not tell of errors.
+     */
+    int (*sync_all)(const alm_io *io, int dir);
+    bool (*syncs_all)(const alm_io *io, int dir);
     int (*allocate)(const alm_io *io, int handle, int64_t offset, int64_t n); /* real space */
     int (*truncate)(const alm_io *io, int handle, int64_t size);
     int (*rename)(const alm_io *io, const char *from, const char *to);

@@ -17,6 +17,8 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -251,6 +253,46 @@ static int px_sync_dir(const alm_io *io, const char *path)
     if (failed == 0)
         atomic_fetch_add_explicit(&posix_syncs, 1, memory_order_relaxed);
     return failed;
+}
+
+/* File systems whose syncfs waits for the disk and returns the errors of files. A network, a FUSE or a stacked file system
+ * may do neither. */
+static bool vouches(int64_t type)
+{
+    static const int64_t types[] = {0xef53 /* ext4 */, 0x58465342 /* XFS */, 0x9123683e /* Btrfs */,
+                                    0xf2f52010 /* F2FS */, 0x01021994 /* tmpfs */};
+    for (size_t i = 0; i < ALM_COUNT(types); i++)
+        if (types[i] == type)
+            return true;
+    return false;
+}
+
+/* syncfs returns errors of files since Linux 5.8. */
+static bool kernel_tells_errors(void)
+{
+    struct utsname name;
+    if (uname(&name) != 0)
+        return false;
+    char *end = NULL;
+    const long major = strtol(name.release, &end, 10);
+    const long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+    return major > 5 || (major == 5 && minor >= 8);
+}
+
+static bool px_syncs_all(const alm_io *io, int dir)
+{
+    struct statfs fs;
+    (void)io;
+    return kernel_tells_errors() && fstatfs(dir, &fs) == 0 && vouches((int64_t)(uint32_t)fs.f_type);
+}
+
+static int px_sync_all(const alm_io *io, int dir)
+{
+    (void)io;
+    if (syncfs(dir) != 0) /* not retried, as any sync */
+        return -errno;
+    atomic_fetch_add_explicit(&posix_syncs, 1, memory_order_relaxed);
+    return 0;
 }
 
 static int px_allocate(const alm_io *io, int handle, int64_t offset, int64_t n)
@@ -756,6 +798,8 @@ static const alm_io posix_table = {
     .write = px_write,
     .sync = px_sync,
     .sync_dir = px_sync_dir,
+    .sync_all = px_sync_all,
+    .syncs_all = px_syncs_all,
     .allocate = px_allocate,
     .truncate = px_truncate,
     .rename = px_rename,

@@ -30,6 +30,7 @@ typedef struct sim_node { /* a file or a directory */
     int32_t refs;
     bool is_dir;
     bool locked;
+    bool lost; /* a sync_all dropped writes: the next sync of the file says so */
     sim_bytes live, durable;
     sim_write *log;
     size_t n_log, cap_log;
@@ -79,7 +80,7 @@ struct alm_sim {
     int64_t fail_nth, fail_times, fail_fired;
     int fail_err;
     int64_t cut_nth;
-    bool dead, ignore_sync, no_locks;
+    bool dead, ignore_sync, no_locks, no_sync_all;
     int64_t boot, process; /* who calls; `ended`: processes up to that number do not run any more */
     int64_t ended;
     int64_t machine_bytes; /* 0: those of the real machine */
@@ -244,11 +245,18 @@ static void pending_apply(alm_sim *sim, sim_pending *p)
         space_put(sim, &sim->durable, p->to, p->node);
 }
 
+static void pending_clear(alm_sim *sim)
+{
+    for (size_t i = 0; i < sim->n_pending; i++)
+        node_release(sim, sim->pending[i].node);
+    sim->n_pending = 0;
+}
+
 /* Counts a call; the errno it must fail with (0: none, -1: short write). */
 static int enter(alm_sim *sim, alm_sim_op op)
 {
     const bool changes = op == ALM_SIM_WRITE || op == ALM_SIM_SYNC || op == ALM_SIM_SYNC_DIR ||
-                         (op >= ALM_SIM_ALLOCATE && op <= ALM_SIM_RMDIR);
+                         op == ALM_SIM_SYNC_ALL || (op >= ALM_SIM_ALLOCATE && op <= ALM_SIM_RMDIR);
     sim->calls[op]++;
     sim->calls[ALM_SIM_ANY]++;
     if (changes)
@@ -471,6 +479,10 @@ static int sim_sync(const alm_io *io, int handle)
     }
     if (cut_now(sim))
         return (int)leave(sim, -EIO);
+    if (node->lost) {
+        node->lost = false;
+        return (int)leave(sim, -EIO);
+    }
     sim->syncs++;
     if (!sim->ignore_sync)
         make_durable(node);
@@ -502,6 +514,51 @@ static int sim_sync_dir(const alm_io *io, const char *path)
     }
     sim->n_pending = kept;
     return (int)leave(sim, 0);
+}
+
+/* The kernel wrote what it could, and calls the rest clean. */
+static void lose_some(alm_sim *sim)
+{
+    for (size_t i = 0; i < sim->live.n; i++) {
+        sim_node *node = sim->live.entries[i].node;
+        if (node->n_log == 0)
+            continue;
+        if (next_random(sim) % 2) {
+            make_durable(node);
+        } else {
+            log_settle(sim, node);
+            node->lost = true;
+        }
+    }
+}
+
+static int sim_sync_all(const alm_io *io, int dir)
+{
+    alm_sim *sim = enter_locked(io);
+    const int e = enter(sim, ALM_SIM_SYNC_ALL);
+    ALM_ASSERT(sim->dead || handle_at(sim, dir)->node->is_dir);
+    if (e != 0 && !sim->dead)
+        lose_some(sim);
+    if (e != 0)
+        return (int)leave(sim, e > 0 ? -e : -EIO);
+    if (cut_now(sim))
+        return (int)leave(sim, -EIO);
+    sim->syncs++;
+    if (sim->ignore_sync)
+        return (int)leave(sim, 0);
+    for (size_t i = 0; i < sim->live.n; i++)
+        make_durable(sim->live.entries[i].node);
+    for (size_t i = 0; i < sim->n_pending; i++)
+        pending_apply(sim, &sim->pending[i]);
+    pending_clear(sim);
+    return (int)leave(sim, 0);
+}
+
+static bool sim_syncs_all(const alm_io *io, int dir)
+{
+    alm_sim *sim = enter_locked(io);
+    (void)dir;
+    return leave(sim, !sim->no_sync_all) != 0;
 }
 
 static int sim_size(const alm_io *io, int handle, int64_t size, alm_sim_op op)
@@ -1037,6 +1094,8 @@ alm_sim *alm_sim_new(uint64_t seed)
         .write = sim_write_,
         .sync = sim_sync,
         .sync_dir = sim_sync_dir,
+        .sync_all = sim_sync_all,
+        .syncs_all = sim_syncs_all,
         .allocate = sim_allocate,
         .truncate = sim_truncate,
         .rename = sim_rename,
@@ -1090,13 +1149,6 @@ static void space_free(alm_sim *sim, sim_space *s)
         node_release(sim, s->entries[i].node);
     free(s->entries);
     *s = (sim_space){0};
-}
-
-static void pending_clear(alm_sim *sim)
-{
-    for (size_t i = 0; i < sim->n_pending; i++)
-        node_release(sim, sim->pending[i].node);
-    sim->n_pending = 0;
 }
 
 void alm_sim_free(alm_sim *sim)
@@ -1211,6 +1263,13 @@ void alm_sim_ignore_sync(alm_sim *sim, bool ignore)
 {
     (void)enter_locked(&sim->io);
     sim->ignore_sync = ignore;
+    (void)leave(sim, 0);
+}
+
+void alm_sim_without_sync_all(alm_sim *sim, bool without)
+{
+    (void)enter_locked(&sim->io);
+    sim->no_sync_all = without;
     (void)leave(sim, 0);
 }
 

@@ -5,7 +5,8 @@
  * Model       A file is an inode: the bytes that are durable, and the list of writes, truncations
  *             and allocations since its last sync. A directory entry is durable once sync_dir of its
  *             directory returned; until then it is one of the pending operations (create, rename,
- *             unlink, mkdir, rmdir).
+ *             unlink, mkdir, rmdir). sync_all makes all files and entries durable; when it fails, it keeps of each file
+ *             what the seed says, and the next sync of a file that lost something fails, too.
  * Power cut   alm_sim_cut_after(n): the n-th changing call from now takes part or no effect and
  *             fails, and so does every later call, until alm_sim_restart. The restart keeps what was
  *             durable and, of the rest, what the seed says: each 512-byte sector of each unsynced
@@ -26,6 +27,7 @@ typedef enum alm_sim_op {
     ALM_SIM_WRITE,
     ALM_SIM_SYNC,
     ALM_SIM_SYNC_DIR,
+    ALM_SIM_SYNC_ALL,
     ALM_SIM_ALLOCATE,
     ALM_SIM_TRUNCATE,
     ALM_SIM_RENAME,
@@ -35,8 +37,8 @@ typedef enum alm_sim_op {
     ALM_SIM_STAT,
     ALM_SIM_LIST,
     ALM_SIM_MAP,
-    ALM_SIM_ANY,    /* any of the above */
-    ALM_SIM_CHANGE, /* any that changes the disk: write, sync, sync_dir, allocate ... rmdir */
+    ALM_SIM_ANY, /* any of the above */
+    ALM_SIM_CHANGE, /* any that changes the disk: write, sync, sync_dir, sync_all, allocate ... rmdir */
     ALM_SIM_OP_COUNT
 } alm_sim_op;
 
@@ -61,6 +63,8 @@ bool alm_sim_is_dead(alm_sim *sim);
 void alm_sim_restart(alm_sim *sim);
 /* sync and sync_dir return 0 and do nothing: what a server without syncs would be. */
 void alm_sim_ignore_sync(alm_sim *sim, bool ignore);
+/* A file system without sync_all. */
+void alm_sim_without_sync_all(alm_sim *sim, bool without);
 /* Each sync takes that long. */
 void alm_sim_sync_delay(alm_sim *sim, int64_t us);
 /* Bytes of all files together; more gives -ENOSPC. 0: no limit. */

@@ -141,6 +141,45 @@ static void errors_on_the_nth_call(void **state)
     alm_sim_free(sim);
 }
 
+/* One call for all files and names; when it fails, each file that lost something says so at its next sync. */
+static void all_at_once(void **state)
+{
+    (void)state;
+    int lost = 0;
+    for (uint64_t seed = 0; seed < 32; seed++) {
+        alm_sim *sim = alm_sim_new(seed);
+        const alm_io *io = alm_sim_io(sim);
+        int files[8];
+        char path[16];
+        assert_int_equal(io->mkdir(io, "d"), 0);
+        const int dir = io->open_dir(io, "d");
+        assert_true(io->syncs_all(io, dir));
+        for (int i = 0; i < 8; i++) {
+            (void)snprintf(path, sizeof path, "d/%d", i);
+            files[i] = io->open(io, path, RW);
+            assert_int_equal(io->write(io, files[i], "abcd", 4, 0), 4);
+        }
+        if (seed % 2) {
+            alm_sim_fail(sim, ALM_SIM_SYNC_ALL, 1, EIO, 1);
+            assert_int_equal(io->sync_all(io, dir), -EIO);
+            for (int i = 0; i < 8; i++)
+                lost += io->sync(io, files[i]) == -EIO;
+            for (int i = 0; i < 8; i++)
+                assert_int_equal(io->sync(io, files[i]), 0);
+        } else {
+            assert_int_equal(io->sync_all(io, dir), 0);
+            assert_int_equal(io->sync_count(io), 1);
+            alm_sim_restart(sim);
+            for (int i = 0; i < 8; i++) {
+                (void)snprintf(path, sizeof path, "d/%d", i);
+                assert_int_equal(size_of(io, path), 4);
+            }
+        }
+        alm_sim_free(sim);
+    }
+    assert_in_range(lost, 16, 112);
+}
+
 static void ignored_sync_loses(void **state)
 {
     (void)state;
@@ -228,6 +267,7 @@ int main(void)
         cmocka_unit_test(names_need_a_synced_directory),
         cmocka_unit_test(power_cut_stops_everything),
         cmocka_unit_test(errors_on_the_nth_call),
+        cmocka_unit_test(all_at_once),
         cmocka_unit_test(ignored_sync_loses),
         cmocka_unit_test(both_disks_agree),
     };

@@ -515,8 +515,15 @@ static alm_partition_by partition_of(const char *name)
     return ALM_PART_DAY;
 }
 
+/* What a unit makes: tables and columns that are missing. */
+typedef struct making {
+    alm_table_edit *edits;
+    const line_col **cols; /* NULL: the edit makes a table */
+    uint32_t n;
+} making;
+
 /* Columns in the order of the first line, the designated timestamp at the end. */
-static alm_status make_table(alm_lines *l, const line_table *t)
+static alm_status make_table(alm_lines *l, const line_table *t, making *m)
 {
     alm_ctx *cx = &l->c.cx;
     alm_column *cols = NULL;
@@ -532,39 +539,34 @@ static alm_status make_table(alm_lines *l, const line_table *t)
     }
     const alm_stmt nobody = {.end = -1}; /* no OWNED BY here */
     alm_acl_edit owner;
+    alm_table_spec *spec = NULL;
     const char *name = NULL;
     const alm_records_change *records = NULL;
+    ALM_TRY(ALM_NEW(cx, &l->c.arena, &spec));
     ALM_TRY(alm_arena_zstr(cx, cx->arena, t->name, &name));
     ALM_TRY(alm_own_table(&l->c, &nobody, name, &owner));
-    ALM_TRY(alm_acl_with(cx, &owner, true, &records));
-    const alm_table_spec spec = {.name = t->name,
-                                 .records = records,
-                                 .cols = cols,
-                                 .n_cols = n,
-                                 .ts_col = (int32_t)n - 1,
-                                 .partition = partition_of(cx->conf->line_default_partition_by),
-                                 .wal = true};
-    const alm_status st = alm_table_create(cx, l->c.session->db->storage, &spec, NULL);
-    if (st == ALM_OK)
-        alm_audit_made(l->c.session, "CREATE TABLE", t->name, (alm_str){0});
-    if (st != ALM_E_EXISTS) /* somebody else was faster: its columns are compared below */
-        return st;
-    alm_error_clear(cx);
+    ALM_TRY(alm_acl_with(cx, &owner, true, &records)); /* whatever others change meanwhile */
+    *spec = (alm_table_spec){.name = t->name,
+                             .records = records,
+                             .cols = cols,
+                             .n_cols = n,
+                             .ts_col = (int32_t)n - 1,
+                             .partition = partition_of(cx->conf->line_default_partition_by),
+                             .wal = true};
+    m->edits[m->n++] = (alm_table_edit){.create = spec, .table = t->name};
     return ALM_OK;
 }
 
-static alm_status make_column(alm_lines *l, const line_table *t, const line_col *col)
+static alm_status make_column(alm_lines *l, const line_table *t, const line_col *col, making *m)
 {
     alm_ctx *cx = &l->c.cx;
     const char *name = NULL;
+    alm_column *made = NULL;
+    ALM_TRY(ALM_NEW(cx, &l->c.arena, &made));
     ALM_TRY(alm_arena_zstr(cx, &l->c.arena, col->name, &name));
-    const alm_column made = column_of(col, name);
-    const alm_status st = alm_table_add_column(cx, l->c.session->db->storage, t->name, &made);
-    if (st == ALM_OK)
-        alm_audit_made(l->c.session, "ALTER TABLE", t->name, col->name);
-    if (st != ALM_E_DUPLICATE)
-        return st;
-    alm_error_clear(cx);
+    *made = column_of(col, name);
+    m->cols[m->n] = col;
+    m->edits[m->n++] = (alm_table_edit){.table = t->name, .col = made};
     return ALM_OK;
 }
 
@@ -602,27 +604,67 @@ static alm_status may_write(alm_lines *l)
     return ALM_OK;
 }
 
-/* Makes what is not there in the snapshot; *made: look again. */
-static alm_status make_missing(alm_lines *l, bool *made)
+static uint32_t count_missing(const alm_lines *l)
 {
-    *made = false;
-    ALM_TRY(may_write(l));
+    uint32_t n = 0;
+    for (const line_table *t = l->tables; t != NULL; t = t->next) {
+        const alm_table *table = t->rows > 0 ? alm_snapshot_find(l->c.snapshot, t->name) : NULL;
+        if (t->rows > 0 && table == NULL)
+            n++;
+        for (uint32_t i = 0; table != NULL && i < t->n_cols; i++)
+            n += is_missing(table, &t->cols[i]);
+    }
+    return n;
+}
+
+static alm_status list_missing(alm_lines *l, making *m)
+{
     for (line_table *t = l->tables; t != NULL; t = t->next) {
-        if (t->rows == 0)
-            continue;
-        const alm_table *table = alm_snapshot_find(l->c.snapshot, t->name);
-        if (table == NULL) {
-            ALM_TRY(make_table(l, t));
-            *made = true;
-        }
-        for (uint32_t i = 0; table != NULL && i < t->n_cols; i++) {
-            if (!is_missing(table, &t->cols[i]))
-                continue;
-            ALM_TRY(make_column(l, t, &t->cols[i]));
-            *made = true;
-        }
+        const alm_table *table = t->rows > 0 ? alm_snapshot_find(l->c.snapshot, t->name) : NULL;
+        if (t->rows > 0 && table == NULL)
+            ALM_TRY(make_table(l, t, m));
+        for (uint32_t i = 0; table != NULL && i < t->n_cols; i++)
+            if (is_missing(table, &t->cols[i]))
+                ALM_TRY(make_column(l, t, &t->cols[i], m));
     }
     return ALM_OK;
+}
+
+/* All are told to the audit that were made, also beside one that failed. Where somebody else was faster, columns are
+ * compared later. */
+static alm_status look_at_made(alm_lines *l, const making *m)
+{
+    alm_ctx *cx = &l->c.cx;
+    for (uint32_t i = 0; i < m->n; i++) {
+        const alm_table_edit *edit = &m->edits[i];
+        const bool table = m->cols[i] == NULL;
+        if (edit->err.code == ALM_OK)
+            alm_audit_made(l->c.session, table ? "CREATE TABLE" : "ALTER TABLE", edit->table,
+                           table ? (alm_str){0} : m->cols[i]->name);
+        else if (edit->err.code != (table ? ALM_E_EXISTS : ALM_E_DUPLICATE) &&
+                 cx->err.code == ALM_OK)
+            cx->err = edit->err;
+    }
+    return cx->err.code;
+}
+
+/* Makes what is not there in the snapshot, with one sync; *made: look again. */
+static alm_status make_missing(alm_lines *l, bool *made)
+{
+    alm_ctx *cx = &l->c.cx;
+    making m = {0};
+    ALM_TRY(may_write(l));
+    const uint32_t n = count_missing(l);
+    *made = n > 0;
+    if (n == 0)
+        return ALM_OK;
+    ALM_TRY(ALM_NEWN(cx, &l->c.arena, n, &m.edits));
+    ALM_TRY(ALM_NEWN(cx, &l->c.arena, n, &m.cols));
+    memset((void *)m.cols, 0, n * sizeof *m.cols);
+    ALM_TRY(list_missing(l, &m));
+    ALM_ASSERT(m.n == n);
+    ALM_TRY(alm_tables_edit(cx, l->c.session->db->storage, m.edits, n));
+    return look_at_made(l, &m);
 }
 
 static alm_status look(alm_lines *l)

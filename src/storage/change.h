@@ -50,6 +50,18 @@ ALM_NODISCARD alm_status alm_change_parts_of(alm_ctx *cx, alm_build *b, const al
 ALM_NODISCARD alm_status alm_change_parts(alm_ctx *cx, alm_build *b, const alm_parts_change *change,
                                           const alm_version *from, uint64_t flushed_lsn, bool redo,
                                           alm_buf *ops);
+/* A request in memory: the lanes of the table (rq->arg: uint64_t, its id) are frozen, if there are any and none is. */
+ALM_NODISCARD alm_status alm_prepare_freeze(alm_ctx *cx, alm_request *rq, alm_build *b);
+/* alm_parts_commit of flushes of many tables, whose maintenance locks are held: the files are synced together, and the
+ * records are one group. Each has its own context and outcome, also of a sync that failed; an error that is returned means
+ * that nothing was done. */
+typedef struct alm_parts_job {
+    alm_ctx *cx;
+    const alm_parts_change *change;
+    alm_status *status;
+} alm_parts_job;
+ALM_NODISCARD alm_status alm_parts_commit_all(alm_ctx *cx, alm_storage *st,
+                                              const alm_parts_job *jobs, size_t n);
 /* The parts operation of a record. */
 ALM_NODISCARD alm_status alm_op_parts(alm_ctx *cx, alm_buf *buf, const alm_parts_change *change,
                                       uint64_t flushed_lsn);

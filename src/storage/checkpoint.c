@@ -8,87 +8,85 @@
 #include "base/log.h"
 #include "storage/commit.h"
 #include "storage/dict.h"
-#include "storage/failing.h"
 
-typedef struct head_size {
-    uint64_t table_id;
-    int64_t bytes;
-} head_size;
+/* Dictionaries that were written and wait for their sync. */
+typedef struct saving {
+    alm_symbols_saving symbols;
+    alm_unsynced unsynced;
+} saving;
 
-static int larger_first(const void *a, const void *b)
+typedef struct savings {
+    saving *list;
+    size_t n, cap;
+} savings;
+
+static alm_status room_for_one(alm_ctx *cx, savings *s)
 {
-    const head_size *x = a, *y = b;
-    return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+    if (s->n < s->cap)
+        return ALM_OK;
+    const size_t cap = ALM_MAX((size_t)64, 2 * s->cap);
+    saving *bigger = realloc(s->list, cap * sizeof *bigger);
+    if (bigger == NULL)
+        return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a checkpoint");
+    s->list = bigger;
+    s->cap = cap;
+    return ALM_OK;
 }
 
-alm_status alm_heads_flush(alm_ctx *cx, alm_storage *st, int64_t keep_bytes)
+static alm_status write_dict(alm_ctx *cx, alm_storage *st, const alm_version *v, uint32_t col,
+                             savings *s)
 {
-    alm_catver *cat = alm_catver_current(st);
-    head_size *heads = NULL;
-    size_t n = 0;
-    int64_t total = 0;
-    alm_status e = alm_heap_bytes(cx, cat->n * sizeof *heads, "a checkpoint", &heads);
-    for (size_t i = 0; i < cat->n && e == ALM_OK; i++) {
-        const alm_version *v = alm_catver_at(cat, i);
-        if (v->head_rows == 0)
-            continue;
-        heads[n++] = (head_size){v->table.id, v->head_bytes};
-        total += v->head_bytes;
-    }
-    alm_catver_release(cat); /* or the lanes that are flushed could not go */
-    if (n > 0)
-        qsort(heads, n, sizeof *heads, larger_first);
-    for (size_t i = 0; i < n && e == ALM_OK && total > keep_bytes; i++) {
-        total -= heads[i].bytes;
-        alm_version *v = alm_work_pauses(st, heads[i].table_id, ALM_WORK_FLUSH)
-                             ? NULL
-                             : alm_storage_version(st, heads[i].table_id);
-        if (v == NULL)
-            continue;
-        e = alm_tab_lock(cx, st, v->tab, ALM_TAB_MAINT);
-        if (e == ALM_OK) {
-            alm_tab *tab = alm_tab_retain(v->tab); /* name lives as long */
-            const char *const name = v->table.name;
-            alm_version_release(v);
-            v = NULL;
-            e = alm_work_result(cx, st, tab->id, name, ALM_WORK_FLUSH,
-                                alm_head_flush(cx, st, tab->id));
-            alm_tab_unlock(st, tab, ALM_TAB_MAINT);
-            alm_tab_release(tab);
-        }
-        alm_version_release(v);
-    }
-    free(heads);
+    char dir[ALM_PATH_MAX], name[32];
+    ALM_TRY(room_for_one(cx, s));
+    saving *one = &s->list[s->n];
+    ALM_TRY(alm_unsynced_begin(cx, st, v->table.id, &one->unsynced));
+    alm_storage_table_dir(st, v->table.id, dir, sizeof dir);
+    (void)snprintf(name, sizeof name, "%u.dict", v->schema->cols[col].id);
+    ALM_TRY(alm_symbols_write(cx, v->schema->symbols[col], st->io, dir, name,
+                              v->schema->dicts[col].count, &one->symbols));
+    if (one->symbols.handle < 0)
+        return ALM_OK;
+    one->unsynced.named = !one->symbols.fresh;
+    s->n++;
+    return alm_unsynced_written(cx, st, &one->unsynced, one->symbols.handle, one->symbols.bytes,
+                                name);
+}
+
+static alm_status write_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v, savings *s)
+{
+    for (uint32_t c = 0; c < v->schema->n_cols; c++)
+        if (v->schema->symbols[c] != NULL && v->schema->dicts[c].count > 1)
+            ALM_TRY(write_dict(cx, st, v, c, s));
+    return ALM_OK;
+}
+
+static alm_status sync_dicts(alm_ctx *cx, alm_storage *st, savings *s)
+{
+    alm_unsynced **list = NULL;
+    ALM_TRY(alm_heap_bytes(cx, s->n * sizeof *list, "a checkpoint", (void *)&list));
+    for (size_t i = 0; i < s->n; i++)
+        list[i] = &s->list[i].unsynced;
+    const alm_status e = alm_unsynced_sync(cx, st, list, s->n);
+    free((void *)list);
     return e;
 }
 
-static alm_status save_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v)
+/* What is new in all dictionaries, with few syncs. */
+static alm_status save_dicts(alm_ctx *cx, alm_storage *st, const alm_catver *cat)
 {
-    char dir[ALM_PATH_MAX], tables[ALM_PATH_MAX], name[32];
-    bool there = false;
-    for (uint32_t c = 0; c < v->schema->n_cols; c++) {
-        if (v->schema->symbols[c] == NULL || v->schema->dicts[c].count <= 1)
-            continue;
-        if (!there) {
-            alm_io_stat meta;
-            alm_storage_table_dir(st, v->table.id, dir, sizeof dir);
-            (void)snprintf(tables, sizeof tables, "%s/tables", st->root);
-            if (st->io->stat(st->io, dir, &meta) < 0) {
-                int e = st->io->mkdir(st->io, dir);
-                if (e >= 0)
-                    e = st->io->sync_dir(st->io, tables);
-                if (e < 0) {
-                    (void)st->io->rmdir(st->io, dir);
-                    return alm_io_fail(cx, e, dir);
-                }
-            }
-            there = true;
-        }
-        (void)snprintf(name, sizeof name, "%u.dict", v->schema->cols[c].id);
-        ALM_TRY(alm_symbols_save(cx, v->schema->symbols[c], st->io, dir, name,
-                                 v->schema->dicts[c].count));
+    savings s = {0};
+    alm_status e = ALM_OK;
+    for (size_t i = 0; i < cat->n && e == ALM_OK; i++)
+        e = write_dicts(cx, st, alm_catver_at(cat, i), &s);
+    if (e == ALM_OK && s.n > 0)
+        e = sync_dicts(cx, st, &s);
+    for (size_t i = 0; i < s.n; i++) {
+        if (e == ALM_OK)
+            alm_symbols_saved(&s.list[i].symbols);
+        alm_unsynced_drop(st, &s.list[i].unsynced);
     }
-    return ALM_OK;
+    free(s.list);
+    return e;
 }
 
 static uint64_t oldest_segment(alm_storage *st)
@@ -109,8 +107,8 @@ alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
     alm_status e = alm_wal_sync_all(cx, &st->wal, NULL);
     if (e != ALM_OK)
         alm_storage_set_failed(st, cx);
-    for (size_t i = 0; i < cat->n && e == ALM_OK; i++)
-        e = save_dicts(cx, st, alm_catver_at(cat, i));
+    if (e == ALM_OK)
+        e = save_dicts(cx, st, cat);
     if (e == ALM_OK)
         e = alm_catalog_write(cx, st, cat);
     if (e == ALM_OK) {

@@ -153,21 +153,38 @@ static void lead_list(alm_storage *st, alm_request *list)
 
 /* ---------------------------------------------------------------------- the queue */
 
-/* Returns with the lock of the queue held. */
-static void enqueue(alm_ctx *cx, alm_storage *st, alm_request *rq)
+static void request_begin(alm_request *rq)
 {
-    rq->cx = cx;
     rq->status = ALM_OK;
     rq->done = false;
     rq->next = NULL;
     alm_buf_init(&rq->buf, NULL);
     alm_buf_init(&rq->records_buf, NULL);
-    (void)pthread_mutex_lock(&st->queue_lock);
+}
+
+static void request_end(alm_request *rq)
+{
+    alm_buf_deinit(&rq->buf);
+    alm_buf_deinit(&rq->records_buf);
+}
+
+/* With the lock of the queue held. */
+static void enqueue_one(alm_storage *st, alm_request *rq)
+{
     *st->queue_tail = rq;
     st->queue_tail = &rq->next;
     st->queue_n++;
     if (st->crowd_wanted > 0 && st->queue_n >= st->crowd_wanted)
         (void)pthread_cond_signal(&st->crowd_cond);
+}
+
+/* Returns with the lock of the queue held. */
+static void enqueue(alm_ctx *cx, alm_storage *st, alm_request *rq)
+{
+    rq->cx = cx;
+    request_begin(rq);
+    (void)pthread_mutex_lock(&st->queue_lock);
+    enqueue_one(st, rq);
 }
 
 /* Leads the group of all that wait. Takes and gives back the queue with its lock held; returns the
@@ -221,10 +238,9 @@ static bool wants_leader(alm_storage *st)
     return call;
 }
 
-alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq)
+/* Until the request is done: leads where nobody else does. Takes and gives back the queue with its lock held. */
+static void wait_for(alm_storage *st, alm_request *rq)
 {
-    (void)pthread_cond_init(&rq->wake, NULL);
-    enqueue(cx, st, rq);
     while (!rq->done) {
         if (st->leading) {
             (void)pthread_cond_wait(&rq->wake, &st->queue_lock);
@@ -238,11 +254,37 @@ alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq)
             st->lead(st->lead_arg);
         (void)pthread_mutex_lock(&st->queue_lock);
     }
+}
+
+alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq)
+{
+    (void)pthread_cond_init(&rq->wake, NULL);
+    enqueue(cx, st, rq);
+    wait_for(st, rq);
     (void)pthread_mutex_unlock(&st->queue_lock);
     (void)pthread_cond_destroy(&rq->wake);
-    alm_buf_deinit(&rq->buf);
-    alm_buf_deinit(&rq->records_buf);
+    request_end(rq);
     return rq->status;
+}
+
+void alm_commit_all(alm_storage *st, alm_request *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ALM_ASSERT(list[i].cx != NULL && list[i].finished == NULL);
+        (void)pthread_cond_init(&list[i].wake, NULL);
+        request_begin(&list[i]);
+    }
+    (void)pthread_mutex_lock(&st->queue_lock);
+    for (size_t i = 0; i < n; i++)
+        enqueue_one(st, &list[i]);
+    if (n > 0) /* they came together, so they are in one group: the first is told with the last */
+        wait_for(st, &list[0]);
+    (void)pthread_mutex_unlock(&st->queue_lock);
+    for (size_t i = 0; i < n; i++) {
+        ALM_ASSERT(list[i].done);
+        (void)pthread_cond_destroy(&list[i].wake);
+        request_end(&list[i]);
+    }
 }
 
 void alm_commit_start(alm_ctx *cx, alm_storage *st, alm_request *rq)

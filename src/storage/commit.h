@@ -18,7 +18,7 @@ struct alm_request {
 
     const alm_records_change *records; /* change together with the rest; NULL: none */
     alm_buf records_buf;
-    alm_buf buf;             /* for the payload; released by alm_commit */
+    alm_buf buf;             /* for the payload; released by alm_commit and alm_commit_all */
     alm_wal_piece pieces[5]; /* pieces[0] may be the caller's; cleared before each prepare; the last
                               * are the records and the time of the commit */
     uint32_t n_pieces;
@@ -37,6 +37,9 @@ struct alm_request {
 
 /* Returns when the change is durable and visible, or has failed. */
 ALM_NODISCARD alm_status alm_commit(alm_ctx *cx, alm_storage *st, alm_request *rq);
+/* Many changes in one group: each has its own context (rq->cx, set by the caller), log record and outcome (rq->status), and
+ * all together cost one sync. Returns when all are over. */
+void alm_commit_all(alm_storage *st, alm_request *list, size_t n);
 /* The same without waiting: rq->finished tells, and has to release rq->buf. Only where somebody leads:
  * st->lead. */
 void alm_commit_start(alm_ctx *cx, alm_storage *st, alm_request *rq);

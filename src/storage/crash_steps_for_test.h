@@ -75,7 +75,12 @@ static alm_status make_of(world *w, int table, uint32_t n_cols, bool keyed, mode
     m->tables[table].n_cols = n_cols;
     for (uint32_t c = 0; c < n_cols; c++)
         know_column(m, table, c, cols[c].name, (alm_type_id)cols[c].type.id);
-    return alm_table_create(&w->cx, w->st, &spec, NULL);
+    if (w->conf.sync_files_max > 1)
+        return alm_table_create(&w->cx, w->st, &spec, NULL);
+    alm_table_edit edit = {.create = &spec}; /* the same as one of many */
+    ALM_TRY(alm_tables_edit(&w->cx, w->st, &edit, 1));
+    w->cx.err = edit.err;
+    return edit.err.code;
 }
 
 static alm_status make(world *w, int table, model *m)

@@ -136,6 +136,7 @@ static void world_init(world *w, uint64_t seed)
     w->sim = alm_sim_new(seed);
     alm_storage_conf_default(&w->conf);
     w->conf.wal_segment_bytes = 4096;
+    w->conf.sync_files_max = seed % 2 ? 16 : 1; /* files one by one, or the file system */
     w->conf.manual = true;
 }
 
@@ -378,8 +379,9 @@ static void every_call_may_fail(void **state)
     static const struct {
         alm_sim_op op;
         int err;
-    } kinds[] = {{ALM_SIM_ANY, EIO}, {ALM_SIM_CHANGE, ENOSPC},   {ALM_SIM_SYNC, EIO},
-                 {ALM_SIM_WRITE, 0}, {ALM_SIM_ALLOCATE, ENOSPC}, {ALM_SIM_OPEN, EMFILE}};
+    } kinds[] = {{ALM_SIM_ANY, EIO},      {ALM_SIM_CHANGE, ENOSPC}, {ALM_SIM_SYNC, EIO},
+                 {ALM_SIM_SYNC_ALL, EIO}, {ALM_SIM_WRITE, 0},       {ALM_SIM_ALLOCATE, ENOSPC},
+                 {ALM_SIM_OPEN, EMFILE}};
     for (size_t i = 0; i < LISTS * ALM_COUNT(kinds); i++) {
         const size_t k = i / LISTS;
         bool finished = false;

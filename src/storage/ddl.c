@@ -349,7 +349,7 @@ alm_status alm_table_truncate(alm_ctx *cx, alm_storage *st, alm_str name)
     return alm_tables_truncate(cx, st, &name, 1);
 }
 
-alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name, const alm_column *col)
+static alm_status check_column(alm_ctx *cx, const alm_column *col)
 {
     const size_t len = alm_str_of(col->name).len;
     if (len == 0 || len > NAME_BYTES_MAX)
@@ -357,6 +357,72 @@ alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name, cons
                         NAME_BYTES_MAX, len);
     if (!alm_type_is_valid(col->type))
         return alm_fail(cx, ALM_E_TYPE, -1, "column '%s' has no type", col->name);
+    return ALM_OK;
+}
+
+alm_status alm_table_add_column(alm_ctx *cx, alm_storage *st, alm_str name, const alm_column *col)
+{
+    ALM_TRY(check_column(cx, col));
     ddl_arg arg = {.kind = ALM_OP_ADD_COLUMN, .name = name, .col = col};
     return change_table(cx, st, &arg, NULL);
+}
+
+/* --------------------------------------------------------------- many changes together */
+
+typedef struct edit_run {
+    alm_ctx cx; /* a copy of the caller's, for the error of this one */
+    create_arg create;
+    ddl_arg ddl;
+    alm_request *rq; /* NULL: it failed before */
+} edit_run;
+
+static alm_status edit_request(alm_storage *st, const alm_table_edit *edit, edit_run *run,
+                               alm_request *rq)
+{
+    if (edit->create == NULL) {
+        ALM_TRY(check_column(&run->cx, edit->col));
+        run->ddl = (ddl_arg){.kind = ALM_OP_ADD_COLUMN, .name = edit->table, .col = edit->col};
+        *rq = (alm_request){.prepare = prepare_ddl, .arg = &run->ddl, .cx = &run->cx};
+        return ALM_OK;
+    }
+    ALM_TRY(check_spec(&run->cx, edit->create));
+    ALM_TRY(make_version(&run->cx, st, edit->create, &run->create.v));
+    run->create.replace = edit->create->replace;
+    *rq = (alm_request){.prepare = prepare_create,
+                        .arg = &run->create,
+                        .records = edit->create->records,
+                        .cx = &run->cx};
+    return ALM_OK;
+}
+
+static void run_edits(alm_ctx *cx, alm_storage *st, alm_table_edit *edits, uint32_t n,
+                      edit_run *runs, alm_request *requests)
+{
+    size_t n_requests = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        runs[i].cx = *cx;
+        if (edit_request(st, &edits[i], &runs[i], &requests[n_requests]) == ALM_OK)
+            runs[i].rq = &requests[n_requests++];
+    }
+    alm_commit_all(st, requests, n_requests);
+    for (uint32_t i = 0; i < n; i++) {
+        ALM_ASSERT(runs[i].rq == NULL || runs[i].rq->status == runs[i].cx.err.code);
+        edits[i].err = runs[i].cx.err;
+        alm_version_release(runs[i].create.v);
+    }
+}
+
+alm_status alm_tables_edit(alm_ctx *cx, alm_storage *st, alm_table_edit *edits, uint32_t n)
+{
+    edit_run *runs = NULL;
+    alm_request *requests = NULL;
+    ALM_TRY(alm_storage_writable(cx, st));
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *runs, "changes of tables", &runs));
+    memset(runs, 0, n * sizeof *runs);
+    const alm_status e = alm_heap_bytes(cx, n * sizeof *requests, "changes of tables", &requests);
+    if (e == ALM_OK)
+        run_edits(cx, st, edits, n, runs, requests);
+    free(requests);
+    free(runs);
+    return e;
 }

@@ -62,6 +62,19 @@ ALM_NODISCARD alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t
 /* Appends the codes [saved, count) to the file and syncs it (and its directory when new). */
 ALM_NODISCARD alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
                                           const char *dir, const char *name, uint32_t count);
+/* The same in two steps, so that many dictionaries are synced together: writes what is new, and takes it for saved when
+ * file and name are durable. Between the two nobody else saves or rewrites it: the caller holds checkpoint_lock. */
+typedef struct alm_symbols_saving {
+    alm_symbols *sym;
+    int handle; /* open; the caller syncs and closes it; -1: nothing was new */
+    bool fresh; /* the file was made: its directory is to be synced, too */
+    uint32_t count;
+    int64_t bytes;
+} alm_symbols_saving;
+ALM_NODISCARD alm_status alm_symbols_write(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
+                                           const char *dir, const char *name, uint32_t count,
+                                           alm_symbols_saving *out);
+void alm_symbols_saved(const alm_symbols_saving *saving);
 /* Writes the codes [1, count) as a file of their own, synced. */
 ALM_NODISCARD alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io *io,
                                             const char *path, uint32_t count);

@@ -95,6 +95,11 @@ static alm_status write_codes(alm_ctx *cx, const alm_symbols *sym, const alm_io 
         ALM_TRY(save_record(cx, sym, io, handle, path, code, n, offset));
         code += n;
     }
+    return ALM_OK;
+}
+
+static alm_status sync_file(alm_ctx *cx, const alm_io *io, int handle, const char *path)
+{
     const int rc = io->sync(io, handle);
     return rc < 0 ? alm_io_fail(cx, rc, path) : ALM_OK;
 }
@@ -109,14 +114,16 @@ alm_status alm_symbols_export(alm_ctx *cx, const alm_symbols *sym, const alm_io 
     alm_status st = write_header(cx, sym, io, handle, path);
     if (st == ALM_OK)
         st = write_codes(cx, sym, io, handle, path, 1, count, &offset);
+    if (st == ALM_OK)
+        st = sync_file(cx, io, handle, path);
     const int rc = io->close(io, handle);
     if (st == ALM_OK && rc < 0)
         st = alm_io_fail(cx, rc, path);
     return st;
 }
 
-static alm_status save_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
-                              const char *path, uint32_t count)
+static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *path,
+                               uint32_t count, alm_symbols_saving *out)
 {
     const bool fresh = sym->saved_bytes == 0;
     const int handle = io->open(
@@ -135,31 +142,55 @@ static alm_status save_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, c
     }
     if (st == ALM_OK)
         st = write_codes(cx, sym, io, handle, path, sym->saved_count, count, &offset);
-    (void)io->close(io, handle);
-    if (st == ALM_OK && fresh) {
-        const int rc = io->sync_dir(io, dir);
-        if (rc < 0)
-            st = alm_io_fail(cx, rc, dir);
+    if (st != ALM_OK) {
+        (void)io->close(io, handle);
+        return st;
     }
-    if (st == ALM_OK) {
-        sym->saved_bytes = offset;
-        sym->saved_count = count;
-    }
-    return st;
+    *out = (alm_symbols_saving){
+        .sym = sym, .handle = handle, .fresh = fresh, .count = count, .bytes = offset};
+    return ALM_OK;
 }
 
-alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
-                            const char *name, uint32_t count)
+alm_status alm_symbols_write(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
+                             const char *name, uint32_t count, alm_symbols_saving *out)
 {
     ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
     char path[1024];
+    *out = (alm_symbols_saving){.sym = sym, .handle = -1};
     if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
     (void)pthread_mutex_lock(&sym->lock);
     alm_status st = ALM_OK;
     if (count > sym->saved_count || sym->saved_bytes == 0)
-        st = save_locked(cx, sym, io, dir, path, count);
+        st = write_locked(cx, sym, io, path, count, out);
     (void)pthread_mutex_unlock(&sym->lock);
+    return st;
+}
+
+void alm_symbols_saved(const alm_symbols_saving *saving)
+{
+    alm_symbols *sym = saving->sym;
+    (void)pthread_mutex_lock(&sym->lock);
+    ALM_ASSERT(saving->count >= sym->saved_count && saving->bytes >= sym->saved_bytes);
+    sym->saved_bytes = saving->bytes;
+    sym->saved_count = saving->count;
+    (void)pthread_mutex_unlock(&sym->lock);
+}
+
+alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
+                            const char *name, uint32_t count)
+{
+    alm_symbols_saving saving;
+    ALM_TRY(alm_symbols_write(cx, sym, io, dir, name, count, &saving));
+    if (saving.handle < 0)
+        return ALM_OK;
+    alm_status st = sync_file(cx, io, saving.handle, name);
+    (void)io->close(io, saving.handle);
+    const int rc = st == ALM_OK && saving.fresh ? io->sync_dir(io, dir) : 0;
+    if (rc < 0)
+        st = alm_io_fail(cx, rc, dir);
+    if (st == ALM_OK)
+        alm_symbols_saved(&saving);
     return st;
 }
 

@@ -68,7 +68,8 @@ static alm_status file_make(alm_ctx *cx, alm_storage *st, uint64_t table_id, uin
 {
     alm_file *f = NULL;
     ALM_TRY(alm_heap_bytes(cx, sizeof *f, "a file", &f));
-    *f = (alm_file){.refs = 1, .id = id, .table_id = table_id, .bytes = bytes, .st = st};
+    *f = (alm_file){
+        .refs = 1, .id = id, .table_id = table_id, .bytes = bytes, .st = st, .unsynced.handle = -1};
     (void)pthread_mutex_lock(&st->file_lock);
     const alm_status e = registry_room(cx, st);
     if (e == ALM_OK) {
@@ -89,22 +90,25 @@ static alm_status file_make(alm_ctx *cx, alm_storage *st, uint64_t table_id, uin
 alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool parquet,
                         alm_file **out)
 {
-    char dir[ALM_PATH_MAX];
-    alm_io_stat meta;
-    alm_storage_table_dir(st, table_id, dir, sizeof dir);
-    if (st->io->stat(st->io, dir, &meta) < 0) {
-        char tables[ALM_PATH_MAX];
-        (void)snprintf(tables, sizeof tables, "%s/tables", st->root);
-        int e = st->io->mkdir(st->io, dir);
-        if (e >= 0)
-            e = st->io->sync_dir(st->io, tables);
-        if (e < 0) {
-            (void)st->io->rmdir(st->io, dir); /* or the next caller would believe in it */
-            return alm_io_fail(cx, e, dir);
-        }
-    }
+    alm_unsynced fresh;
+    ALM_TRY(alm_unsynced_begin(cx, st, table_id, &fresh));
     const uint64_t id = atomic_fetch_add(&st->next_file_id, 1);
-    return file_make(cx, st, table_id, parquet ? id | ALM_FILE_PARQUET : id, 0, out);
+    ALM_TRY(file_make(cx, st, table_id, parquet ? id | ALM_FILE_PARQUET : id, 0, out));
+    (*out)->unsynced = fresh;
+    return ALM_OK;
+}
+
+alm_status alm_file_write(alm_ctx *cx, alm_file *file, const alm_part_spec *spec,
+                          alm_part_written *out)
+{
+    char dir[ALM_PATH_MAX], name[ALM_NAME_MAX];
+    alm_part_spec later = *spec;
+    later.later = true;
+    alm_file_dir(file, dir, sizeof dir);
+    alm_file_name(file, name, sizeof name);
+    ALM_TRY(alm_part_write(cx, file->st->io, dir, name, &later, out));
+    file->bytes = out->bytes;
+    return alm_unsynced_written(cx, file->st, &file->unsynced, out->handle, out->bytes, name);
 }
 
 alm_file *alm_file_find(alm_storage *st, uint64_t id)
@@ -170,6 +174,7 @@ void alm_file_release(alm_file *file)
     alm_part *part = atomic_load(&file->part);
     if (part != NULL)
         alm_part_release(part);
+    alm_unsynced_drop(st, &file->unsynced);
     alm_damage_end(st, (alm_damage_key){ALM_DAMAGE_PART, file->table_id, file->id});
     if (!stays) {
         char path[ALM_PATH_MAX];

@@ -11,7 +11,7 @@
 #include "storage/change.h"
 #include "storage/part.h"
 
-static alm_status prepare_freeze(alm_ctx *cx, alm_request *rq, alm_build *b)
+alm_status alm_prepare_freeze(alm_ctx *cx, alm_request *rq, alm_build *b)
 {
     const uint64_t *table_id = rq->arg;
     const alm_version *v = alm_build_find(b, *table_id);
@@ -211,7 +211,7 @@ alm_status alm_head_flush(alm_ctx *cx, alm_storage *st, uint64_t table_id)
         /* Round 1 is for a flush that failed: it left frozen lanes, with newer rows beside them. */
         const bool done = v->n_lanes == 0 || (round == 1 && v->flushed_lsn >= until);
         if (!done && v->n_frozen == 0) {
-            alm_request rq = {.prepare = prepare_freeze, .arg = &table_id, .no_log = true};
+            alm_request rq = {.prepare = alm_prepare_freeze, .arg = &table_id, .no_log = true};
             e = alm_commit(cx, st, &rq);
             alm_version_release(v);
             v = e == ALM_OK ? alm_storage_version(st, table_id) : NULL;

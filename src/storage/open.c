@@ -24,6 +24,7 @@ void alm_storage_conf_default(alm_storage_conf *conf)
         .checkpoint_wal_bytes = INT64_C(256) << 20,
         .txn_bytes_max = INT64_C(1) << 30,
         .part_rows_max = INT64_C(4) << 20,
+        .sync_files_max = 16,
         .overlap_max = 64,
         .snapshot_age_max_ms = INT64_C(3600000),
         .decoded_bytes_max = INT64_C(1) << 30,
@@ -81,6 +82,7 @@ static void init_locks(alm_storage *st)
     (void)pthread_cond_init(&st->archive_cond, NULL);
     (void)pthread_cond_init(&st->scrub_cond, NULL);
     (void)pthread_mutex_init(&st->checkpoint_lock, NULL);
+    (void)pthread_mutex_init(&st->durable.lock, NULL);
 }
 
 static void deinit_locks(alm_storage *st)
@@ -98,6 +100,7 @@ static void deinit_locks(alm_storage *st)
     (void)pthread_cond_destroy(&st->archive_cond);
     (void)pthread_cond_destroy(&st->scrub_cond);
     (void)pthread_mutex_destroy(&st->checkpoint_lock);
+    (void)pthread_mutex_destroy(&st->durable.lock);
 }
 
 alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
@@ -114,6 +117,7 @@ alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
     st->queue_tail = &st->queue_head;
     st->next_table_id = st->next_part_id = st->next_file_id = st->next_seq = 1;
     st->next_dict_id = 1;
+    st->durable.dir = -1;
     char wal[ALM_PATH_MAX];
     const int n = snprintf(st->root, sizeof st->root, "%s/db", root);
     alm_status e = n < 0 || (size_t)n >= sizeof st->root
@@ -146,6 +150,7 @@ void alm_storage_free(alm_storage *st)
     st->closing = true; /* files stay */
     alm_catver_release(st->current);
     alm_wal_deinit(&st->wal);
+    alm_durable_close(st);
     alm_owner_leave(&st->owner);
     ALM_ASSERT(st->n_files == 0);
     alm_decoded_deinit(&st->decoded);
@@ -353,6 +358,8 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = make_dirs(cx, st, root);
     if (e == ALM_OK)
         e = own(cx, st);
+    if (e == ALM_OK)
+        e = alm_durable_open(cx, st);
     if (e == ALM_OK)
         e = open_spill(cx, st);
     if (e == ALM_OK)

@@ -28,7 +28,7 @@
  *             since it began.
  *             Errors: ALM_E_CORRUPT names file, column id and offset; a file of a newer version is
  *             ALM_E_UNSUPPORTED by name.
- * Durability  alm_part_write returns after file and directory are synced; the file counts only once
+ * Durability  alm_part_write returns after file and directory are synced (but with `later`); the file counts only once
  *             the catalogue names it. On an error it is removed.
  * Threads     An open part is immutable but for its reference count and the atomic bitmap of
  *             verified blocks: any thread may use it. No locks.
@@ -124,11 +124,13 @@ typedef struct alm_part_spec {
     int64_t n_order;
     bool sort;    /* one pass finds out whether there is anything to do */
     bool parquet; /* a Parquet file; SYMBOL vectors have their dictionary */
+    bool later;   /* the caller syncs the file, by the handle that he gets, and its directory */
 } alm_part_spec;
 
 typedef struct alm_part_written {
     int64_t rows, bytes;
     int64_t min_ts, max_ts;
+    int handle; /* open, if `later`; else -1 */
 } alm_part_written;
 
 /* Writes and syncs the file `dir`/`name`. Memory: a few blocks, and 24 bytes per row while rows out

@@ -4,7 +4,7 @@
  *
  * Method      The plan goes over all values once for checksums and statistics, as if a native part were
  *             written (part_write.c). Then the rows go to the writer of codec/parquet, chunk by chunk or in slices of
- *             an order. The file is synced, opened, decoded and compared with the checksums of the plan,
+ *             an order. The file is synced (unless that comes later), opened, decoded and compared with the checksums of the plan,
  *             before the directory is synced: what does not come back bit by bit is never committed. Where a
  *             column of type ARRAY or CHAR does not (a shape without elements, half of a surrogate pair), it is
  *             written as plain bytes or numbers.
@@ -236,8 +236,15 @@ static alm_status write_all(alm_ctx *cx, pq_part_writer *p)
     ALM_TRY(alm_pq_end_row_group(cx, p->w));
     ALM_TRY(put_description(cx, p));
     ALM_TRY(alm_pq_finish(cx, p->w));
-    const int e = p->io->sync(p->io, p->handle);
+    const int e = p->spec->later ? 0 : p->io->sync(p->io, p->handle);
     return e < 0 ? alm_io_fail(cx, e, p->path) : ALM_OK;
+}
+
+static int close_file(pq_part_writer *p)
+{
+    const int e = p->handle >= 0 ? p->io->close(p->io, p->handle) : 0;
+    p->handle = -1;
+    return e;
 }
 
 static alm_status write_file(alm_ctx *cx, pq_part_writer *p)
@@ -251,7 +258,9 @@ static alm_status write_file(alm_ctx *cx, pq_part_writer *p)
     alm_status st = write_all(cx, p);
     alm_pq_writer_free(p->w);
     p->w = NULL;
-    const int e = p->io->close(p->io, p->handle);
+    if (st == ALM_OK && p->spec->later)
+        return ALM_OK;
+    const int e = close_file(p);
     return st == ALM_OK && e < 0 ? alm_io_fail(cx, e, p->path) : st;
 }
 
@@ -286,6 +295,7 @@ static alm_status write_checked(alm_ctx *cx, pq_part_writer *p)
             return st;
         alm_error_clear(cx);
         p->raw[bad] = true;
+        (void)close_file(p); /* it is written anew */
     }
 }
 
@@ -303,17 +313,20 @@ alm_status alm_part_parquet_write(alm_ctx *cx, const alm_io *io, const char *dir
     if (st == ALM_OK) {
         p.group_rows = rows_of_group(&plan);
         st = write_checked(cx, &p);
-        const int e = st == ALM_OK ? io->sync_dir(io, dir) : 0;
+        const int e = st == ALM_OK && !spec->later ? io->sync_dir(io, dir) : 0;
         if (e < 0)
             st = alm_io_fail(cx, e, dir);
-        if (st != ALM_OK)
+        if (st != ALM_OK) {
+            (void)close_file(&p);
             (void)io->unlink(io, path); /* not named by the catalogue: a leftover at worst */
+        }
     }
     if (st == ALM_OK)
         *out = (alm_part_written){.rows = plan.footer.rows,
                                   .bytes = p.at,
                                   .min_ts = plan.footer.min_ts,
-                                  .max_ts = plan.footer.max_ts};
+                                  .max_ts = plan.footer.max_ts,
+                                  .handle = p.handle};
     free(p.cols);
     free(p.raw);
     alm_buf_deinit(&p.codes);

@@ -498,11 +498,11 @@ static alm_status write_file(alm_ctx *cx, part_writer *w, const uint32_t *by_id,
     ALM_TRY(write_header(cx, w));
     ALM_TRY(write_columns(cx, w, by_id));
     ALM_TRY(write_footer(cx, w, bytes));
-    const int rc = w->io->sync(w->io, w->handle);
+    const int rc = w->spec->later ? 0 : w->io->sync(w->io, w->handle);
     return rc < 0 ? alm_io_fail(cx, rc, w->path) : ALM_OK;
 }
 
-/* Creates the file, writes it, makes its name durable; removes it when anything fails. */
+/* Creates the file, writes it, makes its name durable (unless that comes later); removes it when anything fails. */
 static alm_status create_file(alm_ctx *cx, part_writer *w, const char *dir, const uint32_t *by_id,
                               int64_t *bytes)
 {
@@ -511,7 +511,10 @@ static alm_status create_file(alm_ctx *cx, part_writer *w, const char *dir, cons
     if (w->handle < 0)
         return alm_io_fail(cx, w->handle, w->path);
     alm_status st = write_file(cx, w, by_id, bytes);
+    if (st == ALM_OK && w->spec->later)
+        return ALM_OK;
     const int rc = w->io->close(w->io, w->handle);
+    w->handle = -1;
     if (st == ALM_OK && rc < 0)
         st = alm_io_fail(cx, rc, w->path);
     if (st == ALM_OK) {
@@ -582,8 +585,11 @@ alm_status alm_part_write(alm_ctx *cx, const alm_io *io, const char *dir, const 
         st = create_file(cx, &w, dir, by_id, &bytes);
     }
     if (st == ALM_OK)
-        *out = (alm_part_written){
-            .rows = w.rows, .bytes = bytes, .min_ts = w.footer.min_ts, .max_ts = w.footer.max_ts};
+        *out = (alm_part_written){.rows = w.rows,
+                                  .bytes = bytes,
+                                  .min_ts = w.footer.min_ts,
+                                  .max_ts = w.footer.max_ts,
+                                  .handle = w.handle};
     free(w.block);
     free(w.heap);
     free(w.last);

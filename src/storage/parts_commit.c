@@ -4,6 +4,8 @@
  * A load is newer than every row that was committed before it, but rows of the head come behind all
  * parts. So a load first flushes the head, if the head has rows of the same times.
  */
+#include <stdlib.h>
+
 #include "storage/alter.h"
 #include "storage/view.h"
 
@@ -163,6 +165,7 @@ alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st, const alm_parts_change
 {
     parts_arg arg = {.change = change};
     ALM_ASSERT(change->alter == NULL || change->view == NULL);
+    ALM_TRY(alm_parts_sync(cx, st, change->add, change->n_add));
     if (change->create != NULL) {
         ALM_TRY(commit_once(cx, st, &arg, lsn));
         count_rows(st, change, true);
@@ -180,5 +183,66 @@ alm_status alm_parts_commit(alm_ctx *cx, alm_storage *st, const alm_parts_change
     alm_version_release(v);
     if (e == ALM_OK)
         count_rows(st, change, arg.is_load);
+    return e;
+}
+
+/* --------------------------------------------------------------- flushes of many tables */
+
+static alm_status sync_all_parts(alm_ctx *cx, alm_storage *st, const alm_parts_job *jobs, size_t n)
+{
+    size_t n_parts = 0;
+    alm_part_ref **parts = NULL;
+    for (size_t i = 0; i < n; i++)
+        n_parts += jobs[i].change->n_add;
+    ALM_TRY(alm_heap_bytes(cx, n_parts * sizeof *parts, "a flush", (void *)&parts));
+    n_parts = 0;
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < jobs[i].change->n_add; j++)
+            parts[n_parts++] = jobs[i].change->add[j];
+    const alm_status e = alm_parts_sync(cx, st, parts, n_parts);
+    free((void *)parts);
+    return e;
+}
+
+static void commit_jobs(alm_storage *st, const alm_parts_job *jobs, size_t n, parts_arg *args,
+                        alm_request *requests)
+{
+    for (size_t i = 0; i < n; i++) {
+        const alm_parts_change *change = jobs[i].change;
+        ALM_ASSERT(change->flush && change->create == NULL);
+        alm_version *v = alm_storage_version(st, change->table_id);
+        args[i] = (parts_arg){.change = change, .flushed_lsn = v != NULL ? v->frozen_lsn : 0};
+        alm_version_release(v); /* of a table that is gone the request fails */
+        alm_buf_init(&args[i].parts, NULL);
+        requests[i] = (alm_request){.prepare = prepare_parts, .arg = &args[i], .cx = jobs[i].cx};
+    }
+    alm_commit_all(st, requests, n);
+    for (size_t i = 0; i < n; i++) {
+        *jobs[i].status = requests[i].status;
+        if (requests[i].status == ALM_OK)
+            count_rows(st, jobs[i].change, false);
+        alm_buf_deinit(&args[i].parts);
+    }
+}
+
+alm_status alm_parts_commit_all(alm_ctx *cx, alm_storage *st, const alm_parts_job *jobs, size_t n)
+{
+    parts_arg *args = NULL;
+    alm_request *requests = NULL;
+    if (n == 0)
+        return ALM_OK;
+    if (sync_all_parts(cx, st, jobs, n) != ALM_OK) {
+        for (size_t i = 0; i < n; i++)
+            *jobs[i].status = alm_fail(jobs[i].cx, cx->err.code, -1, "%s", cx->err.msg);
+        alm_error_clear(cx);
+        return ALM_OK;
+    }
+    alm_status e = alm_heap_bytes(cx, n * sizeof *args, "a flush", &args);
+    if (e == ALM_OK)
+        e = alm_heap_bytes(cx, n * sizeof *requests, "a flush", &requests);
+    if (e == ALM_OK)
+        commit_jobs(st, jobs, n, args, requests);
+    free(args);
+    free(requests);
     return e;
 }

@@ -93,6 +93,9 @@ alm_status alm_put_table(alm_ctx *cx, alm_buf *buf, const alm_version *v)
 
 alm_status alm_put_part(alm_ctx *cx, alm_buf *buf, const alm_part_ref *part)
 {
+    ALM_ASSERT(part->file->unsynced.state == ALM_SYNC_DONE);
+    for (uint32_t i = 0; i < part->n_overlays; i++)
+        ALM_ASSERT(part->overlays[i].file->unsynced.state == ALM_SYNC_DONE);
     ALM_TRY(alm_put_u64(cx, buf, part->id));
     ALM_TRY(alm_put_u64(cx, buf, part->seq));
     ALM_TRY(alm_put_i64(cx, buf, part->rows));

@@ -66,12 +66,8 @@ static alm_status write_part(alm_ctx *cx, alm_storage *st, alm_file *file,
                              const alm_part_spec *spec, int64_t bucket, uint64_t seq,
                              alm_part_ref **out)
 {
-    char dir[ALM_PATH_MAX], name[ALM_NAME_MAX];
-    alm_file_dir(file, dir, sizeof(dir));
-    alm_file_name(file, name, sizeof(name));
     alm_part_written written = {0};
-    ALM_TRY(alm_part_write(cx, alm_storage_io(st), dir, name, spec, &written));
-    file->bytes = written.bytes;
+    ALM_TRY(alm_file_write(cx, file, spec, &written));
     const bool timed = spec->ts_col >= 0;
     const alm_part_ref ref = {.seq = seq,
                               .rows = written.rows,

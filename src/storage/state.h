@@ -5,6 +5,7 @@
  *             publish_lock the pointer to the current catalogue version
  *             tab_lock     the locks of all tables, and who waits for them
  *             file_lock    the registry of files
+ *             durable.lock directories of tables, syncs of the file system
  *             work_lock    the background thread's wishes, the stop of it and of the archive's thread, the work
  *                          that fails (failing.h)
  *             The leader of a group alone touches the log, chunk memory beyond published lengths,
@@ -17,6 +18,7 @@
 
 #include "storage/damage.h"
 #include "storage/decoded.h"
+#include "storage/durable.h"
 #include "storage/owner.h"
 #include "storage/spill.h"
 #include "storage/version.h"
@@ -203,6 +205,7 @@ struct alm_storage {
     pthread_mutex_t file_lock;
     file_slot *files; /* open addressing by id */
     size_t files_cap, n_files;
+    alm_durable durable;
 
     _Atomic uint64_t next_table_id, next_part_id, next_file_id, next_seq;
     _Atomic uint32_t next_dict_id;

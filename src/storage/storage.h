@@ -32,6 +32,7 @@ typedef struct alm_storage_conf {
     int64_t txn_bytes_max;        /* rows of one open transaction */
     int64_t checkpoint_wal_bytes; /* a checkpoint after that much log */
     int64_t part_rows_max;        /* rows of one part of a bulk load or flush */
+    int32_t sync_files_max;       /* more syncs than that are one of the file system; 0: never */
     int32_t overlap_max;          /* overlapping parts and runs before writers wait */
     int64_t snapshot_age_max_ms;
     int64_t decoded_bytes_max; /* columns of Parquet partitions in memory */
@@ -397,6 +398,15 @@ typedef struct alm_table_spec {
  * new table whose commit creates table and rows together (CREATE TABLE AS SELECT). */
 ALM_NODISCARD alm_status alm_table_create(alm_ctx *cx, alm_storage *st, const alm_table_spec *spec,
                                           alm_bulk **load);
+/* Tables and columns that are made together: each is a change of its own, with its own outcome, and all cost one sync. */
+typedef struct alm_table_edit {
+    const alm_table_spec *create; /* without `load`; NULL: a column is added */
+    alm_str table;
+    const alm_column *col;
+    alm_error err; /* what became of it; code ALM_OK: it is durable */
+} alm_table_edit;
+ALM_NODISCARD alm_status alm_tables_edit(alm_ctx *cx, alm_storage *st, alm_table_edit *edits,
+                                         uint32_t n);
 ALM_NODISCARD alm_status alm_table_drop(alm_ctx *cx, alm_storage *st, alm_str name,
                                         const alm_records_change *records);
 /* All of them or none: one log record. No name may come twice. */

@@ -508,11 +508,32 @@ static void committed(alm_ctx *cx, alm_txn *txn, alm_status e)
     alm_storage_nudge(st);
 }
 
+/* The files of all tables at once, before anybody is locked out. */
+static alm_status sync_parts(alm_ctx *cx, const alm_txn *txn)
+{
+    size_t n = 0;
+    alm_part_ref **all = NULL;
+    for (size_t i = 0; i < txn->n; i++)
+        n += txn->tables[i]->n_add;
+    if (n == 0)
+        return ALM_OK;
+    ALM_TRY(alm_heap_bytes(cx, n * sizeof *all, "a commit", (void *)&all));
+    n = 0;
+    for (size_t i = 0; i < txn->n; i++)
+        for (uint32_t j = 0; j < txn->tables[i]->n_add; j++)
+            all[n++] = txn->tables[i]->add[j];
+    const alm_status e = alm_parts_sync(cx, txn->st, all, n);
+    free((void *)all);
+    return e;
+}
+
 alm_status alm_txn_commit(alm_ctx *cx, alm_txn *txn, uint64_t *lsn)
 {
     bool any = false;
     alm_status e = settle(cx, txn, &any);
     alm_request rq = {.prepare = prepare_all, .arg = txn};
+    if (e == ALM_OK)
+        e = sync_parts(cx, txn);
     if (e == ALM_OK)
         e = lock_tables(cx, txn);
     if (e == ALM_OK && any)

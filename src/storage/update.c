@@ -515,13 +515,8 @@ static alm_status write_overlay(alm_ctx *cx, alm_update *up, const update_part *
                                 .ts_col = -1,
                                 .chunks = &chunk,
                                 .n_chunks = 1};
-    char dir[ALM_PATH_MAX], name[ALM_NAME_MAX];
-    alm_file_dir(file, dir, sizeof(dir));
-    alm_file_name(file, name, sizeof(name));
     alm_part_written written = {0};
-    ALM_TRY(alm_part_write(cx, alm_storage_io(up->st), dir, name, &spec, &written));
-    file->bytes = written.bytes;
-    return ALM_OK;
+    return alm_file_write(cx, file, &spec, &written);
 }
 
 static bool touches(const alm_update *up, uint32_t col_id)

@@ -33,6 +33,7 @@
 #ifndef ALM_STORAGE_VERSION_H
 #define ALM_STORAGE_VERSION_H
 
+#include "storage/durable.h"
 #include "storage/storage.h"
 
 /* ---------------------------------------------------------------------- files */
@@ -57,12 +58,19 @@ typedef struct alm_file {
     uint64_t table_id; /* directory: tables/<table id as decimal>/ */
     int64_t bytes;     /* size, set by the writer before commit; known to the catalogue */
     alm_storage *st;
+    alm_unsynced unsynced;           /* the writer's, until a record names the file */
     _Atomic(struct alm_part *) part; /* opened on first use: alm_file_part */
 } alm_file;
 
 /* A fresh id, registered; makes the directory of the table if it is not there. refs = 1. */
 ALM_NODISCARD alm_status alm_file_new(alm_ctx *cx, alm_storage *st, uint64_t table_id, bool parquet,
                                       alm_file **out);
+/* Writes a fresh file. It is durable after alm_parts_sync of a part that names it: alm_parts_commit does that. */
+struct alm_part_spec;
+struct alm_part_written;
+ALM_NODISCARD alm_status alm_file_write(alm_ctx *cx, alm_file *file,
+                                        const struct alm_part_spec *spec,
+                                        struct alm_part_written *out);
 alm_file *alm_file_retain(alm_file *file);
 void alm_file_release(alm_file *file);
 enum { ALM_PATH_MAX = 4096 };
