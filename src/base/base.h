@@ -216,12 +216,13 @@ struct alm_ctx {
     uint64_t seed;           /* of this statement's random functions */
     const char *user;
     struct alm_session *session;
-    uint64_t rewrite; /* storage.h, alm_rewrite_begin; 0: what is read is not written again */
-    int64_t steps;    /* of searches in the statement (alm_steps_add) */
-    int64_t nodes;    /* that the statement is made of so far (alm_nodes_add) */
-    bool may_wait;    /* nobody waits for this thread: it may wait for others to release memory */
-    bool waits;       /* what is planned calls a function that waits */
-    bool effects;     /* ... one that changes something besides its result */
+    uint64_t rewrite;   /* storage.h, alm_rewrite_begin; 0: what is read is not written again */
+    int64_t map_faults; /* of io, when the first rewrite that has not ended began */
+    int64_t steps;      /* of searches in the statement (alm_steps_add) */
+    int64_t nodes;      /* that the statement is made of so far (alm_nodes_add) */
+    bool may_wait;      /* nobody waits for this thread: it may wait for others to release memory */
+    bool waits;         /* what is planned calls a function that waits */
+    bool effects;       /* ... one that changes something besides its result */
     const struct alm_lookup *lookup; /* base/lookup.h: what functions may ask; may be NULL */
     const struct alm_access
         *access; /* base/access.h: who may do what; NULL: everybody everything */

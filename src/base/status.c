@@ -176,6 +176,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     child->access = parent->access;
     child->rewrite = parent->rewrite;
     child->may_wait = parent->may_wait;
+    child->map_faults = parent->map_faults;
     child->nodes = child->steps = 0;
     alm_error_clear(child);
 }

@@ -370,11 +370,11 @@ static bool mend_page(map *m, uintptr_t addr)
         return true; /* the page is touched again */
     }
     const uintptr_t from = (uintptr_t)m->shown.at; /* so that the pointer is one of the map */
+    atomic_fetch_add(&maps.faults, 1);             /* before others can read the zeros */
     const bool done =
         put_zeros((const char *)m->shown.at + (addr - from) / PAGE * PAGE, (size_t)PAGE);
     if (state == ALM_MAP_IN)
         atomic_fetch_sub(&maps.in, 1); /* it stays from now on */
-    atomic_fetch_add(&maps.faults, 1);
     give(m, ALM_MAP_BROKEN);
     return done;
 }
@@ -402,8 +402,8 @@ static bool come_back_or_break(map *m)
         give(m, ALM_MAP_IN);
         return true;
     }
-    const bool done = put_zeros(m->shown.at, m->shown.bytes);
     atomic_fetch_add(&maps.faults, 1);
+    const bool done = put_zeros(m->shown.at, m->shown.bytes);
     give(m, ALM_MAP_BROKEN);
     return done;
 }

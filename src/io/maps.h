@@ -4,7 +4,8 @@
  *
  * SIGBUS      The system sends it to whoever touches a page that the disk cannot read, or that lies behind the end of a
  *             file that somebody cut. The handler puts zeros in the place of the page, marks the map as broken, counts,
- *             and the thread goes on. Readers look at the count when they are done: what they read may be zeros.
+ *             and the thread goes on. It counts before others can read the zeros. Readers look at the count when they are
+ *             done: what they read may be zeros.
  * Limit       A process may have vm.max_map_count maps, which it needs for memory and stacks, too. Maps made by
  *             alm_maps_open count towards a limit of their own. Over it one that was not used lately is let go (second chance: a hand goes round, takes
  *             the mark of use away, and lets go what has none). Its addresses stay reserved, without access;

@@ -60,7 +60,9 @@ typedef struct sim_handle {
 typedef struct sim_mapped { /* a map that is in use: what rots shows in it */
     char *bytes;
     size_t n;
-    uint64_t node; /* by its number: the map may outlive it */
+    uint64_t node;   /* by its number: the map may outlive it */
+    alm_io_map *map; /* of map_file, else NULL */
+    bool lost;
 } sim_mapped;
 
 struct alm_sim {
@@ -75,7 +77,7 @@ struct alm_sim {
     size_t n_maps, cap_maps;
     uint64_t next_node;
     int64_t calls[ALM_SIM_OP_COUNT];
-    int64_t syncs;
+    int64_t syncs, map_faults;
     alm_sim_op fail_op;
     int64_t fail_nth, fail_times, fail_fired;
     int fail_err;
@@ -834,7 +836,7 @@ static void maps_add(alm_sim *sim, char *bytes, size_t n, uint64_t node)
         sim->cap_maps = ALM_MAX((size_t)64, sim->cap_maps * 2);
         sim->maps = need(realloc(sim->maps, sim->cap_maps * sizeof *sim->maps));
     }
-    sim->maps[sim->n_maps++] = (sim_mapped){bytes, n, node};
+    sim->maps[sim->n_maps++] = (sim_mapped){.bytes = bytes, .n = n, .node = node};
 }
 
 /* A private copy: a map of the real thing would not see later writes in time either. What rots it shows. */
@@ -873,6 +875,15 @@ static int sim_unmap(const alm_io *io, const void *addr, size_t n)
     return (int)leave(sim, 0);
 }
 
+/* The map that an address lies in, NULL: none. */
+static sim_mapped *mapped_at(alm_sim *sim, const void *addr)
+{
+    for (size_t i = 0; i < sim->n_maps; i++)
+        if ((uintptr_t)addr - (uintptr_t)sim->maps[i].bytes < sim->maps[i].n)
+            return &sim->maps[i];
+    return NULL;
+}
+
 /* Nothing limits the maps of memory, so none is ever let go. */
 static int sim_map_file(const alm_io *io, const char *path, alm_io_map **out)
 {
@@ -891,8 +902,12 @@ static int sim_map_file(const alm_io *io, const char *path, alm_io_map **out)
     map->at = at;
     map->bytes = (size_t)meta.size_bytes;
     map->state = ALM_MAP_IN;
+    alm_sim *sim = enter_locked(io);
+    sim_mapped *mapped = mapped_at(sim, at);
+    ALM_ASSERT(mapped != NULL);
+    mapped->map = map;
     *out = map;
-    return 0;
+    return (int)leave(sim, 0);
 }
 
 static void sim_unmap_file(const alm_io *io, alm_io_map *map)
@@ -904,8 +919,7 @@ static void sim_unmap_file(const alm_io *io, alm_io_map *map)
 static int sim_use_map(const alm_io *io, alm_io_map *map)
 {
     (void)io;
-    ALM_ASSERT(map->state == ALM_MAP_IN);
-    return 0;
+    return map->state == ALM_MAP_IN ? 0 : -EIO;
 }
 
 static void sim_limit_maps(const alm_io *io, int64_t n)
@@ -1055,15 +1069,15 @@ static int64_t sim_sync_count(const alm_io *io)
 
 static int64_t sim_map_faults(const alm_io *io)
 {
-    (void)io;
-    return 0; /* memory does not fail to be read */
+    alm_sim *sim = enter_locked(io);
+    return leave(sim, sim->map_faults);
 }
 
 static bool sim_map_is_broken(const alm_io *io, const void *addr)
 {
-    (void)io;
-    (void)addr;
-    return false;
+    alm_sim *sim = enter_locked(io);
+    const sim_mapped *map = mapped_at(sim, addr);
+    return leave(sim, map != NULL && map->lost) != 0;
 }
 
 /* ------------------------------------------------------------------------------ the controls */
@@ -1289,6 +1303,25 @@ int64_t alm_sim_used(alm_sim *sim)
 {
     (void)enter_locked(&sim->io);
     return leave(sim, sim->used);
+}
+
+bool alm_sim_lose(alm_sim *sim, const char *path)
+{
+    (void)enter_locked(&sim->io);
+    const sim_entry *e = space_find(&sim->live, path);
+    int64_t lost = 0;
+    for (size_t i = 0; e != NULL && i < sim->n_maps; i++) {
+        sim_mapped *map = &sim->maps[i];
+        if (map->node != e->node->number || map->lost)
+            continue;
+        lost++;
+        map->lost = true;
+        memset(map->bytes, 0, map->n);
+        if (map->map != NULL)
+            map->map->state = ALM_MAP_BROKEN;
+    }
+    sim->map_faults += lost;
+    return leave(sim, lost) > 0;
 }
 
 bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit)

@@ -79,5 +79,8 @@ void alm_sim_without_locks(alm_sim *sim, bool without);
 void alm_sim_machine(alm_sim *sim, int64_t memory_bytes, uint32_t processors);
 /* Flips one bit, durably, also in the maps of the file that are in use; false: no such file or offset. */
 bool alm_sim_flip(alm_sim *sim, const char *path, int64_t offset, unsigned bit);
+/* The bytes of the maps of the file that are in use cannot be read any more: they become zeros, as after SIGBUS. Later maps are
+ * sound. False: there is no such map. */
+bool alm_sim_lose(alm_sim *sim, const char *path);
 
 #endif

@@ -314,6 +314,17 @@ static alm_status look(alm_cursor *c, const alm_stmt *stmt)
     return alm_snapshot_acquire(&c->cx, s->db->storage, &c->snapshot);
 }
 
+/* Rows that were read since the statement began may be zeros in the place of bytes that were gone. */
+static alm_status check_maps(alm_cursor *c)
+{
+    const alm_io *io = c->session->db->io;
+    if (io->map_faults(io) == c->map_faults)
+        return ALM_OK;
+    return alm_fail(
+        &c->cx, ALM_E_IO, -1,
+        "a file of the database could not be read: the disk failed, or the file was cut");
+}
+
 static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values, uint32_t n)
 {
     alm_param *params = NULL;
@@ -325,6 +336,9 @@ static alm_status run(alm_cursor *c, const alm_stmt *stmt, const alm_vec *values
     if (kinds[stmt->kind].writes || stmt->kind == ALM_STMT_COPY_TO || to_file)
         (void)alm_rewrite_begin(&c->cx, c->session->db->storage);
     ALM_TRY(kinds[stmt->kind].run(c, stmt, params, n));
+    /* A change by itself was looked at before it was logged. */
+    if (c->cx.rewrite != 0 && (c->session->txn != NULL || !kinds[stmt->kind].writes))
+        ALM_TRY(check_maps(c));
     const struct alm_conf *conf = c->session->db->conf;
     if (conf != NULL && (conf->audit_ddl || conf->audit_export))
         alm_audit_statement(c, stmt);
@@ -459,17 +473,6 @@ static alm_status next_ready(alm_cursor *c, alm_batch **out)
     c->ready_row += piece->rows;
     *out = piece;
     return ALM_OK;
-}
-
-/* Rows that were read since the statement began may be zeros in the place of bytes that were gone. */
-static alm_status check_maps(alm_cursor *c)
-{
-    const alm_io *io = c->session->db->io;
-    if (io->map_faults(io) == c->map_faults)
-        return ALM_OK;
-    return alm_fail(
-        &c->cx, ALM_E_IO, -1,
-        "a file of the database could not be read: the disk failed, or the file was cut");
 }
 
 /* The rows of a batch behind the first n; its vectors belong to the operators until the next call. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "storage/bulk.h"
+#include "storage/commit.h"
 #include "storage/dict.h"
 #include "storage/txn.h"
 #include "storage/view.h"
@@ -33,6 +34,8 @@ struct alm_bulk {
     alm_part_ref **parts;
     size_t n_parts, cap_parts;
     alm_arena scratch; /* of one batch */
+    int64_t
+        map_faults; /* of the io, when it began: what it takes may be read from maps of others */
 };
 
 static alm_status no_memory(alm_ctx *cx)
@@ -67,6 +70,7 @@ static alm_status bulk_new(alm_ctx *cx, alm_storage *st, alm_version *v,
     bulk->st = st;
     bulk->v = v;
     bulk->pending = pending;
+    bulk->map_faults = st->io->map_faults(st->io);
     alm_arena_init(&bulk->scratch, NULL);
     *out = bulk;
     return ALM_OK;
@@ -356,6 +360,8 @@ alm_status alm_bulk_commit(alm_ctx *cx, alm_bulk *bulk, int64_t *rows)
     alm_status status = ALM_OK;
     for (size_t i = 0; i < bulk->n_buckets && status == ALM_OK; i++)
         status = bucket_flush(cx, bulk, bulk->buckets[i]);
+    if (status == ALM_OK)
+        status = alm_faults_refuse(cx, bulk->st, bulk->map_faults);
     if (status == ALM_OK)
         status = commit_parts(cx, bulk);
     if (status == ALM_OK)

@@ -21,19 +21,18 @@ void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx)
     (void)pthread_mutex_unlock(&st->queue_lock);
 }
 
-/* What was merged or rewritten since may be of bytes that were not there. */
-static void look_for_faults(alm_storage *st)
+alm_status alm_faults_refuse(alm_ctx *cx, alm_storage *st, int64_t before)
 {
-    alm_ctx own = {0};
-    if (st->io->map_faults(st->io) == 0 || atomic_load(&st->failed))
-        return;
-    (void)alm_fail(&own, ALM_E_IO, -1, "a file in memory could not be read");
-    alm_storage_set_failed(st, &own);
+    if (st->io->map_faults(st->io) == before)
+        return ALM_OK;
+    return alm_fail(
+        cx, ALM_E_IO, -1,
+        "nothing was changed, because meanwhile a file of the database could not be read: the disk "
+        "failed, or the file was cut");
 }
 
 alm_status alm_storage_writable(alm_ctx *cx, alm_storage *st)
 {
-    look_for_faults(st);
     if (!atomic_load(&st->failed))
         return ALM_OK;
     return alm_fail(cx, ALM_E_IO, -1,
@@ -73,6 +72,8 @@ static void prepare_request(alm_storage *st, alm_request *rq, alm_build *b)
     rq->status = ALM_OK;
     if (!rq->no_log)
         rq->status = alm_storage_writable(rq->cx, st);
+    if (rq->status == ALM_OK && !rq->no_log && rq->cx->rewrite != 0)
+        rq->status = alm_faults_refuse(rq->cx, st, rq->cx->map_faults);
     rq->lsn = rq->no_log ? b->next->lsn : st->wal.next_lsn++;
     b->lsn = rq->lsn;
     if (rq->status == ALM_OK)

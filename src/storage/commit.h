@@ -46,5 +46,8 @@ void alm_commit_start(alm_ctx *cx, alm_storage *st, alm_request *rq);
 /* Marks the storage read-only until a restart. */
 void alm_storage_set_failed(alm_storage *st, const alm_ctx *cx);
 ALM_NODISCARD alm_status alm_storage_writable(alm_ctx *cx, alm_storage *st);
+/* ALM_E_IO: bytes of a map could not be read since there were `before` faults; what was read since then may be zeros, and must
+ * not be written. Of any file: which ones were read is not known here, and who is refused for another's may try again. */
+ALM_NODISCARD alm_status alm_faults_refuse(alm_ctx *cx, alm_storage *st, int64_t before);
 
 #endif

@@ -54,6 +54,8 @@ const char *alm_storage_root(const alm_storage *st)
 uint64_t alm_rewrite_begin(alm_ctx *cx, alm_storage *st)
 {
     const uint64_t before = cx->rewrite;
+    if (before == 0)
+        cx->map_faults = st->io->map_faults(st->io);
     cx->rewrite = atomic_fetch_add(&st->rewrites, 1) + 1;
     ALM_ASSERT(cx->rewrite > before);
     return before;
@@ -362,8 +364,13 @@ alm_status alm_storage_open(alm_ctx *cx, const alm_io *io, const char *root,
         e = alm_durable_open(cx, st);
     if (e == ALM_OK)
         e = open_spill(cx, st);
+    const int64_t faults = io->map_faults(io);
     if (e == ALM_OK)
         e = alm_storage_recover(cx, st, &scan);
+    if (e == ALM_OK && io->map_faults(io) !=
+                           faults) /* behind the checksums, so that zeros were taken for values */
+        e = alm_fail(cx, ALM_E_IO, -1,
+                     "'%s': the disk failed while the catalogue and the log were read", st->root);
     if (e == ALM_OK)
         alm_archive_at_open(cx, st);
     if (e == ALM_OK)

@@ -153,7 +153,7 @@ struct alm_decoded;
 ALM_NODISCARD alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path,
                                        uint64_t table_id, struct alm_decoded *decoded,
                                        alm_part **out);
-/* ALM_E_IO: its bytes could not be read any more at some time since it was opened. What stands in the
+/* ALM_E_CORRUPT: its bytes could not be read any more at some time since it was opened. What stands in the
  * footer may be zeros then: scans ask before they look there. */
 ALM_NODISCARD alm_status alm_part_usable(alm_ctx *cx, const alm_part *part);
 /* Something found that its file is damaged: what was found good is compared again before it is read. */

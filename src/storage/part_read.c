@@ -87,9 +87,13 @@ static alm_status map_failed(alm_ctx *cx, const alm_part *part, int code)
 {
     if (code == -EIO)
         return alm_fail(
-            cx, ALM_E_IO, -1,
+            cx, ALM_E_CORRUPT, -1,
             "part file '%s' could not be read any more: the disk failed, or the file was cut",
             part->path);
+    if (code == -ESTALE)
+        return alm_fail(cx, ALM_E_CORRUPT, -1,
+                        "part file '%s' is another file than the one that was read before",
+                        part->path);
     if (code == -ENOMEM) {
         alm_io_map_counts maps = {0};
         part->io->map_counts(part->io, &maps);

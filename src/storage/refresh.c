@@ -20,6 +20,7 @@ struct alm_refresh {
     alm_bulk *bulk;
     alm_arena scratch;
     alm_reading reading; /* of v */
+    int64_t map_faults;  /* of the io, when it began */
     alm_part_ref **kept, **gone;
     uint32_t n_kept, n_gone, cap_kept;
 };
@@ -67,6 +68,7 @@ alm_status alm_refresh_begin(alm_ctx *cx, alm_storage *st, uint64_t view_id, alm
     r->tab = tab;
     alm_arena_init(&r->scratch, NULL);
     alm_reading_begin(&st->decoded, &r->reading);
+    r->map_faults = st->io->map_faults(st->io);
     r->v = alm_storage_version(st, view_id);
     if (r->v == NULL || r->v->table.kind != ALM_TABLE_MATVIEW) {
         refresh_free(r);
@@ -227,6 +229,8 @@ alm_status alm_refresh_commit(alm_ctx *cx, alm_refresh *r, const alm_scan_range 
     const alm_scan_range everything = {INT64_MIN, INT64_MAX};
     const alm_view_edit view = {.view_id = r->v->table.id, .what = what, .to = state};
     const uint64_t before = alm_rewrite_begin(cx, r->st);
+    if (before == 0)
+        cx->map_faults = r->map_faults;
     const alm_status e = commit(cx, r, all ? &everything : ranges, all ? 1 : n, &view);
     alm_rewrite_end(cx, before);
     if (e == ALM_OK && rows != NULL)

@@ -205,6 +205,8 @@ void alm_storage_scrub_status(alm_storage *st, alm_scrub_status *out);
  * block, and the statistics of its file, count as good only when they were compared since the first call: whoever
  * reads to write (statements, merges, copies) stands between them, or begins and lets the context end. Forked
  * contexts (alm_ctx_fork) and scans that were made there do, too. The value goes from begin to end; such pairs nest.
+ * A change whose context stands between them, and during which the bytes of any file could not be read, is refused: it may
+ * have read zeros.
  */
 uint64_t alm_rewrite_begin(alm_ctx *cx, alm_storage *st);
 void alm_rewrite_end(alm_ctx *cx, uint64_t before);

@@ -32,6 +32,8 @@ static uint64_t enter(alm_ctx *cx, const alm_update *up)
     ALM_ASSERT(up != NULL);
     ALM_ASSERT(up->rewrite != 0);
     cx->rewrite = ALM_MAX(before, up->rewrite);
+    if (before == 0)
+        cx->map_faults = up->map_faults;
     return before;
 }
 
@@ -200,6 +202,7 @@ static alm_status update_new(alm_ctx *cx, alm_storage *st, alm_txn *txn, alm_upd
     up->order_span = SIZE_MAX;
     const uint64_t before = alm_rewrite_begin(cx, st);
     up->rewrite = cx->rewrite;
+    up->map_faults = cx->map_faults;
     alm_rewrite_end(cx, before);
     alm_arena_init(&up->arena, NULL);
     alm_arena_init(&up->scratch, NULL);
@@ -701,6 +704,8 @@ static alm_status commit_parts(alm_ctx *cx, alm_update *up)
 alm_status alm_update_commit(alm_ctx *cx, alm_update *up, int64_t *rows)
 {
     const uint64_t before = alm_rewrite_begin(cx, up->st); /* the values were read long ago */
+    if (before == 0)
+        cx->map_faults = up->map_faults;
     const alm_status st = commit_parts(cx, up);
     alm_rewrite_end(cx, before);
     if (st == ALM_OK)

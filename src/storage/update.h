@@ -30,6 +30,7 @@ struct alm_update {
     alm_storage *st;
     alm_txn *txn; /* NULL: a change by itself, durable with its commit */
     alm_update_kind kind;
+    int64_t map_faults; /* of the io, when it began */
     alm_snapshot *snap;
     const alm_version *v;
     alm_held_table held;
