@@ -772,6 +772,39 @@ def the_statement_that_holds_most_gives_way(_):
 
 
 @check
+def one_user_leaves_temporary_files_to_others(_):
+    """A user has a part of query.spill.max, and what fails gives its files back, though its transaction stays open."""
+    env = {"ALMANAC_ACL_ENABLED": "true", "ALMANAC_ACL_ADMIN_USER": "root", "ALMANAC_ACL_ADMIN_PASSWORD": "secret", "ALMANAC_ACL_PASSWORD_HASH_ITERATION_COUNT": "4096",
+           "ALMANAC_QUERY_MEMORY_MAX": "64m", "ALMANAC_QUERY_SPILL_MAX": "320m"}
+    of_bytes = lambda mb: f"select * from (select rnd_double() d, repeat('x', 1000) s, x from long_sequence({mb * 1000})) order by d"
+    with Server(env=env) as s:
+        for sql in ("create user a1 with password 'of tests'", "grant http, pgwire to a1"):
+            status, said, _ = post(s, sql, user="root:secret")
+            expect(status == 200, f"{sql}: {said}")
+        held = wire(s, user="a1", password="of tests")
+        held.rows("begin")
+        held.rows(f"declare c cursor for {of_bytes(120)}")
+        held.rows("fetch 1 from c")
+        told = []
+        w = wire(s, user="a1", password="of tests")
+        w.rows("begin")
+        try:
+            w.rows(f"declare c cursor for {of_bytes(120)}")
+            w.rows("fetch 1 from c")
+        except RuntimeError as e:
+            told.append(str(e))
+        expect(told and "query.spill.user.max" in told[0], f"a user has more than his part: {told}")
+        # 180 of 320 MB: 120 are held, and nearly 40 would be by the block that failed
+        status, said, _ = post(s, f"select count() from ({of_bytes(180)} limit 179999, 180001)", user="root:secret")
+        expect(status == 200, f"what failed keeps its files: {status} {said}")
+        held.rows("rollback")
+        status, said, _ = post(s, f"select count() from ({of_bytes(140)} limit 139999, 140001)", user="a1:of tests")
+        expect(status == 200, f"what is free again is not his: {status} {said}")
+        w.close()
+        held.close()
+
+
+@check
 def imports_of_one_user_leave_memory_to_others(_):
     """What an import keeps of a record that does not end is memory of who sends it."""
     import base64, socket

@@ -200,6 +200,7 @@ struct alm_ctx {
     alm_error err;
     alm_arena *arena; /* query lifetime */
     alm_mem *mem;     /* query account */
+    alm_mem *files; /* bytes in temporary files of the user; NULL: only those of all are bounded */
     const struct alm_conf *conf;
     const struct alm_io *io;
     struct alm_zones *zones;   /* time/zone.h: zones by name, loaded on first use */

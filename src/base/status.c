@@ -115,8 +115,7 @@ alm_status alm_check(alm_ctx *cx)
 {
     const int64_t until_ns = cx->snapshot_until_ns;
     alm_look(__builtin_return_address(0));
-    if (cx->mem != NULL &&
-        atomic_load_explicit(&cx->mem->gives_way, memory_order_relaxed) != NULL)
+    if (cx->mem != NULL && atomic_load_explicit(&cx->mem->gives_way, memory_order_relaxed) != NULL)
         return alm_fail_way(cx);
     if (cx->cancel != NULL && atomic_load_explicit(cx->cancel, memory_order_relaxed))
         return alm_fail(cx, ALM_E_CANCEL, -1, "cancelled by user");
@@ -158,6 +157,7 @@ void alm_ctx_fork(const alm_ctx *parent, alm_ctx *child)
     /* Field by field but the error: its kilobyte may be written by the parent's thread just now. */
     child->arena = NULL;
     child->mem = parent->mem;
+    child->files = parent->files;
     child->conf = parent->conf;
     child->io = parent->io;
     child->zones = parent->zones;

@@ -108,6 +108,8 @@ struct alm_io {
     int (*mkdir)(const alm_io *io, const char *path); /* 0 if it is there */
     int (*rmdir)(const alm_io *io, const char *path);
     int (*stat)(const alm_io *io, const char *path, alm_io_stat *out);
+    /* Bytes of the volume that `path` is on, and those of them that are free for this process. */
+    int (*space)(const alm_io *io, const char *path, int64_t *all, int64_t *free);
     /* Calls each for every entry but . and .., in order of name; stops at a non-zero return. */
     int (*list)(const alm_io *io, const char *path, int (*each)(void *arg, const char *name),
                 void *arg);

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -370,6 +371,21 @@ static int px_stat(const alm_io *io, const char *path, alm_io_stat *out)
         return -errno;
     fill_stat(&meta, out);
     return 0;
+}
+
+static int px_space(const alm_io *io, const char *path, int64_t *all, int64_t *free)
+{
+    (void)io;
+    struct statvfs volume;
+    const place at = place_of(path);
+    const int dir = openat(at.dir, at.path, O_PATH | O_CLOEXEC);
+    if (dir < 0)
+        return -errno;
+    const int e = fstatvfs(dir, &volume) == 0 ? 0 : -errno;
+    (void)close(dir);
+    *all = (int64_t)(volume.f_blocks * volume.f_frsize);
+    *free = (int64_t)(volume.f_bavail * volume.f_frsize);
+    return e;
 }
 
 static int without_dots(const struct dirent *entry)
@@ -807,6 +823,7 @@ static const alm_io posix_table = {
     .mkdir = px_mkdir,
     .rmdir = px_rmdir,
     .stat = px_stat,
+    .space = px_space,
     .list = px_list,
     .map = px_map,
     .unmap = px_unmap,

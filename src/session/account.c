@@ -4,7 +4,7 @@
  * (query.memory.admin.reserve), so that he can see who has the memory, and end it.
  *
  * Accounts    statement > user > all users > all statements. The administrator's statements, and all of them without access
- *             control, are charged to the last alone. An account lives as long as a session of its user, or memory of it.
+ *             control, are charged to the last alone. Temporary files have an account of their own (query.spill.user.max). An account lives as long as a session of its user, or memory of it.
  * Room        Where an account that several users share is full, the statement that holds most gives way, not the one that
  *             asks last: of the user who holds most, whose other statements count, too, so that nobody ends a statement of
  *             another user by running many small ones. query.memory.reserve is left to statements that hold little.
@@ -21,6 +21,7 @@ struct alm_account {
     char *identity;
     uint32_t sessions;
     alm_mem mem;
+    alm_mem files; /* bytes in temporary files */
 };
 
 static bool make_room(alm_mem *root, const alm_mem *full, const alm_mem *asks, int64_t bytes);
@@ -61,6 +62,13 @@ static void keep_for_small(alm_mem *mem, const struct alm_conf *conf, int64_t to
     __atomic_store_n(&mem->small_bytes, reserve / PARTS, __ATOMIC_RELEASE);
 }
 
+static int64_t files_max(const struct alm_conf *conf)
+{
+    if (conf == NULL)
+        return INT64_MAX;
+    return conf->query_spill_user_max > 0 ? conf->query_spill_user_max : conf->query_spill_max / 2;
+}
+
 void alm_accounts_limit(alm_db *db)
 {
     const struct alm_conf *conf = db->conf;
@@ -73,8 +81,11 @@ void alm_accounts_limit(alm_db *db)
     __atomic_store_n(&db->users.limit_bytes, total - ALM_MIN(reserve, total / 4), __ATOMIC_RELEASE);
     (void)pthread_mutex_lock(&db->accounts.lock);
     db->accounts.max_bytes = one > 0 ? one : total / 2;
-    for (alm_account *a = db->accounts.first; a != NULL; a = a->next)
+    db->accounts.max_files = files_max(conf);
+    for (alm_account *a = db->accounts.first; a != NULL; a = a->next) {
         __atomic_store_n(&a->mem.limit_bytes, db->accounts.max_bytes, __ATOMIC_RELEASE);
+        __atomic_store_n(&a->files.limit_bytes, db->accounts.max_files, __ATOMIC_RELEASE);
+    }
     (void)pthread_mutex_unlock(&db->accounts.lock);
 }
 
@@ -92,6 +103,7 @@ static alm_account *account_new(alm_db *db, const char *identity)
                        .parent = &db->users,
                        .name = "the queries of this user",
                        .setting = "query.memory.user.max"};
+    a->files = (alm_mem){.limit_bytes = db->accounts.max_files};
     a->next = db->accounts.first;
     db->accounts.first = a;
     return a;
@@ -101,7 +113,8 @@ static alm_account *account_new(alm_db *db, const char *identity)
 static void leave(alm_db *db, alm_account *a)
 {
     ALM_ASSERT(a->sessions > 0);
-    if (--a->sessions > 0 || atomic_load(&a->mem.used_bytes) > 0)
+    if (--a->sessions > 0 || atomic_load(&a->mem.used_bytes) > 0 ||
+        atomic_load(&a->files.used_bytes) > 0)
         return;
     alm_account **at = &db->accounts.first;
     while (*at != a)
@@ -148,6 +161,11 @@ void alm_account_change(alm_session *s)
         leave(db, s->account);
     s->account = a;
     (void)pthread_mutex_unlock(&db->accounts.lock);
+}
+
+alm_mem *alm_session_files(alm_session *s)
+{
+    return s->account != NULL ? &s->account->files : NULL;
 }
 
 alm_mem *alm_session_memory(alm_session *s)

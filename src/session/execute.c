@@ -179,6 +179,7 @@ void alm_cursor_context(alm_cursor *c)
     alm_arena_init(&c->arena, &c->mem);
     c->cx = (alm_ctx){.arena = &c->arena,
                       .mem = &c->mem,
+                      .files = alm_session_files(s),
                       .conf = s->db->conf,
                       .io = s->db->io,
                       .zones = s->db->zones,
@@ -531,11 +532,22 @@ static alm_status next_brief(alm_cursor *c, alm_batch **out)
     return st;
 }
 
+/* Its client may keep a cursor that failed until the end of a block: memory and temporary files go at once. */
+static void give_up(alm_cursor *c)
+{
+    c->failed = true;
+    if (c->exec != NULL)
+        alm_exec_close(c->exec);
+    c->exec = NULL;
+}
+
 alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
 {
     *out = NULL;
     if (!c->has_rows)
         return ALM_OK;
+    if (c->failed)
+        return alm_session_failed(c->session, &c->cx);
     const int64_t start = alm_monotonic_ns();
     alm_status st = ALM_OK;
     c->cx.may_wait = c->session->brief_ns == 0;
@@ -557,7 +569,8 @@ alm_status alm_cursor_next(alm_cursor *c, alm_batch **out)
         st = alm_cursor_check(c);
     c->execute_ns += alm_monotonic_ns() - start;
     if (st != ALM_OK) {
-        c->failed = true;
+        *out = NULL;
+        give_up(c);
         return alm_session_failed(c->session, &c->cx);
     }
     if (*out != NULL && c->counted)

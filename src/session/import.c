@@ -571,7 +571,7 @@ static void drop_mark(alm_import *im)
 
 static alm_status begin_parquet(alm_ctx *cx, alm_import *im)
 {
-    ALM_TRY(alm_parquet_load_new(cx, alm_session_db(im->session), im->conf.part, &im->parquet));
+    ALM_TRY(alm_parquet_load_new(cx, im->session, im->conf.part, &im->parquet));
     ALM_TRY(alm_parquet_load_feed(cx, im->parquet, im->sample.ptr, im->sample.len));
     alm_buf_deinit(&im->sample);
     alm_buf_init(&im->sample, cx->mem);

@@ -51,10 +51,12 @@ struct alm_parquet_load {
 
 /* -------------------------------------------------------------------- the file */
 
-alm_status alm_parquet_load_new(alm_ctx *cx, alm_db *db, alm_parquet_part part,
+alm_status alm_parquet_load_new(alm_ctx *cx, alm_session *s, alm_parquet_part part,
                                 alm_parquet_load **out)
 {
+    alm_db *db = alm_session_db(s);
     const alm_spool_conf conf = {.who = "the Parquet file",
+                                 .files = alm_session_files(s),
                                  .limit = "http.import.parquet.bytes.max",
                                  .bytes_max = alm_db_conf(db)->http_import_parquet_bytes_max};
     if (part.bytes > 0 && (part.from < ALM_PQ_MAGIC_BYTES || part.from > part.file_bytes ||

@@ -15,7 +15,7 @@
 
 typedef struct alm_parquet_load alm_parquet_load;
 
-ALM_NODISCARD alm_status alm_parquet_load_new(alm_ctx *cx, alm_db *db, alm_parquet_part part,
+ALM_NODISCARD alm_status alm_parquet_load_new(alm_ctx *cx, alm_session *s, alm_parquet_part part,
                                               alm_parquet_load **out);
 void alm_parquet_load_free(alm_parquet_load *p); /* NULL is fine */
 ALM_NODISCARD alm_status alm_parquet_load_feed(alm_ctx *cx, alm_parquet_load *p, const char *bytes,

@@ -127,6 +127,8 @@ void alm_session_cancel(alm_session *s, uint64_t statement);
 bool alm_session_take_cancel(alm_session *s, const alm_error **why);
 /* The account of memory of the session's user: that of its statements, and of what is kept for it. */
 alm_mem *alm_session_memory(alm_session *s);
+/* The account of its temporary files (alm_ctx.files); NULL: it has none. */
+alm_mem *alm_session_files(alm_session *s);
 /* Ends the statement of that number; a read-only session, and one without SQL ENGINE ADMIN, that of its own user alone. */
 typedef enum alm_cancelled { ALM_CANCEL_NONE, ALM_CANCEL_DENIED, ALM_CANCEL_DONE } alm_cancelled;
 alm_cancelled alm_session_cancel_query(alm_session *me, int64_t statement);

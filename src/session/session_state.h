@@ -35,7 +35,7 @@ struct alm_db {
     struct {
         pthread_mutex_t lock;
         struct alm_account *first; /* of each user with a session */
-        int64_t max_bytes;
+        int64_t max_bytes, max_files;
     } accounts;
     struct {
         pthread_mutex_t lock;

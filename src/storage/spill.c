@@ -44,7 +44,7 @@ typedef struct spill_run {
 struct alm_spill {
     alm_spill_space *space;
     const char *who;
-    alm_mem *mem;
+    alm_mem *mem, *files;
     int handle;
     uint32_t n_cols, n_runs, cap_runs;
     size_t block_bytes;
@@ -109,11 +109,48 @@ bool alm_spill_allowed(const alm_ctx *cx, const alm_spill_space *space)
     return space != NULL && alm_spill_bytes_max(cx) > 0;
 }
 
-alm_status alm_spill_space_charge(alm_ctx *cx, alm_spill_space *space, int64_t bytes,
-                                  const char *who)
+/* Looks once in so many bytes: the free space of a volume changes by others, too, and is no exact bound. */
+static alm_status check_free(alm_ctx *cx, alm_spill_space *space, int64_t bytes, const char *who)
 {
-    const int64_t max = alm_spill_bytes_max(cx), before = atomic_fetch_add(&space->bytes, bytes);
+    enum { LOOK_BYTES = 8 << 20, PARTS = 10 };
+    const int64_t min = cx->conf != NULL ? cx->conf->query_spill_free_min : 0;
+    int64_t all = 0, free = 0;
+    if (min == 0 || atomic_fetch_add(&space->unlooked, bytes) + bytes < LOOK_BYTES)
+        return ALM_OK;
+    if (space->io->space(space->io, space->dir, &all, &free) < 0)
+        return ALM_OK; /* the write says what is wrong */
+    if (free >= ALM_MIN(min, all / PARTS)) {
+        atomic_store(&space->unlooked, 0);
+        return ALM_OK;
+    }
+    return alm_fail(cx, ALM_E_SPILL, -1,
+                    "temporary files leave query.spill.free.min free on the disk [limit=%lld, "
+                    "free=%lld, by=%s]",
+                    (long long)ALM_MIN(min, all / PARTS), (long long)free, who);
+}
+
+static alm_status charge_user(alm_ctx *cx, alm_mem *files, int64_t bytes, const char *who)
+{
+    if (files == NULL)
+        return ALM_OK;
+    const int64_t max = __atomic_load_n(&files->limit_bytes, __ATOMIC_ACQUIRE);
+    const int64_t before = atomic_fetch_add(&files->used_bytes, bytes);
     if (bytes <= max - before)
+        return ALM_OK;
+    atomic_fetch_sub(&files->used_bytes, bytes);
+    return alm_fail(cx, ALM_E_SPILL, -1,
+                    "temporary files of this user would exceed query.spill.user.max [limit=%lld, "
+                    "used=%lld, wanted=%lld, by=%s]",
+                    (long long)max, (long long)before, (long long)bytes, who);
+}
+
+alm_status alm_spill_space_charge(alm_ctx *cx, alm_spill_space *space, alm_mem *files,
+                                  int64_t bytes, const char *who)
+{
+    ALM_TRY(check_free(cx, space, bytes, who));
+    const int64_t max = alm_spill_bytes_max(cx), before = atomic_fetch_add(&space->bytes, bytes);
+    const alm_status st = bytes <= max - before ? charge_user(cx, files, bytes, who) : ALM_E_SPILL;
+    if (st == ALM_OK)
         return ALM_OK;
     atomic_fetch_sub(&space->bytes, bytes);
     return alm_fail(cx, ALM_E_SPILL, -1,
@@ -136,13 +173,15 @@ alm_status alm_spill_space_file(alm_ctx *cx, alm_spill_space *space, int *handle
     return e < 0 ? alm_io_fail(cx, e, path) : ALM_OK;
 }
 
-void alm_spill_space_leave(alm_spill_space *space, int handle, int64_t bytes)
+void alm_spill_space_leave(alm_spill_space *space, alm_mem *files, int handle, int64_t bytes)
 {
     if (handle >= 0) {
         (void)space->io->close(space->io, handle);
         atomic_fetch_sub(&space->files, 1);
     }
     atomic_fetch_sub(&space->bytes, bytes);
+    if (files != NULL)
+        alm_mem_release(files, bytes);
 }
 
 /* ------------------------------------------------------------------------------------ spills */
@@ -157,6 +196,7 @@ alm_status alm_spill_new(alm_ctx *cx, alm_spill_space *space, uint32_t n_cols, c
     *s = (alm_spill){.space = space,
                      .who = who,
                      .mem = cx->mem,
+                     .files = cx->files,
                      .handle = -1,
                      .n_cols = n_cols,
                      .block_bytes = ALM_SPILL_BLOCK_BYTES};
@@ -178,7 +218,7 @@ void alm_spill_free(alm_spill *s)
         alm_buf_deinit(&s->run[r].extents);
     }
     free(s->run);
-    alm_spill_space_leave(s->space, s->handle, s->bytes);
+    alm_spill_space_leave(s->space, s->files, s->handle, s->bytes);
     free(s);
 }
 
@@ -230,7 +270,7 @@ static alm_status write_block(alm_ctx *cx, alm_spill *s, spill_run *r)
     if (e.bytes == 0)
         return ALM_OK;
     ALM_TRY(alm_check(cx));
-    ALM_TRY(alm_spill_space_charge(cx, s->space, (int64_t)e.bytes, s->who));
+    ALM_TRY(alm_spill_space_charge(cx, s->space, s->files, (int64_t)e.bytes, s->who));
     s->bytes += (int64_t)e.bytes;
     (void)snprintf(what, sizeof what, "temporary file of %s", s->who);
     ALM_TRY(alm_io_write_all(cx, s->space->io, s->handle, r->pending.ptr, e.bytes, e.offset, what));

@@ -4,7 +4,8 @@
  * Space       A directory of the data directory where the temporary files of all statements are. It is
  *             emptied at start; a file is unlinked as soon as it is open, so that it goes with its
  *             last handle whatever happens. The bytes of all files together are bounded by
- *             query.spill.max (ALM_E_SPILL names it; 0: no spilling at all).
+ *             query.spill.max (ALM_E_SPILL names it; 0: no spilling at all), those of a user by
+ *             query.spill.user.max, and query.spill.free.min stays free on the volume.
  * Spill       One file of one operator on one thread, with any number of runs that may be written in
  *             turns. A run keeps blocks of batches in the order they were appended.
  * Columns     Dense or const vectors of any type; a column may change its form (codes, views, const)
@@ -30,6 +31,7 @@ typedef struct alm_spill_space {
     char dir[1024];
     _Atomic int64_t bytes, files; /* now */
     _Atomic uint64_t next;        /* number of the next file */
+    _Atomic int64_t unlooked;     /* bytes charged since the free space was looked at */
 } alm_spill_space;
 
 /* Makes the directory, or removes what an earlier process left in it. */
@@ -37,11 +39,12 @@ ALM_NODISCARD alm_status alm_spill_space_open(alm_ctx *cx, alm_spill_space *spac
                                               const char *dir);
 
 /* A file of the space that has no name any more, for others who keep bytes there (spool.h). Charge takes part of the bound
- * before bytes are written; leave closes the handle (-1: there is none) and gives back what was charged. */
+ * before bytes are written, and of that of `files`, the user's account (alm_ctx.files; NULL: none); leave closes the handle (-1: there
+ * is none) and gives back what was charged to both. */
 ALM_NODISCARD alm_status alm_spill_space_file(alm_ctx *cx, alm_spill_space *space, int *handle);
-ALM_NODISCARD alm_status alm_spill_space_charge(alm_ctx *cx, alm_spill_space *space, int64_t bytes,
-                                                const char *who);
-void alm_spill_space_leave(alm_spill_space *space, int handle, int64_t bytes);
+ALM_NODISCARD alm_status alm_spill_space_charge(alm_ctx *cx, alm_spill_space *space, alm_mem *files,
+                                                int64_t bytes, const char *who);
+void alm_spill_space_leave(alm_spill_space *space, alm_mem *files, int handle, int64_t bytes);
 
 /* The space of an open storage. */
 struct alm_storage;

@@ -212,6 +212,55 @@ static void bounds_have_names(void **state)
     alm_error_clear(&w->cx);
 }
 
+static int little_space(const alm_io *io, const char *path, int64_t *all, int64_t *free)
+{
+    (void)io;
+    (void)path;
+    *all = INT64_C(100) << 30;
+    *free = (INT64_C(1) << 30) - 1;
+    return 0;
+}
+
+/* Of a user, and what others need of the volume. What is given back is free for both. */
+static void others_keep_their_space(void **state)
+{
+    world *w = *state;
+    alm_spill *spill = NULL, *second = NULL;
+    alm_mem files = {.limit_bytes = 3 * 1000 * 1000};
+    w->cx.files = &files;
+    assert_int_equal(alm_spill_new(&w->cx, &w->space, COLS, "sort", &spill), ALM_OK);
+    assert_int_equal(fill(w, spill), ALM_E_SPILL);
+    assert_non_null(strstr(w->cx.err.msg, "query.spill.user.max [limit=3000000"));
+    assert_int_equal(files.used_bytes, w->space.bytes);
+    alm_error_clear(&w->cx);
+    w->cx.files = NULL; /* somebody else */
+    w->conf.query_spill_max = 6 * 1000 * 1000;
+    assert_int_equal(alm_spill_new(&w->cx, &w->space, COLS, "sort", &second), ALM_OK);
+    assert_int_equal(fill(w, second), ALM_E_SPILL);
+    assert_non_null(strstr(w->cx.err.msg, "query.spill.max [limit=6000000"));
+    assert_true(files.used_bytes <= 3 * 1000 * 1000);
+    alm_error_clear(&w->cx);
+    alm_spill_free(spill);
+    alm_spill_free(second);
+    assert_int_equal(files.used_bytes, 0);
+    assert_int_equal(w->space.bytes, 0);
+
+    alm_io io = *w->space.io;
+    io.space = little_space;
+    const alm_io *own = w->space.io;
+    w->space.io = &io;
+    w->conf.query_spill_max = INT64_C(1) << 40;
+    w->conf.query_spill_free_min = INT64_C(1) << 30;
+    assert_int_equal(alm_spill_new(&w->cx, &w->space, COLS, "sort", &spill), ALM_OK);
+    assert_int_equal(fill(w, spill), ALM_E_SPILL);
+    assert_non_null(
+        strstr(w->cx.err.msg, "query.spill.free.min free on the disk [limit=1073741824"));
+    alm_error_clear(&w->cx);
+    alm_spill_free(spill);
+    w->space.io = own;
+    w->conf.query_spill_free_min = 0;
+}
+
 static void cancel_ends_it(void **state)
 {
     world *w = *state;
@@ -242,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(runs_come_back, open_world, close_world),
         cmocka_unit_test_setup_teardown(bounds_have_names, open_world, close_world),
+        cmocka_unit_test_setup_teardown(others_keep_their_space, open_world, close_world),
         cmocka_unit_test_setup_teardown(cancel_ends_it, open_world, close_world),
         cmocka_unit_test_setup_teardown(leftovers_go, open_world, close_world),
     };

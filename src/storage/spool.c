@@ -43,7 +43,7 @@ alm_status alm_spool_append(alm_ctx *cx, alm_spool *s, const void *bytes, size_t
     ALM_ASSERT(s->map == NULL);
     ALM_TRY(alm_check(cx));
     ALM_TRY(check_length(cx, s, (int64_t)n));
-    ALM_TRY(alm_spill_space_charge(cx, s->space, (int64_t)n, s->conf.who));
+    ALM_TRY(alm_spill_space_charge(cx, s->space, s->conf.files, (int64_t)n, s->conf.who));
     s->charged += (int64_t)n;
     ALM_TRY(alm_io_write_all(cx, s->space->io, s->handle, bytes, n, s->bytes, s->conf.who));
     s->bytes += (int64_t)n;
@@ -83,6 +83,6 @@ void alm_spool_free(alm_spool *s)
         return;
     if (s->map != NULL)
         (void)s->space->io->unmap(s->space->io, s->map, (size_t)s->bytes);
-    alm_spill_space_leave(s->space, s->handle, s->charged);
+    alm_spill_space_leave(s->space, s->conf.files, s->handle, s->charged);
     free(s);
 }

@@ -18,6 +18,7 @@ typedef struct alm_spool_conf {
     const char *who;   /* for errors: "the Parquet file" */
     const char *limit; /* name of the setting behind bytes_max */
     int64_t bytes_max;
+    alm_mem *files; /* of the user who sends it (alm_ctx.files), or NULL; outlives the spool */
 } alm_spool_conf;
 
 /* The space and the texts must outlive the spool. query.spill.max 0: ALM_E_SPILL. */
