@@ -406,6 +406,36 @@ def backups_apart(check, s):
     rest.must("drop user keeps")
 
 
+def lists_in_writes(check, s):
+    """Lists of the server have the rows, and ask for the permissions, in statements that write, too."""
+    rest, low = s.rest, ("lister", PW)
+    rest.must(f"create user lister with password '{PW}'")
+    rest.must("grant http, create table to lister")
+    for source, permission in (("sys.audit_log", "DATABASE ADMIN"), ("all_users()", "LIST USERS"), ("keywords()", None), ("query_activity()", None), ("pg_settings", None)):
+        shown = rest.rows(f"select count() from {source}")[0][0]
+        rest.must(f"create table kept_list as (select * from {source})")
+        check.that(rest.rows("select count() from kept_list")[0][0] >= shown > 0, f"create table as: {source}")
+        rest.must("truncate table kept_list")
+        rest.must(f"insert into kept_list select * from {source}")
+        check.that(rest.rows("select count() from kept_list")[0][0] >= shown, f"insert: {source}")
+        rest.must("drop table kept_list")
+        rest.must("create table kept_count (x long)")
+        rest.must("insert into kept_count values (0), (1)")
+        rest.must(f"update kept_count set x = (select count() from {source})")
+        check.that(all(n >= shown for n, in rest.rows("select x from kept_count")), f"update: {source}")
+        rest.must(f"delete from kept_count where exists (select 1 from {source})")
+        check.that(rest.rows("select count() from kept_count") == [[0]], f"delete: {source}")
+        rest.must("drop table kept_count")
+        check.that(rest.sql("create table his_list (x long)", low)[0] == 200, "his table")
+        for sql in (f"create table his_copy as (select * from {source})", f"insert into his_list select count() from {source}", f"update his_list set x = (select count() from {source})",
+                    f"delete from his_list where exists (select 1 from {source})", f"explain analyze select * from {source}"):
+            status, answer = rest.sql(sql, low)
+            check.that(status == (200 if permission is None else 403) and (permission is None or permission in answer), f"{sql}: {status} {answer}")
+        for sql in ("drop table his_list", "drop table if exists his_copy"):
+            rest.must(sql)
+    rest.must("drop user lister")
+
+
 def grants_between(check, s):
     """RENAME and DROP CASCADE beside GRANTs of others."""
     rest = s.rest
@@ -685,7 +715,7 @@ def lists_tell_no_secret(check, s):
     slow.s.close()
 
 
-PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, jobs_of_others, revoked_below, backups_apart, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
+PARTS = [nothing_is_left_out, statements, free_statements, end_points, interfaces, logins, defaults, at_once, names_are_not_told, jobs_of_others, revoked_below, backups_apart, lists_in_writes, grants_between, memory_limits, database_again, lines, lists_tell_no_secret]
 
 
 if __name__ == "__main__":

@@ -18,10 +18,7 @@ alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snaps
 {
     alm_ctx *cx = &c->cx;
     alm_exec *exec = NULL;
-    const alm_exec_env env = {.workers = c->session->db->workers,
-                              .snapshot = snapshot,
-                              .spill = alm_storage_spill_space(c->session->db->storage),
-                              .registry = c->session->db->registry};
+    const alm_exec_env env = alm_cursor_env(c, snapshot);
     alm_audit_plan(c, plan);
     ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
     alm_status st = ALM_OK;
@@ -328,11 +325,8 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
 {
     alm_ctx *cx = &c->cx;
     alm_exec *exec = NULL;
-    const alm_exec_env env = {.workers = c->session->db->workers,
-                              .snapshot = c->snapshot,
-                              .spill = alm_storage_spill_space(c->session->db->storage),
-                              .registry = c->session->db->registry,
-                              .analyze = true};
+    alm_exec_env env = alm_cursor_env(c, c->snapshot);
+    env.analyze = true;
     int64_t rows = 0;
     alm_audit_plan(c, plan);
     ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
