@@ -83,7 +83,7 @@ def pg_says(s, user, source=HERE):
     return None
 
 
-def line_says(s, name, key, source=HERE):
+def line_says(s, name, key, source=HERE, patience=0.15):
     """None: logged in; else what the server said."""
     class Here(Lines):
         def __init__(self):
@@ -100,7 +100,7 @@ def line_says(s, name, key, source=HERE):
         if c.challenge.startswith(b"error"):
             return c.challenge.decode()
         c.c.sendall(c.signed(key) + b"said v=1i\n")
-        c.c.settimeout(0.15)
+        c.c.settimeout(patience)
         try:
             return c.c.recv(1000).decode() or "closed"
         except TimeoutError:
@@ -288,6 +288,18 @@ def changing_names(check, o):
         check.that(got[0] == 200 and seconds < 0.2, f"who was right lately does not: {got[0]} {seconds:.2f} s")
         got, seconds = timed(ask, s, auth=("name100", "wrong"), source=THERE)
         check.that(got[0] == 401 and seconds < 0.3, f"nor does another address: {got[0]} {seconds:.2f} s")
+
+
+def guessed_keys(check, o):
+    """Lines: log-ins that fail wait as passwords do, whatever the names; a good one counts for nothing against it."""
+    with House(o.binary) as s:
+        took = [timed(line_says, s, f"name{i}", "AAAA", HERE, 10) for i in range(54)]
+        check.that(all("login failed" in t[0] or "closed" in t[0] or "Error" in t[0] for t in took), f"all are refused: {set(t[0] for t in took)}")
+        check.that(sum(t[1] for t in took[51:]) > 0.7, f"the last ones wait: {[round(t[1], 2) for t in took[48:]]}")
+        got, seconds = timed(line_says, s, "name100", "AAAA", THERE, 10)
+        check.that(got is not None and seconds < 0.3, f"another address does not: {got} {seconds:.2f} s")
+        got, seconds = timed(ask, s, auth=("name200", "wrong"))
+        check.that(got[0] == 401 and seconds > 0.1, f"the address waits at other interfaces, too: {got[0]} {seconds:.2f} s")
 
 
 def turns(check, o):
@@ -647,7 +659,7 @@ def prepared_statements(check, o):
         check.that(got[0] == 0 and "pg.prepared.memory.max" in got[1][1], f"one long text: {got}")
 
 
-PARTS = [guesses_without_access_control, messages_of_tls, replaced_cookies, bad_passwords, changing_names, turns, silent_connections, late_lines, cookies, held_results, may_before_bytes, packed_bodies, budget_of_requests, prepared_statements]
+PARTS = [guesses_without_access_control, messages_of_tls, replaced_cookies, bad_passwords, changing_names, guessed_keys, turns, silent_connections, late_lines, cookies, held_results, may_before_bytes, packed_bodies, budget_of_requests, prepared_statements]
 
 
 def main():

@@ -21,7 +21,8 @@ enum { PIECE_BYTES = 4 << 20, REASON_BYTES = 400, LOGIN_LINE_MAX = 256, BARRED_B
 typedef enum phase {
     TCP_LINES, /* first, where there is no login */
     TCP_NAME,  /* waiting for the name of a key */
-    TCP_SIGNATURE
+    TCP_SIGNATURE,
+    TCP_WAITS /* the signature is there; it is looked at when the address has waited for its failures */
 } phase;
 
 typedef struct tcp {
@@ -33,6 +34,9 @@ typedef struct tcp {
     alm_principal *who; /* with access control; or NULL */
     alm_seen seen;      /* of its login */
     char challenge[ALM_LINE_CHALLENGE];
+    char signature[LOGIN_LINE_MAX];
+    size_t signature_len;
+    char net[64];            /* the address, as failures are counted */
     alm_buf in;              /* lines that wait, the last of them may be incomplete */
     size_t line_max;         /* line.tcp.max.measurement.size */
     bool may_write;          /* some table; false: not asked yet */
@@ -220,18 +224,45 @@ static bool check_user(tcp *c, alm_str signature, alm_error *why)
     return good;
 }
 
-static bool check_signature(tcp *c, alm_str signature, alm_error *why)
+static bool check_key(tcp *c, alm_error *why)
 {
-    if (needs_user(c)) {
-        if (!check_user(c, signature, why))
-            return false;
-    } else if (!alm_line_keys_verify(c->shared->line_keys, alm_str_of(c->kid), c->challenge,
-                                     signature)) {
-        return false;
+    const alm_str signature = {c->signature, c->signature_len};
+    return needs_user(c) ? check_user(c, signature, why)
+                         : alm_line_keys_verify(c->shared->line_keys, alm_str_of(c->kid),
+                                                c->challenge, signature);
+}
+
+static void check_signature(alm_conn *conn, void *arg)
+{
+    tcp *c = arg;
+    alm_error why = {.msg = "the login failed"};
+    const bool good = check_key(c, &why);
+    alm_login_result(alm_conn_db(conn), alm_str_of(c->net), alm_str_of(c->kid), good);
+    if (!good) {
+        alm_count(&c->shared->line_tcp_logins_failed, 1);
+        fail(c, why.msg);
+        hang_up(c);
+        return;
     }
     c->phase = TCP_LINES;
+    alm_conn_known(conn);
+}
+
+/* The signature waits as long as passwords would after failures of the address; no thread waits with it. */
+static bool take_signature(tcp *c, alm_str signature)
+{
+    alm_login_wait wait;
+    ALM_ASSERT(signature.len < sizeof c->signature);
+    memcpy(c->signature, signature.ptr, signature.len);
+    c->signature_len = signature.len;
+    c->phase = TCP_WAITS;
     alm_conn_deadline(c->conn, 0);
-    alm_conn_known(c->conn);
+    alm_conn_net_text(c->conn, c->net, sizeof c->net);
+    alm_login_delays(alm_conn_db(c->conn), alm_str_of(c->net), alm_str_of(c->kid), &wait);
+    if (wait.ms > 0)
+        alm_conn_sleep(c->conn, wait.ms, check_signature, NULL, c);
+    else
+        check_signature(c->conn, c);
     return true;
 }
 
@@ -244,13 +275,11 @@ static size_t login_data(tcp *c, const char *bytes, size_t n)
     alm_str line = {bytes, lf != NULL ? (size_t)(lf - bytes) : 0};
     if (line.len > 0 && line.ptr[line.len - 1] == '\r')
         line.len--;
-    alm_error why = {.msg = "the login failed"};
-    const bool good = lf != NULL && (c->phase == TCP_NAME ? send_challenge(c, line)
-                                                          : check_signature(c, line, &why));
-    if (good)
+    ALM_ASSERT(c->phase == TCP_NAME || c->phase == TCP_SIGNATURE);
+    if (lf != NULL && (c->phase == TCP_NAME ? send_challenge(c, line) : take_signature(c, line)))
         return (size_t)(lf + 1 - bytes);
     alm_count(&c->shared->line_tcp_logins_failed, 1);
-    return give_up(c, why.msg, n);
+    return give_up(c, "the login failed", n);
 }
 
 /* ------------------------------------------------------------------------- lines */
