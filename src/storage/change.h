@@ -112,11 +112,34 @@ uint64_t alm_flush_marks_get(const alm_flush_marks *m, uint64_t table_id);
 ALM_NODISCARD alm_status alm_flush_marks_raise(alm_ctx *cx, alm_flush_marks *m, uint64_t table_id,
                                                uint64_t lsn);
 void alm_flush_marks_free(alm_flush_marks *m);
+
+/* Rows that the second pass has read, by table, until they are put into the head (redo_rows.c). */
+typedef struct alm_redo_table {
+    uint64_t table_id; /* 0: free */
+    uint64_t lsn;      /* of the last row */
+    alm_lane rows;     /* as they came: in no order of time */
+    int64_t bytes;
+} alm_redo_table;
+typedef struct alm_redo_rows {
+    alm_redo_table *tables; /* open addressing, cap a power of two */
+    size_t n, cap;
+    int64_t moved; /* how often rows were copied: the work of recovery */
+} alm_redo_rows;
+/* Rows of the record that is redone, for `v`, the newest version of its table. */
+ALM_NODISCARD alm_status alm_redo_rows_put(alm_ctx *cx, alm_build *b, alm_redo_rows *r,
+                                           const alm_version *v, alm_chunk *rows, uint32_t n);
+/* Before an operation that needs the head of the table, and at the end of the log. */
+ALM_NODISCARD alm_status alm_redo_rows_settle(alm_ctx *cx, alm_build *b, alm_redo_rows *r,
+                                              uint64_t table_id);
+ALM_NODISCARD alm_status alm_redo_rows_settle_all(alm_ctx *cx, alm_build *b, alm_redo_rows *r);
+/* The table, or all that is in it, goes. */
+void alm_redo_rows_forget(alm_redo_rows *r, uint64_t table_id);
+void alm_redo_rows_free(alm_redo_rows *r);
 /* First pass over one record. */
 ALM_NODISCARD alm_status alm_redo_marks(alm_ctx *cx, alm_flush_marks *m, const char *payload,
                                         size_t bytes);
 /* Second pass: applies one record. */
 ALM_NODISCARD alm_status alm_redo(alm_ctx *cx, alm_build *b, const alm_flush_marks *m,
-                                  const char *payload, size_t bytes);
+                                  alm_redo_rows *rows, const char *payload, size_t bytes);
 
 #endif

@@ -292,6 +292,27 @@ static alm_status plain_order(alm_ctx *cx, const uint32_t *rows, uint32_t n_chun
     return ALM_OK;
 }
 
+alm_status alm_rows_order(alm_ctx *cx, const alm_table *table, alm_chunk *const *chunks,
+                          const uint32_t *rows, uint32_t n_chunks, uint64_t **order, int64_t *kept)
+{
+    int64_t total = 0;
+    for (uint32_t i = 0; i < n_chunks; i++)
+        total += rows[i];
+    const bool dedup = table->dedup && table->ts_col >= 0 && total > 1;
+    *kept = total;
+    alm_status st = time_order(cx, table->ts_col, chunks, rows, n_chunks, order);
+    const bool ordered = st == ALM_OK && *order == NULL;
+    if (ordered && dedup)
+        st = plain_order(cx, rows, n_chunks, total, order);
+    if (st == ALM_OK && dedup)
+        st = alm_head_dedup(cx, table, chunks, n_chunks, *order, total, kept);
+    if (st != ALM_OK || (ordered && *kept == total)) {
+        free(*order);
+        *order = NULL;
+    }
+    return st;
+}
+
 alm_status alm_rows_settle(alm_ctx *cx, const alm_table *table, alm_chunk *const *chunks,
                            const uint32_t *rows, uint32_t n_chunks, alm_chunk **out,
                            uint32_t *out_rows)

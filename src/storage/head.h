@@ -48,6 +48,11 @@ static inline bool alm_type_holds_views(alm_type type)
 
 bool alm_chunk_in_order(const alm_chunk *chunk, int32_t ts_col, uint32_t rows);
 
+/* The order of the rows of some chunks by time (stable), in a dedup table without duplicates (the last stays): *kept rows. *order
+ * NULL: as they come, all of them. The caller frees it. */
+ALM_NODISCARD alm_status alm_rows_order(alm_ctx *cx, const alm_table *table,
+                                        alm_chunk *const *chunks, const uint32_t *rows,
+                                        uint32_t n_chunks, uint64_t **order, int64_t *kept);
 /* The rows of some chunks as one chunk in order of time (stable), in a dedup table without
  * duplicates (the last stays). Without designated timestamp: as they come. */
 ALM_NODISCARD alm_status alm_rows_settle(alm_ctx *cx, const alm_table *table,
@@ -71,6 +76,17 @@ ALM_NODISCARD alm_status alm_lanes_to_parts(alm_ctx *cx, alm_storage *st, const 
  * few beside those that came late: what is merged once, no reader has to. */
 ALM_NODISCARD alm_status alm_lanes_merge(alm_ctx *cx, alm_version *v, int64_t rows);
 
+/* A lane was put behind the others: it is merged with those before it where that costs little beside it, and there are at most
+ * ALM_LANES_MAX. */
+ALM_NODISCARD alm_status alm_lanes_settle(alm_ctx *cx, alm_version *v);
+/* Appends rows [from, from + n) of a chunk to a lane of a version in the making. */
+ALM_NODISCARD alm_status alm_lane_append(alm_ctx *cx, const alm_version *v, alm_lane *lane,
+                                         alm_chunk *rows, uint32_t from, uint32_t n);
+/* A lane of the rows order[0..n) (alm_chunk_copy), in chunks of their own; its times are left to the caller. What it has after
+ * an error is released by alm_lanes_clear. */
+ALM_NODISCARD alm_status alm_lane_fill(alm_ctx *cx, const alm_version *v, alm_chunk *const *sources,
+                                       uint32_t n_sources, const uint64_t *order, int64_t n,
+                                       alm_lane *out);
 ALM_NODISCARD alm_status alm_lane_copy(alm_ctx *cx, const alm_lane *lane, uint32_t more_chunks,
                                        alm_lane *out);
 

@@ -35,9 +35,8 @@ static uint32_t next_cap(const alm_schema *schema, uint32_t last_cap, uint32_t r
     return ALM_MIN(cap, most);
 }
 
-/* Appends rows [from, from + n) of a settled chunk to a lane of a version in the making. */
-static alm_status lane_append(alm_ctx *cx, const alm_version *v, alm_lane *lane, alm_chunk *rows,
-                              uint32_t from, uint32_t n)
+alm_status alm_lane_append(alm_ctx *cx, const alm_version *v, alm_lane *lane, alm_chunk *rows,
+                           uint32_t from, uint32_t n)
 {
     const int64_t *ts = times_of(v, rows);
     const uint32_t total = n, start = from;
@@ -183,8 +182,8 @@ static void merge_order(const alm_version *v, const alm_lane *a, const alm_lane 
     }
 }
 
-static alm_status fill_lane(alm_ctx *cx, const alm_version *v, alm_chunk *const *sources,
-                            uint32_t n_sources, const uint64_t *order, int64_t n, alm_lane *out)
+alm_status alm_lane_fill(alm_ctx *cx, const alm_version *v, alm_chunk *const *sources,
+                         uint32_t n_sources, const uint64_t *order, int64_t n, alm_lane *out)
 {
     const uint32_t most = next_cap(v->schema, ALM_CHUNK_ROWS_MAX, ALM_CHUNK_ROWS_MAX);
     const uint32_t n_chunks = (uint32_t)((n + most - 1) / most);
@@ -267,7 +266,7 @@ static alm_status merge_pair(alm_ctx *cx, alm_version *v, uint32_t i)
     if (st == ALM_OK && v->table.dedup)
         st = alm_head_dedup(cx, &v->table, sources, n_sources, order, n, &n);
     if (st == ALM_OK)
-        st = fill_lane(cx, v, sources, n_sources, order, n, &merged);
+        st = alm_lane_fill(cx, v, sources, n_sources, order, n, &merged);
     free((void *)sources);
     free(order);
     if (st == ALM_OK)
@@ -305,6 +304,15 @@ static alm_status merge_smallest(alm_ctx *cx, alm_version *v)
     return merge_pair(cx, v, best);
 }
 
+alm_status alm_lanes_settle(alm_ctx *cx, alm_version *v)
+{
+    const alm_lane *last = &v->lanes[v->n_lanes - 1];
+    alm_status st = alm_lanes_merge(cx, v, last->rows * MERGE_FACTOR);
+    if (st == ALM_OK && v->n_lanes - v->n_frozen > ALM_LANES_MAX)
+        st = merge_smallest(cx, v);
+    return st;
+}
+
 alm_status alm_version_append(alm_ctx *cx, const alm_version *v, alm_chunk *rows, uint32_t n,
                               uint64_t lsn, alm_version **out)
 {
@@ -316,11 +324,11 @@ alm_status alm_version_append(alm_ctx *cx, const alm_version *v, alm_chunk *rows
         uint32_t from = n;
         st = boundary(cx, next, i, rows, n, &from);
         if (st == ALM_OK && from < n)
-            st = lane_append(cx, next, &next->lanes[i], rows, from, n - from);
+            st = alm_lane_append(cx, next, &next->lanes[i], rows, from, n - from);
         n = from;
     }
     if (st == ALM_OK && n > 0) {
-        st = lane_append(cx, next, &next->lanes[next->n_lanes], rows, 0, n);
+        st = alm_lane_append(cx, next, &next->lanes[next->n_lanes], rows, 0, n);
         next->n_lanes++; /* also when it failed: the release frees it */
     }
     if (st == ALM_OK)

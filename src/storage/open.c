@@ -170,6 +170,7 @@ void alm_storage_free(alm_storage *st)
 typedef struct recovery {
     alm_build build;
     alm_flush_marks marks;
+    alm_redo_rows rows;
 } recovery;
 
 static alm_status first_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *payload,
@@ -185,7 +186,7 @@ static alm_status second_pass(alm_ctx *cx, void *arg, uint64_t lsn, const char *
 {
     recovery *rec = arg;
     rec->build.lsn = lsn;
-    ALM_TRY(alm_redo(cx, &rec->build, &rec->marks, payload, bytes));
+    ALM_TRY(alm_redo(cx, &rec->build, &rec->marks, &rec->rows, payload, bytes));
     rec->build.next->lsn = lsn;
     return ALM_OK;
 }
@@ -243,6 +244,8 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_s
         if (e == ALM_OK && log)
             e = alm_wal_read(cx, &st->wal, file.lsn, second_pass, &rec, scan);
         if (e == ALM_OK)
+            e = alm_redo_rows_settle_all(cx, &rec.build, &rec.rows);
+        if (e == ALM_OK)
             e = show_symbols(cx, &rec.build);
         if (e == ALM_OK && log && alm_hold_is_copy(st))
             e = alm_hold_files_there(cx, &rec.build);
@@ -252,6 +255,8 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_s
             alm_build_abandon(&rec.build);
     }
     st->closing = false;
+    st->rows_redone = rec.rows.moved;
+    alm_redo_rows_free(&rec.rows);
     alm_flush_marks_free(&rec.marks);
     alm_catalog_unmap(st, &file);
     return e;

@@ -3,10 +3,13 @@
  *
  * Method      One pass finds out whether the rows are in order (the usual case: nothing to do) and
  *             the range of times; then a stable radix sort of (time, chunk and row), 11 bits a pass,
- *             over the bits that differ: 4 passes for rows of one day in microseconds.
+ *             over the bits that differ: 4 passes for rows of one day in microseconds. Many rows are first dealt by their
+ *             highest bits, and each deal is sorted by itself: rows that are nearly in order go to few places at a time, and
+ *             the rest of the passes stay in the cache.
  * Memory      32 bytes per row while sorting, 8 of them returned.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "storage/part.h"
 
@@ -59,35 +62,79 @@ static void fill_rows(const alm_part_chunk *chunks, size_t n_chunks, uint32_t ts
     }
 }
 
-/* One stable counting pass. */
+/* One stable counting pass. ends[d]: behind the rows of digit d. */
 static void radix_pass(const sort_row *restrict in, sort_row *restrict out, size_t n,
-                       uint32_t shift)
+                       uint32_t shift, size_t ends[DIGITS])
 {
-    size_t start[DIGITS] = {0};
+    memset(ends, 0, DIGITS * sizeof *ends);
     for (size_t i = 0; i < n; i++)
-        start[in[i].key >> shift & (DIGITS - 1)]++;
+        ends[in[i].key >> shift & (DIGITS - 1)]++;
     size_t sum = 0;
     for (size_t d = 0; d < DIGITS; d++) {
-        const size_t count = start[d];
-        start[d] = sum;
+        const size_t count = ends[d];
+        ends[d] = sum;
         sum += count;
     }
     for (size_t i = 0; i < n; i++)
-        out[start[in[i].key >> shift & (DIGITS - 1)]++] = in[i];
+        out[ends[in[i].key >> shift & (DIGITS - 1)]++] = in[i];
+}
+
+/* By the lowest `bits`; the result is in `in` if that takes an even number of passes, else in `out`. */
+static void sort_low(sort_row *in, sort_row *out, size_t n, uint32_t bits)
+{
+    size_t ends[DIGITS];
+    for (uint32_t shift = 0; shift < bits; shift += DIGIT_BITS) {
+        radix_pass(in, out, n, shift, ends);
+        sort_row *swap = in;
+        in = out;
+        out = swap;
+    }
+}
+
+/* The same for few rows: each goes back to its place. */
+static void sort_few(sort_row *in, sort_row *out, size_t n, uint32_t bits)
+{
+    for (size_t i = 1; i < n; i++) {
+        const sort_row row = in[i];
+        size_t at = i;
+        for (; at > 0 && in[at - 1].key > row.key; at--)
+            in[at] = in[at - 1];
+        in[at] = row;
+    }
+    if ((bits + DIGIT_BITS - 1) / DIGIT_BITS % 2 != 0)
+        memcpy(out, in, n * sizeof *in);
+}
+
+static void swap_rows(sort_row **a, sort_row **b)
+{
+    sort_row *swap = *a;
+    *a = *b;
+    *b = swap;
 }
 
 /* Sorts *rows with the help of *other; which of the two holds the result comes out as *rows. */
 static alm_status radix_sort(alm_ctx *cx, sort_row **rows, sort_row **other, size_t n,
                              uint64_t width)
 {
+    enum { DEAL_ROWS = 1 << 15, FEW = 24 };
     const uint32_t bits = width == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(width);
-    for (uint32_t shift = 0; shift < bits; shift += DIGIT_BITS) {
-        radix_pass(*rows, *other, n, shift);
-        sort_row *swap = *rows;
-        *rows = *other;
-        *other = swap;
+    const bool deal = n > DEAL_ROWS && bits > DIGIT_BITS;
+    const uint32_t low = deal ? bits - DIGIT_BITS : bits;
+    size_t ends[DIGITS] = {n};
+    if (deal) {
+        radix_pass(*rows, *other, n, low, ends);
+        swap_rows(rows, other);
+    }
+    for (size_t d = 0, from = 0; from < n; from = ends[d++]) {
+        const size_t m = ends[d] - from;
+        if (m <= FEW)
+            sort_few(*rows + from, *other + from, m, low);
+        else
+            sort_low(*rows + from, *other + from, m, low);
         ALM_TRY(alm_check(cx));
     }
+    if ((low + DIGIT_BITS - 1) / DIGIT_BITS % 2 != 0)
+        swap_rows(rows, other);
     return ALM_OK;
 }
 

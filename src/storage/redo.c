@@ -72,7 +72,8 @@ alm_status alm_redo_marks(alm_ctx *cx, alm_flush_marks *m, const char *payload, 
 
 /* ---------------------------------------------------------------- operations */
 
-static alm_status redo_rows(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_reader *r)
+static alm_status redo_rows(alm_ctx *cx, alm_build *b, const alm_flush_marks *m,
+                            alm_redo_rows *rows, alm_reader *r)
 {
     const uint64_t table_id = alm_get_u64(r);
     const alm_version *v = alm_build_find(b, table_id);
@@ -82,16 +83,9 @@ static alm_status redo_rows(alm_ctx *cx, alm_build *b, const alm_flush_marks *m,
         return ALM_OK; /* in parts already */
     alm_chunk *chunk = NULL;
     uint32_t n = 0;
-    alm_version *next = NULL;
     ALM_TRY(alm_get_rows(cx, r, v->schema, &chunk, &n));
-    alm_status e = alm_change_rows(cx, b, table_id, NULL, chunk, n, NULL, &next);
+    const alm_status e = alm_redo_rows_put(cx, b, rows, v, chunk, n);
     alm_chunk_release(chunk);
-    ALM_TRY(e);
-    e = alm_build_own(cx, b, table_id);
-    if (e == ALM_OK)
-        alm_build_put(b, next);
-    else
-        alm_version_release(next);
     return e;
 }
 
@@ -273,13 +267,44 @@ static alm_status redo_expire(alm_ctx *cx, alm_build *b, alm_reader *r)
     return r->bad ? ALM_OK : alm_change_expire(cx, b, table_id, e);
 }
 
-static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_op_kind kind,
-                          alm_reader *r)
+/* Rows that were collected go into the head before an operation that needs them there, or gives the table other columns. */
+static alm_status settle_before(alm_ctx *cx, alm_build *b, alm_redo_rows *rows, alm_op_kind kind,
+                                const alm_reader *r)
+{
+    alm_reader head = *r;
+    switch (kind) {
+    case ALM_OP_DROP:
+    case ALM_OP_TRUNCATE:
+        alm_redo_rows_forget(rows, alm_get_u64(&head));
+        return ALM_OK;
+    case ALM_OP_ADD_COLUMN:
+    case ALM_OP_ALTER: /* a description begins with the number of its table */
+    case ALM_OP_MOVE:
+    case ALM_OP_EXPIRE:
+        return alm_redo_rows_settle(cx, b, rows, alm_get_u64(&head));
+    case ALM_OP_ROWS:
+    case ALM_OP_SYMBOLS:
+    case ALM_OP_CREATE:
+    case ALM_OP_RENAME:
+    case ALM_OP_PARTS: /* of a flush: what it wrote was not collected, because the first pass found its mark */
+    case ALM_OP_VIEW:
+    case ALM_OP_TOUCH:
+    case ALM_OP_COMMENT:
+    case ALM_OP_TIME:
+    case ALM_OP_RECORDS:
+        return ALM_OK;
+    }
+    return ALM_OK;
+}
+
+static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_redo_rows *rows,
+                          alm_op_kind kind, alm_reader *r)
 {
     uint64_t table_id;
+    ALM_TRY(settle_before(cx, b, rows, kind, r));
     switch (kind) {
     case ALM_OP_ROWS:
-        return redo_rows(cx, b, m, r);
+        return redo_rows(cx, b, m, rows, r);
     case ALM_OP_SYMBOLS:
         return redo_symbols(cx, b, r);
     case ALM_OP_CREATE:
@@ -319,13 +344,13 @@ static alm_status redo_op(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, a
     return bad_record(cx, b->lsn, "unknown operation");
 }
 
-alm_status alm_redo(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, const char *payload,
-                    size_t bytes)
+alm_status alm_redo(alm_ctx *cx, alm_build *b, const alm_flush_marks *m, alm_redo_rows *rows,
+                    const char *payload, size_t bytes)
 {
     alm_reader r = {.at = payload, .end = payload + bytes}, body;
     alm_op_kind kind;
     while (alm_get_op(&r, &kind, &body)) {
-        ALM_TRY(redo_op(cx, b, m, kind, &body));
+        ALM_TRY(redo_op(cx, b, m, rows, kind, &body));
         if (body.bad)
             return bad_record(cx, b->lsn, "an operation is too short");
     }

@@ -243,6 +243,7 @@ struct alm_storage {
     alm_backup_progress backup;
     alm_archive_state archive;
     uint32_t catalog_version; /* of the file that was read */
+    int64_t rows_redone;      /* rows that recovery copied, each time counted */
     struct catalog_dict {     /* dictionaries that it names: recovery needs these files */
         uint64_t table_id;
         uint32_t col_id;
