@@ -507,6 +507,26 @@ def scram_first(s, user):
     return int(told["i"]), told["s"]
 
 
+def texts_of_views(check, s):
+    """The query of a view is for who may read all of it, in all lists."""
+    rest = s.rest
+    for one in (f"create user vic with password '{PW}'", "grant http to vic", "create table behind (ts timestamp, word int) timestamp(ts) partition by day", "create view shown as (select word from behind where word != 77)",
+                "create materialized view stored as (select ts, max(word) w from behind where word != 77 sample by 1d) partition by day", "grant set table param on shown to vic", "grant set table param on stored to vic"):
+        rest.must(one)
+    vic = ("vic", PW)
+    asked = ["select * from views()", "select * from materialized_views()", "select * from pg_catalog.pg_views", "select * from pg_catalog.pg_matviews", "select * from information_schema.views",
+             "select pg_get_viewdef(oid) from pg_catalog.pg_class where relname in ('shown', 'stored')"]
+    for sql in asked:
+        got = rest.sql(sql, vic)
+        check.that(got[0] == 200 and "behind" not in got[1].replace("materialized_views", ""), f"{sql}: {got[1][:300]}")
+    rest.must("grant select on shown to vic")
+    rest.must("grant select on stored to vic")
+    seen = [sql for sql in asked if "behind" in rest.sql(sql, vic)[1]]
+    check.that(seen == asked, f"who may read it is shown it: {seen}")
+    for one in ("drop view shown", "drop materialized view stored", "drop table behind", "drop user vic"):
+        rest.must(one)
+
+
 def made_up_names(check, s):
     """Salts and rounds of names that are not there are as those of names that are: after a restart, DISABLE, other rounds for new passwords; so is the time of an answer."""
     there, nobody = [f"old{i}" for i in range(20)], [f"nobody{i}" for i in range(60)]
@@ -597,8 +617,9 @@ def audit_floods(check, s):
 def audit_settings(check, s):
     """audit.ddl, audit.export, audit.read.tables: by whichever way, and nothing without them."""
     ways = {"ALMANAC_AUDIT_DDL": "true", "ALMANAC_AUDIT_EXPORT": "true", "ALMANAC_AUDIT_READ_TABLES": "pay, VPAY"}
+    backups = {"ALMANAC_CAIRO_SQL_BACKUP_ROOT": "backups"}
     for settings in ({}, ways):
-        with Server(binary=s.binary, env={**ENV, **settings}) as one:
+        with Server(binary=s.binary, env={**ENV, **backups, **settings}) as one:
             rest = Rest(one)
             for text in ("create table pay (ts timestamp, a int, s symbol) timestamp(ts) partition by day", "insert into pay values (0, 1, 'x')", "create table other (a int)", "create view vpay as (select a from pay)", "create view vother as (select a from other)", f"create user ann with password '{PW}'",
                          "grant http, pgwire, create table, read file to ann", "grant all on pay to ann", "grant select on vpay, vother, other to ann", "grant insert on other to ann"):
@@ -606,7 +627,8 @@ def audit_settings(check, s):
             ann = ("ann", PW)
             began = len(trail(rest))
             reads = ["select a from pay where a = 1", "select * from vpay", "select count() from pay", "with q as (select a from pay) select * from q a join q b on a.a = b.a", "select x from long_sequence(1) where x in (select a from pay)", "insert into other select a from pay",
-                     "update pay set a = 2 where a = 1", "create table copied as (select * from pay)", "explain analyze select a from pay", "select a from pay where a = 1"]
+                     "update pay set a = 2 where a = 1", "create table copied as (select * from pay)", "explain analyze select a from pay", "select a from pay where a = 1",
+                     "backup table pay to 'of_ann'"]
             for text in reads:
                 rest.must(text, ann)
             for text in ("select * from other", "select * from vother", "select 1", "show tables", "explain select a from pay"):
@@ -634,14 +656,14 @@ def audit_settings(check, s):
             for wanted in ("CREATE TABLE copied", "ALTER TABLE pay", "DROP TABLE copied2", "TRUNCATE TABLE copied2", "RENAME TABLE copied TO copied2", "CREATE TABLE made", "ALTER TABLE made ADD COLUMN y", "CREATE TABLE loaded"):
                 check.that(wanted in ddl, f"ddl: {wanted}: {ddl}")
             export = [(row["interface"], row["detail"]) for row in rows if row["event"] == "export"]
-            check.that(export == [("http", "/exp: select a from other"), ("http", "COPY TO file: copy other to 'file' with format parquet"), ("pg", "COPY TO STDOUT: copy (select a from other) to stdout")], f"exports: {export}")
+            check.that(export == [("http", "BACKUP: backup table pay to 'of_ann'"), ("http", "/exp: select a from other"), ("http", "COPY TO file: copy other to 'file' with format parquet"), ("pg", "COPY TO STDOUT: copy (select a from other) to stdout")], f"exports: {export}")
 
 
 def status_of(answers):
     return sorted({status for status, _ in answers})
 
 
-PARTS = [links_of_folders, races_of_folders, names, passwords, hidden_names, headers, health, faults, parameters, audit, audit_floods, audit_settings, made_up_names]
+PARTS = [links_of_folders, races_of_folders, names, passwords, hidden_names, headers, health, faults, parameters, audit, audit_floods, audit_settings, texts_of_views, made_up_names]
 
 
 if __name__ == "__main__":

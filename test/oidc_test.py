@@ -618,6 +618,15 @@ def local_names(check, p):
         p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": "b", "name": "jo", "groups": ["other"]}})
         check.that(s.status("second") == 200 and s.rest.request(f"/snapshot/{held}", auth="second")[0] in (403, 404), "nor for one of another subject")
         check.that(s.rest.request(f"/snapshot/{held}", auth="first")[0] == 200, "but for him")
+        s.rest.must("create table kept (who string, word string)")
+        s.rest.must("insert into kept values ('jo', 'of jo'), ('sub:a', 'of a'), ('sub:b', 'of b')")
+        s.rest.must("create view own as (select word from kept where who = current_user())")
+        for one in ("jo", "analysts"):
+            s.rest.must(f"grant select on own to {one}")
+        for who, name, word in ((jo, "jo", "of jo"), ("first", "sub:a", "of a")):
+            for _ in range(3):  # the plan of the text is kept
+                got = [json.loads(s.rest.sql(sql, who)[1])["dataset"] for sql in ("select current_user", "select word from own")]
+                check.that(got == [[[name]], [[word]]], f"rows by current_user() of {name}: {got}")
         for text in ("alter user jo with password x", "alter user jo create token type rest with ttl '1h'", "alter user jo with no password",
                      "create table own (a int) owned by jo"):
             check.that(s.status("first", text) in (400, 403), f"{text}: that is not him")
@@ -625,6 +634,7 @@ def local_names(check, p):
         check.that(s.status("first") == 200, "he is not disabled with him")
         p.hook("fault", {"path": "/me", "status": 200, "body": {"sub": "evil", "name": "admin", "groups": ["analysts"]}})
         check.that(s.status("third", "grant all to jo") == 403, "one who is called like the administrator")
+        check.that(json.loads(s.rest.sql("select current_user", "third")[1])["dataset"] == [["sub:evil"]], "is not shown as him")
         rows = [row for row in s.rest.must("select event, identity, address from sys.audit_log where user_name = 'admin'")["dataset"] if row[1] != "admin:admin"]
         check.that({row[0] for row in rows} == {"login", "denied", "acl"} and {tuple(row[1:]) for row in rows} == {("sub:evil", "127.0.0.1")}, f"the audit log tells them apart: {rows}")
         p.hook("fault", {})

@@ -75,6 +75,16 @@ static inline bool alm_access_sees(alm_ctx *cx, const char *table)
     return cx->access == NULL || cx->access->sees(cx, cx->access->arg, table);
 }
 
+/* The text of a view tells what is behind it: shown to who may read all of the view, else NULL. */
+static inline const char *alm_access_text(alm_ctx *cx, const char *view, const char *text)
+{
+    const alm_access_ask ask = {.permission = "SELECT", .table = view, .pos = -1, .quiet = true};
+    if (cx->access == NULL || cx->access->may(cx, cx->access->arg, &ask) == ALM_OK)
+        return text;
+    alm_error_clear(cx);
+    return NULL;
+}
+
 /* May who asks list a table of that name, if there is one? By any permission on it, which may have been granted before it is made. */
 ALM_NODISCARD alm_status alm_access_lists(alm_ctx *cx, alm_str name, bool *out);
 /*

@@ -263,7 +263,7 @@ ALM_CAT_FILL(view_list)
         alm_cat_text(cat, "public");
         alm_cat_text(cat, t->name);
         alm_cat_text(cat, owner_of(cx));
-        alm_cat_text(cat, t->view->sql);
+        alm_cat_text(cat, alm_access_text(cx, t->name, t->view->sql));
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);
@@ -294,7 +294,7 @@ ALM_CAT_FILL(matview_list)
         alm_cat_text(cat, owner_of(cx));
         alm_cat_bool(cat, has_index(t));
         alm_cat_bool(cat, t->view->lsn > 0);
-        alm_cat_text(cat, t->view->sql);
+        alm_cat_text(cat, alm_access_text(cx, t->name, t->view->sql));
     }
     return ALM_OK;
 }
@@ -357,7 +357,8 @@ ALM_CAT_FILL(is_views)
         ALM_TRY(alm_cat_row(cx, cat));
         alm_cat_text(cat, "public");
         alm_cat_text(cat, alm_snapshot_at(snap, i)->name);
-        alm_cat_text(cat, alm_snapshot_at(snap, i)->view->sql);
+        alm_cat_text(cat, alm_access_text(cx, alm_snapshot_at(snap, i)->name,
+                                          alm_snapshot_at(snap, i)->view->sql));
     }
     for (size_t i = 0; i < alm_relation_count(); i++) {
         const alm_relation *rel = alm_relation_at(i);

@@ -41,7 +41,7 @@ static alm_status fill_views(alm_ctx *cx, const alm_list_args *args, alm_list *l
         const bool valid = t->view->reason[0] == 0;
         ALM_TRY(alm_list_row(cx, l));
         alm_list_text(l, 0, t->name);
-        alm_list_text(l, 1, t->view->sql);
+        alm_list_text(l, 1, alm_access_text(cx, t->name, t->view->sql));
         alm_list_text(l, 2, t->name);
         alm_list_text(l, 3, valid ? NULL : t->view->reason);
         alm_list_text(l, 4, valid ? "valid" : "invalid");
@@ -132,10 +132,10 @@ static alm_status fill_matviews(alm_ctx *cx, const alm_list_args *args, alm_list
         ALM_TRY(alm_list_row(cx, l));
         alm_list_text(l, 0, t->name);
         alm_list_text(l, 1, refresh_name(v));
-        alm_list_text(l, 2, v->base);
+        alm_list_text(l, 2, alm_access_sees(cx, v->base) ? v->base : NULL);
         alm_list_int(l, 3, v->started_us);
         alm_list_int(l, 4, v->finished_us);
-        alm_list_text(l, 5, v->sql);
+        alm_list_text(l, 5, alm_access_text(cx, t->name, v->sql));
         alm_list_text(l, 6, t->name);
         alm_list_text(l, 7, reason);
         alm_list_text(l, 8, reason == NULL ? "valid" : "invalid");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "auth/entity_name.h"
 #include "auth/oidc.h"
 #include "base/access.h"
 #include "base/hash.h"
@@ -156,16 +157,26 @@ static uint64_t groups_hash(const alm_rights *rights)
 static alm_status new_rights(alm_ctx *cx, alm_session *s, alm_acl *acl)
 {
     alm_rights *rights = NULL;
+    bool elsewhere = true;
     ALM_TRY(check_end_point(cx, acl, s->who, end_point(s)));
     if (s->assumed != NULL)
         ALM_TRY(check_end_point(cx, acl, s->assumed, end_point(s)));
     ALM_TRY(alm_rights_new(cx, acl, alm_session_principal(s), &rights));
+    const alm_status st = rights->kind == ALM_PRINCIPAL_EXTERNAL
+                              ? alm_entity_name_is_elsewhere(cx, acl, s->db->conf->acl_admin_user,
+                                                             alm_str_of(rights->name), &elsewhere)
+                              : ALM_OK;
+    if (st != ALM_OK) {
+        alm_rights_release(rights);
+        return st;
+    }
     alm_rights_release(s->rights);
     s->rights = rights;
+    s->by_identity = !elsewhere;
     s->turn++;
     (void)snprintf(s->plan_key, sizeof s->plan_key, "%d:%llu:%016llx:%s", (int)rights->kind,
                    (unsigned long long)rights->acl->epoch, (unsigned long long)groups_hash(rights),
-                   rights->name);
+                   elsewhere ? rights->name : s->who->identity);
     return ALM_OK;
 }
 
@@ -442,6 +453,9 @@ alm_status alm_cursor_access(alm_cursor *c)
     c->access = (alm_access){.arg = c, .may = may, .sees = sees, .hides = hides};
     c->cx.access = &c->access;
     c->cx.user = c->rights->name;
+    /* a copy: another answer of the provider takes the place of `who` while the cursor is open */
+    if (s->by_identity && c->rights->kind == ALM_PRINCIPAL_EXTERNAL)
+        ALM_TRY(alm_arena_zstr(&c->cx, &c->arena, alm_str_of(s->who->identity), &c->cx.user));
     c->mem.limit_bytes = alm_session_memory_max(s);
     return ALM_OK;
 }

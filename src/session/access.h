@@ -133,6 +133,8 @@ void alm_audit_acl(alm_cursor *c, const alm_stmt *stmt, bool ok);
 void alm_audit_statement(alm_cursor *c, const alm_stmt *stmt);
 /* The tables and views of audit.read.tables that the plan scans; if that is set. */
 void alm_audit_reads(alm_cursor *c, const alm_plan *plan);
+/* The same of a BACKUP: of n tables; 0: of all. */
+void alm_audit_backup(alm_cursor *c, const alm_str *tables, size_t n);
 static inline void alm_audit_plan(alm_cursor *c, const alm_plan *plan)
 {
     const struct alm_conf *conf = c->session->db->conf;

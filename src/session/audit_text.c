@@ -281,7 +281,7 @@ static void audit_export(alm_cursor *c, const alm_stmt *stmt)
     words w = {.c = c, .audit = {.event = "export", .ok = true}};
     const alm_copy *copy = stmt->kind == ALM_STMT_COPY_TO ? stmt->ext : NULL;
     alm_audit_session(c->session, &w.audit);
-    put(&w, copy == NULL ? "/exp" : "COPY TO ");
+    put(&w, stmt->kind == ALM_STMT_BACKUP ? "BACKUP" : copy == NULL ? "/exp" : "COPY TO ");
     if (copy != NULL && copy->place == ALM_COPY_AT_FILE)
         put_name(&w, copy->file);
     else if (copy != NULL)
@@ -295,8 +295,8 @@ void alm_audit_statement(alm_cursor *c, const alm_stmt *stmt)
     const struct alm_conf *conf = c->session->db->conf;
     if (conf->audit_ddl && is_ddl(stmt))
         audit_ddl(c, stmt);
-    if (conf->audit_export &&
-        (stmt->kind == ALM_STMT_COPY_TO || (c->session->exports && c->has_rows)))
+    if (conf->audit_export && (stmt->kind == ALM_STMT_COPY_TO || stmt->kind == ALM_STMT_BACKUP ||
+                               (c->session->exports && c->has_rows)))
         audit_export(c, stmt);
 }
 
@@ -358,22 +358,41 @@ static void find_reads(reads *r, const alm_plan *plan)
         find_reads(r, plan->child[i]);
 }
 
-void alm_audit_reads(alm_cursor *c, const alm_plan *plan)
+static void put_reads(alm_cursor *c, const reads *r)
 {
-    const alm_db *db = c->session->db;
     words w = {.c = c, .audit = {.event = "read", .ok = true}};
-    reads r = {.list = db->conf->audit_read_tables};
-    if (c->session->of_users)
-        return;
-    find_reads(&r, plan);
-    if (r.n == 0)
+    if (r->n == 0)
         return;
     alm_audit_session(c->session, &w.audit);
-    for (uint32_t i = 0; i < r.n; i++) {
+    for (uint32_t i = 0; i < r->n; i++) {
         room_for_name(&w);
         put(&w, i > 0 ? ", " : "");
-        put_name(&w, alm_str_of(r.name[i]));
+        put_name(&w, alm_str_of(r->name[i]));
     }
     put_text(&w);
     add_row(&w);
+}
+
+void alm_audit_reads(alm_cursor *c, const alm_plan *plan)
+{
+    reads r = {.list = c->session->db->conf->audit_read_tables};
+    if (c->session->of_users)
+        return;
+    find_reads(&r, plan);
+    put_reads(c, &r);
+}
+
+void alm_audit_backup(alm_cursor *c, const alm_str *tables, size_t n)
+{
+    const struct alm_conf *conf = c->session->db->conf;
+    reads r = {.list = conf != NULL ? conf->audit_read_tables : ""};
+    for (size_t i = 0; i < alm_snapshot_count(c->snapshot) && r.list[0] != 0; i++) {
+        const char *name = alm_snapshot_at(c->snapshot, i)->name;
+        bool copied = n == 0;
+        for (size_t k = 0; k < n && !copied; k++)
+            copied = alm_str_ieq(tables[k], alm_str_of(name));
+        if (copied)
+            add_read(&r, name);
+    }
+    put_reads(c, &r);
 }

@@ -132,6 +132,7 @@ alm_status alm_run_backup(alm_cursor *c, const alm_stmt *stmt, alm_param *params
     ALM_TRY(take_tables(c, stmt, &spec));
     if (!stmt->all_tables && !alm_access_has(cx, "BACKUP DATABASE"))
         ALM_TRY(make_apart(c, stmt, root));
+    alm_audit_backup(c, spec.tables, spec.n_tables);
     spec.trusts_stored = cx->conf != NULL && !cx->conf->storage_backup_verify;
     cx->deadline_ns = cx->snapshot_until_ns = 0; /* as long as it takes; it can be cancelled */
     return alm_storage_backup(cx, c->session->db->storage, &spec, &result);

@@ -69,7 +69,7 @@ static alm_status relation_text(alm_ctx *cx, void *arg, alm_arena *arena, int32_
     const alm_table *t = alm_catalog_table(c->snapshot, oid, &col);
     *out = NULL;
     if (what == ALM_RELATION_VIEW)
-        return t == NULL || t->view == NULL
+        return t == NULL || t->view == NULL || alm_access_text(cx, t->name, t->view->sql) == NULL
                    ? ALM_OK
                    : alm_arena_printf(cx, arena, out, " %s;", t->view->sql);
     if (t == NULL || col < 0)

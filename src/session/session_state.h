@@ -122,6 +122,8 @@ struct alm_session {
     uint64_t answer_forgets;
     alm_seen seen; /* that `rights` are of */
     uint64_t turn; /* goes up when `rights` may be others */
+    bool
+        by_identity; /* with `rights`: his name reads as one of the house, so current_user() gives his identity */
     char plan_key[ALM_ENTITY_NAME_MAX +
                   60]; /* user, groups and epoch of `rights`, as plans are kept by; "": NULL */
     char protocol[16];
