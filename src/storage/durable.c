@@ -215,13 +215,17 @@ static alm_status sync_each(alm_ctx *cx, alm_storage *st, alm_unsynced *const *l
 static alm_status call_sync_all(alm_ctx *cx, alm_storage *st)
 {
     alm_durable *d = &st->durable;
+    (void)pthread_mutex_lock(&d->sync_lock);
     (void)pthread_mutex_lock(&d->lock);
     const uint64_t made = d->made;
+    (void)pthread_mutex_unlock(&d->lock);
     const int e = st->io->sync_all(st->io, d->dir);
     if (e < 0)
         (void)atomic_fetch_add(&d->failures, 1);
-    else
-        d->named = made;
+    (void)pthread_mutex_unlock(&d->sync_lock);
+    (void)pthread_mutex_lock(&d->lock);
+    if (e >= 0)
+        d->named = ALM_MAX(d->named, made);
     (void)pthread_mutex_unlock(&d->lock);
     return e < 0 ? alm_io_fail(cx, e, "sync the file system of the tables") : ALM_OK;
 }

@@ -42,10 +42,12 @@ typedef struct alm_unsynced {
 } alm_unsynced;
 
 typedef struct alm_durable {
-    pthread_mutex_t lock; /* of the directories that are made, and of sync_all */
-    int dir;              /* handle of tables/; -1: none, no sync_all */
-    bool whole;           /* there is sync_all */
-    uint64_t device;      /* of tables/ */
+    pthread_mutex_t lock; /* of the directories that are made */
+    pthread_mutex_t
+        sync_lock; /* one sync_all at a time; outside of `lock`, so that files can be begun meanwhile */
+    int dir;       /* handle of tables/; -1: none, no sync_all */
+    bool whole;      /* there is sync_all */
+    uint64_t device; /* of tables/ */
     uint64_t made,
         named; /* directories of tables that were made; of them whose names are durable */
     _Atomic uint64_t failures;

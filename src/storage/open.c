@@ -85,6 +85,7 @@ static void init_locks(alm_storage *st)
     (void)pthread_cond_init(&st->scrub_cond, NULL);
     (void)pthread_mutex_init(&st->checkpoint_lock, NULL);
     (void)pthread_mutex_init(&st->durable.lock, NULL);
+    (void)pthread_mutex_init(&st->durable.sync_lock, NULL);
 }
 
 static void deinit_locks(alm_storage *st)
@@ -103,6 +104,7 @@ static void deinit_locks(alm_storage *st)
     (void)pthread_cond_destroy(&st->scrub_cond);
     (void)pthread_mutex_destroy(&st->checkpoint_lock);
     (void)pthread_mutex_destroy(&st->durable.lock);
+    (void)pthread_mutex_destroy(&st->durable.sync_lock);
 }
 
 alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,

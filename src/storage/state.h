@@ -5,7 +5,7 @@
  *             publish_lock the pointer to the current catalogue version
  *             tab_lock     the locks of all tables, and who waits for them
  *             file_lock    the registry of files
- *             durable.lock directories of tables, syncs of the file system
+ *             durable.lock directories of tables; durable.sync_lock, before it: syncs of the file system
  *             work_lock    the background thread's wishes, the stop of it and of the archive's thread, the work
  *                          that fails (failing.h)
  *             The leader of a group alone touches the log, chunk memory beyond published lengths,
