@@ -66,6 +66,7 @@ static void storage_conf(const alm_db *db, alm_storage_conf *out)
     out->decoded_bytes_max =
         alm_db_memory_share(db, conf->storage_parquet_memory_max, INT64_MAX, 4);
     out->maps_max = conf->storage_maps_max;
+    out->copies_bytes_max = alm_db_memory_share(db, conf->storage_small_memory_max, INT64_MAX, 32);
     out->snapshot_age_max_ms = conf->storage_snapshot_age_max;
     out->archive_interval_ms = conf->wal_archive_interval;
     out->archive_backlog_max = conf->wal_archive_backlog_max;

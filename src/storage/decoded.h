@@ -57,6 +57,8 @@ typedef struct alm_decoded {
     uint64_t searches;
     alm_decoded_col *cols;
     _Atomic int64_t drops, fills; /* since the start */
+    _Atomic int64_t copies;       /* bytes of copies of small parts (part_copy.c) */
+    int64_t copies_max;
 } alm_decoded;
 
 void alm_decoded_init(alm_decoded *d, const alm_io *io, alm_spill_space *spill, int64_t max);

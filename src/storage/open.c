@@ -140,6 +140,7 @@ alm_status alm_storage_new(alm_ctx *cx, const alm_io *io, const char *root,
     init_locks(st);
     alm_damages_init(&st->damages);
     alm_decoded_init(&st->decoded, io, &st->spill, st->conf.decoded_bytes_max);
+    st->decoded.copies_max = st->conf.copies_bytes_max;
     e = alm_catver_empty(cx, &st->current);
     if (e != ALM_OK) {
         alm_storage_free(st);

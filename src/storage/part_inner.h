@@ -17,10 +17,13 @@ struct alm_part {
     _Atomic uint32_t refs;
     const alm_io *io;
     char *path;
-    alm_io_map *file;
-    const uint8_t *map;   /* file->at */
-    size_t bytes;         /* file->bytes */
-    const uint8_t *image; /* the map, or the memory of `parquet` */
+    alm_io_map *file;   /* NULL: there is a copy */
+    const uint8_t *map; /* file->at, or the copy */
+    size_t bytes;       /* of the file */
+    uint8_t *copy;      /* owned; part_copy.c */
+    int64_t copy_bytes;
+    _Atomic int64_t *copies; /* where they are counted */
+    const uint8_t *image;    /* the map, or the memory of `parquet` */
     const alm_part_footer *footer;
     const alm_part_col *cols;
     const alm_part_block *blocks;
@@ -49,6 +52,14 @@ bool alm_part_compared(const alm_part *part, uint64_t bit, uint64_t rewrite);
 void alm_part_set_compared(const alm_part *part, uint64_t bit, uint64_t rewrite);
 /* Do the bytes of a block that are in the image have their checksums? */
 bool alm_part_block_is_good(const alm_part *part, uint32_t entry, uint32_t b);
+
+/* --------------------------------------------------------------- part_copy.c */
+
+/* Reads the file of a part that is opened, if it should be a copy: then it has one, of the layout of the file. */
+ALM_NODISCARD alm_status alm_part_copy_read(alm_ctx *cx, alm_part *part, alm_decoded *decoded);
+/* Verifies the copy and packs it. */
+ALM_NODISCARD alm_status alm_part_copy_pack(alm_ctx *cx, alm_part *part);
+void alm_part_copy_free(alm_part *part);
 
 /* --------------------------------------------------------------- part_write.c */
 

@@ -33,7 +33,8 @@ static alm_status newer(alm_ctx *cx, const char *path, uint32_t version)
 /* Reads bytes ahead: a disk that cannot read them is an error here, and no fault later. */
 static alm_status fetch(alm_ctx *cx, const alm_part *part, uint64_t off, uint64_t size)
 {
-    if (size > 0 && part->io->prefetch(part->io, part->map + off, size) == -EFAULT)
+    if (size > 0 && part->copy == NULL &&
+        part->io->prefetch(part->io, part->map + off, size) == -EFAULT)
         return alm_fail(cx, ALM_E_IO, -1, "part file '%s', offset %llu: %llu bytes cannot be read",
                         part->path, (unsigned long long)off, (unsigned long long)size);
     return ALM_OK;
@@ -107,6 +108,8 @@ static alm_status map_failed(alm_ctx *cx, const alm_part *part, int code)
 
 alm_status alm_part_usable(alm_ctx *cx, const alm_part *part)
 {
+    if (part->copy != NULL)
+        return ALM_OK;
     if (!alm_io_map_is_ready(part->file)) {
         const int code = part->io->use_map(part->io, part->file);
         if (code < 0)
@@ -232,7 +235,9 @@ static alm_status map_file(alm_ctx *cx, alm_part *part)
 
 static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id, alm_decoded *decoded)
 {
-    ALM_TRY(map_file(cx, part));
+    ALM_TRY(alm_part_copy_read(cx, part, decoded));
+    if (part->copy == NULL)
+        ALM_TRY(map_file(cx, part));
     if (alm_part_is_parquet(part->map, part->bytes)) {
         ALM_TRY(alm_part_parquet_open(cx, part, table_id, decoded));
     } else {
@@ -244,7 +249,7 @@ static alm_status open_part(alm_ctx *cx, alm_part *part, uint64_t table_id, alm_
     part->verified = calloc(part->n_bits / 64 + 1, sizeof(*part->verified));
     if (part->verified == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "no memory to open part file '%s'", part->path);
-    return ALM_OK;
+    return part->copy != NULL ? alm_part_copy_pack(cx, part) : ALM_OK;
 }
 
 alm_status alm_part_open(alm_ctx *cx, const alm_io *io, const char *path, uint64_t table_id,
@@ -280,6 +285,7 @@ void alm_part_release(alm_part *part)
     if (part == NULL || atomic_fetch_sub_explicit(&part->refs, 1, memory_order_acq_rel) != 1)
         return;
     alm_part_parquet_close(part);
+    alm_part_copy_free(part);
     if (part->file != NULL)
         part->io->unmap_file(part->io, part->file);
     free(atomic_load(&part->compared));
@@ -447,6 +453,8 @@ static void bit_clear(const alm_part *part, uint64_t bit)
 
 void alm_part_doubt(alm_part *part)
 {
+    if (part->copy != NULL)
+        return; /* memory, which was compared */
     if (part->parquet != NULL)
         return; /* its bits say what is decoded: memory, which was compared */
     for (uint64_t w = 0; w <= part->n_bits / 64; w++)
@@ -479,6 +487,8 @@ alm_status alm_part_touch(alm_ctx *cx, const alm_part *part, uint32_t entry, int
 void alm_part_let_go(alm_part *part, uint32_t entry)
 {
     const alm_part_col *col = &part->cols[entry];
+    if (part->copy != NULL)
+        return;
     if (part->parquet != NULL) {
         alm_part_parquet_forget(part, entry);
         return;

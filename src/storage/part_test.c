@@ -16,6 +16,7 @@
 #include "io/sim.h"
 #include "storage/part.h"
 #include "storage/part_format.h"
+#include "storage/part_inner.h"
 #include "storage/part_stats.h"
 
 enum { N_TYPES = ALM_TYPE_COUNT - ALM_T_BOOLEAN, TS = ALM_T_TIMESTAMP - ALM_T_BOOLEAN };
@@ -250,6 +251,85 @@ static void a_real_disk_does_too(void **state)
     assert_non_null(mkdtemp(dir));
     round_trip(alm_io_posix(), dir, 2000, false);
     (void)snprintf(path, sizeof(path), "%s/p", dir);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/* The same statistics, last rows and values as in the map of the file. */
+static void same_part(rows *r, const alm_part *copy, const alm_part *part, uint32_t first)
+{
+    const alm_part_footer *f = alm_part_info(part);
+    assert_memory_equal(alm_part_info(copy), f, sizeof *f);
+    assert_int_equal(alm_part_bytes(copy), alm_part_bytes(part));
+    for (uint32_t e = 0; e < f->n_cols; e++) {
+        const int32_t *last = NULL, *want = NULL;
+        uint32_t n = 0, n_want = 0;
+        alm_vec v;
+        assert_memory_equal(alm_part_blocks(copy, e), alm_part_blocks(part, e),
+                            f->n_blocks * sizeof(alm_part_block));
+        assert_int_equal(alm_part_last(&r->cx, copy, e, &last, &n), ALM_OK);
+        assert_int_equal(alm_part_last(&r->cx, part, e, &want, &n_want), ALM_OK);
+        assert_int_equal(n, n_want);
+        assert_true(n == 0 || memcmp(last, want, n * sizeof *last) == 0);
+        const alm_part_coldef *def = &r->defs[first + e];
+        assert_int_equal(alm_part_vec(&r->cx, &r->arena, copy, def->id, def->type, &v), ALM_OK);
+        for (uint32_t i = 0; i < r->n; i++)
+            same_value(&v, i, &r->cols[first + e], i);
+    }
+}
+
+static void small_parts_are_copied(void **state)
+{
+    (void)state;
+    enum { ROWS = 200, COLS = 3 };
+    const alm_io *io = alm_io_posix();
+    char dir[] = "/tmp/alm_part_XXXXXX", path[64];
+    alm_decoded decoded;
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof(path), "%s/p", dir);
+    io->limit_maps(io, 1); /* half of it is in use at once */
+    alm_decoded_init(&decoded, io, NULL, 0);
+    for (uint32_t first = 0; first + COLS <= N_TYPES; first++) {
+        rows *r = make_rows(ROWS, first, true);
+        const alm_part_chunk chunk = {.rows = ROWS, .cols = r->cols + first};
+        const alm_part_spec spec = {.table_id = 42,
+                                    .cols = r->defs + first,
+                                    .n_cols = COLS,
+                                    .ts_col = -1,
+                                    .chunks = &chunk,
+                                    .n_chunks = 1};
+        alm_part_written written = {0};
+        alm_part *part = NULL, *copy = NULL, *mapped = NULL;
+        assert_int_equal(alm_part_write(&r->cx, io, dir, "p", &spec, &written), ALM_OK);
+        assert_int_equal(alm_part_open(&r->cx, io, path, 42, NULL, &part), ALM_OK);
+        decoded.copies_max = 1;
+        assert_int_equal(alm_part_open(&r->cx, io, path, 42, &decoded, &copy), ALM_OK);
+        assert_true(atomic_load(&decoded.copies) > 1);
+        assert_int_equal(alm_part_open(&r->cx, io, path, 42, &decoded, &mapped), ALM_OK);
+        same_part(r, copy, part, first);
+        same_part(r, mapped, part, first);
+        alm_part_doubt(copy);
+        same_part(r, copy, part, first);
+        alm_part_release(mapped);
+        alm_part_release(copy);
+        assert_int_equal(decoded.copies, 0);
+        /* What does not fit its checksum is not copied. */
+        const int fd = io->open(io, path, ALM_IO_READ | ALM_IO_WRITE);
+        uint8_t byte = 0;
+        const int64_t at = (int64_t)alm_part_col_at(part, 1)->data_off + 5;
+        assert_int_equal(io->read(io, fd, &byte, 1, at), 1);
+        byte ^= 4;
+        assert_int_equal(io->write(io, fd, &byte, 1, at), 1);
+        (void)io->close(io, fd);
+        assert_int_equal(alm_part_open(&r->cx, io, path, 42, &decoded, &copy), ALM_E_CORRUPT);
+        assert_non_null(strstr(r->cx.err.msg, path));
+        assert_int_equal(decoded.copies, 0);
+        alm_error_clear(&r->cx);
+        alm_part_release(part);
+        free_rows(r);
+    }
+    io->limit_maps(io, 0);
+    alm_decoded_deinit(&decoded);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(dir), 0);
 }
@@ -538,10 +618,11 @@ static void failed_writes_leave_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_types_come_back),    cmocka_unit_test(a_real_disk_does_too),
-        cmocka_unit_test(blocks_and_given_order), cmocka_unit_test(code_widths_and_last_rows),
-        cmocka_unit_test(statistics_of_edges),    cmocka_unit_test(flipped_bits_are_found),
-        cmocka_unit_test(errors_name_the_file),   cmocka_unit_test(failed_writes_leave_nothing),
+        cmocka_unit_test(all_types_come_back),         cmocka_unit_test(a_real_disk_does_too),
+        cmocka_unit_test(small_parts_are_copied),      cmocka_unit_test(blocks_and_given_order),
+        cmocka_unit_test(code_widths_and_last_rows),   cmocka_unit_test(statistics_of_edges),
+        cmocka_unit_test(flipped_bits_are_found),      cmocka_unit_test(errors_name_the_file),
+        cmocka_unit_test(failed_writes_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

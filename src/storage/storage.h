@@ -37,7 +37,8 @@ typedef struct alm_storage_conf {
     int64_t snapshot_age_max_ms;
     int64_t decoded_bytes_max; /* columns of Parquet partitions in memory */
     int64_t maps_max; /* part files in memory, of all of the process; 0: by the system's limit */
-    const char *archive_dir; /* of the log, for restores to a point in time; NULL or "": none */
+    int64_t copies_bytes_max; /* small parts in memory that need no map; 0: none */
+    const char *archive_dir;  /* of the log, for restores to a point in time; NULL or "": none */
     int64_t archive_interval_ms, archive_backlog_max;
     int64_t scrub_interval_ms;      /* between the beginnings of two passes; 0: none */
     int64_t scrub_bytes_per_second; /* 0: no limit */
