@@ -588,7 +588,7 @@ def audit_floods(check, s):
     """Failures, refusals, log-ins and a user's own changes displace no changes of permissions; repeats are one row with a count, and few lines."""
     with Server(binary=s.binary, env={**ENV, "ALMANAC_ACL_AUDIT_ROWS_MAX": "20"}) as one:
         rest = Rest(one)
-        for text in (f"create user ann with password '{PW}'", "create user bob", "grant http, create table to ann", "create table t (a int)", "grant select on t to ann"):
+        for text in (f"create user ann with password '{PW}'", f"create user bob with password '{PW}'", "grant http, create table to ann", "grant http to bob", "create table t (a int)", "grant select on t to ann"):
             rest.must(text)
         ann = ("ann", PW)
         rest.must("create table of_ann (a int)", ann)
@@ -596,15 +596,18 @@ def audit_floods(check, s):
             rest.must("grant select on of_ann to bob", ann)
             rest.must("revoke select on of_ann from bob", ann)
         rest.must("select a from t", ann)
+        rest.sql("select * from of_bob", ("bob", PW))
         for i in range(60):
             rest.sql(f"select * from no{i}", ann)
             rest.must(f"alter user ann create token type rest with ttl '{i + 1}h' transient", ann)
+        denied = trail(rest, event="denied")
+        check.that(len(denied) == 20 and denied[0]["user_name"] == "bob" and {row["user_name"] for row in denied[1:]} == {"ann"} and "no59" in denied[-1]["detail"], f"whose refusals are few keeps them: {[(row['user_name'], row['detail']) for row in denied]}")
         for i in range(200):
             rest.sql("select * from hidden", ann)
         for i in range(4):
             rest.request("/exec?query=select+1", auth=(f"nobody{i}", "x"))
         acl = [row["detail"] for row in trail(rest, event="acl", result="ok") if row["identity"].startswith("admin")]
-        check.that(acl == ["CREATE USER ann WITH PASSWORD", "CREATE USER bob", 'GRANT TO ann: HTTP, "CREATE TABLE"', "GRANT TO ann: SELECT ON t"], f"changes of permissions: {acl}")
+        check.that(acl == ["CREATE USER ann WITH PASSWORD", "CREATE USER bob WITH PASSWORD", 'GRANT TO ann: HTTP, "CREATE TABLE"', "GRANT TO bob: HTTP", "GRANT TO ann: SELECT ON t"], f"changes of permissions: {acl}")
         check.that(len(trail(rest, event="denied", result="refused")) == 20 and len(trail(rest, event="login", result="refused")) == 4 and len([r for r in trail(rest, event="acl", user_name="ann") if "TOKEN" in r["detail"]]) == 20 and len([r for r in trail(rest, event="acl", user_name="ann") if "of_ann" in r["detail"]]) == 20 and trail(rest, event="login", user_name="ann", result="ok") != [], "each kind has its rows")
         row = [r for r in trail(rest, event="denied") if r["detail"] == "SELECT on hidden"]
         check.that(len(row) == 1 and row[0]["repeats"] == 200 and row[0]["last_timestamp"] > row[0]["timestamp"], f"repeats: {row}")

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <openssl/evp.h>
+
 enum { BUCKETS = 1 << 12 };
 
 struct alm_share_owner {
@@ -130,6 +132,12 @@ static void pull(alm_share_owner *o, alm_share_node *node)
     else
         o->last = node->newer;
     node->newer = node->older = NULL;
+}
+
+void alm_share_key_of(alm_str text, uint8_t key[ALM_SHARE_KEY])
+{
+    const int done = EVP_Q_digest(NULL, "SHA256", NULL, text.ptr, text.len, key, NULL);
+    ALM_ASSERT(done == 1);
 }
 
 void alm_share_add(alm_share *share, alm_share_node *node, const uint8_t owner[ALM_SHARE_KEY])

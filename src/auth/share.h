@@ -37,6 +37,8 @@ bool alm_share_init(alm_share *share, size_t limit);
 /* Nothing may be in it. */
 void alm_share_deinit(alm_share *share);
 
+/* The key of an owner who is known by a text: no text can be found that has the key of another. */
+void alm_share_key_of(alm_str text, uint8_t key[ALM_SHARE_KEY]);
 /* The newest of its owner. One above the limit may be there, until the caller has taken out the victim. */
 void alm_share_add(alm_share *share, alm_share_node *node, const uint8_t owner[ALM_SHARE_KEY]);
 void alm_share_used(alm_share *share, alm_share_node *node);

@@ -3,7 +3,8 @@
  * line each in the log of the server, and lists in memory that sys.audit_log shows. Secrets are never given to it.
  *
  * Kinds       Each has a list of its own, of acl.audit.rows.max rows: whoever floods one (log-ins that fail, refusals, changes of
- *             his own password, grants on a table of his) displaces nothing of the others.
+ *             his own password, grants on a table of his) displaces nothing of the others. In a full list the oldest row goes of who
+ *             has most: a user, by identity; of refused log-ins and log-outs an address, as anybody can name anybody there.
  * Repeats     A refusal that comes again is counted in its row; other events, where they follow one another. The log has a
  *             line for a repeated row once a second at most, with the number so far.
  * Texts       What clients chose (names, statements) is escaped: characters that are not seen as \uXXXX, bytes that are no UTF-8
@@ -11,9 +12,11 @@
  * Threads     One lock of its own.
  */
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "auth/share.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/utf8.h"
@@ -48,17 +51,18 @@ typedef struct audit_row {
     int64_t repeats;
     uint64_t hash; /* of what makes rows the same */
     bool ok;
+    struct audit_row *newer, *older;
+    alm_share_node node;
     const char *text[TEXTS]; /* behind the row */
 } audit_row;
 
 typedef struct audit_list {
-    audit_row **rows; /* a ring, n ever */
-    size_t n;
+    audit_row *newest, *oldest;
+    alm_share share; /* of the rows */
 } audit_list;
 
 struct alm_audit_log {
     pthread_mutex_t lock;
-    size_t cap; /* of each list */
     audit_list lists[KINDS];
 };
 
@@ -153,16 +157,38 @@ static audit_kind kind_of(const alm_audit *a)
     return login ? KIND_LOGIN : KIND_DATA;
 }
 
-static audit_row *find_same(const alm_audit_log *log, const audit_list *list, const audit_row *row)
+static audit_row *find_same(const audit_list *list, const audit_row *row)
 {
-    const size_t there = ALM_MIN(list->n, log->cap);
-    const size_t look = ALM_MIN(there, row->ok ? (size_t)1 : (size_t)REPEATS_LOOKED_AT);
-    for (size_t i = 1; i <= look; i++) {
-        audit_row *old = list->rows[(list->n - i) % log->cap];
-        if (is_same(old, row))
-            return old;
-    }
-    return NULL;
+    int look = row->ok ? 1 : REPEATS_LOOKED_AT;
+    audit_row *old = list->newest;
+    while (old != NULL && look-- > 0 && !is_same(old, row))
+        old = old->older;
+    return look >= 0 ? old : NULL;
+}
+
+static void take_out(audit_list *list, audit_row *row)
+{
+    *(row->newer != NULL ? &row->newer->older : &list->newest) = row->older;
+    *(row->older != NULL ? &row->older->newer : &list->oldest) = row->newer;
+    alm_share_remove(&list->share, &row->node);
+    free(row);
+}
+
+/* Makes room by the oldest row of who has most. */
+static void put_in(audit_list *list, audit_row *row, audit_kind kind)
+{
+    uint8_t who[ALM_SHARE_KEY];
+    const bool by_address = kind == KIND_REFUSED_LOGIN || kind == KIND_REFUSED_LOGOUT;
+    alm_share_key_of(alm_str_of(row->text[by_address ? ADDRESS : IDENTITY]), who);
+    row->older = list->newest;
+    *(list->newest != NULL ? &list->newest->newer : &list->oldest) = row;
+    list->newest = row;
+    alm_share_add(&list->share, &row->node, who);
+    if (!alm_share_is_over(&list->share))
+        return;
+    alm_share_node *victim = alm_share_victim(&list->share);
+    ALM_ASSERT(victim != NULL);
+    take_out(list, (audit_row *)(void *)((char *)victim - offsetof(audit_row, node)));
 }
 
 void alm_audit_add(alm_db *db, const alm_audit *a)
@@ -172,19 +198,19 @@ void alm_audit_add(alm_db *db, const alm_audit *a)
     if (row == NULL)
         return;
     const int64_t now_us = db->io->wall_ns(db->io) / 1000;
-    audit_list *list = &log->lists[kind_of(a)];
+    const audit_kind kind = kind_of(a);
+    audit_list *list = &log->lists[kind];
     (void)pthread_mutex_lock(&log->lock);
-    audit_row *kept = find_same(log, list, row);
+    audit_row *kept = find_same(list, row);
     if (kept != NULL) {
         free(row);
         kept->repeats++;
         kept->last_us = now_us;
     } else {
-        audit_row **slot = &list->rows[list->n++ % log->cap];
-        free(*slot);
-        *slot = kept = row;
+        kept = row;
         row->us = row->last_us = now_us;
         row->logged_us = now_us - LOGGED_AGAIN_US;
+        put_in(list, row, kind);
     }
     if (now_us - kept->logged_us >= LOGGED_AGAIN_US || now_us < kept->logged_us) {
         kept->logged_us = now_us;
@@ -213,10 +239,8 @@ alm_status alm_audit_new(alm_ctx *cx, size_t rows_max, alm_audit_log **out)
     if (log == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     (void)pthread_mutex_init(&log->lock, NULL);
-    log->cap = rows_max;
     for (int k = 0; k < KINDS; k++) {
-        log->lists[k].rows = (audit_row **)calloc(rows_max, sizeof(audit_row *));
-        if (log->lists[k].rows == NULL) {
+        if (!alm_share_init(&log->lists[k].share, ALM_MAX(rows_max, (size_t)2))) {
             alm_audit_free(log);
             return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
         }
@@ -230,9 +254,9 @@ void alm_audit_free(alm_audit_log *log)
     if (log == NULL)
         return;
     for (int k = 0; k < KINDS; k++) {
-        for (size_t i = 0; log->lists[k].rows != NULL && i < log->cap; i++)
-            free(log->lists[k].rows[i]);
-        free((void *)log->lists[k].rows);
+        while (log->lists[k].oldest != NULL)
+            take_out(&log->lists[k], log->lists[k].oldest);
+        alm_share_deinit(&log->lists[k].share);
     }
     (void)pthread_mutex_destroy(&log->lock);
     free(log);
@@ -254,23 +278,19 @@ static alm_status cells_of(alm_ctx *cx, const audit_row *row, const char **cell)
     return alm_arena_printf(cx, cx->arena, &cell[11], "%lld", (long long)row->last_us);
 }
 
-/* The oldest row of all lists behind those that were taken; NULL: there is none. */
-static const audit_row *next_of(const alm_audit_log *log, size_t taken[KINDS])
+/* The oldest row of what is left of the lists; NULL: there is none. */
+static const audit_row *next_of(const audit_row *left[KINDS])
 {
     const audit_row *oldest = NULL;
     int of = 0;
     for (int k = 0; k < KINDS; k++) {
-        const audit_list *list = &log->lists[k];
-        if (taken[k] == list->n)
+        if (left[k] == NULL || (oldest != NULL && left[k]->us >= oldest->us))
             continue;
-        const audit_row *row = list->rows[taken[k] % log->cap];
-        if (oldest == NULL || row->us < oldest->us) {
-            oldest = row;
-            of = k;
-        }
+        oldest = left[k];
+        of = k;
     }
     if (oldest != NULL)
-        taken[of]++;
+        left[of] = oldest->newer;
     return oldest;
 }
 
@@ -279,15 +299,15 @@ alm_status alm_audit_texts(alm_ctx *cx, const char *const **cells, size_t *rows)
 {
     alm_audit_log *log = cx->session->db->access.audit;
     const char **out = NULL;
-    size_t taken[KINDS], n = 0, i = 0;
+    const audit_row *left[KINDS];
+    size_t n = 0, i = 0;
     (void)pthread_mutex_lock(&log->lock);
     for (int k = 0; k < KINDS; k++) {
-        const size_t there = ALM_MIN(log->lists[k].n, log->cap);
-        taken[k] = log->lists[k].n - there;
-        n += there;
+        left[k] = log->lists[k].oldest;
+        n += log->lists[k].share.n;
     }
     alm_status st = ALM_NEWN(cx, cx->arena, CELLS * (n + 1), &out);
-    for (const audit_row *row = NULL; st == ALM_OK && (row = next_of(log, taken)) != NULL; i++)
+    for (const audit_row *row = NULL; st == ALM_OK && (row = next_of(left)) != NULL; i++)
         st = cells_of(cx, row, out + CELLS * i);
     (void)pthread_mutex_unlock(&log->lock);
     *cells = out;
