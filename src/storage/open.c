@@ -220,6 +220,52 @@ static alm_status show_symbols(alm_ctx *cx, alm_build *b)
     return ALM_OK;
 }
 
+typedef struct tables_seen {
+    const alm_storage *st;
+    bool any; /* a file in the directory of a table */
+} tables_seen;
+
+static int see_file(void *arg, const char *name)
+{
+    (void)name;
+    *(bool *)arg = true;
+    return 1;
+}
+
+static int see_table(void *arg, const char *name)
+{
+    tables_seen *seen = arg;
+    char path[ALM_PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/tables/%s", seen->st->root, name);
+    if (n > 0 && (size_t)n < sizeof path)
+        (void)seen->st->io->list(seen->st->io, path, see_file, &seen->any);
+    return seen->any;
+}
+
+/*
+ * A database without a catalogue has all of its log, and one with a catalogue may have none of it. With neither it is new, unless there
+ * are files of tables: then both were lost, and to open it would be to remove these files as orphans.
+ */
+static alm_status check_not_lost(alm_ctx *cx, const alm_storage *st, const alm_catalog_file *file)
+{
+    char path[ALM_PATH_MAX];
+    tables_seen seen = {.st = st};
+    if (file->bytes > 0 || st->wal.n_segments > 0)
+        return ALM_OK;
+    (void)snprintf(path, sizeof path, "%s/tables", st->root);
+    const int e = st->io->list(st->io, path, see_table, &seen);
+    if (e < 0 && e != -ENOENT)
+        return alm_io_fail(cx, e, path);
+    return !seen.any
+               ? ALM_OK
+               : alm_fail(
+                     cx, ALM_E_CORRUPT, -1,
+                     "'%s' has files of tables, but neither a catalogue nor a log: it is not "
+                     "opened, because "
+                     "that would remove them. Bring back 'catalog' and 'wal', or restore a backup",
+                     st->root);
+}
+
 /* `log` false: the catalogue alone counts; what there is of a log is left out of the chain. */
 static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_scan *scan)
 {
@@ -237,6 +283,8 @@ static alm_status recover_once(alm_ctx *cx, alm_storage *st, bool log, alm_wal_s
     st->closing = true; /* what recovery lets go of must stay on disk */
     alm_status e = alm_wal_list(cx, &st->wal);
     *scan = (alm_wal_scan){.last_lsn = file.lsn, .segment = st->wal.n_segments};
+    if (e == ALM_OK)
+        e = check_not_lost(cx, st, &file);
     if (e == ALM_OK && log)
         e = alm_wal_read(cx, &st->wal, file.lsn, first_pass, &rec, scan);
     if (e == ALM_OK)

@@ -599,6 +599,57 @@ static void records_go_with_tables(void **state)
     world_deinit(&w);
 }
 
+typedef struct moving {
+    world *w;
+    const char *from, *to;
+} moving;
+
+static int move_file(void *arg, const char *name)
+{
+    const moving *m = arg;
+    char from[200], to[200];
+    (void)snprintf(from, sizeof from, "%s/%s", m->from, name);
+    (void)snprintf(to, sizeof to, "%s/%s", m->to, name);
+    assert_int_equal(m->w->io->rename(m->w->io, from, to), 0);
+    return 0;
+}
+
+static int count_file(void *arg, const char *name)
+{
+    (void)name;
+    ++*(int *)arg;
+    return 0;
+}
+
+/* Without catalogue and log nothing says what the files of tables are: they are left alone, whether it was checkpointed or not. */
+static void nothing_is_swept_when_catalogue_and_log_are_lost(void **state)
+{
+    (void)state;
+    world w;
+    const int64_t ts[] = {1, 2}, val[] = {1, 2};
+    int before = 0, after = 0;
+    world_init(&w, 23);
+    OK(&w, create(&w, "t", false));
+    OK(&w, insert(&w, "t", ts, val, 2));
+    OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+    alm_storage_close(w.st);
+    assert_int_equal(w.io->list(w.io, "r/db/tables/1", count_file, &before), 0);
+    assert_true(before > 0);
+    moving away = {&w, "r/db/wal", "r/kept"}, back = {&w, "r/kept", "r/db/wal"};
+    assert_int_equal(w.io->mkdir(w.io, "r/kept"), 0);
+    assert_int_equal(w.io->list(w.io, "r/db/wal", move_file, &away), 0);
+    assert_int_equal(w.io->rename(w.io, "r/db/catalog", "r/db/kept"), 0);
+    FAILS(&w, ALM_E_CORRUPT, alm_storage_open(&w.cx, w.io, w.root, &w.conf, &w.st));
+    FAILS(&w, ALM_E_CORRUPT, alm_storage_open(&w.cx, w.io, w.root, &w.conf, &w.st)); /* again */
+    assert_int_equal(w.io->list(w.io, "r/db/tables/1", count_file, &after), 0);
+    assert_int_equal(before, after);
+    assert_int_equal(w.io->rename(w.io, "r/db/kept", "r/db/catalog"), 0);
+    assert_int_equal(w.io->list(w.io, "r/kept", move_file, &back), 0);
+    world_open(&w);
+    expect(&w, "t", val, 2);
+    world_deinit(&w);
+}
+
 int main(void)
 {
     alm_log_set_level(ALM_LOG_OFF);
@@ -613,6 +664,7 @@ int main(void)
         cmocka_unit_test(bad_rows_are_refused),
         cmocka_unit_test(records_are_kept),
         cmocka_unit_test(records_go_with_tables),
+        cmocka_unit_test(nothing_is_swept_when_catalogue_and_log_are_lost),
         cmocka_unit_test(the_real_disk_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
