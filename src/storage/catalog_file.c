@@ -264,12 +264,14 @@ void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file)
     *file = (alm_catalog_file){0};
 }
 
-bool alm_catalog_names_dict(const alm_storage *st, uint64_t table_id, uint32_t col_id)
+bool alm_catalog_names_dict(alm_storage *st, uint64_t table_id, uint32_t col_id)
 {
-    for (size_t i = 0; i < st->n_catalog_dicts; i++)
-        if (st->catalog_dicts[i].table_id == table_id && st->catalog_dicts[i].col_id == col_id)
-            return true;
-    return false;
+    bool named = false;
+    (void)pthread_mutex_lock(&st->file_lock);
+    for (size_t i = 0; i < st->n_catalog_dicts && !named; i++)
+        named = st->catalog_dicts[i].table_id == table_id && st->catalog_dicts[i].col_id == col_id;
+    (void)pthread_mutex_unlock(&st->file_lock);
+    return named;
 }
 
 static alm_status name_dict(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint32_t col_id)

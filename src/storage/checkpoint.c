@@ -89,6 +89,95 @@ static alm_status save_dicts(alm_ctx *cx, alm_storage *st, const alm_catver *cat
     return e;
 }
 
+/* ----------------------------------------------------------- dictionaries that went */
+
+typedef struct dict_list {
+    struct catalog_dict *dicts; /* ascending by table and column */
+    size_t n, cap;
+} dict_list;
+
+static int by_column(const void *a, const void *b)
+{
+    const struct catalog_dict *x = a, *y = b;
+    if (x->table_id != y->table_id)
+        return x->table_id < y->table_id ? -1 : 1;
+    return x->col_id < y->col_id ? -1 : x->col_id > y->col_id;
+}
+
+static bool add_dict(dict_list *l, uint64_t table_id, uint32_t col_id)
+{
+    if (l->n == l->cap) {
+        const size_t cap = ALM_MAX((size_t)64, 2 * l->cap);
+        struct catalog_dict *bigger = realloc(l->dicts, cap * sizeof *bigger);
+        if (bigger == NULL)
+            return false;
+        l->dicts = bigger;
+        l->cap = cap;
+    }
+    l->dicts[l->n++] = (struct catalog_dict){.table_id = table_id, .col_id = col_id};
+    return true;
+}
+
+static bool list_dicts(const alm_catver *cat, dict_list *out)
+{
+    for (size_t i = 0; i < cat->n; i++) {
+        const alm_version *v = alm_catver_at(cat, i);
+        for (uint32_t c = 0; c < v->schema->n_cols; c++)
+            if (v->schema->symbols[c] != NULL && v->schema->dicts[c].count > 1 &&
+                !add_dict(out, v->table.id, v->schema->cols[c].id))
+                return false;
+    }
+    if (out->n > 0)
+        qsort(out->dicts, out->n, sizeof *out->dicts, by_column);
+    return true;
+}
+
+static void unlink_dict(alm_storage *st, const struct catalog_dict *d)
+{
+    char dir[ALM_PATH_MAX - 64], path[ALM_PATH_MAX];
+    alm_storage_table_dir(st, d->table_id, dir, sizeof dir);
+    (void)snprintf(path, sizeof path, "%s/%u.dict", dir, d->col_id);
+    (void)st->io->unlink(st->io, path);
+}
+
+/*
+ * Dictionaries of tables and columns that were dropped are removed when no catalogue on the disk names them any more: recovery from the
+ * one before needed them. While files are held for a copy they stay in the list, and go with a later checkpoint. Readers of older
+ * snapshots have dictionaries in memory.
+ */
+static void drop_dicts(alm_storage *st, const alm_catver *cat)
+{
+    dict_list now = {0}, went = {0};
+    const bool keeps = st->hold.held || st->hold.marked;
+    if (!list_dicts(cat, &now)) { /* no memory: they are tried again with the next checkpoint */
+        free(now.dicts);
+        return;
+    }
+    const size_t n_now = now.n;
+    (void)pthread_mutex_lock(&st->file_lock);
+    bool listed = true;
+    for (size_t i = 0; i < st->n_catalog_dicts && listed; i++) {
+        const struct catalog_dict *d = &st->catalog_dicts[i];
+        if (n_now == 0 || bsearch(d, now.dicts, n_now, sizeof *d, by_column) == NULL)
+            listed = add_dict(keeps ? &now : &went, d->table_id, d->col_id);
+    }
+    if (listed) {
+        free(st->catalog_dicts);
+        st->catalog_dicts = now.dicts;
+        st->n_catalog_dicts = now.n;
+        st->cap_catalog_dicts = now.cap;
+    } else {
+        free(now.dicts);
+        went.n = 0;
+    }
+    (void)pthread_mutex_unlock(&st->file_lock);
+    for (size_t i = 0; i < went.n; i++)
+        unlink_dict(st, &went.dicts[i]);
+    free(went.dicts);
+}
+
+/* ----------------------------------------------------------------------------- writing */
+
 static uint64_t oldest_segment(alm_storage *st)
 {
     (void)pthread_mutex_lock(&st->wal.lock);
@@ -116,6 +205,7 @@ alm_status alm_checkpoint_write(alm_ctx *cx, alm_storage *st)
         atomic_store(&st->checkpoint_wal_bytes, wal_bytes);
         e = alm_wal_recycle(cx, &st->wal, cat->lsn);
         alm_damage_end_log(st, oldest_segment(st) - 1);
+        drop_dicts(st, cat);
     }
     if (e == ALM_OK)
         alm_times_add(&st->counters.checkpoints, st->io->mono_ns(st->io) - start_ns);

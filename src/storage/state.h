@@ -244,7 +244,8 @@ struct alm_storage {
     alm_archive_state archive;
     uint32_t catalog_version; /* of the file that was read */
     int64_t rows_redone;      /* rows that recovery copied, each time counted */
-    struct catalog_dict {     /* dictionaries that it names: recovery needs these files */
+    struct
+        catalog_dict { /* dictionaries that it names: recovery needs these files; under file_lock */
         uint64_t table_id;
         uint32_t col_id;
     } *catalog_dicts;
@@ -341,7 +342,7 @@ ALM_NODISCARD alm_status alm_catalog_compare(alm_ctx *cx, alm_storage *st, int64
 void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file);
 /* Does the catalogue file that was read name the dictionary? Then it stays, though its table may be gone:
  * the next recovery may begin with that catalogue. */
-bool alm_catalog_names_dict(const alm_storage *st, uint64_t table_id, uint32_t col_id);
+bool alm_catalog_names_dict(alm_storage *st, uint64_t table_id, uint32_t col_id);
 struct alm_flush_marks;
 ALM_NODISCARD alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *file,
                                           const struct alm_flush_marks *marks);

@@ -599,6 +599,44 @@ static void records_go_with_tables(void **state)
     world_deinit(&w);
 }
 
+static bool has_file(const world *w, const char *path)
+{
+    alm_io_stat info;
+    return w->io->stat(w->io, path, &info) == 0;
+}
+
+/* A dictionary goes with the first checkpoint that does not name it; until then, and while a copy may be made, recovery needs it. */
+static void dictionaries_go_with_their_tables(void **state)
+{
+    (void)state;
+    world w;
+    const int64_t ts[] = {1, 2}, val[] = {1, 2};
+    const char *const t = "r/db/tables/1/2.dict", *const u = "r/db/tables/2/2.dict";
+    world_init(&w, 24);
+    OK(&w, create(&w, "t", false));
+    OK(&w, create(&w, "u", false));
+    OK(&w, insert(&w, "t", ts, val, 2));
+    OK(&w, insert(&w, "u", ts, val, 2));
+    OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+    assert_true(has_file(&w, t) && has_file(&w, u));
+    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("t"), NULL));
+    assert_true(has_file(&w, t)); /* a crash goes back to the catalogue that names it */
+    power_cut(&w);
+    expect(&w, "u", val, 2);
+    OK(&w, alm_storage_hold(&w.cx, w.st));
+    assert_true(has_file(&w, t));
+    OK(&w, alm_storage_hold_release(&w.cx, w.st));
+    OK(&w, alm_storage_checkpoint(&w.cx, w.st));
+    assert_false(has_file(&w, t));
+    assert_true(has_file(&w, u));
+    power_cut(&w);
+    expect(&w, "u", val, 2);
+    OK(&w, alm_table_drop(&w.cx, w.st, ALM_STR("u"), NULL));
+    restart(&w); /* a clean stop is a checkpoint */
+    assert_false(has_file(&w, u));
+    world_deinit(&w);
+}
+
 typedef struct moving {
     world *w;
     const char *from, *to;
@@ -664,6 +702,7 @@ int main(void)
         cmocka_unit_test(bad_rows_are_refused),
         cmocka_unit_test(records_are_kept),
         cmocka_unit_test(records_go_with_tables),
+        cmocka_unit_test(dictionaries_go_with_their_tables),
         cmocka_unit_test(nothing_is_swept_when_catalogue_and_log_are_lost),
         cmocka_unit_test(the_real_disk_works),
     };
