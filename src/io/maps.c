@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "io/opened.h"
 #include "io/process.h"
 #include "io/ranges.h"
 
@@ -166,7 +167,7 @@ static int open_file(int dir, const char *path)
     do
         fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
-    return fd < 0 ? -errno : fd;
+    return alm_opened(fd);
 }
 
 /* Whoever calls has made it BUSY. */

@@ -25,6 +25,7 @@
 
 #include "io/io.h"
 #include "io/maps.h"
+#include "io/opened.h"
 #include "io/process.h"
 
 #ifndef MADV_POPULATE_READ
@@ -32,33 +33,6 @@
 #endif
 
 static _Atomic int64_t posix_syncs;
-
-/*
- * ThreadSanitizer keeps a record of each descriptor number, and reports a close that races with another use of it. It sees
- * neither openat and openat2, nor libuv's close of a socket (a bare system call): without this it takes a file that got
- * the number of a closed socket for that socket. Every descriptor that is opened here passes through opened(), which ends the
- * record of the number's last owner.
- */
-#if defined(__SANITIZE_THREAD__)
-void __sanitizer_syscall_pre_impl_close(long fd);
-void __tsan_ignore_thread_begin(void);
-void __tsan_ignore_thread_end(void);
-
-static int opened(int fd)
-{
-    const int code = fd < 0 ? -errno : fd;
-    __tsan_ignore_thread_begin(); /* the last owner may be another thread */
-    if (fd >= 0)
-        __sanitizer_syscall_pre_impl_close(fd);
-    __tsan_ignore_thread_end();
-    return code;
-}
-#else
-static int opened(int fd)
-{
-    return fd < 0 ? -errno : fd;
-}
-#endif
 
 /* --------------------------------------------------------------------- names that are pinned */
 
@@ -175,7 +149,7 @@ static int px_open(const alm_io *io, const char *path, uint32_t flags)
     do
         fd = openat(at.dir, at.path, mode_of(flags), 0640);
     while (fd < 0 && errno == EINTR);
-    return opened(fd);
+    return alm_opened(fd);
 }
 
 static int px_open_dir(const alm_io *io, const char *path)
@@ -186,7 +160,7 @@ static int px_open_dir(const alm_io *io, const char *path)
     do
         fd = openat(at.dir, at.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
-    return opened(fd);
+    return alm_opened(fd);
 }
 
 static int px_close(const alm_io *io, int handle)
@@ -378,9 +352,9 @@ static int px_space(const alm_io *io, const char *path, int64_t *all, int64_t *f
     (void)io;
     struct statvfs volume;
     const place at = place_of(path);
-    const int dir = openat(at.dir, at.path, O_PATH | O_CLOEXEC);
+    const int dir = alm_opened(openat(at.dir, at.path, O_PATH | O_CLOEXEC));
     if (dir < 0)
-        return -errno;
+        return dir;
     const int e = fstatvfs(dir, &volume) == 0 ? 0 : -errno;
     (void)close(dir);
     *all = (int64_t)(volume.f_blocks * volume.f_frsize);
@@ -426,7 +400,7 @@ static int px_list(const alm_io *io, const char *path, int (*each)(void *arg, co
 
 static int dup_dir(int dir)
 {
-    return opened(fcntl(dir, F_DUPFD_CLOEXEC, 0));
+    return alm_opened(fcntl(dir, F_DUPFD_CLOEXEC, 0));
 }
 
 static int step_below(int dir, alm_str name, int mode)
@@ -443,7 +417,7 @@ static int step_below(int dir, alm_str name, int mode)
     do
         fd = openat(dir, step, O_NOFOLLOW | O_CLOEXEC | mode, 0640);
     while (fd < 0 && errno == EINTR);
-    const int code = opened(fd);
+    const int code = alm_opened(fd);
     if (code != -ENOTDIR) /* said of a link, too, where a directory is asked for */
         return code;
     const bool is_other = fstatat(dir, step, &meta, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -491,7 +465,7 @@ static int resolve_below(const alm_io *io, int dir, const char *path, int mode, 
     for (int i = 0; i < TRIES; i++) {
         const int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
         if (fd >= 0)
-            return opened(fd);
+            return alm_opened(fd);
         if (errno == ENOSYS || errno == EPERM || errno == E2BIG) {
             if (errno == ENOSYS)
                 atomic_store_explicit(&is_missing, true, memory_order_relaxed);

@@ -191,17 +191,12 @@ static alm_status parts(scrubbing *s, const uint64_t *ids, size_t n)
 
 /* ------------------------------------------------------------------ dictionaries */
 
-static alm_status one_dictionary(scrubbing *s, uint64_t table_id, uint32_t col_id,
-                                 alm_symbols *symbols)
+/* Under checkpoint_lock, so that no checkpoint removes the file meanwhile. */
+static alm_status compare_dictionary(scrubbing *s, alm_damage_key key, alm_symbols *symbols,
+                                     const char *dir, const char *name, int64_t *bytes)
 {
-    char dir[ALM_PATH_MAX], name[32];
-    int64_t bytes = 0;
-    const alm_damage_key key = {ALM_DAMAGE_DICTIONARY, table_id, col_id};
-    alm_storage_table_dir(s->st, table_id, dir, sizeof dir);
-    (void)snprintf(name, sizeof name, "%u.dict", col_id);
-    s->before = s->result->findings;
-    alm_status st = alm_symbols_compare(s->cx, symbols, s->st->io, dir, name, &bytes);
-    if (st == ALM_OK && bytes > 0)
+    alm_status st = alm_symbols_compare(s->cx, symbols, s->st->io, dir, name, bytes);
+    if (st == ALM_OK && *bytes > 0)
         s->result->files++;
     if (is_damage(st)) {
         s->result->files++;
@@ -214,6 +209,27 @@ static alm_status one_dictionary(scrubbing *s, uint64_t table_id, uint32_t col_i
     }
     ALM_TRY(st);
     alm_damage_end(s->st, key);
+    return ALM_OK;
+}
+
+static alm_status one_dictionary(scrubbing *s, uint64_t table_id, uint32_t col_id,
+                                 alm_symbols *symbols)
+{
+    char dir[ALM_PATH_MAX], name[32];
+    int64_t bytes = 0;
+    const alm_damage_key key = {ALM_DAMAGE_DICTIONARY, table_id, col_id};
+    alm_storage_table_dir(s->st, table_id, dir, sizeof dir);
+    (void)snprintf(name, sizeof name, "%u.dict", col_id);
+    s->before = s->result->findings;
+    (void)pthread_mutex_lock(&s->st->checkpoint_lock);
+    if (!alm_catalog_names_dict(s->st, table_id, col_id)) {
+        /* not saved yet, or dropped meanwhile and removed by a checkpoint: there is no file */
+        (void)pthread_mutex_unlock(&s->st->checkpoint_lock);
+        return ALM_OK;
+    }
+    const alm_status st = compare_dictionary(s, key, symbols, dir, name, &bytes);
+    (void)pthread_mutex_unlock(&s->st->checkpoint_lock);
+    ALM_TRY(st);
     return pace(s->cx, s, bytes);
 }
 
