@@ -119,8 +119,8 @@ def many_partitions(n, copies):
         env = {"ALMANAC_STORAGE_MAPS_MAX": str(SIZE.limit), "ALMANAC_QUERY_TIMEOUT": "3600s", "ALMANAC_STORAGE_SMALL_MEMORY_MAX": copies,
                "ALMANAC_CAIRO_SQL_BACKUP_ROOT": f"{d}/backups", **no_syncs(d)}
         os.mkdir(f"{d}/backups")
-        os.mkdir(f"{d}/root")
-        with Server(root=f"{d}/root", env=env) as s:
+        os.mkdir(f"{d}/data")
+        with Server(root=f"{d}/data", env=env) as s:
             fill(s, n)
             with Beside(s, n) as beside:
                 for _ in range(1 if n > 10000 else 5):
@@ -141,7 +141,7 @@ def many_partitions(n, copies):
             whole(s, n)
             limits_hold(s, SIZE.limit)
         env.pop("LD_PRELOAD")
-        with Server(root=f"{d}/root", env=env) as s:
+        with Server(root=f"{d}/data", env=env) as s:
             whole(s, n)
             limits_hold(s, SIZE.limit)
         p = subprocess.run([s.binary, "check", f"{d}/backups"], capture_output=True, text=True)
@@ -152,12 +152,12 @@ def many_partitions(n, copies):
 def a_file_that_goes_meanwhile():
     """A part that was let go, and is another file or gone when it is wanted again: an error, never other rows."""
     with tempfile.TemporaryDirectory() as d:
-        os.mkdir(f"{d}/root")
-        with Server(root=f"{d}/root", env={"ALMANAC_STORAGE_MAPS_MAX": "4", "ALMANAC_STORAGE_SMALL_MEMORY_MAX": "1"}) as s:
+        os.mkdir(f"{d}/data")
+        with Server(root=f"{d}/data", env={"ALMANAC_STORAGE_MAPS_MAX": "4", "ALMANAC_STORAGE_SMALL_MEMORY_MAX": "1"}) as s:
             s.exec("create table many as (select x, dateadd('h', x::int, '2000-01-01T00:00:00.000000Z') ts from long_sequence(60)) "
                    "timestamp(ts) partition by hour")
             expect(s.rows("select sum(x) from many where x % 2 = 0") == [[930]], "the rows")
-            files = sorted(pathlib.Path(f"{d}/root/db/tables").glob("*/*.part"))
+            files = sorted(pathlib.Path(f"{d}/data/db/tables").glob("*/*.part"))
             expect(len(files) == 60, f"{len(files)} files")
             os.rename(files[20], f"{files[10]}.tmp")
             os.rename(f"{files[10]}.tmp", files[10])

@@ -462,6 +462,16 @@ static int64_t sim_write_(const alm_io *io, int handle, const void *buf, size_t 
     return leave(sim, write_locked(sim, handle, buf, n, offset));
 }
 
+/* A sync that has entered with `e`, 0 or what a fault said: does it make anything durable? *code: what the call returns. */
+static bool sync_counts(alm_sim *sim, int e, int *code)
+{
+    *code = e > 0 ? -e : e < 0 || cut_now(sim) ? -EIO : 0;
+    if (*code != 0)
+        return false;
+    sim->syncs++;
+    return !sim->ignore_sync;
+}
+
 static int sim_sync(const alm_io *io, int handle)
 {
     const alm_sim *slow = io->self;
@@ -494,14 +504,9 @@ static int sim_sync(const alm_io *io, int handle)
 static int sim_sync_dir(const alm_io *io, const char *path)
 {
     alm_sim *sim = enter_locked(io);
-    const int e = enter(sim, ALM_SIM_SYNC_DIR);
-    if (e != 0)
-        return (int)leave(sim, e > 0 ? -e : -EIO);
-    if (cut_now(sim))
-        return (int)leave(sim, -EIO);
-    sim->syncs++;
-    if (sim->ignore_sync)
-        return (int)leave(sim, 0);
+    int code = 0;
+    if (!sync_counts(sim, enter(sim, ALM_SIM_SYNC_DIR), &code))
+        return (int)leave(sim, code);
     if (strcmp(path, "/") == 0 || strcmp(path, ".") == 0)
         path = ""; /* what parent_of says */
     size_t kept = 0;
@@ -539,15 +544,11 @@ static int sim_sync_all(const alm_io *io, int dir)
     alm_sim *sim = enter_locked(io);
     const int e = enter(sim, ALM_SIM_SYNC_ALL);
     ALM_ASSERT(sim->dead || handle_at(sim, dir)->node->is_dir);
+    int code = 0;
     if (e != 0 && !sim->dead)
         lose_some(sim);
-    if (e != 0)
-        return (int)leave(sim, e > 0 ? -e : -EIO);
-    if (cut_now(sim))
-        return (int)leave(sim, -EIO);
-    sim->syncs++;
-    if (sim->ignore_sync)
-        return (int)leave(sim, 0);
+    if (!sync_counts(sim, e, &code))
+        return (int)leave(sim, code);
     for (size_t i = 0; i < sim->live.n; i++)
         make_durable(sim->live.entries[i].node);
     for (size_t i = 0; i < sim->n_pending; i++)

@@ -18,7 +18,7 @@ alm_status alm_run_plan(alm_cursor *c, const alm_plan *plan, alm_snapshot *snaps
 {
     alm_ctx *cx = &c->cx;
     alm_exec *exec = NULL;
-    const alm_exec_env env = alm_cursor_env(c, snapshot);
+    const alm_exec_env env = alm_db_exec_env(c->session->db, snapshot);
     alm_audit_plan(c, plan);
     ALM_TRY(alm_exec_open(cx, plan, &env, &exec));
     alm_status st = ALM_OK;
@@ -325,7 +325,7 @@ static alm_status analyze_plan(alm_cursor *c, const alm_plan *plan, const char *
 {
     alm_ctx *cx = &c->cx;
     alm_exec *exec = NULL;
-    alm_exec_env env = alm_cursor_env(c, c->snapshot);
+    alm_exec_env env = alm_db_exec_env(c->session->db, c->snapshot);
     env.analyze = true;
     int64_t rows = 0;
     alm_audit_plan(c, plan);

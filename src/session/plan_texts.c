@@ -38,10 +38,8 @@ alm_status alm_plan_texts(alm_ctx *cx, alm_snapshot *snapshot, const alm_registr
                           const alm_plan *plan, uint32_t max, alm_str **out, uint32_t *n)
 {
     alm_session *s = cx->session;
-    const alm_exec_env env = {.workers = s->db->workers,
-                              .snapshot = snapshot,
-                              .registry = registry,
-                              .texts = alm_session_texts};
+    alm_exec_env env = alm_db_exec_env(s->db, snapshot);
+    env.registry = registry;
     alm_exec *exec = NULL;
     *n = 0;
     ALM_TRY(ALM_NEWN(cx, cx->arena, (size_t)max + 1, out));

@@ -4,18 +4,18 @@
 #include "session/access.h"
 #include "storage/spill.h"
 
-alm_exec_env alm_cursor_env(const alm_cursor *c, alm_snapshot *snapshot)
+alm_exec_env alm_db_exec_env(const alm_db *db, alm_snapshot *snapshot)
 {
-    return (alm_exec_env){.workers = c->session->db->workers,
+    return (alm_exec_env){.workers = db->workers,
                           .snapshot = snapshot,
-                          .spill = alm_storage_spill_space(c->session->db->storage),
-                          .registry = c->session->db->registry,
+                          .spill = alm_storage_spill_space(db->storage),
+                          .registry = db->registry,
                           .texts = alm_session_texts};
 }
 
 alm_status alm_cursor_open_plan(alm_cursor *c)
 {
-    const alm_exec_env env = alm_cursor_env(c, c->snapshot);
+    const alm_exec_env env = alm_db_exec_env(c->session->db, c->snapshot);
     ALM_ASSERT(c->exec == NULL && c->plan != NULL);
     return alm_exec_open(&c->cx, c->plan, &env, &c->exec);
 }

@@ -269,8 +269,8 @@ void alm_statement_looked(alm_str text);
 ALM_NODISCARD alm_status alm_prepared_parse(alm_ctx *cx, alm_prepared *p);
 /* select.c. Plans the SELECT, or takes the plan that is kept, and opens it. */
 ALM_NODISCARD alm_status alm_run_prepared(alm_cursor *c, alm_param *params, uint32_t n);
-/* What operators of any plan of the statement are given: rows of SELECT and those that a statement writes are the same. */
-alm_exec_env alm_cursor_env(const alm_cursor *c, alm_snapshot *snapshot);
+/* What the operators of every plan are given, so that SELECT and statements that write read the same rows. */
+alm_exec_env alm_db_exec_env(const alm_db *db, alm_snapshot *snapshot);
 /* Operators for c->plan, at their first row. */
 ALM_NODISCARD alm_status alm_cursor_open_plan(alm_cursor *c);
 

@@ -266,26 +266,10 @@ void alm_catalog_unmap(alm_storage *st, alm_catalog_file *file)
 
 bool alm_catalog_names_dict(alm_storage *st, uint64_t table_id, uint32_t col_id)
 {
-    bool named = false;
     (void)pthread_mutex_lock(&st->file_lock);
-    for (size_t i = 0; i < st->n_catalog_dicts && !named; i++)
-        named = st->catalog_dicts[i].table_id == table_id && st->catalog_dicts[i].col_id == col_id;
+    const bool named = alm_dict_list_has(&st->catalog_dicts, (alm_dict_id){table_id, col_id});
     (void)pthread_mutex_unlock(&st->file_lock);
     return named;
-}
-
-static alm_status name_dict(alm_ctx *cx, alm_storage *st, uint64_t table_id, uint32_t col_id)
-{
-    if (st->n_catalog_dicts == st->cap_catalog_dicts) {
-        const size_t cap = ALM_MAX((size_t)64, st->cap_catalog_dicts * 2);
-        struct catalog_dict *bigger = realloc(st->catalog_dicts, cap * sizeof *bigger);
-        if (bigger == NULL)
-            return alm_fail(cx, ALM_E_MEMORY, -1, "no memory for a list of dictionaries");
-        st->catalog_dicts = bigger;
-        st->cap_catalog_dicts = cap;
-    }
-    st->catalog_dicts[st->n_catalog_dicts++] = (struct catalog_dict){table_id, col_id};
-    return ALM_OK;
 }
 
 static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const uint32_t *counts)
@@ -296,7 +280,8 @@ static alm_status load_dicts(alm_ctx *cx, alm_storage *st, alm_version *v, const
     for (uint32_t c = 0; c < v->schema->n_cols; c++) {
         if (v->schema->symbols[c] == NULL || counts[c] <= 1)
             continue;
-        ALM_TRY(name_dict(cx, st, v->table.id, v->schema->cols[c].id));
+        ALM_TRY(alm_dict_list_add(cx, &st->catalog_dicts,
+                                  (alm_dict_id){v->table.id, v->schema->cols[c].id}));
         (void)snprintf(path, sizeof path, "%s/%u.dict", dir, v->schema->cols[c].id);
         ALM_TRY(alm_symbols_load(cx, v->schema->symbols[c], st->io, path, counts[c]));
     }
@@ -453,6 +438,7 @@ alm_status alm_catalog_load(alm_ctx *cx, alm_build *b, const alm_catalog_file *f
     b->lsn = file->lsn;
     for (uint64_t i = 0; i < n; i++)
         ALM_TRY(load_table(cx, b, &r, file->lsn, marks));
+    alm_dict_list_sort(&b->st->catalog_dicts);
     if (b->st->catalog_version >= 5)
         ALM_TRY(alm_get_records(cx, b, &r));
     b->next->lsn = file->lsn;

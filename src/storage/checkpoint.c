@@ -44,18 +44,22 @@ static alm_status write_dict(alm_ctx *cx, alm_storage *st, const alm_version *v,
     (void)snprintf(name, sizeof name, "%u.dict", v->schema->cols[col].id);
     ALM_TRY(alm_symbols_write(cx, v->schema->symbols[col], st->io, dir, name,
                               v->schema->dicts[col].count, &one->symbols));
-    if (one->symbols.handle < 0)
-        return ALM_OK;
     one->unsynced.named = !one->symbols.fresh;
     s->n++;
     return alm_unsynced_written(cx, st, &one->unsynced, one->symbols.handle, one->symbols.bytes,
                                 name);
 }
 
+/* A column of symbols has a file once it has a value. */
+static bool has_dict(const alm_version *v, uint32_t col)
+{
+    return v->schema->symbols[col] != NULL && v->schema->dicts[col].count > 1;
+}
+
 static alm_status write_dicts(alm_ctx *cx, alm_storage *st, const alm_version *v, savings *s)
 {
     for (uint32_t c = 0; c < v->schema->n_cols; c++)
-        if (v->schema->symbols[c] != NULL && v->schema->dicts[c].count > 1)
+        if (has_dict(v, c) && alm_symbols_has_new(v->schema->symbols[c], v->schema->dicts[c].count))
             ALM_TRY(write_dict(cx, st, v, c, s));
     return ALM_OK;
 }
@@ -91,89 +95,67 @@ static alm_status save_dicts(alm_ctx *cx, alm_storage *st, const alm_catver *cat
 
 /* ----------------------------------------------------------- dictionaries that went */
 
-typedef struct dict_list {
-    struct catalog_dict *dicts; /* ascending by table and column */
-    size_t n, cap;
-} dict_list;
-
-static int by_column(const void *a, const void *b)
-{
-    const struct catalog_dict *x = a, *y = b;
-    if (x->table_id != y->table_id)
-        return x->table_id < y->table_id ? -1 : 1;
-    return x->col_id < y->col_id ? -1 : x->col_id > y->col_id;
-}
-
-static bool add_dict(dict_list *l, uint64_t table_id, uint32_t col_id)
-{
-    if (l->n == l->cap) {
-        const size_t cap = ALM_MAX((size_t)64, 2 * l->cap);
-        struct catalog_dict *bigger = realloc(l->dicts, cap * sizeof *bigger);
-        if (bigger == NULL)
-            return false;
-        l->dicts = bigger;
-        l->cap = cap;
-    }
-    l->dicts[l->n++] = (struct catalog_dict){.table_id = table_id, .col_id = col_id};
-    return true;
-}
-
-static bool list_dicts(const alm_catver *cat, dict_list *out)
+static alm_status list_dicts(alm_ctx *cx, const alm_catver *cat, alm_dict_list *out)
 {
     for (size_t i = 0; i < cat->n; i++) {
         const alm_version *v = alm_catver_at(cat, i);
         for (uint32_t c = 0; c < v->schema->n_cols; c++)
-            if (v->schema->symbols[c] != NULL && v->schema->dicts[c].count > 1 &&
-                !add_dict(out, v->table.id, v->schema->cols[c].id))
-                return false;
+            if (has_dict(v, c))
+                ALM_TRY(
+                    alm_dict_list_add(cx, out, (alm_dict_id){v->table.id, v->schema->cols[c].id}));
     }
-    if (out->n > 0)
-        qsort(out->dicts, out->n, sizeof *out->dicts, by_column);
-    return true;
+    alm_dict_list_sort(out);
+    return ALM_OK;
 }
 
-static void unlink_dict(alm_storage *st, const struct catalog_dict *d)
+static void unlink_dict(alm_storage *st, alm_dict_id id)
 {
     char dir[ALM_PATH_MAX - 64], path[ALM_PATH_MAX];
-    alm_storage_table_dir(st, d->table_id, dir, sizeof dir);
-    (void)snprintf(path, sizeof path, "%s/%u.dict", dir, d->col_id);
+    alm_storage_table_dir(st, id.table_id, dir, sizeof dir);
+    (void)snprintf(path, sizeof path, "%s/%u.dict", dir, id.col_id);
     (void)st->io->unlink(st->io, path);
+}
+
+/* What the catalogue before named and `now` does not. */
+static alm_status list_gone(alm_ctx *cx, alm_storage *st, const alm_dict_list *now,
+                            alm_dict_list *out)
+{
+    alm_status e = ALM_OK;
+    (void)pthread_mutex_lock(&st->file_lock);
+    for (size_t i = 0; i < st->catalog_dicts.n && e == ALM_OK; i++)
+        if (!alm_dict_list_has(now, st->catalog_dicts.ids[i]))
+            e = alm_dict_list_add(cx, out, st->catalog_dicts.ids[i]);
+    (void)pthread_mutex_unlock(&st->file_lock);
+    return e;
 }
 
 /*
  * Dictionaries of tables and columns that were dropped are removed when no catalogue on the disk names them any more: recovery from the
  * one before needed them. While files are held for a copy they stay in the list, and go with a later checkpoint. Readers of older
- * snapshots have dictionaries in memory.
+ * snapshots have dictionaries in memory. Without memory for the lists the next checkpoint removes them.
  */
 static void drop_dicts(alm_storage *st, const alm_catver *cat)
 {
-    dict_list now = {0}, went = {0};
+    alm_ctx cx = {0};
+    alm_dict_list now = {0}, gone = {0};
+    alm_status e = list_dicts(&cx, cat, &now);
+    if (e == ALM_OK)
+        e = list_gone(&cx, st, &now, &gone);
     const bool keeps = st->hold.held || st->hold.marked;
-    if (!list_dicts(cat, &now)) { /* no memory: they are tried again with the next checkpoint */
-        free(now.dicts);
-        return;
+    for (size_t i = 0; keeps && i < gone.n && e == ALM_OK; i++)
+        e = alm_dict_list_add(&cx, &now, gone.ids[i]);
+    if (e == ALM_OK) {
+        alm_dict_list_sort(&now);
+        (void)pthread_mutex_lock(&st->file_lock);
+        const alm_dict_list before = st->catalog_dicts;
+        st->catalog_dicts = now;
+        (void)pthread_mutex_unlock(&st->file_lock);
+        now = before;
     }
-    const size_t n_now = now.n;
-    (void)pthread_mutex_lock(&st->file_lock);
-    bool listed = true;
-    for (size_t i = 0; i < st->n_catalog_dicts && listed; i++) {
-        const struct catalog_dict *d = &st->catalog_dicts[i];
-        if (n_now == 0 || bsearch(d, now.dicts, n_now, sizeof *d, by_column) == NULL)
-            listed = add_dict(keeps ? &now : &went, d->table_id, d->col_id);
-    }
-    if (listed) {
-        free(st->catalog_dicts);
-        st->catalog_dicts = now.dicts;
-        st->n_catalog_dicts = now.n;
-        st->cap_catalog_dicts = now.cap;
-    } else {
-        free(now.dicts);
-        went.n = 0;
-    }
-    (void)pthread_mutex_unlock(&st->file_lock);
-    for (size_t i = 0; i < went.n; i++)
-        unlink_dict(st, &went.dicts[i]);
-    free(went.dicts);
+    for (size_t i = 0; !keeps && i < gone.n && e == ALM_OK; i++)
+        unlink_dict(st, gone.ids[i]);
+    alm_dict_list_free(&now);
+    alm_dict_list_free(&gone);
 }
 
 /* ----------------------------------------------------------------------------- writing */

@@ -59,14 +59,13 @@ ALM_NODISCARD alm_status alm_symbols_encode(alm_ctx *cx, alm_symbols *sym, const
 ALM_NODISCARD alm_status alm_symbols_put(alm_ctx *cx, alm_symbols *sym, uint32_t code,
                                          alm_str text);
 
-/* Appends the codes [saved, count) to the file and syncs it (and its directory when new). */
-ALM_NODISCARD alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const alm_io *io,
-                                          const char *dir, const char *name, uint32_t count);
-/* The same in two steps, so that many dictionaries are synced together: writes what is new, and takes it for saved when
- * file and name are durable. Between the two nobody else saves or rewrites it: the caller holds checkpoint_lock. */
+/* Codes below `count` that are not in the file yet, or there is no file. */
+bool alm_symbols_has_new(alm_symbols *sym, uint32_t count);
+/* Appends them to the file, in two steps, so that many dictionaries are synced together: writes what is new, and takes it for saved
+ * when file and name are durable. Between the two nobody else saves or rewrites it: the caller holds checkpoint_lock. */
 typedef struct alm_symbols_saving {
     alm_symbols *sym;
-    int handle; /* open; the caller syncs and closes it; -1: nothing was new */
+    int handle; /* open; the caller syncs and closes it */
     bool fresh; /* the file was made: its directory is to be synced, too */
     uint32_t count;
     int64_t bytes;

@@ -151,18 +151,24 @@ static alm_status write_locked(alm_ctx *cx, alm_symbols *sym, const alm_io *io, 
     return ALM_OK;
 }
 
+bool alm_symbols_has_new(alm_symbols *sym, uint32_t count)
+{
+    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
+    (void)pthread_mutex_lock(&sym->lock);
+    const bool has = count > sym->saved_count || sym->saved_bytes == 0;
+    (void)pthread_mutex_unlock(&sym->lock);
+    return has;
+}
+
 alm_status alm_symbols_write(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
                              const char *name, uint32_t count, alm_symbols_saving *out)
 {
-    ALM_ASSERT(count >= 1 && count <= alm_symbols_count(sym));
+    ALM_ASSERT(alm_symbols_has_new(sym, count));
     char path[1024];
-    *out = (alm_symbols_saving){.sym = sym, .handle = -1};
     if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
         return alm_fail(cx, ALM_E_LIMIT, -1, "path '%s/%s' is too long", dir, name);
     (void)pthread_mutex_lock(&sym->lock);
-    alm_status st = ALM_OK;
-    if (count > sym->saved_count || sym->saved_bytes == 0)
-        st = write_locked(cx, sym, io, path, count, out);
+    const alm_status st = write_locked(cx, sym, io, path, count, out);
     (void)pthread_mutex_unlock(&sym->lock);
     return st;
 }
@@ -175,23 +181,6 @@ void alm_symbols_saved(const alm_symbols_saving *saving)
     sym->saved_bytes = saving->bytes;
     sym->saved_count = saving->count;
     (void)pthread_mutex_unlock(&sym->lock);
-}
-
-alm_status alm_symbols_save(alm_ctx *cx, alm_symbols *sym, const alm_io *io, const char *dir,
-                            const char *name, uint32_t count)
-{
-    alm_symbols_saving saving;
-    ALM_TRY(alm_symbols_write(cx, sym, io, dir, name, count, &saving));
-    if (saving.handle < 0)
-        return ALM_OK;
-    alm_status st = sync_file(cx, io, saving.handle, name);
-    (void)io->close(io, saving.handle);
-    const int rc = st == ALM_OK && saving.fresh ? io->sync_dir(io, dir) : 0;
-    if (rc < 0)
-        st = alm_io_fail(cx, rc, dir);
-    if (st == ALM_OK)
-        alm_symbols_saved(&saving);
-    return st;
 }
 
 static alm_status corrupt(alm_ctx *cx, const char *path, int64_t offset, const char *what)

@@ -122,14 +122,6 @@ static void rows_of_a_transaction(void **state)
     fix_free(f);
 }
 
-static alm_status squash(fixture *f)
-{
-    alm_snapshot *snap = fix_snapshot(f);
-    const alm_status st = alm_table_squash(&f->cx, f->st, fix_table(snap));
-    alm_snapshot_release(snap);
-    return st;
-}
-
 /* Timestamps of all rows. */
 static alm_status read_all(fixture *f)
 {
@@ -176,7 +168,7 @@ static void one_part(void **state)
     alm_snapshot_release(snap);
     assert_true(alm_sim_lose(f->sim, path));
     names_the_part(f, read_all(f), path);
-    names_the_part(f, squash(f), path);
+    names_the_part(f, fix_squash(f), path);
     assert_int_equal(alm_storage_damage(&f->cx, &f->arena, f->st, &list, &n), ALM_OK);
     assert_int_equal(n, 1);
     assert_false(is_read_only(f));

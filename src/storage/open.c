@@ -162,7 +162,7 @@ void alm_storage_free(alm_storage *st)
     alm_damages_deinit(&st->damages);
     free(st->failing);
     free(st->files);
-    free(st->catalog_dicts);
+    alm_dict_list_free(&st->catalog_dicts);
     alm_hold_free(st);
     deinit_locks(st);
     free(st);

@@ -66,14 +66,6 @@ static void flip(fixture *f, const rot *r)
 
 /* ---------------------------------------------------------------------- rewrites */
 
-static alm_status merge(fixture *f)
-{
-    alm_snapshot *snap = fix_snapshot(f);
-    const alm_status st = alm_table_squash(&f->cx, f->st, fix_table(snap));
-    alm_snapshot_release(snap);
-    return st;
-}
-
 static alm_status convert(fixture *f)
 {
     alm_snapshot *snap = fix_snapshot(f);
@@ -155,7 +147,7 @@ static const struct {
     alm_status (*run)(fixture *f);
     bool skips[ROT_PLACES]; /* it does not read these bytes */
 } REWRITES[] = {
-    {"merge", merge, {false}},
+    {"merge", fix_squash, {false}},
     {"convert", convert, {false}},
     {"update", update, {[ROT_TIMES] = true}},
     {"delete", delete, {false}},

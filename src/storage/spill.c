@@ -149,14 +149,16 @@ alm_status alm_spill_space_charge(alm_ctx *cx, alm_spill_space *space, alm_mem *
 {
     ALM_TRY(check_free(cx, space, bytes, who));
     const int64_t max = alm_spill_bytes_max(cx), before = atomic_fetch_add(&space->bytes, bytes);
-    const alm_status st = bytes <= max - before ? charge_user(cx, files, bytes, who) : ALM_E_SPILL;
-    if (st == ALM_OK)
-        return ALM_OK;
-    atomic_fetch_sub(&space->bytes, bytes);
-    return alm_fail(cx, ALM_E_SPILL, -1,
-                    "temporary files would exceed query.spill.max [limit=%lld, used=%lld, "
-                    "wanted=%lld, by=%s]",
-                    (long long)max, (long long)before, (long long)bytes, who);
+    const alm_status st =
+        bytes <= max - before
+            ? charge_user(cx, files, bytes, who)
+            : alm_fail(cx, ALM_E_SPILL, -1,
+                       "temporary files would exceed query.spill.max [limit=%lld, used=%lld, "
+                       "wanted=%lld, by=%s]",
+                       (long long)max, (long long)before, (long long)bytes, who);
+    if (st != ALM_OK)
+        atomic_fetch_sub(&space->bytes, bytes);
+    return st;
 }
 
 alm_status alm_spill_space_file(alm_ctx *cx, alm_spill_space *space, int *handle)

@@ -18,6 +18,7 @@
 
 #include "storage/damage.h"
 #include "storage/decoded.h"
+#include "storage/dict_list.h"
 #include "storage/durable.h"
 #include "storage/owner.h"
 #include "storage/spill.h"
@@ -244,12 +245,8 @@ struct alm_storage {
     alm_archive_state archive;
     uint32_t catalog_version; /* of the file that was read */
     int64_t rows_redone;      /* rows that recovery copied, each time counted */
-    struct
-        catalog_dict { /* dictionaries that it names: recovery needs these files; under file_lock */
-        uint64_t table_id;
-        uint32_t col_id;
-    } *catalog_dicts;
-    size_t n_catalog_dicts, cap_catalog_dicts;
+    alm_dict_list
+        catalog_dicts; /* those that it names, sorted: recovery needs their files; under file_lock */
     _Atomic int64_t checkpoint_wal_bytes; /* wal.bytes_written at that time */
 };
 

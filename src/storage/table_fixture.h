@@ -192,6 +192,14 @@ static ALM_UNUSED alm_snapshot *fix_snapshot(fixture *f)
     return snap;
 }
 
+static ALM_UNUSED alm_status fix_squash(fixture *f)
+{
+    alm_snapshot *snap = fix_snapshot(f);
+    const alm_status st = alm_table_squash(&f->cx, f->st, fix_table(snap));
+    alm_snapshot_release(snap);
+    return st;
+}
+
 static ALM_UNUSED alm_bulk *fix_bulk(fixture *f)
 {
     alm_snapshot *snap = fix_snapshot(f);
