@@ -103,18 +103,21 @@ typedef struct alm_mem {
     _Atomic int64_t released_bytes; /* since return_kept was called */
     /* Of limit_bytes, what is left to accounts below that have charged no more than small_bytes themselves. */
     int64_t reserve_bytes, small_bytes;
-    /* An account that several statements share has no room for `bytes` more of the statement `asks`: chooses the one that gives way, sets
-     * its `gives_way`, and returns true; false: nobody does. Only for an account without a parent; NULL: nobody ever does. */
+    /* alm_mem_charge calls it when `full`, an account that several statements share, has no room for `bytes` more of the
+     * account `asks`. It chooses a statement to end, sets `gives_way` of its account, and returns true; or returns false, and
+     * the charge fails. Only for an account without a parent. NULL: charges fail at once. */
     bool (*make_room)(struct alm_mem *root, const struct alm_mem *full, const struct alm_mem *asks,
                       int64_t bytes);
-    /* The full account that it gives way for: alm_check fails, so that its memory is released. NULL: none. */
+    /* Set by make_room to the full account: alm_check fails from then on, so that the statement ends and releases its
+     * memory. NULL: the statement goes on. */
     _Atomic(const struct alm_mem *) gives_way;
 } alm_mem;
 
 typedef struct alm_ctx alm_ctx;
 
-/* ALM_E_MEMORY names the account, the limit and `who` (an operator), and charges nothing. Where another statement gives way, it waits for
- * that for some seconds, if cx->may_wait; else ALM_E_YIELD where the statement can yield. */
+/* ALM_E_MEMORY names the account, the limit and `who` (an operator), and charges nothing. When make_room ends another statement,
+ * a thread that may block (cx->may_wait) waits up to 3 seconds for its memory; another one gets ALM_E_YIELD if its statement
+ * can yield, else ALM_E_MEMORY. */
 ALM_NODISCARD alm_status alm_mem_charge(alm_ctx *cx, alm_mem *mem, int64_t bytes, const char *who);
 void alm_mem_release(alm_mem *mem, int64_t bytes);
 /* Bytes that can be charged now, with *limit of the account that bounds them; both INT64_MAX without limits. */
@@ -221,7 +224,7 @@ struct alm_ctx {
     int64_t map_faults; /* of io, when the first rewrite that has not ended began */
     int64_t steps;      /* of searches in the statement (alm_steps_add) */
     int64_t nodes;      /* that the statement is made of so far (alm_nodes_add) */
-    bool may_wait;      /* nobody waits for this thread: it may wait for others to release memory */
+    bool may_wait;      /* this thread may block, because it serves no other connection meanwhile */
     bool waits;         /* what is planned calls a function that waits */
     bool effects;       /* ... one that changes something besides its result */
     const struct alm_lookup *lookup; /* base/lookup.h: what functions may ask; may be NULL */
@@ -235,7 +238,7 @@ alm_status alm_fail(alm_ctx *cx, alm_status code, int32_t sql_pos, const char *f
 void alm_error_clear(alm_ctx *cx);
 /* Cancel, time-out, the age of what is read, and yield_ns; call once per batch in every loop over data. Cheap (a few loads, one clock). */
 ALM_NODISCARD alm_status alm_check(alm_ctx *cx);
-/* ALM_E_MEMORY of a statement that gives way to others (alm_mem.gives_way). */
+/* ALM_E_MEMORY of a statement that is ended to release its memory (alm_mem.gives_way). */
 alm_status alm_fail_way(alm_ctx *cx);
 /* ALM_E_SNAPSHOT_AGE, with the text that names the setting. */
 alm_status alm_fail_age(alm_ctx *cx);

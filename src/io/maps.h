@@ -2,19 +2,20 @@
  * maps.h - all files in memory: which address belongs to which, what becomes of bytes that cannot be read, and files that
  * are let go and come back.
  *
- * SIGBUS      The system sends it to whoever touches a page that the disk cannot read, or that lies behind the end of a
- *             file that somebody cut. The handler puts zeros in the place of the page, marks the map as broken, counts,
- *             and the thread goes on. It counts before others can read the zeros. Readers look at the count when they are
- *             done: what they read may be zeros.
+ * SIGBUS      The kernel sends it to a thread that reads a page which the disk cannot deliver, or which lies beyond the end of a
+ *             truncated file. The handler increments the count of faults, marks the map as broken, and maps a page of
+ *             zeros in that place, so that the thread continues. It increments the count first, because other threads can read
+ *             the zeros as soon as they are mapped. A reader compares the count before and after: if it has changed, the
+ *             values that were read may be zeros.
  * Limit       A process may have vm.max_map_count maps, which it needs for memory and stacks, too. Maps made by
  *             alm_maps_open count towards a limit of their own. Over it one that was not used lately is let go (second chance: a hand goes round, takes
  *             the mark of use away, and lets go what has none). Its addresses stay reserved, without access;
  *             neighbours that were let go are one map to the system. So `limit` maps and, between them, as many
  *             reserved ranges at most are what the system counts.
- * Return      Who is about to read says so (alm_io_map_is_ready, else alm_maps_use); pointers into a map stay good
- *             nonetheless as long as it is open. Who follows one into a map that was let go meanwhile is sent SIGSEGV, and the handler
- *             maps the file again. It must be the same file (device and inode). One that cannot be mapped
- *             again is broken. System calls do not raise the signal but fail with EFAULT: posix.c tries these again.
+ * Return      A reader calls alm_maps_use before it reads, unless alm_io_map_is_ready. Pointers into a map stay valid as
+ *             long as it is open: an access to a map that was let go meanwhile raises SIGSEGV, and the handler
+ *             maps the file again, if it is the same file (device and inode). A map whose file cannot be mapped
+ *             again is broken. System calls fail with EFAULT instead of raising the signal: posix.c repeats them.
  * Signals     The handlers search (ranges.h), exchange atomics, and call openat, fstat, mmap, close, nanosleep and sched_yield. They
  *             take no lock. A fault of no map is none of their business: it goes to the handler that was there before.
  * State       process-wide, because a signal handler can reach nothing else. The state of a map is the lock of it:

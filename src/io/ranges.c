@@ -105,7 +105,7 @@ void *alm_ranges_first(alm_ranges *r, const void *at, size_t bytes)
     if (n > 0) {
         uint32_t i = find_leaf(t, (uintptr_t)at), k = 0;
         if (i == t->cap)
-            i = 0; /* all begin behind it */
+            i = 0; /* every range begins after `at` */
         else if ((k = behind(leaf_at(t, i), (uintptr_t)at)) > 0 &&
                  from_of(leaf_at(t, i), k - 1) == (uintptr_t)at)
             k--;
@@ -191,7 +191,7 @@ static void put_leaf(top *t, uint32_t at, leaf *l)
     set_n(&t->n, n + 1);
 }
 
-/* Half of a full leaf goes to a new one behind it. */
+/* Moves the upper half of a full leaf to a new leaf, which follows it. */
 static bool split(alm_ranges *r, uint32_t at)
 {
     enum { HALF = ALM_RANGES_LEAF / 2 };
