@@ -21,9 +21,9 @@ while True:
 SECONDS = 1.5
 
 
-def export(rest, path):
+def export(rest, path, user=None, what="(select 1 x)", options=""):
     """How COPY TO that path ends, and what it says."""
-    number = rest.must(f"copy (select 1 x) to '{path}' with format parquet")["dataset"][0][0]
+    number = rest.must(f"copy {what} to '{path}' with format parquet{options}", *([user] if user else []))["dataset"][0][0]
     end = time.monotonic() + 30
     while time.monotonic() < end:
         got = [row for row in rest.rows(f"select status, message from sys.copy_export_log where id = '{number}'") if row[0] != "started"]
@@ -31,6 +31,44 @@ def export(rest, path):
             return got[0]
         time.sleep(0.005)
     raise AssertionError(f"COPY TO {path} does not end")
+
+
+def exports_of_others(check, s):
+    """COPY TO replaces nobody else's file, and comes into nobody else's folder: who reads it there takes it for the other's rows."""
+    rest, (one, _), (two, _) = s.rest, s.user(), s.user()
+    for user in (one, two):
+        rest.must(f"grant read file to {user}")
+    exports = s.root / "export"
+    bytes_of = lambda name: (exports / name).read_bytes()
+    check.that(export(rest, "taxes")[0] == "finished" and export(rest, "mine", (one, PW))[0] == "finished", "a new name is anybody's")
+    rest.must("create table daily (ts timestamp, v long) timestamp(ts) partition by day")
+    rest.must("insert into daily values ('2024-01-01', 1), ('2024-01-02', 2)")
+    for user in (one, two):
+        rest.must(f"grant select on daily to {user}")
+    by_day = lambda path, user=None: export(rest, path, user, "daily", " partition_by day")
+    check.that(by_day("days")[0] == "finished" and by_day("own", (one, PW))[0] == "finished", "folders")
+    (exports / "shared").mkdir()
+    (exports / "byhand.parquet").write_bytes((s.root / "import" / "one.parquet").read_bytes())
+    (exports / "empty.parquet").write_bytes(b"")
+    (exports / "aim.parquet").symlink_to("mine.parquet")
+    before = {name: bytes_of(name) for name in ("taxes.parquet", "mine.parquet", "byhand.parquet", "empty.parquet")}
+    for path, user in (("taxes", two), ("./taxes", two), (".//taxes.parquet", two), ("mine", two), ("byhand", two), ("empty", two), ("aim", one), ("days/2024-01-01", two), ("days/new", two), ("days/deep/new", two), ("./days/new", two), ("own/new", two)):
+        ends = export(rest, path, (user, PW))
+        check.that(ends[0] == "failed" and ("no export of yours" in str(ends[1]) or "somebody else's exports" in str(ends[1])), f"COPY TO {path} is refused: {ends}")
+    for path in ("days", "own"):
+        ends = by_day(path, (two, PW))
+        check.that(ends[0] == "failed" and "somebody else's exports" in str(ends[1]), f"COPY TO {path} by day is refused: {ends}")
+    check.that(before == {name: bytes_of(name) for name in before} and sorted(p.name for p in (exports / "days").glob("**/*.parquet")) == ["2024-01-01.parquet", "2024-01-02.parquet"], "what was there is there")
+    check.that(export(rest, "mine", (one, PW))[0] == "finished" and by_day("own", (one, PW))[0] == "finished" and export(rest, "own/more", (one, PW))[0] == "finished", "one's own is replaced")
+    check.that(export(rest, "shared/one", (one, PW))[0] == "finished" and export(rest, "shared/two", (two, PW))[0] == "finished" and export(rest, "shared/one", (two, PW))[0] == "failed", "a folder that somebody made by hand is for all, its files are not")
+    check.that(all(export(rest, path)[0] == "finished" for path in ("mine", "byhand", "own/admins", "taxes")), "an administrator replaces all")
+    check.that(export(rest, "mine", (one, PW))[0] == "failed", "and it is his from then on")
+    rest.must(f"drop user {two}")
+    rest.must(f"create user {two} with password '{PW}'")
+    rest.must(f"grant http, read file to {two}")
+    check.that(export(rest, "shared/two", (two, PW))[0] == "failed", "another user of that name is another")
+    listed = str(rest.rows("select path from export_files()"))
+    check.that("exporter" not in listed and "own/more" in listed, "marks are not listed")
 
 
 def links_of_folders(check, s):
@@ -66,7 +104,7 @@ def links_of_folders(check, s):
         for name in ("link/new", "link/a/b", "inner/x", "inside/y"):
             ends = export(rest, name)
             check.that(ends[0] == ("finished" if name[0] == "i" else "failed") and ("leads out" in str(ends[1])) == (name[0] == "l"), f"COPY TO {name}: {ends}")
-        check.that(sorted(p.name for p in (exports / "inner").iterdir()) == ["x.parquet", "y.parquet"], "a link inside is followed by name")
+        check.that(sorted(p.name for p in (exports / "inner").iterdir() if p.name[0] != ".") == ["x.parquet", "y.parquet"], "a link inside is followed by name")
         for top in (imports, exports):
             for name in ("link", "link.csv", "link.parquet", "inside"):
                 (top / name).unlink()
@@ -666,7 +704,7 @@ def status_of(answers):
     return sorted({status for status, _ in answers})
 
 
-PARTS = [links_of_folders, races_of_folders, names, passwords, hidden_names, headers, health, faults, parameters, audit, audit_floods, audit_settings, texts_of_views, made_up_names]
+PARTS = [exports_of_others, links_of_folders, races_of_folders, names, passwords, hidden_names, headers, health, faults, parameters, audit, audit_floods, audit_settings, texts_of_views, made_up_names]
 
 
 if __name__ == "__main__":

@@ -548,6 +548,28 @@ def what_few_rows_cost_holds_up_nobody(s):
     expect(post(s, "drop view conditions")[0] == 200, "dropped")
 
 
+LONG = "(select replace(s, 'a', repeat('é', 30)) t, replace(s, 'a', repeat('1,', 30)) n from (select repeat('a', 1000000) s from long_sequence(1)))"  # 60 MB each
+
+
+@check
+def functions_over_the_longest_text_end_soon(s):
+    """A function looks at the time limit between texts: so a text that a function makes has a bound, and one call over it takes little."""
+    bound = "is above query.text.bytes.max (67108864)"
+    for one in ("replace(t, 'é', 'éé')", "t || t", "concat(t, t)", "t || 'x' || t", "format('%s%s', t, t)", "regexp_replace(t, 'é', 'éé')", "string_agg(t, ',')", "replace(repeat('a', 1000000), 'a', repeat('b', 1000))",
+                "array_agg(t)", "quote_ident(replace(n, '1', '\"'))"):
+        rows = "(select t from " + LONG + " cross join long_sequence(3))" if "agg" in one else LONG
+        status, said, _ = post(s, f"select length({one}) from {rows}")
+        expect(status == 400 and bound in str(said), f"{one}: {status} {str(said)[:200]}")
+    status, said, _ = post(s, "select length(lower(replace(s, 'a', repeat('é', 300)))) from (select repeat('a', 1000000) s from long_sequence(1))")
+    expect(status == 400 and bound in str(said) and "600000000" in str(said), f"{status} {said}")
+    for one in ("length(lower(t))", "length(upper(t))", "length(initcap(t))", "length(reverse(t))", "strpos(t, 'x')", "length(string_to_array(n, ','))", "length(split_part(n, ',', 100000000))", "length(array_to_string(string_to_array(n, ','), ';'))",
+                "parse_ident(n)", "('{' || n || '1}')::double[]", "length((('{' || n || '1}')::double[])::varchar)", "n::decimal(18, 3)", "json_extract('[' || n || '1]', '$[100000000]')", "length(quote_ident(n))", "length(md5(t))", "length(sha256(t))",
+                "length(trim(t))", "length(regexp_replace(t, 'é', 'e'))", "t like '%x%é%'", "t ~ 'éx'", "length(left(t, 29999999))", "count_distinct(t)"):
+        status, said, took = post(s, f"select {one} from {LONG}", 1000)
+        expect(status == 200 or "timeout" in str(said) or bound in str(said) or "inconvertible value" in str(said), f"{one}: {status} {str(said)[:200]}")
+        expect(took < 5, f"{one}: ends at its time limit of a second: {took:.1f} s")
+
+
 def query_of(sql):
     from pgclient import query
     return query(sql)

@@ -34,7 +34,7 @@ void alm_rest_token_text(const uint8_t random[ALM_TOKEN_HASH], char text[ALM_TOK
     ALM_ASSERT(n + 3 == ALM_TOKEN_TEXT);
 }
 
-alm_status alm_rest_token_hash(alm_ctx *cx, alm_str text, char hex[ALM_TOKEN_HEX + 1])
+alm_status alm_sha256_text(alm_ctx *cx, alm_str text, char hex[ALM_TOKEN_HEX + 1])
 {
     uint8_t hash[ALM_TOKEN_HASH];
     unsigned int n = 0;
@@ -46,6 +46,11 @@ alm_status alm_rest_token_hash(alm_ctx *cx, alm_str text, char hex[ALM_TOKEN_HEX
     }
     hex[ALM_TOKEN_HEX] = 0;
     return ALM_OK;
+}
+
+alm_status alm_rest_token_hash(alm_ctx *cx, alm_str text, char hex[ALM_TOKEN_HEX + 1])
+{
+    return alm_sha256_text(cx, text, hex);
 }
 
 bool alm_rest_token_is_one(alm_str text)

@@ -14,6 +14,8 @@ enum { ALM_TOKEN_TEXT = 46, ALM_KEY_TEXT = 48 };
 
 /* text: terminated, from 32 random bytes; hex: terminated. */
 void alm_rest_token_text(const uint8_t random[ALM_TOKEN_HASH], char text[ALM_TOKEN_TEXT + 1]);
+/* SHA-256 in hexadecimal. */
+ALM_NODISCARD alm_status alm_sha256_text(alm_ctx *cx, alm_str text, char hex[ALM_TOKEN_HEX + 1]);
 ALM_NODISCARD alm_status alm_rest_token_hash(alm_ctx *cx, alm_str text,
                                              char hex[ALM_TOKEN_HEX + 1]);
 bool alm_rest_token_is_one(alm_str text); /* has it the form of a REST token? */

@@ -4,7 +4,7 @@
 #ifndef ALM_FUNC_JOINED_H
 #define ALM_FUNC_JOINED_H
 
-#include "func/registry.h"
+#include "func/text_out.h"
 
 typedef struct alm_joined {
     char *ptr; /* in the arena of the call */
@@ -20,10 +20,8 @@ ALM_NODISCARD static inline alm_status alm_joined_room(const alm_call *call, alm
     const size_t need = s->len + more;
     if (more >= LONG_BYTES)
         ALM_TRY(alm_text_work(call->cx, more));
-    if (need >= ALM_VIEW_NULL)
-        return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "result of %s is too long",
-                        call->fn->name);
     if (need > s->cap) {
+        ALM_TRY(alm_text_bounded(call, need));
         const size_t cap = ALM_MAX(need, s->cap * 2 + 32);
         char *wider = NULL;
         ALM_TRY(alm_arena_bytes(call->cx, call->arena, cap, &wider));

@@ -26,9 +26,6 @@ static alm_status concat(alm_call *call, size_t n, const alm_vec *args, alm_vec 
             const alm_view *v = (const alm_view *)args[k].data + (args[k].is_const ? 0 : i);
             bytes += alm_view_is_null(v) ? 0 : v->len;
         }
-        if (bytes >= ALM_VIEW_NULL)
-            return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "text of %zu bytes is too long",
-                            bytes);
         char *p;
         ALM_TRY(alm_text_room(&w, bytes, &p));
         for (uint32_t k = 0; k < call->argc; k++) {

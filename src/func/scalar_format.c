@@ -113,8 +113,6 @@ static alm_status format_one(const alm_call *call, alm_text_out *w, alm_str text
         ALM_TRY(next_piece(call, &p, &one));
         bytes += room_for(&one, arg_at(args, one.arg, i));
     }
-    if (bytes >= ALM_VIEW_NULL)
-        return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "text of %zu bytes is too long", bytes);
     ALM_TRY(alm_text_room(w, bytes, &to));
     for (pattern p = {text, 1}; p.left.len > 0;) {
         ALM_TRY(next_piece(call, &p, &one));

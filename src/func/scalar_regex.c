@@ -341,9 +341,7 @@ static alm_status replace_into(const alm_call *call, search *s, alm_str text, al
             return match_failed(call, PCRE2_ERROR_BADSUBSPATTERN);
         ALM_TRY(alm_buf_append(call->cx, to, text.ptr + at, begin - at));
         ALM_TRY(put_replacement(call, s, text, to));
-        if (to->len >= ALM_VIEW_NULL)
-            return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "text of %zu bytes is too long",
-                            to->len);
+        ALM_TRY(alm_text_bounded(call, to->len));
         at = from = end;
         options = begin == end ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
     }

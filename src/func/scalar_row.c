@@ -84,9 +84,6 @@ static alm_status row(alm_call *call, size_t n, const alm_vec *args, alm_vec *ou
         char *to = NULL, scratch[ALM_VALUE_TEXT_MAX];
         size_t len = 0;
         const size_t most = room_of(call, args, i);
-        if (most >= ALM_VIEW_NULL)
-            return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "row of up to %zu bytes is too long",
-                            most);
         ALM_TRY(alm_text_room(&w, most, &to));
         for (uint32_t k = 0; k < call->argc; k++) {
             alm_str text;

@@ -351,8 +351,8 @@ static const char *find(alm_str text, alm_str what)
     return text.len < what.len ? NULL : memmem(text.ptr, text.len, what.ptr, what.len);
 }
 
-static alm_status replace_one(const alm_call *call, alm_text_out *w, alm_str text, alm_str what,
-                              alm_str with, alm_view *out)
+static alm_status replace_one(alm_text_out *w, alm_str text, alm_str what, alm_str with,
+                              alm_view *out)
 {
     size_t hits = 0;
     alm_str rest = text;
@@ -365,8 +365,6 @@ static alm_status replace_one(const alm_call *call, alm_text_out *w, alm_str tex
         return ALM_OK;
     }
     const size_t bytes = text.len - hits * what.len + hits * with.len;
-    if (bytes >= ALM_VIEW_NULL)
-        return alm_fail(call->cx, ALM_E_LIMIT, call->pos, "text of %zu bytes is too long", bytes);
     char *p, *at;
     ALM_TRY(alm_text_room(w, bytes, &p));
     at = p;
@@ -395,7 +393,7 @@ static alm_status replace(alm_call *call, size_t n, const alm_vec *args, alm_vec
         ALM_TRY(alm_text_work(call->cx, text.len));
         o[i] = alm_view_null();
         if (text.ptr != NULL && what.ptr != NULL && with.ptr != NULL)
-            ALM_TRY(replace_one(call, &w, text, what, with, &o[i]));
+            ALM_TRY(replace_one(&w, text, what, with, &o[i]));
     }
     return ALM_OK;
 }

@@ -3,13 +3,20 @@
  *
  * Texts of up to 12 bytes live in the view. Longer ones are cut from blocks that grow up to 64 KiB: a batch costs a few
  * allocations, and a constant, of which a statement may have many, not much more than its text. Views are in address form; the result vector has no heap.
+ *
+ * Bound       No text is made for which a function asks more room than query.text.bytes.max: functions look at the time limit between
+ *             texts, or seldom within one, so that the time for one text must be short; and nested calls double a text each.
  */
 #ifndef ALM_FUNC_TEXT_OUT_H
 #define ALM_FUNC_TEXT_OUT_H
 
 #include "func/registry.h"
 
+/* ALM_E_LIMIT: `bytes` is above query.text.bytes.max. */
+ALM_NODISCARD alm_status alm_text_bounded(const alm_call *call, size_t bytes);
+
 typedef struct alm_text_out {
+    const alm_call *call;
     alm_ctx *cx;
     alm_arena *arena;
     char *at, *end;
@@ -20,10 +27,10 @@ enum { ALM_TEXT_BLOCK_LEAST = 256, ALM_TEXT_BLOCK_BYTES = 64 * 1024 };
 
 static inline alm_text_out alm_text_out_of(const alm_call *call)
 {
-    return (alm_text_out){.cx = call->cx, .arena = call->arena};
+    return (alm_text_out){.call = call, .cx = call->cx, .arena = call->arena};
 }
 
-/* Room for `bytes`; *ptr stays valid with the arena. Nothing is taken until alm_text_take. */
+/* Room for `bytes`, ALM_E_LIMIT if that is above query.text.bytes.max; *ptr stays valid with the arena. Nothing is taken until alm_text_take. */
 ALM_NODISCARD static inline alm_status alm_text_room(alm_text_out *w, size_t bytes, char **ptr)
 {
     if (w->at == NULL || (size_t)(w->end - w->at) < bytes) { /* no bytes are a text too */
@@ -31,8 +38,10 @@ ALM_NODISCARD static inline alm_status alm_text_room(alm_text_out *w, size_t byt
                                  : ALM_MIN(8 * w->block, (size_t)ALM_TEXT_BLOCK_BYTES);
         const size_t block = ALM_MAX(bytes, w->block);
         char *fresh = NULL;
-        if (block >= ALM_TEXT_BLOCK_BYTES) /* the rows of a batch may be long */
+        if (block >= ALM_TEXT_BLOCK_BYTES) { /* the rows of a batch may be long */
+            ALM_TRY(alm_text_bounded(w->call, bytes));
             ALM_TRY(alm_check(w->cx));
+        }
         ALM_TRY(alm_arena_bytes(w->cx, w->arena, block, &fresh));
         w->at = fresh;
         w->end = fresh + block;

@@ -243,6 +243,8 @@ static alm_status job_fill(alm_cursor *c, alm_export_job *job, const alm_stmt *s
     ALM_TRY(query_text(cx, &job->arena, copy, &job->query));
     job->label = job->query;
     ALM_TRY(alm_arena_zstr(cx, &job->arena, alm_str_of(c->session->identity), &job->owner));
+    job->secured = c->rights != NULL;
+    job->any = job->secured && c->rights->all;
     if (copy->query.ptr == NULL)
         ALM_TRY(alm_arena_zstr(cx, &job->arena, stmt->table, &job->label));
     ALM_TRY(target_path(cx, &job->arena, copy->file, job->by != ALM_PART_NONE, &job->path));

@@ -3,11 +3,13 @@
 #include "session/export_job.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #include "base/conf.h"
 #include "session/copy_parquet.h"
 #include "session/export.h"
+#include "session/export_owner.h"
 #include "session/parquet.h"
 #include "storage/version.h"
 
@@ -26,6 +28,7 @@ typedef struct run {
     const alm_io *io;
     int root,
         unfinished; /* handles of the folder of exports, and of that of files being written; -1 */
+    alm_export_owner owner;
     alm_prepared *prepared;
     alm_cursor *cursor;
     uint32_t *cols, n_cols;
@@ -63,6 +66,7 @@ static alm_status enter_folder(run *r, const char *part, int *dir)
     int code = io->mkdir_in(io, *dir, slash != NULL ? slash + 1 : part);
     (void)io->close(io, *dir);
     *dir = -1;
+    const bool made = code >= 0;
     if (code < 0 && code != -EEXIST)
         return alm_io_fail(&r->cx, code, part);
     /* Not from the parent: a link in it may lead to another folder of exports. */
@@ -70,7 +74,7 @@ static alm_status enter_folder(run *r, const char *part, int *dir)
     if (code < 0)
         return leads_out(&r->cx, code, part);
     *dir = code;
-    return ALM_OK;
+    return made && slash == NULL ? alm_export_mark_folder(&r->cx, &r->owner, *dir) : ALM_OK;
 }
 
 /* The folder that `path` is in, made where it was not there. */
@@ -190,8 +194,9 @@ static alm_status open_file(run *r, int64_t bucket, bool ns)
     r->targets = t;
     r->n_targets++;
     r->offset = 0;
-    return alm_cursor_parquet(&r->cx, r->cursor, r->cols, r->n_cols, &r->job->request, take_bytes,
-                              r, &r->writer);
+    ALM_TRY(alm_cursor_parquet(&r->cx, r->cursor, r->cols, r->n_cols, &r->job->request, take_bytes,
+                               r, &r->writer));
+    return alm_export_mark_file(&r->cx, &r->owner, r->writer);
 }
 
 static alm_status close_file(run *r)
@@ -278,6 +283,7 @@ static alm_status place_file(run *r, const target *t)
     const alm_io *io = r->io;
     const char *const slash = strrchr(t->place, '/');
     int dir = -1;
+    ALM_TRY(alm_export_may_place(&r->cx, &r->owner, t->place));
     ALM_TRY(open_folder_of(r, t->place, &dir));
     int code =
         io->rename_in(io, r->unfinished, t->unfinished, dir, slash != NULL ? slash + 1 : t->place);
@@ -287,12 +293,30 @@ static alm_status place_file(run *r, const target *t)
     return code < 0 ? alm_io_fail(&r->cx, code, t->place) : ALM_OK;
 }
 
-/* Every file is there and synced: now they get their names. */
+/* Every file is there and synced: now they get their names. One export at a time, so that none places a file between the look of
+ * another and its rename. */
 static alm_status place_files(run *r)
 {
-    for (const target *t = r->targets; t != NULL; t = t->next)
-        ALM_TRY(place_file(r, t));
-    return ALM_OK;
+    static pthread_mutex_t placing = PTHREAD_MUTEX_INITIALIZER;
+    alm_status st = ALM_OK;
+    (void)pthread_mutex_lock(&placing);
+    for (const target *t = r->targets; t != NULL && st == ALM_OK; t = t->next)
+        st = place_file(r, t);
+    (void)pthread_mutex_unlock(&placing);
+    return st;
+}
+
+/* Before the query runs; looked at again when the files get their names. */
+static alm_status check_owner(run *r)
+{
+    const alm_export_job *job = r->job;
+    const char *place = job->path;
+    r->owner =
+        (alm_export_owner){.io = r->io, .arena = &r->arena, .root = r->root, .any = job->any};
+    ALM_TRY(alm_export_owner_init(&r->cx, &r->owner, job->secured ? job->owner : NULL));
+    if (job->by != ALM_PART_NONE) /* a file that is nowhere, in the folder that the files come to */
+        ALM_TRY(alm_arena_printf(&r->cx, &r->arena, &place, "%s/.parquet", job->path));
+    return alm_export_may_place(&r->cx, &r->owner, place);
 }
 
 static alm_status open_cursor(run *r)
@@ -317,6 +341,7 @@ static alm_status open_cursor(run *r)
 static alm_status export_all(run *r)
 {
     ALM_TRY(open_root(r));
+    ALM_TRY(check_owner(r));
     ALM_TRY(open_cursor(r));
     ALM_TRY(take_rows(r));
     return place_files(r);

@@ -13,6 +13,8 @@ typedef struct alm_export_job {
     const char *query, *label,
         *path;           /* label: the table, or the query; path: below the folder of exports */
     const char *owner;   /* whose it is: identity of the session that asked */
+    bool secured;        /* users log in, and the owner replaces nobody's files but his own */
+    bool any;            /* he is an administrator, who may replace all */
     alm_partition_by by; /* a file for each; NONE: one file */
     alm_pq_request request;
     alm_arena arena;      /* of the texts */

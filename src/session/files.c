@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/conf.h"
+#include "session/export_owner.h"
 #include "session/session_state.h"
 
 enum { FILES_MAX = 100000, FOLDERS_DEEP = 8, CELLS = 3 };
@@ -54,6 +55,8 @@ static alm_status take(walk *w, const char *name)
     const char *path = NULL;
     if (w->folder[0] == 0 && strcmp(name, ".unfinished") == 0)
         return ALM_OK; /* exports that are written still */
+    if (strcmp(name, ALM_EXPORT_FOLDER_FILE) == 0)
+        return ALM_OK; /* no file of rows */
     ALM_TRY(alm_arena_printf(cx, cx->arena, &path, "%s%s", w->folder, name));
     if (w->io->stat_in(w->io, w->dir, name, &meta) < 0 || (!meta.is_dir && !meta.is_file))
         return ALM_OK;
