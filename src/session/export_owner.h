@@ -16,7 +16,7 @@
 #define ALM_EXPORT_FOLDER_FILE ".exporter"
 
 typedef struct alm_export_owner {
-    const alm_io *io;
+    const struct alm_io *io;
     alm_arena *arena;
     int root;      /* handle of the folder of exports */
     char mark[65]; /* terminated; "": nobody logs in, and what is written has no mark */
