@@ -923,7 +923,27 @@ def a_refresh_ends_at_its_time_limit_and_with_its_maker(_):
         expect(status == 200, f"{said}")
         wait_until(lambda: post(s, "select count() from good", user=root)[1] == [[1]], "the views of one user stop those of others")
         expect(len(refreshes(s, root)) == 1, f"{refreshes(s, root)}")
-        for i in (1, 2):
+        # nor do those that are OWNED BY his group, nor those of an accomplice
+        for sql in ("create group crew", "add user maker to crew", "grant select on bounds to crew", "create user friend with password 'of tests'", "grant http to friend", "grant create materialized view to friend", "grant select on bounds to friend"):
+            status, said, _ = post(s, sql, user=root)
+            expect(status == 200, f"{sql}: {said}")
+        status, said, _ = post(s, f"create materialized view endless3 as ({ENDLESS}) owned by crew", user=maker)
+        expect(status == 200, f"{said}")
+        fresh = iter(range(100))
+
+        def goes_on(who):
+            name = f"good{next(fresh)}"
+            expect(post(s, f"create materialized view {name} as (select ts, sum(v) s from bounds sample by 1h)", user=root)[0] == 200, name)
+            wait_until(lambda: post(s, f"select count() from {name}", user=root)[1] == [[1]], f"the views of {who} stop those of others", 20)
+            post(s, f"drop materialized view {name}", user=root)
+
+        goes_on("one user")
+        expect(len(refreshes(s, root)) == 1, f"{refreshes(s, root)}")
+        expect(post(s, f"create materialized view endless4 as ({ENDLESS})", user="friend:of tests")[0] == 200, "another user")
+        wait_until(lambda: len(refreshes(s, root)) == 2, "the view of another user is refreshed")
+        goes_on("two users")
+        expect(len(refreshes(s, root)) == 2, f"{refreshes(s, root)}")
+        for i in (1, 2, 3, 4):
             post(s, f"drop materialized view endless{i}", user=root)
         post(s, "drop materialized view good", user=root)
         for sql in ("alter user maker disable", "alter user maker enable", "drop user maker"):

@@ -14,6 +14,7 @@
 
 #include "auth/permission.h"
 #include "auth/scram.h"
+#include "base/hash.h"
 #include "base/hashes.h"
 #include "storage/catalog.h"
 
@@ -82,7 +83,16 @@ typedef struct alm_definer { /* whose rights a view has */
     const char *view;        /* its name, in small letters */
     const char *name;        /* "": no entity is the definer any more, and the view is refused */
     uint64_t generation;     /* of that entity */
+    uint64_t
+        maker; /* alm_maker of who made the view OWNED BY it, or was it; ALM_MAKER_ADMIN; 0: an older version made the view */
 } alm_definer;
+
+enum { ALM_MAKER_ADMIN = 1 };
+/* Of a principal's identity; another one of its name has another. */
+static inline uint64_t alm_maker(const char *identity)
+{
+    return alm_hash_str(alm_str_of(identity)) | 2;
+}
 
 typedef struct alm_acl {
     _Atomic uint32_t refs;

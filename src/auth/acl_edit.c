@@ -250,8 +250,9 @@ alm_status alm_edit_definer(alm_acl_edit *e, const alm_definer *definer)
         return put(e, ALM_KEY_DEFINER, definer->view, NULL, NULL, gone);
     ALM_ASSERT(strlen(definer->name) <= ALM_ENTITY_NAME_MAX);
     write_bytes(&w, definer->name, strlen(definer->name) + 1);
-    write_uint(&w, ALM_DEFINER_GENERATION, 1);
+    write_uint(&w, ALM_DEFINER_MAKER, 1);
     write_uint(&w, definer->generation, 8);
+    write_uint(&w, definer->maker, 8);
     ALM_TRY(written(e, &w, &value));
     return put(e, ALM_KEY_DEFINER, definer->view, NULL, NULL, value);
 }

@@ -165,8 +165,9 @@ alm_status alm_record_assume(alm_ctx *cx, alm_arena *arena, alm_record r, alm_as
     return r.value.len == 1 ? ALM_OK : damaged(cx, "a grant");
 }
 
-/* The value is the definer's name, a zero byte and the generation. Older records have no generation: the zero byte is followed by
- * the table and column names that the view read when it was defined. */
+/* The value is the definer's name, a zero byte, ALM_DEFINER_MAKER, the generation and the maker. Older records have
+ * ALM_DEFINER_GENERATION and no maker, or no generation: the zero byte is followed by the table and column names that the view read when
+ * it was defined. */
 alm_status alm_record_definer(alm_ctx *cx, alm_arena *arena, alm_record r, alm_definer *out)
 {
     const char *end = r.value.len > 0 ? memchr(r.value.ptr, 0, r.value.len) : NULL;
@@ -175,10 +176,15 @@ alm_status alm_record_definer(alm_ctx *cx, alm_arena *arena, alm_record r, alm_d
         return damaged(cx, "a view");
     const size_t len = (size_t)(end - r.value.ptr);
     reader in = reader_of((alm_str){end + 1, r.value.len - len - 1});
-    out->generation = 0;
-    if (in.end - in.at == sizeof(uint64_t) + 1 && *in.at == ALM_DEFINER_GENERATION) {
+    const size_t left = (size_t)(in.end - in.at);
+    out->generation = out->maker = 0;
+    if (left == sizeof(uint64_t) + 1 && *in.at == ALM_DEFINER_GENERATION) {
         in.at++;
         out->generation = take_uint(&in, sizeof(uint64_t));
+    } else if (left == 2 * sizeof(uint64_t) + 1 && *in.at == ALM_DEFINER_MAKER) {
+        in.at++;
+        out->generation = take_uint(&in, sizeof(uint64_t));
+        out->maker = take_uint(&in, sizeof(uint64_t));
     } else if (in.at != in.end && in.end[-1] != 0) {
         return damaged(cx, "a view");
     }

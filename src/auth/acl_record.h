@@ -20,7 +20,8 @@ enum {
     ALM_KEY_ALIAS = 'x'
 };
 
-enum { ALM_DEFINER_GENERATION = 1 }; /* no text begins so */
+/* How what follows the definer's name begins; no text begins so. */
+enum { ALM_DEFINER_GENERATION = 1, ALM_DEFINER_MAKER = 2 };
 
 ALM_NODISCARD alm_status alm_record_entity(alm_ctx *cx, alm_arena *arena, alm_record r,
                                            alm_entity *out);

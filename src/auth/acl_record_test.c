@@ -78,14 +78,23 @@ static void definers_of_before_have_no_generation(void **state)
 
 static void definers_come_back_with_their_generation(void **state)
 {
-    const alm_definer d = {.view = "v", .name = "jane", .generation = UINT64_C(0x0102030405060700)};
+    const alm_definer d = {.view = "v",
+                           .name = "jane",
+                           .generation = UINT64_C(0x0102030405060700),
+                           .maker = UINT64_C(0x1112131415161700)};
     alm_definer got = {0};
     alm_acl_edit edit = {.cx = &cx};
     (void)state;
     assert_int_equal(alm_edit_definer(&edit, &d), ALM_OK);
     assert_int_equal(alm_record_definer(&cx, &arena, edit.rows[0], &got), ALM_OK);
     assert_string_equal(got.name, "jane");
-    assert_true(got.generation == d.generation);
+    assert_true(got.generation == d.generation && got.maker == d.maker);
+    edit.rows[0].value.len -= 8; /* cut */
+    assert_int_equal(alm_record_definer(&cx, &arena, edit.rows[0], &got), ALM_E_CORRUPT);
+    alm_error_clear(&cx);
+    assert_int_equal(alm_record_definer(&cx, &arena, record("dv", "jane\0\1abcdefgh", 14), &got),
+                     ALM_OK);
+    assert_true(got.generation == UINT64_C(0x6867666564636261) && got.maker == 0);
 }
 
 static void the_secret_comes_back(void **state)

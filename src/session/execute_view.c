@@ -50,6 +50,13 @@ static alm_status find_definer(alm_cursor *c, const alm_stmt *stmt, bool new, co
     return ALM_OK;
 }
 
+/* The person, under ASSUME too. */
+static uint64_t maker_of(const alm_session *s)
+{
+    const bool admin = s->who != NULL && s->who->kind == ALM_PRINCIPAL_ADMIN;
+    return admin ? ALM_MAKER_ADMIN : alm_maker(s->identity);
+}
+
 /* The owner's grants on a new view, and who defined it: a view, and a refresh, reads with his rights. */
 static alm_status define(alm_cursor *c, const alm_stmt *stmt, const alm_view_plan *v,
                          const alm_records_change **out)
@@ -67,8 +74,10 @@ static alm_status define(alm_cursor *c, const alm_stmt *stmt, const alm_view_pla
         ALM_TRY(drop_column_grants(&edit, view));
     ALM_TRY(find_definer(c, stmt, new, &owner));
     const alm_entity *e = owner != NULL ? alm_acl_entity(edit.acl, owner) : NULL;
-    const alm_definer definer = {
-        .view = view, .name = owner, .generation = e != NULL ? e->generation : 0};
+    const alm_definer definer = {.view = view,
+                                 .name = owner,
+                                 .generation = e != NULL ? e->generation : 0,
+                                 .maker = maker_of(c->session)};
     if (owner != NULL || alm_acl_definer(edit.acl, view) != NULL)
         ALM_TRY(alm_edit_definer(&edit, &definer));
     return alm_acl_with(cx, &edit, true, out);

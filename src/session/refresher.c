@@ -4,7 +4,8 @@
  *
  * Threads     One looks for what is due, and watches refreshes that run (matview.h), those by REFRESH too. It hands what is due to
  *             mat.view.refresh.worker.count others, so that a view whose query has no end does not hold up the views of others;
- *             all but one of them, at most, run views that one user defined.
+ *             all but one of them, at most, run views that one user made. When refreshes that take long have all of them, further
+ *             threads, which are few, refresh the views of users for whom none runs.
  *             A view is in the list of jobs once: while it is refreshed it is not begun again.
  * Latency     Commits wake the first; it gives a burst of them a moment to end, and what comes while a view is
  *             refreshed is taken together by its next refresh.
@@ -20,15 +21,16 @@
 #include "session/access.h"
 #include "session/matview.h"
 
-enum { BURST_MS = 5, IDLE_MS = 1000 };
+enum { BURST_MS = 5, IDLE_MS = 1000, LONG_MS = 5000, EXTRA_MAX = 8, EXTRA_FACTOR = 3 };
 
 typedef enum job_state { JOB_QUEUED, JOB_RUNS, JOB_RESTS } job_state;
 
 typedef struct refresh_job {
     struct refresh_job *next;
     job_state state;
+    int64_t began_ns;      /* JOB_RUNS */
     int64_t rest_until_ns; /* JOB_RESTS: it failed */
-    uint64_t maker;        /* who defined it; 0: nobody but the administrator */
+    uint64_t maker;        /* who made it; 0: nobody but the administrator */
     size_t name_bytes;
     char name[]; /* of the view, terminated */
 } refresh_job;
@@ -49,7 +51,8 @@ struct alm_refreshers {
     pthread_cond_t queued;
     refresh_job *jobs; /* the oldest first */
     bool stop;
-    uint32_t n_workers;
+    uint32_t n_workers; /* threads */
+    uint32_t at_once;   /* of them in use while no refresh takes long */
     refresh_worker worker[];
 };
 
@@ -201,13 +204,33 @@ static void forget_rested(alm_refreshers *r)
     }
 }
 
-/* One user's views leave a worker to those of others, whatever their queries are. */
+typedef struct busy {
+    uint32_t all, takes_long, of_maker;
+} busy;
+
+static busy count_busy(const alm_refreshers *r, uint64_t maker)
+{
+    const int64_t now_ns = alm_monotonic_ns();
+    busy n = {0};
+    for (const refresh_job *job = r->jobs; job != NULL; job = job->next) {
+        if (job->state != JOB_RUNS)
+            continue;
+        n.all++;
+        n.takes_long += now_ns - job->began_ns > LONG_MS * INT64_C(1000000);
+        n.of_maker += job->maker == maker;
+    }
+    ALM_ASSERT(n.all <= r->n_workers);
+    return n;
+}
+
+/* One user's views leave a worker to those of others, whatever their queries are; and so do those of several users, as long as there
+ * are threads. The thread that looks for what is due wakes all each second, so that what takes long is noticed. */
 static bool has_turn(const alm_refreshers *r, const refresh_job *job)
 {
-    uint32_t running = 0;
-    for (const refresh_job *other = r->jobs; other != NULL && job->maker != 0; other = other->next)
-        running += other->state == JOB_RUNS && other->maker == job->maker;
-    return running == 0 || running + 1 < r->n_workers;
+    const busy n = count_busy(r, job->maker);
+    if (n.all < r->at_once)
+        return job->maker == 0 || n.of_maker == 0 || n.of_maker + 1 < r->at_once;
+    return n.of_maker == 0 && n.all - n.takes_long < r->at_once;
 }
 
 static refresh_job *next_job(alm_refreshers *r)
@@ -231,6 +254,7 @@ static void *worker_main(void *arg)
             continue;
         }
         job->state = JOB_RUNS; /* nobody else takes it from the list now */
+        job->began_ns = alm_monotonic_ns();
         (void)pthread_mutex_unlock(&r->lock);
         alm_ctx cx = {.io = db->io, .zones = db->zones, .conf = db->conf};
         const alm_status st = refresh_one(&cx, w, job->name);
@@ -260,8 +284,12 @@ static uint64_t maker_of(const alm_db *db, const alm_acl *acl, const char *view)
     name[n] = 0;
     if (acl != NULL)
         definer = alm_acl_definer(acl, name);
-    if (definer == NULL || strcmp(definer->name, db->conf->acl_admin_user) == 0)
+    if (definer == NULL || definer->maker == ALM_MAKER_ADMIN ||
+        (definer->maker == 0 && strcmp(definer->name, db->conf->acl_admin_user) == 0))
         return 0;
+    if (definer->maker != 0)
+        return definer->maker;
+    /* of an older version: nobody knows who made it OWNED BY the definer */
     return alm_hash_u128(definer->generation, alm_hash_str(alm_str_of(definer->name))) | 1;
 }
 
@@ -326,11 +354,15 @@ static alm_status start_worker(alm_ctx *cx, alm_refreshers *r)
 
 alm_status alm_refresher_start(alm_ctx *cx, alm_db *db)
 {
-    const uint32_t n = db->conf != NULL ? (uint32_t)db->conf->mat_view_refresh_worker_count : 1;
+    const uint32_t at_once =
+        db->conf != NULL ? (uint32_t)db->conf->mat_view_refresh_worker_count : 1;
+    const bool users = db->conf != NULL && db->conf->acl_enabled;
+    const uint32_t n = at_once + (users ? ALM_MIN(EXTRA_FACTOR * at_once, (uint32_t)EXTRA_MAX) : 0);
     alm_refreshers *r = calloc(1, sizeof(*r) + n * sizeof(r->worker[0]));
     if (r == NULL)
         return alm_fail(cx, ALM_E_MEMORY, -1, "out of memory");
     r->db = db;
+    r->at_once = at_once;
     (void)pthread_mutex_init(&r->lock, NULL);
     (void)pthread_cond_init(&r->queued, NULL);
     db->refreshers = r;
